@@ -1,0 +1,313 @@
+/* hewn: precompiled Halide kernels for four DirectML operators. C ABI: the binary boundary of the library.
+ *
+ * Order of use, as in DirectML: describe an operator, compile it for a device, execute it on bindings as often as wanted.
+ *
+ *     hewn_operator *op = NULL;
+ *     hewn_compile(NULL, &desc, NULL, &op, &error);                        // NULL device: the CPU; NULL options: defaults
+ *     hewn_execute(op, inputs, 2, &output, 1, NULL, &error);
+ *     hewn_destroy_operator(op);
+ *
+ * Rules of this header
+ * - Every struct starts with `struct_size`: set it to sizeof(the struct). Later versions only append members; a smaller
+ *   struct_size than the first version's is refused, members beyond a smaller one count as zero.
+ * - Enumerations are int32_t with fixed values. Data types and feature levels use DirectML's numbers.
+ * - Sizes, strides and buffer sizes are 64-bit; every product and sum is checked before use.
+ * - Functions return a hewn_status. With a non-null `error` (its struct_size set) they also fill in a message that names
+ *   the tensor and the rule it broke. A refused call has written nothing else.
+ * - Descriptions are copied. Handles are opaque. A compiled operator is immutable: any number of threads may execute it
+ *   at once. Destroying one during its execution is undefined.
+ *
+ * Numerics (the same bits on every target; docs/numerics.md): IEEE-754 binary32, one rounding to nearest even per written
+ * operation, nothing fused, subnormals kept. A NaN result is a NaN of unspecified sign and payload. The caller's rounding
+ * and flush-to-zero modes have no influence and are left as they were.
+ */
+#ifndef HEWN_HEWN_H
+#define HEWN_HEWN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HEWN_VERSION_MAJOR 0
+#define HEWN_VERSION_MINOR 1
+#define HEWN_VERSION_PATCH 0
+
+#if defined(_WIN32)
+#define HEWN_CALL __cdecl
+#if defined(HEWN_BUILDING_SHARED)
+#define HEWN_API __declspec(dllexport)
+#elif defined(HEWN_STATIC)
+#define HEWN_API
+#else
+#define HEWN_API __declspec(dllimport)
+#endif
+#else
+#define HEWN_CALL
+#define HEWN_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Status and errors ------------------------------------------------------------------------------------------- */
+
+typedef int32_t hewn_status;
+enum {
+    HEWN_STATUS_OK = 0,
+    HEWN_STATUS_INVALID_ARGUMENT = 1, /* null where a value is due, bad struct_size, unknown enumerator, inconsistent tensors */
+    HEWN_STATUS_UNSUPPORTED = 2,      /* outside the operator's table at the chosen feature level, or not in this build */
+    HEWN_STATUS_INVALID_BINDING = 3,  /* a binding is missing, too small, misaligned or overlaps another */
+    HEWN_STATUS_NO_VARIANT = 4,       /* no variant runs on this machine, or the forced one is unknown, does not fit or cannot run */
+    HEWN_STATUS_OUT_OF_MEMORY = 5,
+    HEWN_STATUS_KERNEL_FAILED = 6     /* a kernel reported an error */
+};
+
+/* Caller-owned. Filled in by the first failure of a call; untouched by a call that succeeds. */
+typedef struct hewn_error {
+    uint32_t struct_size; /* sizeof(hewn_error) */
+    hewn_status status;
+    char message[256]; /* English, one line, NUL-terminated, cut where it would not fit */
+} hewn_error;
+
+/* ---- Tensors ----------------------------------------------------------------------------------------------------- */
+
+/* DML_TENSOR_DATA_TYPE's values. */
+typedef int32_t hewn_data_type;
+enum {
+    HEWN_DATA_TYPE_UNKNOWN = 0,
+    HEWN_DATA_TYPE_FLOAT32 = 1,
+    HEWN_DATA_TYPE_FLOAT16 = 2,
+    HEWN_DATA_TYPE_UINT32 = 3,
+    HEWN_DATA_TYPE_UINT16 = 4,
+    HEWN_DATA_TYPE_UINT8 = 5,
+    HEWN_DATA_TYPE_INT32 = 6,
+    HEWN_DATA_TYPE_INT16 = 7,
+    HEWN_DATA_TYPE_INT8 = 8,
+    HEWN_DATA_TYPE_FLOAT64 = 9, /* known, never supported */
+    HEWN_DATA_TYPE_UINT64 = 10,
+    HEWN_DATA_TYPE_INT64 = 11
+};
+
+/* Most dimensions a tensor may have. */
+#define HEWN_DIMENSION_COUNT_MAX 8
+
+/* A tensor's type and layout. Dimensions go from the outermost to the innermost, as in DirectML.
+ * Rank 0 (dimension_count 0) is one element. A size of 0 makes the tensor empty: executing does nothing. */
+typedef struct hewn_tensor_desc {
+    uint32_t struct_size; /* sizeof(hewn_tensor_desc) */
+    hewn_data_type data_type;
+    uint32_t dimension_count; /* 0..HEWN_DIMENSION_COUNT_MAX */
+    const int64_t *sizes;     /* [dimension_count], in elements, each >= 0; may be NULL at rank 0 */
+    const int64_t *strides;   /* [dimension_count], in elements, each >= 0; 0 broadcasts an input; NULL: packed, row-major */
+} hewn_tensor_desc;
+
+/* Bytes from the tensor's first element to the end of its last: (sum((size - 1) * stride) + 1) * element bytes; 0 if empty.
+ * A binding of that size suffices (DirectML rounds up to 4; hewn does not). Source: DMLCalcBufferTensorSize. */
+HEWN_API hewn_status HEWN_CALL hewn_tensor_size(const hewn_tensor_desc *tensor, uint64_t *bytes, hewn_error *error);
+
+/* ---- Operators --------------------------------------------------------------------------------------------------- */
+
+/* f(a, b) = a + b. DML_ELEMENT_WISE_ADD_OPERATOR_DESC.
+ * Three tensors of one data type and equal sizes. Integers wrap modulo 2^n; floats round once in the tensor's type.
+ * In place: the output may be bound to the same memory, with the same strides, as either input or both. */
+typedef struct hewn_add_desc {
+    uint32_t struct_size; /* sizeof(hewn_add_desc) */
+    const hewn_tensor_desc *a_tensor;
+    const hewn_tensor_desc *b_tensor;
+    const hewn_tensor_desc *output_tensor;
+} hewn_add_desc;
+
+/* f(x, scale, zero_point) = clamp(round(x / scale) + zero_point, Min, Max), ties to even; u8: 0..255, i8: -128..127.
+ * DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC. All tensors have the input's sizes: a scalar or per-axis scale is a
+ * tensor of those sizes with strides of 0. x (f32, f16, i32) is widened to f32 first. The scale has the input's type, but
+ * f32 where the input is i32. The zero point has the output's type. NaN gives the zero point, +-inf saturates; a scale of
+ * 0, inf or NaN follows from the same arithmetic. */
+typedef struct hewn_quantize_linear_desc {
+    uint32_t struct_size; /* sizeof(hewn_quantize_linear_desc) */
+    const hewn_tensor_desc *input_tensor;
+    const hewn_tensor_desc *scale_tensor;
+    const hewn_tensor_desc *zero_point_tensor; /* optional from feature level 6.2: NULL means 0 */
+    const hewn_tensor_desc *output_tensor;
+} hewn_quantize_linear_desc;
+
+/* f(x, scale, zero_point) = (x - zero_point) * scale. DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC.
+ * All tensors have the input's sizes. The difference is exact and rounds once to f32, the product rounds once, and once
+ * more to f16 where the output is f16. The zero point has the input's type, the output the scale's type. */
+typedef struct hewn_dequantize_linear_desc {
+    uint32_t struct_size; /* sizeof(hewn_dequantize_linear_desc) */
+    const hewn_tensor_desc *input_tensor;
+    const hewn_tensor_desc *scale_tensor;
+    const hewn_tensor_desc *zero_point_tensor; /* optional from feature level 6.2: NULL means 0 */
+    const hewn_tensor_desc *output_tensor;
+} hewn_dequantize_linear_desc;
+
+/* f = clamp(round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / output_scale) + output_zero_point, Min, Max).
+ * DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC. a, b and the output are i8 or u8, each on its own, of equal sizes.
+ * Scales (f32) and zero points (their tensor's type) have the same dimension count and exactly one element: all sizes 1, or
+ * all strides 0. */
+typedef struct hewn_quantized_linear_add_desc {
+    uint32_t struct_size; /* sizeof(hewn_quantized_linear_add_desc) */
+    const hewn_tensor_desc *a_tensor;
+    const hewn_tensor_desc *a_scale_tensor;
+    const hewn_tensor_desc *a_zero_point_tensor; /* optional: NULL means 0 */
+    const hewn_tensor_desc *b_tensor;
+    const hewn_tensor_desc *b_scale_tensor;
+    const hewn_tensor_desc *b_zero_point_tensor; /* optional: NULL means 0 */
+    const hewn_tensor_desc *output_scale_tensor;
+    const hewn_tensor_desc *output_zero_point_tensor; /* optional: NULL means 0 */
+    const hewn_tensor_desc *output_tensor;
+} hewn_quantized_linear_add_desc;
+
+typedef int32_t hewn_operator_type;
+enum {
+    HEWN_OPERATOR_ADD = 1,                 /* desc: hewn_add_desc */
+    HEWN_OPERATOR_QUANTIZE_LINEAR = 2,     /* desc: hewn_quantize_linear_desc */
+    HEWN_OPERATOR_DEQUANTIZE_LINEAR = 3,   /* desc: hewn_dequantize_linear_desc */
+    HEWN_OPERATOR_QUANTIZED_LINEAR_ADD = 4 /* desc: hewn_quantized_linear_add_desc */
+};
+
+typedef struct hewn_operator_desc {
+    uint32_t struct_size; /* sizeof(hewn_operator_desc) */
+    hewn_operator_type type;
+    const void *desc; /* the struct that belongs to `type` */
+} hewn_operator_desc;
+
+/* DML_FEATURE_LEVEL's values. A level uses the operator's newest table not above it. */
+typedef int32_t hewn_feature_level;
+enum {
+    HEWN_FEATURE_LEVEL_NEWEST = 0,
+    HEWN_FEATURE_LEVEL_1_0 = 0x1000,
+    HEWN_FEATURE_LEVEL_2_0 = 0x2000,
+    HEWN_FEATURE_LEVEL_2_1 = 0x2100,
+    HEWN_FEATURE_LEVEL_3_0 = 0x3000,
+    HEWN_FEATURE_LEVEL_3_1 = 0x3100,
+    HEWN_FEATURE_LEVEL_4_0 = 0x4000,
+    HEWN_FEATURE_LEVEL_4_1 = 0x4100,
+    HEWN_FEATURE_LEVEL_5_0 = 0x5000,
+    HEWN_FEATURE_LEVEL_5_1 = 0x5100,
+    HEWN_FEATURE_LEVEL_5_2 = 0x5200,
+    HEWN_FEATURE_LEVEL_6_0 = 0x6000,
+    HEWN_FEATURE_LEVEL_6_1 = 0x6100,
+    HEWN_FEATURE_LEVEL_6_2 = 0x6200,
+    HEWN_FEATURE_LEVEL_6_3 = 0x6300,
+    HEWN_FEATURE_LEVEL_6_4 = 0x6400
+};
+
+/* ---- Devices ----------------------------------------------------------------------------------------------------- */
+
+typedef struct hewn_device hewn_device;
+
+/* Memory hooks. allocate returns `bytes` bytes aligned to `alignment` (a power of two, at most 64) or NULL. They are called
+ * by compile and destroy only, never by execute. */
+typedef void *(HEWN_CALL *hewn_allocate_fn)(void *context, size_t bytes, size_t alignment);
+typedef void(HEWN_CALL *hewn_deallocate_fn)(void *context, void *memory);
+
+typedef struct hewn_cpu_device_desc {
+    uint32_t struct_size;          /* sizeof(hewn_cpu_device_desc) */
+    hewn_allocate_fn allocate;     /* NULL: the C library's; set both hooks or none */
+    hewn_deallocate_fn deallocate;
+    void *allocator_context;
+} hewn_cpu_device_desc;
+
+/* A CPU device. desc may be NULL. Without special needs pass a NULL device to hewn_compile instead. */
+HEWN_API hewn_status HEWN_CALL hewn_create_cpu_device(const hewn_cpu_device_desc *desc, hewn_device **device, hewn_error *error);
+/* NULL is ignored. Operators compiled for the device stay valid. */
+HEWN_API void HEWN_CALL hewn_destroy_device(hewn_device *device);
+
+/* ---- Compile ----------------------------------------------------------------------------------------------------- */
+
+/* Runs fn(arg, i) once for every i in [0, count), in any order, on any threads, and returns when all have ended. */
+typedef void(HEWN_CALL *hewn_slice_fn)(void *arg, int32_t index);
+typedef void(HEWN_CALL *hewn_parallel_for_fn)(void *context, int32_t count, hewn_slice_fn fn, void *arg);
+
+typedef struct hewn_compile_options {
+    uint32_t struct_size;             /* sizeof(hewn_compile_options) */
+    hewn_feature_level feature_level; /* 0: the newest */
+    const char *variant;              /* force a target ("x86_64_avx2") or one variant ("add_f32__x86_64_avx2");
+                                         NULL: the environment's HEWN_VARIANT, else the highest rank that runs here */
+    int32_t max_threads;              /* most threads one execution uses; 0: as many as help, 1: the caller's only */
+    hewn_parallel_for_fn parallel_for; /* NULL: the library's own thread pool, started when first needed */
+    void *parallel_for_context;
+} hewn_compile_options;
+
+typedef struct hewn_operator hewn_operator;
+
+/* Everything that can fail or be slow: validates the description against the operator's table, merges dimensions, chooses
+ * the variant, prepares the plan. device NULL: the CPU. options NULL: all defaults. */
+HEWN_API hewn_status HEWN_CALL hewn_compile(hewn_device *device, const hewn_operator_desc *desc, const hewn_compile_options *options,
+                                            hewn_operator **op, hewn_error *error);
+/* NULL is ignored. */
+HEWN_API void HEWN_CALL hewn_destroy_operator(hewn_operator *op);
+
+/* The variant an operator runs, e.g. "quantize_linear_f32_u8__x86_64_avx2"; lives as long as the library. */
+HEWN_API const char *HEWN_CALL hewn_operator_variant(const hewn_operator *op);
+
+/* ---- Execute ----------------------------------------------------------------------------------------------------- */
+
+/* A tensor's memory, as DML_BUFFER_BINDING. On the CPU `buffer` is a pointer; buffer + offset must be aligned to the element.
+ * An optional tensor that is absent has a binding with a NULL buffer. */
+typedef struct hewn_buffer_binding {
+    uint32_t struct_size; /* sizeof(hewn_buffer_binding), the same in all elements of an array */
+    void *buffer;         /* inputs are only read */
+    uint64_t offset;      /* in bytes */
+    uint64_t size;        /* in bytes from `offset`; at least hewn_tensor_size */
+} hewn_buffer_binding;
+
+typedef struct hewn_execute_options {
+    uint32_t struct_size;              /* sizeof(hewn_execute_options) */
+    int32_t max_threads;               /* 0: the operator's */
+    hewn_parallel_for_fn parallel_for; /* NULL: the operator's */
+    void *parallel_for_context;        /* goes with parallel_for */
+} hewn_execute_options;
+
+/* Runs the operator and returns when the output is written. Inputs and outputs are in the order of the operator's struct:
+ * ADD 2 inputs, QUANTIZE_LINEAR and DEQUANTIZE_LINEAR 3, QUANTIZED_LINEAR_ADD 8; one output. Elements between a strided
+ * output's own are never written. Serial, or with the user's parallel_for, it allocates nothing and takes no lock.
+ * The output must not overlap an input, except in place (ADD), or where both have equal strides and interleave. */
+HEWN_API hewn_status HEWN_CALL hewn_execute(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,
+                                            const hewn_buffer_binding *outputs, uint32_t output_count,
+                                            const hewn_execute_options *options, hewn_error *error);
+
+/* ---- What was built, what runs here ------------------------------------------------------------------------------ */
+
+typedef struct hewn_target_info {
+    uint32_t struct_size;      /* sizeof(hewn_target_info) */
+    const char *name;          /* "x86_64_avx2" */
+    const char *halide_target; /* "x86-64-linux-avx-avx2-f16c-fma-sse41" */
+    int32_t rank;              /* of the targets that can run, the highest rank is picked */
+    int32_t supported;         /* 1: this machine can run it */
+    const char *missing;       /* the first feature this machine lacks; "" if supported */
+} hewn_target_info;
+
+/* The index-th target of this build, in ascending rank; HEWN_STATUS_INVALID_ARGUMENT from hewn_target_count() on. */
+HEWN_API uint32_t HEWN_CALL hewn_target_count(void);
+HEWN_API hewn_status HEWN_CALL hewn_get_target(uint32_t index, hewn_target_info *info);
+
+/* A variant: one kernel, operator x signature x target. */
+typedef struct hewn_variant_info {
+    uint32_t struct_size;      /* sizeof(hewn_variant_info) */
+    const char *name;          /* "quantize_linear_f32_u8__x86_64_avx2" */
+    const char *operator_name; /* "quantize_linear" */
+    const char *signature;     /* "f32_u8" */
+    const char *target;        /* "x86_64_avx2" */
+    int32_t supported;         /* 1: this machine can run it */
+    int32_t picked;            /* 1: compile takes it where nothing is forced (HEWN_VARIANT is not looked at) */
+} hewn_variant_info;
+
+HEWN_API uint32_t HEWN_CALL hewn_variant_count(void);
+HEWN_API hewn_status HEWN_CALL hewn_get_variant(uint32_t index, hewn_variant_info *info);
+
+/* ---- Library ----------------------------------------------------------------------------------------------------- */
+
+/* The version of the library that is linked or loaded: major << 16 | minor << 8 | patch. */
+HEWN_API uint32_t HEWN_CALL hewn_version(void);
+
+/* Ends and joins the threads of the library's own pool, if it ever started one. Call it before dlclose or FreeLibrary.
+ * No execution may be in flight. A later execution starts the pool again. */
+HEWN_API void HEWN_CALL hewn_shutdown(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HEWN_HEWN_H */

@@ -1,0 +1,281 @@
+// hewn for C++17: a thin header-only layer over hewn.h. RAII handles, and one exception type, hewn::Error.
+//
+//     auto f32 = hewn::TensorDesc{hewn::DataType::FLOAT32, {1024}};
+//     hewn::Operator add = hewn::compile(hewn::AddDesc{f32, f32, f32});
+//     add.execute({a, b}, {sum});                                           // std::vector<float> a, b, sum
+//
+// Shapes, units, errors and formulas stand beside the C declarations in hewn.h; names here are the same.
+#ifndef HEWN_HEWN_HPP
+#define HEWN_HEWN_HPP
+
+#include <hewn/hewn.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace hewn {
+
+// Thrown by every failing call: what() names the tensor and the rule, status() is a HEWN_STATUS_ value.
+class Error : public std::runtime_error {
+public:
+    explicit Error(const hewn_error &error) : std::runtime_error(error.message), status_(error.status) {}
+    hewn_status status() const noexcept { return status_; }
+
+private:
+    hewn_status status_;
+};
+
+namespace detail {
+// Calls `function(..., &error)` and throws where it fails.
+template<class Function>
+void check(Function &&function) {
+    hewn_error error{};
+    error.struct_size = sizeof(error);
+    if (function(&error) != HEWN_STATUS_OK) throw Error(error);
+}
+}  // namespace detail
+
+enum class DataType : hewn_data_type {
+    FLOAT32 = HEWN_DATA_TYPE_FLOAT32,
+    FLOAT16 = HEWN_DATA_TYPE_FLOAT16,
+    UINT32 = HEWN_DATA_TYPE_UINT32,
+    UINT16 = HEWN_DATA_TYPE_UINT16,
+    UINT8 = HEWN_DATA_TYPE_UINT8,
+    INT32 = HEWN_DATA_TYPE_INT32,
+    INT16 = HEWN_DATA_TYPE_INT16,
+    INT8 = HEWN_DATA_TYPE_INT8,
+    FLOAT64 = HEWN_DATA_TYPE_FLOAT64,
+    UINT64 = HEWN_DATA_TYPE_UINT64,
+    INT64 = HEWN_DATA_TYPE_INT64,
+};
+
+enum class FeatureLevel : hewn_feature_level {
+    NEWEST = HEWN_FEATURE_LEVEL_NEWEST,
+    LEVEL_1_0 = HEWN_FEATURE_LEVEL_1_0,
+    LEVEL_2_0 = HEWN_FEATURE_LEVEL_2_0,
+    LEVEL_2_1 = HEWN_FEATURE_LEVEL_2_1,
+    LEVEL_3_0 = HEWN_FEATURE_LEVEL_3_0,
+    LEVEL_3_1 = HEWN_FEATURE_LEVEL_3_1,
+    LEVEL_4_0 = HEWN_FEATURE_LEVEL_4_0,
+    LEVEL_4_1 = HEWN_FEATURE_LEVEL_4_1,
+    LEVEL_5_0 = HEWN_FEATURE_LEVEL_5_0,
+    LEVEL_5_1 = HEWN_FEATURE_LEVEL_5_1,
+    LEVEL_5_2 = HEWN_FEATURE_LEVEL_5_2,
+    LEVEL_6_0 = HEWN_FEATURE_LEVEL_6_0,
+    LEVEL_6_1 = HEWN_FEATURE_LEVEL_6_1,
+    LEVEL_6_2 = HEWN_FEATURE_LEVEL_6_2,
+    LEVEL_6_3 = HEWN_FEATURE_LEVEL_6_3,
+    LEVEL_6_4 = HEWN_FEATURE_LEVEL_6_4,
+};
+
+// hewn_tensor_desc with its own storage. Sizes outermost first; strides in elements, 0 broadcasts, none: packed.
+struct TensorDesc {
+    DataType data_type = DataType::FLOAT32;
+    std::vector<int64_t> sizes;
+    std::optional<std::vector<int64_t>> strides = std::nullopt;
+
+    // The tensor as an input of the same sizes that repeats one element (all strides 0).
+    static TensorDesc broadcast_scalar(DataType data_type, std::vector<int64_t> sizes) {
+        std::vector<int64_t> zeros(sizes.size(), 0);
+        return {data_type, std::move(sizes), std::move(zeros)};
+    }
+
+    // The C view; valid while this object lives and is not changed.
+    hewn_tensor_desc c_desc() const {
+        if (strides && strides->size() != sizes.size()) {
+            hewn_error error{sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT, "TensorDesc: strides and sizes differ in length"};
+            throw Error(error);
+        }
+        return {sizeof(hewn_tensor_desc), static_cast<hewn_data_type>(data_type), static_cast<uint32_t>(sizes.size()), sizes.data(),
+                strides ? strides->data() : nullptr};
+    }
+
+    // Bytes a binding needs: hewn_tensor_size.
+    uint64_t size_in_bytes() const {
+        uint64_t bytes = 0;
+        const hewn_tensor_desc desc = c_desc();
+        detail::check([&](hewn_error *error) { return hewn_tensor_size(&desc, &bytes, error); });
+        return bytes;
+    }
+};
+
+struct AddDesc {
+    TensorDesc a_tensor, b_tensor, output_tensor;
+};
+
+struct QuantizeLinearDesc {
+    TensorDesc input_tensor, scale_tensor;
+    std::optional<TensorDesc> zero_point_tensor;
+    TensorDesc output_tensor;
+};
+
+struct DequantizeLinearDesc {
+    TensorDesc input_tensor, scale_tensor;
+    std::optional<TensorDesc> zero_point_tensor;
+    TensorDesc output_tensor;
+};
+
+struct QuantizedLinearAddDesc {
+    TensorDesc a_tensor, a_scale_tensor;
+    std::optional<TensorDesc> a_zero_point_tensor;
+    TensorDesc b_tensor, b_scale_tensor;
+    std::optional<TensorDesc> b_zero_point_tensor;
+    TensorDesc output_scale_tensor;
+    std::optional<TensorDesc> output_zero_point_tensor;
+    TensorDesc output_tensor;
+};
+
+struct CompileOptions {
+    FeatureLevel feature_level = FeatureLevel::NEWEST;
+    std::string variant = {};  // empty: HEWN_VARIANT or the best
+    int32_t max_threads = 0;
+    hewn_parallel_for_fn parallel_for = nullptr;
+    void *parallel_for_context = nullptr;
+};
+
+// One tensor's memory. Made from a pointer and a size in bytes, from a std::vector or std::array-like container, or from
+// nullptr for an optional tensor that is absent.
+struct Binding : hewn_buffer_binding {
+    Binding(std::nullptr_t) : hewn_buffer_binding{sizeof(hewn_buffer_binding), nullptr, 0, 0} {}
+    Binding(const void *buffer, uint64_t size, uint64_t offset = 0)
+        : hewn_buffer_binding{sizeof(hewn_buffer_binding), const_cast<void *>(buffer), offset, size} {}
+    template<class Container, class T = std::remove_pointer_t<decltype(std::declval<Container &>().data())>>
+    Binding(Container &container) : Binding(container.data(), container.size() * sizeof(T)) {}
+};
+
+// A CPU device with its own memory hooks; most programs need none.
+class Device {
+public:
+    explicit Device(hewn_cpu_device_desc desc = {sizeof(hewn_cpu_device_desc), nullptr, nullptr, nullptr}) {
+        hewn_device *device = nullptr;
+        detail::check([&](hewn_error *error) { return hewn_create_cpu_device(&desc, &device, error); });
+        handle_.reset(device);
+    }
+    hewn_device *get() const noexcept { return handle_.get(); }
+
+private:
+    struct Destroy {
+        void operator()(hewn_device *device) const noexcept { hewn_destroy_device(device); }
+    };
+    std::unique_ptr<hewn_device, Destroy> handle_;
+};
+
+// A compiled operator; movable. execute may be called from many threads at once.
+class Operator {
+public:
+    explicit Operator(hewn_operator *op) : handle_(op) {}
+
+    void execute(std::initializer_list<Binding> inputs, std::initializer_list<Binding> outputs,
+                 const hewn_execute_options *options = nullptr) const {
+        detail::check([&](hewn_error *error) {
+            return hewn_execute(get(), inputs.begin(), static_cast<uint32_t>(inputs.size()), outputs.begin(),
+                                static_cast<uint32_t>(outputs.size()), options, error);
+        });
+    }
+    const char *variant() const noexcept { return hewn_operator_variant(get()); }
+    hewn_operator *get() const noexcept { return handle_.get(); }
+
+private:
+    struct Destroy {
+        void operator()(hewn_operator *op) const noexcept { hewn_destroy_operator(op); }
+    };
+    std::unique_ptr<hewn_operator, Destroy> handle_;
+};
+
+namespace detail {
+inline Operator compile(hewn_operator_type type, const void *desc, const CompileOptions &options, const Device *device) {
+    const hewn_operator_desc operator_desc{sizeof(hewn_operator_desc), type, desc};
+    const hewn_compile_options c_options{sizeof(hewn_compile_options),
+                                         static_cast<hewn_feature_level>(options.feature_level),
+                                         options.variant.empty() ? nullptr : options.variant.c_str(),
+                                         options.max_threads,
+                                         options.parallel_for,
+                                         options.parallel_for_context};
+    hewn_operator *op = nullptr;
+    check([&](hewn_error *error) { return hewn_compile(device ? device->get() : nullptr, &operator_desc, &c_options, &op, error); });
+    return Operator(op);
+}
+
+// The C view of an optional tensor: pointer() is null where the tensor is absent.
+class OptionalDesc {
+public:
+    explicit OptionalDesc(const std::optional<TensorDesc> &tensor) {
+        if (tensor) desc_ = tensor->c_desc();
+    }
+    const hewn_tensor_desc *pointer() const { return desc_ ? &*desc_ : nullptr; }
+
+private:
+    std::optional<hewn_tensor_desc> desc_;
+};
+
+template<class CDesc, class Desc>
+Operator compile_linear(hewn_operator_type type, const Desc &desc, const CompileOptions &options, const Device *device) {
+    const hewn_tensor_desc input = desc.input_tensor.c_desc(), scale = desc.scale_tensor.c_desc(), output = desc.output_tensor.c_desc();
+    const OptionalDesc zero_point(desc.zero_point_tensor);
+    const CDesc c{sizeof(CDesc), &input, &scale, zero_point.pointer(), &output};
+    return compile(type, &c, options, device);
+}
+}  // namespace detail
+
+inline Operator compile(const AddDesc &desc, const CompileOptions &options = {}, const Device *device = nullptr) {
+    const hewn_tensor_desc a = desc.a_tensor.c_desc(), b = desc.b_tensor.c_desc(), output = desc.output_tensor.c_desc();
+    const hewn_add_desc c{sizeof(hewn_add_desc), &a, &b, &output};
+    return detail::compile(HEWN_OPERATOR_ADD, &c, options, device);
+}
+
+inline Operator compile(const QuantizeLinearDesc &desc, const CompileOptions &options = {}, const Device *device = nullptr) {
+    return detail::compile_linear<hewn_quantize_linear_desc>(HEWN_OPERATOR_QUANTIZE_LINEAR, desc, options, device);
+}
+
+inline Operator compile(const DequantizeLinearDesc &desc, const CompileOptions &options = {}, const Device *device = nullptr) {
+    return detail::compile_linear<hewn_dequantize_linear_desc>(HEWN_OPERATOR_DEQUANTIZE_LINEAR, desc, options, device);
+}
+
+inline Operator compile(const QuantizedLinearAddDesc &desc, const CompileOptions &options = {}, const Device *device = nullptr) {
+    const hewn_tensor_desc a = desc.a_tensor.c_desc(), a_scale = desc.a_scale_tensor.c_desc(), b = desc.b_tensor.c_desc(),
+                           b_scale = desc.b_scale_tensor.c_desc(), output_scale = desc.output_scale_tensor.c_desc(),
+                           output = desc.output_tensor.c_desc();
+    const detail::OptionalDesc a_zero_point(desc.a_zero_point_tensor), b_zero_point(desc.b_zero_point_tensor),
+        output_zero_point(desc.output_zero_point_tensor);
+    const hewn_quantized_linear_add_desc c{sizeof(hewn_quantized_linear_add_desc),
+                                           &a,
+                                           &a_scale,
+                                           a_zero_point.pointer(),
+                                           &b,
+                                           &b_scale,
+                                           b_zero_point.pointer(),
+                                           &output_scale,
+                                           output_zero_point.pointer(),
+                                           &output};
+    return detail::compile(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, &c, options, device);
+}
+
+// Everything this build holds, in hewn_get_target's and hewn_get_variant's order.
+inline std::vector<hewn_target_info> targets() {
+    std::vector<hewn_target_info> infos(hewn_target_count());
+    for (uint32_t i = 0; i < infos.size(); i++) {
+        infos[i].struct_size = sizeof(hewn_target_info);
+        hewn_get_target(i, &infos[i]);
+    }
+    return infos;
+}
+
+inline std::vector<hewn_variant_info> variants() {
+    std::vector<hewn_variant_info> infos(hewn_variant_count());
+    for (uint32_t i = 0; i < infos.size(); i++) {
+        infos[i].struct_size = sizeof(hewn_variant_info);
+        hewn_get_variant(i, &infos[i]);
+    }
+    return infos;
+}
+
+}  // namespace hewn
+
+#endif  // HEWN_HEWN_HPP

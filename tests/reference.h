@@ -1,0 +1,107 @@
+// The truth of hewn's numerics in scalar C++: the only oracle. Every variant must equal it bit for bit (any NaN equals any NaN).
+// Evaluated in IEEE-754 binary32, one rounding to nearest even per written operation. Compile with -ffp-contract=off, in the
+// default floating-point mode. Formulas: DirectML's operator reference; the order of roundings: docs/numerics.md.
+#ifndef HEWN_TESTS_REFERENCE_H
+#define HEWN_TESTS_REFERENCE_H
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+namespace reference {
+
+// IEEE-754 binary16, kept as its bits.
+struct f16 {
+    uint16_t bits;
+};
+
+inline float from_bits(uint32_t bits) {
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+inline uint32_t to_bits(float value) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+// f32(h), exact.
+inline float to_f32(f16 h) {
+    const uint32_t sign = uint32_t(h.bits & 0x8000) << 16, exponent = (h.bits >> 10) & 31, mantissa = h.bits & 0x3ff;
+    if (exponent == 31) return from_bits(sign | 0x7f800000 | mantissa << 13);
+    if (exponent != 0) return from_bits(sign | (exponent + 112) << 23 | mantissa << 13);
+    const float magnitude = float(mantissa) * 0x1p-24f;
+    return sign ? -magnitude : magnitude;
+}
+inline float to_f32(float x) { return x; }
+// f32(i), nearest even.
+inline float to_f32(int32_t i) { return float(i); }
+
+// f16(x), nearest even; from 65520 on infinity.
+inline f16 to_f16(float x) {
+    const uint32_t bits = to_bits(x), magnitude = bits & 0x7fffffff;
+    const uint16_t sign = uint16_t(bits >> 16 & 0x8000);
+    if (magnitude > 0x7f800000) return {uint16_t(sign | 0x7e00)};
+    if (magnitude >= 0x477ff000) return {uint16_t(sign | 0x7c00)};
+    // Below 2^-14 the result is a multiple of 2^-24: adding 0.5 (whose ulp is 2^-24) rounds to it.
+    if (magnitude < 0x38800000) return {uint16_t(sign | (to_bits(from_bits(magnitude) + 0.5f) - 0x3f000000))};
+    return {uint16_t(sign | ((magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13))};
+}
+
+template<class T>
+T from_f32(float x) {
+    if constexpr (std::is_same_v<T, f16>) return to_f16(x);
+    else return x;
+}
+
+// a + b: floats round once in T, integers wrap modulo 2^n.
+template<class T>
+T add(T a, T b) {
+    if constexpr (std::is_same_v<T, f16>) return to_f16(to_f32(a) + to_f32(b));  // 24 >= 2 * 11 + 2: rounding twice is rounding once
+    else if constexpr (std::is_floating_point_v<T>) return a + b;
+    else return T(std::make_unsigned_t<T>(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b)));
+}
+
+// clamp(roundToIntegralTiesToEven(q) + z, Min, Max); NaN gives z.
+template<class Out>
+Out quantize_quotient(float q, Out z) {
+    if (std::isnan(q)) return z;
+    constexpr double min = std::numeric_limits<Out>::min(), max = std::numeric_limits<Out>::max();
+    const double r = double(std::nearbyint(q)) + z;  // exact wherever it decides
+    return Out(r < min ? min : r > max ? max : r);
+}
+
+// clamp(round(x / s) + z, Min, Max)
+template<class Out, class In, class Scale>
+Out quantize_linear(In x, Scale s, Out z) {
+    return quantize_quotient<Out>(to_f32(x) / to_f32(s), z);
+}
+
+// (x - z) * s: the difference is exact and rounds once to f32, the product rounds once, f16 once more.
+template<class Scale, class In>
+Scale dequantize_linear(In x, Scale s, In z) {
+    return from_f32<Scale>(float(int64_t(x) - int64_t(z)) * to_f32(s));
+}
+
+// clamp(round(((a - az) * as + (b - bz) * bs) / os) + oz, Min, Max)
+template<class Out, class A, class B>
+Out quantized_linear_add(A a, float as, A az, B b, float bs, B bz, float os, Out oz) {
+    const float a_value = float(int(a) - int(az)) * as, b_value = float(int(b) - int(bz)) * bs;
+    return quantize_quotient<Out>((a_value + b_value) / os, oz);
+}
+
+// Equal bits, or both NaN.
+template<class T>
+bool same(T a, T b) {
+    if constexpr (std::is_same_v<T, f16>) return a.bits == b.bits || ((a.bits & 0x7fff) > 0x7c00 && (b.bits & 0x7fff) > 0x7c00);
+    else if constexpr (std::is_same_v<T, float>) return to_bits(a) == to_bits(b) || (std::isnan(a) && std::isnan(b));
+    else return a == b;
+}
+
+}  // namespace reference
+
+#endif  // HEWN_TESTS_REFERENCE_H
