@@ -1,0 +1,229 @@
+# kernels x targets x knobs -> generator runs, objects, variants.inc and targets.inc.
+#
+# generators/kernels.cmake and generators/targets.cmake are the lists; this file reads them into the properties below and
+# gives hewn_add_kernels().
+
+# ---- Reading the lists ----
+
+function(hewn_operator operator)
+    set_property(GLOBAL APPEND PROPERTY HEWN_ALL_OPERATORS ${operator})
+    set_property(GLOBAL PROPERTY HEWN_${operator}_SIGNATURES ${ARGN})
+endfunction()
+
+function(hewn_form operator form)
+    cmake_parse_arguments(PARSE_ARGV 2 form "" "NEEDS" "LAYOUTS")
+    set_property(GLOBAL APPEND PROPERTY HEWN_${operator}_FORMS ${form})
+    set_property(GLOBAL PROPERTY HEWN_${operator}_${form}_LAYOUTS ${form_LAYOUTS})
+    set_property(GLOBAL PROPERTY HEWN_${operator}_${form}_NEEDS ${form_NEEDS})
+endfunction()
+
+function(hewn_target name)
+    cmake_parse_arguments(PARSE_ARGV 1 target "" "RANK;ARCH" "FEATURES;PROBE")
+    set_property(GLOBAL APPEND PROPERTY HEWN_ALL_TARGETS ${name})
+    foreach(key RANK ARCH FEATURES PROBE)
+        set_property(GLOBAL PROPERTY HEWN_${name}_${key} ${target_${key}})
+    endforeach()
+endfunction()
+
+include(${PROJECT_SOURCE_DIR}/generators/kernels.cmake)
+include(${PROJECT_SOURCE_DIR}/generators/targets.cmake)
+
+# ---- What this build is for ----
+
+# Halide's name of the operating system and the architecture that is built for.
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    set(HEWN_OS linux)
+else()
+    message(FATAL_ERROR "hewn: no kernels for ${CMAKE_SYSTEM_NAME} yet")
+endif()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    set(HEWN_ARCH x86-64)
+else()
+    message(FATAL_ERROR "hewn: no kernels for ${CMAKE_SYSTEM_PROCESSOR} yet")
+endif()
+
+# Reads a choice such as -DHEWN_OPERATORS=add;quantize_linear, checked against all there are, into `out`. Empty: all.
+function(hewn_choose out option)
+    set(known ${ARGN})
+    set(chosen ${${option}})
+    foreach(name IN LISTS chosen)
+        if(NOT name IN_LIST known)
+            list(JOIN known " " known_names)
+            message(FATAL_ERROR "${option}: '${name}' is not one of: ${known_names}")
+        endif()
+    endforeach()
+    if(NOT chosen)
+        set(chosen ${known})
+    endif()
+    set(${out} ${chosen} PARENT_SCOPE)
+endfunction()
+
+get_property(all_operators GLOBAL PROPERTY HEWN_ALL_OPERATORS)
+get_property(all_targets GLOBAL PROPERTY HEWN_ALL_TARGETS)
+set(all_signatures)
+foreach(operator IN LISTS all_operators)
+    get_property(signatures GLOBAL PROPERTY HEWN_${operator}_SIGNATURES)
+    list(TRANSFORM signatures PREPEND ${operator}_)
+    list(APPEND all_signatures ${signatures})
+endforeach()
+set(fitting_targets)
+foreach(target IN LISTS all_targets)
+    get_property(arch GLOBAL PROPERTY HEWN_${target}_ARCH)
+    if(arch STREQUAL HEWN_ARCH)
+        list(APPEND fitting_targets ${target})
+    endif()
+endforeach()
+
+set(HEWN_OPERATORS "" CACHE STRING "Operators to build, as in generators/kernels.cmake; empty: all")
+set(HEWN_SIGNATURES "" CACHE STRING "Signatures to build, e.g. add_f32;quantize_linear_f32_u8; empty: all of HEWN_OPERATORS")
+set(HEWN_TARGETS "" CACHE STRING "Targets to build, as in generators/targets.cmake; empty: all of this architecture")
+hewn_choose(chosen_operators HEWN_OPERATORS ${all_operators})
+hewn_choose(chosen_signatures HEWN_SIGNATURES ${all_signatures})
+hewn_choose(chosen_targets HEWN_TARGETS ${fitting_targets})
+
+# ---- Knobs ----
+
+# tuning/<target>.json, checked once: {"halide": version, "knobs": {<operator>[_<signature>]: {<form>: {<knob>: value}}}}
+function(hewn_read_tuning target)
+    set(file ${PROJECT_SOURCE_DIR}/tuning/${target}.json)
+    set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} text)
+    string(JSON halide GET "${text}" halide)
+    if(NOT halide VERSION_EQUAL HEWN_HALIDE_VERSION)
+        message(FATAL_ERROR "${file}: measured with Halide ${halide}, this build uses ${HEWN_HALIDE_VERSION}: tune again")
+    endif()
+    set_property(GLOBAL PROPERTY HEWN_${target}_TUNING "${text}")
+endfunction()
+
+# `knob=value` words of a variant's form: the signature's own, else the operator's.
+function(hewn_knobs out target operator signature form)
+    get_property(text GLOBAL PROPERTY HEWN_${target}_TUNING)
+    set(words)
+    foreach(key ${operator} ${operator}_${signature})
+        string(JSON knobs ERROR_VARIABLE absent GET "${text}" knobs ${key} ${form})
+        if(NOT absent)
+            string(JSON count LENGTH "${knobs}")
+            if(count GREATER 0)
+                math(EXPR last "${count} - 1")
+                foreach(i RANGE ${last})
+                    string(JSON knob MEMBER "${knobs}" ${i})
+                    string(JSON value GET "${knobs}" ${knob})
+                    list(FILTER words EXCLUDE REGEX "^${knob}=")
+                    list(APPEND words "${knob}=${value}")
+                endforeach()
+            endif()
+        endif()
+    endforeach()
+    set(${out} ${words} PARENT_SCOPE)
+endfunction()
+
+# ---- Generator runs ----
+
+set(HEWN_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
+
+# The Halide target string of `target`, with `flags` that every object of a flavour shares.
+function(hewn_halide_target out target)
+    get_property(arch GLOBAL PROPERTY HEWN_${target}_ARCH)
+    get_property(features GLOBAL PROPERTY HEWN_${target}_FEATURES)
+    list(JOIN features "-" words)
+    set(${out} "${arch}-${HEWN_OS}-${words}" PARENT_SCOPE)
+endfunction()
+
+# hewn_add_kernels(<flavour> <objects> <flag>...): runs the generators for every chosen variant with the given Halide flags, and
+# sets <objects> to the object files: one a form, and the Halide runtime they share.
+function(hewn_add_kernels flavour objects_out)
+    list(JOIN ARGN "-" flags)
+    set(dir ${HEWN_GENERATED_DIR}/${flavour})
+    file(MAKE_DIRECTORY ${dir})
+
+    # The runtime is Halide's for the bare architecture. Its exit hooks are taken out: in a forked child they would wait for
+    # threads that do not exist there. runtime/device_cpu.cpp ends the pool instead.
+    set(runtime ${dir}/halide_runtime${CMAKE_CXX_OUTPUT_EXTENSION})
+    add_custom_command(OUTPUT ${runtime}
+        COMMAND hewn_generators -r halide_runtime -o ${dir} -e object target=${HEWN_ARCH}-${HEWN_OS}
+        COMMAND ${CMAKE_OBJCOPY} --remove-section=.fini_array* --remove-section=.init_array* ${runtime}
+        DEPENDS hewn_generators VERBATIM COMMENT "Halide runtime (${flavour})")
+    set(objects ${runtime})
+
+    foreach(target IN LISTS chosen_targets)
+        hewn_halide_target(halide_target ${target})
+        foreach(operator IN LISTS chosen_operators)
+            get_property(signatures GLOBAL PROPERTY HEWN_${operator}_SIGNATURES)
+            foreach(signature IN LISTS signatures)
+                if(NOT "${operator}_${signature}" IN_LIST chosen_signatures)
+                    continue()
+                endif()
+                hewn_forms(forms ${operator} ${target})
+                foreach(form IN LISTS forms)
+                    get_property(layouts GLOBAL PROPERTY HEWN_${operator}_${form}_LAYOUTS)
+                    list(JOIN layouts " " layouts)
+                    hewn_knobs(knobs ${target} ${operator} ${signature} ${form})
+                    set(name ${operator}_${signature}__${target}__${form})
+                    set(object ${dir}/${name}${CMAKE_CXX_OUTPUT_EXTENSION})
+                    add_custom_command(OUTPUT ${object}
+                        COMMAND hewn_generators -g ${operator}_${form} -n ${name} -f hewnk_${name} -o ${dir} -e object
+                                "target=${halide_target}-no_runtime-user_context-${flags}"
+                                signature=${signature} "layouts=${layouts}" ${knobs}
+                        DEPENDS hewn_generators VERBATIM COMMENT "${name} (${flavour})")
+                    list(APPEND objects ${object})
+                endforeach()
+            endforeach()
+        endforeach()
+    endforeach()
+    set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+    set(${objects_out} ${objects} PARENT_SCOPE)
+endfunction()
+
+# The forms that `operator` has on `target`.
+function(hewn_forms out operator target)
+    get_property(forms GLOBAL PROPERTY HEWN_${operator}_FORMS)
+    get_property(features GLOBAL PROPERTY HEWN_${target}_FEATURES)
+    set(fitting)
+    foreach(form IN LISTS forms)
+        get_property(needs GLOBAL PROPERTY HEWN_${operator}_${form}_NEEDS)
+        if(NOT needs OR needs IN_LIST features)
+            list(APPEND fitting ${form})
+        endif()
+    endforeach()
+    set(${out} ${fitting} PARENT_SCOPE)
+endfunction()
+
+# ---- X-macros ----
+
+# variants.inc: HEWN_VARIANT(operator, signature, target, forms), one line a variant, where forms is one
+#   HEWN_FORM(variant, form, layouts...) a form: the function hewnk_<variant>__<form>_argv, layouts as binary numbers.
+# targets.inc: HEWN_TARGET(name, rank, "halide target", probes) with one HEWN_PROBE("feature") a probe, in ascending rank.
+function(hewn_write_lists)
+    set(variants "// Written by cmake/Variants.cmake from generators/kernels.cmake and generators/targets.cmake.\n")
+    set(targets "${variants}")
+    foreach(target IN LISTS chosen_targets)
+        hewn_read_tuning(${target})
+        hewn_halide_target(halide_target ${target})
+        get_property(rank GLOBAL PROPERTY HEWN_${target}_RANK)
+        get_property(probes GLOBAL PROPERTY HEWN_${target}_PROBE)
+        list(TRANSFORM probes REPLACE "(.+)" "HEWN_PROBE(\"\\1\")")
+        list(JOIN probes " " probes)
+        string(APPEND targets "HEWN_TARGET(${target}, ${rank}, \"${halide_target}\", ${probes})\n")
+        foreach(operator IN LISTS chosen_operators)
+            hewn_forms(forms ${operator} ${target})
+            get_property(signatures GLOBAL PROPERTY HEWN_${operator}_SIGNATURES)
+            foreach(signature IN LISTS signatures)
+                if(NOT "${operator}_${signature}" IN_LIST chosen_signatures)
+                    continue()
+                endif()
+                set(words)
+                foreach(form IN LISTS forms)
+                    get_property(layouts GLOBAL PROPERTY HEWN_${operator}_${form}_LAYOUTS)
+                    list(TRANSFORM layouts PREPEND "0b")
+                    list(JOIN layouts ", " layouts)
+                    string(APPEND words " HEWN_FORM(${operator}_${signature}__${target}, ${form}, ${layouts})")
+                endforeach()
+                string(APPEND variants "HEWN_VARIANT(${operator}, ${signature}, ${target},${words})\n")
+            endforeach()
+        endforeach()
+    endforeach()
+    file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/include/variants.inc CONTENT "${variants}" @ONLY)
+    file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/include/targets.inc CONTENT "${targets}" @ONLY)
+    add_library(hewn_variants INTERFACE)
+    target_include_directories(hewn_variants INTERFACE $<BUILD_INTERFACE:${HEWN_GENERATED_DIR}/include>)
+endfunction()

@@ -1,0 +1,39 @@
+// ADD: a + b. Floats round once in their type, integers wrap modulo 2^n.
+#include "elementwise.h"
+
+namespace {
+
+using namespace Halide;
+
+class Add : public hewn::Elementwise<Add> {
+public:
+    Input<Buffer<void, 2>> a{"a"}, b{"b"};
+    Output<Buffer<void, 2>> output{"output"};
+
+    void configure() {
+        a.set_type(signature_type(0));
+        b.set_type(signature_type(0));
+        output.set_type(signature_type(0));
+    }
+
+    void generate() {
+        using hewn::x, hewn::y;
+        // The output may stand in place of an input.
+        if (tail == hewn::Tail::Shifted) throw CompileError("add: the knob tail=shifted computes elements twice\n");
+        const Type type = output.type();
+        if (type.is_int()) {
+            // Unsigned, because Halide takes a signed 32-bit overflow for undefined.
+            const Type wrapping = type.with_code(Type::UInt);
+            define(output, reinterpret(type, reinterpret(wrapping, a(x, y)) + reinterpret(wrapping, b(x, y))), type);
+        } else {
+            // f16 in f32, then rounded: 24 >= 2 * 11 + 2 bits, so rounding twice equals rounding once.
+            define(output, cast(type, hewn::rounded(cast<float>(a(x, y)) + cast<float>(b(x, y)))), Float(32));
+        }
+    }
+
+    void schedule() { schedule_rows(output, {&a, &b}); }
+};
+
+}  // namespace
+
+HALIDE_REGISTER_GENERATOR(Add, add_general)

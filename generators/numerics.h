@@ -1,0 +1,76 @@
+// Numeric helpers of the generators. Each computes exactly what its formula says: IEEE-754 binary32, one rounding per written
+// operation. docs/numerics.md explains why each is exact.
+#ifndef HEWN_GENERATORS_NUMERICS_H
+#define HEWN_GENERATORS_NUMERICS_H
+
+#include <Halide.h>
+
+#include <cstdint>
+
+namespace hewn {
+
+using Halide::Expr;
+using Halide::Type;
+
+inline const Halide::Var x{"x"}, y{"y"};
+
+// e, in an inlined Func of its own. strict_float rewrites the whole tree below it, but stops at a Func: this keeps strict
+// operations and fused multiply-adds apart.
+inline Expr stage(const Expr &e) {
+    Halide::Func f;
+    f(x, y) = e;
+    return f(x, y);
+}
+
+// RN(e) for an e of one float operation: neither reassociated nor contracted with its neighbours.
+inline Expr rounded(const Expr &e) { return stage(Halide::strict_float(e)); }
+
+// RN(a * b + c). By name, because Halide has no scalar-to-vector path to it: LLVM joins the lanes to vfmadd*ps.
+inline Expr fma(const Expr &a, const Expr &b, const Expr &c) {
+    return stage(Halide::Internal::Call::make(Halide::Float(32), "llvm.fma.f32", {a, b, c}, Halide::Internal::Call::PureExtern));
+}
+
+// roundToIntegralTiesToEven(e) as int32; an int32 whose low byte is 0 for NaN. |e| < 2^31 or NaN.
+inline Expr round_to_int32(const Expr &e) {
+    // x86: one (v)cvtps2dq, which gives 0x80000000 for NaN. Halide's round() would take seven operations.
+    return Halide::Internal::Call::make(Halide::Int(32), "llvm.lrint.i32.f32", {e}, Halide::Internal::Call::PureExtern);
+}
+
+// min(max(e, low), high), where NaN stays NaN: e is the second operand of (v)maxps and (v)minps.
+inline Expr clamp_keeping_nan(const Expr &e, const Expr &low, const Expr &high) {
+    const Expr raised = Halide::strict_float(Halide::select(low > e, low, e));
+    return rounded(Halide::select(high < raised, high, raised));
+}
+
+// f32(e), exact for f16 and integers up to 24 bits, nearest even for 32-bit integers.
+inline Expr to_f32(const Expr &e) {
+    const bool narrow = e.type().is_int_or_uint() && e.type().bits() < 32;
+    return stage(Halide::cast<float>(narrow ? Halide::cast<int32_t>(e) : e));
+}
+
+// x * (r0 + r1) = RN(x / s) wherever that decides the rounding to an 8-bit result, with r0 = RN(1 / s), r1 = RN(1 / s - r0).
+inline Expr times_reciprocal(const Expr &e, const Expr &r0, const Expr &r1) { return fma(e, r0, rounded(e * r1)); }
+
+// RN(e - zero_point) for any integer type: up to 16 bits in int32; 32 bits by halves, RN(f32(eh - zh) * 65536 + f32(el - zl)),
+// where the halves' differences and the product are exact, so that only the sum rounds.
+inline Expr difference_f32(const Expr &e, const Expr &zero_point) {
+    const auto i32 = [](const Expr &v) { return Halide::cast<int32_t>(v); };
+    if (e.type().bits() < 32) return stage(Halide::cast<float>(i32(e) - i32(zero_point)));
+    const Expr high = stage(Halide::cast<float>(i32(e >> 16) - i32(zero_point >> 16)));
+    const Expr low = stage(Halide::cast<float>(i32(e & 0xffff) - i32(zero_point & 0xffff)));
+    return rounded(rounded(high * 65536.0f) + low);
+}
+
+// clamp(round(q) + z, Min, Max) of an 8-bit type, q any f32, NaN gives z. Clamped before rounding, to what the output can
+// hold: no conversion overflows, and the sum of bytes wraps to the right value.
+inline Expr quantize_clamped(const Expr &q, const Expr &zero_point, const Type &type) {
+    const Expr z = to_f32(zero_point);
+    const Expr low = rounded(Halide::cast<float>(Halide::cast<int32_t>(type.min())) - z);  // exact
+    const Expr high = rounded(Halide::cast<float>(Halide::cast<int32_t>(type.max())) - z);
+    return Halide::cast(type, Halide::cast<uint8_t>(round_to_int32(clamp_keeping_nan(q, low, high))) +
+                                  Halide::cast<uint8_t>(zero_point));
+}
+
+}  // namespace hewn
+
+#endif  // HEWN_GENERATORS_NUMERICS_H

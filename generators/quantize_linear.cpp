@@ -1,0 +1,59 @@
+// QUANTIZE_LINEAR: clamp(round(input / scale) + zero_point, Min, Max).
+#include "elementwise.h"
+
+namespace {
+
+using namespace Halide;
+
+// Form `divide`: any scale, zero and NaN included, per tensor or per element.
+class QuantizeLinearDivide : public hewn::Elementwise<QuantizeLinearDivide> {
+public:
+    Input<Buffer<void, 2>> input{"input"}, scale{"scale"}, zero_point{"zero_point"};
+    Output<Buffer<void, 2>> output{"output"};
+
+    void configure() {
+        const Type type = signature_type(0);
+        input.set_type(type);
+        scale.set_type(type == Int(32) ? Float(32) : type);
+        zero_point.set_type(signature_type(1));
+        output.set_type(signature_type(1));
+    }
+
+    void generate() {
+        using hewn::x, hewn::y;
+        const Expr quotient = hewn::rounded(hewn::to_f32(input(x, y)) / hewn::to_f32(scale(x, y)));
+        define(output, hewn::quantize_clamped(quotient, zero_point(x, y), output.type()), Float(32));
+    }
+
+    void schedule() { schedule_rows(output, {&input, &scale, &zero_point}); }
+};
+
+// Form `reciprocal`: one ordinary scale (2^-60 <= |scale| <= 2^60) and one zero point for the whole call. The caller prepares
+// r0 + r1 ~ 1 / scale (hewn::times_reciprocal) and low <= high, the f32 bounds (Min - zero_point) * scale and
+// (Max - zero_point) * scale: with the input clamped to them the quotient cannot leave the output's range.
+class QuantizeLinearReciprocal : public hewn::Elementwise<QuantizeLinearReciprocal> {
+public:
+    Input<Buffer<void, 2>> input{"input"};
+    Input<float> r0{"r0"}, r1{"r1"}, low{"low"}, high{"high"};
+    Input<int32_t> zero_point{"zero_point"};
+    Output<Buffer<void, 2>> output{"output"};
+
+    void configure() {
+        input.set_type(signature_type(0));
+        output.set_type(signature_type(1));
+    }
+
+    void generate() {
+        using hewn::x, hewn::y;
+        const Expr clamped = hewn::clamp_keeping_nan(hewn::to_f32(input(x, y)), low, high);
+        const Expr rounded = hewn::round_to_int32(hewn::times_reciprocal(clamped, r0, r1));
+        define(output, cast(output.type(), cast<uint8_t>(rounded) + cast<uint8_t>(zero_point)), Float(32));
+    }
+
+    void schedule() { schedule_rows(output, {&input}); }
+};
+
+}  // namespace
+
+HALIDE_REGISTER_GENERATOR(QuantizeLinearDivide, quantize_linear_divide)
+HALIDE_REGISTER_GENERATOR(QuantizeLinearReciprocal, quantize_linear_reciprocal)

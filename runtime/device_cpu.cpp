@@ -1,0 +1,330 @@
+// The CPU device: memory, threads, the floating-point mode, and running a plan slice by slice.
+#include <HalideRuntime.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+#include <pthread.h>
+#include <sched.h>
+
+#include "device.h"
+#include "error.h"
+#include "plan.h"
+
+#if defined(HEWN_KERNEL_ASSERTIONS)
+// With assertions the kernels look at what the runtime otherwise proves: type and dimension count of each buffer.
+constexpr bool kKernelAssertions = true;
+#else
+constexpr bool kKernelAssertions = false;
+#endif
+
+namespace hewn {
+
+namespace {
+
+// ---- Memory ----
+
+void *HEWN_CALL allocate_aligned(void *, size_t bytes, size_t alignment) {
+    // aligned_alloc wants a multiple of the alignment, and at least a pointer's.
+    if (alignment < sizeof(void *)) alignment = sizeof(void *);
+    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+void HEWN_CALL deallocate_aligned(void *, void *memory) { std::free(memory); }
+
+// ---- The floating-point mode ----
+
+// Round to nearest, subnormals kept, exceptions masked for the object's lifetime, whatever mode the thread is in.
+class DefaultFloatingPointMode {
+public:
+    DefaultFloatingPointMode() : saved_(_mm_getcsr()), changed_((saved_ & ~kStatusFlags) != kDefault) {
+        if (changed_) _mm_setcsr(kDefault);
+    }
+    ~DefaultFloatingPointMode() {
+        if (changed_) _mm_setcsr(saved_);
+    }
+    DefaultFloatingPointMode(const DefaultFloatingPointMode &) = delete;
+    DefaultFloatingPointMode &operator=(const DefaultFloatingPointMode &) = delete;
+
+private:
+    static constexpr uint32_t kStatusFlags = 0x3f, kDefault = 0x1f80;  // MXCSR
+    const uint32_t saved_;
+    const bool changed_;
+};
+
+// ---- Threads ----
+
+// Less than this, in bytes of all operands, stays on the caller's thread: waking another takes some ten microseconds.
+constexpr int64_t kParallelBytes = 1 << 20;
+
+std::atomic<bool> pool_used{false}, is_forked_child{false};
+
+int available_cpus() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+// Halide's thread pool. Its threads do not exist in a forked child: there everything runs on the caller's.
+void HEWN_CALL pool_parallel_for(void *, int32_t count, hewn_slice_fn fn, void *arg) {
+    if (is_forked_child.load(std::memory_order_relaxed)) {
+        for (int32_t i = 0; i < count; i++) fn(arg, i);
+        return;
+    }
+    if (!pool_used.exchange(true)) pthread_atfork(nullptr, nullptr, [] { is_forked_child = true; });
+    struct Closure {
+        hewn_slice_fn fn;
+        void *arg;
+    } closure = {fn, arg};
+    const auto slice = [](void *, int index, uint8_t *closure_bytes) {
+        const Closure &closure = *reinterpret_cast<const Closure *>(closure_bytes);
+        closure.fn(closure.arg, index);
+        return 0;
+    };
+    halide_do_par_for(nullptr, slice, 0, count, reinterpret_cast<uint8_t *>(&closure));
+}
+
+// Unloading the library with threads still in it would crash; at exit it ends them as Halide's own hook would have.
+__attribute__((destructor)) void end_pool() { hewn_shutdown(); }
+
+// ---- Compile ----
+
+struct CpuOperator : hewn_operator {
+    Plan plan;
+    CpuKernel kernel;
+    halide_buffer_t buffers[kMaxOperands];  // what a kernel with assertions looks at; else unused
+    int64_t bytes;                          // of all operands' elements
+    int32_t max_threads;
+    hewn_parallel_for_fn parallel_for;
+    void *parallel_for_context;
+};
+
+// The operand tensors of the problem in the order of the kernel's buffers, the output last. Returns their number.
+int list_operands(const Problem &problem, const Tensor **operands) {
+    const OperatorInfo &info = *problem.info;
+    for (int o = 0; o < info.operand_count; o++) operands[o] = &problem.inputs[info.operands[o]];
+    operands[info.operand_count] = &problem.output;
+    return info.operand_count + 1;
+}
+
+halide_type_t halide_type(const Tensor &tensor) {
+    const uint8_t bits = uint8_t(tensor.element_bytes * 8);
+    switch (tensor.type) {
+    case HEWN_DATA_TYPE_FLOAT32:
+    case HEWN_DATA_TYPE_FLOAT16: return halide_type_t(halide_type_float, bits);
+    case HEWN_DATA_TYPE_UINT8:
+    case HEWN_DATA_TYPE_UINT16:
+    case HEWN_DATA_TYPE_UINT32:
+    case HEWN_DATA_TYPE_UINT64: return halide_type_t(halide_type_uint, bits);
+    default: return halide_type_t(halide_type_int, bits);
+    }
+}
+
+void destroy(hewn_operator *op) {
+    CpuOperator *cpu = static_cast<CpuOperator *>(op);
+    const Allocator allocator = cpu->allocator;
+    destroy_plan(allocator, cpu->plan);
+    allocator.deallocate(cpu);
+}
+
+// An error inside a kernel, which Halide reports as text, belongs to the execution whose user context the kernel was given.
+struct Execution {
+    const CpuOperator &op;
+    void *const *inputs;
+    void *const *operands;
+    int32_t slices;
+    std::atomic<int32_t> failed{0};  // the first failing slice's code
+    char message[sizeof(hewn_error::message)];
+
+    Execution(const CpuOperator &op, void *const *inputs, void *const *operands, int32_t slices)
+        : op(op), inputs(inputs), operands(operands), slices(slices) {
+        message[0] = 0;
+    }
+};
+
+void on_kernel_error(void *user_context, const char *message) {
+    Execution &execution = *static_cast<Execution *>(user_context);
+    int32_t none = 0;
+    if (execution.failed.compare_exchange_strong(none, -1)) snprintf(execution.message, sizeof execution.message, "%s", message);
+}
+
+hewn_status compile(const hewn_device &device, const Problem &problem, const hewn_compile_options &options, hewn_operator **op,
+                    hewn_error *error) {
+    const char *name = problem.info->dml_name;
+    const Variant *variant = nullptr;
+    const hewn_status status = pick_variant(problem.info->name, problem.signature, options.variant, &variant, error);
+    if (status != HEWN_STATUS_OK) return status;
+
+    CpuOperator *cpu = device.allocator.allocate<CpuOperator>();
+    if (!cpu) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator", name);
+    cpu->backend = device.backend;
+    cpu->allocator = device.allocator;
+    cpu->problem = problem;
+    cpu->variant = variant;
+    cpu->kernel.problem = &cpu->problem;
+    cpu->parallel_for = options.parallel_for ? options.parallel_for : pool_parallel_for;
+    cpu->parallel_for_context = options.parallel_for_context;
+    cpu->max_threads = options.max_threads > 0 ? options.max_threads : available_cpus();
+    if (!problem.output.empty()) {
+        const Tensor *operands[kMaxOperands];
+        int32_t element_bytes[kMaxOperands];
+        const int count = list_operands(cpu->problem, operands);
+        const Space space = merge_dimensions(operands, count);
+        for (int o = 0; o < count; o++) {
+            element_bytes[o] = operands[o]->element_bytes;
+            cpu->bytes += operands[o]->present ? int64_t(operands[o]->bytes) : 0;
+            if (kKernelAssertions) {
+                cpu->buffers[o].type = halide_type(*operands[o]);
+                cpu->buffers[o].dimensions = 2;
+            }
+        }
+        problem.info->choose_forms(space, *variant, cpu->kernel);
+        if (!build_plan(space, count, element_bytes, cpu->kernel.form->layouts, cpu->kernel.uniform, cpu->allocator, cpu->plan)) {
+            destroy(cpu);
+            return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan", name);
+        }
+    }
+    halide_set_error_handler(on_kernel_error);
+    *op = cpu;
+    return HEWN_STATUS_OK;
+}
+
+// ---- Execute ----
+
+// What an absent zero point reads: one element of any type.
+alignas(16) constexpr uint8_t kZeros[16] = {};
+
+hewn_status read_pointer(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, void **pointer,
+                         hewn_error *error) {
+    const char *name = problem.info->dml_name;
+    if (!tensor.present) {
+        if (binding.buffer) {
+            return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: has a binding but was absent at compile", name, tensor.name);
+        }
+        *pointer = const_cast<uint8_t *>(kZeros);
+        return HEWN_STATUS_OK;
+    }
+    if (!binding.buffer && !tensor.empty()) {
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding's buffer is null", name, tensor.name);
+    }
+    if (binding.size < tensor.bytes) {
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding has %llu bytes, %llu are needed", name, tensor.name,
+                    (unsigned long long)binding.size, (unsigned long long)tensor.bytes);
+    }
+    const uintptr_t address = reinterpret_cast<uintptr_t>(binding.buffer) + uintptr_t(binding.offset);
+    if (address & uintptr_t(tensor.element_bytes - 1)) {
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the address is misaligned, elements have %d bytes", name, tensor.name,
+                    int(tensor.element_bytes));
+    }
+    *pointer = reinterpret_cast<void *>(address);
+    return HEWN_STATUS_OK;
+}
+
+hewn_status check_overlap(const Problem &problem, const Tensor &input, void *input_at, void *output_at, hewn_error *error) {
+    const Tensor &output = problem.output;
+    const uintptr_t in = reinterpret_cast<uintptr_t>(input_at), out = reinterpret_cast<uintptr_t>(output_at);
+    if (out + output.bytes <= in || in + input.bytes <= out || provably_disjoint(output, out, input, in)) return HEWN_STATUS_OK;
+    if (problem.info->in_place && in == out && same_byte_strides(output, input)) return HEWN_STATUS_OK;
+    return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: overlaps %s%s", problem.info->dml_name, output.name, input.name,
+                problem.info->in_place ? "; allowed in place (same address and strides) or interleaved (equal strides)"
+                                       : "; allowed only interleaved (equal strides)");
+}
+
+void run_slice(void *argument, int32_t index) {
+    Execution &execution = *static_cast<Execution *>(argument);
+    const CpuOperator &op = execution.op;
+    const DefaultFloatingPointMode mode;
+    CpuCall call = {&op.kernel, execution.inputs, &execution, {}};
+    halide_buffer_t buffers[kMaxOperands];
+    if (kKernelAssertions) std::memcpy(buffers, op.buffers, sizeof buffers);
+    const int64_t boxes = op.plan.box_count, share = boxes / execution.slices, rest = boxes % execution.slices;
+    const int64_t first = share * index + (index < rest ? index : rest), last = first + share + (index < rest);
+    const CallBox call_box = [](void *context, halide_buffer_t *operands) {
+        CpuCall &call = *static_cast<CpuCall *>(context);
+        return call.kernel->call(call, operands);
+    };
+    if (const int code = run_boxes(op.plan, execution.operands, first, last, buffers, call_box, &call)) {
+        int32_t none = 0;
+        execution.failed.compare_exchange_strong(none, code);
+    }
+}
+
+int32_t slice_count(const CpuOperator &op, int32_t max_threads) {
+    if (op.bytes < kParallelBytes || max_threads < 2) return 1;
+    return int32_t(max_threads < op.plan.box_count ? max_threads : op.plan.box_count);
+}
+
+hewn_status execute(const hewn_operator &base, const hewn_buffer_binding *const *inputs, const hewn_buffer_binding &output,
+                    const hewn_execute_options &options, hewn_error *error) {
+    const CpuOperator &op = static_cast<const CpuOperator &>(base);
+    const Problem &problem = op.problem;
+    void *input_at[kMaxInputs], *output_at = nullptr;
+    hewn_status status = read_pointer(problem, problem.output, output, &output_at, error);
+    if (status != HEWN_STATUS_OK) return status;
+    for (int i = 0; i < problem.input_count; i++) {
+        const Tensor &input = problem.inputs[i];
+        status = read_pointer(problem, input, *inputs[i], &input_at[i], error);
+        if (status == HEWN_STATUS_OK && input.present) status = check_overlap(problem, input, input_at[i], output_at, error);
+        if (status != HEWN_STATUS_OK) return status;
+    }
+    if (problem.output.empty()) return HEWN_STATUS_OK;
+
+    void *operands[kMaxOperands];
+    for (int o = 0; o < problem.info->operand_count; o++) operands[o] = input_at[problem.info->operands[o]];
+    operands[problem.info->operand_count] = output_at;
+    const int32_t slices = slice_count(op, options.max_threads > 0 ? options.max_threads : op.max_threads);
+    Execution execution(op, input_at, operands, slices);
+    if (slices == 1) run_slice(&execution, 0);
+    else if (options.parallel_for) options.parallel_for(options.parallel_for_context, slices, run_slice, &execution);
+    else op.parallel_for(op.parallel_for_context, slices, run_slice, &execution);
+
+    const int32_t failed = execution.failed.load(std::memory_order_relaxed);
+    if (failed == 0) return HEWN_STATUS_OK;
+    return fail(error, HEWN_STATUS_KERNEL_FAILED, "%s: kernel %s failed with code %d: %s", problem.info->dml_name, op.variant->name,
+                int(failed), execution.message);
+}
+
+constexpr Backend kCpu = {compile, execute, destroy};
+
+constexpr hewn_device kDefaultDevice = {&kCpu, {allocate_aligned, deallocate_aligned, nullptr}};
+
+}  // namespace
+
+const hewn_device &default_device() { return kDefaultDevice; }
+
+}  // namespace hewn
+
+using namespace hewn;
+
+hewn_status hewn_create_cpu_device(const hewn_cpu_device_desc *desc, hewn_device **device, hewn_error *error) {
+    if (!device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_create_cpu_device: device is null");
+    Allocator allocator = kDefaultDevice.allocator;
+    if (desc) {
+        if (desc->struct_size < sizeof(hewn_cpu_device_desc)) {
+            return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_cpu_device_desc: struct_size is too small");
+        }
+        if (!desc->allocate != !desc->deallocate) {
+            return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_cpu_device_desc: set both allocate and deallocate, or none");
+        }
+        if (desc->allocate) allocator = {desc->allocate, desc->deallocate, desc->allocator_context};
+    }
+    hewn_device *created = allocator.allocate<hewn_device>();
+    if (!created) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "hewn_create_cpu_device: no memory");
+    created->backend = &kCpu;
+    created->allocator = allocator;
+    *device = created;
+    return HEWN_STATUS_OK;
+}
+
+void hewn_destroy_device(hewn_device *device) {
+    if (device) device->allocator.deallocate(device);
+}
+
+void hewn_shutdown(void) {
+    if (pool_used.load() && !is_forked_child.load()) halide_shutdown_thread_pool();
+}

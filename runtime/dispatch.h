@@ -1,0 +1,50 @@
+// The variants of this build: listing them, probing the machine, picking one or taking the forced one.
+#ifndef HEWN_RUNTIME_DISPATCH_H
+#define HEWN_RUNTIME_DISPATCH_H
+
+#include <hewn/hewn.h>
+
+#include <cstdint>
+#include <initializer_list>
+
+namespace hewn {
+
+// Halide's uniform entry point of a kernel: pointers to its arguments in order, the user context first.
+using KernelFunction = int (*)(void **arguments);
+
+// One compiled function of a variant. A layout is a binary number, one digit an input, the first input's highest: 1 where
+// the input's stride along the row is 1, 0 where it is 0. Bit L of `layouts` is set where the form is specialised for L.
+struct Form {
+    const char *name;
+    KernelFunction function;
+    uint32_t layouts;
+};
+
+struct Target {
+    const char *name;
+    const char *halide_target;
+    int32_t rank;
+    const char *(*missing)();  // the first feature this machine lacks, null if it can run the target
+};
+
+constexpr int kMaxForms = 4;
+
+struct Variant {
+    const char *name;
+    const char *operator_name;
+    const char *signature;
+    const Target *target;
+    Form forms[kMaxForms];
+
+    // The form of that name, null if the variant has none.
+    const Form *form(const char *form_name) const;
+};
+
+// The variant that runs operator x signature: the forced one (a target's or a variant's name; null or "": HEWN_VARIANT in the
+// environment, else none is forced), or the one of the highest rank that this machine can run.
+hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced, const Variant **variant,
+                         hewn_error *error);
+
+}  // namespace hewn
+
+#endif  // HEWN_RUNTIME_DISPATCH_H

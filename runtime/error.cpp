@@ -1,0 +1,19 @@
+#include "error.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace hewn {
+
+hewn_status fail(hewn_error *error, hewn_status status, const char *format, ...) {
+    if (error && error->struct_size >= sizeof(hewn_error)) {
+        error->status = status;
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(error->message, sizeof error->message, format, arguments);
+        va_end(arguments);
+    }
+    return status;
+}
+
+}  // namespace hewn

@@ -1,0 +1,494 @@
+#include "operators.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <initializer_list>
+
+#include "error.h"
+#include "plan.h"
+
+namespace hewn {
+
+namespace {
+
+// ---- Feature-level tables ----
+
+constexpr hewn_feature_level kLevels[] = {
+    HEWN_FEATURE_LEVEL_1_0, HEWN_FEATURE_LEVEL_2_0, HEWN_FEATURE_LEVEL_2_1, HEWN_FEATURE_LEVEL_3_0, HEWN_FEATURE_LEVEL_3_1,
+    HEWN_FEATURE_LEVEL_4_0, HEWN_FEATURE_LEVEL_4_1, HEWN_FEATURE_LEVEL_5_0, HEWN_FEATURE_LEVEL_5_1, HEWN_FEATURE_LEVEL_5_2,
+    HEWN_FEATURE_LEVEL_6_0, HEWN_FEATURE_LEVEL_6_1, HEWN_FEATURE_LEVEL_6_2, HEWN_FEATURE_LEVEL_6_3, HEWN_FEATURE_LEVEL_6_4,
+};
+
+constexpr int major(hewn_feature_level level) { return level >> 12; }
+constexpr int minor(hewn_feature_level level) { return level >> 8 & 15; }
+
+constexpr uint32_t types(std::initializer_list<hewn_data_type> list) {
+    uint32_t mask = 0;
+    for (hewn_data_type type : list) mask |= 1u << type;
+    return mask;
+}
+constexpr uint32_t F32 = types({HEWN_DATA_TYPE_FLOAT32}), F16 = types({HEWN_DATA_TYPE_FLOAT16}), I8 = types({HEWN_DATA_TYPE_INT8}),
+                   U8 = types({HEWN_DATA_TYPE_UINT8}), I16 = types({HEWN_DATA_TYPE_INT16}), U16 = types({HEWN_DATA_TYPE_UINT16}),
+                   I32 = types({HEWN_DATA_TYPE_INT32}), U32 = types({HEWN_DATA_TYPE_UINT32}), I64 = types({HEWN_DATA_TYPE_INT64}),
+                   U64 = types({HEWN_DATA_TYPE_UINT64});
+
+// One row of DirectML's table of an operator: what is supported from a feature level on. Types that follow from others (a
+// zero point's, an output's) have no column.
+struct FeatureRow {
+    hewn_feature_level level;
+    int min_rank, max_rank;
+    uint32_t input_types, scale_types, output_types;
+    bool zero_point_required;
+};
+
+// Newest first, as in DirectML's reference.
+constexpr FeatureRow kAddRows[] = {
+    {HEWN_FEATURE_LEVEL_5_1, 1, 8, F32 | F16 | I64 | I32 | I16 | I8 | U64 | U32 | U16 | U8, 0, 0, false},
+    {HEWN_FEATURE_LEVEL_4_1, 1, 8, F32 | F16 | I64 | I32 | U64 | U32, 0, 0, false},
+    {HEWN_FEATURE_LEVEL_3_0, 1, 8, F32 | F16 | I32 | U32, 0, 0, false},
+    {HEWN_FEATURE_LEVEL_2_1, 4, 5, F32 | F16 | I32 | U32, 0, 0, false},
+    {HEWN_FEATURE_LEVEL_1_0, 4, 5, F32 | F16, 0, 0, false},
+};
+constexpr FeatureRow kQuantizeRows[] = {
+    {HEWN_FEATURE_LEVEL_6_2, 1, 8, F32 | F16 | I32, F32 | F16, I8 | U8, false},
+    {HEWN_FEATURE_LEVEL_6_0, 1, 8, F32 | F16 | I32, F32 | F16, I8 | U8, true},
+    {HEWN_FEATURE_LEVEL_3_0, 1, 8, F32 | I32, F32, I8 | U8, true},
+    {HEWN_FEATURE_LEVEL_2_1, 4, 4, F32 | I32, F32, I8 | U8, true},
+    {HEWN_FEATURE_LEVEL_1_0, 4, 4, F32, F32, U8, true},
+};
+constexpr FeatureRow kDequantizeRows[] = {
+    {HEWN_FEATURE_LEVEL_6_2, 1, 8, I32 | I16 | I8 | U32 | U16 | U8, F32 | F16, F32 | F16, false},
+    {HEWN_FEATURE_LEVEL_6_0, 1, 8, I32 | I16 | I8 | U32 | U16 | U8, F32 | F16, F32 | F16, true},
+    {HEWN_FEATURE_LEVEL_3_0, 1, 8, I32 | I16 | I8 | U32 | U16 | U8, F32, F32, true},
+    {HEWN_FEATURE_LEVEL_2_1, 4, 4, I32 | I16 | I8 | U32 | U16 | U8, F32, F32, true},
+    {HEWN_FEATURE_LEVEL_1_0, 4, 4, U8, F32, F32, true},
+};
+constexpr FeatureRow kQuantizedAddRows[] = {
+    {HEWN_FEATURE_LEVEL_4_0, 1, 8, I8 | U8, F32, I8 | U8, false},
+};
+
+// An operator's table at one feature level, and checks against it that say which level has what is asked for.
+class Table {
+public:
+    template<int N>
+    Table(const FeatureRow (&rows)[N], const OperatorInfo &info, hewn_feature_level level, hewn_error *error)
+        : rows_(rows), count_(N), info_(info), level_(level), error_(error) {
+        while (row_ < count_ && rows_[row_].level > level) row_++;
+    }
+
+    hewn_status check_introduced() const {
+        if (row_ < count_) return HEWN_STATUS_OK;
+        const hewn_feature_level first = rows_[count_ - 1].level;
+        return fail(error_, HEWN_STATUS_UNSUPPORTED, "%s: introduced at %d.%d, compiled at feature level %d.%d", info_.dml_name,
+                    major(first), minor(first), major(level_), minor(level_));
+    }
+
+    hewn_status check_type(const Tensor &tensor, uint32_t FeatureRow::*column) const {
+        const uint32_t type = 1u << tensor.type;
+        if (rows_[row_].*column & type) return HEWN_STATUS_OK;
+        return unsupported(tensor, type_name(tensor.type), [&](const FeatureRow &row) { return (row.*column & type) != 0; });
+    }
+
+    // Rank 0, which DirectML lacks, stands for one element wherever rank 1 is supported.
+    hewn_status check_rank(const Tensor &tensor) const {
+        const int rank = tensor.rank > 0 ? tensor.rank : 1;
+        const auto fits = [&](const FeatureRow &row) { return row.min_rank <= rank && rank <= row.max_rank; };
+        if (fits(rows_[row_])) return HEWN_STATUS_OK;
+        char what[32];
+        snprintf(what, sizeof what, "dimension count %d", tensor.rank);
+        return unsupported(tensor, what, fits);
+    }
+
+    hewn_status check_zero_point(const Tensor &zero_point) const {
+        if (zero_point.present || !rows_[row_].zero_point_required) return HEWN_STATUS_OK;
+        return unsupported(zero_point, "leaving it out", [](const FeatureRow &row) { return !row.zero_point_required; });
+    }
+
+private:
+    const FeatureRow *rows_;
+    const int count_;
+    const OperatorInfo &info_;
+    const hewn_feature_level level_;
+    hewn_error *const error_;
+    int row_ = 0;
+
+    template<class Fits>
+    hewn_status unsupported(const Tensor &tensor, const char *what, const Fits &fits) const {
+        for (int row = row_ - 1; row >= 0; row--) {
+            if (!fits(rows_[row])) continue;
+            return fail(error_, HEWN_STATUS_UNSUPPORTED, "%s %s: %s needs feature level %d.%d, compiled at %d.%d", info_.dml_name,
+                        tensor.name, what, major(rows_[row].level), minor(rows_[row].level), major(level_), minor(level_));
+        }
+        return fail(error_, HEWN_STATUS_UNSUPPORTED, "%s %s: %s is not supported at any feature level from %d.%d on", info_.dml_name,
+                    tensor.name, what, major(level_), minor(level_));
+    }
+};
+
+// ---- Reading descriptions ----
+
+// Evaluates a status and returns it from the enclosing function where it is not OK.
+#define HEWN_CHECK(expression) \
+    if (const hewn_status status = (expression); status != HEWN_STATUS_OK) return status
+
+// A copy of the operator's description in `copy`.
+template<class Desc>
+hewn_status copy_desc(const void *desc, const char *dml_name, Desc &copy, hewn_error *error) {
+    if (!desc) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s: the operator's description is null", dml_name);
+    uint32_t struct_size;
+    std::memcpy(&struct_size, desc, sizeof struct_size);
+    if (struct_size < sizeof copy) {
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s: struct_size %u of the operator's description is less than %u", dml_name,
+                    unsigned(struct_size), unsigned(sizeof copy));
+    }
+    std::memcpy(&copy, desc, sizeof copy);
+    return HEWN_STATUS_OK;
+}
+
+// An optional tensor that is absent reads as zeros of `like`'s shape.
+hewn_status read_optional(const hewn_tensor_desc *desc, const char *context, const char *name, const Tensor &like,
+                          hewn_data_type absent_type, Tensor &tensor, hewn_error *error) {
+    if (desc) return read_tensor(desc, context, name, tensor, error);
+    tensor = like;
+    tensor.name = name;
+    tensor.present = false;
+    tensor.type = absent_type;
+    tensor.element_bytes = type_bytes(absent_type);
+    std::memset(tensor.strides, 0, sizeof tensor.strides);
+    return HEWN_STATUS_OK;
+}
+
+hewn_status expect_same_sizes(const OperatorInfo &info, const Tensor &tensor, const Tensor &other, hewn_error *error) {
+    if (same_sizes(tensor, other)) return HEWN_STATUS_OK;
+    if (tensor.rank != other.rank) {
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, %s has %d; they must be equal", info.dml_name,
+                    tensor.name, tensor.rank, other.name, other.rank);
+    }
+    int d = 0;
+    while (tensor.sizes[d] == other.sizes[d]) d++;
+    return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: size %lld of dimension %d differs from %s's %lld", info.dml_name,
+                tensor.name, (long long)tensor.sizes[d], d, other.name, (long long)other.sizes[d]);
+}
+
+hewn_status expect_type(const OperatorInfo &info, const Tensor &tensor, hewn_data_type type, const char *rule, hewn_error *error) {
+    if (tensor.type == type) return HEWN_STATUS_OK;
+    return fail(error, HEWN_STATUS_UNSUPPORTED, "%s %s: data type is %s, must be %s: %s", info.dml_name, tensor.name,
+                type_name(tensor.type), type_name(type), rule);
+}
+
+hewn_status check_output_strides(const OperatorInfo &info, const Tensor &output, hewn_error *error) {
+    if (strides_never_overlap(output)) return HEWN_STATUS_OK;
+    return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
+                "%s %s: strides overlap; sorted, each must exceed the span of all smaller dimensions", info.dml_name, output.name);
+}
+
+// "f32" and the like. ADD's unsigned types run the kernels of the signed ones: the same wrapping sum.
+const char *type_word(hewn_data_type type) {
+    constexpr const char *kWords[] = {"", "f32", "f16", "u32", "u16", "u8", "i32", "i16", "i8", "f64", "u64", "i64"};
+    return kWords[type];
+}
+const char *add_word(hewn_data_type type) {
+    switch (type) {
+    case HEWN_DATA_TYPE_UINT64: return "i64";
+    case HEWN_DATA_TYPE_UINT32: return "i32";
+    case HEWN_DATA_TYPE_UINT16: return "i16";
+    case HEWN_DATA_TYPE_UINT8: return "i8";
+    default: return type_word(type);
+    }
+}
+
+template<class... Words>
+void set_signature(Problem &problem, const char *first, Words... words) {
+    std::strcpy(problem.signature, first);
+    ((std::strcat(problem.signature, "_"), std::strcat(problem.signature, words)), ...);
+}
+
+// ---- Scales ----
+
+float half_to_float(uint16_t bits) {
+    const uint32_t sign = uint32_t(bits & 0x8000) << 16, exponent = bits >> 10 & 31, mantissa = bits & 0x3ff;
+    uint32_t f32;
+    if (exponent == 0) {
+        const float magnitude = float(mantissa) * 0x1p-24f;  // exact
+        std::memcpy(&f32, &magnitude, sizeof f32);
+        f32 |= sign;
+    } else {
+        f32 = sign | (exponent == 31 ? 0x7f800000 : (exponent + 112) << 23) | mantissa << 13;
+    }
+    float value;
+    std::memcpy(&value, &f32, sizeof value);
+    return value;
+}
+
+// f32(scale), exact.
+float read_scale(const void *scale, hewn_data_type type) {
+    if (type == HEWN_DATA_TYPE_FLOAT16) {
+        uint16_t bits;
+        std::memcpy(&bits, scale, sizeof bits);
+        return half_to_float(bits);
+    }
+    float value;
+    std::memcpy(&value, scale, sizeof value);
+    return value;
+}
+
+int32_t read_byte(const void *byte, hewn_data_type type) {
+    return type == HEWN_DATA_TYPE_INT8 ? int32_t(*static_cast<const int8_t *>(byte)) : int32_t(*static_cast<const uint8_t *>(byte));
+}
+
+// True where times_reciprocal (generators/numerics.h) is proved to round as division does.
+bool ordinary(float scale) { return std::fabs(scale) >= 0x1p-60f && std::fabs(scale) <= 0x1p60f; }  // NaN is not
+
+// r0 = RN(1 / s), r1 = RN(1 / s - r0): 1 / s in twice the precision, prepared in double.
+void set_reciprocal(Parameters &parameters, float scale) {
+    const double reciprocal = 1.0 / double(scale);
+    parameters.r0 = float(reciprocal);
+    parameters.r1 = float(reciprocal - double(parameters.r0));
+}
+
+// Below this many elements in a box, preparing parameters (two divisions in double) costs more than dividing.
+constexpr int64_t kReciprocalElements = 256;
+
+// ---- ADD ----
+
+extern const OperatorInfo kAdd, kQuantizeLinear, kDequantizeLinear, kQuantizedLinearAdd;
+
+hewn_status read_add(const void *raw, hewn_feature_level level, Problem &problem, hewn_error *error) {
+    hewn_add_desc desc;
+    HEWN_CHECK(copy_desc(raw, kAdd.dml_name, desc, error));
+    const Table table(kAddRows, kAdd, level, error);
+    Tensor &a = problem.inputs[0], &b = problem.inputs[1], &output = problem.output;
+    HEWN_CHECK(read_tensor(desc.a_tensor, kAdd.dml_name, "ATensor", a, error));
+    HEWN_CHECK(read_tensor(desc.b_tensor, kAdd.dml_name, "BTensor", b, error));
+    HEWN_CHECK(read_tensor(desc.output_tensor, kAdd.dml_name, "OutputTensor", output, error));
+    HEWN_CHECK(table.check_introduced());
+    HEWN_CHECK(table.check_rank(a));
+    HEWN_CHECK(table.check_type(a, &FeatureRow::input_types));
+    HEWN_CHECK(expect_type(kAdd, b, a.type, "ATensor's", error));
+    HEWN_CHECK(expect_type(kAdd, output, a.type, "ATensor's", error));
+    HEWN_CHECK(expect_same_sizes(kAdd, b, a, error));
+    HEWN_CHECK(expect_same_sizes(kAdd, output, a, error));
+    set_signature(problem, add_word(a.type));
+    return HEWN_STATUS_OK;
+}
+
+void choose_general_form(const Space &, const Variant &variant, CpuKernel &kernel) {
+    kernel.form = variant.form("general");
+    kernel.call = [](CpuCall &call, halide_buffer_t *operands) {
+        void *arguments[1 + kMaxOperands] = {&call.user_context};
+        const int count = call.kernel->problem->info->operand_count + 1;
+        for (int o = 0; o < count; o++) arguments[1 + o] = &operands[o];
+        return call.kernel->form->function(arguments);
+    };
+}
+
+// ---- QUANTIZE_LINEAR ----
+
+// What QUANTIZE_LINEAR and DEQUANTIZE_LINEAR share; the differing rules are checked by the caller.
+template<class Desc>
+hewn_status read_linear(const OperatorInfo &info, const Desc &desc, const Table &table, Problem &problem, hewn_error *error) {
+    Tensor &input = problem.inputs[0], &scale = problem.inputs[1], &zero_point = problem.inputs[2], &output = problem.output;
+    HEWN_CHECK(read_tensor(desc.input_tensor, info.dml_name, "InputTensor", input, error));
+    HEWN_CHECK(read_tensor(desc.scale_tensor, info.dml_name, "ScaleTensor", scale, error));
+    HEWN_CHECK(read_tensor(desc.output_tensor, info.dml_name, "OutputTensor", output, error));
+    const hewn_data_type absent_type = &info == &kQuantizeLinear ? output.type : input.type;
+    HEWN_CHECK(read_optional(desc.zero_point_tensor, info.dml_name, "ZeroPointTensor", input, absent_type, zero_point, error));
+    HEWN_CHECK(table.check_introduced());
+    HEWN_CHECK(table.check_rank(input));
+    HEWN_CHECK(table.check_type(input, &FeatureRow::input_types));
+    HEWN_CHECK(table.check_type(scale, &FeatureRow::scale_types));
+    HEWN_CHECK(table.check_type(output, &FeatureRow::output_types));
+    HEWN_CHECK(table.check_zero_point(zero_point));
+    for (const Tensor *tensor : {&scale, &zero_point, &output}) HEWN_CHECK(expect_same_sizes(info, *tensor, input, error));
+    set_signature(problem, type_word(input.type), type_word(output.type));
+    return HEWN_STATUS_OK;
+}
+
+hewn_status read_quantize_linear(const void *raw, hewn_feature_level level, Problem &problem, hewn_error *error) {
+    const OperatorInfo &info = kQuantizeLinear;
+    hewn_quantize_linear_desc desc;
+    HEWN_CHECK(copy_desc(raw, info.dml_name, desc, error));
+    HEWN_CHECK(read_linear(info, desc, Table(kQuantizeRows, info, level, error), problem, error));
+    const hewn_data_type input_type = problem.inputs[0].type;
+    const hewn_data_type scale_type = input_type == HEWN_DATA_TYPE_INT32 ? hewn_data_type(HEWN_DATA_TYPE_FLOAT32) : input_type;
+    HEWN_CHECK(expect_type(info, problem.inputs[1], scale_type, "InputTensor's, FLOAT32 for INT32", error));
+    return expect_type(info, problem.inputs[2], problem.output.type, "OutputTensor's", error);
+}
+
+// The parameters for one scale and zero point; `reciprocal` where the scale is ordinary, else the dividing form.
+void prepare_quantize(const CpuKernel &kernel, const void *scale_at, const void *zero_point_at, Parameters &p) {
+    const Problem &problem = *kernel.problem;
+    const float scale = read_scale(scale_at, problem.inputs[1].type);
+    p.from[0] = scale_at;
+    p.from[1] = zero_point_at;
+    p.form = ordinary(scale) ? kernel.reciprocal : kernel.form;
+    if (p.form == kernel.form) return;
+    p.zero_point[0] = read_byte(zero_point_at, problem.output.type);
+    set_reciprocal(p, scale);
+    const int32_t min = problem.output.type == HEWN_DATA_TYPE_INT8 ? -128 : 0;
+    const float at_min = float(min - p.zero_point[0]) * scale, at_max = float(min + 255 - p.zero_point[0]) * scale;
+    p.low = at_min < at_max ? at_min : at_max;
+    p.high = at_min < at_max ? at_max : at_min;
+}
+
+int call_quantize(CpuCall &call, halide_buffer_t *operands) {
+    const CpuKernel &kernel = *call.kernel;
+    Parameters &p = call.parameters;
+    halide_buffer_t &input = operands[0], &scale = operands[1], &zero_point = operands[2], &output = operands[3];
+    if (kernel.reciprocal) {
+        if (p.from[0] != scale.host || p.from[1] != zero_point.host) prepare_quantize(kernel, scale.host, zero_point.host, p);
+        if (p.form == kernel.reciprocal) {
+            void *arguments[] = {&call.user_context, &input, &p.r0, &p.r1, &p.low, &p.high, &p.zero_point[0], &output};
+            return p.form->function(arguments);
+        }
+    }
+    void *arguments[] = {&call.user_context, &input, &scale, &zero_point, &output};
+    return kernel.form->function(arguments);
+}
+
+void choose_quantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
+    constexpr uint32_t kScaleAndZeroPoint = 0b110;
+    kernel.form = variant.form("divide");
+    kernel.call = call_quantize;
+    const Form *reciprocal = variant.form("reciprocal");
+    if (reciprocal && uniform_box_holds(space, kScaleAndZeroPoint, kReciprocalElements)) {
+        kernel.reciprocal = reciprocal;
+        kernel.uniform = kScaleAndZeroPoint;
+    }
+}
+
+// ---- DEQUANTIZE_LINEAR ----
+
+hewn_status read_dequantize_linear(const void *raw, hewn_feature_level level, Problem &problem, hewn_error *error) {
+    const OperatorInfo &info = kDequantizeLinear;
+    hewn_dequantize_linear_desc desc;
+    HEWN_CHECK(copy_desc(raw, info.dml_name, desc, error));
+    HEWN_CHECK(read_linear(info, desc, Table(kDequantizeRows, info, level, error), problem, error));
+    HEWN_CHECK(expect_type(info, problem.inputs[2], problem.inputs[0].type, "InputTensor's", error));
+    return expect_type(info, problem.output, problem.inputs[1].type, "ScaleTensor's", error);
+}
+
+// ---- QUANTIZED_LINEAR_ADD ----
+
+// Scales and zero points: exactly one element, all sizes 1 or an all-broadcast view.
+hewn_status expect_one_element(const OperatorInfo &info, const Tensor &tensor, const Tensor &a, hewn_error *error) {
+    if (tensor.rank != a.rank) {
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, ATensor has %d; they must be equal", info.dml_name,
+                    tensor.name, tensor.rank, a.rank);
+    }
+    bool one = true, broadcast = true;
+    for (int d = 0; d < tensor.rank; d++) {
+        one &= tensor.sizes[d] == 1;
+        broadcast &= tensor.strides[d] == 0;
+    }
+    // An empty view is right where A is empty too.
+    if (one || (broadcast && (!tensor.empty() || a.empty()))) return HEWN_STATUS_OK;
+    return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: must have exactly 1 element: all sizes 1, or all strides 0", info.dml_name,
+                tensor.name);
+}
+
+hewn_status read_quantized_linear_add(const void *raw, hewn_feature_level level, Problem &problem, hewn_error *error) {
+    const OperatorInfo &info = kQuantizedLinearAdd;
+    hewn_quantized_linear_add_desc desc;
+    HEWN_CHECK(copy_desc(raw, info.dml_name, desc, error));
+    const Table table(kQuantizedAddRows, info, level, error);
+    HEWN_CHECK(table.check_introduced());
+    Tensor *in = problem.inputs, &output = problem.output;
+    HEWN_CHECK(read_tensor(desc.a_tensor, info.dml_name, "ATensor", in[0], error));
+    HEWN_CHECK(read_tensor(desc.a_scale_tensor, info.dml_name, "AScaleTensor", in[1], error));
+    HEWN_CHECK(read_tensor(desc.b_tensor, info.dml_name, "BTensor", in[3], error));
+    HEWN_CHECK(read_tensor(desc.b_scale_tensor, info.dml_name, "BScaleTensor", in[4], error));
+    HEWN_CHECK(read_tensor(desc.output_scale_tensor, info.dml_name, "OutputScaleTensor", in[6], error));
+    HEWN_CHECK(read_tensor(desc.output_tensor, info.dml_name, "OutputTensor", output, error));
+    const auto optional = [&](const hewn_tensor_desc *zero_point, const char *name, const Tensor &of, Tensor &tensor) {
+        return read_optional(zero_point, info.dml_name, name, in[0], of.type, tensor, error);
+    };
+    HEWN_CHECK(optional(desc.a_zero_point_tensor, "AZeroPointTensor", in[0], in[2]));
+    HEWN_CHECK(optional(desc.b_zero_point_tensor, "BZeroPointTensor", in[3], in[5]));
+    HEWN_CHECK(optional(desc.output_zero_point_tensor, "OutputZeroPointTensor", output, in[7]));
+    HEWN_CHECK(table.check_rank(in[0]));
+    HEWN_CHECK(table.check_type(in[0], &FeatureRow::input_types));
+    HEWN_CHECK(table.check_type(in[3], &FeatureRow::input_types));
+    HEWN_CHECK(table.check_type(output, &FeatureRow::output_types));
+    for (int i : {1, 4, 6}) HEWN_CHECK(table.check_type(in[i], &FeatureRow::scale_types));
+    HEWN_CHECK(expect_type(info, in[2], in[0].type, "ATensor's", error));
+    HEWN_CHECK(expect_type(info, in[5], in[3].type, "BTensor's", error));
+    HEWN_CHECK(expect_type(info, in[7], output.type, "OutputTensor's", error));
+    HEWN_CHECK(expect_same_sizes(info, in[3], in[0], error));
+    HEWN_CHECK(expect_same_sizes(info, output, in[0], error));
+    for (int i : {1, 2, 4, 5, 6, 7}) HEWN_CHECK(expect_one_element(info, in[i], in[0], error));
+    set_signature(problem, type_word(in[0].type), type_word(in[3].type), type_word(output.type));
+    return HEWN_STATUS_OK;
+}
+
+void prepare_quantized_add(const CpuKernel &kernel, void *const *inputs, Parameters &p) {
+    const Problem &problem = *kernel.problem;
+    p.from[0] = inputs;
+    p.form = kernel.form;
+    p.scale[0] = read_scale(inputs[1], HEWN_DATA_TYPE_FLOAT32);
+    p.scale[1] = read_scale(inputs[4], HEWN_DATA_TYPE_FLOAT32);
+    p.scale[2] = read_scale(inputs[6], HEWN_DATA_TYPE_FLOAT32);
+    p.zero_point[0] = read_byte(inputs[2], problem.inputs[0].type);
+    p.zero_point[1] = read_byte(inputs[5], problem.inputs[3].type);
+    p.zero_point[2] = read_byte(inputs[7], problem.output.type);
+    if (!kernel.reciprocal || !ordinary(p.scale[2])) return;
+    // No quotient of the reciprocal form may reach 2^31; also false for NaN.
+    const double largest = 255 * (std::fabs(double(p.scale[0])) + std::fabs(double(p.scale[1])));
+    if (!(largest <= 0x1p30 * std::fabs(double(p.scale[2])))) return;
+    p.form = kernel.reciprocal;
+    set_reciprocal(p, p.scale[2]);
+}
+
+int call_quantized_add(CpuCall &call, halide_buffer_t *operands) {
+    Parameters &p = call.parameters;
+    if (!p.from[0]) prepare_quantized_add(*call.kernel, call.inputs, p);
+    halide_buffer_t &a = operands[0], &b = operands[1], &output = operands[2];
+    if (p.form == call.kernel->reciprocal) {
+        void *arguments[] = {&call.user_context, &a,     &b,    &p.scale[0], &p.scale[1], &p.zero_point[0], &p.zero_point[1],
+                             &p.zero_point[2],   &p.r0, &p.r1, &output};
+        return p.form->function(arguments);
+    }
+    void *arguments[] = {&call.user_context, &a,           &b,     &p.scale[0], &p.scale[1], &p.zero_point[0], &p.zero_point[1],
+                         &p.zero_point[2],   &p.scale[2], &output};
+    return p.form->function(arguments);
+}
+
+void choose_quantized_add_forms(const Space &, const Variant &variant, CpuKernel &kernel) {
+    kernel.form = variant.form("divide");
+    kernel.reciprocal = variant.form("reciprocal");
+    kernel.call = call_quantized_add;
+}
+
+// ---- The list ----
+
+constexpr OperatorInfo kAdd = {HEWN_OPERATOR_ADD, "add", "ADD", 2, 2, true, read_add, choose_general_form, {0, 1}};
+constexpr OperatorInfo kQuantizeLinear = {HEWN_OPERATOR_QUANTIZE_LINEAR, "quantize_linear", "QUANTIZE_LINEAR", 3, 3, false,
+                                          read_quantize_linear, choose_quantize_forms, {0, 1, 2}};
+constexpr OperatorInfo kDequantizeLinear = {HEWN_OPERATOR_DEQUANTIZE_LINEAR, "dequantize_linear", "DEQUANTIZE_LINEAR", 3, 3, false,
+                                            read_dequantize_linear, choose_general_form, {0, 1, 2}};
+constexpr OperatorInfo kQuantizedLinearAdd = {HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, "quantized_linear_add", "QUANTIZED_LINEAR_ADD", 8, 2,
+                                              false, read_quantized_linear_add, choose_quantized_add_forms, {0, 3}};
+
+}  // namespace
+
+hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level, Problem &problem, hewn_error *error) {
+    if (!desc) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_operator_desc: is null");
+    if (desc->struct_size < sizeof(hewn_operator_desc)) {
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_operator_desc: struct_size is too small");
+    }
+    if (level == HEWN_FEATURE_LEVEL_NEWEST) level = HEWN_FEATURE_LEVEL_6_4;
+    bool known = false;
+    for (hewn_feature_level candidate : kLevels) known |= candidate == level;
+    if (!known) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "feature level 0x%x is none of DirectML's", unsigned(level));
+
+    problem.info = nullptr;
+    for (const OperatorInfo *info : {&kAdd, &kQuantizeLinear, &kDequantizeLinear, &kQuantizedLinearAdd}) {
+        if (info->type == desc->type) problem.info = info;
+    }
+    if (!problem.info) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_operator_desc: %d is no operator type", int(desc->type));
+    problem.input_count = problem.info->input_count;
+    HEWN_CHECK(problem.info->read(desc->desc, level, problem, error));
+    return check_output_strides(*problem.info, problem.output, error);
+}
+
+}  // namespace hewn

@@ -1,0 +1,73 @@
+// The operators: what a valid description is, and how their CPU kernels are called on a box.
+#ifndef HEWN_RUNTIME_OPERATORS_H
+#define HEWN_RUNTIME_OPERATORS_H
+
+#include <HalideRuntime.h>
+#include <hewn/hewn.h>
+
+#include "dispatch.h"
+#include "shape.h"
+
+namespace hewn {
+
+constexpr int kMaxInputs = 8;
+
+struct OperatorInfo;
+
+// A checked description, ready for a device: an operator, its tensors, and the signature of the kernel that computes it.
+struct Problem {
+    const OperatorInfo *info;
+    int input_count;
+    Tensor inputs[kMaxInputs];
+    Tensor output;
+    char signature[16];
+};
+
+// Parameters of a kernel that depend on values read at execution, kept from box to box of one slice while the values' addresses stay.
+struct Parameters {
+    const void *from[2];     // the addresses prepared from; null: nothing is prepared
+    const Form *form;        // the form that fits the values
+    float scale[3], r0, r1;  // r0 + r1 ~ 1 / the scale that is divided by
+    float low, high;         // bounds of the quotient's numerator
+    int32_t zero_point[3];
+};
+
+// One slice of an execution on the CPU.
+struct CpuCall {
+    const struct CpuKernel *kernel;
+    void *const *inputs;  // all of the operator's, in order; absent ones point to zeros
+    void *user_context;
+    Parameters parameters;
+};
+
+// How the CPU runs a problem with a variant.
+struct CpuKernel {
+    const Problem *problem;
+    const Form *form, *reciprocal;  // reciprocal: null where it is not used
+    uint32_t uniform;               // operands that must be constant within a box (see build_plan)
+    int (*call)(CpuCall &call, halide_buffer_t *operands);
+};
+
+struct OperatorInfo {
+    hewn_operator_type type;
+    const char *name;      // "quantize_linear"
+    const char *dml_name;  // "QUANTIZE_LINEAR", for messages
+    int input_count;
+    // The inputs that vary with the element, in the order of the kernels' buffers.
+    int operand_count;
+    // True if the output may be bound in place of an input of equal strides.
+    bool in_place;
+    // Reads and checks the operator's own description.
+    hewn_status (*read)(const void *desc, hewn_feature_level level, Problem &problem, hewn_error *error);
+    // Chooses the forms for the merged space.
+    void (*choose_forms)(const Space &space, const Variant &variant, CpuKernel &kernel);
+    // Input index of each operand.
+    int operands[kMaxOperands - 1];
+};
+
+// Checks a whole description at a feature level.
+hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level, Problem &problem, hewn_error *error);
+
+}  // namespace hewn
+
+#endif  // HEWN_RUNTIME_OPERATORS_H

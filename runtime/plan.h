@@ -1,0 +1,62 @@
+// A CPU plan: how an element-wise computation of any layout becomes calls of a rank-2 kernel. docs/architecture.md has the
+// reasoning and the measurements behind the constants.
+//
+// The iteration space is cut into boxes of `rows` rows times a run of elements; a box is one kernel call. A run is the innermost
+// dimension or several flattened ones. An operand whose elements are dense or constant along the run is used where it
+// lies; any other is gathered into scratch memory that stays in the L1 cache (and the output scattered from it).
+#ifndef HEWN_RUNTIME_PLAN_H
+#define HEWN_RUNTIME_PLAN_H
+
+#include <HalideRuntime.h>
+
+#include <cstdint>
+
+#include "allocator.h"
+#include "shape.h"
+
+namespace hewn {
+
+struct Plan {
+    int operands;  // the inputs, then the output
+    int32_t element_bytes[kMaxOperands];
+
+    // The full box. The run is run_inner elements (whole flattened dimensions) times run_outer of the run's last dimension.
+    int64_t run_inner, run_outer, rows;
+    halide_dimension_t dims[kMaxOperands][2];  // as the kernel sees the operands: run, rows; strides in elements
+
+    // Per operand: byte offsets of a run's elements where it is gathered (null where it is used in place), and the bytes
+    // from row to row in its tensor.
+    int32_t *table[kMaxOperands];
+    int64_t row_bytes[kMaxOperands];
+    bool scratch;  // some operand is gathered
+
+    // What steps from box to box, innermost first. The loops `run_loop` and `row_loop` (-1: none) cut a dimension of the
+    // box, so that their last step may be a partial one.
+    struct Loop {
+        int64_t size, step, count;
+        int64_t step_bytes[kMaxOperands];
+    } loops[kMaxRank + 1];
+    int loop_count, run_loop, row_loop;
+    int64_t box_count;
+};
+
+// Plans `space` for a kernel specialised for `layouts` (see Form). Operands in the mask `uniform` are constant within each box.
+// Tables come from `allocator`; false: no memory.
+bool build_plan(const Space &space, int operands, const int32_t *element_bytes, uint32_t layouts, uint32_t uniform,
+                const Allocator &allocator, Plan &plan);
+void destroy_plan(const Allocator &allocator, Plan &plan);
+
+// True if some box can hold at least `elements` elements with the operands in `uniform` constant.
+bool uniform_box_holds(const Space &space, uint32_t uniform, int64_t elements);
+
+// Calls the kernel on one box, given a buffer for each operand. 0, or the kernel's error code.
+using CallBox = int (*)(void *context, halide_buffer_t *operands);
+
+// Runs boxes [first, last) of the plan on the operands at `pointers`: for each box sets host and dim of `buffers`, one an operand,
+// and calls. Stops at the first error code and returns it.
+int run_boxes(const Plan &plan, void *const *pointers, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call,
+              void *context);
+
+}  // namespace hewn
+
+#endif  // HEWN_RUNTIME_PLAN_H
