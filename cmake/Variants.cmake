@@ -83,9 +83,14 @@ hewn_choose(chosen_targets HEWN_TARGETS ${fitting_targets})
 
 # ---- Knobs ----
 
-# tuning/<target>.json, checked once: {"halide": version, "knobs": {<operator>[_<signature>]: {<form>: {<knob>: value}}}}
+# tuning/<target>.json, else its family's, the name without its last word: tuning/x86_64.json for x86_64_sse41.
+#   {"halide": version, "knobs": {<operator>[_<signature>]: {<form>: {<knob>: value}}}}
 function(hewn_read_tuning target)
     set(file ${PROJECT_SOURCE_DIR}/tuning/${target}.json)
+    if(NOT EXISTS ${file})
+        string(REGEX REPLACE "_[^_]*$" "" family ${target})
+        set(file ${PROJECT_SOURCE_DIR}/tuning/${family}.json)
+    endif()
     set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     file(READ ${file} text)
     string(JSON halide GET "${text}" halide)
