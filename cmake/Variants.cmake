@@ -138,6 +138,9 @@ endfunction()
 # sets <objects> to the object files: one a form, and the Halide runtime they share.
 function(hewn_add_kernels flavour objects_out)
     list(JOIN ARGN "-" flags)
+    if(flags)
+        string(PREPEND flags "-")
+    endif()
     set(dir ${HEWN_GENERATED_DIR}/${flavour})
     file(MAKE_DIRECTORY ${dir})
 
@@ -167,7 +170,7 @@ function(hewn_add_kernels flavour objects_out)
                     set(object ${dir}/${name}${CMAKE_CXX_OUTPUT_EXTENSION})
                     add_custom_command(OUTPUT ${object}
                         COMMAND hewn_generators -g ${operator}_${form} -n ${name} -f hewnk_${name} -o ${dir} -e object
-                                "target=${halide_target}-no_runtime-user_context-${flags}"
+                                "target=${halide_target}-no_runtime-user_context${flags}"
                                 signature=${signature} "layouts=${layouts}" ${knobs}
                         DEPENDS hewn_generators VERBATIM COMMENT "${name} (${flavour})")
                     list(APPEND objects ${object})

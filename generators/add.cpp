@@ -26,8 +26,9 @@ public:
             const Type wrapping = type.with_code(Type::UInt);
             define(output, reinterpret(type, reinterpret(wrapping, a(x, y)) + reinterpret(wrapping, b(x, y))), type);
         } else {
-            // f16 in f32, then rounded: 24 >= 2 * 11 + 2 bits, so rounding twice equals rounding once.
-            define(output, cast(type, hewn::rounded(cast<float>(a(x, y)) + cast<float>(b(x, y)))), Float(32));
+            const Expr sum = hewn::rounded(hewn::to_f32(a(x, y)) + hewn::to_f32(b(x, y)));
+            // f16: 24 >= 2 * 11 + 2 bits, so rounding twice equals rounding once.
+            define(output, type == Float(16) ? hewn::to_f16(sum, target) : sum, Float(32));
         }
     }
 

@@ -20,7 +20,8 @@ public:
     void generate() {
         using hewn::x, hewn::y;
         const Expr difference = hewn::difference_f32(input(x, y), zero_point(x, y));
-        define(output, cast(output.type(), hewn::rounded(difference * hewn::to_f32(scale(x, y)))), Float(32));
+        const Expr product = hewn::rounded(difference * hewn::to_f32(scale(x, y)));
+        define(output, output.type() == Float(16) ? hewn::to_f16(product, target) : product, Float(32));
     }
 
     void schedule() { schedule_rows(output, {&input, &scale, &zero_point}); }

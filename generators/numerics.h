@@ -48,6 +48,14 @@ inline Expr to_f32(const Expr &e) {
     return stage(Halide::cast<float>(narrow ? Halide::cast<int32_t>(e) : e));
 }
 
+// f16(e), nearest even; NaN stays NaN. e is f32.
+inline Expr to_f16(const Expr &e, const Halide::Target &target) {
+    const Expr converted = Halide::cast<Halide::float16_t>(e);
+    // Halide's emulation, where the hardware has no conversion, makes an infinity of a NaN.
+    if (target.arch != Halide::Target::X86 || target.has_feature(Halide::Target::F16C)) return converted;
+    return Halide::select(Halide::strict_float(e != e), Halide::float16_t::make_nan(), converted);
+}
+
 // x * (r0 + r1) = RN(x / s) wherever that decides the rounding to an 8-bit result, with r0 = RN(1 / s), r1 = RN(1 / s - r0).
 inline Expr times_reciprocal(const Expr &e, const Expr &r0, const Expr &r1) { return fma(e, r0, rounded(e * r1)); }
 

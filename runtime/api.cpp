@@ -12,29 +12,17 @@ using namespace hewn;
 
 namespace {
 
-// The caller's options, or all defaults; false if its struct_size is not known.
-template<class Options>
-bool read_options(const Options *options, Options &copy) {
-    copy = {};
-    if (!options) return true;
-    if (options->struct_size < sizeof copy) return false;
-    copy = *options;
-    return true;
-}
-
-// The bindings' addresses in `pointers`. Elements of the array are as far apart as the caller's struct_size says.
-hewn_status read_bindings(const hewn_operator &op, const char *which, const hewn_buffer_binding *bindings, uint32_t count, uint32_t expected,
-                          const hewn_buffer_binding **pointers, hewn_error *error) {
+hewn_status check_bindings(const hewn_operator &op, const char *which, const hewn_buffer_binding *bindings, uint32_t count,
+                           uint32_t expected, hewn_error *error) {
     const char *name = op.problem.info->dml_name;
     if (count != expected) {
         return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: %u %s bindings given, %u are due", name, unsigned(count), which,
                     unsigned(expected));
     }
     if (!bindings) return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: the %s bindings are null", name, which);
-    const uint32_t struct_size = bindings->struct_size;
+    const Bindings all(bindings);
     for (uint32_t i = 0; i < count; i++) {
-        pointers[i] = reinterpret_cast<const hewn_buffer_binding *>(reinterpret_cast<const char *>(bindings) + size_t(i) * struct_size);
-        if (struct_size < sizeof(hewn_buffer_binding) || pointers[i]->struct_size != struct_size) {
+        if (bindings->struct_size < sizeof(hewn_buffer_binding) || all[int(i)].struct_size != bindings->struct_size) {
             return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: struct_size of %s binding %u is too small or differs from the first's", name,
                         which, unsigned(i));
         }
@@ -55,10 +43,11 @@ hewn_status hewn_tensor_size(const hewn_tensor_desc *tensor, uint64_t *bytes, he
 hewn_status hewn_compile(hewn_device *device, const hewn_operator_desc *desc, const hewn_compile_options *options, hewn_operator **op,
                          hewn_error *error) {
     if (!op) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_compile: op is null");
-    hewn_compile_options checked;
-    if (!read_options(options, checked)) {
+    hewn_compile_options checked = {};
+    if (options && options->struct_size < sizeof checked) {
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_compile_options: struct_size is too small");
     }
+    if (options) checked = *options;
     if (checked.max_threads < 0) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_compile_options: max_threads is negative");
     Problem problem;
     const hewn_status status = read_operator(desc, checked.feature_level, problem, error);
@@ -77,14 +66,14 @@ hewn_status hewn_execute(const hewn_operator *op, const hewn_buffer_binding *inp
                          const hewn_buffer_binding *outputs, uint32_t output_count, const hewn_execute_options *options,
                          hewn_error *error) {
     if (!op) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_execute: op is null");
-    hewn_execute_options checked;
-    if (!read_options(options, checked)) {
+    if (options && options->struct_size < sizeof(hewn_execute_options)) {
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_execute_options: struct_size is too small");
     }
-    if (checked.max_threads < 0) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_execute_options: max_threads is negative");
-    const hewn_buffer_binding *input_at[kMaxInputs], *output_at[1];
-    hewn_status status = read_bindings(*op, "input", inputs, input_count, uint32_t(op->problem.input_count), input_at, error);
-    if (status == HEWN_STATUS_OK) status = read_bindings(*op, "output", outputs, output_count, 1, output_at, error);
+    if (options && options->max_threads < 0) {
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_execute_options: max_threads is negative");
+    }
+    hewn_status status = check_bindings(*op, "input", inputs, input_count, uint32_t(op->problem.input_count), error);
+    if (status == HEWN_STATUS_OK) status = check_bindings(*op, "output", outputs, output_count, 1, error);
     if (status != HEWN_STATUS_OK) return status;
-    return op->backend->execute(*op, input_at, *output_at[0], checked, error);
+    return op->backend->execute(*op, Bindings(inputs), *outputs, options, error);
 }

@@ -216,12 +216,16 @@ hewn_status read_pointer(const Problem &problem, const Tensor &tensor, const hew
         return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding has %llu bytes, %llu are needed", name, tensor.name,
                     (unsigned long long)binding.size, (unsigned long long)tensor.bytes);
     }
-    const uintptr_t address = reinterpret_cast<uintptr_t>(binding.buffer) + uintptr_t(binding.offset);
-    if (address & uintptr_t(tensor.element_bytes - 1)) {
+    uint64_t address, end;
+    if (__builtin_add_overflow(uint64_t(reinterpret_cast<uintptr_t>(binding.buffer)), binding.offset, &address) ||
+        __builtin_add_overflow(address, tensor.bytes, &end) || end > UINTPTR_MAX) {
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the address overflows", name, tensor.name);
+    }
+    if (address & uint64_t(tensor.element_bytes - 1)) {
         return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the address is misaligned, elements have %d bytes", name, tensor.name,
                     int(tensor.element_bytes));
     }
-    *pointer = reinterpret_cast<void *>(address);
+    *pointer = reinterpret_cast<void *>(uintptr_t(address));
     return HEWN_STATUS_OK;
 }
 
@@ -239,14 +243,14 @@ void run_slice(void *argument, int32_t index) {
     Execution &execution = *static_cast<Execution *>(argument);
     const CpuOperator &op = execution.op;
     const DefaultFloatingPointMode mode;
-    CpuCall call = {&op.kernel, execution.inputs, &execution, {}};
+    CpuCall call(op.kernel, execution.inputs, &execution);
     halide_buffer_t buffers[kMaxOperands];
     if (kKernelAssertions) std::memcpy(buffers, op.buffers, sizeof buffers);
     const int64_t boxes = op.plan.box_count, share = boxes / execution.slices, rest = boxes % execution.slices;
     const int64_t first = share * index + (index < rest ? index : rest), last = first + share + (index < rest);
     const CallBox call_box = [](void *context, halide_buffer_t *operands) {
         CpuCall &call = *static_cast<CpuCall *>(context);
-        return call.kernel->call(call, operands);
+        return call.kernel.call(call, operands);
     };
     if (const int code = run_boxes(op.plan, execution.operands, first, last, buffers, call_box, &call)) {
         int32_t none = 0;
@@ -259,8 +263,8 @@ int32_t slice_count(const CpuOperator &op, int32_t max_threads) {
     return int32_t(max_threads < op.plan.box_count ? max_threads : op.plan.box_count);
 }
 
-hewn_status execute(const hewn_operator &base, const hewn_buffer_binding *const *inputs, const hewn_buffer_binding &output,
-                    const hewn_execute_options &options, hewn_error *error) {
+hewn_status execute(const hewn_operator &base, const Bindings &inputs, const hewn_buffer_binding &output,
+                    const hewn_execute_options *options, hewn_error *error) {
     const CpuOperator &op = static_cast<const CpuOperator &>(base);
     const Problem &problem = op.problem;
     void *input_at[kMaxInputs], *output_at = nullptr;
@@ -268,7 +272,7 @@ hewn_status execute(const hewn_operator &base, const hewn_buffer_binding *const 
     if (status != HEWN_STATUS_OK) return status;
     for (int i = 0; i < problem.input_count; i++) {
         const Tensor &input = problem.inputs[i];
-        status = read_pointer(problem, input, *inputs[i], &input_at[i], error);
+        status = read_pointer(problem, input, inputs[i], &input_at[i], error);
         if (status == HEWN_STATUS_OK && input.present) status = check_overlap(problem, input, input_at[i], output_at, error);
         if (status != HEWN_STATUS_OK) return status;
     }
@@ -277,10 +281,10 @@ hewn_status execute(const hewn_operator &base, const hewn_buffer_binding *const 
     void *operands[kMaxOperands];
     for (int o = 0; o < problem.info->operand_count; o++) operands[o] = input_at[problem.info->operands[o]];
     operands[problem.info->operand_count] = output_at;
-    const int32_t slices = slice_count(op, options.max_threads > 0 ? options.max_threads : op.max_threads);
+    const int32_t slices = slice_count(op, options && options->max_threads > 0 ? options->max_threads : op.max_threads);
     Execution execution(op, input_at, operands, slices);
     if (slices == 1) run_slice(&execution, 0);
-    else if (options.parallel_for) options.parallel_for(options.parallel_for_context, slices, run_slice, &execution);
+    else if (options && options->parallel_for) options->parallel_for(options->parallel_for_context, slices, run_slice, &execution);
     else op.parallel_for(op.parallel_for_context, slices, run_slice, &execution);
 
     const int32_t failed = execution.failed.load(std::memory_order_relaxed);

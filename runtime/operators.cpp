@@ -172,7 +172,7 @@ hewn_status expect_same_sizes(const OperatorInfo &info, const Tensor &tensor, co
 
 hewn_status expect_type(const OperatorInfo &info, const Tensor &tensor, hewn_data_type type, const char *rule, hewn_error *error) {
     if (tensor.type == type) return HEWN_STATUS_OK;
-    return fail(error, HEWN_STATUS_UNSUPPORTED, "%s %s: data type is %s, must be %s: %s", info.dml_name, tensor.name,
+    return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: data type is %s, must be %s: %s", info.dml_name, tensor.name,
                 type_name(tensor.type), type_name(type), rule);
 }
 
@@ -276,9 +276,9 @@ void choose_general_form(const Space &, const Variant &variant, CpuKernel &kerne
     kernel.form = variant.form("general");
     kernel.call = [](CpuCall &call, halide_buffer_t *operands) {
         void *arguments[1 + kMaxOperands] = {&call.user_context};
-        const int count = call.kernel->problem->info->operand_count + 1;
+        const int count = call.kernel.problem->info->operand_count + 1;
         for (int o = 0; o < count; o++) arguments[1 + o] = &operands[o];
-        return call.kernel->form->function(arguments);
+        return call.kernel.form->function(arguments);
     };
 }
 
@@ -332,7 +332,7 @@ void prepare_quantize(const CpuKernel &kernel, const void *scale_at, const void 
 }
 
 int call_quantize(CpuCall &call, halide_buffer_t *operands) {
-    const CpuKernel &kernel = *call.kernel;
+    const CpuKernel &kernel = call.kernel;
     Parameters &p = call.parameters;
     halide_buffer_t &input = operands[0], &scale = operands[1], &zero_point = operands[2], &output = operands[3];
     if (kernel.reciprocal) {
@@ -441,9 +441,9 @@ void prepare_quantized_add(const CpuKernel &kernel, void *const *inputs, Paramet
 
 int call_quantized_add(CpuCall &call, halide_buffer_t *operands) {
     Parameters &p = call.parameters;
-    if (!p.from[0]) prepare_quantized_add(*call.kernel, call.inputs, p);
+    if (!p.from[0]) prepare_quantized_add(call.kernel, call.inputs, p);
     halide_buffer_t &a = operands[0], &b = operands[1], &output = operands[2];
-    if (p.form == call.kernel->reciprocal) {
+    if (p.form == call.kernel.reciprocal) {
         void *arguments[] = {&call.user_context, &a,     &b,    &p.scale[0], &p.scale[1], &p.zero_point[0], &p.zero_point[1],
                              &p.zero_point[2],   &p.r0, &p.r1, &output};
         return p.form->function(arguments);

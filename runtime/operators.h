@@ -34,10 +34,15 @@ struct Parameters {
 
 // One slice of an execution on the CPU.
 struct CpuCall {
-    const struct CpuKernel *kernel;
+    const struct CpuKernel &kernel;
     void *const *inputs;  // all of the operator's, in order; absent ones point to zeros
     void *user_context;
     Parameters parameters;
+
+    CpuCall(const CpuKernel &kernel, void *const *inputs, void *user_context)
+        : kernel(kernel), inputs(inputs), user_context(user_context) {
+        parameters.from[0] = parameters.from[1] = nullptr;
+    }
 };
 
 // How the CPU runs a problem with a variant.

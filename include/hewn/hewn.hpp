@@ -36,8 +36,10 @@ namespace detail {
 // Calls `function(..., &error)` and throws where it fails.
 template<class Function>
 void check(Function &&function) {
-    hewn_error error{};
+    hewn_error error;  // the message is written where the call fails; clearing it each time would cost more than a small call
     error.struct_size = sizeof(error);
+    error.status = HEWN_STATUS_OK;
+    error.message[0] = 0;
     if (function(&error) != HEWN_STATUS_OK) throw Error(error);
 }
 }  // namespace detail
