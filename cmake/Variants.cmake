@@ -17,6 +17,11 @@ function(hewn_form operator form)
     set_property(GLOBAL PROPERTY HEWN_${operator}_${form}_NEEDS ${form_NEEDS})
 endfunction()
 
+function(hewn_helper generator)
+    set_property(GLOBAL APPEND PROPERTY HEWN_ALL_HELPERS ${generator})
+    set_property(GLOBAL PROPERTY HEWN_${generator}_SIGNATURES ${ARGN})
+endfunction()
+
 function(hewn_target name)
     cmake_parse_arguments(PARSE_ARGV 1 target "" "RANK;ARCH" "FEATURES;PROBE")
     set_property(GLOBAL APPEND PROPERTY HEWN_ALL_TARGETS ${name})
@@ -153,8 +158,26 @@ function(hewn_add_kernels flavour objects_out)
         DEPENDS hewn_generators VERBATIM COMMENT "Halide runtime (${flavour})")
     set(objects ${runtime})
 
-    foreach(target IN LISTS chosen_targets)
+    # One generator run: the function hewnk_<name> in <name>.o.
+    macro(add_object name generator target signature)
         hewn_halide_target(halide_target ${target})
+        set(object ${dir}/${name}${CMAKE_CXX_OUTPUT_EXTENSION})
+        add_custom_command(OUTPUT ${object}
+            COMMAND hewn_generators -g ${generator} -n ${name} -f hewnk_${name} -o ${dir} -e object
+                    "target=${halide_target}-no_runtime-user_context${flags}" signature=${signature} ${ARGN}
+            DEPENDS hewn_generators VERBATIM COMMENT "${name} (${flavour})")
+        list(APPEND objects ${object})
+    endmacro()
+
+    get_property(helpers GLOBAL PROPERTY HEWN_ALL_HELPERS)
+    list(GET chosen_targets 0 lowest)
+    foreach(generator IN LISTS helpers)
+        get_property(signatures GLOBAL PROPERTY HEWN_${generator}_SIGNATURES)
+        foreach(signature IN LISTS signatures)
+            add_object(${generator}_${signature} ${generator} ${lowest} ${signature})
+        endforeach()
+    endforeach()
+    foreach(target IN LISTS chosen_targets)
         foreach(operator IN LISTS chosen_operators)
             get_property(signatures GLOBAL PROPERTY HEWN_${operator}_SIGNATURES)
             foreach(signature IN LISTS signatures)
@@ -166,14 +189,8 @@ function(hewn_add_kernels flavour objects_out)
                     get_property(layouts GLOBAL PROPERTY HEWN_${operator}_${form}_LAYOUTS)
                     list(JOIN layouts " " layouts)
                     hewn_knobs(knobs ${target} ${operator} ${signature} ${form})
-                    set(name ${operator}_${signature}__${target}__${form})
-                    set(object ${dir}/${name}${CMAKE_CXX_OUTPUT_EXTENSION})
-                    add_custom_command(OUTPUT ${object}
-                        COMMAND hewn_generators -g ${operator}_${form} -n ${name} -f hewnk_${name} -o ${dir} -e object
-                                "target=${halide_target}-no_runtime-user_context${flags}"
-                                signature=${signature} "layouts=${layouts}" ${knobs}
-                        DEPENDS hewn_generators VERBATIM COMMENT "${name} (${flavour})")
-                    list(APPEND objects ${object})
+                    add_object(${operator}_${signature}__${target}__${form} ${operator}_${form} ${target} ${signature}
+                        "layouts=${layouts}" ${knobs})
                 endforeach()
             endforeach()
         endforeach()

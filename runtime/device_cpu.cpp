@@ -184,7 +184,8 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
             }
         }
         problem.info->choose_forms(space, *variant, cpu->kernel);
-        if (!build_plan(space, count, element_bytes, cpu->kernel.form->layouts, cpu->kernel.uniform, cpu->allocator, cpu->plan)) {
+        if (!build_plan(space, count, element_bytes, cpu->kernel.form->layouts, cpu->kernel.uniform, PlanOptions{},
+                        cpu->allocator, cpu->plan)) {
             destroy(cpu);
             return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan", name);
         }
@@ -252,7 +253,7 @@ void run_slice(void *argument, int32_t index) {
         CpuCall &call = *static_cast<CpuCall *>(context);
         return call.kernel.call(call, operands);
     };
-    if (const int code = run_boxes(op.plan, execution.operands, first, last, buffers, call_box, &call)) {
+    if (const int code = run_boxes(op.plan, execution.operands, first, last, buffers, call_box, &call, &execution)) {
         int32_t none = 0;
         execution.failed.compare_exchange_strong(none, code);
     }

@@ -3,6 +3,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dispatch.h"
+#include "stream.h"
+
+extern "C" {
+int hewnk_transpose_u8_argv(void **);
+int hewnk_transpose_u16_argv(void **);
+int hewnk_transpose_u32_argv(void **);
+int hewnk_transpose_u64_argv(void **);
+}
+
 namespace hewn {
 
 namespace {
@@ -12,6 +22,8 @@ constexpr int64_t kBoxBytes = 256 << 10;
 // A scratch operand: half an L1 cache of 32 KiB would be too much for three of them, 8 KiB rows leave room for the rest.
 constexpr int64_t kScratchBytes = 16 << 10;
 constexpr int64_t kRunBytes = 8 << 10;
+// A streamed output's block: long enough for the copy, short enough to be in L1 still when it is copied.
+constexpr int64_t kStreamBlockBytes = 2 << 10;
 // Scratch operands are this many bytes apart beyond their size, so that they do not share cache sets.
 constexpr int64_t kScratchStagger = 320;
 // Halide's index arithmetic is in int32.
@@ -30,6 +42,9 @@ uint32_t covering_layout(uint32_t layouts, uint32_t needed) {
     return best;
 }
 
+// Rows and columns below which a transposition is not worth its call.
+constexpr int64_t kTransposeSide = 8;
+
 // ceil(a / b)
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -42,14 +57,20 @@ struct Box {
 
 class Planner {
 public:
-    Planner(const Space &space, int operands, const int32_t *element_bytes, uint32_t layouts, uint32_t uniform)
+    Planner(const Space &space, int operands, const int32_t *element_bytes, uint32_t layouts, uint32_t uniform,
+            const PlanOptions &options)
         : space_(space), operands_(operands), output_(operands - 1), layouts_(layouts) {
         for (int o = 0; o < operands; o++) {
             element_bytes_[o] = element_bytes[o];
             widest_ = std::max<int64_t>(widest_, element_bytes[o]);
         }
         while (usable_ < space.rank && !varies(usable_, uniform)) usable_++;
+        streams_ = decide_streaming(options.stream_bytes);
     }
+
+    // Whether the output bypasses the caches: it is dense, more is moved than they hold, and enough of it is output that the
+    // reads of its lines, which streaming saves, outweigh the copy.
+    bool streams() const { return streams_; }
 
     Box choose_box() const {
         uint32_t needed = 0;
@@ -85,6 +106,19 @@ private:
     int32_t element_bytes_[kMaxOperands];
     int64_t widest_ = 1;
     int usable_ = 0;  // dimensions that a box may go through; the others are loops
+    bool streams_ = false;
+
+    bool decide_streaming(int64_t threshold) const {
+        if (!kCanStream || dim(0).stride[output_] != 1) return false;
+        int64_t moved = 0, written = 0;
+        for (int o = 0; o < operands_; o++) {
+            int64_t bytes = element_bytes_[o];
+            for (int k = 0; k < space_.rank; k++) bytes *= dim(k).stride[o] != 0 ? dim(k).size : 1;
+            moved += bytes;
+            if (o == output_) written = bytes;
+        }
+        return moved >= threshold && written >= moved / 3;
+    }
 
     const Dimension &dim(int k) const { return space_.dims[k]; }
 
@@ -128,7 +162,7 @@ private:
     Box direct_box() const {
         int64_t bytes = 0;  // moved per element
         for (int o = 0; o < operands_; o++) bytes += dim(0).stride[o] != 0 ? element_bytes_[o] : 0;
-        const int64_t elements = kBoxBytes / bytes / 256 * 256;
+        const int64_t elements = streams_ ? kStreamBlockBytes / widest_ : kBoxBytes / bytes / 256 * 256;
         Box box;
         box.outer = std::min(dim(0).size, elements);
         if (usable_ > 1 && box.outer == dim(0).size) {
@@ -149,7 +183,7 @@ private:
                 if (dim(k).stride[o] == 1 && dim(k).size >= 2) partner = k;
             }
         }
-        if (partner > 0 && dim(0).size >= 8 && dim(partner).size >= 8) {
+        if (partner > 0 && dim(0).size >= kTransposeSide && dim(partner).size >= kTransposeSide) {
             const int64_t side = std::max<int64_t>(64, 128 / widest_);
             box.row_dim = partner;
             box.outer = std::min({dim(0).size, side, kScratchBytes / widest_ / side});
@@ -209,8 +243,8 @@ void fill_table(const Space &space, const Box &box, int o, int32_t element_bytes
 }  // namespace
 
 bool build_plan(const Space &space, int operands, const int32_t *element_bytes, uint32_t layouts, uint32_t uniform,
-                const Allocator &allocator, Plan &plan) {
-    const Planner planner(space, operands, element_bytes, layouts, uniform);
+                const PlanOptions &options, const Allocator &allocator, Plan &plan) {
+    const Planner planner(space, operands, element_bytes, layouts, uniform, options);
     const Box box = planner.choose_box();
     const int output = operands - 1;
     const int64_t run = box.inner * box.outer;
@@ -229,15 +263,22 @@ bool build_plan(const Space &space, int operands, const int32_t *element_bytes, 
     for (int o = 0; o < operands; o++) {
         plan.element_bytes[o] = element_bytes[o];
         const bool runs = o == output || (layout & digit(operands, o));
-        const bool gathered = runs && !planner.dense(box, o);
         const int64_t row_stride = box.row_dim >= 0 ? space.dims[box.row_dim].stride[o] : 0;
         plan.row_bytes[o] = row_stride * element_bytes[o];
-        // A gathered input that is the same in every row is gathered once.
-        const int64_t kernel_row_stride = !gathered ? row_stride : o != output && row_stride == 0 ? 0 : run;
+        plan.element_step[o] = space.dims[0].stride[o] * element_bytes[o];
+        if (runs && !planner.dense(box, o)) {
+            const bool transposed = box.last == 0 && row_stride == 1 && run >= kTransposeSide && box.rows >= kTransposeSide;
+            plan.access[o] = transposed ? Access::Transpose : Access::Table;
+        } else if (o == output && planner.streams()) {
+            plan.access[o] = Access::Stream;
+        }
+        const bool in_place = plan.access[o] == Access::InPlace;
+        // An input in scratch that is the same in every row is there once.
+        const int64_t kernel_row_stride = in_place ? row_stride : o != output && row_stride == 0 ? 0 : run;
         plan.dims[o][0] = {0, int32_t(run), runs ? 1 : 0, 0};
         plan.dims[o][1] = {0, int32_t(box.rows), box.rows > 1 ? int32_t(kernel_row_stride) : 0, 0};
-        if (!gathered) continue;
-        plan.scratch = true;
+        plan.scratch |= !in_place;
+        if (plan.access[o] != Access::Table) continue;
         plan.table[o] = allocator.allocate<int32_t>(size_t(run));
         if (!plan.table[o]) {
             destroy_plan(allocator, plan);
@@ -306,6 +347,46 @@ using MoveRun = void (*)(uint8_t *, const uint8_t *, const int32_t *, int64_t);
 constexpr MoveRun kGather[] = {gather<uint8_t>, gather<uint16_t>, gather<uint32_t>, gather<uint64_t>};
 constexpr MoveRun kScatter[] = {scatter<uint8_t>, scatter<uint16_t>, scatter<uint32_t>, scatter<uint64_t>};
 
+// Where the edges of a transposition are moved one by one: to(x, y) = from(x, y) for x in [x0, x1), y in [y0, y1).
+template<class T>
+void transpose_elements(uint8_t *to, int64_t to_pitch, const uint8_t *from, int64_t from_step, int64_t x0, int64_t x1, int64_t y0,
+                        int64_t y1) {
+    for (int64_t x = x0; x < x1; x++) {
+        for (int64_t y = y0; y < y1; y++) {
+            std::memcpy(to + y * to_pitch + x * int64_t(sizeof(T)), from + x * from_step + y * int64_t(sizeof(T)), sizeof(T));
+        }
+    }
+}
+
+using TransposeElements = void (*)(uint8_t *, int64_t, const uint8_t *, int64_t, int64_t, int64_t, int64_t, int64_t);
+constexpr TransposeElements kTransposeElements[] = {transpose_elements<uint8_t>, transpose_elements<uint16_t>,
+                                                    transpose_elements<uint32_t>, transpose_elements<uint64_t>};
+constexpr KernelFunction kTransposeTiles[] = {hewnk_transpose_u8_argv, hewnk_transpose_u16_argv, hewnk_transpose_u32_argv,
+                                              hewnk_transpose_u64_argv};
+
+// to(x, y) = from(x, y) for x < width, y < height: `to` is dense along x with `to_pitch` bytes from row to row, `from` is dense
+// along y with `from_step` bytes from x to x.
+int transpose(int shift, uint8_t *to, int64_t to_pitch, const uint8_t *from, int64_t from_step, int64_t width, int64_t height,
+              void *user_context) {
+    const int64_t tile = 16 >> shift, inner_width = width / tile * tile, inner_height = height / tile * tile;
+    if (inner_width > 0 && inner_height > 0) {
+        halide_dimension_t from_dims[2] = {{0, int32_t(inner_width), int32_t(from_step >> shift), 0}, {0, int32_t(inner_height), 1, 0}};
+        halide_dimension_t to_dims[2] = {{0, int32_t(inner_width), 1, 0}, {0, int32_t(inner_height), int32_t(to_pitch >> shift), 0}};
+        halide_buffer_t source = {}, destination = {};
+        source.host = const_cast<uint8_t *>(from);
+        source.dim = from_dims;
+        destination.host = to;
+        destination.dim = to_dims;
+        source.dimensions = destination.dimensions = 2;
+        source.type = destination.type = halide_type_t(halide_type_uint, uint8_t(8 << shift));
+        void *arguments[] = {&user_context, &source, &destination};
+        if (const int error = kTransposeTiles[shift](arguments)) return error;
+    }
+    kTransposeElements[shift](to, to_pitch, from, from_step, inner_width, width, 0, height);
+    kTransposeElements[shift](to, to_pitch, from, from_step, 0, inner_width, inner_height, height);
+    return 0;
+}
+
 // Walks the boxes of a plan and keeps, per operand, the address of the current one.
 class Walker {
 public:
@@ -368,45 +449,82 @@ int run_direct(const Plan &plan, void *const *pointers, int64_t first, int64_t l
     return 0;
 }
 
+// The scratch memory of one slice, and what moves between it and the tensors.
+class Scratch {
+public:
+    Scratch(const Plan &plan, void *user_context) : plan_(plan), user_context_(user_context) {}
+    ~Scratch() {
+        if (plan_.access[plan_.operands - 1] == Access::Stream) stream_fence();
+    }
+    Scratch(const Scratch &) = delete;
+    Scratch &operator=(const Scratch &) = delete;
+
+    uint8_t *at(int o) { return memory_[o]; }
+
+    // Brings input o, which lies at `tensor`, into scratch, unless the last block brought there holds it.
+    int load(int o, const uint8_t *tensor, int64_t run, int64_t rows) {
+        Block &block = loaded_[o];
+        if (block.tensor == tensor && run <= block.run && rows <= block.rows) return 0;
+        block = {tensor, run, rows};
+        if (plan_.access[o] == Access::Transpose) {
+            return transpose(shift(o), memory_[o], pitch(o), tensor, plan_.element_step[o], run, rows, user_context_);
+        }
+        const int64_t distinct_rows = plan_.row_bytes[o] == 0 ? 1 : rows;
+        for (int64_t y = 0; y < distinct_rows; y++) {
+            kGather[shift(o)](memory_[o] + y * pitch(o), tensor + y * plan_.row_bytes[o], plan_.table[o], run);
+        }
+        return 0;
+    }
+
+    // Brings the output's block from scratch to `tensor`.
+    int store(uint8_t *tensor, int64_t run, int64_t rows) {
+        const int o = plan_.operands - 1;
+        if (plan_.access[o] == Access::Transpose) {
+            return transpose(shift(o), tensor, plan_.element_step[o], memory_[o], pitch(o), rows, run, user_context_);
+        }
+        for (int64_t y = 0; y < rows; y++) {
+            uint8_t *const to = tensor + y * plan_.row_bytes[o];
+            const uint8_t *const from = memory_[o] + y * pitch(o);
+            if (plan_.access[o] == Access::Stream) stream_copy(to, from, run << shift(o));
+            else kScatter[shift(o)](to, from, plan_.table[o], run);
+        }
+        return 0;
+    }
+
+private:
+    const Plan &plan_;
+    void *const user_context_;
+    struct Block {
+        const uint8_t *tensor;
+        int64_t run, rows;
+    } loaded_[kMaxOperands] = {};
+    alignas(64) uint8_t memory_[kMaxOperands][kScratchBytes + kScratchStagger];
+
+    int shift(int o) const { return __builtin_ctz(unsigned(plan_.element_bytes[o])); }
+    // Bytes from row to row in scratch.
+    int64_t pitch(int o) const { return int64_t(plan_.dims[o][1].stride) << shift(o); }
+};
+
 int run_through_scratch(const Plan &plan, void *const *pointers, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call,
-                        void *context) {
-    alignas(64) uint8_t scratch[kMaxOperands][kScratchBytes + kScratchStagger];
+                        void *context, void *user_context) {
     const int output = plan.operands - 1;
+    Scratch scratch(plan, user_context);
     halide_dimension_t dims[kMaxOperands][2];
     std::memcpy(dims, plan.dims, sizeof dims);
-    int shift[kMaxOperands];
-    for (int o = 0; o < plan.operands; o++) {
-        buffers[o].dim = dims[o];
-        shift[o] = __builtin_ctz(unsigned(plan.element_bytes[o]));
-    }
-    const uint8_t *gathered[kMaxOperands] = {};  // where the block in scratch came from
-    int64_t gathered_run = 0, gathered_rows = 0;
-
+    for (int o = 0; o < plan.operands; o++) buffers[o].dim = dims[o];
     Walker walker(plan, pointers, first);
     for (int64_t box = first; box < last; box++, walker.next()) {
         const int64_t run = walker.run(), rows = walker.rows();
         set_extents(dims, plan.operands, run, rows);
-        const bool grown = run > gathered_run || rows > gathered_rows;
         for (int o = 0; o < plan.operands; o++) {
-            uint8_t *const tensor = walker.pointer(o);
-            buffers[o].host = plan.table[o] ? scratch[o] : tensor;
-            if (!plan.table[o] || o == output || (gathered[o] == tensor && !grown)) continue;
-            gathered[o] = tensor;
-            const int64_t pitch = int64_t(dims[o][1].stride) << shift[o];
-            const int64_t distinct_rows = plan.row_bytes[o] == 0 ? 1 : rows;
-            for (int64_t y = 0; y < distinct_rows; y++) {
-                kGather[shift[o]](scratch[o] + y * pitch, tensor + y * plan.row_bytes[o], plan.table[o], run);
-            }
+            const bool in_place = plan.access[o] == Access::InPlace;
+            buffers[o].host = in_place ? walker.pointer(o) : scratch.at(o);
+            if (in_place || o == output) continue;
+            if (const int error = scratch.load(o, walker.pointer(o), run, rows)) return error;
         }
-        gathered_run = run;
-        gathered_rows = rows;
         if (const int error = call(context, buffers)) return error;
-        if (!plan.table[output]) continue;
-        const int64_t pitch = int64_t(dims[output][1].stride) << shift[output];
-        for (int64_t y = 0; y < rows; y++) {
-            kScatter[shift[output]](walker.pointer(output) + y * plan.row_bytes[output], scratch[output] + y * pitch,
-                                    plan.table[output], run);
-        }
+        if (plan.access[output] == Access::InPlace) continue;
+        if (const int error = scratch.store(walker.pointer(output), run, rows)) return error;
     }
     return 0;
 }
@@ -414,8 +532,8 @@ int run_through_scratch(const Plan &plan, void *const *pointers, int64_t first, 
 }  // namespace
 
 int run_boxes(const Plan &plan, void *const *pointers, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call,
-              void *context) {
-    if (plan.scratch) return run_through_scratch(plan, pointers, first, last, buffers, call, context);
+              void *context, void *user_context) {
+    if (plan.scratch) return run_through_scratch(plan, pointers, first, last, buffers, call, context, user_context);
     if (plan.loop_count > 0) return run_direct(plan, pointers, first, last, buffers, call, context);
     // One box: what a small call pays.
     for (int o = 0; o < plan.operands; o++) {

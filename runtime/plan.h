@@ -3,7 +3,7 @@
 //
 // The iteration space is cut into boxes of `rows` rows times a run of elements; a box is one kernel call. A run is the innermost
 // dimension or several flattened ones. An operand whose elements are dense or constant along the run is used where it
-// lies; any other is gathered into scratch memory that stays in the L1 cache (and the output scattered from it).
+// lies; any other goes through scratch memory that stays in the L1 cache.
 #ifndef HEWN_RUNTIME_PLAN_H
 #define HEWN_RUNTIME_PLAN_H
 
@@ -16,6 +16,14 @@
 
 namespace hewn {
 
+// How a kernel reaches an operand.
+enum class Access : uint8_t {
+    InPlace,    // where it lies
+    Table,      // through scratch, element by element, by a table of byte offsets along the run
+    Transpose,  // through scratch: strided along the run, dense along the rows
+    Stream      // the output, through scratch, to memory past the caches
+};
+
 struct Plan {
     int operands;  // the inputs, then the output
     int32_t element_bytes[kMaxOperands];
@@ -24,11 +32,12 @@ struct Plan {
     int64_t run_inner, run_outer, rows;
     halide_dimension_t dims[kMaxOperands][2];  // as the kernel sees the operands: run, rows; strides in elements
 
-    // Per operand: byte offsets of a run's elements where it is gathered (null where it is used in place), and the bytes
-    // from row to row in its tensor.
+    // Per operand, in its tensor: how it is reached, byte offsets of a run's elements (Table, else null), bytes from one of them to
+    // the next (Transpose) and from row to row.
+    Access access[kMaxOperands];
     int32_t *table[kMaxOperands];
-    int64_t row_bytes[kMaxOperands];
-    bool scratch;  // some operand is gathered
+    int64_t element_step[kMaxOperands], row_bytes[kMaxOperands];
+    bool scratch;  // some operand is not used where it lies
 
     // What steps from box to box, innermost first. The loops `run_loop` and `row_loop` (-1: none) cut a dimension of the
     // box, so that their last step may be a partial one.
@@ -40,10 +49,15 @@ struct Plan {
     int64_t box_count;
 };
 
+// Planning decisions that tests force and the tuner varies.
+struct PlanOptions {
+    int64_t stream_bytes = 64 << 20;  // stream the output from this many bytes of all operands on
+};
+
 // Plans `space` for a kernel specialised for `layouts` (see Form). Operands in the mask `uniform` are constant within each box.
 // Tables come from `allocator`; false: no memory.
 bool build_plan(const Space &space, int operands, const int32_t *element_bytes, uint32_t layouts, uint32_t uniform,
-                const Allocator &allocator, Plan &plan);
+                const PlanOptions &options, const Allocator &allocator, Plan &plan);
 void destroy_plan(const Allocator &allocator, Plan &plan);
 
 // True if some box can hold at least `elements` elements with the operands in `uniform` constant.
@@ -53,9 +67,9 @@ bool uniform_box_holds(const Space &space, uint32_t uniform, int64_t elements);
 using CallBox = int (*)(void *context, halide_buffer_t *operands);
 
 // Runs boxes [first, last) of the plan on the operands at `pointers`: for each box sets host and dim of `buffers`, one an operand,
-// and calls. Stops at the first error code and returns it.
+// and calls. user_context is for the runtime's own helper kernels. Stops at the first error code and returns it.
 int run_boxes(const Plan &plan, void *const *pointers, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call,
-              void *context);
+              void *context, void *user_context);
 
 }  // namespace hewn
 
