@@ -1,0 +1,199 @@
+// The plan by itself: random layouts, cut and moved through scratch in every way, with a scalar sum in the kernel's place that
+// also checks what a kernel is promised.
+#include "../runtime/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+using hewn::Access;
+using hewn::kMaxOperands;
+
+hewn::Allocator test_allocator() {
+    return {[](void *, size_t bytes, size_t) { return std::malloc(bytes); }, [](void *, void *memory) { std::free(memory); }, nullptr};
+}
+
+uint64_t load(const uint8_t *from, int bytes) {
+    uint64_t value = 0;
+    std::memcpy(&value, from, size_t(bytes));  // little-endian, as every target
+    return value;
+}
+
+struct SumContext {
+    int operands;
+    const int32_t *element_bytes;
+    uint32_t layouts, uniform;
+    int64_t elements = 0;
+    std::string broken;  // the first promise that a call broke
+};
+
+// output = sum of the inputs modulo its size.
+int sum_box(void *opaque, halide_buffer_t *buffers) {
+    SumContext &context = *static_cast<SumContext *>(opaque);
+    const int output = context.operands - 1;
+    const int64_t run = buffers[output].dim[0].extent, rows = buffers[output].dim[1].extent;
+    const auto promise = [&](bool kept, const char *what) {
+        if (!kept && context.broken.empty()) context.broken = what;
+    };
+    uint32_t layout = 0;
+    for (int o = 0; o < context.operands; o++) {
+        const halide_dimension_t *dim = buffers[o].dim;
+        promise(dim[0].min == 0 && dim[1].min == 0, "mins are 0");
+        promise(dim[0].extent == run && dim[1].extent == rows, "extents agree");
+        promise(dim[0].stride == 0 || dim[0].stride == 1, "strides along the run are 0 or 1");
+        promise((rows - 1) * dim[1].stride + run <= INT32_MAX, "indices fit in int32");
+        if (o < output) layout |= uint32_t(dim[0].stride) << (output - 1 - o);
+        if (context.uniform >> o & 1) promise(dim[0].stride == 0 && (rows == 1 || dim[1].stride == 0), "uniform operands are constant");
+    }
+    promise(buffers[output].dim[0].stride == 1, "the output is dense");
+    promise(context.layouts >> layout & 1, "the layout is one that the kernel is specialised for");
+    for (int64_t y = 0; y < rows; y++) {
+        for (int64_t x = 0; x < run; x++) {
+            uint64_t sum = 0;
+            const auto at = [&](int o) {
+                return buffers[o].host + (y * buffers[o].dim[1].stride + x * buffers[o].dim[0].stride) * context.element_bytes[o];
+            };
+            for (int o = 0; o < output; o++) sum += load(at(o), context.element_bytes[o]);
+            std::memcpy(at(output), &sum, size_t(context.element_bytes[output]));
+        }
+    }
+    context.elements += run * rows;
+    return 0;
+}
+
+struct Operand {
+    std::vector<int64_t> strides;
+    std::vector<uint8_t> memory;
+};
+
+class RandomLayout {
+public:
+    explicit RandomLayout(std::mt19937 &random) : random_(random) {}
+
+    int between(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+
+    std::vector<int64_t> sizes(int rank) {
+        std::vector<int64_t> sizes(static_cast<size_t>(rank));
+        int64_t elements = 1;
+        for (int64_t &size : sizes) {
+            size = between(0, 5) == 0 ? between(1, 200) : between(1, 6);
+            if (elements * size > 60000) size = 1;
+            elements *= size;
+        }
+        return sizes;
+    }
+
+    Operand operand(const std::vector<int64_t> &sizes, int bytes, bool output) {
+        Operand operand;
+        operand.strides.resize(sizes.size());
+        std::vector<size_t> order(sizes.size());  // innermost first
+        std::iota(order.rbegin(), order.rend(), 0);
+        if (between(0, 1)) std::shuffle(order.begin(), order.end(), random_);
+        const bool mostly_constant = !output && between(0, 4) == 0;
+        int64_t stride = between(0, 9) == 0 ? between(2, 3) : 1, last = 0;
+        for (size_t d : order) {
+            if (!output && (mostly_constant ? between(0, 5) != 0 : between(0, 3) == 0)) continue;
+            operand.strides[d] = stride;
+            last += stride * (sizes[d] - 1);
+            stride = stride * sizes[d] + (between(0, 9) == 0 ? between(0, 7) : 0);
+        }
+        operand.memory.resize(size_t((last + 1) * bytes));
+        for (uint8_t &byte : operand.memory) byte = uint8_t(random_());
+        return operand;
+    }
+
+private:
+    std::mt19937 &random_;
+};
+
+hewn::Tensor tensor(const std::vector<int64_t> &sizes, const Operand &operand, int bytes) {
+    hewn::Tensor tensor = {};
+    tensor.rank = int(sizes.size());
+    tensor.element_bytes = bytes;
+    tensor.bytes = operand.memory.size();
+    std::copy(sizes.begin(), sizes.end(), tensor.sizes);
+    std::copy(operand.strides.begin(), operand.strides.end(), tensor.strides);
+    return tensor;
+}
+
+TEST(Plan, RandomLayoutsSumRight) {
+    std::mt19937 random(20260);
+    RandomLayout layout(random);
+    int seen[4] = {};  // by Access
+    for (int iteration = 0; iteration < 4000; iteration++) {
+        SCOPED_TRACE(iteration);
+        const int operands = layout.between(3, 4), output = operands - 1;
+        const uint32_t two_inputs = 1u << 0b11 | 1u << 0b10 | 1u << 0b01, three_inputs = 1u << 0b100 | 1u << 0b111;
+        const std::vector<int64_t> sizes = layout.sizes(layout.between(1, 8));
+        const int64_t elements = std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>());
+        int32_t bytes[kMaxOperands];
+        std::vector<Operand> data;
+        std::vector<hewn::Tensor> tensors;
+        const int one_size = 1 << layout.between(0, 3);
+        for (int o = 0; o < operands; o++) {
+            bytes[o] = layout.between(0, 1) ? one_size : 1 << layout.between(0, 3);
+            data.push_back(layout.operand(sizes, bytes[o], o == output));
+            tensors.push_back(tensor(sizes, data.back(), bytes[o]));
+        }
+        const hewn::Tensor *pointers[kMaxOperands];
+        void *memory[kMaxOperands];
+        for (int o = 0; o < operands; o++) {
+            pointers[o] = &tensors[size_t(o)];
+            memory[o] = data[size_t(o)].memory.data();
+        }
+
+        std::vector<uint8_t> expected = data.back().memory;  // padding must stay as it is
+        for (int64_t i = 0; i < elements; i++) {
+            int64_t offsets[kMaxOperands] = {}, rest = i;
+            for (size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) {
+                for (int o = 0; o < operands; o++) offsets[o] += rest % sizes[d] * data[size_t(o)].strides[d] * bytes[o];
+            }
+            uint64_t sum = 0;
+            for (int o = 0; o < output; o++) sum += load(data[size_t(o)].memory.data() + offsets[o], bytes[o]);
+            std::memcpy(expected.data() + offsets[output], &sum, size_t(bytes[output]));
+        }
+
+        SumContext context;
+        context.operands = operands;
+        context.element_bytes = bytes;
+        context.layouts = operands == 3 ? two_inputs : three_inputs;
+        const hewn::Space space = hewn::merge_dimensions(pointers, operands);
+        context.uniform = operands == 4 && hewn::uniform_box_holds(space, 0b110, 2) ? 0b110 : 0;
+        hewn::PlanOptions options;
+        if (layout.between(0, 1)) options.stream_bytes = 0;
+        hewn::Plan plan;
+        ASSERT_TRUE(hewn::build_plan(space, operands, bytes, context.layouts, context.uniform, options, test_allocator(), plan));
+        for (int o = 0; o < operands; o++) seen[int(plan.access[o])]++;
+
+        // In slices, in any order.
+        std::vector<int64_t> cuts = {0, plan.box_count};
+        for (int i = 0; i < 3; i++) cuts.push_back(std::uniform_int_distribution<int64_t>(0, plan.box_count)(random));
+        std::sort(cuts.begin(), cuts.end());
+        std::vector<size_t> order(cuts.size() - 1);
+        std::iota(order.begin(), order.end(), 0);
+        std::shuffle(order.begin(), order.end(), random);
+        for (size_t i : order) {
+            halide_buffer_t buffers[kMaxOperands] = {};
+            if (cuts[i] < cuts[i + 1]) {
+                ASSERT_EQ(hewn::run_boxes(plan, memory, cuts[i], cuts[i + 1], buffers, sum_box, &context, nullptr), 0);
+            }
+        }
+        hewn::destroy_plan(test_allocator(), plan);
+        ASSERT_EQ(context.broken, "");
+        ASSERT_EQ(context.elements, elements);
+        ASSERT_TRUE(expected == data.back().memory);
+    }
+    for (Access access : {Access::InPlace, Access::Table, Access::Transpose, Access::Stream}) {
+        EXPECT_GT(seen[int(access)], 100) << "the layouts did not reach access " << int(access);
+    }
+}
+
+}  // namespace
