@@ -85,6 +85,11 @@ set(HEWN_TARGETS "" CACHE STRING "Targets to build, as in generators/targets.cma
 hewn_choose(chosen_operators HEWN_OPERATORS ${all_operators})
 hewn_choose(chosen_signatures HEWN_SIGNATURES ${all_signatures})
 hewn_choose(chosen_targets HEWN_TARGETS ${fitting_targets})
+list(JOIN chosen_operators "|" chosen_pattern)
+list(FILTER chosen_signatures INCLUDE REGEX "^(${chosen_pattern})_")
+if(NOT chosen_signatures)
+    message(FATAL_ERROR "HEWN_OPERATORS and HEWN_SIGNATURES leave no variant to build")
+endif()
 
 # ---- Knobs ----
 
@@ -152,9 +157,16 @@ function(hewn_add_kernels flavour objects_out)
     # The runtime is Halide's for the bare architecture. Its exit hooks are taken out: in a forked child they would wait for
     # threads that do not exist there. runtime/device_cpu.cpp ends the pool instead.
     set(runtime ${dir}/halide_runtime${CMAKE_CXX_OUTPUT_EXTENSION})
+    set(runtime_target ${HEWN_ARCH}-${HEWN_OS})
+    set(runtime_edits --remove-section=.fini_array* --remove-section=.init_array*)
+    if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
+        # Else the sanitizer does not see the pool's synchronisation. GCC's library lacks two of LLVM's functions.
+        string(APPEND runtime_target -tsan)
+        list(APPEND runtime_edits --redefine-sym __tsan_memcpy=memcpy --redefine-sym __tsan_memset=memset)
+    endif()
     add_custom_command(OUTPUT ${runtime}
-        COMMAND hewn_generators -r halide_runtime -o ${dir} -e object target=${HEWN_ARCH}-${HEWN_OS}
-        COMMAND ${CMAKE_OBJCOPY} --remove-section=.fini_array* --remove-section=.init_array* ${runtime}
+        COMMAND hewn_generators -r halide_runtime -o ${dir} -e object target=${runtime_target}
+        COMMAND ${CMAKE_OBJCOPY} ${runtime_edits} ${runtime}
         DEPENDS hewn_generators VERBATIM COMMENT "Halide runtime (${flavour})")
     set(objects ${runtime})
 
