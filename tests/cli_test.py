@@ -1,0 +1,978 @@
+#!/usr/bin/env python3
+"""The command line `hewn` on real files and on broken ones.
+
+    python3 cli_test.py <path of hewn> [unittest arguments]        (or HEWN_CLI=<path of hewn>)
+
+Expected results are computed here with NumPy in float32, one rounding per written operation, as docs/numerics.md says.
+"""
+
+import base64
+import itertools
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import zlib
+
+import numpy as np
+
+HEWN = None
+SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+F32, F16 = np.float32, np.float16
+INTEGERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
+# A 4x3 grey JPEG, every pixel 128.
+JPEG = base64.b64decode(
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAgGBgcGBQgHBwcJCQgKDBQNDAsLDBkSEw8UHRofHh0aHBwgJC4nICIsIxwcKDcpLDAxNDQ0Hyc5PT"
+    "gyPC4zNDL/wAALCAADAAQBAREA/8QAHwAAAQUBAQEBAQEAAAAAAAAAAAECAwQFBgcICQoL/8QAtRAAAgEDAwIEAwUFBAQAAAF9AQIDAAQRBRIh"
+    "MUEGE1FhByJxFDKBkaEII0KxwRVS0fAkM2JyggkKFhcYGRolJicoKSo0NTY3ODk6Q0RFRkdISUpTVFVWV1hZWmNkZWZnaGlqc3R1dnd4eXqDhI"
+    "WGh4iJipKTlJWWl5iZmqKjpKWmp6ipqrKztLW2t7i5usLDxMXGx8jJytLT1NXW19jZ2uHi4+Tl5ufo6erx8vP09fb3+Pn6/9oACAEBAAA/ACv/"
+    "2Q==")
+
+
+def quantize(x, scale, zero_point, dtype):
+    with np.errstate(all="ignore"):
+        q = x.astype(F32) / np.asarray(scale).astype(F32)
+        limits = np.iinfo(dtype)
+        r = np.rint(q).astype(np.float64) + np.asarray(zero_point, np.float64)
+        r = np.where(np.isnan(q), np.broadcast_to(np.asarray(zero_point, np.float64), q.shape), r)
+        return np.clip(r, limits.min, limits.max).astype(dtype)
+
+
+def dequantize(x, scale, zero_point):
+    scale = np.asarray(scale)
+    with np.errstate(all="ignore"):
+        difference = (x.astype(np.int64) - np.asarray(zero_point, np.int64)).astype(F32)
+        return (difference * scale.astype(F32)).astype(scale.dtype)
+
+
+def quantized_add(a, a_scale, a_zero, b, b_scale, b_zero, scale, zero, dtype):
+    return quantize(dequantize(a, F32(a_scale), a_zero) + dequantize(b, F32(b_scale), b_zero), F32(scale), zero, dtype)
+
+
+def sample(rng, shape, dtype):
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f":
+        return np.asarray(rng.normal(0, 50, shape)).astype(dtype)
+    info = np.iinfo(dtype)
+    return np.asarray(rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True))
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def make_npy(header, data=b"", version=(1, 0), magic=b"\x93NUMPY", length=None):
+    text = header if isinstance(header, bytes) else header.encode()
+    size = len(text) if length is None else length
+    return magic + bytes(version) + struct.pack("<H" if version[0] == 1 else "<I", size) + text + data
+
+
+def make_png(rows, depth, color, interlace=0, width=None, height=None):
+    def chunk(name, body):
+        return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+    width = width or rows.shape[1]
+    height = height or rows.shape[0]
+    raw = b"".join(b"\0" + row.astype(row.dtype.newbyteorder(">")).tobytes() for row in rows)
+    header = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, interlace)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b"")
+
+
+def read_png(path):
+    data = read(path)
+    width, height, depth, color = struct.unpack(">IIBB", data[16:26])
+    channels = {0: 1, 4: 2, 2: 3, 6: 4}[color]
+    at, body = 8, b""
+    while at < len(data):
+        size, name = struct.unpack(">I4s", data[at:at + 8])
+        if name == b"IDAT":
+            body += data[at + 8:at + 8 + size]
+        at += 12 + size
+    raw = np.frombuffer(zlib.decompress(body), np.uint8)
+    pixel = channels * depth // 8
+    lines = raw.reshape(height, 1 + width * pixel)
+    out = np.zeros((height, width * pixel), np.uint8)
+    for y, line in enumerate(lines):  # undo PNG's row filters
+        kind, row = line[0], line[1:].astype(int)
+        for i in range(len(row)):
+            left = int(out[y, i - pixel]) if i >= pixel else 0
+            up = int(out[y - 1, i]) if y else 0
+            corner = int(out[y - 1, i - pixel]) if y and i >= pixel else 0
+            nearest = min((left, up, corner), key=lambda value: abs(left + up - corner - value))
+            out[y, i] = (row[i] + [0, left, up, (left + up) // 2, nearest][kind]) & 255
+    return out.view(">u2" if depth == 16 else np.uint8).reshape(height, width, channels)
+
+
+class CliTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.rng = np.random.default_rng(1)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def save(self, name, array):
+        np.save(self.path(name), array)
+        return self.path(name)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data if isinstance(data, bytes) else data.encode())
+        return self.path(name)
+
+    def run_hewn(self, *arguments, **environment):
+        return subprocess.run([HEWN, *map(str, arguments)], capture_output=True, text=True, timeout=120,
+                              env={**{k: v for k, v in os.environ.items() if k != "HEWN_VARIANT"}, **environment})
+
+    def succeed(self, *arguments, **environment):
+        result = self.run_hewn(*arguments, **environment)
+        self.assertEqual(result.returncode, 0, f"{arguments}\n{result.stdout}{result.stderr}")
+        return result
+
+    def compute(self, *arguments, out="out.npy"):
+        """Runs an operator and gives its .npy output."""
+        self.succeed(*arguments, "-o", self.path(out))
+        return np.load(self.path(out))
+
+    def refuse(self, *arguments, says, code=2, out="out.npy", **environment):
+        """The call fails with a message that has every text of `says`, and leaves no new file."""
+        before = set(os.listdir(self.folder.name))
+        result = self.run_hewn(*arguments, *(["-o", self.path(out)] if out else []), **environment)
+        text = f"{arguments}\n{result.stdout}{result.stderr}"
+        self.assertEqual(result.returncode, code, text)
+        self.assertIn("hewn: error: ", result.stderr, text)
+        for part in [says] if isinstance(says, str) else says:
+            self.assertIn(part, result.stderr, text)
+        self.assertEqual(set(os.listdir(self.folder.name)), before, text)
+        return result
+
+    def assert_same(self, got, expected, context=""):
+        self.assertEqual(got.dtype, expected.dtype, context)
+        self.assertEqual(got.shape, expected.shape, context)
+        bits = {2: np.uint16, 4: np.uint32}.get(got.dtype.itemsize) if got.dtype.kind == "f" else got.dtype
+        equal = np.ascontiguousarray(got).reshape(-1).view(bits) == np.ascontiguousarray(expected).reshape(-1).view(bits)
+        if got.dtype.kind == "f":
+            equal |= (np.isnan(got) & np.isnan(expected)).reshape(-1)
+        self.assertTrue(equal.all(), f"{context}: {np.count_nonzero(~equal)} of {equal.size} differ")
+
+
+class AddTest(CliTest):
+    def test_every_type_and_rank(self):
+        for kind in ["f4", "f2"] + INTEGERS:
+            for rank in range(9):
+                shape = tuple(self.rng.integers(1, 4, rank))
+                a, b = sample(self.rng, shape, kind), sample(self.rng, shape, kind)
+                with np.errstate(all="ignore"):
+                    expected = np.asarray(a + b)
+                got = self.compute("add", self.save("a.npy", a), self.save("b.npy", b))
+                self.assert_same(got, expected, f"{kind} {shape}")
+
+    def test_special_values(self):
+        for kind in ["f4", "f2"]:
+            info = np.finfo(kind)
+            values = np.array([0.0, -0.0, 1, -1, np.nan, np.inf, -np.inf, info.max, -info.max, info.tiny, info.smallest_subnormal], kind)
+            a, b = values[:, None], values[None, :]
+            with np.errstate(all="ignore"):
+                expected = a + b
+            self.assert_same(self.compute("add", self.save("a.npy", a), self.save("b.npy", b)), expected, kind)
+
+    def test_broadcasting(self):
+        for a_shape, b_shape in [((3, 4), (4,)), ((3, 1), (1, 4)), ((), (2, 3)), ((5,), ()), ((2, 1, 3, 1), (4, 1, 5)),
+                                 ((1,) * 8, (2, 1, 2, 1, 2, 1, 2, 3)), ((2, 0, 3), (1, 3)), ((0,), (1,))]:
+            a, b = sample(self.rng, a_shape, "f4"), sample(self.rng, b_shape, "f4")
+            self.assert_same(self.compute("add", self.save("a.npy", a), self.save("b.npy", b)), np.asarray(a + b), f"{a_shape} {b_shape}")
+
+    def test_fortran_order(self):
+        for shape in [(3, 5), (2, 3, 4), (4, 1, 3, 2), (17, 33)]:
+            a, b = np.asfortranarray(sample(self.rng, shape, "i4")), sample(self.rng, shape, "i4")
+            self.assertIn(b"'fortran_order': True", read(self.save("a.npy", a)))
+            self.assert_same(self.compute("add", self.path("a.npy"), self.save("b.npy", b)), a + b, str(shape))
+
+    def test_header_versions_and_spellings(self):
+        data = np.arange(6, dtype="<i4")
+        for version, header in [
+            ((1, 0), "{'descr': '<i4', 'fortran_order': False, 'shape': (6,), }\n"),
+            ((2, 0), "{'descr': '<i4', 'fortran_order': False, 'shape': (6,), }\n"),
+            ((3, 0), "{'descr': '<i4', 'fortran_order': False, 'shape': (6,), }\n"),
+            ((1, 0), "{'shape': (6,), 'fortran_order': False, 'descr': '<i4'}"),  # any order of keys, no comma, no newline
+            ((1, 0), '{"descr": "<i4", "fortran_order": False, "shape": (6L,)}\n'),  # Python 2
+            ((1, 0), "{ 'descr' :'<i4','fortran_order':False , 'shape':( 6 , ) , }  \n"),
+        ]:
+            file = self.write("a.npy", make_npy(header, data.tobytes(), version))
+            self.assert_same(self.compute("add", file, file), data + data, header)
+
+    def test_output_reads_back_and_is_aligned(self):
+        a = self.save("a.npy", np.ones((3, 4), "u1"))
+        self.compute("add", a, a)
+        data = read(self.path("out.npy"))
+        self.assertEqual((len(data) - 12) % 64, 0)
+        self.assertIn(b"'|u1'", data)
+
+    def test_output_may_be_an_input(self):
+        a = np.arange(5, dtype="f4")
+        self.save("a.npy", a)
+        self.assert_same(self.compute("add", self.path("a.npy"), self.path("a.npy"), out="a.npy"), a + a)
+
+    def test_variants_and_threads(self):
+        a, b = sample(self.rng, (257, 129), "f4"), sample(self.rng, (129,), "f4")
+        self.save("a.npy", a), self.save("b.npy", b)
+        for target in json.loads(self.succeed("info", "--json").stdout)["targets"]:
+            arguments = ["add", self.path("a.npy"), self.path("b.npy")]
+            for name in [target["name"], "add_f32__" + target["name"]]:
+                if not target["supported"]:
+                    self.refuse(*arguments, "--variant", name, says=["cannot run here", target["missing"]], code=1)
+                    print(f"skipped: {name}: this machine lacks {target['missing']}")
+                    continue
+                for threads in [0, 1, 3]:
+                    self.assert_same(self.compute(*arguments, "--variant", name, "--threads", threads), a + b, name)
+                result = self.succeed(*arguments, "-o", self.path("out.npy"), HEWN_VARIANT=name)
+                self.assertIn("add_f32__" + target["name"], result.stdout)
+
+    def test_progress(self):
+        a = self.save("a.npy", np.zeros(100, "f4"))
+        result = self.succeed("--progress", "add", a, a, "-o", self.path("out.npy"))
+        for step in ["reading", "computing", "writing"]:
+            self.assertIn(f"hewn: {step} ", result.stderr)
+        self.assertIn("100 %", result.stderr)
+        self.assertEqual(self.succeed("add", a, a, "-o", self.path("out.npy")).stderr, "")
+
+
+class QuantizeTest(CliTest):
+    def test_types(self):
+        for kind, scale_kind in [("f4", "f4"), ("f2", "f2"), ("i4", "f4")]:
+            for name, dtype in [("u8", np.uint8), ("i8", np.int8)]:
+                x = sample(self.rng, (7, 33), kind)
+                zero = int(sample(self.rng, (), dtype))
+                scale = np.dtype(scale_kind).type(1e7 if kind == "i4" else 0.37)
+                self.save("x.npy", x)
+                expected = quantize(x, scale, zero, dtype)
+                got = self.compute("quantize", self.path("x.npy"), "--scale", repr(float(scale)), "--zero-point", zero, "--type", name)
+                self.assert_same(got, expected, f"{kind} {name}")
+                got = self.compute("quantize", self.path("x.npy"), "--scale", self.save("s.npy", scale), "--zero-point",
+                                   self.save("z.npy", dtype(zero)), "--type", name)
+                self.assert_same(got, expected, f"{kind} {name} from files")
+
+    def test_special_values(self):
+        x = np.array([np.nan, np.inf, -np.inf, -0.0, 0.5, 1.5, 2.5, -0.5, 3e38, 1e-45, 127.5, -128.5], F32)
+        for zero in [0, 5, -5]:
+            got = self.compute("quantize", self.save("x.npy", x), "--scale", 1, f"--zero-point={zero}", "--type", "i8")
+            self.assert_same(got, quantize(x, F32(1), zero, np.int8), str(zero))
+        for scale in ["0", "nan", "inf", "-inf", "1e-45", "-2"]:
+            got = self.compute("quantize", self.path("x.npy"), f"--scale={scale}", "--zero-point", 3, "--type", "u8")
+            self.assert_same(got, quantize(x, F32(scale), 3, np.uint8), scale)
+
+    def test_absent_zero_point_is_zero(self):
+        x = sample(self.rng, (9,), "f4")
+        self.assert_same(self.compute("quantize", self.save("x.npy", x), "--scale", 2, "--type", "i8"), quantize(x, F32(2), 0, np.int8))
+
+    def test_per_axis_and_broadcasting(self):
+        x = sample(self.rng, (4, 5, 6), "f4")
+        self.save("x.npy", x)
+        for axis, size in [(0, 4), (1, 5), (2, 6), (-1, 6), (-3, 4)]:
+            scale, zero = self.rng.uniform(0.1, 3, size).astype(F32), sample(self.rng, size, "u1")
+            shape = [1, 1, 1]
+            shape[axis] = size
+            expected = quantize(x, scale.reshape(shape), zero.reshape(shape), np.uint8)
+            parameters = ["--scale", self.save("s.npy", scale), "--zero-point", self.save("z.npy", zero), "--type", "u8"]
+            self.assert_same(self.compute("quantize", self.path("x.npy"), *parameters, "--axis", axis), expected, f"axis {axis}")
+            if axis in (2, -1):  # without --axis NumPy's rule: the last
+                self.assert_same(self.compute("quantize", self.path("x.npy"), *parameters), expected)
+            # one of the two per tensor
+            parameters[3] = "7"
+            expected = quantize(x, scale.reshape(shape), 7, np.uint8)
+            self.assert_same(self.compute("quantize", self.path("x.npy"), *parameters, "--axis", axis), expected)
+        for shape in [(4, 5, 6), (5, 1), (4, 1, 6), (1, 1, 1), (1,), (), (1, 1, 1, 1)]:
+            scale = self.rng.uniform(0.1, 3, shape).astype(F32)
+            got = self.compute("quantize", self.path("x.npy"), "--scale", self.save("s.npy", scale), "--type", "i8")
+            self.assert_same(got, quantize(x, scale.reshape(shape[-3:]), 0, np.int8).reshape(x.shape), str(shape))
+
+    def test_ranks_and_fortran_order(self):
+        for rank in range(9):
+            x = np.asfortranarray(sample(self.rng, tuple(self.rng.integers(1, 4, rank)), "f2"))
+            got = self.compute("quantize", self.save("x.npy", x), "--scale", 0.5, "--zero-point", 128, "--type", "u8")
+            self.assert_same(got, np.asarray(quantize(x, F16(0.5), 128, np.uint8)), f"rank {rank}")
+
+    def test_empty(self):
+        for shape in [(0,), (3, 0, 2)]:
+            x = np.zeros(shape, "f4")
+            got = self.compute("quantize", self.save("x.npy", x), "--scale", 1, "--type", "u8")
+            self.assert_same(got, x.astype(np.uint8))
+
+    def test_files_must_have_the_right_type(self):
+        x = self.save("x.npy", np.zeros(3, "f4"))
+        self.refuse("quantize", x, "--scale", self.save("s.npy", F16(1)), "--type", "u8", says=["ScaleTensor", "s.npy"], code=1)
+        self.refuse("quantize", x, "--scale", 1, "--zero-point", self.save("z.npy", np.int8(1)), "--type", "u8", says=["ZeroPointTensor", "z.npy"], code=1)
+        self.refuse("quantize", self.save("y.npy", np.zeros(3, "i2")), "--scale", 1, "--type", "u8", says=["InputTensor", "y.npy"], code=1)
+
+
+class DequantizeTest(CliTest):
+    def test_types(self):
+        for kind in ["i1", "u1", "i2", "u2", "i4", "u4"]:
+            for name, scale_type in [("f32", F32), ("f16", F16)]:
+                x = sample(self.rng, (5, 67), kind)
+                zero = int(sample(self.rng, (), kind))
+                scale = scale_type(0.013)
+                expected = dequantize(x, scale, zero)
+                self.save("x.npy", x)
+                got = self.compute("dequantize", self.path("x.npy"), "--scale", "0.013", f"--zero-point={zero}", "--type", name)
+                self.assert_same(got, expected, f"{kind} {name}")
+                got = self.compute("dequantize", self.path("x.npy"), "--scale", self.save("s.npy", scale), "--zero-point",
+                                   self.save("z.npy", np.dtype(kind).type(zero)))
+                self.assert_same(got, expected, f"{kind} {name} from files")
+
+    def test_per_axis(self):
+        x = sample(self.rng, (3, 4, 5), "i1")
+        scale, zero = np.array([0.5, -0.1, 3, 7e-3], F32), np.array([1, -2, 127, -128], "i1")
+        got = self.compute("dequantize", self.save("x.npy", x), "--scale", self.save("s.npy", scale), "--zero-point",
+                           self.save("z.npy", zero), "--axis", 1)
+        self.assert_same(got, dequantize(x, scale[:, None], zero[:, None]))
+
+    def test_type_must_agree_with_the_scale_file(self):
+        x, s = self.save("x.npy", np.zeros(3, "u1")), self.save("s.npy", F32(1))
+        self.refuse("dequantize", x, "--scale", s, "--type", "f16", says=["ScaleTensor", "s.npy", "f32", "f16"])
+
+    def test_round_trip(self):
+        x = self.rng.uniform(-1, 1, (64, 65)).astype(F32)
+        q = self.compute("quantize", self.save("x.npy", x), "--scale", 0.01, "--type", "i8")
+        d = self.compute("dequantize", self.save("q.npy", q), "--scale", 0.01)
+        self.assertLess(np.abs(d - x).max(), 0.0051)
+
+
+class QaddTest(CliTest):
+    def test_types(self):
+        for a_kind, b_kind, (name, out) in itertools.product(["i1", "u1"], ["i1", "u1"], [("i8", np.int8), ("u8", np.uint8)]):
+            a, b = sample(self.rng, (6, 35), a_kind), sample(self.rng, (6, 35), b_kind)
+            az, bz, oz = (int(sample(self.rng, (), kind)) for kind in [a_kind, b_kind, out])
+            got = self.compute("qadd", self.save("a.npy", a), self.save("b.npy", b), "--a-scale", 0.03, f"--a-zero-point={az}",
+                               "--b-scale", 0.11, f"--b-zero-point={bz}", "--scale", 0.07, f"--zero-point={oz}", "--type", name)
+            self.assert_same(got, quantized_add(a, 0.03, az, b, 0.11, bz, 0.07, oz, out), f"{a_kind} {b_kind} {name}")
+
+    def test_defaults_files_and_broadcasting(self):
+        for a_shape, b_shape in [((4, 1, 3), (5, 1)), ((), ()), ((2,) * 8, (2,)), ((3,), (1,))]:
+            a, b = sample(self.rng, a_shape, "u1"), sample(self.rng, b_shape, "u1")
+            got = self.compute("qadd", self.save("a.npy", a), self.save("b.npy", b), "--a-scale", self.save("as.npy", np.full((1, 1), 0.5, F32)),
+                               "--b-scale", self.save("bs.npy", np.array([0.25], F32)), "--output-scale", self.save("os.npy", F32(0.7)),
+                               "--output-zero-point", self.save("oz.npy", np.uint8(9)))
+            self.assert_same(got, np.asarray(quantized_add(a, 0.5, 0, b, 0.25, 0, 0.7, 9, np.uint8)), f"{a_shape} {b_shape}")
+
+    def test_refused(self):
+        a = self.save("a.npy", np.zeros((2, 3), "u1"))
+        scales = ["--a-scale", 1, "--b-scale", 1, "--scale", 1]
+        two = self.save("two.npy", np.ones(2, F32))
+        self.refuse("qadd", a, a, "--a-scale", two, *scales[2:], says=["AScaleTensor", "two.npy", "2 elements", "exactly 1"])
+        self.refuse("qadd", a, a, *scales[:4], "--scale", two, says=["OutputScaleTensor", "2 elements"])
+        self.refuse("qadd", a, self.save("c.npy", np.zeros((2, 4), "u1")), *scales, says=["ATensor", "BTensor", "[2, 3]", "[2, 4]"])
+        self.refuse("qadd", a, self.save("f.npy", np.zeros((2, 3), "f4")), *scales, says=["BTensor", "f.npy"], code=1)
+        self.refuse("qadd", a, a, *scales, "--a-zero-point", 256, says=["--a-zero-point", "256", "0..255"])
+        self.refuse("qadd", a, a, *scales, "--feature-level", "3.0", says="4.0", code=1)
+        self.refuse("qadd", a, a, *scales[2:], says="--a-scale")
+
+
+class ImageTest(CliTest):
+    def test_png(self):
+        for color, shape in [(0, (5, 7)), (4, (5, 7, 2)), (2, (5, 7, 3)), (6, (5, 7, 4))]:
+            pixels = sample(self.rng, shape, "u1")
+            file = self.write("a.png", make_png(pixels, 8, color))
+            self.assert_same(self.compute("add", file, file), pixels + pixels, f"colour type {color}")
+            got = self.compute("quantize", file, "--scale", 0.01, "--zero-point", 3, "--type", "u8")
+            self.assert_same(got, quantize(pixels.astype(F32) / F32(255), F32(0.01), 3, np.uint8), f"colour type {color}")
+            self.succeed("add", file, file, "-o", self.path("out.png"))
+            self.assert_same(read_png(self.path("out.png")).reshape(shape), pixels + pixels)
+
+    def test_png_with_16_bits(self):
+        pixels = sample(self.rng, (4, 6, 3), "u2")
+        file = self.write("a.png", make_png(pixels, 16, 2))
+        self.assert_same(self.compute("add", file, file), pixels + pixels)
+        self.succeed("add", file, file, "-o", self.path("out.png"))
+        self.assert_same(read_png(self.path("out.png")).astype("u2"), pixels + pixels)
+        got = self.compute("quantize", file, "--scale", 0.01, "--type", "u8")
+        self.assert_same(got, quantize(pixels.astype(F32) / F32(65535), F32(0.01), 0, np.uint8))
+
+    def test_jpeg(self):
+        for name in ["a.jpg", "a.jpeg", "a.JPG"]:
+            file = self.write(name, JPEG)
+            self.assert_same(self.compute("add", file, file), np.zeros((3, 4), np.uint8))  # 128 + 128 wraps
+        got = self.compute("dequantize", file, "--scale", 0.5)
+        self.assert_same(got, np.full((3, 4), 64, F32))
+
+    def test_photograph(self):
+        photo = os.path.join(SOURCE_DIR, "examples", "data", "chelsea.png")
+        if not os.path.exists(photo):
+            self.skipTest("no photograph in examples/data")
+        scale = np.array([0.004, 0.005, 0.006], F32)
+        pixels = read_png(photo)
+        got = self.compute("quantize", photo, "--scale", self.save("s.npy", scale), "--axis", 2, "--type", "u8")
+        self.assert_same(got, quantize(pixels.astype(F32) / F32(255), scale, 0, np.uint8))
+
+    def test_floats_as_png(self):
+        for kind in [F32, F16]:
+            x = np.array([[-1, 0, 0.25, 0.5], [1, 2, np.nan, np.inf]], kind)
+            zero = self.save("z.npy", np.zeros(1, kind))
+            self.succeed("add", self.save("x.npy", x), zero, "-o", self.path("out.png"))
+            self.assert_same(read_png(self.path("out.png"))[:, :, 0], np.array([[0, 0, 64, 128], [255, 255, 0, 255]], np.uint8))
+
+    def test_refused(self):
+        grey = np.arange(35, dtype=np.uint8).reshape(5, 7)
+        good = make_png(grey, 8, 0)
+        for name, data, says in [
+            ("palette.png", make_png(grey, 8, 3), "palette"),
+            ("bits.png", make_png(grey[:, :1], 1, 0, width=7), "8 or 16 bits"),
+            ("interlaced.png", make_png(grey, 8, 0, interlace=1), "interlacing"),
+            ("huge.png", make_png(grey, 8, 0, width=999999, height=999999), "cannot be used as a PNG"),
+            ("wide.png", make_png(grey, 8, 0, width=2**31 - 1, height=2**31 - 1), "cannot be used as a PNG"),
+            ("text.png", b"no image at all", "Not a PNG file"),
+            ("short.png", good[:20], "cannot be used as a PNG"),
+            ("truncated.png", good[:-25], "cannot be used as a PNG"),
+            ("crc.png", good[:45] + bytes([good[45] ^ 255]) + good[46:], "cannot be used as a PNG"),
+            ("empty.png", b"", "cannot be used as a PNG"),
+            ("text.jpg", b"no image", "cannot be used as a JPEG: Not a JPEG file"),
+            ("empty.jpg", b"", "cannot be used as a JPEG: Empty input file"),
+            ("truncated.jpg", JPEG[:-2], "cannot be used as a JPEG: Premature end"),
+            ("half.jpg", JPEG[:150], "cannot be used as a JPEG"),
+        ]:
+            file = self.write(name, data)
+            self.refuse("add", file, file, says=[name, says])
+        a = self.save("a.npy", np.zeros((2, 2), "i1"))
+        self.refuse("add", a, a, out="out.png", says=["out.png", "i8"])
+        for shape in [(4,), (2, 2, 5), (2, 2, 2, 2), (0, 3), ()]:
+            a = self.save("a.npy", np.zeros(shape, "u1"))
+            self.refuse("add", a, a, out="out.png", says="out.png: a PNG")
+
+
+class BadNpyTest(CliTest):
+    def test_malformed(self):
+        good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n"
+        data = np.ones(2, "f4").tobytes()
+
+        def header(descr="'<f4'", order="False", shape="(2,)"):
+            return make_npy(f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n", data)
+
+        for file, says in [
+            (b"", "only 0 bytes"),
+            (b"\x93NUM", "only 4 bytes"),
+            (b"PK\x03\x04 this is a zip file", "does not start with"),
+            (make_npy(good, data, magic=b"\x92NUMPY"), "does not start with"),
+            (make_npy(good, data, version=(4, 0)), "version 4.0"),
+            (make_npy(good, data, version=(0, 9)), "version 0.9"),
+            (make_npy(good, data, version=(1, 1)), "version 1.1"),
+            (b"\x93NUMPY\x01\x00", "ends before its header"),
+            (b"\x93NUMPY\x02\x00\x10", "ends before its header"),
+            (make_npy(good, length=5000), "header should have 5000 bytes"),
+            (make_npy(good, version=(2, 0), length=2**32 - 1), "header should have 4294967295 bytes"),
+            (make_npy(good, data[:-1]), "truncated"),
+            (make_npy(good), "needs 8 bytes of data, the file has 0"),
+            (make_npy(good, data + b"\0"), "1 bytes after its data"),
+            (make_npy("", data), "not a Python dict"),
+            (make_npy("[1, 2]", data), "not a Python dict"),
+            (make_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)", data), "not a Python dict"),
+            (make_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}}", data), "not a Python dict"),
+            (make_npy("{'descr': '<f4', 'fortran_order': False, 'shape': __import__('os')}", data), "not a Python dict"),
+            (make_npy("{'descr': '<f4\n", data), "not a Python dict"),
+            (make_npy(b"{'descr': '\xff\xfe', 'fortran_order': False, 'shape': (2,)}", data), "not a Python dict"),
+            (make_npy("{" * 60000, data), "not a Python dict"),
+            (make_npy("(" * 60000, data), "not a Python dict"),
+            (make_npy("{'descr': " + "(" * 30000 + ")" * 30000 + ", 'fortran_order': False, 'shape': (2,)}", data), "structured"),
+            (make_npy("{'descr': '<f4', 'fortran_order': False, 'shape': " + "(" * 30000 + ")" * 30000 + "}", data), "integers"),
+            (make_npy("{'descr': '<f4', 'fortran_order': False}", data), "lacks the key 'shape'"),
+            (make_npy("{'fortran_order': False, 'shape': (2,)}", data), "lacks the key 'descr'"),
+            (make_npy("{'descr': '<f4', 'shape': (2,)}", data), "lacks the key 'fortran_order'"),
+            (make_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'x': 1}", data), "keys other than"),
+            (header(order="0"), "neither True nor False"),
+            (header(order="'False'"), "neither True nor False"),
+            (header(shape="2"), "not a tuple"),
+            (header(shape="'2'"), "not a tuple"),
+            (header(shape="(-2,)"), "negative size -2"),
+            (header(shape="(2.0,)"), "integers"),
+            (header(shape="('2',)"), "integers"),
+            (header(shape="(True,)"), "integers"),
+            (header(shape="(None,)"), "integers"),
+            (header(shape="(2**3,)"), "not a Python dict"),
+            (header(shape="(99999999999999999999999,)"), "overflows"),
+            (header(shape="(18446744073709551615,)"), "overflows"),
+            (header(shape="(4294967296, 4294967296)"), "overflows"),
+            (header(shape="(2305843009213693952,)"), "overflows"),
+            (header(shape="(1000000000000,)"), "truncated"),
+            (header(shape="(1, 1, 1, 1, 1, 1, 1, 1, 2)"), "9 dimensions"),
+            (header(descr="'>f4'"), "big-endian"),
+            (header(descr="'|f4'"), "without a byte order"),
+            (header(descr="'<f8'"), "f64"),
+            (header(descr="'<c8'"), "'<c8'"),
+            (header(descr="'|b1'"), "'|b1'"),
+            (header(descr="'<M8[ns]'"), "unknown data type"),
+            (header(descr="'<U2'"), "'<U2'"),
+            (header(descr="'|S4'"), "'|S4'"),
+            (header(descr="'|O'"), "Python objects"),
+            (header(descr="'O8'"), "Python objects"),
+            (header(descr="'float32'"), "unknown data type"),
+            (header(descr="''"), "unknown data type"),
+            (header(descr="'<f9'"), "'<f9'"),
+            (header(descr="'<f16'"), "unknown data type"),
+            (header(descr="'<u0'"), "'<u0'"),
+            (header(descr="4"), "structured"),
+            (header(descr="[('a', '<f4')]"), "structured"),
+        ]:
+            with self.subTest(says=says, file=file[:120]):
+                self.refuse("add", self.write("bad.npy", file), self.path("bad.npy"), says=["bad.npy", says])
+
+    def test_numpy_agrees_on_what_is_written(self):
+        """Files that NumPy itself makes of types nobody takes."""
+        record = np.zeros(2, [("x", "f4"), ("y", "i2")])
+        for array, says in [(np.zeros(2), "f64"), (np.zeros(2, complex), "c16"), (np.zeros(2, bool), "'|b1'"), (record, "structured"),
+                            (np.array([{}, []], object), "Python objects"), (np.array(["a"]), "'<U1'"), (np.zeros(2, ">i4"), "big-endian")]:
+            a = self.path("a.npy")
+            np.save(a, array, allow_pickle=True)
+            self.refuse("add", a, a, says=["a.npy", says])
+
+    def test_every_truncation_and_random_damage(self):
+        whole = make_npy("{'descr': '<i2', 'fortran_order': False, 'shape': (3, 2), }\n", bytes(12))
+        for size in range(len(whole)):
+            self.refuse("add", self.write("bad.npy", whole[:size]), self.path("bad.npy"), says="bad.npy")
+        for _ in range(100):
+            damaged = bytearray(whole)
+            for _ in range(self.rng.integers(1, 4)):
+                damaged[self.rng.integers(len(damaged))] = self.rng.integers(256)
+            file = self.write("bad.npy", bytes(damaged))
+            result = self.run_hewn("add", file, file, "-o", self.path("out.npy"))
+            self.assertIn(result.returncode, (0, 2), f"{bytes(damaged)}\n{result.stderr}")
+
+
+class BadUsageTest(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.a = self.save("a.npy", np.ones((2, 3), "f4"))
+
+    def test_wrong_types_and_sizes(self):
+        a = self.a
+        self.refuse("add", a, self.save("b.npy", np.ones((2, 3), "i4")), says=["ATensor", "BTensor", "f32", "i32"])
+        self.refuse("add", a, self.save("b.npy", np.ones((2, 4), "f4")), says=["ATensor", "BTensor", "[2, 3]", "[2, 4]"])
+        self.refuse("add", a, self.save("b.npy", np.ones((1,) * 9, "f4")), says=["b.npy", "9 dimensions", "at most 8"])
+        two = self.save("two.npy", np.ones(2, F32))
+        self.refuse("quantize", a, "--scale", two, "--type", "u8", says=["ScaleTensor", "two.npy", "[2]", "[2, 3]"])
+        self.refuse("quantize", a, "--scale", two, "--axis", 1, "--type", "u8", says=["ScaleTensor", "two.npy", "2 elements", "axis 1", "has 3"])
+        self.refuse("quantize", a, "--scale", 1, "--zero-point", self.save("z.npy", np.zeros(2, "u1")), "--type", "u8", says=["ZeroPointTensor", "z.npy"])
+        self.refuse("quantize", self.save("r0.npy", F32(1)), "--scale", two, "--type", "u8", says=["ScaleTensor", "two.npy"])
+        for axis in [2, -3, 100]:
+            self.refuse("quantize", a, "--scale", two, f"--axis={axis}", "--type", "u8", says=["--axis", str(axis), "2 dimensions"])
+        self.refuse("quantize", a, "--scale", 1, "--type", "f32", says="--type")
+        self.refuse("quantize", a, "--scale", 1, "--type", "i16", says="--type")
+        self.refuse("dequantize", a, "--scale", 1, says=["InputTensor", "a.npy"], code=1)
+        self.refuse("dequantize", self.save("w.npy", np.zeros(2, "i8")), "--scale", 1, says=["InputTensor", "w.npy"], code=1)
+
+    def test_numbers_that_do_not_fit(self):
+        a = self.a
+        for zero, kind, says in [("300", "u8", "0..255"), ("-1", "u8", "0..255"), ("128", "i8", "-128..127"), ("-129", "i8", "-128..127"), ("1.5", "u8", "not an integer"),
+                                 ("nan", "u8", "not an integer"), ("1e1", "u8", "not an integer"), ("99999999999999999999", "u8", "0..255")]:
+            self.refuse("quantize", a, "--scale", 1, f"--zero-point={zero}", "--type", kind, says=["--zero-point", zero, says])
+        for scale, says in [("1e39", "too large"), ("1e-50", "too small"), ("1e400", "too large"), ("1e-400", "too small")]:
+            self.refuse("quantize", a, "--scale", scale, "--type", "u8", says=["--scale", scale, says, "f32"])
+        half = self.save("h.npy", np.ones(2, "f2"))
+        for scale, says in [("70000", "too large"), ("65520", "too large"), ("1e-9", "too small")]:
+            self.refuse("quantize", half, "--scale", scale, "--type", "u8", says=["--scale", scale, says, "f16"])
+        for scale in ["65519", "6e-8", "0", "-0.0", "0e10", "inf"]:
+            self.compute("quantize", half, f"--scale={scale}", "--type", "u8")
+        word = self.save("w.npy", np.zeros(2, "u4"))
+        self.compute("dequantize", word, "--scale", 1, "--zero-point", 4294967295)
+        self.refuse("dequantize", word, "--scale", 1, "--zero-point", 4294967296, says=["--zero-point", "0..4294967295"])
+
+    def test_feature_levels(self):
+        a = self.a
+        self.refuse("quantize", a, "--scale", 1, "--type", "u8", "--feature-level", "6.0", says=["ZeroPointTensor", "6.2"], code=1)
+        self.compute("quantize", a, "--scale", 1, "--type", "u8", "--feature-level", "6.0", "--zero-point", 0)
+        self.compute("quantize", a, "--scale", 1, "--type", "u8", "--feature-level", "6.2")
+        self.refuse("add", a, a, "--feature-level", "2.1", says="ATensor", code=1)
+        self.refuse("add", a, a, "--feature-level", "7.0", says=["--feature-level", "7.0", "6.4"])
+
+    def test_files(self):
+        a = self.a
+        self.refuse("add", a, self.path("missing.npy"), says=["missing.npy", "no such file"])
+        self.refuse("add", a, self.folder.name, says="not a regular file")
+        os.mkdir(self.path("folder.npy"))
+        self.refuse("add", a, self.path("folder.npy"), says=["folder.npy", "not a regular file"])
+        self.refuse("add", a, self.write("a.txt", b"1 2 3"), says=["a.txt", ".npy"])
+        self.refuse("add", a, a, out="out.txt", says=["out.txt", ".npy or .png"])
+        self.refuse("add", a, a, out="out", says="must end in")
+        self.refuse("add", a, a, out="out.jpg", says="out.jpg")
+        self.refuse("add", a, a, out="folder.npy", says=["folder.npy", "not a regular file"])
+        self.refuse("add", a, a, out="missing/out.npy", says=["missing", "does not exist"])
+        self.refuse("quantize", a, "--scale", "scales.npy", "--type", "u8", says=["scales.npy", "no such file"])
+        self.refuse("quantize", a, "--scale", "one", "--type", "u8", says=["one", "no such file"])
+        if os.geteuid() != 0:  # root may write anywhere
+            os.mkdir(self.path("closed"), 0o500)
+            self.refuse("add", a, a, out="closed/out.npy", says="closed/out.npy")
+
+    def test_existing_output_survives_an_error(self):
+        before = read(self.save("out.npy", np.arange(3)))
+        self.refuse("add", self.a, self.path("missing.npy"), says="missing.npy")
+        self.assertEqual(read(self.path("out.npy")), before)
+
+    def test_variants(self):
+        self.refuse("add", self.a, self.a, "--variant", "x86_64_mmx", says="x86_64_mmx", code=1)
+        self.refuse("add", self.a, self.a, says="nonsense", code=1, HEWN_VARIANT="nonsense")
+        name = next(v["name"] for v in json.loads(self.succeed("info", "--json").stdout)["variants"] if v["operator"] == "add" and v["signature"] == "i8")
+        self.refuse("add", self.a, self.a, "--variant", name, says=[name, "fit"], code=1)
+
+    def test_usage(self):
+        a = self.a
+        self.refuse(out=None, says="subcommand")
+        self.refuse("multiply", a, a, says="multiply")
+        self.refuse("add", a, says="B")
+        self.refuse("add", a, a, a, says="a.npy")
+        self.refuse("add", a, a, out=None, says="--output")
+        self.refuse("add", a, a, "--threads", "-1", says="--threads")
+        self.refuse("add", a, a, "--threads", "many", says="--threads")
+        self.refuse("add", a, a, "--nonsense", says="--nonsense")
+        self.refuse("quantize", a, "--type", "u8", says="--scale")
+        self.refuse("quantize", a, "--scale", 1, says="--type")
+        self.refuse("quantize", a, "--scale", 1, "--type", "u8", "--axis", "x", says="--axis")
+        self.refuse("info", "--json", "--licenses", out=None, says="--json")
+        self.refuse("conformance", out=None, says="FILES")
+
+
+class InfoTest(CliTest):
+    def test_version_and_help(self):
+        header = read(os.path.join(SOURCE_DIR, "include", "hewn", "hewn.h")).decode()
+        version = ".".join(header.split(f"HEWN_VERSION_{part} ")[1].split()[0] for part in ["MAJOR", "MINOR", "PATCH"])
+        self.assertEqual(self.succeed("--version").stdout, f"hewn {version}\n")
+        self.assertEqual(json.loads(self.succeed("info", "--json").stdout)["version"], version)
+        for command in [[], ["info"], ["add"], ["quantize"], ["dequantize"], ["qadd"], ["conformance"]]:
+            text = self.succeed(*command, "--help").stdout
+            self.assertIn(" ".join(["hewn", *command]), text)
+            self.assertIn("Exit code", text)
+
+    def test_json(self):
+        info = json.loads(self.succeed("info", "--json").stdout)
+        names = [variant["name"] for variant in info["variants"]]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertEqual(len(names) % len(info["targets"]), 0)
+        for variant in info["variants"]:
+            self.assertEqual(set(variant), {"name", "operator", "signature", "target", "supported", "picked"})
+            self.assertEqual(variant["name"], f"{variant['operator']}_{variant['signature']}__{variant['target']}")
+            self.assertEqual(variant["picked"], variant["target"] == info["picked"])
+        self.assertEqual([target["name"] for target in info["targets"] if target["picked"]], [info["picked"]])
+        self.assertEqual(info["picked"], [target["name"] for target in info["targets"] if target["supported"]][-1])
+
+    def test_forced(self):
+        lowest = json.loads(self.succeed("info", "--json").stdout)["targets"][0]["name"]
+        info = json.loads(self.succeed("info", "--json", HEWN_VARIANT=lowest).stdout)
+        self.assertEqual(info["picked"], lowest)
+        self.assertIn("HEWN_VARIANT", info["reason"])
+        info = json.loads(self.succeed("info", "--json", HEWN_VARIANT="nonsense").stdout)
+        self.assertIsNone(info["picked"])
+        self.assertFalse(any(variant["picked"] for variant in info["variants"]))
+
+    def test_text(self):
+        info = json.loads(self.succeed("info", "--json").stdout)
+        text = self.succeed("info").stdout
+        for target in info["targets"]:
+            self.assertIn(target["name"], text)
+            self.assertIn(target["missing"], text)
+        self.assertIn("picked: the highest rank", text)
+
+    def test_licenses(self):
+        text = self.succeed("info", "--licenses").stdout
+        for name in ["LICENSE", "THIRD_PARTY.md"]:
+            self.assertIn(read(os.path.join(SOURCE_DIR, name)).decode(), text)
+
+
+def tensor(dtype, shape, data, strides=None, **more):
+    return {"dtype": dtype, "shape": shape, "data": data, **({} if strides is None else {"strides": strides}), **more}
+
+
+def add_case(dtype="f32", a=(1, 2), b=(3, 4), out=(4, 6), **more):
+    shape = [len(out)]
+    return {"id": "case", "op": "ADD", "inputs": {"ATensor": tensor(dtype, shape, list(a), [1]), "BTensor": tensor(dtype, shape, list(b), [1])},
+            "output": tensor(dtype, shape, list(out)), "tolerance": {"ulp": 0, "abs": 0}, "formula": "exact", **more}
+
+
+def linear_case(op, dtype, data, scale, zero, out_dtype, out, scale_dtype="f32", **more):
+    shape = [len(data)]
+    inputs = {"InputTensor": tensor(dtype, shape, data, [1]), "ScaleTensor": tensor(scale_dtype, [], [scale], [0])}
+    if zero is not None:
+        inputs["ZeroPointTensor"] = tensor(out_dtype if op == "QUANTIZE_LINEAR" else dtype, [], [zero], [0])
+    return {"id": "case", "op": op, "inputs": inputs, "output": tensor(out_dtype, shape, out), "formula": "exact", **more}
+
+
+class ConformanceTest(CliTest):
+    def run_cases(self, *cases, arguments=(), **environment):
+        lines = [case if isinstance(case, str) else json.dumps(case) for case in cases]
+        return self.run_hewn("conformance", self.write("cases.jsonl", "\n".join(lines) + "\n"), *arguments, **environment)
+
+    def check(self, cases, passed=0, failed=0, skipped=0, says=(), arguments=(), **environment):
+        cases = cases if isinstance(cases, list) else [cases]
+        result = self.run_cases(*cases, arguments=arguments, **environment)
+        text = result.stdout + result.stderr
+        self.assertEqual(result.stdout.splitlines()[-1:], [f"{passed} passed, {failed} failed, {skipped} skipped"], f"{cases}\n{text}")
+        self.assertEqual(result.returncode, 1 if failed else 0, text)
+        for part in says:
+            self.assertIn(part, result.stdout)
+
+    def broken(self, line, *says, number=2):
+        """The line, after a good one, is an error that names its place."""
+        result = self.run_cases(add_case(), line)
+        text = f"{line}\n{result.stdout}{result.stderr}"
+        self.assertEqual(result.returncode, 2, text)
+        for part in ["hewn: error: ", f"cases.jsonl:{number}:", *says]:
+            self.assertIn(part, result.stderr, text)
+        self.assertNotIn("passed,", result.stdout)
+
+    def test_the_projects_files(self):
+        folder = os.path.join(SOURCE_DIR, "tests", "conformance")
+        files = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".jsonl")] if os.path.isdir(folder) else []
+        if not files:
+            self.skipTest("no files in tests/conformance")
+        for target in json.loads(self.succeed("info", "--json").stdout)["targets"]:
+            if target["supported"]:
+                last = self.succeed("conformance", *files, "--variant", target["name"]).stdout.splitlines()[-1]
+                self.assertRegex(last, r"^[1-9]\d* passed, 0 failed, \d+ skipped$")
+
+    def test_passes(self):
+        self.check([add_case(), add_case("f16"), add_case("i64"), "", add_case("u8")], passed=4)
+
+    def test_fails_and_names_the_element(self):
+        case = add_case(id="wrong/one", out=(4, 7))
+        self.check([add_case(), case], passed=1, failed=1,
+                   says=["wrong/one", "cases.jsonl:2", "element [1]", "got 6 (0x40c00000)", "expected 7 (0x40e00000)", "1 of 2 differ"])
+        case = add_case("u8")
+        case["inputs"]["ATensor"] = tensor("u8", [2, 3], [1, 2, 3, 4, 5, 6], [3, 1])
+        case["inputs"]["BTensor"] = tensor("u8", [3], [10, 20, 30], [0, 1])
+        case["output"] = tensor("u8", [2, 3], [11, 22, 33, 14, 99, 88])
+        self.check(case, failed=1, says=["element [1, 1]", "got 25", "expected 99", "2 of 6 differ"])
+
+    def test_special_values(self):
+        self.check(add_case(a=["nan", "inf", "-inf", -0.0, 0.0, 1], b=[1, 1, 1, -0.0, -0.0, 2], out=["nan", "inf", "-inf", -0.0, 0.0, 3]), passed=1)
+        self.check(add_case(a=["inf", 1], b=["-inf", 1], out=["nan", 2]), passed=1)
+        for dtype in ["f32", "f16"]:
+            self.check(add_case(dtype, a=[-0.0, 1], b=[-0.0, 1], out=[0.0, 2]), failed=1, says=["got -0", "element [0]"])
+            self.check(add_case(dtype, a=[0.0, 1], b=[-0.0, 1], out=[-0.0, 2]), failed=1, says=["expected -0"])
+            self.check(add_case(dtype, a=["nan", 1], b=[1, 1], out=[0, 2]), failed=1, says=["got nan"])
+            self.check(add_case(dtype, a=["inf", 1], b=[1, 1], out=["-inf", 2]), failed=1, says=["got inf", "expected -inf"])
+        self.check(add_case("f16", a=[65504, 6e-8], b=[65504, 6e-8], out=["inf", 1.2e-7]), passed=1)
+        self.check(linear_case("QUANTIZE_LINEAR", "f32", ["nan", "inf", "-inf"], 1, 7, "u8", [7, 255, 0]), passed=1)
+
+    def test_large_integers(self):
+        for dtype, a, b, out in [
+            ("u64", [2**64 - 1, 2**63, 2**53 + 1], [2, 2**63, 0], [1, 0, 2**53 + 1]),
+            ("i64", [2**63 - 1, -2**63, -2**53 - 1], [1, -1, 0], [-2**63, 2**63 - 1, -2**53 - 1]),
+            ("u32", [2**32 - 1, 5], [1, 6], [0, 11]),
+            ("i32", [2**31 - 1, -2**31], [1, -1], [-2**31, 2**31 - 1]),
+            ("i16", [32767, -32768], [1, -1], [-32768, 32767]),
+            ("u16", [65535, 1], [1, 1], [0, 2]),
+            ("i8", [127, -128], [1, -1], [-128, 127]),
+            ("u8", [255, 1], [1, 1], [0, 2]),
+        ]:
+            self.check(add_case(dtype, a, b, out), passed=1)
+            self.check(add_case(dtype, a, b, [out[0], out[1] ^ 1, *out[2:]]), failed=1, says=["element [1]"])
+        self.check(add_case("u64", [2**53], [1], [2**53]), failed=1, says=["got 9007199254740993, expected 9007199254740992"])
+
+    def test_numbers_round_once(self):
+        # In one step to f16; by way of f32 the first would become 1.
+        self.check(add_case("f16", a=[1.00048828125 + 2**-40, 1.00048828125], b=[0, 0], out=[1.0009765625, 1]), passed=1)
+        self.check(add_case("f32", a=[16777217, 2**24 + 2**-10 + 1], b=[0, 0], out=[16777216, 16777218]), passed=1)
+        # As an integer: a double would first become 2^63 + 2^40, whose neighbour in f32 is 2^63.
+        self.check(add_case("f32", a=[2**63 + 2**39 + 1], b=[0], out=[float(2**63 + 2**40)]), passed=1)
+
+    def test_layouts(self):
+        for rank in [0, 1, 6, 7, 8]:
+            for _ in range(10):
+                sizes = self.rng.integers(1, 4, rank)
+                tensors = {}
+                arrays = []
+                for name in ["ATensor", "BTensor"]:
+                    kept = np.where(self.rng.integers(0, 2, rank) == 1, sizes, 1)
+                    array = sample(self.rng, tuple(kept), "i4")
+                    order = self.rng.permutation(rank)  # stored in another order of its dimensions
+                    stored = np.transpose(array, order)
+                    strides, step = [0] * rank, 1
+                    for d in reversed(range(rank)):
+                        strides[order[d]] = step if kept[order[d]] == sizes[order[d]] and sizes[order[d]] > 1 else 0
+                        step *= stored.shape[d]
+                    tensors[name] = tensor("i32", list(stored.shape), stored.reshape(-1).tolist(), [int(s) for s in strides])
+                    arrays.append(array)
+                with np.errstate(all="ignore"):
+                    out = np.broadcast_to(arrays[0] + arrays[1], tuple(sizes))
+                case = {"id": f"rank {rank}", "op": "ADD", "inputs": tensors, "formula": "exact",
+                        "output": tensor("i32", [int(s) for s in sizes], out.reshape(-1).tolist())}
+                case["inputs"] = json.loads(json.dumps(tensors, default=int))
+                self.check(json.loads(json.dumps(case, default=int)), passed=1)
+
+    def test_scalars_and_empty_tensors(self):
+        scalar = tensor("f32", [], [2.0], [])
+        self.check({"id": "rank 0", "op": "ADD", "inputs": {"ATensor": scalar, "BTensor": scalar}, "output": tensor("f32", [], [4.0]), "formula": "exact"}, passed=1)
+        case = {"id": "empty", "op": "ADD", "formula": "exact", "output": tensor("i64", [2, 0, 2], []),
+                "inputs": {"ATensor": tensor("i64", [2, 1, 2], [1, 2, 3, 4], [2, 0, 1]), "BTensor": tensor("i64", [0, 2], [], [0, 2, 1])}}
+        self.check(case, passed=1)
+        scales = {f"{name}ScaleTensor": tensor("f32", [], [0.5], [1, 0]) for name in ["A", "B", "Output"]}
+        one = tensor("u8", [1, 4], [1, 2, 3, 4], [4, 1])
+        case = {"id": "scalars whose strides say 1 over a size of 1", "op": "QUANTIZED_LINEAR_ADD", "formula": "exact",
+                "inputs": {"ATensor": one, "BTensor": one, **scales, "AZeroPointTensor": tensor("u8", [1], [1], [0, 0])},
+                "output": tensor("u8", [1, 4], [1, 3, 5, 7])}
+        self.check(case, passed=1)
+
+    def test_tolerance(self):
+        near = add_case(a=[1, 2], b=[1, 1], out=[2.0000005, 3], formula="within_tolerance")
+        for tolerance, passes in [({"ulp": 2, "abs": 0}, True), ({"ulp": 1, "abs": 0}, False), ({"ulp": 0, "abs": 1e-6}, True),
+                                  ({"ulp": 0, "abs": 1e-8}, False), ({"ulp": 0, "abs": 0, "rel": 1e-6}, True), ({"ulp": 0, "abs": 0, "rel": 1e-8}, False), ({}, False)]:
+            self.check({**near, "tolerance": tolerance}, passed=int(passes), failed=int(not passes))
+            # An exact case's tolerance does not apply.
+            self.check({**near, "tolerance": tolerance, "formula": "exact"}, failed=1)
+        integer = add_case("u8", out=(4, 8), formula="within_tolerance")
+        self.check({**integer, "tolerance": {"ulp": 0, "abs": 2}}, passed=1)
+        self.check({**integer, "tolerance": {"ulp": 0, "abs": 1}}, failed=1)
+        for special, other in [("inf", 3e38), ("nan", 1.0), ("inf", "-inf")]:
+            case = add_case(a=[special, 1], b=[0, 1], out=[other, 2], formula="within_tolerance", tolerance={"ulp": 1e9, "abs": 1e30, "rel": 1})
+            self.check(case, failed=1)
+        self.check(add_case(a=["nan", "inf"], b=[0, 1], out=["nan", "inf"], formula="within_tolerance"), passed=1)
+
+    def test_zero_of_a_source_with_a_tolerance(self):
+        loose, strict = {"tolerance": {"ulp": 4, "abs": 1e-5}}, {"tolerance": {"ulp": 0, "abs": 0}}
+        for dtype in ["f32", "f16"]:
+            case = linear_case("DEQUANTIZE_LINEAR", "u8", [0, 1], -2.0, None, dtype, [0.0, -2.0], dtype)
+            self.check({**case, **loose}, passed=1, says=["results of -0.0"])
+            self.check({**case, **strict}, failed=1, says=["got -0"])
+            case["output"]["data"][0] = -0.0
+            self.check({**case, **strict}, passed=1)
+            case["inputs"]["ScaleTensor"]["data"] = [2.0]
+            case["output"]["data"] = [-0.0, 2.0]
+            self.check({**case, **loose}, failed=1, says=["expected -0"])
+
+    def test_skips(self):
+        self.check([add_case(formula="differs"), add_case(beyond="i4"), add_case(beyond="expect_failure"), add_case("bf16"), add_case("f64"), add_case()],
+                   passed=1, skipped=5, says=["1  formula: differs", "1  beyond: i4", "1  beyond: expect_failure", "dtype bf16", "dtype f64"])
+        quantize16 = linear_case("QUANTIZE_LINEAR", "f32", [1.0], 1.0, 0, "i16", [1])
+        wide = linear_case("DEQUANTIZE_LINEAR", "i64", [1], 1.0, 0, "f32", [1.0])
+        mixed = linear_case("QUANTIZE_LINEAR", "f16", [1.0], 1.0, 0, "u8", [1])
+        self.check([quantize16, wide, mixed], skipped=3, says=["quantize output i16", "dequantize input i64", "quantize f16 with a scale of f32"])
+        deep = add_case("u8", [1], [1], [2])
+        for item in [*deep["inputs"].values(), deep["output"]]:
+            item["shape"] = [1] * 9
+        self.check(deep, skipped=1, says=["rank above 8"])
+
+    def test_what_the_library_refuses_in_the_tables_fails(self):
+        case = add_case("u8")
+        case["inputs"]["ATensor"]["strides"] = [0]
+        self.check(case, failed=1)  # reads 1, 1: a wrong result, not an error
+
+    def test_broken_lines(self):
+        def changed(change, base=add_case):
+            case = json.loads(json.dumps(base()))
+            change(case)
+            return json.dumps(case)
+
+        def in_a(**values):
+            return changed(lambda case: case["inputs"]["ATensor"].update(values))
+
+        def without(*path):
+            def change(case):
+                for key in path[:-1]:
+                    case = case[key]
+                del case[path[-1]]
+            return changed(change)
+
+        self.broken("{", "JSON")
+        self.broken("not json", "JSON")
+        self.broken("[1, 2]")
+        self.broken("3")
+        self.broken("null")
+        self.broken(json.dumps(add_case())[:-5], "JSON")
+        self.broken(json.dumps(add_case()) + " {}", "JSON")
+        self.broken(json.dumps(add_case()).replace("1,", "NaN,", 1), "JSON")
+        self.broken('{"id": "\x00"}', "JSON")
+        self.broken("[" * 200000, "JSON")
+        self.broken('{"id": 5}', "id")
+        self.broken(without("id"), "id")
+        self.broken(without("op"), "case", "op")
+        self.broken(changed(lambda case: case.update(op="MULTIPLY")), "MULTIPLY")
+        self.broken(changed(lambda case: case.update(op=1)), "op")
+        self.broken(without("inputs"), "inputs")
+        self.broken(changed(lambda case: case.update(inputs=[])), "inputs")
+        self.broken(without("inputs", "BTensor"), "BTensor is missing")
+        self.broken(changed(lambda case: case["inputs"].update(CTensor=case["inputs"]["ATensor"])), "CTensor")
+        self.broken(changed(lambda case: case["inputs"].update(ATensor=5)), "ATensor")
+        self.broken(without("output"), "output")
+        for key in ["dtype", "shape", "data"]:
+            self.broken(without("inputs", "ATensor", key), "ATensor", key)
+            self.broken(without("output", key), "output", key)
+        self.broken(in_a(dtype="f23"), "ATensor", "f23")
+        self.broken(in_a(dtype=5), "ATensor", "dtype")
+        self.broken(in_a(shape=[3]), "ATensor", "2 elements", "[3]")
+        self.broken(in_a(shape=[-2]), "ATensor", "-2")
+        self.broken(in_a(shape=[2.5]), "ATensor", "2.5")
+        self.broken(in_a(shape="2"), "ATensor", "shape")
+        self.broken(in_a(shape=[2**64]), "ATensor")
+        self.broken(in_a(shape=[2**63]), "ATensor")
+        self.broken(in_a(shape=[2**40, 2**40]), "ATensor")
+        self.broken(in_a(data="12"), "ATensor", "data")
+        self.broken(in_a(data=[1]), "ATensor", "1 elements")
+        for value in [None, True, "NaN", "1", [1], {}, 1e39, -1e39, 10**40]:
+            self.broken(in_a(data=[1, value]), "ATensor", "data[1]", "f32")
+        self.broken(in_a(strides=[1, 1]), "ATensor", "strides")
+        self.broken(in_a(strides=[]), "ATensor", "strides")
+        self.broken(in_a(strides=[-1]), "ATensor", "-1")
+        self.broken(in_a(strides=[2]), "ATensor", "outside")
+        self.broken(in_a(strides=[2**62]), "ATensor", "outside")
+        self.broken(in_a(strides=[2**64]), "ATensor")
+        self.broken(in_a(strides=["1"]), "ATensor", "strides")
+        self.broken(in_a(shape=[0], data=[]), "ATensor")
+        self.broken(changed(lambda case: case.update(formula="wrong")), "formula")
+        self.broken(changed(lambda case: case.update(formula=["[" * 5])), "formula")
+        self.broken(changed(lambda case: case.update(tolerance=5)), "tolerance")
+        self.broken(changed(lambda case: case.update(tolerance={"ulp": -1})), "ulp")
+        self.broken(changed(lambda case: case.update(tolerance={"ulps": 1})), "ulps")
+        for dtype, value in [("u8", 256), ("u8", -1), ("i8", 128), ("i8", -129), ("u16", 65536), ("i16", -32769), ("u32", 2**32), ("i32", 2**31), ("u64", 2**64),
+                             ("u64", -1), ("i64", 2**63), ("i64", -2**63 - 1), ("u8", 1.5), ("i64", 2.0), ("u8", "nan"), ("u8", None), ("f16", 65520), ("f16", -70000)]:
+            self.broken(json.dumps(add_case(dtype, a=[value, 1])), "ATensor", "data[0]", dtype)
+            self.broken(json.dumps(add_case(dtype, out=[value, 1])), "output", "data[0]", dtype)
+
+    def test_random_damage_does_not_crash(self):
+        line = json.dumps(linear_case("QUANTIZE_LINEAR", "f32", [1.0, 2.0], 1.0, 0, "u8", [1, 2], tolerance={"ulp": 1, "abs": 0.5}))
+        for _ in range(150):
+            damaged = list(line)
+            for _ in range(self.rng.integers(1, 4)):
+                damaged[self.rng.integers(len(damaged))] = chr(self.rng.integers(32, 127))
+            result = self.run_cases("".join(damaged))
+            self.assertIn(result.returncode, (0, 1, 2), f"{''.join(damaged)}\n{result.stderr}")
+
+    def test_files(self):
+        for name, says in [("missing.jsonl", "no such file"), ("", "not a regular file")]:
+            result = self.run_hewn("conformance", self.write("good.jsonl", json.dumps(add_case())), self.path(name))
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(says, result.stderr)
+            self.assertNotIn("passed,", result.stdout)
+        good = self.write("good.jsonl", json.dumps(add_case()))  # no newline at the end
+        self.assertEqual(self.succeed("conformance", good, good).stdout.splitlines()[-1], "2 passed, 0 failed, 0 skipped")
+        self.write("windows.jsonl", json.dumps(add_case()) + "\r\n")
+        self.assertEqual(self.succeed("conformance", self.path("windows.jsonl")).stdout.splitlines()[-1], "1 passed, 0 failed, 0 skipped")
+
+    def test_variants(self):
+        info = json.loads(self.succeed("info", "--json").stdout)
+        for target in info["targets"]:
+            name = target["name"]
+            if not target["supported"]:
+                result = self.run_cases(add_case(), arguments=["--variant", name])
+                self.assertEqual(result.returncode, 1)
+                self.assertIn("cannot run here", result.stderr)
+                print(f"skipped: {name}: this machine lacks {target['missing']}")
+                continue
+            self.check(add_case(), passed=1, arguments=["--variant", name], says=[name])
+            self.check([add_case(), add_case("i8")], passed=1, skipped=1, arguments=["--variant", "add_f32__" + name], says=["not a case of the forced variant"])
+            self.check(add_case(), passed=1, HEWN_VARIANT=name)
+        for arguments, environment in [(["--variant", "x86_64_mmx"], {}), ([], {"HEWN_VARIANT": "x86_64_mmx"})]:
+            result = self.run_cases(add_case(), arguments=arguments, **environment)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("hewn: error: conformance: ", result.stderr)
+            self.assertIn("x86_64_mmx is neither a target", result.stderr)
+
+
+if __name__ == "__main__":
+    HEWN = os.environ.get("HEWN_CLI")
+    if len(sys.argv) > 1 and not sys.argv[1].startswith("-") and os.path.isfile(sys.argv[1]):
+        HEWN = sys.argv.pop(1)
+    if not HEWN:
+        sys.exit(__doc__)
+    HEWN = os.path.abspath(HEWN)
+    unittest.main()

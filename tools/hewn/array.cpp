@@ -1,0 +1,214 @@
+#include "array.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <type_traits>
+
+namespace hewn::cli {
+
+namespace {
+struct TypeInfo {
+    DataType type;
+    std::string_view name;
+    size_t bytes;
+};
+constexpr TypeInfo TYPES[] = {
+    {DataType::FLOAT32, "f32", 4}, {DataType::FLOAT16, "f16", 2}, {DataType::FLOAT64, "f64", 8}, {DataType::UINT8, "u8", 1},
+    {DataType::UINT16, "u16", 2},  {DataType::UINT32, "u32", 4},  {DataType::UINT64, "u64", 8},  {DataType::INT8, "i8", 1},
+    {DataType::INT16, "i16", 2},   {DataType::INT32, "i32", 4},   {DataType::INT64, "i64", 8},
+};
+
+const TypeInfo &type_info(DataType type) {
+    for (const TypeInfo &info : TYPES)
+        if (info.type == type) return info;
+    throw std::logic_error("a data type without a name");
+}
+
+template<class T>
+void store_integer(const std::string &text, Array &array, const std::string &option) {
+    // from_chars takes no leading '+'.
+    const char *begin = text.c_str() + (text[0] == '+'), *end = text.c_str() + text.size();
+    T value{};
+    const auto [stop, error] = std::from_chars(begin, end, value);
+    const std::string range =
+        std::to_string(+std::numeric_limits<T>::min()) + ".." + std::to_string(+std::numeric_limits<T>::max());
+    if (error == std::errc::result_out_of_range || (std::is_unsigned_v<T> && text[0] == '-'))
+        throw InputError(option + ": " + text + " is outside " + std::string(type_name(array.type)) + "'s range " + range);
+    if (error != std::errc() || stop != end)
+        throw InputError(option + ": " + text + " is not an integer, but it must be an " + std::string(type_name(array.type)) +
+                         ", " + range);
+    *array.as<T>() = value;
+}
+}  // namespace
+
+std::string_view type_name(DataType type) { return type_info(type).name; }
+
+std::optional<DataType> type_from_name(std::string_view name) {
+    for (const TypeInfo &info : TYPES)
+        if (info.name == name) return info.type;
+    return std::nullopt;
+}
+
+size_t type_bytes(DataType type) { return type_info(type).bytes; }
+
+bool is_float(DataType type) { return type == DataType::FLOAT32 || type == DataType::FLOAT16 || type == DataType::FLOAT64; }
+
+uint16_t f16_from_double(double value) {
+    const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+    const double magnitude = std::fabs(value);
+    if (std::isnan(value)) return sign | 0x7e00;
+    if (magnitude >= 65520) return sign | 0x7c00;
+    // Subnormal results are multiples of 2^-24; 1024 of them carry into the smallest normal number.
+    if (magnitude < 0x1p-14) return sign | uint16_t(std::nearbyint(magnitude * 0x1p24));
+    int exponent;
+    const double fraction = std::frexp(magnitude, &exponent);  // in [0.5, 1)
+    // 11 significant bits; the implicit one is subtracted, and a carry moves into the exponent as it should.
+    return sign | uint16_t(((exponent + 14) << 10) + int(std::nearbyint(fraction * 2048)) - 1024);
+}
+
+double double_from_f16(uint16_t bits) {
+    const int exponent = bits >> 10 & 31, mantissa = bits & 0x3ff;
+    const double magnitude = exponent == 31
+                                 ? (mantissa ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity())
+                             : exponent ? std::ldexp(mantissa + 1024, exponent - 25)
+                                        : std::ldexp(mantissa, -24);
+    return bits & 0x8000 ? -magnitude : magnitude;
+}
+
+std::string to_string(const Sizes &sizes) {
+    std::string text = "[";
+    for (size_t i = 0; i < sizes.size(); i++) text += (i ? ", " : "") + std::to_string(sizes[i]);
+    return text + "]";
+}
+
+std::optional<int64_t> element_count(const Sizes &sizes) {
+    if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return 0;
+    int64_t count = 1;
+    for (int64_t size : sizes) {
+        if (size < 0 || count > std::numeric_limits<int64_t>::max() / size) return std::nullopt;
+        count *= size;
+    }
+    return count;
+}
+
+Sizes packed_strides(const Sizes &sizes) {
+    Sizes strides(sizes.size(), 0);
+    if (element_count(sizes).value_or(0) == 0) return strides;
+    int64_t stride = 1;
+    for (size_t i = sizes.size(); i-- > 0; stride *= sizes[i]) strides[i] = stride;
+    return strides;
+}
+
+Array Array::allocate(std::string name, DataType type, Sizes sizes) {
+    const std::optional<int64_t> count = element_count(sizes);
+    const int64_t element = int64_t(type_bytes(type));
+    if (!count || *count > std::numeric_limits<int64_t>::max() / element)
+        throw InputError(name + ": the product of the sizes " + to_string(sizes) + " overflows");
+    Array array;
+    array.bytes = uint64_t(*count * element);
+    if (array.bytes > std::numeric_limits<size_t>::max() / 2) throw InputError(name + ": does not fit into memory");
+    // Not value-initialised: the bytes are about to be read or computed. One spare byte keeps an empty tensor's pointer valid.
+    std::byte *data = new (std::nothrow) std::byte[size_t(array.bytes) + 1];
+    if (!data) throw InputError(name + ": out of memory for " + std::to_string(array.bytes) + " bytes");
+    array.data.reset(data);
+    array.name = std::move(name);
+    array.type = type;
+    array.strides = packed_strides(sizes);
+    array.sizes = std::move(sizes);
+    return array;
+}
+
+std::string Array::describe() const { return std::string(type_name(type)) + " " + to_string(sizes); }
+
+Sizes broadcast_sizes(const Array &a, const Array &b) {
+    const Array &longer = a.sizes.size() >= b.sizes.size() ? a : b, &shorter = &longer == &a ? b : a;
+    Sizes sizes = longer.sizes;
+    const size_t skip = longer.sizes.size() - shorter.sizes.size();
+    for (size_t i = 0; i < shorter.sizes.size(); i++) {
+        int64_t &size = sizes[skip + i];
+        if (size == shorter.sizes[i] || shorter.sizes[i] == 1) continue;
+        if (size != 1)
+            throw InputError("ATensor (" + a.name + ") has sizes " + to_string(a.sizes) + " and BTensor (" + b.name + ") " +
+                             to_string(b.sizes) +
+                             ": neither equal nor broadcastable (NumPy's rule: sizes, aligned at the last, are equal or 1)");
+        size = shorter.sizes[i];
+    }
+    return sizes;
+}
+
+TensorDesc broadcast_to(const Array &array, const Sizes &sizes, std::string_view tensor) {
+    const auto fail = [&] {
+        throw InputError(std::string(tensor) + " (" + array.name + ") has sizes " + to_string(array.sizes) +
+                         ", which do not broadcast to " + to_string(sizes) +
+                         " (NumPy's rule: sizes, aligned at the last, are equal or 1)");
+    };
+    TensorDesc desc{array.type, sizes, Sizes(sizes.size(), 0)};
+    for (size_t back = 1; back <= array.sizes.size(); back++) {
+        const int64_t size = array.sizes[array.sizes.size() - back];
+        if (back > sizes.size()) {
+            if (size != 1) fail();  // more dimensions are fine while they hold one element
+            continue;
+        }
+        if (size == sizes[sizes.size() - back]) (*desc.strides)[sizes.size() - back] = array.strides[array.sizes.size() - back];
+        else if (size != 1) fail();
+    }
+    return desc;
+}
+
+TensorDesc broadcast_along(const Array &array, const Sizes &sizes, size_t axis, std::string_view tensor) {
+    if (array.sizes.at(0) != sizes.at(axis))
+        throw InputError(std::string(tensor) + " (" + array.name + ") has " + std::to_string(array.sizes[0]) +
+                         " elements, but axis " + std::to_string(axis) + " of the input's sizes " + to_string(sizes) + " has " +
+                         std::to_string(sizes[axis]));
+    TensorDesc desc{array.type, sizes, Sizes(sizes.size(), 0)};
+    (*desc.strides)[axis] = array.strides[0];
+    return desc;
+}
+
+bool is_number(const std::string &text) {
+    if (text.empty() || std::isspace(static_cast<unsigned char>(text[0]))) return false;
+    char *end;
+    std::strtod(text.c_str(), &end);
+    return end == text.c_str() + text.size();
+}
+
+Array array_from_number(const std::string &text, DataType type, const std::string &option) {
+    Array array = Array::allocate(option + " " + text, type, {});
+    switch (type) {
+    case DataType::INT8: store_integer<int8_t>(text, array, option); return array;
+    case DataType::UINT8: store_integer<uint8_t>(text, array, option); return array;
+    case DataType::INT16: store_integer<int16_t>(text, array, option); return array;
+    case DataType::UINT16: store_integer<uint16_t>(text, array, option); return array;
+    case DataType::INT32: store_integer<int32_t>(text, array, option); return array;
+    case DataType::UINT32: store_integer<uint32_t>(text, array, option); return array;
+    case DataType::INT64: store_integer<int64_t>(text, array, option); return array;
+    case DataType::UINT64: store_integer<uint64_t>(text, array, option); return array;
+    default: break;
+    }
+    const double exact = std::strtod(text.c_str(), nullptr);
+    double rounded = exact;
+    if (type == DataType::FLOAT16) {
+        *array.as<uint16_t>() = f16_from_double(exact);
+        rounded = double_from_f16(*array.as<uint16_t>());
+    } else if (type == DataType::FLOAT32) {
+        rounded = *array.as<float>() = std::strtof(text.c_str(), nullptr);
+    } else {
+        *array.as<double>() = exact;
+    }
+    // strtod itself gives inf for a number beyond the double range and 0 for one below it; then the text has digits that say so.
+    const bool spelled_infinite =
+        text.find_first_of("iI") != std::string::npos && text.find_first_of("0123456789") == std::string::npos;
+    const bool spelled_zero = text.find_first_of("123456789") >= text.find_first_of("eE");
+    if ((std::isinf(rounded) && !spelled_infinite) || (rounded == 0 && (exact != 0 || !spelled_zero)))
+        throw InputError(option + ": " + text + " is " + (rounded == 0 ? "too small" : "too large") + " for an " +
+                         std::string(type_name(type)));
+    return array;
+}
+
+}  // namespace hewn::cli

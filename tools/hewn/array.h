@@ -1,0 +1,87 @@
+// Tensors as the command line holds them: a data type, sizes, strides and bytes it owns.
+#ifndef HEWN_TOOLS_ARRAY_H
+#define HEWN_TOOLS_ARRAY_H
+
+#include <cstddef>
+#include <cstdint>
+#include <hewn/hewn.hpp>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hewn::cli {
+
+// Something the user gave us is wrong: exit code 2. (hewn::Error, the library's refusal, is exit code 1.)
+struct InputError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+using Sizes = std::vector<int64_t>;
+
+// hewn's spelling of the data types: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64. f64 has a DataType but no operator takes it.
+std::string_view type_name(DataType type);
+std::optional<DataType> type_from_name(std::string_view name);
+size_t type_bytes(DataType type);
+bool is_float(DataType type);
+
+// binary16 <-> double. Rounding goes from the double in one step (by way of f32 it could round twice), ties to even,
+// from 65520 on to infinity.
+uint16_t f16_from_double(double value);
+double double_from_f16(uint16_t bits);
+
+// "[2, 3]"
+std::string to_string(const Sizes &sizes);
+
+// The number of elements; nothing where the product leaves int64_t.
+std::optional<int64_t> element_count(const Sizes &sizes);
+
+// Row-major strides in elements. All zero for an empty tensor, whose strides mean nothing and might overflow.
+Sizes packed_strides(const Sizes &sizes);
+
+struct Array {
+    std::string name;  // for messages: the file, or the option and its number
+    DataType type = DataType::FLOAT32;
+    Sizes sizes;
+    Sizes strides;                      // in elements, as many as sizes
+    std::shared_ptr<std::byte[]> data;  // never null once allocated, aligned for every type
+    uint64_t bytes = 0;
+
+    // Uninitialised, row-major. Throws InputError where the sizes overflow.
+    static Array allocate(std::string name, DataType type, Sizes sizes);
+
+    int64_t count() const { return element_count(sizes).value_or(0); }
+    Binding binding() const { return Binding(data.get(), bytes); }
+    // "f32 [2, 3]"
+    std::string describe() const;
+
+    template<class T>
+    T *as() {
+        return reinterpret_cast<T *>(data.get());
+    }
+    template<class T>
+    const T *as() const {
+        return reinterpret_cast<const T *>(data.get());
+    }
+};
+
+// NumPy's rule: align at the innermost dimension, sizes are equal or 1.
+Sizes broadcast_sizes(const Array &a, const Array &b);
+
+// The array as an operand of a tensor with these sizes: strides of 0 where it repeats. `tensor` is DirectML's name, for messages.
+TensorDesc broadcast_to(const Array &array, const Sizes &sizes, std::string_view tensor);
+
+// The same for a 1-D array along one axis (0..rank-1) of the sizes.
+TensorDesc broadcast_along(const Array &array, const Sizes &sizes, size_t axis, std::string_view tensor);
+
+// True if the whole text is a number: "3", "-0.5", "1e-3", "nan", "inf". Else it is a file's name.
+bool is_number(const std::string &text);
+
+// The number as an array of rank 0. Floats round once; what the type cannot hold is an error that names `option`.
+Array array_from_number(const std::string &text, DataType type, const std::string &option);
+
+}  // namespace hewn::cli
+
+#endif  // HEWN_TOOLS_ARRAY_H

@@ -1,0 +1,343 @@
+#include "cases.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <type_traits>
+
+namespace hewn::cli {
+
+namespace {
+using nlohmann::json;
+
+struct OperatorInfo {
+    const char *name;
+    hewn_operator_type type;
+    std::vector<std::string> inputs, optional_inputs;
+};
+
+const OperatorInfo OPERATORS[] = {
+    {"ADD", HEWN_OPERATOR_ADD, {"ATensor", "BTensor"}, {}},
+    {"QUANTIZE_LINEAR", HEWN_OPERATOR_QUANTIZE_LINEAR, {"InputTensor", "ScaleTensor"}, {"ZeroPointTensor"}},
+    {"DEQUANTIZE_LINEAR", HEWN_OPERATOR_DEQUANTIZE_LINEAR, {"InputTensor", "ScaleTensor"}, {"ZeroPointTensor"}},
+    {"QUANTIZED_LINEAR_ADD",
+     HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
+     {"ATensor", "AScaleTensor", "BTensor", "BScaleTensor", "OutputScaleTensor"},
+     {"AZeroPointTensor", "BZeroPointTensor", "OutputZeroPointTensor"}},
+};
+
+// Data types of other projects that no operator's table holds.
+bool is_foreign_type(const std::string &name) {
+    static const std::set<std::string> NAMES = {"f64", "bf16", "bool", "i1", "i2", "i4", "u1", "u2", "u4"};
+    return NAMES.count(name) != 0 || name.rfind("float", 0) == 0 || name.rfind("f8", 0) == 0 || name.rfind("f4", 0) == 0;
+}
+
+// A value for a message. What nests could be of any size and depth: only its kind is told.
+std::string brief(const json &value) { return value.is_structured() ? std::string("an ") + value.type_name() : value.dump(); }
+
+const json &member(const json &object, const char *key, const std::string &what) {
+    if (!object.is_object()) throw InputError(what + " is not an object");
+    const auto found = object.find(key);
+    if (found == object.end()) throw InputError(what + " lacks '" + key + "'");
+    return *found;
+}
+
+const std::string &text_member(const json &object, const char *key, const std::string &what) {
+    const json &value = member(object, key, what);
+    if (!value.is_string()) throw InputError(what + ": '" + key + "' is not a string");
+    return value.get_ref<const std::string &>();
+}
+
+Sizes integers(const json &array, const std::string &what) {
+    if (!array.is_array()) throw InputError(what + " is not an array");
+    Sizes values;
+    for (const json &value : array) {
+        if (!value.is_number_integer()) throw InputError(what + " holds " + brief(value) + ", which is not an integer");
+        const bool fits = !value.is_number_unsigned() || value.get<uint64_t>() <= uint64_t(INT64_MAX);
+        if (!fits || value.get<int64_t>() < 0) throw InputError(what + " holds " + brief(value) + "; it must be 0 to 2^63 - 1");
+        values.push_back(value.get<int64_t>());
+    }
+    return values;
+}
+
+// A tensor before its data is looked at.
+struct Header {
+    std::string dtype;
+    std::optional<DataType> type;  // nothing: a foreign type
+    Sizes shape;
+};
+
+Header parse_header(const json &tensor, const std::string &name) {
+    Header header{text_member(tensor, "dtype", name), std::nullopt, integers(member(tensor, "shape", name), name + ": 'shape'")};
+    header.type = type_from_name(header.dtype);
+    if (is_foreign_type(header.dtype)) header.type.reset();
+    else if (!header.type) throw InputError(name + ": unknown dtype '" + header.dtype + "'");
+    return header;
+}
+
+[[noreturn]] void bad_value(const json &value, const std::string &where, DataType type) {
+    throw InputError(where + ": " + brief(value) + " is not a value of " + std::string(type_name(type)));
+}
+
+template<class T>
+T integer_value(const json &value, const std::string &where, DataType type) {
+    using Limits = std::numeric_limits<T>;
+    if (value.is_number_unsigned()) {
+        const uint64_t number = value.get<uint64_t>();
+        if (number <= uint64_t(Limits::max())) return T(number);
+    } else if (value.is_number_integer()) {
+        const int64_t number = value.get<int64_t>();
+        if constexpr (std::is_signed_v<T>) {
+            if (number >= Limits::min() && number <= Limits::max()) return T(number);
+        }
+    } else if (value.is_number_float() && sizeof(T) < 8) {
+        // "2.0" is an integer too; not for 64 bits, where the parser may have rounded.
+        const double number = value.get<double>();
+        if (number >= Limits::min() && number <= Limits::max() && number == std::trunc(number)) return T(number);
+    }
+    bad_value(value, where, type);
+}
+
+// f32 and f16 are rounded once from the JSON number; what rounds to infinity does not belong into the tensor.
+template<class Round>
+auto float_value(const json &value, const std::string &where, DataType type, Round round) {
+    if (value.is_string()) {
+        const std::string &text = value.get_ref<const std::string &>();
+        if (text == "nan" || text == "-nan") return round(std::numeric_limits<double>::quiet_NaN());
+        if (text == "inf" || text == "+inf") return round(std::numeric_limits<double>::infinity());
+        if (text == "-inf") return round(-std::numeric_limits<double>::infinity());
+        bad_value(value, where, type);
+    }
+    if (!value.is_number()) bad_value(value, where, type);
+    const auto result = value.is_number_unsigned()  ? round(value.get<uint64_t>())
+                        : value.is_number_integer() ? round(value.get<int64_t>())
+                                                    : round(value.get<double>());
+    bool infinite;
+    if constexpr (std::is_same_v<decltype(result), const float>) infinite = std::isinf(result);
+    else infinite = (result & 0x7fff) == 0x7c00;
+    if (infinite) bad_value(value, where, type);
+    return result;
+}
+
+void store(Array &array, int64_t i, const json &value, const std::string &where) {
+    const DataType type = array.type;
+    switch (type) {
+    case DataType::FLOAT32: array.as<float>()[i] = float_value(value, where, type, [](auto x) { return float(x); }); break;
+    case DataType::FLOAT16:
+        array.as<uint16_t>()[i] = float_value(value, where, type, [](auto x) { return f16_from_double(double(x)); });
+        break;
+    case DataType::INT8: array.as<int8_t>()[i] = integer_value<int8_t>(value, where, type); break;
+    case DataType::UINT8: array.as<uint8_t>()[i] = integer_value<uint8_t>(value, where, type); break;
+    case DataType::INT16: array.as<int16_t>()[i] = integer_value<int16_t>(value, where, type); break;
+    case DataType::UINT16: array.as<uint16_t>()[i] = integer_value<uint16_t>(value, where, type); break;
+    case DataType::INT32: array.as<int32_t>()[i] = integer_value<int32_t>(value, where, type); break;
+    case DataType::UINT32: array.as<uint32_t>()[i] = integer_value<uint32_t>(value, where, type); break;
+    case DataType::INT64: array.as<int64_t>()[i] = integer_value<int64_t>(value, where, type); break;
+    case DataType::UINT64: array.as<uint64_t>()[i] = integer_value<uint64_t>(value, where, type); break;
+    case DataType::FLOAT64: bad_value(value, where, type);
+    }
+}
+
+Array parse_data(const json &tensor, const Header &header, const std::string &name) {
+    const json &data = member(tensor, "data", name);
+    if (!data.is_array()) throw InputError(name + ": 'data' is not an array");
+    const std::optional<int64_t> count = element_count(header.shape);
+    if (!count || uint64_t(*count) != data.size())
+        throw InputError(name + ": 'data' has " + std::to_string(data.size()) + " elements, but 'shape' " +
+                         to_string(header.shape) + " has " + (count ? std::to_string(*count) : "too many"));
+    Array array = Array::allocate(name, *header.type, header.shape);
+    for (int64_t i = 0; i < *count; i++) store(array, i, data[size_t(i)], name + ": data[" + std::to_string(i) + "]");
+    return array;
+}
+
+// The stored data seen over the output's sizes.
+TensorDesc parse_layout(const json &tensor, const Array &array, const Sizes &sizes, const std::string &name) {
+    TensorDesc desc{array.type, sizes, std::nullopt};
+    if (element_count(sizes).value_or(0) == 0) return desc;  // an empty output: strides mean nothing
+    const auto found = tensor.find("strides");
+    if (found == tensor.end()) return broadcast_to(array, sizes, name);
+    desc.strides = integers(*found, name + ": 'strides'");
+    if (desc.strides->size() != sizes.size())
+        throw InputError(name + ": 'strides' has " + std::to_string(desc.strides->size()) + " values, but the output's shape " +
+                         to_string(sizes) + " has " + std::to_string(sizes.size()));
+    // The last element read is at sum((size - 1) * stride).
+    int64_t left = array.count() - 1;
+    for (size_t i = 0; i < sizes.size(); i++) {
+        const int64_t steps = sizes[i] - 1, stride = (*desc.strides)[i];
+        if (left < 0 || (steps > 0 && stride > left / steps))
+            throw InputError(name + ": 'strides' " + to_string(*desc.strides) + " over the output's shape " + to_string(sizes) +
+                             " lead outside its " + std::to_string(array.count()) + " elements");
+        left -= steps * stride;
+    }
+    if (left < 0) throw InputError(name + ": has no elements, but the output has");
+    return desc;
+}
+
+// A scale or zero point of QUANTIZED_LINEAR_ADD must be one element: said with strides of 0, whatever stood at sizes of 1.
+void make_scalar(TensorDesc &desc) {
+    for (size_t i = 0; desc.strides && i < desc.sizes.size(); i++)
+        if (desc.sizes[i] == 1) (*desc.strides)[i] = 0;
+}
+
+void parse_tolerance(Case &result, const json &object) {
+    const auto formula = object.find("formula");
+    result.exact = formula != object.end() && *formula == "exact";
+    if (formula != object.end() && !result.exact && *formula != "within_tolerance")
+        throw InputError("'formula' is " + brief(*formula) + ", not \"exact\", \"within_tolerance\" or \"differs\"");
+    const auto found = object.find("tolerance");
+    if (found == object.end()) return;
+    Tolerance &tolerance = result.tolerance;
+    if (!found->is_object()) throw InputError("'tolerance' is not an object");
+    for (const auto &[key, value] : found->items()) {
+        double *to = key == "ulp" ? &tolerance.ulp : key == "abs" ? &tolerance.abs : key == "rel" ? &tolerance.rel : nullptr;
+        if (!to) throw InputError("'tolerance' has the unknown key '" + key + "'");
+        if (!value.is_number() || value.get<double>() < 0)
+            throw InputError("'tolerance': '" + key + "' is " + brief(value) + ", not a number from 0 on");
+        *to = value.get<double>();
+    }
+    result.zero_has_no_sign =
+        result.type == HEWN_OPERATOR_DEQUANTIZE_LINEAR && (tolerance.ulp > 0 || tolerance.abs > 0 || tolerance.rel > 0);
+}
+
+bool one_of(const Header &header, std::initializer_list<DataType> types) {
+    return header.type && std::find(types.begin(), types.end(), *header.type) != types.end();
+}
+
+// Why the case is outside SPEC.md's tables; empty where it is inside. Told from types and shapes alone, not by asking the
+// library, so that a library that refuses too much fails the case.
+std::string outside_tables(const OperatorInfo &op, const std::map<std::string, Header> &inputs, const Header &output) {
+    using D = DataType;
+    for (const auto &[name, header] : inputs)
+        if (!header.type) return "dtype " + header.dtype;
+    if (!output.type) return "dtype " + output.dtype;
+    if (output.shape.size() > HEWN_DIMENSION_COUNT_MAX) return "rank above " + std::to_string(HEWN_DIMENSION_COUNT_MAX);
+    const auto zero_point_differs = [&](const char *name, const Header &owner) {
+        return inputs.count(name) && inputs.at(name).type != owner.type;
+    };
+
+    switch (op.type) {
+    case HEWN_OPERATOR_ADD: {
+        const Header &a = inputs.at("ATensor"), &b = inputs.at("BTensor");
+        if (a.type != b.type || a.type != output.type) return "ADD of different types";
+        return "";
+    }
+    case HEWN_OPERATOR_QUANTIZE_LINEAR: {
+        const Header &input = inputs.at("InputTensor"), &scale = inputs.at("ScaleTensor");
+        if (!one_of(output, {D::INT8, D::UINT8})) return "quantize output " + output.dtype;
+        if (!one_of(input, {D::FLOAT32, D::FLOAT16, D::INT32})) return "quantize input " + input.dtype;
+        if (scale.type != (input.type == D::FLOAT16 ? D::FLOAT16 : D::FLOAT32))
+            return "quantize " + input.dtype + " with a scale of " + scale.dtype;
+        if (zero_point_differs("ZeroPointTensor", output)) return "a zero point of another type";
+        return "";
+    }
+    case HEWN_OPERATOR_DEQUANTIZE_LINEAR: {
+        const Header &input = inputs.at("InputTensor"), &scale = inputs.at("ScaleTensor");
+        if (!one_of(input, {D::INT32, D::INT16, D::INT8, D::UINT32, D::UINT16, D::UINT8}))
+            return "dequantize input " + input.dtype;
+        if (!one_of(output, {D::FLOAT32, D::FLOAT16})) return "dequantize output " + output.dtype;
+        if (scale.type != output.type) return "dequantize to " + output.dtype + " with a scale of " + scale.dtype;
+        if (zero_point_differs("ZeroPointTensor", input)) return "a zero point of another type";
+        return "";
+    }
+    default: {
+        const Header &a = inputs.at("ATensor"), &b = inputs.at("BTensor");
+        for (const Header *tensor : {&a, &b, &output})
+            if (!one_of(*tensor, {D::INT8, D::UINT8})) return "quantized add of " + tensor->dtype;
+        for (const char *name : {"AScaleTensor", "BScaleTensor", "OutputScaleTensor"}) {
+            if (inputs.at(name).type != D::FLOAT32) return "quantized add with a scale of " + inputs.at(name).dtype;
+        }
+        for (const auto &[name, header] : inputs)
+            if (name != "ATensor" && name != "BTensor" && element_count(header.shape) != 1)
+                return "quantized add with a scale or zero point of several elements";
+        if (zero_point_differs("AZeroPointTensor", a) || zero_point_differs("BZeroPointTensor", b) ||
+            zero_point_differs("OutputZeroPointTensor", output))
+            return "a zero point of another type";
+        return "";
+    }
+    }
+}
+
+// The kernel's name without its target. Unsigned ADD is the signed kernel: both wrap.
+std::string signature(const OperatorInfo &op, const std::map<std::string, Header> &inputs, const Header &output) {
+    switch (op.type) {
+    case HEWN_OPERATOR_ADD: return "add_" + (output.dtype[0] == 'u' ? "i" + output.dtype.substr(1) : output.dtype);
+    case HEWN_OPERATOR_QUANTIZE_LINEAR: return "quantize_linear_" + inputs.at("InputTensor").dtype + "_" + output.dtype;
+    case HEWN_OPERATOR_DEQUANTIZE_LINEAR: return "dequantize_linear_" + inputs.at("InputTensor").dtype + "_" + output.dtype;
+    default: return "quantized_linear_add_" + inputs.at("ATensor").dtype + "_" + inputs.at("BTensor").dtype + "_" + output.dtype;
+    }
+}
+
+void parse_into(Case &result, const json &object) {
+    const std::string &name = text_member(object, "op", "the case");
+    const OperatorInfo *op = nullptr;
+    for (const OperatorInfo &info : OPERATORS)
+        if (name == info.name) op = &info;
+    if (!op) throw InputError("unknown op '" + name + "'");
+    result.type = op->type;
+
+    const auto beyond = object.find("beyond"), formula = object.find("formula");
+    if (beyond != object.end()) {
+        result.skip = "beyond: " + (beyond->is_string() ? beyond->get<std::string>() : brief(*beyond));
+        return;
+    }
+    if (formula != object.end() && *formula == "differs") {
+        result.skip = "formula: differs";
+        return;
+    }
+
+    const json &tensors = member(object, "inputs", "the case"), &output_tensor = member(object, "output", "the case");
+    if (!tensors.is_object()) throw InputError("'inputs' is not an object");
+    for (const std::string &due : op->inputs)
+        if (!tensors.contains(due)) throw InputError(due + " is missing");
+    std::map<std::string, Header> headers;
+    for (const auto &[key, tensor] : tensors.items()) {
+        const auto in = [&key = key](const std::vector<std::string> &names) {
+            return std::find(names.begin(), names.end(), key) != names.end();
+        };
+        if (!in(op->inputs) && !in(op->optional_inputs)) throw InputError(name + " has no tensor '" + key + "'");
+        headers.emplace(key, parse_header(tensor, key));
+    }
+    const Header output = parse_header(output_tensor, "output");
+    const std::string outside = outside_tables(*op, headers, output);
+    if (!outside.empty()) {
+        result.skip = "outside the tables: " + outside;
+        return;
+    }
+
+    result.signature = signature(*op, headers, output);
+    parse_tolerance(result, object);
+    result.expected = parse_data(output_tensor, output, "output");
+    for (const auto &[key, tensor] : tensors.items()) {
+        CaseTensor parsed;
+        parsed.array = parse_data(tensor, headers.at(key), key);
+        parsed.desc = parse_layout(tensor, parsed.array, output.shape, key);
+        if (op->type == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD && key != "ATensor" && key != "BTensor") make_scalar(parsed.desc);
+        result.inputs.emplace(key, std::move(parsed));
+    }
+}
+}  // namespace
+
+Case parse_case(const std::string &line, const std::string &where) {
+    json object;
+    try {
+        object = json::parse(line);
+    } catch (const json::exception &error) {
+        throw InputError(where + ": not a JSON object: " + error.what());
+    }
+    Case result;
+    try {
+        result.id = text_member(object, "id", "the case");
+    } catch (const InputError &error) {
+        throw InputError(where + ": " + error.what());
+    }
+    try {
+        parse_into(result, object);
+    } catch (const InputError &error) {
+        throw InputError(where + ": " + result.id + ": " + error.what());
+    }
+    return result;
+}
+
+}  // namespace hewn::cli

@@ -1,0 +1,252 @@
+#include "conformance.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <map>
+#include <set>
+#include <type_traits>
+
+#include "cases.h"
+#include "files.h"
+#include "operators.h"
+#include "progress.h"
+#include "variants.h"
+
+namespace hewn::cli {
+
+namespace {
+
+// ---- Comparing ----
+
+// A binary16 as its bits, so that it is a type of its own.
+struct Half {
+    uint16_t bits;
+};
+
+template<class T>
+double real(T value) {
+    if constexpr (std::is_same_v<T, Half>) return double_from_f16(value.bits);
+    else return double(value);
+}
+
+template<class T>
+bool same(T a, T b) {
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Half>)
+        return std::memcmp(&a, &b, sizeof(T)) == 0 || (std::isnan(real(a)) && std::isnan(real(b)));
+    else return a == b;
+}
+
+// Floats of one type in their order as integers: neighbours are 1 apart, -0 and +0 are equal.
+template<class T>
+int64_t ordinal(T value) {
+    std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t> bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    const int64_t magnitude = bits & (decltype(bits)(-1) >> 1);
+    return bits == magnitude ? magnitude : -magnitude;
+}
+
+template<class T>
+bool within(T got, T expected, const Tolerance &tolerance) {
+    if constexpr (std::is_integral_v<T>) {
+        // An integer's unit in the last place is 1. The difference is exact.
+        const double difference =
+            got > expected ? double(uint64_t(got) - uint64_t(expected)) : double(uint64_t(expected) - uint64_t(got));
+        return difference <= tolerance.ulp || difference <= tolerance.abs + tolerance.rel * std::fabs(double(expected));
+    } else {
+        const double g = real(got), e = real(expected);
+        if (!std::isfinite(g) || !std::isfinite(e)) return false;  // an infinity is near nothing; equal ones are the same
+        return double(std::llabs(ordinal(got) - ordinal(expected))) <= tolerance.ulp ||
+               std::fabs(g - e) <= tolerance.abs + tolerance.rel * std::fabs(e);
+    }
+}
+
+template<class T>
+std::string show(T value) {
+    char text[64];
+    if constexpr (std::is_same_v<T, float>) {
+        uint32_t bits;
+        std::memcpy(&bits, &value, sizeof bits);
+        std::snprintf(text, sizeof text, "%.9g (0x%08" PRIx32 ")", double(value), bits);
+    } else if constexpr (std::is_same_v<T, Half>) {
+        std::snprintf(text, sizeof text, "%.5g (0x%04x)", real(value), value.bits);
+    } else {
+        return std::to_string(value);
+    }
+    return text;
+}
+
+// The row-major index of element i.
+Sizes index_of(int64_t i, const Sizes &sizes) {
+    Sizes index(sizes.size());
+    for (size_t d = sizes.size(); d-- > 0; i /= sizes[d]) index[d] = i % sizes[d];
+    return index;
+}
+
+// True if the scale of the output's element i is below 0.
+bool has_negative_scale(const Case &test, int64_t i) {
+    const CaseTensor &scale = test.inputs.at("ScaleTensor");
+    const Sizes index = index_of(i, test.expected.sizes), strides = scale.desc.strides.value_or(packed_strides(scale.desc.sizes));
+    int64_t offset = 0;
+    for (size_t d = 0; d < index.size(); d++) offset += index[d] * strides[d];
+    return scale.array.type == DataType::FLOAT32 ? scale.array.as<float>()[offset] < 0
+                                                 : double_from_f16(scale.array.as<uint16_t>()[offset]) < 0;
+}
+
+// What is wrong with the result; empty where nothing is. `negative_zeros` counts results of -0.0 that a 0.0 stood for.
+template<class T>
+std::string difference(const Array &got, const Case &test, int64_t &negative_zeros) {
+    const Array &expected = test.expected;
+    const T *g = got.as<T>(), *e = expected.as<T>();
+    int64_t first = -1, differing = 0, count = expected.count();
+    for (int64_t i = 0; i < count; i++) {
+        if (same(g[i], e[i]) || (!test.exact && within(g[i], e[i], test.tolerance))) continue;
+        if constexpr (!std::is_integral_v<T>) {
+            const bool negative_for_positive_zero = real(g[i]) == 0 && real(e[i]) == 0 && !std::signbit(real(e[i]));
+            if (negative_for_positive_zero && test.zero_has_no_sign && has_negative_scale(test, i)) {
+                negative_zeros++;
+                continue;
+            }
+        }
+        if (differing++ == 0) first = i;
+    }
+    if (differing == 0) return "";
+    return "element " + to_string(index_of(first, expected.sizes)) + ": got " + show(g[first]) + ", expected " + show(e[first]) +
+           "; " + std::to_string(differing) + " of " + std::to_string(count) + " differ";
+}
+
+std::string difference(const Array &got, const Case &test, int64_t &negative_zeros) {
+    switch (test.expected.type) {
+    case DataType::FLOAT32: return difference<float>(got, test, negative_zeros);
+    case DataType::FLOAT16: return difference<Half>(got, test, negative_zeros);
+    case DataType::INT8: return difference<int8_t>(got, test, negative_zeros);
+    case DataType::UINT8: return difference<uint8_t>(got, test, negative_zeros);
+    case DataType::INT16: return difference<int16_t>(got, test, negative_zeros);
+    case DataType::UINT16: return difference<uint16_t>(got, test, negative_zeros);
+    case DataType::INT32: return difference<int32_t>(got, test, negative_zeros);
+    case DataType::UINT32: return difference<uint32_t>(got, test, negative_zeros);
+    case DataType::INT64: return difference<int64_t>(got, test, negative_zeros);
+    case DataType::UINT64: return difference<uint64_t>(got, test, negative_zeros);
+    case DataType::FLOAT64: break;
+    }
+    throw std::logic_error("a case of a type that no operator has");
+}
+
+// ---- Running ----
+
+// The operator's result on the case's inputs.
+Array run_case(const Case &test, const CompileOptions &options) {
+    const auto desc = [&](const char *name) -> const TensorDesc & { return test.inputs.at(name).desc; };
+    const auto optional_desc = [&](const char *name) {
+        const auto found = test.inputs.find(name);
+        return found == test.inputs.end() ? std::nullopt : std::optional<TensorDesc>(found->second.desc);
+    };
+    const auto binding = [&](const char *name) -> Binding {
+        const auto found = test.inputs.find(name);
+        return found == test.inputs.end() ? Binding(nullptr) : found->second.array.binding();
+    };
+    Array result = Array::allocate("output", test.expected.type, test.expected.sizes);
+    const TensorDesc output{result.type, result.sizes};
+
+    switch (test.type) {
+    case HEWN_OPERATOR_ADD:
+        compile(AddDesc{desc("ATensor"), desc("BTensor"), output}, options)
+            .execute({binding("ATensor"), binding("BTensor")}, {result.binding()});
+        break;
+    case HEWN_OPERATOR_QUANTIZE_LINEAR:
+        compile(QuantizeLinearDesc{desc("InputTensor"), desc("ScaleTensor"), optional_desc("ZeroPointTensor"), output}, options)
+            .execute({binding("InputTensor"), binding("ScaleTensor"), binding("ZeroPointTensor")}, {result.binding()});
+        break;
+    case HEWN_OPERATOR_DEQUANTIZE_LINEAR:
+        compile(DequantizeLinearDesc{desc("InputTensor"), desc("ScaleTensor"), optional_desc("ZeroPointTensor"), output}, options)
+            .execute({binding("InputTensor"), binding("ScaleTensor"), binding("ZeroPointTensor")}, {result.binding()});
+        break;
+    default:
+        compile(QuantizedLinearAddDesc{desc("ATensor"), desc("AScaleTensor"), optional_desc("AZeroPointTensor"), desc("BTensor"),
+                                       desc("BScaleTensor"), optional_desc("BZeroPointTensor"), desc("OutputScaleTensor"),
+                                       optional_desc("OutputZeroPointTensor"), output},
+                options)
+            .execute({binding("ATensor"), binding("AScaleTensor"), binding("AZeroPointTensor"), binding("BTensor"),
+                      binding("BScaleTensor"), binding("BZeroPointTensor"), binding("OutputScaleTensor"),
+                      binding("OutputZeroPointTensor")},
+                     {result.binding()});
+        break;
+    }
+    return result;
+}
+
+// What this build and this choice can run at all: "add_f32", ...
+std::set<std::string> runnable_kernels(const Choice &choice) {
+    std::set<std::string> kernels;
+    for (const hewn_variant_info &variant : variants()) {
+        if (choice.one_variant && choice.forced != variant.name) continue;
+        kernels.insert(std::string(variant.operator_name) + "_" + variant.signature);
+    }
+    return kernels;
+}
+}  // namespace
+
+bool conformance(const std::vector<std::string> &files, const std::string &variant, int threads) {
+    const Choice choice = choose_target(variant);
+    if (!choice.possible) throw OperatorError("conformance: " + choice.reason);
+    const std::set<std::string> runnable = runnable_kernels(choice);
+    CompileOptions options;
+    options.variant = variant;
+    options.max_threads = threads;
+
+    uint64_t total_bytes = 0;
+    for (const std::string &file : files) total_bytes += regular_file_size(file);  // all must exist before any is run
+
+    int64_t passed = 0, failed = 0, skipped = 0, negative_zeros = 0;
+    std::map<std::string, int64_t> reasons;
+    Progress progress("conformance", total_bytes);
+    for (const std::string &file : files) {
+        std::ifstream stream(file, std::ios::binary);
+        if (!stream) throw InputError(file + ": cannot be read");
+        int64_t number = 0;
+        for (std::string line; std::getline(stream, line); progress.advance(line.size() + 1)) {
+            number++;
+            if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+            const std::string where = file + ":" + std::to_string(number);
+            const Case test = parse_case(line, where);
+            std::string skip = test.skip;
+            if (skip.empty() && !runnable.count(test.signature))
+                skip = choice.one_variant ? "not a case of the forced variant " + choice.forced
+                                          : "this build has no kernel " + test.signature;
+            if (!skip.empty()) {
+                skipped++;
+                reasons[skip]++;
+                continue;
+            }
+            std::string problem;
+            try {
+                problem = difference(run_case(test, options), test, negative_zeros);
+            } catch (const Error &error) {
+                problem = std::string("refused: ") + error.what();
+            }
+            if (problem.empty()) {
+                passed++;
+                continue;
+            }
+            failed++;
+            std::cout << "FAILED " << test.id << " (" << where << "): " << problem << "\n";
+        }
+        if (stream.bad()) throw InputError(file + ": cannot be read");
+    }
+
+    if (skipped) std::cout << "skipped, by reason:\n";
+    for (const auto &[reason, count] : reasons) std::cout << "  " << count << "  " << reason << "\n";
+    if (negative_zeros)
+        std::cout << "results of -0.0 (0 times a negative scale) where a source that compares with a tolerance wrote 0.0: "
+                  << negative_zeros << "\n";
+    std::cout << "with " << (choice.one_variant ? choice.forced : choice.target) << ": " << choice.reason << "\n";
+    std::cout << passed << " passed, " << failed << " failed, " << skipped << " skipped" << std::endl;
+    return failed == 0;
+}
+
+}  // namespace hewn::cli

@@ -1,0 +1,81 @@
+#include "files.h"
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+
+#include "images.h"
+#include "npy.h"
+
+namespace fs = std::filesystem;
+
+namespace hewn::cli {
+
+std::string lowercase_extension(const std::string &path) {
+    std::string extension = fs::path(path).extension().string();
+    std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+    return extension;
+}
+
+uint64_t regular_file_size(const std::string &path) {
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (!fs::exists(status)) throw InputError(path + ": no such file");
+    if (!fs::is_regular_file(status)) throw InputError(path + ": not a regular file");
+    const uint64_t size = fs::file_size(path, error);
+    if (error) throw InputError(path + ": " + error.message());
+    return size;
+}
+
+Array load_array(const std::string &path, bool normalize) {
+    const std::string extension = lowercase_extension(path);
+    if (extension == ".npy") return load_npy(path);
+    if (extension == ".png" || extension == ".jpg" || extension == ".jpeg") return load_image(path, normalize);
+    regular_file_size(path);
+    throw InputError(path + ": cannot read this kind of file; it must end in .npy, .png, .jpg or .jpeg");
+}
+
+void check_output_path(const std::string &path) {
+    const std::string extension = lowercase_extension(path);
+    if (extension != ".npy" && extension != ".png") throw InputError(path + ": the output must end in .npy or .png");
+    std::error_code error;
+    const fs::path parent = fs::path(path).parent_path();
+    if (!parent.empty() && !fs::is_directory(parent, error))
+        throw InputError(path + ": the folder " + parent.string() + " does not exist");
+    const fs::file_status status = fs::status(path, error);
+    if (fs::exists(status) && !fs::is_regular_file(status)) throw InputError(path + ": exists and is not a regular file");
+}
+
+void check_output_type(const std::string &path, DataType type, const Sizes &sizes) {
+    if (lowercase_extension(path) == ".png") check_png(path, type, sizes);
+}
+
+void save_array(const std::string &path, const Array &array) {
+    OutputFile file(path);
+    if (lowercase_extension(path) == ".png") save_png(file.temporary(), path, array);
+    else save_npy(file.temporary(), path, array);
+    file.commit();
+}
+
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+    // In the same folder, for a rename cannot leave the file system; the clock keeps two runs apart.
+    const fs::path final(path_);
+    const auto ticks = std::chrono::steady_clock::now().time_since_epoch().count();
+    temporary_ =
+        (final.parent_path() / ("." + final.stem().string() + "." + std::to_string(ticks) + ".tmp" + final.extension().string()))
+            .string();
+}
+
+OutputFile::~OutputFile() {
+    std::error_code ignored;
+    if (!temporary_.empty()) fs::remove(temporary_, ignored);
+}
+
+void OutputFile::commit() {
+    std::error_code error;
+    fs::rename(temporary_, path_, error);
+    if (error) throw InputError(path_ + ": cannot be written: " + error.message());
+    temporary_.clear();
+}
+
+}  // namespace hewn::cli

@@ -1,0 +1,46 @@
+// Files as tensors: .npy, .png, .jpg by their extension. An output appears whole or not at all.
+#ifndef HEWN_TOOLS_FILES_H
+#define HEWN_TOOLS_FILES_H
+
+#include <filesystem>
+#include <string>
+
+#include "array.h"
+
+namespace hewn::cli {
+
+// A file's tensor. `normalize` is for operators on real numbers: an image becomes f32 in 0..1 instead of u8 or u16.
+Array load_array(const std::string &path, bool normalize = false);
+
+// Refuses early, before any work, what save_array could not write.
+void check_output_path(const std::string &path);
+void check_output_type(const std::string &path, DataType type, const Sizes &sizes);
+
+// Writes a row-major array.
+void save_array(const std::string &path, const Array &array);
+
+// A file under a temporary name beside its final one. commit() moves it there; without it nothing is left.
+class OutputFile {
+public:
+    explicit OutputFile(std::string path);
+    ~OutputFile();
+    OutputFile(const OutputFile &) = delete;
+    OutputFile &operator=(const OutputFile &) = delete;
+
+    // Keeps the final name's extension.
+    const std::string &temporary() const { return temporary_; }
+    void commit();
+
+private:
+    std::string path_, temporary_;
+};
+
+// ".png"
+std::string lowercase_extension(const std::string &path);
+
+// Size of a regular file; InputError for anything else.
+uint64_t regular_file_size(const std::string &path);
+
+}  // namespace hewn::cli
+
+#endif  // HEWN_TOOLS_FILES_H

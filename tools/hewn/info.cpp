@@ -1,0 +1,79 @@
+#include "info.h"
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "licenses.h"
+#include "variants.h"
+
+namespace hewn::cli {
+
+namespace {
+void print_json(const Choice &choice) {
+    using json = nlohmann::ordered_json;
+    json document = {{"version", version_string()}, {"picked", choice.possible ? json(choice.target) : json(nullptr)},
+                     {"reason", choice.reason},     {"forced", choice.forced.empty() ? json(nullptr) : json(choice.forced)},
+                     {"targets", json::array()},    {"variants", json::array()}};
+    for (const hewn_target_info &target : targets())
+        document["targets"].push_back({{"name", target.name},
+                                       {"halide_target", target.halide_target},
+                                       {"rank", target.rank},
+                                       {"supported", target.supported != 0},
+                                       {"missing", target.missing},
+                                       {"picked", choice.possible && choice.target == target.name}});
+    for (const hewn_variant_info &variant : variants())
+        document["variants"].push_back({{"name", variant.name},
+                                        {"operator", variant.operator_name},
+                                        {"signature", variant.signature},
+                                        {"target", variant.target},
+                                        {"supported", variant.supported != 0},
+                                        {"picked", is_picked(choice, variant)}});
+    std::cout << document.dump(2) << "\n";
+}
+
+void print_text(const Choice &choice) {
+    std::cout << "hewn " << version_string() << "\n\ntargets, in ascending rank\n";
+    for (const hewn_target_info &target : targets()) {
+        std::cout << "  " << target.name << "  rank " << target.rank << "  " << target.halide_target << "\n      ";
+        if (!target.supported) std::cout << "cannot run here: this CPU or its system lacks " << target.missing;
+        else if (choice.possible && choice.target == target.name) std::cout << "runs here; picked: " << choice.reason;
+        else std::cout << "runs here";
+        std::cout << "\n";
+    }
+    if (!choice.possible) std::cout << "  nothing is picked: " << choice.reason << "\n";
+
+    // By operator and signature, for the list has a line for each; the targets follow.
+    std::cout << "\nvariants, " << hewn_variant_count() << "  (* picked, - cannot run here)\n";
+    const std::vector<hewn_variant_info> all = variants();
+    for (size_t i = 0; i < all.size(); i++) {
+        const std::string kernel = std::string(all[i].operator_name) + "_" + all[i].signature;
+        bool listed = false;
+        for (size_t j = 0; j < i; j++) listed |= kernel == std::string(all[j].operator_name) + "_" + all[j].signature;
+        if (listed) continue;
+        std::cout << "  " << kernel << std::string(kernel.size() < 32 ? 32 - kernel.size() : 1, ' ');
+        for (const hewn_variant_info &variant : all)
+            if (kernel == std::string(variant.operator_name) + "_" + variant.signature)
+                std::cout << "  " << (is_picked(choice, variant) ? "*" : variant.supported ? " " : "-") << variant.target;
+        std::cout << "\n";
+    }
+    std::cout << "\nA variant's name is <operator>_<signature>__<target>. Force a target or a variant with --variant or "
+                 "HEWN_VARIANT.\n";
+}
+}  // namespace
+
+std::string version_string() {
+    const uint32_t version = hewn_version();
+    return std::to_string(version >> 16) + "." + std::to_string(version >> 8 & 255) + "." + std::to_string(version & 255);
+}
+
+void print_info(bool json) {
+    const Choice choice = choose_target("");
+    if (json) print_json(choice);
+    else print_text(choice);
+}
+
+void print_licenses() {
+    std::cout << "hewn " << version_string() << "\n\n" << LICENSE_TEXT << "\n\n" << THIRD_PARTY_TEXT << "\n";
+}
+
+}  // namespace hewn::cli

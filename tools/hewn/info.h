@@ -1,0 +1,18 @@
+// hewn info: what was built, what this machine can run, what is picked and why.
+#ifndef HEWN_TOOLS_INFO_H
+#define HEWN_TOOLS_INFO_H
+
+#include <string>
+
+namespace hewn::cli {
+
+// "0.1.0", of the library that is linked.
+std::string version_string();
+
+void print_info(bool json);
+// LICENSE and THIRD_PARTY.md as they were when this program was built.
+void print_licenses();
+
+}  // namespace hewn::cli
+
+#endif  // HEWN_TOOLS_INFO_H

@@ -1,0 +1,162 @@
+// hewn: the command line over libhewn.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <limits>
+#include <new>
+
+#include "array.h"
+#include "conformance.h"
+#include "info.h"
+#include "operators.h"
+#include "progress.h"
+
+namespace {
+using namespace hewn::cli;
+
+constexpr int EXIT_FAILED = 1, EXIT_USAGE = 2;
+
+constexpr char FOOTER[] = R"(Tensors are .npy files: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64, little-endian,
+ranks 0 to 8, either order. Images (.png, .jpg) are tensors [height, width] or
+[height, width, channels], u8 (16 bits: u16) as stored; quantize reads them as
+f32, value / 255 (65535). An output that ends in .png holds u8 or u16, or f32
+and f16 as 0..1, clamped and rounded to u8. The output file appears whole or
+not at all.
+
+Scales and zero points are numbers or .npy files (./1 for a file called 1): of
+one element, 1-D along the input's --axis, or of sizes that broadcast to the
+input's by NumPy's rule. A number that its type cannot hold is an error.
+
+HEWN_VARIANT in the environment does what --variant does.
+
+Exit code: 0 done; 1 the library refused the operator, or a conformance case
+failed; 2 wrong usage or bad input.
+)";
+
+void add_common(CLI::App &command, CommonOptions &options) {
+    command.add_option("-o,--output", options.output, "output file, .npy or .png")->required()->type_name("FILE");
+    command.add_option("--feature-level", options.feature_level, "DirectML feature level, 1.0 to 6.4; default: the newest")
+        ->type_name("LEVEL");
+    command.add_option("--variant", options.variant, "force a target (x86_64_avx2) or one variant (add_f32__x86_64_avx2)")
+        ->type_name("NAME");
+    command.add_option("--threads", options.threads, "most threads; 0: as many as help")
+        ->check(CLI::Range(0, std::numeric_limits<int>::max()))
+        ->type_name("N");
+}
+
+int run(int argc, char **argv) {
+    CLI::App app("hewn: elementwise kernels of four DirectML operators, on files", "hewn");
+    app.footer(FOOTER);
+    app.require_subcommand(1);
+    app.fallthrough();  // --progress may stand behind the subcommand
+    app.set_version_flag("--version", [] { return "hewn " + version_string(); });
+    bool progress = false;
+    app.add_flag("--progress", progress, "report progress on stderr even where it is no terminal");
+
+    bool json = false, licenses = false;
+    CLI::App *info = app.add_subcommand("info", "targets and variants of this build, which run here, which is picked and why");
+    info->add_flag("--json", json, "the same as JSON, every variant on its own");
+    info->add_flag("--licenses", licenses, "the licences of hewn and of what is linked into it")->excludes("--json");
+    info->callback([&] {
+        if (licenses) print_licenses();
+        else print_info(json);
+    });
+
+    AddOptions add_options;
+    CLI::App *add_command = app.add_subcommand("add", "A + B, broadcast by NumPy's rule; integers wrap");
+    add_command->add_option("A", add_options.a, "first tensor")->required()->type_name("FILE");
+    add_command->add_option("B", add_options.b, "second tensor, of the same type")->required()->type_name("FILE");
+    add_common(*add_command, add_options);
+    add_command->callback([&] { add(add_options); });
+
+    LinearOptions quantize_options, dequantize_options;
+    const auto add_linear = [](CLI::App &command, LinearOptions &options) {
+        command.add_option("IN", options.input, "input tensor")->required()->type_name("FILE");
+        command.add_option("--scale", options.scale, "number or .npy file")->required()->type_name("S");
+        command.add_option("--zero-point", options.zero_point, "number or .npy file; absent: 0")->type_name("Z");
+        command
+            .add_option("--axis", options.axis,
+                        "the input's axis that a 1-D scale or zero point belongs to; negative: from the last")
+            ->type_name("N");
+        add_common(command, options);
+    };
+    CLI::App *quantize_command = app.add_subcommand("quantize", "clamp(round(IN / scale) + zero point), ties to even");
+    add_linear(*quantize_command, quantize_options);
+    quantize_command->add_option("--type", quantize_options.type, "output type: u8 or i8")
+        ->required()
+        ->check(CLI::IsMember({"u8", "i8"}))
+        ->type_name("TYPE");
+    quantize_command->callback([&] { quantize(quantize_options); });
+
+    CLI::App *dequantize_command = app.add_subcommand("dequantize", "(IN - zero point) * scale");
+    add_linear(*dequantize_command, dequantize_options);
+    dequantize_command
+        ->add_option("--type", dequantize_options.type, "output and scale type: f32 or f16; default: the scale file's, else f32")
+        ->check(CLI::IsMember({"f32", "f16"}))
+        ->type_name("TYPE");
+    dequantize_command->callback([&] { dequantize(dequantize_options); });
+
+    QaddOptions qadd_options;
+    CLI::App *qadd_command = app.add_subcommand("qadd", "the quantized sum of two quantized tensors, broadcast by NumPy's rule");
+    qadd_command->add_option("A", qadd_options.a, "first tensor, u8 or i8")->required()->type_name("FILE");
+    qadd_command->add_option("B", qadd_options.b, "second tensor, u8 or i8")->required()->type_name("FILE");
+    qadd_command->add_option("--a-scale", qadd_options.a_scale, "A's scale: number or .npy file")->required()->type_name("S");
+    qadd_command->add_option("--a-zero-point", qadd_options.a_zero_point, "A's zero point; absent: 0")->type_name("Z");
+    qadd_command->add_option("--b-scale", qadd_options.b_scale, "B's scale")->required()->type_name("S");
+    qadd_command->add_option("--b-zero-point", qadd_options.b_zero_point, "B's zero point; absent: 0")->type_name("Z");
+    qadd_command->add_option("--scale,--output-scale", qadd_options.output_scale, "the output's scale")
+        ->required()
+        ->type_name("S");
+    qadd_command
+        ->add_option("--zero-point,--output-zero-point", qadd_options.output_zero_point, "the output's zero point; absent: 0")
+        ->type_name("Z");
+    qadd_command->add_option("--type", qadd_options.type, "output type: u8 or i8; default: A's")
+        ->check(CLI::IsMember({"u8", "i8"}))
+        ->type_name("TYPE");
+    add_common(*qadd_command, qadd_options);
+    qadd_command->callback([&] { qadd(qadd_options); });
+
+    std::vector<std::string> files;
+    std::string variant;
+    int threads = 0;
+    bool all_passed = true;
+    CLI::App *conformance_command = app.add_subcommand("conformance", "run cases in the format of tests/conformance/README.md");
+    conformance_command->add_option("FILES", files, "files of one JSON object a line")->required()->type_name("FILE.jsonl");
+    conformance_command->add_option("--variant", variant, "force a target or one variant")->type_name("NAME");
+    conformance_command->add_option("--threads", threads, "most threads; 0: as many as help")
+        ->check(CLI::Range(0, std::numeric_limits<int>::max()))
+        ->type_name("N");
+    conformance_command->callback([&] { all_passed = conformance(files, variant, threads); });
+
+    // Callbacks run in the order of the command line's subcommands, after everything is parsed; --progress is known by then.
+    app.parse_complete_callback([&] { Progress::show(progress); });
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+        // CLI11 would only say that a subcommand is required.
+        const bool unknown = argc > 1 && argv[1][0] != '-' &&
+                             app.get_subcommands([&](CLI::App *command) { return command->check_name(argv[1]); }).empty();
+        std::cerr << "hewn: error: " << (unknown ? "unknown subcommand " + std::string(argv[1]) : error.what())
+                  << "\nRun hewn --help, or hewn <subcommand> --help.\n";
+        return EXIT_USAGE;
+    }
+    std::cout.flush();
+    if (!std::cout) throw InputError("standard output cannot be written");
+    return all_passed ? 0 : EXIT_FAILED;
+}
+}  // namespace
+
+int main(int argc, char **argv) {
+    try {
+        return run(argc, argv);
+    } catch (const InputError &error) {
+        std::cerr << "hewn: error: " << error.what() << "\n";
+        return EXIT_USAGE;
+    } catch (const std::bad_alloc &) {
+        std::cerr << "hewn: error: out of memory\n";
+        return EXIT_FAILED;
+    } catch (const std::exception &error) {  // the library's refusal
+        std::cerr << "hewn: error: " << error.what() << "\n";
+        return EXIT_FAILED;
+    }
+}

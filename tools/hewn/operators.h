@@ -1,0 +1,47 @@
+// The operators on files: load, broadcast, compile, execute, save.
+#ifndef HEWN_TOOLS_OPERATORS_H
+#define HEWN_TOOLS_OPERATORS_H
+
+#include <hewn/hewn.hpp>
+#include <optional>
+#include <string>
+
+namespace hewn::cli {
+
+// A library error on named files: exit code 1.
+struct OperatorError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct CommonOptions {
+    std::string output;
+    std::string feature_level;  // "6.0"; empty: the newest
+    std::string variant;
+    int threads = 0;
+};
+
+struct AddOptions : CommonOptions {
+    std::string a, b;
+};
+
+struct LinearOptions : CommonOptions {
+    std::string input, scale, zero_point, type;  // zero_point empty: absent
+    std::optional<int> axis;
+};
+
+struct QaddOptions : CommonOptions {
+    std::string a, a_scale, a_zero_point, b, b_scale, b_zero_point, output_scale, output_zero_point, type;
+};
+
+// Each prints a line with the output's type, sizes and the variant that ran.
+void add(const AddOptions &options);
+void quantize(const LinearOptions &options);
+void dequantize(const LinearOptions &options);
+void qadd(const QaddOptions &options);
+
+// "6.0" -> FeatureLevel::LEVEL_6_0. Throws InputError with the list of levels.
+FeatureLevel parse_feature_level(const std::string &text);
+
+}  // namespace hewn::cli
+
+#endif  // HEWN_TOOLS_OPERATORS_H

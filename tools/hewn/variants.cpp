@@ -1,0 +1,52 @@
+#include "variants.h"
+
+#include <cstdlib>
+
+namespace hewn::cli {
+
+Choice choose_target(const std::string &variant_option) {
+    Choice choice;
+    const char *environment = std::getenv("HEWN_VARIANT");
+    choice.forced = !variant_option.empty() ? variant_option : environment ? environment : "";
+    const std::string by = !variant_option.empty() ? "--variant " : "HEWN_VARIANT=";
+    const std::vector<hewn_target_info> all = targets();
+
+    if (!choice.forced.empty()) {
+        std::string name = choice.forced;
+        for (const hewn_variant_info &variant : variants())
+            if (choice.forced == variant.name) name = variant.target, choice.one_variant = true;
+        std::string known;
+        for (const hewn_target_info &target : all) {
+            known += std::string(" ") + target.name;
+            if (name != target.name) continue;
+            choice.possible = target.supported;
+            if (choice.possible) choice.target = target.name;
+            choice.reason = by + choice.forced +
+                            (target.supported ? " forces it"
+                                              : std::string(" cannot run here: this CPU or its system lacks ") + target.missing);
+        }
+        if (choice.reason.empty())
+            choice.reason = by + choice.forced + " is neither a target (" + known.substr(known.empty() ? 0 : 1) +
+                            ") nor a variant of this build (hewn info lists them)";
+        return choice;
+    }
+
+    // In ascending rank.
+    for (const hewn_target_info &target : all)
+        if (target.supported) choice.target = target.name;
+    choice.possible = !choice.target.empty();
+    if (choice.possible) choice.reason = "the highest rank that runs here";
+    else if (all.empty()) choice.reason = "this build has no targets";
+    else
+        choice.reason = std::string("no target of this build runs here: even ") + all[0].name + " needs " + all[0].missing +
+                        ", which this CPU or its system lacks";
+    return choice;
+}
+
+bool is_picked(const Choice &choice, const hewn_variant_info &info) {
+    if (!choice.possible) return false;
+    if (choice.one_variant) return choice.forced == info.name;
+    return choice.forced.empty() ? info.picked : choice.target == info.target;
+}
+
+}  // namespace hewn::cli

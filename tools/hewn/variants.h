@@ -1,0 +1,26 @@
+// Which kernels run: what this machine can, what is picked, what is forced.
+#ifndef HEWN_TOOLS_VARIANTS_H
+#define HEWN_TOOLS_VARIANTS_H
+
+#include <hewn/hewn.hpp>
+#include <string>
+
+namespace hewn::cli {
+
+struct Choice {
+    std::string forced;  // --variant, else HEWN_VARIANT, else empty
+    std::string target;  // what runs; empty if nothing can
+    std::string reason;  // why, or why nothing
+    bool possible = false;
+    bool one_variant = false;  // `forced` is one variant's full name: only its operator and signature run
+};
+
+// As hewn_compile will choose, told before anything is compiled.
+Choice choose_target(const std::string &variant_option);
+
+// True if variant `info` is what hewn_compile takes under this choice.
+bool is_picked(const Choice &choice, const hewn_variant_info &info);
+
+}  // namespace hewn::cli
+
+#endif  // HEWN_TOOLS_VARIANTS_H
