@@ -112,15 +112,14 @@ int list_operands(const Problem &problem, const Tensor **operands) {
     return info.operand_count + 1;
 }
 
-halide_type_t halide_type(const Tensor &tensor) {
-    const uint8_t bits = uint8_t(tensor.element_bytes * 8);
-    switch (tensor.type) {
+halide_type_t halide_type(hewn_data_type type) {
+    const uint8_t bits = uint8_t(type_bytes(type) * 8);
+    switch (type) {
     case HEWN_DATA_TYPE_FLOAT32:
     case HEWN_DATA_TYPE_FLOAT16: return halide_type_t(halide_type_float, bits);
     case HEWN_DATA_TYPE_UINT8:
     case HEWN_DATA_TYPE_UINT16:
-    case HEWN_DATA_TYPE_UINT32:
-    case HEWN_DATA_TYPE_UINT64: return halide_type_t(halide_type_uint, bits);
+    case HEWN_DATA_TYPE_UINT32: return halide_type_t(halide_type_uint, bits);
     default: return halide_type_t(halide_type_int, bits);
     }
 }
@@ -179,7 +178,7 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
             element_bytes[o] = operands[o]->element_bytes;
             cpu->bytes += operands[o]->present ? int64_t(operands[o]->bytes) : 0;
             if (kKernelAssertions) {
-                cpu->buffers[o].type = halide_type(*operands[o]);
+                cpu->buffers[o].type = halide_type(kernel_type(*problem.info, operands[o]->type));
                 cpu->buffers[o].dimensions = 2;
             }
         }

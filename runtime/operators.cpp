@@ -182,19 +182,10 @@ hewn_status check_output_strides(const OperatorInfo &info, const Tensor &output,
                 "%s %s: strides overlap; sorted, each must exceed the span of all smaller dimensions", info.dml_name, output.name);
 }
 
-// "f32" and the like. ADD's unsigned types run the kernels of the signed ones: the same wrapping sum.
+// "f32" and the like.
 const char *type_word(hewn_data_type type) {
     constexpr const char *kWords[] = {"", "f32", "f16", "u32", "u16", "u8", "i32", "i16", "i8", "f64", "u64", "i64"};
     return kWords[type];
-}
-const char *add_word(hewn_data_type type) {
-    switch (type) {
-    case HEWN_DATA_TYPE_UINT64: return "i64";
-    case HEWN_DATA_TYPE_UINT32: return "i32";
-    case HEWN_DATA_TYPE_UINT16: return "i16";
-    case HEWN_DATA_TYPE_UINT8: return "i8";
-    default: return type_word(type);
-    }
 }
 
 template<class... Words>
@@ -268,7 +259,7 @@ hewn_status read_add(const void *raw, hewn_feature_level level, Problem &problem
     HEWN_CHECK(expect_type(kAdd, output, a.type, "ATensor's", error));
     HEWN_CHECK(expect_same_sizes(kAdd, b, a, error));
     HEWN_CHECK(expect_same_sizes(kAdd, output, a, error));
-    set_signature(problem, add_word(a.type));
+    set_signature(problem, type_word(kernel_type(kAdd, a.type)));
     return HEWN_STATUS_OK;
 }
 
@@ -461,15 +452,27 @@ void choose_quantized_add_forms(const Space &, const Variant &variant, CpuKernel
 
 // ---- The list ----
 
-constexpr OperatorInfo kAdd = {HEWN_OPERATOR_ADD, "add", "ADD", 2, 2, true, read_add, choose_general_form, {0, 1}};
-constexpr OperatorInfo kQuantizeLinear = {HEWN_OPERATOR_QUANTIZE_LINEAR, "quantize_linear", "QUANTIZE_LINEAR", 3, 3, false,
+constexpr OperatorInfo kAdd = {HEWN_OPERATOR_ADD, "add", "ADD", 2, 2, true, true, read_add, choose_general_form,
+                                {0, 1}};
+constexpr OperatorInfo kQuantizeLinear = {HEWN_OPERATOR_QUANTIZE_LINEAR, "quantize_linear", "QUANTIZE_LINEAR", 3, 3, false, false,
                                           read_quantize_linear, choose_quantize_forms, {0, 1, 2}};
-constexpr OperatorInfo kDequantizeLinear = {HEWN_OPERATOR_DEQUANTIZE_LINEAR, "dequantize_linear", "DEQUANTIZE_LINEAR", 3, 3, false,
+constexpr OperatorInfo kDequantizeLinear = {HEWN_OPERATOR_DEQUANTIZE_LINEAR, "dequantize_linear", "DEQUANTIZE_LINEAR", 3, 3, false, false,
                                             read_dequantize_linear, choose_general_form, {0, 1, 2}};
 constexpr OperatorInfo kQuantizedLinearAdd = {HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, "quantized_linear_add", "QUANTIZED_LINEAR_ADD", 8, 2,
-                                              false, read_quantized_linear_add, choose_quantized_add_forms, {0, 3}};
+                                              false, false, read_quantized_linear_add, choose_quantized_add_forms, {0, 3}};
 
 }  // namespace
+
+hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type) {
+    if (!info.unsigned_as_signed) return type;
+    switch (type) {
+    case HEWN_DATA_TYPE_UINT64: return HEWN_DATA_TYPE_INT64;
+    case HEWN_DATA_TYPE_UINT32: return HEWN_DATA_TYPE_INT32;
+    case HEWN_DATA_TYPE_UINT16: return HEWN_DATA_TYPE_INT16;
+    case HEWN_DATA_TYPE_UINT8: return HEWN_DATA_TYPE_INT8;
+    default: return type;
+    }
+}
 
 hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level, Problem &problem, hewn_error *error) {
     if (!desc) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_operator_desc: is null");

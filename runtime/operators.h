@@ -62,6 +62,8 @@ struct OperatorInfo {
     int operand_count;
     // True if the output may be bound in place of an input of equal strides.
     bool in_place;
+    // True if the kernels of signed types also serve the unsigned ones of their width (a wrapping sum).
+    bool unsigned_as_signed;
     // Reads and checks the operator's own description.
     hewn_status (*read)(const void *desc, hewn_feature_level level, Problem &problem, hewn_error *error);
     // Chooses the forms for the merged space.
@@ -69,6 +71,9 @@ struct OperatorInfo {
     // Input index of each operand.
     int operands[kMaxOperands - 1];
 };
+
+// The type that the operator's kernel has for a tensor of `type`.
+hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type);
 
 // Checks a whole description at a feature level.
 hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level, Problem &problem, hewn_error *error);
