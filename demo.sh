@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# hewn on a photograph, from a fresh clone: sets the machine up, builds, runs the four operators on examples/data/chelsea.png
+# (or the PNG or JPEG given), then installs the package and builds and runs the ten-line program of examples/add against it.
+#
+#     ./demo.sh [PHOTO]                     pictures go to demo-output/
+set -euo pipefail
+photo=$(realpath "${1:-$(dirname "${BASH_SOURCE[0]}")/examples/data/chelsea.png}")
+cd "$(dirname "${BASH_SOURCE[0]}")"
+source scripts/stage.sh
+photo=${photo#"$PWD/"}
+prefix=$PWD/build/demo/prefix
+
+build_hewn() {
+    [[ -f build/build.ninja ]] || cmake --preset default
+    cmake --build build --target hewn hewn_static hewn_cli photo_demo
+}
+
+build_example() {
+    cmake --install build --prefix "$prefix" >build/demo/install.log
+    cmake -S examples/add -B build/demo/add -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" >build/demo/add.log
+    cmake --build build/demo/add
+}
+
+stage set-up scripts/setup.sh
+export PATH="$PWD/.venv/bin:$PATH"
+stage build build_hewn
+mkdir -p build/demo
+stage "photo demo" build/examples/photo_demo/photo_demo "$photo" demo-output
+stage "install and build examples/add" build_example
+stage "run examples/add" build/demo/add/add
+print_stage_times

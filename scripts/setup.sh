@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Installs what building and testing hewn needs: system packages (Debian 12, Ubuntu 22.04 and 24.04; as root or with sudo) and the
+# virtual environment .venv with the wheels of requirements.txt. Run again, it only checks.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+packages=(
+    g++ binutils pkg-config           # compiler and linker
+    python3 python3-venv              # the virtual environment
+    libpng-dev libjpeg-dev            # pictures in the command line tool and the demo
+    libcli11-dev nlohmann-json3-dev   # the command line tool
+    libgtest-dev qemu-user-static     # tests; qemu plays older CPUs
+)
+
+install_packages() {
+    local missing=() root=()
+    if ! command -v dpkg-query apt-get >/dev/null; then
+        echo "setup: not a Debian or Ubuntu machine; needed are the equivalents of: ${packages[*]}"
+        return
+    fi
+    mapfile -t missing < <(comm -23 <(printf '%s\n' "${packages[@]}" | sort -u) \
+        <(dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null |
+            sed -n 's/^installed //p' | sort -u))
+    ((${#missing[@]})) || return 0
+
+    echo "setup: installing ${missing[*]}"
+    if ((EUID != 0)); then
+        if ! command -v sudo >/dev/null; then
+            echo "setup: needs root to run: apt-get install ${missing[*]}" >&2
+            exit 1
+        fi
+        root=(sudo)
+    fi
+    local apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
+    "${apt[@]}" update
+    "${apt[@]}" install --no-install-recommends "${missing[@]}"
+}
+
+# .venv is complete when its stamp names this folder (its scripts hold absolute paths), this Python and these requirements.
+install_wheels() {
+    local python=/usr/bin/python3 stamp=.venv/hewn.stamp wanted
+    [[ -x $python ]] || python=python3
+    wanted="$PWD $("$python" -V) $(sha256sum <scripts/requirements.txt)"
+    if [[ -x .venv/bin/python && -f $stamp && $(<"$stamp") == "$wanted" ]]; then return; fi
+
+    echo "setup: making .venv"
+    if ! "$python" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 14))'; then
+        echo "setup: $python is $("$python" -V); the wheels need Python 3.10 to 3.13" >&2
+        exit 1
+    fi
+    rm -rf .venv  # were it a link, only the link
+    "$python" -m venv .venv
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --only-binary :all: \
+        -r scripts/requirements.txt
+    printf '%s\n' "$wanted" >"$stamp"
+}
+
+install_packages
+install_wheels

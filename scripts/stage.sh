@@ -1,0 +1,21 @@
+# shellcheck shell=bash
+# Sourced by demo.sh and test.sh.
+
+stage_times=()
+
+# stage NAME COMMAND...: runs the command and notes how long it took.
+stage() {
+    local name=$1 start=${EPOCHREALTIME/[.,]/} tenths
+    shift
+    printf '== %s\n' "$name"
+    "$@"
+    tenths=$(((${EPOCHREALTIME/[.,]/} - start) / 100000))
+    stage_times+=("$name $((tenths / 10)).$((tenths % 10)) s")
+}
+
+# Prints the time of every stage so far in one line.
+print_stage_times() {
+    local line
+    printf -v line '%s, ' "${stage_times[@]}"
+    printf '== time: %s\n' "${line%, }"
+}

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# package_test.sh SOURCE BUILD WORK CMAKE: installs BUILD below WORK, moves the installation, and uses it as a stranger would:
+# find_package in C++ and C, shared and static, pkg-config, versions that must be refused. CC, CXX and their flags as in BUILD.
+set -euo pipefail
+source=$1 build=$2 work=$3 cmake=$4
+prefix=$work/moved/prefix
+
+fail() {
+    echo "package_test: $*" >&2
+    exit 1
+}
+
+# expect NAME LINES PROGRAM: the program's output begins with these lines and ends with the name of a variant.
+expect() {
+    local output
+    output=$("$3") || fail "$1: exit status $?"
+    [[ $output == "$2"* && $output =~ [a-z_0-9]+__[a-z_0-9]+\)?$ ]] || fail "$1 printed: $output"
+    echo "passed: $1"
+}
+
+# configure EXAMPLE FOLDER ARGUMENT...
+configure() {
+    "$cmake" -S "$source/examples/$1" -B "$work/$2" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" "${@:3}" >"$work/$2.log" 2>&1
+}
+
+rm -rf "$work"
+mkdir -p "$work/moved"
+"$cmake" --install "$build" --prefix "$work/prefix" >"$work/install.log" || fail "install failed: $(tail -5 "$work/install.log")"
+mv "$work/prefix" "$prefix"
+
+# ---- The README shows the example as it is.
+awk '/^```cpp$/ { inside = 1; next } inside && /^```$/ { exit } inside' "$source/README.md" | cmp - "$source/examples/add/main.cpp" ||
+    fail "README.md and examples/add/main.cpp differ"
+
+# ---- What is installed.
+for file in include/hewn/hewn.h include/hewn/hewn.hpp lib/libhewn.a lib/libhewn.so lib/libhewn.so.0 lib/libhewn.so.0.1.0 \
+    lib/cmake/hewn/hewnConfig.cmake lib/cmake/hewn/hewnConfigVersion.cmake lib/pkgconfig/hewn.pc \
+    share/doc/hewn/LICENSE share/doc/hewn/THIRD_PARTY.md; do
+    [[ -e $prefix/$file ]] || fail "$file is not installed"
+done
+[[ -L $prefix/lib/libhewn.so && -L $prefix/lib/libhewn.so.0 ]] || fail "libhewn.so and libhewn.so.0 are to be links"
+cmp "$source/LICENSE" "$prefix/share/doc/hewn/LICENSE"
+cmp "$source/THIRD_PARTY.md" "$prefix/share/doc/hewn/THIRD_PARTY.md"
+grep -q 'Copyright (c) .* MIT CSAIL, Google' "$prefix/share/doc/hewn/THIRD_PARTY.md" || fail "Halide's copyright notice is missing"
+if grep -rlF -e "$source" -e "$build" -e "$work/prefix" "$prefix/lib/cmake" "$prefix/lib/pkgconfig" "$prefix/include"; then
+    fail "the files above name folders of the build"
+fi
+echo "passed: installed files"
+
+# ---- CMake: both languages, both libraries.
+add='11 22 33 44 (add_f32__' quantize=$'0 100 113 132\n164 228 255 255\nquantize_linear_f32_u8__'
+for library in hewn::hewn hewn::hewn_static; do
+    for example in add c_quantize; do
+        folder=$example-${library#hewn::}
+        { configure "$example" "$folder" -DHEWN_LIBRARY=$library && "$cmake" --build "$work/$folder" >>"$work/$folder.log"; } ||
+            fail "$example with $library does not build: $(tail -20 "$work/$folder.log")"
+    done
+    expect "examples/add with $library" "$add" "$work/add-${library#hewn::}/add"
+    expect "examples/c_quantize with $library" "$quantize" "$work/c_quantize-${library#hewn::}/c_quantize"
+done
+readelf -d "$work/add-hewn/add" | grep -q 'NEEDED.*libhewn\.so\.0' || fail "the shared library is not used by its SONAME"
+for program in "$work/add-hewn_static/add" "$work/c_quantize-hewn_static/c_quantize"; do
+    if readelf -d "$program" | grep 'NEEDED.*libhewn'; then fail "$program is not linked statically"; fi
+done
+if readelf -d "$work/c_quantize-hewn_static/c_quantize" | grep 'NEEDED.*libstdc++'; then fail "a C program needs libstdc++"; fi
+
+# ---- Versions: only 0.1 is compatible with 0.1.
+mkdir "$work/version"
+cat >"$work/version/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(version LANGUAGES C)
+find_package(hewn ${WANTED} CONFIG QUIET)
+if(NOT "${hewn_FOUND}" STREQUAL EXPECTED)
+    message(FATAL_ERROR "hewn ${WANTED}: found is ${hewn_FOUND}, not ${EXPECTED}")
+endif()
+END
+for wanted in 0.1:1 0.1.0:1 0.1.9:0 0.2:0 1.0:0; do
+    "$cmake" -S "$work/version" -B "$work/version/$wanted" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DWANTED="${wanted%:*}" \
+        -DEXPECTED="${wanted#*:}" >"$work/version.log" 2>&1 || fail "$(tail -3 "$work/version.log")"
+done
+echo "passed: versions"
+
+# ---- pkg-config.
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+[[ $(pkg-config --modversion hewn) == 0.1.0 ]] || fail "pkg-config --modversion: $(pkg-config --modversion hewn)"
+# shellcheck disable=SC2046,SC2086  # flags are words
+$CC $CFLAGS "$source/examples/c_quantize/main.c" $(pkg-config --cflags --libs hewn) -o "$work/with_pkg_config" ||
+    fail "does not build with pkg-config's $(pkg-config --cflags --libs hewn)"
+LD_LIBRARY_PATH=$prefix/lib expect "pkg-config, shared" "$quantize" "$work/with_pkg_config"
+if [[ $CFLAGS != *-fsanitize* ]]; then
+    # shellcheck disable=SC2046,SC2086
+    $CC $CFLAGS -static "$source/examples/c_quantize/main.c" $(pkg-config --static --cflags --libs hewn) -o "$work/all_static" ||
+        fail "does not build with pkg-config's $(pkg-config --static --cflags --libs hewn)"
+    expect "pkg-config, everything static" "$quantize" "$work/all_static"
+fi
