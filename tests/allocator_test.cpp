@@ -1,0 +1,138 @@
+// The device's allocator hooks: everything they gave comes back, and whatever they refuse is a status.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "executors.h"
+#include "problems.h"
+#include "variants.h"
+
+namespace hewn_test {
+namespace {
+
+// Counts, checks alignment, and refuses the `fail_at`-th allocation.
+struct Heap {
+    int allocations = 0, fail_at = -1;
+    std::map<void *, void *> live;  // what was given -> what it is within
+
+    static void *HEWN_CALL allocate(void *context, size_t bytes, size_t alignment) {
+        auto *heap = static_cast<Heap *>(context);
+        EXPECT_GT(bytes, 0u);
+        EXPECT_TRUE(alignment != 0 && (alignment & (alignment - 1)) == 0 && alignment <= 64) << alignment;
+        if (heap->allocations++ == heap->fail_at) return nullptr;
+        // Aligned to what was asked for and to nothing more.
+        void *block = std::malloc(bytes + 2 * alignment);
+        const uintptr_t address = reinterpret_cast<uintptr_t>(block);
+        uintptr_t aligned = (address + alignment - 1) / alignment * alignment;
+        if (aligned / alignment % 2 == 0) aligned += alignment;
+        void *memory = reinterpret_cast<void *>(aligned);
+        std::memset(memory, SENTINEL, bytes);
+        heap->live[memory] = block;
+        return memory;
+    }
+    static void HEWN_CALL deallocate(void *context, void *memory) {
+        auto *heap = static_cast<Heap *>(context);
+        const auto found = heap->live.find(memory);
+        ASSERT_NE(found, heap->live.end()) << "memory that was not given, or twice";
+        std::free(found->second);
+        heap->live.erase(found);
+    }
+    hewn_cpu_device_desc desc() { return {sizeof(hewn_cpu_device_desc), allocate, deallocate, this}; }
+    ~Heap() {
+        for (const auto &[memory, block] : live) std::free(block);
+    }
+};
+
+// Operators of every kind, one with a plan of scratch blocks.
+std::vector<Problem> problems() {
+    Random random("Allocator");
+    std::vector<Problem> result;
+    for (const char *kernel :
+         {"add f32", "quantize_linear f32_u8", "dequantize_linear u8_f32", "quantized_linear_add u8_u8_u8"}) {
+        const std::string text = kernel, name = text.substr(0, text.find(' ')), signature = text.substr(text.find(' ') + 1);
+        if (runnable_variants(name, signature).empty()) continue;
+        const hewn_operator_type op = parse_operator(name);
+        const auto types = operand_types(op, signature);
+        result.push_back(make_problem(op, types, {1000}, per_tensor(op), random));
+        result.push_back(make_problem(op, types, {4, 30, 3, 5},
+                                      std::vector<std::vector<int64_t>>(free_inputs(op).size(), {1, 4, 600, 120}),
+                                      packed_strides({4, 30, 3, 5}), random));
+    }
+    for (Problem &problem : result) fill_inputs(problem, random);
+    return result;
+}
+
+DevicePtr create(Heap &heap, Outcome &outcome) {
+    hewn_device *device = nullptr;
+    const hewn_cpu_device_desc desc = heap.desc();
+    outcome = outcome_of([&](hewn_error *error) { return hewn_create_cpu_device(&desc, &device, error); });
+    EXPECT_EQ(device != nullptr, outcome.status == HEWN_STATUS_OK);
+    return DevicePtr(device);
+}
+
+TEST(Allocator, IsUsedAndBalanced) {
+    for (Problem &problem : problems()) {
+        Heap heap;
+        {
+            Outcome outcome;
+            DevicePtr device = create(heap, outcome);
+            ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+            const hewn_compile_options options = compile_options(nullptr, 1);
+            OperatorPtr op;
+            ASSERT_EQ(compile(*problem.description(), &options, op, device.get()).status, HEWN_STATUS_OK);
+            EXPECT_GT(heap.allocations, 0) << "the hooks were not called";
+            const int compiled = heap.allocations;
+            device.reset();  // operators outlive their device
+            std::vector<uint8_t> expected = problem.output.memory;
+            evaluate_reference(problem, expected);
+            ASSERT_EQ(execute(op.get(), problem).status, HEWN_STATUS_OK);
+            EXPECT_TRUE(output_equals(problem, expected, problem.output.memory));
+            EXPECT_EQ(heap.allocations, compiled) << "execute allocated";
+        }
+        EXPECT_TRUE(heap.live.empty()) << heap.live.size() << " blocks were not given back";
+    }
+}
+
+TEST(Allocator, EachFailureIsAStatus) {
+    for (Problem &problem : problems()) {
+        int failures = 0;
+        for (;; failures++) {
+            ASSERT_LT(failures, 1000);
+            Heap heap;
+            heap.fail_at = failures;
+            Outcome outcome;
+            {
+                const DevicePtr device = create(heap, outcome);
+                if (outcome.status == HEWN_STATUS_OK) {
+                    const hewn_compile_options options = compile_options(nullptr, 1);
+                    OperatorPtr op;
+                    outcome = compile(*problem.description(), &options, op, device.get());
+                }
+            }
+            EXPECT_TRUE(heap.live.empty()) << "failing allocation " << failures << " leaked " << heap.live.size();
+            if (outcome.status == HEWN_STATUS_OK) break;  // that many allocations were not made
+            EXPECT_EQ(outcome.status, HEWN_STATUS_OUT_OF_MEMORY) << outcome;
+        }
+        EXPECT_GT(failures, 0);
+    }
+}
+
+// A refused compile gives back what it had.
+TEST(Allocator, RefusedCompileLeaksNothing) {
+    Heap heap;
+    {
+        Outcome outcome;
+        const DevicePtr device = create(heap, outcome);
+        ASSERT_EQ(outcome.status, HEWN_STATUS_OK);
+        for (Problem &problem : problems()) {
+            const hewn_compile_options options = compile_options("no such variant");
+            OperatorPtr op;
+            EXPECT_EQ(compile(*problem.description(), &options, op, device.get()).status, HEWN_STATUS_NO_VARIANT);
+        }
+    }
+    EXPECT_TRUE(heap.live.empty());
+}
+
+}  // namespace
+}  // namespace hewn_test

@@ -1,0 +1,210 @@
+// Which variant runs: the picked one, a forced one, and what cannot be forced. All that run here give the same bits.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "problems.h"
+#include "variants.h"
+
+namespace hewn_test {
+namespace {
+
+// HEWN_VARIANT for one scope.
+class Environment {
+public:
+    explicit Environment(const char *value) {
+        if (const char *old = std::getenv("HEWN_VARIANT")) old_ = old;
+        set(value);
+    }
+    ~Environment() { set(old_ ? old_->c_str() : nullptr); }
+
+private:
+    static void set(const char *value) {
+#if defined(_WIN32)
+        _putenv_s("HEWN_VARIANT", value ? value : "");
+#else
+        if (value) setenv("HEWN_VARIANT", value, 1);
+        else unsetenv("HEWN_VARIANT");
+#endif
+    }
+    std::optional<std::string> old_;
+};
+
+class Forcing : public testing::Test {
+protected:
+    // Compiles ADD f32.
+    Outcome add(const char *variant) {
+        const hewn_compile_options options = compile_options(variant);
+        const int64_t size = 4;
+        const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr};
+        return compile(Description(HEWN_OPERATOR_ADD, {&tensor, &tensor, &tensor}), &options, op);
+    }
+    std::string ran() const { return hewn_operator_variant(op.get()); }
+    // The variant of ADD f32 that runs on `target`.
+    static std::string on(const std::string &target) { return "add_f32__" + target; }
+
+    Environment no_environment{nullptr};
+    OperatorPtr op;
+};
+
+TEST_F(Forcing, ListsAreComplete) {
+    std::set<std::string> built, listed;
+    for (const Variant &variant : built_variants()) built.insert(variant.name);
+    for (uint32_t i = 0; i < hewn_variant_count(); i++) {
+        hewn_variant_info info{};
+        info.struct_size = sizeof info;
+        ASSERT_EQ(hewn_get_variant(i, &info), HEWN_STATUS_OK);
+        EXPECT_EQ(info.name, std::string(info.operator_name) + "_" + info.signature + "__" + info.target);
+        EXPECT_TRUE(listed.insert(info.name).second) << info.name << " is listed twice";
+    }
+    EXPECT_EQ(built, listed);
+    hewn_variant_info info{};
+    info.struct_size = sizeof info;
+    EXPECT_EQ(hewn_get_variant(hewn_variant_count(), &info), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(hewn_get_variant(UINT32_MAX, &info), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(hewn_get_variant(0, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
+    info.struct_size = 8;
+    EXPECT_EQ(hewn_get_variant(0, &info), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(info.name, nullptr) << "a refused call wrote its result";
+}
+
+TEST_F(Forcing, TargetsAscendInRank) {
+    ASSERT_GT(hewn_target_count(), 0u);
+    const auto all = targets();
+    ASSERT_EQ(all.size(), hewn_target_count());
+    for (size_t i = 0; i < all.size(); i++) {
+        EXPECT_EQ(all[i].supported == 1, all[i].missing[0] == '\0') << all[i].name;
+        EXPECT_NE(all[i].halide_target[0], '\0');
+        EXPECT_TRUE(i == 0 || all[i - 1].rank < all[i].rank) << all[i].name;
+    }
+    hewn_target_info info{};
+    info.struct_size = sizeof info;
+    EXPECT_EQ(hewn_get_target(hewn_target_count(), &info), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(hewn_get_target(0, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
+    info.struct_size = 8;
+    EXPECT_EQ(hewn_get_target(0, &info), HEWN_STATUS_INVALID_ARGUMENT);
+}
+
+// Exactly one variant of each operator x signature is picked: of those that run here, the one of the highest rank.
+TEST_F(Forcing, PicksTheHighestRank) {
+    std::map<std::string, int32_t> rank;
+    for (const auto &target : targets()) rank[target.name] = target.rank;
+    std::map<std::string, std::string> picked, best;
+    for (uint32_t i = 0; i < hewn_variant_count(); i++) {
+        hewn_variant_info info{};
+        info.struct_size = sizeof info;
+        ASSERT_EQ(hewn_get_variant(i, &info), HEWN_STATUS_OK);
+        const std::string kernel = std::string(info.operator_name) + "_" + info.signature;
+        if (info.supported && (best[kernel].empty() || rank[info.target] > rank[best[kernel]])) best[kernel] = info.target;
+        if (info.picked) {
+            EXPECT_TRUE(picked.emplace(kernel, info.target).second) << kernel << " is picked twice";
+        }
+    }
+    EXPECT_EQ(picked, best);
+    ASSERT_EQ(add(nullptr).status, HEWN_STATUS_OK);
+    EXPECT_EQ(ran(), on(best["add_f32"]));
+    ASSERT_EQ(add("").status, HEWN_STATUS_OK) << "an empty name forces nothing";
+    EXPECT_EQ(ran(), on(best["add_f32"]));
+}
+
+TEST_F(Forcing, TargetAndVariantNames) {
+    for (const std::string &target : runnable_targets()) {
+        ASSERT_EQ(add(target.c_str()).status, HEWN_STATUS_OK) << target;
+        EXPECT_EQ(ran(), on(target));
+        ASSERT_EQ(add(on(target).c_str()).status, HEWN_STATUS_OK) << target;
+        EXPECT_EQ(ran(), on(target));
+    }
+}
+
+TEST_F(Forcing, EnvironmentForcesWhatOptionsLeaveOpen) {
+    const auto names = runnable_targets();
+    for (const std::string &target : names) {
+        const Environment environment(target.c_str());
+        ASSERT_EQ(add(nullptr).status, HEWN_STATUS_OK);
+        EXPECT_EQ(ran(), on(target));
+        // Options come first.
+        ASSERT_EQ(add(names.back().c_str()).status, HEWN_STATUS_OK);
+        EXPECT_EQ(ran(), on(names.back()));
+    }
+    const Environment unknown("x86_64_mmx");
+    const Outcome outcome = add(nullptr);
+    EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT);
+    EXPECT_NE(outcome.message.find("x86_64_mmx"), std::string::npos) << outcome;
+}
+
+// `picked` tells what compile takes where nothing is forced: the environment is not looked at.
+TEST_F(Forcing, EnvironmentDoesNotChangePicked) {
+    const auto picked = [] {
+        std::vector<int32_t> flags;
+        for (const Variant &variant : built_variants()) flags.push_back(find_variant(variant.name)->picked);
+        return flags;
+    };
+    const auto before = picked();
+    const Environment environment("x86_64_sse41");
+    EXPECT_EQ(picked(), before);
+}
+
+TEST_F(Forcing, Unknown) {
+    for (const char *name : {"x86_64_mmx", "x86_64_sse4", "x86_64_sse411", "X86_64_SSE41", "add_f32", "add_f32__",
+                             "add_f33__x86_64_sse41", "nonsense"}) {
+        const Outcome outcome = add(name);
+        EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT) << name;
+        EXPECT_NE(outcome.message.find(name), std::string::npos) << outcome;
+    }
+    // Far longer than the message.
+    EXPECT_EQ(add(std::string(10000, 'x').c_str()).status, HEWN_STATUS_NO_VARIANT);
+}
+
+// A variant of another kernel is an error, not a hint.
+TEST_F(Forcing, NotFitting) {
+    for (const Variant &variant : built_variants()) {
+        if (variant.operator_name == "add" && variant.signature == "f32") continue;
+        const Outcome outcome = add(variant.name.c_str());
+        EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT) << variant.name;
+        EXPECT_NE(outcome.message.find(variant.name), std::string::npos) << outcome;
+    }
+}
+
+// What this machine cannot run is refused with the feature it lacks. Under qemu-x86_64 this always finds something.
+TEST_F(Forcing, NotRunnable) {
+    size_t refused = 0;
+    for (const auto &target : targets()) {
+        if (target.supported) continue;
+        refused++;
+        const Outcome outcome = add(target.name);
+        EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT) << target.name;
+        EXPECT_NE(outcome.message.find(target.missing), std::string::npos) << outcome;
+    }
+    if (refused == 0) GTEST_SKIP() << "this machine runs every target of this build";
+}
+
+// The same inputs, each variant by its name: the same bits (any NaN for a NaN).
+TEST_F(Forcing, SameBitsFromEveryVariant) {
+    std::set<std::pair<std::string, std::string>> kernels;
+    for (const Variant &variant : built_variants()) kernels.emplace(variant.operator_name, variant.signature);
+    for (const auto &[operator_name, signature] : kernels) {
+        const std::vector<std::string> names = runnable_variants(operator_name, signature);
+        Random random("SameBits." + operator_name + signature);
+        const hewn_operator_type type = parse_operator(operator_name);
+        for (int i = 0; i < 20; i++) {
+            Problem problem = random_problem(type, operand_types(type, signature), random, 5000);
+            problem.in_place = 0;
+            fill_inputs(problem, random, i % 4 ? Scales::ordinary : Scales::extraordinary);
+            const std::vector<uint8_t> before = problem.output.memory;
+            std::vector<uint8_t> first;
+            for (const std::string &name : names) {
+                const hewn_compile_options options = compile_options(name.c_str());
+                ASSERT_EQ(compile(*problem.description(), &options, op).status, HEWN_STATUS_OK);
+                problem.output.memory = before;
+                ASSERT_EQ(execute(op.get(), problem).status, HEWN_STATUS_OK);
+                if (first.empty()) first = problem.output.memory;
+                ASSERT_TRUE(output_equals(problem, first, problem.output.memory)) << name << " against " << names[0];
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace hewn_test

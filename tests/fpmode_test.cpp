@@ -1,0 +1,182 @@
+// The caller's floating-point mode changes no bit of any result, and is as it was afterwards.
+#include <gtest/gtest.h>
+
+#include <cfenv>
+#include <thread>
+#include <vector>
+
+#include "executors.h"
+#include "problems.h"
+#include "variants.h"
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+namespace hewn_test {
+namespace {
+
+#if defined(__SSE2__)
+// MXCSR without its sticky flags, which any operation may set.
+constexpr unsigned CONTROL = ~0x3fu;
+unsigned read_mode() { return _mm_getcsr() & CONTROL; }
+void write_mode(unsigned mode) { _mm_setcsr(mode); }
+
+struct Mode {
+    const char *name;
+    unsigned bits;  // of MXCSR
+};
+constexpr unsigned MASKED = 0x1f80;
+constexpr Mode MODES[] = {
+    {"flush to zero, denormals are zero", MASKED | 0x8040},
+    {"flush to zero", MASKED | 0x8000},
+    {"denormals are zero", MASKED | 0x0040},
+    {"downward", MASKED | 0x2000},
+    {"upward", MASKED | 0x4000},
+    {"toward zero", MASKED | 0x6000},
+    {"toward zero, flush to zero, denormals are zero", MASKED | 0xe040},
+    {"all exceptions unmasked", 0},
+    {"invalid and division by zero unmasked", 0x1f80 & ~0x0280u},
+    {"upward, inexact unmasked", (MASKED | 0x4000) & ~0x1000u},
+};
+
+// Runs call() in `mode` and says whether the mode was left as it was.
+template<class Call>
+bool keeps_mode(unsigned mode, Call &&call) {
+    const unsigned before = _mm_getcsr();
+    write_mode(mode);
+    call();
+    const unsigned after = read_mode();
+    _mm_setcsr(before);
+    return after == (mode & CONTROL);
+}
+
+class FpModeTest : public VariantTest {};
+
+// Values that round, tie, overflow and are subnormal. The truth is computed in the default mode; only hewn's own calls run in
+// the other one.
+TEST_P(FpModeTest, ChangesNothing) {
+    const Variant &variant = GetParam();
+    Random random = this->random();
+    // Small; of many slices; through scratch blocks.
+    std::vector<Problem> problems;
+    problems.push_back(make_problem(variant.op(), variant.types(), {1000}, all_dense(variant.op()), random));
+    problems.push_back(make_problem(variant.op(), variant.types(), {60000}, per_tensor(variant.op()), random));
+    problems.push_back(make_problem(variant.op(), variant.types(), {70, 50},
+                                    std::vector<std::vector<int64_t>>(free_inputs(variant.op()).size(), {1, 70}), {50, 1},
+                                    random));
+    for (size_t p = 0; p < 2 * problems.size(); p++) {
+        Problem &problem = problems[p / 2];
+        fill_inputs(problem, random, p % 2 ? Scales::extraordinary : Scales::ordinary);
+        const std::vector<uint8_t> before = problem.output.memory;
+        std::vector<uint8_t> expected = before;
+        evaluate_reference(problem, expected);
+        const auto description = problem.description();
+        const std::vector<hewn_buffer_binding> inputs = problem.bindings();
+        const hewn_buffer_binding output = problem.output.binding();
+        for (const Mode &mode : MODES) {
+            const hewn_compile_options options = compile_options(variant.name.c_str(), 1);
+            hewn_operator *handle = nullptr;
+            hewn_status compiled = -1, executed = -1;
+            EXPECT_TRUE(keeps_mode(mode.bits, [&] {
+                compiled = hewn_compile(nullptr, description->get(), &options, &handle, nullptr);
+            })) << mode.name;
+            const OperatorPtr op(handle);
+            ASSERT_EQ(compiled, HEWN_STATUS_OK);
+            problem.output.memory = before;
+            EXPECT_TRUE(keeps_mode(mode.bits, [&] {
+                executed = hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, nullptr);
+            })) << mode.name;
+            ASSERT_EQ(executed, HEWN_STATUS_OK);
+            ASSERT_TRUE(output_equals(problem, expected, problem.output.memory)) << mode.name;
+        }
+        problem.output.memory = before;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(, FpModeTest, testing::ValuesIn(built_variants()), variant_name);
+
+// Every thread that runs slices has a mode of its own.
+template<unsigned mode>
+void HEWN_CALL in_mode(void *, int32_t count, hewn_slice_fn fn, void *arg) {
+    std::vector<std::thread> threads;
+    std::atomic<int32_t> next{0};
+    for (int t = 0; t < 2; t++) {
+        threads.emplace_back([&] {
+            EXPECT_TRUE(keeps_mode(mode, [&] {
+                for (int32_t i; (i = next++) < count;) fn(arg, i);
+            }));
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
+}
+
+TEST(FpMode, OfTheUsersThreads) {
+    Random random("FpMode.OfTheUsersThreads");
+    for (const char *signature : {"f32_u8", "f16_i8"}) {
+        if (runnable_variants("quantize_linear", signature).empty()) continue;
+        const auto types = operand_types(HEWN_OPERATOR_QUANTIZE_LINEAR, signature);
+        Problem problem =
+            make_problem(HEWN_OPERATOR_QUANTIZE_LINEAR, types, {600000}, all_dense(HEWN_OPERATOR_QUANTIZE_LINEAR), random);
+        fill_inputs(problem, random, Scales::extraordinary);
+        hewn_compile_options options = compile_options();
+        options.parallel_for = in_mode<MASKED | 0xc040>;
+        EXPECT_TRUE(check(problem, options));
+        options.parallel_for = in_mode<0>;
+        EXPECT_TRUE(check(problem, options));
+    }
+}
+
+// The library's own threads may be started from any mode, and inherit it.
+TEST(FpMode, OfTheCallerThatStartsThePool) {
+    Random random("FpMode.Pool");
+    Problem problem =
+        make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {2000000}, all_dense(HEWN_OPERATOR_ADD), random);
+    fill_inputs(problem, random);
+    const std::vector<uint8_t> before = problem.output.memory;
+    std::vector<uint8_t> expected = before;
+    evaluate_reference(problem, expected);
+    const hewn_compile_options options = compile_options(nullptr, 4);
+    OperatorPtr op;
+    ASSERT_EQ(compile(*problem.description(), &options, op).status, HEWN_STATUS_OK);
+    const std::vector<hewn_buffer_binding> inputs = problem.bindings();
+    const hewn_buffer_binding output = problem.output.binding();
+    for (const unsigned mode : {MASKED | 0xe040, 0u, MASKED}) {
+        hewn_shutdown();
+        for (int i = 0; i < 3; i++) {
+            problem.output.memory = before;
+            hewn_status status = -1;
+            EXPECT_TRUE(keeps_mode(mode, [&] {
+                status = hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, nullptr);
+            }));
+            ASSERT_EQ(status, HEWN_STATUS_OK);
+            ASSERT_TRUE(output_equals(problem, expected, problem.output.memory));
+        }
+    }
+}
+#endif
+
+// What <cfenv> offers on every machine.
+TEST(FpMode, RoundingDirections) {
+    Random random("FpMode.Rounding");
+    Problem problem =
+        make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {5000}, all_dense(HEWN_OPERATOR_ADD), random);
+    fill_inputs(problem, random);
+    std::vector<uint8_t> expected = problem.output.memory;
+    evaluate_reference(problem, expected);
+    const hewn_compile_options options = compile_options();
+    OperatorPtr op;
+    ASSERT_EQ(compile(*problem.description(), &options, op).status, HEWN_STATUS_OK);
+    for (const int direction : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+        ASSERT_EQ(std::fesetround(direction), 0);
+        const Outcome outcome = execute(op.get(), problem);
+        const int after = std::fegetround();
+        std::fesetround(FE_TONEAREST);
+        EXPECT_EQ(after, direction);
+        EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+        EXPECT_TRUE(output_equals(problem, expected, problem.output.memory));
+    }
+}
+
+}  // namespace
+}  // namespace hewn_test

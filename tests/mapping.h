@@ -1,0 +1,71 @@
+// Memory straight from mmap, for tests of where the kernels read and write. POSIX.
+#ifndef HEWN_TESTS_MAPPING_H
+#define HEWN_TESTS_MAPPING_H
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+namespace hewn_test {
+
+class Mapping {
+public:
+    // `bytes` of zeros. Pages that are only read, or never touched, cost no memory.
+    explicit Mapping(uint64_t bytes, int protection = PROT_READ | PROT_WRITE) : bytes_(bytes) {
+        void *memory = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) throw std::runtime_error("mmap failed");
+        memory_ = static_cast<uint8_t *>(memory);
+    }
+    Mapping(Mapping &&other) noexcept : memory_(std::exchange(other.memory_, nullptr)), bytes_(other.bytes_) {}
+    Mapping(const Mapping &) = delete;
+    Mapping &operator=(const Mapping &) = delete;
+    ~Mapping() {
+        if (memory_) munmap(memory_, bytes_);
+    }
+    uint8_t *data() const { return memory_; }
+    uint64_t bytes() const { return bytes_; }
+
+private:
+    uint8_t *memory_ = nullptr;
+    uint64_t bytes_;
+};
+
+// Pages between two that fault: reading or writing a byte outside is caught by the machine itself.
+class GuardedPages {
+public:
+    explicit GuardedPages(size_t capacity)
+        : page_(size_t(sysconf(_SC_PAGESIZE))),
+          capacity_((capacity + page_ - 1) / page_ * page_),
+          mapping_(capacity_ + 2 * page_, PROT_NONE) {
+        if (mprotect(mapping_.data() + page_, capacity_, PROT_READ | PROT_WRITE) != 0)
+            throw std::runtime_error("mprotect failed");
+    }
+    // `bytes` bytes that begin right after the first guard, or end right before the last.
+    uint8_t *first(size_t) const { return mapping_.data() + page_; }
+    uint8_t *last(size_t bytes) const { return mapping_.data() + page_ + capacity_ - bytes; }
+
+private:
+    size_t page_, capacity_;
+    Mapping mapping_;
+};
+
+// What the system can give without swapping.
+inline uint64_t available_memory() {
+    unsigned long long kib = 0;
+    if (std::FILE *file = std::fopen("/proc/meminfo", "r")) {
+        for (char line[128]; std::fgets(line, sizeof line, file);) {
+            if (std::sscanf(line, "MemAvailable: %llu kB", &kib) == 1) break;
+        }
+        std::fclose(file);
+    }
+    return uint64_t(kib) << 10;
+}
+
+}  // namespace hewn_test
+
+#endif  // HEWN_TESTS_MAPPING_H

@@ -1,0 +1,173 @@
+// Slices on threads: the library's pool, the user's parallel_for, many callers at once. The result is the serial one.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "executors.h"
+#include "problems.h"
+#include "variants.h"
+
+namespace hewn_test {
+namespace {
+
+// Work of many slices for each operator: dense, per axis, and through scratch blocks.
+std::vector<Problem> large_problems(const std::string &purpose) {
+    Random random(purpose);
+    std::vector<Problem> problems;
+    for (const char *kernel :
+         {"add f32", "add i8", "quantize_linear f32_u8", "dequantize_linear i16_f16", "quantized_linear_add u8_i8_u8"}) {
+        const std::string text = kernel, name = text.substr(0, text.find(' ')), signature = text.substr(text.find(' ') + 1);
+        if (runnable_variants(name, signature).empty()) continue;
+        const hewn_operator_type op = parse_operator(name);
+        const auto types = operand_types(op, signature);
+        problems.push_back(make_problem(op, types, {700001}, per_tensor(op), random));
+        std::vector<std::vector<int64_t>> strides(free_inputs(op).size(), {1, 1100});  // transposed
+        if (op != HEWN_OPERATOR_ADD && op != HEWN_OPERATOR_QUANTIZED_LINEAR_ADD) strides[1] = strides[2] = {1, 0};
+        problems.push_back(make_problem(op, types, {1100, 700}, strides, {700, 1}, random));
+    }
+    for (Problem &problem : problems) fill_inputs(problem, random);
+    return problems;
+}
+
+hewn_compile_options with_executor(hewn_parallel_for_fn parallel_for, void *context = nullptr, int32_t max_threads = 0) {
+    hewn_compile_options options = compile_options(nullptr, max_threads);
+    options.parallel_for = parallel_for;
+    options.parallel_for_context = context;
+    return options;
+}
+
+TEST(Threads, DefaultPool) {
+    for (Problem &problem : large_problems("Threads.DefaultPool")) {
+        for (const int32_t max_threads : {0, 1, 2, 3, 7, 1000})
+            EXPECT_TRUE(check(problem, compile_options(nullptr, max_threads))) << max_threads;
+    }
+}
+
+// An executor that counts what it is given.
+struct Counting {
+    std::atomic<int> calls{0}, slices{0};
+    static void HEWN_CALL parallel_for(void *context, int32_t count, hewn_slice_fn fn, void *arg) {
+        auto *self = static_cast<Counting *>(context);
+        self->calls++;
+        self->slices += count;
+        in_reverse(nullptr, count, fn, arg);
+    }
+};
+
+TEST(Threads, UsersParallelFor) {
+    for (Problem &problem : large_problems("Threads.UsersParallelFor")) {
+        EXPECT_TRUE(check(problem, with_executor(on_std_threads))) << "std::thread";
+        EXPECT_TRUE(check(problem, with_executor(in_reverse))) << "reverse order";
+        Counting counting;
+        EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &counting)));
+        EXPECT_EQ(counting.calls, 1) << "large work goes to the executor once";
+        EXPECT_GT(counting.slices, 1);
+    }
+}
+
+// The executor of one call replaces the operator's.
+TEST(Threads, ParallelForOfOneCall) {
+    for (Problem &problem : large_problems("Threads.OneCall")) {
+        Counting compiled, called;
+        const hewn_execute_options options{sizeof options, 0, Counting::parallel_for, &called};
+        EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &compiled), &options));
+        EXPECT_EQ(compiled.calls, 0);
+        EXPECT_EQ(called.calls, 1);
+    }
+}
+
+TEST(Threads, SmallWorkStaysOnTheCaller) {
+    Random random("Threads.Small");
+    Problem problem =
+        make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {100}, all_dense(HEWN_OPERATOR_ADD), random);
+    fill_inputs(problem, random);
+    Counting counting;
+    EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &counting)));
+    EXPECT_EQ(counting.calls, 0);
+}
+
+TEST(Threads, MaxThreadsOneIsTheCaller) {
+    for (Problem &problem : large_problems("Threads.One")) {
+        Counting counting;
+        EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &counting, 1)));
+        EXPECT_EQ(counting.calls, 0);
+        const hewn_execute_options options{sizeof options, 1, nullptr, nullptr};
+        EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &counting), &options));
+        EXPECT_EQ(counting.calls, 0) << "the limit of one call";
+    }
+}
+
+// Threads that run at the same time, counted by an executor that starts one for each index it is given.
+TEST(Threads, MaxThreadsLimitsTheSlicesInFlight) {
+    struct Widest {
+        std::atomic<int> widest{0};
+        static void HEWN_CALL parallel_for(void *context, int32_t count, hewn_slice_fn fn, void *arg) {
+            auto *self = static_cast<Widest *>(context);
+            self->widest = std::max<int>(self->widest, count);
+            in_reverse(nullptr, count, fn, arg);
+        }
+    };
+    for (Problem &problem : large_problems("Threads.Limit")) {
+        for (const int32_t limit : {2, 3}) {
+            Widest widest;
+            EXPECT_TRUE(check(problem, with_executor(Widest::parallel_for, &widest, limit)));
+            EXPECT_LE(widest.widest, limit) << "an executor may run every index on a thread of its own";
+        }
+    }
+}
+
+// One compiled operator, eight threads, each with its own memory.
+void eight_callers(const hewn_compile_options &options) {
+    for (Problem &first : large_problems("Threads.Eight")) {
+        OperatorPtr op;
+        const Outcome compiled = compile(*first.description(), &options, op);
+        ASSERT_EQ(compiled.status, HEWN_STATUS_OK) << compiled;
+        std::vector<uint8_t> expected = first.output.memory;
+        evaluate_reference(first, expected);
+        std::atomic<int> wrong{0}, failed{0};
+        std::vector<std::thread> threads;
+        for (int t = 0; t < 8; t++) {
+            threads.emplace_back([&] {
+                Tensor output(first.output.type, first.output.sizes, first.output.strides);
+                for (int i = 0; i < 3; i++) {
+                    std::fill(output.memory.begin(), output.memory.end(), SENTINEL);
+                    const std::vector<hewn_buffer_binding> inputs = first.bindings();
+                    const hewn_buffer_binding binding = output.binding();
+                    if (hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &binding, 1, nullptr, nullptr) !=
+                        HEWN_STATUS_OK)
+                        failed++;
+                    // NaNs may differ: compared element by element.
+                    std::vector<uint8_t> actual = first.output.memory;
+                    std::memcpy(actual.data() + first.output.offset, output.data(), output.bytes());
+                    if (!output_equals(first, expected, actual)) wrong++;
+                }
+            });
+        }
+        for (std::thread &thread : threads) thread.join();
+        EXPECT_EQ(failed, 0);
+        EXPECT_EQ(wrong, 0) << describe(first);
+    }
+}
+
+TEST(Threads, EightCallersOfOneOperator) { eight_callers(compile_options()); }
+TEST(Threads, EightSerialCallersOfOneOperator) { eight_callers(compile_options(nullptr, 1)); }
+TEST(Threads, EightCallersWithTheirOwnThreads) { eight_callers(with_executor(on_std_threads)); }
+
+TEST(Threads, ExecuteAfterShutdown) {
+    std::vector<Problem> problems = large_problems("Threads.Shutdown");
+    hewn_shutdown();  // before the pool ever started, or after another test used it
+    for (Problem &problem : problems) {
+        EXPECT_TRUE(check(problem, compile_options(nullptr, 4)));
+        hewn_shutdown();
+        hewn_shutdown();
+        EXPECT_TRUE(check(problem, compile_options(nullptr, 4)));
+    }
+    hewn_shutdown();
+}
+
+}  // namespace
+}  // namespace hewn_test

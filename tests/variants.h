@@ -1,0 +1,111 @@
+// The variants of this build: the lines of variants.inc.
+#ifndef HEWN_TESTS_VARIANTS_H
+#define HEWN_TESTS_VARIANTS_H
+
+#include <gtest/gtest.h>
+#include <hewn/hewn.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tensors.h"
+
+namespace hewn_test {
+
+struct Variant {
+    std::string name, operator_name, signature, target;
+
+    hewn_operator_type op() const { return parse_operator(operator_name); }
+    std::vector<hewn_data_type> types() const { return operand_types(op(), signature); }
+    // The public types that run on this kernel: unsigned integers share ADD's signed ones.
+    std::vector<std::vector<hewn_data_type>> all_types() const {
+        std::vector<std::vector<hewn_data_type>> all{types()};
+        const hewn_data_type twin = unsigned_twin(all[0][0]);
+        if (op() == HEWN_OPERATOR_ADD && twin != all[0][0]) all.push_back({twin, twin, twin});
+        return all;
+    }
+    friend std::ostream &operator<<(std::ostream &out, const Variant &variant) { return out << variant.name; }
+};
+
+inline const std::vector<Variant> &built_variants() {
+    static const std::vector<Variant> variants = {
+#define HEWN_FORM(...)
+#define HEWN_VARIANT(op, signature, target, ...) {#op "_" #signature "__" #target, #op, #signature, #target},
+#include "variants.inc"
+#undef HEWN_VARIANT
+#undef HEWN_FORM
+    };
+    return variants;
+}
+
+inline std::vector<Variant> variants_of(const std::string &operator_name) {
+    std::vector<Variant> result;
+    for (const Variant &variant : built_variants()) {
+        if (variant.operator_name == operator_name) result.push_back(variant);
+    }
+    return result;
+}
+
+inline std::optional<hewn_variant_info> find_variant(const std::string &name) {
+    for (uint32_t i = 0; i < hewn_variant_count(); i++) {
+        hewn_variant_info info{};
+        info.struct_size = sizeof info;
+        if (hewn_get_variant(i, &info) == HEWN_STATUS_OK && name == info.name) return info;
+    }
+    return std::nullopt;
+}
+
+inline std::vector<hewn_target_info> targets() {
+    std::vector<hewn_target_info> result;
+    for (uint32_t i = 0; i < hewn_target_count(); i++) {
+        hewn_target_info info{};
+        info.struct_size = sizeof info;
+        if (hewn_get_target(i, &info) == HEWN_STATUS_OK) result.push_back(info);
+    }
+    return result;
+}
+
+// Names of the targets this machine can run, in ascending rank.
+inline std::vector<std::string> runnable_targets() {
+    std::vector<std::string> names;
+    for (const hewn_target_info &target : targets()) {
+        if (target.supported) names.push_back(target.name);
+    }
+    return names;
+}
+
+// Of `signature`, one name for each target that runs here and holds it.
+inline std::vector<std::string> runnable_variants(const std::string &operator_name, const std::string &signature) {
+    std::vector<std::string> names;
+    for (const Variant &variant : built_variants()) {
+        if (variant.operator_name != operator_name || variant.signature != signature) continue;
+        const auto info = find_variant(variant.name);
+        if (info && info->supported) names.push_back(variant.name);
+    }
+    return names;
+}
+
+// A test for each variant. One that this machine cannot run is skipped under its own name.
+class VariantTest : public testing::TestWithParam<Variant> {
+protected:
+    void SetUp() override {
+        const auto info = find_variant(GetParam().name);
+        ASSERT_TRUE(info.has_value()) << GetParam().name << " stands in variants.inc, but the library does not list it";
+        EXPECT_EQ(info->operator_name, GetParam().operator_name);
+        EXPECT_EQ(info->signature, GetParam().signature);
+        EXPECT_EQ(info->target, GetParam().target);
+        if (info->supported) return;
+        for (const hewn_target_info &target : targets()) {
+            if (GetParam().target == target.name) GTEST_SKIP() << GetParam().name << ": this machine lacks " << target.missing;
+        }
+        FAIL() << "target " << GetParam().target << " is not listed";
+    }
+    Random random() const { return Random(testing::UnitTest::GetInstance()->current_test_info()->name()); }
+};
+
+inline std::string variant_name(const testing::TestParamInfo<Variant> &info) { return info.param.name; }
+
+}  // namespace hewn_test
+
+#endif  // HEWN_TESTS_VARIANTS_H

@@ -1,0 +1,376 @@
+// Every variant against the scalar truth, bit for bit: all short lengths, all layouts, all kinds of values.
+#include <gtest/gtest.h>
+
+#include "problems.h"
+#include "variants.h"
+
+namespace hewn_test {
+namespace {
+
+// Beyond three vectors of 64 elements: every path through whole blocks, vectors and tails. And as much again beyond 256, from
+// where on quantization with one scale takes another form.
+constexpr int64_t LONGEST = 256 + 264;
+const std::vector<int64_t> ROW_LENGTHS = {1,  2,  3,  4,  5,  7,  8,  9,  11, 15,  16,  17,  23,  31,  32,  33,
+                                          47, 48, 49, 63, 64, 65, 95, 96, 97, 127, 128, 129, 191, 192, 193, 257};
+constexpr Scales ALL_SCALES[] = {Scales::ordinary, Scales::extraordinary};
+
+// Empty, one-element and every short length; every input dense or constant; scales of every form.
+TEST_P(VariantTest, EveryLength) {
+    const Variant &variant = GetParam();
+    Random random = this->random();
+    for (const auto &types : variant.all_types()) {
+        for (const auto &layouts : all_layouts(variant.op(), {Layout::dense, Layout::scalar})) {
+            for (int64_t length = 0; length <= LONGEST; length++) {
+                Problem problem = make_problem(variant.op(), types, {length}, layouts, random);
+                for (const Scales scales : ALL_SCALES) {
+                    fill_inputs(problem, random, scales);
+                    ASSERT_TRUE(check(problem, variant.name)) << "length " << length;
+                }
+            }
+        }
+    }
+}
+
+// Every input dense, constant, per row or per column; rows packed and padded.
+TEST_P(VariantTest, EveryRowLayout) {
+    const Variant &variant = GetParam();
+    Random random = this->random();
+    for (const auto &layouts : all_layouts(variant.op(), {Layout::dense, Layout::scalar, Layout::per_row, Layout::per_column})) {
+        for (const int64_t length : ROW_LENGTHS) {
+            for (const int64_t padding : {0, 37}) {
+                // Few rows, and so many that they hold 256 elements.
+                for (const int64_t rows : {int64_t(3), 256 / length + 2}) {
+                    Problem problem = make_problem(variant.op(), variant.types(), {rows, length}, layouts, random, padding);
+                    fill_inputs(problem, random, random.one_in(4) ? Scales::extraordinary : Scales::ordinary);
+                    ASSERT_TRUE(check(problem, variant.name)) << rows << " rows of " << length << ", padding " << padding;
+                }
+            }
+        }
+    }
+}
+
+// Parameters per channel of NCHW and NHWC, and of one axis of several.
+TEST_P(VariantTest, PerAxis) {
+    const Variant &variant = GetParam();
+    Random random = this->random();
+    for (const int64_t channels : {1, 3, 4, 24}) {
+        for (const int64_t pixels : {1, 5, 49, 196, 333}) {
+            for (size_t axis = 0; axis < 4; axis++) {
+                std::vector<int64_t> sizes = {2, pixels, 3, 2};
+                sizes[axis] = channels;
+                if (axis == 1) sizes[3] = pixels;
+                for (const bool scalar_zero_point : {false, true}) {
+                    std::vector<std::vector<int64_t>> strides(free_inputs(variant.op()).size(), packed_strides(sizes));
+                    for (size_t i = 1; i < strides.size(); i++) {
+                        strides[i].assign(4, 0);
+                        if (i == 1 || !scalar_zero_point) strides[i][axis] = 1;
+                    }
+                    Problem problem = make_problem(variant.op(), variant.types(), sizes, strides, packed_strides(sizes), random);
+                    fill_inputs(problem, random, random.one_in(4) ? Scales::extraordinary : Scales::ordinary);
+                    ASSERT_TRUE(check(problem, variant.name));
+                }
+            }
+        }
+    }
+}
+
+TEST_P(VariantTest, RandomLayouts) {
+    const Variant &variant = GetParam();
+    Random random = this->random();
+    const char *count = std::getenv("HEWN_RANDOM_LAYOUTS");
+    for (int i = 0, n = count ? std::atoi(count) : 300; i < n; i++) {
+        Problem problem =
+            random_problem(variant.op(), random.pick(variant.all_types()), random, random.one_in(16) ? 50000 : 3000);
+        fill_inputs(problem, random, random.one_in(4) ? Scales::extraordinary : Scales::ordinary);
+        ASSERT_TRUE(check(problem, variant.name)) << "layout " << i << " of HEWN_SEED=" << seed();
+    }
+}
+
+// The output on top of one input or both: every length, rows packed and padded.
+class InPlaceTest : public VariantTest {};
+
+TEST_P(InPlaceTest, EveryLengthAndRow) {
+    const Variant &variant = GetParam();
+    Random random = this->random();
+    const auto run = [&](const std::vector<int64_t> &sizes, const std::vector<int64_t> &strides, uint32_t in_place,
+                         Layout other) {
+        std::vector<std::vector<int64_t>> inputs(2, strides_of(other, sizes));
+        for (size_t i = 0; i < 2; i++) {
+            if (in_place >> i & 1) inputs[i] = strides;
+        }
+        Problem problem = make_problem(variant.op(), variant.types(), sizes, inputs, strides, random);
+        problem.in_place = in_place;
+        fill_inputs(problem, random);
+        return check(problem, variant.name);
+    };
+    for (uint32_t in_place = 1; in_place <= 3; in_place++) {
+        for (const Layout other : {Layout::dense, Layout::scalar, Layout::per_row, Layout::per_column}) {
+            for (int64_t length = 1; length <= LONGEST; length++) {
+                ASSERT_TRUE(run({length}, {1}, in_place, other));
+                ASSERT_TRUE(run({length}, {3}, in_place, other));
+            }
+            for (const int64_t length : ROW_LENGTHS) {
+                ASSERT_TRUE(run({5, length}, {length + 7, 1}, in_place, other));
+                ASSERT_TRUE(run({5, length}, {1, 5}, in_place, other));
+            }
+        }
+    }
+}
+
+// Work of many slices: long rows, many short rows, transposed, per channel. On the library's threads and on the caller's only.
+TEST_P(VariantTest, Large) {
+    const Variant &variant = GetParam();
+    Random random = this->random();
+    struct Shape {
+        std::vector<int64_t> sizes;
+        bool transposed_output;
+    };
+    for (const Shape &shape : {Shape{{300007}, false}, Shape{{3, 70001}, false}, Shape{{70001, 3}, false},
+                               Shape{{301, 701}, true}, Shape{{2, 130, 33, 31}, false}}) {
+        const std::vector<int64_t> &sizes = shape.sizes;
+        std::vector<std::vector<int64_t>> strides;
+        for (const Layout layout : per_tensor(variant.op())) strides.push_back(strides_of(layout, sizes));
+        if (sizes.size() == 4 && strides.size() == 3) strides[1] = strides[2] = {0, 1, 0, 0};
+        const std::vector<int64_t> output_strides =
+            shape.transposed_output ? std::vector<int64_t>{1, sizes[0]} : packed_strides(sizes);
+        Problem problem = make_problem(variant.op(), variant.types(), sizes, strides, output_strides, random);
+        fill_inputs(problem, random);
+        for (const int32_t max_threads : {0, 1, 3})
+            ASSERT_TRUE(check(problem, variant.name, max_threads)) << max_threads << " threads";
+        if (variant.op() != HEWN_OPERATOR_ADD) continue;
+        problem.in_place = 1;
+        problem.inputs[0].emplace(Tensor(variant.types()[0], sizes, output_strides));
+        fill_inputs(problem, random);
+        ASSERT_TRUE(check(problem, variant.name)) << "in place";
+    }
+}
+
+TEST_P(VariantTest, RankZero) {
+    const Variant &variant = GetParam();
+    Random random = this->random();
+    Problem problem = make_problem(variant.op(), variant.types(), {}, all_dense(variant.op()), random);
+    for (int i = 0; i < 20; i++) {
+        fill_inputs(problem, random, i % 2 ? Scales::ordinary : Scales::extraordinary);
+        ASSERT_TRUE(check(problem, variant.name));
+    }
+}
+
+// ---- Special values ------------------------------------------------------------------------------------------------------
+
+template<class T>
+void copy_into(Tensor &tensor, const std::vector<T> &values) {
+    for (size_t i = 0; i < values.size(); i++) tensor.set(int64_t(i), values[i]);
+}
+
+// ADD: every special value with every other. Wrapping, overflow to infinity, inf - inf, NaN, -0.0, subnormals.
+testing::AssertionResult add_specials(const Variant &variant, const std::vector<hewn_data_type> &types, Random &random) {
+    testing::AssertionResult result = testing::AssertionSuccess();
+    with_any_type(types[0], [&](auto tag) {
+        const auto values = special_values<decltype(tag)>();
+        const int64_t n = int64_t(values.size());
+        Problem problem = make_problem(HEWN_OPERATOR_ADD, types, {n, n}, {Layout::per_row, Layout::per_column}, random);
+        copy_into(*problem.inputs[0], values);
+        copy_into(*problem.inputs[1], values);
+        result = check(problem, variant.name);
+        if (!result) return;
+        // The same pairs from dense operands.
+        Problem dense = make_problem(HEWN_OPERATOR_ADD, types, {n * n}, all_dense(HEWN_OPERATOR_ADD), random);
+        for (int64_t i = 0; i < n * n; i++) {
+            dense.inputs[0]->set(i, values[size_t(i / n)]);
+            dense.inputs[1]->set(i, values[size_t(i % n)]);
+        }
+        result = check(dense, variant.name);
+    });
+    return result;
+}
+
+// Scales of every kind, the ends of the range that the reciprocal form takes among them.
+template<class S>
+std::vector<S> scales_of(Random &random) {
+    std::vector<S> scales = special_values<S>();
+    if constexpr (std::is_same_v<S, float>) {
+        for (const float s :
+             {0x1p-61f, 0x1.000002p-60f, 0x1.fffffep59f, 0x1p61f, 0.01f, 0.003921569f, 3.0f, 7.0f, 1e-30f, 1e30f, 0x1.fffffep0f,
+              // Reciprocals whose second part is lost among the subnormals.
+              0x1.5a3d71p120f, 0x1.b33333p122f, 0x1.234567p124f, 0x1.7fff3p125f}) {
+            scales.push_back(s);
+            scales.push_back(-s);
+        }
+    }
+    for (int i = 0; i < 20; i++) {
+        if constexpr (std::is_same_v<S, float>) scales.push_back(random_ordinary_scale(random, int(random.integer(-20, 20))));
+        else scales.push_back(reference::to_f16(random_ordinary_scale(random, int(random.integer(-8, 8)))));
+    }
+    return scales;
+}
+
+template<class Q>
+std::vector<Q> zero_points() {
+    using limits = std::numeric_limits<Q>;
+    return {Q(0), Q(1), limits::min(), limits::max(), Q(limits::max() / 2), Q(limits::max() / 2 + 1), Q(limits::min() + 3),
+            Q(77)};
+}
+
+// QUANTIZE_LINEAR: special inputs, and around each scale the ties and both ends, for special scales and zero points; as a
+// scalar scale and as a dense one.
+testing::AssertionResult quantize_specials(const Variant &variant, Random &random) {
+    const auto types = variant.types();
+    testing::AssertionResult result = testing::AssertionSuccess();
+    with_type<float, f16, int32_t>(types[0], [&](auto x_tag) {
+        with_type<float, f16>(types[1], [&](auto s_tag) {
+            with_type<int8_t, uint8_t>(types[3], [&](auto q_tag) {
+                using X = decltype(x_tag);
+                for (const auto scale : scales_of<decltype(s_tag)>(random)) {
+                    std::vector<X> x = special_values<X>();
+                    const float s = reference::to_f32(scale);
+                    for (float q = -257.5f; q <= 257.5f; q += 0.5f) {
+                        const float value = q * s;
+                        if constexpr (std::is_same_v<X, int32_t>) {
+                            if (!std::isnan(value)) x.push_back(int32_t(std::clamp(value, -0x1p31f, 0x1.fffffep30f)));
+                        } else {
+                            x.push_back(reference::from_f32<X>(value));
+                            x.push_back(reference::from_f32<X>(std::nextafter(value, 0.0f)));
+                        }
+                    }
+                    for (const auto zero_point : zero_points<decltype(q_tag)>()) {
+                        for (const Layout layout : {Layout::scalar, Layout::dense}) {
+                            Problem problem =
+                                make_problem(variant.op(), types, {int64_t(x.size())}, {Layout::dense, layout, layout}, random);
+                            copy_into(*problem.inputs[0], x);
+                            fill(*problem.inputs[1], [&](int64_t i) { problem.inputs[1]->set(i, scale); });
+                            fill(*problem.inputs[2], [&](int64_t i) { problem.inputs[2]->set(i, zero_point); });
+                            result = check(problem, variant.name);
+                            if (!result) return;
+                        }
+                    }
+                }
+            });
+        });
+    });
+    return result;
+}
+
+// DEQUANTIZE_LINEAR: special inputs by special zero points, for special scales. 33-bit differences, u32 from 2^31 on, sums
+// that round, f16 overflow and subnormals.
+testing::AssertionResult dequantize_specials(const Variant &variant, Random &random) {
+    const auto types = variant.types();
+    testing::AssertionResult result = testing::AssertionSuccess();
+    with_type<int32_t, int16_t, int8_t, uint32_t, uint16_t, uint8_t>(types[0], [&](auto x_tag) {
+        with_type<float, f16>(types[1], [&](auto s_tag) {
+            using X = decltype(x_tag);
+            std::vector<X> x = special_values<X>();
+            for (int i = 0; i < 100; i++) x.push_back(X(random.bits()));
+            const std::vector<X> zero = special_values<X>();
+            for (const auto scale : scales_of<decltype(s_tag)>(random)) {
+                const std::vector<int64_t> sizes = {int64_t(zero.size()), int64_t(x.size())};
+                for (const Layout layout : {Layout::scalar, Layout::dense}) {
+                    Problem problem =
+                        make_problem(variant.op(), types, sizes, {Layout::per_column, layout, Layout::per_row}, random);
+                    copy_into(*problem.inputs[0], x);
+                    copy_into(*problem.inputs[2], zero);
+                    fill(*problem.inputs[1], [&](int64_t i) { problem.inputs[1]->set(i, scale); });
+                    result = check(problem, variant.name);
+                    if (!result) return;
+                }
+                // One zero point for the whole call, as models have it.
+                Problem problem = make_problem(variant.op(), types, {int64_t(x.size())}, per_tensor(variant.op()), random);
+                copy_into(*problem.inputs[0], x);
+                problem.inputs[1]->set(0, scale);
+                for (const X z : zero) {
+                    problem.inputs[2]->set(0, z);
+                    result = check(problem, variant.name);
+                    if (!result) return;
+                }
+            }
+        });
+    });
+    return result;
+}
+
+// QUANTIZED_LINEAR_ADD: all a by a few b, for scales and zero points that tie, vanish, overflow or are not numbers.
+testing::AssertionResult quantized_add_specials(const Variant &variant, Random &random) {
+    const auto types = variant.types();
+    std::vector<std::array<float, 3>> scales = {{1, 1, 2},
+                                                {0.5f, 0.5f, 1},
+                                                {0.5f, 0.5f, -1},
+                                                {-0.5f, 0.5f, 1},
+                                                {0.5f, 0.25f, 0.5f},
+                                                {-1, -1, -2},
+                                                {0.75f, 0.25f, 0.5f},
+                                                {1, 1, 4},
+                                                {0.1f, 0.1f, 0.2f},
+                                                {0.1f, -0.2f, 0.05f},
+                                                {0x1p-60f, 0x1p-60f, 0x1p-60f},
+                                                {0x1p60f, 0x1p60f, 0x1p60f},
+                                                {0x1p-61f, 0x1p-61f, 0x1p-61f},
+                                                {0x1p-140f, 0x1p-149f, 0x1p-145f},
+                                                {1, 1, 0x1p-20f},
+                                                {1, 1, 0x1p-23f},
+                                                {1, 1, 0x1p-60f},
+                                                {0x1p100f, 0x1p100f, 1},
+                                                {0x1p120f, 0x1p120f, 0x1p60f},
+                                                {0x1p127f, -0x1p127f, 1},
+                                                {1, 0x1p-30f, 1},
+                                                {0, 0, 1},
+                                                {0, 1, 1},
+                                                {1, 1, 0},
+                                                {0, 0, 0}};
+    // The largest ratio that the reciprocal form takes is 2^30 / 255, over both addends.
+    for (const float s : {0x1.01p22f, 0x1.010102p22f, 0x1.00fffep22f, 0x1.01p21f, 0x1.010102p21f}) {
+        scales.push_back({s, s, 1});
+        scales.push_back({s, -s, -1});
+    }
+    for (int i = 0; i < 30; i++)
+        scales.push_back({random.pick(special_f32()), random.pick(special_f32()), random.pick(special_f32())});
+    for (int i = 0; i < 30; i++)
+        scales.push_back({random_ordinary_scale(random, 0), random_ordinary_scale(random, 0), random_ordinary_scale(random, 0)});
+
+    testing::AssertionResult result = testing::AssertionSuccess();
+    with_type<int8_t, uint8_t>(types[0], [&](auto a_tag) {
+        with_type<int8_t, uint8_t>(types[3], [&](auto b_tag) {
+            with_type<int8_t, uint8_t>(types[8], [&](auto q_tag) {
+                Problem problem = make_problem(variant.op(), types, {9, 256}, {Layout::per_column, Layout::per_row}, random);
+                for (int i = 0; i < 256; i++) problem.inputs[0]->set(i, decltype(a_tag)(i));
+                for (const auto &[a_scale, b_scale, scale] : scales) {
+                    problem.inputs[1]->set(0, a_scale);
+                    problem.inputs[4]->set(0, b_scale);
+                    problem.inputs[6]->set(0, scale);
+                    for (const auto a_zero : zero_points<decltype(a_tag)>()) {
+                        problem.inputs[2]->set(0, a_zero);
+                        problem.inputs[5]->set(0, random.pick(zero_points<decltype(b_tag)>()));
+                        problem.inputs[7]->set(0, random.pick(zero_points<decltype(q_tag)>()));
+                        for (int i = 0; i < 9; i++)
+                            problem.inputs[3]->set(i, decltype(b_tag)(i < 4 ? i * 85 : int(random.bits())));
+                        result = check(problem, variant.name);
+                        if (!result) {
+                            result << "; scales " << text_of(a_scale) << ", " << text_of(b_scale) << ", " << text_of(scale);
+                            return;
+                        }
+                    }
+                }
+            });
+        });
+    });
+    return result;
+}
+
+TEST_P(VariantTest, SpecialValues) {
+    const Variant &variant = GetParam();
+    Random random = this->random();
+    switch (variant.op()) {
+    case HEWN_OPERATOR_ADD:
+        for (const auto &types : variant.all_types()) EXPECT_TRUE(add_specials(variant, types, random));
+        break;
+    case HEWN_OPERATOR_QUANTIZE_LINEAR: EXPECT_TRUE(quantize_specials(variant, random)); break;
+    case HEWN_OPERATOR_DEQUANTIZE_LINEAR: EXPECT_TRUE(dequantize_specials(variant, random)); break;
+    default: EXPECT_TRUE(quantized_add_specials(variant, random));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(, VariantTest, testing::ValuesIn(built_variants()), variant_name);
+INSTANTIATE_TEST_SUITE_P(, InPlaceTest, testing::ValuesIn(variants_of("add")), variant_name);
+// A build without ADD.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(InPlaceTest);
+
+}  // namespace
+}  // namespace hewn_test
