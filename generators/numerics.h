@@ -75,8 +75,8 @@ inline Expr quantize_clamped(const Expr &q, const Expr &zero_point, const Type &
     const Expr z = to_f32(zero_point);
     const Expr low = rounded(Halide::cast<float>(Halide::cast<int32_t>(type.min())) - z);  // exact
     const Expr high = rounded(Halide::cast<float>(Halide::cast<int32_t>(type.max())) - z);
-    return Halide::cast(type, Halide::cast<uint8_t>(round_to_int32(clamp_keeping_nan(q, low, high))) +
-                                  Halide::cast<uint8_t>(zero_point));
+    return Halide::cast(
+        type, Halide::cast<uint8_t>(round_to_int32(clamp_keeping_nan(q, low, high))) + Halide::cast<uint8_t>(zero_point));
 }
 
 }  // namespace hewn

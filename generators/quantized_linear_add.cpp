@@ -43,7 +43,8 @@ public:
 
     void generate() {
         const Type type = output.type();
-        define(output, hewn::quantize_clamped(hewn::rounded(sum() / output_scale), cast(type, output_zero_point), type), Float(32));
+        define(output, hewn::quantize_clamped(hewn::rounded(sum() / output_scale), cast(type, output_zero_point), type),
+               Float(32));
     }
 };
 

@@ -23,8 +23,8 @@ hewn_status check_bindings(const hewn_operator &op, const char *which, const hew
     const Bindings all(bindings);
     for (uint32_t i = 0; i < count; i++) {
         if (bindings->struct_size < sizeof(hewn_buffer_binding) || all[int(i)].struct_size != bindings->struct_size) {
-            return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: struct_size of %s binding %u is too small or differs from the first's", name,
-                        which, unsigned(i));
+            return fail(error, HEWN_STATUS_INVALID_BINDING,
+                        "%s: struct_size of %s binding %u is too small or differs from the first's", name, which, unsigned(i));
         }
     }
     return HEWN_STATUS_OK;
@@ -40,15 +40,16 @@ hewn_status hewn_tensor_size(const hewn_tensor_desc *tensor, uint64_t *bytes, he
     return status;
 }
 
-hewn_status hewn_compile(hewn_device *device, const hewn_operator_desc *desc, const hewn_compile_options *options, hewn_operator **op,
-                         hewn_error *error) {
+hewn_status hewn_compile(hewn_device *device, const hewn_operator_desc *desc, const hewn_compile_options *options,
+                         hewn_operator **op, hewn_error *error) {
     if (!op) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_compile: op is null");
     hewn_compile_options checked = {};
     if (options && options->struct_size < sizeof checked) {
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_compile_options: struct_size is too small");
     }
     if (options) checked = *options;
-    if (checked.max_threads < 0) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_compile_options: max_threads is negative");
+    if (checked.max_threads < 0)
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_compile_options: max_threads is negative");
     Problem problem;
     const hewn_status status = read_operator(desc, checked.feature_level, problem, error);
     if (status != HEWN_STATUS_OK) return status;

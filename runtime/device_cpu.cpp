@@ -59,7 +59,7 @@ private:
 
 // ---- Threads ----
 
-// Less than this, in bytes of all operands, stays on the caller's thread: waking another takes some ten microseconds.
+// Work that moves fewer bytes than this stays on the caller's thread: waking another takes some ten microseconds.
 constexpr int64_t kParallelBytes = 1 << 20;
 
 std::atomic<bool> pool_used{false}, is_forked_child{false};
@@ -98,7 +98,6 @@ struct CpuOperator : hewn_operator {
     Plan plan;
     CpuKernel kernel;
     halide_buffer_t buffers[kMaxOperands];  // what a kernel with assertions looks at; else unused
-    int64_t bytes;                          // of all operands' elements
     int32_t max_threads;
     hewn_parallel_for_fn parallel_for;
     void *parallel_for_context;
@@ -176,7 +175,6 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
         const Space space = merge_dimensions(operands, count);
         for (int o = 0; o < count; o++) {
             element_bytes[o] = operands[o]->element_bytes;
-            cpu->bytes += operands[o]->present ? int64_t(operands[o]->bytes) : 0;
             if (kKernelAssertions) {
                 cpu->buffers[o].type = halide_type(kernel_type(*problem.info, operands[o]->type));
                 cpu->buffers[o].dimensions = 2;
@@ -222,8 +220,8 @@ hewn_status read_pointer(const Problem &problem, const Tensor &tensor, const hew
         return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the address overflows", name, tensor.name);
     }
     if (address & uint64_t(tensor.element_bytes - 1)) {
-        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the address is misaligned, elements have %d bytes", name, tensor.name,
-                    int(tensor.element_bytes));
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the address is misaligned, elements have %d bytes", name,
+                    tensor.name, int(tensor.element_bytes));
     }
     *pointer = reinterpret_cast<void *>(uintptr_t(address));
     return HEWN_STATUS_OK;
@@ -259,7 +257,7 @@ void run_slice(void *argument, int32_t index) {
 }
 
 int32_t slice_count(const CpuOperator &op, int32_t max_threads) {
-    if (op.bytes < kParallelBytes || max_threads < 2) return 1;
+    if (op.plan.moved_bytes < kParallelBytes || max_threads < 2) return 1;
     return int32_t(max_threads < op.plan.box_count ? max_threads : op.plan.box_count);
 }
 
@@ -284,13 +282,14 @@ hewn_status execute(const hewn_operator &base, const Bindings &inputs, const hew
     const int32_t slices = slice_count(op, options && options->max_threads > 0 ? options->max_threads : op.max_threads);
     Execution execution(op, input_at, operands, slices);
     if (slices == 1) run_slice(&execution, 0);
-    else if (options && options->parallel_for) options->parallel_for(options->parallel_for_context, slices, run_slice, &execution);
+    else if (options && options->parallel_for)
+        options->parallel_for(options->parallel_for_context, slices, run_slice, &execution);
     else op.parallel_for(op.parallel_for_context, slices, run_slice, &execution);
 
     const int32_t failed = execution.failed.load(std::memory_order_relaxed);
     if (failed == 0) return HEWN_STATUS_OK;
-    return fail(error, HEWN_STATUS_KERNEL_FAILED, "%s: kernel %s failed with code %d: %s", problem.info->dml_name, op.variant->name,
-                int(failed), execution.message);
+    return fail(error, HEWN_STATUS_KERNEL_FAILED, "%s: kernel %s failed with code %d: %s", problem.info->dml_name,
+                op.variant->name, int(failed), execution.message);
 }
 
 constexpr Backend kCpu = {compile, execute, destroy};

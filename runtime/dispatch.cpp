@@ -101,7 +101,8 @@ hewn_status pick_variant(const char *operator_name, const char *signature, const
             }
         }
         if (!known) {
-            return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' is neither a target nor a variant of this build", forced);
+            return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' is neither a target nor a variant of this build",
+                        forced);
         }
         if (!found) {
             return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' does not fit: %s needs %s_%s__<target>", forced,
@@ -119,8 +120,9 @@ hewn_status pick_variant(const char *operator_name, const char *signature, const
     if (*variant) return HEWN_STATUS_OK;
     for (const Variant &candidate : kVariants) {  // the first that fits has the lowest rank
         if (!fits(candidate, operator_name, signature)) continue;
-        return fail(error, HEWN_STATUS_NO_VARIANT, "no variant of %s_%s runs on this CPU: even %s needs %s, which it or its system lacks",
-                    operator_name, signature, candidate.target->name, candidate.target->missing());
+        return fail(error, HEWN_STATUS_NO_VARIANT,
+                    "no variant of %s_%s runs on this CPU: even %s needs %s, which it or its system lacks", operator_name,
+                    signature, candidate.target->name, candidate.target->missing());
     }
     return fail(error, HEWN_STATUS_UNSUPPORTED, "this build of hewn has no kernel %s_%s: see HEWN_OPERATORS and HEWN_SIGNATURES",
                 operator_name, signature);
@@ -133,7 +135,8 @@ using namespace hewn;
 uint32_t hewn_target_count(void) { return sizeof kTargets / sizeof kTargets[0]; }
 
 hewn_status hewn_get_target(uint32_t index, hewn_target_info *info) {
-    if (index >= hewn_target_count() || !info || info->struct_size < sizeof(hewn_target_info)) return HEWN_STATUS_INVALID_ARGUMENT;
+    if (index >= hewn_target_count() || !info || info->struct_size < sizeof(hewn_target_info))
+        return HEWN_STATUS_INVALID_ARGUMENT;
     const Target &target = kTargets[index];
     const char *missing = target.missing();
     info->name = target.name;
@@ -147,7 +150,8 @@ hewn_status hewn_get_target(uint32_t index, hewn_target_info *info) {
 uint32_t hewn_variant_count(void) { return sizeof kVariants / sizeof kVariants[0]; }
 
 hewn_status hewn_get_variant(uint32_t index, hewn_variant_info *info) {
-    if (index >= hewn_variant_count() || !info || info->struct_size < sizeof(hewn_variant_info)) return HEWN_STATUS_INVALID_ARGUMENT;
+    if (index >= hewn_variant_count() || !info || info->struct_size < sizeof(hewn_variant_info))
+        return HEWN_STATUS_INVALID_ARGUMENT;
     const Variant &variant = kVariants[index];
     info->name = variant.name;
     info->operator_name = variant.operator_name;

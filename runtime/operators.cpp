@@ -28,9 +28,10 @@ constexpr uint32_t types(std::initializer_list<hewn_data_type> list) {
     for (hewn_data_type type : list) mask |= 1u << type;
     return mask;
 }
-constexpr uint32_t F32 = types({HEWN_DATA_TYPE_FLOAT32}), F16 = types({HEWN_DATA_TYPE_FLOAT16}), I8 = types({HEWN_DATA_TYPE_INT8}),
-                   U8 = types({HEWN_DATA_TYPE_UINT8}), I16 = types({HEWN_DATA_TYPE_INT16}), U16 = types({HEWN_DATA_TYPE_UINT16}),
-                   I32 = types({HEWN_DATA_TYPE_INT32}), U32 = types({HEWN_DATA_TYPE_UINT32}), I64 = types({HEWN_DATA_TYPE_INT64}),
+constexpr uint32_t F32 = types({HEWN_DATA_TYPE_FLOAT32}), F16 = types({HEWN_DATA_TYPE_FLOAT16}),
+                   I8 = types({HEWN_DATA_TYPE_INT8}), U8 = types({HEWN_DATA_TYPE_UINT8}), I16 = types({HEWN_DATA_TYPE_INT16}),
+                   U16 = types({HEWN_DATA_TYPE_UINT16}), I32 = types({HEWN_DATA_TYPE_INT32}),
+                   U32 = types({HEWN_DATA_TYPE_UINT32}), I64 = types({HEWN_DATA_TYPE_INT64}),
                    U64 = types({HEWN_DATA_TYPE_UINT64});
 
 // One row of DirectML's table of an operator: what is supported from a feature level on. Types that follow from others (a
@@ -120,8 +121,8 @@ private:
             return fail(error_, HEWN_STATUS_UNSUPPORTED, "%s %s: %s needs feature level %d.%d, compiled at %d.%d", info_.dml_name,
                         tensor.name, what, major(rows_[row].level), minor(rows_[row].level), major(level_), minor(level_));
         }
-        return fail(error_, HEWN_STATUS_UNSUPPORTED, "%s %s: %s is not supported at any feature level from %d.%d on", info_.dml_name,
-                    tensor.name, what, major(level_), minor(level_));
+        return fail(error_, HEWN_STATUS_UNSUPPORTED, "%s %s: %s is not supported at any feature level from %d.%d on",
+                    info_.dml_name, tensor.name, what, major(level_), minor(level_));
     }
 };
 
@@ -138,8 +139,8 @@ hewn_status copy_desc(const void *desc, const char *dml_name, Desc &copy, hewn_e
     uint32_t struct_size;
     std::memcpy(&struct_size, desc, sizeof struct_size);
     if (struct_size < sizeof copy) {
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s: struct_size %u of the operator's description is less than %u", dml_name,
-                    unsigned(struct_size), unsigned(sizeof copy));
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s: struct_size %u of the operator's description is less than %u",
+                    dml_name, unsigned(struct_size), unsigned(sizeof copy));
     }
     std::memcpy(&copy, desc, sizeof copy);
     return HEWN_STATUS_OK;
@@ -170,7 +171,8 @@ hewn_status expect_same_sizes(const OperatorInfo &info, const Tensor &tensor, co
                 tensor.name, (long long)tensor.sizes[d], d, other.name, (long long)other.sizes[d]);
 }
 
-hewn_status expect_type(const OperatorInfo &info, const Tensor &tensor, hewn_data_type type, const char *rule, hewn_error *error) {
+hewn_status expect_type(const OperatorInfo &info, const Tensor &tensor, hewn_data_type type, const char *rule,
+                        hewn_error *error) {
     if (tensor.type == type) return HEWN_STATUS_OK;
     return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: data type is %s, must be %s: %s", info.dml_name, tensor.name,
                 type_name(tensor.type), type_name(type), rule);
@@ -179,7 +181,8 @@ hewn_status expect_type(const OperatorInfo &info, const Tensor &tensor, hewn_dat
 hewn_status check_output_strides(const OperatorInfo &info, const Tensor &output, hewn_error *error) {
     if (strides_never_overlap(output)) return HEWN_STATUS_OK;
     return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
-                "%s %s: strides overlap; sorted, each must exceed the span of all smaller dimensions", info.dml_name, output.name);
+                "%s %s: strides overlap; sorted, each must exceed the span of all smaller dimensions", info.dml_name,
+                output.name);
 }
 
 // "f32" and the like.
@@ -224,7 +227,8 @@ float read_scale(const void *scale, hewn_data_type type) {
 }
 
 int32_t read_byte(const void *byte, hewn_data_type type) {
-    return type == HEWN_DATA_TYPE_INT8 ? int32_t(*static_cast<const int8_t *>(byte)) : int32_t(*static_cast<const uint8_t *>(byte));
+    return type == HEWN_DATA_TYPE_INT8 ? int32_t(*static_cast<const int8_t *>(byte))
+                                       : int32_t(*static_cast<const uint8_t *>(byte));
 }
 
 // True where times_reciprocal (generators/numerics.h) is proved to round as division does.
@@ -364,8 +368,8 @@ hewn_status read_dequantize_linear(const void *raw, hewn_feature_level level, Pr
 // Scales and zero points: exactly one element, all sizes 1 or an all-broadcast view.
 hewn_status expect_one_element(const OperatorInfo &info, const Tensor &tensor, const Tensor &a, hewn_error *error) {
     if (tensor.rank != a.rank) {
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, ATensor has %d; they must be equal", info.dml_name,
-                    tensor.name, tensor.rank, a.rank);
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, ATensor has %d; they must be equal",
+                    info.dml_name, tensor.name, tensor.rank, a.rank);
     }
     bool one = true, broadcast = true;
     for (int d = 0; d < tensor.rank; d++) {
@@ -374,8 +378,8 @@ hewn_status expect_one_element(const OperatorInfo &info, const Tensor &tensor, c
     }
     // An empty view is right where A is empty too.
     if (one || (broadcast && (!tensor.empty() || a.empty()))) return HEWN_STATUS_OK;
-    return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: must have exactly 1 element: all sizes 1, or all strides 0", info.dml_name,
-                tensor.name);
+    return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: must have exactly 1 element: all sizes 1, or all strides 0",
+                info.dml_name, tensor.name);
 }
 
 hewn_status read_quantized_linear_add(const void *raw, hewn_feature_level level, Problem &problem, hewn_error *error) {
@@ -435,11 +439,11 @@ int call_quantized_add(CpuCall &call, halide_buffer_t *operands) {
     if (!p.from[0]) prepare_quantized_add(call.kernel, call.inputs, p);
     halide_buffer_t &a = operands[0], &b = operands[1], &output = operands[2];
     if (p.form == call.kernel.reciprocal) {
-        void *arguments[] = {&call.user_context, &a,     &b,    &p.scale[0], &p.scale[1], &p.zero_point[0], &p.zero_point[1],
+        void *arguments[] = {&call.user_context, &a,    &b,    &p.scale[0], &p.scale[1], &p.zero_point[0], &p.zero_point[1],
                              &p.zero_point[2],   &p.r0, &p.r1, &output};
         return p.form->function(arguments);
     }
-    void *arguments[] = {&call.user_context, &a,           &b,     &p.scale[0], &p.scale[1], &p.zero_point[0], &p.zero_point[1],
+    void *arguments[] = {&call.user_context, &a,          &b,     &p.scale[0], &p.scale[1], &p.zero_point[0], &p.zero_point[1],
                          &p.zero_point[2],   &p.scale[2], &output};
     return p.form->function(arguments);
 }
@@ -452,14 +456,30 @@ void choose_quantized_add_forms(const Space &, const Variant &variant, CpuKernel
 
 // ---- The list ----
 
-constexpr OperatorInfo kAdd = {HEWN_OPERATOR_ADD, "add", "ADD", 2, 2, true, true, read_add, choose_general_form,
-                                {0, 1}};
-constexpr OperatorInfo kQuantizeLinear = {HEWN_OPERATOR_QUANTIZE_LINEAR, "quantize_linear", "QUANTIZE_LINEAR", 3, 3, false, false,
-                                          read_quantize_linear, choose_quantize_forms, {0, 1, 2}};
-constexpr OperatorInfo kDequantizeLinear = {HEWN_OPERATOR_DEQUANTIZE_LINEAR, "dequantize_linear", "DEQUANTIZE_LINEAR", 3, 3, false, false,
-                                            read_dequantize_linear, choose_general_form, {0, 1, 2}};
-constexpr OperatorInfo kQuantizedLinearAdd = {HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, "quantized_linear_add", "QUANTIZED_LINEAR_ADD", 8, 2,
-                                              false, false, read_quantized_linear_add, choose_quantized_add_forms, {0, 3}};
+constexpr OperatorInfo kAdd = {HEWN_OPERATOR_ADD, "add", "ADD", 2, 2, true, true, read_add, choose_general_form, {0, 1}};
+constexpr OperatorInfo kQuantizeLinear = {
+    HEWN_OPERATOR_QUANTIZE_LINEAR, "quantize_linear",     "QUANTIZE_LINEAR", 3, 3, false, false,
+    read_quantize_linear,          choose_quantize_forms, {0, 1, 2}};
+constexpr OperatorInfo kDequantizeLinear = {HEWN_OPERATOR_DEQUANTIZE_LINEAR,
+                                            "dequantize_linear",
+                                            "DEQUANTIZE_LINEAR",
+                                            3,
+                                            3,
+                                            false,
+                                            false,
+                                            read_dequantize_linear,
+                                            choose_general_form,
+                                            {0, 1, 2}};
+constexpr OperatorInfo kQuantizedLinearAdd = {HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
+                                              "quantized_linear_add",
+                                              "QUANTIZED_LINEAR_ADD",
+                                              8,
+                                              2,
+                                              false,
+                                              false,
+                                              read_quantized_linear_add,
+                                              choose_quantized_add_forms,
+                                              {0, 3}};
 
 }  // namespace
 
@@ -488,7 +508,8 @@ hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level lev
     for (const OperatorInfo *info : {&kAdd, &kQuantizeLinear, &kDequantizeLinear, &kQuantizedLinearAdd}) {
         if (info->type == desc->type) problem.info = info;
     }
-    if (!problem.info) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_operator_desc: %d is no operator type", int(desc->type));
+    if (!problem.info)
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_operator_desc: %d is no operator type", int(desc->type));
     problem.input_count = problem.info->input_count;
     HEWN_CHECK(problem.info->read(desc->desc, level, problem, error));
     return check_output_strides(*problem.info, problem.output, error);

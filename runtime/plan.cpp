@@ -50,8 +50,8 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Where each decision about a box is made, before the plan is written down.
 struct Box {
-    int last = 0;       // the run is dims [0, last], of the last one `outer` elements
-    int row_dim = -1;   // the dimension that rows go through
+    int last = 0;      // the run is dims [0, last], of the last one `outer` elements
+    int row_dim = -1;  // the dimension that rows go through
     int64_t inner = 1, outer = 1, rows = 1;
 };
 
@@ -65,8 +65,12 @@ public:
             widest_ = std::max<int64_t>(widest_, element_bytes[o]);
         }
         while (usable_ < space.rank && !varies(usable_, uniform)) usable_++;
-        streams_ = decide_streaming(options.stream_bytes);
+        for (int o = 0; o < operands; o++) moved_bytes_ += bytes_of(o);
+        streams_ = kCanStream && dim(0).stride[output_] == 1 && moved_bytes_ >= options.stream_bytes &&
+                   bytes_of(output_) >= moved_bytes_ / 3;
     }
+
+    double moved_bytes() const { return moved_bytes_; }
 
     // Whether the output bypasses the caches: it is dense, more is moved than they hold, and enough of it is output that the
     // reads of its lines, which streaming saves, outweigh the copy.
@@ -106,18 +110,14 @@ private:
     int32_t element_bytes_[kMaxOperands];
     int64_t widest_ = 1;
     int usable_ = 0;  // dimensions that a box may go through; the others are loops
+    double moved_bytes_ = 0;
     bool streams_ = false;
 
-    bool decide_streaming(int64_t threshold) const {
-        if (!kCanStream || dim(0).stride[output_] != 1) return false;
-        int64_t moved = 0, written = 0;
-        for (int o = 0; o < operands_; o++) {
-            int64_t bytes = element_bytes_[o];
-            for (int k = 0; k < space_.rank; k++) bytes *= dim(k).stride[o] != 0 ? dim(k).size : 1;
-            moved += bytes;
-            if (o == output_) written = bytes;
-        }
-        return moved >= threshold && written >= moved / 3;
+    // Bytes of operand o's distinct elements.
+    double bytes_of(int o) const {
+        double bytes = element_bytes_[o];
+        for (int k = 0; k < space_.rank; k++) bytes *= dim(k).stride[o] != 0 ? double(dim(k).size) : 1.0;
+        return bytes;
     }
 
     const Dimension &dim(int k) const { return space_.dims[k]; }
@@ -137,7 +137,8 @@ private:
     bool flattening_pays() const {
         if (dim(0).size >= 32 || usable_ < 2) return false;
         Box flat;
-        while (flat.last + 1 < usable_ && flat.inner * dim(flat.last).size < kRunBytes / widest_) flat.inner *= dim(flat.last++).size;
+        while (flat.last + 1 < usable_ && flat.inner * dim(flat.last).size < kRunBytes / widest_)
+            flat.inner *= dim(flat.last++).size;
         flat.outer = dim(flat.last).size;
         double flattened = 0.07;
         for (int o = 0; o < operands_; o++) {
@@ -251,6 +252,7 @@ bool build_plan(const Space &space, int operands, const int32_t *element_bytes, 
 
     plan = {};
     plan.operands = operands;
+    plan.moved_bytes = planner.moved_bytes();
     plan.run_inner = box.inner;
     plan.run_outer = box.outer;
     plan.rows = box.rows;
@@ -370,8 +372,10 @@ int transpose(int shift, uint8_t *to, int64_t to_pitch, const uint8_t *from, int
               void *user_context) {
     const int64_t tile = 16 >> shift, inner_width = width / tile * tile, inner_height = height / tile * tile;
     if (inner_width > 0 && inner_height > 0) {
-        halide_dimension_t from_dims[2] = {{0, int32_t(inner_width), int32_t(from_step >> shift), 0}, {0, int32_t(inner_height), 1, 0}};
-        halide_dimension_t to_dims[2] = {{0, int32_t(inner_width), 1, 0}, {0, int32_t(inner_height), int32_t(to_pitch >> shift), 0}};
+        halide_dimension_t from_dims[2] = {{0, int32_t(inner_width), int32_t(from_step >> shift), 0},
+                                           {0, int32_t(inner_height), 1, 0}};
+        halide_dimension_t to_dims[2] = {{0, int32_t(inner_width), 1, 0},
+                                         {0, int32_t(inner_height), int32_t(to_pitch >> shift), 0}};
         halide_buffer_t source = {}, destination = {};
         source.host = const_cast<uint8_t *>(from);
         source.dim = from_dims;
@@ -505,8 +509,8 @@ private:
     int64_t pitch(int o) const { return int64_t(plan_.dims[o][1].stride) << shift(o); }
 };
 
-int run_through_scratch(const Plan &plan, void *const *pointers, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call,
-                        void *context, void *user_context) {
+int run_through_scratch(const Plan &plan, void *const *pointers, int64_t first, int64_t last, halide_buffer_t *buffers,
+                        CallBox call, void *context, void *user_context) {
     const int output = plan.operands - 1;
     Scratch scratch(plan, user_context);
     halide_dimension_t dims[kMaxOperands][2];

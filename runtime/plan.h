@@ -47,11 +47,12 @@ struct Plan {
     } loops[kMaxRank + 1];
     int loop_count, run_loop, row_loop;
     int64_t box_count;
+    double moved_bytes;  // of all operands' elements, each counted once; a double, because it may exceed 63 bits
 };
 
 // Planning decisions that tests force and the tuner varies.
 struct PlanOptions {
-    int64_t stream_bytes = 64 << 20;  // stream the output from this many bytes of all operands on
+    double stream_bytes = 64 << 20;  // stream the output from this many bytes of all operands on
 };
 
 // Plans `space` for a kernel specialised for `layouts` (see Form). Operands in the mask `uniform` are constant within each box.

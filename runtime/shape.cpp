@@ -14,8 +14,8 @@ struct TypeInfo {
 };
 
 constexpr TypeInfo kTypes[] = {
-    {nullptr, 0},   {"FLOAT32", 4}, {"FLOAT16", 2}, {"UINT32", 4},  {"UINT16", 2}, {"UINT8", 1},
-    {"INT32", 4},   {"INT16", 2},   {"INT8", 1},    {"FLOAT64", 8}, {"UINT64", 8}, {"INT64", 8},
+    {nullptr, 0}, {"FLOAT32", 4}, {"FLOAT16", 2}, {"UINT32", 4},  {"UINT16", 2}, {"UINT8", 1},
+    {"INT32", 4}, {"INT16", 2},   {"INT8", 1},    {"FLOAT64", 8}, {"UINT64", 8}, {"INT64", 8},
 };
 
 bool is_type(hewn_data_type type) { return type > 0 && size_t(type) < sizeof kTypes / sizeof kTypes[0]; }
@@ -42,7 +42,8 @@ struct Strided {
 // Whether two elements of a lattice share a byte when the second lattice starts `offset` bytes after the first: is there an
 // index difference |k_i| < sizes[i] with -other_bytes < offset + sum(k_i * stride_i) < bytes? Strides exceed the span of
 // all smaller dimensions, so at each dimension only the two multiples next to `offset` can bring the rest into reach.
-bool lattices_meet(const Strided &lattice, int dimension, int64_t offset, int64_t element_bytes, int64_t bytes, int64_t other_bytes) {
+bool lattices_meet(const Strided &lattice, int dimension, int64_t offset, int64_t element_bytes, int64_t bytes,
+                   int64_t other_bytes) {
     if (dimension < 0) return -other_bytes < offset && offset < bytes;
     const int64_t stride = lattice.strides[dimension] * element_bytes, most = lattice.sizes[dimension] - 1;
     const int64_t below = offset / stride - (offset % stride < 0);
@@ -59,7 +60,9 @@ const char *type_name(hewn_data_type type) { return is_type(type) ? kTypes[type]
 int type_bytes(hewn_data_type type) { return is_type(type) ? kTypes[type].bytes : 0; }
 
 hewn_status read_tensor(const hewn_tensor_desc *desc, const char *context, const char *name, Tensor &tensor, hewn_error *error) {
-    const auto refuse = [&](const char *rule) { return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: %s", context, name, rule); };
+    const auto refuse = [&](const char *rule) {
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: %s", context, name, rule);
+    };
     if (!desc) return refuse("is null");
     if (desc->struct_size < sizeof(hewn_tensor_desc)) return refuse("struct_size is too small");
     if (!is_type(desc->data_type)) {
@@ -111,9 +114,7 @@ hewn_status read_tensor(const hewn_tensor_desc *desc, const char *context, const
     return HEWN_STATUS_OK;
 }
 
-bool same_sizes(const Tensor &a, const Tensor &b) {
-    return a.rank == b.rank && std::equal(a.sizes, a.sizes + a.rank, b.sizes);
-}
+bool same_sizes(const Tensor &a, const Tensor &b) { return a.rank == b.rank && std::equal(a.sizes, a.sizes + a.rank, b.sizes); }
 
 bool strides_never_overlap(const Tensor &tensor) {
     if (tensor.empty()) return true;

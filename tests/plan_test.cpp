@@ -18,7 +18,8 @@ using hewn::Access;
 using hewn::kMaxOperands;
 
 hewn::Allocator test_allocator() {
-    return {[](void *, size_t bytes, size_t) { return std::malloc(bytes); }, [](void *, void *memory) { std::free(memory); }, nullptr};
+    return {[](void *, size_t bytes, size_t) { return std::malloc(bytes); }, [](void *, void *memory) { std::free(memory); },
+            nullptr};
 }
 
 uint64_t load(const uint8_t *from, int bytes) {
@@ -51,7 +52,8 @@ int sum_box(void *opaque, halide_buffer_t *buffers) {
         promise(dim[0].stride == 0 || dim[0].stride == 1, "strides along the run are 0 or 1");
         promise((rows - 1) * dim[1].stride + run <= INT32_MAX, "indices fit in int32");
         if (o < output) layout |= uint32_t(dim[0].stride) << (output - 1 - o);
-        if (context.uniform >> o & 1) promise(dim[0].stride == 0 && (rows == 1 || dim[1].stride == 0), "uniform operands are constant");
+        if (context.uniform >> o & 1)
+            promise(dim[0].stride == 0 && (rows == 1 || dim[1].stride == 0), "uniform operands are constant");
     }
     promise(buffers[output].dim[0].stride == 1, "the output is dense");
     promise(context.layouts >> layout & 1, "the layout is one that the kernel is specialised for");

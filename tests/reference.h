@@ -61,7 +61,8 @@ T from_f32(float x) {
 // a + b: floats round once in T, integers wrap modulo 2^n.
 template<class T>
 T add(T a, T b) {
-    if constexpr (std::is_same_v<T, f16>) return to_f16(to_f32(a) + to_f32(b));  // 24 >= 2 * 11 + 2: rounding twice is rounding once
+    if constexpr (std::is_same_v<T, f16>)
+        return to_f16(to_f32(a) + to_f32(b));  // 24 >= 2 * 11 + 2: rounding twice is rounding once
     else if constexpr (std::is_floating_point_v<T>) return a + b;
     else return T(std::make_unsigned_t<T>(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b)));
 }

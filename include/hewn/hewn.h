@@ -57,9 +57,9 @@ enum {
     HEWN_STATUS_INVALID_ARGUMENT = 1, /* null where a value is due, bad struct_size, unknown enumerator, inconsistent tensors */
     HEWN_STATUS_UNSUPPORTED = 2,      /* outside the operator's table at the chosen feature level, or not in this build */
     HEWN_STATUS_INVALID_BINDING = 3,  /* a binding is missing, too small, misaligned or overlaps another */
-    HEWN_STATUS_NO_VARIANT = 4,       /* no variant runs on this machine, or the forced one is unknown, does not fit or cannot run */
+    HEWN_STATUS_NO_VARIANT = 4, /* no variant runs on this machine, or the forced one is unknown, does not fit or cannot run */
     HEWN_STATUS_OUT_OF_MEMORY = 5,
-    HEWN_STATUS_KERNEL_FAILED = 6     /* a kernel reported an error */
+    HEWN_STATUS_KERNEL_FAILED = 6 /* a kernel reported an error */
 };
 
 /* Caller-owned. Filled in by the first failure of a call; untouched by a call that succeeds. */
@@ -203,8 +203,8 @@ typedef void *(HEWN_CALL *hewn_allocate_fn)(void *context, size_t bytes, size_t 
 typedef void(HEWN_CALL *hewn_deallocate_fn)(void *context, void *memory);
 
 typedef struct hewn_cpu_device_desc {
-    uint32_t struct_size;          /* sizeof(hewn_cpu_device_desc) */
-    hewn_allocate_fn allocate;     /* NULL: the C library's; set both hooks or none */
+    uint32_t struct_size;      /* sizeof(hewn_cpu_device_desc) */
+    hewn_allocate_fn allocate; /* NULL: the C library's; set both hooks or none */
     hewn_deallocate_fn deallocate;
     void *allocator_context;
 } hewn_cpu_device_desc;
@@ -221,11 +221,11 @@ typedef void(HEWN_CALL *hewn_slice_fn)(void *arg, int32_t index);
 typedef void(HEWN_CALL *hewn_parallel_for_fn)(void *context, int32_t count, hewn_slice_fn fn, void *arg);
 
 typedef struct hewn_compile_options {
-    uint32_t struct_size;             /* sizeof(hewn_compile_options) */
-    hewn_feature_level feature_level; /* 0: the newest */
-    const char *variant;              /* force a target ("x86_64_avx2") or one variant ("add_f32__x86_64_avx2");
+    uint32_t struct_size;              /* sizeof(hewn_compile_options) */
+    hewn_feature_level feature_level;  /* 0: the newest */
+    const char *variant;               /* force a target ("x86_64_avx2") or one variant ("add_f32__x86_64_avx2");
                                          NULL: the environment's HEWN_VARIANT, else the highest rank that runs here */
-    int32_t max_threads;              /* most threads one execution uses; 0: as many as help, 1: the caller's only */
+    int32_t max_threads;               /* most threads one execution uses; 0: as many as help, 1: the caller's only */
     hewn_parallel_for_fn parallel_for; /* NULL: the library's own thread pool, started when first needed */
     void *parallel_for_context;
 } hewn_compile_options;
@@ -234,8 +234,8 @@ typedef struct hewn_operator hewn_operator;
 
 /* Everything that can fail or be slow: validates the description against the operator's table, merges dimensions, chooses
  * the variant, prepares the plan. device NULL: the CPU. options NULL: all defaults. */
-HEWN_API hewn_status HEWN_CALL hewn_compile(hewn_device *device, const hewn_operator_desc *desc, const hewn_compile_options *options,
-                                            hewn_operator **op, hewn_error *error);
+HEWN_API hewn_status HEWN_CALL hewn_compile(hewn_device *device, const hewn_operator_desc *desc,
+                                            const hewn_compile_options *options, hewn_operator **op, hewn_error *error);
 /* NULL is ignored. */
 HEWN_API void HEWN_CALL hewn_destroy_operator(hewn_operator *op);
 

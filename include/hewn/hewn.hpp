@@ -95,8 +95,8 @@ struct TensorDesc {
             hewn_error error{sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT, "TensorDesc: strides and sizes differ in length"};
             throw Error(error);
         }
-        return {sizeof(hewn_tensor_desc), static_cast<hewn_data_type>(data_type), static_cast<uint32_t>(sizes.size()), sizes.data(),
-                strides ? strides->data() : nullptr};
+        return {sizeof(hewn_tensor_desc), static_cast<hewn_data_type>(data_type), static_cast<uint32_t>(sizes.size()),
+                sizes.data(), strides ? strides->data() : nullptr};
     }
 
     // Bytes a binding needs: hewn_tensor_size.
@@ -201,7 +201,9 @@ inline Operator compile(hewn_operator_type type, const void *desc, const Compile
                                          options.parallel_for,
                                          options.parallel_for_context};
     hewn_operator *op = nullptr;
-    check([&](hewn_error *error) { return hewn_compile(device ? device->get() : nullptr, &operator_desc, &c_options, &op, error); });
+    check([&](hewn_error *error) {
+        return hewn_compile(device ? device->get() : nullptr, &operator_desc, &c_options, &op, error);
+    });
     return Operator(op);
 }
 
@@ -219,7 +221,8 @@ private:
 
 template<class CDesc, class Desc>
 Operator compile_linear(hewn_operator_type type, const Desc &desc, const CompileOptions &options, const Device *device) {
-    const hewn_tensor_desc input = desc.input_tensor.c_desc(), scale = desc.scale_tensor.c_desc(), output = desc.output_tensor.c_desc();
+    const hewn_tensor_desc input = desc.input_tensor.c_desc(), scale = desc.scale_tensor.c_desc(),
+                           output = desc.output_tensor.c_desc();
     const OptionalDesc zero_point(desc.zero_point_tensor);
     const CDesc c{sizeof(CDesc), &input, &scale, zero_point.pointer(), &output};
     return compile(type, &c, options, device);
