@@ -237,15 +237,12 @@ hewn_status check_overlap(const Problem &problem, const Tensor &input, void *inp
                                        : "; allowed only interleaved (equal strides)");
 }
 
-void run_slice(void *argument, int32_t index) {
-    Execution &execution = *static_cast<Execution *>(argument);
+void run_range(Execution &execution, int64_t first, int64_t last) {
     const CpuOperator &op = execution.op;
     const DefaultFloatingPointMode mode;
     CpuCall call(op.kernel, execution.inputs, &execution);
     halide_buffer_t buffers[kMaxOperands];
     if (kKernelAssertions) std::memcpy(buffers, op.buffers, sizeof buffers);
-    const int64_t boxes = op.plan.box_count, share = boxes / execution.slices, rest = boxes % execution.slices;
-    const int64_t first = share * index + (index < rest ? index : rest), last = first + share + (index < rest);
     const CallBox call_box = [](void *context, halide_buffer_t *operands) {
         CpuCall &call = *static_cast<CpuCall *>(context);
         return call.kernel.call(call, operands);
@@ -254,6 +251,14 @@ void run_slice(void *argument, int32_t index) {
         int32_t none = 0;
         execution.failed.compare_exchange_strong(none, code);
     }
+}
+
+void HEWN_CALL run_slice(void *argument, int32_t index) {
+    Execution &execution = *static_cast<Execution *>(argument);
+    const int64_t boxes = execution.op.plan.box_count;
+    const int64_t share = boxes / execution.slices, rest = boxes % execution.slices;
+    const int64_t first = share * index + (index < rest ? index : rest);
+    run_range(execution, first, first + share + (index < rest));
 }
 
 int32_t slice_count(const CpuOperator &op, int32_t max_threads) {
@@ -281,7 +286,7 @@ hewn_status execute(const hewn_operator &base, const Bindings &inputs, const hew
     operands[problem.info->operand_count] = output_at;
     const int32_t slices = slice_count(op, options && options->max_threads > 0 ? options->max_threads : op.max_threads);
     Execution execution(op, input_at, operands, slices);
-    if (slices == 1) run_slice(&execution, 0);
+    if (slices == 1) run_range(execution, 0, op.plan.box_count);
     else if (options && options->parallel_for)
         options->parallel_for(options->parallel_for_context, slices, run_slice, &execution);
     else op.parallel_for(op.parallel_for_context, slices, run_slice, &execution);
