@@ -79,6 +79,14 @@ inline Expr quantize_clamped(const Expr &q, const Expr &zero_point, const Type &
         type, Halide::cast<uint8_t>(round_to_int32(clamp_keeping_nan(q, low, high))) + Halide::cast<uint8_t>(zero_point));
 }
 
+// clamp(r + z, Min, Max) of an 8-bit type, |r| < 2^31 - 2^8. Always narrowed as int8, which is one instruction on AVX-512, with the
+// sign bit flipped for uint8; Halide's uint8 narrowing of int32 takes two.
+inline Expr saturated(const Expr &r, const Expr &zero_point, const Type &type) {
+    const int flip = type.is_uint() ? 128 : 0;
+    const Expr narrowed = Halide::saturating_cast<int8_t>(r + (zero_point - flip));
+    return Halide::cast(type, Halide::reinterpret<uint8_t>(narrowed) ^ Halide::cast<uint8_t>(flip));
+}
+
 }  // namespace hewn
 
 #endif  // HEWN_GENERATORS_NUMERICS_H

@@ -6,7 +6,7 @@ namespace {
 
 using namespace Halide;
 
-// What both forms share: the operands and the sum of their values.
+// What the forms share: the operands and the sum of their values.
 template<class Derived>
 class QuantizedLinearAdd : public hewn::Elementwise<Derived> {
 public:
@@ -25,13 +25,18 @@ public:
     void schedule() { this->schedule_rows(static_cast<Derived &>(*this).output, {&a, &b}); }
 
 protected:
-    // RN(RN((a - a_zero_point) * a_scale) + RN((b - b_zero_point) * b_scale)); the differences are exact.
+    // RN((a - a_zero_point) * a_scale) + RN((b - b_zero_point) * b_scale), rounded; the differences are exact.
     Expr sum() {
         const auto value = [](const Expr &q, const Expr &zero_point, const Expr &scale) {
             return hewn::rounded(hewn::stage(cast<float>(cast<int32_t>(q) - zero_point)) * scale);
         };
         using hewn::x, hewn::y;
         return hewn::rounded(value(a(x, y), a_zero_point, a_scale) + value(b(x, y), b_zero_point, b_scale));
+    }
+
+    // The output from a sum and r0 + r1 ~ 1 / output_scale, where no quotient reaches 2^30: nothing needs clamping in f32.
+    Expr requantized(const Expr &sum, const Expr &r0, const Expr &r1, const Type &type) {
+        return hewn::saturated(hewn::round_to_int32(hewn::times_reciprocal(sum, r0, r1)), output_zero_point, type);
     }
 };
 
@@ -48,18 +53,29 @@ public:
     }
 };
 
-// Form `reciprocal`: an ordinary output scale (2^-60 <= |output_scale| <= 2^60) as r0 + r1 (hewn::times_reciprocal), and scales for
-// which no quotient reaches 2^31: 255 * (|a_scale| + |b_scale|) <= 2^30 * |output_scale|. So nothing needs clamping in f32, and
-// the saturating narrows do the rest.
+// Form `reciprocal`: an ordinary output scale (2^-60 <= |output_scale| <= 2^60) as r0 + r1 (hewn::times_reciprocal), and scales
+// for which no quotient is large: 255 * (|a_scale| + |b_scale|) <= 2^30 * |output_scale|.
 class QuantizedLinearAddReciprocal : public QuantizedLinearAdd<QuantizedLinearAddReciprocal> {
 public:
     In<float> r0{"r0"}, r1{"r1"};
     GeneratorOutput<Buffer<void, 2>> output{"output"};
 
+    void generate() { define(output, requantized(sum(), r0, r1, output.type()), Float(32)); }
+};
+
+// Form `folded`: as `reciprocal`, where -a_zero_point * a_scale and -b_zero_point * b_scale, given as a_offset and b_offset, are
+// exact in f32 (zero points of 0 and +-2^k): then fma(a, a_scale, a_offset) has the product's one rounding, and an operation
+// is saved for each operand.
+class QuantizedLinearAddFolded : public QuantizedLinearAdd<QuantizedLinearAddFolded> {
+public:
+    In<float> r0{"r0"}, r1{"r1"}, a_offset{"a_offset"}, b_offset{"b_offset"};
+    GeneratorOutput<Buffer<void, 2>> output{"output"};
+
     void generate() {
-        const Expr rounded = hewn::round_to_int32(hewn::times_reciprocal(sum(), r0, r1));
-        const Expr shifted = saturating_add(saturating_cast<int16_t>(rounded), cast<int16_t>(output_zero_point));
-        define(output, saturating_cast(output.type(), shifted), Float(32));
+        using hewn::x, hewn::y;
+        const Expr a_value = hewn::fma(hewn::to_f32(a(x, y)), a_scale, a_offset);
+        const Expr b_value = hewn::fma(hewn::to_f32(b(x, y)), b_scale, b_offset);
+        define(output, requantized(hewn::rounded(a_value + b_value), r0, r1, output.type()), Float(32));
     }
 };
 
@@ -67,3 +83,4 @@ public:
 
 HALIDE_REGISTER_GENERATOR(QuantizedLinearAddDivide, quantized_linear_add_divide)
 HALIDE_REGISTER_GENERATOR(QuantizedLinearAddReciprocal, quantized_linear_add_reciprocal)
+HALIDE_REGISTER_GENERATOR(QuantizedLinearAddFolded, quantized_linear_add_folded)

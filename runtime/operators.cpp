@@ -430,27 +430,41 @@ void prepare_quantized_add(const CpuKernel &kernel, void *const *inputs, Paramet
     // No quotient of the reciprocal form may reach 2^31; also false for NaN.
     const double largest = 255 * (std::fabs(double(p.scale[0])) + std::fabs(double(p.scale[1])));
     if (!(largest <= 0x1p30 * std::fabs(double(p.scale[2])))) return;
-    p.form = kernel.reciprocal;
     set_reciprocal(p, p.scale[2]);
+    p.form = kernel.folded ? kernel.folded : kernel.reciprocal;
+    for (int i = 0; i < 2; i++) {
+        const double offset = -double(p.zero_point[i]) * double(p.scale[i]);  // exact: 9 + 24 bits
+        p.offset[i] = float(offset);
+        if (double(p.offset[i]) != offset) p.form = kernel.reciprocal;
+    }
 }
 
 int call_quantized_add(CpuCall &call, halide_buffer_t *operands) {
     Parameters &p = call.parameters;
     if (!p.from[0]) prepare_quantized_add(call.kernel, call.inputs, p);
     halide_buffer_t &a = operands[0], &b = operands[1], &output = operands[2];
-    if (p.form == call.kernel.reciprocal) {
-        void *arguments[] = {&call.user_context, &a,    &b,    &p.scale[0], &p.scale[1], &p.zero_point[0], &p.zero_point[1],
-                             &p.zero_point[2],   &p.r0, &p.r1, &output};
-        return p.form->function(arguments);
+    // In the order of the generators' inputs: the operands and zero points that all forms share, then each form's own.
+    void *arguments[14] = {&call.user_context, &a, &b, &p.scale[0], &p.scale[1], &p.zero_point[0], &p.zero_point[1],
+                           &p.zero_point[2]};
+    int count = 8;
+    if (p.form == call.kernel.form) {
+        arguments[count++] = &p.scale[2];
+    } else {
+        arguments[count++] = &p.r0;
+        arguments[count++] = &p.r1;
+        if (p.form == call.kernel.folded) {
+            arguments[count++] = &p.offset[0];
+            arguments[count++] = &p.offset[1];
+        }
     }
-    void *arguments[] = {&call.user_context, &a,          &b,     &p.scale[0], &p.scale[1], &p.zero_point[0], &p.zero_point[1],
-                         &p.zero_point[2],   &p.scale[2], &output};
+    arguments[count] = &output;
     return p.form->function(arguments);
 }
 
 void choose_quantized_add_forms(const Space &, const Variant &variant, CpuKernel &kernel) {
     kernel.form = variant.form("divide");
     kernel.reciprocal = variant.form("reciprocal");
+    kernel.folded = variant.form("folded");
     kernel.call = call_quantized_add;
 }
 

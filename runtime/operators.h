@@ -29,6 +29,7 @@ struct Parameters {
     const Form *form;        // the form that fits the values
     float scale[3], r0, r1;  // r0 + r1 ~ 1 / the scale that is divided by
     float low, high;         // bounds of the quotient's numerator
+    float offset[2];         // -zero point * scale
     int32_t zero_point[3];
 };
 
@@ -48,8 +49,8 @@ struct CpuCall {
 // How the CPU runs a problem with a variant.
 struct CpuKernel {
     const Problem *problem;
-    const Form *form, *reciprocal;  // reciprocal: null where it is not used
-    uint32_t uniform;               // operands that must be constant within a box (see build_plan)
+    const Form *form, *reciprocal, *folded;  // the latter two: null where not used
+    uint32_t uniform;                        // operands that must be constant within a box (see build_plan)
     int (*call)(CpuCall &call, halide_buffer_t *operands);
 };
 

@@ -310,6 +310,13 @@ void all_pairs(const std::string &signature) {
                 random_ordinary_scale(random, exponent));
     }
     for (int i = 0; i < 10; i++) add_set(random.pick(special_f32()), random.pick(special_f32()), random.pick(special_f32()));
+    // Zero points whose product with any scale is exact: the form `folded`.
+    for (size_t i = 27; i < 327; i += 2) {
+        Parameters folded = sets[i];
+        folded.az = A(random.integer(0, 8) == 0 ? 0 : 1 << random.integer(0, 7));
+        folded.bz = B(random.integer(0, 1) == 0 ? 0 : 128);
+        sets.push_back(folded);
+    }
 
     FirstFailure failure;
     on_two_threads(int64_t(sets.size()), [&](int64_t index) {
