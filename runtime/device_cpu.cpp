@@ -63,6 +63,8 @@ private:
 constexpr int64_t kParallelBytes = 1 << 20;
 
 std::atomic<bool> pool_used{false}, is_forked_child{false};
+// Whether a fork would be noticed. Without, no pool: its threads would be waited for in the child.
+bool fork_is_noticed = false;
 
 int available_cpus() {
     cpu_set_t set;
@@ -72,11 +74,11 @@ int available_cpus() {
 
 // Halide's thread pool. Its threads do not exist in a forked child: there everything runs on the caller's.
 void HEWN_CALL pool_parallel_for(void *, int32_t count, hewn_slice_fn fn, void *arg) {
-    if (is_forked_child.load(std::memory_order_relaxed)) {
+    if (is_forked_child.load(std::memory_order_relaxed) || !fork_is_noticed) {
         for (int32_t i = 0; i < count; i++) fn(arg, i);
         return;
     }
-    if (!pool_used.exchange(true)) pthread_atfork(nullptr, nullptr, [] { is_forked_child = true; });
+    pool_used = true;
     struct Closure {
         hewn_slice_fn fn;
         void *arg;
@@ -137,6 +139,7 @@ struct Execution {
     void *const *operands;
     int32_t slices;
     std::atomic<int32_t> failed{0};  // the first failing slice's code
+    std::atomic<bool> has_message{false};
     char message[sizeof(hewn_error::message)];
 
     Execution(const CpuOperator &op, void *const *inputs, void *const *operands, int32_t slices)
@@ -147,12 +150,21 @@ struct Execution {
 
 void on_kernel_error(void *user_context, const char *message) {
     Execution &execution = *static_cast<Execution *>(user_context);
-    int32_t none = 0;
-    if (execution.failed.compare_exchange_strong(none, -1)) snprintf(execution.message, sizeof execution.message, "%s", message);
+    if (!execution.has_message.exchange(true)) snprintf(execution.message, sizeof execution.message, "%s", message);
+}
+
+// What the process needs once, before the first operator runs.
+void prepare_process() {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, [] {
+        halide_set_error_handler(on_kernel_error);
+        fork_is_noticed = pthread_atfork(nullptr, nullptr, [] { is_forked_child = true; }) == 0;
+    });
 }
 
 hewn_status compile(const hewn_device &device, const Problem &problem, const hewn_compile_options &options, hewn_operator **op,
                     hewn_error *error) {
+    prepare_process();
     const char *name = problem.info->dml_name;
     const Variant *variant = nullptr;
     const hewn_status status = pick_variant(problem.info->name, problem.signature, options.variant, &variant, error);
@@ -187,7 +199,6 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
             return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan", name);
         }
     }
-    halide_set_error_handler(on_kernel_error);
     *op = cpu;
     return HEWN_STATUS_OK;
 }
@@ -233,8 +244,8 @@ hewn_status check_overlap(const Problem &problem, const Tensor &input, void *inp
     if (out + output.bytes <= in || in + input.bytes <= out || provably_disjoint(output, out, input, in)) return HEWN_STATUS_OK;
     if (problem.info->in_place && in == out && same_byte_strides(output, input)) return HEWN_STATUS_OK;
     return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: overlaps %s%s", problem.info->dml_name, output.name, input.name,
-                problem.info->in_place ? "; allowed in place (same address and strides) or interleaved (equal strides)"
-                                       : "; allowed only interleaved (equal strides)");
+                problem.info->in_place ? "; allowed in place (same address and strides) or interleaved (equal strides in bytes)"
+                                       : "; allowed only interleaved (equal strides in bytes)");
 }
 
 void run_range(Execution &execution, int64_t first, int64_t last) {

@@ -151,11 +151,11 @@ private:
         return 1.6 / n0 + 10.0 / (n0 * n1) > flattened;
     }
 
-    // Most rows along dimension k for which every index of a used-in-place operand fits in int32.
+    // Most rows along dimension k for which every operand's rows * stride + run fits in int32: Halide's own bound of its indices.
     int64_t most_rows(int k, int64_t run) const {
         int64_t most = dim(k).size;
         for (int o = 0; o < operands_; o++) {
-            if (dim(k).stride[o] > 0) most = std::min(most, (kMaxIndex - run) / dim(k).stride[o] + 1);
+            if (dim(k).stride[o] > 0) most = std::min(most, (kMaxIndex - run) / dim(k).stride[o]);
         }
         return std::max<int64_t>(most, 1);
     }
@@ -216,13 +216,13 @@ private:
 
     int64_t limited_outer(const Box &box) const { return limited_outer_of(box, box.outer); }
 
-    // At most `outer`: so many that byte offsets within the run, which tables hold, fit in int32.
+    // At most `outer`: so many that byte offsets within the run, which tables hold, and indices of a transposed tile fit in int32.
     int64_t limited_outer_of(const Box &box, int64_t outer) const {
         for (int o = 0; o < operands_; o++) {
             int64_t below = 0;  // fits: each dimension before was limited
             for (int k = 0; k < box.last; k++) below += (dim(k).size - 1) * dim(k).stride[o];
-            const int64_t room = INT32_MAX / element_bytes_[o] - below, stride = dim(box.last).stride[o];
-            if (stride > 0) outer = std::min(outer, room / stride + 1);
+            const int64_t room = INT32_MAX / element_bytes_[o] - below - box.rows, stride = dim(box.last).stride[o];
+            if (stride > 0) outer = std::min(outer, room / stride);
         }
         return std::max<int64_t>(outer, 1);
     }
@@ -269,7 +269,8 @@ bool build_plan(const Space &space, int operands, const int32_t *element_bytes, 
         plan.row_bytes[o] = row_stride * element_bytes[o];
         plan.element_step[o] = space.dims[0].stride[o] * element_bytes[o];
         if (runs && !planner.dense(box, o)) {
-            const bool transposed = box.last == 0 && row_stride == 1 && run >= kTransposeSide && box.rows >= kTransposeSide;
+            const bool transposed =
+                o != output && box.last == 0 && row_stride == 1 && run >= kTransposeSide && box.rows >= kTransposeSide;
             plan.access[o] = transposed ? Access::Transpose : Access::Table;
         } else if (o == output && planner.streams()) {
             plan.access[o] = Access::Stream;
@@ -480,19 +481,15 @@ public:
         return 0;
     }
 
-    // Brings the output's block from scratch to `tensor`.
-    int store(uint8_t *tensor, int64_t run, int64_t rows) {
+    // Brings the output's block from scratch to `tensor`. It is never transposed: of the output's strides the run's is the smallest.
+    void store(uint8_t *tensor, int64_t run, int64_t rows) {
         const int o = plan_.operands - 1;
-        if (plan_.access[o] == Access::Transpose) {
-            return transpose(shift(o), tensor, plan_.element_step[o], memory_[o], pitch(o), rows, run, user_context_);
-        }
         for (int64_t y = 0; y < rows; y++) {
             uint8_t *const to = tensor + y * plan_.row_bytes[o];
             const uint8_t *const from = memory_[o] + y * pitch(o);
             if (plan_.access[o] == Access::Stream) stream_copy(to, from, run << shift(o));
             else kScatter[shift(o)](to, from, plan_.table[o], run);
         }
-        return 0;
     }
 
 private:
@@ -528,7 +525,7 @@ int run_through_scratch(const Plan &plan, void *const *pointers, int64_t first, 
         }
         if (const int error = call(context, buffers)) return error;
         if (plan.access[output] == Access::InPlace) continue;
-        if (const int error = scratch.store(walker.pointer(output), run, rows)) return error;
+        scratch.store(walker.pointer(output), run, rows);
     }
     return 0;
 }

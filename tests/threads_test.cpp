@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -156,6 +157,21 @@ void eight_callers(const hewn_compile_options &options) {
 TEST(Threads, EightCallersOfOneOperator) { eight_callers(compile_options()); }
 TEST(Threads, EightSerialCallersOfOneOperator) { eight_callers(compile_options(nullptr, 1)); }
 TEST(Threads, EightCallersWithTheirOwnThreads) { eight_callers(with_executor(on_std_threads)); }
+
+// Compiling from many threads at once: whatever the process sets up once, it sets up once.
+TEST(Threads, EightCompilersAtOnce) {
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 8; t++) {
+        threads.emplace_back([&wrong, t] {
+            for (Problem &problem : large_problems("Threads.Compilers." + std::to_string(t))) {
+                if (!check(problem, compile_options())) wrong++;
+            }
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
+    EXPECT_EQ(wrong, 0);
+}
 
 TEST(Threads, ExecuteAfterShutdown) {
     std::vector<Problem> problems = large_problems("Threads.Shutdown");

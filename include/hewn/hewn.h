@@ -92,7 +92,7 @@ enum {
 #define HEWN_DIMENSION_COUNT_MAX 8
 
 /* A tensor's type and layout. Dimensions go from the outermost to the innermost, as in DirectML.
- * Rank 0 (dimension_count 0) is one element. A size of 0 makes the tensor empty: executing does nothing. */
+ * Rank 0 (dimension_count 0) is one element; it is supported where rank 1 is (feature level 3.0, QUANTIZED_LINEAR_ADD 4.0). A size of 0 makes the tensor empty: executing does nothing. */
 typedef struct hewn_tensor_desc {
     uint32_t struct_size; /* sizeof(hewn_tensor_desc) */
     hewn_data_type data_type;
@@ -198,7 +198,7 @@ enum {
 typedef struct hewn_device hewn_device;
 
 /* Memory hooks. allocate returns `bytes` bytes aligned to `alignment` (a power of two, at most 64) or NULL. They are called
- * by compile and destroy only, never by execute. */
+ * by functions that create, compile and destroy, never by execute. */
 typedef void *(HEWN_CALL *hewn_allocate_fn)(void *context, size_t bytes, size_t alignment);
 typedef void(HEWN_CALL *hewn_deallocate_fn)(void *context, void *memory);
 
@@ -224,7 +224,7 @@ typedef struct hewn_compile_options {
     uint32_t struct_size;              /* sizeof(hewn_compile_options) */
     hewn_feature_level feature_level;  /* 0: the newest */
     const char *variant;               /* force a target ("x86_64_avx2") or one variant ("add_f32__x86_64_avx2");
-                                         NULL: the environment's HEWN_VARIANT, else the highest rank that runs here */
+                                         NULL or "": the environment's HEWN_VARIANT, else the highest rank that runs here */
     int32_t max_threads;               /* most threads one execution uses; 0: as many as help, 1: the caller's only */
     hewn_parallel_for_fn parallel_for; /* NULL: the library's own thread pool, started when first needed */
     void *parallel_for_context;
@@ -263,7 +263,8 @@ typedef struct hewn_execute_options {
 /* Runs the operator and returns when the output is written. Inputs and outputs are in the order of the operator's struct:
  * ADD 2 inputs, QUANTIZE_LINEAR and DEQUANTIZE_LINEAR 3, QUANTIZED_LINEAR_ADD 8; one output. Elements between a strided
  * output's own are never written. Serial, or with the user's parallel_for, it allocates nothing and takes no lock.
- * The output must not overlap an input, except in place (ADD), or where both have equal strides and interleave. */
+ * The output must not overlap an input, except in place (ADD), or where both have equal strides in bytes and
+ * interleave. Layouts that are neither dense nor broadcast along a row use 67 KB of the stack of each thread that runs a slice. */
 HEWN_API hewn_status HEWN_CALL hewn_execute(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,
                                             const hewn_buffer_binding *outputs, uint32_t output_count,
                                             const hewn_execute_options *options, hewn_error *error);

@@ -10,6 +10,7 @@
 
 #include <hewn/hewn.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -142,14 +143,24 @@ struct CompileOptions {
     void *parallel_for_context = nullptr;
 };
 
-// One tensor's memory. Made from a pointer and a size in bytes, from a std::vector or std::array-like container, or from
-// nullptr for an optional tensor that is absent.
+// One tensor's memory, writable: an output's, or an input's. Made from a pointer and a size in bytes or from a std::vector or
+// std::array-like container.
 struct Binding : hewn_buffer_binding {
-    Binding(std::nullptr_t) : hewn_buffer_binding{sizeof(hewn_buffer_binding), nullptr, 0, 0} {}
-    Binding(const void *buffer, uint64_t size, uint64_t offset = 0)
-        : hewn_buffer_binding{sizeof(hewn_buffer_binding), const_cast<void *>(buffer), offset, size} {}
-    template<class Container, class T = std::remove_pointer_t<decltype(std::declval<Container &>().data())>>
+    Binding(void *buffer, uint64_t size, uint64_t offset = 0)
+        : hewn_buffer_binding{sizeof(hewn_buffer_binding), buffer, offset, size} {}
+    template<class Container, class T = std::remove_pointer_t<decltype(std::declval<Container &>().data())>,
+             class = std::enable_if_t<!std::is_const_v<T>>>
     Binding(Container &container) : Binding(container.data(), container.size() * sizeof(T)) {}
+};
+
+// An input's memory, which is only read; nullptr for an optional tensor that is absent.
+struct InputBinding : hewn_buffer_binding {
+    InputBinding(std::nullptr_t) : hewn_buffer_binding{sizeof(hewn_buffer_binding), nullptr, 0, 0} {}
+    InputBinding(const void *buffer, uint64_t size, uint64_t offset = 0)
+        : hewn_buffer_binding{sizeof(hewn_buffer_binding), const_cast<void *>(buffer), offset, size} {}
+    InputBinding(const Binding &binding) : hewn_buffer_binding(binding) {}
+    template<class Container, class T = std::remove_pointer_t<decltype(std::declval<const Container &>().data())>>
+    InputBinding(const Container &container) : InputBinding(container.data(), container.size() * sizeof(T)) {}
 };
 
 // A CPU device with its own memory hooks; most programs need none.
@@ -174,11 +185,15 @@ class Operator {
 public:
     explicit Operator(hewn_operator *op) : handle_(op) {}
 
-    void execute(std::initializer_list<Binding> inputs, std::initializer_list<Binding> outputs,
+    void execute(std::initializer_list<InputBinding> inputs, std::initializer_list<Binding> outputs,
+                 const hewn_execute_options *options = nullptr) const {
+        execute(inputs.begin(), inputs.size(), outputs.begin(), outputs.size(), options);
+    }
+    void execute(const InputBinding *inputs, size_t input_count, const Binding *outputs, size_t output_count,
                  const hewn_execute_options *options = nullptr) const {
         detail::check([&](hewn_error *error) {
-            return hewn_execute(get(), inputs.begin(), static_cast<uint32_t>(inputs.size()), outputs.begin(),
-                                static_cast<uint32_t>(outputs.size()), options, error);
+            return hewn_execute(get(), inputs, static_cast<uint32_t>(input_count), outputs, static_cast<uint32_t>(output_count),
+                                options, error);
         });
     }
     const char *variant() const noexcept { return hewn_operator_variant(get()); }

@@ -33,12 +33,12 @@ awk '/^```cpp$/ { inside = 1; next } inside && /^```$/ { exit } inside' "$source
     fail "README.md and examples/add/main.cpp differ"
 
 # ---- What is installed.
-for file in include/hewn/hewn.h include/hewn/hewn.hpp lib/libhewn.a lib/libhewn.so lib/libhewn.so.0 lib/libhewn.so.0.1.0 \
+for file in include/hewn/hewn.h include/hewn/hewn.hpp lib/libhewn.a lib/libhewn.so lib/libhewn.so.0.1 lib/libhewn.so.0.1.0 \
     lib/cmake/hewn/hewnConfig.cmake lib/cmake/hewn/hewnConfigVersion.cmake lib/pkgconfig/hewn.pc \
     share/doc/hewn/LICENSE share/doc/hewn/THIRD_PARTY.md; do
     [[ -e $prefix/$file ]] || fail "$file is not installed"
 done
-[[ -L $prefix/lib/libhewn.so && -L $prefix/lib/libhewn.so.0 ]] || fail "libhewn.so and libhewn.so.0 are to be links"
+[[ -L $prefix/lib/libhewn.so && -L $prefix/lib/libhewn.so.0.1 ]] || fail "libhewn.so and libhewn.so.0.1 are to be links"
 cmp "$source/LICENSE" "$prefix/share/doc/hewn/LICENSE"
 cmp "$source/THIRD_PARTY.md" "$prefix/share/doc/hewn/THIRD_PARTY.md"
 grep -q 'Copyright (c) .* MIT CSAIL, Google' "$prefix/share/doc/hewn/THIRD_PARTY.md" || fail "Halide's copyright notice is missing"

@@ -146,9 +146,9 @@ Array run_case(const Case &test, const CompileOptions &options) {
         const auto found = test.inputs.find(name);
         return found == test.inputs.end() ? std::nullopt : std::optional<TensorDesc>(found->second.desc);
     };
-    const auto binding = [&](const char *name) -> Binding {
+    const auto binding = [&](const char *name) -> InputBinding {
         const auto found = test.inputs.find(name);
-        return found == test.inputs.end() ? Binding(nullptr) : found->second.array.binding();
+        return found == test.inputs.end() ? InputBinding(nullptr) : InputBinding(found->second.array.binding());
     };
     Array result = Array::allocate("output", test.expected.type, test.expected.sizes);
     const TensorDesc output{result.type, result.sizes};

@@ -32,20 +32,16 @@ void run(const char *command, const Desc &desc, const CommonOptions &options, st
     try {
         const Operator op = compile(desc, compile_options(options));
         Array result = Array::allocate(options.output, output.data_type, output.sizes);
-        std::vector<hewn_buffer_binding> inputs;
+        std::vector<InputBinding> inputs;
         uint64_t bytes = result.bytes;
         for (const Operand &operand : operands) {
-            inputs.push_back(operand.array ? operand.array->binding() : Binding(nullptr));
+            inputs.push_back(operand.array ? InputBinding(operand.array->binding()) : InputBinding(nullptr));
             if (operand.array) bytes += operand.array->bytes;
         }
-        const hewn_buffer_binding output_binding = result.binding();
         {
             Progress progress(std::string("computing ") + op.variant(), bytes);
-            hewn_error error{};
-            error.struct_size = sizeof error;
-            if (hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output_binding, 1, nullptr, &error) !=
-                HEWN_STATUS_OK)
-                throw Error(error);
+            const Binding output_binding = result.binding();
+            op.execute(inputs.data(), inputs.size(), &output_binding, 1);
             progress.advance(bytes);
         }
         save_array(options.output, result);

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# What the CMake options choose: options_test.sh CMAKE SOURCE SCRATCH-FOLDER CXX HALIDE-INCLUDE-DIR
+set -euo pipefail
+cmake=$1 source=$2 scratch=$3 cxx=$4 halide=$5
+failed=0
+
+configure() {
+    rm -rf "$scratch"
+    "$cmake" -S "$source" -B "$scratch" -G Ninja -DCMAKE_CXX_COMPILER="$cxx" -DHEWN_HALIDE_INCLUDE_DIR="$halide" -DHEWN_BUILD_TESTS=OFF \
+        -DHEWN_BUILD_TOOLS=OFF -DHEWN_BUILD_EXAMPLES=OFF "$@" >"$scratch.log" 2>&1
+}
+check() {  # check WHAT WANTED GOT
+    if [[ $2 == "$3" ]]; then echo "ok      $1"; else echo "FAILED  $1: '$3' instead of '$2'"; failed=1; fi
+}
+refused() {  # refused MESSAGE OPTION...
+    local message=$1
+    shift
+    if configure "$@"; then check "$*" "an error" "none"; else
+        check "$* is refused" yes "$(grep -q "$message" "$scratch.log" && echo yes || cat "$scratch.log")"
+    fi
+}
+names() { sed -n "s/^$1(\\([^,)]*\\), *\\([^,)]*\\).*/\\$2/p" "$scratch/generated/include/$3" | sort -u | paste -sd' '; }
+
+# Dispatch and the helpers take the first target for the lowest, whatever the option's order.
+configure "-DHEWN_TARGETS=x86_64_avx512;x86_64_sse41;x86_64_avx512"
+check "targets ascend in rank" "x86_64_sse41 x86_64_avx512" \
+    "$(sed -n 's/^HEWN_TARGET(\([^,]*\),.*/\1/p' "$scratch/generated/include/targets.inc" | paste -sd' ')"
+
+configure "-DHEWN_SIGNATURES=quantize_linear_f32_u8;add_i8" "-DHEWN_TARGETS=x86_64_avx2"
+check "two signatures, one target" "2" "$(grep -c '^HEWN_VARIANT' "$scratch/generated/include/variants.inc")"
+configure "-DHEWN_OPERATORS=add"
+check "one operator" "add" "$(names HEWN_VARIANT 1 variants.inc)"
+
+refused "'add_f64' is not one of" -DHEWN_SIGNATURES=add_f64
+refused "'multiply' is not one of" -DHEWN_OPERATORS=multiply
+refused "'sse2' is not one of" -DHEWN_TARGETS=sse2
+refused "leave no variant" -DHEWN_OPERATORS=add -DHEWN_SIGNATURES=quantize_linear_f32_u8
+exit $failed
