@@ -1,0 +1,268 @@
+// compare: hewn, its peers and the machine's limits side by side, interleaved in one process. See README.md.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+#include "contender.h"
+#include "measure.h"
+#include "problem.h"
+#include "report.h"
+#include "rows.h"
+
+namespace {
+using namespace hewn_bench;
+
+constexpr Effort QUICK{0.5e6, 8e6, 5, 15}, FULL{2e6, 300e6, 5, 41};
+
+struct Options {
+    Selection selection;
+    std::string variant, json, report, onnxruntime = HEWN_BENCH_ONNXRUNTIME;
+};
+
+std::string cpu_name() {
+    std::map<std::string, std::string> fields;
+    std::ifstream info("/proc/cpuinfo");
+    for (std::string line; std::getline(info, line) && !line.empty();) {
+        const size_t colon = line.find(':');
+        if (colon != std::string::npos && colon + 2 <= line.size())
+            fields.emplace(line.substr(0, line.find_last_not_of("\t ", colon - 1) + 1), line.substr(colon + 2));
+    }
+    return fields["model name"] + " (family " + fields["cpu family"] + ", model " + fields["model"] + ")";
+}
+
+std::string cache_size(int level) {
+    std::string size = "?";
+    std::ifstream("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(level) + "/size") >> size;
+    return size;
+}
+
+std::map<std::string, std::string> describe_machine() {
+    char date[32];
+    const std::time_t now = std::time(nullptr);
+    std::strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", std::gmtime(&now));
+    double load = 0;
+    getloadavg(&load, 1);
+    std::ostringstream machine;
+    machine << cpu_name() << ", " << std::thread::hardware_concurrency() << " CPUs, L2 " << cache_size(2) << ", L3 "
+            << cache_size(3) << ", load " << std::fixed << std::setprecision(1) << load;
+    return {{"machine", machine.str()}, {"date", date}};
+}
+
+std::vector<std::unique_ptr<Peer>> make_peers(const Options &options) {
+    std::vector<std::unique_ptr<Peer>> peers;
+    peers.push_back(make_onnxruntime(options.onnxruntime));
+    peers.push_back(make_onednn());
+    peers.push_back(make_xnnpack());
+    peers.push_back(make_numpy());
+    return peers;
+}
+
+std::string text_of(const Row &row) {
+    return row.op + " " + row.signature + " " + row.layout + " " + std::to_string(row.elements) + ", " +
+           std::to_string(row.threads) + " thread(s)";
+}
+
+hewn::CompileOptions compile_options(const Options &options, int threads) {
+    hewn::CompileOptions result;
+    result.variant = options.variant;
+    result.max_threads = threads;
+    return result;
+}
+
+// A peer that runs in this row.
+struct Entry {
+    Peer *peer;
+    Samples samples;
+    int64_t differing;
+};
+
+// The peers that can do the problem, each checked against hewn's output.
+std::vector<Entry> prepare_peers(const Problem &problem, int threads, const std::vector<std::unique_ptr<Peer>> &peers) {
+    const Operand &output = problem.output;
+    const size_t bytes = size_t(output.span()) * output.element_bytes();
+    std::vector<char> exact(bytes);
+    std::memcpy(exact.data(), output.data, bytes);
+    std::vector<Entry> entries;
+    for (const auto &peer : peers) {
+        const Runner run = peer->prepare(problem, threads);
+        if (!run) continue;
+        std::memset(output.data, 0x55, bytes);
+        run(1);
+        const Difference found = difference(problem, exact.data());
+        if (!found.within_a_step)
+            throw std::runtime_error(peer->name() + ": " + std::to_string(found.count) +
+                                     " results differ, some by more than a step");
+        entries.push_back({peer.get(), {run, {}}, found.count});
+    }
+    return entries;
+}
+
+RowResult measure_row(const Row &row, const Options &options, const std::vector<std::unique_ptr<Peer>> &peers, Arena &arena) {
+    arena.reset();
+    const Problem problem = make_problem(row.op, row.signature, row.layout, row.elements, arena);
+    const hewn::Operator op = compile(problem, compile_options(options, row.threads));
+    const std::vector<hewn_buffer_binding> inputs = input_bindings(problem);
+    const hewn_buffer_binding output = problem.output.binding();
+    const auto execute = [&] {
+        hewn_error error{sizeof(hewn_error), HEWN_STATUS_OK, ""};
+        if (hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, &error) != HEWN_STATUS_OK)
+            throw hewn::Error(error);
+    };
+    execute();
+    check_against_reference(problem);
+
+    Samples hewn{[&op, &inputs, &output](int64_t n) {
+                     for (int64_t i = 0; i < n; i++)
+                         hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, nullptr);
+                 },
+                 {}};
+    std::vector<Entry> entries = prepare_peers(problem, row.threads, peers);
+    const Limits limits = make_limits(problem.bytes(), row.threads, arena);
+    Samples memcpy{limits.memcpy, {}}, vector_copy{limits.vector_copy, {}}, streaming_copy{limits.streaming_copy, {}},
+        read{limits.read, {}};
+
+    std::vector<Samples *> contenders = {&hewn};
+    for (Entry &entry : entries) contenders.push_back(&entry.samples);
+    for (Samples *limit : {&memcpy, &vector_copy, &streaming_copy, &read}) contenders.push_back(limit);
+    measure(contenders, row.threads, options.selection.quick ? QUICK : FULL);
+
+    const double bytes = problem.bytes();
+    RowResult result{row,
+                     op.variant(),
+                     bytes,
+                     hewn.median_ns(),
+                     int(hewn.call_ns.size()),
+                     bytes / memcpy.median_ns(),
+                     bytes / vector_copy.median_ns(),
+                     bytes / streaming_copy.median_ns(),
+                     bytes / read.median_ns(),
+                     {}};
+    result.row.elements = problem.elements;
+    for (const Entry &entry : entries) {
+        result.peers.push_back(
+            {entry.peer->name(), bytes / entry.samples.median_ns(), ratio(entry.samples, hewn), entry.differing});
+    }
+    return result;
+}
+
+// Nanoseconds to compile and destroy each operator that a row has.
+std::map<std::string, double> measure_compile(const std::vector<Row> &rows, const Options &options, Arena &arena) {
+    std::map<std::string, double> result;
+    for (const Row &row : rows) {
+        if (result.count(row.op)) continue;
+        arena.reset();
+        const Problem problem = make_problem(row.op, row.signature, "dense", 16, arena);
+        result[row.op] = measure_alone(repeat([compile = compiler(problem, compile_options(options, 1))] { compile(); }), QUICK);
+    }
+    return result;
+}
+
+// Whether there is room for the tensors, the limits' tensors, a copy of the output and NumPy's intermediates.
+bool fits_in_memory(const Row &row, const Arena &arena) {
+    double available = 0;
+    std::ifstream info("/proc/meminfo");
+    for (std::string key, value, line; info >> key >> value && std::getline(info, line);) {
+        if (key == "MemAvailable:") available = std::stod(value) * 1024;
+    }
+    return 4 * memory_bytes(row.op, row.signature, row.elements) + 16 * double(row.elements) < available + double(arena.kept());
+}
+
+// Returns the exit code.
+int compare(const Options &options) {
+    const std::vector<Row> rows = choose_rows(options.selection);
+    if (rows.empty()) throw std::runtime_error("no row fits these options");
+    const auto peers = make_peers(options);
+    Report report;
+    report.machine = describe_machine();
+    report.versions["hewn"] = std::to_string(HEWN_VERSION_MAJOR) + "." + std::to_string(HEWN_VERSION_MINOR) + "." +
+                              std::to_string(HEWN_VERSION_PATCH) +
+                              (options.variant.empty() ? "" : ", variant " + options.variant);
+    for (const auto &peer : peers) {
+        report.peers.push_back(peer->name());
+        report.versions[peer->name()] = peer->version();
+    }
+    // Better now than after the first row.
+    if (!options.json.empty()) write_json(rows_json(report), options.json);
+    print_header(report);
+
+    Arena arena;
+    const bool terminal = isatty(STDERR_FILENO);
+    int failures = 0;
+    std::set<std::string> measured;
+    for (size_t i = 0; i < rows.size(); i++) {
+        if (!fits_in_memory(rows[i], arena)) {
+            std::fprintf(stderr, "compare: left out, too little memory: %s\n", text_of(rows[i]).c_str());
+            continue;
+        }
+        if (terminal) std::fprintf(stderr, "\r[%zu/%zu] %s\033[K", i + 1, rows.size(), text_of(rows[i]).c_str());
+        try {
+            report.rows.push_back(measure_row(rows[i], options, peers, arena));
+        } catch (const std::runtime_error &error) {
+            std::fprintf(stderr, "%scompare: %s: %s\n", terminal ? "\r\033[K" : "", text_of(rows[i]).c_str(), error.what());
+            failures++;
+            continue;
+        }
+        if (terminal) std::fprintf(stderr, "\r\033[K");
+        print_row(report, report.rows.back());
+        for (const PeerResult &peer : report.rows.back().peers) measured.insert(peer.name);
+        if (!options.json.empty()) write_json(rows_json(report), options.json);
+    }
+    report.compile_ns = measure_compile(rows, options, arena);
+    print_summary(report);
+    if (!options.report.empty()) write_json(full_json(report), options.report);
+
+    for (const std::string &name : report.peers) {
+        if (measured.count(name)) continue;
+        std::fprintf(stderr, "compare: %s is in no row\n", name.c_str());
+        if (!options.selection.narrowed()) failures++;
+    }
+    return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+std::vector<std::string> known(std::string Variant::*member) {
+    std::set<std::string> names;
+    for (const Variant &variant : built_variants()) names.insert(variant.*member);
+    return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    CLI::App app("hewn, ONNX Runtime, oneDNN, XNNPACK, NumPy and the machine's limits side by side", "run.sh");
+    Options options;
+    Selection &selection = options.selection;
+    app.add_flag("--quick", selection.quick,
+                 "one signature of each kind, sizes up to 16 Mi elements, short samples: under a minute");
+    app.add_flag("--all", selection.all, "every signature in every layout, size and number of threads: hours")
+        ->excludes("--quick");
+    app.add_option("--op", selection.ops, "only these operators")->check(CLI::IsMember(known(&Variant::op)));
+    app.add_option("--signature", selection.signatures, "only these signatures, e.g. f32_u8")
+        ->check(CLI::IsMember(known(&Variant::signature)));
+    app.add_option("--layout", selection.layouts, "only these layouts")->check(CLI::IsMember(all_layouts()));
+    app.add_option("--elements", selection.elements, "only these sizes, e.g. 16 64Ki 1Mi")
+        ->transform(CLI::AsSizeValue(false))
+        ->check(CLI::PositiveNumber);
+    app.add_option("--threads", selection.threads, "only these numbers of threads")->check(CLI::Range(1, 256));
+    app.add_option("--variant", options.variant, "force a target (x86_64_avx2) or one variant of hewn");
+    app.add_option("--json", options.json, "write the rows as a JSON list")->type_name("FILE");
+    app.add_option("--report", options.report, "write everything, for plots.py")->type_name("FILE");
+    app.add_option("--onnxruntime", options.onnxruntime, "libonnxruntime.so")->type_name("FILE")->check(CLI::ExistingFile);
+    CLI11_PARSE(app, argc, argv);
+    try {
+        return compare(options);
+    } catch (const std::exception &error) {
+        std::cerr << "compare: " << error.what() << "\n";
+        return EXIT_FAILURE;
+    }
+}

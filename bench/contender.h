@@ -1,0 +1,47 @@
+// Who runs a problem: hewn, a peer, or the machine itself.
+#ifndef HEWN_BENCH_CONTENDER_H
+#define HEWN_BENCH_CONTENDER_H
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "problem.h"
+
+namespace hewn_bench {
+
+// Runs a prepared problem n times. Empty: the contender cannot do it.
+using Runner = std::function<void(int64_t n)>;
+
+template<class Call>
+Runner repeat(Call call) {
+    return [call](int64_t n) {
+        for (int64_t i = 0; i < n; i++) call();
+    };
+}
+
+class Peer {
+public:
+    virtual ~Peer() = default;
+    virtual std::string name() const = 0;
+    virtual std::string version() const = 0;
+    // Everything that can be done once; the runner works on the problem's own memory. Valid until the next prepare.
+    virtual Runner prepare(const Problem &problem, int threads) = 0;
+};
+
+// Each throws std::runtime_error where the library is missing.
+std::unique_ptr<Peer> make_onnxruntime(const std::string &library);
+std::unique_ptr<Peer> make_onednn();
+std::unique_ptr<Peer> make_xnnpack();
+std::unique_ptr<Peer> make_numpy();
+
+// What the machine can do: passes over `bytes` bytes of `arena`, half of them read and half written, or all read.
+struct Limits {
+    Runner memcpy, vector_copy, streaming_copy, read;
+};
+Limits make_limits(double bytes, int threads, Arena &arena);
+
+}  // namespace hewn_bench
+
+#endif  // HEWN_BENCH_CONTENDER_H

@@ -1,0 +1,101 @@
+// What the machine can do with as many bytes as a row moves.
+#include <pthreadpool.h>
+
+#include <cstring>
+
+#include "contender.h"
+#include "threads.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace hewn_bench {
+namespace {
+
+#if defined(__x86_64__) && defined(__gnu_linux__)
+#define HEWN_BENCH_WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define HEWN_BENCH_WIDE
+#endif
+
+constexpr size_t LINE = 64;
+
+// Stores that do not bring the line into the cache first.
+void streaming_copy(const char *from, char *to, size_t bytes) {
+#if defined(__SSE2__)
+    for (size_t i = 0; i < bytes; i += LINE) {
+        const auto *const source = reinterpret_cast<const __m128i *>(from + i);
+        auto *const target = reinterpret_cast<__m128i *>(to + i);
+        const __m128i a = _mm_load_si128(source), b = _mm_load_si128(source + 1), c = _mm_load_si128(source + 2),
+                      d = _mm_load_si128(source + 3);
+        _mm_stream_si128(target, a);
+        _mm_stream_si128(target + 1, b);
+        _mm_stream_si128(target + 2, c);
+        _mm_stream_si128(target + 3, d);
+    }
+    _mm_sfence();
+#else
+    std::memcpy(to, from, bytes);
+#endif
+}
+
+// Vectors as wide as the CPU's clone of the function has them; the compiler splits them where it must.
+using Wide = uint64_t __attribute__((vector_size(64), aligned(64)));
+constexpr size_t UNROLLED = 4;
+
+HEWN_BENCH_WIDE void vector_copy(const char *from, char *to, size_t bytes) {
+    const auto *const source = reinterpret_cast<const Wide *>(from);
+    auto *const target = reinterpret_cast<Wide *>(to);
+    for (size_t i = 0; i < bytes / sizeof(Wide); i++) target[i] = source[i];
+}
+
+HEWN_BENCH_WIDE uint64_t read_all(const char *from, size_t bytes) {
+    const auto *const source = reinterpret_cast<const Wide *>(from);
+    Wide a{}, b{}, c{}, d{};  // one sum would wait for itself
+    for (size_t i = 0; i + UNROLLED <= bytes / sizeof(Wide); i += UNROLLED) {
+        a |= source[i];
+        b |= source[i + 1];
+        c |= source[i + 2];
+        d |= source[i + 3];
+    }
+    const Wide sum = a | b | c | d;
+    return sum[0] | sum[1] | sum[2] | sum[3] | sum[4] | sum[5] | sum[6] | sum[7];
+}
+
+// Runs pass(first, bytes) over `bytes` bytes, a contiguous share a thread, in whole lines.
+template<class Pass>
+Runner shared_pass(size_t bytes, int threads, Pass pass) {
+    return repeat([=] {
+        if (threads == 1) return pass(0, bytes);
+        auto share = [&](size_t thread) {
+            const size_t lines = bytes / LINE, first = lines * thread / size_t(threads),
+                         end = lines * (thread + 1) / size_t(threads);
+            pass(first * LINE, (end - first) * LINE);
+        };
+        pthreadpool_parallelize_1d(
+            thread_pool(threads), [](void *context, size_t thread) { (*static_cast<decltype(share) *>(context))(thread); },
+            &share, size_t(threads), 0);
+    });
+}
+
+}  // namespace
+
+Limits make_limits(double bytes, int threads, Arena &arena) {
+    const size_t half = std::max<size_t>(size_t(bytes / 2) / LINE * LINE, LINE);
+    char *const from = static_cast<char *>(arena.take(2 * half)), *const to = static_cast<char *>(arena.take(half));
+    std::memset(from, 1, 2 * half);
+    std::memset(to, 1, half);
+    Limits limits;
+    limits.memcpy = shared_pass(half, threads, [=](size_t first, size_t n) { std::memcpy(to + first, from + first, n); });
+    limits.vector_copy = shared_pass(half, threads, [=](size_t first, size_t n) { vector_copy(from + first, to + first, n); });
+    limits.streaming_copy =
+        shared_pass(half, threads, [=](size_t first, size_t n) { streaming_copy(from + first, to + first, n); });
+    limits.read = shared_pass(2 * half, threads, [=](size_t first, size_t n) {
+        const uint64_t sum = read_all(from + first, n);
+        asm volatile("" : : "r"(sum));
+    });
+    return limits;
+}
+
+}  // namespace hewn_bench

@@ -1,0 +1,125 @@
+#include "measure.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "python.h"
+
+namespace hewn_bench {
+namespace {
+
+double now_ns() {
+    using namespace std::chrono;
+    return double(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
+}
+
+double timed(const Runner &run, int64_t calls) {
+    const double start = now_ns();
+    run(calls);
+    return now_ns() - start;
+}
+
+// How many calls make a sample of about `sample_ns`.
+int64_t calls_of_a_sample(const Runner &run, double sample_ns) {
+    run(1);
+    for (int64_t calls = 1;;) {
+        const double ns = std::max(timed(run, calls), 1.0);
+        if (ns > sample_ns / 4) return std::max<int64_t>(1, int64_t(double(calls) * sample_ns / ns));
+        calls = std::max(calls * 2, int64_t(double(calls) * sample_ns / ns / 3));
+    }
+}
+
+// Before a sample: caches and pages as this contender leaves them.
+double sample(const Runner &run, int64_t calls) {
+    run(std::max<int64_t>(1, calls / 16));
+    return timed(run, calls) / double(calls);
+}
+
+double cpu_ns(clockid_t clock) {
+    timespec t{};
+    clock_gettime(clock, &t);
+    return double(t.tv_sec) * 1e9 + double(t.tv_nsec);
+}
+
+double median(std::vector<double> values) {
+    const size_t n = values.size();
+    std::sort(values.begin(), values.end());
+    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+}  // namespace
+
+void settle() {
+    constexpr double SLICE_NS = 1e6, QUIET = 0.05;
+    constexpr int LONGEST = 200;
+    const auto others = [] { return cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns(CLOCK_THREAD_CPUTIME_ID); };
+    for (int i = 0; i < LONGEST; i++) {
+        const double before = others();
+        std::this_thread::sleep_for(std::chrono::nanoseconds(int64_t(SLICE_NS)));
+        if (others() - before < QUIET * SLICE_NS) return;
+    }
+}
+
+double Samples::median_ns() const {
+    std::vector<double> taken;
+    for (const double ns : call_ns) {
+        if (!std::isnan(ns)) taken.push_back(ns);
+    }
+    return median(taken);
+}
+
+void measure(std::vector<Samples *> contenders, int threads, const Effort &effort) {
+    struct Plan {
+        int64_t calls;
+        int samples;
+    };
+    std::vector<Plan> plans;
+    int rounds = 0;
+    settle();
+    for (const Samples *contender : contenders) {
+        const int64_t calls = calls_of_a_sample(contender->run, effort.sample_ns);
+        const double ns = std::max(effort.sample_ns, calls == 1 ? timed(contender->run, 1) : 0);
+        // Each sample has a call before it that does not count.
+        const double cost = calls == 1 ? 2 * ns : ns;
+        const int samples = std::clamp(int(effort.contender_ns / cost), effort.min_rounds, effort.max_rounds);
+        plans.push_back({calls, samples});
+        rounds = std::max(rounds, samples);
+        if (threads > 1) settle();
+    }
+    // hewn, the first, takes part in every round: each ratio needs its sample.
+    plans[0].samples = rounds;
+    for (Samples *contender : contenders) contender->call_ns.assign(size_t(rounds), std::numeric_limits<double>::quiet_NaN());
+    for (int round = 0; round < rounds; round++) {
+        for (size_t k = 0; k < contenders.size(); k++) {
+            const size_t i = (k + size_t(round)) % contenders.size();
+            const auto due = [&](int r) { return int64_t(r) * plans[i].samples / rounds; };
+            if (due(round + 1) == due(round)) continue;
+            contenders[i]->call_ns[size_t(round)] = sample(contenders[i]->run, plans[i].calls);
+            if (threads > 1) settle();
+        }
+    }
+}
+
+Ratio ratio(const Samples &numerator, const Samples &denominator) {
+    std::vector<double> quotients;
+    for (size_t i = 0; i < numerator.call_ns.size(); i++) {
+        const double quotient = numerator.call_ns[i] / denominator.call_ns[i];
+        if (!std::isnan(quotient)) quotients.push_back(quotient);
+    }
+    const auto [middle, low, high] =
+        python_module("bootstrap").attr("median_interval")(quotients).cast<std::tuple<double, double, double>>();
+    return {middle, low, high};
+}
+
+double measure_alone(const Runner &run, const Effort &effort) {
+    Samples samples{run, {}};
+    measure({&samples}, 1, effort);
+    return samples.median_ns();
+}
+
+}  // namespace hewn_bench

@@ -1,0 +1,43 @@
+// Timing: rounds in which every contender runs once, in wall-clock time.
+#ifndef HEWN_BENCH_MEASURE_H
+#define HEWN_BENCH_MEASURE_H
+
+#include <string>
+#include <vector>
+
+#include "contender.h"
+
+namespace hewn_bench {
+
+struct Effort {
+    double sample_ns;            // a sample repeats short calls until it takes about this long
+    double contender_ns;         // sampling of one contender ends after about this long ...
+    int min_rounds, max_rounds;  // ... but not before and not after so many rounds
+};
+
+// One contender of a row. A round in which it took no sample is NaN: slow ones skip rounds.
+struct Samples {
+    Runner run;
+    std::vector<double> call_ns;
+
+    double median_ns() const;
+};
+
+// Measures all of `contenders` interleaved: a round is one sample of each, and each round starts with another contender.
+void measure(std::vector<Samples *> contenders, int threads, const Effort &effort);
+
+// Median of the quotients numerator / denominator over the rounds that have both, and its 95 % bootstrap interval.
+struct Ratio {
+    double median, low, high;
+};
+Ratio ratio(const Samples &numerator, const Samples &denominator);
+
+// Nanoseconds of one call: the median of several samples.
+double measure_alone(const Runner &run, const Effort &effort);
+
+// Waits until the process's other threads sleep: thread pools spin for a while after their work, on cores that the next one needs.
+void settle();
+
+}  // namespace hewn_bench
+
+#endif  // HEWN_BENCH_MEASURE_H

@@ -1,0 +1,89 @@
+"""The four operators as one writes them in NumPy, into preallocated arrays."""
+
+import numpy as np
+
+
+def version():
+    return np.__version__
+
+
+def prepare(op, inputs, output):
+    """Returns run(n), which computes the operator n times on these arrays."""
+    step = globals()[op](inputs, output)
+
+    def run(n):
+        for _ in range(n):
+            step()
+
+    return run
+
+
+def add(inputs, output):
+    a, b = inputs
+    return lambda: np.add(a, b, out=output)
+
+
+def quantize_into(output):
+    """Returns store(t, zero_point): round, shift, clamp and narrow the f32 array t."""
+    limits = np.iinfo(output.dtype)
+
+    def store(t, zero_point):
+        np.rint(t, out=t)
+        np.add(t, zero_point, out=t)
+        np.clip(t, limits.min, limits.max, out=t)
+        np.copyto(output, t, casting="unsafe")
+
+    return store
+
+
+def quantize_linear(inputs, output):
+    x, scale, zero_point = inputs
+    t = np.empty(output.shape, np.float32)
+    scale, zero_point = scale.astype(np.float32), zero_point.astype(np.float32)
+    scale, zero_point = collapse(scale, inputs[1]), collapse(zero_point, inputs[2])
+    store = quantize_into(output)
+
+    def step():
+        np.divide(x, scale, out=t, dtype=np.float32, casting="unsafe")
+        store(t, zero_point)
+
+    return step
+
+
+def dequantize_linear(inputs, output):
+    x, scale, zero_point = inputs
+    # 32-bit differences do not fit f32.
+    wide = np.float64 if x.dtype.itemsize == 4 else np.float32
+    t = np.empty(output.shape, wide)
+    scale = collapse(scale.astype(np.float32), inputs[1])
+    zero_point = collapse(zero_point.astype(wide), inputs[2])
+
+    def step():
+        np.subtract(x, zero_point, out=t, dtype=wide)
+        np.multiply(t, scale, out=output, dtype=wide, casting="same_kind")
+
+    return step
+
+
+def quantized_linear_add(inputs, output):
+    a, a_scale, a_zero_point, b, b_scale, b_zero_point, output_scale, output_zero_point = inputs
+    first = lambda parameter: np.float32(parameter.flat[0])
+    a_s, a_z, b_s, b_z, o_s, o_z = map(first, (a_scale, a_zero_point, b_scale, b_zero_point, output_scale, output_zero_point))
+    t, u = np.empty(output.shape, np.float32), np.empty(output.shape, np.float32)
+    store = quantize_into(output)
+
+    def step():
+        np.subtract(a, a_z, out=t, dtype=np.float32)
+        np.multiply(t, a_s, out=t)
+        np.subtract(b, b_z, out=u, dtype=np.float32)
+        np.multiply(u, b_s, out=u)
+        np.add(t, u, out=t)
+        np.divide(t, o_s, out=t)
+        store(t, o_z)
+
+    return step
+
+
+def collapse(values, view):
+    """`values` with size 1 along the dimensions that `view` repeats."""
+    return np.ascontiguousarray(values[tuple(slice(None) if s else slice(0, 1) for s in view.strides)])

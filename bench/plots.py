@@ -1,0 +1,191 @@
+"""Pictures and a page of what compare measured: plots.py REPORT FOLDER
+
+<operator>.png has a panel a signature: GB/s over elements, hewn and its peers under the machine's limit, one thread.
+layouts.png has the ratio to each peer in each layout. index.html shows them with all rows."""
+
+import argparse
+import html
+import json
+import pathlib
+import textwrap
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+HEWN = "#d62728"
+COLORS = {"ONNX Runtime": "#1f77b4", "oneDNN": "#2ca02c", "XNNPACK": "#9467bd", "NumPy": "#8c8c8c"}
+MARKERS = {"ONNX Runtime": "s", "oneDNN": "^", "XNNPACK": "D", "NumPy": "v"}
+COLUMNS = 4
+
+
+def unique(values):
+    return list(dict.fromkeys(values))
+
+
+def elements_text(elements):
+    for unit, name in ((1 << 20, " Mi"), (1 << 10, " Ki")):
+        if elements % unit == 0:
+            return f"{elements // unit}{name}"
+    return str(elements)
+
+
+def source(report):
+    return ", ".join([report["machine"]["machine"], report["machine"]["date"]] + [f"{k} {v}" for k, v in report["versions"].items()])
+
+
+def panels(count):
+    columns = min(COLUMNS, count)
+    lines = -(-count // columns)
+    figure, axes = plt.subplots(lines, columns, figsize=(4.6 * columns, 3.9 * lines + 0.9), squeeze=False, layout="constrained")
+    for axis in axes.flat[count:]:
+        axis.set_visible(False)
+    return figure, list(axes.flat[:count])
+
+
+def plain_numbers(axis):
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def caption(figure, title, report):
+    characters = int(13 * figure.get_figwidth())
+    figure.suptitle("\n".join([title] + textwrap.wrap(source(report), characters)), fontsize=9)
+
+
+def share_legend(figure, axes):
+    entries = {}
+    for axis in axes:
+        handles, labels = axis.get_legend_handles_labels()
+        entries |= dict(zip(labels, handles))
+    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=max(3, int(figure.get_figwidth() / 2)), frameon=False)
+
+
+def roofline(report, op, path):
+    """Dense tensors of one operator. False where there is nothing to draw."""
+    # A call on 16 elements is a matter of nanoseconds, not of bandwidth.
+    rows = [r for r in report["rows"] if r["op"] == op and r["layout"] == "dense" and r["elements"] >= 1024]
+    rows = [r for r in rows if r["threads"] == min(r["threads"] for r in rows)]
+    signatures = unique(r["signature"] for r in rows)
+    if not signatures:
+        return False
+    figure, axes = panels(len(signatures))
+    for axis, signature in zip(axes, signatures):
+        mine = [r for r in rows if r["signature"] == signature]
+        elements = [r["elements"] for r in mine]
+        limit = [r["limit_gbps"] for r in mine]
+        axis.plot(elements, limit, "--", color="black", linewidth=1, label="limit: the fastest copy")
+        axis.fill_between(elements, limit, [10 * max(limit)] * len(limit), color="black", alpha=0.06, linewidth=0)
+        for peer, color in COLORS.items():
+            points = [(r["elements"], p["gbps"]) for r in mine for p in r["peers"] if p["peer"] == peer]
+            if points:
+                axis.plot(*zip(*points), color=color, marker=MARKERS[peer], markersize=5, linewidth=1.2, label=peer)
+        axis.plot(elements, [r["hewn_gbps"] for r in mine], color=HEWN, marker="o", markersize=6, linewidth=2.4, label="hewn", zorder=5)
+        axis.set(title=signature, xscale="log", yscale="log", xlabel="elements", ylabel="GB/s read + written")
+        axis.set_xscale("log", base=2)
+        axis.set_xticks(elements, [elements_text(e) for e in elements])
+        axis.set_ylim(top=1.4 * max(limit + [r["hewn_gbps"] for r in mine]))
+        plain_numbers(axis.yaxis)
+        axis.grid(True, which="major", alpha=0.3)
+    share_legend(figure, axes)
+    caption(figure, f"{op}, dense, {rows[0]['threads']} thread(s)", report)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+    return True
+
+
+def layouts(report, path):
+    """hewn's ratio to each peer by layout, at the size closest to 1 Mi elements. False where there is nothing to draw."""
+    rows = [r for r in report["rows"] if r["layout"] != "dense"]
+    if not rows:
+        return False
+    threads = min(r["threads"] for r in rows)
+    best = {}
+    for row in (r for r in rows if r["threads"] == threads):
+        key = (row["op"] + " " + row["signature"], row["layout"])
+        if key not in best or abs(row["elements"] - (1 << 20)) < abs(best[key]["elements"] - (1 << 20)):
+            best[key] = row
+    kernels = unique(kernel for kernel, _ in best)
+    figure, axes = panels(len(kernels))
+    for axis, kernel in zip(axes, kernels):
+        mine = [row for key, row in best.items() if key[0] == kernel]
+        for i, row in enumerate(mine):
+            for peer in row["peers"]:
+                at = i + 0.18 * (list(COLORS).index(peer["peer"]) - 1.5)
+                error = [[peer["ratio"] - peer["ratio_low"]], [peer["ratio_high"] - peer["ratio"]]]
+                axis.errorbar(peer["ratio"], at, xerr=error, color=COLORS[peer["peer"]], marker=MARKERS[peer["peer"]], linestyle="none",
+                              label=peer["peer"])
+        axis.axvline(1, color=HEWN, linewidth=1.5)
+        axis.set_yticks(range(len(mine)), [f"{r['layout']}\n{elements_text(r['elements'])}" for r in mine], fontsize=8)
+        axis.invert_yaxis()
+        axis.set(title=kernel, xscale="log", xlabel="hewn's speed over the peer's")
+        plain_numbers(axis.xaxis)
+        axis.grid(True, axis="x", which="major", alpha=0.3)
+    share_legend(figure, axes)
+    caption(figure, f"Layouts, {threads} thread(s); right of the line hewn is faster", report)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+    return True
+
+
+def table(report):
+    peers = unique(p["peer"] for r in report["rows"] for p in r["peers"])
+    head = ["operator", "signature", "layout", "elements", "threads", "ns a call", "GB/s", "of limit"] + peers
+    lines = ["<tr>" + "".join(f"<th>{html.escape(h)}</th>" for h in head) + "</tr>"]
+    for row in report["rows"]:
+        cells = [row["op"], row["signature"], row["layout"], elements_text(row["elements"]), row["threads"], f"{row['hewn_ns']:.4g}",
+                 f"{row['hewn_gbps']:.3g}", f"{100 * row['hewn_gbps'] / row['limit_gbps']:.0f} %" if row["elements"] >= 1024 else ""]
+        line = "".join(f"<td>{html.escape(str(c))}</td>" for c in cells)
+        for name in peers:
+            found = [p for p in row["peers"] if p["peer"] == name]
+            if not found:
+                line += "<td></td>"
+                continue
+            peer = found[0]
+            kind = "faster" if peer["ratio_low"] > 1 else "slower" if peer["ratio_high"] < 1 else "equal"
+            exact = "" if not peer["differing"] else f" <small>{100 * peer['differing'] / row['elements']:.2g} % of its results differ</small>"
+            line += f"<td class={kind}><b>{peer['ratio']:.3g}</b> <small>{peer['ratio_low']:.3g}–{peer['ratio_high']:.3g}</small>{exact}</td>"
+        lines.append(f"<tr>{line}</tr>")
+    return "\n".join(lines)
+
+
+PAGE = """<!DOCTYPE html>
+<html lang="en"><meta charset="utf-8"><title>hewn, side by side</title>
+<style>
+body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 1500px; padding: 0 1em; }}
+img {{ max-width: 100%; }} table {{ border-collapse: collapse; font-size: 13px; }}
+td, th {{ padding: 2px 9px; text-align: left; border-bottom: 1px solid #ddd; }} th {{ position: sticky; top: 0; background: white; }}
+small {{ color: #555; }} .faster {{ background: #e3f4e3; }} .slower {{ background: #fbe0de; }} .equal {{ background: #f4f4f4; }}
+</style>
+<h1>hewn, side by side</h1>
+<p>{source}</p>
+<p>Peers' columns: hewn's speed over the peer's, the median over interleaved rounds and its 95 % bootstrap interval.</p>
+{images}
+<h2>All rows</h2>
+<table>{table}</table>
+</html>
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("report", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path)
+    arguments = parser.parse_args()
+    report = json.loads(arguments.report.read_text())
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    pictures = []
+    for op in unique(r["op"] for r in report["rows"]):
+        if roofline(report, op, arguments.folder / f"{op}.png"):
+            pictures.append(f"{op}.png")
+    if layouts(report, arguments.folder / "layouts.png"):
+        pictures.append("layouts.png")
+    images = "\n".join(f'<p><img src="{name}" alt="{name}"></p>' for name in pictures)
+    page = PAGE.format(source=html.escape(source(report)), images=images, table=table(report))
+    (arguments.folder / "index.html").write_text(page)
+
+
+main()

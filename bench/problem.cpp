@@ -1,0 +1,463 @@
+#include "problem.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+#include <type_traits>
+
+#include "../tests/reference.h"
+
+namespace hewn_bench {
+
+using reference::f16;
+
+// ---- The lists -----------------------------------------------------------------------------------------------------------
+
+const std::vector<Variant> &built_variants() {
+    static const std::vector<Variant> variants = {
+#define HEWN_FORM(...)
+#define HEWN_VARIANT(op, signature, target, ...) {#op "_" #signature "__" #target, #op, #signature, #target},
+#include "variants.inc"
+#undef HEWN_VARIANT
+#undef HEWN_FORM
+    };
+    return variants;
+}
+
+const std::vector<std::string> &all_layouts() {
+    static const std::vector<std::string> layouts = {"dense",   "row_broadcast", "per_channel_outer", "per_axis_last",
+                                                     "inner_3", "inner_4",       "transposed",        "strided_rows"};
+    return layouts;
+}
+
+namespace {
+constexpr int64_t ROW = 1024, ROW_PITCH = 1088, CHANNELS = 64;
+
+bool is_linear(const std::string &op) { return op == "quantize_linear" || op == "dequantize_linear"; }
+}  // namespace
+
+bool layout_fits(const std::string &op, const std::string &layout, int64_t elements) {
+    if (layout != "dense" && elements < 4 * ROW) return false;
+    if (layout == "row_broadcast") return !is_linear(op);
+    if (layout == "per_axis_last") return is_linear(op);
+    return true;
+}
+
+// ---- Memory --------------------------------------------------------------------------------------------------------------
+
+namespace {
+constexpr size_t ARENA_BYTES = size_t(64) << 30, HUGE_PAGE = size_t(2) << 20, STAGGER = 33 * 64;
+}
+
+Arena::Arena() {
+    // One huge page more, to start at one: each process then has the same layout within them.
+    void *memory =
+        mmap(nullptr, ARENA_BYTES + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) throw std::runtime_error("no address space for the tensors");
+    mapped_ = memory;
+    base_ = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(memory) + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+    madvise(base_, ARENA_BYTES, MADV_HUGEPAGE);
+}
+
+Arena::~Arena() { munmap(mapped_, ARENA_BYTES + HUGE_PAGE); }
+
+void *Arena::take(size_t bytes) {
+    void *memory = base_ + used_ + STAGGER * (taken_++ % 8);
+    // Peers may read some bytes beyond a tensor.
+    used_ = (used_ + bytes + 8 * STAGGER + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    if (used_ > ARENA_BYTES) throw std::runtime_error("tensors beyond 64 GiB");
+    kept_ = std::max(kept_, used_);
+    return memory;
+}
+
+// ---- Operands ------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+template<class T>
+struct Tag {
+    using type = T;
+};
+
+// Calls f(Tag<T>) for the one T of Ts that is called `name`.
+template<class... Ts, class F>
+void with_type(const std::string &name, F &&f) {
+    const auto is = [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        if constexpr (std::is_same_v<T, f16>) return name == "f16";
+        else {
+            const char kind = std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u';
+            return name == kind + std::to_string(8 * sizeof(T));
+        }
+    };
+    if (!((is(Tag<Ts>{}) && (f(Tag<Ts>{}), true)) || ...)) throw std::logic_error("no case for type " + name);
+}
+
+template<class F>
+void with_any_type(const std::string &name, F &&f) {
+    with_type<float, f16, int64_t, uint64_t, int32_t, uint32_t, int16_t, uint16_t, int8_t, uint8_t>(name, f);
+}
+
+std::vector<std::string> split(const std::string &text, char separator) {
+    std::vector<std::string> parts;
+    std::istringstream stream(text);
+    for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+    return parts;
+}
+
+hewn::DataType hewn_type(const std::string &name) {
+    using hewn::DataType;
+    static const std::pair<const char *, DataType> types[] = {
+        {"f32", DataType::FLOAT32}, {"f16", DataType::FLOAT16}, {"i64", DataType::INT64}, {"u64", DataType::UINT64},
+        {"i32", DataType::INT32},   {"u32", DataType::UINT32},  {"i16", DataType::INT16}, {"u16", DataType::UINT16},
+        {"i8", DataType::INT8},     {"u8", DataType::UINT8}};
+    for (const auto &[text, type] : types) {
+        if (name == text) return type;
+    }
+    throw std::logic_error("no data type is called " + name);
+}
+
+// Types of the inputs, in hewn's order, and of the output.
+std::vector<std::string> operand_types(const std::string &op, const std::string &signature) {
+    const std::vector<std::string> t = split(signature, '_');
+    if (op == "add") return {t[0], t[0], t[0]};
+    if (op == "quantize_linear") return {t[0], t[0] == "i32" ? "f32" : t[0], t[1], t[1]};
+    if (op == "dequantize_linear") return {t[0], t[1], t[0], t[1]};
+    if (op == "quantized_linear_add") return {t[0], "f32", t[0], t[1], "f32", t[1], "f32", t[2], t[2]};
+    throw std::logic_error("no operator is called " + op);
+}
+
+}  // namespace
+
+size_t Operand::element_bytes() const {
+    size_t bytes = 0;
+    with_any_type(type, [&](auto tag) { bytes = sizeof(typename decltype(tag)::type); });
+    return bytes;
+}
+
+int64_t Operand::span() const {
+    int64_t last = 0;
+    for (size_t d = 0; d < sizes.size(); d++) last += (sizes[d] - 1) * strides[d];
+    return last + 1;
+}
+
+int64_t Operand::distinct() const {
+    int64_t count = 1;
+    for (size_t d = 0; d < sizes.size(); d++) count *= strides[d] ? sizes[d] : 1;
+    return count;
+}
+
+int Operand::axis() const {
+    for (size_t d = 0; d < sizes.size(); d++) {
+        if (strides[d]) return int(d);
+    }
+    return -1;
+}
+
+std::vector<int64_t> Operand::packed_shape() const {
+    std::vector<int64_t> shape = sizes;
+    int64_t stride = 1;
+    for (size_t d = sizes.size(); d-- > 0;) {
+        if (strides[d] == 0) shape[d] = 1;
+        else if (strides[d] != stride) return {};
+        stride *= shape[d];
+    }
+    return shape;
+}
+
+std::vector<double> Operand::values() const {
+    std::vector<double> values;
+    with_any_type(type, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        for (int64_t i = 0; i < distinct(); i++) {
+            const T value = static_cast<const T *>(data)[i];
+            if constexpr (std::is_same_v<T, f16>) values.push_back(reference::to_f32(value));
+            else values.push_back(double(value));
+        }
+    });
+    return values;
+}
+
+hewn::TensorDesc Operand::desc() const { return {hewn_type(type), sizes, strides}; }
+
+// ---- Problems ------------------------------------------------------------------------------------------------------------
+
+double Problem::bytes() const {
+    double bytes = double(output.distinct()) * double(output.element_bytes());
+    for (const Operand &input : inputs) bytes += double(input.distinct()) * double(input.element_bytes());
+    return bytes;
+}
+
+namespace {
+
+// Which inputs are parameters: scales and zero points.
+bool is_parameter(const std::string &op, size_t input) {
+    if (is_linear(op)) return input > 0;
+    return op == "quantized_linear_add" && input != 0 && input != 3;
+}
+
+// Sizes and strides; data is still missing.
+void lay_out(Problem &problem, int64_t elements) {
+    const std::string &op = problem.op, &layout = problem.layout;
+    std::vector<int64_t> sizes{elements}, dense{1}, none{0}, special;  // `special`: the second operand's, or the parameters'
+    if (layout != "dense") {
+        int64_t columns = ROW;
+        if (layout == "inner_3" || layout == "inner_4") columns = layout == "inner_3" ? 3 : 4;
+        if (layout == "per_channel_outer") columns = elements / CHANNELS;
+        if (layout == "transposed") {
+            for (columns = 1; columns * columns < elements;) columns *= 2;
+        }
+        const int64_t rows = elements / columns;
+        sizes = {rows, columns};
+        dense = {layout == "strided_rows" ? ROW_PITCH : columns, 1};
+        none = {0, 0};
+        if (layout == "per_channel_outer") special = {1, 0};
+        else if (layout == "transposed") special = {1, rows};
+        else if (layout != "strided_rows") special = {0, 1};
+        problem.elements = rows * columns;
+    }
+    const bool parameters_vary = is_linear(op) && !special.empty() && layout != "transposed";
+    for (size_t i = 0; i < problem.inputs.size(); i++) {
+        Operand &input = problem.inputs[i];
+        input.sizes = sizes;
+        if (is_parameter(op, i)) input.strides = parameters_vary ? special : none;
+        else {
+            const bool last = is_linear(op) || i > 0;
+            input.strides = last && !special.empty() && !parameters_vary ? special : dense;
+        }
+    }
+    problem.output.sizes = sizes;
+    problem.output.strides = dense;
+}
+
+// Repeats a random pattern of a prime length.
+template<class T, class Draw>
+void fill(Operand &operand, Draw &&draw) {
+    T *const data = static_cast<T *>(operand.data);
+    const int64_t count = operand.span(), pattern = std::min<int64_t>(count, 65537);
+    for (int64_t i = 0; i < pattern; i++) data[i] = draw();
+    for (int64_t done = pattern; done < count;) {
+        const int64_t n = std::min(done, count - done) / pattern * pattern, step = n ? n : count - done;
+        std::memcpy(data + done, data, size_t(step) * sizeof(T));
+        done += step;
+    }
+}
+
+constexpr float SCALE = 0.0473f;  // of f32 and f16 values up to 6: some saturate
+constexpr int ZERO_POINT = 5;
+
+void fill_tensor(const std::string &op, Operand &operand, std::mt19937 &random) {
+    with_any_type(operand.type, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        if constexpr (std::is_same_v<T, float> || std::is_same_v<T, f16>) {
+            std::uniform_real_distribution<float> values(-6.5f, 6.5f);
+            fill<T>(operand, [&] { return reference::from_f32<T>(values(random)); });
+        } else {
+            // Quantizing i32 has a scale of its own; dequantizing 32-bit types keeps to what f32 holds exactly, as peers need it.
+            const int64_t limit = op == "quantize_linear" ? 1000 : int64_t(1) << 20;
+            const bool narrow = sizeof(T) <= 2 || op == "add";
+            const int64_t low = narrow ? int64_t(std::numeric_limits<T>::min() / 2) : std::is_signed_v<T> ? -limit : 0;
+            const int64_t high = narrow ? int64_t(std::numeric_limits<T>::max() / 2) : limit;
+            std::uniform_int_distribution<int64_t> values(low, high);
+            if (op == "add" || sizeof(T) > 1) fill<T>(operand, [&] { return T(values(random)); });
+            else fill<T>(operand, [&] { return T(random()); });
+        }
+    });
+}
+
+// Scales differ along an axis; zero points are equal, because oneDNN's reorder has one. 32-bit types have 0: ONNX Runtime wants it.
+void fill_parameter(Problem &problem, size_t index) {
+    Operand &operand = problem.inputs[index];
+    static const float qadd_scales[] = {0.03f, 0.05f, SCALE};
+    float scale = problem.inputs[0].type == "i32" && problem.op == "quantize_linear" ? 7.0f : SCALE;
+    if (problem.op == "quantized_linear_add") scale = qadd_scales[index / 3];
+    const bool wide = problem.op == "dequantize_linear" && problem.inputs[0].element_bytes() == 4;
+    with_any_type(operand.type, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        T *const data = static_cast<T *>(operand.data);
+        for (int64_t i = 0; i < operand.distinct(); i++) {
+            if constexpr (std::is_same_v<T, float> || std::is_same_v<T, f16>)
+                data[i] = reference::from_f32<T>(scale * (1 + 0.01f * float(i % 37)));
+            else data[i] = wide ? T(0) : std::is_signed_v<T> ? T(ZERO_POINT - int(index)) : T(120 + int(index));
+        }
+    });
+}
+
+}  // namespace
+
+Problem make_problem(const std::string &op, const std::string &signature, const std::string &layout, int64_t elements,
+                     Arena &arena) {
+    Problem problem{op, signature, layout, elements, {}, {}};
+    const std::vector<std::string> types = operand_types(op, signature);
+    for (size_t i = 0; i + 1 < types.size(); i++) problem.inputs.push_back({types[i], {}, {}});
+    problem.output.type = types.back();
+    lay_out(problem, elements);
+
+    std::mt19937 random(1);
+    for (size_t i = 0; i < problem.inputs.size(); i++) {
+        Operand &input = problem.inputs[i];
+        input.data = arena.take(size_t(input.span()) * input.element_bytes());
+        if (is_parameter(op, i)) fill_parameter(problem, i);
+        else fill_tensor(op, input, random);
+    }
+    problem.output.data = arena.take(size_t(problem.output.span()) * problem.output.element_bytes());
+    std::memset(problem.output.data, 0, size_t(problem.output.span()) * problem.output.element_bytes());
+    return problem;
+}
+
+double memory_bytes(const std::string &op, const std::string &signature, int64_t elements) {
+    const std::vector<std::string> types = operand_types(op, signature);
+    double bytes = 0;
+    for (size_t i = 0; i < types.size(); i++) {
+        if (i + 1 < types.size() && is_parameter(op, i)) continue;
+        bytes += double(elements) * double(Operand{types[i], {}, {}}.element_bytes()) * ROW_PITCH / ROW;
+    }
+    return bytes;
+}
+
+// ---- Checks --------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Calls f(offset of every input, offset of the output) for every element.
+template<class F>
+void for_each_element(const Problem &problem, F &&f) {
+    const size_t rank = problem.output.sizes.size(), count = problem.inputs.size();
+    const int64_t rows = rank == 2 ? problem.output.sizes[0] : 1, columns = problem.output.sizes[rank - 1];
+    int64_t at[9] = {}, row_step[9] = {}, step[9] = {};
+    for (size_t i = 0; i <= count; i++) {
+        const Operand &operand = i < count ? problem.inputs[i] : problem.output;
+        row_step[i] = rank == 2 ? operand.strides[0] : 0;
+        step[i] = operand.strides[rank - 1];
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        for (size_t i = 0; i <= count; i++) at[i] = r * row_step[i];
+        for (int64_t c = 0; c < columns; c++) {
+            f(at, at[count]);
+            for (size_t i = 0; i <= count; i++) at[i] += step[i];
+        }
+    }
+}
+
+template<class T>
+const T *input(const Problem &problem, size_t i) {
+    return static_cast<const T *>(problem.inputs[i].data);
+}
+
+template<class T, class Formula>
+void check(const Problem &problem, Formula &&formula) {
+    const T *const output = static_cast<const T *>(problem.output.data);
+    int64_t wrong = 0;
+    for_each_element(problem, [&](const int64_t *at, int64_t out) { wrong += !reference::same(T(formula(at)), output[out]); });
+    if (wrong)
+        throw std::runtime_error("hewn: " + std::to_string(wrong) + " elements differ from the reference in " + problem.op + " " +
+                                 problem.signature + " " + problem.layout + " " + std::to_string(problem.elements));
+}
+
+void check_add(const Problem &p) {
+    with_type<float, f16, int64_t, int32_t, int16_t, int8_t>(p.output.type, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        const T *const a = input<T>(p, 0), *const b = input<T>(p, 1);
+        check<T>(p, [=](const int64_t *at) { return reference::add(a[at[0]], b[at[1]]); });
+    });
+}
+
+template<class In, class Scale>
+void check_quantize(const Problem &p) {
+    with_type<int8_t, uint8_t>(p.output.type, [&](auto tag) {
+        using Out = typename decltype(tag)::type;
+        const In *const x = input<In>(p, 0);
+        const Scale *const s = input<Scale>(p, 1);
+        const Out *const z = input<Out>(p, 2);
+        check<Out>(p, [=](const int64_t *at) { return reference::quantize_linear<Out>(x[at[0]], s[at[1]], z[at[2]]); });
+    });
+}
+
+void check_dequantize(const Problem &p) {
+    with_type<int32_t, uint32_t, int16_t, uint16_t, int8_t, uint8_t>(p.inputs[0].type, [&](auto in) {
+        using In = typename decltype(in)::type;
+        with_type<float, f16>(p.output.type, [&](auto out) {
+            using Out = typename decltype(out)::type;
+            const In *const x = input<In>(p, 0), *const z = input<In>(p, 2);
+            const Out *const s = input<Out>(p, 1);
+            check<Out>(p, [=](const int64_t *at) { return reference::dequantize_linear(x[at[0]], s[at[1]], z[at[2]]); });
+        });
+    });
+}
+
+void check_quantized_add(const Problem &p) {
+    with_type<int8_t, uint8_t>(p.inputs[0].type, [&](auto a_tag) {
+        with_type<int8_t, uint8_t>(p.inputs[3].type, [&](auto b_tag) {
+            with_type<int8_t, uint8_t>(p.output.type, [&](auto out_tag) {
+                using A = typename decltype(a_tag)::type;
+                using B = typename decltype(b_tag)::type;
+                using Out = typename decltype(out_tag)::type;
+                const A *const a = input<A>(p, 0), az = *input<A>(p, 2);
+                const B *const b = input<B>(p, 3), bz = *input<B>(p, 5);
+                const float as = *input<float>(p, 1), bs = *input<float>(p, 4), os = *input<float>(p, 6);
+                const Out oz = *input<Out>(p, 7);
+                check<Out>(p, [=](const int64_t *at) {
+                    return reference::quantized_linear_add<Out>(a[at[0]], as, az, b[at[3]], bs, bz, os, oz);
+                });
+            });
+        });
+    });
+}
+
+}  // namespace
+
+void check_against_reference(const Problem &problem) {
+    if (problem.op == "add") check_add(problem);
+    else if (problem.op == "dequantize_linear") check_dequantize(problem);
+    else if (problem.op == "quantized_linear_add") check_quantized_add(problem);
+    else if (problem.inputs[0].type == "f32") check_quantize<float, float>(problem);
+    else if (problem.inputs[0].type == "f16") check_quantize<f16, f16>(problem);
+    else check_quantize<int32_t, float>(problem);
+}
+
+Difference difference(const Problem &problem, const void *expected) {
+    Difference result;
+    with_any_type(problem.output.type, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        const T *const got = static_cast<const T *>(problem.output.data), *const want = static_cast<const T *>(expected);
+        for_each_element(problem, [&](const int64_t *, int64_t i) {
+            if (reference::same(got[i], want[i])) return;
+            result.count++;
+            double distance;
+            if constexpr (std::is_same_v<T, float>)
+                distance = std::fabs(double(got[i]) - want[i]) / (std::fabs(want[i]) * 0x1p-22);
+            else if constexpr (std::is_same_v<T, f16>)
+                distance = std::fabs(double(reference::to_f32(got[i])) - reference::to_f32(want[i])) /
+                           (std::fabs(reference::to_f32(want[i])) * 0x1p-9 + 0x1p-23);
+            else distance = problem.op == "add" ? 2 : std::fabs(double(got[i]) - double(want[i]));
+            if (!(distance <= 1)) result.within_a_step = false;
+        });
+    });
+    return result;
+}
+
+std::function<hewn::Operator()> compiler(const Problem &problem, const hewn::CompileOptions &options) {
+    const auto with = [&](auto desc) { return [desc, options] { return hewn::compile(desc, options); }; };
+    std::vector<hewn::TensorDesc> in;
+    for (const Operand &input : problem.inputs) in.push_back(input.desc());
+    const hewn::TensorDesc out = problem.output.desc();
+    if (problem.op == "add") return with(hewn::AddDesc{in[0], in[1], out});
+    if (problem.op == "quantize_linear") return with(hewn::QuantizeLinearDesc{in[0], in[1], in[2], out});
+    if (problem.op == "dequantize_linear") return with(hewn::DequantizeLinearDesc{in[0], in[1], in[2], out});
+    return with(hewn::QuantizedLinearAddDesc{in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], out});
+}
+
+hewn::Operator compile(const Problem &problem, const hewn::CompileOptions &options) { return compiler(problem, options)(); }
+
+std::vector<hewn_buffer_binding> input_bindings(const Problem &problem) {
+    std::vector<hewn_buffer_binding> bindings;
+    for (const Operand &input : problem.inputs) bindings.push_back(input.binding());
+    return bindings;
+}
+
+}  // namespace hewn_bench

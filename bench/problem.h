@@ -1,0 +1,113 @@
+// What is measured: one operator on tensors of one signature, layout and number of elements, with contents.
+#ifndef HEWN_BENCH_PROBLEM_H
+#define HEWN_BENCH_PROBLEM_H
+
+#include <hewn/hewn.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace hewn_bench {
+
+// ---- The lists -----------------------------------------------------------------------------------------------------------
+
+struct Variant {
+    std::string name, op, signature, target;
+};
+
+// The lines of variants.inc.
+const std::vector<Variant> &built_variants();
+
+// How the tensors lie; see README.md.
+const std::vector<std::string> &all_layouts();
+
+// Whether the layout exists for the operator, and for that many elements.
+bool layout_fits(const std::string &op, const std::string &layout, int64_t elements);
+
+// ---- Memory --------------------------------------------------------------------------------------------------------------
+
+// One address range that grows as it is used and is used again from the start for the next problem: no row waits for page faults,
+// and every contender of a row works on the same pages.
+class Arena {
+public:
+    Arena();
+    ~Arena();
+    Arena(const Arena &) = delete;
+    Arena &operator=(const Arena &) = delete;
+
+    void reset() { used_ = taken_ = 0; }
+    // The most bytes that were ever taken: they are still there.
+    size_t kept() const { return kept_; }
+    // Memory at a multiple of 64 bytes, not at the same distance from a page's start as what was taken before: loads and stores of
+    // different tensors would look dependent to the CPU.
+    void *take(size_t bytes);
+
+private:
+    void *mapped_;
+    char *base_;
+    size_t used_ = 0, kept_ = 0, taken_ = 0;
+};
+
+// ---- Problems ------------------------------------------------------------------------------------------------------------
+
+// A tensor. Strides in elements, 0 repeats.
+struct Operand {
+    std::string type;  // "f32", "u8", ...
+    std::vector<int64_t> sizes, strides;
+    void *data = nullptr;
+
+    size_t element_bytes() const;
+    // Elements from the first to the last in memory, gaps between rows included.
+    int64_t span() const;
+    // Elements that a full pass touches: those along strides of 0 count once.
+    int64_t distinct() const;
+    // The one dimension it varies along; -1: none.
+    int axis() const;
+    // Sizes with 1 where the stride is 0, if that shape is packed row-major; else empty.
+    std::vector<int64_t> packed_shape() const;
+    // The elements of a parameter (scale or zero point), widened.
+    std::vector<double> values() const;
+
+    hewn::TensorDesc desc() const;
+    hewn::Binding binding() const { return {data, uint64_t(span()) * element_bytes()}; }
+};
+
+struct Problem {
+    std::string op, signature, layout;
+    int64_t elements = 0;
+    std::vector<Operand> inputs;  // in the order of hewn's bindings
+    Operand output;
+
+    // Every input element read once, every output element written once.
+    double bytes() const;
+};
+
+// `elements` may come out smaller where the layout wants whole rows.
+Problem make_problem(const std::string &op, const std::string &signature, const std::string &layout, int64_t elements,
+                     Arena &arena);
+
+// The bytes of memory that such a problem takes.
+double memory_bytes(const std::string &op, const std::string &signature, int64_t elements);
+
+// Throws std::runtime_error where the output is not what tests/reference.h gives, bit for bit.
+void check_against_reference(const Problem &problem);
+
+// Elements of the problem's output that differ from `expected` (an output of the same layout), and whether one does so by more than a
+// step: 1 for integers, the last two bits of a float.
+struct Difference {
+    int64_t count = 0;
+    bool within_a_step = true;
+};
+Difference difference(const Problem &problem, const void *expected);
+
+// Describes the problem now and compiles it at each call.
+std::function<hewn::Operator()> compiler(const Problem &problem, const hewn::CompileOptions &options);
+hewn::Operator compile(const Problem &problem, const hewn::CompileOptions &options);
+std::vector<hewn_buffer_binding> input_bindings(const Problem &problem);
+
+}  // namespace hewn_bench
+
+#endif  // HEWN_BENCH_PROBLEM_H

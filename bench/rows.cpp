@@ -1,0 +1,87 @@
+#include "rows.h"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "problem.h"
+
+namespace hewn_bench {
+namespace {
+
+constexpr int64_t Ki = 1024, Mi = 1024 * Ki;
+
+template<class T>
+bool contains(const std::vector<T> &list, const T &value) {
+    return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+// One signature of each kind: the set measures every layout of these, and all signatures densely.
+bool representative(const std::string &kernel) {
+    static const std::set<std::string> kernels = {"add_f32",
+                                                  "add_f16",
+                                                  "add_i8",
+                                                  "quantize_linear_f32_i8",
+                                                  "quantize_linear_f16_i8",
+                                                  "dequantize_linear_i8_f32",
+                                                  "dequantize_linear_i8_f16",
+                                                  "quantized_linear_add_i8_i8_i8"};
+    return kernels.count(kernel) > 0;
+}
+
+bool first_of_operator(const std::string &kernel) {
+    return kernel == "add_f32" || kernel == "quantize_linear_f32_i8" || kernel == "dequantize_linear_i8_f32" ||
+           kernel == "quantized_linear_add_i8_i8_i8";
+}
+
+// Whether the set has the row; what the user chose explicitly is not asked.
+bool in_set(const Selection &selection, const Row &row) {
+    if (selection.all) return true;
+    const std::string kernel = row.op + "_" + row.signature;
+    const bool dense = row.layout == "dense", quick = selection.quick;
+    const bool large = row.elements >= 16 * Mi;
+    if (selection.signatures.empty()) {
+        if (!dense || quick) {
+            if (!representative(kernel)) return false;
+        }
+        if (quick && (!dense || large || row.threads > 1) && !first_of_operator(kernel)) return false;
+    }
+    if (selection.elements.empty()) {
+        if (!dense && row.elements > 16 * Mi) return false;
+        if (quick && row.elements > (dense ? 16 * Mi : Mi)) return false;
+        if (quick && !dense && row.elements != Mi) return false;
+    }
+    if (selection.threads.empty() && row.threads > 1) {
+        if (row.elements < (dense && !quick ? Mi : 16 * Mi)) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+std::vector<Row> choose_rows(const Selection &selection) {
+    const std::vector<std::string> layouts = selection.layouts.empty() ? all_layouts() : selection.layouts;
+    const std::vector<int64_t> sizes =
+        selection.elements.empty() ? std::vector<int64_t>{16, 4 * Ki, 64 * Ki, Mi, 16 * Mi, 128 * Mi} : selection.elements;
+    std::vector<int> threads = selection.threads;
+    if (threads.empty()) threads = std::thread::hardware_concurrency() > 1 ? std::vector<int>{1, 2} : std::vector<int>{1};
+
+    std::vector<Row> rows;
+    std::set<std::string> seen;
+    for (const Variant &variant : built_variants()) {
+        if (!seen.insert(variant.op + "_" + variant.signature).second) continue;
+        if (!selection.ops.empty() && !contains(selection.ops, variant.op)) continue;
+        if (!selection.signatures.empty() && !contains(selection.signatures, variant.signature)) continue;
+        for (const std::string &layout : layouts) {
+            for (const int64_t elements : sizes) {
+                for (const int count : threads) {
+                    const Row row{variant.op, variant.signature, layout, elements, count};
+                    if (layout_fits(row.op, layout, elements) && in_set(selection, row)) rows.push_back(row);
+                }
+            }
+        }
+    }
+    return rows;
+}
+
+}  // namespace hewn_bench

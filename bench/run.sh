@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# hewn, ONNX Runtime, oneDNN, XNNPACK, NumPy and the machine's limits side by side: sets up what that needs, builds, measures, draws.
+#
+#     ./bench/run.sh                          the full comparison
+#     ./bench/run.sh --quick --json rows.json under a minute
+#     ./bench/run.sh --op add --elements 1Mi  a part of it; --help lists everything
+#
+#     --results DIR          where report.json, the pictures and index.html go; default: build/bench-results
+#     --xnnpack-prefix DIR   an XNNPACK of your own instead of the system's
+#     --onednn-prefix DIR    the same for oneDNN
+set -euo pipefail
+caller=$PWD
+root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
+
+results=$root/build/bench-results xnnpack_prefix='' onednn_prefix=''
+compare_arguments=()
+while (($#)); do
+    case $1 in
+    --results) results=$(realpath -m "$2") && shift 2 ;;
+    --xnnpack-prefix) xnnpack_prefix=$(realpath "$2") && shift 2 ;;
+    --onednn-prefix) onednn_prefix=$(realpath "$2") && shift 2 ;;
+    *) compare_arguments+=("$1") && shift ;;
+    esac
+done
+cd "$root"
+
+packages=(libbenchmark-dev libdnnl-dev libxnnpack-dev libpthreadpool-dev python3-dev)
+venv=build/bench-venv log=build/bench.log
+
+install_packages() {
+    local package missing=() as_root=()
+    for package in "${packages[@]}"; do
+        [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
+    done
+    ((${#missing[@]})) || return 0
+    echo "run.sh: installing ${missing[*]}"
+    ((EUID == 0)) || as_root=(sudo)
+    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
+    "${apt[@]}" update
+    "${apt[@]}" install --no-install-recommends "${missing[@]}"
+}
+
+install_wheels() {
+    local python=/usr/bin/python3 stamp=$venv/hewn.stamp wanted
+    wanted="$PWD $("$python" -V) $(sha256sum <bench/requirements.txt)"
+    if [[ -f $stamp && $(<"$stamp") == "$wanted" ]]; then return; fi
+    echo "run.sh: making $venv"
+    "$python" -m venv --clear "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-deps --only-binary :all: \
+        -r bench/requirements.txt
+    printf '%s\n' "$wanted" >"$stamp"
+}
+
+# Runs a command whose output matters only where it fails.
+logged() {
+    if ! "$@" >"$log" 2>&1; then
+        cat "$log" >&2
+        return 1
+    fi
+}
+
+scripts/setup.sh
+mkdir -p build
+install_packages
+install_wheels
+export PATH="$root/.venv/bin:$PATH"
+[[ -f build/build.ninja ]] || echo "run.sh: building hewn: some minutes the first time"
+logged cmake --preset default -DHEWN_BUILD_BENCH=ON -DHEWN_BENCH_PYTHON="$root/$venv/bin/python" \
+    -DHEWN_BENCH_XNNPACK_PREFIX="$xnnpack_prefix" -DHEWN_BENCH_ONEDNN_PREFIX="$onednn_prefix"
+logged cmake --build build --target compare
+
+mkdir -p "$results"
+status=0
+(cd "$caller" && "$root/build/bench/compare" --report "$results/report.json" ${compare_arguments[@]+"${compare_arguments[@]}"}) || status=$?
+if [[ $results/report.json -nt $log ]]; then
+    "$venv/bin/python" bench/plots.py "$results/report.json" "$results"
+    echo
+    echo "Pictures and all rows: $results/index.html"
+fi
+exit "$status"
