@@ -100,7 +100,8 @@ struct CpuOperator : hewn_operator {
     Plan plan;
     CpuKernel kernel;
     halide_buffer_t buffers[kMaxOperands];  // what a kernel with assertions looks at; else unused
-    int32_t max_threads;
+    int32_t max_threads;                    // 0: no limit
+    int32_t cpus;
     hewn_parallel_for_fn parallel_for;
     void *parallel_for_context;
 };
@@ -179,7 +180,8 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
     cpu->kernel.problem = &cpu->problem;
     cpu->parallel_for = options.parallel_for ? options.parallel_for : pool_parallel_for;
     cpu->parallel_for_context = options.parallel_for_context;
-    cpu->max_threads = options.max_threads > 0 ? options.max_threads : available_cpus();
+    cpu->max_threads = options.max_threads;
+    cpu->cpus = available_cpus();
     if (!problem.output.empty()) {
         const Tensor *operands[kMaxOperands];
         int32_t element_bytes[kMaxOperands];
@@ -272,9 +274,13 @@ void HEWN_CALL run_slice(void *argument, int32_t index) {
     run_range(execution, first, first + share + (index < rest));
 }
 
+// A limit on threads is a limit on slices. Without one there are a few slices a CPU: a thread of the pool that wakes late, some hundred
+// microseconds after the call, still finds work.
 int32_t slice_count(const CpuOperator &op, int32_t max_threads) {
-    if (op.plan.moved_bytes < kParallelBytes || max_threads < 2) return 1;
-    return int32_t(max_threads < op.plan.box_count ? max_threads : op.plan.box_count);
+    if (op.plan.moved_bytes < kParallelBytes) return 1;
+    constexpr int32_t kSlicesPerCpu = 4;
+    const int64_t slices = max_threads > 0 ? max_threads : op.cpus > 1 ? int64_t(op.cpus) * kSlicesPerCpu : 1;
+    return int32_t(slices < op.plan.box_count ? slices : op.plan.box_count);
 }
 
 hewn_status execute(const hewn_operator &base, const Bindings &inputs, const hewn_buffer_binding &output,
