@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# What the CMake options choose: options_test.sh CMAKE SOURCE SCRATCH-FOLDER CXX HALIDE-INCLUDE-DIR
+# What the CMake options choose: options_test.sh CMAKE SOURCE SCRATCH-FOLDER CXX HALIDE-INCLUDE-DIR GENERATOR MAKE-PROGRAM
 set -euo pipefail
-cmake=$1 source=$2 scratch=$3 cxx=$4 halide=$5
+cmake=$1 source=$2 scratch=$3 cxx=$4 halide=$5 generator=$6 make=$7
 failed=0
 
 configure() {
     rm -rf "$scratch"
-    "$cmake" -S "$source" -B "$scratch" -G Ninja -DCMAKE_CXX_COMPILER="$cxx" -DHEWN_HALIDE_INCLUDE_DIR="$halide" -DHEWN_BUILD_TESTS=OFF \
+    "$cmake" -S "$source" -B "$scratch" -G "$generator" -DCMAKE_MAKE_PROGRAM="$make" -DCMAKE_CXX_COMPILER="$cxx" -DHEWN_HALIDE_INCLUDE_DIR="$halide" -DHEWN_BUILD_TESTS=OFF \
         -DHEWN_BUILD_TOOLS=OFF -DHEWN_BUILD_EXAMPLES=OFF "$@" >"$scratch.log" 2>&1
 }
 check() {  # check WHAT WANTED GOT
