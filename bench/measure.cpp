@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <random>
 #include <thread>
 
 #include "python.h"
@@ -94,9 +96,14 @@ void measure(std::vector<Samples *> contenders, int threads, const Effort &effor
     // hewn, the first, takes part in every round: each ratio needs its sample.
     plans[0].samples = rounds;
     for (Samples *contender : contenders) contender->call_ns.assign(size_t(rounds), std::numeric_limits<double>::quiet_NaN());
+    // Each round in another order: what a contender leaves in the caches (streaming stores: nothing) must not always meet the
+    // same one.
+    std::vector<size_t> order(contenders.size());
+    std::iota(order.begin(), order.end(), size_t(0));
+    std::mt19937 random(1);
     for (int round = 0; round < rounds; round++) {
-        for (size_t k = 0; k < contenders.size(); k++) {
-            const size_t i = (k + size_t(round)) % contenders.size();
+        std::shuffle(order.begin(), order.end(), random);
+        for (const size_t i : order) {
             const auto due = [&](int r) { return int64_t(r) * plans[i].samples / rounds; };
             if (due(round + 1) == due(round)) continue;
             contenders[i]->call_ns[size_t(round)] = sample(contenders[i]->run, plans[i].calls);
