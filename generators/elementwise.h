@@ -4,6 +4,7 @@
 
 #include <Halide.h>
 
+#include <functional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ enum class Tail {
     Masked,   // GuardWithIf: predicated vectors, where the target has masks (AVX-512)
     Shifted,  // ShiftInwards: the last vector overlaps the one before; V, then V / 4, then scalar for shorter rows
     Stepped,  // disjoint parts: whole V, whole V / 4 of the rest, whole V / 16, then scalar
+    Packed,   // of define_narrowed: whole blocks of 64 (AVX-512), then Masked for the rest
 };
 
 // f32 f16 i8 u8 i16 u16 i32 u32 i64 u64
@@ -48,7 +50,10 @@ public:
 
     // Knobs (tuning/). vector: the step V, in natural vectors of the widest type computed with.
     Param<int> vector{"vector", 1, 1, 16};
-    Param<Tail> tail{"tail", Tail::Masked, {{"masked", Tail::Masked}, {"shifted", Tail::Shifted}, {"stepped", Tail::Stepped}}};
+    Param<Tail> tail{
+        "tail",
+        Tail::Masked,
+        {{"masked", Tail::Masked}, {"shifted", Tail::Shifted}, {"stepped", Tail::Stepped}, {"packed", Tail::Packed}}};
 
 protected:
     // The index-th type of the signature.
@@ -61,6 +66,7 @@ protected:
 
     // output(x, y) = value. widest: the widest type that the algorithm computes with.
     void define(OutputRows &output, const Halide::Expr &value, const Halide::Type &widest) {
+        if (tail == Tail::Packed) throw Halide::CompileError("tail=packed: this form does not narrow int32 to 8 bits\n");
         step_ = vector * this->natural_vector_size(widest);
         if (tail != Tail::Stepped) {
             output(x, y) = value;
@@ -80,11 +86,40 @@ protected:
         }
     }
 
+    // output(x, y) = to_byte(rounded), an 8-bit value of an int32; to_byte also takes the int16 that `rounded` saturates to.
+    void define_narrowed(OutputRows &output, const Halide::Expr &rounded,
+                         const std::function<Halide::Expr(const Halide::Expr &)> &to_byte) {
+        if (tail != Tail::Packed) return define(output, to_byte(rounded), Halide::Float(32));
+        // Two saturating packs turn four vectors of 16 int32 into one of 64 bytes, in another order: word (l, k, w, h) of a block is
+        // its element 32 h + 16 w + 4 k + l. Written so, LLVM finds the packs and restores the order with one permutation of
+        // the result; narrowing vector by vector would take four instructions for each.
+        using Halide::Var;
+        const Var l("l"), k("k"), w("w"), h("h"), block("block");
+        Halide::Func words("words"), bytes("bytes");
+        rounded_(x, y) = rounded;
+        words(l, w, k, h, block, y) = Halide::saturating_cast<int16_t>(rounded_(kBlock * block + 32 * h + 16 * w + 4 * k + l, y));
+        bytes(l, w, k, h, block, y) = to_byte(words(l, w, k, h, block, y));
+        packed_ = {words, bytes};
+
+        const Halide::Expr width = output.dim(0).extent(), blocks = width / kBlock;
+        const Halide::RDom whole(0, kBlock, 0, blocks, "whole"), rest(0, width - blocks * kBlock, "rest");
+        output(x, y) = Halide::undef(output.type());
+        const Halide::Expr i = whole.x;
+        output(kBlock * whole.y + i, y) = bytes(i % 4, i / 16 % 2, i / 4 % 4, i / 32, whole.y, y);
+        Halide::Func element("element");
+        element(x, y) = to_byte(rounded);
+        output(kBlock * blocks + rest, y) = element(kBlock * blocks + rest, y);
+        parts_ = {whole, rest};
+        step_ = vector * this->natural_vector_size(Halide::Float(32));
+    }
+
     void schedule_rows(OutputRows &output, const std::vector<Rows *> &inputs) {
         Halide::Func out = output;
         set_bounds(output, Halide::Expr(1));
         for (Rows *input : inputs) set_bounds(*input, Halide::Expr());
-        if (parts_.empty()) {
+        if (!packed_.empty()) {
+            schedule_packed(out, inputs);
+        } else if (parts_.empty()) {
             for (Halide::Stage stage : specialized(out, inputs)) vectorize_rows(stage, output.dim(0).extent());
         } else {
             for (size_t i = 0; i < parts_.size(); i++) {
@@ -97,8 +132,13 @@ protected:
     }
 
 private:
+    // Elements of a vector of 64 bytes, the block of Tail::Packed.
+    static constexpr int kBlock = 64;
+
     int step_ = 0;
     std::vector<Halide::RDom> parts_;
+    Halide::Func rounded_{"rounded"};
+    std::vector<Halide::Func> packed_;
 
     template<class Buffer>
     static void set_bounds(Buffer &buffer, const Halide::Expr &x_stride) {
@@ -123,6 +163,26 @@ private:
         }
         stage.specialize_fail("a layout that the runtime never passes");
         return stages;
+    }
+
+    void schedule_packed(Halide::Func out, const std::vector<Rows *> &inputs) {
+        const Halide::RDom &whole = parts_[0], &rest = parts_[1];
+        const Halide::RVar group("group"), in_group("in_group"), quad("quad"), lane("lane");
+        for (Halide::Stage stage : specialized(out.update(0), inputs)) {
+            stage.allow_race_conditions().reorder(whole.x, whole.y, y);
+            stage.split(whole.x, group, in_group, 16).split(in_group, quad, lane, 4);
+            stage.vectorize(lane).vectorize(quad).vectorize(group);
+        }
+        rounded_.compute_at(out, whole.y).bound_extent(x, kBlock).vectorize(x, 16).unroll(x);
+        rounded_.store_in(Halide::MemoryType::Stack);
+        for (Halide::Func f : packed_) {
+            const std::vector<Halide::Var> v = f.args();
+            f.compute_at(out, whole.y).bound(v[0], 0, 4).bound(v[1], 0, 2).bound(v[2], 0, 4).bound(v[3], 0, 2);
+            f.vectorize(v[0]).vectorize(v[1]).vectorize(v[2]).vectorize(v[3]).store_in(Halide::MemoryType::Stack);
+        }
+        for (Halide::Stage stage : specialized(out.update(1), inputs)) {
+            stage.allow_race_conditions().vectorize(rest.x, step_, Halide::TailStrategy::GuardWithIf);
+        }
     }
 
     void vectorize_rows(Halide::Stage stage, const Halide::Expr &width) {

@@ -59,11 +59,12 @@ inline Expr to_f16(const Expr &e, const Halide::Target &target) {
 // x * (r0 + r1) = RN(x / s) wherever that decides the rounding to an 8-bit result, with r0 = RN(1 / s), r1 = RN(1 / s - r0).
 inline Expr times_reciprocal(const Expr &e, const Expr &r0, const Expr &r1) { return fma(e, r0, rounded(e * r1)); }
 
-// RN(e - zero_point) for any integer type: up to 16 bits in int32; 32 bits by halves, RN(f32(eh - zh) * 65536 + f32(el - zl)),
-// where the halves' differences and the product are exact, so that only the sum rounds.
+// RN(e - zero_point) for any integer type: up to 16 bits exactly, in f32 (8-bit integers Halide would subtract in 16 bits and widen
+// twice); 32 bits by halves, RN(f32(eh - zh) * 65536 + f32(el - zl)), where the halves' differences and the product are
+// exact, so that only the sum rounds.
 inline Expr difference_f32(const Expr &e, const Expr &zero_point) {
     const auto i32 = [](const Expr &v) { return Halide::cast<int32_t>(v); };
-    if (e.type().bits() < 32) return stage(Halide::cast<float>(i32(e) - i32(zero_point)));
+    if (e.type().bits() < 32) return rounded(to_f32(e) - to_f32(zero_point));
     const Expr high = stage(Halide::cast<float>(i32(e >> 16) - i32(zero_point >> 16)));
     const Expr low = stage(Halide::cast<float>(i32(e & 0xffff) - i32(zero_point & 0xffff)));
     return rounded(rounded(high * 65536.0f) + low);
@@ -79,9 +80,10 @@ inline Expr quantize_clamped(const Expr &q, const Expr &zero_point, const Type &
         type, Halide::cast<uint8_t>(round_to_int32(clamp_keeping_nan(q, low, high))) + Halide::cast<uint8_t>(zero_point));
 }
 
-// clamp(r + z, Min, Max) of an 8-bit type, |r| < 2^31 - 2^8. Always narrowed as int8, which is one instruction on AVX-512, with the
-// sign bit flipped for uint8; Halide's uint8 narrowing of int32 takes two.
+// clamp(r + z, Min, Max) of an 8-bit type; r is an int32, |r| < 2^31 - 2^8, or an int16. An int32 is always narrowed as int8, which is
+// one instruction on AVX-512, with the sign bit flipped for uint8; Halide's uint8 narrowing of int32 takes two.
 inline Expr saturated(const Expr &r, const Expr &zero_point, const Type &type) {
+    if (r.type().bits() == 16) return Halide::saturating_cast(type, Halide::saturating_add(r, Halide::cast<int16_t>(zero_point)));
     const int flip = type.is_uint() ? 128 : 0;
     const Expr narrowed = Halide::saturating_cast<int8_t>(r + (zero_point - flip));
     return Halide::cast(type, Halide::reinterpret<uint8_t>(narrowed) ^ Halide::cast<uint8_t>(flip));

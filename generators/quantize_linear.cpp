@@ -47,7 +47,8 @@ public:
         using hewn::x, hewn::y;
         const Expr clamped = hewn::clamp_keeping_nan(hewn::to_f32(input(x, y)), low, high);
         const Expr rounded = hewn::round_to_int32(hewn::times_reciprocal(clamped, r0, r1));
-        define(output, cast(output.type(), cast<uint8_t>(rounded) + cast<uint8_t>(zero_point)), Float(32));
+        define_narrowed(output, rounded,
+                        [&](const Expr &r) { return cast(output.type(), cast<uint8_t>(r) + cast<uint8_t>(zero_point)); });
     }
 
     void schedule() { schedule_rows(output, {&input}); }

@@ -35,8 +35,10 @@ protected:
     }
 
     // The output from a sum and r0 + r1 ~ 1 / output_scale, where no quotient reaches 2^30: nothing needs clamping in f32.
-    Expr requantized(const Expr &sum, const Expr &r0, const Expr &r1, const Type &type) {
-        return hewn::saturated(hewn::round_to_int32(hewn::times_reciprocal(sum, r0, r1)), output_zero_point, type);
+    void define_requantized(const Expr &sum, const Expr &r0, const Expr &r1) {
+        auto &output = static_cast<Derived &>(*this).output;
+        this->define_narrowed(output, hewn::round_to_int32(hewn::times_reciprocal(sum, r0, r1)),
+                              [&](const Expr &r) { return hewn::saturated(r, output_zero_point, output.type()); });
     }
 };
 
@@ -60,7 +62,7 @@ public:
     In<float> r0{"r0"}, r1{"r1"};
     GeneratorOutput<Buffer<void, 2>> output{"output"};
 
-    void generate() { define(output, requantized(sum(), r0, r1, output.type()), Float(32)); }
+    void generate() { define_requantized(sum(), r0, r1); }
 };
 
 // Form `folded`: as `reciprocal`, where -a_zero_point * a_scale and -b_zero_point * b_scale, given as a_offset and b_offset, are
@@ -75,7 +77,7 @@ public:
         using hewn::x, hewn::y;
         const Expr a_value = hewn::fma(hewn::to_f32(a(x, y)), a_scale, a_offset);
         const Expr b_value = hewn::fma(hewn::to_f32(b(x, y)), b_scale, b_offset);
-        define(output, requantized(hewn::rounded(a_value + b_value), r0, r1, output.type()), Float(32));
+        define_requantized(hewn::rounded(a_value + b_value), r0, r1);
     }
 };
 

@@ -21,8 +21,9 @@ hewn_status check_bindings(const hewn_operator &op, const char *which, const hew
     }
     if (!bindings) return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: the %s bindings are null", name, which);
     const Bindings all(bindings);
+    const uint32_t size = bindings->struct_size;
     for (uint32_t i = 0; i < count; i++) {
-        if (bindings->struct_size < sizeof(hewn_buffer_binding) || all[int(i)].struct_size != bindings->struct_size) {
+        if (size < sizeof(hewn_buffer_binding) || all[int(i)].struct_size != size) {
             return fail(error, HEWN_STATUS_INVALID_BINDING,
                         "%s: struct_size of %s binding %u is too small or differs from the first's", name, which, unsigned(i));
         }

@@ -96,7 +96,14 @@ __attribute__((destructor)) void end_pool() { hewn_shutdown(); }
 
 // ---- Compile ----
 
+// What a binding of a tensor must fulfil.
+struct BindingRule {
+    uint64_t bytes, misaligned;  // bits of an address that must be 0
+    bool present;
+};
+
 struct CpuOperator : hewn_operator {
+    BindingRule inputs[kMaxInputs], output;
     Plan plan;
     CpuKernel kernel;
     halide_buffer_t buffers[kMaxOperands];  // what a kernel with assertions looks at; else unused
@@ -125,6 +132,8 @@ halide_type_t halide_type(hewn_data_type type) {
     default: return halide_type_t(halide_type_int, bits);
     }
 }
+
+BindingRule binding_rule(const Tensor &tensor) { return {tensor.bytes, uint64_t(tensor.element_bytes - 1), tensor.present}; }
 
 void destroy(hewn_operator *op) {
     CpuOperator *cpu = static_cast<CpuOperator *>(op);
@@ -182,6 +191,8 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
     cpu->parallel_for_context = options.parallel_for_context;
     cpu->max_threads = options.max_threads;
     cpu->cpus = available_cpus();
+    for (int i = 0; i < problem.input_count; i++) cpu->inputs[i] = binding_rule(problem.inputs[i]);
+    cpu->output = binding_rule(problem.output);
     if (!problem.output.empty()) {
         const Tensor *operands[kMaxOperands];
         int32_t element_bytes[kMaxOperands];
@@ -209,6 +220,32 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
 
 // What an absent zero point reads: one element of any type.
 alignas(16) constexpr uint8_t kZeros[16] = {};
+
+// The address of a binding's tensor. False where a rule is broken, which read_pointer puts in words, or the tensor is empty.
+bool fulfils(const BindingRule &rule, const hewn_buffer_binding &binding, uintptr_t &address) {
+    const uint64_t buffer = reinterpret_cast<uintptr_t>(binding.buffer), first = buffer + binding.offset;
+    address = uintptr_t(first);
+    if (rule.present) {
+        return buffer != 0 && binding.size >= rule.bytes && first >= buffer && first + rule.bytes > first &&
+               first + rule.bytes <= UINTPTR_MAX && (first & rule.misaligned) == 0;
+    }
+    address = reinterpret_cast<uintptr_t>(kZeros);
+    return buffer == 0;
+}
+
+// All addresses, where every binding is as it should be and the output lies apart from all inputs: the usual case, in few
+// instructions. False: it takes a closer look.
+bool locate(const CpuOperator &op, const Bindings &inputs, const hewn_buffer_binding &output, void **input_at, void **output_at) {
+    uintptr_t out, in;
+    if (!fulfils(op.output, output, out)) return false;
+    *output_at = reinterpret_cast<void *>(out);
+    for (int i = 0; i < op.problem.input_count; i++) {
+        if (!fulfils(op.inputs[i], inputs[i], in)) return false;
+        if (in < out + op.output.bytes && out < in + op.inputs[i].bytes) return false;
+        input_at[i] = reinterpret_cast<void *>(in);
+    }
+    return true;
+}
 
 hewn_status read_pointer(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, void **pointer,
                          hewn_error *error) {
@@ -256,11 +293,7 @@ void run_range(Execution &execution, int64_t first, int64_t last) {
     CpuCall call(op.kernel, execution.inputs, &execution);
     halide_buffer_t buffers[kMaxOperands];
     if (kKernelAssertions) std::memcpy(buffers, op.buffers, sizeof buffers);
-    const CallBox call_box = [](void *context, halide_buffer_t *operands) {
-        CpuCall &call = *static_cast<CpuCall *>(context);
-        return call.kernel.call(call, operands);
-    };
-    if (const int code = run_boxes(op.plan, execution.operands, first, last, buffers, call_box, &call, &execution)) {
+    if (const int code = run_boxes(op.plan, execution.operands, first, last, buffers, op.kernel.call, &call, &execution)) {
         int32_t none = 0;
         execution.failed.compare_exchange_strong(none, code);
     }
@@ -288,15 +321,15 @@ hewn_status execute(const hewn_operator &base, const Bindings &inputs, const hew
     const CpuOperator &op = static_cast<const CpuOperator &>(base);
     const Problem &problem = op.problem;
     void *input_at[kMaxInputs], *output_at = nullptr;
-    hewn_status status = read_pointer(problem, problem.output, output, &output_at, error);
-    if (status != HEWN_STATUS_OK) return status;
-    for (int i = 0; i < problem.input_count; i++) {
-        const Tensor &input = problem.inputs[i];
-        status = read_pointer(problem, input, inputs[i], &input_at[i], error);
-        if (status == HEWN_STATUS_OK && input.present) status = check_overlap(problem, input, input_at[i], output_at, error);
-        if (status != HEWN_STATUS_OK) return status;
+    if (!locate(op, inputs, output, input_at, &output_at)) {
+        hewn_status status = read_pointer(problem, problem.output, output, &output_at, error);
+        for (int i = 0; status == HEWN_STATUS_OK && i < problem.input_count; i++) {
+            const Tensor &input = problem.inputs[i];
+            status = read_pointer(problem, input, inputs[i], &input_at[i], error);
+            if (status == HEWN_STATUS_OK && input.present) status = check_overlap(problem, input, input_at[i], output_at, error);
+        }
+        if (status != HEWN_STATUS_OK || problem.output.empty()) return status;
     }
-    if (problem.output.empty()) return HEWN_STATUS_OK;
 
     void *operands[kMaxOperands];
     for (int o = 0; o < problem.info->operand_count; o++) operands[o] = input_at[problem.info->operands[o]];

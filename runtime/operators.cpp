@@ -269,7 +269,8 @@ hewn_status read_add(const void *raw, hewn_feature_level level, Problem &problem
 
 void choose_general_form(const Space &, const Variant &variant, CpuKernel &kernel) {
     kernel.form = variant.form("general");
-    kernel.call = [](CpuCall &call, halide_buffer_t *operands) {
+    kernel.call = [](void *context, halide_buffer_t *operands) {
+        CpuCall &call = *static_cast<CpuCall *>(context);
         void *arguments[1 + kMaxOperands] = {&call.user_context};
         const int count = call.kernel.problem->info->operand_count + 1;
         for (int o = 0; o < count; o++) arguments[1 + o] = &operands[o];
@@ -326,7 +327,8 @@ void prepare_quantize(const CpuKernel &kernel, const void *scale_at, const void 
     p.high = at_min < at_max ? at_max : at_min;
 }
 
-int call_quantize(CpuCall &call, halide_buffer_t *operands) {
+int call_quantize(void *context, halide_buffer_t *operands) {
+    CpuCall &call = *static_cast<CpuCall *>(context);
     const CpuKernel &kernel = call.kernel;
     Parameters &p = call.parameters;
     halide_buffer_t &input = operands[0], &scale = operands[1], &zero_point = operands[2], &output = operands[3];
@@ -439,7 +441,8 @@ void prepare_quantized_add(const CpuKernel &kernel, void *const *inputs, Paramet
     }
 }
 
-int call_quantized_add(CpuCall &call, halide_buffer_t *operands) {
+int call_quantized_add(void *context, halide_buffer_t *operands) {
+    CpuCall &call = *static_cast<CpuCall *>(context);
     Parameters &p = call.parameters;
     if (!p.from[0]) prepare_quantized_add(call.kernel, call.inputs, p);
     halide_buffer_t &a = operands[0], &b = operands[1], &output = operands[2];
@@ -461,11 +464,12 @@ int call_quantized_add(CpuCall &call, halide_buffer_t *operands) {
     return p.form->function(arguments);
 }
 
-void choose_quantized_add_forms(const Space &, const Variant &variant, CpuKernel &kernel) {
+void choose_quantized_add_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
     kernel.form = variant.form("divide");
+    kernel.call = call_quantized_add;
+    if (!uniform_box_holds(space, 0, kReciprocalElements)) return;
     kernel.reciprocal = variant.form("reciprocal");
     kernel.folded = variant.form("folded");
-    kernel.call = call_quantized_add;
 }
 
 // ---- The list ----

@@ -6,6 +6,7 @@
 #include <hewn/hewn.h>
 
 #include "dispatch.h"
+#include "plan.h"
 #include "shape.h"
 
 namespace hewn {
@@ -51,7 +52,7 @@ struct CpuKernel {
     const Problem *problem;
     const Form *form, *reciprocal, *folded;  // the latter two: null where not used
     uint32_t uniform;                        // operands that must be constant within a box (see build_plan)
-    int (*call)(CpuCall &call, halide_buffer_t *operands);
+    CallBox call;                            // its context is a CpuCall
 };
 
 struct OperatorInfo {

@@ -228,10 +228,19 @@ private:
     }
 };
 
-// table[i]: the byte offset of the run's i-th element of operand o.
-void fill_table(const Space &space, const Box &box, int o, int32_t element_bytes, int32_t *table) {
-    const int64_t run = box.inner * box.outer;
-    for (int64_t i = 0; i < run; i++) {
+// Elements after which operand o repeats along a run: those of the dimensions before the outer ones that it is constant in.
+int64_t period_of(const Space &space, const Box &box, int o) {
+    int64_t elements = 1, period = 1;
+    for (int k = 0; k <= box.last; k++) {
+        elements *= k == box.last ? box.outer : space.dims[k].size;
+        if (space.dims[k].stride[o] != 0) period = elements;
+    }
+    return period;
+}
+
+// table[i]: the byte offset of the run's i-th element of operand o, i < count.
+void fill_table(const Space &space, const Box &box, int o, int32_t element_bytes, int64_t count, int32_t *table) {
+    for (int64_t i = 0; i < count; i++) {
         int64_t rest = i, offset = 0;
         for (int k = 0; k < box.last; k++) {
             offset += rest % space.dims[k].size * space.dims[k].stride[o];
@@ -282,12 +291,13 @@ bool build_plan(const Space &space, int operands, const int32_t *element_bytes, 
         plan.dims[o][1] = {0, int32_t(box.rows), box.rows > 1 ? int32_t(kernel_row_stride) : 0, 0};
         plan.scratch |= !in_place;
         if (plan.access[o] != Access::Table) continue;
-        plan.table[o] = allocator.allocate<int32_t>(size_t(run));
+        plan.period[o] = o == output ? run : period_of(space, box, o);
+        plan.table[o] = allocator.allocate<int32_t>(size_t(plan.period[o]));
         if (!plan.table[o]) {
             destroy_plan(allocator, plan);
             return false;
         }
-        fill_table(space, box, o, element_bytes[o], plan.table[o]);
+        fill_table(space, box, o, element_bytes[o], plan.period[o], plan.table[o]);
     }
 
     plan.run_loop = plan.row_loop = -1;
@@ -476,18 +486,25 @@ public:
         }
         const int64_t distinct_rows = plan_.row_bytes[o] == 0 ? 1 : rows;
         for (int64_t y = 0; y < distinct_rows; y++) {
-            kGather[shift(o)](memory_[o] + y * pitch(o), tensor + y * plan_.row_bytes[o], plan_.table[o], run);
+            uint8_t *const row = memory_[o] + y * pitch(o);
+            int64_t filled = std::min(run, plan_.period[o]);
+            kGather[shift(o)](row, tensor + y * plan_.row_bytes[o], plan_.table[o], filled);
+            for (; filled < run; filled = std::min(2 * filled, run)) {  // whole periods, then the rest of one
+                std::memcpy(row + (filled << shift(o)), row, size_t(std::min(filled, run - filled)) << shift(o));
+            }
         }
         return 0;
     }
 
     // Brings the output's block from scratch to `tensor`. It is never transposed: of the output's strides the run's is the smallest.
-    void store(uint8_t *tensor, int64_t run, int64_t rows) {
+    // `walker` is at the block's box.
+    void store(const Walker &walker, int64_t run, int64_t rows) {
         const int o = plan_.operands - 1;
+        uint8_t *const tensor = walker.pointer(o);
         for (int64_t y = 0; y < rows; y++) {
             uint8_t *const to = tensor + y * plan_.row_bytes[o];
             const uint8_t *const from = memory_[o] + y * pitch(o);
-            if (plan_.access[o] == Access::Stream) stream_copy(to, from, run << shift(o));
+            if (plan_.access[o] == Access::Stream) stream_copy(to, from, run << shift(o), ahead(walker));
             else kScatter[shift(o)](to, from, plan_.table[o], run);
         }
     }
@@ -500,6 +517,19 @@ private:
         int64_t run, rows;
     } loaded_[kMaxOperands] = {};
     alignas(64) uint8_t memory_[kMaxOperands][kScratchBytes + kScratchStagger];
+
+    // What the box after the next one reads of inputs that are used in place.
+    Ahead ahead(const Walker &walker) const {
+        constexpr int kBoxes = 2;
+        Ahead ahead = {};
+        for (int o = 0; o < plan_.operands - 1 && plan_.loop_count > 0; o++) {
+            if (plan_.access[o] != Access::InPlace || plan_.dims[o][0].stride != 1) continue;
+            ahead.at[ahead.count] = walker.pointer(o) + kBoxes * plan_.loops[0].step_bytes[o];
+            ahead.numerator[ahead.count] = plan_.element_bytes[o];
+            ahead.shift[ahead.count++] = shift(plan_.operands - 1);
+        }
+        return ahead;
+    }
 
     int shift(int o) const { return __builtin_ctz(unsigned(plan_.element_bytes[o])); }
     // Bytes from row to row in scratch.
@@ -525,23 +555,17 @@ int run_through_scratch(const Plan &plan, void *const *pointers, int64_t first, 
         }
         if (const int error = call(context, buffers)) return error;
         if (plan.access[output] == Access::InPlace) continue;
-        scratch.store(walker.pointer(output), run, rows);
+        scratch.store(walker, run, rows);
     }
     return 0;
 }
 
 }  // namespace
 
-int run_boxes(const Plan &plan, void *const *pointers, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call,
-              void *context, void *user_context) {
+int run_many_boxes(const Plan &plan, void *const *pointers, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call,
+                   void *context, void *user_context) {
     if (plan.scratch) return run_through_scratch(plan, pointers, first, last, buffers, call, context, user_context);
-    if (plan.loop_count > 0) return run_direct(plan, pointers, first, last, buffers, call, context);
-    // One box: what a small call pays.
-    for (int o = 0; o < plan.operands; o++) {
-        buffers[o].host = static_cast<uint8_t *>(pointers[o]);
-        buffers[o].dim = const_cast<halide_dimension_t *>(plan.dims[o]);
-    }
-    return call(context, buffers);
+    return run_direct(plan, pointers, first, last, buffers, call, context);
 }
 
 }  // namespace hewn

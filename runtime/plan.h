@@ -32,11 +32,11 @@ struct Plan {
     int64_t run_inner, run_outer, rows;
     halide_dimension_t dims[kMaxOperands][2];  // as the kernel sees the operands: run, rows; strides in elements
 
-    // Per operand, in its tensor: how it is reached, byte offsets of a run's elements (Table, else null), bytes from one of them to
-    // the next (Transpose) and from row to row.
+    // Per operand, in its tensor: how it is reached, byte offsets of a run's elements (Table, else null) up to where they repeat, bytes
+    // from one element to the next (Transpose) and from row to row.
     Access access[kMaxOperands];
     int32_t *table[kMaxOperands];
-    int64_t element_step[kMaxOperands], row_bytes[kMaxOperands];
+    int64_t period[kMaxOperands], element_step[kMaxOperands], row_bytes[kMaxOperands];
     bool scratch;  // some operand is not used where it lies
 
     // What steps from box to box, innermost first. The loops `run_loop` and `row_loop` (-1: none) cut a dimension of the
@@ -67,10 +67,23 @@ bool uniform_box_holds(const Space &space, uint32_t uniform, int64_t elements);
 // Calls the kernel on one box, given a buffer for each operand. 0, or the kernel's error code.
 using CallBox = int (*)(void *context, halide_buffer_t *operands);
 
+// run_boxes where it takes more than one box or scratch memory.
+int run_many_boxes(const Plan &plan, void *const *pointers, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call,
+                   void *context, void *user_context);
+
 // Runs boxes [first, last) of the plan on the operands at `pointers`: for each box sets host and dim of `buffers`, one an operand,
 // and calls. user_context is for the runtime's own helper kernels. Stops at the first error code and returns it.
-int run_boxes(const Plan &plan, void *const *pointers, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call,
-              void *context, void *user_context);
+inline int run_boxes(const Plan &plan, void *const *pointers, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call,
+                     void *context, void *user_context) {
+    if (plan.scratch || plan.loop_count > 0)
+        return run_many_boxes(plan, pointers, first, last, buffers, call, context, user_context);
+    // Inline: it is what a small call pays.
+    for (int o = 0; o < plan.operands; o++) {
+        buffers[o].host = static_cast<uint8_t *>(pointers[o]);
+        buffers[o].dim = const_cast<halide_dimension_t *>(plan.dims[o]);
+    }
+    return call(context, buffers);
+}
 
 }  // namespace hewn
 

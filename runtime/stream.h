@@ -15,6 +15,24 @@ namespace hewn {
 
 constexpr bool kCanStream = true;
 
+// Memory that will be read soon after a copy: it is brought into the cache meanwhile. Without, reading and writing take turns, and
+// streaming gains nothing over stores through the cache where one thread does not saturate memory (ADD f32, 192 MiB, Xeon:
+// 10 GB/s, with it 13 to 14, direct streaming stores 13).
+struct Ahead {
+    const uint8_t *at[3];
+    int numerator[3], shift[3];  // numerator / 2^shift bytes of it for each byte copied
+    int count;
+
+    // Asks for the share of a part [first, end) of a copy.
+    void fetch(int64_t first, int64_t end) const {
+        for (int i = 0; i < count; i++) {
+            const int64_t last = end * numerator[i] >> shift[i];
+            for (int64_t line = (first * numerator[i] >> shift[i]) & ~int64_t(63); line < last; line += 64)
+                _mm_prefetch(reinterpret_cast<const char *>(at[i] + line), _MM_HINT_T0);
+        }
+    }
+};
+
 // Whole lines of 64 bytes: `to` is aligned to one. By the widest stores the CPU has: 32-byte ones are 5 to 10 % faster than 16-byte
 // ones on a Zen 4, 64-byte ones no faster than those.
 __attribute__((target("avx"))) inline void stream_lines_avx(uint8_t *to, const uint8_t *from, int64_t bytes) {
@@ -32,15 +50,20 @@ inline void stream_lines_sse(uint8_t *to, const uint8_t *from, int64_t bytes) {
     }
 }
 
-inline void stream_copy(uint8_t *to, const uint8_t *from, int64_t bytes) {
+inline void stream_copy(uint8_t *to, const uint8_t *from, int64_t bytes, const Ahead &ahead) {
     // A partly streamed line is slower than an ordinary store: the ends go through the cache.
     int64_t head = -int64_t(reinterpret_cast<uintptr_t>(to)) & 63;
     if (head > bytes) head = bytes;
-    const int64_t lines = (bytes - head) & ~int64_t(63);
+    const int64_t end = head + ((bytes - head) & ~int64_t(63));
     std::memcpy(to, from, size_t(head));
-    if (__builtin_cpu_supports("avx")) stream_lines_avx(to + head, from + head, lines);
-    else stream_lines_sse(to + head, from + head, lines);
-    std::memcpy(to + head + lines, from + head + lines, size_t(bytes - head - lines));
+    const auto stream_lines = __builtin_cpu_supports("avx") ? stream_lines_avx : stream_lines_sse;
+    constexpr int64_t kPart = 512;
+    for (int64_t first = head; first < end; first += kPart) {
+        const int64_t last = end - first < kPart ? end : first + kPart;
+        ahead.fetch(first, last);
+        stream_lines(to + first, from + first, last - first);
+    }
+    std::memcpy(to + end, from + end, size_t(bytes - end));
 }
 
 // Orders streamed stores before whatever the thread does next.
@@ -49,7 +72,12 @@ inline void stream_fence() { _mm_sfence(); }
 #else
 
 constexpr bool kCanStream = false;
-inline void stream_copy(uint8_t *to, const uint8_t *from, int64_t bytes) { std::memcpy(to, from, size_t(bytes)); }
+struct Ahead {
+    const uint8_t *at[3];
+    int numerator[3], shift[3];
+    int count;
+};
+inline void stream_copy(uint8_t *to, const uint8_t *from, int64_t bytes, const Ahead &) { std::memcpy(to, from, size_t(bytes)); }
 inline void stream_fence() {}
 
 #endif
