@@ -24,6 +24,9 @@ constexpr int64_t kScratchBytes = 16 << 10;
 constexpr int64_t kRunBytes = 8 << 10;
 // A streamed output's block: long enough for the copy, short enough to be in L1 still when it is copied.
 constexpr int64_t kStreamBlockBytes = 2 << 10;
+// A transposed block's rows of at least kPaddedBytes (so that there are at most 64) are a cache line longer than they need be: a column
+// of 16 bytes in each, which the transposition writes, then lies in different cache sets. 0.59 -> 0.44 ns an element of f32.
+constexpr int64_t kPaddedBytes = 256, kPadBytes = 64;
 // Scratch operands are this many bytes apart beyond their size, so that they do not share cache sets.
 constexpr int64_t kScratchStagger = 320;
 // Halide's index arithmetic is in int32.
@@ -286,7 +289,11 @@ bool build_plan(const Space &space, int operands, const int32_t *element_bytes, 
         }
         const bool in_place = plan.access[o] == Access::InPlace;
         // An input in scratch that is the same in every row is there once.
-        const int64_t kernel_row_stride = in_place ? row_stride : o != output && row_stride == 0 ? 0 : run;
+        const bool padded = plan.access[o] == Access::Transpose && run * element_bytes[o] >= kPaddedBytes;
+        const int64_t kernel_row_stride = in_place                         ? row_stride
+                                          : o != output && row_stride == 0 ? 0
+                                          : padded                         ? run + kPadBytes / element_bytes[o]
+                                                                           : run;
         plan.dims[o][0] = {0, int32_t(run), runs ? 1 : 0, 0};
         plan.dims[o][1] = {0, int32_t(box.rows), box.rows > 1 ? int32_t(kernel_row_stride) : 0, 0};
         plan.scratch |= !in_place;
@@ -516,7 +523,7 @@ private:
         const uint8_t *tensor;
         int64_t run, rows;
     } loaded_[kMaxOperands] = {};
-    alignas(64) uint8_t memory_[kMaxOperands][kScratchBytes + kScratchStagger];
+    alignas(64) uint8_t memory_[kMaxOperands][kScratchBytes + kScratchBytes / kPaddedBytes * kPadBytes + kScratchStagger];
 
     // What the box after the next one reads of inputs that are used in place.
     Ahead ahead(const Walker &walker) const {

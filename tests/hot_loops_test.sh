@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# What depends on LLVM joining the lanes of llvm.lrint and llvm.fma: every x86 kernel that narrows to 8 bits converts vectors, in every
+# form, and converts one element at a time at most in its scalar tail, of which there is one a layout; with masks (AVX-512) there
+# is none. No kernel calls a function of libm for a lane.
+#
+#     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE
+set -euo pipefail
+nm=$1 objdump=$2 objects=$3
+checked=0 failed=0
+
+fail() {
+    echo "$1"
+    failed=1
+}
+
+while read -r object; do
+    name=$(basename "$object" .o)
+    [[ $name == *__* ]] || continue  # the Halide runtime, the runtime's helpers
+    # Whatever else a kernel needs comes from Halide's runtime or is one of the compiler's memory functions.
+    unknown=$("$nm" --undefined-only "$object" | awk '{print $NF}' | grep -vE '^(halide_.*|_?_?mem(cpy|set|move))$' || true)
+    [[ -z $unknown ]] || fail "$name: calls $(tr '\n' ' ' <<<"$unknown")"
+    [[ $name == quantize* ]] || continue
+
+    code=$("$objdump" --disassemble --no-show-raw-insn "$object")
+    vectors=$(grep -cE '\bv?cvtps2dq\b' <<<"$code" || true)
+    scalars=$(grep -cE '\bv?cvtt?ss2si' <<<"$code" || true)
+    layouts=1
+    case $name in
+    *__divide | quantized_linear_add*) layouts=3 ;;
+    esac
+    [[ $name != *avx512* ]] || layouts=0
+    ((vectors > 0)) || fail "$name: no cvtps2dq: its lanes were not joined"
+    ((scalars <= layouts)) || fail "$name: $scalars cvtss2si, $layouts expected at most"
+    checked=$((checked + 1))
+done <"$objects"
+
+((checked > 0)) || fail "$objects names no kernel that quantizes"
+echo "$checked kernels looked at"
+exit "$failed"
