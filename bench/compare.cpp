@@ -76,7 +76,8 @@ std::string text_of(const Row &row) {
 hewn::CompileOptions compile_options(const Options &options, int threads) {
     hewn::CompileOptions result;
     result.variant = options.variant;
-    result.max_threads = threads;
+    // A limit on threads is a limit on slices: all of the machine's threads need none.
+    result.max_threads = threads == int(std::thread::hardware_concurrency()) ? 0 : threads;
     return result;
 }
 
