@@ -12,23 +12,31 @@ using namespace hewn;
 
 namespace {
 
-hewn_status check_bindings(const hewn_operator &op, const char *which, const hewn_buffer_binding *bindings, uint32_t count,
-                           uint32_t expected, hewn_error *error) {
+// As many bindings as are due, of one size.
+bool well_formed(const hewn_buffer_binding *bindings, uint32_t count, uint32_t expected) {
+    if (count != expected || !bindings || bindings->struct_size < sizeof(hewn_buffer_binding)) return false;
+    const Bindings all(bindings);
+    for (uint32_t i = 1; i < count; i++) {
+        if (all[int(i)].struct_size != bindings->struct_size) return false;
+    }
+    return true;
+}
+
+// What is wrong with them, in words.
+hewn_status refuse_bindings(const hewn_operator &op, const char *which, const hewn_buffer_binding *bindings, uint32_t count,
+                            uint32_t expected, hewn_error *error) {
     const char *name = op.problem.info->dml_name;
     if (count != expected) {
         return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: %u %s bindings given, %u are due", name, unsigned(count), which,
                     unsigned(expected));
     }
     if (!bindings) return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: the %s bindings are null", name, which);
-    const Bindings all(bindings);
-    const uint32_t size = bindings->struct_size;
-    for (uint32_t i = 0; i < count; i++) {
-        if (size < sizeof(hewn_buffer_binding) || all[int(i)].struct_size != size) {
-            return fail(error, HEWN_STATUS_INVALID_BINDING,
-                        "%s: struct_size of %s binding %u is too small or differs from the first's", name, which, unsigned(i));
-        }
+    uint32_t i = 0;
+    if (bindings->struct_size >= sizeof(hewn_buffer_binding)) {
+        while (i + 1 < count && Bindings(bindings)[int(i)].struct_size == bindings->struct_size) i++;
     }
-    return HEWN_STATUS_OK;
+    return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: struct_size of %s binding %u is too small or differs from the first's",
+                name, which, unsigned(i));
 }
 
 }  // namespace
@@ -74,8 +82,8 @@ hewn_status hewn_execute(const hewn_operator *op, const hewn_buffer_binding *inp
     if (options && options->max_threads < 0) {
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_execute_options: max_threads is negative");
     }
-    hewn_status status = check_bindings(*op, "input", inputs, input_count, uint32_t(op->problem.input_count), error);
-    if (status == HEWN_STATUS_OK) status = check_bindings(*op, "output", outputs, output_count, 1, error);
-    if (status != HEWN_STATUS_OK) return status;
+    const uint32_t due = uint32_t(op->problem.input_count);
+    if (!well_formed(inputs, input_count, due)) return refuse_bindings(*op, "input", inputs, input_count, due, error);
+    if (!well_formed(outputs, output_count, 1)) return refuse_bindings(*op, "output", outputs, output_count, 1, error);
     return op->backend->execute(*op, Bindings(inputs), *outputs, options, error);
 }

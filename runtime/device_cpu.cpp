@@ -287,7 +287,7 @@ hewn_status check_overlap(const Problem &problem, const Tensor &input, void *inp
                                        : "; allowed only interleaved (equal strides in bytes)");
 }
 
-void run_range(Execution &execution, int64_t first, int64_t last) {
+inline void run_range(Execution &execution, int64_t first, int64_t last) {
     const CpuOperator &op = execution.op;
     const DefaultFloatingPointMode mode;
     CpuCall call(op.kernel, execution.inputs, &execution);
