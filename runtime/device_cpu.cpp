@@ -2,6 +2,7 @@
 #include <HalideRuntime.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -206,8 +207,10 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
             }
         }
         problem.info->choose_forms(space, *variant, cpu->kernel);
-        if (!build_plan(space, count, element_bytes, cpu->kernel.form->layouts, cpu->kernel.uniform, PlanOptions{},
-                        cpu->allocator, cpu->plan)) {
+        PlanOptions plan_options;
+        if (cpu->kernel.compute_bound) plan_options.stream_bytes = HUGE_VAL;
+        if (!build_plan(space, count, element_bytes, cpu->kernel.form->layouts, cpu->kernel.uniform, plan_options, cpu->allocator,
+                        cpu->plan)) {
             destroy(cpu);
             return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan", name);
         }

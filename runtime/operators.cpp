@@ -467,6 +467,7 @@ int call_quantized_add(void *context, halide_buffer_t *operands) {
 void choose_quantized_add_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
     kernel.form = variant.form("divide");
     kernel.call = call_quantized_add;
+    kernel.compute_bound = true;
     if (!uniform_box_holds(space, 0, kReciprocalElements)) return;
     kernel.reciprocal = variant.form("reciprocal");
     kernel.folded = variant.form("folded");
