@@ -23,9 +23,9 @@ function(hewn_helper generator)
 endfunction()
 
 function(hewn_target name)
-    cmake_parse_arguments(PARSE_ARGV 1 target "" "RANK;ARCH" "FEATURES;PROBE")
+    cmake_parse_arguments(PARSE_ARGV 1 target "" "RANK;ARCH" "FEATURES;F16_FEATURES;ALWAYS;PROBE")
     set_property(GLOBAL APPEND PROPERTY HEWN_ALL_TARGETS ${name})
-    foreach(key RANK ARCH FEATURES PROBE)
+    foreach(key RANK ARCH FEATURES F16_FEATURES ALWAYS PROBE)
         set_property(GLOBAL PROPERTY HEWN_${name}_${key} ${target_${key}})
     endforeach()
 endfunction()
@@ -35,16 +35,29 @@ include(${PROJECT_SOURCE_DIR}/generators/targets.cmake)
 
 # ---- What this build is for ----
 
-# Halide's name of the operating system and the architecture that is built for.
-if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
-    set(HEWN_OS linux)
-else()
+# Halide's names of the operating system and the architecture that is built for, its objects' extension there, and how they are
+# linked (ELF, MACHO, COFF).
+set(os_of_Linux linux .o ELF)
+set(os_of_Android android .o ELF)
+set(os_of_Darwin osx .o MACHO)
+set(os_of_iOS ios .o MACHO)
+set(os_of_Windows windows .obj COFF)
+if(NOT DEFINED os_of_${CMAKE_SYSTEM_NAME})
     message(FATAL_ERROR "hewn: no kernels for ${CMAKE_SYSTEM_NAME} yet")
 endif()
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+list(GET os_of_${CMAKE_SYSTEM_NAME} 0 HEWN_OS)
+list(GET os_of_${CMAKE_SYSTEM_NAME} 1 HEWN_OBJECT_EXTENSION)
+list(GET os_of_${CMAKE_SYSTEM_NAME} 2 HEWN_OBJECT_FORMAT)
+set(processor ${CMAKE_SYSTEM_PROCESSOR})
+if(APPLE AND CMAKE_OSX_ARCHITECTURES)  # what is built for, not on
+    set(processor ${CMAKE_OSX_ARCHITECTURES})
+endif()
+if(processor MATCHES "^(x86_64|AMD64|amd64)$")
     set(HEWN_ARCH x86-64)
+elseif(processor MATCHES "^(aarch64|arm64|ARM64)$")
+    set(HEWN_ARCH arm-64)
 else()
-    message(FATAL_ERROR "hewn: no kernels for ${CMAKE_SYSTEM_PROCESSOR} yet")
+    message(FATAL_ERROR "hewn: no kernels for ${processor} yet")
 endif()
 
 # Reads a choice such as -DHEWN_OPERATORS=add;quantize_linear, checked against all there are, into `out`. Empty: all.
@@ -141,12 +154,17 @@ endfunction()
 
 set(HEWN_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 
-# The Halide target string of `target`, with `flags` that every object of a flavour shares.
-function(hewn_halide_target out target)
+# The Halide target string of `target`; its kernels of an f16 `signature` may have features of their own.
+function(hewn_halide_target out target signature)
     get_property(arch GLOBAL PROPERTY HEWN_${target}_ARCH)
     get_property(features GLOBAL PROPERTY HEWN_${target}_FEATURES)
-    list(JOIN features "-" words)
-    set(${out} "${arch}-${HEWN_OS}-${words}" PARENT_SCOPE)
+    if(signature MATCHES "f16")
+        get_property(f16_features GLOBAL PROPERTY HEWN_${target}_F16_FEATURES)
+        list(APPEND features ${f16_features})
+    endif()
+    set(words ${arch} ${HEWN_OS} ${features})
+    list(JOIN words "-" words)
+    set(${out} ${words} PARENT_SCOPE)
 endfunction()
 
 # hewn_add_kernels(<flavour> <objects> <flag>...): runs the generators for every chosen variant with the given Halide flags, and
@@ -161,9 +179,12 @@ function(hewn_add_kernels flavour objects_out)
 
     # The runtime is Halide's for the bare architecture. Its exit hooks are taken out: in a forked child they would wait for
     # threads that do not exist there. runtime/device_cpu.cpp ends the pool instead.
-    set(runtime ${dir}/halide_runtime${CMAKE_CXX_OUTPUT_EXTENSION})
+    set(runtime ${dir}/halide_runtime${HEWN_OBJECT_EXTENSION})
     set(runtime_target ${HEWN_ARCH}-${HEWN_OS})
-    set(runtime_edits --remove-section=.fini_array* --remove-section=.init_array*)
+    set(exit_hooks_ELF .fini_array* .init_array*)
+    set(exit_hooks_MACHO __DATA,__mod_init_func)
+    set(exit_hooks_COFF .CRT$XTX)
+    list(TRANSFORM exit_hooks_${HEWN_OBJECT_FORMAT} PREPEND --remove-section= OUTPUT_VARIABLE runtime_edits)
     if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
         # Else the sanitizer does not see the pool's synchronisation. GCC's library lacks two of LLVM's functions.
         string(APPEND runtime_target -tsan)
@@ -177,8 +198,8 @@ function(hewn_add_kernels flavour objects_out)
 
     # One generator run: the function hewnk_<name> in <name>.o.
     macro(add_object name generator target signature)
-        hewn_halide_target(halide_target ${target})
-        set(object ${dir}/${name}${CMAKE_CXX_OUTPUT_EXTENSION})
+        hewn_halide_target(halide_target ${target} ${signature})
+        set(object ${dir}/${name}${HEWN_OBJECT_EXTENSION})
         add_custom_command(OUTPUT ${object}
             COMMAND hewn_generators -g ${generator} -n ${name} -f hewnk_${name} -o ${dir} -e object
                     "target=${halide_target}-no_runtime-user_context${flags}" signature=${signature} ${ARGN}
@@ -222,10 +243,11 @@ endfunction()
 function(hewn_forms out operator target)
     get_property(forms GLOBAL PROPERTY HEWN_${operator}_FORMS)
     get_property(features GLOBAL PROPERTY HEWN_${target}_FEATURES)
+    get_property(always GLOBAL PROPERTY HEWN_${target}_ALWAYS)
     set(fitting)
     foreach(form IN LISTS forms)
         get_property(needs GLOBAL PROPERTY HEWN_${operator}_${form}_NEEDS)
-        if(NOT needs OR needs IN_LIST features)
+        if(NOT needs OR needs IN_LIST features OR needs IN_LIST always)
             list(APPEND fitting ${form})
         endif()
     endforeach()
@@ -242,7 +264,7 @@ function(hewn_write_lists)
     set(targets "${variants}")
     foreach(target IN LISTS chosen_targets)
         hewn_read_tuning(${target})
-        hewn_halide_target(halide_target ${target})
+        hewn_halide_target(halide_target ${target} "")
         get_property(rank GLOBAL PROPERTY HEWN_${target}_RANK)
         get_property(probes GLOBAL PROPERTY HEWN_${target}_PROBE)
         list(TRANSFORM probes REPLACE "(.+)" "HEWN_PROBE(\"\\1\")")

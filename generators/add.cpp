@@ -25,6 +25,8 @@ public:
             // Unsigned, because Halide takes a signed 32-bit overflow for undefined.
             const Type wrapping = type.with_code(Type::UInt);
             define(output, reinterpret(type, reinterpret(wrapping, a(x, y)) + reinterpret(wrapping, b(x, y))), type);
+        } else if (type == Float(16) && hewn::arm::is_target(target)) {
+            define(output, hewn::arm::sum_f16(a(x, y), b(x, y), target), type);
         } else {
             const Expr sum = hewn::rounded(hewn::to_f32(a(x, y)) + hewn::to_f32(b(x, y)));
             // f16: 24 >= 2 * 11 + 2 bits, so rounding twice equals rounding once.

@@ -19,7 +19,7 @@ public:
 
     void generate() {
         using hewn::x, hewn::y;
-        const Expr difference = hewn::difference_f32(input(x, y), zero_point(x, y));
+        const Expr difference = hewn::difference_f32(input(x, y), zero_point(x, y), target);
         const Expr product = hewn::rounded(difference * hewn::to_f32(scale(x, y)));
         define(output, output.type() == Float(16) ? hewn::to_f16(product, target) : product, Float(32));
     }

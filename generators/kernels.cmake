@@ -23,7 +23,7 @@ hewn_operator(quantized_linear_add
     i8_i8_i8 i8_i8_u8 i8_u8_i8 i8_u8_u8 u8_i8_i8 u8_i8_u8 u8_u8_i8 u8_u8_u8)
 hewn_form(quantized_linear_add divide LAYOUTS 11 10 01)
 hewn_form(quantized_linear_add reciprocal LAYOUTS 11 10 01 NEEDS fma)
-hewn_form(quantized_linear_add folded LAYOUTS 11 10 01 NEEDS fma)
+hewn_form(quantized_linear_add folded LAYOUTS 11 10 01 NEEDS avx2)  # on ARM it would save nothing
 
 # hewn_helper(<generator> <signature>...): functions that the runtime itself calls, built once, for the lowest target.
 hewn_helper(transpose u8 u16 u32 u64)

@@ -22,7 +22,8 @@ public:
     void generate() {
         using hewn::x, hewn::y;
         const Expr quotient = hewn::rounded(hewn::to_f32(input(x, y)) / hewn::to_f32(scale(x, y)));
-        define(output, hewn::quantize_clamped(quotient, zero_point(x, y), output.type()), Float(32));
+        const auto quantized = hewn::arm::is_target(target) ? hewn::arm::quantized : hewn::quantize_clamped;
+        define(output, quantized(quotient, zero_point(x, y), output.type()), Float(32));
     }
 
     void schedule() { schedule_rows(output, {&input, &scale, &zero_point}); }
@@ -30,7 +31,7 @@ public:
 
 // Form `reciprocal`: one ordinary scale (2^-60 <= |scale| <= 2^60) and one zero point for the whole call. The caller prepares
 // r0 + r1 ~ 1 / scale (hewn::times_reciprocal) and low <= high, the f32 bounds (Min - zero_point) * scale and
-// (Max - zero_point) * scale: with the input clamped to them the quotient cannot leave the output's range.
+// (Max - zero_point) * scale: with the input clamped to them the quotient cannot leave the output's range. ARM needs no bounds.
 class QuantizeLinearReciprocal : public hewn::Elementwise<QuantizeLinearReciprocal> {
 public:
     Input<Buffer<void, 2>> input{"input"};
@@ -45,6 +46,10 @@ public:
 
     void generate() {
         using hewn::x, hewn::y;
+        if (hewn::arm::is_target(target)) {
+            const Expr quotient = hewn::times_reciprocal(hewn::to_f32(input(x, y)), r0, r1);
+            return define(output, hewn::arm::quantized(quotient, zero_point, output.type()), Float(32));
+        }
         const Expr clamped = hewn::clamp_keeping_nan(hewn::to_f32(input(x, y)), low, high);
         const Expr rounded = hewn::round_to_int32(hewn::times_reciprocal(clamped, r0, r1));
         define_narrowed(output, rounded,

@@ -27,8 +27,8 @@ public:
 protected:
     // RN((a - a_zero_point) * a_scale) + RN((b - b_zero_point) * b_scale), rounded; the differences are exact.
     Expr sum() {
-        const auto value = [](const Expr &q, const Expr &zero_point, const Expr &scale) {
-            return hewn::rounded(hewn::stage(cast<float>(cast<int32_t>(q) - zero_point)) * scale);
+        const auto value = [&](const Expr &q, const Expr &zero_point, const Expr &scale) {
+            return hewn::rounded(hewn::difference_f32(q, zero_point, this->target) * scale);
         };
         using hewn::x, hewn::y;
         return hewn::rounded(value(a(x, y), a_zero_point, a_scale) + value(b(x, y), b_zero_point, b_scale));
@@ -37,7 +37,10 @@ protected:
     // The output from a sum and r0 + r1 ~ 1 / output_scale, where no quotient reaches 2^30: nothing needs clamping in f32.
     void define_requantized(const Expr &sum, const Expr &r0, const Expr &r1) {
         auto &output = static_cast<Derived &>(*this).output;
-        this->define_narrowed(output, hewn::round_to_int32(hewn::times_reciprocal(sum, r0, r1)),
+        const Expr quotient = hewn::times_reciprocal(sum, r0, r1);
+        if (hewn::arm::is_target(this->target))
+            return this->define(output, hewn::arm::quantized_number(quotient, output_zero_point, output.type()), Float(32));
+        this->define_narrowed(output, hewn::round_to_int32(quotient),
                               [&](const Expr &r) { return hewn::saturated(r, output_zero_point, output.type()); });
     }
 };
@@ -50,8 +53,8 @@ public:
 
     void generate() {
         const Type type = output.type();
-        define(output, hewn::quantize_clamped(hewn::rounded(sum() / output_scale), cast(type, output_zero_point), type),
-               Float(32));
+        const auto quantized = hewn::arm::is_target(target) ? hewn::arm::quantized : hewn::quantize_clamped;
+        define(output, quantized(hewn::rounded(sum() / output_scale), cast(type, output_zero_point), type), Float(32));
     }
 };
 

@@ -8,15 +8,11 @@
 #include <cstring>
 #include <new>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-#include <pthread.h>
-#include <sched.h>
-
 #include "device.h"
 #include "error.h"
+#include "fp_mode.h"
 #include "plan.h"
+#include "system.h"
 
 #if defined(HEWN_KERNEL_ASSERTIONS)
 // With assertions the kernels look at what the runtime otherwise proves: type and dimension count of each buffer.
@@ -31,32 +27,8 @@ namespace {
 
 // ---- Memory ----
 
-void *HEWN_CALL allocate_aligned(void *, size_t bytes, size_t alignment) {
-    // aligned_alloc wants a multiple of the alignment, and at least a pointer's.
-    if (alignment < sizeof(void *)) alignment = sizeof(void *);
-    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-}
-void HEWN_CALL deallocate_aligned(void *, void *memory) { std::free(memory); }
-
-// ---- The floating-point mode ----
-
-// Round to nearest, subnormals kept, exceptions masked for the object's lifetime, whatever mode the thread is in.
-class DefaultFloatingPointMode {
-public:
-    DefaultFloatingPointMode() : saved_(_mm_getcsr()), changed_((saved_ & ~kStatusFlags) != kDefault) {
-        if (changed_) _mm_setcsr(kDefault);
-    }
-    ~DefaultFloatingPointMode() {
-        if (changed_) _mm_setcsr(saved_);
-    }
-    DefaultFloatingPointMode(const DefaultFloatingPointMode &) = delete;
-    DefaultFloatingPointMode &operator=(const DefaultFloatingPointMode &) = delete;
-
-private:
-    static constexpr uint32_t kStatusFlags = 0x3f, kDefault = 0x1f80;  // MXCSR
-    const uint32_t saved_;
-    const bool changed_;
-};
+void *HEWN_CALL allocate_from_system(void *, size_t bytes, size_t alignment) { return allocate_aligned(bytes, alignment); }
+void HEWN_CALL deallocate_to_system(void *, void *memory) { deallocate_aligned(memory); }
 
 // ---- Threads ----
 
@@ -66,12 +38,6 @@ constexpr int64_t kParallelBytes = 1 << 20;
 std::atomic<bool> pool_used{false}, is_forked_child{false};
 // Whether a fork would be noticed. Without, no pool: its threads would be waited for in the child.
 bool fork_is_noticed = false;
-
-int available_cpus() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
 
 // Halide's thread pool. Its threads do not exist in a forked child: there everything runs on the caller's.
 void HEWN_CALL pool_parallel_for(void *, int32_t count, hewn_slice_fn fn, void *arg) {
@@ -166,10 +132,9 @@ void on_kernel_error(void *user_context, const char *message) {
 
 // What the process needs once, before the first operator runs.
 void prepare_process() {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, [] {
+    run_once([] {
         halide_set_error_handler(on_kernel_error);
-        fork_is_noticed = pthread_atfork(nullptr, nullptr, [] { is_forked_child = true; }) == 0;
+        fork_is_noticed = call_in_forked_child([] { is_forked_child = true; });
     });
 }
 
@@ -352,7 +317,7 @@ hewn_status execute(const hewn_operator &base, const Bindings &inputs, const hew
 
 constexpr Backend kCpu = {compile, execute, destroy};
 
-constexpr hewn_device kDefaultDevice = {&kCpu, {allocate_aligned, deallocate_aligned, nullptr}};
+constexpr hewn_device kDefaultDevice = {&kCpu, {allocate_from_system, deallocate_to_system, nullptr}};
 
 }  // namespace
 

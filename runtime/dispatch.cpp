@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "error.h"
+#include "probe.h"
 
 // ---- What the build made: variants.inc and targets.inc ----
 
@@ -17,14 +18,10 @@ namespace hewn {
 
 namespace {
 
-// Probing is the compiler's own: unlike Halide's it checks that the operating system saves the wide registers.
 #define HEWN_PROBE(feature) \
-    if (!__builtin_cpu_supports(feature)) return feature;
+    if (!HEWN_CPU_SUPPORTS(feature)) return feature;
 #define HEWN_TARGET(name, rank, halide_target, probes) \
-    const char *missing_##name() {                     \
-        __builtin_cpu_init();                          \
-        probes return nullptr;                         \
-    }
+    const char *missing_##name() { probes return nullptr; }
 #include "targets.inc"
 #undef HEWN_TARGET
 #undef HEWN_PROBE

@@ -137,6 +137,13 @@ inline uint64_t seed() {
     return value;
 }
 
+// An emulated CPU is some fifty times slower.
+#if defined(HEWN_TEST_EMULATED)
+constexpr bool EMULATED = true;
+#else
+constexpr bool EMULATED = false;
+#endif
+
 class Random {
 public:
     // A stream of its own for each purpose: a test picked by a filter repeats what it did in the whole run.
@@ -165,6 +172,9 @@ private:
     }
     std::mt19937_64 engine_;
 };
+
+// What an emulated CPU leaves out of a long sweep: all but one in `n`, others each run.
+inline bool left_out(Random &random, int64_t n) { return EMULATED && !random.one_in(n); }
 
 // ---- Special values ------------------------------------------------------------------------------------------------------
 
