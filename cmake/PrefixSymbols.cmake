@@ -1,9 +1,16 @@
-# Renames in ARCHIVE every symbol that the object RUNTIME defines: PREFIX before its name.
+# Renames in ARCHIVE every symbol that the object RUNTIME defines, and Halide's entry points for GPUs, which hewn itself defines: PREFIX
+# before its name.
 execute_process(COMMAND ${NM} --defined-only --extern-only --format=posix ${RUNTIME} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" lines "${symbols}")
 set(map "")
 foreach(line IN LISTS lines)
     string(REGEX MATCH "^[^ ]+" symbol "${line}")
+    string(APPEND map "${symbol} ${PREFIX}${symbol}\n")
+endforeach()
+execute_process(COMMAND ${NM} --defined-only --extern-only --format=posix ${ARCHIVE} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "\nhalide_[a-z0-9]+_(initialize_kernels|finalize_kernels|device_interface|run) " symbols "${symbols}")
+foreach(symbol IN LISTS symbols)
+    string(STRIP "${symbol}" symbol)
     string(APPEND map "${symbol} ${PREFIX}${symbol}\n")
 endforeach()
 file(WRITE ${ARCHIVE}.symbols "${map}")

@@ -10,6 +10,7 @@ packages=(
     libpng-dev libjpeg-dev            # pictures in the command line tool and the demo
     libcli11-dev nlohmann-json3-dev   # the command line tool
     libgtest-dev qemu-user-static     # tests; qemu plays older CPUs
+    pocl-opencl-icd ocl-icd-libopencl1  # tests: PoCL runs the OpenCL kernels on the CPU
 )
 
 install_packages() {
