@@ -20,10 +20,10 @@ namespace hewn {
 namespace {
 
 // 7.5 as 75
-constexpr int32_t tenths(double capability) { return int32_t(capability * 10 + 0.5); }
+[[maybe_unused]] constexpr int32_t tenths(double capability) { return int32_t(capability * 10 + 0.5); }
 
 // What this machine lacks, of what compile would find on its best device of the kind.
-const char *missing_device(hewn_device_kind kind, int32_t capability, const char *capability_name) {
+[[maybe_unused]] const char *missing_device(hewn_device_kind kind, int32_t capability, const char *capability_name) {
     const Support best = best_support(kind);
     if (best.device != kind) return kind == HEWN_DEVICE_CUDA ? "a CUDA device" : "an OpenCL device";
     return best.capability < capability ? capability_name : nullptr;
