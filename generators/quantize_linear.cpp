@@ -1,5 +1,6 @@
 // QUANTIZE_LINEAR: clamp(round(input / scale) + zero_point, Min, Max).
 #include "elementwise.h"
+#include "gpu.h"
 
 namespace {
 
@@ -59,7 +60,34 @@ public:
     void schedule() { schedule_rows(output, {&input}); }
 };
 
+template<hewn::gpu::Form kForm>
+class QuantizeLinearGpu : public hewn::gpu::Kernel<QuantizeLinearGpu<kForm>> {
+public:
+    static constexpr hewn::gpu::Form form = kForm;
+
+    std::vector<hewn::gpu::Operand> operands() {
+        const Type out = this->signature_type(1);
+        return {{"input", this->signature_type(0), true},
+                {"scale", scale_type(), true},
+                {"zero_point", out, true},
+                {"output", out, true}};
+    }
+    Expr value(const std::vector<Expr> &v) {
+        return this->numerics().quantize(v[0], v[1], v[2], this->signature_type(0), scale_type(), this->signature_type(1));
+    }
+
+private:
+    Type scale_type() const {
+        const Type type = this->signature_type(0);
+        return type == Int(32) ? Float(32) : type;
+    }
+};
+using QuantizeLinearDense = QuantizeLinearGpu<hewn::gpu::Form::Dense>;
+using QuantizeLinearStrided = QuantizeLinearGpu<hewn::gpu::Form::Strided>;
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(QuantizeLinearDivide, quantize_linear_divide)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearReciprocal, quantize_linear_reciprocal)
+HALIDE_REGISTER_GENERATOR(QuantizeLinearDense, quantize_linear_dense)
+HALIDE_REGISTER_GENERATOR(QuantizeLinearStrided, quantize_linear_strided)

@@ -1,6 +1,7 @@
 // QUANTIZED_LINEAR_ADD: clamp(round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / output_scale)
 //                             + output_zero_point, Min, Max).
 #include "elementwise.h"
+#include "gpu.h"
 
 namespace {
 
@@ -84,8 +85,29 @@ public:
     }
 };
 
+template<hewn::gpu::Form kForm>
+class QuantizedLinearAddGpu : public hewn::gpu::Kernel<QuantizedLinearAddGpu<kForm>> {
+public:
+    static constexpr hewn::gpu::Form form = kForm;
+
+    std::vector<hewn::gpu::Operand> operands() {
+        const Type a = this->signature_type(0), b = this->signature_type(1), out = this->signature_type(2), f32 = Float(32);
+        return {
+            {"a", a, true},          {"a_scale", f32, false},    {"a_zero_point", a, false},   {"b", b, true},
+            {"b_scale", f32, false}, {"b_zero_point", b, false}, {"output_scale", f32, false}, {"output_zero_point", out, false},
+            {"output", out, true}};
+    }
+    Expr value(const std::vector<Expr> &v) {
+        return this->numerics().quantized_add(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], this->signature_type(2));
+    }
+};
+using QuantizedLinearAddDense = QuantizedLinearAddGpu<hewn::gpu::Form::Dense>;
+using QuantizedLinearAddStrided = QuantizedLinearAddGpu<hewn::gpu::Form::Strided>;
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(QuantizedLinearAddDivide, quantized_linear_add_divide)
 HALIDE_REGISTER_GENERATOR(QuantizedLinearAddReciprocal, quantized_linear_add_reciprocal)
 HALIDE_REGISTER_GENERATOR(QuantizedLinearAddFolded, quantized_linear_add_folded)
+HALIDE_REGISTER_GENERATOR(QuantizedLinearAddDense, quantized_linear_add_dense)
+HALIDE_REGISTER_GENERATOR(QuantizedLinearAddStrided, quantized_linear_add_strided)

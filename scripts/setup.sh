@@ -11,6 +11,7 @@ packages=(
     libcli11-dev nlohmann-json3-dev   # the command line tool
     libgtest-dev qemu-user-static     # tests; qemu plays older CPUs
     g++-aarch64-linux-gnu             # the build for ARM, which the tests run under qemu
+    pocl-opencl-icd ocl-icd-libopencl1  # tests: PoCL runs the OpenCL kernels on the CPU
     "$@"
 )
 
