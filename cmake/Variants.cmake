@@ -350,7 +350,7 @@ function(hewn_write_lists)
     list(JOIN kernels ",\n    " kernels)
     list(JOIN spaces ", " spaces)
     file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/kernels.json @ONLY CONTENT
-        "{\"halide\": \"${HEWN_HALIDE_VERSION}\", \"source\": \"${PROJECT_SOURCE_DIR}\", \"tuning\": \"${HEWN_TUNING_DIR}\", \"cc\": \"${CMAKE_C_COMPILER}\", \"objcopy\": \"${CMAKE_OBJCOPY}\",\n \"knobs\": {${spaces}}, \"kernels\": [\n    ${kernels}]}\n")
+        "{\"halide\": \"${HEWN_HALIDE_VERSION}\", \"halide_library\": \"${HEWN_HALIDE_LIBRARY}\", \"source\": \"${PROJECT_SOURCE_DIR}\", \"tuning\": \"${HEWN_TUNING_DIR}\", \"cc\": \"${CMAKE_C_COMPILER}\", \"objcopy\": \"${CMAKE_OBJCOPY}\",\n \"knobs\": {${spaces}}, \"kernels\": [\n    ${kernels}]}\n")
     add_library(hewn_variants INTERFACE)
     target_include_directories(hewn_variants INTERFACE $<BUILD_INTERFACE:${HEWN_GENERATED_DIR}/include>)
 endfunction()

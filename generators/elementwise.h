@@ -118,6 +118,15 @@ protected:
         Halide::Func out = output;
         set_bounds(output, Halide::Expr(1));
         for (Rows *input : inputs) set_bounds(*input, Halide::Expr());
+        if (this->using_autoscheduler()) {
+            // For comparison alone: an autoscheduler does not specialise, so it gets the most frequent layout and a long row.
+            for (size_t i = 0; i < inputs.size(); i++) {
+                inputs[i]->dim(0).set_stride(layouts.value().at(i) - '0');
+                inputs[i]->set_estimates({{0, 1 << 16}, {0, 1}});
+            }
+            output.set_estimates({{0, 1 << 16}, {0, 1}});
+            return;
+        }
         if (!packed_.empty()) {
             schedule_packed(out, inputs);
         } else if (parts_.empty()) {

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import autoschedulers
 import jobs
 import kernels
 import report
@@ -36,6 +37,7 @@ def arguments():
     parser.add_argument("--runner", default="local", help="where candidates run: local, qemu (mechanics only), ssh:HOST, adb")
     parser.add_argument("--dask", metavar="ADDRESS", help="a Dask scheduler to spread builds and measurements over")
     parser.add_argument("--chip", default="chip", help="with --dask: the resource of the workers that measure")
+    parser.add_argument("--report", action="store_true", help="search nothing: compare the present knobs, the defaults and autoschedulers")
     parser.add_argument("--tuning-dir", type=pathlib.Path, default=SOURCE / "tuning", help="where <target>.json is read and written")
     parser.add_argument("--build-dir", type=pathlib.Path, default=SOURCE / "build-tune", help="cache, candidates and report stay there")
     options = parser.parse_args()
@@ -77,6 +79,11 @@ def main():
     chip = search.chip_name() if runner.startswith("local") else options.runner
     provenance = {"chip": chip, "os": f"{platform.system()} {platform.release()}", "halide": build.halide,
                   "date": datetime.date.today().isoformat()}
+    if options.report:
+        lines = [line for kernel in build.kernels
+                 for line in autoschedulers.table(kernel, autoschedulers.compare(build, kernel, runner, options.build_dir / "tune"))]
+        print("\n".join(lines))
+        return
     engine = jobs.DaskEngine(options.dask, options.chip) if options.dask else jobs.LocalEngine(options.jobs)
     outcomes, end = [], time.monotonic() + options.budget
     for i, kernel in enumerate(build.kernels):

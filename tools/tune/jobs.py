@@ -79,10 +79,11 @@ def run_tests(runner, command, libraries):
     raise ValueError(f"--runner {runner}: not local, qemu, ssh:HOST or adb")
 
 
-def measure(build, kernel, libraries, runner, layouts, elements, rounds, sample_us):
-    """Checks every library, times the right ones in interleaved rounds; the incumbent is the first. {"libraries", "problems"}"""
+def measure(build, kernel, libraries, runner, layouts, elements, rounds, sample_us, check=()):
+    """Checks every library, times the right ones in interleaved rounds; the incumbent is the first. `check` narrows the check:
+    tune_runner's --only and --whole. {"libraries", "problems"}"""
     command = [build.folder / "tools/tune/tune_runner", "--variant", kernel.variant, "--form", kernel.form, "--rounds", rounds,
-               "--layouts", ",".join(layouts), "--elements", ",".join(map(str, elements)), "--sample-us", sample_us]
+               "--layouts", ",".join(layouts), "--elements", ",".join(map(str, elements)), "--sample-us", sample_us, *check]
     run = run_tests(runner, command, list(libraries))
     if run.returncode == 0:
         return json.loads(run.stdout)
@@ -90,11 +91,13 @@ def measure(build, kernel, libraries, runner, layouts, elements, rounds, sample_
         fault = {"path": libraries[0], "fault": "crash", "message": f"exit status {run.returncode}: {run.stderr.strip()[-300:]}"}
         return {"libraries": [fault], "problems": []}
     # One of them crashed: find out which, and go on without.
-    checks = [measure(build, kernel, [l], runner, layouts, elements, 0, sample_us)["libraries"][0] for l in libraries]
+    checks = [measure(build, kernel, [l], runner, layouts, elements, 0, sample_us, check)["libraries"][0] for l in libraries]
+    if rounds == 0:
+        return {"libraries": checks, "problems": []}
     sound = [l for l, c in zip(libraries, checks) if not c["fault"]]
     if checks[0]["fault"] or len(sound) == len(libraries):
         raise RuntimeError(f"measuring failed: {run.stderr.strip()[-300:]}")
-    result = measure(build, kernel, sound, runner, layouts, elements, rounds, sample_us)
+    result = measure(build, kernel, sound, runner, layouts, elements, rounds, sample_us, check)
     for problem in result["problems"]:
         times = dict(zip(sound, problem["ns"]))
         problem["ns"] = [times.get(l) for l in libraries]

@@ -36,6 +36,7 @@ class Build:
         text = json.loads((self.folder / "generated/kernels.json").read_text())
         self.source = pathlib.Path(text["source"])
         self.halide, self.cc, self.objcopy = text["halide"], text["cc"], text["objcopy"]
+        self.halide_library = text["halide_library"]
         self.tuning = pathlib.Path(text["tuning"])
         self.space = text["knobs"]
         self.kernels = [Kernel(**{**k, "knobs": knob_tuple(k["knobs"])}) for k in text["kernels"]]
