@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The whole test in one command: sets the machine up, configures, builds, runs every test. The last lines are ctest's summary.
+# The whole test in one command: sets the machine up, configures, builds, runs every test, here and on two emulated ARM CPUs. The last
+# lines are ctest's summary of the latter; the exit code is of both.
 # Arguments go to ctest: ./test.sh -R quantize
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -9,5 +10,9 @@ stage set-up scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH"
 stage configure cmake --preset default
 stage build cmake --build --preset default
+stage arm64 scripts/cross.sh linux-arm64
+status=0
+stage tests ctest --preset default "$@" || status=$?
+stage arm64-tests ctest --preset linux-arm64 "$@" || status=$?
 print_stage_times
-exec ctest --preset default "$@"
+exit $status

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <type_traits>
@@ -19,13 +20,29 @@ using reference::f16;
 // ---- The lists -----------------------------------------------------------------------------------------------------------
 
 const std::vector<Variant> &built_variants() {
-    static const std::vector<Variant> variants = {
+    static const std::vector<Variant> variants = [] {
+        const std::set<std::string> gpu_targets = {
+            // bench/gpu.sh measures theirs
+#define HEWN_PROBE(...)
+#define HEWN_TARGET(...)
+#define HEWN_GPU_TARGET(name, ...) #name,
+#include "targets.inc"
+#undef HEWN_GPU_TARGET
+#undef HEWN_TARGET
+#undef HEWN_PROBE
+        };
+        std::vector<Variant> result;
+        for (const Variant &variant : {
 #define HEWN_FORM(...)
-#define HEWN_VARIANT(op, signature, target, ...) {#op "_" #signature "__" #target, #op, #signature, #target},
+#define HEWN_VARIANT(op, signature, target, ...) Variant{#op "_" #signature "__" #target, #op, #signature, #target},
 #include "variants.inc"
 #undef HEWN_VARIANT
 #undef HEWN_FORM
-    };
+             }) {
+            if (!gpu_targets.count(variant.target)) result.push_back(variant);
+        }
+        return result;
+    }();
     return variants;
 }
 

@@ -1,5 +1,6 @@
 // ADD: a + b. Floats round once in their type, integers wrap modulo 2^n.
 #include "elementwise.h"
+#include "gpu.h"
 
 namespace {
 
@@ -25,6 +26,8 @@ public:
             // Unsigned, because Halide takes a signed 32-bit overflow for undefined.
             const Type wrapping = type.with_code(Type::UInt);
             define(output, reinterpret(type, reinterpret(wrapping, a(x, y)) + reinterpret(wrapping, b(x, y))), type);
+        } else if (type == Float(16) && hewn::arm::is_target(target)) {
+            define(output, hewn::arm::sum_f16(a(x, y), b(x, y), target), type);
         } else {
             const Expr sum = hewn::rounded(hewn::to_f32(a(x, y)) + hewn::to_f32(b(x, y)));
             // f16: 24 >= 2 * 11 + 2 bits, so rounding twice equals rounding once.
@@ -35,6 +38,27 @@ public:
     void schedule() { schedule_rows(output, {&a, &b}); }
 };
 
+template<hewn::gpu::Form kForm>
+class AddGpu : public hewn::gpu::Kernel<AddGpu<kForm>> {
+public:
+    static constexpr hewn::gpu::Form form = kForm;
+
+    std::vector<hewn::gpu::Operand> operands() {
+        const Type type = this->signature_type(0);
+        return {{"a", type, true}, {"b", type, true}, {"output", type, true}};
+    }
+    Expr value(const std::vector<Expr> &v) {
+        const Type type = this->signature_type(0);
+        if (type.is_float()) return this->numerics().add(v[0], v[1], type);
+        const Type wrapping = type.with_code(Type::UInt);
+        return reinterpret(type, reinterpret(wrapping, v[0]) + reinterpret(wrapping, v[1]));
+    }
+};
+using AddDense = AddGpu<hewn::gpu::Form::Dense>;
+using AddStrided = AddGpu<hewn::gpu::Form::Strided>;
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Add, add_general)
+HALIDE_REGISTER_GENERATOR(AddDense, add_dense)
+HALIDE_REGISTER_GENERATOR(AddStrided, add_strided)

@@ -2,28 +2,37 @@
 #
 # hewn_operator(<operator> <signature>...)
 #   The algorithm is generators/<operator>.cpp. A signature names the data types as that file's configure() reads them.
-# hewn_form(<operator> <form> LAYOUTS <layout>... [NEEDS <feature>])
+# hewn_form(<operator> <form> LAYOUTS <layout>... [NEEDS <feature>] [GPU])
 #   A compiled function of each of the operator's variants, made by the generator <operator>_<form>. A layout has one digit
 #   an input: 1 where it runs along the row, 0 where it is constant in it; the first is the most frequent.
 #   NEEDS: only on targets that list the feature.
+#   GPU: a form of the targets with a DEVICE, which have no other (generators/gpu.h); only the inputs that vary have digits.
 
 hewn_operator(add f32 f16 i64 i32 i16 i8)
 hewn_form(add general LAYOUTS 11 10 01)
+hewn_form(add dense LAYOUTS 11 GPU)
+hewn_form(add strided GPU)
 
 hewn_operator(quantize_linear f32_i8 f32_u8 f16_i8 f16_u8 i32_i8 i32_u8)
 hewn_form(quantize_linear divide LAYOUTS 100 111)
 hewn_form(quantize_linear reciprocal LAYOUTS 1 NEEDS fma)
+hewn_form(quantize_linear dense LAYOUTS 100 GPU)
+hewn_form(quantize_linear strided GPU)
 
 hewn_operator(dequantize_linear
     i32_f32 i16_f32 i8_f32 u32_f32 u16_f32 u8_f32
     i32_f16 i16_f16 i8_f16 u32_f16 u16_f16 u8_f16)
 hewn_form(dequantize_linear general LAYOUTS 100 111)
+hewn_form(dequantize_linear dense LAYOUTS 100 GPU)
+hewn_form(dequantize_linear strided GPU)
 
 hewn_operator(quantized_linear_add
     i8_i8_i8 i8_i8_u8 i8_u8_i8 i8_u8_u8 u8_i8_i8 u8_i8_u8 u8_u8_i8 u8_u8_u8)
 hewn_form(quantized_linear_add divide LAYOUTS 11 10 01)
 hewn_form(quantized_linear_add reciprocal LAYOUTS 11 10 01 NEEDS fma)
-hewn_form(quantized_linear_add folded LAYOUTS 11 10 01 NEEDS fma)
+hewn_form(quantized_linear_add folded LAYOUTS 11 10 01 NEEDS avx2)  # on ARM it would save nothing
+hewn_form(quantized_linear_add dense LAYOUTS 11 GPU)
+hewn_form(quantized_linear_add strided GPU)
 
 # hewn_helper(<generator> <signature>...): functions that the runtime itself calls, built once, for the lowest target.
 hewn_helper(transpose u8 u16 u32 u64)

@@ -7,28 +7,13 @@
 
 #include <cstdint>
 
+#include "numerics_arm.h"
+#include "stage.h"
+
 namespace hewn {
 
-using Halide::Expr;
-using Halide::Type;
-
-inline const Halide::Var x{"x"}, y{"y"};
-
-// e, in an inlined Func of its own. strict_float rewrites the whole tree below it, but stops at a Func: this keeps strict
-// operations and fused multiply-adds apart.
-inline Expr stage(const Expr &e) {
-    Halide::Func f;
-    f(x, y) = e;
-    return f(x, y);
-}
-
-// RN(e) for an e of one float operation: neither reassociated nor contracted with its neighbours.
-inline Expr rounded(const Expr &e) { return stage(Halide::strict_float(e)); }
-
-// RN(a * b + c). By name, because Halide has no scalar-to-vector path to it: LLVM joins the lanes to vfmadd*ps.
-inline Expr fma(const Expr &a, const Expr &b, const Expr &c) {
-    return stage(Halide::Internal::Call::make(Halide::Float(32), "llvm.fma.f32", {a, b, c}, Halide::Internal::Call::PureExtern));
-}
+// RN(a * b + c). vfmadd*ps, fmla
+inline Expr fma(const Expr &a, const Expr &b, const Expr &c) { return intrinsic(Halide::Float(32), "llvm.fma.f32", {a, b, c}); }
 
 // roundToIntegralTiesToEven(e) as int32; an int32 whose low byte is 0 for NaN. |e| < 2^31 or NaN.
 inline Expr round_to_int32(const Expr &e) {
@@ -62,7 +47,8 @@ inline Expr times_reciprocal(const Expr &e, const Expr &r0, const Expr &r1) { re
 // RN(e - zero_point) for any integer type: up to 16 bits exactly, in f32 (8-bit integers Halide would subtract in 16 bits and widen
 // twice); 32 bits by halves, RN(f32(eh - zh) * 65536 + f32(el - zl)), where the halves' differences and the product are
 // exact, so that only the sum rounds.
-inline Expr difference_f32(const Expr &e, const Expr &zero_point) {
+inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Halide::Target &target) {
+    if (e.type().bits() == 8 && arm::is_target(target)) return arm::difference_f32(e, zero_point, target);
     const auto i32 = [](const Expr &v) { return Halide::cast<int32_t>(v); };
     if (e.type().bits() < 32) return rounded(to_f32(e) - to_f32(zero_point));
     const Expr high = stage(Halide::cast<float>(i32(e >> 16) - i32(zero_point >> 16)));

@@ -1,5 +1,6 @@
 // QUANTIZE_LINEAR: clamp(round(input / scale) + zero_point, Min, Max).
 #include "elementwise.h"
+#include "gpu.h"
 
 namespace {
 
@@ -22,7 +23,8 @@ public:
     void generate() {
         using hewn::x, hewn::y;
         const Expr quotient = hewn::rounded(hewn::to_f32(input(x, y)) / hewn::to_f32(scale(x, y)));
-        define(output, hewn::quantize_clamped(quotient, zero_point(x, y), output.type()), Float(32));
+        const auto quantized = hewn::arm::is_target(target) ? hewn::arm::quantized : hewn::quantize_clamped;
+        define(output, quantized(quotient, zero_point(x, y), output.type()), Float(32));
     }
 
     void schedule() { schedule_rows(output, {&input, &scale, &zero_point}); }
@@ -30,7 +32,7 @@ public:
 
 // Form `reciprocal`: one ordinary scale (2^-60 <= |scale| <= 2^60) and one zero point for the whole call. The caller prepares
 // r0 + r1 ~ 1 / scale (hewn::times_reciprocal) and low <= high, the f32 bounds (Min - zero_point) * scale and
-// (Max - zero_point) * scale: with the input clamped to them the quotient cannot leave the output's range.
+// (Max - zero_point) * scale: with the input clamped to them the quotient cannot leave the output's range. ARM needs no bounds.
 class QuantizeLinearReciprocal : public hewn::Elementwise<QuantizeLinearReciprocal> {
 public:
     Input<Buffer<void, 2>> input{"input"};
@@ -45,6 +47,10 @@ public:
 
     void generate() {
         using hewn::x, hewn::y;
+        if (hewn::arm::is_target(target)) {
+            const Expr quotient = hewn::times_reciprocal(hewn::to_f32(input(x, y)), r0, r1);
+            return define(output, hewn::arm::quantized(quotient, zero_point, output.type()), Float(32));
+        }
         const Expr clamped = hewn::clamp_keeping_nan(hewn::to_f32(input(x, y)), low, high);
         const Expr rounded = hewn::round_to_int32(hewn::times_reciprocal(clamped, r0, r1));
         define_narrowed(output, rounded,
@@ -58,7 +64,34 @@ public:
     }
 };
 
+template<hewn::gpu::Form kForm>
+class QuantizeLinearGpu : public hewn::gpu::Kernel<QuantizeLinearGpu<kForm>> {
+public:
+    static constexpr hewn::gpu::Form form = kForm;
+
+    std::vector<hewn::gpu::Operand> operands() {
+        const Type out = this->signature_type(1);
+        return {{"input", this->signature_type(0), true},
+                {"scale", scale_type(), true},
+                {"zero_point", out, true},
+                {"output", out, true}};
+    }
+    Expr value(const std::vector<Expr> &v) {
+        return this->numerics().quantize(v[0], v[1], v[2], this->signature_type(0), scale_type(), this->signature_type(1));
+    }
+
+private:
+    Type scale_type() const {
+        const Type type = this->signature_type(0);
+        return type == Int(32) ? Float(32) : type;
+    }
+};
+using QuantizeLinearDense = QuantizeLinearGpu<hewn::gpu::Form::Dense>;
+using QuantizeLinearStrided = QuantizeLinearGpu<hewn::gpu::Form::Strided>;
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(QuantizeLinearDivide, quantize_linear_divide)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearReciprocal, quantize_linear_reciprocal)
+HALIDE_REGISTER_GENERATOR(QuantizeLinearDense, quantize_linear_dense)
+HALIDE_REGISTER_GENERATOR(QuantizeLinearStrided, quantize_linear_strided)

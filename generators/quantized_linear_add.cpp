@@ -1,6 +1,7 @@
 // QUANTIZED_LINEAR_ADD: clamp(round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / output_scale)
 //                             + output_zero_point, Min, Max).
 #include "elementwise.h"
+#include "gpu.h"
 
 namespace {
 
@@ -31,8 +32,8 @@ public:
 protected:
     // RN((a - a_zero_point) * a_scale) + RN((b - b_zero_point) * b_scale), rounded; the differences are exact.
     Expr sum() {
-        const auto value = [](const Expr &q, const Expr &zero_point, const Expr &scale) {
-            return hewn::rounded(hewn::stage(cast<float>(cast<int32_t>(q) - zero_point)) * scale);
+        const auto value = [&](const Expr &q, const Expr &zero_point, const Expr &scale) {
+            return hewn::rounded(hewn::difference_f32(q, zero_point, this->target) * scale);
         };
         using hewn::x, hewn::y;
         return hewn::rounded(value(a(x, y), a_zero_point, a_scale) + value(b(x, y), b_zero_point, b_scale));
@@ -41,7 +42,10 @@ protected:
     // The output from a sum and r0 + r1 ~ 1 / output_scale, where no quotient reaches 2^30: nothing needs clamping in f32.
     void define_requantized(const Expr &sum, const Expr &r0, const Expr &r1) {
         auto &output = static_cast<Derived &>(*this).output;
-        this->define_narrowed(output, hewn::round_to_int32(hewn::times_reciprocal(sum, r0, r1)),
+        const Expr quotient = hewn::times_reciprocal(sum, r0, r1);
+        if (hewn::arm::is_target(this->target))
+            return this->define(output, hewn::arm::quantized_number(quotient, output_zero_point, output.type()), Float(32));
+        this->define_narrowed(output, hewn::round_to_int32(quotient),
                               [&](const Expr &r) { return hewn::saturated(r, output_zero_point, output.type()); });
     }
 };
@@ -55,8 +59,8 @@ public:
     void generate() {
         output_scale.set_estimate(1.0f);
         const Type type = output.type();
-        define(output, hewn::quantize_clamped(hewn::rounded(sum() / output_scale), cast(type, output_zero_point), type),
-               Float(32));
+        const auto quantized = hewn::arm::is_target(target) ? hewn::arm::quantized : hewn::quantize_clamped;
+        define(output, quantized(hewn::rounded(sum() / output_scale), cast(type, output_zero_point), type), Float(32));
     }
 };
 
@@ -90,8 +94,29 @@ public:
     }
 };
 
+template<hewn::gpu::Form kForm>
+class QuantizedLinearAddGpu : public hewn::gpu::Kernel<QuantizedLinearAddGpu<kForm>> {
+public:
+    static constexpr hewn::gpu::Form form = kForm;
+
+    std::vector<hewn::gpu::Operand> operands() {
+        const Type a = this->signature_type(0), b = this->signature_type(1), out = this->signature_type(2), f32 = Float(32);
+        return {
+            {"a", a, true},          {"a_scale", f32, false},    {"a_zero_point", a, false},   {"b", b, true},
+            {"b_scale", f32, false}, {"b_zero_point", b, false}, {"output_scale", f32, false}, {"output_zero_point", out, false},
+            {"output", out, true}};
+    }
+    Expr value(const std::vector<Expr> &v) {
+        return this->numerics().quantized_add(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], this->signature_type(2));
+    }
+};
+using QuantizedLinearAddDense = QuantizedLinearAddGpu<hewn::gpu::Form::Dense>;
+using QuantizedLinearAddStrided = QuantizedLinearAddGpu<hewn::gpu::Form::Strided>;
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(QuantizedLinearAddDivide, quantized_linear_add_divide)
 HALIDE_REGISTER_GENERATOR(QuantizedLinearAddReciprocal, quantized_linear_add_reciprocal)
 HALIDE_REGISTER_GENERATOR(QuantizedLinearAddFolded, quantized_linear_add_folded)
+HALIDE_REGISTER_GENERATOR(QuantizedLinearAddDense, quantized_linear_add_dense)
+HALIDE_REGISTER_GENERATOR(QuantizedLinearAddStrided, quantized_linear_add_strided)

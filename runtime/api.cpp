@@ -70,6 +70,48 @@ void hewn_destroy_operator(hewn_operator *op) {
     if (op) op->backend->destroy(op);
 }
 
+void hewn_destroy_device(hewn_device *device) {
+    if (device) device->backend->destroy_device(device);
+}
+
+hewn_device_kind hewn_kind_of_device(const hewn_device *device) { return device ? device->support.device : HEWN_DEVICE_CPU; }
+
+namespace {
+// A null device is the CPU, whose device has no state.
+hewn_device &device_of(hewn_device *device) { return device ? *device : const_cast<hewn_device &>(default_device()); }
+}  // namespace
+
+hewn_status hewn_allocate(hewn_device *device, uint64_t bytes, void **memory, hewn_error *error) {
+    if (!memory) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_allocate: memory is null");
+    *memory = nullptr;
+    hewn_device &on = device_of(device);
+    return on.backend->allocate(on, bytes ? bytes : 1, memory, error);
+}
+
+void hewn_deallocate(hewn_device *device, void *memory) {
+    hewn_device &on = device_of(device);
+    if (memory) on.backend->deallocate(on, memory);
+}
+
+hewn_status hewn_write(hewn_device *device, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
+    if (bytes == 0) return HEWN_STATUS_OK;
+    if (!memory || !from) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_write: a pointer is null");
+    hewn_device &on = device_of(device);
+    return on.backend->write(on, memory, offset, from, bytes, error);
+}
+
+hewn_status hewn_read(hewn_device *device, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
+    if (bytes == 0) return HEWN_STATUS_OK;
+    if (!memory || !to) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_read: a pointer is null");
+    hewn_device &on = device_of(device);
+    return on.backend->read(on, memory, offset, to, bytes, error);
+}
+
+hewn_status hewn_synchronize(hewn_device *device, hewn_error *error) {
+    hewn_device &on = device_of(device);
+    return on.backend->synchronize(on, error);
+}
+
 const char *hewn_operator_variant(const hewn_operator *op) { return op ? op->variant->name : ""; }
 
 hewn_status hewn_execute(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,

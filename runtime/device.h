@@ -4,6 +4,9 @@
 
 #include <hewn/hewn.h>
 
+#include <atomic>
+#include <cstdio>
+
 #include "allocator.h"
 #include "dispatch.h"
 #include "operators.h"
@@ -32,7 +35,35 @@ struct Backend {
     hewn_status (*execute)(const hewn_operator &op, const Bindings &inputs, const hewn_buffer_binding &output,
                            const hewn_execute_options *options, hewn_error *error);
     void (*destroy)(hewn_operator *op);
+    void (*destroy_device)(hewn_device *device);
+    // Memory for bindings, and copies that have happened when they return.
+    hewn_status (*allocate)(hewn_device &device, uint64_t bytes, void **memory, hewn_error *error);
+    void (*deallocate)(hewn_device &device, void *memory);
+    hewn_status (*write)(hewn_device &device, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error);
+    hewn_status (*read)(hewn_device &device, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error);
+    hewn_status (*synchronize)(hewn_device &device, hewn_error *error);
 };
+
+// What Halide reports as text from inside a kernel belongs to the execution whose user context the kernel was given: each begins with this.
+struct KernelErrors {
+    std::atomic<bool> has_message{false};
+    char message[sizeof(hewn_error::message)];
+
+    KernelErrors() { message[0] = 0; }
+    void note(const char *text) {
+        if (!has_message.exchange(true)) snprintf(message, sizeof message, "%s", text);
+    }
+};
+
+// What the process needs once, before the first operator runs.
+void prepare_process();
+
+// What the machine's best device of a kind can run; of another kind if there is none. Loads the driver at the first call.
+Support best_support(hewn_device_kind kind);
+
+// The hooks of a device's description: both, or the C library's for none.
+hewn_status read_allocator(hewn_allocate_fn allocate, hewn_deallocate_fn deallocate, void *context, const char *desc,
+                           Allocator *allocator, hewn_error *error);
 
 // The device that a null pointer stands for.
 const hewn_device &default_device();
@@ -42,6 +73,7 @@ const hewn_device &default_device();
 struct hewn_device {
     const hewn::Backend *backend;
     hewn::Allocator allocator;
+    hewn::Support support;
 };
 
 struct hewn_operator {

@@ -2,20 +2,18 @@
 #include <HalideRuntime.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-#include <pthread.h>
-#include <sched.h>
-
+#include "bindings.h"
 #include "device.h"
 #include "error.h"
+#include "fp_mode.h"
 #include "plan.h"
+#include "system.h"
 
 #if defined(HEWN_KERNEL_ASSERTIONS)
 // With assertions the kernels look at what the runtime otherwise proves: type and dimension count of each buffer.
@@ -30,32 +28,8 @@ namespace {
 
 // ---- Memory ----
 
-void *HEWN_CALL allocate_aligned(void *, size_t bytes, size_t alignment) {
-    // aligned_alloc wants a multiple of the alignment, and at least a pointer's.
-    if (alignment < sizeof(void *)) alignment = sizeof(void *);
-    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-}
-void HEWN_CALL deallocate_aligned(void *, void *memory) { std::free(memory); }
-
-// ---- The floating-point mode ----
-
-// Round to nearest, subnormals kept, exceptions masked for the object's lifetime, whatever mode the thread is in.
-class DefaultFloatingPointMode {
-public:
-    DefaultFloatingPointMode() : saved_(_mm_getcsr()), changed_((saved_ & ~kStatusFlags) != kDefault) {
-        if (changed_) _mm_setcsr(kDefault);
-    }
-    ~DefaultFloatingPointMode() {
-        if (changed_) _mm_setcsr(saved_);
-    }
-    DefaultFloatingPointMode(const DefaultFloatingPointMode &) = delete;
-    DefaultFloatingPointMode &operator=(const DefaultFloatingPointMode &) = delete;
-
-private:
-    static constexpr uint32_t kStatusFlags = 0x3f, kDefault = 0x1f80;  // MXCSR
-    const uint32_t saved_;
-    const bool changed_;
-};
+void *HEWN_CALL allocate_from_system(void *, size_t bytes, size_t alignment) { return allocate_aligned(bytes, alignment); }
+void HEWN_CALL deallocate_to_system(void *, void *memory) { deallocate_aligned(memory); }
 
 // ---- Threads ----
 
@@ -65,12 +39,6 @@ constexpr int64_t kParallelBytes = 1 << 20;
 std::atomic<bool> pool_used{false}, is_forked_child{false};
 // Whether a fork would be noticed. Without, no pool: its threads would be waited for in the child.
 bool fork_is_noticed = false;
-
-int available_cpus() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
 
 // Halide's thread pool. Its threads do not exist in a forked child: there everything runs on the caller's.
 void HEWN_CALL pool_parallel_for(void *, int32_t count, hewn_slice_fn fn, void *arg) {
@@ -143,41 +111,37 @@ void destroy(hewn_operator *op) {
 }
 
 // An error inside a kernel, which Halide reports as text, belongs to the execution whose user context the kernel was given.
-struct Execution {
+struct Execution : KernelErrors {
     const CpuOperator &op;
     void *const *inputs;
     void *const *operands;
     int32_t slices;
     std::atomic<int32_t> failed{0};  // the first failing slice's code
-    std::atomic<bool> has_message{false};
-    char message[sizeof(hewn_error::message)];
 
     Execution(const CpuOperator &op, void *const *inputs, void *const *operands, int32_t slices)
-        : op(op), inputs(inputs), operands(operands), slices(slices) {
-        message[0] = 0;
-    }
+        : op(op), inputs(inputs), operands(operands), slices(slices) {}
 };
 
-void on_kernel_error(void *user_context, const char *message) {
-    Execution &execution = *static_cast<Execution *>(user_context);
-    if (!execution.has_message.exchange(true)) snprintf(execution.message, sizeof execution.message, "%s", message);
-}
+void on_kernel_error(void *user_context, const char *message) { static_cast<KernelErrors *>(user_context)->note(message); }
 
-// What the process needs once, before the first operator runs.
+}  // namespace
+
 void prepare_process() {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, [] {
+    run_once([] {
         halide_set_error_handler(on_kernel_error);
-        fork_is_noticed = pthread_atfork(nullptr, nullptr, [] { is_forked_child = true; }) == 0;
+        fork_is_noticed = call_in_forked_child([] { is_forked_child = true; });
     });
 }
+
+namespace {
 
 hewn_status compile(const hewn_device &device, const Problem &problem, const hewn_compile_options &options, hewn_operator **op,
                     hewn_error *error) {
     prepare_process();
     const char *name = problem.info->dml_name;
     const Variant *variant = nullptr;
-    const hewn_status status = pick_variant(problem.info->name, problem.signature, options.variant, &variant, error);
+    const hewn_status status =
+        pick_variant(problem.info->name, problem.signature, options.variant, device.support, &variant, error);
     if (status != HEWN_STATUS_OK) return status;
 
     CpuOperator *cpu = device.allocator.allocate<CpuOperator>();
@@ -206,8 +170,10 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
             }
         }
         problem.info->choose_forms(space, *variant, cpu->kernel);
-        if (!build_plan(space, count, element_bytes, cpu->kernel.form->layouts, cpu->kernel.uniform, PlanOptions{},
-                        cpu->allocator, cpu->plan)) {
+        PlanOptions plan_options;
+        if (cpu->kernel.compute_bound) plan_options.stream_bytes = HUGE_VAL;
+        if (!build_plan(space, count, element_bytes, cpu->kernel.form->layouts, cpu->kernel.uniform, plan_options, cpu->allocator,
+                        cpu->plan)) {
             destroy(cpu);
             return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan", name);
         }
@@ -249,51 +215,25 @@ bool locate(const CpuOperator &op, const Bindings &inputs, const hewn_buffer_bin
 
 hewn_status read_pointer(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, void **pointer,
                          hewn_error *error) {
-    const char *name = problem.info->dml_name;
     if (!tensor.present) {
-        if (binding.buffer) {
-            return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: has a binding but was absent at compile", name, tensor.name);
-        }
         *pointer = const_cast<uint8_t *>(kZeros);
-        return HEWN_STATUS_OK;
+        return check_absent(problem, tensor, binding, error);
     }
-    if (!binding.buffer && !tensor.empty()) {
-        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding's buffer is null", name, tensor.name);
-    }
-    if (binding.size < tensor.bytes) {
-        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding has %llu bytes, %llu are needed", name, tensor.name,
-                    (unsigned long long)binding.size, (unsigned long long)tensor.bytes);
-    }
-    uint64_t address, end;
-    if (__builtin_add_overflow(uint64_t(reinterpret_cast<uintptr_t>(binding.buffer)), binding.offset, &address) ||
-        __builtin_add_overflow(address, tensor.bytes, &end) || end > UINTPTR_MAX) {
-        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the address overflows", name, tensor.name);
-    }
-    if (address & uint64_t(tensor.element_bytes - 1)) {
-        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the address is misaligned, elements have %d bytes", name,
-                    tensor.name, int(tensor.element_bytes));
-    }
-    *pointer = reinterpret_cast<void *>(uintptr_t(address));
-    return HEWN_STATUS_OK;
-}
-
-hewn_status check_overlap(const Problem &problem, const Tensor &input, void *input_at, void *output_at, hewn_error *error) {
-    const Tensor &output = problem.output;
-    const uintptr_t in = reinterpret_cast<uintptr_t>(input_at), out = reinterpret_cast<uintptr_t>(output_at);
-    if (out + output.bytes <= in || in + input.bytes <= out || provably_disjoint(output, out, input, in)) return HEWN_STATUS_OK;
-    if (problem.info->in_place && in == out && same_byte_strides(output, input)) return HEWN_STATUS_OK;
-    return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: overlaps %s%s", problem.info->dml_name, output.name, input.name,
-                problem.info->in_place ? "; allowed in place (same address and strides) or interleaved (equal strides in bytes)"
-                                       : "; allowed only interleaved (equal strides in bytes)");
+    uintptr_t address = 0;
+    const hewn_status status =
+        check_binding(problem, tensor, binding, reinterpret_cast<uintptr_t>(binding.buffer), &address, error);
+    *pointer = reinterpret_cast<void *>(address);
+    return status;
 }
 
 inline void run_range(Execution &execution, int64_t first, int64_t last) {
     const CpuOperator &op = execution.op;
     const DefaultFloatingPointMode mode;
-    CpuCall call(op.kernel, execution.inputs, &execution);
+    CpuCall call(op.kernel, execution.inputs, static_cast<KernelErrors *>(&execution));
     halide_buffer_t buffers[kMaxOperands];
     if (kKernelAssertions) std::memcpy(buffers, op.buffers, sizeof buffers);
-    if (const int code = run_boxes(op.plan, execution.operands, first, last, buffers, op.kernel.call, &call, &execution)) {
+    if (const int code = run_boxes(op.plan, execution.operands, first, last, buffers, op.kernel.call, &call,
+                                   static_cast<KernelErrors *>(&execution))) {
         int32_t none = 0;
         execution.failed.compare_exchange_strong(none, code);
     }
@@ -326,7 +266,10 @@ hewn_status execute(const hewn_operator &base, const Bindings &inputs, const hew
         for (int i = 0; status == HEWN_STATUS_OK && i < problem.input_count; i++) {
             const Tensor &input = problem.inputs[i];
             status = read_pointer(problem, input, inputs[i], &input_at[i], error);
-            if (status == HEWN_STATUS_OK && input.present) status = check_overlap(problem, input, input_at[i], output_at, error);
+            if (status == HEWN_STATUS_OK && input.present) {
+                status = check_overlap(problem, input, reinterpret_cast<uintptr_t>(input_at[i]),
+                                       reinterpret_cast<uintptr_t>(output_at), error);
+            }
         }
         if (status != HEWN_STATUS_OK || problem.output.empty()) return status;
     }
@@ -347,13 +290,42 @@ hewn_status execute(const hewn_operator &base, const Bindings &inputs, const hew
                 op.variant->name, int(failed), execution.message);
 }
 
-constexpr Backend kCpu = {compile, execute, destroy};
+void destroy_device(hewn_device *device) { device->allocator.deallocate(device); }
 
-constexpr hewn_device kDefaultDevice = {&kCpu, {allocate_aligned, deallocate_aligned, nullptr}};
+// ---- Memory of bindings: the program's own ----
+
+hewn_status allocate_memory(hewn_device &device, uint64_t bytes, void **memory, hewn_error *error) {
+    *memory = bytes <= SIZE_MAX ? device.allocator.allocate_hook(device.allocator.context, size_t(bytes), 64) : nullptr;
+    return *memory ? HEWN_STATUS_OK
+                   : fail(error, HEWN_STATUS_OUT_OF_MEMORY, "CPU: no memory for %llu bytes", (unsigned long long)bytes);
+}
+void deallocate_memory(hewn_device &device, void *memory) { device.allocator.deallocate(memory); }
+hewn_status write_memory(hewn_device &, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *) {
+    std::memcpy(static_cast<char *>(memory) + offset, from, size_t(bytes));
+    return HEWN_STATUS_OK;
+}
+hewn_status read_memory(hewn_device &, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *) {
+    std::memcpy(to, static_cast<char *>(memory) + offset, size_t(bytes));
+    return HEWN_STATUS_OK;
+}
+hewn_status synchronize(hewn_device &, hewn_error *) { return HEWN_STATUS_OK; }
+
+constexpr Backend kCpu = {compile,           execute,      destroy,     destroy_device, allocate_memory,
+                          deallocate_memory, write_memory, read_memory, synchronize};
+
+constexpr hewn_device kDefaultDevice = {&kCpu, {allocate_from_system, deallocate_to_system, nullptr}, {HEWN_DEVICE_CPU, 0}};
 
 }  // namespace
 
 const hewn_device &default_device() { return kDefaultDevice; }
+
+hewn_status read_allocator(hewn_allocate_fn allocate, hewn_deallocate_fn deallocate, void *context, const char *desc,
+                           Allocator *allocator, hewn_error *error) {
+    if (!allocate != !deallocate)
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s: set both allocate and deallocate, or none", desc);
+    *allocator = allocate ? Allocator{allocate, deallocate, context} : kDefaultDevice.allocator;
+    return HEWN_STATUS_OK;
+}
 
 }  // namespace hewn
 
@@ -366,21 +338,17 @@ hewn_status hewn_create_cpu_device(const hewn_cpu_device_desc *desc, hewn_device
         if (desc->struct_size < sizeof(hewn_cpu_device_desc)) {
             return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_cpu_device_desc: struct_size is too small");
         }
-        if (!desc->allocate != !desc->deallocate) {
-            return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_cpu_device_desc: set both allocate and deallocate, or none");
-        }
-        if (desc->allocate) allocator = {desc->allocate, desc->deallocate, desc->allocator_context};
+        const hewn_status status =
+            read_allocator(desc->allocate, desc->deallocate, desc->allocator_context, "hewn_cpu_device_desc", &allocator, error);
+        if (status != HEWN_STATUS_OK) return status;
     }
     hewn_device *created = allocator.allocate<hewn_device>();
     if (!created) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "hewn_create_cpu_device: no memory");
     created->backend = &kCpu;
     created->allocator = allocator;
+    created->support = {HEWN_DEVICE_CPU, 0};
     *device = created;
     return HEWN_STATUS_OK;
-}
-
-void hewn_destroy_device(hewn_device *device) {
-    if (device) device->allocator.deallocate(device);
 }
 
 void hewn_shutdown(void) {

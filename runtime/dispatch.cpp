@@ -1,9 +1,12 @@
 #include "dispatch.h"
 
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
+#include "device.h"
 #include "error.h"
+#include "probe.h"
 
 // ---- What the build made: variants.inc and targets.inc ----
 
@@ -17,27 +20,41 @@ namespace hewn {
 
 namespace {
 
-// Probing is the compiler's own: unlike Halide's it checks that the operating system saves the wide registers.
+// 7.5 as 75
+[[maybe_unused]] constexpr int32_t tenths(double capability) { return int32_t(capability * 10 + 0.5); }
+
+// What this machine lacks, of what compile would find on its best device of the kind.
+[[maybe_unused]] const char *missing_device(hewn_device_kind kind, int32_t capability, const char *capability_name) {
+    const Support best = best_support(kind);
+    if (best.device != kind) return kind == HEWN_DEVICE_CUDA ? "a CUDA device" : "an OpenCL device";
+    return best.capability < capability ? capability_name : nullptr;
+}
+
 #define HEWN_PROBE(feature) \
-    if (!__builtin_cpu_supports(feature)) return feature;
+    if (!HEWN_CPU_SUPPORTS(feature)) return feature;
 #define HEWN_TARGET(name, rank, halide_target, probes) \
-    const char *missing_##name() {                     \
-        __builtin_cpu_init();                          \
-        probes return nullptr;                         \
-    }
+    const char *missing_##name() { probes return nullptr; }
+#define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) \
+    const char *missing_##name() { return missing_device(device, tenths(capability), "compute capability " #capability); }
 #include "targets.inc"
+#undef HEWN_GPU_TARGET
 #undef HEWN_TARGET
 #undef HEWN_PROBE
 
 constexpr Target kTargets[] = {
-#define HEWN_TARGET(name, rank, halide_target, probes) {#name, halide_target, rank, missing_##name},
+#define HEWN_TARGET(name, rank, halide_target, probes) {#name, halide_target, rank, missing_##name, HEWN_DEVICE_CPU, 0, nullptr},
+#define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) \
+    {#name, halide_target, rank, missing_##name, device, tenths(capability), "compute capability " #capability},
 #include "targets.inc"
+#undef HEWN_GPU_TARGET
 #undef HEWN_TARGET
 };
 
 enum TargetIndex {
 #define HEWN_TARGET(name, rank, halide_target, probes) kTarget_##name,
+#define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) kTarget_##name,
 #include "targets.inc"
+#undef HEWN_GPU_TARGET
 #undef HEWN_TARGET
 };
 
@@ -62,11 +79,12 @@ bool fits(const Variant &variant, const char *operator_name, const char *signatu
     return equal(variant.operator_name, operator_name) && equal(variant.signature, signature);
 }
 
-// Of the variants that fit and run here the one of the highest rank; null if there is none.
-const Variant *best_variant(const char *operator_name, const char *signature) {
+// Of the variants that fit and that `runs` accepts the one of the highest rank; null if there is none.
+template<class Runs>
+const Variant *best_variant(const char *operator_name, const char *signature, const Runs &runs) {
     const Variant *best = nullptr;
     for (const Variant &variant : kVariants) {
-        if (!fits(variant, operator_name, signature) || variant.target->missing()) continue;
+        if (!fits(variant, operator_name, signature) || !runs(*variant.target)) continue;
         if (!best || variant.target->rank > best->target->rank) best = &variant;
     }
     return best;
@@ -81,8 +99,18 @@ const Form *Variant::form(const char *form_name) const {
     return nullptr;
 }
 
-hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced, const Variant **variant,
-                         hewn_error *error) {
+const char *device_kind_name(hewn_device_kind kind) {
+    return kind == HEWN_DEVICE_CUDA ? "CUDA" : kind == HEWN_DEVICE_OPENCL ? "OpenCL" : "the CPU";
+}
+
+const char *Support::missing(const Target &target) const {
+    if (target.device != device) return target.device == HEWN_DEVICE_CPU ? "a CPU device" : "a device of its kind";
+    if (device == HEWN_DEVICE_CPU) return target.missing();
+    return capability < target.capability ? target.capability_name : nullptr;
+}
+
+hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced, const Support &support,
+                         const Variant **variant, hewn_error *error) {
     if (!forced || !*forced) forced = std::getenv("HEWN_VARIANT");
     if (forced && *forced) {
         bool known = false;
@@ -108,24 +136,31 @@ hewn_status pick_variant(const char *operator_name, const char *signature, const
             return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' does not fit: %s needs %s_%s__<target>", forced,
                         operator_name, operator_name, signature);
         }
-        if (const char *missing = found->target->missing()) {
-            return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' cannot run here: this CPU or its system lacks %s",
-                        found->name, missing);
+        if (found->target->device != support.device) {
+            return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' cannot run here: it is for %s, the device is %s",
+                        found->name, device_kind_name(found->target->device), device_kind_name(support.device));
+        }
+        if (const char *missing = support.missing(*found->target)) {
+            return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' cannot run here: this %s lacks %s", found->name,
+                        support.device == HEWN_DEVICE_CPU ? "CPU or its system" : "device", missing);
         }
         *variant = found;
         return HEWN_STATUS_OK;
     }
 
-    *variant = best_variant(operator_name, signature);
+    *variant = best_variant(operator_name, signature, [&](const Target &target) { return !support.missing(target); });
     if (*variant) return HEWN_STATUS_OK;
     for (const Variant &candidate : kVariants) {  // the first that fits has the lowest rank
-        if (!fits(candidate, operator_name, signature)) continue;
+        if (!fits(candidate, operator_name, signature) || candidate.target->device != support.device) continue;
         return fail(error, HEWN_STATUS_NO_VARIANT,
-                    "no variant of %s_%s runs on this CPU: even %s needs %s, which it or its system lacks", operator_name,
-                    signature, candidate.target->name, candidate.target->missing());
+                    "no variant of %s_%s runs on this %s: even %s needs %s, which it or its system lacks", operator_name,
+                    signature, support.device == HEWN_DEVICE_CPU ? "CPU" : "device", candidate.target->name,
+                    support.missing(*candidate.target));
     }
-    return fail(error, HEWN_STATUS_UNSUPPORTED, "this build of hewn has no kernel %s_%s: see HEWN_OPERATORS and HEWN_SIGNATURES",
-                operator_name, signature);
+    return fail(error, HEWN_STATUS_UNSUPPORTED,
+                "this build of hewn has no kernel %s_%s for %s: see HEWN_OPERATORS, HEWN_SIGNATURES "
+                "and HEWN_TARGETS",
+                operator_name, signature, device_kind_name(support.device));
 }
 
 }  // namespace hewn
@@ -135,7 +170,7 @@ using namespace hewn;
 uint32_t hewn_target_count(void) { return sizeof kTargets / sizeof kTargets[0]; }
 
 hewn_status hewn_get_target(uint32_t index, hewn_target_info *info) {
-    if (index >= hewn_target_count() || !info || info->struct_size < sizeof(hewn_target_info))
+    if (index >= hewn_target_count() || !info || info->struct_size < offsetof(hewn_target_info, device))
         return HEWN_STATUS_INVALID_ARGUMENT;
     const Target &target = kTargets[index];
     const char *missing = target.missing();
@@ -144,13 +179,14 @@ hewn_status hewn_get_target(uint32_t index, hewn_target_info *info) {
     info->rank = target.rank;
     info->supported = missing ? 0 : 1;
     info->missing = missing ? missing : "";
+    if (info->struct_size >= sizeof(hewn_target_info)) info->device = target.device;
     return HEWN_STATUS_OK;
 }
 
 uint32_t hewn_variant_count(void) { return sizeof kVariants / sizeof kVariants[0]; }
 
 hewn_status hewn_get_variant(uint32_t index, hewn_variant_info *info) {
-    if (index >= hewn_variant_count() || !info || info->struct_size < sizeof(hewn_variant_info))
+    if (index >= hewn_variant_count() || !info || info->struct_size < offsetof(hewn_variant_info, device))
         return HEWN_STATUS_INVALID_ARGUMENT;
     const Variant &variant = kVariants[index];
     info->name = variant.name;
@@ -158,7 +194,9 @@ hewn_status hewn_get_variant(uint32_t index, hewn_variant_info *info) {
     info->signature = variant.signature;
     info->target = variant.target->name;
     info->supported = variant.target->missing() ? 0 : 1;
-    info->picked = best_variant(variant.operator_name, variant.signature) == &variant ? 1 : 0;
+    const auto runs = [&](const Target &target) { return target.device == variant.target->device && !target.missing(); };
+    info->picked = best_variant(variant.operator_name, variant.signature, runs) == &variant ? 1 : 0;
+    if (info->struct_size >= sizeof(hewn_variant_info)) info->device = variant.target->device;
     return HEWN_STATUS_OK;
 }
 

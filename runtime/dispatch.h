@@ -25,7 +25,22 @@ struct Target {
     const char *halide_target;
     int32_t rank;
     const char *(*missing)();  // the first feature this machine lacks, null if it can run the target
+    hewn_device_kind device;
+    int32_t capability;  // a GPU's: the least compute capability, times ten
+    const char *capability_name;
 };
+
+// What a device can run.
+struct Support {
+    hewn_device_kind device;
+    int32_t capability;
+
+    // What the device lacks to run the target, null if it can.
+    const char *missing(const Target &target) const;
+};
+
+// "CUDA"
+const char *device_kind_name(hewn_device_kind kind);
 
 constexpr int kMaxForms = 4;
 
@@ -40,10 +55,10 @@ struct Variant {
     const Form *form(const char *form_name) const;
 };
 
-// The variant that runs operator x signature: the forced one (a target's or a variant's name; null or "": HEWN_VARIANT in the
-// environment, else none is forced), or the one of the highest rank that this machine can run.
-hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced, const Variant **variant,
-                         hewn_error *error);
+// The variant that runs operator x signature on a device: the forced one (a target's or a variant's name; null or "": HEWN_VARIANT in the
+// environment, else none is forced), or the one of the highest rank that the device can run.
+hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced, const Support &support,
+                         const Variant **variant, hewn_error *error);
 
 }  // namespace hewn
 

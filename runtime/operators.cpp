@@ -231,13 +231,33 @@ int32_t read_byte(const void *byte, hewn_data_type type) {
                                        : int32_t(*static_cast<const uint8_t *>(byte));
 }
 
-// True where times_reciprocal (generators/numerics.h) is proved to round as division does.
-bool ordinary(float scale) { return std::fabs(scale) >= 0x1p-60f && std::fabs(scale) <= 0x1p60f; }  // NaN is not
+// ARM's kernels do not clamp: the two parts of a reciprocal must not cancel at an infinity (docs/numerics.md).
+#if defined(__aarch64__)
+constexpr bool kUnclamped = true;
+#else
+constexpr bool kUnclamped = false;
+#endif
 
-// r0 = RN(1 / s), r1 = RN(1 / s - r0): 1 / s in twice the precision, prepared in double.
+// True where times_reciprocal (generators/numerics.h) is proved to round as division does.
+bool ordinary(float scale) {
+    if (!(std::fabs(scale) >= 0x1p-60f && std::fabs(scale) <= 0x1p60f)) return false;  // NaN is not
+    uint32_t bits;
+    std::memcpy(&bits, &scale, sizeof bits);
+    // The twelve mantissas that fail with parts of one sign, and some that need not be told from them.
+    return !kUnclamped || (bits & 0xffff) < 0xfffd;
+}
+
+// r0 + r1 ~ 1 / s in twice the precision, prepared in double. r0 = RN(1 / s); unclamped the largest below, so that r1 = RN(1 / s - r0)
+// has its sign and is not 0.
 void set_reciprocal(Parameters &parameters, float scale) {
     const double reciprocal = 1.0 / double(scale);
     parameters.r0 = float(reciprocal);
+    if (kUnclamped && std::fabs(double(parameters.r0)) >= std::fabs(reciprocal)) {
+        uint32_t bits;
+        std::memcpy(&bits, &parameters.r0, sizeof bits);
+        bits--;  // the next float toward 0
+        std::memcpy(&parameters.r0, &bits, sizeof bits);
+    }
     parameters.r1 = float(reciprocal - double(parameters.r0));
 }
 
@@ -467,6 +487,7 @@ int call_quantized_add(void *context, halide_buffer_t *operands) {
 void choose_quantized_add_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
     kernel.form = variant.form("divide");
     kernel.call = call_quantized_add;
+    kernel.compute_bound = true;
     if (!uniform_box_holds(space, 0, kReciprocalElements)) return;
     kernel.reciprocal = variant.form("reciprocal");
     kernel.folded = variant.form("folded");

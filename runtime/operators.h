@@ -52,6 +52,7 @@ struct CpuKernel {
     const Problem *problem;
     const Form *form, *reciprocal, *folded;  // the latter two: null where not used
     uint32_t uniform;                        // operands that must be constant within a box (see build_plan)
+    bool compute_bound;                      // slower than memory: streaming its output only adds the copy
     CallBox call;                            // its context is a CpuCall
 };
 

@@ -70,7 +70,7 @@ public:
         while (usable_ < space.rank && !varies(usable_, uniform)) usable_++;
         for (int o = 0; o < operands; o++) moved_bytes_ += bytes_of(o);
         streams_ = kCanStream && dim(0).stride[output_] == 1 && moved_bytes_ >= options.stream_bytes &&
-                   bytes_of(output_) >= moved_bytes_ / 3;
+                   bytes_of(output_) >= moved_bytes_ / 6;
     }
 
     double moved_bytes() const { return moved_bytes_; }

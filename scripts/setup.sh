@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what building and testing hewn needs: system packages (Debian 12, Ubuntu 22.04 and 24.04; as root or with sudo) and the
-# virtual environment .venv with the wheels of requirements.txt. Run again, it only checks.
+# virtual environment .venv with the wheels of requirements.txt. Run again, it only checks. Arguments: further packages.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -10,6 +10,9 @@ packages=(
     libpng-dev libjpeg-dev            # pictures in the command line tool and the demo
     libcli11-dev nlohmann-json3-dev   # the command line tool
     libgtest-dev qemu-user-static     # tests; qemu plays older CPUs
+    g++-aarch64-linux-gnu             # the build for ARM, which the tests run under qemu
+    pocl-opencl-icd ocl-icd-libopencl1  # tests: PoCL runs the OpenCL kernels on the CPU
+    "$@"
 )
 
 install_packages() {

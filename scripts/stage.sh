@@ -3,14 +3,15 @@
 
 stage_times=()
 
-# stage NAME COMMAND...: runs the command and notes how long it took.
+# stage NAME COMMAND...: runs the command and notes how long it took. Returns the command's status.
 stage() {
-    local name=$1 start=${EPOCHREALTIME/[.,]/} tenths
+    local name=$1 start=${EPOCHREALTIME/[.,]/} tenths status=0
     shift
     printf '== %s\n' "$name"
-    "$@"
+    "$@" || status=$?
     tenths=$(((${EPOCHREALTIME/[.,]/} - start) / 100000))
     stage_times+=("$name $((tenths / 10)).$((tenths % 10)) s")
+    return $status
 }
 
 # Prints the time of every stage so far in one line.

@@ -60,6 +60,10 @@ def sample(rng, shape, dtype):
     return np.asarray(rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True))
 
 
+def cpu_targets(info):
+    return [target for target in info["targets"] if target["device"] == "cpu"]
+
+
 def read(path):
     with open(path, "rb") as file:
         return file.read()
@@ -221,7 +225,7 @@ class AddTest(CliTest):
     def test_variants_and_threads(self):
         a, b = sample(self.rng, (257, 129), "f4"), sample(self.rng, (129,), "f4")
         self.save("a.npy", a), self.save("b.npy", b)
-        for target in json.loads(self.succeed("info", "--json").stdout)["targets"]:
+        for target in cpu_targets(json.loads(self.succeed("info", "--json").stdout)):
             arguments = ["add", self.path("a.npy"), self.path("b.npy")]
             for name in [target["name"], "add_f32__" + target["name"]]:
                 if not target["supported"]:
@@ -232,6 +236,26 @@ class AddTest(CliTest):
                     self.assert_same(self.compute(*arguments, "--variant", name, "--threads", threads), a + b, name)
                 result = self.succeed(*arguments, "-o", self.path("out.npy"), HEWN_VARIANT=name)
                 self.assertIn("add_f32__" + target["name"], result.stdout)
+
+    def test_devices(self):
+        a, b = self.save("a.npy", sample(self.rng, (37, 129), "f4")), self.save("b.npy", sample(self.rng, (129,), "f4"))
+        q, scales = self.save("q.npy", sample(self.rng, (37, 129), "u1")), self.save("s.npy", np.linspace(0.5, 2, 37).astype("f4"))
+        commands = [["add", a, b], ["quantize", a, "--scale", 0.25, "--zero-point", 3, "--type", "i8"],
+                    ["dequantize", q, "--scale", scales, "--axis", 0, "--zero-point", 7],
+                    ["qadd", q, q, "--a-scale", 0.5, "--b-scale", 0.25, "--b-zero-point", 9, "--scale", 0.75]]
+        self.assert_same(self.compute(*commands[0], "--device", "cpu"), self.compute(*commands[0]))
+        info = json.loads(self.succeed("info", "--json").stdout)
+        for device in info["devices"]:
+            if device["missing"]:
+                continue
+            for arguments in commands:
+                self.assert_same(self.compute(*arguments, "--device", device["device"]), self.compute(*arguments), device["name"])
+            self.assertIn(device["name"], self.succeed("info").stdout)
+            self.refuse(*commands[0], "--device", device["device"], "--variant", cpu_targets(info)[0]["name"], says=["cannot run here", "the CPU"], code=1)
+        for device, says in [("cuda:99", "add: CUDA: "), ("opencl:99", "add: OpenCL: "), ("cpu:1", "add: CPU: there is one device")]:
+            self.refuse(*commands[0], "--device", device, says=says, code=1)
+        for device in ["gpu", "cuda:", "cuda:-1", "opencl:x", "cuda:1x", "CPU"]:
+            self.refuse(*commands[0], "--device", device, says=["--device: " + device], code=2)
 
     def test_progress(self):
         a = self.save("a.npy", np.zeros(100, "f4"))
@@ -654,7 +678,7 @@ class InfoTest(CliTest):
             self.assertEqual(variant["name"], f"{variant['operator']}_{variant['signature']}__{variant['target']}")
             self.assertEqual(variant["picked"], variant["target"] == info["picked"])
         self.assertEqual([target["name"] for target in info["targets"] if target["picked"]], [info["picked"]])
-        self.assertEqual(info["picked"], [target["name"] for target in info["targets"] if target["supported"]][-1])
+        self.assertEqual(info["picked"], [target["name"] for target in cpu_targets(info) if target["supported"]][-1])
 
     def test_forced(self):
         lowest = json.loads(self.succeed("info", "--json").stdout)["targets"][0]["name"]
@@ -725,7 +749,7 @@ class ConformanceTest(CliTest):
         files = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".jsonl")] if os.path.isdir(folder) else []
         if not files:
             self.skipTest("no files in tests/conformance")
-        for target in json.loads(self.succeed("info", "--json").stdout)["targets"]:
+        for target in cpu_targets(json.loads(self.succeed("info", "--json").stdout)):
             if target["supported"]:
                 last = self.succeed("conformance", *files, "--variant", target["name"]).stdout.splitlines()[-1]
                 self.assertRegex(last, r"^[1-9]\d* passed, 0 failed, \d+ skipped$")
@@ -950,7 +974,7 @@ class ConformanceTest(CliTest):
 
     def test_variants(self):
         info = json.loads(self.succeed("info", "--json").stdout)
-        for target in info["targets"]:
+        for target in cpu_targets(info):
             name = target["name"]
             if not target["supported"]:
                 result = self.run_cases(add_case(), arguments=["--variant", name])

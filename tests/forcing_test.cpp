@@ -51,7 +51,7 @@ protected:
 
 TEST_F(Forcing, ListsAreComplete) {
     std::set<std::string> built, listed;
-    for (const Variant &variant : built_variants()) built.insert(variant.name);
+    for (const Variant &variant : all_variants()) built.insert(variant.name);
     for (uint32_t i = 0; i < hewn_variant_count(); i++) {
         hewn_variant_info info{};
         info.struct_size = sizeof info;
@@ -96,6 +96,7 @@ TEST_F(Forcing, PicksTheHighestRank) {
         hewn_variant_info info{};
         info.struct_size = sizeof info;
         ASSERT_EQ(hewn_get_variant(i, &info), HEWN_STATUS_OK);
+        if (info.device != HEWN_DEVICE_CPU) continue;
         const std::string kernel = std::string(info.operator_name) + "_" + info.signature;
         if (info.supported && (best[kernel].empty() || rank[info.target] > rank[best[kernel]])) best[kernel] = info.target;
         if (info.picked) {
@@ -171,13 +172,23 @@ TEST_F(Forcing, NotFitting) {
 TEST_F(Forcing, NotRunnable) {
     size_t refused = 0;
     for (const auto &target : targets()) {
-        if (target.supported) continue;
+        if (target.supported || target.device != HEWN_DEVICE_CPU) continue;
         refused++;
         const Outcome outcome = add(target.name);
         EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT) << target.name;
         EXPECT_NE(outcome.message.find(target.missing), std::string::npos) << outcome;
     }
     if (refused == 0) GTEST_SKIP() << "this machine runs every target of this build";
+}
+
+// A GPU's variant is never the CPU's, whether there is a GPU or not.
+TEST_F(Forcing, AnotherDevices) {
+    for (const auto &target : targets()) {
+        if (target.device == HEWN_DEVICE_CPU) continue;
+        const Outcome outcome = add(target.name);
+        EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT) << target.name;
+        EXPECT_NE(outcome.message.find("the device is the CPU"), std::string::npos) << outcome;
+    }
 }
 
 // The same inputs, each variant by its name: the same bits (any NaN for a NaN).

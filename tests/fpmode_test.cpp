@@ -16,39 +16,68 @@
 namespace hewn_test {
 namespace {
 
-#if defined(__SSE2__)
-// MXCSR without its sticky flags, which any operation may set.
-constexpr unsigned CONTROL = ~0x3fu;
-unsigned read_mode() { return _mm_getcsr() & CONTROL; }
-void write_mode(unsigned mode) { _mm_setcsr(mode); }
+#if defined(__SSE2__) || defined(__aarch64__)
+#define HEWN_TEST_FP_MODES
 
 struct Mode {
     const char *name;
-    unsigned bits;  // of MXCSR
+    uint64_t bits;
 };
-constexpr unsigned MASKED = 0x1f80;
+
+#if defined(__SSE2__)
+// MXCSR without its sticky flags, which any operation may set.
+uint64_t read_mode() { return _mm_getcsr() & ~0x3fu; }
+void write_mode(uint64_t mode) { _mm_setcsr(unsigned(mode)); }
+
+constexpr uint64_t DEFAULT = 0x1f80, FLUSHING_TOWARD_ZERO = DEFAULT | 0xe040, FLUSHING_UPWARD = DEFAULT | 0xc040, UNMASKED = 0;
 constexpr Mode MODES[] = {
-    {"flush to zero, denormals are zero", MASKED | 0x8040},
-    {"flush to zero", MASKED | 0x8000},
-    {"denormals are zero", MASKED | 0x0040},
-    {"downward", MASKED | 0x2000},
-    {"upward", MASKED | 0x4000},
-    {"toward zero", MASKED | 0x6000},
-    {"toward zero, flush to zero, denormals are zero", MASKED | 0xe040},
-    {"all exceptions unmasked", 0},
-    {"invalid and division by zero unmasked", 0x1f80 & ~0x0280u},
-    {"upward, inexact unmasked", (MASKED | 0x4000) & ~0x1000u},
+    {"flush to zero, denormals are zero", DEFAULT | 0x8040},
+    {"flush to zero", DEFAULT | 0x8000},
+    {"denormals are zero", DEFAULT | 0x0040},
+    {"downward", DEFAULT | 0x2000},
+    {"upward", DEFAULT | 0x4000},
+    {"toward zero", DEFAULT | 0x6000},
+    {"toward zero, flush to zero, denormals are zero", FLUSHING_TOWARD_ZERO},
+    {"all exceptions unmasked", UNMASKED},
+    {"invalid and division by zero unmasked", DEFAULT & ~0x0280u},
+    {"upward, inexact unmasked", (DEFAULT | 0x4000) & ~0x1000u},
 };
+#else
+// FPCR. Bits that a CPU does not have, those of exceptions often among them, stay 0.
+uint64_t read_mode() {
+    uint64_t mode;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+    return mode;
+}
+void write_mode(uint64_t mode) { __asm__ volatile("msr fpcr, %0" : : "r"(mode) : "memory"); }
+
+constexpr uint64_t DEFAULT = 0, FZ = 1 << 24, FZ16 = 1 << 19, DN = 1 << 25, AHP = 1 << 26, UP = 1 << 22, DOWN = 2 << 22,
+                   TOWARD_ZERO = 3 << 22, FLUSHING_TOWARD_ZERO = TOWARD_ZERO | FZ | FZ16, FLUSHING_UPWARD = UP | FZ | FZ16,
+                   UNMASKED = 0x9f00;
+constexpr Mode MODES[] = {
+    {"flush to zero", FZ},
+    {"flush f16 to zero", FZ16},
+    {"default NaN", DN},
+    {"alternative half precision", AHP},
+    {"upward", UP},
+    {"downward", DOWN},
+    {"toward zero", TOWARD_ZERO},
+    {"toward zero, flush to zero", FLUSHING_TOWARD_ZERO},
+    {"all exceptions unmasked", UNMASKED},
+    {"everything", UNMASKED | UP | FZ | FZ16 | DN | AHP},
+};
+#endif
 
 // Runs call() in `mode` and says whether the mode was left as it was.
 template<class Call>
-bool keeps_mode(unsigned mode, Call &&call) {
-    const unsigned before = _mm_getcsr();
+bool keeps_mode(uint64_t mode, Call &&call) {
+    const uint64_t before = read_mode();
     write_mode(mode);
+    const uint64_t entered = read_mode();
     call();
-    const unsigned after = read_mode();
-    _mm_setcsr(before);
-    return after == (mode & CONTROL);
+    const uint64_t after = read_mode();
+    write_mode(before);
+    return after == entered;
 }
 
 class FpModeTest : public VariantTest {};
@@ -97,7 +126,7 @@ TEST_P(FpModeTest, ChangesNothing) {
 INSTANTIATE_TEST_SUITE_P(, FpModeTest, testing::ValuesIn(built_variants()), variant_name);
 
 // Every thread that runs slices has a mode of its own.
-template<unsigned mode>
+template<uint64_t mode>
 void HEWN_CALL in_mode(void *, int32_t count, hewn_slice_fn fn, void *arg) {
     std::vector<std::thread> threads;
     std::atomic<int32_t> next{0};
@@ -120,9 +149,9 @@ TEST(FpMode, OfTheUsersThreads) {
             make_problem(HEWN_OPERATOR_QUANTIZE_LINEAR, types, {600000}, all_dense(HEWN_OPERATOR_QUANTIZE_LINEAR), random);
         fill_inputs(problem, random, Scales::extraordinary);
         hewn_compile_options options = compile_options();
-        options.parallel_for = in_mode<MASKED | 0xc040>;
+        options.parallel_for = in_mode<FLUSHING_UPWARD>;
         EXPECT_TRUE(check(problem, options));
-        options.parallel_for = in_mode<0>;
+        options.parallel_for = in_mode<UNMASKED>;
         EXPECT_TRUE(check(problem, options));
     }
 }
@@ -141,7 +170,7 @@ TEST(FpMode, OfTheCallerThatStartsThePool) {
     ASSERT_EQ(compile(*problem.description(), &options, op).status, HEWN_STATUS_OK);
     const std::vector<hewn_buffer_binding> inputs = problem.bindings();
     const hewn_buffer_binding output = problem.output.binding();
-    for (const unsigned mode : {MASKED | 0xe040, 0u, MASKED}) {
+    for (const uint64_t mode : {FLUSHING_TOWARD_ZERO, UNMASKED, DEFAULT}) {
         hewn_shutdown();
         for (int i = 0; i < 3; i++) {
             problem.output.memory = before;

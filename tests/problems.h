@@ -44,7 +44,10 @@ inline std::vector<size_t> free_inputs(hewn_operator_type op) {
 inline Problem make_problem(hewn_operator_type op, const std::vector<hewn_data_type> &types, const std::vector<int64_t> &sizes,
                             const std::vector<std::vector<int64_t>> &strides, const std::vector<int64_t> &output_strides,
                             Random &random) {
-    const auto misalignment = [&](hewn_data_type type) { return random.integer(0, 63 / int64_t(element_bytes(type))); };
+    const bool aligned = random.one_in(2);
+    const auto misalignment = [&](hewn_data_type type) {
+        return aligned ? 0 : random.integer(0, 63 / int64_t(element_bytes(type)));
+    };
     Problem problem;
     problem.op = op;
     problem.output = Tensor(types.back(), sizes, output_strides, misalignment(types.back()));

@@ -1,10 +1,17 @@
 #!/usr/bin/env bash
-# The library on CPUs that this machine is not: qemu_test.sh PROBE TESTS. Exit 77: skipped.
+# The library on CPUs that this machine is not: qemu_test.sh PROBE TESTS x86-64|arm-64. Exit 77: skipped.
 set -euo pipefail
-probe=$1 tests=$2
-qemu=$(command -v qemu-x86_64-static || command -v qemu-x86_64 || true)
+probe=$1 tests=$2 arch=$3
+case $arch in
+x86-64) name=qemu-x86_64 ;;
+arm-64)
+    name=qemu-aarch64
+    export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
+    ;;
+esac
+qemu=$(command -v $name-static || command -v $name || true)
 if [[ -z $qemu ]]; then
-    echo "skipped: qemu_test (no qemu-x86_64-static; Debian and Ubuntu: qemu-user-static)"
+    echo "skipped: qemu_test (no $name-static; Debian and Ubuntu: qemu-user-static)"
     exit 77
 fi
 unset HEWN_VARIANT
@@ -22,6 +29,14 @@ expect() {
         failed=1
     fi
 }
+
+if [[ $arch == arm-64 ]]; then
+    for cpu in cortex-a53 cortex-a57 cortex-a72; do expect $cpu 0 "quantize_linear_f32_u8__arm64_neon" "$probe"; done
+    for cpu in cortex-a76 neoverse-n1 max; do expect $cpu 0 "quantize_linear_f32_u8__arm64_fp16" "$probe"; done
+    expect cortex-a57 0 "PASSED" "$tests" --gtest_brief=1 '--gtest_filter=Forcing.*'
+    expect cortex-a57 0 "dequantize_linear_u8_f32__arm64_fp16: this machine lacks fphp" "$tests" '--gtest_filter=VariantTest.RankZero/dequantize_linear_u8_f32__*'
+    exit $failed
+fi
 
 # Below SSE4.1: an error that says so, not an illegal instruction (exit code 132).
 expect core2duo 2 "sse4.1" "$probe"

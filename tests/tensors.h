@@ -14,6 +14,7 @@
 #include <cstring>
 #include <iomanip>
 #include <limits>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -137,6 +138,13 @@ inline uint64_t seed() {
     return value;
 }
 
+// An emulated CPU is some fifty times slower.
+#if defined(HEWN_TEST_EMULATED)
+constexpr bool EMULATED = true;
+#else
+constexpr bool EMULATED = false;
+#endif
+
 class Random {
 public:
     // A stream of its own for each purpose: a test picked by a filter repeats what it did in the whole run.
@@ -165,6 +173,9 @@ private:
     }
     std::mt19937_64 engine_;
 };
+
+// What an emulated CPU leaves out of a long sweep: all but one in `n`, others each run.
+inline bool left_out(Random &random, int64_t n) { return EMULATED && !random.one_in(n); }
 
 // ---- Special values ------------------------------------------------------------------------------------------------------
 
@@ -549,11 +560,105 @@ private:
     mutable std::vector<hewn_tensor_desc> descs_;
 };
 
-inline Outcome execute(const hewn_operator *op, const Problem &problem, const hewn_execute_options *options = nullptr) {
-    const std::vector<hewn_buffer_binding> inputs = problem.bindings();
-    const hewn_buffer_binding output = problem.output.binding();
-    return outcome_of(
+// ---- Devices -------------------------------------------------------------------------------------------------------------
+
+// What a target's or variant's name is for. From the list of targets: asking the library loads a GPU's driver.
+inline hewn_device_kind kind_of_variant(const char *variant) {
+    static const std::map<std::string, hewn_device_kind> kinds = {
+#define HEWN_PROBE(...)
+#define HEWN_TARGET(name, ...) {#name, HEWN_DEVICE_CPU},
+#define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) {#name, device},
+#include "targets.inc"
+#undef HEWN_GPU_TARGET
+#undef HEWN_TARGET
+#undef HEWN_PROBE
+    };
+    const std::string name = variant ? variant : "";
+    const size_t separator = name.rfind("__");
+    const auto found = kinds.find(separator == std::string::npos ? name : name.substr(separator + 2));
+    return found == kinds.end() ? hewn_device_kind(HEWN_DEVICE_CPU) : found->second;
+}
+
+// A device of the kind that a target or variant is for, opened once; null for the CPU.
+inline hewn_device *device_for(const char *variant) {
+    static DevicePtr devices[3];
+    const hewn_device_kind kind = kind_of_variant(variant);
+    if (kind == HEWN_DEVICE_CPU) return nullptr;
+    DevicePtr &device = devices[kind];
+    if (!device) {
+        hewn_device *opened = nullptr;
+        const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_open_device(kind, 0, &opened, error); });
+        if (outcome.status != HEWN_STATUS_OK) throw std::runtime_error(outcome.message);
+        device.reset(opened);
+    }
+    return device.get();
+}
+
+// A tensor's memory, sentinels and all, in a device's while it executes. The copy lies as the original does: with the same alignment.
+class DeviceCopy {
+public:
+    DeviceCopy(hewn_device *device, size_t slot, const Tensor &tensor)
+        : device_(device), shift_(reinterpret_cast<uintptr_t>(tensor.memory.data()) % 64) {
+        Slot &at = slots()[{device, slot}];
+        if (at.bytes < shift_ + tensor.memory.size()) {
+            hewn_deallocate(device, at.memory);
+            at.bytes = 2 * (shift_ + tensor.memory.size());
+            const Outcome outcome =
+                outcome_of([&](hewn_error *error) { return hewn_allocate(device, at.bytes, &at.memory, error); });
+            EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+        }
+        memory_ = at.memory;
+        const auto &bytes = tensor.memory;
+        const Outcome outcome =
+            outcome_of([&](hewn_error *error) { return hewn_write(device, memory_, shift_, bytes.data(), bytes.size(), error); });
+        EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+    }
+    hewn_buffer_binding binding(const Tensor &tensor) const {
+        return {sizeof(hewn_buffer_binding), memory_, shift_ + tensor.offset, tensor.bytes()};
+    }
+    void read_back(Tensor &tensor) const {
+        const Outcome outcome = outcome_of([&](hewn_error *error) {
+            return hewn_read(device_, memory_, shift_, tensor.memory.data(), tensor.memory.size(), error);
+        });
+        EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+    }
+
+private:
+    struct Slot {
+        void *memory = nullptr;
+        size_t bytes = 0;
+    };
+    // Allocated once and kept: thousands of small problems share them.
+    static std::map<std::pair<hewn_device *, size_t>, Slot> &slots() {
+        static std::map<std::pair<hewn_device *, size_t>, Slot> slots;
+        return slots;
+    }
+    hewn_device *device_;
+    size_t shift_;
+    void *memory_ = nullptr;
+};
+
+inline Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_options *options = nullptr,
+                       hewn_device *device = nullptr) {
+    std::vector<hewn_buffer_binding> inputs = problem.bindings();
+    hewn_buffer_binding output = problem.output.binding();
+    std::vector<std::optional<DeviceCopy>> copies(inputs.size() + 1);
+    if (device) {
+        output = copies.back().emplace(device, inputs.size(), problem.output).binding(problem.output);
+        for (size_t i = 0; i < inputs.size(); i++) {
+            if (problem.in_place >> i & 1) inputs[i] = output;
+            else if (problem.inputs[i]) inputs[i] = copies[i].emplace(device, i, *problem.inputs[i]).binding(*problem.inputs[i]);
+        }
+    }
+    const Outcome outcome = outcome_of(
         [&](hewn_error *error) { return hewn_execute(op, inputs.data(), uint32_t(inputs.size()), &output, 1, options, error); });
+    if (device) {
+        copies.back()->read_back(problem.output);
+        for (size_t i = 0; i < inputs.size(); i++) {
+            if (copies[i]) copies[i]->read_back(*problem.inputs[i]);
+        }
+    }
+    return outcome;
 }
 
 // ---- The reference over any layout ---------------------------------------------------------------------------------------
@@ -725,7 +830,8 @@ inline testing::AssertionResult check(Problem &problem, const hewn_compile_optio
     evaluate_reference(problem, expected);
 
     OperatorPtr op;
-    const Outcome compiled = compile(*problem.description(), &options, op);
+    hewn_device *device = device_for(options.variant);
+    const Outcome compiled = compile(*problem.description(), &options, op, device);
     if (compiled.status != HEWN_STATUS_OK)
         return testing::AssertionFailure() << "compile: " << compiled << "; " << describe(problem);
     // A full variant name must be exactly what runs.
@@ -733,7 +839,7 @@ inline testing::AssertionResult check(Problem &problem, const hewn_compile_optio
         std::strcmp(options.variant, hewn_operator_variant(op.get())) != 0) {
         return testing::AssertionFailure() << "forced " << options.variant << " but got " << hewn_operator_variant(op.get());
     }
-    const Outcome executed = execute(op.get(), problem, execute_options);
+    const Outcome executed = execute(op.get(), problem, execute_options, device);
     if (executed.status != HEWN_STATUS_OK)
         return testing::AssertionFailure() << "execute: " << executed << "; " << describe(problem);
 

@@ -23,7 +23,7 @@ BUILD = None
 
 
 def kernel_named(operator, signature, form):
-    target = kernels.best_target(BUILD.folder / "libhewn.so")
+    target = kernels.best_target(BUILD)
     for k in BUILD.kernels:
         if (k.operator, k.signature, k.form, k.target) == (operator, signature, form, target):
             return k

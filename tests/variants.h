@@ -25,10 +25,11 @@ struct Variant {
         if (op() == HEWN_OPERATOR_ADD && twin != all[0][0]) all.push_back({twin, twin, twin});
         return all;
     }
+    hewn_device_kind device() const { return kind_of_variant(target.c_str()); }
     friend std::ostream &operator<<(std::ostream &out, const Variant &variant) { return out << variant.name; }
 };
 
-inline const std::vector<Variant> &built_variants() {
+inline const std::vector<Variant> &all_variants() {
     static const std::vector<Variant> variants = {
 #define HEWN_FORM(...)
 #define HEWN_VARIANT(op, signature, target, ...) {#op "_" #signature "__" #target, #op, #signature, #target},
@@ -39,9 +40,21 @@ inline const std::vector<Variant> &built_variants() {
     return variants;
 }
 
+// Those for the CPU.
+inline const std::vector<Variant> &built_variants() {
+    static const std::vector<Variant> variants = [] {
+        std::vector<Variant> result;
+        for (const Variant &variant : all_variants()) {
+            if (variant.device() == HEWN_DEVICE_CPU) result.push_back(variant);
+        }
+        return result;
+    }();
+    return variants;
+}
+
 inline std::vector<Variant> variants_of(const std::string &operator_name) {
     std::vector<Variant> result;
-    for (const Variant &variant : built_variants()) {
+    for (const Variant &variant : all_variants()) {
         if (variant.operator_name == operator_name) result.push_back(variant);
     }
     return result;
@@ -66,16 +79,16 @@ inline std::vector<hewn_target_info> targets() {
     return result;
 }
 
-// Names of the targets this machine can run, in ascending rank.
+// Names of the targets this machine's CPU can run, in ascending rank.
 inline std::vector<std::string> runnable_targets() {
     std::vector<std::string> names;
     for (const hewn_target_info &target : targets()) {
-        if (target.supported) names.push_back(target.name);
+        if (target.supported && target.device == HEWN_DEVICE_CPU) names.push_back(target.name);
     }
     return names;
 }
 
-// Of `signature`, one name for each target that runs here and holds it.
+// Of `signature`, one name for each target that this machine's CPU can run and that holds it.
 inline std::vector<std::string> runnable_variants(const std::string &operator_name, const std::string &signature) {
     std::vector<std::string> names;
     for (const Variant &variant : built_variants()) {

@@ -59,7 +59,9 @@ enum {
     HEWN_STATUS_INVALID_BINDING = 3,  /* a binding is missing, too small, misaligned or overlaps another */
     HEWN_STATUS_NO_VARIANT = 4, /* no variant runs on this machine, or the forced one is unknown, does not fit or cannot run */
     HEWN_STATUS_OUT_OF_MEMORY = 5,
-    HEWN_STATUS_KERNEL_FAILED = 6 /* a kernel reported an error */
+    HEWN_STATUS_KERNEL_FAILED = 6, /* a kernel reported an error */
+    HEWN_STATUS_NO_DEVICE = 7,     /* no such device, or its driver is absent, too old or lacks what kernels need */
+    HEWN_STATUS_DEVICE_FAILED = 8  /* the device's driver reported an error */
 };
 
 /* Caller-owned. Filled in by the first failure of a call; untouched by a call that succeeds. */
@@ -214,6 +216,69 @@ HEWN_API hewn_status HEWN_CALL hewn_create_cpu_device(const hewn_cpu_device_desc
 /* NULL is ignored. Operators compiled for the device stay valid. */
 HEWN_API void HEWN_CALL hewn_destroy_device(hewn_device *device);
 
+typedef int32_t hewn_device_kind;
+enum {
+    HEWN_DEVICE_CPU = 0,
+    HEWN_DEVICE_CUDA = 1,  /* an NVIDIA GPU by its driver */
+    HEWN_DEVICE_OPENCL = 2 /* any OpenCL 1.2 device */
+};
+
+/* GPU devices. Bindings are in the device's memory and never copied. hewn_execute enqueues on the device's stream or queue and returns
+ * without waiting: what it was given must stay until the work has ended, and an error of the running work comes from whoever
+ * waits. The library links to no driver: it is loaded when a GPU device is first asked for (HEWN_STATUS_NO_DEVICE without). The
+ * context and the stream or queue stay the caller's and must outlive the device and its operators. */
+typedef struct hewn_cuda_device_desc {
+    uint32_t struct_size; /* sizeof(hewn_cuda_device_desc) */
+    void *context;        /* CUcontext; NULL: the calling thread's current one */
+    void *stream;         /* CUstream of that context; NULL: the default stream */
+    hewn_allocate_fn allocate; /* as hewn_cpu_device_desc: host memory */
+    hewn_deallocate_fn deallocate;
+    void *allocator_context;
+} hewn_cuda_device_desc;
+HEWN_API hewn_status HEWN_CALL hewn_create_cuda_device(const hewn_cuda_device_desc *desc, hewn_device **device, hewn_error *error);
+
+typedef struct hewn_opencl_device_desc {
+    uint32_t struct_size; /* sizeof(hewn_opencl_device_desc) */
+    void *context;        /* cl_context; retained by the device */
+    void *queue;          /* cl_command_queue of that context, in order; retained by the device */
+    hewn_allocate_fn allocate; /* as hewn_cpu_device_desc: host memory */
+    hewn_deallocate_fn deallocate;
+    void *allocator_context;
+} hewn_opencl_device_desc;
+HEWN_API hewn_status HEWN_CALL hewn_create_opencl_device(const hewn_opencl_device_desc *desc, hewn_device **device,
+                                                         hewn_error *error);
+
+/* A machine's device, for hewn_open_device and listings. */
+typedef struct hewn_device_info {
+    uint32_t struct_size;  /* sizeof(hewn_device_info) */
+    hewn_device_kind kind;
+    uint32_t index;        /* among the devices of its kind */
+    char name[128];        /* as its driver calls it */
+    uint64_t memory;       /* bytes; 0: not known */
+    int32_t capability;    /* CUDA: compute capability times ten; else 0 */
+    int32_t is_cpu;        /* 1: its cores are a CPU's, as PoCL's are; hewn's own CPU device is then the faster */
+    char missing[64];      /* what it lacks to run hewn's kernels; "" if nothing */
+} hewn_device_info;
+
+/* The index-th device of a kind, the driver's own order. HEWN_STATUS_NO_DEVICE, with the reason, from the last one on. */
+HEWN_API hewn_status HEWN_CALL hewn_get_device(hewn_device_kind kind, uint32_t index, hewn_device_info *info, hewn_error *error);
+/* A device with a context and a stream or queue of its own, for tools, tests and programs that have none: the index-th of its kind. */
+HEWN_API hewn_status HEWN_CALL hewn_open_device(hewn_device_kind kind, uint32_t index, hewn_device **device, hewn_error *error);
+/* What the device runs on; NULL: the CPU. */
+HEWN_API hewn_device_kind HEWN_CALL hewn_kind_of_device(const hewn_device *device);
+
+/* Memory to bind, on any kind of device (NULL: the CPU). `memory` is what hewn_buffer_binding's buffer takes: a pointer, CUdeviceptr or
+ * cl_mem. At least 64-byte aligned. Programs with memory of their own need none of this. */
+HEWN_API hewn_status HEWN_CALL hewn_allocate(hewn_device *device, uint64_t bytes, void **memory, hewn_error *error);
+HEWN_API void HEWN_CALL hewn_deallocate(hewn_device *device, void *memory); /* NULL memory is ignored; may wait for the device */
+/* Copy between the program's memory and the device's, behind all that was enqueued before, and wait for the copy. */
+HEWN_API hewn_status HEWN_CALL hewn_write(hewn_device *device, void *memory, uint64_t offset, const void *from, uint64_t bytes,
+                                          hewn_error *error);
+HEWN_API hewn_status HEWN_CALL hewn_read(hewn_device *device, void *memory, uint64_t offset, void *to, uint64_t bytes,
+                                         hewn_error *error);
+/* Waits for all that was enqueued. */
+HEWN_API hewn_status HEWN_CALL hewn_synchronize(hewn_device *device, hewn_error *error);
+
 /* ---- Compile ----------------------------------------------------------------------------------------------------- */
 
 /* Runs fn(arg, i) once for every i in [0, count), in any order, on any threads, and returns when all have ended. */
@@ -233,7 +298,7 @@ typedef struct hewn_compile_options {
 typedef struct hewn_operator hewn_operator;
 
 /* Everything that can fail or be slow: validates the description against the operator's table, merges dimensions, chooses
- * the variant, prepares the plan. device NULL: the CPU. options NULL: all defaults. */
+ * the variant, prepares the plan; on a GPU loads the kernels. device NULL: the CPU. options NULL: all defaults. */
 HEWN_API hewn_status HEWN_CALL hewn_compile(hewn_device *device, const hewn_operator_desc *desc,
                                             const hewn_compile_options *options, hewn_operator **op, hewn_error *error);
 /* NULL is ignored. */
@@ -244,7 +309,8 @@ HEWN_API const char *HEWN_CALL hewn_operator_variant(const hewn_operator *op);
 
 /* ---- Execute ----------------------------------------------------------------------------------------------------- */
 
-/* A tensor's memory, as DML_BUFFER_BINDING. On the CPU `buffer` is a pointer; buffer + offset must be aligned to the element.
+/* A tensor's memory, as DML_BUFFER_BINDING. `buffer` is a pointer on the CPU, a CUdeviceptr on CUDA, a cl_mem on OpenCL; buffer + offset
+ * must be aligned to the element.
  * An optional tensor that is absent has a binding with a NULL buffer. */
 typedef struct hewn_buffer_binding {
     uint32_t struct_size; /* sizeof(hewn_buffer_binding), the same in all elements of an array */
@@ -260,7 +326,7 @@ typedef struct hewn_execute_options {
     void *parallel_for_context;        /* goes with parallel_for */
 } hewn_execute_options;
 
-/* Runs the operator and returns when the output is written. Inputs and outputs are in the order of the operator's struct:
+/* Runs the operator and returns when the output is written; on a GPU device enqueues it and returns. Inputs and outputs are in the order of the operator's struct:
  * ADD 2 inputs, QUANTIZE_LINEAR and DEQUANTIZE_LINEAR 3, QUANTIZED_LINEAR_ADD 8; one output. Elements between a strided
  * output's own are never written. Serial, or with the user's parallel_for, it allocates nothing and takes no lock.
  * The output must not overlap an input, except in place (ADD), or where both have equal strides in bytes and
@@ -278,6 +344,7 @@ typedef struct hewn_target_info {
     int32_t rank;              /* of the targets that can run, the highest rank is picked */
     int32_t supported;         /* 1: this machine can run it */
     const char *missing;       /* the first feature this machine lacks; "" if supported */
+    hewn_device_kind device;   /* what it is for; asking about a GPU's target loads the driver */
 } hewn_target_info;
 
 /* The index-th target of this build, in ascending rank; HEWN_STATUS_INVALID_ARGUMENT from hewn_target_count() on. */
@@ -292,7 +359,8 @@ typedef struct hewn_variant_info {
     const char *signature;     /* "f32_u8" */
     const char *target;        /* "x86_64_avx2" */
     int32_t supported;         /* 1: this machine can run it */
-    int32_t picked;            /* 1: compile takes it where nothing is forced (HEWN_VARIANT is not looked at) */
+    int32_t picked;            /* 1: compile takes it where nothing is forced (HEWN_VARIANT is not looked at); on a GPU: on its best device */
+    hewn_device_kind device;   /* what it is for */
 } hewn_variant_info;
 
 HEWN_API uint32_t HEWN_CALL hewn_variant_count(void);

@@ -163,22 +163,89 @@ struct InputBinding : hewn_buffer_binding {
     InputBinding(const Container &container) : InputBinding(container.data(), container.size() * sizeof(T)) {}
 };
 
-// A CPU device with its own memory hooks; most programs need none.
+enum class DeviceKind : hewn_device_kind { CPU = HEWN_DEVICE_CPU, CUDA = HEWN_DEVICE_CUDA, OPENCL = HEWN_DEVICE_OPENCL };
+
+// Where operators run; movable. Programs that stay on the CPU need none.
 class Device {
 public:
-    explicit Device(hewn_cpu_device_desc desc = {sizeof(hewn_cpu_device_desc), nullptr, nullptr, nullptr}) {
-        hewn_device *device = nullptr;
-        detail::check([&](hewn_error *error) { return hewn_create_cpu_device(&desc, &device, error); });
-        handle_.reset(device);
+    // A CPU device with its own memory hooks.
+    explicit Device(hewn_cpu_device_desc desc = {sizeof(hewn_cpu_device_desc), nullptr, nullptr, nullptr})
+        : Device([&](hewn_device **device, hewn_error *error) { return hewn_create_cpu_device(&desc, device, error); }) {}
+    // On a CUcontext (nullptr: the thread's current one) and a CUstream of it (nullptr: the default stream).
+    static Device cuda(void *context, void *stream) {
+        const hewn_cuda_device_desc desc = {sizeof(hewn_cuda_device_desc), context, stream, nullptr, nullptr, nullptr};
+        return Device([&](hewn_device **device, hewn_error *error) { return hewn_create_cuda_device(&desc, device, error); });
     }
+    // On a cl_context and an in-order cl_command_queue of it.
+    static Device opencl(void *context, void *queue) {
+        const hewn_opencl_device_desc desc = {sizeof(hewn_opencl_device_desc), context, queue, nullptr, nullptr, nullptr};
+        return Device([&](hewn_device **device, hewn_error *error) { return hewn_create_opencl_device(&desc, device, error); });
+    }
+    // The index-th device of a kind, with a context and a stream or queue of its own.
+    static Device open(DeviceKind kind, uint32_t index = 0) {
+        return Device([&](hewn_device **device, hewn_error *error) {
+            return hewn_open_device(static_cast<hewn_device_kind>(kind), index, device, error);
+        });
+    }
+
     hewn_device *get() const noexcept { return handle_.get(); }
+    DeviceKind kind() const noexcept { return static_cast<DeviceKind>(hewn_kind_of_device(get())); }
+    void synchronize() const {
+        detail::check([&](hewn_error *error) { return hewn_synchronize(get(), error); });
+    }
 
 private:
+    template<class Create, class = decltype(std::declval<Create>()(nullptr, nullptr))>
+    explicit Device(Create &&create) {
+        hewn_device *device = nullptr;
+        detail::check([&](hewn_error *error) { return create(&device, error); });
+        handle_.reset(device);
+    }
     struct Destroy {
         void operator()(hewn_device *device) const noexcept { hewn_destroy_device(device); }
     };
     std::unique_ptr<hewn_device, Destroy> handle_;
 };
+
+// Memory of a device, for programs without their own; movable. The device must outlive it.
+class DeviceMemory {
+public:
+    DeviceMemory(const Device &device, uint64_t bytes) : memory_(nullptr, Free{device.get()}), bytes_(bytes) {
+        void *memory = nullptr;
+        detail::check([&](hewn_error *error) { return hewn_allocate(device.get(), bytes, &memory, error); });
+        memory_.reset(memory);
+    }
+    // Copies, behind all that was enqueued before, and waits for the copy.
+    void write(const void *from, uint64_t bytes, uint64_t offset = 0) {
+        detail::check(
+            [&](hewn_error *error) { return hewn_write(memory_.get_deleter().device, get(), offset, from, bytes, error); });
+    }
+    void read(void *to, uint64_t bytes, uint64_t offset = 0) const {
+        detail::check(
+            [&](hewn_error *error) { return hewn_read(memory_.get_deleter().device, get(), offset, to, bytes, error); });
+    }
+    void *get() const noexcept { return memory_.get(); }
+    Binding binding() const { return Binding(get(), bytes_); }
+
+private:
+    struct Free {
+        hewn_device *device;
+        void operator()(void *memory) const noexcept { hewn_deallocate(device, memory); }
+    };
+    std::unique_ptr<void, Free> memory_;
+    uint64_t bytes_;
+};
+
+// The machine's devices of a kind; none where there is no driver.
+inline std::vector<hewn_device_info> devices(DeviceKind kind) {
+    std::vector<hewn_device_info> infos;
+    hewn_device_info info{};
+    info.struct_size = sizeof(info);
+    while (hewn_get_device(static_cast<hewn_device_kind>(kind), static_cast<uint32_t>(infos.size()), &info, nullptr) ==
+           HEWN_STATUS_OK)
+        infos.push_back(info);
+    return infos;
+}
 
 // A compiled operator; movable. execute may be called from many threads at once.
 class Operator {

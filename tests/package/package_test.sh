@@ -58,6 +58,25 @@ for library in hewn::hewn hewn::hewn_static; do
     expect "examples/add with $library" "$add" "$work/add-${library#hewn::}/add"
     expect "examples/c_quantize with $library" "$quantize" "$work/c_quantize-${library#hewn::}/c_quantize"
 done
+# ---- One program for every device; here the CPU, or a GPU where there is one.
+{ configure best_device best_device && "$cmake" --build "$work/best_device" >>"$work/best_device.log"; } ||
+    fail "best_device does not build: $(tail -20 "$work/best_device.log")"
+device_output=$("$work/best_device/best_device") || fail "best_device: exit status $?, $device_output"
+[[ $device_output == *"0.75 by dequantize_linear_u8_f32__"* ]] || fail "best_device printed: $device_output"
+echo "passed: examples/best_device"
+if [[ -x $(command -v nvcc || echo /usr/local/cuda/bin/nvcc) ]]; then
+    { configure cuda_stream cuda_stream && "$cmake" --build "$work/cuda_stream" >>"$work/cuda_stream.log"; } ||
+        fail "cuda_stream does not build: $(tail -20 "$work/cuda_stream.log")"
+    if ldconfig -p | grep -q 'libcuda\.so\.1'; then
+        "$work/cuda_stream/cuda_stream" | grep -qx '3 (dequantize_linear_u8_f32__cuda_.*' || fail "cuda_stream does not run"
+        echo "passed: examples/cuda_stream"
+    else
+        echo "passed: examples/cuda_stream builds; skipped: no NVIDIA driver to run it"
+    fi
+else
+    echo "skipped: examples/cuda_stream, no CUDA toolkit"
+fi
+
 readelf -d "$work/add-hewn/add" | grep -q 'NEEDED.*libhewn\.so\.0' || fail "the shared library is not used by its SONAME"
 for program in "$work/add-hewn_static/add" "$work/c_quantize-hewn_static/c_quantize"; do
     if readelf -d "$program" | grep 'NEEDED.*libhewn'; then fail "$program is not linked statically"; fi

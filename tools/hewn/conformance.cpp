@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "cases.h"
+#include "device.h"
 #include "files.h"
 #include "operators.h"
 #include "progress.h"
@@ -140,41 +141,44 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
 // ---- Running ----
 
 // The operator's result on the case's inputs.
-Array run_case(const Case &test, const CompileOptions &options) {
+Array run_case(const Case &test, const CompileOptions &options, const Device *device) {
     const auto desc = [&](const char *name) -> const TensorDesc & { return test.inputs.at(name).desc; };
     const auto optional_desc = [&](const char *name) {
         const auto found = test.inputs.find(name);
         return found == test.inputs.end() ? std::nullopt : std::optional<TensorDesc>(found->second.desc);
     };
-    const auto binding = [&](const char *name) -> InputBinding {
-        const auto found = test.inputs.find(name);
-        return found == test.inputs.end() ? InputBinding(nullptr) : InputBinding(found->second.array.binding());
-    };
     Array result = Array::allocate("output", test.expected.type, test.expected.sizes);
     const TensorDesc output{result.type, result.sizes};
+    const auto run = [&](const Operator &op, std::initializer_list<const char *> names) {
+        std::vector<const Array *> inputs;
+        for (const char *name : names) {
+            const auto found = test.inputs.find(name);
+            inputs.push_back(found == test.inputs.end() ? nullptr : &found->second.array);
+        }
+        execute(op, device, inputs, result);
+    };
 
     switch (test.type) {
     case HEWN_OPERATOR_ADD:
-        compile(AddDesc{desc("ATensor"), desc("BTensor"), output}, options)
-            .execute({binding("ATensor"), binding("BTensor")}, {result.binding()});
+        run(compile(AddDesc{desc("ATensor"), desc("BTensor"), output}, options, device), {"ATensor", "BTensor"});
         break;
     case HEWN_OPERATOR_QUANTIZE_LINEAR:
-        compile(QuantizeLinearDesc{desc("InputTensor"), desc("ScaleTensor"), optional_desc("ZeroPointTensor"), output}, options)
-            .execute({binding("InputTensor"), binding("ScaleTensor"), binding("ZeroPointTensor")}, {result.binding()});
+        run(compile(QuantizeLinearDesc{desc("InputTensor"), desc("ScaleTensor"), optional_desc("ZeroPointTensor"), output},
+                    options, device),
+            {"InputTensor", "ScaleTensor", "ZeroPointTensor"});
         break;
     case HEWN_OPERATOR_DEQUANTIZE_LINEAR:
-        compile(DequantizeLinearDesc{desc("InputTensor"), desc("ScaleTensor"), optional_desc("ZeroPointTensor"), output}, options)
-            .execute({binding("InputTensor"), binding("ScaleTensor"), binding("ZeroPointTensor")}, {result.binding()});
+        run(compile(DequantizeLinearDesc{desc("InputTensor"), desc("ScaleTensor"), optional_desc("ZeroPointTensor"), output},
+                    options, device),
+            {"InputTensor", "ScaleTensor", "ZeroPointTensor"});
         break;
     default:
-        compile(QuantizedLinearAddDesc{desc("ATensor"), desc("AScaleTensor"), optional_desc("AZeroPointTensor"), desc("BTensor"),
-                                       desc("BScaleTensor"), optional_desc("BZeroPointTensor"), desc("OutputScaleTensor"),
-                                       optional_desc("OutputZeroPointTensor"), output},
-                options)
-            .execute({binding("ATensor"), binding("AScaleTensor"), binding("AZeroPointTensor"), binding("BTensor"),
-                      binding("BScaleTensor"), binding("BZeroPointTensor"), binding("OutputScaleTensor"),
-                      binding("OutputZeroPointTensor")},
-                     {result.binding()});
+        run(compile(QuantizedLinearAddDesc{desc("ATensor"), desc("AScaleTensor"), optional_desc("AZeroPointTensor"),
+                                           desc("BTensor"), desc("BScaleTensor"), optional_desc("BZeroPointTensor"),
+                                           desc("OutputScaleTensor"), optional_desc("OutputZeroPointTensor"), output},
+                    options, device),
+            {"ATensor", "AScaleTensor", "AZeroPointTensor", "BTensor", "BScaleTensor", "BZeroPointTensor", "OutputScaleTensor",
+             "OutputZeroPointTensor"});
         break;
     }
     return result;
@@ -191,8 +195,9 @@ std::set<std::string> runnable_kernels(const Choice &choice) {
 }
 }  // namespace
 
-bool conformance(const std::vector<std::string> &files, const std::string &variant, int threads) {
-    const Choice choice = choose_target(variant);
+bool conformance(const std::vector<std::string> &files, const std::string &device_name, const std::string &variant, int threads) {
+    const std::optional<Device> device = open_device(device_name);
+    const Choice choice = choose_target(variant, device ? device->kind() : DeviceKind::CPU);
     if (!choice.possible) throw OperatorError("conformance: " + choice.reason);
     const std::set<std::string> runnable = runnable_kernels(choice);
     CompileOptions options;
@@ -225,7 +230,7 @@ bool conformance(const std::vector<std::string> &files, const std::string &varia
             }
             std::string problem;
             try {
-                problem = difference(run_case(test, options), test, negative_zeros);
+                problem = difference(run_case(test, options, device ? &*device : nullptr), test, negative_zeros);
             } catch (const Error &error) {
                 problem = std::string("refused: ") + error.what();
             }

@@ -3,20 +3,40 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "device.h"
 #include "licenses.h"
 #include "variants.h"
 
 namespace hewn::cli {
 
 namespace {
+constexpr DeviceKind GPUS[] = {DeviceKind::CUDA, DeviceKind::OPENCL};
+
+// Why a kind has no device at all.
+std::string absence(DeviceKind kind) {
+    hewn_device_info info{};
+    info.struct_size = sizeof info;
+    hewn_error error{sizeof error, HEWN_STATUS_OK, {}};
+    hewn_get_device(static_cast<hewn_device_kind>(kind), 0, &info, &error);
+    return error.message;
+}
+
 void print_json(const Choice &choice) {
     using json = nlohmann::ordered_json;
     json document = {{"version", version_string()}, {"picked", choice.possible ? json(choice.target) : json(nullptr)},
                      {"reason", choice.reason},     {"forced", choice.forced.empty() ? json(nullptr) : json(choice.forced)},
-                     {"targets", json::array()},    {"variants", json::array()}};
+                     {"targets", json::array()},    {"variants", json::array()},
+                     {"devices", json::array()}};
+    for (const DeviceKind kind : GPUS)
+        for (const hewn_device_info &device : devices(kind))
+            document["devices"].push_back({{"device", std::string(kind_name(kind)) + ":" + std::to_string(device.index)},
+                                           {"name", device.name},
+                                           {"memory", device.memory},
+                                           {"missing", device.missing}});
     for (const hewn_target_info &target : targets())
         document["targets"].push_back({{"name", target.name},
                                        {"halide_target", target.halide_target},
+                                       {"device", kind_name(static_cast<DeviceKind>(target.device))},
                                        {"rank", target.rank},
                                        {"supported", target.supported != 0},
                                        {"missing", target.missing},
@@ -35,12 +55,27 @@ void print_text(const Choice &choice) {
     std::cout << "hewn " << version_string() << "\n\ntargets, in ascending rank\n";
     for (const hewn_target_info &target : targets()) {
         std::cout << "  " << target.name << "  rank " << target.rank << "  " << target.halide_target << "\n      ";
-        if (!target.supported) std::cout << "cannot run here: this CPU or its system lacks " << target.missing;
+        if (!target.supported)
+            std::cout << "cannot run here: "
+                      << (target.device == HEWN_DEVICE_CPU ? "this CPU or its system lacks " : "this machine lacks ")
+                      << target.missing;
         else if (choice.possible && choice.target == target.name) std::cout << "runs here; picked: " << choice.reason;
+        else if (target.device != HEWN_DEVICE_CPU)
+            std::cout << "runs here, with --device " << kind_name(static_cast<DeviceKind>(target.device));
         else std::cout << "runs here";
         std::cout << "\n";
     }
     if (!choice.possible) std::cout << "  nothing is picked: " << choice.reason << "\n";
+
+    std::cout << "\ndevices, beside the CPU (--device)\n";
+    for (const DeviceKind kind : GPUS) {
+        const std::vector<hewn_device_info> all = devices(kind);
+        for (const hewn_device_info &device : all) {
+            std::cout << "  " << kind_name(kind) << ":" << device.index << "  " << device.name << ", " << (device.memory >> 20)
+                      << " MiB" << (device.missing[0] ? ", cannot run hewn: it lacks " : "") << device.missing << "\n";
+        }
+        if (all.empty()) std::cout << "  " << kind_name(kind) << ": none; " << absence(kind) << "\n";
+    }
 
     // By operator and signature, for the list has a line for each; the targets follow.
     std::cout << "\nvariants, " << hewn_variant_count() << "  (* picked, - cannot run here)\n";

@@ -36,6 +36,7 @@ void add_common(CLI::App &command, CommonOptions &options) {
     command.add_option("-o,--output", options.output, "output file, .npy or .png")->required()->type_name("FILE");
     command.add_option("--feature-level", options.feature_level, "DirectML feature level, 1.0 to 6.4; default: the newest")
         ->type_name("LEVEL");
+    command.add_option("--device", options.device, "cpu, cuda or opencl; cuda:1 for the second")->type_name("DEVICE");
     command.add_option("--variant", options.variant, "force a target (x86_64_avx2) or one variant (add_f32__x86_64_avx2)")
         ->type_name("NAME");
     command.add_option("--threads", options.threads, "most threads; 0: as many as help")
@@ -53,7 +54,8 @@ int run(int argc, char **argv) {
     app.add_flag("--progress", progress, "report progress on stderr even where it is no terminal");
 
     bool json = false, licenses = false;
-    CLI::App *info = app.add_subcommand("info", "targets and variants of this build, which run here, which is picked and why");
+    CLI::App *info =
+        app.add_subcommand("info", "targets and variants of this build, which run here, which is picked and why; devices");
     info->add_flag("--json", json, "the same as JSON, every variant on its own");
     info->add_flag("--licenses", licenses, "the licences of hewn and of what is linked into it")->excludes("--json");
     info->callback([&] {
@@ -116,16 +118,17 @@ int run(int argc, char **argv) {
     qadd_command->callback([&] { qadd(qadd_options); });
 
     std::vector<std::string> files;
-    std::string variant;
+    std::string device, variant;
     int threads = 0;
     bool all_passed = true;
     CLI::App *conformance_command = app.add_subcommand("conformance", "run cases in the format of tests/conformance/README.md");
     conformance_command->add_option("FILES", files, "files of one JSON object a line")->required()->type_name("FILE.jsonl");
+    conformance_command->add_option("--device", device, "cpu, cuda or opencl; cuda:1 for the second")->type_name("DEVICE");
     conformance_command->add_option("--variant", variant, "force a target or one variant")->type_name("NAME");
     conformance_command->add_option("--threads", threads, "most threads; 0: as many as help")
         ->check(CLI::Range(0, std::numeric_limits<int>::max()))
         ->type_name("N");
-    conformance_command->callback([&] { all_passed = conformance(files, variant, threads); });
+    conformance_command->callback([&] { all_passed = conformance(files, device, variant, threads); });
 
     // Callbacks run in the order of the command line's subcommands, after everything is parsed; --progress is known by then.
     app.parse_complete_callback([&] { Progress::show(progress); });

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "array.h"
+#include "device.h"
 #include "files.h"
 #include "progress.h"
 
@@ -30,18 +31,18 @@ void run(const char *command, const Desc &desc, const CommonOptions &options, st
     const TensorDesc &output = desc.output_tensor;
     check_output_type(options.output, output.data_type, output.sizes);
     try {
-        const Operator op = compile(desc, compile_options(options));
+        const std::optional<Device> device = open_device(options.device);
+        const Operator op = compile(desc, compile_options(options), device ? &*device : nullptr);
         Array result = Array::allocate(options.output, output.data_type, output.sizes);
-        std::vector<InputBinding> inputs;
+        std::vector<const Array *> inputs;
         uint64_t bytes = result.bytes;
         for (const Operand &operand : operands) {
-            inputs.push_back(operand.array ? InputBinding(operand.array->binding()) : InputBinding(nullptr));
+            inputs.push_back(operand.array);
             if (operand.array) bytes += operand.array->bytes;
         }
         {
             Progress progress(std::string("computing ") + op.variant(), bytes);
-            const Binding output_binding = result.binding();
-            op.execute(inputs.data(), inputs.size(), &output_binding, 1);
+            execute(op, device ? &*device : nullptr, inputs, result);
             progress.advance(bytes);
         }
         save_array(options.output, result);

@@ -16,6 +16,7 @@ struct OperatorError : std::runtime_error {
 struct CommonOptions {
     std::string output;
     std::string feature_level;  // "6.0"; empty: the newest
+    std::string device;         // empty: the CPU
     std::string variant;
     int threads = 0;
 };

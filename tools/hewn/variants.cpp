@@ -1,15 +1,16 @@
 #include "variants.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace hewn::cli {
 
-Choice choose_target(const std::string &variant_option) {
+Choice choose_target(const std::string &variant_option, DeviceKind device) {
     Choice choice;
     const char *environment = std::getenv("HEWN_VARIANT");
     choice.forced = !variant_option.empty() ? variant_option : environment ? environment : "";
     const std::string by = !variant_option.empty() ? "--variant " : "HEWN_VARIANT=";
-    const std::vector<hewn_target_info> all = targets();
+    std::vector<hewn_target_info> all = targets();
 
     if (!choice.forced.empty()) {
         std::string name = choice.forced;
@@ -19,11 +20,13 @@ Choice choose_target(const std::string &variant_option) {
         for (const hewn_target_info &target : all) {
             known += std::string(" ") + target.name;
             if (name != target.name) continue;
-            choice.possible = target.supported;
+            choice.possible = target.supported && target.device == static_cast<hewn_device_kind>(device);
             if (choice.possible) choice.target = target.name;
-            choice.reason = by + choice.forced +
-                            (target.supported ? " forces it"
-                                              : std::string(" cannot run here: this CPU or its system lacks ") + target.missing);
+            choice.reason =
+                by + choice.forced +
+                (choice.possible    ? " forces it"
+                 : target.supported ? " is for another --device"
+                                    : std::string(" cannot run here: this CPU or its system lacks ") + target.missing);
         }
         if (choice.reason.empty())
             choice.reason = by + choice.forced + " is neither a target (" + known.substr(known.empty() ? 0 : 1) +
@@ -31,12 +34,14 @@ Choice choose_target(const std::string &variant_option) {
         return choice;
     }
 
+    const auto other = [&](const hewn_target_info &target) { return target.device != static_cast<hewn_device_kind>(device); };
+    all.erase(std::remove_if(all.begin(), all.end(), other), all.end());
     // In ascending rank.
     for (const hewn_target_info &target : all)
         if (target.supported) choice.target = target.name;
     choice.possible = !choice.target.empty();
     if (choice.possible) choice.reason = "the highest rank that runs here";
-    else if (all.empty()) choice.reason = "this build has no targets";
+    else if (all.empty()) choice.reason = "this build has no targets for this device";
     else
         choice.reason = std::string("no target of this build runs here: even ") + all[0].name + " needs " + all[0].missing +
                         ", which this CPU or its system lacks";
@@ -46,7 +51,7 @@ Choice choose_target(const std::string &variant_option) {
 bool is_picked(const Choice &choice, const hewn_variant_info &info) {
     if (!choice.possible) return false;
     if (choice.one_variant) return choice.forced == info.name;
-    return choice.forced.empty() ? info.picked : choice.target == info.target;
+    return choice.forced.empty() ? info.picked && info.device == HEWN_DEVICE_CPU : choice.target == info.target;
 }
 
 }  // namespace hewn::cli

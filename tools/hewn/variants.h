@@ -15,8 +15,8 @@ struct Choice {
     bool one_variant = false;  // `forced` is one variant's full name: only its operator and signature run
 };
 
-// As hewn_compile will choose, told before anything is compiled.
-Choice choose_target(const std::string &variant_option);
+// As hewn_compile will choose on a device of that kind, told before anything is compiled.
+Choice choose_target(const std::string &variant_option, DeviceKind device = DeviceKind::CPU);
 
 // True if variant `info` is what hewn_compile takes under this choice.
 bool is_picked(const Choice &choice, const hewn_variant_info &info);

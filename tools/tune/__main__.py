@@ -70,7 +70,7 @@ def main():
     if target == "auto":
         first = argparse.Namespace(**{**vars(options), "op": ["add"]})
         configure_and_build(first, "", ["add_i8"])
-        target = kernels.best_target(options.build_dir / "libhewn.so")
+        target = kernels.best_target(kernels.Build(options.build_dir))
     configure_and_build(options, target, signatures)
 
     build = kernels.Build(options.build_dir)

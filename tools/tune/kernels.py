@@ -77,10 +77,11 @@ class TargetInfo(ctypes.Structure):  # hewn_target_info
                 ("rank", ctypes.c_int32), ("supported", ctypes.c_int32), ("missing", ctypes.c_char_p)]
 
 
-def best_target(library):
-    """The name of the highest-ranked target that this machine runs, of those that `library` holds."""
-    hewn = ctypes.CDLL(str(library))
+def best_target(build):
+    """The name of the highest-ranked CPU target that this machine runs, of those built."""
+    hewn = ctypes.CDLL(str(build.folder / "libhewn.so"))
+    built = {kernel.target.encode() for kernel in build.kernels}
     infos = [TargetInfo(ctypes.sizeof(TargetInfo)) for _ in range(hewn.hewn_target_count())]
     for i, info in enumerate(infos):
         hewn.hewn_get_target(i, ctypes.byref(info))
-    return max((info for info in infos if info.supported), key=lambda info: info.rank).name.decode()
+    return max((info for info in infos if info.supported and info.name in built), key=lambda info: info.rank).name.decode()

@@ -1,0 +1,237 @@
+// Every signature on a GPU, dense with scalar parameters, beside the device's own rate of copying within its memory. One JSON object a line.
+//   gpu --device cuda|opencl [--from 1Mi] [--to 1Gi] [--seconds 0.3]
+// Bytes are what each tensor's elements take, once; a copy's are read and written. Times are of as many calls as fill --seconds, enqueued one
+// behind the other and waited for at the end; the best of three.
+#include <dlfcn.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <hewn/hewn.hpp>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+using hewn::DataType, hewn::TensorDesc;
+
+struct Kernel {
+    std::string operator_name, signature;
+};
+
+const std::vector<Kernel> &kernels() {
+    static const std::vector<Kernel> list = [] {
+        std::vector<Kernel> result;
+        std::set<std::string> seen;
+        for (const Kernel &kernel : {
+#define HEWN_FORM(...)
+#define HEWN_VARIANT(op, signature, target, ...) Kernel{#op, #signature},
+#include "variants.inc"
+#undef HEWN_VARIANT
+#undef HEWN_FORM
+             }) {
+            if (seen.insert(kernel.operator_name + "_" + kernel.signature).second) result.push_back(kernel);
+        }
+        return result;
+    }();
+    return list;
+}
+
+DataType type_named(const std::string &name) {
+    static const std::pair<const char *, DataType> types[] = {
+        {"f32", DataType::FLOAT32}, {"f16", DataType::FLOAT16}, {"i8", DataType::INT8},   {"u8", DataType::UINT8},
+        {"i16", DataType::INT16},   {"u16", DataType::UINT16},  {"i32", DataType::INT32}, {"u32", DataType::UINT32},
+        {"i64", DataType::INT64},   {"u64", DataType::UINT64}};
+    for (const auto &[text, type] : types) {
+        if (name == text) return type;
+    }
+    throw std::runtime_error("no type is called " + name);
+}
+
+// The tensors of a kernel on n elements, output last.
+struct Problem {
+    hewn::Operator op;
+    std::vector<TensorDesc> tensors;
+};
+
+Problem make_problem(const Kernel &kernel, int64_t n, const hewn::Device &device) {
+    std::vector<DataType> t;
+    for (size_t from = 0; from <= kernel.signature.size();) {
+        const size_t end = std::min(kernel.signature.find('_', from), kernel.signature.size());
+        t.push_back(type_named(kernel.signature.substr(from, end - from)));
+        from = end + 1;
+    }
+    const auto dense = [&](DataType type) { return TensorDesc{type, {n}}; };
+    const auto scalar = [&](DataType type) { return TensorDesc::broadcast_scalar(type, {n}); };
+    if (kernel.operator_name == "add") {
+        const TensorDesc d = dense(t[0]);
+        return {hewn::compile(hewn::AddDesc{d, d, d}, {}, &device), {d, d, d}};
+    }
+    if (kernel.operator_name == "quantize_linear") {
+        const DataType scale = t[0] == DataType::INT32 ? DataType::FLOAT32 : t[0];
+        const hewn::QuantizeLinearDesc desc{dense(t[0]), scalar(scale), scalar(t[1]), dense(t[1])};
+        return {hewn::compile(desc, {}, &device),
+                {desc.input_tensor, desc.scale_tensor, *desc.zero_point_tensor, desc.output_tensor}};
+    }
+    if (kernel.operator_name == "dequantize_linear") {
+        const hewn::DequantizeLinearDesc desc{dense(t[0]), scalar(t[1]), scalar(t[0]), dense(t[1])};
+        return {hewn::compile(desc, {}, &device),
+                {desc.input_tensor, desc.scale_tensor, *desc.zero_point_tensor, desc.output_tensor}};
+    }
+    const TensorDesc f32 = scalar(DataType::FLOAT32);
+    const hewn::QuantizedLinearAddDesc d{dense(t[0]),  f32, scalar(t[0]), dense(t[1]), f32,
+                                         scalar(t[1]), f32, scalar(t[2]), dense(t[2])};
+    return {hewn::compile(d, {}, &device),
+            {d.a_tensor, d.a_scale_tensor, *d.a_zero_point_tensor, d.b_tensor, d.b_scale_tensor, *d.b_zero_point_tensor,
+             d.output_scale_tensor, *d.output_zero_point_tensor, d.output_tensor}};
+}
+
+// Seconds of one call: the best of three rounds of as many as fill `seconds`.
+double time_of(const hewn::Device &device, double seconds, const std::function<void()> &call) {
+    const auto round = [&](int calls) {
+        device.synchronize();
+        const auto start = std::chrono::steady_clock::now();
+        for (int i = 0; i < calls; i++) call();
+        device.synchronize();
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls;
+    };
+    round(1);
+    const int calls = int(std::min(10000.0, std::max(3.0, seconds / round(2))));
+    double best = round(calls);
+    for (int i = 0; i < 2; i++) best = std::min(best, round(calls));
+    return best;
+}
+
+// The driver's copy from device memory to device memory, enqueued.
+class DeviceCopy {
+public:
+    DeviceCopy(const hewn::Device &device, void *stream) : cuda_(device.kind() == hewn::DeviceKind::CUDA), stream_(stream) {
+        void *library = dlopen(cuda_ ? "libcuda.so.1" : "libOpenCL.so.1", RTLD_NOW);
+        function_ = library ? dlsym(library, cuda_ ? "cuMemcpyDtoDAsync_v2" : "clEnqueueCopyBuffer") : nullptr;
+        if (!function_) throw std::runtime_error("the driver cannot copy");
+    }
+    void operator()(void *to, void *from, size_t bytes) const {
+        const int code =
+            cuda_ ? reinterpret_cast<int (*)(uint64_t, uint64_t, size_t, void *)>(function_)(
+                        reinterpret_cast<uintptr_t>(to), reinterpret_cast<uintptr_t>(from), bytes, stream_)
+                  : reinterpret_cast<int (*)(void *, void *, void *, size_t, size_t, size_t, unsigned, void *, void *)>(
+                        function_)(stream_, from, to, 0, 0, bytes, 0, nullptr, nullptr);
+        if (code) throw std::runtime_error("the driver's copy failed with code " + std::to_string(code));
+    }
+
+private:
+    bool cuda_;
+    void *stream_, *function_;
+};
+
+// The application's own context and queue, which the copy shares with hewn.
+hewn::Device open(const std::string &name, void **stream) {
+    if (name == "cuda") {
+        void *library = dlopen("libcuda.so.1", RTLD_NOW), *context = nullptr;
+        if (!library) throw std::runtime_error("no CUDA driver: libcuda.so.1 is not there");
+        int device = 0;
+        const auto check = [](int code) {
+            if (code) throw std::runtime_error("the CUDA driver failed with code " + std::to_string(code));
+        };
+        check(reinterpret_cast<int (*)(unsigned)>(dlsym(library, "cuInit"))(0));
+        check(reinterpret_cast<int (*)(int *, int)>(dlsym(library, "cuDeviceGet"))(&device, 0));
+        check(reinterpret_cast<int (*)(void **, int)>(dlsym(library, "cuDevicePrimaryCtxRetain"))(&context, device));
+        check(reinterpret_cast<int (*)(void *)>(dlsym(library, "cuCtxPushCurrent_v2"))(context));
+        check(reinterpret_cast<int (*)(void **, unsigned)>(dlsym(library, "cuStreamCreate"))(stream, 1));
+        return hewn::Device::cuda(context, *stream);
+    }
+    void *library = dlopen("libOpenCL.so.1", RTLD_NOW), *platform = nullptr, *device = nullptr;
+    if (!library) throw std::runtime_error("no OpenCL driver: libOpenCL.so.1 is not there");
+    int code = 0;
+    reinterpret_cast<int (*)(unsigned, void **, unsigned *)>(dlsym(library, "clGetPlatformIDs"))(1, &platform, nullptr);
+    reinterpret_cast<int (*)(void *, uint64_t, unsigned, void **, unsigned *)>(dlsym(library, "clGetDeviceIDs"))(
+        platform, 0xffffffff, 1, &device, nullptr);
+    if (!device) throw std::runtime_error("OpenCL has no device");
+    void *context = reinterpret_cast<void *(*)(const intptr_t *, unsigned, void **, void *, void *, int *)>(
+        dlsym(library, "clCreateContext"))(nullptr, 1, &device, nullptr, nullptr, &code);
+    *stream = reinterpret_cast<void *(*)(void *, void *, uint64_t, int *)>(dlsym(library, "clCreateCommandQueue"))(
+        context, device, 0, &code);
+    return hewn::Device::opencl(context, *stream);
+}
+
+int64_t count_named(const std::string &text) {
+    size_t end = 0;
+    const int64_t number = std::stoll(text, &end);
+    const std::string unit = text.substr(end);
+    if (unit != "" && unit != "Ki" && unit != "Mi" && unit != "Gi")
+        throw std::runtime_error(text + " is no count: 64Ki, 1Mi, 1Gi");
+    return unit == "Gi" ? number << 30 : unit == "Mi" ? number << 20 : unit == "Ki" ? number << 10 : number;
+}
+
+int run(int argc, char **argv) {
+    std::string device_name = "cuda", from = "1Mi", to = "1Gi";
+    double seconds = 0.3;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        const std::string option = argv[i], value = argv[i + 1];
+        if (option == "--device") device_name = value;
+        else if (option == "--from") from = value;
+        else if (option == "--to") to = value;
+        else if (option == "--seconds") seconds = std::stod(value);
+        else throw std::runtime_error("unknown option " + option);
+    }
+    void *stream = nullptr;
+    const hewn::Device device = open(device_name, &stream);
+    const DeviceCopy copy(device, stream);
+    const hewn_device_info info = hewn::devices(device.kind()).at(0);
+    for (int64_t n = count_named(from); n <= count_named(to); n *= 4) {
+        const auto print = [&](const std::string &what, const std::string &variant, uint64_t bytes, double time) {
+            const nlohmann::ordered_json line = {{"device", info.name},
+                                                 {"kernel", what},
+                                                 {"variant", variant},
+                                                 {"elements", n},
+                                                 {"bytes", bytes},
+                                                 {"seconds", time},
+                                                 {"gb_per_s", double(bytes) / time / 1e9}};
+            std::printf("%s\n", line.dump().c_str());
+            std::fflush(stdout);
+        };
+        try {
+            hewn::DeviceMemory source(device, uint64_t(n) * 4), target(device, uint64_t(n) * 4);
+            print("copy", "", uint64_t(n) * 8,
+                  time_of(device, seconds, [&] { copy(target.get(), source.get(), size_t(n) * 4); }));
+        } catch (const hewn::Error &error) {
+            std::fprintf(stderr, "copy of %lld elements: %s\n", static_cast<long long>(n), error.what());
+        }
+        for (const Kernel &kernel : kernels()) {
+            try {
+                const Problem problem = make_problem(kernel, n, device);
+                std::vector<hewn::DeviceMemory> memory;
+                std::vector<hewn::InputBinding> inputs;
+                uint64_t bytes = 0;
+                for (const TensorDesc &tensor : problem.tensors) {
+                    const uint64_t size = tensor.size_in_bytes();
+                    memory.emplace_back(device, size);
+                    inputs.push_back(memory.back().binding());
+                    if (size >= uint64_t(n)) bytes += size;
+                    // Contents do not matter to the time, but scales of 1 keep results ordinary.
+                    const float one = 1;
+                    if (size == 4) memory.back().write(&one, 4);
+                }
+                const hewn::Binding output = memory.back().binding();
+                const double time =
+                    time_of(device, seconds, [&] { problem.op.execute(inputs.data(), inputs.size() - 1, &output, 1); });
+                print(kernel.operator_name + "_" + kernel.signature, problem.op.variant(), bytes, time);
+            } catch (const hewn::Error &error) {
+                std::fprintf(stderr, "%s_%s of %lld elements: %s\n", kernel.operator_name.c_str(), kernel.signature.c_str(),
+                             static_cast<long long>(n), error.what());
+            }
+        }
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char **argv) try { return run(argc, argv); } catch (const std::exception &error) {
+    std::fprintf(stderr, "gpu: %s\n", error.what());
+    return 1;
+}

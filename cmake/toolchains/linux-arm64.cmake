@@ -1,0 +1,12 @@
+# packages: g++-aarch64-linux-gnu
+# ARM64 Linux with Debian's and Ubuntu's g++-aarch64-linux-gnu; what is built runs under qemu's user emulation.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static;-L;/usr/aarch64-linux-gnu)
+# The tests run once for each: without and with what ARMv8.2 added. A target's own tests run on one.
+set(HEWN_TEST_ARCH arm64)
+set(HEWN_TEST_CPU_arm64_neon cortex-a57)
+set(HEWN_TEST_CPU_arm64_fp16 cortex-a76)
+set(HEWN_TEST_CPUS ${HEWN_TEST_CPU_arm64_neon} ${HEWN_TEST_CPU_arm64_fp16})

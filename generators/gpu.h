@@ -1,0 +1,286 @@
+// What all GPU kernels share: operands, the two forms, and the schedule. One source for CUDA, OpenCL and Direct3D 12.
+//
+//   dense    output and varying inputs packed and aligned to 16 bytes, the other inputs one element. Tensors are read and written as
+//            32-bit words, four at a time, so that no device needs narrower accesses; a thread makes the fewest elements that are
+//            whole 16 bytes of every tensor. The caller passes how many such steps there are; what is left over goes to `strided`.
+//   strided  any layout of up to 8 dimensions in one launch, a thread an element: its index is taken apart by the sizes.
+#ifndef HEWN_GENERATORS_GPU_H
+#define HEWN_GENERATORS_GPU_H
+
+#include <Halide.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "elementwise.h"
+#include "numerics_gpu.h"
+
+namespace hewn::gpu {
+
+// Most dimensions a launch takes apart. The specialisation serves what real layouts merge to.
+constexpr int kRank = 8, kFewDimensions = 3;
+
+struct Operand {
+    std::string name;
+    Type type;
+    bool varies;  // false: one element in every layout
+};
+
+enum class Form { Dense, Strided };
+
+template<class Derived>
+class Kernel : public Halide::Generator<Derived> {
+public:
+    template<class T>
+    using Param = Halide::GeneratorParam<T>;
+
+    Param<std::string> signature{"signature", ""};
+    // dense: the layout that the form serves, one digit an input that varies: 1 packed, 0 one element. strided: any.
+    Param<std::string> layouts{"layouts", ""};
+
+    // Knob (tuning/, knobs.cmake): threads a block.
+    Param<int> threads{"threads", 256};
+
+    void configure() {
+        operands_ = static_cast<Derived &>(*this).operands();
+        output_type_ = operands_.back().type;
+        operands_.pop_back();
+        size_t digit = 0;
+        for (const Operand &operand : operands_) {
+            bool packed = false;
+            if (dense() && operand.varies) packed = layouts.value().at(digit++) == '1';
+            packed_.push_back(packed);
+            inputs_.push_back(this->template add_input<Halide::Buffer<>>(operand.name, held_in(operand.type, packed), 1));
+        }
+        if (dense()) {
+            steps_ = this->template add_input<int32_t>("steps");
+        } else {
+            count_ = this->template add_input<int32_t>("count");
+            for (int d = 0; d < kRank; d++) {
+                const std::string at = std::to_string(d);
+                if (d < kRank - 1) {
+                    size_[d] = this->template add_input<uint32_t>("size_" + at);
+                    multiplier_[d] = this->template add_input<uint32_t>("multiplier_" + at);
+                    shift_[d] = this->template add_input<uint32_t>("shift_" + at);
+                }
+                for (size_t o = 0; o <= varying_count(); o++)
+                    stride_[o][d] = this->template add_input<uint32_t>("stride_" + std::to_string(o) + "_" + at);
+            }
+            rank_ = this->template add_input<int32_t>("rank");
+        }
+        output_ = this->template add_output<Halide::Buffer<>>("output", held_in(output_type_, dense()), 1);
+    }
+
+    void generate() {
+        numerics_ = std::make_unique<Numerics>(this->target.value());
+        if (dense()) generate_dense();
+        else generate_strided();
+    }
+
+    void schedule() {
+        for (size_t i = 0; i < inputs_.size(); i++) bind(*inputs_[i], packed_[i]);
+        bind(*output_, dense());
+        if (dense()) schedule_dense();
+        else schedule_strided();
+    }
+
+protected:
+    Type signature_type(int index) const {
+        std::istringstream words(signature.value());
+        std::string word;
+        for (int i = 0; i <= index; i++) std::getline(words, word, '_');
+        return type_named(word);
+    }
+    const Numerics &numerics() const { return *numerics_; }
+
+private:
+    std::vector<Operand> operands_;
+    std::vector<bool> packed_;
+    Type output_type_;
+    std::vector<Halide::GeneratorInput<Halide::Buffer<>> *> inputs_;
+    Halide::GeneratorOutput<Halide::Buffer<>> *output_ = nullptr;
+    Halide::GeneratorInput<int32_t> *steps_ = nullptr, *count_ = nullptr, *rank_ = nullptr;
+    Halide::GeneratorInput<uint32_t> *size_[kRank], *multiplier_[kRank], *shift_[kRank], *stride_[4][kRank];
+    std::unique_ptr<Numerics> numerics_;
+    Halide::Var i_{"i"};               // names are short: kernels are text
+    std::vector<Halide::Func> words_;  // a step's words of the packed inputs, in registers
+    Halide::Func results_{"results"};
+    Halide::RDom domain_;
+
+    bool dense() const { return Derived::form == Form::Dense; }
+    // i64 sums are made of words in the dense form, where a device may have no 64-bit integers.
+    static Type held_in(const Type &type, bool words) { return words ? Halide::UInt(32) : bits_type(type); }
+    size_t varying_count() const {
+        return size_t(std::count_if(operands_.begin(), operands_.end(), [](const Operand &o) { return o.varies; }));
+    }
+
+    // Elements a step: 16 bytes of the narrowest packed tensor.
+    int step_elements() const {
+        int bytes = output_type_.bytes();
+        for (size_t i = 0; i < operands_.size(); i++) {
+            if (packed_[i]) bytes = std::min(bytes, operands_[i].type.bytes());
+        }
+        return 16 / bytes;
+    }
+    static int words_of(const Type &type, int elements) { return type.bytes() * elements / 4; }
+
+    // OpenCL has no pointers to device memory: an operand's offset in its memory object is -min, in elements.
+    template<class Buffer>
+    void bind(Buffer &buffer, bool words) {
+        if (!this->target.value().has_feature(Halide::Target::OpenCL)) {
+            buffer.dim(0).set_min(0);
+            if (words) buffer.set_host_alignment(16);
+        }
+        buffer.dim(0).set_stride(1);
+    }
+
+    // ---- dense ----
+
+    // Element `index` of a step as its bits, from the step's words.
+    static Expr element(const Halide::Func &words, const Expr &index, const Type &type) {
+        const int per_word = 4 / type.bytes();
+        if (per_word == 1) return Halide::reinterpret(bits_type(type), words(index));
+        const Expr shifted = words(index / per_word) >> Halide::cast<uint32_t>(index % per_word * (8 * type.bytes()));
+        return Halide::cast(bits_type(type), shifted);
+    }
+
+    void generate_dense() {
+        for (size_t i = 0; i < inputs_.size(); i++) {
+            Halide::Func words(operands_[i].name + "_words");
+            if (packed_[i]) words(i_) = (*inputs_[i])(i_);
+            words_.push_back(words);
+        }
+        if (output_type_.is_int() && operands_.size() == 2 && packed_[0] && packed_[1] && operands_[0].varies &&
+            operands_[0].type == output_type_) {
+            results_(i_) = sum_of_words();
+        } else {
+            const int per_word = 4 / output_type_.bytes();
+            Expr word;
+            for (int j = 0; j < per_word; j++) {
+                std::vector<Expr> values;
+                for (size_t i = 0; i < inputs_.size(); i++) {
+                    values.push_back(packed_[i] ? element(words_[i], i_ * per_word + j, operands_[i].type) : (*inputs_[i])(0));
+                }
+                const Expr value = static_cast<Derived &>(*this).value(values);
+                // Reinterpreted as unsigned first: the sign must not reach the neighbours.
+                const Type narrow = Halide::UInt(value.type().bits());
+                const Expr bits = Halide::cast<uint32_t>(Halide::reinterpret(narrow, value));
+                word = j == 0 ? bits : word | (bits << u32(uint32_t(8 * j * output_type_.bytes())));
+            }
+            results_(i_) = word;
+        }
+        // An update, because the first element of a pure definition's output is where its memory begins (see bind).
+        const int words = words_of(output_type_, step_elements());
+        domain_ = Halide::RDom(0, words, 0, Expr(*steps_), "s");
+        const Expr index = domain_.y * words + domain_.x;
+        Halide::Func output = *output_;
+        output(i_) = Halide::undef(Halide::UInt(32));
+        output(index) = results_(index);
+    }
+
+    // Words of a wrapping integer sum. Narrow elements: added without their top bits, which a carry could leave, and those put in after.
+    Expr sum_of_words() {
+        const Halide::Func &a = words_[0], &b = words_[1];
+        switch (output_type_.bits()) {
+        case 64: {
+            const Expr low = i_ / 2 * 2, sum = a(low) + b(low);
+            return Halide::select(i_ % 2 == 0, sum, a(i_) + b(i_) + Halide::cast<uint32_t>(sum < a(low)));
+        }
+        case 32: return a(i_) + b(i_);
+        default: {
+            const uint32_t top = output_type_.bits() == 16 ? 0x80008000 : 0x80808080;
+            return ((a(i_) & u32(~top)) + (b(i_) & u32(~top))) ^ ((a(i_) ^ b(i_)) & u32(top));
+        }
+        }
+    }
+
+    void schedule_dense() {
+        const int elements = step_elements(), words = words_of(output_type_, elements);
+        Halide::Func output = *output_;
+        Halide::RVar group("g"), lane("l"), block("b"), thread("t");
+        output.update()
+            .allow_race_conditions()  // every word is written once
+            .split(domain_.x, group, lane, 4)
+            .vectorize(lane)
+            .unroll(group)
+            .split(domain_.y, block, thread, threads, Halide::TailStrategy::GuardWithIf)
+            .reorder(lane, group, thread, block)
+            .partition(block, Halide::Partition::Never)  // one guarded body, not a second without the guard
+            .partition(thread, Halide::Partition::Never)
+            .gpu_blocks(block)
+            .gpu_threads(thread);
+        results_.compute_at(output, thread).bound_extent(i_, words).store_in(Halide::MemoryType::Register);
+        // PTX has no vector arithmetic. OpenCL C has, and is a quarter of the text with it.
+        if (this->target.value().has_feature(Halide::Target::OpenCL)) results_.vectorize(i_, 4, Halide::TailStrategy::RoundUp);
+        results_.unroll(i_);
+        for (size_t i = 0; i < words_.size(); i++) {
+            if (!packed_[i]) continue;
+            words_[i]
+                .compute_at(output, thread)
+                .bound_extent(i_, words_of(operands_[i].type, elements))
+                .vectorize(i_, 4, Halide::TailStrategy::RoundUp)
+                .unroll(i_)
+                .store_in(Halide::MemoryType::Register);
+        }
+    }
+
+    // ---- strided ----
+
+    void generate_strided() {
+        domain_ = Halide::RDom(0, Expr(*count_), "e");
+        const size_t count = varying_count() + 1;
+        std::vector<Expr> offsets(count, u32(0));
+        Expr rest = Halide::cast<uint32_t>(domain_.x);
+        for (int d = 0; d < kRank; d++) {
+            Expr coordinate = rest;
+            if (d < kRank - 1) {
+                // rest / size, exact for rest < 2^31 (the runtime prepares multiplier and shift).
+                const Expr quotient =
+                    Halide::cast<uint32_t>((Halide::cast<uint64_t>(rest) * Halide::cast<uint64_t>(Expr(*multiplier_[d]))) >>
+                                           Halide::cast<uint64_t>(Expr(*shift_[d])));
+                coordinate = rest - quotient * Expr(*size_[d]);
+                if (d == kFewDimensions - 1) coordinate = Halide::select(Expr(*rank_) <= kFewDimensions, rest, coordinate);
+                rest = quotient;
+            }
+            for (size_t o = 0; o < count; o++) {
+                const Expr step = coordinate * Expr(*stride_[o][d]);
+                offsets[o] =
+                    offsets[o] + (d < kFewDimensions ? step : Halide::select(Expr(*rank_) <= kFewDimensions, u32(0), step));
+            }
+        }
+        // The runtime keeps offsets within the tensors.
+        const auto within = [](const Expr &offset, auto &buffer) {
+            return Halide::unsafe_promise_clamped(as_i32(offset), 0, buffer.dim(0).max());
+        };
+        std::vector<Expr> values;
+        size_t o = 0;
+        for (size_t i = 0; i < inputs_.size(); i++)
+            values.push_back((*inputs_[i])(operands_[i].varies ? within(offsets[o++], *inputs_[i]) : Expr(0)));
+        Halide::Func output = *output_;
+        output(i_) = Halide::undef(bits_type(output_type_));
+        output(within(offsets[o], *output_)) = static_cast<Derived &>(*this).value(values);
+    }
+
+    void schedule_strided() {
+        Halide::Func output = *output_;
+        Halide::Stage update = output.update();
+        const auto schedule = [&](Halide::Stage stage) {
+            // Every element is written once.
+            Halide::RVar block("b"), thread("t");
+            stage.allow_race_conditions()
+                .split(domain_.x, block, thread, threads, Halide::TailStrategy::GuardWithIf)
+                .partition(block, Halide::Partition::Never)
+                .partition(thread, Halide::Partition::Never)
+                .gpu_blocks(block)
+                .gpu_threads(thread);
+        };
+        schedule(update.specialize(Expr(*rank_) <= kFewDimensions));
+        schedule(update);
+    }
+};
+
+}  // namespace hewn::gpu
+
+#endif  // HEWN_GENERATORS_GPU_H

@@ -1,0 +1,66 @@
+// What numerics.h computes, in the instructions of ARM64: conversions and narrowing saturate and NaN converts to 0, so that nothing
+// is clamped. docs/numerics.md explains why each is exact. LLVM's intrinsics are called by name, lane by lane; its vectorizer
+// joins the lanes again.
+#ifndef HEWN_GENERATORS_NUMERICS_ARM_H
+#define HEWN_GENERATORS_NUMERICS_ARM_H
+
+#include <Halide.h>
+
+#include <cstdint>
+
+#include "stage.h"
+
+namespace hewn::arm {
+
+inline bool is_target(const Halide::Target &target) { return target.arch == Halide::Target::ARM; }
+
+// f16 arithmetic came with dot products (ARMv8.2). The f16 kernels of arm64_neon have ARMFp16 too, for its conversions, which every
+// ARMv8 has.
+inline bool has_f16_arithmetic(const Halide::Target &target) { return target.has_feature(Halide::Target::ARMDotProd); }
+
+// roundToIntegralTiesToEven(e) as int32, saturated; 0 for NaN. frintn, fcvtzs.
+inline Expr round_to_int32(const Expr &e) {
+    return intrinsic(Halide::Int(32), "llvm.fptosi.sat.i32.f32", {intrinsic(Halide::Float(32), "llvm.roundeven.f32", {e})});
+}
+
+// clamp(round(q) + z, Min, Max) of an 8-bit type, q any f32, NaN gives z. sqxtn, sqadd, sqxt(u)n.
+inline Expr quantized(const Expr &q, const Expr &zero_point, const Type &type) {
+    const Expr r = Halide::saturating_cast<int16_t>(round_to_int32(q));
+    return Halide::saturating_cast(type, Halide::saturating_add(r, Halide::cast<int16_t>(zero_point)));
+}
+
+// The same for a q that is no NaN, zero_point one int32: q + 1.5 * 2^23 rounds q to an integer, and its bits count upwards with q
+// beyond that sum's exact range too. fadd, sqsub, sqxtn, sqxt(u)n.
+inline Expr quantized_number(const Expr &q, const Expr &zero_point, const Type &type) {
+    const Expr bits = Halide::reinterpret<int32_t>(rounded(q + 0x1.8p23f));
+    const Expr r = Halide::saturating_sub(bits, 0x4B400000 - zero_point);
+    return Halide::saturating_cast(type, Halide::saturating_cast<int16_t>(r));
+}
+
+// f32(e - zero_point) of an 8-bit e.
+inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Halide::Target &target) {
+    if (!has_f16_arithmetic(target)) {  // usubl, sshll, scvtf
+        const Expr z = Halide::cast(e.type(), zero_point);
+        return stage(Halide::cast<float>(stage(Halide::cast<int16_t>(e) - Halide::cast<int16_t>(z))));
+    }
+    // The byte below the exponent of 2^23 is 2^23 + byte: tbl and fsub, faster where tbl is (from Cortex-A75 and A55 on).
+    const bool is_signed = e.type().is_int();
+    Expr byte = Halide::reinterpret<uint8_t>(e);
+    if (is_signed) byte = byte ^ Halide::cast<uint8_t>(128);
+    const auto u8 = [](int value) { return Halide::cast<uint8_t>(value); };
+    const Expr sum = Halide::reinterpret<float>(Halide::concat_bits({byte, u8(0), u8(0), u8(0x4B)}));
+    const Expr offset = Halide::cast<int32_t>(zero_point) + (0x800000 + (is_signed ? 128 : 0));
+    return rounded(sum - stage(Halide::cast<float>(offset)));
+}
+
+// f16(a + b).
+inline Expr sum_f16(const Expr &a, const Expr &b, const Halide::Target &target) {
+    if (has_f16_arithmetic(target)) return a + b;
+    // Through f32, which LLVM must not find out to be one f16 addition.
+    const Expr sum = rounded(stage(Halide::cast<float>(a)) + stage(Halide::cast<float>(b)));
+    return Halide::cast<Halide::float16_t>(intrinsic(Halide::Float(32), "llvm.canonicalize.f32", {sum}));
+}
+
+}  // namespace hewn::arm
+
+#endif  // HEWN_GENERATORS_NUMERICS_ARM_H

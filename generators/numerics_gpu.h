@@ -1,0 +1,223 @@
+// Numeric helpers of the GPU kernels. Values are bit patterns (u32 for f32, u16 for f16): a GPU may contract a * b + c, divide
+// inexactly or flush subnormals whatever the source says, so every value that decides a result is an integer, and a float
+// operation is only used where it is exact, or is the one rounding that the truth asks for, between two integer operations.
+// docs/numerics.md explains why each formula is exact.
+#ifndef HEWN_GENERATORS_NUMERICS_GPU_H
+#define HEWN_GENERATORS_NUMERICS_GPU_H
+
+#include <Halide.h>
+
+#include <cstdint>
+
+namespace hewn::gpu {
+
+using Halide::Expr;
+using Halide::Type;
+
+// ---- Bit patterns ----
+
+constexpr uint32_t kSign = 0x80000000, kMagnitude = 0x7fffffff, kInfinity = 0x7f800000, kFraction = 0x007fffff, kOne = 0x3f800000,
+                   kHidden = 0x00800000;  // also the smallest normal number
+
+inline Expr u32(uint32_t value) { return Halide::Internal::make_const(Halide::UInt(32), value); }
+inline Expr i32(int32_t value) { return Halide::Internal::make_const(Halide::Int(32), value); }
+inline Expr as_u32(const Expr &e) { return Halide::reinterpret<uint32_t>(e); }
+inline Expr as_i32(const Expr &e) { return Halide::reinterpret<int32_t>(e); }
+inline Expr as_f32(const Expr &e) { return Halide::reinterpret<float>(e); }
+inline Expr int32(const Expr &e) { return Halide::cast<int32_t>(e); }
+inline Expr f32(const Expr &e) { return Halide::cast<float>(e); }
+
+// What kernels hold a tensor's elements in: floats as their bits.
+inline Type bits_type(const Type &type) { return type.is_float() ? type.with_code(Type::UInt) : type; }
+
+// ---- Conversions ----
+
+// f32's bits of f16's, exact.
+inline Expr widened(const Expr &half) {
+    const Expr h = Halide::cast<uint32_t>(half), magnitude = (h & u32(0x7fff)) << u32(13), sign = (h & u32(0x8000)) << u32(16);
+    const Expr normal = magnitude + u32(112u << 23);
+    // A subnormal's mantissa, taken as 1.m * 2^-14: less 2^-14 it is the value, exactly.
+    const Expr subnormal = as_u32(as_f32(magnitude + u32(113u << 23)) - 0x1p-14f);
+    return sign |
+           Halide::select(magnitude >= u32(31u << 23), magnitude + u32(224u << 23), magnitude < u32(kHidden), subnormal, normal);
+}
+
+// f16's bits of f32's, nearest even, NaN stays NaN.
+inline Expr narrowed(const Expr &bits) {
+    const Expr magnitude = bits & u32(kMagnitude), sign = (bits >> u32(16)) & u32(0x8000);
+    const Expr normal = (magnitude - u32(112u << 23) + u32(0xfff) + ((magnitude >> u32(13)) & u32(1))) >> u32(13);
+    // Below 2^-14 a result is a multiple of 2^-24, the ulp of 0.5: the addition rounds.
+    const Expr subnormal = as_u32(as_f32(magnitude) + 0.5f) - u32(0x3f000000);
+    return Halide::cast<uint16_t>(sign | Halide::select(magnitude > u32(kInfinity), u32(0x7e00),    //
+                                                        magnitude >= u32(143u << 23), u32(0x7c00),  // from 65536 on
+                                                        magnitude < u32(113u << 23), subnormal, normal));
+}
+
+// f32's bits of an i32, nearest even: the sum is the only rounding, whatever the hardware's conversion does beyond 2^24.
+inline Expr converted(const Expr &integer) { return as_u32(f32(integer >> i32(16)) * 65536.0f + f32(integer & i32(0xffff))); }
+
+// RN(x - zero_point) of any integer type, by halves where it needs 33 bits: only the sum rounds, contracted or not.
+inline Expr difference(const Expr &x, const Expr &zero_point) {
+    if (x.type().bits() < 32) return f32(int32(x) - int32(zero_point));
+    const auto high = [](const Expr &e) { return int32(e >> Halide::cast(e.type(), 16)); };
+    const auto low = [](const Expr &e) { return int32(e & Halide::cast(e.type(), 0xffff)); };
+    return f32(high(x) - high(zero_point)) * 65536.0f + f32(low(x) - low(zero_point));
+}
+
+// ---- Quantization decided in integers ----
+
+// |value| = (fraction | 2^23) * 2^(exponent - 150), for a finite magnitude's bits. Zero: fraction 0, exponent -149. Infinity: 255.
+struct Parts {
+    Expr fraction, exponent;
+
+    Expr mantissa() const { return fraction | u32(kHidden); }          // in [2^23, 2^24)
+    Expr significand() const { return as_f32(fraction | u32(kOne)); }  // in [1, 2)
+};
+
+inline Parts parts_of(const Expr &magnitude, bool may_be_subnormal) {
+    if (!may_be_subnormal) return {magnitude & u32(kFraction), as_i32(magnitude >> u32(23))};
+    // A subnormal is 23 bits of integer, which convert exactly.
+    const Expr subnormal = magnitude < u32(kHidden);
+    const Expr normal = Halide::select(subnormal, as_u32(f32(as_i32(magnitude))), magnitude);
+    return {normal & u32(kFraction), as_i32(normal >> u32(23)) - Halide::select(subnormal, i32(149), i32(0))};
+}
+
+// clamp(round(RN(x / scale)) + zero_point, Min, Max) from the operands' parts. distance: x.exponent - scale.exponent, or anything
+// beyond [-2, 9] where the result is 0 or saturates.
+//
+// With k the truncated rough quotient only the boundary k + 1/2 can separate the candidates k and k + 1. D is x / scale - (k + 1/2) in
+// units of 1 / (4 * scale's mantissa): exact modulo 2^32, and small. A quotient of two 24-bit numbers is never the middle of two
+// floats, so RN(x / scale) reaches the boundary where the quotient exceeds it less half an ulp of it, T in D's units, and passes it
+// where it exceeds it by as much. Ties go to even: an odd k needs reaching, an even one passing.
+inline Expr quantized(const Parts &x, const Parts &scale, const Expr &distance, const Expr &negative, const Expr &zero,
+                      const Expr &zero_point, const Type &type) {
+    const Expr d = Halide::clamp(distance, i32(-2), i32(9));
+    // Relative error below 2^-10 is enough.
+    const Expr rough = as_i32(x.significand() * Halide::fast_inverse(scale.significand())) + d * i32(1 << 23);
+    const Expr k = Halide::cast<uint32_t>(int32(as_f32(rough)));
+    const Expr difference = (x.mantissa() << as_u32(d + i32(2))) - (k * u32(4) + u32(2)) * scale.mantissa();
+    const Expr half_ulp = scale.mantissa() >> (u32(149) - (as_u32(rough) >> u32(23)));
+    const Expr stays = (difference + (half_ulp ^ ((k & u32(1)) - u32(1)))) >> u32(31);
+    const Expr rounded = Halide::select(zero, i32(0), as_i32(k + u32(1) - stays));
+    const Expr result = Halide::select(negative, -rounded, rounded) + int32(zero_point);
+    return Halide::cast(type, Halide::clamp(result, int32(type.min()), int32(type.max())));
+}
+
+// From the bits of f32 x and scale. *_subnormal: whether the operand can be.
+inline Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &type, bool x_subnormal,
+                     bool scale_subnormal) {
+    const Expr x_magnitude = x & u32(kMagnitude), scale_magnitude = scale & u32(kMagnitude);
+    const Parts xp = parts_of(x_magnitude, x_subnormal), sp = parts_of(scale_magnitude, scale_subnormal);
+    // An infinite x saturates; a scale of infinity or NaN gives 0, and so do x = 0 and NaN.
+    const Expr distance = Halide::select(x_magnitude == u32(kInfinity), i32(10000), xp.exponent) -
+                          Halide::select(scale_magnitude >= u32(kInfinity), i32(100000), sp.exponent);
+    const Expr zero = (x_magnitude - u32(1)) >= u32(kInfinity);
+    return quantized(xp, sp, distance, ((x ^ scale) & u32(kSign)) != u32(0), zero, zero_point, type);
+}
+
+// One addend of QUANTIZED_LINEAR_ADD: RN((q - zero_point) * scale) / 2^(common - 127), where 2^(common - 127) is the larger scale's
+// power of two. Multiples of 2^-149 do not round among subnormals, so scaling commutes with the roundings. A scale more than 2^60
+// below the other counts only where the other addend is 0; `alone` is then the sum's exponent.
+struct Addend {
+    Expr integer, bits, alone, scale_magnitude;
+};
+
+inline Addend addend(const Expr &q, const Expr &zero_point, const Expr &scale, const Parts &parts, const Expr &common) {
+    const Expr exponent = Halide::max(parts.exponent - common, i32(-60));
+    // Of a scale of 0 nothing is left, as of a difference of 0: its parts would read as a power of two.
+    const Expr scale_magnitude = scale & u32(kMagnitude);
+    const Expr integer = Halide::select(scale_magnitude == u32(0), i32(0), int32(q) - int32(zero_point));
+    const Expr factor = as_f32(parts.fraction | as_u32((exponent + i32(127)) * i32(1 << 23)));
+    const Expr product = as_u32(f32(integer) * factor);
+    // Where the truth's product is infinite this one must dominate the sum.
+    const Expr overflow = as_u32(Halide::min(i32(382) - common, i32(255)) * i32(1 << 23));
+    const Expr finite =
+        Halide::select((product & u32(kMagnitude)) >= overflow, (product & u32(kSign)) | u32(227u << 23), product);
+    // The scale's sign goes in here: an integer operation between the product and the sum, which so cannot be contracted.
+    return {integer, finite ^ (scale & u32(kSign)), parts.exponent - exponent, scale_magnitude};
+}
+
+inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero_point, const Expr &b, const Expr &b_scale,
+                          const Expr &b_zero_point, const Expr &scale, const Expr &zero_point, const Type &type) {
+    const auto parts = [](const Expr &bits) { return parts_of(bits & u32(kMagnitude), true); };
+    const Parts ap = parts(a_scale), bp = parts(b_scale), sp = parts(scale);
+    const Expr common = Halide::max(ap.exponent, bp.exponent);
+    const Addend av = addend(a, a_zero_point, a_scale, ap, common), bv = addend(b, b_zero_point, b_scale, bp, common);
+    const Expr sum = as_u32(as_f32(av.bits) + as_f32(bv.bits));  // the truth's one rounding
+    const Expr magnitude = sum & u32(kMagnitude);
+    const Parts x = parts_of(magnitude, false);
+    // Alone beside 0 * infinity = NaN: the result is the zero point.
+    const Expr none = i32(-100000);
+    const Expr a_alone = Halide::select(bv.scale_magnitude >= u32(kInfinity), none, av.alone);
+    const Expr b_alone = Halide::select(av.scale_magnitude >= u32(kInfinity), none, bv.alone);
+    const Expr exponent =
+        x.exponent - i32(127) + Halide::select(bv.integer == i32(0), a_alone, av.integer == i32(0), b_alone, common);
+    const Expr not_a_number =
+        (scale & u32(kMagnitude)) >= u32(kInfinity) || av.scale_magnitude > u32(kInfinity) || bv.scale_magnitude > u32(kInfinity);
+    const Expr divisor = Halide::select(not_a_number, i32(100000), sp.exponent);
+    const Expr distance = Halide::select(exponent >= i32(255), Halide::select(not_a_number, i32(-2), i32(9)), exponent - divisor);
+    return quantized(x, sp, distance, ((sum ^ scale) & u32(kSign)) != u32(0), magnitude == u32(0), zero_point, type);
+}
+
+// ---- Light forms, for devices that divide correctly and keep subnormals: CUDA ----
+
+// clamp(round(q) + zero_point, Min, Max), NaN gives the zero point.
+inline Expr finished_ieee(const Expr &q, const Expr &zero_point, const Type &type) {
+    const Expr rounded = int32(Halide::round(Halide::clamp(q, -1024.0f, 1024.0f)));
+    const Expr number = Halide::select((as_u32(q) & u32(kMagnitude)) > u32(kInfinity), i32(0), rounded);
+    return Halide::cast(type, Halide::clamp(number + int32(zero_point), int32(type.min()), int32(type.max())));
+}
+
+inline Expr divided_ieee(const Expr &a, const Expr &b) { return Halide::strict_float(a / b); }
+
+// RN((q - zero_point) * scale); the sign goes in after the product, which so cannot be contracted with the sum.
+inline Expr addend_ieee(const Expr &q, const Expr &zero_point, const Expr &scale) {
+    const Expr product = f32(int32(q) - int32(zero_point)) * as_f32(scale & u32(kMagnitude));
+    return as_f32(as_u32(product) ^ (scale & u32(kSign)));
+}
+
+// ---- The operators, from and to bits ----
+
+// How a target computes.
+struct Numerics {
+    bool ieee;  // divides correctly, keeps subnormals, converts f16
+
+    explicit Numerics(const Halide::Target &target) : ieee(target.has_feature(Halide::Target::CUDA)) {}
+
+    // f32's bits of a value of `type`.
+    Expr to_f32(const Expr &bits, const Type &type) const {
+        if (type == Halide::Float(16)) return ieee ? as_u32(f32(Halide::reinterpret(Halide::Float(16), bits))) : widened(bits);
+        if (type == Halide::Int(32)) return ieee ? as_u32(f32(bits)) : converted(bits);
+        return bits;
+    }
+    // The bits of `type`, f32 or f16, of an f32.
+    Expr from_f32(const Expr &value, const Type &type) const {
+        if (type == Halide::Float(32)) return as_u32(value);
+        if (ieee) return Halide::reinterpret<uint16_t>(Halide::cast<Halide::float16_t>(value));
+        return narrowed(as_u32(value));
+    }
+
+    // Floats; integers are added as words (gpu.h).
+    Expr add(const Expr &a, const Expr &b, const Type &type) const {
+        return from_f32(as_f32(to_f32(a, type)) + as_f32(to_f32(b, type)), type);
+    }
+    Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &in, const Type &scale_type,
+                  const Type &out) const {
+        const Expr x32 = to_f32(x, in), scale32 = to_f32(scale, scale_type);
+        if (ieee) return finished_ieee(divided_ieee(as_f32(x32), as_f32(scale32)), zero_point, out);
+        return gpu::quantize(x32, scale32, zero_point, out, in == Halide::Float(32), scale_type == Halide::Float(32));
+    }
+    Expr dequantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &out) const {
+        return from_f32(difference(x, zero_point) * as_f32(to_f32(scale, out)), out);
+    }
+    Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero_point, const Expr &b, const Expr &b_scale,
+                       const Expr &b_zero_point, const Expr &scale, const Expr &zero_point, const Type &out) const {
+        if (!ieee) return gpu::quantized_add(a, a_scale, a_zero_point, b, b_scale, b_zero_point, scale, zero_point, out);
+        const Expr sum = addend_ieee(a, a_zero_point, a_scale) + addend_ieee(b, b_zero_point, b_scale);
+        return finished_ieee(divided_ieee(sum, as_f32(scale)), zero_point, out);
+    }
+};
+
+}  // namespace hewn::gpu
+
+#endif  // HEWN_GENERATORS_NUMERICS_GPU_H

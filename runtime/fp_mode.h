@@ -1,0 +1,51 @@
+// The floating-point mode of the calling thread.
+#ifndef HEWN_RUNTIME_FP_MODE_H
+#define HEWN_RUNTIME_FP_MODE_H
+
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif !defined(__aarch64__)
+#error "No floating-point mode known for this architecture"
+#endif
+
+namespace hewn {
+
+// Round to nearest, subnormals kept, exceptions masked for the object's lifetime, whatever mode the thread is in.
+class DefaultFloatingPointMode {
+public:
+    DefaultFloatingPointMode() : saved_(read()), changed_((saved_ & kControl) != kDefault) {
+        if (changed_) write(kDefault);
+    }
+    ~DefaultFloatingPointMode() {
+        if (changed_) write(saved_);
+    }
+    DefaultFloatingPointMode(const DefaultFloatingPointMode &) = delete;
+    DefaultFloatingPointMode &operator=(const DefaultFloatingPointMode &) = delete;
+
+private:
+#if defined(__x86_64__)
+    using Register = uint32_t;  // MXCSR, whose lowest bits are status flags
+    static constexpr Register kControl = ~Register(0x3f), kDefault = 0x1f80;
+    static Register read() { return _mm_getcsr(); }
+    static void write(Register mode) { _mm_setcsr(mode); }
+#else
+    using Register = uint64_t;  // FPCR: rounding, flushing of f32 and of f16, exceptions, alternative f16 and NaN handling
+    static constexpr Register kControl = ~Register(0), kDefault = 0;
+    static Register read() {
+        Register mode;
+        __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+        return mode;
+    }
+    // The clobber keeps memory operations, and so the kernels' calls, on their side.
+    static void write(Register mode) { __asm__ volatile("msr fpcr, %0" : : "r"(mode) : "memory"); }
+#endif
+
+    const Register saved_;
+    const bool changed_;
+};
+
+}  // namespace hewn
+
+#endif  // HEWN_RUNTIME_FP_MODE_H

@@ -1,0 +1,583 @@
+#include "gpu.h"
+
+#include <cstdarg>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#if defined(_WIN32)
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
+
+#include "bindings.h"
+#include "error.h"
+
+namespace hewn {
+
+// How an operator's tensors reach its kernels. A launch is a box: as much of the merged space as Halide's 32-bit indices can address.
+struct GpuOperator : hewn_operator {
+    GpuDevice *device;
+    const Form *dense, *strided;  // dense: null where the layout is not the one it serves
+    Space space;                  // of the operands
+    int64_t extent[kMaxRank];     // of a box, along each dimension of the space
+    int64_t step_elements;        // of `dense`
+    GpuFunction functions[4];     // what compile loaded
+    int32_t function_count;
+};
+
+namespace {
+
+// ---- Boxes ----
+
+// Whether all of a box's indices, of elements and of 32-bit words, stay below 2^30: an offset as large may be added to them.
+bool addressable(const Space &space, const int64_t *extent, int operands, const Tensor *const *tensors) {
+    constexpr int64_t kLimit = int64_t(1) << 30;
+    int64_t elements = 1;
+    for (int d = 0; d < space.rank; d++) {
+        if (__builtin_mul_overflow(elements, extent[d], &elements) || elements >= kLimit) return false;
+    }
+    for (int o = 0; o < operands; o++) {
+        const int64_t words = tensors[o]->element_bytes > 4 ? tensors[o]->element_bytes / 4 : 1;
+        int64_t span = 1;
+        for (int d = 0; d < space.rank; d++) span += (extent[d] - 1) * space.dims[d].stride[o];  // of a tensor: below 2^63
+        if (span >= kLimit / words) return false;
+    }
+    return true;
+}
+
+// Halves the dimension that reaches furthest until the box is addressable. Halves keep the alignment of 64 elements.
+void choose_extents(GpuOperator &op, int operands, const Tensor *const *tensors) {
+    for (int d = 0; d < op.space.rank; d++) op.extent[d] = op.space.dims[d].size;
+    while (!addressable(op.space, op.extent, operands, tensors)) {
+        int widest = 0;
+        int64_t reach = 0;
+        for (int d = 0; d < op.space.rank; d++) {
+            int64_t furthest = op.extent[d];
+            for (int o = 0; o < operands; o++) {
+                const int64_t along = (op.extent[d] - 1) * op.space.dims[d].stride[o];
+                if (along > furthest) furthest = along;
+            }
+            if (op.extent[d] > 1 && furthest >= reach) {
+                widest = d;
+                reach = furthest;
+            }
+        }
+        int64_t half = (op.extent[widest] + 1) / 2;
+        if (half > 64) half = (half + 63) / 64 * 64;
+        op.extent[widest] = half;
+    }
+}
+
+// ---- Launches ----
+
+// The scalar arguments of a strided kernel, in their order (generators/gpu.h).
+struct StridedArguments {
+    int32_t count, rank;
+    uint32_t size[kMaxRank], multiplier[kMaxRank], shift[kMaxRank], stride[kMaxOperands][kMaxRank];
+};
+
+// n / size = n * multiplier >> shift for all n < 2^31: multiplier = ceil(2^shift / size) with 2^(shift - 31) >= size exceeds 2^shift / size
+// by less than 1, which n times is less than 2^31 <= 2^shift / size: too little to reach the next integer.
+void set_division(StridedArguments &arguments, int d, uint32_t size) {
+    uint32_t bits = 0;
+    while ((uint64_t(1) << bits) < size) bits++;
+    arguments.size[d] = size;
+    arguments.shift[d] = 31 + bits;
+    arguments.multiplier[d] = uint32_t(((uint64_t(1) << (31 + bits)) + size - 1) / size);
+}
+
+constexpr int kMaxTensors = kMaxInputs + 1;
+
+// One launch's tensors: where they begin, and the buffers that generated code sees.
+struct Launch {
+    GpuAddress at[kMaxTensors];  // the inputs in order, then the output
+    halide_buffer_t buffers[kMaxTensors];
+    halide_dimension_t dims[kMaxTensors];
+};
+
+// Sets the buffers up as arrays of `words` or of elements.
+int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
+    const Problem &problem = call.op.problem;
+    const GpuApi &api = *call.device.api;
+    for (int t = 0; t <= problem.input_count; t++) {
+        const Tensor &tensor = t == problem.input_count ? problem.output : problem.inputs[t];
+        const int bytes = words[t] ? 4 : tensor.element_bytes;
+        GpuAddress at = launch.at[t];
+        if (api.view && !call.prepares && at.address >= uint64_t(1) << 30) {
+            if (const int code = api.view(call, at, tensor.bytes)) return code;
+        }
+        halide_buffer_t &buffer = launch.buffers[t] = {};
+        launch.dims[t] = halide_dimension_t(0, 0x7fffffff, 1);
+        buffer.device_interface = api.interface();
+        buffer.device = api.offsets ? at.memory : at.address;
+        if (api.offsets) launch.dims[t].min = -int32_t(at.address / uint64_t(bytes));
+        buffer.dim = &launch.dims[t];
+        buffer.dimensions = 1;
+    }
+    return 0;
+}
+
+int call_form(GpuCall &call, const Form &form, void **arguments) {
+    const int code = form.function(arguments);
+    if (call.view_count) call.device.api->end_views(call);
+    // Kernels without assertions do not look at what a launch returns.
+    return call.status != HEWN_STATUS_OK ? int(halide_error_code_device_run_failed) : code;
+}
+
+int run_dense(GpuCall &call, Launch &launch, int32_t steps) {
+    const Problem &problem = call.op.problem;
+    bool words[kMaxTensors] = {};
+    for (int o = 0; o < problem.info->operand_count; o++) words[problem.info->operands[o]] = call.op.space.dims[0].stride[o] != 0;
+    words[problem.input_count] = true;
+    if (const int code = set_buffers(call, launch, words)) return code;
+    void *context = static_cast<KernelErrors *>(&call), *arguments[kMaxTensors + 2] = {&context};
+    int count = 1;
+    for (int i = 0; i < problem.input_count; i++) arguments[count++] = &launch.buffers[i];
+    arguments[count++] = &steps;
+    arguments[count] = &launch.buffers[problem.input_count];
+    return call_form(call, *call.op.dense, arguments);
+}
+
+int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
+    const Problem &problem = call.op.problem;
+    const int operands = problem.info->operand_count + 1;
+    StridedArguments scalars = {};
+    scalars.count = 1;
+    scalars.rank = call.op.space.rank;
+    for (int d = 0; d < kMaxRank; d++) {
+        const bool used = d < call.op.space.rank;
+        set_division(scalars, d, used ? uint32_t(extent[d]) : 1);
+        if (!used) continue;
+        scalars.count *= int32_t(extent[d]);
+        // A dimension of one index may have strides beyond 32 bits.
+        for (int o = 0; o < operands; o++) scalars.stride[o][d] = extent[d] > 1 ? uint32_t(call.op.space.dims[d].stride[o]) : 0;
+    }
+    const bool words[kMaxTensors] = {};
+    if (const int code = set_buffers(call, launch, words)) return code;
+    void *context = static_cast<KernelErrors *>(&call), *arguments[kMaxTensors + 3 + kMaxRank * (3 + kMaxOperands)] = {&context};
+    int count = 1;
+    for (int i = 0; i < problem.input_count; i++) arguments[count++] = &launch.buffers[i];
+    arguments[count++] = &scalars.count;
+    for (int d = 0; d < kMaxRank; d++) {
+        if (d < kMaxRank - 1) {
+            arguments[count++] = &scalars.size[d];
+            arguments[count++] = &scalars.multiplier[d];
+            arguments[count++] = &scalars.shift[d];
+        }
+        for (int o = 0; o < operands; o++) arguments[count++] = &scalars.stride[o][d];
+    }
+    arguments[count++] = &scalars.rank;
+    arguments[count] = &launch.buffers[problem.input_count];
+    return call_form(call, *call.op.strided, arguments);
+}
+
+bool aligned(const GpuOperator &op, const Launch &launch) {
+    const Problem &problem = op.problem;
+    uint64_t bits = launch.at[problem.input_count].address;
+    for (int o = 0; o < problem.info->operand_count; o++) {
+        if (op.space.dims[0].stride[o]) bits |= launch.at[problem.info->operands[o]].address;
+    }
+    return bits % 16 == 0;
+}
+
+// Operands that vary move by `elements` of a dense box.
+void advance(const GpuOperator &op, Launch &launch, const int64_t *index) {
+    const Problem &problem = op.problem;
+    for (int o = 0; o <= problem.info->operand_count; o++) {
+        const int t = o == problem.info->operand_count ? problem.input_count : problem.info->operands[o];
+        const Tensor &tensor = t == problem.input_count ? problem.output : problem.inputs[t];
+        int64_t elements = 0;
+        for (int d = 0; d < op.space.rank; d++) elements += index[d] * op.space.dims[d].stride[o];
+        launch.at[t].address += uint64_t(elements) * uint64_t(tensor.present ? tensor.element_bytes : 0);
+    }
+}
+
+// One box: dense as far as it goes, and what is left over strided.
+int run_box(GpuCall &call, const Launch &at_start, const int64_t *index, const int64_t *extent) {
+    const GpuOperator &op = call.op;
+    Launch launch;
+    std::memcpy(launch.at, at_start.at, sizeof launch.at);
+    advance(op, launch, index);
+    if (!op.dense || !aligned(op, launch)) return run_strided(call, launch, extent);
+    const int64_t steps = extent[0] / op.step_elements, done = steps * op.step_elements, rest = extent[0] - done;
+    if (steps > 0) {
+        if (const int code = run_dense(call, launch, int32_t(steps))) return code;
+    }
+    if (rest == 0) return 0;
+    advance(op, launch, &done);
+    return run_strided(call, launch, &rest);
+}
+
+int run_boxes(GpuCall &call, const Launch &launch) {
+    const GpuOperator &op = call.op;
+    int64_t index[kMaxRank] = {}, extent[kMaxRank];
+    for (;;) {
+        for (int d = 0; d < op.space.rank; d++) {
+            const int64_t rest = op.space.dims[d].size - index[d];
+            extent[d] = rest < op.extent[d] ? rest : op.extent[d];
+        }
+        if (const int code = run_box(call, launch, index, extent)) return code;
+        int d = 0;
+        while (d < op.space.rank && (index[d] += op.extent[d]) >= op.space.dims[d].size) index[d++] = 0;
+        if (d == op.space.rank) return 0;
+    }
+}
+
+// ---- The device ----
+
+void release(GpuDevice *device) {
+    if (device->references.fetch_sub(1) != 1) return;
+    const Allocator allocator = device->allocator;
+    const bool entered = device->api->enter(*device, nullptr) == HEWN_STATUS_OK;
+    if (entered) {
+        if (device->zeros) device->api->deallocate(*device, device->zeros);
+        while (GpuModule *module = device->modules) {
+            device->modules = module->next;
+            device->api->unload(*device, module->handle);
+            allocator.deallocate(module);
+        }
+        device->api->leave(*device);
+    }
+    device->api->release(*device);
+    pthread_mutex_destroy(&device->mutex);
+    allocator.deallocate(device);
+}
+
+// The driver's state for the object's lifetime.
+class Entered {
+public:
+    Entered(GpuDevice &device, hewn_error *error) : device_(device), status(device.api->enter(device, error)) {}
+    ~Entered() {
+        if (status == HEWN_STATUS_OK) device_.api->leave(device_);
+    }
+    Entered(const Entered &) = delete;
+    Entered &operator=(const Entered &) = delete;
+
+private:
+    GpuDevice &device_;
+
+public:
+    const hewn_status status;
+};
+
+void destroy(hewn_operator *base) {
+    GpuOperator *op = static_cast<GpuOperator *>(base);
+    GpuDevice *device = op->device;
+    {
+        const Entered entered(*device, nullptr);
+        for (int i = 0; i < op->function_count && entered.status == HEWN_STATUS_OK; i++)
+            device->api->drop(*device, op->functions[i].handle);
+    }
+    op->allocator.deallocate(op);
+    release(device);
+}
+
+void destroy_device(hewn_device *device) { release(static_cast<GpuDevice *>(device)); }
+
+// Elements a step of the dense form: 16 bytes of the narrowest tensor that varies.
+int64_t step_elements(const GpuOperator &op, int operands, const Tensor *const *tensors) {
+    int32_t bytes = 16;
+    for (int o = 0; o < operands; o++) {
+        if (op.space.dims[0].stride[o] && tensors[o]->element_bytes < bytes) bytes = tensors[o]->element_bytes;
+    }
+    return 16 / bytes;
+}
+
+hewn_status report(const GpuCall &call, hewn_error *error) {
+    const hewn_status status = call.status != HEWN_STATUS_OK ? call.status : hewn_status(HEWN_STATUS_KERNEL_FAILED);
+    return fail(error, status, "%s: kernel %s: %s", call.op.problem.info->dml_name, call.op.variant->name, call.message);
+}
+
+hewn_status compile(const hewn_device &base, const Problem &problem, const hewn_compile_options &options, hewn_operator **result,
+                    hewn_error *error) {
+    prepare_process();
+    GpuDevice &device = static_cast<GpuDevice &>(const_cast<hewn_device &>(base));
+    const OperatorInfo &info = *problem.info;
+    const Variant *variant = nullptr;
+    const hewn_status status = pick_variant(info.name, problem.signature, options.variant, base.support, &variant, error);
+    if (status != HEWN_STATUS_OK) return status;
+    const Entered entered(device, error);
+    if (entered.status != HEWN_STATUS_OK) return entered.status;
+
+    GpuOperator *op = device.allocator.allocate<GpuOperator>();
+    if (!op) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator", info.dml_name);
+    op->backend = device.backend;
+    op->allocator = device.allocator;
+    op->problem = problem;
+    op->variant = variant;
+    op->device = &device;
+    device.references.fetch_add(1);
+    if (!problem.output.empty()) {
+        const Tensor *operands[kMaxOperands];
+        const int count = info.operand_count + 1;
+        for (int o = 0; o < info.operand_count; o++) operands[o] = &op->problem.inputs[info.operands[o]];
+        operands[info.operand_count] = &op->problem.output;
+        op->space = merge_dimensions(operands, count);
+        choose_extents(*op, count, operands);
+        op->strided = variant->form("strided");
+        op->step_elements = step_elements(*op, count, operands);
+        uint32_t layout = 0;
+        bool rows = op->space.rank == 1;
+        for (int o = 0; o < count; o++) {
+            const int64_t stride = op->space.dims[0].stride[o];
+            rows &= stride == 1 || (stride == 0 && o < info.operand_count);
+            if (o < info.operand_count) layout = layout << 1 | uint32_t(stride & 1);
+        }
+        const Form *dense = variant->form("dense");
+        if (dense && rows && dense->layouts >> layout & 1) op->dense = dense;
+
+        GpuCall call(device, *op, true);
+        Launch launch = {};
+        const int64_t one[kMaxRank] = {1, 1, 1, 1, 1, 1, 1, 1};
+        int code = run_strided(call, launch, one);
+        if (code == 0 && op->dense) code = run_dense(call, launch, 1);
+        if (code) {
+            const hewn_status failed = report(call, error);
+            destroy(op);
+            return failed;
+        }
+    }
+    *result = op;
+    return HEWN_STATUS_OK;
+}
+
+hewn_status execute(const hewn_operator &base, const Bindings &inputs, const hewn_buffer_binding &output,
+                    const hewn_execute_options *, hewn_error *error) {
+    GpuOperator &op = static_cast<GpuOperator &>(const_cast<hewn_operator &>(base));
+    GpuDevice &device = *op.device;
+    const Problem &problem = op.problem;
+    const char *name = problem.info->dml_name;
+    const Entered entered(device, error);
+    if (entered.status != HEWN_STATUS_OK) return entered.status;
+
+    Launch launch = {};
+    for (int i = -1; i < problem.input_count; i++) {  // the output first: inputs are compared with it
+        const Tensor &tensor = i < 0 ? problem.output : problem.inputs[i];
+        const hewn_buffer_binding &binding = i < 0 ? output : inputs[i];
+        GpuAddress &at = launch.at[i < 0 ? problem.input_count : i], &output_at = launch.at[problem.input_count];
+        GpuAddress where = {};
+        hewn_buffer_binding bound = binding;
+        if (!tensor.present) {
+            const hewn_status status = check_absent(problem, tensor, binding, error);
+            if (status != HEWN_STATUS_OK) return status;
+            bound.buffer = device.zeros;
+            bound.offset = 0;
+            bound.size = 16;
+        }
+        if (bound.buffer) {
+            const hewn_status status = device.api->locate(device, bound, name, tensor.name, &where, error);
+            if (status != HEWN_STATUS_OK) return status;
+        }
+        if (!tensor.present) {
+            at = where;
+            continue;
+        }
+        uintptr_t address = 0;
+        hewn_status status = check_binding(problem, tensor, binding, where.address, &address, error);
+        at = {where.memory, address};
+        if (status == HEWN_STATUS_OK && i >= 0 && at.memory == output_at.memory)
+            status = check_overlap(problem, tensor, address, uintptr_t(output_at.address), error);
+        if (status != HEWN_STATUS_OK) return status;
+    }
+    if (problem.output.empty()) return HEWN_STATUS_OK;
+    GpuCall call(device, op, false);
+    return run_boxes(call, launch) == 0 ? HEWN_STATUS_OK : report(call, error);
+}
+
+// ---- Memory ----
+
+GpuDevice &gpu(hewn_device &device) { return static_cast<GpuDevice &>(device); }
+
+hewn_status allocate(hewn_device &device, uint64_t bytes, void **memory, hewn_error *error) {
+    const Entered entered(gpu(device), error);
+    return entered.status == HEWN_STATUS_OK ? gpu(device).api->allocate(gpu(device), bytes, memory, error) : entered.status;
+}
+void deallocate(hewn_device &device, void *memory) {
+    const Entered entered(gpu(device), nullptr);
+    if (entered.status == HEWN_STATUS_OK) gpu(device).api->deallocate(gpu(device), memory);
+}
+hewn_status write(hewn_device &device, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
+    const Entered entered(gpu(device), error);
+    return entered.status == HEWN_STATUS_OK ? gpu(device).api->write(gpu(device), memory, offset, from, bytes, error)
+                                            : entered.status;
+}
+hewn_status read(hewn_device &device, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
+    const Entered entered(gpu(device), error);
+    return entered.status == HEWN_STATUS_OK ? gpu(device).api->read(gpu(device), memory, offset, to, bytes, error)
+                                            : entered.status;
+}
+hewn_status synchronize(hewn_device &device, hewn_error *error) {
+    const Entered entered(gpu(device), error);
+    return entered.status == HEWN_STATUS_OK ? gpu(device).api->synchronize(gpu(device), error) : entered.status;
+}
+
+constexpr Backend kGpu = {compile, execute, destroy, destroy_device, allocate, deallocate, write, read, synchronize};
+
+// ---- Kinds ----
+
+const GpuApi *api_of(hewn_device_kind kind) {
+    for (const GpuApi *api : {&kCuda, &kOpenCl}) {
+        if (api->kind == kind) return api;
+    }
+    return nullptr;
+}
+
+Support find_best(hewn_device_kind kind) {
+    Support best = {HEWN_DEVICE_CPU, 0};
+    const GpuApi *api = api_of(kind);
+    for (uint32_t i = 0; api; i++) {
+        hewn_device_info info = {};
+        if (api->describe(i, &info, nullptr) != HEWN_STATUS_OK) break;
+        if (info.missing[0]) continue;
+        if (best.device != kind || info.capability > best.capability) best = {kind, info.capability};
+    }
+    return best;
+}
+
+}  // namespace
+
+int GpuCall::failed(hewn_status what, const char *format, ...) {
+    if (status == HEWN_STATUS_OK) {
+        status = what;
+        char text[sizeof message];
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
+        note(text);
+    }
+    return halide_error_code_device_run_failed;
+}
+
+hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocator &allocator, int32_t capability,
+                             hewn_error *error) {
+    device->backend = &kGpu;
+    device->allocator = allocator;
+    device->support = {api.kind, capability};
+    device->api = &api;
+    device->references = 1;
+    pthread_mutex_init(&device->mutex, nullptr);
+    const uint8_t zeros[16] = {};
+    hewn_status status = allocate(*device, sizeof zeros, &device->zeros, error);
+    if (status == HEWN_STATUS_OK) status = write(*device, device->zeros, 0, zeros, sizeof zeros, error);
+    if (status != HEWN_STATUS_OK) release(device);
+    return status;
+}
+
+int gpu_initialize(void *context, const char *source, int bytes) {
+    GpuCall &call = *static_cast<GpuCall *>(static_cast<KernelErrors *>(context));
+    if (!call.prepares) return 0;
+    GpuDevice &device = call.device;
+    pthread_mutex_lock(&device.mutex);
+    GpuModule *module = device.modules;
+    while (module && module->source != source) module = module->next;
+    int code = 0;
+    if (!module) {
+        hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
+        module = device.allocator.allocate<GpuModule>();
+        if (!module) code = call.failed(HEWN_STATUS_OUT_OF_MEMORY, "no memory for the module");
+        else if (const hewn_status status = device.api->load(device, source, size_t(bytes), &module->handle, &error)) {
+            device.allocator.deallocate(module);
+            code = call.failed(status, "%s", error.message);
+        } else {
+            module->source = source;
+            module->next = device.modules;
+            device.modules = module;
+        }
+    }
+    pthread_mutex_unlock(&device.mutex);
+    if (code == 0) call.module = module;
+    return code;
+}
+
+int gpu_run(void *context, const char *entry, const GpuLaunch &launch) {
+    GpuCall &call = *static_cast<GpuCall *>(static_cast<KernelErrors *>(context));
+    GpuOperator &op = call.op;
+    if (call.status != HEWN_STATUS_OK) return halide_error_code_device_run_failed;
+    if (call.prepares) {
+        hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
+        GpuFunction &function = op.functions[op.function_count];
+        if (const hewn_status status = call.device.api->find(call.device, call.module->handle, entry, &function.handle, &error))
+            return call.failed(status, "%s", error.message);
+        function.entry = entry;
+        op.function_count++;
+        return 0;
+    }
+    for (int i = 0; i < op.function_count; i++) {
+        if (op.functions[i].entry != entry) continue;
+        return call.device.api->launch(call, op.functions[i].handle, launch);
+    }
+    return call.failed(HEWN_STATUS_KERNEL_FAILED, "kernel %s was not loaded at compile", entry);
+}
+
+void *open_driver(const char *const *names) {
+    for (; *names; names++) {
+#if defined(_WIN32)
+        if (void *library = reinterpret_cast<void *>(LoadLibraryExA(*names, nullptr, LOAD_LIBRARY_SEARCH_SYSTEM32)))
+            return library;
+#else
+        if (void *library = dlopen(*names, RTLD_NOW | RTLD_LOCAL)) return library;
+#endif
+    }
+    return nullptr;
+}
+
+void *driver_symbol(void *library, const char *name) {
+#if defined(_WIN32)
+    return reinterpret_cast<void *>(GetProcAddress(static_cast<HMODULE>(library), name));
+#else
+    return dlsym(library, name);
+#endif
+}
+
+Support best_support(hewn_device_kind kind) {
+    static pthread_once_t once[2] = {PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT};
+    static Support cuda, opencl;
+    if (kind == HEWN_DEVICE_CUDA) {
+        pthread_once(&once[0], [] { cuda = find_best(HEWN_DEVICE_CUDA); });
+        return cuda;
+    }
+    pthread_once(&once[1], [] { opencl = find_best(HEWN_DEVICE_OPENCL); });
+    return opencl;
+}
+
+}  // namespace hewn
+
+using namespace hewn;
+
+hewn_status hewn_get_device(hewn_device_kind kind, uint32_t index, hewn_device_info *info, hewn_error *error) {
+    if (!info || info->struct_size < sizeof *info)
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_device_info: is null or struct_size is too small");
+    const uint32_t struct_size = info->struct_size;
+    hewn_device_info found = {};
+    found.kind = kind;
+    found.index = index;
+    if (kind == HEWN_DEVICE_CPU) {
+        if (index > 0) return fail(error, HEWN_STATUS_NO_DEVICE, "CPU: there is one device");
+        snprintf(found.name, sizeof found.name, "CPU");
+        found.is_cpu = 1;
+    } else {
+        const GpuApi *api = api_of(kind);
+        if (!api) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%d is no kind of device", int(kind));
+        const hewn_status status = api->describe(index, &found, error);
+        if (status != HEWN_STATUS_OK) return status;
+    }
+    *info = found;
+    info->struct_size = struct_size;
+    return HEWN_STATUS_OK;
+}
+
+hewn_status hewn_open_device(hewn_device_kind kind, uint32_t index, hewn_device **device, hewn_error *error) {
+    if (!device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_open_device: device is null");
+    hewn_device_info info = {sizeof info};
+    const hewn_status status = hewn_get_device(kind, index, &info, error);
+    if (status != HEWN_STATUS_OK) return status;
+    if (kind == HEWN_DEVICE_CPU) return hewn_create_cpu_device(nullptr, device, error);
+    if (info.missing[0])
+        return fail(error, HEWN_STATUS_NO_DEVICE, "%s device %u, %s: lacks %s", api_of(kind)->name, unsigned(index), info.name,
+                    info.missing);
+    return api_of(kind)->open(index, device, error);
+}

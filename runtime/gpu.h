@@ -1,0 +1,115 @@
+// What the GPU devices share: compiling a problem to launches, and the seam under which each kind of driver is
+// (runtime/device_<kind>.cpp). Halide's own GPU runtimes are not used: generated code calls halide_<kind>_initialize_kernels, _run,
+// _finalize_kernels and _device_interface only, and those are ours. docs/architecture.md says why.
+#ifndef HEWN_RUNTIME_GPU_H
+#define HEWN_RUNTIME_GPU_H
+
+#include <HalideRuntime.h>
+#include <hewn/hewn.h>
+#include <pthread.h>
+
+#include <atomic>
+
+#include "device.h"
+
+namespace hewn {
+
+struct GpuDevice;
+
+// Where a binding's first byte is: `memory` is what the driver calls the memory (0 where addresses alone tell), `address` the place in it.
+struct GpuAddress {
+    uint64_t memory, address;
+};
+
+// A compiled unit of device code, loaded once a device.
+struct GpuModule {
+    const char *source;
+    void *handle;
+    GpuModule *next;
+};
+
+// A kernel of an operator.
+struct GpuFunction {
+    const char *entry;
+    void *handle;
+};
+
+struct GpuOperator;
+
+// One use of an operator, which generated code knows as its user context.
+struct GpuCall : KernelErrors {
+    GpuDevice &device;
+    GpuOperator &op;
+    const bool prepares;          // load the kernels that would run, and launch nothing
+    GpuModule *module = nullptr;  // while preparing
+    hewn_status status = HEWN_STATUS_OK;
+    void *views[kMaxInputs + 1];  // of this launch (GpuApi::view)
+    int32_t view_count = 0;
+
+    GpuCall(GpuDevice &device, GpuOperator &op, bool prepares) : device(device), op(op), prepares(prepares) {}
+    // Notes what went wrong, the first time; gives the code that generated code returns.
+    int failed(hewn_status what, const char *format, ...) __attribute__((format(printf, 3, 4), cold));
+};
+
+struct GpuLaunch {
+    size_t blocks[3], threads[3];
+    const size_t *argument_bytes;  // up to a 0
+    void *const *arguments;        // a halide_buffer_t where is_buffer
+    const int8_t *is_buffer;
+};
+
+// A kind of driver. Functions that can fail return a status and fill in `error`.
+struct GpuApi {
+    hewn_device_kind kind;
+    const char *name;  // "CUDA"
+    bool offsets;      // kernels take an operand's offset as its dimension's -min
+    const halide_device_interface_t *(*interface)();
+    hewn_status (*enter)(GpuDevice &, hewn_error *);  // before anything below, on this thread
+    void (*leave)(GpuDevice &);
+    void (*release)(GpuDevice &);  // the driver's objects of a device without references
+    // Checks the binding's memory; base is its offset or address, less the binding's own offset.
+    hewn_status (*locate)(GpuDevice &, const hewn_buffer_binding &, const char *dml_name, const char *tensor, GpuAddress *base,
+                          hewn_error *);
+    // Makes an address that 31-bit offsets do not reach one that they do, for `bytes` and this launch; null where `offsets` is false.
+    int (*view)(GpuCall &, GpuAddress &, uint64_t bytes);
+    void (*end_views)(GpuCall &);
+    hewn_status (*load)(GpuDevice &, const char *source, size_t bytes, void **module, hewn_error *);
+    void (*unload)(GpuDevice &, void *module);
+    hewn_status (*find)(GpuDevice &, void *module, const char *entry, void **function, hewn_error *);
+    void (*drop)(GpuDevice &, void *function);
+    int (*launch)(GpuCall &, void *function, const GpuLaunch &);
+    hewn_status (*allocate)(GpuDevice &, uint64_t bytes, void **memory, hewn_error *);
+    void (*deallocate)(GpuDevice &, void *memory);
+    hewn_status (*write)(GpuDevice &, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *);
+    hewn_status (*read)(GpuDevice &, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *);
+    hewn_status (*synchronize)(GpuDevice &, hewn_error *);
+    // The index-th device that the driver has: what it is called, and what it can run. NO_DEVICE from the last one on.
+    hewn_status (*describe)(uint32_t index, hewn_device_info *, hewn_error *);
+    hewn_status (*open)(uint32_t index, hewn_device **, hewn_error *);  // a device of its own, for tools
+};
+
+extern const GpuApi kCuda, kOpenCl;
+
+struct GpuDevice : hewn_device {
+    const GpuApi *api;
+    std::atomic<int32_t> references;  // the handle's and each operator's
+    pthread_mutex_t mutex;            // over `modules`
+    GpuModule *modules;
+    void *zeros;  // what an absent zero point reads: 16 bytes
+};
+
+// Sets a zeroed device up, whose driver's objects are in place, and allocates its `zeros`. On a failure everything is released.
+hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocator &allocator, int32_t capability,
+                             hewn_error *error);
+
+// halide_<kind>_initialize_kernels and _run.
+int gpu_initialize(void *call, const char *source, int bytes);
+int gpu_run(void *call, const char *entry, const GpuLaunch &launch);
+
+// The driver's library, null if there is none; it stays loaded.
+void *open_driver(const char *const *names);
+void *driver_symbol(void *library, const char *name);
+
+}  // namespace hewn
+
+#endif  // HEWN_RUNTIME_GPU_H

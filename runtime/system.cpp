@@ -1,0 +1,68 @@
+#include "system.h"
+
+#include <cstdlib>
+
+#if defined(_WIN32)
+#include <malloc.h>
+#include <windows.h>
+#else
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+#endif
+
+namespace hewn {
+
+#if defined(_WIN32)
+
+void *allocate_aligned(size_t bytes, size_t alignment) { return _aligned_malloc(bytes, alignment); }
+void deallocate_aligned(void *memory) { _aligned_free(memory); }
+
+int available_cpus() {
+    DWORD_PTR process = 0, system = 0;
+    if (!GetProcessAffinityMask(GetCurrentProcess(), &process, &system)) return 1;
+    const int cpus = __builtin_popcountll(process);
+    return cpus > 0 ? cpus : 1;
+}
+
+void run_once(void (*fn)()) {
+    static INIT_ONCE once = INIT_ONCE_STATIC_INIT;
+    const auto call = [](INIT_ONCE *, void *argument, void **) -> BOOL {
+        (*static_cast<void (**)()>(argument))();
+        return TRUE;
+    };
+    InitOnceExecuteOnce(&once, call, &fn, nullptr);
+}
+
+bool call_in_forked_child(void (*)()) { return true; }
+
+#else
+
+void *allocate_aligned(size_t bytes, size_t alignment) {
+    void *memory = nullptr;
+    if (alignment < sizeof(void *)) alignment = sizeof(void *);
+    return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
+}
+void deallocate_aligned(void *memory) { std::free(memory); }
+
+int available_cpus() {
+#if defined(__linux__)
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+#else
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    return cpus > 0 ? int(cpus) : 1;
+#endif
+}
+
+void run_once(void (*fn)()) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, fn);
+}
+
+bool call_in_forked_child(void (*fn)()) { return pthread_atfork(nullptr, nullptr, fn) == 0; }
+
+#endif
+
+}  // namespace hewn

@@ -1,0 +1,24 @@
+// What the runtime asks of the operating system beyond the C library.
+#ifndef HEWN_RUNTIME_SYSTEM_H
+#define HEWN_RUNTIME_SYSTEM_H
+
+#include <cstddef>
+
+namespace hewn {
+
+// Memory of any power of two as alignment; null: none.
+void *allocate_aligned(size_t bytes, size_t alignment);
+void deallocate_aligned(void *memory);
+
+// CPUs that this thread may run on, at least 1.
+int available_cpus();
+
+// Runs `fn` the first time in the process; every call returns after it has run. For one fn only.
+void run_once(void (*fn)());
+
+// Has `fn` run in every child that forks from here on. False: it could not be arranged. Where nothing forks it is.
+bool call_in_forked_child(void (*fn)());
+
+}  // namespace hewn
+
+#endif  // HEWN_RUNTIME_SYSTEM_H

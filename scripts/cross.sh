@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Builds hewn for another system: scripts/cross.sh <os>-<arch> [CMAKE ARGUMENT...]. The name is that of a toolchain file in
+# cmake/toolchains/ and of a preset. What it needs it installs: the packages and wheels that the toolchain file names. Leaves
+# build-<os>-<arch>/ and in it hewn-<version>-<os>-<arch>.tar.gz: headers, libraries, CMake package.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+target=${1:-} toolchain=cmake/toolchains/${1:-}.cmake
+if [[ -z $target || ! -f $toolchain ]]; then
+    echo "usage: scripts/cross.sh TARGET [CMAKE ARGUMENT...]; TARGET is one of:" cmake/toolchains/*-*.cmake >&2
+    exit 2
+fi
+shift
+build=build-$target
+
+# The words of a toolchain file's line `# packages: ...` or `# wheels: ...`.
+needs() { sed -n "s/^# $1: //p" "$toolchain"; }
+read -r -a packages <<<"$(needs packages)"
+read -r -a wheels <<<"$(needs wheels)"
+scripts/setup.sh "${packages[@]}"
+export PATH="$PWD/.venv/bin:$PATH"
+if ((${#wheels[@]})); then
+    python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --only-binary :all: "${wheels[@]}"
+fi
+
+cmake --preset generators >/dev/null
+cmake --build --preset generators
+cmake --preset "$target" "$@"
+cmake --build "$build"
+
+version=$(sed -n 's/^CMAKE_PROJECT_VERSION:.*=//p' "$build/CMakeCache.txt")
+name=hewn-$version-$target
+rm -rf "$build/package"
+cmake --install "$build" --prefix "$build/package/$name" >/dev/null
+tar --create --gzip --file "$build/$name.tar.gz" --directory "$build/package" --sort=name --owner=0 --group=0 --numeric-owner "$name"
+echo "cross: $build/$name.tar.gz"

@@ -1,0 +1,586 @@
+// GPU devices: what is refused and how, the caller's own contexts, memory and queues, lifetimes. OpenCL runs where there is a driver (PoCL
+// in ./test.sh). CUDA's side runs against tests/fake_cuda.c, whose launches compute nothing.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+
+#include "problems.h"
+#include "variants.h"
+
+namespace hewn_test {
+namespace {
+
+// ---- What both kinds share -----------------------------------------------------------------------------------------------
+
+Outcome open(hewn_device_kind kind, uint32_t index, DevicePtr &device) {
+    hewn_device *opened = nullptr;
+    const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_open_device(kind, index, &opened, error); });
+    EXPECT_EQ(outcome.status == HEWN_STATUS_OK, opened != nullptr) << outcome;
+    device.reset(opened);
+    return outcome;
+}
+
+bool says(const Outcome &outcome, const std::string &text) { return outcome.message.find(text) != std::string::npos; }
+
+// A sum of `count` elements on `device`, ready to run.
+struct Sum {
+    Tensor tensor;
+    OperatorPtr op;
+
+    Sum(hewn_device *device, int64_t count, hewn_data_type type = HEWN_DATA_TYPE_FLOAT32) : tensor(type, {count}) {
+        const hewn_tensor_desc desc = tensor.desc();
+        const Description description(HEWN_OPERATOR_ADD, {&desc, &desc, &desc});
+        const Outcome outcome = compile(description, nullptr, op, device);
+        EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+    }
+    Outcome run(const hewn_buffer_binding &a, const hewn_buffer_binding &b, const hewn_buffer_binding &output) const {
+        const hewn_buffer_binding inputs[] = {a, b};
+        return outcome_of([&](hewn_error *error) { return hewn_execute(op.get(), inputs, 2, &output, 1, nullptr, error); });
+    }
+};
+
+hewn_buffer_binding at(void *memory, uint64_t offset, uint64_t bytes) {
+    return {sizeof(hewn_buffer_binding), memory, offset, bytes};
+}
+
+TEST(Gpu, UnknownDevices) {
+    DevicePtr device;
+    EXPECT_EQ(open(17, 0, device).status, HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(open(HEWN_DEVICE_CPU, 1, device).status, HEWN_STATUS_NO_DEVICE);
+    EXPECT_EQ(open(HEWN_DEVICE_CUDA, 99, device).status, HEWN_STATUS_NO_DEVICE);
+    EXPECT_EQ(open(HEWN_DEVICE_OPENCL, 99, device).status, HEWN_STATUS_NO_DEVICE);
+    EXPECT_EQ(outcome_of([](hewn_error *error) { return hewn_open_device(HEWN_DEVICE_CPU, 0, nullptr, error); }).status,
+              HEWN_STATUS_INVALID_ARGUMENT);
+    hewn_device_info info{};
+    info.struct_size = 8;
+    EXPECT_EQ(hewn_get_device(HEWN_DEVICE_CPU, 0, &info, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(hewn_get_device(HEWN_DEVICE_CPU, 0, nullptr, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
+    info.struct_size = sizeof info;
+    EXPECT_EQ(hewn_get_device(HEWN_DEVICE_CPU, 0, &info, nullptr), HEWN_STATUS_OK);
+    EXPECT_STREQ(info.name, "CPU");
+}
+
+TEST(Gpu, BadDescriptions) {
+    hewn_device *device = nullptr;
+    const auto cuda = [&](const hewn_cuda_device_desc *desc) {
+        return outcome_of([&](hewn_error *error) { return hewn_create_cuda_device(desc, &device, error); });
+    };
+    const auto opencl = [&](const hewn_opencl_device_desc *desc) {
+        return outcome_of([&](hewn_error *error) { return hewn_create_opencl_device(desc, &device, error); });
+    };
+    EXPECT_TRUE(says(cuda(nullptr), "hewn_cuda_device_desc"));
+    EXPECT_TRUE(says(opencl(nullptr), "hewn_opencl_device_desc"));
+    hewn_cuda_device_desc cuda_desc = {4, nullptr, nullptr, nullptr, nullptr, nullptr};
+    EXPECT_TRUE(says(cuda(&cuda_desc), "struct_size"));
+    cuda_desc.struct_size = sizeof cuda_desc;
+    cuda_desc.allocate = [](void *, size_t, size_t) -> void * { return nullptr; };
+    EXPECT_TRUE(says(cuda(&cuda_desc), "both allocate and deallocate"));
+    hewn_opencl_device_desc opencl_desc = {4, nullptr, nullptr, nullptr, nullptr, nullptr};
+    EXPECT_TRUE(says(opencl(&opencl_desc), "struct_size"));
+    opencl_desc.struct_size = sizeof opencl_desc;
+    EXPECT_TRUE(says(opencl(&opencl_desc), "context or queue is null"));
+    EXPECT_EQ(device, nullptr);
+    EXPECT_EQ(outcome_of([](hewn_error *error) { return hewn_create_cuda_device(nullptr, nullptr, error); }).status,
+              HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(outcome_of([](hewn_error *error) { return hewn_create_opencl_device(nullptr, nullptr, error); }).status,
+              HEWN_STATUS_INVALID_ARGUMENT);
+}
+
+// Without drivers there is a reason, and the CPU works. The test is run where there are none.
+TEST(NoDriver, CpuStaysUsable) {
+    DevicePtr device;
+    for (const auto &[kind, name] :
+         {std::pair(HEWN_DEVICE_CUDA, "libcuda.so.1"), std::pair(HEWN_DEVICE_OPENCL, "libOpenCL.so.1")}) {
+        if (void *driver = dlopen(name, RTLD_NOW)) {
+            dlclose(driver);
+            GTEST_SKIP() << "this machine has " << name;
+        }
+        const Outcome outcome = open(kind, 0, device);
+        EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE);
+        EXPECT_TRUE(says(outcome, name)) << outcome;
+    }
+    const Sum sum(nullptr, 2);
+    float a[] = {1, 2}, b[] = {3, 4}, c[2];
+    EXPECT_EQ(sum.run(at(a, 0, 8), at(b, 0, 8), at(c, 0, 8)).status, HEWN_STATUS_OK);
+    EXPECT_EQ(c[1], 6);
+}
+
+// A driver that has no device at all: OpenCL's loader told of no platform.
+TEST(NoPlatform, Open) {
+    const char *vendors = std::getenv("OCL_ICD_VENDORS");
+    if (!vendors || std::string(vendors) != "/nowhere") GTEST_SKIP() << "not run with OCL_ICD_VENDORS=/nowhere";
+    DevicePtr device;
+    const Outcome outcome = open(HEWN_DEVICE_OPENCL, 0, device);
+    if (says(outcome, "libOpenCL.so.1 is not there")) GTEST_SKIP() << outcome.message;
+    EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE);
+    EXPECT_TRUE(says(outcome, "OpenCL: the driver has no device")) << outcome;
+}
+
+// Memory helpers on the CPU, a null device.
+TEST(Gpu, CpuMemory) {
+    void *memory = nullptr;
+    ASSERT_EQ(hewn_allocate(nullptr, 64, &memory, nullptr), HEWN_STATUS_OK);
+    const int value = 42;
+    int back = 0;
+    EXPECT_EQ(hewn_write(nullptr, memory, 8, &value, sizeof value, nullptr), HEWN_STATUS_OK);
+    EXPECT_EQ(hewn_read(nullptr, memory, 8, &back, sizeof back, nullptr), HEWN_STATUS_OK);
+    EXPECT_EQ(back, 42);
+    EXPECT_EQ(hewn_synchronize(nullptr, nullptr), HEWN_STATUS_OK);
+    EXPECT_EQ(hewn_kind_of_device(nullptr), HEWN_DEVICE_CPU);
+    hewn_deallocate(nullptr, memory);
+    hewn_deallocate(nullptr, nullptr);
+    EXPECT_EQ(hewn_allocate(nullptr, 64, nullptr, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(hewn_write(nullptr, nullptr, 0, &value, 4, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(hewn_read(nullptr, nullptr, 0, &back, 4, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(hewn_write(nullptr, nullptr, 0, nullptr, 0, nullptr), HEWN_STATUS_OK);
+    const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_allocate(nullptr, UINT64_MAX / 2, &memory, error); });
+    EXPECT_EQ(outcome.status, HEWN_STATUS_OUT_OF_MEMORY);
+}
+
+// ---- OpenCL --------------------------------------------------------------------------------------------------------------
+
+// The application's side of OpenCL: its own context, queue and memory.
+class OpenCl : public testing::Test {
+protected:
+    using Handle = void *;
+    Handle context_ = nullptr, other_context_ = nullptr, queue_ = nullptr, id_ = nullptr;
+    DevicePtr device_;
+
+    template<class F>
+    static F symbol(const char *name) {
+        static void *library = dlopen("libOpenCL.so.1", RTLD_NOW);
+        return library ? reinterpret_cast<F>(dlsym(library, name)) : nullptr;
+    }
+    static int finish(Handle queue) { return symbol<int (*)(Handle)>("clFinish")(queue); }
+    Handle new_context() {
+        int code = 0;
+        const Handle context = symbol<Handle (*)(const intptr_t *, unsigned, const Handle *, void *, void *, int *)>(
+            "clCreateContext")(nullptr, 1, &id_, nullptr, nullptr, &code);
+        EXPECT_EQ(code, 0);
+        return context;
+    }
+    static Handle new_memory(Handle context, size_t bytes) {
+        return symbol<Handle (*)(Handle, uint64_t, size_t, void *, int *)>("clCreateBuffer")(context, 1, bytes, nullptr, nullptr);
+    }
+    static Handle part_of(Handle memory, size_t origin, size_t bytes) {
+        const size_t region[] = {origin, bytes};
+        return symbol<Handle (*)(Handle, uint64_t, unsigned, const void *, int *)>("clCreateSubBuffer")(memory, 1, 0x1220, region,
+                                                                                                        nullptr);
+    }
+    Handle new_queue(uint64_t properties) {
+        int code = 0;
+        const Handle queue =
+            symbol<Handle (*)(Handle, Handle, uint64_t, int *)>("clCreateCommandQueue")(context_, id_, properties, &code);
+        return code ? nullptr : queue;
+    }
+    static void release(const char *function, Handle object) {
+        if (object) symbol<int (*)(Handle)>(function)(object);
+    }
+    Outcome create(Handle context, Handle queue, DevicePtr &device) {
+        const hewn_opencl_device_desc desc = {sizeof desc, context, queue, nullptr, nullptr, nullptr};
+        hewn_device *created = nullptr;
+        const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_create_opencl_device(&desc, &created, error); });
+        device.reset(created);
+        return outcome;
+    }
+
+    void SetUp() override {
+        const Outcome outcome = open(HEWN_DEVICE_OPENCL, 0, device_);
+        if (outcome.status != HEWN_STATUS_OK) GTEST_SKIP() << outcome.message;
+        Handle platforms[8];
+        unsigned platform_count = 0, count = 0;
+        symbol<int (*)(unsigned, Handle *, unsigned *)>("clGetPlatformIDs")(8, platforms, &platform_count);
+        for (unsigned p = 0; p < platform_count && count == 0; p++)
+            symbol<int (*)(Handle, uint64_t, unsigned, Handle *, unsigned *)>("clGetDeviceIDs")(platforms[p], 0xffffffff, 1, &id_,
+                                                                                                &count);
+        ASSERT_GT(count, 0u);
+        context_ = new_context();
+        other_context_ = new_context();
+        queue_ = new_queue(0);
+        ASSERT_EQ(create(context_, queue_, device_).status, HEWN_STATUS_OK);
+        EXPECT_EQ(hewn_kind_of_device(device_.get()), HEWN_DEVICE_OPENCL);
+    }
+    void TearDown() override {
+        device_.reset();
+        release("clReleaseCommandQueue", queue_);
+        release("clReleaseContext", context_);
+        release("clReleaseContext", other_context_);
+    }
+    // A memory object of `count` floats 0, 1, 2, ...
+    Handle floats(int count) {
+        std::vector<float> values(static_cast<size_t>(count));
+        std::iota(values.begin(), values.end(), 0.0f);
+        const Handle memory = new_memory(context_, values.size() * 4);
+        EXPECT_EQ(hewn_write(device_.get(), memory, 0, values.data(), values.size() * 4, nullptr), HEWN_STATUS_OK);
+        return memory;
+    }
+    std::vector<float> read(Handle memory, int count) {
+        std::vector<float> values(static_cast<size_t>(count));
+        EXPECT_EQ(hewn_read(device_.get(), memory, 0, values.data(), values.size() * 4, nullptr), HEWN_STATUS_OK);
+        return values;
+    }
+};
+
+// Everything in one memory object at offsets of its own, on the application's queue, waited for by the application.
+TEST_F(OpenCl, OneMemoryObject) {
+    const Handle memory = floats(3000);
+    const Sum sum(device_.get(), 1000);
+    for (const uint64_t shift : {0, 4}) {
+        ASSERT_EQ(sum.run(at(memory, 0 + shift, 4000), at(memory, 4000 + shift, 4000), at(memory, 8000 - shift, 4000)).status,
+                  shift ? HEWN_STATUS_INVALID_BINDING : HEWN_STATUS_OK);
+    }
+    ASSERT_EQ(finish(queue_), 0);
+    const std::vector<float> result = read(memory, 3000);
+    for (int i = 0; i < 1000; i++) ASSERT_EQ(result[size_t(2000 + i)], float(i + 1000 + i)) << i;
+    // In place.
+    ASSERT_EQ(sum.run(at(memory, 0, 4000), at(memory, 4000, 4000), at(memory, 4000, 4000)).status, HEWN_STATUS_OK);
+    EXPECT_EQ(read(memory, 3000)[1999], float(999 + 1999));
+    release("clReleaseMemObject", memory);
+}
+
+TEST_F(OpenCl, RefusedBindings) {
+    const Handle memory = floats(3000), other = new_memory(other_context_, 4000), part = part_of(memory, 4096, 4096);
+    ASSERT_NE(part, nullptr);
+    const Sum sum(device_.get(), 1000);
+    const std::vector<float> before = read(memory, 3000);
+    const hewn_buffer_binding good = at(memory, 0, 4000), output = at(memory, 8000, 4000);
+    const auto refused = [&](const hewn_buffer_binding &a, const hewn_buffer_binding &out, const char *text) {
+        const Outcome outcome = sum.run(a, good, out);
+        EXPECT_EQ(outcome.status, HEWN_STATUS_INVALID_BINDING) << text;
+        EXPECT_TRUE(says(outcome, text)) << outcome;
+    };
+    refused(good, at(nullptr, 0, 4000), "OutputTensor: the binding's buffer is null");
+    refused(at(nullptr, 0, 4000), output, "ATensor: the binding's buffer is null");
+    refused(at(memory, 0, 3996), output, "ATensor: the binding has 3996 bytes");
+    refused(at(memory, 2, 4000), output, "ATensor: the address is misaligned");
+    refused(at(memory, 8004, 4000), output, "ATensor: the binding ends beyond the memory object's 12000 bytes");
+    refused(good, at(memory, UINT64_MAX - 3, 4000), "OutputTensor: the binding ends beyond");
+    refused(at(other, 0, 4000), output, "ATensor: the binding's buffer is of another context");
+    refused(at(memory, 4004, 4000), output, "OutputTensor: overlaps ATensor");
+    refused(at(memory, 4200, 4000), at(part, 0, 4000), "OutputTensor: overlaps ATensor");  // a part of the same memory
+    EXPECT_EQ(read(memory, 3000), before) << "a refused call wrote";
+    EXPECT_EQ(sum.run(at(memory, 0, 4000), good, at(part, 0, 4000)).status, HEWN_STATUS_OK);
+    EXPECT_EQ(read(memory, 3000)[1024], 0.0f);
+    for (const Handle object : {part, memory, other}) release("clReleaseMemObject", object);
+}
+
+TEST_F(OpenCl, RefusedQueues) {
+    DevicePtr device;
+    EXPECT_TRUE(says(create(other_context_, queue_, device), "queue is of another context"));
+    if (const Handle out_of_order = new_queue(1)) {
+        const Outcome outcome = create(context_, out_of_order, device);
+        EXPECT_EQ(outcome.status, HEWN_STATUS_UNSUPPORTED);
+        EXPECT_TRUE(says(outcome, "out of order")) << outcome;
+        release("clReleaseCommandQueue", out_of_order);
+    }
+}
+
+TEST_F(OpenCl, OutOfMemory) {
+    void *memory = nullptr;
+    const Outcome outcome =
+        outcome_of([&](hewn_error *error) { return hewn_allocate(device_.get(), uint64_t(1) << 60, &memory, error); });
+    EXPECT_EQ(outcome.status, HEWN_STATUS_OUT_OF_MEMORY) << outcome;
+    EXPECT_TRUE(says(outcome, "OpenCL")) << outcome;
+    EXPECT_EQ(memory, nullptr);
+}
+
+TEST_F(OpenCl, ForcedVariants) {
+    const Tensor tensor(HEWN_DATA_TYPE_FLOAT32, {4});
+    const hewn_tensor_desc desc = tensor.desc();
+    const Description description(HEWN_OPERATOR_ADD, {&desc, &desc, &desc});
+    for (const hewn_target_info &target : targets()) {
+        OperatorPtr op;
+        const hewn_compile_options options = compile_options(target.name);
+        const Outcome outcome = compile(description, &options, op, device_.get());
+        if (target.device == HEWN_DEVICE_OPENCL) {
+            EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+            EXPECT_EQ(hewn_operator_variant(op.get()), "add_f32__" + std::string(target.name));
+        } else {
+            EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT);
+            EXPECT_TRUE(says(outcome, "the device is OpenCL")) << outcome;
+        }
+    }
+}
+
+// An operator keeps what it needs of its device.
+TEST_F(OpenCl, OperatorOutlivesItsDevice) {
+    const Handle memory = floats(300);
+    const Sum sum(device_.get(), 100);
+    const std::vector<float> before = read(memory, 300);
+    DevicePtr reader;
+    ASSERT_EQ(create(context_, queue_, reader).status, HEWN_STATUS_OK);
+    device_.reset();
+    EXPECT_EQ(sum.run(at(memory, 0, 400), at(memory, 400, 400), at(memory, 800, 400)).status, HEWN_STATUS_OK);
+    device_ = std::move(reader);
+    EXPECT_EQ(read(memory, 300)[299], before[99] + before[199]);
+    release("clReleaseMemObject", memory);
+}
+
+// One operator, many threads: a kernel's arguments belong to the kernel.
+TEST_F(OpenCl, Threads) {
+    constexpr int THREADS = 4, ROUNDS = 50, COUNT = 1003;
+    const Sum sum(device_.get(), COUNT);
+    std::vector<Handle> memory;
+    for (int t = 0; t < THREADS; t++) memory.push_back(floats(3 * COUNT + t));
+    std::atomic<int> failed{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < THREADS; t++) {
+        threads.emplace_back([&, t] {
+            const Handle mine = memory[size_t(t)];
+            const uint64_t bytes = COUNT * 4;
+            for (int i = 0; i < ROUNDS; i++) {  // b + a, then b - in place - more
+                const Outcome outcome =
+                    sum.run(at(mine, 0, bytes), at(mine, i ? 2 * bytes : bytes, bytes), at(mine, 2 * bytes, bytes));
+                failed += outcome.status != HEWN_STATUS_OK;
+            }
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
+    EXPECT_EQ(failed, 0);
+    for (const Handle mine : memory) {
+        const std::vector<float> result = read(mine, 3 * COUNT);
+        for (int i = 0; i < COUNT; i++) ASSERT_EQ(result[size_t(2 * COUNT + i)], float(COUNT + i + ROUNDS * i)) << i;
+        release("clReleaseMemObject", mine);
+    }
+}
+
+// Offsets beyond what 31 bits of elements reach, and layouts that take several launches: 2 x 2 elements 2^30 apart.
+TEST_F(OpenCl, FarApart) {
+    constexpr uint64_t FAR = uint64_t(1) << 30, BYTES = FAR + 4096 + 64;
+    const Handle memory = new_memory(context_, BYTES);
+    if (!memory) GTEST_SKIP() << "the device has no " << BYTES << " bytes";
+    const uint8_t a[] = {1, 2, 3, 4}, b[] = {10, 20, 30, 40};
+    const auto write = [&](uint64_t offset, const uint8_t *from, uint64_t bytes) {
+        ASSERT_EQ(hewn_write(device_.get(), memory, offset, from, bytes, nullptr), HEWN_STATUS_OK);
+    };
+    write(FAR + 3, a, 4);
+    write(FAR + 100, b, 4);
+    const Sum sum(device_.get(), 4, HEWN_DATA_TYPE_UINT8);
+    ASSERT_EQ(sum.run(at(memory, FAR + 3, 4), at(memory, FAR + 100, 4), at(memory, FAR + 4099, 4)).status, HEWN_STATUS_OK);
+    uint8_t result[4];
+    ASSERT_EQ(hewn_read(device_.get(), memory, FAR + 4099, result, 4, nullptr), HEWN_STATUS_OK);
+    for (int i = 0; i < 4; i++) EXPECT_EQ(result[i], a[i] + b[i]);
+
+    const Tensor wide(HEWN_DATA_TYPE_UINT8, {2, 2}, {2, 1}), far(HEWN_DATA_TYPE_UINT8, {1}, {1});
+    const int64_t sizes[] = {2, 2}, strides[] = {int64_t(FAR), 1};
+    const hewn_tensor_desc far_desc = {sizeof far_desc, HEWN_DATA_TYPE_UINT8, 2, sizes, strides}, near_desc = wide.desc();
+    const Description description(HEWN_OPERATOR_ADD, {&far_desc, &near_desc, &near_desc});
+    OperatorPtr op;
+    ASSERT_EQ(compile(description, nullptr, op, device_.get()).status, HEWN_STATUS_OK);
+    write(3, b, 2);
+    write(64, a, 4);
+    const hewn_buffer_binding inputs[] = {at(memory, 3, FAR + 2), at(memory, 64, 4)}, output = at(memory, FAR + 4100, 4);
+    ASSERT_EQ(hewn_execute(op.get(), inputs, 2, &output, 1, nullptr, nullptr), HEWN_STATUS_OK);
+    ASSERT_EQ(hewn_read(device_.get(), memory, FAR + 4100, result, 4, nullptr), HEWN_STATUS_OK);
+    const uint8_t expected[] = {11, 22, 4, 6};
+    for (int i = 0; i < 4; i++) EXPECT_EQ(result[i], expected[i]) << i;
+    release("clReleaseMemObject", memory);
+}
+
+// ---- CUDA, on the fake driver --------------------------------------------------------------------------------------------
+
+class FakeCuda : public testing::Test {
+protected:
+    void *driver_ = nullptr;
+    template<class T>
+    T &variable(const char *name) {
+        return *static_cast<T *>(dlsym(driver_, name));
+    }
+    void SetUp() override {
+        driver_ = dlopen("libcuda.so.1", RTLD_NOW);
+        if (!driver_ || !dlsym(driver_, "fake_launches")) GTEST_SKIP() << "not run with the fake driver";
+        unsetenv("FAKE_CUDA");
+    }
+    void TearDown() override {
+        unsetenv("FAKE_CUDA");
+        if (driver_ && dlsym(driver_, "fake_depth"))
+            EXPECT_EQ(reinterpret_cast<int (*)()>(dlsym(driver_, "fake_depth"))(), 0) << "a context was left current";
+    }
+};
+
+TEST_F(FakeCuda, Devices) {
+    hewn_device_info info{};
+    info.struct_size = sizeof info;
+    ASSERT_EQ(hewn_get_device(HEWN_DEVICE_CUDA, 1, &info, nullptr), HEWN_STATUS_OK);
+    EXPECT_STREQ(info.name, "Fake 1");
+    EXPECT_EQ(info.capability, 75);
+    EXPECT_EQ(info.memory, uint64_t(8) << 30);
+    EXPECT_EQ(info.missing[0], 0);
+    EXPECT_TRUE(says(outcome_of([&](hewn_error *error) { return hewn_get_device(HEWN_DEVICE_CUDA, 2, &info, error); }),
+                     "there is no device 2"));
+}
+
+// The best variant for each device, its launches and its arguments.
+TEST_F(FakeCuda, Launches) {
+    int &launches = variable<int>("fake_launches"), &modules = variable<int>("fake_modules"),
+        &contexts = variable<int>("fake_contexts"), &memory_count = variable<int>("fake_memory");
+    unsigned *grid = &variable<unsigned>("fake_grid"), *block = &variable<unsigned>("fake_block");
+    uint64_t *pointers = &variable<uint64_t>("fake_pointers");
+    const char *kernel = &variable<char>("fake_kernel");
+    for (const auto &[index, target] : {std::pair(0u, "cuda_sm80"), std::pair(1u, "cuda_sm75")}) {
+        DevicePtr device;
+        ASSERT_EQ(open(HEWN_DEVICE_CUDA, index, device).status, HEWN_STATUS_OK);
+        EXPECT_EQ(contexts, 1);
+        void *memory = nullptr;
+        ASSERT_EQ(hewn_allocate(device.get(), 1 << 20, &memory, nullptr), HEWN_STATUS_OK);
+        {
+            const Sum sum(device.get(), 4096 + 3), again(device.get(), 100);
+            EXPECT_EQ(hewn_operator_variant(sum.op.get()), std::string("add_f32__") + target);
+            EXPECT_EQ(modules, 2) << "dense and strided, loaded once";
+            const uint64_t bytes = (4096 + 3) * 4;
+            launches = 0;
+            // Aligned: whole steps, then what is left over.
+            ASSERT_EQ(sum.run(at(memory, 0, bytes), at(memory, 65536, bytes), at(memory, 131072, bytes)).status, HEWN_STATUS_OK);
+            EXPECT_EQ(launches, 2);
+            EXPECT_EQ(grid[0], 1u);
+            const uint64_t base = reinterpret_cast<uintptr_t>(memory) + 4096 * 4;
+            for (const uint64_t offset : {0, 65536, 131072})
+                EXPECT_TRUE(pointers[0] == base + offset || pointers[1] == base + offset || pointers[2] == base + offset)
+                    << offset;
+            // Misaligned: one launch, whatever the layout.
+            launches = 0;
+            ASSERT_EQ(sum.run(at(memory, 4, bytes), at(memory, 65536, bytes), at(memory, 131072, bytes)).status, HEWN_STATUS_OK);
+            EXPECT_EQ(launches, 1);
+            EXPECT_EQ(grid[0] * block[0], (4096u + 3 + block[0] - 1) / block[0] * block[0]);
+            EXPECT_NE(std::string(kernel).find("kernel"), std::string::npos);
+            // Overlap is known by the address alone.
+            EXPECT_EQ(sum.run(at(memory, 4, bytes), at(memory, 65536, bytes), at(memory, 0, bytes)).status,
+                      HEWN_STATUS_INVALID_BINDING);
+            EXPECT_EQ(launches, 1);
+        }
+        hewn_deallocate(device.get(), memory);
+        device.reset();
+        EXPECT_EQ(modules, 0);
+        EXPECT_EQ(contexts, 0);
+        EXPECT_EQ(memory_count, 0);
+    }
+}
+
+// Every variant's kernels are found in its PTX and get every argument, in every layout.
+TEST_F(FakeCuda, EveryKernel) {
+    int &launches = variable<int>("fake_launches");
+    DevicePtr device;
+    ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
+    Random random("FakeCuda");
+    for (const Variant &variant : all_variants()) {
+        if (variant.device() != HEWN_DEVICE_CUDA) continue;
+        for (int i = 0; i < 40; i++) {
+            Problem problem =
+                i % 2 ? random_problem(variant.op(), variant.types(), random, 3000)
+                      : make_problem(variant.op(), variant.types(), {random.integer(2, 5000)}, per_tensor(variant.op()), random);
+            const hewn_compile_options options = compile_options(variant.name.c_str());
+            OperatorPtr op;
+            Outcome outcome = compile(*problem.description(), &options, op, device.get());
+            ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << variant.name << ": " << outcome;
+            launches = 0;
+            outcome = execute(op.get(), problem, nullptr, device.get());
+            ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << variant.name << ": " << outcome;
+            EXPECT_LE(launches, 2);
+            EXPECT_EQ(launches > 0, element_count(problem.output.sizes) > 0);
+        }
+    }
+}
+
+// Beyond 2^30 elements, and strides beyond 2^31: several launches, none of which the 32-bit indices leave.
+TEST_F(FakeCuda, Huge) {
+    int &launches = variable<int>("fake_launches");
+    DevicePtr device;
+    ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
+    const auto run = [&](const std::vector<int64_t> &sizes, const std::vector<int64_t> &strides) {
+        int64_t span = 1;
+        for (size_t d = 0; d < sizes.size(); d++) span += (sizes[d] - 1) * strides[d];
+        const hewn_tensor_desc desc = {sizeof desc, HEWN_DATA_TYPE_INT8, uint32_t(sizes.size()), sizes.data(), strides.data()};
+        const Description description(HEWN_OPERATOR_ADD, {&desc, &desc, &desc});
+        OperatorPtr op;
+        EXPECT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK);
+        // Addresses that nobody follows.
+        const auto memory = [](uint64_t address) { return reinterpret_cast<void *>(uintptr_t(address)); };
+        const hewn_buffer_binding inputs[] = {at(memory(uint64_t(1) << 40), 0, uint64_t(span)),
+                                              at(memory(uint64_t(2) << 40), 0, uint64_t(span))};
+        const hewn_buffer_binding output = at(memory(uint64_t(3) << 40), 0, uint64_t(span));
+        launches = 0;
+        EXPECT_EQ(hewn_execute(op.get(), inputs, 2, &output, 1, nullptr, nullptr), HEWN_STATUS_OK);
+        return launches;
+    };
+    EXPECT_EQ(run({int64_t(1) << 20}, {1}), 1);
+    EXPECT_EQ(run({int64_t(1) << 33}, {1}), 16);
+    EXPECT_EQ(run({4, 1 << 20}, {int64_t(1) << 32, 1}), 4);
+    EXPECT_EQ(run({1 << 20, 4}, {1, int64_t(1) << 32}), 4);
+    EXPECT_EQ(run({2, 2, 2, 2, 2, 2, 2, 2}, {1 << 14, 1 << 12, 1 << 10, 1 << 8, 1 << 6, 1 << 4, 1 << 2, 1}), 1);
+}
+
+TEST_F(FakeCuda, OwnContextAndStream) {
+    hewn_device *created = nullptr;
+    int stream = 0;
+    const auto create = [&](void *context) {
+        const hewn_cuda_device_desc desc = {sizeof desc, context, &stream, nullptr, nullptr, nullptr};
+        return outcome_of([&](hewn_error *error) { return hewn_create_cuda_device(&desc, &created, error); });
+    };
+    EXPECT_TRUE(says(create(nullptr), "the thread has no current one"));
+    EXPECT_TRUE(says(create(&stream), "context is no context"));
+    EXPECT_EQ(created, nullptr);
+    ASSERT_EQ(create(reinterpret_cast<void *>(uintptr_t(0x1000))).status, HEWN_STATUS_OK);
+    const DevicePtr device(created);
+    EXPECT_EQ(variable<int>("fake_contexts"), 0) << "the application's context is not retained as the primary one";
+    void *memory = nullptr;
+    ASSERT_EQ(hewn_allocate(device.get(), 1024, &memory, nullptr), HEWN_STATUS_OK);
+    const Sum sum(device.get(), 64);
+    ASSERT_EQ(sum.run(at(memory, 0, 256), at(memory, 256, 256), at(memory, 512, 256)).status, HEWN_STATUS_OK);
+    EXPECT_EQ(variable<void *>("fake_stream"), &stream);
+    setenv("FAKE_CUDA", "host pointers", 1);
+    const Outcome outcome = sum.run(at(memory, 0, 256), at(memory, 256, 256), at(memory, 512, 256));
+    EXPECT_EQ(outcome.status, HEWN_STATUS_INVALID_BINDING);
+    EXPECT_TRUE(says(outcome, "OutputTensor: the binding's buffer is not memory that CUDA knows")) << outcome;
+    setenv("FAKE_CUDA", "launch", 1);
+    const Outcome launch = sum.run(at(memory, 0, 256), at(memory, 256, 256), at(memory, 512, 256));
+    EXPECT_EQ(launch.status, HEWN_STATUS_DEVICE_FAILED);
+    EXPECT_TRUE(says(launch, "CUDA_ERROR_LAUNCH_FAILED")) << launch;
+    EXPECT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_DEVICE_FAILED);
+    unsetenv("FAKE_CUDA");
+    hewn_deallocate(device.get(), memory);
+}
+
+TEST_F(FakeCuda, Failures) {
+    DevicePtr device;
+    const auto provoke = [&](const char *mode, hewn_status status, const char *text) {
+        setenv("FAKE_CUDA", mode, 1);
+        const Outcome outcome = open(HEWN_DEVICE_CUDA, 0, device);
+        unsetenv("FAKE_CUDA");
+        EXPECT_EQ(outcome.status, status) << mode;
+        EXPECT_TRUE(says(outcome, text)) << outcome;
+    };
+    provoke("empty", HEWN_STATUS_NO_DEVICE, "the driver has no device");
+    provoke("old device", HEWN_STATUS_NO_DEVICE, "lacks compute capability 7.5");
+    provoke("memory", HEWN_STATUS_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY");
+    EXPECT_EQ(variable<int>("fake_contexts"), 0) << "a failed device keeps its context";
+
+    ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
+    const Tensor tensor(HEWN_DATA_TYPE_FLOAT32, {4});
+    const hewn_tensor_desc desc = tensor.desc();
+    const Description description(HEWN_OPERATOR_ADD, {&desc, &desc, &desc});
+    OperatorPtr op;
+    setenv("FAKE_CUDA", "old driver", 1);
+    const Outcome outcome = compile(description, nullptr, op, device.get());
+    EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE);
+    EXPECT_TRUE(says(outcome, "the driver is too old ptxas fatal: line 1 line 2")) << outcome;
+    unsetenv("FAKE_CUDA");
+    EXPECT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK) << "a failure is not remembered";
+    void *memory = nullptr;
+    EXPECT_EQ(hewn_allocate(device.get(), uint64_t(9) << 30, &memory, nullptr), HEWN_STATUS_OUT_OF_MEMORY);
+}
+
+// A process in which cuInit fails: the fake driver is told so before it starts.
+TEST(FakeCudaWithoutDevice, Open) {
+    const char *mode = std::getenv("FAKE_CUDA");
+    if (!mode || std::string(mode) != "no device") GTEST_SKIP() << "not run with FAKE_CUDA='no device'";
+    DevicePtr device;
+    const Outcome outcome = open(HEWN_DEVICE_CUDA, 0, device);
+    EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE);
+    EXPECT_TRUE(says(outcome, "cuInit failed: CUDA_ERROR_NO_DEVICE")) << outcome;
+}
+
+}  // namespace
+}  // namespace hewn_test

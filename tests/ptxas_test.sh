@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Assembles the PTX of every CUDA kernel for every architecture from its own on, and prints what the kernels take. Asserts: no spills, no
+# stack; division and rounding as IEEE-754 has them; 16-byte loads and stores in the dense kernels.
+#   ptxas_test.sh <folder of the device code> <target>...
+# Exit code 77: no ptxas here.
+set -euo pipefail
+folder=$1
+shift
+ptxas=$(command -v ptxas || true)
+[[ -n $ptxas || ! -x /usr/local/cuda/bin/ptxas ]] || ptxas=/usr/local/cuda/bin/ptxas
+if [[ -z $ptxas ]]; then
+    echo "ptxas: no CUDA toolkit here, the PTX is not assembled"
+    exit 77
+fi
+"$ptxas" --version | tail -n 2
+known=" $("$ptxas" --help | grep -o "'sm_[0-9]*'" | tr -d "'" | sort -u | paste -sd' ') "
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+failures=0
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+for target in "$@"; do
+    # All kernels of a target in one file: what they are called begins with their variant's form.
+    all=$scratch/$target.ptx
+    kernels=0
+    for file in "$folder"/*__"$target"__*.device_code; do
+        name=$(basename "$file" .device_code)
+        ptx=$(tr -d '\0' <"$file" | sed "s/_kernel_output/${name}/g")
+        if [[ ! -s $all ]]; then grep -E '^\.(version|target|address_size)' <<<"$ptx" >"$all"; fi
+        grep -vE '^\.(version|target|address_size)' <<<"$ptx" >>"$all"
+        kernels=$((kernels + 1))
+
+        if grep -qE '\.ftz|div\.(approx|full)|rcp\.approx|\.local\.' <<<"$ptx"; then
+            fail "$name: flushes, divides inexactly or uses local memory"
+        fi
+        [[ $name == *__dense ]] || continue
+        wide='\.v4\.b32|\.v2\.b64'
+        # Every tensor of a dense kernel but the single scales and zero points; and no store that is narrower.
+        grep -qE "ld\.global[a-z.]*($wide)" <<<"$ptx" || fail "$name: no 16-byte load"
+        grep -qE "st\.global[a-z.]*($wide)" <<<"$ptx" || fail "$name: no 16-byte store"
+        if grep -E 'st\.global' <<<"$ptx" | grep -qvE "$wide"; then fail "$name: a store narrower than 16 bytes"; fi
+    done
+    own=${target##*_sm}
+    for architecture in sm_75 sm_80 sm_86 sm_87 sm_89 sm_90 sm_100; do
+        if ((${architecture#sm_} < own)); then continue; fi
+        if [[ $known != *" $architecture "* ]]; then
+            echo "$target: this ptxas does not know $architecture"
+            continue
+        fi
+        if ! "$ptxas" -v -arch="$architecture" "$all" -o "$scratch/out" >"$scratch/log" 2>&1; then
+            tail -n 20 "$scratch/log"
+            fail "$target does not assemble for $architecture"
+            continue
+        fi
+        if grep -E 'spill|stack' "$scratch/log" | grep -qvE ' 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads'; then
+            grep -B2 -E '[1-9][0-9]* bytes (stack|spill)' "$scratch/log" | head -n 20
+            fail "$target spills on $architecture"
+        fi
+        # "Compiling entry function '<name>' ..." and "Used <n> registers" alternate.
+        awk -v target="$target" -v architecture="$architecture" '
+            /Compiling entry function/ { split($0, word, "\x27"); name = word[2] }
+            /Used [0-9]+ registers/ {
+                match($0, /Used [0-9]+/); used = substr($0, RSTART + 5, RLENGTH - 5) + 0
+                form = name ~ /__dense/ ? "dense" : "strided"
+                if (used > most[form]) { most[form] = used; which[form] = name }
+                count[form]++
+            }
+            END {
+                for (form in most) printf "%s on %s: %d %s kernels, most registers %d (%s)\n", target, architecture, count[form], form, most[form], which[form]
+            }' "$scratch/log"
+    done
+    echo "$target: $kernels modules"
+    ((kernels > 0)) || fail "$target: no device code in $folder"
+done
+exit $((failures > 0))

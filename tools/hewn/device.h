@@ -1,0 +1,30 @@
+// --device: where operators run, and arrays brought there and back.
+#ifndef HEWN_TOOLS_DEVICE_H
+#define HEWN_TOOLS_DEVICE_H
+
+#include <hewn/hewn.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "array.h"
+
+namespace hewn::cli {
+
+// "cpu", "cuda", "opencl", of several devices one by its index: "cuda:1". Throws InputError.
+struct DeviceName {
+    DeviceKind kind = DeviceKind::CPU;
+    uint32_t index = 0;
+};
+DeviceName parse_device(const std::string &text);
+const char *kind_name(DeviceKind kind);  // "cuda"
+
+// Nothing for the CPU. Throws Error where there is no such device.
+std::optional<Device> open_device(const std::string &text);
+
+// Executes and waits. Inputs in the operator's order; null: absent. On a GPU, copies there and back.
+void execute(const Operator &op, const Device *device, const std::vector<const Array *> &inputs, Array &output);
+
+}  // namespace hewn::cli
+
+#endif  // HEWN_TOOLS_DEVICE_H
