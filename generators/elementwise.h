@@ -48,8 +48,9 @@ public:
     // One word a layout, one digit an input: its stride along x. Set by kernels.cmake.
     Param<std::string> layouts{"layouts", ""};
 
-    // Knobs (tuning/). vector: the step V, in natural vectors of the widest type computed with.
-    Param<int> vector{"vector", 1, 1, 16};
+    // Knobs (tuning/); knobs.cmake has their meaning and their values. The step V is width * vector.
+    Param<int> width{"width", 0};
+    Param<int> vector{"vector", 1};
     Param<Tail> tail{
         "tail",
         Tail::Masked,
@@ -67,7 +68,7 @@ protected:
     // output(x, y) = value. widest: the widest type that the algorithm computes with.
     void define(OutputRows &output, const Halide::Expr &value, const Halide::Type &widest) {
         if (tail == Tail::Packed) throw Halide::CompileError("tail=packed: this form does not narrow int32 to 8 bits\n");
-        step_ = vector * this->natural_vector_size(widest);
+        set_step(widest);
         if (tail != Tail::Stepped) {
             output(x, y) = value;
             return;
@@ -110,13 +111,22 @@ protected:
         element(x, y) = to_byte(rounded);
         output(kBlock * blocks + rest, y) = element(kBlock * blocks + rest, y);
         parts_ = {whole, rest};
-        step_ = vector * this->natural_vector_size(Halide::Float(32));
+        set_step(Halide::Float(32));
     }
 
     void schedule_rows(OutputRows &output, const std::vector<Rows *> &inputs) {
         Halide::Func out = output;
         set_bounds(output, Halide::Expr(1));
         for (Rows *input : inputs) set_bounds(*input, Halide::Expr());
+        if (this->using_autoscheduler()) {
+            // For comparison alone: an autoscheduler does not specialise, so it gets the most frequent layout and a long row.
+            for (size_t i = 0; i < inputs.size(); i++) {
+                inputs[i]->dim(0).set_stride(layouts.value().at(i) - '0');
+                inputs[i]->set_estimates({{0, 1 << 16}, {0, 1}});
+            }
+            output.set_estimates({{0, 1 << 16}, {0, 1}});
+            return;
+        }
         if (!packed_.empty()) {
             schedule_packed(out, inputs);
         } else if (parts_.empty()) {
@@ -139,6 +149,8 @@ private:
     std::vector<Halide::RDom> parts_;
     Halide::Func rounded_{"rounded"};
     std::vector<Halide::Func> packed_;
+
+    void set_step(const Halide::Type &widest) { step_ = vector * (width > 0 ? int(width) : this->natural_vector_size(widest)); }
 
     template<class Buffer>
     static void set_bounds(Buffer &buffer, const Halide::Expr &x_stride) {

@@ -40,8 +40,8 @@ public:
     // dense: the layout that the form serves, one digit an input that varies: 1 packed, 0 one element. strided: any.
     Param<std::string> layouts{"layouts", ""};
 
-    // Knob (tuning/): threads a block.
-    Param<int> threads{"threads", 256, 32, 1024};
+    // Knob (tuning/, knobs.cmake): threads a block.
+    Param<int> threads{"threads", 256};
 
     void configure() {
         operands_ = static_cast<Derived &>(*this).operands();

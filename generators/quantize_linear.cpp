@@ -57,7 +57,11 @@ public:
                         [&](const Expr &r) { return cast(output.type(), cast<uint8_t>(r) + cast<uint8_t>(zero_point)); });
     }
 
-    void schedule() { schedule_rows(output, {&input}); }
+    void schedule() {
+        schedule_rows(output, {&input});
+        for (Input<float> *scalar : {&r0, &r1, &low, &high}) scalar->set_estimate(1.0f);
+        zero_point.set_estimate(0);
+    }
 };
 
 template<hewn::gpu::Form kForm>

@@ -23,7 +23,11 @@ public:
         static_cast<Derived &>(*this).output.set_type(this->signature_type(2));
     }
 
-    void schedule() { this->schedule_rows(static_cast<Derived &>(*this).output, {&a, &b}); }
+    void schedule() {
+        this->schedule_rows(static_cast<Derived &>(*this).output, {&a, &b});
+        for (In<float> *scalar : {&a_scale, &b_scale}) scalar->set_estimate(1.0f);
+        for (In<int32_t> *scalar : {&a_zero_point, &b_zero_point, &output_zero_point}) scalar->set_estimate(0);
+    }
 
 protected:
     // RN((a - a_zero_point) * a_scale) + RN((b - b_zero_point) * b_scale), rounded; the differences are exact.
@@ -53,6 +57,7 @@ public:
     GeneratorOutput<Buffer<void, 2>> output{"output"};
 
     void generate() {
+        output_scale.set_estimate(1.0f);
         const Type type = output.type();
         const auto quantized = hewn::arm::is_target(target) ? hewn::arm::quantized : hewn::quantize_clamped;
         define(output, quantized(hewn::rounded(sum() / output_scale), cast(type, output_zero_point), type), Float(32));
@@ -66,7 +71,10 @@ public:
     In<float> r0{"r0"}, r1{"r1"};
     GeneratorOutput<Buffer<void, 2>> output{"output"};
 
-    void generate() { define_requantized(sum(), r0, r1); }
+    void generate() {
+        for (In<float> *scalar : {&r0, &r1}) scalar->set_estimate(1.0f);
+        define_requantized(sum(), r0, r1);
+    }
 };
 
 // Form `folded`: as `reciprocal`, where -a_zero_point * a_scale and -b_zero_point * b_scale, given as a_offset and b_offset, are
@@ -79,6 +87,7 @@ public:
 
     void generate() {
         using hewn::x, hewn::y;
+        for (In<float> *scalar : {&r0, &r1, &a_offset, &b_offset}) scalar->set_estimate(1.0f);
         const Expr a_value = hewn::fma(hewn::to_f32(a(x, y)), a_scale, a_offset);
         const Expr b_value = hewn::fma(hewn::to_f32(b(x, y)), b_scale, b_offset);
         define_requantized(hewn::rounded(a_value + b_value), r0, r1);

@@ -16,7 +16,7 @@ refused() {  # refused MESSAGE OPTION...
     local message=$1
     shift
     if configure "$@"; then check "$*" "an error" "none"; else
-        check "$* is refused" yes "$(grep -q "$message" "$scratch.log" && echo yes || cat "$scratch.log")"
+        check "$* is refused" yes "$(tr -s '[:space:]' ' ' <"$scratch.log" | grep -q "$message" && echo yes || cat "$scratch.log")"
     fi
 }
 names() { sed -n "s/^$1(\\([^,)]*\\), *\\([^,)]*\\).*/\\$2/p" "$scratch/generated/include/$3" | sort -u | paste -sd' '; }
@@ -35,4 +35,20 @@ refused "'add_f64' is not one of" -DHEWN_SIGNATURES=add_f64
 refused "'multiply' is not one of" -DHEWN_OPERATORS=multiply
 refused "'sse2' is not one of" -DHEWN_TARGETS=sse2
 refused "leave no variant" -DHEWN_OPERATORS=add -DHEWN_SIGNATURES=quantize_linear_f32_u8
+
+# Tuning files: what they say is checked before anything is built.
+tuning=$scratch-tuning
+mistuned() {  # mistuned MESSAGE SED-EXPRESSION: the file of x86_64_avx2, changed
+    rm -rf "$tuning"
+    cp -r "$source/tuning" "$tuning"
+    sed -i "$2" "$tuning/x86_64_avx2.json"
+    refused "$1" "-DHEWN_TUNING_DIR=$tuning" -DHEWN_TARGETS=x86_64_avx2
+}
+mistuned "measured with Halide 20.0.0" 's/"halide": "[^"]*"/"halide": "20.0.0"/'
+mistuned "tuned for the target arm64" 's/"target": "[^"]*"/"target": "arm64"/'
+mistuned "'unroll' is not a knob" '0,/"vector"/s//"unroll"/'
+mistuned "'3' is not a value of the knob vector" '0,/"vector": [0-9]*/s//"vector": 3/'
+mistuned "'multiply' is not an operator" 's/"quantized_linear_add"/"multiply"/'
+mistuned "'general' is not a form of quantized_linear_add" 's/"folded"/"general"/'
+mistuned "no tuning file" 's/{/[/'
 exit $failed

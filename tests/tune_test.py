@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""The tuner on real kernels: tune_test.py BUILD-FOLDER [unittest arguments]"""
+
+import json
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import numpy as np
+
+SOURCE = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(SOURCE / "tools/tune"))
+import jobs  # noqa: E402
+import kernels  # noqa: E402
+import search  # noqa: E402
+
+BUILD = None
+
+
+def kernel_named(operator, signature, form):
+    target = kernels.best_target(BUILD)
+    for k in BUILD.kernels:
+        if (k.operator, k.signature, k.form, k.target) == (operator, signature, form, target):
+            return k
+    raise unittest.SkipTest(f"this build has no {operator}_{signature}__{target}")
+
+
+class CountingEngine(jobs.LocalEngine):
+    """Counts what is built; builds `wrong` knobs from another signature: a kernel that computes something else."""
+
+    def __init__(self, wrong=None):
+        super().__init__(1)
+        self.wrong, self.built, self.measured = wrong, [], []
+
+    def build_all(self, calls):
+        self.built += [call[2] for call in calls]
+        return super().build_all([(*call, "i32") if call[2] == self.wrong else call for call in calls])
+
+    def measure(self, *arguments):
+        result = super().measure(*arguments)
+        self.measured.append((arguments[2], arguments[6], result))
+        return result
+
+
+def small_search(engine, folder, report=lambda text: None):
+    tuning = search.Search(BUILD, kernel_named("add", "f32", "general"), engine, folder, report=report)
+    tuning.candidates = lambda: [knobs for knobs in small_space() if knobs != tuning.incumbent]
+    return tuning
+
+
+def small_space():
+    return [kernels.knob_tuple({"tail": tail, "vector": vector, "width": 0}) for vector in (1, 2, 4, 8)
+            for tail in ("masked", "shifted", "stepped")]
+
+
+class TunerTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def test_wrong_candidate_is_caught_and_never_timed(self):
+        wrong = kernels.knob_tuple({"tail": "stepped", "vector": 8, "width": 0})
+        engine = CountingEngine(wrong)
+        tuning = small_search(engine, self.folder)
+        outcome = tuning.run(time.monotonic() + 3600)
+        entry = tuning.cache.get(wrong)
+        self.assertEqual(entry["status"], "wrong", entry)
+        self.assertIn("differ from the reference", entry["message"])
+        self.assertNotIn("gain", entry)
+        for libraries, rounds, result in engine.measured:
+            for i, library in enumerate(libraries):
+                if library != tuning.library(wrong):
+                    continue
+                for problem in result["problems"]:
+                    self.assertIsNone(problem["ns"][i])
+        self.assertNotIn(wrong, [f["knobs"] for f in outcome["finalists"]])
+        # What the generator itself refuses is no fault of the run: ADD may stand in place of an input.
+        refused = [e for e in outcome["tried"] if e["status"] == "refused"]
+        self.assertEqual({dict(map(tuple, e["knobs"]))["tail"] for e in refused}, {"shifted"})
+        self.assertIn("computes elements twice", refused[0]["message"])
+        self.assertEqual(len(outcome["tried"]), len(tuning.candidates()))
+
+    def test_wrong_incumbent_ends_the_run(self):
+        engine = CountingEngine()
+        tuning = small_search(engine, self.folder)
+        engine.wrong = tuning.incumbent
+        with self.assertRaisesRegex(RuntimeError, "present knobs' bits are wrong"):
+            tuning.run(time.monotonic() + 3600)
+
+    def test_crashing_candidate_is_left_out(self):
+        kernel = kernel_named("add", "f32", "general")
+        good = jobs.build_candidate(BUILD, kernel, kernel.knobs, self.folder / "good.so")
+        (self.folder / "crash.c").write_text("__attribute__((constructor)) static void die(void) { __builtin_trap(); }")
+        bad = str(self.folder / "crash.so")
+        subprocess.run([BUILD.cc, "-shared", "-fPIC", "-o", bad, self.folder / "crash.c"], check=True)
+        result = jobs.measure(BUILD, kernel, [good, bad, good], "local", ["dense"], (16, 1000), 2, 50)
+        self.assertEqual([l["fault"] for l in result["libraries"]], ["", "crash", ""])
+        for problem in result["problems"]:
+            self.assertIsNone(problem["ns"][1])
+            self.assertEqual(len(problem["ns"][2]), 2)
+
+    def test_killed_run_resumes(self):
+        child = subprocess.Popen([sys.executable, __file__, str(BUILD.folder), "--search", str(self.folder)])
+        cache = next(iter(small_search(CountingEngine(), self.folder).cache.path.parents)) / "candidates.jsonl"
+        while not (cache.exists() and cache.read_text().count("\n") >= 3):
+            self.assertIsNone(child.poll(), "the run ended before it could be killed")
+            time.sleep(0.02)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        with cache.open("a") as file:
+            file.write('{"key": "cut o')  # the kill came while a line was written
+        engine = CountingEngine()
+        tuning = small_search(engine, self.folder)
+        known = len(tuning.cache.known)
+        self.assertGreaterEqual(known, 3)
+        outcome = tuning.run(time.monotonic() + 3600)
+        total = len(tuning.candidates())
+        self.assertEqual(len(outcome["tried"]), total)
+        searched = [knobs for knobs in engine.built if knobs != tuning.incumbent]
+        self.assertEqual(len(searched), total - known)
+        # Nothing is built or screened again once all is known, unless a finalist's library is gone.
+        again = CountingEngine()
+        small_search(again, self.folder).run(time.monotonic() + 3600)
+        self.assertEqual(again.built, [tuning.incumbent])
+
+    def test_adopts_only_what_is_faster_beyond_noise(self):
+        rng = np.random.default_rng(0)
+
+        def outcome(gain, slower_at=None):
+            tuning = small_search(CountingEngine(), self.folder / str(gain))
+            entry = {"status": "timed", "gain": gain, "knobs": small_space()[0]}
+
+            def measured(libraries, rounds):
+                base = rng.normal(100, 1, (len(search.GUARDED + search.DECIDING), rounds))
+                problems = [{"layout": "dense", "elements": n, "bytes": 12 * n, "ns": [list(old), list(rng.normal(
+                    100 * (1.2 if n == slower_at else 1 / gain), 1, rounds))]}
+                    for n, old in zip(search.GUARDED + search.DECIDING, base)]
+                return {"libraries": [{"fault": ""}] * 2, "problems": problems}
+
+            tuning.measure = measured
+            return tuning.finals([entry], "grid")
+
+        self.assertIsNotNone(outcome(1.10)["adopted"])
+        self.assertIsNone(outcome(1.015)["adopted"])
+        self.assertIsNone(outcome(0.9)["adopted"])
+        guarded = outcome(1.10, slower_at=16)
+        self.assertIsNone(guarded["adopted"])
+        self.assertEqual(guarded["finalists"][0]["slower_at"], [16])
+
+    def test_adopted_values_are_what_the_next_build_reads(self):
+        build = kernels.Build(BUILD.folder)
+        build.tuning = self.folder
+        shutil.copy(SOURCE / "tuning/x86_64.json", self.folder)
+        kernel = next(k for k in build.kernels if k.operator == "add" and k.target.startswith("x86_64_"))
+        kernels.adopt(build, kernel, kernels.knob_tuple({"tail": "stepped", "vector": 8, "width": 4}), {"chip": "a chip"})
+        document = json.loads((self.folder / f"{kernel.target}.json").read_text())
+        family = json.loads((SOURCE / "tuning/x86_64.json").read_text())
+        key = f"add_{kernel.signature}"
+        self.assertEqual(document["knobs"].pop(key), {"general": {"tail": "stepped", "vector": 8, "width": 4}})
+        self.assertEqual(document["knobs"], family["knobs"])
+        self.assertEqual((document["target"], document["halide"]), (kernel.target, build.halide))
+        self.assertEqual(document["tuned"][key]["general"]["chip"], "a chip")
+
+
+if __name__ == "__main__":
+    BUILD = kernels.Build(sys.argv.pop(1))
+    if "--search" in sys.argv:
+        search.BATCH = 2
+        small_search(CountingEngine(), sys.argv[-1]).run(time.monotonic() + 3600)
+    else:
+        unittest.main(argv=sys.argv)

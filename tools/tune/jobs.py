@@ -1,0 +1,145 @@
+"""What a tuning run has done for it, here or elsewhere: building a candidate, checking and timing candidates."""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import tempfile
+
+
+class Refused(Exception):
+    """The generator does not build these knobs; the message is its reason."""
+
+
+def build_candidate(build, kernel, knobs, library, signature=None, generator_arguments=()):
+    """Links `library`, the hewn library with `kernel` built with `knobs` instead of its own."""
+    library = pathlib.Path(library)
+    library.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=library.parent) as folder:
+        command = [build.folder / "hewn_generators", "-g", f"{kernel.operator}_{kernel.form}", "-n", kernel.name,
+                   "-f", f"hewnk_{kernel.name}", "-o", folder, "-e", "object", *generator_arguments,
+                   f"target={kernel.halide_target}", f"signature={signature or kernel.signature}", f"layouts={kernel.layouts}",
+                   *(f"{name}={value}" for name, value in knobs)]
+        run = subprocess.run(command, capture_output=True, text=True)
+        if run.returncode:
+            lines = (run.stdout + run.stderr).strip().splitlines()
+            raise Refused(next((line for line in lines if "rror" not in line[:6]), lines[-1]) if lines else "the generator crashed")
+        objects = next(pathlib.Path(folder).glob("*.o*"))
+        # As the static library, whose private Halide runtime has names of its own. Its member for this form stays out: the
+        # linker takes members only for what is still undefined.
+        archive = build.folder / "libhewn.a"
+        subprocess.run([build.objcopy, f"--redefine-syms={archive}.symbols", objects], check=True)
+        linked = pathlib.Path(folder) / "linked"
+        exports = [f"-Wl,-u,hewn_{name}" for name in ("compile", "execute", "destroy_operator")]
+        subprocess.run([build.cc, "-shared", "-o", linked, objects, *exports, archive, "-lpthread", "-ldl", "-Wl,--gc-sections",
+                        "-Wl,-Bsymbolic", f"-Wl,--version-script={build.source / 'runtime/hewn.map'}"], check=True)
+        os.replace(linked, library)
+    return str(library)
+
+
+# ---- Where candidates run ----
+
+def run_local(command, libraries, prefix=()):
+    return subprocess.run([*prefix, *command, *libraries], capture_output=True, text=True)
+
+
+def run_ssh(host, command, libraries):
+    """The benchmark program and the libraries are copied into a folder of the other machine's and deleted afterwards."""
+    folder = subprocess.run(["ssh", host, "mktemp -d"], capture_output=True, text=True, check=True).stdout.strip()
+    try:
+        subprocess.run(["scp", "-q", command[0], *libraries, f"{host}:{folder}/"], check=True)
+        remote = [f"./{os.path.basename(command[0])}", *command[1:], *(f"./{os.path.basename(l)}" for l in libraries)]
+        return subprocess.run(["ssh", host, f"cd {shlex.quote(folder)} && {shlex.join(remote)}"], capture_output=True, text=True)
+    finally:
+        subprocess.run(["ssh", host, f"rm -rf {shlex.quote(folder)}"], check=False)
+
+
+def run_adb(command, libraries):
+    folder = "/data/local/tmp/hewn-tune"
+    subprocess.run(["adb", "shell", f"rm -rf {folder} && mkdir -p {folder}"], check=True)
+    subprocess.run(["adb", "push", command[0], *libraries, folder], check=True, capture_output=True)
+    remote = [f"./{os.path.basename(command[0])}", *command[1:], *(f"./{os.path.basename(l)}" for l in libraries)]
+    return subprocess.run(["adb", "shell", f"cd {folder} && {shlex.join(remote)}"], capture_output=True, text=True)
+
+
+def run_tests(runner, command, libraries):
+    """runner: "local[:CPU]", "qemu", "ssh:HOST" or "adb"."""
+    kind, _, argument = runner.partition(":")
+    command = [str(word) for word in command]
+    if kind == "local":
+        return run_local(command, libraries, ["taskset", "-c", argument] if argument else [])
+    if kind == "qemu":
+        return run_local(command, libraries, ["qemu-x86_64-static", "-cpu", "max"])
+    if kind == "ssh":
+        return run_ssh(argument, command, libraries)
+    if kind == "adb":
+        return run_adb(command, libraries)
+    raise ValueError(f"--runner {runner}: not local, qemu, ssh:HOST or adb")
+
+
+def measure(build, kernel, libraries, runner, layouts, elements, rounds, sample_us, check=()):
+    """Checks every library, times the right ones in interleaved rounds; the incumbent is the first. `check` narrows the check:
+    tune_runner's --only and --whole. {"libraries", "problems"}"""
+    command = [build.folder / "tools/tune/tune_runner", "--variant", kernel.variant, "--form", kernel.form, "--rounds", rounds,
+               "--layouts", ",".join(layouts), "--elements", ",".join(map(str, elements)), "--sample-us", sample_us, *check]
+    run = run_tests(runner, command, list(libraries))
+    if run.returncode == 0:
+        return json.loads(run.stdout)
+    if len(libraries) == 1:
+        fault = {"path": libraries[0], "fault": "crash", "message": f"exit status {run.returncode}: {run.stderr.strip()[-300:]}"}
+        return {"libraries": [fault], "problems": []}
+    # One of them crashed: find out which, and go on without.
+    checks = [measure(build, kernel, [l], runner, layouts, elements, 0, sample_us, check)["libraries"][0] for l in libraries]
+    if rounds == 0:
+        return {"libraries": checks, "problems": []}
+    sound = [l for l, c in zip(libraries, checks) if not c["fault"]]
+    if checks[0]["fault"] or len(sound) == len(libraries):
+        raise RuntimeError(f"measuring failed: {run.stderr.strip()[-300:]}")
+    result = measure(build, kernel, sound, runner, layouts, elements, rounds, sample_us, check)
+    for problem in result["problems"]:
+        times = dict(zip(sound, problem["ns"]))
+        problem["ns"] = [times.get(l) for l in libraries]
+    return {"libraries": checks, "problems": result["problems"]}
+
+
+# ---- Engines: what runs the jobs ----
+
+class LocalEngine:
+    """Builds on all CPUs; measures alone, when no build runs."""
+
+    def __init__(self, jobs=None):
+        self.pool = concurrent.futures.ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0)))
+
+    def build_all(self, calls):
+        """Results of build_candidate(*call), or the exception it raised."""
+        return [settled(future) for future in [self.pool.submit(build_candidate, *call) for call in calls]]
+
+    def measure(self, *arguments):
+        return measure(*arguments)
+
+
+class DaskEngine:
+    """A Dask cluster whose workers see this folder. Builds go to any worker; a measurement goes alone to one that advertises the
+    resource `chip` (dask worker --resources chip=1). Dask repeats what was lost with a worker."""
+
+    def __init__(self, address, chip):
+        import distributed  # an engine of choice: not needed without --dask
+
+        self.client, self.chip = distributed.Client(address), chip
+        for module in ("kernels.py", "jobs.py"):  # also to workers that join later
+            self.client.upload_file(str(pathlib.Path(__file__).with_name(module)))
+
+    def build_all(self, calls):
+        return [settled(future) for future in [self.client.submit(build_candidate, *call, pure=False) for call in calls]]
+
+    def measure(self, *arguments):
+        return self.client.submit(measure, *arguments, pure=False, resources={self.chip: 1}).result()
+
+
+def settled(future):
+    try:
+        return future.result()
+    except Refused as refused:
+        return refused

@@ -1,0 +1,301 @@
+// Checks and times candidates: hewn libraries that differ in their kernels' knobs, loaded side by side.
+//
+//     tune_runner --variant quantize_linear_f32_u8__x86_64_avx2 --form reciprocal --rounds 30 incumbent.so candidate.so
+//
+// A library whose bits are not the reference's is reported and never timed. The result is one JSON object on the standard output.
+#include <dlfcn.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <stdexcept>
+
+#include "../../bench/problem.h"
+#include "../../tests/reference.h"
+
+// ---- Libraries: problem.cpp's calls of the C API go to `current` ----
+
+namespace {
+
+struct Library {
+    std::string path;
+    decltype(&::hewn_compile) compile;
+    decltype(&::hewn_execute) execute;
+    decltype(&::hewn_destroy_operator) destroy;
+
+    explicit Library(const std::string &file) : path(file) {
+        void *handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (!handle) throw std::runtime_error(dlerror());
+        const auto find = [&](auto &function, const char *name) {
+            function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(handle, name));
+            if (!function) throw std::runtime_error(file + " has no " + name);
+        };
+        find(compile, "hewn_compile");
+        find(execute, "hewn_execute");
+        find(destroy, "hewn_destroy_operator");
+    }
+};
+
+const Library *current = nullptr;
+
+}  // namespace
+
+hewn_status hewn_compile(hewn_device *device, const hewn_operator_desc *desc, const hewn_compile_options *options,
+                         hewn_operator **op, hewn_error *error) {
+    return current->compile(device, desc, options, op, error);
+}
+void hewn_destroy_operator(hewn_operator *op) { current->destroy(op); }
+
+namespace {
+
+using namespace hewn_bench;
+
+// ---- Problems that reach a form ----
+
+bool is_data(const std::string &op, size_t input) {
+    return input == 0 || op == "add" || (op == "quantized_linear_add" && input == 3);
+}
+
+void set_integer(Operand &operand, int value) {
+    std::memset(operand.data, value, size_t(operand.span()) * operand.element_bytes());
+}
+
+// QUANTIZED_LINEAR_ADD picks its form by the parameters (runtime/operators.cpp): zero points of 0 are exact, and an extraordinary output
+// scale divides. Scales that shrink together leave the results' distribution as it is.
+void reach(Problem &problem, const std::string &form) {
+    if (problem.op != "quantized_linear_add") return;
+    for (size_t i = 0; i < problem.inputs.size(); i++) {
+        Operand &input = problem.inputs[i];
+        if (is_data(problem.op, i)) continue;
+        if (form == "folded" && input.type != "f32") set_integer(input, 0);
+        if (form == "divide" && input.type == "f32") *static_cast<float *>(input.data) *= 0x1p-70f;
+    }
+}
+
+hewn::Operator compile_with(const Library &library, const Problem &problem, const std::string &variant) {
+    current = &library;
+    hewn::CompileOptions options;
+    options.variant = variant;
+    options.max_threads = 1;
+    return compile(problem, options);
+}
+
+void run(const Library &library, const hewn::Operator &op, const Problem &problem) {
+    const std::vector<hewn_buffer_binding> inputs = input_bindings(problem);
+    const hewn_buffer_binding output = problem.output.binding();
+    hewn_error error = {sizeof error, 0, ""};
+    if (library.execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, &error) != HEWN_STATUS_OK)
+        throw std::runtime_error(error.message);
+}
+
+// ---- Checking ----
+
+// Any bits, and for QUANTIZE_LINEAR numbers around ties, where a careless quotient lands on the other side.
+void scramble(Problem &problem) {
+    std::mt19937 random(7);
+    for (size_t i = 0; i < problem.inputs.size(); i++) {
+        Operand &input = problem.inputs[i];
+        if (!is_data(problem.op, i)) continue;
+        const size_t bytes = size_t(input.span()) * input.element_bytes();
+        uint8_t *const data = static_cast<uint8_t *>(input.data);
+        for (size_t b = 0; b < bytes; b++) data[b] = uint8_t(random() >> 11);
+        if (problem.op != "quantize_linear" || input.type != "f32") continue;
+        const float scale = float(problem.inputs[1].values()[0]);
+        for (int64_t e = 0; e < input.span(); e += 2) {
+            const float tie = (float(int(random() % 512) - 256) + 0.5f) * scale;
+            static_cast<float *>(input.data)[e] = reference::from_bits(reference::to_bits(tie) + random() % 3 - 1);
+        }
+    }
+}
+
+// Bytes before and behind an output: more than a step of any knobs writes.
+constexpr size_t kGuard = 16 << 10;
+constexpr uint8_t kUntouched = 0xcd;
+
+void check_once(const Library &library, Problem &problem, const std::string &variant, bool in_place) {
+    const hewn::Operator op = compile_with(library, problem, variant);
+    const Operand &output = problem.output;
+    const size_t element = output.element_bytes(), bytes = size_t(output.span()) * element;
+    uint8_t *const place = static_cast<uint8_t *>(output.data);
+    std::memset(place - kGuard, kUntouched, bytes + 2 * kGuard);
+    void *const a = problem.inputs[0].data;
+    if (in_place) problem.inputs[0].data = std::memcpy(place, a, bytes);
+    const std::vector<uint8_t> before(place - kGuard, place + bytes + kGuard);
+    run(library, op, problem);
+    problem.inputs[0].data = a;
+    check_against_reference(problem);
+
+    // Nothing but the output's elements may have changed.
+    const bool rows = output.sizes.size() == 2;
+    for (int64_t y = 0; y < (rows ? output.sizes[0] : 1); y++) {
+        for (int64_t x = 0; x < output.sizes.back(); x++) {
+            const size_t at = size_t((rows ? y * output.strides[0] : 0) + x * output.strides.back()) * element;
+            std::memcpy(place + at, &before[kGuard + at], element);
+        }
+    }
+    if (std::memcmp(place - kGuard, before.data(), before.size()) != 0)
+        throw std::runtime_error("bytes beside the output's elements were written");
+}
+
+struct Fault {
+    std::string kind, message;  // "bits", "tails", "in place"
+};
+
+// All `layouts`, row lengths around vectors and blocks, both contents, in place where the operator allows it.
+Fault check(const Library &library, const Variant &variant, const std::string &form, const std::vector<std::string> &layouts,
+            bool whole) {
+    static Arena arena;
+    std::string kind;
+    const auto check_both = [&](Problem problem, const char *what) {
+        kind = what;
+        reach(problem, form);
+        check_once(library, problem, variant.name, false);
+        scramble(problem);
+        check_once(library, problem, variant.name, false);
+        kind = "in place";
+        if (!whole && problem.op == "add" && problem.inputs[0].strides == problem.output.strides)
+            check_once(library, problem, variant.name, true);
+    };
+    const auto make = [&](const std::string &layout, int64_t elements) {
+        arena.reset();
+        Problem problem = make_problem(variant.op, variant.signature, layout, elements, arena);
+        const size_t bytes = size_t(problem.output.span()) * problem.output.element_bytes();
+        problem.output.data = static_cast<char *>(arena.take(bytes + 2 * kGuard)) + kGuard;
+        return problem;
+    };
+    try {
+        for (const std::string &layout : layouts) {
+            if (!layout_fits(variant.op, layout, 4096)) continue;
+            check_both(make(layout, 4096), "bits");
+            const std::vector<int64_t> sizes = make(layout, 4096).output.sizes;
+            for (const int64_t width : {1, 2, 3, 7, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 129, 255, 257, 511, 1000, 1023}) {
+                if (whole || width >= sizes.back()) continue;
+                Problem problem = make(layout, 4096);
+                for (Operand &input : problem.inputs) input.sizes.back() = width;
+                problem.output.sizes.back() = width;
+                check_both(std::move(problem), "tails");
+            }
+        }
+        if (!whole) check_both(make("dense", 70001), "tails");
+    } catch (const std::exception &error) {
+        return {kind, error.what()};
+    }
+    return {};
+}
+
+// ---- Timing ----
+
+double now_ns() { return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    CLI::App app("Checks and times candidate libraries");
+    std::string variant_name, form;
+    std::vector<std::string> paths, layouts = {"dense"};
+    std::vector<int64_t> sizes;
+    int rounds = 0;
+    bool only = false, whole = false;
+    double sample_us = 200;
+    app.add_option("--variant", variant_name, "<operator>_<signature>__<target>")->required();
+    app.add_option("--form", form, "The form that the candidates differ in")->required();
+    app.add_option("--layouts", layouts, "Layouts to time")->delimiter(',');
+    app.add_flag("--only", only, "Check no other layouts than these");
+    app.add_flag("--whole", whole, "Check neither rows that are no multiple of a vector nor execution in place");
+    app.add_option("--elements", sizes, "Elements to time")->delimiter(',');
+    app.add_option("--rounds", rounds, "Rounds of one sample of each library; 0: check only");
+    app.add_option("--sample-us", sample_us, "Microseconds of a sample");
+    app.add_option("libraries", paths, "Libraries, the incumbent first")->required();
+    CLI11_PARSE(app, argc, argv);
+
+    const Variant *variant = nullptr;
+    for (const Variant &built : built_variants()) {
+        if (built.name == variant_name) variant = &built;
+    }
+    if (!variant) {
+        std::cerr << "tune_runner: no variant of this build is called " << variant_name << "\n";
+        return 2;
+    }
+    nlohmann::json result = {{"libraries", nlohmann::json::array()}, {"problems", nlohmann::json::array()}};
+    std::vector<std::unique_ptr<Library>> right;
+    std::vector<size_t> index;  // of each right one among all
+    for (size_t i = 0; i < paths.size(); i++) {
+        Fault fault;
+        try {
+            auto library = std::make_unique<Library>(paths[i]);
+            fault = check(*library, *variant, form, only ? layouts : all_layouts(), whole);
+            if (fault.kind.empty()) {
+                right.push_back(std::move(library));
+                index.push_back(i);
+            }
+        } catch (const std::exception &error) {
+            fault = {"load", error.what()};
+        }
+        result["libraries"].push_back({{"path", paths[i]}, {"fault", fault.kind}, {"message", fault.message}});
+    }
+    if (rounds == 0) {
+        std::cout << result << "\n";
+        return 0;
+    }
+
+    struct Timed {
+        Problem problem;
+        std::vector<hewn::Operator> ops;  // one a right library
+        std::vector<hewn_buffer_binding> inputs;
+        hewn_buffer_binding output;
+        int calls = 1;
+        std::vector<std::vector<double>> ns;  // by library, by round
+    };
+    Arena arena;
+    std::vector<Timed> timed;
+    for (const std::string &layout : layouts) {
+        for (const int64_t elements : sizes) {
+            if (!layout_fits(variant->op, layout, elements)) continue;
+            Timed t{make_problem(variant->op, variant->signature, layout, elements, arena), {}, {}, {}, 1, {}};
+            reach(t.problem, form);
+            for (const auto &library : right) t.ops.push_back(compile_with(*library, t.problem, variant->name));
+            t.inputs = input_bindings(t.problem);
+            t.output = t.problem.output.binding();
+            t.ns.resize(right.size());
+            timed.push_back(std::move(t));
+        }
+    }
+    const auto sample = [&](Timed &t, size_t l) {
+        const auto execute = right[l]->execute;
+        const hewn_operator *const op = t.ops[l].get();
+        const double start = now_ns();
+        for (int c = 0; c < t.calls; c++) execute(op, t.inputs.data(), uint32_t(t.inputs.size()), &t.output, 1, nullptr, nullptr);
+        return (now_ns() - start) / t.calls;
+    };
+    for (Timed &t : timed) {
+        for (size_t l = 0; l < right.size(); l++) {
+            while (l == 0 && sample(t, 0) * t.calls < sample_us * 1e3 && t.calls < 1 << 20) t.calls *= 2;
+            sample(t, l);  // warm
+        }
+    }
+    std::mt19937 random(std::random_device{}());
+    std::vector<size_t> order(right.size());
+    for (size_t l = 0; l < order.size(); l++) order[l] = l;
+    for (int round = 0; round < rounds; round++) {
+        for (Timed &t : timed) {
+            std::shuffle(order.begin(), order.end(), random);
+            for (const size_t l : order) t.ns[l].push_back(sample(t, l));
+        }
+    }
+    for (const Timed &t : timed) {
+        nlohmann::json ns = nlohmann::json::array();
+        for (size_t i = 0; i < paths.size(); i++) ns.push_back(nullptr);
+        for (size_t l = 0; l < right.size(); l++) ns[index[l]] = t.ns[l];
+        result["problems"].push_back(
+            {{"layout", t.problem.layout}, {"elements", t.problem.elements}, {"bytes", t.problem.bytes()}, {"ns", ns}});
+    }
+    std::cout << result << "\n";
+    std::cout.flush();
+    std::_Exit(0);  // the operators belong to several libraries
+}

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Tunes the kernels for this machine's chip: sets up, builds, searches, writes tuning/<target>.json, a report, and a library with it.
+#
+#     ./tune.sh --op quantize_linear --signature f32_u8 --budget 3m
+#
+# A run that was interrupted goes on where it was when started again. --help lists everything; docs/tuning.md explains it.
+set -euo pipefail
+root=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+venv=$root/build-tune/venv
+
+install_wheels() {
+    local python=/usr/bin/python3 stamp=$venv/hewn.stamp wanted
+    wanted="$root $("$python" -V) $(sha256sum <"$root/tools/tune/requirements.txt")"
+    if [[ -f $stamp && $(<"$stamp") == "$wanted" ]]; then return; fi
+    echo "tune.sh: making $venv"
+    "$python" -m venv --clear "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-deps --only-binary :all: \
+        -r "$root/tools/tune/requirements.txt"
+    printf '%s\n' "$wanted" >"$stamp"
+}
+
+"$root/scripts/setup.sh"
+install_wheels
+export PATH="$root/.venv/bin:$PATH"
+exec "$venv/bin/python" "$root/tools/tune" "$@"
