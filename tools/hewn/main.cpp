@@ -47,6 +47,7 @@ void add_common(CLI::App &command, CommonOptions &options) {
 int run(int argc, char **argv) {
     CLI::App app("hewn: elementwise kernels of four DirectML operators, on files", "hewn");
     app.footer(FOOTER);
+    app.allow_windows_style_options(false);  // where a file's name may begin with a slash: under Wine
     app.require_subcommand(1);
     app.fallthrough();  // --progress may stand behind the subcommand
     app.set_version_flag("--version", [] { return "hewn " + version_string(); });
