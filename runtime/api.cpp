@@ -48,9 +48,10 @@ hewn_status hewn_d3d12_record(const hewn_operator *op, void *command_list, const
     if (!command_list) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_record: command_list is null");
     if (op->variant->target->device != HEWN_DEVICE_D3D12)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_record: the operator is for %s", device_kind_name(op->variant->target->device));
-    hewn_status status = check_bindings(*op, "input", inputs, input_count, uint32_t(op->problem.input_count), error);
-    if (status == HEWN_STATUS_OK) status = check_bindings(*op, "output", outputs, output_count, 1, error);
-    return status == HEWN_STATUS_OK ? gpu_record(*op, Bindings(inputs), *outputs, command_list, error) : status;
+    const uint32_t due = uint32_t(op->problem.input_count);
+    if (!well_formed(inputs, input_count, due)) return refuse_bindings(*op, "input", inputs, input_count, due, error);
+    if (!well_formed(outputs, output_count, 1)) return refuse_bindings(*op, "output", outputs, output_count, 1, error);
+    return gpu_record(*op, Bindings(inputs), *outputs, command_list, error);
 }
 
 hewn_status hewn_tensor_size(const hewn_tensor_desc *tensor, uint64_t *bytes, hewn_error *error) {
