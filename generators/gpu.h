@@ -52,7 +52,8 @@ public:
             bool packed = false;
             if (dense() && operand.varies) packed = layouts.value().at(digit++) == '1';
             packed_.push_back(packed);
-            inputs_.push_back(this->template add_input<Halide::Buffer<>>(operand.name, held_in(operand.type, packed), 1));
+            inputs_.push_back(this->template add_input<Halide::Buffer<>>(name_of(operand.name, operand.type, packed),
+                                                                         held_in(operand.type, packed), 1));
         }
         if (dense()) {
             steps_ = this->template add_input<int32_t>("steps");
@@ -70,7 +71,8 @@ public:
             }
             rank_ = this->template add_input<int32_t>("rank");
         }
-        output_ = this->template add_output<Halide::Buffer<>>("output", held_in(output_type_, dense()), 1);
+        output_ = this->template add_output<Halide::Buffer<>>(name_of("output", output_type_, dense()),
+                                                              held_in(output_type_, dense()), 1);
     }
 
     void generate() {
@@ -110,8 +112,15 @@ private:
     Halide::RDom domain_;
 
     bool dense() const { return Derived::form == Form::Dense; }
-    // i64 sums are made of words in the dense form, where a device may have no 64-bit integers.
-    static Type held_in(const Type &type, bool words) { return words ? Halide::UInt(32) : bits_type(type); }
+    bool d3d12() const { return this->target.value().has_feature(Halide::Target::D3D12Compute); }
+    // i64 sums are made of words in the dense form, where a device may have no 64-bit integers. Direct3D 12 has none in either form.
+    Type held_in(const Type &type, bool words) const {
+        return words || (d3d12() && type.bits() == 64) ? Halide::UInt(32) : bits_type(type);
+    }
+    // Direct3D 12 has 32-bit accesses only: its shaders' build (tools/dxbc) learns from the name how wide the elements are.
+    std::string name_of(const std::string &name, const Type &type, bool words) const {
+        return d3d12() && !words && type.bits() < 32 ? name + "_bits" + std::to_string(type.bits()) : name;
+    }
     size_t varying_count() const {
         return size_t(std::count_if(operands_.begin(), operands_.end(), [](const Operand &o) { return o.varies; }));
     }
@@ -126,10 +135,10 @@ private:
     }
     static int words_of(const Type &type, int elements) { return type.bytes() * elements / 4; }
 
-    // OpenCL has no pointers to device memory: an operand's offset in its memory object is -min, in elements.
+    // OpenCL and Direct3D 12 have no pointers to device memory: an operand's offset in its memory object is -min, in elements.
     template<class Buffer>
     void bind(Buffer &buffer, bool words) {
-        if (!this->target.value().has_feature(Halide::Target::OpenCL)) {
+        if (!this->target.value().has_feature(Halide::Target::OpenCL) && !d3d12()) {
             buffer.dim(0).set_min(0);
             if (words) buffer.set_host_alignment(16);
         }
@@ -229,17 +238,21 @@ private:
     // ---- strided ----
 
     void generate_strided() {
-        domain_ = Halide::RDom(0, Expr(*count_), "e");
+        const bool pairs = d3d12() && output_type_.bits() == 64;  // of words: sums, whose operands are of one type
+        domain_ = pairs ? Halide::RDom(0, 2, 0, Expr(*count_), "e") : Halide::RDom(0, Expr(*count_), "e");
         const size_t count = varying_count() + 1;
         std::vector<Expr> offsets(count, u32(0));
-        Expr rest = Halide::cast<uint32_t>(domain_.x);
+        Expr rest = Halide::cast<uint32_t>(pairs ? domain_.y : domain_.x);
         for (int d = 0; d < kRank; d++) {
             Expr coordinate = rest;
             if (d < kRank - 1) {
                 // rest / size, exact for rest < 2^31 (the runtime prepares multiplier and shift).
+                // Without 64-bit integers: divided, which of integers is exact.
                 const Expr quotient =
-                    Halide::cast<uint32_t>((Halide::cast<uint64_t>(rest) * Halide::cast<uint64_t>(Expr(*multiplier_[d]))) >>
-                                           Halide::cast<uint64_t>(Expr(*shift_[d])));
+                    d3d12()
+                        ? rest / Expr(*size_[d])
+                        : Halide::cast<uint32_t>((Halide::cast<uint64_t>(rest) * Halide::cast<uint64_t>(Expr(*multiplier_[d]))) >>
+                                                 Halide::cast<uint64_t>(Expr(*shift_[d])));
                 coordinate = rest - quotient * Expr(*size_[d]);
                 if (d == kFewDimensions - 1) coordinate = Halide::select(Expr(*rank_) <= kFewDimensions, rest, coordinate);
                 rest = quotient;
@@ -254,6 +267,20 @@ private:
         const auto within = [](const Expr &offset, auto &buffer) {
             return Halide::unsafe_promise_clamped(as_i32(offset), 0, buffer.dim(0).max());
         };
+        if (pairs) {
+            // The high word is stored first, whose carry needs the low ones: the output may stand in place of an input.
+            const Expr w = 1 - domain_.x;
+            const auto at = [&](const Expr &offset, const Expr &word, auto &buffer) {
+                return within(offset * u32(2) + Halide::cast<uint32_t>(word), buffer);
+            };
+            const auto input = [&](size_t i, int word) { return (*inputs_[i])(at(offsets[i], word, *inputs_[i])); };
+            const Expr low = input(0, 0) + input(1, 0),
+                       high = input(0, 1) + input(1, 1) + Halide::cast<uint32_t>(low < input(0, 0));
+            Halide::Func output = *output_;
+            output(i_) = Halide::undef(Halide::UInt(32));
+            output(at(offsets[2], w, *output_)) = Halide::select(w == 0, low, high);
+            return;
+        }
         std::vector<Expr> values;
         size_t o = 0;
         for (size_t i = 0; i < inputs_.size(); i++)
@@ -269,8 +296,10 @@ private:
         const auto schedule = [&](Halide::Stage stage) {
             // Every element is written once.
             Halide::RVar block("b"), thread("t");
-            stage.allow_race_conditions()
-                .split(domain_.x, block, thread, threads, Halide::TailStrategy::GuardWithIf)
+            stage.allow_race_conditions();
+            const bool pairs = domain_.dimensions() == 2;
+            if (pairs) stage.unroll(domain_.x);
+            stage.split(pairs ? domain_.y : domain_.x, block, thread, threads, Halide::TailStrategy::GuardWithIf)
                 .partition(block, Halide::Partition::Never)
                 .partition(thread, Halide::Partition::Never)
                 .gpu_blocks(block)

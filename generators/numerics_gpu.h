@@ -176,13 +176,53 @@ inline Expr addend_ieee(const Expr &q, const Expr &zero_point, const Expr &scale
     return as_f32(as_u32(product) ^ (scale & u32(kSign)));
 }
 
+// ---- Where subnormals are flushed: Direct3D 12 ----
+
+// f32's bits of a * 2^exponent, a's bits of magnitude 2^0 to 2^127 or 0: what the shift drops is 0 wherever the truth does not round.
+inline Expr scaled_down(const Expr &a, const Expr &exponent) {
+    const Expr shift = as_u32(Halide::clamp(i32(1) - exponent, i32(0), i32(31)));
+    const Expr subnormal = ((a & u32(kFraction)) | u32(kHidden)) >> shift;
+    const Expr normal = (as_u32(Halide::max(exponent, i32(0))) << u32(23)) | (a & u32(kFraction));
+    return Halide::select(exponent >= i32(255), u32(kInfinity), exponent >= i32(1), normal, subnormal);
+}
+
+// a + b: small operands are added 2^100 higher, where neither they nor their sum are subnormal.
+inline Expr add_flushing(const Expr &a, const Expr &b) {
+    const Expr a_magnitude = a & u32(kMagnitude), b_magnitude = b & u32(kMagnitude);
+    const Expr large = Halide::max(a_magnitude, b_magnitude) >= u32(64u << 23);
+    const auto raised = [&](const Expr &bits, const Expr &magnitude) {
+        const Expr subnormal = as_u32(f32(as_i32(magnitude)) * 0x1p-49f);  // its integer is in units of 2^-149
+        const Expr up = Halide::select(magnitude < u32(kHidden), subnormal, magnitude + u32(100u << 23));
+        return as_f32(Halide::select(large, bits, (bits & u32(kSign)) | up));
+    };
+    const Expr sum = as_u32(raised(a, a_magnitude) + raised(b, b_magnitude)), magnitude = sum & u32(kMagnitude);
+    const Expr lowered = scaled_down(magnitude, as_i32(magnitude >> u32(23)) - i32(100));
+    return Halide::select(large || magnitude == u32(0), sum, (sum & u32(kSign)) | lowered);
+}
+
+// RN(difference * scale): the product with the scale's significand is normal, its power of two is put in with integers. A multiple of
+// 2^-149 loses no bits among the subnormals.
+inline Expr product_flushing(const Expr &difference, const Expr &scale, bool scale_subnormal) {
+    const Expr scale_magnitude = scale & u32(kMagnitude);
+    const Parts parts = parts_of(scale_magnitude, scale_subnormal);
+    const Expr product = as_u32(difference * parts.significand()), magnitude = product & u32(kMagnitude);
+    const Expr zero = magnitude == u32(0);
+    const Expr exponent = as_i32(magnitude >> u32(23)) + parts.exponent - i32(127);
+    const Expr scaled = Halide::select(zero || scale_magnitude == u32(0), u32(0), scaled_down(magnitude, exponent));
+    const Expr not_a_number =
+        (scale_magnitude + Halide::select(zero, u32(1), u32(0))) > u32(kInfinity);  // 0 * infinity among them
+    return Halide::select(not_a_number, u32(0x7fc00000), scaled | ((product ^ scale) & u32(kSign)));
+}
+
 // ---- The operators, from and to bits ----
 
 // How a target computes.
 struct Numerics {
-    bool ieee;  // divides correctly, keeps subnormals, converts f16
+    bool ieee;     // divides correctly, keeps subnormals, converts f16
+    bool flushes;  // f32 subnormals
 
-    explicit Numerics(const Halide::Target &target) : ieee(target.has_feature(Halide::Target::CUDA)) {}
+    explicit Numerics(const Halide::Target &target)
+        : ieee(target.has_feature(Halide::Target::CUDA)), flushes(target.has_feature(Halide::Target::D3D12Compute)) {}
 
     // f32's bits of a value of `type`.
     Expr to_f32(const Expr &bits, const Type &type) const {
@@ -199,6 +239,7 @@ struct Numerics {
 
     // Floats; integers are added as words (gpu.h).
     Expr add(const Expr &a, const Expr &b, const Type &type) const {
+        if (flushes && type == Halide::Float(32)) return add_flushing(a, b);
         return from_f32(as_f32(to_f32(a, type)) + as_f32(to_f32(b, type)), type);
     }
     Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &in, const Type &scale_type,
@@ -208,6 +249,10 @@ struct Numerics {
         return gpu::quantize(x32, scale32, zero_point, out, in == Halide::Float(32), scale_type == Halide::Float(32));
     }
     Expr dequantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &out) const {
+        if (flushes) {
+            const Expr product = product_flushing(difference(x, zero_point), to_f32(scale, out), out == Halide::Float(32));
+            return from_f32(as_f32(product), out);
+        }
         return from_f32(difference(x, zero_point) * as_f32(to_f32(scale, out)), out);
     }
     Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero_point, const Expr &b, const Expr &b_scale,

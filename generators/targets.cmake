@@ -5,7 +5,7 @@
 #   PROBE: every one must be present at run time; the names are those that runtime/probe.h knows.
 #   F16_FEATURES: further ones for the kernels with f16 in their signature.
 #   ALWAYS: what forms may need (kernels.cmake) and the architecture has without a feature's name.
-# hewn_target(<name> RANK <number> DEVICE <cuda|opencl> FEATURES <Halide feature>... [CAPABILITY <number>])
+# hewn_target(<name> RANK <number> DEVICE <cuda|opencl|d3d12> FEATURES <Halide feature>... [CAPABILITY <number>])
 #   A GPU's target: on every architecture, for devices of that kind, from a compute capability on. The float operations
 #   are strict: what a GPU's compiler may still do to them is generators/numerics_gpu.h's business.
 # The schedule's knobs are in tuning/<name>.json.
@@ -33,6 +33,9 @@ hewn_target(arm64_fp16 RANK 20 ARCH arm-64
 
 hewn_target(opencl RANK 110 DEVICE opencl
     FEATURES opencl strict_float)
+# Windows only. Its kernels' HLSL is compiled by tools/dxbc.
+hewn_target(d3d12 RANK 115 DEVICE d3d12
+    FEATURES d3d12compute strict_float)
 hewn_target(cuda_sm75 RANK 120 DEVICE cuda
     FEATURES cuda cuda_capability_75 strict_float
     CAPABILITY 7.5)

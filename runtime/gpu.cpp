@@ -32,18 +32,17 @@ namespace {
 
 // ---- Boxes ----
 
-// Whether all of a box's indices, of elements and of 32-bit words, stay below 2^30: an offset as large may be added to them.
-bool addressable(const Space &space, const int64_t *extent, int operands, const Tensor *const *tensors) {
-    constexpr int64_t kLimit = int64_t(1) << 30;
+// Whether all of a box's indices, of elements and of 32-bit words, stay below `limit`, at most 2^30: an offset as large may be added to them.
+bool addressable(const Space &space, const int64_t *extent, int operands, const Tensor *const *tensors, int64_t limit) {
     int64_t elements = 1;
     for (int d = 0; d < space.rank; d++) {
-        if (__builtin_mul_overflow(elements, extent[d], &elements) || elements >= kLimit) return false;
+        if (__builtin_mul_overflow(elements, extent[d], &elements) || elements >= limit) return false;
     }
     for (int o = 0; o < operands; o++) {
         const int64_t words = tensors[o]->element_bytes > 4 ? tensors[o]->element_bytes / 4 : 1;
         int64_t span = 1;
         for (int d = 0; d < space.rank; d++) span += (extent[d] - 1) * space.dims[d].stride[o];  // of a tensor: below 2^63
-        if (span >= kLimit / words) return false;
+        if (span >= limit / words) return false;
     }
     return true;
 }
@@ -51,7 +50,8 @@ bool addressable(const Space &space, const int64_t *extent, int operands, const 
 // Halves the dimension that reaches furthest until the box is addressable. Halves keep the alignment of 64 elements.
 void choose_extents(GpuOperator &op, int operands, const Tensor *const *tensors) {
     for (int d = 0; d < op.space.rank; d++) op.extent[d] = op.space.dims[d].size;
-    while (!addressable(op.space, op.extent, operands, tensors)) {
+    const int64_t reach = op.device->api->reach, limit = reach ? reach : int64_t(1) << 30;
+    while (!addressable(op.space, op.extent, operands, tensors, limit)) {
         int widest = 0;
         int64_t reach = 0;
         for (int d = 0; d < op.space.rank; d++) {
@@ -104,14 +104,14 @@ int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
     const GpuApi &api = *call.device.api;
     for (int t = 0; t <= problem.input_count; t++) {
         const Tensor &tensor = t == problem.input_count ? problem.output : problem.inputs[t];
-        const int bytes = words[t] ? 4 : tensor.element_bytes;
+        const int bytes = words[t] || (api.only_32_bits && tensor.element_bytes == 8) ? 4 : tensor.element_bytes;
         GpuAddress at = launch.at[t];
-        if (api.view && !call.prepares && at.address >= uint64_t(1) << 30) {
+        if (api.view && !call.prepares && (api.reach || at.address >= uint64_t(1) << 30)) {
             if (const int code = api.view(call, at, tensor.bytes)) return code;
         }
         halide_buffer_t &buffer = launch.buffers[t] = {};
         launch.dims[t] = halide_dimension_t(0, 0x7fffffff, 1);
-        buffer.device_interface = api.interface();
+        buffer.device_interface = api.device_interface();
         buffer.device = api.offsets ? at.memory : at.address;
         if (api.offsets) launch.dims[t].min = -int32_t(at.address / uint64_t(bytes));
         buffer.dim = &launch.dims[t];
@@ -344,8 +344,9 @@ hewn_status compile(const hewn_device &base, const Problem &problem, const hewn_
     return HEWN_STATUS_OK;
 }
 
-hewn_status execute(const hewn_operator &base, const Bindings &inputs, const hewn_buffer_binding &output,
-                    const hewn_execute_options *, hewn_error *error) {
+// Into a list, or null: as a kind whose launches are not recorded.
+hewn_status run(const hewn_operator &base, const Bindings &inputs, const hewn_buffer_binding &output, void *list,
+                hewn_error *error) {
     GpuOperator &op = static_cast<GpuOperator &>(const_cast<hewn_operator &>(base));
     GpuDevice &device = *op.device;
     const Problem &problem = op.problem;
@@ -384,7 +385,22 @@ hewn_status execute(const hewn_operator &base, const Bindings &inputs, const hew
     }
     if (problem.output.empty()) return HEWN_STATUS_OK;
     GpuCall call(device, op, false);
-    return run_boxes(call, launch) == 0 ? HEWN_STATUS_OK : report(call, error);
+    call.list = list;
+    const int code = run_boxes(call, launch);
+    if (list) device.api->end(call);
+    return code == 0 ? HEWN_STATUS_OK : report(call, error);
+}
+
+hewn_status execute(const hewn_operator &op, const Bindings &inputs, const hewn_buffer_binding &output,
+                    const hewn_execute_options *, hewn_error *error) {
+    GpuDevice &device = *static_cast<const GpuOperator &>(op).device;
+    void *list = nullptr;
+    if (!device.api->begin) return run(op, inputs, output, nullptr, error);
+    hewn_status status = device.api->begin(device, &list, error);
+    if (status != HEWN_STATUS_OK) return status;
+    status = run(op, inputs, output, list, error);
+    const hewn_status submitted = device.api->submit(device, status == HEWN_STATUS_OK ? error : nullptr);
+    return status != HEWN_STATUS_OK ? status : submitted;
 }
 
 // ---- Memory ----
@@ -419,7 +435,7 @@ constexpr Backend kGpu = {compile, execute, destroy, destroy_device, allocate, d
 // ---- Kinds ----
 
 const GpuApi *api_of(hewn_device_kind kind) {
-    for (const GpuApi *api : {&kCuda, &kOpenCl}) {
+    for (const GpuApi *api : {&kCuda, &kOpenCl, &kD3d12}) {
         if (api->kind == kind) return api;
     }
     return nullptr;
@@ -533,12 +549,21 @@ void *driver_symbol(void *library, const char *name) {
 #endif
 }
 
+hewn_status gpu_record(const hewn_operator &op, const Bindings &inputs, const hewn_buffer_binding &output, void *list,
+                       hewn_error *error) {
+    return run(op, inputs, output, list, error);
+}
+
 Support best_support(hewn_device_kind kind) {
-    static pthread_once_t once[2] = {PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT};
-    static Support cuda, opencl;
+    static pthread_once_t once[3] = {PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT};
+    static Support cuda, opencl, d3d12;
     if (kind == HEWN_DEVICE_CUDA) {
         pthread_once(&once[0], [] { cuda = find_best(HEWN_DEVICE_CUDA); });
         return cuda;
+    }
+    if (kind == HEWN_DEVICE_D3D12) {
+        pthread_once(&once[2], [] { d3d12 = find_best(HEWN_DEVICE_D3D12); });
+        return d3d12;
     }
     pthread_once(&once[1], [] { opencl = find_best(HEWN_DEVICE_OPENCL); });
     return opencl;

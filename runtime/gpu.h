@@ -43,6 +43,7 @@ struct GpuCall : KernelErrors {
     const bool prepares;          // load the kernels that would run, and launch nothing
     GpuModule *module = nullptr;  // while preparing
     hewn_status status = HEWN_STATUS_OK;
+    void *list = nullptr;         // what launches are recorded into; null: they go to the device's queue
     void *views[kMaxInputs + 1];  // of this launch (GpuApi::view)
     int32_t view_count = 0;
 
@@ -63,7 +64,7 @@ struct GpuApi {
     hewn_device_kind kind;
     const char *name;  // "CUDA"
     bool offsets;      // kernels take an operand's offset as its dimension's -min
-    const halide_device_interface_t *(*interface)();
+    const halide_device_interface_t *(*device_interface)();
     hewn_status (*enter)(GpuDevice &, hewn_error *);  // before anything below, on this thread
     void (*leave)(GpuDevice &);
     void (*release)(GpuDevice &);  // the driver's objects of a device without references
@@ -86,9 +87,16 @@ struct GpuApi {
     // The index-th device that the driver has: what it is called, and what it can run. NO_DEVICE from the last one on.
     hewn_status (*describe)(uint32_t index, hewn_device_info *, hewn_error *);
     hewn_status (*open)(uint32_t index, hewn_device **, hewn_error *);  // a device of its own, for tools
+
+    // Of a kind whose launches are recorded; else null, and 0.
+    bool only_32_bits;                                             // kernels see 64-bit elements as pairs of words
+    int64_t reach;                                                 // indices of a launch stay below; 0: 2^30
+    hewn_status (*begin)(GpuDevice &, void **list, hewn_error *);  // a list of the device's own, until `submit`
+    hewn_status (*submit)(GpuDevice &, hewn_error *);
+    void (*end)(GpuCall &);  // behind an operator's launches
 };
 
-extern const GpuApi kCuda, kOpenCl;
+extern const GpuApi kCuda, kOpenCl, kD3d12;
 
 struct GpuDevice : hewn_device {
     const GpuApi *api;
@@ -105,6 +113,10 @@ hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocat
 // halide_<kind>_initialize_kernels and _run.
 int gpu_initialize(void *call, const char *source, int bytes);
 int gpu_run(void *call, const char *entry, const GpuLaunch &launch);
+
+// Records an operator of a device of such a kind.
+hewn_status gpu_record(const hewn_operator &op, const Bindings &inputs, const hewn_buffer_binding &output, void *list,
+                       hewn_error *error);
 
 // The driver's library, null if there is none; it stays loaded.
 void *open_driver(const char *const *names);

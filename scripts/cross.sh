@@ -23,6 +23,8 @@ if ((${#wheels[@]})); then
     python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --only-binary :all: "${wheels[@]}"
 fi
 
+if grep -q run-wine.sh "$toolchain"; then scripts/wine.sh; fi
+
 cmake --preset generators >/dev/null
 cmake --build --preset generators
 cmake --preset "$target" "$@"

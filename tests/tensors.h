@@ -581,7 +581,7 @@ inline hewn_device_kind kind_of_variant(const char *variant) {
 
 // A device of the kind that a target or variant is for, opened once; null for the CPU.
 inline hewn_device *device_for(const char *variant) {
-    static DevicePtr devices[3];
+    static DevicePtr devices[4];
     const hewn_device_kind kind = kind_of_variant(variant);
     if (kind == HEWN_DEVICE_CPU) return nullptr;
     DevicePtr &device = devices[kind];

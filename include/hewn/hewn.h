@@ -220,7 +220,8 @@ typedef int32_t hewn_device_kind;
 enum {
     HEWN_DEVICE_CPU = 0,
     HEWN_DEVICE_CUDA = 1,  /* an NVIDIA GPU by its driver */
-    HEWN_DEVICE_OPENCL = 2 /* any OpenCL 1.2 device */
+    HEWN_DEVICE_OPENCL = 2, /* any OpenCL 1.2 device */
+    HEWN_DEVICE_D3D12 = 3   /* a Direct3D 12 device of feature level 11_0 */
 };
 
 /* GPU devices. Bindings are in the device's memory and never copied. hewn_execute enqueues on the device's stream or queue and returns
@@ -247,6 +248,18 @@ typedef struct hewn_opencl_device_desc {
 } hewn_opencl_device_desc;
 HEWN_API hewn_status HEWN_CALL hewn_create_opencl_device(const hewn_opencl_device_desc *desc, hewn_device **device,
                                                          hewn_error *error);
+
+/* Direct3D 12: an ID3D12Device of the program's. Its operators are recorded (hewn_d3d12_record) or executed: hewn_execute and the functions
+ * for memory submit to the queue. Shaders are compiled in the library; pipelines are made by hewn_compile, once a device. */
+typedef struct hewn_d3d12_device_desc {
+    uint32_t struct_size; /* sizeof(hewn_d3d12_device_desc) */
+    void *device;         /* ID3D12Device; retained by the device */
+    void *queue;          /* ID3D12CommandQueue, COMPUTE or DIRECT, retained; NULL: one of its own */
+    hewn_allocate_fn allocate; /* as hewn_cpu_device_desc: host memory */
+    hewn_deallocate_fn deallocate;
+    void *allocator_context;
+} hewn_d3d12_device_desc;
+HEWN_API hewn_status HEWN_CALL hewn_create_d3d12_device(const hewn_d3d12_device_desc *desc, hewn_device **device, hewn_error *error);
 
 /* A machine's device, for hewn_open_device and listings. */
 typedef struct hewn_device_info {
@@ -334,6 +347,15 @@ typedef struct hewn_execute_options {
 HEWN_API hewn_status HEWN_CALL hewn_execute(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,
                                             const hewn_buffer_binding *outputs, uint32_t output_count,
                                             const hewn_execute_options *options, hewn_error *error);
+
+/* Records the operator, compiled for a Direct3D 12 device, into an open ID3D12GraphicsCommandList of the program's, of type COMPUTE or DIRECT, and
+ * a UAV barrier behind it; submits nothing. Bindings are ID3D12Resource buffers with D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS, in the state
+ * UNORDERED_ACCESS when the list runs; any offset that is a multiple of the element's size. Needs no descriptor heap and no scratch memory;
+ * leaves the list with another compute root signature and pipeline state. The list may run any number of times; until it has ended for the
+ * last time the resources and the hewn device must stay. Any number of threads may record, each into its own list. */
+HEWN_API hewn_status HEWN_CALL hewn_d3d12_record(const hewn_operator *op, void *command_list, const hewn_buffer_binding *inputs,
+                                                 uint32_t input_count, const hewn_buffer_binding *outputs, uint32_t output_count,
+                                                 hewn_error *error);
 
 /* ---- What was built, what runs here ------------------------------------------------------------------------------ */
 

@@ -163,7 +163,7 @@ struct InputBinding : hewn_buffer_binding {
     InputBinding(const Container &container) : InputBinding(container.data(), container.size() * sizeof(T)) {}
 };
 
-enum class DeviceKind : hewn_device_kind { CPU = HEWN_DEVICE_CPU, CUDA = HEWN_DEVICE_CUDA, OPENCL = HEWN_DEVICE_OPENCL };
+enum class DeviceKind : hewn_device_kind { CPU = HEWN_DEVICE_CPU, CUDA = HEWN_DEVICE_CUDA, OPENCL = HEWN_DEVICE_OPENCL, D3D12 = HEWN_DEVICE_D3D12 };
 
 // Where operators run; movable. Programs that stay on the CPU need none.
 class Device {
@@ -180,6 +180,11 @@ public:
     static Device opencl(void *context, void *queue) {
         const hewn_opencl_device_desc desc = {sizeof(hewn_opencl_device_desc), context, queue, nullptr, nullptr, nullptr};
         return Device([&](hewn_device **device, hewn_error *error) { return hewn_create_opencl_device(&desc, device, error); });
+    }
+    // On an ID3D12Device; queue: an ID3D12CommandQueue for what is executed rather than recorded, nullptr: one of its own.
+    static Device d3d12(void *device, void *queue = nullptr) {
+        const hewn_d3d12_device_desc desc = {sizeof(hewn_d3d12_device_desc), device, queue, nullptr, nullptr, nullptr};
+        return Device([&](hewn_device **result, hewn_error *error) { return hewn_create_d3d12_device(&desc, result, error); });
     }
     // The index-th device of a kind, with a context and a stream or queue of its own.
     static Device open(DeviceKind kind, uint32_t index = 0) {
@@ -261,6 +266,13 @@ public:
         detail::check([&](hewn_error *error) {
             return hewn_execute(get(), inputs, static_cast<uint32_t>(input_count), outputs, static_cast<uint32_t>(output_count),
                                 options, error);
+        });
+    }
+    // Into an open ID3D12GraphicsCommandList: hewn_d3d12_record.
+    void record(void *command_list, std::initializer_list<InputBinding> inputs, std::initializer_list<Binding> outputs) const {
+        detail::check([&](hewn_error *error) {
+            return hewn_d3d12_record(get(), command_list, inputs.begin(), static_cast<uint32_t>(inputs.size()), outputs.begin(),
+                                     static_cast<uint32_t>(outputs.size()), error);
         });
     }
     const char *variant() const noexcept { return hewn_operator_variant(get()); }

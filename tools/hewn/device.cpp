@@ -5,11 +5,11 @@
 namespace hewn::cli {
 
 namespace {
-constexpr DeviceKind KINDS[] = {DeviceKind::CPU, DeviceKind::CUDA, DeviceKind::OPENCL};
+constexpr DeviceKind KINDS[] = {DeviceKind::CPU, DeviceKind::CUDA, DeviceKind::OPENCL, DeviceKind::D3D12};
 }
 
 const char *kind_name(DeviceKind kind) {
-    return kind == DeviceKind::CUDA ? "cuda" : kind == DeviceKind::OPENCL ? "opencl" : "cpu";
+    return kind == DeviceKind::CUDA ? "cuda" : kind == DeviceKind::OPENCL ? "opencl" : kind == DeviceKind::D3D12 ? "d3d12" : "cpu";
 }
 
 DeviceName parse_device(const std::string &text) {
@@ -23,7 +23,7 @@ DeviceName parse_device(const std::string &text) {
         const auto [rest, error] = std::from_chars(begin, end, name.index);
         if (error == std::errc() && rest == end) return name;
     }
-    throw InputError("--device: " + text + " is none of cpu, cuda and opencl, with an index where there are several: cuda:1");
+    throw InputError("--device: " + text + " is none of cpu, cuda, opencl and d3d12, with an index where there are several: cuda:1");
 }
 
 std::optional<Device> open_device(const std::string &text) {

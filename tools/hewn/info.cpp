@@ -10,7 +10,12 @@
 namespace hewn::cli {
 
 namespace {
-constexpr DeviceKind GPUS[] = {DeviceKind::CUDA, DeviceKind::OPENCL};
+constexpr DeviceKind GPUS[] = {
+    DeviceKind::CUDA, DeviceKind::OPENCL,
+#if defined(_WIN32)
+    DeviceKind::D3D12,
+#endif
+};
 
 // Why a kind has no device at all.
 std::string absence(DeviceKind kind) {

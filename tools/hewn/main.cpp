@@ -36,7 +36,7 @@ void add_common(CLI::App &command, CommonOptions &options) {
     command.add_option("-o,--output", options.output, "output file, .npy or .png")->required()->type_name("FILE");
     command.add_option("--feature-level", options.feature_level, "DirectML feature level, 1.0 to 6.4; default: the newest")
         ->type_name("LEVEL");
-    command.add_option("--device", options.device, "cpu, cuda or opencl; cuda:1 for the second")->type_name("DEVICE");
+    command.add_option("--device", options.device, "cpu, cuda, opencl or d3d12; cuda:1 for the second")->type_name("DEVICE");
     command.add_option("--variant", options.variant, "force a target (x86_64_avx2) or one variant (add_f32__x86_64_avx2)")
         ->type_name("NAME");
     command.add_option("--threads", options.threads, "most threads; 0: as many as help")
@@ -47,6 +47,7 @@ void add_common(CLI::App &command, CommonOptions &options) {
 int run(int argc, char **argv) {
     CLI::App app("hewn: elementwise kernels of four DirectML operators, on files", "hewn");
     app.footer(FOOTER);
+    app.allow_windows_style_options(false);  // where a file's name may begin with a slash: under Wine
     app.require_subcommand(1);
     app.fallthrough();  // --progress may stand behind the subcommand
     app.set_version_flag("--version", [] { return "hewn " + version_string(); });
@@ -123,7 +124,7 @@ int run(int argc, char **argv) {
     bool all_passed = true;
     CLI::App *conformance_command = app.add_subcommand("conformance", "run cases in the format of tests/conformance/README.md");
     conformance_command->add_option("FILES", files, "files of one JSON object a line")->required()->type_name("FILE.jsonl");
-    conformance_command->add_option("--device", device, "cpu, cuda or opencl; cuda:1 for the second")->type_name("DEVICE");
+    conformance_command->add_option("--device", device, "cpu, cuda, opencl or d3d12; cuda:1 for the second")->type_name("DEVICE");
     conformance_command->add_option("--variant", variant, "force a target or one variant")->type_name("NAME");
     conformance_command->add_option("--threads", threads, "most threads; 0: as many as help")
         ->check(CLI::Range(0, std::numeric_limits<int>::max()))

@@ -1,0 +1,624 @@
+// The Direct3D 12 device: records into a command list of the program's own, or into one of its own that it submits. Kernels take root
+// descriptors and root constants alone: no descriptor heap, no scratch memory. Shaders were compiled when hewn was built (tools/dxbc).
+#include <cstdio>
+#include <cstring>
+
+#include "error.h"
+#include "gpu.h"
+
+#if defined(HEWN_D3D12)  // a build with its kernels
+
+#define INITGUID
+#define WIDL_EXPLICIT_AGGREGATE_RETURNS  // MinGW's headers: structs are returned as by Microsoft's compilers
+#include <d3d12.h>
+#include <dxgi1_4.h>
+
+namespace hewn {
+
+namespace {
+
+// ---- Shaders ----
+
+#define HEWN_SHADER(number, hash, entry, buffers, constants, ...) const uint8_t code_##number[] = {__VA_ARGS__};
+#include "shaders.inc"
+#undef HEWN_SHADER
+
+struct Shader {
+    uint64_t hash;  // of the module's text
+    const char *entry;
+    uint32_t buffers, constants;
+    const uint8_t *code;
+    size_t bytes;
+};
+constexpr Shader kShaders[] = {
+#define HEWN_SHADER(number, hash, entry, buffers, constants, ...) \
+    {hash, entry, buffers, constants, code_##number, sizeof code_##number},
+#include "shaders.inc"
+#undef HEWN_SHADER
+};
+constexpr size_t kShaderCount = sizeof kShaders / sizeof kShaders[0];
+constexpr uint32_t kMaxBuffers = 9, kMaxConstants = 64;
+constexpr UINT kMaxGroups = 65535;  // of a dispatch, a dimension
+
+// ---- The system's libraries ----
+
+struct Driver {
+    PFN_D3D12_CREATE_DEVICE create_device;
+    decltype(&D3D12SerializeRootSignature) serialize;
+    HRESULT(WINAPI *create_factory)(REFIID, void **);
+    const char *absent;  // why there is none; null if there is one
+};
+
+Driver load_driver() {
+    constexpr const char *kNames[] = {"d3d12.dll", nullptr}, *kFactoryNames[] = {"dxgi.dll", nullptr};
+    Driver driver = {};
+    void *const library = open_driver(kNames), *const factory = library ? open_driver(kFactoryNames) : nullptr;
+    if (!library) driver.absent = "no Direct3D 12: d3d12.dll is not there";
+    else if (!factory) driver.absent = "no Direct3D 12: dxgi.dll is not there";
+    if (driver.absent) return driver;
+    driver.create_device = reinterpret_cast<PFN_D3D12_CREATE_DEVICE>(driver_symbol(library, "D3D12CreateDevice"));
+    driver.serialize =
+        reinterpret_cast<decltype(&D3D12SerializeRootSignature)>(driver_symbol(library, "D3D12SerializeRootSignature"));
+    driver.create_factory = reinterpret_cast<HRESULT(WINAPI *)(REFIID, void **)>(driver_symbol(factory, "CreateDXGIFactory1"));
+    if (!driver.create_device || !driver.serialize || !driver.create_factory)
+        driver.absent = "no Direct3D 12: d3d12.dll or dxgi.dll lacks a function";
+    return driver;
+}
+
+const Driver &dx() {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static Driver driver;
+    pthread_once(&once, [] { driver = load_driver(); });
+    return driver;
+}
+
+// ---- Errors ----
+
+hewn_status status_of(HRESULT code) { return code == E_OUTOFMEMORY ? HEWN_STATUS_OUT_OF_MEMORY : HEWN_STATUS_DEVICE_FAILED; }
+
+hewn_status failed(HRESULT code, const char *what, hewn_error *error) {
+    return fail(error, status_of(code), "D3D12: %s failed with code 0x%08lx", what, (unsigned long)code);
+}
+
+template<class T>
+void release_object(T *&object) {
+    if (object) object->Release();
+    object = nullptr;
+}
+
+// ---- The device ----
+
+// A shader's pipeline on a device.
+struct Pipeline {
+    ID3D12RootSignature *root;
+    ID3D12PipelineState *state;
+};
+
+constexpr uint64_t kStagingBytes = 4 << 20;
+
+struct DxDevice : GpuDevice {
+    ID3D12Device *device;
+    ID3D12CommandQueue *queue;
+    Pipeline pipelines[kShaderCount];  // made when first compiled, under the base's mutex
+    // What the device itself submits, one at a time.
+    pthread_mutex_t own_mutex;
+    ID3D12CommandAllocator *allocator_of_list;
+    ID3D12GraphicsCommandList *list;
+    ID3D12Fence *fence;
+    HANDLE event;
+    ID3D12Resource *upload, *readback;
+    uint64_t fence_value, upload_used;
+    uint32_t submitted;  // lists since the queue was last waited for
+};
+
+DxDevice &dx_device(GpuDevice &device) { return static_cast<DxDevice &>(device); }
+
+hewn_status enter(GpuDevice &, hewn_error *) { return HEWN_STATUS_OK; }
+void leave(GpuDevice &) {}
+
+// Of the device's own work. With own_mutex held.
+hewn_status wait(DxDevice &device, hewn_error *error) {
+    HRESULT code = S_OK;
+    if (device.fence->GetCompletedValue() < device.fence_value) {
+        code = device.fence->SetEventOnCompletion(device.fence_value, device.event);
+        if (SUCCEEDED(code)) WaitForSingleObject(device.event, INFINITE);
+    }
+    if (SUCCEEDED(code)) code = device.device->GetDeviceRemovedReason();
+    if (SUCCEEDED(code)) code = device.allocator_of_list->Reset();
+    device.upload_used = 0;
+    device.submitted = 0;
+    return FAILED(code) ? failed(code, "waiting for the queue", error) : HEWN_STATUS_OK;
+}
+
+hewn_status begin_list(DxDevice &device, hewn_error *error) {
+    if (device.submitted >= 256) {
+        const hewn_status status = wait(device, error);
+        if (status != HEWN_STATUS_OK) return status;
+    }
+    const HRESULT code = device.list->Reset(device.allocator_of_list, nullptr);
+    return FAILED(code) ? failed(code, "ID3D12GraphicsCommandList::Reset", error) : HEWN_STATUS_OK;
+}
+
+hewn_status submit_list(DxDevice &device, hewn_error *error) {
+    HRESULT code = device.list->Close();
+    if (FAILED(code)) return failed(code, "ID3D12GraphicsCommandList::Close", error);
+    ID3D12CommandList *lists[] = {device.list};
+    device.queue->ExecuteCommandLists(1, lists);
+    device.submitted++;
+    code = device.queue->Signal(device.fence, ++device.fence_value);
+    return FAILED(code) ? failed(code, "ID3D12CommandQueue::Signal", error) : HEWN_STATUS_OK;
+}
+
+void release(GpuDevice &base) {
+    DxDevice &device = dx_device(base);
+    if (device.fence && device.event && device.allocator_of_list) wait(device, nullptr);
+    for (Pipeline &pipeline : device.pipelines) {
+        release_object(pipeline.state);
+        release_object(pipeline.root);
+    }
+    release_object(device.upload);
+    release_object(device.readback);
+    release_object(device.list);
+    release_object(device.allocator_of_list);
+    release_object(device.fence);
+    if (device.event) CloseHandle(device.event);
+    release_object(device.queue);
+    release_object(device.device);
+    pthread_mutex_destroy(&device.own_mutex);
+}
+
+HRESULT create_buffer(ID3D12Device *device, D3D12_HEAP_TYPE type, uint64_t bytes, ID3D12Resource **resource) {
+    D3D12_HEAP_PROPERTIES heap = {};
+    heap.Type = type;
+    D3D12_RESOURCE_DESC desc = {};
+    desc.Dimension = D3D12_RESOURCE_DIMENSION_BUFFER;
+    desc.Width = bytes;
+    desc.Height = desc.DepthOrArraySize = desc.MipLevels = 1;
+    desc.SampleDesc.Count = 1;
+    desc.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
+    if (type == D3D12_HEAP_TYPE_DEFAULT) desc.Flags = D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS;
+    const D3D12_RESOURCE_STATES state = type == D3D12_HEAP_TYPE_UPLOAD     ? D3D12_RESOURCE_STATE_GENERIC_READ
+                                        : type == D3D12_HEAP_TYPE_READBACK ? D3D12_RESOURCE_STATE_COPY_DEST
+                                                                           : D3D12_RESOURCE_STATE_COMMON;
+    return device->CreateCommittedResource(&heap, D3D12_HEAP_FLAG_NONE, &desc, state, nullptr, IID_ID3D12Resource,
+                                           reinterpret_cast<void **>(resource));
+}
+
+hewn_status create_own(DxDevice &device, hewn_error *error) {
+    const auto out = [](auto **object) { return reinterpret_cast<void **>(object); };
+    D3D12_COMMAND_LIST_TYPE type = D3D12_COMMAND_LIST_TYPE_COMPUTE;
+    const char *what = "ID3D12Device::CreateCommandQueue";
+    HRESULT code = S_OK;
+    if (device.queue) {
+        D3D12_COMMAND_QUEUE_DESC desc = {};
+        device.queue->GetDesc(&desc);
+        type = desc.Type;
+    } else {
+        D3D12_COMMAND_QUEUE_DESC desc = {};
+        desc.Type = type;
+        code = device.device->CreateCommandQueue(&desc, IID_ID3D12CommandQueue, out(&device.queue));
+    }
+    if (SUCCEEDED(code)) {
+        what = "ID3D12Device::CreateCommandAllocator";
+        code = device.device->CreateCommandAllocator(type, IID_ID3D12CommandAllocator, out(&device.allocator_of_list));
+    }
+    if (SUCCEEDED(code)) {
+        what = "ID3D12Device::CreateCommandList";
+        code = device.device->CreateCommandList(0, type, device.allocator_of_list, nullptr, IID_ID3D12GraphicsCommandList,
+                                                out(&device.list));
+    }
+    if (SUCCEEDED(code)) code = device.list->Close();
+    if (SUCCEEDED(code)) {
+        what = "ID3D12Device::CreateFence";
+        code = device.device->CreateFence(0, D3D12_FENCE_FLAG_NONE, IID_ID3D12Fence, out(&device.fence));
+    }
+    if (SUCCEEDED(code)) {
+        what = "ID3D12Device::CreateCommittedResource";
+        code = create_buffer(device.device, D3D12_HEAP_TYPE_UPLOAD, kStagingBytes, &device.upload);
+    }
+    if (SUCCEEDED(code)) code = create_buffer(device.device, D3D12_HEAP_TYPE_READBACK, kStagingBytes, &device.readback);
+    device.event = CreateEventA(nullptr, FALSE, FALSE, nullptr);
+    if (SUCCEEDED(code) && !device.event) {
+        what = "CreateEvent";
+        code = E_OUTOFMEMORY;
+    }
+    return FAILED(code) ? failed(code, what, error) : HEWN_STATUS_OK;
+}
+
+// Takes a reference to `device` and, if there is one, to `queue`.
+hewn_status create(ID3D12Device *device, ID3D12CommandQueue *queue, const Allocator &allocator, hewn_device **result,
+                   hewn_error *error) {
+    DxDevice *created = allocator.allocate<DxDevice>();
+    if (!created) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "D3D12: no memory for the device");
+    created->device = device;
+    created->queue = queue;
+    device->AddRef();
+    if (queue) queue->AddRef();
+    pthread_mutex_init(&created->own_mutex, nullptr);
+    hewn_status status = create_own(*created, error);
+    if (status != HEWN_STATUS_OK) {
+        release(*created);
+        allocator.deallocate(created);
+        return status;
+    }
+    status = start_gpu_device(created, kD3d12, allocator, 0, error);
+    if (status == HEWN_STATUS_OK) *result = created;
+    return status;
+}
+
+hewn_status find_adapter(uint32_t index, IDXGIAdapter1 **adapter, hewn_error *error) {
+    if (dx().absent) return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: %s", dx().absent);
+    IDXGIFactory1 *factory = nullptr;
+    HRESULT code = dx().create_factory(IID_IDXGIFactory1, reinterpret_cast<void **>(&factory));
+    if (FAILED(code))
+        return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: CreateDXGIFactory1 failed with code 0x%08lx", (unsigned long)code);
+    code = factory->EnumAdapters1(index, adapter);
+    factory->Release();
+    if (SUCCEEDED(code)) return HEWN_STATUS_OK;
+    if (index == 0) return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: the system has no graphics adapter");
+    return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: there is no adapter %u", unsigned(index));
+}
+
+hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) {
+    IDXGIAdapter1 *adapter = nullptr;
+    const hewn_status status = find_adapter(index, &adapter, error);
+    if (status != HEWN_STATUS_OK) return status;
+    DXGI_ADAPTER_DESC1 desc = {};
+    adapter->GetDesc1(&desc);
+    WideCharToMultiByte(CP_UTF8, 0, desc.Description, -1, info->name, sizeof info->name - 1, nullptr, nullptr);
+    info->memory = desc.DedicatedVideoMemory ? desc.DedicatedVideoMemory : desc.SharedSystemMemory;
+    const HRESULT code = dx().create_device(adapter, D3D_FEATURE_LEVEL_11_0, IID_ID3D12Device, nullptr);
+    if (FAILED(code)) snprintf(info->missing, sizeof info->missing, "Direct3D 12 (code 0x%08lx)", (unsigned long)code);
+    else if (desc.Flags & DXGI_ADAPTER_FLAG_SOFTWARE) {
+        const size_t length = strlen(info->name);
+        snprintf(info->name + length, sizeof info->name - length, " (software)");
+    }
+    adapter->Release();
+    return HEWN_STATUS_OK;
+}
+
+hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
+    IDXGIAdapter1 *adapter = nullptr;
+    hewn_status status = find_adapter(index, &adapter, error);
+    if (status != HEWN_STATUS_OK) return status;
+    ID3D12Device *device = nullptr;
+    const HRESULT code =
+        dx().create_device(adapter, D3D_FEATURE_LEVEL_11_0, IID_ID3D12Device, reinterpret_cast<void **>(&device));
+    adapter->Release();
+    if (FAILED(code))
+        return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: D3D12CreateDevice failed with code 0x%08lx", (unsigned long)code);
+    status = create(device, nullptr, default_device().allocator, result, error);
+    device->Release();
+    return status;
+}
+
+// ---- Memory ----
+
+hewn_status locate(GpuDevice &device, const hewn_buffer_binding &binding, const char *dml_name, const char *tensor,
+                   GpuAddress *base, hewn_error *error) {
+    ID3D12Resource *const resource = static_cast<ID3D12Resource *>(binding.buffer);
+    const auto refused = [&](const char *why) {
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the resource %s", dml_name, tensor, why);
+    };
+    D3D12_RESOURCE_DESC desc = {};
+    resource->GetDesc(&desc);
+    if (desc.Dimension != D3D12_RESOURCE_DIMENSION_BUFFER) return refused("is not a buffer");
+    if (!(desc.Flags & D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS))
+        return refused("was made without D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS");
+    ID3D12Device *owner = nullptr;
+    const HRESULT code = resource->GetDevice(IID_ID3D12Device, reinterpret_cast<void **>(&owner));
+    if (SUCCEEDED(code)) owner->Release();
+    if (FAILED(code) || owner != dx_device(device).device) return refused("is of another device");
+    if (binding.offset > desc.Width || binding.size > desc.Width - binding.offset) {
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding ends beyond the resource's %llu bytes", dml_name,
+                    tensor, (unsigned long long)desc.Width);
+    }
+    *base = {resource->GetGPUVirtualAddress(), 0};
+    return HEWN_STATUS_OK;
+}
+
+// A root descriptor can begin at any 16 bytes.
+int view(GpuCall &, GpuAddress &at, uint64_t) {
+    at = {at.memory + (at.address & ~uint64_t(15)), at.address & 15};
+    return 0;
+}
+
+hewn_status allocate(GpuDevice &device, uint64_t bytes, void **memory, hewn_error *error) {
+    ID3D12Resource *resource = nullptr;
+    const HRESULT code =
+        create_buffer(dx_device(device).device, D3D12_HEAP_TYPE_DEFAULT, (bytes + 15) & ~uint64_t(15), &resource);
+    *memory = resource;
+    return FAILED(code) ? failed(code, "ID3D12Device::CreateCommittedResource", error) : HEWN_STATUS_OK;
+}
+void deallocate(GpuDevice &base, void *memory) {
+    if (!memory) return;
+    DxDevice &device = dx_device(base);
+    pthread_mutex_lock(&device.own_mutex);
+    wait(device, nullptr);
+    pthread_mutex_unlock(&device.own_mutex);
+    static_cast<ID3D12Resource *>(memory)->Release();
+}
+
+// A part of a copy, of at most the staging memory's size. Between lists buffers fall back to the common state, from which they take any.
+hewn_status write_part(DxDevice &device, ID3D12Resource *memory, uint64_t offset, const void *from, uint64_t bytes,
+                       hewn_error *error) {
+    hewn_status status = HEWN_STATUS_OK;
+    if (device.upload_used + bytes > kStagingBytes) status = wait(device, error);
+    if (status == HEWN_STATUS_OK) status = begin_list(device, error);
+    if (status != HEWN_STATUS_OK) return status;
+    uint8_t *staging = nullptr;
+    const D3D12_RANGE none = {0, 0};
+    const HRESULT code = device.upload->Map(0, &none, reinterpret_cast<void **>(&staging));
+    if (FAILED(code)) {
+        device.list->Close();
+        return failed(code, "ID3D12Resource::Map", error);
+    }
+    memcpy(staging + device.upload_used, from, size_t(bytes));
+    device.upload->Unmap(0, nullptr);
+    device.list->CopyBufferRegion(memory, offset, device.upload, device.upload_used, bytes);
+    device.upload_used += (bytes + 15) & ~uint64_t(15);
+    return submit_list(device, error);
+}
+
+hewn_status read_part(DxDevice &device, ID3D12Resource *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
+    hewn_status status = begin_list(device, error);
+    if (status != HEWN_STATUS_OK) return status;
+    device.list->CopyBufferRegion(device.readback, 0, memory, offset, bytes);
+    status = submit_list(device, error);
+    if (status == HEWN_STATUS_OK) status = wait(device, error);
+    if (status != HEWN_STATUS_OK) return status;
+    void *staging = nullptr;
+    const D3D12_RANGE all = {0, SIZE_T(bytes)}, none = {0, 0};
+    const HRESULT code = device.readback->Map(0, &all, &staging);
+    if (FAILED(code)) return failed(code, "ID3D12Resource::Map", error);
+    memcpy(to, staging, size_t(bytes));
+    device.readback->Unmap(0, &none);
+    return HEWN_STATUS_OK;
+}
+
+// In parts; the bytes of a part are a multiple of 16 but for the last's.
+template<class Copy>
+hewn_status in_parts(GpuDevice &base, uint64_t bytes, const Copy &copy) {
+    DxDevice &device = dx_device(base);
+    hewn_status status = HEWN_STATUS_OK;
+    pthread_mutex_lock(&device.own_mutex);
+    for (uint64_t done = 0; done < bytes && status == HEWN_STATUS_OK; done += kStagingBytes)
+        status = copy(device, done, bytes - done < kStagingBytes ? bytes - done : kStagingBytes);
+    pthread_mutex_unlock(&device.own_mutex);
+    return status;
+}
+
+hewn_status write(GpuDevice &device, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
+    return in_parts(device, bytes, [&](DxDevice &at, uint64_t done, uint64_t part) {
+        return write_part(at, static_cast<ID3D12Resource *>(memory), offset + done, static_cast<const char *>(from) + done, part,
+                          error);
+    });
+}
+hewn_status read(GpuDevice &device, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
+    return in_parts(device, bytes, [&](DxDevice &at, uint64_t done, uint64_t part) {
+        return read_part(at, static_cast<ID3D12Resource *>(memory), offset + done, static_cast<char *>(to) + done, part, error);
+    });
+}
+hewn_status synchronize(GpuDevice &base, hewn_error *error) {
+    DxDevice &device = dx_device(base);
+    pthread_mutex_lock(&device.own_mutex);
+    const hewn_status status = wait(device, error);
+    pthread_mutex_unlock(&device.own_mutex);
+    return status;
+}
+
+// ---- Kernels ----
+
+hewn_status load(GpuDevice &, const char *source, size_t bytes, void **module, hewn_error *error) {
+    size_t length = strnlen(source, bytes);
+    while (length && strchr(" \n\r\t", source[length - 1])) length--;
+    uint64_t hash = 0xcbf29ce484222325;  // as tools/dxbc makes it
+    for (size_t i = 0; i < length; i++) hash = (hash ^ uint8_t(source[i])) * 0x100000001b3;
+    for (const Shader &shader : kShaders) {
+        if (shader.hash != hash) continue;
+        *module = const_cast<Shader *>(&shader);  // the module's first
+        return HEWN_STATUS_OK;
+    }
+    return fail(error, HEWN_STATUS_KERNEL_FAILED, "D3D12: this build has no shader for the kernel");
+}
+void unload(GpuDevice &, void *) {}
+
+hewn_status create_pipeline(DxDevice &device, const Shader &shader, Pipeline &pipeline, hewn_error *error) {
+    D3D12_ROOT_PARAMETER parameters[kMaxBuffers + 1] = {};
+    for (uint32_t b = 0; b < shader.buffers; b++) {
+        parameters[b].ParameterType = D3D12_ROOT_PARAMETER_TYPE_UAV;
+        parameters[b].Descriptor.ShaderRegister = b;
+    }
+    parameters[shader.buffers].ParameterType = D3D12_ROOT_PARAMETER_TYPE_32BIT_CONSTANTS;
+    parameters[shader.buffers].Constants.Num32BitValues = shader.constants;
+    const D3D12_ROOT_SIGNATURE_DESC desc = {shader.buffers + 1, parameters, 0, nullptr, D3D12_ROOT_SIGNATURE_FLAG_NONE};
+    ID3DBlob *blob = nullptr, *messages = nullptr;
+    HRESULT code = dx().serialize(&desc, D3D_ROOT_SIGNATURE_VERSION_1, &blob, &messages);
+    release_object(messages);
+    if (FAILED(code)) return failed(code, "D3D12SerializeRootSignature", error);
+    code = device.device->CreateRootSignature(0, blob->GetBufferPointer(), blob->GetBufferSize(), IID_ID3D12RootSignature,
+                                              reinterpret_cast<void **>(&pipeline.root));
+    blob->Release();
+    if (FAILED(code)) return failed(code, "ID3D12Device::CreateRootSignature", error);
+    D3D12_COMPUTE_PIPELINE_STATE_DESC state = {};
+    state.pRootSignature = pipeline.root;
+    state.CS = {shader.code, shader.bytes};
+    code = device.device->CreateComputePipelineState(&state, IID_ID3D12PipelineState, reinterpret_cast<void **>(&pipeline.state));
+    if (SUCCEEDED(code)) return HEWN_STATUS_OK;
+    release_object(pipeline.root);
+    return failed(code, "ID3D12Device::CreateComputePipelineState", error);
+}
+
+hewn_status find(GpuDevice &base, void *module, const char *entry, void **result, hewn_error *error) {
+    DxDevice &device = dx_device(base);
+    const Shader *shader = static_cast<const Shader *>(module), *const end = kShaders + kShaderCount;
+    const uint64_t hash = shader->hash;
+    while (shader < end && shader->hash == hash && strcmp(shader->entry, entry) != 0) shader++;
+    if (shader == end || shader->hash != hash)
+        return fail(error, HEWN_STATUS_KERNEL_FAILED, "D3D12: this build has no shader %s", entry);
+    if (shader->buffers > kMaxBuffers || shader->constants > kMaxConstants)
+        return fail(error, HEWN_STATUS_KERNEL_FAILED, "D3D12: the shader %s has too many arguments", entry);
+    pthread_mutex_lock(&device.mutex);
+    Pipeline &pipeline = device.pipelines[shader - kShaders];
+    const hewn_status status = pipeline.state ? hewn_status(HEWN_STATUS_OK) : create_pipeline(device, *shader, pipeline, error);
+    pthread_mutex_unlock(&device.mutex);
+    *result = const_cast<Shader *>(shader);
+    return status;
+}
+void drop(GpuDevice &, void *) {}  // the device's
+
+int launch(GpuCall &call, void *function, const GpuLaunch &launch) {
+    const Shader &shader = *static_cast<const Shader *>(function);
+    const Pipeline &pipeline = dx_device(call.device).pipelines[&shader - kShaders];
+    ID3D12GraphicsCommandList *const list = static_cast<ID3D12GraphicsCommandList *>(call.list);
+    uint64_t buffers[kMaxBuffers];
+    uint32_t constants[kMaxConstants], buffer_count = 0, constant_count = 0;
+    for (size_t a = 0; launch.argument_bytes[a]; a++) {
+        if (launch.is_buffer[a]) {
+            if (buffer_count < kMaxBuffers)
+                buffers[buffer_count] = static_cast<const halide_buffer_t *>(launch.arguments[a])->device;
+            buffer_count++;
+        } else {
+            if (constant_count < kMaxConstants) memcpy(&constants[constant_count], launch.arguments[a], 4);
+            constant_count++;
+        }
+    }
+    const UINT base = constant_count++;  // the first group's number
+    if (buffer_count != shader.buffers || constant_count != shader.constants)
+        return call.failed(HEWN_STATUS_KERNEL_FAILED, "D3D12: the arguments of %s are not its shader's", shader.entry);
+    list->SetComputeRootSignature(pipeline.root);
+    list->SetPipelineState(pipeline.state);
+    for (uint32_t b = 0; b < buffer_count; b++) list->SetComputeRootUnorderedAccessView(b, buffers[b]);
+    for (size_t first = 0; first < launch.blocks[0]; first += kMaxGroups) {
+        constants[base] = uint32_t(first);
+        list->SetComputeRoot32BitConstants(buffer_count, constant_count, constants, 0);
+        const size_t rest = launch.blocks[0] - first;
+        list->Dispatch(UINT(rest < kMaxGroups ? rest : kMaxGroups), UINT(launch.blocks[1]), UINT(launch.blocks[2]));
+    }
+    return 0;
+}
+
+// ---- Lists ----
+
+hewn_status begin(GpuDevice &base, void **list, hewn_error *error) {
+    DxDevice &device = dx_device(base);
+    pthread_mutex_lock(&device.own_mutex);
+    const hewn_status status = begin_list(device, error);
+    if (status != HEWN_STATUS_OK) pthread_mutex_unlock(&device.own_mutex);
+    *list = device.list;
+    return status;
+}
+
+hewn_status submit(GpuDevice &base, hewn_error *error) {
+    DxDevice &device = dx_device(base);
+    const hewn_status status = submit_list(device, error);
+    pthread_mutex_unlock(&device.own_mutex);
+    return status;
+}
+
+// What follows in the list sees what the operator wrote.
+void end(GpuCall &call) {
+    D3D12_RESOURCE_BARRIER barrier = {};
+    barrier.Type = D3D12_RESOURCE_BARRIER_TYPE_UAV;
+    static_cast<ID3D12GraphicsCommandList *>(call.list)->ResourceBarrier(1, &barrier);
+}
+
+const halide_device_interface_t kInterface = {};  // generated code compares its address
+
+const halide_device_interface_t *device_interface() { return &kInterface; }
+
+}  // namespace
+
+// Indices of a launch stay below 2^27, the least number of elements that a buffer's view may have.
+const GpuApi kD3d12 = {HEWN_DEVICE_D3D12,
+                       "D3D12",
+                       true,
+                       device_interface,
+                       enter,
+                       leave,
+                       release,
+                       locate,
+                       view,
+                       nullptr,
+                       load,
+                       unload,
+                       find,
+                       drop,
+                       launch,
+                       allocate,
+                       deallocate,
+                       write,
+                       read,
+                       synchronize,
+                       describe,
+                       open,
+                       true,
+                       int64_t(1) << 27,
+                       begin,
+                       submit,
+                       end};
+
+}  // namespace hewn
+
+using namespace hewn;
+
+extern "C" {
+int halide_d3d12compute_initialize_kernels(void *context, void **, const char *source, int bytes) {
+    return gpu_initialize(context, source, bytes);
+}
+void halide_d3d12compute_finalize_kernels(void *, void *) {}
+const halide_device_interface_t *halide_d3d12compute_device_interface() { return &kInterface; }
+int halide_d3d12compute_run(void *context, void *, const char *entry, int blocks_x, int blocks_y, int blocks_z, int threads_x,
+                            int threads_y, int threads_z, int, halide_type_t types[], void *arguments[], int8_t is_buffer[]) {
+    size_t argument_bytes[kMaxBuffers + kMaxConstants + 1] = {};
+    for (size_t a = 0; arguments[a] && a < kMaxBuffers + kMaxConstants; a++)
+        argument_bytes[a] = is_buffer[a] ? 8 : types[a].bytes();
+    return gpu_run(context, entry,
+                   {{size_t(blocks_x), size_t(blocks_y), size_t(blocks_z)},
+                    {size_t(threads_x), size_t(threads_y), size_t(threads_z)},
+                    argument_bytes,
+                    arguments,
+                    is_buffer});
+}
+}
+
+hewn_status hewn_create_d3d12_device(const hewn_d3d12_device_desc *desc, hewn_device **device, hewn_error *error) {
+    if (!device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_create_d3d12_device: device is null");
+    if (!desc || desc->struct_size < sizeof *desc)
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_device_desc: is null or struct_size is too small");
+    if (!desc->device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_device_desc: device is null");
+    Allocator allocator;
+    const hewn_status status =
+        read_allocator(desc->allocate, desc->deallocate, desc->allocator_context, "hewn_d3d12_device_desc", &allocator, error);
+    if (status != HEWN_STATUS_OK) return status;
+    if (dx().absent) return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: %s", dx().absent);
+    return create(static_cast<ID3D12Device *>(desc->device), static_cast<ID3D12CommandQueue *>(desc->queue), allocator, device,
+                  error);
+}
+
+#else  // another system, or a build without the target
+
+namespace hewn {
+
+namespace {
+hewn_status absent(hewn_error *error) {
+#if defined(_WIN32)
+    return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: this build of hewn has no kernels for it");
+#else
+    return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: it is a part of Windows");
+#endif
+}
+hewn_status describe(uint32_t, hewn_device_info *, hewn_error *error) { return absent(error); }
+}  // namespace
+
+const GpuApi kD3d12 = {HEWN_DEVICE_D3D12, "D3D12", false,   nullptr, nullptr, nullptr, nullptr,
+                       nullptr,           nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+                       nullptr,           nullptr, nullptr, nullptr, nullptr, nullptr, describe};
+
+}  // namespace hewn
+
+hewn_status hewn_create_d3d12_device(const hewn_d3d12_device_desc *, hewn_device **, hewn_error *error) {
+    return hewn::absent(error);
+}
+
+#endif

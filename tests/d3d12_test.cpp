@@ -1,0 +1,204 @@
+// The Direct3D 12 device beyond its kernels' results (variants_test.cpp): recording, what is refused, what the library loads and keeps.
+#include <gtest/gtest.h>
+
+#define WIDL_EXPLICIT_AGGREGATE_RETURNS
+#include <d3d12.h>
+#include <psapi.h>
+
+#include <thread>
+
+#include "problems.h"
+
+namespace hewn_test {
+namespace {
+
+template<class T>
+struct Release {
+    void operator()(T *object) const { object->Release(); }
+};
+template<class T>
+using Com = std::unique_ptr<T, Release<T>>;
+
+// create(iid, address of the object's pointer), which must succeed.
+template<class T, class Create>
+Com<T> make(Create &&create) {
+    void *object = nullptr;
+    const HRESULT code = create(__uuidof(T), &object);
+    EXPECT_EQ(code, S_OK);
+    return Com<T>(static_cast<T *>(object));
+}
+
+Com<ID3D12Resource> make_buffer(ID3D12Device *device, uint64_t bytes, D3D12_RESOURCE_FLAGS flags) {
+    D3D12_HEAP_PROPERTIES heap = {};
+    heap.Type = D3D12_HEAP_TYPE_DEFAULT;
+    D3D12_RESOURCE_DESC desc = {};
+    desc.Dimension = D3D12_RESOURCE_DIMENSION_BUFFER;
+    desc.Width = bytes;
+    desc.Height = desc.DepthOrArraySize = desc.MipLevels = 1;
+    desc.SampleDesc.Count = 1;
+    desc.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
+    desc.Flags = flags;
+    return make<ID3D12Resource>([&](const GUID &iid, void **out) {
+        return device->CreateCommittedResource(&heap, D3D12_HEAP_FLAG_NONE, &desc, D3D12_RESOURCE_STATE_COMMON, nullptr, iid, out);
+    });
+}
+
+// A program's own device with a list.
+struct Program {
+    Com<ID3D12Device> device =
+        make<ID3D12Device>([](const GUID &iid, void **out) { return D3D12CreateDevice(nullptr, D3D_FEATURE_LEVEL_11_0, iid, out); });
+    Com<ID3D12CommandAllocator> allocator = make<ID3D12CommandAllocator>(
+        [&](const GUID &iid, void **out) { return device->CreateCommandAllocator(D3D12_COMMAND_LIST_TYPE_COMPUTE, iid, out); });
+    Com<ID3D12GraphicsCommandList> list = make<ID3D12GraphicsCommandList>([&](const GUID &iid, void **out) {
+        return device->CreateCommandList(0, D3D12_COMMAND_LIST_TYPE_COMPUTE, allocator.get(), nullptr, iid, out);
+    });
+    DevicePtr hewn;
+
+    Program() {
+        const hewn_d3d12_device_desc desc = {sizeof desc, device.get(), nullptr, nullptr, nullptr, nullptr};
+        hewn_device *created = nullptr;
+        const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_create_d3d12_device(&desc, &created, error); });
+        EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+        hewn.reset(created);
+    }
+};
+
+constexpr uint64_t COUNT = 1000;
+
+OperatorPtr compile_add(hewn_device *device) {
+    const int64_t size = COUNT;
+    const hewn_tensor_desc tensor = {sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr};
+    const Description description(HEWN_OPERATOR_ADD, {&tensor, &tensor, &tensor});
+    OperatorPtr op;
+    const Outcome outcome = compile(description, nullptr, op, device);
+    EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+    return op;
+}
+
+// ADD with all three tensors in one resource.
+Outcome record(const hewn_operator *op, ID3D12GraphicsCommandList *list, ID3D12Resource *resource, uint64_t output = 8192,
+               uint64_t size = 4 * COUNT) {
+    const hewn_buffer_binding inputs[] = {{sizeof *inputs, resource, 4, 4 * COUNT}, {sizeof *inputs, resource, 4096, 4 * COUNT}};
+    const hewn_buffer_binding bound = {sizeof bound, resource, output, size};
+    return outcome_of([&](hewn_error *error) { return hewn_d3d12_record(op, list, inputs, 2, &bound, 1, error); });
+}
+
+void expect_refused(const Outcome &outcome, hewn_status status, const std::string &message) {
+    EXPECT_EQ(outcome.status, status) << outcome;
+    EXPECT_NE(outcome.message.find(message), std::string::npos) << outcome;
+}
+
+TEST(D3d12, RefusesWhatItCannotBind) {
+    Program program, other;
+    const OperatorPtr op = compile_add(program.hewn.get());
+    const auto good = make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+    const auto plain = make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_NONE);
+    const auto foreign = make_buffer(other.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+    EXPECT_EQ(record(op.get(), program.list.get(), good.get()).status, HEWN_STATUS_OK);
+    const hewn_status refused = HEWN_STATUS_INVALID_BINDING;
+    expect_refused(record(op.get(), program.list.get(), plain.get()), refused,
+                   "ADD OutputTensor: the resource was made without D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS");
+    expect_refused(record(op.get(), program.list.get(), foreign.get()), refused, "ADD OutputTensor: the resource is of another device");
+    expect_refused(record(op.get(), program.list.get(), good.get(), 65536 - 3996), refused,
+                   "ADD OutputTensor: the binding ends beyond the resource's 65536 bytes");
+    expect_refused(record(op.get(), program.list.get(), good.get(), 8193), refused, "ADD OutputTensor");  // misaligned
+    expect_refused(record(op.get(), program.list.get(), good.get(), 4100), refused, "ADD ");              // overlaps an input
+    expect_refused(record(op.get(), program.list.get(), good.get(), 8192, 3999), refused, "ADD OutputTensor");
+    expect_refused(record(op.get(), program.list.get(), nullptr), refused, "ADD OutputTensor");
+    expect_refused(record(op.get(), nullptr, good.get()), HEWN_STATUS_INVALID_ARGUMENT, "command_list is null");
+    expect_refused(record(nullptr, program.list.get(), good.get()), HEWN_STATUS_INVALID_ARGUMENT, "op is null");
+    const OperatorPtr on_cpu = compile_add(nullptr);
+    expect_refused(record(on_cpu.get(), program.list.get(), good.get()), HEWN_STATUS_INVALID_ARGUMENT, "the operator is for the CPU");
+}
+
+TEST(D3d12, RefusesWhatIsNoDescription) {
+    hewn_device *device = nullptr;
+    hewn_d3d12_device_desc desc = {sizeof desc, nullptr, nullptr, nullptr, nullptr, nullptr};
+    const auto create = [&] { return outcome_of([&](hewn_error *error) { return hewn_create_d3d12_device(&desc, &device, error); }); };
+    expect_refused(create(), HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_device_desc: device is null");
+    desc.struct_size--;
+    expect_refused(create(), HEWN_STATUS_INVALID_ARGUMENT, "struct_size is too small");
+    expect_refused(outcome_of([&](hewn_error *error) { return hewn_open_device(HEWN_DEVICE_D3D12, 99, &device, error); }),
+                   HEWN_STATUS_NO_DEVICE, "there is no adapter 99");
+    EXPECT_EQ(device, nullptr);
+}
+
+// Several devices, each with pipelines of its own; an operator outlives its device's handle; threads compile at once.
+TEST(D3d12, SeveralDevices) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; t++) {
+        threads.emplace_back([] {
+            Program program;
+            const OperatorPtr op = compile_add(program.hewn.get());
+            program.hewn.reset();
+            const auto buffer = make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+            EXPECT_EQ(record(op.get(), program.list.get(), buffer.get()).status, HEWN_STATUS_OK);
+            EXPECT_EQ(program.list->Close(), S_OK);
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
+}
+
+uint64_t private_bytes() {
+    PROCESS_MEMORY_COUNTERS counters = {};
+    counters.cb = sizeof counters;
+    GetProcessMemoryInfo(GetCurrentProcess(), &counters, sizeof counters);
+    return counters.PagefileUsage;
+}
+
+// The list's own memory is the program's, freed with it: recorded into lists of 100, the hundredth costs no more than the first few.
+TEST(D3d12, RecordingKeepsNoMemory) {
+    Program program;
+    const OperatorPtr op = compile_add(program.hewn.get());
+    const auto buffer = make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+    uint64_t before = 0;
+    for (int round = 0; round < 100; round++) {
+        if (round == 10) before = private_bytes();
+        for (int i = 0; i < 100; i++) ASSERT_EQ(record(op.get(), program.list.get(), buffer.get()).status, HEWN_STATUS_OK);
+        ASSERT_EQ(program.list->Close(), S_OK);
+        ASSERT_EQ(program.allocator->Reset(), S_OK);
+        ASSERT_EQ(program.list->Reset(program.allocator.get(), nullptr), S_OK);
+    }
+    EXPECT_LT(private_bytes(), before + (256 << 10));
+}
+
+// More than 65,535 groups: several dispatches; every element arrives.
+TEST(D3d12, ManyGroups) {
+    hewn_device *const device = device_for("add_f32__d3d12");
+    const int64_t size = 65536 * 256 + 77, stride = 2;  // of the strided form, whose groups make 256 elements
+    const hewn_tensor_desc packed = {sizeof packed, HEWN_DATA_TYPE_INT8, 1, &size, nullptr};
+    const hewn_tensor_desc spread = {sizeof spread, HEWN_DATA_TYPE_INT8, 1, &size, &stride};
+    const Description description(HEWN_OPERATOR_ADD, {&packed, &spread, &packed});
+    OperatorPtr op;
+    ASSERT_EQ(compile(description, nullptr, op, device).status, HEWN_STATUS_OK);
+    std::vector<int8_t> a(size), b(2 * size), result(size, 0x55);
+    for (int64_t i = 0; i < size; i++) {
+        a[i] = int8_t(i * 31 >> 7);
+        b[2 * i] = int8_t(i);
+    }
+    void *memory[3] = {};
+    const hewn_buffer_binding inputs[] = {{sizeof *inputs, nullptr, 0, a.size()}, {sizeof *inputs, nullptr, 0, b.size()}};
+    hewn_buffer_binding bound[] = {inputs[0], inputs[1], {sizeof *bound, nullptr, 0, result.size()}};
+    const void *const from[] = {a.data(), b.data(), result.data()};
+    for (int t = 0; t < 3; t++) {
+        ASSERT_EQ(hewn_allocate(device, bound[t].size, &memory[t], nullptr), HEWN_STATUS_OK);
+        ASSERT_EQ(hewn_write(device, memory[t], 0, from[t], bound[t].size, nullptr), HEWN_STATUS_OK);
+        bound[t].buffer = memory[t];
+    }
+    ASSERT_EQ(hewn_execute(op.get(), bound, 2, bound + 2, 1, nullptr, nullptr), HEWN_STATUS_OK);
+    ASSERT_EQ(hewn_read(device, memory[2], 0, result.data(), result.size(), nullptr), HEWN_STATUS_OK);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < size; i++) wrong += result[i] != int8_t(a[i] + b[2 * i]);
+    EXPECT_EQ(wrong, 0);
+    for (void *each : memory) hewn_deallocate(device, each);
+}
+
+// Last: after all that runs kernels.
+TEST(D3d12, ZLoadsNoShaderCompiler) {
+    ASSERT_NE(device_for("add_f32__d3d12"), nullptr);
+    for (const char *name : {"d3dcompiler_47.dll", "d3dcompiler_46.dll", "d3dcompiler_43.dll", "dxcompiler.dll"})
+        EXPECT_EQ(GetModuleHandleA(name), nullptr) << name;
+}
+
+}  // namespace
+}  // namespace hewn_test

@@ -1,0 +1,147 @@
+// dxbc OUT COMPILER_DLL LIST: compiles the HLSL of Direct3D 12 kernels, as Halide writes it, in the files that LIST names, into OUT, a table of shaders that
+// runtime/device_d3d12.cpp includes. A Windows program of the build (under Wine elsewhere), with Microsoft's compiler; nobody else needs either.
+//
+// What is changed in the text, so that kernels run with root arguments alone:
+//   - buffers are RWStructuredBuffer, which a root descriptor can stand for at any multiple of 4 bytes
+//   - elements of 8 and 16 bits, which the buffer's name tells (generators/gpu.h), are parts of 32-bit words; a store changes its own bits
+//     alone, atomically: other threads may write the rest of the word
+//   - a constant more, the first group's number: a dispatch has at most 65,535 groups
+#include <d3dcompiler.h>
+#include <windows.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <string>
+
+namespace {
+
+const char *const kNarrow = R"(
+uint hewn_shift(int i, int bits) { return (uint(i) & uint(32 / bits - 1)) * uint(bits); }
+uint hewn_load(RWStructuredBuffer<uint> words, int i, int bits) {
+    return (words[uint(i) / uint(32 / bits)] >> hewn_shift(i, bits)) & ((1u << bits) - 1u);
+}
+int hewn_load_signed(RWStructuredBuffer<uint> words, int i, int bits) {
+    return int(hewn_load(words, i, bits) << (32 - bits)) >> (32 - bits);
+}
+void hewn_store(RWStructuredBuffer<uint> words, int i, int bits, uint value) {
+    const uint shift = hewn_shift(i, bits), mask = ((1u << bits) - 1u) << shift;
+    InterlockedAnd(words[uint(i) / uint(32 / bits)], ~mask);
+    InterlockedOr(words[uint(i) / uint(32 / bits)], (value << shift) & mask);
+}
+)";
+
+void replace_all(std::string &text, const std::string &from, const std::string &to) {
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+}
+
+// name[index] = value;  and  name[index]  of a buffer of narrow elements, as calls.
+void replace_accesses(std::string &text, const std::string &name, const std::string &bits, bool is_signed) {
+    const std::string from = name + "[";
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos;) {
+        if (at > 0 && (isalnum(text[at - 1]) || text[at - 1] == '_')) {
+            at++;
+            continue;
+        }
+        size_t end = at + from.size();
+        for (int depth = 1; depth; end++) depth += text[end] == '[' ? 1 : text[end] == ']' ? -1 : 0;
+        const std::string index = text.substr(at + from.size(), end - 1 - at - from.size());
+        std::string to = (is_signed ? "hewn_load_signed(" : "hewn_load(") + name + ", " + index + ", " + bits + ")";
+        if (text.compare(end, 3, " = ") == 0) {
+            const size_t semicolon = text.find(';', end);
+            to = "hewn_store(" + name + ", " + index + ", " + bits + ", uint(" + text.substr(end + 3, semicolon - end - 3) + "))";
+            end = semicolon;
+        }
+        text.replace(at, end - at, to);
+        at += from.size() + 1;  // not into the name again
+    }
+}
+
+// How the runtime finds a module: by its text, less what follows it.
+uint64_t hash_of(const std::string &text) {
+    uint64_t hash = 0xcbf29ce484222325;
+    for (const unsigned char c : text) hash = (hash ^ c) * 0x100000001b3;
+    return hash;
+}
+
+int failed(const std::string &what) {
+    fprintf(stderr, "dxbc: %s\n", what.c_str());
+    return 1;
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    if (argc != 4) return failed("usage: dxbc OUT COMPILER_DLL LIST");
+    const HMODULE library = LoadLibraryA(argv[2]);
+    if (!library) return failed(std::string("cannot load ") + argv[2]);
+    const auto compile = reinterpret_cast<pD3DCompile>(reinterpret_cast<void *>(GetProcAddress(library, "D3DCompile")));
+    const auto strip =
+        reinterpret_cast<decltype(&D3DStripShader)>(reinterpret_cast<void *>(GetProcAddress(library, "D3DStripShader")));
+    if (!compile || !strip) return failed("the compiler's DLL lacks D3DCompile or D3DStripShader");
+
+    std::string table;
+    int shaders = 0;
+    std::ifstream list(argv[3]);
+    for (std::string name; std::getline(list, name);) {
+        std::ifstream file(name, std::ios::binary);
+        std::ostringstream bytes;
+        bytes << file.rdbuf();
+        std::string text = bytes.str().c_str();  // up to a NUL
+        text.erase(text.find_last_not_of(" \n\r\t") + 1);
+        if (text.empty()) return failed("cannot read " + name);
+        const uint64_t hash = hash_of(text);
+        if (text.find("__NUM_TREADS_") != std::string::npos || text.find("__GROUPSHARED_SIZE") != std::string::npos)
+            return failed(name + ": sizes that are only known at run time");
+
+        const std::regex narrow(R"(RWBuffer<(u?)int> (\w+_bits(8|16)))");
+        std::smatch match;
+        while (std::regex_search(text, match, narrow)) {
+            const std::string buffer = match[2], bits = match[3];
+            const bool is_signed = match[1].length() == 0;
+            replace_all(text, match[0], "RWStructuredBuffer<uint> " + buffer);
+            replace_accesses(text, buffer, bits, is_signed);
+        }
+        replace_all(text, "RWBuffer<", "RWStructuredBuffer<");
+        replace_all(text, "tgroup_index.x", "(tgroup_index.x + _first_group)");
+        replace_all(text, ")\n{", ",\n uniform uint _first_group)\n{");
+        text = kNarrow + text;
+
+        const std::regex kernel(R"(void (_kernel\w*)\(([^)]*)\))");
+        for (std::sregex_iterator k(text.begin(), text.end(), kernel), end; k != end; ++k) {
+            const std::string entry = (*k)[1], parameters = (*k)[2];
+            const auto count = [&](const char *what) {
+                const std::regex pattern(what);
+                return long(
+                    std::distance(std::sregex_iterator(parameters.begin(), parameters.end(), pattern), std::sregex_iterator()));
+            };
+            const long buffers = count("RWStructuredBuffer"), constants = count("uniform ");
+            if (2 * buffers + constants > 64) return failed(name + " " + entry + ": more than 64 words of root arguments");
+            ID3DBlob *code = nullptr, *messages = nullptr, *stripped = nullptr;
+            const HRESULT result = compile(text.data(), text.size(), name.c_str(), nullptr, nullptr, entry.c_str(), "cs_5_1",
+                                           D3DCOMPILE_IEEE_STRICTNESS | D3DCOMPILE_OPTIMIZATION_LEVEL3, 0, &code, &messages);
+            if (FAILED(result)) {
+                std::ofstream(std::string(argv[1]) + ".hlsl", std::ios::binary) << text;
+                return failed(name + " " + entry + ": " +
+                              (messages ? static_cast<const char *>(messages->GetBufferPointer()) : "no message"));
+            }
+            if (SUCCEEDED(strip(code->GetBufferPointer(), code->GetBufferSize(),
+                                D3DCOMPILER_STRIP_REFLECTION_DATA | D3DCOMPILER_STRIP_DEBUG_INFO | D3DCOMPILER_STRIP_TEST_BLOBS,
+                                &stripped)))
+                code = stripped;
+            char number[64];
+            snprintf(number, sizeof number, "HEWN_SHADER(%d, 0x%016llx, \"", shaders++, (unsigned long long)hash);
+            table += number + entry + "\", " + std::to_string(buffers) + ", " + std::to_string(constants);
+            const auto *at = static_cast<const unsigned char *>(code->GetBufferPointer());
+            for (size_t i = 0; i < code->GetBufferSize(); i++) table += (i % 32 ? "," : ",\n") + std::to_string(at[i]);
+            table += ")\n";
+        }
+    }
+    std::ofstream out(argv[1], std::ios::binary);
+    out << "// Written by tools/dxbc: HEWN_SHADER(number, hash of the HLSL, entry point, buffers, constants, bytes...)\n"
+        << table;
+    return out.flush() ? 0 : failed(std::string("cannot write ") + argv[1]);
+}
