@@ -294,7 +294,7 @@ function(hewn_add_kernels flavour objects_out)
         set(object_dir ${dir})
         set(object_flags "${flags}")
         set(outputs object)
-        if(device)
+        if(NOT "${device}" STREQUAL "")  # a macro's argument is text, not a variable
             set(object_dir ${HEWN_GENERATED_DIR}/gpu)
             set(object_flags -no_asserts-no_bounds_query)
             set(outputs object,device_code)
