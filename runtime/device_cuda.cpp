@@ -144,15 +144,20 @@ int32_t capability_of(int device) { return attribute(device, kCapabilityMajor) *
 
 constexpr int32_t kLeastCapability = 75;
 
-hewn_status create(Handle context, Handle stream, bool owns_context, const Allocator &allocator, hewn_device **result,
+// owned: the ordinal whose primary context was retained for the device, which is released with it or where this fails; -1: the
+// context is the caller's.
+hewn_status create(Handle context, Handle stream, int owned, const Allocator &allocator, hewn_device **result,
                    hewn_error *error) {
+    const bool owns_context = owned >= 0;
     int ordinal = 0;
     Result code = cu().CtxPushCurrent(context);
+    if (code && owns_context) cu().DevicePrimaryCtxRelease(owned);
     if (code)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_cuda_device_desc: context is no context: %s", name_of(cu(), code));
     code = cu().CtxGetDevice(&ordinal);
     Handle popped = nullptr;
     cu().CtxPopCurrent(&popped);
+    if (code && owns_context) cu().DevicePrimaryCtxRelease(owned);
     if (code) return failed(code, "cuCtxGetDevice", error);
     const int32_t capability = capability_of(ordinal);
     if (capability < kLeastCapability) {  // not where the context is ours: `open` looks before
@@ -206,7 +211,7 @@ hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
     Handle context = nullptr;
     if (const Result code = cu().DevicePrimaryCtxRetain(&context, ordinal))
         return failed(code, "cuDevicePrimaryCtxRetain", error);
-    return create(context, nullptr, true, default_device().allocator, result, error);
+    return create(context, nullptr, ordinal, default_device().allocator, result, error);
 }
 
 // ---- Memory ----
@@ -335,5 +340,5 @@ hewn_status hewn_create_cuda_device(const hewn_cuda_device_desc *desc, hewn_devi
     if (!context)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
                     "hewn_cuda_device_desc: context is null and the thread has no current one");
-    return create(context, static_cast<Handle>(desc->stream), false, allocator, device, error);
+    return create(context, static_cast<Handle>(desc->stream), -1, allocator, device, error);
 }

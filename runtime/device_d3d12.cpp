@@ -313,7 +313,7 @@ hewn_status locate(GpuDevice &device, const hewn_buffer_binding &binding, const 
         return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding ends beyond the resource's %llu bytes", dml_name,
                     tensor, (unsigned long long)desc.Width);
     }
-    *base = {resource->GetGPUVirtualAddress(), 0};
+    *base = {0, resource->GetGPUVirtualAddress()};  // so that overlap is seen between placed resources too
     return HEWN_STATUS_OK;
 }
 
@@ -390,8 +390,10 @@ hewn_status in_parts(GpuDevice &base, uint64_t bytes, const Copy &copy) {
 
 hewn_status write(GpuDevice &device, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
     return in_parts(device, bytes, [&](DxDevice &at, uint64_t done, uint64_t part) {
-        return write_part(at, static_cast<ID3D12Resource *>(memory), offset + done, static_cast<const char *>(from) + done, part,
-                          error);
+        const hewn_status status = write_part(at, static_cast<ID3D12Resource *>(memory), offset + done,
+                                              static_cast<const char *>(from) + done, part, error);
+        // Another queue may read it next, which nothing else would order behind the copy.
+        return status == HEWN_STATUS_OK && done + part == bytes ? wait(at, error) : status;
     });
 }
 hewn_status read(GpuDevice &device, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {

@@ -291,7 +291,7 @@ int view(GpuCall &call, GpuAddress &at, uint64_t wanted) {
     region.size = bytes - region.origin;  // not more than is wanted: sub-buffers should not overlap needlessly
     if (region.size > at.address - region.origin + wanted) region.size = size_t(at.address - region.origin + wanted);
     cl_int code = 0;
-    const Handle view = cl().CreateSubBuffer(memory, kMemReadWrite, kBufferRegion, &region, &code);
+    const Handle view = cl().CreateSubBuffer(memory, 0 /* the access of memory */, kBufferRegion, &region, &code);
     if (code) return call.failed(status_of(code), "OpenCL: clCreateSubBuffer failed with code %d", int(code));
     call.views[call.view_count++] = view;
     at = {reinterpret_cast<uint64_t>(view), at.address - region.origin};

@@ -102,12 +102,25 @@ struct Launch {
 int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
     const Problem &problem = call.op.problem;
     const GpuApi &api = *call.device.api;
+    const auto tensor_at = [&](int t) -> const Tensor & { return t == problem.input_count ? problem.output : problem.inputs[t]; };
+    GpuAddress viewed[kMaxTensors];
     for (int t = 0; t <= problem.input_count; t++) {
-        const Tensor &tensor = t == problem.input_count ? problem.output : problem.inputs[t];
+        const Tensor &tensor = tensor_at(t);
         const int bytes = words[t] || (api.only_32_bits && tensor.element_bytes == 8) ? 4 : tensor.element_bytes;
         GpuAddress at = launch.at[t];
         if (api.view && !call.prepares && (api.reach || at.address >= uint64_t(1) << 30)) {
-            if (const int code = api.view(call, at, tensor.bytes)) return code;
+            int same = 0;  // in place: one view, for what is done through overlapping ones has no order
+            while (same < t && (launch.at[same].memory != at.memory || launch.at[same].address != at.address ||
+                                tensor_at(same).bytes != tensor.bytes)) {
+                same++;
+            }
+            if (same < t) {
+                at = viewed[same];
+            } else if (const int code = api.view(call, at, tensor.bytes)) {
+                if (call.view_count) api.end_views(call);
+                return code;
+            }
+            viewed[t] = at;
         }
         halide_buffer_t &buffer = launch.buffers[t] = {};
         launch.dims[t] = halide_dimension_t(0, 0x7fffffff, 1);

@@ -19,6 +19,8 @@ flock 9
 [[ $(uname -m) == x86_64 ]] || skip "Windows programs for x86-64 run on x86-64 only"
 scripts/setup.sh wine wine64 libwine xvfb xauth unzip libvulkan1 mesa-vulkan-drivers libgl1 libgl1-mesa-dri libglx-mesa0 >&2 ||
     skip "Wine cannot be installed"
+version=$(dpkg-query --show --showformat='${Version}' wine)
+dpkg --compare-versions "$version" ge 8 || skip "Wine $version is too old for Direct3D 12"
 
 # Debian 12's Mesa is too old: without VK_EXT_descriptor_indexing kernels write nothing. Backports have a newer one, of which the
 # driver alone is unpacked, with package lists of its own: the system's sources stay as they are.

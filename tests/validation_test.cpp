@@ -1,4 +1,4 @@
-// What compile accepts and refuses: every row of SPEC.md's tables and its neighbours, every rule with its message.
+// What compile accepts and refuses: every row of DirectML's tables by feature level and its neighbours, every rule with its message.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -26,7 +26,7 @@ const std::vector<hewn_feature_level> LEVELS = {0x1000, 0x2000, 0x2100, 0x3000, 
 
 std::string level_name(hewn_feature_level level) { return std::to_string(level >> 12) + "." + std::to_string(level >> 8 & 15); }
 
-// ---- SPEC.md, written down a second time ---------------------------------------------------------------------------------
+// ---- DirectML's tables, written down a second time -----------------------------------------------------------------------
 
 bool contains(const Types &types, hewn_data_type type) { return std::find(types.begin(), types.end(), type) != types.end(); }
 
@@ -159,7 +159,7 @@ constexpr hewn_status INVALID = HEWN_STATUS_INVALID_ARGUMENT, UNSUPPORTED = HEWN
 
 // ---- The tables ----------------------------------------------------------------------------------------------------------
 
-// Compares compile with SPEC.md on one set of types, at one level. A refusal that a later level would lift must name that level.
+// Compares compile with those tables on one set of types, at one level. A refusal that a later level would lift must name that level.
 testing::AssertionResult agrees(const Operator &op, const Types &types, uint32_t rank, hewn_feature_level level,
                                 bool single_cause) {
     const Outcome outcome = try_compile(op.op, tensors_of(op.op, types, std::vector<int64_t>(rank, 2)), level);

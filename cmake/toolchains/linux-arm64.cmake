@@ -9,4 +9,8 @@ set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static;-L;/usr/aarch64-linux-gnu)
 set(HEWN_TEST_ARCH arm64)
 set(HEWN_TEST_CPU_arm64_neon cortex-a57)
 set(HEWN_TEST_CPU_arm64_fp16 cortex-a76)
+execute_process(COMMAND qemu-aarch64-static -cpu help OUTPUT_VARIABLE qemu_cpus ERROR_QUIET)
+if(NOT qemu_cpus MATCHES "cortex-a76")  # QEMU before 7.1
+    set(HEWN_TEST_CPU_arm64_fp16 max)
+endif()
 set(HEWN_TEST_CPUS ${HEWN_TEST_CPU_arm64_neon} ${HEWN_TEST_CPU_arm64_fp16})

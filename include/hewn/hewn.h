@@ -226,8 +226,8 @@ enum {
 
 /* GPU devices. Bindings are in the device's memory and never copied. hewn_execute enqueues on the device's stream or queue and returns
  * without waiting: what it was given must stay until the work has ended, and an error of the running work comes from whoever
- * waits. The library links to no driver: it is loaded when a GPU device is first asked for (HEWN_STATUS_NO_DEVICE without). The
- * context and the stream or queue stay the caller's and must outlive the device and its operators. */
+ * waits. The library links to no driver: it is loaded when a GPU device is first asked for (HEWN_STATUS_NO_DEVICE without). A CUDA
+ * context and stream stay the caller's and must outlive the device and its operators; what OpenCL and Direct3D 12 are given is retained. */
 typedef struct hewn_cuda_device_desc {
     uint32_t struct_size; /* sizeof(hewn_cuda_device_desc) */
     void *context;        /* CUcontext; NULL: the calling thread's current one */
@@ -280,8 +280,8 @@ HEWN_API hewn_status HEWN_CALL hewn_open_device(hewn_device_kind kind, uint32_t 
 /* What the device runs on; NULL: the CPU. */
 HEWN_API hewn_device_kind HEWN_CALL hewn_kind_of_device(const hewn_device *device);
 
-/* Memory to bind, on any kind of device (NULL: the CPU). `memory` is what hewn_buffer_binding's buffer takes: a pointer, CUdeviceptr or
- * cl_mem. At least 64-byte aligned. Programs with memory of their own need none of this. */
+/* Memory to bind, on any kind of device (NULL: the CPU). `memory` is what hewn_buffer_binding's buffer takes: a pointer, CUdeviceptr,
+ * cl_mem or ID3D12Resource *. At least 64-byte aligned. Programs with memory of their own need none of this. */
 HEWN_API hewn_status HEWN_CALL hewn_allocate(hewn_device *device, uint64_t bytes, void **memory, hewn_error *error);
 HEWN_API void HEWN_CALL hewn_deallocate(hewn_device *device, void *memory); /* NULL memory is ignored; may wait for the device */
 /* Copy between the program's memory and the device's, behind all that was enqueued before, and wait for the copy. */
@@ -322,8 +322,8 @@ HEWN_API const char *HEWN_CALL hewn_operator_variant(const hewn_operator *op);
 
 /* ---- Execute ----------------------------------------------------------------------------------------------------- */
 
-/* A tensor's memory, as DML_BUFFER_BINDING. `buffer` is a pointer on the CPU, a CUdeviceptr on CUDA, a cl_mem on OpenCL; buffer + offset
- * must be aligned to the element.
+/* A tensor's memory, as DML_BUFFER_BINDING. `buffer` is a pointer on the CPU, a CUdeviceptr on CUDA, a cl_mem on OpenCL, an
+ * ID3D12Resource * on Direct3D 12; buffer + offset must be aligned to the element.
  * An optional tensor that is absent has a binding with a NULL buffer. */
 typedef struct hewn_buffer_binding {
     uint32_t struct_size; /* sizeof(hewn_buffer_binding), the same in all elements of an array */
@@ -343,7 +343,8 @@ typedef struct hewn_execute_options {
  * ADD 2 inputs, QUANTIZE_LINEAR and DEQUANTIZE_LINEAR 3, QUANTIZED_LINEAR_ADD 8; one output. Elements between a strided
  * output's own are never written. Serial, or with the user's parallel_for, it allocates nothing and takes no lock.
  * The output must not overlap an input, except in place (ADD), or where both have equal strides in bytes and
- * interleave. Layouts that are neither dense nor broadcast along a row use 67 KB of the stack of each thread that runs a slice. */
+ * interleave. Layouts that are neither dense nor broadcast along a row, and tensors
+ * of tens of MB, use 83 KB of the stack of each thread that runs a slice. */
 HEWN_API hewn_status HEWN_CALL hewn_execute(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,
                                             const hewn_buffer_binding *outputs, uint32_t output_count,
                                             const hewn_execute_options *options, hewn_error *error);

@@ -205,7 +205,7 @@ bool one_of(const Header &header, std::initializer_list<DataType> types) {
     return header.type && std::find(types.begin(), types.end(), *header.type) != types.end();
 }
 
-// Why the case is outside SPEC.md's tables; empty where it is inside. Told from types and shapes alone, not by asking the
+// Why the case is outside DirectML's tables; empty where it is inside. Told from types and shapes alone, not by asking the
 // library, so that a library that refuses too much fails the case.
 std::string outside_tables(const OperatorInfo &op, const std::map<std::string, Header> &inputs, const Header &output) {
     using D = DataType;

@@ -130,13 +130,14 @@ class Search:
         known = dict(start if start is not None else kernel.knobs)
         defaults = {name: "0" if "0" in values else values[0] for name, values in build.space.items()}
         self.incumbent = tuple(sorted({**defaults, **known}.items()))
-        generators = hashlib.sha256((build.folder / "hewn_generators").read_bytes()).hexdigest()
-        key = hashlib.sha256(repr((generators, kernel, self.incumbent, runner, chip)).encode()).hexdigest()[:16]
+        # A gain is one of these generators and, for what runs around the kernels, of this library.
+        built = [hashlib.sha256((build.folder / name).read_bytes()).hexdigest() for name in ("hewn_generators", "libhewn.a")]
+        key = hashlib.sha256(repr((built, kernel, self.incumbent, runner, chip)).encode()).hexdigest()[:16]
         self.cache = Cache(self.folder / "candidates.jsonl", key)
         self.layouts = layouts_of(build, kernel)
 
     def library(self, knobs):
-        return str(self.folder / (hashlib.sha256(repr(knobs).encode()).hexdigest()[:16] + ".so"))
+        return str(self.folder / (hashlib.sha256(repr((self.cache.key, knobs)).encode()).hexdigest()[:16] + ".so"))
 
     def candidates(self):
         names = sorted(self.build.space)
