@@ -35,9 +35,9 @@ if dpkg --compare-versions "$version" lt 23.1; then
     apt=(apt-get --quiet --quiet -o Dir::Etc::sourcelist="$lists/sources.list" -o Dir::Etc::sourceparts=/dev/null
         -o Dir::State::lists="$lists/lists" -o Dir::Cache="$lists/cache" -o APT::Sandbox::User=root)
     { "${apt[@]}" update && (cd "$lists" && "${apt[@]}" download "mesa-vulkan-drivers/$codename-backports" &&
-        dpkg-deb --extract mesa-vulkan-drivers_*.deb root); } >&2 ||
+        dpkg-deb --extract mesa-vulkan-drivers_*.deb unpacked); } >&2 ||
         skip "Mesa $version is too old and $codename-backports has no other"
-    driver() { echo "$lists/root/usr/lib/x86_64-linux-gnu/libvulkan_lvp.so"; }
+    driver() { echo "$lists/unpacked/usr/lib/x86_64-linux-gnu/libvulkan_lvp.so"; }
 fi
 if missing=$(ldd "$(driver)" | grep 'not found'); then skip "Mesa's driver lacks$missing"; fi
 echo "{\"file_format_version\": \"1.0.0\", \"ICD\": {\"api_version\": \"1.3.0\", \"library_path\": \"$(driver)\"}}" >"$wine/lavapipe.json"
