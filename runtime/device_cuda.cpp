@@ -327,12 +327,8 @@ int halide_cuda_run(void *context, void *, const char *entry, int blocks_x, int 
 }
 
 hewn_status hewn_create_cuda_device(const hewn_cuda_device_desc *desc, hewn_device **device, hewn_error *error) {
-    if (!device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_create_cuda_device: device is null");
-    if (!desc || desc->struct_size < sizeof *desc)
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_cuda_device_desc: is null or struct_size is too small");
     Allocator allocator;
-    const hewn_status status =
-        read_allocator(desc->allocate, desc->deallocate, desc->allocator_context, "hewn_cuda_device_desc", &allocator, error);
+    const hewn_status status = read_device_desc(desc, device, "cuda", &allocator, error);
     if (status != HEWN_STATUS_OK) return status;
     if (cu().absent[0]) return fail(error, HEWN_STATUS_NO_DEVICE, "CUDA: %s", cu().absent);
     Handle context = static_cast<Handle>(desc->context);

@@ -585,14 +585,10 @@ int halide_d3d12compute_run(void *context, void *, const char *entry, int blocks
 }
 
 hewn_status hewn_create_d3d12_device(const hewn_d3d12_device_desc *desc, hewn_device **device, hewn_error *error) {
-    if (!device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_create_d3d12_device: device is null");
-    if (!desc || desc->struct_size < sizeof *desc)
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_device_desc: is null or struct_size is too small");
-    if (!desc->device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_device_desc: device is null");
     Allocator allocator;
-    const hewn_status status =
-        read_allocator(desc->allocate, desc->deallocate, desc->allocator_context, "hewn_d3d12_device_desc", &allocator, error);
+    const hewn_status status = read_device_desc(desc, device, "d3d12", &allocator, error);
     if (status != HEWN_STATUS_OK) return status;
+    if (!desc->device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_device_desc: device is null");
     if (dx().absent) return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: %s", dx().absent);
     return create(static_cast<ID3D12Device *>(desc->device), static_cast<ID3D12CommandQueue *>(desc->queue), allocator, device,
                   error);

@@ -444,15 +444,11 @@ int halide_opencl_run(void *context, void *, const char *entry, int blocks_x, in
 }
 
 hewn_status hewn_create_opencl_device(const hewn_opencl_device_desc *desc, hewn_device **device, hewn_error *error) {
-    if (!device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_create_opencl_device: device is null");
-    if (!desc || desc->struct_size < sizeof *desc)
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_opencl_device_desc: is null or struct_size is too small");
+    Allocator allocator;
+    const hewn_status status = read_device_desc(desc, device, "opencl", &allocator, error);
+    if (status != HEWN_STATUS_OK) return status;
     if (!desc->context || !desc->queue)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_opencl_device_desc: context or queue is null");
-    Allocator allocator;
-    const hewn_status status =
-        read_allocator(desc->allocate, desc->deallocate, desc->allocator_context, "hewn_opencl_device_desc", &allocator, error);
-    if (status != HEWN_STATUS_OK) return status;
     if (cl().absent) return fail(error, HEWN_STATUS_NO_DEVICE, "OpenCL: %s", cl().absent);
     return create(static_cast<Handle>(desc->context), static_cast<Handle>(desc->queue), allocator, device, error);
 }

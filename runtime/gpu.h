@@ -9,8 +9,10 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cstdio>
 
 #include "device.h"
+#include "error.h"
 
 namespace hewn {
 
@@ -121,6 +123,17 @@ hewn_status gpu_record(const hewn_operator &op, const Bindings &inputs, const he
 // The driver's library, null if there is none; it stays loaded.
 void *open_driver(const char *const *names);
 void *driver_symbol(void *library, const char *name);
+
+// What every function that creates a device checks first, of the struct it is given; kind as in their names, "cuda".
+template<class Desc>
+hewn_status read_device_desc(const Desc *desc, hewn_device **device, const char *kind, Allocator *allocator, hewn_error *error) {
+    if (!device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_create_%s_device: device is null", kind);
+    char name[32];
+    snprintf(name, sizeof name, "hewn_%s_device_desc", kind);
+    if (!desc || desc->struct_size < sizeof *desc)
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s: is null or struct_size is too small", name);
+    return read_allocator(desc->allocate, desc->deallocate, desc->allocator_context, name, allocator, error);
+}
 
 }  // namespace hewn
 
