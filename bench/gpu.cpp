@@ -4,6 +4,7 @@
 // behind the other and waited for at the end; the best of three.
 #include <dlfcn.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -158,31 +159,19 @@ hewn::Device open(const std::string &name, void **stream) {
     return hewn::Device::opencl(context, *stream);
 }
 
-int64_t count_named(const std::string &text) {
-    size_t end = 0;
-    const int64_t number = std::stoll(text, &end);
-    const std::string unit = text.substr(end);
-    if (unit != "" && unit != "Ki" && unit != "Mi" && unit != "Gi")
-        throw std::runtime_error(text + " is no count: 64Ki, 1Mi, 1Gi");
-    return unit == "Gi" ? number << 30 : unit == "Mi" ? number << 20 : unit == "Ki" ? number << 10 : number;
-}
-
-int run(int argc, char **argv) {
-    std::string device_name = "cuda", from = "1Mi", to = "1Gi";
+struct Options {
+    std::string device = "cuda";
+    int64_t from = int64_t(1) << 20, to = int64_t(1) << 30;
     double seconds = 0.3;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        const std::string option = argv[i], value = argv[i + 1];
-        if (option == "--device") device_name = value;
-        else if (option == "--from") from = value;
-        else if (option == "--to") to = value;
-        else if (option == "--seconds") seconds = std::stod(value);
-        else throw std::runtime_error("unknown option " + option);
-    }
+};
+
+int run(const Options &options) {
+    const double seconds = options.seconds;
     void *stream = nullptr;
-    const hewn::Device device = open(device_name, &stream);
+    const hewn::Device device = open(options.device, &stream);
     const DeviceCopy copy(device, stream);
     const hewn_device_info info = hewn::devices(device.kind()).at(0);
-    for (int64_t n = count_named(from); n <= count_named(to); n *= 4) {
+    for (int64_t n = options.from; n <= options.to; n *= 4) {
         const auto print = [&](const std::string &what, const std::string &variant, uint64_t bytes, double time) {
             const nlohmann::ordered_json line = {{"device", info.name},
                                                  {"kernel", what},
@@ -231,7 +220,20 @@ int run(int argc, char **argv) {
 
 }  // namespace
 
-int main(int argc, char **argv) try { return run(argc, argv); } catch (const std::exception &error) {
-    std::fprintf(stderr, "gpu: %s\n", error.what());
-    return 1;
+int main(int argc, char **argv) {
+    CLI::App app("Every signature on a GPU, beside the device's own copies", "gpu");
+    Options options;
+    app.add_option("--device", options.device, "cuda or opencl")->check(CLI::IsMember({"cuda", "opencl"}));
+    app.add_option("--from", options.from, "elements, e.g. 1Mi")->transform(CLI::AsSizeValue(false))->check(CLI::PositiveNumber);
+    app.add_option("--to", options.to, "elements, up to which there are steps of 4")
+        ->transform(CLI::AsSizeValue(false))
+        ->check(CLI::PositiveNumber);
+    app.add_option("--seconds", options.seconds, "of a round")->check(CLI::PositiveNumber);
+    CLI11_PARSE(app, argc, argv);
+    try {
+        return run(options);
+    } catch (const std::exception &error) {
+        std::fprintf(stderr, "gpu: %s\n", error.what());
+        return 1;
+    }
 }
