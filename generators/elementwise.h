@@ -19,7 +19,7 @@ enum class Tail {
     Masked,   // GuardWithIf: predicated vectors, where the target has masks (AVX-512)
     Shifted,  // ShiftInwards: the last vector overlaps the one before; V, then V / 4, then scalar for shorter rows
     Stepped,  // disjoint parts: whole V, whole V / 4 of the rest, whole V / 16, then scalar
-    Packed,   // of define_narrowed: whole blocks of 64 (AVX-512), then Masked for the rest
+    Packed,   // of define_narrowed: blocks of as many bytes as a vector has, the last one overlapping the one before
 };
 
 // f32 f16 i8 u8 i16 u16 i32 u32 i64 u64
@@ -76,42 +76,48 @@ protected:
         Halide::Func element("element");
         element(x, y) = value;
         output(x, y) = Halide::undef(value.type());
-        Halide::Expr begin = 0, end = output.dim(0).extent();
-        for (int v = step_, levels = 4; levels > 0; levels--, v = levels > 1 && v > 4 ? v / 4 : 1) {
-            const Halide::RDom part(0, v, 0, (end - begin) / v, "part");
-            const Halide::Expr column = begin + part.y * v + part.x;
-            output(column, y) = element(column, y);
-            parts_.push_back(part);
-            if (v == 1) break;
-            begin += (end - begin) / v * v;
-        }
+        define_steps(output, element, output.dim(0).extent(), step_, 4);
     }
 
-    // output(x, y) = to_byte(rounded), an 8-bit value of an int32; to_byte also takes the int16 that `rounded` saturates to.
-    void define_narrowed(OutputRows &output, const Halide::Expr &rounded,
-                         const std::function<Halide::Expr(const Halide::Expr &)> &to_byte) {
-        if (tail != Tail::Packed) return define(output, to_byte(rounded), Halide::Float(32));
-        // Two saturating packs turn four vectors of 16 int32 into one of 64 bytes, in another order: word (l, k, w, h) of a block is
-        // its element 32 h + 16 w + 4 k + l. Written so, LLVM finds the packs and restores the order with one permutation of
-        // the result; narrowing vector by vector would take four instructions for each.
+    // output(x, y) = clamp(rounded + zero_point, Min, Max) of an 8-bit type; rounded is an int32. (v)packssdw, (v)paddsw, (v)packsswb
+    void define_narrowed(OutputRows &output, const Halide::Expr &rounded, const Halide::Expr &zero_point) {
+        const auto shifted = [&](const Halide::Expr &r) {
+            return Halide::saturating_add(Halide::saturating_cast<int16_t>(r), Halide::cast<int16_t>(zero_point));
+        };
+        if (tail != Tail::Packed)
+            return define(output, Halide::saturating_cast(output.type(), shifted(rounded)), Halide::Float(32));
+        // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. They work within lanes of 16 bytes and so leave another
+        // order: of a block's element 2 n h + n w + 4 k + l, j = 4 w + l of lane k of vector h of words, and 8 h + j of lane k of the
+        // bytes, whose upper two lanes come first. Written so, and not in an order that looks simpler, LLVM finds the packs of whole vectors
+        // and restores the order with one permutation of the result; narrowing vector by vector would take four instructions for each.
         using Halide::Var;
-        const Var l("l"), k("k"), w("w"), h("h"), block("block");
+        const int n = lanes(), block = 4 * n;
+        const Var first("first");
         Halide::Func words("words"), bytes("bytes");
         rounded_(x, y) = rounded;
-        words(l, w, k, h, block, y) = Halide::saturating_cast<int16_t>(rounded_(kBlock * block + 32 * h + 16 * w + 4 * k + l, y));
-        bytes(l, w, k, h, block, y) = to_byte(words(l, w, k, h, block, y));
+        words(j, k, h, first, y) = shifted(rounded_(first + 2 * n * h + n * (j / 4) + 4 * k + j % 4, y));
+        bytes(j, h, k, first, y) = Halide::saturating_cast(output.type(), words(j, (k + 2) % (n / 4), h, first, y));
         packed_ = {words, bytes};
 
-        const Halide::Expr width = output.dim(0).extent(), blocks = width / kBlock;
-        const Halide::RDom whole(0, kBlock, 0, blocks, "whole"), rest(0, width - blocks * kBlock, "rest");
+        const Halide::Expr width = output.dim(0).extent(), fits = width >= block;
+        const Halide::RDom blocks(0, block, 0, Halide::select(fits, (width + block - 1) / block, 0), "blocks");
+        const Halide::Expr start = Halide::min(blocks.y * block, width - block), i = blocks.x;
+        const Halide::Expr lane = (i / 4 + 2) % (n / 4);
         output(x, y) = Halide::undef(output.type());
-        const Halide::Expr i = whole.x;
-        output(kBlock * whole.y + i, y) = bytes(i % 4, i / 16 % 2, i / 4 % 4, i / 32, whole.y, y);
+        output(start + i, y) = bytes(i % 4 + 4 * (i / n % 2), i / (2 * n), lane, start, y);
+        parts_.push_back(blocks);
+
         Halide::Func element("element");
-        element(x, y) = to_byte(rounded);
-        output(kBlock * blocks + rest, y) = element(kBlock * blocks + rest, y);
-        parts_ = {whole, rest};
+        element(x, y) = Halide::saturating_cast(output.type(), shifted(rounded));
+        const Halide::Expr rest = Halide::select(fits, 0, width);
         set_step(Halide::Float(32));
+        if (this->get_target().has_feature(Halide::Target::AVX512_Skylake)) {
+            const Halide::RDom masked(0, rest, "masked");
+            output(masked, y) = element(masked, y);
+            parts_.push_back(masked);
+        } else {
+            define_steps(output, element, rest, step_, 2);
+        }
     }
 
     void schedule_rows(OutputRows &output, const std::vector<Rows *> &inputs) {
@@ -127,28 +133,41 @@ protected:
             output.set_estimates({{0, 1 << 16}, {0, 1}});
             return;
         }
-        if (!packed_.empty()) {
-            schedule_packed(out, inputs);
-        } else if (parts_.empty()) {
+        if (parts_.empty()) {
             for (Halide::Stage stage : specialized(out, inputs)) vectorize_rows(stage, output.dim(0).extent());
         } else {
             for (size_t i = 0; i < parts_.size(); i++) {
                 for (Halide::Stage stage : specialized(out.update(int(i)), inputs)) {
-                    // Every lane writes its own column.
-                    stage.allow_race_conditions().reorder(parts_[i].x, parts_[i].y, y).vectorize(parts_[i].x);
+                    stage.allow_race_conditions();  // every lane writes its own column
+                    vectorize_part(stage, parts_[i], i == 0 && !packed_.empty());
                 }
             }
+            schedule_packs(out);
         }
     }
 
 private:
-    // Elements of a vector of 64 bytes, the block of Tail::Packed.
-    static constexpr int kBlock = 64;
-
+    const Halide::Var j{"j"}, k{"k"}, h{"h"};  // of Tail::Packed
     int step_ = 0;
     std::vector<Halide::RDom> parts_;
     Halide::Func rounded_{"rounded"};
     std::vector<Halide::Func> packed_;
+
+    // int32 of a vector.
+    int lanes() const { return this->natural_vector_size(Halide::Int(32)); }
+
+    // output(x, y) = element(x, y) for x < end: whole v, whole v / 4 of the rest and so on, the last of the levels scalar.
+    void define_steps(OutputRows &output, Halide::Func element, const Halide::Expr &end, int v, int levels) {
+        Halide::Expr begin = 0;
+        for (; levels > 0; levels--, v = levels > 1 && v > 4 ? v / 4 : 1) {
+            const Halide::RDom part(0, v, 0, (end - begin) / v, "part");
+            const Halide::Expr column = begin + part.y * v + part.x;
+            output(column, y) = element(column, y);
+            parts_.push_back(part);
+            if (v == 1) break;
+            begin += (end - begin) / v * v;
+        }
+    }
 
     void set_step(const Halide::Type &widest) { step_ = vector * (width > 0 ? int(width) : this->natural_vector_size(widest)); }
 
@@ -177,23 +196,31 @@ private:
         return stages;
     }
 
-    void schedule_packed(Halide::Func out, const std::vector<Rows *> &inputs) {
-        const Halide::RDom &whole = parts_[0], &rest = parts_[1];
-        const Halide::RVar group("group"), in_group("in_group"), quad("quad"), lane("lane");
-        for (Halide::Stage stage : specialized(out.update(0), inputs)) {
-            stage.allow_race_conditions().reorder(whole.x, whole.y, y);
-            stage.split(whole.x, group, in_group, 16).split(in_group, quad, lane, 4);
-            stage.vectorize(lane).vectorize(quad).vectorize(group);
+    void vectorize_part(Halide::Stage stage, const Halide::RDom &part, bool packed) {
+        if (part.dimensions() == 1) {
+            stage.vectorize(part.x, step_, Halide::TailStrategy::GuardWithIf);
+            return;
         }
-        rounded_.compute_at(out, whole.y).bound_extent(x, kBlock).vectorize(x, 16).unroll(x);
+        stage.reorder(part.x, part.y, y);
+        if (packed) {  // in the shape of its words
+            const Halide::RVar group("group"), in_group("in_group"), quad("quad"), lane("lane");
+            stage.split(part.x, group, in_group, lanes()).split(in_group, quad, lane, 4);
+            stage.vectorize(lane).vectorize(quad).vectorize(group);
+        } else {
+            stage.vectorize(part.x);
+        }
+    }
+
+    void schedule_packs(Halide::Func out) {
+        if (packed_.empty()) return;
+        const Halide::RVar &blocks = parts_[0].y;
+        const int n = lanes();
+        rounded_.compute_at(out, blocks).bound_extent(x, 4 * n).vectorize(x, n).unroll(x);
         rounded_.store_in(Halide::MemoryType::Stack);
         for (Halide::Func f : packed_) {
-            const std::vector<Halide::Var> v = f.args();
-            f.compute_at(out, whole.y).bound(v[0], 0, 4).bound(v[1], 0, 2).bound(v[2], 0, 4).bound(v[3], 0, 2);
-            f.vectorize(v[0]).vectorize(v[1]).vectorize(v[2]).vectorize(v[3]).store_in(Halide::MemoryType::Stack);
-        }
-        for (Halide::Stage stage : specialized(out.update(1), inputs)) {
-            stage.allow_race_conditions().vectorize(rest.x, step_, Halide::TailStrategy::GuardWithIf);
+            f.compute_at(out, blocks).bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2);
+            for (int d = 0; d < 3; d++) f.vectorize(f.args()[d]);
+            f.store_in(Halide::MemoryType::Stack);
         }
     }
 

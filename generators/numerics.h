@@ -66,15 +66,6 @@ inline Expr quantize_clamped(const Expr &q, const Expr &zero_point, const Type &
         type, Halide::cast<uint8_t>(round_to_int32(clamp_keeping_nan(q, low, high))) + Halide::cast<uint8_t>(zero_point));
 }
 
-// clamp(r + z, Min, Max) of an 8-bit type; r is an int32, |r| < 2^31 - 2^8, or an int16. An int32 is always narrowed as int8, which is
-// one instruction on AVX-512, with the sign bit flipped for uint8; Halide's uint8 narrowing of int32 takes two.
-inline Expr saturated(const Expr &r, const Expr &zero_point, const Type &type) {
-    if (r.type().bits() == 16) return Halide::saturating_cast(type, Halide::saturating_add(r, Halide::cast<int16_t>(zero_point)));
-    const int flip = type.is_uint() ? 128 : 0;
-    const Expr narrowed = Halide::saturating_cast<int8_t>(r + (zero_point - flip));
-    return Halide::cast(type, Halide::reinterpret<uint8_t>(narrowed) ^ Halide::cast<uint8_t>(flip));
-}
-
 }  // namespace hewn
 
 #endif  // HEWN_GENERATORS_NUMERICS_H

@@ -30,13 +30,13 @@ public:
     void schedule() { schedule_rows(output, {&input, &scale, &zero_point}); }
 };
 
-// Form `reciprocal`: one ordinary scale (2^-60 <= |scale| <= 2^60) and one zero point for the whole call. The caller prepares
-// r0 + r1 ~ 1 / scale (hewn::times_reciprocal) and low <= high, the f32 bounds (Min - zero_point) * scale and
-// (Max - zero_point) * scale: with the input clamped to them the quotient cannot leave the output's range. ARM needs no bounds.
+// Form `reciprocal`: one ordinary scale (2^-60 <= |scale| <= 2^60) as r0 + r1 (hewn::times_reciprocal) and one zero point for the whole call.
+// Nothing is clamped before it is rounded: on x86 the result is right unless the processor's invalid-operation flag was raised,
+// by NaN or |quotient| >= 2^31, which the caller looks at. ARM's conversions saturate.
 class QuantizeLinearReciprocal : public hewn::Elementwise<QuantizeLinearReciprocal> {
 public:
     Input<Buffer<void, 2>> input{"input"};
-    Input<float> r0{"r0"}, r1{"r1"}, low{"low"}, high{"high"};
+    Input<float> r0{"r0"}, r1{"r1"};
     Input<int32_t> zero_point{"zero_point"};
     Output<Buffer<void, 2>> output{"output"};
 
@@ -47,19 +47,15 @@ public:
 
     void generate() {
         using hewn::x, hewn::y;
-        if (hewn::arm::is_target(target)) {
-            const Expr quotient = hewn::times_reciprocal(hewn::to_f32(input(x, y)), r0, r1);
+        const Expr quotient = hewn::times_reciprocal(hewn::to_f32(input(x, y)), r0, r1);
+        if (hewn::arm::is_target(target))
             return define(output, hewn::arm::quantized(quotient, zero_point, output.type()), Float(32));
-        }
-        const Expr clamped = hewn::clamp_keeping_nan(hewn::to_f32(input(x, y)), low, high);
-        const Expr rounded = hewn::round_to_int32(hewn::times_reciprocal(clamped, r0, r1));
-        define_narrowed(output, rounded,
-                        [&](const Expr &r) { return cast(output.type(), cast<uint8_t>(r) + cast<uint8_t>(zero_point)); });
+        define_narrowed(output, hewn::round_to_int32(quotient), zero_point);
     }
 
     void schedule() {
         schedule_rows(output, {&input});
-        for (Input<float> *scalar : {&r0, &r1, &low, &high}) scalar->set_estimate(1.0f);
+        for (Input<float> *scalar : {&r0, &r1}) scalar->set_estimate(1.0f);
         zero_point.set_estimate(0);
     }
 };

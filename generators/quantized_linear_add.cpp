@@ -45,8 +45,7 @@ protected:
         const Expr quotient = hewn::times_reciprocal(sum, r0, r1);
         if (hewn::arm::is_target(this->target))
             return this->define(output, hewn::arm::quantized_number(quotient, output_zero_point, output.type()), Float(32));
-        this->define_narrowed(output, hewn::round_to_int32(quotient),
-                              [&](const Expr &r) { return hewn::saturated(r, output_zero_point, output.type()); });
+        this->define_narrowed(output, hewn::round_to_int32(quotient), output_zero_point);
     }
 };
 

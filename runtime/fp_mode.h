@@ -46,6 +46,44 @@ private:
     const bool changed_;
 };
 
+// Tells whether this thread's operations were invalid in the object's lifetime: one met a NaN, or a conversion's result did not fit. The
+// flag is sticky and costs its operations nothing, where testing every element would. Afterwards the flag is at least as the caller had it.
+// For x86; elsewhere conversions saturate, and nothing is told.
+class InvalidOperationFlag {
+public:
+#if defined(__x86_64__)
+    InvalidOperationFlag() : saved_(_mm_getcsr()) {
+        if (saved_ & kInvalid) _mm_setcsr(saved_ & ~kInvalid);
+    }
+    ~InvalidOperationFlag() {
+        if (saved_ & kInvalid) _mm_setcsr(_mm_getcsr() | kInvalid);
+    }
+    InvalidOperationFlag(const InvalidOperationFlag &) = delete;
+    InvalidOperationFlag &operator=(const InvalidOperationFlag &) = delete;
+
+    bool raised() const { return _mm_getcsr() & kInvalid; }
+
+    // Whether the processor sets the flag. Emulators may leave it alone (Valgrind does).
+    static bool works() {
+        const uint32_t saved = _mm_getcsr();
+        _mm_setcsr(kClear);
+        volatile float nan = __builtin_nanf("");
+        volatile int32_t converted = _mm_cvtss_si32(_mm_set_ss(nan));
+        (void)converted;
+        const bool raised = _mm_getcsr() & kInvalid;
+        _mm_setcsr(saved);
+        return raised;
+    }
+
+private:
+    static constexpr uint32_t kInvalid = 1, kClear = 0x1f80;
+    const uint32_t saved_;
+#else
+    bool raised() const { return false; }
+    static bool works() { return true; }
+#endif
+};
+
 }  // namespace hewn
 
 #endif  // HEWN_RUNTIME_FP_MODE_H

@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "error.h"
+#include "fp_mode.h"
 #include "plan.h"
 
 namespace hewn {
@@ -341,10 +342,6 @@ void prepare_quantize(const CpuKernel &kernel, const void *scale_at, const void 
     if (p.form == kernel.form) return;
     p.zero_point[0] = read_byte(zero_point_at, problem.output.type);
     set_reciprocal(p, scale);
-    const int32_t min = problem.output.type == HEWN_DATA_TYPE_INT8 ? -128 : 0;
-    const float at_min = float(min - p.zero_point[0]) * scale, at_max = float(min + 255 - p.zero_point[0]) * scale;
-    p.low = at_min < at_max ? at_min : at_max;
-    p.high = at_min < at_max ? at_max : at_min;
 }
 
 int call_quantize(void *context, halide_buffer_t *operands) {
@@ -355,8 +352,11 @@ int call_quantize(void *context, halide_buffer_t *operands) {
     if (kernel.reciprocal) {
         if (p.from[0] != scale.host || p.from[1] != zero_point.host) prepare_quantize(kernel, scale.host, zero_point.host, p);
         if (p.form == kernel.reciprocal) {
-            void *arguments[] = {&call.user_context, &input, &p.r0, &p.r1, &p.low, &p.high, &p.zero_point[0], &output};
-            return p.form->function(arguments);
+            void *arguments[] = {&call.user_context, &input, &p.r0, &p.r1, &p.zero_point[0], &output};
+            const InvalidOperationFlag invalid;
+            const int code = p.form->function(arguments);
+            if (code != 0 || !invalid.raised()) return code;
+            p.form = kernel.form;  // for the rest of the slice: such values rarely come alone
         }
     }
     void *arguments[] = {&call.user_context, &input, &scale, &zero_point, &output};
@@ -368,7 +368,7 @@ void choose_quantize_forms(const Space &space, const Variant &variant, CpuKernel
     kernel.form = variant.form("divide");
     kernel.call = call_quantize;
     const Form *reciprocal = variant.form("reciprocal");
-    if (reciprocal && uniform_box_holds(space, kScaleAndZeroPoint, kReciprocalElements)) {
+    if (reciprocal && InvalidOperationFlag::works() && uniform_box_holds(space, kScaleAndZeroPoint, kReciprocalElements)) {
         kernel.reciprocal = reciprocal;
         kernel.uniform = kScaleAndZeroPoint;
     }

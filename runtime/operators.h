@@ -29,7 +29,6 @@ struct Parameters {
     const void *from[2];     // the addresses prepared from; null: nothing is prepared
     const Form *form;        // the form that fits the values
     float scale[3], r0, r1;  // r0 + r1 ~ 1 / the scale that is divided by
-    float low, high;         // bounds of the quotient's numerator
     float offset[2];         // -zero point * scale
     int32_t zero_point[3];
 };

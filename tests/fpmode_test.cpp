@@ -2,6 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cfenv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -125,6 +129,43 @@ TEST_P(FpModeTest, ChangesNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, FpModeTest, testing::ValuesIn(built_variants()), variant_name);
+
+#if defined(__SSE2__)
+// What QUANTIZE_LINEAR's unclamped form cannot compute is computed all the same: wherever it stands in one box or several, and whether the flag
+// that tells was raised before. It is raised then afterwards, too.
+TEST(FpMode, InvalidOperations) {
+    constexpr float SCALE = 0.5f, INF = std::numeric_limits<float>::infinity(), TWO_31_SCALES = 0x1p31f * SCALE;
+    constexpr unsigned INVALID = 1;
+    Random random("FpMode.Invalid");
+    for (const char *signature : {"f32_i8", "f32_u8"}) {
+        const auto types = operand_types(HEWN_OPERATOR_QUANTIZE_LINEAR, signature);
+        for (const std::string &variant : runnable_variants("quantize_linear", signature)) {
+            if (kind_of_variant(variant.c_str()) != HEWN_DEVICE_CPU) continue;
+            const hewn_compile_options options = compile_options(variant.c_str(), 1);
+            for (const int64_t elements : {300, 130000}) {
+                Problem problem = make_problem(HEWN_OPERATOR_QUANTIZE_LINEAR, types, {elements},
+                                               per_tensor(HEWN_OPERATOR_QUANTIZE_LINEAR), random);
+                fill_inputs(problem, random, Scales::ordinary);
+                std::memcpy(problem.inputs[1]->data(), &SCALE, sizeof SCALE);
+                for (const float value : {std::nanf(""), INF, -INF, 3e38f, -3e38f, TWO_31_SCALES, -TWO_31_SCALES,
+                                          std::nextafter(TWO_31_SCALES, 0.0f), std::nextafter(-TWO_31_SCALES, -INF)}) {
+                    for (const int64_t at : {int64_t(0), elements / 2, elements - 1}) {
+                        float *const input = reinterpret_cast<float *>(problem.inputs[0]->data()) + at;
+                        const float kept = *input;
+                        *input = value;
+                        for (const unsigned flag : {0u, INVALID}) {
+                            _mm_setcsr((_mm_getcsr() & ~INVALID) | flag);
+                            EXPECT_TRUE(check(problem, options)) << variant << " " << value << " at " << at << " of " << elements;
+                            EXPECT_EQ(_mm_getcsr() & flag, flag);
+                        }
+                        *input = kept;
+                    }
+                }
+            }
+        }
+    }
+}
+#endif
 
 // Every thread that runs slices has a mode of its own.
 template<uint64_t mode>
