@@ -265,14 +265,11 @@ hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) 
     if (status != HEWN_STATUS_OK) return status;
     DXGI_ADAPTER_DESC1 desc = {};
     adapter->GetDesc1(&desc);
+    info->is_cpu = desc.Flags & DXGI_ADAPTER_FLAG_SOFTWARE ? 1 : 0;
     WideCharToMultiByte(CP_UTF8, 0, desc.Description, -1, info->name, sizeof info->name - 1, nullptr, nullptr);
     info->memory = desc.DedicatedVideoMemory ? desc.DedicatedVideoMemory : desc.SharedSystemMemory;
     const HRESULT code = dx().create_device(adapter, D3D_FEATURE_LEVEL_11_0, IID_ID3D12Device, nullptr);
     if (FAILED(code)) snprintf(info->missing, sizeof info->missing, "Direct3D 12 (code 0x%08lx)", (unsigned long)code);
-    else if (desc.Flags & DXGI_ADAPTER_FLAG_SOFTWARE) {
-        const size_t length = strlen(info->name);
-        snprintf(info->name + length, sizeof info->name - length, " (software)");
-    }
     adapter->Release();
     return HEWN_STATUS_OK;
 }
