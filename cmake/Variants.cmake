@@ -299,11 +299,17 @@ function(hewn_add_kernels flavour objects_out)
             set(object_flags -no_asserts-no_bounds_query)
             set(outputs object,device_code)
         endif()
-        set(hlsl)
-        if("${device}" STREQUAL "d3d12")
-            set(hlsl ${object_dir}/${name}.device_code)
-        endif()
         set(object ${object_dir}/${name}${HEWN_OBJECT_EXTENSION})
+        set(hlsl)
+        set(name_shader)
+        if("${device}" STREQUAL "d3d12")
+            set(outputs assembly,device_code)
+            set(assembly ${object_dir}/${name}.s)
+            set(hlsl ${object_dir}/${name}.device_code)
+            set(name_shader
+                COMMAND ${CMAKE_COMMAND} -DASSEMBLY=${assembly} -DNAME=${name} -P ${PROJECT_SOURCE_DIR}/cmake/NameShader.cmake
+                COMMAND ${HEWN_CLANG} --target=x86_64-w64-mingw32 -c ${assembly} -o ${object})
+        endif()
         get_property(known GLOBAL PROPERTY HEWN_OBJECT_${object} SET)
         if(NOT known)
             set_property(GLOBAL PROPERTY HEWN_OBJECT_${object} TRUE)
@@ -311,7 +317,8 @@ function(hewn_add_kernels flavour objects_out)
             add_custom_command(OUTPUT ${object}
                 COMMAND hewn_generators -g ${generator} -n ${name} -f hewnk_${name} -o ${object_dir} -e ${outputs}
                         "target=${halide_target}-no_runtime-user_context${object_flags}" signature=${signature} ${ARGN}
-                BYPRODUCTS ${hlsl} DEPENDS hewn_generators VERBATIM COMMENT "${name} (${flavour})")
+                ${name_shader}
+                BYPRODUCTS ${hlsl} DEPENDS hewn_generators ${PROJECT_SOURCE_DIR}/cmake/NameShader.cmake VERBATIM COMMENT "${name} (${flavour})")
             if(hlsl)
                 set_property(GLOBAL APPEND PROPERTY HEWN_HLSL ${hlsl})
             endif()

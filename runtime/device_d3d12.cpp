@@ -19,20 +19,19 @@ namespace {
 
 // ---- Shaders ----
 
-#define HEWN_SHADER(number, hash, entry, buffers, constants, ...) const uint8_t code_##number[] = {__VA_ARGS__};
+#define HEWN_SHADER(number, module, entry, buffers, constants, ...) const uint8_t code_##number[] = {__VA_ARGS__};
 #include "shaders.inc"
 #undef HEWN_SHADER
 
 struct Shader {
-    uint64_t hash;  // of the module's text
-    const char *entry;
+    const char *module, *entry;  // a kernel's name, and one of its functions
     uint32_t buffers, constants;
     const uint8_t *code;
     size_t bytes;
 };
 constexpr Shader kShaders[] = {
-#define HEWN_SHADER(number, hash, entry, buffers, constants, ...) \
-    {hash, entry, buffers, constants, code_##number, sizeof code_##number},
+#define HEWN_SHADER(number, module, entry, buffers, constants, ...) \
+    {module, entry, buffers, constants, code_##number, sizeof code_##number},
 #include "shaders.inc"
 #undef HEWN_SHADER
 };
@@ -266,13 +265,10 @@ hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) 
     DXGI_ADAPTER_DESC1 desc = {};
     adapter->GetDesc1(&desc);
     WideCharToMultiByte(CP_UTF8, 0, desc.Description, -1, info->name, sizeof info->name - 1, nullptr, nullptr);
+    info->is_cpu = desc.Flags & DXGI_ADAPTER_FLAG_SOFTWARE ? 1 : 0;
     info->memory = desc.DedicatedVideoMemory ? desc.DedicatedVideoMemory : desc.SharedSystemMemory;
     const HRESULT code = dx().create_device(adapter, D3D_FEATURE_LEVEL_11_0, IID_ID3D12Device, nullptr);
     if (FAILED(code)) snprintf(info->missing, sizeof info->missing, "Direct3D 12 (code 0x%08lx)", (unsigned long)code);
-    else if (desc.Flags & DXGI_ADAPTER_FLAG_SOFTWARE) {
-        const size_t length = strlen(info->name);
-        snprintf(info->name + length, sizeof info->name - length, " (software)");
-    }
     adapter->Release();
     return HEWN_STATUS_OK;
 }
@@ -411,17 +407,14 @@ hewn_status synchronize(GpuDevice &base, hewn_error *error) {
 
 // ---- Kernels ----
 
-hewn_status load(GpuDevice &, const char *source, size_t bytes, void **module, hewn_error *error) {
-    size_t length = strnlen(source, bytes);
-    while (length && strchr(" \n\r\t", source[length - 1])) length--;
-    uint64_t hash = 0xcbf29ce484222325;  // as tools/dxbc makes it
-    for (size_t i = 0; i < length; i++) hash = (hash ^ uint8_t(source[i])) * 0x100000001b3;
+// `name` stands where Halide had put the HLSL (cmake/NameShader.cmake).
+hewn_status load(GpuDevice &, const char *name, size_t, void **module, hewn_error *error) {
     for (const Shader &shader : kShaders) {
-        if (shader.hash != hash) continue;
+        if (strcmp(shader.module, name) != 0) continue;
         *module = const_cast<Shader *>(&shader);  // the module's first
         return HEWN_STATUS_OK;
     }
-    return fail(error, HEWN_STATUS_KERNEL_FAILED, "D3D12: this build has no shader for the kernel");
+    return fail(error, HEWN_STATUS_KERNEL_FAILED, "D3D12: this build has no shader for the kernel %s", name);
 }
 void unload(GpuDevice &, void *) {}
 
@@ -454,10 +447,10 @@ hewn_status create_pipeline(DxDevice &device, const Shader &shader, Pipeline &pi
 hewn_status find(GpuDevice &base, void *module, const char *entry, void **result, hewn_error *error) {
     DxDevice &device = dx_device(base);
     const Shader *shader = static_cast<const Shader *>(module), *const end = kShaders + kShaderCount;
-    const uint64_t hash = shader->hash;
-    while (shader < end && shader->hash == hash && strcmp(shader->entry, entry) != 0) shader++;
-    if (shader == end || shader->hash != hash)
-        return fail(error, HEWN_STATUS_KERNEL_FAILED, "D3D12: this build has no shader %s", entry);
+    const char *const name = shader->module;
+    const auto same_module = [&] { return shader < end && strcmp(shader->module, name) == 0; };
+    while (same_module() && strcmp(shader->entry, entry) != 0) shader++;
+    if (!same_module()) return fail(error, HEWN_STATUS_KERNEL_FAILED, "D3D12: the kernel %s has no shader %s", name, entry);
     if (shader->buffers > kMaxBuffers || shader->constants > kMaxConstants)
         return fail(error, HEWN_STATUS_KERNEL_FAILED, "D3D12: the shader %s has too many arguments", entry);
     pthread_mutex_lock(&device.mutex);

@@ -466,6 +466,26 @@ Support find_best(hewn_device_kind kind) {
     return best;
 }
 
+// The index that HEWN_ANY_GPU stands for; 0 where nothing is there or nothing has what kernels need, which opening it then tells.
+hewn_status find_gpu(hewn_device_kind kind, uint32_t *index, hewn_error *error) {
+    hewn_device_info info = {sizeof info}, software = {};
+    for (uint32_t i = 0; kind != HEWN_DEVICE_CPU && hewn_get_device(kind, i, &info, nullptr) == HEWN_STATUS_OK; i++) {
+        if (info.missing[0]) continue;
+        if (!info.is_cpu) {
+            *index = i;
+            return HEWN_STATUS_OK;
+        }
+        if (!software.struct_size) software = info;
+    }
+    *index = 0;
+    if (!software.struct_size) return HEWN_STATUS_OK;
+    return fail(
+        error, HEWN_STATUS_NO_DEVICE,
+        "%s: there is no GPU. Device %u, %s, is software on the CPU, for which hewn's own kernels are faster: it is opened "
+        "by its index alone",
+        api_of(kind)->name, unsigned(software.index), software.name);
+}
+
 }  // namespace
 
 int GpuCall::failed(hewn_status what, const char *format, ...) {
@@ -611,7 +631,8 @@ hewn_status hewn_get_device(hewn_device_kind kind, uint32_t index, hewn_device_i
 hewn_status hewn_open_device(hewn_device_kind kind, uint32_t index, hewn_device **device, hewn_error *error) {
     if (!device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_open_device: device is null");
     hewn_device_info info = {sizeof info};
-    const hewn_status status = hewn_get_device(kind, index, &info, error);
+    hewn_status status = index == HEWN_ANY_GPU ? find_gpu(kind, &index, error) : hewn_status(HEWN_STATUS_OK);
+    if (status == HEWN_STATUS_OK) status = hewn_get_device(kind, index, &info, error);
     if (status != HEWN_STATUS_OK) return status;
     if (kind == HEWN_DEVICE_CPU) return hewn_create_cpu_device(nullptr, device, error);
     if (info.missing[0])

@@ -252,6 +252,12 @@ class AddTest(CliTest):
                 self.assert_same(self.compute(*arguments, "--device", device["device"]), self.compute(*arguments), device["name"])
             self.assertIn(device["name"], self.succeed("info").stdout)
             self.refuse(*commands[0], "--device", device["device"], "--variant", cpu_targets(info)[0]["name"], says=["cannot run here", "the CPU"], code=1)
+            # A kind without an index is its first GPU; what is software on the CPU is taken by its index alone.
+            kind = device["device"].split(":")[0]
+            if all(other["is_cpu"] or other["missing"] for other in info["devices"] if other["device"].startswith(kind)):
+                self.refuse(*commands[0], "--device", kind, says=["there is no GPU", device["name"]], code=1)
+            else:
+                self.assert_same(self.compute(*commands[0], "--device", kind), self.compute(*commands[0]), kind)
         for device, says in [("cuda:99", "add: CUDA: "), ("opencl:99", "add: OpenCL: "), ("cpu:1", "add: CPU: there is one device")]:
             self.refuse(*commands[0], "--device", device, says=says, code=1)
         for device in ["gpu", "cuda:", "cuda:-1", "opencl:x", "cuda:1x", "CPU"]:
@@ -655,6 +661,7 @@ class BadUsageTest(CliTest):
         self.refuse("quantize", a, "--scale", 1, "--type", "u8", "--axis", "x", says="--axis")
         self.refuse("info", "--json", "--licenses", out=None, says="--json")
         self.refuse("conformance", out=None, says="FILES")
+        self.refuse("replay", out=None, says="DIR")
 
 
 class InfoTest(CliTest):
@@ -663,7 +670,7 @@ class InfoTest(CliTest):
         version = ".".join(header.split(f"HEWN_VERSION_{part} ")[1].split()[0] for part in ["MAJOR", "MINOR", "PATCH"])
         self.assertEqual(self.succeed("--version").stdout, f"hewn {version}\n")
         self.assertEqual(json.loads(self.succeed("info", "--json").stdout)["version"], version)
-        for command in [[], ["info"], ["add"], ["quantize"], ["dequantize"], ["qadd"], ["conformance"]]:
+        for command in [[], ["info"], ["add"], ["quantize"], ["dequantize"], ["qadd"], ["conformance"], ["replay"]]:
             text = self.succeed(*command, "--help").stdout
             self.assertIn(" ".join(["hewn", *command]), text)
             self.assertIn("Exit code", text)
@@ -990,6 +997,131 @@ class ConformanceTest(CliTest):
             self.assertEqual(result.returncode, 1)
             self.assertIn("hewn: error: conformance: ", result.stderr)
             self.assertIn("x86_64_mmx is neither a target", result.stderr)
+
+
+# What DxDispatch knows of the four operators: GetBindPoints and ParseDml...OperatorDesc in DxDispatch/src/model/JsonParsersGenerated.cpp of
+# microsoft/DirectML at a9614e8, required tensors and optional ones.
+DXDISPATCH_OPERATORS = {
+    "DML_OPERATOR_ELEMENT_WISE_ADD": ({"ATensor", "BTensor", "OutputTensor"}, set()),
+    "DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR": ({"InputTensor", "ScaleTensor", "OutputTensor"}, {"ZeroPointTensor"}),
+    "DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR": ({"InputTensor", "ScaleTensor", "OutputTensor"}, {"ZeroPointTensor"}),
+    "DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD": (
+        {"ATensor", "AScaleTensor", "BTensor", "BScaleTensor", "OutputScaleTensor", "OutputTensor"},
+        {"AZeroPointTensor", "BZeroPointTensor", "OutputZeroPointTensor"}),
+}
+# The same file's ParseDmlTensorDataType, and what NpyReaderWriter.cpp reads them from.
+DXDISPATCH_TYPES = {"FLOAT32": "f4", "FLOAT16": "f2", "UINT8": "u1", "INT8": "i1", "UINT16": "u2", "INT16": "i2", "UINT32": "u4",
+                    "INT32": "i4", "UINT64": "u8", "INT64": "i8"}
+
+
+class ReplayTest(CliTest):
+    def load(self, folder, name):
+        with open(os.path.join(folder, name + ".json")) as file:
+            return json.load(file)
+
+    def check_model(self, folder, name, model):
+        """Nothing but what DxDispatch's parser reads (JsonParsers.cpp, ParseModel), and files that fit. Returns the inputs, expanded."""
+        self.assertEqual(set(model), {"resources", "dispatchables", "commands"})
+        (operator,) = model["dispatchables"].values()
+        self.assertEqual(set(operator), {"type", "desc"})
+        required, optional = DXDISPATCH_OPERATORS[operator["type"]]
+        self.assertLessEqual(required, set(operator["desc"]))
+        self.assertLessEqual(set(operator["desc"]), required | optional)
+        self.assertEqual(set(model["resources"]), set(operator["desc"]))
+        inputs = {}
+        for tensor, desc in operator["desc"].items():
+            self.assertLessEqual({"DataType", "Sizes"}, set(desc))
+            self.assertLessEqual(set(desc), {"DataType", "Sizes", "Strides"})
+            dtype, resource = np.dtype(DXDISPATCH_TYPES[desc["DataType"]]), model["resources"][tensor]
+            self.assertEqual(set(resource), {"initialValuesDataType", "initialValues"})
+            self.assertEqual(resource["initialValuesDataType"], desc["DataType"])
+            if tensor == "OutputTensor":
+                self.assertEqual(resource["initialValues"], {"valueCount": int(np.prod(desc["Sizes"])), "value": 85})
+                continue
+            self.assertEqual(set(resource["initialValues"]), {"sourcePath"})
+            array = np.load(os.path.join(folder, resource["initialValues"]["sourcePath"]))
+            self.assertEqual(array.dtype, dtype)
+            strides = desc["Strides"]
+            self.assertEqual(sum((size - 1) * stride for size, stride in zip(desc["Sizes"], strides)), array.size - 1)
+            inputs[tensor] = np.lib.stride_tricks.as_strided(array, desc["Sizes"], [stride * dtype.itemsize for stride in strides])
+        (dispatchable,) = model["dispatchables"]
+        sizes = operator["desc"]["OutputTensor"]["Sizes"]
+        self.assertEqual(model["commands"], [
+            {"type": "dispatch", "dispatchable": dispatchable, "bindings": {tensor: tensor for tensor in operator["desc"]}},
+            {"type": "writeFile", "resource": "OutputTensor", "targetPath": name + ".directml.npy", "dimensions": sizes}])
+        return operator["type"].removeprefix("DML_OPERATOR_ELEMENT_WISE_"), operator["desc"]["OutputTensor"], inputs
+
+    def expected(self, operator, dtype, tensors):
+        if operator == "ADD":
+            with np.errstate(all="ignore"):
+                return tensors["ATensor"] + tensors["BTensor"]
+        if operator == "QUANTIZED_LINEAR_ADD":
+            one = {tensor: array.item() for tensor, array in tensors.items() if array.size == 1}
+            return quantized_add(tensors["ATensor"], one["AScaleTensor"], one["AZeroPointTensor"], tensors["BTensor"], one["BScaleTensor"],
+                                 one["BZeroPointTensor"], one["OutputScaleTensor"], one["OutputZeroPointTensor"], dtype)
+        arguments = tensors["InputTensor"], tensors["ScaleTensor"], tensors["ZeroPointTensor"]
+        return quantize(*arguments, dtype) if operator == "QUANTIZE_LINEAR" else dequantize(*arguments)
+
+    def test_every_kernel(self):
+        folder = self.path("cases")
+        self.assertIn("52 models", self.succeed("replay", folder).stdout)
+        names = sorted(name.removesuffix(".json") for name in os.listdir(folder) if name.endswith(".json"))
+        self.assertEqual(len(names), 52)
+        for variant in json.loads(self.succeed("info", "--json").stdout)["variants"]:
+            kernel = variant["operator"] + "_" + variant["signature"]
+            self.assertTrue(any(name == kernel or name.startswith(kernel + "_") for name in names), kernel)
+        for name in names:
+            operator, output, tensors = self.check_model(folder, name, self.load(folder, name))
+            dtype = np.dtype(DXDISPATCH_TYPES[output["DataType"]])
+            result = np.load(os.path.join(folder, name + ".hewn.npy"))
+            self.assertEqual(list(result.shape), output["Sizes"])
+            self.assert_same(result, self.expected(operator, dtype, tensors), name)
+            # Special values and ties are among the inputs.
+            first = tensors.get("InputTensor", tensors.get("ATensor"))
+            if first.dtype.kind == "f":
+                tiny = np.finfo(first.dtype).tiny
+                for kind in [np.isnan(first), first == np.inf, first == -np.inf, (first == 0) & np.signbit(first), (first > 0) & (first < tiny)]:
+                    self.assertTrue(kind.any(), name)
+            if operator == "QUANTIZE_LINEAR":
+                with np.errstate(all="ignore"):
+                    quotients = first.astype(F32) / tensors["ScaleTensor"].astype(F32)
+                    ties = (quotients % 1 == 0.5) & (abs(quotients) < 256)
+                self.assertGreater(np.count_nonzero(ties), 200, name)
+
+    def test_comparison_of_the_docs(self):
+        """docs/windows.md's program finds what differs, and only that."""
+        script = read(os.path.join(SOURCE_DIR, "docs", "windows.md")).decode().split("```python\n")[1].split("```")[0]
+        folder = self.path("cases")
+        self.succeed("replay", folder)
+        for name in os.listdir(folder):
+            if name.endswith(".hewn.npy"):
+                array = np.load(os.path.join(folder, name))
+                if array.dtype.kind == "f":  # another NaN is no difference
+                    array[np.isnan(array)] = -array[np.isnan(array)]
+                np.save(os.path.join(folder, name.replace(".hewn.", ".directml.")), array)
+        compare = lambda: subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True).stdout
+        self.assertEqual(compare(), "0 of 52 cases differ\n")
+        for case, change in [("add_f32", lambda bits: bits ^ 0x80000000), ("quantize_linear_f32_i8", lambda bits: bits + 1)]:
+            path = os.path.join(folder, case + ".directml.npy")
+            array = np.load(path)
+            index = tuple(np.argwhere(array == 0)[3])
+            bits = array.view(f"u{array.itemsize}")
+            bits[index] = change(bits[index])
+            np.save(path, array)
+        lines = compare().splitlines()
+        self.assertEqual(len(lines), 3)
+        self.assertTrue(lines[0].startswith("add_f32: 1 of ") and "-0.0" in lines[0], lines)
+        self.assertTrue(lines[1].startswith("quantize_linear_f32_i8: 1 of "), lines)
+        self.assertEqual(lines[2], "2 of 52 cases differ")
+
+    def test_forced_and_refused(self):
+        target = cpu_targets(json.loads(self.succeed("info", "--json").stdout))[0]["name"]
+        folder = self.path("some")
+        self.assertIn("2 models, with the results of add_i8__" + target, self.succeed("replay", folder, "--variant", "add_i8__" + target).stdout)
+        self.assertEqual(sorted(name for name in os.listdir(folder) if name.endswith(".json")), ["add_i8.json", "add_u8.json"])
+        self.refuse("replay", self.write("file", "x"), out=None, says="file: ")
+        self.refuse("replay", self.write("file", "x") + "/sub", out=None, says="file/sub: ")
+        self.refuse("replay", self.path("other"), "--variant", "nonsense", out=None, code=1, says="replay: ")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 #define WIDL_EXPLICIT_AGGREGATE_RETURNS
 #include <d3d12.h>
+#include <dxgi1_4.h>
 #include <psapi.h>
 
 #include <thread>
@@ -28,9 +29,26 @@ Com<T> make(Create &&create) {
     return Com<T>(static_cast<T *>(object));
 }
 
-Com<ID3D12Resource> make_buffer(ID3D12Device *device, uint64_t bytes, D3D12_RESOURCE_FLAGS flags) {
-    D3D12_HEAP_PROPERTIES heap = {};
-    heap.Type = D3D12_HEAP_TYPE_DEFAULT;
+// A method of an object's class, replaced while this lives: for what no machine here has.
+class Replaced {
+public:
+    Replaced(void *object, size_t method, void *function) : slot_(*static_cast<void ***>(object) + method), original_(*slot_) {
+        set(function);
+    }
+    ~Replaced() { set(original_); }
+    void *original() const { return original_; }
+
+private:
+    void set(void *function) {
+        DWORD protection = 0;
+        VirtualProtect(slot_, sizeof *slot_, PAGE_READWRITE, &protection);
+        *slot_ = function;
+        VirtualProtect(slot_, sizeof *slot_, protection, &protection);
+    }
+    void **slot_, *original_;
+};
+
+D3D12_RESOURCE_DESC buffer_desc(uint64_t bytes, D3D12_RESOURCE_FLAGS flags) {
     D3D12_RESOURCE_DESC desc = {};
     desc.Dimension = D3D12_RESOURCE_DIMENSION_BUFFER;
     desc.Width = bytes;
@@ -38,15 +56,23 @@ Com<ID3D12Resource> make_buffer(ID3D12Device *device, uint64_t bytes, D3D12_RESO
     desc.SampleDesc.Count = 1;
     desc.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
     desc.Flags = flags;
+    return desc;
+}
+
+Com<ID3D12Resource> make_buffer(ID3D12Device *device, uint64_t bytes, D3D12_RESOURCE_FLAGS flags) {
+    D3D12_HEAP_PROPERTIES heap = {};
+    heap.Type = D3D12_HEAP_TYPE_DEFAULT;
+    const D3D12_RESOURCE_DESC desc = buffer_desc(bytes, flags);
     return make<ID3D12Resource>([&](const GUID &iid, void **out) {
-        return device->CreateCommittedResource(&heap, D3D12_HEAP_FLAG_NONE, &desc, D3D12_RESOURCE_STATE_COMMON, nullptr, iid, out);
+        return device->CreateCommittedResource(&heap, D3D12_HEAP_FLAG_NONE, &desc, D3D12_RESOURCE_STATE_COMMON, nullptr, iid,
+                                               out);
     });
 }
 
 // A program's own device with a list.
 struct Program {
-    Com<ID3D12Device> device =
-        make<ID3D12Device>([](const GUID &iid, void **out) { return D3D12CreateDevice(nullptr, D3D_FEATURE_LEVEL_11_0, iid, out); });
+    Com<ID3D12Device> device = make<ID3D12Device>(
+        [](const GUID &iid, void **out) { return D3D12CreateDevice(nullptr, D3D_FEATURE_LEVEL_11_0, iid, out); });
     Com<ID3D12CommandAllocator> allocator = make<ID3D12CommandAllocator>(
         [&](const GUID &iid, void **out) { return device->CreateCommandAllocator(D3D12_COMMAND_LIST_TYPE_COMPUTE, iid, out); });
     Com<ID3D12GraphicsCommandList> list = make<ID3D12GraphicsCommandList>([&](const GUID &iid, void **out) {
@@ -98,7 +124,8 @@ TEST(D3d12, RefusesWhatItCannotBind) {
     const hewn_status refused = HEWN_STATUS_INVALID_BINDING;
     expect_refused(record(op.get(), program.list.get(), plain.get()), refused,
                    "ADD OutputTensor: the resource was made without D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS");
-    expect_refused(record(op.get(), program.list.get(), foreign.get()), refused, "ADD OutputTensor: the resource is of another device");
+    expect_refused(record(op.get(), program.list.get(), foreign.get()), refused,
+                   "ADD OutputTensor: the resource is of another device");
     expect_refused(record(op.get(), program.list.get(), good.get(), 65536 - 3996), refused,
                    "ADD OutputTensor: the binding ends beyond the resource's 65536 bytes");
     expect_refused(record(op.get(), program.list.get(), good.get(), 8193), refused, "ADD OutputTensor");  // misaligned
@@ -108,13 +135,102 @@ TEST(D3d12, RefusesWhatItCannotBind) {
     expect_refused(record(op.get(), nullptr, good.get()), HEWN_STATUS_INVALID_ARGUMENT, "command_list is null");
     expect_refused(record(nullptr, program.list.get(), good.get()), HEWN_STATUS_INVALID_ARGUMENT, "op is null");
     const OperatorPtr on_cpu = compile_add(nullptr);
-    expect_refused(record(on_cpu.get(), program.list.get(), good.get()), HEWN_STATUS_INVALID_ARGUMENT, "the operator is for the CPU");
+    expect_refused(record(on_cpu.get(), program.list.get(), good.get()), HEWN_STATUS_INVALID_ARGUMENT,
+                   "the operator is for the CPU");
+}
+
+// Resources placed in one heap: the second's first byte is the first's at 64 KiB. Wine gives every resource addresses of its own; the
+// second's are made to be what Windows' are, the heap's.
+ID3D12Resource *placed_first, *placed_second;
+UINT64(WINAPI *real_address)(ID3D12Resource *);
+UINT64 WINAPI placed_address(ID3D12Resource *resource) {
+    return resource == placed_second ? real_address(placed_first) + 65536 : real_address(resource);
+}
+
+TEST(D3d12, RefusesPlacedResourcesThatOverlap) {
+    Program program;
+    const OperatorPtr op = compile_add(program.hewn.get());
+    D3D12_HEAP_DESC heap_desc = {};
+    heap_desc.SizeInBytes = 3 * 65536;
+    heap_desc.Properties.Type = D3D12_HEAP_TYPE_DEFAULT;
+    heap_desc.Flags = D3D12_HEAP_FLAG_ALLOW_ONLY_BUFFERS;
+    const auto heap =
+        make<ID3D12Heap>([&](const GUID &iid, void **out) { return program.device->CreateHeap(&heap_desc, iid, out); });
+    const auto place = [&](uint64_t offset) {
+        const D3D12_RESOURCE_DESC desc = buffer_desc(2 * 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+        return make<ID3D12Resource>([&](const GUID &iid, void **out) {
+            return program.device->CreatePlacedResource(heap.get(), offset, &desc, D3D12_RESOURCE_STATE_COMMON, nullptr, iid,
+                                                        out);
+        });
+    };
+    const auto first = place(0), second = place(65536);
+    placed_first = first.get();
+    placed_second = second.get();
+    constexpr size_t GET_GPU_VIRTUAL_ADDRESS = 11;  // of ID3D12Resource's methods
+    const Replaced replaced(first.get(), GET_GPU_VIRTUAL_ADDRESS, reinterpret_cast<void *>(placed_address));
+    real_address = reinterpret_cast<decltype(real_address)>(replaced.original());
+
+    const uint64_t bytes = 4 * COUNT;
+    const auto record_at = [&](uint64_t input, uint64_t output) {
+        const hewn_buffer_binding inputs[] = {{sizeof *inputs, first.get(), 0, bytes},
+                                              {sizeof *inputs, first.get(), input, bytes}};
+        const hewn_buffer_binding bound = {sizeof bound, second.get(), output, bytes};
+        return outcome_of(
+            [&](hewn_error *error) { return hewn_d3d12_record(op.get(), program.list.get(), inputs, 2, &bound, 1, error); });
+    };
+    EXPECT_EQ(record_at(65536, bytes).status, HEWN_STATUS_OK);          // right behind the input
+    EXPECT_EQ(record_at(65536 + bytes, 0).status, HEWN_STATUS_OK);      // right before it
+    EXPECT_EQ(record_at(65536 + bytes, bytes).status, HEWN_STATUS_OK);  // in its place
+    for (const uint64_t output : {bytes - 4, bytes + 4})
+        expect_refused(record_at(65536 + bytes, output), HEWN_STATUS_INVALID_BINDING, "overlap");
+}
+
+UINT adapter_flags;
+HRESULT(WINAPI *real_get_desc)(IDXGIAdapter1 *, DXGI_ADAPTER_DESC1 *);
+HRESULT WINAPI get_desc_with_flags(IDXGIAdapter1 *adapter, DXGI_ADAPTER_DESC1 *desc) {
+    const HRESULT code = real_get_desc(adapter, desc);
+    desc->Flags = adapter_flags;
+    return code;
+}
+
+// Microsoft's WARP, which every Windows has, is listed for what it is and taken only by its index. Wine says of no adapter that it is
+// software.
+TEST(D3d12, SoftwareAdapter) {
+    const auto factory = make<IDXGIFactory1>(CreateDXGIFactory1);
+    IDXGIAdapter1 *found = nullptr;
+    ASSERT_EQ(factory->EnumAdapters1(0, &found), S_OK);
+    const Com<IDXGIAdapter1> adapter(found);
+    constexpr size_t GET_DESC1 = 10;  // of IDXGIAdapter1's methods
+    const Replaced replaced(adapter.get(), GET_DESC1, reinterpret_cast<void *>(get_desc_with_flags));
+    real_get_desc = reinterpret_cast<decltype(real_get_desc)>(replaced.original());
+
+    const auto open = [](uint32_t index, DevicePtr &device) {
+        hewn_device *opened = nullptr;
+        const Outcome outcome =
+            outcome_of([&](hewn_error *error) { return hewn_open_device(HEWN_DEVICE_D3D12, index, &opened, error); });
+        device.reset(opened);
+        return outcome;
+    };
+    for (const bool software : {true, false}) {
+        adapter_flags = software ? DXGI_ADAPTER_FLAG_SOFTWARE : DXGI_ADAPTER_FLAG_NONE;
+        hewn_device_info info = {};
+        info.struct_size = sizeof info;
+        ASSERT_EQ(hewn_get_device(HEWN_DEVICE_D3D12, 0, &info, nullptr), HEWN_STATUS_OK);
+        EXPECT_EQ(info.is_cpu, software);
+        DevicePtr device;
+        EXPECT_EQ(open(0, device).status, HEWN_STATUS_OK);
+        const Outcome any = open(HEWN_ANY_GPU, device);
+        if (software) expect_refused(any, HEWN_STATUS_NO_DEVICE, "D3D12: there is no GPU. Device 0, ");
+        else EXPECT_EQ(any.status, HEWN_STATUS_OK) << any;
+    }
 }
 
 TEST(D3d12, RefusesWhatIsNoDescription) {
     hewn_device *device = nullptr;
     hewn_d3d12_device_desc desc = {sizeof desc, nullptr, nullptr, nullptr, nullptr, nullptr};
-    const auto create = [&] { return outcome_of([&](hewn_error *error) { return hewn_create_d3d12_device(&desc, &device, error); }); };
+    const auto create = [&] {
+        return outcome_of([&](hewn_error *error) { return hewn_create_d3d12_device(&desc, &device, error); });
+    };
     expect_refused(create(), HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_device_desc: device is null");
     desc.struct_size--;
     expect_refused(create(), HEWN_STATUS_INVALID_ARGUMENT, "struct_size is too small");

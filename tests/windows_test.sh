@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# windows_test.sh imports OBJDUMP FILE...: the programs and DLLs need no DLL but Windows' own and hewn.dll, and hewn.dll exports hewn_* alone.
+# windows_test.sh imports OBJDUMP FILE...: the programs and DLLs need no DLL but Windows' own and hewn.dll, and hewn.dll exports hewn_* alone
+# and holds shaders compiled alone.
 # windows_test.sh msvc SOURCE BUILD WORK: the C program of Microsoft's ABI (msvc_consumer.c) against hewn.lib, run under Wine.
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
@@ -21,6 +22,7 @@ imports() {
             esac
         done < <(sed -n 's/^[[:space:]]*DLL Name: //p' <<<"$table")
         [[ $file == *.dll ]] || continue
+        if grep --quiet --text numthreads "$file"; then fail "$file holds the text of shaders"; fi
         table=$(sed -n '/^.Ordinal.Name Pointer. Table/,/^$/s/^[[:space:]]*\[ *[0-9]*\] //p' <<<"$table")
         [[ $(grep -c '^hewn_' <<<"$table") -ge 20 ]] || fail "$file exports: $table"
         if grep -v '^hewn_' <<<"$table"; then fail "$file exports the above"; fi

@@ -3,15 +3,15 @@
 //
 // What is changed in the text, so that kernels run with root arguments alone:
 //   - buffers are RWStructuredBuffer, which a root descriptor can stand for at any multiple of 4 bytes
-//   - elements of 8 and 16 bits, which the buffer's name tells (generators/gpu.h), are parts of 32-bit words; a store changes its own bits
-//     alone, atomically: other threads may write the rest of the word
+//   - elements of 8 and 16 bits, which the buffer's name tells (generators/gpu.h), are parts of 32-bit words; a store flips those of its own
+//     bits that differ, atomically: other threads may write the rest of the word, but nobody else its bits
 //   - a constant more, the first group's number: a dispatch has at most 65,535 groups
 #include <d3dcompiler.h>
 #include <windows.h>
 
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -28,9 +28,8 @@ int hewn_load_signed(RWStructuredBuffer<uint> words, int i, int bits) {
     return int(hewn_load(words, i, bits) << (32 - bits)) >> (32 - bits);
 }
 void hewn_store(RWStructuredBuffer<uint> words, int i, int bits, uint value) {
-    const uint shift = hewn_shift(i, bits), mask = ((1u << bits) - 1u) << shift;
-    InterlockedAnd(words[uint(i) / uint(32 / bits)], ~mask);
-    InterlockedOr(words[uint(i) / uint(32 / bits)], (value << shift) & mask);
+    const uint word = uint(i) / uint(32 / bits), shift = hewn_shift(i, bits), mask = ((1u << bits) - 1u) << shift;
+    InterlockedXor(words[word], (words[word] ^ (value << shift)) & mask);
 }
 )";
 
@@ -60,13 +59,6 @@ void replace_accesses(std::string &text, const std::string &name, const std::str
     }
 }
 
-// How the runtime finds a module: by its text, less what follows it.
-uint64_t hash_of(const std::string &text) {
-    uint64_t hash = 0xcbf29ce484222325;
-    for (const unsigned char c : text) hash = (hash ^ c) * 0x100000001b3;
-    return hash;
-}
-
 int failed(const std::string &what) {
     fprintf(stderr, "dxbc: %s\n", what.c_str());
     return 1;
@@ -91,9 +83,8 @@ int main(int argc, char **argv) {
         std::ostringstream bytes;
         bytes << file.rdbuf();
         std::string text = bytes.str().c_str();  // up to a NUL
-        text.erase(text.find_last_not_of(" \n\r\t") + 1);
         if (text.empty()) return failed("cannot read " + name);
-        const uint64_t hash = hash_of(text);
+        const std::string module = std::filesystem::path(name).stem().string();  // by which the runtime finds it
         if (text.find("__NUM_TREADS_") != std::string::npos || text.find("__GROUPSHARED_SIZE") != std::string::npos)
             return failed(name + ": sizes that are only known at run time");
 
@@ -132,16 +123,14 @@ int main(int argc, char **argv) {
                                 D3DCOMPILER_STRIP_REFLECTION_DATA | D3DCOMPILER_STRIP_DEBUG_INFO | D3DCOMPILER_STRIP_TEST_BLOBS,
                                 &stripped)))
                 code = stripped;
-            char number[64];
-            snprintf(number, sizeof number, "HEWN_SHADER(%d, 0x%016llx, \"", shaders++, (unsigned long long)hash);
-            table += number + entry + "\", " + std::to_string(buffers) + ", " + std::to_string(constants);
+            table += "HEWN_SHADER(" + std::to_string(shaders++) + ", \"" + module + "\", \"" + entry + "\", " +
+                     std::to_string(buffers) + ", " + std::to_string(constants);
             const auto *at = static_cast<const unsigned char *>(code->GetBufferPointer());
             for (size_t i = 0; i < code->GetBufferSize(); i++) table += (i % 32 ? "," : ",\n") + std::to_string(at[i]);
             table += ")\n";
         }
     }
     std::ofstream out(argv[1], std::ios::binary);
-    out << "// Written by tools/dxbc: HEWN_SHADER(number, hash of the HLSL, entry point, buffers, constants, bytes...)\n"
-        << table;
+    out << "// Written by tools/dxbc: HEWN_SHADER(number, kernel, entry point, buffers, constants, bytes...)\n" << table;
     return out.flush() ? 0 : failed(std::string("cannot write ") + argv[1]);
 }

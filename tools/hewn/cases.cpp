@@ -340,4 +340,47 @@ Case parse_case(const std::string &line, const std::string &where) {
     return result;
 }
 
+Array run_case(const Case &test, const CompileOptions &options, const Device *device) {
+    const auto desc = [&](const char *name) -> const TensorDesc & { return test.inputs.at(name).desc; };
+    const auto optional_desc = [&](const char *name) {
+        const auto found = test.inputs.find(name);
+        return found == test.inputs.end() ? std::nullopt : std::optional<TensorDesc>(found->second.desc);
+    };
+    Array result = Array::allocate("output", test.expected.type, test.expected.sizes);
+    const TensorDesc output{result.type, result.sizes};
+    const auto run = [&](const Operator &op, std::initializer_list<const char *> names) {
+        std::vector<const Array *> inputs;
+        for (const char *name : names) {
+            const auto found = test.inputs.find(name);
+            inputs.push_back(found == test.inputs.end() ? nullptr : &found->second.array);
+        }
+        execute(op, device, inputs, result);
+    };
+
+    switch (test.type) {
+    case HEWN_OPERATOR_ADD:
+        run(compile(AddDesc{desc("ATensor"), desc("BTensor"), output}, options, device), {"ATensor", "BTensor"});
+        break;
+    case HEWN_OPERATOR_QUANTIZE_LINEAR:
+        run(compile(QuantizeLinearDesc{desc("InputTensor"), desc("ScaleTensor"), optional_desc("ZeroPointTensor"), output},
+                    options, device),
+            {"InputTensor", "ScaleTensor", "ZeroPointTensor"});
+        break;
+    case HEWN_OPERATOR_DEQUANTIZE_LINEAR:
+        run(compile(DequantizeLinearDesc{desc("InputTensor"), desc("ScaleTensor"), optional_desc("ZeroPointTensor"), output},
+                    options, device),
+            {"InputTensor", "ScaleTensor", "ZeroPointTensor"});
+        break;
+    default:
+        run(compile(QuantizedLinearAddDesc{desc("ATensor"), desc("AScaleTensor"), optional_desc("AZeroPointTensor"),
+                                           desc("BTensor"), desc("BScaleTensor"), optional_desc("BZeroPointTensor"),
+                                           desc("OutputScaleTensor"), optional_desc("OutputZeroPointTensor"), output},
+                    options, device),
+            {"ATensor", "AScaleTensor", "AZeroPointTensor", "BTensor", "BScaleTensor", "BZeroPointTensor", "OutputScaleTensor",
+             "OutputZeroPointTensor"});
+        break;
+    }
+    return result;
+}
+
 }  // namespace hewn::cli

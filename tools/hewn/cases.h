@@ -1,4 +1,5 @@
-// Conformance cases: one JSON object a line, in the format of tests/conformance/README.md.
+// Cases: an operator, its inputs, its result. Conformance cases are JSON objects, one a line, in the format of
+// tests/conformance/README.md.
 #ifndef HEWN_TOOLS_CASES_H
 #define HEWN_TOOLS_CASES_H
 
@@ -7,6 +8,7 @@
 #include <string>
 
 #include "array.h"
+#include "device.h"
 
 namespace hewn::cli {
 
@@ -36,6 +38,9 @@ struct Case {
 
 // Throws InputError, its text starting with `where` ("file:line") and, where it is known, the id.
 Case parse_case(const std::string &line, const std::string &where);
+
+// The operator's result on the case's inputs; of `expected` only type and sizes are used. Throws Error.
+Array run_case(const Case &test, const CompileOptions &options, const Device *device);
 
 }  // namespace hewn::cli
 

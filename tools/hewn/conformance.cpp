@@ -9,7 +9,6 @@
 #include <iostream>
 #include <limits>
 #include <map>
-#include <set>
 #include <type_traits>
 
 #include "cases.h"
@@ -138,61 +137,6 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
     throw std::logic_error("a case of a type that no operator has");
 }
 
-// ---- Running ----
-
-// The operator's result on the case's inputs.
-Array run_case(const Case &test, const CompileOptions &options, const Device *device) {
-    const auto desc = [&](const char *name) -> const TensorDesc & { return test.inputs.at(name).desc; };
-    const auto optional_desc = [&](const char *name) {
-        const auto found = test.inputs.find(name);
-        return found == test.inputs.end() ? std::nullopt : std::optional<TensorDesc>(found->second.desc);
-    };
-    Array result = Array::allocate("output", test.expected.type, test.expected.sizes);
-    const TensorDesc output{result.type, result.sizes};
-    const auto run = [&](const Operator &op, std::initializer_list<const char *> names) {
-        std::vector<const Array *> inputs;
-        for (const char *name : names) {
-            const auto found = test.inputs.find(name);
-            inputs.push_back(found == test.inputs.end() ? nullptr : &found->second.array);
-        }
-        execute(op, device, inputs, result);
-    };
-
-    switch (test.type) {
-    case HEWN_OPERATOR_ADD:
-        run(compile(AddDesc{desc("ATensor"), desc("BTensor"), output}, options, device), {"ATensor", "BTensor"});
-        break;
-    case HEWN_OPERATOR_QUANTIZE_LINEAR:
-        run(compile(QuantizeLinearDesc{desc("InputTensor"), desc("ScaleTensor"), optional_desc("ZeroPointTensor"), output},
-                    options, device),
-            {"InputTensor", "ScaleTensor", "ZeroPointTensor"});
-        break;
-    case HEWN_OPERATOR_DEQUANTIZE_LINEAR:
-        run(compile(DequantizeLinearDesc{desc("InputTensor"), desc("ScaleTensor"), optional_desc("ZeroPointTensor"), output},
-                    options, device),
-            {"InputTensor", "ScaleTensor", "ZeroPointTensor"});
-        break;
-    default:
-        run(compile(QuantizedLinearAddDesc{desc("ATensor"), desc("AScaleTensor"), optional_desc("AZeroPointTensor"),
-                                           desc("BTensor"), desc("BScaleTensor"), optional_desc("BZeroPointTensor"),
-                                           desc("OutputScaleTensor"), optional_desc("OutputZeroPointTensor"), output},
-                    options, device),
-            {"ATensor", "AScaleTensor", "AZeroPointTensor", "BTensor", "BScaleTensor", "BZeroPointTensor", "OutputScaleTensor",
-             "OutputZeroPointTensor"});
-        break;
-    }
-    return result;
-}
-
-// What this build and this choice can run at all: "add_f32", ...
-std::set<std::string> runnable_kernels(const Choice &choice) {
-    std::set<std::string> kernels;
-    for (const hewn_variant_info &variant : variants()) {
-        if (choice.one_variant && choice.forced != variant.name) continue;
-        kernels.insert(std::string(variant.operator_name) + "_" + variant.signature);
-    }
-    return kernels;
-}
 }  // namespace
 
 bool conformance(const std::vector<std::string> &files, const std::string &device_name, const std::string &variant, int threads) {

@@ -9,26 +9,30 @@ constexpr DeviceKind KINDS[] = {DeviceKind::CPU, DeviceKind::CUDA, DeviceKind::O
 }
 
 const char *kind_name(DeviceKind kind) {
-    return kind == DeviceKind::CUDA ? "cuda" : kind == DeviceKind::OPENCL ? "opencl" : kind == DeviceKind::D3D12 ? "d3d12" : "cpu";
+    return kind == DeviceKind::CUDA     ? "cuda"
+           : kind == DeviceKind::OPENCL ? "opencl"
+           : kind == DeviceKind::D3D12  ? "d3d12"
+                                        : "cpu";
 }
 
 DeviceName parse_device(const std::string &text) {
     const size_t colon = text.find(':');
     for (const DeviceKind kind : KINDS) {
         if (text.substr(0, colon) != kind_name(kind)) continue;
-        DeviceName name{kind, 0};
+        DeviceName name{kind};
         const char *begin = text.data() + (colon == std::string::npos ? text.size() : colon + 1),
                    *end = text.data() + text.size();
         if (colon == std::string::npos) return name;
         const auto [rest, error] = std::from_chars(begin, end, name.index);
         if (error == std::errc() && rest == end) return name;
     }
-    throw InputError("--device: " + text + " is none of cpu, cuda, opencl and d3d12, with an index where there are several: cuda:1");
+    throw InputError("--device: " + text +
+                     " is none of cpu, cuda, opencl and d3d12, with an index where there are several: cuda:1");
 }
 
 std::optional<Device> open_device(const std::string &text) {
     const DeviceName name = text.empty() ? DeviceName() : parse_device(text);
-    if (name.kind == DeviceKind::CPU && name.index == 0) return std::nullopt;
+    if (name.kind == DeviceKind::CPU && (name.index == 0 || name.index == HEWN_ANY_GPU)) return std::nullopt;
     return Device::open(name.kind, name.index);
 }
 

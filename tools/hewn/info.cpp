@@ -37,6 +37,7 @@ void print_json(const Choice &choice) {
             document["devices"].push_back({{"device", std::string(kind_name(kind)) + ":" + std::to_string(device.index)},
                                            {"name", device.name},
                                            {"memory", device.memory},
+                                           {"is_cpu", device.is_cpu != 0},
                                            {"missing", device.missing}});
     for (const hewn_target_info &target : targets())
         document["targets"].push_back({{"name", target.name},
@@ -77,7 +78,8 @@ void print_text(const Choice &choice) {
         const std::vector<hewn_device_info> all = devices(kind);
         for (const hewn_device_info &device : all) {
             std::cout << "  " << kind_name(kind) << ":" << device.index << "  " << device.name << ", " << (device.memory >> 20)
-                      << " MiB" << (device.missing[0] ? ", cannot run hewn: it lacks " : "") << device.missing << "\n";
+                      << " MiB" << (device.is_cpu ? ", software on the CPU" : "")
+                      << (device.missing[0] ? ", cannot run hewn: it lacks " : "") << device.missing << "\n";
         }
         if (all.empty()) std::cout << "  " << kind_name(kind) << ": none; " << absence(kind) << "\n";
     }

@@ -9,6 +9,7 @@
 #include "info.h"
 #include "operators.h"
 #include "progress.h"
+#include "replay.h"
 
 namespace {
 using namespace hewn::cli;
@@ -32,16 +33,22 @@ Exit code: 0 done; 1 the library refused the operator, or a conformance case
 failed; 2 wrong usage or bad input.
 )";
 
+// What runs where.
+void add_execution(CLI::App &command, std::string &device, std::string &variant, int &threads) {
+    command.add_option("--device", device, "cpu, cuda, opencl or d3d12: the first GPU; cuda:1 for the second device")
+        ->type_name("DEVICE");
+    command.add_option("--variant", variant, "force a target (x86_64_avx2) or one variant (add_f32__x86_64_avx2)")
+        ->type_name("NAME");
+    command.add_option("--threads", threads, "most threads; 0: as many as help")
+        ->check(CLI::Range(0, std::numeric_limits<int>::max()))
+        ->type_name("N");
+}
+
 void add_common(CLI::App &command, CommonOptions &options) {
     command.add_option("-o,--output", options.output, "output file, .npy or .png")->required()->type_name("FILE");
     command.add_option("--feature-level", options.feature_level, "DirectML feature level, 1.0 to 6.4; default: the newest")
         ->type_name("LEVEL");
-    command.add_option("--device", options.device, "cpu, cuda, opencl or d3d12; cuda:1 for the second")->type_name("DEVICE");
-    command.add_option("--variant", options.variant, "force a target (x86_64_avx2) or one variant (add_f32__x86_64_avx2)")
-        ->type_name("NAME");
-    command.add_option("--threads", options.threads, "most threads; 0: as many as help")
-        ->check(CLI::Range(0, std::numeric_limits<int>::max()))
-        ->type_name("N");
+    add_execution(command, options.device, options.variant, options.threads);
 }
 
 int run(int argc, char **argv) {
@@ -124,12 +131,15 @@ int run(int argc, char **argv) {
     bool all_passed = true;
     CLI::App *conformance_command = app.add_subcommand("conformance", "run cases in the format of tests/conformance/README.md");
     conformance_command->add_option("FILES", files, "files of one JSON object a line")->required()->type_name("FILE.jsonl");
-    conformance_command->add_option("--device", device, "cpu, cuda, opencl or d3d12; cuda:1 for the second")->type_name("DEVICE");
-    conformance_command->add_option("--variant", variant, "force a target or one variant")->type_name("NAME");
-    conformance_command->add_option("--threads", threads, "most threads; 0: as many as help")
-        ->check(CLI::Range(0, std::numeric_limits<int>::max()))
-        ->type_name("N");
+    add_execution(*conformance_command, device, variant, threads);
     conformance_command->callback([&] { all_passed = conformance(files, device, variant, threads); });
+
+    std::string folder;
+    CLI::App *replay_command = app.add_subcommand(
+        "replay", "write cases of every kernel for DirectML's DxDispatch, with hewn's results to compare (docs/windows.md)");
+    replay_command->add_option("DIR", folder, "folder for the files, made if it is not there")->required()->type_name("DIR");
+    add_execution(*replay_command, device, variant, threads);
+    replay_command->callback([&] { replay(folder, device, variant, threads); });
 
     // Callbacks run in the order of the command line's subcommands, after everything is parsed; --progress is known by then.
     app.parse_complete_callback([&] { Progress::show(progress); });

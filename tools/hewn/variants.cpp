@@ -48,6 +48,15 @@ Choice choose_target(const std::string &variant_option, DeviceKind device) {
     return choice;
 }
 
+std::set<std::string> runnable_kernels(const Choice &choice) {
+    std::set<std::string> kernels;
+    for (const hewn_variant_info &variant : variants()) {
+        if (choice.one_variant && choice.forced != variant.name) continue;
+        kernels.insert(std::string(variant.operator_name) + "_" + variant.signature);
+    }
+    return kernels;
+}
+
 bool is_picked(const Choice &choice, const hewn_variant_info &info) {
     if (!choice.possible) return false;
     if (choice.one_variant) return choice.forced == info.name;

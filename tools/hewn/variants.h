@@ -3,6 +3,7 @@
 #define HEWN_TOOLS_VARIANTS_H
 
 #include <hewn/hewn.hpp>
+#include <set>
 #include <string>
 
 namespace hewn::cli {
@@ -17,6 +18,9 @@ struct Choice {
 
 // As hewn_compile will choose on a device of that kind, told before anything is compiled.
 Choice choose_target(const std::string &variant_option, DeviceKind device = DeviceKind::CPU);
+
+// The kernels that this build has and this choice leaves: "add_f32", ...
+std::set<std::string> runnable_kernels(const Choice &choice);
 
 // True if variant `info` is what hewn_compile takes under this choice.
 bool is_picked(const Choice &choice, const hewn_variant_info &info);

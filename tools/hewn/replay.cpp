@@ -1,0 +1,281 @@
+#include "replay.h"
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cases.h"
+#include "device.h"
+#include "files.h"
+#include "operators.h"
+#include "variants.h"
+
+namespace fs = std::filesystem;
+
+namespace hewn::cli {
+
+namespace {
+using json = nlohmann::ordered_json;
+using Values = std::vector<uint64_t>;  // elements of any type, as their bits
+
+// ---- Values ----
+
+// Of integers what wraps. Of floats, with both signs, zero, the ends of the subnormal and the normal numbers, infinity, a NaN, and what
+// makes ties: half a unit in the last place of 1, 1, and the number after it.
+Values special_values(DataType type) {
+    const uint64_t sign = uint64_t(1) << (8 * type_bytes(type) - 1);
+    if (!is_float(type)) return {0, 1, 2, sign - 1, sign, sign + 1, 2 * sign - 2, 2 * sign - 1};
+    const uint64_t fraction = type == DataType::FLOAT32 ? 23 : 10, normal = uint64_t(1) << fraction, infinity = sign - normal,
+                   one = (infinity - normal) / 2;
+    Values values;
+    for (const uint64_t magnitude : Values{0, 1, normal - 1, normal, one - (fraction + 1) * normal, one, one + 1, infinity - 1,
+                                           infinity, infinity + normal / 2}) {
+        values.push_back(magnitude);
+        values.push_back(sign | magnitude);
+    }
+    return values;
+}
+
+// Rounded to the type.
+uint64_t bits_of(DataType type, double value) {
+    if (type == DataType::FLOAT16) return f16_from_double(value);
+    if (type != DataType::FLOAT32) return uint64_t(std::llround(value));
+    const float rounded = float(value);
+    uint32_t bits;
+    std::memcpy(&bits, &rounded, sizeof bits);
+    return bits;
+}
+
+// 256 from one end of the integer type to the other, and the special ones.
+Values spread_values(DataType type) {
+    Values values = special_values(type);
+    const uint64_t largest = ~uint64_t(0) >> (64 - 8 * type_bytes(type));
+    for (uint64_t i = 0; i < 256; i++) values.push_back(largest / 255 * i);
+    return values;
+}
+
+// What an 8-bit output with any zero point rounds at, x / scale = k + 1/2, each with its neighbours; and the special values.
+Values tie_values(DataType type, double scale) {
+    Values values = special_values(type);
+    for (int k = -256; k < 256; k++) {
+        const uint64_t tie = bits_of(type, (k + 0.5) * scale);
+        for (const uint64_t value : {tie - 1, tie, tie + 1}) values.push_back(value);
+    }
+    return values;
+}
+
+// The fifth is that of the tests that ONNX Runtime skips on DirectML: 5 / scale is next to 127.5.
+constexpr double SCALES[] = {1, 2, 0.5, 0.1, 0.039215686, 1.0 / 3, 1e-3, 1e3};
+constexpr size_t ROWS = sizeof SCALES / sizeof *SCALES;
+
+// ---- Cases ----
+
+// DirectML's tensors at every feature level: 4 dimensions.
+Sizes table(size_t rows, size_t columns) { return {1, 1, int64_t(rows), int64_t(columns)}; }
+
+// A tensor over `sizes`, of which it stores those given by `stored`: the others are 1, where it repeats.
+CaseTensor tensor(DataType type, const Sizes &sizes, const Sizes &stored, const Values &values) {
+    CaseTensor result{Array::allocate("", type, stored), {}};
+    for (size_t i = 0; i < values.size(); i++)
+        std::memcpy(result.array.data.get() + i * type_bytes(type), &values[i], type_bytes(type));
+    result.desc = broadcast_to(result.array, sizes, "");
+    return result;
+}
+
+Case make_case(hewn_operator_type type, const std::string &name, DataType output, const Sizes &sizes) {
+    Case result;
+    result.id = result.signature = name;
+    result.type = type;
+    result.expected = Array::allocate("", output, sizes);  // its contents: run_case
+    return result;
+}
+
+// Every special value with every other.
+Case add_case(DataType type) {
+    const std::string name(type_name(type));
+    const Values values = special_values(type);
+    const Sizes sizes = table(values.size(), values.size());
+    Case result = make_case(HEWN_OPERATOR_ADD, "add_" + name, type, sizes);
+    if (name[0] == 'u') result.signature = "add_i" + name.substr(1);
+    Values a, b;
+    for (const uint64_t each : values) {
+        a.insert(a.end(), values.begin(), values.end());
+        b.insert(b.end(), values.size(), each);
+    }
+    result.inputs = {{"ATensor", tensor(type, sizes, sizes, a)}, {"BTensor", tensor(type, sizes, sizes, b)}};
+    return result;
+}
+
+// QUANTIZE_LINEAR and DEQUANTIZE_LINEAR: a scale and a zero point for each row. row_values(scale) are its inputs.
+template<class RowValues>
+Case linear_case(hewn_operator_type type, const std::string &name, DataType input, DataType scale, DataType zero_point,
+                 DataType output, RowValues &&row_values) {
+    Values inputs, scales;
+    for (const double each : SCALES) {
+        const Values row = row_values(scale == DataType::FLOAT16 ? double_from_f16(f16_from_double(each)) : double(float(each)));
+        inputs.insert(inputs.end(), row.begin(), row.end());
+        scales.push_back(bits_of(scale, each));
+    }
+    Values zero_points = special_values(zero_point);
+    zero_points.resize(ROWS);
+    const Sizes sizes = table(ROWS, inputs.size() / ROWS);
+    Case result = make_case(type, name, output, sizes);
+    result.inputs = {{"InputTensor", tensor(input, sizes, sizes, inputs)},
+                     {"ScaleTensor", tensor(scale, sizes, table(ROWS, 1), scales)},
+                     {"ZeroPointTensor", tensor(zero_point, sizes, table(ROWS, 1), zero_points)}};
+    return result;
+}
+
+// All of A with eight of B; scales and zero points of A, B and the output, in this order. The first gives ties in half of the sums.
+struct Parameters {
+    double scales[3];
+    uint64_t zero_points[3];
+};
+constexpr Parameters PARAMETERS[] = {
+    {{1, 1, 2}, {0, 0, 0}}, {{0.1, 0.2, 0.3}, {0x80, 0x7f, 1}}, {{0.039215686, 0.039215686, 0.078431372}, {10, 0xff, 0x80}}};
+
+Case quantized_add_case(const std::string &name, DataType a, DataType b, DataType output, const Parameters &parameters) {
+    const Values rows = special_values(b);
+    const Sizes sizes = table(rows.size(), 256), scalar = table(1, 1);
+    Values a_values, b_values;
+    for (const uint64_t row : rows) {
+        for (uint64_t i = 0; i < 256; i++) {
+            a_values.push_back(i);
+            b_values.push_back(row);
+        }
+    }
+    Case result = make_case(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, name, output, sizes);
+    const auto scale = [&](int i) {
+        return tensor(DataType::FLOAT32, scalar, scalar, {bits_of(DataType::FLOAT32, parameters.scales[i])});
+    };
+    const auto zero_point = [&](int i, DataType type) { return tensor(type, scalar, scalar, {parameters.zero_points[i]}); };
+    result.inputs = {{"ATensor", tensor(a, sizes, sizes, a_values)},
+                     {"AScaleTensor", scale(0)},
+                     {"AZeroPointTensor", zero_point(0, a)},
+                     {"BTensor", tensor(b, sizes, sizes, b_values)},
+                     {"BScaleTensor", scale(1)},
+                     {"BZeroPointTensor", zero_point(1, b)},
+                     {"OutputScaleTensor", scale(2)},
+                     {"OutputZeroPointTensor", zero_point(2, output)}};
+    return result;
+}
+
+std::vector<Case> all_cases() {
+    using D = DataType;
+    std::vector<Case> cases;
+    const auto name = [](const char *op, std::initializer_list<D> types) {
+        std::string text = op;
+        for (const D type : types) text += "_" + std::string(type_name(type));
+        return text;
+    };
+    for (const D type :
+         {D::FLOAT32, D::FLOAT16, D::INT64, D::INT32, D::INT16, D::INT8, D::UINT64, D::UINT32, D::UINT16, D::UINT8})
+        cases.push_back(add_case(type));
+    for (const D input : {D::FLOAT32, D::FLOAT16, D::INT32}) {
+        for (const D output : {D::UINT8, D::INT8})
+            cases.push_back(linear_case(HEWN_OPERATOR_QUANTIZE_LINEAR, name("quantize_linear", {input, output}), input,
+                                        input == D::FLOAT16 ? input : D::FLOAT32, output, output,
+                                        [&](double scale) { return tie_values(input, scale); }));
+    }
+    for (const D input : {D::INT32, D::INT16, D::INT8, D::UINT32, D::UINT16, D::UINT8}) {
+        for (const D output : {D::FLOAT32, D::FLOAT16})
+            cases.push_back(linear_case(HEWN_OPERATOR_DEQUANTIZE_LINEAR, name("dequantize_linear", {input, output}), input,
+                                        output, input, output, [&](double) { return spread_values(input); }));
+    }
+    for (const D a : {D::UINT8, D::INT8}) {
+        for (const D b : {D::UINT8, D::INT8}) {
+            for (const D output : {D::UINT8, D::INT8}) {
+                const std::string signature = name("quantized_linear_add", {a, b, output});
+                for (const Parameters &parameters : PARAMETERS) {
+                    cases.push_back(quantized_add_case(signature, a, b, output, parameters));
+                    cases.back().id += "_" + std::to_string(&parameters - PARAMETERS);
+                }
+            }
+        }
+    }
+    return cases;
+}
+
+// ---- Files ----
+
+std::string dml_type(DataType type) {
+    const std::string name(type_name(type));
+    return (name[0] == 'f' ? "FLOAT" : name[0] == 'u' ? "UINT" : "INT") + name.substr(1);
+}
+
+const char *dml_operator(hewn_operator_type type) {
+    return type == HEWN_OPERATOR_ADD                 ? "DML_OPERATOR_ELEMENT_WISE_ADD"
+           : type == HEWN_OPERATOR_QUANTIZE_LINEAR   ? "DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR"
+           : type == HEWN_OPERATOR_DEQUANTIZE_LINEAR ? "DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR"
+                                                     : "DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD";
+}
+
+json dml_tensor(const TensorDesc &desc) {
+    json result = {{"DataType", dml_type(desc.data_type)}, {"Sizes", desc.sizes}};
+    if (desc.strides) result["Strides"] = *desc.strides;
+    return result;
+}
+
+// As DxDispatch/doc/Guide.md of microsoft/DirectML has it. What DirectML does not write stays 85.
+json dxdispatch_model(const Case &test) {
+    const Array &output = test.expected;
+    json resources, desc, bindings;
+    for (const auto &[name, tensor] : test.inputs) {
+        resources[name] = {{"initialValuesDataType", dml_type(tensor.array.type)},
+                           {"initialValues", {{"sourcePath", test.id + "." + name + ".npy"}}}};
+        desc[name] = dml_tensor(tensor.desc);
+        bindings[name] = name;
+    }
+    resources["OutputTensor"] = {{"initialValuesDataType", dml_type(output.type)},
+                                 {"initialValues", {{"valueCount", output.count()}, {"value", 85}}}};
+    desc["OutputTensor"] = dml_tensor({output.type, output.sizes});
+    bindings["OutputTensor"] = "OutputTensor";
+    return {{"resources", resources},
+            {"dispatchables", {{test.id, {{"type", dml_operator(test.type)}, {"desc", desc}}}}},
+            {"commands",
+             {{{"type", "dispatch"}, {"dispatchable", test.id}, {"bindings", bindings}},
+              {{"type", "writeFile"},
+               {"resource", "OutputTensor"},
+               {"targetPath", test.id + ".directml.npy"},
+               {"dimensions", output.sizes}}}}};
+}
+
+void save_text(const std::string &path, const std::string &text) {
+    OutputFile file(path);
+    std::ofstream stream(file.temporary(), std::ios::binary);
+    if (!(stream << text).flush()) throw InputError(path + ": cannot be written");
+    stream.close();
+    file.commit();
+}
+}  // namespace
+
+void replay(const std::string &folder, const std::string &device_name, const std::string &variant, int threads) {
+    const std::optional<Device> device = open_device(device_name);
+    const Choice choice = choose_target(variant, device ? device->kind() : DeviceKind::CPU);
+    if (!choice.possible) throw OperatorError("replay: " + choice.reason);
+    const std::set<std::string> runnable = runnable_kernels(choice);
+    CompileOptions options;
+    options.variant = variant;
+    options.max_threads = threads;
+
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) throw InputError(folder + ": " + error.message());
+    int64_t written = 0;
+    for (Case &test : all_cases()) {
+        if (!runnable.count(test.signature)) continue;
+        test.expected = run_case(test, options, device ? &*device : nullptr);
+        const std::string path = (fs::path(folder) / test.id).string();
+        for (const auto &[name, tensor] : test.inputs) save_array(path + "." + name + ".npy", tensor.array);
+        save_array(path + ".hewn.npy", test.expected);
+        save_text(path + ".json", dxdispatch_model(test).dump(2) + "\n");
+        written++;
+    }
+    std::cout << folder << ": " << written << " models, with the results of "
+              << (choice.one_variant ? choice.forced : choice.target) << std::endl;
+}
+
+}  // namespace hewn::cli
