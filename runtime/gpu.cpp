@@ -466,8 +466,9 @@ Support find_best(hewn_device_kind kind) {
     return best;
 }
 
-// The index that HEWN_ANY_GPU stands for; 0 where nothing is there or nothing has what kernels need, which opening it then tells.
-hewn_status find_gpu(hewn_device_kind kind, uint32_t *index, hewn_error *error) {
+// The index that HEWN_ANY_DEVICE stands for; 0 where nothing is there or nothing has what kernels need, which opening it then tells. Software
+// is what an OpenCL driver for CPUs was installed for, but Direct3D 12 has it on every Windows, and it is no GPU.
+hewn_status find_any(hewn_device_kind kind, uint32_t *index, hewn_error *error) {
     hewn_device_info info = {sizeof info}, software = {};
     for (uint32_t i = 0; kind != HEWN_DEVICE_CPU && hewn_get_device(kind, i, &info, nullptr) == HEWN_STATUS_OK; i++) {
         if (info.missing[0]) continue;
@@ -477,13 +478,12 @@ hewn_status find_gpu(hewn_device_kind kind, uint32_t *index, hewn_error *error) 
         }
         if (!software.struct_size) software = info;
     }
-    *index = 0;
-    if (!software.struct_size) return HEWN_STATUS_OK;
-    return fail(
-        error, HEWN_STATUS_NO_DEVICE,
-        "%s: there is no GPU. Device %u, %s, is software on the CPU, for which hewn's own kernels are faster: it is opened "
-        "by its index alone",
-        api_of(kind)->name, unsigned(software.index), software.name);
+    *index = software.struct_size ? software.index : 0;
+    if (!software.struct_size || kind != HEWN_DEVICE_D3D12) return HEWN_STATUS_OK;
+    return fail(error, HEWN_STATUS_NO_DEVICE,
+                "D3D12: there is no GPU. Adapter %u, %s, is software on the CPU, for which hewn's own kernels are faster: it is opened "
+                "by its index alone",
+                unsigned(software.index), software.name);
 }
 
 }  // namespace
@@ -631,7 +631,7 @@ hewn_status hewn_get_device(hewn_device_kind kind, uint32_t index, hewn_device_i
 hewn_status hewn_open_device(hewn_device_kind kind, uint32_t index, hewn_device **device, hewn_error *error) {
     if (!device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_open_device: device is null");
     hewn_device_info info = {sizeof info};
-    hewn_status status = index == HEWN_ANY_GPU ? find_gpu(kind, &index, error) : hewn_status(HEWN_STATUS_OK);
+    hewn_status status = index == HEWN_ANY_DEVICE ? find_any(kind, &index, error) : hewn_status(HEWN_STATUS_OK);
     if (status == HEWN_STATUS_OK) status = hewn_get_device(kind, index, &info, error);
     if (status != HEWN_STATUS_OK) return status;
     if (kind == HEWN_DEVICE_CPU) return hewn_create_cpu_device(nullptr, device, error);

@@ -49,9 +49,9 @@ hewn_buffer_binding at(void *memory, uint64_t offset, uint64_t bytes) {
 TEST(Gpu, UnknownDevices) {
     DevicePtr device;
     EXPECT_EQ(open(17, 0, device).status, HEWN_STATUS_INVALID_ARGUMENT);
-    EXPECT_EQ(open(17, HEWN_ANY_GPU, device).status, HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(open(17, HEWN_ANY_DEVICE, device).status, HEWN_STATUS_INVALID_ARGUMENT);
     EXPECT_EQ(open(HEWN_DEVICE_CPU, 1, device).status, HEWN_STATUS_NO_DEVICE);
-    EXPECT_EQ(open(HEWN_DEVICE_CPU, HEWN_ANY_GPU, device).status, HEWN_STATUS_OK);
+    EXPECT_EQ(open(HEWN_DEVICE_CPU, HEWN_ANY_DEVICE, device).status, HEWN_STATUS_OK);
     EXPECT_EQ(open(HEWN_DEVICE_CUDA, 99, device).status, HEWN_STATUS_NO_DEVICE);
     EXPECT_EQ(open(HEWN_DEVICE_OPENCL, 99, device).status, HEWN_STATUS_NO_DEVICE);
     EXPECT_EQ(outcome_of([](hewn_error *error) { return hewn_open_device(HEWN_DEVICE_CPU, 0, nullptr, error); }).status,
@@ -549,7 +549,7 @@ TEST_F(FakeCuda, Failures) {
     DevicePtr device;
     const auto provoke = [&](const char *mode, hewn_status status, const char *text) {
         setenv("FAKE_CUDA", mode, 1);
-        const Outcome outcome = open(HEWN_DEVICE_CUDA, HEWN_ANY_GPU, device);
+        const Outcome outcome = open(HEWN_DEVICE_CUDA, HEWN_ANY_DEVICE, device);
         unsetenv("FAKE_CUDA");
         EXPECT_EQ(outcome.status, status) << mode;
         EXPECT_TRUE(says(outcome, text)) << outcome;

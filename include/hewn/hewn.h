@@ -276,8 +276,8 @@ typedef struct hewn_device_info {
 /* The index-th device of a kind, the driver's own order. HEWN_STATUS_NO_DEVICE, with the reason, from the last one on. */
 HEWN_API hewn_status HEWN_CALL hewn_get_device(hewn_device_kind kind, uint32_t index, hewn_device_info *info, hewn_error *error);
 /* A device with a context and a stream or queue of its own, for tools, tests and programs that have none: the index-th of its kind, or
- * for HEWN_ANY_GPU the first that is no CPU and lacks nothing (HEWN_STATUS_NO_DEVICE where all are software; of the CPU, its one). */
-#define HEWN_ANY_GPU UINT32_MAX
+ * for HEWN_ANY_DEVICE the first that lacks nothing, one that is_cpu only where there is no other; Direct3D 12 then has HEWN_STATUS_NO_DEVICE. */
+#define HEWN_ANY_DEVICE UINT32_MAX
 HEWN_API hewn_status HEWN_CALL hewn_open_device(hewn_device_kind kind, uint32_t index, hewn_device **device, hewn_error *error);
 /* What the device runs on; NULL: the CPU. */
 HEWN_API hewn_device_kind HEWN_CALL hewn_kind_of_device(const hewn_device *device);

@@ -186,8 +186,8 @@ public:
         const hewn_d3d12_device_desc desc = {sizeof(hewn_d3d12_device_desc), device, queue, nullptr, nullptr, nullptr};
         return Device([&](hewn_device **result, hewn_error *error) { return hewn_create_d3d12_device(&desc, result, error); });
     }
-    // The index-th device of a kind, else the first that is no software on a CPU, with a context and a stream or queue of its own.
-    static Device open(DeviceKind kind, uint32_t index = HEWN_ANY_GPU) {
+    // The index-th device of a kind, else the first (HEWN_ANY_DEVICE), with a context and a stream or queue of its own.
+    static Device open(DeviceKind kind, uint32_t index = HEWN_ANY_DEVICE) {
         return Device([&](hewn_device **device, hewn_error *error) {
             return hewn_open_device(static_cast<hewn_device_kind>(kind), index, device, error);
         });

@@ -32,7 +32,7 @@ DeviceName parse_device(const std::string &text) {
 
 std::optional<Device> open_device(const std::string &text) {
     const DeviceName name = text.empty() ? DeviceName() : parse_device(text);
-    if (name.kind == DeviceKind::CPU && (name.index == 0 || name.index == HEWN_ANY_GPU)) return std::nullopt;
+    if (name.kind == DeviceKind::CPU && (name.index == 0 || name.index == HEWN_ANY_DEVICE)) return std::nullopt;
     return Device::open(name.kind, name.index);
 }
 

@@ -14,7 +14,7 @@ namespace hewn::cli {
 // "cpu", "cuda", "opencl", "d3d12": the first that is no software on a CPU; with an index that one: "cuda:1". Throws InputError.
 struct DeviceName {
     DeviceKind kind = DeviceKind::CPU;
-    uint32_t index = HEWN_ANY_GPU;
+    uint32_t index = HEWN_ANY_DEVICE;
 };
 DeviceName parse_device(const std::string &text);
 const char *kind_name(DeviceKind kind);  // "cuda"
