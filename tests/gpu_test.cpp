@@ -162,8 +162,10 @@ protected:
         EXPECT_EQ(code, 0);
         return context;
     }
-    static Handle new_memory(Handle context, size_t bytes) {
-        return symbol<Handle (*)(Handle, uint64_t, size_t, void *, int *)>("clCreateBuffer")(context, 1, bytes, nullptr, nullptr);
+    enum Access : uint64_t { READ_WRITE = 1, WRITE_ONLY = 2, READ_ONLY = 4 };  // CL_MEM_...
+    static Handle new_memory(Handle context, size_t bytes, Access access = READ_WRITE) {
+        return symbol<Handle (*)(Handle, uint64_t, size_t, void *, int *)>("clCreateBuffer")(context, access, bytes, nullptr,
+                                                                                             nullptr);
     }
     static Handle part_of(Handle memory, size_t origin, size_t bytes) {
         const size_t region[] = {origin, bytes};
@@ -378,6 +380,23 @@ TEST_F(OpenCl, FarApart) {
     const uint8_t expected[] = {11, 22, 4, 6};
     for (int i = 0; i < 4; i++) EXPECT_EQ(result[i], expected[i]) << i;
     release("clReleaseMemObject", memory);
+}
+
+// What reaches that far is a part of the program's memory, and keeps its access.
+TEST_F(OpenCl, FarInMemoryOfOneAccess) {
+    constexpr uint64_t FAR = uint64_t(1) << 30, BYTES = FAR + 64;
+    const Handle inputs = new_memory(context_, BYTES, READ_ONLY), outputs = new_memory(context_, BYTES, WRITE_ONLY);
+    if (!inputs || !outputs) GTEST_SKIP() << "the device has no " << 2 * BYTES << " bytes";
+    const uint8_t values[] = {1, 2, 3, 40, 50, 60};
+    uint8_t result[3];
+    ASSERT_EQ(hewn_write(device_.get(), inputs, FAR + 5, values, 6, nullptr), HEWN_STATUS_OK);
+    const Sum sum(device_.get(), 3, HEWN_DATA_TYPE_UINT8);
+    const Outcome outcome = sum.run(at(inputs, FAR + 5, 3), at(inputs, FAR + 8, 3), at(outputs, FAR + 7, 3));
+    EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+    ASSERT_EQ(hewn_read(device_.get(), outputs, FAR + 7, result, 3, nullptr), HEWN_STATUS_OK);
+    for (int i = 0; i < 3; i++) EXPECT_EQ(result[i], values[i] + values[i + 3]) << i;
+    release("clReleaseMemObject", inputs);
+    release("clReleaseMemObject", outputs);
 }
 
 // ---- CUDA, on the fake driver --------------------------------------------------------------------------------------------
