@@ -8,6 +8,7 @@
 #include <Halide.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace hewn::gpu {
 
@@ -235,6 +236,23 @@ struct Numerics {
         if (type == Halide::Float(32)) return as_u32(value);
         if (ieee) return Halide::reinterpret<uint16_t>(Halide::cast<Halide::float16_t>(value));
         return narrowed(as_u32(value));
+    }
+
+    // A 32-bit word of elements of `type`, the lowest first.
+    Expr word(const std::vector<Expr> &elements, const Type &type) const {
+        // A pair of f16, which CUDA converts at once from compute capability 8.0 on. Swapped twice, because Halide takes two floats in
+        // their order for a ramp, whose second lane rounds.
+        if (ieee && type == Halide::Float(16)) {
+            const auto half = [&](int i) { return Halide::reinterpret(type, elements[i]); };
+            return Halide::reinterpret(Halide::UInt(32), Halide::Internal::Shuffle::make({half(1), half(0)}, {1, 0}));
+        }
+        Expr word;
+        for (size_t i = 0; i < elements.size(); i++) {
+            // Reinterpreted as unsigned first: the sign must not reach the neighbours.
+            const Expr bits = Halide::cast<uint32_t>(Halide::reinterpret(type.with_code(Type::UInt), elements[i]));
+            word = i == 0 ? bits : word | (bits << u32(uint32_t(i) * type.bits()));
+        }
+        return word;
     }
 
     // Floats; integers are added as words (gpu.h).

@@ -294,6 +294,7 @@ TEST_F(OpenCl, ForcedVariants) {
     const hewn_tensor_desc desc = tensor.desc();
     const Description description(HEWN_OPERATOR_ADD, {&desc, &desc, &desc});
     for (const hewn_target_info &target : targets()) {
+        if (!find_variant("add_f32__" + std::string(target.name))) continue;
         OperatorPtr op;
         const hewn_compile_options options = compile_options(target.name);
         const Outcome outcome = compile(description, &options, op, device_.get());
@@ -447,7 +448,7 @@ TEST_F(FakeCuda, Launches) {
         ASSERT_EQ(hewn_allocate(device.get(), 1 << 20, &memory, nullptr), HEWN_STATUS_OK);
         {
             const Sum sum(device.get(), 4096 + 3), again(device.get(), 100);
-            EXPECT_EQ(hewn_operator_variant(sum.op.get()), std::string("add_f32__") + target);
+            EXPECT_EQ(hewn_operator_variant(sum.op.get()), std::string("add_f32__cuda_sm75"));
             EXPECT_EQ(modules, 2) << "dense and strided, loaded once";
             const uint64_t bytes = (4096 + 3) * 4;
             launches = 0;
@@ -469,6 +470,15 @@ TEST_F(FakeCuda, Launches) {
             EXPECT_EQ(sum.run(at(memory, 4, bytes), at(memory, 65536, bytes), at(memory, 0, bytes)).status,
                       HEWN_STATUS_INVALID_BINDING);
             EXPECT_EQ(launches, 1);
+        }
+        {
+            const Tensor elements(HEWN_DATA_TYPE_UINT8, {100}), scales(HEWN_DATA_TYPE_FLOAT16, {100});
+            const hewn_tensor_desc u8 = elements.desc(), f16 = scales.desc();
+            OperatorPtr op;
+            ASSERT_EQ(
+                compile(Description(HEWN_OPERATOR_DEQUANTIZE_LINEAR, {&u8, &f16, &u8, &f16}), nullptr, op, device.get()).status,
+                HEWN_STATUS_OK);
+            EXPECT_EQ(hewn_operator_variant(op.get()), std::string("dequantize_linear_u8_f16__") + target);
         }
         hewn_deallocate(device.get(), memory);
         device.reset();

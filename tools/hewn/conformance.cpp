@@ -188,7 +188,7 @@ Array run_case(const Case &test, const CompileOptions &options, const Device *de
 std::set<std::string> runnable_kernels(const Choice &choice) {
     std::set<std::string> kernels;
     for (const hewn_variant_info &variant : variants()) {
-        if (choice.one_variant && choice.forced != variant.name) continue;
+        if (!choice.forced.empty() && choice.forced != variant.name && choice.forced != variant.target) continue;
         kernels.insert(std::string(variant.operator_name) + "_" + variant.signature);
     }
     return kernels;
@@ -221,8 +221,8 @@ bool conformance(const std::vector<std::string> &files, const std::string &devic
             const Case test = parse_case(line, where);
             std::string skip = test.skip;
             if (skip.empty() && !runnable.count(test.signature))
-                skip = choice.one_variant ? "not a case of the forced variant " + choice.forced
-                                          : "this build has no kernel " + test.signature;
+                skip = choice.forced.empty() ? "this build has no kernel " + test.signature
+                                             : "not a case of the forced variant " + choice.forced;
             if (!skip.empty()) {
                 skipped++;
                 reasons[skip]++;
