@@ -76,7 +76,7 @@ public:
     }
 
     void generate() {
-        numerics_ = std::make_unique<Numerics>(this->target.value());
+        numerics_ = std::make_unique<Numerics>(this->target.value(), dense());
         if (dense()) generate_dense();
         else generate_strided();
     }
