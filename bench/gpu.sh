@@ -4,33 +4,40 @@
 #
 #     ./bench/gpu.sh                   needs an NVIDIA driver
 #     ./bench/gpu.sh --dry-run         the same on OpenCL with few elements: shows that the script works where there is no GPU
+#     --built                          with the programs in build/ as they are: installs and builds nothing (bench/README.md)
+#     --no-tests                       measures only
 #     --results DIR                    where they go; default: build/gpu-results
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
-results=$root/build/gpu-results device=cuda measured=(--from 1Mi --to 1Gi)
+results=$root/build/gpu-results device=cuda measured=(--from 1Mi --to 1Gi) built='' tests=yes
 while (($#)); do
     case $1 in
     --dry-run) device=opencl measured=(--from 64Ki --to 256Ki --seconds 0.01) && shift ;;
+    --built) built=yes && shift ;;
+    --no-tests) tests='' && shift ;;
     --results) results=$(realpath -m "$2") && shift 2 ;;
     *) echo "gpu.sh: unknown option $1" >&2 && exit 2 ;;
     esac
 done
 cd "$root"
-if [[ $device == cuda ]] && ! ldconfig -p | grep -q 'libcuda\.so\.1'; then
-    echo "gpu.sh: no CUDA driver here (libcuda.so.1); --dry-run shows the script on OpenCL" >&2
+if [[ ! $built ]]; then
+    scripts/setup.sh
+    export PATH="$root/.venv/bin:$PATH"
+    [[ -f build/build.ninja ]] || cmake --preset default
+    cmake --build build --target hewn_tests hewn_gpu_tests hewn_cli hewn_gpu_bench
+fi
+if ! devices=$(build/bin/hewn info | grep "^  $device:") || [[ $devices == *": none;"* ]]; then
+    echo "gpu.sh: ${devices:-no $device here}; --dry-run shows the script on OpenCL" >&2
     exit 1
 fi
-
-scripts/setup.sh
-export PATH="$root/.venv/bin:$PATH"
-[[ -f build/build.ninja ]] || cmake --preset default
-cmake --build build --target hewn_tests hewn_gpu_tests hewn_cli hewn_gpu_bench
-ctest --test-dir build --output-on-failure -R "^(variants|conformance)\.${device}"
-build/tests/hewn_gpu_tests --gtest_filter='Gpu.*:OpenCl.*'
+echo "$devices"
 
 mkdir -p "$results"
+if [[ $tests ]]; then
+    build/tests/hewn_tests --gtest_brief=1 --gtest_filter="*__$device*"
+    build/bin/hewn conformance tests/conformance/*.jsonl --device "$device"
+    build/tests/hewn_gpu_tests --gtest_brief=1 --gtest_filter='Gpu.*:OpenCl.*'
+fi
 build/bin/hewn_gpu_bench --device "$device" "${measured[@]}" >"$results/rows.jsonl"
-python=python3
-"$python" -c 'import torch' 2>/dev/null || python=.venv/bin/python
-"$python" bench/gpu_report.py "$results/rows.jsonl" "$results/report.json" "$results/table.md"
+python3 bench/gpu_report.py "$results/rows.jsonl" "$results/report.json" "$results/table.md"
 echo "report: $results/report.json, $results/table.md"

@@ -76,7 +76,7 @@ public:
     }
 
     void generate() {
-        numerics_ = std::make_unique<Numerics>(this->target.value());
+        numerics_ = std::make_unique<Numerics>(this->target.value(), dense());
         if (dense()) generate_dense();
         else generate_strided();
     }
@@ -161,24 +161,19 @@ private:
             if (packed_[i]) words(i_) = (*inputs_[i])(i_);
             words_.push_back(words);
         }
-        if (output_type_.is_int() && operands_.size() == 2 && packed_[0] && packed_[1] && operands_[0].varies &&
-            operands_[0].type == output_type_) {
+        if (sums_words()) {
             results_(i_) = sum_of_words();
         } else {
             const int per_word = 4 / output_type_.bytes();
-            Expr word;
+            std::vector<Expr> bits;
             for (int j = 0; j < per_word; j++) {
                 std::vector<Expr> values;
                 for (size_t i = 0; i < inputs_.size(); i++) {
                     values.push_back(packed_[i] ? element(words_[i], i_ * per_word + j, operands_[i].type) : (*inputs_[i])(0));
                 }
-                const Expr value = static_cast<Derived &>(*this).value(values);
-                // Reinterpreted as unsigned first: the sign must not reach the neighbours.
-                const Type narrow = Halide::UInt(value.type().bits());
-                const Expr bits = Halide::cast<uint32_t>(Halide::reinterpret(narrow, value));
-                word = j == 0 ? bits : word | (bits << u32(uint32_t(8 * j * output_type_.bytes())));
+                bits.push_back(static_cast<Derived &>(*this).value(values));
             }
-            results_(i_) = word;
+            results_(i_) = numerics().word(bits, output_type_);
         }
         // An update, because the first element of a pure definition's output is where its memory begins (see bind).
         const int words = words_of(output_type_, step_elements());
@@ -189,9 +184,20 @@ private:
         output(index) = results_(index);
     }
 
-    // Words of a wrapping integer sum. Narrow elements: added without their top bits, which a carry could leave, and those put in after.
+    // Whether the operator is a sum of two packed tensors that is taken word by word.
+    bool sums_words() const {
+        const bool sum = operands_.size() == 2 && packed_[0] && packed_[1] && operands_[0].type == output_type_;
+        return sum && (output_type_.is_int() || (output_type_ == Halide::Float(16) && numerics().ieee));
+    }
+
+    // Words of a sum of f16 or of wrapping integers. Narrow integers: added without their top bits, which a carry could leave, and those put
+    // in after.
     Expr sum_of_words() {
         const Halide::Func &a = words_[0], &b = words_[1];
+        if (output_type_.is_float()) {
+            const auto pair = [&](const Halide::Func &words) { return Halide::reinterpret(Halide::Float(16, 2), words(i_)); };
+            return Halide::reinterpret(Halide::UInt(32), pair(a) + pair(b));
+        }
         switch (output_type_.bits()) {
         case 64: {
             const Expr low = i_ / 2 * 2, sum = a(low) + b(low);

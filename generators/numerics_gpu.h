@@ -8,6 +8,7 @@
 #include <Halide.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace hewn::gpu {
 
@@ -161,14 +162,35 @@ inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero
 
 // ---- Light forms, for devices that divide correctly and keep subnormals: CUDA ----
 
-// clamp(round(q) + zero_point, Min, Max), NaN gives the zero point.
+inline Expr intrinsic(const Type &type, const char *name, const std::vector<Expr> &arguments) {
+    return Halide::Internal::Call::make(type, name, arguments, Halide::Internal::Call::PureExtern);
+}
+
+// clamp(round(q) + zero_point, Min, Max), NaN gives the zero point: cvt.rni.s32.f32 saturates, and makes 0 of NaN. The sum is of unsigned
+// numbers, so that it stays behind the clamp: before it, it could overflow.
 inline Expr finished_ieee(const Expr &q, const Expr &zero_point, const Type &type) {
-    const Expr rounded = int32(Halide::round(Halide::clamp(q, -1024.0f, 1024.0f)));
-    const Expr number = Halide::select((as_u32(q) & u32(kMagnitude)) > u32(kInfinity), i32(0), rounded);
-    return Halide::cast(type, Halide::clamp(number + int32(zero_point), int32(type.min()), int32(type.max())));
+    const Expr rounded = intrinsic(Halide::Int(32), "llvm.nvvm.f2i.rn", {q}), z = int32(zero_point);
+    const Expr clamped = Halide::clamp(rounded, int32(type.min()) - z, int32(type.max()) - z);
+    return Halide::cast(type, as_i32(as_u32(clamped) + as_u32(z)));
 }
 
 inline Expr divided_ieee(const Expr &a, const Expr &b) { return Halide::strict_float(a / b); }
+
+// RN(x / scale), or what rounds to the same 8-bit result, for many x and one scale, from its bits: both times a power of two that brings
+// the scale to m in [2^-22, 4), and 1 / m in two parts. A scale of 0 makes an infinity or NaN of x; an infinite one or NaN makes NaN of m,
+// and so of everything, which quantizes as 0 does. An infinite x becomes the largest number, because the parts may differ in sign.
+inline Expr times_reciprocal_ieee(const Expr &x, const Expr &scale) {
+    const auto fma = [](const Expr &a, const Expr &b, const Expr &c) {
+        return intrinsic(Halide::Float(32), "llvm.fma.f32", {a, b, c});
+    };
+    const Expr magnitude = scale & u32(kMagnitude), zero = magnitude == u32(0);
+    const Expr power = u32(255u << 23) - Halide::max(magnitude & u32(kInfinity), u32(kHidden));
+    const Expr m = Halide::select(zero, 1.0f, as_f32(magnitude) * as_f32(power));
+    const Expr r0 = divided_ieee(1.0f, m), r1 = divided_ieee(fma(-r0, m, 1.0f), m);
+    const Expr y = as_u32(x * as_f32(Halide::select(zero, u32(kInfinity), power) | (scale & u32(kSign))));
+    const Expr finite = as_f32(y - Halide::select((y & u32(kMagnitude)) == u32(kInfinity), u32(1), u32(0)));
+    return fma(finite, r0, finite * r1);
+}
 
 // RN((q - zero_point) * scale); the sign goes in after the product, which so cannot be contracted with the sum.
 inline Expr addend_ieee(const Expr &q, const Expr &zero_point, const Expr &scale) {
@@ -218,11 +240,14 @@ inline Expr product_flushing(const Expr &difference, const Expr &scale, bool sca
 
 // How a target computes.
 struct Numerics {
-    bool ieee;     // divides correctly, keeps subnormals, converts f16
-    bool flushes;  // f32 subnormals
+    bool ieee;       // divides correctly, keeps subnormals, converts f16
+    bool flushes;    // f32 subnormals
+    bool one_scale;  // for all elements of a thread
 
-    explicit Numerics(const Halide::Target &target)
-        : ieee(target.has_feature(Halide::Target::CUDA)), flushes(target.has_feature(Halide::Target::D3D12Compute)) {}
+    Numerics(const Halide::Target &target, bool one_scale)
+        : ieee(target.has_feature(Halide::Target::CUDA)),
+          flushes(target.has_feature(Halide::Target::D3D12Compute)),
+          one_scale(one_scale) {}
 
     // f32's bits of a value of `type`.
     Expr to_f32(const Expr &bits, const Type &type) const {
@@ -237,6 +262,23 @@ struct Numerics {
         return narrowed(as_u32(value));
     }
 
+    // A 32-bit word of elements of `type`, the lowest first.
+    Expr word(const std::vector<Expr> &elements, const Type &type) const {
+        // A pair of f16, which CUDA converts at once from compute capability 8.0 on. Swapped twice, because Halide takes two floats in
+        // their order for a ramp, whose second lane rounds.
+        if (ieee && type == Halide::Float(16)) {
+            const auto half = [&](int i) { return Halide::reinterpret(type, elements[i]); };
+            return Halide::reinterpret(Halide::UInt(32), Halide::Internal::Shuffle::make({half(1), half(0)}, {1, 0}));
+        }
+        Expr word;
+        for (size_t i = 0; i < elements.size(); i++) {
+            // Reinterpreted as unsigned first: the sign must not reach the neighbours.
+            const Expr bits = Halide::cast<uint32_t>(Halide::reinterpret(type.with_code(Type::UInt), elements[i]));
+            word = i == 0 ? bits : word | (bits << u32(uint32_t(i) * type.bits()));
+        }
+        return word;
+    }
+
     // Floats; integers are added as words (gpu.h).
     Expr add(const Expr &a, const Expr &b, const Type &type) const {
         if (flushes && type == Halide::Float(32)) return add_flushing(a, b);
@@ -245,7 +287,7 @@ struct Numerics {
     Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &in, const Type &scale_type,
                   const Type &out) const {
         const Expr x32 = to_f32(x, in), scale32 = to_f32(scale, scale_type);
-        if (ieee) return finished_ieee(divided_ieee(as_f32(x32), as_f32(scale32)), zero_point, out);
+        if (ieee) return finished_ieee(quotient_ieee(as_f32(x32), scale32), zero_point, out);
         return gpu::quantize(x32, scale32, zero_point, out, in == Halide::Float(32), scale_type == Halide::Float(32));
     }
     Expr dequantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &out) const {
@@ -259,7 +301,12 @@ struct Numerics {
                        const Expr &b_zero_point, const Expr &scale, const Expr &zero_point, const Type &out) const {
         if (!ieee) return gpu::quantized_add(a, a_scale, a_zero_point, b, b_scale, b_zero_point, scale, zero_point, out);
         const Expr sum = addend_ieee(a, a_zero_point, a_scale) + addend_ieee(b, b_zero_point, b_scale);
-        return finished_ieee(divided_ieee(sum, as_f32(scale)), zero_point, out);
+        return finished_ieee(quotient_ieee(sum, scale), zero_point, out);
+    }
+
+private:
+    Expr quotient_ieee(const Expr &x, const Expr &scale) const {
+        return one_scale ? times_reciprocal_ieee(x, scale) : divided_ieee(x, as_f32(scale));
     }
 };
 

@@ -5,8 +5,9 @@
 #   PROBE: every one must be present at run time; the names are those that runtime/probe.h knows.
 #   F16_FEATURES: further ones for the kernels with f16 in their signature.
 #   ALWAYS: what forms may need (kernels.cmake) and the architecture has without a feature's name.
-# hewn_target(<name> RANK <number> DEVICE <cuda|opencl|d3d12> FEATURES <Halide feature>... [CAPABILITY <number>])
-#   A GPU's target: on every architecture, for devices of that kind, from a compute capability on. The float operations
+# hewn_target(<name> RANK <number> DEVICE <cuda|opencl|d3d12> FEATURES <Halide feature>... [CAPABILITY <number>] [ONLY <regular expression>])
+#   A GPU's target: on every architecture, for devices of that kind, from a compute capability on. ONLY: of the signatures, with their
+#   operators, those whose code differs from the target's before it, which the others are left to. The float operations
 #   are strict: what a GPU's compiler may still do to them is generators/numerics_gpu.h's business.
 # The schedule's knobs are in tuning/<name>.json.
 
@@ -39,6 +40,8 @@ hewn_target(d3d12 RANK 115 DEVICE d3d12
 hewn_target(cuda_sm75 RANK 120 DEVICE cuda
     FEATURES cuda cuda_capability_75 strict_float
     CAPABILITY 7.5)
+# Two f32 become f16 in one instruction.
 hewn_target(cuda_sm80 RANK 130 DEVICE cuda
     FEATURES cuda cuda_capability_80 strict_float
-    CAPABILITY 8.0)
+    CAPABILITY 8.0
+    ONLY "^dequantize_linear_.*_f16$")

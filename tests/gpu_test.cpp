@@ -164,8 +164,10 @@ protected:
         EXPECT_EQ(code, 0);
         return context;
     }
-    static Handle new_memory(Handle context, size_t bytes) {
-        return symbol<Handle (*)(Handle, uint64_t, size_t, void *, int *)>("clCreateBuffer")(context, 1, bytes, nullptr, nullptr);
+    enum Access : uint64_t { READ_WRITE = 1, WRITE_ONLY = 2, READ_ONLY = 4 };  // CL_MEM_...
+    static Handle new_memory(Handle context, size_t bytes, Access access = READ_WRITE) {
+        return symbol<Handle (*)(Handle, uint64_t, size_t, void *, int *)>("clCreateBuffer")(context, access, bytes, nullptr,
+                                                                                             nullptr);
     }
     static Handle part_of(Handle memory, size_t origin, size_t bytes) {
         const size_t region[] = {origin, bytes};
@@ -294,6 +296,7 @@ TEST_F(OpenCl, ForcedVariants) {
     const hewn_tensor_desc desc = tensor.desc();
     const Description description(HEWN_OPERATOR_ADD, {&desc, &desc, &desc});
     for (const hewn_target_info &target : targets()) {
+        if (!find_variant("add_f32__" + std::string(target.name))) continue;
         OperatorPtr op;
         const hewn_compile_options options = compile_options(target.name);
         const Outcome outcome = compile(description, &options, op, device_.get());
@@ -382,6 +385,23 @@ TEST_F(OpenCl, FarApart) {
     release("clReleaseMemObject", memory);
 }
 
+// What reaches that far is a part of the program's memory, and keeps its access.
+TEST_F(OpenCl, FarInMemoryOfOneAccess) {
+    constexpr uint64_t FAR = uint64_t(1) << 30, BYTES = FAR + 64;
+    const Handle inputs = new_memory(context_, BYTES, READ_ONLY), outputs = new_memory(context_, BYTES, WRITE_ONLY);
+    if (!inputs || !outputs) GTEST_SKIP() << "the device has no " << 2 * BYTES << " bytes";
+    const uint8_t values[] = {1, 2, 3, 40, 50, 60};
+    uint8_t result[3];
+    ASSERT_EQ(hewn_write(device_.get(), inputs, FAR + 5, values, 6, nullptr), HEWN_STATUS_OK);
+    const Sum sum(device_.get(), 3, HEWN_DATA_TYPE_UINT8);
+    const Outcome outcome = sum.run(at(inputs, FAR + 5, 3), at(inputs, FAR + 8, 3), at(outputs, FAR + 7, 3));
+    EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+    ASSERT_EQ(hewn_read(device_.get(), outputs, FAR + 7, result, 3, nullptr), HEWN_STATUS_OK);
+    for (int i = 0; i < 3; i++) EXPECT_EQ(result[i], values[i] + values[i + 3]) << i;
+    release("clReleaseMemObject", inputs);
+    release("clReleaseMemObject", outputs);
+}
+
 // ---- CUDA, on the fake driver --------------------------------------------------------------------------------------------
 
 class FakeCuda : public testing::Test {
@@ -430,7 +450,7 @@ TEST_F(FakeCuda, Launches) {
         ASSERT_EQ(hewn_allocate(device.get(), 1 << 20, &memory, nullptr), HEWN_STATUS_OK);
         {
             const Sum sum(device.get(), 4096 + 3), again(device.get(), 100);
-            EXPECT_EQ(hewn_operator_variant(sum.op.get()), std::string("add_f32__") + target);
+            EXPECT_EQ(hewn_operator_variant(sum.op.get()), std::string("add_f32__cuda_sm75"));
             EXPECT_EQ(modules, 2) << "dense and strided, loaded once";
             const uint64_t bytes = (4096 + 3) * 4;
             launches = 0;
@@ -452,6 +472,15 @@ TEST_F(FakeCuda, Launches) {
             EXPECT_EQ(sum.run(at(memory, 4, bytes), at(memory, 65536, bytes), at(memory, 0, bytes)).status,
                       HEWN_STATUS_INVALID_BINDING);
             EXPECT_EQ(launches, 1);
+        }
+        {
+            const Tensor elements(HEWN_DATA_TYPE_UINT8, {100}), scales(HEWN_DATA_TYPE_FLOAT16, {100});
+            const hewn_tensor_desc u8 = elements.desc(), f16 = scales.desc();
+            OperatorPtr op;
+            ASSERT_EQ(
+                compile(Description(HEWN_OPERATOR_DEQUANTIZE_LINEAR, {&u8, &f16, &u8, &f16}), nullptr, op, device.get()).status,
+                HEWN_STATUS_OK);
+            EXPECT_EQ(hewn_operator_variant(op.get()), std::string("dequantize_linear_u8_f16__") + target);
         }
         hewn_deallocate(device.get(), memory);
         device.reset();

@@ -28,6 +28,9 @@ check "targets ascend in rank" "x86_64_sse41 x86_64_avx512" \
 
 configure "-DHEWN_SIGNATURES=quantize_linear_f32_u8;add_i8" "-DHEWN_TARGETS=x86_64_avx2"
 check "two signatures, one target" "2" "$(grep -c '^HEWN_VARIANT' "$scratch/generated/include/variants.inc")"
+configure "-DHEWN_SIGNATURES=add_f16;dequantize_linear_u8_f16" "-DHEWN_TARGETS=cuda_sm75;cuda_sm80"
+check "a target with signatures of its own" "add_f16__cuda_sm75 dequantize_linear_u8_f16__cuda_sm75 dequantize_linear_u8_f16__cuda_sm80" \
+    "$(sed -n 's/^HEWN_VARIANT(\([^,]*\), \([^,]*\), \([^,]*\),.*/\1_\2__\3/p' "$scratch/generated/include/variants.inc" | sort | paste -sd' ')"
 configure "-DHEWN_OPERATORS=add"
 check "one operator" "add" "$(names HEWN_VARIANT 1 variants.inc)"
 
@@ -35,6 +38,7 @@ refused "'add_f64' is not one of" -DHEWN_SIGNATURES=add_f64
 refused "'multiply' is not one of" -DHEWN_OPERATORS=multiply
 refused "'sse2' is not one of" -DHEWN_TARGETS=sse2
 refused "leave no variant" -DHEWN_OPERATORS=add -DHEWN_SIGNATURES=quantize_linear_f32_u8
+refused "leave no variant" -DHEWN_SIGNATURES=add_f32 -DHEWN_TARGETS=cuda_sm80
 
 # Tuning files: what they say is checked before anything is built.
 tuning=$scratch-tuning

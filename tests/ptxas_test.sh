@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Assembles the PTX of every CUDA kernel for every architecture from its own on, and prints what the kernels take. Asserts: no spills, no
-# stack; division and rounding as IEEE-754 has them; 16-byte loads and stores in the dense kernels.
+# stack, few registers; division and rounding as IEEE-754 has them; 16-byte loads and stores, and pairs of f16, in the dense kernels.
 #   ptxas_test.sh <folder of the device code> <target>...
 # Exit code 77: no ptxas here.
 set -euo pipefail
@@ -38,6 +38,13 @@ for target in "$@"; do
             fail "$name: flushes, divides inexactly or uses local memory"
         fi
         [[ $name == *__dense ]] || continue
+        # Pairs of f16 are converted and added as such: the one is what sm_80 has over sm_75.
+        case $name in
+        add_f16__*) pair='add(\.rn)?\.f16x2' single='add(\.rn)?\.f16 ' ;;
+        *__cuda_sm80__*) pair='cvt\.rn\.f16x2\.f32' single='cvt\.rn\.f16\.f32' ;;
+        *) pair= single='(?!)' ;;
+        esac
+        if ! grep -qP "$pair" <<<"$ptx" || grep -qP "$single" <<<"$ptx"; then fail "$name: f16 not in pairs"; fi
         wide='\.v4\.b32|\.v2\.b64'
         # Every tensor of a dense kernel but the single scales and zero points; and no store that is narrower.
         grep -qE "ld\.global[a-z.]*($wide)" <<<"$ptx" || fail "$name: no 16-byte load"
@@ -60,18 +67,23 @@ for target in "$@"; do
             grep -B2 -E '[1-9][0-9]* bytes (stack|spill)' "$scratch/log" | head -n 20
             fail "$target spills on $architecture"
         fi
+        # Registers that leave room for all threads of a multiprocessor on 7.5, and for 1536 later: so many loads hide the memory's latency.
+        allowed=40
+        if [[ $architecture == sm_75 ]]; then allowed=64; fi
         # "Compiling entry function '<name>' ..." and "Used <n> registers" alternate.
-        awk -v target="$target" -v architecture="$architecture" '
+        awk -v target="$target" -v architecture="$architecture" -v allowed="$allowed" '
             /Compiling entry function/ { split($0, word, "\x27"); name = word[2] }
             /Used [0-9]+ registers/ {
                 match($0, /Used [0-9]+/); used = substr($0, RSTART + 5, RLENGTH - 5) + 0
                 form = name ~ /__dense/ ? "dense" : "strided"
                 if (used > most[form]) { most[form] = used; which[form] = name }
                 count[form]++
+                if (form == "dense" && used > allowed) { print "FAILED: " name " takes " used " registers on " architecture; failed = 1 }
             }
             END {
                 for (form in most) printf "%s on %s: %d %s kernels, most registers %d (%s)\n", target, architecture, count[form], form, most[form], which[form]
-            }' "$scratch/log"
+                exit failed
+            }' "$scratch/log" || failures=$((failures + 1))
     done
     echo "$target: $kernels modules"
     ((kernels > 0)) || fail "$target: no device code in $folder"

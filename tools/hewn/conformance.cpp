@@ -165,8 +165,8 @@ bool conformance(const std::vector<std::string> &files, const std::string &devic
             const Case test = parse_case(line, where);
             std::string skip = test.skip;
             if (skip.empty() && !runnable.count(test.signature))
-                skip = choice.one_variant ? "not a case of the forced variant " + choice.forced
-                                          : "this build has no kernel " + test.signature;
+                skip = choice.forced.empty() ? "this build has no kernel " + test.signature
+                                             : "not a case of the forced variant " + choice.forced;
             if (!skip.empty()) {
                 skipped++;
                 reasons[skip]++;

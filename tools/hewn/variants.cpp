@@ -51,7 +51,7 @@ Choice choose_target(const std::string &variant_option, DeviceKind device) {
 std::set<std::string> runnable_kernels(const Choice &choice) {
     std::set<std::string> kernels;
     for (const hewn_variant_info &variant : variants()) {
-        if (choice.one_variant && choice.forced != variant.name) continue;
+        if (!choice.forced.empty() && choice.forced != variant.name && choice.forced != variant.target) continue;
         kernels.insert(std::string(variant.operator_name) + "_" + variant.signature);
     }
     return kernels;
