@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 llvm=$(apt-cache search --names-only '^llvm-[0-9]+$' | sed 's/ .*//' | sort --version-sort | tail -n 1)
 scripts/setup.sh "${llvm:-llvm}"
 export PATH="$PWD/.venv/bin:$PATH"
-cmake --preset generators >/dev/null
-cmake --build --preset generators >/dev/null
+cmake --preset default >/dev/null
+cmake --build --preset default --target hewn_generators >/dev/null
 cmake --preset linux-arm64 >/dev/null
 exec python tools/estimate.py build-linux-arm64 "$@"
