@@ -25,8 +25,9 @@ fi
 
 if grep -q run-wine.sh "$toolchain"; then scripts/wine.sh; fi
 
-cmake --preset generators >/dev/null
-cmake --build --preset generators
+# The generators are the native build's, made or brought up to date there.
+cmake --preset default >/dev/null
+cmake --build --preset default --target hewn_generators
 cmake --preset "$target" "$@"
 cmake --build "$build"
 

@@ -16,4 +16,7 @@ else()
     set(CMAKE_SYSTEM_VERSION 1)  # to CMake: no NDK
     set(HEWN_BIONIC_STUB TRUE)
     include(${CMAKE_CURRENT_LIST_DIR}/zig.cmake)
+    # musl has bcmp, bionic does not.
+    set(CMAKE_C_FLAGS_INIT -fno-builtin-bcmp)
+    set(CMAKE_CXX_FLAGS_INIT -fno-builtin-bcmp)
 endif()

@@ -1,5 +1,5 @@
 # packages: llvm
-# wheels: ziglang==0.13.0
+# wheels: ziglang==0.15.2
 # Windows on ARM64, with MinGW's libraries.
 set(CMAKE_SYSTEM_NAME Windows)
 set(CMAKE_SYSTEM_PROCESSOR ARM64)
