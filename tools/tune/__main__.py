@@ -62,6 +62,76 @@ def configure_and_build(options, target, signatures):
     cmake("--build", options.build_dir, "--target", "hewn", "hewn_static", "tune_runner")
 
 
+def record(build, kernel, outcome, provenance):
+    """The outcome's decision into the tuning file, with where it comes from."""
+    best = report.leader_of(outcome)
+    measured = {"gain": [round(best[k], 3) for k in ("low", "gain", "high")],
+                "GB/s before, after, spread": {report.place(p): [p["before"], p["after"], p["spread"]] for p in best["GB/s"]}} if best else {}
+    kernels.record(build, kernel, outcome["adopted"]["knobs"] if outcome["adopted"] else None,
+                   {**provenance, "candidates": len(outcome["tried"]), "knobs": kernels.knob_text(best["knobs"]) if best else "", **measured})
+
+
+def each(build, journal, work):
+    """What work(kernel, its place in the run) returned for every kernel, in this run and in the one that this one goes on from. A kernel
+    that fails is named, and the run goes on: the second value tells how many there are."""
+    failed = 0
+    if journal.outcomes:
+        print(f"tune: {len(journal.outcomes)} of {len(build.kernels)} kernels were done before the interruption", flush=True)
+    for i, kernel in enumerate(build.kernels):
+        if kernel.name in journal.outcomes:
+            continue
+        started = time.monotonic()
+        try:
+            journal.finish(kernel.name, work(kernel, i), time.monotonic() - started)
+        except RuntimeError as error:
+            print(f"FAILED: {error}", flush=True)
+            failed += 1
+    journal.path.unlink(missing_ok=True)
+    return [journal.outcomes[kernel.name] for kernel in build.kernels if kernel.name in journal.outcomes], failed
+
+
+def tune(options, build, runner, provenance, journal):
+    engine = jobs.DaskEngine(options.dask, options.chip) if options.dask else jobs.LocalEngine(options.jobs)
+    end = time.monotonic() + options.budget - journal.spent
+    total = len(build.kernels)
+
+    def work(kernel, i):
+        left = max(end - time.monotonic(), 0)
+        share = left / (total - i)
+        print(f"[{i + 1}/{total}] {kernel.name}, {share:.0f} of {left:.0f} s: now {kernels.knob_text(kernel.knobs)}", flush=True)
+        run = search.Search(build, kernel, engine, options.build_dir / "tune", runner, lambda text: print("    " + text, flush=True),
+                            chip=provenance["chip"])
+        outcome = run.run(time.monotonic() + share)
+        run.remove_libraries()
+        if options.runner != "qemu":
+            record(build, kernel, outcome, provenance)
+        return outcome
+
+    outcomes, failed = each(build, journal, work)
+    print("\n".join(report.table(outcomes)))
+    page = report.write(options.build_dir / "tune-report", provenance, tuned=outcomes)
+    if options.runner == "qemu":
+        print("qemu's times say nothing about a chip: nothing was recorded.")
+    else:
+        cmake("--build", options.build_dir, "--target", "hewn", "hewn_static")  # configures anew where the tuning file changed
+        print(f"Tuned values: {build.tuning / build.kernels[0].target}.json\nLibrary:      {options.build_dir / 'libhewn.so'}")
+    print(f"Report:       {page}")
+    return failed
+
+
+def compare(options, build, runner, provenance, journal):
+    def work(kernel, i):
+        print(f"[{i + 1}/{len(build.kernels)}]", end=" ", flush=True)
+        compared = autoschedulers.compare(build, kernel, runner, options.build_dir / "tune")
+        print("\n".join(autoschedulers.table(compared)), flush=True)
+        return compared
+
+    compared, failed = each(build, journal, work)
+    print("anderson2021, which schedules GPUs, was not run.")
+    print(f"Report: {report.write(options.build_dir / 'tune-report', provenance, compared=compared)}")
+    return failed
+
+
 def main():
     options = arguments()
     signatures = [f"{options.op[0]}_{signature}" for signature in options.signature]
@@ -74,37 +144,19 @@ def main():
     configure_and_build(options, target, signatures)
 
     build = kernels.Build(options.build_dir)
+    if not build.kernels:
+        sys.exit(f"tune: {target} has no knobs that the tuner searches")
     cpu = options.cpu or str(max(os.sched_getaffinity(0)))
     runner = f"local:{cpu}" if options.runner == "local" else options.runner
-    chip = search.chip_name() if runner.startswith("local") else options.runner
+    chip = search.chip_name() if options.runner == "local" else options.runner
     provenance = {"chip": chip, "os": f"{platform.system()} {platform.release()}", "halide": build.halide,
                   "date": datetime.date.today().isoformat()}
+    asked = [search.sources_digest(build), target, options.op, signatures, options.budget, runner, chip]
     if options.report:
-        lines = [line for kernel in build.kernels
-                 for line in autoschedulers.table(kernel, autoschedulers.compare(build, kernel, runner, options.build_dir / "tune"))]
-        print("\n".join(lines))
-        return
-    engine = jobs.DaskEngine(options.dask, options.chip) if options.dask else jobs.LocalEngine(options.jobs)
-    outcomes, end = [], time.monotonic() + options.budget
-    for i, kernel in enumerate(build.kernels):
-        print(f"{kernel.name}: now {kernels.knob_text(kernel.knobs)}", flush=True)
-        share = (end - time.monotonic()) / (len(build.kernels) - i)
-        run = search.Search(build, kernel, engine, options.build_dir / "tune", runner, lambda text: print("    " + text, flush=True),
-                            chip=chip)
-        outcomes.append(run.run(time.monotonic() + max(share, 1)))
-        adopted = outcomes[-1]["adopted"]
-        if adopted and runner != "qemu":
-            kernels.adopt(build, kernel, adopted["knobs"],
-                          {**provenance, "gain": [round(adopted[k], 3) for k in ("low", "gain", "high")],
-                           "candidates": len(outcomes[-1]["tried"]), "GB/s": adopted["GB/s"]})
-    print("\n".join(report.table(outcomes)))
-    page = report.write(outcomes, provenance, options.build_dir / "tune-report")
-    if runner == "qemu":
-        print("qemu's times say nothing about a chip: nothing was recorded.")
-    else:
-        cmake("--build", options.build_dir, "--target", "hewn", "hewn_static")  # configures anew where the tuning file changed
-        print(f"Tuned values: {options.tuning_dir / target}.json\nLibrary:      {options.build_dir / 'libhewn.so'}")
-    print(f"Report:       {page}")
+        asked.append(build.kernels)
+    journal = search.Journal(options.build_dir / "tune" / ("report.json" if options.report else "run.json"), repr(asked))
+    if (compare if options.report else tune)(options, build, runner, provenance, journal):
+        sys.exit(1)
 
 
 if __name__ == "__main__":
