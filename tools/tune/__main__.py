@@ -86,7 +86,6 @@ def each(build, journal, work):
         except RuntimeError as error:
             print(f"FAILED: {error}", flush=True)
             failed += 1
-    journal.path.unlink(missing_ok=True)
     return [journal.outcomes[kernel.name] for kernel in build.kernels if kernel.name in journal.outcomes], failed
 
 
@@ -94,10 +93,11 @@ def tune(options, build, runner, provenance, journal):
     engine = jobs.DaskEngine(options.dask, options.chip) if options.dask else jobs.LocalEngine(options.jobs)
     end = time.monotonic() + options.budget - journal.spent
     total = len(build.kernels)
+    weight = lambda kernel: 3 if kernel.form == "plan" else 1  # larger tensors, all threads
 
     def work(kernel, i):
         left = max(end - time.monotonic(), 0)
-        share = left / (total - i)
+        share = left * weight(kernel) / sum(map(weight, build.kernels[i:]))
         print(f"[{i + 1}/{total}] {kernel.name}, {share:.0f} of {left:.0f} s: now {kernels.knob_text(kernel.knobs)}", flush=True)
         run = search.Search(build, kernel, engine, options.build_dir / "tune", runner, lambda text: print("    " + text, flush=True),
                             chip=provenance["chip"])
@@ -155,8 +155,9 @@ def main():
     if options.report:
         asked.append(build.kernels)
     journal = search.Journal(options.build_dir / "tune" / ("report.json" if options.report else "run.json"), repr(asked))
-    if (compare if options.report else tune)(options, build, runner, provenance, journal):
-        sys.exit(1)
+    failed = (compare if options.report else tune)(options, build, runner, provenance, journal)
+    journal.path.unlink(missing_ok=True)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

@@ -30,11 +30,11 @@ def generate(build, kernel, knobs, folder, signature, generator_arguments):
 
 
 def compile_plan(build, kernel, knobs, folder):
-    """The object of runtime/dispatch.cpp, which holds all plans' knobs, with `knobs` for the variant's."""
+    """The object of runtime/dispatch.cpp, which holds all plans' knobs, with `knobs` for those of the operator."""
     values = " ".join(f"HEWN_PLAN_KNOB({name}, {value})" for name, value in knobs)
-    plans, count = re.subn(rf"^HEWN_PLAN\({kernel.variant}, .*$", f"HEWN_PLAN({kernel.variant}, {values})",
+    plans, count = re.subn(rf"^(HEWN_PLAN\({kernel.operator}_\w+__{kernel.target}, ).*$", rf"\1{values})",
                            (build.folder / "generated/include/plans.inc").read_text(), flags=re.MULTILINE)
-    assert count == 1, kernel.variant
+    assert count, kernel.name
     (pathlib.Path(folder) / "plans.inc").write_text(plans)
     compiled = next(entry for entry in json.loads((build.folder / "compile_commands.json").read_text())
                     if "hewn_static.dir/runtime/dispatch.cpp" in entry["output"])

@@ -9,7 +9,8 @@ import pathlib
 
 @dataclasses.dataclass(frozen=True)
 class Kernel:
-    """One form of a variant, or its plan (`form` "plan"): the unit of tuning. `knobs` are those it is built with."""
+    """One form of a variant: the unit of tuning; or (`form` "plan") the plans of an operator's variants, measured with the first of its
+    signatures. `knobs` are those it is built with."""
 
     operator: str
     signature: str
@@ -24,8 +25,13 @@ class Kernel:
         return f"{self.operator}_{self.signature}__{self.target}"
 
     @property
+    def key(self):
+        """Whose knobs they are in the tuning file."""
+        return self.operator if self.form == "plan" else f"{self.operator}_{self.signature}"
+
+    @property
     def name(self):
-        return f"{self.variant}__{self.form}"
+        return f"{self.key}__{self.target}__{self.form}"
 
 
 class Build:
@@ -40,7 +46,8 @@ class Build:
         self.tuning = pathlib.Path(text["tuning"])
         self.spaces = text["knobs"]
         kernels = [Kernel(**{**k, "knobs": knob_tuple(k["knobs"])}) for k in text["kernels"]]
-        self.kernels = sorted(kernels, key=lambda kernel: kernel.form == "plan")
+        plans = {(k.operator, k.target): k for k in reversed(kernels) if k.form == "plan"}
+        self.kernels = [k for k in kernels if k.form != "plan"] + list(reversed(plans.values()))
 
     def forms(self, kernel):
         return [k.form for k in self.kernels if k.variant == kernel.variant and k.form != "plan"]
@@ -84,12 +91,11 @@ def record(build, kernel, knobs, provenance):
         return
     document = json.loads((path if path.exists() else build.family(kernel)).read_text())
     document.update(halide=build.halide, target=kernel.target)
-    key = f"{kernel.operator}_{kernel.signature}"
-    story = document.setdefault("tuned", {}).setdefault(f"{key} {kernel.form}", {})
+    story = document.setdefault("tuned", {}).setdefault(f"{kernel.key} {kernel.form}", {})
     if knobs is None:
         story["kept"] = provenance
     else:
-        document["knobs"].setdefault(key, {})[kernel.form] = {n: int(v) if v.isdigit() else v for n, v in knobs}
+        document["knobs"].setdefault(kernel.key, {})[kernel.form] = {n: int(v) if v.isdigit() else v for n, v in knobs}
         story.clear()
         story["adopted"] = provenance
     tuned = document.pop("tuned")  # a line each: diffs stay readable

@@ -197,9 +197,9 @@ def compared_sections(compared, folder):
 
 
 def write(folder, provenance, tuned=(), compared=()):
-    """Adds the outcomes to those that the folder has of other kernels (report.json) and draws the page. Returns its path."""
+    """Adds the outcomes to those that the folder has of other kernels (outcomes.json) and draws the page. Returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "report.json"
+    path = folder / "outcomes.json"
     known = json.loads(path.read_text()) if path.exists() else {"tuned": {}, "compared": {}}
     for section, outcomes in (("tuned", tuned), ("compared", compared)):
         known[section] |= {outcome["kernel"]: {**outcome, "provenance": provenance} for outcome in outcomes}

@@ -114,7 +114,8 @@ class Grid:
 
 
 class Optimiser:
-    """Optuna's tree-structured Parzen estimator, for spaces too large for the time there is."""
+    """Optuna's tree-structured Parzen estimator, for spaces too large for the time there is. It first asks for what differs from the
+    incumbent in one knob."""
 
     def __init__(self, space, candidates, incumbent):
         import optuna  # not needed for a grid
@@ -126,6 +127,10 @@ class Optimiser:
         self.study.enqueue_trial(dict(incumbent))
         self.trials[incumbent] = self.study.ask(self.distributions)
         self.tell(incumbent, 1.0)
+        for name, values in space.items():
+            for value in values:
+                if value != dict(incumbent)[name]:
+                    self.study.enqueue_trial({**dict(incumbent), name: value})
 
     def ask(self, count):
         batch = []
@@ -221,13 +226,13 @@ class Search:
         if checked["fault"]:
             raise RuntimeError(f"{self.kernel.name}: the present knobs are wrong ({checked['fault']}): {checked['message']}")
         candidates = self.candidates()
-        # Time for the finals stays; a candidate costs about what the incumbent did, builds going in parallel.
-        search_until = deadline - max(0.25 * (deadline - started), 5)
+        # A candidate costs about what the incumbent did, builds going in parallel.
         needed = len(candidates) * 0.6 * (time.monotonic() - started)
-        grid = needed <= search_until - time.monotonic()
+        grid = needed <= 0.75 * (deadline - time.monotonic())
         strategy = Grid(candidates, self.incumbent) if grid else Optimiser(self.build.space(self.kernel), candidates, self.incumbent)
-        done, best = [], None
+        done, slowest = [], 0
         while batch := strategy.ask(BATCH):
+            batch_started = time.monotonic()
             for knobs, entry in zip(batch, self.screen(batch)):
                 strategy.tell(knobs, entry.get("gain"))
                 done.append(entry)
@@ -236,7 +241,9 @@ class Search:
             leader = f"best {best['gain']:.3f} {knob_text(best['knobs'])}" if best else "none right yet"
             left = max(0, deadline - time.monotonic())
             self.report(f"{len(done)}/{len(candidates)} {'grid' if grid else 'Optuna'}, {left:.0f} s left: {leader}")
-            if time.monotonic() > search_until or len(done) >= len(candidates):
+            slowest = max(slowest, time.monotonic() - batch_started)
+            # Another batch, and the finals, which take about two.
+            if time.monotonic() + 3 * slowest > deadline or len(done) >= len(candidates):
                 break
         return self.finals(done, "grid" if grid else "Optuna")
 
