@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """The tuner on real kernels: tune_test.py BUILD-FOLDER [unittest arguments]"""
 
+import importlib.util
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -195,6 +197,28 @@ class TunerTest(unittest.TestCase):
         search.Journal(path, "key").finish("b", {"adopted": None}, 4)
         self.assertEqual((search.Journal(path, "key").spent, set(search.Journal(path, "key").outcomes)), (7, {"a", "b"}))
         self.assertEqual((search.Journal(path, "another").spent, search.Journal(path, "another").outcomes), (0, {}))
+
+    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "no matplotlib: ./tune.sh --set-up installs it")
+    def test_report(self):
+        import report
+
+        tuning = small_search(CountingEngine(), self.folder)
+        outcome = tuning.run(time.monotonic() + 3600)
+        row = {"knobs": tuning.incumbent, "seconds": 1.0, "fault": "", "code": "1", "bytes": 0, "gain": 1.0, "low": 0.9, "high": 1.1}
+        size = {"layout": "dense", "threads": 1, "before": 1.0, "after": 0.5, "spread": 0.1, "slower": False}
+        compared = {"kernel": outcome["kernel"],
+                    "rows": [{**row, "name": "present"}, {**row, "name": "default"}, {**row, "name": "li2018", "fault": "breaks row ends"}],
+                    "sizes": [{**size, "elements": 16, "gain": [1.2, 1.1, 1.3]}, {**size, "elements": 256, "gain": [0.5, 0.4, 0.6], "slower": True}]}
+        report.write(self.folder / "report", {"chip": "<a chip>"}, tuned=[outcome])
+        page = report.write(self.folder / "report", {"chip": "<a chip>"}, compared=[compared]).read_text()
+        for entry in outcome["tried"]:
+            self.assertIn(kernels.knob_text(entry["knobs"]), page)
+        for text in ("&lt;a chip&gt;", "computes elements twice", "breaks row ends", f"{outcome['kernel']} (dense, 256 elements)", "anderson2021"):
+            self.assertIn(text, page)
+        pictures = re.findall(r"<img (?:loading=lazy )?src='?([^'>]*)", page)
+        self.assertEqual(len(pictures), 4)
+        for picture in pictures:
+            self.assertEqual((self.folder / "report" / picture).read_bytes()[:4], b"\x89PNG")
 
     def test_runners_elsewhere(self):
         """ssh and adb with programs in their place, which do on this machine what those do on another."""

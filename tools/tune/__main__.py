@@ -30,7 +30,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog="tune.sh", description=__doc__.split(";")[0] + ".")
     parser.add_argument("--target", default="auto", help="a target of generators/targets.cmake; auto: the best this machine runs")
     parser.add_argument("--op", action="append", default=[], help="an operator; several times: several; default: all")
-    parser.add_argument("--signature", action="append", default=[], help="a signature, f32_u8; default: all of the operators")
+    parser.add_argument("--signature", action="append", default=[], help="of one --op a signature, f32_u8; without --op add_f32 and the like; default: all")
     parser.add_argument("--budget", type=seconds, default=seconds("10m"), help="searching time: 90s, 10m (default), 1h")
     parser.add_argument("--cpu", help="measure on this CPU alone; default: the last one")
     parser.add_argument("--jobs", type=int, help="builds at a time; default: one a CPU")
@@ -43,8 +43,8 @@ def arguments():
     options = parser.parse_args()
     if not re.fullmatch(r"local|qemu|adb|ssh:.+", options.runner):
         parser.error(f"--runner {options.runner}: not local, qemu, ssh:HOST or adb")
-    if options.signature and len(options.op) != 1:
-        parser.error("--signature needs exactly one --op")
+    if options.signature and len(options.op) > 1:
+        parser.error("--signature with several --op: leave those out and name add_f32 and the like")
     return options
 
 
@@ -134,7 +134,7 @@ def compare(options, build, runner, provenance, journal):
 
 def main():
     options = arguments()
-    signatures = [f"{options.op[0]}_{signature}" for signature in options.signature]
+    signatures = [f"{op}_{signature}" for op in options.op for signature in options.signature] or options.signature
     target = options.target
     print("tune: building; some minutes the first time", flush=True)
     if target == "auto":
