@@ -30,7 +30,8 @@ def arguments():
     parser = argparse.ArgumentParser(prog="tune.sh", description=__doc__.split(";")[0] + ".")
     parser.add_argument("--target", default="auto", help="a target of generators/targets.cmake; auto: the best this machine runs")
     parser.add_argument("--op", action="append", default=[], help="an operator; several times: several; default: all")
-    parser.add_argument("--signature", action="append", default=[], help="of one --op a signature, f32_u8; without --op add_f32 and the like; default: all")
+    parser.add_argument("--signature", action="append", default=[],
+                        help="of one --op a signature, f32_u8; without --op add_f32 and the like; default: all")
     parser.add_argument("--budget", type=seconds, default=seconds("10m"), help="searching time: 90s, 10m (default), 1h")
     parser.add_argument("--cpu", help="measure on this CPU alone; default: the last one")
     parser.add_argument("--jobs", type=int, help="builds at a time; default: one a CPU")
@@ -38,6 +39,7 @@ def arguments():
     parser.add_argument("--dask", metavar="ADDRESS", help="a Dask scheduler to spread builds and measurements over")
     parser.add_argument("--chip", default="chip", help="with --dask: the resource of the workers that measure")
     parser.add_argument("--report", action="store_true", help="search nothing: compare the present knobs, the defaults and autoschedulers")
+    parser.add_argument("--against", type=pathlib.Path, help="with --report: another folder of tuning files, in the place of the defaults")
     parser.add_argument("--tuning-dir", type=pathlib.Path, default=SOURCE / "tuning", help="where <target>.json is read and written")
     parser.add_argument("--build-dir", type=pathlib.Path, default=SOURCE / "build-tune", help="cache, candidates and report stay there")
     options = parser.parse_args()
@@ -64,11 +66,12 @@ def configure_and_build(options, target, signatures):
 
 def record(build, kernel, outcome, provenance):
     """The outcome's decision into the tuning file, with where it comes from."""
-    best = report.leader_of(outcome)
-    measured = {"gain": [round(best[k], 3) for k in ("low", "gain", "high")],
-                "GB/s before, after, spread": {report.place(p): [p["before"], p["after"], p["spread"]] for p in best["GB/s"]}} if best else {}
-    kernels.record(build, kernel, outcome["adopted"]["knobs"] if outcome["adopted"] else None,
-                   {**provenance, "candidates": len(outcome["tried"]), "knobs": kernels.knob_text(best["knobs"]) if best else "", **measured})
+    best, story = report.leader_of(outcome), {**provenance, "candidates": len(outcome["tried"])}
+    if best:
+        speeds = {report.place(p): [p["before"], p["after"], p["spread"]] for p in best["GB/s"]}
+        story.update({"knobs": kernels.knob_text(best["knobs"]), "gain": [round(best[key], 3) for key in ("low", "gain", "high")],
+                      "GB/s before, after, spread": speeds})
+    kernels.record(build, kernel, outcome["adopted"]["knobs"] if outcome["adopted"] else None, story)
 
 
 def each(build, journal, work):
@@ -122,7 +125,7 @@ def tune(options, build, runner, provenance, journal):
 def compare(options, build, runner, provenance, journal):
     def work(kernel, i):
         print(f"[{i + 1}/{len(build.kernels)}]", end=" ", flush=True)
-        compared = autoschedulers.compare(build, kernel, runner, options.build_dir / "tune")
+        compared = autoschedulers.compare(build, kernel, runner, options.build_dir / "tune", options.against)
         print("\n".join(autoschedulers.table(compared)), flush=True)
         return compared
 
@@ -153,7 +156,7 @@ def main():
                   "date": datetime.date.today().isoformat()}
     asked = [search.sources_digest(build), target, options.op, signatures, options.budget, runner, chip]
     if options.report:
-        asked.append(build.kernels)
+        asked += [build.kernels, options.against]
     journal = search.Journal(options.build_dir / "tune" / ("report.json" if options.report else "run.json"), repr(asked))
     failed = (compare if options.report else tune)(options, build, runner, provenance, journal)
     journal.path.unlink(missing_ok=True)

@@ -20,10 +20,10 @@ ELEMENTS, ROUNDS = (4096, 65536, 1 << 20), 40
 SIZES = (16, 256, 4096, 65536, 1 << 20, 1 << 24)
 
 
-def contenders(build, kernel):
+def contenders(build, kernel, against):
     """(name, knobs, generator arguments), the present knobs first."""
     yield "present", build.complete(kernel, kernel.knobs), ()
-    yield "default", build.default_knobs(kernel), ()
+    yield "default", build.default_knobs(kernel, against), ()
     if kernel.form == "plan":
         return
     for name, parameter in AUTOSCHEDULERS.items():
@@ -32,10 +32,10 @@ def contenders(build, kernel):
         yield name, (("tail", "masked"),), ("-p", str(plugin), f"autoscheduler={parameter}", "autoscheduler.parallelism=1")
 
 
-def build_all(build, kernel, folder):
+def build_all(build, kernel, folder, against):
     """Rows of {"name", "knobs", "seconds", "fault"}, and of those that were built "library", "code" and "bytes" beyond the first's."""
     rows = []
-    for name, knobs, arguments in contenders(build, kernel):
+    for name, knobs, arguments in contenders(build, kernel, against):
         library = pathlib.Path(folder) / kernel.name / f"{name}.so"
         row, started = {"name": name, "knobs": knobs, "fault": ""}, time.monotonic()
         try:
@@ -83,9 +83,9 @@ def compare_sizes(build, kernel, runner, default, present):
     return first
 
 
-def compare(build, kernel, runner, folder):
-    """{"rows", "sizes"}; no sizes where the defaults are the present knobs."""
-    rows = build_all(build, kernel, folder)
+def compare(build, kernel, runner, folder, against=None):
+    """{"rows", "sizes"}; no sizes where the defaults, or the knobs of the tuning files in `against`, are the present ones."""
+    rows = build_all(build, kernel, folder, against)
     present, default = rows[0], rows[1]
     sizes = []
     if present["code"] != default.get("code"):

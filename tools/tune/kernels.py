@@ -59,9 +59,10 @@ class Build:
         """All knobs of the kernel: `knobs`, and the defaults of the others."""
         return knob_tuple({name: values[0] for name, values in self.space(kernel).items()} | dict(knobs))
 
-    def default_knobs(self, kernel):
-        """What the kernel has on a target without a tuning file: its family's values."""
-        knobs = json.loads(self.family(kernel).read_text())["knobs"]
+    def default_knobs(self, kernel, against=None):
+        """What the kernel has on a target without a tuning file, its family's values; or by the files of the folder `against`."""
+        file = against / f"{kernel.target}.json" if against else self.family(kernel)
+        knobs = json.loads(file.read_text())["knobs"]
         keys = (kernel.operator, f"{kernel.operator}_{kernel.signature}")
         return self.complete(kernel, knob_tuple({n: v for key in keys for n, v in knobs.get(key, {}).get(kernel.form, {}).items()}))
 

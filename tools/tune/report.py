@@ -11,7 +11,7 @@ STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 68rem; margin: 2rem auto; padding: 0 1rem }
 h1 { margin-bottom: 0 } h2 { margin-top: 2.5rem; border-bottom: 1px solid #ddd } img { max-width: 100% }
 table { border-collapse: collapse; font-size: 13px } th { text-align: left } td, th { padding: 1px 12px 1px 0; vertical-align: top }
-.number { text-align: right; font-variant-numeric: tabular-nums } .facts { color: #666 } .cards { display: flex; gap: 1rem; flex-wrap: wrap }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap } .facts { color: #666 } .cards { display: flex; gap: 1rem; flex-wrap: wrap }
 .cards div { background: #f4f4f2; border-radius: 6px; padding: .6rem 1.2rem } .cards b { font-size: 1.6rem; display: block }
 details { margin: .4rem 0 } summary { cursor: pointer } code { background: #f4f4f2 } .adopted { color: #1c7c1c } .slower { color: #c00 }
 """
@@ -144,11 +144,11 @@ def tuned_sections(outcomes, folder):
         yield ("<tr>" + cell(outcome["kernel"]) + cell(gain, "number") + cell(interval, "number")
                + cell(decision(outcome), "adopted" if outcome["adopted"] else ""))
     yield "</table><h2>Every candidate</h2>"
-    for outcome in outcomes:
+    for i, outcome in enumerate(outcomes):
         name, tally = outcome["kernel"], ", ".join(f"{count} {status}" for status, count in sorted(counts(outcome).items()))
         draw_search(outcome, folder / f"{name}.png")
         facts = ", ".join(f"{key}: {value}" for key, value in outcome["provenance"].items())
-        yield f"<details><summary>{name}: {outcome['strategy']}, {tally}</summary><p class=facts>{html.escape(facts)}</p>"
+        yield f"<details{'' if i else ' open'}><summary>{name}: {outcome['strategy']}, {tally}</summary><p class=facts>{html.escape(facts)}</p>"
         yield f"<img loading=lazy src='{name}.png'><table>"
         for entry in sorted(outcome["tried"], key=lambda entry: (entry["status"] != "timed", -(entry.get("gain") or 0))):
             what = f"{entry['gain']:.3f}" if entry["status"] == "timed" else entry["status"]
