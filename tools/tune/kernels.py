@@ -25,6 +25,11 @@ class Kernel:
         return f"{self.operator}_{self.signature}__{self.target}"
 
     @property
+    def family(self):
+        """Whose tuning file serves a target that has none."""
+        return self.target.rpartition("_")[0]
+
+    @property
     def key(self):
         """Whose knobs they are in the tuning file."""
         return self.operator if self.form == "plan" else f"{self.operator}_{self.signature}"
@@ -61,13 +66,11 @@ class Build:
 
     def default_knobs(self, kernel, against=None):
         """What the kernel has on a target without a tuning file, its family's values; or by the files of the folder `against`."""
-        file = against / f"{kernel.target}.json" if against else self.family(kernel)
+        own = against / f"{kernel.target}.json" if against else None
+        file = own if own and own.exists() else (against or self.tuning) / f"{kernel.family}.json"
         knobs = json.loads(file.read_text())["knobs"]
         keys = (kernel.operator, f"{kernel.operator}_{kernel.signature}")
         return self.complete(kernel, knob_tuple({n: v for key in keys for n, v in knobs.get(key, {}).get(kernel.form, {}).items()}))
-
-    def family(self, kernel):
-        return self.tuning / f"{kernel.target.rpartition('_')[0]}.json"
 
 
 def knob_tuple(knobs):
@@ -90,7 +93,7 @@ def record(build, kernel, knobs, provenance):
     path = build.tuning / f"{kernel.target}.json"
     if knobs is None and not path.exists():
         return
-    document = json.loads((path if path.exists() else build.family(kernel)).read_text())
+    document = json.loads((path if path.exists() else build.tuning / f"{kernel.family}.json").read_text())
     document.update(halide=build.halide, target=kernel.target)
     story = document.setdefault("tuned", {}).setdefault(f"{kernel.key} {kernel.form}", {})
     if knobs is None:
