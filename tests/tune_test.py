@@ -155,6 +155,7 @@ class TunerTest(unittest.TestCase):
         guarded = outcome(1.10, slower_at=16)
         self.assertIsNone(guarded["adopted"])
         self.assertEqual(guarded["finalists"][0]["slower_at"], [16])
+        self.assertIsNotNone(outcome(3.0, slower_at=16)["adopted"])  # a sixth of a call of 16, for three times the speed
 
     def test_a_winner_has_to_win_again(self):
         tuning = small_search(CountingEngine(), self.folder)
