@@ -25,7 +25,8 @@ def generate(build, kernel, knobs, folder, signature, generator_arguments):
     run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode:
         lines = (run.stdout + run.stderr).strip().splitlines()
-        raise Refused(next((line for line in lines if "rror" not in line[:6]), lines[-1]) if lines else "the generator crashed")
+        reason = next((line for line in lines if "rror" not in line[:6]), lines[-1]) if lines else "the generator crashed"
+        raise Refused(reason.removeprefix("Unhandled exception: "))
     return next(pathlib.Path(folder).glob("*.o*"))
 
 

@@ -113,8 +113,8 @@ def draw_map(rows, columns, cells, path, label):
     figure, axes = plt.subplots(figsize=(3.6 + 1.1 * len(columns), 1.1 + 0.24 * len(rows)), layout="constrained")
     values = [[cells.get((r, c), (float("nan"), ""))[0] for c in columns] for r in rows]
     axes.imshow(values, cmap="RdYlGn", vmin=0.5, vmax=1.5, aspect="auto")
-    for (r, c), (_, text) in cells.items():
-        axes.text(columns.index(c), rows.index(r), text, ha="center", va="center", fontsize=7)
+    for (r, c), (value, text) in cells.items():
+        axes.text(columns.index(c), rows.index(r), text, ha="center", va="center", fontsize=7, color="black" if 0.6 < value < 1.4 else "white")
     axes.set_xticks(range(len(columns)), columns, fontsize=7)
     axes.set_yticks(range(len(rows)), rows, fontsize=7)
     axes.set_title(label, fontsize=9)
@@ -159,8 +159,9 @@ def tuned_sections(outcomes, folder):
 def compared_sections(compared, folder):
     changed = [c for c in compared if c["sizes"]]
     yield "<h2>Present knobs and defaults at every size</h2>"
+    yield "<p>Defaults: what a target without a tuning file has, or the tuning files that <code>--against</code> named.</p>"
     slower = [f"{c['kernel']} ({place(row)})" for c in changed for row in c["sizes"] if row["slower"]]
-    yield (f"<p>{len(changed)} of {len(compared)} kernels differ from what a target without a tuning file has. Slower than that beyond noise: "
+    yield (f"<p>{len(changed)} of {len(compared)} kernels differ from the defaults. Slower than those beyond noise: "
            f"<b class={'slower' if slower else 'adopted'}>{html.escape(', '.join(slower)) or 'none'}</b>.</p>")
     if changed:
         column = lambda row: f"{row['elements']}{'' if row['threads'] == 1 else ' all thr.'}"
