@@ -204,6 +204,7 @@ class TunerTest(unittest.TestCase):
         import report
 
         tuning = small_search(CountingEngine(), self.folder)
+        tuning.candidates = lambda: small_space()[:3]
         outcome = tuning.run(time.monotonic() + 3600)
         row = {"knobs": tuning.incumbent, "seconds": 1.0, "fault": "", "code": "1", "bytes": 0, "gain": 1.0, "low": 0.9, "high": 1.1}
         size = {"layout": "dense", "threads": 1, "before": 1.0, "after": 0.5, "spread": 0.1, "slower": False}
