@@ -167,7 +167,8 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
         }
         problem.info->choose_forms(space, *variant, cpu->kernel);
         PlanKnobs knobs = variant->plan;
-        if (cpu->kernel.compute_bound) knobs.stream_bytes = INT64_MAX;
+        // Never; exact as a double, whose rounding would trap where the caller has unmasked that.
+        if (cpu->kernel.compute_bound) knobs.stream_bytes = int64_t(1) << 62;
         if (!build_plan(space, count, element_bytes, cpu->kernel.form->layouts, cpu->kernel.uniform, knobs, cpu->allocator,
                         cpu->plan)) {
             destroy(cpu);
