@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source scripts/stage.sh
 
-stage set-up scripts/setup.sh
+stage set-up ./tune.sh --set-up
 export PATH="$PWD/.venv/bin:$PATH"
 stage configure cmake --preset default
 stage build cmake --build --preset default

@@ -1,16 +1,14 @@
 #include "measure.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <random>
-#include <thread>
 
 #include "python.h"
+#include "settle.h"
 
 namespace hewn_bench {
 namespace {
@@ -42,12 +40,6 @@ double sample(const Runner &run, int64_t calls) {
     return timed(run, calls) / double(calls);
 }
 
-double cpu_ns(clockid_t clock) {
-    timespec t{};
-    clock_gettime(clock, &t);
-    return double(t.tv_sec) * 1e9 + double(t.tv_nsec);
-}
-
 double median(std::vector<double> values) {
     const size_t n = values.size();
     std::sort(values.begin(), values.end());
@@ -55,18 +47,6 @@ double median(std::vector<double> values) {
 }
 
 }  // namespace
-
-void settle() {
-    // Longer than a tick (4 ms at 250 Hz): the kernel counts a running thread's time no sooner.
-    constexpr double SLICE_NS = 10e6, QUIET = 0.05;
-    constexpr int LONGEST = 20;
-    const auto others = [] { return cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns(CLOCK_THREAD_CPUTIME_ID); };
-    for (int i = 0; i < LONGEST; i++) {
-        const double before = others();
-        std::this_thread::sleep_for(std::chrono::nanoseconds(int64_t(SLICE_NS)));
-        if (others() - before < QUIET * SLICE_NS) return;
-    }
-}
 
 double Samples::median_ns() const {
     std::vector<double> taken;

@@ -35,9 +35,6 @@ Ratio ratio(const Samples &numerator, const Samples &denominator);
 // Nanoseconds of one call: the median of several samples.
 double measure_alone(const Runner &run, const Effort &effort);
 
-// Waits until the process's other threads sleep: thread pools spin for a while after their work, on cores that the next one needs.
-void settle();
-
 }  // namespace hewn_bench
 
 #endif  // HEWN_BENCH_MEASURE_H

@@ -2,7 +2,6 @@
 #include <HalideRuntime.h>
 
 #include <atomic>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -32,9 +31,6 @@ void *HEWN_CALL allocate_from_system(void *, size_t bytes, size_t alignment) { r
 void HEWN_CALL deallocate_to_system(void *, void *memory) { deallocate_aligned(memory); }
 
 // ---- Threads ----
-
-// Work that moves fewer bytes than this stays on the caller's thread: waking another takes some ten microseconds.
-constexpr int64_t kParallelBytes = 1 << 20;
 
 std::atomic<bool> pool_used{false}, is_forked_child{false};
 // Whether a fork would be noticed. Without, no pool: its threads would be waited for in the child.
@@ -170,9 +166,10 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
             }
         }
         problem.info->choose_forms(space, *variant, cpu->kernel);
-        PlanOptions plan_options;
-        if (cpu->kernel.compute_bound) plan_options.stream_bytes = HUGE_VAL;
-        if (!build_plan(space, count, element_bytes, cpu->kernel.form->layouts, cpu->kernel.uniform, plan_options, cpu->allocator,
+        PlanKnobs knobs = variant->plan;
+        // Never; exact as a double, whose rounding would trap where the caller has unmasked that.
+        if (cpu->kernel.compute_bound) knobs.stream_bytes = int64_t(1) << 62;
+        if (!build_plan(space, count, element_bytes, cpu->kernel.form->layouts, cpu->kernel.uniform, knobs, cpu->allocator,
                         cpu->plan)) {
             destroy(cpu);
             return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan", name);
@@ -247,15 +244,6 @@ void HEWN_CALL run_slice(void *argument, int32_t index) {
     run_range(execution, first, first + share + (index < rest));
 }
 
-// A limit on threads is a limit on slices. Without one there are a few slices a CPU: a thread of the pool that wakes late, some hundred
-// microseconds after the call, still finds work.
-int32_t slice_count(const CpuOperator &op, int32_t max_threads) {
-    if (op.plan.moved_bytes < kParallelBytes) return 1;
-    constexpr int32_t kSlicesPerCpu = 4;
-    const int64_t slices = max_threads > 0 ? max_threads : op.cpus > 1 ? int64_t(op.cpus) * kSlicesPerCpu : 1;
-    return int32_t(slices < op.plan.box_count ? slices : op.plan.box_count);
-}
-
 hewn_status execute(const hewn_operator &base, const Bindings &inputs, const hewn_buffer_binding &output,
                     const hewn_execute_options *options, hewn_error *error) {
     const CpuOperator &op = static_cast<const CpuOperator &>(base);
@@ -277,7 +265,8 @@ hewn_status execute(const hewn_operator &base, const Bindings &inputs, const hew
     void *operands[kMaxOperands];
     for (int o = 0; o < problem.info->operand_count; o++) operands[o] = input_at[problem.info->operands[o]];
     operands[problem.info->operand_count] = output_at;
-    const int32_t slices = slice_count(op, options && options->max_threads > 0 ? options->max_threads : op.max_threads);
+    const int32_t max_threads = options && options->max_threads > 0 ? options->max_threads : op.max_threads;
+    const int32_t slices = slice_count(op.plan, op.variant->plan, max_threads, op.cpus);
     Execution execution(op, input_at, operands, slices);
     if (slices == 1) run_range(execution, 0, op.plan.box_count);
     else if (options && options->parallel_for)

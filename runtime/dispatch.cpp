@@ -8,7 +8,7 @@
 #include "error.h"
 #include "probe.h"
 
-// ---- What the build made: variants.inc and targets.inc ----
+// ---- What the build made: variants.inc, plans.inc and targets.inc ----
 
 #define HEWN_FORM(variant, form, ...) extern "C" int hewnk_##variant##__##form##_argv(void **);
 #define HEWN_VARIANT(operator_name, signature, target, forms) forms
@@ -65,10 +65,21 @@ constexpr uint32_t layout_mask(std::initializer_list<int> layouts) {
     return mask;
 }
 
+#define HEWN_PLAN_KNOB(knob, value) knobs.knob = value;
+#define HEWN_PLAN(variant, values)         \
+    constexpr PlanKnobs plan_##variant() { \
+        PlanKnobs knobs = {};              \
+        values return knobs;               \
+    }
+#include "plans.inc"
+#undef HEWN_PLAN
+#undef HEWN_PLAN_KNOB
+
 constexpr Variant kVariants[] = {
 #define HEWN_FORM(variant, form, ...) {#form, hewnk_##variant##__##form##_argv, layout_mask({__VA_ARGS__})},
-#define HEWN_VARIANT(operator_name, signature, target, forms) \
-    {#operator_name "_" #signature "__" #target, #operator_name, #signature, &kTargets[kTarget_##target], {forms}},
+#define HEWN_VARIANT(operator_name, signature, target, forms)                                                   \
+    {#operator_name "_" #signature "__" #target,       #operator_name, #signature, &kTargets[kTarget_##target], \
+     plan_##operator_name##_##signature##__##target(), {forms}},
 #include "variants.inc"
 #undef HEWN_FORM
 #undef HEWN_VARIANT

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "plan.h"
+
 namespace hewn {
 
 // Halide's uniform entry point of a kernel: pointers to its arguments in order, the user context first.
@@ -49,6 +51,7 @@ struct Variant {
     const char *operator_name;
     const char *signature;
     const Target *target;
+    PlanKnobs plan;
     Form forms[kMaxForms];
 
     // The form of that name, null if the variant has none.

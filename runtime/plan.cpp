@@ -17,13 +17,9 @@ namespace hewn {
 
 namespace {
 
-// A box's elements that are used in place: enough to make a call's 10 ns vanish, little enough to slice work for threads finely.
-constexpr int64_t kBoxBytes = 256 << 10;
 // A scratch operand: half an L1 cache of 32 KiB would be too much for three of them, 8 KiB rows leave room for the rest.
 constexpr int64_t kScratchBytes = 16 << 10;
 constexpr int64_t kRunBytes = 8 << 10;
-// A streamed output's block: long enough for the copy, short enough to be in L1 still when it is copied.
-constexpr int64_t kStreamBlockBytes = 2 << 10;
 // A transposed block's rows of at least kPaddedBytes (so that there are at most 64) are a cache line longer than they need be: a column
 // of 16 bytes in each, which the transposition writes, then lies in different cache sets. 0.59 -> 0.44 ns an element of f32.
 constexpr int64_t kPaddedBytes = 256, kPadBytes = 64;
@@ -61,18 +57,19 @@ struct Box {
 class Planner {
 public:
     Planner(const Space &space, int operands, const int32_t *element_bytes, uint32_t layouts, uint32_t uniform,
-            const PlanOptions &options)
-        : space_(space), operands_(operands), output_(operands - 1), layouts_(layouts) {
+            const PlanKnobs &knobs)
+        : space_(space), knobs_(knobs), operands_(operands), output_(operands - 1), layouts_(layouts) {
         for (int o = 0; o < operands; o++) {
             element_bytes_[o] = element_bytes[o];
             widest_ = std::max<int64_t>(widest_, element_bytes[o]);
         }
         while (usable_ < space.rank && !varies(usable_, uniform)) usable_++;
         for (int o = 0; o < operands; o++) moved_bytes_ += bytes_of(o);
-        streams_ = kCanStream && dim(0).stride[output_] == 1 && moved_bytes_ >= options.stream_bytes &&
+        streams_ = kCanStream && dim(0).stride[output_] == 1 && moved_bytes_ >= double(knobs.stream_bytes) &&
                    bytes_of(output_) >= moved_bytes_ / 6;
     }
 
+    // Of all operands' elements, each counted once; a double, because it may exceed 63 bits.
     double moved_bytes() const { return moved_bytes_; }
 
     // Whether the output bypasses the caches: it is dense, more is moved than they hold, and enough of it is output that the
@@ -108,6 +105,7 @@ public:
 
 private:
     const Space &space_;
+    const PlanKnobs &knobs_;
     const int operands_, output_;
     const uint32_t layouts_;
     int32_t element_bytes_[kMaxOperands];
@@ -166,7 +164,7 @@ private:
     Box direct_box() const {
         int64_t bytes = 0;  // moved per element
         for (int o = 0; o < operands_; o++) bytes += dim(0).stride[o] != 0 ? element_bytes_[o] : 0;
-        const int64_t elements = streams_ ? kStreamBlockBytes / widest_ : kBoxBytes / bytes / 256 * 256;
+        const int64_t elements = streams_ ? knobs_.stream_block_bytes / widest_ : knobs_.box_bytes / bytes / 256 * 256;
         Box box;
         box.outer = std::min(dim(0).size, elements);
         if (usable_ > 1 && box.outer == dim(0).size) {
@@ -256,15 +254,15 @@ void fill_table(const Space &space, const Box &box, int o, int32_t element_bytes
 }  // namespace
 
 bool build_plan(const Space &space, int operands, const int32_t *element_bytes, uint32_t layouts, uint32_t uniform,
-                const PlanOptions &options, const Allocator &allocator, Plan &plan) {
-    const Planner planner(space, operands, element_bytes, layouts, uniform, options);
+                const PlanKnobs &knobs, const Allocator &allocator, Plan &plan) {
+    const Planner planner(space, operands, element_bytes, layouts, uniform, knobs);
     const Box box = planner.choose_box();
     const int output = operands - 1;
     const int64_t run = box.inner * box.outer;
 
     plan = {};
     plan.operands = operands;
-    plan.moved_bytes = planner.moved_bytes();
+    plan.parallel = planner.moved_bytes() >= double(knobs.parallel_bytes);
     plan.run_inner = box.inner;
     plan.run_outer = box.outer;
     plan.rows = box.rows;

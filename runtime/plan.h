@@ -47,22 +47,29 @@ struct Plan {
     } loops[kMaxRank + 1];
     int loop_count, run_loop, row_loop;
     int64_t box_count;
-    double moved_bytes;  // of all operands' elements, each counted once; a double, because it may exceed 63 bits
+    bool parallel;  // enough work for more threads than the caller's
 };
 
-// Planning decisions that tests force and the tuner varies.
-struct PlanOptions {
-    double stream_bytes = 64 << 20;  // stream the output from this many bytes of all operands on
+// A variant's knobs: generators/knobs.cmake has their meaning, tuning/ their values.
+struct PlanKnobs {
+    int64_t box_bytes, stream_bytes, stream_block_bytes, parallel_bytes, slices_per_cpu;
 };
 
 // Plans `space` for a kernel specialised for `layouts` (see Form). Operands in the mask `uniform` are constant within each box.
 // Tables come from `allocator`; false: no memory.
 bool build_plan(const Space &space, int operands, const int32_t *element_bytes, uint32_t layouts, uint32_t uniform,
-                const PlanOptions &options, const Allocator &allocator, Plan &plan);
+                const PlanKnobs &knobs, const Allocator &allocator, Plan &plan);
 void destroy_plan(const Allocator &allocator, Plan &plan);
 
 // True if some box can hold at least `elements` elements with the operands in `uniform` constant.
 bool uniform_box_holds(const Space &space, uint32_t uniform, int64_t elements);
+
+// How many parts to run the plan in. A limit on threads (0: none) is a limit on slices.
+inline int32_t slice_count(const Plan &plan, const PlanKnobs &knobs, int32_t max_threads, int32_t cpus) {
+    if (!plan.parallel) return 1;
+    const int64_t slices = max_threads > 0 ? max_threads : cpus > 1 ? cpus * knobs.slices_per_cpu : 1;
+    return int32_t(slices < plan.box_count ? slices : plan.box_count);
+}
 
 // Calls the kernel on one box, given a buffer for each operand. 0, or the kernel's error code.
 using CallBox = int (*)(void *context, halide_buffer_t *operands);

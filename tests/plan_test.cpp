@@ -72,6 +72,9 @@ int sum_box(void *opaque, halide_buffer_t *buffers) {
     return 0;
 }
 
+// box, stream, stream block and parallel bytes, slices a CPU
+constexpr hewn::PlanKnobs kKnobs = {256 << 10, 64 << 20, 2 << 10, 1 << 20, 4};
+
 struct Operand {
     std::vector<int64_t> strides;
     std::vector<uint8_t> memory;
@@ -127,6 +130,45 @@ hewn::Tensor tensor(const std::vector<int64_t> &sizes, const Operand &operand, i
     return tensor;
 }
 
+// The plan of a dense sum of two vectors of f32.
+hewn::Plan dense_plan(int64_t elements, const hewn::PlanKnobs &knobs) {
+    const int32_t bytes[] = {4, 4, 4};
+    hewn::Space space = {};
+    space.rank = 1;
+    space.dims[0] = {elements, {1, 1, 1}};
+    hewn::Plan plan;
+    EXPECT_TRUE(hewn::build_plan(space, 3, bytes, 1u << 0b11, 0, knobs, test_allocator(), plan));
+    return plan;
+}
+
+TEST(Plan, KnobsReachIt) {
+    constexpr int64_t kElements = 1 << 20;
+    hewn::PlanKnobs knobs = kKnobs;
+    const int64_t boxes = dense_plan(kElements, knobs).box_count;
+    EXPECT_EQ(dense_plan(kElements, knobs).run_outer * 12, (256 << 10) / (12 * 256) * (12 * 256));
+    knobs.box_bytes /= 4;
+    EXPECT_NEAR(double(dense_plan(kElements, knobs).box_count), double(4 * boxes), 4.0);
+
+    knobs.parallel_bytes = 12 * kElements;
+    const hewn::Plan plan = dense_plan(kElements, knobs);
+    EXPECT_EQ(hewn::slice_count(plan, knobs, 0, 2), 8);
+    EXPECT_EQ(hewn::slice_count(plan, knobs, 3, 2), 3);
+    EXPECT_EQ(hewn::slice_count(plan, knobs, 0, 1), 1);
+    EXPECT_EQ(hewn::slice_count(plan, knobs, 1 << 20, 2), plan.box_count);
+    knobs.slices_per_cpu = 2;
+    EXPECT_EQ(hewn::slice_count(plan, knobs, 0, 2), 4);
+    EXPECT_EQ(hewn::slice_count(dense_plan(kElements - 1, knobs), knobs, 0, 2), 1);
+
+    if (!hewn::kCanStream) return;
+    EXPECT_EQ(dense_plan(kElements, knobs).access[2], Access::InPlace);
+    knobs.stream_bytes = 12 * kElements;
+    EXPECT_EQ(dense_plan(kElements - 1, knobs).access[2], Access::InPlace);
+    EXPECT_EQ(dense_plan(kElements, knobs).access[2], Access::Stream);
+    EXPECT_EQ(dense_plan(kElements, knobs).run_outer * 4, 2 << 10);
+    knobs.stream_block_bytes = 8 << 10;
+    EXPECT_EQ(dense_plan(kElements, knobs).run_outer * 4, 8 << 10);
+}
+
 TEST(Plan, RandomLayoutsSumRight) {
     std::mt19937 random(20260);
     RandomLayout layout(random);
@@ -170,10 +212,12 @@ TEST(Plan, RandomLayoutsSumRight) {
         context.layouts = operands == 3 ? two_inputs : three_inputs;
         const hewn::Space space = hewn::merge_dimensions(pointers, operands);
         context.uniform = operands == 4 && hewn::uniform_box_holds(space, 0b110, 2) ? 0b110 : 0;
-        hewn::PlanOptions options;
-        if (layout.between(0, 1)) options.stream_bytes = 0;
+        hewn::PlanKnobs knobs = kKnobs;
+        knobs.box_bytes = int64_t(64 << 10) << layout.between(0, 4);
+        knobs.stream_block_bytes = int64_t(1 << 10) << layout.between(0, 3);
+        if (layout.between(0, 1)) knobs.stream_bytes = 0;
         hewn::Plan plan;
-        ASSERT_TRUE(hewn::build_plan(space, operands, bytes, context.layouts, context.uniform, options, test_allocator(), plan));
+        ASSERT_TRUE(hewn::build_plan(space, operands, bytes, context.layouts, context.uniform, knobs, test_allocator(), plan));
         for (int o = 0; o < operands; o++) seen[int(plan.access[o])]++;
 
         // In slices, in any order.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tuner on a Dask cluster of two workers, one of them killed mid-run: tune_cluster_test.py BUILD-FOLDER
 
-Needs the tuner's virtual environment (build-tune/venv/bin/python, once ./tune.sh has run) and a build with add_f32.
+Needs the tuner's virtual environment (build-tune/venv/bin/python, which ./tune.sh --set-up makes) and a build with add_f32.
 """
 
 import os
@@ -14,7 +14,11 @@ import threading
 import time
 import unittest
 
-import distributed
+try:
+    import distributed
+except ImportError:
+    print("skipped: no Dask; ./tune.sh --set-up installs it")
+    sys.exit(77)
 
 import tune_test
 from tune_test import CountingEngine, jobs, kernels, small_search

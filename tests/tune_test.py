@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """The tuner on real kernels: tune_test.py BUILD-FOLDER [unittest arguments]"""
 
+import importlib.util
 import json
+import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -43,7 +46,7 @@ class CountingEngine(jobs.LocalEngine):
 
     def measure(self, *arguments):
         result = super().measure(*arguments)
-        self.measured.append((arguments[2], arguments[6], result))
+        self.measured.append((arguments[2], result))
         return result
 
 
@@ -72,7 +75,7 @@ class TunerTest(unittest.TestCase):
         self.assertEqual(entry["status"], "wrong", entry)
         self.assertIn("differ from the reference", entry["message"])
         self.assertNotIn("gain", entry)
-        for libraries, rounds, result in engine.measured:
+        for libraries, result in engine.measured:
             for i, library in enumerate(libraries):
                 if library != tuning.library(wrong):
                     continue
@@ -89,16 +92,17 @@ class TunerTest(unittest.TestCase):
         engine = CountingEngine()
         tuning = small_search(engine, self.folder)
         engine.wrong = tuning.incumbent
-        with self.assertRaisesRegex(RuntimeError, "present knobs' bits are wrong"):
+        with self.assertRaisesRegex(RuntimeError, "present knobs are wrong .bits.: .* differ from the reference"):
             tuning.run(time.monotonic() + 3600)
 
     def test_crashing_candidate_is_left_out(self):
         kernel = kernel_named("add", "f32", "general")
-        good = jobs.build_candidate(BUILD, kernel, kernel.knobs, self.folder / "good.so")
+        good = str(self.folder / "good.so")
+        jobs.build_candidate(BUILD, kernel, kernel.knobs, good)
         (self.folder / "crash.c").write_text("__attribute__((constructor)) static void die(void) { __builtin_trap(); }")
         bad = str(self.folder / "crash.so")
         subprocess.run([BUILD.cc, "-shared", "-fPIC", "-o", bad, self.folder / "crash.c"], check=True)
-        result = jobs.measure(BUILD, kernel, [good, bad, good], "local", ["dense"], (16, 1000), 2, 50)
+        result = jobs.measure(BUILD, kernel, [good, bad, good], "local", jobs.Problems(("dense",), (16, 1000)), 2, 50)
         self.assertEqual([l["fault"] for l in result["libraries"]], ["", "crash", ""])
         for problem in result["problems"]:
             self.assertIsNone(problem["ns"][1])
@@ -137,7 +141,7 @@ class TunerTest(unittest.TestCase):
 
             def measured(libraries, rounds):
                 base = rng.normal(100, 1, (len(search.GUARDED + search.DECIDING), rounds))
-                problems = [{"layout": "dense", "elements": n, "bytes": 12 * n, "ns": [list(old), list(rng.normal(
+                problems = [{"layout": "dense", "elements": n, "threads": 1, "bytes": 12 * n, "ns": [list(old), list(rng.normal(
                     100 * (1.2 if n == slower_at else 1 / gain), 1, rounds))]}
                     for n, old in zip(search.GUARDED + search.DECIDING, base)]
                 return {"libraries": [{"fault": ""}] * 2, "problems": problems}
@@ -151,20 +155,118 @@ class TunerTest(unittest.TestCase):
         guarded = outcome(1.10, slower_at=16)
         self.assertIsNone(guarded["adopted"])
         self.assertEqual(guarded["finalists"][0]["slower_at"], [16])
+        self.assertIsNotNone(outcome(3.0, slower_at=16)["adopted"])  # a sixth of a call of 16, for three times the speed
+
+    def test_a_winner_has_to_win_again(self):
+        tuning = small_search(CountingEngine(), self.folder)
+        gains = iter([1.2, 1.0])
+
+        def measured(libraries, rounds):
+            gain = next(gains)
+            return {"libraries": [{"fault": ""}] * 2, "problems": [
+                {"layout": "dense", "elements": n, "threads": 1, "bytes": n, "ns": [[100.0] * rounds, [100.0 / gain] * rounds]}
+                for n in search.GUARDED + search.DECIDING]}
+
+        tuning.measure = measured
+        self.assertIsNone(tuning.finals([{"status": "timed", "gain": 1.2, "knobs": small_space()[0]}], "grid")["adopted"])
+
+    def test_knobs_of_the_same_code_are_measured_once(self):
+        engine = CountingEngine()
+        tuning = small_search(engine, self.folder)
+        twins = [kernels.knob_tuple({"tail": "stepped", "vector": vector, "width": 64 // vector}) for vector in (1, 2, 4)]
+        engine.build_all([tuning.call(tuning.incumbent)])
+        first, *rest = tuning.screen(twins)
+        self.assertEqual(first["status"], "timed")
+        self.assertEqual([(e["status"], e["gain"]) for e in rest], [("same", first["gain"])] * 2)
+        self.assertIn("the code of " + kernels.knob_text(twins[0]), rest[0]["message"])
+        self.assertEqual([len(libraries) for libraries, _ in engine.measured], [2])
+
+    def test_plan_candidates(self):
+        kernel = kernel_named("add", "f32", "plan")
+        tuning = search.Search(BUILD, kernel, CountingEngine(), self.folder, report=lambda text: None)
+        defaults = {name: values[0] for name, values in BUILD.spaces["plan"].items()}
+        tuning.problems = jobs.Problems(("dense",), (16, 1 << 20), (1, 0))
+        tuning.candidates = lambda: [kernels.knob_tuple({**defaults, "box_bytes": n, "stream_bytes": 8 << 20, "parallel_bytes": 262144})
+                                     for n in (65536, 1 << 20)]
+        outcome = tuning.run(time.monotonic() + 3600)
+        self.assertEqual([e["status"] for e in outcome["tried"]], ["timed", "timed"])
+        self.assertEqual([(p["elements"], p["threads"]) for p in outcome["finalists"][0]["GB/s"]], [(16, 1), (1 << 20, 1), (1 << 20, 0)])
+
+    def test_a_run_of_several_kernels_goes_on(self):
+        path = self.folder / "run.json"
+        search.Journal(path, "key").finish("a", {"adopted": None}, 3)
+        search.Journal(path, "key").finish("b", {"adopted": None}, 4)
+        self.assertEqual((search.Journal(path, "key").spent, set(search.Journal(path, "key").outcomes)), (7, {"a", "b"}))
+        self.assertEqual((search.Journal(path, "another").spent, search.Journal(path, "another").outcomes), (0, {}))
+
+    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "no matplotlib: ./tune.sh --set-up installs it")
+    def test_report(self):
+        import report
+
+        tuning = small_search(CountingEngine(), self.folder)
+        tuning.candidates = lambda: small_space()[:3]
+        outcome = tuning.run(time.monotonic() + 3600)
+        row = {"knobs": tuning.incumbent, "seconds": 1.0, "fault": "", "code": "1", "bytes": 0, "gain": 1.0, "low": 0.9, "high": 1.1}
+        size = {"layout": "dense", "threads": 1, "before": 1.0, "after": 0.5, "spread": 0.1, "slower": False}
+        compared = {"kernel": outcome["kernel"],
+                    "rows": [{**row, "name": "present"}, {**row, "name": "default"}, {**row, "name": "li2018", "fault": "breaks row ends"}],
+                    "sizes": [{**size, "elements": 16, "gain": [1.2, 1.1, 1.3]}, {**size, "elements": 256, "gain": [0.5, 0.4, 0.6], "slower": True}]}
+        report.write(self.folder / "report", {"chip": "<a chip>"}, tuned=[outcome])
+        page = report.write(self.folder / "report", {"chip": "<a chip>"}, compared=[compared]).read_text()
+        for entry in outcome["tried"]:
+            self.assertIn(kernels.knob_text(entry["knobs"]), page)
+        for text in ("&lt;a chip&gt;", "computes elements twice", "breaks row ends", f"{outcome['kernel']} (dense, 256 elements)", "anderson2021"):
+            self.assertIn(text, page)
+        pictures = re.findall(r"<img (?:loading=lazy )?src='?([^'>]*)", page)
+        self.assertEqual(len(pictures), 4)
+        for picture in pictures:
+            self.assertEqual((self.folder / "report" / picture).read_bytes()[:4], b"\x89PNG")
+
+    def test_runners_elsewhere(self):
+        """ssh and adb with programs in their place, which do on this machine what those do on another."""
+        tools = self.folder / "bin"
+        tools.mkdir()
+        device = self.folder / "device"
+        scripts = {
+            "ssh": 'shift; TMPDIR={device} exec sh -c "$*"',
+            "scp": 'shift; for last; do :; done; while [ $# -gt 1 ]; do cp "$1" "${{last#*:}}"; shift; done',
+            "adb": 'verb=$1; shift; if [ $verb = shell ]; then exec sh -c "$(echo "$*" | sed s:/data/local/tmp:{device}:g)"; fi\n'
+                   'for last; do :; done; while [ $# -gt 1 ]; do cp "$1" "$(echo "$last" | sed s:/data/local/tmp:{device}:)"; shift; done'}
+        device.mkdir()
+        for name, script in scripts.items():
+            (tools / name).write_text("#!/bin/sh\necho $0 >>{log}\n".format(log=self.folder / name) + script.format(device=device) + "\n")
+            (tools / name).chmod(0o755)
+        kernel = kernel_named("add", "f32", "general")
+        library = self.folder / "present.so"
+        jobs.build_candidate(BUILD, kernel, kernel.knobs, library)
+        path = os.environ["PATH"]
+        self.addCleanup(os.environ.update, PATH=path)
+        os.environ["PATH"] = f"{tools}:{path}"
+        for runner, calls in (("ssh:elsewhere", 3), ("adb", 3)):
+            result = jobs.measure(BUILD, kernel, [str(library)], runner, jobs.Problems(("dense",), (16, 1000)), 2, 50)
+            self.assertEqual([l["fault"] for l in result["libraries"]], [""])
+            self.assertEqual([len(p["ns"][0]) for p in result["problems"]], [2, 2])
+            self.assertGreaterEqual(len((self.folder / runner.partition(":")[0]).read_text().splitlines()), calls)
+        self.assertEqual([p.name for p in device.iterdir()], ["hewn-tune"])  # ssh's folder is gone, adb's is made anew each time
 
     def test_adopted_values_are_what_the_next_build_reads(self):
         build = kernels.Build(BUILD.folder)
         build.tuning = self.folder
         shutil.copy(SOURCE / "tuning/x86_64.json", self.folder)
         kernel = next(k for k in build.kernels if k.operator == "add" and k.target.startswith("x86_64_"))
-        kernels.adopt(build, kernel, kernels.knob_tuple({"tail": "stepped", "vector": 8, "width": 4}), {"chip": "a chip"})
-        document = json.loads((self.folder / f"{kernel.target}.json").read_text())
+        path = self.folder / f"{kernel.target}.json"
+        kernels.record(build, kernel, None, {"chip": "a chip"})
+        self.assertFalse(path.exists())  # nothing changed: the family's file still serves
+        kernels.record(build, kernel, kernels.knob_tuple({"tail": "stepped", "vector": 8, "width": 4}), {"chip": "a chip"})
+        kernels.record(build, kernel, None, {"chip": "another"})
+        document = json.loads(path.read_text())
         family = json.loads((SOURCE / "tuning/x86_64.json").read_text())
         key = f"add_{kernel.signature}"
         self.assertEqual(document["knobs"].pop(key), {"general": {"tail": "stepped", "vector": 8, "width": 4}})
         self.assertEqual(document["knobs"], family["knobs"])
         self.assertEqual((document["target"], document["halide"]), (kernel.target, build.halide))
-        self.assertEqual(document["tuned"][key]["general"]["chip"], "a chip")
+        self.assertEqual(document["tuned"][f"{key} general"], {"adopted": {"chip": "a chip"}, "kept": {"chip": "another"}})
+        self.assertEqual(build.default_knobs(kernel), kernels.knob_tuple({"tail": "stepped", "vector": 4, "width": 0}))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,8 @@ def arguments():
     parser = argparse.ArgumentParser(prog="tune.sh", description=__doc__.split(";")[0] + ".")
     parser.add_argument("--target", default="auto", help="a target of generators/targets.cmake; auto: the best this machine runs")
     parser.add_argument("--op", action="append", default=[], help="an operator; several times: several; default: all")
-    parser.add_argument("--signature", action="append", default=[], help="a signature, f32_u8; default: all of the operators")
+    parser.add_argument("--signature", action="append", default=[],
+                        help="of one --op a signature, f32_u8; without --op add_f32 and the like; default: all")
     parser.add_argument("--budget", type=seconds, default=seconds("10m"), help="searching time: 90s, 10m (default), 1h")
     parser.add_argument("--cpu", help="measure on this CPU alone; default: the last one")
     parser.add_argument("--jobs", type=int, help="builds at a time; default: one a CPU")
@@ -38,13 +39,14 @@ def arguments():
     parser.add_argument("--dask", metavar="ADDRESS", help="a Dask scheduler to spread builds and measurements over")
     parser.add_argument("--chip", default="chip", help="with --dask: the resource of the workers that measure")
     parser.add_argument("--report", action="store_true", help="search nothing: compare the present knobs, the defaults and autoschedulers")
+    parser.add_argument("--against", type=pathlib.Path, help="with --report: another folder of tuning files, in the place of the defaults")
     parser.add_argument("--tuning-dir", type=pathlib.Path, default=SOURCE / "tuning", help="where <target>.json is read and written")
     parser.add_argument("--build-dir", type=pathlib.Path, default=SOURCE / "build-tune", help="cache, candidates and report stay there")
     options = parser.parse_args()
     if not re.fullmatch(r"local|qemu|adb|ssh:.+", options.runner):
         parser.error(f"--runner {options.runner}: not local, qemu, ssh:HOST or adb")
-    if options.signature and len(options.op) != 1:
-        parser.error("--signature needs exactly one --op")
+    if options.signature and len(options.op) > 1:
+        parser.error("--signature with several --op: leave those out and name add_f32 and the like")
     return options
 
 
@@ -62,9 +64,80 @@ def configure_and_build(options, target, signatures):
     cmake("--build", options.build_dir, "--target", "hewn", "hewn_static", "tune_runner")
 
 
+def record(build, kernel, outcome, provenance):
+    """The outcome's decision into the tuning file, with where it comes from."""
+    best, story = report.leader_of(outcome), {**provenance, "candidates": len(outcome["tried"])}
+    if best:
+        speeds = {report.place(p): [p["before"], p["after"], p["spread"]] for p in best["GB/s"]}
+        story.update({"knobs": kernels.knob_text(best["knobs"]), "gain": [round(best[key], 3) for key in ("low", "gain", "high")],
+                      "GB/s before, after, spread": speeds})
+    kernels.record(build, kernel, outcome["adopted"]["knobs"] if outcome["adopted"] else None, story)
+
+
+def each(build, journal, work):
+    """What work(kernel, its place in the run) returned for every kernel, in this run and in the one that this one goes on from. A kernel
+    that fails is named, and the run goes on: the second value tells how many there are."""
+    failed = 0
+    if journal.outcomes:
+        print(f"tune: {len(journal.outcomes)} of {len(build.kernels)} kernels were done before the interruption", flush=True)
+    for i, kernel in enumerate(build.kernels):
+        if kernel.name in journal.outcomes:
+            continue
+        started = time.monotonic()
+        try:
+            journal.finish(kernel.name, work(kernel, i), time.monotonic() - started)
+        except RuntimeError as error:
+            print(f"FAILED: {error}", flush=True)
+            failed += 1
+    return [journal.outcomes[kernel.name] for kernel in build.kernels if kernel.name in journal.outcomes], failed
+
+
+def tune(options, build, runner, provenance, journal):
+    engine = jobs.DaskEngine(options.dask, options.chip) if options.dask else jobs.LocalEngine(options.jobs)
+    end = time.monotonic() + options.budget - journal.spent
+    total = len(build.kernels)
+    weight = lambda kernel: 3 if kernel.form == "plan" else 1  # larger tensors, all threads
+
+    def work(kernel, i):
+        left = max(end - time.monotonic(), 0)
+        share = left * weight(kernel) / sum(map(weight, build.kernels[i:]))
+        print(f"[{i + 1}/{total}] {kernel.name}, {share:.0f} of {left:.0f} s: now {kernels.knob_text(kernel.knobs)}", flush=True)
+        run = search.Search(build, kernel, engine, options.build_dir / "tune", runner, lambda text: print("    " + text, flush=True),
+                            chip=provenance["chip"])
+        outcome = run.run(time.monotonic() + share)
+        run.remove_libraries()
+        if options.runner != "qemu":
+            record(build, kernel, outcome, provenance)
+        return outcome
+
+    outcomes, failed = each(build, journal, work)
+    print("\n".join(report.table(outcomes)))
+    page = report.write(options.build_dir / "tune-report", provenance, tuned=outcomes)
+    if options.runner == "qemu":
+        print("qemu's times say nothing about a chip: nothing was recorded.")
+    else:
+        cmake("--build", options.build_dir, "--target", "hewn", "hewn_static")  # configures anew where the tuning file changed
+        print(f"Tuned values: {build.tuning / build.kernels[0].target}.json\nLibrary:      {options.build_dir / 'libhewn.so'}")
+    print(f"Report:       {page}")
+    return failed
+
+
+def compare(options, build, runner, provenance, journal):
+    def work(kernel, i):
+        print(f"[{i + 1}/{len(build.kernels)}]", end=" ", flush=True)
+        compared = autoschedulers.compare(build, kernel, runner, options.build_dir / "tune", options.against)
+        print("\n".join(autoschedulers.table(compared)), flush=True)
+        return compared
+
+    compared, failed = each(build, journal, work)
+    print("anderson2021, which schedules GPUs, was not run.")
+    print(f"Report: {report.write(options.build_dir / 'tune-report', provenance, compared=compared)}")
+    return failed
+
+
 def main():
     options = arguments()
-    signatures = [f"{options.op[0]}_{signature}" for signature in options.signature]
+    signatures = [f"{op}_{signature}" for op in options.op for signature in options.signature] or options.signature
     target = options.target
     print("tune: building; some minutes the first time", flush=True)
     if target == "auto":
@@ -74,37 +147,20 @@ def main():
     configure_and_build(options, target, signatures)
 
     build = kernels.Build(options.build_dir)
+    if not build.kernels:
+        sys.exit(f"tune: {target} has no knobs that the tuner searches")
     cpu = options.cpu or str(max(os.sched_getaffinity(0)))
     runner = f"local:{cpu}" if options.runner == "local" else options.runner
-    chip = search.chip_name() if runner.startswith("local") else options.runner
+    chip = search.chip_name() if options.runner == "local" else options.runner
     provenance = {"chip": chip, "os": f"{platform.system()} {platform.release()}", "halide": build.halide,
                   "date": datetime.date.today().isoformat()}
+    asked = [search.sources_digest(build), target, options.op, signatures, options.budget, runner, chip]
     if options.report:
-        lines = [line for kernel in build.kernels
-                 for line in autoschedulers.table(kernel, autoschedulers.compare(build, kernel, runner, options.build_dir / "tune"))]
-        print("\n".join(lines))
-        return
-    engine = jobs.DaskEngine(options.dask, options.chip) if options.dask else jobs.LocalEngine(options.jobs)
-    outcomes, end = [], time.monotonic() + options.budget
-    for i, kernel in enumerate(build.kernels):
-        print(f"{kernel.name}: now {kernels.knob_text(kernel.knobs)}", flush=True)
-        share = (end - time.monotonic()) / (len(build.kernels) - i)
-        run = search.Search(build, kernel, engine, options.build_dir / "tune", runner, lambda text: print("    " + text, flush=True),
-                            chip=chip)
-        outcomes.append(run.run(time.monotonic() + max(share, 1)))
-        adopted = outcomes[-1]["adopted"]
-        if adopted and runner != "qemu":
-            kernels.adopt(build, kernel, adopted["knobs"],
-                          {**provenance, "gain": [round(adopted[k], 3) for k in ("low", "gain", "high")],
-                           "candidates": len(outcomes[-1]["tried"]), "GB/s": adopted["GB/s"]})
-    print("\n".join(report.table(outcomes)))
-    page = report.write(outcomes, provenance, options.build_dir / "tune-report")
-    if runner == "qemu":
-        print("qemu's times say nothing about a chip: nothing was recorded.")
-    else:
-        cmake("--build", options.build_dir, "--target", "hewn", "hewn_static")  # configures anew where the tuning file changed
-        print(f"Tuned values: {options.tuning_dir / target}.json\nLibrary:      {options.build_dir / 'libhewn.so'}")
-    print(f"Report:       {page}")
+        asked += [build.kernels, options.against]
+    journal = search.Journal(options.build_dir / "tune" / ("report.json" if options.report else "run.json"), repr(asked))
+    failed = (compare if options.report else tune)(options, build, runner, provenance, journal)
+    journal.path.unlink(missing_ok=True)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

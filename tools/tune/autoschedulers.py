@@ -1,39 +1,45 @@
-"""Halide's autoschedulers beside the present knobs and the generators' defaults: speed, compile time, size, and what breaks.
+"""The present knobs beside the defaults and beside Halide's autoschedulers: speed, compile time, size, and what breaks.
 
 An autoscheduled kernel knows one layout, that of the form's first. What breaks row ends or execution in place is timed all the same, on rows
 that are multiples of a vector, where its bits are right: it is compared, never adopted."""
 
+import dataclasses
 import pathlib
 import subprocess
 import time
 
 import search
-from jobs import Refused, build_candidate, measure
+from jobs import Problems, Refused, build_candidate, measure
 
+# Those for CPUs; anderson2021, which schedules GPUs, is not run.
 AUTOSCHEDULERS = {"mullapudi2016": "Mullapudi2016", "adams2019": "Adams2019", "li2018": "Li2018"}
 # tune_runner's words for what only the whole check finds.
 FAULTS = {"tails": "row ends", "crash": "row ends or execution in place, with a crash"}
 ELEMENTS, ROUNDS = (4096, 65536, 1 << 20), 40
+# Where the present knobs must not be slower than the defaults.
+SIZES = (16, 256, 4096, 65536, 1 << 20, 1 << 24)
 
 
-def contenders(build, kernel):
+def contenders(build, kernel, against):
     """(name, knobs, generator arguments), the present knobs first."""
-    yield "present knobs", kernel.knobs, ()
-    yield "default", (), ()
+    yield "present", build.complete(kernel, kernel.knobs), ()
+    yield "default", build.default_knobs(kernel, against), ()
+    if kernel.form == "plan":
+        return
     for name, parameter in AUTOSCHEDULERS.items():
         plugin = next(pathlib.Path(build.halide_library).parent.glob(f"libautoschedule_{name}.so"))
         # Kernels are serial: the runtime slices the work.
         yield name, (("tail", "masked"),), ("-p", str(plugin), f"autoscheduler={parameter}", "autoscheduler.parallelism=1")
 
 
-def compare(build, kernel, runner, folder):
-    """Rows of {"name", "seconds", "bytes", "gain", "low", "high", "fault"}; gain: present time / its own."""
+def build_all(build, kernel, folder, against):
+    """Rows of {"name", "knobs", "seconds", "fault"}, and of those that were built "library", "code" and "bytes" beyond the first's."""
     rows = []
-    for name, knobs, arguments in contenders(build, kernel):
-        library = pathlib.Path(folder) / kernel.name / f"{name.replace(' ', '-')}.so"
-        row, started = {"name": name, "fault": ""}, time.monotonic()
+    for name, knobs, arguments in contenders(build, kernel, against):
+        library = pathlib.Path(folder) / kernel.name / f"{name}.so"
+        row, started = {"name": name, "knobs": knobs, "fault": ""}, time.monotonic()
         try:
-            build_candidate(build, kernel, knobs, library, None, arguments)
+            row["code"] = build_candidate(build, kernel, knobs, library, None, arguments)
             row["library"] = str(library)
             row["bytes"] = int(subprocess.run(["size", library], capture_output=True, text=True).stdout.split()[6])
         except Refused as refused:
@@ -42,10 +48,19 @@ def compare(build, kernel, runner, folder):
             row["fault"] = "not built: it needs of Halide's runtime what the library has not"
         row["seconds"] = time.monotonic() - started
         rows.append(row)
+    for row in reversed(rows):
+        if "bytes" in row:
+            row["bytes"] -= rows[0]["bytes"]
+    return rows
+
+
+def compare_schedules(build, kernel, runner, rows):
+    """Adds {"gain", "low", "high"}, present time / its own, to the rows whose bits are right on whole vectors, and says what breaks."""
     built = [row for row in rows if "library" in row]
     libraries = [row["library"] for row in built]
-    sound = measure(build, kernel, libraries, runner, ["dense"], ELEMENTS, 0, 200, ["--only"])["libraries"]
-    result = measure(build, kernel, libraries, runner, ["dense"], ELEMENTS, ROUNDS, 200, ["--only", "--whole"])
+    problems = Problems(("dense",), ELEMENTS)
+    sound = measure(build, kernel, libraries, runner, problems, 0, check=["--only"])["libraries"]
+    result = measure(build, kernel, libraries, runner, problems, ROUNDS, check=["--only", "--whole"])
     for i, row in enumerate(built):
         fault, whole_fault = sound[i], result["libraries"][i]
         if fault["fault"]:
@@ -54,16 +69,45 @@ def compare(build, kernel, runner, folder):
             row["fault"] = f"breaks {whole_fault['fault']}: {whole_fault['message']}"
         else:
             row["gain"], row["low"], row["high"] = search.median_interval(search.gains(result, i)[0])
-    for row in built:  # bytes of the library beyond that with the present knobs
-        row["bytes"] -= built[0]["bytes"] if row is not built[0] else 0
-    built[0]["bytes"] = 0
-    return rows
 
 
-def table(kernel, rows):
-    lines = [f"{kernel.name}", f"    {'':<16} {'speed':>6} {'95 %':>15} {'compile':>8} {'code':>9}"]
+def compare_sizes(build, kernel, runner, default, present):
+    """search.speeds() of the defaults before and the present knobs after, at every size. "slower" where that is so twice."""
+    problems = dataclasses.replace(search.problems_of(build, kernel), elements=SIZES)
+    run = lambda: search.speeds(measure(build, kernel, [default, present], runner, problems, ROUNDS), 0, 1)
+    beaten = lambda row: row["gain"][2] < 1
+    first = run()
+    second = run() if any(map(beaten, first)) else first
+    for row, again in zip(first, second):
+        row["slower"] = beaten(row) and beaten(again)
+    return first
+
+
+def compare(build, kernel, runner, folder, against=None):
+    """{"rows", "sizes"}; no sizes where the defaults, or the knobs of the tuning files in `against`, are the present ones."""
+    rows = build_all(build, kernel, folder, against)
+    present, default = rows[0], rows[1]
+    sizes = []
+    if present["code"] != default.get("code"):
+        sizes = compare_sizes(build, kernel, runner, default["library"], present["library"])
+    if kernel.form != "plan":
+        compare_schedules(build, kernel, runner, rows)
     for row in rows:
+        if "library" in row:
+            pathlib.Path(row.pop("library")).unlink()
+    return {"kernel": kernel.name, "rows": rows, "sizes": sizes}
+
+
+def table(compared):
+    lines = [f"{compared['kernel']}", f"    {'':<16} {'speed':>6} {'95 %':>15} {'compile':>8} {'code':>9}"]
+    for row in compared["rows"]:
         speed = f"{row['gain']:>6.2f} {row['low']:>7.2f} to {row['high']:.2f}" if "gain" in row else f"{'':>6} {'':>15}"
         size = f"{row['bytes']:>+9d}" if "bytes" in row else f"{'':>9}"
         lines.append(f"    {row['name']:<16} {speed} {row['seconds']:>6.1f} s {size} {row['fault']}")
+    if not compared["sizes"]:
+        lines.append("    present / default: the same code")
+    for row in compared["sizes"]:
+        gain, low, high = row["gain"]
+        lines.append(f"    present / default {row['layout']:>14} {row['elements']:>9} elements, {row['threads'] or 'all'} thread(s): "
+                     f"{gain:.3f} ({low:.3f} to {high:.3f}){'  SLOWER' if row['slower'] else ''}")
     return lines

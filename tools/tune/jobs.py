@@ -1,9 +1,12 @@
 """What a tuning run has done for it, here or elsewhere: building a candidate, checking and timing candidates."""
 
 import concurrent.futures
+import dataclasses
+import hashlib
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import tempfile
@@ -13,20 +16,45 @@ class Refused(Exception):
     """The generator does not build these knobs; the message is its reason."""
 
 
+def generate(build, kernel, knobs, folder, signature, generator_arguments):
+    """The kernel's object."""
+    command = [build.folder / "hewn_generators", "-g", f"{kernel.operator}_{kernel.form}", "-n", kernel.name,
+               "-f", f"hewnk_{kernel.name}", "-o", folder, "-e", "object", *generator_arguments,
+               f"target={kernel.halide_target}", f"signature={signature or kernel.signature}", f"layouts={kernel.layouts}",
+               *(f"{name}={value}" for name, value in knobs)]
+    run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode:
+        lines = (run.stdout + run.stderr).strip().splitlines()
+        reason = next((line for line in lines if "rror" not in line[:6]), lines[-1]) if lines else "the generator crashed"
+        raise Refused(reason.removeprefix("Unhandled exception: "))
+    return next(pathlib.Path(folder).glob("*.o*"))
+
+
+def compile_plan(build, kernel, knobs, folder):
+    """The object of runtime/dispatch.cpp, which holds all plans' knobs, with `knobs` for those of the operator."""
+    values = " ".join(f"HEWN_PLAN_KNOB({name}, {value})" for name, value in knobs)
+    plans, count = re.subn(rf"^(HEWN_PLAN\({kernel.operator}_\w+__{kernel.target}, ).*$", rf"\1{values})",
+                           (build.folder / "generated/include/plans.inc").read_text(), flags=re.MULTILINE)
+    assert count, kernel.name
+    (pathlib.Path(folder) / "plans.inc").write_text(plans)
+    compiled = next(entry for entry in json.loads((build.folder / "compile_commands.json").read_text())
+                    if "hewn_static.dir/runtime/dispatch.cpp" in entry["output"])
+    compiler, *words = shlex.split(compiled["command"])
+    words[words.index("-o") + 1] = str(pathlib.Path(folder) / "dispatch.o")
+    subprocess.run([compiler, f"-I{folder}", *words], cwd=compiled["directory"], check=True)
+    return pathlib.Path(folder) / "dispatch.o"
+
+
 def build_candidate(build, kernel, knobs, library, signature=None, generator_arguments=()):
-    """Links `library`, the hewn library with `kernel` built with `knobs` instead of its own."""
+    """Links `library`, the hewn library with `kernel` built with `knobs` instead of its own. Returns a digest of the kernel's code."""
     library = pathlib.Path(library)
     library.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=library.parent) as folder:
-        command = [build.folder / "hewn_generators", "-g", f"{kernel.operator}_{kernel.form}", "-n", kernel.name,
-                   "-f", f"hewnk_{kernel.name}", "-o", folder, "-e", "object", *generator_arguments,
-                   f"target={kernel.halide_target}", f"signature={signature or kernel.signature}", f"layouts={kernel.layouts}",
-                   *(f"{name}={value}" for name, value in knobs)]
-        run = subprocess.run(command, capture_output=True, text=True)
-        if run.returncode:
-            lines = (run.stdout + run.stderr).strip().splitlines()
-            raise Refused(next((line for line in lines if "rror" not in line[:6]), lines[-1]) if lines else "the generator crashed")
-        objects = next(pathlib.Path(folder).glob("*.o*"))
+        if kernel.form == "plan":
+            objects = compile_plan(build, kernel, knobs, folder)
+        else:
+            objects = generate(build, kernel, knobs, folder, signature, generator_arguments)
+        digest = hashlib.sha256(objects.read_bytes()).hexdigest()[:16]
         # As the static library, whose private Halide runtime has names of its own. Its member for this form stays out: the
         # linker takes members only for what is still undefined.
         archive = build.folder / "libhewn.a"
@@ -36,7 +64,15 @@ def build_candidate(build, kernel, knobs, library, signature=None, generator_arg
         subprocess.run([build.cc, "-shared", "-o", linked, objects, *exports, archive, "-lpthread", "-ldl", "-Wl,--gc-sections",
                         "-Wl,-Bsymbolic", f"-Wl,--version-script={build.source / 'runtime/hewn.map'}"], check=True)
         os.replace(linked, library)
-    return str(library)
+    return digest
+
+
+def try_build(*call):
+    """build_candidate(*call) as values, which reach other processes whole: {"code": digest} or {"refused": reason}."""
+    try:
+        return {"code": build_candidate(*call)}
+    except Refused as refused:
+        return {"refused": str(refused)}
 
 
 # ---- Where candidates run ----
@@ -79,11 +115,26 @@ def run_tests(runner, command, libraries):
     raise ValueError(f"--runner {runner}: not local, qemu, ssh:HOST or adb")
 
 
-def measure(build, kernel, libraries, runner, layouts, elements, rounds, sample_us, check=()):
+@dataclasses.dataclass(frozen=True)
+class Problems:
+    """What is timed: every layout with every number of elements, and of threads, 0 being all."""
+
+    layouts: tuple
+    elements: tuple
+    threads: tuple = (1,)
+
+    def arguments(self):
+        for name, values in dataclasses.asdict(self).items():
+            yield from (f"--{name}", ",".join(map(str, values)))
+
+
+def measure(build, kernel, libraries, runner, problems, rounds, sample_us=200, check=()):
     """Checks every library, times the right ones in interleaved rounds; the incumbent is the first. `check` narrows the check:
     tune_runner's --only and --whole. {"libraries", "problems"}"""
+    if problems.threads != (1,):
+        runner = re.sub("^local:.*", "local", runner)  # not on one CPU
     command = [build.folder / "tools/tune/tune_runner", "--variant", kernel.variant, "--form", kernel.form, "--rounds", rounds,
-               "--layouts", ",".join(layouts), "--elements", ",".join(map(str, elements)), "--sample-us", sample_us, *check]
+               *problems.arguments(), "--sample-us", sample_us, *check]
     run = run_tests(runner, command, list(libraries))
     if run.returncode == 0:
         return json.loads(run.stdout)
@@ -91,13 +142,13 @@ def measure(build, kernel, libraries, runner, layouts, elements, rounds, sample_
         fault = {"path": libraries[0], "fault": "crash", "message": f"exit status {run.returncode}: {run.stderr.strip()[-300:]}"}
         return {"libraries": [fault], "problems": []}
     # One of them crashed: find out which, and go on without.
-    checks = [measure(build, kernel, [l], runner, layouts, elements, 0, sample_us, check)["libraries"][0] for l in libraries]
+    checks = [measure(build, kernel, [l], runner, problems, 0, sample_us, check)["libraries"][0] for l in libraries]
     if rounds == 0:
         return {"libraries": checks, "problems": []}
     sound = [l for l, c in zip(libraries, checks) if not c["fault"]]
     if checks[0]["fault"] or len(sound) == len(libraries):
         raise RuntimeError(f"measuring failed: {run.stderr.strip()[-300:]}")
-    result = measure(build, kernel, sound, runner, layouts, elements, rounds, sample_us, check)
+    result = measure(build, kernel, sound, runner, problems, rounds, sample_us, check)
     for problem in result["problems"]:
         times = dict(zip(sound, problem["ns"]))
         problem["ns"] = [times.get(l) for l in libraries]
@@ -113,8 +164,8 @@ class LocalEngine:
         self.pool = concurrent.futures.ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0)))
 
     def build_all(self, calls):
-        """Results of build_candidate(*call), or the exception it raised."""
-        return [settled(future) for future in [self.pool.submit(build_candidate, *call) for call in calls]]
+        """try_build(*call) of each."""
+        return [future.result() for future in [self.pool.submit(try_build, *call) for call in calls]]
 
     def measure(self, *arguments):
         return measure(*arguments)
@@ -132,14 +183,7 @@ class DaskEngine:
             self.client.upload_file(str(pathlib.Path(__file__).with_name(module)))
 
     def build_all(self, calls):
-        return [settled(future) for future in [self.client.submit(build_candidate, *call, pure=False) for call in calls]]
+        return self.client.gather([self.client.submit(try_build, *call, pure=False) for call in calls])
 
     def measure(self, *arguments):
         return self.client.submit(measure, *arguments, pure=False, resources={self.chip: 1}).result()
-
-
-def settled(future):
-    try:
-        return future.result()
-    except Refused as refused:
-        return refused

@@ -9,7 +9,8 @@ import pathlib
 
 @dataclasses.dataclass(frozen=True)
 class Kernel:
-    """One form of a variant: the unit of tuning. `knobs` are those it is built with."""
+    """One form of a variant: the unit of tuning; or (`form` "plan") the plans of an operator's variants, measured with the first of its
+    signatures. `knobs` are those it is built with."""
 
     operator: str
     signature: str
@@ -24,12 +25,22 @@ class Kernel:
         return f"{self.operator}_{self.signature}__{self.target}"
 
     @property
+    def family(self):
+        """Whose tuning file serves a target that has none."""
+        return self.target.rpartition("_")[0]
+
+    @property
+    def key(self):
+        """Whose knobs they are in the tuning file."""
+        return self.operator if self.form == "plan" else f"{self.operator}_{self.signature}"
+
+    @property
     def name(self):
-        return f"{self.variant}__{self.form}"
+        return f"{self.key}__{self.target}__{self.form}"
 
 
 class Build:
-    """A build folder: its kernels, the values of its knobs, its tools."""
+    """A build folder: its kernels, plans last, the values of their knobs with the default first, its tools."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
@@ -38,11 +49,28 @@ class Build:
         self.halide, self.cc, self.objcopy = text["halide"], text["cc"], text["objcopy"]
         self.halide_library = text["halide_library"]
         self.tuning = pathlib.Path(text["tuning"])
-        self.space = text["knobs"]
-        self.kernels = [Kernel(**{**k, "knobs": knob_tuple(k["knobs"])}) for k in text["kernels"]]
+        self.spaces = text["knobs"]
+        kernels = [Kernel(**{**k, "knobs": knob_tuple(k["knobs"])}) for k in text["kernels"]]
+        plans = {(k.operator, k.target): k for k in reversed(kernels) if k.form == "plan"}
+        self.kernels = [k for k in kernels if k.form != "plan"] + list(reversed(plans.values()))
 
     def forms(self, kernel):
-        return [k.form for k in self.kernels if k.variant == kernel.variant]
+        return [k.form for k in self.kernels if k.variant == kernel.variant and k.form != "plan"]
+
+    def space(self, kernel):
+        return self.spaces["plan" if kernel.form == "plan" else "kernel"]
+
+    def complete(self, kernel, knobs):
+        """All knobs of the kernel: `knobs`, and the defaults of the others."""
+        return knob_tuple({name: values[0] for name, values in self.space(kernel).items()} | dict(knobs))
+
+    def default_knobs(self, kernel, against=None):
+        """What the kernel has on a target without a tuning file, its family's values; or by the files of the folder `against`."""
+        own = against / f"{kernel.target}.json" if against else None
+        file = own if own and own.exists() else (against or self.tuning) / f"{kernel.family}.json"
+        knobs = json.loads(file.read_text())["knobs"]
+        keys = (kernel.operator, f"{kernel.operator}_{kernel.signature}")
+        return self.complete(kernel, knob_tuple({n: v for key in keys for n, v in knobs.get(key, {}).get(kernel.form, {}).items()}))
 
 
 def knob_tuple(knobs):
@@ -59,17 +87,24 @@ def write_atomically(path, text):
     os.replace(temporary, path)
 
 
-def adopt(build, kernel, knobs, provenance):
-    """Writes `knobs` of the kernel into its target's tuning file, which starts as its family's where there is none."""
+def record(build, kernel, knobs, provenance):
+    """Writes the kernel's new `knobs` into its target's tuning file, which starts as its family's where there is none; or, `knobs` being
+    None, that the present ones were kept, where there is a file."""
     path = build.tuning / f"{kernel.target}.json"
-    family = build.tuning / f"{kernel.target.rpartition('_')[0]}.json"
-    document = json.loads((path if path.exists() else family).read_text())
+    if knobs is None and not path.exists():
+        return
+    document = json.loads((path if path.exists() else build.tuning / f"{kernel.family}.json").read_text())
     document.update(halide=build.halide, target=kernel.target)
-    key = f"{kernel.operator}_{kernel.signature}"
-    values = {name: int(value) if value.isdigit() else value for name, value in knobs}
-    document["knobs"].setdefault(key, {})[kernel.form] = values
-    document.setdefault("tuned", {}).setdefault(key, {})[kernel.form] = provenance
-    write_atomically(path, json.dumps(document, indent=4) + "\n")
+    story = document.setdefault("tuned", {}).setdefault(f"{kernel.key} {kernel.form}", {})
+    if knobs is None:
+        story["kept"] = provenance
+    else:
+        document["knobs"].setdefault(kernel.key, {})[kernel.form] = {n: int(v) if v.isdigit() else v for n, v in knobs}
+        story.clear()
+        story["adopted"] = provenance
+    tuned = document.pop("tuned")  # a line each: diffs stay readable
+    lines = ",\n".join(f"        {json.dumps(name)}: {json.dumps(tuned[name])}" for name in sorted(tuned))
+    write_atomically(path, json.dumps(document, indent=4)[:-2] + f',\n    "tuned": {{\n{lines}\n    }}\n}}\n')
 
 
 class TargetInfo(ctypes.Structure):  # hewn_target_info

@@ -17,6 +17,7 @@
 #include <stdexcept>
 
 #include "../../bench/problem.h"
+#include "../../bench/settle.h"
 #include "../../tests/reference.h"
 
 // ---- Libraries: problem.cpp's calls of the C API go to `current` ----
@@ -78,11 +79,12 @@ void reach(Problem &problem, const std::string &form) {
     }
 }
 
-hewn::Operator compile_with(const Library &library, const Problem &problem, const std::string &variant) {
+// threads: 0 is all.
+hewn::Operator compile_with(const Library &library, const Problem &problem, const std::string &variant, int threads) {
     current = &library;
     hewn::CompileOptions options;
     options.variant = variant;
-    options.max_threads = 1;
+    options.max_threads = threads;
     return compile(problem, options);
 }
 
@@ -119,7 +121,7 @@ constexpr size_t kGuard = 16 << 10;
 constexpr uint8_t kUntouched = 0xcd;
 
 void check_once(const Library &library, Problem &problem, const std::string &variant, bool in_place) {
-    const hewn::Operator op = compile_with(library, problem, variant);
+    const hewn::Operator op = compile_with(library, problem, variant, 1);
     const Operand &output = problem.output;
     const size_t element = output.element_bytes(), bytes = size_t(output.span()) * element;
     uint8_t *const place = static_cast<uint8_t *>(output.data);
@@ -143,13 +145,29 @@ void check_once(const Library &library, Problem &problem, const std::string &var
         throw std::runtime_error("bytes beside the output's elements were written");
 }
 
+// In all threads. The reference takes its time: after the first library that was right its results are what is right.
+void check_largest(const Library &library, Problem &problem, const std::string &variant) {
+    static std::vector<uint8_t> right;
+    const size_t bytes = size_t(problem.output.span()) * problem.output.element_bytes();
+    uint8_t *const output = static_cast<uint8_t *>(problem.output.data);
+    std::memset(output, kUntouched, bytes);
+    run(library, compile_with(library, problem, variant, 0), problem);
+    if (right.empty()) {
+        check_against_reference(problem);
+        right.assign(output, output + bytes);
+    } else if (std::memcmp(output, right.data(), bytes) != 0) {
+        throw std::runtime_error("bits differ from the reference");
+    }
+}
+
 struct Fault {
     std::string kind, message;  // "bits", "tails", "in place"
 };
 
-// All `layouts`, row lengths around vectors and blocks, both contents, in place where the operator allows it.
+// All `layouts`, row lengths around vectors and blocks, both contents, in place where the operator allows it; `largest` elements in
+// several threads.
 Fault check(const Library &library, const Variant &variant, const std::string &form, const std::vector<std::string> &layouts,
-            bool whole) {
+            bool whole, int64_t largest) {
     static Arena arena;
     std::string kind;
     const auto check_both = [&](Problem problem, const char *what) {
@@ -183,6 +201,10 @@ Fault check(const Library &library, const Variant &variant, const std::string &f
             }
         }
         if (!whole) check_both(make("dense", 70001), "tails");
+        kind = "bits";
+        Problem problem = make("dense", largest);
+        reach(problem, form);
+        check_largest(library, problem, variant.name);
     } catch (const std::exception &error) {
         return {kind, error.what()};
     }
@@ -200,6 +222,7 @@ int main(int argc, char **argv) {
     std::string variant_name, form;
     std::vector<std::string> paths, layouts = {"dense"};
     std::vector<int64_t> sizes;
+    std::vector<int> threads = {1};
     int rounds = 0;
     bool only = false, whole = false;
     double sample_us = 200;
@@ -209,6 +232,7 @@ int main(int argc, char **argv) {
     app.add_flag("--only", only, "Check no other layouts than these");
     app.add_flag("--whole", whole, "Check neither rows that are no multiple of a vector nor execution in place");
     app.add_option("--elements", sizes, "Elements to time")->delimiter(',');
+    app.add_option("--threads", threads, "Threads to time, 0 for all; only one below 64 Ki elements")->delimiter(',');
     app.add_option("--rounds", rounds, "Rounds of one sample of each library; 0: check only");
     app.add_option("--sample-us", sample_us, "Microseconds of a sample");
     app.add_option("libraries", paths, "Libraries, the incumbent first")->required();
@@ -229,7 +253,8 @@ int main(int argc, char **argv) {
         Fault fault;
         try {
             auto library = std::make_unique<Library>(paths[i]);
-            fault = check(*library, *variant, form, only ? layouts : all_layouts(), whole);
+            const int64_t largest = sizes.empty() ? 1 : *std::max_element(sizes.begin(), sizes.end());
+            fault = check(*library, *variant, form, only ? layouts : all_layouts(), whole, largest);
             if (fault.kind.empty()) {
                 right.push_back(std::move(library));
                 index.push_back(i);
@@ -246,6 +271,7 @@ int main(int argc, char **argv) {
 
     struct Timed {
         Problem problem;
+        int threads;
         std::vector<hewn::Operator> ops;  // one a right library
         std::vector<hewn_buffer_binding> inputs;
         hewn_buffer_binding output;
@@ -254,19 +280,24 @@ int main(int argc, char **argv) {
     };
     Arena arena;
     std::vector<Timed> timed;
+    const auto add = [&](const std::string &layout, int64_t elements, int count) {
+        constexpr int64_t kThreadedElements = 64 << 10;
+        if (!layout_fits(variant->op, layout, elements) || (count != 1 && elements < kThreadedElements)) return;
+        Timed t{make_problem(variant->op, variant->signature, layout, elements, arena), count, {}, {}, {}, 1, {}};
+        reach(t.problem, form);
+        for (const auto &library : right) t.ops.push_back(compile_with(*library, t.problem, variant->name, count));
+        t.inputs = input_bindings(t.problem);
+        t.output = t.problem.output.binding();
+        t.ns.resize(right.size());
+        timed.push_back(std::move(t));
+    };
     for (const std::string &layout : layouts) {
         for (const int64_t elements : sizes) {
-            if (!layout_fits(variant->op, layout, elements)) continue;
-            Timed t{make_problem(variant->op, variant->signature, layout, elements, arena), {}, {}, {}, 1, {}};
-            reach(t.problem, form);
-            for (const auto &library : right) t.ops.push_back(compile_with(*library, t.problem, variant->name));
-            t.inputs = input_bindings(t.problem);
-            t.output = t.problem.output.binding();
-            t.ns.resize(right.size());
-            timed.push_back(std::move(t));
+            for (const int count : threads) add(layout, elements, count);
         }
     }
     const auto sample = [&](Timed &t, size_t l) {
+        if (t.threads != 1) settle();  // the other libraries have pools of their own
         const auto execute = right[l]->execute;
         const hewn_operator *const op = t.ops[l].get();
         const double start = now_ns();
@@ -292,8 +323,11 @@ int main(int argc, char **argv) {
         nlohmann::json ns = nlohmann::json::array();
         for (size_t i = 0; i < paths.size(); i++) ns.push_back(nullptr);
         for (size_t l = 0; l < right.size(); l++) ns[index[l]] = t.ns[l];
-        result["problems"].push_back(
-            {{"layout", t.problem.layout}, {"elements", t.problem.elements}, {"bytes", t.problem.bytes()}, {"ns", ns}});
+        result["problems"].push_back({{"layout", t.problem.layout},
+                                      {"elements", t.problem.elements},
+                                      {"threads", t.threads},
+                                      {"bytes", t.problem.bytes()},
+                                      {"ns", ns}});
     }
     std::cout << result << "\n";
     std::cout.flush();

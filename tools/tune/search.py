@@ -1,5 +1,6 @@
 """The search for one kernel's knobs: candidates in batches, screened against the incumbent; the best ones measured thoroughly."""
 
+import dataclasses
 import hashlib
 import itertools
 import json
@@ -10,28 +11,37 @@ import time
 
 import numpy as np
 
-from jobs import Refused
-from kernels import knob_text
+from jobs import Problems
+from kernels import knob_text, write_atomically
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 from bootstrap import median_interval  # noqa: E402
 
-# Elements: those that decide, and those that must not become slower.
-DECIDING, GUARDED = (4096, 65536, 1 << 20), (16, 1000)
-SCREENING_ROUNDS, FINAL_ROUNDS, FINALISTS = 9, 40, 3
-# A candidate replaces the incumbent if the 95 % interval of its gain lies above ADOPTED, and at no size below SLOWER.
-ADOPTED, SLOWER = 1.02, 0.98
+# Elements: those that decide, for kernels and for plans, and those that must not become slower.
+DECIDING, PLAN_DECIDING, GUARDED = (4096, 65536, 1 << 20), (65536, 1 << 20, 1 << 22, 1 << 24), (16, 1000)
+SCREENING_ROUNDS, FINAL_ROUNDS, FINALISTS = 9, 40, 8
+# A candidate replaces the incumbent if the 95 % interval of its gain lies above ADOPTED, and at no size wholly below 1 - LOSS, or
+# 1 - PAID times the gain where that is more: three times the speed may cost a nanosecond of a call of 16 elements.
+ADOPTED, LOSS, PAID = 1.02, 0.02, 0.2
 BATCH = 8
 
 
-def layouts_of(build, kernel):
-    """The layouts that reach the form at full speed."""
-    alone = len(build.forms(kernel)) == 1
+def problems_of(build, kernel):
+    """What times the kernel: the layouts that reach the form at full speed; of a plan, with one thread and with all."""
+    if kernel.form == "plan":
+        return Problems(("dense",), GUARDED + PLAN_DECIDING, (1, 0))
+    layouts = ("dense",)
     if kernel.operator == "quantize_linear" and kernel.form == "divide":
-        return ["dense", "per_axis_last"] if alone else ["per_axis_last"]
+        layouts = ("dense", "per_axis_last") if len(build.forms(kernel)) == 1 else ("per_axis_last",)
     if kernel.operator == "dequantize_linear":
-        return ["dense", "per_axis_last"]
-    return ["dense"]
+        layouts = ("dense", "per_axis_last")
+    return Problems(layouts, GUARDED + DECIDING)
+
+
+def sources_digest(build):
+    """Of what is measured, beside the knobs: the generators, and the runtime around the kernels."""
+    files = [build.folder / "hewn_generators", *sorted((build.source / "runtime").glob("*"))]
+    return hashlib.sha256(b"".join(hashlib.sha256(file.read_bytes()).digest() for file in files)).hexdigest()
 
 
 def gains(result, candidate):
@@ -39,6 +49,12 @@ def gains(result, candidate):
     own = [np.array(p["ns"][0]) / np.array(p["ns"][candidate]) for p in result["problems"]]
     deciding = [gain for gain, p in zip(own, result["problems"]) if p["elements"] not in GUARDED]
     return np.exp(np.mean(np.log(deciding), axis=0)), own
+
+
+def screened(result, candidate):
+    """The candidate's score: as gains(), of the quarter of the rounds that were disturbed least. It chooses finalists, no more."""
+    times = [np.percentile([p["ns"][0], p["ns"][candidate]], 25, axis=1) for p in result["problems"] if p["elements"] not in GUARDED]
+    return float(np.exp(np.mean([np.log(old / new) for old, new in times])))
 
 
 class Cache:
@@ -68,6 +84,22 @@ class Cache:
         return entry
 
 
+class Journal:
+    """What a run of several kernels has finished: {kernel's name: outcome}, and the seconds spent. An interrupted run with the same `key`
+    goes on from there."""
+
+    def __init__(self, path, key):
+        self.path, self.key, self.spent, self.outcomes = path, key, 0, {}
+        if path.exists() and (text := json.loads(path.read_text()))["key"] == key:
+            self.spent, self.outcomes = text["spent"], text["outcomes"]
+
+    def finish(self, name, outcome, seconds):
+        self.spent += seconds
+        self.outcomes[name] = outcome
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(self.path, json.dumps({"key": self.key, "spent": self.spent, "outcomes": self.outcomes}))
+
+
 class Grid:
     """Every combination, those nearest to the incumbent first."""
 
@@ -84,16 +116,23 @@ class Grid:
 
 
 class Optimiser:
-    """Optuna's tree-structured Parzen estimator, for spaces too large for the time there is."""
+    """Optuna's tree-structured Parzen estimator, for spaces too large for the time there is. It first asks for what differs from the
+    incumbent in one knob."""
 
     def __init__(self, space, candidates, incumbent):
         import optuna  # not needed for a grid
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=0))
-        self.study.enqueue_trial(dict(incumbent))
         self.distributions = {name: optuna.distributions.CategoricalDistribution(values) for name, values in space.items()}
         self.trials, self.scores, self.total, self.failed = {}, {}, len(candidates), optuna.trial.TrialState.FAIL
+        self.study.enqueue_trial(dict(incumbent))
+        self.trials[incumbent] = self.study.ask(self.distributions)
+        self.tell(incumbent, 1.0)
+        for name, values in space.items():
+            for value in values:
+                if value != dict(incumbent)[name]:
+                    self.study.enqueue_trial({**dict(incumbent), name: value})
 
     def ask(self, count):
         batch = []
@@ -127,25 +166,31 @@ class Search:
         self.build, self.kernel, self.engine, self.runner, self.report = build, kernel, engine, runner, report
         self.folder = pathlib.Path(folder) / kernel.name
         # All knobs, so that defaults of the generator have names too.
-        known = dict(start if start is not None else kernel.knobs)
-        defaults = {name: "0" if "0" in values else values[0] for name, values in build.space.items()}
-        self.incumbent = tuple(sorted({**defaults, **known}.items()))
-        # A gain is one of these generators and, for what runs around the kernels, of this library.
-        built = [hashlib.sha256((build.folder / name).read_bytes()).hexdigest() for name in ("hewn_generators", "libhewn.a")]
-        key = hashlib.sha256(repr((built, kernel, self.incumbent, runner, chip)).encode()).hexdigest()[:16]
+        self.incumbent = build.complete(kernel, start if start is not None else kernel.knobs)
+        key = hashlib.sha256(repr((sources_digest(build), kernel, self.incumbent, runner, chip)).encode()).hexdigest()[:16]
         self.cache = Cache(self.folder / "candidates.jsonl", key)
-        self.layouts = layouts_of(build, kernel)
+        self.problems = problems_of(build, kernel)
+        if runner == "qemu":  # for the mechanics a size is enough, and large ones take minutes
+            self.problems = dataclasses.replace(self.problems, elements=GUARDED + DECIDING[:1])
+        # Knobs that stand for the same code are measured once: which ones had it first, by the code's digest.
+        self.first = {entry["code"]: as_knobs(entry) for entry in self.cache.known.values() if "code" in entry}
 
     def library(self, knobs):
         return str(self.folder / (hashlib.sha256(repr((self.cache.key, knobs)).encode()).hexdigest()[:16] + ".so"))
 
+    def remove_libraries(self):
+        """Hundreds of kernels times a hundred candidates would fill a disk; the cache knows them."""
+        for library in self.folder.glob("*.so"):
+            library.unlink()
+
     def candidates(self):
-        names = sorted(self.build.space)
-        combinations = itertools.product(*(self.build.space[name] for name in names))
+        space = self.build.space(self.kernel)
+        names = sorted(space)
+        combinations = itertools.product(*(space[name] for name in names))
         return [knobs for knobs in (tuple(zip(names, values)) for values in combinations) if knobs != self.incumbent]
 
-    def measure(self, libraries, rounds, sample_us=200):
-        return self.engine.measure(self.build, self.kernel, libraries, self.runner, self.layouts, GUARDED + DECIDING, rounds, sample_us)
+    def measure(self, libraries, rounds):
+        return self.engine.measure(self.build, self.kernel, libraries, self.runner, self.problems, rounds)
 
     def call(self, knobs):
         return self.build, self.kernel, knobs, self.library(knobs)
@@ -153,38 +198,45 @@ class Search:
     def screen(self, batch):
         """Builds, checks and screens candidates that the cache does not know. Their entries in it."""
         new = [knobs for knobs in batch if self.cache.get(knobs) is None]
-        built = []
+        built, same = {}, {}
         for knobs, outcome in zip(new, self.engine.build_all([self.call(knobs) for knobs in new])):
-            if isinstance(outcome, Refused):
-                self.cache.put(knobs, status="refused", message=str(outcome))
+            if "refused" in outcome:
+                self.cache.put(knobs, status="refused", message=outcome["refused"])
+            elif (first := self.first.setdefault(outcome["code"], knobs)) == knobs:
+                built[knobs] = outcome["code"]
             else:
-                built.append(knobs)
+                same[knobs] = first
+                pathlib.Path(self.library(knobs)).unlink()
         if built:
             result = self.measure([self.library(self.incumbent)] + [self.library(knobs) for knobs in built], SCREENING_ROUNDS)
-            for i, knobs in enumerate(built, 1):
+            for i, (knobs, code) in enumerate(built.items(), 1):
                 fault = result["libraries"][i]
                 if fault["fault"]:
-                    self.cache.put(knobs, status="wrong", fault=fault["fault"], message=fault["message"])
+                    self.cache.put(knobs, status="wrong", code=code, fault=fault["fault"], message=fault["message"])
                 else:
-                    self.cache.put(knobs, status="timed", gain=float(np.median(gains(result, i)[0])))
+                    self.cache.put(knobs, status="timed", code=code, gain=screened(result, i))
+        for knobs, first in same.items():
+            gain = 1.0 if first == self.incumbent else self.cache.get(first).get("gain")
+            self.cache.put(knobs, status="same", gain=gain, message=f"the code of {knob_text(first)}")
         return [self.cache.get(knobs) for knobs in batch]
 
     def run(self, deadline):
         started = time.monotonic()
-        incumbent = self.engine.build_all([self.call(self.incumbent)])[0]
-        if isinstance(incumbent, Refused):
-            raise RuntimeError(f"{self.kernel.name}: the present knobs {knob_text(self.incumbent)}: {incumbent}")
-        first = self.measure([incumbent], 1)["libraries"][0]
-        if first["fault"]:
-            raise RuntimeError(f"{self.kernel.name}: the present knobs' bits are wrong: {first['message']}")
+        outcome = self.engine.build_all([self.call(self.incumbent)])[0]
+        if "refused" in outcome:
+            raise RuntimeError(f"{self.kernel.name}: the present knobs {knob_text(self.incumbent)}: {outcome['refused']}")
+        self.first[outcome["code"]] = self.incumbent
+        checked = self.measure([self.library(self.incumbent)], 1)["libraries"][0]
+        if checked["fault"]:
+            raise RuntimeError(f"{self.kernel.name}: the present knobs are wrong ({checked['fault']}): {checked['message']}")
         candidates = self.candidates()
-        # Time for the finals stays; a candidate costs about what the incumbent did, builds going in parallel.
-        search_until = deadline - max(0.25 * (deadline - started), 5)
+        # A candidate costs about what the incumbent did, builds going in parallel.
         needed = len(candidates) * 0.6 * (time.monotonic() - started)
-        grid = needed <= search_until - time.monotonic()
-        strategy = Grid(candidates, self.incumbent) if grid else Optimiser(self.build.space, candidates, self.incumbent)
-        done, best = [], None
+        grid = needed <= 0.75 * (deadline - time.monotonic())
+        strategy = Grid(candidates, self.incumbent) if grid else Optimiser(self.build.space(self.kernel), candidates, self.incumbent)
+        done, slowest = [], 0
         while batch := strategy.ask(BATCH):
+            batch_started = time.monotonic()
             for knobs, entry in zip(batch, self.screen(batch)):
                 strategy.tell(knobs, entry.get("gain"))
                 done.append(entry)
@@ -193,32 +245,50 @@ class Search:
             leader = f"best {best['gain']:.3f} {knob_text(best['knobs'])}" if best else "none right yet"
             left = max(0, deadline - time.monotonic())
             self.report(f"{len(done)}/{len(candidates)} {'grid' if grid else 'Optuna'}, {left:.0f} s left: {leader}")
-            if time.monotonic() > search_until or len(done) >= len(candidates):
+            slowest = max(slowest, time.monotonic() - batch_started)
+            # Another batch, and the finals, which take about two.
+            if time.monotonic() + 3 * slowest > deadline or len(done) >= len(candidates):
                 break
         return self.finals(done, "grid" if grid else "Optuna")
 
     def finals(self, done, strategy):
         """The outcome: what was tried, and, of the finalists, the one adopted, if any, with its interval and speeds."""
         timed = sorted((e for e in done if e["status"] == "timed"), key=lambda e: -e["gain"])[:FINALISTS]
-        finalists = [tuple(map(tuple, entry["knobs"])) for entry in timed]
-        outcome = {"kernel": self.kernel.name, "strategy": strategy, "tried": done, "incumbent": self.incumbent, "finalists": [],
-                   "adopted": None}
+        finalists = [as_knobs(entry) for entry in timed]
+        outcome = {"kernel": self.kernel.name, "strategy": strategy, "tried": done, "incumbent": self.incumbent}
         # A resumed run may find candidates in the cache whose libraries are gone.
         missing = [knobs for knobs in finalists if not pathlib.Path(self.library(knobs)).exists()]
         self.engine.build_all([self.call(knobs) for knobs in missing])
-        result = self.measure([self.library(k) for k in [self.incumbent, *finalists]], FINAL_ROUNDS)
-        for i, knobs in enumerate(finalists, 1):
+        outcome["finalists"] = self.compare(finalists) if finalists else []
+        leader = max(filter(convinces, outcome["finalists"]), key=lambda f: f["low"], default=None)
+        # The best of several looks better than it is: it has to win once more, alone.
+        again = self.compare([leader["knobs"]]) if leader else []
+        if leader:
+            outcome["finalists"] = again + [f for f in outcome["finalists"] if f is not leader]
+        outcome["adopted"] = next(filter(convinces, again), None)
+        return outcome
+
+    def compare(self, rivals):
+        """Of each of them that is right, its gain with its interval, where it is slower, and the speeds."""
+        result = self.measure([self.library(knobs) for knobs in [self.incumbent, *rivals]], FINAL_ROUNDS)
+        rows = []
+        for i, knobs in enumerate(rivals, 1):
             if result["libraries"][i]["fault"]:
                 continue
             deciding, own = gains(result, i)
             median, low, high = median_interval(deciding)
-            slower = [p["elements"] for p, gain in zip(result["problems"], own) if median_interval(gain)[2] < SLOWER]
-            outcome["finalists"].append({"knobs": knobs, "gain": median, "low": low, "high": high, "slower_at": slower,
-                                         "GB/s": speeds(result, 0, i)})
-        fitting = [f for f in outcome["finalists"] if f["low"] > ADOPTED and not f["slower_at"]]
-        outcome["adopted"] = max(fitting, key=lambda f: f["low"], default=None)
-        outcome["present"] = speeds(result, 0, 0)
-        return outcome
+            bearable = 1 - max(LOSS, PAID * (low - 1))
+            slower = [p["elements"] for p, gain in zip(result["problems"], own) if median_interval(gain)[2] < bearable]
+            rows.append({"knobs": knobs, "gain": median, "low": low, "high": high, "slower_at": slower, "GB/s": speeds(result, 0, i)})
+        return rows
+
+
+def as_knobs(entry):
+    return tuple(map(tuple, entry["knobs"]))
+
+
+def convinces(finalist):
+    return finalist["low"] > ADOPTED and not finalist["slower_at"]
 
 
 def speeds(result, before, after):
@@ -227,8 +297,10 @@ def speeds(result, before, after):
     for p in result["problems"]:
         old, new = np.array(p["ns"][before]), np.array(p["ns"][after])
         low, high = np.percentile(new, [25, 75])
-        table.append({"layout": p["layout"], "elements": p["elements"], "before": round(p["bytes"] / float(np.median(old)), 3),
-                      "after": round(p["bytes"] / float(np.median(new)), 3), "spread": round(float((high - low) / np.median(new)), 3)})
+        table.append({"layout": p["layout"], "elements": p["elements"], "threads": p["threads"],
+                      "before": round(p["bytes"] / float(np.median(old)), 3), "after": round(p["bytes"] / float(np.median(new)), 3),
+                      "spread": round(float((high - low) / np.median(new)), 3),
+                      "gain": [round(value, 3) for value in median_interval(old / new)]})
     return table
 
 

@@ -1,0 +1,32 @@
+#ifndef HEWN_BENCH_SETTLE_H
+#define HEWN_BENCH_SETTLE_H
+
+#include <time.h>
+
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+namespace hewn_bench {
+
+// Waits until the process's other threads sleep: thread pools spin for a while after their work, on cores that the next one needs.
+inline void settle() {
+    // Longer than a tick (4 ms at 250 Hz): the kernel counts a running thread's time no sooner.
+    constexpr double SLICE_NS = 10e6, QUIET = 0.05;
+    constexpr int LONGEST = 20;
+    const auto cpu_ns = [](clockid_t clock) {
+        timespec t{};
+        clock_gettime(clock, &t);
+        return double(t.tv_sec) * 1e9 + double(t.tv_nsec);
+    };
+    const auto others = [&] { return cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns(CLOCK_THREAD_CPUTIME_ID); };
+    for (int i = 0; i < LONGEST; i++) {
+        const double before = others();
+        std::this_thread::sleep_for(std::chrono::nanoseconds(int64_t(SLICE_NS)));
+        if (others() - before < QUIET * SLICE_NS) return;
+    }
+}
+
+}  // namespace hewn_bench
+
+#endif  // HEWN_BENCH_SETTLE_H
