@@ -22,7 +22,7 @@ using reference::f16;
 const std::vector<Variant> &built_variants() {
     static const std::vector<Variant> variants = [] {
         const std::set<std::string> gpu_targets = {
-            // bench/gpu.sh measures theirs
+        // bench/gpu.sh measures theirs
 #define HEWN_PROBE(...)
 #define HEWN_TARGET(...)
 #define HEWN_GPU_TARGET(name, ...) #name,

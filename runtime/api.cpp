@@ -42,12 +42,14 @@ hewn_status refuse_bindings(const hewn_operator &op, const char *which, const he
 
 }  // namespace
 
-hewn_status hewn_d3d12_record(const hewn_operator *op, void *command_list, const hewn_buffer_binding *inputs, uint32_t input_count,
-                              const hewn_buffer_binding *outputs, uint32_t output_count, hewn_error *error) {
+hewn_status hewn_d3d12_record(const hewn_operator *op, void *command_list, const hewn_buffer_binding *inputs,
+                              uint32_t input_count, const hewn_buffer_binding *outputs, uint32_t output_count,
+                              hewn_error *error) {
     if (!op) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_record: op is null");
     if (!command_list) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_record: command_list is null");
     if (op->variant->target->device != HEWN_DEVICE_D3D12)
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_record: the operator is for %s", device_kind_name(op->variant->target->device));
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_record: the operator is for %s",
+                    device_kind_name(op->variant->target->device));
     const uint32_t due = uint32_t(op->problem.input_count);
     if (!well_formed(inputs, input_count, due)) return refuse_bindings(*op, "input", inputs, input_count, due, error);
     if (!well_formed(outputs, output_count, 1)) return refuse_bindings(*op, "output", outputs, output_count, 1, error);

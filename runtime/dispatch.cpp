@@ -27,7 +27,9 @@ namespace {
 [[maybe_unused]] const char *missing_device(hewn_device_kind kind, int32_t capability, const char *capability_name) {
     const Support best = best_support(kind);
     if (best.device != kind)
-        return kind == HEWN_DEVICE_CUDA ? "a CUDA device" : kind == HEWN_DEVICE_OPENCL ? "an OpenCL device" : "a Direct3D 12 device";
+        return kind == HEWN_DEVICE_CUDA     ? "a CUDA device"
+               : kind == HEWN_DEVICE_OPENCL ? "an OpenCL device"
+                                            : "a Direct3D 12 device";
     return best.capability < capability ? capability_name : nullptr;
 }
 
@@ -112,7 +114,10 @@ const Form *Variant::form(const char *form_name) const {
 }
 
 const char *device_kind_name(hewn_device_kind kind) {
-    return kind == HEWN_DEVICE_CUDA ? "CUDA" : kind == HEWN_DEVICE_OPENCL ? "OpenCL" : kind == HEWN_DEVICE_D3D12 ? "D3D12" : "the CPU";
+    return kind == HEWN_DEVICE_CUDA     ? "CUDA"
+           : kind == HEWN_DEVICE_OPENCL ? "OpenCL"
+           : kind == HEWN_DEVICE_D3D12  ? "D3D12"
+                                        : "the CPU";
 }
 
 const char *Support::missing(const Target &target) const {

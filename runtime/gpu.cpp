@@ -480,10 +480,11 @@ hewn_status find_any(hewn_device_kind kind, uint32_t *index, hewn_error *error) 
     }
     *index = software.struct_size ? software.index : 0;
     if (!software.struct_size || kind != HEWN_DEVICE_D3D12) return HEWN_STATUS_OK;
-    return fail(error, HEWN_STATUS_NO_DEVICE,
-                "D3D12: there is no GPU. Adapter %u, %s, is software on the CPU, for which hewn's own kernels are faster: it is opened "
-                "by its index alone",
-                unsigned(software.index), software.name);
+    return fail(
+        error, HEWN_STATUS_NO_DEVICE,
+        "D3D12: there is no GPU. Adapter %u, %s, is software on the CPU, for which hewn's own kernels are faster: it is opened "
+        "by its index alone",
+        unsigned(software.index), software.name);
 }
 
 }  // namespace

@@ -123,8 +123,8 @@ public:
     // Executes `op`, reading `input_bytes`, and compares output[i] with truth(i, channel). memcpy moves as many bytes (half
     // read, half written) between the runs, so that both see the same state of the machine.
     template<class T, class Truth>
-    void line(const char *operator_name, const char *what, const hewn::Operator &op, std::initializer_list<hewn::InputBinding> inputs,
-              size_t input_bytes, std::vector<T> &output, Truth truth) {
+    void line(const char *operator_name, const char *what, const hewn::Operator &op,
+              std::initializer_list<hewn::InputBinding> inputs, size_t input_bytes, std::vector<T> &output, Truth truth) {
         const size_t bytes = input_bytes + output.size() * sizeof(T);
         std::vector<double> times, copy_times;
         for (int run = 0; run < kRuns; run++) {

@@ -219,7 +219,7 @@ HEWN_API void HEWN_CALL hewn_destroy_device(hewn_device *device);
 typedef int32_t hewn_device_kind;
 enum {
     HEWN_DEVICE_CPU = 0,
-    HEWN_DEVICE_CUDA = 1,  /* an NVIDIA GPU by its driver */
+    HEWN_DEVICE_CUDA = 1,   /* an NVIDIA GPU by its driver */
     HEWN_DEVICE_OPENCL = 2, /* any OpenCL 1.2 device */
     HEWN_DEVICE_D3D12 = 3   /* a Direct3D 12 device of feature level 11_0 */
 };
@@ -229,19 +229,20 @@ enum {
  * waits. The library links to no driver: it is loaded when a GPU device is first asked for (HEWN_STATUS_NO_DEVICE without). A CUDA
  * context and stream stay the caller's and must outlive the device and its operators; what OpenCL and Direct3D 12 are given is retained. */
 typedef struct hewn_cuda_device_desc {
-    uint32_t struct_size; /* sizeof(hewn_cuda_device_desc) */
-    void *context;        /* CUcontext; NULL: the calling thread's current one */
-    void *stream;         /* CUstream of that context; NULL: the default stream */
+    uint32_t struct_size;      /* sizeof(hewn_cuda_device_desc) */
+    void *context;             /* CUcontext; NULL: the calling thread's current one */
+    void *stream;              /* CUstream of that context; NULL: the default stream */
     hewn_allocate_fn allocate; /* as hewn_cpu_device_desc: host memory */
     hewn_deallocate_fn deallocate;
     void *allocator_context;
 } hewn_cuda_device_desc;
-HEWN_API hewn_status HEWN_CALL hewn_create_cuda_device(const hewn_cuda_device_desc *desc, hewn_device **device, hewn_error *error);
+HEWN_API hewn_status HEWN_CALL hewn_create_cuda_device(const hewn_cuda_device_desc *desc, hewn_device **device,
+                                                       hewn_error *error);
 
 typedef struct hewn_opencl_device_desc {
-    uint32_t struct_size; /* sizeof(hewn_opencl_device_desc) */
-    void *context;        /* cl_context; retained by the device */
-    void *queue;          /* cl_command_queue of that context, in order; retained by the device */
+    uint32_t struct_size;      /* sizeof(hewn_opencl_device_desc) */
+    void *context;             /* cl_context; retained by the device */
+    void *queue;               /* cl_command_queue of that context, in order; retained by the device */
     hewn_allocate_fn allocate; /* as hewn_cpu_device_desc: host memory */
     hewn_deallocate_fn deallocate;
     void *allocator_context;
@@ -252,25 +253,26 @@ HEWN_API hewn_status HEWN_CALL hewn_create_opencl_device(const hewn_opencl_devic
 /* Direct3D 12: an ID3D12Device of the program's. Its operators are recorded (hewn_d3d12_record) or executed: hewn_execute and the functions
  * for memory submit to the queue. Shaders are compiled in the library; pipelines are made by hewn_compile, once a device. */
 typedef struct hewn_d3d12_device_desc {
-    uint32_t struct_size; /* sizeof(hewn_d3d12_device_desc) */
-    void *device;         /* ID3D12Device; retained by the device */
-    void *queue;          /* ID3D12CommandQueue, COMPUTE or DIRECT, retained; NULL: one of its own */
+    uint32_t struct_size;      /* sizeof(hewn_d3d12_device_desc) */
+    void *device;              /* ID3D12Device; retained by the device */
+    void *queue;               /* ID3D12CommandQueue, COMPUTE or DIRECT, retained; NULL: one of its own */
     hewn_allocate_fn allocate; /* as hewn_cpu_device_desc: host memory */
     hewn_deallocate_fn deallocate;
     void *allocator_context;
 } hewn_d3d12_device_desc;
-HEWN_API hewn_status HEWN_CALL hewn_create_d3d12_device(const hewn_d3d12_device_desc *desc, hewn_device **device, hewn_error *error);
+HEWN_API hewn_status HEWN_CALL hewn_create_d3d12_device(const hewn_d3d12_device_desc *desc, hewn_device **device,
+                                                        hewn_error *error);
 
 /* A machine's device, for hewn_open_device and listings. */
 typedef struct hewn_device_info {
-    uint32_t struct_size;  /* sizeof(hewn_device_info) */
+    uint32_t struct_size; /* sizeof(hewn_device_info) */
     hewn_device_kind kind;
-    uint32_t index;        /* among the devices of its kind */
-    char name[128];        /* as its driver calls it */
-    uint64_t memory;       /* bytes; 0: not known */
-    int32_t capability;    /* CUDA: compute capability times ten; else 0 */
-    int32_t is_cpu;        /* 1: software on a CPU, as PoCL and WARP are; hewn's own CPU device is then the faster */
-    char missing[64];      /* what it lacks to run hewn's kernels; "" if nothing */
+    uint32_t index;     /* among the devices of its kind */
+    char name[128];     /* as its driver calls it */
+    uint64_t memory;    /* bytes; 0: not known */
+    int32_t capability; /* CUDA: compute capability times ten; else 0 */
+    int32_t is_cpu;     /* 1: software on a CPU, as PoCL and WARP are; hewn's own CPU device is then the faster */
+    char missing[64];   /* what it lacks to run hewn's kernels; "" if nothing */
 } hewn_device_info;
 
 /* The index-th device of a kind, the driver's own order. HEWN_STATUS_NO_DEVICE, with the reason, from the last one on. */
@@ -384,8 +386,9 @@ typedef struct hewn_variant_info {
     const char *signature;     /* "f32_u8" */
     const char *target;        /* "x86_64_avx2" */
     int32_t supported;         /* 1: this machine can run it */
-    int32_t picked;            /* 1: compile takes it where nothing is forced (HEWN_VARIANT is not looked at); on a GPU: on its best device */
-    hewn_device_kind device;   /* what it is for */
+    int32_t
+        picked; /* 1: compile takes it where nothing is forced (HEWN_VARIANT is not looked at); on a GPU: on its best device */
+    hewn_device_kind device; /* what it is for */
 } hewn_variant_info;
 
 HEWN_API uint32_t HEWN_CALL hewn_variant_count(void);

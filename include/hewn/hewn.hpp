@@ -163,7 +163,12 @@ struct InputBinding : hewn_buffer_binding {
     InputBinding(const Container &container) : InputBinding(container.data(), container.size() * sizeof(T)) {}
 };
 
-enum class DeviceKind : hewn_device_kind { CPU = HEWN_DEVICE_CPU, CUDA = HEWN_DEVICE_CUDA, OPENCL = HEWN_DEVICE_OPENCL, D3D12 = HEWN_DEVICE_D3D12 };
+enum class DeviceKind : hewn_device_kind {
+    CPU = HEWN_DEVICE_CPU,
+    CUDA = HEWN_DEVICE_CUDA,
+    OPENCL = HEWN_DEVICE_OPENCL,
+    D3D12 = HEWN_DEVICE_D3D12
+};
 
 // Where operators run; movable. Programs that stay on the CPU need none.
 class Device {

@@ -11,7 +11,8 @@ namespace hewn::cli {
 
 namespace {
 constexpr DeviceKind GPUS[] = {
-    DeviceKind::CUDA, DeviceKind::OPENCL,
+    DeviceKind::CUDA,
+    DeviceKind::OPENCL,
 #if defined(_WIN32)
     DeviceKind::D3D12,
 #endif
