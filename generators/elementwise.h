@@ -94,17 +94,18 @@ protected:
         const int n = lanes(), block = 4 * n;
         const Var first("first");
         Halide::Func words("words"), bytes("bytes");
-        rounded_(x, y) = rounded;
+        const Halide::Expr width = output.dim(0).extent(), fits = width >= block;
+        // The promises are for the bounds of a row that has no block: Halide does not see that nothing is accessed then.
+        const auto promised = [&](const Halide::Expr &column) { return Halide::unsafe_promise_clamped(column, 0, width - 1); };
+        rounded_(x, y) = Halide::Internal::substitute(x.name(), promised(x), rounded);
         words(j, k, h, first, y) = shifted(rounded_(first + 2 * n * h + n * (j / 4) + 4 * k + j % 4, y));
         bytes(j, h, k, first, y) = Halide::saturating_cast(output.type(), words(j, (k + 2) % (n / 4), h, first, y));
         packed_ = {words, bytes};
 
-        const Halide::Expr width = output.dim(0).extent(), fits = width >= block;
         const Halide::RDom blocks(0, block, 0, Halide::select(fits, (width + block - 1) / block, 0), "blocks");
-        const Halide::Expr start = Halide::min(blocks.y * block, width - block), i = blocks.x;
-        const Halide::Expr lane = (i / 4 + 2) % (n / 4);
+        const Halide::Expr start = Halide::min(blocks.y * block, width - block), i = blocks.x, lane = (i / 4 + 2) % (n / 4);
         output(x, y) = Halide::undef(output.type());
-        output(start + i, y) = bytes(i % 4 + 4 * (i / n % 2), i / (2 * n), lane, start, y);
+        output(promised(start + i), y) = bytes(i % 4 + 4 * (i / n % 2), i / (2 * n), lane, start, y);
         parts_.push_back(blocks);
 
         Halide::Func element("element");

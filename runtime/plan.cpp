@@ -23,6 +23,7 @@ constexpr int64_t kRunBytes = 8 << 10;
 // A transposed block's rows of at least kPaddedBytes (so that there are at most 64) are a cache line longer than they need be: a column
 // of 16 bytes in each, which the transposition writes, then lies in different cache sets. 0.59 -> 0.44 ns an element of f32.
 constexpr int64_t kPaddedBytes = 256, kPadBytes = 64;
+constexpr int64_t kLineBytes = 64;  // of a cache line
 // Scratch operands are this many bytes apart beyond their size, so that they do not share cache sets.
 constexpr int64_t kScratchStagger = 320;
 // Halide's index arithmetic is in int32.
@@ -186,10 +187,12 @@ private:
             }
         }
         if (partner > 0 && dim(0).size >= kTransposeSide && dim(partner).size >= kTransposeSide) {
-            const int64_t side = std::max<int64_t>(64, 128 / widest_);
+            // As many rows as a cache line holds elements, so that each line of the operand is read once, and long runs of the others. Against
+            // squares: ADD f32 1.08 -> 1.04 ns an element at 1 Mi, 2.8 -> 1.9 at 1000 x 1000, quantized add 0.65 -> 0.51.
+            const int64_t rows = kLineBytes / widest_;
             box.row_dim = partner;
-            box.outer = std::min({dim(0).size, side, kScratchBytes / widest_ / side});
-            box.rows = std::min(dim(partner).size, side);
+            box.outer = std::min(dim(0).size, kScratchBytes / kLineBytes);
+            box.rows = std::min(dim(partner).size, rows);
             box.outer = std::clamp(run / box.rows, box.outer, dim(0).size);
             box.rows = std::clamp(run / box.outer, box.rows, dim(partner).size);
             box.rows = std::min(box.rows, most_rows(partner, box.outer));

@@ -220,7 +220,7 @@ TEST(D3d12, SoftwareAdapter) {
         DevicePtr device;
         EXPECT_EQ(open(0, device).status, HEWN_STATUS_OK);
         const Outcome any = open(HEWN_ANY_DEVICE, device);
-        if (software) expect_refused(any, HEWN_STATUS_NO_DEVICE, "D3D12: there is no GPU. Device 0, ");
+        if (software) expect_refused(any, HEWN_STATUS_NO_DEVICE, "D3D12: there is no GPU. Adapter 0, ");
         else EXPECT_EQ(any.status, HEWN_STATUS_OK) << any;
     }
 }
