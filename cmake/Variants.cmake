@@ -346,7 +346,9 @@ function(hewn_add_kernels flavour objects_out)
         set(object ${object_dir}/${name}${HEWN_OBJECT_EXTENSION})
         set(hlsl)
         set(name_shader)
+        set(inputs hewn_generators)
         if("${device}" STREQUAL "d3d12")
+            list(APPEND inputs ${PROJECT_SOURCE_DIR}/cmake/NameShader.cmake)
             set(outputs assembly,device_code)
             set(assembly ${object_dir}/${name}.s)
             set(hlsl ${object_dir}/${name}.device_code)
@@ -362,7 +364,7 @@ function(hewn_add_kernels flavour objects_out)
                 COMMAND hewn_generators -g ${generator} -n ${name} -f hewnk_${name} -o ${object_dir} -e ${outputs}
                         "target=${halide_target}-no_runtime-user_context${object_flags}" signature=${signature} ${ARGN}
                 ${name_shader}
-                BYPRODUCTS ${hlsl} DEPENDS hewn_generators ${PROJECT_SOURCE_DIR}/cmake/NameShader.cmake VERBATIM COMMENT "${name} (${flavour})")
+                BYPRODUCTS ${hlsl} DEPENDS ${inputs} VERBATIM COMMENT "${name} (${flavour})")
             if(hlsl)
                 set_property(GLOBAL APPEND PROPERTY HEWN_HLSL ${hlsl})
             endif()

@@ -4,7 +4,6 @@
 
 #include <Halide.h>
 
-#include <functional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -13,8 +12,8 @@
 
 namespace hewn {
 
-// How a row of w elements that is no multiple of the step V is computed. Only Shifted computes an element twice, which an output in
-// place of an input would not survive.
+// How a row of w elements that is no multiple of the step V is computed. Shifted and Packed compute elements twice, which an output
+// in place of an input would not survive.
 enum class Tail {
     Masked,   // GuardWithIf: predicated vectors, where the target has masks (AVX-512)
     Shifted,  // ShiftInwards: the last vector overlaps the one before; V, then V / 4, then scalar for shorter rows

@@ -15,7 +15,7 @@ namespace hewn {
 // RN(a * b + c). vfmadd*ps, fmla
 inline Expr fma(const Expr &a, const Expr &b, const Expr &c) { return intrinsic(Halide::Float(32), "llvm.fma.f32", {a, b, c}); }
 
-// roundToIntegralTiesToEven(e) as int32; an int32 whose low byte is 0 for NaN. |e| < 2^31 or NaN.
+// roundToIntegralTiesToEven(e) as int32; 0x80000000, and the invalid-operation flag, for NaN and what does not fit.
 inline Expr round_to_int32(const Expr &e) {
     // x86: one (v)cvtps2dq, which gives 0x80000000 for NaN. Halide's round() would take seven operations.
     return Halide::Internal::Call::make(Halide::Int(32), "llvm.lrint.i32.f32", {e}, Halide::Internal::Call::PureExtern);

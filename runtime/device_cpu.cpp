@@ -134,6 +134,7 @@ namespace {
 hewn_status compile(const hewn_device &device, const Problem &problem, const hewn_compile_options &options, hewn_operator **op,
                     hewn_error *error) {
     prepare_process();
+    const DefaultFloatingPointMode mode;  // planning weighs costs in floating point, which the caller may have made to trap
     const char *name = problem.info->dml_name;
     const Variant *variant = nullptr;
     const hewn_status status =
@@ -167,7 +168,6 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
         }
         problem.info->choose_forms(space, *variant, cpu->kernel);
         PlanKnobs knobs = variant->plan;
-        // Never; exact as a double, whose rounding would trap where the caller has unmasked that.
         if (cpu->kernel.compute_bound) knobs.stream_bytes = int64_t(1) << 62;
         if (!build_plan(space, count, element_bytes, cpu->kernel.form->layouts, cpu->kernel.uniform, knobs, cpu->allocator,
                         cpu->plan)) {

@@ -232,11 +232,11 @@ int32_t read_byte(const void *byte, hewn_data_type type) {
                                        : int32_t(*static_cast<const uint8_t *>(byte));
 }
 
-// ARM's kernels do not clamp: the two parts of a reciprocal must not cancel at an infinity (docs/numerics.md).
+// ARM has no flag to tell of inf - inf: the two parts of a reciprocal must not cancel at an infinity (docs/numerics.md).
 #if defined(__aarch64__)
-constexpr bool kUnclamped = true;
+constexpr bool kOneSign = true;
 #else
-constexpr bool kUnclamped = false;
+constexpr bool kOneSign = false;
 #endif
 
 // True where times_reciprocal (generators/numerics.h) is proved to round as division does.
@@ -245,15 +245,15 @@ bool ordinary(float scale) {
     uint32_t bits;
     std::memcpy(&bits, &scale, sizeof bits);
     // The twelve mantissas that fail with parts of one sign, and some that need not be told from them.
-    return !kUnclamped || (bits & 0xffff) < 0xfffd;
+    return !kOneSign || (bits & 0xffff) < 0xfffd;
 }
 
-// r0 + r1 ~ 1 / s in twice the precision, prepared in double. r0 = RN(1 / s); unclamped the largest below, so that r1 = RN(1 / s - r0)
+// r0 + r1 ~ 1 / s in twice the precision, prepared in double. r0 = RN(1 / s); of one sign the largest below, so that r1 = RN(1 / s - r0)
 // has its sign and is not 0.
 void set_reciprocal(Parameters &parameters, float scale) {
     const double reciprocal = 1.0 / double(scale);
     parameters.r0 = float(reciprocal);
-    if (kUnclamped && std::fabs(double(parameters.r0)) >= std::fabs(reciprocal)) {
+    if (kOneSign && std::fabs(double(parameters.r0)) >= std::fabs(reciprocal)) {
         uint32_t bits;
         std::memcpy(&bits, &parameters.r0, sizeof bits);
         bits--;  // the next float toward 0
@@ -356,7 +356,7 @@ int call_quantize(void *context, halide_buffer_t *operands) {
             const InvalidOperationFlag invalid;
             const int code = p.form->function(arguments);
             if (code != 0 || !invalid.raised()) return code;
-            p.form = kernel.form;  // for the rest of the slice: such values rarely come alone
+            p.form = kernel.form;  // until the scale changes: such values rarely come alone
         }
     }
     void *arguments[] = {&call.user_context, &input, &scale, &zero_point, &output};

@@ -92,13 +92,14 @@ TEST_P(FpModeTest, ChangesNothing) {
     const Variant &variant = GetParam();
     if (kind_of_variant(variant.name.c_str()) != HEWN_DEVICE_CPU) GTEST_SKIP() << "a GPU has a mode of its own";
     Random random = this->random();
-    // Small; of many slices; through scratch blocks.
+    // Small; of many slices; through scratch blocks; of short rows, where planning weighs costs.
     std::vector<Problem> problems;
     problems.push_back(make_problem(variant.op(), variant.types(), {1000}, all_dense(variant.op()), random));
     problems.push_back(make_problem(variant.op(), variant.types(), {60000}, per_tensor(variant.op()), random));
     problems.push_back(make_problem(variant.op(), variant.types(), {70, 50},
                                     std::vector<std::vector<int64_t>>(free_inputs(variant.op()).size(), {1, 70}), {50, 1},
                                     random));
+    problems.push_back(make_problem(variant.op(), variant.types(), {40, 5}, all_dense(variant.op()), random, 2));
     for (size_t p = 0; p < 2 * problems.size(); p++) {
         Problem &problem = problems[p / 2];
         fill_inputs(problem, random, p % 2 ? Scales::extraordinary : Scales::ordinary);

@@ -386,9 +386,8 @@ typedef struct hewn_variant_info {
     const char *signature;     /* "f32_u8" */
     const char *target;        /* "x86_64_avx2" */
     int32_t supported;         /* 1: this machine can run it */
-    int32_t
-        picked; /* 1: compile takes it where nothing is forced (HEWN_VARIANT is not looked at); on a GPU: on its best device */
-    hewn_device_kind device; /* what it is for */
+    int32_t picked;            /* 1: compile takes it if nothing is forced (HEWN_VARIANT apart); on a GPU: on its best device */
+    hewn_device_kind device;   /* what it is for */
 } hewn_variant_info;
 
 HEWN_API uint32_t HEWN_CALL hewn_variant_count(void);

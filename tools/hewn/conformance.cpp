@@ -141,9 +141,10 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
 
 bool conformance(const std::vector<std::string> &files, const std::string &device_name, const std::string &variant, int threads) {
     const std::optional<Device> device = open_device(device_name);
-    const Choice choice = choose_target(variant, device ? device->kind() : DeviceKind::CPU);
+    const DeviceKind kind = device ? device->kind() : DeviceKind::CPU;
+    const Choice choice = choose_target(variant, kind);
     if (!choice.possible) throw OperatorError("conformance: " + choice.reason);
-    const std::set<std::string> runnable = runnable_kernels(choice);
+    const std::set<std::string> runnable = runnable_kernels(choice, kind);
     CompileOptions options;
     options.variant = variant;
     options.max_threads = threads;

@@ -254,9 +254,10 @@ void save_text(const std::string &path, const std::string &text) {
 
 void replay(const std::string &folder, const std::string &device_name, const std::string &variant, int threads) {
     const std::optional<Device> device = open_device(device_name);
-    const Choice choice = choose_target(variant, device ? device->kind() : DeviceKind::CPU);
+    const DeviceKind kind = device ? device->kind() : DeviceKind::CPU;
+    const Choice choice = choose_target(variant, kind);
     if (!choice.possible) throw OperatorError("replay: " + choice.reason);
-    const std::set<std::string> runnable = runnable_kernels(choice);
+    const std::set<std::string> runnable = runnable_kernels(choice, kind);
     CompileOptions options;
     options.variant = variant;
     options.max_threads = threads;
@@ -275,7 +276,10 @@ void replay(const std::string &folder, const std::string &device_name, const std
         written++;
     }
     std::cout << folder << ": " << written << " models, with the results of "
-              << (choice.one_variant ? choice.forced : choice.target) << std::endl;
+              << (!choice.forced.empty() ? choice.forced
+                  : device               ? kind_name(kind)
+                                         : choice.target)
+              << std::endl;
 }
 
 }  // namespace hewn::cli

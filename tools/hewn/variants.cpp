@@ -48,9 +48,10 @@ Choice choose_target(const std::string &variant_option, DeviceKind device) {
     return choice;
 }
 
-std::set<std::string> runnable_kernels(const Choice &choice) {
+std::set<std::string> runnable_kernels(const Choice &choice, DeviceKind device) {
     std::set<std::string> kernels;
     for (const hewn_variant_info &variant : variants()) {
+        if (variant.device != static_cast<hewn_device_kind>(device)) continue;
         if (!choice.forced.empty() && choice.forced != variant.name && choice.forced != variant.target) continue;
         kernels.insert(std::string(variant.operator_name) + "_" + variant.signature);
     }

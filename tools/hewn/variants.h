@@ -19,8 +19,8 @@ struct Choice {
 // As hewn_compile will choose on a device of that kind, told before anything is compiled.
 Choice choose_target(const std::string &variant_option, DeviceKind device = DeviceKind::CPU);
 
-// The kernels that this build has and this choice leaves: "add_f32", ...
-std::set<std::string> runnable_kernels(const Choice &choice);
+// The kernels that this build has for that kind of device and this choice leaves: "add_f32", ...
+std::set<std::string> runnable_kernels(const Choice &choice, DeviceKind device);
 
 // True if variant `info` is what hewn_compile takes under this choice.
 bool is_picked(const Choice &choice, const hewn_variant_info &info);
