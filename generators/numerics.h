@@ -18,7 +18,7 @@ inline Expr fma(const Expr &a, const Expr &b, const Expr &c) { return intrinsic(
 // roundToIntegralTiesToEven(e) as int32; 0x80000000, and the invalid-operation flag, for NaN and what does not fit.
 inline Expr round_to_int32(const Expr &e) {
     // x86: one (v)cvtps2dq, which gives 0x80000000 for NaN. Halide's round() would take seven operations.
-    return Halide::Internal::Call::make(Halide::Int(32), "llvm.lrint.i32.f32", {e}, Halide::Internal::Call::PureExtern);
+    return llvm_call(Halide::Int(32), "llvm.lrint.i32.f32", {e});
 }
 
 // min(max(e, low), high), where NaN stays NaN: e is the second operand of (v)maxps and (v)minps.

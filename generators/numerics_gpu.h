@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "stage.h"
+
 namespace hewn::gpu {
 
 using Halide::Expr;
@@ -162,14 +164,10 @@ inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero
 
 // ---- Light forms, for devices that divide correctly and keep subnormals: CUDA ----
 
-inline Expr intrinsic(const Type &type, const char *name, const std::vector<Expr> &arguments) {
-    return Halide::Internal::Call::make(type, name, arguments, Halide::Internal::Call::PureExtern);
-}
-
 // clamp(round(q) + zero_point, Min, Max), NaN gives the zero point: cvt.rni.s32.f32 saturates, and makes 0 of NaN. The sum is of unsigned
 // numbers, so that it stays behind the clamp: before it, it could overflow.
 inline Expr finished_ieee(const Expr &q, const Expr &zero_point, const Type &type) {
-    const Expr rounded = intrinsic(Halide::Int(32), "llvm.nvvm.f2i.rn", {q}), z = int32(zero_point);
+    const Expr rounded = llvm_call(Halide::Int(32), "llvm.nvvm.f2i.rn", {q}), z = int32(zero_point);
     const Expr clamped = Halide::clamp(rounded, int32(type.min()) - z, int32(type.max()) - z);
     return Halide::cast(type, as_i32(as_u32(clamped) + as_u32(z)));
 }
@@ -181,7 +179,7 @@ inline Expr divided_ieee(const Expr &a, const Expr &b) { return Halide::strict_f
 // and so of everything, which quantizes as 0 does. An infinite x becomes the largest number, because the parts may differ in sign.
 inline Expr times_reciprocal_ieee(const Expr &x, const Expr &scale) {
     const auto fma = [](const Expr &a, const Expr &b, const Expr &c) {
-        return intrinsic(Halide::Float(32), "llvm.fma.f32", {a, b, c});
+        return llvm_call(Halide::Float(32), "llvm.fma.f32", {a, b, c});
     };
     const Expr magnitude = scale & u32(kMagnitude), zero = magnitude == u32(0);
     const Expr power = u32(255u << 23) - Halide::max(magnitude & u32(kInfinity), u32(kHidden));

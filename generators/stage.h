@@ -26,8 +26,11 @@ inline Expr stage(const Expr &e) {
 inline Expr rounded(const Expr &e) { return stage(Halide::strict_float(e)); }
 
 // LLVM's scalar intrinsic of that name, where Halide has no path to its vectors: LLVM joins the lanes.
+inline Expr llvm_call(const Type &type, const std::string &name, const std::vector<Expr> &arguments) {
+    return Halide::Internal::Call::make(type, name, arguments, Halide::Internal::Call::PureExtern);
+}
 inline Expr intrinsic(const Type &type, const std::string &name, const std::vector<Expr> &arguments) {
-    return stage(Halide::Internal::Call::make(type, name, arguments, Halide::Internal::Call::PureExtern));
+    return stage(llvm_call(type, name, arguments));
 }
 
 }  // namespace hewn

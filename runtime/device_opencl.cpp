@@ -47,8 +47,8 @@ enum : cl_uint {
     kFpRoundToNearest = 4,
     kQueueOutOfOrder = 1,
 };
-constexpr cl_int kOutOfResources = -5, kOutOfHostMemory = -6, kMemAllocationFailure = -4, kDeviceNotFound = -1,
-                 kPlatformNotFound = -1001, kInvalidBufferSize = -61;
+constexpr cl_int kOutOfResources = -5, kOutOfHostMemory = -6, kMemAllocationFailure = -4, kPlatformNotFound = -1001,
+                 kInvalidBufferSize = -61;
 
 using Notify = void(HEWN_CL *)(const char *, const void *, size_t, void *);
 

@@ -9,7 +9,8 @@ packages=(
     python3 python3-venv              # the virtual environment
     libpng-dev libjpeg-dev            # pictures in the command line tool and the demo
     libcli11-dev nlohmann-json3-dev   # the command line tool
-    libgtest-dev qemu-user-static     # tests; qemu plays older CPUs
+    libgtest-dev qemu-user-static     # tests; qemu plays older CPUs,
+    valgrind                          # and Valgrind one that raises no flags
     g++-aarch64-linux-gnu             # the build for ARM, which the tests run under qemu
     pocl-opencl-icd ocl-icd-libopencl1  # tests: PoCL runs the OpenCL kernels on the CPU
     "$@"

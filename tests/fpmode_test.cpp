@@ -156,8 +156,9 @@ TEST(FpMode, InvalidOperations) {
                         *input = value;
                         for (const unsigned flag : {0u, INVALID}) {
                             _mm_setcsr((_mm_getcsr() & ~INVALID) | flag);
+                            const unsigned held = _mm_getcsr() & INVALID;  // 0 in emulators without the flag
                             EXPECT_TRUE(check(problem, options)) << variant << " " << value << " at " << at << " of " << elements;
-                            EXPECT_EQ(_mm_getcsr() & flag, flag);
+                            EXPECT_EQ(_mm_getcsr() & held, held);
                         }
                         *input = kept;
                     }

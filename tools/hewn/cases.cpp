@@ -7,6 +7,8 @@
 #include <set>
 #include <type_traits>
 
+#include "operators.h"
+
 namespace hewn::cli {
 
 namespace {
@@ -340,7 +342,18 @@ Case parse_case(const std::string &line, const std::string &where) {
     return result;
 }
 
-Array run_case(const Case &test, const CompileOptions &options, const Device *device) {
+CaseRunner::CaseRunner(const std::string &command, const std::string &device_name, const std::string &variant, int threads)
+    : device(open_device(device_name)),
+      kind(device ? device->kind() : DeviceKind::CPU),
+      choice(choose_target(variant, kind)),
+      runnable(runnable_kernels(choice, kind)) {
+    if (!choice.possible) throw OperatorError(command + ": " + choice.reason);
+    options.variant = variant;
+    options.max_threads = threads;
+}
+
+Array CaseRunner::run(const Case &test) const {
+    const Device *const on = device ? &*device : nullptr;
     const auto desc = [&](const char *name) -> const TensorDesc & { return test.inputs.at(name).desc; };
     const auto optional_desc = [&](const char *name) {
         const auto found = test.inputs.find(name);
@@ -354,28 +367,28 @@ Array run_case(const Case &test, const CompileOptions &options, const Device *de
             const auto found = test.inputs.find(name);
             inputs.push_back(found == test.inputs.end() ? nullptr : &found->second.array);
         }
-        execute(op, device, inputs, result);
+        execute(op, on, inputs, result);
     };
 
     switch (test.type) {
     case HEWN_OPERATOR_ADD:
-        run(compile(AddDesc{desc("ATensor"), desc("BTensor"), output}, options, device), {"ATensor", "BTensor"});
+        run(compile(AddDesc{desc("ATensor"), desc("BTensor"), output}, options, on), {"ATensor", "BTensor"});
         break;
     case HEWN_OPERATOR_QUANTIZE_LINEAR:
         run(compile(QuantizeLinearDesc{desc("InputTensor"), desc("ScaleTensor"), optional_desc("ZeroPointTensor"), output},
-                    options, device),
+                    options, on),
             {"InputTensor", "ScaleTensor", "ZeroPointTensor"});
         break;
     case HEWN_OPERATOR_DEQUANTIZE_LINEAR:
         run(compile(DequantizeLinearDesc{desc("InputTensor"), desc("ScaleTensor"), optional_desc("ZeroPointTensor"), output},
-                    options, device),
+                    options, on),
             {"InputTensor", "ScaleTensor", "ZeroPointTensor"});
         break;
     default:
         run(compile(QuantizedLinearAddDesc{desc("ATensor"), desc("AScaleTensor"), optional_desc("AZeroPointTensor"),
                                            desc("BTensor"), desc("BScaleTensor"), optional_desc("BZeroPointTensor"),
                                            desc("OutputScaleTensor"), optional_desc("OutputZeroPointTensor"), output},
-                    options, device),
+                    options, on),
             {"ATensor", "AScaleTensor", "AZeroPointTensor", "BTensor", "BScaleTensor", "BZeroPointTensor", "OutputScaleTensor",
              "OutputZeroPointTensor"});
         break;

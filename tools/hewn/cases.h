@@ -5,10 +5,12 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "array.h"
 #include "device.h"
+#include "variants.h"
 
 namespace hewn::cli {
 
@@ -39,8 +41,20 @@ struct Case {
 // Throws InputError, its text starting with `where` ("file:line") and, where it is known, the id.
 Case parse_case(const std::string &line, const std::string &where);
 
-// The operator's result on the case's inputs; of `expected` only type and sizes are used. Throws Error.
-Array run_case(const Case &test, const CompileOptions &options, const Device *device);
+// What a command runs cases with: a device (none: the CPU), the choice of a variant there, and the kernels that it leaves.
+struct CaseRunner {
+    std::optional<Device> device;
+    DeviceKind kind;
+    Choice choice;
+    std::set<std::string> runnable;
+    CompileOptions options;
+
+    // `device_name` as --device. Throws OperatorError, its text starting with `command`, where nothing can run.
+    CaseRunner(const std::string &command, const std::string &device_name, const std::string &variant, int threads);
+
+    // The operator's result on the case's inputs; of `expected` only type and sizes are used. Throws Error.
+    Array run(const Case &test) const;
+};
 
 }  // namespace hewn::cli
 

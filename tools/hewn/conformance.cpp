@@ -140,14 +140,7 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
 }  // namespace
 
 bool conformance(const std::vector<std::string> &files, const std::string &device_name, const std::string &variant, int threads) {
-    const std::optional<Device> device = open_device(device_name);
-    const DeviceKind kind = device ? device->kind() : DeviceKind::CPU;
-    const Choice choice = choose_target(variant, kind);
-    if (!choice.possible) throw OperatorError("conformance: " + choice.reason);
-    const std::set<std::string> runnable = runnable_kernels(choice, kind);
-    CompileOptions options;
-    options.variant = variant;
-    options.max_threads = threads;
+    const CaseRunner runner("conformance", device_name, variant, threads);
 
     uint64_t total_bytes = 0;
     for (const std::string &file : files) total_bytes += regular_file_size(file);  // all must exist before any is run
@@ -165,9 +158,9 @@ bool conformance(const std::vector<std::string> &files, const std::string &devic
             const std::string where = file + ":" + std::to_string(number);
             const Case test = parse_case(line, where);
             std::string skip = test.skip;
-            if (skip.empty() && !runnable.count(test.signature))
-                skip = choice.forced.empty() ? "this build has no kernel " + test.signature
-                                             : "not a case of the forced variant " + choice.forced;
+            if (skip.empty() && !runner.runnable.count(test.signature))
+                skip = runner.choice.forced.empty() ? "this build has no kernel " + test.signature
+                                                    : "not a case of the forced variant " + runner.choice.forced;
             if (!skip.empty()) {
                 skipped++;
                 reasons[skip]++;
@@ -175,7 +168,7 @@ bool conformance(const std::vector<std::string> &files, const std::string &devic
             }
             std::string problem;
             try {
-                problem = difference(run_case(test, options, device ? &*device : nullptr), test, negative_zeros);
+                problem = difference(runner.run(test), test, negative_zeros);
             } catch (const Error &error) {
                 problem = std::string("refused: ") + error.what();
             }
@@ -194,7 +187,8 @@ bool conformance(const std::vector<std::string> &files, const std::string &devic
     if (negative_zeros)
         std::cout << "results of -0.0 (0 times a negative scale) where a source that compares with a tolerance wrote 0.0: "
                   << negative_zeros << "\n";
-    std::cout << "with " << (choice.one_variant ? choice.forced : choice.target) << ": " << choice.reason << "\n";
+    std::cout << "with " << (runner.choice.one_variant ? runner.choice.forced : runner.choice.target) << ": "
+              << runner.choice.reason << "\n";
     std::cout << passed << " passed, " << failed << " failed, " << skipped << " skipped" << std::endl;
     return failed == 0;
 }

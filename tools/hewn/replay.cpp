@@ -89,7 +89,7 @@ Case make_case(hewn_operator_type type, const std::string &name, DataType output
     Case result;
     result.id = result.signature = name;
     result.type = type;
-    result.expected = Array::allocate("", output, sizes);  // its contents: run_case
+    result.expected = Array::allocate("", output, sizes);  // its contents: CaseRunner
     return result;
 }
 
@@ -253,22 +253,15 @@ void save_text(const std::string &path, const std::string &text) {
 }  // namespace
 
 void replay(const std::string &folder, const std::string &device_name, const std::string &variant, int threads) {
-    const std::optional<Device> device = open_device(device_name);
-    const DeviceKind kind = device ? device->kind() : DeviceKind::CPU;
-    const Choice choice = choose_target(variant, kind);
-    if (!choice.possible) throw OperatorError("replay: " + choice.reason);
-    const std::set<std::string> runnable = runnable_kernels(choice, kind);
-    CompileOptions options;
-    options.variant = variant;
-    options.max_threads = threads;
+    const CaseRunner runner("replay", device_name, variant, threads);
 
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) throw InputError(folder + ": " + error.message());
     int64_t written = 0;
     for (Case &test : all_cases()) {
-        if (!runnable.count(test.signature)) continue;
-        test.expected = run_case(test, options, device ? &*device : nullptr);
+        if (!runner.runnable.count(test.signature)) continue;
+        test.expected = runner.run(test);
         const std::string path = (fs::path(folder) / test.id).string();
         for (const auto &[name, tensor] : test.inputs) save_array(path + "." + name + ".npy", tensor.array);
         save_array(path + ".hewn.npy", test.expected);
@@ -276,9 +269,9 @@ void replay(const std::string &folder, const std::string &device_name, const std
         written++;
     }
     std::cout << folder << ": " << written << " models, with the results of "
-              << (!choice.forced.empty() ? choice.forced
-                  : device               ? kind_name(kind)
-                                         : choice.target)
+              << (!runner.choice.forced.empty() ? runner.choice.forced
+                  : runner.device               ? kind_name(runner.kind)
+                                                : runner.choice.target)
               << std::endl;
 }
 
