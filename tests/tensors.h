@@ -594,47 +594,56 @@ inline hewn_device *device_for(const char *variant) {
     return device.get();
 }
 
-// A tensor's memory, sentinels and all, in a device's while it executes. The copy lies as the original does: with the same alignment.
-class DeviceCopy {
+// The memory of a problem's tensors, sentinels and all, in a device's while it executes: in one allocation, because a copy there or back
+// takes a device longer than such a problem. Each lies as the original does: with the same alignment.
+class DeviceCopies {
 public:
-    DeviceCopy(hewn_device *device, size_t slot, const Tensor &tensor)
-        : device_(device), shift_(reinterpret_cast<uintptr_t>(tensor.memory.data()) % 64) {
-        Slot &at = slots()[{device, slot}];
-        if (at.bytes < shift_ + tensor.memory.size()) {
+    DeviceCopies(hewn_device *device, std::vector<Tensor *> tensors) : device_(device), tensors_(std::move(tensors)) {
+        for (const Tensor *tensor : tensors_) {
+            offsets_.push_back((image_.size() + 63) / 64 * 64 + reinterpret_cast<uintptr_t>(tensor->memory.data()) % 64);
+            image_.resize(offsets_.back());
+            image_.insert(image_.end(), tensor->memory.begin(), tensor->memory.end());
+        }
+        Allocation &at = allocations()[device];
+        if (at.bytes < image_.size()) {
             hewn_deallocate(device, at.memory);
-            at.bytes = 2 * (shift_ + tensor.memory.size());
-            const Outcome outcome =
-                outcome_of([&](hewn_error *error) { return hewn_allocate(device, at.bytes, &at.memory, error); });
-            EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+            at.bytes = 2 * image_.size();
+            succeeds([&](hewn_error *error) { return hewn_allocate(device, at.bytes, &at.memory, error); });
         }
         memory_ = at.memory;
-        const auto &bytes = tensor.memory;
-        const Outcome outcome =
-            outcome_of([&](hewn_error *error) { return hewn_write(device, memory_, shift_, bytes.data(), bytes.size(), error); });
-        EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+        succeeds([&](hewn_error *error) { return hewn_write(device, memory_, 0, image_.data(), image_.size(), error); });
     }
-    hewn_buffer_binding binding(const Tensor &tensor) const {
-        return {sizeof(hewn_buffer_binding), memory_, shift_ + tensor.offset, tensor.bytes()};
+    hewn_buffer_binding binding(const Tensor *tensor) const {
+        const size_t i = size_t(std::find(tensors_.begin(), tensors_.end(), tensor) - tensors_.begin());
+        return {sizeof(hewn_buffer_binding), memory_, offsets_[i] + tensor->offset, tensor->bytes()};
     }
-    void read_back(Tensor &tensor) const {
-        const Outcome outcome = outcome_of([&](hewn_error *error) {
-            return hewn_read(device_, memory_, shift_, tensor.memory.data(), tensor.memory.size(), error);
-        });
-        EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+    void read_back() {
+        succeeds([&](hewn_error *error) { return hewn_read(device_, memory_, 0, image_.data(), image_.size(), error); });
+        for (size_t i = 0; i < tensors_.size(); i++) {
+            std::vector<uint8_t> &memory = tensors_[i]->memory;
+            std::copy_n(image_.begin() + std::ptrdiff_t(offsets_[i]), memory.size(), memory.begin());
+        }
     }
 
 private:
-    struct Slot {
+    struct Allocation {
         void *memory = nullptr;
         size_t bytes = 0;
     };
-    // Allocated once and kept: thousands of small problems share them.
-    static std::map<std::pair<hewn_device *, size_t>, Slot> &slots() {
-        static std::map<std::pair<hewn_device *, size_t>, Slot> slots;
-        return slots;
+    // One a device, kept: thousands of small problems share it.
+    static std::map<hewn_device *, Allocation> &allocations() {
+        static std::map<hewn_device *, Allocation> allocations;
+        return allocations;
+    }
+    template<class Call>
+    static void succeeds(const Call &call) {
+        const Outcome outcome = outcome_of(call);
+        EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
     }
     hewn_device *device_;
-    size_t shift_;
+    std::vector<Tensor *> tensors_;
+    std::vector<size_t> offsets_;
+    std::vector<uint8_t> image_;
     void *memory_ = nullptr;
 };
 
@@ -642,22 +651,23 @@ inline Outcome execute(const hewn_operator *op, Problem &problem, const hewn_exe
                        hewn_device *device = nullptr) {
     std::vector<hewn_buffer_binding> inputs = problem.bindings();
     hewn_buffer_binding output = problem.output.binding();
-    std::vector<std::optional<DeviceCopy>> copies(inputs.size() + 1);
+    std::optional<DeviceCopies> copies;
     if (device) {
-        output = copies.back().emplace(device, inputs.size(), problem.output).binding(problem.output);
+        std::vector<Tensor *> tensors = {&problem.output};
+        const auto on_its_own = [&](size_t i) { return problem.inputs[i] && !(problem.in_place >> i & 1); };
         for (size_t i = 0; i < inputs.size(); i++) {
-            if (problem.in_place >> i & 1) inputs[i] = output;
-            else if (problem.inputs[i]) inputs[i] = copies[i].emplace(device, i, *problem.inputs[i]).binding(*problem.inputs[i]);
+            if (on_its_own(i)) tensors.push_back(&*problem.inputs[i]);
+        }
+        copies.emplace(device, std::move(tensors));
+        output = copies->binding(&problem.output);
+        for (size_t i = 0; i < inputs.size(); i++) {
+            if (on_its_own(i)) inputs[i] = copies->binding(&*problem.inputs[i]);
+            else if (problem.inputs[i]) inputs[i] = output;
         }
     }
     const Outcome outcome = outcome_of(
         [&](hewn_error *error) { return hewn_execute(op, inputs.data(), uint32_t(inputs.size()), &output, 1, options, error); });
-    if (device) {
-        copies.back()->read_back(problem.output);
-        for (size_t i = 0; i < inputs.size(); i++) {
-            if (copies[i]) copies[i]->read_back(*problem.inputs[i]);
-        }
-    }
+    if (copies) copies->read_back();
     return outcome;
 }
 
