@@ -13,31 +13,23 @@ using namespace hewn;
 
 namespace {
 
-// As many bindings as are due, of one size.
+// As many bindings as are due, the first at least a whole one; check_struct_sizes looks at the others.
 bool well_formed(const hewn_buffer_binding *bindings, uint32_t count, uint32_t expected) {
-    if (count != expected || !bindings || bindings->struct_size < sizeof(hewn_buffer_binding)) return false;
-    const Bindings all(bindings);
-    for (uint32_t i = 1; i < count; i++) {
-        if (all[int(i)].struct_size != bindings->struct_size) return false;
-    }
-    return true;
+    return count == expected && bindings && bindings->struct_size >= sizeof(hewn_buffer_binding);
 }
 
 // What is wrong with them, in words.
-hewn_status refuse_bindings(const hewn_operator &op, const char *which, const hewn_buffer_binding *bindings, uint32_t count,
-                            uint32_t expected, hewn_error *error) {
-    const char *name = op.problem.info->dml_name;
-    if (count != expected) {
+hewn_status refuse_bindings(const Problem &problem, bool outputs, const hewn_buffer_binding *bindings, uint32_t count,
+                            hewn_error *error) {
+    const char *name = problem.info->dml_name, *which = outputs ? "output" : "input";
+    const uint32_t due = outputs ? 1 : uint32_t(problem.input_count);
+    if (count != due) {
         return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: %u %s bindings given, %u are due", name, unsigned(count), which,
-                    unsigned(expected));
+                    unsigned(due));
     }
     if (!bindings) return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: the %s bindings are null", name, which);
-    uint32_t i = 0;
-    if (bindings->struct_size >= sizeof(hewn_buffer_binding)) {
-        while (i + 1 < count && Bindings(bindings)[int(i)].struct_size == bindings->struct_size) i++;
-    }
-    return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: struct_size of %s binding %u is too small or differs from the first's",
-                name, which, unsigned(i));
+    return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: struct_size of the binding is too small", name,
+                outputs ? problem.output.name : problem.inputs[0].name);
 }
 
 }  // namespace
@@ -51,8 +43,8 @@ hewn_status hewn_d3d12_record(const hewn_operator *op, void *command_list, const
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_record: the operator is for %s",
                     device_kind_name(op->variant->target->device));
     const uint32_t due = uint32_t(op->problem.input_count);
-    if (!well_formed(inputs, input_count, due)) return refuse_bindings(*op, "input", inputs, input_count, due, error);
-    if (!well_formed(outputs, output_count, 1)) return refuse_bindings(*op, "output", outputs, output_count, 1, error);
+    if (!well_formed(inputs, input_count, due)) return refuse_bindings(op->problem, false, inputs, input_count, error);
+    if (!well_formed(outputs, output_count, 1)) return refuse_bindings(op->problem, true, outputs, output_count, error);
     return gpu_record(*op, Bindings(inputs), *outputs, command_list, error);
 }
 
@@ -140,7 +132,7 @@ hewn_status hewn_execute(const hewn_operator *op, const hewn_buffer_binding *inp
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_execute_options: max_threads is negative");
     }
     const uint32_t due = uint32_t(op->problem.input_count);
-    if (!well_formed(inputs, input_count, due)) return refuse_bindings(*op, "input", inputs, input_count, due, error);
-    if (!well_formed(outputs, output_count, 1)) return refuse_bindings(*op, "output", outputs, output_count, 1, error);
+    if (!well_formed(inputs, input_count, due)) return refuse_bindings(op->problem, false, inputs, input_count, error);
+    if (!well_formed(outputs, output_count, 1)) return refuse_bindings(op->problem, true, outputs, output_count, error);
     return op->backend->execute(*op, Bindings(inputs), *outputs, options, error);
 }

@@ -4,6 +4,16 @@
 
 namespace hewn {
 
+hewn_status check_struct_sizes(const Problem &problem, const Bindings &inputs, hewn_error *error) {
+    for (int i = 0; i < problem.input_count; i++) {
+        if (inputs.has_struct_size(i)) continue;
+        return fail(error, HEWN_STATUS_INVALID_BINDING,
+                    "%s %s: struct_size of the binding differs from the first input binding's", problem.info->dml_name,
+                    problem.inputs[i].name);
+    }
+    return HEWN_STATUS_OK;
+}
+
 hewn_status check_absent(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, hewn_error *error) {
     if (!binding.buffer) return HEWN_STATUS_OK;
     return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: has a binding but was absent at compile", problem.info->dml_name,

@@ -8,6 +8,24 @@
 
 namespace hewn {
 
+// The caller's array of bindings, whose elements are as far apart as the first's struct_size says.
+class Bindings {
+public:
+    explicit Bindings(const hewn_buffer_binding *first)
+        : first_(reinterpret_cast<const char *>(first)), step_(first->struct_size) {}
+    const hewn_buffer_binding &operator[](int i) const {
+        return *reinterpret_cast<const hewn_buffer_binding *>(first_ + size_t(i) * step_);
+    }
+    // False: what is there is no binding.
+    bool has_struct_size(int i) const { return (*this)[i].struct_size == step_; }
+
+private:
+    const char *first_;
+    size_t step_;
+};
+
+// That all of the operator's input bindings have the first's struct_size.
+hewn_status check_struct_sizes(const Problem &problem, const Bindings &inputs, hewn_error *error);
 // Checks a present tensor's binding whose buffer begins at `base`, and gives its first byte's address.
 hewn_status check_binding(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, uint64_t base,
                           uintptr_t *address, hewn_error *error);

@@ -63,6 +63,7 @@ __attribute__((destructor)) void end_pool() { hewn_shutdown(); }
 // What a binding of a tensor must fulfil.
 struct BindingRule {
     uint64_t bytes, misaligned;  // bits of an address that must be 0
+    uint64_t overlapping;        // an input's: at how many addresses it would share a byte with the output
     bool present;
 };
 
@@ -97,7 +98,9 @@ halide_type_t halide_type(hewn_data_type type) {
     }
 }
 
-BindingRule binding_rule(const Tensor &tensor) { return {tensor.bytes, uint64_t(tensor.element_bytes - 1), tensor.present}; }
+BindingRule binding_rule(const Tensor &tensor, const Tensor &output) {
+    return {tensor.bytes, uint64_t(tensor.element_bytes - 1), tensor.bytes + output.bytes - 1, tensor.present};
+}
 
 void destroy(hewn_operator *op) {
     CpuOperator *cpu = static_cast<CpuOperator *>(op);
@@ -106,16 +109,14 @@ void destroy(hewn_operator *op) {
     allocator.deallocate(cpu);
 }
 
-// An error inside a kernel, which Halide reports as text, belongs to the execution whose user context the kernel was given.
-struct Execution : KernelErrors {
+// An execution in slices.
+struct Execution {
     const CpuOperator &op;
     void *const *inputs;
     void *const *operands;
     int32_t slices;
+    KernelErrors &errors;
     std::atomic<int32_t> failed{0};  // the first failing slice's code
-
-    Execution(const CpuOperator &op, void *const *inputs, void *const *operands, int32_t slices)
-        : op(op), inputs(inputs), operands(operands), slices(slices) {}
 };
 
 void on_kernel_error(void *user_context, const char *message) { static_cast<KernelErrors *>(user_context)->note(message); }
@@ -152,8 +153,8 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
     cpu->parallel_for_context = options.parallel_for_context;
     cpu->max_threads = options.max_threads;
     cpu->cpus = available_cpus();
-    for (int i = 0; i < problem.input_count; i++) cpu->inputs[i] = binding_rule(problem.inputs[i]);
-    cpu->output = binding_rule(problem.output);
+    for (int i = 0; i < problem.input_count; i++) cpu->inputs[i] = binding_rule(problem.inputs[i], problem.output);
+    cpu->output = binding_rule(problem.output, problem.output);
     if (!problem.output.empty()) {
         const Tensor *operands[kMaxOperands];
         int32_t element_bytes[kMaxOperands];
@@ -184,28 +185,33 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
 // What an absent zero point reads: one element of any type.
 alignas(16) constexpr uint8_t kZeros[16] = {};
 
-// The address of a binding's tensor. False where a rule is broken, which read_pointer puts in words, or the tensor is empty.
+// The address of a present tensor's binding. False where a rule is broken, which read_pointer puts in words.
 bool fulfils(const BindingRule &rule, const hewn_buffer_binding &binding, uintptr_t &address) {
-    const uint64_t buffer = reinterpret_cast<uintptr_t>(binding.buffer), first = buffer + binding.offset;
-    address = uintptr_t(first);
-    if (rule.present) {
-        return buffer != 0 && binding.size >= rule.bytes && first >= buffer && first + rule.bytes > first &&
-               first + rule.bytes <= UINTPTR_MAX && (first & rule.misaligned) == 0;
-    }
-    address = reinterpret_cast<uintptr_t>(kZeros);
-    return buffer == 0;
+    uintptr_t end;
+    return binding.buffer && binding.size >= rule.bytes &&
+           !__builtin_add_overflow(reinterpret_cast<uintptr_t>(binding.buffer), binding.offset, &address) &&
+           !__builtin_add_overflow(address, rule.bytes, &end) && (address & rule.misaligned) == 0;
 }
 
-// All addresses, where every binding is as it should be and the output lies apart from all inputs: the usual case, in few
-// instructions. False: it takes a closer look.
-bool locate(const CpuOperator &op, const Bindings &inputs, const hewn_buffer_binding &output, void **input_at, void **output_at) {
+// All addresses, where every binding is as it should be, no tensor is empty and the output lies apart from all inputs: the usual case, in
+// few instructions. False: it takes a closer look.
+bool locate(const CpuOperator &op, Bindings inputs, const hewn_buffer_binding &output, void **input_at, void **output_at) {
     uintptr_t out, in;
-    if (!fulfils(op.output, output, out)) return false;
+    if (op.output.bytes == 0 || !fulfils(op.output, output, out)) return false;
     *output_at = reinterpret_cast<void *>(out);
-    for (int i = 0; i < op.problem.input_count; i++) {
-        if (!fulfils(op.inputs[i], inputs[i], in)) return false;
-        if (in < out + op.output.bytes && out < in + op.inputs[i].bytes) return false;
-        input_at[i] = reinterpret_cast<void *>(in);
+    for (int i = 0, n = op.problem.input_count; i < n; i++) {
+        const BindingRule &rule = op.inputs[i];
+        const hewn_buffer_binding &binding = inputs[i];
+        if (!inputs.has_struct_size(i)) return false;
+        if (rule.present) {
+            if (!fulfils(rule, binding, in)) return false;
+            // in - out lies between -bytes and the output's bytes.
+            if (in - out + (rule.bytes - 1) < rule.overlapping) return false;
+            input_at[i] = reinterpret_cast<void *>(in);
+        } else {
+            if (binding.buffer) return false;
+            input_at[i] = const_cast<uint8_t *>(kZeros);
+        }
     }
     return true;
 }
@@ -223,17 +229,14 @@ hewn_status read_pointer(const Problem &problem, const Tensor &tensor, const hew
     return status;
 }
 
-inline void run_range(Execution &execution, int64_t first, int64_t last) {
-    const CpuOperator &op = execution.op;
+// Boxes [first, last) of an operator. 0, or the code of the first error, which is noted in `errors`.
+inline int run_range(const CpuOperator &op, void *const *inputs, void *const *operands, int64_t first, int64_t last,
+                     KernelErrors &errors) {
     const DefaultFloatingPointMode mode;
-    CpuCall call(op.kernel, execution.inputs, static_cast<KernelErrors *>(&execution));
+    CpuCall call(op.kernel, inputs, &errors);
     halide_buffer_t buffers[kMaxOperands];
     if (kKernelAssertions) std::memcpy(buffers, op.buffers, sizeof buffers);
-    if (const int code = run_boxes(op.plan, execution.operands, first, last, buffers, op.kernel.call, &call,
-                                   static_cast<KernelErrors *>(&execution))) {
-        int32_t none = 0;
-        execution.failed.compare_exchange_strong(none, code);
-    }
+    return run_boxes(op.plan, operands, first, last, buffers, op.kernel.call, &call, &errors);
 }
 
 void HEWN_CALL run_slice(void *argument, int32_t index) {
@@ -241,16 +244,21 @@ void HEWN_CALL run_slice(void *argument, int32_t index) {
     const int64_t boxes = execution.op.plan.box_count;
     const int64_t share = boxes / execution.slices, rest = boxes % execution.slices;
     const int64_t first = share * index + (index < rest ? index : rest);
-    run_range(execution, first, first + share + (index < rest));
+    if (const int code = run_range(execution.op, execution.inputs, execution.operands, first, first + share + (index < rest),
+                                   execution.errors)) {
+        int32_t none = 0;
+        execution.failed.compare_exchange_strong(none, code);
+    }
 }
 
-hewn_status execute(const hewn_operator &base, const Bindings &inputs, const hewn_buffer_binding &output,
+hewn_status execute(const hewn_operator &base, Bindings inputs, const hewn_buffer_binding &output,
                     const hewn_execute_options *options, hewn_error *error) {
     const CpuOperator &op = static_cast<const CpuOperator &>(base);
     const Problem &problem = op.problem;
     void *input_at[kMaxInputs], *output_at = nullptr;
     if (!locate(op, inputs, output, input_at, &output_at)) {
-        hewn_status status = read_pointer(problem, problem.output, output, &output_at, error);
+        hewn_status status = check_struct_sizes(problem, inputs, error);
+        if (status == HEWN_STATUS_OK) status = read_pointer(problem, problem.output, output, &output_at, error);
         for (int i = 0; status == HEWN_STATUS_OK && i < problem.input_count; i++) {
             const Tensor &input = problem.inputs[i];
             status = read_pointer(problem, input, inputs[i], &input_at[i], error);
@@ -265,18 +273,23 @@ hewn_status execute(const hewn_operator &base, const Bindings &inputs, const hew
     void *operands[kMaxOperands];
     for (int o = 0; o < problem.info->operand_count; o++) operands[o] = input_at[problem.info->operands[o]];
     operands[problem.info->operand_count] = output_at;
-    const int32_t max_threads = options && options->max_threads > 0 ? options->max_threads : op.max_threads;
-    const int32_t slices = slice_count(op.plan, op.variant->plan, max_threads, op.cpus);
-    Execution execution(op, input_at, operands, slices);
-    if (slices == 1) run_range(execution, 0, op.plan.box_count);
-    else if (options && options->parallel_for)
-        options->parallel_for(options->parallel_for_context, slices, run_slice, &execution);
-    else op.parallel_for(op.parallel_for_context, slices, run_slice, &execution);
-
-    const int32_t failed = execution.failed.load(std::memory_order_relaxed);
+    KernelErrors errors;
+    int32_t slices = 1, failed;
+    if (op.plan.parallel) {
+        const int32_t max_threads = options && options->max_threads > 0 ? options->max_threads : op.max_threads;
+        slices = slice_count(op.plan, op.variant->plan, max_threads, op.cpus);
+    }
+    if (slices == 1) {
+        failed = run_range(op, input_at, operands, 0, op.plan.box_count, errors);
+    } else {
+        Execution execution{op, input_at, operands, slices, errors};
+        if (options && options->parallel_for) options->parallel_for(options->parallel_for_context, slices, run_slice, &execution);
+        else op.parallel_for(op.parallel_for_context, slices, run_slice, &execution);
+        failed = execution.failed.load(std::memory_order_relaxed);
+    }
     if (failed == 0) return HEWN_STATUS_OK;
     return fail(error, HEWN_STATUS_KERNEL_FAILED, "%s: kernel %s failed with code %d: %s", problem.info->dml_name,
-                op.variant->name, int(failed), execution.message);
+                op.variant->name, int(failed), errors.message);
 }
 
 void destroy_device(hewn_device *device) { device->allocator.deallocate(device); }

@@ -358,12 +358,12 @@ hewn_status compile(const hewn_device &base, const Problem &problem, const hewn_
 }
 
 // Into a list, or null: as a kind whose launches are not recorded.
-hewn_status run(const hewn_operator &base, const Bindings &inputs, const hewn_buffer_binding &output, void *list,
-                hewn_error *error) {
+hewn_status run(const hewn_operator &base, Bindings inputs, const hewn_buffer_binding &output, void *list, hewn_error *error) {
     GpuOperator &op = static_cast<GpuOperator &>(const_cast<hewn_operator &>(base));
     GpuDevice &device = *op.device;
     const Problem &problem = op.problem;
     const char *name = problem.info->dml_name;
+    if (const hewn_status status = check_struct_sizes(problem, inputs, error); status != HEWN_STATUS_OK) return status;
     const Entered entered(device, error);
     if (entered.status != HEWN_STATUS_OK) return entered.status;
 
@@ -404,8 +404,8 @@ hewn_status run(const hewn_operator &base, const Bindings &inputs, const hewn_bu
     return code == 0 ? HEWN_STATUS_OK : report(call, error);
 }
 
-hewn_status execute(const hewn_operator &op, const Bindings &inputs, const hewn_buffer_binding &output,
-                    const hewn_execute_options *, hewn_error *error) {
+hewn_status execute(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, const hewn_execute_options *,
+                    hewn_error *error) {
     GpuDevice &device = *static_cast<const GpuOperator &>(op).device;
     void *list = nullptr;
     if (!device.api->begin) return run(op, inputs, output, nullptr, error);
@@ -583,7 +583,7 @@ void *driver_symbol(void *library, const char *name) {
 #endif
 }
 
-hewn_status gpu_record(const hewn_operator &op, const Bindings &inputs, const hewn_buffer_binding &output, void *list,
+hewn_status gpu_record(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, void *list,
                        hewn_error *error) {
     return run(op, inputs, output, list, error);
 }

@@ -117,7 +117,7 @@ int gpu_initialize(void *call, const char *source, int bytes);
 int gpu_run(void *call, const char *entry, const GpuLaunch &launch);
 
 // Records an operator of a device of such a kind.
-hewn_status gpu_record(const hewn_operator &op, const Bindings &inputs, const hewn_buffer_binding &output, void *list,
+hewn_status gpu_record(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, void *list,
                        hewn_error *error);
 
 // The driver's library, null if there is none; it stays loaded.

@@ -288,13 +288,14 @@ hewn_status read_add(const void *raw, hewn_feature_level level, Problem &problem
     return HEWN_STATUS_OK;
 }
 
+// Its kernels read all their inputs as operands.
+template<int Operands>
 void choose_general_form(const Space &, const Variant &variant, CpuKernel &kernel) {
     kernel.form = variant.form("general");
     kernel.call = [](void *context, halide_buffer_t *operands) {
         CpuCall &call = *static_cast<CpuCall *>(context);
-        void *arguments[1 + kMaxOperands] = {&call.user_context};
-        const int count = call.kernel.problem->info->operand_count + 1;
-        for (int o = 0; o < count; o++) arguments[1 + o] = &operands[o];
+        void *arguments[1 + Operands + 1] = {&call.user_context};
+        for (int o = 0; o <= Operands; o++) arguments[1 + o] = &operands[o];
         return call.kernel.form->function(arguments);
     };
 }
@@ -495,7 +496,7 @@ void choose_quantized_add_forms(const Space &space, const Variant &variant, CpuK
 
 // ---- The list ----
 
-constexpr OperatorInfo kAdd = {HEWN_OPERATOR_ADD, "add", "ADD", 2, 2, true, true, read_add, choose_general_form, {0, 1}};
+constexpr OperatorInfo kAdd = {HEWN_OPERATOR_ADD, "add", "ADD", 2, 2, true, true, read_add, choose_general_form<2>, {0, 1}};
 constexpr OperatorInfo kQuantizeLinear = {
     HEWN_OPERATOR_QUANTIZE_LINEAR, "quantize_linear",     "QUANTIZE_LINEAR", 3, 3, false, false,
     read_quantize_linear,          choose_quantize_forms, {0, 1, 2}};
@@ -507,7 +508,7 @@ constexpr OperatorInfo kDequantizeLinear = {HEWN_OPERATOR_DEQUANTIZE_LINEAR,
                                             false,
                                             false,
                                             read_dequantize_linear,
-                                            choose_general_form,
+                                            choose_general_form<3>,
                                             {0, 1, 2}};
 constexpr OperatorInfo kQuantizedLinearAdd = {HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
                                               "quantized_linear_add",
