@@ -29,6 +29,8 @@ inline Expr rounded(const Expr &e) { return stage(Halide::strict_float(e)); }
 inline Expr llvm_call(const Type &type, const std::string &name, const std::vector<Expr> &arguments) {
     return Halide::Internal::Call::make(type, name, arguments, Halide::Internal::Call::PureExtern);
 }
+
+// The same, kept apart from what is around it.
 inline Expr intrinsic(const Type &type, const std::string &name, const std::vector<Expr> &arguments) {
     return stage(llvm_call(type, name, arguments));
 }

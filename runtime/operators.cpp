@@ -521,6 +521,9 @@ constexpr OperatorInfo kQuantizedLinearAdd = {HEWN_OPERATOR_QUANTIZED_LINEAR_ADD
                                               choose_quantized_add_forms,
                                               {0, 3}};
 
+static_assert(kAdd.choose_forms == choose_general_form<kAdd.operand_count>);
+static_assert(kDequantizeLinear.choose_forms == choose_general_form<kDequantizeLinear.operand_count>);
+
 }  // namespace
 
 hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type) {
