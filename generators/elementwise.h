@@ -78,37 +78,68 @@ protected:
         define_steps(output, element, output.dim(0).extent(), step_, 4);
     }
 
-    // output(x, y) = clamp(rounded + zero_point, Min, Max) of an 8-bit type; rounded is an int32. (v)packssdw, (v)paddsw, (v)packsswb
-    void define_narrowed(OutputRows &output, const Halide::Expr &rounded, const Halide::Expr &zero_point) {
+    // An 8-bit input that counts from its zero point, an int32.
+    struct Operand {
+        Rows &rows;
+        Halide::Expr zero_point;
+    };
+
+    // rows(x, y) - zero_point of each operand, exact in f32.
+    std::vector<Halide::Expr> differences(const std::vector<Operand> &operands) {
+        std::vector<Halide::Expr> differences;
+        for (const Operand &operand : operands)
+            differences.push_back(difference_f32(operand.rows(x, y), operand.zero_point, this->target));
+        return differences;
+    }
+
+    // output(x, y) = clamp(rounded(differences(operands)) + zero_point, Min, Max) of an 8-bit type; what `rounded` gives is an int32.
+    // (v)packssdw, (v)paddsw, (v)packsswb
+    template<class Rounded>
+    void define_narrowed(OutputRows &output, const std::vector<Operand> &operands, const Rounded &rounded,
+                         const Halide::Expr &zero_point) {
+        const Halide::Expr of_column = rounded(differences(operands));
         const auto shifted = [&](const Halide::Expr &r) {
             return Halide::saturating_add(Halide::saturating_cast<int16_t>(r), Halide::cast<int16_t>(zero_point));
         };
         if (tail != Tail::Packed)
-            return define(output, Halide::saturating_cast(output.type(), shifted(rounded)), Halide::Float(32));
+            return define(output, Halide::saturating_cast(output.type(), shifted(of_column)), Halide::Float(32));
         // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. They work within lanes of 16 bytes and so leave another
-        // order: of a block's element 2 n h + n w + 4 k + l, j = 4 w + l of lane k of vector h of words, and 8 h + j of lane k of the
-        // bytes, whose upper two lanes come first. Written so, and not in an order that looks simpler, LLVM finds the packs of whole vectors
-        // and restores the order with one permutation of the result; narrowing vector by vector would take four instructions for each.
+        // order: of a block's vectors v = 2 h + w and their elements i = 4 k + l, j = 4 w + l of lane k of vector h of words, and 8 h + j
+        // of lane k of the bytes, whose upper two lanes come first. Written so, and not in an order that looks simpler, LLVM finds the packs
+        // of whole vectors and restores the order with one permutation of the result; narrowing vector by vector would take four
+        // instructions for each.
         using Halide::Var;
         const int n = lanes(), block = 4 * n;
+        const bool picks = !operands.empty() && this->get_target().has_feature(Halide::Target::AVX512_Zen4);
         const Var first("first");
         Halide::Func words("words"), bytes("bytes");
         const Halide::Expr width = output.dim(0).extent(), fits = width >= block;
         // The promises are for the bounds of a row that has no block: Halide does not see that nothing is accessed then.
         const auto promised = [&](const Halide::Expr &column) { return Halide::unsafe_promise_clamped(column, 0, width - 1); };
-        rounded_(x, y) = Halide::Internal::substitute(x.name(), promised(x), rounded);
-        words(j, k, h, first, y) = shifted(rounded_(first + 2 * n * h + n * (j / 4) + 4 * k + j % 4, y));
+        if (picks) {
+            std::vector<Halide::Expr> picked;
+            for (const Operand &operand : operands) {
+                const auto row = [&](const Halide::Expr &column) { return operand.rows(promised(first + column), y); };
+                picked.push_back(picked_difference(row, operand.zero_point, first));
+            }
+            rounded_(i, v, first, y) = rounded(picked);
+        } else {
+            rounded_(i, v, first, y) = Halide::Internal::substitute(x.name(), promised(first + n * v + i), of_column);
+        }
+        words(j, k, h, first, y) = shifted(rounded_(4 * k + j % 4, 2 * h + j / 4, first, y));
         bytes(j, h, k, first, y) = Halide::saturating_cast(output.type(), words(j, (k + 2) % (n / 4), h, first, y));
         packed_ = {words, bytes};
 
         const Halide::RDom blocks(0, block, 0, Halide::select(fits, (width + block - 1) / block, 0), "blocks");
-        const Halide::Expr start = Halide::min(blocks.y * block, width - block), i = blocks.x, lane = (i / 4 + 2) % (n / 4);
+        const Halide::Expr start = Halide::min(blocks.y * block, width - block), column = blocks.x;
+        const Halide::Expr of_vector = picks ? column / 4 : column % n, vector = picks ? column % 4 : column / n;
         output(x, y) = Halide::undef(output.type());
-        output(promised(start + i), y) = bytes(i % 4 + 4 * (i / n % 2), i / (2 * n), lane, start, y);
+        output(promised(start + column), y) =
+            bytes(of_vector % 4 + 4 * (vector % 2), vector / 2, (of_vector / 4 + 2) % (n / 4), start, y);
         parts_.push_back(blocks);
 
         Halide::Func element("element");
-        element(x, y) = Halide::saturating_cast(output.type(), shifted(rounded));
+        element(x, y) = Halide::saturating_cast(output.type(), shifted(of_column));
         const Halide::Expr rest = Halide::select(fits, 0, width);
         set_step(Halide::Float(32));
         if (this->get_target().has_feature(Halide::Target::AVX512_Skylake)) {
@@ -118,6 +149,12 @@ protected:
         } else {
             define_steps(output, element, rest, step_, 2);
         }
+    }
+
+    // The same of an int32 of x and y.
+    void define_narrowed(OutputRows &output, const Halide::Expr &rounded, const Halide::Expr &zero_point) {
+        define_narrowed(
+            output, {}, [&](const std::vector<Halide::Expr> &) { return rounded; }, zero_point);
     }
 
     void schedule_rows(OutputRows &output, const std::vector<Rows *> &inputs) {
@@ -147,14 +184,30 @@ protected:
     }
 
 private:
-    const Halide::Var j{"j"}, k{"k"}, h{"h"};  // of Tail::Packed
+    const Halide::Var i{"i"}, v{"v"}, j{"j"}, k{"k"}, h{"h"};  // of Tail::Packed
     int step_ = 0;
     std::vector<Halide::RDom> parts_;
     Halide::Func rounded_{"rounded"};
-    std::vector<Halide::Func> packed_;
+    std::vector<Halide::Func> packed_, picked_;
+    const Halide::RDom byte_{0, 4, "byte"};
 
     // int32 of a vector.
     int lanes() const { return this->natural_vector_size(Halide::Int(32)); }
+
+    // f32(row(4 i + v) - zero_point) of a block of 4 n bytes: the bytes that lie together in memory lie in one vector, whose every 32 bits
+    // have one byte picked from them, widened and counted from the zero point by one vpdpbusd, the sum of -zero_point and four products
+    // with 1 for that byte and 0 for the others. One factor is unsigned, the other signed.
+    template<class Row>
+    Halide::Expr picked_difference(const Row &row, const Halide::Expr &zero_point, const Halide::Var &first) {
+        using Halide::cast;
+        Halide::Func difference("difference");
+        const Halide::Expr q = row(4 * i + byte_), pick = v == byte_;
+        difference(i, v, first, y) = -zero_point;
+        difference(i, v, first, y) += cast<int32_t>(q.type().is_uint() ? Halide::widening_mul(q, cast<int8_t>(pick))
+                                                                       : Halide::widening_mul(cast<uint8_t>(pick), q));
+        picked_.push_back(difference);
+        return to_f32(difference(i, v, first, y));
+    }
 
     // output(x, y) = element(x, y) for x < end: whole v, whole v / 4 of the rest and so on, the last of the levels scalar.
     void define_steps(OutputRows &output, Halide::Func element, const Halide::Expr &end, int v, int levels) {
@@ -215,12 +268,16 @@ private:
         if (packed_.empty()) return;
         const Halide::RVar &blocks = parts_[0].y;
         const int n = lanes();
-        rounded_.compute_at(out, blocks).bound_extent(x, 4 * n).vectorize(x, n).unroll(x);
-        rounded_.store_in(Halide::MemoryType::Stack);
+        const auto in_block = [&](Halide::Func f) { return f.compute_at(out, blocks).store_in(Halide::MemoryType::Stack); };
+        const auto by_vectors = [&](Halide::Func f) { in_block(f).bound(i, 0, n).bound(v, 0, 4).vectorize(i).unroll(v); };
+        by_vectors(rounded_);
+        for (Halide::Func f : picked_) {
+            by_vectors(f);
+            f.update().reorder(byte_, i, v).unroll(v).atomic().vectorize(byte_).vectorize(i);
+        }
         for (Halide::Func f : packed_) {
-            f.compute_at(out, blocks).bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2);
+            in_block(f).bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2);
             for (int d = 0; d < 3; d++) f.vectorize(f.args()[d]);
-            f.store_in(Halide::MemoryType::Stack);
         }
     }
 

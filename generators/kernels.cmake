@@ -2,10 +2,10 @@
 #
 # hewn_operator(<operator> <signature>...)
 #   The algorithm is generators/<operator>.cpp. A signature names the data types as that file's configure() reads them.
-# hewn_form(<operator> <form> LAYOUTS <layout>... [NEEDS <feature>] [GPU])
+# hewn_form(<operator> <form> LAYOUTS <layout>... [NEEDS <feature>] [UNLESS <feature>] [GPU])
 #   A compiled function of each of the operator's variants, made by the generator <operator>_<form>. A layout has one digit
 #   an input: 1 where it runs along the row, 0 where it is constant in it; the first is the most frequent.
-#   NEEDS: only on targets that list the feature.
+#   NEEDS, UNLESS: only on targets that list the one feature, and not the other.
 #   GPU: a form of the targets with a DEVICE, which have no other (generators/gpu.h); only the inputs that vary have digits.
 
 hewn_operator(add f32 f16 i64 i32 i16 i8)
@@ -30,7 +30,7 @@ hewn_operator(quantized_linear_add
     i8_i8_i8 i8_i8_u8 i8_u8_i8 i8_u8_u8 u8_i8_i8 u8_i8_u8 u8_u8_i8 u8_u8_u8)
 hewn_form(quantized_linear_add divide LAYOUTS 11 10 01)
 hewn_form(quantized_linear_add reciprocal LAYOUTS 11 10 01 NEEDS fma)
-hewn_form(quantized_linear_add folded LAYOUTS 11 10 01 NEEDS avx2)  # on ARM it would save nothing
+hewn_form(quantized_linear_add folded LAYOUTS 11 10 01 NEEDS avx2 UNLESS avx512_zen4)  # there, as on ARM, it would save nothing
 hewn_form(quantized_linear_add dense LAYOUTS 11 GPU)
 hewn_form(quantized_linear_add strided GPU)
 

@@ -30,22 +30,29 @@ public:
     }
 
 protected:
-    // RN((a - a_zero_point) * a_scale) + RN((b - b_zero_point) * b_scale), rounded; the differences are exact.
-    Expr sum() {
-        const auto value = [&](const Expr &q, const Expr &zero_point, const Expr &scale) {
-            return hewn::rounded(hewn::difference_f32(q, zero_point, this->target) * scale);
-        };
-        using hewn::x, hewn::y;
-        return hewn::rounded(value(a(x, y), a_zero_point, a_scale) + value(b(x, y), b_zero_point, b_scale));
+    using Operands = std::vector<typename hewn::Elementwise<Derived>::Operand>;
+
+    Operands operands() { return {{a, a_zero_point}, {b, b_zero_point}}; }
+
+    // RN(RN(differences[0] * a_scale) + RN(differences[1] * b_scale)).
+    Expr sum(const std::vector<Expr> &differences) {
+        return hewn::rounded(hewn::rounded(differences[0] * a_scale) + hewn::rounded(differences[1] * b_scale));
     }
 
-    // The output from a sum and r0 + r1 ~ 1 / output_scale, where no quotient reaches 2^30: nothing needs clamping in f32.
-    void define_requantized(const Expr &sum, const Expr &r0, const Expr &r1) {
+    // The output from sum(differences of the operands) and r0 + r1 ~ 1 / output_scale, where no quotient reaches 2^30: nothing needs
+    // clamping in f32.
+    template<class Sum>
+    void define_requantized(const Operands &operands, const Sum &sum, const Expr &r0, const Expr &r1) {
         auto &output = static_cast<Derived &>(*this).output;
-        const Expr quotient = hewn::times_reciprocal(sum, r0, r1);
-        if (hewn::arm::is_target(this->target))
-            return this->define(output, hewn::arm::quantized_number(quotient, output_zero_point, output.type()), Float(32));
-        this->define_narrowed(output, hewn::round_to_int32(quotient), output_zero_point);
+        const auto quotient = [&](const std::vector<Expr> &differences) {
+            return hewn::times_reciprocal(sum(differences), r0, r1);
+        };
+        if (hewn::arm::is_target(this->target)) {
+            const Expr of_column = quotient(this->differences(operands));
+            return this->define(output, hewn::arm::quantized_number(of_column, output_zero_point, output.type()), Float(32));
+        }
+        const auto rounded = [&](const std::vector<Expr> &differences) { return hewn::round_to_int32(quotient(differences)); };
+        this->define_narrowed(output, operands, rounded, output_zero_point);
     }
 };
 
@@ -59,7 +66,8 @@ public:
         output_scale.set_estimate(1.0f);
         const Type type = output.type();
         const auto quantized = hewn::arm::is_target(target) ? hewn::arm::quantized : hewn::quantize_clamped;
-        define(output, quantized(hewn::rounded(sum() / output_scale), cast(type, output_zero_point), type), Float(32));
+        const Expr quotient = hewn::rounded(sum(differences(operands())) / output_scale);
+        define(output, quantized(quotient, cast(type, output_zero_point), type), Float(32));
     }
 };
 
@@ -72,7 +80,8 @@ public:
 
     void generate() {
         for (In<float> *scalar : {&r0, &r1}) scalar->set_estimate(1.0f);
-        define_requantized(sum(), r0, r1);
+        define_requantized(
+            operands(), [&](const std::vector<Expr> &differences) { return sum(differences); }, r0, r1);
     }
 };
 
@@ -89,7 +98,9 @@ public:
         for (In<float> *scalar : {&r0, &r1, &a_offset, &b_offset}) scalar->set_estimate(1.0f);
         const Expr a_value = hewn::fma(hewn::to_f32(a(x, y)), a_scale, a_offset);
         const Expr b_value = hewn::fma(hewn::to_f32(b(x, y)), b_scale, b_offset);
-        define_requantized(hewn::rounded(a_value + b_value), r0, r1);
+        const Expr sum = hewn::rounded(a_value + b_value);
+        define_requantized(
+            {}, [&](const std::vector<Expr> &) { return sum; }, r0, r1);
     }
 };
 

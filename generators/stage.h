@@ -4,6 +4,7 @@
 
 #include <Halide.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -14,12 +15,28 @@ using Halide::Type;
 
 inline const Halide::Var x{"x"}, y{"y"};
 
+// The Vars that e is written in.
+inline std::vector<Halide::Var> vars_of(const Expr &e) {
+    struct Visitor : Halide::Internal::IRGraphVisitor {
+        std::vector<Halide::Var> vars;
+        using IRGraphVisitor::visit;
+        void visit(const Halide::Internal::Variable *variable) override {
+            const auto same = [&](const Halide::Var &var) { return var.name() == variable->name; };
+            const bool is_var = !variable->param.defined() && !variable->reduction_domain.defined();
+            if (is_var && std::none_of(vars.begin(), vars.end(), same)) vars.emplace_back(variable->name);
+        }
+    } visitor;
+    e.accept(&visitor);
+    return visitor.vars;
+}
+
 // e, in an inlined Func of its own. strict_float rewrites the whole tree below it, but stops at a Func: this keeps strict
 // operations and fused multiply-adds apart.
 inline Expr stage(const Expr &e) {
+    const std::vector<Halide::Var> vars = vars_of(e);
     Halide::Func f;
-    f(x, y) = e;
-    return f(x, y);
+    f(vars) = e;
+    return f(std::vector<Expr>(vars.begin(), vars.end()));
 }
 
 // RN(e) for an e of one float operation: neither reassociated nor contracted with its neighbours.

@@ -1,13 +1,13 @@
 # THE list of targets, in ascending rank: of those a device can run, dispatch picks the highest.
 #
 # hewn_target(<name> RANK <number> ARCH <Halide architecture> FEATURES <Halide feature>... PROBE <run-time feature>...
-#             [F16_FEATURES <Halide feature>...] [ALWAYS <feature>...])
+#             [F16_FEATURES <Halide feature>...] [ALWAYS <feature>...] [ONLY <regular expression>])
 #   PROBE: every one must be present at run time; the names are those that runtime/probe.h knows.
 #   F16_FEATURES: further ones for the kernels with f16 in their signature.
 #   ALWAYS: what forms may need (kernels.cmake) and the architecture has without a feature's name.
+#   ONLY: of the signatures, with their operators, those whose code differs from the target's before it, which the others are left to.
 # hewn_target(<name> RANK <number> DEVICE <cuda|opencl|d3d12> FEATURES <Halide feature>... [CAPABILITY <number>] [ONLY <regular expression>])
-#   A GPU's target: on every architecture, for devices of that kind, from a compute capability on. ONLY: of the signatures, with their
-#   operators, those whose code differs from the target's before it, which the others are left to. The float operations
+#   A GPU's target: on every architecture, for devices of that kind, from a compute capability on. The float operations
 #   are strict: what a GPU's compiler may still do to them is generators/numerics_gpu.h's business.
 # The schedule's knobs are in tuning/<name>.json.
 
@@ -19,7 +19,14 @@ hewn_target(x86_64_avx2 RANK 20 ARCH x86-64
     PROBE sse4.1 avx avx2 fma f16c)
 hewn_target(x86_64_avx512 RANK 30 ARCH x86-64
     FEATURES sse41 avx avx2 fma f16c avx512 avx512_skylake
-    PROBE sse4.1 avx avx2 fma f16c avx512f avx512cd avx512vl avx512dq avx512bw)
+    PROBE sse4.1 avx avx2 fma bmi f16c avx512f avx512cd avx512vl avx512dq avx512bw)
+# Picks, widens and counts bytes from their zero point in one instruction (hewn::Elementwise::picked_difference). Halide has vpdpbusd
+# with all that Zen 4 has, and LLVM may then use all of it; that these kernels need VNNI alone, which is years older, is tested
+# (tests/leak_test.sh).
+hewn_target(x86_64_avx512_vnni RANK 40 ARCH x86-64
+    FEATURES sse41 avx avx2 fma f16c avx512 avx512_skylake avx512_cannonlake avx512_zen4
+    PROBE sse4.1 avx avx2 fma bmi f16c avx512f avx512cd avx512vl avx512dq avx512bw avx512vnni
+    ONLY "^quantized_linear_add_")
 
 # Every ARMv8-A core. Halide emulates f16 conversions on it, though every one has the instructions: under arm_fp16 they are used.
 # That this lets no ARMv8.2 instruction in is tested (tests/leak_test.sh).

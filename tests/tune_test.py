@@ -26,11 +26,10 @@ BUILD = None
 
 
 def kernel_named(operator, signature, form):
-    target = kernels.best_target(BUILD)
-    for k in BUILD.kernels:
-        if (k.operator, k.signature, k.form, k.target) == (operator, signature, form, target):
+    for k in kernels.picked(BUILD, kernels.supported_targets(BUILD)):
+        if (k.operator, k.signature, k.form) == (operator, signature, form):
             return k
-    raise unittest.SkipTest(f"this build has no {operator}_{signature}__{target}")
+    raise unittest.SkipTest(f"this build has no {operator}_{signature}")
 
 
 class CountingEngine(jobs.LocalEngine):
@@ -191,6 +190,17 @@ class TunerTest(unittest.TestCase):
         outcome = tuning.run(time.monotonic() + 3600)
         self.assertEqual([e["status"] for e in outcome["tried"]], ["timed", "timed"])
         self.assertEqual([(p["elements"], p["threads"]) for p in outcome["finalists"][0]["GB/s"]], [(16, 1), (1 << 20, 1), (1 << 20, 0)])
+
+    def test_auto_tunes_what_dispatch_picks(self):
+        ranks = {"x86_64_avx2": 20, "x86_64_avx512": 30, "x86_64_avx512_vnni": 40}
+        if not set(ranks) <= {kernel.target for kernel in BUILD.kernels}:
+            self.skipTest("not all targets were built")
+        wanted = {"add": "x86_64_avx512", "quantized_linear_add": "x86_64_avx512_vnni"}
+        picked = kernels.picked(BUILD, ranks)
+        for operator, target in wanted.items():
+            self.assertEqual({kernel.target for kernel in picked if kernel.operator == operator}, {target})
+        del ranks["x86_64_avx512_vnni"]
+        self.assertEqual({kernel.target for kernel in kernels.picked(BUILD, ranks)}, {"x86_64_avx512"})
 
     def test_a_run_of_several_kernels_goes_on(self):
         path = self.folder / "run.json"

@@ -28,7 +28,7 @@ def seconds(text):
 
 def arguments():
     parser = argparse.ArgumentParser(prog="tune.sh", description=__doc__.split(";")[0] + ".")
-    parser.add_argument("--target", default="auto", help="a target of generators/targets.cmake; auto: the best this machine runs")
+    parser.add_argument("--target", default="auto", help="a target of generators/targets.cmake; auto: of each signature the best that this machine runs")
     parser.add_argument("--op", action="append", default=[], help="an operator; several times: several; default: all")
     parser.add_argument("--signature", action="append", default=[],
                         help="of one --op a signature, f32_u8; without --op add_f32 and the like; default: all")
@@ -56,12 +56,26 @@ def cmake(*words):
         sys.exit(run.stdout + run.stderr)
 
 
-def configure_and_build(options, target, signatures):
-    """The restricted build that candidates are linked from; also what a changed tuning file rebuilds."""
+def configure(options, targets, operators, signatures):
     cmake("-S", SOURCE, "-B", options.build_dir, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DHEWN_BUILD_TESTS=OFF",
-          "-DHEWN_BUILD_EXAMPLES=OFF", f"-DHEWN_TUNING_DIR={options.tuning_dir.resolve()}", f"-DHEWN_TARGETS={target}",
-          f"-DHEWN_OPERATORS={';'.join(options.op)}", f"-DHEWN_SIGNATURES={';'.join(signatures)}")
+          "-DHEWN_BUILD_EXAMPLES=OFF", f"-DHEWN_TUNING_DIR={options.tuning_dir.resolve()}", f"-DHEWN_TARGETS={';'.join(targets)}",
+          f"-DHEWN_OPERATORS={';'.join(operators)}", f"-DHEWN_SIGNATURES={';'.join(signatures)}")
+    return kernels.Build(options.build_dir)
+
+
+def build_for(options, signatures):
+    """The restricted build that candidates are linked from; also what a changed tuning file rebuilds. Its kernels are those to tune."""
+    if options.target == "auto":
+        build = configure(options, [], ["quantized_linear_add"], ["quantized_linear_add_i8_i8_i8"])  # which every CPU target has
+        cmake("--build", options.build_dir, "--target", "hewn")
+        ranks = kernels.supported_targets(build)
+        chosen = kernels.picked(configure(options, [], options.op, signatures), ranks)
+        build = configure(options, sorted({kernel.target for kernel in chosen}, key=ranks.get), options.op, signatures)
+        build.kernels = kernels.picked(build, ranks)
+    else:
+        build = configure(options, [options.target], options.op, signatures)
     cmake("--build", options.build_dir, "--target", "hewn", "hewn_static", "tune_runner")
+    return build
 
 
 def record(build, kernel, outcome, provenance):
@@ -117,7 +131,8 @@ def tune(options, build, runner, provenance, journal):
         print("qemu's times say nothing about a chip: nothing was recorded.")
     else:
         cmake("--build", options.build_dir, "--target", "hewn", "hewn_static")  # configures anew where the tuning file changed
-        print(f"Tuned values: {build.tuning / build.kernels[0].target}.json\nLibrary:      {options.build_dir / 'libhewn.so'}")
+        files = sorted({f"{build.tuning / kernel.target}.json" for kernel in build.kernels})
+        print(f"Tuned values: {' '.join(files)}\nLibrary:      {options.build_dir / 'libhewn.so'}")
     print(f"Report:       {page}")
     return failed
 
@@ -138,23 +153,16 @@ def compare(options, build, runner, provenance, journal):
 def main():
     options = arguments()
     signatures = [f"{op}_{signature}" for op in options.op for signature in options.signature] or options.signature
-    target = options.target
     print("tune: building; some minutes the first time", flush=True)
-    if target == "auto":
-        first = argparse.Namespace(**{**vars(options), "op": ["add"]})
-        configure_and_build(first, "", ["add_i8"])
-        target = kernels.best_target(kernels.Build(options.build_dir))
-    configure_and_build(options, target, signatures)
-
-    build = kernels.Build(options.build_dir)
+    build = build_for(options, signatures)
     if not build.kernels:
-        sys.exit(f"tune: {target} has no knobs that the tuner searches")
+        sys.exit(f"tune: {options.target} has no knobs that the tuner searches")
     cpu = options.cpu or str(max(os.sched_getaffinity(0)))
     runner = f"local:{cpu}" if options.runner == "local" else options.runner
     chip = search.chip_name() if options.runner == "local" else options.runner
     provenance = {"chip": chip, "os": f"{platform.system()} {platform.release()}", "halide": build.halide,
                   "date": datetime.date.today().isoformat()}
-    asked = [search.sources_digest(build), target, options.op, signatures, options.budget, runner, chip]
+    asked = [search.sources_digest(build), options.target, options.op, signatures, options.budget, runner, chip]
     if options.report:
         asked += [build.kernels, options.against]
     journal = search.Journal(options.build_dir / "tune" / ("report.json" if options.report else "run.json"), repr(asked))

@@ -112,11 +112,20 @@ class TargetInfo(ctypes.Structure):  # hewn_target_info
                 ("rank", ctypes.c_int32), ("supported", ctypes.c_int32), ("missing", ctypes.c_char_p)]
 
 
-def best_target(build):
-    """The name of the highest-ranked CPU target that this machine runs, of those built."""
+def supported_targets(build):
+    """The ranks, by name, of the targets that the build's library has and this machine runs."""
     hewn = ctypes.CDLL(str(build.folder / "libhewn.so"))
-    built = {kernel.target.encode() for kernel in build.kernels}
     infos = [TargetInfo(ctypes.sizeof(TargetInfo)) for _ in range(hewn.hewn_target_count())]
     for i, info in enumerate(infos):
         hewn.hewn_get_target(i, ctypes.byref(info))
-    return max((info for info in infos if info.supported and info.name in built), key=lambda info: info.rank).name.decode()
+    return {info.name.decode(): info.rank for info in infos if info.supported}
+
+
+def picked(build, ranks):
+    """The build's kernels of variants that dispatch picks where it can run targets of these ranks."""
+    best = {}
+    for kernel in build.kernels:
+        if kernel.target in ranks:
+            known = best.setdefault((kernel.operator, kernel.signature), kernel.target)
+            best[kernel.operator, kernel.signature] = max(known, kernel.target, key=ranks.get)
+    return [kernel for kernel in build.kernels if best.get((kernel.operator, kernel.signature)) == kernel.target]

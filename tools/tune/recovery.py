@@ -18,9 +18,8 @@ BAD = kernels.knob_tuple({"width": 4, "vector": 1, "tail": "masked"})
 
 def main(folder, cpu, budget):
     build = kernels.Build(folder)
-    target = kernels.best_target(build)
-    kernel = next(k for k in build.kernels if (k.operator, k.signature, k.target) == ("quantize_linear", "f32_u8", target)
-                  and (k.form == "reciprocal" or len(build.forms(k)) == 1))
+    kernel = next(k for k in kernels.picked(build, kernels.supported_targets(build))
+                  if (k.operator, k.signature) == ("quantize_linear", "f32_u8") and (k.form == "reciprocal" or len(build.forms(k)) == 1))
     with tempfile.TemporaryDirectory() as scratch:
         engine, runner = jobs.LocalEngine(), f"local:{cpu}"
         started = search.Search(build, kernel, engine, scratch, runner, start=BAD)
