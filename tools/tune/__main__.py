@@ -131,8 +131,9 @@ def tune(options, build, runner, provenance, journal):
         print("qemu's times say nothing about a chip: nothing was recorded.")
     else:
         cmake("--build", options.build_dir, "--target", "hewn", "hewn_static")  # configures anew where the tuning file changed
-        files = sorted({f"{build.tuning / kernel.target}.json" for kernel in build.kernels})
-        print(f"Tuned values: {' '.join(files)}\nLibrary:      {options.build_dir / 'libhewn.so'}")
+        files = sorted({build.tuning / f"{kernel.target}.json" for kernel in build.kernels})
+        named = " ".join(str(file) if file.exists() else f"{file} (not written: nothing was adopted)" for file in files)
+        print(f"Tuned values: {named}\nLibrary:      {options.build_dir / 'libhewn.so'}")
     print(f"Report:       {page}")
     return failed
 
