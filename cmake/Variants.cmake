@@ -233,7 +233,8 @@ function(hewn_read_tuning target)
         set(name gpu)
     endif()
     set(file ${HEWN_TUNING_DIR}/${name}.json)
-    set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    # The folder: a file of the target's own may come.
+    set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file} ${HEWN_TUNING_DIR})
     file(READ ${file} text)
     string(JSON halide ERROR_VARIABLE fault GET "${text}" halide)
     if(fault)
@@ -291,10 +292,9 @@ function(hewn_halide_target out target signature)
     set(${out} ${words} PARENT_SCOPE)
 endfunction()
 
-# The Halide target of the lowest CPU target that is built; without one, of the bare architecture.
+# The Halide target of the architecture's lowest target, whether it is built or not.
 function(hewn_lowest_target out)
-    set(${out} ${HEWN_ARCH}-${HEWN_OS} PARENT_SCOPE)
-    foreach(target IN LISTS chosen_targets)
+    foreach(target IN LISTS fitting_targets)
         get_property(device GLOBAL PROPERTY HEWN_${target}_DEVICE)
         if(NOT device)
             hewn_halide_target(halide_target ${target} "")

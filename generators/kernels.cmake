@@ -34,5 +34,5 @@ hewn_form(quantized_linear_add folded LAYOUTS 11 10 01 NEEDS avx2 UNLESS avx512_
 hewn_form(quantized_linear_add dense LAYOUTS 11 GPU)
 hewn_form(quantized_linear_add strided GPU)
 
-# hewn_helper(<generator> <signature>...): functions that the runtime itself calls, built once, for the lowest target.
+# hewn_helper(<generator> <signature>...): functions that the runtime itself calls, built once, for the architecture's lowest target.
 hewn_helper(transpose u8 u16 u32 u64)

@@ -13,8 +13,8 @@ failed=0
 # addresses, which are the same on every ARMv8 and every x86-64, and x86's padding, which objdump prints with more prefixes than are
 # assembled.
 instructions() {
-    "$objdump" --disassemble --no-show-raw-insn "$1" | sed -n 's/^ *[0-9a-f]*:\t//p' | sed 's/ *\/\/.*//; s/ *#.*//; s/ *<.*//' |
-        grep -vE '^(b|bl|b\.[a-z]+|cbn?z|tbn?z|adrp?|j[a-z]+|call|(data16|cs|nopw|nopl|xchg +%ax,%ax).*|\.)\b'
+    "$objdump" --disassemble --no-show-raw-insn "$1" | sed -n 's/^ *[0-9a-f]*:\t//p' | sed 's/ *\/\/.*//; s/ *# .*//; s/ *<.*//' |
+        grep -vE '^(b|bl|b\.[a-z]+|cbn?z|tbn?z|adrp?|j[a-z]+|call|data16|cs|nopw|nopl|\.)\b'
 }
 assembles() { instructions "$1" >"$work/a.s" && "$cc" "$2" -c "$work/a.s" -o "$work/a.o" 2>"$work/errors"; }
 
@@ -30,9 +30,11 @@ for word in "$@"; do
         fi
         # What proves that the check finds something: kernels that the target below could not run.
         if [[ $lower ]] && ! assembles "$object" "${lower#*=}"; then leaks=$((leaks + 1)); fi
-    done < <(grep "__${target}__" "$objects")
+    done < <(grep "__${target}__" "$objects"
+        [[ $lower ]] || grep -vE '__|halide_runtime' "$objects" || true)  # the helpers are for the lowest target
     echo "checked $checked objects of $target${lower:+, $leaks of which have instructions that ${lower%%=*} lacks}"
-    if ((checked == 0)) || [[ $lower && $leaks == 0 ]]; then echo "FAILED  $target: nothing was found out"; failed=1; fi
+    # Those of i8 alone may well have none.
+    if ((checked == 0)) || [[ $lower && $leaks == 0 && $checked -gt 8 ]]; then echo "FAILED  $target: nothing was found out"; failed=1; fi
     lower=$word
 done
 

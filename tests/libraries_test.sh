@@ -89,7 +89,7 @@ for target in "${targets[@]}"; do
     shared=(bin/hewn.dll lib/libhewn.dylib lib/libhewn.so)
     mapfile -t shared < <(ls "${shared[@]}" 2>/dev/null)
     variants=$(sed -nE 's/^HEWN_VARIANT\(([a-z_]+), ([a-z0-9_]+), ([a-z0-9_]+),.*/\1_\2__\3/p' "$build/generated/include/variants.inc")
-    same "32 kernels a target" 32 "$(sed 's/.*__//' <<<"$variants" | sort | uniq -c | awk '{print $1}')"
+    same "32 kernels a target" 32 "$(grep -v '_vnni$' <<<"$variants" | sed 's/.*__//' | sort | uniq -c | awk '{print $1}')"
     none "every variant" "$(while read -r variant; do grep -qaF "$variant" "${shared[0]}" || echo "$variant"; done <<<"$variants")"
     cd "$root"
 done

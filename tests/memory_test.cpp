@@ -323,7 +323,7 @@ void far_apart(const std::vector<int64_t> &sizes, const std::vector<int64_t> &a_
     T *x = reinterpret_cast<T *>(a.data()), *y = reinterpret_cast<T *>(b.data()), *z = reinterpret_cast<T *>(output.data());
     each([&](const int64_t *o) { x[o[0]] = T(random.integer(-100, 100)), y[o[1]] = T(random.integer(-100, 100)); });
     constexpr hewn_data_type type = DataTypeOf<T>::value;
-    for (const std::string &target : runnable_targets()) {
+    for (const std::string &target : runnable_targets("add")) {
         const Outcome outcome = run(HEWN_OPERATOR_ADD,
                                     {{type, sizes, a_strides, a.data()},
                                      {type, sizes, b_strides, b.data()},

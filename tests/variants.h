@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -79,11 +80,20 @@ inline std::vector<hewn_target_info> targets() {
     return result;
 }
 
-// Names of the targets this machine's CPU can run, in ascending rank.
-inline std::vector<std::string> runnable_targets() {
+// Whether the target has kernels of the operator: some have one operator's alone.
+inline bool holds(const std::string &target, const std::string &operator_name) {
+    const auto &all = built_variants();
+    return std::any_of(all.begin(), all.end(), [&](const Variant &variant) {
+        return variant.target == target && variant.operator_name == operator_name;
+    });
+}
+
+// Names of the targets with kernels of the operator that this machine's CPU can run, in ascending rank.
+inline std::vector<std::string> runnable_targets(const std::string &operator_name) {
     std::vector<std::string> names;
     for (const hewn_target_info &target : targets()) {
-        if (target.supported && target.device == HEWN_DEVICE_CPU) names.push_back(target.name);
+        if (target.supported && target.device == HEWN_DEVICE_CPU && holds(target.name, operator_name))
+            names.push_back(target.name);
     }
     return names;
 }

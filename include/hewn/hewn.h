@@ -306,7 +306,8 @@ typedef struct hewn_compile_options {
     uint32_t struct_size;              /* sizeof(hewn_compile_options) */
     hewn_feature_level feature_level;  /* 0: the newest */
     const char *variant;               /* force a target ("x86_64_avx2") or one variant ("add_f32__x86_64_avx2");
-                                         NULL or "": the environment's HEWN_VARIANT, else the highest rank that runs here */
+                                         NULL or "": the environment's HEWN_VARIANT, else the highest rank that has the kernel
+                                         and runs here */
     int32_t max_threads;               /* most threads one execution uses; 0: as many as help, 1: the caller's only */
     hewn_parallel_for_fn parallel_for; /* NULL: the library's own thread pool, started when first needed */
     void *parallel_for_context;

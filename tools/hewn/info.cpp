@@ -47,7 +47,7 @@ void print_json(const Choice &choice) {
                                        {"rank", target.rank},
                                        {"supported", target.supported != 0},
                                        {"missing", target.missing},
-                                       {"picked", choice.possible && choice.target == target.name}});
+                                       {"picked", picked_count(choice, target.name) > 0}});
     for (const hewn_variant_info &variant : variants())
         document["variants"].push_back({{"name", variant.name},
                                         {"operator", variant.operator_name},
@@ -60,13 +60,17 @@ void print_json(const Choice &choice) {
 
 void print_text(const Choice &choice) {
     std::cout << "hewn " << version_string() << "\n\ntargets, in ascending rank\n";
+    const size_t kernels = picked_count(choice);
     for (const hewn_target_info &target : targets()) {
+        const size_t picked = picked_count(choice, target.name);
         std::cout << "  " << target.name << "  rank " << target.rank << "  " << target.halide_target << "\n      ";
         if (!target.supported)
             std::cout << "cannot run here: "
                       << (target.device == HEWN_DEVICE_CPU ? "this CPU or its system lacks " : "this machine lacks ")
                       << target.missing;
-        else if (choice.possible && choice.target == target.name) std::cout << "runs here; picked: " << choice.reason;
+        else if (picked == kernels && picked > 0) std::cout << "runs here; picked: " << choice.reason;
+        else if (picked > 0)
+            std::cout << "runs here; picked for " << picked << " of " << kernels << " kernels: " << choice.reason;
         else if (target.device != HEWN_DEVICE_CPU)
             std::cout << "runs here, with --device " << kind_name(static_cast<DeviceKind>(target.device));
         else std::cout << "runs here";

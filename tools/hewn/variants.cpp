@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 namespace hewn::cli {
 
@@ -36,11 +37,18 @@ Choice choose_target(const std::string &variant_option, DeviceKind device) {
 
     const auto other = [&](const hewn_target_info &target) { return target.device != static_cast<hewn_device_kind>(device); };
     all.erase(std::remove_if(all.begin(), all.end(), other), all.end());
-    // In ascending rank.
-    for (const hewn_target_info &target : all)
-        if (target.supported) choice.target = target.name;
+    // In ascending rank; one may have a few kernels alone.
+    size_t most = 0;
+    for (const hewn_target_info &target : all) {
+        size_t kernels = 0;
+        for (const hewn_variant_info &variant : variants())
+            kernels += variant.picked && !std::strcmp(variant.target, target.name);
+        if (!target.supported || kernels == 0 || kernels < most) continue;
+        most = kernels;
+        choice.target = target.name;
+    }
     choice.possible = !choice.target.empty();
-    if (choice.possible) choice.reason = "the highest rank that runs here";
+    if (choice.possible) choice.reason = "the highest rank that has the kernel and runs here";
     else if (all.empty()) choice.reason = "this build has no targets for this device";
     else
         choice.reason = std::string("no target of this build runs here: even ") + all[0].name + " needs " + all[0].missing +
@@ -62,6 +70,13 @@ bool is_picked(const Choice &choice, const hewn_variant_info &info) {
     if (!choice.possible) return false;
     if (choice.one_variant) return choice.forced == info.name;
     return choice.forced.empty() ? info.picked && info.device == HEWN_DEVICE_CPU : choice.target == info.target;
+}
+
+size_t picked_count(const Choice &choice, const std::string &target) {
+    size_t count = 0;
+    for (const hewn_variant_info &variant : variants())
+        count += is_picked(choice, variant) && (target.empty() || target == variant.target);
+    return count;
 }
 
 }  // namespace hewn::cli

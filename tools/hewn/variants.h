@@ -10,7 +10,7 @@ namespace hewn::cli {
 
 struct Choice {
     std::string forced;  // --variant, else HEWN_VARIANT, else empty
-    std::string target;  // what runs; empty if nothing can
+    std::string target;  // what runs, or most of what runs; empty if nothing can
     std::string reason;  // why, or why nothing
     bool possible = false;
     bool one_variant = false;  // `forced` is one variant's full name: only its operator and signature run
@@ -24,6 +24,9 @@ std::set<std::string> runnable_kernels(const Choice &choice, DeviceKind device);
 
 // True if variant `info` is what hewn_compile takes under this choice.
 bool is_picked(const Choice &choice, const hewn_variant_info &info);
+
+// How many kernels the target is picked for; of all targets for an empty name.
+size_t picked_count(const Choice &choice, const std::string &target = "");
 
 }  // namespace hewn::cli
 

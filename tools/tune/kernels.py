@@ -93,7 +93,11 @@ def record(build, kernel, knobs, provenance):
     path = build.tuning / f"{kernel.target}.json"
     if knobs is None and not path.exists():
         return
-    document = json.loads((path if path.exists() else build.tuning / f"{kernel.family}.json").read_text())
+    if path.exists():
+        document = json.loads(path.read_text())
+    else:  # the family's values, of which nothing is known on this target
+        document = json.loads((build.tuning / f"{kernel.family}.json").read_text())
+        document.update(provenance=f"the values of {kernel.family}", tuned={})
     document.update(halide=build.halide, target=kernel.target)
     story = document.setdefault("tuned", {}).setdefault(f"{kernel.key} {kernel.form}", {})
     if knobs is None:
@@ -122,7 +126,8 @@ def supported_targets(build):
 
 
 def picked(build, ranks):
-    """The build's kernels of variants that dispatch picks where it can run targets of these ranks."""
+    """The build's kernels of variants that dispatch picks where it can run targets of these ranks. A plan is picked with the first of its
+    target's signatures."""
     best = {}
     for kernel in build.kernels:
         if kernel.target in ranks:

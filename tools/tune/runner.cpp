@@ -303,7 +303,7 @@ int main(int argc, char **argv) {
     };
     const auto sample = [&](Timed &t, size_t l) {
         if (t.threads != 1) settle();  // the other libraries have pools of their own
-        call(t, l, 1);                 // which may leave other things in the caches, too: streamed outputs are not there
+        call(t, l, 1);                 // the library before may have left the output outside the caches: it streams
         const double start = now_ns();
         call(t, l, t.calls);
         return (now_ns() - start) / t.calls;
