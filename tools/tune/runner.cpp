@@ -264,7 +264,7 @@ int main(int argc, char **argv) {
         }
         result["libraries"].push_back({{"path", paths[i]}, {"fault", fault.kind}, {"message", fault.message}});
     }
-    if (rounds == 0) {
+    if (rounds == 0 || right.empty()) {
         std::cout << result << "\n";
         return 0;
     }
