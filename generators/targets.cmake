@@ -1,10 +1,11 @@
 # THE list of targets, in ascending rank: of those a device can run, dispatch picks the highest.
 #
 # hewn_target(<name> RANK <number> ARCH <Halide architecture> FEATURES <Halide feature>... PROBE <run-time feature>...
-#             [F16_FEATURES <Halide feature>...] [ALWAYS <feature>...] [ONLY <regular expression>])
+#             [F16_FEATURES <Halide feature>...] [ALWAYS <feature>...] [MARCH <architecture>] [ONLY <regular expression>])
 #   PROBE: every one must be present at run time; the names are those that runtime/probe.h knows.
 #   F16_FEATURES: further ones for the kernels with f16 in their signature.
 #   ALWAYS: what forms may need (kernels.cmake) and the architecture has without a feature's name.
+#   MARCH: ARM's name of an architecture with exactly what the kernels may use (tests/leak_test.sh); x86's follows from PROBE.
 #   ONLY: of the signatures, with their operators, those whose code differs from the target's before it, which the others are left to.
 # hewn_target(<name> RANK <number> DEVICE <cuda|opencl|d3d12> FEATURES <Halide feature>... [CAPABILITY <number>] [ONLY <regular expression>])
 #   A GPU's target: on every architecture, for devices of that kind, from a compute capability on. The float operations
@@ -32,12 +33,14 @@ hewn_target(x86_64_avx512_vnni RANK 40 ARCH x86-64
 # That this lets no ARMv8.2 instruction in is tested (tests/leak_test.sh).
 hewn_target(arm64_neon RANK 10 ARCH arm-64
     F16_FEATURES arm_fp16
-    ALWAYS fma)
+    ALWAYS fma
+    MARCH armv8-a)
 # ARMv8.2 with f16 arithmetic.
 hewn_target(arm64_fp16 RANK 20 ARCH arm-64
     FEATURES arm_fp16 arm_dot_prod
     ALWAYS fma
-    PROBE fphp asimdhp asimddp)
+    PROBE fphp asimdhp asimddp
+    MARCH armv8.2-a+fp16+dotprod)
 
 hewn_target(opencl RANK 110 DEVICE opencl
     FEATURES opencl strict_float)

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
+#include <map>
 
 namespace hewn::cli {
 
@@ -38,13 +38,12 @@ Choice choose_target(const std::string &variant_option, DeviceKind device) {
     const auto other = [&](const hewn_target_info &target) { return target.device != static_cast<hewn_device_kind>(device); };
     all.erase(std::remove_if(all.begin(), all.end(), other), all.end());
     // In ascending rank; one may have a few kernels alone.
-    size_t most = 0;
+    std::map<std::string, size_t> kernels;
+    for (const hewn_variant_info &variant : variants()) kernels[variant.target] += size_t(variant.picked);
+    size_t most = 1;
     for (const hewn_target_info &target : all) {
-        size_t kernels = 0;
-        for (const hewn_variant_info &variant : variants())
-            kernels += variant.picked && !std::strcmp(variant.target, target.name);
-        if (!target.supported || kernels == 0 || kernels < most) continue;
-        most = kernels;
+        if (kernels[target.name] < most) continue;
+        most = kernels[target.name];
         choice.target = target.name;
     }
     choice.possible = !choice.target.empty();
