@@ -432,7 +432,7 @@ endfunction()
 # ---- X-macros ----
 
 # variants.inc: HEWN_VARIANT(operator, signature, target, forms), one line a variant, where forms is one
-#   HEWN_FORM(variant, form, layouts...) a form: the function hewnk_<variant>__<form>_argv, layouts as binary numbers.
+#   HEWN_FORM(entry, form, layouts...) a form: a CPU's function hewnk_<variant>__<form>, a GPU's ..._argv; layouts as binary numbers.
 # plans.inc: HEWN_PLAN(variant, knobs), one line a variant, with one HEWN_PLAN_KNOB(knob, value) for each of its plans' knobs.
 # kernels.json: the CPUs' kernels for tools/tune, with the knobs, their values, and the generator run behind each form; plans as forms.
 # targets.inc: HEWN_TARGET(name, rank, "halide target", probes) with one HEWN_PROBE("feature") a probe, in ascending rank; for a GPU
@@ -479,13 +479,16 @@ function(hewn_write_lists)
                 foreach(form IN LISTS forms)
                     get_property(layouts GLOBAL PROPERTY HEWN_${operator}_${form}_LAYOUTS)
                     get_property(gpu GLOBAL PROPERTY HEWN_${operator}_${form}_GPU)
-                    if(NOT gpu)
+                    set(entry hewnk_${operator}_${signature}__${target}__${form})
+                    if(gpu)
+                        string(APPEND entry _argv)
+                    else()
                         list(JOIN layouts " " layout_words)
                         add_kernel(${form} "${layout_words}")
                     endif()
                     list(TRANSFORM layouts PREPEND "0b")
                     list(JOIN layouts ", " layouts)
-                    string(APPEND words " HEWN_FORM(${operator}_${signature}__${target}, ${form}, ${layouts})")
+                    string(APPEND words " HEWN_FORM(${entry}, ${form}, ${layouts})")
                 endforeach()
                 string(APPEND variants "HEWN_VARIANT(${operator}, ${signature}, ${target},${words})\n")
                 hewn_knobs(knobs ${target} ${operator} ${signature} plan)

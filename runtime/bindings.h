@@ -16,6 +16,10 @@ public:
     const hewn_buffer_binding &operator[](int i) const {
         return *reinterpret_cast<const hewn_buffer_binding *>(first_ + size_t(i) * step_);
     }
+    // As a plain array; null where the elements are not hewn_buffer_binding's size apart.
+    const hewn_buffer_binding *plain() const {
+        return step_ == sizeof(hewn_buffer_binding) ? reinterpret_cast<const hewn_buffer_binding *>(first_) : nullptr;
+    }
     // False: what is there is no binding.
     bool has_struct_size(int i) const { return (*this)[i].struct_size == step_; }
 

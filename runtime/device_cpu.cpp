@@ -62,13 +62,16 @@ __attribute__((destructor)) void end_pool() { hewn_shutdown(); }
 
 // What a binding of a tensor must fulfil.
 struct BindingRule {
-    uint64_t bytes, misaligned;  // bits of an address that must be 0
-    uint64_t overlapping;        // an input's: at how many addresses it would share a byte with the output
-    bool present;
+    uint64_t bytes;        // kAbsent: the tensor is absent, its binding has no buffer
+    uint64_t highest;      // address at which it ends within the address space
+    uint64_t misaligned;   // bits of an address that must be 0
+    uint64_t overlapping;  // an input's: at how many addresses it would share a byte with the output
 };
+constexpr uint64_t kAbsent = UINT64_MAX;  // no memory has so many
 
 struct CpuOperator : hewn_operator {
     BindingRule inputs[kMaxInputs], output;
+    int32_t operand_at[kMaxOperands];  // which address of an execution is the kernel's (see Addresses)
     Plan plan;
     CpuKernel kernel;
     halide_buffer_t buffers[kMaxOperands];  // what a kernel with assertions looks at; else unused
@@ -99,7 +102,8 @@ halide_type_t halide_type(hewn_data_type type) {
 }
 
 BindingRule binding_rule(const Tensor &tensor, const Tensor &output) {
-    return {tensor.bytes, uint64_t(tensor.element_bytes - 1), tensor.bytes + output.bytes - 1, tensor.present};
+    const uint64_t bytes = tensor.present ? tensor.bytes : kAbsent;
+    return {bytes, UINTPTR_MAX - bytes, uint64_t(tensor.element_bytes - 1), tensor.bytes + output.bytes - 1};
 }
 
 void destroy(hewn_operator *op) {
@@ -109,11 +113,13 @@ void destroy(hewn_operator *op) {
     allocator.deallocate(cpu);
 }
 
+// Where the tensors of an execution lie: the inputs in order, then the output.
+using Addresses = void * [kMaxInputs + 1];
+
 // An execution in slices.
 struct Execution {
     const CpuOperator &op;
-    void *const *inputs;
-    void *const *operands;
+    const Addresses &addresses;
     int32_t slices;
     KernelErrors &errors;
     std::atomic<int32_t> failed{0};  // the first failing slice's code
@@ -155,6 +161,8 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
     cpu->cpus = available_cpus();
     for (int i = 0; i < problem.input_count; i++) cpu->inputs[i] = binding_rule(problem.inputs[i], problem.output);
     cpu->output = binding_rule(problem.output, problem.output);
+    for (int o = 0; o < problem.info->operand_count; o++) cpu->operand_at[o] = problem.info->operands[o];
+    cpu->operand_at[problem.info->operand_count] = problem.input_count;
     if (!problem.output.empty()) {
         const Tensor *operands[kMaxOperands];
         int32_t element_bytes[kMaxOperands];
@@ -185,58 +193,88 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
 // What an absent zero point reads: one element of any type.
 alignas(16) constexpr uint8_t kZeros[16] = {};
 
-// The address of a present tensor's binding. False where a rule is broken, which read_pointer puts in words.
-bool fulfils(const BindingRule &rule, const hewn_buffer_binding &binding, uintptr_t &address) {
-    uintptr_t end;
-    return binding.buffer && binding.size >= rule.bytes &&
+// The address of a present tensor's binding. False where a rule is broken, which read_address puts in words.
+inline bool fulfils(const BindingRule &rule, const hewn_buffer_binding &binding, uintptr_t &address) {
+    return binding.size >= rule.bytes &&
            !__builtin_add_overflow(reinterpret_cast<uintptr_t>(binding.buffer), binding.offset, &address) &&
-           !__builtin_add_overflow(address, rule.bytes, &end) && (address & rule.misaligned) == 0;
+           address <= rule.highest && (address & rule.misaligned) == 0;
 }
 
 // All addresses, where every binding is as it should be, no tensor is empty and the output lies apart from all inputs: the usual case, in
-// few instructions. False: it takes a closer look.
-bool locate(const CpuOperator &op, Bindings inputs, const hewn_buffer_binding &output, void **input_at, void **output_at) {
+// few instructions, most of what a small call takes. False: it needs a closer look.
+template<int Inputs>
+inline bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, const hewn_buffer_binding &output,
+                   Addresses &addresses) {
     uintptr_t out, in;
-    if (op.output.bytes == 0 || !fulfils(op.output, output, out)) return false;
-    *output_at = reinterpret_cast<void *>(out);
-    for (int i = 0, n = op.problem.input_count; i < n; i++) {
+    if (op.output.bytes == 0 || !output.buffer || !fulfils(op.output, output, out)) return false;
+    addresses[Inputs] = reinterpret_cast<void *>(out);
+#pragma GCC unroll 8
+    for (int i = 0; i < Inputs; i++) {
         const BindingRule &rule = op.inputs[i];
-        const hewn_buffer_binding &binding = inputs[i];
-        if (!inputs.has_struct_size(i)) return false;
-        if (rule.present) {
-            if (!fulfils(rule, binding, in)) return false;
+        if (inputs[i].struct_size != sizeof(hewn_buffer_binding)) return false;
+        if (inputs[i].buffer) {
+            if (!fulfils(rule, inputs[i], in)) return false;  // an absent tensor's never does
             // in - out lies between -bytes and the output's bytes.
             if (in - out + (rule.bytes - 1) < rule.overlapping) return false;
-            input_at[i] = reinterpret_cast<void *>(in);
+            addresses[i] = reinterpret_cast<void *>(in);
         } else {
-            if (binding.buffer) return false;
-            input_at[i] = const_cast<uint8_t *>(kZeros);
+            if (rule.bytes != kAbsent) return false;
+            addresses[i] = const_cast<uint8_t *>(kZeros);
         }
     }
     return true;
 }
 
-hewn_status read_pointer(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, void **pointer,
+bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, const hewn_buffer_binding &output, Addresses &addresses) {
+    switch (op.problem.input_count) {
+    case 2: return locate<2>(op, inputs, output, addresses);
+    case 3: return locate<3>(op, inputs, output, addresses);
+    case 8: return locate<8>(op, inputs, output, addresses);
+    default: return false;
+    }
+}
+
+hewn_status read_address(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, void **result,
                          hewn_error *error) {
     if (!tensor.present) {
-        *pointer = const_cast<uint8_t *>(kZeros);
+        *result = const_cast<uint8_t *>(kZeros);
         return check_absent(problem, tensor, binding, error);
     }
     uintptr_t address = 0;
     const hewn_status status =
         check_binding(problem, tensor, binding, reinterpret_cast<uintptr_t>(binding.buffer), &address, error);
-    *pointer = reinterpret_cast<void *>(address);
+    *result = reinterpret_cast<void *>(address);
+    return status;
+}
+
+// All addresses, or what is wrong with a binding.
+__attribute__((noinline)) hewn_status read_addresses(const CpuOperator &op, const Bindings &inputs,
+                                                     const hewn_buffer_binding &output, Addresses &addresses, hewn_error *error) {
+    const Problem &problem = op.problem;
+    void *&out = addresses[problem.input_count];
+    hewn_status status = check_struct_sizes(problem, inputs, error);
+    if (status == HEWN_STATUS_OK) status = read_address(problem, problem.output, output, &out, error);
+    for (int i = 0; status == HEWN_STATUS_OK && i < problem.input_count; i++) {
+        const Tensor &input = problem.inputs[i];
+        status = read_address(problem, input, inputs[i], &addresses[i], error);
+        if (status == HEWN_STATUS_OK && input.present) {
+            status =
+                check_overlap(problem, input, reinterpret_cast<uintptr_t>(addresses[i]), reinterpret_cast<uintptr_t>(out), error);
+        }
+    }
     return status;
 }
 
 // Boxes [first, last) of an operator. 0, or the code of the first error, which is noted in `errors`.
-inline int run_range(const CpuOperator &op, void *const *inputs, void *const *operands, int64_t first, int64_t last,
-                     KernelErrors &errors) {
+inline int run_range(const CpuOperator &op, const Addresses &addresses, int64_t first, int64_t last, KernelErrors &errors) {
     const DefaultFloatingPointMode mode;
-    CpuCall call(op.kernel, inputs, &errors);
+    CpuCall call(op.kernel, addresses, &errors);
     halide_buffer_t buffers[kMaxOperands];
     if (kKernelAssertions) std::memcpy(buffers, op.buffers, sizeof buffers);
-    return run_boxes(op.plan, operands, first, last, buffers, op.kernel.call, &call, &errors);
+#pragma GCC unroll 8
+    for (int o = 0; o < kMaxOperands; o++)  // all, whatever their number: counting costs more
+        buffers[o].host = static_cast<uint8_t *>(addresses[op.operand_at[o]]);
+    return run_boxes(op.plan, first, last, buffers, op.kernel.call, &call, &errors);
 }
 
 void HEWN_CALL run_slice(void *argument, int32_t index) {
@@ -244,8 +282,7 @@ void HEWN_CALL run_slice(void *argument, int32_t index) {
     const int64_t boxes = execution.op.plan.box_count;
     const int64_t share = boxes / execution.slices, rest = boxes % execution.slices;
     const int64_t first = share * index + (index < rest ? index : rest);
-    if (const int code = run_range(execution.op, execution.inputs, execution.operands, first, first + share + (index < rest),
-                                   execution.errors)) {
+    if (const int code = run_range(execution.op, execution.addresses, first, first + share + (index < rest), execution.errors)) {
         int32_t none = 0;
         execution.failed.compare_exchange_strong(none, code);
     }
@@ -254,25 +291,13 @@ void HEWN_CALL run_slice(void *argument, int32_t index) {
 hewn_status execute(const hewn_operator &base, Bindings inputs, const hewn_buffer_binding &output,
                     const hewn_execute_options *options, hewn_error *error) {
     const CpuOperator &op = static_cast<const CpuOperator &>(base);
-    const Problem &problem = op.problem;
-    void *input_at[kMaxInputs], *output_at = nullptr;
-    if (!locate(op, inputs, output, input_at, &output_at)) {
-        hewn_status status = check_struct_sizes(problem, inputs, error);
-        if (status == HEWN_STATUS_OK) status = read_pointer(problem, problem.output, output, &output_at, error);
-        for (int i = 0; status == HEWN_STATUS_OK && i < problem.input_count; i++) {
-            const Tensor &input = problem.inputs[i];
-            status = read_pointer(problem, input, inputs[i], &input_at[i], error);
-            if (status == HEWN_STATUS_OK && input.present) {
-                status = check_overlap(problem, input, reinterpret_cast<uintptr_t>(input_at[i]),
-                                       reinterpret_cast<uintptr_t>(output_at), error);
-            }
-        }
-        if (status != HEWN_STATUS_OK || problem.output.empty()) return status;
+    Addresses addresses;
+    const hewn_buffer_binding *const plain = inputs.plain();
+    if (!plain || !locate(op, plain, output, addresses)) {
+        const hewn_status status = read_addresses(op, inputs, output, addresses, error);
+        if (status != HEWN_STATUS_OK || op.problem.output.empty()) return status;
     }
 
-    void *operands[kMaxOperands];
-    for (int o = 0; o < problem.info->operand_count; o++) operands[o] = input_at[problem.info->operands[o]];
-    operands[problem.info->operand_count] = output_at;
     KernelErrors errors;
     int32_t slices = 1, failed;
     if (op.plan.parallel) {
@@ -280,15 +305,15 @@ hewn_status execute(const hewn_operator &base, Bindings inputs, const hewn_buffe
         slices = slice_count(op.plan, op.variant->plan, max_threads, op.cpus);
     }
     if (slices == 1) {
-        failed = run_range(op, input_at, operands, 0, op.plan.box_count, errors);
+        failed = run_range(op, addresses, 0, op.plan.box_count, errors);
     } else {
-        Execution execution{op, input_at, operands, slices, errors};
+        Execution execution{op, addresses, slices, errors};
         if (options && options->parallel_for) options->parallel_for(options->parallel_for_context, slices, run_slice, &execution);
         else op.parallel_for(op.parallel_for_context, slices, run_slice, &execution);
         failed = execution.failed.load(std::memory_order_relaxed);
     }
     if (failed == 0) return HEWN_STATUS_OK;
-    return fail(error, HEWN_STATUS_KERNEL_FAILED, "%s: kernel %s failed with code %d: %s", problem.info->dml_name,
+    return fail(error, HEWN_STATUS_KERNEL_FAILED, "%s: kernel %s failed with code %d: %s", op.problem.info->dml_name,
                 op.variant->name, int(failed), errors.message);
 }
 

@@ -10,7 +10,7 @@
 
 // ---- What the build made: variants.inc, plans.inc and targets.inc ----
 
-#define HEWN_FORM(variant, form, ...) extern "C" int hewnk_##variant##__##form##_argv(void **);
+#define HEWN_FORM(entry, form, ...) extern "C" void entry();
 #define HEWN_VARIANT(operator_name, signature, target, forms) forms
 #include "variants.inc"
 #undef HEWN_FORM
@@ -78,7 +78,7 @@ constexpr uint32_t layout_mask(std::initializer_list<int> layouts) {
 #undef HEWN_PLAN_KNOB
 
 constexpr Variant kVariants[] = {
-#define HEWN_FORM(variant, form, ...) {#form, hewnk_##variant##__##form##_argv, layout_mask({__VA_ARGS__})},
+#define HEWN_FORM(entry, form, ...) {#form, entry, layout_mask({__VA_ARGS__})},
 #define HEWN_VARIANT(operator_name, signature, target, forms)                                                   \
     {#operator_name "_" #signature "__" #target,       #operator_name, #signature, &kTargets[kTarget_##target], \
      plan_##operator_name##_##signature##__##target(), {forms}},

@@ -13,12 +13,15 @@ namespace hewn {
 
 // Halide's uniform entry point of a kernel: pointers to its arguments in order, the user context first.
 using KernelFunction = int (*)(void **arguments);
+// A kernel's entry: of a GPU's the uniform one, of a CPU's the function itself, which takes its arguments in registers; cast to its type
+// where it is called (call_kernel).
+using KernelEntry = void (*)();
 
 // One compiled function of a variant. A layout is a binary number, one digit an input, the first input's highest: 1 where
 // the input's stride along the row is 1, 0 where it is 0. Bit L of `layouts` is set where the form is specialised for L.
 struct Form {
     const char *name;
-    KernelFunction function;
+    KernelEntry entry;
     uint32_t layouts;
 };
 

@@ -134,7 +134,7 @@ int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
 }
 
 int call_form(GpuCall &call, const Form &form, void **arguments) {
-    const int code = form.function(arguments);
+    const int code = reinterpret_cast<KernelFunction>(form.entry)(arguments);
     if (call.view_count) call.device.api->end_views(call);
     // Kernels without assertions do not look at what a launch returns.
     return call.status != HEWN_STATUS_OK ? int(halide_error_code_device_run_failed) : code;

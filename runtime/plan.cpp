@@ -330,6 +330,7 @@ bool build_plan(const Space &space, int operands, const int32_t *element_bytes, 
     for (int k = box.last + 1; k < space.rank; k++) {
         if (k != box.row_dim) add_loop(k, 1);
     }
+    plan.one_box = plan.loop_count == 0 && !plan.scratch;
     return true;
 }
 
@@ -414,8 +415,8 @@ int transpose(int shift, uint8_t *to, int64_t to_pitch, const uint8_t *from, int
 // Walks the boxes of a plan and keeps, per operand, the address of the current one.
 class Walker {
 public:
-    Walker(const Plan &plan, void *const *pointers, int64_t first) : plan_(plan) {
-        for (int o = 0; o < plan.operands; o++) pointers_[o] = static_cast<uint8_t *>(pointers[o]);
+    Walker(const Plan &plan, const halide_buffer_t *operands, int64_t first) : plan_(plan) {
+        for (int o = 0; o < plan.operands; o++) pointers_[o] = operands[o].host;
         for (int l = 0; l < plan.loop_count; l++) {
             index_[l] = first % plan.loops[l].count;
             first /= plan.loops[l].count;
@@ -459,12 +460,11 @@ void set_extents(halide_dimension_t (*dims)[2], int operands, int64_t run, int64
     }
 }
 
-int run_direct(const Plan &plan, void *const *pointers, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call,
-               void *context) {
+int run_direct(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, void *context) {
     halide_dimension_t dims[kMaxOperands][2];
     std::memcpy(dims, plan.dims, sizeof dims);
     for (int o = 0; o < plan.operands; o++) buffers[o].dim = dims[o];
-    Walker walker(plan, pointers, first);
+    Walker walker(plan, buffers, first);
     for (int64_t box = first; box < last; box++, walker.next()) {
         for (int o = 0; o < plan.operands; o++) buffers[o].host = walker.pointer(o);
         set_extents(dims, plan.operands, walker.run(), walker.rows());
@@ -545,14 +545,14 @@ private:
     int64_t pitch(int o) const { return int64_t(plan_.dims[o][1].stride) << shift(o); }
 };
 
-int run_through_scratch(const Plan &plan, void *const *pointers, int64_t first, int64_t last, halide_buffer_t *buffers,
-                        CallBox call, void *context, void *user_context) {
+int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, void *context,
+                        void *user_context) {
     const int output = plan.operands - 1;
     Scratch scratch(plan, user_context);
     halide_dimension_t dims[kMaxOperands][2];
     std::memcpy(dims, plan.dims, sizeof dims);
     for (int o = 0; o < plan.operands; o++) buffers[o].dim = dims[o];
-    Walker walker(plan, pointers, first);
+    Walker walker(plan, buffers, first);
     for (int64_t box = first; box < last; box++, walker.next()) {
         const int64_t run = walker.run(), rows = walker.rows();
         set_extents(dims, plan.operands, run, rows);
@@ -571,10 +571,10 @@ int run_through_scratch(const Plan &plan, void *const *pointers, int64_t first, 
 
 }  // namespace
 
-int run_many_boxes(const Plan &plan, void *const *pointers, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call,
-                   void *context, void *user_context) {
-    if (plan.scratch) return run_through_scratch(plan, pointers, first, last, buffers, call, context, user_context);
-    return run_direct(plan, pointers, first, last, buffers, call, context);
+int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, void *context,
+                   void *user_context) {
+    if (plan.scratch) return run_through_scratch(plan, first, last, buffers, call, context, user_context);
+    return run_direct(plan, first, last, buffers, call, context);
 }
 
 }  // namespace hewn

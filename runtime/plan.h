@@ -38,6 +38,7 @@ struct Plan {
     int32_t *table[kMaxOperands];
     int64_t period[kMaxOperands], element_step[kMaxOperands], row_bytes[kMaxOperands];
     bool scratch;  // some operand is not used where it lies
+    bool one_box;  // and no scratch
 
     // What steps from box to box, innermost first. The loops `run_loop` and `row_loop` (-1: none) cut a dimension of the
     // box, so that their last step may be a partial one.
@@ -75,20 +76,17 @@ inline int32_t slice_count(const Plan &plan, const PlanKnobs &knobs, int32_t max
 using CallBox = int (*)(void *context, halide_buffer_t *operands);
 
 // run_boxes where it takes more than one box or scratch memory.
-int run_many_boxes(const Plan &plan, void *const *pointers, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call,
-                   void *context, void *user_context);
+int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, void *context,
+                   void *user_context);
 
-// Runs boxes [first, last) of the plan on the operands at `pointers`: for each box sets host and dim of `buffers`, one an operand,
-// and calls. user_context is for the runtime's own helper kernels. Stops at the first error code and returns it.
-inline int run_boxes(const Plan &plan, void *const *pointers, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call,
-                     void *context, void *user_context) {
-    if (plan.scratch || plan.loop_count > 0)
-        return run_many_boxes(plan, pointers, first, last, buffers, call, context, user_context);
-    // Inline: it is what a small call pays.
-    for (int o = 0; o < plan.operands; o++) {
-        buffers[o].host = static_cast<uint8_t *>(pointers[o]);
-        buffers[o].dim = const_cast<halide_dimension_t *>(plan.dims[o]);
-    }
+// Runs boxes [first, last) of the plan on operands that begin at the hosts of `buffers`, kMaxOperands of them: for each box sets
+// their host and dim, and calls. user_context is for the runtime's own helper kernels. Stops at the first error code and returns it.
+inline int run_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, void *context,
+                     void *user_context) {
+    if (!plan.one_box) return run_many_boxes(plan, first, last, buffers, call, context, user_context);
+        // Inline: it is what a small call pays.
+#pragma GCC unroll 8
+    for (int o = 0; o < kMaxOperands; o++) buffers[o].dim = const_cast<halide_dimension_t *>(plan.dims[o]);
     return call(context, buffers);
 }
 

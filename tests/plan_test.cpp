@@ -229,8 +229,9 @@ TEST(Plan, RandomLayoutsSumRight) {
         std::shuffle(order.begin(), order.end(), random);
         for (size_t i : order) {
             halide_buffer_t buffers[kMaxOperands] = {};
+            for (int o = 0; o < operands; o++) buffers[o].host = static_cast<uint8_t *>(memory[o]);
             if (cuts[i] < cuts[i + 1]) {
-                ASSERT_EQ(hewn::run_boxes(plan, memory, cuts[i], cuts[i + 1], buffers, sum_box, &context, nullptr), 0);
+                ASSERT_EQ(hewn::run_boxes(plan, cuts[i], cuts[i + 1], buffers, sum_box, &context, nullptr), 0);
             }
         }
         hewn::destroy_plan(test_allocator(), plan);
