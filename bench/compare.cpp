@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "contender.h"
+#include "hide_avx512.h"
 #include "measure.h"
 #include "problem.h"
 #include "report.h"
@@ -28,6 +29,7 @@ constexpr Effort QUICK{0.5e6, 8e6, 5, 15}, FULL{2e6, 300e6, 5, 41};
 struct Options {
     Selection selection;
     std::string variant, json, report, onnxruntime = HEWN_BENCH_ONNXRUNTIME;
+    bool hide_avx512 = false;
 };
 
 std::string cpu_name() {
@@ -183,6 +185,7 @@ bool fits_in_memory(const Row &row, const Arena &arena) {
 int compare(const Options &options) {
     const std::vector<Row> rows = choose_rows(options.selection);
     if (rows.empty()) throw std::runtime_error("no row fits these options");
+    if (options.hide_avx512) hide_avx512();  // before a peer looks
     const auto peers = make_peers(options);
     Report report;
     report.machine = describe_machine();
@@ -256,10 +259,14 @@ int main(int argc, char **argv) {
         ->check(CLI::PositiveNumber);
     app.add_option("--threads", selection.threads, "only these numbers of threads")->check(CLI::Range(1, 256));
     app.add_option("--variant", options.variant, "force a target (x86_64_avx2) or one variant of hewn");
+    app.add_flag("--hide-avx512", options.hide_avx512,
+                 "let no contender see the CPU's AVX-512: all run what they would on a CPU with AVX2");
     app.add_option("--json", options.json, "write the rows as a JSON list")->type_name("FILE");
     app.add_option("--report", options.report, "write everything, for plots.py")->type_name("FILE");
     app.add_option("--onnxruntime", options.onnxruntime, "libonnxruntime.so")->type_name("FILE")->check(CLI::ExistingFile);
     CLI11_PARSE(app, argc, argv);
+    // hewn has looked before main.
+    if (options.hide_avx512 && options.variant.empty()) options.variant = "x86_64_avx2";
     try {
         return compare(options);
     } catch (const std::exception &error) {

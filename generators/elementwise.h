@@ -92,17 +92,17 @@ protected:
         return differences;
     }
 
-    // output(x, y) = clamp(rounded(differences(operands)) + zero_point, Min, Max) of an 8-bit type; what `rounded` gives is an int32.
-    // (v)packssdw, (v)paddsw, (v)packsswb
+    // clamp(r + zero_point, Min, Max) of an 8-bit type for any int32 r. (v)packssdw, (v)paddsw, (v)packsswb
+    static Halide::Expr narrowed(const Halide::Expr &r, const Halide::Expr &zero_point, const Halide::Type &type) {
+        return Halide::saturating_cast(type, shifted(r, zero_point));
+    }
+
+    // output(x, y) = narrowed(rounded(differences(operands)), zero_point); what `rounded` gives is an int32.
     template<class Rounded>
     void define_narrowed(OutputRows &output, const std::vector<Operand> &operands, const Rounded &rounded,
                          const Halide::Expr &zero_point) {
         const Halide::Expr of_column = rounded(differences(operands));
-        const auto shifted = [&](const Halide::Expr &r) {
-            return Halide::saturating_add(Halide::saturating_cast<int16_t>(r), Halide::cast<int16_t>(zero_point));
-        };
-        if (tail != Tail::Packed)
-            return define(output, Halide::saturating_cast(output.type(), shifted(of_column)), Halide::Float(32));
+        if (tail != Tail::Packed) return define(output, narrowed(of_column, zero_point, output.type()), Halide::Float(32));
         // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. They work within lanes of 16 bytes and so leave another
         // order: of a block's vectors v = 2 h + w and their elements i = 4 k + l, j = 4 w + l of lane k of vector h of words, and 8 h + j
         // of lane k of the bytes, whose upper two lanes come first. Written so, and not in an order that looks simpler, LLVM finds the packs
@@ -126,7 +126,7 @@ protected:
         } else {
             rounded_(i, v, first, y) = Halide::Internal::substitute(x.name(), promised(first + n * v + i), of_column);
         }
-        words(j, k, h, first, y) = shifted(rounded_(4 * k + j % 4, 2 * h + j / 4, first, y));
+        words(j, k, h, first, y) = shifted(rounded_(4 * k + j % 4, 2 * h + j / 4, first, y), zero_point);
         bytes(j, h, k, first, y) = Halide::saturating_cast(output.type(), words(j, (k + 2) % (n / 4), h, first, y));
         packed_ = {words, bytes};
 
@@ -139,7 +139,7 @@ protected:
         parts_.push_back(blocks);
 
         Halide::Func element("element");
-        element(x, y) = Halide::saturating_cast(output.type(), shifted(of_column));
+        element(x, y) = narrowed(of_column, zero_point, output.type());
         const Halide::Expr rest = Halide::select(fits, 0, width);
         set_step(Halide::Float(32));
         if (this->get_target().has_feature(Halide::Target::AVX512_Skylake)) {
@@ -190,6 +190,11 @@ private:
     Halide::Func rounded_{"rounded"};
     std::vector<Halide::Func> packed_, picked_;
     const Halide::RDom byte_{0, 4, "byte"};
+
+    // sat16(sat16(r) + zero_point)
+    static Halide::Expr shifted(const Halide::Expr &r, const Halide::Expr &zero_point) {
+        return Halide::saturating_add(Halide::saturating_cast<int16_t>(r), Halide::cast<int16_t>(zero_point));
+    }
 
     // int32 of a vector.
     int lanes() const { return this->natural_vector_size(Halide::Int(32)); }

@@ -53,7 +53,8 @@ inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Halide::
     if (e.type().bits() < 32) return rounded(to_f32(e) - to_f32(zero_point));
     const Expr high = stage(Halide::cast<float>(i32(e >> 16) - i32(zero_point >> 16)));
     const Expr low = stage(Halide::cast<float>(i32(e & 0xffff) - i32(zero_point & 0xffff)));
-    return rounded(rounded(high * 65536.0f) + low);
+    const bool fused = target.has_feature(Halide::Target::FMA) || target.arch == Halide::Target::ARM;
+    return fused ? fma(high, 65536.0f, low) : rounded(rounded(high * 65536.0f) + low);
 }
 
 // clamp(round(q) + z, Min, Max) of an 8-bit type, q any f32, NaN gives z. Clamped before rounding, to what the output can

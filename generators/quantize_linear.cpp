@@ -60,6 +60,30 @@ public:
     }
 };
 
+// Form `columns`: the same with a scale and a zero point a column; r0 and r1 are rows. It narrows in the columns' order, for the zero
+// points lie in it.
+class QuantizeLinearColumns : public hewn::Elementwise<QuantizeLinearColumns> {
+public:
+    Input<Buffer<void, 2>> input{"input"}, r0{"r0"}, r1{"r1"}, zero_point{"zero_point"};
+    Output<Buffer<void, 2>> output{"output"};
+
+    void configure() {
+        input.set_type(signature_type(0));
+        r0.set_type(Float(32));
+        r1.set_type(Float(32));
+        zero_point.set_type(signature_type(1));
+        output.set_type(signature_type(1));
+    }
+
+    void generate() {
+        using hewn::x, hewn::y;
+        const Expr quotient = hewn::times_reciprocal(hewn::to_f32(input(x, y)), r0(x, y), r1(x, y));
+        define(output, narrowed(hewn::round_to_int32(quotient), zero_point(x, y), output.type()), Float(32));
+    }
+
+    void schedule() { schedule_rows(output, {&input, &r0, &r1, &zero_point}); }
+};
+
 template<hewn::gpu::Form kForm>
 class QuantizeLinearGpu : public hewn::gpu::Kernel<QuantizeLinearGpu<kForm>> {
 public:
@@ -89,5 +113,6 @@ using QuantizeLinearStrided = QuantizeLinearGpu<hewn::gpu::Form::Strided>;
 
 HALIDE_REGISTER_GENERATOR(QuantizeLinearDivide, quantize_linear_divide)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearReciprocal, quantize_linear_reciprocal)
+HALIDE_REGISTER_GENERATOR(QuantizeLinearColumns, quantize_linear_columns)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearDense, quantize_linear_dense)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearStrided, quantize_linear_strided)

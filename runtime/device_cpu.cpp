@@ -183,6 +183,7 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
             destroy(cpu);
             return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan", name);
         }
+        fit_to_plan(cpu->plan, cpu->kernel);
     }
     *op = cpu;
     return HEWN_STATUS_OK;
@@ -265,16 +266,29 @@ __attribute__((noinline)) hewn_status read_addresses(const CpuOperator &op, cons
     return status;
 }
 
-// Boxes [first, last) of an operator. 0, or the code of the first error, which is noted in `errors`.
-inline int run_range(const CpuOperator &op, const Addresses &addresses, int64_t first, int64_t last, KernelErrors &errors) {
+// Boxes [first, last) of an operator. 0, or the code of the first error, which is noted in call's user context.
+inline int run_boxes_of(const CpuOperator &op, const Addresses &addresses, int64_t first, int64_t last, CpuCall &call) {
     const DefaultFloatingPointMode mode;
-    CpuCall call(op.kernel, addresses, &errors);
     halide_buffer_t buffers[kMaxOperands];
     if (kKernelAssertions) std::memcpy(buffers, op.buffers, sizeof buffers);
 #pragma GCC unroll 8
     for (int o = 0; o < kMaxOperands; o++)  // all, whatever their number: counting costs more
         buffers[o].host = static_cast<uint8_t *>(addresses[op.operand_at[o]]);
-    return run_boxes(op.plan, first, last, buffers, op.kernel.call, &call, &errors);
+    return run_boxes(op.plan, first, last, buffers, op.kernel.call, call, call.user_context);
+}
+
+// The same where rows of scales are prepared: apart, for its frame is large.
+__attribute__((noinline)) int run_boxes_by_columns(const CpuOperator &op, const Addresses &addresses, int64_t first, int64_t last,
+                                                   CpuCall &call) {
+    Columns columns;
+    call.columns = &columns;
+    return run_boxes_of(op, addresses, first, last, call);
+}
+
+inline int run_range(const CpuOperator &op, const Addresses &addresses, int64_t first, int64_t last, KernelErrors &errors) {
+    CpuCall call(op.kernel, addresses, &errors);
+    return op.kernel.columns ? run_boxes_by_columns(op, addresses, first, last, call)
+                             : run_boxes_of(op, addresses, first, last, call);
 }
 
 void HEWN_CALL run_slice(void *argument, int32_t index) {

@@ -241,25 +241,25 @@ constexpr bool kOneSign = false;
 
 // True where times_reciprocal (generators/numerics.h) is proved to round as division does.
 bool ordinary(float scale) {
-    if (!(std::fabs(scale) >= 0x1p-60f && std::fabs(scale) <= 0x1p60f)) return false;  // NaN is not
     uint32_t bits;
     std::memcpy(&bits, &scale, sizeof bits);
     // The twelve mantissas that fail with parts of one sign, and some that need not be told from them.
-    return !kOneSign || (bits & 0xffff) < 0xfffd;
+    const bool fails = kOneSign && (bits & 0xffff) >= 0xfffd;
+    return (std::fabs(scale) >= 0x1p-60f) & (std::fabs(scale) <= 0x1p60f) & !fails;  // NaN is not
 }
 
 // r0 + r1 ~ 1 / s in twice the precision, prepared in double. r0 = RN(1 / s); of one sign the largest below, so that r1 = RN(1 / s - r0)
 // has its sign and is not 0.
-void set_reciprocal(Parameters &parameters, float scale) {
+inline void set_reciprocal(float scale, float &r0, float &r1) {
     const double reciprocal = 1.0 / double(scale);
-    parameters.r0 = float(reciprocal);
-    if (kOneSign && std::fabs(double(parameters.r0)) >= std::fabs(reciprocal)) {
+    r0 = float(reciprocal);
+    if (kOneSign && std::fabs(double(r0)) >= std::fabs(reciprocal)) {
         uint32_t bits;
-        std::memcpy(&bits, &parameters.r0, sizeof bits);
+        std::memcpy(&bits, &r0, sizeof bits);
         bits--;  // the next float toward 0
-        std::memcpy(&parameters.r0, &bits, sizeof bits);
+        std::memcpy(&r0, &bits, sizeof bits);
     }
-    parameters.r1 = float(reciprocal - double(parameters.r0));
+    r1 = float(reciprocal - double(r0));
 }
 
 // Below this many elements in a box, preparing parameters (two divisions in double) costs more than dividing.
@@ -296,12 +296,12 @@ hewn_status read_add(const void *raw, hewn_feature_level level, Problem &problem
 }
 
 // Of a form that reads all the operator's inputs as operands.
-int call_with_two(void *context, halide_buffer_t *operands) {
-    const CpuCall &call = *static_cast<CpuCall *>(context);
+int call_with_two(BoxCall &context, halide_buffer_t *operands) {
+    const CpuCall &call = static_cast<CpuCall &>(context);
     return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], &operands[2]);
 }
-int call_with_three(void *context, halide_buffer_t *operands) {
-    const CpuCall &call = *static_cast<CpuCall *>(context);
+int call_with_three(BoxCall &context, halide_buffer_t *operands) {
+    const CpuCall &call = static_cast<CpuCall &>(context);
     return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], &operands[2], &operands[3]);
 }
 
@@ -353,11 +353,11 @@ void prepare_quantize(const CpuKernel &kernel, const void *scale_at, const void 
     p.form = ordinary(scale) ? kernel.reciprocal : kernel.form;
     if (p.form == kernel.form) return;
     p.zero_point[0] = read_byte(zero_point_at, problem.output.type);
-    set_reciprocal(p, scale);
+    set_reciprocal(scale, p.r0, p.r1);
 }
 
-int call_quantize(void *context, halide_buffer_t *operands) {
-    CpuCall &call = *static_cast<CpuCall *>(context);
+int call_quantize(BoxCall &context, halide_buffer_t *operands) {
+    CpuCall &call = static_cast<CpuCall &>(context);
     const CpuKernel &kernel = call.kernel;
     Parameters &p = call.parameters;
     const halide_buffer_t &scale = operands[1], &zero_point = operands[2];
@@ -371,15 +371,64 @@ int call_quantize(void *context, halide_buffer_t *operands) {
     return call_with_three(context, operands);
 }
 
+void prepare_columns(const CpuKernel &kernel, const void *scales, int32_t count, Columns &columns) {
+    const hewn_data_type type = kernel.problem->inputs[1].type;
+    const int32_t distinct = count < kernel.distinct_scales ? count : kernel.distinct_scales;
+    columns.from = scales;
+    columns.count = count;
+    for (int32_t i = 0; i < distinct; i++)
+        columns.r0[i] = read_scale(static_cast<const char *>(scales) + i * type_bytes(type), type);
+    int32_t unfit = 0;
+    for (int32_t i = 0; i < distinct; i++) {  // the compiler takes several at a time
+        const float scale = columns.r0[i];
+        unfit += !ordinary(scale);
+        set_reciprocal(scale, columns.r0[i], columns.r1[i]);
+    }
+    columns.fit = unfit == 0;
+    for (int32_t filled = distinct; filled < count; filled *= 2) {  // whole repetitions, then the rest of one
+        const size_t bytes = size_t(filled < count - filled ? filled : count - filled) * sizeof(float);
+        for (float *row : {columns.r0, columns.r1}) std::memcpy(row + filled, row, bytes);
+    }
+}
+
+// With a scale a column.
+int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
+    CpuCall &call = static_cast<CpuCall &>(context);
+    Columns &columns = *call.columns;
+    const halide_buffer_t &scale = operands[1];
+    const int32_t count = scale.dim[0].extent;
+    const bool same = columns.from == scale.host && columns.count >= count && !(call.filled & 1u << 1);
+    if (!same) prepare_columns(call.kernel, scale.host, count, columns);
+    if (columns.fit) {
+        halide_dimension_t dims[2] = {{0, count, 1, 0}, {0, scale.dim[1].extent, 0, 0}};
+        halide_buffer_t r0 = {}, r1 = {};
+        for (halide_buffer_t *row : {&r0, &r1}) {
+            row->type = halide_type_t(halide_type_float, 32);
+            row->dimensions = 2;
+            row->dim = dims;
+        }
+        r0.host = reinterpret_cast<uint8_t *>(columns.r0);
+        r1.host = reinterpret_cast<uint8_t *>(columns.r1);
+        const InvalidOperationFlag invalid;
+        const int code = call_kernel(*call.kernel.columns, call, &operands[0], &r0, &r1, &operands[2], &operands[3]);
+        if (code != 0 || !invalid.raised()) return code;
+        columns.fit = false;  // as above
+    }
+    return call_with_three(context, operands);
+}
+
 void choose_quantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
     constexpr uint32_t kScaleAndZeroPoint = 0b110;
     kernel.form = variant.form("divide");
     kernel.call = call_with_three;
+    if (!InvalidOperationFlag::works()) return;
     const Form *reciprocal = variant.form("reciprocal");
-    if (reciprocal && InvalidOperationFlag::works() && uniform_box_holds(space, kScaleAndZeroPoint, kReciprocalElements)) {
+    if (reciprocal && uniform_box_holds(space, kScaleAndZeroPoint, kReciprocalElements)) {
         kernel.reciprocal = reciprocal;
         kernel.call = call_quantize;
         kernel.uniform = kScaleAndZeroPoint;
+    } else {
+        kernel.columns = variant.form("columns");
     }
 }
 
@@ -469,7 +518,7 @@ void prepare_quantized_add(const CpuCall &call, Parameters &p) {
     // No quotient of the reciprocal form may reach 2^31; also false for NaN.
     const double largest = 255 * (std::fabs(double(p.scale[0])) + std::fabs(double(p.scale[1])));
     if (!(largest <= 0x1p30 * std::fabs(double(p.scale[2])))) return;
-    set_reciprocal(p, p.scale[2]);
+    set_reciprocal(p.scale[2], p.r0, p.r1);
     p.form = kernel.folded ? kernel.folded : kernel.reciprocal;
     for (int i = 0; i < 2; i++) {
         const double offset = -double(p.zero_point[i]) * double(p.scale[i]);  // exact: 9 + 24 bits
@@ -479,14 +528,14 @@ void prepare_quantized_add(const CpuCall &call, Parameters &p) {
 }
 
 // The dividing form.
-int call_quantized_add_divided(void *context, halide_buffer_t *operands) {
-    const CpuCall &call = *static_cast<CpuCall *>(context);
+int call_quantized_add_divided(BoxCall &context, halide_buffer_t *operands) {
+    const CpuCall &call = static_cast<CpuCall &>(context);
     return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], scale_of(call, 0), scale_of(call, 1),
                        zero_point_of(call, 0), zero_point_of(call, 1), zero_point_of(call, 2), scale_of(call, 2), &operands[2]);
 }
 
-int call_quantized_add(void *context, halide_buffer_t *operands) {
-    CpuCall &call = *static_cast<CpuCall *>(context);
+int call_quantized_add(BoxCall &context, halide_buffer_t *operands) {
+    CpuCall &call = static_cast<CpuCall &>(context);
     const CpuKernel &kernel = call.kernel;
     Parameters &p = call.parameters;
     if (!p.from[0]) prepare_quantized_add(call, p);
@@ -546,6 +595,22 @@ hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type) {
     case HEWN_DATA_TYPE_UINT16: return HEWN_DATA_TYPE_INT16;
     case HEWN_DATA_TYPE_UINT8: return HEWN_DATA_TYPE_INT8;
     default: return type;
+    }
+}
+
+void fit_to_plan(const Plan &plan, CpuKernel &kernel) {
+    if (!kernel.columns) return;
+    constexpr int kScale = 1;
+    // Preparing a scale takes as long as 8 divisions, copying one in turn as half of one (Xeon, 1.6 and 0.1 ns).
+    constexpr int64_t kPreparing = 16, kCopying = 4;
+    const int64_t run = plan.run_inner * plan.run_outer, rows = repeated_rows(plan, kScale);
+    const int64_t distinct = plan.access[kScale] == Access::Table ? plan.period[kScale] : run;
+    const bool a_row = plan.dims[kScale][0].stride == 1 && plan.access[kScale] != Access::Transpose && run <= kMaxColumns;
+    if (a_row && rows >= kCopying && rows * run >= kPreparing * distinct) {
+        kernel.distinct_scales = int32_t(distinct);
+        kernel.call = call_quantize_columns;
+    } else {
+        kernel.columns = nullptr;
     }
 }
 

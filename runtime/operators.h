@@ -33,12 +33,24 @@ struct Parameters {
     int32_t zero_point[3];
 };
 
+// The longest row of scales that is prepared: 32 KiB of reciprocals.
+constexpr int kMaxColumns = 4096;
+
+// Reciprocals of the scales of a row, kept while the scales stay.
+struct Columns {
+    const void *from = nullptr;  // the scales prepared from
+    int32_t count;
+    bool fit;  // for the form `columns`
+    alignas(64) float r0[kMaxColumns], r1[kMaxColumns];
+};
+
 // One slice of an execution on the CPU.
-struct CpuCall {
+struct CpuCall : BoxCall {
     const struct CpuKernel &kernel;
     void *const *inputs;  // all of the operator's, in order; absent ones point to zeros
     void *user_context;
     Parameters parameters;
+    Columns *columns = nullptr;  // set where the kernel has that form
 
     CpuCall(const CpuKernel &kernel, void *const *inputs, void *user_context)
         : kernel(kernel), inputs(inputs), user_context(user_context) {
@@ -49,10 +61,11 @@ struct CpuCall {
 // How the CPU runs a problem with a variant.
 struct CpuKernel {
     const Problem *problem;
-    const Form *form, *reciprocal, *folded;  // the latter two: null where not used
-    uint32_t uniform;                        // operands that must be constant within a box (see build_plan)
-    bool compute_bound;                      // slower than memory: streaming its output only adds the copy
-    CallBox call;                            // its context is a CpuCall
+    const Form *form, *reciprocal, *folded, *columns;  // all but the first: null where not used
+    uint32_t uniform;                                  // operands that must be constant within a box (see build_plan)
+    bool compute_bound;                                // slower than memory: streaming its output only adds the copy
+    int32_t distinct_scales;                           // with `columns`: after so many a row of scales repeats
+    CallBox call;                                      // its context is a CpuCall
 };
 
 struct OperatorInfo {
@@ -68,7 +81,7 @@ struct OperatorInfo {
     bool unsigned_as_signed;
     // Reads and checks the operator's own description.
     hewn_status (*read)(const void *desc, hewn_feature_level level, Problem &problem, hewn_error *error);
-    // Chooses the forms for the merged space.
+    // Chooses the forms for the merged space, before it is planned.
     void (*choose_forms)(const Space &space, const Variant &variant, CpuKernel &kernel);
     // Input index of each operand.
     int operands[kMaxOperands - 1];
@@ -76,6 +89,9 @@ struct OperatorInfo {
 
 // The type that the operator's kernel has for a tensor of `type`.
 hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type);
+
+// Drops forms that do not pay with the plan.
+void fit_to_plan(const Plan &plan, CpuKernel &kernel);
 
 // Checks a whole description at a feature level.
 hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level, Problem &problem, hewn_error *error);

@@ -460,7 +460,7 @@ void set_extents(halide_dimension_t (*dims)[2], int operands, int64_t run, int64
     }
 }
 
-int run_direct(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, void *context) {
+int run_direct(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context) {
     halide_dimension_t dims[kMaxOperands][2];
     std::memcpy(dims, plan.dims, sizeof dims);
     for (int o = 0; o < plan.operands; o++) buffers[o].dim = dims[o];
@@ -486,10 +486,11 @@ public:
     uint8_t *at(int o) { return memory_[o]; }
 
     // Brings input o, which lies at `tensor`, into scratch, unless the last block brought there holds it.
-    int load(int o, const uint8_t *tensor, int64_t run, int64_t rows) {
+    int load(int o, const uint8_t *tensor, int64_t run, int64_t rows, uint32_t &filled) {
         Block &block = loaded_[o];
         if (block.tensor == tensor && run <= block.run && rows <= block.rows) return 0;
         block = {tensor, run, rows};
+        filled |= 1u << o;
         if (plan_.access[o] == Access::Transpose) {
             return transpose(shift(o), memory_[o], pitch(o), tensor, plan_.element_step[o], run, rows, user_context_);
         }
@@ -545,7 +546,7 @@ private:
     int64_t pitch(int o) const { return int64_t(plan_.dims[o][1].stride) << shift(o); }
 };
 
-int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, void *context,
+int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
                         void *user_context) {
     const int output = plan.operands - 1;
     Scratch scratch(plan, user_context);
@@ -556,11 +557,12 @@ int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_bu
     for (int64_t box = first; box < last; box++, walker.next()) {
         const int64_t run = walker.run(), rows = walker.rows();
         set_extents(dims, plan.operands, run, rows);
+        context.filled = 0;
         for (int o = 0; o < plan.operands; o++) {
             const bool in_place = plan.access[o] == Access::InPlace;
             buffers[o].host = in_place ? walker.pointer(o) : scratch.at(o);
             if (in_place || o == output) continue;
-            if (const int error = scratch.load(o, walker.pointer(o), run, rows)) return error;
+            if (const int error = scratch.load(o, walker.pointer(o), run, rows, context.filled)) return error;
         }
         if (const int error = call(context, buffers)) return error;
         if (plan.access[output] == Access::InPlace) continue;
@@ -571,7 +573,14 @@ int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_bu
 
 }  // namespace
 
-int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, void *context,
+int64_t repeated_rows(const Plan &plan, int o) {
+    if (plan.rows > 1 && plan.row_bytes[o] != 0) return 1;
+    int64_t rows = plan.rows;
+    for (int l = 0; l < plan.loop_count && plan.loops[l].step_bytes[o] == 0; l++) rows *= plan.loops[l].count;
+    return rows;
+}
+
+int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
                    void *user_context) {
     if (plan.scratch) return run_through_scratch(plan, first, last, buffers, call, context, user_context);
     return run_direct(plan, first, last, buffers, call, context);

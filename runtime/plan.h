@@ -72,16 +72,24 @@ inline int32_t slice_count(const Plan &plan, const PlanKnobs &knobs, int32_t max
     return int32_t(slices < plan.box_count ? slices : plan.box_count);
 }
 
+// How many rows in sequence, from box to box, read the same memory of operand o.
+int64_t repeated_rows(const Plan &plan, int o);
+
+// What a caller of kernels derives its own from.
+struct BoxCall {
+    uint32_t filled = 0;  // operands whose scratch memory was filled for this box
+};
+
 // Calls the kernel on one box, given a buffer for each operand. 0, or the kernel's error code.
-using CallBox = int (*)(void *context, halide_buffer_t *operands);
+using CallBox = int (*)(BoxCall &context, halide_buffer_t *operands);
 
 // run_boxes where it takes more than one box or scratch memory.
-int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, void *context,
+int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
                    void *user_context);
 
 // Runs boxes [first, last) of the plan on operands that begin at the hosts of `buffers`, kMaxOperands of them: for each box sets
 // their host and dim, and calls. user_context is for the runtime's own helper kernels. Stops at the first error code and returns it.
-inline int run_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, void *context,
+inline int run_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
                      void *user_context) {
     if (!plan.one_box) return run_many_boxes(plan, first, last, buffers, call, context, user_context);
         // Inline: it is what a small call pays.

@@ -67,9 +67,12 @@ void set_integer(Operand &operand, int value) {
     std::memset(operand.data, value, size_t(operand.span()) * operand.element_bytes());
 }
 
-// QUANTIZED_LINEAR_ADD picks its form by the parameters (runtime/operators.cpp): zero points of 0 are exact, and an extraordinary output
-// scale divides. Scales that shrink together leave the results' distribution as it is.
+// Operators pick their form by the parameters, too (runtime/operators.cpp). In QUANTIZED_LINEAR_ADD zero points of 0 are exact, and an
+// extraordinary output scale divides; scales that shrink together leave the results' distribution as it is. In QUANTIZE_LINEAR one
+// such scale leaves its row to division.
 void reach(Problem &problem, const std::string &form) {
+    if (problem.op == "quantize_linear" && form == "divide" && problem.inputs[1].span() > 1)
+        std::memset(problem.inputs[1].data, 0, problem.inputs[1].element_bytes());
     if (problem.op != "quantized_linear_add") return;
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         Operand &input = problem.inputs[i];
@@ -98,8 +101,11 @@ void run(const Library &library, const hewn::Operator &op, const Problem &proble
 
 // ---- Checking ----
 
+// Whether the form takes ordinary quotients alone, and leaves all others to `divide`.
+bool takes_ordinary(const std::string &form) { return form == "reciprocal" || form == "columns"; }
+
 // Any bits, and for QUANTIZE_LINEAR numbers around ties, where a careless quotient lands on the other side.
-void scramble(Problem &problem) {
+void scramble(Problem &problem, const std::string &form) {
     std::mt19937 random(7);
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         Operand &input = problem.inputs[i];
@@ -108,8 +114,8 @@ void scramble(Problem &problem) {
         uint8_t *const data = static_cast<uint8_t *>(input.data);
         for (size_t b = 0; b < bytes; b++) data[b] = uint8_t(random() >> 11);
         if (problem.op != "quantize_linear" || input.type != "f32") continue;
-        const float scale = float(problem.inputs[1].values()[0]);
-        for (int64_t e = 0; e < input.span(); e += 2) {
+        const float scale = float(problem.inputs[1].values().back());
+        for (int64_t e = 0; e < input.span(); e += takes_ordinary(form) ? 1 : 2) {
             const float tie = (float(int(random() % 512) - 256) + 0.5f) * scale;
             static_cast<float *>(input.data)[e] = reference::from_bits(reference::to_bits(tie) + random() % 3 - 1);
         }
@@ -174,7 +180,7 @@ Fault check(const Library &library, const Variant &variant, const std::string &f
         kind = what;
         reach(problem, form);
         check_once(library, problem, variant.name, false);
-        scramble(problem);
+        scramble(problem, form);
         check_once(library, problem, variant.name, false);
         kind = "in place";
         if (!whole && problem.op == "add" && problem.inputs[0].strides == problem.output.strides)
@@ -188,13 +194,14 @@ Fault check(const Library &library, const Variant &variant, const std::string &f
         return problem;
     };
     try {
+        const int64_t elements = form == "columns" ? 65536 : 4096;  // it takes rows to pay
         for (const std::string &layout : layouts) {
-            if (!layout_fits(variant.op, layout, 4096)) continue;
-            check_both(make(layout, 4096), "bits");
-            const std::vector<int64_t> sizes = make(layout, 4096).output.sizes;
+            if (!layout_fits(variant.op, layout, elements)) continue;
+            check_both(make(layout, elements), "bits");
+            const std::vector<int64_t> sizes = make(layout, elements).output.sizes;
             for (const int64_t width : {1, 2, 3, 7, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 129, 255, 257, 511, 1000, 1023}) {
                 if (whole || width >= sizes.back()) continue;
-                Problem problem = make(layout, 4096);
+                Problem problem = make(layout, elements);
                 for (Operand &input : problem.inputs) input.sizes.back() = width;
                 problem.output.sizes.back() = width;
                 check_both(std::move(problem), "tails");
