@@ -189,6 +189,7 @@ int compare(const Options &options) {
     const auto peers = make_peers(options);
     Report report;
     report.machine = describe_machine();
+    if (options.hide_avx512) report.machine["machine"] += ", AVX-512 hidden";
     report.versions["hewn"] = std::to_string(HEWN_VERSION_MAJOR) + "." + std::to_string(HEWN_VERSION_MINOR) + "." +
                               std::to_string(HEWN_VERSION_PATCH) +
                               (options.variant.empty() ? "" : ", variant " + options.variant);

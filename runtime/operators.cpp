@@ -245,7 +245,8 @@ bool ordinary(float scale) {
     std::memcpy(&bits, &scale, sizeof bits);
     // The twelve mantissas that fail with parts of one sign, and some that need not be told from them.
     const bool fails = kOneSign && (bits & 0xffff) >= 0xfffd;
-    return (std::fabs(scale) >= 0x1p-60f) & (std::fabs(scale) <= 0x1p60f) & !fails;  // NaN is not
+    const bool large = std::fabs(scale) >= 0x1p-60f, small = std::fabs(scale) <= 0x1p60f;  // neither, if NaN
+    return large & small & !fails;
 }
 
 // r0 + r1 ~ 1 / s in twice the precision, prepared in double. r0 = RN(1 / s); of one sign the largest below, so that r1 = RN(1 / s - r0)
@@ -371,24 +372,46 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     return call_with_three(context, operands);
 }
 
-void prepare_columns(const CpuKernel &kernel, const void *scales, int32_t count, Columns &columns) {
+// Prepares `count` more scales.
+void append_columns(const CpuKernel &kernel, const char *scales, int32_t count, Columns &columns) {
     const hewn_data_type type = kernel.problem->inputs[1].type;
     const int32_t distinct = count < kernel.distinct_scales ? count : kernel.distinct_scales;
-    columns.from = scales;
-    columns.count = count;
-    for (int32_t i = 0; i < distinct; i++)
-        columns.r0[i] = read_scale(static_cast<const char *>(scales) + i * type_bytes(type), type);
+    float *const r0 = columns.r0 + columns.count, *const r1 = columns.r1 + columns.count;
+    for (int32_t i = 0; i < distinct; i++) r0[i] = read_scale(scales + i * type_bytes(type), type);
     int32_t unfit = 0;
     for (int32_t i = 0; i < distinct; i++) {  // the compiler takes several at a time
-        const float scale = columns.r0[i];
+        const float scale = r0[i];
         unfit += !ordinary(scale);
-        set_reciprocal(scale, columns.r0[i], columns.r1[i]);
+        set_reciprocal(scale, r0[i], r1[i]);
     }
-    columns.fit = unfit == 0;
     for (int32_t filled = distinct; filled < count; filled *= 2) {  // whole repetitions, then the rest of one
         const size_t bytes = size_t(filled < count - filled ? filled : count - filled) * sizeof(float);
-        for (float *row : {columns.r0, columns.r1}) std::memcpy(row + filled, row, bytes);
+        for (float *row : {r0, r1}) std::memcpy(row + filled, row, bytes);
     }
+    columns.count += count;
+    columns.fit &= unfit == 0;
+}
+
+// The index of the reciprocals of a box's scales, prepared now where they are not there. Boxes that cut a row come one after the other, and
+// so gather it.
+int32_t find_columns(const CpuCall &call, const halide_buffer_t &scale, Columns &columns) {
+    const char *const scales = reinterpret_cast<const char *>(scale.host);
+    const int32_t count = scale.dim[0].extent;
+    if (columns.count > 0 && !(call.filled & 1u << 1)) {
+        const uintptr_t bytes = uintptr_t(type_bytes(call.kernel.problem->inputs[1].type));
+        // Huge for scales that lie before.
+        const uintptr_t first = (uintptr_t(scales) - uintptr_t(columns.from)) / bytes, end = uintptr_t(columns.count);
+        if (first < end && uintptr_t(count) <= end - first) return int32_t(first);
+        if (first == end && columns.count + count <= kMaxColumns) {
+            append_columns(call.kernel, scales, count, columns);
+            return int32_t(first);
+        }
+    }
+    columns.from = scales;
+    columns.count = 0;
+    columns.fit = true;
+    append_columns(call.kernel, scales, count, columns);
+    return 0;
 }
 
 // With a scale a column.
@@ -396,19 +419,17 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
     Columns &columns = *call.columns;
     const halide_buffer_t &scale = operands[1];
-    const int32_t count = scale.dim[0].extent;
-    const bool same = columns.from == scale.host && columns.count >= count && !(call.filled & 1u << 1);
-    if (!same) prepare_columns(call.kernel, scale.host, count, columns);
+    const int32_t first = find_columns(call, scale, columns);
     if (columns.fit) {
-        halide_dimension_t dims[2] = {{0, count, 1, 0}, {0, scale.dim[1].extent, 0, 0}};
+        halide_dimension_t dims[2] = {{0, scale.dim[0].extent, 1, 0}, {0, scale.dim[1].extent, 0, 0}};
         halide_buffer_t r0 = {}, r1 = {};
         for (halide_buffer_t *row : {&r0, &r1}) {
             row->type = halide_type_t(halide_type_float, 32);
             row->dimensions = 2;
             row->dim = dims;
         }
-        r0.host = reinterpret_cast<uint8_t *>(columns.r0);
-        r1.host = reinterpret_cast<uint8_t *>(columns.r1);
+        r0.host = reinterpret_cast<uint8_t *>(columns.r0 + first);
+        r1.host = reinterpret_cast<uint8_t *>(columns.r1 + first);
         const InvalidOperationFlag invalid;
         const int code = call_kernel(*call.kernel.columns, call, &operands[0], &r0, &r1, &operands[2], &operands[3]);
         if (code != 0 || !invalid.raised()) return code;
@@ -598,14 +619,19 @@ hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type) {
     }
 }
 
-void fit_to_plan(const Plan &plan, CpuKernel &kernel) {
+void fit_to_plan(const Plan &plan, int32_t slices, CpuKernel &kernel) {
     if (!kernel.columns) return;
     constexpr int kScale = 1;
-    // Preparing a scale takes as long as 8 divisions, copying one in turn as half of one (Xeon, 1.6 and 0.1 ns).
+    // Preparing a scale takes as long as eight divisions, copying one in turn as one (Xeon, 1 and 0.1 ns). Rows enough to gain half of that
+    // at least; each slice prepares its own.
     constexpr int64_t kPreparing = 16, kCopying = 4;
-    const int64_t run = plan.run_inner * plan.run_outer, rows = repeated_rows(plan, kScale);
-    const int64_t distinct = plan.access[kScale] == Access::Table ? plan.period[kScale] : run;
-    const bool a_row = plan.dims[kScale][0].stride == 1 && plan.access[kScale] != Access::Transpose && run <= kMaxColumns;
+    const bool in_place = plan.access[kScale] == Access::InPlace, table = plan.access[kScale] == Access::Table;
+    const bool cut = plan.run_loop >= 0 && plan.loops[plan.run_loop].step_bytes[kScale] != 0;
+    const int64_t run = plan.run_inner * (cut ? plan.loops[plan.run_loop].size : plan.run_outer);
+    const int64_t distinct = table ? plan.period[kScale] : run;
+    int64_t rows = repeated_rows(plan, kScale);
+    if (rows > plan.rows) rows = rows / slices > plan.rows ? rows / slices : plan.rows;
+    const bool a_row = plan.dims[kScale][0].stride == 1 && run <= kMaxColumns && (in_place || (table && !cut));
     if (a_row && rows >= kCopying && rows * run >= kPreparing * distinct) {
         kernel.distinct_scales = int32_t(distinct);
         kernel.call = call_quantize_columns;

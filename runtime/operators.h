@@ -38,9 +38,9 @@ constexpr int kMaxColumns = 4096;
 
 // Reciprocals of the scales of a row, kept while the scales stay.
 struct Columns {
-    const void *from = nullptr;  // the scales prepared from
-    int32_t count;
-    bool fit;  // for the form `columns`
+    const char *from;   // the scales prepared from
+    int32_t count = 0;  // 0: none are
+    bool fit;           // for the form `columns`
     alignas(64) float r0[kMaxColumns], r1[kMaxColumns];
 };
 
@@ -90,8 +90,8 @@ struct OperatorInfo {
 // The type that the operator's kernel has for a tensor of `type`.
 hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type);
 
-// Drops forms that do not pay with the plan.
-void fit_to_plan(const Plan &plan, CpuKernel &kernel);
+// Chooses among the forms by what pays with the plan in so many slices.
+void fit_to_plan(const Plan &plan, int32_t slices, CpuKernel &kernel);
 
 // Checks a whole description at a feature level.
 hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level, Problem &problem, hewn_error *error);

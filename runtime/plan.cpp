@@ -574,10 +574,14 @@ int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_bu
 }  // namespace
 
 int64_t repeated_rows(const Plan &plan, int o) {
+    constexpr int64_t kMany = int64_t(1) << 31;  // more makes no difference, and could overflow
     if (plan.rows > 1 && plan.row_bytes[o] != 0) return 1;
     int64_t rows = plan.rows;
-    for (int l = 0; l < plan.loop_count && plan.loops[l].step_bytes[o] == 0; l++) rows *= plan.loops[l].count;
-    return rows;
+    for (int l = 0; l < plan.loop_count && rows < kMany; l++) {
+        if (plan.loops[l].step_bytes[o] == 0) rows *= std::min(plan.loops[l].count, kMany);
+        else if (l != plan.run_loop) break;
+    }
+    return std::min(rows, kMany);
 }
 
 int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,

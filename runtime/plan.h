@@ -72,7 +72,7 @@ inline int32_t slice_count(const Plan &plan, const PlanKnobs &knobs, int32_t max
     return int32_t(slices < plan.box_count ? slices : plan.box_count);
 }
 
-// How many rows in sequence, from box to box, read the same memory of operand o.
+// How many rows in sequence, from box to box, read the same memory of operand o, the parts of a row that boxes cut being one; 2^31 is many.
 int64_t repeated_rows(const Plan &plan, int o);
 
 // What a caller of kernels derives its own from.
@@ -89,10 +89,10 @@ int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_
 
 // Runs boxes [first, last) of the plan on operands that begin at the hosts of `buffers`, kMaxOperands of them: for each box sets
 // their host and dim, and calls. user_context is for the runtime's own helper kernels. Stops at the first error code and returns it.
+// Inline: it is what a small call pays.
 inline int run_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
                      void *user_context) {
     if (!plan.one_box) return run_many_boxes(plan, first, last, buffers, call, context, user_context);
-        // Inline: it is what a small call pays.
 #pragma GCC unroll 8
     for (int o = 0; o < kMaxOperands; o++) buffers[o].dim = const_cast<halide_dimension_t *>(plan.dims[o]);
     return call(context, buffers);

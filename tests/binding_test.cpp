@@ -166,8 +166,11 @@ TEST(Binding, AddressOverflow) {
     hewn_buffer_binding a = arena.at(0, 0);
     a.offset = UINT64_MAX - 3;
     EXPECT_TRUE(refused(arena.run({a, arena.at(1, 1024)}, arena.at(2, 2048)), {"ATensor"}));
-    a.offset = UINT64_MAX - reinterpret_cast<uintptr_t>(a.buffer) - 63;
-    EXPECT_TRUE(refused(arena.run({a, arena.at(1, 1024)}, arena.at(2, 2048)), {"ATensor"}));
+    // Its 400 bytes end 336 bytes, one element and no byte beyond the last address.
+    for (const uint64_t before : {64, 396, 400}) {
+        a.offset = -uint64_t(reinterpret_cast<uintptr_t>(a.buffer)) - before;
+        EXPECT_TRUE(refused(arena.run({a, arena.at(1, 1024)}, arena.at(2, 2048)), {"ATensor", "overflows"}));
+    }
 }
 
 TEST(Binding, StructSize) {
@@ -263,12 +266,15 @@ TEST(Optional, BoundThoughAbsent) {
     float input[10] = {}, s = 1;
     uint8_t z = 3, output[10];
     std::memset(output, SENTINEL, sizeof output);
-    const hewn_buffer_binding inputs[] = {
-        {sizeof inputs[0], input, 0, 40}, {sizeof inputs[0], &s, 0, 4}, {sizeof inputs[0], &z, 0, 1}};
-    const hewn_buffer_binding out{sizeof out, output, 0, 10};
-    EXPECT_TRUE(refused(outcome_of([&](hewn_error *error) { return hewn_execute(op.get(), inputs, 3, &out, 1, nullptr, error); }),
-                        {"ZeroPointTensor"}));
-    EXPECT_EQ(output[0], SENTINEL);
+    for (const uint64_t size : {uint64_t(1), UINT64_MAX}) {
+        const hewn_buffer_binding inputs[] = {
+            {sizeof inputs[0], input, 0, 40}, {sizeof inputs[0], &s, 0, 4}, {sizeof inputs[0], &z, 0, size}};
+        const hewn_buffer_binding out{sizeof out, output, 0, 10};
+        EXPECT_TRUE(
+            refused(outcome_of([&](hewn_error *error) { return hewn_execute(op.get(), inputs, 3, &out, 1, nullptr, error); }),
+                    {"ZeroPointTensor"}));
+        EXPECT_EQ(output[0], SENTINEL);
+    }
 }
 
 TEST(Optional, PresentButUnbound) {

@@ -1,5 +1,6 @@
 // The caller's floating-point mode changes no bit of any result, and is as it was afterwards.
 #include <gtest/gtest.h>
+#include <hewn/hewn.hpp>
 
 #include <cfenv>
 #include <cmath>
@@ -143,11 +144,19 @@ TEST(FpMode, InvalidOperations) {
         for (const std::string &variant : runnable_variants("quantize_linear", signature)) {
             if (kind_of_variant(variant.c_str()) != HEWN_DEVICE_CPU) continue;
             const hewn_compile_options options = compile_options(variant.c_str(), 1);
-            for (const int64_t elements : {300, 130000}) {
-                Problem problem = make_problem(HEWN_OPERATOR_QUANTIZE_LINEAR, types, {elements},
-                                               per_tensor(HEWN_OPERATOR_QUANTIZE_LINEAR), random);
+            // One scale for all, and one a column: of one tensor, and of the second of three.
+            struct Shape {
+                std::vector<int64_t> sizes, scale_strides;
+            };
+            for (const Shape &shape :
+                 {Shape{{300}, {0}}, Shape{{130000}, {0}}, Shape{{40, 65}, {0, 1}}, Shape{{3, 20, 33}, {33, 0, 1}}}) {
+                int64_t elements = 1;
+                for (const int64_t size : shape.sizes) elements *= size;
+                Problem problem = make_problem(HEWN_OPERATOR_QUANTIZE_LINEAR, types, shape.sizes,
+                                               {packed_strides(shape.sizes), shape.scale_strides, shape.scale_strides},
+                                               packed_strides(shape.sizes), random);
                 fill_inputs(problem, random, Scales::ordinary);
-                std::memcpy(problem.inputs[1]->data(), &SCALE, sizeof SCALE);
+                fill(*problem.inputs[1], [&](int64_t i) { problem.inputs[1]->set(i, SCALE); });
                 for (const float value : {std::nanf(""), INF, -INF, 3e38f, -3e38f, TWO_31_SCALES, -TWO_31_SCALES,
                                           std::nextafter(TWO_31_SCALES, 0.0f), std::nextafter(-TWO_31_SCALES, -INF)}) {
                     for (const int64_t at : {int64_t(0), elements / 2, elements - 1}) {
@@ -167,6 +176,54 @@ TEST(FpMode, InvalidOperations) {
         }
     }
 }
+
+// That the forms which multiply by reciprocals are taken, which no result tells: they leave the flag raised where a quotient does not fit,
+// and `divide`, which clamps before it converts, does not. For one scale, for a scale a column of enough rows, and for boxes that cut rows.
+TEST(FpMode, ReciprocalsAreTaken) {
+    constexpr float SCALE = 0.5f, LARGE = 3e38f;
+    constexpr unsigned INVALID = 1;
+    constexpr int64_t MANY = int64_t(17) << 20;  // elements that are streamed
+    struct Case {
+        std::vector<int64_t> sizes, scale_strides;
+        bool reciprocals;
+    };
+    const std::vector<Case> cases = {
+        {{300}, {0}, true},          {{200}, {0}, false},        {{40, 65}, {0, 1}, true},
+        {{3, 65}, {0, 1}, false},    {{40, 65}, {65, 1}, false}, {{40, 4096}, {0, 1}, true},
+        {{40, 4097}, {0, 1}, false}, {{9000, 4}, {0, 1}, true},  {{MANY / 1024, 1024}, {0, 1}, true}};
+    for (const std::string &variant : runnable_variants("quantize_linear", "f32_u8")) {
+        if (kind_of_variant(variant.c_str()) != HEWN_DEVICE_CPU) continue;
+        const bool has_reciprocals = variant.find("avx") != std::string::npos;
+        for (const Case &c : cases) {
+            int64_t elements = 1;
+            for (const int64_t size : c.sizes) elements *= size;
+            std::vector<float> x(size_t(elements), 1.0f), scale(4097, SCALE);
+            std::vector<uint8_t> output(static_cast<size_t>(elements)), zero_point(4097, 7);
+            x.back() = LARGE;
+            hewn::CompileOptions options;
+            options.variant = variant;
+            options.max_threads = 1;
+            const hewn::Operator op =
+                hewn::compile(hewn::QuantizeLinearDesc{{hewn::DataType::FLOAT32, c.sizes},
+                                                       {hewn::DataType::FLOAT32, c.sizes, c.scale_strides},
+                                                       hewn::TensorDesc{hewn::DataType::UINT8, c.sizes, c.scale_strides},
+                                                       {hewn::DataType::UINT8, c.sizes}},
+                              options);
+            const hewn_buffer_binding inputs[] = {{sizeof(hewn_buffer_binding), x.data(), 0, x.size() * sizeof(float)},
+                                                  {sizeof(hewn_buffer_binding), scale.data(), 0, scale.size() * sizeof(float)},
+                                                  {sizeof(hewn_buffer_binding), zero_point.data(), 0, zero_point.size()}};
+            const hewn_buffer_binding out = {sizeof(hewn_buffer_binding), output.data(), 0, output.size()};
+            _mm_setcsr(_mm_getcsr() & ~INVALID);
+            ASSERT_EQ(hewn_execute(op.get(), inputs, 3, &out, 1, nullptr, nullptr), HEWN_STATUS_OK);
+            const bool raised = _mm_getcsr() & INVALID;
+            EXPECT_EQ(raised, has_reciprocals && c.reciprocals)
+                << variant << " " << testing::PrintToString(c.sizes) << " " << testing::PrintToString(c.scale_strides);
+            EXPECT_EQ(output.front(), 9);
+            EXPECT_EQ(output.back(), 255);
+        }
+    }
+}
+
 #endif
 
 // Every thread that runs slices has a mode of its own.

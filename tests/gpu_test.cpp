@@ -418,8 +418,9 @@ protected:
     }
     void TearDown() override {
         unsetenv("FAKE_CUDA");
-        if (driver_ && dlsym(driver_, "fake_depth"))
+        if (driver_ && dlsym(driver_, "fake_depth")) {
             EXPECT_EQ(reinterpret_cast<int (*)()>(dlsym(driver_, "fake_depth"))(), 0) << "a context was left current";
+        }
     }
 };
 

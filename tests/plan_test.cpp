@@ -82,7 +82,9 @@ int sum_box(hewn::BoxCall &opaque, halide_buffer_t *buffers) {
         const bool stays = context.box > context.first && host == last.host && !(context.filled >> o & 1);
         if (stays && bytes <= last.run.size())
             promise(std::memcmp(host, last.run.data(), bytes) == 0, "what was not filled is as it was");
-        const int64_t repeated_boxes = hewn::repeated_rows(*context.plan, o) / context.plan->rows;
+        const hewn::Plan &plan = *context.plan;
+        const bool cut = plan.run_loop >= 0 && plan.loops[plan.run_loop].step_bytes[o] != 0;
+        const int64_t repeated_boxes = cut ? 0 : hewn::repeated_rows(plan, o) / plan.rows;
         // After a partial box a whole one is filled anew.
         if (context.box > context.first && repeated_boxes > 0 && context.box % repeated_boxes != 0 && run <= last.length &&
             rows <= last.rows) {
