@@ -9,6 +9,7 @@
 #include <string>
 
 #if defined(__linux__) && defined(__x86_64__)
+#include <asm/prctl.h>
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -18,9 +19,7 @@
 namespace hewn_bench {
 namespace {
 
-constexpr int ARCH_SET_CPUID_CALL = 0x1012;  // arch_prctl(2); <asm/prctl.h> has it as ARCH_SET_CPUID
-
-long let_cpuid(bool run) { return syscall(SYS_arch_prctl, ARCH_SET_CPUID_CALL, run ? 1 : 0); }
+long let_cpuid(bool run) { return syscall(SYS_arch_prctl, ARCH_SET_CPUID, run ? 1 : 0); }
 
 constexpr uint32_t bits(std::initializer_list<int> numbers) {
     uint32_t mask = 0;
