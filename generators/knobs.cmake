@@ -8,7 +8,7 @@
 
 # Lanes of a vector; 0: what a register of the target holds of the widest type computed with.
 hewn_knob(width VALUES 0 4 8 16 32 64)
-# Vectors a step of the loop.
+# Vectors a step of the loop; of tail=packed blocks, each of four vectors.
 hewn_knob(vector VALUES 1 2 4 8 16)
 # How a row that is no multiple of a step is computed.
 hewn_knob(tail VALUES masked shifted stepped packed)
@@ -17,7 +17,8 @@ hewn_knob(threads GPU VALUES 32 64 128 256 512 1024)
 # Bytes of all operands that one call of a kernel goes through at most, where they are used in place: enough to make its 10 ns vanish,
 # little enough to slice the work for threads. With it come the rows of a call.
 hewn_knob(box_bytes PLAN VALUES 262144 65536 131072 524288 1048576)
-# The output is streamed past the caches from this many bytes of all operands on.
+# The output is streamed past the caches from this many bytes of all operands on, on AMD's chips at least from where they exceed the last-level
+# cache (runtime/stream.h).
 hewn_knob(stream_bytes PLAN VALUES 67108864 8388608 16777216 33554432 134217728 268435456)
 # A streamed output's block: long enough for the copy, short enough to be in L1 still when it is copied. Its scratch memory has 16 KiB.
 hewn_knob(stream_block_bytes PLAN VALUES 2048 1024 4096 8192)

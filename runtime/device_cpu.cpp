@@ -12,6 +12,7 @@
 #include "error.h"
 #include "fp_mode.h"
 #include "plan.h"
+#include "stream.h"
 #include "system.h"
 
 #if defined(HEWN_KERNEL_ASSERTIONS)
@@ -177,6 +178,7 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
         }
         problem.info->choose_forms(space, *variant, cpu->kernel);
         PlanKnobs knobs = variant->plan;
+        if (knobs.stream_bytes < near_cache_bytes()) knobs.stream_bytes = near_cache_bytes();
         if (cpu->kernel.compute_bound) knobs.stream_bytes = int64_t(1) << 62;
         if (!build_plan(space, count, element_bytes, cpu->kernel.form->layouts, cpu->kernel.uniform, knobs, cpu->allocator,
                         cpu->plan)) {

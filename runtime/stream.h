@@ -2,10 +2,12 @@
 #ifndef HEWN_RUNTIME_STREAM_H
 #define HEWN_RUNTIME_STREAM_H
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -14,6 +16,29 @@ namespace hewn {
 #if defined(__x86_64__)
 
 constexpr bool kCanStream = true;
+
+// Bytes of a last-level cache that outruns streaming to memory, so that what fits it had better stay there: AMD's, one for each complex of
+// cores. 0 where there is none known: to one core a mesh of slices, as in Intel's servers, is little faster than memory. ADD f32,
+// streaming against not: on a Zen 5 with 32 MiB 0.8 at 12 MiB of operands (0.5 where one is a row) and 1.1 at 48 MiB, on a Xeon
+// 1.2 at 12 MiB.
+inline int64_t near_cache_bytes() {
+    static std::atomic<int64_t> known{-1};  // CPUID takes microseconds in a virtual machine
+    int64_t bytes = known.load(std::memory_order_relaxed);
+    if (bytes >= 0) return bytes;
+    bytes = 0;
+    __builtin_cpu_init();
+    constexpr unsigned kCacheProperties = 0x8000001d;
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    for (unsigned i = 0; i < 8 && __builtin_cpu_is("amd") && __get_cpuid_count(kCacheProperties, i, &eax, &ebx, &ecx, &edx);
+         i++) {
+        const unsigned type = eax & 31, level = eax >> 5 & 7;
+        if (type == 0) break;
+        // Lines, partitions, ways and sets, each less one.
+        if (level == 3) bytes = int64_t((ebx & 0xfff) + 1) * ((ebx >> 12 & 0x3ff) + 1) * ((ebx >> 22) + 1) * (int64_t(ecx) + 1);
+    }
+    known.store(bytes, std::memory_order_relaxed);
+    return bytes;
+}
 
 // Memory that will be read soon after a copy: it is brought into the cache meanwhile. Without, reading and writing take turns, and
 // streaming gains nothing over stores through the cache where one thread does not saturate memory (ADD f32, 192 MiB, Xeon:
@@ -72,6 +97,7 @@ inline void stream_fence() { _mm_sfence(); }
 #else
 
 constexpr bool kCanStream = false;
+inline int64_t near_cache_bytes() { return 0; }
 struct Ahead {
     const uint8_t *at[3];
     int numerator[3], shift[3];
