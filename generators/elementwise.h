@@ -17,8 +17,8 @@ namespace hewn {
 enum class Tail {
     Masked,   // GuardWithIf: predicated vectors, where the target has masks (AVX-512)
     Shifted,  // ShiftInwards: the last vector overlaps the one before; V, then V / 4, then scalar for shorter rows
-    Stepped,  // disjoint parts: whole V, whole V / 4 of the rest, whole V / 16, then scalar
-    Packed,   // of define_narrowed: blocks of as many bytes as a vector has, the last one overlapping the one before
+    Stepped,  // disjoint parts: whole V, then masked vectors of `width` where the target has masks, else whole V / 4, whole V / 16 and scalar
+    Packed,  // of define_narrowed: blocks of as many bytes as a vector has, the last one overlapping the one before
 };
 
 // f32 f16 i8 u8 i16 u16 i32 u32 i64 u64
@@ -75,7 +75,13 @@ protected:
         Halide::Func element("element");
         element(x, y) = value;
         output(x, y) = Halide::undef(value.type());
-        define_steps(output, element, output.dim(0).extent(), step_, 4);
+        const Halide::Expr end = output.dim(0).extent();
+        if (has_masks()) {
+            define_steps(output, element, end, step_, 1);
+            define_masked(output, element, end / step_ * step_, end);
+        } else {
+            define_steps(output, element, end, step_, 4);
+        }
     }
 
     // An 8-bit input that counts from its zero point, an int32.
@@ -97,64 +103,37 @@ protected:
         return Halide::saturating_cast(type, shifted(r, zero_point));
     }
 
-    // output(x, y) = narrowed(rounded(differences(operands)), zero_point); what `rounded` gives is an int32.
+    // output(x, y) = narrowed(rounded(differences(operands)), zero_point); what `rounded` gives is an int32. The knob `vector` is blocks a step,
+    // in the most frequent layout of `inputs`.
     template<class Rounded>
-    void define_narrowed(OutputRows &output, const std::vector<Operand> &operands, const Rounded &rounded,
-                         const Halide::Expr &zero_point) {
+    void define_narrowed(OutputRows &output, const std::vector<Rows *> &inputs, const std::vector<Operand> &operands,
+                         const Rounded &rounded, const Halide::Expr &zero_point) {
         const Halide::Expr of_column = rounded(differences(operands));
         if (tail != Tail::Packed) return define(output, narrowed(of_column, zero_point, output.type()), Halide::Float(32));
-        // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. They work within lanes of 16 bytes and so leave another
-        // order: of a block's vectors v = 2 h + w and their elements i = 4 k + l, j = 4 w + l of lane k of vector h of words, and 8 h + j
-        // of lane k of the bytes, whose upper two lanes come first. Written so, and not in an order that looks simpler, LLVM finds the packs
-        // of whole vectors and restores the order with one permutation of the result; narrowing vector by vector would take four
-        // instructions for each.
-        using Halide::Var;
-        const int n = lanes(), block = 4 * n;
-        const bool picks = !operands.empty() && this->get_target().has_feature(Halide::Target::AVX512_Zen4);
-        const Var first("first");
-        Halide::Func words("words"), bytes("bytes");
-        const Halide::Expr width = output.dim(0).extent(), fits = width >= block;
-        // The promises are for the bounds of a row that has no block: Halide does not see that nothing is accessed then.
-        const auto promised = [&](const Halide::Expr &column) { return Halide::unsafe_promise_clamped(column, 0, width - 1); };
-        if (picks) {
-            std::vector<Halide::Expr> picked;
-            for (const Operand &operand : operands) {
-                const auto row = [&](const Halide::Expr &column) { return operand.rows(promised(first + column), y); };
-                picked.push_back(picked_difference(row, operand.zero_point, first));
-            }
-            rounded_(i, v, first, y) = rounded(picked);
-        } else {
-            rounded_(i, v, first, y) = Halide::Internal::substitute(x.name(), promised(first + n * v + i), of_column);
-        }
-        words(j, k, h, first, y) = shifted(rounded_(4 * k + j % 4, 2 * h + j / 4, first, y), zero_point);
-        bytes(j, h, k, first, y) = Halide::saturating_cast(output.type(), words(j, (k + 2) % (n / 4), h, first, y));
-        packed_ = {words, bytes};
-
-        const Halide::RDom blocks(0, block, 0, Halide::select(fits, (width + block - 1) / block, 0), "blocks");
-        const Halide::Expr start = Halide::min(blocks.y * block, width - block), column = blocks.x;
-        const Halide::Expr of_vector = picks ? column / 4 : column % n, vector = picks ? column % 4 : column / n;
+        const Halide::Expr width = output.dim(0).extent();
+        const int block = 4 * lanes(), step = block * vector;
         output(x, y) = Halide::undef(output.type());
-        output(promised(start + column), y) =
-            bytes(of_vector % 4 + 4 * (vector % 2), vector / 2, (of_vector / 4 + 2) % (n / 4), start, y);
-        parts_.push_back(blocks);
+        Halide::Expr single = width >= block;
+        if (vector > 1) {
+            const Halide::Expr several = width >= step && lies_as(layouts.value().substr(0, inputs.size()), inputs);
+            define_packed(output, operands, rounded, of_column, zero_point, vector, several);
+            single = single && !several;
+        }
+        define_packed(output, operands, rounded, of_column, zero_point, 1, single);
 
         Halide::Func element("element");
         element(x, y) = narrowed(of_column, zero_point, output.type());
-        const Halide::Expr rest = Halide::select(fits, 0, width);
+        const Halide::Expr rest = Halide::select(width >= block, 0, width);
         set_step(Halide::Float(32));
-        if (this->get_target().has_feature(Halide::Target::AVX512_Skylake)) {
-            const Halide::RDom masked(0, rest, "masked");
-            output(masked, y) = element(masked, y);
-            parts_.push_back(masked);
-        } else {
-            define_steps(output, element, rest, step_, 2);
-        }
+        if (has_masks()) define_masked(output, element, 0, rest);
+        else define_steps(output, element, rest, width_, 2);
     }
 
     // The same of an int32 of x and y.
-    void define_narrowed(OutputRows &output, const Halide::Expr &rounded, const Halide::Expr &zero_point) {
+    void define_narrowed(OutputRows &output, const std::vector<Rows *> &inputs, const Halide::Expr &rounded,
+                         const Halide::Expr &zero_point) {
         define_narrowed(
-            output, {}, [&](const std::vector<Halide::Expr> &) { return rounded; }, zero_point);
+            output, inputs, {}, [&](const std::vector<Halide::Expr> &) { return rounded; }, zero_point);
     }
 
     void schedule_rows(OutputRows &output, const std::vector<Rows *> &inputs) {
@@ -176,7 +155,7 @@ protected:
             for (size_t i = 0; i < parts_.size(); i++) {
                 for (Halide::Stage stage : specialized(out.update(int(i)), inputs)) {
                     stage.allow_race_conditions();  // every lane writes its own column
-                    vectorize_part(stage, parts_[i], i == 0 && !packed_.empty());
+                    vectorize_part(stage, parts_[i], i < packed_.size());
                 }
             }
             schedule_packs(out);
@@ -184,11 +163,15 @@ protected:
     }
 
 private:
-    const Halide::Var i{"i"}, v{"v"}, j{"j"}, k{"k"}, h{"h"};  // of Tail::Packed
-    int step_ = 0;
+    // Of Tail::Packed: a part in which steps of so many blocks are computed, from these Funcs.
+    struct Packed {
+        int blocks;
+        std::vector<Halide::Func> vectors, packs, picked;
+    };
+    const Halide::Var i{"i"}, v{"v"}, j{"j"}, k{"k"}, h{"h"}, b{"b"};
+    int width_ = 0, step_ = 0;
     std::vector<Halide::RDom> parts_;
-    Halide::Func rounded_{"rounded"};
-    std::vector<Halide::Func> packed_, picked_;
+    std::vector<Packed> packed_;  // the first of the parts
     const Halide::RDom byte_{0, 4, "byte"};
 
     // sat16(sat16(r) + zero_point)
@@ -196,25 +179,70 @@ private:
         return Halide::saturating_add(Halide::saturating_cast<int16_t>(r), Halide::cast<int16_t>(zero_point));
     }
 
+    bool has_masks() const { return this->get_target().has_feature(Halide::Target::AVX512_Skylake); }
+
     // int32 of a vector.
     int lanes() const { return this->natural_vector_size(Halide::Int(32)); }
 
-    // f32(row(4 i + v) - zero_point) of a block of 4 n bytes: the bytes that lie together in memory lie in one vector, whose every 32 bits
+    // The columns of a row where `fits`, in steps of blocks of as many bytes as a vector has, the last step overlapping the one before.
+    template<class Rounded>
+    void define_packed(OutputRows &output, const std::vector<Operand> &operands, const Rounded &rounded,
+                       const Halide::Expr &of_column, const Halide::Expr &zero_point, int blocks, const Halide::Expr &fits) {
+        // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. They work within lanes of 16 bytes and so leave another
+        // order: of a block's vectors v = 2 h + w and their elements i = 4 k + l, j = 4 w + l of lane k of vector h of words, and 8 h + j
+        // of lane k of the bytes, whose upper two lanes come first. Written so, and not in an order that looks simpler, LLVM finds the packs
+        // of whole vectors and restores the order with one permutation of the result; narrowing vector by vector would take four
+        // instructions for each.
+        using Halide::Var;
+        const int n = lanes(), block = 4 * n, step = block * blocks;
+        const bool picks = !operands.empty() && this->get_target().has_feature(Halide::Target::AVX512_Zen4);
+        const Var first("first");
+        Halide::Func numbers("rounded"), words("words"), bytes("bytes");
+        const Halide::Expr width = output.dim(0).extent();
+        // The promises are for the bounds of a row that has no block: Halide does not see that nothing is accessed then.
+        const auto promised = [&](const Halide::Expr &column) { return Halide::unsafe_promise_clamped(column, 0, width - 1); };
+        Packed packed = {blocks, {numbers}, {words, bytes}, {}};
+        if (picks) {
+            std::vector<Halide::Expr> differences;
+            for (const Operand &operand : operands) {
+                const auto row = [&](const Halide::Expr &column) {
+                    return operand.rows(promised(first + block * b + column), y);
+                };
+                packed.picked.push_back(picked_difference(row, operand.zero_point, first));
+                differences.push_back(to_f32(packed.picked.back()(i, v, b, first, y)));
+            }
+            numbers(i, v, b, first, y) = rounded(differences);
+        } else {
+            numbers(i, v, b, first, y) =
+                Halide::Internal::substitute(x.name(), promised(first + block * b + n * v + i), of_column);
+        }
+        words(j, k, h, b, first, y) = shifted(numbers(4 * k + j % 4, 2 * h + j / 4, b, first, y), zero_point);
+        bytes(j, h, k, b, first, y) = Halide::saturating_cast(output.type(), words(j, (k + 2) % (n / 4), h, b, first, y));
+        packed_.push_back(packed);
+
+        const Halide::RDom part(0, step, 0, Halide::select(fits, (width + step - 1) / step, 0), "by" + std::to_string(blocks));
+        const Halide::Expr start = Halide::min(part.y * step, width - step), column = part.x % block;
+        const Halide::Expr of_vector = picks ? column / 4 : column % n, vector = picks ? column % 4 : column / n;
+        output(promised(start + part.x), y) =
+            bytes(of_vector % 4 + 4 * (vector % 2), vector / 2, (of_vector / 4 + 2) % (n / 4), part.x / block, start, y);
+        parts_.push_back(part);
+    }
+
+    // row(4 i + v) - zero_point of a block of 4 n bytes: the bytes that lie together in memory lie in one vector, whose every 32 bits
     // have one byte picked from them, widened and counted from the zero point by one vpdpbusd, the sum of -zero_point and four products
     // with 1 for that byte and 0 for the others. One factor is unsigned, the other signed.
     template<class Row>
-    Halide::Expr picked_difference(const Row &row, const Halide::Expr &zero_point, const Halide::Var &first) {
+    Halide::Func picked_difference(const Row &row, const Halide::Expr &zero_point, const Halide::Var &first) {
         using Halide::cast;
         Halide::Func difference("difference");
         const Halide::Expr q = row(4 * i + byte_), pick = v == byte_;
-        difference(i, v, first, y) = -zero_point;
-        difference(i, v, first, y) += cast<int32_t>(q.type().is_uint() ? Halide::widening_mul(q, cast<int8_t>(pick))
-                                                                       : Halide::widening_mul(cast<uint8_t>(pick), q));
-        picked_.push_back(difference);
-        return to_f32(difference(i, v, first, y));
+        difference(i, v, b, first, y) = -zero_point;
+        difference(i, v, b, first, y) += cast<int32_t>(q.type().is_uint() ? Halide::widening_mul(q, cast<int8_t>(pick))
+                                                                          : Halide::widening_mul(cast<uint8_t>(pick), q));
+        return difference;
     }
 
-    // output(x, y) = element(x, y) for x < end: whole v, whole v / 4 of the rest and so on, the last of the levels scalar.
+    // output(x, y) = element(x, y) for x < end: whole v, whole v / 4 of the rest and so on, in so many levels; the last of several is scalar.
     void define_steps(OutputRows &output, Halide::Func element, const Halide::Expr &end, int v, int levels) {
         Halide::Expr begin = 0;
         for (; levels > 0; levels--, v = levels > 1 && v > 4 ? v / 4 : 1) {
@@ -227,12 +255,29 @@ private:
         }
     }
 
-    void set_step(const Halide::Type &widest) { step_ = vector * (width > 0 ? int(width) : this->natural_vector_size(widest)); }
+    // The same for begin <= x < end, in vectors of which the last is masked.
+    void define_masked(OutputRows &output, Halide::Func element, const Halide::Expr &begin, const Halide::Expr &end) {
+        const Halide::RDom masked(begin, end - begin, "masked");
+        output(masked, y) = element(masked, y);
+        parts_.push_back(masked);
+    }
+
+    void set_step(const Halide::Type &widest) {
+        width_ = width > 0 ? int(width) : this->natural_vector_size(widest);
+        step_ = vector * width_;
+    }
 
     template<class Buffer>
     static void set_bounds(Buffer &buffer, const Halide::Expr &x_stride) {
         buffer.dim(0).set_min(0).set_stride(x_stride);
         buffer.dim(1).set_min(0);
+    }
+
+    // Whether the inputs' strides along x are the layout's digits.
+    static Halide::Expr lies_as(const std::string &layout, const std::vector<Rows *> &inputs) {
+        Halide::Expr fits = Halide::Internal::const_true();
+        for (size_t i = 0; i < inputs.size(); i++) fits = fits && inputs[i]->dim(0).stride() == layout[i] - '0';
+        return fits;
     }
 
     // A specialization of the stage for each layout, and a failure for any other.
@@ -243,12 +288,7 @@ private:
             if (layout.size() != inputs.size() || layout.find_first_not_of("01") != std::string::npos) {
                 throw Halide::CompileError("layout '" + layout + "' is not one 0 or 1 for each input\n");
             }
-            Halide::Expr fits;
-            for (size_t i = 0; i < inputs.size(); i++) {
-                const Halide::Expr stride_fits = inputs[i]->dim(0).stride() == layout[i] - '0';
-                fits = fits.defined() ? fits && stride_fits : stride_fits;
-            }
-            stages.push_back(stage.specialize(fits));
+            stages.push_back(stage.specialize(lies_as(layout, inputs)));
         }
         stage.specialize_fail("a layout that the runtime never passes");
         return stages;
@@ -256,33 +296,41 @@ private:
 
     void vectorize_part(Halide::Stage stage, const Halide::RDom &part, bool packed) {
         if (part.dimensions() == 1) {
-            stage.vectorize(part.x, step_, Halide::TailStrategy::GuardWithIf);
+            stage.vectorize(part.x, width_, Halide::TailStrategy::GuardWithIf);
             return;
         }
         stage.reorder(part.x, part.y, y);
         if (packed) {  // in the shape of its words
-            const Halide::RVar group("group"), in_group("in_group"), quad("quad"), lane("lane");
-            stage.split(part.x, group, in_group, lanes()).split(in_group, quad, lane, 4);
+            const Halide::RVar block("block"), group("group"), in_block("in_block"), in_group("in_group"), quad("quad"),
+                lane("lane");
+            stage.split(part.x, block, in_block, 4 * lanes()).unroll(block);
+            stage.split(in_block, group, in_group, lanes()).split(in_group, quad, lane, 4);
             stage.vectorize(lane).vectorize(quad).vectorize(group);
         } else {
             stage.vectorize(part.x);
         }
     }
 
+    // Function by function for all blocks of a step, so that the processor finds one block's operations beside the other's.
     void schedule_packs(Halide::Func out) {
-        if (packed_.empty()) return;
-        const Halide::RVar &blocks = parts_[0].y;
         const int n = lanes();
-        const auto in_block = [&](Halide::Func f) { return f.compute_at(out, blocks).store_in(Halide::MemoryType::Stack); };
-        const auto by_vectors = [&](Halide::Func f) { in_block(f).bound(i, 0, n).bound(v, 0, 4).vectorize(i).unroll(v); };
-        by_vectors(rounded_);
-        for (Halide::Func f : picked_) {
-            by_vectors(f);
-            f.update().reorder(byte_, i, v).unroll(v).atomic().vectorize(byte_).vectorize(i);
-        }
-        for (Halide::Func f : packed_) {
-            in_block(f).bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2);
-            for (int d = 0; d < 3; d++) f.vectorize(f.args()[d]);
+        for (size_t part = 0; part < packed_.size(); part++) {
+            const Packed &packed = packed_[part];
+            const auto in_step = [&](Halide::Func f) {
+                return f.compute_at(out, parts_[part].y).store_in(Halide::MemoryType::Stack).bound(b, 0, packed.blocks);
+            };
+            const auto by_vectors = [&](Halide::Func f) {
+                in_step(f).bound(i, 0, n).bound(v, 0, 4).vectorize(i).unroll(v).unroll(b);
+            };
+            for (Halide::Func f : packed.vectors) by_vectors(f);
+            for (Halide::Func f : packed.picked) {
+                by_vectors(f);
+                f.update().reorder(byte_, i, v, b).unroll(v).unroll(b).atomic().vectorize(byte_).vectorize(i);
+            }
+            for (Halide::Func f : packed.packs) {
+                in_step(f).bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2).unroll(b);
+                for (int d = 0; d < 3; d++) f.vectorize(f.args()[d]);
+            }
         }
     }
 

@@ -44,13 +44,17 @@ inline Expr to_f16(const Expr &e, const Halide::Target &target) {
 // x * (r0 + r1) = RN(x / s) wherever that decides the rounding to an 8-bit result, with r0 = RN(1 / s), r1 = RN(1 / s - r0).
 inline Expr times_reciprocal(const Expr &e, const Expr &r0, const Expr &r1) { return fma(e, r0, rounded(e * r1)); }
 
-// RN(e - zero_point) for any integer type: up to 16 bits exactly, in f32 (8-bit integers Halide would subtract in 16 bits and widen
-// twice); 32 bits by halves, RN(f32(eh - zh) * 65536 + f32(el - zl)), where the halves' differences and the product are
-// exact, so that only the sum rounds.
+// RN(e - zero_point) for any integer type: up to 16 bits exactly, in int32, which x86 subtracts on more ports than f32; 32 bits
+// by halves, RN(f32(eh - zh) * 65536 + f32(el - zl)), where the halves' differences and the product are exact, so that only the
+// sum rounds.
 inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Halide::Target &target) {
     if (e.type().bits() == 8 && arm::is_target(target)) return arm::difference_f32(e, zero_point, target);
     const auto i32 = [](const Expr &v) { return Halide::cast<int32_t>(v); };
-    if (e.type().bits() < 32) return rounded(to_f32(e) - to_f32(zero_point));
+    if (e.type().bits() < 32) {
+        // A difference of bytes Halide would make in 16 bits and widen twice: max(z, -2^31), which is z, it does not see through.
+        const Expr z = llvm_call(Halide::Int(32), "llvm.smax.i32", {i32(zero_point), Halide::Int(32).min()});
+        return stage(Halide::cast<float>(i32(e) - z));
+    }
     const Expr high = stage(Halide::cast<float>(i32(e >> 16) - i32(zero_point >> 16)));
     const Expr low = stage(Halide::cast<float>(i32(e & 0xffff) - i32(zero_point & 0xffff)));
     const bool fused = target.has_feature(Halide::Target::FMA) || target.arch == Halide::Target::ARM;

@@ -50,7 +50,7 @@ public:
         const Expr quotient = hewn::times_reciprocal(hewn::to_f32(input(x, y)), r0, r1);
         if (hewn::arm::is_target(target))
             return define(output, hewn::arm::quantized(quotient, zero_point, output.type()), Float(32));
-        define_narrowed(output, hewn::round_to_int32(quotient), zero_point);
+        define_narrowed(output, {&input}, hewn::round_to_int32(quotient), zero_point);
     }
 
     void schedule() {

@@ -52,7 +52,7 @@ protected:
             return this->define(output, hewn::arm::quantized_number(of_column, output_zero_point, output.type()), Float(32));
         }
         const auto rounded = [&](const std::vector<Expr> &differences) { return hewn::round_to_int32(quotient(differences)); };
-        this->define_narrowed(output, operands, rounded, output_zero_point);
+        this->define_narrowed(output, {&a, &b}, operands, rounded, output_zero_point);
     }
 };
 
