@@ -59,7 +59,7 @@ class Planner {
 public:
     Planner(const Space &space, int operands, const int32_t *element_bytes, uint32_t layouts, uint32_t uniform,
             const PlanKnobs &knobs)
-        : space_(space), knobs_(knobs), operands_(operands), output_(operands - 1), layouts_(layouts) {
+        : knobs_(knobs), operands_(operands), output_(operands - 1), layouts_(layouts), space_(space) {
         for (int o = 0; o < operands; o++) {
             element_bytes_[o] = element_bytes[o];
             widest_ = std::max<int64_t>(widest_, element_bytes[o]);
@@ -77,7 +77,10 @@ public:
     // reads of its lines, which streaming saves, outweigh the copy.
     bool streams() const { return streams_; }
 
-    Box choose_box() const {
+    // The iteration space: as given or, once the box is chosen, with a dimension divided into two.
+    const Space &space() const { return space_; }
+
+    Box choose_box() {
         uint32_t needed = 0;
         bool unit = true;
         for (int o = 0; o < operands_; o++) {
@@ -85,7 +88,9 @@ public:
             if (o != output_ && dim(0).stride[o] != 0) needed |= digit(operands_, o);
         }
         if (unit && covering_layout(layouts_, needed) == needed && !flattening_pays()) return direct_box();
-        return scratch_box();
+        Box box = scratch_box();
+        divide_run(box);
+        return box;
     }
 
     // How operand o lies along the run of a box.
@@ -105,10 +110,10 @@ public:
     }
 
 private:
-    const Space &space_;
     const PlanKnobs &knobs_;
     const int operands_, output_;
     const uint32_t layouts_;
+    Space space_;
     int32_t element_bytes_[kMaxOperands];
     int64_t widest_ = 1;
     int usable_ = 0;  // dimensions that a box may go through; the others are loops
@@ -133,6 +138,20 @@ private:
 
     // Used in place, row by row?
     bool is_unit(int o) const { return dim(0).stride[o] == 1 || (o != output_ && dim(0).stride[o] == 0); }
+
+    // Bytes of the widest element that goes through scratch memory in runs along dimension 0.
+    int64_t widest_in_scratch() const {
+        uint32_t needed = 0;
+        for (int o = 0; o < output_; o++) needed |= dim(0).stride[o] != 0 ? digit(operands_, o) : 0;
+        const uint32_t layout = covering_layout(layouts_, needed);
+        int64_t widest = 1;
+        for (int o = 0; o < operands_; o++) {
+            const bool runs = o == output_ || (layout & digit(operands_, o));
+            const bool scratch = (runs && dim(0).stride[o] != 1) || (o == output_ && streams_);
+            if (scratch) widest = std::max<int64_t>(widest, element_bytes_[o]);
+        }
+        return widest;
+    }
 
     // Short rows: is flattening several dimensions through scratch faster than a loop over rows? In ns per element, measured:
     // a row costs 1.6, a call 10; gathering 0.22 an element, scattering 0.35, an operand that repeats from block to block 0.02.
@@ -187,10 +206,10 @@ private:
             }
         }
         if (partner > 0 && dim(0).size >= kTransposeSide && dim(partner).size >= kTransposeSide) {
-            // As many rows as a cache line holds of the widest elements, whose lines are then read once, and long runs of the others. Against
-            // squares: ADD f32 1.08 -> 1.04 ns an element at 1 Mi, 2.8 -> 1.9 at 1000 x 1000, quantized add 0.65 -> 0.51; worse for quantized
-            // add of 4096 x 4096, 1.13 -> 1.21.
-            const int64_t rows = kLineBytes / widest_;
+            // As many rows as a cache line holds of the widest elements in scratch, whose lines are then read once, and long runs of the others.
+            // Against squares: ADD f32 1.08 -> 1.04 ns an element at 1 Mi, 2.8 -> 1.9 at 1000 x 1000, quantized add 0.65 -> 0.51; worse for
+            // quantized add of 4096 x 4096, 1.13 -> 1.21. Against rows by the widest of all, dequantizing 8 bits 1.3 to 1.5 times as fast.
+            const int64_t widest = widest_in_scratch(), rows = kLineBytes / widest, run = kRunBytes / widest;
             box.row_dim = partner;
             box.outer = std::min(dim(0).size, kScratchBytes / kLineBytes);
             box.rows = std::min(dim(partner).size, rows);
@@ -217,6 +236,37 @@ private:
         box.outer = std::clamp<int64_t>(limit / box.inner, 1, dim(box.last).size);
         box.outer = limited_outer(box);
         return box;
+    }
+
+    // Where all that a flattened run has in scratch memory repeats along the run's last dimension, that dimension is divided into
+    // shorter runs and rows of them: less scratch memory is filled, and a call does more. Short runs for few elements: 512 fill in some
+    // 50 ns. Not where the output is streamed, block by block.
+    void divide_run(Box &box) {
+        if (box.last == 0 || box.row_dim >= 0 || streams_ || space_.rank == kMaxRank) return;
+        Dimension &last = space_.dims[box.last];
+        int64_t elements = 1, in_place_bytes = 0;
+        for (int k = 0; k < space_.rank; k++) elements = std::min<int64_t>(elements * dim(k).size, kMaxIndex);
+        for (int o = 0; o < operands_; o++) {
+            const bool in_place = dense(box, o) && last.stride[o] != 0;
+            if (!in_place && (o == output_ || last.stride[o] != 0)) return;
+            if (in_place) in_place_bytes += element_bytes_[o];
+        }
+        constexpr int64_t kShortest = 512, kFillings = 8;
+        const int64_t run = std::clamp(elements / kFillings, kShortest, kRunBytes / widest_);
+        int64_t outer = std::min(run / box.inner, box.outer);
+        while (outer > 1 && last.size % outer != 0) outer--;
+        if (outer * box.inner < run / 4 || outer == last.size) return;
+
+        const int64_t rows = last.size / outer;
+        std::copy_backward(space_.dims + box.last + 1, space_.dims + space_.rank, space_.dims + space_.rank + 1);
+        space_.rank++;
+        usable_++;
+        Dimension &divided = space_.dims[box.row_dim = box.last + 1];
+        last.size = box.outer = outer;
+        divided.size = rows;
+        for (int o = 0; o < operands_; o++) divided.stride[o] = last.stride[o] * outer;
+        const int64_t most = knobs_.box_bytes / (in_place_bytes * outer * box.inner);
+        box.rows = std::clamp<int64_t>(most, 1, most_rows(box.row_dim, outer * box.inner));
     }
 
     int64_t limited_outer(const Box &box) const { return limited_outer_of(box, box.outer); }
@@ -257,10 +307,12 @@ void fill_table(const Space &space, const Box &box, int o, int32_t element_bytes
 
 }  // namespace
 
-bool build_plan(const Space &space, int operands, const int32_t *element_bytes, uint32_t layouts, uint32_t uniform,
-                const PlanKnobs &knobs, const Allocator &allocator, Plan &plan) {
-    const Planner planner(space, operands, element_bytes, layouts, uniform, knobs);
+// For size rather than speed, with all that is inlined: it runs once an operator.
+__attribute__((cold)) bool build_plan(const Space &given, int operands, const int32_t *element_bytes, uint32_t layouts,
+                                      uint32_t uniform, const PlanKnobs &knobs, const Allocator &allocator, Plan &plan) {
+    Planner planner(given, operands, element_bytes, layouts, uniform, knobs);
     const Box box = planner.choose_box();
+    const Space &space = planner.space();
     const int output = operands - 1;
     const int64_t run = box.inner * box.outer;
 
@@ -341,7 +393,7 @@ void destroy_plan(const Allocator &allocator, Plan &plan) {
     }
 }
 
-bool uniform_box_holds(const Space &space, uint32_t uniform, int64_t elements) {
+__attribute__((cold)) bool uniform_box_holds(const Space &space, uint32_t uniform, int64_t elements) {
     int64_t held = 1;
     for (int k = 0; k < space.rank && held < elements; k++) {
         for (int o = 0; o < kMaxOperands; o++) {

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <numeric>
 #include <random>
 #include <string>
@@ -64,6 +66,11 @@ int sum_box(hewn::BoxCall &opaque, halide_buffer_t *buffers) {
             promise(dim[0].stride == 0 && (rows == 1 || dim[1].stride == 0), "uniform operands are constant");
     }
     promise(buffers[output].dim[0].stride == 1, "the output is dense");
+    for (int o = 0; o < context.operands; o++) {
+        if (context.plan->access[o] == Access::InPlace) continue;
+        constexpr int64_t kScratch = (16 << 10) + (4 << 10);  // and padding
+        promise(((rows - 1) * buffers[o].dim[1].stride + run) * context.element_bytes[o] <= kScratch, "scratch memory holds it");
+    }
     promise(context.layouts >> layout & 1, "the layout is one that the kernel is specialised for");
     for (int64_t y = 0; y < rows; y++) {
         for (int64_t x = 0; x < run; x++) {
@@ -197,10 +204,92 @@ TEST(Plan, KnobsReachIt) {
     EXPECT_EQ(dense_plan(kElements, knobs).run_outer * 4, 8 << 10);
 }
 
+// As the kernel tells it, where this is an AMD.
+TEST(Plan, NearCacheIsTheLastLevel) {
+    std::ifstream cpu("/proc/cpuinfo"), cache("/sys/devices/system/cpu/cpu0/cache/index3/size");
+    const std::string text{std::istreambuf_iterator<char>(cpu), {}};
+    const bool amd = text.find("AuthenticAMD") != std::string::npos;
+    int64_t kibibytes = 0;
+    if (text.empty() || (amd && (text.find(" topoext") == std::string::npos || !(cache >> kibibytes))))
+        GTEST_SKIP() << "the system does not tell";
+    for (int i = 0; i < 2; i++) EXPECT_EQ(hewn::near_cache_bytes(), amd && hewn::kCanStream ? kibibytes << 10 : 0);
+}
+
+// [rows, 4] + [4] of f32.
+hewn::Plan inner_plan(int64_t rows) {
+    const int32_t bytes[] = {4, 4, 4};
+    hewn::Space space = {};
+    space.rank = 2;
+    space.dims[0] = {4, {1, 1, 1}};
+    space.dims[1] = {rows, {4, 0, 4}};
+    hewn::Plan plan;
+    EXPECT_TRUE(hewn::build_plan(space, 3, bytes, 1u << 0b11, 0, kKnobs, test_allocator(), plan));
+    hewn::destroy_plan(test_allocator(), plan);
+    return plan;
+}
+
+TEST(Plan, RunsThatRepeatAreDividedIntoRows) {
+    const hewn::Plan few = inner_plan(1024), many = inner_plan(1 << 18), odd = inner_plan(1021);
+    EXPECT_EQ(few.run_inner * few.run_outer, 512);
+    EXPECT_EQ(few.rows, 8);
+    EXPECT_EQ(few.box_count, 1);
+    EXPECT_EQ(many.run_inner * many.run_outer, 2048);
+    EXPECT_EQ(many.rows * 2048 * 8, 256 << 10);
+    EXPECT_EQ(many.box_count * many.rows * 2048, 1 << 20);
+    EXPECT_EQ(odd.rows, 1);  // a prime number of rows
+}
+
+// A transposed matrix of bytes and a scalar make one of f32: a box has as many rows as a cache line has bytes, but where the output goes
+// through scratch memory as well, as many as it has f32.
+TEST(Plan, TransposedRowsFillCacheLinesOfWhatIsInScratch) {
+    const int32_t bytes[] = {1, 4, 4};
+    hewn::Space space = {};
+    space.rank = 2;
+    space.dims[0] = {1024, {1024, 0, 1}};
+    space.dims[1] = {1024, {1, 0, 1024}};
+    for (const bool streams : {false, true}) {
+        if (streams && !hewn::kCanStream) continue;
+        hewn::PlanKnobs knobs = kKnobs;
+        if (streams) knobs.stream_bytes = 0;
+        hewn::Plan plan;
+        ASSERT_TRUE(hewn::build_plan(space, 3, bytes, 1u << 0b11 | 1u << 0b10, 0, knobs, test_allocator(), plan));
+        EXPECT_EQ(plan.access[0], Access::Transpose);
+        EXPECT_EQ(plan.access[2], streams ? Access::Stream : Access::InPlace);
+        EXPECT_EQ(plan.rows, streams ? 16 : 64);
+        EXPECT_EQ(plan.run_outer, 256);
+        hewn::destroy_plan(test_allocator(), plan);
+    }
+}
+
+// Sizes innermost first; strides of a, b and a dense output. No operand's span in a box may exceed what its table and scratch memory hold.
+TEST(Plan, HugeStridesAreNotDivided) {
+    struct Case {
+        int32_t bytes;
+        hewn::Dimension inner, outer;
+    };
+    for (const Case &c :
+         {Case{4, {100, {1, 1, 1}}, {20, {300000000, 0, 100}}}, Case{8, {300, {1, 2, 1}}, {20, {140000000, 0, 300}}},
+          Case{4, {4, {1, 1, 1}}, {1024, {INT32_MAX, 0, 4}}}}) {
+        const int32_t bytes[] = {c.bytes, c.bytes, c.bytes};
+        hewn::Space space = {};
+        space.rank = 2;
+        space.dims[0] = c.inner;
+        space.dims[1] = c.outer;
+        hewn::Plan plan;
+        ASSERT_TRUE(hewn::build_plan(space, 3, bytes, 1u << 0b11, 0, kKnobs, test_allocator(), plan));
+        for (int o = 0; o < 3; o++) {
+            if (plan.access[o] == Access::InPlace) continue;
+            for (int64_t i = 0; i < plan.period[o]; i++) EXPECT_GE(plan.table[o][i], 0);
+            EXPECT_LE((plan.rows - 1) * plan.dims[o][1].stride + plan.dims[o][0].extent, (16 << 10) / c.bytes);
+        }
+        hewn::destroy_plan(test_allocator(), plan);
+    }
+}
+
 TEST(Plan, RandomLayoutsSumRight) {
     std::mt19937 random(20260);
     RandomLayout layout(random);
-    int seen[4] = {};  // by Access
+    int seen[4] = {}, divided = 0, cut = 0;  // by Access; runs of several dimensions in rows, the last box with fewer
     for (int iteration = 0; iteration < 4000; iteration++) {
         SCOPED_TRACE(iteration);
         const int operands = layout.between(3, 4), output = operands - 1;
@@ -243,11 +332,16 @@ TEST(Plan, RandomLayoutsSumRight) {
         const hewn::Space space = hewn::merge_dimensions(pointers, operands);
         context.uniform = operands == 4 && hewn::uniform_box_holds(space, 0b110, 2) ? 0b110 : 0;
         hewn::PlanKnobs knobs = kKnobs;
-        knobs.box_bytes = int64_t(64 << 10) << layout.between(0, 4);
+        knobs.box_bytes = int64_t(16 << 10) << (layout.between(0, 2) ? 0 : layout.between(1, 6));
         knobs.stream_block_bytes = int64_t(1 << 10) << layout.between(0, 3);
         if (layout.between(0, 1)) knobs.stream_bytes = 0;
         ASSERT_TRUE(hewn::build_plan(space, operands, bytes, context.layouts, context.uniform, knobs, test_allocator(), plan));
         for (int o = 0; o < operands; o++) seen[int(plan.access[o])]++;
+        // Rows of a run's own last dimension go on where the run ends.
+        const bool own =
+            plan.run_inner > 1 && plan.rows > 1 && plan.row_bytes[output] == plan.run_inner * plan.run_outer * bytes[output];
+        divided += own;
+        cut += own && plan.row_loop >= 0 && plan.loops[plan.row_loop].size % plan.rows != 0;
 
         // In slices, in any order.
         std::vector<int64_t> cuts = {0, plan.box_count};
@@ -270,6 +364,8 @@ TEST(Plan, RandomLayoutsSumRight) {
         ASSERT_EQ(context.elements, elements);
         ASSERT_TRUE(expected == data.back().memory);
     }
+    EXPECT_GT(divided, 20);
+    EXPECT_GT(cut, 3);
     for (Access access : {Access::InPlace, Access::Table, Access::Transpose, Access::Stream}) {
         if (access == Access::Stream && !hewn::kCanStream) continue;
         EXPECT_GT(seen[int(access)], 20) << "the layouts did not reach access " << int(access);
