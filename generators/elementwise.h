@@ -166,7 +166,8 @@ private:
     // Of Tail::Packed: a part in which steps of so many blocks are computed, from these Funcs.
     struct Packed {
         int blocks;
-        std::vector<Halide::Func> vectors, packs, picked;
+        Halide::Func numbers;
+        std::vector<Halide::Func> packs, picked;
     };
     const Halide::Var i{"i"}, v{"v"}, j{"j"}, k{"k"}, h{"h"}, b{"b"};
     int width_ = 0, step_ = 0;
@@ -201,7 +202,7 @@ private:
         const Halide::Expr width = output.dim(0).extent();
         // The promises are for the bounds of a row that has no block: Halide does not see that nothing is accessed then.
         const auto promised = [&](const Halide::Expr &column) { return Halide::unsafe_promise_clamped(column, 0, width - 1); };
-        Packed packed = {blocks, {numbers}, {words, bytes}, {}};
+        Packed packed = {blocks, numbers, {words, bytes}, {}};
         if (picks) {
             std::vector<Halide::Expr> differences;
             for (const Operand &operand : operands) {
@@ -322,7 +323,7 @@ private:
             const auto by_vectors = [&](Halide::Func f) {
                 in_step(f).bound(i, 0, n).bound(v, 0, 4).vectorize(i).unroll(v).unroll(b);
             };
-            for (Halide::Func f : packed.vectors) by_vectors(f);
+            by_vectors(packed.numbers);
             for (Halide::Func f : packed.picked) {
                 by_vectors(f);
                 f.update().reorder(byte_, i, v, b).unroll(v).unroll(b).atomic().vectorize(byte_).vectorize(i);

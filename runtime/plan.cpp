@@ -81,12 +81,9 @@ public:
     const Space &space() const { return space_; }
 
     Box choose_box() {
-        uint32_t needed = 0;
+        const uint32_t needed = varying();
         bool unit = true;
-        for (int o = 0; o < operands_; o++) {
-            unit &= is_unit(o);
-            if (o != output_ && dim(0).stride[o] != 0) needed |= digit(operands_, o);
-        }
+        for (int o = 0; o < operands_; o++) unit &= is_unit(o);
         if (unit && covering_layout(layouts_, needed) == needed && !flattening_pays()) return direct_box();
         Box box = scratch_box();
         divide_run(box);
@@ -136,14 +133,19 @@ private:
         return false;
     }
 
+    // Digits of the inputs that vary along dimension 0.
+    uint32_t varying() const {
+        uint32_t digits = 0;
+        for (int o = 0; o < output_; o++) digits |= dim(0).stride[o] != 0 ? digit(operands_, o) : 0;
+        return digits;
+    }
+
     // Used in place, row by row?
     bool is_unit(int o) const { return dim(0).stride[o] == 1 || (o != output_ && dim(0).stride[o] == 0); }
 
     // Bytes of the widest element that goes through scratch memory in runs along dimension 0.
     int64_t widest_in_scratch() const {
-        uint32_t needed = 0;
-        for (int o = 0; o < output_; o++) needed |= dim(0).stride[o] != 0 ? digit(operands_, o) : 0;
-        const uint32_t layout = covering_layout(layouts_, needed);
+        const uint32_t layout = covering_layout(layouts_, varying());
         int64_t widest = 1;
         for (int o = 0; o < operands_; o++) {
             const bool runs = o == output_ || (layout & digit(operands_, o));
