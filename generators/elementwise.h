@@ -103,6 +103,12 @@ protected:
         return Halide::saturating_cast(type, shifted(r, zero_point));
     }
 
+    // Has define_narrowed ask for the cache lines of `rows` so many elements ahead of the block it computes, where that is not 0.
+    void ask_ahead(Rows &rows, const Halide::Expr &elements) {
+        asked_ = &rows;
+        ahead_ = elements;
+    }
+
     // output(x, y) = narrowed(rounded(differences(operands)), zero_point); what `rounded` gives is an int32. The knob `vector` is blocks a step,
     // in the most frequent layout of `inputs`.
     template<class Rounded>
@@ -118,6 +124,10 @@ protected:
             const Halide::Expr several = width >= step && lies_as(layouts.value().substr(0, inputs.size()), inputs);
             define_packed(output, operands, rounded, of_column, zero_point, vector, several);
             single = single && !several;
+        }
+        if (asked_) {
+            define_packed(output, operands, rounded, of_column, zero_point, 1, single && ahead_ > 0, asked_);
+            single = single && ahead_ <= 0;
         }
         define_packed(output, operands, rounded, of_column, zero_point, 1, single);
 
@@ -173,6 +183,8 @@ private:
     int width_ = 0, step_ = 0;
     std::vector<Halide::RDom> parts_;
     std::vector<Packed> packed_;  // the first of the parts
+    Rows *asked_ = nullptr;
+    Halide::Expr ahead_;
     const Halide::RDom byte_{0, 4, "byte"};
 
     // sat16(sat16(r) + zero_point)
@@ -188,7 +200,8 @@ private:
     // The columns of a row where `fits`, in steps of blocks of as many bytes as a vector has, the last step overlapping the one before.
     template<class Rounded>
     void define_packed(OutputRows &output, const std::vector<Operand> &operands, const Rounded &rounded,
-                       const Halide::Expr &of_column, const Halide::Expr &zero_point, int blocks, const Halide::Expr &fits) {
+                       const Halide::Expr &of_column, const Halide::Expr &zero_point, int blocks, const Halide::Expr &fits,
+                       Rows *asked = nullptr) {
         // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. They work within lanes of 16 bytes and so leave another
         // order: of a block's vectors v = 2 h + w and their elements i = 4 k + l, j = 4 w + l of lane k of vector h of words, and 8 h + j
         // of lane k of the bytes, whose upper two lanes come first. Written so, and not in an order that looks simpler, LLVM finds the packs
@@ -217,7 +230,9 @@ private:
             numbers(i, v, b, first, y) =
                 Halide::Internal::substitute(x.name(), promised(first + block * b + n * v + i), of_column);
         }
-        words(j, k, h, b, first, y) = shifted(numbers(4 * k + j % 4, 2 * h + j / 4, b, first, y), zero_point);
+        Halide::Expr offset = zero_point;
+        if (asked) offset += asked_lines(*asked, first + block * b + ahead_, block);
+        words(j, k, h, b, first, y) = shifted(numbers(4 * k + j % 4, 2 * h + j / 4, b, first, y), offset);
         bytes(j, h, k, b, first, y) = Halide::saturating_cast(output.type(), words(j, (k + 2) % (n / 4), h, b, first, y));
         packed_.push_back(packed);
 
@@ -227,6 +242,22 @@ private:
         output(promised(start + part.x), y) =
             bytes(of_vector % 4 + 4 * (vector % 2), vector / 2, (of_vector / 4 + 2) % (n / 4), part.x / block, start, y);
         parts_.push_back(part);
+    }
+
+    // 0, and a prefetch of the cache lines of so many elements of rows(column, y), which may lie beyond its end. By the instruction itself:
+    // what Func::prefetch makes of the same region is a loop that computes its bounds in every step and asks for one line in four.
+    Halide::Expr asked_lines(Rows &rows, const Halide::Expr &column, int elements) {
+        using namespace Halide::Internal;
+        constexpr int kLineBytes = 64;
+        const Halide::ImageParam image = rows;
+        const Halide::Type type = image.type();
+        const Halide::Expr base = Variable::make(Halide::Handle(), image.name(), image.parameter());
+        Halide::Expr none = 0;
+        for (int line = 0; line < elements; line += kLineBytes / type.bytes()) {
+            const Halide::Expr at = column + line + y * rows.dim(1).stride();
+            none += Halide::cast<int32_t>(Call::make(type, Call::prefetch, {base, at, 1, 0}, Call::Intrinsic));
+        }
+        return none;
     }
 
     // row(4 i + v) - zero_point of a block of 4 n bytes: the bytes that lie together in memory lie in one vector, whose every 32 bits

@@ -178,7 +178,7 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
         }
         problem.info->choose_forms(space, *variant, cpu->kernel);
         PlanKnobs knobs = variant->plan;
-        if (knobs.stream_bytes < near_cache_bytes()) knobs.stream_bytes = near_cache_bytes();
+        if (knobs.stream_bytes < near_cache_bytes(3)) knobs.stream_bytes = near_cache_bytes(3);
         if (cpu->kernel.compute_bound) knobs.stream_bytes = int64_t(1) << 62;
         if (!build_plan(space, count, element_bytes, cpu->kernel.form->layouts, cpu->kernel.uniform, knobs, cpu->allocator,
                         cpu->plan)) {

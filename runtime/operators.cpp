@@ -8,6 +8,7 @@
 #include "error.h"
 #include "fp_mode.h"
 #include "plan.h"
+#include "stream.h"
 
 namespace hewn {
 
@@ -365,7 +366,7 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     if (p.from[0] != scale.host || p.from[1] != zero_point.host) prepare_quantize(kernel, scale.host, zero_point.host, p);
     if (p.form == kernel.reciprocal) {
         const InvalidOperationFlag invalid;
-        const int code = call_kernel(*p.form, call, &operands[0], p.r0, p.r1, p.zero_point[0], &operands[3]);
+        const int code = call_kernel(*p.form, call, &operands[0], p.r0, p.r1, p.zero_point[0], kernel.ahead, &operands[3]);
         if (code != 0 || !invalid.raised()) return code;
         p.form = kernel.form;  // until the scale changes: such values rarely come alone
     }
@@ -620,6 +621,8 @@ hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type) {
 }
 
 void fit_to_plan(const Plan &plan, int32_t slices, CpuKernel &kernel) {
+    const bool reads_memory = plan.access[0] == Access::InPlace && plan.access[plan.operands - 1] != Access::Stream;
+    kernel.ahead = reads_memory ? int32_t(bytes_to_ask_ahead(plan.moved_bytes) / plan.element_bytes[0]) : 0;
     if (!kernel.columns) return;
     constexpr int kScale = 1;
     // Preparing a scale takes as long as eight divisions, copying one in turn as one (Xeon, 1 and 0.1 ns). Rows enough to gain half of that

@@ -65,6 +65,7 @@ struct CpuKernel {
     uint32_t uniform;                                  // operands that must be constant within a box (see build_plan)
     bool compute_bound;                                // slower than memory: streaming its output only adds the copy
     int32_t distinct_scales;                           // with `columns`: after so many a row of scales repeats
+    int32_t ahead;                                     // elements of its first operand that `reciprocal` of QUANTIZE_LINEAR asks ahead for
     CallBox call;                                      // its context is a CpuCall
 };
 
@@ -90,7 +91,7 @@ struct OperatorInfo {
 // The type that the operator's kernel has for a tensor of `type`.
 hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type);
 
-// Chooses among the forms by what pays with the plan in so many slices.
+// Chooses among the forms, and how far ahead one asks, by what pays with the plan in so many slices.
 void fit_to_plan(const Plan &plan, int32_t slices, CpuKernel &kernel);
 
 // Checks a whole description at a feature level.

@@ -70,7 +70,6 @@ public:
                    bytes_of(output_) >= moved_bytes_ / 6;
     }
 
-    // Of all operands' elements, each counted once; a double, because it may exceed 63 bits.
     double moved_bytes() const { return moved_bytes_; }
 
     // Whether the output bypasses the caches: it is dense, more is moved than they hold, and enough of it is output that the
@@ -320,7 +319,8 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
 
     plan = {};
     plan.operands = operands;
-    plan.parallel = planner.moved_bytes() >= double(knobs.parallel_bytes);
+    plan.moved_bytes = planner.moved_bytes();
+    plan.parallel = plan.moved_bytes >= double(knobs.parallel_bytes);
     plan.run_inner = box.inner;
     plan.run_outer = box.outer;
     plan.rows = box.rows;

@@ -48,7 +48,8 @@ struct Plan {
     } loops[kMaxRank + 1];
     int loop_count, run_loop, row_loop;
     int64_t box_count;
-    bool parallel;  // enough work for more threads than the caller's
+    double moved_bytes;  // of all operands' elements, each counted once; may exceed 63 bits
+    bool parallel;       // enough work for more threads than the caller's
 };
 
 // A variant's knobs: generators/knobs.cmake has their meaning, tuning/ their values.

@@ -205,14 +205,25 @@ TEST(Plan, KnobsReachIt) {
 }
 
 // As the kernel tells it, where this is an AMD.
-TEST(Plan, NearCacheIsTheLastLevel) {
-    std::ifstream cpu("/proc/cpuinfo"), cache("/sys/devices/system/cpu/cpu0/cache/index3/size");
-    const std::string text{std::istreambuf_iterator<char>(cpu), {}};
+TEST(Plan, NearCachesAreTheSecondAndTheLast) {
+    std::ifstream cpu("/proc/cpuinfo");
+    const std::string text{std::istreambuf_iterator<char>(cpu), {}}, caches = "/sys/devices/system/cpu/cpu0/cache/index";
     const bool amd = text.find("AuthenticAMD") != std::string::npos;
-    int64_t kibibytes = 0;
-    if (text.empty() || (amd && (text.find(" topoext") == std::string::npos || !(cache >> kibibytes))))
-        GTEST_SKIP() << "the system does not tell";
-    for (int i = 0; i < 2; i++) EXPECT_EQ(hewn::near_cache_bytes(), amd && hewn::kCanStream ? kibibytes << 10 : 0);
+    for (const unsigned level : {2u, 3u}) {
+        std::ifstream cache(caches + std::to_string(level) + "/size");
+        int64_t kibibytes = 0;
+        if (text.empty() || (amd && (text.find(" topoext") == std::string::npos || !(cache >> kibibytes))))
+            GTEST_SKIP() << "the system does not tell";
+        for (int i = 0; i < 2; i++) EXPECT_EQ(hewn::near_cache_bytes(level), amd && hewn::kCanStream ? kibibytes << 10 : 0);
+    }
+}
+
+TEST(Plan, AsksAheadBeyondTheSecondCacheWithinTheLast) {
+    const double second = double(hewn::near_cache_bytes(2)), last = double(hewn::near_cache_bytes(3));
+    EXPECT_EQ(hewn::bytes_to_ask_ahead(second), 0);
+    EXPECT_EQ(hewn::bytes_to_ask_ahead(second + 1) > 0, second + 1 <= last / 4);
+    EXPECT_EQ(hewn::bytes_to_ask_ahead(last / 4) > 0, last / 4 > second);
+    EXPECT_EQ(hewn::bytes_to_ask_ahead(last / 4 + 1), 0);
 }
 
 // [rows, 4] + [4] of f32.
