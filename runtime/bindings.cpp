@@ -45,8 +45,9 @@ hewn_status check_binding(const Problem &problem, const Tensor &tensor, const he
 
 hewn_status check_overlap(const Problem &problem, const Tensor &input, uintptr_t in, uintptr_t out, hewn_error *error) {
     const Tensor &output = problem.output;
-    if (out + output.bytes <= in || in + input.bytes <= out || provably_disjoint(output, out, input, in)) return HEWN_STATUS_OK;
+    if (out + output.bytes <= in || in + input.bytes <= out) return HEWN_STATUS_OK;
     if (problem.info->in_place && in == out && same_byte_strides(output, input)) return HEWN_STATUS_OK;
+    if (provably_disjoint(output, out, input, in)) return HEWN_STATUS_OK;
     return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: overlaps %s%s", problem.info->dml_name, output.name, input.name,
                 problem.info->in_place ? "; allowed in place (same address and strides) or interleaved (equal strides in bytes)"
                                        : "; allowed only interleaved (equal strides in bytes)");

@@ -67,6 +67,7 @@ struct BindingRule {
     uint64_t highest;      // address at which it ends within the address space
     uint64_t misaligned;   // bits of an address that must be 0
     uint64_t overlapping;  // an input's: at how many addresses it would share a byte with the output
+    bool in_place;         // an input's: but it may lie where the output lies
 };
 constexpr uint64_t kAbsent = UINT64_MAX;  // no memory has so many
 
@@ -102,9 +103,11 @@ halide_type_t halide_type(hewn_data_type type) {
     }
 }
 
-BindingRule binding_rule(const Tensor &tensor, const Tensor &output) {
+BindingRule binding_rule(const Problem &problem, const Tensor &tensor) {
+    const Tensor &output = problem.output;
     const uint64_t bytes = tensor.present ? tensor.bytes : kAbsent;
-    return {bytes, UINTPTR_MAX - bytes, uint64_t(tensor.element_bytes - 1), tensor.bytes + output.bytes - 1};
+    return {bytes, UINTPTR_MAX - bytes, uint64_t(tensor.element_bytes - 1), tensor.bytes + output.bytes - 1,
+            problem.info->in_place && same_byte_strides(output, tensor)};
 }
 
 void destroy(hewn_operator *op) {
@@ -160,8 +163,8 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
     cpu->parallel_for_context = options.parallel_for_context;
     cpu->max_threads = options.max_threads;
     cpu->cpus = available_cpus();
-    for (int i = 0; i < problem.input_count; i++) cpu->inputs[i] = binding_rule(problem.inputs[i], problem.output);
-    cpu->output = binding_rule(problem.output, problem.output);
+    for (int i = 0; i < problem.input_count; i++) cpu->inputs[i] = binding_rule(problem, problem.inputs[i]);
+    cpu->output = binding_rule(problem, problem.output);
     for (int o = 0; o < problem.info->operand_count; o++) cpu->operand_at[o] = problem.info->operands[o];
     cpu->operand_at[problem.info->operand_count] = problem.input_count;
     if (!problem.output.empty()) {
@@ -203,7 +206,7 @@ inline bool fulfils(const BindingRule &rule, const hewn_buffer_binding &binding,
            address <= rule.highest && (address & rule.misaligned) == 0;
 }
 
-// All addresses, where every binding is as it should be, no tensor is empty and the output lies apart from all inputs: the usual case, in
+// All addresses, where every binding is as it should be, no tensor is empty and the output lies apart from all inputs or in place: the usual case, in
 // few instructions, most of what a small call takes. False: it needs a closer look.
 template<int Inputs>
 inline bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, const hewn_buffer_binding &output,
@@ -218,7 +221,7 @@ inline bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, con
         if (inputs[i].buffer) {
             if (!fulfils(rule, inputs[i], in)) return false;  // an absent tensor's never does
             // in - out lies between -bytes and the output's bytes.
-            if (in - out + (rule.bytes - 1) < rule.overlapping) return false;
+            if (in - out + (rule.bytes - 1) < rule.overlapping && !(rule.in_place && in == out)) return false;
             addresses[i] = reinterpret_cast<void *>(in);
         } else {
             if (rule.bytes != kAbsent) return false;
