@@ -396,12 +396,25 @@ void destroy_plan(const Allocator &allocator, Plan &plan) {
 }
 
 __attribute__((cold)) bool uniform_box_holds(const Space &space, uint32_t uniform, int64_t elements) {
-    int64_t held = 1;
-    for (int k = 0; k < space.rank && held < elements; k++) {
+    const auto varies = [&](int k) {
         for (int o = 0; o < kMaxOperands; o++) {
-            if ((uniform >> o & 1) && space.dims[k].stride[o] != 0) return false;
+            if ((uniform >> o & 1) && space.dims[k].stride[o] != 0) return true;
         }
+        return false;
+    };
+    int64_t held = 1;
+    int k = 0;
+    for (; k < space.rank && held < elements; k++) {
+        if (varies(k)) return false;
         held *= space.dims[k].size;
+    }
+    // A box of several rows would not be uniform: the transposition that needs them is worth more.
+    for (; k < space.rank; k++) {
+        for (int o = 0; o < kMaxOperands; o++) {
+            const bool transposed = space.dims[0].stride[o] > 1 && space.dims[k].stride[o] == 1;
+            if (transposed && space.dims[0].size >= kTransposeSide && space.dims[k].size >= kTransposeSide && varies(k))
+                return false;
+        }
     }
     return held >= elements;
 }

@@ -63,7 +63,8 @@ bool build_plan(const Space &space, int operands, const int32_t *element_bytes, 
                 const PlanKnobs &knobs, const Allocator &allocator, Plan &plan);
 void destroy_plan(const Allocator &allocator, Plan &plan);
 
-// True if some box can hold at least `elements` elements with the operands in `uniform` constant.
+// True if some box can hold at least `elements` elements with the operands in `uniform` constant, and no transposition needs rows in which
+// they vary.
 bool uniform_box_holds(const Space &space, uint32_t uniform, int64_t elements);
 
 // How many parts to run the plan in. A limit on threads (0: none) is a limit on slices.

@@ -26,8 +26,8 @@ std::vector<uint8_t> quantize_rows(const hewn::Form &form, std::vector<uint8_t> 
         buffer->dimensions = 2;
     }
     EXPECT_GE(input.size(), size_t(width) * rows * size_t(input_bytes));
-    const auto entry = reinterpret_cast<int (*)(const void *, halide_buffer_t *, float, float, int32_t, int32_t, halide_buffer_t *)>(
-        form.entry);
+    const auto entry =
+        reinterpret_cast<int (*)(const void *, halide_buffer_t *, float, float, int32_t, int32_t, halide_buffer_t *)>(form.entry);
     EXPECT_EQ(entry(nullptr, &from, 1 / 3.0f, 0x1p-27f, 3, ahead, &to), 0);
     for (size_t i = size_t(width) * rows; i < output.size(); i++) EXPECT_EQ(output[i], kUntouched);
     return output;
@@ -63,7 +63,8 @@ TEST(Kernel, AskingAheadChangesNoResult) {
         for (int width = 1; width <= kWidest; width += width < 300 ? 1 : 50) {
             SCOPED_TRACE("rows of " + std::to_string(width));
             const auto expected = quantize_rows(*form, input, bytes, width, kRows, 0);
-            for (const int ahead : {1, 256, 1 << 24}) EXPECT_EQ(quantize_rows(*form, input, bytes, width, kRows, ahead), expected);
+            for (const int ahead : {1, 256, 1 << 24})
+                EXPECT_EQ(quantize_rows(*form, input, bytes, width, kRows, ahead), expected);
         }
     }
     if (kernels == 0) GTEST_SKIP() << "no kernel of this build that runs here has the form";

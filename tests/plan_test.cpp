@@ -273,6 +273,23 @@ TEST(Plan, TransposedRowsFillCacheLinesOfWhatIsInScratch) {
 }
 
 // Sizes innermost first; strides of a, b and a dense output. No operand's span in a box may exceed what its table and scratch memory hold.
+// Channels last to channels first with a scale a channel: boxes in which it is constant are rows, and a transposition needs several.
+TEST(Plan, TransposingComesBeforeUniformBoxes) {
+    constexpr uint32_t kScale = 0b010;
+    const auto holds = [&](int64_t pixels, int64_t channels, int64_t scale_stride) {
+        hewn::Space space = {};
+        space.rank = 2;
+        space.dims[0] = {pixels, {channels, 0, 1}};
+        space.dims[1] = {channels, {1, scale_stride, pixels}};
+        return hewn::uniform_box_holds(space, kScale, 256);
+    };
+    EXPECT_TRUE(holds(1024, 64, 0));
+    EXPECT_FALSE(holds(1024, 64, 1));
+    EXPECT_FALSE(holds(1024, 8, 1));
+    EXPECT_TRUE(holds(1024, 7, 1));  // too few to transpose
+    EXPECT_FALSE(holds(255, 7, 1));
+}
+
 TEST(Plan, HugeStridesAreNotDivided) {
     struct Case {
         int32_t bytes;
