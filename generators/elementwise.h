@@ -4,6 +4,7 @@
 
 #include <Halide.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -16,9 +17,9 @@ namespace hewn {
 // in place of an input would not survive.
 enum class Tail {
     Masked,   // GuardWithIf: predicated vectors, where the target has masks (AVX-512)
-    Shifted,  // ShiftInwards: the last vector overlaps the one before; V, then V / 4, then scalar for shorter rows
+    Shifted,  // ShiftInwards: the last vector overlaps the one before; V, V / 4 and so on to 4, for shorter rows masked or scalar
     Stepped,  // disjoint parts: whole V, then masked vectors of `width` where the target has masks, else whole V / 4, whole V / 16 and scalar
-    Packed,  // of define_narrowed: blocks of as many bytes as a vector has, the last one overlapping the one before
+    Packed,  // of define_narrowed: blocks of as many bytes as a vector has, the last one overlapping the one before; shorter rows see there
 };
 
 // f32 f16 i8 u8 i16 u16 i32 u32 i64 u64
@@ -133,10 +134,9 @@ protected:
 
         Halide::Func element("element");
         element(x, y) = narrowed(of_column, zero_point, output.type());
-        const Halide::Expr rest = Halide::select(width >= block, 0, width);
         set_step(Halide::Float(32));
-        if (has_masks()) define_masked(output, element, 0, rest);
-        else define_steps(output, element, rest, width_, 2);
+        if (has_masks()) define_masked(output, element, 0, Halide::select(width >= block, 0, width));
+        else define_short_rows(output, element, block);
     }
 
     // The same of an int32 of x and y.
@@ -287,6 +287,21 @@ private:
         }
     }
 
+    // output(x, y) = element(x, y) of rows of fewer columns than `end`: in vectors of width_, the last one overlapping the one before, shorter
+    // rows of 4 lanes where there is one layout (three of them would take 0.9 KB a form), and scalar.
+    void define_short_rows(OutputRows &output, Halide::Func element, int end) {
+        const Halide::Expr width = output.dim(0).extent();
+        const bool fours = layouts.value().find(' ') == std::string::npos;
+        for (int v = width_; end > 1; end = v, v = v > 4 && fours ? 4 : 1) {
+            const Halide::Expr fits = width >= v && width < end;
+            const Halide::RDom part(0, v, 0, Halide::select(fits, (width + v - 1) / v, 0), "part");
+            const Halide::Expr start = v > 1 ? Halide::min(part.y * v, width - v) : part.y;
+            const Halide::Expr column = Halide::unsafe_promise_clamped(start + part.x, 0, width - 1);
+            output(column, y) = element(column, y);
+            parts_.push_back(part);
+        }
+    }
+
     // The same for begin <= x < end, in vectors of which the last is masked.
     void define_masked(OutputRows &output, Halide::Func element, const Halide::Expr &begin, const Halide::Expr &end) {
         const Halide::RDom masked(begin, end - begin, "masked");
@@ -371,9 +386,13 @@ private:
             stage.vectorize(x, step_, Halide::TailStrategy::GuardWithIf);
             return;
         }
-        for (int v = step_, levels = 2; levels > 0 && v > 1; levels--, v /= 4) {
+        // Rows of 7 elements, dequantizing 8 bits: 0.35 ns an element by scalars, 0.12 by masks, 0.14 by fours.
+        const int least = has_masks() ? width_ : 4;
+        for (int v = step_;; v = std::max(v / 4, least)) {
             stage.specialize(width >= v).vectorize(x, v, Halide::TailStrategy::ShiftInwards);
+            if (v <= least) break;
         }
+        if (has_masks()) stage.vectorize(x, width_, Halide::TailStrategy::GuardWithIf);
     }
 };
 
