@@ -9,6 +9,7 @@ using namespace Halide;
 class DequantizeLinear : public hewn::Elementwise<DequantizeLinear> {
 public:
     Input<Buffer<void, 2>> input{"input"}, scale{"scale"}, zero_point{"zero_point"};
+    Ahead ahead{"ahead"};
     Output<Buffer<void, 2>> output{"output"};
 
     void configure() {
@@ -22,6 +23,7 @@ public:
         using hewn::x, hewn::y;
         const Expr difference = hewn::difference_f32(input(x, y), zero_point(x, y), target);
         const Expr product = hewn::rounded(difference * hewn::to_f32(scale(x, y)));
+        ask_ahead({asked(output)}, ahead);
         define(output, output.type() == Float(16) ? hewn::to_f16(product, target) : product, Float(32));
     }
 

@@ -38,7 +38,7 @@ public:
     Input<Buffer<void, 2>> input{"input"};
     Input<float> r0{"r0"}, r1{"r1"};
     Input<int32_t> zero_point{"zero_point"};
-    Input<int32_t> ahead{"ahead"};  // elements ahead of which input is asked for; 0: it is not (see PlanKnobs)
+    Ahead ahead{"ahead"};
     Output<Buffer<void, 2>> output{"output"};
 
     void configure() {
@@ -48,17 +48,17 @@ public:
 
     void generate() {
         using hewn::x, hewn::y;
+        ask_ahead({asked(input)}, ahead);
         const Expr quotient = hewn::times_reciprocal(hewn::to_f32(input(x, y)), r0, r1);
         if (hewn::arm::is_target(target))
             return define(output, hewn::arm::quantized(quotient, zero_point, output.type()), Float(32));
-        ask_ahead(input, ahead);
         define_narrowed(output, {&input}, hewn::round_to_int32(quotient), zero_point);
     }
 
     void schedule() {
         schedule_rows(output, {&input});
         for (Input<float> *scalar : {&r0, &r1}) scalar->set_estimate(1.0f);
-        for (Input<int32_t> *scalar : {&zero_point, &ahead}) scalar->set_estimate(0);
+        zero_point.set_estimate(0);
     }
 };
 

@@ -1,5 +1,6 @@
 #include "operators.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -297,14 +298,9 @@ hewn_status read_add(const void *raw, hewn_feature_level level, Problem &problem
     return HEWN_STATUS_OK;
 }
 
-// Of a form that reads all the operator's inputs as operands.
-int call_with_two(BoxCall &context, halide_buffer_t *operands) {
+int call_add(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
-    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], &operands[2]);
-}
-int call_with_three(BoxCall &context, halide_buffer_t *operands) {
-    const CpuCall &call = static_cast<CpuCall &>(context);
-    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], &operands[2], &operands[3]);
+    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], call.kernel.ahead, &operands[2]);
 }
 
 template<CallBox Call>
@@ -358,6 +354,11 @@ void prepare_quantize(const CpuKernel &kernel, const void *scale_at, const void 
     set_reciprocal(scale, p.r0, p.r1);
 }
 
+int call_quantize_divided(BoxCall &context, halide_buffer_t *operands) {
+    const CpuCall &call = static_cast<CpuCall &>(context);
+    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], &operands[2], &operands[3]);
+}
+
 int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
     const CpuKernel &kernel = call.kernel;
@@ -370,7 +371,7 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
         if (code != 0 || !invalid.raised()) return code;
         p.form = kernel.form;  // until the scale changes: such values rarely come alone
     }
-    return call_with_three(context, operands);
+    return call_quantize_divided(context, operands);
 }
 
 // Prepares `count` more scales.
@@ -436,13 +437,13 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
         if (code != 0 || !invalid.raised()) return code;
         columns.fit = false;  // as above
     }
-    return call_with_three(context, operands);
+    return call_quantize_divided(context, operands);
 }
 
 void choose_quantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
     constexpr uint32_t kScaleAndZeroPoint = 0b110;
     kernel.form = variant.form("divide");
-    kernel.call = call_with_three;
+    kernel.call = call_quantize_divided;
     if (!InvalidOperationFlag::works()) return;
     const Form *reciprocal = variant.form("reciprocal");
     if (reciprocal && uniform_box_holds(space, kScaleAndZeroPoint, kReciprocalElements)) {
@@ -463,6 +464,11 @@ hewn_status read_dequantize_linear(const void *raw, hewn_feature_level level, Pr
     HEWN_CHECK(read_linear(info, desc, Table(kDequantizeRows, info, level, error), problem, error));
     HEWN_CHECK(expect_type(info, problem.inputs[2], problem.inputs[0].type, "InputTensor's", error));
     return expect_type(info, problem.output, problem.inputs[1].type, "ScaleTensor's", error);
+}
+
+int call_dequantize(BoxCall &context, halide_buffer_t *operands) {
+    const CpuCall &call = static_cast<CpuCall &>(context);
+    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], &operands[2], call.kernel.ahead, &operands[3]);
 }
 
 // ---- QUANTIZED_LINEAR_ADD ----
@@ -582,7 +588,7 @@ void choose_quantized_add_forms(const Space &space, const Variant &variant, CpuK
 // ---- The list ----
 
 constexpr OperatorInfo kAdd = {
-    HEWN_OPERATOR_ADD, "add", "ADD", 2, 2, true, true, read_add, choose_general_form<call_with_two>, {0, 1}};
+    HEWN_OPERATOR_ADD, "add", "ADD", 2, 2, true, true, read_add, choose_general_form<call_add>, {0, 1}};
 constexpr OperatorInfo kQuantizeLinear = {
     HEWN_OPERATOR_QUANTIZE_LINEAR, "quantize_linear",     "QUANTIZE_LINEAR", 3, 3, false, false,
     read_quantize_linear,          choose_quantize_forms, {0, 1, 2}};
@@ -594,7 +600,7 @@ constexpr OperatorInfo kDequantizeLinear = {HEWN_OPERATOR_DEQUANTIZE_LINEAR,
                                             false,
                                             false,
                                             read_dequantize_linear,
-                                            choose_general_form<call_with_three>,
+                                            choose_general_form<call_dequantize>,
                                             {0, 1, 2}};
 constexpr OperatorInfo kQuantizedLinearAdd = {HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
                                               "quantized_linear_add",
@@ -621,8 +627,9 @@ hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type) {
 }
 
 void fit_to_plan(const Plan &plan, int32_t slices, CpuKernel &kernel) {
-    const bool reads_memory = plan.access[0] == Access::InPlace && plan.access[plan.operands - 1] != Access::Stream;
-    kernel.ahead = reads_memory ? int32_t(bytes_to_ask_ahead(plan.moved_bytes) / plan.element_bytes[0]) : 0;
+    const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
+    const int64_t ahead = plan.scratch ? 0 : bytes_to_ask_ahead(plan.moved_bytes) / widest;
+    kernel.ahead = plan.run_inner * plan.run_outer >= ahead ? int32_t(ahead) : 0;  // loops that ask are for long rows
     if (!kernel.columns) return;
     constexpr int kScale = 1;
     // Preparing a scale takes as long as eight divisions, copying one in turn as one (Xeon, 1 and 0.1 ns). Rows enough to gain half of that

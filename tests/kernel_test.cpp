@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -12,62 +13,110 @@
 
 namespace {
 
-// Rows of the form `reciprocal` of QUANTIZE_LINEAR, whose input is asked for so many elements ahead.
-std::vector<uint8_t> quantize_rows(const hewn::Form &form, std::vector<uint8_t> &input, int input_bytes, int width, int rows,
-                                   int ahead) {
-    constexpr uint8_t kUntouched = 0xa5;
-    std::vector<uint8_t> output(size_t(width) * rows + 64, kUntouched);
-    halide_dimension_t dims[2] = {{0, width, 1, 0}, {0, rows, width, 0}};
-    halide_buffer_t from = {}, to = {};
-    from.host = input.data();
-    to.host = output.data();
-    for (halide_buffer_t *buffer : {&from, &to}) {
-        buffer->dim = dims;
-        buffer->dimensions = 2;
+int bytes_of(const std::string &type) { return std::stoi(type.substr(1)) / 8; }
+
+// Finite numbers, of which those that quantizing narrows lie in and about the output's range.
+std::vector<uint8_t> random_elements(const std::string &type, int count, std::mt19937 &random) {
+    const int bytes = bytes_of(type);
+    std::vector<uint8_t> elements(size_t(count) * size_t(bytes));
+    for (size_t i = 0; i < elements.size(); i += size_t(bytes)) {
+        const float number = std::uniform_real_distribution<float>(-700, 700)(random);
+        const int64_t integer = int64_t(number);
+        const uint16_t half = uint16_t(random() % 2 << 15 | (0x3c00 + random() % 0x2000));
+        if (type == "f32") std::memcpy(&elements[i], &number, sizeof number);
+        else if (type == "f16") std::memcpy(&elements[i], &half, sizeof half);
+        else std::memcpy(&elements[i], &integer, size_t(bytes));
     }
-    EXPECT_GE(input.size(), size_t(width) * rows * size_t(input_bytes));
-    const auto entry =
-        reinterpret_cast<int (*)(const void *, halide_buffer_t *, float, float, int32_t, int32_t, halide_buffer_t *)>(form.entry);
-    EXPECT_EQ(entry(nullptr, &from, 1 / 3.0f, 0x1p-27f, 3, ahead, &to), 0);
-    for (size_t i = size_t(width) * rows; i < output.size(); i++) EXPECT_EQ(output[i], kUntouched);
-    return output;
+    return elements;
 }
 
-// Only beyond a core's cache, and only on chips whose last one is near, is anything asked for.
+struct Rows {
+    halide_dimension_t dims[2];
+    halide_buffer_t buffer = {};
+
+    Rows(std::vector<uint8_t> &elements, int width, int rows, int x_stride)
+        : dims{{0, width, x_stride, 0}, {0, rows, x_stride ? width : 0, 0}} {
+        buffer.host = elements.data();
+        buffer.dim = dims;
+        buffer.dimensions = 2;
+    }
+};
+
+// Kernels of the forms that may ask for memory ahead.
+class AskingKernel {
+public:
+    AskingKernel(const hewn_variant_info &info, const hewn::Form &form) : form_(form), operator_(info.operator_name) {
+        std::istringstream words(info.signature);
+        std::string from, to;
+        std::getline(words, from, '_');
+        std::getline(words, to, '_');
+        if (operator_ == "add") types_ = {from, from, from};
+        else if (operator_ == "quantize_linear") types_ = {from, to};
+        else types_ = {from, to, from, to};
+    }
+
+    // The elements that rows of random inputs, the same for a seed, give in a layout with what lies so many elements ahead asked for.
+    std::vector<uint8_t> run(uint32_t layout, int width, int rows, int ahead, unsigned seed) const {
+        constexpr uint8_t kUntouched = 0xa5;
+        constexpr size_t kGuard = 64;
+        std::mt19937 random(seed);
+        const int inputs = int(types_.size()) - 1, count = width * rows;
+        std::vector<std::vector<uint8_t>> elements;
+        for (int i = 0; i < inputs; i++) elements.push_back(random_elements(types_[size_t(i)], count, random));
+        const size_t output_bytes = size_t(count * bytes_of(types_.back()));
+        elements.emplace_back(output_bytes + kGuard, kUntouched);
+        std::vector<Rows> buffers;
+        buffers.reserve(elements.size());
+        for (int i = 0; i <= inputs; i++)
+            buffers.emplace_back(elements[size_t(i)], width, rows, i == inputs ? 1 : int(layout >> (inputs - 1 - i) & 1));
+        const auto at = [&](int i) { return &buffers[size_t(i)].buffer; };
+        EXPECT_EQ(operator_ == "add"               ? call(at(0), at(1), ahead, at(2))
+                  : operator_ == "quantize_linear" ? call(at(0), 1 / 3.0f, 0x1p-27f, int32_t(3), ahead, at(1))
+                                                   : call(at(0), at(1), at(2), ahead, at(3)),
+                  0);
+        for (size_t i = output_bytes; i < elements.back().size(); i++) EXPECT_EQ(elements.back()[i], kUntouched);
+        return elements.back();
+    }
+
+private:
+    const hewn::Form &form_;
+    const std::string operator_;
+    std::vector<std::string> types_;  // of the inputs that are buffers, then of the output
+
+    template<class... Arguments>
+    int call(Arguments... arguments) const {
+        return reinterpret_cast<int (*)(const void *, Arguments...)>(form_.entry)(nullptr, arguments...);
+    }
+};
+
+// Executions ask only for what lies beyond a core's caches, on chips whose last one is near.
 TEST(Kernel, AskingAheadChangesNoResult) {
-    std::mt19937 random(1);
     int kernels = 0;
     for (uint32_t v = 0; v < hewn_variant_count(); v++) {
         hewn_variant_info info = {};
         info.struct_size = sizeof info;
         ASSERT_EQ(hewn_get_variant(v, &info), HEWN_STATUS_OK);
-        if (std::string(info.operator_name) != "quantize_linear" || !info.supported || info.device != HEWN_DEVICE_CPU) continue;
+        const std::string name = info.operator_name;
+        if (name == "quantized_linear_add" || !info.supported || info.device != HEWN_DEVICE_CPU) continue;
         const hewn::Variant *variant = nullptr;
         ASSERT_EQ(hewn::pick_variant(info.operator_name, info.signature, info.name, {HEWN_DEVICE_CPU, 0}, &variant, nullptr),
                   HEWN_STATUS_OK);
-        const hewn::Form *form = variant->form("reciprocal");
+        const hewn::Form *form = variant->form(name == "quantize_linear" ? "reciprocal" : "general");
         if (!form) continue;
         kernels++;
         SCOPED_TRACE(info.name);
-        const int bytes = std::strncmp(info.signature, "f16", 3) == 0 ? 2 : 4;
-        constexpr int kRows = 2, kWidest = 700;
-        std::vector<uint8_t> input(kRows * kWidest * 4);
-        for (size_t i = 0; i < input.size(); i += size_t(bytes)) {  // numbers whose quotients lie in and about the output's range
-            const float x = std::uniform_real_distribution<float>(-700, 700)(random);
-            const int32_t integer = int32_t(x);
-            const uint16_t half = uint16_t(random() % 2 << 15 | (0x3c00 + random() % 0x2000));
-            if (bytes == 2) std::memcpy(&input[i], &half, sizeof half);
-            else if (info.signature[0] == 'f') std::memcpy(&input[i], &x, sizeof x);
-            else std::memcpy(&input[i], &integer, sizeof integer);
-        }
-        for (int width = 1; width <= kWidest; width += width < 300 ? 1 : 50) {
-            SCOPED_TRACE("rows of " + std::to_string(width));
-            const auto expected = quantize_rows(*form, input, bytes, width, kRows, 0);
-            for (const int ahead : {1, 256, 1 << 24})
-                EXPECT_EQ(quantize_rows(*form, input, bytes, width, kRows, ahead), expected);
+        const AskingKernel kernel(info, *form);
+        for (uint32_t layout = 0; layout < 8; layout++) {
+            if (!(form->layouts >> layout & 1)) continue;
+            for (int width = 1; width <= 700; width += width < 300 ? 1 : 50) {
+                SCOPED_TRACE("layout " + std::to_string(layout) + ", rows of " + std::to_string(width));
+                const auto expected = kernel.run(layout, width, 2, 0, unsigned(width));
+                for (const int ahead : {1, 256, 1 << 24})
+                    EXPECT_EQ(kernel.run(layout, width, 2, ahead, unsigned(width)), expected);
+            }
         }
     }
-    if (kernels == 0) GTEST_SKIP() << "no kernel of this build that runs here has the form";
+    if (kernels == 0) GTEST_SKIP() << "no kernel of this build that runs here has such a form";
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ int app(int stride) {
         return Halide::Runtime::Buffer<float, 2>(data.data(), 2, shape);
     };
     auto a = buffer(memory, stride), b = buffer(memory, 1), output = buffer(result, 1);
-    const int code = app_add(a, b, output);
+    const int code = app_add(a, b, 0, output);
     EXPECT_TRUE(code != 0 || result[999] == 3.0f);
     return code;
 }

@@ -219,11 +219,11 @@ TEST(Plan, NearCachesAreTheSecondAndTheLast) {
 }
 
 TEST(Plan, AsksAheadBeyondTheSecondCacheWithinTheLast) {
-    const double second = double(hewn::near_cache_bytes(2)), last = double(hewn::near_cache_bytes(3));
-    EXPECT_EQ(hewn::bytes_to_ask_ahead(second), 0);
-    EXPECT_EQ(hewn::bytes_to_ask_ahead(second + 1) > 0, second + 1 <= last / 4);
-    EXPECT_EQ(hewn::bytes_to_ask_ahead(last / 4) > 0, last / 4 > second);
-    EXPECT_EQ(hewn::bytes_to_ask_ahead(last / 4 + 1), 0);
+    const double least = 1.5 * double(hewn::near_cache_bytes(2)), most = double(hewn::near_cache_bytes(3) / 4);
+    EXPECT_EQ(hewn::bytes_to_ask_ahead(least), 0);
+    EXPECT_EQ(hewn::bytes_to_ask_ahead(least + 1) > 0, least + 1 <= most);
+    EXPECT_EQ(hewn::bytes_to_ask_ahead(most) > 0, most > least);
+    EXPECT_EQ(hewn::bytes_to_ask_ahead(most + 1), 0);
 }
 
 // [rows, 4] + [4] of f32.
