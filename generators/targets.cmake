@@ -35,7 +35,7 @@ hewn_target(arm64_neon RANK 10 ARCH arm-64
     F16_FEATURES arm_fp16
     ALWAYS fma
     MARCH armv8-a)
-# ARMv8.2 with f16 arithmetic.
+# ARMv8.2 with f16 arithmetic and dot products.
 hewn_target(arm64_fp16 RANK 20 ARCH arm-64
     FEATURES arm_fp16 arm_dot_prod
     ALWAYS fma

@@ -86,7 +86,7 @@ struct GpuApi {
     hewn_status (*write)(GpuDevice &, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *);
     hewn_status (*read)(GpuDevice &, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *);
     hewn_status (*synchronize)(GpuDevice &, hewn_error *);
-    // The index-th device that the driver has: what it is called, and what it can run. NO_DEVICE from the last one on.
+    // The index-th device that the driver has: what it is called, and what it can run. NO_DEVICE past the last one.
     hewn_status (*describe)(uint32_t index, hewn_device_info *, hewn_error *);
     hewn_status (*open)(uint32_t index, hewn_device **, hewn_error *);  // a device of its own, for tools
 

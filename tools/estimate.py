@@ -4,7 +4,7 @@
 estimate.py BUILD [FILTER]: BUILD is a configured build for ARM64 (build-linux-arm64), FILTER a regular expression over the kernels' names.
 Compiles each chosen kernel to assembly exactly as BUILD compiles it to an object, takes the loop that stores most, and asks llvm-mca for
 the cycles of an iteration and for the resource that is busiest. Prints a Markdown table of cycles per element, a row a kernel; where its
-targets differ, `arm64_neon / arm64_fp16`. README.md has the table of no FILTER."""
+targets differ, `arm64_neon / arm64_fp16`. docs/performance.md has the table of no FILTER."""
 import re
 import subprocess
 import sys

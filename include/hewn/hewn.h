@@ -94,7 +94,8 @@ enum {
 #define HEWN_DIMENSION_COUNT_MAX 8
 
 /* A tensor's type and layout. Dimensions go from the outermost to the innermost, as in DirectML.
- * Rank 0 (dimension_count 0) is one element; it is supported where rank 1 is (feature level 3.0, QUANTIZED_LINEAR_ADD 4.0). A size of 0 makes the tensor empty: executing does nothing. */
+ * Rank 0 (dimension_count 0) is one element; it is supported where rank 1 is (feature level 3.0, QUANTIZED_LINEAR_ADD 4.0). A
+ * size of 0 makes the tensor empty: executing does nothing. */
 typedef struct hewn_tensor_desc {
     uint32_t struct_size; /* sizeof(hewn_tensor_desc) */
     hewn_data_type data_type;
@@ -104,10 +105,13 @@ typedef struct hewn_tensor_desc {
 } hewn_tensor_desc;
 
 /* Bytes from the tensor's first element to the end of its last: (sum((size - 1) * stride) + 1) * element bytes; 0 if empty.
- * A binding of that size suffices (DirectML rounds up to 4; hewn does not). Source: DMLCalcBufferTensorSize. */
+ * A binding of that size suffices (DirectML rounds up to 4; hewn does not). Source: DMLCalcBufferTensorSize.
+ * HEWN_STATUS_INVALID_ARGUMENT: a null pointer, or a description that breaks a rule above or overflows 63 bits. */
 HEWN_API hewn_status HEWN_CALL hewn_tensor_size(const hewn_tensor_desc *tensor, uint64_t *bytes, hewn_error *error);
 
 /* ---- Operators --------------------------------------------------------------------------------------------------- */
+
+/* Which types and dimension counts each feature level allows: docs/operators.md. */
 
 /* f(a, b) = a + b. DML_ELEMENT_WISE_ADD_OPERATOR_DESC.
  * Three tensors of one data type and equal sizes. Integers wrap modulo 2^n; floats round once in the tensor's type.
@@ -146,7 +150,8 @@ typedef struct hewn_dequantize_linear_desc {
 /* f = clamp(round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / output_scale) + output_zero_point, Min, Max).
  * DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC. a, b and the output are i8 or u8, each on its own, of equal sizes.
  * Scales (f32) and zero points (their tensor's type) have the same dimension count and exactly one element: all sizes 1, or
- * all strides 0. */
+ * all strides 0. Each difference is exact, the two products round separately and their sum rounds again, then the quotient; round
+ * takes ties to even; Min and Max, NaN, +-inf and extraordinary scales as for QUANTIZE_LINEAR. */
 typedef struct hewn_quantized_linear_add_desc {
     uint32_t struct_size; /* sizeof(hewn_quantized_linear_add_desc) */
     const hewn_tensor_desc *a_tensor;
@@ -200,7 +205,8 @@ enum {
 typedef struct hewn_device hewn_device;
 
 /* Memory hooks. allocate returns `bytes` bytes aligned to `alignment` (a power of two, at most 64) or NULL. They are called
- * by functions that create, compile and destroy, never by execute. */
+ * by functions that create, compile and destroy, and on a CPU device by hewn_allocate and hewn_deallocate, never by execute: on
+ * any thread that calls those, on several at once. They and their context must outlive the device and all of its operators. */
 typedef void *(HEWN_CALL *hewn_allocate_fn)(void *context, size_t bytes, size_t alignment);
 typedef void(HEWN_CALL *hewn_deallocate_fn)(void *context, void *memory);
 
@@ -211,7 +217,8 @@ typedef struct hewn_cpu_device_desc {
     void *allocator_context;
 } hewn_cpu_device_desc;
 
-/* A CPU device. desc may be NULL. Without special needs pass a NULL device to hewn_compile instead. */
+/* A CPU device. desc may be NULL. Without special needs pass a NULL device to hewn_compile instead.
+ * HEWN_STATUS_INVALID_ARGUMENT (device is null, struct_size is too small, one hook alone), HEWN_STATUS_OUT_OF_MEMORY. */
 HEWN_API hewn_status HEWN_CALL hewn_create_cpu_device(const hewn_cpu_device_desc *desc, hewn_device **device, hewn_error *error);
 /* NULL is ignored. Operators compiled for the device stay valid. */
 HEWN_API void HEWN_CALL hewn_destroy_device(hewn_device *device);
@@ -224,10 +231,15 @@ enum {
     HEWN_DEVICE_D3D12 = 3   /* a Direct3D 12 device of feature level 11_0 */
 };
 
-/* GPU devices. Bindings are in the device's memory and never copied. hewn_execute enqueues on the device's stream or queue and returns
- * without waiting: what it was given must stay until the work has ended, and an error of the running work comes from whoever
- * waits. The library links to no driver: it is loaded when a GPU device is first asked for (HEWN_STATUS_NO_DEVICE without). A CUDA
- * context and stream stay the caller's and must outlive the device and its operators; what OpenCL and Direct3D 12 are given is retained. */
+/* GPU devices. Bindings are in the device's memory and never copied. hewn_execute enqueues on the device's stream or queue and
+ * returns without waiting: what it was given must stay until the work has ended, and an error of the running work comes from
+ * whoever waits. The library links to no driver: it is loaded when a GPU device is first asked for. A CUDA context and stream
+ * stay the caller's and must outlive the device and its operators; what OpenCL and Direct3D 12 are given is retained. An
+ * operator keeps its device: what is retained goes with the last of the handle and its operators.
+ * Each of the functions that create one has
+ *   HEWN_STATUS_INVALID_ARGUMENT  a null pointer where a value is due, struct_size too small, one hook alone, or as said there;
+ *   HEWN_STATUS_NO_DEVICE         no driver, or it or the device lacks what kernels need (or this build has no kernels for it);
+ *   HEWN_STATUS_OUT_OF_MEMORY, HEWN_STATUS_DEVICE_FAILED  the driver's. */
 typedef struct hewn_cuda_device_desc {
     uint32_t struct_size;      /* sizeof(hewn_cuda_device_desc) */
     void *context;             /* CUcontext; NULL: the calling thread's current one */
@@ -236,6 +248,7 @@ typedef struct hewn_cuda_device_desc {
     hewn_deallocate_fn deallocate;
     void *allocator_context;
 } hewn_cuda_device_desc;
+/* HEWN_STATUS_INVALID_ARGUMENT also: context is none, or NULL where the thread has no current one. */
 HEWN_API hewn_status HEWN_CALL hewn_create_cuda_device(const hewn_cuda_device_desc *desc, hewn_device **device,
                                                        hewn_error *error);
 
@@ -247,11 +260,13 @@ typedef struct hewn_opencl_device_desc {
     hewn_deallocate_fn deallocate;
     void *allocator_context;
 } hewn_opencl_device_desc;
+/* HEWN_STATUS_INVALID_ARGUMENT also: queue is none, or of another context; HEWN_STATUS_UNSUPPORTED: it is out of order. */
 HEWN_API hewn_status HEWN_CALL hewn_create_opencl_device(const hewn_opencl_device_desc *desc, hewn_device **device,
                                                          hewn_error *error);
 
-/* Direct3D 12: an ID3D12Device of the program's. Its operators are recorded (hewn_d3d12_record) or executed: hewn_execute and the functions
- * for memory submit to the queue. Shaders are compiled in the library; pipelines are made by hewn_compile, once a device. */
+/* Direct3D 12: an ID3D12Device of the program's. Its operators are recorded (hewn_d3d12_record) or executed: hewn_execute and the
+ * functions for memory submit to the queue, one at a time. Shaders are compiled in the library; pipelines are made by
+ * hewn_compile, once a device. */
 typedef struct hewn_d3d12_device_desc {
     uint32_t struct_size;      /* sizeof(hewn_d3d12_device_desc) */
     void *device;              /* ID3D12Device; retained by the device */
@@ -275,25 +290,32 @@ typedef struct hewn_device_info {
     char missing[64];   /* what it lacks to run hewn's kernels; "" if nothing */
 } hewn_device_info;
 
-/* The index-th device of a kind, the driver's own order. HEWN_STATUS_NO_DEVICE, with the reason, from the last one on. */
+/* The index-th device of a kind, the driver's own order. HEWN_STATUS_NO_DEVICE, with the reason, past the last one;
+ * HEWN_STATUS_INVALID_ARGUMENT: info is null, its struct_size too small, or there is no such kind; HEWN_STATUS_OUT_OF_MEMORY and
+ * HEWN_STATUS_DEVICE_FAILED are the driver's. */
 HEWN_API hewn_status HEWN_CALL hewn_get_device(hewn_device_kind kind, uint32_t index, hewn_device_info *info, hewn_error *error);
-/* A device with a context and a stream or queue of its own, for tools, tests and programs that have none: the index-th of its kind, or
- * for HEWN_ANY_DEVICE the first that lacks nothing, one that is_cpu only where there is no other; Direct3D 12 then has HEWN_STATUS_NO_DEVICE. */
+/* A device for tools, tests and programs that have none: the index-th of its kind, or for HEWN_ANY_DEVICE the first that lacks
+ * nothing, one that is_cpu only where there is no other; Direct3D 12 then has HEWN_STATUS_NO_DEVICE. OpenCL gets a context and
+ * a queue of its own, Direct3D 12 a device and a queue; CUDA the GPU's primary context, which the CUDA runtime uses as well,
+ * and its default stream. The C library's memory serves it. Statuses as of hewn_get_device, and of the functions that create. */
 #define HEWN_ANY_DEVICE UINT32_MAX
 HEWN_API hewn_status HEWN_CALL hewn_open_device(hewn_device_kind kind, uint32_t index, hewn_device **device, hewn_error *error);
 /* What the device runs on; NULL: the CPU. */
 HEWN_API hewn_device_kind HEWN_CALL hewn_kind_of_device(const hewn_device *device);
 
-/* Memory to bind, on any kind of device (NULL: the CPU). `memory` is what hewn_buffer_binding's buffer takes: a pointer, CUdeviceptr,
- * cl_mem or ID3D12Resource *. At least 64-byte aligned. Programs with memory of their own need none of this. */
+/* Memory to bind, on any kind of device (NULL: the CPU). `memory` is what hewn_buffer_binding's buffer takes: a pointer,
+ * CUdeviceptr, cl_mem or ID3D12Resource *. At least 64-byte aligned. Programs with memory of their own need none of this.
+ * The functions below have HEWN_STATUS_INVALID_ARGUMENT where a pointer is null, and the driver's HEWN_STATUS_OUT_OF_MEMORY and
+ * HEWN_STATUS_DEVICE_FAILED, the latter perhaps of earlier work; on the CPU hewn_allocate has HEWN_STATUS_OUT_OF_MEMORY. */
 HEWN_API hewn_status HEWN_CALL hewn_allocate(hewn_device *device, uint64_t bytes, void **memory, hewn_error *error);
 HEWN_API void HEWN_CALL hewn_deallocate(hewn_device *device, void *memory); /* NULL memory is ignored; may wait for the device */
-/* Copy between the program's memory and the device's, behind all that was enqueued before, and wait for the copy. */
+/* Copy between the program's memory and the device's, behind all that was enqueued before, and wait for the copy. On the CPU
+ * nothing checks offset + bytes against the memory's size; on a GPU that is left to the driver. */
 HEWN_API hewn_status HEWN_CALL hewn_write(hewn_device *device, void *memory, uint64_t offset, const void *from, uint64_t bytes,
                                           hewn_error *error);
 HEWN_API hewn_status HEWN_CALL hewn_read(hewn_device *device, void *memory, uint64_t offset, void *to, uint64_t bytes,
                                          hewn_error *error);
-/* Waits for all that was enqueued. */
+/* Waits for all that was enqueued on the device's stream or queue; on Direct3D 12 for all that hewn submitted to it. */
 HEWN_API hewn_status HEWN_CALL hewn_synchronize(hewn_device *device, hewn_error *error);
 
 /* ---- Compile ----------------------------------------------------------------------------------------------------- */
@@ -310,13 +332,20 @@ typedef struct hewn_compile_options {
                                          and runs here */
     int32_t max_threads;               /* most threads one execution uses; 0: as many as help, 1: the caller's only */
     hewn_parallel_for_fn parallel_for; /* NULL: the library's own thread pool, started when first needed */
-    void *parallel_for_context;
+    void *parallel_for_context;        /* it and parallel_for must outlive the operator; on GPUs all three are ignored */
 } hewn_compile_options;
 
 typedef struct hewn_operator hewn_operator;
 
-/* Everything that can fail or be slow: validates the description against the operator's table, merges dimensions, chooses
- * the variant, prepares the plan; on a GPU loads the kernels. device NULL: the CPU. options NULL: all defaults. */
+/* Everything that can fail or be slow: validates the description against the operator's table, merges dimensions, chooses the
+ * variant, prepares the plan; on a GPU loads the kernels. device NULL: the CPU. options NULL: all defaults.
+ *   HEWN_STATUS_INVALID_ARGUMENT  a null pointer where a value is due, struct_size too small, unknown enumerator,
+ *                                 max_threads < 0, tensors that break a rule or do not go together, overlapping output strides;
+ *   HEWN_STATUS_UNSUPPORTED       a type, dimension count or absent tensor that the level lacks, or no kernel in this build;
+ *   HEWN_STATUS_NO_VARIANT        none runs here, or the forced one is unknown, does not fit or cannot run;
+ *   HEWN_STATUS_OUT_OF_MEMORY;
+ *   on a GPU also HEWN_STATUS_DEVICE_FAILED, HEWN_STATUS_KERNEL_FAILED and, where its driver is too old for a kernel,
+ *   HEWN_STATUS_NO_DEVICE. */
 HEWN_API hewn_status HEWN_CALL hewn_compile(hewn_device *device, const hewn_operator_desc *desc,
                                             const hewn_compile_options *options, hewn_operator **op, hewn_error *error);
 /* NULL is ignored. */
@@ -339,26 +368,37 @@ typedef struct hewn_buffer_binding {
 
 typedef struct hewn_execute_options {
     uint32_t struct_size;              /* sizeof(hewn_execute_options) */
-    int32_t max_threads;               /* 0: the operator's */
+    int32_t max_threads;               /* 0: the operator's; on GPUs all three are ignored */
     hewn_parallel_for_fn parallel_for; /* NULL: the operator's */
-    void *parallel_for_context;        /* goes with parallel_for */
+    void *parallel_for_context;        /* goes with parallel_for; both are used until the call returns */
 } hewn_execute_options;
 
-/* Runs the operator and returns when the output is written; on a GPU device enqueues it and returns. Inputs and outputs are in the order of the operator's struct:
- * ADD 2 inputs, QUANTIZE_LINEAR and DEQUANTIZE_LINEAR 3, QUANTIZED_LINEAR_ADD 8; one output. Elements between a strided
- * output's own are never written. Serial, or with the user's parallel_for, it allocates nothing and takes no lock.
- * The output must not overlap an input, except in place (ADD), or where both have equal strides in bytes and
- * interleave. Layouts that are neither dense nor broadcast along a row, and tensors
- * of tens of MB, use 83 KB of the stack of each thread that runs a slice; QUANTIZE_LINEAR with a scale a column 33 KB more. */
+/* Runs the operator and returns when the output is written; on a GPU device enqueues it and returns. Inputs and outputs are in
+ * the order of the operator's struct: ADD 2 inputs, QUANTIZE_LINEAR and DEQUANTIZE_LINEAR 3, QUANTIZED_LINEAR_ADD 8; one
+ * output. Elements between a strided output's own are never written.
+ * On the CPU, serial or with the user's parallel_for, it allocates nothing and takes no lock. Layouts that are neither dense
+ * nor broadcast along a row, and tensors of tens of MB, use 83 KB of the stack of each thread that runs a slice;
+ * QUANTIZE_LINEAR with a scale a column 33 KB more.
+ * On a GPU it takes locks while it prepares the launches (OpenCL: of the operator's kernel, Direct3D 12: of the device), and
+ * drivers may allocate. Of memory that lies 1 GiB or more into a cl_mem a sub-buffer is made; Direct3D 12 waits for the queue
+ * once in 256 submissions.
+ * The output must not overlap an input, except in place (ADD), or where both have equal strides in bytes and interleave.
+ *   HEWN_STATUS_INVALID_ARGUMENT  op is null, the options' struct_size is too small or their max_threads < 0;
+ *   HEWN_STATUS_INVALID_BINDING   a binding is missing, too small, misaligned, not the device's, one too many, or overlaps;
+ *   HEWN_STATUS_KERNEL_FAILED     of the output some may be written;
+ *   on a GPU also HEWN_STATUS_OUT_OF_MEMORY and HEWN_STATUS_DEVICE_FAILED. */
 HEWN_API hewn_status HEWN_CALL hewn_execute(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,
                                             const hewn_buffer_binding *outputs, uint32_t output_count,
                                             const hewn_execute_options *options, hewn_error *error);
 
-/* Records the operator, compiled for a Direct3D 12 device, into an open ID3D12GraphicsCommandList of the program's, of type COMPUTE or DIRECT, and
- * a UAV barrier behind it; submits nothing. Bindings are ID3D12Resource buffers with D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS, in the state
- * UNORDERED_ACCESS when the list runs; any offset that is a multiple of the element's size. Needs no descriptor heap and no scratch memory;
- * leaves the list with another compute root signature and pipeline state. The list may run any number of times; until it has ended for the
- * last time the resources and the hewn device must stay. Any number of threads may record, each into its own list. */
+/* Records the operator, compiled for a Direct3D 12 device, into an open ID3D12GraphicsCommandList of the program's, of type
+ * COMPUTE or DIRECT, and a UAV barrier behind it; submits nothing. Bindings are ID3D12Resource buffers with
+ * D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS, in the state UNORDERED_ACCESS when the list runs; any offset that is a multiple
+ * of the element's size. Needs no descriptor heap and no scratch memory; leaves the list with another compute root signature
+ * and pipeline state. The list may run any number of times; until it has ended for the last time the resources and the hewn
+ * device must stay. Any number of threads may record, each into its own list.
+ * HEWN_STATUS_INVALID_ARGUMENT: op or list is null, or op is for another kind of device; HEWN_STATUS_INVALID_BINDING as of
+ * hewn_execute; HEWN_STATUS_KERNEL_FAILED. */
 HEWN_API hewn_status HEWN_CALL hewn_d3d12_record(const hewn_operator *op, void *command_list, const hewn_buffer_binding *inputs,
                                                  uint32_t input_count, const hewn_buffer_binding *outputs, uint32_t output_count,
                                                  hewn_error *error);
@@ -375,7 +415,8 @@ typedef struct hewn_target_info {
     hewn_device_kind device;   /* what it is for; asking about a GPU's target loads the driver */
 } hewn_target_info;
 
-/* The index-th target of this build, in ascending rank; HEWN_STATUS_INVALID_ARGUMENT from hewn_target_count() on. */
+/* The index-th target of this build, in ascending rank; HEWN_STATUS_INVALID_ARGUMENT from hewn_target_count() on, as for a
+ * null info or a struct_size that is too small. */
 HEWN_API uint32_t HEWN_CALL hewn_target_count(void);
 HEWN_API hewn_status HEWN_CALL hewn_get_target(uint32_t index, hewn_target_info *info);
 
@@ -391,6 +432,8 @@ typedef struct hewn_variant_info {
     hewn_device_kind device;   /* what it is for */
 } hewn_variant_info;
 
+/* The index-th variant of this build, by ascending rank of its target; HEWN_STATUS_INVALID_ARGUMENT from hewn_variant_count() on,
+ * as for a null info or a struct_size that is too small. Asking about a GPU's loads the driver. */
 HEWN_API uint32_t HEWN_CALL hewn_variant_count(void);
 HEWN_API hewn_status HEWN_CALL hewn_get_variant(uint32_t index, hewn_variant_info *info);
 

@@ -138,7 +138,7 @@ struct QuantizedLinearAddDesc {
 struct CompileOptions {
     FeatureLevel feature_level = FeatureLevel::NEWEST;
     std::string variant = {};  // empty: HEWN_VARIANT or the best
-    int32_t max_threads = 0;
+    int32_t max_threads = 0;   // of the CPU, as parallel_for, which must outlive the operator
     hewn_parallel_for_fn parallel_for = nullptr;
     void *parallel_for_context = nullptr;
 };
@@ -191,7 +191,8 @@ public:
         const hewn_d3d12_device_desc desc = {sizeof(hewn_d3d12_device_desc), device, queue, nullptr, nullptr, nullptr};
         return Device([&](hewn_device **result, hewn_error *error) { return hewn_create_d3d12_device(&desc, result, error); });
     }
-    // The index-th device of a kind, else the first (HEWN_ANY_DEVICE), with a context and a stream or queue of its own.
+    // The index-th device of a kind, else the first (HEWN_ANY_DEVICE), with a context and a queue of its own; of CUDA with the
+    // GPU's primary context, which the CUDA runtime uses as well, and its default stream.
     static Device open(DeviceKind kind, uint32_t index = HEWN_ANY_DEVICE) {
         return Device([&](hewn_device **device, hewn_error *error) {
             return hewn_open_device(static_cast<hewn_device_kind>(kind), index, device, error);
