@@ -466,21 +466,18 @@ hewn_status read_dequantize_linear(const void *raw, hewn_feature_level level, Pr
 
 // ---- QUANTIZED_LINEAR_ADD ----
 
-// Scales and zero points: exactly one element, all sizes 1 or an all-broadcast view.
+// Scales and zero points: exactly one element, which no dimension leaves: its size is 1, where a stride means nothing, or its stride is 0.
 hewn_status expect_one_element(const OperatorInfo &info, const Tensor &tensor, const Tensor &a, hewn_error *error) {
     if (tensor.rank != a.rank) {
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, ATensor has %d; they must be equal",
                     info.dml_name, tensor.name, tensor.rank, a.rank);
     }
-    bool one = true, broadcast = true;
-    for (int d = 0; d < tensor.rank; d++) {
-        one &= tensor.sizes[d] == 1;
-        broadcast &= tensor.strides[d] == 0;
-    }
+    bool one = true;
+    for (int d = 0; d < tensor.rank; d++) one &= tensor.sizes[d] == 1 || tensor.strides[d] == 0;
     // An empty view is right where A is empty too.
-    if (one || (broadcast && (!tensor.empty() || a.empty()))) return HEWN_STATUS_OK;
-    return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: must have exactly 1 element: all sizes 1, or all strides 0",
-                info.dml_name, tensor.name);
+    if (one && (!tensor.empty() || a.empty())) return HEWN_STATUS_OK;
+    return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
+                "%s %s: must have exactly 1 element: in each dimension the size 1 or the stride 0", info.dml_name, tensor.name);
 }
 
 hewn_status read_quantized_linear_add(const void *raw, hewn_feature_level level, Problem &problem, hewn_error *error) {

@@ -145,8 +145,8 @@ typedef struct hewn_dequantize_linear_desc {
 
 /* f = clamp(round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / output_scale) + output_zero_point, Min, Max).
  * DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC. a, b and the output are i8 or u8, each on its own, of equal sizes.
- * Scales (f32) and zero points (their tensor's type) have the same dimension count and exactly one element: all sizes 1, or
- * all strides 0. */
+ * Scales (f32) and zero points (their tensor's type) have the same dimension count and exactly one element: in each dimension
+ * the size 1 or the stride 0. */
 typedef struct hewn_quantized_linear_add_desc {
     uint32_t struct_size; /* sizeof(hewn_quantized_linear_add_desc) */
     const hewn_tensor_desc *a_tensor;
