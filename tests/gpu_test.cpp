@@ -491,6 +491,24 @@ TEST_F(FakeCuda, Launches) {
     }
 }
 
+// A target's name applies to every operator: what it leaves to the ones below it, they run.
+TEST_F(FakeCuda, ForcedTargets) {
+    const Tensor tensor(HEWN_DATA_TYPE_FLOAT32, {4});
+    const hewn_tensor_desc desc = tensor.desc();
+    const Description description(HEWN_OPERATOR_ADD, {&desc, &desc, &desc});
+    const hewn_compile_options options = compile_options("cuda_sm80");
+    DevicePtr device;
+    OperatorPtr op;
+    ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
+    ASSERT_EQ(compile(description, &options, op, device.get()).status, HEWN_STATUS_OK);
+    EXPECT_EQ(hewn_operator_variant(op.get()), std::string("add_f32__cuda_sm75"));
+    op.reset();
+    ASSERT_EQ(open(HEWN_DEVICE_CUDA, 1, device).status, HEWN_STATUS_OK);
+    const Outcome outcome = compile(description, &options, op, device.get());
+    EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT);
+    EXPECT_TRUE(says(outcome, "'cuda_sm80' cannot run here: this device lacks compute capability 8.0")) << outcome;
+}
+
 // Every variant's kernels are found in its PTX and get every argument, in every layout.
 TEST_F(FakeCuda, EveryKernel) {
     int &launches = variable<int>("fake_launches");

@@ -305,7 +305,8 @@ typedef void(HEWN_CALL *hewn_parallel_for_fn)(void *context, int32_t count, hewn
 typedef struct hewn_compile_options {
     uint32_t struct_size;              /* sizeof(hewn_compile_options) */
     hewn_feature_level feature_level;  /* 0: the newest */
-    const char *variant;               /* force a target ("x86_64_avx2") or one variant ("add_f32__x86_64_avx2");
+    const char *variant;               /* force a target ("x86_64_avx2"; for a kernel that it leaves to the targets below it,
+                                         the next of them) or one variant ("add_f32__x86_64_avx2");
                                          NULL or "": the environment's HEWN_VARIANT, else the highest rank that has the kernel
                                          and runs here */
     int32_t max_threads;               /* most threads one execution uses; 0: as many as help, 1: the caller's only */
