@@ -138,8 +138,10 @@ TEST(Gpu, CpuMemory) {
     EXPECT_EQ(hewn_write(nullptr, nullptr, 0, &value, 4, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
     EXPECT_EQ(hewn_read(nullptr, nullptr, 0, &back, 4, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
     EXPECT_EQ(hewn_write(nullptr, nullptr, 0, nullptr, 0, nullptr), HEWN_STATUS_OK);
+    memory = &back;
     const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_allocate(nullptr, UINT64_MAX / 2, &memory, error); });
     EXPECT_EQ(outcome.status, HEWN_STATUS_OUT_OF_MEMORY);
+    EXPECT_EQ(memory, &back) << "a refused call wrote";
 }
 
 // ---- OpenCL --------------------------------------------------------------------------------------------------------------
@@ -283,12 +285,12 @@ TEST_F(OpenCl, RefusedQueues) {
 }
 
 TEST_F(OpenCl, OutOfMemory) {
-    void *memory = nullptr;
+    void *memory = this;
     const Outcome outcome =
         outcome_of([&](hewn_error *error) { return hewn_allocate(device_.get(), uint64_t(1) << 60, &memory, error); });
     EXPECT_EQ(outcome.status, HEWN_STATUS_OUT_OF_MEMORY) << outcome;
     EXPECT_TRUE(says(outcome, "OpenCL")) << outcome;
-    EXPECT_EQ(memory, nullptr);
+    EXPECT_EQ(memory, this) << "a refused call wrote";
 }
 
 TEST_F(OpenCl, ForcedVariants) {
@@ -618,8 +620,9 @@ TEST_F(FakeCuda, Failures) {
     EXPECT_TRUE(says(outcome, "the driver is too old ptxas fatal: line 1 line 2")) << outcome;
     unsetenv("FAKE_CUDA");
     EXPECT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK) << "a failure is not remembered";
-    void *memory = nullptr;
+    void *memory = this;
     EXPECT_EQ(hewn_allocate(device.get(), uint64_t(9) << 30, &memory, nullptr), HEWN_STATUS_OUT_OF_MEMORY);
+    EXPECT_EQ(memory, this) << "a refused call wrote";
 }
 
 // A process in which cuInit fails: the fake driver is told so before it starts.
