@@ -25,12 +25,13 @@ namespace {
 
 // What this machine lacks, of what compile would find on its best device of the kind.
 [[maybe_unused]] const char *missing_device(hewn_device_kind kind, int32_t capability, const char *capability_name) {
-    const Support best = best_support(kind);
-    if (best.device != kind)
+    const BestDevice &best = best_device(kind);
+    if (best.support.device != kind)
         return kind == HEWN_DEVICE_CUDA     ? "a CUDA device"
                : kind == HEWN_DEVICE_OPENCL ? "an OpenCL device"
                                             : "a Direct3D 12 device";
-    return best.capability < capability ? capability_name : nullptr;
+    if (best.support.capability < capability) return capability_name;
+    return best.missing[0] ? best.missing : nullptr;
 }
 
 #define HEWN_PROBE(feature) \

@@ -454,14 +454,16 @@ const GpuApi *api_of(hewn_device_kind kind) {
     return nullptr;
 }
 
-Support find_best(hewn_device_kind kind) {
-    Support best = {HEWN_DEVICE_CPU, 0};
+BestDevice find_best(hewn_device_kind kind) {
+    BestDevice best = {{HEWN_DEVICE_CPU, 0}, {}};
     const GpuApi *api = api_of(kind);
     for (uint32_t i = 0; api; i++) {
         hewn_device_info info = {};
         if (api->describe(i, &info, nullptr) != HEWN_STATUS_OK) break;
-        if (info.missing[0]) continue;
-        if (best.device != kind || info.capability > best.capability) best = {kind, info.capability};
+        const bool first = best.support.device != kind;
+        if (!first && (info.missing[0] || (!best.missing[0] && info.capability <= best.support.capability))) continue;
+        best.support = {kind, info.capability};
+        memcpy(best.missing, info.missing, sizeof best.missing);
     }
     return best;
 }
@@ -588,19 +590,17 @@ hewn_status gpu_record(const hewn_operator &op, Bindings inputs, const hewn_buff
     return run(op, inputs, output, list, error);
 }
 
-Support best_support(hewn_device_kind kind) {
-    static pthread_once_t once[3] = {PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT};
-    static Support cuda, opencl, d3d12;
-    if (kind == HEWN_DEVICE_CUDA) {
-        pthread_once(&once[0], [] { cuda = find_best(HEWN_DEVICE_CUDA); });
-        return cuda;
+const BestDevice &best_device(hewn_device_kind kind) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static BestDevice best[HEWN_DEVICE_D3D12 + 1];
+    static bool known[HEWN_DEVICE_D3D12 + 1];
+    pthread_mutex_lock(&mutex);
+    if (!known[kind]) {
+        best[kind] = find_best(kind);
+        known[kind] = true;
     }
-    if (kind == HEWN_DEVICE_D3D12) {
-        pthread_once(&once[2], [] { d3d12 = find_best(HEWN_DEVICE_D3D12); });
-        return d3d12;
-    }
-    pthread_once(&once[1], [] { opencl = find_best(HEWN_DEVICE_OPENCL); });
-    return opencl;
+    pthread_mutex_unlock(&mutex);
+    return best[kind];
 }
 
 }  // namespace hewn

@@ -625,6 +625,26 @@ TEST_F(FakeCuda, Failures) {
     EXPECT_EQ(memory, this) << "a refused call wrote";
 }
 
+// A process whose only devices are too old from its start: a machine's best device is looked for once.
+TEST(FakeCudaOfOldDevices, Targets) {
+    const char *mode = std::getenv("FAKE_CUDA");
+    if (!mode || std::string(mode) != "old device") GTEST_SKIP() << "not run with FAKE_CUDA='old device'";
+    for (const hewn_target_info &target : targets()) {
+        if (target.device != HEWN_DEVICE_CUDA) continue;
+        EXPECT_EQ(target.supported, 0) << target.name;
+        EXPECT_STREQ(target.missing,
+                     std::string(target.name) == "cuda_sm75" ? "compute capability 7.5" : "compute capability 8.0");
+    }
+    // The program's own context, of which nothing is kept or released.
+    hewn_device *device = nullptr;
+    const hewn_cuda_device_desc desc = {sizeof desc, reinterpret_cast<void *>(uintptr_t(0x1000)), nullptr, nullptr, nullptr,
+                                        nullptr};
+    const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_create_cuda_device(&desc, &device, error); });
+    EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE);
+    EXPECT_TRUE(says(outcome, "the device has compute capability 7.0, hewn needs 7.5")) << outcome;
+    EXPECT_EQ(*static_cast<int *>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fake_contexts")), 0);
+}
+
 // A process in which cuInit fails: the fake driver is told so before it starts.
 TEST(FakeCudaWithoutDevice, Open) {
     const char *mode = std::getenv("FAKE_CUDA");
