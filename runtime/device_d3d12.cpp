@@ -87,6 +87,13 @@ void release_object(T *&object) {
 
 // ---- The device ----
 
+bool is_of(ID3D12DeviceChild *object, ID3D12Device *device) {
+    ID3D12Device *owner = nullptr;
+    if (FAILED(object->GetDevice(IID_ID3D12Device, reinterpret_cast<void **>(&owner)))) return false;
+    owner->Release();
+    return owner == device;
+}
+
 // A shader's pipeline on a device.
 struct Pipeline {
     ID3D12RootSignature *root;
@@ -301,10 +308,7 @@ hewn_status locate(GpuDevice &device, const hewn_buffer_binding &binding, const 
     if (desc.Dimension != D3D12_RESOURCE_DIMENSION_BUFFER) return refused("is not a buffer");
     if (!(desc.Flags & D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS))
         return refused("was made without D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS");
-    ID3D12Device *owner = nullptr;
-    const HRESULT code = resource->GetDevice(IID_ID3D12Device, reinterpret_cast<void **>(&owner));
-    if (SUCCEEDED(code)) owner->Release();
-    if (FAILED(code) || owner != dx_device(device).device) return refused("is of another device");
+    if (!is_of(resource, dx_device(device).device)) return refused("is of another device");
     if (binding.offset > desc.Width || binding.size > desc.Width - binding.offset) {
         return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding ends beyond the resource's %llu bytes", dml_name,
                     tensor, (unsigned long long)desc.Width);
@@ -583,8 +587,18 @@ hewn_status hewn_create_d3d12_device(const hewn_d3d12_device_desc *desc, hewn_de
     if (status != HEWN_STATUS_OK) return status;
     if (!desc->device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_device_desc: device is null");
     if (dx().absent) return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: %s", dx().absent);
-    return create(static_cast<ID3D12Device *>(desc->device), static_cast<ID3D12CommandQueue *>(desc->queue), allocator, device,
-                  error);
+    ID3D12Device *const on = static_cast<ID3D12Device *>(desc->device);
+    ID3D12CommandQueue *const queue = static_cast<ID3D12CommandQueue *>(desc->queue);
+    if (queue) {
+        D3D12_COMMAND_QUEUE_DESC found = {};
+        queue->GetDesc(&found);
+        if (found.Type != D3D12_COMMAND_LIST_TYPE_COMPUTE && found.Type != D3D12_COMMAND_LIST_TYPE_DIRECT)
+            return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
+                        "hewn_d3d12_device_desc: queue is neither of type DIRECT nor COMPUTE");
+        if (!is_of(queue, on))
+            return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_device_desc: queue is of another device");
+    }
+    return create(on, queue, allocator, device, error);
 }
 
 #else  // another system, or a build without the target

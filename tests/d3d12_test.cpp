@@ -239,6 +239,38 @@ TEST(D3d12, RefusesWhatIsNoDescription) {
     EXPECT_EQ(device, nullptr);
 }
 
+Com<ID3D12CommandQueue> make_queue(ID3D12Device *device, D3D12_COMMAND_LIST_TYPE type) {
+    D3D12_COMMAND_QUEUE_DESC desc = {};
+    desc.Type = type;
+    return make<ID3D12CommandQueue>([&](const GUID &iid, void **out) { return device->CreateCommandQueue(&desc, iid, out); });
+}
+
+// A hewn device on the program's queue.
+Outcome create_on(ID3D12Device *device, ID3D12CommandQueue *queue, DevicePtr &result) {
+    const hewn_d3d12_device_desc desc = {sizeof desc, device, queue, nullptr, nullptr, nullptr};
+    hewn_device *created = nullptr;
+    const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_create_d3d12_device(&desc, &created, error); });
+    result.reset(created);
+    return outcome;
+}
+
+TEST(D3d12, RefusesQueuesThatCannotRunKernels) {
+    const Program program, other;
+    DevicePtr device;
+    for (const auto type : {D3D12_COMMAND_LIST_TYPE_DIRECT, D3D12_COMMAND_LIST_TYPE_COMPUTE, D3D12_COMMAND_LIST_TYPE_COPY}) {
+        const auto queue = make_queue(program.device.get(), type), foreign = make_queue(other.device.get(), type);
+        const Outcome outcome = create_on(program.device.get(), queue.get(), device);
+        if (type != D3D12_COMMAND_LIST_TYPE_COPY) {
+            EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+            expect_refused(create_on(program.device.get(), foreign.get(), device), HEWN_STATUS_INVALID_ARGUMENT,
+                           "hewn_d3d12_device_desc: queue is of another device");
+        } else {
+            expect_refused(outcome, HEWN_STATUS_INVALID_ARGUMENT,
+                           "hewn_d3d12_device_desc: queue is neither of type DIRECT nor COMPUTE");
+        }
+    }
+}
+
 // Several devices, each with pipelines of its own; an operator outlives its device's handle; threads compile at once.
 TEST(D3d12, SeveralDevices) {
     std::vector<std::thread> threads;
