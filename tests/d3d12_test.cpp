@@ -271,6 +271,39 @@ TEST(D3d12, RefusesQueuesThatCannotRunKernels) {
     }
 }
 
+// ADD with all three tensors in one resource.
+Outcome run_add(const hewn_operator *op, ID3D12Resource *resource, uint64_t output = 8192) {
+    const hewn_buffer_binding inputs[] = {{sizeof *inputs, resource, 4, 4 * COUNT}, {sizeof *inputs, resource, 4096, 4 * COUNT}};
+    const hewn_buffer_binding bound = {sizeof bound, resource, output, 4 * COUNT};
+    return outcome_of([&](hewn_error *error) { return hewn_execute(op, inputs, 2, &bound, 1, nullptr, error); });
+}
+
+int submissions;
+void(WINAPI *real_execute)(ID3D12CommandQueue *, UINT, ID3D12CommandList *const *);
+void WINAPI count_and_execute(ID3D12CommandQueue *queue, UINT count, ID3D12CommandList *const *lists) {
+    submissions++;
+    real_execute(queue, count, lists);
+}
+
+TEST(D3d12, RefusedExecuteSubmitsNothing) {
+    const Program program;
+    const auto queue = make_queue(program.device.get(), D3D12_COMMAND_LIST_TYPE_COMPUTE);
+    DevicePtr device;
+    ASSERT_EQ(create_on(program.device.get(), queue.get(), device).status, HEWN_STATUS_OK);
+    const OperatorPtr op = compile_add(device.get());
+    const auto buffer = make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+    constexpr size_t EXECUTE_COMMAND_LISTS = 10;  // of ID3D12CommandQueue's methods
+    const Replaced replaced(queue.get(), EXECUTE_COMMAND_LISTS, reinterpret_cast<void *>(count_and_execute));
+    real_execute = reinterpret_cast<decltype(real_execute)>(replaced.original());
+    submissions = 0;
+    expect_refused(run_add(op.get(), buffer.get(), 8193), HEWN_STATUS_INVALID_BINDING, "ADD OutputTensor");
+    expect_refused(run_add(op.get(), buffer.get(), 65536 - 3996), HEWN_STATUS_INVALID_BINDING, "ends beyond");
+    EXPECT_EQ(submissions, 0);
+    EXPECT_EQ(run_add(op.get(), buffer.get()).status, HEWN_STATUS_OK);
+    EXPECT_EQ(submissions, 1);
+    EXPECT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
+}
+
 // Several devices, each with pipelines of its own; an operator outlives its device's handle; threads compile at once.
 TEST(D3d12, SeveralDevices) {
     std::vector<std::thread> threads;
