@@ -6,6 +6,7 @@
 #include <dxgi1_4.h>
 #include <psapi.h>
 
+#include <future>
 #include <thread>
 
 #include "problems.h"
@@ -301,6 +302,29 @@ TEST(D3d12, RefusedExecuteSubmitsNothing) {
     EXPECT_EQ(submissions, 0);
     EXPECT_EQ(run_add(op.get(), buffer.get()).status, HEWN_STATUS_OK);
     EXPECT_EQ(submissions, 1);
+    EXPECT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
+}
+
+// Of 256 submissions in flight the next waits for the older half alone.
+TEST(D3d12, SubmitsWhileTheQueueIsBusy) {
+    const Program program;
+    const auto queue = make_queue(program.device.get(), D3D12_COMMAND_LIST_TYPE_COMPUTE);
+    const auto fence = make<ID3D12Fence>(
+        [&](const GUID &iid, void **out) { return program.device->CreateFence(0, D3D12_FENCE_FLAG_NONE, iid, out); });
+    DevicePtr device;
+    ASSERT_EQ(create_on(program.device.get(), queue.get(), device).status, HEWN_STATUS_OK);
+    const OperatorPtr op = compile_add(device.get());
+    const auto buffer = make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+    ASSERT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
+    for (const UINT64 stop : {1, 2}) {
+        ASSERT_EQ(queue->Wait(fence.get(), stop), S_OK);
+        for (int i = 0; i < 128; i++) ASSERT_EQ(run_add(op.get(), buffer.get()).status, HEWN_STATUS_OK);
+    }
+    ASSERT_EQ(fence->Signal(1), S_OK);
+    auto next = std::async(std::launch::async, [&] { return run_add(op.get(), buffer.get()).status; });
+    EXPECT_EQ(next.wait_for(std::chrono::seconds(10)), std::future_status::ready) << "it waits for what was submitted last";
+    ASSERT_EQ(fence->Signal(2), S_OK);
+    EXPECT_EQ(next.get(), HEWN_STATUS_OK);
     EXPECT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
 }
 

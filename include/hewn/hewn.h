@@ -225,7 +225,7 @@ enum {
 };
 
 /* GPU devices. Bindings are in the device's memory and never copied. hewn_execute enqueues on the device's stream or queue and returns
- * without waiting: what it was given must stay until the work has ended, and an error of the running work comes from whoever
+ * without waiting (on Direct3D 12, of 256 in flight, it waits for the older half): what it was given must stay until the work has ended, and an error of the running work comes from whoever
  * waits. The library links to no driver: it is loaded when a GPU device is first asked for (HEWN_STATUS_NO_DEVICE without). A CUDA
  * context and stream stay the caller's and must outlive the device and its operators; what OpenCL and Direct3D 12 are given is retained. */
 typedef struct hewn_cuda_device_desc {
