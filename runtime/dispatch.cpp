@@ -114,6 +114,14 @@ const Form *Variant::form(const char *form_name) const {
     return nullptr;
 }
 
+const Target *least_target(hewn_device_kind kind) {
+    const Target *least = nullptr;
+    for (const Target &target : kTargets) {
+        if (target.device == kind && (!least || target.capability < least->capability)) least = &target;
+    }
+    return least;
+}
+
 const char *device_kind_name(hewn_device_kind kind) {
     return kind == HEWN_DEVICE_CUDA     ? "CUDA"
            : kind == HEWN_DEVICE_OPENCL ? "OpenCL"
