@@ -305,9 +305,29 @@ const halide_device_interface_t *interface() { return &kInterface; }
 
 }  // namespace
 
-const GpuApi kCuda = {HEWN_DEVICE_CUDA, "CUDA",  false, interface,   enter,    leave, release, locate,
-                      nullptr,          nullptr, load,  unload,      find,     drop,  launch,  allocate,
-                      deallocate,       write,   read,  synchronize, describe, open};
+constexpr GpuApi kCuda = [] {
+    GpuApi api = {};
+    api.kind = HEWN_DEVICE_CUDA;
+    api.name = "CUDA";
+    api.device_interface = interface;
+    api.enter = enter;
+    api.leave = leave;
+    api.release = release;
+    api.locate = locate;
+    api.load = load;
+    api.unload = unload;
+    api.find = find;
+    api.drop = drop;
+    api.launch = launch;
+    api.allocate = allocate;
+    api.deallocate = deallocate;
+    api.write = write;
+    api.read = read;
+    api.synchronize = synchronize;
+    api.describe = describe;
+    api.open = open;
+    return api;
+}();
 
 }  // namespace hewn
 

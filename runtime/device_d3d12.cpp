@@ -550,33 +550,36 @@ const halide_device_interface_t *device_interface() { return &kInterface; }
 }  // namespace
 
 // Indices of a launch stay below 2^27, the least number of elements that a buffer's view may have.
-const GpuApi kD3d12 = {HEWN_DEVICE_D3D12,
-                       "D3D12",
-                       true,
-                       device_interface,
-                       enter,
-                       leave,
-                       release,
-                       locate,
-                       view,
-                       nullptr,
-                       load,
-                       unload,
-                       find,
-                       drop,
-                       launch,
-                       allocate,
-                       deallocate,
-                       write,
-                       read,
-                       synchronize,
-                       describe,
-                       open,
-                       true,
-                       int64_t(1) << 27,
-                       begin,
-                       submit,
-                       end};
+constexpr GpuApi kD3d12 = [] {
+    GpuApi api = {};
+    api.kind = HEWN_DEVICE_D3D12;
+    api.name = "D3D12";
+    api.offsets = true;
+    api.device_interface = device_interface;
+    api.enter = enter;
+    api.leave = leave;
+    api.release = release;
+    api.locate = locate;
+    api.view = view;
+    api.load = load;
+    api.unload = unload;
+    api.find = find;
+    api.drop = drop;
+    api.launch = launch;
+    api.allocate = allocate;
+    api.deallocate = deallocate;
+    api.write = write;
+    api.read = read;
+    api.synchronize = synchronize;
+    api.describe = describe;
+    api.open = open;
+    api.only_32_bits = true;
+    api.reach = int64_t(1) << 27;
+    api.begin = begin;
+    api.submit = submit;
+    api.end = end;
+    return api;
+}();
 
 }  // namespace hewn
 
@@ -637,9 +640,13 @@ hewn_status absent(hewn_error *error) {
 hewn_status describe(uint32_t, hewn_device_info *, hewn_error *error) { return absent(error); }
 }  // namespace
 
-const GpuApi kD3d12 = {HEWN_DEVICE_D3D12, "D3D12", false,   nullptr, nullptr, nullptr, nullptr,
-                       nullptr,           nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-                       nullptr,           nullptr, nullptr, nullptr, nullptr, nullptr, describe};
+constexpr GpuApi kD3d12 = [] {
+    GpuApi api = {};
+    api.kind = HEWN_DEVICE_D3D12;
+    api.name = "D3D12";
+    api.describe = describe;
+    return api;
+}();
 
 }  // namespace hewn
 
