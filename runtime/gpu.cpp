@@ -325,9 +325,7 @@ hewn_status compile(const hewn_device &base, const Problem &problem, const hewn_
     device.references.fetch_add(1);
     if (!problem.output.empty()) {
         const Tensor *operands[kMaxOperands];
-        const int count = info.operand_count + 1;
-        for (int o = 0; o < info.operand_count; o++) operands[o] = &op->problem.inputs[info.operands[o]];
-        operands[info.operand_count] = &op->problem.output;
+        const int count = list_operands(op->problem, operands);
         op->space = merge_dimensions(operands, count);
         choose_extents(*op, count, operands);
         op->strided = variant->form("strided");

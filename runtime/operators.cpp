@@ -616,6 +616,13 @@ hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type) {
     }
 }
 
+int list_operands(const Problem &problem, const Tensor **operands) {
+    const OperatorInfo &info = *problem.info;
+    for (int o = 0; o < info.operand_count; o++) operands[o] = &problem.inputs[info.operands[o]];
+    operands[info.operand_count] = &problem.output;
+    return info.operand_count + 1;
+}
+
 void fit_to_plan(const Plan &plan, int32_t slices, CpuKernel &kernel) {
     if (!kernel.columns) return;
     constexpr int kScale = 1;
