@@ -90,9 +90,11 @@ hewn_device &device_of(hewn_device *device) { return device ? *device : const_ca
 
 hewn_status hewn_allocate(hewn_device *device, uint64_t bytes, void **memory, hewn_error *error) {
     if (!memory) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_allocate: memory is null");
-    *memory = nullptr;
     hewn_device &on = device_of(device);
-    return on.backend->allocate(on, bytes ? bytes : 1, memory, error);
+    void *allocated = nullptr;  // drivers write theirs also where they fail
+    const hewn_status status = on.backend->allocate(on, bytes ? bytes : 1, &allocated, error);
+    if (status == HEWN_STATUS_OK) *memory = allocated;
+    return status;
 }
 
 void hewn_deallocate(hewn_device *device, void *memory) {

@@ -45,8 +45,13 @@ struct KernelErrors {
 // What the process needs once, before the first operator runs.
 void prepare_process();
 
-// What the machine's best device of a kind can run; of another kind if there is none. Loads the driver at the first call.
-Support best_support(hewn_device_kind kind);
+// The machine's best device of a kind.
+struct BestDevice {
+    Support support;   // of another kind if there is no device
+    char missing[64];  // what the first lacks where every device lacks something, else ""
+};
+// Loads the driver at the first call. What it gives lives as long as the library.
+const BestDevice &best_device(hewn_device_kind kind);
 
 // The hooks of a device's description: both, or the C library's for none.
 hewn_status read_allocator(hewn_allocate_fn allocate, hewn_deallocate_fn deallocate, void *context, const char *desc,

@@ -83,14 +83,6 @@ struct CpuOperator : hewn_operator {
     void *parallel_for_context;
 };
 
-// The operand tensors of the problem in the order of the kernel's buffers, the output last. Returns their number.
-int list_operands(const Problem &problem, const Tensor **operands) {
-    const OperatorInfo &info = *problem.info;
-    for (int o = 0; o < info.operand_count; o++) operands[o] = &problem.inputs[info.operands[o]];
-    operands[info.operand_count] = &problem.output;
-    return info.operand_count + 1;
-}
-
 halide_type_t halide_type(hewn_data_type type) {
     const uint8_t bits = uint8_t(type_bytes(type) * 8);
     switch (type) {

@@ -142,37 +142,41 @@ int attribute(int device, int what) {
 
 int32_t capability_of(int device) { return attribute(device, kCapabilityMajor) * 10 + attribute(device, kCapabilityMinor); }
 
-constexpr int32_t kLeastCapability = 75;
+// What a device of that capability lacks for every kernel of this build, null if nothing.
+const char *missing(int32_t capability) {
+    const Target *least = least_target(HEWN_DEVICE_CUDA);
+    return least && capability < least->capability ? least->capability_name : nullptr;
+}
 
 // owned: the ordinal whose primary context was retained for the device, which is released with it or where this fails; -1: the
 // context is the caller's.
 hewn_status create(Handle context, Handle stream, int owned, const Allocator &allocator, hewn_device **result,
                    hewn_error *error) {
-    const bool owns_context = owned >= 0;
+    const auto given_up = [&](hewn_status status) {
+        if (owned >= 0) cu().DevicePrimaryCtxRelease(owned);
+        return status;
+    };
     int ordinal = 0;
     Result code = cu().CtxPushCurrent(context);
-    if (code && owns_context) cu().DevicePrimaryCtxRelease(owned);
-    if (code)
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_cuda_device_desc: context is no context: %s", name_of(cu(), code));
+    if (code) {
+        return given_up(
+            fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_cuda_device_desc: context is no context: %s", name_of(cu(), code)));
+    }
     code = cu().CtxGetDevice(&ordinal);
     Handle popped = nullptr;
     cu().CtxPopCurrent(&popped);
-    if (code && owns_context) cu().DevicePrimaryCtxRelease(owned);
-    if (code) return failed(code, "cuCtxGetDevice", error);
+    if (code) return given_up(failed(code, "cuCtxGetDevice", error));
     const int32_t capability = capability_of(ordinal);
-    if (capability < kLeastCapability) {  // not where the context is ours: `open` looks before
-        return fail(error, HEWN_STATUS_NO_DEVICE, "CUDA: the device has compute capability %d.%d, hewn needs 7.5",
-                    int(capability / 10), int(capability % 10));
+    if (const char *lacks = missing(capability)) {
+        return given_up(fail(error, HEWN_STATUS_NO_DEVICE, "CUDA: the device has compute capability %d.%d, hewn needs %s",
+                             int(capability / 10), int(capability % 10), lacks));
     }
     CuDevice *device = allocator.allocate<CuDevice>();
-    if (!device) {
-        if (owns_context) cu().DevicePrimaryCtxRelease(ordinal);
-        return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "CUDA: no memory for the device");
-    }
+    if (!device) return given_up(fail(error, HEWN_STATUS_OUT_OF_MEMORY, "CUDA: no memory for the device"));
     device->context = context;
     device->stream = stream;
     device->ordinal = ordinal;
-    device->owns_context = owns_context;
+    device->owns_context = owned >= 0;
     device->reaches_any_memory = attribute(ordinal, kPageableMemoryAccess) != 0;
     const hewn_status status = start_gpu_device(device, kCuda, allocator, capability, error);
     if (status == HEWN_STATUS_OK) *result = device;
@@ -200,7 +204,7 @@ hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) 
     cu().DeviceTotalMem(&bytes, ordinal);
     info->memory = bytes;
     info->capability = capability_of(ordinal);
-    if (info->capability < kLeastCapability) snprintf(info->missing, sizeof info->missing, "compute capability 7.5");
+    if (const char *lacks = missing(info->capability)) snprintf(info->missing, sizeof info->missing, "%s", lacks);
     return HEWN_STATUS_OK;
 }
 
@@ -301,9 +305,29 @@ const halide_device_interface_t *interface() { return &kInterface; }
 
 }  // namespace
 
-const GpuApi kCuda = {HEWN_DEVICE_CUDA, "CUDA",  false, interface,   enter,    leave, release, locate,
-                      nullptr,          nullptr, load,  unload,      find,     drop,  launch,  allocate,
-                      deallocate,       write,   read,  synchronize, describe, open};
+constexpr GpuApi kCuda = [] {
+    GpuApi api = {};
+    api.kind = HEWN_DEVICE_CUDA;
+    api.name = "CUDA";
+    api.device_interface = interface;
+    api.enter = enter;
+    api.leave = leave;
+    api.release = release;
+    api.locate = locate;
+    api.load = load;
+    api.unload = unload;
+    api.find = find;
+    api.drop = drop;
+    api.launch = launch;
+    api.allocate = allocate;
+    api.deallocate = deallocate;
+    api.write = write;
+    api.read = read;
+    api.synchronize = synchronize;
+    api.describe = describe;
+    api.open = open;
+    return api;
+}();
 
 }  // namespace hewn
 

@@ -87,6 +87,13 @@ void release_object(T *&object) {
 
 // ---- The device ----
 
+bool is_of(ID3D12DeviceChild *object, ID3D12Device *device) {
+    ID3D12Device *owner = nullptr;
+    if (FAILED(object->GetDevice(IID_ID3D12Device, reinterpret_cast<void **>(&owner)))) return false;
+    owner->Release();
+    return owner == device;
+}
+
 // A shader's pipeline on a device.
 struct Pipeline {
     ID3D12RootSignature *root;
@@ -95,19 +102,27 @@ struct Pipeline {
 
 constexpr uint64_t kStagingBytes = 4 << 20;
 
+// Lists whose commands share an allocator, which can be used again when all of them have run.
+struct Batch {
+    ID3D12CommandAllocator *allocator;
+    uint32_t lists;
+    uint64_t end;  // the fence's value behind the last
+};
+constexpr uint32_t kListsOfBatch = 128;
+
 struct DxDevice : GpuDevice {
     ID3D12Device *device;
     ID3D12CommandQueue *queue;
     Pipeline pipelines[kShaderCount];  // made when first compiled, under the base's mutex
     // What the device itself submits, one at a time.
     pthread_mutex_t own_mutex;
-    ID3D12CommandAllocator *allocator_of_list;
+    Batch batches[2];  // one is filled while the other runs
+    uint32_t batch;    // that is filled
     ID3D12GraphicsCommandList *list;
     ID3D12Fence *fence;
     HANDLE event;
     ID3D12Resource *upload, *readback;
     uint64_t fence_value, upload_used;
-    uint32_t submitted;  // lists since the queue was last waited for
 };
 
 DxDevice &dx_device(GpuDevice &device) { return static_cast<DxDevice &>(device); }
@@ -115,26 +130,36 @@ DxDevice &dx_device(GpuDevice &device) { return static_cast<DxDevice &>(device);
 hewn_status enter(GpuDevice &, hewn_error *) { return HEWN_STATUS_OK; }
 void leave(GpuDevice &) {}
 
-// Of the device's own work. With own_mutex held.
-hewn_status wait(DxDevice &device, hewn_error *error) {
+// What follows is called with own_mutex held.
+hewn_status wait_until(DxDevice &device, uint64_t value, hewn_error *error) {
     HRESULT code = S_OK;
-    if (device.fence->GetCompletedValue() < device.fence_value) {
-        code = device.fence->SetEventOnCompletion(device.fence_value, device.event);
+    if (device.fence->GetCompletedValue() < value) {
+        code = device.fence->SetEventOnCompletion(value, device.event);
         if (SUCCEEDED(code)) WaitForSingleObject(device.event, INFINITE);
     }
     if (SUCCEEDED(code)) code = device.device->GetDeviceRemovedReason();
-    if (SUCCEEDED(code)) code = device.allocator_of_list->Reset();
-    device.upload_used = 0;
-    device.submitted = 0;
+    for (Batch &batch : device.batches) {
+        if (FAILED(code) || batch.lists == 0 || batch.end > value) continue;
+        code = batch.allocator->Reset();
+        batch.lists = 0;
+    }
     return FAILED(code) ? failed(code, "waiting for the queue", error) : HEWN_STATUS_OK;
 }
 
+// For all of the device's own work.
+hewn_status wait(DxDevice &device, hewn_error *error) {
+    device.upload_used = 0;
+    return wait_until(device, device.fence_value, error);
+}
+
 hewn_status begin_list(DxDevice &device, hewn_error *error) {
-    if (device.submitted >= 256) {
-        const hewn_status status = wait(device, error);
+    if (device.batches[device.batch].lists >= kListsOfBatch) {
+        const uint32_t other = 1 - device.batch;
+        const hewn_status status = wait_until(device, device.batches[other].end, error);
         if (status != HEWN_STATUS_OK) return status;
+        device.batch = other;
     }
-    const HRESULT code = device.list->Reset(device.allocator_of_list, nullptr);
+    const HRESULT code = device.list->Reset(device.batches[device.batch].allocator, nullptr);
     return FAILED(code) ? failed(code, "ID3D12GraphicsCommandList::Reset", error) : HEWN_STATUS_OK;
 }
 
@@ -143,14 +168,16 @@ hewn_status submit_list(DxDevice &device, hewn_error *error) {
     if (FAILED(code)) return failed(code, "ID3D12GraphicsCommandList::Close", error);
     ID3D12CommandList *lists[] = {device.list};
     device.queue->ExecuteCommandLists(1, lists);
-    device.submitted++;
     code = device.queue->Signal(device.fence, ++device.fence_value);
+    Batch &batch = device.batches[device.batch];
+    batch.lists++;
+    batch.end = device.fence_value;
     return FAILED(code) ? failed(code, "ID3D12CommandQueue::Signal", error) : HEWN_STATUS_OK;
 }
 
 void release(GpuDevice &base) {
     DxDevice &device = dx_device(base);
-    if (device.fence && device.event && device.allocator_of_list) wait(device, nullptr);
+    if (device.fence && device.event) wait(device, nullptr);
     for (Pipeline &pipeline : device.pipelines) {
         release_object(pipeline.state);
         release_object(pipeline.root);
@@ -158,7 +185,7 @@ void release(GpuDevice &base) {
     release_object(device.upload);
     release_object(device.readback);
     release_object(device.list);
-    release_object(device.allocator_of_list);
+    for (Batch &batch : device.batches) release_object(batch.allocator);
     release_object(device.fence);
     if (device.event) CloseHandle(device.event);
     release_object(device.queue);
@@ -197,13 +224,14 @@ hewn_status create_own(DxDevice &device, hewn_error *error) {
         desc.Type = type;
         code = device.device->CreateCommandQueue(&desc, IID_ID3D12CommandQueue, out(&device.queue));
     }
-    if (SUCCEEDED(code)) {
+    for (Batch &batch : device.batches) {
+        if (FAILED(code)) break;
         what = "ID3D12Device::CreateCommandAllocator";
-        code = device.device->CreateCommandAllocator(type, IID_ID3D12CommandAllocator, out(&device.allocator_of_list));
+        code = device.device->CreateCommandAllocator(type, IID_ID3D12CommandAllocator, out(&batch.allocator));
     }
     if (SUCCEEDED(code)) {
         what = "ID3D12Device::CreateCommandList";
-        code = device.device->CreateCommandList(0, type, device.allocator_of_list, nullptr, IID_ID3D12GraphicsCommandList,
+        code = device.device->CreateCommandList(0, type, device.batches[0].allocator, nullptr, IID_ID3D12GraphicsCommandList,
                                                 out(&device.list));
     }
     if (SUCCEEDED(code)) code = device.list->Close();
@@ -301,10 +329,7 @@ hewn_status locate(GpuDevice &device, const hewn_buffer_binding &binding, const 
     if (desc.Dimension != D3D12_RESOURCE_DIMENSION_BUFFER) return refused("is not a buffer");
     if (!(desc.Flags & D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS))
         return refused("was made without D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS");
-    ID3D12Device *owner = nullptr;
-    const HRESULT code = resource->GetDevice(IID_ID3D12Device, reinterpret_cast<void **>(&owner));
-    if (SUCCEEDED(code)) owner->Release();
-    if (FAILED(code) || owner != dx_device(device).device) return refused("is of another device");
+    if (!is_of(resource, dx_device(device).device)) return refused("is of another device");
     if (binding.offset > desc.Width || binding.size > desc.Width - binding.offset) {
         return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding ends beyond the resource's %llu bytes", dml_name,
                     tensor, (unsigned long long)desc.Width);
@@ -525,33 +550,36 @@ const halide_device_interface_t *device_interface() { return &kInterface; }
 }  // namespace
 
 // Indices of a launch stay below 2^27, the least number of elements that a buffer's view may have.
-const GpuApi kD3d12 = {HEWN_DEVICE_D3D12,
-                       "D3D12",
-                       true,
-                       device_interface,
-                       enter,
-                       leave,
-                       release,
-                       locate,
-                       view,
-                       nullptr,
-                       load,
-                       unload,
-                       find,
-                       drop,
-                       launch,
-                       allocate,
-                       deallocate,
-                       write,
-                       read,
-                       synchronize,
-                       describe,
-                       open,
-                       true,
-                       int64_t(1) << 27,
-                       begin,
-                       submit,
-                       end};
+constexpr GpuApi kD3d12 = [] {
+    GpuApi api = {};
+    api.kind = HEWN_DEVICE_D3D12;
+    api.name = "D3D12";
+    api.offsets = true;
+    api.device_interface = device_interface;
+    api.enter = enter;
+    api.leave = leave;
+    api.release = release;
+    api.locate = locate;
+    api.view = view;
+    api.load = load;
+    api.unload = unload;
+    api.find = find;
+    api.drop = drop;
+    api.launch = launch;
+    api.allocate = allocate;
+    api.deallocate = deallocate;
+    api.write = write;
+    api.read = read;
+    api.synchronize = synchronize;
+    api.describe = describe;
+    api.open = open;
+    api.only_32_bits = true;
+    api.reach = int64_t(1) << 27;
+    api.begin = begin;
+    api.submit = submit;
+    api.end = end;
+    return api;
+}();
 
 }  // namespace hewn
 
@@ -583,8 +611,18 @@ hewn_status hewn_create_d3d12_device(const hewn_d3d12_device_desc *desc, hewn_de
     if (status != HEWN_STATUS_OK) return status;
     if (!desc->device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_device_desc: device is null");
     if (dx().absent) return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: %s", dx().absent);
-    return create(static_cast<ID3D12Device *>(desc->device), static_cast<ID3D12CommandQueue *>(desc->queue), allocator, device,
-                  error);
+    ID3D12Device *const on = static_cast<ID3D12Device *>(desc->device);
+    ID3D12CommandQueue *const queue = static_cast<ID3D12CommandQueue *>(desc->queue);
+    if (queue) {
+        D3D12_COMMAND_QUEUE_DESC found = {};
+        queue->GetDesc(&found);
+        if (found.Type != D3D12_COMMAND_LIST_TYPE_COMPUTE && found.Type != D3D12_COMMAND_LIST_TYPE_DIRECT)
+            return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
+                        "hewn_d3d12_device_desc: queue is neither of type DIRECT nor COMPUTE");
+        if (!is_of(queue, on))
+            return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_device_desc: queue is of another device");
+    }
+    return create(on, queue, allocator, device, error);
 }
 
 #else  // another system, or a build without the target
@@ -602,9 +640,13 @@ hewn_status absent(hewn_error *error) {
 hewn_status describe(uint32_t, hewn_device_info *, hewn_error *error) { return absent(error); }
 }  // namespace
 
-const GpuApi kD3d12 = {HEWN_DEVICE_D3D12, "D3D12", false,   nullptr, nullptr, nullptr, nullptr,
-                       nullptr,           nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-                       nullptr,           nullptr, nullptr, nullptr, nullptr, nullptr, describe};
+constexpr GpuApi kD3d12 = [] {
+    GpuApi api = {};
+    api.kind = HEWN_DEVICE_D3D12;
+    api.name = "D3D12";
+    api.describe = describe;
+    return api;
+}();
 
 }  // namespace hewn
 

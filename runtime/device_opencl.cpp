@@ -399,28 +399,32 @@ const halide_device_interface_t *interface() { return &kInterface; }
 
 }  // namespace
 
-const GpuApi kOpenCl = {HEWN_DEVICE_OPENCL,
-                        "OpenCL",
-                        true,
-                        interface,
-                        enter,
-                        leave,
-                        release,
-                        locate,
-                        view,
-                        end_views,
-                        load,
-                        unload,
-                        find,
-                        drop,
-                        launch,
-                        allocate,
-                        deallocate,
-                        write,
-                        read,
-                        synchronize,
-                        describe,
-                        open};
+constexpr GpuApi kOpenCl = [] {
+    GpuApi api = {};
+    api.kind = HEWN_DEVICE_OPENCL;
+    api.name = "OpenCL";
+    api.offsets = true;
+    api.device_interface = interface;
+    api.enter = enter;
+    api.leave = leave;
+    api.release = release;
+    api.locate = locate;
+    api.view = view;
+    api.end_views = end_views;
+    api.load = load;
+    api.unload = unload;
+    api.find = find;
+    api.drop = drop;
+    api.launch = launch;
+    api.allocate = allocate;
+    api.deallocate = deallocate;
+    api.write = write;
+    api.read = read;
+    api.synchronize = synchronize;
+    api.describe = describe;
+    api.open = open;
+    return api;
+}();
 
 }  // namespace hewn
 

@@ -25,12 +25,13 @@ namespace {
 
 // What this machine lacks, of what compile would find on its best device of the kind.
 [[maybe_unused]] const char *missing_device(hewn_device_kind kind, int32_t capability, const char *capability_name) {
-    const Support best = best_support(kind);
-    if (best.device != kind)
+    const BestDevice &best = best_device(kind);
+    if (best.support.device != kind)
         return kind == HEWN_DEVICE_CUDA     ? "a CUDA device"
                : kind == HEWN_DEVICE_OPENCL ? "an OpenCL device"
                                             : "a Direct3D 12 device";
-    return best.capability < capability ? capability_name : nullptr;
+    if (best.support.capability < capability) return capability_name;
+    return best.missing[0] ? best.missing : nullptr;
 }
 
 #define HEWN_PROBE(feature) \
@@ -113,6 +114,14 @@ const Form *Variant::form(const char *form_name) const {
     return nullptr;
 }
 
+const Target *least_target(hewn_device_kind kind) {
+    const Target *least = nullptr;
+    for (const Target &target : kTargets) {
+        if (target.device == kind && (!least || target.capability < least->capability)) least = &target;
+    }
+    return least;
+}
+
 const char *device_kind_name(hewn_device_kind kind) {
     return kind == HEWN_DEVICE_CUDA     ? "CUDA"
            : kind == HEWN_DEVICE_OPENCL ? "OpenCL"
@@ -126,44 +135,50 @@ const char *Support::missing(const Target &target) const {
     return capability < target.capability ? target.capability_name : nullptr;
 }
 
+namespace {
+
+hewn_status pick_forced(const char *operator_name, const char *signature, const char *forced, const Support &support,
+                        const Variant **variant, hewn_error *error) {
+    const Variant *named = nullptr;
+    const Target *forced_target = nullptr;
+    for (const Variant &candidate : kVariants) {
+        if (equal(forced, candidate.name)) named = &candidate;
+    }
+    for (const Target &target : kTargets) {
+        if (named ? named->target == &target : equal(forced, target.name)) forced_target = &target;
+    }
+    if (!forced_target) {
+        return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' is neither a target nor a variant of this build", forced);
+    }
+    if (named && !fits(*named, operator_name, signature)) {
+        return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' does not fit: %s needs %s_%s__<target>", forced,
+                    operator_name, operator_name, signature);
+    }
+    if (forced_target->device != support.device) {
+        return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' cannot run here: it is for %s, the device is %s", forced,
+                    device_kind_name(forced_target->device), device_kind_name(support.device));
+    }
+    if (const char *missing = support.missing(*forced_target)) {
+        return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' cannot run here: this %s lacks %s", forced,
+                    support.device == HEWN_DEVICE_CPU ? "CPU or its system" : "device", missing);
+    }
+    // A build has a kernel for all of its targets but those that leave it to the ones below them (ONLY in generators/targets.cmake).
+    const auto not_above = [&](const Target &target) { return target.rank <= forced_target->rank && !support.missing(target); };
+    *variant = named ? named : best_variant(operator_name, signature, not_above);
+    if (*variant) return HEWN_STATUS_OK;
+    return fail(
+        error, HEWN_STATUS_NO_VARIANT,
+        "forced target '%s' has no kernel %s_%s, nor has one below it that runs here: see HEWN_OPERATORS, HEWN_SIGNATURES "
+        "and HEWN_TARGETS",
+        forced, operator_name, signature);
+}
+
+}  // namespace
+
 hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced, const Support &support,
                          const Variant **variant, hewn_error *error) {
     if (!forced || !*forced) forced = std::getenv("HEWN_VARIANT");
-    if (forced && *forced) {
-        bool known = false;
-        const Variant *found = nullptr;
-        for (const Variant &candidate : kVariants) {
-            if (equal(forced, candidate.name)) {
-                known = true;
-                if (fits(candidate, operator_name, signature)) found = &candidate;
-            }
-        }
-        for (const Target &target : kTargets) {
-            if (!equal(forced, target.name)) continue;
-            known = true;
-            for (const Variant &candidate : kVariants) {
-                if (candidate.target == &target && fits(candidate, operator_name, signature)) found = &candidate;
-            }
-        }
-        if (!known) {
-            return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' is neither a target nor a variant of this build",
-                        forced);
-        }
-        if (!found) {
-            return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' does not fit: %s needs %s_%s__<target>", forced,
-                        operator_name, operator_name, signature);
-        }
-        if (found->target->device != support.device) {
-            return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' cannot run here: it is for %s, the device is %s",
-                        found->name, device_kind_name(found->target->device), device_kind_name(support.device));
-        }
-        if (const char *missing = support.missing(*found->target)) {
-            return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' cannot run here: this %s lacks %s", found->name,
-                        support.device == HEWN_DEVICE_CPU ? "CPU or its system" : "device", missing);
-        }
-        *variant = found;
-        return HEWN_STATUS_OK;
-    }
+    if (forced && *forced) return pick_forced(operator_name, signature, forced, support, variant, error);
 
     *variant = best_variant(operator_name, signature, [&](const Target &target) { return !support.missing(target); });
     if (*variant) return HEWN_STATUS_OK;

@@ -44,6 +44,9 @@ struct Support {
     const char *missing(const Target &target) const;
 };
 
+// This build's target of a GPU's kind that asks for the least compute capability; null if there is none.
+const Target *least_target(hewn_device_kind kind);
+
 // "CUDA"
 const char *device_kind_name(hewn_device_kind kind);
 
@@ -61,8 +64,9 @@ struct Variant {
     const Form *form(const char *form_name) const;
 };
 
-// The variant that runs operator x signature on a device: the forced one (a target's or a variant's name; null or "": HEWN_VARIANT in the
-// environment, else none is forced), or the one of the highest rank that the device can run.
+// The variant that runs operator x signature on a device: the forced one (a variant's name, or a target's, below which the next stands in
+// for a kernel that it leaves to them; null or "": HEWN_VARIANT in the environment, else none is forced), or the one of the highest rank
+// that the device can run.
 hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced, const Support &support,
                          const Variant **variant, hewn_error *error);
 

@@ -325,9 +325,7 @@ hewn_status compile(const hewn_device &base, const Problem &problem, const hewn_
     device.references.fetch_add(1);
     if (!problem.output.empty()) {
         const Tensor *operands[kMaxOperands];
-        const int count = info.operand_count + 1;
-        for (int o = 0; o < info.operand_count; o++) operands[o] = &op->problem.inputs[info.operands[o]];
-        operands[info.operand_count] = &op->problem.output;
+        const int count = list_operands(op->problem, operands);
         op->space = merge_dimensions(operands, count);
         choose_extents(*op, count, operands);
         op->strided = variant->form("strided");
@@ -357,17 +355,11 @@ hewn_status compile(const hewn_device &base, const Problem &problem, const hewn_
     return HEWN_STATUS_OK;
 }
 
-// Into a list, or null: as a kind whose launches are not recorded.
-hewn_status run(const hewn_operator &base, Bindings inputs, const hewn_buffer_binding &output, void *list, hewn_error *error) {
-    GpuOperator &op = static_cast<GpuOperator &>(const_cast<hewn_operator &>(base));
+// Where the bindings' tensors are, or what is wrong with one.
+hewn_status locate(const GpuOperator &op, const Bindings &inputs, const hewn_buffer_binding &output, Launch &launch,
+                   hewn_error *error) {
     GpuDevice &device = *op.device;
     const Problem &problem = op.problem;
-    const char *name = problem.info->dml_name;
-    if (const hewn_status status = check_struct_sizes(problem, inputs, error); status != HEWN_STATUS_OK) return status;
-    const Entered entered(device, error);
-    if (entered.status != HEWN_STATUS_OK) return entered.status;
-
-    Launch launch = {};
     for (int i = -1; i < problem.input_count; i++) {  // the output first: inputs are compared with it
         const Tensor &tensor = i < 0 ? problem.output : problem.inputs[i];
         const hewn_buffer_binding &binding = i < 0 ? output : inputs[i];
@@ -382,7 +374,7 @@ hewn_status run(const hewn_operator &base, Bindings inputs, const hewn_buffer_bi
             bound.size = 16;
         }
         if (bound.buffer) {
-            const hewn_status status = device.api->locate(device, bound, name, tensor.name, &where, error);
+            const hewn_status status = device.api->locate(device, bound, problem.info->dml_name, tensor.name, &where, error);
             if (status != HEWN_STATUS_OK) return status;
         }
         if (!tensor.present) {
@@ -396,24 +388,37 @@ hewn_status run(const hewn_operator &base, Bindings inputs, const hewn_buffer_bi
             status = check_overlap(problem, tensor, address, uintptr_t(output_at.address), error);
         if (status != HEWN_STATUS_OK) return status;
     }
-    if (problem.output.empty()) return HEWN_STATUS_OK;
+    return HEWN_STATUS_OK;
+}
+
+// Into a list of the program's; null: into one of the device's own, which is submitted, or to its queue.
+hewn_status run(const hewn_operator &base, const Bindings &inputs, const hewn_buffer_binding &output, void *list,
+                hewn_error *error) {
+    GpuOperator &op = static_cast<GpuOperator &>(const_cast<hewn_operator &>(base));
+    GpuDevice &device = *op.device;
+    const GpuApi &api = *device.api;
+    if (const hewn_status status = check_struct_sizes(op.problem, inputs, error); status != HEWN_STATUS_OK) return status;
+    const Entered entered(device, error);
+    if (entered.status != HEWN_STATUS_OK) return entered.status;
+    Launch launch = {};
+    hewn_status status = locate(op, inputs, output, launch, error);
+    if (status != HEWN_STATUS_OK || op.problem.output.empty()) return status;
+
     GpuCall call(device, op, false);
     call.list = list;
-    const int code = run_boxes(call, launch);
-    if (list) device.api->end(call);
-    return code == 0 ? HEWN_STATUS_OK : report(call, error);
+    const bool submits = !list && api.begin;
+    if (submits) status = api.begin(device, &call.list, error);
+    if (status != HEWN_STATUS_OK) return status;
+    if (run_boxes(call, launch) != 0) status = report(call, error);
+    if (call.list) api.end(call);
+    if (!submits) return status;
+    const hewn_status submitted = api.submit(device, status == HEWN_STATUS_OK ? error : nullptr);
+    return status != HEWN_STATUS_OK ? status : submitted;
 }
 
 hewn_status execute(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, const hewn_execute_options *,
                     hewn_error *error) {
-    GpuDevice &device = *static_cast<const GpuOperator &>(op).device;
-    void *list = nullptr;
-    if (!device.api->begin) return run(op, inputs, output, nullptr, error);
-    hewn_status status = device.api->begin(device, &list, error);
-    if (status != HEWN_STATUS_OK) return status;
-    status = run(op, inputs, output, list, error);
-    const hewn_status submitted = device.api->submit(device, status == HEWN_STATUS_OK ? error : nullptr);
-    return status != HEWN_STATUS_OK ? status : submitted;
+    return run(op, inputs, output, nullptr, error);
 }
 
 // ---- Memory ----
@@ -454,14 +459,16 @@ const GpuApi *api_of(hewn_device_kind kind) {
     return nullptr;
 }
 
-Support find_best(hewn_device_kind kind) {
-    Support best = {HEWN_DEVICE_CPU, 0};
+BestDevice find_best(hewn_device_kind kind) {
+    BestDevice best = {{HEWN_DEVICE_CPU, 0}, {}};
     const GpuApi *api = api_of(kind);
     for (uint32_t i = 0; api; i++) {
         hewn_device_info info = {};
         if (api->describe(i, &info, nullptr) != HEWN_STATUS_OK) break;
-        if (info.missing[0]) continue;
-        if (best.device != kind || info.capability > best.capability) best = {kind, info.capability};
+        const bool first = best.support.device != kind;
+        if (!first && (info.missing[0] || (!best.missing[0] && info.capability <= best.support.capability))) continue;
+        best.support = {kind, info.capability};
+        memcpy(best.missing, info.missing, sizeof best.missing);
     }
     return best;
 }
@@ -588,19 +595,17 @@ hewn_status gpu_record(const hewn_operator &op, Bindings inputs, const hewn_buff
     return run(op, inputs, output, list, error);
 }
 
-Support best_support(hewn_device_kind kind) {
-    static pthread_once_t once[3] = {PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT};
-    static Support cuda, opencl, d3d12;
-    if (kind == HEWN_DEVICE_CUDA) {
-        pthread_once(&once[0], [] { cuda = find_best(HEWN_DEVICE_CUDA); });
-        return cuda;
+const BestDevice &best_device(hewn_device_kind kind) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static BestDevice best[HEWN_DEVICE_D3D12 + 1];
+    static bool known[HEWN_DEVICE_D3D12 + 1];
+    pthread_mutex_lock(&mutex);
+    if (!known[kind]) {
+        best[kind] = find_best(kind);
+        known[kind] = true;
     }
-    if (kind == HEWN_DEVICE_D3D12) {
-        pthread_once(&once[2], [] { d3d12 = find_best(HEWN_DEVICE_D3D12); });
-        return d3d12;
-    }
-    pthread_once(&once[1], [] { opencl = find_best(HEWN_DEVICE_OPENCL); });
-    return opencl;
+    pthread_mutex_unlock(&mutex);
+    return best[kind];
 }
 
 }  // namespace hewn

@@ -61,7 +61,7 @@ struct GpuLaunch {
     const int8_t *is_buffer;
 };
 
-// A kind of driver. Functions that can fail return a status and fill in `error`.
+// A kind of driver. Functions that can fail return a status and fill in `error`. Set by name: many members are of one type.
 struct GpuApi {
     hewn_device_kind kind;
     const char *name;  // "CUDA"

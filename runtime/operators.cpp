@@ -473,21 +473,18 @@ int call_dequantize(BoxCall &context, halide_buffer_t *operands) {
 
 // ---- QUANTIZED_LINEAR_ADD ----
 
-// Scales and zero points: exactly one element, all sizes 1 or an all-broadcast view.
+// Scales and zero points: exactly one element, which no dimension leaves: its size is 1, where a stride means nothing, or its stride is 0.
 hewn_status expect_one_element(const OperatorInfo &info, const Tensor &tensor, const Tensor &a, hewn_error *error) {
     if (tensor.rank != a.rank) {
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, ATensor has %d; they must be equal",
                     info.dml_name, tensor.name, tensor.rank, a.rank);
     }
-    bool one = true, broadcast = true;
-    for (int d = 0; d < tensor.rank; d++) {
-        one &= tensor.sizes[d] == 1;
-        broadcast &= tensor.strides[d] == 0;
-    }
+    bool one = true;
+    for (int d = 0; d < tensor.rank; d++) one &= tensor.sizes[d] == 1 || tensor.strides[d] == 0;
     // An empty view is right where A is empty too.
-    if (one || (broadcast && (!tensor.empty() || a.empty()))) return HEWN_STATUS_OK;
-    return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: must have exactly 1 element: all sizes 1, or all strides 0",
-                info.dml_name, tensor.name);
+    if (one && (!tensor.empty() || a.empty())) return HEWN_STATUS_OK;
+    return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
+                "%s %s: must have exactly 1 element: in each dimension the size 1 or the stride 0", info.dml_name, tensor.name);
 }
 
 hewn_status read_quantized_linear_add(const void *raw, hewn_feature_level level, Problem &problem, hewn_error *error) {
@@ -624,6 +621,13 @@ hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type) {
     case HEWN_DATA_TYPE_UINT8: return HEWN_DATA_TYPE_INT8;
     default: return type;
     }
+}
+
+int list_operands(const Problem &problem, const Tensor **operands) {
+    const OperatorInfo &info = *problem.info;
+    for (int o = 0; o < info.operand_count; o++) operands[o] = &problem.inputs[info.operands[o]];
+    operands[info.operand_count] = &problem.output;
+    return info.operand_count + 1;
 }
 
 void fit_to_plan(const Plan &plan, int32_t slices, CpuKernel &kernel) {

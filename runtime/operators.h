@@ -91,6 +91,9 @@ struct OperatorInfo {
 // The type that the operator's kernel has for a tensor of `type`.
 hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type);
 
+// The operand tensors of the problem in the order of the kernel's buffers, the output last. Returns their number.
+int list_operands(const Problem &problem, const Tensor **operands);
+
 // Chooses among the forms, and how far ahead one asks, by what pays with the plan in so many slices.
 void fit_to_plan(const Plan &plan, int32_t slices, CpuKernel &kernel);
 

@@ -10,7 +10,7 @@ namespace hewn {
 void *allocate_aligned(size_t bytes, size_t alignment);
 void deallocate_aligned(void *memory);
 
-// CPUs that this thread may run on, at least 1.
+// CPUs that this thread may run on, or, where the system does not tell, CPUs; at least 1.
 int available_cpus();
 
 // Runs `fn` the first time in the process; every call returns after it has run. For one fn only.

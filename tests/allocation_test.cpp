@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 
 namespace {
 std::atomic<bool> counting{false};
+std::atomic<bool> many_cpus{false};
 std::atomic<long> allocations{0}, locks{0}, pool_calls{0};
 
 void count(std::atomic<long> &counter) {
@@ -77,6 +79,18 @@ int pthread_spin_lock(pthread_spinlock_t *lock) noexcept {
 int pthread_once(pthread_once_t *once, void (*init)(void)) {
     static const auto real = next<int(pthread_once_t *, void (*)(void))>("pthread_once");
     return count(locks), real(once, init);
+}
+
+// A machine of more CPUs than glibc's cpu_set_t has bits, which the kernel then refuses to fill.
+int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set) noexcept {
+    static const auto real = next<int(pid_t, size_t, cpu_set_t *)>("sched_getaffinity");
+    if (!many_cpus) return real(process, bytes, set);
+    errno = EINVAL;
+    return -1;
+}
+long sysconf(int name) noexcept {
+    static const auto real = next<long(int)>("sysconf");
+    return many_cpus && name == _SC_NPROCESSORS_ONLN ? 2000 : real(name);
 }
 
 // The linker's --wrap sends the library's calls here.
@@ -212,6 +226,27 @@ TEST(Allocation, PoolIsUsedForLargeWorkOnly) {
             << size;
     }
     hewn_shutdown();
+}
+
+// An affinity mask that cannot be had is no reason for one thread.
+TEST(Cpus, MoreThanAMaskHolds) {
+    Random random("Allocation.Cpus");
+    Problem problem =
+        make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {4000000}, all_dense(HEWN_OPERATOR_ADD), random);
+    int32_t slices = 0;
+    hewn_compile_options options = compile_options();
+    options.parallel_for_context = &slices;
+    options.parallel_for = [](void *context, int32_t count, hewn_slice_fn fn, void *arg) {
+        *static_cast<int32_t *>(context) = count;
+        in_reverse(nullptr, count, fn, arg);
+    };
+    OperatorPtr op;
+    many_cpus = true;
+    const Outcome outcome = compile(*problem.description(), &options, op);
+    many_cpus = false;
+    ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+    ASSERT_EQ(execute(op.get(), problem).status, HEWN_STATUS_OK);
+    EXPECT_GT(slices, 1);
 }
 
 }  // namespace

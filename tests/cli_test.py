@@ -704,6 +704,14 @@ class InfoTest(CliTest):
         info = json.loads(self.succeed("info", "--json", HEWN_VARIANT=lowest).stdout)
         self.assertEqual(info["picked"], lowest)
         self.assertIn("HEWN_VARIANT", info["reason"])
+        picked = {}  # each kernel's highest of the targets so far
+        for target in cpu_targets(json.loads(self.succeed("info", "--json").stdout)):
+            if not target["supported"]:
+                continue
+            info = json.loads(self.succeed("info", "--json", HEWN_VARIANT=target["name"]).stdout)
+            picked.update({(variant["operator"], variant["signature"]): variant["name"] for variant in info["variants"] if variant["target"] == target["name"]})
+            self.assertEqual({variant["name"] for variant in info["variants"] if variant["picked"]}, set(picked.values()), target["name"])
+            self.assertEqual(info["picked"], target["name"])
         info = json.loads(self.succeed("info", "--json", HEWN_VARIANT="nonsense").stdout)
         self.assertIsNone(info["picked"])
         self.assertFalse(any(variant["picked"] for variant in info["variants"]))

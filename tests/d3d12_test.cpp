@@ -6,6 +6,7 @@
 #include <dxgi1_4.h>
 #include <psapi.h>
 
+#include <future>
 #include <thread>
 
 #include "problems.h"
@@ -237,6 +238,94 @@ TEST(D3d12, RefusesWhatIsNoDescription) {
     expect_refused(outcome_of([&](hewn_error *error) { return hewn_open_device(HEWN_DEVICE_D3D12, 99, &device, error); }),
                    HEWN_STATUS_NO_DEVICE, "there is no adapter 99");
     EXPECT_EQ(device, nullptr);
+}
+
+Com<ID3D12CommandQueue> make_queue(ID3D12Device *device, D3D12_COMMAND_LIST_TYPE type) {
+    D3D12_COMMAND_QUEUE_DESC desc = {};
+    desc.Type = type;
+    return make<ID3D12CommandQueue>([&](const GUID &iid, void **out) { return device->CreateCommandQueue(&desc, iid, out); });
+}
+
+// A hewn device on the program's queue.
+Outcome create_on(ID3D12Device *device, ID3D12CommandQueue *queue, DevicePtr &result) {
+    const hewn_d3d12_device_desc desc = {sizeof desc, device, queue, nullptr, nullptr, nullptr};
+    hewn_device *created = nullptr;
+    const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_create_d3d12_device(&desc, &created, error); });
+    result.reset(created);
+    return outcome;
+}
+
+TEST(D3d12, RefusesQueuesThatCannotRunKernels) {
+    const Program program, other;
+    DevicePtr device;
+    for (const auto type : {D3D12_COMMAND_LIST_TYPE_DIRECT, D3D12_COMMAND_LIST_TYPE_COMPUTE, D3D12_COMMAND_LIST_TYPE_COPY}) {
+        const auto queue = make_queue(program.device.get(), type), foreign = make_queue(other.device.get(), type);
+        const Outcome outcome = create_on(program.device.get(), queue.get(), device);
+        if (type != D3D12_COMMAND_LIST_TYPE_COPY) {
+            EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+            expect_refused(create_on(program.device.get(), foreign.get(), device), HEWN_STATUS_INVALID_ARGUMENT,
+                           "hewn_d3d12_device_desc: queue is of another device");
+        } else {
+            expect_refused(outcome, HEWN_STATUS_INVALID_ARGUMENT,
+                           "hewn_d3d12_device_desc: queue is neither of type DIRECT nor COMPUTE");
+        }
+    }
+}
+
+// ADD with all three tensors in one resource.
+Outcome run_add(const hewn_operator *op, ID3D12Resource *resource, uint64_t output = 8192) {
+    const hewn_buffer_binding inputs[] = {{sizeof *inputs, resource, 4, 4 * COUNT}, {sizeof *inputs, resource, 4096, 4 * COUNT}};
+    const hewn_buffer_binding bound = {sizeof bound, resource, output, 4 * COUNT};
+    return outcome_of([&](hewn_error *error) { return hewn_execute(op, inputs, 2, &bound, 1, nullptr, error); });
+}
+
+int submissions;
+void(WINAPI *real_execute)(ID3D12CommandQueue *, UINT, ID3D12CommandList *const *);
+void WINAPI count_and_execute(ID3D12CommandQueue *queue, UINT count, ID3D12CommandList *const *lists) {
+    submissions++;
+    real_execute(queue, count, lists);
+}
+
+TEST(D3d12, RefusedExecuteSubmitsNothing) {
+    const Program program;
+    const auto queue = make_queue(program.device.get(), D3D12_COMMAND_LIST_TYPE_COMPUTE);
+    DevicePtr device;
+    ASSERT_EQ(create_on(program.device.get(), queue.get(), device).status, HEWN_STATUS_OK);
+    const OperatorPtr op = compile_add(device.get());
+    const auto buffer = make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+    constexpr size_t EXECUTE_COMMAND_LISTS = 10;  // of ID3D12CommandQueue's methods
+    const Replaced replaced(queue.get(), EXECUTE_COMMAND_LISTS, reinterpret_cast<void *>(count_and_execute));
+    real_execute = reinterpret_cast<decltype(real_execute)>(replaced.original());
+    submissions = 0;
+    expect_refused(run_add(op.get(), buffer.get(), 8193), HEWN_STATUS_INVALID_BINDING, "ADD OutputTensor");
+    expect_refused(run_add(op.get(), buffer.get(), 65536 - 3996), HEWN_STATUS_INVALID_BINDING, "ends beyond");
+    EXPECT_EQ(submissions, 0);
+    EXPECT_EQ(run_add(op.get(), buffer.get()).status, HEWN_STATUS_OK);
+    EXPECT_EQ(submissions, 1);
+    EXPECT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
+}
+
+// Of 256 submissions in flight the next waits for the older half alone.
+TEST(D3d12, SubmitsWhileTheQueueIsBusy) {
+    const Program program;
+    const auto queue = make_queue(program.device.get(), D3D12_COMMAND_LIST_TYPE_COMPUTE);
+    const auto fence = make<ID3D12Fence>(
+        [&](const GUID &iid, void **out) { return program.device->CreateFence(0, D3D12_FENCE_FLAG_NONE, iid, out); });
+    DevicePtr device;
+    ASSERT_EQ(create_on(program.device.get(), queue.get(), device).status, HEWN_STATUS_OK);
+    const OperatorPtr op = compile_add(device.get());
+    const auto buffer = make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+    ASSERT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
+    for (const UINT64 stop : {1, 2}) {
+        ASSERT_EQ(queue->Wait(fence.get(), stop), S_OK);
+        for (int i = 0; i < 128; i++) ASSERT_EQ(run_add(op.get(), buffer.get()).status, HEWN_STATUS_OK);
+    }
+    ASSERT_EQ(fence->Signal(1), S_OK);
+    auto next = std::async(std::launch::async, [&] { return run_add(op.get(), buffer.get()).status; });
+    EXPECT_EQ(next.wait_for(std::chrono::seconds(10)), std::future_status::ready) << "it waits for what was submitted last";
+    ASSERT_EQ(fence->Signal(2), S_OK);
+    EXPECT_EQ(next.get(), HEWN_STATUS_OK);
+    EXPECT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
 }
 
 // Several devices, each with pipelines of its own; an operator outlives its device's handle; threads compile at once.

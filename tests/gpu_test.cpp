@@ -138,8 +138,10 @@ TEST(Gpu, CpuMemory) {
     EXPECT_EQ(hewn_write(nullptr, nullptr, 0, &value, 4, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
     EXPECT_EQ(hewn_read(nullptr, nullptr, 0, &back, 4, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
     EXPECT_EQ(hewn_write(nullptr, nullptr, 0, nullptr, 0, nullptr), HEWN_STATUS_OK);
+    memory = &back;
     const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_allocate(nullptr, UINT64_MAX / 2, &memory, error); });
     EXPECT_EQ(outcome.status, HEWN_STATUS_OUT_OF_MEMORY);
+    EXPECT_EQ(memory, &back) << "a refused call wrote";
 }
 
 // ---- OpenCL --------------------------------------------------------------------------------------------------------------
@@ -283,12 +285,12 @@ TEST_F(OpenCl, RefusedQueues) {
 }
 
 TEST_F(OpenCl, OutOfMemory) {
-    void *memory = nullptr;
+    void *memory = this;
     const Outcome outcome =
         outcome_of([&](hewn_error *error) { return hewn_allocate(device_.get(), uint64_t(1) << 60, &memory, error); });
     EXPECT_EQ(outcome.status, HEWN_STATUS_OUT_OF_MEMORY) << outcome;
     EXPECT_TRUE(says(outcome, "OpenCL")) << outcome;
-    EXPECT_EQ(memory, nullptr);
+    EXPECT_EQ(memory, this) << "a refused call wrote";
 }
 
 TEST_F(OpenCl, ForcedVariants) {
@@ -404,6 +406,20 @@ TEST_F(OpenCl, FarInMemoryOfOneAccess) {
 
 // ---- CUDA, on the fake driver --------------------------------------------------------------------------------------------
 
+// "cuda_sm75": compute capability 7.5
+std::string capability_of(const std::string &target) {
+    const std::string digits = target.substr(target.size() - 2);
+    return "compute capability " + digits.substr(0, 1) + "." + digits.substr(1);
+}
+
+// What the least of this build's targets asks for.
+std::string least_capability() {
+    for (const hewn_target_info &target : targets()) {  // in ascending rank
+        if (target.device == HEWN_DEVICE_CUDA) return capability_of(target.name);
+    }
+    return "no target";
+}
+
 class FakeCuda : public testing::Test {
 protected:
     void *driver_ = nullptr;
@@ -489,6 +505,24 @@ TEST_F(FakeCuda, Launches) {
         EXPECT_EQ(contexts, 0);
         EXPECT_EQ(memory_count, 0);
     }
+}
+
+// A target's name applies to every operator: what it leaves to the ones below it, they run.
+TEST_F(FakeCuda, ForcedTargets) {
+    const Tensor tensor(HEWN_DATA_TYPE_FLOAT32, {4});
+    const hewn_tensor_desc desc = tensor.desc();
+    const Description description(HEWN_OPERATOR_ADD, {&desc, &desc, &desc});
+    const hewn_compile_options options = compile_options("cuda_sm80");
+    DevicePtr device;
+    OperatorPtr op;
+    ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
+    ASSERT_EQ(compile(description, &options, op, device.get()).status, HEWN_STATUS_OK);
+    EXPECT_EQ(hewn_operator_variant(op.get()), std::string("add_f32__cuda_sm75"));
+    op.reset();
+    ASSERT_EQ(open(HEWN_DEVICE_CUDA, 1, device).status, HEWN_STATUS_OK);
+    const Outcome outcome = compile(description, &options, op, device.get());
+    EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT);
+    EXPECT_TRUE(says(outcome, "'cuda_sm80' cannot run here: this device lacks compute capability 8.0")) << outcome;
 }
 
 // Every variant's kernels are found in its PTX and get every argument, in every layout.
@@ -577,7 +611,7 @@ TEST_F(FakeCuda, OwnContextAndStream) {
 
 TEST_F(FakeCuda, Failures) {
     DevicePtr device;
-    const auto provoke = [&](const char *mode, hewn_status status, const char *text) {
+    const auto provoke = [&](const char *mode, hewn_status status, const std::string &text) {
         setenv("FAKE_CUDA", mode, 1);
         const Outcome outcome = open(HEWN_DEVICE_CUDA, HEWN_ANY_DEVICE, device);
         unsetenv("FAKE_CUDA");
@@ -585,7 +619,7 @@ TEST_F(FakeCuda, Failures) {
         EXPECT_TRUE(says(outcome, text)) << outcome;
     };
     provoke("empty", HEWN_STATUS_NO_DEVICE, "the driver has no device");
-    provoke("old device", HEWN_STATUS_NO_DEVICE, "lacks compute capability 7.5");
+    provoke("old device", HEWN_STATUS_NO_DEVICE, "lacks " + least_capability());
     provoke("memory", HEWN_STATUS_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY");
     EXPECT_EQ(variable<int>("fake_contexts"), 0) << "a failed device keeps its context";
 
@@ -600,8 +634,28 @@ TEST_F(FakeCuda, Failures) {
     EXPECT_TRUE(says(outcome, "the driver is too old ptxas fatal: line 1 line 2")) << outcome;
     unsetenv("FAKE_CUDA");
     EXPECT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK) << "a failure is not remembered";
-    void *memory = nullptr;
+    void *memory = this;
     EXPECT_EQ(hewn_allocate(device.get(), uint64_t(9) << 30, &memory, nullptr), HEWN_STATUS_OUT_OF_MEMORY);
+    EXPECT_EQ(memory, this) << "a refused call wrote";
+}
+
+// A process whose only devices are too old from its start: a machine's best device is looked for once.
+TEST(FakeCudaOfOldDevices, Targets) {
+    const char *mode = std::getenv("FAKE_CUDA");
+    if (!mode || std::string(mode) != "old device") GTEST_SKIP() << "not run with FAKE_CUDA='old device'";
+    for (const hewn_target_info &target : targets()) {
+        if (target.device != HEWN_DEVICE_CUDA) continue;
+        EXPECT_EQ(target.supported, 0) << target.name;
+        EXPECT_EQ(target.missing, capability_of(target.name));
+    }
+    // The program's own context, of which nothing is kept or released.
+    hewn_device *device = nullptr;
+    const hewn_cuda_device_desc desc = {sizeof desc, reinterpret_cast<void *>(uintptr_t(0x1000)), nullptr, nullptr, nullptr,
+                                        nullptr};
+    const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_create_cuda_device(&desc, &device, error); });
+    EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE);
+    EXPECT_TRUE(says(outcome, "the device has compute capability 7.0, hewn needs " + least_capability())) << outcome;
+    EXPECT_EQ(*static_cast<int *>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fake_contexts")), 0);
 }
 
 // A process in which cuInit fails: the fake driver is told so before it starts.

@@ -345,6 +345,12 @@ TEST(Rules, OneElementParameters) {
     // Strides of dimensions of size 1 mean nothing.
     tensors[1] = Spec{F32, {1, 1, 1, 1}, {{7, 0, 3, 1}}};
     EXPECT_EQ(try_compile(QADD.op, tensors).status, HEWN_STATUS_OK);
+    tensors[1] = Spec{F32, {2, 1, 4, 1}, {{0, 5, 0, 7}}};
+    EXPECT_EQ(try_compile(QADD.op, tensors).status, HEWN_STATUS_OK);
+    tensors[1] = Spec{F32, {2, 1, 4, 1}, {{0, 5, 1, 7}}};
+    EXPECT_TRUE(refused(try_compile(QADD.op, tensors), INVALID, {"AScaleTensor", "exactly 1 element"}));
+    tensors[1] = Spec{F32, {0, 1, 4, 1}, {{0, 5, 0, 7}}};  // empty, and A is not
+    EXPECT_TRUE(refused(try_compile(QADD.op, tensors), INVALID, {"AScaleTensor", "exactly 1 element"}));
 }
 
 TEST(Rules, TypesThatMustAgree) {

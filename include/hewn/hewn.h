@@ -149,9 +149,10 @@ typedef struct hewn_dequantize_linear_desc {
 
 /* f = clamp(round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / output_scale) + output_zero_point, Min, Max).
  * DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC. a, b and the output are i8 or u8, each on its own, of equal sizes.
- * Scales (f32) and zero points (their tensor's type) have the same dimension count and exactly one element: all sizes 1, or
- * all strides 0. Each difference is exact, the two products round separately and their sum rounds again, then the quotient; round
- * takes ties to even; Min and Max, NaN, +-inf and extraordinary scales as for QUANTIZE_LINEAR. */
+ * Scales (f32) and zero points (their tensor's type) have the same dimension count and exactly one element: in each
+ * dimension the size 1 or the stride 0. Each difference is exact, the two products round separately and their sum rounds
+ * again, then the quotient; round takes ties to even; Min and Max, NaN, +-inf and extraordinary scales as for
+ * QUANTIZE_LINEAR. */
 typedef struct hewn_quantized_linear_add_desc {
     uint32_t struct_size; /* sizeof(hewn_quantized_linear_add_desc) */
     const hewn_tensor_desc *a_tensor;
@@ -232,10 +233,11 @@ enum {
 };
 
 /* GPU devices. Bindings are in the device's memory and never copied. hewn_execute enqueues on the device's stream or queue and
- * returns without waiting: what it was given must stay until the work has ended, and an error of the running work comes from
- * whoever waits. The library links to no driver: it is loaded when a GPU device is first asked for. A CUDA context and stream
- * stay the caller's and must outlive the device and its operators; what OpenCL and Direct3D 12 are given is retained. An
- * operator keeps its device: what is retained goes with the last of the handle and its operators.
+ * returns without waiting (on Direct3D 12, of 256 executions in flight, it waits for the older half): what it was given must
+ * stay until the work has ended, and an error of the running work comes from whoever waits. The library links to no driver: it
+ * is loaded when a GPU device is first asked for. A CUDA context and stream stay the caller's and must outlive the device and
+ * its operators; what OpenCL and Direct3D 12 are given is retained. An operator keeps its device: what is retained goes with the
+ * last of the handle and its operators.
  * Each of the functions that create one has
  *   HEWN_STATUS_INVALID_ARGUMENT  a null pointer where a value is due, struct_size too small, one hook alone, or as said there;
  *   HEWN_STATUS_NO_DEVICE         no driver, or it or the device lacks what kernels need (or this build has no kernels for it);
@@ -327,7 +329,8 @@ typedef void(HEWN_CALL *hewn_parallel_for_fn)(void *context, int32_t count, hewn
 typedef struct hewn_compile_options {
     uint32_t struct_size;              /* sizeof(hewn_compile_options) */
     hewn_feature_level feature_level;  /* 0: the newest */
-    const char *variant;               /* force a target ("x86_64_avx2") or one variant ("add_f32__x86_64_avx2");
+    const char *variant;               /* force a target ("x86_64_avx2"; for a kernel that it leaves to the targets below it,
+                                         the next of them) or one variant ("add_f32__x86_64_avx2");
                                          NULL or "": the environment's HEWN_VARIANT, else the highest rank that has the kernel
                                          and runs here */
     int32_t max_threads;               /* most threads one execution uses; 0: as many as help, 1: the caller's only */
@@ -380,8 +383,8 @@ typedef struct hewn_execute_options {
  * nor broadcast along a row, and tensors of tens of MB, use 83 KB of the stack of each thread that runs a slice;
  * QUANTIZE_LINEAR with a scale a column 33 KB more.
  * On a GPU it takes locks while it prepares the launches (OpenCL: of the operator's kernel, Direct3D 12: of the device), and
- * drivers may allocate. Of memory that lies 1 GiB or more into a cl_mem a sub-buffer is made; Direct3D 12 waits for the queue
- * once in 256 submissions.
+ * drivers may allocate. Of memory that lies 1 GiB or more into a cl_mem a sub-buffer is made; Direct3D 12, of 256 executions in
+ * flight, waits for the older half.
  * The output must not overlap an input, except in place (ADD), or where both have equal strides in bytes and interleave.
  *   HEWN_STATUS_INVALID_ARGUMENT  op is null, the options' struct_size is too small or their max_threads < 0;
  *   HEWN_STATUS_INVALID_BINDING   a binding is missing, too small, misaligned, not the device's, one too many, or overlaps;

@@ -159,8 +159,9 @@ bool conformance(const std::vector<std::string> &files, const std::string &devic
             const Case test = parse_case(line, where);
             std::string skip = test.skip;
             if (skip.empty() && !runner.runnable.count(test.signature))
-                skip = runner.choice.forced.empty() ? "this build has no kernel " + test.signature
-                                                    : "not a case of the forced variant " + runner.choice.forced;
+                skip = runner.choice.one_variant ? "not a case of the forced variant " + runner.choice.forced
+                                                 : "this build has no kernel " + test.signature +
+                                                       (runner.choice.forced.empty() ? "" : " for " + runner.choice.forced);
             if (!skip.empty()) {
                 skipped++;
                 reasons[skip]++;

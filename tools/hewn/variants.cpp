@@ -6,6 +6,23 @@
 
 namespace hewn::cli {
 
+namespace {
+std::string kernel_of(const hewn_variant_info &variant) { return std::string(variant.operator_name) + "_" + variant.signature; }
+
+// With a forced target: of it and those below it, each kernel's of the highest rank.
+std::set<std::string> picked_up_to(const hewn_target_info &forced) {
+    std::map<std::string, std::string> names;
+    for (const hewn_target_info &target : targets()) {  // in ascending rank
+        if (target.device != forced.device || !target.supported || target.rank > forced.rank) continue;
+        for (const hewn_variant_info &variant : variants())
+            if (std::string(variant.target) == target.name) names[kernel_of(variant)] = variant.name;
+    }
+    std::set<std::string> picked;
+    for (const auto &[kernel, name] : names) picked.insert(name);
+    return picked;
+}
+}  // namespace
+
 Choice choose_target(const std::string &variant_option, DeviceKind device) {
     Choice choice;
     const char *environment = std::getenv("HEWN_VARIANT");
@@ -22,10 +39,15 @@ Choice choose_target(const std::string &variant_option, DeviceKind device) {
             known += std::string(" ") + target.name;
             if (name != target.name) continue;
             choice.possible = target.supported && target.device == static_cast<hewn_device_kind>(device);
-            if (choice.possible) choice.target = target.name;
+            if (choice.possible) {
+                choice.target = target.name;
+                choice.picked = choice.one_variant ? std::set{choice.forced} : picked_up_to(target);
+            }
             choice.reason =
                 by + choice.forced +
-                (choice.possible    ? " forces it"
+                (choice.possible    ? picked_count(choice, target.name) == choice.picked.size()
+                                          ? " forces it"
+                                          : " forces it, and those below it where it has no kernel"
                  : target.supported ? " is for another --device"
                                     : std::string(" cannot run here: this CPU or its system lacks ") + target.missing);
         }
@@ -39,7 +61,10 @@ Choice choose_target(const std::string &variant_option, DeviceKind device) {
     all.erase(std::remove_if(all.begin(), all.end(), other), all.end());
     // In ascending rank; one may have a few kernels alone.
     std::map<std::string, size_t> kernels;
-    for (const hewn_variant_info &variant : variants()) kernels[variant.target] += size_t(variant.picked);
+    for (const hewn_variant_info &variant : variants()) {
+        kernels[variant.target] += size_t(variant.picked);
+        if (variant.picked && variant.device == static_cast<hewn_device_kind>(device)) choice.picked.insert(variant.name);
+    }
     size_t most = 1;
     for (const hewn_target_info &target : all) {
         if (kernels[target.name] < most) continue;
@@ -59,17 +84,13 @@ std::set<std::string> runnable_kernels(const Choice &choice, DeviceKind device) 
     std::set<std::string> kernels;
     for (const hewn_variant_info &variant : variants()) {
         if (variant.device != static_cast<hewn_device_kind>(device)) continue;
-        if (!choice.forced.empty() && choice.forced != variant.name && choice.forced != variant.target) continue;
-        kernels.insert(std::string(variant.operator_name) + "_" + variant.signature);
+        if (!choice.forced.empty() && !is_picked(choice, variant)) continue;
+        kernels.insert(kernel_of(variant));
     }
     return kernels;
 }
 
-bool is_picked(const Choice &choice, const hewn_variant_info &info) {
-    if (!choice.possible) return false;
-    if (choice.one_variant) return choice.forced == info.name;
-    return choice.forced.empty() ? info.picked && info.device == HEWN_DEVICE_CPU : choice.target == info.target;
-}
+bool is_picked(const Choice &choice, const hewn_variant_info &info) { return choice.picked.count(info.name) > 0; }
 
 size_t picked_count(const Choice &choice, const std::string &target) {
     size_t count = 0;

@@ -13,7 +13,8 @@ struct Choice {
     std::string target;  // what runs, or most of what runs; empty if nothing can
     std::string reason;  // why, or why nothing
     bool possible = false;
-    bool one_variant = false;  // `forced` is one variant's full name: only its operator and signature run
+    bool one_variant = false;      // `forced` is one variant's full name: only its operator and signature run
+    std::set<std::string> picked;  // names of the variants that hewn_compile takes
 };
 
 // As hewn_compile will choose on a device of that kind, told before anything is compiled.
