@@ -37,7 +37,10 @@ public:
         }
     }
 
-    void schedule() { schedule_rows(output, {&a, &b}); }
+    void schedule() {
+        schedule_rows(output, {&a, &b});
+        ahead.set_estimate(0);
+    }
 };
 
 template<hewn::gpu::Form kForm>

@@ -23,11 +23,15 @@ public:
         using hewn::x, hewn::y;
         const Expr difference = hewn::difference_f32(input(x, y), zero_point(x, y), target);
         const Expr product = hewn::rounded(difference * hewn::to_f32(scale(x, y)));
-        ask_ahead({asked(output)}, ahead);
+        // f16 computes longer than a near cache takes: 0.88 of the speed.
+        if (output.type() == Float(32)) ask_ahead({asked(output)}, ahead);
         define(output, output.type() == Float(16) ? hewn::to_f16(product, target) : product, Float(32));
     }
 
-    void schedule() { schedule_rows(output, {&input, &scale, &zero_point}); }
+    void schedule() {
+        schedule_rows(output, {&input, &scale, &zero_point});
+        ahead.set_estimate(0);
+    }
 };
 
 template<hewn::gpu::Form kForm>

@@ -124,7 +124,6 @@ protected:
     // Has what is defined from here on ask for the buffers, in whole steps, where `elements` is not 0. On x86 with AVX2: that it pays is known of
     // such alone.
     void ask_ahead(const std::vector<Asked> &buffers, Ahead &elements) {
-        elements.set_estimate(0);
         if (!this->get_target().has_feature(Halide::Target::AVX2)) return;
         asked_ = buffers;
         ahead_ = elements;

@@ -23,7 +23,7 @@ while read -r object; do
     code=$("$objdump" --disassemble --no-show-raw-insn "$object")
     case $name in
     *__x86_64_sse41__*) ;;
-    add_*__general | dequantize_linear_*__general | quantize_linear_*__reciprocal)
+    add_*__general | dequantize_linear_*_f32__*__general | quantize_linear_*__reciprocal)
         grep -q prefetch <<<"$code" || fail "$name: asks for nothing ahead"
         ;;
     esac
