@@ -180,7 +180,8 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
             destroy(cpu);
             return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan", name);
         }
-        fit_to_plan(cpu->plan, slice_count(cpu->plan, variant->plan, cpu->max_threads, cpu->cpus), cpu->kernel);
+        const int32_t slices = slice_count(cpu->plan, variant->plan, cpu->max_threads, cpu->cpus);
+        fit_to_plan(cpu->plan, slices, cpu->cpus, cpu->kernel);
     }
     *op = cpu;
     return HEWN_STATUS_OK;

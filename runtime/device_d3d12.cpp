@@ -141,7 +141,7 @@ hewn_status wait_until(DxDevice &device, uint64_t value, hewn_error *error) {
     for (Batch &batch : device.batches) {
         if (FAILED(code) || batch.lists == 0 || batch.end > value) continue;
         code = batch.allocator->Reset();
-        batch.lists = 0;
+        if (SUCCEEDED(code)) batch.lists = 0;
     }
     return FAILED(code) ? failed(code, "waiting for the queue", error) : HEWN_STATUS_OK;
 }

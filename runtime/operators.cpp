@@ -630,9 +630,9 @@ int list_operands(const Problem &problem, const Tensor **operands) {
     return info.operand_count + 1;
 }
 
-void fit_to_plan(const Plan &plan, int32_t slices, CpuKernel &kernel) {
+void fit_to_plan(const Plan &plan, int32_t slices, int32_t cpus, CpuKernel &kernel) {
     const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
-    const int64_t ahead = plan.scratch ? 0 : bytes_to_ask_ahead(plan.moved_bytes) / widest;
+    const int64_t ahead = plan.scratch ? 0 : bytes_to_ask_ahead(plan.moved_bytes, std::min(slices, cpus)) / widest;
     kernel.ahead = plan.run_inner * plan.run_outer >= ahead ? int32_t(ahead) : 0;  // loops that ask are for long rows
     if (!kernel.columns) return;
     constexpr int kScale = 1;

@@ -94,8 +94,8 @@ hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type);
 // The operand tensors of the problem in the order of the kernel's buffers, the output last. Returns their number.
 int list_operands(const Problem &problem, const Tensor **operands);
 
-// Chooses among the forms, and how far ahead one asks, by what pays with the plan in so many slices.
-void fit_to_plan(const Plan &plan, int32_t slices, CpuKernel &kernel);
+// Chooses among the forms, and how far ahead one asks, by what pays with the plan in so many slices on so many CPUs.
+void fit_to_plan(const Plan &plan, int32_t slices, int32_t cpus, CpuKernel &kernel);
 
 // Checks a whole description at a feature level.
 hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level, Problem &problem, hewn_error *error);

@@ -41,13 +41,13 @@ inline int64_t near_cache_bytes(unsigned level) {
     return bytes;
 }
 
-// How far ahead a kernel that can had better ask for memory, of so many bytes of operands; 0: not at all. It pays where they lie in a near
+// How far ahead a kernel that can had better ask for memory, of so many bytes of operands that so many threads share; 0: not at all. It pays where they lie in a near
 // last-level cache, whose latency the processor's own prefetching does not hide. On a Zen 5 (caches of 1 and 32 MiB, one thread), times as
 // fast: QUANTIZE_LINEAR f32 to i8 0.97 at 0.6 MiB, 1.0 at 1.25, 1.15 at 2.5 and 5, 1.05 at 10, where others' data lies beside it, from
 // memory 0.7 to 0.9; DEQUANTIZE_LINEAR i8 to f32 0.96 at 0.9 and 1.25, 1.13 and 1.17 at 2.5 and 5, 0.95 at 10; ADD f32 0.98 at 1.5, 1.1 at 3 and
 // 6, 1.05 at 12, 0.9 at 24.
-inline int64_t bytes_to_ask_ahead(double moved_bytes) {
-    const bool near = moved_bytes > 1.5 * double(near_cache_bytes(2)) && moved_bytes <= double(near_cache_bytes(3) / 4);
+inline int64_t bytes_to_ask_ahead(double moved_bytes, int32_t threads) {
+    const bool near = moved_bytes / threads > 1.5 * double(near_cache_bytes(2)) && moved_bytes <= double(near_cache_bytes(3) / 4);
     return near ? 1024 : 0;
 }
 
@@ -109,7 +109,7 @@ inline void stream_fence() { _mm_sfence(); }
 
 constexpr bool kCanStream = false;
 inline int64_t near_cache_bytes(unsigned) { return 0; }
-inline int64_t bytes_to_ask_ahead(double) { return 0; }
+inline int64_t bytes_to_ask_ahead(double, int32_t) { return 0; }
 struct Ahead {
     const uint8_t *at[3];
     int numerator[3], shift[3];

@@ -220,10 +220,12 @@ TEST(Plan, NearCachesAreTheSecondAndTheLast) {
 
 TEST(Plan, AsksAheadBeyondTheSecondCacheWithinTheLast) {
     const double least = 1.5 * double(hewn::near_cache_bytes(2)), most = double(hewn::near_cache_bytes(3) / 4);
-    EXPECT_EQ(hewn::bytes_to_ask_ahead(least), 0);
-    EXPECT_EQ(hewn::bytes_to_ask_ahead(least + 1) > 0, least + 1 <= most);
-    EXPECT_EQ(hewn::bytes_to_ask_ahead(most) > 0, most > least);
-    EXPECT_EQ(hewn::bytes_to_ask_ahead(most + 1), 0);
+    EXPECT_EQ(hewn::bytes_to_ask_ahead(least, 1), 0);
+    EXPECT_EQ(hewn::bytes_to_ask_ahead(least + 1, 1) > 0, least + 1 <= most);
+    EXPECT_EQ(hewn::bytes_to_ask_ahead(most, 1) > 0, most > least);
+    EXPECT_EQ(hewn::bytes_to_ask_ahead(most + 1, 1), 0);
+    EXPECT_EQ(hewn::bytes_to_ask_ahead(2 * least, 2), 0);  // each core's share
+    EXPECT_EQ(hewn::bytes_to_ask_ahead(2 * least + 2, 2) > 0, 2 * least + 2 <= most);
 }
 
 // [rows, 4] + [4] of f32.

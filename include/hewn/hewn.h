@@ -241,7 +241,7 @@ enum {
  * Each of the functions that create one has
  *   HEWN_STATUS_INVALID_ARGUMENT  a null pointer where a value is due, struct_size too small, one hook alone, or as said there;
  *   HEWN_STATUS_NO_DEVICE         no driver, or it or the device lacks what kernels need (or this build has no kernels for it);
- *   HEWN_STATUS_OUT_OF_MEMORY, HEWN_STATUS_DEVICE_FAILED  the driver's. */
+ *   HEWN_STATUS_OUT_OF_MEMORY, HEWN_STATUS_DEVICE_FAILED  the driver's, or the hook's. */
 typedef struct hewn_cuda_device_desc {
     uint32_t struct_size;      /* sizeof(hewn_cuda_device_desc) */
     void *context;             /* CUcontext; NULL: the calling thread's current one */
@@ -277,6 +277,7 @@ typedef struct hewn_d3d12_device_desc {
     hewn_deallocate_fn deallocate;
     void *allocator_context;
 } hewn_d3d12_device_desc;
+/* HEWN_STATUS_INVALID_ARGUMENT also: queue is neither COMPUTE nor DIRECT, or of another device. */
 HEWN_API hewn_status HEWN_CALL hewn_create_d3d12_device(const hewn_d3d12_device_desc *desc, hewn_device **device,
                                                         hewn_error *error);
 
@@ -307,8 +308,9 @@ HEWN_API hewn_device_kind HEWN_CALL hewn_kind_of_device(const hewn_device *devic
 
 /* Memory to bind, on any kind of device (NULL: the CPU). `memory` is what hewn_buffer_binding's buffer takes: a pointer,
  * CUdeviceptr, cl_mem or ID3D12Resource *. At least 64-byte aligned. Programs with memory of their own need none of this.
- * The functions below have HEWN_STATUS_INVALID_ARGUMENT where a pointer is null, and the driver's HEWN_STATUS_OUT_OF_MEMORY and
- * HEWN_STATUS_DEVICE_FAILED, the latter perhaps of earlier work; on the CPU hewn_allocate has HEWN_STATUS_OUT_OF_MEMORY. */
+ * The functions below have HEWN_STATUS_INVALID_ARGUMENT where another pointer is null, and the driver's
+ * HEWN_STATUS_OUT_OF_MEMORY and HEWN_STATUS_DEVICE_FAILED, the latter perhaps of earlier work; on the CPU hewn_allocate has
+ * HEWN_STATUS_OUT_OF_MEMORY. */
 HEWN_API hewn_status HEWN_CALL hewn_allocate(hewn_device *device, uint64_t bytes, void **memory, hewn_error *error);
 HEWN_API void HEWN_CALL hewn_deallocate(hewn_device *device, void *memory); /* NULL memory is ignored; may wait for the device */
 /* Copy between the program's memory and the device's, behind all that was enqueued before, and wait for the copy. On the CPU
@@ -344,8 +346,10 @@ typedef struct hewn_operator hewn_operator;
  * variant, prepares the plan; on a GPU loads the kernels. device NULL: the CPU. options NULL: all defaults.
  *   HEWN_STATUS_INVALID_ARGUMENT  a null pointer where a value is due, struct_size too small, unknown enumerator,
  *                                 max_threads < 0, tensors that break a rule or do not go together, overlapping output strides;
- *   HEWN_STATUS_UNSUPPORTED       a type, dimension count or absent tensor that the level lacks, or no kernel in this build;
- *   HEWN_STATUS_NO_VARIANT        none runs here, or the forced one is unknown, does not fit or cannot run;
+ *   HEWN_STATUS_UNSUPPORTED       a type, dimension count or absent tensor that the level lacks, or, where no variant is
+ *                                 forced, no kernel in this build;
+ *   HEWN_STATUS_NO_VARIANT        none runs here, or the forced one is unknown, does not fit or cannot run, or neither it nor
+ *                                 a target below it has the kernel in this build;
  *   HEWN_STATUS_OUT_OF_MEMORY;
  *   on a GPU also HEWN_STATUS_DEVICE_FAILED, HEWN_STATUS_KERNEL_FAILED and, where its driver is too old for a kernel,
  *   HEWN_STATUS_NO_DEVICE. */
