@@ -37,10 +37,7 @@ public:
         }
     }
 
-    void schedule() {
-        schedule_rows(output, {&a, &b});
-        ahead.set_estimate(0);
-    }
+    void schedule() { schedule_rows(output, {&a, &b}); }
 };
 
 template<hewn::gpu::Form kForm>

@@ -69,7 +69,6 @@ protected:
     void define(OutputRows &output, const Halide::Expr &value, const Halide::Type &widest) {
         if (tail == Tail::Packed) throw Halide::CompileError("tail=packed: this form does not narrow int32 to 8 bits\n");
         set_step(widest);
-        const Halide::Expr end = output.dim(0).extent();
         if (tail != Tail::Stepped) {
             output(x, y) = asked_.empty() ? value : Halide::select(ahead_ > 0, asking(value, x, step_), value);
             return;
@@ -77,6 +76,7 @@ protected:
         Halide::Func element("element");
         element(x, y) = value;
         output(x, y) = Halide::undef(value.type());
+        const Halide::Expr end = output.dim(0).extent();
         if (has_masks()) {
             define_steps(output, element, end, step_, 1);
             define_masked(output, element, end / step_ * step_, end);
@@ -121,9 +121,10 @@ protected:
         return {image.name(), image.parameter(), image.type(), image.dim(1).stride()};
     }
 
-    // Has what is defined from here on ask for the buffers, in whole steps, where `elements` is not 0. On x86 with AVX2: that it pays is known of
-    // such alone.
+    // Has what is defined from here on ask for the buffers, which may be none, in whole steps where `elements` is not 0. On x86 with AVX2: that it
+    // pays is known of such alone.
     void ask_ahead(const std::vector<Asked> &buffers, Ahead &elements) {
+        elements.set_estimate(0);
         if (!this->get_target().has_feature(Halide::Target::AVX2)) return;
         asked_ = buffers;
         ahead_ = elements;

@@ -58,7 +58,7 @@ public:
     void schedule() {
         schedule_rows(output, {&input});
         for (Input<float> *scalar : {&r0, &r1}) scalar->set_estimate(1.0f);
-        for (Input<int32_t> *scalar : {&zero_point, &ahead}) scalar->set_estimate(0);
+        zero_point.set_estimate(0);
     }
 };
 

@@ -8,11 +8,11 @@
 #include <new>
 
 #include "bindings.h"
+#include "caches.h"
 #include "device.h"
 #include "error.h"
 #include "fp_mode.h"
 #include "plan.h"
-#include "stream.h"
 #include "system.h"
 
 #if defined(HEWN_KERNEL_ASSERTIONS)
@@ -199,8 +199,8 @@ inline bool fulfils(const BindingRule &rule, const hewn_buffer_binding &binding,
            address <= rule.highest && (address & rule.misaligned) == 0;
 }
 
-// All addresses, where every binding is as it should be, no tensor is empty and the output lies apart from all inputs or in place: the usual case, in
-// few instructions, most of what a small call takes. False: it needs a closer look.
+// All addresses, where every binding is as it should be, no tensor is empty and the output lies apart from all inputs or in place: the
+// usual case, in few instructions, most of what a small call takes. False: it needs a closer look.
 template<int Inputs>
 inline bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, const hewn_buffer_binding &output,
                    Addresses &addresses) {

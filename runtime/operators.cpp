@@ -6,10 +6,10 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "caches.h"
 #include "error.h"
 #include "fp_mode.h"
 #include "plan.h"
-#include "stream.h"
 
 namespace hewn {
 

@@ -55,8 +55,9 @@ public:
         else types_ = {from, to, from, to};
     }
 
-    // The elements that rows of random inputs, the same for a seed, give in a layout with what lies so many elements ahead asked for.
-    std::vector<uint8_t> run(uint32_t layout, int width, int rows, int ahead, unsigned seed) const {
+    // The elements that rows of random inputs, the same for a seed, give in a layout with what lies so many elements ahead asked for; in place of
+    // the input of that number, if any.
+    std::vector<uint8_t> run(uint32_t layout, int width, int rows, int ahead, unsigned seed, int in_place = -1) const {
         constexpr uint8_t kUntouched = 0xa5;
         constexpr size_t kGuard = 64;
         std::mt19937 random(seed);
@@ -69,13 +70,16 @@ public:
         buffers.reserve(elements.size());
         for (int i = 0; i <= inputs; i++)
             buffers.emplace_back(elements[size_t(i)], width, rows, i == inputs ? 1 : int(layout >> (inputs - 1 - i) & 1));
+        if (in_place >= 0) buffers.back().buffer.host = buffers[size_t(in_place)].buffer.host;
         const auto at = [&](int i) { return &buffers[size_t(i)].buffer; };
         EXPECT_EQ(operator_ == "add"               ? call(at(0), at(1), ahead, at(2))
                   : operator_ == "quantize_linear" ? call(at(0), 1 / 3.0f, 0x1p-27f, int32_t(3), ahead, at(1))
                                                    : call(at(0), at(1), at(2), ahead, at(3)),
                   0);
         for (size_t i = output_bytes; i < elements.back().size(); i++) EXPECT_EQ(elements.back()[i], kUntouched);
-        return elements.back();
+        std::vector<uint8_t> &output = elements[in_place >= 0 ? size_t(in_place) : elements.size() - 1];
+        output.resize(output_bytes);
+        return output;
     }
 
 private:
@@ -111,8 +115,11 @@ TEST(Kernel, AskingAheadChangesNoResult) {
             for (int width = 1; width <= 700; width += width < 300 ? 1 : 50) {
                 SCOPED_TRACE("layout " + std::to_string(layout) + ", rows of " + std::to_string(width));
                 const auto expected = kernel.run(layout, width, 2, 0, unsigned(width));
-                for (const int ahead : {1, 256, 1 << 24})
+                for (const int ahead : {1, 256, 1 << 24}) {
                     EXPECT_EQ(kernel.run(layout, width, 2, ahead, unsigned(width)), expected);
+                    for (int i = 0; name == "add" && layout == 0b11 && i < 2; i++)
+                        EXPECT_EQ(kernel.run(layout, width, 2, ahead, unsigned(width), i), expected);
+                }
             }
         }
     }

@@ -1,6 +1,7 @@
 // The plan by itself: random layouts, cut and moved through scratch in every way, with a scalar sum in the kernel's place that
 // also checks what a kernel is promised.
 #include "../runtime/plan.h"
+#include "../runtime/caches.h"
 #include "../runtime/stream.h"
 
 #include <gtest/gtest.h>
@@ -274,7 +275,6 @@ TEST(Plan, TransposedRowsFillCacheLinesOfWhatIsInScratch) {
     }
 }
 
-// Sizes innermost first; strides of a, b and a dense output. No operand's span in a box may exceed what its table and scratch memory hold.
 // Channels last to channels first with a scale a channel: boxes in which it is constant are rows, and a transposition needs several.
 TEST(Plan, TransposingComesBeforeUniformBoxes) {
     constexpr uint32_t kScale = 0b010;
@@ -292,6 +292,7 @@ TEST(Plan, TransposingComesBeforeUniformBoxes) {
     EXPECT_FALSE(holds(255, 7, 1));
 }
 
+// Sizes innermost first; strides of a, b and a dense output. No operand's span in a box may exceed what its table and scratch memory hold.
 TEST(Plan, HugeStridesAreNotDivided) {
     struct Case {
         int32_t bytes;
