@@ -14,8 +14,8 @@ hewn_knob(vector VALUES 1 2 4 8 16)
 hewn_knob(tail VALUES masked shifted stepped packed)
 # Threads of a block.
 hewn_knob(threads GPU VALUES 32 64 128 256 512 1024)
-# Bytes of all operands that one call of a kernel goes through at most, where they are used in place: enough to make its 10 ns vanish,
-# little enough to slice the work for threads. With it come the rows of a call.
+# Bytes of all operands that one call of a kernel goes through at most, where they are used in place and the work may be sliced for
+# threads: enough to make its 25 ns vanish, little enough to slice. With it come the rows of a call.
 hewn_knob(box_bytes PLAN VALUES 262144 65536 131072 524288 1048576)
 # The output is streamed past the caches from this many bytes of all operands on, on AMD's chips at least from where they exceed the last-level
 # cache (runtime/caches.h).

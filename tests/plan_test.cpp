@@ -193,7 +193,9 @@ TEST(Plan, KnobsReachIt) {
     EXPECT_EQ(hewn::slice_count(plan, knobs, 1 << 20, 2), plan.box_count);
     knobs.slices_per_cpu = 2;
     EXPECT_EQ(hewn::slice_count(plan, knobs, 0, 2), 4);
-    EXPECT_EQ(hewn::slice_count(dense_plan(kElements - 1, knobs), knobs, 0, 2), 1);
+    const hewn::Plan whole = dense_plan(kElements - 1, knobs);  // nothing to slice, nothing to cut
+    EXPECT_EQ(hewn::slice_count(whole, knobs, 0, 2), 1);
+    EXPECT_TRUE(whole.one_box);
 
     if (!hewn::kCanStream) return;
     EXPECT_EQ(dense_plan(kElements, knobs).access[2], Access::InPlace);
@@ -366,6 +368,7 @@ TEST(Plan, RandomLayoutsSumRight) {
         knobs.box_bytes = int64_t(16 << 10) << (layout.between(0, 2) ? 0 : layout.between(1, 6));
         knobs.stream_block_bytes = int64_t(1 << 10) << layout.between(0, 3);
         if (layout.between(0, 1)) knobs.stream_bytes = 0;
+        if (layout.between(0, 3)) knobs.parallel_bytes = 0;
         ASSERT_TRUE(hewn::build_plan(space, operands, bytes, context.layouts, context.uniform, knobs, test_allocator(), plan));
         for (int o = 0; o < operands; o++) seen[int(plan.access[o])]++;
         // Rows of a run's own last dimension go on where the run ends.
