@@ -7,15 +7,14 @@ namespace {
 
 using namespace Halide;
 
-// What the forms share: the operands and the sum of their values.
+// What the forms share.
 template<class Derived>
 class QuantizedLinearAdd : public hewn::Elementwise<Derived> {
 public:
     template<class T>
     using In = GeneratorInput<T>;
     In<Buffer<void, 2>> a{"a"}, b{"b"};
-    In<float> a_scale{"a_scale"}, b_scale{"b_scale"};
-    In<int32_t> a_zero_point{"a_zero_point"}, b_zero_point{"b_zero_point"}, output_zero_point{"output_zero_point"};
+    In<int32_t> output_zero_point{"output_zero_point"};
 
     void configure() {
         a.set_type(this->signature_type(0));
@@ -25,39 +24,52 @@ public:
 
     void schedule() {
         this->schedule_rows(static_cast<Derived &>(*this).output, {&a, &b});
-        for (In<float> *scalar : {&a_scale, &b_scale}) scalar->set_estimate(1.0f);
-        for (In<int32_t> *scalar : {&a_zero_point, &b_zero_point, &output_zero_point}) scalar->set_estimate(0);
+        output_zero_point.set_estimate(0);
     }
 
 protected:
     using Operands = std::vector<typename hewn::Elementwise<Derived>::Operand>;
+    using Values = std::vector<Expr>;
 
-    Operands operands() { return {{a, a_zero_point}, {b, b_zero_point}}; }
+    // The output from quotient(differences of the operands), none of which reaches 2^30: nothing needs clamping in f32.
+    template<class Quotient>
+    void define_requantized(const Operands &operands, const Quotient &quotient) {
+        auto &output = static_cast<Derived &>(*this).output;
+        if (hewn::arm::is_target(this->target)) {
+            const Expr of_column = quotient(this->differences(operands));
+            return this->define(output, hewn::arm::quantized_number(of_column, output_zero_point, output.type()), Float(32));
+        }
+        const auto rounded = [&](const Values &differences) { return hewn::round_to_int32(quotient(differences)); };
+        this->define_narrowed(output, {&a, &b}, operands, rounded, output_zero_point);
+    }
+};
+
+// Of the forms that round as the formula does: the operands' sum.
+template<class Derived>
+class QuantizedLinearAddByFormula : public QuantizedLinearAdd<Derived> {
+public:
+    template<class T>
+    using In = GeneratorInput<T>;
+    In<float> a_scale{"a_scale"}, b_scale{"b_scale"};
+    In<int32_t> a_zero_point{"a_zero_point"}, b_zero_point{"b_zero_point"};
+
+    void schedule() {
+        QuantizedLinearAdd<Derived>::schedule();
+        for (In<float> *scalar : {&a_scale, &b_scale}) scalar->set_estimate(1.0f);
+        for (In<int32_t> *scalar : {&a_zero_point, &b_zero_point}) scalar->set_estimate(0);
+    }
+
+protected:
+    auto operands() { return typename QuantizedLinearAdd<Derived>::Operands{{this->a, a_zero_point}, {this->b, b_zero_point}}; }
 
     // RN(RN(differences[0] * a_scale) + RN(differences[1] * b_scale)).
     Expr sum(const std::vector<Expr> &differences) {
         return hewn::rounded(hewn::rounded(differences[0] * a_scale) + hewn::rounded(differences[1] * b_scale));
     }
-
-    // The output from sum(differences of the operands) and r0 + r1 ~ 1 / output_scale, where no quotient reaches 2^30: nothing needs
-    // clamping in f32.
-    template<class Sum>
-    void define_requantized(const Operands &operands, const Sum &sum, const Expr &r0, const Expr &r1) {
-        auto &output = static_cast<Derived &>(*this).output;
-        const auto quotient = [&](const std::vector<Expr> &differences) {
-            return hewn::times_reciprocal(sum(differences), r0, r1);
-        };
-        if (hewn::arm::is_target(this->target)) {
-            const Expr of_column = quotient(this->differences(operands));
-            return this->define(output, hewn::arm::quantized_number(of_column, output_zero_point, output.type()), Float(32));
-        }
-        const auto rounded = [&](const std::vector<Expr> &differences) { return hewn::round_to_int32(quotient(differences)); };
-        this->define_narrowed(output, {&a, &b}, operands, rounded, output_zero_point);
-    }
 };
 
 // Form `divide`: any scales.
-class QuantizedLinearAddDivide : public QuantizedLinearAdd<QuantizedLinearAddDivide> {
+class QuantizedLinearAddDivide : public QuantizedLinearAddByFormula<QuantizedLinearAddDivide> {
 public:
     In<float> output_scale{"output_scale"};
     GeneratorOutput<Buffer<void, 2>> output{"output"};
@@ -73,34 +85,36 @@ public:
 
 // Form `reciprocal`: an ordinary output scale (2^-60 <= |output_scale| <= 2^60) as r0 + r1 (hewn::times_reciprocal), and scales
 // for which no quotient is large: 255 * (|a_scale| + |b_scale|) <= 2^30 * |output_scale|.
-class QuantizedLinearAddReciprocal : public QuantizedLinearAdd<QuantizedLinearAddReciprocal> {
+class QuantizedLinearAddReciprocal : public QuantizedLinearAddByFormula<QuantizedLinearAddReciprocal> {
 public:
     In<float> r0{"r0"}, r1{"r1"};
     GeneratorOutput<Buffer<void, 2>> output{"output"};
 
     void generate() {
         for (In<float> *scalar : {&r0, &r1}) scalar->set_estimate(1.0f);
-        define_requantized(
-            operands(), [&](const std::vector<Expr> &differences) { return sum(differences); }, r0, r1);
+        define_requantized(operands(),
+                           [&](const Values &differences) { return hewn::times_reciprocal(sum(differences), r0, r1); });
     }
 };
 
-// Form `folded`: as `reciprocal`, where -a_zero_point * a_scale and -b_zero_point * b_scale, given as a_offset and b_offset, are
-// exact in f32 (zero points of 0 and +-2^k): then fma(a, a_scale, a_offset) has the product's one rounding, and an operation
-// is saved for each operand.
+// Form `folded`: the same scales and the zero points in a factor for each input and one offset, RN(a * a_factor + RN(b * b_factor + offset)).
+// It does not round as the formula does: the runtime uses it only where it has seen all 2^16 pairs of inputs give the same output
+// (runtime/folding.h).
 class QuantizedLinearAddFolded : public QuantizedLinearAdd<QuantizedLinearAddFolded> {
 public:
-    In<float> r0{"r0"}, r1{"r1"}, a_offset{"a_offset"}, b_offset{"b_offset"};
+    In<float> a_factor{"a_factor"}, b_factor{"b_factor"}, offset{"offset"};
     GeneratorOutput<Buffer<void, 2>> output{"output"};
 
     void generate() {
         using hewn::x, hewn::y;
-        for (In<float> *scalar : {&r0, &r1, &a_offset, &b_offset}) scalar->set_estimate(1.0f);
-        const Expr a_value = hewn::fma(hewn::to_f32(a(x, y)), a_scale, a_offset);
-        const Expr b_value = hewn::fma(hewn::to_f32(b(x, y)), b_scale, b_offset);
-        const Expr sum = hewn::rounded(a_value + b_value);
-        define_requantized(
-            {}, [&](const std::vector<Expr> &) { return sum; }, r0, r1);
+        for (In<float> *scalar : {&a_factor, &b_factor, &offset}) scalar->set_estimate(1.0f);
+        const auto value = [&](const In<Buffer<void, 2>> &input) {
+            const Expr element = input(x, y);
+            return hewn::arm::is_target(target) ? hewn::arm::difference_f32(element, cast(element.type(), 0), target)
+                                                : hewn::to_f32(element);
+        };
+        const Expr quotient = hewn::fma(value(a), a_factor, hewn::fma(value(b), b_factor, offset));
+        define_requantized({}, [&](const Values &) { return quotient; });
     }
 };
 

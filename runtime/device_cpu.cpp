@@ -81,6 +81,7 @@ struct CpuOperator : hewn_operator {
     int32_t cpus;
     hewn_parallel_for_fn parallel_for;
     void *parallel_for_context;
+    mutable Foldings foldings;
 };
 
 halide_type_t halide_type(hewn_data_type type) {
@@ -151,6 +152,7 @@ hewn_status compile(const hewn_device &device, const Problem &problem, const hew
     cpu->problem = problem;
     cpu->variant = variant;
     cpu->kernel.problem = &cpu->problem;
+    cpu->kernel.foldings = &cpu->foldings;
     cpu->parallel_for = options.parallel_for ? options.parallel_for : pool_parallel_for;
     cpu->parallel_for_context = options.parallel_for_context;
     cpu->max_threads = options.max_threads;

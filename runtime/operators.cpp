@@ -350,7 +350,7 @@ void prepare_quantize(const CpuKernel &kernel, const void *scale_at, const void 
     p.from[1] = zero_point_at;
     p.form = ordinary(scale) ? kernel.reciprocal : kernel.form;
     if (p.form == kernel.form) return;
-    p.zero_point[0] = read_byte(zero_point_at, problem.output.type);
+    p.quantization.zero_point[2] = read_byte(zero_point_at, problem.output.type);
     set_reciprocal(scale, p.r0, p.r1);
 }
 
@@ -367,7 +367,8 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     if (p.from[0] != scale.host || p.from[1] != zero_point.host) prepare_quantize(kernel, scale.host, zero_point.host, p);
     if (p.form == kernel.reciprocal) {
         const InvalidOperationFlag invalid;
-        const int code = call_kernel(*p.form, call, &operands[0], p.r0, p.r1, p.zero_point[0], kernel.ahead, &operands[3]);
+        const int code =
+            call_kernel(*p.form, call, &operands[0], p.r0, p.r1, p.quantization.zero_point[2], kernel.ahead, &operands[3]);
         if (code != 0 || !invalid.raised()) return code;
         p.form = kernel.form;  // until the scale changes: such values rarely come alone
     }
@@ -521,55 +522,99 @@ hewn_status read_quantized_linear_add(const void *raw, hewn_feature_level level,
     return HEWN_STATUS_OK;
 }
 
-// The scale and the zero point of A (t = 0), B and the output.
-float scale_of(const CpuCall &call, int t) {
-    constexpr int kInputs[] = {1, 4, 6};
-    return read_scale(call.inputs[kInputs[t]], HEWN_DATA_TYPE_FLOAT32);
+// The scales and zero points of A, B and the output.
+Quantization read_quantization(const CpuCall &call) {
+    constexpr int kScales[] = {1, 4, 6}, kZeroPoints[] = {2, 5, 7};
+    Quantization q;
+    for (int t = 0; t < 3; t++) {
+        q.scale[t] = read_scale(call.inputs[kScales[t]], HEWN_DATA_TYPE_FLOAT32);
+        q.zero_point[t] = read_byte(call.inputs[kZeroPoints[t]], call.kernel.problem->inputs[kZeroPoints[t]].type);
+    }
+    return q;
 }
-int32_t zero_point_of(const CpuCall &call, int t) {
-    constexpr int kInputs[] = {2, 5, 7};
-    return read_byte(call.inputs[kInputs[t]], call.kernel.problem->inputs[kInputs[t]].type);
+
+// No quotient of the other forms than `divide` may reach 2^31. False for NaN.
+bool bounded(const float *scale) {
+    const double largest = 255 * (std::fabs(double(scale[0])) + std::fabs(double(scale[1])));
+    return largest <= 0x1p30 * std::fabs(double(scale[2]));
+}
+
+halide_type_t byte_type(const Tensor &tensor) {
+    return halide_type_t(tensor.type == HEWN_DATA_TYPE_INT8 ? halide_type_int : halide_type_uint, 8);
 }
 
 void prepare_quantized_add(const CpuCall &call, Parameters &p) {
     const CpuKernel &kernel = call.kernel;
     p.from[0] = call.inputs;
+    p.quantization = read_quantization(call);
+    p.undecided = false;
     p.form = kernel.form;
-    for (int t = 0; t < 3; t++) {
-        p.scale[t] = scale_of(call, t);
-        p.zero_point[t] = zero_point_of(call, t);
+    const float *const scale = p.quantization.scale;
+    if (kernel.folded) {
+        const Foldings::State state = kernel.foldings->find(p.quantization, p.factors);
+        if (state == Foldings::Fits) {
+            p.form = kernel.folded;
+            return;
+        }
+        p.undecided = state == Foldings::Unknown && bounded(scale) && ordinary(scale[2]);
     }
-    if (!kernel.reciprocal || !ordinary(p.scale[2])) return;
-    // No quotient of the reciprocal form may reach 2^31; also false for NaN.
-    const double largest = 255 * (std::fabs(double(p.scale[0])) + std::fabs(double(p.scale[1])));
-    if (!(largest <= 0x1p30 * std::fabs(double(p.scale[2])))) return;
-    set_reciprocal(p.scale[2], p.r0, p.r1);
-    p.form = kernel.folded ? kernel.folded : kernel.reciprocal;
-    for (int i = 0; i < 2; i++) {
-        const double offset = -double(p.zero_point[i]) * double(p.scale[i]);  // exact: 9 + 24 bits
-        p.offset[i] = float(offset);
-        if (double(p.offset[i]) != offset) p.form = kernel.reciprocal;
+    if (!kernel.reciprocal || !ordinary(scale[2]) || !bounded(scale)) return;
+    set_reciprocal(scale[2], p.r0, p.r1);
+    p.form = kernel.reciprocal;
+}
+
+int call_quantized_add_form(const Form &form, const CpuCall &call, const Parameters &p, halide_buffer_t *operands) {
+    const CpuKernel &kernel = call.kernel;
+    const float *const scale = p.quantization.scale;
+    const int32_t *const zero_point = p.quantization.zero_point;
+    if (&form == kernel.folded) {
+        return call_kernel(form, call, &operands[0], &operands[1], zero_point[2], p.factors.a, p.factors.b, p.factors.offset,
+                           &operands[2]);
     }
+    const auto by_formula = [&](auto... divisor) {
+        return call_kernel(form, call, &operands[0], &operands[1], zero_point[2], scale[0], scale[1], zero_point[0],
+                           zero_point[1], divisor..., &operands[2]);
+    };
+    return &form == kernel.form ? by_formula(scale[2]) : by_formula(p.r0, p.r1);
+}
+
+// After a box that was computed without knowing whether `folded` would do.
+__attribute__((noinline)) void weigh_folding(const CpuCall &call, const halide_buffer_t &output, Parameters &p) {
+    const CpuKernel &kernel = call.kernel;
+    if (!kernel.foldings->count(p.quantization, int64_t(output.dim[0].extent) * output.dim[1].extent)) return;
+    struct Trial {
+        const CpuCall &call;
+        Parameters parameters;
+    } trial = {call, p};
+    const auto compute = [](const void *context, halide_buffer_t *operands, const FoldedFactors *factors) {
+        Trial trial = *static_cast<const Trial *>(context);
+        if (factors) trial.parameters.factors = *factors;
+        const Form &form = factors ? *trial.call.kernel.folded : *trial.parameters.form;
+        return call_quantized_add_form(form, trial.call, trial.parameters, operands);
+    };
+    const Problem &problem = *kernel.problem;
+    const halide_type_t types[] = {byte_type(problem.inputs[0]), byte_type(problem.inputs[3]), byte_type(problem.output)};
+    p.undecided = false;
+    const bool fits = find_folded_factors(p.quantization, types, compute, &trial, p.factors);
+    kernel.foldings->set(p.quantization, fits ? Foldings::Fits : Foldings::Differs, p.factors);
+    if (fits) p.form = kernel.folded;
 }
 
 // The dividing form.
 int call_quantized_add_divided(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
-    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], scale_of(call, 0), scale_of(call, 1),
-                       zero_point_of(call, 0), zero_point_of(call, 1), zero_point_of(call, 2), scale_of(call, 2), &operands[2]);
+    const Quantization q = read_quantization(call);
+    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], q.zero_point[2], q.scale[0], q.scale[1],
+                       q.zero_point[0], q.zero_point[1], q.scale[2], &operands[2]);
 }
 
 int call_quantized_add(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
-    const CpuKernel &kernel = call.kernel;
     Parameters &p = call.parameters;
     if (!p.from[0]) prepare_quantized_add(call, p);
-    if (p.form == kernel.form) return call_quantized_add_divided(context, operands);
-    const auto call_form = [&](auto... own) {
-        return call_kernel(*p.form, call, &operands[0], &operands[1], p.scale[0], p.scale[1], p.zero_point[0], p.zero_point[1],
-                           p.zero_point[2], p.r0, p.r1, own..., &operands[2]);
-    };
-    return p.form == kernel.folded ? call_form(p.offset[0], p.offset[1]) : call_form();
+    const int code = call_quantized_add_form(*p.form, call, p, operands);
+    if (p.undecided && code == 0) weigh_folding(call, operands[2], p);
+    return code;
 }
 
 void choose_quantized_add_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {

@@ -6,6 +6,7 @@
 #include <hewn/hewn.h>
 
 #include "dispatch.h"
+#include "folding.h"
 #include "plan.h"
 #include "shape.h"
 
@@ -26,11 +27,12 @@ struct Problem {
 
 // Parameters of a kernel that depend on values read at execution, kept from box to box of one slice while the values' addresses stay.
 struct Parameters {
-    const void *from[2];     // the addresses prepared from; null: nothing is prepared
-    const Form *form;        // the form that fits the values
-    float scale[3], r0, r1;  // r0 + r1 ~ 1 / the scale that is divided by
-    float offset[2];         // -zero point * scale
-    int32_t zero_point[3];
+    const void *from[2];  // the addresses prepared from; null: nothing is prepared
+    const Form *form;     // the form that fits the values
+    float r0, r1;         // r0 + r1 ~ 1 / the scale that is divided by
+    Quantization quantization;
+    FoldedFactors factors;
+    bool undecided;  // whether `folded` gives the formula's outputs
 };
 
 // The longest row of scales that is prepared: 32 KiB of reciprocals.
@@ -62,6 +64,7 @@ struct CpuCall : BoxCall {
 struct CpuKernel {
     const Problem *problem;
     const Form *form, *reciprocal, *folded, *columns;  // all but the first: null where not used
+    Foldings *foldings;                                // with `folded`
     uint32_t uniform;                                  // operands that must be constant within a box (see build_plan)
     bool compute_bound;                                // slower than memory: streaming its output only adds the copy
     int32_t distinct_scales;                           // with `columns`: after so many a row of scales repeats

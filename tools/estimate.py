@@ -18,7 +18,7 @@ CPUS = {"cortex-a55": "Cortex-A55", "neoverse-n1": "Neoverse N1 (A76)", "neovers
 TARGETS = ["arm64_neon", "arm64_fp16"]
 DEFAULT_FILTER = (
     "^add_(f32|f16)__|^quantize_linear_f32_u8__|^quantize_linear_f16_u8__.*reciprocal|^dequantize_linear_(u8|i16)_f32__|"
-    "^dequantize_linear_u8_f16__|^quantized_linear_add_u8_u8_u8__.*reciprocal"
+    "^dequantize_linear_u8_f16__|^quantized_linear_add_u8_u8_u8__.*(reciprocal|folded)"
 )
 BYTES = {"8": 1, "16": 2, "32": 4, "64": 8}
 

@@ -63,13 +63,9 @@ bool is_data(const std::string &op, size_t input) {
     return input == 0 || op == "add" || (op == "quantized_linear_add" && input == 3);
 }
 
-void set_integer(Operand &operand, int value) {
-    std::memset(operand.data, value, size_t(operand.span()) * operand.element_bytes());
-}
-
-// Operators pick their form by the parameters, too (runtime/operators.cpp). In QUANTIZED_LINEAR_ADD zero points of 0 are exact, and an
-// extraordinary output scale divides; scales that shrink together leave the results' distribution as it is. In QUANTIZE_LINEAR one
-// such scale leaves its row to division.
+// Operators pick their form by the parameters, too (runtime/operators.cpp). In QUANTIZED_LINEAR_ADD an extraordinary output scale divides,
+// scales that are powers of two can be folded, and sums of sixths never. In QUANTIZE_LINEAR one extraordinary scale leaves its row to
+// division.
 void reach(Problem &problem, const std::string &form) {
     if (problem.op == "quantize_linear" && form == "divide" && problem.inputs[1].span() > 1)
         std::memset(problem.inputs[1].data, 0, problem.inputs[1].element_bytes());
@@ -77,8 +73,11 @@ void reach(Problem &problem, const std::string &form) {
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         Operand &input = problem.inputs[i];
         if (is_data(problem.op, i)) continue;
-        if (form == "folded" && input.type != "f32") set_integer(input, 0);
-        if (form == "divide" && input.type == "f32") *static_cast<float *>(input.data) *= 0x1p-70f;
+        if (input.type != "f32") continue;
+        float &scale = *static_cast<float *>(input.data);
+        if (form == "divide") scale *= 0x1p-70f;
+        if (form == "folded") scale = 0x1p-5f;
+        if (form == "reciprocal") scale = i == 6 ? 6 * 0x1p-7f : 0x1p-7f;
     }
 }
 
@@ -91,12 +90,23 @@ hewn::Operator compile_with(const Library &library, const Problem &problem, cons
     return compile(problem, options);
 }
 
-void run(const Library &library, const hewn::Operator &op, const Problem &problem) {
+void run(const Library &library, const hewn::Operator &op, const Problem &problem, int64_t times = 1) {
     const std::vector<hewn_buffer_binding> inputs = input_bindings(problem);
     const hewn_buffer_binding output = problem.output.binding();
     hewn_error error = {sizeof error, 0, ""};
-    if (library.execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, &error) != HEWN_STATUS_OK)
-        throw std::runtime_error(error.message);
+    for (int64_t i = 0; i < times; i++) {
+        if (library.execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, &error) != HEWN_STATUS_OK)
+            throw std::runtime_error(error.message);
+    }
+}
+
+// Executes until the operator knows whether QUANTIZED_LINEAR_ADD's scales can be folded (runtime/folding.h).
+void run_in(const Library &library, const hewn::Operator &op, const Problem &problem, const std::string &form) {
+    if (problem.op != "quantized_linear_add" || form == "divide") return;
+    constexpr int64_t kEnough = 1 << 20;
+    int64_t elements = 1;
+    for (int64_t size : problem.output.sizes) elements *= size;
+    run(library, op, problem, kEnough / elements + 1);
 }
 
 // ---- Checking ----
@@ -128,7 +138,7 @@ void scramble(Problem &problem, const std::string &form) {
 constexpr size_t kGuard = 16 << 10;
 constexpr uint8_t kUntouched = 0xcd;
 
-void check_once(const Library &library, Problem &problem, const std::string &variant, bool in_place) {
+void check_once(const Library &library, Problem &problem, const std::string &variant, const std::string &form, bool in_place) {
     const hewn::Operator op = compile_with(library, problem, variant, 1);
     const Operand &output = problem.output;
     const size_t element = output.element_bytes(), bytes = size_t(output.span()) * element;
@@ -137,6 +147,7 @@ void check_once(const Library &library, Problem &problem, const std::string &var
     void *const a = problem.inputs[0].data;
     if (in_place) problem.inputs[0].data = std::memcpy(place, a, bytes);
     const std::vector<uint8_t> before(place - kGuard, place + bytes + kGuard);
+    run_in(library, op, problem, form);
     run(library, op, problem);
     problem.inputs[0].data = a;
     check_against_reference(problem);
@@ -154,12 +165,14 @@ void check_once(const Library &library, Problem &problem, const std::string &var
 }
 
 // In all threads. The reference takes its time: after the first library that was right its results are what is right.
-void check_largest(const Library &library, Problem &problem, const std::string &variant) {
+void check_largest(const Library &library, Problem &problem, const std::string &variant, const std::string &form) {
     static std::vector<uint8_t> right;
     const size_t bytes = size_t(problem.output.span()) * problem.output.element_bytes();
     uint8_t *const output = static_cast<uint8_t *>(problem.output.data);
     std::memset(output, kUntouched, bytes);
-    run(library, compile_with(library, problem, variant, 0), problem);
+    const hewn::Operator op = compile_with(library, problem, variant, 0);
+    run_in(library, op, problem, form);
+    run(library, op, problem);
     if (right.empty()) {
         check_against_reference(problem);
         right.assign(output, output + bytes);
@@ -181,12 +194,12 @@ Fault check(const Library &library, const Variant &variant, const std::string &f
     const auto check_both = [&](Problem problem, const char *what) {
         kind = what;
         reach(problem, form);
-        check_once(library, problem, variant.name, false);
+        check_once(library, problem, variant.name, form, false);
         scramble(problem, form);
-        check_once(library, problem, variant.name, false);
+        check_once(library, problem, variant.name, form, false);
         kind = "in place";
         if (!whole && problem.op == "add" && problem.inputs[0].strides == problem.output.strides)
-            check_once(library, problem, variant.name, true);
+            check_once(library, problem, variant.name, form, true);
     };
     const auto make = [&](const std::string &layout, int64_t elements) {
         arena.reset();
@@ -213,7 +226,7 @@ Fault check(const Library &library, const Variant &variant, const std::string &f
         kind = "bits";
         Problem problem = make("dense", largest);
         reach(problem, form);
-        check_largest(library, problem, variant.name);
+        check_largest(library, problem, variant.name, form);
     } catch (const std::exception &error) {
         return {kind, error.what()};
     }
@@ -294,7 +307,10 @@ int main(int argc, char **argv) {
         if (!layout_fits(variant->op, layout, elements) || (count != 1 && elements < kThreadedElements)) return;
         Timed t{make_problem(variant->op, variant->signature, layout, elements, arena), count, {}, {}, {}, 1, {}};
         reach(t.problem, form);
-        for (const auto &library : right) t.ops.push_back(compile_with(*library, t.problem, variant->name, count));
+        for (const auto &library : right) {
+            t.ops.push_back(compile_with(*library, t.problem, variant->name, count));
+            run_in(*library, t.ops.back(), t.problem, form);
+        }
         t.inputs = input_bindings(t.problem);
         t.output = t.problem.output.binding();
         t.ns.resize(right.size());

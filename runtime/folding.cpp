@@ -1,0 +1,130 @@
+#include "folding.h"
+
+#include <cstring>
+
+namespace hewn {
+
+namespace {
+
+constexpr int kValues = 256;  // of 8 bits
+constexpr int kRows = 16;     // of pairs that are computed together
+
+// Elements after which a search is begun: it then takes an eighth of the time that was spent already, usually, and as much at most.
+constexpr int64_t kElementsBeforeSearch = int64_t(1) << 20;
+
+uint32_t bits_of(float value) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+float float_of(uint32_t bits) {
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+uint64_t pair_of(float low, float high) { return uint64_t(bits_of(high)) << 32 | bits_of(low); }
+
+constexpr int kStateShift = 56;
+constexpr uint64_t kRest = (uint64_t(1) << kStateShift) - 1;
+
+// The float so many steps farther from 0; 0 stays.
+float stepped(float value, int steps) { return value == 0 ? value : float_of(bits_of(value) + uint32_t(steps)); }
+
+}  // namespace
+
+bool find_folded_factors(const Quantization &quantization, const halide_type_t *types, ComputeSums compute, const void *context,
+                         FoldedFactors &factors) {
+    const float *const scale = quantization.scale;
+    const int32_t *const zero_point = quantization.zero_point;
+    FoldedFactors nearest;
+    nearest.a = float(double(scale[0]) / double(scale[2]));
+    nearest.b = float(double(scale[1]) / double(scale[2]));
+    nearest.offset = float(-double(zero_point[0]) * double(nearest.a) - double(zero_point[1]) * double(nearest.b));
+
+    alignas(64) uint8_t a[kRows * kValues], b[kValues], expected[kRows * kValues], folded[kRows * kValues];
+    for (int i = 0; i < kValues; i++) b[i] = uint8_t(i);
+    uint8_t *const hosts[3] = {a, b, nullptr};
+    halide_dimension_t dims[3][2];
+    halide_buffer_t operands[3] = {};
+    for (int o = 0; o < 3; o++) {
+        dims[o][0] = {0, kValues, 1, 0};
+        dims[o][1] = {0, kRows, o == 1 ? 0 : kValues, 0};
+        operands[o].type = types[o];
+        operands[o].dimensions = 2;
+        operands[o].dim = dims[o];
+        operands[o].host = hosts[o];
+    }
+
+    // Steps of a's factor, b's and the offset. Of 1500 random scales and zero points in five kinds of ranges the first fitted 89 % and one
+    // of the seven 98 %; a third of sevenths and multiples of 0.01, whose sums lie half-way between outputs, fit none.
+    constexpr int kSteps[][3] = {{0, 0, 0}, {0, 0, 1}, {0, 0, -1}, {0, 1, 0}, {0, -1, 0}, {1, 0, 0}, {-1, 0, 0}};
+    constexpr int kParts = kValues / kRows;
+    int first = 0;  // the part in which the factors before differed comes first: the next are likely to as well
+    for (const int(&steps)[3] : kSteps) {
+        factors = {stepped(nearest.a, steps[0]), stepped(nearest.b, steps[1]), stepped(nearest.offset, steps[2])};
+        bool same = true;
+        for (int i = 0; i < kParts && same; i++) {
+            const int part = (first + i) % kParts;
+            for (int row = 0; row < kRows; row++) std::memset(a + row * kValues, part * kRows + row, kValues);
+            for (uint8_t *result : {expected, folded}) {
+                operands[2].host = result;
+                if (compute(context, operands, result == folded ? &factors : nullptr) != 0) return false;
+            }
+            same = std::memcmp(expected, folded, sizeof folded) == 0;
+            if (!same) first = part;
+        }
+        if (same) return true;
+    }
+    return false;
+}
+
+Foldings::Key::Key(const Quantization &quantization)
+    : scales(pair_of(quantization.scale[0], quantization.scale[1])), rest(bits_of(quantization.scale[2])) {
+    for (int t = 0; t < 3; t++) rest |= uint64_t(uint8_t(quantization.zero_point[t])) << (32 + 8 * t);
+}
+
+// Multiplicative hashing, by 2^64 / the golden ratio.
+int Foldings::index(const Key &key) { return int((key.scales ^ key.rest * 31) * 0x9e3779b97f4a7c15u >> 61); }
+
+Foldings::State Foldings::find(const Quantization &quantization, FoldedFactors &factors) const {
+    const Key key(quantization);
+    const Entry &entry = entries_[index(key)];
+    const uint32_t sequence = entry.sequence.load(std::memory_order_acquire);
+    const uint64_t scales = entry.scales.load(std::memory_order_acquire);
+    const uint64_t rest_and_state = entry.rest_and_state.load(std::memory_order_acquire);
+    const uint64_t both = entry.factors.load(std::memory_order_acquire);
+    const uint32_t offset = entry.offset.load(std::memory_order_acquire);
+    const bool whole = (sequence & 1) == 0 && entry.sequence.load(std::memory_order_relaxed) == sequence;
+    if (!whole || scales != key.scales || (rest_and_state & kRest) != key.rest) return Unknown;
+    factors = {float_of(uint32_t(both)), float_of(uint32_t(both >> 32)), float_of(offset)};
+    return State(rest_and_state >> kStateShift);
+}
+
+bool Foldings::write(Entry &entry, const Key &key, State state, const FoldedFactors &factors) {
+    uint32_t sequence = entry.sequence.load(std::memory_order_relaxed);
+    if (sequence & 1 || !entry.sequence.compare_exchange_strong(sequence, sequence + 1, std::memory_order_acq_rel)) return false;
+    entry.scales.store(key.scales, std::memory_order_release);
+    entry.rest_and_state.store(key.rest | uint64_t(state) << kStateShift, std::memory_order_release);
+    entry.factors.store(pair_of(factors.a, factors.b), std::memory_order_release);
+    entry.offset.store(bits_of(factors.offset), std::memory_order_release);
+    entry.elements.store(0, std::memory_order_release);
+    entry.sequence.store(sequence + 2, std::memory_order_release);
+    return true;
+}
+
+bool Foldings::count(const Quantization &quantization, int64_t elements) {
+    const Key key(quantization);
+    Entry &entry = entries_[index(key)];
+    const bool known = entry.scales.load(std::memory_order_relaxed) == key.scales &&
+                       (entry.rest_and_state.load(std::memory_order_relaxed) & kRest) == key.rest;
+    if (!known && !write(entry, key, Unknown, {})) return false;
+    const int64_t before = entry.elements.fetch_add(elements, std::memory_order_relaxed);
+    return before < kElementsBeforeSearch && before + elements >= kElementsBeforeSearch;
+}
+
+void Foldings::set(const Quantization &quantization, State state, const FoldedFactors &factors) {
+    const Key key(quantization);
+    write(entries_[index(key)], key, state, factors);
+}
+
+}  // namespace hewn

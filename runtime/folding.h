@@ -1,0 +1,73 @@
+// QUANTIZED_LINEAR_ADD by its form `folded`, which takes a third of the operations out of the formula and so does not round as it does:
+// only where it gives the same outputs. For given scales and zero points there are 2^16 pairs of inputs, and they are all tried.
+#ifndef HEWN_RUNTIME_FOLDING_H
+#define HEWN_RUNTIME_FOLDING_H
+
+#include <HalideRuntime.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace hewn {
+
+// Of A, B and the output.
+struct Quantization {
+    float scale[3];
+    int32_t zero_point[3];  // of 8 bits
+};
+
+// RN(a * factor_of_a + RN(b * factor_of_b + offset)).
+struct FoldedFactors {
+    float a, b, offset;
+};
+
+// Computes rows of A, B and the output: by the formula, or folded where factors are given. 0, or a kernel's error.
+using ComputeSums = int (*)(const void *context, halide_buffer_t *operands, const FoldedFactors *factors);
+
+// Tries all pairs with the factors next to the exact ones, until some give the formula's outputs. False if none do. `types` are A's, B's
+// and the output's. Takes the time of 2^17 elements where the first ones fit, which is usual, and of 2^20 at most.
+bool find_folded_factors(const Quantization &quantization, const halide_type_t *types, ComputeSums compute, const void *context,
+                         FoldedFactors &factors);
+
+// What an operator knows of the scales and zero points that it has been executed with lately. For any number of threads.
+class Foldings {
+public:
+    enum State : uint8_t {
+        Unknown,
+        Fits,     // the factors give the formula's outputs
+        Differs,  // no factors were found that do
+    };
+
+    // Also the factors, where they fit.
+    State find(const Quantization &quantization, FoldedFactors &factors) const;
+
+    // Notes that so many elements were computed without knowing. True once they are enough for the search to be worth its time, whatever
+    // comes: then for one thread, which sets what it finds.
+    bool count(const Quantization &quantization, int64_t elements);
+
+    void set(const Quantization &quantization, State state, const FoldedFactors &factors);
+
+private:
+    // Quantization, 120 bits, and what is known of it.
+    struct Key {
+        uint64_t scales, rest;
+        explicit Key(const Quantization &quantization);
+    };
+    // Written by one thread at a time; whoever reads meanwhile sees another sequence afterwards, and knows nothing. An odd sequence: it is
+    // being written.
+    struct Entry {
+        std::atomic<uint32_t> sequence;
+        std::atomic<uint32_t> offset;
+        std::atomic<uint64_t> scales, rest_and_state, factors;
+        std::atomic<int64_t> elements;  // computed while the state is Unknown
+    };
+    static constexpr int kEntries = 8;  // an operator may serve several nodes of a graph, each with its scales
+    Entry entries_[kEntries];
+
+    static int index(const Key &key);
+    static bool write(Entry &entry, const Key &key, State state, const FoldedFactors &factors);
+};
+
+}  // namespace hewn
+
+#endif  // HEWN_RUNTIME_FOLDING_H

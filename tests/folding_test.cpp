@@ -1,0 +1,372 @@
+// QUANTIZED_LINEAR_ADD's form `folded`: its kernels compute what it says in every layout, the search gives factors only where all pairs
+// agree, and executions use it then.
+#include "../runtime/folding.h"
+
+#include <gtest/gtest.h>
+#include <hewn/hewn.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "../runtime/dispatch.h"
+#include "../runtime/operators.h"
+#include "reference.h"
+
+namespace {
+
+using hewn::FoldedFactors;
+using hewn::Foldings;
+using hewn::Quantization;
+
+bool is_signed(halide_type_t type) { return type.code == halide_type_int; }
+int number(uint8_t byte, halide_type_t type) { return is_signed(type) ? int8_t(byte) : byte; }
+
+// clamp(round(RN(a * factor + RN(b * factor + offset))) + zero_point)
+uint8_t folded(const halide_type_t *types, uint8_t a, uint8_t b, const FoldedFactors &factors, int32_t zero_point) {
+    const float quotient =
+        std::fma(float(number(a, types[0])), factors.a, std::fma(float(number(b, types[1])), factors.b, factors.offset));
+    const int low = is_signed(types[2]) ? -128 : 0;
+    const int64_t sum = int64_t(std::nearbyint(quotient)) + zero_point;
+    return uint8_t(std::clamp<int64_t>(sum, low, low + 255));
+}
+
+template<class A, class B, class Q>
+uint8_t by_formula_of(uint8_t a, uint8_t b, const Quantization &q) {
+    return uint8_t(reference::quantized_linear_add(A(a), q.scale[0], A(q.zero_point[0]), B(b), q.scale[1], B(q.zero_point[1]),
+                                                   q.scale[2], Q(q.zero_point[2])));
+}
+uint8_t by_formula(const halide_type_t *types, uint8_t a, uint8_t b, const Quantization &q) {
+    using Function = uint8_t (*)(uint8_t, uint8_t, const Quantization &);
+    using I = int8_t;
+    using U = uint8_t;
+    constexpr Function of[] = {by_formula_of<U, U, U>, by_formula_of<U, U, I>, by_formula_of<U, I, U>, by_formula_of<U, I, I>,
+                               by_formula_of<I, U, U>, by_formula_of<I, U, I>, by_formula_of<I, I, U>, by_formula_of<I, I, I>};
+    return of[is_signed(types[0]) * 4 + is_signed(types[1]) * 2 + is_signed(types[2])](a, b, q);
+}
+
+const halide_type_t kI8(halide_type_int, 8), kU8(halide_type_uint, 8);
+
+// A variant of the operator that runs here and has the form.
+struct Folded {
+    std::string name;
+    const hewn::Variant *variant;
+    const hewn::Form *form;
+    halide_type_t types[3];
+    hewn_data_type data_types[3];
+};
+
+std::vector<Folded> folded_variants() {
+    std::vector<Folded> found;
+    for (uint32_t v = 0; v < hewn_variant_count(); v++) {
+        hewn_variant_info info = {};
+        info.struct_size = sizeof info;
+        EXPECT_EQ(hewn_get_variant(v, &info), HEWN_STATUS_OK);
+        if (std::string(info.operator_name) != "quantized_linear_add" || !info.supported || info.device != HEWN_DEVICE_CPU)
+            continue;
+        Folded one = {info.name, nullptr, nullptr, {}, {}};
+        EXPECT_EQ(hewn::pick_variant(info.operator_name, info.signature, info.name, {HEWN_DEVICE_CPU, 0}, &one.variant, nullptr),
+                  HEWN_STATUS_OK);
+        one.form = one.variant->form("folded");
+        if (!one.form) continue;
+        for (size_t t = 0; t < 3; t++) {  // "i8_u8_i8"
+            one.types[t] = info.signature[3 * t] == 'i' ? kI8 : kU8;
+            one.data_types[t] = info.signature[3 * t] == 'i' ? HEWN_DATA_TYPE_INT8 : HEWN_DATA_TYPE_UINT8;
+        }
+        found.push_back(one);
+    }
+    return found;
+}
+
+// Scales whose formula has only exact operations, so that folding them changes nothing; and sums of sixths, whose ties its roundings decide.
+const Quantization kFitting = {{0x1p-5f, 0x1p-6f, 0x1p-5f}, {3, 7, 5}}, kDiffering = {{1, 1, 6}, {3, 7, 5}};
+
+// ---- Kernels ----
+
+TEST(Folding, KernelsComputeWhatTheFormSays) {
+    const std::vector<Folded> variants = folded_variants();
+    if (variants.empty()) GTEST_SKIP() << "no variant of this build that runs here has the form";
+    constexpr int kRows = 2, kWidest = 700;
+    constexpr size_t kGuard = 64;
+    std::mt19937 random(1);
+    std::uniform_real_distribution<float> factor(-2, 2), offset(-300, 300);
+    for (const Folded &one : variants) {
+        for (int layout : {0b11, 0b10, 0b01}) {
+            for (int width = 1; width <= kWidest; width += width < 300 ? 1 : 50) {
+                SCOPED_TRACE(one.name + ", layout " + std::to_string(layout) + ", rows of " + std::to_string(width));
+                const FoldedFactors factors = {factor(random), factor(random), offset(random)};
+                const int32_t zero_point = number(uint8_t(random()), one.types[2]);
+                const size_t elements = size_t(width) * kRows;
+                std::vector<uint8_t> data[3] = {std::vector<uint8_t>(elements), std::vector<uint8_t>(elements),
+                                                std::vector<uint8_t>(elements + kGuard, 0xa5)};
+                for (int o = 0; o < 2; o++) std::generate(data[o].begin(), data[o].end(), [&] { return uint8_t(random()); });
+                halide_dimension_t dims[3][2];
+                halide_buffer_t buffers[3] = {};
+                const int strides[3] = {layout >> 1, layout & 1, 1};
+                for (int o = 0; o < 3; o++) {
+                    dims[o][0] = {0, width, strides[o], 0};
+                    dims[o][1] = {0, kRows, strides[o] ? width : 1, 0};
+                    buffers[o].host = data[o].data();
+                    buffers[o].type = one.types[o];
+                    buffers[o].dimensions = 2;
+                    buffers[o].dim = dims[o];
+                }
+                using Kernel =
+                    int (*)(const void *, halide_buffer_t *, halide_buffer_t *, int32_t, float, float, float, halide_buffer_t *);
+                ASSERT_EQ(reinterpret_cast<Kernel>(one.form->entry)(nullptr, &buffers[0], &buffers[1], zero_point, factors.a,
+                                                                    factors.b, factors.offset, &buffers[2]),
+                          0);
+                std::vector<uint8_t> expected = data[2];
+                for (int y = 0; y < kRows; y++) {
+                    for (int x = 0; x < width; x++) {
+                        const auto at = [&](int o) { return data[o][size_t(x * dims[o][0].stride + y * dims[o][1].stride)]; };
+                        expected[size_t(y * width + x)] = folded(one.types, at(0), at(1), factors, zero_point);
+                    }
+                }
+                ASSERT_EQ(data[2], expected);
+            }
+        }
+    }
+}
+
+// ---- The search ----
+
+// Computes in plain C++; where `spoil` says so, folded pairs come out wrong.
+struct Computer {
+    const Quantization quantization;
+    halide_type_t types[3];
+    std::function<bool(int a, int b)> spoil = [](int, int) { return false; };
+    mutable int calls = 0;
+    int fail_at = -1;
+
+    bool find(FoldedFactors &factors) const { return hewn::find_folded_factors(quantization, types, compute, this, factors); }
+    static int compute(const void *context, halide_buffer_t *operands, const FoldedFactors *factors) {
+        const Computer &self = *static_cast<const Computer *>(context);
+        if (self.calls++ == self.fail_at) return -1;
+        const halide_dimension_t *const dim = operands[2].dim;
+        for (int y = 0; y < dim[1].extent; y++) {
+            for (int x = 0; x < dim[0].extent; x++) {
+                const auto at = [&](int o) -> uint8_t & {
+                    return operands[o].host[x * operands[o].dim[0].stride + y * operands[o].dim[1].stride];
+                };
+                at(2) = factors ? folded(self.types, at(0), at(1), *factors, self.quantization.zero_point[2])
+                                : by_formula(self.types, at(0), at(1), self.quantization);
+                if (factors && self.spoil(at(0), at(1))) at(2) ^= 1;
+            }
+        }
+        return 0;
+    }
+};
+
+TEST(Folding, FindsFactorsOnlyWhereAllPairsAgree) {
+    std::mt19937 random(2);
+    int fitting = 0, other_than_nearest = 0;
+    constexpr int kSets = 40;
+    for (int i = 0; i < kSets; i++) {
+        SCOPED_TRACE(i);
+        halide_type_t types[3];
+        Quantization q;
+        const float scale = std::exp2(std::uniform_real_distribution<float>(-6, -2)(random));
+        for (int t = 0; t < 3; t++) {
+            types[t] = random() % 2 ? kI8 : kU8;
+            q.zero_point[t] = is_signed(types[t]) ? -128 : 0;
+            q.scale[t] = scale * std::uniform_real_distribution<float>(0.5, 1)(random);
+        }
+        const Computer searching = {q, {types[0], types[1], types[2]}};
+        FoldedFactors factors;
+        if (!searching.find(factors)) continue;
+        fitting++;
+        other_than_nearest += factors.a != q.scale[0] / q.scale[2] || factors.b != q.scale[1] / q.scale[2];
+        for (int pair = 0; pair < 1 << 16; pair++) {
+            ASSERT_EQ(folded(searching.types, uint8_t(pair), uint8_t(pair >> 8), factors, q.zero_point[2]),
+                      by_formula(searching.types, uint8_t(pair), uint8_t(pair >> 8), q));
+        }
+    }
+    EXPECT_GE(fitting, kSets * 3 / 4);  // 94 % of such
+    EXPECT_GT(other_than_nearest, 0);   // the factors beside the nearest are tried
+}
+
+TEST(Folding, LooksAtEveryPair) {
+    FoldedFactors factors;
+    EXPECT_TRUE((Computer{kFitting, {kI8, kU8, kI8}}.find(factors)));
+    EXPECT_FALSE((Computer{kDiffering, {kI8, kU8, kI8}}.find(factors)));
+    std::mt19937 random(3);
+    for (int i = 0; i < 40; i++) {
+        const int a = i < 4 ? i % 2 * 255 : int(random() % 256), b = i < 4 ? i / 2 * 255 : int(random() % 256);
+        Computer one_wrong = {kFitting, {kI8, kU8, kI8}};
+        one_wrong.spoil = [&](int x, int y) { return x == a && y == b; };
+        EXPECT_FALSE(one_wrong.find(factors)) << a << ", " << b;
+    }
+    Computer failing = {kFitting, {kI8, kU8, kI8}};
+    for (failing.fail_at = 0; failing.fail_at < 32; failing.fail_at++) {
+        failing.calls = 0;
+        EXPECT_FALSE(failing.find(factors)) << failing.fail_at;
+    }
+    failing.calls = 0;
+    EXPECT_TRUE(failing.find(factors));  // there are 32 calls, none of which fails now
+}
+
+// ---- What an operator knows ----
+
+TEST(Folding, KnowsWhatWasSet) {
+    Foldings foldings = {};
+    FoldedFactors factors = {};
+    EXPECT_EQ(foldings.find(kFitting, factors), Foldings::Unknown);
+    foldings.set(kFitting, Foldings::Fits, {1, 2, 3});
+    EXPECT_EQ(foldings.find(kFitting, factors), Foldings::Fits);
+    EXPECT_EQ(factors.a, 1);
+    EXPECT_EQ(factors.b, 2);
+    EXPECT_EQ(factors.offset, 3);
+    foldings.set(kDiffering, Foldings::Differs, {});
+    EXPECT_EQ(foldings.find(kDiffering, factors), Foldings::Differs);
+    for (int i = 0; i < 6; i++) {  // any other scale or zero point is another question
+        Quantization other = kFitting;
+        if (i < 3) other.scale[i] *= 2;
+        else other.zero_point[i - 3]++;
+        EXPECT_EQ(foldings.find(other, factors), Foldings::Unknown) << i;
+    }
+    // The last few sets are kept: of 100, those that were not displaced.
+    for (int i = 0; i < 100; i++) foldings.set({{1, 2, float(i)}, {0, 0, 0}}, Foldings::Fits, {float(i), 0, 0});
+    int kept = 0;
+    for (int i = 0; i < 100; i++) {
+        if (foldings.find({{1, 2, float(i)}, {0, 0, 0}}, factors) != Foldings::Fits) continue;
+        kept++;
+        EXPECT_EQ(factors.a, float(i));
+    }
+    EXPECT_GE(kept, 4);
+    EXPECT_LE(kept, 8);
+}
+
+TEST(Folding, SearchesOnceAfterEnoughElements) {
+    Foldings foldings = {};
+    constexpr int64_t kEnough = 1 << 20, kStep = 1000;
+    int searches = 0;
+    for (int64_t n = kStep; n <= 2 * kEnough; n += kStep) {
+        if (!foldings.count(kFitting, kStep)) continue;
+        searches++;
+        EXPECT_GE(n, kEnough);
+        EXPECT_LT(n, kEnough + kStep);
+    }
+    EXPECT_EQ(searches, 1);
+    // Scales that change with every execution are never searched for.
+    Quantization changing = kFitting;
+    for (int i = 0; i < 10000; i++) {
+        changing.scale[2] = float(1 + i % 100);
+        EXPECT_FALSE(foldings.count(changing, kStep));
+    }
+}
+
+// Threads read and write at once: whatever is found belongs together.
+TEST(Folding, MixesNothing) {
+    Foldings foldings = {};
+    const auto work = [&](unsigned seed) {
+        std::mt19937 random(seed);
+        int found = 0;
+        for (int i = 0; i < 200000; i++) {
+            const float n = float(random() % 16);
+            const Quantization q = {{n, 2 * n, 3 * n}, {int(n), int(n), int(n)}};
+            FoldedFactors factors;
+            if (random() % 4 == 0) foldings.set(q, Foldings::Fits, {n, -n, n / 2});
+            else if (random() % 8 == 0) foldings.count(q, 1);
+            else if (foldings.find(q, factors) == Foldings::Fits) {
+                found++;
+                if (factors.a != n || factors.b != -n || factors.offset != n / 2) return -1;
+            }
+        }
+        return found;
+    };
+    int found[3];
+    std::thread others[2];
+    for (unsigned t = 0; t < 2; t++) others[t] = std::thread([&, t] { found[t] = work(t); });
+    found[2] = work(2);
+    for (std::thread &other : others) other.join();
+    for (int count : found) EXPECT_GT(count, 0);
+}
+
+// ---- Executions ----
+
+TEST(Folding, ExecutionsUseIt) {
+    const std::vector<Folded> variants = folded_variants();
+    if (variants.empty()) GTEST_SKIP() << "no variant of this build that runs here has the form";
+    const int64_t kElements = 1 << 16, one = 1;
+    std::mt19937 random(4);
+    for (const Folded &of : variants) {
+        SCOPED_TRACE(of.name);
+        const hewn_tensor_desc a = {sizeof a, of.data_types[0], 1, &kElements, nullptr};
+        const hewn_tensor_desc b = {sizeof b, of.data_types[1], 1, &kElements, nullptr};
+        const hewn_tensor_desc output = {sizeof output, of.data_types[2], 1, &kElements, nullptr};
+        const hewn_tensor_desc scale = {sizeof scale, HEWN_DATA_TYPE_FLOAT32, 1, &one, nullptr};
+        const hewn_tensor_desc a_zero = {sizeof a_zero, of.data_types[0], 1, &one, nullptr};
+        const hewn_tensor_desc b_zero = {sizeof b_zero, of.data_types[1], 1, &one, nullptr};
+        const hewn_tensor_desc output_zero = {sizeof output_zero, of.data_types[2], 1, &one, nullptr};
+        const hewn_quantized_linear_add_desc own = {sizeof own, &a,      &scale, &a_zero,      &b,
+                                                    &scale,     &b_zero, &scale, &output_zero, &output};
+        const hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, &own};
+        hewn::Problem problem = {};
+        hewn_error error = {sizeof error, 0, ""};
+        ASSERT_EQ(hewn::read_operator(&desc, HEWN_FEATURE_LEVEL_NEWEST, problem, &error), HEWN_STATUS_OK) << error.message;
+        const hewn::Tensor *operands[hewn::kMaxOperands];
+        const int count = hewn::list_operands(problem, operands);
+        Foldings foldings = {};
+        hewn::CpuKernel kernel = {};
+        kernel.problem = &problem;
+        kernel.foldings = &foldings;
+        problem.info->choose_forms(hewn::merge_dimensions(operands, count), *of.variant, kernel);
+
+        std::vector<uint8_t> data[3] = {std::vector<uint8_t>(size_t(kElements)), std::vector<uint8_t>(size_t(kElements)),
+                                        std::vector<uint8_t>(size_t(kElements))};
+        for (int64_t pair = 0; pair < kElements; pair++) {
+            data[0][size_t(pair)] = uint8_t(pair);
+            data[1][size_t(pair)] = uint8_t(pair >> 8);
+        }
+        halide_dimension_t dims[2] = {{0, int32_t(kElements), 1, 0}, {0, 1, 0, 0}};
+        halide_buffer_t buffers[3] = {};
+        for (int o = 0; o < 3; o++) {
+            buffers[o].host = data[o].data();
+            buffers[o].type = of.types[o];
+            buffers[o].dimensions = 2;
+            buffers[o].dim = dims;
+        }
+        struct Case {
+            Quantization quantization;
+            std::string by_formula;  // the form until it is known, or for good
+            Foldings::State state;
+        };
+        const Quantization kUnbounded = {{0x1p30f, 1, 1}, {3, 7, 5}};
+        for (const Case &expected :
+             {Case{kFitting, "reciprocal", Foldings::Fits}, Case{kDiffering, "reciprocal", Foldings::Differs},
+              Case{kUnbounded, "divide", Foldings::Unknown}}) {
+            SCOPED_TRACE(int(expected.state));
+            const Quantization &q = expected.quantization;
+            const uint8_t zero_points[3] = {uint8_t(q.zero_point[0]), uint8_t(q.zero_point[1]), uint8_t(q.zero_point[2])};
+            void *inputs[] = {data[0].data(),
+                              const_cast<float *>(&q.scale[0]),
+                              const_cast<uint8_t *>(&zero_points[0]),
+                              data[1].data(),
+                              const_cast<float *>(&q.scale[1]),
+                              const_cast<uint8_t *>(&zero_points[1]),
+                              const_cast<float *>(&q.scale[2]),
+                              const_cast<uint8_t *>(&zero_points[2])};
+            for (int executions = 0; executions < 20; executions++) {
+                hewn::CpuCall call(kernel, inputs, nullptr);
+                std::fill(data[2].begin(), data[2].end(), uint8_t(0xa5));
+                ASSERT_EQ(kernel.call(call, buffers), 0);
+                for (size_t pair = 0; pair < size_t(kElements); pair++)
+                    ASSERT_EQ(data[2][pair], by_formula(of.types, data[0][pair], data[1][pair], q)) << pair;
+                const std::string form = call.parameters.form->name;
+                // The 16th execution completes 2^20 elements, and searches.
+                EXPECT_EQ(form, executions >= 15 && expected.state == Foldings::Fits ? "folded" : expected.by_formula)
+                    << executions;
+            }
+            FoldedFactors factors;
+            EXPECT_EQ(foldings.find(q, factors), expected.state);
+        }
+    }
+}
+
+}  // namespace
