@@ -140,15 +140,16 @@ protected:
         const Halide::Expr width = output.dim(0).extent();
         const int block = 4 * lanes(), step = block * vector;
         output(x, y) = Halide::undef(output.type());
-        Halide::Expr single = width >= block;
+        Halide::Expr several = width >= step, single = width >= block;
+        if (vector > 1) several = several && lies_as(layouts.value().substr(0, inputs.size()), inputs);
+        if (!asked_.empty()) {
+            define_packed(output, operands, rounded, of_column, zero_point, vector, several && ahead_ > 0, true);
+            single = single && !(several && ahead_ > 0);
+            several = several && ahead_ <= 0;
+        }
         if (vector > 1) {
-            const Halide::Expr several = width >= step && lies_as(layouts.value().substr(0, inputs.size()), inputs);
             define_packed(output, operands, rounded, of_column, zero_point, vector, several);
             single = single && !several;
-        }
-        if (!asked_.empty()) {
-            define_packed(output, operands, rounded, of_column, zero_point, 1, single && ahead_ > 0, true);
-            single = single && ahead_ <= 0;
         }
         define_packed(output, operands, rounded, of_column, zero_point, 1, single);
 
