@@ -1,5 +1,7 @@
 #include "folding.h"
 
+#include <HalideRuntime.h>
+
 #include <cstring>
 
 namespace hewn {
@@ -8,9 +10,6 @@ namespace {
 
 constexpr int kValues = 256;  // of 8 bits
 constexpr int kRows = 16;     // of pairs that are computed together
-
-// Elements after which a search is begun: it then takes an eighth of the time that was spent already, usually, and as much at most.
-constexpr int64_t kElementsBeforeSearch = int64_t(1) << 20;
 
 uint32_t bits_of(float value) {
     uint32_t bits;
@@ -32,8 +31,8 @@ float stepped(float value, int steps) { return value == 0 ? value : float_of(bit
 
 }  // namespace
 
-bool find_folded_factors(const Quantization &quantization, const halide_type_t *types, ComputeSums compute, const void *context,
-                         FoldedFactors &factors) {
+int find_folded_factors(const Quantization &quantization, const halide_type_t *types, ComputeSums compute, const void *context,
+                        FoldedFactors &factors, bool &fits) {
     const float *const scale = quantization.scale;
     const int32_t *const zero_point = quantization.zero_point;
     FoldedFactors nearest;
@@ -56,26 +55,26 @@ bool find_folded_factors(const Quantization &quantization, const halide_type_t *
     }
 
     // Steps of a's factor, b's and the offset. Of 1500 random scales and zero points in five kinds of ranges the first fitted 89 % and one
-    // of the seven 98 %; a third of sevenths and multiples of 0.01, whose sums lie half-way between outputs, fit none.
+    // of the seven 98 % (docs/numerics.md).
     constexpr int kSteps[][3] = {{0, 0, 0}, {0, 0, 1}, {0, 0, -1}, {0, 1, 0}, {0, -1, 0}, {1, 0, 0}, {-1, 0, 0}};
     constexpr int kParts = kValues / kRows;
     int first = 0;  // the part in which the factors before differed comes first: the next are likely to as well
     for (const int(&steps)[3] : kSteps) {
         factors = {stepped(nearest.a, steps[0]), stepped(nearest.b, steps[1]), stepped(nearest.offset, steps[2])};
-        bool same = true;
-        for (int i = 0; i < kParts && same; i++) {
+        fits = true;
+        for (int i = 0; i < kParts && fits; i++) {
             const int part = (first + i) % kParts;
             for (int row = 0; row < kRows; row++) std::memset(a + row * kValues, part * kRows + row, kValues);
             for (uint8_t *result : {expected, folded}) {
                 operands[2].host = result;
-                if (compute(context, operands, result == folded ? &factors : nullptr) != 0) return false;
+                if (const int code = compute(context, operands, result == folded ? &factors : nullptr)) return code;
             }
-            same = std::memcmp(expected, folded, sizeof folded) == 0;
-            if (!same) first = part;
+            fits = std::memcmp(expected, folded, sizeof folded) == 0;
+            if (!fits) first = part;
         }
-        if (same) return true;
+        if (fits) break;
     }
-    return false;
+    return 0;
 }
 
 Foldings::Key::Key(const Quantization &quantization)
@@ -83,48 +82,68 @@ Foldings::Key::Key(const Quantization &quantization)
     for (int t = 0; t < 3; t++) rest |= uint64_t(uint8_t(quantization.zero_point[t])) << (32 + 8 * t);
 }
 
-// Multiplicative hashing, by 2^64 / the golden ratio.
-int Foldings::index(const Key &key) { return int((key.scales ^ key.rest * 31) * 0x9e3779b97f4a7c15u >> 61); }
+Foldings::Entry *Foldings::look_up(const Key &key) {
+    for (Entry &entry : entries_) {
+        if (entry.scales.load(std::memory_order_relaxed) == key.scales &&
+            (entry.rest_and_state.load(std::memory_order_relaxed) & kRest) == key.rest) {
+            return &entry;
+        }
+    }
+    return nullptr;
+}
 
-Foldings::State Foldings::find(const Quantization &quantization, FoldedFactors &factors) const {
+Foldings::Entry &Foldings::vacant() {
+    const uint32_t turn = turn_.fetch_add(1, std::memory_order_relaxed);
+    for (uint32_t i = 0; i < kEntries; i++) {
+        Entry &entry = entries_[(turn + i) % kEntries];
+        const bool writing = entry.sequence.load(std::memory_order_relaxed) & 1;
+        if (!writing && entry.rest_and_state.load(std::memory_order_relaxed) >> kStateShift == Unknown) return entry;
+    }
+    return entries_[turn % kEntries];
+}
+
+Foldings::State Foldings::find(const Quantization &quantization, FoldedFactors &factors) {
     const Key key(quantization);
-    const Entry &entry = entries_[index(key)];
-    const uint32_t sequence = entry.sequence.load(std::memory_order_acquire);
-    const uint64_t scales = entry.scales.load(std::memory_order_acquire);
-    const uint64_t rest_and_state = entry.rest_and_state.load(std::memory_order_acquire);
-    const uint64_t both = entry.factors.load(std::memory_order_acquire);
-    const uint32_t offset = entry.offset.load(std::memory_order_acquire);
-    const bool whole = (sequence & 1) == 0 && entry.sequence.load(std::memory_order_relaxed) == sequence;
+    const Entry *const entry = look_up(key);
+    if (!entry) return Unknown;
+    const uint32_t sequence = entry->sequence.load(std::memory_order_acquire);
+    const uint64_t scales = entry->scales.load(std::memory_order_acquire);
+    const uint64_t rest_and_state = entry->rest_and_state.load(std::memory_order_acquire);
+    const uint64_t both = entry->factors.load(std::memory_order_acquire);
+    const uint32_t offset = entry->offset.load(std::memory_order_acquire);
+    const bool whole = (sequence & 1) == 0 && entry->sequence.load(std::memory_order_relaxed) == sequence;
     if (!whole || scales != key.scales || (rest_and_state & kRest) != key.rest) return Unknown;
     factors = {float_of(uint32_t(both)), float_of(uint32_t(both >> 32)), float_of(offset)};
     return State(rest_and_state >> kStateShift);
 }
 
-bool Foldings::write(Entry &entry, const Key &key, State state, const FoldedFactors &factors) {
+void Foldings::write(Entry &entry, const Key &key, State state, const FoldedFactors &factors) {
     uint32_t sequence = entry.sequence.load(std::memory_order_relaxed);
-    if (sequence & 1 || !entry.sequence.compare_exchange_strong(sequence, sequence + 1, std::memory_order_acq_rel)) return false;
+    if (sequence & 1 || !entry.sequence.compare_exchange_strong(sequence, sequence + 1, std::memory_order_acq_rel)) return;
     entry.scales.store(key.scales, std::memory_order_release);
     entry.rest_and_state.store(key.rest | uint64_t(state) << kStateShift, std::memory_order_release);
     entry.factors.store(pair_of(factors.a, factors.b), std::memory_order_release);
     entry.offset.store(bits_of(factors.offset), std::memory_order_release);
     entry.elements.store(0, std::memory_order_release);
     entry.sequence.store(sequence + 2, std::memory_order_release);
-    return true;
 }
 
 bool Foldings::count(const Quantization &quantization, int64_t elements) {
     const Key key(quantization);
-    Entry &entry = entries_[index(key)];
-    const bool known = entry.scales.load(std::memory_order_relaxed) == key.scales &&
-                       (entry.rest_and_state.load(std::memory_order_relaxed) & kRest) == key.rest;
-    if (!known && !write(entry, key, Unknown, {})) return false;
-    const int64_t before = entry.elements.fetch_add(elements, std::memory_order_relaxed);
-    return before < kElementsBeforeSearch && before + elements >= kElementsBeforeSearch;
+    Entry *entry = look_up(key);
+    if (!entry) {
+        entry = &vacant();
+        write(*entry, key, Unknown, {});
+    }
+    const int64_t before = entry->elements.fetch_add(elements, std::memory_order_relaxed);
+    // Again and again while the answer is not known: what a search found may not have been noted, for another thread was writing.
+    return before / kElementsBeforeSearch != (before + elements) / kElementsBeforeSearch;
 }
 
 void Foldings::set(const Quantization &quantization, State state, const FoldedFactors &factors) {
     const Key key(quantization);
-    write(entries_[index(key)], key, state, factors);
+    Entry *const entry = look_up(key);
+    write(entry ? *entry : vacant(), key, state, factors);
 }
 
 }  // namespace hewn

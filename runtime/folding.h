@@ -3,10 +3,11 @@
 #ifndef HEWN_RUNTIME_FOLDING_H
 #define HEWN_RUNTIME_FOLDING_H
 
-#include <HalideRuntime.h>
-
 #include <atomic>
 #include <cstdint>
+
+struct halide_buffer_t;
+struct halide_type_t;
 
 namespace hewn {
 
@@ -24,10 +25,14 @@ struct FoldedFactors {
 // Computes rows of A, B and the output: by the formula, or folded where factors are given. 0, or a kernel's error.
 using ComputeSums = int (*)(const void *context, halide_buffer_t *operands, const FoldedFactors *factors);
 
-// Tries all pairs with the factors next to the exact ones, until some give the formula's outputs. False if none do. `types` are A's, B's
-// and the output's. Takes the time of 2^17 elements where the first ones fit, which is usual, and of 2^20 at most.
-bool find_folded_factors(const Quantization &quantization, const halide_type_t *types, ComputeSums compute, const void *context,
-                         FoldedFactors &factors);
+// Elements after which a search is begun: it then takes an eighth of the processor's time that was spent already, usually, and as much at
+// most.
+constexpr int64_t kElementsBeforeSearch = int64_t(1) << 20;
+
+// Tries all pairs with the factors next to the exact ones, until some give the formula's outputs; `fits` says whether any do. `types` are A's,
+// B's and the output's. Takes the time of 2^17 elements where the first ones fit, which is usual, and of 2^20 at most. 0, or a kernel's error.
+int find_folded_factors(const Quantization &quantization, const halide_type_t *types, ComputeSums compute, const void *context,
+                        FoldedFactors &factors, bool &fits);
 
 // What an operator knows of the scales and zero points that it has been executed with lately. For any number of threads.
 class Foldings {
@@ -39,10 +44,10 @@ public:
     };
 
     // Also the factors, where they fit.
-    State find(const Quantization &quantization, FoldedFactors &factors) const;
+    State find(const Quantization &quantization, FoldedFactors &factors);
 
-    // Notes that so many elements were computed without knowing. True once they are enough for the search to be worth its time, whatever
-    // comes: then for one thread, which sets what it finds.
+    // Notes that so many elements were computed without knowing. True when they are enough for a search to be worth its time, whatever
+    // comes, and after as many again if nothing is set: for one thread.
     bool count(const Quantization &quantization, int64_t elements);
 
     void set(const Quantization &quantization, State state, const FoldedFactors &factors);
@@ -54,18 +59,22 @@ private:
         explicit Key(const Quantization &quantization);
     };
     // Written by one thread at a time; whoever reads meanwhile sees another sequence afterwards, and knows nothing. An odd sequence: it is
-    // being written.
+    // being written, or was when the process forked, and is then lost to the child.
     struct Entry {
         std::atomic<uint32_t> sequence;
         std::atomic<uint32_t> offset;
         std::atomic<uint64_t> scales, rest_and_state, factors;
         std::atomic<int64_t> elements;  // computed while the state is Unknown
     };
-    static constexpr int kEntries = 8;  // an operator may serve several nodes of a graph, each with its scales
+    static constexpr uint32_t kEntries = 8;  // an operator may serve several nodes of a graph, each with its scales
     Entry entries_[kEntries];
+    std::atomic<uint32_t> turn_;
 
-    static int index(const Key &key);
-    static bool write(Entry &entry, const Key &key, State state, const FoldedFactors &factors);
+    // The entry that holds the key; null: none does.
+    Entry *look_up(const Key &key);
+    // An entry for another key: in turn, of those that know nothing if there are any.
+    Entry &vacant();
+    static void write(Entry &entry, const Key &key, State state, const FoldedFactors &factors);
 };
 
 }  // namespace hewn

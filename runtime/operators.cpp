@@ -556,7 +556,7 @@ void prepare_quantized_add(const CpuCall &call, Parameters &p) {
             p.form = kernel.folded;
             return;
         }
-        p.undecided = state == Foldings::Unknown && bounded(scale) && ordinary(scale[2]);
+        p.undecided = state == Foldings::Unknown && bounded(scale);
     }
     if (!kernel.reciprocal || !ordinary(scale[2]) || !bounded(scale)) return;
     set_reciprocal(scale[2], p.r0, p.r1);
@@ -578,10 +578,23 @@ int call_quantized_add_form(const Form &form, const CpuCall &call, const Paramet
     return &form == kernel.form ? by_formula(scale[2]) : by_formula(p.r0, p.r1);
 }
 
-// After a box that was computed without knowing whether `folded` would do.
-__attribute__((noinline)) void weigh_folding(const CpuCall &call, const halide_buffer_t &output, Parameters &p) {
+void decide(const CpuKernel &kernel, bool fits, const FoldedFactors &factors, Parameters &p) {
+    p.undecided = false;
+    if (!fits) return;
+    p.factors = factors;
+    p.form = kernel.folded;
+}
+
+// After a box that was computed without knowing whether `folded` would do. 0, or a kernel's error.
+__attribute__((noinline)) int weigh_folding(const CpuCall &call, const halide_buffer_t &output, Parameters &p) {
     const CpuKernel &kernel = call.kernel;
-    if (!kernel.foldings->count(p.quantization, int64_t(output.dim[0].extent) * output.dim[1].extent)) return;
+    FoldedFactors factors;
+    const Foldings::State known = kernel.foldings->find(p.quantization, factors);  // by another slice, meanwhile
+    if (known != Foldings::Unknown) {
+        decide(kernel, known == Foldings::Fits, factors, p);
+        return 0;
+    }
+    if (!kernel.foldings->count(p.quantization, int64_t(output.dim[0].extent) * output.dim[1].extent)) return 0;
     struct Trial {
         const CpuCall &call;
         Parameters parameters;
@@ -594,10 +607,11 @@ __attribute__((noinline)) void weigh_folding(const CpuCall &call, const halide_b
     };
     const Problem &problem = *kernel.problem;
     const halide_type_t types[] = {byte_type(problem.inputs[0]), byte_type(problem.inputs[3]), byte_type(problem.output)};
-    p.undecided = false;
-    const bool fits = find_folded_factors(p.quantization, types, compute, &trial, p.factors);
-    kernel.foldings->set(p.quantization, fits ? Foldings::Fits : Foldings::Differs, p.factors);
-    if (fits) p.form = kernel.folded;
+    bool fits;
+    if (const int code = find_folded_factors(p.quantization, types, compute, &trial, factors, fits)) return code;
+    kernel.foldings->set(p.quantization, fits ? Foldings::Fits : Foldings::Differs, factors);
+    decide(kernel, fits, factors, p);
+    return 0;
 }
 
 // The dividing form.
@@ -613,8 +627,7 @@ int call_quantized_add(BoxCall &context, halide_buffer_t *operands) {
     Parameters &p = call.parameters;
     if (!p.from[0]) prepare_quantized_add(call, p);
     const int code = call_quantized_add_form(*p.form, call, p, operands);
-    if (p.undecided && code == 0) weigh_folding(call, operands[2], p);
-    return code;
+    return p.undecided && code == 0 ? weigh_folding(call, operands[2], p) : code;
 }
 
 void choose_quantized_add_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "../runtime/folding.h"
 #include "tensors.h"
 #include "variants.h"
 
@@ -331,7 +332,7 @@ void all_pairs(const std::string &signature) {
         quantized_add_all(a.data(), p.as, p.az, b.data(), p.bs, p.bz, p.os, p.oz, want.data(), N);
         for (const Runner &runner : all) {
             // First by the formula; the last after enough elements for the form `folded`, where it fits (runtime/folding.h).
-            constexpr int EXECUTIONS = 17;
+            constexpr int EXECUTIONS = int(hewn::kElementsBeforeSearch / int64_t(N)) + 2;
             for (int execution = 1; execution <= EXECUTIONS; execution++) {
                 std::memset(got.data(), SENTINEL, got.size());
                 if (!runner.run({a.data(), &p.as, &p.az, b.data(), &p.bs, &p.bz, &p.os, &p.oz, got.data()}))
