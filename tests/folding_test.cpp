@@ -27,10 +27,22 @@ using hewn::Quantization;
 bool is_signed(halide_type_t type) { return type.code == halide_type_int; }
 int number(uint8_t byte, halide_type_t type) { return is_signed(type) ? int8_t(byte) : byte; }
 
+// RN(a * b + c). Not std::fma: MinGW's rounds twice. The exact product's sum in double, rounded to odd, rounds to f32 as the exact sum does.
+float fused(float a, float b, float c) {
+    const double product = double(a) * double(b), sum = product + c;
+    const double rest = sum - product, error = (product - (sum - rest)) + (double(c) - rest);
+    uint64_t bits;
+    std::memcpy(&bits, &sum, sizeof bits);
+    if (error != 0 && (bits & 1) == 0) bits += (error > 0) == (sum > 0) ? 1 : uint64_t(-1);
+    double odd;
+    std::memcpy(&odd, &bits, sizeof odd);
+    return float(odd);
+}
+
 // clamp(round(RN(a * factor + RN(b * factor + offset))) + zero_point)
 uint8_t folded(const halide_type_t *types, uint8_t a, uint8_t b, const FoldedFactors &factors, int32_t zero_point) {
     const float quotient =
-        std::fma(float(number(a, types[0])), factors.a, std::fma(float(number(b, types[1])), factors.b, factors.offset));
+        fused(float(number(a, types[0])), factors.a, fused(float(number(b, types[1])), factors.b, factors.offset));
     const int low = is_signed(types[2]) ? -128 : 0;
     const int64_t sum = int64_t(std::nearbyint(quotient)) + zero_point;
     return uint8_t(std::clamp<int64_t>(sum, low, low + 255));
