@@ -84,18 +84,6 @@ struct CpuOperator : hewn_operator {
     mutable Foldings foldings;
 };
 
-halide_type_t halide_type(hewn_data_type type) {
-    const uint8_t bits = uint8_t(type_bytes(type) * 8);
-    switch (type) {
-    case HEWN_DATA_TYPE_FLOAT32:
-    case HEWN_DATA_TYPE_FLOAT16: return halide_type_t(halide_type_float, bits);
-    case HEWN_DATA_TYPE_UINT8:
-    case HEWN_DATA_TYPE_UINT16:
-    case HEWN_DATA_TYPE_UINT32: return halide_type_t(halide_type_uint, bits);
-    default: return halide_type_t(halide_type_int, bits);
-    }
-}
-
 BindingRule binding_rule(const Problem &problem, const Tensor &tensor) {
     const Tensor &output = problem.output;
     const uint64_t bytes = tensor.present ? tensor.bytes : kAbsent;

@@ -539,10 +539,6 @@ bool bounded(const float *scale) {
     return largest <= 0x1p30 * std::fabs(double(scale[2]));
 }
 
-halide_type_t byte_type(const Tensor &tensor) {
-    return halide_type_t(tensor.type == HEWN_DATA_TYPE_INT8 ? halide_type_int : halide_type_uint, 8);
-}
-
 void prepare_quantized_add(const CpuCall &call, Parameters &p) {
     const CpuKernel &kernel = call.kernel;
     p.from[0] = call.inputs;
@@ -563,19 +559,20 @@ void prepare_quantized_add(const CpuCall &call, Parameters &p) {
     p.form = kernel.reciprocal;
 }
 
+// A form that rounds as the formula does, with the output's scale or its reciprocal.
+template<class... Divisor>
+int call_by_formula(const Form &form, const CpuCall &call, const Quantization &q, halide_buffer_t *operands, Divisor... divisor) {
+    return call_kernel(form, call, &operands[0], &operands[1], q.zero_point[2], q.scale[0], q.scale[1], q.zero_point[0],
+                       q.zero_point[1], divisor..., &operands[2]);
+}
+
 int call_quantized_add_form(const Form &form, const CpuCall &call, const Parameters &p, halide_buffer_t *operands) {
     const CpuKernel &kernel = call.kernel;
-    const float *const scale = p.quantization.scale;
-    const int32_t *const zero_point = p.quantization.zero_point;
-    if (&form == kernel.folded) {
-        return call_kernel(form, call, &operands[0], &operands[1], zero_point[2], p.factors.a, p.factors.b, p.factors.offset,
-                           &operands[2]);
-    }
-    const auto by_formula = [&](auto... divisor) {
-        return call_kernel(form, call, &operands[0], &operands[1], zero_point[2], scale[0], scale[1], zero_point[0],
-                           zero_point[1], divisor..., &operands[2]);
-    };
-    return &form == kernel.form ? by_formula(scale[2]) : by_formula(p.r0, p.r1);
+    const Quantization &q = p.quantization;
+    if (&form == kernel.form) return call_by_formula(form, call, q, operands, q.scale[2]);
+    if (&form == kernel.reciprocal) return call_by_formula(form, call, q, operands, p.r0, p.r1);
+    return call_kernel(form, call, &operands[0], &operands[1], q.zero_point[2], p.factors.a, p.factors.b, p.factors.offset,
+                       &operands[2]);
 }
 
 void decide(const CpuKernel &kernel, bool fits, const FoldedFactors &factors, Parameters &p) {
@@ -606,7 +603,8 @@ __attribute__((noinline)) int weigh_folding(const CpuCall &call, const halide_bu
         return call_quantized_add_form(form, trial.call, trial.parameters, operands);
     };
     const Problem &problem = *kernel.problem;
-    const halide_type_t types[] = {byte_type(problem.inputs[0]), byte_type(problem.inputs[3]), byte_type(problem.output)};
+    const halide_type_t types[] = {halide_type(problem.inputs[0].type), halide_type(problem.inputs[3].type),
+                                   halide_type(problem.output.type)};
     bool fits;
     if (const int code = find_folded_factors(p.quantization, types, compute, &trial, factors, fits)) return code;
     kernel.foldings->set(p.quantization, fits ? Foldings::Fits : Foldings::Differs, factors);
@@ -618,8 +616,7 @@ __attribute__((noinline)) int weigh_folding(const CpuCall &call, const halide_bu
 int call_quantized_add_divided(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
     const Quantization q = read_quantization(call);
-    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], q.zero_point[2], q.scale[0], q.scale[1],
-                       q.zero_point[0], q.zero_point[1], q.scale[2], &operands[2]);
+    return call_by_formula(*call.kernel.form, call, q, operands, q.scale[2]);
 }
 
 int call_quantized_add(BoxCall &context, halide_buffer_t *operands) {
@@ -678,6 +675,18 @@ hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type) {
     case HEWN_DATA_TYPE_UINT16: return HEWN_DATA_TYPE_INT16;
     case HEWN_DATA_TYPE_UINT8: return HEWN_DATA_TYPE_INT8;
     default: return type;
+    }
+}
+
+halide_type_t halide_type(hewn_data_type type) {
+    const uint8_t bits = uint8_t(type_bytes(type) * 8);
+    switch (type) {
+    case HEWN_DATA_TYPE_FLOAT32:
+    case HEWN_DATA_TYPE_FLOAT16: return halide_type_t(halide_type_float, bits);
+    case HEWN_DATA_TYPE_UINT8:
+    case HEWN_DATA_TYPE_UINT16:
+    case HEWN_DATA_TYPE_UINT32: return halide_type_t(halide_type_uint, bits);
+    default: return halide_type_t(halide_type_int, bits);
     }
 }
 

@@ -94,6 +94,8 @@ struct OperatorInfo {
 // The type that the operator's kernel has for a tensor of `type`.
 hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type);
 
+halide_type_t halide_type(hewn_data_type type);
+
 // The operand tensors of the problem in the order of the kernel's buffers, the output last. Returns their number.
 int list_operands(const Problem &problem, const Tensor **operands);
 

@@ -17,6 +17,7 @@
 #include "../runtime/dispatch.h"
 #include "../runtime/operators.h"
 #include "reference.h"
+#include "variants.h"
 
 namespace {
 
@@ -75,21 +76,16 @@ struct Folded {
 
 std::vector<Folded> folded_variants() {
     std::vector<Folded> found;
-    for (uint32_t v = 0; v < hewn_variant_count(); v++) {
-        hewn_variant_info info = {};
-        info.struct_size = sizeof info;
-        EXPECT_EQ(hewn_get_variant(v, &info), HEWN_STATUS_OK);
-        if (std::string(info.operator_name) != "quantized_linear_add" || !info.supported || info.device != HEWN_DEVICE_CPU)
-            continue;
-        Folded one = {info.name, nullptr, nullptr, {}, {}};
-        EXPECT_EQ(hewn::pick_variant(info.operator_name, info.signature, info.name, {HEWN_DEVICE_CPU, 0}, &one.variant, nullptr),
+    for (const hewn_test::Variant &built : hewn_test::built_variants()) {
+        if (built.operator_name != "quantized_linear_add" || !hewn_test::find_variant(built.name)->supported) continue;
+        const std::vector<hewn_data_type> types = built.types();
+        Folded one = {built.name, nullptr, nullptr, {}, {types[0], types[3], types[8]}};
+        EXPECT_EQ(hewn::pick_variant(built.operator_name.c_str(), built.signature.c_str(), built.name.c_str(),
+                                     {HEWN_DEVICE_CPU, 0}, &one.variant, nullptr),
                   HEWN_STATUS_OK);
         one.form = one.variant->form("folded");
         if (!one.form) continue;
-        for (size_t t = 0; t < 3; t++) {  // "i8_u8_i8"
-            one.types[t] = info.signature[3 * t] == 'i' ? kI8 : kU8;
-            one.data_types[t] = info.signature[3 * t] == 'i' ? HEWN_DATA_TYPE_INT8 : HEWN_DATA_TYPE_UINT8;
-        }
+        for (size_t t = 0; t < 3; t++) one.types[t] = hewn::halide_type(one.data_types[t]);
         found.push_back(one);
     }
     return found;
@@ -338,8 +334,7 @@ TEST(Folding, MixesNothing) {
 TEST(Folding, ExecutionsUseIt) {
     const std::vector<Folded> variants = folded_variants();
     if (variants.empty()) GTEST_SKIP() << "no variant of this build that runs here has the form";
-    const int64_t kElements = 1 << 16, one = 1;
-    std::mt19937 random(4);
+    constexpr int64_t kElements = 1 << 16, one = 1;
     for (const Folded &of : variants) {
         SCOPED_TRACE(of.name);
         const hewn_tensor_desc a = {sizeof a, of.data_types[0], 1, &kElements, nullptr};
@@ -397,16 +392,16 @@ TEST(Folding, ExecutionsUseIt) {
                               const_cast<uint8_t *>(&zero_points[1]),
                               const_cast<float *>(&q.scale[2]),
                               const_cast<uint8_t *>(&zero_points[2])};
-            for (int executions = 0; executions < 20; executions++) {
+            constexpr int kSearching = int(hewn::kElementsBeforeSearch / kElements);  // which execution does
+            for (int execution = 1; execution <= kSearching + 4; execution++) {
                 hewn::CpuCall call(kernel, inputs, nullptr);
                 std::fill(data[2].begin(), data[2].end(), uint8_t(0xa5));
                 ASSERT_EQ(kernel.call(call, buffers), 0);
                 for (size_t pair = 0; pair < size_t(kElements); pair++)
                     ASSERT_EQ(data[2][pair], by_formula(of.types, data[0][pair], data[1][pair], q)) << pair;
                 const std::string form = call.parameters.form->name;
-                // The 16th execution completes 2^20 elements, and searches.
-                EXPECT_EQ(form, executions >= 15 && expected.state == Foldings::Fits ? "folded" : expected.by_formula)
-                    << executions;
+                EXPECT_EQ(form, execution >= kSearching && expected.state == Foldings::Fits ? "folded" : expected.by_formula)
+                    << execution;
             }
             FoldedFactors factors;
             EXPECT_EQ(foldings.find(q, factors), expected.state);
