@@ -57,6 +57,8 @@ public:
         {{"masked", Tail::Masked}, {"shifted", Tail::Shifted}, {"stepped", Tail::Stepped}, {"packed", Tail::Packed}}};
 
 protected:
+    bool has_masks() const { return this->get_target().has_feature(Halide::Target::AVX512_Skylake); }
+
     // The index-th type of the signature.
     Halide::Type signature_type(int index) const {
         std::istringstream words(signature.value());
@@ -121,11 +123,11 @@ protected:
         return {image.name(), image.parameter(), image.type(), image.dim(1).stride()};
     }
 
-    // Has what is defined from here on ask for the buffers, which may be none, in whole steps where `elements` is not 0. On x86 with AVX2: that it
-    // pays is known of such alone.
+    // Has what is defined from here on ask for the buffers, which may be none, in whole steps where `elements` is not 0. With AVX-512 alone: a
+    // Zen 5 gains (runtime/caches.h), a Zen 3 loses 3 to 8 % (docs/architecture.md).
     void ask_ahead(const std::vector<Asked> &buffers, Ahead &elements) {
         elements.set_estimate(0);
-        if (!this->get_target().has_feature(Halide::Target::AVX2)) return;
+        if (!has_masks()) return;
         asked_ = buffers;
         ahead_ = elements;
     }
@@ -175,9 +177,9 @@ protected:
             // For comparison alone: an autoscheduler does not specialise, so it gets the most frequent layout and a long row.
             for (size_t i = 0; i < inputs.size(); i++) {
                 inputs[i]->dim(0).set_stride(layouts.value().at(i) - '0');
-                inputs[i]->set_estimates({{0, 1 << 16}, {0, 1}});
+                set_estimates(*inputs[i]);
             }
-            output.set_estimates({{0, 1 << 16}, {0, 1}});
+            set_estimates(output);
             return;
         }
         if (parts_.empty()) {
@@ -191,6 +193,12 @@ protected:
             }
             schedule_packs(out);
         }
+    }
+
+    // `again` is passed the buffer of `rows` once more.
+    void schedule_again(Rows &again, Rows &rows) {
+        for (int d = 0; d < 2; d++) again.dim(d).set_min(0).set_stride(rows.dim(d).stride());
+        if (this->using_autoscheduler()) set_estimates(again);
     }
 
 private:
@@ -212,8 +220,6 @@ private:
     static Halide::Expr shifted(const Halide::Expr &r, const Halide::Expr &zero_point) {
         return Halide::saturating_add(Halide::saturating_cast<int16_t>(r), Halide::cast<int16_t>(zero_point));
     }
-
-    bool has_masks() const { return this->get_target().has_feature(Halide::Target::AVX512_Skylake); }
 
     // int32 of a vector.
     int lanes() const { return this->natural_vector_size(Halide::Int(32)); }
@@ -346,6 +352,11 @@ private:
     static void set_bounds(Buffer &buffer, const Halide::Expr &x_stride) {
         buffer.dim(0).set_min(0).set_stride(x_stride);
         buffer.dim(1).set_min(0);
+    }
+
+    template<class Buffer>
+    static void set_estimates(Buffer &buffer) {
+        buffer.set_estimates({{0, 1 << 16}, {0, 1}});
     }
 
     // Whether the inputs' strides along x are the layout's digits.

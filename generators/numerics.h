@@ -42,7 +42,11 @@ inline Expr to_f16(const Expr &e, const Halide::Target &target) {
 }
 
 // x * (r0 + r1) = RN(x / s) wherever that decides the rounding to an 8-bit result, with r0 = RN(1 / s), r1 = RN(1 / s - r0).
-inline Expr times_reciprocal(const Expr &e, const Expr &r0, const Expr &r1) { return fma(e, r0, rounded(e * r1)); }
+// `again` is the same number x, from another load of it or not.
+inline Expr times_reciprocal(const Expr &e, const Expr &again, const Expr &r0, const Expr &r1) {
+    return fma(again, r0, rounded(e * r1));
+}
+inline Expr times_reciprocal(const Expr &e, const Expr &r0, const Expr &r1) { return times_reciprocal(e, e, r0, r1); }
 
 // RN(e - zero_point) for any integer type: up to 16 bits exactly, in int32, which x86 subtracts on more ports than f32; 32 bits
 // by halves, RN(f32(eh - zh) * 65536 + f32(el - zl)), where the halves' differences and the product are exact, so that only the

@@ -367,8 +367,8 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     if (p.from[0] != scale.host || p.from[1] != zero_point.host) prepare_quantize(kernel, scale.host, zero_point.host, p);
     if (p.form == kernel.reciprocal) {
         const InvalidOperationFlag invalid;
-        const int code =
-            call_kernel(*p.form, call, &operands[0], p.r0, p.r1, p.quantization.zero_point[2], kernel.ahead, &operands[3]);
+        const int code = call_kernel(*p.form, call, &operands[0], &operands[0], p.r0, p.r1, p.quantization.zero_point[2],
+                                     kernel.ahead, &operands[3]);
         if (code != 0 || !invalid.raised()) return code;
         p.form = kernel.form;  // until the scale changes: such values rarely come alone
     }

@@ -2,7 +2,8 @@
 # What depends on LLVM joining the lanes of llvm.lrint and llvm.fma: every x86 kernel that narrows to 8 bits converts vectors, in every
 # form, and converts one element at a time at most in its scalar tail, of which there is one a layout; AVX-512 has masks
 # instead. Differences of narrow integers stay in 32 bits, and the maximum that keeps Halide from narrowing them is folded away
-# (hewn::difference_f32). No kernel calls a function of libm for a lane. And what depends on Halide finding vpdpbusd, and keeping a prefetch.
+# (hewn::difference_f32). No kernel calls a function of libm for a lane. And what depends on Halide finding vpdpbusd, and keeping a
+# prefetch, and on LLVM loading twice what is passed twice.
 #
 #     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE
 set -euo pipefail
@@ -22,9 +23,11 @@ while read -r object; do
     [[ -z $unknown ]] || fail "$name: calls $(tr '\n' ' ' <<<"$unknown")"
     code=$("$objdump" --disassemble --no-show-raw-insn "$object")
     case $name in
-    *__x86_64_sse41__*) ;;
-    add_*__general | dequantize_linear_*_f32__*__general | quantize_linear_*__reciprocal)
+    add_*avx512*__general | dequantize_linear_*_f32__*avx512*__general | quantize_linear_*avx512*__reciprocal)
         grep -q prefetch <<<"$code" || fail "$name: asks for nothing ahead"
+        ;;
+    quantize_linear_f32_*avx2__reciprocal)
+        ! grep -qE '\bvmov[au]ps .*\(.*,%ymm' <<<"$code" || fail "$name: loads what it could multiply by in memory"
         ;;
     esac
     [[ $name == quantize* || $name == dequantize* ]] || continue

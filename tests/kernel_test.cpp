@@ -73,7 +73,7 @@ public:
         if (in_place >= 0) buffers.back().buffer.host = buffers[size_t(in_place)].buffer.host;
         const auto at = [&](int i) { return &buffers[size_t(i)].buffer; };
         EXPECT_EQ(operator_ == "add"               ? call(at(0), at(1), ahead, at(2))
-                  : operator_ == "quantize_linear" ? call(at(0), 1 / 3.0f, 0x1p-27f, int32_t(3), ahead, at(1))
+                  : operator_ == "quantize_linear" ? call(at(0), at(0), 1 / 3.0f, 0x1p-27f, int32_t(3), ahead, at(1))
                                                    : call(at(0), at(1), at(2), ahead, at(3)),
                   0);
         for (size_t i = output_bytes; i < elements.back().size(); i++) EXPECT_EQ(elements.back()[i], kUntouched);
