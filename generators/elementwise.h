@@ -57,8 +57,6 @@ public:
         {{"masked", Tail::Masked}, {"shifted", Tail::Shifted}, {"stepped", Tail::Stepped}, {"packed", Tail::Packed}}};
 
 protected:
-    bool has_masks() const { return this->get_target().has_feature(Halide::Target::AVX512_Skylake); }
-
     // The index-th type of the signature.
     Halide::Type signature_type(int index) const {
         std::istringstream words(signature.value());
@@ -169,6 +167,25 @@ protected:
             output, inputs, {}, [&](const std::vector<Halide::Expr> &) { return rounded; }, zero_point);
     }
 
+    // output(x, y) = value, which may be written in `lane`, for rows of 16 elements and more. What is read by `lane` has to repeat along the
+    // row after a divisor of 8 elements, and the row to end where it does: its last step overlaps the one before. widest: as above.
+    void define_lanes(OutputRows &output, const Halide::Expr &value, const Halide::Type &widest) {
+        set_step(widest);
+        if (tail != Tail::Shifted || (width_ != 8 && width_ != 16))
+            throw Halide::CompileError("this form has tail=shifted and width 8 or 16 alone\n");
+        const Halide::Expr width = output.dim(0).extent();
+        output(x, y) = Halide::undef(output.type());
+        for (int step = step_;; step = width_) {
+            const Halide::Expr fits = step == step_ ? width >= step : width < step_;
+            const Halide::RDom part(0, width_, 0, step / width_, 0, Halide::select(fits, (width + step - 1) / step, 0), "lanes");
+            const Halide::Expr start = Halide::min(part.z * step, width - step) + part.y * width_;
+            const Halide::Expr column = Halide::unsafe_promise_clamped(start + part.x, 0, width - 1);
+            output(column, y) = Halide::Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, value);
+            parts_.push_back(part);
+            if (step == width_) break;
+        }
+    }
+
     void schedule_rows(OutputRows &output, const std::vector<Rows *> &inputs) {
         Halide::Func out = output;
         set_bounds(output, Halide::Expr(1));
@@ -193,6 +210,12 @@ protected:
             }
             schedule_packs(out);
         }
+    }
+
+    // For an input that is read by `lane`.
+    void schedule_lanes(Rows &rows) {
+        set_bounds(rows, Halide::Expr(1));
+        if (this->using_autoscheduler()) set_estimates(rows);
     }
 
     // `again` is passed the buffer of `rows` once more.
@@ -220,6 +243,8 @@ private:
     static Halide::Expr shifted(const Halide::Expr &r, const Halide::Expr &zero_point) {
         return Halide::saturating_add(Halide::saturating_cast<int16_t>(r), Halide::cast<int16_t>(zero_point));
     }
+
+    bool has_masks() const { return this->get_target().has_feature(Halide::Target::AVX512_Skylake); }
 
     // int32 of a vector.
     int lanes() const { return this->natural_vector_size(Halide::Int(32)); }
@@ -383,6 +408,10 @@ private:
     void vectorize_part(Halide::Stage stage, const Halide::RDom &part, bool packed) {
         if (part.dimensions() == 1) {
             stage.vectorize(part.x, width_, Halide::TailStrategy::GuardWithIf);
+            return;
+        }
+        if (part.dimensions() == 3) {
+            stage.reorder(part.x, part.y, part.z, y).vectorize(part.x).vectorize(part.y);
             return;
         }
         stage.reorder(part.x, part.y, y);

@@ -13,7 +13,8 @@ namespace hewn {
 using Halide::Expr;
 using Halide::Type;
 
-inline const Halide::Var x{"x"}, y{"y"};
+// lane: x's place in its vector, where a form knows it.
+inline const Halide::Var x{"x"}, y{"y"}, lane{"lane"};
 
 // The Vars that e is written in.
 inline std::vector<Halide::Var> vars_of(const Expr &e) {

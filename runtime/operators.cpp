@@ -375,6 +375,15 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     return call_quantize_divided(context, operands);
 }
 
+// What the forms `repeating` (hewn::Elementwise::define_lanes) take: rows of so many elements and more, along which scales and zero points
+// repeat after a divisor of so many.
+constexpr int kRepeatingRow = 16, kRepeatingPeriod = 8;
+
+// Whether to take the form `repeating` for a box, where the plan allows it.
+inline bool takes_repeating(const CpuKernel &kernel, const halide_buffer_t &operand) {
+    return kernel.repeating && operand.dim[0].extent >= kRepeatingRow;
+}
+
 // Prepares `count` more scales.
 void append_columns(const CpuKernel &kernel, const char *scales, int32_t count, Columns &columns) {
     const hewn_data_type type = kernel.problem->inputs[1].type;
@@ -399,7 +408,7 @@ void append_columns(const CpuKernel &kernel, const char *scales, int32_t count, 
 // so gather it.
 int32_t find_columns(const CpuCall &call, const halide_buffer_t &scale, Columns &columns) {
     const char *const scales = reinterpret_cast<const char *>(scale.host);
-    const int32_t count = scale.dim[0].extent;
+    const int32_t count = takes_repeating(call.kernel, scale) ? kRepeatingRow : scale.dim[0].extent;
     if (columns.count > 0 && !(call.filled & 1u << 1)) {
         const uintptr_t bytes = uintptr_t(type_bytes(call.kernel.problem->inputs[1].type));
         // Huge for scales that lie before.
@@ -434,7 +443,11 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
         r0.host = reinterpret_cast<uint8_t *>(columns.r0 + first);
         r1.host = reinterpret_cast<uint8_t *>(columns.r1 + first);
         const InvalidOperationFlag invalid;
-        const int code = call_kernel(*call.kernel.columns, call, &operands[0], &r0, &r1, &operands[2], &operands[3]);
+        const CpuKernel &kernel = call.kernel;
+        const int code =
+            takes_repeating(kernel, scale)
+                ? call_kernel(*kernel.repeating, call, &operands[0], &operands[0], &r0, &r1, &operands[2], &operands[3])
+                : call_kernel(*kernel.columns, call, &operands[0], &r0, &r1, &operands[2], &operands[3]);
         if (code != 0 || !invalid.raised()) return code;
         columns.fit = false;  // as above
     }
@@ -453,6 +466,7 @@ void choose_quantize_forms(const Space &space, const Variant &variant, CpuKernel
         kernel.uniform = kScaleAndZeroPoint;
     } else {
         kernel.columns = variant.form("columns");
+        kernel.repeating = variant.form("repeating");
     }
 }
 
@@ -469,7 +483,15 @@ hewn_status read_dequantize_linear(const void *raw, hewn_feature_level level, Pr
 
 int call_dequantize(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
-    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], &operands[2], call.kernel.ahead, &operands[3]);
+    const CpuKernel &kernel = call.kernel;
+    if (takes_repeating(kernel, operands[1]))
+        return call_kernel(*kernel.repeating, call, &operands[0], &operands[1], &operands[2], &operands[3]);
+    return call_kernel(*kernel.form, call, &operands[0], &operands[1], &operands[2], kernel.ahead, &operands[3]);
+}
+
+void choose_dequantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
+    choose_general_form<call_dequantize>(space, variant, kernel);
+    kernel.repeating = variant.form("repeating");
 }
 
 // ---- QUANTIZED_LINEAR_ADD ----
@@ -652,7 +674,7 @@ constexpr OperatorInfo kDequantizeLinear = {HEWN_OPERATOR_DEQUANTIZE_LINEAR,
                                             false,
                                             false,
                                             read_dequantize_linear,
-                                            choose_general_form<call_dequantize>,
+                                            choose_dequantize_forms,
                                             {0, 1, 2}};
 constexpr OperatorInfo kQuantizedLinearAdd = {HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
                                               "quantized_linear_add",
@@ -701,8 +723,10 @@ void fit_to_plan(const Plan &plan, int32_t slices, int32_t cpus, CpuKernel &kern
     const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
     const int64_t ahead = plan.scratch ? 0 : bytes_to_ask_ahead(plan.moved_bytes, std::min(slices, cpus)) / widest;
     kernel.ahead = plan.run_inner * plan.run_outer >= ahead ? int32_t(ahead) : 0;  // loops that ask are for long rows
+    constexpr int kScale = 1, kZeroPoint = 2;
+    const auto repeats = [&](int o) { return plan.access[o] == Access::Table && kRepeatingPeriod % plan.period[o] == 0; };
+    if (kernel.repeating && !(repeats(kScale) && repeats(kZeroPoint))) kernel.repeating = nullptr;
     if (!kernel.columns) return;
-    constexpr int kScale = 1;
     // Preparing a scale takes as long as eight divisions, copying one in turn as one (Xeon, 1 and 0.1 ns). Rows enough to gain half of that
     // at least; each slice prepares its own.
     constexpr int64_t kPreparing = 16, kCopying = 4;

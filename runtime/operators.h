@@ -63,13 +63,13 @@ struct CpuCall : BoxCall {
 // How the CPU runs a problem with a variant.
 struct CpuKernel {
     const Problem *problem;
-    const Form *form, *reciprocal, *folded, *columns;  // all but the first: null where not used
-    Foldings *foldings;                                // with `folded`
-    uint32_t uniform;                                  // operands that must be constant within a box (see build_plan)
-    bool compute_bound;                                // slower than memory, or near it: streaming its output only adds the copy
-    int32_t distinct_scales;                           // with `columns`: after so many a row of scales repeats
-    int32_t ahead;                                     // elements ahead of which kernels that can ask for memory do; 0: none
-    CallBox call;                                      // its context is a CpuCall
+    const Form *form, *reciprocal, *folded, *columns, *repeating;  // all but the first: null where not used
+    Foldings *foldings;                                            // with `folded`
+    uint32_t uniform;                                              // operands that must be constant within a box (see build_plan)
+    bool compute_bound;       // slower than memory, or near it: streaming its output only adds the copy
+    int32_t distinct_scales;  // with `columns`: after so many a row of scales repeats
+    int32_t ahead;            // elements ahead of which kernels that can ask for memory do; 0: none
+    CallBox call;             // its context is a CpuCall
 };
 
 struct OperatorInfo {

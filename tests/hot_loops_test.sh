@@ -42,6 +42,7 @@ while read -r object; do
     *__divide | quantized_linear_add*) layouts=3 ;;
     esac
     [[ $name != *avx512* || $name == *__columns ]] || layouts=0
+    [[ $name != *__repeating ]] || layouts=0
     ((vectors > 0)) || fail "$name: no cvtps2dq: its lanes were not joined"
     ((scalars <= layouts)) || fail "$name: $scalars cvtss2si, $layouts expected at most"
     [[ $name != *avx512_vnni__reciprocal ]] || grep -q 'vpdpbusd .*%zmm' <<<"$code" || fail "$name: no vpdpbusd"

@@ -87,25 +87,37 @@ TEST_P(VariantTest, PerAxis) {
 }
 
 // Rows enough that a row of parameters is prepared once for all of them: where it lies, gathered, of another tensor every few
-// boxes, and longer than is kept.
+// boxes, longer than is kept, and repeating after parts of a vector, in rows whose last box is shorter than one.
 TEST_P(VariantTest, ParametersOfColumns) {
     const Variant &variant = GetParam();
     Random random = this->random();
     struct Shape {
         std::vector<int64_t> sizes, parameter_strides;
     };
-    std::vector<Shape> shapes = {{{3, 900, 4}, {4, 0, 1}},  {{3, 700, 3}, {3, 0, 1}},         {{2, 40, 6, 50}, {50, 0, 0, 1}},
-                                 {{40, 6, 50}, {0, 50, 1}}, {{2, 300, 20, 2}, {40, 0, 2, 1}}, {{50, 90}, {0, 3}},
-                                 {{300, 1000}, {0, 1}}};
+    std::vector<Shape> shapes = {{{3, 900, 4}, {4, 0, 1}},
+                                 {{3, 700, 3}, {3, 0, 1}},
+                                 {{2, 40, 6, 50}, {50, 0, 0, 1}},
+                                 {{40, 6, 50}, {0, 50, 1}},
+                                 {{2, 300, 20, 2}, {40, 0, 2, 1}},
+                                 {{50, 90}, {0, 3}},
+                                 {{300, 1000}, {0, 1}},
+                                 {{4099, 2}, {0, 1}},
+                                 {{4099, 4}, {0, 1}},
+                                 {{300, 8}, {0, 1}},
+                                 {{300, 16}, {0, 1}},
+                                 {{500, 2, 4}, {0, 4, 1}},
+                                 {{500, 4, 2}, {0, 1, 0}},
+                                 {{3, 500, 4}, {4, 0, 1}}};
     for (const int64_t width : {1, 2, 15, 31, 32, 33, 63, 64, 65, 127, 200, 1000, 4096, 4097}) {
         shapes.push_back({{40, width}, {0, 1}});
         shapes.push_back({{3, 17, width}, {width, 0, 1}});
     }
     for (const Shape &shape : shapes) {
-        for (const bool scalar_zero_point : {false, true}) {
+        for (const size_t zero_point_dimensions :
+             {shape.sizes.size(), size_t(1), size_t(0)}) {  // that it varies along, of the last ones
             std::vector<std::vector<int64_t>> strides(free_inputs(variant.op()).size(), packed_strides(shape.sizes));
             for (size_t i = 1; i < strides.size(); i++) strides[i] = shape.parameter_strides;
-            if (scalar_zero_point) strides.back().assign(shape.sizes.size(), 0);
+            std::fill(strides.back().begin(), strides.back().end() - ptrdiff_t(zero_point_dimensions), 0);
             Problem problem =
                 make_problem(variant.op(), variant.types(), shape.sizes, strides, packed_strides(shape.sizes), random);
             if (left_out(random, 8)) continue;

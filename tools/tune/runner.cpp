@@ -112,7 +112,9 @@ void run_in(const Library &library, const hewn::Operator &op, const Problem &pro
 // ---- Checking ----
 
 // Whether the form takes ordinary quotients alone, and leaves all others to `divide`.
-bool takes_ordinary(const std::string &form) { return form == "reciprocal" || form == "columns"; }
+bool takes_ordinary(const std::string &op, const std::string &form) {
+    return form == "reciprocal" || form == "columns" || (op == "quantize_linear" && form == "repeating");
+}
 
 // Any bits, and for QUANTIZE_LINEAR numbers around ties, where a careless quotient lands on the other side.
 void scramble(Problem &problem, const std::string &form) {
@@ -121,13 +123,13 @@ void scramble(Problem &problem, const std::string &form) {
         Operand &input = problem.inputs[i];
         if (!is_data(problem.op, i)) continue;
         // Any bits would leave all to `divide`; f32 gets ties below.
-        if (takes_ordinary(form) && input.type != "f32") continue;
+        if (takes_ordinary(problem.op, form) && input.type != "f32") continue;
         const size_t bytes = size_t(input.span()) * input.element_bytes();
         uint8_t *const data = static_cast<uint8_t *>(input.data);
         for (size_t b = 0; b < bytes; b++) data[b] = uint8_t(random() >> 11);
         if (problem.op != "quantize_linear" || input.type != "f32") continue;
         const std::vector<double> scales = problem.inputs[1].values();
-        for (int64_t e = 0; e < input.span(); e += takes_ordinary(form) ? 1 : 2) {
+        for (int64_t e = 0; e < input.span(); e += takes_ordinary(problem.op, form) ? 1 : 2) {
             const float tie = (float(int(random() % 512) - 256) + 0.5f) * float(scales[size_t(e) % scales.size()]);
             static_cast<float *>(input.data)[e] = reference::from_bits(reference::to_bits(tie) + random() % 3 - 1);
         }
@@ -215,10 +217,11 @@ Fault check(const Library &library, const Variant &variant, const std::string &f
             check_both(make(layout, elements), "bits");
             const std::vector<int64_t> sizes = make(layout, elements).output.sizes;
             for (const int64_t width : {1, 2, 3, 7, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 129, 255, 257, 511, 1000, 1023}) {
-                if (whole || width >= sizes.back()) continue;
+                const size_t varied = form == "repeating" ? 0 : sizes.size() - 1;  // its rows are all of the elements
+                if (whole || width >= sizes[varied]) continue;
                 Problem problem = make(layout, elements);
-                for (Operand &input : problem.inputs) input.sizes.back() = width;
-                problem.output.sizes.back() = width;
+                for (Operand &input : problem.inputs) input.sizes[varied] = width;
+                problem.output.sizes[varied] = width;
                 check_both(std::move(problem), "tails");
             }
         }

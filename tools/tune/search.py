@@ -35,6 +35,8 @@ def problems_of(build, kernel):
         layouts = ("dense", "per_axis_last") if len(build.forms(kernel)) == 1 else ("per_axis_last",)
     if kernel.form == "columns":  # fewer elements have too few rows for it
         return Problems(("per_axis_last",), GUARDED + DECIDING[1:])
+    if kernel.form == "repeating":
+        return Problems(("inner_4",), GUARDED + DECIDING)
     if kernel.operator == "dequantize_linear":
         layouts = ("dense", "per_axis_last")
     return Problems(layouts, GUARDED + DECIDING)
