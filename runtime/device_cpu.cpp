@@ -123,8 +123,8 @@ void prepare_process() {
 
 namespace {
 
-hewn_status compile(const hewn_device &device, const Problem &problem, const hewn_compile_options &options, hewn_operator **op,
-                    hewn_error *error) {
+__attribute__((cold)) hewn_status compile(const hewn_device &device, const Problem &problem, const hewn_compile_options &options,
+                                          hewn_operator **op, hewn_error *error) {
     prepare_process();
     const DefaultFloatingPointMode mode;  // planning weighs costs in floating point, which the caller may have made to trap
     const char *name = problem.info->dml_name;

@@ -129,7 +129,7 @@ private:
     }
 };
 
-// ---- Reading descriptions ----
+// ---- Reading descriptions: for size rather than speed ("cold"), for it happens once an operator ----
 
 // Evaluates a status and returns it from the enclosing function where it is not OK.
 #define HEWN_CHECK(expression) \
@@ -279,7 +279,7 @@ int call_kernel(const Form &form, const CpuCall &call, Arguments... arguments) {
 
 extern const OperatorInfo kAdd, kQuantizeLinear, kDequantizeLinear, kQuantizedLinearAdd;
 
-hewn_status read_add(const void *raw, hewn_feature_level level, Problem &problem, hewn_error *error) {
+__attribute__((cold)) hewn_status read_add(const void *raw, hewn_feature_level level, Problem &problem, hewn_error *error) {
     hewn_add_desc desc;
     HEWN_CHECK(copy_desc(raw, kAdd.dml_name, desc, error));
     const Table table(kAddRows, kAdd, level, error);
@@ -331,7 +331,8 @@ hewn_status read_linear(const OperatorInfo &info, const Desc &desc, const Table 
     return HEWN_STATUS_OK;
 }
 
-hewn_status read_quantize_linear(const void *raw, hewn_feature_level level, Problem &problem, hewn_error *error) {
+__attribute__((cold)) hewn_status read_quantize_linear(const void *raw, hewn_feature_level level, Problem &problem,
+                                                       hewn_error *error) {
     const OperatorInfo &info = kQuantizeLinear;
     hewn_quantize_linear_desc desc;
     HEWN_CHECK(copy_desc(raw, info.dml_name, desc, error));
@@ -472,7 +473,8 @@ void choose_quantize_forms(const Space &space, const Variant &variant, CpuKernel
 
 // ---- DEQUANTIZE_LINEAR ----
 
-hewn_status read_dequantize_linear(const void *raw, hewn_feature_level level, Problem &problem, hewn_error *error) {
+__attribute__((cold)) hewn_status read_dequantize_linear(const void *raw, hewn_feature_level level, Problem &problem,
+                                                         hewn_error *error) {
     const OperatorInfo &info = kDequantizeLinear;
     hewn_dequantize_linear_desc desc;
     HEWN_CHECK(copy_desc(raw, info.dml_name, desc, error));
@@ -510,7 +512,8 @@ hewn_status expect_one_element(const OperatorInfo &info, const Tensor &tensor, c
                 "%s %s: must have exactly 1 element: in each dimension the size 1 or the stride 0", info.dml_name, tensor.name);
 }
 
-hewn_status read_quantized_linear_add(const void *raw, hewn_feature_level level, Problem &problem, hewn_error *error) {
+__attribute__((cold)) hewn_status read_quantized_linear_add(const void *raw, hewn_feature_level level, Problem &problem,
+                                                            hewn_error *error) {
     const OperatorInfo &info = kQuantizedLinearAdd;
     hewn_quantized_linear_add_desc desc;
     HEWN_CHECK(copy_desc(raw, info.dml_name, desc, error));
@@ -719,7 +722,7 @@ int list_operands(const Problem &problem, const Tensor **operands) {
     return info.operand_count + 1;
 }
 
-void fit_to_plan(const Plan &plan, int32_t slices, int32_t cpus, CpuKernel &kernel) {
+__attribute__((cold)) void fit_to_plan(const Plan &plan, int32_t slices, int32_t cpus, CpuKernel &kernel) {
     const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
     const int64_t ahead = plan.scratch ? 0 : bytes_to_ask_ahead(plan.moved_bytes, std::min(slices, cpus)) / widest;
     kernel.ahead = plan.run_inner * plan.run_outer >= ahead ? int32_t(ahead) : 0;  // loops that ask are for long rows

@@ -647,7 +647,7 @@ int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_bu
 
 }  // namespace
 
-int64_t repeated_rows(const Plan &plan, int o) {
+__attribute__((cold)) int64_t repeated_rows(const Plan &plan, int o) {
     constexpr int64_t kMany = int64_t(1) << 31;  // more makes no difference, and could overflow
     if (plan.rows > 1 && plan.row_bytes[o] != 0) return 1;
     int64_t rows = plan.rows;

@@ -59,7 +59,8 @@ bool lattices_meet(const Strided &lattice, int dimension, int64_t offset, int64_
 const char *type_name(hewn_data_type type) { return is_type(type) ? kTypes[type].name : "an unknown type"; }
 int type_bytes(hewn_data_type type) { return is_type(type) ? kTypes[type].bytes : 0; }
 
-hewn_status read_tensor(const hewn_tensor_desc *desc, const char *context, const char *name, Tensor &tensor, hewn_error *error) {
+__attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, const char *context, const char *name, Tensor &tensor,
+                                              hewn_error *error) {
     const auto refuse = [&](const char *rule) {
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: %s", context, name, rule);
     };
