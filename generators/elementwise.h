@@ -175,14 +175,15 @@ protected:
             throw Halide::CompileError("this form has tail=shifted and width 8 or 16 alone\n");
         const Halide::Expr width = output.dim(0).extent();
         output(x, y) = Halide::undef(output.type());
-        for (int step = step_;; step = width_) {
-            const Halide::Expr fits = step == step_ ? width >= step : width < step_;
-            const Halide::RDom part(0, width_, 0, step / width_, 0, Halide::select(fits, (width + step - 1) / step, 0), "lanes");
+        for (const int vectors : {int(vector), 1}) {  // whole steps, and vectors where a row has no step
+            const int step = vectors * width_;
+            const Halide::Expr fits = vectors == vector ? width >= step : width < step_;
+            const Halide::RDom part(0, width_, 0, vectors, 0, Halide::select(fits, (width + step - 1) / step, 0), "lanes");
             const Halide::Expr start = Halide::min(part.z * step, width - step) + part.y * width_;
             const Halide::Expr column = Halide::unsafe_promise_clamped(start + part.x, 0, width - 1);
             output(column, y) = Halide::Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, value);
             parts_.push_back(part);
-            if (step == width_) break;
+            if (vector == 1) break;
         }
     }
 
@@ -417,10 +418,10 @@ private:
         stage.reorder(part.x, part.y, y);
         if (packed) {  // in the shape of its words
             const Halide::RVar block("block"), group("group"), in_block("in_block"), in_group("in_group"), quad("quad"),
-                lane("lane");
+                of_quad("of_quad");
             stage.split(part.x, block, in_block, 4 * lanes()).unroll(block);
-            stage.split(in_block, group, in_group, lanes()).split(in_group, quad, lane, 4);
-            stage.vectorize(lane).vectorize(quad).vectorize(group);
+            stage.split(in_block, group, in_group, lanes()).split(in_group, quad, of_quad, 4);
+            stage.vectorize(of_quad).vectorize(quad).vectorize(group);
         } else {
             stage.vectorize(part.x);
         }

@@ -36,7 +36,7 @@ def problems_of(build, kernel):
     if kernel.form == "columns":  # fewer elements have too few rows for it
         return Problems(("per_axis_last",), GUARDED + DECIDING[1:])
     if kernel.form == "repeating":
-        return Problems(("inner_4",), GUARDED + DECIDING)
+        return Problems(("inner_4",), GUARDED[1:] + DECIDING)
     if kernel.operator == "dequantize_linear":
         layouts = ("dense", "per_axis_last")
     return Problems(layouts, GUARDED + DECIDING)
