@@ -376,8 +376,8 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     return call_quantize_divided(context, operands);
 }
 
-// What the forms `repeating` (hewn::Elementwise::define_lanes) take: rows of at least so many elements, of whose parameters they read as many, and
-// along which these repeat after a divisor of so many.
+// What the forms `repeating` (hewn::Elementwise::define_lanes) take: rows of at least so many elements, of whose parameters they read as
+// many, and along which these repeat after a divisor of so many.
 constexpr int kRepeatingLanes = 16, kRepeatingPeriod = 8;
 
 // Whether to take the form `repeating` for a box, where the plan allows it.
@@ -405,8 +405,8 @@ void append_columns(const CpuKernel &kernel, const char *scales, int32_t count, 
     columns.fit &= unfit == 0;
 }
 
-// The index of the reciprocals of the first `count` of a box's scales, prepared now where they are not there. Boxes that cut a row come one after the other, and
-// so gather it.
+// The index of the reciprocals of the first `count` of a box's scales, prepared now where they are not there. Boxes that cut a row come one
+// after the other, and so gather it.
 int32_t find_columns(const CpuCall &call, const halide_buffer_t &scale, int32_t count, Columns &columns) {
     const char *const scales = reinterpret_cast<const char *>(scale.host);
     if (columns.count > 0 && !(call.filled & 1u << 1)) {
@@ -739,13 +739,13 @@ __attribute__((cold)) void fit_to_plan(const Plan &plan, int32_t slices, int32_t
     const int64_t distinct = table ? plan.period[kScale] : run;
     int64_t rows = repeated_rows(plan, kScale);
     if (rows > plan.rows) rows = rows / slices > plan.rows ? rows / slices : plan.rows;
-    // Rows of a box that have scales of their own have no reciprocals of their own.
-    const bool same = plan.rows == 1 || plan.row_bytes[kScale] == 0;
-    const bool a_row = plan.dims[kScale][0].stride == 1 && run <= kMaxColumns && (in_place || (table && !cut));
+    // One row of scales for all rows of a box: reciprocals are prepared for no more.
+    const bool one_row = plan.rows == 1 || plan.row_bytes[kScale] == 0;
+    const bool a_row = one_row && plan.dims[kScale][0].stride == 1 && run <= kMaxColumns && (in_place || (table && !cut));
     // `repeating` copies a vector of them: f32 to i8 on a Zen 3, [64, 4] 168 -> 188 ns, [250, 4] 346 -> 286, [1021, 4] 1072 -> 709.
     constexpr int64_t kLeastRepeating = 512;
     const bool pays = kernel.repeating ? rows * run >= kLeastRepeating : rows >= kCopying;
-    if (same && a_row && pays && rows * run >= kPreparing * distinct) {
+    if (a_row && pays && rows * run >= kPreparing * distinct) {
         kernel.distinct_scales = int32_t(distinct);
         kernel.call = call_quantize_columns;
     } else {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../runtime/dispatch.h"
+#include "variants.h"
 
 namespace {
 
@@ -42,6 +43,11 @@ struct Rows {
     }
 };
 
+template<class... Arguments>
+void call(const hewn::Form &form, Arguments... arguments) {
+    EXPECT_EQ(reinterpret_cast<int (*)(const void *, Arguments...)>(form.entry)(nullptr, arguments...), 0);
+}
+
 // Kernels of the forms that may ask for memory ahead.
 class AskingKernel {
 public:
@@ -72,10 +78,9 @@ public:
             buffers.emplace_back(elements[size_t(i)], width, rows, i == inputs ? 1 : int(layout >> (inputs - 1 - i) & 1));
         if (in_place >= 0) buffers.back().buffer.host = buffers[size_t(in_place)].buffer.host;
         const auto at = [&](int i) { return &buffers[size_t(i)].buffer; };
-        EXPECT_EQ(operator_ == "add"               ? call(at(0), at(1), ahead, at(2))
-                  : operator_ == "quantize_linear" ? call(at(0), at(0), 1 / 3.0f, 0x1p-27f, int32_t(3), ahead, at(1))
-                                                   : call(at(0), at(1), at(2), ahead, at(3)),
-                  0);
+        if (operator_ == "add") call(form_, at(0), at(1), ahead, at(2));
+        else if (operator_ == "quantize_linear") call(form_, at(0), at(0), 1 / 3.0f, 0x1p-27f, int32_t(3), ahead, at(1));
+        else call(form_, at(0), at(1), at(2), ahead, at(3));
         for (size_t i = output_bytes; i < elements.back().size(); i++) EXPECT_EQ(elements.back()[i], kUntouched);
         std::vector<uint8_t> &output = elements[in_place >= 0 ? size_t(in_place) : elements.size() - 1];
         output.resize(output_bytes);
@@ -86,11 +91,6 @@ private:
     const hewn::Form &form_;
     const std::string operator_;
     std::vector<std::string> types_;  // of the inputs that are buffers, then of the output
-
-    template<class... Arguments>
-    int call(Arguments... arguments) const {
-        return reinterpret_cast<int (*)(const void *, Arguments...)>(form_.entry)(nullptr, arguments...);
-    }
 };
 
 // Executions ask only for what lies beyond a core's caches, on chips whose last one is near.
@@ -127,33 +127,26 @@ TEST(Kernel, AskingAheadChangesNoResult) {
     if (kernels == 0) GTEST_SKIP() << "no kernel of this build that runs here has such a form";
 }
 
-template<class... Arguments>
-void call(const hewn::Form &form, Arguments... arguments) {
-    EXPECT_EQ(reinterpret_cast<int (*)(const void *, Arguments...)>(form.entry)(nullptr, arguments...), 0);
-}
-
-// The forms `repeating` give what the forms that read whole rows of parameters give, from the first 16 of them: rows of whole periods, of every number of
-// steps and vectors, with parameters of their own.
+// The forms `repeating` give what the forms that read whole rows of parameters give, from the first 16 of them: rows of whole periods, of
+// every number of steps and vectors, with parameters of their own.
 TEST(Kernel, RepeatingIsTheSameAsRows) {
     constexpr int kRows = 3, kRead = 16;
     int kernels = 0;
-    for (uint32_t v = 0; v < hewn_variant_count(); v++) {
-        hewn_variant_info info = {};
-        info.struct_size = sizeof info;
-        ASSERT_EQ(hewn_get_variant(v, &info), HEWN_STATUS_OK);
-        if (!info.supported || info.device != HEWN_DEVICE_CPU) continue;
+    for (const hewn_test::Variant &built : hewn_test::built_variants()) {
+        if (!hewn_test::find_variant(built.name)->supported || built.device() != HEWN_DEVICE_CPU) continue;
         const hewn::Variant *variant = nullptr;
-        ASSERT_EQ(hewn::pick_variant(info.operator_name, info.signature, info.name, {HEWN_DEVICE_CPU, 0}, &variant, nullptr),
+        ASSERT_EQ(hewn::pick_variant(built.operator_name.c_str(), built.signature.c_str(), built.name.c_str(),
+                                     {HEWN_DEVICE_CPU, 0}, &variant, nullptr),
                   HEWN_STATUS_OK);
         const hewn::Form *repeating = variant->form("repeating");
         if (!repeating) continue;
         kernels++;
-        SCOPED_TRACE(info.name);
-        const bool quantizes = std::string(info.operator_name) == "quantize_linear";
-        const std::string signature = info.signature, from = signature.substr(0, signature.find('_')),
-                          to = signature.substr(signature.find('_') + 1);
+        SCOPED_TRACE(built.name);
+        const bool quantizes = built.operator_name == "quantize_linear";
+        const size_t between = built.signature.find('_');
+        const std::string from = built.signature.substr(0, between), to = built.signature.substr(between + 1);
         const std::string scale = quantizes ? "f32" : to, zero_point = quantizes ? to : from;
-        std::mt19937 random(v);
+        std::mt19937 random{unsigned(kernels)};
         for (const int period : {1, 2, 4, 8}) {
             for (int width = kRead; width <= 700; width += width < 300 ? period : 13 * period) {
                 SCOPED_TRACE("period " + std::to_string(period) + ", rows of " + std::to_string(width));

@@ -211,15 +211,16 @@ Fault check(const Library &library, const Variant &variant, const std::string &f
         return problem;
     };
     try {
-        const int64_t elements = form == "columns" || form == "repeating" ? 65536 : 4096;  // they take rows to pay
+        const bool repeating = form == "repeating";
+        const int64_t elements = form == "columns" || repeating ? 65536 : 4096;  // they take rows to pay
         for (const std::string &layout : layouts) {
             if (!layout_fits(variant.op, layout, elements)) continue;
             check_both(make(layout, elements), "bits");
             const std::vector<int64_t> sizes = make(layout, elements).output.sizes;
             for (const int64_t width : {1, 2, 3, 7, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 129, 255, 257, 511, 1000, 1023}) {
                 // Of `repeating` the last dimension is the period: the others' number makes its rows, and it takes some to pay.
-                const size_t varied = form == "repeating" ? 0 : sizes.size() - 1;
-                const int64_t size = form == "repeating" ? 512 + width : width;
+                const size_t varied = repeating ? 0 : sizes.size() - 1;
+                const int64_t size = repeating ? 512 + width : width;
                 if (whole || size >= sizes[varied]) continue;
                 Problem problem = make(layout, elements);
                 for (Operand &input : problem.inputs) input.sizes[varied] = size;
