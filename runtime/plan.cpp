@@ -550,7 +550,12 @@ int run_direct(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *b
 // The scratch memory of one slice, and what moves between it and the tensors.
 class Scratch {
 public:
-    Scratch(const Plan &plan, void *user_context) : plan_(plan), user_context_(user_context) {}
+    Scratch(const Plan &plan, void *user_context) : plan_(plan), user_context_(user_context) {
+        // Streaming's f32 forms gained up to here on a Zen 4, ADD from 4 KiB on and as much, QUANTIZE_LINEAR the most from 16.
+        constexpr int64_t kAheadBytes = 16 << 10;
+        const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
+        boxes_ahead_ = std::max<int64_t>(1, kAheadBytes / (plan.run_inner * plan.run_outer * plan.rows * widest));
+    }
     ~Scratch() {
         if (plan_.access[plan_.operands - 1] == Access::Stream) stream_fence();
     }
@@ -596,19 +601,19 @@ public:
 private:
     const Plan &plan_;
     void *const user_context_;
+    int64_t boxes_ahead_;
     struct Block {
         const uint8_t *tensor;
         int64_t run, rows;
     } loaded_[kMaxOperands] = {};
     alignas(64) uint8_t memory_[kMaxOperands][kScratchBytes + kScratchBytes / kPaddedBytes * kPadBytes + kScratchStagger];
 
-    // What the box after the next one reads of inputs that are used in place.
+    // What a box some boxes on reads of inputs that are used in place.
     Ahead ahead(const Walker &walker) const {
-        constexpr int kBoxes = 2;
         Ahead ahead = {};
         for (int o = 0; o < plan_.operands - 1 && plan_.loop_count > 0; o++) {
             if (plan_.access[o] != Access::InPlace || plan_.dims[o][0].stride != 1) continue;
-            ahead.at[ahead.count] = walker.pointer(o) + kBoxes * plan_.loops[0].step_bytes[o];
+            ahead.at[ahead.count] = walker.pointer(o) + boxes_ahead_ * plan_.loops[0].step_bytes[o];
             ahead.numerator[ahead.count] = plan_.element_bytes[o];
             ahead.shift[ahead.count++] = shift(plan_.operands - 1);
         }

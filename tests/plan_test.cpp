@@ -221,7 +221,21 @@ TEST(Plan, NearCachesAreTheSecondAndTheLast) {
     }
 }
 
+// As the kernel tells it: Zen 3 and Zen 4 are family 25, Zen 5 is 26.
+TEST(Plan, TheFamilyIsTheChips) {
+    std::ifstream cpu("/proc/cpuinfo");
+    const std::string text{std::istreambuf_iterator<char>(cpu), {}}, key = "cpu family\t: ";
+    if (text.empty()) GTEST_SKIP() << "the system does not tell";
+    const bool amd = hewn::kCanStream && text.find("AuthenticAMD") != std::string::npos;
+    const int family = amd ? std::stoi(text.substr(text.find(key) + key.size())) : 0;
+    for (int i = 0; i < 2; i++) EXPECT_EQ(hewn::amd_family(), family);
+}
+
 TEST(Plan, AsksAheadBeyondTheSecondCacheWithinTheLast) {
+    if (hewn::amd_family() < 0x1a) {
+        for (double bytes = 1; bytes < 1e12; bytes *= 2) EXPECT_EQ(hewn::bytes_to_ask_ahead(bytes, 1), 0);
+        return;
+    }
     const double least = 1.5 * double(hewn::near_cache_bytes(2)), most = double(hewn::near_cache_bytes(3) / 4);
     EXPECT_EQ(hewn::bytes_to_ask_ahead(least, 1), 0);
     EXPECT_EQ(hewn::bytes_to_ask_ahead(least + 1, 1) > 0, least + 1 <= most);
