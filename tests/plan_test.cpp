@@ -291,6 +291,35 @@ TEST(Plan, TransposedRowsFillCacheLinesOfWhatIsInScratch) {
     }
 }
 
+// A matrix and a transposed one of `size` x `size` elements of so many bytes make a third.
+hewn::Plan transposed_plan(int64_t size, int32_t bytes, int32_t transposed_bytes, int32_t output_bytes) {
+    const int32_t element_bytes[] = {bytes, transposed_bytes, output_bytes};
+    hewn::Space space = {};
+    space.rank = 2;
+    space.dims[0] = {size, {1, size, 1}};
+    space.dims[1] = {size, {size, 1, size}};
+    hewn::Plan plan;
+    EXPECT_TRUE(hewn::build_plan(space, 3, element_bytes, 1u << 0b11, 0, kKnobs, test_allocator(), plan));
+    EXPECT_EQ(plan.access[1], Access::Transpose);
+    hewn::destroy_plan(test_allocator(), plan);
+    return plan;
+}
+
+// The next rows of the same columns come first. They are asked for where a core's own cache does not hold them and the transposed operand
+// is enough of all, with the others' rows if those are short.
+TEST(Plan, AsksForTheNextTileOfATransposition) {
+    const hewn::Plan plan = transposed_plan(1024, 4, 4, 4);
+    EXPECT_EQ(plan.row_loop, 0);
+    EXPECT_EQ(plan.run_loop, 1);
+    EXPECT_EQ(plan.run_outer * 4, 1024);
+    EXPECT_EQ(plan.asked, 0b010u);
+    EXPECT_EQ(transposed_plan(417, 4, 4, 4).asked, 0u);
+    EXPECT_EQ(transposed_plan(419, 4, 4, 4).asked, 0b010u);  // 2 MiB
+    EXPECT_EQ(transposed_plan(1024, 4, 1, 4).asked, 0u);     // a ninth
+    EXPECT_EQ(transposed_plan(1024, 1, 1, 1).asked, 0b111u);
+    EXPECT_EQ(transposed_plan(1024, 1, 2, 2).asked, 0b011u);
+}
+
 // Channels last to channels first with a scale a channel: boxes in which it is constant are rows, and a transposition needs several.
 TEST(Plan, TransposingComesBeforeUniformBoxes) {
     constexpr uint32_t kScale = 0b010;
