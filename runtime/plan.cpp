@@ -80,12 +80,9 @@ public:
     // Whether the work may be sliced for threads.
     bool parallel() const { return moved_bytes_ >= double(knobs_.parallel_bytes); }
 
-    // Whether a transposed operand's next tile is asked for (see Scratch): what a core's own cache holds need not be (quantizing 256 x 256:
-    // 0.82 of the speed), and a smaller part of the traffic is not worth it (dequantizing 1024 x 1024: 0.6 to 0.9).
-    bool asks_for(int o) const {
-        constexpr double kLeastMoved = 2 << 20;
-        return moved_bytes_ >= kLeastMoved && bytes_of(o) >= moved_bytes_ / 4;
-    }
+    // Whether the next tile of a transposition is asked for (see Scratch): what a core's own cache holds need not be (quantizing 256 x 256:
+    // 0.82 of the speed).
+    bool asks() const { return moved_bytes_ >= double(2 << 20); }
 
     // The iteration space: as given or, once the box is chosen, with a dimension divided into two.
     const Space &space() const { return space_; }
@@ -355,7 +352,6 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
             const bool transposed =
                 o != output && box.last == 0 && row_stride == 1 && run >= kTransposeSide && box.rows >= kTransposeSide;
             plan.access[o] = transposed ? Access::Transpose : Access::Table;
-            if (transposed && planner.asks_for(o)) plan.asked |= 1u << o;
         } else if (o == output && planner.streams()) {
             plan.access[o] = Access::Stream;
         }
@@ -379,15 +375,6 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
         fill_table(space, box, o, element_bytes[o], plan.period[o], plan.table[o]);
     }
 
-    // Of the others' rows those too short for the processor to see a stream in: QUANTIZED_LINEAR_ADD of 16 Mi elements 2.2 times as fast,
-    // ADD f32, with rows of 1 KiB, 0.9.
-    constexpr int64_t kShortBytes = 256;
-    for (int o = 0; o < operands && plan.asked != 0; o++) {
-        if (plan.access[o] == Access::InPlace && plan.dims[o][0].stride == 1 && plan.row_bytes[o] != 0 &&
-            run * element_bytes[o] <= kShortBytes)
-            plan.asked |= 1u << o;
-    }
-
     plan.run_loop = plan.row_loop = -1;
     plan.box_count = 1;
     const auto add_loop = [&](int k, int64_t step) {
@@ -405,6 +392,7 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
     };
     // A transposed operand's next rows lie beside the last ones, in the same pages and pairs of cache lines.
     const bool rows_first = std::count(plan.access, plan.access + operands, Access::Transpose) > 0;
+    plan.asks = rows_first && planner.asks();
     if (!rows_first) add_run_loop();
     if (box.row_dim >= 0 && box.rows < space.dims[box.row_dim].size) {
         plan.row_loop = plan.loop_count;
@@ -632,19 +620,22 @@ private:
     } loaded_[kMaxOperands] = {};
     alignas(64) uint8_t memory_[kMaxOperands][kScratchBytes + kScratchBytes / kPaddedBytes * kPadBytes + kScratchStagger];
 
-    // No prefetching by the processor follows a tile's rows: part by part the next tile is asked for, in L2. ADD f32 of 1024 x 1024 and its
-    // transpose on a Zen 4, ns an element: 1.9 without, 1.3 into L1, 0.6 into L2; by parts of 256 columns 0.85, of 32 as of 64.
+    // No prefetching by the processor follows a tile's rows: part by part the next tile is asked for, in L2, of operands in place as well. ADD
+    // f32 of 1024 x 1024 and its transpose on a Zen 4, ns an element: 1.9 without, 1.3 into L1, 0.6 into L2, 0.55 with those in place; by
+    // parts of 256 columns 0.85, of 32 as of 64.
     int load_transposed(int o, const uint8_t *tensor, int64_t run, int64_t rows, const Walker *next) {
         constexpr int64_t kPart = 64;
-        const bool asks = next && (plan_.asked >> o & 1);
+        const bool asks = next && plan_.asks;
         const int64_t step = plan_.element_step[o], part = asks ? kPart : run;
         for (int64_t first = 0; first < run; first += part) {
             const int64_t width = std::min(part, run - first);
-            for (int i = 0; i < plan_.operands && asks; i++) {
+            if (asks) {
+                ask_for(next->pointer(o) + first * step, width, step, rows << shift(o));
                 const int64_t row = rows * first / run, end = rows * (first + width) / run;
-                if (i == o) ask_for(next->pointer(o) + first * step, width, step, rows << shift(o));
-                else if ((plan_.asked >> i & 1) && plan_.access[i] == Access::InPlace)
-                    ask_for(next->pointer(i) + row * plan_.row_bytes[i], end - row, plan_.row_bytes[i], run << shift(i));
+                for (int i = 0; i < plan_.operands; i++) {
+                    if (plan_.access[i] == Access::InPlace && plan_.dims[i][0].stride == 1 && plan_.row_bytes[i] != 0)
+                        ask_for(next->pointer(i) + row * plan_.row_bytes[i], end - row, plan_.row_bytes[i], run << shift(i));
+                }
             }
             if (const int error = transpose(shift(o), memory_[o] + (first << shift(o)), pitch(o), tensor + first * step, step,
                                             width, rows, user_context_))

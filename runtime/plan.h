@@ -37,9 +37,9 @@ struct Plan {
     Access access[kMaxOperands];
     int32_t *table[kMaxOperands];
     int64_t period[kMaxOperands], element_step[kMaxOperands], row_bytes[kMaxOperands];
-    bool scratch;    // some operand is not used where it lies
-    bool one_box;    // and no scratch
-    uint32_t asked;  // operands whose next box is prefetched while a transposed one is brought into scratch
+    bool scratch;  // some operand is not used where it lies
+    bool one_box;  // and no scratch
+    bool asks;     // for the next box by prefetches, while a transposed operand is brought into scratch
 
     // What steps from box to box, innermost first. The loops `run_loop` and `row_loop` (-1: none) cut a dimension of the
     // box, so that their last step may be a partial one.
