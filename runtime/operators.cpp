@@ -452,6 +452,14 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
         if (code != 0 || !invalid.raised()) return code;
         columns.fit = false;  // as above
     }
+    // Which reads whole rows of them.
+    for (int o = 1; repeating && o <= 2; o++) {
+        const halide_buffer_t &row = operands[o];
+        const int shift = __builtin_ctz(unsigned(type_bytes(call.kernel.problem->inputs[o].type)));
+        const int32_t distinct_rows = row.dim[1].stride == 0 ? 1 : row.dim[1].extent;
+        for (int32_t y = 0; y < distinct_rows; y++)
+            repeat_row(row.host + (int64_t(y) * row.dim[1].stride << shift), kRepeatingLanes, row.dim[0].extent, shift);
+    }
     return call_quantize_divided(context, operands);
 }
 
@@ -722,13 +730,17 @@ int list_operands(const Problem &problem, const Tensor **operands) {
     return info.operand_count + 1;
 }
 
-__attribute__((cold)) void fit_to_plan(const Plan &plan, int32_t slices, int32_t cpus, CpuKernel &kernel) {
+__attribute__((cold)) void fit_to_plan(Plan &plan, int32_t slices, int32_t cpus, CpuKernel &kernel) {
     const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
     const int64_t ahead = plan.scratch ? 0 : bytes_to_ask_ahead(plan.moved_bytes, std::min(slices, cpus)) / widest;
     kernel.ahead = plan.run_inner * plan.run_outer >= ahead ? int32_t(ahead) : 0;  // loops that ask are for long rows
     constexpr int kScale = 1, kZeroPoint = 2;
     const auto repeats = [&](int o) { return plan.access[o] == Access::Table && kRepeatingPeriod % plan.period[o] == 0; };
     if (kernel.repeating && !(repeats(kScale) && repeats(kZeroPoint))) kernel.repeating = nullptr;
+    const auto read_a_vector = [&] {
+        for (int o : {kScale, kZeroPoint}) plan.read[o] = kRepeatingLanes;
+    };
+    if (kernel.repeating && kernel.call == call_dequantize) read_a_vector();
     if (!kernel.columns) return;
     // Preparing a scale takes as long as eight divisions, copying one in turn as one (Xeon, 1 and 0.1 ns). Rows enough to gain half of that
     // at least; each slice prepares its own.
@@ -748,6 +760,7 @@ __attribute__((cold)) void fit_to_plan(const Plan &plan, int32_t slices, int32_t
     if (a_row && pays && rows * run >= kPreparing * distinct) {
         kernel.distinct_scales = int32_t(distinct);
         kernel.call = call_quantize_columns;
+        if (kernel.repeating) read_a_vector();
     } else {
         kernel.columns = nullptr;
     }

@@ -100,7 +100,7 @@ halide_type_t halide_type(hewn_data_type type);
 int list_operands(const Problem &problem, const Tensor **operands);
 
 // Chooses among the forms, and how far ahead one asks, by what pays with the plan in so many slices on so many CPUs.
-void fit_to_plan(const Plan &plan, int32_t slices, int32_t cpus, CpuKernel &kernel);
+void fit_to_plan(Plan &plan, int32_t slices, int32_t cpus, CpuKernel &kernel);
 
 // Checks a whole description at a feature level.
 hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level, Problem &problem, hewn_error *error);

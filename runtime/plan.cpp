@@ -367,6 +367,7 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
         plan.scratch |= !in_place;
         if (plan.access[o] != Access::Table) continue;
         plan.period[o] = o == output ? run : period_of(space, box, o);
+        plan.read[o] = run;
         plan.table[o] = allocator.allocate<int32_t>(size_t(plan.period[o]));
         if (!plan.table[o]) {
             destroy_plan(allocator, plan);
@@ -585,14 +586,12 @@ public:
         if (plan_.access[o] == Access::Transpose) {
             return load_transposed(o, tensor, run, rows, next);
         }
-        const int64_t distinct_rows = plan_.row_bytes[o] == 0 ? 1 : rows;
+        const int64_t distinct_rows = plan_.row_bytes[o] == 0 ? 1 : rows, read = std::min(run, plan_.read[o]);
         for (int64_t y = 0; y < distinct_rows; y++) {
             uint8_t *const row = memory_[o] + y * pitch(o);
-            int64_t filled = std::min(run, plan_.period[o]);
-            kGather[shift(o)](row, tensor + y * plan_.row_bytes[o], plan_.table[o], filled);
-            for (; filled < run; filled = std::min(2 * filled, run)) {  // whole periods, then the rest of one
-                std::memcpy(row + (filled << shift(o)), row, size_t(std::min(filled, run - filled)) << shift(o));
-            }
+            const int64_t period = std::min(read, plan_.period[o]);
+            kGather[shift(o)](row, tensor + y * plan_.row_bytes[o], plan_.table[o], period);
+            repeat_row(row, period, read, shift(o));
         }
         return 0;
     }
@@ -698,6 +697,12 @@ int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_bu
 }
 
 }  // namespace
+
+void repeat_row(uint8_t *row, int64_t filled, int64_t count, int shift) {
+    for (; filled < count; filled = std::min(2 * filled, count)) {  // whole periods, then the rest of one
+        std::memcpy(row + (filled << shift), row, size_t(std::min(filled, count - filled)) << shift);
+    }
+}
 
 __attribute__((cold)) int64_t repeated_rows(const Plan &plan, int o) {
     constexpr int64_t kMany = int64_t(1) << 31;  // more makes no difference, and could overflow

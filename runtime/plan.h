@@ -37,6 +37,8 @@ struct Plan {
     Access access[kMaxOperands];
     int32_t *table[kMaxOperands];
     int64_t period[kMaxOperands], element_step[kMaxOperands], row_bytes[kMaxOperands];
+    int64_t read
+        [kMaxOperands];  // of a run's elements that Table brings into scratch, at most so many, from the first on: all, unless a caller knows better
     bool scratch;  // some operand is not used where it lies
     bool one_box;  // and no scratch
     bool asks;     // for the next box by prefetches, while a transposed operand is brought into scratch
@@ -74,6 +76,9 @@ inline int32_t slice_count(const Plan &plan, const PlanKnobs &knobs, int32_t max
     const int64_t slices = max_threads > 0 ? max_threads : cpus > 1 ? cpus * knobs.slices_per_cpu : 1;
     return int32_t(slices < plan.box_count ? slices : plan.box_count);
 }
+
+// Repeats a row's first `filled` elements of 2^shift bytes up to `count`.
+void repeat_row(uint8_t *row, int64_t filled, int64_t count, int shift);
 
 // How many rows in sequence, from box to box, read the same memory of operand o, the parts of a row that boxes cut being one; 2^31 is many.
 int64_t repeated_rows(const Plan &plan, int o);
