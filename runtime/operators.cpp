@@ -452,7 +452,7 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
         if (code != 0 || !invalid.raised()) return code;
         columns.fit = false;  // as above
     }
-    // Which reads whole rows of them.
+    // Dividing reads whole rows of both, of which scratch memory has a vector.
     for (int o = 1; repeating && o <= 2; o++) {
         const halide_buffer_t &row = operands[o];
         const int shift = __builtin_ctz(unsigned(type_bytes(call.kernel.problem->inputs[o].type)));

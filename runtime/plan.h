@@ -37,8 +37,8 @@ struct Plan {
     Access access[kMaxOperands];
     int32_t *table[kMaxOperands];
     int64_t period[kMaxOperands], element_step[kMaxOperands], row_bytes[kMaxOperands];
-    int64_t read
-        [kMaxOperands];  // of a run's elements that Table brings into scratch, at most so many, from the first on: all, unless a caller knows better
+    // Of a run's elements that Table brings into scratch at most so many, the first: all, unless a caller knows better.
+    int64_t read[kMaxOperands];
     bool scratch;  // some operand is not used where it lies
     bool one_box;  // and no scratch
     bool asks;     // for the next box by prefetches, while a transposed operand is brought into scratch

@@ -305,14 +305,15 @@ hewn::Plan transposed_plan(int64_t size, int32_t bytes, int32_t transposed_bytes
     return plan;
 }
 
-// The next rows of the same columns come first. They are asked for where a core's own cache does not hold them.
+// The next rows of the same columns come first. They are asked for where a core's own cache does not hold them, on AMD's chips.
 TEST(Plan, AsksForTheNextTileOfATransposition) {
     const hewn::Plan plan = transposed_plan(1024, 4, 4, 4);
     EXPECT_EQ(plan.row_loop, 0);
     EXPECT_EQ(plan.run_loop, 1);
-    EXPECT_TRUE(plan.asks);
+    const bool amd = hewn::near_cache_bytes(3) > 0;
+    EXPECT_EQ(plan.asks, amd);
     EXPECT_FALSE(transposed_plan(417, 4, 4, 4).asks);
-    EXPECT_TRUE(transposed_plan(419, 4, 4, 4).asks);  // 2 MiB
+    EXPECT_EQ(transposed_plan(419, 4, 4, 4).asks, amd);  // 2 MiB
     EXPECT_FALSE(dense_plan(1 << 24, kKnobs).asks);
 }
 
