@@ -405,8 +405,8 @@ void append_columns(const CpuKernel &kernel, const char *scales, int32_t count, 
     columns.fit &= unfit == 0;
 }
 
-// The index of the reciprocals of the first `count` of a box's scales, prepared now where they are not there. Boxes that cut a row come one
-// after the other, and so gather it.
+// The index of the reciprocals of the first `count` of a box's scales, prepared now where they are not there. Boxes that cut a row come in
+// its order, and so gather it.
 int32_t find_columns(const CpuCall &call, const halide_buffer_t &scale, int32_t count, Columns &columns) {
     const char *const scales = reinterpret_cast<const char *>(scale.host);
     if (columns.count > 0 && !(call.filled & 1u << 1)) {

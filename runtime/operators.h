@@ -99,7 +99,8 @@ halide_type_t halide_type(hewn_data_type type);
 // The operand tensors of the problem in the order of the kernel's buffers, the output last. Returns their number.
 int list_operands(const Problem &problem, const Tensor **operands);
 
-// Chooses among the forms, and how far ahead one asks, by what pays with the plan in so many slices on so many CPUs.
+// Chooses among the forms, and how far ahead one asks, by what pays with the plan in so many slices on so many CPUs; and tells the plan what
+// the form reads.
 void fit_to_plan(Plan &plan, int32_t slices, int32_t cpus, CpuKernel &kernel);
 
 // Checks a whole description at a feature level.

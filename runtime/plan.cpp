@@ -562,12 +562,7 @@ int run_direct(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *b
 // The scratch memory of one slice, and what moves between it and the tensors.
 class Scratch {
 public:
-    Scratch(const Plan &plan, void *user_context) : plan_(plan), user_context_(user_context) {
-        // Streaming's f32 forms gained up to here on a Zen 4, ADD from 4 KiB on and as much, QUANTIZE_LINEAR the most from 16.
-        constexpr int64_t kAheadBytes = 16 << 10;
-        const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
-        boxes_ahead_ = std::max<int64_t>(1, kAheadBytes / (plan.run_inner * plan.run_outer * plan.rows * widest));
-    }
+    Scratch(const Plan &plan, void *user_context) : plan_(plan), user_context_(user_context) {}
     ~Scratch() {
         if (plan_.access[plan_.operands - 1] == Access::Stream) stream_fence();
     }
@@ -576,8 +571,7 @@ public:
 
     uint8_t *at(int o) { return memory_[o]; }
 
-    // Brings input o, which lies at `tensor`, into scratch, unless the last block brought there holds it. `next`: where the next block of
-    // it lies, or null.
+    // Brings input o, which lies at `tensor`, into scratch, unless the last block brought there holds it. `next` as in store().
     int load(int o, const uint8_t *tensor, int64_t run, int64_t rows, const Walker *next, uint32_t &filled) {
         Block &block = loaded_[o];
         if (block.tensor == tensor && run <= block.run && rows <= block.rows) return 0;
@@ -597,14 +591,14 @@ public:
     }
 
     // Brings the output's block from scratch to `tensor`. It is never transposed: of the output's strides the run's is the smallest.
-    // `walker` is at the block's box.
-    void store(const Walker &walker, int64_t run, int64_t rows) {
+    // `walker` is at the block's box, `next` at one to ask for, or null.
+    void store(const Walker &walker, int64_t run, int64_t rows, const Walker *next) {
         const int o = plan_.operands - 1;
         uint8_t *const tensor = walker.pointer(o);
         for (int64_t y = 0; y < rows; y++) {
             uint8_t *const to = tensor + y * plan_.row_bytes[o];
             const uint8_t *const from = memory_[o] + y * pitch(o);
-            if (plan_.access[o] == Access::Stream) stream_copy(to, from, run << shift(o), ahead(walker, y));
+            if (plan_.access[o] == Access::Stream) stream_copy(to, from, run << shift(o), ahead(next, y));
             else kScatter[shift(o)](to, from, plan_.table[o], run);
         }
     }
@@ -612,7 +606,6 @@ public:
 private:
     const Plan &plan_;
     void *const user_context_;
-    int64_t boxes_ahead_;
     struct Block {
         const uint8_t *tensor;
         int64_t run, rows;
@@ -631,7 +624,8 @@ private:
             if (asks) {
                 ask_for(next->pointer(o) + first * step, width, step, rows << shift(o));
                 const int64_t row = rows * first / run, end = rows * (first + width) / run;
-                for (int i = 0; i < plan_.operands; i++) {
+                // Those beside a streamed output are asked for while it is copied.
+                for (int i = 0; i < plan_.operands && plan_.access[plan_.operands - 1] != Access::Stream; i++) {
                     if (plan_.access[i] == Access::InPlace && plan_.dims[i][0].stride == 1 && plan_.row_bytes[i] != 0)
                         ask_for(next->pointer(i) + row * plan_.row_bytes[i], end - row, plan_.row_bytes[i], run << shift(i));
                 }
@@ -647,17 +641,17 @@ private:
     static void ask_for(const uint8_t *memory, int64_t count, int64_t step, int64_t bytes) {
         constexpr int64_t kLine = 64;
         for (int64_t i = 0; i < count; i++) {
-            // From the end: a line that two tiles share was read with the first.
+            // From the end: a line that two tiles of the transposed operand share was read with the first.
             for (int64_t byte = bytes - 1; byte >= 0; byte -= kLine) __builtin_prefetch(memory + i * step + byte, 0, 2);
         }
     }
 
-    // What row y of a box some boxes on reads of inputs that are used in place.
-    Ahead ahead(const Walker &walker, int64_t y) const {
+    // What row y of the next box reads of inputs that are used in place.
+    Ahead ahead(const Walker *next, int64_t y) const {
         Ahead ahead = {};
-        for (int o = 0; o < plan_.operands - 1 && plan_.loop_count > 0; o++) {
+        for (int o = 0; o < plan_.operands - 1 && next; o++) {
             if (plan_.access[o] != Access::InPlace || plan_.dims[o][0].stride != 1) continue;
-            ahead.at[ahead.count] = walker.pointer(o) + boxes_ahead_ * plan_.loops[0].step_bytes[o] + y * plan_.row_bytes[o];
+            ahead.at[ahead.count] = next->pointer(o) + y * plan_.row_bytes[o];
             ahead.numerator[ahead.count] = plan_.element_bytes[o];
             ahead.shift[ahead.count++] = shift(plan_.operands - 1);
         }
@@ -669,6 +663,14 @@ private:
     int64_t pitch(int o) const { return int64_t(plan_.dims[o][1].stride) << shift(o); }
 };
 
+// How many boxes on to ask for: the next tile of a transposition, 16 KiB of the widest operand where the output is streamed. (On a Zen 4 ADD
+// gained as much from 4 KiB on, QUANTIZE_LINEAR the most from 16.)
+int64_t boxes_ahead(const Plan &plan) {
+    if (plan.access[plan.operands - 1] != Access::Stream) return 1;
+    const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
+    return std::max<int64_t>(1, (16 << 10) / (plan.run_inner * plan.run_outer * plan.rows * widest));
+}
+
 int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
                         void *user_context) {
     const int output = plan.operands - 1;
@@ -676,9 +678,10 @@ int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_bu
     halide_dimension_t dims[kMaxOperands][2];
     std::memcpy(dims, plan.dims, sizeof dims);
     for (int o = 0; o < plan.operands; o++) buffers[o].dim = dims[o];
-    Walker walker(plan, buffers, first), next = walker;
-    next.next();
-    for (int64_t box = first; box < last; box++, walker.next(), next.next()) {
+    const int64_t distance = boxes_ahead(plan);
+    Walker walker(plan, buffers, first), asked(plan, buffers, first + distance);
+    for (int64_t box = first; box < last; box++, walker.next(), asked.next()) {
+        const Walker *const next = box + distance < last ? &asked : nullptr;
         const int64_t run = walker.run(), rows = walker.rows();
         set_extents(dims, plan.operands, run, rows);
         context.filled = 0;
@@ -686,12 +689,11 @@ int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_bu
             const bool in_place = plan.access[o] == Access::InPlace;
             buffers[o].host = in_place ? walker.pointer(o) : scratch.at(o);
             if (in_place || o == output) continue;
-            const Walker *const following = box + 1 < last ? &next : nullptr;
-            if (const int error = scratch.load(o, walker.pointer(o), run, rows, following, context.filled)) return error;
+            if (const int error = scratch.load(o, walker.pointer(o), run, rows, next, context.filled)) return error;
         }
         if (const int error = call(context, buffers)) return error;
         if (plan.access[output] == Access::InPlace) continue;
-        scratch.store(walker, run, rows);
+        scratch.store(walker, run, rows, next);
     }
     return 0;
 }

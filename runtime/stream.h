@@ -17,7 +17,7 @@ constexpr bool kCanStream = true;
 
 // Memory that will be read soon after a copy: it is brought into a core's own cache meanwhile. Without, reading and writing take turns, and
 // streaming gains nothing over stores through the cache where one thread does not saturate memory (ADD f32, 192 MiB, Xeon:
-// 10 GB/s, with it 13 to 14, direct streaming stores 13). Into L2, not L1: there a Zen 4's loads of 64 bytes wait for it (f32 of 16 Mi
+// 10 GB/s, with it, into L1, 13 to 14, direct streaming stores 13). Into L2, not L1: there a Zen 4's loads of 64 bytes wait for it (f32 of 16 Mi
 // elements, AVX-512, GB/s without, by prefetcht0, by prefetcht1: ADD 14, 14, 27, QUANTIZE_LINEAR 18, 12, 27, DEQUANTIZE_LINEAR 25, 25
 // to 28, 26 to 28; AVX2's ADD 17, 24, 28).
 struct Ahead {

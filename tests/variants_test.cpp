@@ -133,6 +133,21 @@ TEST_P(VariantTest, ParametersOfColumns) {
     }
 }
 
+// Scales that repeat along the run, with zero points that do so differently in each row of a transposed box.
+TEST_P(VariantTest, ZeroPointsOfRows) {
+    const Variant &variant = GetParam();
+    if (free_inputs(variant.op()).size() != 3) GTEST_SKIP() << "has no scale and zero point of its own";
+    Random random = this->random();
+    if (left_out(random, 8)) return;
+    const std::vector<int64_t> sizes = {50, 1000, 4};
+    Problem problem =
+        make_problem(variant.op(), variant.types(), sizes, {{1, 200, 50}, {0, 0, 1}, {4, 0, 1}}, packed_strides(sizes), random);
+    for (const Scales scales : ALL_SCALES) {
+        fill_inputs(problem, random, scales);
+        ASSERT_TRUE(check(problem, variant.name));
+    }
+}
+
 TEST_P(VariantTest, RandomLayouts) {
     const Variant &variant = GetParam();
     Random random = this->random();
