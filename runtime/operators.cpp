@@ -397,10 +397,7 @@ void append_columns(const CpuKernel &kernel, const char *scales, int32_t count, 
         unfit += !ordinary(scale);
         set_reciprocal(scale, r0[i], r1[i]);
     }
-    for (int32_t filled = distinct; filled < count; filled *= 2) {  // whole repetitions, then the rest of one
-        const size_t bytes = size_t(filled < count - filled ? filled : count - filled) * sizeof(float);
-        for (float *row : {r0, r1}) std::memcpy(row + filled, row, bytes);
-    }
+    for (float *row : {r0, r1}) repeat_row(reinterpret_cast<uint8_t *>(row), distinct, count, 2);
     columns.count += count;
     columns.fit &= unfit == 0;
 }

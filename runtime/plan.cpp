@@ -82,7 +82,7 @@ public:
 
     // Whether the next tile of a transposition is asked for (see Scratch): on AMD's chips, as a Xeon lost by the like (0.68 to 1.0 of the speed
     // of ADD), and beyond a core's own cache (quantizing 256 x 256 on a Zen 4: 0.82).
-    bool asks() const { return near_cache_bytes(3) > 0 && moved_bytes_ >= double(2 << 20); }
+    bool asks() const { return amd_family() > 0 && moved_bytes_ >= double(2 << 20); }
 
     // The iteration space: as given or, once the box is chosen, with a dimension divided into two.
     const Space &space() const { return space_; }

@@ -310,7 +310,7 @@ TEST(Plan, AsksForTheNextTileOfATransposition) {
     const hewn::Plan plan = transposed_plan(1024, 4, 4, 4);
     EXPECT_EQ(plan.row_loop, 0);
     EXPECT_EQ(plan.run_loop, 1);
-    const bool amd = hewn::near_cache_bytes(3) > 0;
+    const bool amd = hewn::amd_family() > 0;
     EXPECT_EQ(plan.asks, amd);
     EXPECT_FALSE(transposed_plan(417, 4, 4, 4).asks);
     EXPECT_EQ(transposed_plan(419, 4, 4, 4).asks, amd);  // 2 MiB
