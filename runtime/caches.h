@@ -39,6 +39,7 @@ inline int64_t near_cache_bytes(unsigned level) {
 }
 
 // The family of AMD's chips, 0 of others': 0x19 is Zen 3 and Zen 4, 0x1a Zen 5.
+constexpr int kZen5 = 0x1a;
 inline int amd_family() {
     static std::atomic<int> known{-1};
     int family = known.load(std::memory_order_relaxed);
@@ -56,6 +57,7 @@ inline int amd_family() {
 #else
 
 inline int64_t near_cache_bytes(unsigned) { return 0; }
+constexpr int kZen5 = 0x1a;
 inline int amd_family() { return 0; }
 
 #endif
@@ -67,7 +69,6 @@ inline int amd_family() { return 0; }
 // at 10; ADD f32 0.98 at 1.5, 1.1 at 3 and 6, 1.05 at 12, 0.9 at 24. A Zen 4, whose loads of 64 bytes are two, loses by it: at 1 Mi
 // elements 0.71 to 0.79, 0.73 to 0.77 and 0.93 to 0.95.
 inline int64_t bytes_to_ask_ahead(double moved_bytes, int32_t threads) {
-    constexpr int kZen5 = 0x1a;
     if (amd_family() < kZen5) return 0;
     const bool near = moved_bytes / threads > 1.5 * double(near_cache_bytes(2)) && moved_bytes <= double(near_cache_bytes(3) / 4);
     return near ? 1024 : 0;

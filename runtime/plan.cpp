@@ -81,8 +81,14 @@ public:
     bool parallel() const { return moved_bytes_ >= double(knobs_.parallel_bytes); }
 
     // Whether the next tile of a transposition is asked for (see Scratch): on AMD's chips, as a Xeon lost by the like (0.68 to 1.0 of the speed
-    // of ADD), and beyond a core's own cache (quantizing 256 x 256 on a Zen 4: 0.82).
-    bool asks() const { return amd_family() > 0 && moved_bytes_ >= double(2 << 20); }
+    // of ADD), beyond a core's own cache (quantizing 256 x 256 on a Zen 4: 0.82). On a Zen 5 beyond the last one: within it little waits, and
+    // prefetches take their share of the instructions. Asking there, by size, 1 Mi and 16 Mi elements: ADD f32 0.79 and 1.22 times as fast,
+    // QUANTIZE_LINEAR f32 0.95 and 1.17, QUANTIZED_LINEAR_ADD 0.85 and 1.13; DEQUANTIZE_LINEAR i8, of whose 16 Mi only the streamed output is
+    // beyond it, 0.78 and 0.88.
+    bool asks() const {
+        const double least = amd_family() >= kZen5 ? double(near_cache_bytes(3)) : double(2 << 20);
+        return amd_family() > 0 && moved_bytes_ - (streams_ ? bytes_of(output_) : 0.0) >= least;
+    }
 
     // The iteration space: as given or, once the box is chosen, with a dimension divided into two.
     const Space &space() const { return space_; }
@@ -559,6 +565,9 @@ int run_direct(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *b
     return 0;
 }
 
+// Whether input o, used in place, varies along the run: it is what a streamed output's kernel reads from memory.
+bool asked_for(const Plan &plan, int o) { return plan.access[o] == Access::InPlace && plan.dims[o][0].stride == 1; }
+
 // The scratch memory of one slice, and what moves between it and the tensors.
 class Scratch {
 public:
@@ -626,7 +635,7 @@ private:
                 const int64_t row = rows * first / run, end = rows * (first + width) / run;
                 // Those beside a streamed output are asked for while it is copied.
                 for (int i = 0; i < plan_.operands && plan_.access[plan_.operands - 1] != Access::Stream; i++) {
-                    if (plan_.access[i] == Access::InPlace && plan_.dims[i][0].stride == 1 && plan_.row_bytes[i] != 0)
+                    if (asked_for(plan_, i) && plan_.row_bytes[i] != 0)
                         ask_for(next->pointer(i) + row * plan_.row_bytes[i], end - row, plan_.row_bytes[i], run << shift(i));
                 }
             }
@@ -637,8 +646,8 @@ private:
         return 0;
     }
 
-    // Asks for `count` pieces of memory, each so many bytes long and `step` bytes after the one before.
-    static void ask_for(const uint8_t *memory, int64_t count, int64_t step, int64_t bytes) {
+    // Asks for `count` pieces of memory, each so many bytes long and `step` bytes after the one before. Always inlined as Ahead::fetch is.
+    __attribute__((always_inline)) static void ask_for(const uint8_t *memory, int64_t count, int64_t step, int64_t bytes) {
         constexpr int64_t kLine = 64;
         for (int64_t i = 0; i < count; i++) {
             // From the end: a line that two tiles of the transposed operand share was read with the first.
@@ -649,8 +658,9 @@ private:
     // What row y of the next box reads of inputs that are used in place.
     Ahead ahead(const Walker *next, int64_t y) const {
         Ahead ahead = {};
+        ahead.into_l1 = amd_family() == 0 || amd_family() >= kZen5;
         for (int o = 0; o < plan_.operands - 1 && next; o++) {
-            if (plan_.access[o] != Access::InPlace || plan_.dims[o][0].stride != 1) continue;
+            if (!asked_for(plan_, o)) continue;
             ahead.at[ahead.count] = next->pointer(o) + y * plan_.row_bytes[o];
             ahead.numerator[ahead.count] = plan_.element_bytes[o];
             ahead.shift[ahead.count++] = shift(plan_.operands - 1);
@@ -663,12 +673,14 @@ private:
     int64_t pitch(int o) const { return int64_t(plan_.dims[o][1].stride) << shift(o); }
 };
 
-// How many boxes on to ask for: the next tile of a transposition, 16 KiB of the widest operand where the output is streamed. (On a Zen 4 ADD
-// gained as much from 4 KiB on, QUANTIZE_LINEAR the most from 16.)
+// How many boxes on to ask for: the next tile of a transposition, 16 KiB of inputs where the output is streamed. (On a Zen 4 ADD gained as
+// much from 8 KiB on, QUANTIZE_LINEAR the most from 16; on a Zen 5, whose L1 holds 48, QUANTIZE_LINEAR had 37 GB/s by 4 KiB, 45 by 8, 50 by 12,
+// 16 and 24, DEQUANTIZE_LINEAR 44 to 48 by 4 and 46 to 50 by 16, ADD 54 by 16 and 51 by 32.)
 int64_t boxes_ahead(const Plan &plan) {
     if (plan.access[plan.operands - 1] != Access::Stream) return 1;
-    const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
-    return std::max<int64_t>(1, (16 << 10) / (plan.run_inner * plan.run_outer * plan.rows * widest));
+    int64_t bytes = 0;  // of inputs that are asked for, of each element
+    for (int o = 0; o < plan.operands - 1; o++) bytes += asked_for(plan, o) ? plan.element_bytes[o] : 0;
+    return std::max<int64_t>(1, (16 << 10) / (plan.run_inner * plan.run_outer * plan.rows * std::max<int64_t>(bytes, 1)));
 }
 
 int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,

@@ -15,22 +15,32 @@ namespace hewn {
 
 constexpr bool kCanStream = true;
 
-// Memory that will be read soon after a copy: it is brought into a core's own cache meanwhile. Without, reading and writing take turns, and
+// Memory that will be read soon after a copy: it is brought into a core's own caches meanwhile. Without, reading and writing take turns, and
 // streaming gains nothing over stores through the cache where one thread does not saturate memory (ADD f32, 192 MiB, Xeon:
-// 10 GB/s, with it, into L1, 13 to 14, direct streaming stores 13). Into L2, not L1: there a Zen 4's loads of 64 bytes wait for it (f32 of 16 Mi
-// elements, AVX-512, GB/s without, by prefetcht0, by prefetcht1: ADD 14, 14, 27, QUANTIZE_LINEAR 18, 12, 27, DEQUANTIZE_LINEAR 25, 25
-// to 28, 26 to 28; AVX2's ADD 17, 24, 28).
+// 10 GB/s, with it, into L1, 13 to 14, direct streaming stores 13). Into L1 but on AMD's chips before Zen 5: a Zen 4's loads of 64 bytes
+// wait for it there. f32 of 16 Mi elements, AVX-512, GB/s without, into L1, into L2:
+//   Zen 4: ADD 14, 14, 27, QUANTIZE_LINEAR 18, 12, 27, DEQUANTIZE_LINEAR 25, 25 to 28, 26 to 28; AVX2's ADD 17, 24, 28
+//   Zen 5: ADD 31, 51, 47, QUANTIZE_LINEAR 28, 50, 46, DEQUANTIZE_LINEAR 48, 47, 43
 struct Ahead {
     const uint8_t *at[3];
     int numerator[3], shift[3];  // numerator / 2^shift bytes of it for each byte copied
     int count;
+    bool into_l1;
 
-    // Asks for the share of a part [first, end) of a copy.
-    void fetch(int64_t first, int64_t end) const {
+    // Asks for the share of a part [first, end) of a copy. Always inlined: GCC 12 takes a function that does nothing but prefetch for one without
+    // effects, and leaves out the calls.
+    __attribute__((always_inline)) void fetch(int64_t first, int64_t end) const {
+        if (into_l1) fetch_by<_MM_HINT_T0>(first, end);
+        else fetch_by<_MM_HINT_T1>(first, end);
+    }
+
+private:
+    template<_mm_hint Hint>
+    __attribute__((always_inline)) void fetch_by(int64_t first, int64_t end) const {
         for (int i = 0; i < count; i++) {
             const int64_t last = end * numerator[i] >> shift[i];
             for (int64_t line = (first * numerator[i] >> shift[i]) & ~int64_t(63); line < last; line += 64)
-                _mm_prefetch(reinterpret_cast<const char *>(at[i] + line), _MM_HINT_T1);
+                _mm_prefetch(reinterpret_cast<const char *>(at[i] + line), Hint);
         }
     }
 };
@@ -79,6 +89,7 @@ struct Ahead {
     const uint8_t *at[3];
     int numerator[3], shift[3];
     int count;
+    bool into_l1;
 };
 inline void stream_copy(uint8_t *to, const uint8_t *from, int64_t bytes, const Ahead &) { std::memcpy(to, from, size_t(bytes)); }
 inline void stream_fence() {}

@@ -3,11 +3,12 @@
 # form, and converts one element at a time at most in its scalar tail, of which there is one a layout; AVX-512 has masks
 # instead. Differences of narrow integers stay in 32 bits, and the maximum that keeps Halide from narrowing them is folded away
 # (hewn::difference_f32). No kernel calls a function of libm for a lane. And what depends on Halide finding vpdpbusd, and keeping a
-# prefetch, and on LLVM loading twice what is passed twice.
+# prefetch, and on LLVM loading twice what is passed twice. And what depends on the C++ compiler keeping the prefetches of plan.cpp: of streamed
+# outputs' inputs by either hint, of transposed operands and of those beside them.
 #
-#     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE
+#     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE PLAN_OBJECT
 set -euo pipefail
-nm=$1 objdump=$2 objects=$3
+nm=$1 objdump=$2 objects=$3 plan=$4
 checked=0 failed=0
 
 fail() {
@@ -48,6 +49,13 @@ while read -r object; do
     [[ $name != *avx512_vnni__reciprocal ]] || grep -q 'vpdpbusd .*%zmm' <<<"$code" || fail "$name: no vpdpbusd"
     checked=$((checked + 1))
 done <"$objects"
+
+code=$("$objdump" --disassemble --no-show-raw-insn "$plan")
+for hint_and_least in t0:1 t1:3; do
+    hint=prefetch${hint_and_least%:*} least=${hint_and_least#*:}
+    kept=$(grep -c "\\b$hint\\b" <<<"$code" || true)
+    ((kept >= least)) || fail "$plan: $kept $hint, $least expected at least"
+done
 
 ((checked > 0)) || fail "$objects names no kernel that quantizes"
 echo "$checked kernels looked at"
