@@ -1,5 +1,5 @@
 // A helper of the runtime, not an operator: output(x, y) = input(x, y), where the input is dense along y and the output along x.
-// For extents that are multiples of N, the elements of 16 bytes; the runtime moves the edges.
+// For extents that are multiples of a tile: 16 bytes of rows by a vector of columns; the runtime moves the edges.
 #include "elementwise.h"
 
 namespace {
@@ -8,11 +8,14 @@ using namespace Halide;
 
 // An N x N transposition is a perfect-shuffle network: log2 N rounds that interleave the lanes of rows j and j + N / 2. Written
 // like this it becomes exactly one interleaving instruction (punpck, zip) an output vector and round; 3 to 5 times faster than
-// any direct schedule of the copy.
+// any direct schedule of the copy. Wider vectors hold several such squares side by side, one in each 16 bytes, as AVX2's instructions
+// treat them: half as many instructions. Not of 8 and 16 bits, for which Halide reads parts of such vectors and LLVM permutes them.
 class Transpose : public Generator<Transpose> {
 public:
     GeneratorParam<std::string> signature{"signature", ""};
     Input<Buffer<void, 2>> input{"input"};
+    // Not 0: this many elements along y from a tile's first column lies memory that will be read soon, which is asked for.
+    Input<int32_t> ahead{"ahead"};
     Output<Buffer<void, 2>> output{"output"};
 
     void configure() {
@@ -22,19 +25,25 @@ public:
 
     void generate() {
         n_ = 16 / output.type().bytes();
+        squares_ = output.type().bytes() >= 4 ? std::max(1, natural_vector_size(output.type()) / n_) : 1;
+        columns_ = n_ * squares_;
+        asked_(tile_x_, tile_y_) = asked();
+        const Expr none = select(ahead != 0, asked_(tile_x_, tile_y_), 0);
         Func rows("rows");
-        rows(lane_, row_, tile_x_, tile_y_) = input(tile_x_ * n_ + row_, tile_y_ * n_ + lane_);
+        rows(lane_, square_, row_, tile_x_, tile_y_) =
+            input((tile_x_ * squares_ + square_) * n_ + row_, tile_y_ * n_ + lane_) + cast(output.type(), none);
         rounds_.push_back(rows);
         for (int size = 1; size < n_; size *= 2) {
             const Func previous = rounds_.back();
             Func next("round");
             // Row 2j + h, lane k: lane h * N / 2 + k / 2 of row j (k even) or j + N / 2 (k odd).
             const Expr from = row_ % 2 * (n_ / 2) + lane_ / 2, j = row_ / 2;
-            next(lane_, row_, tile_x_, tile_y_) =
-                select(lane_ % 2 == 0, previous(from, j, tile_x_, tile_y_), previous(from, j + n_ / 2, tile_x_, tile_y_));
+            next(lane_, square_, row_, tile_x_, tile_y_) = select(lane_ % 2 == 0, previous(from, square_, j, tile_x_, tile_y_),
+                                                                  previous(from, square_, j + n_ / 2, tile_x_, tile_y_));
             rounds_.push_back(next);
         }
-        output(hewn::x, hewn::y) = rounds_.back()(hewn::x % n_, hewn::y % n_, hewn::x / n_, hewn::y / n_);
+        output(hewn::x, hewn::y) =
+            rounds_.back()(hewn::x % n_, hewn::x / n_ % squares_, hewn::y % n_, hewn::x / columns_, hewn::y / n_);
     }
 
     void schedule() {
@@ -46,21 +55,47 @@ public:
         input.dim(0).set_stride(Expr());
         input.dim(1).set_stride(1);
         Var xi("xi"), yi("yi"), xo("xo"), yo("yo");
-        output.align_bounds(x, n_)
+        output.align_bounds(x, columns_)
             .align_bounds(y, n_)
-            .tile(x, y, xo, yo, xi, yi, n_, n_, TailStrategy::RoundUp)
+            .tile(x, y, xo, yo, xi, yi, columns_, n_, TailStrategy::RoundUp)
             .reorder(xi, yi, yo, xo)
             .vectorize(xi)
             .unroll(yi);
+        output.specialize(ahead != 0);
+        asked_.compute_at(output, yo).store_in(MemoryType::Stack);
         for (Func &round : rounds_) {
-            round.compute_at(output, yo).bound_extent(lane_, n_).vectorize(lane_, n_).unroll(row_).store_in(MemoryType::Stack);
+            round.compute_at(output, yo).bound_extent(lane_, n_).bound_extent(square_, squares_).store_in(MemoryType::Stack);
+            round.unroll(row_).vectorize(lane_, n_);
+            // A tile's rows are read 16 bytes at a time, and LLVM joins them.
+            if (&round == &rounds_.front()) round.unroll(square_);
+            else round.vectorize(square_, squares_);
         }
     }
 
 private:
-    int n_ = 0;
-    Var lane_{"lane"}, row_{"row"}, tile_x_{"tile_x"}, tile_y_{"tile_y"};
+    int n_ = 0, squares_ = 0, columns_ = 0;
+    Var lane_{"lane"}, square_{"square"}, row_{"row"}, tile_x_{"tile_x"}, tile_y_{"tile_y"};
+    Func asked_{"asked"};
     std::vector<Func> rounds_;
+
+    // 0, after prefetches: of a quarter of the columns' memory in each of the four tiles that share their cache lines. Into L2, as columns often lie a
+    // multiple of 4 KiB apart, in the same sets of L1, and Halide's own prefetch is into L1 alone (prefetchnta; QUANTIZE_LINEAR f32 of 4096 x 4096,
+    // transposed, on a Zen 5: 13 GB/s without, 15, 18). LLVM's intrinsic, which the module declares for Halide's, has no value, so that nothing may use it.
+    Expr asked() {
+        using namespace Halide::Internal;
+        const int share = std::max(1, columns_ / 4);
+        const ImageParam image = input;
+        const Expr base = reinterpret<uint64_t>(Variable::make(Handle(), image.name(), image.parameter()));
+        Expr zero = 0;
+        for (int i = 0; i < share; i++) {
+            const Expr column = tile_x_ * columns_ + min(tile_y_ % 4 * share, columns_ - share) + i;
+            const Expr at = column * image.dim(0).stride() + tile_y_ / 4 * 4 * n_ + ahead;
+            const Expr address = reinterpret(Handle(), base + cast<uint64_t>(at) * output.type().bytes());
+            const Expr ask = Call::make(Int(32), "llvm.prefetch.p0", {address, 0, 2, 1}, Call::Extern);
+            zero = Call::make(Int(32), Call::return_second, {ask, zero}, Call::Intrinsic);
+        }
+        return zero;
+    }
 };
 
 }  // namespace

@@ -170,6 +170,7 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
             destroy(cpu);
             return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan", name);
         }
+        cpu->plan.wide = std::strstr(variant->target->halide_target, "-avx2") != nullptr;
         const int32_t slices = slice_count(cpu->plan, variant->plan, cpu->max_threads, cpu->cpus);
         fit_to_plan(cpu->plan, slices, cpu->cpus, cpu->kernel);
     }

@@ -1,6 +1,7 @@
 #include "plan.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "caches.h"
@@ -12,6 +13,10 @@ int hewnk_transpose_u8_argv(void **);
 int hewnk_transpose_u16_argv(void **);
 int hewnk_transpose_u32_argv(void **);
 int hewnk_transpose_u64_argv(void **);
+#if defined(__x86_64__)
+int hewnk_transpose_u32__x86_64_avx2_argv(void **);
+int hewnk_transpose_u64__x86_64_avx2_argv(void **);
+#endif
 }
 
 namespace hewn {
@@ -81,13 +86,13 @@ public:
     bool parallel() const { return moved_bytes_ >= double(knobs_.parallel_bytes); }
 
     // Whether the next tile of a transposition is asked for (see Scratch): on AMD's chips, as a Xeon lost by the like (0.68 to 1.0 of the speed
-    // of ADD), beyond a core's own cache (quantizing 256 x 256 on a Zen 4: 0.82). On a Zen 5 beyond the last one: within it little waits, and
-    // prefetches take their share of the instructions. Asking there, by size, 1 Mi and 16 Mi elements: ADD f32 0.79 and 1.22 times as fast,
-    // QUANTIZE_LINEAR f32 0.95 and 1.17, QUANTIZED_LINEAR_ADD 0.85 and 1.13; DEQUANTIZE_LINEAR i8, of whose 16 Mi only the streamed output is
-    // beyond it, 0.78 and 0.88.
-    bool asks() const {
-        const double least = amd_family() >= kZen5 ? double(near_cache_bytes(3)) : double(2 << 20);
-        return amd_family() > 0 && moved_bytes_ - (streams_ ? bytes_of(output_) : 0.0) >= least;
+    // of ADD), beyond a core's own cache (quantizing 256 x 256 on a Zen 4: 0.82).
+    bool asks() const { return amd_family() > 0 && moved_bytes_ >= double(2 << 20); }
+
+    // Whether the next rows of operands in place are asked for beside it; streamed outputs' are while they are copied. On a Zen 5 beyond the last
+    // cache alone: asking there, at 1 Mi and 16 Mi elements: ADD f32 0.83 and 1.0 times as fast, QUANTIZED_LINEAR_ADD 0.86 and 1.2.
+    bool asks_beside() const {
+        return asks() && !streams_ && (amd_family() < kZen5 || moved_bytes_ >= double(near_cache_bytes(3)));
     }
 
     // The iteration space: as given or, once the box is chosen, with a dimension divided into two.
@@ -400,6 +405,7 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
     // A transposed operand's next rows lie beside the last ones, in the same pages and pairs of cache lines.
     const bool rows_first = std::count(plan.access, plan.access + operands, Access::Transpose) > 0;
     plan.asks = rows_first && planner.asks();
+    plan.asks_beside = rows_first && planner.asks_beside();
     if (!rows_first) add_run_loop();
     if (box.row_dim >= 0 && box.rows < space.dims[box.row_dim].size) {
         plan.row_loop = plan.loop_count;
@@ -476,28 +482,48 @@ void transpose_elements(uint8_t *to, int64_t to_pitch, const uint8_t *from, int6
 using TransposeElements = void (*)(uint8_t *, int64_t, const uint8_t *, int64_t, int64_t, int64_t, int64_t, int64_t);
 constexpr TransposeElements kTransposeElements[] = {transpose_elements<uint8_t>, transpose_elements<uint16_t>,
                                                     transpose_elements<uint32_t>, transpose_elements<uint64_t>};
-constexpr KernelFunction kTransposeTiles[] = {hewnk_transpose_u8_argv, hewnk_transpose_u16_argv, hewnk_transpose_u32_argv,
-                                              hewnk_transpose_u64_argv};
+
+// Transposes whole tiles of so many bytes of columns by 16 bytes of rows.
+struct TransposeTiles {
+    KernelFunction kernel;
+    int bytes;
+};
+constexpr TransposeTiles kTransposeTiles[] = {{hewnk_transpose_u8_argv, 16},
+                                              {hewnk_transpose_u16_argv, 16},
+                                              {hewnk_transpose_u32_argv, 16},
+                                              {hewnk_transpose_u64_argv, 16}};
+#if defined(__x86_64__)
+constexpr TransposeTiles kWideTransposeTiles[] = {
+    {}, {}, {hewnk_transpose_u32__x86_64_avx2_argv, 32}, {hewnk_transpose_u64__x86_64_avx2_argv, 32}};
+#else
+constexpr TransposeTiles kWideTransposeTiles[] = {{}, {}, {}, {}};
+#endif
 
 // to(x, y) = from(x, y) for x < width, y < height: `to` is dense along x with `to_pitch` bytes from row to row, `from` is dense
-// along y with `from_step` bytes from x to x.
-int transpose(int shift, uint8_t *to, int64_t to_pitch, const uint8_t *from, int64_t from_step, int64_t width, int64_t height,
-              void *user_context) {
-    const int64_t tile = 16 >> shift, inner_width = width / tile * tile, inner_height = height / tile * tile;
-    if (inner_width > 0 && inner_height > 0) {
-        halide_dimension_t from_dims[2] = {{0, int32_t(inner_width), int32_t(from_step >> shift), 0},
-                                           {0, int32_t(inner_height), 1, 0}};
-        halide_dimension_t to_dims[2] = {{0, int32_t(inner_width), 1, 0},
-                                         {0, int32_t(inner_height), int32_t(to_pitch >> shift), 0}};
-        halide_buffer_t source = {}, destination = {};
-        source.host = const_cast<uint8_t *>(from);
-        source.dim = from_dims;
-        destination.host = to;
-        destination.dim = to_dims;
-        source.dimensions = destination.dimensions = 2;
-        source.type = destination.type = halide_type_t(halide_type_uint, uint8_t(8 << shift));
-        void *arguments[] = {&user_context, &source, &destination};
-        if (const int error = kTransposeTiles[shift](arguments)) return error;
+// along y with `from_step` bytes from x to x. `ahead` elements from each column's first, unless 0, lies memory to ask for.
+int transpose(bool wide, int shift, uint8_t *to, int64_t to_pitch, const uint8_t *from, int64_t from_step, int64_t width,
+              int64_t height, int32_t ahead, void *user_context) {
+    const int64_t tile = 16 >> shift, inner_height = height / tile * tile;
+    int64_t inner_width = 0;
+    for (const TransposeTiles &tiles : {wide ? kWideTransposeTiles[shift] : TransposeTiles{}, kTransposeTiles[shift]}) {
+        if (!tiles.kernel) continue;
+        const int64_t columns = tiles.bytes >> shift, tiled = (width - inner_width) / columns * columns;
+        if (tiled > 0 && inner_height > 0) {
+            halide_dimension_t from_dims[2] = {{0, int32_t(tiled), int32_t(from_step >> shift), 0},
+                                               {0, int32_t(inner_height), 1, 0}};
+            halide_dimension_t to_dims[2] = {{0, int32_t(tiled), 1, 0},
+                                             {0, int32_t(inner_height), int32_t(to_pitch >> shift), 0}};
+            halide_buffer_t source = {}, destination = {};
+            source.host = const_cast<uint8_t *>(from) + inner_width * from_step;
+            source.dim = from_dims;
+            destination.host = to + (inner_width << shift);
+            destination.dim = to_dims;
+            source.dimensions = destination.dimensions = 2;
+            source.type = destination.type = halide_type_t(halide_type_uint, uint8_t(8 << shift));
+            void *arguments[] = {&user_context, &source, &ahead, &destination};
+            if (const int error = tiles.kernel(arguments)) return error;
+        }
+        inner_width += tiled;
     }
     kTransposeElements[shift](to, to_pitch, from, from_step, inner_width, width, 0, height);
     kTransposeElements[shift](to, to_pitch, from, from_step, 0, inner_width, inner_height, height);
@@ -621,29 +647,34 @@ private:
     } loaded_[kMaxOperands] = {};
     alignas(64) uint8_t memory_[kMaxOperands][kScratchBytes + kScratchBytes / kPaddedBytes * kPadBytes + kScratchStagger];
 
-    // No prefetching by the processor follows a tile's rows: part by part the next tile is asked for, in L2, of operands in place as well. ADD
-    // f32 of 1024 x 1024 and its transpose on a Zen 4, ns an element: 1.9 without, 1.3 into L1, 0.6 into L2, 0.55 with those in place; by
-    // parts of 256 columns 0.85, of 32 as of 64.
+    // No prefetching by the processor follows a tile's columns: the transposition asks for the next tile, in L2, line by line; in bursts between its
+    // parts it took a fifth longer on a Zen 5. The next rows of operands in place are asked for part by part. ADD f32 of 1024 x 1024 and its
+    // transpose on a Zen 4, in bursts of both, ns an element: 1.9 without, 1.3 into L1, 0.6 into L2, 0.55 with those in place; by parts of 256
+    // columns 0.85, of 32 as of 64.
     int load_transposed(int o, const uint8_t *tensor, int64_t run, int64_t rows, const Walker *next) {
         constexpr int64_t kPart = 64;
-        const bool asks = next && plan_.asks;
-        const int64_t step = plan_.element_step[o], part = asks ? kPart : run;
+        const int32_t ahead = next && plan_.asks ? ahead_of(o, next->pointer(o) - tensor, run, rows) : 0;
+        const bool asks_beside = next && plan_.asks_beside;
+        const int64_t step = plan_.element_step[o], part = asks_beside ? kPart : run;
         for (int64_t first = 0; first < run; first += part) {
-            const int64_t width = std::min(part, run - first);
-            if (asks) {
-                ask_for(next->pointer(o) + first * step, width, step, rows << shift(o));
-                const int64_t row = rows * first / run, end = rows * (first + width) / run;
-                // Those beside a streamed output are asked for while it is copied.
-                for (int i = 0; i < plan_.operands && plan_.access[plan_.operands - 1] != Access::Stream; i++) {
-                    if (asked_for(plan_, i) && plan_.row_bytes[i] != 0)
-                        ask_for(next->pointer(i) + row * plan_.row_bytes[i], end - row, plan_.row_bytes[i], run << shift(i));
-                }
+            const int64_t width = std::min(part, run - first), row = rows * first / run, end = rows * (first + width) / run;
+            for (int i = 0; i < plan_.operands && asks_beside; i++) {
+                if (asked_for(plan_, i) && plan_.row_bytes[i] != 0)
+                    ask_for(next->pointer(i) + row * plan_.row_bytes[i], end - row, plan_.row_bytes[i], run << shift(i));
             }
-            if (const int error = transpose(shift(o), memory_[o] + (first << shift(o)), pitch(o), tensor + first * step, step,
-                                            width, rows, user_context_))
+            if (const int error = transpose(plan_.wide, shift(o), memory_[o] + (first << shift(o)), pitch(o),
+                                            tensor + first * step, step, width, rows, ahead, user_context_))
                 return error;
         }
         return 0;
+    }
+
+    // How many elements from the first of each column of a tile of operand o to the last of the cache line that the next one, so many bytes
+    // after it, begins with: a line that two tiles share was read with the first. 0 where Halide's int32 cannot hold an index.
+    int32_t ahead_of(int o, int64_t bytes, int64_t run, int64_t rows) const {
+        const int64_t elements = (bytes >> shift(o)) + std::min(rows, kLineBytes >> shift(o)) - 1;
+        const int64_t highest = (run * plan_.element_step[o] >> shift(o)) + rows;
+        return std::abs(elements) + highest <= kMaxIndex ? int32_t(elements) : 0;
     }
 
     // Asks for `count` pieces of memory, each so many bytes long and `step` bytes after the one before. Always inlined as Ahead::fetch is.
@@ -679,7 +710,8 @@ private:
 int64_t boxes_ahead(const Plan &plan) {
     if (plan.access[plan.operands - 1] != Access::Stream) return 1;
     int64_t bytes = 0;  // of inputs that are asked for, of each element
-    for (int o = 0; o < plan.operands - 1; o++) bytes += asked_for(plan, o) ? plan.element_bytes[o] : 0;
+    for (int o = 0; o < plan.operands - 1; o++)
+        bytes += asked_for(plan, o) || plan.access[o] == Access::Transpose ? plan.element_bytes[o] : 0;
     return std::max<int64_t>(1, (16 << 10) / (plan.run_inner * plan.run_outer * plan.rows * std::max<int64_t>(bytes, 1)));
 }
 

@@ -41,7 +41,9 @@ struct Plan {
     int64_t read[kMaxOperands];
     bool scratch;  // some operand is not used where it lies
     bool one_box;  // and no scratch
-    bool asks;     // for the next box by prefetches, while a transposed operand is brought into scratch
+    // Asks by prefetches, while a transposed operand is brought into scratch, for its next block, and for the next rows of those in place.
+    bool asks, asks_beside;
+    bool wide;     // transpositions may use AVX2; false unless a caller knows
 
     // What steps from box to box, innermost first. The loops `run_loop` and `row_loop` (-1: none) cut a dimension of the
     // box, so that their last step may be a partial one.

@@ -2,6 +2,7 @@
 // also checks what a kernel is promised.
 #include "../runtime/plan.h"
 #include "../runtime/caches.h"
+#include "../runtime/probe.h"
 #include "../runtime/stream.h"
 
 #include <gtest/gtest.h>
@@ -110,6 +111,11 @@ int sum_box(hewn::BoxCall &opaque, halide_buffer_t *buffers) {
 }
 
 // box, stream, stream block and parallel bytes, slices a CPU
+#if defined(__x86_64__)
+const bool kHasAvx2 = HEWN_CPU_SUPPORTS("avx2");
+#else
+constexpr bool kHasAvx2 = false;
+#endif
 constexpr hewn::PlanKnobs kKnobs = {256 << 10, 64 << 20, 2 << 10, 1 << 20, 4};
 
 struct Operand {
@@ -309,22 +315,25 @@ hewn::Plan transposed_plan(int64_t size, int32_t bytes, int32_t transposed_bytes
     return plan;
 }
 
-// The next rows of the same columns come first. They are asked for on AMD's chips, where a core's own cache does not hold what is moved but
-// for a streamed output, on a Zen 5 where the last one does not.
+// The next rows of the same columns come first. They are asked for on AMD's chips, where a core's own cache does not hold what is moved; rows of
+// operands in place beside them where the output is not streamed, on a Zen 5 where the last cache does not hold it.
 TEST(Plan, AsksForTheNextTileOfATransposition) {
     const hewn::Plan plan = transposed_plan(1024, 4, 4, 4);
     EXPECT_EQ(plan.row_loop, 0);
     EXPECT_EQ(plan.run_loop, 1);
-    const int family = hewn::amd_family();
-    const double least = family >= 0x1a ? double(hewn::near_cache_bytes(3)) : double(2 << 20);
-    const auto asks = [](double elements, bool streams) {
-        return transposed_plan(int64_t(std::ceil(std::sqrt(elements))), 4, 4, 4, streams ? 0 : INT64_MAX).asks;
+    const auto planned = [](double bytes, int64_t stream_bytes) {
+        return transposed_plan(int64_t(std::ceil(std::sqrt(bytes / 12))), 4, 4, 4, stream_bytes);
     };
-    EXPECT_FALSE(asks(least / 12 * 0.98, false));
-    EXPECT_EQ(asks(least / 12, false), family > 0);
-    EXPECT_FALSE(asks(least / 8 * 0.98, true));
-    EXPECT_EQ(asks(least / 8, true), family > 0);
+    const int family = hewn::amd_family();
+    const double least = 2 << 20, beside = family >= 0x1a ? double(hewn::near_cache_bytes(3)) : least;
+    EXPECT_FALSE(planned(least * 0.98, INT64_MAX).asks);
+    EXPECT_EQ(planned(least, INT64_MAX).asks, family > 0);
+    EXPECT_EQ(planned(least, 0).asks, family > 0);
+    EXPECT_FALSE(planned(beside * 0.98, INT64_MAX).asks_beside);
+    EXPECT_EQ(planned(beside, INT64_MAX).asks_beside, family > 0);
+    EXPECT_FALSE(hewn::kCanStream && planned(beside, 0).asks_beside);
     EXPECT_FALSE(dense_plan(1 << 24, kKnobs).asks);
+    EXPECT_FALSE(dense_plan(1 << 24, kKnobs).asks_beside);
 }
 
 // Channels last to channels first with a scale a channel: boxes in which it is constant are rows, and a transposition needs several.
@@ -421,6 +430,8 @@ TEST(Plan, RandomLayoutsSumRight) {
         if (layout.between(0, 3)) knobs.parallel_bytes = 0;
         ASSERT_TRUE(hewn::build_plan(space, operands, bytes, context.layouts, context.uniform, knobs, test_allocator(), plan));
         plan.asks = layout.between(0, 1);  // few of these move enough for it
+        plan.asks_beside = layout.between(0, 1);
+        plan.wide = kHasAvx2 && layout.between(0, 1);
         for (int o = 0; o < operands; o++) seen[int(plan.access[o])]++;
         // Rows of a run's own last dimension go on where the run ends.
         const bool own =
