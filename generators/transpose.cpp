@@ -1,5 +1,5 @@
 // A helper of the runtime, not an operator: output(x, y) = input(x, y), where the input is dense along y and the output along x.
-// For extents that are multiples of a tile: 16 bytes of rows by a vector of columns; the runtime moves the edges.
+// For extents that are multiples of a tile: 16 bytes of rows, `bytes` of columns; the runtime moves the edges.
 #include "elementwise.h"
 
 namespace {
@@ -8,11 +8,12 @@ using namespace Halide;
 
 // An N x N transposition is a perfect-shuffle network: log2 N rounds that interleave the lanes of rows j and j + N / 2. Written
 // like this it becomes exactly one interleaving instruction (punpck, zip) an output vector and round; 3 to 5 times faster than
-// any direct schedule of the copy. Wider vectors hold several such squares side by side, one in each 16 bytes, as AVX2's instructions
-// treat them: half as many instructions. Not of 8 and 16 bits, for which Halide reads parts of such vectors and LLVM permutes them.
+// any direct schedule of the copy. Wider tiles hold several such squares side by side, one in each 16 bytes of a vector, as AVX2's
+// instructions treat them: half as many instructions. Not of 8 and 16 bits, for which Halide reads parts of such vectors and LLVM permutes them.
 class Transpose : public Generator<Transpose> {
 public:
     GeneratorParam<std::string> signature{"signature", ""};
+    GeneratorParam<int> bytes{"bytes", 16};
     Input<Buffer<void, 2>> input{"input"};
     // Not 0: this many elements along y from a tile's first column lies memory that will be read soon, which is asked for.
     Input<int32_t> ahead{"ahead"};
@@ -25,10 +26,10 @@ public:
 
     void generate() {
         n_ = 16 / output.type().bytes();
-        squares_ = output.type().bytes() >= 4 ? std::max(1, natural_vector_size(output.type()) / n_) : 1;
+        squares_ = bytes / 16;
         columns_ = n_ * squares_;
         asked_(tile_x_, tile_y_) = asked();
-        const Expr none = select(ahead != 0, asked_(tile_x_, tile_y_), 0);
+        const Expr none = asks() ? select(ahead != 0, asked_(tile_x_, tile_y_), 0) : 0;
         Func rows("rows");
         rows(lane_, square_, row_, tile_x_, tile_y_) =
             input((tile_x_ * squares_ + square_) * n_ + row_, tile_y_ * n_ + lane_) + cast(output.type(), none);
@@ -61,8 +62,10 @@ public:
             .reorder(xi, yi, yo, xo)
             .vectorize(xi)
             .unroll(yi);
-        output.specialize(ahead != 0);
-        asked_.compute_at(output, yo).store_in(MemoryType::Stack);
+        if (asks()) {
+            output.specialize(ahead != 0);
+            asked_.compute_at(output, yo).store_in(MemoryType::Stack);
+        }
         for (Func &round : rounds_) {
             round.compute_at(output, yo).bound_extent(lane_, n_).bound_extent(square_, squares_).store_in(MemoryType::Stack);
             round.unroll(row_).vectorize(lane_, n_);
@@ -78,19 +81,24 @@ private:
     Func asked_{"asked"};
     std::vector<Func> rounds_;
 
-    // 0, after prefetches: of a quarter of the columns' memory in each of the four tiles that share their cache lines. Into L2, as columns often lie a
-    // multiple of 4 KiB apart, in the same sets of L1, and Halide's own prefetch is into L1 alone (prefetchnta; QUANTIZE_LINEAR f32 of 4096 x 4096,
-    // transposed, on a Zen 5: 13 GB/s without, 15, 18). LLVM's intrinsic, which the module declares for Halide's, has no value, so that nothing may use it.
+    bool asks() const { return get_target().arch == Target::X86; }  // runtime/plan.cpp asks on no other
+
+    // 0, after prefetches: of the memory of a quarter of the columns, one at least, in each of the four tiles that share their cache lines, in one call
+    // or, of a tile high each, in four, told apart by where they begin. Further tiles of a column ask for what lies beside it, so that the
+    // address is a sum that grows. Into L2, as columns often lie a multiple of 4 KiB apart, in the same sets of L1, and Halide's own
+    // prefetch is into L1 alone (prefetchnta; QUANTIZE_LINEAR f32 of 4096 x 4096, transposed, on a Zen 5: 13 GB/s without, 15, 18). LLVM's
+    // intrinsic, which the module declares for Halide's, has no value, so that nothing may use it.
     Expr asked() {
         using namespace Halide::Internal;
-        const int share = std::max(1, columns_ / 4);
+        const int share = std::max(1, columns_ / 4), bytes = output.type().bytes();
         const ImageParam image = input;
         const Expr base = reinterpret<uint64_t>(Variable::make(Handle(), image.name(), image.parameter()));
+        const Expr quarter = cast<int32_t>(base / 16 % 4) + tile_y_;
         Expr zero = 0;
         for (int i = 0; i < share; i++) {
-            const Expr column = tile_x_ * columns_ + min(tile_y_ % 4 * share, columns_ - share) + i;
-            const Expr at = column * image.dim(0).stride() + tile_y_ / 4 * 4 * n_ + ahead;
-            const Expr address = reinterpret(Handle(), base + cast<uint64_t>(at) * output.type().bytes());
+            const Expr column = cast<int64_t>(tile_x_ * columns_ + quarter * share + i);
+            const Expr at = column * image.dim(0).stride() + ahead;
+            const Expr address = reinterpret(Handle(), base + cast<uint64_t>(at * bytes));
             const Expr ask = Call::make(Int(32), "llvm.prefetch.p0", {address, 0, 2, 1}, Call::Extern);
             zero = Call::make(Int(32), Call::return_second, {ask, zero}, Call::Intrinsic);
         }

@@ -591,8 +591,8 @@ int run_direct(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *b
     return 0;
 }
 
-// Whether input o, used in place, varies along the run: it is what a streamed output's kernel reads from memory.
-bool asked_for(const Plan &plan, int o) { return plan.access[o] == Access::InPlace && plan.dims[o][0].stride == 1; }
+// Whether operand o lies in place and varies along the run: what a kernel reads or writes in memory.
+bool runs_in_place(const Plan &plan, int o) { return plan.access[o] == Access::InPlace && plan.dims[o][0].stride == 1; }
 
 // The scratch memory of one slice, and what moves between it and the tensors.
 class Scratch {
@@ -659,7 +659,7 @@ private:
         for (int64_t first = 0; first < run; first += part) {
             const int64_t width = std::min(part, run - first), row = rows * first / run, end = rows * (first + width) / run;
             for (int i = 0; i < plan_.operands && asks_beside; i++) {
-                if (asked_for(plan_, i) && plan_.row_bytes[i] != 0)
+                if (runs_in_place(plan_, i) && plan_.row_bytes[i] != 0)
                     ask_for(next->pointer(i) + row * plan_.row_bytes[i], end - row, plan_.row_bytes[i], run << shift(i));
             }
             if (const int error = transpose(plan_.wide, shift(o), memory_[o] + (first << shift(o)), pitch(o),
@@ -670,11 +670,11 @@ private:
     }
 
     // How many elements from the first of each column of a tile of operand o to the last of the cache line that the next one, so many bytes
-    // after it, begins with: a line that two tiles share was read with the first. 0 where Halide's int32 cannot hold an index.
+    // after it, begins with: a line that two tiles share was read with the first. 0 where that is the same tile or Halide's int32 cannot hold an index.
     int32_t ahead_of(int o, int64_t bytes, int64_t run, int64_t rows) const {
         const int64_t elements = (bytes >> shift(o)) + std::min(rows, kLineBytes >> shift(o)) - 1;
         const int64_t highest = (run * plan_.element_step[o] >> shift(o)) + rows;
-        return std::abs(elements) + highest <= kMaxIndex ? int32_t(elements) : 0;
+        return bytes != 0 && std::abs(elements) + highest <= kMaxIndex ? int32_t(elements) : 0;
     }
 
     // Asks for `count` pieces of memory, each so many bytes long and `step` bytes after the one before. Always inlined as Ahead::fetch is.
@@ -691,7 +691,7 @@ private:
         Ahead ahead = {};
         ahead.into_l1 = amd_family() == 0 || amd_family() >= kZen5;
         for (int o = 0; o < plan_.operands - 1 && next; o++) {
-            if (!asked_for(plan_, o)) continue;
+            if (!runs_in_place(plan_, o)) continue;
             ahead.at[ahead.count] = next->pointer(o) + y * plan_.row_bytes[o];
             ahead.numerator[ahead.count] = plan_.element_bytes[o];
             ahead.shift[ahead.count++] = shift(plan_.operands - 1);
@@ -704,14 +704,14 @@ private:
     int64_t pitch(int o) const { return int64_t(plan_.dims[o][1].stride) << shift(o); }
 };
 
-// How many boxes on to ask for: the next tile of a transposition, 16 KiB of inputs where the output is streamed. (On a Zen 4 ADD gained as
+// How many boxes on to ask for: the next tile of a transposition; where the output is streamed, 16 KiB of inputs, transposed ones as well. (On a Zen 4 ADD gained as
 // much from 8 KiB on, QUANTIZE_LINEAR the most from 16; on a Zen 5, whose L1 holds 48, QUANTIZE_LINEAR had 37 GB/s by 4 KiB, 45 by 8, 50 by 12,
 // 16 and 24, DEQUANTIZE_LINEAR 44 to 48 by 4 and 46 to 50 by 16, ADD 54 by 16 and 51 by 32.)
 int64_t boxes_ahead(const Plan &plan) {
     if (plan.access[plan.operands - 1] != Access::Stream) return 1;
     int64_t bytes = 0;  // of inputs that are asked for, of each element
     for (int o = 0; o < plan.operands - 1; o++)
-        bytes += asked_for(plan, o) || plan.access[o] == Access::Transpose ? plan.element_bytes[o] : 0;
+        bytes += runs_in_place(plan, o) || plan.access[o] == Access::Transpose ? plan.element_bytes[o] : 0;
     return std::max<int64_t>(1, (16 << 10) / (plan.run_inner * plan.run_outer * plan.rows * std::max<int64_t>(bytes, 1)));
 }
 

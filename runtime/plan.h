@@ -41,7 +41,7 @@ struct Plan {
     int64_t read[kMaxOperands];
     bool scratch;  // some operand is not used where it lies
     bool one_box;  // and no scratch
-    // Asks by prefetches, while a transposed operand is brought into scratch, for its next block, and for the next rows of those in place.
+    // Asks by prefetches, while a transposed operand is brought into scratch, for one of its next blocks, and for such rows of those in place.
     bool asks, asks_beside;
     bool wide;     // transpositions may use AVX2; false unless a caller knows
 

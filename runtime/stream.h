@@ -21,6 +21,7 @@ constexpr bool kCanStream = true;
 // wait for it there. f32 of 16 Mi elements, AVX-512, GB/s without, into L1, into L2:
 //   Zen 4: ADD 14, 14, 27, QUANTIZE_LINEAR 18, 12, 27, DEQUANTIZE_LINEAR 25, 25 to 28, 26 to 28; AVX2's ADD 17, 24, 28
 //   Zen 5: ADD 31, 51, 47, QUANTIZE_LINEAR 28, 50, 46, DEQUANTIZE_LINEAR 48, 47, 43
+// (Not measured on Intel's since the distance is by bytes: see boxes_ahead.)
 struct Ahead {
     const uint8_t *at[3];
     int numerator[3], shift[3];  // numerator / 2^shift bytes of it for each byte copied
@@ -30,17 +31,18 @@ struct Ahead {
     // Asks for the share of a part [first, end) of a copy. Always inlined: GCC 12 takes a function that does nothing but prefetch for one without
     // effects, and leaves out the calls.
     __attribute__((always_inline)) void fetch(int64_t first, int64_t end) const {
-        if (into_l1) fetch_by<_MM_HINT_T0>(first, end);
-        else fetch_by<_MM_HINT_T1>(first, end);
+        if (into_l1) fetch_to<3>(first, end);
+        else fetch_to<2>(first, end);
     }
 
 private:
-    template<_mm_hint Hint>
-    __attribute__((always_inline)) void fetch_by(int64_t first, int64_t end) const {
+    // The builtin's locality: 3 is L1, 2 is L2.
+    template<int Locality>
+    __attribute__((always_inline)) void fetch_to(int64_t first, int64_t end) const {
         for (int i = 0; i < count; i++) {
             const int64_t last = end * numerator[i] >> shift[i];
             for (int64_t line = (first * numerator[i] >> shift[i]) & ~int64_t(63); line < last; line += 64)
-                _mm_prefetch(reinterpret_cast<const char *>(at[i] + line), Hint);
+                __builtin_prefetch(at[i] + line, 0, Locality);
         }
     }
 };

@@ -110,12 +110,13 @@ int sum_box(hewn::BoxCall &opaque, halide_buffer_t *buffers) {
     return 0;
 }
 
-// box, stream, stream block and parallel bytes, slices a CPU
 #if defined(__x86_64__)
 const bool kHasAvx2 = HEWN_CPU_SUPPORTS("avx2");
 #else
 constexpr bool kHasAvx2 = false;
 #endif
+
+// box, stream, stream block and parallel bytes, slices a CPU
 constexpr hewn::PlanKnobs kKnobs = {256 << 10, 64 << 20, 2 << 10, 1 << 20, 4};
 
 struct Operand {
@@ -239,7 +240,7 @@ TEST(Plan, TheFamilyIsTheChips) {
 }
 
 TEST(Plan, AsksAheadBeyondTheSecondCacheWithinTheLast) {
-    if (hewn::amd_family() < 0x1a) {
+    if (hewn::amd_family() < hewn::kZen5) {
         for (double bytes = 1; bytes < 1e12; bytes *= 2) EXPECT_EQ(hewn::bytes_to_ask_ahead(bytes, 1), 0);
         return;
     }
@@ -325,7 +326,7 @@ TEST(Plan, AsksForTheNextTileOfATransposition) {
         return transposed_plan(int64_t(std::ceil(std::sqrt(bytes / 12))), 4, 4, 4, stream_bytes);
     };
     const int family = hewn::amd_family();
-    const double least = 2 << 20, beside = family >= 0x1a ? double(hewn::near_cache_bytes(3)) : least;
+    const double least = 2 << 20, beside = family >= hewn::kZen5 ? std::max(least, double(hewn::near_cache_bytes(3))) : least;
     EXPECT_FALSE(planned(least * 0.98, INT64_MAX).asks);
     EXPECT_EQ(planned(least, INT64_MAX).asks, family > 0);
     EXPECT_EQ(planned(least, 0).asks, family > 0);
