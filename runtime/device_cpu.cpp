@@ -258,6 +258,7 @@ __attribute__((noinline)) hewn_status read_addresses(const CpuOperator &op, cons
 // Boxes [first, last) of an operator. 0, or the code of the first error, which is noted in call's user context.
 inline int run_boxes_of(const CpuOperator &op, const Addresses &addresses, int64_t first, int64_t last, CpuCall &call) {
     const DefaultFloatingPointMode mode;
+    call.maybe_invalid = mode.began_invalid();
     halide_buffer_t buffers[kMaxOperands];
     if (kKernelAssertions) std::memcpy(buffers, op.buffers, sizeof buffers);
 #pragma GCC unroll 8

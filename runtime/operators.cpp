@@ -265,6 +265,24 @@ inline void set_reciprocal(float scale, float &r0, float &r1) {
     r1 = float(reciprocal - double(r0));
 }
 
+// The same by what is known of the scale that the operator had last.
+inline void find_reciprocal(float scale, LastReciprocal &last, float &r0, float &r1) {
+    uint32_t bits, known[2];
+    std::memcpy(&bits, &scale, sizeof bits);
+    const uint64_t last_r0 = last.r0.load(std::memory_order_relaxed), last_r1 = last.r1.load(std::memory_order_relaxed);
+    if (last_r0 >> 32 == bits && last_r1 >> 32 == bits) {
+        known[0] = uint32_t(last_r0), known[1] = uint32_t(last_r1);
+        std::memcpy(&r0, &known[0], sizeof r0);
+        std::memcpy(&r1, &known[1], sizeof r1);
+        return;
+    }
+    set_reciprocal(scale, r0, r1);
+    std::memcpy(&known[0], &r0, sizeof r0);
+    std::memcpy(&known[1], &r1, sizeof r1);
+    last.r0.store(uint64_t(bits) << 32 | known[0], std::memory_order_relaxed);
+    last.r1.store(uint64_t(bits) << 32 | known[1], std::memory_order_relaxed);
+}
+
 // Below this many elements in a box, preparing parameters (two divisions in double) costs more than dividing.
 constexpr int64_t kReciprocalElements = 256;
 
@@ -352,7 +370,8 @@ void prepare_quantize(const CpuKernel &kernel, const void *scale_at, const void 
     p.form = ordinary(scale) ? kernel.reciprocal : kernel.form;
     if (p.form == kernel.form) return;
     p.quantization.zero_point[2] = read_byte(zero_point_at, problem.output.type);
-    set_reciprocal(scale, p.r0, p.r1);
+    if (kernel.one_scale) find_reciprocal(scale, kernel.last_reciprocal, p.r0, p.r1);
+    else set_reciprocal(scale, p.r0, p.r1);
 }
 
 int call_quantize_divided(BoxCall &context, halide_buffer_t *operands) {
@@ -367,7 +386,7 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     const halide_buffer_t &scale = operands[1], &zero_point = operands[2];
     if (p.from[0] != scale.host || p.from[1] != zero_point.host) prepare_quantize(kernel, scale.host, zero_point.host, p);
     if (p.form == kernel.reciprocal) {
-        const InvalidOperationFlag invalid;
+        const InvalidOperationFlag invalid(call.maybe_invalid);
         const int code = call_kernel(*p.form, call, &operands[0], &operands[0], p.r0, p.r1, p.quantization.zero_point[2],
                                      kernel.ahead, &operands[3]);
         if (code != 0 || !invalid.raised()) return code;
@@ -441,7 +460,7 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
         }
         r0.host = reinterpret_cast<uint8_t *>(columns.r0 + first);
         r1.host = reinterpret_cast<uint8_t *>(columns.r1 + first);
-        const InvalidOperationFlag invalid;
+        const InvalidOperationFlag invalid(call.maybe_invalid);
         const CpuKernel &kernel = call.kernel;
         const int code =
             repeating ? call_kernel(*kernel.repeating, call, &operands[0], &operands[0], &r0, &r1, &operands[2], &operands[3])
@@ -470,6 +489,8 @@ void choose_quantize_forms(const Space &space, const Variant &variant, CpuKernel
         kernel.reciprocal = reciprocal;
         kernel.call = call_quantize;
         kernel.uniform = kScaleAndZeroPoint;
+        kernel.one_scale = true;
+        for (int k = 0; k < space.rank; k++) kernel.one_scale &= space.dims[k].stride[1] == 0;
     } else {
         kernel.columns = variant.form("columns");
         kernel.repeating = variant.form("repeating");

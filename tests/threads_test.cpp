@@ -1,4 +1,6 @@
 // Slices on threads: the library's pool, the user's parallel_for, many callers at once. The result is the serial one.
+#include <hewn/hewn.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -157,6 +159,42 @@ void eight_callers(const hewn_compile_options &options) {
 TEST(Threads, EightCallersOfOneOperator) { eight_callers(compile_options()); }
 TEST(Threads, EightSerialCallersOfOneOperator) { eight_callers(compile_options(nullptr, 1)); }
 TEST(Threads, EightCallersWithTheirOwnThreads) { eight_callers(with_executor(on_std_threads)); }
+
+// One compiled operator, threads that bring scales of their own: it keeps what it made of the one it met last. First one thread in turns, where
+// most of it can go wrong.
+TEST(Threads, ScalesThatDifferFromCallToCall) {
+    constexpr int64_t ELEMENTS = 1000;
+    if (runnable_variants("quantize_linear", "f32_u8").empty()) GTEST_SKIP() << "not in this build";
+    const std::vector<int64_t> sizes = {ELEMENTS}, one = {0};
+    const hewn::Operator op = hewn::compile(hewn::QuantizeLinearDesc{{hewn::DataType::FLOAT32, sizes},
+                                                                     {hewn::DataType::FLOAT32, sizes, one},
+                                                                     hewn::TensorDesc{hewn::DataType::UINT8, sizes, one},
+                                                                     {hewn::DataType::UINT8, sizes}});
+    constexpr uint8_t ZERO_POINT = 100;
+    std::vector<float> x(ELEMENTS);
+    for (size_t i = 0; i < x.size(); i++) x[i] = float(int(i) - 500) * 0.0625f;  // ties among the quotients
+    const float scales[] = {0.125f, 0.3f, 0.1f, 0.07f, 0.125f, -0.3f};
+    std::atomic<int> wrong{0};
+    const auto call = [&](float scale) {
+        std::vector<uint8_t> output(ELEMENTS);
+        const hewn_buffer_binding inputs[] = {{sizeof(hewn_buffer_binding), x.data(), 0, x.size() * sizeof(float)},
+                                              {sizeof(hewn_buffer_binding), &scale, 0, sizeof scale},
+                                              {sizeof(hewn_buffer_binding), const_cast<uint8_t *>(&ZERO_POINT), 0, 1}};
+        const hewn_buffer_binding out = {sizeof(hewn_buffer_binding), output.data(), 0, output.size()};
+        if (hewn_execute(op.get(), inputs, 3, &out, 1, nullptr, nullptr) != HEWN_STATUS_OK) wrong++;
+        for (size_t i = 0; i < x.size(); i++) wrong += output[i] != reference::quantize_linear(x[i], scale, ZERO_POINT);
+    };
+    for (int i = 0; i < 60; i++) call(scales[i % 3 + i / 20]);
+    EXPECT_EQ(wrong, 0) << "in turns";
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; t++) {
+        threads.emplace_back([&, t] {
+            for (int i = 0; i < 300; i++) call(scales[(t + i / 3) % 6]);
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
+    EXPECT_EQ(wrong, 0) << "at once";
+}
 
 // Compiling from many threads at once: whatever the process sets up once, it sets up once.
 TEST(Threads, EightCompilersAtOnce) {
