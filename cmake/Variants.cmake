@@ -1,4 +1,4 @@
-# kernels x targets x knobs -> generator runs, objects, variants.inc, plans.inc and targets.inc.
+# kernels x targets x knobs -> generator runs, objects, variants.inc, plans.inc, targets.inc and kernels.json.
 #
 # generators/kernels.cmake and generators/targets.cmake are the lists; this file reads them into the properties below and
 # gives hewn_add_kernels().
@@ -189,8 +189,9 @@ function(hewn_members out text)
     set(${out} ${members} PARENT_SCOPE)
 endfunction()
 
-# Every operator, signature, form, knob and value must be one of the lists'. To a tuning file the plan is one more form.
-function(hewn_check_tuning file text)
+# Every operator, signature, form, knob and value must be one of the lists', and the forms those of `target`, if that is not
+# empty: a family's file may tune forms that some of its targets lack. To a tuning file the plan is one more form.
+function(hewn_check_tuning file text target)
     macro(check_known word what)
         set(known ${ARGN})
         if(NOT "${word}" IN_LIST known)
@@ -209,9 +210,14 @@ function(hewn_check_tuning file text)
             endif()
         endforeach()
         get_property(forms GLOBAL PROPERTY HEWN_${operator}_FORMS)
+        set(owner ${operator})
+        if(target)
+            hewn_forms(forms ${operator} ${target})
+            set(owner "${operator} for ${target}")
+        endif()
         hewn_members(tuned_forms "${text}" knobs ${key})
         foreach(form IN LISTS tuned_forms)
-            check_known(${form} "a form of ${operator}" ${forms} plan)
+            check_known(${form} "a form of ${owner}" ${forms} plan)
             set(kind CPU)
             get_property(gpu GLOBAL PROPERTY HEWN_${operator}_${form}_GPU)
             if(form STREQUAL "plan")
@@ -231,7 +237,8 @@ function(hewn_check_tuning file text)
     endforeach()
 endfunction()
 
-# <target>.json of HEWN_TUNING_DIR, else its family's, the name without its last word: x86_64.json for x86_64_sse41; GPUs: gpu.json.
+# <target>.json of HEWN_TUNING_DIR, else its family's, the name without its last word: x86_64.json for x86_64_sse41; GPUs:
+# gpu.json.
 #   {"halide": version, "target": name, "knobs": {<operator>[_<signature>]: {<form>: {<knob>: value}}}, ...}
 function(hewn_read_tuning target)
     set(name ${target})
@@ -256,7 +263,11 @@ function(hewn_read_tuning target)
     if(NOT absent AND NOT written_for STREQUAL name)
         message(FATAL_ERROR "${file}: tuned for the target ${written_for}, not for ${name}")
     endif()
-    hewn_check_tuning(${file} "${text}")
+    set(own "")
+    if(name STREQUAL target)
+        set(own ${target})
+    endif()
+    hewn_check_tuning(${file} "${text}" "${own}")
     set_property(GLOBAL PROPERTY HEWN_${target}_TUNING "${text}")
     set_property(GLOBAL PROPERTY HEWN_${target}_TUNING_FILE ${file})
 endfunction()
@@ -290,7 +301,8 @@ set(HEWN_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 # The runtime proves what Halide's assertions and bounds queries would check.
 set(HEWN_SHIPPED_FLAGS no_asserts no_bounds_query)
 
-# The Halide target string of `target`; its kernels of an f16 `signature` may have features of their own, and a form of `operator` fewer.
+# The Halide target string of `target`; its kernels of an f16 `signature` may have features of their own, and a form of `operator`
+# fewer.
 function(hewn_halide_target out target)
     cmake_parse_arguments(PARSE_ARGV 2 kernel "" "OPERATOR;SIGNATURE;FORM" "")
     set(signature "${kernel_SIGNATURE}")
@@ -319,7 +331,7 @@ function(hewn_lowest_target out)
 endfunction()
 
 # hewn_add_kernels(<flavour> <objects> <flag>...): runs the generators for every chosen variant with the given Halide flags, and
-# sets <objects> to the object files: one a form, and the Halide runtime they share.
+# sets <objects> to the object files: one a form, one a helper, and the Halide runtime they share.
 function(hewn_add_kernels flavour objects_out)
     list(JOIN ARGN "-" flags)
     if(flags)
@@ -347,8 +359,8 @@ function(hewn_add_kernels flavour objects_out)
         DEPENDS hewn_generators VERBATIM COMMENT "Halide runtime (${flavour})")
     set(objects ${runtime})
 
-    # One generator run: the function hewnk_<name> in <name>.o. A GPU's, whose assertions would look at the host's side alone, are the same
-    # in every flavour; their device code is beside them, for tests to look at.
+    # One generator run: the function hewnk_<name> in <name>.o. A GPU's, whose assertions would look at the host's side alone, are
+    # the same in every flavour; their device code is beside them, for tests to look at.
     macro(add_object name generator halide_target device signature)
         set(object_dir ${dir})
         set(object_flags "${flags}")
@@ -455,9 +467,10 @@ endfunction()
 # variants.inc: HEWN_VARIANT(operator, signature, target, forms), one line a variant, where forms is one
 #   HEWN_FORM(entry, form, layouts...) a form: a CPU's function hewnk_<variant>__<form>, a GPU's ..._argv; layouts as binary numbers.
 # plans.inc: HEWN_PLAN(variant, knobs), one line a variant, with one HEWN_PLAN_KNOB(knob, value) for each of its plans' knobs.
-# kernels.json: the CPUs' kernels for tools/tune, with the knobs, their values, and the generator run behind each form; plans as forms.
-# targets.inc: HEWN_TARGET(name, rank, "halide target", probes) with one HEWN_PROBE("feature") a probe, in ascending rank; for a GPU
-#   HEWN_GPU_TARGET(name, rank, "halide target", device, capability), the capability as 7.5.
+# kernels.json: the CPUs' kernels for tools/tune, with the knobs, their values, and the generator run behind each form; plans as
+#   forms.
+# targets.inc: HEWN_TARGET(name, rank, "halide target", probes) with one HEWN_PROBE("feature") a probe, in ascending rank; for a
+#   GPU HEWN_GPU_TARGET(name, rank, "halide target", device, capability), the capability as 7.5.
 function(hewn_write_lists)
     set(variants "// Written by cmake/Variants.cmake from generators/kernels.cmake and generators/targets.cmake.\n")
     set(targets "${variants}")
@@ -475,7 +488,6 @@ function(hewn_write_lists)
         list(APPEND kernels "${kernel}")
     endmacro()
     foreach(target IN LISTS chosen_targets)
-        hewn_read_tuning(${target})
         hewn_halide_target(halide_target ${target})
         get_property(rank GLOBAL PROPERTY HEWN_${target}_RANK)
         get_property(probes GLOBAL PROPERTY HEWN_${target}_PROBE)
@@ -536,8 +548,16 @@ function(hewn_write_lists)
         list(JOIN spaces ", " ${kind}_spaces)
     endforeach()
     list(JOIN kernels ",\n    " kernels)
-    file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/kernels.json @ONLY CONTENT
-        "{\"halide\": \"${HEWN_HALIDE_VERSION}\", \"halide_library\": \"${HEWN_HALIDE_LIBRARY}\", \"source\": \"${PROJECT_SOURCE_DIR}\", \"tuning\": \"${HEWN_TUNING_DIR}\", \"cc\": \"${CMAKE_C_COMPILER}\", \"objcopy\": \"${CMAKE_OBJCOPY}\",\n \"knobs\": {\"kernel\": {${CPU_spaces}}, \"plan\": {${PLAN_spaces}}},\n \"kernels\": [\n    ${kernels}]}\n")
+    string(CONCAT kernels
+        "{\"halide\": \"${HEWN_HALIDE_VERSION}\", \"halide_library\": \"${HEWN_HALIDE_LIBRARY}\", "
+        "\"source\": \"${PROJECT_SOURCE_DIR}\", \"tuning\": \"${HEWN_TUNING_DIR}\", \"cc\": \"${CMAKE_C_COMPILER}\", "
+        "\"objcopy\": \"${CMAKE_OBJCOPY}\",\n \"knobs\": {\"kernel\": {${CPU_spaces}}, \"plan\": {${PLAN_spaces}}},\n"
+        " \"kernels\": [\n    ${kernels}]}\n")
+    file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/kernels.json CONTENT "${kernels}" @ONLY)
     add_library(hewn_variants INTERFACE)
     target_include_directories(hewn_variants INTERFACE $<BUILD_INTERFACE:${HEWN_GENERATED_DIR}/include>)
 endfunction()
+
+foreach(target IN LISTS chosen_targets)
+    hewn_read_tuning(${target})
+endforeach()

@@ -1,10 +1,10 @@
 # THE list of knobs: schedule parameters that tuning/<target>.json sets and tools/tune searches.
 #
-# hewn_knob(<name> [GPU|PLAN] VALUES <value>...): a GeneratorParam of hewn::Elementwise (generators/elementwise.h), GPU: of the GPUs'
-# generators (generators/gpu.h), which the tuner does not search yet, PLAN: a member of hewn::PlanKnobs (runtime/plan.h), which tuning
-# files have as a form `plan`; and all values that it may have, the default first.
-# Which values of GeneratorParams fit together is the generators' own business: they refuse the others with a reason, and the tuner
-# passes on. Those of plans all fit together.
+# hewn_knob(<name> [GPU|PLAN] VALUES <value>...): a GeneratorParam of hewn::Elementwise (generators/elementwise.h), GPU: of the
+# GPUs' generators (generators/gpu.h), which the tuner does not search yet, PLAN: a member of hewn::PlanKnobs (runtime/plan.h),
+# which tuning files have as a form `plan`; and all values that it may have, the default first.
+# Which values of GeneratorParams fit together is the generators' own business: they refuse the others with a reason, and the
+# tuner passes on. Those of plans all fit together.
 
 # Lanes of a vector; 0: what a register of the target holds of the widest type computed with.
 hewn_knob(width VALUES 0 4 8 16 32 64)
@@ -14,16 +14,20 @@ hewn_knob(vector VALUES 1 2 4 8 16)
 hewn_knob(tail VALUES masked shifted stepped packed)
 # Threads of a block.
 hewn_knob(threads GPU VALUES 32 64 128 256 512 1024)
-# Bytes of all operands that one call of a kernel goes through at most, where they are used in place and the work may be sliced for
-# threads: enough to make its 25 ns vanish, little enough to slice. With it come the rows of a call.
+# Bytes of all operands that one call of a kernel goes through at most, where they are used in place and the work may be sliced
+# for threads: enough to make its 25 ns vanish, little enough to slice. With it come the rows of a call.
 hewn_knob(box_bytes PLAN VALUES 262144 65536 131072 524288 1048576)
-# The output is streamed past the caches from this many bytes of all operands on, on AMD's chips at least from where they exceed the last-level
-# cache (runtime/caches.h). The largest is as good as never.
+# The output is streamed past the caches from this many bytes of all operands on, on AMD's chips at least from where they exceed
+# the last-level cache (runtime/caches.h). The largest is as good as never.
 hewn_knob(stream_bytes PLAN VALUES 67108864 8388608 16777216 33554432 134217728 268435456 1073741824)
-# A streamed output's block: long enough for the copy, short enough to be in L1 still when it is copied. Its scratch memory has 16 KiB.
+# A streamed output's block: long enough for the copy, short enough to be in L1 still when it is copied. Its scratch memory has 16
+# KiB.
 hewn_knob(stream_block_bytes PLAN VALUES 2048 1024 4096 8192)
 # Work of fewer bytes of all operands stays on the caller's thread: waking another takes some ten microseconds.
 hewn_knob(parallel_bytes PLAN VALUES 1048576 262144 524288 2097152 4194304)
-# Slices a CPU where the caller sets no limit on threads: a thread of the pool that wakes late, some hundred microseconds after the
-# call, still finds work among several.
+# Slices a CPU where the caller sets no limit on threads: a thread of the pool that wakes late, some hundred microseconds after
+# the call, still finds work among several.
 hewn_knob(slices_per_cpu PLAN VALUES 4 1 2 8)
+# Boxes of fewer elements of QUANTIZE_LINEAR and QUANTIZED_LINEAR_ADD divide: preparing what replaces it, and reading the flag
+# that tells whether it served, takes longer. The tuner times no such boxes.
+hewn_knob(reciprocal_elements PLAN VALUES 256 128 512 1024)

@@ -49,10 +49,11 @@ private:
     const bool changed_;
 };
 
-// Tells whether this thread's operations were invalid in the object's lifetime: one met a NaN, or a conversion's result did not fit. The
-// flag is sticky and costs its operations nothing, where testing every element would. Afterwards the flag is at least as the caller had it.
-// `maybe_set`, which outlives the object, is whether it may be set: where it is not, it need not be read before, which waits for all that is under
-// way (5 ns on a Zen 5).
+// Tells whether this thread's operations were invalid in the object's lifetime: one met a NaN, or a conversion's result did not
+// fit. The flag is sticky and costs its operations nothing, where testing every element would. Afterwards the flag is at least as
+// the caller had it. `maybe_set`, which outlives the object, is whether it may be set: where it is not, it need not be read
+// before, which waits for all that is under way (5 ns on a Zen 5). Whoever runs other operations that may be invalid in between
+// sets it.
 // For x86; elsewhere conversions saturate, and nothing is told.
 class InvalidOperationFlag {
 public:

@@ -251,8 +251,8 @@ bool ordinary(float scale) {
     return large & small & !fails;
 }
 
-// r0 + r1 ~ 1 / s in twice the precision, prepared in double. r0 = RN(1 / s); of one sign the largest below, so that r1 = RN(1 / s - r0)
-// has its sign and is not 0.
+// r0 + r1 ~ 1 / s in twice the precision, prepared in double. r0 = RN(1 / s); of one sign the largest below, so that r1 = RN(1 /
+// s - r0) has its sign and is not 0.
 inline void set_reciprocal(float scale, float &r0, float &r1) {
     const double reciprocal = 1.0 / double(scale);
     r0 = float(reciprocal);
@@ -283,11 +283,9 @@ inline void find_reciprocal(float scale, LastReciprocal &last, float &r0, float 
     last.r1.store(uint64_t(bits) << 32 | known[1], std::memory_order_relaxed);
 }
 
-// Below this many elements in a box, preparing parameters (two divisions in double) costs more than dividing.
-constexpr int64_t kReciprocalElements = 256;
-
-// A CPU kernel on a box, its arguments of the types and in the order of its generator's inputs, then its output. By Halide's uniform entry
-// point, with an array of pointers to fill in here and to read there, a small QUANTIZED_LINEAR_ADD takes a tenth more instructions.
+// A CPU kernel on a box, its arguments of the types and in the order of its generator's inputs, then its output. By Halide's
+// uniform entry point, with an array of pointers to fill in here and to read there, a small QUANTIZED_LINEAR_ADD takes a tenth
+// more instructions.
 template<class... Arguments>
 int call_kernel(const Form &form, const CpuCall &call, Arguments... arguments) {
     return reinterpret_cast<int (*)(const void *, Arguments...)>(form.entry)(call.user_context, arguments...);
@@ -329,7 +327,10 @@ void choose_general_form(const Space &, const Variant &variant, CpuKernel &kerne
 
 // ---- QUANTIZE_LINEAR ----
 
-// What QUANTIZE_LINEAR and DEQUANTIZE_LINEAR share; the differing rules are checked by the caller.
+// Operands of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR.
+constexpr int kScale = 1, kZeroPoint = 2;
+
+// What the two share; the differing rules are checked by the caller.
 template<class Desc>
 hewn_status read_linear(const OperatorInfo &info, const Desc &desc, const Table &table, Problem &problem, hewn_error *error) {
     Tensor &input = problem.inputs[0], &scale = problem.inputs[1], &zero_point = problem.inputs[2], &output = problem.output;
@@ -375,7 +376,8 @@ void prepare_quantize(const CpuKernel &kernel, const void *scale_at, const void 
 }
 
 int call_quantize_divided(BoxCall &context, halide_buffer_t *operands) {
-    const CpuCall &call = static_cast<CpuCall &>(context);
+    CpuCall &call = static_cast<CpuCall &>(context);
+    call.maybe_invalid = true;  // as 0 / 0 is, and the input NaN
     return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], &operands[2], &operands[3]);
 }
 
@@ -395,13 +397,24 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     return call_quantize_divided(context, operands);
 }
 
-// What the forms `repeating` (hewn::Elementwise::define_lanes) take: rows of at least so many elements, of whose parameters they read as
-// many, and along which these repeat after a divisor of so many.
+// What the forms `repeating` (hewn::Elementwise::define_lanes) take: rows of at least so many elements, of whose parameters they
+// read as many, and along which these repeat after a divisor of so many.
 constexpr int kRepeatingLanes = 16, kRepeatingPeriod = 8;
 
 // Whether to take the form `repeating` for a box, where the plan allows it.
 inline bool takes_repeating(const CpuKernel &kernel, const halide_buffer_t &operand) {
     return kernel.repeating && operand.dim[0].extent >= kRepeatingLanes;
+}
+
+// Keeps the form `repeating` where scales and zero points repeat as it needs them.
+void fit_repeating(const Plan &plan, CpuKernel &kernel) {
+    const auto repeats = [&](int o) { return plan.access[o] == Access::Table && kRepeatingPeriod % plan.period[o] == 0; };
+    if (!(repeats(kScale) && repeats(kZeroPoint))) kernel.repeating = nullptr;
+}
+
+// Has only the elements of a row brought into scratch that `repeating` reads.
+void read_a_vector(Plan &plan) {
+    for (int o : {kScale, kZeroPoint}) plan.read[o] = kRepeatingLanes;
 }
 
 // Prepares `count` more scales.
@@ -421,11 +434,11 @@ void append_columns(const CpuKernel &kernel, const char *scales, int32_t count, 
     columns.fit &= unfit == 0;
 }
 
-// The index of the reciprocals of the first `count` of a box's scales, prepared now where they are not there. Boxes that cut a row come in
-// its order, and so gather it.
+// The index of the reciprocals of the first `count` of a box's scales, prepared now where they are not there. Boxes that cut a
+// row come in its order, and so gather it.
 int32_t find_columns(const CpuCall &call, const halide_buffer_t &scale, int32_t count, Columns &columns) {
     const char *const scales = reinterpret_cast<const char *>(scale.host);
-    if (columns.count > 0 && !(call.filled & 1u << 1)) {
+    if (columns.count > 0 && !(call.filled & 1u << kScale)) {
         const uintptr_t bytes = uintptr_t(type_bytes(call.kernel.problem->inputs[1].type));
         // Huge for scales that lie before.
         const uintptr_t first = (uintptr_t(scales) - uintptr_t(columns.from)) / bytes, end = uintptr_t(columns.count);
@@ -480,20 +493,52 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
 }
 
 void choose_quantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
-    constexpr uint32_t kScaleAndZeroPoint = 0b110;
+    constexpr uint32_t kScaleAndZeroPoint = 1u << kScale | 1u << kZeroPoint;
     kernel.form = variant.form("divide");
     kernel.call = call_quantize_divided;
     if (!InvalidOperationFlag::works()) return;
     const Form *reciprocal = variant.form("reciprocal");
-    if (reciprocal && uniform_box_holds(space, kScaleAndZeroPoint, kReciprocalElements)) {
+    if (reciprocal && uniform_box_holds(space, kScaleAndZeroPoint, variant.plan.reciprocal_elements)) {
         kernel.reciprocal = reciprocal;
         kernel.call = call_quantize;
         kernel.uniform = kScaleAndZeroPoint;
         kernel.one_scale = true;
-        for (int k = 0; k < space.rank; k++) kernel.one_scale &= space.dims[k].stride[1] == 0;
+        for (int k = 0; k < space.rank; k++) kernel.one_scale &= space.dims[k].stride[kScale] == 0;
     } else {
         kernel.columns = variant.form("columns");
         kernel.repeating = variant.form("repeating");
+    }
+}
+
+// Whether each slice had better prepare the reciprocals of a row of scales, of which `distinct` differ.
+bool columns_pay(const Plan &plan, int32_t slices, bool repeating, int64_t &distinct) {
+    // Preparing a scale takes as long as eight divisions, copying one in turn as one (Xeon, 1 and 0.1 ns). Rows enough to gain
+    // half of that at least.
+    constexpr int64_t kPreparing = 16, kCopying = 4;
+    // `repeating` copies a vector of them: f32 to i8 on a Zen 3, [64, 4] 168 -> 188 ns, [250, 4] 346 -> 286, [1021, 4] 1072 ->
+    // 709.
+    constexpr int64_t kLeastRepeating = 512;
+    const bool in_place = plan.access[kScale] == Access::InPlace, table = plan.access[kScale] == Access::Table;
+    const bool cut = plan.run_loop >= 0 && plan.loops[plan.run_loop].step_bytes[kScale] != 0;
+    const int64_t run = plan.run_inner * (cut ? plan.loops[plan.run_loop].size : plan.run_outer);
+    // One row of scales for all rows of a box: reciprocals are prepared for no more.
+    const bool one_row = plan.rows == 1 || plan.row_bytes[kScale] == 0;
+    if (!one_row || plan.dims[kScale][0].stride != 1 || run > kMaxColumns || !(in_place || (table && !cut))) return false;
+    int64_t rows = repeated_rows(plan, kScale);
+    if (rows > plan.rows) rows = std::max(rows / slices, plan.rows);
+    distinct = table ? plan.period[kScale] : run;
+    return (repeating ? rows * run >= kLeastRepeating : rows >= kCopying) && rows * run >= kPreparing * distinct;
+}
+
+void fit_quantize(Plan &plan, int32_t slices, CpuKernel &kernel) {
+    if (kernel.repeating) fit_repeating(plan, kernel);
+    int64_t distinct = 0;
+    if (kernel.columns && columns_pay(plan, slices, kernel.repeating, distinct)) {
+        kernel.distinct_scales = int32_t(distinct);
+        kernel.call = call_quantize_columns;
+        if (kernel.repeating) read_a_vector(plan);
+    } else {
+        kernel.columns = nullptr;
     }
 }
 
@@ -522,9 +567,15 @@ void choose_dequantize_forms(const Space &space, const Variant &variant, CpuKern
     kernel.repeating = variant.form("repeating");
 }
 
+void fit_dequantize(Plan &plan, int32_t, CpuKernel &kernel) {
+    if (kernel.repeating) fit_repeating(plan, kernel);
+    if (kernel.repeating) read_a_vector(plan);
+}
+
 // ---- QUANTIZED_LINEAR_ADD ----
 
-// Scales and zero points: exactly one element, which no dimension leaves: its size is 1, where a stride means nothing, or its stride is 0.
+// Scales and zero points: exactly one element, which no dimension leaves: its size is 1, where a stride means nothing, or its
+// stride is 0.
 hewn_status expect_one_element(const OperatorInfo &info, const Tensor &tensor, const Tensor &a, hewn_error *error) {
     if (tensor.rank != a.rank) {
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, ATensor has %d; they must be equal",
@@ -681,30 +732,24 @@ int call_quantized_add(BoxCall &context, halide_buffer_t *operands) {
 void choose_quantized_add_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
     kernel.form = variant.form("divide");
     kernel.compute_bound = true;
-    const bool worth_preparing = uniform_box_holds(space, 0, kReciprocalElements);
-    kernel.call = worth_preparing ? call_quantized_add : call_quantized_add_divided;
-    if (!worth_preparing) return;
-    kernel.reciprocal = variant.form("reciprocal");
-    kernel.folded = variant.form("folded");
+    kernel.call = call_quantized_add_divided;
+    const Form *reciprocal = variant.form("reciprocal"), *folded = variant.form("folded");
+    if (!(reciprocal || folded) || !uniform_box_holds(space, 0, variant.plan.reciprocal_elements)) return;
+    kernel.reciprocal = reciprocal;
+    kernel.folded = folded;
+    kernel.call = call_quantized_add;
 }
 
 // ---- The list ----
 
-constexpr OperatorInfo kAdd = {
-    HEWN_OPERATOR_ADD, "add", "ADD", 2, 2, true, true, read_add, choose_general_form<call_add>, {0, 1}};
+constexpr OperatorInfo kAdd = {HEWN_OPERATOR_ADD, "add", "ADD", 2, 2, true, true, read_add, choose_general_form<call_add>,
+                               nullptr,           {0, 1}};
 constexpr OperatorInfo kQuantizeLinear = {
-    HEWN_OPERATOR_QUANTIZE_LINEAR, "quantize_linear",     "QUANTIZE_LINEAR", 3, 3, false, false,
-    read_quantize_linear,          choose_quantize_forms, {0, 1, 2}};
-constexpr OperatorInfo kDequantizeLinear = {HEWN_OPERATOR_DEQUANTIZE_LINEAR,
-                                            "dequantize_linear",
-                                            "DEQUANTIZE_LINEAR",
-                                            3,
-                                            3,
-                                            false,
-                                            false,
-                                            read_dequantize_linear,
-                                            choose_dequantize_forms,
-                                            {0, 1, 2}};
+    HEWN_OPERATOR_QUANTIZE_LINEAR, "quantize_linear",     "QUANTIZE_LINEAR", 3,        3, false, false,
+    read_quantize_linear,          choose_quantize_forms, fit_quantize,      {0, 1, 2}};
+constexpr OperatorInfo kDequantizeLinear = {
+    HEWN_OPERATOR_DEQUANTIZE_LINEAR, "dequantize_linear",     "DEQUANTIZE_LINEAR", 3,        3, false, false,
+    read_dequantize_linear,          choose_dequantize_forms, fit_dequantize,      {0, 1, 2}};
 constexpr OperatorInfo kQuantizedLinearAdd = {HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
                                               "quantized_linear_add",
                                               "QUANTIZED_LINEAR_ADD",
@@ -714,6 +759,7 @@ constexpr OperatorInfo kQuantizedLinearAdd = {HEWN_OPERATOR_QUANTIZED_LINEAR_ADD
                                               false,
                                               read_quantized_linear_add,
                                               choose_quantized_add_forms,
+                                              nullptr,
                                               {0, 3}};
 
 }  // namespace
@@ -752,36 +798,7 @@ __attribute__((cold)) void fit_to_plan(Plan &plan, int32_t slices, int32_t cpus,
     const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
     const int64_t ahead = plan.scratch ? 0 : bytes_to_ask_ahead(plan.moved_bytes, std::min(slices, cpus)) / widest;
     kernel.ahead = plan.run_inner * plan.run_outer >= ahead ? int32_t(ahead) : 0;  // loops that ask are for long rows
-    constexpr int kScale = 1, kZeroPoint = 2;
-    const auto repeats = [&](int o) { return plan.access[o] == Access::Table && kRepeatingPeriod % plan.period[o] == 0; };
-    if (kernel.repeating && !(repeats(kScale) && repeats(kZeroPoint))) kernel.repeating = nullptr;
-    const auto read_a_vector = [&] {
-        for (int o : {kScale, kZeroPoint}) plan.read[o] = kRepeatingLanes;
-    };
-    if (kernel.repeating && kernel.call == call_dequantize) read_a_vector();
-    if (!kernel.columns) return;
-    // Preparing a scale takes as long as eight divisions, copying one in turn as one (Xeon, 1 and 0.1 ns). Rows enough to gain half of that
-    // at least; each slice prepares its own.
-    constexpr int64_t kPreparing = 16, kCopying = 4;
-    const bool in_place = plan.access[kScale] == Access::InPlace, table = plan.access[kScale] == Access::Table;
-    const bool cut = plan.run_loop >= 0 && plan.loops[plan.run_loop].step_bytes[kScale] != 0;
-    const int64_t run = plan.run_inner * (cut ? plan.loops[plan.run_loop].size : plan.run_outer);
-    const int64_t distinct = table ? plan.period[kScale] : run;
-    int64_t rows = repeated_rows(plan, kScale);
-    if (rows > plan.rows) rows = rows / slices > plan.rows ? rows / slices : plan.rows;
-    // One row of scales for all rows of a box: reciprocals are prepared for no more.
-    const bool one_row = plan.rows == 1 || plan.row_bytes[kScale] == 0;
-    const bool a_row = one_row && plan.dims[kScale][0].stride == 1 && run <= kMaxColumns && (in_place || (table && !cut));
-    // `repeating` copies a vector of them: f32 to i8 on a Zen 3, [64, 4] 168 -> 188 ns, [250, 4] 346 -> 286, [1021, 4] 1072 -> 709.
-    constexpr int64_t kLeastRepeating = 512;
-    const bool pays = kernel.repeating ? rows * run >= kLeastRepeating : rows >= kCopying;
-    if (a_row && pays && rows * run >= kPreparing * distinct) {
-        kernel.distinct_scales = int32_t(distinct);
-        kernel.call = call_quantize_columns;
-        if (kernel.repeating) read_a_vector();
-    } else {
-        kernel.columns = nullptr;
-    }
+    if (kernel.problem->info->fit) kernel.problem->info->fit(plan, slices, kernel);
 }
 
 hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level, Problem &problem, hewn_error *error) {

@@ -27,7 +27,8 @@ struct Problem {
     char signature[16];
 };
 
-// Parameters of a kernel that depend on values read at execution, kept from box to box of one slice while the values' addresses stay.
+// Parameters of a kernel that depend on values read at execution, kept from box to box of one slice while the values' addresses
+// stay.
 struct Parameters {
     const void *from[2];  // the addresses prepared from; null: nothing is prepared
     const Form *form;     // the form that fits the values
@@ -63,8 +64,8 @@ struct CpuCall : BoxCall {
     }
 };
 
-// The reciprocals of an operator's one scale as it was last, each with the scale's bits above it: whatever threads store, a half that has the
-// scale's bits is of that scale. To divide in double instead delays a kernel's first results by 6 ns (Zen 5).
+// The reciprocals of an operator's one scale as it was last, each with the scale's bits above it: whatever threads store, a half
+// that has the scale's bits is of that scale. To divide in double instead delays a kernel's first results by 6 ns (Zen 5).
 struct LastReciprocal {
     std::atomic<uint64_t> r0{0}, r1{0};
 };
@@ -98,6 +99,8 @@ struct OperatorInfo {
     hewn_status (*read)(const void *desc, hewn_feature_level level, Problem &problem, hewn_error *error);
     // Chooses the forms for the merged space, before it is planned.
     void (*choose_forms)(const Space &space, const Variant &variant, CpuKernel &kernel);
+    // Drops forms that do not pay with the plan in so many slices, and tells the plan what the others read; null: nothing to do.
+    void (*fit)(Plan &plan, int32_t slices, CpuKernel &kernel);
     // Input index of each operand.
     int operands[kMaxOperands - 1];
 };
@@ -110,8 +113,7 @@ halide_type_t halide_type(hewn_data_type type);
 // The operand tensors of the problem in the order of the kernel's buffers, the output last. Returns their number.
 int list_operands(const Problem &problem, const Tensor **operands);
 
-// Chooses among the forms, and how far ahead one asks, by what pays with the plan in so many slices on so many CPUs; and tells the plan what
-// the form reads.
+// Chooses how far ahead kernels ask for memory with the plan in so many slices on so many CPUs, and calls the operator's `fit`.
 void fit_to_plan(Plan &plan, int32_t slices, int32_t cpus, CpuKernel &kernel);
 
 // Checks a whole description at a feature level.

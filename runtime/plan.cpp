@@ -23,11 +23,13 @@ namespace hewn {
 
 namespace {
 
-// A scratch operand: half an L1 cache of 32 KiB would be too much for three of them, 8 KiB rows leave room for the rest.
+// An operand's scratch memory. Runs fill half of it, so that three fit an L1 cache of 32 KiB; transposed tiles and streamed
+// blocks may fill it.
 constexpr int64_t kScratchBytes = 16 << 10;
 constexpr int64_t kRunBytes = 8 << 10;
-// A transposed block's rows of at least kPaddedBytes (so that there are at most 64) are a cache line longer than they need be: a column
-// of 16 bytes in each, which the transposition writes, then lies in different cache sets. 0.59 -> 0.44 ns an element of f32.
+// A transposed tile's rows of at least kPaddedBytes (so that there are at most 64) are a cache line longer than they need be: a
+// column of 16 bytes in each, which the transposition writes, then lies in different cache sets. 0.59 -> 0.44 ns an element of
+// f32.
 constexpr int64_t kPaddedBytes = 256, kPadBytes = 64;
 constexpr int64_t kLineBytes = 64;  // of a cache line
 // Scratch operands are this many bytes apart beyond their size, so that they do not share cache sets.
@@ -35,7 +37,7 @@ constexpr int64_t kScratchStagger = 320;
 // Halide's index arithmetic is in int32.
 constexpr int64_t kMaxIndex = INT32_MAX;
 
-// The digit of operand `o` in a layout.
+// The digit of operand o in a layout.
 uint32_t digit(int operands, int o) { return 1u << (operands - 2 - o); }
 
 // The specialised layout with the fewest digits set that has all digits of `needed`: the others are expanded in scratch.
@@ -85,14 +87,15 @@ public:
     // Whether the work may be sliced for threads.
     bool parallel() const { return moved_bytes_ >= double(knobs_.parallel_bytes); }
 
-    // Whether the next tile of a transposition is asked for (see Scratch): on AMD's chips, as a Xeon lost by the like (0.68 to 1.0 of the speed
-    // of ADD), beyond a core's own cache (quantizing 256 x 256 on a Zen 4: 0.82).
+    // Whether the next tile of a transposition is asked for (see Scratch): on AMD's chips, as a Xeon lost by the like (ADD 0.68
+    // to 1.0), beyond a core's own cache (quantizing 256 x 256 on a Zen 4: 0.82).
     bool asks() const { return amd_family() > 0 && moved_bytes_ >= double(2 << 20); }
 
-    // Whether the next rows of operands in place are asked for beside it; streamed outputs' are while they are copied. On a Zen 5 beyond the last
-    // cache alone: asking there, at 1 Mi and 16 Mi elements: ADD f32 0.83 and 1.0 times as fast, QUANTIZED_LINEAR_ADD 0.86 and 1.2.
+    // Whether the next rows of operands in place are asked for beside it; streamed outputs' are while they are copied. On a Zen 5
+    // beyond the last cache alone (ADD f32 of 1 Mi elements 0.83, of 16 Mi 1.0; QUANTIZED_LINEAR_ADD 0.86 and 1.2).
     bool asks_beside() const {
-        return asks() && !streams_ && (amd_family() < kZen5 || moved_bytes_ >= double(near_cache_bytes(3)));
+        const double last_cache = double(near_cache_bytes(3));  // 0: not known
+        return asks() && !streams_ && (amd_family() < kZen5 || (last_cache > 0 && moved_bytes_ >= last_cache));
     }
 
     // The iteration space: as given or, once the box is chosen, with a dimension divided into two.
@@ -122,6 +125,13 @@ public:
             if (dim(k).stride[o] != 0) return false;
         }
         return true;
+    }
+
+    // How the kernel reaches operand o, of which it takes a run or, where not `runs`, one element for all of it.
+    Access access(const Box &box, int o, bool runs) const {
+        if (!runs || dense(box, o)) return o == output_ && streams_ ? Access::Stream : Access::InPlace;
+        const bool beside = o != output_ && box.last == 0 && box.row_dim >= 0 && dim(box.row_dim).stride[o] == 1;
+        return beside && box.outer >= kTransposeSide && box.rows >= kTransposeSide ? Access::Transpose : Access::Table;
     }
 
 private:
@@ -230,9 +240,9 @@ private:
             }
         }
         if (partner > 0 && dim(0).size >= kTransposeSide && dim(partner).size >= kTransposeSide) {
-            // As many rows as a cache line holds of the widest elements in scratch, whose lines are then read once, and long runs of the others.
-            // Against squares: ADD f32 1.08 -> 1.04 ns an element at 1 Mi, 2.8 -> 1.9 at 1000 x 1000, quantized add 0.65 -> 0.51; worse for
-            // quantized add of 4096 x 4096, 1.13 -> 1.21. Against rows by the widest of all, dequantizing 8 bits 1.3 to 1.5 times as fast.
+            // As many rows as a cache line holds of the widest elements in scratch, whose lines are then read once, and long runs
+            // of the others. Against squares ADD f32 1.04 to 1.5 times as fast, against rows by the widest of all dequantizing 8
+            // bits 1.3 to 1.5.
             const int64_t widest = widest_in_scratch(), rows = kLineBytes / widest, run = kRunBytes / widest;
             box.row_dim = partner;
             box.outer = std::min(dim(0).size, kScratchBytes / kLineBytes);
@@ -240,7 +250,7 @@ private:
             box.outer = std::clamp(run / box.rows, box.outer, dim(0).size);
             box.rows = std::clamp(run / box.outer, box.rows, dim(partner).size);
             box.rows = std::min(box.rows, most_rows(partner, box.outer));
-            box.outer = limited_outer(box);
+            box.outer = most_outer(box, box.outer);
             return box;
         }
         int64_t limit = run;
@@ -254,17 +264,17 @@ private:
             }
         }
         while (box.last + 1 < usable_ && box.last + 1 != box.row_dim && box.inner * dim(box.last).size < limit &&
-               limited_outer_of(box, dim(box.last).size) == dim(box.last).size) {
+               most_outer(box, dim(box.last).size) == dim(box.last).size) {
             box.inner *= dim(box.last++).size;
         }
         box.outer = std::clamp<int64_t>(limit / box.inner, 1, dim(box.last).size);
-        box.outer = limited_outer(box);
+        box.outer = most_outer(box, box.outer);
         return box;
     }
 
     // Where all that a flattened run has in scratch memory repeats along the run's last dimension, that dimension is divided into
-    // shorter runs and rows of them: less scratch memory is filled, and a call does more. Short runs for few elements: 512 fill in some
-    // 50 ns. Not where the output is streamed, block by block.
+    // shorter runs and rows of them: less scratch memory is filled, and a call does more. Short runs for few elements: 512 fill
+    // in some 50 ns. Not where the output is streamed, block by block.
     void divide_run(Box &box) {
         if (box.last == 0 || box.row_dim >= 0 || streams_ || space_.rank == kMaxRank) return;
         Dimension &last = space_.dims[box.last];
@@ -293,10 +303,9 @@ private:
         box.rows = std::clamp<int64_t>(most, 1, most_rows(box.row_dim, outer * box.inner));
     }
 
-    int64_t limited_outer(const Box &box) const { return limited_outer_of(box, box.outer); }
-
-    // At most `outer`: so many that byte offsets within the run, which tables hold, and indices of a transposed tile fit in int32.
-    int64_t limited_outer_of(const Box &box, int64_t outer) const {
+    // At most `outer`: so many that byte offsets within the run, which tables hold, and indices of a transposed tile fit in
+    // int32.
+    int64_t most_outer(const Box &box, int64_t outer) const {
         for (int o = 0; o < operands_; o++) {
             int64_t below = 0;  // fits: each dimension before was limited
             for (int k = 0; k < box.last; k++) below += (dim(k).size - 1) * dim(k).stride[o];
@@ -329,6 +338,38 @@ void fill_table(const Space &space, const Box &box, int o, int32_t element_bytes
     }
 }
 
+// Elements from row to row of operand o as the kernel has it; the tensor has row_stride.
+int64_t kernel_row_stride(const Plan &plan, int o, int64_t run, int64_t row_stride) {
+    if (plan.access[o] == Access::InPlace) return row_stride;
+    if (o != plan.operands - 1 && row_stride == 0) return 0;  // the same in every row: it is in scratch once
+    const int32_t bytes = plan.element_bytes[o];
+    return plan.access[o] == Access::Transpose && run * bytes >= kPaddedBytes ? run + kPadBytes / bytes : run;
+}
+
+// The loops over boxes. Boxes beside each other in memory come first: along the run or, where rows of a transposed operand lie
+// beside the last ones, in the same pages and pairs of cache lines, along the rows.
+void add_loops(const Space &space, const Box &box, bool rows_first, Plan &plan) {
+    plan.run_loop = plan.row_loop = -1;
+    plan.box_count = 1;
+    const auto add = [&](int k, int64_t step) {
+        Plan::Loop &loop = plan.loops[plan.loop_count];
+        loop.size = space.dims[k].size;
+        loop.step = step;
+        loop.count = ceil_div(loop.size, step);
+        for (int o = 0; o < plan.operands; o++) loop.step_bytes[o] = step * space.dims[k].stride[o] * plan.element_bytes[o];
+        plan.box_count *= loop.count;
+        return plan.loop_count++;
+    };
+    const bool runs_cut = box.outer < space.dims[box.last].size,
+               rows_cut = box.row_dim >= 0 && box.rows < space.dims[box.row_dim].size;
+    if (runs_cut && !rows_first) plan.run_loop = add(box.last, box.outer);
+    if (rows_cut) plan.row_loop = add(box.row_dim, box.rows);
+    if (runs_cut && rows_first) plan.run_loop = add(box.last, box.outer);
+    for (int k = box.last + 1; k < space.rank; k++) {
+        if (k != box.row_dim) add(k, 1);
+    }
+}
+
 }  // namespace
 
 // For size rather than speed, with all that is inlined: it runs once an operator.
@@ -354,28 +395,15 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
     }
     const uint32_t layout = covering_layout(layouts, needed);
     for (int o = 0; o < operands; o++) {
-        plan.element_bytes[o] = element_bytes[o];
         const bool runs = o == output || (layout & digit(operands, o));
         const int64_t row_stride = box.row_dim >= 0 ? space.dims[box.row_dim].stride[o] : 0;
+        plan.element_bytes[o] = element_bytes[o];
         plan.row_bytes[o] = row_stride * element_bytes[o];
         plan.element_step[o] = space.dims[0].stride[o] * element_bytes[o];
-        if (runs && !planner.dense(box, o)) {
-            const bool transposed =
-                o != output && box.last == 0 && row_stride == 1 && run >= kTransposeSide && box.rows >= kTransposeSide;
-            plan.access[o] = transposed ? Access::Transpose : Access::Table;
-        } else if (o == output && planner.streams()) {
-            plan.access[o] = Access::Stream;
-        }
-        const bool in_place = plan.access[o] == Access::InPlace;
-        // An input in scratch that is the same in every row is there once.
-        const bool padded = plan.access[o] == Access::Transpose && run * element_bytes[o] >= kPaddedBytes;
-        const int64_t kernel_row_stride = in_place                         ? row_stride
-                                          : o != output && row_stride == 0 ? 0
-                                          : padded                         ? run + kPadBytes / element_bytes[o]
-                                                                           : run;
+        plan.access[o] = planner.access(box, o, runs);
+        plan.scratch |= plan.access[o] != Access::InPlace;
         plan.dims[o][0] = {0, int32_t(run), runs ? 1 : 0, 0};
-        plan.dims[o][1] = {0, int32_t(box.rows), box.rows > 1 ? int32_t(kernel_row_stride) : 0, 0};
-        plan.scratch |= !in_place;
+        plan.dims[o][1] = {0, int32_t(box.rows), box.rows > 1 ? int32_t(kernel_row_stride(plan, o, run, row_stride)) : 0, 0};
         if (plan.access[o] != Access::Table) continue;
         plan.period[o] = o == output ? run : period_of(space, box, o);
         plan.read[o] = run;
@@ -386,35 +414,10 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
         }
         fill_table(space, box, o, element_bytes[o], plan.period[o], plan.table[o]);
     }
-
-    plan.run_loop = plan.row_loop = -1;
-    plan.box_count = 1;
-    const auto add_loop = [&](int k, int64_t step) {
-        Plan::Loop &loop = plan.loops[plan.loop_count++];
-        loop.size = space.dims[k].size;
-        loop.step = step;
-        loop.count = ceil_div(loop.size, step);
-        for (int o = 0; o < operands; o++) loop.step_bytes[o] = step * space.dims[k].stride[o] * element_bytes[o];
-        plan.box_count *= loop.count;
-    };
-    const auto add_run_loop = [&] {
-        if (box.outer == space.dims[box.last].size) return;
-        plan.run_loop = plan.loop_count;
-        add_loop(box.last, box.outer);
-    };
-    // A transposed operand's next rows lie beside the last ones, in the same pages and pairs of cache lines.
-    const bool rows_first = std::count(plan.access, plan.access + operands, Access::Transpose) > 0;
-    plan.asks = rows_first && planner.asks();
-    plan.asks_beside = rows_first && planner.asks_beside();
-    if (!rows_first) add_run_loop();
-    if (box.row_dim >= 0 && box.rows < space.dims[box.row_dim].size) {
-        plan.row_loop = plan.loop_count;
-        add_loop(box.row_dim, box.rows);
-    }
-    if (rows_first) add_run_loop();
-    for (int k = box.last + 1; k < space.rank; k++) {
-        if (k != box.row_dim) add_loop(k, 1);
-    }
+    const bool transposes = std::count(plan.access, plan.access + operands, Access::Transpose) > 0;
+    plan.asks = transposes && planner.asks();
+    plan.asks_beside = transposes && planner.asks_beside();
+    add_loops(space, box, transposes, plan);
     plan.one_box = plan.loop_count == 0 && !plan.scratch;
     return true;
 }
@@ -625,8 +628,8 @@ public:
         return 0;
     }
 
-    // Brings the output's block from scratch to `tensor`. It is never transposed: of the output's strides the run's is the smallest.
-    // `walker` is at the block's box, `next` at one to ask for, or null.
+    // Brings the output's block from scratch to `tensor`. It is never transposed: of the output's strides the run's is the
+    // smallest. `walker` is at the block's box, `next` at one to ask for, or null.
     void store(const Walker &walker, int64_t run, int64_t rows, const Walker *next) {
         const int o = plan_.operands - 1;
         uint8_t *const tensor = walker.pointer(o);
@@ -647,13 +650,13 @@ private:
     } loaded_[kMaxOperands] = {};
     alignas(64) uint8_t memory_[kMaxOperands][kScratchBytes + kScratchBytes / kPaddedBytes * kPadBytes + kScratchStagger];
 
-    // No prefetching by the processor follows a tile's columns: the transposition asks for the next tile, in L2, line by line; in bursts between its
-    // parts it took a fifth longer on a Zen 5. The next rows of operands in place are asked for part by part. ADD f32 of 1024 x 1024 and its
-    // transpose on a Zen 4, in bursts of both, ns an element: 1.9 without, 1.3 into L1, 0.6 into L2, 0.55 with those in place; by parts of 256
-    // columns 0.85, of 32 as of 64.
+    // The processor's own prefetching does not follow a tile's columns: the transposition asks for the next tile, line by line as
+    // it goes (in bursts between parts of 64 columns a Zen 5 lost a fifth), and into L2, as columns 4 KiB apart share L1's sets.
+    // The next rows of operands in place are asked for part by part. ADD f32 of 1024 x 1024 and its transpose on a Zen 4, ns an
+    // element: 1.9 without, 1.3 into L1, 0.6 into L2, 0.55 with those in place.
     int load_transposed(int o, const uint8_t *tensor, int64_t run, int64_t rows, const Walker *next) {
         constexpr int64_t kPart = 64;
-        const int32_t ahead = next && plan_.asks ? ahead_of(o, next->pointer(o) - tensor, run, rows) : 0;
+        const int32_t ahead = next && plan_.asks ? ahead_of(o, next->pointer(o) - tensor, rows) : 0;
         const bool asks_beside = next && plan_.asks_beside;
         const int64_t step = plan_.element_step[o], part = asks_beside ? kPart : run;
         for (int64_t first = 0; first < run; first += part) {
@@ -669,20 +672,19 @@ private:
         return 0;
     }
 
-    // How many elements from the first of each column of a tile of operand o to the last of the cache line that the next one, so many bytes
-    // after it, begins with: a line that two tiles share was read with the first. 0 where that is the same tile or Halide's int32 cannot hold an index.
-    int32_t ahead_of(int o, int64_t bytes, int64_t run, int64_t rows) const {
+    // How many elements from the first of each column of a tile of operand o to the last of the cache line that the next one, so
+    // many bytes after it, begins with: a line that two tiles share was read with the first. 0 where that is the same tile or no
+    // int32.
+    int32_t ahead_of(int o, int64_t bytes, int64_t rows) const {
         const int64_t elements = (bytes >> shift(o)) + std::min(rows, kLineBytes >> shift(o)) - 1;
-        const int64_t highest = (run * plan_.element_step[o] >> shift(o)) + rows;
-        return bytes != 0 && std::abs(elements) + highest <= kMaxIndex ? int32_t(elements) : 0;
+        return bytes != 0 && elements == int32_t(elements) ? int32_t(elements) : 0;
     }
 
-    // Asks for `count` pieces of memory, each so many bytes long and `step` bytes after the one before. Always inlined as Ahead::fetch is.
+    // Asks for `count` pieces of memory, each so many bytes long and `step` bytes after the one before. A line of which it only
+    // has the last bytes was read with the piece before. Always inlined as fetch() is.
     __attribute__((always_inline)) static void ask_for(const uint8_t *memory, int64_t count, int64_t step, int64_t bytes) {
-        constexpr int64_t kLine = 64;
         for (int64_t i = 0; i < count; i++) {
-            // From the end: a line that two tiles of the transposed operand share was read with the first.
-            for (int64_t byte = bytes - 1; byte >= 0; byte -= kLine) __builtin_prefetch(memory + i * step + byte, 0, 2);
+            for (int64_t byte = bytes - 1; byte >= 0; byte -= kLineBytes) __builtin_prefetch(memory + i * step + byte, 0, 2);
         }
     }
 
@@ -704,9 +706,9 @@ private:
     int64_t pitch(int o) const { return int64_t(plan_.dims[o][1].stride) << shift(o); }
 };
 
-// How many boxes on to ask for: the next tile of a transposition; where the output is streamed, 16 KiB of inputs, transposed ones as well. (On a Zen 4 ADD gained as
-// much from 8 KiB on, QUANTIZE_LINEAR the most from 16; on a Zen 5, whose L1 holds 48, QUANTIZE_LINEAR had 37 GB/s by 4 KiB, 45 by 8, 50 by 12,
-// 16 and 24, DEQUANTIZE_LINEAR 44 to 48 by 4 and 46 to 50 by 16, ADD 54 by 16 and 51 by 32.)
+// How many boxes on to ask for: the next; where the output is streamed, 16 KiB of inputs on, transposed ones as well. (GB/s on a
+// Zen 5 by 4, 8, 12, 16 and 24 KiB: QUANTIZE_LINEAR 37, 45, 50, 50, 50; by 4 and 16 DEQUANTIZE_LINEAR 46 and 48; by 16 and 32 ADD
+// 54 and 51. On a Zen 4 ADD gained as much from 8 KiB on, QUANTIZE_LINEAR the most from 16.)
 int64_t boxes_ahead(const Plan &plan) {
     if (plan.access[plan.operands - 1] != Access::Stream) return 1;
     int64_t bytes = 0;  // of inputs that are asked for, of each element

@@ -32,8 +32,8 @@ struct Plan {
     int64_t run_inner, run_outer, rows;
     halide_dimension_t dims[kMaxOperands][2];  // as the kernel sees the operands: run, rows; strides in elements
 
-    // Per operand, in its tensor: how it is reached, byte offsets of a run's elements (Table, else null) up to where they repeat, bytes
-    // from one element to the next (Transpose) and from row to row.
+    // Per operand, in its tensor: how it is reached, byte offsets of a run's elements (Table, else null) up to where they repeat,
+    // bytes from one element to the next (Transpose) and from row to row.
     Access access[kMaxOperands];
     int32_t *table[kMaxOperands];
     int64_t period[kMaxOperands], element_step[kMaxOperands], row_bytes[kMaxOperands];
@@ -41,9 +41,10 @@ struct Plan {
     int64_t read[kMaxOperands];
     bool scratch;  // some operand is not used where it lies
     bool one_box;  // and no scratch
-    // Asks by prefetches, while a transposed operand is brought into scratch, for one of its next blocks, and for such rows of those in place.
+    // Asks by prefetches, while a transposed operand is brought into scratch, for one of its next blocks, and for such rows of
+    // those in place.
     bool asks, asks_beside;
-    bool wide;     // transpositions may use AVX2; false unless a caller knows
+    bool wide;  // transpositions may use AVX2; false unless a caller knows
 
     // What steps from box to box, innermost first. The loops `run_loop` and `row_loop` (-1: none) cut a dimension of the
     // box, so that their last step may be a partial one.
@@ -59,7 +60,7 @@ struct Plan {
 
 // A variant's knobs: generators/knobs.cmake has their meaning, tuning/ their values.
 struct PlanKnobs {
-    int64_t box_bytes, stream_bytes, stream_block_bytes, parallel_bytes, slices_per_cpu;
+    int64_t box_bytes, stream_bytes, stream_block_bytes, parallel_bytes, slices_per_cpu, reciprocal_elements;
 };
 
 // Plans `space` for a kernel specialised for `layouts` (see Form). Operands in the mask `uniform` are constant within each box.
@@ -68,8 +69,8 @@ bool build_plan(const Space &space, int operands, const int32_t *element_bytes, 
                 const PlanKnobs &knobs, const Allocator &allocator, Plan &plan);
 void destroy_plan(const Allocator &allocator, Plan &plan);
 
-// True if some box can hold at least `elements` elements with the operands in `uniform` constant, and no transposition needs rows in which
-// they vary.
+// True if some box can hold at least `elements` elements with the operands in `uniform` constant, and no transposition needs rows
+// in which they vary.
 bool uniform_box_holds(const Space &space, uint32_t uniform, int64_t elements);
 
 // How many parts to run the plan in. A limit on threads (0: none) is a limit on slices.
@@ -82,7 +83,8 @@ inline int32_t slice_count(const Plan &plan, const PlanKnobs &knobs, int32_t max
 // Repeats a row's first `filled` elements of 2^shift bytes up to `count`.
 void repeat_row(uint8_t *row, int64_t filled, int64_t count, int shift);
 
-// How many rows in sequence, from box to box, read the same memory of operand o, the parts of a row that boxes cut being one; 2^31 is many.
+// How many rows in sequence, from box to box, read the same memory of operand o, the parts of a row that boxes cut being one;
+// 2^31 is many.
 int64_t repeated_rows(const Plan &plan, int o);
 
 // What a caller of kernels derives its own from.
@@ -98,8 +100,8 @@ int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_
                    void *user_context);
 
 // Runs boxes [first, last) of the plan on operands that begin at the hosts of `buffers`, kMaxOperands of them: for each box sets
-// their host and dim, and calls. user_context is for the runtime's own helper kernels. Stops at the first error code and returns it.
-// Inline: it is what a small call pays.
+// their host and dim, and calls. user_context is for the runtime's own helper kernels. Stops at the first error code and returns
+// it. Inline: it is what a small call pays.
 inline int run_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
                      void *user_context) {
     if (!plan.one_box) return run_many_boxes(plan, first, last, buffers, call, context, user_context);

@@ -133,8 +133,8 @@ TEST_P(FpModeTest, ChangesNothing) {
 INSTANTIATE_TEST_SUITE_P(, FpModeTest, testing::ValuesIn(built_variants()), variant_name);
 
 #if defined(__SSE2__)
-// What QUANTIZE_LINEAR's unclamped form cannot compute is computed all the same: wherever it stands in one box or several, and whether the flag
-// that tells was raised before. It is raised then afterwards, too.
+// What QUANTIZE_LINEAR's unclamped form cannot compute is computed all the same: wherever it stands in one box or several, and
+// whether the flag that tells was raised before. It is raised then afterwards, too.
 TEST(FpMode, InvalidOperations) {
     constexpr float SCALE = 0.5f, INF = std::numeric_limits<float>::infinity(), TWO_31_SCALES = 0x1p31f * SCALE;
     constexpr unsigned INVALID = 1;
@@ -177,8 +177,9 @@ TEST(FpMode, InvalidOperations) {
     }
 }
 
-// That the forms which multiply by reciprocals are taken, which no result tells: they leave the flag raised where a quotient does not fit,
-// and `divide`, which clamps before it converts, does not. For one scale, for a scale a column of enough rows, and for boxes that cut rows.
+// That the forms which multiply by reciprocals are taken, which no result tells: they leave the flag raised where a quotient does
+// not fit, and `divide`, which clamps before it converts, does not. For one scale of as many elements as any value of the knob
+// reciprocal_elements asks for, for a scale a column of enough rows, and for boxes that cut rows.
 TEST(FpMode, ReciprocalsAreTaken) {
     constexpr float SCALE = 0.5f, LARGE = 3e38f;
     constexpr unsigned INVALID = 1;
@@ -188,7 +189,7 @@ TEST(FpMode, ReciprocalsAreTaken) {
         bool reciprocals;
     };
     const std::vector<Case> cases = {
-        {{300}, {0}, true},          {{200}, {0}, false},        {{40, 65}, {0, 1}, true},
+        {{1024}, {0}, true},         {{100}, {0}, false},        {{40, 65}, {0, 1}, true},
         {{3, 65}, {0, 1}, false},    {{40, 65}, {65, 1}, false}, {{40, 4096}, {0, 1}, true},
         {{40, 4097}, {0, 1}, false}, {{9000, 4}, {0, 1}, true},  {{MANY / 1024, 1024}, {0, 1}, true}};
     for (const std::string &variant : runnable_variants("quantize_linear", "f32_u8")) {

@@ -53,16 +53,17 @@ mistuned "tuned for the target arm64" 's/"target": "[^"]*"/"target": "arm64"/'
 mistuned "'unroll' is not a knob of add general" '0,/"vector"/s//"unroll"/'
 mistuned "'3' is not a value of the knob vector" '0,/"vector": [0-9]*/s//"vector": 3/'
 mistuned "'box_bytes' is not a knob of add general" '0,/"vector": [0-9]*/s//"box_bytes": 65536/'
-mistuned "'tail' is not a knob of quantized_linear_add plan" 's/"folded": {/"plan": {/'
-mistuned "'5000' is not a value of the knob box_bytes" 's/"folded": {/"plan": {"box_bytes": 5000}, &/'
+mistuned "'tail' is not a knob of quantized_linear_add plan" 's/"reciprocal_elements": [0-9]*/"tail": "packed"/'
+mistuned "'5000' is not a value of the knob box_bytes" 's/"reciprocal_elements": [0-9]*/"box_bytes": 5000/'
 mistuned "'multiply' is not an operator" 's/"quantized_linear_add"/"multiply"/'
 mistuned "'general' is not a form of quantized_linear_add" 's/"folded"/"general"/'
+mistuned "'dense' is not a form of quantized_linear_add for x86_64_avx2" 's/"folded"/"dense"/'
 mistuned "no tuning file" 's/{/[/'
 
 # A plan's knobs: the signature's own before the operator's before the default.
 plan_of() { sed -n "s/^HEWN_PLAN($1__x86_64_avx2, .*KNOB($2, \([0-9]*\)).*/\1/p" "$scratch/generated/include/plans.inc"; }
 cp "$source/tuning/x86_64_avx2.json" "$tuning"
-sed -i 's/"knobs": {/&"quantized_linear_add_u8_u8_u8": {"plan": {"box_bytes": 65536}},/; s/"folded": {/"plan": {"box_bytes": 131072}, &/' \
+sed -i 's/"knobs": {/&"quantized_linear_add_u8_u8_u8": {"plan": {"box_bytes": 65536}},/; s/"reciprocal_elements"/"box_bytes": 131072, &/' \
     "$tuning/x86_64_avx2.json"
 configure "-DHEWN_TUNING_DIR=$tuning" -DHEWN_TARGETS=x86_64_avx2
 check "a signature's plan" 65536 "$(plan_of quantized_linear_add_u8_u8_u8 box_bytes)"

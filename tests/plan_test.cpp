@@ -117,7 +117,7 @@ constexpr bool kHasAvx2 = false;
 #endif
 
 // box, stream, stream block and parallel bytes, slices a CPU
-constexpr hewn::PlanKnobs kKnobs = {256 << 10, 64 << 20, 2 << 10, 1 << 20, 4};
+constexpr hewn::PlanKnobs kKnobs = {256 << 10, 64 << 20, 2 << 10, 1 << 20, 4, 256};
 
 struct Operand {
     std::vector<int64_t> strides;
@@ -277,8 +277,8 @@ TEST(Plan, RunsThatRepeatAreDividedIntoRows) {
     EXPECT_EQ(odd.rows, 1);  // a prime number of rows
 }
 
-// A transposed matrix of bytes and a scalar make one of f32: a box has as many rows as a cache line has bytes, but where the output goes
-// through scratch memory as well, as many as it has f32.
+// A transposed matrix of bytes and a scalar make one of f32: a box has as many rows as a cache line has bytes, but where the
+// output goes through scratch memory as well, as many as it has f32.
 TEST(Plan, TransposedRowsFillCacheLinesOfWhatIsInScratch) {
     const int32_t bytes[] = {1, 4, 4};
     hewn::Space space = {};
@@ -316,8 +316,9 @@ hewn::Plan transposed_plan(int64_t size, int32_t bytes, int32_t transposed_bytes
     return plan;
 }
 
-// The next rows of the same columns come first. They are asked for on AMD's chips, where a core's own cache does not hold what is moved; rows of
-// operands in place beside them where the output is not streamed, on a Zen 5 where the last cache does not hold it.
+// The next rows of the same columns come first. They are asked for on AMD's chips, where a core's own cache does not hold what is
+// moved; rows of operands in place beside them where the output is not streamed, on a Zen 5 where the last cache does not hold
+// it.
 TEST(Plan, AsksForTheNextTileOfATransposition) {
     const hewn::Plan plan = transposed_plan(1024, 4, 4, 4);
     EXPECT_EQ(plan.row_loop, 0);
@@ -326,18 +327,21 @@ TEST(Plan, AsksForTheNextTileOfATransposition) {
         return transposed_plan(int64_t(std::ceil(std::sqrt(bytes / 12))), 4, 4, 4, stream_bytes);
     };
     const int family = hewn::amd_family();
-    const double least = 2 << 20, beside = family >= hewn::kZen5 ? std::max(least, double(hewn::near_cache_bytes(3))) : least;
+    const double least = 2 << 20, last_cache = double(hewn::near_cache_bytes(3));  // 0: hidden by a hypervisor
+    const bool asks_beside = family > 0 && (family < hewn::kZen5 || last_cache > 0);
+    const double beside = family >= hewn::kZen5 ? std::max(least, last_cache) : least;
     EXPECT_FALSE(planned(least * 0.98, INT64_MAX).asks);
     EXPECT_EQ(planned(least, INT64_MAX).asks, family > 0);
     EXPECT_EQ(planned(least, 0).asks, family > 0);
     EXPECT_FALSE(planned(beside * 0.98, INT64_MAX).asks_beside);
-    EXPECT_EQ(planned(beside, INT64_MAX).asks_beside, family > 0);
+    EXPECT_EQ(planned(beside, INT64_MAX).asks_beside, asks_beside);
     EXPECT_FALSE(hewn::kCanStream && planned(beside, 0).asks_beside);
     EXPECT_FALSE(dense_plan(1 << 24, kKnobs).asks);
     EXPECT_FALSE(dense_plan(1 << 24, kKnobs).asks_beside);
 }
 
-// Channels last to channels first with a scale a channel: boxes in which it is constant are rows, and a transposition needs several.
+// Channels last to channels first with a scale a channel: boxes in which it is constant are rows, and a transposition needs
+// several.
 TEST(Plan, TransposingComesBeforeUniformBoxes) {
     constexpr uint32_t kScale = 0b010;
     const auto holds = [&](int64_t pixels, int64_t channels, int64_t scale_stride) {
@@ -354,7 +358,8 @@ TEST(Plan, TransposingComesBeforeUniformBoxes) {
     EXPECT_FALSE(holds(255, 7, 1));
 }
 
-// Sizes innermost first; strides of a, b and a dense output. No operand's span in a box may exceed what its table and scratch memory hold.
+// Sizes innermost first; strides of a, b and a dense output. No operand's span in a box may exceed what its table and scratch
+// memory hold.
 TEST(Plan, HugeStridesAreNotDivided) {
     struct Case {
         int32_t bytes;

@@ -384,8 +384,8 @@ typedef struct hewn_execute_options {
  * the order of the operator's struct: ADD 2 inputs, QUANTIZE_LINEAR and DEQUANTIZE_LINEAR 3, QUANTIZED_LINEAR_ADD 8; one
  * output. Elements between a strided output's own are never written.
  * On the CPU, serial or with the user's parallel_for, it allocates nothing and takes no lock. Layouts that are neither dense
- * nor broadcast along a row, and tensors of tens of MB, use 83 KB of the stack of each thread that runs a slice;
- * QUANTIZE_LINEAR with a scale a column 33 KB more.
+ * nor broadcast along a row, and tensors of 8 MiB and more, use 85 KB of the stack of each thread that runs a slice;
+ * QUANTIZE_LINEAR with a scale a column 33 KB more, QUANTIZED_LINEAR_ADD, while it looks for folded factors, 13 KB more.
  * On a GPU it takes locks while it prepares the launches (OpenCL: of the operator's kernel, Direct3D 12: of the device), and
  * drivers may allocate. Of memory that lies 1 GiB or more into a cl_mem a sub-buffer is made; Direct3D 12, of 256 executions in
  * flight, waits for the older half.
@@ -415,7 +415,7 @@ HEWN_API hewn_status HEWN_CALL hewn_d3d12_record(const hewn_operator *op, void *
 typedef struct hewn_target_info {
     uint32_t struct_size;      /* sizeof(hewn_target_info) */
     const char *name;          /* "x86_64_avx2" */
-    const char *halide_target; /* "x86-64-linux-avx-avx2-f16c-fma-sse41" */
+    const char *halide_target; /* "x86-64-linux-sse41-avx-avx2-fma-f16c" */
     int32_t rank;              /* of the targets that can run, the highest rank is picked */
     int32_t supported;         /* 1: this machine can run it */
     const char *missing;       /* the first feature this machine lacks; "" if supported */
