@@ -4,7 +4,6 @@
 
 #include <hewn/hewn.h>
 
-#include <atomic>
 #include <cstdio>
 
 #include "allocator.h"
@@ -31,14 +30,14 @@ struct Backend {
     hewn_status (*synchronize)(hewn_device &device, hewn_error *error);
 };
 
-// What Halide reports as text from inside a kernel belongs to the execution whose user context the kernel was given: each begins with this.
+// The first that Halide reports as text from inside kernels: the user context that they are given begins with this. Of one
+// thread.
 struct KernelErrors {
-    std::atomic<bool> has_message{false};
     char message[sizeof(hewn_error::message)];
 
     KernelErrors() { message[0] = 0; }
     void note(const char *text) {
-        if (!has_message.exchange(true)) snprintf(message, sizeof message, "%s", text);
+        if (!message[0]) snprintf(message, sizeof message, "%s", text);
     }
 };
 

@@ -106,8 +106,8 @@ struct Execution {
     const CpuOperator &op;
     const Addresses &addresses;
     int32_t slices;
-    KernelErrors &errors;
     std::atomic<int32_t> failed{0};  // the first failing slice's code
+    KernelErrors &errors;            // and what it reported
 };
 
 void on_kernel_error(void *user_context, const char *message) { static_cast<KernelErrors *>(user_context)->note(message); }
@@ -190,8 +190,8 @@ inline bool fulfils(const BindingRule &rule, const hewn_buffer_binding &binding,
            address <= rule.highest && (address & rule.misaligned) == 0;
 }
 
-// All addresses, where every binding is as it should be, no tensor is empty and the output lies apart from all inputs or in place: the
-// usual case, in few instructions, most of what a small call takes. False: it needs a closer look.
+// All addresses, where every binding is as it should be, no tensor is empty and the output lies apart from all inputs or in
+// place: the usual case, in few instructions, most of what a small call takes. False: it needs a closer look.
 template<int Inputs>
 inline bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, const hewn_buffer_binding &output,
                    Addresses &addresses) {
@@ -286,9 +286,10 @@ void HEWN_CALL run_slice(void *argument, int32_t index) {
     const int64_t boxes = execution.op.plan.box_count;
     const int64_t share = boxes / execution.slices, rest = boxes % execution.slices;
     const int64_t first = share * index + (index < rest ? index : rest);
-    if (const int code = run_range(execution.op, execution.addresses, first, first + share + (index < rest), execution.errors)) {
+    KernelErrors errors;
+    if (const int code = run_range(execution.op, execution.addresses, first, first + share + (index < rest), errors)) {
         int32_t none = 0;
-        execution.failed.compare_exchange_strong(none, code);
+        if (execution.failed.compare_exchange_strong(none, code)) execution.errors.note(errors.message);
     }
 }
 
@@ -311,7 +312,7 @@ hewn_status execute(const hewn_operator &base, Bindings inputs, const hewn_buffe
     if (slices == 1) {
         failed = run_range(op, addresses, 0, op.plan.box_count, errors);
     } else {
-        Execution execution{op, addresses, slices, errors};
+        Execution execution{op, addresses, slices, {0}, errors};
         if (options && options->parallel_for) options->parallel_for(options->parallel_for_context, slices, run_slice, &execution);
         else op.parallel_for(op.parallel_for_context, slices, run_slice, &execution);
         failed = execution.failed.load(std::memory_order_relaxed);
