@@ -24,7 +24,7 @@ hewn_status refuse_bindings(const Problem &problem, bool outputs, const hewn_buf
     const char *name = problem.info->dml_name, *which = outputs ? "output" : "input";
     const uint32_t due = outputs ? 1 : uint32_t(problem.input_count);
     if (count != due) {
-        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: %u %s bindings given, %u are due", name, unsigned(count), which,
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: %u %s bindings given, %u due", name, unsigned(count), which,
                     unsigned(due));
     }
     if (!bindings) return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: the %s bindings are null", name, which);

@@ -346,7 +346,7 @@ CaseRunner::CaseRunner(const std::string &command, const std::string &device_nam
     : device(open_device(device_name)),
       kind(device ? device->kind() : DeviceKind::CPU),
       choice(choose_target(variant, kind)),
-      runnable(runnable_kernels(choice, kind)) {
+      runnable(kernels_for(choice, kind)) {
     if (!choice.possible) throw OperatorError(command + ": " + choice.reason);
     options.variant = variant;
     options.max_threads = threads;

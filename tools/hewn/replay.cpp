@@ -23,8 +23,8 @@ using Values = std::vector<uint64_t>;  // elements of any type, as their bits
 
 // ---- Values ----
 
-// Of integers what wraps. Of floats, with both signs, zero, the ends of the subnormal and the normal numbers, infinity, a NaN, and what
-// makes ties: half a unit in the last place of 1, 1, and the number after it.
+// Of integers what wraps. Of floats, with both signs, zero, the ends of the subnormal and the normal numbers, infinity, a NaN,
+// and what makes ties: half a unit in the last place of 1, 1, and the number after it.
 Values special_values(DataType type) {
     const uint64_t sign = uint64_t(1) << (8 * type_bytes(type) - 1);
     if (!is_float(type)) return {0, 1, 2, sign - 1, sign, sign + 1, 2 * sign - 2, 2 * sign - 1};
@@ -129,7 +129,8 @@ Case linear_case(hewn_operator_type type, const std::string &name, DataType inpu
     return result;
 }
 
-// All of A with eight of B; scales and zero points of A, B and the output, in this order. The first gives ties in half of the sums.
+// All of A with eight of B; scales and zero points of A, B and the output, in this order. The first gives ties in half of the
+// sums.
 struct Parameters {
     double scales[3];
     uint64_t zero_points[3];

@@ -6,9 +6,9 @@
 
 namespace hewn::cli {
 
-// For every case of every kernel of this build writes to `folder`, which is made: its inputs as <case>.<tensor>.npy, hewn's result as
-// <case>.hewn.npy, and <case>.json, a model that has DxDispatch write <case>.directml.npy. Prints how many. `device` as --device.
-// Throws InputError where a file cannot be written, OperatorError where no variant can run.
+// For every case of every kernel of this build writes to `folder`, which is made: its inputs as <case>.<tensor>.npy, hewn's
+// result as <case>.hewn.npy, and <case>.json, a model that has DxDispatch write <case>.directml.npy. Prints how many. `device` as
+// --device. Throws InputError where a file cannot be written, OperatorError where no variant can run.
 void replay(const std::string &folder, const std::string &device, const std::string &variant, int threads);
 
 }  // namespace hewn::cli

@@ -21,45 +21,45 @@ std::set<std::string> picked_up_to(const hewn_target_info &forced) {
     for (const auto &[kernel, name] : names) picked.insert(name);
     return picked;
 }
-}  // namespace
+// Why a forced target runs or does not.
+std::string reason_of(const Choice &choice, const hewn_target_info &target) {
+    if (!target.supported) return std::string(" cannot run here: this CPU or its system lacks ") + target.missing;
+    if (!choice.possible) return " is for another --device";
+    const bool alone = picked_count(choice, target.name) == choice.picked.size();
+    return alone ? " forces it" : " forces it, and those below it where it has no kernel";
+}
 
-Choice choose_target(const std::string &variant_option, DeviceKind device) {
+// By the option or the environment, which `by` names: a target, or one variant.
+Choice forced_choice(const std::string &forced, const std::string &by, DeviceKind device) {
     Choice choice;
-    const char *environment = std::getenv("HEWN_VARIANT");
-    choice.forced = !variant_option.empty() ? variant_option : environment ? environment : "";
-    const std::string by = !variant_option.empty() ? "--variant " : "HEWN_VARIANT=";
-    std::vector<hewn_target_info> all = targets();
-
-    if (!choice.forced.empty()) {
-        std::string name = choice.forced;
-        for (const hewn_variant_info &variant : variants())
-            if (choice.forced == variant.name) name = variant.target, choice.one_variant = true;
-        std::string known;
-        for (const hewn_target_info &target : all) {
-            known += std::string(" ") + target.name;
-            if (name != target.name) continue;
-            choice.possible = target.supported && target.device == static_cast<hewn_device_kind>(device);
-            if (choice.possible) {
-                choice.target = target.name;
-                choice.picked = choice.one_variant ? std::set{choice.forced} : picked_up_to(target);
-            }
-            choice.reason =
-                by + choice.forced +
-                (choice.possible    ? picked_count(choice, target.name) == choice.picked.size()
-                                          ? " forces it"
-                                          : " forces it, and those below it where it has no kernel"
-                 : target.supported ? " is for another --device"
-                                    : std::string(" cannot run here: this CPU or its system lacks ") + target.missing);
-        }
-        if (choice.reason.empty())
-            choice.reason = by + choice.forced + " is neither a target (" + known.substr(known.empty() ? 0 : 1) +
-                            ") nor a variant of this build (hewn info lists them)";
-        return choice;
+    choice.forced = forced;
+    std::string name = forced;
+    for (const hewn_variant_info &variant : variants()) {
+        if (forced != variant.name) continue;
+        name = variant.target;
+        choice.one_variant = true;
     }
+    std::string known;
+    for (const hewn_target_info &target : targets()) {
+        known += (known.empty() ? "" : " ") + std::string(target.name);
+        if (name != target.name) continue;
+        choice.possible = target.supported && target.device == static_cast<hewn_device_kind>(device);
+        if (choice.possible) {
+            choice.target = target.name;
+            choice.picked = choice.one_variant ? std::set{forced} : picked_up_to(target);
+        }
+        choice.reason = by + forced + reason_of(choice, target);
+    }
+    if (choice.reason.empty())
+        choice.reason = by + forced + " is neither a target (" + known + ") nor a variant of this build (hewn info lists them)";
+    return choice;
+}
 
+Choice best_choice(DeviceKind device) {
+    Choice choice;
+    std::vector<hewn_target_info> all = targets();  // in ascending rank; one may have a few kernels alone
     const auto other = [&](const hewn_target_info &target) { return target.device != static_cast<hewn_device_kind>(device); };
     all.erase(std::remove_if(all.begin(), all.end(), other), all.end());
-    // In ascending rank; one may have a few kernels alone.
     std::map<std::string, size_t> kernels;
     for (const hewn_variant_info &variant : variants()) {
         kernels[variant.target] += size_t(variant.picked);
@@ -79,8 +79,16 @@ Choice choose_target(const std::string &variant_option, DeviceKind device) {
                         ", which this CPU or its system lacks";
     return choice;
 }
+}  // namespace
 
-std::set<std::string> runnable_kernels(const Choice &choice, DeviceKind device) {
+Choice choose_target(const std::string &variant_option, DeviceKind device) {
+    if (!variant_option.empty()) return forced_choice(variant_option, "--variant ", device);
+    const char *environment = std::getenv("HEWN_VARIANT");
+    if (environment && *environment) return forced_choice(environment, "HEWN_VARIANT=", device);
+    return best_choice(device);
+}
+
+std::set<std::string> kernels_for(const Choice &choice, DeviceKind device) {
     std::set<std::string> kernels;
     for (const hewn_variant_info &variant : variants()) {
         if (variant.device != static_cast<hewn_device_kind>(device)) continue;

@@ -21,7 +21,7 @@ struct Choice {
 Choice choose_target(const std::string &variant_option, DeviceKind device = DeviceKind::CPU);
 
 // The kernels that this build has for that kind of device and this choice leaves: "add_f32", ...
-std::set<std::string> runnable_kernels(const Choice &choice, DeviceKind device);
+std::set<std::string> kernels_for(const Choice &choice, DeviceKind device);
 
 // True if variant `info` is what hewn_compile takes under this choice.
 bool is_picked(const Choice &choice, const hewn_variant_info &info);
