@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Tunes the kernels for this machine's chip: sets up, builds, searches, writes tuning/<target>.json, a report, and a library with it.
+# Tunes the kernels for this machine's chip: sets up, builds, searches, writes tuning/<target>.json, a report, and a library with
+# it.
 #
 #     ./tune.sh --op quantize_linear --signature f32_u8 --budget 3m
 #

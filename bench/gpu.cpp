@@ -1,7 +1,8 @@
-// Every signature on a GPU, dense with scalar parameters, beside the device's own rate of copying within its memory. One JSON object a line.
+// Every signature on a GPU, dense with scalar parameters, beside the device's own rate of copying within its memory. One JSON
+// object a line.
 //   gpu --device cuda|opencl [--from 1Mi] [--to 1Gi] [--seconds 0.3]
-// Bytes are what each tensor's elements take, once; a copy's are read and written. Times are of as many calls as fill --seconds, enqueued one
-// behind the other and waited for at the end; the best of three.
+// Bytes are what each tensor's elements take, once; a copy's are read and written. Times are of as many calls as fill --seconds,
+// enqueued one behind the other and waited for at the end; the best of three.
 #include <dlfcn.h>
 
 #include <CLI/CLI.hpp>
@@ -129,8 +130,8 @@ private:
     void *stream_, *function_;
 };
 
-// Fills memory with what is an ordinary number in every type: f32 from 2^-15 to 2^17, f16 from 0.5 to 8. A division of a zero, of which new
-// memory is full, takes another path.
+// Fills memory with what is an ordinary number in every type: f32 from 2^-15 to 2^17, f16 from 0.5 to 8. A division of a zero, of
+// which new memory is full, takes another path.
 void fill(hewn::DeviceMemory &memory, uint64_t bytes, const DeviceCopy &copy) {
     std::vector<uint8_t> pattern(std::min<uint64_t>(bytes, 1 << 16));
     for (size_t i = 0; i < pattern.size(); i++) pattern[i] = uint8_t(0x38 + (i * 2654435761u >> 28 & 15));

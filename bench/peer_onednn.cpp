@@ -1,6 +1,6 @@
-// oneDNN: add is a binary primitive; quantize and dequantize are reorders with a scale and a zero point; quantized add is a binary
-// add with scales on its sources and a linear post-op that folds the zero points. API of versions 2 (scales are attributes) and 3
-// (scales are arguments).
+// oneDNN: add is a binary primitive; quantize and dequantize are reorders with a scale and a zero point; quantized add is a
+// binary add with scales on its sources and a linear post-op that folds the zero points. API of versions 2 (scales are
+// attributes) and 3 (scales are arguments).
 #include <omp.h>
 
 #include <algorithm>

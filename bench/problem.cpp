@@ -287,7 +287,8 @@ void fill_tensor(const std::string &op, Operand &operand, std::mt19937 &random) 
     });
 }
 
-// Scales differ along an axis; zero points are equal, because oneDNN's reorder has one. 32-bit types have 0: ONNX Runtime wants it.
+// Scales differ along an axis; zero points are equal, because oneDNN's reorder has one. 32-bit types have 0: ONNX Runtime wants
+// it.
 void fill_parameter(Problem &problem, size_t index) {
     Operand &operand = problem.inputs[index];
     static const float qadd_scales[] = {0.03f, 0.05f, SCALE};

@@ -41,8 +41,8 @@ public:
     void reset() { used_ = taken_ = 0; }
     // The most bytes that were ever taken: they are still there.
     size_t kept() const { return kept_; }
-    // Memory at a multiple of 64 bytes, not at the same distance from a page's start as what was taken before: loads and stores of
-    // different tensors would look dependent to the CPU.
+    // Memory at a multiple of 64 bytes, not at the same distance from a page's start as what was taken before: loads and stores
+    // of different tensors would look dependent to the CPU.
     void *take(size_t bytes);
 
 private:
@@ -95,8 +95,8 @@ double memory_bytes(const std::string &op, const std::string &signature, int64_t
 // Throws std::runtime_error where the output is not what tests/reference.h gives, bit for bit.
 void check_against_reference(const Problem &problem);
 
-// Elements of the problem's output that differ from `expected` (an output of the same layout), and whether one does so by more than a
-// step: 1 for integers, the last two bits of a float.
+// Elements of the problem's output that differ from `expected` (an output of the same layout), and whether one does so by more
+// than a step: 1 for integers, the last two bits of a float.
 struct Difference {
     int64_t count = 0;
     bool within_a_step = true;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# hewn, ONNX Runtime, oneDNN, XNNPACK, NumPy and the machine's limits side by side: sets up what that needs, builds, measures, draws.
+# hewn, ONNX Runtime, oneDNN, XNNPACK, NumPy and the machine's limits side by side: sets up what that needs, builds, measures,
+# draws.
 #
 #     ./bench/run.sh                          the full comparison
 #     ./bench/run.sh --quick --json rows.json under a minute

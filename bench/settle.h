@@ -9,7 +9,8 @@
 
 namespace hewn_bench {
 
-// Waits until the process's other threads sleep: thread pools spin for a while after their work, on cores that the next one needs.
+// Waits until the process's other threads sleep: thread pools spin for a while after their work, on cores that the next one
+// needs.
 inline void settle() {
     // Longer than a tick (4 ms at 250 Hz): the kernel counts a running thread's time no sooner.
     constexpr double SLICE_NS = 10e6, QUIET = 0.05;

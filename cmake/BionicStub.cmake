@@ -1,5 +1,5 @@
-# In place of an NDK's libraries for Android: a library that has the names in cmake/bionic.txt and nothing behind them. What links against
-# it needs no other name of the system; it cannot run.
+# In place of an NDK's libraries for Android: a library that has the names in cmake/bionic.txt and nothing behind them. What links
+# against it needs no other name of the system; it cannot run.
 message(NOTICE "No NDK (ANDROID_NDK_HOME): libhewn.so is linked against a stand-in for Android's libraries. It is for checks, not for devices.")
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/bionic.txt names REGEX "^[^#]")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/bionic.txt)

@@ -1,5 +1,5 @@
-# cmake -DASSEMBLY=FILE -DNAME=NAME -P NameShader.cmake: in the host code of a Direct3D 12 kernel, as Halide writes it, puts the kernel's name
-# in the place of its HLSL. tools/dxbc compiles that; the library finds the shaders by the name.
+# cmake -DASSEMBLY=FILE -DNAME=NAME -P NameShader.cmake: in the host code of a Direct3D 12 kernel, as Halide writes it, puts the
+# kernel's name in the place of its HLSL. tools/dxbc compiles that; the library finds the shaders by the name.
 file(READ ${ASSEMBLY} text)
 string(REGEX REPLACE "(d3d12compute_gpu_source_kernels\\.data:\n[ \t]*\\.asciz[ \t]*)\"[^\n]*\"" "\\1\"${NAME}\"" named "${text}")
 if(named STREQUAL text)

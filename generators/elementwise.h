@@ -13,13 +13,15 @@
 
 namespace hewn {
 
-// How a row of w elements that is no multiple of the step V is computed. Shifted and Packed compute elements twice, which an output
-// in place of an input would not survive.
+// How a row of w elements that is no multiple of the step V is computed. Shifted and Packed compute elements twice, which an
+// output in place of an input would not survive.
 enum class Tail {
     Masked,   // GuardWithIf: predicated vectors, where the target has masks (AVX-512)
     Shifted,  // ShiftInwards: the last vector overlaps the one before; V, V / 4 and so on to 4, for shorter rows masked or scalar
-    Stepped,  // disjoint parts: whole V, then masked vectors of `width` where the target has masks, else whole V / 4, whole V / 16 and scalar
-    Packed,  // of define_narrowed: blocks of as many bytes as a vector has, the last one overlapping the one before; shorter rows see there
+    Stepped,  // disjoint parts: whole V, then masked vectors of `width` where the target has masks, else whole V / 4, whole V /
+              // 16 and scalar
+    Packed,  // of define_narrowed: blocks of as many bytes as a vector has, the last one overlapping the one before; shorter rows
+             // see there
 };
 
 // f32 f16 i8 u8 i16 u16 i32 u32 i64 u64
@@ -121,8 +123,8 @@ protected:
         return {image.name(), image.parameter(), image.type(), image.dim(1).stride()};
     }
 
-    // Has what is defined from here on ask for the buffers, which may be none, in whole steps where `elements` is not 0. With AVX-512 alone: a
-    // Zen 5 gains (runtime/caches.h), a Zen 3 loses 3 to 8 % (docs/architecture.md).
+    // Has what is defined from here on ask for the buffers, which may be none, in whole steps where `elements` is not 0. With
+    // AVX-512 alone: a Zen 5 gains (runtime/caches.h), a Zen 3 loses 3 to 8 % (docs/architecture.md).
     void ask_ahead(const std::vector<Asked> &buffers, Ahead &elements) {
         elements.set_estimate(0);
         if (!has_masks()) return;
@@ -130,17 +132,17 @@ protected:
         ahead_ = elements;
     }
 
-    // output(x, y) = narrowed(rounded(differences(operands)), zero_point); what `rounded` gives is an int32. The knob `vector` is blocks a step,
-    // in the most frequent layout of `inputs`.
+    // output(x, y) = narrowed(rounded(differences(operands)), zero_point); what `rounded` gives is an int32. The knob `vector` is
+    // blocks a step, in the most frequent layout of `inputs`.
     template<class Rounded>
     void define_narrowed(OutputRows &output, const std::vector<Rows *> &inputs, const std::vector<Operand> &operands,
                          const Rounded &rounded, const Halide::Expr &zero_point) {
         const Halide::Expr of_column = rounded(differences(operands));
         if (tail != Tail::Packed) return define(output, narrowed(of_column, zero_point, output.type()), Halide::Float(32));
-        const Halide::Expr width = output.dim(0).extent();
+        const Halide::Expr columns = output.dim(0).extent();
         const int block = 4 * lanes(), step = block * vector;
         output(x, y) = Halide::undef(output.type());
-        Halide::Expr several = width >= step, single = width >= block;
+        Halide::Expr several = columns >= step, single = columns >= block;
         if (vector > 1) several = several && lies_as(layouts.value().substr(0, inputs.size()), inputs);
         if (!asked_.empty()) {
             define_packed(output, operands, rounded, of_column, zero_point, vector, several && ahead_ > 0, true);
@@ -156,7 +158,7 @@ protected:
         Halide::Func element("element");
         element(x, y) = narrowed(of_column, zero_point, output.type());
         set_step(Halide::Float(32));
-        if (has_masks()) define_masked(output, element, 0, Halide::select(width >= block, 0, width));
+        if (has_masks()) define_masked(output, element, 0, Halide::select(columns >= block, 0, columns));
         else define_short_rows(output, element, block);
     }
 
@@ -167,20 +169,21 @@ protected:
             output, inputs, {}, [&](const std::vector<Halide::Expr> &) { return rounded; }, zero_point);
     }
 
-    // output(x, y) = value, which may be written in `lane`, for rows of 16 elements and more. What is read by `lane` has to repeat along the
-    // row after a divisor of 8 elements, and the row to end where it does: its last step overlaps the one before. widest: as above.
+    // output(x, y) = value, which may be written in `lane`, for rows of 16 elements and more. What is read by `lane` has to
+    // repeat along the row after a divisor of 8 elements, and the row to end where it does: its last step overlaps the one
+    // before. widest: as above.
     void define_lanes(OutputRows &output, const Halide::Expr &value, const Halide::Type &widest) {
         set_step(widest);
         if (tail != Tail::Shifted || (width_ != 8 && width_ != 16))
             throw Halide::CompileError("this form has tail=shifted and width 8 or 16 alone\n");
-        const Halide::Expr width = output.dim(0).extent();
+        const Halide::Expr columns = output.dim(0).extent();
         output(x, y) = Halide::undef(output.type());
         for (const int vectors : {int(vector), 1}) {  // whole steps, and vectors where a row has no step
             const int step = vectors * width_;
-            const Halide::Expr fits = vectors == vector ? width >= step : width < step_;
-            const Halide::RDom part(0, width_, 0, vectors, 0, Halide::select(fits, (width + step - 1) / step, 0), "lanes");
-            const Halide::Expr start = Halide::min(part.z * step, width - step) + part.y * width_;
-            const Halide::Expr column = Halide::unsafe_promise_clamped(start + part.x, 0, width - 1);
+            const Halide::Expr fits = vectors == vector ? columns >= step : columns < step_;
+            const Halide::RDom part(0, width_, 0, vectors, 0, Halide::select(fits, (columns + step - 1) / step, 0), "lanes");
+            const Halide::Expr start = Halide::min(part.z * step, columns - step) + part.y * width_;
+            const Halide::Expr column = Halide::unsafe_promise_clamped(start + part.x, 0, columns - 1);
             output(column, y) = Halide::Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, value);
             parts_.push_back(part);
             if (vector == 1) break;
@@ -250,24 +253,25 @@ private:
     // int32 of a vector.
     int lanes() const { return this->natural_vector_size(Halide::Int(32)); }
 
-    // The columns of a row where `fits`, in steps of blocks of as many bytes as a vector has, the last step overlapping the one before.
+    // The columns of a row where `fits`, in steps of blocks of as many bytes as a vector has, the last step overlapping the one
+    // before.
     template<class Rounded>
     void define_packed(OutputRows &output, const std::vector<Operand> &operands, const Rounded &rounded,
                        const Halide::Expr &of_column, const Halide::Expr &zero_point, int blocks, const Halide::Expr &fits,
                        bool asks = false) {
-        // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. They work within lanes of 16 bytes and so leave another
-        // order: of a block's vectors v = 2 h + w and their elements i = 4 k + l, j = 4 w + l of lane k of vector h of words, and 8 h + j
-        // of lane k of the bytes, whose upper two lanes come first. Written so, and not in an order that looks simpler, LLVM finds the packs
-        // of whole vectors and restores the order with one permutation of the result; narrowing vector by vector would take four
-        // instructions for each.
+        // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. They work within lanes of 16 bytes and so
+        // leave another order: of a block's vectors v = 2 h + w and their elements i = 4 k + l, j = 4 w + l of lane k of vector h
+        // of words, and 8 h + j of lane k of the bytes, whose upper two lanes come first. Written so, and not in an order that
+        // looks simpler, LLVM finds the packs of whole vectors and restores the order with one permutation of the result;
+        // narrowing vector by vector would take four instructions for each.
         using Halide::Var;
         const int n = lanes(), block = 4 * n, step = block * blocks;
         const bool picks = !operands.empty() && this->get_target().has_feature(Halide::Target::AVX512_Zen4);
         const Var first("first");
         Halide::Func numbers("rounded"), words("words"), bytes("bytes");
-        const Halide::Expr width = output.dim(0).extent();
+        const Halide::Expr columns = output.dim(0).extent();
         // The promises are for the bounds of a row that has no block: Halide does not see that nothing is accessed then.
-        const auto promised = [&](const Halide::Expr &column) { return Halide::unsafe_promise_clamped(column, 0, width - 1); };
+        const auto promised = [&](const Halide::Expr &column) { return Halide::unsafe_promise_clamped(column, 0, columns - 1); };
         Packed packed = {blocks, numbers, {words, bytes}, {}};
         if (picks) {
             std::vector<Halide::Expr> differences;
@@ -288,17 +292,17 @@ private:
         bytes(j, h, k, b, first, y) = Halide::saturating_cast(output.type(), words(j, (k + 2) % (n / 4), h, b, first, y));
         packed_.push_back(packed);
 
-        const Halide::RDom part(0, step, 0, Halide::select(fits, (width + step - 1) / step, 0), "by" + std::to_string(blocks));
-        const Halide::Expr start = Halide::min(part.y * step, width - step), column = part.x % block;
-        const Halide::Expr of_vector = picks ? column / 4 : column % n, vector = picks ? column % 4 : column / n;
+        const Halide::RDom part(0, step, 0, Halide::select(fits, (columns + step - 1) / step, 0), "by" + std::to_string(blocks));
+        const Halide::Expr start = Halide::min(part.y * step, columns - step), column = part.x % block;
+        const Halide::Expr element = picks ? column / 4 : column % n, of_vector = picks ? column % 4 : column / n;
         output(promised(start + part.x), y) =
-            bytes(of_vector % 4 + 4 * (vector % 2), vector / 2, (of_vector / 4 + 2) % (n / 4), part.x / block, start, y);
+            bytes(element % 4 + 4 * (of_vector % 2), of_vector / 2, (element / 4 + 2) % (n / 4), part.x / block, start, y);
         parts_.push_back(part);
     }
 
-    // value, after prefetches of the cache lines that hold so many elements of each asked buffer from `column` + ahead on; they may lie beyond
-    // its end. By the instruction itself: what Func::prefetch makes of the same region is a loop that computes its bounds in every
-    // step and asks for one line in four.
+    // value, after prefetches of the cache lines that hold so many elements of each asked buffer from `column` + ahead on; they
+    // may lie beyond its end. By the instruction itself: what Func::prefetch makes of the same region is a loop that computes its
+    // bounds in every step and asks for one line in four.
     Halide::Expr asking(const Halide::Expr &value, const Halide::Expr &column, int elements) const {
         using namespace Halide::Internal;
         constexpr int kLineBytes = 64;
@@ -313,9 +317,9 @@ private:
         return Call::make(value.type(), Call::return_second, {none, value}, Call::Intrinsic);
     }
 
-    // row(4 i + v) - zero_point of a block of 4 n bytes: the bytes that lie together in memory lie in one vector, whose every 32 bits
-    // have one byte picked from them, widened and counted from the zero point by one vpdpbusd, the sum of -zero_point and four products
-    // with 1 for that byte and 0 for the others. One factor is unsigned, the other signed.
+    // row(4 i + v) - zero_point of a block of 4 n bytes: the bytes that lie together in memory lie in one vector, whose every 32
+    // bits have one byte picked from them, widened and counted from the zero point by one vpdpbusd, the sum of -zero_point and
+    // four products with 1 for that byte and 0 for the others. One factor is unsigned, the other signed.
     template<class Row>
     Halide::Func picked_difference(const Row &row, const Halide::Expr &zero_point, const Halide::Var &first) {
         using Halide::cast;
@@ -327,7 +331,8 @@ private:
         return difference;
     }
 
-    // output(x, y) = element(x, y) for x < end: whole v, whole v / 4 of the rest and so on, in so many levels; the last of several is scalar.
+    // output(x, y) = element(x, y) for x < end: whole v, whole v / 4 of the rest and so on, in so many levels; the last of
+    // several is scalar.
     void define_steps(OutputRows &output, Halide::Func element, const Halide::Expr &end, int v, int levels) {
         Halide::Expr begin = 0;
         if (!asked_.empty()) {
@@ -347,16 +352,16 @@ private:
         }
     }
 
-    // output(x, y) = element(x, y) of rows of fewer columns than `end`: in vectors of width_, the last one overlapping the one before, shorter
-    // rows of 4 lanes where there is one layout (three of them would take 0.9 KB a form), and scalar.
+    // output(x, y) = element(x, y) of rows of fewer columns than `end`: in vectors of width_, the last one overlapping the one
+    // before, shorter rows of 4 lanes where there is one layout (three of them would take 0.9 KB a form), and scalar.
     void define_short_rows(OutputRows &output, Halide::Func element, int end) {
-        const Halide::Expr width = output.dim(0).extent();
+        const Halide::Expr columns = output.dim(0).extent();
         const bool fours = layouts.value().find(' ') == std::string::npos;
         for (int v = width_; end > 1; end = v, v = v > 4 && fours ? 4 : 1) {
-            const Halide::Expr fits = width >= v && width < end;
-            const Halide::RDom part(0, v, 0, Halide::select(fits, (width + v - 1) / v, 0), "part");
-            const Halide::Expr start = v > 1 ? Halide::min(part.y * v, width - v) : part.y;
-            const Halide::Expr column = Halide::unsafe_promise_clamped(start + part.x, 0, width - 1);
+            const Halide::Expr fits = columns >= v && columns < end;
+            const Halide::RDom part(0, v, 0, Halide::select(fits, (columns + v - 1) / v, 0), "part");
+            const Halide::Expr start = v > 1 ? Halide::min(part.y * v, columns - v) : part.y;
+            const Halide::Expr column = Halide::unsafe_promise_clamped(start + part.x, 0, columns - 1);
             output(column, y) = element(column, y);
             parts_.push_back(part);
         }
@@ -450,9 +455,9 @@ private:
         }
     }
 
-    void vectorize_rows(Halide::Stage stage, const Halide::Expr &width) {
+    void vectorize_rows(Halide::Stage stage, const Halide::Expr &columns) {
         const auto strategy = tail == Tail::Masked ? Halide::TailStrategy::GuardWithIf : Halide::TailStrategy::ShiftInwards;
-        if (!asked_.empty()) stage.specialize(ahead_ > 0).specialize(width >= step_).vectorize(x, step_, strategy);
+        if (!asked_.empty()) stage.specialize(ahead_ > 0).specialize(columns >= step_).vectorize(x, step_, strategy);
         if (tail == Tail::Masked) {
             stage.vectorize(x, step_, strategy);
             return;
@@ -460,7 +465,7 @@ private:
         // Rows of 7 elements, dequantizing 8 bits: 0.35 ns an element by scalars, 0.12 by masks, 0.14 by fours.
         const int least = has_masks() ? width_ : 4;
         for (int v = step_;; v = std::max(v / 4, least)) {
-            stage.specialize(width >= v).vectorize(x, v, strategy);
+            stage.specialize(columns >= v).vectorize(x, v, strategy);
             if (v <= least) break;
         }
         if (has_masks()) stage.vectorize(x, width_, Halide::TailStrategy::GuardWithIf);

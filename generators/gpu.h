@@ -1,8 +1,9 @@
 // What all GPU kernels share: operands, the two forms, and the schedule. One source for CUDA, OpenCL and Direct3D 12.
 //
-//   dense    output and varying inputs packed and aligned to 16 bytes, the other inputs one element. Tensors are read and written as
-//            32-bit words, four at a time, so that no device needs narrower accesses; a thread makes the fewest elements that are
-//            whole 16 bytes of every tensor. The caller passes how many such steps there are; what is left over goes to `strided`.
+//   dense    output and varying inputs packed and aligned to 16 bytes, the other inputs one element. Tensors are read and
+//            written as 32-bit words, four at a time, so that no device needs narrower accesses; a thread makes the fewest
+//            elements that are whole 16 bytes of every tensor. The caller passes how many such steps there are; what is left
+//            over goes to `strided`.
 //   strided  any layout of up to 8 dimensions in one launch, a thread an element: its index is taken apart by the sizes.
 #ifndef HEWN_GENERATORS_GPU_H
 #define HEWN_GENERATORS_GPU_H
@@ -113,7 +114,8 @@ private:
 
     bool dense() const { return Derived::form == Form::Dense; }
     bool d3d12() const { return this->target.value().has_feature(Halide::Target::D3D12Compute); }
-    // i64 sums are made of words in the dense form, where a device may have no 64-bit integers. Direct3D 12 has none in either form.
+    // i64 sums are made of words in the dense form, where a device may have no 64-bit integers. Direct3D 12 has none in either
+    // form.
     Type held_in(const Type &type, bool words) const {
         return words || (d3d12() && type.bits() == 64) ? Halide::UInt(32) : bits_type(type);
     }
@@ -190,8 +192,8 @@ private:
         return sum && (output_type_.is_int() || (output_type_ == Halide::Float(16) && numerics().ieee));
     }
 
-    // Words of a sum of f16 or of wrapping integers. Narrow integers: added without their top bits, which a carry could leave, and those put
-    // in after.
+    // Words of a sum of f16 or of wrapping integers. Narrow integers: added without their top bits, which a carry could leave,
+    // and those put in after.
     Expr sum_of_words() {
         const Halide::Func &a = words_[0], &b = words_[1];
         if (output_type_.is_float()) {

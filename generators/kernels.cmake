@@ -17,8 +17,8 @@ hewn_form(add strided GPU)
 hewn_operator(quantize_linear f32_i8 f32_u8 f16_i8 f16_u8 i32_i8 i32_u8)
 hewn_form(quantize_linear divide LAYOUTS 100 111)
 hewn_form(quantize_linear reciprocal LAYOUTS 1 NEEDS fma)
-# With AVX-512 LLVM narrows in columns' order, as the next form does too, by more moves between lanes: 5.8 elements/ns at most where AVX2's
-# code has 8.1.
+# With AVX-512 LLVM narrows in columns' order, as the next form does too, by more moves between lanes: 5.8 elements/ns at most
+# where AVX2's code has 8.1.
 hewn_form(quantize_linear columns LAYOUTS 1111 NEEDS avx2 WITHOUT avx512 avx512_skylake)
 hewn_form(quantize_linear repeating LAYOUTS 1 NEEDS avx2 WITHOUT avx512 avx512_skylake)
 hewn_form(quantize_linear dense LAYOUTS 100 GPU)
@@ -36,13 +36,13 @@ hewn_operator(quantized_linear_add
     i8_i8_i8 i8_i8_u8 i8_u8_i8 i8_u8_u8 u8_i8_i8 u8_i8_u8 u8_u8_i8 u8_u8_u8)
 hewn_form(quantized_linear_add divide LAYOUTS 11 10 01)
 hewn_form(quantized_linear_add reciprocal LAYOUTS 11 10 01 NEEDS fma)
-# It has no use for VNNI, and with these features LLVM narrows by more moves between lanes (20.8 cycles for 64 elements instead of 18.5 by
-# llvm-mca's Ice Lake).
+# It has no use for VNNI, and with these features LLVM narrows by more moves between lanes (20.8 cycles for 64 elements instead of
+# 18.5 by llvm-mca's Ice Lake).
 hewn_form(quantized_linear_add folded LAYOUTS 11 10 01 NEEDS fma WITHOUT avx512_cannonlake avx512_zen4)
 hewn_form(quantized_linear_add dense LAYOUTS 11 GPU)
 hewn_form(quantized_linear_add strided GPU)
 
-# hewn_helper(<generator> <signature>... [TARGET <name>] [PARAMETERS <name>=<value>...]): functions that the runtime itself calls, built once, for
-# the architecture's lowest target or for the named one.
+# hewn_helper(<generator> <signature>... [TARGET <name>] [PARAMETERS <name>=<value>...]): functions that the runtime itself calls,
+# built once, for the architecture's lowest target or for the named one.
 hewn_helper(transpose u8 u16 u32 u64)
 hewn_helper(transpose u32 u64 TARGET x86_64_avx2 PARAMETERS bytes=32)

@@ -1,6 +1,6 @@
-// What numerics.h computes, in the instructions of ARM64: conversions and narrowing saturate and NaN converts to 0, so that nothing
-// is clamped. docs/numerics.md explains why each is exact. LLVM's intrinsics are called by name, lane by lane; its vectorizer
-// joins the lanes again.
+// What numerics.h computes, in the instructions of ARM64: conversions and narrowing saturate and NaN converts to 0, so that
+// nothing is clamped. docs/numerics.md explains why each is exact. LLVM's intrinsics are called by name, lane by lane; its
+// vectorizer joins the lanes again.
 #ifndef HEWN_GENERATORS_NUMERICS_ARM_H
 #define HEWN_GENERATORS_NUMERICS_ARM_H
 
@@ -14,8 +14,8 @@ namespace hewn::arm {
 
 inline bool is_target(const Halide::Target &target) { return target.arch == Halide::Target::ARM; }
 
-// f16 arithmetic came with dot products (ARMv8.2). The f16 kernels of arm64_neon have ARMFp16 too, for its conversions, which every
-// ARMv8 has.
+// f16 arithmetic came with dot products (ARMv8.2). The f16 kernels of arm64_neon have ARMFp16 too, for its conversions, which
+// every ARMv8 has.
 inline bool has_f16_arithmetic(const Halide::Target &target) { return target.has_feature(Halide::Target::ARMDotProd); }
 
 // roundToIntegralTiesToEven(e) as int32, saturated; 0 for NaN. frintn, fcvtzs.

@@ -69,7 +69,8 @@ inline Expr difference(const Expr &x, const Expr &zero_point) {
 
 // ---- Quantization decided in integers ----
 
-// |value| = (fraction | 2^23) * 2^(exponent - 150), for a finite magnitude's bits. Zero: fraction 0, exponent -149. Infinity: 255.
+// |value| = (fraction | 2^23) * 2^(exponent - 150), for a finite magnitude's bits. Zero: fraction 0, exponent -149. Infinity:
+// 255.
 struct Parts {
     Expr fraction, exponent;
 
@@ -88,10 +89,10 @@ inline Parts parts_of(const Expr &magnitude, bool may_be_subnormal) {
 // clamp(round(RN(x / scale)) + zero_point, Min, Max) from the operands' parts. distance: x.exponent - scale.exponent, or anything
 // beyond [-2, 9] where the result is 0 or saturates.
 //
-// With k the truncated rough quotient only the boundary k + 1/2 can separate the candidates k and k + 1. D is x / scale - (k + 1/2) in
-// units of 1 / (4 * scale's mantissa): exact modulo 2^32, and small. A quotient of two 24-bit numbers is never the middle of two
-// floats, so RN(x / scale) reaches the boundary where the quotient exceeds it less half an ulp of it, T in D's units, and passes it
-// where it exceeds it by as much. Ties go to even: an odd k needs reaching, an even one passing.
+// With k the truncated rough quotient only the boundary k + 1/2 can separate the candidates k and k + 1. D is x / scale - (k +
+// 1/2) in units of 1 / (4 * scale's mantissa): exact modulo 2^32, and small. A quotient of two 24-bit numbers is never the middle
+// of two floats, so RN(x / scale) reaches the boundary where the quotient exceeds it less half an ulp of it, T in D's units, and
+// passes it where it exceeds it by as much. Ties go to even: an odd k needs reaching, an even one passing.
 inline Expr quantized(const Parts &x, const Parts &scale, const Expr &distance, const Expr &negative, const Expr &zero,
                       const Expr &zero_point, const Type &type) {
     const Expr d = Halide::clamp(distance, i32(-2), i32(9));
@@ -118,9 +119,9 @@ inline Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, c
     return quantized(xp, sp, distance, ((x ^ scale) & u32(kSign)) != u32(0), zero, zero_point, type);
 }
 
-// One addend of QUANTIZED_LINEAR_ADD: RN((q - zero_point) * scale) / 2^(common - 127), where 2^(common - 127) is the larger scale's
-// power of two. Multiples of 2^-149 do not round among subnormals, so scaling commutes with the roundings. A scale more than 2^60
-// below the other counts only where the other addend is 0; `alone` is then the sum's exponent.
+// One addend of QUANTIZED_LINEAR_ADD: RN((q - zero_point) * scale) / 2^(common - 127), where 2^(common - 127) is the larger
+// scale's power of two. Multiples of 2^-149 do not round among subnormals, so scaling commutes with the roundings. A scale more
+// than 2^60 below the other counts only where the other addend is 0; `alone` is then the sum's exponent.
 struct Addend {
     Expr integer, bits, alone, scale_magnitude;
 };
@@ -164,8 +165,8 @@ inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero
 
 // ---- Light forms, for devices that divide correctly and keep subnormals: CUDA ----
 
-// clamp(round(q) + zero_point, Min, Max), NaN gives the zero point: cvt.rni.s32.f32 saturates, and makes 0 of NaN. The sum is of unsigned
-// numbers, so that it stays behind the clamp: before it, it could overflow.
+// clamp(round(q) + zero_point, Min, Max), NaN gives the zero point: cvt.rni.s32.f32 saturates, and makes 0 of NaN. The sum is of
+// unsigned numbers, so that it stays behind the clamp: before it, it could overflow.
 inline Expr finished_ieee(const Expr &q, const Expr &zero_point, const Type &type) {
     const Expr rounded = llvm_call(Halide::Int(32), "llvm.nvvm.f2i.rn", {q}), z = int32(zero_point);
     const Expr clamped = Halide::clamp(rounded, int32(type.min()) - z, int32(type.max()) - z);
@@ -174,9 +175,10 @@ inline Expr finished_ieee(const Expr &q, const Expr &zero_point, const Type &typ
 
 inline Expr divided_ieee(const Expr &a, const Expr &b) { return Halide::strict_float(a / b); }
 
-// RN(x / scale), or what rounds to the same 8-bit result, for many x and one scale, from its bits: both times a power of two that brings
-// the scale to m in [2^-22, 4), and 1 / m in two parts. A scale of 0 makes an infinity or NaN of x; an infinite one or NaN makes NaN of m,
-// and so of everything, which quantizes as 0 does. An infinite x becomes the largest number, because the parts may differ in sign.
+// RN(x / scale), or what rounds to the same 8-bit result, for many x and one scale, from its bits: both times a power of two that
+// brings the scale to m in [2^-22, 4), and 1 / m in two parts. A scale of 0 makes an infinity or NaN of x; an infinite one or NaN
+// makes NaN of m, and so of everything, which quantizes as 0 does. An infinite x becomes the largest number, because the parts
+// may differ in sign.
 inline Expr times_reciprocal_ieee(const Expr &x, const Expr &scale) {
     const auto fma = [](const Expr &a, const Expr &b, const Expr &c) {
         return llvm_call(Halide::Float(32), "llvm.fma.f32", {a, b, c});
@@ -198,7 +200,8 @@ inline Expr addend_ieee(const Expr &q, const Expr &zero_point, const Expr &scale
 
 // ---- Where subnormals are flushed: Direct3D 12 ----
 
-// f32's bits of a * 2^exponent, a's bits of magnitude 2^0 to 2^127 or 0: what the shift drops is 0 wherever the truth does not round.
+// f32's bits of a * 2^exponent, a's bits of magnitude 2^0 to 2^127 or 0: what the shift drops is 0 wherever the truth does not
+// round.
 inline Expr scaled_down(const Expr &a, const Expr &exponent) {
     const Expr shift = as_u32(Halide::clamp(i32(1) - exponent, i32(0), i32(31)));
     const Expr subnormal = ((a & u32(kFraction)) | u32(kHidden)) >> shift;
@@ -220,8 +223,8 @@ inline Expr add_flushing(const Expr &a, const Expr &b) {
     return Halide::select(large || magnitude == u32(0), sum, (sum & u32(kSign)) | lowered);
 }
 
-// RN(difference * scale): the product with the scale's significand is normal, its power of two is put in with integers. A multiple of
-// 2^-149 loses no bits among the subnormals.
+// RN(difference * scale): the product with the scale's significand is normal, its power of two is put in with integers. A
+// multiple of 2^-149 loses no bits among the subnormals.
 inline Expr product_flushing(const Expr &difference, const Expr &scale, bool scale_subnormal) {
     const Expr scale_magnitude = scale & u32(kMagnitude);
     const Parts parts = parts_of(scale_magnitude, scale_subnormal);
@@ -262,8 +265,8 @@ struct Numerics {
 
     // A 32-bit word of elements of `type`, the lowest first.
     Expr word(const std::vector<Expr> &elements, const Type &type) const {
-        // A pair of f16, which CUDA converts at once from compute capability 8.0 on. Swapped twice, because Halide takes two floats in
-        // their order for a ramp, whose second lane rounds.
+        // A pair of f16, which CUDA converts at once from compute capability 8.0 on. Swapped twice, because Halide takes two
+        // floats in their order for a ramp, whose second lane rounds.
         if (ieee && type == Halide::Float(16)) {
             const auto half = [&](int i) { return Halide::reinterpret(type, elements[i]); };
             return Halide::reinterpret(Halide::UInt(32), Halide::Internal::Shuffle::make({half(1), half(0)}, {1, 0}));

@@ -6,6 +6,9 @@ namespace {
 
 using namespace Halide;
 
+// Scales are f32 where the input is an integer.
+Type scale_type(const Type &input) { return input == Int(32) ? Float(32) : input; }
+
 // Form `divide`: any scale, zero and NaN included, per tensor or per element.
 class QuantizeLinearDivide : public hewn::Elementwise<QuantizeLinearDivide> {
 public:
@@ -13,9 +16,8 @@ public:
     Output<Buffer<void, 2>> output{"output"};
 
     void configure() {
-        const Type type = signature_type(0);
-        input.set_type(type);
-        scale.set_type(type == Int(32) ? Float(32) : type);
+        input.set_type(signature_type(0));
+        scale.set_type(scale_type(signature_type(0)));
         zero_point.set_type(signature_type(1));
         output.set_type(signature_type(1));
     }
@@ -32,8 +34,9 @@ public:
 
 using Rows = GeneratorInput<Buffer<void, 2>>;
 
-// input(x, y) * (r0 + r1) as hewn::times_reciprocal has it. `again` is passed the same buffer, which LLVM does not know: so AVX2 multiplies by
-// memory twice instead of loading an f32 for two products, 19 instructions for 32 elements instead of 23, and a Zen 3 gains 5 to 9 %.
+// input(x, y) * (r0 + r1) as hewn::times_reciprocal has it. `again` is passed the same buffer, which LLVM does not know: so AVX2
+// multiplies by memory twice instead of loading an f32 for two products, 19 instructions for 32 elements instead of 23, and a Zen
+// 3 gains 5 to 9 %.
 Expr quotient(Rows &input, Rows &again, const Expr &r0, const Expr &r1, const Target &target) {
     const bool twice =
         input.type() == Float(32) && target.has_feature(Target::AVX2) && !target.has_feature(Target::AVX512_Skylake);
@@ -41,9 +44,9 @@ Expr quotient(Rows &input, Rows &again, const Expr &r0, const Expr &r1, const Ta
     return hewn::times_reciprocal(number(input), number(twice ? again : input), r0, r1);
 }
 
-// Form `reciprocal`: one ordinary scale (2^-60 <= |scale| <= 2^60) as r0 + r1 (hewn::times_reciprocal) and one zero point for the whole call.
-// Nothing is clamped before it is rounded: on x86 the result is right unless the processor's invalid-operation flag was raised,
-// by NaN or |quotient| >= 2^31, which the caller looks at. ARM's conversions saturate.
+// Form `reciprocal`: one ordinary scale (2^-60 <= |scale| <= 2^60) as r0 + r1 (hewn::times_reciprocal) and one zero point for the
+// whole call. Nothing is clamped before it is rounded: on x86 the result is right unless the processor's invalid-operation flag
+// was raised, by NaN or |quotient| >= 2^31, which the caller looks at. ARM's conversions saturate.
 class QuantizeLinearReciprocal : public hewn::Elementwise<QuantizeLinearReciprocal> {
 public:
     Input<Buffer<void, 2>> input{"input"}, again{"again"};
@@ -60,7 +63,7 @@ public:
 
     void generate() {
         ask_ahead({asked(input)}, ahead);
-        const Expr q = quotient(input, again, r0, r1, get_target());
+        const Expr q = quotient(input, again, r0, r1, target);
         if (hewn::arm::is_target(target)) return define(output, hewn::arm::quantized(q, zero_point, output.type()), Float(32));
         define_narrowed(output, {&input}, hewn::round_to_int32(q), zero_point);
     }
@@ -73,8 +76,8 @@ public:
     }
 };
 
-// Form `columns`: the same with a scale and a zero point a column; r0 and r1 are rows. It narrows in the columns' order, for the zero
-// points lie in it.
+// Form `columns`: the same with a scale and a zero point a column; r0 and r1 are rows. It narrows in the columns' order, for the
+// zero points lie in it.
 class QuantizeLinearColumns : public hewn::Elementwise<QuantizeLinearColumns> {
 public:
     Input<Buffer<void, 2>> input{"input"}, r0{"r0"}, r1{"r1"}, zero_point{"zero_point"};
@@ -90,8 +93,8 @@ public:
 
     void generate() {
         using hewn::x, hewn::y;
-        const Expr quotient = hewn::times_reciprocal(hewn::to_f32(input(x, y)), r0(x, y), r1(x, y));
-        define(output, narrowed(hewn::round_to_int32(quotient), zero_point(x, y), output.type()), Float(32));
+        const Expr q = hewn::times_reciprocal(hewn::to_f32(input(x, y)), r0(x, y), r1(x, y));
+        define(output, narrowed(hewn::round_to_int32(q), zero_point(x, y), output.type()), Float(32));
     }
 
     void schedule() { schedule_rows(output, {&input, &r0, &r1, &zero_point}); }
@@ -114,7 +117,7 @@ public:
 
     void generate() {
         using hewn::lane, hewn::y;
-        const Expr q = quotient(input, again, r0(lane, y), r1(lane, y), get_target());
+        const Expr q = quotient(input, again, r0(lane, y), r1(lane, y), target);
         define_lanes(output, narrowed(hewn::round_to_int32(q), zero_point(lane, y), output.type()), Float(32));
     }
 
@@ -133,18 +136,13 @@ public:
     std::vector<hewn::gpu::Operand> operands() {
         const Type out = this->signature_type(1);
         return {{"input", this->signature_type(0), true},
-                {"scale", scale_type(), true},
+                {"scale", scale_type(this->signature_type(0)), true},
                 {"zero_point", out, true},
                 {"output", out, true}};
     }
     Expr value(const std::vector<Expr> &v) {
-        return this->numerics().quantize(v[0], v[1], v[2], this->signature_type(0), scale_type(), this->signature_type(1));
-    }
-
-private:
-    Type scale_type() const {
-        const Type type = this->signature_type(0);
-        return type == Int(32) ? Float(32) : type;
+        const Type in = this->signature_type(0);
+        return this->numerics().quantize(v[0], v[1], v[2], in, scale_type(in), this->signature_type(1));
     }
 };
 using QuantizeLinearDense = QuantizeLinearGpu<hewn::gpu::Form::Dense>;

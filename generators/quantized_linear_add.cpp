@@ -97,9 +97,9 @@ public:
     }
 };
 
-// Form `folded`: the same scales and the zero points in a factor for each input and one offset, RN(a * a_factor + RN(b * b_factor + offset)).
-// It does not round as the formula does: the runtime uses it only where it has seen all 2^16 pairs of inputs give the same output
-// (runtime/folding.h).
+// Form `folded`: the same scales and the zero points in a factor for each input and one offset, RN(a * a_factor + RN(b * b_factor
+// + offset)). It does not round as the formula does: the runtime uses it only where it has seen all 2^16 pairs of inputs give the
+// same output (runtime/folding.h).
 class QuantizedLinearAddFolded : public QuantizedLinearAdd<QuantizedLinearAddFolded> {
 public:
     In<float> a_factor{"a_factor"}, b_factor{"b_factor"}, offset{"offset"};

@@ -7,7 +7,8 @@
 #   ALWAYS: what forms may need (kernels.cmake) and the architecture has without a feature's name.
 #   MARCH: ARM's name of an architecture with exactly what the kernels may use (tests/leak_test.sh); x86's follows from PROBE.
 #   ONLY: of the signatures, with their operators, those whose code differs from the target's before it, which the others are left to.
-# hewn_target(<name> RANK <number> DEVICE <cuda|opencl|d3d12> FEATURES <Halide feature>... [CAPABILITY <number>] [ONLY <regular expression>])
+# hewn_target(<name> RANK <number> DEVICE <cuda|opencl|d3d12> FEATURES <Halide feature>... [CAPABILITY <number>] [ONLY <regular
+# expression>])
 #   A GPU's target: on every architecture, for devices of that kind, from a compute capability on. The float operations
 #   are strict: what a GPU's compiler may still do to them is generators/numerics_gpu.h's business.
 # The schedule's knobs are in tuning/<name>.json.
@@ -21,9 +22,9 @@ hewn_target(x86_64_avx2 RANK 20 ARCH x86-64
 hewn_target(x86_64_avx512 RANK 30 ARCH x86-64
     FEATURES sse41 avx avx2 fma f16c avx512 avx512_skylake
     PROBE sse4.1 avx avx2 fma bmi f16c avx512f avx512cd avx512vl avx512dq avx512bw)
-# Picks, widens and counts bytes from their zero point in one instruction (hewn::Elementwise::picked_difference). Halide has vpdpbusd
-# with all that Zen 4 has, and LLVM may then use all of it; that these kernels need VNNI alone, which is years older, is tested
-# (tests/leak_test.sh).
+# Picks, widens and counts bytes from their zero point in one instruction (hewn::Elementwise::picked_difference). Halide has
+# vpdpbusd with all that Zen 4 has, and LLVM may then use all of it; that these kernels need VNNI alone, which is years older, is
+# tested (tests/leak_test.sh).
 hewn_target(x86_64_avx512_vnni RANK 40 ARCH x86-64
     FEATURES sse41 avx avx2 fma f16c avx512 avx512_skylake avx512_cannonlake avx512_zen4
     PROBE sse4.1 avx avx2 fma bmi f16c avx512f avx512cd avx512vl avx512dq avx512bw avx512vnni

@@ -8,8 +8,9 @@ using namespace Halide;
 
 // An N x N transposition is a perfect-shuffle network: log2 N rounds that interleave the lanes of rows j and j + N / 2. Written
 // like this it becomes exactly one interleaving instruction (punpck, zip) an output vector and round; 3 to 5 times faster than
-// any direct schedule of the copy. Wider tiles hold several such squares side by side, one in each 16 bytes of a vector, as AVX2's
-// instructions treat them: half as many instructions. Not of 8 and 16 bits, for which Halide reads parts of such vectors and LLVM permutes them.
+// any direct schedule of the copy. Wider tiles hold several such squares side by side, one in each 16 bytes of a vector, as
+// AVX2's instructions treat them: half as many instructions. Not of 8 and 16 bits, for which Halide reads parts of such vectors
+// and LLVM permutes them.
 class Transpose : public Generator<Transpose> {
 public:
     GeneratorParam<std::string> signature{"signature", ""};
@@ -83,11 +84,11 @@ private:
 
     bool asks() const { return get_target().arch == Target::X86; }  // runtime/plan.cpp asks on no other
 
-    // 0, after prefetches: of the memory of a quarter of the columns, one at least, in each of the four tiles that share their cache lines, in one call
-    // or, of a tile high each, in four, told apart by where they begin. Further tiles of a column ask for what lies beside it, so that the
-    // address is a sum that grows. Into L2, as columns often lie a multiple of 4 KiB apart, in the same sets of L1, and Halide's own
-    // prefetch is into L1 alone (prefetchnta; QUANTIZE_LINEAR f32 of 4096 x 4096, transposed, on a Zen 5: 13 GB/s without, 15, 18). LLVM's
-    // intrinsic, which the module declares for Halide's, has no value, so that nothing may use it.
+    // 0, after prefetches into L2. The four tiles that share their columns' cache lines ask for a quarter of the columns each,
+    // one at least: in one call or, of a tile high each, in four, told apart by where they begin. Further tiles of a column ask
+    // for what lies beside it, so that the address is a sum that grows. Halide's own prefetch is into L1 alone, where columns
+    // that lie a multiple of 4 KiB apart share sets (QUANTIZE_LINEAR f32 of 4096 x 4096, transposed, on a Zen 5: 13 GB/s without,
+    // 15, into L2 18). LLVM's intrinsic, which the module declares for Halide's, has no value, so that nothing may use it.
     Expr asked() {
         using namespace Halide::Internal;
         const int share = std::max(1, columns_ / 4), bytes = output.type().bytes();

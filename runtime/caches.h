@@ -13,10 +13,10 @@ namespace hewn {
 
 #if defined(__x86_64__)
 
-// Bytes of a cache level (2 or 3) of a chip whose last one outruns streaming to memory, so that what fits it had better stay there:
-// AMD's, one for each complex of cores. 0 where there is none known: to one core a mesh of slices, as in Intel's servers, is little
-// faster than memory. ADD f32, streaming against not: on a Zen 5 with 32 MiB 0.8 at 12 MiB of operands (0.5 where one is a row) and 1.1
-// at 48 MiB, on a Xeon 1.2 at 12 MiB.
+// Bytes of a cache level (2 or 3) of a chip whose last one outruns streaming to memory, so that what fits it had better stay
+// there: AMD's, one for each complex of cores. 0 where there is none known: to one core a mesh of slices, as in Intel's servers,
+// is little faster than memory. ADD f32, streaming against not: on a Zen 5 with 32 MiB 0.8 at 12 MiB of operands (0.5 where one
+// is a row) and 1.1 at 48 MiB, on a Xeon 1.2 at 12 MiB.
 inline int64_t near_cache_bytes(unsigned level) {
     static std::atomic<int64_t> known_of[]{{-1}, {-1}};  // CPUID takes microseconds in a virtual machine
     std::atomic<int64_t> &known = known_of[level - 2];
@@ -62,12 +62,11 @@ inline int amd_family() { return 0; }
 
 #endif
 
-// How far ahead a kernel that can had better ask for memory, of so many bytes of operands that so many threads share; 0: not at all. It
-// pays where they lie in a near last-level cache, whose latency the processor's own prefetching does not hide. On a Zen 5 (caches of 1
-// and 32 MiB, one thread), times as fast: QUANTIZE_LINEAR f32 to i8 0.97 at 0.6 MiB, 1.0 at 1.25, 1.15 at 2.5 and 5, 1.05 at 10, where
-// others' data lies beside it, from memory 0.7 to 0.9; DEQUANTIZE_LINEAR i8 to f32 0.96 at 0.9 and 1.25, 1.13 and 1.17 at 2.5 and 5, 0.95
-// at 10; ADD f32 0.98 at 1.5, 1.1 at 3 and 6, 1.05 at 12, 0.9 at 24. A Zen 4, whose loads of 64 bytes are two, loses by it: at 1 Mi
-// elements 0.71 to 0.79, 0.73 to 0.77 and 0.93 to 0.95.
+// How far ahead a kernel that can had better ask for memory, of so many bytes of operands that so many threads share; 0: not at
+// all. It pays where they lie in a near last-level cache, whose latency the processor's own prefetching does not hide. On a Zen 5
+// (caches of 1 and 32 MiB, one thread), times as fast: QUANTIZE_LINEAR f32 to i8 0.97 at 0.6 MiB, 1.15 at 2.5 and 5, 1.05 at 10,
+// from memory 0.7 to 0.9; DEQUANTIZE_LINEAR i8 to f32 0.96, 1.13, 1.17 and 0.95 at 0.9, 2.5, 5 and 10; ADD f32 0.98, 1.1, 1.05
+// and 0.9 at 1.5, 3 to 6, 12 and 24. A Zen 4, whose loads of 64 bytes are two, loses by it: 0.71 to 0.95 at 1 Mi elements.
 inline int64_t bytes_to_ask_ahead(double moved_bytes, int32_t threads) {
     if (amd_family() < kZen5) return 0;
     const bool near = moved_bytes / threads > 1.5 * double(near_cache_bytes(2)) && moved_bytes <= double(near_cache_bytes(3) / 4);

@@ -1,5 +1,6 @@
-// The Direct3D 12 device: records into a command list of the program's own, or into one of its own that it submits. Kernels take root
-// descriptors and root constants alone: no descriptor heap, no scratch memory. Shaders were compiled when hewn was built (tools/dxbc).
+// The Direct3D 12 device: records into a command list of the program's own, or into one of its own that it submits. Kernels take
+// root descriptors and root constants alone: no descriptor heap, no scratch memory. Shaders were compiled when hewn was built
+// (tools/dxbc).
 #include <cstdio>
 #include <cstring>
 
@@ -360,7 +361,8 @@ void deallocate(GpuDevice &base, void *memory) {
     static_cast<ID3D12Resource *>(memory)->Release();
 }
 
-// A part of a copy, of at most the staging memory's size. Between lists buffers fall back to the common state, from which they take any.
+// A part of a copy, of at most the staging memory's size. Between lists buffers fall back to the common state, from which they
+// take any.
 hewn_status write_part(DxDevice &device, ID3D12Resource *memory, uint64_t offset, const void *from, uint64_t bytes,
                        hewn_error *error) {
     hewn_status status = HEWN_STATUS_OK;

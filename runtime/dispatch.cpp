@@ -162,7 +162,8 @@ hewn_status pick_forced(const char *operator_name, const char *signature, const 
         return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' cannot run here: this %s lacks %s", forced,
                     support.device == HEWN_DEVICE_CPU ? "CPU or its system" : "device", missing);
     }
-    // A build has a kernel for all of its targets but those that leave it to the ones below them (ONLY in generators/targets.cmake).
+    // A build has a kernel for all of its targets but those that leave it to the ones below them (ONLY in
+    // generators/targets.cmake).
     const auto not_above = [&](const Target &target) { return target.rank <= forced_target->rank && !support.missing(target); };
     *variant = named ? named : best_variant(operator_name, signature, not_above);
     if (*variant) return HEWN_STATUS_OK;

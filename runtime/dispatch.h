@@ -13,8 +13,8 @@ namespace hewn {
 
 // Halide's uniform entry point of a kernel: pointers to its arguments in order, the user context first.
 using KernelFunction = int (*)(void **arguments);
-// A kernel's entry: of a GPU's the uniform one, of a CPU's the function itself, which takes its arguments in registers; cast to its type
-// where it is called (call_kernel).
+// A kernel's entry: of a GPU's the uniform one, of a CPU's the function itself, which takes its arguments in registers; cast to
+// its type where it is called (call_kernel).
 using KernelEntry = void (*)();
 
 // One compiled function of a variant. A layout is a binary number, one digit an input, the first input's highest: 1 where
@@ -64,9 +64,9 @@ struct Variant {
     const Form *form(const char *form_name) const;
 };
 
-// The variant that runs operator x signature on a device: the forced one (a variant's name, or a target's, below which the next stands in
-// for a kernel that it leaves to them; null or "": HEWN_VARIANT in the environment, else none is forced), or the one of the highest rank
-// that the device can run.
+// The variant that runs operator x signature on a device: the forced one (a variant's name, or a target's, below which the next
+// stands in for a kernel that it leaves to them; null or "": HEWN_VARIANT in the environment, else none is forced), or the one of
+// the highest rank that the device can run.
 hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced, const Support &support,
                          const Variant **variant, hewn_error *error);
 

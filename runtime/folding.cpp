@@ -54,8 +54,8 @@ int find_folded_factors(const Quantization &quantization, const halide_type_t *t
         operands[o].host = hosts[o];
     }
 
-    // Steps of a's factor, b's and the offset. Of 1500 random scales and zero points in five kinds of ranges the first fitted 89 % and one
-    // of the seven 98 % (docs/numerics.md).
+    // Steps of a's factor, b's and the offset. Of 1500 random scales and zero points in five kinds of ranges the first fitted 89
+    // % and one of the seven 98 % (docs/numerics.md).
     constexpr int kSteps[][3] = {{0, 0, 0}, {0, 0, 1}, {0, 0, -1}, {0, 1, 0}, {0, -1, 0}, {1, 0, 0}, {-1, 0, 0}};
     constexpr int kParts = kValues / kRows;
     int first = 0;  // the part in which the factors before differed comes first: the next are likely to as well

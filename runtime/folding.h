@@ -1,5 +1,6 @@
-// QUANTIZED_LINEAR_ADD by its form `folded`, which takes a third of the operations out of the formula and so does not round as it does:
-// only where it gives the same outputs. For given scales and zero points there are 2^16 pairs of inputs, and they are all tried.
+// QUANTIZED_LINEAR_ADD by its form `folded`, which takes a third of the operations out of the formula and so does not round as it
+// does: only where it gives the same outputs. For given scales and zero points there are 2^16 pairs of inputs, and they are all
+// tried.
 #ifndef HEWN_RUNTIME_FOLDING_H
 #define HEWN_RUNTIME_FOLDING_H
 
@@ -25,12 +26,13 @@ struct FoldedFactors {
 // Computes rows of A, B and the output: by the formula, or folded where factors are given. 0, or a kernel's error.
 using ComputeSums = int (*)(const void *context, halide_buffer_t *operands, const FoldedFactors *factors);
 
-// Elements after which a search is begun: it then takes an eighth of the processor's time that was spent already, usually, and as much at
-// most.
+// Elements after which a search is begun: it then takes an eighth of the processor's time that was spent already, usually, and as
+// much at most.
 constexpr int64_t kElementsBeforeSearch = int64_t(1) << 20;
 
-// Tries all pairs with the factors next to the exact ones, until some give the formula's outputs; `fits` says whether any do. `types` are A's,
-// B's and the output's. Takes the time of 2^17 elements where the first ones fit, which is usual, and of 2^20 at most. 0, or a kernel's error.
+// Tries all pairs with the factors next to the exact ones, until some give the formula's outputs; `fits` says whether any do.
+// `types` are A's, B's and the output's. Takes the time of 2^17 elements where the first ones fit, which is usual, and of 2^20 at
+// most. 0, or a kernel's error.
 int find_folded_factors(const Quantization &quantization, const halide_type_t *types, ComputeSums compute, const void *context,
                         FoldedFactors &factors, bool &fits);
 
@@ -46,8 +48,8 @@ public:
     // Also the factors, where they fit.
     State find(const Quantization &quantization, FoldedFactors &factors);
 
-    // Notes that so many elements were computed without knowing. True when they are enough for a search to be worth its time, whatever
-    // comes, and after as many again if nothing is set: for one thread.
+    // Notes that so many elements were computed without knowing. True when they are enough for a search to be worth its time,
+    // whatever comes, and after as many again if nothing is set: for one thread.
     bool count(const Quantization &quantization, int64_t elements);
 
     void set(const Quantization &quantization, State state, const FoldedFactors &factors);
@@ -58,8 +60,8 @@ private:
         uint64_t scales, rest;
         explicit Key(const Quantization &quantization);
     };
-    // Written by one thread at a time; whoever reads meanwhile sees another sequence afterwards, and knows nothing. An odd sequence: it is
-    // being written, or was when the process forked, and is then lost to the child.
+    // Written by one thread at a time; whoever reads meanwhile sees another sequence afterwards, and knows nothing. An odd
+    // sequence: it is being written, or was when the process forked, and is then lost to the child.
     struct Entry {
         std::atomic<uint32_t> sequence;
         std::atomic<uint32_t> offset;

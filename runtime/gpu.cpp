@@ -17,7 +17,8 @@
 
 namespace hewn {
 
-// How an operator's tensors reach its kernels. A launch is a box: as much of the merged space as Halide's 32-bit indices can address.
+// How an operator's tensors reach its kernels. A launch is a box: as much of the merged space as Halide's 32-bit indices can
+// address.
 struct GpuOperator : hewn_operator {
     GpuDevice *device;
     const Form *dense, *strided;  // dense: null where the layout is not the one it serves
@@ -32,7 +33,8 @@ namespace {
 
 // ---- Boxes ----
 
-// Whether all of a box's indices, of elements and of 32-bit words, stay below `limit`, at most 2^30: an offset as large may be added to them.
+// Whether all of a box's indices, of elements and of 32-bit words, stay below `limit`, at most 2^30: an offset as large may be
+// added to them.
 bool addressable(const Space &space, const int64_t *extent, int operands, const Tensor *const *tensors, int64_t limit) {
     int64_t elements = 1;
     for (int d = 0; d < space.rank; d++) {
@@ -79,8 +81,8 @@ struct StridedArguments {
     uint32_t size[kMaxRank], multiplier[kMaxRank], shift[kMaxRank], stride[kMaxOperands][kMaxRank];
 };
 
-// n / size = n * multiplier >> shift for all n < 2^31: multiplier = ceil(2^shift / size) with 2^(shift - 31) >= size exceeds 2^shift / size
-// by less than 1, which n times is less than 2^31 <= 2^shift / size: too little to reach the next integer.
+// n / size = n * multiplier >> shift for all n < 2^31: multiplier = ceil(2^shift / size) with 2^(shift - 31) >= size exceeds
+// 2^shift / size by less than 1, which n times is less than 2^31 <= 2^shift / size: too little to reach the next integer.
 void set_division(StridedArguments &arguments, int d, uint32_t size) {
     uint32_t bits = 0;
     while ((uint64_t(1) << bits) < size) bits++;
@@ -473,8 +475,8 @@ BestDevice find_best(hewn_device_kind kind) {
     return best;
 }
 
-// The index that HEWN_ANY_DEVICE stands for; 0 where nothing is there or nothing has what kernels need, which opening it then tells. Software
-// is what an OpenCL driver for CPUs was installed for, but Direct3D 12 has it on every Windows, and it is no GPU.
+// The index that HEWN_ANY_DEVICE stands for; 0 where nothing is there or nothing has what kernels need, which opening it then
+// tells. Software is what an OpenCL driver for CPUs was installed for, but Direct3D 12 has it on every Windows, and it is no GPU.
 hewn_status find_any(hewn_device_kind kind, uint32_t *index, hewn_error *error) {
     hewn_device_info info = {sizeof info}, software = {};
     for (uint32_t i = 0; kind != HEWN_DEVICE_CPU && hewn_get_device(kind, i, &info, nullptr) == HEWN_STATUS_OK; i++) {

@@ -1,6 +1,6 @@
 // What the GPU devices share: compiling a problem to launches, and the seam under which each kind of driver is
-// (runtime/device_<kind>.cpp). Halide's own GPU runtimes are not used: generated code calls halide_<kind>_initialize_kernels, _run,
-// _finalize_kernels and _device_interface only, and those are ours. docs/architecture.md says why.
+// (runtime/device_<kind>.cpp). Halide's own GPU runtimes are not used: generated code calls halide_<kind>_initialize_kernels,
+// _run, _finalize_kernels and _device_interface only, and those are ours. docs/architecture.md says why.
 #ifndef HEWN_RUNTIME_GPU_H
 #define HEWN_RUNTIME_GPU_H
 
@@ -18,7 +18,8 @@ namespace hewn {
 
 struct GpuDevice;
 
-// Where a binding's first byte is: `memory` is what the driver calls the memory (0 where addresses alone tell), `address` the place in it.
+// Where a binding's first byte is: `memory` is what the driver calls the memory (0 where addresses alone tell), `address` the
+// place in it.
 struct GpuAddress {
     uint64_t memory, address;
 };
@@ -73,7 +74,8 @@ struct GpuApi {
     // Checks the binding's memory; base is its offset or address, less the binding's own offset.
     hewn_status (*locate)(GpuDevice &, const hewn_buffer_binding &, const char *dml_name, const char *tensor, GpuAddress *base,
                           hewn_error *);
-    // Makes an address that 31-bit offsets do not reach one that they do, for `bytes` and this launch; null where `offsets` is false.
+    // Makes an address that 31-bit offsets do not reach one that they do, for `bytes` and this launch; null where `offsets` is
+    // false.
     int (*view)(GpuCall &, GpuAddress &, uint64_t bytes);
     void (*end_views)(GpuCall &);
     hewn_status (*load)(GpuDevice &, const char *source, size_t bytes, void **module, hewn_error *);

@@ -11,44 +11,40 @@
 
 namespace hewn {
 
-#if defined(__x86_64__)
-
-constexpr bool kCanStream = true;
-
-// Memory that will be read soon after a copy: it is brought into a core's own caches meanwhile. Without, reading and writing take turns, and
-// streaming gains nothing over stores through the cache where one thread does not saturate memory (ADD f32, 192 MiB, Xeon:
-// 10 GB/s, with it, into L1, 13 to 14, direct streaming stores 13). Into L1 but on AMD's chips before Zen 5: a Zen 4's loads of 64 bytes
-// wait for it there. f32 of 16 Mi elements, AVX-512, GB/s without, into L1, into L2:
+// Memory that will be read soon after a copy: it is brought into a core's own caches meanwhile. Without, reading and writing take
+// turns, and streaming gains nothing over stores through the cache where one thread does not saturate memory. Into L1 but on
+// AMD's chips before Zen 5: a Zen 4's loads of 64 bytes wait for it there. f32 of 16 Mi elements, AVX-512, GB/s without, into L1,
+// into L2 (not measured on Intel's since the distance is by bytes, see boxes_ahead):
 //   Zen 4: ADD 14, 14, 27, QUANTIZE_LINEAR 18, 12, 27, DEQUANTIZE_LINEAR 25, 25 to 28, 26 to 28; AVX2's ADD 17, 24, 28
 //   Zen 5: ADD 31, 51, 47, QUANTIZE_LINEAR 28, 50, 46, DEQUANTIZE_LINEAR 48, 47, 43
-// (Not measured on Intel's since the distance is by bytes: see boxes_ahead.)
 struct Ahead {
     const uint8_t *at[3];
     int numerator[3], shift[3];  // numerator / 2^shift bytes of it for each byte copied
     int count;
     bool into_l1;
-
-    // Asks for the share of a part [first, end) of a copy. Always inlined: GCC 12 takes a function that does nothing but prefetch for one without
-    // effects, and leaves out the calls.
-    __attribute__((always_inline)) void fetch(int64_t first, int64_t end) const {
-        if (into_l1) fetch_to<3>(first, end);
-        else fetch_to<2>(first, end);
-    }
-
-private:
-    // The builtin's locality: 3 is L1, 2 is L2.
-    template<int Locality>
-    __attribute__((always_inline)) void fetch_to(int64_t first, int64_t end) const {
-        for (int i = 0; i < count; i++) {
-            const int64_t last = end * numerator[i] >> shift[i];
-            for (int64_t line = (first * numerator[i] >> shift[i]) & ~int64_t(63); line < last; line += 64)
-                __builtin_prefetch(at[i] + line, 0, Locality);
-        }
-    }
 };
 
-// Whole lines of 64 bytes: `to` is aligned to one. By the widest stores the CPU has: 32-byte ones are 5 to 10 % faster than 16-byte
-// ones on a Zen 4, 64-byte ones no faster than those.
+#if defined(__x86_64__)
+
+constexpr bool kCanStream = true;
+
+// Asks for the share of a part [first, end) of a copy; the builtin's locality 3 is L1, 2 is L2. Always inlined: GCC 12 takes a
+// function that does nothing but prefetch for one without effects, and leaves out the calls.
+template<int Locality>
+__attribute__((always_inline)) inline void fetch_to(const Ahead &ahead, int64_t first, int64_t end) {
+    for (int i = 0; i < ahead.count; i++) {
+        const int64_t last = end * ahead.numerator[i] >> ahead.shift[i];
+        for (int64_t line = (first * ahead.numerator[i] >> ahead.shift[i]) & ~int64_t(63); line < last; line += 64)
+            __builtin_prefetch(ahead.at[i] + line, 0, Locality);
+    }
+}
+__attribute__((always_inline)) inline void fetch(const Ahead &ahead, int64_t first, int64_t end) {
+    if (ahead.into_l1) fetch_to<3>(ahead, first, end);
+    else fetch_to<2>(ahead, first, end);
+}
+
+// Whole lines of 64 bytes: `to` is aligned to one. By the widest stores the CPU has: 32-byte ones are 5 to 10 % faster than
+// 16-byte ones on a Zen 4, 64-byte ones no faster than those.
 __attribute__((target("avx"))) inline void stream_lines_avx(uint8_t *to, const uint8_t *from, int64_t bytes) {
     for (int64_t i = 0; i < bytes; i += 64) {
         const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + i));
@@ -75,7 +71,7 @@ inline void stream_copy(uint8_t *to, const uint8_t *from, int64_t bytes, const A
     const int64_t part = ahead.count > 1 ? 256 : 512;
     for (int64_t first = head; first < end; first += part) {
         const int64_t last = end - first < part ? end : first + part;
-        ahead.fetch(first, last);
+        fetch(ahead, first, last);
         stream_lines(to + first, from + first, last - first);
     }
     std::memcpy(to + end, from + end, size_t(bytes - end));
@@ -87,12 +83,6 @@ inline void stream_fence() { _mm_sfence(); }
 #else
 
 constexpr bool kCanStream = false;
-struct Ahead {
-    const uint8_t *at[3];
-    int numerator[3], shift[3];
-    int count;
-    bool into_l1;
-};
 inline void stream_copy(uint8_t *to, const uint8_t *from, int64_t bytes, const Ahead &) { std::memcpy(to, from, size_t(bytes)); }
 inline void stream_fence() {}
 

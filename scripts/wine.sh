@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Prepares what tests/run-wine.sh runs Windows programs with, in build-wine/: a Wine prefix, and of Mesa a software Vulkan driver that is new
-# enough for Wine's Direct3D 12. Installs Wine. Run again, it only checks. Exit status 77, with the reason: it cannot be had here.
+# Prepares what tests/run-wine.sh runs Windows programs with, in build-wine/: a Wine prefix, and of Mesa a software Vulkan driver
+# that is new enough for Wine's Direct3D 12. Installs Wine. Run again, it only checks. Exit status 77, with the reason: it cannot
+# be had here.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 wine=$PWD/build-wine stamp=build-wine/stamp

@@ -1019,8 +1019,8 @@ class ConformanceTest(CliTest):
             self.assertIn("x86_64_mmx is neither a target", result.stderr)
 
 
-# What DxDispatch knows of the four operators: GetBindPoints and ParseDml...OperatorDesc in DxDispatch/src/model/JsonParsersGenerated.cpp of
-# microsoft/DirectML at a9614e8, required tensors and optional ones.
+# What DxDispatch knows of the four operators: GetBindPoints and ParseDml...OperatorDesc in
+# DxDispatch/src/model/JsonParsersGenerated.cpp of microsoft/DirectML at a9614e8, required tensors and optional ones.
 DXDISPATCH_OPERATORS = {
     "DML_OPERATOR_ELEMENT_WISE_ADD": ({"ATensor", "BTensor", "OutputTensor"}, set()),
     "DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR": ({"InputTensor", "ScaleTensor", "OutputTensor"}, {"ZeroPointTensor"}),

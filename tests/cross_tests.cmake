@@ -1,5 +1,5 @@
-# Read by ctest: adds the tests of the builds for other systems that test.sh makes, so that one run has them all. Of Windows, where there
-# is no build, one that says why.
+# Read by ctest: adds the tests of the builds for other systems that test.sh makes, so that one run has them all. Of Windows,
+# where there is no build, one that says why.
 get_filename_component(source ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
 if(EXISTS ${source}/build-linux-arm64/CTestTestfile.cmake)
     subdirs(${source}/build-linux-arm64)

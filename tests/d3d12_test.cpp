@@ -1,4 +1,5 @@
-// The Direct3D 12 device beyond its kernels' results (variants_test.cpp): recording, what is refused, what the library loads and keeps.
+// The Direct3D 12 device beyond its kernels' results (variants_test.cpp): recording, what is refused, what the library loads and
+// keeps.
 #include <gtest/gtest.h>
 
 #define WIDL_EXPLICIT_AGGREGATE_RETURNS
@@ -140,8 +141,8 @@ TEST(D3d12, RefusesWhatItCannotBind) {
                    "the operator is for the CPU");
 }
 
-// Resources placed in one heap: the second's first byte is the first's at 64 KiB. Wine gives every resource addresses of its own; the
-// second's are made to be what Windows' are, the heap's.
+// Resources placed in one heap: the second's first byte is the first's at 64 KiB. Wine gives every resource addresses of its own;
+// the second's are made to be what Windows' are, the heap's.
 ID3D12Resource *placed_first, *placed_second;
 UINT64(WINAPI *real_address)(ID3D12Resource *);
 UINT64 WINAPI placed_address(ID3D12Resource *resource) {
@@ -194,8 +195,8 @@ HRESULT WINAPI get_desc_with_flags(IDXGIAdapter1 *adapter, DXGI_ADAPTER_DESC1 *d
     return code;
 }
 
-// Microsoft's WARP, which every Windows has, is listed for what it is and taken only by its index. Wine says of no adapter that it is
-// software.
+// Microsoft's WARP, which every Windows has, is listed for what it is and taken only by its index. Wine says of no adapter that
+// it is software.
 TEST(D3d12, SoftwareAdapter) {
     const auto factory = make<IDXGIFactory1>(CreateDXGIFactory1);
     IDXGIAdapter1 *found = nullptr;
@@ -351,7 +352,8 @@ uint64_t private_bytes() {
     return counters.PagefileUsage;
 }
 
-// The list's own memory is the program's, freed with it: recorded into lists of 100, the hundredth costs no more than the first few.
+// The list's own memory is the program's, freed with it: recorded into lists of 100, the hundredth costs no more than the first
+// few.
 TEST(D3d12, RecordingKeepsNoMemory) {
     Program program;
     const OperatorPtr op = compile_add(program.hewn.get());

@@ -1,6 +1,6 @@
-/* A libcuda.so.1 for tests where there is no NVIDIA driver. It has the functions that hewn calls, device memory that is the program's, and
- * launches that are counted and checked but compute nothing. FAKE_CUDA in the environment says what goes wrong. Its functions' types
- * are the driver API's, as the CUDA toolkit documents them. */
+/* A libcuda.so.1 for tests where there is no NVIDIA driver. It has the functions that hewn calls, device memory that is the
+ * program's, and launches that are counted and checked but compute nothing. FAKE_CUDA in the environment says what goes wrong.
+ * Its functions' types are the driver API's, as the CUDA toolkit documents them. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

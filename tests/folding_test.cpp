@@ -1,5 +1,5 @@
-// QUANTIZED_LINEAR_ADD's form `folded`: its kernels compute what it says in every layout, the search gives factors only where all pairs
-// agree, and executions use it then.
+// QUANTIZED_LINEAR_ADD's form `folded`: its kernels compute what it says in every layout, the search gives factors only where all
+// pairs agree, and executions use it then.
 #include "../runtime/folding.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,8 @@ using hewn::Quantization;
 bool is_signed(halide_type_t type) { return type.code == halide_type_int; }
 int number(uint8_t byte, halide_type_t type) { return is_signed(type) ? int8_t(byte) : byte; }
 
-// RN(a * b + c). Not std::fma: MinGW's rounds twice. The exact product's sum in double, rounded to odd, rounds to f32 as the exact sum does.
+// RN(a * b + c). Not std::fma: MinGW's rounds twice. The exact product's sum in double, rounded to odd, rounds to f32 as the
+// exact sum does.
 float fused(float a, float b, float c) {
     const double product = double(a) * double(b), sum = product + c;
     const double rest = sum - product, error = (product - (sum - rest)) + (double(c) - rest);
@@ -91,7 +92,8 @@ std::vector<Folded> folded_variants() {
     return found;
 }
 
-// Scales whose formula has only exact operations, so that folding them changes nothing; and sums of sixths, whose ties its roundings decide.
+// Scales whose formula has only exact operations, so that folding them changes nothing; and sums of sixths, whose ties its
+// roundings decide.
 const Quantization kFitting = {{0x1p-5f, 0x1p-6f, 0x1p-5f}, {3, 7, 5}}, kDiffering = {{1, 1, 6}, {3, 7, 5}};
 
 // ---- Kernels ----
@@ -103,8 +105,8 @@ TEST(Folding, KernelsComputeWhatTheFormSays) {
     constexpr size_t kGuard = 64;
     std::mt19937 random(1);
     std::uniform_real_distribution<float> factor(-2, 2), offset(-300, 300);
-    // Any factors; sixths, whose sums lie next to ties, where it shows how they are rounded; halves, whose sums are ties; and quotients as large as
-    // may be.
+    // Any factors; sixths, whose sums lie next to ties, where it shows how they are rounded; halves, whose sums are ties; and
+    // quotients as large as may be.
     const auto pick_factors = [&](int kind) -> FoldedFactors {
         const float whole = float(int(random() % 300)) - 150;
         switch (kind) {

@@ -1,5 +1,5 @@
-// GPU devices: what is refused and how, the caller's own contexts, memory and queues, lifetimes. OpenCL runs where there is a driver (PoCL
-// in ./test.sh). CUDA's side runs against tests/fake_cuda.c, whose launches compute nothing.
+// GPU devices: what is refused and how, the caller's own contexts, memory and queues, lifetimes. OpenCL runs where there is a
+// driver (PoCL in ./test.sh). CUDA's side runs against tests/fake_cuda.c, whose launches compute nothing.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

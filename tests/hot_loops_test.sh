@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# What depends on LLVM joining the lanes of llvm.lrint and llvm.fma: every x86 kernel that narrows to 8 bits converts vectors, in every
-# form, and converts one element at a time at most in its scalar tail, of which there is one a layout; AVX-512 has masks
+# What depends on LLVM joining the lanes of llvm.lrint and llvm.fma: every x86 kernel that narrows to 8 bits converts vectors, in
+# every form, and converts one element at a time at most in its scalar tail, of which there is one a layout; AVX-512 has masks
 # instead. Differences of narrow integers stay in 32 bits, and the maximum that keeps Halide from narrowing them is folded away
-# (hewn::difference_f32). No kernel calls a function of libm for a lane. And what depends on Halide finding vpdpbusd, and keeping a
-# prefetch, and on LLVM loading twice what is passed twice. And what depends on the C++ compiler keeping the prefetches of plan.cpp: of streamed
-# outputs' inputs by either hint, of operands beside transposed ones; and on the module declaring LLVM's prefetch intrinsic (generators/transpose.cpp).
+# (hewn::difference_f32). No kernel calls a function of libm for a lane. And what depends on Halide finding vpdpbusd, and keeping
+# a prefetch, and on LLVM loading twice what is passed twice. And what depends on the C++ compiler keeping the prefetches of
+# plan.cpp: of streamed outputs' inputs by either hint, of operands beside transposed ones; and on the module declaring LLVM's
+# prefetch intrinsic (generators/transpose.cpp).
 #
 #     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE PLAN_OBJECT
 set -euo pipefail

@@ -61,8 +61,8 @@ public:
         else types_ = {from, to, from, to};
     }
 
-    // The elements that rows of random inputs, the same for a seed, give in a layout with what lies so many elements ahead asked for; in place of
-    // the input of that number, if any.
+    // The elements that rows of random inputs, the same for a seed, give in a layout with what lies so many elements ahead asked
+    // for; in place of the input of that number, if any.
     std::vector<uint8_t> run(uint32_t layout, int width, int rows, int ahead, unsigned seed, int in_place = -1) const {
         constexpr uint8_t kUntouched = 0xa5;
         constexpr size_t kGuard = 64;
@@ -127,8 +127,8 @@ TEST(Kernel, AskingAheadChangesNoResult) {
     if (kernels == 0) GTEST_SKIP() << "no kernel of this build that runs here has such a form";
 }
 
-// The forms `repeating` give what the forms that read whole rows of parameters give, from the first 16 of them: rows of whole periods, of
-// every number of steps and vectors, with parameters of their own.
+// The forms `repeating` give what the forms that read whole rows of parameters give, from the first 16 of them: rows of whole
+// periods, of every number of steps and vectors, with parameters of their own.
 TEST(Kernel, RepeatingIsTheSameAsRows) {
     constexpr int kRows = 3, kRead = 16;
     int kernels = 0;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds and packs the libraries for systems whose programs do not run here, and looks at what can be seen of the packages without: object
-# format and CPU, what they need of the system, what they export, that every kernel is there.
+# Builds and packs the libraries for systems whose programs do not run here, and looks at what can be seen of the packages
+# without: object format and CPU, what they need of the system, what they export, that every kernel is there.
 #
 #     tests/libraries_test.sh [TARGET...]     # those of scripts/cross.sh; all four take some minutes and are no part of ./test.sh
 set -euo pipefail

@@ -1,5 +1,6 @@
-/* A C program of Microsoft's ABI: compiled for x86_64-pc-windows-msvc without any C library, linked against hewn.lib by LLVM's linker.
- * Exit status 0: ADD and QUANTIZE_LINEAR computed what is due, and a mistake got its message; else the number of the failed step. */
+/* A C program of Microsoft's ABI: compiled for x86_64-pc-windows-msvc without any C library, linked against hewn.lib by LLVM's
+ * linker. Exit status 0: ADD and QUANTIZE_LINEAR computed what is due, and a mistake got its message; else the number of the
+ * failed step. */
 #include <hewn/hewn.h>
 
 __declspec(dllimport) __declspec(noreturn) void ExitProcess(unsigned status);

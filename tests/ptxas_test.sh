@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Assembles the PTX of every CUDA kernel for every architecture from its own on, and prints what the kernels take. Asserts: no spills, no
-# stack, few registers; division and rounding as IEEE-754 has them; 16-byte loads and stores, and pairs of f16, in the dense kernels.
+# Assembles the PTX of every CUDA kernel for every architecture from its own on, and prints what the kernels take. Asserts: no
+# spills, no stack, few registers; division and rounding as IEEE-754 has them; 16-byte loads and stores, and pairs of f16, in the
+# dense kernels.
 #   ptxas_test.sh <folder of the device code> <target>...
 # Exit code 77: no ptxas here.
 set -euo pipefail
@@ -67,7 +68,8 @@ for target in "$@"; do
             grep -B2 -E '[1-9][0-9]* bytes (stack|spill)' "$scratch/log" | head -n 20
             fail "$target spills on $architecture"
         fi
-        # Registers that leave room for all threads of a multiprocessor on 7.5, and for 1536 later: so many loads hide the memory's latency.
+        # Registers that leave room for all threads of a multiprocessor on 7.5, and for 1536 later: so many loads hide the
+        # memory's latency.
         allowed=40
         if [[ $architecture == sm_75 ]]; then allowed=64; fi
         # "Compiling entry function '<name>' ..." and "Used <n> registers" alternate.

@@ -594,8 +594,8 @@ inline hewn_device *device_for(const char *variant) {
     return device.get();
 }
 
-// The memory of a problem's tensors, sentinels and all, in a device's while it executes: in one allocation, because a copy there or back
-// takes a device longer than such a problem. Each lies as the original does: with the same alignment.
+// The memory of a problem's tensors, sentinels and all, in a device's while it executes: in one allocation, because a copy there
+// or back takes a device longer than such a problem. Each lies as the original does: with the same alignment.
 class DeviceCopies {
 public:
     DeviceCopies(hewn_device *device, std::vector<Tensor *> tensors) : device_(device), tensors_(std::move(tensors)) {

@@ -160,8 +160,8 @@ TEST(Threads, EightCallersOfOneOperator) { eight_callers(compile_options()); }
 TEST(Threads, EightSerialCallersOfOneOperator) { eight_callers(compile_options(nullptr, 1)); }
 TEST(Threads, EightCallersWithTheirOwnThreads) { eight_callers(with_executor(on_std_threads)); }
 
-// One compiled operator, threads that bring scales of their own: it keeps what it made of the one it met last. First one thread in turns, where
-// most of it can go wrong.
+// One compiled operator, threads that bring scales of their own: it keeps what it made of the one it met last. First one thread
+// in turns, where most of it can go wrong.
 TEST(Threads, ScalesThatDifferFromCallToCall) {
     constexpr int64_t ELEMENTS = 1000;
     if (runnable_variants("quantize_linear", "f32_u8").empty()) GTEST_SKIP() << "not in this build";

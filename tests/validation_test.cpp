@@ -1,4 +1,5 @@
-// What compile accepts and refuses: every row of DirectML's tables by feature level and its neighbours, every rule with its message.
+// What compile accepts and refuses: every row of DirectML's tables by feature level and its neighbours, every rule with its
+// message.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -159,7 +160,8 @@ constexpr hewn_status INVALID = HEWN_STATUS_INVALID_ARGUMENT, UNSUPPORTED = HEWN
 
 // ---- The tables ----------------------------------------------------------------------------------------------------------
 
-// Compares compile with those tables on one set of types, at one level. A refusal that a later level would lift must name that level.
+// Compares compile with those tables on one set of types, at one level. A refusal that a later level would lift must name that
+// level.
 testing::AssertionResult agrees(const Operator &op, const Types &types, uint32_t rank, hewn_feature_level level,
                                 bool single_cause) {
     const Outcome outcome = try_compile(op.op, tensors_of(op.op, types, std::vector<int64_t>(rank, 2)), level);

@@ -1,5 +1,5 @@
-// hewn inside a CUDA program: its context, its stream, its memory. Quantizes, adds and dequantizes on the stream; nothing waits but the
-// program's own copy at the end.
+// hewn inside a CUDA program: its context, its stream, its memory. Quantizes, adds and dequantizes on the stream; nothing waits
+// but the program's own copy at the end.
 #include <cuda_runtime_api.h>
 #include <hewn/hewn.hpp>
 

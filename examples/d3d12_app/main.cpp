@@ -1,5 +1,6 @@
-// hewn in a Direct3D 12 program: its own device, queue, command list and one pooled resource with tensors at odd offsets. It records
-// QUANTIZE_LINEAR -> QUANTIZED_LINEAR_ADD -> DEQUANTIZE_LINEAR once, runs the list twice on different data, and checks every byte of the pool.
+// hewn in a Direct3D 12 program: its own device, queue, command list and one pooled resource with tensors at odd offsets. It
+// records QUANTIZE_LINEAR -> QUANTIZED_LINEAR_ADD -> DEQUANTIZE_LINEAR once, runs the list twice on different data, and checks
+// every byte of the pool.
 #ifndef _MSC_VER
 #define WIDL_EXPLICIT_AGGREGATE_RETURNS  // MinGW's headers: structs are returned as by Microsoft's compiler
 #endif

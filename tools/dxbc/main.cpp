@@ -1,9 +1,11 @@
-// dxbc OUT COMPILER_DLL LIST: compiles the HLSL of Direct3D 12 kernels, as Halide writes it, in the files that LIST names, into OUT, a table of shaders that
-// runtime/device_d3d12.cpp includes. A Windows program of the build (under Wine elsewhere), with Microsoft's compiler; nobody else needs either.
+// dxbc OUT COMPILER_DLL LIST: compiles the HLSL of Direct3D 12 kernels, as Halide writes it, in the files that LIST names, into
+// OUT, a table of shaders that runtime/device_d3d12.cpp includes. A Windows program of the build (under Wine elsewhere), with
+// Microsoft's compiler; nobody else needs either.
 //
 // What is changed in the text, so that kernels run with root arguments alone:
 //   - buffers are RWStructuredBuffer, which a root descriptor can stand for at any multiple of 4 bytes
-//   - elements of 8 and 16 bits, which the buffer's name tells (generators/gpu.h), are parts of 32-bit words; a store flips those of its own
+//   - elements of 8 and 16 bits, which the buffer's name tells (generators/gpu.h), are parts of 32-bit words; a store flips those
+//   of its own
 //     bits that differ, atomically: other threads may write the rest of the word, but nobody else its bits
 //   - a constant more, the first group's number: a dispatch has at most 65,535 groups
 #include <d3dcompiler.h>

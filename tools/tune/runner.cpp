@@ -64,9 +64,9 @@ bool is_data(const std::string &op, size_t input) {
     return input == 0 || op == "add" || (op == "quantized_linear_add" && input == 3);
 }
 
-// Operators pick their form by the parameters, too (runtime/operators.cpp). In QUANTIZED_LINEAR_ADD an extraordinary output scale divides,
-// scales that are powers of two can be folded, and sums of sixths never. In QUANTIZE_LINEAR one extraordinary scale leaves its row to
-// division.
+// Operators pick their form by the parameters, too (runtime/operators.cpp). In QUANTIZED_LINEAR_ADD an extraordinary output scale
+// divides, scales that are powers of two can be folded, and sums of sixths never. In QUANTIZE_LINEAR one extraordinary scale
+// leaves its row to division.
 void reach(Problem &problem, const std::string &form) {
     if (problem.op == "quantize_linear" && form == "divide" && problem.inputs[1].span() > 1)
         std::memset(problem.inputs[1].data, 0, problem.inputs[1].element_bytes());
@@ -187,8 +187,8 @@ struct Fault {
     std::string kind, message;  // "bits", "tails", "in place"
 };
 
-// All `layouts`, row lengths around vectors and blocks, both contents, in place where the operator allows it; `largest` elements in
-// several threads.
+// All `layouts`, row lengths around vectors and blocks, both contents, in place where the operator allows it; `largest` elements
+// in several threads.
 Fault check(const Library &library, const Variant &variant, const std::string &form, const std::vector<std::string> &layouts,
             bool whole, int64_t largest) {
     static Arena arena;
@@ -351,7 +351,8 @@ int main(int argc, char **argv) {
     for (int round = 0; round < rounds; round++) {
         for (Timed &t : timed) {
             std::shuffle(order.begin(), order.end(), random);
-            // The caches hold the problem before: of 1 Mi elements even the second call takes 1.4 times as long as those that follow.
+            // The caches hold the problem before: of 1 Mi elements even the second call takes 1.4 times as long as those that
+            // follow.
             call(t, order.front(), 2);
             for (const size_t l : order) t.ns[l].push_back(sample(t, l));
         }
