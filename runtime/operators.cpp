@@ -624,15 +624,14 @@ __attribute__((cold)) hewn_status read_quantized_linear_add(const void *raw, hew
     return HEWN_STATUS_OK;
 }
 
-// The scales and zero points of A, B and the output.
-Quantization read_quantization(const CpuCall &call) {
+// The scales and zero points of A, B and the output. To where they stay: a copy, made at once of values just stored one by one,
+// would wait for them (5 ns on a Zen 5).
+void read_quantization(const CpuCall &call, Quantization &q) {
     constexpr int kScales[] = {1, 4, 6}, kZeroPoints[] = {2, 5, 7};
-    Quantization q;
     for (int t = 0; t < 3; t++) {
         q.scale[t] = read_scale(call.inputs[kScales[t]], HEWN_DATA_TYPE_FLOAT32);
         q.zero_point[t] = read_byte(call.inputs[kZeroPoints[t]], call.kernel.problem->inputs[kZeroPoints[t]].type);
     }
-    return q;
 }
 
 // No quotient of the other forms than `divide` may reach 2^31. False for NaN.
@@ -644,7 +643,7 @@ bool bounded(const float *scale) {
 void prepare_quantized_add(const CpuCall &call, Parameters &p) {
     const CpuKernel &kernel = call.kernel;
     p.from[0] = call.inputs;
-    p.quantization = read_quantization(call);
+    read_quantization(call, p.quantization);
     p.undecided = false;
     p.form = kernel.form;
     const float *const scale = p.quantization.scale;
@@ -717,7 +716,8 @@ __attribute__((noinline)) int weigh_folding(const CpuCall &call, const halide_bu
 // The dividing form.
 int call_quantized_add_divided(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
-    const Quantization q = read_quantization(call);
+    Quantization q;
+    read_quantization(call, q);
     return call_by_formula(*call.kernel.form, call, q, operands, q.scale[2]);
 }
 
