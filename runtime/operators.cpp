@@ -366,8 +366,8 @@ __attribute__((cold)) hewn_status read_quantize_linear(const void *raw, hewn_fea
 void prepare_quantize(const CpuKernel &kernel, const void *scale_at, const void *zero_point_at, Parameters &p) {
     const Problem &problem = *kernel.problem;
     const float scale = read_scale(scale_at, problem.inputs[1].type);
-    p.from[0] = scale_at;
-    p.from[1] = zero_point_at;
+    p.prepared_from = scale_at;
+    p.and_from = zero_point_at;
     p.form = ordinary(scale) ? kernel.reciprocal : kernel.form;
     if (p.form == kernel.form) return;
     p.quantization.zero_point[2] = read_byte(zero_point_at, problem.output.type);
@@ -386,7 +386,7 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     const CpuKernel &kernel = call.kernel;
     Parameters &p = call.parameters;
     const halide_buffer_t &scale = operands[1], &zero_point = operands[2];
-    if (p.from[0] != scale.host || p.from[1] != zero_point.host) prepare_quantize(kernel, scale.host, zero_point.host, p);
+    if (p.prepared_from != scale.host || p.and_from != zero_point.host) prepare_quantize(kernel, scale.host, zero_point.host, p);
     if (p.form == kernel.reciprocal) {
         const InvalidOperationFlag invalid(call.maybe_invalid);
         const int code = call_kernel(*p.form, call, &operands[0], &operands[0], p.r0, p.r1, p.quantization.zero_point[2],
@@ -642,7 +642,7 @@ bool bounded(const float *scale) {
 
 void prepare_quantized_add(const CpuCall &call, Parameters &p) {
     const CpuKernel &kernel = call.kernel;
-    p.from[0] = call.inputs;
+    p.prepared_from = call.inputs;
     read_quantization(call, p.quantization);
     p.undecided = false;
     p.form = kernel.form;
@@ -724,7 +724,7 @@ int call_quantized_add_divided(BoxCall &context, halide_buffer_t *operands) {
 int call_quantized_add(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
     Parameters &p = call.parameters;
-    if (!p.from[0]) prepare_quantized_add(call, p);
+    if (!p.prepared_from) prepare_quantized_add(call, p);
     const int code = call_quantized_add_form(*p.form, call, p, operands);
     return p.undecided && code == 0 ? weigh_folding(call, operands[2], p) : code;
 }

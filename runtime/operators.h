@@ -30,9 +30,10 @@ struct Problem {
 // Parameters of a kernel that depend on values read at execution, kept from box to box of one slice while the values' addresses
 // stay.
 struct Parameters {
-    const void *from[2];  // the addresses prepared from; null: nothing is prepared
-    const Form *form;     // the form that fits the values
-    float r0, r1;         // r0 + r1 ~ 1 / the scale that is divided by
+    const void *prepared_from = nullptr;  // the first value's address; null: nothing is prepared
+    const Form *form;                     // the form that fits the values
+    const void *and_from;  // the second's. Not beside the first: GCC would read both at once, which were just stored one by one
+    float r0, r1;          // r0 + r1 ~ 1 / the scale that is divided by
     Quantization quantization;
     FoldedFactors factors;
     bool undecided;  // whether `folded` gives the formula's outputs
@@ -59,9 +60,7 @@ struct CpuCall : BoxCall {
     bool maybe_invalid = true;   // the thread's flag of invalid operations may be set (see InvalidOperationFlag)
 
     CpuCall(const CpuKernel &kernel, void *const *inputs, void *user_context)
-        : kernel(kernel), inputs(inputs), user_context(user_context) {
-        parameters.from[0] = parameters.from[1] = nullptr;
-    }
+        : kernel(kernel), inputs(inputs), user_context(user_context) {}
 };
 
 // The reciprocals of an operator's one scale as it was last, each with the scale's bits above it: whatever threads store, a half
