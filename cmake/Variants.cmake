@@ -43,7 +43,7 @@ function(hewn_target name)
 endfunction()
 
 function(hewn_knob name)
-    cmake_parse_arguments(PARSE_ARGV 1 knob "GPU;PLAN" "" "VALUES")
+    cmake_parse_arguments(PARSE_ARGV 1 knob "GPU;PLAN;BY_HAND" "" "VALUES")
     set(kind CPU)
     if(knob_GPU)
         set(kind GPU)
@@ -52,6 +52,9 @@ function(hewn_knob name)
     endif()
     set_property(GLOBAL APPEND PROPERTY HEWN_${kind}_KNOBS ${name})
     set_property(GLOBAL PROPERTY HEWN_${name}_VALUES ${knob_VALUES})
+    if(knob_BY_HAND)
+        set_property(GLOBAL APPEND PROPERTY HEWN_KNOBS_BY_HAND \"${name}\")
+    endif()
 endfunction()
 
 include(${PROJECT_SOURCE_DIR}/generators/knobs.cmake)
@@ -548,10 +551,13 @@ function(hewn_write_lists)
         list(JOIN spaces ", " ${kind}_spaces)
     endforeach()
     list(JOIN kernels ",\n    " kernels)
+    get_property(by_hand GLOBAL PROPERTY HEWN_KNOBS_BY_HAND)
+    list(JOIN by_hand ", " by_hand)
     string(CONCAT kernels
         "{\"halide\": \"${HEWN_HALIDE_VERSION}\", \"halide_library\": \"${HEWN_HALIDE_LIBRARY}\", "
         "\"source\": \"${PROJECT_SOURCE_DIR}\", \"tuning\": \"${HEWN_TUNING_DIR}\", \"cc\": \"${CMAKE_C_COMPILER}\", "
         "\"objcopy\": \"${CMAKE_OBJCOPY}\",\n \"knobs\": {\"kernel\": {${CPU_spaces}}, \"plan\": {${PLAN_spaces}}},\n"
+        " \"by_hand\": [${by_hand}],\n"
         " \"kernels\": [\n    ${kernels}]}\n")
     file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/kernels.json CONTENT "${kernels}" @ONLY)
     add_library(hewn_variants INTERFACE)

@@ -1,8 +1,8 @@
 # THE list of knobs: schedule parameters that tuning/<target>.json sets and tools/tune searches.
 #
-# hewn_knob(<name> [GPU|PLAN] VALUES <value>...): a GeneratorParam of hewn::Elementwise (generators/elementwise.h), GPU: of the
-# GPUs' generators (generators/gpu.h), which the tuner does not search yet, PLAN: a member of hewn::PlanKnobs (runtime/plan.h),
-# which tuning files have as a form `plan`; and all values that it may have, the default first.
+# hewn_knob(<name> [GPU|PLAN] [BY_HAND] VALUES <value>...): a GeneratorParam of hewn::Elementwise (generators/elementwise.h), GPU: of
+# the GPUs' generators (generators/gpu.h), which the tuner does not search yet, PLAN: a member of hewn::PlanKnobs (runtime/plan.h),
+# which tuning files have as a form `plan`; and all values that it may have, the default first. BY_HAND: the tuner leaves it as it is.
 # Which values of GeneratorParams fit together is the generators' own business: they refuse the others with a reason, and the
 # tuner passes on. Those of plans all fit together.
 
@@ -29,5 +29,5 @@ hewn_knob(parallel_bytes PLAN VALUES 1048576 262144 524288 2097152 4194304)
 # the call, still finds work among several.
 hewn_knob(slices_per_cpu PLAN VALUES 4 1 2 8)
 # Boxes of fewer elements of QUANTIZE_LINEAR and QUANTIZED_LINEAR_ADD divide: preparing what replaces it, and reading the flag
-# that tells whether it served, takes longer. The tuner times no such boxes.
-hewn_knob(reciprocal_elements PLAN VALUES 256 128 512 1024)
+# that tells whether it served, takes longer. By hand, as the tuner times no such boxes.
+hewn_knob(reciprocal_elements PLAN BY_HAND VALUES 256 128 512 1024)

@@ -11,6 +11,8 @@
 
 namespace hewn {
 
+constexpr int kZen5 = 0x1a;
+
 #if defined(__x86_64__)
 
 // Bytes of a cache level (2 or 3) of a chip whose last one outruns streaming to memory, so that what fits it had better stay
@@ -38,8 +40,7 @@ inline int64_t near_cache_bytes(unsigned level) {
     return bytes;
 }
 
-// The family of AMD's chips, 0 of others': 0x19 is Zen 3 and Zen 4, 0x1a Zen 5.
-constexpr int kZen5 = 0x1a;
+// The family of AMD's chips, 0 of others': 0x19 is Zen 3 and Zen 4, kZen5 Zen 5.
 inline int amd_family() {
     static std::atomic<int> known{-1};
     int family = known.load(std::memory_order_relaxed);
@@ -57,7 +58,6 @@ inline int amd_family() {
 #else
 
 inline int64_t near_cache_bytes(unsigned) { return 0; }
-constexpr int kZen5 = 0x1a;
 inline int amd_family() { return 0; }
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <HalideRuntime.h>
 
-#include <cstring>
+#include "bits.h"
 
 namespace hewn {
 
@@ -10,18 +10,6 @@ namespace {
 
 constexpr int kValues = 256;  // of 8 bits
 constexpr int kRows = 16;     // of pairs that are computed together
-
-uint32_t bits_of(float value) {
-    uint32_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-float float_of(uint32_t bits) {
-    float value;
-    std::memcpy(&value, &bits, sizeof value);
-    return value;
-}
-uint64_t pair_of(float low, float high) { return uint64_t(bits_of(high)) << 32 | bits_of(low); }
 
 constexpr int kStateShift = 56;
 constexpr uint64_t kRest = (uint64_t(1) << kStateShift) - 1;

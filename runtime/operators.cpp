@@ -6,6 +6,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "bits.h"
 #include "caches.h"
 #include "error.h"
 #include "fp_mode.h"
@@ -204,17 +205,8 @@ void set_signature(Problem &problem, const char *first, Words... words) {
 
 float half_to_float(uint16_t bits) {
     const uint32_t sign = uint32_t(bits & 0x8000) << 16, exponent = bits >> 10 & 31, mantissa = bits & 0x3ff;
-    uint32_t f32;
-    if (exponent == 0) {
-        const float magnitude = float(mantissa) * 0x1p-24f;  // exact
-        std::memcpy(&f32, &magnitude, sizeof f32);
-        f32 |= sign;
-    } else {
-        f32 = sign | (exponent == 31 ? 0x7f800000 : (exponent + 112) << 23) | mantissa << 13;
-    }
-    float value;
-    std::memcpy(&value, &f32, sizeof value);
-    return value;
+    if (exponent == 0) return float_of(sign | bits_of(float(mantissa) * 0x1p-24f));  // exact
+    return float_of(sign | (exponent == 31 ? 0x7f800000 : (exponent + 112) << 23) | mantissa << 13);
 }
 
 // f32(scale), exact.
@@ -243,10 +235,8 @@ constexpr bool kOneSign = false;
 
 // True where times_reciprocal (generators/numerics.h) is proved to round as division does.
 bool ordinary(float scale) {
-    uint32_t bits;
-    std::memcpy(&bits, &scale, sizeof bits);
     // The twelve mantissas that fail with parts of one sign, and some that need not be told from them.
-    const bool fails = kOneSign && (bits & 0xffff) >= 0xfffd;
+    const bool fails = kOneSign && (bits_of(scale) & 0xffff) >= 0xfffd;
     const bool large = std::fabs(scale) >= 0x1p-60f, small = std::fabs(scale) <= 0x1p60f;  // neither, if NaN
     return large & small & !fails;
 }
@@ -256,31 +246,22 @@ bool ordinary(float scale) {
 inline void set_reciprocal(float scale, float &r0, float &r1) {
     const double reciprocal = 1.0 / double(scale);
     r0 = float(reciprocal);
-    if (kOneSign && std::fabs(double(r0)) >= std::fabs(reciprocal)) {
-        uint32_t bits;
-        std::memcpy(&bits, &r0, sizeof bits);
-        bits--;  // the next float toward 0
-        std::memcpy(&r0, &bits, sizeof bits);
-    }
+    if (kOneSign && std::fabs(double(r0)) >= std::fabs(reciprocal)) r0 = float_of(bits_of(r0) - 1);  // the next one toward 0
     r1 = float(reciprocal - double(r0));
 }
 
 // The same by what is known of the scale that the operator had last.
 inline void find_reciprocal(float scale, LastReciprocal &last, float &r0, float &r1) {
-    uint32_t bits, known[2];
-    std::memcpy(&bits, &scale, sizeof bits);
+    const uint32_t bits = bits_of(scale);
     const uint64_t last_r0 = last.r0.load(std::memory_order_relaxed), last_r1 = last.r1.load(std::memory_order_relaxed);
     if (last_r0 >> 32 == bits && last_r1 >> 32 == bits) {
-        known[0] = uint32_t(last_r0), known[1] = uint32_t(last_r1);
-        std::memcpy(&r0, &known[0], sizeof r0);
-        std::memcpy(&r1, &known[1], sizeof r1);
+        r0 = float_of(uint32_t(last_r0));
+        r1 = float_of(uint32_t(last_r1));
         return;
     }
     set_reciprocal(scale, r0, r1);
-    std::memcpy(&known[0], &r0, sizeof r0);
-    std::memcpy(&known[1], &r1, sizeof r1);
-    last.r0.store(uint64_t(bits) << 32 | known[0], std::memory_order_relaxed);
-    last.r1.store(uint64_t(bits) << 32 | known[1], std::memory_order_relaxed);
+    last.r0.store(pair_of(r0, scale), std::memory_order_relaxed);
+    last.r1.store(pair_of(r1, scale), std::memory_order_relaxed);
 }
 
 // A CPU kernel on a box, its arguments of the types and in the order of its generator's inputs, then its output. By Halide's

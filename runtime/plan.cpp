@@ -1,7 +1,6 @@
 #include "plan.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "caches.h"
@@ -80,10 +79,6 @@ public:
 
     double moved_bytes() const { return moved_bytes_; }
 
-    // Whether the output bypasses the caches: it is dense, more is moved than they hold, and enough of it is output that the
-    // reads of its lines, which streaming saves, outweigh the copy.
-    bool streams() const { return streams_; }
-
     // Whether the work may be sliced for threads.
     bool parallel() const { return moved_bytes_ >= double(knobs_.parallel_bytes); }
 
@@ -143,6 +138,8 @@ private:
     int64_t widest_ = 1;
     int usable_ = 0;  // dimensions that a box may go through; the others are loops
     double moved_bytes_ = 0;
+    // Whether the output bypasses the caches: it is dense, more is moved than they hold, and enough of it is output that the
+    // reads of its lines, which streaming saves, outweigh the copy.
     bool streams_ = false;
 
     // Bytes of operand o's distinct elements.

@@ -191,6 +191,14 @@ class TunerTest(unittest.TestCase):
         self.assertEqual([e["status"] for e in outcome["tried"]], ["timed", "timed"])
         self.assertEqual([(p["elements"], p["threads"]) for p in outcome["finalists"][0]["GB/s"]], [(16, 1), (1 << 20, 1), (1 << 20, 0)])
 
+    def test_knobs_by_hand_stay(self):
+        kernel = kernel_named("add", "f32", "plan")
+        start = {"reciprocal_elements": "512", "slices_per_cpu": "2"}
+        tuning = search.Search(BUILD, kernel, CountingEngine(), self.folder, report=lambda text: None, start=kernels.knob_tuple(start))
+        candidates = [dict(knobs) for knobs in tuning.candidates()]
+        self.assertEqual({knobs["reciprocal_elements"] for knobs in candidates}, {"512"})
+        self.assertEqual({knobs["slices_per_cpu"] for knobs in candidates}, set(BUILD.spaces["plan"]["slices_per_cpu"]))
+
     def test_auto_tunes_what_dispatch_picks(self):
         ranks = {"x86_64_avx2": 20, "x86_64_avx512": 30, "x86_64_avx512_vnni": 40}
         if not set(ranks) <= {kernel.target for kernel in BUILD.kernels} or "add" not in {kernel.operator for kernel in BUILD.kernels}:

@@ -49,7 +49,7 @@ class Build:
         self.halide, self.cc, self.objcopy = text["halide"], text["cc"], text["objcopy"]
         self.halide_library = text["halide_library"]
         self.tuning = pathlib.Path(text["tuning"])
-        self.spaces = text["knobs"]
+        self.spaces, self.by_hand = text["knobs"], text["by_hand"]
         kernels = [Kernel(**{**k, "knobs": knob_tuple(k["knobs"])}) for k in text["kernels"]]
         plans = {(k.operator, k.target): k for k in reversed(kernels) if k.form == "plan"}
         self.kernels = [k for k in kernels if k.form != "plan"] + list(reversed(plans.values()))
@@ -59,6 +59,10 @@ class Build:
 
     def space(self, kernel):
         return self.spaces["plan" if kernel.form == "plan" else "kernel"]
+
+    def searched(self, kernel, knobs):
+        """The values to search from these knobs, all of the kernel's: knobs that are set by hand stay as they are."""
+        return {name: [dict(knobs)[name]] if name in self.by_hand else values for name, values in self.space(kernel).items()}
 
     def complete(self, kernel, knobs):
         """All knobs of the kernel: `knobs`, and the defaults of the others."""

@@ -188,7 +188,7 @@ class Search:
             library.unlink()
 
     def candidates(self):
-        space = self.build.space(self.kernel)
+        space = self.build.searched(self.kernel, self.incumbent)
         names = sorted(space)
         combinations = itertools.product(*(space[name] for name in names))
         return [knobs for knobs in (tuple(zip(names, values)) for values in combinations) if knobs != self.incumbent]
@@ -237,7 +237,8 @@ class Search:
         # A candidate costs about what the incumbent did, builds going in parallel.
         needed = len(candidates) * 0.6 * (time.monotonic() - started)
         grid = needed <= 0.75 * (deadline - time.monotonic())
-        strategy = Grid(candidates, self.incumbent) if grid else Optimiser(self.build.space(self.kernel), candidates, self.incumbent)
+        space = self.build.searched(self.kernel, self.incumbent)
+        strategy = Grid(candidates, self.incumbent) if grid else Optimiser(space, candidates, self.incumbent)
         done, slowest = [], 0
         while batch := strategy.ask(BATCH):
             batch_started = time.monotonic()
