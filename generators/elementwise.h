@@ -185,7 +185,7 @@ protected:
             const Halide::Expr start = Halide::min(part.z * step, columns - step) + part.y * width_;
             const Halide::Expr column = Halide::unsafe_promise_clamped(start + part.x, 0, columns - 1);
             output(column, y) = Halide::Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, value);
-            parts_.push_back(part);
+            parts_.push_back({part, PartKind::Lanes});
             if (vector == 1) break;
         }
     }
@@ -209,18 +209,16 @@ protected:
             for (size_t i = 0; i < parts_.size(); i++) {
                 for (Halide::Stage stage : specialized(out.update(int(i)), inputs)) {
                     stage.allow_race_conditions();  // every lane writes its own column
-                    vectorize_part(stage, parts_[i], i < packed_.size());
+                    vectorize_part(stage, parts_[i]);
                 }
             }
             schedule_packs(out);
         }
     }
 
-    // For an input that is read by `lane`.
-    void schedule_lanes(Rows &rows) {
-        set_bounds(rows, Halide::Expr(1));
-        if (this->using_autoscheduler()) set_estimates(rows);
-    }
+    // For an input that is read by `lane`, and for one of which a row has one element.
+    void schedule_lanes(Rows &rows) { schedule_parameters(rows, 1); }
+    void schedule_constants(Rows &rows) { schedule_parameters(rows, 0); }
 
     // `again` is passed the buffer of `rows` once more.
     void schedule_again(Rows &again, Rows &rows) {
@@ -229,7 +227,19 @@ protected:
     }
 
 private:
-    // Of Tail::Packed: a part in which steps of so many blocks are computed, from these Funcs.
+    // A part of the columns, and what the dimensions of its domain are.
+    enum class PartKind {
+        Steps,   // columns of a step, steps
+        Packed,  // the same, of define_packed
+        Masked,  // columns, rows
+        Lanes    // columns of a vector, vectors of a step, steps
+    };
+    struct Part {
+        Halide::RDom domain;
+        PartKind kind;
+    };
+
+    // Of PartKind::Packed: a part in which steps of so many blocks are computed, from these Funcs.
     struct Packed {
         int blocks;
         Halide::Func numbers;
@@ -237,7 +247,7 @@ private:
     };
     const Halide::Var i{"i"}, v{"v"}, j{"j"}, k{"k"}, h{"h"}, b{"b"};
     int width_ = 0, step_ = 0;
-    std::vector<Halide::RDom> parts_;
+    std::vector<Part> parts_;
     std::vector<Packed> packed_;  // the first of the parts
     std::vector<Asked> asked_;
     Halide::Expr ahead_;
@@ -297,7 +307,7 @@ private:
         const Halide::Expr element = picks ? column / 4 : column % n, of_vector = picks ? column % 4 : column / n;
         output(promised(start + part.x), y) =
             bytes(element % 4 + 4 * (of_vector % 2), of_vector / 2, (element / 4 + 2) % (n / 4), part.x / block, start, y);
-        parts_.push_back(part);
+        parts_.push_back({part, PartKind::Packed});
     }
 
     // value, after prefetches of the cache lines that hold so many elements of each asked buffer from `column` + ahead on; they
@@ -339,14 +349,14 @@ private:
             const Halide::RDom part(0, v, 0, Halide::select(ahead_ > 0, end / v, 0), "asking");
             const Halide::Expr start = part.y * v, column = start + part.x;
             output(column, y) = asking(element(column, y), start, v);
-            parts_.push_back(part);
+            parts_.push_back({part, PartKind::Steps});
             begin = Halide::select(ahead_ > 0, end / v * v, 0);
         }
         for (; levels > 0; levels--, v = levels > 1 && v > 4 ? v / 4 : 1) {
             const Halide::RDom part(0, v, 0, (end - begin) / v, "part");
             const Halide::Expr column = begin + part.y * v + part.x;
             output(column, y) = element(column, y);
-            parts_.push_back(part);
+            parts_.push_back({part, PartKind::Steps});
             if (v == 1) break;
             begin += (end - begin) / v * v;
         }
@@ -363,20 +373,27 @@ private:
             const Halide::Expr start = v > 1 ? Halide::min(part.y * v, columns - v) : part.y;
             const Halide::Expr column = Halide::unsafe_promise_clamped(start + part.x, 0, columns - 1);
             output(column, y) = element(column, y);
-            parts_.push_back(part);
+            parts_.push_back({part, PartKind::Steps});
         }
     }
 
-    // The same for begin <= x < end, in vectors of which the last is masked.
+    // The same for begin <= x < end, in vectors of which the last is masked. No rows where there are no such columns: to find
+    // that out in each of them takes 2 ns (Zen 5).
     void define_masked(OutputRows &output, Halide::Func element, const Halide::Expr &begin, const Halide::Expr &end) {
-        const Halide::RDom masked(begin, end - begin, "masked");
-        output(masked, y) = element(masked, y);
-        parts_.push_back(masked);
+        const Halide::Expr rows = Halide::select(begin < end, output.dim(1).extent(), 0);
+        const Halide::RDom masked(begin, end - begin, 0, rows, "masked");
+        output(masked.x, masked.y) = element(masked.x, masked.y);
+        parts_.push_back({masked, PartKind::Masked});
     }
 
     void set_step(const Halide::Type &widest) {
         width_ = width > 0 ? int(width) : this->natural_vector_size(widest);
         step_ = vector * width_;
+    }
+
+    void schedule_parameters(Rows &rows, int x_stride) {
+        set_bounds(rows, Halide::Expr(x_stride));
+        if (this->using_autoscheduler()) set_estimates(rows);
     }
 
     template<class Buffer>
@@ -411,24 +428,20 @@ private:
         return stages;
     }
 
-    void vectorize_part(Halide::Stage stage, const Halide::RDom &part, bool packed) {
-        if (part.dimensions() == 1) {
-            stage.vectorize(part.x, width_, Halide::TailStrategy::GuardWithIf);
-            return;
-        }
-        if (part.dimensions() == 3) {
-            stage.reorder(part.x, part.y, part.z, y).vectorize(part.x).vectorize(part.y);
-            return;
-        }
-        stage.reorder(part.x, part.y, y);
-        if (packed) {  // in the shape of its words
+    void vectorize_part(Halide::Stage stage, const Part &part) {
+        const Halide::RDom &domain = part.domain;
+        switch (part.kind) {
+        case PartKind::Steps: stage.reorder(domain.x, domain.y, y).vectorize(domain.x); break;
+        case PartKind::Packed: {  // in the shape of its words
             const Halide::RVar block("block"), group("group"), in_block("in_block"), in_group("in_group"), quad("quad"),
                 of_quad("of_quad");
-            stage.split(part.x, block, in_block, 4 * lanes()).unroll(block);
+            stage.reorder(domain.x, domain.y, y).split(domain.x, block, in_block, 4 * lanes()).unroll(block);
             stage.split(in_block, group, in_group, lanes()).split(in_group, quad, of_quad, 4);
             stage.vectorize(of_quad).vectorize(quad).vectorize(group);
-        } else {
-            stage.vectorize(part.x);
+            break;
+        }
+        case PartKind::Masked: stage.vectorize(domain.x, width_, Halide::TailStrategy::GuardWithIf); break;
+        case PartKind::Lanes: stage.reorder(domain.x, domain.y, domain.z, y).vectorize(domain.x).vectorize(domain.y); break;
         }
     }
 
@@ -438,7 +451,7 @@ private:
         for (size_t part = 0; part < packed_.size(); part++) {
             const Packed &packed = packed_[part];
             const auto in_step = [&](Halide::Func f) {
-                return f.compute_at(out, parts_[part].y).store_in(Halide::MemoryType::Stack).bound(b, 0, packed.blocks);
+                return f.compute_at(out, parts_[part].domain.y).store_in(Halide::MemoryType::Stack).bound(b, 0, packed.blocks);
             };
             const auto by_vectors = [&](Halide::Func f) {
                 in_step(f).bound(i, 0, n).bound(v, 0, 4).vectorize(i).unroll(v).unroll(b);

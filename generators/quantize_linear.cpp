@@ -44,35 +44,36 @@ Expr quotient(Rows &input, Rows &again, const Expr &r0, const Expr &r1, const Ta
     return hewn::times_reciprocal(number(input), number(twice ? again : input), r0, r1);
 }
 
-// Form `reciprocal`: one ordinary scale (2^-60 <= |scale| <= 2^60) as r0 + r1 (hewn::times_reciprocal) and one zero point for the
-// whole call. Nothing is clamped before it is rounded: on x86 the result is right unless the processor's invalid-operation flag
-// was raised, by NaN or |quotient| >= 2^31, which the caller looks at. ARM's conversions saturate.
+// Form `reciprocal`: an ordinary scale (2^-60 <= |scale| <= 2^60) a row as r0 + r1 (hewn::times_reciprocal), and a zero point a
+// row. Nothing is clamped before it is rounded: on x86 the result is right unless the processor's invalid-operation flag was
+// raised, by NaN or |quotient| >= 2^31, which the caller looks at. ARM's conversions saturate.
 class QuantizeLinearReciprocal : public hewn::Elementwise<QuantizeLinearReciprocal> {
 public:
-    Input<Buffer<void, 2>> input{"input"}, again{"again"};
-    Input<float> r0{"r0"}, r1{"r1"};
-    Input<int32_t> zero_point{"zero_point"};
+    Input<Buffer<void, 2>> input{"input"}, again{"again"}, r0{"r0"}, r1{"r1"}, zero_point{"zero_point"};
     Ahead ahead{"ahead"};
     Output<Buffer<void, 2>> output{"output"};
 
     void configure() {
         input.set_type(signature_type(0));
         again.set_type(signature_type(0));
+        r0.set_type(Float(32));
+        r1.set_type(Float(32));
+        zero_point.set_type(signature_type(1));
         output.set_type(signature_type(1));
     }
 
     void generate() {
+        using hewn::y;
         ask_ahead({asked(input)}, ahead);
-        const Expr q = quotient(input, again, r0, r1, target);
-        if (hewn::arm::is_target(target)) return define(output, hewn::arm::quantized(q, zero_point, output.type()), Float(32));
-        define_narrowed(output, {&input}, hewn::round_to_int32(q), zero_point);
+        const Expr q = quotient(input, again, r0(0, y), r1(0, y), target), z = zero_point(0, y);
+        if (hewn::arm::is_target(target)) return define(output, hewn::arm::quantized(q, z, output.type()), Float(32));
+        define_narrowed(output, {&input}, hewn::round_to_int32(q), z);
     }
 
     void schedule() {
         schedule_rows(output, {&input});
         schedule_again(again, input);
-        for (Input<float> *scalar : {&r0, &r1}) scalar->set_estimate(1.0f);
-        zero_point.set_estimate(0);
+        for (Input<Buffer<void, 2>> *rows : {&r0, &r1, &zero_point}) schedule_constants(*rows);
     }
 };
 

@@ -15,13 +15,6 @@
 #include "plan.h"
 #include "system.h"
 
-#if defined(HEWN_KERNEL_ASSERTIONS)
-// With assertions the kernels look at what the runtime otherwise proves: type and dimension count of each buffer.
-constexpr bool kKernelAssertions = true;
-#else
-constexpr bool kKernelAssertions = false;
-#endif
-
 namespace hewn {
 
 namespace {

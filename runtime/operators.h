@@ -14,6 +14,13 @@
 
 namespace hewn {
 
+#if defined(HEWN_KERNEL_ASSERTIONS)
+// With assertions the kernels look at what the runtime otherwise proves: type and dimension count of each buffer.
+constexpr bool kKernelAssertions = true;
+#else
+constexpr bool kKernelAssertions = false;
+#endif
+
 constexpr int kMaxInputs = 8;
 
 struct OperatorInfo;
@@ -27,13 +34,14 @@ struct Problem {
     char signature[16];
 };
 
-// Parameters of a kernel that depend on values read at execution, kept from box to box of one slice while the values' addresses
-// stay.
+// Parameters of a kernel that depend on values read at execution, kept from box to box of one slice while the values' address
+// stays.
 struct Parameters {
-    const void *prepared_from = nullptr;  // the first value's address; null: nothing is prepared
+    const void *prepared_from = nullptr;  // the values' address; null: nothing is prepared
     const Form *form;                     // the form that fits the values
-    const void *and_from;  // the second's. Not beside the first: GCC would read both at once, which were just stored one by one
-    float r0, r1;          // r0 + r1 ~ 1 / the scale that is divided by
+    int32_t scales;                       // how many are prepared: one, or one a row
+    // r0 + r1 ~ 1 / the scale that is divided by.
+    float r0[kMaxUniformRows], r1[kMaxUniformRows];
     Quantization quantization;
     FoldedFactors factors;
     bool undecided;  // whether `folded` gives the formula's outputs
@@ -74,7 +82,7 @@ struct CpuKernel {
     const Problem *problem;
     const Form *form, *reciprocal, *folded, *columns, *repeating;  // all but the first: null where not used
     Foldings *foldings;                                            // with `folded`
-    uint32_t uniform;                                              // operands that must be constant within a box (see build_plan)
+    uint32_t uniform;                                              // operands that must be constant along a run (see build_plan)
     bool compute_bound;                      // slower than memory, or near it: streaming its output only adds the copy
     int32_t distinct_scales;                 // with `columns`: after so many a row of scales repeats
     int32_t ahead;                           // elements ahead of which kernels that can ask for memory do; 0: none

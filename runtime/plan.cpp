@@ -52,6 +52,14 @@ uint32_t covering_layout(uint32_t layouts, uint32_t needed) {
 // Rows and columns below which a transposition is not worth its call.
 constexpr int64_t kTransposeSide = 8;
 
+// Whether one of the operands in the mask varies along dimension k.
+bool varies(const Space &space, int k, uint32_t operands) {
+    for (int o = 0; o < kMaxOperands; o++) {
+        if ((operands >> o & 1) && space.dims[k].stride[o] != 0) return true;
+    }
+    return false;
+}
+
 // ceil(a / b)
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -66,12 +74,12 @@ class Planner {
 public:
     Planner(const Space &space, int operands, const int32_t *element_bytes, uint32_t layouts, uint32_t uniform,
             const PlanKnobs &knobs)
-        : knobs_(knobs), operands_(operands), output_(operands - 1), layouts_(layouts), space_(space) {
+        : knobs_(knobs), operands_(operands), output_(operands - 1), layouts_(layouts), uniform_(uniform), space_(space) {
         for (int o = 0; o < operands; o++) {
             element_bytes_[o] = element_bytes[o];
             widest_ = std::max<int64_t>(widest_, element_bytes[o]);
         }
-        while (usable_ < space.rank && !varies(usable_, uniform)) usable_++;
+        while (run_rank_ < space.rank && !varies(space, run_rank_, uniform)) run_rank_++;
         for (int o = 0; o < operands; o++) moved_bytes_ += bytes_of(o);
         streams_ = kCanStream && dim(0).stride[output_] == 1 && moved_bytes_ >= double(knobs.stream_bytes) &&
                    bytes_of(output_) >= moved_bytes_ / 6;
@@ -132,11 +140,11 @@ public:
 private:
     const PlanKnobs &knobs_;
     const int operands_, output_;
-    const uint32_t layouts_;
+    const uint32_t layouts_, uniform_;
     Space space_;
     int32_t element_bytes_[kMaxOperands];
     int64_t widest_ = 1;
-    int usable_ = 0;  // dimensions that a box may go through; the others are loops
+    int run_rank_ = 0;  // dimensions that a run may go through
     double moved_bytes_ = 0;
     // Whether the output bypasses the caches: it is dense, more is moved than they hold, and enough of it is output that the
     // reads of its lines, which streaming saves, outweigh the copy.
@@ -154,13 +162,6 @@ private:
     int64_t box_bytes() const { return parallel() ? knobs_.box_bytes : kMaxIndex; }
 
     const Dimension &dim(int k) const { return space_.dims[k]; }
-
-    bool varies(int k, uint32_t operand_mask) const {
-        for (int o = 0; o < operands_; o++) {
-            if ((operand_mask >> o & 1) && dim(k).stride[o] != 0) return true;
-        }
-        return false;
-    }
 
     // Digits of the inputs that vary along dimension 0.
     uint32_t varying() const {
@@ -187,9 +188,9 @@ private:
     // Short rows: is flattening several dimensions through scratch faster than a loop over rows? In ns per element, measured:
     // a row costs 1.6, a call 10; gathering 0.22 an element, scattering 0.35, an operand that repeats from block to block 0.02.
     bool flattening_pays() const {
-        if (dim(0).size >= 32 || usable_ < 2) return false;
+        if (dim(0).size >= 32 || run_rank_ < 2) return false;
         Box flat;
-        while (flat.last + 1 < usable_ && flat.inner * dim(flat.last).size < kRunBytes / widest_)
+        while (flat.last + 1 < run_rank_ && flat.inner * dim(flat.last).size < kRunBytes / widest_)
             flat.inner *= dim(flat.last++).size;
         flat.outer = dim(flat.last).size;
         double flattened = 0.07;
@@ -203,9 +204,10 @@ private:
         return 1.6 / n0 + 10.0 / (n0 * n1) > flattened;
     }
 
-    // Most rows along dimension k for which every operand's rows * stride + run fits in int32: Halide's own bound of its indices.
+    // Most rows along dimension k for which every operand's rows * stride + run fits in int32, Halide's own bound of its indices,
+    // and callers' for what varies from row to row.
     int64_t most_rows(int k, int64_t run) const {
-        int64_t most = dim(k).size;
+        int64_t most = varies(space_, k, uniform_) ? std::min<int64_t>(dim(k).size, kMaxUniformRows) : dim(k).size;
         for (int o = 0; o < operands_; o++) {
             if (dim(k).stride[o] > 0) most = std::min(most, (kMaxIndex - run) / dim(k).stride[o]);
         }
@@ -218,7 +220,7 @@ private:
         const int64_t elements = streams_ ? knobs_.stream_block_bytes / widest_ : box_bytes() / bytes / 256 * 256;
         Box box;
         box.outer = std::min(dim(0).size, elements);
-        if (usable_ > 1 && box.outer == dim(0).size) {
+        if (space_.rank > 1 && box.outer == dim(0).size) {
             box.row_dim = 1;
             box.rows = std::clamp<int64_t>(elements / box.outer, 1, most_rows(1, box.outer));
         }
@@ -232,7 +234,7 @@ private:
         // lines in use.
         int partner = -1;
         for (int o = 0; o < operands_; o++) {
-            for (int k = 1; k < usable_ && !is_unit(o); k++) {
+            for (int k = 1; k < space_.rank && !is_unit(o); k++) {
                 if (dim(k).stride[o] == 1 && dim(k).size >= 2) partner = k;
             }
         }
@@ -260,7 +262,7 @@ private:
                 limit /= box.rows;
             }
         }
-        while (box.last + 1 < usable_ && box.last + 1 != box.row_dim && box.inner * dim(box.last).size < limit &&
+        while (box.last + 1 < run_rank_ && box.last + 1 != box.row_dim && box.inner * dim(box.last).size < limit &&
                most_outer(box, dim(box.last).size) == dim(box.last).size) {
             box.inner *= dim(box.last++).size;
         }
@@ -291,7 +293,7 @@ private:
         const int64_t rows = last.size / outer;
         std::copy_backward(space_.dims + box.last + 1, space_.dims + space_.rank, space_.dims + space_.rank + 1);
         space_.rank++;
-        usable_++;
+        run_rank_++;
         Dimension &divided = space_.dims[box.row_dim = box.last + 1];
         last.size = box.outer = outer;
         divided.size = rows;
@@ -426,28 +428,14 @@ void destroy_plan(const Allocator &allocator, Plan &plan) {
     }
 }
 
-__attribute__((cold)) bool uniform_box_holds(const Space &space, uint32_t uniform, int64_t elements) {
-    const auto varies = [&](int k) {
-        for (int o = 0; o < kMaxOperands; o++) {
-            if ((uniform >> o & 1) && space.dims[k].stride[o] != 0) return true;
-        }
-        return false;
-    };
-    int64_t held = 1;
+__attribute__((cold)) UniformRuns uniform_runs(const Space &space, uint32_t uniform) {
+    UniformRuns runs = {1, 1, false};
     int k = 0;
-    for (; k < space.rank && held < elements; k++) {
-        if (varies(k)) return false;
-        held *= space.dims[k].size;
-    }
-    // A box of several rows would not be uniform: the transposition that needs them is worth more.
-    for (; k < space.rank; k++) {
-        for (int o = 0; o < kMaxOperands; o++) {
-            const bool transposed = space.dims[0].stride[o] > 1 && space.dims[k].stride[o] == 1;
-            if (transposed && space.dims[0].size >= kTransposeSide && space.dims[k].size >= kTransposeSide && varies(k))
-                return false;
-        }
-    }
-    return held >= elements;
+    for (; k < space.rank && !varies(space, k, uniform); k++) runs.elements *= space.dims[k].size;
+    runs.vary = k < space.rank;
+    // Boxes have rows where a run is of one dimension.
+    if (runs.vary && k == 1) runs.rows = std::min<int64_t>(space.dims[1].size, kMaxUniformRows);
+    return runs;
 }
 
 namespace {

@@ -63,15 +63,21 @@ struct PlanKnobs {
     int64_t box_bytes, stream_bytes, stream_block_bytes, parallel_bytes, slices_per_cpu, reciprocal_elements;
 };
 
-// Plans `space` for a kernel specialised for `layouts` (see Form). Operands in the mask `uniform` are constant within each box.
-// Tables come from `allocator`; false: no memory.
+// Plans `space` for a kernel specialised for `layouts` (see Form). Operands in the mask `uniform` are constant along each run,
+// and vary over at most kMaxUniformRows of a box's rows. Tables come from `allocator`; false: no memory.
 bool build_plan(const Space &space, int operands, const int32_t *element_bytes, uint32_t layouts, uint32_t uniform,
                 const PlanKnobs &knobs, const Allocator &allocator, Plan &plan);
 void destroy_plan(const Allocator &allocator, Plan &plan);
 
-// True if some box can hold at least `elements` elements with the operands in `uniform` constant, and no transposition needs rows
-// in which they vary.
-bool uniform_box_holds(const Space &space, uint32_t uniform, int64_t elements);
+constexpr int kMaxUniformRows = 256;
+
+// The boxes of a kernel that needs the operands in `uniform` constant along each run.
+struct UniformRuns {
+    int64_t elements;  // of the longest run
+    int64_t rows;      // of a box in which those operands vary from row to row, at most; else 1
+    bool vary;         // over the whole space
+};
+UniformRuns uniform_runs(const Space &space, uint32_t uniform);
 
 // How many parts to run the plan in. A limit on threads (0: none) is a limit on slices.
 inline int32_t slice_count(const Plan &plan, const PlanKnobs &knobs, int32_t max_threads, int32_t cpus) {

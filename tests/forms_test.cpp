@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -13,9 +14,9 @@
 
 namespace {
 
-int divided, multiplied;
-float divisor;     // what the form that divides divides by
-bool meets_a_nan;  // whether the other one meets a NaN
+int divided, multiplied;    // calls
+std::vector<float> scales;  // of a call's rows
+bool meets_a_nan;           // whether the form that multiplies meets one
 
 // As the kernels' operations raise the flag of invalid ones.
 void compute(bool invalid) {
@@ -26,17 +27,24 @@ void compute(bool invalid) {
 
 int divide(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *) {
     divided++;
-    compute(divisor == 0);
+    compute(std::count(scales.begin(), scales.end(), 0.0f) > 0);
     return 0;
 }
 
-int multiply(const void *, halide_buffer_t *, halide_buffer_t *, float, float, int32_t, int32_t, halide_buffer_t *) {
+int multiply(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *r0, halide_buffer_t *r1, halide_buffer_t *,
+             int32_t, halide_buffer_t *) {
     multiplied++;
+    for (size_t y = 0; y < scales.size(); y++) {
+        const auto at = [&](const halide_buffer_t *rows) {
+            return double(reinterpret_cast<const float *>(rows->host)[int64_t(y) * rows->dim[1].stride]);
+        };
+        EXPECT_NEAR((at(r0) + at(r1)) * double(scales[y]), 1, 0x1p-46) << "row " << y;
+    }
     compute(meets_a_nan);
     return 0;
 }
 
-// QUANTIZE_LINEAR f32 to u8 of rows with a scale each, so that a box is a row.
+// QUANTIZE_LINEAR f32 to u8 of rows with a scale each.
 class QuantizedRows : public testing::Test {
 protected:
     static constexpr int64_t kRows = 4, kColumns = 1024;
@@ -59,9 +67,9 @@ protected:
         const hewn::Tensor *operands[hewn::kMaxOperands];
         const hewn::Space space = hewn::merge_dimensions(operands, hewn::list_operands(problem_, operands));
         kernel_.problem = &problem_;
-        variant_.plan.reciprocal_elements = kColumns + 1;
+        variant_.plan.reciprocal_elements = kRows * kColumns / 2;
         problem_.info->choose_forms(space, variant_, kernel_);
-        EXPECT_EQ(kernel_.reciprocal, nullptr) << "a row has too few elements for reciprocals";
+        EXPECT_EQ(kernel_.reciprocal, nullptr) << "too few elements for reciprocals";
         variant_.plan.reciprocal_elements = kColumns;
         problem_.info->choose_forms(space, variant_, kernel_);
         ASSERT_EQ(kernel_.reciprocal, &variant_.forms[1]);
@@ -69,8 +77,8 @@ protected:
         meets_a_nan = false;
     }
 
-    // Executes a row for each scale, as one slice does.
-    void execute(const std::vector<float> &scales) {
+    // Executes boxes of a row for each scale, as one slice does.
+    void execute(const std::vector<std::vector<float>> &boxes) {
         static const uint8_t zero_point = 0;
 #if defined(__x86_64__)
         constexpr unsigned INVALID = 1;
@@ -79,10 +87,13 @@ protected:
         const hewn::DefaultFloatingPointMode mode;
         hewn::CpuCall call(kernel_, nullptr, nullptr);
         call.maybe_invalid = mode.began_invalid();
-        for (const float &scale : scales) {
-            divisor = scale;
+        for (const std::vector<float> &box : boxes) {
+            scales = box;
+            const int32_t rows = int32_t(box.size());
+            halide_dimension_t dims[] = {{0, int32_t(kColumns), 0, 0}, {0, rows, rows > 1, 0}};
             halide_buffer_t buffers[hewn::kMaxOperands] = {};
-            buffers[1].host = reinterpret_cast<uint8_t *>(const_cast<float *>(&scale));
+            for (halide_buffer_t &buffer : buffers) buffer.dim = dims;
+            buffers[1].host = reinterpret_cast<uint8_t *>(const_cast<float *>(box.data()));
             buffers[2].host = const_cast<uint8_t *>(&zero_point);
             ASSERT_EQ(kernel_.call(call, buffers), 0);
         }
@@ -94,28 +105,44 @@ protected:
 };
 
 TEST_F(QuantizedRows, MultiplyByReciprocalsOnce) {
-    execute({0.5f, 0.25f, 3.0f, 0.1f});
-    EXPECT_EQ(multiplied, 4);
+    execute({{0.5f, 0.25f, 3.0f, 0.1f}, {0.7f}, {0.1f, 0.3f}});
+    EXPECT_EQ(multiplied, 3);
     EXPECT_EQ(divided, 0);
 }
 
-// The flag of invalid operations that 0 / 0 raised in one row is not taken for the next row's.
+// The flag of invalid operations that 0 / 0 raised in one box is not taken for the next one's.
 TEST_F(QuantizedRows, AreComputedOnceAfterOneThatDivides) {
-    execute({0.5f, 0.0f, 0.25f, 0.125f});
+    execute({{0.5f}, {0.0f}, {0.25f}, {0.125f, 0.5f}});
     EXPECT_EQ(multiplied, 3);
     EXPECT_EQ(divided, 1);
 }
 
-TEST_F(QuantizedRows, DivideWhereTheScaleIsNotOrdinary) {
-    execute({0x1p-70f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 0x1p70f});
+TEST_F(QuantizedRows, DivideWhereAScaleIsNotOrdinary) {
+    constexpr float INF = std::numeric_limits<float>::infinity(), NOT_A_NUMBER = std::numeric_limits<float>::quiet_NaN();
+    execute({{0x1p-70f}, {INF, 0.5f}, {0.5f, 0.25f, NOT_A_NUMBER}, {0.5f, 0x1p70f, 0.25f}});
     EXPECT_EQ(multiplied, 0);
     EXPECT_EQ(divided, 4);
+}
+
+// Rows that repeat one after the other use what was prepared, fewer of them as well.
+TEST_F(QuantizedRows, PrepareOnce) {
+    const std::vector<float> box = {0.5f, 0.25f, 3.0f};
+    hewn::CpuCall call(kernel_, nullptr, nullptr);
+    for (const int32_t rows : {2, 1, 2, 3}) {
+        scales.assign(box.begin(), box.begin() + rows);
+        halide_dimension_t dims[] = {{0, int32_t(kColumns), 0, 0}, {0, rows, 1, 0}};
+        halide_buffer_t buffers[hewn::kMaxOperands] = {};
+        for (halide_buffer_t &buffer : buffers) buffer.dim = dims;
+        buffers[1].host = reinterpret_cast<uint8_t *>(const_cast<float *>(box.data()));
+        ASSERT_EQ(kernel_.call(call, buffers), 0);
+        EXPECT_EQ(call.parameters.scales, rows == 3 ? 3 : 2);
+    }
 }
 
 #if defined(__x86_64__)  // ARM's conversions saturate, and nothing is told
 TEST_F(QuantizedRows, AreDividedWhereMultiplyingMeetsANaN) {
     meets_a_nan = true;
-    execute({0.5f, 0.25f});
+    execute({{0.5f}, {0.25f, 0.125f}});
     EXPECT_EQ(multiplied, 2);
     EXPECT_EQ(divided, 2);
 }

@@ -179,7 +179,7 @@ TEST(FpMode, InvalidOperations) {
 
 // That the forms which multiply by reciprocals are taken, which no result tells: they leave the flag raised where a quotient does
 // not fit, and `divide`, which clamps before it converts, does not. For one scale of as many elements as any value of the knob
-// reciprocal_elements asks for, for a scale a column of enough rows, and for boxes that cut rows.
+// reciprocal_elements asks for, for a scale a column of enough rows, for boxes that cut rows, and for a scale a row.
 TEST(FpMode, ReciprocalsAreTaken) {
     constexpr float SCALE = 0.5f, LARGE = 3e38f;
     constexpr unsigned INVALID = 1;
@@ -188,10 +188,10 @@ TEST(FpMode, ReciprocalsAreTaken) {
         std::vector<int64_t> sizes, scale_strides;
         bool reciprocals;
     };
-    const std::vector<Case> cases = {
-        {{1024}, {0}, true},         {{100}, {0}, false},        {{40, 65}, {0, 1}, true},
-        {{3, 65}, {0, 1}, false},    {{40, 65}, {65, 1}, false}, {{40, 4096}, {0, 1}, true},
-        {{40, 4097}, {0, 1}, false}, {{9000, 4}, {0, 1}, true},  {{MANY / 1024, 1024}, {0, 1}, true}};
+    const std::vector<Case> cases = {{{1024}, {0}, true},         {{100}, {0}, false},        {{40, 65}, {0, 1}, true},
+                                     {{3, 65}, {0, 1}, false},    {{40, 65}, {65, 1}, false}, {{40, 4096}, {0, 1}, true},
+                                     {{40, 4097}, {0, 1}, false}, {{9000, 4}, {0, 1}, true},  {{MANY / 1024, 1024}, {0, 1}, true},
+                                     {{300, 1024}, {1, 0}, true}, {{4, 65}, {1, 0}, false}};
     for (const std::string &variant : runnable_variants("quantize_linear", "f32_u8")) {
         if (kind_of_variant(variant.c_str()) != HEWN_DEVICE_CPU) continue;
         const bool has_reciprocals = variant.find("avx") != std::string::npos;

@@ -79,7 +79,7 @@ public:
         if (in_place >= 0) buffers.back().buffer.host = buffers[size_t(in_place)].buffer.host;
         const auto at = [&](int i) { return &buffers[size_t(i)].buffer; };
         if (operator_ == "add") call(form_, at(0), at(1), ahead, at(2));
-        else if (operator_ == "quantize_linear") call(form_, at(0), at(0), 1 / 3.0f, 0x1p-27f, int32_t(3), ahead, at(1));
+        else if (operator_ == "quantize_linear") quantize(at(0), ahead, at(1), rows);
         else call(form_, at(0), at(1), at(2), ahead, at(3));
         for (size_t i = output_bytes; i < elements.back().size(); i++) EXPECT_EQ(elements.back()[i], kUntouched);
         std::vector<uint8_t> &output = elements[in_place >= 0 ? size_t(in_place) : elements.size() - 1];
@@ -88,6 +88,27 @@ public:
     }
 
 private:
+    // With reciprocals and a zero point a row.
+    void quantize(halide_buffer_t *input, int ahead, halide_buffer_t *output, int rows) const {
+        std::vector<float> r0, r1;
+        std::vector<int8_t> zero_points;
+        for (int y = 0; y < rows; y++) {
+            r0.push_back(1 / (3.0f + float(y)));
+            r1.push_back(0x1p-27f);
+            zero_points.push_back(int8_t(3 + y));
+        }
+        halide_dimension_t dims[] = {{0, 1, 0, 0}, {0, rows, 1, 0}};
+        halide_buffer_t parameters[3] = {};
+        for (halide_buffer_t &buffer : parameters) {
+            buffer.dim = dims;
+            buffer.dimensions = 2;
+        }
+        parameters[0].host = reinterpret_cast<uint8_t *>(r0.data());
+        parameters[1].host = reinterpret_cast<uint8_t *>(r1.data());
+        parameters[2].host = reinterpret_cast<uint8_t *>(zero_points.data());
+        call(form_, input, input, &parameters[0], &parameters[1], &parameters[2], ahead, output);
+    }
+
     const hewn::Form &form_;
     const std::string operator_;
     std::vector<std::string> types_;  // of the inputs that are buffers, then of the output

@@ -65,8 +65,10 @@ int sum_box(hewn::BoxCall &opaque, halide_buffer_t *buffers) {
         promise(dim[0].stride == 0 || dim[0].stride == 1, "strides along the run are 0 or 1");
         promise((rows - 1) * dim[1].stride + run <= INT32_MAX, "indices fit in int32");
         if (o < output) layout |= uint32_t(dim[0].stride) << (output - 1 - o);
-        if (context.uniform >> o & 1)
-            promise(dim[0].stride == 0 && (rows == 1 || dim[1].stride == 0), "uniform operands are constant");
+        if (context.uniform >> o & 1) {
+            promise(dim[0].stride == 0, "uniform operands are constant along runs");
+            promise(dim[1].stride == 0 || rows <= hewn::kMaxUniformRows, "and vary over few rows");
+        }
     }
     promise(buffers[output].dim[0].stride == 1, "the output is dense");
     for (int o = 0; o < context.operands; o++) {
@@ -340,22 +342,50 @@ TEST(Plan, AsksForTheNextTileOfATransposition) {
     EXPECT_FALSE(dense_plan(1 << 24, kKnobs).asks_beside);
 }
 
-// Channels last to channels first with a scale a channel: boxes in which it is constant are rows, and a transposition needs
-// several.
-TEST(Plan, TransposingComesBeforeUniformBoxes) {
-    constexpr uint32_t kScale = 0b010;
-    const auto holds = [&](int64_t pixels, int64_t channels, int64_t scale_stride) {
-        hewn::Space space = {};
-        space.rank = 2;
-        space.dims[0] = {pixels, {channels, 0, 1}};
-        space.dims[1] = {channels, {1, scale_stride, pixels}};
-        return hewn::uniform_box_holds(space, kScale, 256);
+// Quantizing [images, channels, pixels] with a scale and a zero point a channel, of a whole tensor, or a transposed one.
+TEST(Plan, UniformOperandsVaryByRow) {
+    constexpr uint32_t kScaleAndZeroPoint = 0b110, kLayouts = 1u << 0b100 | 1u << 0b111;
+    constexpr int64_t kImages = 3, kChannels = 600, kPixels = 100;
+    const int32_t bytes[] = {4, 4, 1, 1};
+    hewn::Space space = {};
+    space.rank = 3;
+    space.dims[0] = {kPixels, {1, 0, 0, 1}};
+    space.dims[1] = {kChannels, {kPixels, 1, 2, kPixels}};
+    space.dims[2] = {kImages, {kPixels * kChannels, 0, 0, kPixels * kChannels}};
+    hewn::PlanKnobs knobs = kKnobs;
+    knobs.box_bytes = knobs.parallel_bytes = knobs.stream_bytes = INT64_MAX;
+    const auto planned = [&](hewn::UniformRuns expected) {
+        const hewn::UniformRuns runs = hewn::uniform_runs(space, kScaleAndZeroPoint);
+        EXPECT_EQ(runs.elements, expected.elements);
+        EXPECT_EQ(runs.rows, expected.rows);
+        EXPECT_EQ(runs.vary, expected.vary);
+        hewn::Plan plan;
+        EXPECT_TRUE(hewn::build_plan(space, 4, bytes, kLayouts, kScaleAndZeroPoint, knobs, test_allocator(), plan));
+        hewn::destroy_plan(test_allocator(), plan);
+        return plan;
     };
-    EXPECT_TRUE(holds(1024, 64, 0));
-    EXPECT_FALSE(holds(1024, 64, 1));
-    EXPECT_FALSE(holds(1024, 8, 1));
-    EXPECT_TRUE(holds(1024, 7, 1));  // too few to transpose
-    EXPECT_FALSE(holds(255, 7, 1));
+    const hewn::Plan by_row = planned({kPixels, hewn::kMaxUniformRows, true});
+    EXPECT_EQ(by_row.rows, hewn::kMaxUniformRows);
+    EXPECT_EQ(by_row.dims[1][1].stride, 1);
+    EXPECT_EQ(by_row.dims[2][1].stride, 2);
+    EXPECT_EQ(by_row.box_count, 3 * kImages);
+
+    std::swap(space.dims[0].stride[0], space.dims[1].stride[0]);
+    const hewn::Plan transposed = planned({kPixels, hewn::kMaxUniformRows, true});
+    EXPECT_EQ(transposed.access[0], Access::Transpose);
+    EXPECT_GE(transposed.rows, 16);
+    EXPECT_EQ(transposed.dims[1][1].stride, 1);
+
+    // Padded rows, a scale an image: a run is of two dimensions, so that a box has one scale.
+    space.dims[0] = {kPixels, {1, 0, 0, 1}};
+    space.dims[1] = {kChannels, {kPixels + 7, 0, 0, kPixels}};
+    space.dims[2].stride[1] = space.dims[2].stride[2] = 1;
+    const hewn::Plan padded = planned({kPixels * kChannels, 1, true});
+    EXPECT_EQ(padded.rows, kChannels);
+    EXPECT_EQ(padded.dims[1][1].stride, 0);
+
+    space.dims[2].stride[1] = space.dims[2].stride[2] = 0;
+    planned({kPixels * kChannels * kImages, 1, false});
 }
 
 // Sizes innermost first; strides of a, b and a dense output. No operand's span in a box may exceed what its table and scratch
@@ -428,7 +458,7 @@ TEST(Plan, RandomLayoutsSumRight) {
         context.element_bytes = bytes;
         context.layouts = operands == 3 ? two_inputs : three_inputs;
         const hewn::Space space = hewn::merge_dimensions(pointers, operands);
-        context.uniform = operands == 4 && hewn::uniform_box_holds(space, 0b110, 2) ? 0b110 : 0;
+        context.uniform = operands == 4 && hewn::uniform_runs(space, 0b110).elements > 1 ? 0b110 : 0;
         hewn::PlanKnobs knobs = kKnobs;
         knobs.box_bytes = int64_t(16 << 10) << (layout.between(0, 2) ? 0 : layout.between(1, 6));
         knobs.stream_block_bytes = int64_t(1 << 10) << layout.between(0, 3);

@@ -133,6 +133,42 @@ TEST_P(VariantTest, ParametersOfColumns) {
     }
 }
 
+// Rows of a scale and a zero point each, enough to fill boxes of them: packed, padded and transposed, the same again in each
+// outer step, in several dimensions, and with one scale or zero point for all rows; a scale of 0 in one of them.
+TEST_P(VariantTest, ParametersOfRows) {
+    const Variant &variant = GetParam();
+    if (free_inputs(variant.op()).size() != 3) GTEST_SKIP() << "has no scale and zero point of its own";
+    Random random = this->random();
+    struct Shape {
+        std::vector<int64_t> sizes, x_strides, parameter_strides;
+    };
+    const std::vector<Shape> shapes = {{{600, 150}, {150, 1}, {1, 0}},
+                                       {{600, 57}, {57, 1}, {1, 0}},
+                                       {{300, 200}, {213, 1}, {3, 0}},
+                                       {{3, 40, 333}, {13320, 333, 1}, {0, 1, 0}},
+                                       {{300, 200}, {1, 300}, {1, 0}},
+                                       {{70, 1000}, {1, 70}, {1, 0}},
+                                       {{9, 20, 130}, {2800, 140, 1}, {1, 0, 0}},
+                                       {{5, 7, 300}, {2100, 300, 1}, {1, 5, 0}}};
+    for (const Shape &shape : shapes) {
+        const std::vector<int64_t> none(shape.sizes.size(), 0);
+        for (const int varying : {0b11, 0b01, 0b10}) {  // the scale, the zero point
+            if (left_out(random, 8)) continue;
+            const std::vector<int64_t> &by_row = shape.parameter_strides;
+            Problem problem = make_problem(variant.op(), variant.types(), shape.sizes,
+                                           {shape.x_strides, varying & 1 ? by_row : none, varying & 2 ? by_row : none},
+                                           packed_strides(shape.sizes), random);
+            for (const Scales scales : ALL_SCALES) {
+                fill_inputs(problem, random, scales);
+                ASSERT_TRUE(check(problem, variant.name, random.one_in(2) ? 1 : 0)) << testing::PrintToString(shape.sizes);
+            }
+            fill_inputs(problem, random);
+            set_float(*problem.inputs[1], problem.inputs[1]->span() * 2 / 3, 0);
+            ASSERT_TRUE(check(problem, variant.name)) << testing::PrintToString(shape.sizes) << ", one scale of 0";
+        }
+    }
+}
+
 // Scales that repeat along the run, with zero points that do so differently in each row of a transposed box.
 TEST_P(VariantTest, ZeroPointsOfRows) {
     const Variant &variant = GetParam();
