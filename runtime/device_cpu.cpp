@@ -116,6 +116,23 @@ void prepare_process() {
 
 namespace {
 
+// Chooses the operator's forms and plans for those that pay. False: no memory.
+__attribute__((cold)) bool plan_operator(const Space &space, int operands, const int32_t *element_bytes, CpuOperator &op) {
+    const Variant &variant = *op.variant;
+    op.problem.info->choose_forms(space, variant, op.kernel);
+    PlanKnobs knobs = variant.plan;
+    if (knobs.stream_bytes < near_cache_bytes(3)) knobs.stream_bytes = near_cache_bytes(3);
+    if (op.kernel.compute_bound) knobs.stream_bytes = int64_t(1) << 62;
+    for (;;) {
+        if (!build_plan(space, operands, element_bytes, op.kernel.form->layouts, op.kernel.uniform, knobs, op.allocator, op.plan))
+            return false;
+        op.plan.wide = std::strstr(variant.target->halide_target, "-avx2") != nullptr;
+        if (fit_to_plan(op.plan, slice_count(op.plan, variant.plan, op.max_threads, op.cpus), op.cpus, variant, op.kernel))
+            return true;
+        destroy_plan(op.allocator, op.plan);
+    }
+}
+
 __attribute__((cold)) hewn_status compile(const hewn_device &device, const Problem &problem, const hewn_compile_options &options,
                                           hewn_operator **op, hewn_error *error) {
     prepare_process();
@@ -154,18 +171,10 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
                 cpu->buffers[o].dimensions = 2;
             }
         }
-        problem.info->choose_forms(space, *variant, cpu->kernel);
-        PlanKnobs knobs = variant->plan;
-        if (knobs.stream_bytes < near_cache_bytes(3)) knobs.stream_bytes = near_cache_bytes(3);
-        if (cpu->kernel.compute_bound) knobs.stream_bytes = int64_t(1) << 62;
-        if (!build_plan(space, count, element_bytes, cpu->kernel.form->layouts, cpu->kernel.uniform, knobs, cpu->allocator,
-                        cpu->plan)) {
+        if (!plan_operator(space, count, element_bytes, *cpu)) {
             destroy(cpu);
             return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan", name);
         }
-        cpu->plan.wide = std::strstr(variant->target->halide_target, "-avx2") != nullptr;
-        const int32_t slices = slice_count(cpu->plan, variant->plan, cpu->max_threads, cpu->cpus);
-        fit_to_plan(cpu->plan, slices, cpu->cpus, cpu->kernel);
     }
     *op = cpu;
     return HEWN_STATUS_OK;

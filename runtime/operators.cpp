@@ -221,11 +221,6 @@ float read_scale(const void *scale, hewn_data_type type) {
     return value;
 }
 
-int32_t read_byte(const void *byte, hewn_data_type type) {
-    return type == HEWN_DATA_TYPE_INT8 ? int32_t(*static_cast<const int8_t *>(byte))
-                                       : int32_t(*static_cast<const uint8_t *>(byte));
-}
-
 // ARM has no flag to tell of inf - inf: the two parts of a reciprocal must not cancel at an infinity (docs/numerics.md).
 #if defined(__aarch64__)
 constexpr bool kOneSign = true;
@@ -346,10 +341,9 @@ __attribute__((cold)) hewn_status read_quantize_linear(const void *raw, hewn_fea
 // Reciprocals of `count` scales that lie so many bytes apart; false if one is not ordinary.
 bool set_reciprocals(const void *scales, hewn_data_type type, int64_t step_bytes, int32_t count, float *r0, float *r1) {
     const char *const first = static_cast<const char *>(scales);
-    for (int32_t i = 0; i < count; i++) r0[i] = read_scale(first + i * step_bytes, type);
     int32_t unfit = 0;
-    for (int32_t i = 0; i < count; i++) {  // the compiler takes several at a time
-        const float scale = r0[i];
+    for (int32_t i = 0; i < count; i++) {
+        const float scale = read_scale(first + i * step_bytes, type);
         unfit += !ordinary(scale);
         set_reciprocal(scale, r0[i], r1[i]);
     }
@@ -369,18 +363,19 @@ inline halide_buffer_t buffer_of(const float *reciprocals, halide_dimension_t *d
     return buffer;
 }
 
-// The parameters for a box's scales, so many; `reciprocal` where all are ordinary, else the dividing form.
-void prepare_quantize(const CpuKernel &kernel, const halide_buffer_t &scale, int32_t scales, Parameters &p) {
+// The parameters for so many scales of a box; `reciprocal` where all are ordinary, else the dividing form.
+void prepare_quantize(const CpuKernel &kernel, const halide_buffer_t &scale, int32_t count, RowParameters &p) {
     const hewn_data_type type = kernel.problem->inputs[1].type;
-    p.prepared_from = scale.host;
-    p.scales = scales;
+    p.from = scale.host;
+    p.count = count;
     bool fit;
-    if (kernel.one_scale) {
+    if (count == 1) {
         const float value = read_scale(scale.host, type);
         fit = ordinary(value);
-        if (fit) find_reciprocal(value, kernel.last_reciprocal, p.r0[0], p.r1[0]);
+        if (fit && kernel.one_scale) find_reciprocal(value, kernel.last_reciprocal, p.r0[0], p.r1[0]);
+        else if (fit) set_reciprocal(value, p.r0[0], p.r1[0]);
     } else {
-        fit = set_reciprocals(scale.host, type, int64_t(scale.dim[1].stride) * type_bytes(type), scales, p.r0, p.r1);
+        fit = set_reciprocals(scale.host, type, int64_t(scale.dim[1].stride) * type_bytes(type), count, p.r0, p.r1);
     }
     p.form = fit ? kernel.reciprocal : kernel.form;
 }
@@ -394,11 +389,11 @@ int call_quantize_divided(BoxCall &context, halide_buffer_t *operands) {
 int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
     const CpuKernel &kernel = call.kernel;
-    Parameters &p = call.parameters;
+    RowParameters &p = call.rows;
     const halide_buffer_t &scale = operands[1];
     const halide_dimension_t &rows = scale.dim[1];
-    const int32_t scales = rows.stride == 0 ? 1 : rows.extent;
-    if (p.prepared_from != scale.host || p.scales < scales) prepare_quantize(kernel, scale, scales, p);
+    const int32_t count = rows.stride == 0 ? 1 : rows.extent;
+    if (p.from != scale.host || p.count < count) prepare_quantize(kernel, scale, count, p);
     if (p.form == kernel.reciprocal) {
         halide_dimension_t dims[2] = {{0, 1, 0, 0}, {0, rows.extent, rows.stride != 0, 0}};
         halide_buffer_t r0 = buffer_of(p.r0, dims), r1 = buffer_of(p.r1, dims);
@@ -414,6 +409,15 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
 // What the forms `repeating` (hewn::Elementwise::define_lanes) take: rows of at least so many elements, of whose parameters they
 // read as many, and along which these repeat after a divisor of so many.
 constexpr int kRepeatingLanes = 16, kRepeatingPeriod = 8;
+
+// Without `reciprocal`, for which a row's scales and zero points are equal.
+void leave_reciprocal(const Variant &variant, CpuKernel &kernel) {
+    kernel.reciprocal = nullptr;
+    kernel.uniform = 0;
+    kernel.call = call_quantize_divided;
+    kernel.columns = variant.form("columns");
+    kernel.repeating = variant.form("repeating");
+}
 
 // Whether to take the form `repeating` for a box, where the plan allows it.
 inline bool takes_repeating(const CpuKernel &kernel, const halide_buffer_t &operand) {
@@ -492,31 +496,31 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
     return call_quantize_divided(context, operands);
 }
 
-// Whether boxes of such runs are worth their reciprocals, where one scale is worth them from so many elements on: twice as many
-// where they are prepared anew in each execution, and a fifth for each of a box's scales. (f32 to u8 on a Zen 5, rows of a scale
-// each, by AVX2 and AVX-512: 8 rows of 64 elements 1.0 and 0.55 of the speed of dividing, 4 of 256 1.4 and 0.65, 64 of 147 1.36
-// and 1.06, 1024 of 64 1.66 and 0.81, 256 of 256 1.76 and 1.12, 128 of 512 2.1 and 1.24.)
-bool reciprocals_pay(const UniformRuns &runs, int64_t elements) {
-    if (!runs.vary) return runs.elements >= elements;
-    return runs.elements * runs.rows >= 2 * elements + elements * runs.rows / 5;
-}
-
-void choose_quantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
-    constexpr uint32_t kScaleAndZeroPoint = 1u << kScale | 1u << kZeroPoint;
+__attribute__((cold)) void choose_quantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
     kernel.form = variant.form("divide");
     kernel.call = call_quantize_divided;
     if (!InvalidOperationFlag::works()) return;
-    const Form *reciprocal = variant.form("reciprocal");
-    if (reciprocal && reciprocals_pay(uniform_runs(space, kScaleAndZeroPoint), variant.plan.reciprocal_elements)) {
-        kernel.reciprocal = reciprocal;
+    const int64_t *const along_rows = space.dims[0].stride;
+    kernel.reciprocal = variant.form("reciprocal");
+    if (kernel.reciprocal && along_rows[kScale] == 0 && along_rows[kZeroPoint] == 0 &&
+        element_count(space) >= variant.plan.reciprocal_elements) {
         kernel.call = call_quantize;
-        kernel.uniform = kScaleAndZeroPoint;
+        kernel.uniform = 1u << kScale | 1u << kZeroPoint;
         kernel.one_scale = true;
         for (int k = 0; k < space.rank; k++) kernel.one_scale &= space.dims[k].stride[kScale] == 0;
     } else {
-        kernel.columns = variant.form("columns");
-        kernel.repeating = variant.form("repeating");
+        leave_reciprocal(variant, kernel);
     }
+}
+
+// Whether the plan's boxes are worth their reciprocals, where one scale for all is worth them from so many elements on: boxes of
+// a scale each from as many, of several from twice as many and a fifth more for each. (f32 to u8 on a Zen 5, rows of a scale
+// each, against dividing, by AVX2 and AVX-512: 8 rows of 64 elements 1.0 and 0.55, 4 of 256 1.4 and 0.65, 64 of 147 1.36
+// and 1.06, 1024 of 64 1.66 and 0.81, 256 of 256 1.76 and 1.12, 128 of 512 2.1 and 1.24. Not measured on ARM.)
+bool reciprocals_pay(const Plan &plan, int64_t elements) {
+    const int64_t box = plan.run_inner * plan.run_outer * plan.rows;
+    const int64_t values = std::max(values_of_a_box(plan, kScale), values_of_a_box(plan, kZeroPoint));
+    return values == 0 || (values == 1 ? box >= elements : box * 5 >= elements * (9 + values));
 }
 
 // Whether each slice had better prepare the reciprocals of a row of scales, of which `distinct` differ.
@@ -539,7 +543,12 @@ bool columns_pay(const Plan &plan, int32_t slices, bool repeating, int64_t &dist
     return (repeating ? rows * run >= kLeastRepeating : rows >= kCopying) && rows * run >= kPreparing * distinct;
 }
 
-void fit_quantize(Plan &plan, int32_t slices, CpuKernel &kernel) {
+__attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel) {
+    if (kernel.reciprocal) {
+        if (reciprocals_pay(plan, variant.plan.reciprocal_elements)) return true;
+        leave_reciprocal(variant, kernel);
+        return false;
+    }
     if (kernel.repeating) fit_repeating(plan, kernel);
     int64_t distinct = 0;
     if (kernel.columns && columns_pay(plan, slices, kernel.repeating, distinct)) {
@@ -549,6 +558,7 @@ void fit_quantize(Plan &plan, int32_t slices, CpuKernel &kernel) {
     } else {
         kernel.columns = nullptr;
     }
+    return true;
 }
 
 // ---- DEQUANTIZE_LINEAR ----
@@ -571,14 +581,15 @@ int call_dequantize(BoxCall &context, halide_buffer_t *operands) {
     return call_kernel(*kernel.form, call, &operands[0], &operands[1], &operands[2], kernel.ahead, &operands[3]);
 }
 
-void choose_dequantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
+__attribute__((cold)) void choose_dequantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
     choose_general_form<call_dequantize>(space, variant, kernel);
     kernel.repeating = variant.form("repeating");
 }
 
-void fit_dequantize(Plan &plan, int32_t, CpuKernel &kernel) {
+__attribute__((cold)) bool fit_dequantize(Plan &plan, int32_t, const Variant &, CpuKernel &kernel) {
     if (kernel.repeating) fit_repeating(plan, kernel);
     if (kernel.repeating) read_a_vector(plan);
+    return true;
 }
 
 // ---- QUANTIZED_LINEAR_ADD ----
@@ -633,6 +644,11 @@ __attribute__((cold)) hewn_status read_quantized_linear_add(const void *raw, hew
     return HEWN_STATUS_OK;
 }
 
+int32_t read_byte(const void *byte, hewn_data_type type) {
+    return type == HEWN_DATA_TYPE_INT8 ? int32_t(*static_cast<const int8_t *>(byte))
+                                       : int32_t(*static_cast<const uint8_t *>(byte));
+}
+
 // The scales and zero points of A, B and the output. To where they stay: a copy, made at once of values just stored one by one,
 // would wait for them (5 ns on a Zen 5).
 void read_quantization(const CpuCall &call, Quantization &q) {
@@ -651,7 +667,6 @@ bool bounded(const float *scale) {
 
 void prepare_quantized_add(const CpuCall &call, Parameters &p) {
     const CpuKernel &kernel = call.kernel;
-    p.prepared_from = call.inputs;
     read_quantization(call, p.quantization);
     p.undecided = false;
     p.form = kernel.form;
@@ -665,7 +680,7 @@ void prepare_quantized_add(const CpuCall &call, Parameters &p) {
         p.undecided = state == Foldings::Unknown && bounded(scale);
     }
     if (!kernel.reciprocal || !ordinary(scale[2]) || !bounded(scale)) return;
-    set_reciprocal(scale[2], p.r0[0], p.r1[0]);
+    set_reciprocal(scale[2], p.r0, p.r1);
     p.form = kernel.reciprocal;
 }
 
@@ -680,7 +695,7 @@ int call_quantized_add_form(const Form &form, const CpuCall &call, const Paramet
     const CpuKernel &kernel = call.kernel;
     const Quantization &q = p.quantization;
     if (&form == kernel.form) return call_by_formula(form, call, q, operands, q.scale[2]);
-    if (&form == kernel.reciprocal) return call_by_formula(form, call, q, operands, p.r0[0], p.r1[0]);
+    if (&form == kernel.reciprocal) return call_by_formula(form, call, q, operands, p.r0, p.r1);
     return call_kernel(form, call, &operands[0], &operands[1], q.zero_point[2], p.factors.a, p.factors.b, p.factors.offset,
                        &operands[2]);
 }
@@ -733,17 +748,17 @@ int call_quantized_add_divided(BoxCall &context, halide_buffer_t *operands) {
 int call_quantized_add(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
     Parameters &p = call.parameters;
-    if (!p.prepared_from) prepare_quantized_add(call, p);
+    if (!p.form) prepare_quantized_add(call, p);
     const int code = call_quantized_add_form(*p.form, call, p, operands);
     return p.undecided && code == 0 ? weigh_folding(call, operands[2], p) : code;
 }
 
-void choose_quantized_add_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
+__attribute__((cold)) void choose_quantized_add_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
     kernel.form = variant.form("divide");
     kernel.compute_bound = true;
     kernel.call = call_quantized_add_divided;
     const Form *reciprocal = variant.form("reciprocal"), *folded = variant.form("folded");
-    if (!(reciprocal || folded) || uniform_runs(space, 0).elements < variant.plan.reciprocal_elements) return;
+    if (!(reciprocal || folded) || element_count(space) < variant.plan.reciprocal_elements) return;
     kernel.reciprocal = reciprocal;
     kernel.folded = folded;
     kernel.call = call_quantized_add;
@@ -803,11 +818,12 @@ int list_operands(const Problem &problem, const Tensor **operands) {
     return info.operand_count + 1;
 }
 
-__attribute__((cold)) void fit_to_plan(Plan &plan, int32_t slices, int32_t cpus, CpuKernel &kernel) {
+__attribute__((cold)) bool fit_to_plan(Plan &plan, int32_t slices, int32_t cpus, const Variant &variant, CpuKernel &kernel) {
     const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
     const int64_t ahead = plan.scratch ? 0 : bytes_to_ask_ahead(plan.moved_bytes, std::min(slices, cpus)) / widest;
     kernel.ahead = plan.run_inner * plan.run_outer >= ahead ? int32_t(ahead) : 0;  // loops that ask are for long rows
-    if (kernel.problem->info->fit) kernel.problem->info->fit(plan, slices, kernel);
+    const auto fit = kernel.problem->info->fit;
+    return !fit || fit(plan, slices, variant, kernel);
 }
 
 hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level, Problem &problem, hewn_error *error) {

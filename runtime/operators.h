@@ -34,17 +34,21 @@ struct Problem {
     char signature[16];
 };
 
-// Parameters of a kernel that depend on values read at execution, kept from box to box of one slice while the values' address
-// stays.
+// QUANTIZED_LINEAR_ADD's parameters, which depend on values read at execution: of one slice.
 struct Parameters {
-    const void *prepared_from = nullptr;  // the values' address; null: nothing is prepared
-    const Form *form;                     // the form that fits the values
-    int32_t scales;                       // how many are prepared: one, or one a row
-    // r0 + r1 ~ 1 / the scale that is divided by.
-    float r0[kMaxUniformRows], r1[kMaxUniformRows];
+    const Form *form = nullptr;  // that fits the values; null: nothing is prepared
+    float r0, r1;                // r0 + r1 ~ 1 / the output's scale
     Quantization quantization;
     FoldedFactors factors;
     bool undecided;  // whether `folded` gives the formula's outputs
+};
+
+// QUANTIZE_LINEAR's, of the scales of a box's rows, kept from box to box of one slice while the scales' address stays.
+struct RowParameters {
+    const void *from = nullptr;  // the scales' address; null: nothing is prepared
+    const Form *form;            // that fits all of them
+    int32_t count;               // one scale, or one a row
+    float r0[kMaxUniformRows], r1[kMaxUniformRows];
 };
 
 // The longest row of scales that is prepared: 32 KiB of reciprocals.
@@ -66,6 +70,7 @@ struct CpuCall : BoxCall {
     Parameters parameters;
     Columns *columns = nullptr;  // set where the kernel has that form
     bool maybe_invalid = true;   // the thread's flag of invalid operations may be set (see InvalidOperationFlag)
+    RowParameters rows;
 
     CpuCall(const CpuKernel &kernel, void *const *inputs, void *user_context)
         : kernel(kernel), inputs(inputs), user_context(user_context) {}
@@ -107,7 +112,8 @@ struct OperatorInfo {
     // Chooses the forms for the merged space, before it is planned.
     void (*choose_forms)(const Space &space, const Variant &variant, CpuKernel &kernel);
     // Drops forms that do not pay with the plan in so many slices, and tells the plan what the others read; null: nothing to do.
-    void (*fit)(Plan &plan, int32_t slices, CpuKernel &kernel);
+    // False: plan again, for the forms that are left.
+    bool (*fit)(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel);
     // Input index of each operand.
     int operands[kMaxOperands - 1];
 };
@@ -120,8 +126,9 @@ halide_type_t halide_type(hewn_data_type type);
 // The operand tensors of the problem in the order of the kernel's buffers, the output last. Returns their number.
 int list_operands(const Problem &problem, const Tensor **operands);
 
-// Chooses how far ahead kernels ask for memory with the plan in so many slices on so many CPUs, and calls the operator's `fit`.
-void fit_to_plan(Plan &plan, int32_t slices, int32_t cpus, CpuKernel &kernel);
+// Chooses how far ahead kernels ask for memory with the plan in so many slices on so many CPUs, and calls the operator's `fit`,
+// whose result it returns.
+bool fit_to_plan(Plan &plan, int32_t slices, int32_t cpus, const Variant &variant, CpuKernel &kernel);
 
 // Checks a whole description at a feature level.
 hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level, Problem &problem, hewn_error *error);

@@ -52,14 +52,6 @@ uint32_t covering_layout(uint32_t layouts, uint32_t needed) {
 // Rows and columns below which a transposition is not worth its call.
 constexpr int64_t kTransposeSide = 8;
 
-// Whether one of the operands in the mask varies along dimension k.
-bool varies(const Space &space, int k, uint32_t operands) {
-    for (int o = 0; o < kMaxOperands; o++) {
-        if ((operands >> o & 1) && space.dims[k].stride[o] != 0) return true;
-    }
-    return false;
-}
-
 // ceil(a / b)
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -79,7 +71,7 @@ public:
             element_bytes_[o] = element_bytes[o];
             widest_ = std::max<int64_t>(widest_, element_bytes[o]);
         }
-        while (run_rank_ < space.rank && !varies(space, run_rank_, uniform)) run_rank_++;
+        while (run_rank_ < space.rank && !parts_runs(run_rank_)) run_rank_++;
         for (int o = 0; o < operands; o++) moved_bytes_ += bytes_of(o);
         streams_ = kCanStream && dim(0).stride[output_] == 1 && moved_bytes_ >= double(knobs.stream_bytes) &&
                    bytes_of(output_) >= moved_bytes_ / 6;
@@ -150,6 +142,14 @@ private:
     // reads of its lines, which streaming saves, outweigh the copy.
     bool streams_ = false;
 
+    // Whether an operand that has to be constant along each run varies along dimension k.
+    bool parts_runs(int k) const {
+        for (int o = 0; o < operands_; o++) {
+            if ((uniform_ >> o & 1) && dim(k).stride[o] != 0) return true;
+        }
+        return false;
+    }
+
     // Bytes of operand o's distinct elements.
     double bytes_of(int o) const {
         double bytes = element_bytes_[o];
@@ -207,7 +207,7 @@ private:
     // Most rows along dimension k for which every operand's rows * stride + run fits in int32, Halide's own bound of its indices,
     // and callers' for what varies from row to row.
     int64_t most_rows(int k, int64_t run) const {
-        int64_t most = varies(space_, k, uniform_) ? std::min<int64_t>(dim(k).size, kMaxUniformRows) : dim(k).size;
+        int64_t most = parts_runs(k) ? std::min<int64_t>(dim(k).size, kMaxUniformRows) : dim(k).size;
         for (int o = 0; o < operands_; o++) {
             if (dim(k).stride[o] > 0) most = std::min(most, (kMaxIndex - run) / dim(k).stride[o]);
         }
@@ -225,6 +225,14 @@ private:
             box.rows = std::clamp<int64_t>(elements / box.outer, 1, most_rows(1, box.outer));
         }
         return box;
+    }
+
+    // Whether a run of the box's dimensions, all of the last one, had better go on in the next: an operand that is constant so
+    // far would have to be gathered, 0.3 ns an element, where a box for each run takes some 20.
+    bool goes_on(const Box &box) const {
+        int begin = 0;
+        for (int o = 0; o < output_; o++) begin += constant(box, o) && dim(box.last + 1).stride[o] != 0;
+        return box.inner * dim(box.last).size * begin < 64;
     }
 
     Box scratch_box() const {
@@ -256,14 +264,14 @@ private:
         if (partner > 0) {
             int64_t below = 1;
             for (int k = 0; k < partner && below <= limit; k++) below *= dim(k).size;
-            if (below * 2 > limit) {  // else the run goes through it anyway
+            if (below * 2 > limit || partner >= run_rank_) {  // else the run goes through it anyway
                 box.row_dim = partner;
                 box.rows = std::min<int64_t>({dim(partner).size, 16, most_rows(partner, run)});
                 limit /= box.rows;
             }
         }
         while (box.last + 1 < run_rank_ && box.last + 1 != box.row_dim && box.inner * dim(box.last).size < limit &&
-               most_outer(box, dim(box.last).size) == dim(box.last).size) {
+               most_outer(box, dim(box.last).size) == dim(box.last).size && goes_on(box)) {
             box.inner *= dim(box.last++).size;
         }
         box.outer = std::clamp<int64_t>(limit / box.inner, 1, dim(box.last).size);
@@ -293,7 +301,6 @@ private:
         const int64_t rows = last.size / outer;
         std::copy_backward(space_.dims + box.last + 1, space_.dims + space_.rank, space_.dims + space_.rank + 1);
         space_.rank++;
-        run_rank_++;
         Dimension &divided = space_.dims[box.row_dim = box.last + 1];
         last.size = box.outer = outer;
         divided.size = rows;
@@ -426,16 +433,6 @@ void destroy_plan(const Allocator &allocator, Plan &plan) {
         allocator.deallocate(table);
         table = nullptr;
     }
-}
-
-__attribute__((cold)) UniformRuns uniform_runs(const Space &space, uint32_t uniform) {
-    UniformRuns runs = {1, 1, false};
-    int k = 0;
-    for (; k < space.rank && !varies(space, k, uniform); k++) runs.elements *= space.dims[k].size;
-    runs.vary = k < space.rank;
-    // Boxes have rows where a run is of one dimension.
-    if (runs.vary && k == 1) runs.rows = std::min<int64_t>(space.dims[1].size, kMaxUniformRows);
-    return runs;
 }
 
 namespace {
@@ -746,6 +743,14 @@ __attribute__((cold)) int64_t repeated_rows(const Plan &plan, int o) {
         else if (l != plan.run_loop) break;
     }
     return std::min(rows, kMany);
+}
+
+__attribute__((cold)) int64_t values_of_a_box(const Plan &plan, int o) {
+    if (plan.rows > 1 && plan.row_bytes[o] != 0) return plan.rows;
+    for (int l = 0; l < plan.loop_count; l++) {
+        if (plan.loops[l].step_bytes[o] != 0) return 1;
+    }
+    return 0;
 }
 
 int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,

@@ -63,21 +63,14 @@ struct PlanKnobs {
     int64_t box_bytes, stream_bytes, stream_block_bytes, parallel_bytes, slices_per_cpu, reciprocal_elements;
 };
 
-// Plans `space` for a kernel specialised for `layouts` (see Form). Operands in the mask `uniform` are constant along each run,
-// and vary over at most kMaxUniformRows of a box's rows. Tables come from `allocator`; false: no memory.
+// Over how many of a box's rows operands may vary that are constant along each.
+constexpr int kMaxUniformRows = 256;
+
+// Plans `space` for a kernel specialised for `layouts` (see Form). Operands in the mask `uniform` are constant along each row of
+// a box. Tables come from `allocator`; false: no memory.
 bool build_plan(const Space &space, int operands, const int32_t *element_bytes, uint32_t layouts, uint32_t uniform,
                 const PlanKnobs &knobs, const Allocator &allocator, Plan &plan);
 void destroy_plan(const Allocator &allocator, Plan &plan);
-
-constexpr int kMaxUniformRows = 256;
-
-// The boxes of a kernel that needs the operands in `uniform` constant along each run.
-struct UniformRuns {
-    int64_t elements;  // of the longest run
-    int64_t rows;      // of a box in which those operands vary from row to row, at most; else 1
-    bool vary;         // over the whole space
-};
-UniformRuns uniform_runs(const Space &space, uint32_t uniform);
 
 // How many parts to run the plan in. A limit on threads (0: none) is a limit on slices.
 inline int32_t slice_count(const Plan &plan, const PlanKnobs &knobs, int32_t max_threads, int32_t cpus) {
@@ -92,6 +85,9 @@ void repeat_row(uint8_t *row, int64_t filled, int64_t count, int shift);
 // How many rows in sequence, from box to box, read the same memory of operand o, the parts of a row that boxes cut being one;
 // 2^31 is many.
 int64_t repeated_rows(const Plan &plan, int o);
+
+// How many values operand o, which is constant along each row, has in a box: one a row, 1, or 0 where it has one in all boxes.
+int64_t values_of_a_box(const Plan &plan, int o);
 
 // What a caller of kernels derives its own from.
 struct BoxCall {

@@ -183,4 +183,10 @@ Space merge_dimensions(const Tensor *const *operands, int count) {
     return space;
 }
 
+int64_t element_count(const Space &space) {
+    int64_t count = 1;
+    for (int k = 0; k < space.rank; k++) count *= space.dims[k].size;
+    return count;
+}
+
 }  // namespace hewn

@@ -59,6 +59,9 @@ struct Space {
     Dimension dims[kMaxRank];
 };
 
+// How many elements it has.
+int64_t element_count(const Space &space);
+
 // Non-empty operands of equal sizes; the last one is the output.
 Space merge_dimensions(const Tensor *const *operands, int count);
 

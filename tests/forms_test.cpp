@@ -64,17 +64,32 @@ protected:
 
         variant_.forms[0] = {"divide", reinterpret_cast<hewn::KernelEntry>(divide), 1u << 0b100};
         variant_.forms[1] = {"reciprocal", reinterpret_cast<hewn::KernelEntry>(multiply), 1u << 0b1};
-        const hewn::Tensor *operands[hewn::kMaxOperands];
-        const hewn::Space space = hewn::merge_dimensions(operands, hewn::list_operands(problem_, operands));
         kernel_.problem = &problem_;
-        variant_.plan.reciprocal_elements = kRows * kColumns / 2;
-        problem_.info->choose_forms(space, variant_, kernel_);
-        EXPECT_EQ(kernel_.reciprocal, nullptr) << "too few elements for reciprocals";
-        variant_.plan.reciprocal_elements = kColumns;
-        problem_.info->choose_forms(space, variant_, kernel_);
+        constexpr int64_t most = kRows * kColumns * 5 / (9 + kRows);
+        choose(most + 1);
+        EXPECT_EQ(kernel_.reciprocal, nullptr) << "a box has too few elements for its scales";
+        choose(most);
         ASSERT_EQ(kernel_.reciprocal, &variant_.forms[1]);
         divided = multiplied = 0;
         meets_a_nan = false;
+    }
+
+    // Chooses forms where reciprocals pay from so many elements on.
+    void choose(int64_t reciprocal_elements) {
+        const hewn::Tensor *operands[hewn::kMaxOperands];
+        const int32_t element_bytes[] = {4, 4, 1, 1};
+        const int count = hewn::list_operands(problem_, operands);
+        const hewn::Space space = hewn::merge_dimensions(operands, count);
+        const hewn::Allocator allocator = {[](void *, size_t, size_t) -> void * { return nullptr; }, nullptr, nullptr};
+        variant_.plan = {1 << 20, 1 << 30, 1 << 10, 1 << 30, 1, reciprocal_elements};
+        hewn::Plan plan;
+        int plans = 0;
+        problem_.info->choose_forms(space, variant_, kernel_);
+        do {
+            ASSERT_LT(plans++, 2);
+            ASSERT_TRUE(hewn::build_plan(space, count, element_bytes, kernel_.form->layouts, kernel_.uniform, variant_.plan,
+                                         allocator, plan));
+        } while (!hewn::fit_to_plan(plan, 1, 1, variant_, kernel_));
     }
 
     // Executes boxes of a row for each scale, as one slice does.
@@ -135,7 +150,7 @@ TEST_F(QuantizedRows, PrepareOnce) {
         for (halide_buffer_t &buffer : buffers) buffer.dim = dims;
         buffers[1].host = reinterpret_cast<uint8_t *>(const_cast<float *>(box.data()));
         ASSERT_EQ(kernel_.call(call, buffers), 0);
-        EXPECT_EQ(call.parameters.scales, rows == 3 ? 3 : 2);
+        EXPECT_EQ(call.rows.count, rows == 3 ? 3 : 2);
     }
 }
 

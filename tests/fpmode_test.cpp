@@ -179,7 +179,8 @@ TEST(FpMode, InvalidOperations) {
 
 // That the forms which multiply by reciprocals are taken, which no result tells: they leave the flag raised where a quotient does
 // not fit, and `divide`, which clamps before it converts, does not. For one scale of as many elements as any value of the knob
-// reciprocal_elements asks for, for a scale a column of enough rows, for boxes that cut rows, and for a scale a row.
+// reciprocal_elements asks for, for a scale a column of enough rows, for boxes that cut rows, and for a scale a row where a box
+// has elements enough for its scales.
 TEST(FpMode, ReciprocalsAreTaken) {
     constexpr float SCALE = 0.5f, LARGE = 3e38f;
     constexpr unsigned INVALID = 1;
@@ -187,25 +188,42 @@ TEST(FpMode, ReciprocalsAreTaken) {
     struct Case {
         std::vector<int64_t> sizes, scale_strides;
         bool reciprocals;
+        std::vector<int64_t> strides = {};  // of the input; empty: it is packed
     };
-    const std::vector<Case> cases = {{{1024}, {0}, true},         {{100}, {0}, false},        {{40, 65}, {0, 1}, true},
-                                     {{3, 65}, {0, 1}, false},    {{40, 65}, {65, 1}, false}, {{40, 4096}, {0, 1}, true},
-                                     {{40, 4097}, {0, 1}, false}, {{9000, 4}, {0, 1}, true},  {{MANY / 1024, 1024}, {0, 1}, true},
-                                     {{300, 1024}, {1, 0}, true}, {{4, 65}, {1, 0}, false}};
+    const std::vector<Case> cases = {{{1024}, {0}, true},
+                                     {{100}, {0}, false},
+                                     {{40, 65}, {0, 1}, true},
+                                     {{3, 65}, {0, 1}, false},
+                                     {{40, 65}, {65, 1}, false},
+                                     {{40, 4096}, {0, 1}, true},
+                                     {{40, 4097}, {0, 1}, false},
+                                     {{9000, 4}, {0, 1}, true},
+                                     {{MANY / 1024, 1024}, {0, 1}, true},
+                                     {{300, 1024}, {1, 0}, true},
+                                     {{4, 65}, {1, 0}, false},
+                                     {{256, 256}, {1, 0}, true, {1, 256}},
+                                     // Boxes of 256 scales of 8 elements, and of one of 100: too many for them.
+                                     {{600, 150, 8}, {1, 0, 0}, false, {1, 4900, 600}},
+                                     {{50, 100}, {1, 0}, false, {200, 2}}};
     for (const std::string &variant : runnable_variants("quantize_linear", "f32_u8")) {
         if (kind_of_variant(variant.c_str()) != HEWN_DEVICE_CPU) continue;
         const bool has_reciprocals = variant.find("avx") != std::string::npos;
         for (const Case &c : cases) {
-            int64_t elements = 1;
-            for (const int64_t size : c.sizes) elements *= size;
-            std::vector<float> x(size_t(elements), 1.0f), scale(4097, SCALE);
+            int64_t elements = 1, last = 0;
+            for (size_t d = 0; d < c.sizes.size(); d++) {
+                elements *= c.sizes[d];
+                if (!c.strides.empty()) last += (c.sizes[d] - 1) * c.strides[d];
+            }
+            std::vector<float> x(size_t(c.strides.empty() ? elements : last + 1), 1.0f), scale(4097, SCALE);
             std::vector<uint8_t> output(static_cast<size_t>(elements)), zero_point(4097, 7);
             x.back() = LARGE;
             hewn::CompileOptions options;
             options.variant = variant;
             options.max_threads = 1;
+            hewn::TensorDesc x_desc = {hewn::DataType::FLOAT32, c.sizes};
+            if (!c.strides.empty()) x_desc = hewn::TensorDesc{hewn::DataType::FLOAT32, c.sizes, c.strides};
             const hewn::Operator op =
-                hewn::compile(hewn::QuantizeLinearDesc{{hewn::DataType::FLOAT32, c.sizes},
+                hewn::compile(hewn::QuantizeLinearDesc{x_desc,
                                                        {hewn::DataType::FLOAT32, c.sizes, c.scale_strides},
                                                        hewn::TensorDesc{hewn::DataType::UINT8, c.sizes, c.scale_strides},
                                                        {hewn::DataType::UINT8, c.sizes}},

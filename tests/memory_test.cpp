@@ -357,6 +357,33 @@ TEST(Sparse, OuterDimensionsFarApart) {
     far_apart<int16_t>({2, 2, 2, 2, 2, 2, 2, 3}, {BILLION, 4 * BILLION, 2 * BILLION, 30, 1, 50, 0, 3},
                        {1, 2, 4, 8, 16, 32, 64, 128}, {1, BILLION, 2 * BILLION, 4 * BILLION, 3, 7, 20, 50});
 }
+// Two rows of a box whose scales are more than 2^31 bytes apart.
+TEST(Sparse, ScalesFarApart) {
+    constexpr int64_t rows = 2, columns = 2048, stride = BILLION / 2 + 1;
+    const Mapping scales(uint64_t(stride + 1) * sizeof(float));
+    float *const scale = reinterpret_cast<float *>(scales.data());
+    scale[0] = 0.3f;
+    scale[stride] = 0.7f;
+    const uint8_t zero_point = 101;
+    Random random("Sparse.ScalesFarApart");
+    std::vector<float> x(rows * columns);
+    std::vector<uint8_t> expected(x.size());
+    for (size_t i = 0; i < x.size(); i++) {
+        x[i] = (random.unit() - 0.5f) * 40;
+        expected[i] = reference::quantize_linear(x[i], scale[i < columns ? 0 : stride], zero_point);
+    }
+    for (const std::string &target : runnable_targets("quantize_linear")) {
+        std::vector<uint8_t> output(x.size());
+        const Outcome outcome = run(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                                    {{F32, {rows, columns}, {columns, 1}, reinterpret_cast<uint8_t *>(x.data())},
+                                     {F32, {rows, columns}, {stride, 0}, scales.data()},
+                                     {U8, {rows, columns}, {0, 0}, const_cast<uint8_t *>(&zero_point)},
+                                     {U8, {rows, columns}, {columns, 1}, output.data()}},
+                                    compile_options(target.c_str()));
+        ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+        EXPECT_EQ(output, expected) << target;
+    }
+}
 // Strides whose byte offsets pass 2^31 and 2^32 only when multiplied by the element size, or by the index.
 TEST(Sparse, OffsetsAroundPowersOfTwo) {
     for (const int64_t around : {BILLION / 2, BILLION, 2 * BILLION, 4 * BILLION}) {

@@ -279,6 +279,23 @@ TEST(Plan, RunsThatRepeatAreDividedIntoRows) {
     EXPECT_EQ(odd.rows, 1);  // a prime number of rows
 }
 
+// Strided elements of f32 and one a row: long runs end where the latter changes, so that it is not gathered.
+TEST(Plan, LongRunsEndWhereAConstantChanges) {
+    for (const int64_t columns : {16, 63, 64, 1000}) {
+        const int32_t bytes[] = {4, 4, 4};
+        hewn::Space space = {};
+        space.rank = 2;
+        space.dims[0] = {columns, {2, 0, 1}};
+        space.dims[1] = {1000, {2 * columns, 1, columns}};
+        hewn::Plan plan;
+        ASSERT_TRUE(hewn::build_plan(space, 3, bytes, 1u << 0b11 | 1u << 0b10, 0, kKnobs, test_allocator(), plan));
+        EXPECT_EQ(plan.access[0], Access::Table);
+        EXPECT_EQ(plan.access[1], columns < 64 ? Access::Table : Access::InPlace);
+        EXPECT_EQ(plan.run_inner * plan.run_outer == columns, columns >= 64);
+        hewn::destroy_plan(test_allocator(), plan);
+    }
+}
+
 // A transposed matrix of bytes and a scalar make one of f32: a box has as many rows as a cache line has bytes, but where the
 // output goes through scratch memory as well, as many as it has f32.
 TEST(Plan, TransposedRowsFillCacheLinesOfWhatIsInScratch) {
@@ -342,50 +359,55 @@ TEST(Plan, AsksForTheNextTileOfATransposition) {
     EXPECT_FALSE(dense_plan(1 << 24, kKnobs).asks_beside);
 }
 
-// Quantizing [images, channels, pixels] with a scale and a zero point a channel, of a whole tensor, or a transposed one.
+// Quantizing [images, channels, pixels] with a scale and a zero point a channel, of a whole tensor, transposed, padded.
 TEST(Plan, UniformOperandsVaryByRow) {
     constexpr uint32_t kScaleAndZeroPoint = 0b110, kLayouts = 1u << 0b100 | 1u << 0b111;
     constexpr int64_t kImages = 3, kChannels = 600, kPixels = 100;
-    const int32_t bytes[] = {4, 4, 1, 1};
-    hewn::Space space = {};
-    space.rank = 3;
-    space.dims[0] = {kPixels, {1, 0, 0, 1}};
-    space.dims[1] = {kChannels, {kPixels, 1, 2, kPixels}};
-    space.dims[2] = {kImages, {kPixels * kChannels, 0, 0, kPixels * kChannels}};
     hewn::PlanKnobs knobs = kKnobs;
     knobs.box_bytes = knobs.parallel_bytes = knobs.stream_bytes = INT64_MAX;
-    const auto planned = [&](hewn::UniformRuns expected) {
-        const hewn::UniformRuns runs = hewn::uniform_runs(space, kScaleAndZeroPoint);
-        EXPECT_EQ(runs.elements, expected.elements);
-        EXPECT_EQ(runs.rows, expected.rows);
-        EXPECT_EQ(runs.vary, expected.vary);
+    const auto planned = [&](const std::vector<hewn::Dimension> &dims, int32_t input_bytes) {
+        const int32_t bytes[] = {input_bytes, 4, 1, 1};
+        hewn::Space space = {};
+        for (const hewn::Dimension &dim : dims) space.dims[space.rank++] = dim;
         hewn::Plan plan;
         EXPECT_TRUE(hewn::build_plan(space, 4, bytes, kLayouts, kScaleAndZeroPoint, knobs, test_allocator(), plan));
         hewn::destroy_plan(test_allocator(), plan);
         return plan;
     };
-    const hewn::Plan by_row = planned({kPixels, hewn::kMaxUniformRows, true});
+    constexpr int64_t kImage = kPixels * kChannels;
+    const hewn::Plan by_row =
+        planned({{kPixels, {1, 0, 0, 1}}, {kChannels, {kPixels, 1, 2, kPixels}}, {kImages, {kImage, 0, 0, kImage}}}, 4);
     EXPECT_EQ(by_row.rows, hewn::kMaxUniformRows);
     EXPECT_EQ(by_row.dims[1][1].stride, 1);
     EXPECT_EQ(by_row.dims[2][1].stride, 2);
     EXPECT_EQ(by_row.box_count, 3 * kImages);
+    EXPECT_EQ(hewn::values_of_a_box(by_row, 1), by_row.rows);
 
-    std::swap(space.dims[0].stride[0], space.dims[1].stride[0]);
-    const hewn::Plan transposed = planned({kPixels, hewn::kMaxUniformRows, true});
+    const hewn::Plan transposed = planned({{kPixels, {kChannels, 0, 0, 1}}, {kChannels, {1, 1, 2, kPixels}}}, 4);
     EXPECT_EQ(transposed.access[0], Access::Transpose);
     EXPECT_GE(transposed.rows, 16);
     EXPECT_EQ(transposed.dims[1][1].stride, 1);
 
-    // Padded rows, a scale an image: a run is of two dimensions, so that a box has one scale.
-    space.dims[0] = {kPixels, {1, 0, 0, 1}};
-    space.dims[1] = {kChannels, {kPixels + 7, 0, 0, kPixels}};
-    space.dims[2].stride[1] = space.dims[2].stride[2] = 1;
-    const hewn::Plan padded = planned({kPixels * kChannels, 1, true});
-    EXPECT_EQ(padded.rows, kChannels);
-    EXPECT_EQ(padded.dims[1][1].stride, 0);
+    // Of short runs a tile would have more rows than may vary.
+    const hewn::Plan short_runs =
+        planned({{8, {kChannels, 0, 0, 1}}, {150, {8 * kChannels + 8, 0, 0, 8}}, {kChannels, {1, 1, 1, 1200}}}, 2);
+    EXPECT_EQ(short_runs.access[0], Access::Transpose);
+    EXPECT_EQ(short_runs.rows, hewn::kMaxUniformRows);
 
-    space.dims[2].stride[1] = space.dims[2].stride[2] = 0;
-    planned({kPixels * kChannels * kImages, 1, false});
+    // Too few channels to transpose: rows all the same.
+    const hewn::Plan few_channels = planned({{128, {7, 0, 0, 1}}, {7, {1, 1, 1, 128}}, {50, {896, 0, 0, 896}}}, 4);
+    EXPECT_EQ(few_channels.access[0], Access::Table);
+    EXPECT_EQ(few_channels.rows, 7);
+
+    // Padded rows of pixels, a scale an image: a box has one, and with a scale for all of them none of its own.
+    std::vector<hewn::Dimension> padded = {
+        {kPixels, {1, 0, 0, 1}}, {kChannels, {kPixels + 7, 0, 0, kPixels}}, {kImages, {2 * kImage, 1, 1, kImage}}};
+    const hewn::Plan an_image = planned(padded, 4);
+    EXPECT_EQ(an_image.rows, kChannels);
+    EXPECT_EQ(hewn::values_of_a_box(an_image, 1), 1);
+    padded[2].stride[1] = 0;
+    EXPECT_EQ(hewn::values_of_a_box(planned(padded, 4), 1), 0);
+    EXPECT_EQ(hewn::values_of_a_box(planned(padded, 4), 2), 1);
 }
 
 // Sizes innermost first; strides of a, b and a dense output. No operand's span in a box may exceed what its table and scratch
@@ -458,7 +480,8 @@ TEST(Plan, RandomLayoutsSumRight) {
         context.element_bytes = bytes;
         context.layouts = operands == 3 ? two_inputs : three_inputs;
         const hewn::Space space = hewn::merge_dimensions(pointers, operands);
-        context.uniform = operands == 4 && hewn::uniform_runs(space, 0b110).elements > 1 ? 0b110 : 0;
+        const bool constant = operands == 4 && space.dims[0].stride[1] == 0 && space.dims[0].stride[2] == 0;
+        context.uniform = constant ? 0b110 : 0;
         hewn::PlanKnobs knobs = kKnobs;
         knobs.box_bytes = int64_t(16 << 10) << (layout.between(0, 2) ? 0 : layout.between(1, 6));
         knobs.stream_block_bytes = int64_t(1 << 10) << layout.between(0, 3);

@@ -149,6 +149,10 @@ TEST_P(VariantTest, ParametersOfRows) {
                                        {{300, 200}, {1, 300}, {1, 0}},
                                        {{70, 1000}, {1, 70}, {1, 0}},
                                        {{9, 20, 130}, {2800, 140, 1}, {1, 0, 0}},
+                                       // Strided, of a few channels, and scales of which two outer steps share some.
+                                       {{50, 700}, {1400, 2}, {1, 0}},
+                                       {{40, 7, 128}, {896, 1, 7}, {0, 1, 0}},
+                                       {{2, 600, 150}, {90000, 150, 1}, {512, 1, 0}},
                                        {{5, 7, 300}, {2100, 300, 1}, {1, 5, 0}}};
     for (const Shape &shape : shapes) {
         const std::vector<int64_t> none(shape.sizes.size(), 0);
