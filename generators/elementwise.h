@@ -101,9 +101,11 @@ protected:
         return differences;
     }
 
-    // clamp(r + zero_point, Min, Max) of an 8-bit type for any int32 r. (v)packssdw, (v)paddsw, (v)packsswb
-    static Halide::Expr narrowed(const Halide::Expr &r, const Halide::Expr &zero_point, const Halide::Type &type) {
-        return Halide::saturating_cast(type, shifted(r, zero_point));
+    // clamp(r + zero_point, Min, Max) of an 8-bit type for any int32 r. (v)packssdw, (v)paddsw, (v)packsswb; with AVX-512
+    // vpmovsdw, vpaddsw, vpmovswb or vpmaxsw and vpmovuswb, which keep the lanes' order.
+    Halide::Expr narrowed(const Halide::Expr &r, const Halide::Expr &zero_point, const Halide::Type &type) const {
+        if (!has_masks()) return Halide::saturating_cast(type, shifted(r, zero_point));
+        return truncated(Halide::saturating_add(truncated(r, Halide::Int(16)), Halide::cast<int16_t>(zero_point)), type);
     }
 
     // What a kernel may ask for ahead: the cache lines of a buffer so many elements after the ones it computes, by a prefetch.
@@ -252,6 +254,14 @@ private:
     std::vector<Asked> asked_;
     Halide::Expr ahead_;
     const Halide::RDom byte_{0, 4, "byte"};
+
+    // saturating_cast(type, e) of half of e's bits, as LLVM knows it: for Halide's own it has packs alone.
+    static Halide::Expr truncated(const Halide::Expr &e, const Halide::Type &type) {
+        const auto call = [&](const std::string &name, const Halide::Expr &a, const Halide::Expr &b) {
+            return llvm_call(e.type(), "llvm." + name + ".i" + std::to_string(e.type().bits()), {a, b});
+        };
+        return Halide::cast(type, call("smin", call("smax", e, cast(e.type(), type.min())), cast(e.type(), type.max())));
+    }
 
     // sat16(sat16(r) + zero_point)
     static Halide::Expr shifted(const Halide::Expr &r, const Halide::Expr &zero_point) {

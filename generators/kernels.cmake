@@ -17,10 +17,8 @@ hewn_form(add strided GPU)
 hewn_operator(quantize_linear f32_i8 f32_u8 f16_i8 f16_u8 i32_i8 i32_u8)
 hewn_form(quantize_linear divide LAYOUTS 100 111)
 hewn_form(quantize_linear reciprocal LAYOUTS 1 NEEDS fma)
-# With AVX-512 LLVM narrows in columns' order, as the next form does too, by more moves between lanes: 5.8 elements/ns at most
-# where AVX2's code has 8.1.
-hewn_form(quantize_linear columns LAYOUTS 1111 NEEDS avx2 WITHOUT avx512 avx512_skylake)
-hewn_form(quantize_linear repeating LAYOUTS 1 NEEDS avx2 WITHOUT avx512 avx512_skylake)
+hewn_form(quantize_linear columns LAYOUTS 1111 NEEDS avx2)
+hewn_form(quantize_linear repeating LAYOUTS 1 NEEDS avx2)
 hewn_form(quantize_linear dense LAYOUTS 100 GPU)
 hewn_form(quantize_linear strided GPU)
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What depends on LLVM joining the lanes of llvm.lrint and llvm.fma: every x86 kernel that narrows to 8 bits converts vectors, in
-# every form, and converts one element at a time at most in its scalar tail, of which there is one a layout; AVX-512 has masks
-# instead. Differences of narrow integers stay in 32 bits, and the maximum that keeps Halide from narrowing them is folded away
-# (hewn::difference_f32). No kernel calls a function of libm for a lane. And what depends on Halide finding vpdpbusd, and keeping
-# a prefetch, and on LLVM loading twice what is passed twice. And what depends on the C++ compiler keeping the prefetches of
-# plan.cpp: of streamed outputs' inputs by either hint, of operands beside transposed ones; and on the module declaring LLVM's
-# prefetch intrinsic (generators/transpose.cpp).
+# What depends on LLVM joining the lanes of llvm.lrint and llvm.fma: every x86 kernel that narrows to 8 bits converts vectors,
+# in every form, and converts one element at a time at most in its scalar tail, of which there is one a layout; AVX-512 has
+# masks instead, and whole vectors alone. Differences of narrow integers stay in 32 bits, and the maximum that keeps Halide from
+# narrowing them is folded away (hewn::difference_f32). No kernel calls a function of libm for a lane. And what depends on
+# Halide finding vpdpbusd, and keeping a prefetch, and on LLVM loading twice what is passed twice. And what depends on the C++
+# compiler keeping the prefetches of plan.cpp: of streamed outputs' inputs by either hint, of operands beside transposed ones;
+# and on the module declaring LLVM's prefetch intrinsic (generators/transpose.cpp).
 #
 #     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE PLAN_OBJECT
 set -euo pipefail
@@ -49,10 +49,13 @@ while read -r object; do
     case $name in
     *__divide | quantized_linear_add*) layouts=3 ;;
     esac
-    [[ $name != *avx512* || $name == *__columns ]] || layouts=0
-    [[ $name != *__repeating ]] || layouts=0
+    [[ $name != *avx512* && $name != *__repeating ]] || layouts=0
     ((vectors > 0)) || fail "$name: no cvtps2dq: its lanes were not joined"
     ((scalars <= layouts)) || fail "$name: $scalars cvtss2si, $layouts expected at most"
+    if [[ $name == *avx512* ]]; then
+        parts=$(grep -cE '\bvcvtps2dq .*%[xy]mm' <<<"$code" || true)
+        ((parts == 0)) || fail "$name: $parts vcvtps2dq of parts of a vector: its lanes were not joined whole"
+    fi
     [[ $name != *avx512_vnni__reciprocal ]] || grep -q 'vpdpbusd .*%zmm' <<<"$code" || fail "$name: no vpdpbusd"
     checked=$((checked + 1))
 done <"$objects"
