@@ -283,7 +283,7 @@ private:
         // leave another order: of a block's vectors v = 2 h + w and their elements i = 4 k + l, j = 4 w + l of lane k of vector h
         // of words, and 8 h + j of lane k of the bytes, whose upper two lanes come first. Written so, and not in an order that
         // looks simpler, LLVM finds the packs of whole vectors and restores the order with one permutation of the result;
-        // narrowing vector by vector would take four instructions for each.
+        // narrowing vector by vector would take four instructions for each, with AVX-512 three.
         using Halide::Var;
         const int n = lanes(), block = 4 * n, step = block * blocks;
         const bool picks = !operands.empty() && this->get_target().has_feature(Halide::Target::AVX512_Zen4);

@@ -28,6 +28,7 @@ hewn_knob(parallel_bytes PLAN VALUES 1048576 262144 524288 2097152 4194304)
 # Slices a CPU where the caller sets no limit on threads: a thread of the pool that wakes late, some hundred microseconds after
 # the call, still finds work among several.
 hewn_knob(slices_per_cpu PLAN VALUES 4 1 2 8)
-# Boxes of fewer elements of QUANTIZE_LINEAR and QUANTIZED_LINEAR_ADD divide: preparing what replaces it, and reading the flag
-# that tells whether it served, takes longer. By hand, as the tuner times no such boxes.
+# QUANTIZE_LINEAR and QUANTIZED_LINEAR_ADD of fewer elements divide: preparing what replaces it, and reading the flag that tells
+# whether it served, takes longer. With several scales QUANTIZE_LINEAR needs more (reciprocals_pay, columns_pay). By hand, as the
+# tuner times no such sizes.
 hewn_knob(reciprocal_elements PLAN BY_HAND VALUES 256 128 512 1024)

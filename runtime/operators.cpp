@@ -514,20 +514,28 @@ __attribute__((cold)) void choose_quantize_forms(const Space &space, const Varia
 }
 
 // Whether the plan's boxes are worth their reciprocals, where one scale for all is worth them from so many elements on: boxes of
-// a scale each from as many, of several from twice as many and a fifth more for each. (f32 to u8 on a Zen 5, rows of a scale
-// each, against dividing, by AVX2 and AVX-512: 8 rows of 64 elements 1.0 and 0.55, 4 of 256 1.4 and 0.65, 64 of 147 1.36
-// and 1.06, 1024 of 64 1.66 and 0.81, 256 of 256 1.76 and 1.12, 128 of 512 2.1 and 1.24. Not measured on ARM.)
-bool reciprocals_pay(const Plan &plan, int64_t elements) {
-    const int64_t box = plan.run_inner * plan.run_outer * plan.rows;
+// several scales need twice as many and a fifth more for each, shared by all boxes that have the same ones in turn. (f32 to u8 on
+// a Zen 5, rows of a scale each, against dividing, by AVX2 and AVX-512: 8 rows of 64 elements 1.0 and 0.55, 4 of 256 1.4 and
+// 0.65, 64 of 147 1.36 and 1.06, 1024 of 64 1.66 and 0.81, 256 of 256 1.76 and 1.12, 128 of 512 2.1 and 1.24. Not measured on
+// ARM.)
+bool reciprocals_pay(const Plan &plan, int32_t slices, int64_t elements) {
+    const int64_t run = plan.run_inner * plan.run_outer;
     const int64_t values = std::max(values_of_a_box(plan, kScale), values_of_a_box(plan, kZeroPoint));
-    return values == 0 || (values == 1 ? box >= elements : box * 5 >= elements * (9 + values));
+    const int64_t sharing = std::max<int64_t>(repeated_boxes(plan, kScale) / slices, 1);
+    if (values == 0) return true;
+    if (values == 1) return run * plan.rows >= elements;
+    // Rows below a block of the packed narrowing are as slow as dividing. Without reciprocals all rows of a box are one run,
+    // whose scales are gathered once if boxes share them: 12 ns a row less (196 x 3 channels last to first 0.8 to 0.9).
+    const int64_t least = plan.scratch && sharing > 1 ? elements : elements / 8;
+    return run >= least && run * plan.rows * 5 >= elements * (5 + (4 + values) / sharing);
 }
 
 // Whether each slice had better prepare the reciprocals of a row of scales, of which `distinct` differ.
-bool columns_pay(const Plan &plan, int32_t slices, bool repeating, int64_t &distinct) {
+bool columns_pay(const Plan &plan, int32_t slices, bool repeating, int64_t reciprocal_elements, int64_t &distinct) {
     // Preparing a scale takes as long as eight divisions, copying one in turn as one (Xeon, 1 and 0.1 ns). Rows enough to gain
-    // half of that at least.
-    constexpr int64_t kPreparing = 16, kCopying = 4;
+    // half of that at least: 16, and 32 where dividing is fast.
+    const int64_t preparing = reciprocal_elements / 16;
+    constexpr int64_t kCopying = 4;
     // `repeating` copies a vector of them: f32 to i8 on a Zen 3, [64, 4] 168 -> 188 ns, [250, 4] 346 -> 286, [1021, 4] 1072 ->
     // 709.
     constexpr int64_t kLeastRepeating = 512;
@@ -540,18 +548,18 @@ bool columns_pay(const Plan &plan, int32_t slices, bool repeating, int64_t &dist
     int64_t rows = repeated_rows(plan, kScale);
     if (rows > plan.rows) rows = std::max(rows / slices, plan.rows);
     distinct = table ? plan.period[kScale] : run;
-    return (repeating ? rows * run >= kLeastRepeating : rows >= kCopying) && rows * run >= kPreparing * distinct;
+    return (repeating ? rows * run >= kLeastRepeating : rows >= kCopying) && rows * run >= preparing * distinct;
 }
 
 __attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel) {
     if (kernel.reciprocal) {
-        if (reciprocals_pay(plan, variant.plan.reciprocal_elements)) return true;
+        if (reciprocals_pay(plan, slices, variant.plan.reciprocal_elements)) return true;
         leave_reciprocal(variant, kernel);
         return false;
     }
     if (kernel.repeating) fit_repeating(plan, kernel);
     int64_t distinct = 0;
-    if (kernel.columns && columns_pay(plan, slices, kernel.repeating, distinct)) {
+    if (kernel.columns && columns_pay(plan, slices, kernel.repeating, variant.plan.reciprocal_elements, distinct)) {
         kernel.distinct_scales = int32_t(distinct);
         kernel.call = call_quantize_columns;
         if (kernel.repeating) read_a_vector(plan);

@@ -103,6 +103,7 @@ public:
         if (unit && covering_layout(layouts_, needed) == needed && !flattening_pays()) return direct_box();
         Box box = scratch_box();
         divide_run(box);
+        add_rows(box);
         return box;
     }
 
@@ -227,12 +228,23 @@ private:
         return box;
     }
 
-    // Whether a run of the box's dimensions, all of the last one, had better go on in the next: an operand that is constant so
-    // far would have to be gathered, 0.3 ns an element, where a box for each run takes some 20.
-    bool goes_on(const Box &box) const {
+    // Whether a run of the box's dimensions, all of the last one, had better go on in the next: operands that are constant so far
+    // would have to be gathered, 0.3 ns an element, where a row for each run takes some 8. Not those that are the same in each of
+    // the longest runs, which are gathered once, nor those that no layout spares.
+    bool goes_on(const Box &box, int64_t limit) const {
+        uint32_t varying = 0;
+        for (int o = 0; o < output_; o++) varying |= constant(box, o) ? 0 : digit(operands_, o);
+        const uint32_t layout = covering_layout(layouts_, varying);
+        int longest = box.last + 1;
+        int64_t inner = box.inner * dim(box.last).size;
+        while (longest < run_rank_ && inner * dim(longest).size < limit) inner *= dim(longest++).size;
         int begin = 0;
-        for (int o = 0; o < output_; o++) begin += constant(box, o) && dim(box.last + 1).stride[o] != 0;
-        return box.inner * dim(box.last).size * begin < 64;
+        for (int o = 0; o < output_; o++) {
+            bool repeats = true;
+            for (int k = longest; k < space_.rank; k++) repeats &= dim(k).stride[o] == 0;
+            begin += constant(box, o) && !(layout & digit(operands_, o)) && dim(box.last + 1).stride[o] != 0 && !repeats;
+        }
+        return box.inner * dim(box.last).size * begin < 32;
     }
 
     Box scratch_box() const {
@@ -264,14 +276,15 @@ private:
         if (partner > 0) {
             int64_t below = 1;
             for (int k = 0; k < partner && below <= limit; k++) below *= dim(k).size;
-            if (below * 2 > limit || partner >= run_rank_) {  // else the run goes through it anyway
+            // Else the run goes through it, or its rows; rows of their own scales had better be long.
+            if (below * 2 > limit && partner < run_rank_) {
                 box.row_dim = partner;
                 box.rows = std::min<int64_t>({dim(partner).size, 16, most_rows(partner, run)});
                 limit /= box.rows;
             }
         }
         while (box.last + 1 < run_rank_ && box.last + 1 != box.row_dim && box.inner * dim(box.last).size < limit &&
-               most_outer(box, dim(box.last).size) == dim(box.last).size && goes_on(box)) {
+               most_outer(box, dim(box.last).size) == dim(box.last).size && goes_on(box, limit)) {
             box.inner *= dim(box.last++).size;
         }
         box.outer = std::clamp<int64_t>(limit / box.inner, 1, dim(box.last).size);
@@ -307,6 +320,16 @@ private:
         for (int o = 0; o < operands_; o++) divided.stride[o] = last.stride[o] * outer;
         const int64_t most = box_bytes() / (in_place_bytes * outer * box.inner);
         box.rows = std::clamp<int64_t>(most, 1, most_rows(box.row_dim, outer * box.inner));
+    }
+
+    // Where a run ends before the next dimension, its rows go through that, as many as scratch memory is meant for.
+    void add_rows(Box &box) const {
+        const int next = box.last + 1;
+        if (box.row_dim >= 0 || next >= space_.rank || box.outer != dim(box.last).size) return;
+        const int64_t run = box.inner * box.outer, rows = std::min(kRunBytes / widest_ / run, most_rows(next, run));
+        if (rows <= 1) return;
+        box.row_dim = next;
+        box.rows = rows;
     }
 
     // At most `outer`: so many that byte offsets within the run, which tables hold, and indices of a transposed tile fit in
@@ -734,15 +757,21 @@ void repeat_row(uint8_t *row, int64_t filled, int64_t count, int shift) {
     }
 }
 
-__attribute__((cold)) int64_t repeated_rows(const Plan &plan, int o) {
-    constexpr int64_t kMany = int64_t(1) << 31;  // more makes no difference, and could overflow
-    if (plan.rows > 1 && plan.row_bytes[o] != 0) return 1;
-    int64_t rows = plan.rows;
-    for (int l = 0; l < plan.loop_count && rows < kMany; l++) {
-        if (plan.loops[l].step_bytes[o] == 0) rows *= std::min(plan.loops[l].count, kMany);
+namespace {
+constexpr int64_t kMany = int64_t(1) << 31;  // more makes no difference, and could overflow
+}  // namespace
+
+__attribute__((cold)) int64_t repeated_boxes(const Plan &plan, int o) {
+    int64_t boxes = 1;
+    for (int l = 0; l < plan.loop_count && boxes < kMany; l++) {
+        if (plan.loops[l].step_bytes[o] == 0) boxes *= std::min(plan.loops[l].count, kMany);
         else if (l != plan.run_loop) break;
     }
-    return std::min(rows, kMany);
+    return std::min(boxes, kMany);
+}
+
+__attribute__((cold)) int64_t repeated_rows(const Plan &plan, int o) {
+    return plan.rows > 1 && plan.row_bytes[o] != 0 ? 1 : std::min(plan.rows * repeated_boxes(plan, o), kMany);
 }
 
 __attribute__((cold)) int64_t values_of_a_box(const Plan &plan, int o) {

@@ -82,8 +82,10 @@ inline int32_t slice_count(const Plan &plan, const PlanKnobs &knobs, int32_t max
 // Repeats a row's first `filled` elements of 2^shift bytes up to `count`.
 void repeat_row(uint8_t *row, int64_t filled, int64_t count, int shift);
 
-// How many rows in sequence, from box to box, read the same memory of operand o, the parts of a row that boxes cut being one;
-// 2^31 is many.
+// How many boxes in sequence read the same memory of operand o, those that cut its rows being one. 2^31 is many.
+int64_t repeated_boxes(const Plan &plan, int o);
+
+// How many rows in sequence, from box to box, read the same memory of operand o, the parts of a row that boxes cut being one.
 int64_t repeated_rows(const Plan &plan, int o);
 
 // How many values operand o, which is constant along each row, has in a box: one a row, 1, or 0 where it has one in all boxes.

@@ -190,21 +190,26 @@ TEST(FpMode, ReciprocalsAreTaken) {
         bool reciprocals;
         std::vector<int64_t> strides = {};  // of the input; empty: it is packed
     };
-    const std::vector<Case> cases = {{{1024}, {0}, true},
-                                     {{100}, {0}, false},
-                                     {{40, 65}, {0, 1}, true},
-                                     {{3, 65}, {0, 1}, false},
-                                     {{40, 65}, {65, 1}, false},
-                                     {{40, 4096}, {0, 1}, true},
-                                     {{40, 4097}, {0, 1}, false},
-                                     {{9000, 4}, {0, 1}, true},
-                                     {{MANY / 1024, 1024}, {0, 1}, true},
-                                     {{300, 1024}, {1, 0}, true},
-                                     {{4, 65}, {1, 0}, false},
-                                     {{256, 256}, {1, 0}, true, {1, 256}},
-                                     // Boxes of 256 scales of 8 elements, and of one of 100: too many for them.
-                                     {{600, 150, 8}, {1, 0, 0}, false, {1, 4900, 600}},
-                                     {{50, 100}, {1, 0}, false, {200, 2}}};
+    const std::vector<Case> cases = {
+        {{1024}, {0}, true},
+        {{100}, {0}, false},
+        {{40, 65}, {0, 1}, true},
+        {{3, 65}, {0, 1}, false},
+        {{40, 65}, {65, 1}, false},
+        {{40, 4096}, {0, 1}, true},
+        {{40, 4097}, {0, 1}, false},
+        {{9000, 4}, {0, 1}, true},
+        {{MANY / 1024, 1024}, {0, 1}, true},
+        {{300, 1024}, {1, 0}, true},
+        {{4, 65}, {1, 0}, false},
+        {{256, 256}, {1, 0}, true, {1, 256}},
+        // Strided and transposed boxes with elements enough for their scales, and with too few.
+        {{50, 700}, {1, 0}, true, {1400, 2}},
+        {{40, 8, 8}, {0, 0, 0}, true, {64, 1, 8}},
+        {{600, 150, 8}, {1, 0, 0}, false, {1, 4900, 600}},
+        // Too few, but for scales that all boxes share; and rows so short that a row of several scales is one of columns.
+        {{200, 16, 70}, {0, 1, 0}, true},
+        {{4000, 16, 4}, {0, 1, 0}, true}};
     for (const std::string &variant : runnable_variants("quantize_linear", "f32_u8")) {
         if (kind_of_variant(variant.c_str()) != HEWN_DEVICE_CPU) continue;
         const bool has_reciprocals = variant.find("avx") != std::string::npos;

@@ -56,6 +56,11 @@ while read -r object; do
         parts=$(grep -cE '\bvcvtps2dq .*%[xy]mm' <<<"$code" || true)
         ((parts == 0)) || fail "$name: $parts vcvtps2dq of parts of a vector: its lanes were not joined whole"
     fi
+    case $name in
+    quantize*avx512*__columns | quantize*avx512*__repeating | quantize*avx512*__reciprocal | quantize*avx512*__folded)
+        grep -q 'vpmovsdw .*%zmm' <<<"$code" || fail "$name: no vpmovsdw: it narrows by packs and moves between lanes"
+        ;;
+    esac
     [[ $name != *avx512_vnni__reciprocal ]] || grep -q 'vpdpbusd .*%zmm' <<<"$code" || fail "$name: no vpdpbusd"
     checked=$((checked + 1))
 done <"$objects"

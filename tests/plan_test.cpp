@@ -279,21 +279,41 @@ TEST(Plan, RunsThatRepeatAreDividedIntoRows) {
     EXPECT_EQ(odd.rows, 1);  // a prime number of rows
 }
 
-// Strided elements of f32 and one a row: long runs end where the latter changes, so that it is not gathered.
-TEST(Plan, LongRunsEndWhereAConstantChanges) {
-    for (const int64_t columns : {16, 63, 64, 1000}) {
-        const int32_t bytes[] = {4, 4, 4};
+// Strided elements and parameters a row: runs end where the latter change, which are not gathered then, and rows go on; not
+// where runs are short, where a layout needs them gathered, and where they are the same in each of the longest runs.
+TEST(Plan, LongRunsEndWhereConstantsChange) {
+    constexpr uint32_t kLayouts = 1u << 0b100 | 1u << 0b111;
+    const auto planned = [&](const std::vector<hewn::Dimension> &dims) {
+        const int32_t bytes[] = {4, 4, 1, 4};
         hewn::Space space = {};
-        space.rank = 2;
-        space.dims[0] = {columns, {2, 0, 1}};
-        space.dims[1] = {1000, {2 * columns, 1, columns}};
+        for (const hewn::Dimension &dim : dims) space.dims[space.rank++] = dim;
         hewn::Plan plan;
-        ASSERT_TRUE(hewn::build_plan(space, 3, bytes, 1u << 0b11 | 1u << 0b10, 0, kKnobs, test_allocator(), plan));
-        EXPECT_EQ(plan.access[0], Access::Table);
-        EXPECT_EQ(plan.access[1], columns < 64 ? Access::Table : Access::InPlace);
-        EXPECT_EQ(plan.run_inner * plan.run_outer == columns, columns >= 64);
+        EXPECT_TRUE(hewn::build_plan(space, 4, bytes, kLayouts, 0, kKnobs, test_allocator(), plan));
         hewn::destroy_plan(test_allocator(), plan);
-    }
+        EXPECT_EQ(plan.access[0], Access::Table);
+        return plan;
+    };
+    const auto ends = [&](int64_t columns, int64_t scale_stride, int64_t zero_point_stride) {
+        const hewn::Plan plan =
+            planned({{columns, {2, 0, 0, 1}}, {1000, {2 * columns, scale_stride, zero_point_stride, columns}}});
+        const bool ended = plan.run_inner * plan.run_outer == columns;
+        EXPECT_EQ(plan.rows, ended ? 2048 / columns : 1);
+        for (int o : {1, 2}) EXPECT_EQ(plan.access[o], ended || plan.dims[o][0].stride == 0 ? Access::InPlace : Access::Table);
+        return ended;
+    };
+    EXPECT_FALSE(ends(15, 1, 1));
+    EXPECT_TRUE(ends(16, 1, 1));  // two of them
+    EXPECT_FALSE(ends(31, 1, 0));
+    EXPECT_TRUE(ends(32, 1, 0));
+    EXPECT_FALSE(ends(100, 0, 0));
+    // 4 x 8 elements of each of 500 channels, and of several images.
+    const hewn::Dimension x = {4, {2, 0, 0, 1}}, y = {8, {10, 0, 0, 4}}, channels = {500, {100, 1, 0, 32}};
+    EXPECT_EQ(planned({x, y, channels}).run_inner * planned({x, y, channels}).run_outer, 32);
+    EXPECT_EQ(planned({x, y, channels, {3, {50000, 500, 0, 16000}}}).rows, 64);
+    const hewn::Plan images = planned({x, y, {50, {100, 1, 0, 32}}, {300, {5000, 0, 0, 1600}}});
+    EXPECT_EQ(images.run_inner * images.run_outer, 1600) << "the scales are in scratch memory once";
+    // A scale an element needs the zero point gathered.
+    EXPECT_EQ(planned({{64, {2, 1, 0, 1}}, {1000, {128, 64, 1, 64}}}).run_inner, 64);
 }
 
 // A transposed matrix of bytes and a scalar make one of f32: a box has as many rows as a cache line has bytes, but where the
