@@ -357,13 +357,12 @@ int64_t period_of(const Space &space, const Box &box, int o) {
 
 // table[i]: the byte offset of the run's i-th element of operand o, i < count.
 void fill_table(const Space &space, const Box &box, int o, int32_t element_bytes, int64_t count, int32_t *table) {
-    for (int64_t i = 0; i < count; i++) {
-        int64_t rest = i, offset = 0;
-        for (int k = 0; k < box.last; k++) {
-            offset += rest % space.dims[k].size * space.dims[k].stride[o];
-            rest /= space.dims[k].size;
-        }
-        table[i] = int32_t((offset + rest * space.dims[box.last].stride[o]) * element_bytes);
+    table[0] = 0;
+    for (int64_t k = 0, filled = 1; k <= box.last && filled < count; k++) {
+        const int64_t end = k == box.last ? count : std::min(filled * space.dims[k].size, count);
+        const int32_t step = int32_t(space.dims[k].stride[o] * element_bytes);
+        for (int64_t i = filled; i < end; i++) table[i] = table[i - filled] + step;
+        filled = end;
     }
 }
 
