@@ -369,11 +369,10 @@ void prepare_quantize(const CpuKernel &kernel, const halide_buffer_t &scale, int
     p.from = scale.host;
     p.count = count;
     bool fit;
-    if (count == 1) {
+    if (kernel.one_scale) {
         const float value = read_scale(scale.host, type);
         fit = ordinary(value);
-        if (fit && kernel.one_scale) find_reciprocal(value, kernel.last_reciprocal, p.r0[0], p.r1[0]);
-        else if (fit) set_reciprocal(value, p.r0[0], p.r1[0]);
+        if (fit) find_reciprocal(value, kernel.last_reciprocal, p.r0[0], p.r1[0]);
     } else {
         fit = set_reciprocals(scale.host, type, int64_t(scale.dim[1].stride) * type_bytes(type), count, p.r0, p.r1);
     }

@@ -94,7 +94,6 @@ protected:
 
     // Executes boxes of a row for each scale, as one slice does.
     void execute(const std::vector<std::vector<float>> &boxes) {
-        static const uint8_t zero_point = 0;
 #if defined(__x86_64__)
         constexpr unsigned INVALID = 1;
         _mm_setcsr(_mm_getcsr() & ~INVALID);
@@ -102,16 +101,17 @@ protected:
         const hewn::DefaultFloatingPointMode mode;
         hewn::CpuCall call(kernel_, nullptr, nullptr);
         call.maybe_invalid = mode.began_invalid();
-        for (const std::vector<float> &box : boxes) {
-            scales = box;
-            const int32_t rows = int32_t(box.size());
-            halide_dimension_t dims[] = {{0, int32_t(kColumns), 0, 0}, {0, rows, rows > 1, 0}};
-            halide_buffer_t buffers[hewn::kMaxOperands] = {};
-            for (halide_buffer_t &buffer : buffers) buffer.dim = dims;
-            buffers[1].host = reinterpret_cast<uint8_t *>(const_cast<float *>(box.data()));
-            buffers[2].host = const_cast<uint8_t *>(&zero_point);
-            ASSERT_EQ(kernel_.call(call, buffers), 0);
-        }
+        for (const std::vector<float> &box : boxes) execute_box(call, box, int32_t(box.size()));
+    }
+
+    // A box of that many rows, the first of those whose scales lie at `from`.
+    void execute_box(hewn::CpuCall &call, const std::vector<float> &from, int32_t rows) {
+        scales.assign(from.begin(), from.begin() + rows);
+        halide_dimension_t dims[] = {{0, int32_t(kColumns), 0, 0}, {0, rows, rows > 1, 0}};
+        halide_buffer_t buffers[hewn::kMaxOperands] = {};
+        for (halide_buffer_t &buffer : buffers) buffer.dim = dims;
+        buffers[1].host = reinterpret_cast<uint8_t *>(const_cast<float *>(from.data()));
+        ASSERT_EQ(kernel_.call(call, buffers), 0);
     }
 
     hewn::Problem problem_ = {};
@@ -144,12 +144,7 @@ TEST_F(QuantizedRows, PrepareOnce) {
     const std::vector<float> box = {0.5f, 0.25f, 3.0f};
     hewn::CpuCall call(kernel_, nullptr, nullptr);
     for (const int32_t rows : {2, 1, 2, 3}) {
-        scales.assign(box.begin(), box.begin() + rows);
-        halide_dimension_t dims[] = {{0, int32_t(kColumns), 0, 0}, {0, rows, 1, 0}};
-        halide_buffer_t buffers[hewn::kMaxOperands] = {};
-        for (halide_buffer_t &buffer : buffers) buffer.dim = dims;
-        buffers[1].host = reinterpret_cast<uint8_t *>(const_cast<float *>(box.data()));
-        ASSERT_EQ(kernel_.call(call, buffers), 0);
+        execute_box(call, box, rows);
         EXPECT_EQ(call.rows.count, rows == 3 ? 3 : 2);
     }
 }
