@@ -43,4 +43,5 @@ hewn_form(quantized_linear_add strided GPU)
 # hewn_helper(<generator> <signature>... [TARGET <name>] [PARAMETERS <name>=<value>...]): functions that the runtime itself calls,
 # built once, for the architecture's lowest target or for the named one.
 hewn_helper(transpose u8 u16 u32 u64)
+hewn_helper(transpose u8 u16 TARGET x86_64_avx2)
 hewn_helper(transpose u32 u64 TARGET x86_64_avx2 PARAMETERS bytes=32)

@@ -13,6 +13,8 @@ int hewnk_transpose_u16_argv(void **);
 int hewnk_transpose_u32_argv(void **);
 int hewnk_transpose_u64_argv(void **);
 #if defined(__x86_64__)
+int hewnk_transpose_u8__x86_64_avx2_argv(void **);
+int hewnk_transpose_u16__x86_64_avx2_argv(void **);
 int hewnk_transpose_u32__x86_64_avx2_argv(void **);
 int hewnk_transpose_u64__x86_64_avx2_argv(void **);
 #endif
@@ -500,19 +502,21 @@ constexpr TransposeTiles kTransposeTiles[] = {{hewnk_transpose_u8_argv, 16},
                                               {hewnk_transpose_u32_argv, 16},
                                               {hewnk_transpose_u64_argv, 16}};
 #if defined(__x86_64__)
-constexpr TransposeTiles kWideTransposeTiles[] = {
-    {}, {}, {hewnk_transpose_u32__x86_64_avx2_argv, 32}, {hewnk_transpose_u64__x86_64_avx2_argv, 32}};
+constexpr TransposeTiles kTransposeTilesAvx2[] = {{hewnk_transpose_u8__x86_64_avx2_argv, 16},
+                                                  {hewnk_transpose_u16__x86_64_avx2_argv, 16},
+                                                  {hewnk_transpose_u32__x86_64_avx2_argv, 32},
+                                                  {hewnk_transpose_u64__x86_64_avx2_argv, 32}};
 #else
-constexpr TransposeTiles kWideTransposeTiles[] = {{}, {}, {}, {}};
+constexpr TransposeTiles kTransposeTilesAvx2[] = {{}, {}, {}, {}};
 #endif
 
 // to(x, y) = from(x, y) for x < width, y < height: `to` is dense along x with `to_pitch` bytes from row to row, `from` is dense
 // along y with `from_step` bytes from x to x. `ahead` elements from each column's first, unless 0, lies memory to ask for.
-int transpose(bool wide, int shift, uint8_t *to, int64_t to_pitch, const uint8_t *from, int64_t from_step, int64_t width,
+int transpose(bool avx2, int shift, uint8_t *to, int64_t to_pitch, const uint8_t *from, int64_t from_step, int64_t width,
               int64_t height, int32_t ahead, void *user_context) {
     const int64_t tile = 16 >> shift, inner_height = height / tile * tile;
     int64_t inner_width = 0;
-    for (const TransposeTiles &tiles : {wide ? kWideTransposeTiles[shift] : TransposeTiles{}, kTransposeTiles[shift]}) {
+    for (const TransposeTiles &tiles : {avx2 ? kTransposeTilesAvx2[shift] : TransposeTiles{}, kTransposeTiles[shift]}) {
         if (!tiles.kernel) continue;
         const int64_t columns = tiles.bytes >> shift, tiled = (width - inner_width) / columns * columns;
         if (tiled > 0 && inner_height > 0) {
@@ -669,7 +673,7 @@ private:
                 if (runs_in_place(plan_, i) && plan_.row_bytes[i] != 0)
                     ask_for(next->pointer(i) + row * plan_.row_bytes[i], end - row, plan_.row_bytes[i], run << shift(i));
             }
-            if (const int error = transpose(plan_.wide, shift(o), memory_[o] + (first << shift(o)), pitch(o),
+            if (const int error = transpose(plan_.avx2, shift(o), memory_[o] + (first << shift(o)), pitch(o),
                                             tensor + first * step, step, width, rows, ahead, user_context_))
                 return error;
         }

@@ -28,11 +28,11 @@ while read -r object; do
     add_*avx512*__general | dequantize_linear_*_f32__*avx512*__general | quantize_linear_*avx512*__reciprocal)
         grep -q prefetch <<<"$code" || fail "$name: asks for nothing ahead"
         ;;
-    transpose_*)  # a quarter of a tile's columns at a time
-        columns=$([[ $name == *avx2 ]] && echo 32 || echo 16) bits=${name#transpose_u}
-        quarter=$((columns * 8 / ${bits%%_*} / 4))
+    transpose_*avx2)  # a quarter of a tile's columns at a time
+        bits=${name#transpose_u} bits=${bits%%_*}
+        quarter=$(((bits <= 16 ? 16 : 32) * 8 / bits / 4))
         kept=$(grep -c prefetcht1 <<<"$code" || true)
-        ((kept == (quarter > 0 ? quarter : 1))) || fail "$name: $kept prefetches, $quarter expected"
+        ((kept == quarter)) || fail "$name: $kept prefetches, $quarter expected"
         ;;
     quantize_linear_f32_*avx2__reciprocal)
         ! grep -qE '\bvmov[au]ps .*\(.*,%ymm' <<<"$code" || fail "$name: loads what it could multiply by in memory"

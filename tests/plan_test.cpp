@@ -510,7 +510,7 @@ TEST(Plan, RandomLayoutsSumRight) {
         ASSERT_TRUE(hewn::build_plan(space, operands, bytes, context.layouts, context.uniform, knobs, test_allocator(), plan));
         plan.asks = layout.between(0, 1);  // few of these move enough for it
         plan.asks_beside = layout.between(0, 1);
-        plan.wide = kHasAvx2 && layout.between(0, 1);
+        plan.avx2 = kHasAvx2 && layout.between(0, 1);
         for (int o = 0; o < operands; o++) seen[int(plan.access[o])]++;
         // Rows of a run's own last dimension go on where the run ends.
         const bool own =
