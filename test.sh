@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The whole test in one command: sets the machine up, configures, builds for this system, ARM and Windows, runs every test, those
 # of ARM on two emulated CPUs, those of Windows under Wine. The last lines are ctest's summary.
-# Arguments go to ctest: ./test.sh -R quantize
+# Arguments go to ctest: ./test.sh -R variants.x86_64_avx2
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source scripts/stage.sh
