@@ -44,7 +44,7 @@ uint32_t digit(int operands, int o) { return 1u << (operands - 2 - o); }
 // The specialised layout with the fewest digits set that has all digits of `needed`: the others are expanded in scratch.
 uint32_t covering_layout(uint32_t layouts, uint32_t needed) {
     uint32_t best = UINT32_MAX;
-    for (uint32_t layout = 0; layout < 8; layout++) {
+    for (uint32_t layout = 0; layout < 1u << (kMaxOperands - 1); layout++) {
         if (!(layouts >> layout & 1) || (layout & needed) != needed) continue;
         if (best == UINT32_MAX || __builtin_popcount(layout) < __builtin_popcount(best)) best = layout;
     }
@@ -314,8 +314,7 @@ private:
         if (outer * box.inner < run / 4 || outer == last.size) return;
 
         const int64_t rows = last.size / outer;
-        std::copy_backward(space_.dims + box.last + 1, space_.dims + space_.rank, space_.dims + space_.rank + 1);
-        space_.rank++;
+        for (int k = space_.rank++; k > box.last + 1; k--) space_.dims[k] = space_.dims[k - 1];
         Dimension &divided = space_.dims[box.row_dim = box.last + 1];
         last.size = box.outer = outer;
         divided.size = rows;
@@ -582,22 +581,38 @@ private:
     }
 };
 
-void set_extents(halide_dimension_t (*dims)[2], int operands, int64_t run, int64_t rows) {
-    for (int o = 0; o < operands; o++) {
-        dims[o][0].extent = int32_t(run);
-        dims[o][1].extent = int32_t(rows);
+// The operands of one box after the other.
+class BoxBuffers {
+public:
+    BoxBuffers(const Plan &plan, const halide_buffer_t *operands) {
+        std::memcpy(buffers_, operands, sizeof buffers_);
+        std::memcpy(dims_, plan.dims, sizeof dims_);
+        for (int o = 0; o < kMaxOperands; o++) buffers_[o].dim = dims_[o];
     }
-}
+    BoxBuffers(const BoxBuffers &) = delete;
+    BoxBuffers &operator=(const BoxBuffers &) = delete;
 
-int run_direct(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context) {
-    halide_dimension_t dims[kMaxOperands][2];
-    std::memcpy(dims, plan.dims, sizeof dims);
-    for (int o = 0; o < plan.operands; o++) buffers[o].dim = dims[o];
-    Walker walker(plan, buffers, first);
+    halide_buffer_t *all() { return buffers_; }
+    halide_buffer_t &operator[](int o) { return buffers_[o]; }
+    void set_extents(int64_t run, int64_t rows) {
+        for (auto &dims : dims_) {
+            dims[0].extent = int32_t(run);
+            dims[1].extent = int32_t(rows);
+        }
+    }
+
+private:
+    halide_buffer_t buffers_[kMaxOperands];
+    halide_dimension_t dims_[kMaxOperands][2];
+};
+
+int run_direct(const Plan &plan, int64_t first, int64_t last, const halide_buffer_t *operands, CallBox call, BoxCall &context) {
+    BoxBuffers buffers(plan, operands);
+    Walker walker(plan, operands, first);
     for (int64_t box = first; box < last; box++, walker.next()) {
         for (int o = 0; o < plan.operands; o++) buffers[o].host = walker.pointer(o);
-        set_extents(dims, plan.operands, walker.run(), walker.rows());
-        if (const int error = call(context, buffers)) return error;
+        buffers.set_extents(walker.run(), walker.rows());
+        if (const int error = call(context, buffers.all())) return error;
     }
     return 0;
 }
@@ -725,19 +740,17 @@ int64_t boxes_ahead(const Plan &plan) {
     return std::max<int64_t>(1, (16 << 10) / (plan.run_inner * plan.run_outer * plan.rows * std::max<int64_t>(bytes, 1)));
 }
 
-int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
-                        void *user_context) {
+int run_through_scratch(const Plan &plan, int64_t first, int64_t last, const halide_buffer_t *operands, CallBox call,
+                        BoxCall &context, void *user_context) {
     const int output = plan.operands - 1;
     Scratch scratch(plan, user_context);
-    halide_dimension_t dims[kMaxOperands][2];
-    std::memcpy(dims, plan.dims, sizeof dims);
-    for (int o = 0; o < plan.operands; o++) buffers[o].dim = dims[o];
+    BoxBuffers buffers(plan, operands);
     const int64_t distance = boxes_ahead(plan);
-    Walker walker(plan, buffers, first), asked(plan, buffers, first + distance);
+    Walker walker(plan, operands, first), asked(plan, operands, first + distance);
     for (int64_t box = first; box < last; box++, walker.next(), asked.next()) {
         const Walker *const next = box + distance < last ? &asked : nullptr;
         const int64_t run = walker.run(), rows = walker.rows();
-        set_extents(dims, plan.operands, run, rows);
+        buffers.set_extents(run, rows);
         context.filled = 0;
         for (int o = 0; o < plan.operands; o++) {
             const bool in_place = plan.access[o] == Access::InPlace;
@@ -745,7 +758,7 @@ int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_bu
             if (in_place || o == output) continue;
             if (const int error = scratch.load(o, walker.pointer(o), run, rows, next, context.filled)) return error;
         }
-        if (const int error = call(context, buffers)) return error;
+        if (const int error = call(context, buffers.all())) return error;
         if (plan.access[output] == Access::InPlace) continue;
         scratch.store(walker, run, rows, next);
     }
@@ -785,10 +798,10 @@ __attribute__((cold)) int64_t values_of_a_box(const Plan &plan, int o) {
     return 0;
 }
 
-int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
+int run_many_boxes(const Plan &plan, int64_t first, int64_t last, const halide_buffer_t *operands, CallBox call, BoxCall &context,
                    void *user_context) {
-    if (plan.scratch) return run_through_scratch(plan, first, last, buffers, call, context, user_context);
-    return run_direct(plan, first, last, buffers, call, context);
+    if (plan.scratch) return run_through_scratch(plan, first, last, operands, call, context, user_context);
+    return run_direct(plan, first, last, operands, call, context);
 }
 
 }  // namespace hewn

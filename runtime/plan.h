@@ -100,7 +100,7 @@ struct BoxCall {
 using CallBox = int (*)(BoxCall &context, halide_buffer_t *operands);
 
 // run_boxes where it takes more than one box or scratch memory.
-int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
+int run_many_boxes(const Plan &plan, int64_t first, int64_t last, const halide_buffer_t *operands, CallBox call, BoxCall &context,
                    void *user_context);
 
 // Runs boxes [first, last) of the plan on operands that begin at the hosts of `buffers`, kMaxOperands of them: for each box sets

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "shape.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -18,8 +20,8 @@ namespace hewn {
 //   Zen 4: ADD 14, 14, 27, QUANTIZE_LINEAR 18, 12, 27, DEQUANTIZE_LINEAR 25, 25 to 28, 26 to 28; AVX2's ADD 17, 24, 28
 //   Zen 5: ADD 31, 51, 47, QUANTIZE_LINEAR 28, 50, 46, DEQUANTIZE_LINEAR 48, 47, 43
 struct Ahead {
-    const uint8_t *at[3];
-    int numerator[3], shift[3];  // numerator / 2^shift bytes of it for each byte copied
+    const uint8_t *at[kMaxOperands - 1];
+    int numerator[kMaxOperands - 1], shift[kMaxOperands - 1];  // numerator / 2^shift bytes of it for each byte copied
     int count;
     bool into_l1;
 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what building and testing hewn needs: system packages (Debian 12, Ubuntu 22.04 and 24.04; as root or with sudo) and the
+# Installs what building and testing hewn needs: system packages (Debian 12 and 13, Ubuntu 22.04 and 24.04; as root or with sudo) and the
 # virtual environment .venv with the wheels of requirements.txt. Run again, it only checks. Arguments: further packages.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

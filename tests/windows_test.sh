@@ -23,7 +23,8 @@ imports() {
         done < <(sed -n 's/^[[:space:]]*DLL Name: //p' <<<"$table")
         [[ $file == *.dll ]] || continue
         if grep --quiet --text numthreads "$file"; then fail "$file holds the text of shaders"; fi
-        table=$(sed -n '/^.Ordinal.Name Pointer. Table/,/^$/s/^[[:space:]]*\[ *[0-9]*\] //p' <<<"$table")
+        # Lines of "[ 0] name" and, of binutils after 2.40, "[ 0] +base[ 1]  0000 name".
+        table=$(sed -n '/^.Ordinal.Name Pointer. Table/,/^$/s/^[[:space:]]*\[ *[0-9]*\] \(.* \)\{0,1\}\([^ ]*\)$/\2/p' <<<"$table")
         [[ $(grep -c '^hewn_' <<<"$table") -ge 20 ]] || fail "$file exports: $table"
         if grep -v '^hewn_' <<<"$table"; then fail "$file exports the above"; fi
     done

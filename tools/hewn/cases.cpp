@@ -39,6 +39,8 @@ bool is_foreign_type(const std::string &name) {
 // A value for a message. What nests could be of any size and depth: only its kind is told.
 std::string brief(const json &value) { return value.is_structured() ? std::string("an ") + value.type_name() : value.dump(); }
 
+const std::string CASE = "the case";
+
 const json &member(const json &object, const char *key, const std::string &what) {
     if (!object.is_object()) throw InputError(what + " is not an object");
     const auto found = object.find(key);
@@ -102,7 +104,7 @@ T integer_value(const json &value, const std::string &where, DataType type) {
     bad_value(value, where, type);
 }
 
-// f32 and f16 are rounded once from the JSON number; what rounds to infinity does not belong into the tensor.
+// f32 and f16 are rounded from the nearest double to the JSON number; what rounds to infinity does not belong into the tensor.
 template<class Round>
 auto float_value(const json &value, const std::string &where, DataType type, Round round) {
     if (value.is_string()) {
@@ -272,7 +274,7 @@ std::string signature(const OperatorInfo &op, const std::map<std::string, Header
 }
 
 void parse_into(Case &result, const json &object) {
-    const std::string &name = text_member(object, "op", "the case");
+    const std::string &name = text_member(object, "op", CASE);
     const OperatorInfo *op = nullptr;
     for (const OperatorInfo &info : OPERATORS)
         if (name == info.name) op = &info;
@@ -289,7 +291,7 @@ void parse_into(Case &result, const json &object) {
         return;
     }
 
-    const json &tensors = member(object, "inputs", "the case"), &output_tensor = member(object, "output", "the case");
+    const json &tensors = member(object, "inputs", CASE), &output_tensor = member(object, "output", CASE);
     if (!tensors.is_object()) throw InputError("'inputs' is not an object");
     for (const std::string &due : op->inputs)
         if (!tensors.contains(due)) throw InputError(due + " is missing");
@@ -330,7 +332,7 @@ Case parse_case(const std::string &line, const std::string &where) {
     }
     Case result;
     try {
-        result.id = text_member(object, "id", "the case");
+        result.id = text_member(object, "id", CASE);
     } catch (const InputError &error) {
         throw InputError(where + ": " + error.what());
     }
