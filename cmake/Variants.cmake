@@ -143,8 +143,6 @@ if(CMAKE_CROSSCOMPILING AND NOT HEWN_TARGETS)  # GPUs only where asked for: what
         endif()
     endforeach()
 endif()
-list(JOIN chosen_operators "|" chosen_pattern)
-list(FILTER chosen_signatures INCLUDE REGEX "^(${chosen_pattern})_")
 
 # Of `operator` those signatures that are built for `target`.
 function(hewn_signatures out operator target)
@@ -240,19 +238,22 @@ function(hewn_check_tuning file text target)
     endforeach()
 endfunction()
 
-# <target>.json of HEWN_TUNING_DIR, else its family's, the name without its last word: x86_64.json for x86_64_sse41; GPUs:
-# gpu.json.
+# <target>.json of HEWN_TUNING_DIR, else its family's, the longest beginning of the name that has a file: x86_64.json for
+# x86_64_sse41; GPUs: gpu.json.
 #   {"halide": version, "target": name, "knobs": {<operator>[_<signature>]: {<form>: {<knob>: value}}}, ...}
 function(hewn_read_tuning target)
     set(name ${target})
-    if(NOT EXISTS ${HEWN_TUNING_DIR}/${name}.json)
-        string(REGEX REPLACE "_[^_]*$" "" name ${target})
-    endif()
+    while(NOT EXISTS ${HEWN_TUNING_DIR}/${name}.json AND name MATCHES "_")
+        string(REGEX REPLACE "_[^_]*$" "" name ${name})
+    endwhile()
     get_property(device GLOBAL PROPERTY HEWN_${target}_DEVICE)
     if(device AND NOT EXISTS ${HEWN_TUNING_DIR}/${name}.json)
         set(name gpu)
     endif()
     set(file ${HEWN_TUNING_DIR}/${name}.json)
+    if(NOT EXISTS ${file})
+        message(FATAL_ERROR "${HEWN_TUNING_DIR} has no file for ${target}: neither its own nor its family's, ${name}.json")
+    endif()
     # The folder: a file of the target's own may come.
     set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file} ${HEWN_TUNING_DIR})
     file(READ ${file} text)

@@ -60,6 +60,18 @@ mistuned "'general' is not a form of quantized_linear_add" 's/"folded"/"general"
 mistuned "'dense' is not a form of quantized_linear_add for x86_64_avx2" 's/"folded"/"dense"/'
 mistuned "no tuning file" 's/{/[/'
 
+# A target without a file of its own takes its family's, which has to serve all of its forms.
+rm -rf "$tuning"
+cp -r "$source/tuning" "$tuning"
+rm "$tuning/x86_64_avx2.json"
+configure "-DHEWN_TUNING_DIR=$tuning" -DHEWN_TARGETS=x86_64_avx2 -DHEWN_SIGNATURES=quantize_linear_f32_u8
+check "the family's values" yes "$(grep -rqE 'quantize_linear_f32_u8__x86_64_avx2__repeating .*tail=shifted' "$scratch"/build.ninja \
+    "$scratch"/CMakeFiles 2>/dev/null && echo yes)"
+rm "$tuning/x86_64.json"
+refused "no file for x86_64_avx2: neither its own nor its family's" "-DHEWN_TUNING_DIR=$tuning" -DHEWN_TARGETS=x86_64_avx2
+rm -rf "$tuning"
+cp -r "$source/tuning" "$tuning"
+
 # A plan's knobs: the signature's own before the operator's before the default.
 plan_of() { sed -n "s/^HEWN_PLAN($1__x86_64_avx2, .*KNOB($2, \([0-9]*\)).*/\1/p" "$scratch/generated/include/plans.inc"; }
 cp "$source/tuning/x86_64_avx2.json" "$tuning"
