@@ -2,10 +2,7 @@
 #include <HalideRuntime.h>
 
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
 #include "bindings.h"
 #include "caches.h"
@@ -71,7 +68,8 @@ struct CpuOperator : hewn_operator {
     CpuKernel kernel;
     halide_buffer_t buffers[kMaxOperands];  // what a kernel with assertions looks at; else unused
     int32_t max_threads;                    // 0: no limit
-    int32_t cpus;
+    int32_t cpus;                           // that an execution of the operator's executor may run on
+    int32_t online;                         // that one of a caller's may
     hewn_parallel_for_fn parallel_for;
     void *parallel_for_context;
     mutable Foldings foldings;
@@ -153,7 +151,8 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
     cpu->parallel_for = options.parallel_for ? options.parallel_for : pool_parallel_for;
     cpu->parallel_for_context = options.parallel_for_context;
     cpu->max_threads = options.max_threads;
-    cpu->cpus = available_cpus();
+    cpu->online = online_cpus();
+    cpu->cpus = options.parallel_for ? cpu->online : available_cpus();  // its threads are not this one's
     for (int i = 0; i < problem.input_count; i++) cpu->inputs[i] = binding_rule(problem, problem.inputs[i]);
     cpu->output = binding_rule(problem, problem.output);
     for (int o = 0; o < problem.info->operand_count; o++) cpu->operand_at[o] = problem.info->operands[o];
@@ -308,7 +307,8 @@ hewn_status execute(const hewn_operator &base, Bindings inputs, const hewn_buffe
     int32_t slices = 1, failed;
     if (op.plan.parallel) {
         const int32_t max_threads = options && options->max_threads > 0 ? options->max_threads : op.max_threads;
-        slices = slice_count(op.plan, op.variant->plan, max_threads, op.cpus);
+        const int32_t cpus = options && options->parallel_for ? op.online : op.cpus;
+        slices = slice_count(op.plan, op.variant->plan, max_threads, cpus);
     }
     if (slices == 1) {
         failed = run_range(op, addresses, 0, op.plan.box_count, errors);

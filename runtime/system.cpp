@@ -18,11 +18,15 @@ namespace hewn {
 void *allocate_aligned(size_t bytes, size_t alignment) { return _aligned_malloc(bytes, alignment); }
 void deallocate_aligned(void *memory) { _aligned_free(memory); }
 
+int online_cpus() {
+    const DWORD cpus = GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
+    return cpus > 0 ? int(cpus) : 1;
+}
+
 int available_cpus() {
     DWORD_PTR process = 0, system = 0;  // 0 where the process has threads in several groups of 64 CPUs
     if (GetProcessAffinityMask(GetCurrentProcess(), &process, &system) && process) return __builtin_popcountll(process);
-    const DWORD cpus = GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
-    return cpus > 0 ? int(cpus) : 1;
+    return online_cpus();
 }
 
 void run_once(void (*fn)()) {
@@ -45,14 +49,18 @@ void *allocate_aligned(size_t bytes, size_t alignment) {
 }
 void deallocate_aligned(void *memory) { std::free(memory); }
 
+int online_cpus() {
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    return cpus > 0 ? int(cpus) : 1;
+}
+
 int available_cpus() {
 #if defined(__linux__)
     cpu_set_t set;  // of 1024: the kernel refuses to fill it where it knows more
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
 #endif
-    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    return cpus > 0 ? int(cpus) : 1;
+    return online_cpus();
 }
 
 void run_once(void (*fn)()) {

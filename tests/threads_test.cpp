@@ -10,6 +10,11 @@
 #include <thread>
 #include <vector>
 
+#if defined(__linux__)
+#include <sched.h>
+#include <unistd.h>
+#endif
+
 #include "executors.h"
 #include "problems.h"
 #include "variants.h"
@@ -71,6 +76,31 @@ TEST(Threads, UsersParallelFor) {
         EXPECT_GT(counting.slices, 1);
     }
 }
+
+#if defined(__linux__)
+// The thread that compiles may have one CPU alone: the user's executor has what it has.
+TEST(Threads, UsersParallelForOfAPinnedCompiler) {
+    cpu_set_t all, one;
+    CPU_ZERO(&all);
+    ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+    if (sysconf(_SC_NPROCESSORS_ONLN) < 2) GTEST_SKIP() << "this machine has one CPU";
+    int cpu = 0;
+    while (!CPU_ISSET(cpu, &all)) cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    for (Problem &problem : large_problems("Threads.UsersParallelForOfAPinnedCompiler")) {
+        ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+        Counting of_operator, of_call;
+        const hewn_execute_options options{sizeof options, 0, Counting::parallel_for, &of_call};
+        const bool right =
+            check(problem, with_executor(Counting::parallel_for, &of_operator)) && check(problem, compile_options(), &options);
+        ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
+        EXPECT_TRUE(right);
+        EXPECT_GT(of_operator.slices, 1);
+        EXPECT_GT(of_call.slices, 1);
+    }
+}
+#endif
 
 // The executor of one call replaces the operator's.
 TEST(Threads, ParallelForOfOneCall) {
