@@ -44,6 +44,7 @@ template<hewn::gpu::Form kForm>
 class AddGpu : public hewn::gpu::Kernel<AddGpu<kForm>> {
 public:
     static constexpr hewn::gpu::Form form = kForm;
+    static constexpr bool is_sum = true;
 
     std::vector<hewn::gpu::Operand> operands() {
         const Type type = this->signature_type(0);

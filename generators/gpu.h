@@ -11,6 +11,7 @@
 #include <Halide.h>
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -41,6 +42,9 @@ public:
     // dense: the layout that the form serves, one digit an input that varies: 1 packed, 0 one element. strided: any.
     Param<std::string> layouts{"layouts", ""};
 
+    // Hidden by an operator whose value is the sum of two operands of the output's type, which may be taken by words.
+    static constexpr bool is_sum = false;
+
     // Knob (tuning/, knobs.cmake): threads a block.
     Param<int> threads{"threads", 256};
 
@@ -60,6 +64,7 @@ public:
             steps_ = this->template add_input<int32_t>("steps");
         } else {
             count_ = this->template add_input<int32_t>("count");
+            stride_.resize(varying_count() + 1);
             for (int d = 0; d < kRank; d++) {
                 const std::string at = std::to_string(d);
                 if (d < kRank - 1) {
@@ -67,7 +72,7 @@ public:
                     multiplier_[d] = this->template add_input<uint32_t>("multiplier_" + at);
                     shift_[d] = this->template add_input<uint32_t>("shift_" + at);
                 }
-                for (size_t o = 0; o <= varying_count(); o++)
+                for (size_t o = 0; o < stride_.size(); o++)
                     stride_[o][d] = this->template add_input<uint32_t>("stride_" + std::to_string(o) + "_" + at);
             }
             rank_ = this->template add_input<int32_t>("rank");
@@ -105,7 +110,8 @@ private:
     std::vector<Halide::GeneratorInput<Halide::Buffer<>> *> inputs_;
     Halide::GeneratorOutput<Halide::Buffer<>> *output_ = nullptr;
     Halide::GeneratorInput<int32_t> *steps_ = nullptr, *count_ = nullptr, *rank_ = nullptr;
-    Halide::GeneratorInput<uint32_t> *size_[kRank], *multiplier_[kRank], *shift_[kRank], *stride_[4][kRank];
+    Halide::GeneratorInput<uint32_t> *size_[kRank], *multiplier_[kRank], *shift_[kRank];
+    std::vector<std::array<Halide::GeneratorInput<uint32_t> *, kRank>> stride_;  // of the varying operands and the output
     std::unique_ptr<Numerics> numerics_;
     Halide::Var i_{"i"};               // names are short: kernels are text
     std::vector<Halide::Func> words_;  // a step's words of the packed inputs, in registers
@@ -163,7 +169,7 @@ private:
             if (packed_[i]) words(i_) = (*inputs_[i])(i_);
             words_.push_back(words);
         }
-        if (sums_words()) {
+        if (adds_words()) {
             results_(i_) = sum_of_words();
         } else {
             const int per_word = 4 / output_type_.bytes();
@@ -186,10 +192,9 @@ private:
         output(index) = results_(index);
     }
 
-    // Whether the operator is a sum of two packed tensors that is taken word by word.
-    bool sums_words() const {
-        const bool sum = operands_.size() == 2 && packed_[0] && packed_[1] && operands_[0].type == output_type_;
-        return sum && (output_type_.is_int() || (output_type_ == Halide::Float(16) && numerics().ieee));
+    // Whether the sum is taken word by word.
+    bool adds_words() const {
+        return Derived::is_sum && (output_type_.is_int() || (output_type_ == Halide::Float(16) && numerics().ieee));
     }
 
     // Words of a sum of f16 or of wrapping integers. Narrow integers: added without their top bits, which a carry could leave,
@@ -246,7 +251,8 @@ private:
     // ---- strided ----
 
     void generate_strided() {
-        const bool pairs = d3d12() && output_type_.bits() == 64;  // of words: sums, whose operands are of one type
+        const bool pairs = d3d12() && output_type_.bits() == 64;  // of words
+        if (pairs && !Derived::is_sum) throw Halide::CompileError("of 64 bits Direct3D 12 has sums alone\n");
         domain_ = pairs ? Halide::RDom(0, 2, 0, Expr(*count_), "e") : Halide::RDom(0, Expr(*count_), "e");
         const size_t count = varying_count() + 1;
         std::vector<Expr> offsets(count, u32(0));

@@ -280,7 +280,7 @@ struct Numerics {
         return word;
     }
 
-    // Floats; integers are added as words (gpu.h).
+    // Of floats.
     Expr add(const Expr &a, const Expr &b, const Type &type) const {
         if (flushes && type == Halide::Float(32)) return add_flushing(a, b);
         return from_f32(as_f32(to_f32(a, type)) + as_f32(to_f32(b, type)), type);
