@@ -1,8 +1,6 @@
 // The device-independent functions of the C ABI.
 #include <hewn/hewn.h>
 
-#include <cstring>
-
 #include "device.h"
 #include "error.h"
 #include "gpu.h"
@@ -18,7 +16,7 @@ bool well_formed(const hewn_buffer_binding *bindings, uint32_t count, uint32_t e
     return count == expected && bindings && bindings->struct_size >= sizeof(hewn_buffer_binding);
 }
 
-// What is wrong with them, in words.
+// What is wrong with ill-formed ones, in words.
 hewn_status refuse_bindings(const Problem &problem, bool outputs, const hewn_buffer_binding *bindings, uint32_t count,
                             hewn_error *error) {
     const char *name = problem.info->dml_name, *which = outputs ? "output" : "input";
@@ -32,6 +30,14 @@ hewn_status refuse_bindings(const Problem &problem, bool outputs, const hewn_buf
                 outputs ? problem.output.name : problem.inputs[0].name);
 }
 
+hewn_status check_bindings(const Problem &problem, const hewn_buffer_binding *inputs, uint32_t input_count,
+                           const hewn_buffer_binding *outputs, uint32_t output_count, hewn_error *error) {
+    if (!well_formed(inputs, input_count, uint32_t(problem.input_count)))
+        return refuse_bindings(problem, false, inputs, input_count, error);
+    if (!well_formed(outputs, output_count, 1)) return refuse_bindings(problem, true, outputs, output_count, error);
+    return HEWN_STATUS_OK;
+}
+
 }  // namespace
 
 hewn_status hewn_d3d12_record(const hewn_operator *op, void *command_list, const hewn_buffer_binding *inputs,
@@ -42,9 +48,8 @@ hewn_status hewn_d3d12_record(const hewn_operator *op, void *command_list, const
     if (op->variant->target->device != HEWN_DEVICE_D3D12)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_record: the operator is for %s",
                     device_kind_name(op->variant->target->device));
-    const uint32_t due = uint32_t(op->problem.input_count);
-    if (!well_formed(inputs, input_count, due)) return refuse_bindings(op->problem, false, inputs, input_count, error);
-    if (!well_formed(outputs, output_count, 1)) return refuse_bindings(op->problem, true, outputs, output_count, error);
+    const hewn_status status = check_bindings(op->problem, inputs, input_count, outputs, output_count, error);
+    if (status != HEWN_STATUS_OK) return status;
     return gpu_record(*op, Bindings(inputs), *outputs, command_list, error);
 }
 
@@ -133,8 +138,7 @@ hewn_status hewn_execute(const hewn_operator *op, const hewn_buffer_binding *inp
     if (options && options->max_threads < 0) {
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_execute_options: max_threads is negative");
     }
-    const uint32_t due = uint32_t(op->problem.input_count);
-    if (!well_formed(inputs, input_count, due)) return refuse_bindings(op->problem, false, inputs, input_count, error);
-    if (!well_formed(outputs, output_count, 1)) return refuse_bindings(op->problem, true, outputs, output_count, error);
+    const hewn_status status = check_bindings(op->problem, inputs, input_count, outputs, output_count, error);
+    if (status != HEWN_STATUS_OK) return status;
     return op->backend->execute(*op, Bindings(inputs), *outputs, options, error);
 }

@@ -123,7 +123,7 @@ struct DxDevice : GpuDevice {
     ID3D12Fence *fence;
     HANDLE event;
     ID3D12Resource *upload, *readback;
-    uint64_t fence_value, upload_used;
+    uint64_t fence_value;
 };
 
 DxDevice &dx_device(GpuDevice &device) { return static_cast<DxDevice &>(device); }
@@ -148,10 +148,7 @@ hewn_status wait_until(DxDevice &device, uint64_t value, hewn_error *error) {
 }
 
 // For all of the device's own work.
-hewn_status wait(DxDevice &device, hewn_error *error) {
-    device.upload_used = 0;
-    return wait_until(device, device.fence_value, error);
-}
+hewn_status wait(DxDevice &device, hewn_error *error) { return wait_until(device, device.fence_value, error); }
 
 hewn_status begin_list(DxDevice &device, hewn_error *error) {
     if (device.batches[device.batch].lists >= kListsOfBatch) {
@@ -361,26 +358,25 @@ void deallocate(GpuDevice &base, void *memory) {
     static_cast<ID3D12Resource *>(memory)->Release();
 }
 
-// A part of a copy, of at most the staging memory's size. Between lists buffers fall back to the common state, from which they
-// take any.
+// A part of a copy, of at most the staging memory's size, which has ended when it returns: the memory serves the next one, and
+// another queue may read what was written, which nothing else would order behind the copy. Between lists buffers fall back to the
+// common state, from which they take any.
 hewn_status write_part(DxDevice &device, ID3D12Resource *memory, uint64_t offset, const void *from, uint64_t bytes,
                        hewn_error *error) {
-    hewn_status status = HEWN_STATUS_OK;
-    if (device.upload_used + bytes > kStagingBytes) status = wait(device, error);
-    if (status == HEWN_STATUS_OK) status = begin_list(device, error);
+    hewn_status status = begin_list(device, error);
     if (status != HEWN_STATUS_OK) return status;
-    uint8_t *staging = nullptr;
+    void *staging = nullptr;
     const D3D12_RANGE none = {0, 0};
-    const HRESULT code = device.upload->Map(0, &none, reinterpret_cast<void **>(&staging));
+    const HRESULT code = device.upload->Map(0, &none, &staging);
     if (FAILED(code)) {
         device.list->Close();
         return failed(code, "ID3D12Resource::Map", error);
     }
-    memcpy(staging + device.upload_used, from, size_t(bytes));
+    memcpy(staging, from, size_t(bytes));
     device.upload->Unmap(0, nullptr);
-    device.list->CopyBufferRegion(memory, offset, device.upload, device.upload_used, bytes);
-    device.upload_used += (bytes + 15) & ~uint64_t(15);
-    return submit_list(device, error);
+    device.list->CopyBufferRegion(memory, offset, device.upload, 0, bytes);
+    status = submit_list(device, error);
+    return status == HEWN_STATUS_OK ? wait(device, error) : status;
 }
 
 hewn_status read_part(DxDevice &device, ID3D12Resource *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
@@ -399,7 +395,6 @@ hewn_status read_part(DxDevice &device, ID3D12Resource *memory, uint64_t offset,
     return HEWN_STATUS_OK;
 }
 
-// In parts; the bytes of a part are a multiple of 16 but for the last's.
 template<class Copy>
 hewn_status in_parts(GpuDevice &base, uint64_t bytes, const Copy &copy) {
     DxDevice &device = dx_device(base);
@@ -413,10 +408,8 @@ hewn_status in_parts(GpuDevice &base, uint64_t bytes, const Copy &copy) {
 
 hewn_status write(GpuDevice &device, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
     return in_parts(device, bytes, [&](DxDevice &at, uint64_t done, uint64_t part) {
-        const hewn_status status = write_part(at, static_cast<ID3D12Resource *>(memory), offset + done,
-                                              static_cast<const char *>(from) + done, part, error);
-        // Another queue may read it next, which nothing else would order behind the copy.
-        return status == HEWN_STATUS_OK && done + part == bytes ? wait(at, error) : status;
+        return write_part(at, static_cast<ID3D12Resource *>(memory), offset + done, static_cast<const char *>(from) + done, part,
+                          error);
     });
 }
 hewn_status read(GpuDevice &device, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {

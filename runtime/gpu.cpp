@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
-#include <new>
 
 #if defined(_WIN32)
 #include <windows.h>
@@ -17,15 +16,17 @@
 
 namespace hewn {
 
+constexpr int kMaxFunctions = 4;  // of both forms of an operator, with their specialisations
+
 // How an operator's tensors reach its kernels. A launch is a box: as much of the merged space as Halide's 32-bit indices can
 // address.
 struct GpuOperator : hewn_operator {
     GpuDevice *device;
-    const Form *dense, *strided;  // dense: null where the layout is not the one it serves
-    Space space;                  // of the operands
-    int64_t extent[kMaxRank];     // of a box, along each dimension of the space
-    int64_t step_elements;        // of `dense`
-    GpuFunction functions[4];     // what compile loaded
+    const Form *dense, *strided;           // dense: null where the layout is not the one it serves
+    Space space;                           // of the operands
+    int64_t extent[kMaxRank];              // of a box, along each dimension of the space
+    int64_t step_elements;                 // of `dense`
+    GpuFunction functions[kMaxFunctions];  // what compile loaded
     int32_t function_count;
 };
 
@@ -55,16 +56,16 @@ void choose_extents(GpuOperator &op, int operands, const Tensor *const *tensors)
     const int64_t reach = op.device->api->reach, limit = reach ? reach : int64_t(1) << 30;
     while (!addressable(op.space, op.extent, operands, tensors, limit)) {
         int widest = 0;
-        int64_t reach = 0;
+        int64_t furthest_of_all = 0;
         for (int d = 0; d < op.space.rank; d++) {
             int64_t furthest = op.extent[d];
             for (int o = 0; o < operands; o++) {
                 const int64_t along = (op.extent[d] - 1) * op.space.dims[d].stride[o];
                 if (along > furthest) furthest = along;
             }
-            if (op.extent[d] > 1 && furthest >= reach) {
+            if (op.extent[d] > 1 && furthest >= furthest_of_all) {
                 widest = d;
-                reach = furthest;
+                furthest_of_all = furthest;
             }
         }
         int64_t half = (op.extent[widest] + 1) / 2;
@@ -558,6 +559,7 @@ int gpu_run(void *context, const char *entry, const GpuLaunch &launch) {
     if (call.status != HEWN_STATUS_OK) return halide_error_code_device_run_failed;
     if (call.prepares) {
         hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
+        if (op.function_count == kMaxFunctions) return call.failed(HEWN_STATUS_KERNEL_FAILED, "%s is one kernel too many", entry);
         GpuFunction &function = op.functions[op.function_count];
         if (const hewn_status status = call.device.api->find(call.device, call.module->handle, entry, &function.handle, &error))
             return call.failed(status, "%s", error.message);

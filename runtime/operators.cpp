@@ -159,6 +159,7 @@ hewn_status read_optional(const hewn_tensor_desc *desc, const char *context, con
     tensor.present = false;
     tensor.type = absent_type;
     tensor.element_bytes = type_bytes(absent_type);
+    tensor.bytes = like.empty() ? 0 : uint64_t(tensor.element_bytes);
     std::memset(tensor.strides, 0, sizeof tensor.strides);
     return HEWN_STATUS_OK;
 }

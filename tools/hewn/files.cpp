@@ -58,12 +58,11 @@ void save_array(const std::string &path, const Array &array) {
 }
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
-    // In the same folder, for a rename cannot leave the file system; the clock keeps two runs apart.
+    // In the same folder, for a rename cannot leave the file system; the clock keeps two runs apart. Without the final name,
+    // which may be as long as a name can be.
     const fs::path final(path_);
     const auto ticks = std::chrono::steady_clock::now().time_since_epoch().count();
-    temporary_ =
-        (final.parent_path() / ("." + final.stem().string() + "." + std::to_string(ticks) + ".tmp" + final.extension().string()))
-            .string();
+    temporary_ = (final.parent_path() / (".hewn." + std::to_string(ticks) + ".tmp" + final.extension().string())).string();
 }
 
 OutputFile::~OutputFile() {

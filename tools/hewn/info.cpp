@@ -64,10 +64,7 @@ void print_text(const Choice &choice) {
     for (const hewn_target_info &target : targets()) {
         const size_t picked = picked_count(choice, target.name);
         std::cout << "  " << target.name << "  rank " << target.rank << "  " << target.halide_target << "\n      ";
-        if (!target.supported)
-            std::cout << "cannot run here: "
-                      << (target.device == HEWN_DEVICE_CPU ? "this CPU or its system lacks " : "this machine lacks ")
-                      << target.missing;
+        if (!target.supported) std::cout << "cannot run here: " << lack_of(target);
         else if (picked == kernels && picked > 0) std::cout << "runs here; picked: " << choice.reason;
         else if (picked > 0)
             std::cout << "runs here; picked for " << picked << " of " << kernels << " kernels: " << choice.reason;
@@ -93,13 +90,13 @@ void print_text(const Choice &choice) {
     std::cout << "\nvariants, " << hewn_variant_count() << "  (* picked, - cannot run here)\n";
     const std::vector<hewn_variant_info> all = variants();
     for (size_t i = 0; i < all.size(); i++) {
-        const std::string kernel = std::string(all[i].operator_name) + "_" + all[i].signature;
+        const std::string kernel = kernel_of(all[i]);
         bool listed = false;
-        for (size_t j = 0; j < i; j++) listed |= kernel == std::string(all[j].operator_name) + "_" + all[j].signature;
+        for (size_t j = 0; j < i; j++) listed |= kernel == kernel_of(all[j]);
         if (listed) continue;
         std::cout << "  " << kernel << std::string(kernel.size() < 32 ? 32 - kernel.size() : 1, ' ');
         for (const hewn_variant_info &variant : all)
-            if (kernel == std::string(variant.operator_name) + "_" + variant.signature)
+            if (kernel == kernel_of(variant))
                 std::cout << "  " << (is_picked(choice, variant) ? "*" : variant.supported ? " " : "-") << variant.target;
         std::cout << "\n";
     }

@@ -6,9 +6,14 @@
 
 namespace hewn::cli {
 
-namespace {
 std::string kernel_of(const hewn_variant_info &variant) { return std::string(variant.operator_name) + "_" + variant.signature; }
 
+std::string lack_of(const hewn_target_info &target) {
+    return (target.device == HEWN_DEVICE_CPU ? "this CPU or its system lacks " : "this machine lacks ") +
+           std::string(target.missing);
+}
+
+namespace {
 // With a forced target: of it and those below it, each kernel's of the highest rank.
 std::set<std::string> picked_up_to(const hewn_target_info &forced) {
     std::map<std::string, std::string> names;
@@ -23,7 +28,7 @@ std::set<std::string> picked_up_to(const hewn_target_info &forced) {
 }
 // Why a forced target runs or does not.
 std::string reason_of(const Choice &choice, const hewn_target_info &target) {
-    if (!target.supported) return std::string(" cannot run here: this CPU or its system lacks ") + target.missing;
+    if (!target.supported) return " cannot run here: " + lack_of(target);
     if (!choice.possible) return " is for another --device";
     const bool alone = picked_count(choice, target.name) == choice.picked.size();
     return alone ? " forces it" : " forces it, and those below it where it has no kernel";
@@ -74,9 +79,7 @@ Choice best_choice(DeviceKind device) {
     choice.possible = !choice.target.empty();
     if (choice.possible) choice.reason = "the highest rank that has the kernel and runs here";
     else if (all.empty()) choice.reason = "this build has no targets for this device";
-    else
-        choice.reason = std::string("no target of this build runs here: even ") + all[0].name + " needs " + all[0].missing +
-                        ", which this CPU or its system lacks";
+    else choice.reason = "no target of this build runs here; of " + std::string(all[0].name) + ": " + lack_of(all[0]);
     return choice;
 }
 }  // namespace

@@ -26,6 +26,12 @@ std::set<std::string> kernels_for(const Choice &choice, DeviceKind device);
 // True if variant `info` is what hewn_compile takes under this choice.
 bool is_picked(const Choice &choice, const hewn_variant_info &info);
 
+// "add_f32", ...
+std::string kernel_of(const hewn_variant_info &variant);
+
+// What a target that is not supported lacks: "this CPU or its system lacks AVX2".
+std::string lack_of(const hewn_target_info &target);
+
 // How many kernels the target is picked for; of all targets for an empty name.
 size_t picked_count(const Choice &choice, const std::string &target = "");
 
