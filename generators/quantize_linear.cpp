@@ -44,23 +44,33 @@ Expr quotient(Rows &input, Rows &again, const Expr &r0, const Expr &r1, const Ta
     return hewn::times_reciprocal(number(input), number(twice ? again : input), r0, r1);
 }
 
-// Form `reciprocal`: an ordinary scale (2^-60 <= |scale| <= 2^60) a row as r0 + r1 (hewn::times_reciprocal), and a zero point a
-// row. Nothing is clamped before it is rounded: on x86 the result is right unless the processor's invalid-operation flag was
-// raised, by NaN or |quotient| >= 2^31, which the caller looks at. ARM's conversions saturate.
-class QuantizeLinearReciprocal : public hewn::Elementwise<QuantizeLinearReciprocal> {
+// What the forms of prepared scales share: scales are ordinary (2^-60 <= |scale| <= 2^60), each r0 + r1 (hewn::times_reciprocal).
+// Nothing is clamped before it is rounded: on x86 the result is right unless the processor's invalid-operation flag was raised,
+// by NaN or |quotient| >= 2^31, which the caller looks at. ARM's conversions saturate.
+template<class Derived>
+class QuantizeLinearPrepared : public hewn::Elementwise<Derived> {
 public:
-    Input<Buffer<void, 2>> input{"input"}, again{"again"}, r0{"r0"}, r1{"r1"}, zero_point{"zero_point"};
-    Ahead ahead{"ahead"};
-    Output<Buffer<void, 2>> output{"output"};
+    GeneratorInput<Buffer<void, 2>> input{"input"}, again{"again"}, r0{"r0"}, r1{"r1"}, zero_point{"zero_point"};
+    GeneratorOutput<Buffer<void, 2>> output{"output"};
 
     void configure() {
-        input.set_type(signature_type(0));
-        again.set_type(signature_type(0));
-        r0.set_type(Float(32));
-        r1.set_type(Float(32));
-        zero_point.set_type(signature_type(1));
-        output.set_type(signature_type(1));
+        for (auto *rows : {&input, &again}) rows->set_type(this->signature_type(0));
+        for (auto *rows : {&r0, &r1}) rows->set_type(Float(32));
+        zero_point.set_type(this->signature_type(1));
+        output.set_type(this->signature_type(1));
     }
+
+    void schedule() {
+        this->schedule_rows(output, {&input});
+        this->schedule_again(again, input);
+        for (auto *rows : {&r0, &r1, &zero_point}) static_cast<Derived &>(*this).schedule_parameter(*rows);
+    }
+};
+
+// Form `reciprocal`: a scale and a zero point a row.
+class QuantizeLinearReciprocal : public QuantizeLinearPrepared<QuantizeLinearReciprocal> {
+public:
+    Ahead ahead{"ahead"};
 
     void generate() {
         using hewn::y;
@@ -70,15 +80,23 @@ public:
         define_narrowed(output, {&input}, hewn::round_to_int32(q), z);
     }
 
-    void schedule() {
-        schedule_rows(output, {&input});
-        schedule_again(again, input);
-        for (Input<Buffer<void, 2>> *rows : {&r0, &r1, &zero_point}) schedule_constants(*rows);
-    }
+    void schedule_parameter(Rows &rows) { schedule_constants(rows); }
 };
 
-// Form `columns`: the same with a scale and a zero point a column; r0 and r1 are rows. It narrows in the columns' order, for the
-// zero points lie in it.
+// Form `repeating`: scales and zero points that repeat along the row, so that a vector of each serves all of it.
+class QuantizeLinearRepeating : public QuantizeLinearPrepared<QuantizeLinearRepeating> {
+public:
+    void generate() {
+        using hewn::lane, hewn::y;
+        const Expr q = quotient(input, again, r0(lane, y), r1(lane, y), target);
+        define_lanes(output, narrowed(hewn::round_to_int32(q), zero_point(lane, y), output.type()), Float(32));
+    }
+
+    void schedule_parameter(Rows &rows) { schedule_lanes(rows); }
+};
+
+// Form `columns`: a scale and a zero point a column; r0 and r1 are rows. It narrows in the columns' order, for the zero points
+// lie in it.
 class QuantizeLinearColumns : public hewn::Elementwise<QuantizeLinearColumns> {
 public:
     Input<Buffer<void, 2>> input{"input"}, r0{"r0"}, r1{"r1"}, zero_point{"zero_point"};
@@ -99,34 +117,6 @@ public:
     }
 
     void schedule() { schedule_rows(output, {&input, &r0, &r1, &zero_point}); }
-};
-
-// Form `repeating`: the same with scales and zero points that repeat along the row, so that a vector of each serves all of it.
-class QuantizeLinearRepeating : public hewn::Elementwise<QuantizeLinearRepeating> {
-public:
-    Input<Buffer<void, 2>> input{"input"}, again{"again"}, r0{"r0"}, r1{"r1"}, zero_point{"zero_point"};
-    Output<Buffer<void, 2>> output{"output"};
-
-    void configure() {
-        input.set_type(signature_type(0));
-        again.set_type(signature_type(0));
-        r0.set_type(Float(32));
-        r1.set_type(Float(32));
-        zero_point.set_type(signature_type(1));
-        output.set_type(signature_type(1));
-    }
-
-    void generate() {
-        using hewn::lane, hewn::y;
-        const Expr q = quotient(input, again, r0(lane, y), r1(lane, y), target);
-        define_lanes(output, narrowed(hewn::round_to_int32(q), zero_point(lane, y), output.type()), Float(32));
-    }
-
-    void schedule() {
-        schedule_rows(output, {&input});
-        schedule_again(again, input);
-        for (Input<Buffer<void, 2>> *rows : {&r0, &r1, &zero_point}) schedule_lanes(*rows);
-    }
 };
 
 template<hewn::gpu::Form kForm>

@@ -301,15 +301,13 @@ int launch(GpuCall &call, void *function, const GpuLaunch &launch) {
 
 const halide_device_interface_t kInterface = {};  // generated code compares its address
 
-const halide_device_interface_t *interface() { return &kInterface; }
-
 }  // namespace
 
 constexpr GpuApi kCuda = [] {
     GpuApi api = {};
     api.kind = HEWN_DEVICE_CUDA;
     api.name = "CUDA";
-    api.device_interface = interface;
+    api.device_interface = &kInterface;
     api.enter = enter;
     api.leave = leave;
     api.release = release;

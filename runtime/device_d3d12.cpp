@@ -540,8 +540,6 @@ void end(GpuCall &call) {
 
 const halide_device_interface_t kInterface = {};  // generated code compares its address
 
-const halide_device_interface_t *device_interface() { return &kInterface; }
-
 }  // namespace
 
 // Indices of a launch stay below 2^27, the least number of elements that a buffer's view may have.
@@ -550,7 +548,7 @@ constexpr GpuApi kD3d12 = [] {
     api.kind = HEWN_DEVICE_D3D12;
     api.name = "D3D12";
     api.offsets = true;
-    api.device_interface = device_interface;
+    api.device_interface = &kInterface;
     api.enter = enter;
     api.leave = leave;
     api.release = release;

@@ -395,8 +395,6 @@ int launch(GpuCall &call, void *base, const GpuLaunch &launch) {
 
 const halide_device_interface_t kInterface = {};  // generated code compares its address
 
-const halide_device_interface_t *interface() { return &kInterface; }
-
 }  // namespace
 
 constexpr GpuApi kOpenCl = [] {
@@ -404,7 +402,7 @@ constexpr GpuApi kOpenCl = [] {
     api.kind = HEWN_DEVICE_OPENCL;
     api.name = "OpenCL";
     api.offsets = true;
-    api.device_interface = interface;
+    api.device_interface = &kInterface;
     api.enter = enter;
     api.leave = leave;
     api.release = release;

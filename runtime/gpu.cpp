@@ -127,7 +127,7 @@ int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
         }
         halide_buffer_t &buffer = launch.buffers[t] = {};
         launch.dims[t] = halide_dimension_t(0, 0x7fffffff, 1);
-        buffer.device_interface = api.device_interface();
+        buffer.device_interface = api.device_interface;
         buffer.device = api.offsets ? at.memory : at.address;
         if (api.offsets) launch.dims[t].min = -int32_t(at.address / uint64_t(bytes));
         buffer.dim = &launch.dims[t];

@@ -67,7 +67,7 @@ struct GpuApi {
     hewn_device_kind kind;
     const char *name;  // "CUDA"
     bool offsets;      // kernels take an operand's offset as its dimension's -min
-    const halide_device_interface_t *(*device_interface)();
+    const halide_device_interface_t *device_interface;
     hewn_status (*enter)(GpuDevice &, hewn_error *);  // before anything below, on this thread
     void (*leave)(GpuDevice &);
     void (*release)(GpuDevice &);  // the driver's objects of a device without references

@@ -673,7 +673,7 @@ bool bounded(const float *scale) {
     return largest <= 0x1p30 * std::fabs(double(scale[2]));
 }
 
-void prepare_quantized_add(const CpuCall &call, Parameters &p) {
+void prepare_quantized_add(const CpuCall &call, SumParameters &p) {
     const CpuKernel &kernel = call.kernel;
     read_quantization(call, p.quantization);
     p.undecided = false;
@@ -699,7 +699,7 @@ int call_by_formula(const Form &form, const CpuCall &call, const Quantization &q
                        q.zero_point[1], divisor..., &operands[2]);
 }
 
-int call_quantized_add_form(const Form &form, const CpuCall &call, const Parameters &p, halide_buffer_t *operands) {
+int call_quantized_add_form(const Form &form, const CpuCall &call, const SumParameters &p, halide_buffer_t *operands) {
     const CpuKernel &kernel = call.kernel;
     const Quantization &q = p.quantization;
     if (&form == kernel.form) return call_by_formula(form, call, q, operands, q.scale[2]);
@@ -708,7 +708,7 @@ int call_quantized_add_form(const Form &form, const CpuCall &call, const Paramet
                        &operands[2]);
 }
 
-void decide(const CpuKernel &kernel, bool fits, const FoldedFactors &factors, Parameters &p) {
+void decide(const CpuKernel &kernel, bool fits, const FoldedFactors &factors, SumParameters &p) {
     p.undecided = false;
     if (!fits) return;
     p.factors = factors;
@@ -716,7 +716,7 @@ void decide(const CpuKernel &kernel, bool fits, const FoldedFactors &factors, Pa
 }
 
 // After a box that was computed without knowing whether `folded` would do. 0, or a kernel's error.
-__attribute__((noinline)) int weigh_folding(const CpuCall &call, const halide_buffer_t &output, Parameters &p) {
+__attribute__((noinline)) int weigh_folding(const CpuCall &call, const halide_buffer_t &output, SumParameters &p) {
     const CpuKernel &kernel = call.kernel;
     FoldedFactors factors;
     const Foldings::State known = kernel.foldings->find(p.quantization, factors);  // by another slice, meanwhile
@@ -727,7 +727,7 @@ __attribute__((noinline)) int weigh_folding(const CpuCall &call, const halide_bu
     if (!kernel.foldings->count(p.quantization, int64_t(output.dim[0].extent) * output.dim[1].extent)) return 0;
     struct Trial {
         const CpuCall &call;
-        Parameters parameters;
+        SumParameters parameters;
     } trial = {call, p};
     const auto compute = [](const void *context, halide_buffer_t *operands, const FoldedFactors *factors) {
         Trial trial = *static_cast<const Trial *>(context);
@@ -755,7 +755,7 @@ int call_quantized_add_divided(BoxCall &context, halide_buffer_t *operands) {
 
 int call_quantized_add(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
-    Parameters &p = call.parameters;
+    SumParameters &p = call.parameters;
     if (!p.form) prepare_quantized_add(call, p);
     const int code = call_quantized_add_form(*p.form, call, p, operands);
     return p.undecided && code == 0 ? weigh_folding(call, operands[2], p) : code;

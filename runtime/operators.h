@@ -35,7 +35,7 @@ struct Problem {
 };
 
 // QUANTIZED_LINEAR_ADD's parameters, which depend on values read at execution: of one slice.
-struct Parameters {
+struct SumParameters {
     const Form *form = nullptr;  // that fits the values; null: nothing is prepared
     float r0, r1;                // r0 + r1 ~ 1 / the output's scale
     Quantization quantization;
@@ -43,7 +43,7 @@ struct Parameters {
     bool undecided;  // whether `folded` gives the formula's outputs
 };
 
-// QUANTIZE_LINEAR's, of the scales of a box's rows, kept from box to box of one slice while the scales' address stays.
+// QUANTIZE_LINEAR's of the scales of a box's rows, kept from box to box of one slice while the scales' address stays.
 struct RowParameters {
     const void *from = nullptr;  // the scales' address; null: nothing is prepared
     const Form *form;            // that fits all of them
@@ -54,7 +54,7 @@ struct RowParameters {
 // The longest row of scales that is prepared: 32 KiB of reciprocals.
 constexpr int kMaxColumns = 4096;
 
-// Reciprocals of the scales of a row, kept while the scales stay.
+// QUANTIZE_LINEAR's of a row of scales, its reciprocals, kept while the scales stay.
 struct Columns {
     const char *from;   // the scales prepared from
     int32_t count = 0;  // 0: none are
@@ -67,7 +67,7 @@ struct CpuCall : BoxCall {
     const struct CpuKernel &kernel;
     void *const *inputs;  // all of the operator's, in order; absent ones point to zeros
     void *user_context;
-    Parameters parameters;
+    SumParameters parameters;
     Columns *columns = nullptr;  // set where the kernel has that form
     bool maybe_invalid = true;   // the thread's flag of invalid operations may be set (see InvalidOperationFlag)
     RowParameters rows;
