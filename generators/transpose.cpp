@@ -82,7 +82,8 @@ private:
     Func asked_{"asked"};
     std::vector<Func> rounds_;
 
-    bool asks() const { return get_target().has_feature(Target::AVX2); }  // runtime/plan.cpp asks on AMD's chips
+    // runtime/plan.cpp asks on AMD's chips, which have it.
+    bool asks() const { return get_target().has_feature(Target::AVX2); }
 
     // 0, after prefetches into L2. The four tiles that share their columns' cache lines ask for a quarter of the columns each,
     // one at least: in one call or, of a tile high each, in four, told apart by where they begin. Further tiles of a column ask

@@ -17,25 +17,27 @@ bool well_formed(const hewn_buffer_binding *bindings, uint32_t count, uint32_t e
 }
 
 // What is wrong with ill-formed ones, in words.
-hewn_status refuse_bindings(const Problem &problem, bool outputs, const hewn_buffer_binding *bindings, uint32_t count,
-                            hewn_error *error) {
-    const char *name = problem.info->dml_name, *which = outputs ? "output" : "input";
-    const uint32_t due = outputs ? 1 : uint32_t(problem.input_count);
+__attribute__((cold, noinline)) hewn_status refuse_bindings(const Problem &problem, const hewn_buffer_binding *inputs,
+                                                            uint32_t input_count, const hewn_buffer_binding *outputs,
+                                                            uint32_t output_count, hewn_error *error) {
+    const bool of_inputs = !well_formed(inputs, input_count, uint32_t(problem.input_count));
+    const char *name = problem.info->dml_name, *which = of_inputs ? "input" : "output";
+    const uint32_t count = of_inputs ? input_count : output_count, due = of_inputs ? uint32_t(problem.input_count) : 1;
     if (count != due) {
         return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: %u %s bindings given, %u due", name, unsigned(count), which,
                     unsigned(due));
     }
-    if (!bindings) return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: the %s bindings are null", name, which);
+    if (!(of_inputs ? inputs : outputs))
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: the %s bindings are null", name, which);
     return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: struct_size of the binding is too small", name,
-                outputs ? problem.output.name : problem.inputs[0].name);
+                of_inputs ? problem.inputs[0].name : problem.output.name);
 }
 
-hewn_status check_bindings(const Problem &problem, const hewn_buffer_binding *inputs, uint32_t input_count,
-                           const hewn_buffer_binding *outputs, uint32_t output_count, hewn_error *error) {
-    if (!well_formed(inputs, input_count, uint32_t(problem.input_count)))
-        return refuse_bindings(problem, false, inputs, input_count, error);
-    if (!well_formed(outputs, output_count, 1)) return refuse_bindings(problem, true, outputs, output_count, error);
-    return HEWN_STATUS_OK;
+inline hewn_status check_bindings(const Problem &problem, const hewn_buffer_binding *inputs, uint32_t input_count,
+                                  const hewn_buffer_binding *outputs, uint32_t output_count, hewn_error *error) {
+    if (well_formed(inputs, input_count, uint32_t(problem.input_count)) && well_formed(outputs, output_count, 1))
+        return HEWN_STATUS_OK;
+    return refuse_bindings(problem, inputs, input_count, outputs, output_count, error);
 }
 
 }  // namespace

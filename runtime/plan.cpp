@@ -543,7 +543,8 @@ int transpose(bool avx2, int shift, uint8_t *to, int64_t to_pitch, const uint8_t
 // Walks the boxes of a plan and keeps, per operand, the address of the current one.
 class Walker {
 public:
-    Walker(const Plan &plan, const halide_buffer_t *operands, int64_t first) : plan_(plan) {
+    // Not inlined, for size: it runs three times a slice.
+    __attribute__((noinline)) Walker(const Plan &plan, const halide_buffer_t *operands, int64_t first) : plan_(plan) {
         for (int o = 0; o < plan.operands; o++) pointers_[o] = operands[o].host;
         for (int l = 0; l < plan.loop_count; l++) {
             index_[l] = first % plan.loops[l].count;
@@ -584,7 +585,8 @@ private:
 // The operands of one box after the other.
 class BoxBuffers {
 public:
-    BoxBuffers(const Plan &plan, const halide_buffer_t *operands) {
+    // Not inlined, for size.
+    __attribute__((noinline)) BoxBuffers(const Plan &plan, const halide_buffer_t *operands) {
         std::memcpy(buffers_, operands, sizeof buffers_);
         std::memcpy(dims_, plan.dims, sizeof dims_);
         for (int o = 0; o < kMaxOperands; o++) buffers_[o].dim = dims_[o];
