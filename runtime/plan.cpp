@@ -582,39 +582,26 @@ private:
     }
 };
 
-// The operands of one box after the other.
-class BoxBuffers {
-public:
-    // Not inlined, for size.
-    __attribute__((noinline)) BoxBuffers(const Plan &plan, const halide_buffer_t *operands) {
-        std::memcpy(buffers_, operands, sizeof buffers_);
-        std::memcpy(dims_, plan.dims, sizeof dims_);
-        for (int o = 0; o < kMaxOperands; o++) buffers_[o].dim = dims_[o];
+// Points buffers to the context's dimensions, which last as long as they do. Not inlined, for size.
+__attribute__((noinline)) void set_dims(const Plan &plan, BoxCall &context, halide_buffer_t *buffers) {
+    std::memcpy(context.dims, plan.dims, sizeof context.dims);
+    for (int o = 0; o < plan.operands; o++) buffers[o].dim = context.dims[o];
+}
+
+void set_extents(BoxCall &context, int operands, int64_t run, int64_t rows) {
+    for (int o = 0; o < operands; o++) {
+        context.dims[o][0].extent = int32_t(run);
+        context.dims[o][1].extent = int32_t(rows);
     }
-    BoxBuffers(const BoxBuffers &) = delete;
-    BoxBuffers &operator=(const BoxBuffers &) = delete;
+}
 
-    halide_buffer_t *all() { return buffers_; }
-    halide_buffer_t &operator[](int o) { return buffers_[o]; }
-    void set_extents(int64_t run, int64_t rows) {
-        for (auto &dims : dims_) {
-            dims[0].extent = int32_t(run);
-            dims[1].extent = int32_t(rows);
-        }
-    }
-
-private:
-    halide_buffer_t buffers_[kMaxOperands];
-    halide_dimension_t dims_[kMaxOperands][2];
-};
-
-int run_direct(const Plan &plan, int64_t first, int64_t last, const halide_buffer_t *operands, CallBox call, BoxCall &context) {
-    BoxBuffers buffers(plan, operands);
-    Walker walker(plan, operands, first);
+int run_direct(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context) {
+    set_dims(plan, context, buffers);
+    Walker walker(plan, buffers, first);
     for (int64_t box = first; box < last; box++, walker.next()) {
         for (int o = 0; o < plan.operands; o++) buffers[o].host = walker.pointer(o);
-        buffers.set_extents(walker.run(), walker.rows());
-        if (const int error = call(context, buffers.all())) return error;
+        set_extents(context, plan.operands, walker.run(), walker.rows());
+        if (const int error = call(context, buffers)) return error;
     }
     return 0;
 }
@@ -742,17 +729,17 @@ int64_t boxes_ahead(const Plan &plan) {
     return std::max<int64_t>(1, (16 << 10) / (plan.run_inner * plan.run_outer * plan.rows * std::max<int64_t>(bytes, 1)));
 }
 
-int run_through_scratch(const Plan &plan, int64_t first, int64_t last, const halide_buffer_t *operands, CallBox call,
-                        BoxCall &context, void *user_context) {
+int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
+                        void *user_context) {
     const int output = plan.operands - 1;
     Scratch scratch(plan, user_context);
-    BoxBuffers buffers(plan, operands);
+    set_dims(plan, context, buffers);
     const int64_t distance = boxes_ahead(plan);
-    Walker walker(plan, operands, first), asked(plan, operands, first + distance);
+    Walker walker(plan, buffers, first), asked(plan, buffers, first + distance);
     for (int64_t box = first; box < last; box++, walker.next(), asked.next()) {
         const Walker *const next = box + distance < last ? &asked : nullptr;
         const int64_t run = walker.run(), rows = walker.rows();
-        buffers.set_extents(run, rows);
+        set_extents(context, plan.operands, run, rows);
         context.filled = 0;
         for (int o = 0; o < plan.operands; o++) {
             const bool in_place = plan.access[o] == Access::InPlace;
@@ -760,7 +747,7 @@ int run_through_scratch(const Plan &plan, int64_t first, int64_t last, const hal
             if (in_place || o == output) continue;
             if (const int error = scratch.load(o, walker.pointer(o), run, rows, next, context.filled)) return error;
         }
-        if (const int error = call(context, buffers.all())) return error;
+        if (const int error = call(context, buffers)) return error;
         if (plan.access[output] == Access::InPlace) continue;
         scratch.store(walker, run, rows, next);
     }
@@ -800,10 +787,10 @@ __attribute__((cold)) int64_t values_of_a_box(const Plan &plan, int o) {
     return 0;
 }
 
-int run_many_boxes(const Plan &plan, int64_t first, int64_t last, const halide_buffer_t *operands, CallBox call, BoxCall &context,
+int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
                    void *user_context) {
-    if (plan.scratch) return run_through_scratch(plan, first, last, operands, call, context, user_context);
-    return run_direct(plan, first, last, operands, call, context);
+    if (plan.scratch) return run_through_scratch(plan, first, last, buffers, call, context, user_context);
+    return run_direct(plan, first, last, buffers, call, context);
 }
 
 }  // namespace hewn

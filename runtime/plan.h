@@ -94,13 +94,19 @@ int64_t values_of_a_box(const Plan &plan, int o);
 // What a caller of kernels derives its own from.
 struct BoxCall {
     uint32_t filled = 0;  // operands whose scratch memory was filled for this box
+    // Of the buffers, where they take more than one box or scratch memory. A union does not construct them, which would take time
+    // of every small call.
+    union {
+        halide_dimension_t dims[kMaxOperands][2];
+    };
+    BoxCall() {}
 };
 
 // Calls the kernel on one box, given a buffer for each operand. 0, or the kernel's error code.
 using CallBox = int (*)(BoxCall &context, halide_buffer_t *operands);
 
 // run_boxes where it takes more than one box or scratch memory.
-int run_many_boxes(const Plan &plan, int64_t first, int64_t last, const halide_buffer_t *operands, CallBox call, BoxCall &context,
+int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
                    void *user_context);
 
 // Runs boxes [first, last) of the plan on operands that begin at the hosts of `buffers`, kMaxOperands of them: for each box sets

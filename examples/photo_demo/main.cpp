@@ -116,7 +116,7 @@ double seconds(Function function) {
 class Table {
 public:
     explicit Table(size_t most_bytes) : source_(most_bytes / 2 + 1, 1), destination_(most_bytes / 2 + 1) {
-        std::printf("%-21s %-9s %-45s%-19s %9s %7s %9s %10s\n", "operator", "signature", "variant", "of what", "time", "GB/s",
+        std::printf("%-21s %-9s %-50s %-19s %9s %7s %9s %10s\n", "operator", "signature", "variant", "of what", "time", "GB/s",
                     "of memcpy", "differing");
     }
 
@@ -142,7 +142,7 @@ public:
         const size_t signature = std::strlen(operator_name) + 1;
         const double time = median(times), copy_time = median(copy_times);
         copy_speeds_.push_back(double(bytes) / copy_time / 1e9);
-        std::printf("%-21s %-9s %-45s%-19s %6.2f ms %7.2f %8.0f%% %10zu\n", operator_name,
+        std::printf("%-21s %-9s %-50s %-19s %6.2f ms %7.2f %8.0f%% %10zu\n", operator_name,
                     variant.substr(signature, variant.find("__") - signature).c_str(), variant.c_str(), what, time * 1e3,
                     double(bytes) / time / 1e9, 100 * copy_time / time, differing);
     }
