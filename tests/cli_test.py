@@ -225,6 +225,19 @@ class AddTest(CliTest):
         self.save("a.npy", a)
         self.assert_same(self.compute("add", self.path("a.npy"), self.path("a.npy"), out="a.npy"), a + a)
 
+    def test_output_name_as_long_as_a_file_may_have(self):
+        a = np.arange(5, dtype="f4")
+        self.save("a.npy", a)
+        self.assert_same(self.compute("add", self.path("a.npy"), self.path("a.npy"), out="o" * 251 + ".npy"), a + a)
+
+    def test_who_lacks_what_a_target_needs(self):
+        for target in json.loads(self.succeed("info", "--json").stdout)["targets"]:
+            if target["supported"]:
+                continue
+            who = "this CPU or its system" if target["device"] == "cpu" else "this machine"
+            self.assertIn(f"HEWN_VARIANT={target['name']} cannot run here: {who} lacks {target['missing']}",
+                          self.succeed("info", HEWN_VARIANT=target["name"]).stdout)
+
     def test_variants_and_threads(self):
         a, b = sample(self.rng, (257, 129), "f4"), sample(self.rng, (129,), "f4")
         self.save("a.npy", a), self.save("b.npy", b)

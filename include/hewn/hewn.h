@@ -335,8 +335,8 @@ typedef struct hewn_compile_options {
                                          below it) or one variant ("add_f32__x86_64_avx2");
                                          NULL or "": the environment's HEWN_VARIANT, else the highest rank that has the kernel
                                          and runs here */
-    int32_t max_threads;               /* most threads one execution uses; 1: the caller's only; 0: as many as help, of the
-                                         library's pool no more than the compiling thread has CPUs */
+    int32_t max_threads;               /* most threads one execution uses; 1: the caller's only; 0: as many as help, which
+                                         for the library's pool goes by the CPUs that the compiling thread may run on */
     hewn_parallel_for_fn parallel_for; /* NULL: the library's own thread pool, started when first needed */
     void *parallel_for_context;        /* it and parallel_for must outlive the operator; on GPUs all three are ignored */
 } hewn_compile_options;
