@@ -185,7 +185,7 @@ bool fits_in_memory(const Row &row, const Arena &arena) {
 int compare(const Options &options) {
     const std::vector<Row> rows = choose_rows(options.selection);
     if (rows.empty()) throw std::runtime_error("no row fits these options");
-    if (options.hide_avx512) hide_avx512();  // before a peer looks
+    if (options.hide_avx512) hide_avx512(options.onnxruntime);  // before a peer looks
     const auto peers = make_peers(options);
     Report report;
     report.machine = describe_machine();

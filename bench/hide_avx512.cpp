@@ -1,25 +1,27 @@
 #include "hide_avx512.h"
 
-#include <cerrno>
-#include <csignal>
-#include <cstdint>
-#include <cstring>
-#include <initializer_list>
 #include <stdexcept>
-#include <string>
 
 #if defined(__linux__) && defined(__x86_64__)
-#include <asm/prctl.h>
-#include <cpuid.h>
-#include <sys/syscall.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <initializer_list>
+#include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <vector>
 
 namespace hewn_bench {
 namespace {
-
-long let_cpuid(bool run) { return syscall(SYS_arch_prctl, ARCH_SET_CPUID, run ? 1 : 0); }
 
 constexpr uint32_t bits(std::initializer_list<int> numbers) {
     uint32_t mask = 0;
@@ -31,10 +33,21 @@ struct Registers {
     uint32_t eax, ebx, ecx, edx;
 };
 
+// The one CPUID of this program that stays.
+extern "C" unsigned char hewn_bench_cpuid[];
+__attribute__((noinline, noclone)) Registers cpuid(uint32_t leaf, uint32_t subleaf) {
+    Registers r = {leaf, 0, subleaf, 0};
+    asm volatile(
+        ".globl hewn_bench_cpuid\n"
+        "hewn_bench_cpuid:\n\t"
+        "cpuid"
+        : "+a"(r.eax), "=b"(r.ebx), "+c"(r.ecx), "=d"(r.edx));
+    return r;
+}
+
 // What the instruction gives on a CPU without AVX-512, AMX and AVX-VNNI (Intel's manual, volume 2A, CPUID).
 Registers cpuid_of_avx2(uint32_t leaf, uint32_t subleaf) {
-    Registers r = {};
-    __cpuid_count(leaf, subleaf, r.eax, r.ebx, r.ecx, r.edx);
+    Registers r = cpuid(leaf, subleaf);
     if (leaf == 7 && subleaf == 0) {
         r.ebx &= ~bits({16, 17, 21, 26, 27, 28, 30, 31});  // F, DQ, IFMA, PF, ER, CD, BW, VL
         r.ecx &= ~bits({1, 6, 11, 12, 14});                // VBMI, VBMI2, VNNI, BITALG, VPOPCNTDQ
@@ -50,41 +63,102 @@ Registers cpuid_of_avx2(uint32_t leaf, uint32_t subleaf) {
     return r;
 }
 
-// CPUID faults in a thread that may not run it.
-void on_fault(int, siginfo_t *, void *context) {
+// UD2 is as long as CPUID, and raises SIGILL.
+constexpr unsigned char CPUID[] = {0x0f, 0xa2}, UD2[] = {0x0f, 0x0b};
+
+std::vector<unsigned char *> &hidden() {
+    static std::vector<unsigned char *> addresses;
+    return addresses;
+}
+
+void on_illegal(int, siginfo_t *, void *context) {
     greg_t *const registers = static_cast<ucontext_t *>(context)->uc_mcontext.gregs;
-    constexpr unsigned char CPUID[] = {0x0f, 0xa2};
-    if (std::memcmp(reinterpret_cast<const void *>(registers[REG_RIP]), CPUID, sizeof CPUID) != 0) {
-        signal(SIGSEGV, SIG_DFL);  // another fault: it comes again, and ends the program
+    for (const unsigned char *const address : hidden()) {
+        if (registers[REG_RIP] != reinterpret_cast<greg_t>(address)) continue;
+        const Registers result = cpuid_of_avx2(uint32_t(registers[REG_RAX]), uint32_t(registers[REG_RCX]));
+        registers[REG_RAX] = result.eax;
+        registers[REG_RBX] = result.ebx;
+        registers[REG_RCX] = result.ecx;
+        registers[REG_RDX] = result.edx;
+        registers[REG_RIP] += greg_t(sizeof CPUID);
         return;
     }
-    let_cpuid(true);
-    const Registers result = cpuid_of_avx2(uint32_t(registers[REG_RAX]), uint32_t(registers[REG_RCX]));
-    let_cpuid(false);
-    registers[REG_RAX] = result.eax;
-    registers[REG_RBX] = result.ebx;
-    registers[REG_RCX] = result.ecx;
-    registers[REG_RDX] = result.edx;
-    registers[REG_RIP] += greg_t(sizeof CPUID);
+    signal(SIGILL, SIG_DFL);  // another one: it comes again, and ends the program
+}
+
+// The addresses in file of the instructions that a disassembler takes for CPUID: the same bytes stand within others as well.
+std::vector<uintptr_t> find_cpuid(const std::string &file) {
+    const std::string command = "LC_ALL=C objdump --disassemble --no-show-raw-insn '" + file + "'";
+    const std::unique_ptr<FILE, int (*)(FILE *)> listing(popen(command.c_str(), "r"), pclose);
+    if (!listing) throw std::runtime_error("cannot run objdump");
+    std::vector<uintptr_t> found;
+    char line[512];
+    while (std::fgets(line, sizeof line, listing.get())) {
+        if (std::strstr(line, ":\tcpuid")) found.push_back(std::strtoull(line, nullptr, 16));
+    }
+    return found;
+}
+
+struct Object {
+    std::string file;
+    uintptr_t base;
+};
+
+// Lets every CPUID of a loaded file raise SIGILL.
+void hide_from(const Object &object) {
+    const std::vector<uintptr_t> found = find_cpuid(object.file);
+    if (found.empty()) throw std::runtime_error("objdump finds no CPUID in " + object.file);
+    const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE));
+    for (const uintptr_t offset : found) {
+        auto *const address = reinterpret_cast<unsigned char *>(object.base + offset);
+        if (address == hewn_bench_cpuid) continue;
+        if (std::memcmp(address, CPUID, sizeof CPUID) != 0)
+            throw std::runtime_error(object.file + " was changed since it was loaded");
+        hidden().push_back(address);
+        const uintptr_t begin = (object.base + offset) / page * page, size = object.base + offset + sizeof CPUID - begin;
+        if (mprotect(reinterpret_cast<void *>(begin), size, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+            throw std::runtime_error("the system lets nobody write to the code of " + object.file);
+        std::memcpy(address, UD2, sizeof UD2);
+        mprotect(reinterpret_cast<void *>(begin), size, PROT_READ | PROT_EXEC);
+    }
+}
+
+// The loaded files that ask for the CPU's features when they are first used. XNNPACK asks libcpuinfo, and is part of the program
+// where a newer one's prefix is given.
+std::vector<Object> objects_that_ask() {
+    std::vector<Object> objects;
+    dl_iterate_phdr(
+        [](dl_phdr_info *info, size_t, void *result) {
+            const std::string name = info->dlpi_name;
+            auto &found = *static_cast<std::vector<Object> *>(result);
+            if (name.empty() && found.empty())
+                found.push_back({std::filesystem::read_symlink("/proc/self/exe"), info->dlpi_addr});
+            if (name.find("/libcpuinfo.so") != name.npos || name.find("/libonnxruntime.so") != name.npos)
+                found.push_back({name, info->dlpi_addr});
+            return 0;
+        },
+        &objects);
+    return objects;
 }
 
 }  // namespace
 
-void hide_avx512() {
-    // Looked before main, but asks this when it is first used.
+void hide_avx512(const std::string &onnxruntime) {
+    // These two look before main, or while they are loaded, but do as they are told.
     dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
+    setenv("NPY_DISABLE_CPU_FEATURES", "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR", 1);
+    if (!dlopen(onnxruntime.c_str(), RTLD_NOW | RTLD_LOCAL)) throw std::runtime_error(dlerror());
     struct sigaction action = {};
-    action.sa_sigaction = on_fault;
+    action.sa_sigaction = on_illegal;
     action.sa_flags = SA_SIGINFO;
-    sigaction(SIGSEGV, &action, nullptr);
-    if (let_cpuid(false) != 0)
-        throw std::runtime_error(std::string("this machine cannot hide AVX-512 (faults of CPUID): ") + std::strerror(errno));
+    sigaction(SIGILL, &action, nullptr);
+    for (const Object &object : objects_that_ask()) hide_from(object);
 }
 
 }  // namespace hewn_bench
 
 #else
 
-void hewn_bench::hide_avx512() { throw std::runtime_error("AVX-512 can be hidden on Linux on x86-64 alone"); }
+void hewn_bench::hide_avx512(const std::string &) { throw std::runtime_error("AVX-512 can be hidden on Linux on x86-64 alone"); }
 
 #endif

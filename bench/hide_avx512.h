@@ -1,12 +1,14 @@
 #ifndef HEWN_BENCH_HIDE_AVX512_H
 #define HEWN_BENCH_HIDE_AVX512_H
 
+#include <string>
+
 namespace hewn_bench {
 
-// From now on the process's threads see a CPU with AVX2 and without AVX-512, AMX and AVX-VNNI: libraries that look for the first
-// time choose what they would run there. The calling thread must be the only one. Throws std::runtime_error where the system or
-// the CPU cannot do it.
-void hide_avx512();
+// From now on hewn's peers see a CPU with AVX2 and without AVX-512, AMX and AVX-VNNI, and choose what they would run there. To
+// be called before any of them looks; onnxruntime is the library's file, which this loads. Throws std::runtime_error where it
+// cannot be done.
+void hide_avx512(const std::string &onnxruntime);
 
 }  // namespace hewn_bench
 
