@@ -67,12 +67,23 @@ protected:
         return type_named(word);
     }
 
-    // output(x, y) = value. widest: the widest type that the algorithm computes with.
-    void define(OutputRows &output, const Halide::Expr &value, const Halide::Type &widest) {
+    // Where `holds`, which is the same for a whole box, `value` is all there is to compute.
+    struct Shortcut {
+        Halide::Expr holds, value;
+    };
+
+    // output(x, y) = value. widest: the widest type that the algorithm computes with. The shortcut is for rows of a step and
+    // more, and not with tail=stepped.
+    void define(OutputRows &output, const Halide::Expr &value, const Halide::Type &widest, const Shortcut &shortcut = {}) {
         if (tail == Tail::Packed) throw Halide::CompileError("tail=packed: this form does not narrow int32 to 8 bits\n");
         set_step(widest);
         if (tail != Tail::Stepped) {
-            output(x, y) = asked_.empty() ? value : Halide::select(ahead_ > 0, asking(value, x, step_), value);
+            const auto maybe_asking = [&](const Halide::Expr &e) {
+                return asked_.empty() ? e : Halide::select(ahead_ > 0, asking(e, x, step_), e);
+            };
+            if (shortcut.holds.defined()) shortcut_ = shortcut.holds && output.dim(0).extent() >= step_;
+            output(x, y) = shortcut_.defined() ? Halide::select(shortcut_, maybe_asking(shortcut.value), maybe_asking(value))
+                                               : maybe_asking(value);
             return;
         }
         Halide::Func element("element");
@@ -206,7 +217,10 @@ protected:
             return;
         }
         if (parts_.empty()) {
-            for (Halide::Stage stage : specialized(out, inputs)) vectorize_rows(stage, output.dim(0).extent());
+            for (Halide::Stage stage : specialized(out, inputs)) {
+                if (shortcut_.defined()) vectorize_rows(stage.specialize(shortcut_), output.dim(0).extent());
+                vectorize_rows(stage, output.dim(0).extent());
+            }
         } else {
             for (size_t i = 0; i < parts_.size(); i++) {
                 for (Halide::Stage stage : specialized(out.update(int(i)), inputs)) {
@@ -252,7 +266,7 @@ private:
     std::vector<Part> parts_;
     std::vector<Packed> packed_;  // the first of the parts
     std::vector<Asked> asked_;
-    Halide::Expr ahead_;
+    Halide::Expr ahead_, shortcut_;
     const Halide::RDom byte_{0, 4, "byte"};
 
     // saturating_cast(type, e) of half of e's bits, as LLVM knows it: for Halide's own it has packs alone.

@@ -409,6 +409,14 @@ testing::AssertionResult dequantize_specials(const Variant &variant, Random &ran
                     result = check(problem, variant.name);
                     if (!result) return;
                 }
+                // One a column, of which the first is 0.
+                problem = make_problem(variant.op(), types, {int64_t(x.size())}, {Layout::dense, Layout::scalar, Layout::dense},
+                                       random);
+                copy_into(*problem.inputs[0], x);
+                problem.inputs[1]->set(0, scale);
+                fill(*problem.inputs[2], [&](int64_t i) { problem.inputs[2]->set(i, zero[size_t(i) % zero.size()]); });
+                result = check(problem, variant.name);
+                if (!result) return;
             }
         });
     });
