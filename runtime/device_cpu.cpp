@@ -122,7 +122,7 @@ __attribute__((cold)) bool plan_operator(const Space &space, int operands, const
     if (knobs.stream_bytes < near_cache_bytes(3)) knobs.stream_bytes = near_cache_bytes(3);
     if (op.kernel.compute_bound) knobs.stream_bytes = int64_t(1) << 62;
     while (build_plan(space, operands, element_bytes, op.kernel.form->layouts, op.kernel.uniform, knobs, op.allocator, op.plan)) {
-        op.plan.avx2 = std::strstr(variant.target->halide_target, "-avx2") != nullptr;
+        op.plan.target_rank = variant.target->rank;
         if (fit_to_plan(op.plan, slice_count(op.plan, variant.plan, op.max_threads, op.cpus), op.cpus, variant, op.kernel))
             return true;
         destroy_plan(op.allocator, op.plan);

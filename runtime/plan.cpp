@@ -2,22 +2,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "caches.h"
 #include "dispatch.h"
 #include "stream.h"
 
 extern "C" {
-int hewnk_transpose_u8_argv(void **);
-int hewnk_transpose_u16_argv(void **);
-int hewnk_transpose_u32_argv(void **);
-int hewnk_transpose_u64_argv(void **);
-#if defined(__x86_64__)
-int hewnk_transpose_u8__x86_64_avx2_argv(void **);
-int hewnk_transpose_u16__x86_64_avx2_argv(void **);
-int hewnk_transpose_u32__x86_64_avx2_argv(void **);
-int hewnk_transpose_u64__x86_64_avx2_argv(void **);
-#endif
+#define HEWN_TRANSPOSITION(entry, bits, bytes, rank) int entry(void **);
+#include "transpositions.inc"
+#undef HEWN_TRANSPOSITION
 }
 
 namespace hewn {
@@ -491,32 +485,27 @@ using TransposeElements = void (*)(uint8_t *, int64_t, const uint8_t *, int64_t,
 constexpr TransposeElements kTransposeElements[] = {transpose_elements<uint8_t>, transpose_elements<uint16_t>,
                                                     transpose_elements<uint32_t>, transpose_elements<uint64_t>};
 
-// Transposes whole tiles of so many bytes of columns by 16 bytes of rows.
+// Transposes whole tiles of so many bytes of columns by 16 bytes of rows, on targets of this rank and above.
 struct TransposeTiles {
     KernelFunction kernel;
-    int bytes;
+    int bits, bytes;
+    int32_t rank;
 };
-constexpr TransposeTiles kTransposeTiles[] = {{hewnk_transpose_u8_argv, 16},
-                                              {hewnk_transpose_u16_argv, 16},
-                                              {hewnk_transpose_u32_argv, 16},
-                                              {hewnk_transpose_u64_argv, 16}};
-#if defined(__x86_64__)
-constexpr TransposeTiles kTransposeTilesAvx2[] = {{hewnk_transpose_u8__x86_64_avx2_argv, 16},
-                                                  {hewnk_transpose_u16__x86_64_avx2_argv, 16},
-                                                  {hewnk_transpose_u32__x86_64_avx2_argv, 32},
-                                                  {hewnk_transpose_u64__x86_64_avx2_argv, 32}};
-#else
-constexpr TransposeTiles kTransposeTilesAvx2[] = {{}, {}, {}, {}};
-#endif
+constexpr TransposeTiles kTransposeTiles[] = {
+#define HEWN_TRANSPOSITION(entry, bits, bytes, rank) {entry, bits, bytes, rank},
+#include "transpositions.inc"
+#undef HEWN_TRANSPOSITION
+};
 
 // to(x, y) = from(x, y) for x < width, y < height: `to` is dense along x with `to_pitch` bytes from row to row, `from` is dense
 // along y with `from_step` bytes from x to x. `ahead` elements from each column's first, unless 0, lies memory to ask for.
-int transpose(bool avx2, int shift, uint8_t *to, int64_t to_pitch, const uint8_t *from, int64_t from_step, int64_t width,
-              int64_t height, int32_t ahead, void *user_context) {
+int transpose(int32_t target_rank, int shift, uint8_t *to, int64_t to_pitch, const uint8_t *from, int64_t from_step,
+              int64_t width, int64_t height, int32_t ahead, void *user_context) {
     const int64_t tile = 16 >> shift, inner_height = height / tile * tile;
     int64_t inner_width = 0;
-    for (const TransposeTiles &tiles : {avx2 ? kTransposeTilesAvx2[shift] : TransposeTiles{}, kTransposeTiles[shift]}) {
-        if (!tiles.kernel) continue;
+    for (size_t t = std::size(kTransposeTiles); t-- > 0;) {  // those of the highest rank first
+        const TransposeTiles &tiles = kTransposeTiles[t];
+        if (tiles.bits != 8 << shift || tiles.rank > target_rank) continue;
         const int64_t columns = tiles.bytes >> shift, tiled = (width - inner_width) / columns * columns;
         if (tiled > 0 && inner_height > 0) {
             halide_dimension_t from_dims[2] = {{0, int32_t(tiled), int32_t(from_step >> shift), 0},
@@ -677,7 +666,7 @@ private:
                 if (runs_in_place(plan_, i) && plan_.row_bytes[i] != 0)
                     ask_for(next->pointer(i) + row * plan_.row_bytes[i], end - row, plan_.row_bytes[i], run << shift(i));
             }
-            if (const int error = transpose(plan_.avx2, shift(o), memory_[o] + (first << shift(o)), pitch(o),
+            if (const int error = transpose(plan_.target_rank, shift(o), memory_[o] + (first << shift(o)), pitch(o),
                                             tensor + first * step, step, width, rows, ahead, user_context_))
                 return error;
         }

@@ -44,7 +44,7 @@ struct Plan {
     // Asks by prefetches, while a transposed operand is brought into scratch, for one of its next blocks, and for such rows of
     // those in place.
     bool asks, asks_beside;
-    bool avx2;  // transpositions may use AVX2; false unless a caller knows
+    int32_t target_rank;  // whose transpositions may run here; 0, any machine's, unless a caller knows
 
     // What steps from box to box, innermost first. The loops `run_loop` and `row_loop` (-1: none) cut a dimension of the
     // box, so that their last step may be a partial one.

@@ -2,10 +2,10 @@
 // also checks what a kernel is promised.
 #include "../runtime/plan.h"
 #include "../runtime/caches.h"
-#include "../runtime/probe.h"
 #include "../runtime/stream.h"
 
 #include <gtest/gtest.h>
+#include <hewn/hewn.h>
 
 #include <algorithm>
 #include <cmath>
@@ -112,11 +112,17 @@ int sum_box(hewn::BoxCall &opaque, halide_buffer_t *buffers) {
     return 0;
 }
 
-#if defined(__x86_64__)
-const bool kHasAvx2 = HEWN_CPU_SUPPORTS("avx2");
-#else
-constexpr bool kHasAvx2 = false;
-#endif
+// The highest rank of the targets that run here.
+int32_t highest_rank() {
+    int32_t highest = 0;
+    for (uint32_t t = 0; t < hewn_target_count(); t++) {
+        hewn_target_info info = {};
+        info.struct_size = sizeof info;
+        EXPECT_EQ(hewn_get_target(t, &info), HEWN_STATUS_OK);
+        if (info.device == HEWN_DEVICE_CPU && info.supported) highest = std::max(highest, info.rank);
+    }
+    return highest;
+}
 
 // box, stream, stream block and parallel bytes, slices a CPU
 constexpr hewn::PlanKnobs kKnobs = {256 << 10, 64 << 20, 2 << 10, 1 << 20, 4, 256};
@@ -460,6 +466,7 @@ TEST(Plan, RandomLayoutsSumRight) {
     std::mt19937 random(20260);
     RandomLayout layout(random);
     int seen[4] = {}, divided = 0, cut = 0;  // by Access; runs of several dimensions in rows, the last box with fewer
+    const int32_t highest = highest_rank();
     for (int iteration = 0; iteration < 4000; iteration++) {
         SCOPED_TRACE(iteration);
         const int operands = layout.between(3, 4), output = operands - 1;
@@ -510,7 +517,7 @@ TEST(Plan, RandomLayoutsSumRight) {
         ASSERT_TRUE(hewn::build_plan(space, operands, bytes, context.layouts, context.uniform, knobs, test_allocator(), plan));
         plan.asks = layout.between(0, 1);  // few of these move enough for it
         plan.asks_beside = layout.between(0, 1);
-        plan.avx2 = kHasAvx2 && layout.between(0, 1);
+        plan.target_rank = layout.between(0, 1) ? highest : 0;
         for (int o = 0; o < operands; o++) seen[int(plan.access[o])]++;
         // Rows of a run's own last dimension go on where the run ends.
         const bool own =
