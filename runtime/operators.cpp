@@ -190,12 +190,6 @@ hewn_status check_output_strides(const OperatorInfo &info, const Tensor &output,
                 output.name);
 }
 
-// "f32" and the like.
-const char *type_word(hewn_data_type type) {
-    constexpr const char *kWords[] = {"", "f32", "f16", "u32", "u16", "u8", "i32", "i16", "i8", "f64", "u64", "i64"};
-    return kWords[type];
-}
-
 template<class... Words>
 void set_signature(Problem &problem, const char *first, Words... words) {
     std::strcpy(problem.signature, first);

@@ -9,13 +9,14 @@ namespace hewn {
 namespace {
 
 struct TypeInfo {
-    const char *name;
+    const char *name, *word;
     int bytes;
 };
 
 constexpr TypeInfo kTypes[] = {
-    {nullptr, 0}, {"FLOAT32", 4}, {"FLOAT16", 2}, {"UINT32", 4},  {"UINT16", 2}, {"UINT8", 1},
-    {"INT32", 4}, {"INT16", 2},   {"INT8", 1},    {"FLOAT64", 8}, {"UINT64", 8}, {"INT64", 8},
+    {nullptr, nullptr, 0}, {"FLOAT32", "f32", 4}, {"FLOAT16", "f16", 2}, {"UINT32", "u32", 4},
+    {"UINT16", "u16", 2},  {"UINT8", "u8", 1},    {"INT32", "i32", 4},   {"INT16", "i16", 2},
+    {"INT8", "i8", 1},     {"FLOAT64", "f64", 8}, {"UINT64", "u64", 8},  {"INT64", "i64", 8},
 };
 
 bool is_type(hewn_data_type type) { return type > 0 && size_t(type) < sizeof kTypes / sizeof kTypes[0]; }
@@ -57,6 +58,7 @@ bool lattices_meet(const Strided &lattice, int dimension, int64_t offset, int64_
 }  // namespace
 
 const char *type_name(hewn_data_type type) { return is_type(type) ? kTypes[type].name : "an unknown type"; }
+const char *type_word(hewn_data_type type) { return kTypes[type].word; }
 int type_bytes(hewn_data_type type) { return is_type(type) ? kTypes[type].bytes : 0; }
 
 __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, const char *context, const char *name, Tensor &tensor,
