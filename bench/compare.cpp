@@ -259,15 +259,17 @@ int main(int argc, char **argv) {
         ->transform(CLI::AsSizeValue(false))
         ->check(CLI::PositiveNumber);
     app.add_option("--threads", selection.threads, "only these numbers of threads")->check(CLI::Range(1, 256));
-    app.add_option("--variant", options.variant, "force a target (x86_64_avx2) or one variant of hewn");
+    CLI::Option *const variant =
+        app.add_option("--variant", options.variant, "force a target (x86_64_avx2) or one variant of hewn");
     app.add_flag("--hide-avx512", options.hide_avx512,
-                 "let no contender see the CPU's AVX-512: all run what they would on a CPU with AVX2");
+                 "let no contender see the CPU's AVX-512: all run what they would on a CPU with AVX2")
+        ->excludes(variant);
     app.add_option("--json", options.json, "write the rows as a JSON list")->type_name("FILE");
     app.add_option("--report", options.report, "write everything, for plots.py")->type_name("FILE");
     app.add_option("--onnxruntime", options.onnxruntime, "libonnxruntime.so")->type_name("FILE")->check(CLI::ExistingFile);
     CLI11_PARSE(app, argc, argv);
     // hewn has looked before main.
-    if (options.hide_avx512 && options.variant.empty()) options.variant = "x86_64_avx2";
+    if (options.hide_avx512) options.variant = "x86_64_avx2";
     try {
         return compare(options);
     } catch (const std::exception &error) {

@@ -9,6 +9,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -16,7 +17,6 @@
 #include <cstring>
 #include <filesystem>
 #include <initializer_list>
-#include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <vector>
 
@@ -89,13 +89,15 @@ void on_illegal(int, siginfo_t *, void *context) {
 // The addresses in file of the instructions that a disassembler takes for CPUID: the same bytes stand within others as well.
 std::vector<uintptr_t> find_cpuid(const std::string &file) {
     const std::string command = "LC_ALL=C objdump --disassemble --no-show-raw-insn '" + file + "'";
-    const std::unique_ptr<FILE, int (*)(FILE *)> listing(popen(command.c_str(), "r"), pclose);
+    FILE *const listing = popen(command.c_str(), "r");
     if (!listing) throw std::runtime_error("cannot run objdump");
     std::vector<uintptr_t> found;
     char line[512];
-    while (std::fgets(line, sizeof line, listing.get())) {
+    while (std::fgets(line, sizeof line, listing)) {
         if (std::strstr(line, ":\tcpuid")) found.push_back(std::strtoull(line, nullptr, 16));
     }
+    if (pclose(listing) != 0) throw std::runtime_error("failed: " + command);
+    if (found.empty()) throw std::runtime_error("no CPUID in " + file);
     return found;
 }
 
@@ -106,10 +108,8 @@ struct Object {
 
 // Lets every CPUID of a loaded file raise SIGILL.
 void hide_from(const Object &object) {
-    const std::vector<uintptr_t> found = find_cpuid(object.file);
-    if (found.empty()) throw std::runtime_error("objdump finds no CPUID in " + object.file);
     const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE));
-    for (const uintptr_t offset : found) {
+    for (const uintptr_t offset : find_cpuid(object.file)) {
         auto *const address = reinterpret_cast<unsigned char *>(object.base + offset);
         if (address == hewn_bench_cpuid) continue;
         if (std::memcmp(address, CPUID, sizeof CPUID) != 0)
@@ -123,22 +123,31 @@ void hide_from(const Object &object) {
     }
 }
 
-// The loaded files that ask for the CPU's features when they are first used. XNNPACK asks libcpuinfo, and is part of the program
-// where a newer one's prefix is given.
-std::vector<Object> objects_that_ask() {
-    std::vector<Object> objects;
+// The loaded files that ask for the CPU's features when they are first used: the program, which XNNPACK and what it asks are part
+// of where a newer one's prefix is given, else libcpuinfo; and ONNX Runtime.
+std::vector<Object> objects_that_ask(const std::string &onnxruntime) {
+    struct Search {
+        std::filesystem::path onnxruntime;
+        std::vector<Object> found;
+    } search = {std::filesystem::canonical(onnxruntime), {}};
     dl_iterate_phdr(
-        [](dl_phdr_info *info, size_t, void *result) {
+        [](dl_phdr_info *info, size_t, void *argument) {
             const std::string name = info->dlpi_name;
-            auto &found = *static_cast<std::vector<Object> *>(result);
+            auto &[runtime, found] = *static_cast<Search *>(argument);
             if (name.empty() && found.empty())
                 found.push_back({std::filesystem::read_symlink("/proc/self/exe"), info->dlpi_addr});
-            if (name.find("/libcpuinfo.so") != name.npos || name.find("/libonnxruntime.so") != name.npos)
+            std::error_code none;
+            if (name.find("/libcpuinfo.so") != name.npos || std::filesystem::equivalent(name, runtime, none))
                 found.push_back({name, info->dlpi_addr});
             return 0;
         },
-        &objects);
-    return objects;
+        &search);
+    const bool runtime_found = std::any_of(search.found.begin(), search.found.end(), [&](const Object &object) {
+        std::error_code none;
+        return std::filesystem::equivalent(object.file, search.onnxruntime, none);
+    });
+    if (!runtime_found) throw std::runtime_error(onnxruntime + " is not among the loaded files");
+    return search.found;
 }
 
 }  // namespace
@@ -152,7 +161,7 @@ void hide_avx512(const std::string &onnxruntime) {
     action.sa_sigaction = on_illegal;
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGILL, &action, nullptr);
-    for (const Object &object : objects_that_ask()) hide_from(object);
+    for (const Object &object : objects_that_ask(onnxruntime)) hide_from(object);
 }
 
 }  // namespace hewn_bench

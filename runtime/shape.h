@@ -28,7 +28,7 @@ struct Tensor {
 
 // "FLOAT32"; "an unknown type" for a number that is none.
 const char *type_name(hewn_data_type type);
-// A type's word in a signature: "f32".
+// A valid type's word in a signature: "f32".
 const char *type_word(hewn_data_type type);
 // Bytes of an element, 0 for a number that is no type.
 int type_bytes(hewn_data_type type);

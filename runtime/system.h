@@ -12,7 +12,7 @@ void deallocate_aligned(void *memory);
 
 // CPUs that this thread may run on (on Windows: this process), or, where the system does not tell, CPUs; at least 1.
 int available_cpus();
-// CPUs that ran when this was first asked; at least 1.
+// CPUs that run, on POSIX systems as of the first call (a phone may park some later, or have parked some then); at least 1.
 int online_cpus();
 
 // Runs `fn` the first time in the process; every call returns after it has run. For one fn only.

@@ -61,14 +61,7 @@ TEST_P(FailingKernelTest, TranspositionsFailItToo) {
     expect(compile_options(variant.name.c_str(), 1), problem, "-8");
 }
 
-std::vector<Variant> cpu_variants() {
-    std::vector<Variant> variants;
-    for (const Variant &variant : built_variants()) {
-        if (variant.device() == HEWN_DEVICE_CPU) variants.push_back(variant);
-    }
-    return variants;
-}
-INSTANTIATE_TEST_SUITE_P(All, FailingKernelTest, testing::ValuesIn(cpu_variants()), variant_name);
+INSTANTIATE_TEST_SUITE_P(All, FailingKernelTest, testing::ValuesIn(built_variants()), variant_name);
 
 }  // namespace
 }  // namespace hewn_test

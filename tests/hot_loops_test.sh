@@ -3,9 +3,9 @@
 # in every form, and converts one element at a time at most in its scalar tail, of which there is one a layout; AVX-512 has
 # masks instead, and whole vectors alone. Differences of narrow integers stay in 32 bits, and the maximum that keeps Halide from
 # narrowing them is folded away (hewn::difference_f32). No kernel calls a function of libm for a lane. And what depends on
-# Halide finding vpdpbusd, and keeping a prefetch, and on LLVM loading twice what is passed twice. And what depends on the C++
-# compiler keeping the prefetches of plan.cpp: of streamed outputs' inputs by either hint, of operands beside transposed ones;
-# and on the module declaring LLVM's prefetch intrinsic (generators/transpose.cpp).
+# Halide finding vpdpbusd, keeping a prefetch and dropping the branch that a shortcut excludes, and on LLVM loading twice what is
+# passed twice. And what depends on the C++ compiler keeping the prefetches of plan.cpp: of streamed outputs' inputs by either
+# hint, of operands beside transposed ones; and on the module declaring LLVM's prefetch intrinsic (generators/transpose.cpp).
 #
 #     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE PLAN_OBJECT
 set -euo pipefail
@@ -33,6 +33,9 @@ while read -r object; do
         quarter=$(((bits <= 16 ? 16 : 32) * 8 / bits / 4))
         kept=$(grep -c prefetcht1 <<<"$code" || true)
         ((kept == quarter)) || fail "$name: $kept prefetches, $quarter expected"
+        ;;
+    dequantize_linear_?32_f32__*sse41__general | dequantize_linear_?32_f32__*avx2__general)
+        ! grep -qE '\bv?blendvps\b' <<<"$code" || fail "$name: computes with and without a zero point, and chooses"
         ;;
     quantize_linear_f32_*avx2__reciprocal)
         ! grep -qE '\bvmov[au]ps .*\(.*,%ymm' <<<"$code" || fail "$name: loads what it could multiply by in memory"

@@ -31,7 +31,7 @@ for word in "$@"; do
         # What proves that the check finds something: kernels that the target below could not run.
         if [[ $lower ]] && ! assembles "$object" "${lower#*=}"; then leaks=$((leaks + 1)); fi
     done < <(grep -E "__${target}(__|\.)" "$objects"
-        [[ $lower ]] || grep -vE '__|halide_runtime' "$objects" || true)  # helpers that name no target are for the lowest
+        [[ $lower ]] || grep -vE '__|halide_runtime' "$objects" || true)  # transpositions that name no target are for the lowest
     echo "checked $checked objects of $target${lower:+, $leaks of which have instructions that ${lower%%=*} lacks}"
     # A build of few kernels may have none that differ.
     if ((checked == 0)) || [[ $lower && $leaks == 0 && $checked -gt 8 ]]; then echo "FAILED  $target: nothing was found out"; failed=1; fi

@@ -21,7 +21,7 @@ refused() {  # refused MESSAGE OPTION...
 }
 names() { sed -n "s/^$1(\\([^,)]*\\), *\\([^,)]*\\).*/\\$2/p" "$scratch/generated/include/$3" | sort -u | paste -sd' '; }
 
-# Dispatch and the helpers take the first target for the lowest, whatever the option's order.
+# Dispatch and the transpositions take the first target for the lowest, whatever the option's order.
 configure "-DHEWN_TARGETS=x86_64_avx512;x86_64_sse41;x86_64_avx512"
 check "targets ascend in rank" "x86_64_sse41 x86_64_avx512" \
     "$(sed -n 's/^HEWN_TARGET(\([^,]*\),.*/\1/p' "$scratch/generated/include/targets.inc" | paste -sd' ')"

@@ -116,12 +116,14 @@ bool takes_ordinary(const std::string &op, const std::string &form) {
     return form == "reciprocal" || form == "columns" || (op == "quantize_linear" && form == "repeating");
 }
 
-// Any bits, and for QUANTIZE_LINEAR numbers around ties, where a careless quotient lands on the other side.
+// Any bits, also in zero points of 32 bits, which are 0 otherwise and have a shortcut then; and for QUANTIZE_LINEAR numbers
+// around ties, where a careless quotient lands on the other side.
 void scramble(Problem &problem, const std::string &form) {
     std::mt19937 random(7);
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         Operand &input = problem.inputs[i];
-        if (!is_data(problem.op, i)) continue;
+        const bool wide_zero_point = problem.op == "dequantize_linear" && i == 2 && input.element_bytes() == 4;
+        if (!is_data(problem.op, i) && !wide_zero_point) continue;
         // Any bits would leave all to `divide`; f32 gets ties below.
         if (takes_ordinary(problem.op, form) && input.type != "f32") continue;
         const size_t bytes = size_t(input.span()) * input.element_bytes();
