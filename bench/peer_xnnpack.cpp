@@ -1,12 +1,14 @@
 // XNNPACK's operators, created and set up once; only xnn_run_operator is timed. Two generations of its API: one function a type
-// (Debian 12), and one function for all types (HEWN_BENCH_XNNPACK_TYPED_API).
+// (Debian 12), and one function for all types (Debian 13; HEWN_BENCH_XNNPACK_TYPED_API).
 #include <xnnpack.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <stdexcept>
+#include <type_traits>
 
 #include "contender.h"
 #include "threads.h"
@@ -65,12 +67,21 @@ bool create_add(const Side &a, const Side &b, const Side &out, bool quantized, p
            xnn_setup_binary_elementwise_nd(*op, a.operand->data, b.operand->data, out.operand->data) == xnn_status_success;
 }
 
+// xnn_create_unary_elementwise_nc, which Debian 13's XNNPACK has without the table to look up that later ones have.
+template<class Create, class... Rest>
+xnn_status create_unary(const Create &create, xnn_datatype from, xnn_datatype to, Rest... rest) {
+    constexpr std::nullptr_t parameters = nullptr, table = nullptr;
+    if constexpr (std::is_invocable_v<Create, xnn_unary_operator, xnn_datatype, xnn_datatype, std::nullptr_t, Rest...>)
+        return create(xnn_unary_convert, from, to, parameters, rest...);
+    else return create(xnn_unary_convert, from, to, parameters, table, rest...);
+}
+
 bool create_convert(const Side &in, const Side &out, const Rows &rows, pthreadpool_t pool, xnn_operator_t *op) {
     const xnn_datatype from = xnn_type(in.operand->type, true), to = xnn_type(out.operand->type, true);
     if (from == xnn_datatype_invalid || to == xnn_datatype_invalid) return false;
+    if (from == xnn_datatype_int32 && in.scale != 1) return false;  // the type has no scale: it would be ignored
     const xnn_quantization_params qi{in.zero_point, in.scale}, qo{out.zero_point, out.scale};
-    return xnn_create_unary_elementwise_nc(xnn_unary_convert, from, to, nullptr, nullptr, &qi, &qo, 0, op) ==
-               xnn_status_success &&
+    return create_unary(xnn_create_unary_elementwise_nc, from, to, &qi, &qo, uint32_t(0), op) == xnn_status_success &&
            xnn_reshape_unary_elementwise_nc(*op, rows.count, rows.length, rows.input_stride, rows.output_stride, pool) ==
                xnn_status_success &&
            xnn_setup_unary_elementwise_nc(*op, in.operand->data, out.operand->data) == xnn_status_success;
