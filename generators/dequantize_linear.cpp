@@ -41,8 +41,7 @@ public:
     void schedule() { schedule_rows(output, {&input, &scale, &zero_point}); }
 
 private:
-    // A difference of 32 bits takes seven operations, and most tensors of 32 bits have no zero point: ONNX allows no other than
-    // 0.
+    // A difference of 32 bits takes seven operations, and most tensors of 32 bits have no zero point: ONNX allows 0 alone.
     Shortcut without_zero_point() {
         using hewn::x, hewn::y;
         const Expr one = zero_point.dim(0).stride() == 0 && zero_point.dim(1).stride() == 0;

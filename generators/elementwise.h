@@ -494,8 +494,8 @@ private:
         }
     }
 
-    // Rows of whole steps. The shortcut is decided within: in a branch beside its own Halide computes both values and chooses,
-    // unless it finds the very condition there.
+    // Rows of a step and more, and of those the ones that the shortcut serves. It is a specialization of theirs, not one beside
+    // them: a branch in which Halide finds it neither granted nor excluded computes both values and selects.
     void vectorize_steps(Halide::Stage stage, const Halide::Expr &columns, Halide::TailStrategy strategy) {
         Halide::Stage rows = stage.specialize(columns >= step_);
         if (shortcut_.defined() && tail != Tail::Masked) rows.specialize(shortcut_).vectorize(x, step_, strategy);
