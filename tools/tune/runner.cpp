@@ -116,19 +116,20 @@ bool takes_ordinary(const std::string &op, const std::string &form) {
     return form == "reciprocal" || form == "columns" || (op == "quantize_linear" && form == "repeating");
 }
 
-// Any bits, also in zero points of 32 bits, which are 0 otherwise and have a shortcut then; and for QUANTIZE_LINEAR numbers
-// around ties, where a careless quotient lands on the other side.
+// Any bits; for DEQUANTIZE_LINEAR zero points of the kind that the problem has not, 0 or another, for 0 has a shortcut; and for
+// QUANTIZE_LINEAR numbers around ties, where a careless quotient lands on the other side.
 void scramble(Problem &problem, const std::string &form) {
     std::mt19937 random(7);
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         Operand &input = problem.inputs[i];
-        const bool wide_zero_point = problem.op == "dequantize_linear" && i == 2 && input.element_bytes() == 4;
-        if (!is_data(problem.op, i) && !wide_zero_point) continue;
+        const bool zero_point = problem.op == "dequantize_linear" && i == 2;
+        if (!is_data(problem.op, i) && !zero_point) continue;
         // Any bits would leave all to `divide`; f32 gets ties below.
         if (takes_ordinary(problem.op, form) && input.type != "f32") continue;
         const size_t bytes = size_t(input.span()) * input.element_bytes();
         uint8_t *const data = static_cast<uint8_t *>(input.data);
-        for (size_t b = 0; b < bytes; b++) data[b] = uint8_t(random() >> 11);
+        const bool all_0 = zero_point && input.element_bytes() < 4;  // those of 32 bits are 0 before
+        for (size_t b = 0; b < bytes; b++) data[b] = all_0 ? 0 : uint8_t(random() >> 11);
         if (problem.op != "quantize_linear" || input.type != "f32") continue;
         const std::vector<double> scales = problem.inputs[1].values();
         for (int64_t e = 0; e < input.span(); e += takes_ordinary(problem.op, form) ? 1 : 2) {
