@@ -18,17 +18,18 @@ namespace hewn {
 
 namespace {
 
-// An operand's scratch memory. Runs fill half of it, so that three fit an L1 cache of 32 KiB; transposed tiles and streamed
-// blocks may fill it.
+// An operand's part of scratch memory. Runs fill half of it, so that three fit an L1 cache of 32 KiB; transposed tiles and
+// streamed blocks may fill it, tall tiles those of operands that need none.
 constexpr int64_t kScratchBytes = 16 << 10;
 constexpr int64_t kRunBytes = 8 << 10;
-// A transposed tile's rows of at least kPaddedBytes (so that there are at most 64) are a cache line longer than they need be: a
+// A transposed tile's rows of at least kPaddedBytes are a cache line longer than they need be: a
 // column of 16 bytes in each, which the transposition writes, then lies in different cache sets. 0.59 -> 0.44 ns an element of
 // f32.
 constexpr int64_t kPaddedBytes = 256, kPadBytes = 64;
 constexpr int64_t kLineBytes = 64;  // of a cache line
 // Scratch operands are this many bytes apart beyond their size, so that they do not share cache sets.
 constexpr int64_t kScratchStagger = 320;
+static_assert(kScratchMemory == kMaxOperands * (kScratchBytes + kScratchBytes / kPaddedBytes * kPadBytes + kScratchStagger));
 // Halide's index arithmetic is in int32.
 constexpr int64_t kMaxIndex = INT32_MAX;
 
@@ -50,6 +51,7 @@ constexpr int64_t kTransposeSide = 8;
 
 // ceil(a / b)
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 // Where each decision about a box is made, before the plan is written down.
 struct Box {
@@ -170,16 +172,50 @@ private:
     // Used in place, row by row?
     bool is_unit(int o) const { return dim(0).stride[o] == 1 || (o != output_ && dim(0).stride[o] == 0); }
 
-    // Bytes of the widest element that goes through scratch memory in runs along dimension 0.
-    int64_t widest_in_scratch() const {
+    // What is read and written in runs along dimension 0: bytes of the widest element in place (0: none) and of the widest that
+    // goes through scratch memory, and of all those that do, which may lie whole cache lines apart.
+    struct Runs {
+        int64_t widest_in_place = 0, widest_in_scratch = 1, in_scratch = 0, operands_in_scratch = 0;
+        bool lines_apart = true;
+    };
+    Runs runs() const {
         const uint32_t layout = covering_layout(layouts_, varying());
-        int64_t widest = 1;
+        Runs all;
         for (int o = 0; o < operands_; o++) {
-            const bool runs = o == output_ || (layout & digit(operands_, o));
-            const bool scratch = (runs && dim(0).stride[o] != 1) || (o == output_ && streams_);
-            if (scratch) widest = std::max<int64_t>(widest, element_bytes_[o]);
+            if (o != output_ && !(layout & digit(operands_, o))) continue;
+            const bool scratch = dim(0).stride[o] != 1 || (o == output_ && streams_);
+            int64_t &widest = scratch ? all.widest_in_scratch : all.widest_in_place;
+            widest = std::max<int64_t>(widest, element_bytes_[o]);
+            all.in_scratch += scratch ? element_bytes_[o] : 0;
+            all.operands_in_scratch += scratch;
+            all.lines_apart &= !scratch || dim(0).stride[o] * element_bytes_[o] % kLineBytes == 0;
         }
-        return widest;
+        return all;
+    }
+
+    // Within half of a Zen 5's L3, of which others have a part, transposed tiles hold four cache lines of each column instead of
+    // one, side by side in a page, where columns begin alike in their lines. Times as fast of 1 Mi elements, columns 4 KiB apart
+    // and 1 to 6 KiB: QUANTIZE_LINEAR f32 1.5 and 1.1 to 1.2, ADD f32 1.2 and 1.0, where others use that cache by turns 1.4, 1.1,
+    // 1.15 and 0.93 to 1.03, from memory 0.87 to 1.1; DEQUANTIZE_LINEAR i8 and QUANTIZED_LINEAR_ADD 1.05. (Begun otherwise 0.8 to
+    // 1.0; more bytes 0.8 to 0.9.) The tile stays in the L1 cache, with 128 columns, unless operands as wide lie in place, whose
+    // rows had better be longer (256 for 128 columns: ADD f32 1.1, QUANTIZE_LINEAR 0.9).
+    bool tall_tile(int partner, const Runs &runs, Box &box) const {
+        if (amd_family() < kZen5 || streams_ || !runs.lines_apart || moved_bytes_ < double(near_cache_bytes(2)) ||
+            moved_bytes_ >= double(near_cache_bytes(3)) / 2)
+            return false;
+        Box tall = box;
+        tall.row_dim = partner;
+        tall.rows = 4 * kLineBytes / runs.widest_in_scratch;
+        const auto fits = [&](int64_t columns) {
+            const int64_t pads = kPadBytes * tall.rows + kScratchStagger;
+            tall.outer = columns;
+            return columns <= dim(0).size && tall.rows <= dim(partner).size && tall.rows <= most_rows(partner, columns) &&
+                   columns <= most_outer(tall, columns) &&
+                   tall.rows * columns * runs.in_scratch + pads * runs.operands_in_scratch <= kScratchMemory;
+        };
+        if (!(runs.widest_in_place >= runs.widest_in_scratch && fits(256)) && !fits(128)) return false;
+        box = tall;
+        return true;
     }
 
     // Short rows: is flattening several dimensions through scratch faster than a loop over rows? In ns per element, measured:
@@ -258,7 +294,9 @@ private:
             // As many rows as a cache line holds of the widest elements in scratch, whose lines are then read once, and long runs
             // of the others. Against squares ADD f32 1.04 to 1.5 times as fast, against rows by the widest of all dequantizing 8
             // bits 1.3 to 1.5.
-            const int64_t widest = widest_in_scratch(), rows = kLineBytes / widest, run = kRunBytes / widest;
+            const Runs all = runs();
+            if (tall_tile(partner, all, box)) return box;
+            const int64_t widest = all.widest_in_scratch, rows = kLineBytes / widest, run = kRunBytes / widest;
             box.row_dim = partner;
             box.outer = std::min(dim(0).size, kScratchBytes / kLineBytes);
             box.rows = std::min(dim(partner).size, rows);
@@ -417,6 +455,7 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
         if (!planner.constant(box, o)) needed |= digit(operands, o);
     }
     const uint32_t layout = covering_layout(layouts, needed);
+    int64_t scratch = 0;  // bytes of operands so far
     for (int o = 0; o < operands; o++) {
         const bool runs = o == output || (layout & digit(operands, o));
         const int64_t row_stride = box.row_dim >= 0 ? space.dims[box.row_dim].stride[o] : 0;
@@ -427,6 +466,10 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
         plan.scratch |= plan.access[o] != Access::InPlace;
         plan.dims[o][0] = {0, int32_t(run), runs ? 1 : 0, 0};
         plan.dims[o][1] = {0, int32_t(box.rows), box.rows > 1 ? int32_t(kernel_row_stride(plan, o, run, row_stride)) : 0, 0};
+        if (plan.access[o] == Access::InPlace) continue;
+        plan.scratch_at[o] = int32_t(scratch);
+        const int64_t pitch = plan.dims[o][1].stride, rows_apart = pitch == 0 ? 0 : box.rows - 1;
+        scratch += round_up((rows_apart * pitch + run) * element_bytes[o], kLineBytes) + kScratchStagger;
         if (plan.access[o] != Access::Table) continue;
         plan.period[o] = o == output ? run : period_of(space, box, o);
         plan.read[o] = run;
@@ -470,7 +513,7 @@ using MoveRun = void (*)(uint8_t *, const uint8_t *, const int32_t *, int64_t);
 constexpr MoveRun kGather[] = {gather<uint8_t>, gather<uint16_t>, gather<uint32_t>, gather<uint64_t>};
 constexpr MoveRun kScatter[] = {scatter<uint8_t>, scatter<uint16_t>, scatter<uint32_t>, scatter<uint64_t>};
 
-// Where the edges of a transposition are moved one by one: to(x, y) = from(x, y) for x in [x0, x1), y in [y0, y1).
+// Where a transposition is less than a tile: to(x, y) = from(x, y) for x in [x0, x1), y in [y0, y1).
 template<class T>
 void transpose_elements(uint8_t *to, int64_t to_pitch, const uint8_t *from, int64_t from_step, int64_t x0, int64_t x1, int64_t y0,
                         int64_t y1) {
@@ -499,34 +542,62 @@ constexpr TransposeTiles kTransposeTiles[] = {
 
 // to(x, y) = from(x, y) for x < width, y < height: `to` is dense along x with `to_pitch` bytes from row to row, `from` is dense
 // along y with `from_step` bytes from x to x. `ahead` elements from each column's first, unless 0, lies memory to ask for.
-int transpose(int32_t target_rank, int shift, uint8_t *to, int64_t to_pitch, const uint8_t *from, int64_t from_step,
-              int64_t width, int64_t height, int32_t ahead, void *user_context) {
-    const int64_t tile = 16 >> shift, inner_height = height / tile * tile;
-    int64_t inner_width = 0;
-    for (size_t t = std::size(kTransposeTiles); t-- > 0;) {  // those of the highest rank first
+// Of whole tiles. Neither this nor transpose() is inlined, for size.
+__attribute__((noinline)) int transpose_tiles(const TransposeTiles &tiles, uint8_t *to, int64_t to_pitch, const uint8_t *from,
+                                              int64_t from_step, int64_t width, int64_t height, int32_t ahead,
+                                              void *user_context) {
+    const int shift = __builtin_ctz(unsigned(tiles.bits / 8));  // a division would take its time
+    halide_dimension_t from_dims[2] = {{0, int32_t(width), int32_t(from_step >> shift), 0}, {0, int32_t(height), 1, 0}};
+    halide_dimension_t to_dims[2] = {{0, int32_t(width), 1, 0}, {0, int32_t(height), int32_t(to_pitch >> shift), 0}};
+    halide_buffer_t source = {}, destination = {};
+    source.host = const_cast<uint8_t *>(from);
+    source.dim = from_dims;
+    destination.host = to;
+    destination.dim = to_dims;
+    source.dimensions = destination.dimensions = 2;
+    source.type = destination.type = halide_type_t(halide_type_uint, uint8_t(tiles.bits));
+    int32_t down = height << shift > kLineBytes ? 16 >> shift : 0;  // of a tall tile, the lines of the next one
+    void *arguments[] = {&user_context, &source, &ahead, &down, &destination};
+    return tiles.kernel(arguments);
+}
+
+// Of any extents, elements of 2^shift bytes. An edge is a tile that overlaps the last whole one (12 rows of 1 byte one by one
+// took a third of dequantizing 300 x 320), unless it has so few elements that they take less time than a call.
+__attribute__((noinline)) int transpose(int32_t target_rank, int shift, uint8_t *to, int64_t to_pitch, const uint8_t *from,
+                                        int64_t from_step, int64_t width, int64_t height, int32_t ahead, void *user_context) {
+    constexpr int64_t kFewElements = 64;
+    const int64_t tile_rows = 16 >> shift, whole_rows = height / tile_rows * tile_rows, last_rows = height - tile_rows;
+    const auto run_elements = [&](int64_t x, int64_t columns, int64_t y) {
+        kTransposeElements[shift](to, to_pitch, from, from_step, x, x + columns, y, height);
+        return 0;
+    };
+    const auto run_columns = [&](const TransposeTiles &tiles, int64_t x, int64_t columns) {
+        uint8_t *const to_column = to + (x << shift);
+        const uint8_t *const column = from + x * from_step;
+        if (const int error =
+                transpose_tiles(tiles, to_column, to_pitch, column, from_step, columns, whole_rows, ahead, user_context))
+            return error;
+        if (whole_rows == height) return 0;
+        if ((height - whole_rows) * columns < kFewElements) return run_elements(x, columns, whole_rows);
+        return transpose_tiles(tiles, to_column + last_rows * to_pitch, to_pitch, column + (last_rows << shift), from_step,
+                               columns, tile_rows, 0, user_context);
+    };
+
+    int64_t done = 0;
+    for (size_t t = std::size(kTransposeTiles); t-- > 0 && whole_rows > 0;) {  // those of the highest rank first
         const TransposeTiles &tiles = kTransposeTiles[t];
         if (tiles.bits != 8 << shift || tiles.rank > target_rank) continue;
-        const int64_t columns = tiles.bytes >> shift, tiled = (width - inner_width) / columns * columns;
-        if (tiled > 0 && inner_height > 0) {
-            halide_dimension_t from_dims[2] = {{0, int32_t(tiled), int32_t(from_step >> shift), 0},
-                                               {0, int32_t(inner_height), 1, 0}};
-            halide_dimension_t to_dims[2] = {{0, int32_t(tiled), 1, 0},
-                                             {0, int32_t(inner_height), int32_t(to_pitch >> shift), 0}};
-            halide_buffer_t source = {}, destination = {};
-            source.host = const_cast<uint8_t *>(from) + inner_width * from_step;
-            source.dim = from_dims;
-            destination.host = to + (inner_width << shift);
-            destination.dim = to_dims;
-            source.dimensions = destination.dimensions = 2;
-            source.type = destination.type = halide_type_t(halide_type_uint, uint8_t(8 << shift));
-            void *arguments[] = {&user_context, &source, &ahead, &destination};
-            if (const int error = tiles.kernel(arguments)) return error;
+        const int64_t columns = tiles.bytes >> shift, whole = (width - done) / columns * columns;
+        if (whole > 0) {
+            if (const int error = run_columns(tiles, done, whole)) return error;
+            done += whole;
         }
-        inner_width += tiled;
+        if (columns == tile_rows && width >= columns && (width - done) * height >= kFewElements) {
+            if (const int error = run_columns(tiles, width - columns, columns)) return error;
+            done = width;
+        }
     }
-    kTransposeElements[shift](to, to_pitch, from, from_step, inner_width, width, 0, height);
-    kTransposeElements[shift](to, to_pitch, from, from_step, 0, inner_width, inner_height, height);
-    return 0;
+    return done < width ? run_elements(done, width - done, 0) : 0;
 }
 
 // Walks the boxes of a plan and keeps, per operand, the address of the current one.
@@ -608,7 +679,7 @@ public:
     Scratch(const Scratch &) = delete;
     Scratch &operator=(const Scratch &) = delete;
 
-    uint8_t *at(int o) { return memory_[o]; }
+    uint8_t *at(int o) { return memory_ + plan_.scratch_at[o]; }
 
     // Brings input o, which lies at `tensor`, into scratch, unless the last block brought there holds it. `next` as in store().
     int load(int o, const uint8_t *tensor, int64_t run, int64_t rows, const Walker *next, uint32_t &filled) {
@@ -621,7 +692,7 @@ public:
         }
         const int64_t distinct_rows = plan_.row_bytes[o] == 0 ? 1 : rows, read = std::min(run, plan_.read[o]);
         for (int64_t y = 0; y < distinct_rows; y++) {
-            uint8_t *const row = memory_[o] + y * pitch(o);
+            uint8_t *const row = at(o) + y * pitch(o);
             const int64_t period = std::min(read, plan_.period[o]);
             kGather[shift(o)](row, tensor + y * plan_.row_bytes[o], plan_.table[o], period);
             repeat_row(row, period, read, shift(o));
@@ -636,7 +707,7 @@ public:
         uint8_t *const tensor = walker.pointer(o);
         for (int64_t y = 0; y < rows; y++) {
             uint8_t *const to = tensor + y * plan_.row_bytes[o];
-            const uint8_t *const from = memory_[o] + y * pitch(o);
+            const uint8_t *const from = at(o) + y * pitch(o);
             if (plan_.access[o] == Access::Stream) stream_copy(to, from, run << shift(o), ahead(next, y));
             else kScatter[shift(o)](to, from, plan_.table[o], run);
         }
@@ -649,7 +720,7 @@ private:
         const uint8_t *tensor;
         int64_t run, rows;
     } loaded_[kMaxOperands] = {};
-    alignas(64) uint8_t memory_[kMaxOperands][kScratchBytes + kScratchBytes / kPaddedBytes * kPadBytes + kScratchStagger];
+    alignas(64) uint8_t memory_[kScratchMemory];
 
     // The processor's own prefetching does not follow a tile's columns: the transposition asks for the next tile, line by line as
     // it goes (in bursts between parts of 64 columns a Zen 5 lost a fifth), and into L2, as columns 4 KiB apart share L1's sets.
@@ -666,18 +737,18 @@ private:
                 if (runs_in_place(plan_, i) && plan_.row_bytes[i] != 0)
                     ask_for(next->pointer(i) + row * plan_.row_bytes[i], end - row, plan_.row_bytes[i], run << shift(i));
             }
-            if (const int error = transpose(plan_.target_rank, shift(o), memory_[o] + (first << shift(o)), pitch(o),
+            if (const int error = transpose(plan_.target_rank, shift(o), at(o) + (first << shift(o)), pitch(o),
                                             tensor + first * step, step, width, rows, ahead, user_context_))
                 return error;
         }
         return 0;
     }
 
-    // How many elements from the first of each column of a tile of operand o to the last of the cache line that the next one, so
-    // many bytes after it, begins with: a line that two tiles share was read with the first. 0 where that is the same tile or no
-    // int32.
+    // How many elements from the first of each column of a tile of operand o to what to ask for of the next one, so many bytes
+    // after it: of tall tiles, whose further lines the transposition finds, the first; of others the last of the cache line that
+    // it begins with, as a line that two tiles share was read with the first. 0 where that is the same tile or no int32.
     int32_t ahead_of(int o, int64_t bytes, int64_t rows) const {
-        const int64_t elements = (bytes >> shift(o)) + std::min(rows, kLineBytes >> shift(o)) - 1;
+        const int64_t line = kLineBytes >> shift(o), elements = (bytes >> shift(o)) + (rows > line ? 0 : rows - 1);
         return bytes != 0 && elements == int32_t(elements) ? int32_t(elements) : 0;
     }
 

@@ -39,8 +39,9 @@ struct Plan {
     int64_t period[kMaxOperands], element_step[kMaxOperands], row_bytes[kMaxOperands];
     // Of a run's elements that Table brings into scratch at most so many, the first: all, unless a caller knows better.
     int64_t read[kMaxOperands];
-    bool scratch;  // some operand is not used where it lies
-    bool one_box;  // and no scratch
+    int32_t scratch_at[kMaxOperands];  // bytes from the slice's scratch memory to the operand's part
+    bool scratch;                      // some operand is not used where it lies
+    bool one_box;                      // and no scratch
     // Asks by prefetches, while a transposed operand is brought into scratch, for one of its next blocks, and for such rows of
     // those in place.
     bool asks, asks_beside;
@@ -65,6 +66,9 @@ struct PlanKnobs {
 
 // Over how many of a box's rows operands may vary that are constant along each.
 constexpr int kMaxUniformRows = 256;
+
+// Bytes of a slice's scratch memory, on its stack.
+constexpr int64_t kScratchMemory = 83200;
 
 // Plans `space` for a kernel specialised for `layouts` (see Form). Operands in the mask `uniform` are constant along each row of
 // a box. Tables come from `allocator`; false: no memory.

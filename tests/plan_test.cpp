@@ -71,10 +71,12 @@ int sum_box(hewn::BoxCall &opaque, halide_buffer_t *buffers) {
         }
     }
     promise(buffers[output].dim[0].stride == 1, "the output is dense");
+    int64_t scratch = 0;
     for (int o = 0; o < context.operands; o++) {
         if (context.plan->access[o] == Access::InPlace) continue;
-        constexpr int64_t kScratch = (16 << 10) + (4 << 10);  // and padding
-        promise(((rows - 1) * buffers[o].dim[1].stride + run) * context.element_bytes[o] <= kScratch, "scratch memory holds it");
+        promise(context.plan->scratch_at[o] >= scratch, "parts of scratch memory do not overlap");
+        scratch = context.plan->scratch_at[o] + ((rows - 1) * buffers[o].dim[1].stride + run) * context.element_bytes[o];
+        promise(scratch <= hewn::kScratchMemory, "scratch memory holds it");
     }
     promise(context.layouts >> layout & 1, "the layout is one that the kernel is specialised for");
     for (int64_t y = 0; y < rows; y++) {
@@ -138,6 +140,12 @@ public:
 
     int between(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
 
+    // Of a matrix that exceeds a core's own caches.
+    std::vector<int64_t> large_sizes() {
+        const int multiple = between(0, 1) ? 64 : 1;
+        return {between(500, 900) / multiple * multiple, between(500, 900) / multiple * multiple};
+    }
+
     std::vector<int64_t> sizes(int rank) {
         std::vector<int64_t> sizes(static_cast<size_t>(rank));
         int64_t elements = 1;
@@ -164,7 +172,11 @@ public:
             stride = stride * sizes[d] + (between(0, 9) == 0 ? between(0, 7) : 0);
         }
         operand.memory.resize(size_t((last + 1) * bytes));
-        for (uint8_t &byte : operand.memory) byte = uint8_t(random_());
+        uint64_t bits = random_();
+        for (uint8_t &byte : operand.memory) {
+            bits = bits * 6364136223846793005 + 1442695040888963407;
+            byte = uint8_t(bits >> 56);
+        }
         return operand;
     }
 
@@ -322,6 +334,12 @@ TEST(Plan, LongRunsEndWhereConstantsChange) {
     EXPECT_EQ(planned({{64, {2, 1, 0, 1}}, {1000, {128, 64, 1, 64}}}).run_inner, 64);
 }
 
+// Whether transpositions of so many bytes of operands have tall tiles on this machine, where the output is not streamed.
+bool tall(double bytes) {
+    return hewn::amd_family() >= hewn::kZen5 && bytes >= double(hewn::near_cache_bytes(2)) &&
+           bytes < double(hewn::near_cache_bytes(3)) / 2;
+}
+
 // A transposed matrix of bytes and a scalar make one of f32: a box has as many rows as a cache line has bytes, but where the
 // output goes through scratch memory as well, as many as it has f32.
 TEST(Plan, TransposedRowsFillCacheLinesOfWhatIsInScratch) {
@@ -338,7 +356,7 @@ TEST(Plan, TransposedRowsFillCacheLinesOfWhatIsInScratch) {
         ASSERT_TRUE(hewn::build_plan(space, 3, bytes, 1u << 0b11 | 1u << 0b10, 0, knobs, test_allocator(), plan));
         EXPECT_EQ(plan.access[0], Access::Transpose);
         EXPECT_EQ(plan.access[2], streams ? Access::Stream : Access::InPlace);
-        EXPECT_EQ(plan.rows, streams ? 16 : 64);
+        EXPECT_EQ(plan.rows, streams ? 16 : tall(5 << 20) ? 256 : 64);
         EXPECT_EQ(plan.run_outer, 256);
         hewn::destroy_plan(test_allocator(), plan);
     }
@@ -383,6 +401,39 @@ TEST(Plan, AsksForTheNextTileOfATransposition) {
     EXPECT_FALSE(hewn::kCanStream && planned(beside, 0).asks_beside);
     EXPECT_FALSE(dense_plan(1 << 24, kKnobs).asks);
     EXPECT_FALSE(dense_plan(1 << 24, kKnobs).asks_beside);
+}
+
+// Four cache lines of 256 columns that lie whole cache lines apart, of 128 where the others are narrower or scratch memory would
+// not hold two.
+TEST(Plan, TallTilesFillScratchMemory) {
+    if (!tall(1 << 20) || !tall(12 << 20)) GTEST_SKIP() << "this machine's tiles are not tall";
+    const auto expect_tile = [](const hewn::Plan &plan, int64_t rows, int64_t columns) {
+        EXPECT_EQ(plan.rows, rows);
+        EXPECT_EQ(plan.run_outer, columns);
+    };
+    for (int32_t bytes : {1, 2, 4, 8}) expect_tile(transposed_plan(704, bytes, bytes, bytes), 256 / bytes, 256);
+    expect_tile(transposed_plan(704, 1, 4, 1), 64, 128);
+    expect_tile(transposed_plan(704, 4, 1, 4), 256, 256);
+    expect_tile(transposed_plan(700, 4, 1, 4), 64, 256);
+
+    // The transpose of one and another of f32.
+    const auto planned = [](int64_t columns, int64_t rows, bool both) {
+        const int32_t bytes[] = {4, 4, 4};
+        hewn::Space space = {};
+        space.rank = 2;
+        space.dims[0] = {columns, {both ? rows : 1, rows, 1}};
+        space.dims[1] = {rows, {both ? 1 : columns, 1, columns}};
+        hewn::Plan plan;
+        EXPECT_TRUE(hewn::build_plan(space, 3, bytes, 1u << 0b11, 0, kKnobs, test_allocator(), plan));
+        return plan;
+    };
+    expect_tile(planned(1000, 1008, true), 64, 128);
+    expect_tile(planned(1000, 1000, true), 16, 256);
+    // Matrices that some of these tiles do not fit in.
+    expect_tile(planned(255, 4000, false), 64, 128);
+    expect_tile(planned(10000, 64, false), 64, 256);
+    expect_tile(planned(10000, 48, false), 16, 256);
+    EXPECT_LT(planned(127, 8000, false).rows, 64);
 }
 
 // Quantizing [images, channels, pixels] with a scale and a zero point a channel, of a whole tensor, transposed, padded.
@@ -466,12 +517,14 @@ TEST(Plan, RandomLayoutsSumRight) {
     std::mt19937 random(20260);
     RandomLayout layout(random);
     int seen[4] = {}, divided = 0, cut = 0;  // by Access; runs of several dimensions in rows, the last box with fewer
+    int large_transposed = 0;
     const int32_t highest = highest_rank();
     for (int iteration = 0; iteration < 4000; iteration++) {
         SCOPED_TRACE(iteration);
         const int operands = layout.between(3, 4), output = operands - 1;
         const uint32_t two_inputs = 1u << 0b11 | 1u << 0b10 | 1u << 0b01, three_inputs = 1u << 0b100 | 1u << 0b111;
-        const std::vector<int64_t> sizes = layout.sizes(layout.between(1, 8));
+        const bool large = iteration % 200 == 0;
+        const std::vector<int64_t> sizes = large ? layout.large_sizes() : layout.sizes(layout.between(1, 8));
         const int64_t elements = std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>());
         int32_t bytes[kMaxOperands];
         std::vector<Operand> data;
@@ -518,7 +571,10 @@ TEST(Plan, RandomLayoutsSumRight) {
         plan.asks = layout.between(0, 1);  // few of these move enough for it
         plan.asks_beside = layout.between(0, 1);
         plan.target_rank = layout.between(0, 1) ? highest : 0;
-        for (int o = 0; o < operands; o++) seen[int(plan.access[o])]++;
+        for (int o = 0; o < operands; o++) {
+            seen[int(plan.access[o])]++;
+            large_transposed += large && plan.access[o] == Access::Transpose;
+        }
         // Rows of a run's own last dimension go on where the run ends.
         const bool own =
             plan.run_inner > 1 && plan.rows > 1 && plan.row_bytes[output] == plan.run_inner * plan.run_outer * bytes[output];
@@ -548,6 +604,7 @@ TEST(Plan, RandomLayoutsSumRight) {
     }
     EXPECT_GT(divided, 20);
     EXPECT_GT(cut, 3);
+    EXPECT_GT(large_transposed, 3);
     for (Access access : {Access::InPlace, Access::Table, Access::Transpose, Access::Stream}) {
         if (access == Access::Stream && !hewn::kCanStream) continue;
         EXPECT_GT(seen[int(access)], 20) << "the layouts did not reach access " << int(access);
