@@ -194,14 +194,12 @@ private:
     }
 
     // Within half of a Zen 5's L3, of which others have a part, transposed tiles hold four cache lines of each column instead of
-    // one, side by side in a page, where columns begin alike in their lines. Times as fast of 1 Mi elements, columns 4 KiB apart
-    // and 1 to 6 KiB: QUANTIZE_LINEAR f32 1.5 and 1.1 to 1.2, ADD f32 1.2 and 1.0, where others use that cache by turns 1.4, 1.1,
-    // 1.15 and 0.93 to 1.03, from memory 0.87 to 1.1; DEQUANTIZE_LINEAR i8 and QUANTIZED_LINEAR_ADD 1.05. (Begun otherwise 0.8 to
-    // 1.0; more bytes 0.8 to 0.9.) The tile stays in the L1 cache, with 128 columns, unless operands as wide lie in place, whose
-    // rows had better be longer (256 for 128 columns: ADD f32 1.1, QUANTIZE_LINEAR 0.9).
+    // one, side by side in a page, where columns begin alike in their lines: QUANTIZE_LINEAR f32 1.1 to 1.5 times as fast, most
+    // where columns share cache sets, the others 1.0 to 1.2 (docs/performance.md). The tile stays in the L1 cache, with 128
+    // columns, unless operands as wide lie in place, whose rows had better be longer (256 for 128 columns: ADD f32 1.1,
+    // QUANTIZE_LINEAR 0.9).
     bool tall_tile(int partner, const Runs &runs, Box &box) const {
-        if (amd_family() < kZen5 || streams_ || !runs.lines_apart || moved_bytes_ < double(near_cache_bytes(2)) ||
-            moved_bytes_ >= double(near_cache_bytes(3)) / 2)
+        if (amd_family() < kZen5 || streams_ || !runs.lines_apart || moved_bytes_ >= double(near_cache_bytes(3)) / 2)
             return false;
         Box tall = box;
         tall.row_dim = partner;
