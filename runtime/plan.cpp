@@ -197,10 +197,12 @@ private:
     // one, side by side in a page, where columns begin alike in their lines: QUANTIZE_LINEAR f32 1.1 to 1.5 times as fast, most
     // where columns share cache sets, the others 1.0 to 1.2 (docs/performance.md). The tile stays in the L1 cache, with 128
     // columns, unless operands as wide lie in place, whose rows had better be longer (256 for 128 columns: ADD f32 1.1,
-    // QUANTIZE_LINEAR 0.9).
+    // QUANTIZE_LINEAR 0.9); but then not beside operands that fill the L2 cache (ADD f32 of 256 x 256: 0.9).
     bool tall_tile(int partner, const Runs &runs, Box &box) const {
         if (amd_family() < kZen5 || streams_ || !runs.lines_apart || moved_bytes_ >= double(near_cache_bytes(3)) / 2)
             return false;
+        const bool wide = runs.widest_in_place >= runs.widest_in_scratch;
+        if (wide && moved_bytes_ < double(near_cache_bytes(2))) return false;
         Box tall = box;
         tall.row_dim = partner;
         tall.rows = 4 * kLineBytes / runs.widest_in_scratch;
@@ -211,7 +213,7 @@ private:
                    columns <= most_outer(tall, columns) &&
                    tall.rows * columns * runs.in_scratch + pads * runs.operands_in_scratch <= kScratchMemory;
         };
-        if (!(runs.widest_in_place >= runs.widest_in_scratch && fits(256)) && !fits(128)) return false;
+        if (!(wide && fits(256)) && !fits(128)) return false;
         box = tall;
         return true;
     }

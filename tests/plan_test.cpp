@@ -334,8 +334,12 @@ TEST(Plan, LongRunsEndWhereConstantsChange) {
     EXPECT_EQ(planned({{64, {2, 1, 0, 1}}, {1000, {128, 64, 1, 64}}}).run_inner, 64);
 }
 
-// Whether transpositions of so many bytes of operands have tall tiles on this machine, where the output is not streamed.
-bool tall(double bytes) { return hewn::amd_family() >= hewn::kZen5 && bytes < double(hewn::near_cache_bytes(3)) / 2; }
+// Whether transpositions of so many bytes of operands have tall tiles of 256 columns on this machine, where the output is not
+// streamed.
+bool tall(double bytes) {
+    return hewn::amd_family() >= hewn::kZen5 && bytes >= double(hewn::near_cache_bytes(2)) &&
+           bytes < double(hewn::near_cache_bytes(3)) / 2;
+}
 
 // A transposed matrix of bytes and a scalar make one of f32: a box has as many rows as a cache line has bytes, but where the
 // output goes through scratch memory as well, as many as it has f32.
@@ -403,7 +407,7 @@ TEST(Plan, AsksForTheNextTileOfATransposition) {
 // Four cache lines of 256 columns that lie whole cache lines apart, of 128 where the others are narrower or scratch memory would
 // not hold two.
 TEST(Plan, TallTilesFillScratchMemory) {
-    if (!tall(12 << 20)) GTEST_SKIP() << "this machine's tiles are not tall";
+    if (!tall(1 << 20) || !tall(12 << 20)) GTEST_SKIP() << "this machine's tiles are not tall";
     const auto expect_tile = [](const hewn::Plan &plan, int64_t rows, int64_t columns) {
         EXPECT_EQ(plan.rows, rows);
         EXPECT_EQ(plan.run_outer, columns);
@@ -411,6 +415,7 @@ TEST(Plan, TallTilesFillScratchMemory) {
     for (int32_t bytes : {1, 2, 4, 8}) expect_tile(transposed_plan(704, bytes, bytes, bytes), 256 / bytes, 256);
     expect_tile(transposed_plan(704, 1, 4, 1), 64, 128);
     expect_tile(transposed_plan(128, 1, 4, 1), 64, 128);
+    EXPECT_LT(transposed_plan(256, 4, 4, 4).rows, 64);
     expect_tile(transposed_plan(704, 4, 1, 4), 256, 256);
     expect_tile(transposed_plan(700, 4, 1, 4), 64, 256);
 
