@@ -380,18 +380,9 @@ function(hewn_lowest_target out)
     endforeach()
 endfunction()
 
-# hewn_add_kernels(<flavour> <objects> <flag>...): runs the generators for every chosen variant with the given Halide flags, and
-# sets <objects> to the object files: one a form, one a transposition, and the Halide runtime they share.
-function(hewn_add_kernels flavour objects_out)
-    list(JOIN ARGN "-" flags)
-    if(flags)
-        string(PREPEND flags "-")
-    endif()
-    set(dir ${HEWN_GENERATED_DIR}/${flavour})
-    file(MAKE_DIRECTORY ${dir})
-
-    # The runtime is Halide's for the bare architecture. Its exit hooks are taken out: in a forked child they would wait for
-    # threads that do not exist there. runtime/device_cpu.cpp ends the pool instead.
+# Makes <dir>/halide_runtime.o: Halide's for the bare architecture. Its exit hooks are taken out: in a forked child they would wait
+# for threads that do not exist there. runtime/device_cpu.cpp ends the pool instead.
+function(hewn_add_halide_runtime dir flavour)
     set(runtime ${dir}/halide_runtime${HEWN_OBJECT_EXTENSION})
     set(runtime_target ${HEWN_ARCH}-${HEWN_OS})
     set(exit_hooks_ELF .fini_array* .init_array*)
@@ -407,7 +398,20 @@ function(hewn_add_kernels flavour objects_out)
         COMMAND hewn_generators -r halide_runtime -o ${dir} -e object target=${runtime_target}
         COMMAND ${CMAKE_OBJCOPY} ${runtime_edits} ${runtime}
         DEPENDS hewn_generators VERBATIM COMMENT "Halide runtime (${flavour})")
-    set(objects ${runtime})
+endfunction()
+
+# hewn_add_kernels(<flavour> <objects> <flag>...): runs the generators for every chosen variant with the given Halide flags, and
+# sets <objects> to the object files: one a form, one a transposition, and the Halide runtime they share.
+function(hewn_add_kernels flavour objects_out)
+    list(JOIN ARGN "-" flags)
+    if(flags)
+        string(PREPEND flags "-")
+    endif()
+    set(dir ${HEWN_GENERATED_DIR}/${flavour})
+    file(MAKE_DIRECTORY ${dir})
+
+    hewn_add_halide_runtime(${dir} ${flavour})
+    set(objects ${dir}/halide_runtime${HEWN_OBJECT_EXTENSION})
 
     # One generator run: the function hewnk_<name> in <name>.o. A GPU's, whose assertions would look at the host's side alone, are
     # the same in every flavour; their device code is beside them, for tests to look at.
@@ -509,13 +513,49 @@ endfunction()
 
 # ---- X-macros ----
 
+# transpositions.inc: HEWN_TRANSPOSITION(entry, bits, bytes, rank), one line a transposition of elements of so many bits, for targets
+#   of that rank and above, the lowest first.
+function(hewn_write_transpositions)
+    set(lines "// Written by cmake/Variants.cmake from generators/kernels.cmake.\n")
+    foreach(name IN LISTS transpositions)
+        set(words hewnk_${name}_argv)
+        foreach(key BITS BYTES RANK)
+            get_property(value GLOBAL PROPERTY HEWN_${name}_${key})
+            string(APPEND words ", ${value}")
+        endforeach()
+        string(APPEND lines "HEWN_TRANSPOSITION(${words})\n")
+    endforeach()
+    file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/include/transpositions.inc CONTENT "${lines}" @ONLY)
+endfunction()
+
+# kernels.json: the CPUs' kernels for tools/tune, objects of JSON, with the knobs, their values, and the generator run behind each
+#   form; plans as forms.
+function(hewn_write_kernels_json)
+    foreach(kind CPU PLAN)
+        set(spaces)
+        get_property(knobs GLOBAL PROPERTY HEWN_${kind}_KNOBS)
+        foreach(knob IN LISTS knobs)
+            get_property(values GLOBAL PROPERTY HEWN_${knob}_VALUES)
+            list(JOIN values "\", \"" values)
+            list(APPEND spaces "\"${knob}\": [\"${values}\"]")
+        endforeach()
+        list(JOIN spaces ", " ${kind}_spaces)
+    endforeach()
+    list(JOIN ARGN ",\n    " kernels)
+    get_property(by_hand GLOBAL PROPERTY HEWN_KNOBS_BY_HAND)
+    list(JOIN by_hand ", " by_hand)
+    string(CONCAT kernels
+        "{\"halide\": \"${HEWN_HALIDE_VERSION}\", \"halide_library\": \"${HEWN_HALIDE_LIBRARY}\", "
+        "\"source\": \"${PROJECT_SOURCE_DIR}\", \"tuning\": \"${HEWN_TUNING_DIR}\", \"cc\": \"${CMAKE_C_COMPILER}\", "
+        "\"objcopy\": \"${CMAKE_OBJCOPY}\",\n \"knobs\": {\"kernel\": {${CPU_spaces}}, \"plan\": {${PLAN_spaces}}},\n"
+        " \"by_hand\": [${by_hand}],\n"
+        " \"kernels\": [\n    ${kernels}]}\n")
+    file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/kernels.json CONTENT "${kernels}" @ONLY)
+endfunction()
+
 # variants.inc: HEWN_VARIANT(operator, signature, target, forms), one line a variant, where forms is one
 #   HEWN_FORM(entry, form, layouts...) a form: a CPU's function hewnk_<variant>__<form>, a GPU's ..._argv; layouts as binary numbers.
 # plans.inc: HEWN_PLAN(variant, knobs), one line a variant, with one HEWN_PLAN_KNOB(knob, value) for each of its plans' knobs.
-# kernels.json: the CPUs' kernels for tools/tune, with the knobs, their values, and the generator run behind each form; plans as
-#   forms.
-# transpositions.inc: HEWN_TRANSPOSITION(entry, bits, bytes, rank), one line a transposition of elements of so many bits, for targets
-#   of that rank and above, the lowest first.
 # targets.inc: HEWN_TARGET(name, rank, "halide target", probes) with one HEWN_PROBE("feature") a probe, in ascending rank; for a
 #   GPU HEWN_GPU_TARGET(name, rank, "halide target", device, capability), the capability as 7.5.
 function(hewn_write_lists)
@@ -581,39 +621,11 @@ function(hewn_write_lists)
             endforeach()
         endforeach()
     endforeach()
-    set(lines "// Written by cmake/Variants.cmake from generators/kernels.cmake.\n")
-    foreach(name IN LISTS transpositions)
-        set(words hewnk_${name}_argv)
-        foreach(key BITS BYTES RANK)
-            get_property(value GLOBAL PROPERTY HEWN_${name}_${key})
-            string(APPEND words ", ${value}")
-        endforeach()
-        string(APPEND lines "HEWN_TRANSPOSITION(${words})\n")
-    endforeach()
-    file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/include/transpositions.inc CONTENT "${lines}" @ONLY)
     file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/include/variants.inc CONTENT "${variants}" @ONLY)
     file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/include/targets.inc CONTENT "${targets}" @ONLY)
     file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/include/plans.inc CONTENT "${plans}" @ONLY)
-    foreach(kind CPU PLAN)
-        set(spaces)
-        get_property(knobs GLOBAL PROPERTY HEWN_${kind}_KNOBS)
-        foreach(knob IN LISTS knobs)
-            get_property(values GLOBAL PROPERTY HEWN_${knob}_VALUES)
-            list(JOIN values "\", \"" values)
-            list(APPEND spaces "\"${knob}\": [\"${values}\"]")
-        endforeach()
-        list(JOIN spaces ", " ${kind}_spaces)
-    endforeach()
-    list(JOIN kernels ",\n    " kernels)
-    get_property(by_hand GLOBAL PROPERTY HEWN_KNOBS_BY_HAND)
-    list(JOIN by_hand ", " by_hand)
-    string(CONCAT kernels
-        "{\"halide\": \"${HEWN_HALIDE_VERSION}\", \"halide_library\": \"${HEWN_HALIDE_LIBRARY}\", "
-        "\"source\": \"${PROJECT_SOURCE_DIR}\", \"tuning\": \"${HEWN_TUNING_DIR}\", \"cc\": \"${CMAKE_C_COMPILER}\", "
-        "\"objcopy\": \"${CMAKE_OBJCOPY}\",\n \"knobs\": {\"kernel\": {${CPU_spaces}}, \"plan\": {${PLAN_spaces}}},\n"
-        " \"by_hand\": [${by_hand}],\n"
-        " \"kernels\": [\n    ${kernels}]}\n")
-    file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/kernels.json CONTENT "${kernels}" @ONLY)
+    hewn_write_kernels_json(${kernels})
+    hewn_write_transpositions()
     add_library(hewn_variants INTERFACE)
     target_include_directories(hewn_variants INTERFACE $<BUILD_INTERFACE:${HEWN_GENERATED_DIR}/include>)
 endfunction()

@@ -2,7 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <limits>
+#include <memory>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "array.h"
 #include "conformance.h"
@@ -51,6 +54,110 @@ void add_common(CLI::App &command, CommonOptions &options) {
     add_execution(command, options.device, options.variant, options.threads);
 }
 
+// A subcommand's options live as long as its callback.
+
+void add_info_command(CLI::App &app) {
+    struct Options {
+        bool json = false, licenses = false;
+    };
+    CLI::App &command =
+        *app.add_subcommand("info", "targets and variants of this build, which run here, which is picked and why; devices");
+    const auto options = std::make_shared<Options>();
+    command.add_flag("--json", options->json, "the same as JSON, every variant on its own");
+    command.add_flag("--licenses", options->licenses, "the licences of hewn and of what is linked into it")->excludes("--json");
+    command.callback([options] {
+        if (options->licenses) print_licenses();
+        else print_info(options->json);
+    });
+}
+
+void add_add_command(CLI::App &app) {
+    CLI::App &command = *app.add_subcommand("add", "A + B, broadcast by NumPy's rule; integers wrap");
+    const auto options = std::make_shared<AddOptions>();
+    command.add_option("A", options->a, "first tensor")->required()->type_name("FILE");
+    command.add_option("B", options->b, "second tensor, of the same type")->required()->type_name("FILE");
+    add_common(command, *options);
+    command.callback([options] { add(*options); });
+}
+
+void add_linear(CLI::App &command, LinearOptions &options) {
+    command.add_option("IN", options.input, "input tensor")->required()->type_name("FILE");
+    command.add_option("--scale", options.scale, "number or .npy file")->required()->type_name("S");
+    command.add_option("--zero-point", options.zero_point, "number or .npy file; absent: 0")->type_name("Z");
+    command
+        .add_option("--axis", options.axis, "the input's axis that a 1-D scale or zero point belongs to; negative: from the last")
+        ->type_name("N");
+    add_common(command, options);
+}
+
+void add_quantize_command(CLI::App &app) {
+    CLI::App &command = *app.add_subcommand("quantize", "clamp(round(IN / scale) + zero point), ties to even");
+    const auto options = std::make_shared<LinearOptions>();
+    add_linear(command, *options);
+    command.add_option("--type", options->type, "output type: u8 or i8")
+        ->required()
+        ->check(CLI::IsMember({"u8", "i8"}))
+        ->type_name("TYPE");
+    command.callback([options] { quantize(*options); });
+}
+
+void add_dequantize_command(CLI::App &app) {
+    CLI::App &command = *app.add_subcommand("dequantize", "(IN - zero point) * scale");
+    const auto options = std::make_shared<LinearOptions>();
+    add_linear(command, *options);
+    command.add_option("--type", options->type, "output and scale type: f32 or f16; default: the scale file's, else f32")
+        ->check(CLI::IsMember({"f32", "f16"}))
+        ->type_name("TYPE");
+    command.callback([options] { dequantize(*options); });
+}
+
+void add_qadd_command(CLI::App &app) {
+    CLI::App &command = *app.add_subcommand("qadd", "the quantized sum of two quantized tensors, broadcast by NumPy's rule");
+    const auto options = std::make_shared<QaddOptions>();
+    command.add_option("A", options->a, "first tensor, u8 or i8")->required()->type_name("FILE");
+    command.add_option("B", options->b, "second tensor, u8 or i8")->required()->type_name("FILE");
+    command.add_option("--a-scale", options->a_scale, "A's scale: number or .npy file")->required()->type_name("S");
+    command.add_option("--a-zero-point", options->a_zero_point, "A's zero point; absent: 0")->type_name("Z");
+    command.add_option("--b-scale", options->b_scale, "B's scale")->required()->type_name("S");
+    command.add_option("--b-zero-point", options->b_zero_point, "B's zero point; absent: 0")->type_name("Z");
+    command.add_option("--scale,--output-scale", options->output_scale, "the output's scale")->required()->type_name("S");
+    command.add_option("--zero-point,--output-zero-point", options->output_zero_point, "the output's zero point; absent: 0")
+        ->type_name("Z");
+    command.add_option("--type", options->type, "output type: u8 or i8; default: A's")
+        ->check(CLI::IsMember({"u8", "i8"}))
+        ->type_name("TYPE");
+    add_common(command, *options);
+    command.callback([options] { qadd(*options); });
+}
+
+void add_conformance_command(CLI::App &app, bool &all_passed) {
+    struct Options {
+        std::vector<std::string> files;
+        std::string device, variant;
+        int threads = 0;
+    };
+    CLI::App &command = *app.add_subcommand("conformance", "run cases in the format of tests/conformance/README.md");
+    const auto options = std::make_shared<Options>();
+    command.add_option("FILES", options->files, "files of one JSON object a line")->required()->type_name("FILE.jsonl");
+    add_execution(command, options->device, options->variant, options->threads);
+    command.callback([options, &all_passed] {
+        all_passed = conformance(options->files, options->device, options->variant, options->threads);
+    });
+}
+
+void add_replay_command(CLI::App &app) {
+    struct Options {
+        std::string folder, device, variant;
+        int threads = 0;
+    };
+    CLI::App &command = *app.add_subcommand(
+        "replay", "write cases of every kernel for DirectML's DxDispatch, with hewn's results to compare (docs/windows.md)");
+    const auto options = std::make_shared<Options>();
+    command.add_option("DIR", options->folder, "folder for the files, made if it is not there")->required()->type_name("DIR");
+    add_execution(command, options->device, options->variant, options->threads);
+    command.callback([options] { replay(options->folder, options->device, options->variant, options->threads); });
+}
+
 int run(int argc, char **argv) {
     CLI::App app("hewn: elementwise kernels of four DirectML operators, on files", "hewn");
     app.footer(FOOTER);
@@ -58,88 +165,15 @@ int run(int argc, char **argv) {
     app.require_subcommand(1);
     app.fallthrough();  // --progress may stand behind the subcommand
     app.set_version_flag("--version", [] { return "hewn " + version_string(); });
-    bool progress = false;
+    bool progress = false, all_passed = true;
     app.add_flag("--progress", progress, "report progress on stderr even where it is no terminal");
-
-    bool json = false, licenses = false;
-    CLI::App *info =
-        app.add_subcommand("info", "targets and variants of this build, which run here, which is picked and why; devices");
-    info->add_flag("--json", json, "the same as JSON, every variant on its own");
-    info->add_flag("--licenses", licenses, "the licences of hewn and of what is linked into it")->excludes("--json");
-    info->callback([&] {
-        if (licenses) print_licenses();
-        else print_info(json);
-    });
-
-    AddOptions add_options;
-    CLI::App *add_command = app.add_subcommand("add", "A + B, broadcast by NumPy's rule; integers wrap");
-    add_command->add_option("A", add_options.a, "first tensor")->required()->type_name("FILE");
-    add_command->add_option("B", add_options.b, "second tensor, of the same type")->required()->type_name("FILE");
-    add_common(*add_command, add_options);
-    add_command->callback([&] { add(add_options); });
-
-    LinearOptions quantize_options, dequantize_options;
-    const auto add_linear = [](CLI::App &command, LinearOptions &options) {
-        command.add_option("IN", options.input, "input tensor")->required()->type_name("FILE");
-        command.add_option("--scale", options.scale, "number or .npy file")->required()->type_name("S");
-        command.add_option("--zero-point", options.zero_point, "number or .npy file; absent: 0")->type_name("Z");
-        command
-            .add_option("--axis", options.axis,
-                        "the input's axis that a 1-D scale or zero point belongs to; negative: from the last")
-            ->type_name("N");
-        add_common(command, options);
-    };
-    CLI::App *quantize_command = app.add_subcommand("quantize", "clamp(round(IN / scale) + zero point), ties to even");
-    add_linear(*quantize_command, quantize_options);
-    quantize_command->add_option("--type", quantize_options.type, "output type: u8 or i8")
-        ->required()
-        ->check(CLI::IsMember({"u8", "i8"}))
-        ->type_name("TYPE");
-    quantize_command->callback([&] { quantize(quantize_options); });
-
-    CLI::App *dequantize_command = app.add_subcommand("dequantize", "(IN - zero point) * scale");
-    add_linear(*dequantize_command, dequantize_options);
-    dequantize_command
-        ->add_option("--type", dequantize_options.type, "output and scale type: f32 or f16; default: the scale file's, else f32")
-        ->check(CLI::IsMember({"f32", "f16"}))
-        ->type_name("TYPE");
-    dequantize_command->callback([&] { dequantize(dequantize_options); });
-
-    QaddOptions qadd_options;
-    CLI::App *qadd_command = app.add_subcommand("qadd", "the quantized sum of two quantized tensors, broadcast by NumPy's rule");
-    qadd_command->add_option("A", qadd_options.a, "first tensor, u8 or i8")->required()->type_name("FILE");
-    qadd_command->add_option("B", qadd_options.b, "second tensor, u8 or i8")->required()->type_name("FILE");
-    qadd_command->add_option("--a-scale", qadd_options.a_scale, "A's scale: number or .npy file")->required()->type_name("S");
-    qadd_command->add_option("--a-zero-point", qadd_options.a_zero_point, "A's zero point; absent: 0")->type_name("Z");
-    qadd_command->add_option("--b-scale", qadd_options.b_scale, "B's scale")->required()->type_name("S");
-    qadd_command->add_option("--b-zero-point", qadd_options.b_zero_point, "B's zero point; absent: 0")->type_name("Z");
-    qadd_command->add_option("--scale,--output-scale", qadd_options.output_scale, "the output's scale")
-        ->required()
-        ->type_name("S");
-    qadd_command
-        ->add_option("--zero-point,--output-zero-point", qadd_options.output_zero_point, "the output's zero point; absent: 0")
-        ->type_name("Z");
-    qadd_command->add_option("--type", qadd_options.type, "output type: u8 or i8; default: A's")
-        ->check(CLI::IsMember({"u8", "i8"}))
-        ->type_name("TYPE");
-    add_common(*qadd_command, qadd_options);
-    qadd_command->callback([&] { qadd(qadd_options); });
-
-    std::vector<std::string> files;
-    std::string device, variant;
-    int threads = 0;
-    bool all_passed = true;
-    CLI::App *conformance_command = app.add_subcommand("conformance", "run cases in the format of tests/conformance/README.md");
-    conformance_command->add_option("FILES", files, "files of one JSON object a line")->required()->type_name("FILE.jsonl");
-    add_execution(*conformance_command, device, variant, threads);
-    conformance_command->callback([&] { all_passed = conformance(files, device, variant, threads); });
-
-    std::string folder;
-    CLI::App *replay_command = app.add_subcommand(
-        "replay", "write cases of every kernel for DirectML's DxDispatch, with hewn's results to compare (docs/windows.md)");
-    replay_command->add_option("DIR", folder, "folder for the files, made if it is not there")->required()->type_name("DIR");
-    add_execution(*replay_command, device, variant, threads);
-    replay_command->callback([&] { replay(folder, device, variant, threads); });
+    add_info_command(app);
+    add_add_command(app);
+    add_quantize_command(app);
+    add_dequantize_command(app);
+    add_qadd_command(app);
+    add_conformance_command(app, all_passed);
+    add_replay_command(app);
 
     // Callbacks run in the order of the command line's subcommands, after everything is parsed; --progress is known by then.
     app.parse_complete_callback([&] { Progress::show(progress); });
