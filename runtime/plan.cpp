@@ -22,9 +22,8 @@ namespace {
 // streamed blocks may fill it, tall tiles those of operands that need none.
 constexpr int64_t kScratchBytes = 16 << 10;
 constexpr int64_t kRunBytes = 8 << 10;
-// A transposed tile's rows of at least kPaddedBytes are a cache line longer than they need be: a
-// column of 16 bytes in each, which the transposition writes, then lies in different cache sets. 0.59 -> 0.44 ns an element of
-// f32.
+// A transposed tile's rows of at least kPaddedBytes are a cache line longer than they need be: a column of 16 bytes in each,
+// which the transposition writes, then lies in different cache sets. 0.59 -> 0.44 ns an element of f32.
 constexpr int64_t kPaddedBytes = 256, kPadBytes = 64;
 constexpr int64_t kLineBytes = 64;  // of a cache line
 // Scratch operands are this many bytes apart beyond their size, so that they do not share cache sets.
@@ -51,6 +50,8 @@ constexpr int64_t kTransposeSide = 8;
 
 // ceil(a / b)
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// ceil(a / b) * b
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 // Where each decision about a box is made, before the plan is written down.
@@ -197,7 +198,8 @@ private:
     // one, side by side in a page, where columns begin alike in their lines: QUANTIZE_LINEAR f32 1.1 to 1.5 times as fast, most
     // where columns share cache sets, the others 1.0 to 1.2 (docs/performance.md). The tile stays in the L1 cache, with 128
     // columns, unless operands as wide lie in place, whose rows had better be longer (256 for 128 columns: ADD f32 1.1,
-    // QUANTIZE_LINEAR 0.9); but then not beside operands that fill the L2 cache (ADD f32 of 256 x 256: 0.9).
+    // QUANTIZE_LINEAR 0.9); but then not beside operands that fill the L2 cache (ADD f32 of 256 x 256: 0.9). False: no such tile,
+    // `box` is as it was.
     bool tall_tile(int partner, const Runs &runs, Box &box) const {
         if (amd_family() < kZen5 || streams_ || !runs.lines_apart || moved_bytes_ >= double(near_cache_bytes(3)) / 2)
             return false;
@@ -206,16 +208,17 @@ private:
         Box tall = box;
         tall.row_dim = partner;
         tall.rows = 4 * kLineBytes / runs.widest_in_scratch;
-        const auto fits = [&](int64_t columns) {
-            const int64_t pads = kPadBytes * tall.rows + kScratchStagger;
+        const int64_t pads = kPadBytes * tall.rows + kScratchStagger;
+        for (const int64_t columns : {wide ? 256 : 128, 128}) {
             tall.outer = columns;
-            return columns <= dim(0).size && tall.rows <= dim(partner).size && tall.rows <= most_rows(partner, columns) &&
-                   columns <= most_outer(tall, columns) &&
-                   tall.rows * columns * runs.in_scratch + pads * runs.operands_in_scratch <= kScratchMemory;
-        };
-        if (!(wide && fits(256)) && !fits(128)) return false;
-        box = tall;
-        return true;
+            if (columns > dim(0).size || columns > most_outer(tall, columns) || tall.rows > dim(partner).size ||
+                tall.rows > most_rows(partner, columns) ||
+                tall.rows * columns * runs.in_scratch + pads * runs.operands_in_scratch > kScratchMemory)
+                continue;
+            box = tall;
+            return true;
+        }
+        return false;
     }
 
     // Short rows: is flattening several dimensions through scratch faster than a loop over rows? In ns per element, measured:
