@@ -380,9 +380,9 @@ function(hewn_lowest_target out)
     endforeach()
 endfunction()
 
-# Makes <dir>/halide_runtime.o: Halide's for the bare architecture. Its exit hooks are taken out: in a forked child they would wait
-# for threads that do not exist there. runtime/device_cpu.cpp ends the pool instead.
-function(hewn_add_halide_runtime dir flavour)
+# Sets <out> to an object in <dir>, Halide's runtime for the bare architecture. Its exit hooks are taken out: in a forked child they
+# would wait for threads that do not exist there. runtime/device_cpu.cpp ends the pool instead.
+function(hewn_add_halide_runtime out dir flavour)
     set(runtime ${dir}/halide_runtime${HEWN_OBJECT_EXTENSION})
     set(runtime_target ${HEWN_ARCH}-${HEWN_OS})
     set(exit_hooks_ELF .fini_array* .init_array*)
@@ -398,6 +398,7 @@ function(hewn_add_halide_runtime dir flavour)
         COMMAND hewn_generators -r halide_runtime -o ${dir} -e object target=${runtime_target}
         COMMAND ${CMAKE_OBJCOPY} ${runtime_edits} ${runtime}
         DEPENDS hewn_generators VERBATIM COMMENT "Halide runtime (${flavour})")
+    set(${out} ${runtime} PARENT_SCOPE)
 endfunction()
 
 # hewn_add_kernels(<flavour> <objects> <flag>...): runs the generators for every chosen variant with the given Halide flags, and
@@ -410,8 +411,7 @@ function(hewn_add_kernels flavour objects_out)
     set(dir ${HEWN_GENERATED_DIR}/${flavour})
     file(MAKE_DIRECTORY ${dir})
 
-    hewn_add_halide_runtime(${dir} ${flavour})
-    set(objects ${dir}/halide_runtime${HEWN_OBJECT_EXTENSION})
+    hewn_add_halide_runtime(objects ${dir} ${flavour})
 
     # One generator run: the function hewnk_<name> in <name>.o. A GPU's, whose assertions would look at the host's side alone, are
     # the same in every flavour; their device code is beside them, for tests to look at.

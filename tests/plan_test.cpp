@@ -140,9 +140,9 @@ public:
 
     int between(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
 
-    // Of a matrix that exceeds a core's own caches.
+    // Of a matrix that a tall tile may fit in.
     std::vector<int64_t> large_sizes() {
-        const int multiple = between(0, 1) ? 64 : 1;
+        const int multiple = between(0, 2) ? 64 : 1;
         return {between(500, 900) / multiple * multiple, between(500, 900) / multiple * multiple};
     }
 
@@ -171,17 +171,29 @@ public:
             last += stride * (sizes[d] - 1);
             stride = stride * sizes[d] + (between(0, 9) == 0 ? between(0, 7) : 0);
         }
-        operand.memory.resize(size_t((last + 1) * bytes));
-        uint64_t bits = random_();
-        for (uint8_t &byte : operand.memory) {
-            bits = bits * 6364136223846793005 + 1442695040888963407;
-            byte = uint8_t(bits >> 56);
-        }
+        fill(operand, (last + 1) * bytes);
+        return operand;
+    }
+
+    // A matrix, column after column.
+    Operand transposed(const std::vector<int64_t> &sizes, int bytes) {
+        Operand operand;
+        operand.strides = {1, sizes[0]};
+        fill(operand, sizes[0] * sizes[1] * bytes);
         return operand;
     }
 
 private:
     std::mt19937 &random_;
+
+    void fill(Operand &operand, int64_t bytes) {
+        operand.memory.resize(size_t(bytes));
+        uint64_t bits = random_();
+        for (uint8_t &byte : operand.memory) {
+            bits = bits * 6364136223846793005 + 1442695040888963407;
+            byte = uint8_t(bits >> 56);
+        }
+    }
 };
 
 hewn::Tensor tensor(const std::vector<int64_t> &sizes, const Operand &operand, int bytes) {
@@ -520,13 +532,13 @@ TEST(Plan, RandomLayoutsSumRight) {
     std::mt19937 random(20260);
     RandomLayout layout(random);
     int seen[4] = {}, divided = 0, cut = 0;  // by Access; runs of several dimensions in rows, the last box with fewer
-    int large_transposed = 0;
+    int large_transposed = 0, tall_transposed = 0;
     const int32_t highest = highest_rank();
     for (int iteration = 0; iteration < 4000; iteration++) {
         SCOPED_TRACE(iteration);
         const int operands = layout.between(3, 4), output = operands - 1;
         const uint32_t two_inputs = 1u << 0b11 | 1u << 0b10 | 1u << 0b01, three_inputs = 1u << 0b100 | 1u << 0b111;
-        const bool large = iteration % 200 == 0;
+        const bool large = iteration % 100 == 0;
         const std::vector<int64_t> sizes = large ? layout.large_sizes() : layout.sizes(layout.between(1, 8));
         const int64_t elements = std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>());
         int32_t bytes[kMaxOperands];
@@ -535,7 +547,7 @@ TEST(Plan, RandomLayoutsSumRight) {
         const int one_size = 1 << layout.between(0, 3);
         for (int o = 0; o < operands; o++) {
             bytes[o] = layout.between(0, 1) ? one_size : 1 << layout.between(0, 3);
-            data.push_back(layout.operand(sizes, bytes[o], o == output));
+            data.push_back(large && o == 0 ? layout.transposed(sizes, bytes[o]) : layout.operand(sizes, bytes[o], o == output));
             tensors.push_back(tensor(sizes, data.back(), bytes[o]));
         }
         const hewn::Tensor *pointers[kMaxOperands];
@@ -568,7 +580,7 @@ TEST(Plan, RandomLayoutsSumRight) {
         hewn::PlanKnobs knobs = kKnobs;
         knobs.box_bytes = int64_t(16 << 10) << (layout.between(0, 2) ? 0 : layout.between(1, 6));
         knobs.stream_block_bytes = int64_t(1 << 10) << layout.between(0, 3);
-        if (layout.between(0, 1)) knobs.stream_bytes = 0;
+        if (layout.between(0, 1) && !large) knobs.stream_bytes = 0;  // no tile is tall beside a streamed output
         if (layout.between(0, 3)) knobs.parallel_bytes = 0;
         ASSERT_TRUE(hewn::build_plan(space, operands, bytes, context.layouts, context.uniform, knobs, test_allocator(), plan));
         plan.asks = layout.between(0, 1);  // few of these move enough for it
@@ -577,6 +589,7 @@ TEST(Plan, RandomLayoutsSumRight) {
         for (int o = 0; o < operands; o++) {
             seen[int(plan.access[o])]++;
             large_transposed += large && plan.access[o] == Access::Transpose;
+            tall_transposed += large && plan.access[o] == Access::Transpose && plan.rows * bytes[o] > 64;
         }
         // Rows of a run's own last dimension go on where the run ends.
         const bool own =
@@ -608,6 +621,7 @@ TEST(Plan, RandomLayoutsSumRight) {
     EXPECT_GT(divided, 20);
     EXPECT_GT(cut, 3);
     EXPECT_GT(large_transposed, 3);
+    if (tall(1 << 20)) EXPECT_GT(tall_transposed, 5) << "of " << large_transposed;
     for (Access access : {Access::InPlace, Access::Table, Access::Transpose, Access::Stream}) {
         if (access == Access::Stream && !hewn::kCanStream) continue;
         EXPECT_GT(seen[int(access)], 20) << "the layouts did not reach access " << int(access);

@@ -36,13 +36,12 @@ Exit code: 0 done; 1 the library refused the operator, or a conformance case
 failed; 2 wrong usage or bad input.
 )";
 
-// What runs where.
-void add_execution(CLI::App &command, std::string &device, std::string &variant, int &threads) {
-    command.add_option("--device", device, "cpu, cuda, opencl or d3d12: the first GPU; cuda:1 for the second device")
+void add_execution(CLI::App &command, ExecutionOptions &options) {
+    command.add_option("--device", options.device, "cpu, cuda, opencl or d3d12: the first GPU; cuda:1 for the second device")
         ->type_name("DEVICE");
-    command.add_option("--variant", variant, "force a target (x86_64_avx2) or one variant (add_f32__x86_64_avx2)")
+    command.add_option("--variant", options.variant, "force a target (x86_64_avx2) or one variant (add_f32__x86_64_avx2)")
         ->type_name("NAME");
-    command.add_option("--threads", threads, "most threads; 0: as many as help")
+    command.add_option("--threads", options.threads, "most threads; 0: as many as help")
         ->check(CLI::Range(0, std::numeric_limits<int>::max()))
         ->type_name("N");
 }
@@ -51,7 +50,7 @@ void add_common(CLI::App &command, CommonOptions &options) {
     command.add_option("-o,--output", options.output, "output file, .npy or .png")->required()->type_name("FILE");
     command.add_option("--feature-level", options.feature_level, "DirectML feature level, 1.0 to 6.4; default: the newest")
         ->type_name("LEVEL");
-    add_execution(command, options.device, options.variant, options.threads);
+    add_execution(command, options);
 }
 
 // A subcommand's options live as long as its callback.
@@ -131,30 +130,27 @@ void add_qadd_command(CLI::App &app) {
 }
 
 void add_conformance_command(CLI::App &app, bool &all_passed) {
-    struct Options {
+    struct Options : ExecutionOptions {
         std::vector<std::string> files;
-        std::string device, variant;
-        int threads = 0;
     };
     CLI::App &command = *app.add_subcommand("conformance", "run cases in the format of tests/conformance/README.md");
     const auto options = std::make_shared<Options>();
     command.add_option("FILES", options->files, "files of one JSON object a line")->required()->type_name("FILE.jsonl");
-    add_execution(command, options->device, options->variant, options->threads);
+    add_execution(command, *options);
     command.callback([options, &all_passed] {
         all_passed = conformance(options->files, options->device, options->variant, options->threads);
     });
 }
 
 void add_replay_command(CLI::App &app) {
-    struct Options {
-        std::string folder, device, variant;
-        int threads = 0;
+    struct Options : ExecutionOptions {
+        std::string folder;
     };
     CLI::App &command = *app.add_subcommand(
         "replay", "write cases of every kernel for DirectML's DxDispatch, with hewn's results to compare (docs/windows.md)");
     const auto options = std::make_shared<Options>();
     command.add_option("DIR", options->folder, "folder for the files, made if it is not there")->required()->type_name("DIR");
-    add_execution(command, options->device, options->variant, options->threads);
+    add_execution(command, *options);
     command.callback([options] { replay(options->folder, options->device, options->variant, options->threads); });
 }
 

@@ -13,12 +13,16 @@ struct OperatorError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-struct CommonOptions {
-    std::string output;
-    std::string feature_level;  // "6.0"; empty: the newest
-    std::string device;         // empty: the CPU
+// What runs where.
+struct ExecutionOptions {
+    std::string device;  // empty: the CPU
     std::string variant;
     int threads = 0;
+};
+
+struct CommonOptions : ExecutionOptions {
+    std::string output;
+    std::string feature_level;  // "6.0"; empty: the newest
 };
 
 struct AddOptions : CommonOptions {
