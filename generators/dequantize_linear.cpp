@@ -17,23 +17,35 @@ Expr dequantized(const Expr &input, const Expr &scale, const Expr &zero_point, c
     return scaled(hewn::difference_f32(input, zero_point, target), scale, target);
 }
 
-class DequantizeLinear : public hewn::Elementwise<DequantizeLinear> {
+// What the CPU's forms share.
+template<class Derived>
+class DequantizeLinearRows : public hewn::Elementwise<Derived> {
 public:
-    Input<Buffer<void, 2>> input{"input"}, scale{"scale"}, zero_point{"zero_point"};
-    Ahead ahead{"ahead"};
-    Output<Buffer<void, 2>> output{"output"};
+    GeneratorInput<Buffer<void, 2>> input{"input"}, scale{"scale"}, zero_point{"zero_point"};
+    GeneratorInput<int32_t> ahead{"ahead"};
+    GeneratorOutput<Buffer<void, 2>> output{"output"};
 
     void configure() {
-        input.set_type(signature_type(0));
-        scale.set_type(signature_type(1));
-        zero_point.set_type(signature_type(0));
-        output.set_type(signature_type(1));
+        input.set_type(this->signature_type(0));
+        scale.set_type(this->signature_type(1));
+        zero_point.set_type(this->signature_type(0));
+        output.set_type(this->signature_type(1));
     }
 
+protected:
+    // f16 computes longer than a near cache takes: 0.88 of the speed.
+    void ask_ahead_for_output() {
+        using Asked = typename hewn::Elementwise<Derived>::Asked;
+        this->ask_ahead(output.type() == Float(32) ? std::vector<Asked>{this->asked(output)} : std::vector<Asked>{}, ahead);
+    }
+};
+
+// Form `general`: any scales and zero points.
+class DequantizeLinearGeneral : public DequantizeLinearRows<DequantizeLinearGeneral> {
+public:
     void generate() {
         using hewn::x, hewn::y;
-        // f16 computes longer than a near cache takes: 0.88 of the speed.
-        ask_ahead(output.type() == Float(32) ? std::vector<Asked>{asked(output)} : std::vector<Asked>{}, ahead);
+        ask_ahead_for_output();
         const Expr value = dequantized(input(x, y), scale(x, y), zero_point(x, y), target);
         define(output, value, Float(32), shortens() ? without_zero_point() : Shortcut{});
     }
@@ -57,26 +69,17 @@ private:
 };
 
 // Form `repeating`: scales and zero points that repeat along the row, so that a vector of each serves all of it.
-class DequantizeLinearRepeating : public hewn::Elementwise<DequantizeLinearRepeating> {
+class DequantizeLinearRepeating : public DequantizeLinearRows<DequantizeLinearRepeating> {
 public:
-    Input<Buffer<void, 2>> input{"input"}, scale{"scale"}, zero_point{"zero_point"};
-    Output<Buffer<void, 2>> output{"output"};
-
-    void configure() {
-        input.set_type(signature_type(0));
-        scale.set_type(signature_type(1));
-        zero_point.set_type(signature_type(0));
-        output.set_type(signature_type(1));
-    }
-
     void generate() {
         using hewn::x, hewn::y, hewn::lane;
+        ask_ahead_for_output();
         define_lanes(output, dequantized(input(x, y), scale(lane, y), zero_point(lane, y), target), Float(32));
     }
 
     void schedule() {
         schedule_rows(output, {&input});
-        for (Input<Buffer<void, 2>> *rows : {&scale, &zero_point}) schedule_lanes(*rows);
+        for (auto *rows : {&scale, &zero_point}) schedule_lanes(*rows);
     }
 };
 
@@ -96,7 +99,7 @@ using DequantizeLinearStrided = DequantizeLinearGpu<hewn::gpu::Form::Strided>;
 
 }  // namespace
 
-HALIDE_REGISTER_GENERATOR(DequantizeLinear, dequantize_linear_general)
+HALIDE_REGISTER_GENERATOR(DequantizeLinearGeneral, dequantize_linear_general)
 HALIDE_REGISTER_GENERATOR(DequantizeLinearRepeating, dequantize_linear_repeating)
 HALIDE_REGISTER_GENERATOR(DequantizeLinearDense, dequantize_linear_dense)
 HALIDE_REGISTER_GENERATOR(DequantizeLinearStrided, dequantize_linear_strided)

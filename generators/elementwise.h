@@ -196,16 +196,22 @@ protected:
             throw Halide::CompileError("this form has tail=shifted and width 8 or 16 alone\n");
         const Halide::Expr columns = output.dim(0).extent();
         output(x, y) = Halide::undef(output.type());
-        for (const int vectors : {int(vector), 1}) {  // whole steps, and vectors where a row has no step
+        const auto define_part = [&](int vectors, const Halide::Expr &fits, bool asks) {
             const int step = vectors * width_;
-            const Halide::Expr fits = vectors == vector ? columns >= step : columns < step_;
             const Halide::RDom part(0, width_, 0, vectors, 0, Halide::select(fits, (columns + step - 1) / step, 0), "lanes");
-            const Halide::Expr start = Halide::min(part.z * step, columns - step) + part.y * width_;
+            const Halide::Expr first = Halide::min(part.z * step, columns - step), start = first + part.y * width_;
             const Halide::Expr column = Halide::unsafe_promise_clamped(start + part.x, 0, columns - 1);
-            output(column, y) = Halide::Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, value);
+            const Halide::Expr element = Halide::Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, value);
+            output(column, y) = asks ? asking(element, first, step) : element;
             parts_.push_back({part, PartKind::Lanes});
-            if (vector == 1) break;
+        };
+        Halide::Expr has_step = columns >= step_;
+        if (!asked_.empty()) {
+            define_part(vector, has_step && ahead_ > 0, true);
+            has_step = has_step && ahead_ <= 0;
         }
+        define_part(vector, has_step, false);
+        if (vector > 1) define_part(1, columns < step_, false);  // a row that has no step
     }
 
     void schedule_rows(OutputRows &output, const std::vector<Rows *> &inputs) {

@@ -86,8 +86,10 @@ public:
 // Form `repeating`: scales and zero points that repeat along the row, so that a vector of each serves all of it.
 class QuantizeLinearRepeating : public QuantizeLinearPrepared<QuantizeLinearRepeating> {
 public:
+    Ahead ahead{"ahead"};
     void generate() {
         using hewn::lane, hewn::y;
+        ask_ahead({asked(input)}, ahead);
         const Expr q = quotient(input, again, r0(lane, y), r1(lane, y), target);
         define_lanes(output, narrowed(hewn::round_to_int32(q), zero_point(lane, y), output.type()), Float(32));
     }

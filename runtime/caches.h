@@ -19,7 +19,7 @@ constexpr int kZen5 = 0x1a;
 // there: AMD's, one for each complex of cores. 0 where there is none known: to one core a mesh of slices, as in Intel's servers,
 // is little faster than memory. ADD f32, streaming against not: on a Zen 5 with 32 MiB 0.8 at 12 MiB of operands (0.5 where one
 // is a row) and 1.1 at 48 MiB, on a Xeon 1.2 at 12 MiB.
-inline int64_t near_cache_bytes(unsigned level) {
+__attribute__((cold, noinline)) inline int64_t near_cache_bytes(unsigned level) {
     static std::atomic<int64_t> known_of[]{{-1}, {-1}};  // CPUID takes microseconds in a virtual machine
     std::atomic<int64_t> &known = known_of[level - 2];
     int64_t bytes = known.load(std::memory_order_relaxed);
@@ -41,7 +41,7 @@ inline int64_t near_cache_bytes(unsigned level) {
 }
 
 // The family of AMD's chips, 0 of others': 0x19 is Zen 3 and Zen 4, kZen5 Zen 5.
-inline int amd_family() {
+__attribute__((cold, noinline)) inline int amd_family() {
     static std::atomic<int> known{-1};
     int family = known.load(std::memory_order_relaxed);
     if (family >= 0) return family;

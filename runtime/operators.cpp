@@ -473,9 +473,9 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
         halide_buffer_t r0 = buffer_of(columns.r0 + first, dims), r1 = buffer_of(columns.r1 + first, dims);
         const InvalidOperationFlag invalid(call.maybe_invalid);
         const CpuKernel &kernel = call.kernel;
-        const int code =
-            repeating ? call_kernel(*kernel.repeating, call, &operands[0], &operands[0], &r0, &r1, &operands[2], &operands[3])
-                      : call_kernel(*kernel.columns, call, &operands[0], &r0, &r1, &operands[2], &operands[3]);
+        const int code = repeating ? call_kernel(*kernel.repeating, call, &operands[0], &operands[0], &r0, &r1, &operands[2],
+                                                 kernel.ahead, &operands[3])
+                                   : call_kernel(*kernel.columns, call, &operands[0], &r0, &r1, &operands[2], &operands[3]);
         if (code != 0 || !invalid.raised()) return code;
         columns.fit = false;  // as above
     }
@@ -578,9 +578,8 @@ __attribute__((cold)) hewn_status read_dequantize_linear(const void *raw, hewn_f
 int call_dequantize(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
     const CpuKernel &kernel = call.kernel;
-    if (takes_repeating(kernel, operands[1]))
-        return call_kernel(*kernel.repeating, call, &operands[0], &operands[1], &operands[2], &operands[3]);
-    return call_kernel(*kernel.form, call, &operands[0], &operands[1], &operands[2], kernel.ahead, &operands[3]);
+    const Form &form = takes_repeating(kernel, operands[1]) ? *kernel.repeating : *kernel.form;
+    return call_kernel(form, call, &operands[0], &operands[1], &operands[2], kernel.ahead, &operands[3]);
 }
 
 __attribute__((cold)) void choose_dequantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
@@ -821,11 +820,16 @@ int list_operands(const Problem &problem, const Tensor **operands) {
 }
 
 __attribute__((cold)) bool fit_to_plan(Plan &plan, int32_t slices, int32_t cpus, const Variant &variant, CpuKernel &kernel) {
-    const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
-    const int64_t ahead = plan.scratch ? 0 : bytes_to_ask_ahead(plan.moved_bytes, std::min(slices, cpus)) / widest;
-    kernel.ahead = plan.run_inner * plan.run_outer >= ahead ? int32_t(ahead) : 0;  // loops that ask are for long rows
     const auto fit = kernel.problem->info->fit;
-    return !fit || fit(plan, slices, variant, kernel);
+    if (fit && !fit(plan, slices, variant, kernel)) return false;
+    // In scratch memory nothing is worth asking for; of the form `repeating` it holds a vector of parameters.
+    bool in_place = true;
+    for (int o = 0; o < plan.operands; o++)
+        in_place &= plan.access[o] == Access::InPlace || (kernel.repeating && (o == kScale || o == kZeroPoint));
+    const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
+    const int64_t ahead = in_place ? bytes_to_ask_ahead(plan.moved_bytes, std::min(slices, cpus)) / widest : 0;
+    kernel.ahead = plan.run_inner * plan.run_outer >= ahead ? int32_t(ahead) : 0;  // loops that ask are for long rows
+    return true;
 }
 
 hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level, Problem &problem, hewn_error *error) {

@@ -22,6 +22,7 @@ namespace {
 // streamed blocks may fill it, tall tiles those of operands that need none.
 constexpr int64_t kScratchBytes = 16 << 10;
 constexpr int64_t kRunBytes = 8 << 10;
+constexpr int64_t kTileBytes = 32 << 10;  // of a tall tile
 // A transposed tile's rows of at least kPaddedBytes are a cache line longer than they need be: a column of 16 bytes in each,
 // which the transposition writes, then lies in different cache sets. 0.59 -> 0.44 ns an element of f32.
 constexpr int64_t kPaddedBytes = 256, kPadBytes = 64;
@@ -194,12 +195,12 @@ private:
         return all;
     }
 
-    // Within half of a Zen 5's L3, of which others have a part, transposed tiles hold four cache lines of each column instead of
-    // one, side by side in a page, where columns begin alike in their lines: QUANTIZE_LINEAR f32 1.1 to 1.5 times as fast, most
-    // where columns share cache sets, the others 1.0 to 1.2 (docs/performance.md). The tile stays in the L1 cache, with 128
-    // columns, unless operands as wide lie in place, whose rows had better be longer (256 for 128 columns: ADD f32 1.1,
-    // QUANTIZE_LINEAR 0.9); but then not beside operands that fill the L2 cache (ADD f32 of 256 x 256: 0.9). False: no such tile,
-    // `box` is as it was.
+    // Within half of a Zen 5's L3, of which others have a part, transposed tiles hold several cache lines of each column instead
+    // of one, side by side in a page, where columns begin alike in their lines: QUANTIZE_LINEAR f32 1.1 to 1.5 times as fast,
+    // most where columns share cache sets, the others 1.0 to 1.2 (docs/performance.md). The tile stays in the L1 cache: four
+    // lines of 128 columns or, where operands as wide lie in place, whose rows had better be longer, two of 256 (ADD f32 1.1,
+    // and 1.05 times as fast as by four; QUANTIZE_LINEAR 0.9); but then not beside operands that fill the L2 cache (ADD f32 of
+    // 256 x 256: 0.9). False: no such tile, `box` is as it was.
     bool tall_tile(int partner, const Runs &runs, Box &box) const {
         if (amd_family() < kZen5 || streams_ || !runs.lines_apart || moved_bytes_ >= double(near_cache_bytes(3)) / 2)
             return false;
@@ -207,10 +208,10 @@ private:
         if (wide && moved_bytes_ < double(near_cache_bytes(2))) return false;
         Box tall = box;
         tall.row_dim = partner;
-        tall.rows = 4 * kLineBytes / runs.widest_in_scratch;
-        const int64_t pads = kPadBytes * tall.rows + kScratchStagger;
         for (const int64_t columns : {wide ? 256 : 128, 128}) {
             tall.outer = columns;
+            tall.rows = kTileBytes / columns / runs.widest_in_scratch;
+            const int64_t pads = kPadBytes * tall.rows + kScratchStagger;
             if (columns > dim(0).size || columns > most_outer(tall, columns) || tall.rows > dim(partner).size ||
                 tall.rows > most_rows(partner, columns) ||
                 tall.rows * columns * runs.in_scratch + pads * runs.operands_in_scratch > kScratchMemory)
@@ -486,6 +487,7 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
     const bool transposes = std::count(plan.access, plan.access + operands, Access::Transpose) > 0;
     plan.asks = transposes && planner.asks();
     plan.asks_beside = transposes && planner.asks_beside();
+    plan.asks_into_l1 = amd_family() == 0 || amd_family() >= kZen5;
     add_loops(space, box, transposes, plan);
     plan.one_box = plan.loop_count == 0 && !plan.scratch;
     return true;
@@ -766,7 +768,7 @@ private:
     // What row y of the next box reads of inputs that are used in place.
     Ahead ahead(const Walker *next, int64_t y) const {
         Ahead ahead = {};
-        ahead.into_l1 = amd_family() == 0 || amd_family() >= kZen5;
+        ahead.into_l1 = plan_.asks_into_l1;
         for (int o = 0; o < plan_.operands - 1 && next; o++) {
             if (!runs_in_place(plan_, o)) continue;
             ahead.at[ahead.count] = next->pointer(o) + y * plan_.row_bytes[o];

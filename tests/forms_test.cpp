@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "../runtime/caches.h"
+#include "../runtime/device.h"
 #include "../runtime/dispatch.h"
 #include "../runtime/fp_mode.h"
 #include "../runtime/operators.h"
@@ -157,5 +159,52 @@ TEST_F(QuantizedRows, AreDividedWhereMultiplyingMeetsANaN) {
     EXPECT_EQ(divided, 2);
 }
 #endif
+
+// How many elements ahead kernels of DEQUANTIZE_LINEAR i8 to f32 are to ask for memory, with scales and zero points of these
+// strides.
+int32_t ahead_of(std::vector<int64_t> sizes, std::vector<int64_t> input_strides, std::vector<int64_t> strides) {
+    const uint32_t rank = uint32_t(sizes.size());
+    const hewn_tensor_desc x = {sizeof x, HEWN_DATA_TYPE_INT8, rank, sizes.data(), input_strides.data()};
+    const hewn_tensor_desc scale = {sizeof scale, HEWN_DATA_TYPE_FLOAT32, rank, sizes.data(), strides.data()};
+    const hewn_tensor_desc zero_point = {sizeof zero_point, HEWN_DATA_TYPE_INT8, rank, sizes.data(), strides.data()};
+    const hewn_tensor_desc y = {sizeof y, HEWN_DATA_TYPE_FLOAT32, rank, sizes.data(), nullptr};
+    const hewn_dequantize_linear_desc dequantize = {sizeof dequantize, &x, &scale, &zero_point, &y};
+    const hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_DEQUANTIZE_LINEAR, &dequantize};
+    hewn_error error = {};
+    error.struct_size = sizeof error;
+    hewn::Problem problem = {};
+    EXPECT_EQ(hewn::read_operator(&desc, HEWN_FEATURE_LEVEL_NEWEST, problem, &error), HEWN_STATUS_OK) << error.message;
+    hewn::Variant variant = {};
+    variant.forms[0] = {"general", nullptr, 1u << 0b100 | 1u << 0b111};
+    variant.forms[1] = {"repeating", nullptr, 1u << 0b1};
+    variant.plan = {1 << 18, INT64_MAX, 1 << 10, INT64_MAX, 1, 256};
+    hewn::CpuKernel kernel = {};
+    kernel.problem = &problem;
+
+    const hewn::Tensor *operands[hewn::kMaxOperands];
+    const int32_t element_bytes[] = {1, 4, 1, 4};
+    const int count = hewn::list_operands(problem, operands);
+    const hewn::Space space = hewn::merge_dimensions(operands, count);
+    const hewn::Allocator &allocator = hewn::default_device().allocator;
+    hewn::Plan plan;
+    problem.info->choose_forms(space, variant, kernel);
+    EXPECT_TRUE(
+        hewn::build_plan(space, count, element_bytes, kernel.form->layouts, kernel.uniform, variant.plan, allocator, plan));
+    EXPECT_TRUE(hewn::fit_to_plan(plan, 1, 1, variant, kernel));
+    hewn::destroy_plan(allocator, plan);
+    return kernel.ahead;
+}
+
+// In place and by `repeating`, where the chip gains by it, and nowhere else through scratch memory.
+TEST(Dequantizing, AsksAheadForWhatLiesInPlace) {
+    constexpr int64_t kElements = 1 << 20;
+    const int32_t expected = int32_t(hewn::bytes_to_ask_ahead(5.0 * kElements, 1) / 4);
+    EXPECT_EQ(ahead_of({kElements}, {1}, {0}), expected);
+    for (const int64_t period : {2, 4, 8}) EXPECT_EQ(ahead_of({kElements / period, period}, {period, 1}, {0, 1}), expected);
+    EXPECT_EQ(ahead_of({kElements / 3, 3}, {3, 1}, {0, 1}), 0);
+    EXPECT_EQ(ahead_of({1024, 1024}, {1, 1024}, {0, 0}), 0);
+    EXPECT_EQ(ahead_of({kElements / 4, 4}, {1, kElements / 4}, {0, 1}), 0);
+    EXPECT_EQ(ahead_of({256, 4}, {4, 1}, {0, 1}), 0);
+}
 
 }  // namespace

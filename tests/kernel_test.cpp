@@ -48,7 +48,7 @@ void call(const hewn::Form &form, Arguments... arguments) {
     EXPECT_EQ(reinterpret_cast<int (*)(const void *, Arguments...)>(form.entry)(nullptr, arguments...), 0);
 }
 
-// Kernels of the forms that may ask for memory ahead.
+// Kernels of the forms that may ask for memory ahead (of `repeating` see below).
 class AskingKernel {
 public:
     AskingKernel(const hewn_variant_info &info, const hewn::Form &form) : form_(form), operator_(info.operator_name) {
@@ -149,7 +149,7 @@ TEST(Kernel, AskingAheadChangesNoResult) {
 }
 
 // The forms `repeating` give what the forms that read whole rows of parameters give, from the first 16 of them: rows of whole
-// periods, of every number of steps and vectors, with parameters of their own.
+// periods, of every number of steps and vectors, with parameters of their own, whatever is asked for ahead.
 TEST(Kernel, RepeatingIsTheSameAsRows) {
     constexpr int kRows = 3, kRead = 16;
     int kernels = 0;
@@ -193,19 +193,24 @@ TEST(Kernel, RepeatingIsTheSameAsRows) {
                         std::memcpy(&first[p][y * row], &whole[p][y * row], kRead * bytes);
                     }
                 }
-                std::vector<uint8_t> outputs[2];
-                for (int form = 0; form < 2; form++) {
-                    std::vector<uint8_t>(&p)[3] = form ? first : whole;
-                    outputs[form].assign(size_t(width * kRows * bytes_of(to)), 0xa5);
+                const auto run = [&](std::vector<uint8_t>(&p)[3], const auto &call_form) {
+                    std::vector<uint8_t> output(size_t(width * kRows * bytes_of(to)), 0xa5);
                     Rows in(input, width, kRows, 1), r0(p[0], width, kRows, 1), r1(p[1], width, kRows, 1),
-                        z(p[2], width, kRows, 1), out(outputs[form], width, kRows, 1);
-                    halide_buffer_t *const i = &in.buffer, *const o = &out.buffer;
-                    if (quantizes && form) call(*repeating, i, i, &r0.buffer, &r1.buffer, &z.buffer, o);
-                    else if (quantizes) call(*variant->form("columns"), i, &r0.buffer, &r1.buffer, &z.buffer, o);
-                    else if (form) call(*repeating, i, &r0.buffer, &z.buffer, o);
-                    else call(*variant->form("general"), i, &r0.buffer, &z.buffer, int32_t(0), o);
+                        z(p[2], width, kRows, 1), out(output, width, kRows, 1);
+                    call_form(&in.buffer, &r0.buffer, &r1.buffer, &z.buffer, &out.buffer);
+                    return output;
+                };
+                const auto expected = run(whole, [&](auto *i, auto *r0, auto *r1, auto *z, auto *o) {
+                    if (quantizes) call(*variant->form("columns"), i, r0, r1, z, o);
+                    else call(*variant->form("general"), i, r0, z, int32_t(0), o);
+                });
+                for (const int32_t ahead : {0, 1, 256, 1 << 24}) {
+                    const auto output = run(first, [&](auto *i, auto *r0, auto *r1, auto *z, auto *o) {
+                        if (quantizes) call(*repeating, i, i, r0, r1, z, ahead, o);
+                        else call(*repeating, i, r0, z, ahead, o);
+                    });
+                    ASSERT_EQ(output, expected) << "asking " << ahead << " elements ahead";
                 }
-                ASSERT_EQ(outputs[0], outputs[1]);
             }
         }
     }

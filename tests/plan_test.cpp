@@ -369,7 +369,7 @@ TEST(Plan, TransposedRowsFillCacheLinesOfWhatIsInScratch) {
         ASSERT_TRUE(hewn::build_plan(space, 3, bytes, 1u << 0b11 | 1u << 0b10, 0, knobs, test_allocator(), plan));
         EXPECT_EQ(plan.access[0], Access::Transpose);
         EXPECT_EQ(plan.access[2], streams ? Access::Stream : Access::InPlace);
-        EXPECT_EQ(plan.rows, streams ? 16 : tall(5 << 20) ? 256 : 64);
+        EXPECT_EQ(plan.rows, streams ? 16 : tall(5 << 20) ? 128 : 64);
         EXPECT_EQ(plan.run_outer, 256);
         hewn::destroy_plan(test_allocator(), plan);
     }
@@ -416,19 +416,18 @@ TEST(Plan, AsksForTheNextTileOfATransposition) {
     EXPECT_FALSE(dense_plan(1 << 24, kKnobs).asks_beside);
 }
 
-// Four cache lines of 256 columns that lie whole cache lines apart, of 128 where the others are narrower or scratch memory would
-// not hold two.
-TEST(Plan, TallTilesFillScratchMemory) {
+// Two cache lines of 256 columns that lie whole cache lines apart, four of 128 where the others are narrower: 32 KiB.
+TEST(Plan, TallTilesFillTheL1Cache) {
     if (!tall(1 << 20) || !tall(12 << 20)) GTEST_SKIP() << "this machine's tiles are not tall";
     const auto expect_tile = [](const hewn::Plan &plan, int64_t rows, int64_t columns) {
         EXPECT_EQ(plan.rows, rows);
         EXPECT_EQ(plan.run_outer, columns);
     };
-    for (int32_t bytes : {1, 2, 4, 8}) expect_tile(transposed_plan(704, bytes, bytes, bytes), 256 / bytes, 256);
+    for (int32_t bytes : {1, 2, 4, 8}) expect_tile(transposed_plan(704, bytes, bytes, bytes), 128 / bytes, 256);
     expect_tile(transposed_plan(704, 1, 4, 1), 64, 128);
     expect_tile(transposed_plan(128, 1, 4, 1), 64, 128);
-    EXPECT_LT(transposed_plan(256, 4, 4, 4).rows, 64);
-    expect_tile(transposed_plan(704, 4, 1, 4), 256, 256);
+    EXPECT_LT(transposed_plan(256, 4, 4, 4).rows, 32);
+    expect_tile(transposed_plan(704, 4, 1, 4), 128, 256);
     expect_tile(transposed_plan(700, 4, 1, 4), 64, 256);
 
     // The transpose of one and another of f32.
@@ -442,13 +441,13 @@ TEST(Plan, TallTilesFillScratchMemory) {
         EXPECT_TRUE(hewn::build_plan(space, 3, bytes, 1u << 0b11, 0, kKnobs, test_allocator(), plan));
         return plan;
     };
-    expect_tile(planned(1000, 1008, true), 64, 128);
+    expect_tile(planned(1000, 1008, true), 32, 256);
     expect_tile(planned(1000, 1000, true), 16, 256);
     // Matrices that some of these tiles do not fit in.
     expect_tile(planned(255, 4000, false), 64, 128);
-    expect_tile(planned(10000, 64, false), 64, 256);
-    expect_tile(planned(10000, 48, false), 16, 256);
-    EXPECT_LT(planned(127, 8000, false).rows, 64);
+    expect_tile(planned(10000, 32, false), 32, 256);
+    expect_tile(planned(10000, 24, false), 16, 256);
+    EXPECT_LT(planned(127, 8000, false).rows, 32);
 }
 
 // Quantizing [images, channels, pixels] with a scale and a zero point a channel, of a whole tensor, transposed, padded.
@@ -621,7 +620,9 @@ TEST(Plan, RandomLayoutsSumRight) {
     EXPECT_GT(divided, 20);
     EXPECT_GT(cut, 3);
     EXPECT_GT(large_transposed, 3);
-    if (tall(1 << 20)) EXPECT_GT(tall_transposed, 5) << "of " << large_transposed;
+    if (tall(1 << 20)) {
+        EXPECT_GT(tall_transposed, 5) << "of " << large_transposed;
+    }
     for (Access access : {Access::InPlace, Access::Table, Access::Transpose, Access::Stream}) {
         if (access == Access::Stream && !hewn::kCanStream) continue;
         EXPECT_GT(seen[int(access)], 20) << "the layouts did not reach access " << int(access);
