@@ -120,8 +120,11 @@ __attribute__((cold)) bool plan_operator(const Space &space, int operands, const
     op.problem.info->choose_forms(space, variant, op.kernel);
     PlanKnobs knobs = variant.plan;
     if (knobs.stream_bytes < near_cache_bytes(3)) knobs.stream_bytes = near_cache_bytes(3);
-    if (op.kernel.compute_bound) knobs.stream_bytes = int64_t(1) << 62;
-    while (build_plan(space, operands, element_bytes, op.kernel.form->layouts, op.kernel.uniform, knobs, op.allocator, op.plan)) {
+    const auto plan = [&] {
+        const KernelTraits traits = {op.kernel.form->layouts, op.kernel.uniform, op.kernel.compute_bound};
+        return build_plan(space, operands, element_bytes, traits, knobs, op.allocator, op.plan);
+    };
+    while (plan()) {
         op.plan.target_rank = variant.target->rank;
         if (fit_to_plan(op.plan, slice_count(op.plan, variant.plan, op.max_threads, op.cpus), op.cpus, variant, op.kernel))
             return true;

@@ -88,8 +88,8 @@ struct CpuKernel {
     const Form *form, *reciprocal, *folded, *columns, *repeating;  // all but the first: null where not used
     Foldings *foldings;                                            // with `folded`
     uint32_t uniform;                                              // operands that must be constant along a run (see build_plan)
-    bool compute_bound;                      // slower than memory, or near it: streaming its output only adds the copy
-    int32_t distinct_scales;                 // with `columns`: after so many a row of scales repeats
+    bool compute_bound;                                            // slower than memory, or near it (see KernelTraits)
+    int32_t distinct_scales;                                       // with `columns`: after so many a row of scales repeats
     int32_t ahead;                           // elements ahead of which kernels that can ask for memory do; 0: none
     CallBox call;                            // its context is a CpuCall
     bool one_scale;                          // QUANTIZE_LINEAR by reciprocals: of all elements

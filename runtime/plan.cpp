@@ -64,17 +64,16 @@ struct Box {
 
 class Planner {
 public:
-    Planner(const Space &space, int operands, const int32_t *element_bytes, uint32_t layouts, uint32_t uniform,
-            const PlanKnobs &knobs)
-        : knobs_(knobs), operands_(operands), output_(operands - 1), layouts_(layouts), uniform_(uniform), space_(space) {
+    Planner(const Space &space, int operands, const int32_t *element_bytes, const KernelTraits &kernel, const PlanKnobs &knobs)
+        : knobs_(knobs), kernel_(kernel), operands_(operands), output_(operands - 1), space_(space) {
         for (int o = 0; o < operands; o++) {
             element_bytes_[o] = element_bytes[o];
             widest_ = std::max<int64_t>(widest_, element_bytes[o]);
         }
         while (run_rank_ < space.rank && !parts_runs(run_rank_)) run_rank_++;
         for (int o = 0; o < operands; o++) moved_bytes_ += bytes_of(o);
-        streams_ = kCanStream && dim(0).stride[output_] == 1 && moved_bytes_ >= double(knobs.stream_bytes) &&
-                   bytes_of(output_) >= moved_bytes_ / 6;
+        streams_ = kCanStream && !kernel.compute_bound && dim(0).stride[output_] == 1 &&
+                   moved_bytes_ >= double(knobs.stream_bytes) && bytes_of(output_) >= moved_bytes_ / 6;
     }
 
     double moved_bytes() const { return moved_bytes_; }
@@ -100,7 +99,7 @@ public:
         const uint32_t needed = varying();
         bool unit = true;
         for (int o = 0; o < operands_; o++) unit &= is_unit(o);
-        if (unit && covering_layout(layouts_, needed) == needed && !flattening_pays()) return direct_box();
+        if (unit && covering_layout(kernel_.layouts, needed) == needed && !flattening_pays()) return direct_box();
         Box box = scratch_box();
         divide_run(box);
         add_rows(box);
@@ -132,8 +131,8 @@ public:
 
 private:
     const PlanKnobs &knobs_;
+    const KernelTraits &kernel_;
     const int operands_, output_;
-    const uint32_t layouts_, uniform_;
     Space space_;
     int32_t element_bytes_[kMaxOperands];
     int64_t widest_ = 1;
@@ -146,7 +145,7 @@ private:
     // Whether an operand that has to be constant along each run varies along dimension k.
     bool parts_runs(int k) const {
         for (int o = 0; o < operands_; o++) {
-            if ((uniform_ >> o & 1) && dim(k).stride[o] != 0) return true;
+            if ((kernel_.uniform >> o & 1) && dim(k).stride[o] != 0) return true;
         }
         return false;
     }
@@ -181,7 +180,7 @@ private:
         bool lines_apart = true;
     };
     Runs runs() const {
-        const uint32_t layout = covering_layout(layouts_, varying());
+        const uint32_t layout = covering_layout(kernel_.layouts, varying());
         Runs all;
         for (int o = 0; o < operands_; o++) {
             if (o != output_ && !(layout & digit(operands_, o))) continue;
@@ -198,13 +197,13 @@ private:
     // Within half of a Zen 5's L3, of which others have a part, transposed tiles hold several cache lines of each column instead
     // of one, side by side in a page, where columns begin alike in their lines: QUANTIZE_LINEAR f32 1.1 to 1.5 times as fast,
     // most where columns share cache sets, the others 1.0 to 1.2 (docs/performance.md). The tile stays in the L1 cache: four
-    // lines of 128 columns or, where operands as wide lie in place, whose rows had better be longer, two of 256 (ADD f32 1.1,
-    // and 1.05 times as fast as by four; QUANTIZE_LINEAR 0.9); but then not beside operands that fill the L2 cache (ADD f32 of
-    // 256 x 256: 0.9). False: no such tile, `box` is as it was.
+    // lines of 128 columns or, where memory binds and operands as wide lie in place, whose rows had better be longer, two of 256
+    // (ADD f32 1.1, and 1.05 times as fast as by four; QUANTIZE_LINEAR 0.9, QUANTIZED_LINEAR_ADD 0.87 to 1.0); but then not
+    // beside operands that fill the L2 cache (ADD f32 of 256 x 256: 0.9). False: no such tile, `box` is as it was.
     bool tall_tile(int partner, const Runs &runs, Box &box) const {
         if (amd_family() < kZen5 || streams_ || !runs.lines_apart || moved_bytes_ >= double(near_cache_bytes(3)) / 2)
             return false;
-        const bool wide = runs.widest_in_place >= runs.widest_in_scratch;
+        const bool wide = runs.widest_in_place >= runs.widest_in_scratch && !kernel_.compute_bound;
         if (wide && moved_bytes_ < double(near_cache_bytes(2))) return false;
         Box tall = box;
         tall.row_dim = partner;
@@ -270,7 +269,7 @@ private:
     bool goes_on(const Box &box, int64_t limit) const {
         uint32_t varying = 0;
         for (int o = 0; o < output_; o++) varying |= constant(box, o) ? 0 : digit(operands_, o);
-        const uint32_t layout = covering_layout(layouts_, varying);
+        const uint32_t layout = covering_layout(kernel_.layouts, varying);
         int longest = box.last + 1;
         int64_t inner = box.inner * dim(box.last).size;
         while (longest < run_rank_ && inner * dim(longest).size < limit) inner *= dim(longest++).size;
@@ -438,9 +437,9 @@ void add_loops(const Space &space, const Box &box, bool rows_first, Plan &plan) 
 }  // namespace
 
 // For size rather than speed, with all that is inlined: it runs once an operator.
-__attribute__((cold)) bool build_plan(const Space &given, int operands, const int32_t *element_bytes, uint32_t layouts,
-                                      uint32_t uniform, const PlanKnobs &knobs, const Allocator &allocator, Plan &plan) {
-    Planner planner(given, operands, element_bytes, layouts, uniform, knobs);
+__attribute__((cold)) bool build_plan(const Space &given, int operands, const int32_t *element_bytes, const KernelTraits &kernel,
+                                      const PlanKnobs &knobs, const Allocator &allocator, Plan &plan) {
+    Planner planner(given, operands, element_bytes, kernel, knobs);
     const Box box = planner.choose_box();
     const Space &space = planner.space();
     const int output = operands - 1;
@@ -458,7 +457,7 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
     for (int o = 0; o < output; o++) {
         if (!planner.constant(box, o)) needed |= digit(operands, o);
     }
-    const uint32_t layout = covering_layout(layouts, needed);
+    const uint32_t layout = covering_layout(kernel.layouts, needed);
     int64_t scratch = 0;  // bytes of operands so far
     for (int o = 0; o < operands; o++) {
         const bool runs = o == output || (layout & digit(operands, o));

@@ -65,15 +65,21 @@ struct PlanKnobs {
     int64_t box_bytes, stream_bytes, stream_block_bytes, parallel_bytes, slices_per_cpu, reciprocal_elements;
 };
 
+// What a plan has to know of a kernel.
+struct KernelTraits {
+    uint32_t layouts;    // that it is specialised for (see Form)
+    uint32_t uniform;    // operands, a bit each, that have to be constant along each row of a box
+    bool compute_bound;  // slower than memory, or near it: streaming its output would only add the copy
+};
+
 // Over how many of a box's rows operands may vary that are constant along each.
 constexpr int kMaxUniformRows = 256;
 
 // Bytes of a slice's scratch memory, on its stack.
 constexpr int64_t kScratchMemory = 83200;
 
-// Plans `space` for a kernel specialised for `layouts` (see Form). Operands in the mask `uniform` are constant along each row of
-// a box. Tables come from `allocator`; false: no memory.
-bool build_plan(const Space &space, int operands, const int32_t *element_bytes, uint32_t layouts, uint32_t uniform,
+// Plans `space` for a kernel. Tables come from `allocator`; false: no memory.
+bool build_plan(const Space &space, int operands, const int32_t *element_bytes, const KernelTraits &kernel,
                 const PlanKnobs &knobs, const Allocator &allocator, Plan &plan);
 void destroy_plan(const Allocator &allocator, Plan &plan);
 

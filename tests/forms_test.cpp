@@ -89,8 +89,8 @@ protected:
         problem_.info->choose_forms(space, variant_, kernel_);
         do {
             ASSERT_LT(plans++, 2);
-            ASSERT_TRUE(hewn::build_plan(space, count, element_bytes, kernel_.form->layouts, kernel_.uniform, variant_.plan,
-                                         allocator, plan));
+            ASSERT_TRUE(hewn::build_plan(space, count, element_bytes, {kernel_.form->layouts, kernel_.uniform, false},
+                                         variant_.plan, allocator, plan));
         } while (!hewn::fit_to_plan(plan, 1, 1, variant_, kernel_));
     }
 
@@ -188,8 +188,8 @@ int32_t ahead_of(std::vector<int64_t> sizes, std::vector<int64_t> input_strides,
     const hewn::Allocator &allocator = hewn::default_device().allocator;
     hewn::Plan plan;
     problem.info->choose_forms(space, variant, kernel);
-    EXPECT_TRUE(
-        hewn::build_plan(space, count, element_bytes, kernel.form->layouts, kernel.uniform, variant.plan, allocator, plan));
+    EXPECT_TRUE(hewn::build_plan(space, count, element_bytes, {kernel.form->layouts, kernel.uniform, false}, variant.plan,
+                                 allocator, plan));
     EXPECT_TRUE(hewn::fit_to_plan(plan, 1, 1, variant, kernel));
     hewn::destroy_plan(allocator, plan);
     return kernel.ahead;

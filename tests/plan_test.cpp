@@ -213,7 +213,7 @@ hewn::Plan dense_plan(int64_t elements, const hewn::PlanKnobs &knobs) {
     space.rank = 1;
     space.dims[0] = {elements, {1, 1, 1}};
     hewn::Plan plan;
-    EXPECT_TRUE(hewn::build_plan(space, 3, bytes, 1u << 0b11, 0, knobs, test_allocator(), plan));
+    EXPECT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, knobs, test_allocator(), plan));
     return plan;
 }
 
@@ -293,7 +293,7 @@ hewn::Plan inner_plan(int64_t rows) {
     space.dims[0] = {4, {1, 1, 1}};
     space.dims[1] = {rows, {4, 0, 4}};
     hewn::Plan plan;
-    EXPECT_TRUE(hewn::build_plan(space, 3, bytes, 1u << 0b11, 0, kKnobs, test_allocator(), plan));
+    EXPECT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, test_allocator(), plan));
     hewn::destroy_plan(test_allocator(), plan);
     return plan;
 }
@@ -318,7 +318,7 @@ TEST(Plan, LongRunsEndWhereConstantsChange) {
         hewn::Space space = {};
         for (const hewn::Dimension &dim : dims) space.dims[space.rank++] = dim;
         hewn::Plan plan;
-        EXPECT_TRUE(hewn::build_plan(space, 4, bytes, kLayouts, 0, kKnobs, test_allocator(), plan));
+        EXPECT_TRUE(hewn::build_plan(space, 4, bytes, {kLayouts, 0, false}, kKnobs, test_allocator(), plan));
         hewn::destroy_plan(test_allocator(), plan);
         EXPECT_EQ(plan.access[0], Access::Table);
         return plan;
@@ -366,7 +366,7 @@ TEST(Plan, TransposedRowsFillCacheLinesOfWhatIsInScratch) {
         hewn::PlanKnobs knobs = kKnobs;
         if (streams) knobs.stream_bytes = 0;
         hewn::Plan plan;
-        ASSERT_TRUE(hewn::build_plan(space, 3, bytes, 1u << 0b11 | 1u << 0b10, 0, knobs, test_allocator(), plan));
+        ASSERT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11 | 1u << 0b10, 0, false}, knobs, test_allocator(), plan));
         EXPECT_EQ(plan.access[0], Access::Transpose);
         EXPECT_EQ(plan.access[2], streams ? Access::Stream : Access::InPlace);
         EXPECT_EQ(plan.rows, streams ? 16 : tall(5 << 20) ? 128 : 64);
@@ -377,7 +377,7 @@ TEST(Plan, TransposedRowsFillCacheLinesOfWhatIsInScratch) {
 
 // A matrix and a transposed one of `size` x `size` elements of so many bytes make a third.
 hewn::Plan transposed_plan(int64_t size, int32_t bytes, int32_t transposed_bytes, int32_t output_bytes,
-                           int64_t stream_bytes = kKnobs.stream_bytes) {
+                           int64_t stream_bytes = kKnobs.stream_bytes, bool compute_bound = false) {
     hewn::PlanKnobs knobs = kKnobs;
     knobs.stream_bytes = stream_bytes;
     const int32_t element_bytes[] = {bytes, transposed_bytes, output_bytes};
@@ -386,7 +386,7 @@ hewn::Plan transposed_plan(int64_t size, int32_t bytes, int32_t transposed_bytes
     space.dims[0] = {size, {1, size, 1}};
     space.dims[1] = {size, {size, 1, size}};
     hewn::Plan plan;
-    EXPECT_TRUE(hewn::build_plan(space, 3, element_bytes, 1u << 0b11, 0, knobs, test_allocator(), plan));
+    EXPECT_TRUE(hewn::build_plan(space, 3, element_bytes, {1u << 0b11, 0, compute_bound}, knobs, test_allocator(), plan));
     EXPECT_EQ(plan.access[1], Access::Transpose);
     hewn::destroy_plan(test_allocator(), plan);
     return plan;
@@ -416,7 +416,16 @@ TEST(Plan, AsksForTheNextTileOfATransposition) {
     EXPECT_FALSE(dense_plan(1 << 24, kKnobs).asks_beside);
 }
 
-// Two cache lines of 256 columns that lie whole cache lines apart, four of 128 where the others are narrower: 32 KiB.
+// A kernel that computes longer than its memory takes gains nothing by streamed stores.
+TEST(Plan, StreamsWhereMemoryBinds) {
+    for (const bool compute_bound : {false, true}) {
+        const Access expected = hewn::kCanStream && !compute_bound ? Access::Stream : Access::InPlace;
+        EXPECT_EQ(transposed_plan(1000, 1, 1, 1, 0, compute_bound).access[2], expected);
+    }
+}
+
+// Two cache lines of 256 columns that lie whole cache lines apart, four of 128 where the others are narrower or the kernel
+// computes longer than its memory takes: 32 KiB.
 TEST(Plan, TallTilesFillTheL1Cache) {
     if (!tall(1 << 20) || !tall(12 << 20)) GTEST_SKIP() << "this machine's tiles are not tall";
     const auto expect_tile = [](const hewn::Plan &plan, int64_t rows, int64_t columns) {
@@ -424,6 +433,7 @@ TEST(Plan, TallTilesFillTheL1Cache) {
         EXPECT_EQ(plan.run_outer, columns);
     };
     for (int32_t bytes : {1, 2, 4, 8}) expect_tile(transposed_plan(704, bytes, bytes, bytes), 128 / bytes, 256);
+    expect_tile(transposed_plan(704, 1, 1, 1, kKnobs.stream_bytes, true), 256, 128);
     expect_tile(transposed_plan(704, 1, 4, 1), 64, 128);
     expect_tile(transposed_plan(128, 1, 4, 1), 64, 128);
     EXPECT_LT(transposed_plan(256, 4, 4, 4).rows, 32);
@@ -438,7 +448,7 @@ TEST(Plan, TallTilesFillTheL1Cache) {
         space.dims[0] = {columns, {both ? rows : 1, rows, 1}};
         space.dims[1] = {rows, {both ? 1 : columns, 1, columns}};
         hewn::Plan plan;
-        EXPECT_TRUE(hewn::build_plan(space, 3, bytes, 1u << 0b11, 0, kKnobs, test_allocator(), plan));
+        EXPECT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, test_allocator(), plan));
         return plan;
     };
     expect_tile(planned(1000, 1008, true), 32, 256);
@@ -461,7 +471,7 @@ TEST(Plan, UniformOperandsVaryByRow) {
         hewn::Space space = {};
         for (const hewn::Dimension &dim : dims) space.dims[space.rank++] = dim;
         hewn::Plan plan;
-        EXPECT_TRUE(hewn::build_plan(space, 4, bytes, kLayouts, kScaleAndZeroPoint, knobs, test_allocator(), plan));
+        EXPECT_TRUE(hewn::build_plan(space, 4, bytes, {kLayouts, kScaleAndZeroPoint, false}, knobs, test_allocator(), plan));
         hewn::destroy_plan(test_allocator(), plan);
         return plan;
     };
@@ -517,7 +527,7 @@ TEST(Plan, HugeStridesAreNotDivided) {
         space.dims[0] = c.inner;
         space.dims[1] = c.outer;
         hewn::Plan plan;
-        ASSERT_TRUE(hewn::build_plan(space, 3, bytes, 1u << 0b11, 0, kKnobs, test_allocator(), plan));
+        ASSERT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, test_allocator(), plan));
         for (int o = 0; o < 3; o++) {
             if (plan.access[o] == Access::InPlace) continue;
             for (int64_t i = 0; i < plan.period[o]; i++) EXPECT_GE(plan.table[o][i], 0);
@@ -581,7 +591,8 @@ TEST(Plan, RandomLayoutsSumRight) {
         knobs.stream_block_bytes = int64_t(1 << 10) << layout.between(0, 3);
         if (layout.between(0, 1) && !large) knobs.stream_bytes = 0;  // no tile is tall beside a streamed output
         if (layout.between(0, 3)) knobs.parallel_bytes = 0;
-        ASSERT_TRUE(hewn::build_plan(space, operands, bytes, context.layouts, context.uniform, knobs, test_allocator(), plan));
+        ASSERT_TRUE(
+            hewn::build_plan(space, operands, bytes, {context.layouts, context.uniform, false}, knobs, test_allocator(), plan));
         plan.asks = layout.between(0, 1);  // few of these move enough for it
         plan.asks_beside = layout.between(0, 1);
         plan.target_rank = layout.between(0, 1) ? highest : 0;
