@@ -62,6 +62,24 @@ inline int amd_family() { return 0; }
 
 #endif
 
+// The caches that a prefetch brings memory into.
+enum class Fetch : uint8_t {
+    All,      // L1 and those below
+    L2,       // and those below
+    L1Alone,  // which leaves L2 to others (prefetchnta)
+};
+
+// Into which to fetch what streamed outputs are computed from: a Zen 4's loads of 64 bytes wait for lines on their way to L1. f32
+// of 16 Mi elements, AVX-512, GB/s without, into L1 and L2, and into L2 (not measured on Intel's since the distance is by bytes):
+//   Zen 4: ADD 14, 14, 27, QUANTIZE_LINEAR 18, 12, 27, DEQUANTIZE_LINEAR 25, 25 to 28, 26 to 28; AVX2's ADD 17, 24, 28
+//   Zen 5: ADD 31, 51, 47, QUANTIZE_LINEAR 28, 50, 46, DEQUANTIZE_LINEAR 48, 47, 43
+// Into a Zen 5's L1 alone, times as fast as into both: 128 Mi elements of ADD f32 1.0, f16 1.03, i8 1.02, DEQUANTIZE_LINEAR i8,
+// i16 and i32 to f32 1.01, 1.02 and 1.07; 16 and 32 Mi 1.0.
+inline Fetch streaming_fetch() {
+    const int family = amd_family();
+    return family == 0 ? Fetch::All : family < kZen5 ? Fetch::L2 : Fetch::L1Alone;
+}
+
 // How far ahead a kernel that can had better ask for memory, of so many bytes of operands that so many threads share; 0: not at
 // all. It pays where they lie in a near last-level cache, whose latency the processor's own prefetching does not hide. On a Zen 5
 // (caches of 1 and 32 MiB, one thread), times as fast: QUANTIZE_LINEAR f32 to i8 0.97 at 0.6 MiB, 1.15 at 2.5 and 5, 1.05 at 10,

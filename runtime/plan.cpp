@@ -486,7 +486,7 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
     const bool transposes = std::count(plan.access, plan.access + operands, Access::Transpose) > 0;
     plan.asks = transposes && planner.asks();
     plan.asks_beside = transposes && planner.asks_beside();
-    plan.asks_into_l1 = amd_family() == 0 || amd_family() >= kZen5;
+    plan.fetch = streaming_fetch();
     add_loops(space, box, transposes, plan);
     plan.one_box = plan.loop_count == 0 && !plan.scratch;
     return true;
@@ -767,7 +767,7 @@ private:
     // What row y of the next box reads of inputs that are used in place.
     Ahead ahead(const Walker *next, int64_t y) const {
         Ahead ahead = {};
-        ahead.into_l1 = plan_.asks_into_l1;
+        ahead.to = plan_.fetch;
         for (int o = 0; o < plan_.operands - 1 && next; o++) {
             if (!runs_in_place(plan_, o)) continue;
             ahead.at[ahead.count] = next->pointer(o) + y * plan_.row_bytes[o];

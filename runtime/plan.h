@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "allocator.h"
+#include "caches.h"
 #include "shape.h"
 
 namespace hewn {
@@ -45,7 +46,7 @@ struct Plan {
     // Asks by prefetches, while a transposed operand is brought into scratch, for one of its next blocks, and for such rows of
     // those in place.
     bool asks, asks_beside;
-    bool asks_into_l1;    // for what the next blocks of a streamed output are computed from; else into L2
+    Fetch fetch;          // for what the next blocks of a streamed output are computed from
     int32_t target_rank;  // whose transpositions may run here; 0, any machine's, unless a caller knows
 
     // What steps from box to box, innermost first. The loops `run_loop` and `row_loop` (-1: none) cut a dimension of the

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "caches.h"
 #include "shape.h"
 
 #if defined(__x86_64__)
@@ -14,24 +15,20 @@
 namespace hewn {
 
 // Memory that will be read soon after a copy: it is brought into a core's own caches meanwhile. Without, reading and writing take
-// turns, and streaming gains nothing over stores through the cache where one thread does not saturate memory. Into L1 but on
-// AMD's chips before Zen 5: a Zen 4's loads of 64 bytes wait for it there. f32 of 16 Mi elements, AVX-512, GB/s without, into L1,
-// into L2 (not measured on Intel's since the distance is by bytes, see boxes_ahead):
-//   Zen 4: ADD 14, 14, 27, QUANTIZE_LINEAR 18, 12, 27, DEQUANTIZE_LINEAR 25, 25 to 28, 26 to 28; AVX2's ADD 17, 24, 28
-//   Zen 5: ADD 31, 51, 47, QUANTIZE_LINEAR 28, 50, 46, DEQUANTIZE_LINEAR 48, 47, 43
+// turns, and streaming gains nothing over stores through the cache where one thread does not saturate memory.
 struct Ahead {
     const uint8_t *at[kMaxOperands - 1];
     int numerator[kMaxOperands - 1], shift[kMaxOperands - 1];  // numerator / 2^shift bytes of it for each byte copied
     int count;
-    bool into_l1;
+    Fetch to;
 };
 
 #if defined(__x86_64__)
 
 constexpr bool kCanStream = true;
 
-// Asks for the share of a part [first, end) of a copy; the builtin's locality 3 is L1, 2 is L2. Always inlined: GCC 12 takes a
-// function that does nothing but prefetch for one without effects, and leaves out the calls.
+// Asks for the share of a part [first, end) of a copy. Always inlined: GCC 12 takes a function that does nothing but prefetch for
+// one without effects, and leaves out the calls.
 template<int Locality>
 __attribute__((always_inline)) inline void fetch_to(const Ahead &ahead, int64_t first, int64_t end) {
     for (int i = 0; i < ahead.count; i++) {
@@ -41,8 +38,11 @@ __attribute__((always_inline)) inline void fetch_to(const Ahead &ahead, int64_t 
     }
 }
 __attribute__((always_inline)) inline void fetch(const Ahead &ahead, int64_t first, int64_t end) {
-    if (ahead.into_l1) fetch_to<3>(ahead, first, end);
-    else fetch_to<2>(ahead, first, end);
+    switch (ahead.to) {  // the builtin's localities
+    case Fetch::All: return fetch_to<3>(ahead, first, end);
+    case Fetch::L2: return fetch_to<2>(ahead, first, end);
+    case Fetch::L1Alone: return fetch_to<0>(ahead, first, end);
+    }
 }
 
 // Whole lines of 64 bytes: `to` is aligned to one. By the widest stores the CPU has: 32-byte ones are 5 to 10 % faster than
