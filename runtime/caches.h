@@ -80,15 +80,21 @@ inline Fetch streaming_fetch() {
     return family == 0 ? Fetch::All : family < kZen5 ? Fetch::L2 : Fetch::L1Alone;
 }
 
+// Of the last cache: what operands may have to be asked for ahead.
+constexpr double kAskedShare = 17.0 / 64;
+
 // How far ahead a kernel that can had better ask for memory, of so many bytes of operands that so many threads share; 0: not at
 // all. It pays where they lie in a near last-level cache, whose latency the processor's own prefetching does not hide. On a Zen 5
 // (caches of 1 and 32 MiB, one thread), times as fast: QUANTIZE_LINEAR f32 to i8 0.97 at 0.6 MiB, 1.15 at 2.5 and 5, 1.05 at 10,
 // from memory 0.7 to 0.9; DEQUANTIZE_LINEAR i8 to f32 0.96, 1.13, 1.17 and 0.95 at 0.9, 2.5, 5 and 10; ADD f32 0.98, 1.1, 1.05
-// and 0.9 at 1.5, 3 to 6, 12 and 24. A Zen 4, whose loads of 64 bytes are two, loses by it: 0.71 to 0.95 at 1 Mi elements.
+// and 0.9 at 1.5, 3 to 6, 12 and 24. On another, quieter one DEQUANTIZE_LINEAR 1.03 to 1.2 from 2 to 10 MiB, QUANTIZE_LINEAR 1.0
+// to 1.15, ADD f32 0.9 to 1.0, i8 1.07 at 3 MiB and 0.97 at 6. So up to a quarter of the last cache, and a little more, for
+// operands that are just that have parameters beside them (DEQUANTIZE_LINEAR i32 to f32 of 1 Mi elements: 1.22). A Zen 4, whose
+// loads of 64 bytes are two, loses by it: 0.71 to 0.95 at 1 Mi elements.
 inline int64_t bytes_to_ask_ahead(double moved_bytes, int32_t threads) {
     if (amd_family() < kZen5) return 0;
-    const bool near = moved_bytes / threads > 1.5 * double(near_cache_bytes(2)) && moved_bytes <= double(near_cache_bytes(3) / 4);
-    return near ? 1024 : 0;
+    const double least = 1.5 * double(near_cache_bytes(2)) * threads, most = kAskedShare * double(near_cache_bytes(3));
+    return least < moved_bytes && moved_bytes <= most ? 1024 : 0;
 }
 
 }  // namespace hewn

@@ -276,7 +276,7 @@ TEST(Plan, AsksAheadBeyondTheSecondCacheWithinTheLast) {
         for (double bytes = 1; bytes < 1e12; bytes *= 2) EXPECT_EQ(hewn::bytes_to_ask_ahead(bytes, 1), 0);
         return;
     }
-    const double least = 1.5 * double(hewn::near_cache_bytes(2)), most = double(hewn::near_cache_bytes(3) / 4);
+    const double least = 1.5 * double(hewn::near_cache_bytes(2)), most = hewn::kAskedShare * double(hewn::near_cache_bytes(3));
     EXPECT_EQ(hewn::bytes_to_ask_ahead(least, 1), 0);
     EXPECT_EQ(hewn::bytes_to_ask_ahead(least + 1, 1) > 0, least + 1 <= most);
     EXPECT_EQ(hewn::bytes_to_ask_ahead(most, 1) > 0, most > least);
