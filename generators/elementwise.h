@@ -142,7 +142,7 @@ protected:
     }
 
     // Has what is defined from here on ask for the buffers, which may be none, in whole steps where `elements` is not 0. With
-    // AVX-512 alone: a Zen 5 gains (runtime/caches.h), a Zen 3 loses 3 to 8 % (docs/performance.md).
+    // AVX-512 alone: a Zen 5 gains (runtime/chip.h), a Zen 3 loses 3 to 8 % (docs/performance.md).
     void ask_ahead(const std::vector<Asked> &buffers, Ahead &elements) {
         elements.set_estimate(0);
         if (!has_masks()) return;

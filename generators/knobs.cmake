@@ -18,7 +18,7 @@ hewn_knob(threads GPU VALUES 32 64 128 256 512 1024)
 # for threads: enough to make its 25 ns vanish, little enough to slice. With it come the rows of a call.
 hewn_knob(box_bytes PLAN VALUES 262144 65536 131072 524288 1048576)
 # The output is streamed past the caches from this many bytes of all operands on, on AMD's chips at least from where they exceed
-# the last-level cache (runtime/caches.h). The largest is as good as never.
+# the last-level cache (runtime/chip.h). The largest is as good as never.
 hewn_knob(stream_bytes PLAN VALUES 67108864 8388608 16777216 33554432 134217728 268435456 1073741824)
 # A streamed output's block: long enough for the copy, short enough to be in L1 still when it is copied. Its scratch memory has 16
 # KiB.

@@ -51,6 +51,7 @@ template<class Derived>
 class QuantizeLinearPrepared : public hewn::Elementwise<Derived> {
 public:
     GeneratorInput<Buffer<void, 2>> input{"input"}, again{"again"}, r0{"r0"}, r1{"r1"}, zero_point{"zero_point"};
+    GeneratorInput<int32_t> ahead{"ahead"};
     GeneratorOutput<Buffer<void, 2>> output{"output"};
 
     void configure() {
@@ -65,16 +66,17 @@ public:
         this->schedule_again(again, input);
         for (auto *rows : {&r0, &r1, &zero_point}) static_cast<Derived &>(*this).schedule_parameter(*rows);
     }
+
+protected:
+    void ask_ahead_for_input() { this->ask_ahead({this->asked(input)}, ahead); }
 };
 
 // Form `reciprocal`: a scale and a zero point a row.
 class QuantizeLinearReciprocal : public QuantizeLinearPrepared<QuantizeLinearReciprocal> {
 public:
-    Ahead ahead{"ahead"};
-
     void generate() {
         using hewn::y;
-        ask_ahead({asked(input)}, ahead);
+        ask_ahead_for_input();
         const Expr q = quotient(input, again, r0(0, y), r1(0, y), target), z = zero_point(0, y);
         if (hewn::arm::is_target(target)) return define(output, hewn::arm::quantized(q, z, output.type()), Float(32));
         define_narrowed(output, {&input}, hewn::round_to_int32(q), z);
@@ -86,10 +88,9 @@ public:
 // Form `repeating`: scales and zero points that repeat along the row, so that a vector of each serves all of it.
 class QuantizeLinearRepeating : public QuantizeLinearPrepared<QuantizeLinearRepeating> {
 public:
-    Ahead ahead{"ahead"};
     void generate() {
         using hewn::lane, hewn::y;
-        ask_ahead({asked(input)}, ahead);
+        ask_ahead_for_input();
         const Expr q = quotient(input, again, r0(lane, y), r1(lane, y), target);
         define_lanes(output, narrowed(hewn::round_to_int32(q), zero_point(lane, y), output.type()), Float(32));
     }

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "bindings.h"
-#include "caches.h"
+#include "chip.h"
 #include "device.h"
 #include "error.h"
 #include "fp_mode.h"
@@ -118,16 +118,13 @@ namespace {
 __attribute__((cold)) bool plan_operator(const Space &space, int operands, const int32_t *element_bytes, CpuOperator &op) {
     const Variant &variant = *op.variant;
     op.problem.info->choose_forms(space, variant, op.kernel);
+    const Chip chip = this_chip();
     PlanKnobs knobs = variant.plan;
-    if (knobs.stream_bytes < near_cache_bytes(3)) knobs.stream_bytes = near_cache_bytes(3);
-    const auto plan = [&] {
-        const KernelTraits traits = {op.kernel.form->layouts, op.kernel.uniform, op.kernel.compute_bound};
-        return build_plan(space, operands, element_bytes, traits, knobs, op.allocator, op.plan);
-    };
-    while (plan()) {
+    knobs.stream_bytes = std::max(knobs.stream_bytes, chip.l3_bytes);
+    while (build_plan(space, operands, element_bytes, op.kernel.traits(), knobs, chip, op.allocator, op.plan)) {
         op.plan.target_rank = variant.target->rank;
-        if (fit_to_plan(op.plan, slice_count(op.plan, variant.plan, op.max_threads, op.cpus), op.cpus, variant, op.kernel))
-            return true;
+        const int32_t slices = slice_count(op.plan, variant.plan, op.max_threads, op.cpus);
+        if (fit_to_plan(op.plan, slices, op.cpus, chip, variant, op.kernel)) return true;
         destroy_plan(op.allocator, op.plan);
     }
     return false;

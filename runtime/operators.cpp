@@ -7,7 +7,7 @@
 #include <initializer_list>
 
 #include "bits.h"
-#include "caches.h"
+#include "chip.h"
 #include "error.h"
 #include "fp_mode.h"
 #include "plan.h"
@@ -558,7 +558,7 @@ __attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Varian
         kernel.call = call_quantize_columns;
         if (kernel.repeating) read_a_vector(plan);
     } else {
-        kernel.columns = nullptr;
+        kernel.columns = kernel.repeating = nullptr;
     }
     return true;
 }
@@ -819,7 +819,8 @@ int list_operands(const Problem &problem, const Tensor **operands) {
     return info.operand_count + 1;
 }
 
-__attribute__((cold)) bool fit_to_plan(Plan &plan, int32_t slices, int32_t cpus, const Variant &variant, CpuKernel &kernel) {
+__attribute__((cold)) bool fit_to_plan(Plan &plan, int32_t slices, int32_t cpus, const Chip &chip, const Variant &variant,
+                                       CpuKernel &kernel) {
     const auto fit = kernel.problem->info->fit;
     if (fit && !fit(plan, slices, variant, kernel)) return false;
     // In scratch memory nothing is worth asking for; of the form `repeating` it holds a vector of parameters.
@@ -827,7 +828,7 @@ __attribute__((cold)) bool fit_to_plan(Plan &plan, int32_t slices, int32_t cpus,
     for (int o = 0; o < plan.operands; o++)
         in_place &= plan.access[o] == Access::InPlace || (kernel.repeating && (o == kScale || o == kZeroPoint));
     const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
-    const int64_t ahead = in_place ? bytes_to_ask_ahead(plan.moved_bytes, std::min(slices, cpus)) / widest : 0;
+    const int64_t ahead = in_place ? bytes_to_ask_ahead(chip, plan.moved_bytes, std::min(slices, cpus)) / widest : 0;
     kernel.ahead = plan.run_inner * plan.run_outer >= ahead ? int32_t(ahead) : 0;  // loops that ask are for long rows
     return true;
 }

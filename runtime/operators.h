@@ -87,13 +87,15 @@ struct CpuKernel {
     const Problem *problem;
     const Form *form, *reciprocal, *folded, *columns, *repeating;  // all but the first: null where not used
     Foldings *foldings;                                            // with `folded`
-    uint32_t uniform;                                              // operands that must be constant along a run (see build_plan)
-    bool compute_bound;                                            // slower than memory, or near it (see KernelTraits)
+    uint32_t uniform;                                              // as KernelTraits has it
+    bool compute_bound;                                            // as KernelTraits has it
     int32_t distinct_scales;                                       // with `columns`: after so many a row of scales repeats
     int32_t ahead;                           // elements ahead of which kernels that can ask for memory do; 0: none
     CallBox call;                            // its context is a CpuCall
     bool one_scale;                          // QUANTIZE_LINEAR by reciprocals: of all elements
     mutable LastReciprocal last_reciprocal;  // with one_scale
+
+    KernelTraits traits() const { return {form->layouts, uniform, compute_bound}; }
 };
 
 struct OperatorInfo {
@@ -126,9 +128,9 @@ halide_type_t halide_type(hewn_data_type type);
 // The operand tensors of the problem in the order of the kernel's buffers, the output last. Returns their number.
 int list_operands(const Problem &problem, const Tensor **operands);
 
-// Chooses how far ahead kernels ask for memory with the plan in so many slices on so many CPUs, and calls the operator's `fit`,
-// whose result it returns.
-bool fit_to_plan(Plan &plan, int32_t slices, int32_t cpus, const Variant &variant, CpuKernel &kernel);
+// Calls the operator's `fit`, whose result it returns, and then chooses how far ahead kernels ask for memory with the plan in so
+// many slices on so many CPUs of a chip.
+bool fit_to_plan(Plan &plan, int32_t slices, int32_t cpus, const Chip &chip, const Variant &variant, CpuKernel &kernel);
 
 // Checks a whole description at a feature level.
 hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level, Problem &problem, hewn_error *error);

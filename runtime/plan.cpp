@@ -4,7 +4,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "caches.h"
+#include "chip.h"
 #include "dispatch.h"
 #include "stream.h"
 
@@ -64,8 +64,9 @@ struct Box {
 
 class Planner {
 public:
-    Planner(const Space &space, int operands, const int32_t *element_bytes, const KernelTraits &kernel, const PlanKnobs &knobs)
-        : knobs_(knobs), kernel_(kernel), operands_(operands), output_(operands - 1), space_(space) {
+    Planner(const Space &space, int operands, const int32_t *element_bytes, const KernelTraits &kernel, const PlanKnobs &knobs,
+            const Chip &chip)
+        : knobs_(knobs), kernel_(kernel), chip_(chip), operands_(operands), output_(operands - 1), space_(space) {
         for (int o = 0; o < operands; o++) {
             element_bytes_[o] = element_bytes[o];
             widest_ = std::max<int64_t>(widest_, element_bytes[o]);
@@ -83,13 +84,13 @@ public:
 
     // Whether the next tile of a transposition is asked for (see Scratch): on AMD's chips, as a Xeon lost by the like (ADD 0.68
     // to 1.0), beyond a core's own cache (quantizing 256 x 256 on a Zen 4: 0.82).
-    bool asks() const { return amd_family() > 0 && moved_bytes_ >= double(2 << 20); }
+    bool asks() const { return chip_.amd_family > 0 && moved_bytes_ >= double(2 << 20); }
 
     // Whether the next rows of operands in place are asked for beside it; streamed outputs' are while they are copied. On a Zen 5
     // beyond the last cache alone (ADD f32 of 1 Mi elements 0.83, of 16 Mi 1.0; QUANTIZED_LINEAR_ADD 0.86 and 1.2).
     bool asks_beside() const {
-        const double last_cache = double(near_cache_bytes(3));  // 0: not known
-        return asks() && !streams_ && (amd_family() < kZen5 || (last_cache > 0 && moved_bytes_ >= last_cache));
+        const double last_cache = double(chip_.l3_bytes);  // 0: not known
+        return asks() && !streams_ && (chip_.amd_family < kZen5 || (last_cache > 0 && moved_bytes_ >= last_cache));
     }
 
     // The iteration space: as given or, once the box is chosen, with a dimension divided into two.
@@ -132,6 +133,7 @@ public:
 private:
     const PlanKnobs &knobs_;
     const KernelTraits &kernel_;
+    const Chip &chip_;
     const int operands_, output_;
     Space space_;
     int32_t element_bytes_[kMaxOperands];
@@ -196,15 +198,14 @@ private:
 
     // Within half of a Zen 5's L3, of which others have a part, transposed tiles hold several cache lines of each column instead
     // of one, side by side in a page, where columns begin alike in their lines: QUANTIZE_LINEAR f32 1.1 to 1.5 times as fast,
-    // most where columns share cache sets, the others 1.0 to 1.2 (docs/performance.md). The tile stays in the L1 cache: four
-    // lines of 128 columns or, where memory binds and operands as wide lie in place, whose rows had better be longer, two of 256
-    // (ADD f32 1.1, and 1.05 times as fast as by four; QUANTIZE_LINEAR 0.9, QUANTIZED_LINEAR_ADD 0.87 to 1.0); but then not
-    // beside operands that fill the L2 cache (ADD f32 of 256 x 256: 0.9). False: no such tile, `box` is as it was.
+    // most where columns share cache sets, the others 1.0 to 1.2 (docs/performance.md). An operand's tile stays in the L1
+    // cache: four lines of 128 columns or, where memory binds and operands as wide lie in place, whose rows had better be longer,
+    // two of 256 (ADD f32 1.1, and 1.05 times as fast as by four; QUANTIZE_LINEAR 0.9, QUANTIZED_LINEAR_ADD 0.87 to 1.0); but
+    // the latter not of operands that the L2 cache holds (ADD f32 of 256 x 256: 0.9). False: no such tile, `box` is as it was.
     bool tall_tile(int partner, const Runs &runs, Box &box) const {
-        if (amd_family() < kZen5 || streams_ || !runs.lines_apart || moved_bytes_ >= double(near_cache_bytes(3)) / 2)
-            return false;
+        if (chip_.amd_family < kZen5 || streams_ || !runs.lines_apart || moved_bytes_ >= double(chip_.l3_bytes) / 2) return false;
         const bool wide = runs.widest_in_place >= runs.widest_in_scratch && !kernel_.compute_bound;
-        if (wide && moved_bytes_ < double(near_cache_bytes(2))) return false;
+        if (wide && moved_bytes_ < double(chip_.l2_bytes)) return false;
         Box tall = box;
         tall.row_dim = partner;
         for (const int64_t columns : {wide ? 256 : 128, 128}) {
@@ -438,8 +439,8 @@ void add_loops(const Space &space, const Box &box, bool rows_first, Plan &plan) 
 
 // For size rather than speed, with all that is inlined: it runs once an operator.
 __attribute__((cold)) bool build_plan(const Space &given, int operands, const int32_t *element_bytes, const KernelTraits &kernel,
-                                      const PlanKnobs &knobs, const Allocator &allocator, Plan &plan) {
-    Planner planner(given, operands, element_bytes, kernel, knobs);
+                                      const PlanKnobs &knobs, const Chip &chip, const Allocator &allocator, Plan &plan) {
+    Planner planner(given, operands, element_bytes, kernel, knobs, chip);
     const Box box = planner.choose_box();
     const Space &space = planner.space();
     const int output = operands - 1;
@@ -486,7 +487,7 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
     const bool transposes = std::count(plan.access, plan.access + operands, Access::Transpose) > 0;
     plan.asks = transposes && planner.asks();
     plan.asks_beside = transposes && planner.asks_beside();
-    plan.fetch = streaming_fetch();
+    plan.fetch = streaming_fetch(chip);
     add_loops(space, box, transposes, plan);
     plan.one_box = plan.loop_count == 0 && !plan.scratch;
     return true;

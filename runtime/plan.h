@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "allocator.h"
-#include "caches.h"
+#include "chip.h"
 #include "shape.h"
 
 namespace hewn {
@@ -70,7 +70,7 @@ struct PlanKnobs {
 struct KernelTraits {
     uint32_t layouts;    // that it is specialised for (see Form)
     uint32_t uniform;    // operands, a bit each, that have to be constant along each row of a box
-    bool compute_bound;  // slower than memory, or near it: streaming its output would only add the copy
+    bool compute_bound;  // slower than memory, or near it: streaming its output would only add the copy, rows may be shorter
 };
 
 // Over how many of a box's rows operands may vary that are constant along each.
@@ -79,9 +79,9 @@ constexpr int kMaxUniformRows = 256;
 // Bytes of a slice's scratch memory, on its stack.
 constexpr int64_t kScratchMemory = 83200;
 
-// Plans `space` for a kernel. Tables come from `allocator`; false: no memory.
+// Plans `space` for a kernel on a chip. Tables come from `allocator`; false: no memory.
 bool build_plan(const Space &space, int operands, const int32_t *element_bytes, const KernelTraits &kernel,
-                const PlanKnobs &knobs, const Allocator &allocator, Plan &plan);
+                const PlanKnobs &knobs, const Chip &chip, const Allocator &allocator, Plan &plan);
 void destroy_plan(const Allocator &allocator, Plan &plan);
 
 // How many parts to run the plan in. A limit on threads (0: none) is a limit on slices.

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "caches.h"
+#include "chip.h"
 #include "shape.h"
 
 #if defined(__x86_64__)

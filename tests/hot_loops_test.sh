@@ -4,7 +4,7 @@
 # masks instead, and whole vectors alone. Differences of narrow integers stay in 32 bits, and the maximum that keeps Halide from
 # narrowing them is folded away (hewn::difference_f32). No kernel calls a function of libm for a lane. And what depends on
 # Halide finding vpdpbusd, keeping a prefetch and dropping the branch that a shortcut excludes, and on LLVM loading twice what is
-# passed twice. And what depends on the C++ compiler keeping the prefetches of plan.cpp: of streamed outputs' inputs by either
+# passed twice. And what depends on the C++ compiler keeping the prefetches of plan.cpp: of streamed outputs' inputs by each
 # hint, of operands beside transposed ones; and on the module declaring LLVM's prefetch intrinsic (generators/transpose.cpp).
 #
 #     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE PLAN_OBJECT
@@ -25,7 +25,8 @@ while read -r object; do
     [[ -z $unknown ]] || fail "$name: calls $(tr '\n' ' ' <<<"$unknown")"
     code=$("$objdump" --disassemble --no-show-raw-insn "$object")
     case $name in
-    add_*avx512*__general | dequantize_linear_*_f32__*avx512*__general | quantize_linear_*avx512*__reciprocal)
+    add_*avx512*__general | dequantize_linear_*_f32__*avx512*__general | dequantize_linear_*_f32__*avx512*__repeating | \
+        quantize_linear_*avx512*__reciprocal | quantize_linear_*avx512*__repeating)
         grep -q prefetch <<<"$code" || fail "$name: asks for nothing ahead"
         ;;
     transpose_*avx2)  # a quarter of a tile's columns at a time
@@ -69,7 +70,7 @@ while read -r object; do
 done <"$objects"
 
 code=$("$objdump" --disassemble --no-show-raw-insn "$plan")
-for hint_and_least in t0:1 t1:2; do
+for hint_and_least in t0:1 t1:2 nta:1; do
     hint=prefetch${hint_and_least%:*} least=${hint_and_least#*:}
     kept=$(grep -c "\\b$hint\\b" <<<"$code" || true)
     ((kept >= least)) || fail "$plan: $kept $hint, $least expected at least"

@@ -14,6 +14,9 @@
 
 namespace {
 
+constexpr uint8_t kUntouched = 0xa5;
+constexpr size_t kGuard = 64;  // bytes behind an output
+
 int bytes_of(const std::string &type) { return std::stoi(type.substr(1)) / 8; }
 
 // Finite numbers, of which those that quantizing narrows lie in and about the output's range.
@@ -64,8 +67,6 @@ public:
     // The elements that rows of random inputs, the same for a seed, give in a layout with what lies so many elements ahead asked
     // for; in place of the input of that number, if any.
     std::vector<uint8_t> run(uint32_t layout, int width, int rows, int ahead, unsigned seed, int in_place = -1) const {
-        constexpr uint8_t kUntouched = 0xa5;
-        constexpr size_t kGuard = 64;
         std::mt19937 random(seed);
         const int inputs = int(types_.size()) - 1, count = width * rows;
         std::vector<std::vector<uint8_t>> elements;
@@ -194,10 +195,11 @@ TEST(Kernel, RepeatingIsTheSameAsRows) {
                     }
                 }
                 const auto run = [&](std::vector<uint8_t>(&p)[3], const auto &call_form) {
-                    std::vector<uint8_t> output(size_t(width * kRows * bytes_of(to)), 0xa5);
+                    std::vector<uint8_t> output(size_t(width * kRows * bytes_of(to)) + kGuard, kUntouched);
                     Rows in(input, width, kRows, 1), r0(p[0], width, kRows, 1), r1(p[1], width, kRows, 1),
                         z(p[2], width, kRows, 1), out(output, width, kRows, 1);
                     call_form(&in.buffer, &r0.buffer, &r1.buffer, &z.buffer, &out.buffer);
+                    for (size_t i = output.size() - kGuard; i < output.size(); i++) EXPECT_EQ(output[i], kUntouched);
                     return output;
                 };
                 const auto expected = run(whole, [&](auto *i, auto *r0, auto *r1, auto *z, auto *o) {
