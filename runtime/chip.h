@@ -6,10 +6,10 @@
 
 namespace hewn {
 
-constexpr int kZen5 = 0x1a;
+constexpr int kZen3 = 0x19, kZen5 = 0x1a;  // AMD's families; Zen 4 is Zen 3's
 
 struct Chip {
-    int amd_family;  // 0x19 is Zen 3 and Zen 4, kZen5 Zen 5, 0 others' chips
+    int amd_family;  // 0 of others' chips
     // Bytes of the caches of a chip whose last one outruns streaming to memory, so that what fits it had better stay there:
     // AMD's, one for each complex of cores. 0 where there is none known: to one core a mesh of slices, as in Intel's servers, is
     // little faster than memory. ADD f32, streaming against not: on a Zen 5 with 32 MiB 0.8 at 12 MiB of operands (0.5 where one

@@ -26,7 +26,12 @@ constexpr int64_t kTileBytes = 32 << 10;  // of a tall tile
 // A transposed tile's rows of at least kPaddedBytes are a cache line longer than they need be: a column of 16 bytes in each,
 // which the transposition writes, then lies in different cache sets. 0.59 -> 0.44 ns an element of f32.
 constexpr int64_t kPaddedBytes = 256, kPadBytes = 64;
-constexpr int64_t kLineBytes = 64;  // of a cache line
+constexpr int64_t kLineBytes = 64;      // of a cache line
+constexpr int64_t kSetBytes = 2 << 10;  // columns that lie a multiple of it apart share two of an L1 cache's 64 sets, or one
+// An operand of so many bytes, a row that all rows share, stays in a core's own cache, and need not be fetched beside a streamed
+// output: of the 16 KiB that are (see boxes_ahead) it would take a part (16 Mi elements on a Zen 4: QUANTIZE_LINEAR f32 1.15 to
+// 1.45 times as fast without, DEQUANTIZE_LINEAR i8 1.25 to 1.3, ADD f32 1.04).
+constexpr int64_t kOwnCacheBytes = 256 << 10;
 // Scratch operands are this many bytes apart beyond their size, so that they do not share cache sets.
 constexpr int64_t kScratchStagger = 320;
 static_assert(kScratchMemory == kMaxOperands * (kScratchBytes + kScratchBytes / kPaddedBytes * kPadBytes + kScratchStagger));
@@ -78,6 +83,13 @@ public:
     }
 
     double moved_bytes() const { return moved_bytes_; }
+
+    // Bytes of operand o's distinct elements.
+    double bytes_of(int o) const {
+        double bytes = element_bytes_[o];
+        for (int k = 0; k < space_.rank; k++) bytes *= dim(k).stride[o] != 0 ? double(dim(k).size) : 1.0;
+        return bytes;
+    }
 
     // Whether the work may be sliced for threads.
     bool parallel() const { return moved_bytes_ >= double(knobs_.parallel_bytes); }
@@ -152,13 +164,6 @@ private:
         return false;
     }
 
-    // Bytes of operand o's distinct elements.
-    double bytes_of(int o) const {
-        double bytes = element_bytes_[o];
-        for (int k = 0; k < space_.rank; k++) bytes *= dim(k).stride[o] != 0 ? double(dim(k).size) : 1.0;
-        return bytes;
-    }
-
     // What a box of operands in place holds at most: all, where there is nothing to slice, for each box takes some 25 ns (ADD,
     // QUANTIZE_LINEAR and DEQUANTIZE_LINEAR of 64 Ki elements in one: 1.02 to 1.04 times as fast as in two to four).
     int64_t box_bytes() const { return parallel() ? knobs_.box_bytes : kMaxIndex; }
@@ -176,10 +181,11 @@ private:
     bool is_unit(int o) const { return dim(0).stride[o] == 1 || (o != output_ && dim(0).stride[o] == 0); }
 
     // What is read and written in runs along dimension 0: bytes of the widest element in place (0: none) and of the widest that
-    // goes through scratch memory, and of all those that do, which may lie whole cache lines apart.
+    // goes through scratch memory, and of all those that do, whose elements lie so many bytes apart (all of them in one number).
     struct Runs {
-        int64_t widest_in_place = 0, widest_in_scratch = 1, in_scratch = 0, operands_in_scratch = 0;
-        bool lines_apart = true;
+        int64_t widest_in_place = 0, widest_in_scratch = 1, in_scratch = 0, operands_in_scratch = 0, steps = 0;
+
+        bool lie_apart_by_multiples_of(int64_t power_of_two) const { return (steps & (power_of_two - 1)) == 0; }
     };
     Runs runs() const {
         const uint32_t layout = covering_layout(kernel_.layouts, varying());
@@ -191,19 +197,23 @@ private:
             widest = std::max<int64_t>(widest, element_bytes_[o]);
             all.in_scratch += scratch ? element_bytes_[o] : 0;
             all.operands_in_scratch += scratch;
-            all.lines_apart &= !scratch || dim(0).stride[o] * element_bytes_[o] % kLineBytes == 0;
+            all.steps |= scratch ? dim(0).stride[o] * element_bytes_[o] : 0;
         }
         return all;
     }
 
-    // Within half of a Zen 5's L3, of which others have a part, transposed tiles hold several cache lines of each column instead
-    // of one, side by side in a page, where columns begin alike in their lines: QUANTIZE_LINEAR f32 1.1 to 1.5 times as fast,
-    // most where columns share cache sets, the others 1.0 to 1.2 (docs/performance.md). An operand's tile stays in the L1
-    // cache: four lines of 128 columns or, where memory binds and operands as wide lie in place, whose rows had better be longer,
-    // two of 256 (ADD f32 1.1, and 1.05 times as fast as by four; QUANTIZE_LINEAR 0.9, QUANTIZED_LINEAR_ADD 0.87 to 1.0); but
-    // the latter not of operands that the L2 cache holds (ADD f32 of 256 x 256: 0.9). False: no such tile, `box` is as it was.
+    // Within half of the L3, of which others have a part, transposed tiles hold several cache lines of each column instead of
+    // one, side by side in a page, on a Zen 5 where columns begin alike in their lines, on a Zen 4 where they share cache sets as
+    // well: QUANTIZE_LINEAR f32 1.1 to 1.5 times as fast, most where sets are shared, the others 1.0 to 1.2
+    // (docs/performance.md). An operand's tile stays in the L1 cache: four lines of 128 columns or, where memory binds and
+    // operands as wide lie in place, whose rows had better be longer, two of 256 (ADD f32 1.1, and 1.05 times as fast as by four;
+    // QUANTIZE_LINEAR 0.9, QUANTIZED_LINEAR_ADD 0.87 to 1.0); but the latter not of operands that the L2 cache holds (ADD f32 of
+    // 256 x 256: 0.9). False: no such tile, `box` is as it was.
     bool tall_tile(int partner, const Runs &runs, Box &box) const {
-        if (chip_.amd_family < kZen5 || streams_ || !runs.lines_apart || moved_bytes_ >= double(chip_.l3_bytes) / 2) return false;
+        const int64_t apart = chip_.amd_family >= kZen5 ? kLineBytes : kSetBytes;
+        if (chip_.amd_family < kZen3 || streams_ || !runs.lie_apart_by_multiples_of(apart) ||
+            moved_bytes_ >= double(chip_.l3_bytes) / 2)
+            return false;
         const bool wide = runs.widest_in_place >= runs.widest_in_scratch && !kernel_.compute_bound;
         if (wide && moved_bytes_ < double(chip_.l2_bytes)) return false;
         Box tall = box;
@@ -470,7 +480,10 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
         plan.scratch |= plan.access[o] != Access::InPlace;
         plan.dims[o][0] = {0, int32_t(run), runs ? 1 : 0, 0};
         plan.dims[o][1] = {0, int32_t(box.rows), box.rows > 1 ? int32_t(kernel_row_stride(plan, o, run, row_stride)) : 0, 0};
-        if (plan.access[o] == Access::InPlace) continue;
+        if (plan.access[o] == Access::InPlace) {
+            plan.fetched |= runs && o != output && planner.bytes_of(o) > double(kOwnCacheBytes) ? 1u << o : 0;
+            continue;
+        }
         plan.scratch_at[o] = int32_t(scratch);
         const int64_t pitch = plan.dims[o][1].stride, rows_apart = pitch == 0 ? 0 : box.rows - 1;
         scratch += round_up((rows_apart * pitch + run) * element_bytes[o], kLineBytes) + kScratchStagger;
@@ -770,7 +783,7 @@ private:
         Ahead ahead = {};
         ahead.to = plan_.fetch;
         for (int o = 0; o < plan_.operands - 1 && next; o++) {
-            if (!runs_in_place(plan_, o)) continue;
+            if (!(plan_.fetched >> o & 1)) continue;
             ahead.at[ahead.count] = next->pointer(o) + y * plan_.row_bytes[o];
             ahead.numerator[ahead.count] = plan_.element_bytes[o];
             ahead.shift[ahead.count++] = shift(plan_.operands - 1);
@@ -790,7 +803,7 @@ int64_t boxes_ahead(const Plan &plan) {
     if (plan.access[plan.operands - 1] != Access::Stream) return 1;
     int64_t bytes = 0;  // of inputs that are asked for, of each element
     for (int o = 0; o < plan.operands - 1; o++)
-        bytes += runs_in_place(plan, o) || plan.access[o] == Access::Transpose ? plan.element_bytes[o] : 0;
+        bytes += (plan.fetched >> o & 1) || plan.access[o] == Access::Transpose ? plan.element_bytes[o] : 0;
     return std::max<int64_t>(1, (16 << 10) / (plan.run_inner * plan.run_outer * plan.rows * std::max<int64_t>(bytes, 1)));
 }
 

@@ -476,9 +476,36 @@ TEST(Plan, TallTilesFillTheL1Cache) {
     EXPECT_LT(planned(127, 8000, false).rows, 32);
 
     for (const hewn::Chip &chip : {kOtherChip, kZen4}) EXPECT_EQ(transposed_plan(704, 4, 4, 4, {chip}).rows, 16);
+    // On a Zen 4 where columns lie a multiple of 2 KiB apart.
+    EXPECT_EQ(transposed_plan(512, 4, 4, 4, {kOtherChip}).rows, 16);
+    expect_tile(transposed_plan(512, 4, 4, 4, {kZen4}), 32, 256);
+    expect_tile(transposed_plan(512, 1, 4, 1, {kZen4}), 64, 128);
+    EXPECT_EQ(transposed_plan(512 + 256, 4, 4, 4, {kZen4}).rows, 16);
+    EXPECT_EQ(transposed_plan(1024, 4, 1, 4, {kZen4}).rows, 64);
     EXPECT_EQ(transposed_plan(1152, 4, 4, 4, {kZen5}).rows, 32);  // 15.2 MiB
     EXPECT_EQ(transposed_plan(1184, 4, 4, 4, {kZen5}).rows, 16);  // 16.04
     EXPECT_EQ(transposed_plan(704, 4, 4, 4, {kZen5, 0}).rows, hewn::kCanStream ? 16 : 32) << "beside a streamed output";
+}
+
+// Rows and a row that all share, beside a streamed output: where a core's own cache holds the latter, it is not fetched.
+TEST(Plan, FetchesWhatIsNotInACoresOwnCache) {
+    const auto fetched = [](int64_t columns, int64_t rows) {
+        const int32_t bytes[] = {4, 4, 4};
+        hewn::Space space = {};
+        space.rank = 2;
+        space.dims[0] = {columns, {1, 1, 1}};
+        space.dims[1] = {rows, {columns, 0, columns}};
+        hewn::Plan plan;
+        EXPECT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, kOtherChip, test_allocator(), plan));
+        EXPECT_EQ(plan.access[2], hewn::kCanStream ? Access::Stream : Access::InPlace);
+        hewn::destroy_plan(test_allocator(), plan);
+        return plan.fetched;
+    };
+    EXPECT_EQ(fetched(64 << 10, 256), 0b01u);
+    EXPECT_EQ(fetched((64 << 10) + 1, 256), 0b11u);
+    EXPECT_EQ(fetched(7, 4 << 20) & 0b10, 0u);  // gathered
+    EXPECT_EQ(dense_plan(16 << 20, kKnobs).fetched, 0b11u);
+    EXPECT_EQ(transposed_plan(4096, 4, 4, 4, {kOtherChip}).fetched, 0b01u);
 }
 
 // Quantizing [images, channels, pixels] with a scale and a zero point a channel, of a whole tensor, transposed, padded.
@@ -618,6 +645,10 @@ TEST(Plan, RandomLayoutsSumRight) {
         ASSERT_TRUE(hewn::build_plan(space, operands, bytes, kernel, knobs, chips[layout.between(0, 3)], test_allocator(), plan));
         plan.asks = layout.between(0, 1);  // few of these move enough for it
         plan.asks_beside = layout.between(0, 1);
+        const bool fetches = layout.between(0, 1) != 0;
+        for (int o = 0; o < output; o++) {
+            if (fetches && plan.access[o] == Access::InPlace && plan.dims[o][0].stride == 1) plan.fetched |= 1u << o;
+        }
         plan.target_rank = layout.between(0, 1) ? highest : 0;
         for (int o = 0; o < operands; o++) {
             seen[int(plan.access[o])]++;
