@@ -32,9 +32,16 @@ enum class Fetch : uint8_t {
 //   Zen 4: ADD 14, 14, 27, QUANTIZE_LINEAR 18, 12, 27, DEQUANTIZE_LINEAR 25, 25 to 28, 26 to 28; AVX2's ADD 17, 24, 28
 //   Zen 5: ADD 31, 51, 47, QUANTIZE_LINEAR 28, 50, 46, DEQUANTIZE_LINEAR 48, 47, 43
 // Into a Zen 5's L1 alone, times as fast as into both: 128 Mi elements of ADD f32 1.0, f16 1.03, i8 1.02, DEQUANTIZE_LINEAR i8,
-// i16 and i32 to f32 1.01, 1.02 and 1.07; 16 and 32 Mi 1.0.
+// i16 and i32 to f32 1.01, 1.02 and 1.07; 16 and 32 Mi 1.0. (The Zen 4 was a busy machine; of a quieter one see below.)
 inline Fetch streaming_fetch(const Chip &chip) {
     return chip.amd_family == 0 ? Fetch::All : chip.amd_family < kZen5 ? Fetch::L2 : Fetch::L1Alone;
+}
+
+// Whether to fetch at all what streamed outputs are computed from, so many inputs in memory: a Zen 4 follows one by itself. 16 Mi
+// elements, without against into L2, in small and huge pages, beside an idle and a busy core: QUANTIZE_LINEAR f32 1.13 to 1.33
+// times as fast, i32 1.04 to 1.22, f16 1.0, DEQUANTIZE_LINEAR 0.98 to 1.16; of two ADD f32 0.66 to 1.24, by where they lie.
+inline bool streaming_fetches(const Chip &chip, int inputs) {
+    return inputs > 1 || chip.amd_family == 0 || chip.amd_family >= kZen5;
 }
 
 // How far ahead a kernel that can had better ask for memory, of so many bytes of operands that so many threads share; 0: not at

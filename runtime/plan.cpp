@@ -501,6 +501,7 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
     plan.asks = transposes && planner.asks();
     plan.asks_beside = transposes && planner.asks_beside();
     plan.fetch = streaming_fetch(chip);
+    if (!streaming_fetches(chip, __builtin_popcount(plan.fetched))) plan.fetched = 0;
     add_loops(space, box, transposes, plan);
     plan.one_box = plan.loop_count == 0 && !plan.scratch;
     return true;
