@@ -39,7 +39,8 @@ inline Fetch streaming_fetch(const Chip &chip) {
 
 // Whether to fetch at all what streamed outputs are computed from, so many inputs in memory: a Zen 4 follows one by itself. 16 Mi
 // elements, without against into L2, in small and huge pages, beside an idle and a busy core: QUANTIZE_LINEAR f32 1.13 to 1.33
-// times as fast, i32 1.04 to 1.22, f16 1.0, DEQUANTIZE_LINEAR 0.98 to 1.16; of two ADD f32 0.66 to 1.24, by where they lie.
+// times as fast, i32 1.04 to 1.22, f16 1.0, DEQUANTIZE_LINEAR 0.98 to 1.16; of two ADD f32 0.66 to 1.24, by where they lie. A
+// transposed one, which asks for itself, does not count (ADD f32 1.0).
 inline bool streaming_fetches(const Chip &chip, int inputs) {
     return inputs > 1 || chip.amd_family == 0 || chip.amd_family >= kZen5;
 }
@@ -49,8 +50,8 @@ inline bool streaming_fetches(const Chip &chip, int inputs) {
 // (caches of 1 and 32 MiB, one thread), times as fast: QUANTIZE_LINEAR f32 to i8 0.97 at 0.6 MiB, 1.15 at 2.5 and 5, 1.05 at 10,
 // from memory 0.7 to 0.9; DEQUANTIZE_LINEAR i8 to f32 0.96, 1.13, 1.17 and 0.95 at 0.9, 2.5, 5 and 10; ADD f32 0.98, 1.1, 1.05
 // and 0.9 at 1.5, 3 to 6, 12 and 24. On another, quieter one DEQUANTIZE_LINEAR 1.03 to 1.2 from 2 to 10 MiB, QUANTIZE_LINEAR 1.0
-// to 1.15, ADD f32 0.9 to 1.0, i8 1.07 at 3 MiB and 0.97 at 6. So up to a quarter of the last cache, and a little more, for
-// operands that are just that have parameters beside them (DEQUANTIZE_LINEAR i32 to f32 of 1 Mi elements: 1.22). A Zen 4, whose
+// to 1.15, ADD f32 0.9 to 1.0, i8 1.07 at 3 MiB and 0.97 at 6. So up to a quarter of the last cache, and a little more, so that
+// operands of just a quarter count with their parameters (DEQUANTIZE_LINEAR i32 to f32 of 1 Mi elements: 1.22). A Zen 4, whose
 // loads of 64 bytes are two, loses by it: 0.71 to 0.95 at 1 Mi elements.
 inline int64_t bytes_to_ask_ahead(const Chip &chip, double moved_bytes, int32_t threads) {
     if (chip.amd_family < kZen5) return 0;

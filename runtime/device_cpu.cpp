@@ -1,6 +1,7 @@
 // The CPU device: memory, threads, the floating-point mode, and running a plan slice by slice.
 #include <HalideRuntime.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 

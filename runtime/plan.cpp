@@ -29,8 +29,8 @@ constexpr int64_t kPaddedBytes = 256, kPadBytes = 64;
 constexpr int64_t kLineBytes = 64;      // of a cache line
 constexpr int64_t kSetBytes = 2 << 10;  // columns that lie a multiple of it apart share two of an L1 cache's 64 sets, or one
 // An operand of so many bytes, a row that all rows share, stays in a core's own cache, and need not be fetched beside a streamed
-// output: of the 16 KiB that are (see boxes_ahead) it would take a part (16 Mi elements on a Zen 4: QUANTIZE_LINEAR f32 1.15 to
-// 1.45 times as fast without, DEQUANTIZE_LINEAR i8 1.25 to 1.3, ADD f32 1.04).
+// output: it would take its part of the 16 KiB that are fetched ahead (see boxes_ahead; 16 Mi elements on a Zen 4:
+// QUANTIZE_LINEAR f32 1.15 to 1.45 times as fast without, DEQUANTIZE_LINEAR i8 1.25 to 1.3, ADD f32 1.04).
 constexpr int64_t kOwnCacheBytes = 256 << 10;
 // Scratch operands are this many bytes apart beyond their size, so that they do not share cache sets.
 constexpr int64_t kScratchStagger = 320;
@@ -98,8 +98,9 @@ public:
     // to 1.0), beyond a core's own cache (quantizing 256 x 256 on a Zen 4: 0.82).
     bool asks() const { return chip_.amd_family > 0 && moved_bytes_ >= double(2 << 20); }
 
-    // Whether the next rows of operands in place are asked for beside it; streamed outputs' are while they are copied. On a Zen 5
-    // beyond the last cache alone (ADD f32 of 1 Mi elements 0.83, of 16 Mi 1.0; QUANTIZED_LINEAR_ADD 0.86 and 1.2).
+    // Whether the next rows of operands in place are asked for beside it; those of streamed outputs where they are fetched
+    // (Plan::fetched). On a Zen 5 beyond the last cache alone (ADD f32 of 1 Mi elements 0.83, of 16 Mi 1.0; QUANTIZED_LINEAR_ADD
+    // 0.86 and 1.2).
     bool asks_beside() const {
         const double last_cache = double(chip_.l3_bytes);  // 0: not known
         return asks() && !streams_ && (chip_.amd_family < kZen5 || (last_cache > 0 && moved_bytes_ >= last_cache));
@@ -181,7 +182,7 @@ private:
     bool is_unit(int o) const { return dim(0).stride[o] == 1 || (o != output_ && dim(0).stride[o] == 0); }
 
     // What is read and written in runs along dimension 0: bytes of the widest element in place (0: none) and of the widest that
-    // goes through scratch memory, and of all those that do, whose elements lie so many bytes apart (all of them in one number).
+    // goes through scratch memory, and of all those that do, with the bitwise or of the bytes from element to element.
     struct Runs {
         int64_t widest_in_place = 0, widest_in_scratch = 1, in_scratch = 0, operands_in_scratch = 0, steps = 0;
 
@@ -203,12 +204,12 @@ private:
     }
 
     // Within half of the L3, of which others have a part, transposed tiles hold several cache lines of each column instead of
-    // one, side by side in a page, on a Zen 5 where columns begin alike in their lines, on a Zen 4 where they share cache sets as
-    // well: QUANTIZE_LINEAR f32 1.1 to 1.5 times as fast, most where sets are shared, the others 1.0 to 1.2
-    // (docs/performance.md). An operand's tile stays in the L1 cache: four lines of 128 columns or, where memory binds and
-    // operands as wide lie in place, whose rows had better be longer, two of 256 (ADD f32 1.1, and 1.05 times as fast as by four;
-    // QUANTIZE_LINEAR 0.9, QUANTIZED_LINEAR_ADD 0.87 to 1.0); but the latter not of operands that the L2 cache holds (ADD f32 of
-    // 256 x 256: 0.9). False: no such tile, `box` is as it was.
+    // one, side by side in a page, on a Zen 5 where columns begin alike in their lines, before that where they share cache sets
+    // as well (measured on a Zen 4): QUANTIZE_LINEAR f32 1.1 to 1.5 times as fast, most where sets are shared, the others 1.0
+    // to 1.2 (docs/performance.md). An operand's tile has 32 KiB: four lines of 128 columns or, where memory binds and operands
+    // as wide lie in place, whose rows had better be longer, two of 256 (ADD f32 1.1, and 1.05 times as fast as by four;
+    // QUANTIZE_LINEAR 0.9, QUANTIZED_LINEAR_ADD 0.87 to 1.0); where the L2 cache holds the latter kernels' operands their tiles
+    // are not tall (ADD f32 of 256 x 256: 0.9). False: no such tile, `box` is as it was.
     bool tall_tile(int partner, const Runs &runs, Box &box) const {
         const int64_t apart = chip_.amd_family >= kZen5 ? kLineBytes : kSetBytes;
         if (chip_.amd_family < kZen3 || streams_ || !runs.lie_apart_by_multiples_of(apart) ||
@@ -779,7 +780,7 @@ private:
         }
     }
 
-    // What row y of the next box reads of inputs that are used in place.
+    // What row y of the next box reads of inputs that are fetched.
     Ahead ahead(const Walker *next, int64_t y) const {
         Ahead ahead = {};
         ahead.to = plan_.fetch;

@@ -47,7 +47,7 @@ struct Plan {
     // those in place.
     bool asks, asks_beside;
     Fetch fetch;          // for what the next blocks of a streamed output are computed from
-    uint32_t fetched;     // of the inputs, a bit each: those in place that it is for
+    uint32_t fetched;     // of the inputs, a bit each: those in place that are fetched so
     int32_t target_rank;  // whose transpositions may run here; 0, any machine's, unless a caller knows
 
     // What steps from box to box, innermost first. The loops `run_loop` and `row_loop` (-1: none) cut a dimension of the
