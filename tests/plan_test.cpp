@@ -442,7 +442,7 @@ TEST(Plan, StreamsWhereMemoryBinds) {
 
 // On a Zen 5 within half of the last cache: two cache lines of 256 columns that lie whole cache lines apart, four of 128 where
 // the others are narrower or the kernel computes longer than its memory takes: 32 KiB.
-TEST(Plan, TallTilesFillTheL1Cache) {
+TEST(Plan, TallTilesHoldSeveralLines) {
     const auto expect_tile = [](const hewn::Plan &plan, int64_t rows, int64_t columns) {
         EXPECT_EQ(plan.rows, rows);
         EXPECT_EQ(plan.run_outer, columns);
