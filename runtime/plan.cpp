@@ -100,10 +100,12 @@ public:
 
     // Whether the next rows of operands in place are asked for beside it; those of streamed outputs where they are fetched
     // (Plan::fetched). On a Zen 5 beyond the last cache alone (ADD f32 of 1 Mi elements 0.83, of 16 Mi 1.0; QUANTIZED_LINEAR_ADD
-    // 0.86 and 1.2).
+    // 0.86 and 1.2), on a Zen 1 never (1 Mi: QUANTIZE_LINEAR f32 0.91, DEQUANTIZE_LINEAR i8 0.86, QUANTIZED_LINEAR_ADD 0.95; 16
+    // Mi 1.0, 1.0 and 1.05).
     bool asks_beside() const {
+        if (!asks() || streams_ || chip_.amd_family < kZen3) return false;
         const double last_cache = double(chip_.l3_bytes);  // 0: not known
-        return asks() && !streams_ && (chip_.amd_family < kZen5 || (last_cache > 0 && moved_bytes_ >= last_cache));
+        return chip_.amd_family < kZen5 || (last_cache > 0 && moved_bytes_ >= last_cache);
     }
 
     // The iteration space: as given or, once the box is chosen, with a dimension divided into two.

@@ -24,7 +24,8 @@ using hewn::Access;
 using hewn::kMaxOperands;
 
 // Chips that plans differ for.
-constexpr hewn::Chip kOtherChip = {0, 0, 0}, kZen4 = {hewn::kZen3, 1 << 20, 32 << 20}, kZen5 = {hewn::kZen5, 1 << 20, 32 << 20};
+constexpr hewn::Chip kOtherChip = {0, 0, 0}, kZen1 = {hewn::kZen1, 512 << 10, 8 << 20}, kZen4 = {hewn::kZen3, 1 << 20, 32 << 20},
+                     kZen5 = {hewn::kZen5, 1 << 20, 32 << 20};
 
 hewn::Allocator test_allocator() {
     return {[](void *, size_t bytes, size_t) { return std::malloc(bytes); }, [](void *, void *memory) { std::free(memory); },
@@ -278,7 +279,7 @@ TEST(Chip, TheFamilyIsAmds) {
 }
 
 TEST(Chip, AsksAheadBeyondTheSecondCacheWithinTheLast) {
-    for (const hewn::Chip &chip : {kOtherChip, kZen4}) {
+    for (const hewn::Chip &chip : {kOtherChip, kZen1, kZen4}) {
         for (double bytes = 1; bytes < 1e12; bytes *= 2) EXPECT_EQ(hewn::bytes_to_ask_ahead(chip, bytes, 1), 0);
     }
     const double least = 1.5 * (1 << 20), most = 8.5 * (1 << 20);
@@ -410,22 +411,23 @@ TEST(Chip, StreamingFetchesIntoItsCaches) {
 
 // The next rows of the same columns come first. They are asked for on AMD's chips, where a core's own cache does not hold what is
 // moved; rows of operands in place beside them where the output is not streamed, on a Zen 5 where the last cache does not hold
-// it.
+// it, on a Zen 1 nowhere.
 TEST(Plan, AsksForTheNextTileOfATransposition) {
-    for (const hewn::Chip &chip : {kOtherChip, kZen4, kZen5, hewn::Chip{hewn::kZen5, 1 << 20, 0}}) {  // caches may be hidden
+    for (const hewn::Chip &chip :
+         {kOtherChip, kZen1, kZen4, kZen5, hewn::Chip{hewn::kZen5, 1 << 20, 0}}) {  // caches may be hidden
         const hewn::Plan plan = transposed_plan(1024, 4, 4, 4, {chip});
         EXPECT_EQ(plan.row_loop, 0);
         EXPECT_EQ(plan.run_loop, 1);
         const auto planned = [&](double bytes, int64_t stream_bytes) {
             return transposed_plan(int64_t(std::ceil(std::sqrt(bytes / 12))), 4, 4, 4, {chip, stream_bytes});
         };
-        const bool amd = chip.amd_family > 0, zen5 = chip.amd_family == hewn::kZen5;
+        const bool amd = chip.amd_family > 0, zen1 = chip.amd_family == hewn::kZen1, zen5 = chip.amd_family == hewn::kZen5;
         const double least = 2 << 20, beside = zen5 ? 32 << 20 : least;
         EXPECT_FALSE(planned(least * 0.98, INT64_MAX).asks);
         EXPECT_EQ(planned(least, INT64_MAX).asks, amd);
         EXPECT_EQ(planned(least, 0).asks, amd);
         EXPECT_FALSE(planned(beside * 0.98, INT64_MAX).asks_beside);
-        EXPECT_EQ(planned(beside, INT64_MAX).asks_beside, amd && !(zen5 && chip.l3_bytes == 0));
+        EXPECT_EQ(planned(beside, INT64_MAX).asks_beside, amd && !zen1 && !(zen5 && chip.l3_bytes == 0));
         EXPECT_FALSE(hewn::kCanStream && planned(beside, 0).asks_beside);
     }
     EXPECT_FALSE(dense_plan(1 << 24, kKnobs).asks);
@@ -474,7 +476,7 @@ TEST(Plan, TallTilesHoldSeveralLines) {
     expect_tile(planned(10000, 24, false), 16, 256);
     EXPECT_LT(planned(127, 8000, false).rows, 32);
 
-    for (const hewn::Chip &chip : {kOtherChip, kZen4}) EXPECT_EQ(transposed_plan(704, 4, 4, 4, {chip}).rows, 16);
+    for (const hewn::Chip &chip : {kOtherChip, kZen1, kZen4}) EXPECT_EQ(transposed_plan(704, 4, 4, 4, {chip}).rows, 16);
     // On a Zen 4 where columns lie a multiple of 2 KiB apart.
     EXPECT_EQ(transposed_plan(512, 4, 4, 4, {kOtherChip}).rows, 16);
     expect_tile(transposed_plan(512, 4, 4, 4, {kZen4}), 32, 256);
@@ -487,7 +489,7 @@ TEST(Plan, TallTilesHoldSeveralLines) {
 }
 
 // Rows and a row that all share, beside a streamed output: where a core's own cache holds the latter, it is not fetched, and one
-// input alone is not on a Zen 4.
+// input alone is not on a Zen 4, nothing on a Zen 1.
 TEST(Plan, FetchesWhatIsNotInACoresOwnCache) {
     const auto fetched = [](const hewn::Chip &chip, int64_t columns, int64_t rows) {
         const int32_t bytes[] = {4, 4, 4};
@@ -505,6 +507,7 @@ TEST(Plan, FetchesWhatIsNotInACoresOwnCache) {
         EXPECT_EQ(fetched(chip, 64 << 10, 256), chip.amd_family == kZen4.amd_family ? 0 : 0b01u);
         EXPECT_EQ(fetched(chip, (64 << 10) + 1, 256), 0b11u);
     }
+    EXPECT_EQ(fetched(kZen1, (64 << 10) + 1, 256), 0u);
     EXPECT_EQ(dense_plan(16 << 20, kKnobs).fetched, 0b11u);
     EXPECT_EQ(transposed_plan(4096, 4, 4, 4, {kOtherChip}).fetched, 0b01u);  // not what goes through scratch memory
     EXPECT_EQ(transposed_plan(4096, 4, 4, 4, {kZen4}).fetched, 0u);
