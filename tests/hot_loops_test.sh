@@ -4,8 +4,9 @@
 # masks instead, and whole vectors alone. Differences of narrow integers stay in 32 bits, and the maximum that keeps Halide from
 # narrowing them is folded away (hewn::difference_f32). No kernel calls a function of libm for a lane. And what depends on
 # Halide finding vpdpbusd, keeping a prefetch and dropping the branch that a shortcut excludes, and on LLVM loading twice what is
-# passed twice. And what depends on the C++ compiler keeping the prefetches of plan.cpp: of streamed outputs' inputs by each
-# hint, of operands beside transposed ones; and on the module declaring LLVM's prefetch intrinsic (generators/transpose.cpp).
+# passed twice, in ascending order (quotient() in generators/quantize_linear.cpp). And what depends on the C++ compiler keeping
+# the prefetches of plan.cpp: of streamed outputs' inputs by each hint, of operands beside transposed ones; and on the module
+# declaring LLVM's prefetch intrinsic (generators/transpose.cpp).
 #
 #     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE PLAN_OBJECT
 set -euo pipefail
@@ -40,6 +41,11 @@ while read -r object; do
         ;;
     quantize_linear_f32_*avx2__reciprocal)
         ! grep -qE '\bvmov[au]ps .*\(.*,%ymm' <<<"$code" || fail "$name: loads what it could multiply by in memory"
+        last=0
+        for offset in $(sed -nE 's/.*\bvmulps +(0x[0-9a-f]+)?\(.*,%ymm.*/0\1/p' <<<"$code" | sed 's/^00x/0x/'); do
+            ((offset >= last || offset == 0)) || fail "$name: multiplies by memory at $offset after $last, which was further on"
+            last=$offset
+        done
         ;;
     esac
     [[ $name == quantize* || $name == dequantize* ]] || continue
