@@ -28,7 +28,7 @@ constexpr Effort QUICK{0.5e6, 8e6, 5, 15}, FULL{2e6, 300e6, 5, 41};
 
 struct Options {
     Selection selection;
-    std::string variant, json, report, onnxruntime = HEWN_BENCH_ONNXRUNTIME;
+    std::string variant, json, report, baseline, onnxruntime = HEWN_BENCH_ONNXRUNTIME;
     bool hide_avx512 = false;
 };
 
@@ -61,13 +61,24 @@ std::map<std::string, std::string> describe_machine() {
     return {{"machine", machine.str()}, {"date", date}};
 }
 
-std::vector<std::unique_ptr<Peer>> make_peers(const Options &options) {
-    std::vector<std::unique_ptr<Peer>> peers;
-    peers.push_back(make_onnxruntime(options.onnxruntime));
-    peers.push_back(make_onednn());
-    peers.push_back(make_xnnpack());
-    peers.push_back(make_numpy());
-    return peers;
+struct Contenders {
+    std::unique_ptr<Contender> hewn;
+    std::vector<std::unique_ptr<Contender>> peers;
+};
+
+Contenders make_contenders(const Options &options) {
+    Contenders result;
+    if (options.baseline.empty()) {
+        result.hewn = make_hewn(options.variant);
+        result.peers.push_back(make_onnxruntime(options.onnxruntime));
+        result.peers.push_back(make_onednn());
+        result.peers.push_back(make_xnnpack());
+        result.peers.push_back(make_numpy());
+    } else {  // both loaded, as linked code lies at other addresses: calls of 16 elements differed by a factor of 1.4
+        result.hewn = make_build("hewn", HEWN_BENCH_LIBRARY, options.variant);
+        result.peers.push_back(make_build("baseline", options.baseline, options.variant));
+    }
+    return result;
 }
 
 std::string text_of(const Row &row) {
@@ -75,23 +86,15 @@ std::string text_of(const Row &row) {
            std::to_string(row.threads) + " thread(s)";
 }
 
-hewn::CompileOptions compile_options(const Options &options, int threads) {
-    hewn::CompileOptions result;
-    result.variant = options.variant;
-    // A limit on threads is a limit on slices: all of the machine's threads need none.
-    result.max_threads = threads == int(std::thread::hardware_concurrency()) ? 0 : threads;
-    return result;
-}
-
 // A peer that runs in this row.
 struct Entry {
-    Peer *peer;
+    Contender *peer;
     Samples samples;
     int64_t differing;
 };
 
 // The peers that can do the problem, each checked against hewn's output.
-std::vector<Entry> prepare_peers(const Problem &problem, int threads, const std::vector<std::unique_ptr<Peer>> &peers) {
+std::vector<Entry> prepare_peers(const Problem &problem, int threads, const std::vector<std::unique_ptr<Contender>> &peers) {
     const Operand &output = problem.output;
     const size_t bytes = size_t(output.span()) * output.element_bytes();
     std::vector<char> exact(bytes);
@@ -111,26 +114,13 @@ std::vector<Entry> prepare_peers(const Problem &problem, int threads, const std:
     return entries;
 }
 
-RowResult measure_row(const Row &row, const Options &options, const std::vector<std::unique_ptr<Peer>> &peers, Arena &arena) {
+RowResult measure_row(const Row &row, const Options &options, const Contenders &all, Arena &arena) {
     arena.reset();
     const Problem problem = make_problem(row.op, row.signature, row.layout, row.elements, arena);
-    const hewn::Operator op = compile(problem, compile_options(options, row.threads));
-    const std::vector<hewn_buffer_binding> inputs = input_bindings(problem);
-    const hewn_buffer_binding output = problem.output.binding();
-    const auto execute = [&] {
-        hewn_error error{sizeof(hewn_error), HEWN_STATUS_OK, ""};
-        if (hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, &error) != HEWN_STATUS_OK)
-            throw hewn::Error(error);
-    };
-    execute();
+    Samples hewn{all.hewn->prepare(problem, row.threads), {}};
+    hewn.run(1);
     check_against_reference(problem);
-
-    Samples hewn{[&op, &inputs, &output](int64_t n) {
-                     for (int64_t i = 0; i < n; i++)
-                         hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, nullptr);
-                 },
-                 {}};
-    std::vector<Entry> entries = prepare_peers(problem, row.threads, peers);
+    std::vector<Entry> entries = prepare_peers(problem, row.threads, all.peers);
     const Limits limits = make_limits(problem.bytes(), row.threads, arena);
     Samples memcpy{limits.memcpy, {}}, vector_copy{limits.vector_copy, {}}, streaming_copy{limits.streaming_copy, {}},
         read{limits.read, {}};
@@ -142,7 +132,7 @@ RowResult measure_row(const Row &row, const Options &options, const std::vector<
 
     const double bytes = problem.bytes();
     RowResult result{row,
-                     op.variant(),
+                     compile(problem, compile_options(options.variant, row.threads)).variant(),
                      bytes,
                      hewn.median_ns(),
                      int(hewn.call_ns.size()),
@@ -166,7 +156,8 @@ std::map<std::string, double> measure_compile(const std::vector<Row> &rows, cons
         if (result.count(row.op)) continue;
         arena.reset();
         const Problem problem = make_problem(row.op, row.signature, "dense", 16, arena);
-        result[row.op] = measure_alone(repeat([compile = compiler(problem, compile_options(options, 1))] { compile(); }), QUICK);
+        result[row.op] =
+            measure_alone(repeat([compile = compiler(problem, compile_options(options.variant, 1))] { compile(); }), QUICK);
     }
     return result;
 }
@@ -186,14 +177,12 @@ int compare(const Options &options) {
     const std::vector<Row> rows = choose_rows(options.selection);
     if (rows.empty()) throw std::runtime_error("no row fits these options");
     if (options.hide_avx512) hide_avx512(options.onnxruntime);  // before a peer looks
-    const auto peers = make_peers(options);
+    const Contenders contenders = make_contenders(options);
     Report report;
     report.machine = describe_machine();
     if (options.hide_avx512) report.machine["machine"] += ", AVX-512 hidden";
-    report.versions["hewn"] = std::to_string(HEWN_VERSION_MAJOR) + "." + std::to_string(HEWN_VERSION_MINOR) + "." +
-                              std::to_string(HEWN_VERSION_PATCH) +
-                              (options.variant.empty() ? "" : ", variant " + options.variant);
-    for (const auto &peer : peers) {
+    report.versions["hewn"] = contenders.hewn->version();
+    for (const auto &peer : contenders.peers) {
         report.peers.push_back(peer->name());
         report.versions[peer->name()] = peer->version();
     }
@@ -212,7 +201,7 @@ int compare(const Options &options) {
         }
         if (terminal) std::fprintf(stderr, "\r[%zu/%zu] %s\033[K", i + 1, rows.size(), text_of(rows[i]).c_str());
         try {
-            report.rows.push_back(measure_row(rows[i], options, peers, arena));
+            report.rows.push_back(measure_row(rows[i], options, contenders, arena));
         } catch (const std::runtime_error &error) {
             std::fprintf(stderr, "%scompare: %s: %s\n", terminal ? "\r\033[K" : "", text_of(rows[i]).c_str(), error.what());
             failures++;
@@ -264,6 +253,10 @@ int main(int argc, char **argv) {
     app.add_flag("--hide-avx512", options.hide_avx512,
                  "let no contender see the CPU's AVX-512: all run what they would on a CPU with AVX2")
         ->excludes(variant);
+    app.add_option("--baseline", options.baseline,
+                   "measure beside another build's libhewn.so instead of the peers: what a change gains")
+        ->type_name("FILE")
+        ->check(CLI::ExistingFile);
     app.add_option("--json", options.json, "write the rows as a JSON list")->type_name("FILE");
     app.add_option("--report", options.report, "write everything, for plots.py")->type_name("FILE");
     app.add_option("--onnxruntime", options.onnxruntime, "libonnxruntime.so")->type_name("FILE")->check(CLI::ExistingFile);

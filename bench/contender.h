@@ -21,9 +21,9 @@ Runner repeat(Call call) {
     };
 }
 
-class Peer {
+class Contender {
 public:
-    virtual ~Peer() = default;
+    virtual ~Contender() = default;
     virtual std::string name() const = 0;
     virtual std::string version() const = 0;
     // Everything that can be done once; the runner works on the problem's own memory. Valid until the next prepare.
@@ -31,10 +31,13 @@ public:
 };
 
 // Each throws std::runtime_error where the library is missing.
-std::unique_ptr<Peer> make_onnxruntime(const std::string &library);
-std::unique_ptr<Peer> make_onednn();
-std::unique_ptr<Peer> make_xnnpack();
-std::unique_ptr<Peer> make_numpy();
+std::unique_ptr<Contender> make_onnxruntime(const std::string &library);
+std::unique_ptr<Contender> make_onednn();
+std::unique_ptr<Contender> make_xnnpack();
+std::unique_ptr<Contender> make_numpy();
+// The build of hewn that the program is linked to, or another by its shared library; a target or variant may be forced.
+std::unique_ptr<Contender> make_hewn(const std::string &variant);
+std::unique_ptr<Contender> make_build(const std::string &name, const std::string &library, const std::string &variant);
 
 // What the machine can do: passes over `bytes` bytes of `arena`, half of them read and half written, or all read.
 struct Limits {

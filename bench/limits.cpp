@@ -13,12 +13,6 @@
 namespace hewn_bench {
 namespace {
 
-#if defined(__x86_64__) && defined(__gnu_linux__)
-#define HEWN_BENCH_WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define HEWN_BENCH_WIDE
-#endif
-
 constexpr size_t LINE = 64;
 
 // Stores that do not bring the line into the cache first.
@@ -40,27 +34,59 @@ void streaming_copy(const char *from, char *to, size_t bytes) {
 #endif
 }
 
-// Vectors as wide as the CPU's clone of the function has them; the compiler splits them where it must.
-using Wide = uint64_t __attribute__((vector_size(64), aligned(64)));
-constexpr size_t UNROLLED = 4;
+// Vectors of so many bytes, each no wider than the instructions of the function that uses it: of wider ones the compiler takes
+// the halves through the stack. Inlined there, as a function of its own would be compiled for the lowest CPU.
+using Vector16 = uint64_t __attribute__((vector_size(16)));
+using Vector32 = uint64_t __attribute__((vector_size(32)));
+using Vector64 = uint64_t __attribute__((vector_size(64)));
 
-HEWN_BENCH_WIDE void vector_copy(const char *from, char *to, size_t bytes) {
-    const auto *const source = reinterpret_cast<const Wide *>(from);
-    auto *const target = reinterpret_cast<Wide *>(to);
-    for (size_t i = 0; i < bytes / sizeof(Wide); i++) target[i] = source[i];
+template<class Vector>
+__attribute__((always_inline)) inline void copy_vectors(const char *from, char *to, size_t bytes) {
+    const auto *const source = reinterpret_cast<const Vector *>(from);
+    auto *const target = reinterpret_cast<Vector *>(to);
+    for (size_t i = 0; i < bytes / sizeof(Vector); i++) target[i] = source[i];
 }
 
-HEWN_BENCH_WIDE uint64_t read_all(const char *from, size_t bytes) {
-    const auto *const source = reinterpret_cast<const Wide *>(from);
-    Wide a{}, b{}, c{}, d{};  // one sum would wait for itself
-    for (size_t i = 0; i + UNROLLED <= bytes / sizeof(Wide); i += UNROLLED) {
+template<class Vector>
+__attribute__((always_inline)) inline uint64_t read_vectors(const char *from, size_t bytes) {
+    constexpr size_t UNROLLED = 4;
+    const auto *const source = reinterpret_cast<const Vector *>(from);
+    Vector a{}, b{}, c{}, d{};  // one sum would wait for itself
+    for (size_t i = 0; i + UNROLLED <= bytes / sizeof(Vector); i += UNROLLED) {
         a |= source[i];
         b |= source[i + 1];
         c |= source[i + 2];
         d |= source[i + 3];
     }
-    const Wide sum = a | b | c | d;
-    return sum[0] | sum[1] | sum[2] | sum[3] | sum[4] | sum[5] | sum[6] | sum[7];
+    a |= b | c | d;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sizeof(Vector) / sizeof(uint64_t); i++) sum |= a[i];
+    return sum;
+}
+
+// The widest that the CPU has.
+struct VectorLoops {
+    void (*copy)(const char *from, char *to, size_t bytes);
+    uint64_t (*read)(const char *from, size_t bytes);
+};
+
+VectorLoops vector_loops() {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f")) {
+        return {[](const char *from, char *to, size_t bytes)
+                    __attribute__((target("avx512f"))){copy_vectors<Vector64>(from, to, bytes);
+    }
+    , [](const char *from, size_t bytes) __attribute__((target("avx512f"))) { return read_vectors<Vector64>(from, bytes); }
+};
+}
+if (__builtin_cpu_supports("avx2")) {
+    return {[](const char *from, char *to, size_t bytes) __attribute__((target("avx2"))){copy_vectors<Vector32>(from, to, bytes);
+}
+, [](const char *from, size_t bytes) __attribute__((target("avx2"))) { return read_vectors<Vector32>(from, bytes); }
+};
+}
+#endif
+return {copy_vectors<Vector16>, read_vectors<Vector16>};
 }
 
 // Runs pass(first, bytes) over `bytes` bytes, a contiguous share a thread, in whole lines.
@@ -88,11 +114,12 @@ Limits make_limits(double bytes, int threads, Arena &arena) {
     std::memset(to, 1, half);
     Limits limits;
     limits.memcpy = shared_pass(half, threads, [=](size_t first, size_t n) { std::memcpy(to + first, from + first, n); });
-    limits.vector_copy = shared_pass(half, threads, [=](size_t first, size_t n) { vector_copy(from + first, to + first, n); });
+    const VectorLoops loops = vector_loops();
+    limits.vector_copy = shared_pass(half, threads, [=](size_t first, size_t n) { loops.copy(from + first, to + first, n); });
     limits.streaming_copy =
         shared_pass(half, threads, [=](size_t first, size_t n) { streaming_copy(from + first, to + first, n); });
     limits.read = shared_pass(2 * half, threads, [=](size_t first, size_t n) {
-        const uint64_t sum = read_all(from + first, n);
+        const uint64_t sum = loops.read(from + first, n);
         asm volatile("" : : "r"(sum));
     });
     return limits;

@@ -22,7 +22,7 @@ py::array array_of(const Operand &operand) {
     return py::array(py::dtype(dtype), operand.sizes, strides, operand.data, py::capsule(operand.data, [](void *) {}));
 }
 
-class NumPy : public Peer {
+class NumPy : public Contender {
 public:
     NumPy() : module_(python_module("peer_numpy")) {}
     std::string name() const override { return "NumPy"; }
@@ -41,7 +41,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Peer> make_numpy() {
+std::unique_ptr<Contender> make_numpy() {
     try {
         return std::make_unique<NumPy>();
     } catch (const py::error_already_set &error) {

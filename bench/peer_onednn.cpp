@@ -24,7 +24,7 @@ memory::data_type dnnl_type(const std::string &type) {
     return found == types.end() ? memory::data_type::undef : found->second;
 }
 
-class OneDnn : public Peer {
+class OneDnn : public Contender {
 public:
     OneDnn() : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {}
     std::string name() const override { return "oneDNN"; }
@@ -148,6 +148,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Peer> make_onednn() { return std::make_unique<OneDnn>(); }
+std::unique_ptr<Contender> make_onednn() { return std::make_unique<OneDnn>(); }
 
 }  // namespace hewn_bench

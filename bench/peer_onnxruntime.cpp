@@ -45,7 +45,7 @@ int onnx_type(const std::string &type) {
     return types.at(type);
 }
 
-class OnnxRuntime : public Peer {
+class OnnxRuntime : public Contender {
 public:
     explicit OnnxRuntime(const std::string &library) {
         Handle const loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -146,6 +146,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Peer> make_onnxruntime(const std::string &library) { return std::make_unique<OnnxRuntime>(library); }
+std::unique_ptr<Contender> make_onnxruntime(const std::string &library) { return std::make_unique<OnnxRuntime>(library); }
 
 }  // namespace hewn_bench

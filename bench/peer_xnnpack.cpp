@@ -149,7 +149,7 @@ bool create_convert(const Side &in, const Side &out, const Rows &rows, pthreadpo
 
 #endif
 
-class XnnPack : public Peer {
+class XnnPack : public Contender {
 public:
     XnnPack() {
         if (xnn_initialize(nullptr) != xnn_status_success) throw std::runtime_error("XNNPACK does not run on this machine");
@@ -198,6 +198,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Peer> make_xnnpack() { return std::make_unique<XnnPack>(); }
+std::unique_ptr<Contender> make_xnnpack() { return std::make_unique<XnnPack>(); }
 
 }  // namespace hewn_bench

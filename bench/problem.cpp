@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 #include <type_traits>
 
 #include "../tests/reference.h"
@@ -457,6 +458,14 @@ Difference difference(const Problem &problem, const void *expected) {
         });
     });
     return result;
+}
+
+hewn::CompileOptions compile_options(const std::string &variant, int threads) {
+    hewn::CompileOptions options;
+    options.variant = variant;
+    // A limit on threads is a limit on slices: all of the machine's threads need none.
+    options.max_threads = threads == int(std::thread::hardware_concurrency()) ? 0 : threads;
+    return options;
 }
 
 std::function<hewn::Operator()> compiler(const Problem &problem, const hewn::CompileOptions &options) {

@@ -103,6 +103,8 @@ struct Difference {
 };
 Difference difference(const Problem &problem, const void *expected);
 
+// variant: a target or variant to force, or empty.
+hewn::CompileOptions compile_options(const std::string &variant, int threads);
 // Describes the problem now and compiles it at each call.
 std::function<hewn::Operator()> compiler(const Problem &problem, const hewn::CompileOptions &options);
 hewn::Operator compile(const Problem &problem, const hewn::CompileOptions &options);
