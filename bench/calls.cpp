@@ -43,9 +43,8 @@ void execute_cpp(benchmark::State &state, const Variant &variant) {
 
 void compile_and_destroy(benchmark::State &state, const Variant &variant) {
     Arena arena;
-    const Problem problem = make_problem(variant.op, variant.signature, "dense", ELEMENTS, arena);
-    const auto compile = compiler(problem, {});
-    for (auto _ : state) compile();
+    const Description description(make_problem(variant.op, variant.signature, "dense", ELEMENTS, arena));
+    for (auto _ : state) hewn::Operator(description.compile({}));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// compare: hewn, its peers and the machine's limits side by side, interleaved in one process. See README.md.
+// compare: hewn, its peers or another build of it, and the machine's limits side by side, interleaved in one process. See
+// README.md.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -117,8 +118,7 @@ std::vector<Entry> prepare_peers(const Problem &problem, int threads, const std:
 RowResult measure_row(const Row &row, const Options &options, const Contenders &all, Arena &arena) {
     arena.reset();
     const Problem problem = make_problem(row.op, row.signature, row.layout, row.elements, arena);
-    Samples hewn{all.hewn->prepare(problem, row.threads), {}};
-    hewn.run(1);
+    Samples hewn{all.hewn->prepare(problem, row.threads), {}};  // which executes it once
     check_against_reference(problem);
     std::vector<Entry> entries = prepare_peers(problem, row.threads, all.peers);
     const Limits limits = make_limits(problem.bytes(), row.threads, arena);
@@ -155,9 +155,9 @@ std::map<std::string, double> measure_compile(const std::vector<Row> &rows, cons
     for (const Row &row : rows) {
         if (result.count(row.op)) continue;
         arena.reset();
-        const Problem problem = make_problem(row.op, row.signature, "dense", 16, arena);
-        result[row.op] =
-            measure_alone(repeat([compile = compiler(problem, compile_options(options.variant, 1))] { compile(); }), QUICK);
+        const Description description(make_problem(row.op, row.signature, "dense", 16, arena));
+        const hewn::CompileOptions compile = compile_options(options.variant, 1);
+        result[row.op] = measure_alone(repeat([&] { hewn::Operator(description.compile(compile)); }), QUICK);
     }
     return result;
 }
@@ -212,7 +212,7 @@ int compare(const Options &options) {
         for (const PeerResult &peer : report.rows.back().peers) measured.insert(peer.name);
         if (!options.json.empty()) write_json(rows_json(report), options.json);
     }
-    report.compile_ns = measure_compile(rows, options, arena);
+    if (options.baseline.empty()) report.compile_ns = measure_compile(rows, options, arena);  // of the linked build
     print_summary(report);
     if (!options.report.empty()) write_json(full_json(report), options.report);
 
@@ -250,13 +250,14 @@ int main(int argc, char **argv) {
     app.add_option("--threads", selection.threads, "only these numbers of threads")->check(CLI::Range(1, 256));
     CLI::Option *const variant =
         app.add_option("--variant", options.variant, "force a target (x86_64_avx2) or one variant of hewn");
-    app.add_flag("--hide-avx512", options.hide_avx512,
-                 "let no contender see the CPU's AVX-512: all run what they would on a CPU with AVX2")
-        ->excludes(variant);
+    CLI::Option *const hide = app.add_flag("--hide-avx512", options.hide_avx512,
+                                           "let no contender see the CPU's AVX-512: all run what they would on a CPU with AVX2")
+                                  ->excludes(variant);
     app.add_option("--baseline", options.baseline,
                    "measure beside another build's libhewn.so instead of the peers: what a change gains")
         ->type_name("FILE")
-        ->check(CLI::ExistingFile);
+        ->check(CLI::ExistingFile)
+        ->excludes(hide);
     app.add_option("--json", options.json, "write the rows as a JSON list")->type_name("FILE");
     app.add_option("--report", options.report, "write everything, for plots.py")->type_name("FILE");
     app.add_option("--onnxruntime", options.onnxruntime, "libonnxruntime.so")->type_name("FILE")->check(CLI::ExistingFile);

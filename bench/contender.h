@@ -35,7 +35,9 @@ std::unique_ptr<Contender> make_onnxruntime(const std::string &library);
 std::unique_ptr<Contender> make_onednn();
 std::unique_ptr<Contender> make_xnnpack();
 std::unique_ptr<Contender> make_numpy();
-// The build of hewn that the program is linked to, or another by its shared library; a target or variant may be forced.
+
+// The build of hewn that the program is linked to, or another by its shared library, which has to be there and of
+// this version's interface; a target or variant may be forced.
 std::unique_ptr<Contender> make_hewn(const std::string &variant);
 std::unique_ptr<Contender> make_build(const std::string &name, const std::string &library, const std::string &variant);
 

@@ -1,7 +1,9 @@
 // hewn, linked or by the shared library of a build. Two builds beside each other tell what a change of code or tuning gains.
 #include <dlfcn.h>
 
+#include <filesystem>
 #include <stdexcept>
+#include <type_traits>
 
 #include "contender.h"
 
@@ -15,9 +17,14 @@ struct Functions {
     decltype(&hewn_version) version;
 };
 
-// RTLD_LOCAL keeps builds' functions apart.
+std::string version_text(uint32_t version) {
+    return std::to_string(version >> 16) + "." + std::to_string(version >> 8 & 255) + "." + std::to_string(version & 255);
+}
+
+// The library stays loaded, as peers do. RTLD_LOCAL keeps builds' functions apart.
 Functions load(const std::string &library) {
-    void *const loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    const std::string path = std::filesystem::absolute(library);  // a bare name would be looked up in the system's folders
+    void *const loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!loaded) throw std::runtime_error(dlerror());
     Functions functions;
     const auto find = [&](const char *name, auto &function) {
@@ -29,35 +36,36 @@ Functions load(const std::string &library) {
     find("hewn_destroy_operator", functions.destroy_operator);
     find("hewn_version", functions.version);
     // Until 1.0 a binary interface is that of a minor version.
-    if (functions.version() >> 8 != hewn_version() >> 8) throw std::runtime_error(library + " is of another minor version");
+    if (functions.version() >> 8 != hewn_version() >> 8)
+        throw std::runtime_error(library + " is version " + version_text(functions.version()) + ", not " +
+                                 version_text(hewn_version()));
     return functions;
 }
 
 class Hewn : public Contender {
 public:
     Hewn(const std::string &name, const Functions &functions, const std::string &origin, const std::string &variant)
-        : name_(name), functions_(functions), origin_(origin), variant_(variant) {}
-    ~Hewn() override { release(); }
+        : name_(name), functions_(functions), origin_(origin), variant_(variant), op_(nullptr, functions.destroy_operator) {}
 
     std::string name() const override { return name_; }
     std::string version() const override {
-        const uint32_t number = functions_.version();
-        std::string text =
-            std::to_string(number >> 16) + "." + std::to_string(number >> 8 & 255) + "." + std::to_string(number & 255);
-        if (!origin_.empty()) text += ", " + origin_;
-        if (!variant_.empty()) text += ", variant " + variant_;
-        return text;
+        return version_text(functions_.version()) + (origin_.empty() ? "" : ", " + origin_) +
+               (variant_.empty() ? "" : ", variant " + variant_);
     }
 
     Runner prepare(const Problem &problem, int threads) override {
-        release();
-        compile(problem, compile_options(variant_, threads));
         const std::vector<hewn_buffer_binding> inputs = input_bindings(problem);
         const hewn_buffer_binding output = problem.output.binding();
-        hewn_error error{sizeof error, HEWN_STATUS_OK, ""};
-        if (functions_.execute(op_, inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, &error) != HEWN_STATUS_OK)
-            throw hewn::Error(error);
-        return [execute = functions_.execute, op = op_, inputs, output](int64_t n) {
+        try {
+            op_.reset(Description(problem).compile(compile_options(variant_, threads), functions_.compile));
+            hewn_error error{sizeof error, HEWN_STATUS_OK, ""};
+            if (functions_.execute(op_.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, &error) !=
+                HEWN_STATUS_OK)
+                throw hewn::Error(error);
+        } catch (const hewn::Error &error) {
+            throw std::runtime_error(name_ + ": " + error.what());
+        }
+        return [execute = functions_.execute, op = op_.get(), inputs, output](int64_t n) {
             for (int64_t i = 0; i < n; i++) execute(op, inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, nullptr);
         };
     }
@@ -66,41 +74,7 @@ private:
     const std::string name_;
     const Functions functions_;
     const std::string origin_, variant_;
-    hewn_operator *op_ = nullptr;
-
-    void release() {
-        functions_.destroy_operator(op_);
-        op_ = nullptr;
-    }
-
-    // As hewn.hpp does, which calls the linked build.
-    void compile(const Problem &problem, const hewn::CompileOptions &options) {
-        std::vector<hewn::TensorDesc> tensors;
-        for (const Operand &input : problem.inputs) tensors.push_back(input.desc());
-        tensors.push_back(problem.output.desc());
-        std::vector<hewn_tensor_desc> t;
-        for (const hewn::TensorDesc &tensor : tensors) t.push_back(tensor.c_desc());
-        const auto create = [&](hewn_operator_type type, const auto &desc) {
-            const hewn_operator_desc operator_desc{sizeof operator_desc, type, &desc};
-            const hewn_compile_options c_options{
-                sizeof c_options, HEWN_FEATURE_LEVEL_NEWEST, options.variant.c_str(), options.max_threads, nullptr, nullptr};
-            hewn_error error{sizeof error, HEWN_STATUS_OK, ""};
-            if (functions_.compile(nullptr, &operator_desc, &c_options, &op_, &error) != HEWN_STATUS_OK) throw hewn::Error(error);
-        };
-        if (problem.op == "add") {
-            create(HEWN_OPERATOR_ADD, hewn_add_desc{sizeof(hewn_add_desc), &t[0], &t[1], &t[2]});
-        } else if (problem.op == "quantize_linear") {
-            create(HEWN_OPERATOR_QUANTIZE_LINEAR,
-                   hewn_quantize_linear_desc{sizeof(hewn_quantize_linear_desc), &t[0], &t[1], &t[2], &t[3]});
-        } else if (problem.op == "dequantize_linear") {
-            create(HEWN_OPERATOR_DEQUANTIZE_LINEAR,
-                   hewn_dequantize_linear_desc{sizeof(hewn_dequantize_linear_desc), &t[0], &t[1], &t[2], &t[3]});
-        } else {
-            create(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
-                   hewn_quantized_linear_add_desc{sizeof(hewn_quantized_linear_add_desc), &t[0], &t[1], &t[2], &t[3], &t[4],
-                                                  &t[5], &t[6], &t[7], &t[8]});
-        }
-    }
+    std::unique_ptr<hewn_operator, decltype(&hewn_destroy_operator)> op_;
 };
 
 }  // namespace

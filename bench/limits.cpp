@@ -36,9 +36,9 @@ void streaming_copy(const char *from, char *to, size_t bytes) {
 
 // Vectors of so many bytes, each no wider than the instructions of the function that uses it: of wider ones the compiler takes
 // the halves through the stack. Inlined there, as a function of its own would be compiled for the lowest CPU.
-using Vector16 = uint64_t __attribute__((vector_size(16)));
-using Vector32 = uint64_t __attribute__((vector_size(32)));
-using Vector64 = uint64_t __attribute__((vector_size(64)));
+using Vector16 = uint64_t __attribute__((vector_size(16), may_alias));
+using Vector32 = uint64_t __attribute__((vector_size(32), may_alias));
+using Vector64 = uint64_t __attribute__((vector_size(64), may_alias));
 
 template<class Vector>
 __attribute__((always_inline)) inline void copy_vectors(const char *from, char *to, size_t bytes) {
@@ -70,23 +70,25 @@ struct VectorLoops {
     uint64_t (*read)(const char *from, size_t bytes);
 };
 
+#if defined(__x86_64__)
+__attribute__((target("avx512f"))) void copy_avx512(const char *from, char *to, size_t bytes) {
+    copy_vectors<Vector64>(from, to, bytes);
+}
+__attribute__((target("avx512f"))) uint64_t read_avx512(const char *from, size_t bytes) {
+    return read_vectors<Vector64>(from, bytes);
+}
+__attribute__((target("avx2"))) void copy_avx2(const char *from, char *to, size_t bytes) {
+    copy_vectors<Vector32>(from, to, bytes);
+}
+__attribute__((target("avx2"))) uint64_t read_avx2(const char *from, size_t bytes) { return read_vectors<Vector32>(from, bytes); }
+#endif
+
 VectorLoops vector_loops() {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) {
-        return {[](const char *from, char *to, size_t bytes)
-                    __attribute__((target("avx512f"))){copy_vectors<Vector64>(from, to, bytes);
-    }
-    , [](const char *from, size_t bytes) __attribute__((target("avx512f"))) { return read_vectors<Vector64>(from, bytes); }
-};
-}
-if (__builtin_cpu_supports("avx2")) {
-    return {[](const char *from, char *to, size_t bytes) __attribute__((target("avx2"))){copy_vectors<Vector32>(from, to, bytes);
-}
-, [](const char *from, size_t bytes) __attribute__((target("avx2"))) { return read_vectors<Vector32>(from, bytes); }
-};
-}
+    if (__builtin_cpu_supports("avx512f")) return {copy_avx512, read_avx512};
+    if (__builtin_cpu_supports("avx2")) return {copy_avx2, read_avx2};
 #endif
-return {copy_vectors<Vector16>, read_vectors<Vector16>};
+    return {copy_vectors<Vector16>, read_vectors<Vector16>};
 }
 
 // Runs pass(first, bytes) over `bytes` bytes, a contiguous share a thread, in whole lines.

@@ -1,7 +1,7 @@
 """Pictures and a page of what compare measured: plots.py REPORT FOLDER
 
-<operator>.png has a panel a signature: GB/s over elements, hewn and its peers under the machine's limit, one thread.
-layouts.png has the ratio to each peer in each layout. index.html shows them with all rows."""
+<operator>.png has a panel a signature: GB/s over elements, hewn and its peers, or a baseline, under the machine's limit, one thread.
+layouts.png has the ratio to each of them in each layout. index.html shows them with all rows."""
 
 import argparse
 import html
@@ -16,8 +16,8 @@ import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 HEWN = "#d62728"
-COLORS = {"ONNX Runtime": "#1f77b4", "oneDNN": "#2ca02c", "XNNPACK": "#9467bd", "NumPy": "#8c8c8c"}
-MARKERS = {"ONNX Runtime": "s", "oneDNN": "^", "XNNPACK": "D", "NumPy": "v"}
+COLORS = {"ONNX Runtime": "#1f77b4", "oneDNN": "#2ca02c", "XNNPACK": "#9467bd", "NumPy": "#8c8c8c", "baseline": "#ff7f0e"}
+MARKERS = {"ONNX Runtime": "s", "oneDNN": "^", "XNNPACK": "D", "NumPy": "v", "baseline": "P"}
 COLUMNS = 4
 
 
@@ -112,9 +112,10 @@ def layouts(report, path):
     figure, axes = panels(len(kernels))
     for axis, kernel in zip(axes, kernels):
         mine = [row for key, row in best.items() if key[0] == kernel]
+        order = [name for name in COLORS if any(p["peer"] == name for row in mine for p in row["peers"])]
         for i, row in enumerate(mine):
             for peer in row["peers"]:
-                at = i + 0.18 * (list(COLORS).index(peer["peer"]) - 1.5)
+                at = i + 0.18 * (order.index(peer["peer"]) - (len(order) - 1) / 2)
                 error = [[peer["ratio"] - peer["ratio_low"]], [peer["ratio_high"] - peer["ratio"]]]
                 axis.errorbar(peer["ratio"], at, xerr=error, color=COLORS[peer["peer"]], marker=MARKERS[peer["peer"]], linestyle="none",
                               label=peer["peer"])

@@ -468,18 +468,38 @@ hewn::CompileOptions compile_options(const std::string &variant, int threads) {
     return options;
 }
 
-std::function<hewn::Operator()> compiler(const Problem &problem, const hewn::CompileOptions &options) {
-    const auto with = [&](auto desc) { return [desc, options] { return hewn::compile(desc, options); }; };
-    std::vector<hewn::TensorDesc> in;
-    for (const Operand &input : problem.inputs) in.push_back(input.desc());
-    const hewn::TensorDesc out = problem.output.desc();
-    if (problem.op == "add") return with(hewn::AddDesc{in[0], in[1], out});
-    if (problem.op == "quantize_linear") return with(hewn::QuantizeLinearDesc{in[0], in[1], in[2], out});
-    if (problem.op == "dequantize_linear") return with(hewn::DequantizeLinearDesc{in[0], in[1], in[2], out});
-    return with(hewn::QuantizedLinearAddDesc{in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], out});
+Description::Description(const Problem &problem) : op_(problem.op) {
+    for (const Operand &input : problem.inputs) tensors_.push_back(input.desc());
+    tensors_.push_back(problem.output.desc());
+    for (const hewn::TensorDesc &tensor : tensors_) views_.push_back(tensor.c_desc());
 }
 
-hewn::Operator compile(const Problem &problem, const hewn::CompileOptions &options) { return compiler(problem, options)(); }
+hewn_operator *Description::compile(const hewn::CompileOptions &options, decltype(&hewn_compile) with) const {
+    const auto create = [&](hewn_operator_type type, const auto &desc) {
+        const hewn_operator_desc operator_desc{sizeof operator_desc, type, &desc};
+        const hewn_compile_options c_options{
+            sizeof c_options, HEWN_FEATURE_LEVEL_NEWEST, options.variant.c_str(), options.max_threads, nullptr, nullptr};
+        hewn_error error{sizeof error, HEWN_STATUS_OK, ""};
+        hewn_operator *op = nullptr;
+        if (with(nullptr, &operator_desc, &c_options, &op, &error) != HEWN_STATUS_OK) throw hewn::Error(error);
+        return op;
+    };
+    const hewn_tensor_desc *const t = views_.data();
+    if (op_ == "add") return create(HEWN_OPERATOR_ADD, hewn_add_desc{sizeof(hewn_add_desc), t, t + 1, t + 2});
+    if (op_ == "quantize_linear")
+        return create(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                      hewn_quantize_linear_desc{sizeof(hewn_quantize_linear_desc), t, t + 1, t + 2, t + 3});
+    if (op_ == "dequantize_linear")
+        return create(HEWN_OPERATOR_DEQUANTIZE_LINEAR,
+                      hewn_dequantize_linear_desc{sizeof(hewn_dequantize_linear_desc), t, t + 1, t + 2, t + 3});
+    return create(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
+                  hewn_quantized_linear_add_desc{sizeof(hewn_quantized_linear_add_desc), t, t + 1, t + 2, t + 3, t + 4, t + 5,
+                                                 t + 6, t + 7, t + 8});
+}
+
+hewn::Operator compile(const Problem &problem, const hewn::CompileOptions &options) {
+    return hewn::Operator(Description(problem).compile(options));
+}
 
 std::vector<hewn_buffer_binding> input_bindings(const Problem &problem) {
     std::vector<hewn_buffer_binding> bindings;

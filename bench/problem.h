@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -105,8 +104,23 @@ Difference difference(const Problem &problem, const void *expected);
 
 // variant: a target or variant to force, or empty.
 hewn::CompileOptions compile_options(const std::string &variant, int threads);
-// Describes the problem now and compiles it at each call.
-std::function<hewn::Operator()> compiler(const Problem &problem, const hewn::CompileOptions &options);
+
+// A problem's operator as hewn_compile takes it.
+class Description {
+public:
+    explicit Description(const Problem &problem);
+    Description(const Description &) = delete;
+    Description &operator=(const Description &) = delete;
+
+    // By the linked build's hewn_compile or another's, which the operator then belongs to. Throws hewn::Error.
+    hewn_operator *compile(const hewn::CompileOptions &options, decltype(&hewn_compile) with = hewn_compile) const;
+
+private:
+    const std::string op_;
+    std::vector<hewn::TensorDesc> tensors_;  // the inputs, then the output
+    std::vector<hewn_tensor_desc> views_;    // of those
+};
+
 hewn::Operator compile(const Problem &problem, const hewn::CompileOptions &options);
 std::vector<hewn_buffer_binding> input_bindings(const Problem &problem);
 

@@ -41,11 +41,13 @@ while read -r object; do
         ;;
     quantize_linear_f32_*avx2__reciprocal)
         ! grep -qE '\bvmov[au]ps .*\(.*,%ymm' <<<"$code" || fail "$name: loads what it could multiply by in memory"
-        last=0
-        for offset in $(sed -nE 's/.*\bvmulps +(0x[0-9a-f]+)?\(.*,%ymm.*/0\1/p' <<<"$code" | sed 's/^00x/0x/'); do
+        last=0 found=0
+        for offset in $(sed -nE '/rip/d; s/.*\bvmulps +(-?0x[0-9a-f]+)?\(.*,%ymm.*/[\1]/p' <<<"$code"); do
+            offset=${offset//[\[\]]/} offset=${offset:-0}  # [] is none: 0, where a loop begins
             ((offset >= last || offset == 0)) || fail "$name: multiplies by memory at $offset after $last, which was further on"
-            last=$offset
+            last=$offset found=$((found + 1))
         done
+        ((found >= 16)) || fail "$name: multiplies by memory $found times, 16 expected at least"
         ;;
     esac
     [[ $name == quantize* || $name == dequantize* ]] || continue

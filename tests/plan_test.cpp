@@ -24,7 +24,7 @@ using hewn::Access;
 using hewn::kMaxOperands;
 
 // Chips that plans differ for.
-constexpr hewn::Chip kOtherChip = {0, 0, 0}, kZen1 = {hewn::kZen1, 512 << 10, 8 << 20}, kZen4 = {hewn::kZen3, 1 << 20, 32 << 20},
+constexpr hewn::Chip kOtherChip = {0, 0, 0}, kZen1 = {0x17, 512 << 10, 8 << 20}, kZen4 = {hewn::kZen3, 1 << 20, 32 << 20},
                      kZen5 = {hewn::kZen5, 1 << 20, 32 << 20};
 
 hewn::Allocator test_allocator() {
@@ -421,7 +421,7 @@ TEST(Plan, AsksForTheNextTileOfATransposition) {
         const auto planned = [&](double bytes, int64_t stream_bytes) {
             return transposed_plan(int64_t(std::ceil(std::sqrt(bytes / 12))), 4, 4, 4, {chip, stream_bytes});
         };
-        const bool amd = chip.amd_family > 0, zen1 = chip.amd_family == hewn::kZen1, zen5 = chip.amd_family == hewn::kZen5;
+        const bool amd = chip.amd_family > 0, zen1 = chip.amd_family == kZen1.amd_family, zen5 = chip.amd_family == hewn::kZen5;
         const double least = 2 << 20, beside = zen5 ? 32 << 20 : least;
         EXPECT_FALSE(planned(least * 0.98, INT64_MAX).asks);
         EXPECT_EQ(planned(least, INT64_MAX).asks, amd);
