@@ -41,7 +41,7 @@ inline Fetch streaming_fetch(const Chip &chip) {
 // elements, without against into L2, in small and huge pages, beside an idle and a busy core: QUANTIZE_LINEAR f32 1.13 to 1.33
 // times as fast, i32 1.04 to 1.22, f16 1.0, DEQUANTIZE_LINEAR 0.98 to 1.16; of two ADD f32 0.66 to 1.24, by where they lie. A
 // transposed one, which asks for itself, does not count (ADD f32 1.0). A Zen 1 follows two as well (Zen 2 and older were not
-// measured): 4 to 64 Mi elements, without against into L2, ADD f32 1.16, QUANTIZE_LINEAR f32 1.18, DEQUANTIZE_LINEAR 1.0 to 1.02.
+// measured): 16 and 64 Mi elements, without against into L2, ADD f32 1.16, QUANTIZE_LINEAR f32 1.18, DEQUANTIZE_LINEAR 1.02.
 inline bool streaming_fetches(const Chip &chip, int inputs) {
     if (chip.amd_family == 0 || chip.amd_family >= kZen5) return true;
     return chip.amd_family >= kZen3 && inputs > 1;
