@@ -155,29 +155,8 @@ protected:
     template<class Rounded>
     void define_narrowed(OutputRows &output, const std::vector<Rows *> &inputs, const std::vector<Operand> &operands,
                          const Rounded &rounded, const Halide::Expr &zero_point) {
-        const Halide::Expr of_column = rounded(differences(operands));
-        if (tail != Tail::Packed) return define(output, narrowed(of_column, zero_point, output.type()), Halide::Float(32));
-        const Halide::Expr columns = output.dim(0).extent();
-        const int block = 4 * lanes(), step = block * vector;
-        output(x, y) = Halide::undef(output.type());
-        Halide::Expr several = columns >= step, single = columns >= block;
-        if (vector > 1) several = several && lies_as(layouts.value().substr(0, inputs.size()), inputs);
-        if (!asked_.empty()) {
-            define_packed(output, operands, rounded, of_column, zero_point, vector, several && ahead_ > 0, true);
-            single = single && !(several && ahead_ > 0);
-            several = several && ahead_ <= 0;
-        }
-        if (vector > 1) {
-            define_packed(output, operands, rounded, of_column, zero_point, vector, several);
-            single = single && !several;
-        }
-        define_packed(output, operands, rounded, of_column, zero_point, 1, single);
-
-        Halide::Func element("element");
-        element(x, y) = narrowed(of_column, zero_point, output.type());
-        set_step(Halide::Float(32));
-        if (has_masks()) define_masked(output, element, 0, Halide::select(columns >= block, 0, columns));
-        else define_short_rows(output, element, block);
+        if (tail == Tail::Packed) return define_blocks(output, inputs, operands, rounded, zero_point);
+        define(output, narrowed(rounded(differences(operands)), zero_point, output.type()), Halide::Float(32));
     }
 
     // The same of an int32 of x and y.
@@ -203,7 +182,9 @@ protected:
             const Halide::Expr column = Halide::unsafe_promise_clamped(start + part.x, 0, columns - 1);
             const Halide::Expr element = Halide::Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, value);
             output(column, y) = asks ? asking(element, first, step) : element;
-            parts_.push_back({part, PartKind::Lanes});
+            // Of more vectors of narrow elements AVX2 would load 16 bytes for two vectors and again for their second half.
+            const bool narrow = signature_type(0).bits() < 32 && !has_masks();
+            parts_.push_back({part, PartKind::Lanes, narrow ? std::min(vectors, 4) : vectors});
         };
         Halide::Expr has_step = columns >= step_;
         if (!asked_.empty()) {
@@ -212,6 +193,14 @@ protected:
         }
         define_part(vector, has_step, false);
         if (vector > 1) define_part(1, columns < step_, false);  // a row that has no step
+    }
+
+    // The same of narrowed(rounded, zero_point), both of which may be written in `lane`.
+    void define_narrowed_lanes(OutputRows &output, const Halide::Expr &rounded, const Halide::Expr &zero_point) {
+        if (tail != Tail::Packed) return define_lanes(output, narrowed(rounded, zero_point, output.type()), Halide::Float(32));
+        if (lanes() < 8) throw Halide::CompileError("tail=packed: this form wants vectors of 8 int32 at least\n");
+        define_blocks(
+            output, {}, {}, [&](const std::vector<Halide::Expr> &) { return rounded; }, zero_point, true);
     }
 
     void schedule_rows(OutputRows &output, const std::vector<Rows *> &inputs) {
@@ -261,13 +250,14 @@ private:
     struct Part {
         Halide::RDom domain;
         PartKind kind;
+        int together = 1;  // of PartKind::Lanes: so many vectors of a step are computed together, a divisor of all
     };
 
     // Of PartKind::Packed: a part in which steps of so many blocks are computed, from these Funcs.
     struct Packed {
         int blocks;
         Halide::Func numbers;
-        std::vector<Halide::Func> packs, picked;
+        std::vector<Halide::Func> packs, picked, of_row;
     };
     const Halide::Var i{"i"}, v{"v"}, j{"j"}, k{"k"}, h{"h"}, b{"b"};
     int width_ = 0, step_ = 0;
@@ -295,12 +285,44 @@ private:
     // int32 of a vector.
     int lanes() const { return this->natural_vector_size(Halide::Int(32)); }
 
+    // What define_narrowed does with tail=packed, and with `by_lane` define_narrowed_lanes.
+    template<class Rounded>
+    void define_blocks(OutputRows &output, const std::vector<Rows *> &inputs, const std::vector<Operand> &operands,
+                       const Rounded &rounded, const Halide::Expr &zero_point, bool by_lane = false) {
+        const Halide::Expr of_column = rounded(differences(operands));
+        const Halide::Expr columns = output.dim(0).extent();
+        const int block = 4 * lanes(), step = block * vector;
+        output(x, y) = Halide::undef(output.type());
+        Halide::Expr several = columns >= step, single = columns >= block;
+        if (vector > 1) several = several && lies_as(layouts.value().substr(0, inputs.size()), inputs);
+        if (!asked_.empty()) {
+            define_packed(output, operands, rounded, of_column, zero_point, by_lane, vector, several && ahead_ > 0, true);
+            single = single && !(several && ahead_ > 0);
+            several = several && ahead_ <= 0;
+        }
+        if (vector > 1) {
+            define_packed(output, operands, rounded, of_column, zero_point, by_lane, vector, several);
+            single = single && !several;
+        }
+        define_packed(output, operands, rounded, of_column, zero_point, by_lane, 1, single);
+
+        const Halide::Expr element = narrowed(of_column, zero_point, output.type());
+        set_step(Halide::Float(32));
+        if (has_masks() && !by_lane) {
+            Halide::Func masked("element");
+            masked(x, y) = element;
+            define_masked(output, masked, 0, Halide::select(columns >= block, 0, columns));
+        } else {
+            define_short_rows(output, element, by_lane ? width_ : 1, block);
+        }
+    }
+
     // The columns of a row where `fits`, in steps of blocks of as many bytes as a vector has, the last step overlapping the one
     // before.
     template<class Rounded>
     void define_packed(OutputRows &output, const std::vector<Operand> &operands, const Rounded &rounded,
-                       const Halide::Expr &of_column, const Halide::Expr &zero_point, int blocks, const Halide::Expr &fits,
-                       bool asks = false) {
+                       const Halide::Expr &of_column, const Halide::Expr &zero_point, bool by_lane, int blocks,
+                       const Halide::Expr &fits, bool asks = false) {
         // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. They work within lanes of 16 bytes and so
         // leave another order: of a block's vectors v = 2 h + w and their elements i = 4 k + l, j = 4 w + l of lane k of vector h
         // of words, and 8 h + j of lane k of the bytes, whose upper two lanes come first. Written so, and not in an order that
@@ -314,7 +336,7 @@ private:
         const Halide::Expr columns = output.dim(0).extent();
         // The promises are for the bounds of a row that has no block: Halide does not see that nothing is accessed then.
         const auto promised = [&](const Halide::Expr &column) { return Halide::unsafe_promise_clamped(column, 0, columns - 1); };
-        Packed packed = {blocks, numbers, {words, bytes}, {}};
+        Packed packed = {blocks, numbers, {words, bytes}, {}, {}};
         if (picks) {
             std::vector<Halide::Expr> differences;
             for (const Operand &operand : operands) {
@@ -327,9 +349,19 @@ private:
             numbers(i, v, b, first, y) = rounded(differences);
         } else {
             numbers(i, v, b, first, y) =
-                Halide::Internal::substitute(x.name(), promised(first + block * b + n * v + i), of_column);
+                Halide::Internal::substitute({{x.name(), promised(first + block * b + n * v + i)}, {lane.name(), i}}, of_column);
         }
-        const Halide::Expr offset = asks ? asking(zero_point, first + block * b, block) : zero_point;
+        Halide::Expr offset = zero_point;
+        if (by_lane) {
+            // A Func of their own, once a row: where they are gathered beside the words LLVM permutes all that they meet, half as
+            // many instructions again.
+            Halide::Func zero_points("zero_points");
+            zero_points(j, k, h, y) =
+                Halide::cast<int16_t>(Halide::Internal::substitute(lane.name(), 4 * k + j % 4, zero_point));
+            packed.of_row = {zero_points};
+            offset = zero_points(j, k, h, y);
+        }
+        if (asks) offset = asking(offset, first + block * b, block);
         words(j, k, h, b, first, y) = shifted(numbers(4 * k + j % 4, 2 * h + j / 4, b, first, y), offset);
         bytes(j, h, k, b, first, y) = Halide::saturating_cast(output.type(), words(j, (k + 2) % (n / 4), h, b, first, y));
         packed_.push_back(packed);
@@ -394,17 +426,18 @@ private:
         }
     }
 
-    // output(x, y) = element(x, y) of rows of fewer columns than `end`: in vectors of width_, the last one overlapping the one
-    // before, shorter rows of 4 lanes where there is one layout (three of them would take 0.9 KB a form), and scalar.
-    void define_short_rows(OutputRows &output, Halide::Func element, int end) {
+    // output(x, y) = element, which may be written in `lane`, of rows of `least` to end - 1 columns: in vectors of width_, the last
+    // one overlapping the one before, shorter rows of 4 lanes where there is one layout (three of them would take 0.9 KB a form),
+    // and scalar.
+    void define_short_rows(OutputRows &output, const Halide::Expr &element, int least, int end) {
         const Halide::Expr columns = output.dim(0).extent();
         const bool fours = layouts.value().find(' ') == std::string::npos;
-        for (int v = width_; end > 1; end = v, v = v > 4 && fours ? 4 : 1) {
+        for (int v = width_; end > least; end = v, v = v > 4 && fours ? 4 : 1) {
             const Halide::Expr fits = columns >= v && columns < end;
             const Halide::RDom part(0, v, 0, Halide::select(fits, (columns + v - 1) / v, 0), "part");
             const Halide::Expr start = v > 1 ? Halide::min(part.y * v, columns - v) : part.y;
             const Halide::Expr column = Halide::unsafe_promise_clamped(start + part.x, 0, columns - 1);
-            output(column, y) = element(column, y);
+            output(column, y) = Halide::Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, element);
             parts_.push_back({part, PartKind::Steps});
         }
     }
@@ -473,7 +506,12 @@ private:
             break;
         }
         case PartKind::Masked: stage.vectorize(domain.x, width_, Halide::TailStrategy::GuardWithIf); break;
-        case PartKind::Lanes: stage.reorder(domain.x, domain.y, domain.z, y).vectorize(domain.x).vectorize(domain.y); break;
+        case PartKind::Lanes: {
+            const Halide::RVar group("group"), in_group("in_group");
+            stage.reorder(domain.x, domain.y, domain.z, y).split(domain.y, group, in_group, part.together);
+            stage.vectorize(domain.x).vectorize(in_group).unroll(group);
+            break;
+        }
         }
     }
 
@@ -488,6 +526,10 @@ private:
             const auto by_vectors = [&](Halide::Func f) {
                 in_step(f).bound(i, 0, n).bound(v, 0, 4).vectorize(i).unroll(v).unroll(b);
             };
+            for (Halide::Func f : packed.of_row) {
+                f.compute_at(out, y).store_in(Halide::MemoryType::Stack).bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2);
+                for (int d = 0; d < 3; d++) f.vectorize(f.args()[d]);
+            }
             by_vectors(packed.numbers);
             for (Halide::Func f : packed.picked) {
                 by_vectors(f);

@@ -108,7 +108,7 @@ public:
         using hewn::lane, hewn::y;
         ask_ahead_for_input();
         const Expr q = quotient(input, again, r0(lane, y), r1(lane, y), target);
-        define_lanes(output, narrowed(hewn::round_to_int32(q), zero_point(lane, y), output.type()), Float(32));
+        define_narrowed_lanes(output, hewn::round_to_int32(q), zero_point(lane, y));
     }
 
     void schedule_parameter(Rows &rows) { schedule_lanes(rows); }

@@ -4,9 +4,9 @@
 # masks instead, and whole vectors alone. Differences of narrow integers stay in 32 bits, and the maximum that keeps Halide from
 # narrowing them is folded away (hewn::difference_f32). No kernel calls a function of libm for a lane. And what depends on
 # Halide finding vpdpbusd, keeping a prefetch and dropping the branch that a shortcut excludes, and on LLVM loading twice what is
-# passed twice, in ascending order (quotient() in generators/quantize_linear.cpp). And what depends on the C++ compiler keeping
-# the prefetches of plan.cpp: of streamed outputs' inputs by each hint, of operands beside transposed ones; and on the module
-# declaring LLVM's prefetch intrinsic (generators/transpose.cpp).
+# passed twice, in ascending order (quotient() in generators/quantize_linear.cpp), and packing what lies in order (define_packed in
+# generators/elementwise.h). And what depends on the C++ compiler keeping the prefetches of plan.cpp: of streamed outputs' inputs by
+# each hint, of operands beside transposed ones; and on the module declaring LLVM's prefetch intrinsic (generators/transpose.cpp).
 #
 #     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE PLAN_OBJECT
 set -euo pipefail
@@ -39,8 +39,9 @@ while read -r object; do
     dequantize_linear_*_f32__*sse41__general | dequantize_linear_*_f32__*avx2__general)
         ! grep -qE '\bv?blendvps\b' <<<"$code" || fail "$name: computes with and without a zero point, and chooses"
         ;;
-    quantize_linear_f32_*avx2__reciprocal)
-        ! grep -qE '\bvmov[au]ps .*\(.*,%ymm' <<<"$code" || fail "$name: loads what it could multiply by in memory"
+    quantize_linear_f32_*avx2__reciprocal | quantize_linear_f32_*avx2__repeating)
+        [[ $name == *__repeating ]] || ! grep -qE '\bvmov[au]ps .*\(.*,%ymm' <<<"$code" ||
+            fail "$name: loads what it could multiply by in memory"
         last=0 found=0
         for offset in $(sed -nE '/rip/d; s/.*\bvmulps +(-?0x[0-9a-f]+)?\(.*,%ymm.*/[\1]/p' <<<"$code"); do
             offset=${offset//[\[\]]/} offset=${offset:-0}  # [] is none: 0, where a loop begins
@@ -71,6 +72,9 @@ while read -r object; do
     case $name in
     quantize*avx512*__columns | quantize*avx512*__repeating | quantize*avx512*__reciprocal | quantize*avx512*__folded)
         grep -q 'vpmovsdw .*%zmm' <<<"$code" || fail "$name: no vpmovsdw: it narrows by packs and moves between lanes"
+        ;;
+    quantize*avx2__repeating)
+        ! grep -qE '\bv(perm2[fi]128|permq|insert[fi]128)\b' <<<"$code" || fail "$name: permutes more than the bytes that it packed"
         ;;
     esac
     [[ $name != *avx512_vnni__reciprocal ]] || grep -q 'vpdpbusd .*%zmm' <<<"$code" || fail "$name: no vpdpbusd"
