@@ -200,7 +200,7 @@ protected:
         if (tail != Tail::Packed) return define_lanes(output, narrowed(rounded, zero_point, output.type()), Halide::Float(32));
         if (lanes() < 8) throw Halide::CompileError("tail=packed: this form wants vectors of 8 int32 at least\n");
         define_blocks(
-            output, {}, {}, [&](const std::vector<Halide::Expr> &) { return rounded; }, zero_point, true);
+            output, {}, {}, [&](const std::vector<Halide::Expr> &) { return rounded; }, zero_point);
     }
 
     void schedule_rows(OutputRows &output, const std::vector<Rows *> &inputs) {
@@ -257,7 +257,7 @@ private:
     struct Packed {
         int blocks;
         Halide::Func numbers;
-        std::vector<Halide::Func> packs, picked, of_row;
+        std::vector<Halide::Func> packs, picked, of_row, of_step;  // the last two: zero points
     };
     const Halide::Var i{"i"}, v{"v"}, j{"j"}, k{"k"}, h{"h"}, b{"b"};
     int width_ = 0, step_ = 0;
@@ -285,10 +285,12 @@ private:
     // int32 of a vector.
     int lanes() const { return this->natural_vector_size(Halide::Int(32)); }
 
-    // What define_narrowed does with tail=packed, and with `by_lane` define_narrowed_lanes.
+    static bool uses(const Halide::Expr &e, const Halide::Var &var) { return Halide::Internal::expr_uses_var(e, var.name()); }
+
+    // What define_narrowed and define_narrowed_lanes do with tail=packed.
     template<class Rounded>
     void define_blocks(OutputRows &output, const std::vector<Rows *> &inputs, const std::vector<Operand> &operands,
-                       const Rounded &rounded, const Halide::Expr &zero_point, bool by_lane = false) {
+                       const Rounded &rounded, const Halide::Expr &zero_point) {
         const Halide::Expr of_column = rounded(differences(operands));
         const Halide::Expr columns = output.dim(0).extent();
         const int block = 4 * lanes(), step = block * vector;
@@ -296,24 +298,25 @@ private:
         Halide::Expr several = columns >= step, single = columns >= block;
         if (vector > 1) several = several && lies_as(layouts.value().substr(0, inputs.size()), inputs);
         if (!asked_.empty()) {
-            define_packed(output, operands, rounded, of_column, zero_point, by_lane, vector, several && ahead_ > 0, true);
+            define_packed(output, operands, rounded, of_column, zero_point, vector, several && ahead_ > 0, true);
             single = single && !(several && ahead_ > 0);
             several = several && ahead_ <= 0;
         }
         if (vector > 1) {
-            define_packed(output, operands, rounded, of_column, zero_point, by_lane, vector, several);
+            define_packed(output, operands, rounded, of_column, zero_point, vector, several);
             single = single && !several;
         }
-        define_packed(output, operands, rounded, of_column, zero_point, by_lane, 1, single);
+        define_packed(output, operands, rounded, of_column, zero_point, 1, single);
 
-        const Halide::Expr element = narrowed(of_column, zero_point, output.type());
+        const Halide::Expr value = narrowed(of_column, zero_point, output.type());
+        const bool by_lane = uses(value, lane);
         set_step(Halide::Float(32));
         if (has_masks() && !by_lane) {
-            Halide::Func masked("element");
-            masked(x, y) = element;
-            define_masked(output, masked, 0, Halide::select(columns >= block, 0, columns));
+            Halide::Func element("element");
+            element(x, y) = value;
+            define_masked(output, element, 0, Halide::select(columns >= block, 0, columns));
         } else {
-            define_short_rows(output, element, by_lane ? width_ : 1, block);
+            define_short_rows(output, value, by_lane ? width_ : 1, block);
         }
     }
 
@@ -321,8 +324,8 @@ private:
     // before.
     template<class Rounded>
     void define_packed(OutputRows &output, const std::vector<Operand> &operands, const Rounded &rounded,
-                       const Halide::Expr &of_column, const Halide::Expr &zero_point, bool by_lane, int blocks,
-                       const Halide::Expr &fits, bool asks = false) {
+                       const Halide::Expr &of_column, const Halide::Expr &zero_point, int blocks, const Halide::Expr &fits,
+                       bool asks = false) {
         // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. They work within lanes of 16 bytes and so
         // leave another order: of a block's vectors v = 2 h + w and their elements i = 4 k + l, j = 4 w + l of lane k of vector h
         // of words, and 8 h + j of lane k of the bytes, whose upper two lanes come first. Written so, and not in an order that
@@ -336,7 +339,7 @@ private:
         const Halide::Expr columns = output.dim(0).extent();
         // The promises are for the bounds of a row that has no block: Halide does not see that nothing is accessed then.
         const auto promised = [&](const Halide::Expr &column) { return Halide::unsafe_promise_clamped(column, 0, columns - 1); };
-        Packed packed = {blocks, numbers, {words, bytes}, {}, {}};
+        Packed packed = {blocks, numbers, {words, bytes}, {}, {}, {}};
         if (picks) {
             std::vector<Halide::Expr> differences;
             for (const Operand &operand : operands) {
@@ -351,15 +354,20 @@ private:
             numbers(i, v, b, first, y) =
                 Halide::Internal::substitute({{x.name(), promised(first + block * b + n * v + i)}, {lane.name(), i}}, of_column);
         }
+        // Zero points of lanes and columns are Funcs of their own, of a row and of a step: where they are gathered beside the
+        // words LLVM permutes all that they meet, half as many instructions again.
         Halide::Expr offset = zero_point;
-        if (by_lane) {
-            // A Func of their own, once a row: where they are gathered beside the words LLVM permutes all that they meet, half as
-            // many instructions again.
-            Halide::Func zero_points("zero_points");
-            zero_points(j, k, h, y) =
-                Halide::cast<int16_t>(Halide::Internal::substitute(lane.name(), 4 * k + j % 4, zero_point));
+        const Halide::Expr word = 4 * k + j % 4;  // and, of a block, of vector 2 h + j / 4
+        Halide::Func zero_points("zero_points");
+        if (uses(zero_point, lane)) {
+            zero_points(j, k, h, y) = Halide::cast<int16_t>(Halide::Internal::substitute(lane.name(), word, zero_point));
             packed.of_row = {zero_points};
             offset = zero_points(j, k, h, y);
+        } else if (uses(zero_point, x)) {
+            const Halide::Expr column = promised(first + block * b + n * (2 * h + j / 4) + word);
+            zero_points(j, k, h, b, first, y) = Halide::cast<int16_t>(Halide::Internal::substitute(x.name(), column, zero_point));
+            packed.of_step = {zero_points};
+            offset = zero_points(j, k, h, b, first, y);
         }
         if (asks) offset = asking(offset, first + block * b, block);
         words(j, k, h, b, first, y) = shifted(numbers(4 * k + j % 4, 2 * h + j / 4, b, first, y), offset);
@@ -426,9 +434,9 @@ private:
         }
     }
 
-    // output(x, y) = element, which may be written in `lane`, of rows of `least` to end - 1 columns: in vectors of width_, the last
-    // one overlapping the one before, shorter rows of 4 lanes where there is one layout (three of them would take 0.9 KB a form),
-    // and scalar.
+    // output(x, y) = element, which may be written in `lane`, of rows of `least` to end - 1 columns: in vectors of width_, the
+    // last one overlapping the one before, shorter rows of 4 lanes where there is one layout (three of them would take 0.9 KB a
+    // form), and scalar.
     void define_short_rows(OutputRows &output, const Halide::Expr &element, int least, int end) {
         const Halide::Expr columns = output.dim(0).extent();
         const bool fours = layouts.value().find(' ') == std::string::npos;
@@ -529,6 +537,10 @@ private:
             for (Halide::Func f : packed.of_row) {
                 f.compute_at(out, y).store_in(Halide::MemoryType::Stack).bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2);
                 for (int d = 0; d < 3; d++) f.vectorize(f.args()[d]);
+            }
+            for (Halide::Func f : packed.of_step) {
+                in_step(f).bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2).unroll(h).unroll(b);
+                for (int d = 0; d < 2; d++) f.vectorize(f.args()[d]);
             }
             by_vectors(packed.numbers);
             for (Halide::Func f : packed.picked) {

@@ -114,8 +114,7 @@ public:
     void schedule_parameter(Rows &rows) { schedule_lanes(rows); }
 };
 
-// Form `columns`: a scale and a zero point a column; r0 and r1 are rows. It narrows in the columns' order, for the zero points
-// lie in it.
+// Form `columns`: a scale a column; r0 and r1 are rows.
 class QuantizeLinearColumns : public hewn::Elementwise<QuantizeLinearColumns> {
 public:
     Input<Buffer<void, 2>> input{"input"}, r0{"r0"}, r1{"r1"}, zero_point{"zero_point"};
@@ -132,7 +131,7 @@ public:
     void generate() {
         using hewn::x, hewn::y;
         const Expr q = hewn::times_reciprocal(hewn::to_f32(input(x, y)), r0(x, y), r1(x, y));
-        define(output, narrowed(hewn::round_to_int32(q), zero_point(x, y), output.type()), Float(32));
+        define_narrowed(output, {&input, &r0, &r1, &zero_point}, hewn::round_to_int32(q), zero_point(x, y));
     }
 
     void schedule() { schedule_rows(output, {&input, &r0, &r1, &zero_point}); }

@@ -321,6 +321,45 @@ hewn_status read_linear(const OperatorInfo &info, const Desc &desc, const Table 
     return HEWN_STATUS_OK;
 }
 
+// In so many rows that share a row of zero points is gained what it takes to compare these: 4 rows of 1024 i8 to f32 on a Zen 1
+// dequantize 1.28 times as fast.
+constexpr int64_t kRowsToCompare = 4;
+
+// Whether the zero points of the box's row, which all its rows share, are known to be equal. They are compared for rows enough,
+// and for fewer once the next box has the same ones.
+bool has_equal_zero_points(CpuCall &call, const halide_buffer_t &row) {
+    ZeroPointRow &known = call.zero_points;
+    const bool stays = row.host == known.from && row.dim[0].extent <= known.count && !(call.filled & 1u << kZeroPoint);
+    if (!stays) known = {row.host, row.dim[0].extent, false, false};
+    if (!known.compared && (stays || row.dim[1].extent >= kRowsToCompare)) {
+        const int64_t bytes = type_bytes(call.kernel.problem->inputs[kZeroPoint].type);
+        known.compared = true;
+        known.equal = std::memcmp(row.host, row.host + bytes, size_t((known.count - 1) * bytes)) == 0;
+    }
+    return known.equal;
+}
+
+// Calls `Call` with one zero point in the place of a row of equal ones, as a scale a channel mostly has them.
+template<CallBox Call>
+int call_joining_zero_points(BoxCall &context, halide_buffer_t *operands) {
+    halide_buffer_t &zero_points = operands[kZeroPoint];
+    if (!has_equal_zero_points(static_cast<CpuCall &>(context), zero_points)) return Call(context, operands);
+    halide_dimension_t *const dims = zero_points.dim;
+    halide_dimension_t one[2] = {dims[0], dims[1]};
+    one[0].stride = 0;
+    zero_points.dim = one;
+    const int code = Call(context, operands);
+    zero_points.dim = dims;
+    return code;
+}
+
+// Whether rows enough read the same row of zero points.
+bool shares_zero_points(const Plan &plan) {
+    const halide_dimension_t *const dims = plan.dims[kZeroPoint];
+    const bool of_box = dims[0].stride != 0 && (plan.rows == 1 || dims[1].stride == 0);
+    return of_box && repeated_rows(plan, kZeroPoint) >= kRowsToCompare;
+}
+
 __attribute__((cold)) hewn_status read_quantize_linear(const void *raw, hewn_feature_level level, Problem &problem,
                                                        hewn_error *error) {
     const OperatorInfo &info = kQuantizeLinear;
@@ -557,8 +596,10 @@ __attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Varian
         kernel.distinct_scales = int32_t(distinct);
         kernel.call = call_quantize_columns;
         if (kernel.repeating) read_a_vector(plan);
+        else if (shares_zero_points(plan)) kernel.call = call_joining_zero_points<call_quantize_columns>;
     } else {
         kernel.columns = kernel.repeating = nullptr;
+        if (shares_zero_points(plan)) kernel.call = call_joining_zero_points<call_quantize_divided>;
     }
     return true;
 }
@@ -590,6 +631,7 @@ __attribute__((cold)) void choose_dequantize_forms(const Space &space, const Var
 __attribute__((cold)) bool fit_dequantize(Plan &plan, int32_t, const Variant &, CpuKernel &kernel) {
     if (kernel.repeating) fit_repeating(plan, kernel);
     if (kernel.repeating) read_a_vector(plan);
+    else if (shares_zero_points(plan)) kernel.call = call_joining_zero_points<call_dequantize>;
     return true;
 }
 

@@ -62,6 +62,13 @@ struct Columns {
     alignas(64) float r0[kMaxColumns], r1[kMaxColumns];
 };
 
+// What is known of a row of zero points, kept while it stays.
+struct ZeroPointRow {
+    const void *from = nullptr;
+    int32_t count;
+    bool compared, equal;
+};
+
 // One slice of an execution on the CPU.
 struct CpuCall : BoxCall {
     const struct CpuKernel &kernel;
@@ -70,6 +77,7 @@ struct CpuCall : BoxCall {
     SumParameters parameters;
     Columns *columns = nullptr;  // set where the kernel has that form
     bool maybe_invalid = true;   // the thread's flag of invalid operations may be set (see InvalidOperationFlag)
+    ZeroPointRow zero_points;
     RowParameters rows;
 
     CpuCall(const CpuKernel &kernel, void *const *inputs, void *user_context)

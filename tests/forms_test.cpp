@@ -169,10 +169,8 @@ TEST_F(QuantizedRows, AreDividedWhereMultiplyingMeetsANaN) {
 }
 #endif
 
-// How many elements ahead kernels of a problem are to ask for memory on a Zen 5.
-int32_t ahead_of(const hewn::Problem &problem, const hewn::Variant &variant) {
-    hewn::CpuKernel kernel = {};
-    kernel.problem = &problem;
+// Chooses the kernel's forms for a problem on a Zen 5, for a plan that needs no second one.
+void plan(const hewn::Problem &problem, const hewn::Variant &variant, hewn::CpuKernel &kernel) {
     const hewn::Tensor *operands[hewn::kMaxOperands];
     int32_t element_bytes[hewn::kMaxOperands];
     const int count = hewn::list_operands(problem, operands);
@@ -184,6 +182,102 @@ int32_t ahead_of(const hewn::Problem &problem, const hewn::Variant &variant) {
     EXPECT_TRUE(hewn::build_plan(space, count, element_bytes, kernel.traits(), variant.plan, kZen5, allocator, plan));
     EXPECT_TRUE(hewn::fit_to_plan(plan, 1, 1, kZen5, variant, kernel));
     hewn::destroy_plan(allocator, plan);
+}
+
+std::vector<int32_t> zero_point_strides;  // along the row, of each call
+
+int dequantize(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *zero_point, int32_t, halide_buffer_t *) {
+    zero_point_strides.push_back(zero_point->dim[0].stride);
+    return 0;
+}
+
+// DEQUANTIZE_LINEAR i16 to f32 with a scale and a zero point a column.
+class ZeroPointsOfColumns : public testing::Test {
+protected:
+    using Row = std::vector<int16_t>;
+
+    void choose(int64_t rows) {
+        const int64_t sizes[] = {rows, kColumns}, a_column[] = {0, 1};
+        const hewn_tensor_desc x = {sizeof x, HEWN_DATA_TYPE_INT16, 2, sizes, nullptr};
+        const hewn_tensor_desc scale = {sizeof scale, HEWN_DATA_TYPE_FLOAT32, 2, sizes, a_column};
+        const hewn_tensor_desc zero_point = {sizeof zero_point, HEWN_DATA_TYPE_INT16, 2, sizes, a_column};
+        const hewn_tensor_desc y = {sizeof y, HEWN_DATA_TYPE_FLOAT32, 2, sizes, nullptr};
+        const hewn_dequantize_linear_desc own = {sizeof own, &x, &scale, &zero_point, &y};
+        problem_ = read(HEWN_OPERATOR_DEQUANTIZE_LINEAR, own);
+        variant_.forms[0] = {"general", reinterpret_cast<hewn::KernelEntry>(dequantize), 1u << 0b100 | 1u << 0b110 | 1u << 0b111};
+        variant_.plan = {1 << 20, 1 << 30, 1 << 10, 1 << 30, 1, 256};
+        kernel_.problem = &problem_;
+        plan(problem_, variant_, kernel_);
+        zero_point_strides.clear();
+    }
+
+    // A box of so many rows with a row of zero points, which was just brought into scratch memory or not.
+    void execute_box(hewn::CpuCall &call, const Row &row, int32_t rows, bool filled = false) {
+        halide_dimension_t dims[] = {{0, int32_t(row.size()), 1, 0}, {0, rows, 0, 0}};
+        halide_buffer_t buffers[hewn::kMaxOperands] = {};
+        for (halide_buffer_t &buffer : buffers) buffer.dim = dims;
+        buffers[2].host = reinterpret_cast<uint8_t *>(const_cast<int16_t *>(row.data()));
+        call.filled = filled ? 1u << 2 : 0;
+        ASSERT_EQ(kernel_.call(call, buffers), 0);
+        ASSERT_EQ(buffers[2].dim, dims);
+        ASSERT_EQ(dims[0].stride, 1);
+    }
+
+    static constexpr int64_t kColumns = 1024;  // of the plan
+    hewn::Problem problem_ = {};
+    hewn::Variant variant_ = {};
+    hewn::CpuKernel kernel_ = {};
+};
+
+using Strides = std::vector<int32_t>;
+
+TEST_F(ZeroPointsOfColumns, AreOneWhereAllAreEqual) {
+    choose(4);
+    for (const Row &row : {Row{0, 0, 0, 0, 0, 0}, Row{-7, -7, -7, -7, -7, -7}, Row{5}, Row{1, 0, 0, 0, 0, 0},
+                           Row{0, 0, 0, 0, 0, 256}, Row{0, 0, 1, 0, 0, 0}, Row{3, 4}}) {
+        hewn::CpuCall call(kernel_, nullptr, nullptr);
+        execute_box(call, row, 4);
+    }
+    EXPECT_EQ(zero_point_strides, (Strides{0, 0, 0, 1, 1, 1, 1}));
+}
+
+TEST_F(ZeroPointsOfColumns, AreComparedForRowsEnough) {
+    choose(3);
+    hewn::CpuCall few(kernel_, nullptr, nullptr);
+    for (int i = 0; i < 2; i++) execute_box(few, Row{0, 0, 0, 0, 0, 0}, 4);
+    EXPECT_EQ(zero_point_strides, (Strides{1, 1}));
+
+    choose(4);
+    const Row equal = {2, 2, 2, 2, 2, 2}, other = {2, 2, 2, 2, 2, 2};
+    hewn::CpuCall call(kernel_, nullptr, nullptr);
+    for (const Row *row : {&equal, &equal, &equal, &other, &other}) execute_box(call, *row, 1);
+    EXPECT_EQ(zero_point_strides, (Strides{1, 0, 0, 1, 0}));
+}
+
+// Scratch memory holds other ones in the same place; a shorter box has the first of the same ones, a longer one has more.
+TEST_F(ZeroPointsOfColumns, AreKnownWhileTheyStay) {
+    choose(4);
+    Row row = {2, 2, 2, 2, 2, 2};
+    hewn::CpuCall call(kernel_, nullptr, nullptr);
+    execute_box(call, row, 4, true);
+    row.back() = 1;
+    execute_box(call, row, 4, true);
+    execute_box(call, row, 2);
+    row.back() = 2;
+    execute_box(call, row, 4, true);
+    row.pop_back();
+    execute_box(call, row, 1);
+    execute_box(call, row, 4, true);
+    row.push_back(1);
+    execute_box(call, row, 4);
+    EXPECT_EQ(zero_point_strides, (Strides{0, 1, 1, 0, 0, 0, 1}));
+}
+
+// How many elements ahead kernels of a problem are to ask for memory on a Zen 5.
+int32_t ahead_of(const hewn::Problem &problem, const hewn::Variant &variant) {
+    hewn::CpuKernel kernel = {};
+    kernel.problem = &problem;
+    plan(problem, variant, kernel);
     return kernel.ahead;
 }
 
@@ -200,11 +294,11 @@ int32_t ahead_of(bool quantizes, const Sizes &sizes, const Sizes &input_strides,
     input.strides = input_strides.data();
     hewn::Variant variant = {};
     variant.plan = {1 << 18, INT64_MAX, 1 << 10, INT64_MAX, 1, 256};
-    constexpr uint32_t kParametersOfAll = 1u << 0b100 | 1u << 0b111;
+    constexpr uint32_t kParametersOfAll = 1u << 0b100 | 1u << 0b110 | 1u << 0b111;
     if (quantizes) {
         variant.forms[0] = {"divide", nullptr, kParametersOfAll};
         variant.forms[1] = {"reciprocal", nullptr, 1u << 0b100};
-        variant.forms[2] = {"columns", nullptr, 1u << 0b1};
+        variant.forms[2] = {"columns", nullptr, 1u << 0b1110 | 1u << 0b1111};
         variant.forms[3] = {"repeating", nullptr, 1u << 0b1};
         const hewn_quantize_linear_desc own = {sizeof own, &input, &scale, &zero_point, &integer};
         return ahead_of(read(HEWN_OPERATOR_QUANTIZE_LINEAR, own), variant);

@@ -61,6 +61,7 @@ while read -r object; do
     layouts=1
     case $name in
     *__divide | quantized_linear_add*) layouts=3 ;;
+    *__columns) layouts=2 ;;
     esac
     [[ $name != *avx512* && $name != *__repeating ]] || layouts=0
     ((vectors > 0)) || fail "$name: no cvtps2dq: its lanes were not joined"

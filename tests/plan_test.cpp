@@ -319,7 +319,7 @@ TEST(Plan, RunsThatRepeatAreDividedIntoRows) {
 // Strided elements and parameters a row: runs end where the latter change, which are not gathered then, and rows go on; not
 // where runs are short, where a layout needs them gathered, and where they are the same in each of the longest runs.
 TEST(Plan, LongRunsEndWhereConstantsChange) {
-    constexpr uint32_t kLayouts = 1u << 0b100 | 1u << 0b111;
+    constexpr uint32_t kLayouts = 1u << 0b100 | 1u << 0b110 | 1u << 0b111;
     const auto planned = [&](const std::vector<hewn::Dimension> &dims) {
         const int32_t bytes[] = {4, 4, 1, 4};
         hewn::Space space = {};
@@ -349,8 +349,9 @@ TEST(Plan, LongRunsEndWhereConstantsChange) {
     EXPECT_EQ(planned({x, y, channels, {3, {50000, 500, 0, 16000}}}).rows, 64);
     const hewn::Plan images = planned({x, y, {50, {100, 1, 0, 32}}, {300, {5000, 0, 0, 1600}}});
     EXPECT_EQ(images.run_inner * images.run_outer, 1600) << "the scales are in scratch memory once";
-    // A scale an element needs the zero point gathered.
-    EXPECT_EQ(planned({{64, {2, 1, 0, 1}}, {1000, {128, 64, 1, 64}}}).run_inner, 64);
+    // A scale an element leaves the zero point, a zero point an element needs the scale gathered.
+    EXPECT_EQ(planned({{64, {2, 1, 0, 1}}, {1000, {128, 64, 1, 64}}}).run_outer, 64);
+    EXPECT_EQ(planned({{64, {2, 0, 1, 1}}, {1000, {128, 1, 64, 64}}}).run_inner, 64);
 }
 
 // A transposed matrix of bytes and a scalar make one of f32: a box has as many rows as a cache line has bytes, but where the
@@ -515,7 +516,7 @@ TEST(Plan, FetchesWhatIsNotInACoresOwnCache) {
 
 // Quantizing [images, channels, pixels] with a scale and a zero point a channel, of a whole tensor, transposed, padded.
 TEST(Plan, UniformOperandsVaryByRow) {
-    constexpr uint32_t kScaleAndZeroPoint = 0b110, kLayouts = 1u << 0b100 | 1u << 0b111;
+    constexpr uint32_t kScaleAndZeroPoint = 0b110, kLayouts = 1u << 0b100 | 1u << 0b110 | 1u << 0b111;
     constexpr int64_t kImages = 3, kChannels = 600, kPixels = 100;
     hewn::PlanKnobs knobs = kKnobs;
     knobs.box_bytes = knobs.parallel_bytes = knobs.stream_bytes = INT64_MAX;
@@ -600,7 +601,7 @@ TEST(Plan, RandomLayoutsSumRight) {
     for (int iteration = 0; iteration < 4000; iteration++) {
         SCOPED_TRACE(iteration);
         const int operands = layout.between(3, 4), output = operands - 1;
-        const uint32_t two_inputs = 1u << 0b11 | 1u << 0b10 | 1u << 0b01, three_inputs = 1u << 0b100 | 1u << 0b111;
+        const uint32_t two_inputs = 1u << 0b11 | 1u << 0b10 | 1u << 0b01, three_inputs = 1u << 0b100 | 1u << 0b110 | 1u << 0b111;
         const bool large = iteration % 100 == 0;
         const std::vector<int64_t> sizes = large ? layout.large_sizes() : layout.sizes(layout.between(1, 8));
         const int64_t elements = std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>());

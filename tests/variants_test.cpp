@@ -188,6 +188,45 @@ TEST_P(VariantTest, ZeroPointsOfRows) {
     }
 }
 
+// Zero points a column that are all equal, in each outer step to another number, for kernels are given one of them; and that
+// are but for the first, one between or the last. Where they lie and gathered, for rows in boxes of several and of one.
+TEST_P(VariantTest, EqualZeroPointsOfColumns) {
+    const Variant &variant = GetParam();
+    if (free_inputs(variant.op()).size() != 3) GTEST_SKIP() << "has no scale and zero point of its own";
+    Random random = this->random();
+    struct Shape {
+        std::vector<int64_t> sizes, x_strides, parameter_strides;
+    };
+    std::vector<Shape> shapes = {{{3, 700, 3}, {2100, 3, 1}, {3, 0, 1}},
+                                 {{3, 40, 50}, {2000, 1, 40}, {50, 0, 1}},
+                                 {{2, 4, 5000}, {20000, 5000, 1}, {5000, 0, 1}}};
+    for (const int64_t width : {2, 15, 33, 64, 127, 1000}) {
+        shapes.push_back({{4, width}, {width, 1}, {0, 1}});
+        shapes.push_back({{3, 40, width}, {40 * width, width, 1}, {width, 0, 1}});
+        shapes.push_back({{2, 40, width}, {40 * width + 1, width + 5, 1}, {width, 0, 1}});
+    }
+    for (const Shape &shape : shapes) {
+        if (left_out(random, 4)) continue;
+        Problem problem = make_problem(variant.op(), variant.types(), shape.sizes,
+                                       {shape.x_strides, shape.parameter_strides, shape.parameter_strides},
+                                       packed_strides(shape.sizes), random);
+        Tensor &zero_points = *problem.inputs[2];
+        const int64_t count = zero_points.span(), row = shape.sizes.back();
+        with_type<int32_t, int16_t, int8_t, uint32_t, uint16_t, uint8_t>(zero_points.type, [&](auto tag) {
+            using Z = decltype(tag);
+            for (const int first : {0, 3}) {
+                for (const int64_t odd : {int64_t(-1), int64_t(0), row / 2, count - 1}) {
+                    fill_inputs(problem, random);
+                    fill(zero_points, [&](int64_t i) { zero_points.set(i, Z(first + i / row + (i == odd ? 1 : 0))); });
+                    ASSERT_TRUE(check(problem, variant.name, random.one_in(2) ? 1 : 0))
+                        << testing::PrintToString(shape.sizes) << ", " << first << " and one more at " << odd;
+                }
+            }
+        });
+        if (HasFatalFailure()) return;
+    }
+}
+
 TEST_P(VariantTest, RandomLayouts) {
     const Variant &variant = GetParam();
     Random random = this->random();
