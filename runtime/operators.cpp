@@ -339,25 +339,26 @@ bool has_equal_zero_points(CpuCall &call, const halide_buffer_t &row) {
     return known.equal;
 }
 
-// Calls `Call` with one zero point in the place of a row of equal ones, as a scale a channel mostly has them.
-template<CallBox Call>
+// Calls the kernel with one zero point in the place of a row of equal ones, as a scale a channel mostly has them.
 int call_joining_zero_points(BoxCall &context, halide_buffer_t *operands) {
+    CpuCall &call = static_cast<CpuCall &>(context);
     halide_buffer_t &zero_points = operands[kZeroPoint];
-    if (!has_equal_zero_points(static_cast<CpuCall &>(context), zero_points)) return Call(context, operands);
     halide_dimension_t *const dims = zero_points.dim;
     halide_dimension_t one[2] = {dims[0], dims[1]};
     one[0].stride = 0;
-    zero_points.dim = one;
-    const int code = Call(context, operands);
+    if (has_equal_zero_points(call, zero_points)) zero_points.dim = one;
+    const int code = call.kernel.call_joined(context, operands);
     zero_points.dim = dims;
     return code;
 }
 
-// Whether rows enough read the same row of zero points.
-bool shares_zero_points(const Plan &plan) {
+// Has rows of equal zero points joined where rows enough read the same one.
+void join_zero_points(const Plan &plan, CpuKernel &kernel) {
     const halide_dimension_t *const dims = plan.dims[kZeroPoint];
     const bool of_box = dims[0].stride != 0 && (plan.rows == 1 || dims[1].stride == 0);
-    return of_box && repeated_rows(plan, kZeroPoint) >= kRowsToCompare;
+    if (!of_box || repeated_rows(plan, kZeroPoint) < kRowsToCompare) return;
+    kernel.call_joined = kernel.call;
+    kernel.call = call_joining_zero_points;
 }
 
 __attribute__((cold)) hewn_status read_quantize_linear(const void *raw, hewn_feature_level level, Problem &problem,
@@ -595,12 +596,11 @@ __attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Varian
     if (kernel.columns && columns_pay(plan, slices, kernel.repeating, variant.plan.reciprocal_elements, distinct)) {
         kernel.distinct_scales = int32_t(distinct);
         kernel.call = call_quantize_columns;
-        if (kernel.repeating) read_a_vector(plan);
-        else if (shares_zero_points(plan)) kernel.call = call_joining_zero_points<call_quantize_columns>;
     } else {
         kernel.columns = kernel.repeating = nullptr;
-        if (shares_zero_points(plan)) kernel.call = call_joining_zero_points<call_quantize_divided>;
     }
+    if (kernel.repeating) read_a_vector(plan);
+    else join_zero_points(plan, kernel);
     return true;
 }
 
@@ -631,7 +631,7 @@ __attribute__((cold)) void choose_dequantize_forms(const Space &space, const Var
 __attribute__((cold)) bool fit_dequantize(Plan &plan, int32_t, const Variant &, CpuKernel &kernel) {
     if (kernel.repeating) fit_repeating(plan, kernel);
     if (kernel.repeating) read_a_vector(plan);
-    else if (shares_zero_points(plan)) kernel.call = call_joining_zero_points<call_dequantize>;
+    else join_zero_points(plan, kernel);
     return true;
 }
 

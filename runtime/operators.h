@@ -99,7 +99,7 @@ struct CpuKernel {
     bool compute_bound;                                            // as KernelTraits has it
     int32_t distinct_scales;                                       // with `columns`: after so many a row of scales repeats
     int32_t ahead;                           // elements ahead of which kernels that can ask for memory do; 0: none
-    CallBox call;                            // its context is a CpuCall
+    CallBox call, call_joined;               // their context is a CpuCall; the second: with zero points joined (operators.cpp)
     bool one_scale;                          // QUANTIZE_LINEAR by reciprocals: of all elements
     mutable LastReciprocal last_reciprocal;  // with one_scale
 
