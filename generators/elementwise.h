@@ -20,8 +20,8 @@ enum class Tail {
     Shifted,  // ShiftInwards: the last vector overlaps the one before; V, V / 4 and so on to 4, for shorter rows masked or scalar
     Stepped,  // disjoint parts: whole V, then masked vectors of `width` where the target has masks, else whole V / 4, whole V /
               // 16 and scalar
-    Packed,  // of define_narrowed: blocks of as many bytes as a vector has, the last one overlapping the one before; shorter rows
-             // see there
+    Packed,   // of define_blocks: blocks of as many bytes as a vector has, the last one overlapping the one before; shorter rows
+              // see there
 };
 
 // f32 f16 i8 u8 i16 u16 i32 u32 i64 u64
@@ -171,8 +171,8 @@ protected:
     // before. widest: as above.
     void define_lanes(OutputRows &output, const Halide::Expr &value, const Halide::Type &widest) {
         set_step(widest);
-        if (tail != Tail::Shifted || (width_ != 8 && width_ != 16))
-            throw Halide::CompileError("this form has tail=shifted and width 8 or 16 alone\n");
+        if (tail != Tail::Shifted) throw Halide::CompileError("this form has tail=shifted, or packed where it narrows, alone\n");
+        check_lanes();
         const Halide::Expr columns = output.dim(0).extent();
         output(x, y) = Halide::undef(output.type());
         const auto define_part = [&](int vectors, const Halide::Expr &fits, bool asks) {
@@ -182,7 +182,8 @@ protected:
             const Halide::Expr column = Halide::unsafe_promise_clamped(start + part.x, 0, columns - 1);
             const Halide::Expr element = Halide::Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, value);
             output(column, y) = asks ? asking(element, first, step) : element;
-            // Of more vectors of narrow elements AVX2 would load 16 bytes for two vectors and again for their second half.
+            // AVX2 loads the narrow elements of more than four joined vectors twice: 16 bytes for two, and their upper half
+            // again.
             const bool narrow = signature_type(0).bits() < 32 && !has_masks();
             parts_.push_back({part, PartKind::Lanes, narrow ? std::min(vectors, 4) : vectors});
         };
@@ -195,9 +196,11 @@ protected:
         if (vector > 1) define_part(1, columns < step_, false);  // a row that has no step
     }
 
-    // The same of narrowed(rounded, zero_point), both of which may be written in `lane`.
+    // define_lanes of narrowed(rounded, zero_point), both of which may be written in `lane`.
     void define_narrowed_lanes(OutputRows &output, const Halide::Expr &rounded, const Halide::Expr &zero_point) {
         if (tail != Tail::Packed) return define_lanes(output, narrowed(rounded, zero_point, output.type()), Halide::Float(32));
+        set_step(Halide::Float(32));
+        check_lanes();
         if (lanes() < 8) throw Halide::CompileError("tail=packed: this form wants vectors of 8 int32 at least\n");
         define_blocks(
             output, {}, {}, [&](const std::vector<Halide::Expr> &) { return rounded; }, zero_point);
@@ -250,7 +253,7 @@ private:
     struct Part {
         Halide::RDom domain;
         PartKind kind;
-        int together = 1;  // of PartKind::Lanes: so many vectors of a step are computed together, a divisor of all
+        int together = 1;  // of PartKind::Lanes: so many vectors of a step are computed together; powers of two
     };
 
     // Of PartKind::Packed: a part in which steps of so many blocks are computed, from these Funcs.
@@ -457,6 +460,11 @@ private:
         const Halide::RDom masked(begin, end - begin, 0, rows, "masked");
         output(masked.x, masked.y) = element(masked.x, masked.y);
         parts_.push_back({masked, PartKind::Masked});
+    }
+
+    // A vector by `lane` holds whole periods of up to 8, and no more than a row's 16 elements.
+    void check_lanes() const {
+        if (width_ != 8 && width_ != 16) throw Halide::CompileError("this form has width 8 or 16 alone\n");
     }
 
     void set_step(const Halide::Type &widest) {

@@ -62,10 +62,10 @@ struct Columns {
     alignas(64) float r0[kMaxColumns], r1[kMaxColumns];
 };
 
-// What is known of a row of zero points, kept while it stays.
+// What is known of a row of zero points, or of the parts of one that boxes have brought so far, kept while it stays.
 struct ZeroPointRow {
-    const void *from = nullptr;
-    int32_t count;
+    const uint8_t *from = nullptr;
+    int64_t count;
     bool compared, equal;
 };
 
@@ -99,7 +99,8 @@ struct CpuKernel {
     bool compute_bound;                                            // as KernelTraits has it
     int32_t distinct_scales;                                       // with `columns`: after so many a row of scales repeats
     int32_t ahead;                           // elements ahead of which kernels that can ask for memory do; 0: none
-    CallBox call, call_joined;               // their context is a CpuCall; the second: with zero points joined (operators.cpp)
+    CallBox call;                            // its context is a CpuCall
+    CallBox call_after_joining;              // what call_joining_zero_points calls
     bool one_scale;                          // QUANTIZE_LINEAR by reciprocals: of all elements
     mutable LastReciprocal last_reciprocal;  // with one_scale
 

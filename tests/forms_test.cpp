@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "../runtime/chip.h"
@@ -211,12 +212,15 @@ protected:
         zero_point_strides.clear();
     }
 
-    // A box of so many rows with a row of zero points, which was just brought into scratch memory or not.
+    // A box of so many rows with `count` zero points of a row, which was just brought into scratch memory or not.
     void execute_box(hewn::CpuCall &call, const Row &row, int32_t rows, bool filled = false) {
-        halide_dimension_t dims[] = {{0, int32_t(row.size()), 1, 0}, {0, rows, 0, 0}};
+        execute_box(call, row.data(), int32_t(row.size()), rows, filled);
+    }
+    void execute_box(hewn::CpuCall &call, const int16_t *row, int32_t count, int32_t rows, bool filled = false) {
+        halide_dimension_t dims[] = {{0, count, 1, 0}, {0, rows, 0, 0}};
         halide_buffer_t buffers[hewn::kMaxOperands] = {};
         for (halide_buffer_t &buffer : buffers) buffer.dim = dims;
-        buffers[2].host = reinterpret_cast<uint8_t *>(const_cast<int16_t *>(row.data()));
+        buffers[2].host = reinterpret_cast<uint8_t *>(const_cast<int16_t *>(row));
         call.filled = filled ? 1u << 2 : 0;
         ASSERT_EQ(kernel_.call(call, buffers), 0);
         ASSERT_EQ(buffers[2].dim, dims);
@@ -273,6 +277,81 @@ TEST_F(ZeroPointsOfColumns, AreKnownWhileTheyStay) {
     EXPECT_EQ(zero_point_strides, (Strides{0, 1, 1, 0, 0, 0, 1}));
 }
 
+// All of the longest box are compared.
+TEST_F(ZeroPointsOfColumns, AreComparedToTheLast) {
+    choose(4);
+    const Row row = {2, 2, 2, 2, 2, 1};
+    hewn::CpuCall call(kernel_, nullptr, nullptr);
+    for (const int32_t count : {6, 5, 6}) execute_box(call, row.data(), count, 1);
+    EXPECT_EQ(zero_point_strides, (Strides{1, 1, 1}));
+}
+
+// Of a row that boxes cut, all parts are compared once the first one comes again.
+TEST_F(ZeroPointsOfColumns, AreGatheredFromPartsOfARow) {
+    choose(4);
+    const Row equal = {2, 2, 2, 2, 2, 2}, other = {2, 2, 2, 2, 2, 1};
+    for (const Row *row : {&equal, &other}) {
+        hewn::CpuCall call(kernel_, nullptr, nullptr);
+        for (int y = 0; y < 2; y++) {
+            for (const int at : {0, 2, 4}) execute_box(call, row->data() + at, 2, 1);
+        }
+        execute_box(call, row->data() + 4, 1, 1);
+    }
+    EXPECT_EQ(zero_point_strides, (Strides{1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1}));
+}
+
+int divide_columns(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *zero_point, halide_buffer_t *) {
+    zero_point_strides.push_back(zero_point->dim[0].stride);
+    return 0;
+}
+
+int multiply_columns(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *zero_point,
+                     halide_buffer_t *) {
+    zero_point_strides.push_back(10 + zero_point->dim[0].stride);
+    return 0;
+}
+
+// QUANTIZE_LINEAR f32 to i8 with a scale and a zero point a column, in rows that divide and in rows enough to prepare the scales.
+TEST(ZeroPoints, AreJoinedWhereColumnsAreQuantized) {
+    if (!hewn::InvalidOperationFlag::works()) GTEST_SKIP() << "the flag of invalid operations is not raised here";
+    constexpr int64_t kColumns = 1024;
+    for (const int64_t rows : {4, 64}) {
+        const int64_t sizes[] = {rows, kColumns}, a_column[] = {0, 1};
+        const hewn_tensor_desc x = {sizeof x, HEWN_DATA_TYPE_FLOAT32, 2, sizes, nullptr};
+        const hewn_tensor_desc scale = {sizeof scale, HEWN_DATA_TYPE_FLOAT32, 2, sizes, a_column};
+        const hewn_tensor_desc zero_point = {sizeof zero_point, HEWN_DATA_TYPE_INT8, 2, sizes, a_column};
+        const hewn_tensor_desc y = {sizeof y, HEWN_DATA_TYPE_INT8, 2, sizes, nullptr};
+        const hewn_quantize_linear_desc own = {sizeof own, &x, &scale, &zero_point, &y};
+        const hewn::Problem problem = read(HEWN_OPERATOR_QUANTIZE_LINEAR, own);
+        hewn::Variant variant = {};
+        variant.forms[0] = {"divide", reinterpret_cast<hewn::KernelEntry>(divide_columns),
+                            1u << 0b100 | 1u << 0b110 | 1u << 0b111};
+        variant.forms[1] = {"columns", reinterpret_cast<hewn::KernelEntry>(multiply_columns), 1u << 0b1110 | 1u << 0b1111};
+        variant.plan = {1 << 20, 1 << 30, 1 << 10, 1 << 30, 1, 256};
+        hewn::CpuKernel kernel = {};
+        kernel.problem = &problem;
+        plan(problem, variant, kernel);
+
+        std::vector<float> scales(kColumns, 0.5f);
+        std::vector<int8_t> zero_points(kColumns, 3);
+        zero_point_strides.clear();
+        const hewn::DefaultFloatingPointMode mode;
+        for (int i = 0; i < 2; i++) {
+            hewn::CpuCall call(kernel, nullptr, nullptr);
+            const auto columns = std::make_unique<hewn::Columns>();
+            call.columns = columns.get();
+            halide_dimension_t dims[] = {{0, int32_t(kColumns), 1, 0}, {0, int32_t(rows), 0, 0}};
+            halide_buffer_t buffers[hewn::kMaxOperands] = {};
+            for (halide_buffer_t &buffer : buffers) buffer.dim = dims;
+            buffers[1].host = reinterpret_cast<uint8_t *>(scales.data());
+            buffers[2].host = reinterpret_cast<uint8_t *>(zero_points.data());
+            ASSERT_EQ(kernel.call(call, buffers), 0);
+            zero_points.back() = 4;
+        }
+        EXPECT_EQ(zero_point_strides, rows == 4 ? (Strides{0, 1}) : (Strides{10, 11})) << rows << " rows";
+    }
+}
+
 // How many elements ahead kernels of a problem are to ask for memory on a Zen 5.
 int32_t ahead_of(const hewn::Problem &problem, const hewn::Variant &variant) {
     hewn::CpuKernel kernel = {};
@@ -283,12 +362,16 @@ int32_t ahead_of(const hewn::Problem &problem, const hewn::Variant &variant) {
 
 using Sizes = std::vector<int64_t>;
 
-// DEQUANTIZE_LINEAR i8 to f32 or, where `quantizes`, QUANTIZE_LINEAR f32 to i8, with scales and zero points of these strides.
-int32_t ahead_of(bool quantizes, const Sizes &sizes, const Sizes &input_strides, const Sizes &strides) {
+// DEQUANTIZE_LINEAR i8 to f32 or, where `quantizes`, QUANTIZE_LINEAR f32 to i8, with scales of these strides and zero points of
+// the same, or one.
+int32_t ahead_of(bool quantizes, const Sizes &sizes, const Sizes &input_strides, const Sizes &strides,
+                 bool one_zero_point = false) {
+    const Sizes once(sizes.size(), 0);
     const uint32_t rank = uint32_t(sizes.size());
     const hewn_tensor_desc number = {sizeof number, HEWN_DATA_TYPE_FLOAT32, rank, sizes.data(), nullptr};
     const hewn_tensor_desc scale = {sizeof scale, HEWN_DATA_TYPE_FLOAT32, rank, sizes.data(), strides.data()};
-    const hewn_tensor_desc zero_point = {sizeof zero_point, HEWN_DATA_TYPE_INT8, rank, sizes.data(), strides.data()};
+    const hewn_tensor_desc zero_point = {sizeof zero_point, HEWN_DATA_TYPE_INT8, rank, sizes.data(),
+                                         one_zero_point ? once.data() : strides.data()};
     const hewn_tensor_desc integer = {sizeof integer, HEWN_DATA_TYPE_INT8, rank, sizes.data(), nullptr};
     hewn_tensor_desc input = quantizes ? number : integer;
     input.strides = input_strides.data();
@@ -317,8 +400,10 @@ TEST(Forms, AskAheadForWhatLiesInPlace) {
         SCOPED_TRACE(quantizes ? "QUANTIZE_LINEAR" : "DEQUANTIZE_LINEAR");
         if (quantizes && !hewn::InvalidOperationFlag::works()) continue;  // by division, which never asks
         EXPECT_EQ(ahead_of(quantizes, {kElements}, {1}, {0}), kAhead);
-        for (const int64_t period : {2, 4, 8})
-            EXPECT_EQ(ahead_of(quantizes, {kElements / period, period}, {period, 1}, {0, 1}), kAhead);
+        for (const int64_t period : {2, 4, 8}) {
+            for (const bool one_zero_point : {false, true})
+                EXPECT_EQ(ahead_of(quantizes, {kElements / period, period}, {period, 1}, {0, 1}, one_zero_point), kAhead);
+        }
         EXPECT_EQ(ahead_of(quantizes, {kElements / 3, 3}, {3, 1}, {0, 1}), 0);
         EXPECT_EQ(ahead_of(quantizes, {1024, 1024}, {1, 1024}, {0, 0}), 0);
         EXPECT_EQ(ahead_of(quantizes, {kElements / 4, 4}, {1, kElements / 4}, {0, 1}), 0);

@@ -74,7 +74,7 @@ while read -r object; do
     quantize*avx512*__columns | quantize*avx512*__repeating | quantize*avx512*__reciprocal | quantize*avx512*__folded)
         grep -q 'vpmovsdw .*%zmm' <<<"$code" || fail "$name: no vpmovsdw: it narrows by packs and moves between lanes"
         ;;
-    quantize*avx2__repeating)
+    quantize*avx2__columns | quantize*avx2__repeating)
         ! grep -qE '\bv(perm2[fi]128|permq|insert[fi]128)\b' <<<"$code" || fail "$name: permutes more than the bytes that it packed"
         ;;
     esac
