@@ -199,9 +199,6 @@ protected:
     // define_lanes of narrowed(rounded, zero_point), both of which may be written in `lane`.
     void define_narrowed_lanes(OutputRows &output, const Halide::Expr &rounded, const Halide::Expr &zero_point) {
         if (tail != Tail::Packed) return define_lanes(output, narrowed(rounded, zero_point, output.type()), Halide::Float(32));
-        set_step(Halide::Float(32));
-        check_lanes();
-        if (lanes() < 8) throw Halide::CompileError("tail=packed: this form wants vectors of 8 int32 at least\n");
         define_blocks(
             output, {}, {}, [&](const std::vector<Halide::Expr> &) { return rounded; }, zero_point);
     }
@@ -297,6 +294,11 @@ private:
         const Halide::Expr of_column = rounded(differences(operands));
         const Halide::Expr columns = output.dim(0).extent();
         const int block = 4 * lanes(), step = block * vector;
+        const Halide::Expr value = narrowed(of_column, zero_point, output.type());
+        const bool by_lane = uses(value, lane);
+        set_step(Halide::Float(32));
+        if (by_lane) check_lanes();
+        if (by_lane && lanes() < 8) throw Halide::CompileError("tail=packed: this form wants vectors of 8 int32 at least\n");
         output(x, y) = Halide::undef(output.type());
         Halide::Expr several = columns >= step, single = columns >= block;
         if (vector > 1) several = several && lies_as(layouts.value().substr(0, inputs.size()), inputs);
@@ -311,9 +313,6 @@ private:
         }
         define_packed(output, operands, rounded, of_column, zero_point, 1, single);
 
-        const Halide::Expr value = narrowed(of_column, zero_point, output.type());
-        const bool by_lane = uses(value, lane);
-        set_step(Halide::Float(32));
         if (has_masks() && !by_lane) {
             Halide::Func element("element");
             element(x, y) = value;

@@ -325,20 +325,26 @@ hewn_status read_linear(const OperatorInfo &info, const Desc &desc, const Table 
 // fast on a Zen 1. Rows that are much shorter are not rows of a box, but parts of its run.
 constexpr int64_t kRowsToCompare = 4;
 
+// Where `count` elements of a box's row lie among `kept` ones from `from` on: the index of the first; `kept` where they follow,
+// as boxes that cut a row come in its order; else -1.
+int64_t index_among(const void *from, int64_t kept, const halide_buffer_t &row, int64_t count, int64_t bytes) {
+    if (kept == 0) return -1;
+    // Huge for what lies before.
+    const uintptr_t first = (uintptr_t(row.host) - uintptr_t(from)) / uintptr_t(bytes), end = uintptr_t(kept);
+    return first == end || (first < end && uintptr_t(count) <= end - first) ? int64_t(first) : -1;
+}
+
 // Whether the zero points of the box's row, which all its rows share, are known to be equal. They are compared for rows enough,
-// and for fewer once a box has the same ones again. Boxes that cut a row come in its order, and so gather it.
+// and for fewer, which may be of a row that boxes cut, once a box has the same ones again.
 bool has_equal_zero_points(CpuCall &call, const halide_buffer_t &row) {
     ZeroPointRow &known = call.zero_points;
     const int64_t bytes = type_bytes(call.kernel.problem->inputs[kZeroPoint].type), count = row.dim[0].extent;
-    const bool kept = known.from && !(call.filled & 1u << kZeroPoint);
-    // Huge for zero points that lie before.
-    const uintptr_t first = (uintptr_t(row.host) - uintptr_t(known.from)) / uintptr_t(bytes), end = uintptr_t(known.count);
-    const bool again = kept && first < end && uintptr_t(count) <= end - first;
-    if (!again) {
-        if (kept && first == end) known = {known.from, known.count + count, false, false};
-        else known = {row.host, count, false, false};
-    }
-    if (!known.compared && (again || row.dim[1].extent >= kRowsToCompare)) {
+    const bool filled = call.filled & 1u << kZeroPoint, enough = row.dim[1].extent >= kRowsToCompare;
+    const int64_t first = filled ? -1 : index_among(known.from, known.count, row, count, bytes);
+    const bool again = first >= 0 && first < known.count;
+    if (!again && first >= 0 && !enough) known = {known.from, known.count + count, false, false};
+    else if (!again) known = {row.host, count, false, false};
+    if (!known.compared && (again || enough)) {
         known.compared = true;
         known.equal = std::memcmp(known.from, known.from + bytes, size_t((known.count - 1) * bytes)) == 0;
     }
@@ -462,42 +468,21 @@ inline bool takes_repeating(const CpuKernel &kernel, const halide_buffer_t &oper
     return kernel.repeating && operand.dim[0].extent >= kRepeatingLanes;
 }
 
-// Keeps the form `repeating` where scales and zero points repeat as it needs them, or one zero point serves all rows of a box.
-void fit_repeating(const Plan &plan, CpuKernel &kernel) {
+// Whether zero points that are constant along the run were gathered, which nothing but `repeating` needs beside other scales.
+bool gathers_one_zero_point(const Plan &plan) { return plan.access[kZeroPoint] == Access::Table && plan.period[kZeroPoint] == 1; }
+
+// Keeps the form `repeating` where scales and zero points repeat as it needs them. False: plan again, without it.
+bool fit_repeating(const Plan &plan, CpuKernel &kernel) {
     const auto repeats = [&](int o) { return plan.access[o] == Access::Table && kRepeatingPeriod % plan.period[o] == 0; };
-    const halide_dimension_t *const dims = plan.dims[kZeroPoint];
-    const bool one = plan.access[kZeroPoint] == Access::InPlace && dims[0].stride == 0 && (plan.rows == 1 || dims[1].stride == 0);
-    if (!(repeats(kScale) && (repeats(kZeroPoint) || one))) kernel.repeating = nullptr;
+    if (!kernel.repeating || (repeats(kScale) && repeats(kZeroPoint))) return true;
+    kernel.repeating = nullptr;
+    return !gathers_one_zero_point(plan);
 }
 
 // Has only the elements of a row brought into scratch that `repeating` reads.
 void read_a_vector(Plan &plan) {
     for (int o : {kScale, kZeroPoint}) plan.read[o] = kRepeatingLanes;
 }
-
-// The zero points as `repeating` reads them: those of the box, or a row of its one.
-class ZeroPointLanes {
-public:
-    ZeroPointLanes(const CpuKernel &kernel, halide_buffer_t &zero_points) : buffer_(zero_points) {
-        if (zero_points.dim[0].stride != 0) return;
-        const int64_t bytes = type_bytes(kernel.problem->inputs[kZeroPoint].type);
-        std::memcpy(lanes_, zero_points.host, size_t(bytes));
-        repeat_row(lanes_, 1, kRepeatingLanes, __builtin_ctz(unsigned(bytes)));
-        dims_[0] = {0, kRepeatingLanes, 1, 0};
-        dims_[1] = {0, zero_points.dim[1].extent, 0, 0};
-        buffer_.host = lanes_;
-        buffer_.dim = dims_;
-    }
-    ZeroPointLanes(const ZeroPointLanes &) = delete;
-    ZeroPointLanes &operator=(const ZeroPointLanes &) = delete;
-
-    halide_buffer_t *buffer() { return &buffer_; }
-
-private:
-    halide_buffer_t buffer_;
-    halide_dimension_t dims_[2];
-    alignas(64) uint8_t lanes_[kRepeatingLanes * sizeof(int32_t)];
-};
 
 // Prepares `count` more scales.
 void append_columns(const CpuKernel &kernel, const char *scales, int32_t count, Columns &columns) {
@@ -512,22 +497,19 @@ void append_columns(const CpuKernel &kernel, const char *scales, int32_t count, 
 // The index of the reciprocals of the first `count` of a box's scales, prepared now where they are not there. Boxes that cut a
 // row come in its order, and so gather it.
 int32_t find_columns(const CpuCall &call, const halide_buffer_t &scale, int32_t count, Columns &columns) {
+    const int64_t bytes = type_bytes(call.kernel.problem->inputs[kScale].type);
+    const bool filled = call.filled & 1u << kScale;
+    const int64_t first = filled ? -1 : index_among(columns.from, columns.count, scale, count, bytes);
+    if (first >= 0 && first < columns.count) return int32_t(first);
     const char *const scales = reinterpret_cast<const char *>(scale.host);
-    if (columns.count > 0 && !(call.filled & 1u << kScale)) {
-        const uintptr_t bytes = uintptr_t(type_bytes(call.kernel.problem->inputs[1].type));
-        // Huge for scales that lie before.
-        const uintptr_t first = (uintptr_t(scales) - uintptr_t(columns.from)) / bytes, end = uintptr_t(columns.count);
-        if (first < end && uintptr_t(count) <= end - first) return int32_t(first);
-        if (first == end && columns.count + count <= kMaxColumns) {
-            append_columns(call.kernel, scales, count, columns);
-            return int32_t(first);
-        }
+    if (first < 0 || columns.count + count > kMaxColumns) {
+        columns.from = scales;
+        columns.count = 0;
+        columns.fit = true;
     }
-    columns.from = scales;
-    columns.count = 0;
-    columns.fit = true;
+    const int32_t added = columns.count;
     append_columns(call.kernel, scales, count, columns);
-    return 0;
+    return added;
 }
 
 // With a scale a column.
@@ -543,21 +525,15 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
         halide_buffer_t r0 = buffer_of(columns.r0 + first, dims), r1 = buffer_of(columns.r1 + first, dims);
         const InvalidOperationFlag invalid(call.maybe_invalid);
         const CpuKernel &kernel = call.kernel;
-        int code;
-        if (repeating) {
-            ZeroPointLanes zero_points(kernel, operands[kZeroPoint]);
-            code = call_kernel(*kernel.repeating, call, &operands[0], &operands[0], &r0, &r1, zero_points.buffer(), kernel.ahead,
-                               &operands[3]);
-        } else {
-            code = call_kernel(*kernel.columns, call, &operands[0], &r0, &r1, &operands[2], &operands[3]);
-        }
+        const int code = repeating ? call_kernel(*kernel.repeating, call, &operands[0], &operands[0], &r0, &r1, &operands[2],
+                                                 kernel.ahead, &operands[3])
+                                   : call_kernel(*kernel.columns, call, &operands[0], &r0, &r1, &operands[2], &operands[3]);
         if (code != 0 || !invalid.raised()) return code;
         columns.fit = false;  // as above
     }
     // Dividing reads whole rows of both, of which scratch memory has a vector.
     for (int o = 1; repeating && o <= 2; o++) {
         const halide_buffer_t &row = operands[o];
-        if (row.dim[0].stride == 0) continue;  // one zero point, in place
         const int shift = __builtin_ctz(unsigned(type_bytes(call.kernel.problem->inputs[o].type)));
         const int32_t distinct_rows = row.dim[1].stride == 0 ? 1 : row.dim[1].extent;
         for (int32_t y = 0; y < distinct_rows; y++)
@@ -627,13 +603,15 @@ __attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Varian
         leave_reciprocal(variant, kernel);
         return false;
     }
-    if (kernel.repeating) fit_repeating(plan, kernel);
+    if (!fit_repeating(plan, kernel)) return false;
     int64_t distinct = 0;
     if (kernel.columns && columns_pay(plan, slices, kernel.repeating, variant.plan.reciprocal_elements, distinct)) {
         kernel.distinct_scales = int32_t(distinct);
         kernel.call = call_quantize_columns;
     } else {
+        const bool fits = !(kernel.repeating && gathers_one_zero_point(plan));
         kernel.columns = kernel.repeating = nullptr;
+        if (!fits) return false;
     }
     if (kernel.repeating) read_a_vector(plan);
     else join_zero_points(plan, kernel);
@@ -655,11 +633,8 @@ __attribute__((cold)) hewn_status read_dequantize_linear(const void *raw, hewn_f
 int call_dequantize(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
     const CpuKernel &kernel = call.kernel;
-    if (takes_repeating(kernel, operands[1])) {
-        ZeroPointLanes zero_points(kernel, operands[kZeroPoint]);
-        return call_kernel(*kernel.repeating, call, &operands[0], &operands[1], zero_points.buffer(), kernel.ahead, &operands[3]);
-    }
-    return call_kernel(*kernel.form, call, &operands[0], &operands[1], &operands[2], kernel.ahead, &operands[3]);
+    const Form &form = takes_repeating(kernel, operands[1]) ? *kernel.repeating : *kernel.form;
+    return call_kernel(form, call, &operands[0], &operands[1], &operands[2], kernel.ahead, &operands[3]);
 }
 
 __attribute__((cold)) void choose_dequantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
@@ -668,7 +643,7 @@ __attribute__((cold)) void choose_dequantize_forms(const Space &space, const Var
 }
 
 __attribute__((cold)) bool fit_dequantize(Plan &plan, int32_t, const Variant &, CpuKernel &kernel) {
-    if (kernel.repeating) fit_repeating(plan, kernel);
+    if (!fit_repeating(plan, kernel)) return false;
     if (kernel.repeating) read_a_vector(plan);
     else join_zero_points(plan, kernel);
     return true;

@@ -64,8 +64,8 @@ struct Columns {
 
 // What is known of a row of zero points, or of the parts of one that boxes have brought so far, kept while it stays.
 struct ZeroPointRow {
-    const uint8_t *from = nullptr;
-    int64_t count;
+    const uint8_t *from;
+    int64_t count = 0;  // 0: nothing is
     bool compared, equal;
 };
 
@@ -90,6 +90,9 @@ struct LastReciprocal {
     std::atomic<uint64_t> r0{0}, r1{0};
 };
 
+// Of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR the layout of a scale a column and one zero point (see Form).
+constexpr uint32_t kOneZeroPoint = 1u << 0b110;
+
 // How the CPU runs a problem with a variant.
 struct CpuKernel {
     const Problem *problem;
@@ -104,7 +107,8 @@ struct CpuKernel {
     bool one_scale;                          // QUANTIZE_LINEAR by reciprocals: of all elements
     mutable LastReciprocal last_reciprocal;  // with one_scale
 
-    KernelTraits traits() const { return {form->layouts, uniform, compute_bound}; }
+    // `repeating` reads rows of both parameters, and so has one zero point gathered beside a scale a column.
+    KernelTraits traits() const { return {repeating ? form->layouts & ~kOneZeroPoint : form->layouts, uniform, compute_bound}; }
 };
 
 struct OperatorInfo {

@@ -60,6 +60,50 @@ hewn::Problem read(hewn_operator_type type, const Desc &own) {
     return problem;
 }
 
+using Sizes = std::vector<int64_t>;
+
+// DEQUANTIZE_LINEAR of integers to f32 or, where `quantizes`, QUANTIZE_LINEAR of f32 to integers. The output is packed.
+hewn::Problem linear_problem(bool quantizes, hewn_data_type integers, const Sizes &sizes, const Sizes &input_strides,
+                             const Sizes &scale_strides, const Sizes &zero_point_strides) {
+    const auto described = [&](hewn_data_type type, const Sizes *strides) {
+        return hewn_tensor_desc{sizeof(hewn_tensor_desc), type, uint32_t(sizes.size()), sizes.data(),
+                                strides ? strides->data() : nullptr};
+    };
+    const hewn_data_type from = quantizes ? HEWN_DATA_TYPE_FLOAT32 : integers, to = quantizes ? integers : HEWN_DATA_TYPE_FLOAT32;
+    const hewn_tensor_desc input = described(from, &input_strides), scale = described(HEWN_DATA_TYPE_FLOAT32, &scale_strides),
+                           zero_point = described(integers, &zero_point_strides), output = described(to, nullptr);
+    if (quantizes) {
+        const hewn_quantize_linear_desc own = {sizeof own, &input, &scale, &zero_point, &output};
+        return read(HEWN_OPERATOR_QUANTIZE_LINEAR, own);
+    }
+    const hewn_dequantize_linear_desc own = {sizeof own, &input, &scale, &zero_point, &output};
+    return read(HEWN_OPERATOR_DEQUANTIZE_LINEAR, own);
+}
+
+// Chooses the kernel's forms for a problem on a Zen 5. How many plans it took.
+int plan(const hewn::Problem &problem, const hewn::Variant &variant, hewn::CpuKernel &kernel) {
+    const hewn::Tensor *operands[hewn::kMaxOperands];
+    int32_t element_bytes[hewn::kMaxOperands];
+    const int count = hewn::list_operands(problem, operands);
+    for (int o = 0; o < count; o++) element_bytes[o] = operands[o]->element_bytes;
+    const hewn::Space space = hewn::merge_dimensions(operands, count);
+    const hewn::Allocator &allocator = hewn::default_device().allocator;
+    kernel.problem = &problem;
+    problem.info->choose_forms(space, variant, kernel);
+    for (int plans = 1; plans < 4; plans++) {
+        hewn::Plan plan;
+        EXPECT_TRUE(hewn::build_plan(space, count, element_bytes, kernel.traits(), variant.plan, kZen5, allocator, plan));
+        const bool fits = hewn::fit_to_plan(plan, 1, 1, kZen5, variant, kernel);
+        hewn::destroy_plan(allocator, plan);
+        if (fits) return plans;
+    }
+    ADD_FAILURE() << "no plan fits";
+    return 0;
+}
+
+// The layouts of the forms that read both parameters, as the build has them.
+constexpr uint32_t kParametersOfAll = 1u << 0b100 | 1u << 0b110 | 1u << 0b111, kParametersOfColumns = 1u << 0b1110 | 1u << 0b1111;
+
 // QUANTIZE_LINEAR f32 to u8 of rows with a scale each.
 class QuantizedRows : public testing::Test {
 protected:
@@ -67,41 +111,22 @@ protected:
 
     void SetUp() override {
         if (!hewn::InvalidOperationFlag::works()) GTEST_SKIP() << "the flag of invalid operations is not raised here";
-        const int64_t sizes[] = {kRows, kColumns}, a_row[] = {1, 0}, once[] = {0, 0};
-        const hewn_tensor_desc x = {sizeof x, HEWN_DATA_TYPE_FLOAT32, 2, sizes, nullptr};
-        const hewn_tensor_desc scale = {sizeof scale, HEWN_DATA_TYPE_FLOAT32, 2, sizes, a_row};
-        const hewn_tensor_desc zero_point = {sizeof zero_point, HEWN_DATA_TYPE_UINT8, 2, sizes, once};
-        const hewn_tensor_desc y = {sizeof y, HEWN_DATA_TYPE_UINT8, 2, sizes, nullptr};
-        const hewn_quantize_linear_desc quantize = {sizeof quantize, &x, &scale, &zero_point, &y};
-        problem_ = read(HEWN_OPERATOR_QUANTIZE_LINEAR, quantize);
-
+        problem_ = linear_problem(true, HEWN_DATA_TYPE_UINT8, {kRows, kColumns}, {kColumns, 1}, {1, 0}, {0, 0});
         variant_.forms[0] = {"divide", reinterpret_cast<hewn::KernelEntry>(divide), 1u << 0b100};
         variant_.forms[1] = {"reciprocal", reinterpret_cast<hewn::KernelEntry>(multiply), 1u << 0b1};
-        kernel_.problem = &problem_;
         constexpr int64_t most = kRows * kColumns * 5 / (9 + kRows);
-        choose(most + 1);
+        EXPECT_EQ(choose(most + 1), 2);
         EXPECT_EQ(kernel_.reciprocal, nullptr) << "a box has too few elements for its scales";
-        choose(most);
+        EXPECT_EQ(choose(most), 1);
         ASSERT_EQ(kernel_.reciprocal, &variant_.forms[1]);
         divided = multiplied = 0;
         meets_a_nan = false;
     }
 
     // Chooses forms where reciprocals pay from so many elements on.
-    void choose(int64_t reciprocal_elements) {
-        const hewn::Tensor *operands[hewn::kMaxOperands];
-        const int32_t element_bytes[] = {4, 4, 1, 1};
-        const int count = hewn::list_operands(problem_, operands);
-        const hewn::Space space = hewn::merge_dimensions(operands, count);
-        const hewn::Allocator allocator = {[](void *, size_t, size_t) -> void * { return nullptr; }, nullptr, nullptr};
+    int choose(int64_t reciprocal_elements) {
         variant_.plan = {1 << 20, 1 << 30, 1 << 10, 1 << 30, 1, reciprocal_elements};
-        hewn::Plan plan;
-        int plans = 0;
-        problem_.info->choose_forms(space, variant_, kernel_);
-        do {
-            ASSERT_LT(plans++, 2);
-            ASSERT_TRUE(hewn::build_plan(space, count, element_bytes, kernel_.traits(), variant_.plan, kZen5, allocator, plan));
-        } while (!hewn::fit_to_plan(plan, 1, 1, kZen5, variant_, kernel_));
+        return plan(problem_, variant_, kernel_);
     }
 
     // Executes boxes of a row for each scale, as one slice does.
@@ -170,21 +195,6 @@ TEST_F(QuantizedRows, AreDividedWhereMultiplyingMeetsANaN) {
 }
 #endif
 
-// Chooses the kernel's forms for a problem on a Zen 5, for a plan that needs no second one.
-void plan(const hewn::Problem &problem, const hewn::Variant &variant, hewn::CpuKernel &kernel) {
-    const hewn::Tensor *operands[hewn::kMaxOperands];
-    int32_t element_bytes[hewn::kMaxOperands];
-    const int count = hewn::list_operands(problem, operands);
-    for (int o = 0; o < count; o++) element_bytes[o] = operands[o]->element_bytes;
-    const hewn::Space space = hewn::merge_dimensions(operands, count);
-    const hewn::Allocator &allocator = hewn::default_device().allocator;
-    hewn::Plan plan;
-    problem.info->choose_forms(space, variant, kernel);
-    EXPECT_TRUE(hewn::build_plan(space, count, element_bytes, kernel.traits(), variant.plan, kZen5, allocator, plan));
-    EXPECT_TRUE(hewn::fit_to_plan(plan, 1, 1, kZen5, variant, kernel));
-    hewn::destroy_plan(allocator, plan);
-}
-
 std::vector<int32_t> zero_point_strides;  // along the row, of each call
 
 int dequantize(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *zero_point, int32_t, halide_buffer_t *) {
@@ -198,17 +208,10 @@ protected:
     using Row = std::vector<int16_t>;
 
     void choose(int64_t rows) {
-        const int64_t sizes[] = {rows, kColumns}, a_column[] = {0, 1};
-        const hewn_tensor_desc x = {sizeof x, HEWN_DATA_TYPE_INT16, 2, sizes, nullptr};
-        const hewn_tensor_desc scale = {sizeof scale, HEWN_DATA_TYPE_FLOAT32, 2, sizes, a_column};
-        const hewn_tensor_desc zero_point = {sizeof zero_point, HEWN_DATA_TYPE_INT16, 2, sizes, a_column};
-        const hewn_tensor_desc y = {sizeof y, HEWN_DATA_TYPE_FLOAT32, 2, sizes, nullptr};
-        const hewn_dequantize_linear_desc own = {sizeof own, &x, &scale, &zero_point, &y};
-        problem_ = read(HEWN_OPERATOR_DEQUANTIZE_LINEAR, own);
-        variant_.forms[0] = {"general", reinterpret_cast<hewn::KernelEntry>(dequantize), 1u << 0b100 | 1u << 0b110 | 1u << 0b111};
+        problem_ = linear_problem(false, HEWN_DATA_TYPE_INT16, {rows, kColumns}, {kColumns, 1}, {0, 1}, {0, 1});
+        variant_.forms[0] = {"general", reinterpret_cast<hewn::KernelEntry>(dequantize), kParametersOfAll};
         variant_.plan = {1 << 20, 1 << 30, 1 << 10, 1 << 30, 1, 256};
-        kernel_.problem = &problem_;
-        plan(problem_, variant_, kernel_);
+        EXPECT_EQ(plan(problem_, variant_, kernel_), 1);
         zero_point_strides.clear();
     }
 
@@ -316,21 +319,13 @@ TEST(ZeroPoints, AreJoinedWhereColumnsAreQuantized) {
     if (!hewn::InvalidOperationFlag::works()) GTEST_SKIP() << "the flag of invalid operations is not raised here";
     constexpr int64_t kColumns = 1024;
     for (const int64_t rows : {4, 64}) {
-        const int64_t sizes[] = {rows, kColumns}, a_column[] = {0, 1};
-        const hewn_tensor_desc x = {sizeof x, HEWN_DATA_TYPE_FLOAT32, 2, sizes, nullptr};
-        const hewn_tensor_desc scale = {sizeof scale, HEWN_DATA_TYPE_FLOAT32, 2, sizes, a_column};
-        const hewn_tensor_desc zero_point = {sizeof zero_point, HEWN_DATA_TYPE_INT8, 2, sizes, a_column};
-        const hewn_tensor_desc y = {sizeof y, HEWN_DATA_TYPE_INT8, 2, sizes, nullptr};
-        const hewn_quantize_linear_desc own = {sizeof own, &x, &scale, &zero_point, &y};
-        const hewn::Problem problem = read(HEWN_OPERATOR_QUANTIZE_LINEAR, own);
+        const hewn::Problem problem = linear_problem(true, HEWN_DATA_TYPE_INT8, {rows, kColumns}, {kColumns, 1}, {0, 1}, {0, 1});
         hewn::Variant variant = {};
-        variant.forms[0] = {"divide", reinterpret_cast<hewn::KernelEntry>(divide_columns),
-                            1u << 0b100 | 1u << 0b110 | 1u << 0b111};
-        variant.forms[1] = {"columns", reinterpret_cast<hewn::KernelEntry>(multiply_columns), 1u << 0b1110 | 1u << 0b1111};
+        variant.forms[0] = {"divide", reinterpret_cast<hewn::KernelEntry>(divide_columns), kParametersOfAll};
+        variant.forms[1] = {"columns", reinterpret_cast<hewn::KernelEntry>(multiply_columns), kParametersOfColumns};
         variant.plan = {1 << 20, 1 << 30, 1 << 10, 1 << 30, 1, 256};
         hewn::CpuKernel kernel = {};
-        kernel.problem = &problem;
-        plan(problem, variant, kernel);
+        EXPECT_EQ(plan(problem, variant, kernel), 1);
 
         std::vector<float> scales(kColumns, 0.5f);
         std::vector<int8_t> zero_points(kColumns, 3);
@@ -352,44 +347,30 @@ TEST(ZeroPoints, AreJoinedWhereColumnsAreQuantized) {
     }
 }
 
-// How many elements ahead kernels of a problem are to ask for memory on a Zen 5.
-int32_t ahead_of(const hewn::Problem &problem, const hewn::Variant &variant) {
-    hewn::CpuKernel kernel = {};
-    kernel.problem = &problem;
-    plan(problem, variant, kernel);
-    return kernel.ahead;
-}
-
-using Sizes = std::vector<int64_t>;
-
-// DEQUANTIZE_LINEAR i8 to f32 or, where `quantizes`, QUANTIZE_LINEAR f32 to i8, with scales of these strides and zero points of
-// the same, or one.
-int32_t ahead_of(bool quantizes, const Sizes &sizes, const Sizes &input_strides, const Sizes &strides,
-                 bool one_zero_point = false) {
-    const Sizes once(sizes.size(), 0);
-    const uint32_t rank = uint32_t(sizes.size());
-    const hewn_tensor_desc number = {sizeof number, HEWN_DATA_TYPE_FLOAT32, rank, sizes.data(), nullptr};
-    const hewn_tensor_desc scale = {sizeof scale, HEWN_DATA_TYPE_FLOAT32, rank, sizes.data(), strides.data()};
-    const hewn_tensor_desc zero_point = {sizeof zero_point, HEWN_DATA_TYPE_INT8, rank, sizes.data(),
-                                         one_zero_point ? once.data() : strides.data()};
-    const hewn_tensor_desc integer = {sizeof integer, HEWN_DATA_TYPE_INT8, rank, sizes.data(), nullptr};
-    hewn_tensor_desc input = quantizes ? number : integer;
-    input.strides = input_strides.data();
+// What is chosen for DEQUANTIZE_LINEAR i8 to f32 or, where `quantizes`, QUANTIZE_LINEAR f32 to i8, with all forms that there are.
+struct Planned {
+    bool repeating;
+    int32_t ahead;
+    int plans;  // that it took
+};
+Planned planned(bool quantizes, const Sizes &sizes, const Sizes &input_strides, const Sizes &scale_strides,
+                const Sizes &zero_point_strides) {
     hewn::Variant variant = {};
     variant.plan = {1 << 18, INT64_MAX, 1 << 10, INT64_MAX, 1, 256};
-    constexpr uint32_t kParametersOfAll = 1u << 0b100 | 1u << 0b110 | 1u << 0b111;
     if (quantizes) {
         variant.forms[0] = {"divide", nullptr, kParametersOfAll};
-        variant.forms[1] = {"reciprocal", nullptr, 1u << 0b100};
-        variant.forms[2] = {"columns", nullptr, 1u << 0b1110 | 1u << 0b1111};
+        variant.forms[1] = {"reciprocal", nullptr, 1u << 0b1};
+        variant.forms[2] = {"columns", nullptr, kParametersOfColumns};
         variant.forms[3] = {"repeating", nullptr, 1u << 0b1};
-        const hewn_quantize_linear_desc own = {sizeof own, &input, &scale, &zero_point, &integer};
-        return ahead_of(read(HEWN_OPERATOR_QUANTIZE_LINEAR, own), variant);
+    } else {
+        variant.forms[0] = {"general", nullptr, kParametersOfAll};
+        variant.forms[1] = {"repeating", nullptr, 1u << 0b1};
     }
-    variant.forms[0] = {"general", nullptr, kParametersOfAll};
-    variant.forms[1] = {"repeating", nullptr, 1u << 0b1};
-    const hewn_dequantize_linear_desc own = {sizeof own, &input, &scale, &zero_point, &number};
-    return ahead_of(read(HEWN_OPERATOR_DEQUANTIZE_LINEAR, own), variant);
+    const hewn::Problem problem =
+        linear_problem(quantizes, HEWN_DATA_TYPE_INT8, sizes, input_strides, scale_strides, zero_point_strides);
+    hewn::CpuKernel kernel = {};
+    const int plans = plan(problem, variant, kernel);
+    return {kernel.repeating != nullptr, kernel.ahead, plans};
 }
 
 // In place and by `repeating`, and nowhere else through scratch memory.
@@ -399,15 +380,41 @@ TEST(Forms, AskAheadForWhatLiesInPlace) {
     for (const bool quantizes : {false, true}) {
         SCOPED_TRACE(quantizes ? "QUANTIZE_LINEAR" : "DEQUANTIZE_LINEAR");
         if (quantizes && !hewn::InvalidOperationFlag::works()) continue;  // by division, which never asks
-        EXPECT_EQ(ahead_of(quantizes, {kElements}, {1}, {0}), kAhead);
-        for (const int64_t period : {2, 4, 8}) {
-            for (const bool one_zero_point : {false, true})
-                EXPECT_EQ(ahead_of(quantizes, {kElements / period, period}, {period, 1}, {0, 1}, one_zero_point), kAhead);
-        }
-        EXPECT_EQ(ahead_of(quantizes, {kElements / 3, 3}, {3, 1}, {0, 1}), 0);
-        EXPECT_EQ(ahead_of(quantizes, {1024, 1024}, {1, 1024}, {0, 0}), 0);
-        EXPECT_EQ(ahead_of(quantizes, {kElements / 4, 4}, {1, kElements / 4}, {0, 1}), 0);
-        EXPECT_EQ(ahead_of(quantizes, {256, 4}, {4, 1}, {0, 1}), 0);
+        const auto ahead = [&](const Sizes &sizes, const Sizes &input_strides, const Sizes &strides) {
+            return planned(quantizes, sizes, input_strides, strides, strides).ahead;
+        };
+        EXPECT_EQ(ahead({kElements}, {1}, {0}), kAhead);
+        for (const int64_t period : {2, 4, 8}) EXPECT_EQ(ahead({kElements / period, period}, {period, 1}, {0, 1}), kAhead);
+        EXPECT_EQ(ahead({kElements / 3, 3}, {3, 1}, {0, 1}), 0);
+        EXPECT_EQ(ahead({1024, 1024}, {1, 1024}, {0, 0}), 0);
+        EXPECT_EQ(ahead({kElements / 4, 4}, {1, kElements / 4}, {0, 1}), 0);
+        EXPECT_EQ(ahead({256, 4}, {4, 1}, {0, 1}), 0);
+    }
+}
+
+// Beside scales that repeat within a vector one zero point, for all or for each of several rows, is read as a vector of it;
+// beside others it is planned for again where it lies.
+TEST(Forms, ReadOneZeroPoint) {
+    for (const bool quantizes : {false, true}) {
+        SCOPED_TRACE(quantizes ? "QUANTIZE_LINEAR" : "DEQUANTIZE_LINEAR");
+        if (quantizes && !hewn::InvalidOperationFlag::works()) continue;  // by division alone
+        const auto of = [&](const Sizes &sizes, const Sizes &input_strides, const Sizes &scale_strides, const Sizes &strides) {
+            return planned(quantizes, sizes, input_strides, scale_strides, strides);
+        };
+        const Planned vectors = of({1 << 18, 4}, {4, 1}, {0, 1}, {0, 0}),
+                      rows = of({16, 1000, 4}, {4000, 4, 1}, {0, 0, 1}, {1, 0, 0}),
+                      threes = of({1 << 18, 3}, {3, 1}, {0, 1}, {0, 0}), columns = of({256, 1024}, {1024, 1}, {0, 1}, {0, 0}),
+                      few = of({8, 4}, {4, 1}, {0, 1}, {0, 0});
+        EXPECT_TRUE(vectors.repeating);
+        EXPECT_EQ(vectors.plans, 1);
+        EXPECT_TRUE(rows.repeating);
+        EXPECT_EQ(rows.plans, 1);
+        EXPECT_FALSE(threes.repeating);
+        EXPECT_EQ(threes.plans, 2);
+        EXPECT_FALSE(columns.repeating);
+        EXPECT_EQ(columns.plans, 2);
+        EXPECT_EQ(few.repeating, !quantizes) << "too few to prepare reciprocals for";
+        EXPECT_EQ(few.plans, quantizes ? 2 : 1);
     }
 }
 
