@@ -454,6 +454,9 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
 // read as many, and along which these repeat after a divisor of so many.
 constexpr int kRepeatingLanes = 16, kRepeatingPeriod = 8;
 
+// Whether parameters may repeat so: after a multiple of what the innermost dimension has.
+bool may_repeat(const Space &space) { return kRepeatingPeriod % space.dims[0].size == 0; }
+
 // Without `reciprocal`, for which a row's scales and zero points are equal.
 void leave_reciprocal(const Variant &variant, CpuKernel &kernel) {
     kernel.reciprocal = nullptr;
@@ -556,6 +559,7 @@ __attribute__((cold)) void choose_quantize_forms(const Space &space, const Varia
         for (int k = 0; k < space.rank; k++) kernel.one_scale &= space.dims[k].stride[kScale] == 0;
     } else {
         leave_reciprocal(variant, kernel);
+        if (!may_repeat(space)) kernel.repeating = nullptr;
     }
 }
 
@@ -639,7 +643,7 @@ int call_dequantize(BoxCall &context, halide_buffer_t *operands) {
 
 __attribute__((cold)) void choose_dequantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
     choose_general_form<call_dequantize>(space, variant, kernel);
-    kernel.repeating = variant.form("repeating");
+    kernel.repeating = may_repeat(space) ? variant.form("repeating") : nullptr;
 }
 
 __attribute__((cold)) bool fit_dequantize(Plan &plan, int32_t, const Variant &, CpuKernel &kernel) {
