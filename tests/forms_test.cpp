@@ -261,6 +261,15 @@ TEST_F(ZeroPointsOfColumns, AreComparedForRowsEnough) {
     EXPECT_EQ(zero_point_strides, (Strides{1, 0, 0, 1, 0}));
 }
 
+// A row of others may lie just after the one before.
+TEST_F(ZeroPointsOfColumns, AreThoseOfTheirRowAlone) {
+    choose(4);
+    const Row rows = {2, 2, 2, 3, 3, 3};
+    hewn::CpuCall call(kernel_, nullptr, nullptr);
+    for (const int at : {0, 3}) execute_box(call, rows.data() + at, 3, 4);
+    EXPECT_EQ(zero_point_strides, (Strides{0, 0}));
+}
+
 // Scratch memory holds other ones in the same place; a shorter box has the first of the same ones, a longer one has more.
 TEST_F(ZeroPointsOfColumns, AreKnownWhileTheyStay) {
     choose(4);
@@ -393,7 +402,7 @@ TEST(Forms, AskAheadForWhatLiesInPlace) {
 }
 
 // Beside scales that repeat within a vector one zero point, for all or for each of several rows, is read as a vector of it;
-// beside others it stays where it lies, which takes a second plan where they repeat so, but in too few elements.
+// beside others it stays where it lies, which takes a second plan where they repeat after more, or in too few elements.
 TEST(Forms, ReadOneZeroPoint) {
     for (const bool quantizes : {false, true}) {
         SCOPED_TRACE(quantizes ? "QUANTIZE_LINEAR" : "DEQUANTIZE_LINEAR");
@@ -404,7 +413,8 @@ TEST(Forms, ReadOneZeroPoint) {
         const Planned vectors = of({1 << 18, 4}, {4, 1}, {0, 1}, {0, 0}),
                       rows = of({16, 1000, 4}, {4000, 4, 1}, {0, 0, 1}, {1, 0, 0}),
                       threes = of({1 << 18, 3}, {3, 1}, {0, 1}, {0, 0}), columns = of({256, 1024}, {1024, 1}, {0, 1}, {0, 0}),
-                      few = of({8, 4}, {4, 1}, {0, 1}, {0, 0});
+                      few = of({8, 4}, {4, 1}, {0, 1}, {0, 0}),
+                      long_periods = of({16, 100, 4}, {400, 1, 100}, {0, 4, 1}, {0, 0, 0});
         EXPECT_TRUE(vectors.repeating);
         EXPECT_EQ(vectors.plans, 1);
         EXPECT_TRUE(rows.repeating);
@@ -415,6 +425,8 @@ TEST(Forms, ReadOneZeroPoint) {
         EXPECT_EQ(columns.plans, 1);
         EXPECT_EQ(few.repeating, !quantizes) << "too few to prepare reciprocals for";
         EXPECT_EQ(few.plans, quantizes ? 2 : 1);
+        EXPECT_FALSE(long_periods.repeating);
+        EXPECT_EQ(long_periods.plans, 2);
     }
 }
 
