@@ -32,3 +32,6 @@ hewn_knob(slices_per_cpu PLAN VALUES 4 1 2 8)
 # whether it served, takes longer. With several scales QUANTIZE_LINEAR needs more (reciprocals_pay, columns_pay). By hand, as the
 # tuner times no such sizes.
 hewn_knob(reciprocal_elements PLAN BY_HAND VALUES 256 128 512 1024)
+# The rank that the target counts with where a chip runs its vectors in halves, as a Zen 4 does those of AVX-512
+# (runtime/chip.h), and the kernel is slower than that of the target below; 0: its own. By hand, as the tuner compares no targets.
+hewn_knob(rank_in_halves PLAN BY_HAND VALUES 0 15)

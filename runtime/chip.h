@@ -20,6 +20,10 @@ struct Chip {
 // This machine's.
 Chip this_chip();
 
+// Whether it runs vectors of AVX-512, if at all, in halves: a Zen 4, which is of Zen 3's family. (Zen 5 for laptops may as well;
+// none was measured.)
+inline bool runs_avx512_in_halves(const Chip &chip) { return chip.amd_family == kZen3; }
+
 // The caches that a prefetch brings memory into.
 enum class Fetch : uint8_t {
     All,      // L1 and those below

@@ -138,7 +138,7 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
     const char *name = problem.info->dml_name;
     const Variant *variant = nullptr;
     const hewn_status status =
-        pick_variant(problem.info->name, problem.signature, options.variant, device.support, &variant, error);
+        pick_variant(problem.info->name, problem.signature, options.variant, device.support, this_chip(), &variant, error);
     if (status != HEWN_STATUS_OK) return status;
 
     CpuOperator *cpu = device.allocator.allocate<CpuOperator>();

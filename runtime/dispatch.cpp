@@ -94,13 +94,18 @@ bool fits(const Variant &variant, const char *operator_name, const char *signatu
     return equal(variant.operator_name, operator_name) && equal(variant.signature, signature);
 }
 
-// Of the variants that fit and that `runs` accepts the one of the highest rank; null if there is none.
+// Of the variants that fit and that `runs` accepts the one whose rank is the highest on that chip; null if there is none.
 template<class Runs>
-const Variant *best_variant(const char *operator_name, const char *signature, const Runs &runs) {
+const Variant *best_variant(const char *operator_name, const char *signature, const Chip &chip, const Runs &runs) {
     const Variant *best = nullptr;
+    int64_t best_rank = 0;
     for (const Variant &variant : kVariants) {
         if (!fits(variant, operator_name, signature) || !runs(*variant.target)) continue;
-        if (!best || variant.target->rank > best->target->rank) best = &variant;
+        const int64_t in_halves = runs_avx512_in_halves(chip) ? variant.plan.rank_in_halves : 0;
+        const int64_t rank = in_halves > 0 ? in_halves : variant.target->rank;
+        if (best && rank <= best_rank) continue;
+        best = &variant;
+        best_rank = rank;
     }
     return best;
 }
@@ -165,7 +170,7 @@ hewn_status pick_forced(const char *operator_name, const char *signature, const 
     // A build has a kernel for all of its targets but those that leave it to the ones below them (ONLY in
     // generators/targets.cmake).
     const auto not_above = [&](const Target &target) { return target.rank <= forced_target->rank && !support.missing(target); };
-    *variant = named ? named : best_variant(operator_name, signature, not_above);
+    *variant = named ? named : best_variant(operator_name, signature, Chip{}, not_above);
     if (*variant) return HEWN_STATUS_OK;
     return fail(
         error, HEWN_STATUS_NO_VARIANT,
@@ -177,11 +182,11 @@ hewn_status pick_forced(const char *operator_name, const char *signature, const 
 }  // namespace
 
 hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced, const Support &support,
-                         const Variant **variant, hewn_error *error) {
+                         const Chip &chip, const Variant **variant, hewn_error *error) {
     if (!forced || !*forced) forced = std::getenv("HEWN_VARIANT");
     if (forced && *forced) return pick_forced(operator_name, signature, forced, support, variant, error);
 
-    *variant = best_variant(operator_name, signature, [&](const Target &target) { return !support.missing(target); });
+    *variant = best_variant(operator_name, signature, chip, [&](const Target &target) { return !support.missing(target); });
     if (*variant) return HEWN_STATUS_OK;
     for (const Variant &candidate : kVariants) {  // the first that fits has the lowest rank
         if (!fits(candidate, operator_name, signature) || candidate.target->device != support.device) continue;
@@ -228,7 +233,7 @@ hewn_status hewn_get_variant(uint32_t index, hewn_variant_info *info) {
     info->target = variant.target->name;
     info->supported = variant.target->missing() ? 0 : 1;
     const auto runs = [&](const Target &target) { return target.device == variant.target->device && !target.missing(); };
-    info->picked = best_variant(variant.operator_name, variant.signature, runs) == &variant ? 1 : 0;
+    info->picked = best_variant(variant.operator_name, variant.signature, this_chip(), runs) == &variant ? 1 : 0;
     if (info->struct_size >= sizeof(hewn_variant_info)) info->device = variant.target->device;
     return HEWN_STATUS_OK;
 }

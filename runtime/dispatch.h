@@ -66,9 +66,9 @@ struct Variant {
 
 // The variant that runs operator x signature on a device: the forced one (a variant's name, or a target's, below which the next
 // stands in for a kernel that it leaves to them; null or "": HEWN_VARIANT in the environment, else none is forced), or the one of
-// the highest rank that the device can run.
+// the highest rank that the device can run, as it counts on the chip (rank_in_halves).
 hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced, const Support &support,
-                         const Variant **variant, hewn_error *error);
+                         const Chip &chip, const Variant **variant, hewn_error *error);
 
 }  // namespace hewn
 

@@ -313,7 +313,7 @@ hewn_status compile(const hewn_device &base, const Problem &problem, const hewn_
     GpuDevice &device = static_cast<GpuDevice &>(const_cast<hewn_device &>(base));
     const OperatorInfo &info = *problem.info;
     const Variant *variant = nullptr;
-    const hewn_status status = pick_variant(info.name, problem.signature, options.variant, base.support, &variant, error);
+    const hewn_status status = pick_variant(info.name, problem.signature, options.variant, base.support, {}, &variant, error);
     if (status != HEWN_STATUS_OK) return status;
     const Entered entered(device, error);
     if (entered.status != HEWN_STATUS_OK) return entered.status;

@@ -64,7 +64,7 @@ struct Plan {
 
 // A variant's knobs: generators/knobs.cmake has their meaning, tuning/ their values.
 struct PlanKnobs {
-    int64_t box_bytes, stream_bytes, stream_block_bytes, parallel_bytes, slices_per_cpu, reciprocal_elements;
+    int64_t box_bytes, stream_bytes, stream_block_bytes, parallel_bytes, slices_per_cpu, reciprocal_elements, rank_in_halves = 0;
 };
 
 // What a plan has to know of a kernel.

@@ -82,7 +82,7 @@ std::vector<Folded> folded_variants() {
         const std::vector<hewn_data_type> types = built.types();
         Folded one = {built.name, nullptr, nullptr, {}, {types[0], types[3], types[8]}};
         EXPECT_EQ(hewn::pick_variant(built.operator_name.c_str(), built.signature.c_str(), built.name.c_str(),
-                                     {HEWN_DEVICE_CPU, 0}, &one.variant, nullptr),
+                                     {HEWN_DEVICE_CPU, 0}, {}, &one.variant, nullptr),
                   HEWN_STATUS_OK);
         one.form = one.variant->form("folded");
         if (!one.form) continue;

@@ -71,8 +71,19 @@ while read -r object; do
         ((parts == 0)) || fail "$name: $parts vcvtps2dq of parts of a vector: its lanes were not joined whole"
     fi
     case $name in
-    quantize*avx512*__columns | quantize*avx512*__repeating | quantize*avx512*__reciprocal | quantize*avx512*__folded)
+    quantize*avx512*__columns | quantize*avx512*__reciprocal | quantize*avx512*__folded)
         grep -q 'vpmovsdw .*%zmm' <<<"$code" || fail "$name: no vpmovsdw: it narrows by packs and moves between lanes"
+        ;;
+    quantize*avx512*__repeating)
+        grep -q 'vpackssdw .*%zmm' <<<"$code" || fail "$name: no vpackssdw: it narrows vector by vector"
+        ! grep -qE '\bv(perm[ti]2|permq|permw|shuf|insert)' <<<"$code" || fail "$name: permutes more than the bytes that it packed"
+        last=0 found=0
+        for offset in $(sed -nE 's/.*\bv(movups|cvtdq2ps|cvtph2ps) +(-?0x[0-9a-f]+)?\(.*,%zmm.*/[\2]/p' <<<"$code"); do
+            offset=${offset//[\[\]]/} offset=${offset:-0}
+            ((offset >= last || offset == 0)) || fail "$name: reads at $offset after $last, which was further on"
+            last=$offset found=$((found + 1))
+        done
+        ((found >= 8)) || fail "$name: reads $found vectors, 8 expected at least"
         ;;
     quantize*avx2__columns | quantize*avx2__repeating)
         ! grep -qE '\bv(perm2[fi]128|permq|insert[fi]128)\b' <<<"$code" || fail "$name: permutes more than the bytes that it packed"

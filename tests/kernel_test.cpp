@@ -126,7 +126,7 @@ TEST(Kernel, AskingAheadChangesNoResult) {
         if (name == "quantized_linear_add" || !info.supported || info.device != HEWN_DEVICE_CPU) continue;
         if (std::string(info.target).find("avx512") == std::string::npos) continue;  // the others do not ask
         const hewn::Variant *variant = nullptr;
-        ASSERT_EQ(hewn::pick_variant(info.operator_name, info.signature, info.name, {HEWN_DEVICE_CPU, 0}, &variant, nullptr),
+        ASSERT_EQ(hewn::pick_variant(info.operator_name, info.signature, info.name, {HEWN_DEVICE_CPU, 0}, {}, &variant, nullptr),
                   HEWN_STATUS_OK);
         const hewn::Form *form = variant->form(name == "quantize_linear" ? "reciprocal" : "general");
         if (!form) continue;
@@ -149,6 +149,42 @@ TEST(Kernel, AskingAheadChangesNoResult) {
     if (kernels == 0) GTEST_SKIP() << "no kernel of this build that runs here has such a form";
 }
 
+// Where nothing is forced, a kernel of AVX-512 may count less than AVX2's on a chip that runs its vectors in halves, but never
+// less than SSE4.1's; forced, it runs there as well.
+TEST(Dispatch, CountsVectorsInHalvesAsTuned) {
+    const hewn::Chip in_halves = {hewn::kZen3, 1 << 20, 32 << 20}, whole = {hewn::kZen5, 1 << 20, 32 << 20}, other = {};
+    int left = 0;
+    for (const hewn_test::Variant &built : hewn_test::built_variants()) {
+        if (!hewn_test::find_variant(built.name)->supported) continue;
+        SCOPED_TRACE(built.name);
+        const auto pick = [&](const char *forced, const hewn::Chip &chip) {
+            const hewn::Variant *variant = nullptr;
+            EXPECT_EQ(hewn::pick_variant(built.operator_name.c_str(), built.signature.c_str(), forced, {HEWN_DEVICE_CPU, 0}, chip,
+                                         &variant, nullptr),
+                      HEWN_STATUS_OK);
+            return variant;
+        };
+        const hewn::Variant *const highest = pick(nullptr, other), *const picked = pick(nullptr, in_halves);
+        EXPECT_EQ(pick(nullptr, whole), highest);
+        for (const char *const forced : {built.name.c_str(), highest->target->name})
+            EXPECT_EQ(pick(forced, in_halves), pick(forced, other));
+        const int64_t rank = highest->plan.rank_in_halves;
+        const std::string target = highest->target->name;
+        if (rank != 0) {
+            EXPECT_EQ(target, "x86_64_avx512");
+        }
+        if (rank == 0 || !hewn_test::find_variant(built.operator_name + "_" + built.signature + "__x86_64_avx2")) {
+            EXPECT_EQ(picked, highest);
+            continue;
+        }
+        EXPECT_STREQ(picked->target->name, "x86_64_avx2");
+        left++;
+    }
+    const auto avx512 = hewn_test::find_variant("add_f32__x86_64_avx512"), avx2 = hewn_test::find_variant("add_f32__x86_64_avx2");
+    if (!avx512 || !avx512->supported || !avx2) GTEST_SKIP() << "no kernel of AVX-512 that has one of AVX2 below it runs here";
+    EXPECT_GT(left, 0);
+}
+
 // The forms `repeating` give what the forms that read whole rows of parameters give, from the first 16 of them: rows of whole
 // periods, of every number of steps and vectors, with parameters of their own, whatever is asked for ahead.
 TEST(Kernel, RepeatingIsTheSameAsRows) {
@@ -158,7 +194,7 @@ TEST(Kernel, RepeatingIsTheSameAsRows) {
         if (!hewn_test::find_variant(built.name)->supported || built.device() != HEWN_DEVICE_CPU) continue;
         const hewn::Variant *variant = nullptr;
         ASSERT_EQ(hewn::pick_variant(built.operator_name.c_str(), built.signature.c_str(), built.name.c_str(),
-                                     {HEWN_DEVICE_CPU, 0}, &variant, nullptr),
+                                     {HEWN_DEVICE_CPU, 0}, {}, &variant, nullptr),
                   HEWN_STATUS_OK);
         const hewn::Form *repeating = variant->form("repeating");
         if (!repeating) continue;

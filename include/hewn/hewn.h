@@ -334,7 +334,7 @@ typedef struct hewn_compile_options {
     const char *variant;               /* force a target ("x86_64_avx2"; a kernel that it does not have runs on the next target
                                          below it) or one variant ("add_f32__x86_64_avx2");
                                          NULL or "": the environment's HEWN_VARIANT, else the highest rank that has the kernel
-                                         and runs here */
+                                         and runs here, but where a lower one's is faster on this chip */
     int32_t max_threads;               /* most threads one execution uses; 1: the caller's only; 0: as many as help, which
                                          for the library's pool goes by the CPUs that the compiling thread may run on */
     hewn_parallel_for_fn parallel_for; /* NULL: the library's own thread pool, started when first needed */
@@ -417,7 +417,7 @@ typedef struct hewn_target_info {
     uint32_t struct_size;      /* sizeof(hewn_target_info) */
     const char *name;          /* "x86_64_avx2" */
     const char *halide_target; /* "x86-64-linux-sse41-avx-avx2-fma-f16c" */
-    int32_t rank;              /* of the targets that can run, the highest rank is picked */
+    int32_t rank;              /* of the targets that can run, the highest rank is picked, but as hewn_compile_options has it */
     int32_t supported;         /* 1: this machine can run it */
     const char *missing;       /* the first feature this machine lacks; "" if supported */
     hewn_device_kind device;   /* what it is for; asking about a GPU's target loads the driver */
