@@ -175,7 +175,7 @@ endif()
 
 # Those that the chosen variants may call: for elements as wide as theirs, and no targets above all of theirs.
 function(hewn_choose_transpositions out)
-    set(bits 32)  # scales; and so there is one in a build for GPUs alone
+    set(bits)
     set(highest 0)
     foreach(target IN LISTS chosen_targets)
         get_property(device GLOBAL PROPERTY HEWN_${target}_DEVICE)
@@ -190,8 +190,14 @@ function(hewn_choose_transpositions out)
             hewn_signatures(signatures ${operator} ${target})
             string(REGEX MATCHALL "[0-9]+" widths "${signatures}")
             list(APPEND bits ${widths})
+            if(signatures AND operator MATCHES "^(de)?quantize_linear$")  # their scales may be tensors
+                list(APPEND bits 32)
+            endif()
         endforeach()
     endforeach()
+    if(NOT bits)  # a build for GPUs alone: the runtime has a list of them all the same
+        set(bits 32)
+    endif()
     get_property(all GLOBAL PROPERTY HEWN_ALL_TRANSPOSITIONS)
     set(chosen)
     foreach(name IN LISTS all)

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <initializer_list>
+#include <string_view>
 
 #include "bits.h"
 #include "chip.h"
@@ -827,14 +828,46 @@ __attribute__((cold)) void choose_quantized_add_forms(const Space &space, const 
 
 // ---- The list ----
 
-constexpr OperatorInfo kAdd = {HEWN_OPERATOR_ADD, "add", "ADD", 2, 2, true, true, read_add, choose_general_form<call_add>,
-                               nullptr,           {0, 1}};
-constexpr OperatorInfo kQuantizeLinear = {
-    HEWN_OPERATOR_QUANTIZE_LINEAR, "quantize_linear",     "QUANTIZE_LINEAR", 3,        3, false, false,
-    read_quantize_linear,          choose_quantize_forms, fit_quantize,      {0, 1, 2}};
-constexpr OperatorInfo kDequantizeLinear = {
-    HEWN_OPERATOR_DEQUANTIZE_LINEAR, "dequantize_linear",     "DEQUANTIZE_LINEAR", 3,        3, false, false,
-    read_dequantize_linear,          choose_dequantize_forms, fit_dequantize,      {0, 1, 2}};
+// Whether this build has kernels of the operator. Nothing calls what runs those that it has not, and a program is spared it.
+constexpr bool is_built(std::string_view operator_name) {
+    constexpr std::string_view kBuilt[] = {
+#define HEWN_FORM(...)
+#define HEWN_VARIANT(operator_name, ...) #operator_name,
+#include "variants.inc"
+#undef HEWN_VARIANT
+#undef HEWN_FORM
+    };
+    for (const std::string_view built : kBuilt) {
+        if (built == operator_name) return true;
+    }
+    return false;
+}
+
+constexpr OperatorInfo kAdd = {
+    HEWN_OPERATOR_ADD, "add", "ADD", 2, 2, true, true, read_add, is_built("add") ? choose_general_form<call_add> : nullptr,
+    nullptr,           {0, 1}};
+constexpr OperatorInfo kQuantizeLinear = {HEWN_OPERATOR_QUANTIZE_LINEAR,
+                                          "quantize_linear",
+                                          "QUANTIZE_LINEAR",
+                                          3,
+                                          3,
+                                          false,
+                                          false,
+                                          read_quantize_linear,
+                                          is_built("quantize_linear") ? choose_quantize_forms : nullptr,
+                                          is_built("quantize_linear") ? fit_quantize : nullptr,
+                                          {0, 1, 2}};
+constexpr OperatorInfo kDequantizeLinear = {HEWN_OPERATOR_DEQUANTIZE_LINEAR,
+                                            "dequantize_linear",
+                                            "DEQUANTIZE_LINEAR",
+                                            3,
+                                            3,
+                                            false,
+                                            false,
+                                            read_dequantize_linear,
+                                            is_built("dequantize_linear") ? choose_dequantize_forms : nullptr,
+                                            is_built("dequantize_linear") ? fit_dequantize : nullptr,
+                                            {0, 1, 2}};
 constexpr OperatorInfo kQuantizedLinearAdd = {HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
                                               "quantized_linear_add",
                                               "QUANTIZED_LINEAR_ADD",
@@ -843,7 +876,7 @@ constexpr OperatorInfo kQuantizedLinearAdd = {HEWN_OPERATOR_QUANTIZED_LINEAR_ADD
                                               false,
                                               false,
                                               read_quantized_linear_add,
-                                              choose_quantized_add_forms,
+                                              is_built("quantized_linear_add") ? choose_quantized_add_forms : nullptr,
                                               nullptr,
                                               {0, 3}};
 

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# A program with one kernel: how much larger than an empty one it is, on every CPU target, and that the operators without a kernel say
+# so: one_kernel_test.sh CMAKE SOURCE SCRATCH-FOLDER CC CXX HALIDE-INCLUDE-DIR GENERATOR MAKE-PROGRAM HEWN_GENERATORS SIZE
+set -euo pipefail
+cmake=$1 source=$2 scratch=$3 cc=$4 cxx=$5 halide=$6 generator=$7 make=$8 generators=$9 size=${10}
+most=120000  # the README has what they are
+
+rm -rf "$scratch"
+if ! { "$cmake" -S "$source" -B "$scratch" -G "$generator" -DCMAKE_MAKE_PROGRAM="$make" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_CXX_COMPILER="$cxx" -DHEWN_HALIDE_INCLUDE_DIR="$halide" -DHEWN_GENERATORS="$generators" -DHEWN_BUILD_TESTS=OFF \
+    -DHEWN_BUILD_TOOLS=OFF -DHEWN_BUILD_EXAMPLES=OFF -DHEWN_SIGNATURES=quantize_linear_f32_u8 \
+    "-DHEWN_TARGETS=x86_64_sse41;x86_64_avx2;x86_64_avx512;x86_64_avx512_vnni" &&
+    "$cmake" --build "$scratch" --target hewn_static; } >"$scratch.log" 2>&1; then
+    cat "$scratch.log"
+    exit 1
+fi
+
+link() { "$cc" -O2 -I"$source/include" -Wl,--gc-sections "$1" "${@:3}" -o "$scratch/$2" -lpthread -ldl -lm; }
+text() { "$size" "$scratch/$1" | awk 'NR == 2 {print $1}'; }
+echo 'int main(void) { return 0; }' >"$scratch/empty.c"
+link "$scratch/empty.c" empty
+link "$source/examples/c_quantize/main.c" app "$scratch/libhewn.a"
+link "$source/tests/one_kernel.c" one_kernel "$scratch/libhewn.a"
+
+"$scratch/one_kernel"
+more=$(($(text app) - $(text empty)))
+echo "a program with quantize_linear_f32_u8 has $more bytes of text more than an empty one"
+if ((more > most)); then
+    echo "FAILED  $most are allowed"
+    exit 1
+fi
