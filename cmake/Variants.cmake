@@ -190,12 +190,9 @@ function(hewn_choose_transpositions out)
             hewn_signatures(signatures ${operator} ${target})
             string(REGEX MATCHALL "[0-9]+" widths "${signatures}")
             list(APPEND bits ${widths})
-            if(signatures AND operator MATCHES "^(de)?quantize_linear$")  # their scales may be tensors
-                list(APPEND bits 32)
-            endif()
         endforeach()
     endforeach()
-    if(NOT bits)  # a build for GPUs alone: the runtime has a list of them all the same
+    if(NOT bits)  # a build for GPUs alone: the runtime lists them all the same
         set(bits 32)
     endif()
     get_property(all GLOBAL PROPERTY HEWN_ALL_TRANSPOSITIONS)

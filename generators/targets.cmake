@@ -1,4 +1,4 @@
-# THE list of targets, in ascending rank: of those a device can run, dispatch picks the highest.
+# THE list of targets, in ascending rank: of those a device can run, dispatch picks the highest (see also the knob rank_in_halves).
 #
 # hewn_target(<name> RANK <number> ARCH <Halide architecture> FEATURES <Halide feature>... PROBE <run-time feature>...
 #             [F16_FEATURES <Halide feature>...] [ALWAYS <feature>...] [MARCH <architecture>] [ONLY <regular expression>])

@@ -828,7 +828,8 @@ __attribute__((cold)) void choose_quantized_add_forms(const Space &space, const 
 
 // ---- The list ----
 
-// Whether this build has kernels of the operator. Nothing calls what runs those that it has not, and a program is spared it.
+// Whether this build has kernels of the operator, of the CPU or of GPUs. Nothing calls what runs those that it has not, and a
+// program is spared it.
 constexpr bool is_built(std::string_view operator_name) {
     constexpr std::string_view kBuilt[] = {
 #define HEWN_FORM(...)

@@ -97,16 +97,26 @@ bool runs_in_halves() {
 #endif
 }
 
-// Exactly one variant of each operator x signature is picked: of those that run here, the one of the highest rank, but that
-// AVX-512's of ADD and QUANTIZE_LINEAR f16 count less than AVX2's on a Zen 4 (rank_in_halves in tuning/x86_64_avx512.json).
+// Each variant's plan knobs: the lines of plans.inc.
+const std::map<std::string, std::map<std::string, int64_t>> &plan_knobs() {
+    static const std::map<std::string, std::map<std::string, int64_t>> knobs = {
+#define HEWN_PLAN_KNOB(knob, value) {#knob, value},
+#define HEWN_PLAN(variant, knobs) {#variant, {knobs}},
+#include "plans.inc"
+#undef HEWN_PLAN
+#undef HEWN_PLAN_KNOB
+    };
+    return knobs;
+}
+
+// Exactly one variant of each operator x signature is picked: of those that run here, the one of the highest rank, as it counts
+// on this chip.
 TEST_F(Forcing, PicksTheHighestRank) {
     std::map<std::string, int32_t> rank;
     for (const auto &target : targets()) rank[target.name] = target.rank;
-    const int32_t below_avx2 = rank.count("x86_64_avx2") ? rank["x86_64_avx2"] - 1 : INT32_MAX;
     const auto counts = [&](const std::string &kernel, const std::string &target) {
-        const bool halved =
-            target == "x86_64_avx512" && (kernel.rfind("add_", 0) == 0 || kernel.rfind("quantize_linear_f16", 0) == 0);
-        return halved && runs_in_halves() ? std::min(rank[target], below_avx2) : rank[target];
+        const int64_t in_halves = plan_knobs().at(kernel + "__" + target).at("rank_in_halves");
+        return in_halves > 0 && runs_in_halves() ? in_halves : rank[target];
     };
     std::map<std::string, std::string> picked, best;
     for (uint32_t i = 0; i < hewn_variant_count(); i++) {

@@ -14,6 +14,7 @@
 #include "../runtime/fp_mode.h"
 #include "../runtime/operators.h"
 #include "../runtime/shape.h"
+#include "variants.h"
 
 namespace {
 
@@ -61,6 +62,13 @@ hewn::Problem read(hewn_operator_type type, const Desc &own) {
 }
 
 using Sizes = std::vector<int64_t>;
+
+// Of operators without kernels nothing is linked that chooses forms.
+bool is_built(std::initializer_list<const char *> operators) {
+    return std::none_of(operators.begin(), operators.end(),
+                        [](const char *name) { return hewn_test::variants_of(name).empty(); });
+}
+constexpr char kNotBuilt[] = "this build has no kernels of an operator whose forms are chosen";
 
 // DEQUANTIZE_LINEAR of integers to f32 or, where `quantizes`, QUANTIZE_LINEAR of f32 to integers. The output is packed.
 hewn::Problem linear_problem(bool quantizes, hewn_data_type integers, const Sizes &sizes, const Sizes &input_strides,
@@ -111,6 +119,7 @@ protected:
 
     void SetUp() override {
         if (!hewn::InvalidOperationFlag::works()) GTEST_SKIP() << "the flag of invalid operations is not raised here";
+        if (!is_built({"quantize_linear"})) GTEST_SKIP() << kNotBuilt;
         problem_ = linear_problem(true, HEWN_DATA_TYPE_UINT8, {kRows, kColumns}, {kColumns, 1}, {1, 0}, {0, 0});
         variant_.forms[0] = {"divide", reinterpret_cast<hewn::KernelEntry>(divide), 1u << 0b100};
         variant_.forms[1] = {"reciprocal", reinterpret_cast<hewn::KernelEntry>(multiply), 1u << 0b1};
@@ -206,6 +215,10 @@ int dequantize(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer
 class ZeroPointsOfColumns : public testing::Test {
 protected:
     using Row = std::vector<int16_t>;
+
+    void SetUp() override {
+        if (!is_built({"dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
+    }
 
     void choose(int64_t rows) {
         problem_ = linear_problem(false, HEWN_DATA_TYPE_INT16, {rows, kColumns}, {kColumns, 1}, {0, 1}, {0, 1});
@@ -325,6 +338,7 @@ int multiply_columns(const void *, halide_buffer_t *, halide_buffer_t *, halide_
 
 // QUANTIZE_LINEAR f32 to i8 with a scale and a zero point a column, in rows that divide and in rows enough to prepare the scales.
 TEST(ZeroPoints, AreJoinedWhereColumnsAreQuantized) {
+    if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
     if (!hewn::InvalidOperationFlag::works()) GTEST_SKIP() << "the flag of invalid operations is not raised here";
     constexpr int64_t kColumns = 1024;
     for (const int64_t rows : {4, 64}) {
@@ -384,6 +398,7 @@ Planned planned(bool quantizes, const Sizes &sizes, const Sizes &input_strides, 
 
 // In place and by `repeating`, and nowhere else through scratch memory.
 TEST(Forms, AskAheadForWhatLiesInPlace) {
+    if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
     constexpr int64_t kElements = 1 << 20;
     constexpr int32_t kAhead = 1024 / 4;
     for (const bool quantizes : {false, true}) {
@@ -404,6 +419,7 @@ TEST(Forms, AskAheadForWhatLiesInPlace) {
 // Beside scales that repeat within a vector one zero point, for all or for each of several rows, is read as a vector of it;
 // beside others it stays where it lies, which takes a second plan where they repeat after more, or in too few elements.
 TEST(Forms, ReadOneZeroPoint) {
+    if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
     for (const bool quantizes : {false, true}) {
         SCOPED_TRACE(quantizes ? "QUANTIZE_LINEAR" : "DEQUANTIZE_LINEAR");
         if (quantizes && !hewn::InvalidOperationFlag::works()) continue;  // by division alone
@@ -432,6 +448,7 @@ TEST(Forms, ReadOneZeroPoint) {
 
 // QUANTIZED_LINEAR_ADD alone computes longer than its memory takes.
 TEST(Forms, AreBoundByArithmetic) {
+    if (!is_built({"add", "quantize_linear", "dequantize_linear", "quantized_linear_add"})) GTEST_SKIP() << kNotBuilt;
     const Sizes size = {4096}, once = {0};
     const auto described = [&](hewn_data_type type, const Sizes *strides) {
         return hewn_tensor_desc{sizeof(hewn_tensor_desc), type, 1, size.data(), strides ? strides->data() : nullptr};

@@ -29,9 +29,11 @@ check "targets ascend in rank" "x86_64_sse41 x86_64_avx512" \
 configure "-DHEWN_SIGNATURES=quantize_linear_f32_u8;add_i8" "-DHEWN_TARGETS=x86_64_avx2"
 check "two signatures, one target" "2" "$(grep -c '^HEWN_VARIANT' "$scratch/generated/include/variants.inc")"
 transpositions() { sed -n 's/^HEWN_TRANSPOSITION(hewnk_transpose_\([^,]*\)_argv,.*/\1/p' "$scratch/generated/include/transpositions.inc" | paste -sd' '; }
-check "transpositions of their elements and of scales" "u8 u32 u8__x86_64_avx2 u32__x86_64_avx2" "$(transpositions)"
+check "transpositions of elements and scales" "u8 u32 u8__x86_64_avx2 u32__x86_64_avx2" "$(transpositions)"
 configure -DHEWN_SIGNATURES=add_f16 -DHEWN_TARGETS=x86_64_sse41
 check "transpositions that the lowest target may run" "u16" "$(transpositions)"
+configure -DHEWN_SIGNATURES=dequantize_linear_u8_f16 -DHEWN_TARGETS=x86_64_sse41
+check "transpositions of elements and scales of f16" "u8 u16" "$(transpositions)"
 configure -DHEWN_SIGNATURES=add_f16 -DHEWN_TARGETS=opencl
 check "a transposition where no CPU needs one" "u32" "$(transpositions)"
 configure "-DHEWN_SIGNATURES=add_f16;dequantize_linear_u8_f16" "-DHEWN_TARGETS=cuda_sm75;cuda_sm80"

@@ -26,7 +26,7 @@ BUILD = None
 
 
 def kernel_named(operator, signature, form):
-    for k in kernels.picked(BUILD, kernels.supported_targets(BUILD)):
+    for k in kernels.picked(BUILD, kernels.supported_targets(BUILD), kernels.runs_in_halves()):
         if (k.operator, k.signature, k.form) == (operator, signature, form):
             return k
     raise unittest.SkipTest(f"this build has no {operator}_{signature}")
@@ -207,6 +207,11 @@ class TunerTest(unittest.TestCase):
         picked = kernels.picked(BUILD, ranks)
         for operator, target in wanted.items():
             self.assertEqual({kernel.target for kernel in picked if kernel.operator == operator}, {target})
+        left = {key for key, rank in BUILD.ranks_in_halves.items() if rank}
+        for kernel in kernels.picked(BUILD, ranks, in_halves=True):
+            key = kernel.operator, kernel.signature
+            wanted = "x86_64_avx512_vnni" if kernel.operator == "quantized_linear_add" else "x86_64_avx512"
+            self.assertEqual(kernel.target, "x86_64_avx2" if (*key, wanted) in left else wanted, key)
         del ranks["x86_64_avx512_vnni"]
         self.assertEqual({kernel.target for kernel in kernels.picked(BUILD, ranks)}, {"x86_64_avx512"})
 

@@ -77,7 +77,8 @@ Choice best_choice(DeviceKind device) {
         choice.target = target.name;
     }
     choice.possible = !choice.target.empty();
-    if (choice.possible) choice.reason = "the highest rank that has the kernel and runs here, but where a lower one's is faster on this chip";
+    if (choice.possible)
+        choice.reason = "the highest rank that has the kernel and runs here, but where a lower one's is faster on this chip";
     else if (all.empty()) choice.reason = "this build has no targets for this device";
     else choice.reason = "no target of this build runs here; of " + std::string(all[0].name) + ": " + lack_of(all[0]);
     return choice;

@@ -69,9 +69,9 @@ def build_for(options, signatures):
         build = configure(options, [], ["quantized_linear_add"], ["quantized_linear_add_i8_i8_i8"])  # which every CPU target has
         cmake("--build", options.build_dir, "--target", "hewn")
         ranks = kernels.supported_targets(build)
-        chosen = kernels.picked(configure(options, [], options.op, signatures), ranks)
+        chosen = kernels.picked(configure(options, [], options.op, signatures), ranks, kernels.runs_in_halves())
         build = configure(options, sorted({kernel.target for kernel in chosen}, key=ranks.get), options.op, signatures)
-        build.kernels = kernels.picked(build, ranks)
+        build.kernels = kernels.picked(build, ranks, kernels.runs_in_halves())
     else:
         build = configure(options, [options.target], options.op, signatures)
     cmake("--build", options.build_dir, "--target", "hewn", "hewn_static", "tune_runner")

@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,6 +53,7 @@ class Build:
         self.spaces, self.by_hand = text["knobs"], text["by_hand"]
         kernels = [Kernel(**{**k, "knobs": knob_tuple(k["knobs"])}) for k in text["kernels"]]
         plans = {(k.operator, k.target): k for k in reversed(kernels) if k.form == "plan"}
+        self.ranks_in_halves = {(k.operator, k.signature, k.target): int(dict(k.knobs)["rank_in_halves"]) for k in kernels if k.form == "plan"}
         self.kernels = [k for k in kernels if k.form != "plan"] + list(reversed(plans.values()))
 
     def forms(self, kernel):
@@ -129,12 +131,24 @@ def supported_targets(build):
     return {info.name.decode(): info.rank for info in infos if info.supported}
 
 
-def picked(build, ranks):
-    """The build's kernels of variants that dispatch picks where it can run targets of these ranks. A plan is picked with the first of its
-    target's signatures."""
+def runs_in_halves():
+    """Whether this machine's chip runs AVX-512, if at all, in halves, as runtime/chip.h has it."""
+    try:
+        words = pathlib.Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return False
+    return bool(re.search(r"^vendor_id\s*: AuthenticAMD$", words, re.MULTILINE) and re.search(r"^cpu family\s*: 25$", words, re.MULTILINE))
+
+
+def picked(build, ranks, in_halves=False):
+    """The build's kernels of variants that dispatch picks where it can run targets of these ranks, on a chip that runs vectors in halves
+    or not. A plan is picked with the first of its target's signatures."""
+    def rank(operator, signature, target):
+        return (in_halves and build.ranks_in_halves.get((operator, signature, target))) or ranks[target]
+
     best = {}
     for kernel in build.kernels:
         if kernel.target in ranks:
-            known = best.setdefault((kernel.operator, kernel.signature), kernel.target)
-            best[kernel.operator, kernel.signature] = max(known, kernel.target, key=ranks.get)
+            key = kernel.operator, kernel.signature
+            best[key] = max(best.setdefault(key, kernel.target), kernel.target, key=lambda target: rank(*key, target))
     return [kernel for kernel in build.kernels if best.get((kernel.operator, kernel.signature)) == kernel.target]
