@@ -828,8 +828,7 @@ __attribute__((cold)) void choose_quantized_add_forms(const Space &space, const 
 
 // ---- The list ----
 
-// Whether this build has kernels of the operator, of the CPU or of GPUs. Nothing calls what runs those that it has not, and a
-// program is spared it.
+// Whether this build has kernels of the operator, of the CPU or of GPUs.
 constexpr bool is_built(std::string_view operator_name) {
     constexpr std::string_view kBuilt[] = {
 #define HEWN_FORM(...)
@@ -844,42 +843,49 @@ constexpr bool is_built(std::string_view operator_name) {
     return false;
 }
 
-constexpr OperatorInfo kAdd = {
-    HEWN_OPERATOR_ADD, "add", "ADD", 2, 2, true, true, read_add, is_built("add") ? choose_general_form<call_add> : nullptr,
-    nullptr,           {0, 1}};
-constexpr OperatorInfo kQuantizeLinear = {HEWN_OPERATOR_QUANTIZE_LINEAR,
-                                          "quantize_linear",
-                                          "QUANTIZE_LINEAR",
-                                          3,
-                                          3,
-                                          false,
-                                          false,
-                                          read_quantize_linear,
-                                          is_built("quantize_linear") ? choose_quantize_forms : nullptr,
-                                          is_built("quantize_linear") ? fit_quantize : nullptr,
-                                          {0, 1, 2}};
-constexpr OperatorInfo kDequantizeLinear = {HEWN_OPERATOR_DEQUANTIZE_LINEAR,
-                                            "dequantize_linear",
-                                            "DEQUANTIZE_LINEAR",
-                                            3,
-                                            3,
-                                            false,
-                                            false,
-                                            read_dequantize_linear,
-                                            is_built("dequantize_linear") ? choose_dequantize_forms : nullptr,
-                                            is_built("dequantize_linear") ? fit_dequantize : nullptr,
-                                            {0, 1, 2}};
-constexpr OperatorInfo kQuantizedLinearAdd = {HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
-                                              "quantized_linear_add",
-                                              "QUANTIZED_LINEAR_ADD",
-                                              8,
-                                              2,
-                                              false,
-                                              false,
-                                              read_quantized_linear_add,
-                                              is_built("quantized_linear_add") ? choose_quantized_add_forms : nullptr,
-                                              nullptr,
-                                              {0, 3}};
+// Without what runs kernels, where there are none: nothing calls it, and a program is spared it.
+constexpr OperatorInfo as_built(OperatorInfo info) {
+    if (is_built(info.name)) return info;
+    info.choose_forms = nullptr;
+    info.fit = nullptr;
+    return info;
+}
+
+constexpr OperatorInfo kAdd =
+    as_built({HEWN_OPERATOR_ADD, "add", "ADD", 2, 2, true, true, read_add, choose_general_form<call_add>, nullptr, {0, 1}});
+constexpr OperatorInfo kQuantizeLinear = as_built({HEWN_OPERATOR_QUANTIZE_LINEAR,
+                                                   "quantize_linear",
+                                                   "QUANTIZE_LINEAR",
+                                                   3,
+                                                   3,
+                                                   false,
+                                                   false,
+                                                   read_quantize_linear,
+                                                   choose_quantize_forms,
+                                                   fit_quantize,
+                                                   {0, 1, 2}});
+constexpr OperatorInfo kDequantizeLinear = as_built({HEWN_OPERATOR_DEQUANTIZE_LINEAR,
+                                                     "dequantize_linear",
+                                                     "DEQUANTIZE_LINEAR",
+                                                     3,
+                                                     3,
+                                                     false,
+                                                     false,
+                                                     read_dequantize_linear,
+                                                     choose_dequantize_forms,
+                                                     fit_dequantize,
+                                                     {0, 1, 2}});
+constexpr OperatorInfo kQuantizedLinearAdd = as_built({HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
+                                                       "quantized_linear_add",
+                                                       "QUANTIZED_LINEAR_ADD",
+                                                       8,
+                                                       2,
+                                                       false,
+                                                       false,
+                                                       read_quantized_linear_add,
+                                                       choose_quantized_add_forms,
+                                                       nullptr,
+                                                       {0, 3}});
 
 }  // namespace
 

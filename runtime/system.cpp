@@ -1,7 +1,5 @@
 #include "system.h"
 
-#include <HalideRuntime.h>
-
 #include <atomic>
 #include <cstdlib>
 
@@ -12,12 +10,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
-#endif
-
-#if defined(__ELF__)
-// No kernel traces. Halide's own, which is weak, would come with all that it prints by into every program, 4 KB, as the pointer
-// to it lies beside those that are used.
-extern "C" int32_t halide_default_trace(void *, const halide_trace_event_t *) { return 0; }
 #endif
 
 namespace hewn {

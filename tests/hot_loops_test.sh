@@ -18,6 +18,19 @@ fail() {
     failed=1
 }
 
+# ascending VERB LEAST OFFSET...: what `name` reads or multiplies by in memory, `LEAST` times at least, in ascending order. [] is no
+# offset: 0, where a loop begins.
+ascending() {
+    local verb=$1 least=$2 last=0 offset
+    shift 2
+    for offset; do
+        offset=${offset//[\[\]]/} offset=${offset:-0}
+        ((offset >= last || offset == 0)) || fail "$name: $verb at $offset after $last, which was further on"
+        last=$offset
+    done
+    (($# >= least)) || fail "$name: $verb $# times, $least expected at least"
+}
+
 while read -r object; do
     name=$(basename "$object" .o)
     [[ $name == *__x86_64_* || $name == transpose_* ]] || continue  # not the Halide runtime, kernels of a GPU
@@ -42,13 +55,8 @@ while read -r object; do
     quantize_linear_f32_*avx2__reciprocal | quantize_linear_f32_*avx2__repeating)
         [[ $name == *__repeating ]] || ! grep -qE '\bvmov[au]ps .*\(.*,%ymm' <<<"$code" ||
             fail "$name: loads what it could multiply by in memory"
-        last=0 found=0
-        for offset in $(sed -nE '/rip/d; s/.*\bvmulps +(-?0x[0-9a-f]+)?\(.*,%ymm.*/[\1]/p' <<<"$code"); do
-            offset=${offset//[\[\]]/} offset=${offset:-0}  # [] is none: 0, where a loop begins
-            ((offset >= last || offset == 0)) || fail "$name: multiplies by memory at $offset after $last, which was further on"
-            last=$offset found=$((found + 1))
-        done
-        ((found >= 16)) || fail "$name: multiplies by memory $found times, 16 expected at least"
+        # shellcheck disable=SC2046
+        ascending "multiplies by memory" 16 $(sed -nE '/rip/d; s/.*\bvmulps +(-?0x[0-9a-f]+)?\(.*,%ymm.*/[\1]/p' <<<"$code")
         ;;
     esac
     [[ $name == quantize* || $name == dequantize* ]] || continue
@@ -77,13 +85,8 @@ while read -r object; do
     quantize*avx512*__repeating)
         grep -q 'vpackssdw .*%zmm' <<<"$code" || fail "$name: no vpackssdw: it narrows vector by vector"
         ! grep -qE '\bv(perm[ti]2|permq|permw|shuf|insert)' <<<"$code" || fail "$name: permutes more than the bytes that it packed"
-        last=0 found=0
-        for offset in $(sed -nE 's/.*\bv(movups|cvtdq2ps|cvtph2ps) +(-?0x[0-9a-f]+)?\(.*,%zmm.*/[\2]/p' <<<"$code"); do
-            offset=${offset//[\[\]]/} offset=${offset:-0}
-            ((offset >= last || offset == 0)) || fail "$name: reads at $offset after $last, which was further on"
-            last=$offset found=$((found + 1))
-        done
-        ((found >= 8)) || fail "$name: reads $found vectors, 8 expected at least"
+        # shellcheck disable=SC2046
+        ascending "reads memory" 8 $(sed -nE 's/.*\bv(movups|cvtdq2ps|cvtph2ps) +(-?0x[0-9a-f]+)?\(.*,%zmm.*/[\2]/p' <<<"$code")
         ;;
     quantize*avx2__columns | quantize*avx2__repeating)
         ! grep -qE '\bv(perm2[fi]128|permq|insert[fi]128)\b' <<<"$code" || fail "$name: permutes more than the bytes that it packed"
