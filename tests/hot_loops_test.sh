@@ -18,14 +18,14 @@ fail() {
     failed=1
 }
 
-# ascending VERB LEAST OFFSET...: what `name` reads or multiplies by in memory, `LEAST` times at least, in ascending order. [] is no
-# offset: 0, where a loop begins.
+# ascending VERB LEAST OFFSET...: what `name` reads or multiplies by in memory, LEAST times at least, in ascending order and a cache
+# line further on at most. [] is no offset: 0, where a loop begins.
 ascending() {
     local verb=$1 least=$2 last=0 offset
     shift 2
     for offset; do
         offset=${offset//[\[\]]/} offset=${offset:-0}
-        ((offset >= last || offset == 0)) || fail "$name: $verb at $offset after $last, which was further on"
+        ((offset == 0 || (offset >= last && offset <= last + 64))) || fail "$name: $verb at $offset just after $last"
         last=$offset
     done
     (($# >= least)) || fail "$name: $verb $# times, $least expected at least"
