@@ -291,17 +291,24 @@ endfunction()
 # x86_64_sse41; GPUs: gpu.json.
 #   {"halide": version, "target": name, "knobs": {<operator>[_<signature>]: {<form>: {<knob>: value}}}, ...}
 function(hewn_read_tuning target)
+    if(NOT IS_DIRECTORY ${HEWN_TUNING_DIR})
+        message(FATAL_ERROR "HEWN_TUNING_DIR: ${HEWN_TUNING_DIR} is not a folder")
+    endif()
     set(name ${target})
+    set(tried ${name}.json)
     while(NOT EXISTS ${HEWN_TUNING_DIR}/${name}.json AND name MATCHES "_")
         string(REGEX REPLACE "_[^_]*$" "" name ${name})
+        list(APPEND tried ${name}.json)
     endwhile()
     get_property(device GLOBAL PROPERTY HEWN_${target}_DEVICE)
     if(device AND NOT EXISTS ${HEWN_TUNING_DIR}/${name}.json)
         set(name gpu)
+        list(APPEND tried gpu.json)
     endif()
     set(file ${HEWN_TUNING_DIR}/${name}.json)
     if(NOT EXISTS ${file})
-        message(FATAL_ERROR "${HEWN_TUNING_DIR} has no file for ${target}: neither its own nor its family's, ${name}.json")
+        list(JOIN tried ", " tried)
+        message(FATAL_ERROR "HEWN_TUNING_DIR: ${HEWN_TUNING_DIR} has no file for ${target}, none of ${tried}")
     endif()
     # The folder: a file of the target's own may come.
     set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file} ${HEWN_TUNING_DIR})
@@ -404,9 +411,10 @@ function(hewn_add_halide_runtime out dir flavour)
     set(${out} ${runtime} PARENT_SCOPE)
 endfunction()
 
-# hewn_add_kernels(<flavour> <objects> <flag>...): runs the generators for every chosen variant with the given Halide flags, and
-# sets <objects> to the object files: one a form, one a transposition, and the Halide runtime they share.
-function(hewn_add_kernels flavour objects_out)
+# hewn_add_kernels(<flavour> <flag>...): runs the generators for every chosen variant with the given Halide flags. The property
+# HEWN_<flavour>_OBJECTS are the object files: one a form, one a transposition, and the Halide runtime they share. The target
+# hewn_<flavour>_kernels makes them, for all libraries: a Makefile would run the generators for each of them, at the same time.
+function(hewn_add_kernels flavour)
     list(JOIN ARGN "-" flags)
     if(flags)
         string(PREPEND flags "-")
@@ -490,7 +498,11 @@ function(hewn_add_kernels flavour objects_out)
     list(JOIN objects "\n" lines)
     file(CONFIGURE OUTPUT ${dir}/objects.txt CONTENT "${lines}\n" @ONLY)
     set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
-    set(${objects_out} ${objects} PARENT_SCOPE)
+    set_property(GLOBAL PROPERTY HEWN_${flavour}_OBJECTS ${objects})
+    add_custom_target(hewn_${flavour}_kernels DEPENDS ${objects})
+    if(NOT flavour STREQUAL "shipped")  # whose GPU kernels it has
+        add_dependencies(hewn_${flavour}_kernels hewn_shipped_kernels)
+    endif()
 endfunction()
 
 # The forms that `operator` has on `target`.

@@ -6,6 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(
     g++ binutils pkg-config           # compiler and linker
+    make                              # tests: a project that is built by it
     python3 python3-venv              # the virtual environment
     libpng-dev libjpeg-dev            # pictures in the command line tool and the demo
     libcli11-dev nlohmann-json3-dev   # the command line tool

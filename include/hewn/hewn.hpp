@@ -4,9 +4,14 @@
 //     hewn::Operator add = hewn::compile(hewn::AddDesc{f32, f32, f32});
 //     add.execute({a, b}, {sum});                                           // std::vector<float> a, b, sum
 //
-// Shapes, units, errors and formulas stand beside the C declarations in hewn.h; names here are the same.
+// Shapes, units, errors and formulas stand beside the C declarations in hewn.h; names here are the same. Without exceptions, or
+// in an older C++, use hewn.h.
 #ifndef HEWN_HEWN_HPP
 #define HEWN_HEWN_HPP
+
+#if __cplusplus < 201703L && (!defined(_MSVC_LANG) || _MSVC_LANG < 201703L)
+#error "hewn.hpp needs C++17; hewn.h is for C and any C++"
+#endif
 
 #include <hewn/hewn.h>
 
@@ -146,8 +151,8 @@ struct CompileOptions {
 // One tensor's memory, writable: an output's, or an input's. Made from a pointer and a size in bytes or from a std::vector or
 // std::array-like container.
 struct Binding : hewn_buffer_binding {
-    Binding(void *buffer, uint64_t size, uint64_t offset = 0)
-        : hewn_buffer_binding{sizeof(hewn_buffer_binding), buffer, offset, size} {}
+    Binding(void *memory, uint64_t bytes, uint64_t first_byte = 0)
+        : hewn_buffer_binding{sizeof(hewn_buffer_binding), memory, first_byte, bytes} {}
     template<class Container, class T = std::remove_pointer_t<decltype(std::declval<Container &>().data())>,
              class = std::enable_if_t<!std::is_const_v<T>>>
     Binding(Container &container) : Binding(container.data(), container.size() * sizeof(T)) {}
@@ -156,8 +161,8 @@ struct Binding : hewn_buffer_binding {
 // An input's memory, which is only read; nullptr for an optional tensor that is absent.
 struct InputBinding : hewn_buffer_binding {
     InputBinding(std::nullptr_t) : hewn_buffer_binding{sizeof(hewn_buffer_binding), nullptr, 0, 0} {}
-    InputBinding(const void *buffer, uint64_t size, uint64_t offset = 0)
-        : hewn_buffer_binding{sizeof(hewn_buffer_binding), const_cast<void *>(buffer), offset, size} {}
+    InputBinding(const void *memory, uint64_t bytes, uint64_t first_byte = 0)
+        : hewn_buffer_binding{sizeof(hewn_buffer_binding), const_cast<void *>(memory), first_byte, bytes} {}
     InputBinding(const Binding &binding) : hewn_buffer_binding(binding) {}
     template<class Container, class T = std::remove_pointer_t<decltype(std::declval<const Container &>().data())>>
     InputBinding(const Container &container) : InputBinding(container.data(), container.size() * sizeof(T)) {}
