@@ -142,8 +142,9 @@ const char *Support::missing(const Target &target) const {
 
 namespace {
 
-hewn_status pick_forced(const char *operator_name, const char *signature, const char *forced, const Support &support,
-                        const Variant **variant, hewn_error *error) {
+// `by` begins messages: what forced it.
+hewn_status pick_forced(const char *operator_name, const char *signature, const char *forced, const char *by,
+                        const Support &support, const Variant **variant, hewn_error *error) {
     const Variant *named = nullptr;
     const Target *forced_target = nullptr;
     for (const Variant &candidate : kVariants) {
@@ -153,18 +154,18 @@ hewn_status pick_forced(const char *operator_name, const char *signature, const 
         if (named ? named->target == &target : equal(forced, target.name)) forced_target = &target;
     }
     if (!forced_target) {
-        return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' is neither a target nor a variant of this build", forced);
+        return fail(error, HEWN_STATUS_NO_VARIANT, "%s '%s' is neither a target nor a variant of this build", by, forced);
     }
     if (named && !fits(*named, operator_name, signature)) {
-        return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' does not fit: %s needs %s_%s__<target>", forced,
-                    operator_name, operator_name, signature);
+        return fail(error, HEWN_STATUS_NO_VARIANT, "%s '%s' does not fit: %s needs %s_%s__<target>", by, forced, operator_name,
+                    operator_name, signature);
     }
     if (forced_target->device != support.device) {
-        return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' cannot run here: it is for %s, the device is %s", forced,
+        return fail(error, HEWN_STATUS_NO_VARIANT, "%s '%s' cannot run here: it is for %s, the device is %s", by, forced,
                     device_kind_name(forced_target->device), device_kind_name(support.device));
     }
     if (const char *missing = support.missing(*forced_target)) {
-        return fail(error, HEWN_STATUS_NO_VARIANT, "forced variant '%s' cannot run here: this %s lacks %s", forced,
+        return fail(error, HEWN_STATUS_NO_VARIANT, "%s '%s' cannot run here: this %s lacks %s", by, forced,
                     support.device == HEWN_DEVICE_CPU ? "CPU or its system" : "device", missing);
     }
     // A build has a kernel for all of its targets but those that leave it to the ones below them (ONLY in
@@ -172,19 +173,22 @@ hewn_status pick_forced(const char *operator_name, const char *signature, const 
     const auto not_above = [&](const Target &target) { return target.rank <= forced_target->rank && !support.missing(target); };
     *variant = named ? named : best_variant(operator_name, signature, Chip{}, not_above);
     if (*variant) return HEWN_STATUS_OK;
-    return fail(
-        error, HEWN_STATUS_NO_VARIANT,
-        "forced target '%s' has no kernel %s_%s, nor has one below it that runs here: see HEWN_OPERATORS, HEWN_SIGNATURES "
-        "and HEWN_TARGETS",
-        forced, operator_name, signature);
+    return fail(error, HEWN_STATUS_NO_VARIANT,
+                "%s '%s' has no kernel %s_%s, nor has a target below it that runs here: see HEWN_OPERATORS, HEWN_SIGNATURES "
+                "and HEWN_TARGETS",
+                by, forced, operator_name, signature);
 }
 
 }  // namespace
 
 hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced, const Support &support,
                          const Chip &chip, const Variant **variant, hewn_error *error) {
-    if (!forced || !*forced) forced = std::getenv("HEWN_VARIANT");
-    if (forced && *forced) return pick_forced(operator_name, signature, forced, support, variant, error);
+    const char *by = "forced variant";
+    if (!forced || !*forced) {
+        forced = std::getenv("HEWN_VARIANT");
+        by = "forced variant (the environment's HEWN_VARIANT)";
+    }
+    if (forced && *forced) return pick_forced(operator_name, signature, forced, by, support, variant, error);
 
     *variant = best_variant(operator_name, signature, chip, [&](const Target &target) { return !support.missing(target); });
     if (*variant) return HEWN_STATUS_OK;

@@ -645,8 +645,8 @@ class BadUsageTest(CliTest):
         self.refuse("add", a, a, out="out.jpg", says="out.jpg")
         self.refuse("add", a, a, out="folder.npy", says=["folder.npy", "not a regular file"])
         self.refuse("add", a, a, out="missing/out.npy", says=["missing", "does not exist"])
-        self.refuse("quantize", a, "--scale", "scales.npy", "--type", "u8", says=["scales.npy", "no such file"])
-        self.refuse("quantize", a, "--scale", "one", "--type", "u8", says=["one", "no such file"])
+        for scale in ["scales.npy", "one", "1,5", ""]:
+            self.refuse("quantize", a, "--scale", scale, "--type", "u8", says=f"--scale: '{scale}' is neither a number nor a file")
         if os.geteuid() != 0:  # root may write anywhere
             os.mkdir(self.path("closed"), 0o500)
             self.refuse("add", a, a, out="closed/out.npy", says="closed/out.npy")
@@ -655,6 +655,21 @@ class BadUsageTest(CliTest):
         before = read(self.save("out.npy", np.arange(3)))
         self.refuse("add", self.a, self.path("missing.npy"), says="missing.npy")
         self.assertEqual(read(self.path("out.npy")), before)
+
+    @unittest.skipIf(os.name == "nt", "permissions and links of POSIX")
+    def test_existing_output_keeps_its_permissions_and_links(self):
+        a = self.save("a.npy", np.arange(3))
+        for mode in (0o600, 0o664):
+            os.chmod(self.save("out.npy", np.arange(3)), mode)
+            self.assert_same(self.compute("add", a, a), 2 * np.arange(3))
+            self.assertEqual(os.stat(self.path("out.npy")).st_mode & 0o7777, mode)
+        os.mkdir(self.path("elsewhere"))
+        os.symlink(os.path.join("elsewhere", "real.npy"), self.path("link.npy"))
+        self.save("elsewhere/real.npy", np.arange(3))
+        self.assert_same(self.compute("add", a, a, out="link.npy"), 2 * np.arange(3))
+        self.assertTrue(os.path.islink(self.path("link.npy")))
+        self.assert_same(np.load(self.path("elsewhere/real.npy")), 2 * np.arange(3))
+        self.assertEqual(os.listdir(self.path("elsewhere")), ["real.npy"])
 
     def test_variants(self):
         self.refuse("add", self.a, self.a, "--variant", "x86_64_mmx", says="x86_64_mmx", code=1)
@@ -739,7 +754,17 @@ class InfoTest(CliTest):
         for target in info["targets"]:
             self.assertIn(target["name"], text)
             self.assertIn(target["missing"], text)
-        self.assertRegex(text, "picked( for [0-9]+ of [0-9]+ kernels)?: the highest rank")
+        lines = iter(text.splitlines())
+        reasons = {line.split()[0]: next(lines).partition("picked")[2] for line in lines if "  rank " in line}
+        above = {}  # kernels of targets that run here, from the highest rank down
+        for target in reversed(cpu_targets(info)):
+            variants = [variant for variant in info["variants"] if variant["target"] == target["name"]]
+            overtakes = [variant["picked"] and (variant["operator"], variant["signature"]) in above for variant in variants]
+            for because, expected in [("faster on this chip", any(overtakes)),
+                                      ("the highest rank", any(variant["picked"] and not o for variant, o in zip(variants, overtakes)))]:
+                self.assertEqual(because in reasons[target["name"]], expected, f"{target['name']} {reasons[target['name']]}")
+            if target["supported"]:
+                above.update({(variant["operator"], variant["signature"]): None for variant in variants})
 
     def test_licenses(self):
         text = self.succeed("info", "--licenses").stdout
@@ -1011,6 +1036,10 @@ class ConformanceTest(CliTest):
             self.assertEqual(result.returncode, 2)
             self.assertIn(says, result.stderr)
             self.assertNotIn("passed,", result.stdout)
+        for nothing in ["", "\n \n"]:
+            result = self.run_hewn("conformance", self.write("good.jsonl", json.dumps(add_case())), self.write("empty.jsonl", nothing))
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("empty.jsonl: holds no case", result.stderr)
         good = self.write("good.jsonl", json.dumps(add_case()))  # no newline at the end
         self.assertEqual(self.succeed("conformance", good, good).stdout.splitlines()[-1], "2 passed, 0 failed, 0 skipped")
         self.write("windows.jsonl", json.dumps(add_case()) + "\r\n")

@@ -189,6 +189,9 @@ TEST_F(Forcing, EnvironmentForcesWhatOptionsLeaveOpen) {
     const Outcome outcome = add(nullptr);
     EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT);
     EXPECT_NE(outcome.message.find("x86_64_mmx"), std::string::npos) << outcome;
+    EXPECT_NE(outcome.message.find("HEWN_VARIANT"), std::string::npos) << outcome;
+    const Outcome by_option = add("x86_64_mmx");
+    EXPECT_EQ(by_option.message.find("HEWN_VARIANT"), std::string::npos) << by_option;
 }
 
 // `picked` tells what compile takes where nothing is forced: the environment is not looked at.

@@ -242,6 +242,11 @@ TEST(Tables, DimensionCounts) {
 // The message for one cause alone names the tensor, its type and the level that has it.
 TEST(Tables, MessagesNameTheLevel) {
     EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {I8, I8, I8}), 0x4100), UNSUPPORTED, {"ATensor", "INT8", "5.1"}));
+    // What no level has: what there is instead.
+    EXPECT_TRUE(refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {U8, F32, U8, U8}), 0x6400), UNSUPPORTED,
+                        {"InputTensor: UINT8 is not supported; feature level 6.4 has FLOAT32, FLOAT16, INT32"}));
+    EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {F64, F64, F64}), 0x6400), UNSUPPORTED,
+                        {"ATensor: FLOAT64 is not supported", "UINT64, INT64"}));
     EXPECT_TRUE(
         refused(try_compile(ADD.op, tensors_of(ADD.op, {I64, I64, I64}), 0x3100), UNSUPPORTED, {"ATensor", "INT64", "4.1"}));
     EXPECT_TRUE(

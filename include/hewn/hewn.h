@@ -235,9 +235,9 @@ enum {
 /* GPU devices. Bindings are in the device's memory and never copied. hewn_execute enqueues on the device's stream or queue and
  * returns without waiting (on Direct3D 12, of 256 executions in flight, it waits for the older half): what it was given must
  * stay until the work has ended, and an error of running work is reported by whichever call waits for it. The library links to
- * no driver: it is loaded when a GPU device is first asked for. A CUDA context and stream stay the caller's and must outlive the device and
- * its operators; what OpenCL and Direct3D 12 are given is retained. An operator keeps its device: what is retained goes with the
- * last of the handle and its operators.
+ * no driver: it is loaded when a GPU device is first asked for. A CUDA context and stream stay the caller's and must outlive
+ * the device and its operators; what OpenCL and Direct3D 12 are given is retained. An operator keeps its device: what is
+ * retained goes with the last of the handle and its operators.
  * Each of the functions that create one has
  *   HEWN_STATUS_INVALID_ARGUMENT  a null pointer where a value is due, struct_size too small, one hook alone, or as said there;
  *   HEWN_STATUS_NO_DEVICE         no driver, or it or the device lacks what kernels need (or this build has no kernels for it);
@@ -299,8 +299,9 @@ typedef struct hewn_device_info {
 HEWN_API hewn_status HEWN_CALL hewn_get_device(hewn_device_kind kind, uint32_t index, hewn_device_info *info, hewn_error *error);
 /* A device for tools, tests and programs that have none: the index-th of its kind, or for HEWN_ANY_DEVICE the first that lacks
  * nothing. A GPU comes before software on the CPU (is_cpu), which of Direct3D 12 is opened by its index alone: HEWN_ANY_DEVICE
- * has HEWN_STATUS_NO_DEVICE there. OpenCL gets a context and a queue of its own, Direct3D 12 a device and a queue; CUDA the GPU's primary context, which the CUDA runtime uses as well,
- * and its default stream. The C library's memory serves it. Statuses as of hewn_get_device, and of the functions that create. */
+ * has HEWN_STATUS_NO_DEVICE there. OpenCL gets a context and a queue of its own, Direct3D 12 a device and a queue; CUDA the
+ * GPU's primary context, which the CUDA runtime uses as well, and its default stream. The C library's memory serves it.
+ * Statuses as of hewn_get_device, and of the functions that create. */
 #define HEWN_ANY_DEVICE UINT32_MAX
 HEWN_API hewn_status HEWN_CALL hewn_open_device(hewn_device_kind kind, uint32_t index, hewn_device **device, hewn_error *error);
 /* What the device runs on; NULL: the CPU. */
@@ -334,7 +335,7 @@ typedef struct hewn_compile_options {
     const char *variant;               /* force a target ("x86_64_avx2"; a kernel that it does not have runs on the next target
                                          below it) or one variant ("add_f32__x86_64_avx2");
                                          NULL or "": the environment's HEWN_VARIANT, else the highest rank that has the kernel
-                                         and runs here, but where a lower one's is faster on this chip */
+                                         and runs here, except where a lower rank's is faster on this chip */
     int32_t max_threads;               /* most threads one execution uses; 1: the caller's only; 0: as many as help, which
                                          for the library's pool goes by the CPUs that the compiling thread may run on */
     hewn_parallel_for_fn parallel_for; /* NULL: the library's own thread pool, started when first needed */
@@ -343,8 +344,8 @@ typedef struct hewn_compile_options {
 
 typedef struct hewn_operator hewn_operator;
 
-/* Everything that depends on the description alone or is slow: validates it against the operator's table, merges dimensions, chooses the
- * variant, prepares the plan; on a GPU loads the kernels. device NULL: the CPU. options NULL: all defaults.
+/* Everything that depends on the description alone or is slow: validates it against the operator's table, merges dimensions,
+ * chooses the variant, prepares the plan; on a GPU loads the kernels. device NULL: the CPU. options NULL: all defaults.
  *   HEWN_STATUS_INVALID_ARGUMENT  a null pointer where a value is due, struct_size too small, unknown enumerator,
  *                                 max_threads < 0, tensors that break a rule or do not go together, overlapping output strides;
  *   HEWN_STATUS_UNSUPPORTED       a type, dimension count or absent tensor that the level lacks, or, where no variant is
@@ -386,13 +387,15 @@ typedef struct hewn_execute_options {
  * output. Elements between a strided output's own are never written.
  * On the CPU, serial or with the user's parallel_for, it allocates nothing and takes no lock. Layouts that are neither dense
  * nor broadcast along a row, and streamed outputs (of 8 MiB and more of operands), take up to 88 KB of the stack of each thread
- * that runs a slice; QUANTIZE_LINEAR with a scale a column 33 KB more, QUANTIZED_LINEAR_ADD, while it looks for folded factors, 13 KB more.
+ * that runs a slice; QUANTIZE_LINEAR with a scale a column 33 KB more, QUANTIZED_LINEAR_ADD, while it looks for folded
+ * factors, 13 KB more.
  * On a GPU it takes locks while it prepares the launches (OpenCL: of the operator's kernel, Direct3D 12: of the device), and
  * drivers may allocate. Of memory that lies 1 GiB or more into a cl_mem a sub-buffer is made; Direct3D 12, of 256 executions in
  * flight, waits for the older half.
  * The output must not overlap an input, except in place (ADD), or where both have equal strides in bytes and interleave.
  *   HEWN_STATUS_INVALID_ARGUMENT  op is null, the options' struct_size is too small or their max_threads < 0;
- *   HEWN_STATUS_INVALID_BINDING   a binding is missing, too small, misaligned, not the device's, one too many, or overlaps;
+ *   HEWN_STATUS_INVALID_BINDING   a binding is missing, too small, misaligned, not the device's (of CUDA: not a GPU's, whose
+ *                                 memory it is the driver checks), one too many, or overlaps;
  *   HEWN_STATUS_KERNEL_FAILED     of the output some may be written;
  *   on a GPU also HEWN_STATUS_OUT_OF_MEMORY and HEWN_STATUS_DEVICE_FAILED. */
 HEWN_API hewn_status HEWN_CALL hewn_execute(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,

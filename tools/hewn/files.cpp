@@ -58,6 +58,10 @@ void save_array(const std::string &path, const Array &array) {
 }
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+    // A link stays one: what it leads to is replaced.
+    std::error_code dangling;
+    const fs::path target = fs::canonical(path_, dangling);
+    if (!dangling) path_ = target.string();
     // In the same folder, for a rename cannot leave the file system; the clock keeps two runs apart. Without the final name,
     // which may be as long as a name can be.
     const fs::path final(path_);
@@ -72,6 +76,8 @@ OutputFile::~OutputFile() {
 
 void OutputFile::commit() {
     std::error_code error;
+    const fs::file_status replaced = fs::status(path_, error);
+    if (fs::exists(replaced)) fs::permissions(temporary_, replaced.permissions(), error);
     fs::rename(temporary_, path_, error);
     if (error) throw InputError(path_ + ": cannot be written: " + error.message());
     temporary_.clear();

@@ -19,7 +19,8 @@ void check_output_type(const std::string &path, DataType type, const Sizes &size
 // Writes a row-major array.
 void save_array(const std::string &path, const Array &array);
 
-// A file under a temporary name beside its final one. commit() moves it there; without it nothing is left.
+// A file under a temporary name beside its final one. commit() moves it there, with the permissions of the file that it replaces;
+// without it nothing is left.
 class OutputFile {
 public:
     explicit OutputFile(std::string path);

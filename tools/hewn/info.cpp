@@ -65,9 +65,10 @@ void print_text(const Choice &choice) {
         const size_t picked = picked_count(choice, target.name);
         std::cout << "  " << target.name << "  rank " << target.rank << "  " << target.halide_target << "\n      ";
         if (!target.supported) std::cout << "cannot run here: " << lack_of(target);
-        else if (picked == kernels && picked > 0) std::cout << "runs here; picked: " << choice.reason;
+        else if (picked == kernels && picked > 0) std::cout << "runs here; picked: " << reason_of_picks(choice, target);
         else if (picked > 0)
-            std::cout << "runs here; picked for " << picked << " of " << kernels << " kernels: " << choice.reason;
+            std::cout << "runs here; picked for " << picked << " of " << kernels
+                      << " kernels: " << reason_of_picks(choice, target);
         else if (target.device != HEWN_DEVICE_CPU)
             std::cout << "runs here, with --device " << kind_name(static_cast<DeviceKind>(target.device));
         else std::cout << "runs here";

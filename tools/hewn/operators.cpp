@@ -1,5 +1,6 @@
 #include "operators.h"
 
+#include <filesystem>
 #include <initializer_list>
 #include <iostream>
 
@@ -61,7 +62,10 @@ void run(const char *command, const Desc &desc, const CommonOptions &options, st
 
 // A scale or zero point: a number of the type that is due, or a file's array as it is (the library checks its type).
 Array load_parameter(const std::string &text, DataType due, const std::string &option) {
-    return is_number(text) ? array_from_number(text, due, option) : load_array(text);
+    if (is_number(text)) return array_from_number(text, due, option);
+    std::error_code unreadable;
+    if (!std::filesystem::exists(text, unreadable)) throw InputError(option + ": '" + text + "' is neither a number nor a file");
+    return load_array(text);
 }
 
 // Per axis where --axis is given and the array is 1-D with more than one element; else NumPy's broadcasting.

@@ -78,7 +78,7 @@ Choice best_choice(DeviceKind device) {
     }
     choice.possible = !choice.target.empty();
     if (choice.possible)
-        choice.reason = "the highest rank that has the kernel and runs here, but where a lower one's is faster on this chip";
+        choice.reason = "the highest rank that has the kernel and runs here, except where a lower rank's is faster on this chip";
     else if (all.empty()) choice.reason = "this build has no targets for this device";
     else choice.reason = "no target of this build runs here; of " + std::string(all[0].name) + ": " + lack_of(all[0]);
     return choice;
@@ -100,6 +100,24 @@ std::set<std::string> kernels_for(const Choice &choice, DeviceKind device) {
         kernels.insert(kernel_of(variant));
     }
     return kernels;
+}
+
+std::string reason_of_picks(const Choice &choice, const hewn_target_info &target) {
+    if (!choice.forced.empty()) return choice.reason;
+    std::set<std::string> above;  // kernels of targets above it that run here
+    for (const hewn_target_info &other : targets()) {
+        if (other.device != target.device || !other.supported || other.rank <= target.rank) continue;
+        for (const hewn_variant_info &variant : variants())
+            if (std::string(variant.target) == other.name) above.insert(kernel_of(variant));
+    }
+    bool highest = false, faster = false;
+    for (const hewn_variant_info &variant : variants()) {
+        if (std::string(variant.target) != target.name || !is_picked(choice, variant)) continue;
+        (above.count(kernel_of(variant)) ? faster : highest) = true;
+    }
+    const std::string by_rank = "the highest rank that has the kernel and runs here";
+    const std::string by_speed = "faster on this chip than the higher ranks";
+    return !faster ? by_rank : !highest ? by_speed : by_rank + ", or " + by_speed;
 }
 
 bool is_picked(const Choice &choice, const hewn_variant_info &info) { return choice.picked.count(info.name) > 0; }

@@ -26,6 +26,9 @@ std::set<std::string> kernels_for(const Choice &choice, DeviceKind device);
 // True if variant `info` is what hewn_compile takes under this choice.
 bool is_picked(const Choice &choice, const hewn_variant_info &info);
 
+// Why the target, which is picked for some kernels, is.
+std::string reason_of_picks(const Choice &choice, const hewn_target_info &target);
+
 // "add_f32", ...
 std::string kernel_of(const hewn_variant_info &variant);
 
