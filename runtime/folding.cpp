@@ -90,6 +90,17 @@ Foldings::Entry &Foldings::vacant() {
     return entries_[turn % kEntries];
 }
 
+Foldings::Entry *Foldings::admit(int64_t elements) {
+    for (Entry &entry : entries_) {
+        if (entry.sequence.load(std::memory_order_relaxed) == 0) return &entry;
+    }
+    // As many as it takes to know all that is held, if they come in turn. Were each newcomer admitted, nine sets in turn would
+    // drive one another out for ever.
+    constexpr int64_t kTurn = kEntries * kElementsBeforeSearch;
+    const int64_t before = missed_.fetch_add(elements, std::memory_order_relaxed);
+    return before / kTurn != (before + elements) / kTurn ? &vacant() : nullptr;
+}
+
 Foldings::State Foldings::find(const Quantization &quantization, FoldedFactors &factors) {
     const Key key(quantization);
     const Entry *const entry = look_up(key);
@@ -120,7 +131,8 @@ bool Foldings::count(const Quantization &quantization, int64_t elements) {
     const Key key(quantization);
     Entry *entry = look_up(key);
     if (!entry) {
-        entry = &vacant();
+        entry = admit(elements);
+        if (!entry) return false;
         write(*entry, key, Unknown, {});
     }
     const int64_t before = entry->elements.fetch_add(elements, std::memory_order_relaxed);

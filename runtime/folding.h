@@ -71,11 +71,15 @@ private:
     static constexpr uint32_t kEntries = 8;  // an operator may serve several nodes of a graph, each with its scales
     Entry entries_[kEntries];
     std::atomic<uint32_t> turn_;
+    std::atomic<int64_t> missed_;  // elements that were computed with what no entry was for
 
     // The entry that holds the key; null: none does.
     Entry *look_up(const Key &key);
     // An entry for another key: in turn, of those that know nothing if there are any.
     Entry &vacant();
+    // The same, which so many elements have been computed with; null: what the entries hold stays, for it may come again before
+    // it is known.
+    Entry *admit(int64_t elements);
     static void write(Entry &entry, const Key &key, State state, const FoldedFactors &factors);
 };
 

@@ -93,7 +93,14 @@ public:
     hewn_status check_type(const Tensor &tensor, uint32_t FeatureRow::*column) const {
         const uint32_t type = 1u << tensor.type;
         if (rows_[row_].*column & type) return HEWN_STATUS_OK;
-        return unsupported(tensor, type_name(tensor.type), [&](const FeatureRow &row) { return (row.*column & type) != 0; });
+        char allowed[128] = "";
+        for (uint32_t t = 0; t < 32; t++) {
+            if (!(rows_[row_].*column & 1u << t)) continue;
+            const size_t length = std::strlen(allowed);
+            snprintf(allowed + length, sizeof allowed - length, "%s%s", length ? ", " : "", type_name(hewn_data_type(t)));
+        }
+        return unsupported(tensor, type_name(tensor.type), allowed,
+                           [&](const FeatureRow &row) { return (row.*column & type) != 0; });
     }
 
     // Rank 0, which DirectML lacks, stands for one element wherever rank 1 is supported.
@@ -101,14 +108,15 @@ public:
         const int rank = tensor.rank > 0 ? tensor.rank : 1;
         const auto fits = [&](const FeatureRow &row) { return row.min_rank <= rank && rank <= row.max_rank; };
         if (fits(rows_[row_])) return HEWN_STATUS_OK;
-        char what[32];
+        char what[32], allowed[32];
         snprintf(what, sizeof what, "dimension count %d", tensor.rank);
-        return unsupported(tensor, what, fits);
+        snprintf(allowed, sizeof allowed, "%d to %d", rows_[row_].min_rank, rows_[row_].max_rank);
+        return unsupported(tensor, what, allowed, fits);
     }
 
     hewn_status check_zero_point(const Tensor &zero_point) const {
         if (zero_point.present || !rows_[row_].zero_point_required) return HEWN_STATUS_OK;
-        return unsupported(zero_point, "leaving it out", [](const FeatureRow &row) { return !row.zero_point_required; });
+        return unsupported(zero_point, "leaving it out", "", [](const FeatureRow &row) { return !row.zero_point_required; });
     }
 
 private:
@@ -120,14 +128,14 @@ private:
     int row_ = 0;
 
     template<class Fits>
-    hewn_status unsupported(const Tensor &tensor, const char *what, const Fits &fits) const {
+    hewn_status unsupported(const Tensor &tensor, const char *what, const char *allowed, const Fits &fits) const {
         for (int row = row_ - 1; row >= 0; row--) {
             if (!fits(rows_[row])) continue;
             return fail(error_, HEWN_STATUS_UNSUPPORTED, "%s %s: %s needs feature level %d.%d, compiled at %d.%d", info_.dml_name,
                         tensor.name, what, major(rows_[row].level), minor(rows_[row].level), major(level_), minor(level_));
         }
-        return fail(error_, HEWN_STATUS_UNSUPPORTED, "%s %s: %s is not supported at any feature level from %d.%d on",
-                    info_.dml_name, tensor.name, what, major(level_), minor(level_));
+        return fail(error_, HEWN_STATUS_UNSUPPORTED, "%s %s: %s is not supported; feature level %d.%d has %s", info_.dml_name,
+                    tensor.name, what, major(level_), minor(level_), allowed);
     }
 };
 
@@ -343,7 +351,8 @@ bool has_equal_zero_points(CpuCall &call, const halide_buffer_t &row) {
     const bool filled = call.filled & 1u << kZeroPoint, enough = row.dim[1].extent >= kRowsToCompare;
     const int64_t first = filled ? -1 : index_among(known.from, known.count, row, count, bytes);
     const bool again = first >= 0 && first < known.count;
-    if (!again && first >= 0 && !enough) known = {known.from, known.count + count, false, false};
+    // A row that has been compared is whole: what lies behind it is another one.
+    if (!again && first >= 0 && !enough && !known.compared) known = {known.from, known.count + count, false, false};
     else if (!again) known = {row.host, count, false, false};
     if (!known.compared && (again || enough)) {
         known.compared = true;

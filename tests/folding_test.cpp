@@ -281,8 +281,30 @@ TEST(Folding, KeepsEightSets) {
         return count;
     };
     EXPECT_EQ(known(), 8);
-    for (int i = 8; i < 100; i++) EXPECT_FALSE(foldings.count(node(i), kPart));
+    // Many others do not drive them out: one is let in for all that eight would need.
+    for (int i = 8; i < 8 + 31; i++) EXPECT_FALSE(foldings.count(node(i), kPart));
+    EXPECT_EQ(known(), 8);
+    for (int i = 8 + 31; i < 100; i++) EXPECT_FALSE(foldings.count(node(i), kPart));
     EXPECT_EQ(known(), 7);
+}
+
+// More sets in turn than there are entries: eight are searched for all the same.
+TEST(Folding, KeepsEightSetsOfMore) {
+    for (const int sets : {9, 16}) {
+        Foldings foldings = {};
+        FoldedFactors factors = {};
+        constexpr int64_t kPart = hewn::kElementsBeforeSearch / 5;
+        int folded = 0, executed = 0;
+        for (int turn = 0; turn < 200; turn++) {
+            for (int i = 0; i < sets; i++) {
+                const Quantization node = {{1, 2, float(i + 1)}, {0, 0, 0}};
+                executed++;
+                if (foldings.find(node, factors) == Foldings::Fits) folded++;
+                else if (foldings.count(node, kPart)) foldings.set(node, Foldings::Fits, {float(i), 0, 0});
+            }
+        }
+        EXPECT_GT(folded, executed * 6 / sets) << sets;
+    }
 }
 
 TEST(Folding, SearchesAfterEnoughElements) {

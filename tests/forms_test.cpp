@@ -283,6 +283,19 @@ TEST_F(ZeroPointsOfColumns, AreThoseOfTheirRowAlone) {
     EXPECT_EQ(zero_point_strides, (Strides{0, 0}));
 }
 
+// So where boxes cut rows.
+TEST_F(ZeroPointsOfColumns, AreThoseOfTheirRowAloneInParts) {
+    choose(4);
+    const Row rows = {2, 2, 2, 2, 3, 3, 3, 3};
+    hewn::CpuCall call(kernel_, nullptr, nullptr);
+    for (const int row : {0, 4}) {
+        for (int y = 0; y < 2; y++) {
+            for (const int at : {0, 2}) execute_box(call, rows.data() + row + at, 2, 1);
+        }
+    }
+    EXPECT_EQ(zero_point_strides, (Strides{1, 1, 0, 0, 1, 1, 0, 0}));
+}
+
 // Scratch memory holds other ones in the same place; a shorter box has the first of the same ones, a longer one has more.
 TEST_F(ZeroPointsOfColumns, AreKnownWhileTheyStay) {
     choose(4);
