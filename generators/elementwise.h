@@ -35,6 +35,14 @@ inline Halide::Type type_named(const std::string &name) {
     throw Halide::CompileError("'" + name + "' is not a data type\n");
 }
 
+// The index-th type of "f32_u8".
+inline Halide::Type type_of_signature(const std::string &signature, int index) {
+    std::istringstream words(signature);
+    std::string word;
+    for (int i = 0; i <= index; i++) std::getline(words, word, '_');
+    return type_named(word);
+}
+
 // A kernel's buffers are rank 2: x runs along a row, where the output's stride is 1 and an input's is 0 or 1; y over rows, with
 // any stride. The runtime brings every layout to this form and proves what Halide's assertions would check.
 template<class Derived>
@@ -59,13 +67,7 @@ public:
         {{"masked", Tail::Masked}, {"shifted", Tail::Shifted}, {"stepped", Tail::Stepped}, {"packed", Tail::Packed}}};
 
 protected:
-    // The index-th type of the signature.
-    Halide::Type signature_type(int index) const {
-        std::istringstream words(signature.value());
-        std::string word;
-        for (int i = 0; i <= index; i++) std::getline(words, word, '_');
-        return type_named(word);
-    }
+    Halide::Type signature_type(int index) const { return type_of_signature(signature.value(), index); }
 
     // Where `holds`, which is the same for a whole box, `value` is all there is to compute.
     struct Shortcut {

@@ -95,12 +95,7 @@ public:
     }
 
 protected:
-    Type signature_type(int index) const {
-        std::istringstream words(signature.value());
-        std::string word;
-        for (int i = 0; i <= index; i++) std::getline(words, word, '_');
-        return type_named(word);
-    }
+    Type signature_type(int index) const { return type_of_signature(signature.value(), index); }
     const Numerics &numerics() const { return *numerics_; }
 
 private:

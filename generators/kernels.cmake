@@ -4,7 +4,8 @@
 #   The algorithm is generators/<operator>.cpp. A signature names the data types as that file's configure() reads them.
 # hewn_form(<operator> <form> LAYOUTS <layout>... [NEEDS <feature>] [WITHOUT <feature>...] [GPU])
 #   A compiled function of each of the operator's variants, made by the generator <operator>_<form>. A layout has one digit
-#   an input: 1 where it runs along the row, 0 where it is constant in it; the first is the most frequent.
+#   for each input that the generator passes to schedule_rows: 1 where it runs along the row, 0 where it is constant in it; the first is
+#   the most frequent. The plan goes by those of the operator's first form, whose inputs are the operands.
 #   NEEDS: only on targets that list the feature.
 #   WITHOUT: features of a target that are not used for the form.
 #   GPU: a form of the targets with a DEVICE, which have no other (generators/gpu.h); only the inputs that vary have digits.

@@ -589,12 +589,8 @@ int halide_d3d12compute_run(void *context, void *, const char *entry, int blocks
     size_t argument_bytes[kMaxBuffers + kMaxConstants + 1] = {};
     for (size_t a = 0; arguments[a] && a < kMaxBuffers + kMaxConstants; a++)
         argument_bytes[a] = is_buffer[a] ? 8 : types[a].bytes();
-    return gpu_run(context, entry,
-                   {{size_t(blocks_x), size_t(blocks_y), size_t(blocks_z)},
-                    {size_t(threads_x), size_t(threads_y), size_t(threads_z)},
-                    argument_bytes,
-                    arguments,
-                    is_buffer});
+    return gpu_run(context, entry, {blocks_x, blocks_y, blocks_z}, {threads_x, threads_y, threads_z}, argument_bytes, arguments,
+                   is_buffer);
 }
 }
 

@@ -436,12 +436,8 @@ void halide_opencl_finalize_kernels(void *, void *) {}
 const halide_device_interface_t *halide_opencl_device_interface() { return &kInterface; }
 int halide_opencl_run(void *context, void *, const char *entry, int blocks_x, int blocks_y, int blocks_z, int threads_x,
                       int threads_y, int threads_z, int, size_t argument_bytes[], void *arguments[], int8_t is_buffer[]) {
-    return gpu_run(context, entry,
-                   {{size_t(blocks_x), size_t(blocks_y), size_t(blocks_z)},
-                    {size_t(threads_x), size_t(threads_y), size_t(threads_z)},
-                    argument_bytes,
-                    arguments,
-                    is_buffer});
+    return gpu_run(context, entry, {blocks_x, blocks_y, blocks_z}, {threads_x, threads_y, threads_z}, argument_bytes, arguments,
+                   is_buffer);
 }
 }
 

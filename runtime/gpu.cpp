@@ -199,7 +199,7 @@ bool aligned(const GpuOperator &op, const Launch &launch) {
     return bits % 16 == 0;
 }
 
-// Operands that vary move by `elements` of a dense box.
+// Moves operands to the box at `index`, one number a dimension: of the form `dense` there is one.
 void advance(const GpuOperator &op, Launch &launch, const int64_t *index) {
     const Problem &problem = op.problem;
     for (int o = 0; o <= problem.info->operand_count; o++) {
@@ -553,7 +553,8 @@ int gpu_initialize(void *context, const char *source, int bytes) {
     return code;
 }
 
-int gpu_run(void *context, const char *entry, const GpuLaunch &launch) {
+int gpu_run(void *context, const char *entry, GpuExtent blocks, GpuExtent threads, const size_t *argument_bytes,
+            void *const *arguments, const int8_t *is_buffer) {
     GpuCall &call = *static_cast<GpuCall *>(static_cast<KernelErrors *>(context));
     GpuOperator &op = call.op;
     if (call.status != HEWN_STATUS_OK) return halide_error_code_device_run_failed;
@@ -567,6 +568,11 @@ int gpu_run(void *context, const char *entry, const GpuLaunch &launch) {
         op.function_count++;
         return 0;
     }
+    const GpuLaunch launch = {{size_t(blocks.x), size_t(blocks.y), size_t(blocks.z)},
+                              {size_t(threads.x), size_t(threads.y), size_t(threads.z)},
+                              argument_bytes,
+                              arguments,
+                              is_buffer};
     for (int i = 0; i < op.function_count; i++) {
         if (op.functions[i].entry != entry) continue;
         return call.device.api->launch(call, op.functions[i].handle, launch);

@@ -116,7 +116,11 @@ hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocat
 
 // halide_<kind>_initialize_kernels and _run.
 int gpu_initialize(void *call, const char *source, int bytes);
-int gpu_run(void *call, const char *entry, const GpuLaunch &launch);
+struct GpuExtent {
+    int x, y, z;
+};
+int gpu_run(void *call, const char *entry, GpuExtent blocks, GpuExtent threads, const size_t *argument_bytes,
+            void *const *arguments, const int8_t *is_buffer);
 
 // Records an operator of a device of such a kind.
 hewn_status gpu_record(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, void *list,
