@@ -20,7 +20,7 @@ namespace hewn {
 // How a kernel reaches an operand.
 enum class Access : uint8_t {
     InPlace,    // where it lies
-    Table,      // through scratch, element by element, by a table of byte offsets along the run
+    Table,      // through scratch, element by element, by a table of byte offsets of the run's pieces
     Transpose,  // through scratch: strided along the run, dense along the rows
     Stream      // the output, through scratch, to memory past the caches
 };
@@ -33,11 +33,13 @@ struct Plan {
     int64_t run_inner, run_outer, rows;
     halide_dimension_t dims[kMaxOperands][2];  // as the kernel sees the operands: run, rows; strides in elements
 
-    // Per operand, in its tensor: how it is reached, byte offsets of a run's elements (Table, else null) up to where they repeat,
-    // bytes from one element to the next (Transpose) and from row to row.
+    // Per operand, in its tensor: how it is reached; of Table, else null, the byte offsets of a run's pieces up to where they
+    // repeat, after so many elements; bytes from one element of a piece, or of a transposed run, to the next, and from row to
+    // row.
     Access access[kMaxOperands];
     int32_t *table[kMaxOperands];
     int64_t period[kMaxOperands], element_step[kMaxOperands], row_bytes[kMaxOperands];
+    int64_t piece;  // elements: of the run's innermost dimension, 1 where that is short
     // Of a run's elements that Table brings into scratch at most so many, the first: all, unless a caller knows better.
     int64_t read[kMaxOperands];
     int32_t scratch_at[kMaxOperands];  // bytes from the slice's scratch memory to the operand's part

@@ -316,6 +316,64 @@ TEST(Plan, RunsThatRepeatAreDividedIntoRows) {
     EXPECT_EQ(odd.rows, 1);  // a prime number of rows
 }
 
+// Rows of [N, k, run] + [N, 1, run] go through N where k of them are a short call, whose boxes come one after the other; not
+// where they are longer, where N is short and where the output is streamed.
+TEST(Plan, RowsLeaveOutAShortDimension) {
+    const auto planned = [](int64_t run, int64_t k, int64_t rows) {
+        const int32_t bytes[] = {1, 1, 1};
+        hewn::Space space = {};
+        space.rank = 3;
+        space.dims[0] = {run, {1, 1, 1}};
+        space.dims[1] = {k, {run, 0, run}};
+        space.dims[2] = {rows, {run * k, run, run * k}};
+        hewn::Plan plan;
+        EXPECT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, kOtherChip, test_allocator(), plan));
+        hewn::destroy_plan(test_allocator(), plan);
+        return plan;
+    };
+    EXPECT_EQ(planned(32, 2, 1000).rows, 1000);
+    EXPECT_FALSE(planned(16, 2, 1000).scratch) << "flattened, elements would have to be gathered";
+    EXPECT_EQ(planned(64, 4, 1000).rows, 1000);
+    EXPECT_EQ(planned(64, 5, 1000).rows, 5);
+    EXPECT_EQ(planned(64, 3, 2).rows, 3);
+    const hewn::Plan many = planned(64, 2, 30000);
+    EXPECT_EQ(many.rows, (256 << 10) / 3 / 256 * 256 / 64);
+    ASSERT_EQ(many.loop_count, 2);
+    EXPECT_EQ(many.loops[0].count, 2);
+    EXPECT_EQ(many.row_loop, 1);
+    EXPECT_EQ(planned(64, 4, 60000).rows, 4) << "beyond 8 MiB a call of 256 bytes is not short";
+    const hewn::Plan streamed = planned(32, 2, 600000);
+    EXPECT_EQ(streamed.access[2], Access::Stream);
+    EXPECT_EQ(streamed.rows, 2);
+}
+
+// Planes to pixels of a scale a plane: the planes stay in place and their rows are interleaved, in boxes that have all planes.
+// Not pixels to planes, where the output stays in place, nor where few elements lie side by side or planes do not lie dense.
+TEST(Plan, PlanesAreInterleaved) {
+    constexpr uint32_t kLayouts = 1u << 0b100 | 1u << 0b110 | 1u << 0b111;
+    const auto planned = [&](const hewn::Dimension &inner, const hewn::Dimension &outer) {
+        const int32_t bytes[] = {4, 4, 1, 1};
+        hewn::Space space = {};
+        space.rank = 2;
+        space.dims[0] = inner;
+        space.dims[1] = outer;
+        hewn::Plan plan;
+        EXPECT_TRUE(hewn::build_plan(space, 4, bytes, {kLayouts, 0b0110, false}, kKnobs, kOtherChip, test_allocator(), plan));
+        hewn::destroy_plan(test_allocator(), plan);
+        return plan;
+    };
+    const hewn::Plan planes = planned({3, {10000, 1, 1, 1}}, {10000, {1, 0, 0, 3}});
+    EXPECT_EQ(planes.access[0], Access::InPlace);
+    EXPECT_EQ(planes.access[3], Access::Table);
+    EXPECT_EQ(planes.element_step[3], 3);
+    EXPECT_EQ(planes.rows, 3);
+    EXPECT_EQ(planes.run_outer, 2048 / 3);
+    EXPECT_EQ(planes.piece, planes.run_outer);
+    EXPECT_EQ(planned({10000, {3, 0, 0, 1}}, {3, {1, 1, 1, 10000}}).access[3], Access::InPlace);
+    EXPECT_EQ(planned({3, {63, 1, 1, 1}}, {63, {1, 0, 0, 3}}).access[3], Access::InPlace);
+    EXPECT_EQ(planned({3, {20000, 1, 1, 1}}, {10000, {2, 0, 0, 3}}).access[3], Access::InPlace);
+}
+
 // Strided elements and parameters a row: runs end where the latter change, which are not gathered then, and rows go on; not
 // where runs are short, where a layout needs them gathered, and where they are the same in each of the longest runs.
 TEST(Plan, LongRunsEndWhereConstantsChange) {
@@ -575,7 +633,7 @@ TEST(Plan, HugeStridesAreNotDivided) {
     };
     for (const Case &c :
          {Case{4, {100, {1, 1, 1}}, {20, {300000000, 0, 100}}}, Case{8, {300, {1, 2, 1}}, {20, {140000000, 0, 300}}},
-          Case{4, {4, {1, 1, 1}}, {1024, {INT32_MAX, 0, 4}}}}) {
+          Case{4, {4, {1, 1, 1}}, {1024, {INT32_MAX, 0, 4}}}, Case{1, {3, {int64_t(1) << 31, 0, 1}}, {100, {1, 1, 3}}}}) {
         const int32_t bytes[] = {c.bytes, c.bytes, c.bytes};
         hewn::Space space = {};
         space.rank = 2;
@@ -584,8 +642,9 @@ TEST(Plan, HugeStridesAreNotDivided) {
         hewn::Plan plan;
         ASSERT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, kZen5, test_allocator(), plan));
         for (int o = 0; o < 3; o++) {
+            EXPECT_LE((plan.rows - 1) * plan.row_bytes[o] / c.bytes, INT32_MAX) << "Halide's bound of its indices";
             if (plan.access[o] == Access::InPlace) continue;
-            for (int64_t i = 0; i < plan.period[o]; i++) EXPECT_GE(plan.table[o][i], 0);
+            for (int64_t i = 0; i * plan.piece < plan.period[o]; i++) EXPECT_GE(plan.table[o][i], 0);
             EXPECT_LE((plan.rows - 1) * plan.dims[o][1].stride + plan.dims[o][0].extent, (16 << 10) / c.bytes);
         }
         hewn::destroy_plan(test_allocator(), plan);
@@ -597,6 +656,7 @@ TEST(Plan, RandomLayoutsSumRight) {
     RandomLayout layout(random);
     int seen[4] = {}, divided = 0, cut = 0;  // by Access; runs of several dimensions in rows, the last box with fewer
     int large_transposed = 0, tall_transposed = 0;
+    int interleaved = 0, pieces = 0, left_out = 0;  // scattered planes; runs in pieces; rows that leave out a dimension
     const int32_t highest = highest_rank();
     for (int iteration = 0; iteration < 4000; iteration++) {
         SCOPED_TRACE(iteration);
@@ -662,6 +722,9 @@ TEST(Plan, RandomLayoutsSumRight) {
             large_transposed += large && plan.access[o] == Access::Transpose;
             tall_transposed += large && plan.access[o] == Access::Transpose && plan.rows * bytes[o] > 64;
         }
+        interleaved += space.dims[0].stride[output] == 1 && plan.element_step[output] > bytes[output];
+        pieces += plan.scratch && plan.piece > 1 && plan.run_inner > 1;
+        left_out += !plan.scratch && plan.rows > 1 && plan.row_bytes[output] != space.dims[1].stride[output] * bytes[output];
         // Rows of a run's own last dimension go on where the run ends.
         const bool own =
             plan.run_inner > 1 && plan.rows > 1 && plan.row_bytes[output] == plan.run_inner * plan.run_outer * bytes[output];
@@ -691,6 +754,9 @@ TEST(Plan, RandomLayoutsSumRight) {
     }
     EXPECT_GT(divided, 20);
     EXPECT_GT(cut, 3);
+    EXPECT_GT(interleaved, 20);
+    EXPECT_GT(pieces, 20);
+    EXPECT_GT(left_out, 20);
     EXPECT_GT(large_transposed, 3);
     EXPECT_GT(tall_transposed, 5) << "of " << large_transposed;
     for (Access access : {Access::InPlace, Access::Table, Access::Transpose, Access::Stream}) {
