@@ -8,6 +8,7 @@
 #include <hewn/hewn.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -345,6 +346,28 @@ TEST(Plan, RowsLeaveOutAShortDimension) {
     const hewn::Plan streamed = planned(32, 2, 600000);
     EXPECT_EQ(streamed.access[2], Access::Stream);
     EXPECT_EQ(streamed.rows, 2);
+}
+
+// Small matrices, many of them, are gathered: of bytes up to 20 x 20, of wider elements up to 14 x 14.
+TEST(Plan, SmallMatricesAreNotTransposed) {
+    const auto access = [](int32_t bytes_of_element, int64_t columns, int64_t rows) {
+        const int32_t bytes[] = {bytes_of_element, bytes_of_element, bytes_of_element};
+        hewn::Space space = {};
+        space.rank = 3;
+        space.dims[0] = {columns, {rows, 1, 1}};
+        space.dims[1] = {rows, {1, columns, columns}};
+        space.dims[2] = {100, {columns * rows, columns * rows, columns * rows}};
+        hewn::Plan plan;
+        EXPECT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, kOtherChip, test_allocator(), plan));
+        hewn::destroy_plan(test_allocator(), plan);
+        return plan.access[0];
+    };
+    for (const auto &[bytes, columns, rows] :
+         {std::array<int, 3>{1, 20, 20}, {1, 64, 14}, {1, 14, 64}, {2, 14, 14}, {4, 14, 14}, {8, 10, 10}})
+        EXPECT_EQ(access(bytes, columns, rows), Access::Table) << bytes << ": " << columns << " x " << rows;
+    for (const auto &[bytes, columns, rows] :
+         {std::array<int, 3>{1, 16, 16}, {1, 24, 24}, {1, 64, 16}, {2, 16, 16}, {4, 16, 16}, {4, 64, 8}, {8, 8, 64}})
+        EXPECT_EQ(access(bytes, columns, rows), Access::Transpose) << bytes << ": " << columns << " x " << rows;
 }
 
 // Planes to pixels of a scale a plane: the planes stay in place and their rows are interleaved, in boxes that have all planes.
