@@ -290,11 +290,11 @@ inline int run_range(const CpuOperator &op, const Addresses &addresses, int64_t 
 
 void HEWN_CALL run_slice(void *argument, int32_t index) {
     Execution &execution = *static_cast<Execution *>(argument);
-    const int64_t boxes = execution.op.plan.box_count;
-    const int64_t share = boxes / execution.slices, rest = boxes % execution.slices;
-    const int64_t first = share * index + (index < rest ? index : rest);
+    const int64_t together = execution.op.plan.boxes_together, parts = execution.op.plan.box_count / together;
+    const int64_t share = parts / execution.slices, rest = parts % execution.slices;
+    const int64_t first = share * index + (index < rest ? index : rest), last = first + share + (index < rest);
     KernelErrors errors;
-    if (const int code = run_range(execution.op, execution.addresses, first, first + share + (index < rest), errors)) {
+    if (const int code = run_range(execution.op, execution.addresses, first * together, last * together, errors)) {
         int32_t none = 0;
         if (execution.failed.compare_exchange_strong(none, code)) execution.errors.note(errors.message);
     }

@@ -81,13 +81,17 @@ Foldings::Entry *Foldings::look_up(const Key &key) {
 }
 
 Foldings::Entry &Foldings::vacant() {
-    const uint32_t turn = turn_.fetch_add(1, std::memory_order_relaxed);
-    for (uint32_t i = 0; i < kEntries; i++) {
-        Entry &entry = entries_[(turn + i) % kEntries];
+    Entry *least = nullptr;
+    int64_t elements = INT64_MAX;
+    for (Entry &entry : entries_) {
         const bool writing = entry.sequence.load(std::memory_order_relaxed) & 1;
-        if (!writing && entry.rest_and_state.load(std::memory_order_relaxed) >> kStateShift == Unknown) return entry;
+        const int64_t counted = entry.elements.load(std::memory_order_relaxed);
+        if (writing || entry.rest_and_state.load(std::memory_order_relaxed) >> kStateShift != Unknown || counted >= elements)
+            continue;
+        least = &entry;
+        elements = counted;
     }
-    return entries_[turn % kEntries];
+    return least ? *least : entries_[turn_.fetch_add(1, std::memory_order_relaxed) % kEntries];
 }
 
 Foldings::Entry *Foldings::admit(int64_t elements) {

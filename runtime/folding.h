@@ -75,7 +75,8 @@ private:
 
     // The entry that holds the key; null: none does.
     Entry *look_up(const Key &key);
-    // An entry for another key: in turn, of those that know nothing if there are any.
+    // An entry for another key: of those that know nothing the one that has counted least, so that the others come to know, else
+    // in turn.
     Entry &vacant();
     // The same, which so many elements have been computed with; null: what the entries hold stays, for it may come again before
     // it is known.

@@ -163,9 +163,10 @@ private:
     // Whether runs go through the second dimension: the output's rows are interleaved in scattering them.
     bool interleaves_ = false;
 
-    // Whether elements of operand o are transposed faster than gathered: in whole squares of 16 bytes, and enough of them for the
-    // calls. Ns an element of many small matrices on a Zen 4, transposed and gathered: i8 of 8 x 8 to 14 x 14 0.7 to 0.9 and
-    // 0.34, of 20 x 20 0.47 and 0.34, of 16 x 16 0.32; f32 of 8 x 8 to 14 x 14 0.6 to 0.9 and 0.41, of 16 x 16 and 64 x 8 0.33.
+    // Whether elements of operand o are transposed faster than gathered: 8 on a side, of bytes 16, a square's, and enough of them
+    // for the calls. Ns an element of many small matrices on a Zen 4, transposed and gathered: i8 of 8 x 8 to 14 x 14 0.7 to 0.9
+    // and 0.34, of 20 x 20 0.47 and 0.34, of 16 x 16 0.32; f32 of 8 x 8 to 14 x 14 0.6 to 0.9 and 0.41, of 16 x 16 and 64 x 8
+    // 0.33.
     bool transposing_pays(int o, int64_t columns, int64_t rows) const {
         const int64_t side = std::max<int64_t>(kTransposeSide, 16 / element_bytes_[o]);
         const bool edges_cost = element_bytes_[o] == 1 && (columns | rows) % side != 0;
@@ -263,8 +264,10 @@ private:
         return false;
     }
 
-    // Short rows: is flattening several dimensions through scratch faster than a loop over rows? In ns per element, measured:
-    // a row costs 1.6, a call 10; gathering 0.22 an element, scattering 0.35, an operand that repeats from block to block 0.02.
+    // Short rows: is flattening several dimensions through scratch faster than a loop over rows? Reckoned in ns per element: a
+    // row costs 1.6, a call 10; gathering 0.22 an element, scattering 0.35, an operand that repeats from block to block 0.02. On
+    // a Zen 4 (2026-11-25, ADD of i8 and f32 in rows of 2 to 31) this takes the faster way but for i8 of 6 elements
+    // (flattened 2.0 times as fast), and f32 of 2 to 4 beside a number a row (by rows 1.1 to 1.8).
     bool flattening_pays() const {
         if (dim(0).size >= 32 || run_rank_ < 2) return false;
         Box flat;
@@ -300,7 +303,8 @@ private:
         box.outer = std::min(dim(0).size, elements);
         if (space_.rank > 1 && box.outer == dim(0).size) {
             box.row_dim = row_dimension(box.outer);
-            box.rows = std::clamp<int64_t>(elements / box.outer, 1, most_rows(box.row_dim, box.outer));
+            const int64_t together = box.row_dim == 1 ? 1 : dim(1).size;  // boxes that share cache lines
+            box.rows = std::clamp<int64_t>(elements / box.outer / together, 1, most_rows(box.row_dim, box.outer));
         }
         return box;
     }
@@ -309,7 +313,7 @@ private:
     // that. ADD of [N, 2, 32] + [N, 1, 32] so is 1.5 to 2.3 times as fast; of 256 bytes a call and 24 MiB, where what lies
     // between rows is fetched and left, it would be 0.5 to 0.7 times.
     int row_dimension(int64_t run) const {
-        const int64_t short_call = moved_bytes_ <= double(8 << 20) ? 256 : 128;
+        const int64_t short_call = moved_bytes_ <= double(8 << 20) ? 256 : 64;
         const bool other = space_.rank > 2 && !streams_ && dim(2).size > dim(1).size && run * dim(1).size * widest_ <= short_call;
         return other ? 2 : 1;
     }
@@ -342,10 +346,10 @@ private:
         bool transposes = false;
         for (int o = 0; o < operands_; o++) {
             for (int k = 1; k < space_.rank && !is_unit(o); k++) {
-                if (dim(k).stride[o] != 1 || dim(k).size < 2) continue;
-                if (partner != k) transposes = false;
+                const bool pays = transposing_pays(o, dim(0).size, dim(k).size);
+                if (dim(k).stride[o] != 1 || dim(k).size < 2 || (transposes && !pays)) continue;
                 partner = k;
-                transposes |= transposing_pays(o, dim(0).size, dim(k).size);
+                transposes = pays;
             }
         }
         if (transposes) {
@@ -496,7 +500,8 @@ void add_loops(const Space &space, const Box &box, bool rows_first, Plan &plan) 
                rows_cut = box.row_dim >= 0 && box.rows < space.dims[box.row_dim].size;
     if (runs_cut && !rows_first) plan.run_loop = add(box.last, box.outer);
     const int between = plan.scratch ? box.last + 1 : box.row_dim;
-    for (int k = box.last + 1; k < between; k++) add(k, 1);
+    plan.boxes_together = 1;
+    for (int k = box.last + 1; k < between; k++) plan.boxes_together *= plan.loops[add(k, 1)].count;
     if (rows_cut) plan.row_loop = add(box.row_dim, box.rows);
     if (runs_cut && rows_first) plan.run_loop = add(box.last, box.outer);
     for (int k = std::max(box.last + 1, between); k < space.rank; k++) {
@@ -833,8 +838,8 @@ public:
         return 0;
     }
 
-    // Brings the output's block from scratch to `tensor`. It is never transposed: of the output's strides the run's is the
-    // smallest. `walker` is at the block's box, `next` at one to ask for, or null.
+    // Brings the output's block from scratch to `tensor`. It is never transposed (Planner::access). `walker` is at the block's
+    // box, `next` at one to ask for, or null.
     void store(const Walker &walker, int64_t run, int64_t rows, const Walker *next) {
         const int o = plan_.operands - 1;
         uint8_t *const tensor = walker.pointer(o);

@@ -2,8 +2,8 @@
 // reasoning and the measurements behind the constants.
 //
 // The iteration space is cut into boxes of `rows` rows times a run of elements; a box is one kernel call. A run is the innermost
-// dimension or several flattened ones. An operand whose elements are dense or constant along the run is used where it
-// lies; any other goes through scratch memory that stays in the L1 cache.
+// dimension, several flattened ones or, of planes that are interleaved, the next. An operand whose elements are dense or constant
+// along the run is used where it lies; any other goes through scratch memory that stays in the L1 cache.
 #ifndef HEWN_RUNTIME_PLAN_H
 #define HEWN_RUNTIME_PLAN_H
 
@@ -60,8 +60,9 @@ struct Plan {
     } loops[kMaxRank + 1];
     int loop_count, run_loop, row_loop;
     int64_t box_count;
-    double moved_bytes;  // of all operands' elements, each counted once; may exceed 63 bits
-    bool parallel;       // enough work for more threads than the caller's
+    int64_t boxes_together;  // in sequence that share cache lines of the output, for one thread: box_count is a multiple
+    double moved_bytes;      // of all operands' elements, each counted once; may exceed 63 bits
+    bool parallel;           // enough work for more threads than the caller's
 };
 
 // A variant's knobs: generators/knobs.cmake has their meaning, tuning/ their values.
@@ -91,7 +92,8 @@ void destroy_plan(const Allocator &allocator, Plan &plan);
 inline int32_t slice_count(const Plan &plan, const PlanKnobs &knobs, int32_t max_threads, int32_t cpus) {
     if (!plan.parallel) return 1;
     const int64_t slices = max_threads > 0 ? max_threads : cpus > 1 ? cpus * knobs.slices_per_cpu : 1;
-    return int32_t(slices < plan.box_count ? slices : plan.box_count);
+    const int64_t most = plan.box_count / plan.boxes_together;
+    return int32_t(slices < most ? slices : most);
 }
 
 // Repeats a row's first `filled` elements of 2^shift bytes up to `count`.

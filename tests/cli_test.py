@@ -669,7 +669,12 @@ class BadUsageTest(CliTest):
         self.assert_same(self.compute("add", a, a, out="link.npy"), 2 * np.arange(3))
         self.assertTrue(os.path.islink(self.path("link.npy")))
         self.assert_same(np.load(self.path("elsewhere/real.npy")), 2 * np.arange(3))
-        self.assertEqual(os.listdir(self.path("elsewhere")), ["real.npy"])
+        # As a store by contents has them: the name says what kind of file it is; and one that leads nowhere yet.
+        os.symlink(os.path.join("elsewhere", "0a1b"), self.path("link.png"))
+        self.succeed("quantize", self.save("b.npy", np.ones((2, 2), F32)), "--scale", 1, "--type", "u8", "-o", self.path("link.png"))
+        self.assertTrue(os.path.islink(self.path("link.png")))
+        self.assertTrue(read(self.path("elsewhere/0a1b")).startswith(b"\x89PNG"))
+        self.assertEqual(sorted(os.listdir(self.path("elsewhere"))), ["0a1b", "real.npy"])
 
     def test_variants(self):
         self.refuse("add", self.a, self.a, "--variant", "x86_64_mmx", says="x86_64_mmx", code=1)

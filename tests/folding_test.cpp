@@ -290,7 +290,7 @@ TEST(Folding, KeepsEightSets) {
 
 // More sets in turn than there are entries: eight are searched for all the same.
 TEST(Folding, KeepsEightSetsOfMore) {
-    for (const int sets : {9, 16}) {
+    for (const int sets : {9, 16, 100}) {
         Foldings foldings = {};
         FoldedFactors factors = {};
         constexpr int64_t kPart = hewn::kElementsBeforeSearch / 5;

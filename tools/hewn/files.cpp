@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <fstream>
 
 #include "images.h"
 #include "npy.h"
@@ -58,15 +59,24 @@ void save_array(const std::string &path, const Array &array) {
 }
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
-    // A link stays one: what it leads to is replaced.
-    std::error_code dangling;
-    const fs::path target = fs::canonical(path_, dangling);
-    if (!dangling) path_ = target.string();
+    const std::string extension = fs::path(path_).extension().string();
+    // A link stays one: what it leads to is made, or replaced.
+    std::error_code error;
+    for (int links = 0; links < 40 && fs::is_symlink(path_, error); links++) {
+        const fs::path link(path_);
+        path_ = (link.parent_path() / fs::read_symlink(link, error)).string();
+    }
     // In the same folder, for a rename cannot leave the file system; the clock keeps two runs apart. Without the final name,
     // which may be as long as a name can be.
     const fs::path final(path_);
     const auto ticks = std::chrono::steady_clock::now().time_since_epoch().count();
-    temporary_ = (final.parent_path() / (".hewn." + std::to_string(ticks) + ".tmp" + final.extension().string())).string();
+    temporary_ = (final.parent_path() / (".hewn." + std::to_string(ticks) + ".tmp" + extension)).string();
+    // What it replaces may be for few eyes: so is it from the beginning.
+    const fs::file_status replaced = fs::status(final, error);
+    if (!fs::exists(replaced)) return;
+    permissions_ = replaced.permissions();
+    std::ofstream{temporary_};
+    fs::permissions(temporary_, *permissions_ | fs::perms::owner_write, error);
 }
 
 OutputFile::~OutputFile() {
@@ -76,8 +86,7 @@ OutputFile::~OutputFile() {
 
 void OutputFile::commit() {
     std::error_code error;
-    const fs::file_status replaced = fs::status(path_, error);
-    if (fs::exists(replaced)) fs::permissions(temporary_, replaced.permissions(), error);
+    if (permissions_) fs::permissions(temporary_, *permissions_, error);
     fs::rename(temporary_, path_, error);
     if (error) throw InputError(path_ + ": cannot be written: " + error.message());
     temporary_.clear();

@@ -3,6 +3,7 @@
 #define HEWN_TOOLS_FILES_H
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "array.h"
@@ -19,8 +20,8 @@ void check_output_type(const std::string &path, DataType type, const Sizes &size
 // Writes a row-major array.
 void save_array(const std::string &path, const Array &array);
 
-// A file under a temporary name beside its final one. commit() moves it there, with the permissions of the file that it replaces;
-// without it nothing is left.
+// A file under a temporary name beside its final one, or that which a link leads to, with the permissions of what it replaces.
+// commit() moves it there; without it nothing is left.
 class OutputFile {
 public:
     explicit OutputFile(std::string path);
@@ -34,6 +35,7 @@ public:
 
 private:
     std::string path_, temporary_;
+    std::optional<std::filesystem::perms> permissions_;  // of what it replaces
 };
 
 // ".png"

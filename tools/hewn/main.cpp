@@ -22,9 +22,9 @@ constexpr int EXIT_FAILED = 1, EXIT_USAGE = 2;
 constexpr char FOOTER[] = R"(Tensors are .npy files: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64, little-endian,
 ranks 0 to 8, either order. Images (.jpg, and .png without palette and
 interlacing) are tensors [height, width] or [height, width, channels], u8
-(16 bits: u16) as stored; quantize reads them as f32, value / 255 (65535). An output that ends in .png holds u8 or u16, or f32
-and f16 as 0..1, clamped and rounded to u8. The output file appears whole or
-not at all.
+(16 bits: u16) as stored; quantize reads them as f32, value / 255 (65535). An
+output that ends in .png holds u8 or u16, or f32 and f16 as 0..1, clamped and
+rounded to u8. The output file appears whole or not at all.
 
 Scales and zero points are numbers or .npy files (./1 for a file called 1): of
 one element, 1-D along the input's --axis, or of sizes that broadcast to the
