@@ -602,7 +602,7 @@ inline __attribute__((always_inline)) void copy_steps(uint8_t *to, int64_t to_st
     for (; count > 0; count--, to += to_step, from += from_step) std::memcpy(to, from, sizeof(T));
 }
 
-// Moves the elements of a piece (see Plan), which lie `step` bytes apart in the tensor.
+// Moves elements that lie `step` bytes apart in a tensor, as those of a piece (see Plan), to where they are dense, or from there.
 using MovePiece = void (*)(uint8_t *, const uint8_t *, int64_t step, int64_t count);
 template<class T>
 void gather_piece(uint8_t *to, const uint8_t *from, int64_t step, int64_t count) {
@@ -651,21 +651,6 @@ void scatter(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *fro
         kScatterPiece[shift](to + *table++, from + (i << shift), plan.element_step[o], std::min(plan.piece, count - i));
 }
 
-// Where a transposition is less than a tile: to(x, y) = from(x, y) for x in [x0, x1), y in [y0, y1).
-template<class T>
-void transpose_elements(uint8_t *to, int64_t to_pitch, const uint8_t *from, int64_t from_step, int64_t x0, int64_t x1, int64_t y0,
-                        int64_t y1) {
-    for (int64_t x = x0; x < x1; x++) {
-        for (int64_t y = y0; y < y1; y++) {
-            std::memcpy(to + y * to_pitch + x * int64_t(sizeof(T)), from + x * from_step + y * int64_t(sizeof(T)), sizeof(T));
-        }
-    }
-}
-
-using TransposeElements = void (*)(uint8_t *, int64_t, const uint8_t *, int64_t, int64_t, int64_t, int64_t, int64_t);
-constexpr TransposeElements kTransposeElements[] = {transpose_elements<uint8_t>, transpose_elements<uint16_t>,
-                                                    transpose_elements<uint32_t>, transpose_elements<uint64_t>};
-
 // Transposes whole tiles of so many bytes of columns by 16 bytes of rows, on targets of this rank and above.
 struct TransposeTiles {
     KernelFunction kernel;
@@ -706,7 +691,8 @@ __attribute__((noinline)) int transpose(int32_t target_rank, int shift, uint8_t 
     constexpr int64_t kFewElements = 64;
     const int64_t tile_rows = 16 >> shift, whole_rows = height / tile_rows * tile_rows, last_rows = height - tile_rows;
     const auto run_elements = [&](int64_t x, int64_t columns, int64_t y) {
-        kTransposeElements[shift](to, to_pitch, from, from_step, x, x + columns, y, height);
+        for (const int64_t end = x + columns; x < end; x++)
+            kScatterPiece[shift](to + y * to_pitch + (x << shift), from + x * from_step + (y << shift), to_pitch, height - y);
         return 0;
     };
     const auto run_columns = [&](const TransposeTiles &tiles, int64_t x, int64_t columns) {

@@ -20,7 +20,7 @@ namespace hewn {
 // How a kernel reaches an operand.
 enum class Access : uint8_t {
     InPlace,    // where it lies
-    Table,      // through scratch, element by element, by a table of byte offsets of the run's pieces
+    Table,      // through scratch, by a table of byte offsets of the run's pieces
     Transpose,  // through scratch: strided along the run, dense along the rows
     Stream      // the output, through scratch, to memory past the caches
 };

@@ -761,7 +761,7 @@ class InfoTest(CliTest):
             self.assertIn(target["missing"], text)
         lines = iter(text.splitlines())
         reasons = {line.split()[0]: next(lines).partition("picked")[2] for line in lines if "  rank " in line}
-        above = {}  # kernels of targets that run here, from the highest rank down
+        above = set()  # kernels of targets that run here, from the highest rank down
         for target in reversed(cpu_targets(info)):
             variants = [variant for variant in info["variants"] if variant["target"] == target["name"]]
             overtakes = [variant["picked"] and (variant["operator"], variant["signature"]) in above for variant in variants]
@@ -769,7 +769,7 @@ class InfoTest(CliTest):
                                       ("the highest rank", any(variant["picked"] and not o for variant, o in zip(variants, overtakes)))]:
                 self.assertEqual(because in reasons[target["name"]], expected, f"{target['name']} {reasons[target['name']]}")
             if target["supported"]:
-                above.update({(variant["operator"], variant["signature"]): None for variant in variants})
+                above.update((variant["operator"], variant["signature"]) for variant in variants)
 
     def test_licenses(self):
         text = self.succeed("info", "--licenses").stdout

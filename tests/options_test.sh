@@ -48,6 +48,12 @@ refused "'sse2' is not one of" -DHEWN_TARGETS=sse2
 refused "leave no variant" -DHEWN_OPERATORS=add -DHEWN_SIGNATURES=quantize_linear_f32_u8
 refused "leave no variant" -DHEWN_SIGNATURES=add_f32 -DHEWN_TARGETS=cuda_sm80
 
+# What is not there is named, and what to do.
+refused "Halide 21.0.0 was not found.*scripts/setup.sh" "-DHEWN_HALIDE_DIR=$scratch/nowhere"
+refused "HEWN_HALIDE_INCLUDE_DIR: $scratch-empty has no HalideRuntime.h" "-DHEWN_HALIDE_INCLUDE_DIR=$scratch-empty"
+refused "HEWN_GENERATORS: there is no $scratch/nowhere" "-DHEWN_GENERATORS=$scratch/nowhere"
+refused "HEWN_TUNING_DIR: $scratch/nowhere is not a folder" "-DHEWN_TUNING_DIR=$scratch/nowhere"
+
 # Tuning files: what they say is checked before anything is built.
 tuning=$scratch-tuning
 mistuned() {  # mistuned MESSAGE SED-EXPRESSION: the file of x86_64_avx2, changed

@@ -152,7 +152,7 @@ bool conformance(const std::vector<std::string> &files, const std::string &devic
         std::ifstream stream(file, std::ios::binary);
         if (!stream) throw InputError(file + ": cannot be read");
         int64_t number = 0;
-        const auto cases = passed + failed + skipped;
+        const int64_t before = passed + failed + skipped;
         for (std::string line; std::getline(stream, line); progress.advance(line.size() + 1)) {
             number++;
             if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
@@ -182,7 +182,7 @@ bool conformance(const std::vector<std::string> &files, const std::string &devic
             std::cout << "FAILED " << test.id << " (" << where << "): " << problem << "\n";
         }
         if (stream.bad()) throw InputError(file + ": cannot be read");
-        if (cases == passed + failed + skipped) throw InputError(file + ": holds no case");
+        if (passed + failed + skipped == before) throw InputError(file + ": holds no case");
     }
 
     if (skipped) std::cout << "skipped, by reason:\n";
