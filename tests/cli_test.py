@@ -849,6 +849,12 @@ class ConformanceTest(CliTest):
             self.check(add_case(dtype, a=[0.0, 1], b=[-0.0, 1], out=[-0.0, 2]), failed=1, says=["expected -0"])
             self.check(add_case(dtype, a=["nan", 1], b=[1, 1], out=[0, 2]), failed=1, says=["got nan"])
             self.check(add_case(dtype, a=["inf", 1], b=[1, 1], out=["-inf", 2]), failed=1, says=["got inf", "expected -inf"])
+            # JSON's integer -0, as C's "%g" prints it.
+            minus_zero = json.dumps(add_case(dtype, a=[-0.0], b=[-0.0], out=[-0.0])).replace("-0.0", "-0")
+            self.check(minus_zero, passed=1)
+            self.check(minus_zero.replace('"data": [-0]', '"data": [0]', 1), failed=1, says=["got 0", "expected -0"])
+        for dtype in ["u8", "i8", "u64", "i64"]:
+            self.check(json.dumps(add_case(dtype, a=[0], b=[1], out=[1])).replace("[0]", "[-0]"), passed=1)
         self.check(add_case("f16", a=[65504, 6e-8], b=[65504, 6e-8], out=["inf", 1.2e-7]), passed=1)
         self.check(linear_case("QUANTIZE_LINEAR", "f32", ["nan", "inf", "-inf"], 1, 7, "u8", [7, 255, 0]), passed=1)
 
@@ -910,6 +916,15 @@ class ConformanceTest(CliTest):
                 "inputs": {"ATensor": one, "BTensor": one, **scales, "AZeroPointTensor": tensor("u8", [1], [1], [0, 0])},
                 "output": tensor("u8", [1, 4], [1, 3, 5, 7])}
         self.check(case, passed=1)
+        case["inputs"]["AScaleTensor"] = tensor("f32", [4], [0.5, 9.0, 9.0, 9.0], [0, 0])  # stored with more than is read
+        self.check(case, passed=1)
+        case["inputs"]["AScaleTensor"]["strides"] = [0, 1]
+        self.check(case, skipped=1, says=["a scale or zero point of several elements"])
+        none = tensor("u8", [0], [], [1])
+        for strides in [0, 1]:
+            scales = {f"{name}ScaleTensor": tensor("f32", [], [0.5], [strides]) for name in ["A", "B", "Output"]}
+            self.check({"id": "empty", "op": "QUANTIZED_LINEAR_ADD", "formula": "exact", "inputs": {"ATensor": none, "BTensor": none, **scales},
+                        "output": tensor("u8", [0], [])}, passed=1)
 
     def test_tolerance(self):
         near = add_case(a=[1, 2], b=[1, 1], out=[2.0000005, 3], formula="within_tolerance")
@@ -941,6 +956,9 @@ class ConformanceTest(CliTest):
     def test_skips(self):
         self.check([add_case(formula="differs"), add_case(beyond="i4"), add_case(beyond="expect_failure"), add_case("bf16"), add_case("f64"), add_case()],
                    passed=1, skipped=5, says=["1  formula: differs", "1  beyond: i4", "1  beyond: expect_failure", "dtype bf16", "dtype f64"])
+        self.check([add_case("float8e4m3fn"), add_case(beyond=True, op="MULTIPLY"), add_case(beyond=None), add_case(beyond=False)],
+                   passed=2, skipped=2, says=["dtype float8e4m3fn", "beyond: true"])
+        self.check([add_case(beyond=None, out=(4, 7)), add_case(beyond=False, out=(4, 7))], failed=2)
         quantize16 = linear_case("QUANTIZE_LINEAR", "f32", [1.0], 1.0, 0, "i16", [1])
         wide = linear_case("DEQUANTIZE_LINEAR", "i64", [1], 1.0, 0, "f32", [1.0])
         mixed = linear_case("QUANTIZE_LINEAR", "f16", [1.0], 1.0, 0, "u8", [1])
@@ -995,7 +1013,8 @@ class ConformanceTest(CliTest):
         for key in ["dtype", "shape", "data"]:
             self.broken(without("inputs", "ATensor", key), "ATensor", key)
             self.broken(without("output", key), "output", key)
-        self.broken(in_a(dtype="f23"), "ATensor", "f23")
+        for dtype in ["f23", "float32", "float16", "float", "int8"]:
+            self.broken(in_a(dtype=dtype), "ATensor", dtype)
         self.broken(in_a(dtype=5), "ATensor", "dtype")
         self.broken(in_a(shape=[3]), "ATensor", "2 elements", "[3]")
         self.broken(in_a(shape=[-2]), "ATensor", "-2")

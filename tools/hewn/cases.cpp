@@ -33,7 +33,8 @@ const OperatorInfo OPERATORS[] = {
 // Data types of other projects that no operator's table holds.
 bool is_foreign_type(const std::string &name) {
     static const std::set<std::string> NAMES = {"f64", "bf16", "bool", "i1", "i2", "i4", "u1", "u2", "u4"};
-    return NAMES.count(name) != 0 || name.rfind("float", 0) == 0 || name.rfind("f8", 0) == 0 || name.rfind("f4", 0) == 0;
+    const auto begins = [&](const char *prefix) { return name.rfind(prefix, 0) == 0; };
+    return NAMES.count(name) != 0 || begins("float8") || begins("float4") || begins("f8") || begins("f4");
 }
 
 // A value for a message. What nests could be of any size and depth: only its kind is told.
@@ -71,10 +72,22 @@ struct Header {
     std::string dtype;
     std::optional<DataType> type;  // nothing: a foreign type
     Sizes shape;
+    std::optional<Sizes> strides;  // over the output's sizes
+
+    // Whether one element is read for all of an output of such sizes.
+    bool is_scalar(const Sizes &output) const {
+        if (!strides) return element_count(shape) == 1;
+        for (size_t i = 0; i < std::min(output.size(), strides->size()); i++)
+            if (output[i] > 1 && (*strides)[i] != 0) return false;
+        return true;
+    }
 };
 
 Header parse_header(const json &tensor, const std::string &name) {
-    Header header{text_member(tensor, "dtype", name), std::nullopt, integers(member(tensor, "shape", name), name + ": 'shape'")};
+    Header header{text_member(tensor, "dtype", name), std::nullopt, integers(member(tensor, "shape", name), name + ": 'shape'"),
+                  std::nullopt};
+    if (const auto strides = tensor.find("strides"); strides != tensor.end())
+        header.strides = integers(*strides, name + ": 'strides'");
     header.type = type_from_name(header.dtype);
     if (is_foreign_type(header.dtype)) header.type.reset();
     else if (!header.type) throw InputError(name + ": unknown dtype '" + header.dtype + "'");
@@ -85,6 +98,11 @@ Header parse_header(const json &tensor, const std::string &name) {
     throw InputError(where + ": " + brief(value) + " is not a value of " + std::string(type_name(type)));
 }
 
+// "-0", as "%g" prints -0.0: of the parser's signed integers the one that is 0.
+bool is_negative_zero(const json &value) {
+    return value.is_number_integer() && !value.is_number_unsigned() && value.get<int64_t>() == 0;
+}
+
 template<class T>
 T integer_value(const json &value, const std::string &where, DataType type) {
     using Limits = std::numeric_limits<T>;
@@ -93,6 +111,7 @@ T integer_value(const json &value, const std::string &where, DataType type) {
         if (number <= uint64_t(Limits::max())) return T(number);
     } else if (value.is_number_integer()) {
         const int64_t number = value.get<int64_t>();
+        if (is_negative_zero(value)) return 0;
         if constexpr (std::is_signed_v<T>) {
             if (number >= Limits::min() && number <= Limits::max()) return T(number);
         }
@@ -115,9 +134,10 @@ auto float_value(const json &value, const std::string &where, DataType type, Rou
         bad_value(value, where, type);
     }
     if (!value.is_number()) bad_value(value, where, type);
-    const auto result = value.is_number_unsigned()  ? round(value.get<uint64_t>())
-                        : value.is_number_integer() ? round(value.get<int64_t>())
-                                                    : round(value.get<double>());
+    const auto result = is_negative_zero(value)      ? round(-0.0)
+                        : value.is_number_unsigned() ? round(value.get<uint64_t>())
+                        : value.is_number_integer()  ? round(value.get<int64_t>())
+                                                     : round(value.get<double>());
     bool infinite;
     if constexpr (std::is_same_v<decltype(result), const float>) infinite = std::isinf(result);
     else infinite = (result & 0x7fff) == 0x7c00;
@@ -157,12 +177,11 @@ Array parse_data(const json &tensor, const Header &header, const std::string &na
 }
 
 // The stored data seen over the output's sizes.
-TensorDesc parse_layout(const json &tensor, const Array &array, const Sizes &sizes, const std::string &name) {
+TensorDesc parse_layout(const Header &header, const Array &array, const Sizes &sizes, const std::string &name) {
     TensorDesc desc{array.type, sizes, std::nullopt};
     if (element_count(sizes).value_or(0) == 0) return desc;  // an empty output: strides mean nothing
-    const auto found = tensor.find("strides");
-    if (found == tensor.end()) return broadcast_to(array, sizes, name);
-    desc.strides = integers(*found, name + ": 'strides'");
+    if (!header.strides) return broadcast_to(array, sizes, name);
+    desc.strides = header.strides;
     if (desc.strides->size() != sizes.size())
         throw InputError(name + ": 'strides' has " + std::to_string(desc.strides->size()) + " values, but the output's shape " +
                          to_string(sizes) + " has " + std::to_string(sizes.size()));
@@ -177,12 +196,6 @@ TensorDesc parse_layout(const json &tensor, const Array &array, const Sizes &siz
     }
     if (left < 0) throw InputError(name + ": has no elements, but the output has");
     return desc;
-}
-
-// A scale or zero point of QUANTIZED_LINEAR_ADD must be one element: said with strides of 0, whatever stood at sizes of 1.
-void make_scalar(TensorDesc &desc) {
-    for (size_t i = 0; desc.strides && i < desc.sizes.size(); i++)
-        if (desc.sizes[i] == 1) (*desc.strides)[i] = 0;
 }
 
 void parse_tolerance(Case &result, const json &object) {
@@ -253,7 +266,7 @@ std::string outside_tables(const OperatorInfo &op, const std::map<std::string, H
             if (inputs.at(name).type != D::FLOAT32) return "quantized add with a scale of " + inputs.at(name).dtype;
         }
         for (const auto &[name, header] : inputs)
-            if (name != "ATensor" && name != "BTensor" && element_count(header.shape) != 1)
+            if (name != "ATensor" && name != "BTensor" && !header.is_scalar(output.shape))
                 return "quantized add with a scale or zero point of several elements";
         if (zero_point_differs("AZeroPointTensor", a) || zero_point_differs("BZeroPointTensor", b) ||
             zero_point_differs("OutputZeroPointTensor", output))
@@ -274,6 +287,11 @@ std::string signature(const OperatorInfo &op, const std::map<std::string, Header
 }
 
 void parse_into(Case &result, const json &object) {
+    const auto beyond = object.find("beyond"), formula = object.find("formula");
+    if (beyond != object.end() && !beyond->is_null() && *beyond != false) {
+        result.skip = "beyond: " + (beyond->is_string() ? beyond->get<std::string>() : brief(*beyond));
+        return;
+    }
     const std::string &name = text_member(object, "op", CASE);
     const OperatorInfo *op = nullptr;
     for (const OperatorInfo &info : OPERATORS)
@@ -281,11 +299,6 @@ void parse_into(Case &result, const json &object) {
     if (!op) throw InputError("unknown op '" + name + "'");
     result.type = op->type;
 
-    const auto beyond = object.find("beyond"), formula = object.find("formula");
-    if (beyond != object.end()) {
-        result.skip = "beyond: " + (beyond->is_string() ? beyond->get<std::string>() : brief(*beyond));
-        return;
-    }
     if (formula != object.end() && *formula == "differs") {
         result.skip = "formula: differs";
         return;
@@ -316,8 +329,11 @@ void parse_into(Case &result, const json &object) {
     for (const auto &[key, tensor] : tensors.items()) {
         CaseTensor parsed;
         parsed.array = parse_data(tensor, headers.at(key), key);
-        parsed.desc = parse_layout(tensor, parsed.array, output.shape, key);
-        if (op->type == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD && key != "ATensor" && key != "BTensor") make_scalar(parsed.desc);
+        parsed.desc = parse_layout(headers.at(key), parsed.array, output.shape, key);
+        // A scale or zero point of QUANTIZED_LINEAR_ADD must be one element: said with strides of 0, also where the output has 0
+        // elements or, along a dimension, 1.
+        if (op->type == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD && key != "ATensor" && key != "BTensor")
+            parsed.desc.strides = Sizes(output.shape.size(), 0);
         result.inputs.emplace(key, std::move(parsed));
     }
 }
