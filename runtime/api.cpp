@@ -24,8 +24,8 @@ __attribute__((cold, noinline)) hewn_status refuse_bindings(const Problem &probl
     const char *name = problem.info->dml_name, *which = of_inputs ? "input" : "output";
     const uint32_t count = of_inputs ? input_count : output_count, due = of_inputs ? uint32_t(problem.input_count) : 1;
     if (count != due) {
-        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: %u %s bindings given, %u due", name, unsigned(count), which,
-                    unsigned(due));
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: %u %s bindings given, %u due%s", name, unsigned(count), which,
+                    unsigned(due), of_inputs && due > 2 ? ", with a null buffer for a tensor that is absent" : "");
     }
     if (!(of_inputs ? inputs : outputs))
         return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: the %s bindings are null", name, which);

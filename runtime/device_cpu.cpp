@@ -31,7 +31,8 @@ void HEWN_CALL deallocate_to_system(void *, void *memory) { deallocate_aligned(m
 // ---- Threads ----
 
 std::atomic<bool> pool_used{false}, is_forked_child{false};
-// Whether a fork would be noticed. Without, no pool: its threads would be waited for in the child.
+// Whether the process tells of a fork (call_in_forked_child). Where it does not, the pool is not used: a forked child would wait
+// for its threads, which do not exist there.
 bool fork_is_noticed = false;
 
 // Halide's thread pool. Its threads do not exist in a forked child: there everything runs on the caller's.
@@ -121,7 +122,7 @@ void prepare_process() {
 
 namespace {
 
-// Chooses the operator's forms and plans for those that pay. False: no memory.
+// Chooses the operator's forms and plans for those that pay, again as often as fit_to_plan drops one. False: no memory.
 __attribute__((cold)) bool plan_operator(const Space &space, int operands, const int32_t *element_bytes, CpuOperator &op) {
     const Variant &variant = *op.variant;
     op.problem.info->choose_forms(space, variant, op.kernel);

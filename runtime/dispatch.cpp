@@ -1,6 +1,5 @@
 #include "dispatch.h"
 
-#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -53,6 +52,14 @@ constexpr Target kTargets[] = {
 #undef HEWN_GPU_TARGET
 #undef HEWN_TARGET
 };
+
+constexpr char kTargetNames[] =
+#define HEWN_TARGET(name, rank, halide_target, probes) " " #name
+#define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) " " #name
+#include "targets.inc"
+#undef HEWN_GPU_TARGET
+#undef HEWN_TARGET
+    ;
 
 enum TargetIndex {
 #define HEWN_TARGET(name, rank, halide_target, probes) kTarget_##name,
@@ -154,7 +161,8 @@ hewn_status pick_forced(const char *operator_name, const char *signature, const 
         if (named ? named->target == &target : equal(forced, target.name)) forced_target = &target;
     }
     if (!forced_target) {
-        return fail(error, HEWN_STATUS_NO_VARIANT, "%s '%s' is neither a target nor a variant of this build", by, forced);
+        return fail(error, HEWN_STATUS_NO_VARIANT, "%s '%s' is neither a target nor a variant of this build; its targets:%s", by,
+                    forced, kTargetNames);
     }
     if (named && !fits(*named, operator_name, signature)) {
         return fail(error, HEWN_STATUS_NO_VARIANT, "%s '%s' does not fit: %s needs %s_%s__<target>", by, forced, operator_name,
@@ -212,8 +220,7 @@ using namespace hewn;
 uint32_t hewn_target_count(void) { return sizeof kTargets / sizeof kTargets[0]; }
 
 hewn_status hewn_get_target(uint32_t index, hewn_target_info *info) {
-    if (index >= hewn_target_count() || !info || info->struct_size < offsetof(hewn_target_info, device))
-        return HEWN_STATUS_INVALID_ARGUMENT;
+    if (index >= hewn_target_count() || !info || info->struct_size < sizeof *info) return HEWN_STATUS_INVALID_ARGUMENT;
     const Target &target = kTargets[index];
     const char *missing = target.missing();
     info->name = target.name;
@@ -221,15 +228,14 @@ hewn_status hewn_get_target(uint32_t index, hewn_target_info *info) {
     info->rank = target.rank;
     info->supported = missing ? 0 : 1;
     info->missing = missing ? missing : "";
-    if (info->struct_size >= sizeof(hewn_target_info)) info->device = target.device;
+    info->device = target.device;
     return HEWN_STATUS_OK;
 }
 
 uint32_t hewn_variant_count(void) { return sizeof kVariants / sizeof kVariants[0]; }
 
 hewn_status hewn_get_variant(uint32_t index, hewn_variant_info *info) {
-    if (index >= hewn_variant_count() || !info || info->struct_size < offsetof(hewn_variant_info, device))
-        return HEWN_STATUS_INVALID_ARGUMENT;
+    if (index >= hewn_variant_count() || !info || info->struct_size < sizeof *info) return HEWN_STATUS_INVALID_ARGUMENT;
     const Variant &variant = kVariants[index];
     info->name = variant.name;
     info->operator_name = variant.operator_name;
@@ -238,7 +244,7 @@ hewn_status hewn_get_variant(uint32_t index, hewn_variant_info *info) {
     info->supported = variant.target->missing() ? 0 : 1;
     const auto runs = [&](const Target &target) { return target.device == variant.target->device && !target.missing(); };
     info->picked = best_variant(variant.operator_name, variant.signature, this_chip(), runs) == &variant ? 1 : 0;
-    if (info->struct_size >= sizeof(hewn_variant_info)) info->device = variant.target->device;
+    info->device = variant.target->device;
     return HEWN_STATUS_OK;
 }
 

@@ -36,7 +36,8 @@ constexpr int64_t kElementsBeforeSearch = int64_t(1) << 20;
 int find_folded_factors(const Quantization &quantization, const halide_type_t *types, ComputeSums compute, const void *context,
                         FoldedFactors &factors, bool &fits);
 
-// What an operator knows of the scales and zero points that it has been executed with lately. For any number of threads.
+// What an operator knows of the scales and zero points that it has been executed with lately. For any number of threads. Has no
+// constructor: begins in memory that is zero (Allocator::allocate).
 class Foldings {
 public:
     enum State : uint8_t {
@@ -75,11 +76,11 @@ private:
 
     // The entry that holds the key; null: none does.
     Entry *look_up(const Key &key);
-    // An entry for another key: of those that know nothing the one that has counted least, so that the others come to know, else
-    // in turn.
+    // The entry to overwrite for a new key: of those whose state is Unknown the one that has counted the fewest elements, so that
+    // the others come to be known; where none is, each in turn.
     Entry &vacant();
-    // The same, which so many elements have been computed with; null: what the entries hold stays, for it may come again before
-    // it is known.
+    // An entry for a new key, with which so many elements were computed; null: it is let go by. A full table takes a new key for
+    // every 2^23 elements computed with keys that it lacks, so that those it has come to be known first.
     Entry *admit(int64_t elements);
     static void write(Entry &entry, const Key &key, State state, const FoldedFactors &factors);
 };

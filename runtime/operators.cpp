@@ -175,14 +175,16 @@ hewn_status read_optional(const hewn_tensor_desc *desc, const char *context, con
 
 hewn_status expect_same_sizes(const OperatorInfo &info, const Tensor &tensor, const Tensor &other, hewn_error *error) {
     if (same_sizes(tensor, other)) return HEWN_STATUS_OK;
+    // What those expect who know other libraries' broadcasting.
+    const char *const hint = std::strcmp(tensor.name, "OutputTensor") == 0 ? "" : "; an input repeats by strides of 0";
     if (tensor.rank != other.rank) {
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, %s has %d; they must be equal", info.dml_name,
-                    tensor.name, tensor.rank, other.name, other.rank);
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, %s has %d; they must be equal%s",
+                    info.dml_name, tensor.name, tensor.rank, other.name, other.rank, hint);
     }
     int d = 0;
     while (tensor.sizes[d] == other.sizes[d]) d++;
-    return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: size %lld of dimension %d differs from %s's %lld", info.dml_name,
-                tensor.name, (long long)tensor.sizes[d], d, other.name, (long long)other.sizes[d]);
+    return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: size %lld of dimension %d differs from %s's %lld%s", info.dml_name,
+                tensor.name, (long long)tensor.sizes[d], d, other.name, (long long)other.sizes[d], hint);
 }
 
 hewn_status expect_type(const OperatorInfo &info, const Tensor &tensor, hewn_data_type type, const char *rule,
@@ -195,8 +197,8 @@ hewn_status expect_type(const OperatorInfo &info, const Tensor &tensor, hewn_dat
 hewn_status check_output_strides(const OperatorInfo &info, const Tensor &output, hewn_error *error) {
     if (strides_never_overlap(output)) return HEWN_STATUS_OK;
     return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
-                "%s %s: strides overlap; sorted, each must exceed the span of all smaller dimensions", info.dml_name,
-                output.name);
+                "%s %s: strides overlap; sorted, each must exceed the span of all smaller dimensions, and be above 0",
+                info.dml_name, output.name);
 }
 
 template<class... Words>
@@ -249,7 +251,8 @@ inline void set_reciprocal(float scale, float &r0, float &r1) {
     r1 = float(reciprocal - double(r0));
 }
 
-// The same by what is known of the scale that the operator had last.
+// The same by what is known of the scale that the operator had last. The scale is ordinary, and so never +0, whose bits a pair
+// that nothing was stored to would seem to be of.
 inline void find_reciprocal(float scale, LastReciprocal &last, float &r0, float &r1) {
     const uint32_t bits = bits_of(scale);
     const uint64_t last_r0 = last.r0.load(std::memory_order_relaxed), last_r1 = last.r1.load(std::memory_order_relaxed);
@@ -307,13 +310,14 @@ void choose_general_form(const Space &, const Variant &variant, CpuKernel &kerne
 
 // ---- QUANTIZE_LINEAR ----
 
-// Operands of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR.
-constexpr int kScale = 1, kZeroPoint = 2;
+// Of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR: the index of an input and of the kernel's operand alike.
+constexpr int kInput = 0, kScale = 1, kZeroPoint = 2;
 
 // What the two share; the differing rules are checked by the caller.
 template<class Desc>
 hewn_status read_linear(const OperatorInfo &info, const Desc &desc, const Table &table, Problem &problem, hewn_error *error) {
-    Tensor &input = problem.inputs[0], &scale = problem.inputs[1], &zero_point = problem.inputs[2], &output = problem.output;
+    Tensor &input = problem.inputs[kInput], &scale = problem.inputs[kScale], &zero_point = problem.inputs[kZeroPoint];
+    Tensor &output = problem.output;
     HEWN_CHECK(read_tensor(desc.input_tensor, info.dml_name, "InputTensor", input, error));
     HEWN_CHECK(read_tensor(desc.scale_tensor, info.dml_name, "ScaleTensor", scale, error));
     HEWN_CHECK(read_tensor(desc.output_tensor, info.dml_name, "OutputTensor", output, error));
@@ -334,8 +338,9 @@ hewn_status read_linear(const OperatorInfo &info, const Desc &desc, const Table 
 // fast on a Zen 1. Rows that are much shorter are not rows of a box, but parts of its run.
 constexpr int64_t kRowsToCompare = 4;
 
-// Where `count` elements of a box's row lie among `kept` ones from `from` on: the index of the first; `kept` where they follow,
-// as boxes that cut a row come in its order; else -1.
+// Boxes that cut a row of parameters come in its order, each with the next part. Of the row the `kept` elements from `from` on
+// are known; returns where in it the `count` elements of a box begin: the index of the first where all are known, `kept` where
+// they come next, else -1.
 int64_t index_among(const void *from, int64_t kept, const halide_buffer_t &row, int64_t count, int64_t bytes) {
     if (kept == 0) return -1;
     // Huge for what lies before.
@@ -343,8 +348,9 @@ int64_t index_among(const void *from, int64_t kept, const halide_buffer_t &row, 
     return first == end || (first < end && uintptr_t(count) <= end - first) ? int64_t(first) : -1;
 }
 
-// Whether the zero points of the box's row, which all its rows share, are known to be equal. They are compared for rows enough,
-// and for fewer, which may be of a row that boxes cut, once a box has the same ones again.
+// Whether the zero points of the row, which all rows of the box share, are known to be equal. They are compared at once where at
+// least kRowsToCompare rows share them; where fewer do, only when a later box has the same ones, for the row may be one that
+// boxes cut, whose parts are then compared together.
 bool has_equal_zero_points(CpuCall &call, const halide_buffer_t &row) {
     ZeroPointRow &known = call.zero_points;
     const int64_t bytes = type_bytes(call.kernel.problem->inputs[kZeroPoint].type), count = row.dim[0].extent;
@@ -387,13 +393,14 @@ __attribute__((cold)) hewn_status read_quantize_linear(const void *raw, hewn_fea
     hewn_quantize_linear_desc desc;
     HEWN_CHECK(copy_desc(raw, info.dml_name, desc, error));
     HEWN_CHECK(read_linear(info, desc, Table(kQuantizeRows, info, level, error), problem, error));
-    const hewn_data_type input_type = problem.inputs[0].type;
+    const hewn_data_type input_type = problem.inputs[kInput].type;
     const hewn_data_type scale_type = input_type == HEWN_DATA_TYPE_INT32 ? hewn_data_type(HEWN_DATA_TYPE_FLOAT32) : input_type;
-    HEWN_CHECK(expect_type(info, problem.inputs[1], scale_type, "InputTensor's, FLOAT32 for INT32", error));
-    return expect_type(info, problem.inputs[2], problem.output.type, "OutputTensor's", error);
+    HEWN_CHECK(expect_type(info, problem.inputs[kScale], scale_type, "InputTensor's, FLOAT32 for INT32", error));
+    return expect_type(info, problem.inputs[kZeroPoint], problem.output.type, "OutputTensor's", error);
 }
 
-// Reciprocals of `count` scales that lie so many bytes apart; false if one is not ordinary.
+// Reciprocals of `count` scales that lie so many bytes apart. False: one is not ordinary, and its arithmetic may have raised the
+// flag of invalid operations; the caller divides instead, which notes that (call_quantize_divided).
 bool set_reciprocals(const void *scales, hewn_data_type type, int64_t step_bytes, int32_t count, float *r0, float *r1) {
     const char *const first = static_cast<const char *>(scales);
     int32_t unfit = 0;
@@ -420,7 +427,7 @@ inline halide_buffer_t buffer_of(const float *reciprocals, halide_dimension_t *d
 
 // The parameters for so many scales of a box; `reciprocal` where all are ordinary, else the dividing form.
 void prepare_quantize(const CpuKernel &kernel, const halide_buffer_t &scale, int32_t count, RowParameters &p) {
-    const hewn_data_type type = kernel.problem->inputs[1].type;
+    const hewn_data_type type = kernel.problem->inputs[kScale].type;
     p.from = scale.host;
     p.count = count;
     bool fit;
@@ -444,7 +451,7 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
     const CpuKernel &kernel = call.kernel;
     RowParameters &p = call.rows;
-    const halide_buffer_t &scale = operands[1];
+    const halide_buffer_t &scale = operands[kScale];
     const halide_dimension_t &rows = scale.dim[1];
     const int32_t count = rows.stride == 0 ? 1 : rows.extent;
     if (p.from != scale.host || p.count < count) prepare_quantize(kernel, scale, count, p);
@@ -499,7 +506,7 @@ void read_a_vector(Plan &plan) {
 
 // Prepares `count` more scales.
 void append_columns(const CpuKernel &kernel, const char *scales, int32_t count, Columns &columns) {
-    const hewn_data_type type = kernel.problem->inputs[1].type;
+    const hewn_data_type type = kernel.problem->inputs[kScale].type;
     const int32_t distinct = count < kernel.distinct_scales ? count : kernel.distinct_scales;
     float *const r0 = columns.r0 + columns.count, *const r1 = columns.r1 + columns.count;
     columns.fit &= set_reciprocals(scales, type, type_bytes(type), distinct, r0, r1);
@@ -507,8 +514,8 @@ void append_columns(const CpuKernel &kernel, const char *scales, int32_t count, 
     columns.count += count;
 }
 
-// The index of the reciprocals of the first `count` of a box's scales, prepared now where they are not there. Boxes that cut a
-// row come in its order, and so gather it.
+// The index in `columns` at which the reciprocals of a box's first `count` scales begin. Those not there are prepared: the next
+// part of the row behind what is known of it, any others in its place.
 int32_t find_columns(const CpuCall &call, const halide_buffer_t &scale, int32_t count, Columns &columns) {
     const int64_t bytes = type_bytes(call.kernel.problem->inputs[kScale].type);
     const bool filled = call.filled & 1u << kScale;
@@ -525,11 +532,19 @@ int32_t find_columns(const CpuCall &call, const halide_buffer_t &scale, int32_t 
     return added;
 }
 
+// Repeats the vector of parameters that scratch memory has of each row (read_a_vector) to the row's end.
+void complete_rows(const halide_buffer_t &rows, hewn_data_type type) {
+    const int shift = __builtin_ctz(unsigned(type_bytes(type)));
+    const int32_t distinct_rows = rows.dim[1].stride == 0 ? 1 : rows.dim[1].extent;
+    for (int32_t y = 0; y < distinct_rows; y++)
+        repeat_row(rows.host + (int64_t(y) * rows.dim[1].stride << shift), kRepeatingLanes, rows.dim[0].extent, shift);
+}
+
 // With a scale a column.
 int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
     Columns &columns = *call.columns;
-    const halide_buffer_t &scale = operands[1];
+    const halide_buffer_t &scale = operands[kScale];
     const bool repeating = takes_repeating(call.kernel, scale);
     const int32_t count = repeating ? kRepeatingLanes : scale.dim[0].extent;
     const int32_t first = find_columns(call, scale, count, columns);
@@ -544,17 +559,22 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
         if (code != 0 || !invalid.raised()) return code;
         columns.fit = false;  // as above
     }
-    // Dividing reads whole rows of both, of which scratch memory has a vector.
-    for (int o = 1; repeating && o <= 2; o++) {
-        const halide_buffer_t &row = operands[o];
-        const int shift = __builtin_ctz(unsigned(type_bytes(call.kernel.problem->inputs[o].type)));
-        const int32_t distinct_rows = row.dim[1].stride == 0 ? 1 : row.dim[1].extent;
-        for (int32_t y = 0; y < distinct_rows; y++)
-            repeat_row(row.host + (int64_t(y) * row.dim[1].stride << shift), kRepeatingLanes, row.dim[0].extent, shift);
+    // Dividing reads whole rows.
+    if (repeating) {
+        for (int o : {kScale, kZeroPoint}) complete_rows(operands[o], call.kernel.problem->inputs[o].type);
     }
     return call_quantize_divided(context, operands);
 }
 
+// QUANTIZE_LINEAR runs in one of four modes. choose_quantize_forms takes the first that the layout allows, and fit_quantize, once
+// there is a plan, stays with it or goes on to a later one; where that changes what the plan should do, the operator is planned
+// again, twice at most. (`form`, which divides, is there in all of them, for scales that are not ordinary.)
+//
+//     mode        call                     not null             parameters
+//     a row       call_quantize            reciprocal           one scale and zero point a row: `uniform`
+//     repeating   call_quantize_columns    columns, repeating   repeat within a vector
+//     columns     call_quantize_columns    columns              a scale a column, enough rows of it
+//     dividing    call_quantize_divided                         any
 __attribute__((cold)) void choose_quantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
     kernel.form = variant.form("divide");
     kernel.call = call_quantize_divided;
@@ -640,14 +660,14 @@ __attribute__((cold)) hewn_status read_dequantize_linear(const void *raw, hewn_f
     hewn_dequantize_linear_desc desc;
     HEWN_CHECK(copy_desc(raw, info.dml_name, desc, error));
     HEWN_CHECK(read_linear(info, desc, Table(kDequantizeRows, info, level, error), problem, error));
-    HEWN_CHECK(expect_type(info, problem.inputs[2], problem.inputs[0].type, "InputTensor's", error));
-    return expect_type(info, problem.output, problem.inputs[1].type, "ScaleTensor's", error);
+    HEWN_CHECK(expect_type(info, problem.inputs[kZeroPoint], problem.inputs[kInput].type, "InputTensor's", error));
+    return expect_type(info, problem.output, problem.inputs[kScale].type, "ScaleTensor's", error);
 }
 
 int call_dequantize(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
     const CpuKernel &kernel = call.kernel;
-    const Form &form = takes_repeating(kernel, operands[1]) ? *kernel.repeating : *kernel.form;
+    const Form &form = takes_repeating(kernel, operands[kScale]) ? *kernel.repeating : *kernel.form;
     return call_kernel(form, call, &operands[0], &operands[1], &operands[2], kernel.ahead, &operands[3]);
 }
 
@@ -664,6 +684,11 @@ __attribute__((cold)) bool fit_dequantize(Plan &plan, int32_t, const Variant &, 
 }
 
 // ---- QUANTIZED_LINEAR_ADD ----
+
+// Its inputs, and of A, B and the output the scale's and the zero point's.
+enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutputZeroPoint };
+constexpr int kSumScales[] = {kAScale, kBScale, kOutputScale};
+constexpr int kSumZeroPoints[] = {kAZeroPoint, kBZeroPoint, kOutputZeroPoint};
 
 // Scales and zero points: exactly one element, which no dimension leaves: its size is 1, where a stride means nothing, or its
 // stride is 0.
@@ -687,31 +712,33 @@ __attribute__((cold)) hewn_status read_quantized_linear_add(const void *raw, hew
     HEWN_CHECK(copy_desc(raw, info.dml_name, desc, error));
     const Table table(kQuantizedAddRows, info, level, error);
     HEWN_CHECK(table.check_introduced());
-    Tensor *in = problem.inputs, &output = problem.output;
-    HEWN_CHECK(read_tensor(desc.a_tensor, info.dml_name, "ATensor", in[0], error));
-    HEWN_CHECK(read_tensor(desc.a_scale_tensor, info.dml_name, "AScaleTensor", in[1], error));
-    HEWN_CHECK(read_tensor(desc.b_tensor, info.dml_name, "BTensor", in[3], error));
-    HEWN_CHECK(read_tensor(desc.b_scale_tensor, info.dml_name, "BScaleTensor", in[4], error));
-    HEWN_CHECK(read_tensor(desc.output_scale_tensor, info.dml_name, "OutputScaleTensor", in[6], error));
+    Tensor *in = problem.inputs, &a = in[kA], &b = in[kB], &output = problem.output;
+    HEWN_CHECK(read_tensor(desc.a_tensor, info.dml_name, "ATensor", a, error));
+    HEWN_CHECK(read_tensor(desc.a_scale_tensor, info.dml_name, "AScaleTensor", in[kAScale], error));
+    HEWN_CHECK(read_tensor(desc.b_tensor, info.dml_name, "BTensor", b, error));
+    HEWN_CHECK(read_tensor(desc.b_scale_tensor, info.dml_name, "BScaleTensor", in[kBScale], error));
+    HEWN_CHECK(read_tensor(desc.output_scale_tensor, info.dml_name, "OutputScaleTensor", in[kOutputScale], error));
     HEWN_CHECK(read_tensor(desc.output_tensor, info.dml_name, "OutputTensor", output, error));
     const auto optional = [&](const hewn_tensor_desc *zero_point, const char *name, const Tensor &of, Tensor &tensor) {
-        return read_optional(zero_point, info.dml_name, name, in[0], of.type, tensor, error);
+        return read_optional(zero_point, info.dml_name, name, a, of.type, tensor, error);
     };
-    HEWN_CHECK(optional(desc.a_zero_point_tensor, "AZeroPointTensor", in[0], in[2]));
-    HEWN_CHECK(optional(desc.b_zero_point_tensor, "BZeroPointTensor", in[3], in[5]));
-    HEWN_CHECK(optional(desc.output_zero_point_tensor, "OutputZeroPointTensor", output, in[7]));
-    HEWN_CHECK(table.check_rank(in[0]));
-    HEWN_CHECK(table.check_type(in[0], &FeatureRow::input_types));
-    HEWN_CHECK(table.check_type(in[3], &FeatureRow::input_types));
+    HEWN_CHECK(optional(desc.a_zero_point_tensor, "AZeroPointTensor", a, in[kAZeroPoint]));
+    HEWN_CHECK(optional(desc.b_zero_point_tensor, "BZeroPointTensor", b, in[kBZeroPoint]));
+    HEWN_CHECK(optional(desc.output_zero_point_tensor, "OutputZeroPointTensor", output, in[kOutputZeroPoint]));
+    HEWN_CHECK(table.check_rank(a));
+    HEWN_CHECK(table.check_type(a, &FeatureRow::input_types));
+    HEWN_CHECK(table.check_type(b, &FeatureRow::input_types));
     HEWN_CHECK(table.check_type(output, &FeatureRow::output_types));
-    for (int i : {1, 4, 6}) HEWN_CHECK(table.check_type(in[i], &FeatureRow::scale_types));
-    HEWN_CHECK(expect_type(info, in[2], in[0].type, "ATensor's", error));
-    HEWN_CHECK(expect_type(info, in[5], in[3].type, "BTensor's", error));
-    HEWN_CHECK(expect_type(info, in[7], output.type, "OutputTensor's", error));
-    HEWN_CHECK(expect_same_sizes(info, in[3], in[0], error));
-    HEWN_CHECK(expect_same_sizes(info, output, in[0], error));
-    for (int i : {1, 2, 4, 5, 6, 7}) HEWN_CHECK(expect_one_element(info, in[i], in[0], error));
-    set_signature(problem, type_word(in[0].type), type_word(in[3].type), type_word(output.type));
+    for (int scale : kSumScales) HEWN_CHECK(table.check_type(in[scale], &FeatureRow::scale_types));
+    HEWN_CHECK(expect_type(info, in[kAZeroPoint], a.type, "ATensor's", error));
+    HEWN_CHECK(expect_type(info, in[kBZeroPoint], b.type, "BTensor's", error));
+    HEWN_CHECK(expect_type(info, in[kOutputZeroPoint], output.type, "OutputTensor's", error));
+    HEWN_CHECK(expect_same_sizes(info, b, a, error));
+    HEWN_CHECK(expect_same_sizes(info, output, a, error));
+    for (int i = 0; i < info.input_count; i++) {
+        if (i != kA && i != kB) HEWN_CHECK(expect_one_element(info, in[i], a, error));
+    }
+    set_signature(problem, type_word(a.type), type_word(b.type), type_word(output.type));
     return HEWN_STATUS_OK;
 }
 
@@ -720,13 +747,13 @@ int32_t read_byte(const void *byte, hewn_data_type type) {
                                        : int32_t(*static_cast<const uint8_t *>(byte));
 }
 
-// The scales and zero points of A, B and the output. To where they stay: a copy, made at once of values just stored one by one,
-// would wait for them (5 ns on a Zen 5).
+// The scales and zero points of A, B and the output, into `q` where it stays: to return a struct would copy it in wide loads of
+// what was just stored in narrow ones, which wait for the stores (5 ns on a Zen 5).
 void read_quantization(const CpuCall &call, Quantization &q) {
-    constexpr int kScales[] = {1, 4, 6}, kZeroPoints[] = {2, 5, 7};
     for (int t = 0; t < 3; t++) {
-        q.scale[t] = read_scale(call.inputs[kScales[t]], HEWN_DATA_TYPE_FLOAT32);
-        q.zero_point[t] = read_byte(call.inputs[kZeroPoints[t]], call.kernel.problem->inputs[kZeroPoints[t]].type);
+        const int zero_point = kSumZeroPoints[t];
+        q.scale[t] = read_scale(call.inputs[kSumScales[t]], HEWN_DATA_TYPE_FLOAT32);
+        q.zero_point[t] = read_byte(call.inputs[zero_point], call.kernel.problem->inputs[zero_point].type);
     }
 }
 
@@ -799,7 +826,7 @@ __attribute__((noinline)) int weigh_folding(const CpuCall &call, const halide_bu
         return call_quantized_add_form(form, trial.call, trial.parameters, operands);
     };
     const Problem &problem = *kernel.problem;
-    const halide_type_t types[] = {halide_type(problem.inputs[0].type), halide_type(problem.inputs[3].type),
+    const halide_type_t types[] = {halide_type(problem.inputs[kA].type), halide_type(problem.inputs[kB].type),
                                    halide_type(problem.output.type)};
     bool fits;
     if (const int code = find_folded_factors(p.quantization, types, compute, &trial, factors, fits)) return code;
@@ -872,7 +899,7 @@ constexpr OperatorInfo kQuantizeLinear = as_built({HEWN_OPERATOR_QUANTIZE_LINEAR
                                                    read_quantize_linear,
                                                    choose_quantize_forms,
                                                    fit_quantize,
-                                                   {0, 1, 2}});
+                                                   {kInput, kScale, kZeroPoint}});
 constexpr OperatorInfo kDequantizeLinear = as_built({HEWN_OPERATOR_DEQUANTIZE_LINEAR,
                                                      "dequantize_linear",
                                                      "DEQUANTIZE_LINEAR",
@@ -883,7 +910,7 @@ constexpr OperatorInfo kDequantizeLinear = as_built({HEWN_OPERATOR_DEQUANTIZE_LI
                                                      read_dequantize_linear,
                                                      choose_dequantize_forms,
                                                      fit_dequantize,
-                                                     {0, 1, 2}});
+                                                     {kInput, kScale, kZeroPoint}});
 constexpr OperatorInfo kQuantizedLinearAdd = as_built({HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
                                                        "quantized_linear_add",
                                                        "QUANTIZED_LINEAR_ADD",
@@ -894,7 +921,7 @@ constexpr OperatorInfo kQuantizedLinearAdd = as_built({HEWN_OPERATOR_QUANTIZED_L
                                                        read_quantized_linear_add,
                                                        choose_quantized_add_forms,
                                                        nullptr,
-                                                       {0, 3}});
+                                                       {kA, kB}});
 
 }  // namespace
 

@@ -43,7 +43,8 @@ struct SumParameters {
     bool undecided;  // whether `folded` gives the formula's outputs
 };
 
-// QUANTIZE_LINEAR's of the scales of a box's rows, kept from box to box of one slice while the scales' address stays.
+// QUANTIZE_LINEAR's of the scales of a box's rows, kept from box to box of one slice while the scales' address stays: they are
+// always read in place (KernelTraits::uniform), never from scratch memory, which would be filled anew.
 struct RowParameters {
     const void *from = nullptr;  // the scales' address; null: nothing is prepared
     const Form *form;            // that fits all of them
@@ -54,18 +55,19 @@ struct RowParameters {
 // The longest row of scales that is prepared: 32 KiB of reciprocals.
 constexpr int kMaxColumns = 4096;
 
-// QUANTIZE_LINEAR's of a row of scales, its reciprocals, kept while the scales stay.
+// QUANTIZE_LINEAR's of a row of scales, its reciprocals, kept in a slice while the scales stay at their address and are not
+// filled anew in scratch memory (BoxCall::filled).
 struct Columns {
     const char *from;   // the scales prepared from
-    int32_t count = 0;  // 0: none are
-    bool fit;           // for the form `columns`
+    int32_t count = 0;  // 0: none are, and the others say nothing
+    bool fit;           // for the form `columns`: all are ordinary
     alignas(64) float r0[kMaxColumns], r1[kMaxColumns];
 };
 
-// What is known of a row of zero points, or of the parts of one that boxes have brought so far, kept while it stays.
+// What is known of a row of zero points, or of the parts of one that boxes have brought so far, kept as Columns are.
 struct ZeroPointRow {
     const uint8_t *from;
-    int64_t count = 0;  // 0: nothing is
+    int64_t count = 0;  // 0: nothing is, and the others say nothing
     bool compared, equal;
 };
 

@@ -7,7 +7,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 target=${1:-} toolchain=cmake/toolchains/${1:-}.cmake
 if [[ -z $target || ! -f $toolchain ]]; then
-    echo "usage: scripts/cross.sh TARGET [CMAKE ARGUMENT...]; TARGET is one of:" cmake/toolchains/*-*.cmake >&2
+    if [[ $target && $target != -* ]]; then echo "cross.sh: there is no target $target" >&2; fi
+    echo "usage: scripts/cross.sh TARGET [CMAKE ARGUMENT...]; TARGET is one of:" $(basename --suffix=.cmake cmake/toolchains/*-*.cmake) >&2
     exit 2
 fi
 shift

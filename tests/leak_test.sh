@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # No instruction in a target's kernels that its PROBE does not ask for; on ARM, nor a scalar operation in a loop that should have
 # become a vector's: leak_test.sh CC OBJDUMP OBJECTS <target>=<option>..., where OBJECTS lists the kernels' objects and the option
-# makes CC assemble for what the target's PROBE asks for and nothing more. Targets ascend in rank.
+# makes CC assemble for what the target's PROBE asks for and nothing more. Targets ascend in rank; two that probe the same are not
+# compared.
 set -euo pipefail
 cc=$1 objdump=$2 objects=$3
 shift 3
@@ -21,6 +22,7 @@ assembles() { instructions "$1" >"$work/a.s" && "$cc" "$2" -c "$work/a.s" -o "$w
 lower=''
 for word in "$@"; do
     target=${word%%=*} option=${word#*=}
+    if [[ ${lower#*=} == "$option" ]]; then lower=''; fi
     checked=0 leaks=0
     while read -r object; do
         checked=$((checked + 1))

@@ -14,8 +14,10 @@
  * - Sizes, strides and buffer sizes are 64-bit; every product and sum is checked before use.
  * - Functions return a hewn_status. With a non-null `error` (its struct_size set) they also fill in a message that names
  *   the tensor and the rule it broke. A refused call has written nothing else.
- * - Descriptions are copied. Handles are opaque. A compiled operator is immutable: any number of threads may execute it
- *   at once. Destroying one during its execution is undefined.
+ * - Descriptions are copied. Handles are opaque. A call that fails leaves its result pointers as they were.
+ * - Threads: every function may be called on any thread. Devices and operators may be shared, and a compiled operator is
+ *   immutable: any number of threads may execute it at once. Only destroying one must not overlap its use, nor hewn_shutdown an
+ *   execution. hewn_compile reads the environment's HEWN_VARIANT, which must not be set meanwhile.
  *
  * Numerics (the same bits on every target; docs/numerics.md): IEEE-754 binary32, one rounding to nearest even per written
  * operation, nothing fused, subnormals kept. A NaN result is a NaN of unspecified sign and payload. The caller's rounding
@@ -55,7 +57,8 @@ typedef int32_t hewn_status;
 enum {
     HEWN_STATUS_OK = 0,
     HEWN_STATUS_INVALID_ARGUMENT = 1, /* null where a value is due, bad struct_size, unknown enumerator, inconsistent tensors */
-    HEWN_STATUS_UNSUPPORTED = 2,      /* outside the operator's table at the chosen feature level, or not in this build */
+    HEWN_STATUS_UNSUPPORTED = 2,      /* outside the operator's table at the chosen feature level, not in this build, or an
+                                         OpenCL queue that is out of order */
     HEWN_STATUS_INVALID_BINDING = 3,  /* a binding is missing, too small, misaligned or overlaps another */
     HEWN_STATUS_NO_VARIANT = 4, /* no variant runs on this machine, or the forced one is unknown, does not fit or cannot run */
     HEWN_STATUS_OUT_OF_MEMORY = 5,
@@ -308,7 +311,8 @@ HEWN_API hewn_status HEWN_CALL hewn_open_device(hewn_device_kind kind, uint32_t 
 HEWN_API hewn_device_kind HEWN_CALL hewn_kind_of_device(const hewn_device *device);
 
 /* Memory to bind, on any kind of device (NULL: the CPU). `memory` is what hewn_buffer_binding's buffer takes: a pointer,
- * CUdeviceptr, cl_mem or ID3D12Resource *. At least 64-byte aligned. Programs with memory of their own need none of this.
+ * CUdeviceptr, cl_mem or ID3D12Resource *. At least 64-byte aligned, and at least 1 byte where `bytes` is 0; its contents are
+ * not set. Programs with memory of their own need none of this.
  * The functions below have HEWN_STATUS_INVALID_ARGUMENT where another pointer is null, and the driver's
  * HEWN_STATUS_OUT_OF_MEMORY and HEWN_STATUS_DEVICE_FAILED, the latter perhaps of earlier work; on the CPU hewn_allocate has
  * HEWN_STATUS_OUT_OF_MEMORY. */
@@ -325,19 +329,22 @@ HEWN_API hewn_status HEWN_CALL hewn_synchronize(hewn_device *device, hewn_error 
 
 /* ---- Compile ----------------------------------------------------------------------------------------------------- */
 
-/* Runs fn(arg, i) once for every i in [0, count), in any order, on any threads, and returns when all have ended. */
+/* A slice of an execution. Needs the stack that hewn_execute tells; throws nothing. */
 typedef void(HEWN_CALL *hewn_slice_fn)(void *arg, int32_t index);
+/* An executor: calls fn(arg, i) exactly once for every i in [0, count), in any order, on any threads, and returns when all calls
+ * have returned. count is at least 2. Called on the thread of hewn_execute, at once by several that execute; no exception may
+ * leave it. */
 typedef void(HEWN_CALL *hewn_parallel_for_fn)(void *context, int32_t count, hewn_slice_fn fn, void *arg);
 
 typedef struct hewn_compile_options {
-    uint32_t struct_size;              /* sizeof(hewn_compile_options) */
-    hewn_feature_level feature_level;  /* 0: the newest */
-    const char *variant;               /* force a target ("x86_64_avx2"; a kernel that it does not have runs on the next target
-                                         below it) or one variant ("add_f32__x86_64_avx2");
-                                         NULL or "": the environment's HEWN_VARIANT, else the highest rank that has the kernel
-                                         and runs here, except where a lower rank's is faster on this chip */
-    int32_t max_threads;               /* most threads one execution uses; 1: the caller's only; 0: as many as help, which
-                                         for the library's pool goes by the CPUs that the compiling thread may run on */
+    uint32_t struct_size;             /* sizeof(hewn_compile_options) */
+    hewn_feature_level feature_level; /* 0: the newest */
+    const char *variant; /* copied; force a target ("x86_64_avx2"; a kernel that it does not have runs on the next target
+                           below it) or one variant ("add_f32__x86_64_avx2");
+                           NULL or "": the environment's HEWN_VARIANT, else the highest rank that has the kernel
+                           and runs here, except where a lower rank's is faster on this chip */
+    int32_t max_threads; /* most threads one execution uses; 1: the caller's only; 0: as many as help, which
+                           for the library's pool goes by the CPUs that the compiling thread may run on */
     hewn_parallel_for_fn parallel_for; /* NULL: the library's own thread pool, started when first needed */
     void *parallel_for_context;        /* it and parallel_for must outlive the operator; on GPUs all three are ignored */
 } hewn_compile_options;
@@ -360,7 +367,7 @@ HEWN_API hewn_status HEWN_CALL hewn_compile(hewn_device *device, const hewn_oper
 /* NULL is ignored. */
 HEWN_API void HEWN_CALL hewn_destroy_operator(hewn_operator *op);
 
-/* The variant an operator runs, e.g. "quantize_linear_f32_u8__x86_64_avx2"; lives as long as the library. */
+/* The variant an operator runs, e.g. "quantize_linear_f32_u8__x86_64_avx2"; lives as long as the library; "" for NULL. */
 HEWN_API const char *HEWN_CALL hewn_operator_variant(const hewn_operator *op);
 
 /* ---- Execute ----------------------------------------------------------------------------------------------------- */

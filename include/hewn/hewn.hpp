@@ -148,21 +148,22 @@ struct CompileOptions {
     void *parallel_for_context = nullptr;
 };
 
-// One tensor's memory, writable: an output's, or an input's. Made from a pointer and a size in bytes or from a std::vector or
-// std::array-like container.
+// One tensor's memory, writable: an output's, or an input's. Made from a pointer and the bytes that may be used from `offset` on,
+// not those of a buffer that begins before it, or from a std::vector or std::array-like container.
 struct Binding : hewn_buffer_binding {
-    Binding(void *memory, uint64_t bytes, uint64_t first_byte = 0)
-        : hewn_buffer_binding{sizeof(hewn_buffer_binding), memory, first_byte, bytes} {}
+    Binding(void *memory, uint64_t bytes, uint64_t offset = 0)
+        : hewn_buffer_binding{sizeof(hewn_buffer_binding), memory, offset, bytes} {}
     template<class Container, class T = std::remove_pointer_t<decltype(std::declval<Container &>().data())>,
              class = std::enable_if_t<!std::is_const_v<T>>>
     Binding(Container &container) : Binding(container.data(), container.size() * sizeof(T)) {}
 };
 
-// An input's memory, which is only read; nullptr for an optional tensor that is absent.
+// An input's memory, which is only read, made as a Binding is ({&scale, sizeof scale} of one number); nullptr for an optional
+// tensor that is absent.
 struct InputBinding : hewn_buffer_binding {
     InputBinding(std::nullptr_t) : hewn_buffer_binding{sizeof(hewn_buffer_binding), nullptr, 0, 0} {}
-    InputBinding(const void *memory, uint64_t bytes, uint64_t first_byte = 0)
-        : hewn_buffer_binding{sizeof(hewn_buffer_binding), const_cast<void *>(memory), first_byte, bytes} {}
+    InputBinding(const void *memory, uint64_t bytes, uint64_t offset = 0)
+        : hewn_buffer_binding{sizeof(hewn_buffer_binding), const_cast<void *>(memory), offset, bytes} {}
     InputBinding(const Binding &binding) : hewn_buffer_binding(binding) {}
     template<class Container, class T = std::remove_pointer_t<decltype(std::declval<const Container &>().data())>>
     InputBinding(const Container &container) : InputBinding(container.data(), container.size() * sizeof(T)) {}
@@ -226,12 +227,13 @@ private:
 // Memory of a device, for programs without their own; movable. The device must outlive it.
 class DeviceMemory {
 public:
+    // `bytes` bytes, not set to anything.
     DeviceMemory(const Device &device, uint64_t bytes) : memory_(nullptr, Free{device.get()}), bytes_(bytes) {
         void *memory = nullptr;
         detail::check([&](hewn_error *error) { return hewn_allocate(device.get(), bytes, &memory, error); });
         memory_.reset(memory);
     }
-    // Copies, behind all that was enqueued before, and waits for the copy.
+    // Copy to and from byte `offset` of this memory, behind all that was enqueued before, and wait for the copy.
     void write(const void *from, uint64_t bytes, uint64_t offset = 0) {
         detail::check(
             [&](hewn_error *error) { return hewn_write(memory_.get_deleter().device, get(), offset, from, bytes, error); });
@@ -266,8 +268,11 @@ inline std::vector<hewn_device_info> devices(DeviceKind kind) {
 // A compiled operator; movable. execute may be called from many threads at once.
 class Operator {
 public:
+    // Owns the handle from now on.
     explicit Operator(hewn_operator *op) : handle_(op) {}
 
+    // hewn_execute: inputs in the order of the description's members, nullptr for one that is absent; returns when the output is
+    // written, on a GPU once the work is enqueued. Throws Error.
     void execute(std::initializer_list<InputBinding> inputs, std::initializer_list<Binding> outputs,
                  const hewn_execute_options *options = nullptr) const {
         execute(inputs.begin(), inputs.size(), outputs.begin(), outputs.size(), options);
@@ -334,6 +339,8 @@ Operator compile_linear(hewn_operator_type type, const Desc &desc, const Compile
 }
 }  // namespace detail
 
+// hewn_compile for a device, nullptr: the CPU. Throws Error. The Device object may go before the operator, but not what it was
+// made of: memory hooks, a CUDA context and stream.
 inline Operator compile(const AddDesc &desc, const CompileOptions &options = {}, const Device *device = nullptr) {
     const hewn_tensor_desc a = desc.a_tensor.c_desc(), b = desc.b_tensor.c_desc(), output = desc.output_tensor.c_desc();
     const hewn_add_desc c{sizeof(hewn_add_desc), &a, &b, &output};

@@ -41,7 +41,7 @@ void store_integer(const std::string &text, Array &array, const std::string &opt
     if (error == std::errc::result_out_of_range || (std::is_unsigned_v<T> && text[0] == '-'))
         throw InputError(option + ": " + text + " is outside " + std::string(type_name(array.type)) + "'s range " + range);
     if (error != std::errc() || stop != end)
-        throw InputError(option + ": " + text + " is not an integer, but it must be an " + std::string(type_name(array.type)) +
+        throw InputError(option + ": " + text + " is not an integer, but its type is " + std::string(type_name(array.type)) +
                          ", " + range);
     *array.as<T>() = value;
 }

@@ -26,9 +26,9 @@ interlacing) are tensors [height, width] or [height, width, channels], u8
 output that ends in .png holds u8 or u16, or f32 and f16 as 0..1, clamped and
 rounded to u8. The output file appears whole or not at all.
 
-Scales and zero points are numbers or .npy files (./1 for a file called 1): of
-one element, 1-D along the input's --axis, or of sizes that broadcast to the
-input's by NumPy's rule. A number that its type cannot hold is an error.
+Scales and zero points are numbers or .npy files: of one element, 1-D along the
+input's --axis, or of sizes that broadcast to the input's by NumPy's rule. A
+number that its type cannot hold is an error.
 
 HEWN_VARIANT in the environment does what --variant does.
 

@@ -84,7 +84,8 @@ DataType parse_descr(const std::string &path, const nlohmann::json &descr) {
     const int bits = std::isdigit(static_cast<unsigned char>(text[2])) ? (text[2] - '0') * 8 : 0;
     const std::optional<DataType> type = type_from_name(kind + std::to_string(bits));
     if (!type || *type == DataType::FLOAT64)
-        fail(path, "has the data type '" + text + "'" + (type ? " (f64)" : "") + ", which no operator takes" + known);
+        fail(path, "has the data type '" + text + "'" + (type ? " (f64)" : "") + ", which no operator takes" + known +
+                       (type ? "; save it with .astype('<f4')" : ""));
     if (bits > 8 && text[0] == '>') fail(path, "is big-endian ('" + text + "'); save it with .astype('<" + text.substr(1) + "')");
     if (bits > 8 && text[0] == '|') fail(path, "has the data type '" + text + "' without a byte order");
     return *type;

@@ -5,6 +5,7 @@ import hashlib
 import itertools
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -310,6 +311,8 @@ def speeds(result, before, after):
 
 
 def chip_name():
-    """The processor's name, as the system tells it."""
+    """The processor's name, as the system tells it, with its family and model: on a virtual machine the name is often a brand's alone."""
     text = subprocess.run(["lscpu"], capture_output=True, text=True).stdout
-    return next((line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("Model name:")), "unknown")
+    told = dict(re.findall(r"^(Model name|CPU family|Model):\s*(.*\S)", text, re.MULTILINE))
+    numbers = f" (family {told['CPU family']}, model {told['Model']})" if "CPU family" in told and "Model" in told else ""
+    return told.get("Model name", "unknown") + numbers
