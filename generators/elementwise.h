@@ -330,11 +330,12 @@ private:
     void define_packed(OutputRows &output, const std::vector<Operand> &operands, const Rounded &rounded,
                        const Halide::Expr &of_column, const Halide::Expr &zero_point, int blocks, const Halide::Expr &fits,
                        bool asks = false) {
-        // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. They work within lanes of 16 bytes and so
-        // leave another order: of a block's vectors v = 2 h + w and their elements i = 4 k + l, j = 4 w + l of lane k of vector h
-        // of words, and 8 h + j of lane k of the bytes, whose upper two lanes come first. Written so, and not in an order that
-        // looks simpler, LLVM finds the packs of whole vectors and restores the order with one permutation of the result;
-        // narrowing vector by vector would take four instructions for each, with AVX-512 three.
+        // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. A pack works within lanes of 16 bytes, so the
+        // bytes come out in another order, which the Funcs below are indexed in. Element 4 k + l of a block's vector 2 h + w
+        // becomes word 4 w + l of lane k of the words' vector h, and word j of that lane byte 8 h + j of lane k; the upper two
+        // lanes of the bytes come first. Written so, and not in an order that looks simpler, LLVM finds the packs of whole
+        // vectors and restores the order with one permutation of the result; narrowing vector by vector would take four
+        // instructions for each, with AVX-512 three.
         using Halide::Var;
         const int n = lanes(), block = 4 * n, step = block * blocks;
         const bool picks = !operands.empty() && this->get_target().has_feature(Halide::Target::AVX512_Zen4);

@@ -1,7 +1,7 @@
 # THE list of knobs: schedule parameters that tuning/<target>.json sets and tools/tune searches.
 #
 # hewn_knob(<name> [GPU|PLAN] [BY_HAND] VALUES <value>...): a GeneratorParam of hewn::Elementwise (generators/elementwise.h), GPU: of
-# the GPUs' generators (generators/gpu.h), which the tuner does not search yet, PLAN: a member of hewn::PlanKnobs (runtime/plan.h),
+# the GPUs' generators (generators/gpu.h), which the tuner does not search yet, PLAN: a member of hewn::PlanKnobs (runtime/plan.h, which has it from here),
 # which tuning files have as a form `plan`; and all values that it may have, the default first. BY_HAND: the tuner leaves it as it is.
 # Which values of GeneratorParams fit together is the generators' own business: they refuse the others with a reason, and the
 # tuner passes on. Those of plans all fit together.

@@ -86,11 +86,11 @@ private:
     // runtime/plan.cpp asks on AMD's chips, which have it.
     bool asks() const { return get_target().has_feature(Target::AVX2); }
 
-    // 0, after prefetches into L2. The four tiles that share their columns' cache lines ask for a quarter of the columns each,
-    // one at least: in one call or, of a tile high each, in four, told apart by where they begin. Tiles further down a column ask
-    // for what lies beside it, so that the address is a sum that grows, and those of tall columns, a tile's height `down`, for
-    // their lines along diagonals. (By column and line, which takes a remainder a tile, quantizing 1000 x 1000 took 1.15 times
-    // as long.)
+    // 0, after prefetches into L2. Four squares below one another share a cache line of each column, so each asks for a quarter
+    // of the columns, one at least; which quarter, the input's address modulo 64 tells (the four may be of four calls) and the
+    // square's row. Squares further down a column ask for what lies beside it, so that the address is a sum that grows, and those
+    // of tall columns, a square's height `down`, for their lines along diagonals. (By column and line, which takes a remainder a
+    // square, quantizing 1000 x 1000 took 1.15 times as long.)
     // Halide's own prefetch is into L1 alone, where columns that lie a multiple of 4 KiB apart share sets (QUANTIZE_LINEAR f32 of
     // 4096 x 4096, transposed, on a Zen 5: 13 GB/s without, 15, into L2 18). LLVM's intrinsic, which the module declares for
     // Halide's, has no value, so that nothing may use it.

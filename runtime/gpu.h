@@ -74,8 +74,8 @@ struct GpuApi {
     // Checks the binding's memory; base is its offset or address, less the binding's own offset.
     hewn_status (*locate)(GpuDevice &, const hewn_buffer_binding &, const char *dml_name, const char *tensor, GpuAddress *base,
                           hewn_error *);
-    // Makes an address that 31-bit offsets do not reach one that they do, for `bytes` and this launch; null where `offsets` is
-    // false.
+    // Makes an address beyond the reach of the kernel's 31-bit offsets one within it, for `bytes` and this launch, by a temporary
+    // object of the driver's (OpenCL's sub-buffer). Null where addresses are pointers (`offsets` is false).
     int (*view)(GpuCall &, GpuAddress &, uint64_t bytes);
     void (*end_views)(GpuCall &);
     hewn_status (*load)(GpuDevice &, const char *source, size_t bytes, void **module, hewn_error *);

@@ -18,8 +18,8 @@ namespace hewn {
 
 namespace {
 
-// An operand's part of scratch memory. Runs fill half of it, so that three fit an L1 cache of 32 KiB; transposed tiles and
-// streamed blocks may fill it, tall tiles those of operands that need none.
+// An operand's part of scratch memory. A run fills half of it at most, so that three fit an L1 cache of 32 KiB; a transposed tile
+// or a streamed block may fill it, and a tall tile the parts of operands that need none as well.
 constexpr int64_t kScratchBytes = 16 << 10;
 constexpr int64_t kRunBytes = 8 << 10;
 constexpr int64_t kTileBytes = 32 << 10;  // of a tall tile
@@ -318,9 +318,10 @@ private:
         return other ? 2 : 1;
     }
 
-    // Whether a run of the box's dimensions, all of the last one, had better go on in the next: operands that are constant so far
-    // would have to be gathered, 0.3 ns an element, where a row for each run takes 4 to 12. Not those that are the same in each
-    // of the longest runs, which are gathered once, nor those that no layout spares.
+    // Whether the run had better go on into the next dimension. If it does, operands that are constant so far have to be
+    // gathered, 0.3 ns an element; if it does not, each such run is a row of its own, 4 to 12 ns. Operands that are the same in
+    // all of the longest runs do not count, for they are gathered once, nor those that no layout lets the kernel read as one
+    // element.
     bool goes_on(const Box &box, int64_t limit) const {
         uint32_t varying = 0;
         for (int o = 0; o < output_; o++) varying |= constant(box, o) ? 0 : digit(operands_, o);
@@ -358,12 +359,12 @@ private:
             // bits 1.3 to 1.5.
             const Runs all = runs();
             if (tall_tile(partner, all, box)) return box;
-            const int64_t widest = all.widest_in_scratch, rows = kLineBytes / widest, run = kRunBytes / widest;
+            const int64_t widest = all.widest_in_scratch, rows = kLineBytes / widest, tile = kRunBytes / widest;
             box.row_dim = partner;
             box.outer = std::min(dim(0).size, kScratchBytes / kLineBytes);
             box.rows = std::min(dim(partner).size, rows);
-            box.outer = std::clamp(run / box.rows, box.outer, dim(0).size);
-            box.rows = std::clamp(run / box.outer, box.rows, dim(partner).size);
+            box.outer = std::clamp(tile / box.rows, box.outer, dim(0).size);
+            box.rows = std::clamp(tile / box.outer, box.rows, dim(partner).size);
             box.rows = std::min(box.rows, most_rows(partner, box.outer));
             box.outer = most_outer(box, box.outer);
             return box;
@@ -868,9 +869,10 @@ private:
         return 0;
     }
 
-    // How many elements from the first of each column of a tile of operand o to what to ask for of the next one, so many bytes
-    // after it: of tall tiles, whose further lines the transposition finds, the first; of others the last of the cache line that
-    // it begins with, as a line that two tiles share was read with the first. 0 where that is the same tile or no int32.
+    // How far ahead to ask in each column of a tile of operand o, whose next tile lies so many bytes further on: in elements,
+    // from the tile's first. Of a tall tile, the next one's first element: the transposition asks for its further lines too. Of
+    // another, the last element of the line that the next one begins with, as a line that two tiles share was read with the
+    // first of them. 0, nothing: the next tile is this one, or too far for an int32.
     int32_t ahead_of(int o, int64_t bytes, int64_t rows) const {
         const int64_t line = kLineBytes >> shift(o), elements = (bytes >> shift(o)) + (rows > line ? 0 : rows - 1);
         return bytes != 0 && elements == int32_t(elements) ? int32_t(elements) : 0;

@@ -65,9 +65,11 @@ struct Plan {
     bool parallel;           // enough work for more threads than the caller's
 };
 
-// A variant's knobs: generators/knobs.cmake has their meaning, tuning/ their values.
+// A variant's knobs: generators/knobs.cmake lists them, with their meaning and defaults, tuning/ has their values.
 struct PlanKnobs {
-    int64_t box_bytes, stream_bytes, stream_block_bytes, parallel_bytes, slices_per_cpu, reciprocal_elements, rank_in_halves = 0;
+#define HEWN_PLAN_KNOB(knob, default_value) int64_t knob = default_value;
+#include "plan_knobs.inc"
+#undef HEWN_PLAN_KNOB
 };
 
 // What a plan has to know of a kernel.

@@ -134,7 +134,10 @@ protected:
 
     // Chooses forms where reciprocals pay from so many elements on.
     int choose(int64_t reciprocal_elements) {
-        variant_.plan = {1 << 20, 1 << 30, 1 << 10, 1 << 30, 1, reciprocal_elements};
+        variant_.plan = {};
+        variant_.plan.box_bytes = 1 << 20;
+        variant_.plan.stream_bytes = variant_.plan.parallel_bytes = 1 << 30;
+        variant_.plan.reciprocal_elements = reciprocal_elements;
         return plan(problem_, variant_, kernel_);
     }
 

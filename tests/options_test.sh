@@ -26,6 +26,12 @@ configure "-DHEWN_TARGETS=x86_64_avx512;x86_64_sse41;x86_64_avx512"
 check "targets ascend in rank" "x86_64_sse41 x86_64_avx512" \
     "$(sed -n 's/^HEWN_TARGET(\([^,]*\),.*/\1/p' "$scratch/generated/include/targets.inc" | paste -sd' ')"
 
+chosen_targets() { sed -n 's/^HEWN_[GPU_]*TARGET(\([^,]*\),.*/\1/p' "$scratch/generated/include/targets.inc" | paste -sd' '; }
+configure -DHEWN_TARGETS=cpu
+check "the CPU's targets" "x86_64_sse41 x86_64_avx2 x86_64_avx512 x86_64_avx512_vnni" "$(chosen_targets)"
+configure "-DHEWN_TARGETS=x86_64_avx2;gpu"
+check "a target and the GPUs'" "x86_64_avx2 opencl cuda_sm75 cuda_sm80" "$(chosen_targets)"
+
 configure "-DHEWN_SIGNATURES=quantize_linear_f32_u8;add_i8" "-DHEWN_TARGETS=x86_64_avx2"
 check "two signatures, one target" "2" "$(grep -c '^HEWN_VARIANT' "$scratch/generated/include/variants.inc")"
 transpositions() { sed -n 's/^HEWN_TRANSPOSITION(hewnk_transpose_\([^,]*\)_argv,.*/\1/p' "$scratch/generated/include/transpositions.inc" | paste -sd' '; }

@@ -131,8 +131,7 @@ int32_t highest_rank() {
     return highest;
 }
 
-// box, stream, stream block and parallel bytes, slices a CPU
-constexpr hewn::PlanKnobs kKnobs = {256 << 10, 64 << 20, 2 << 10, 1 << 20, 4, 256};
+constexpr hewn::PlanKnobs kKnobs = {};
 
 struct Operand {
     std::vector<int64_t> strides;
