@@ -1,13 +1,13 @@
 """Pictures and a page of what compare measured: plots.py REPORT FOLDER
 
-<operator>.png has a panel a signature: GB/s over elements, hewn and its peers, or a baseline, under the machine's limit, one thread.
-layouts.png has the ratio to each of them in each layout. index.html shows them with all rows."""
+<operator>.png has a panel a signature: GB/s over elements, hewn and its peers, or a baseline, beside the machine's limit, one thread.
+layouts.png has the ratio to each of them in each layout, calls.png what a call of 16 elements takes. index.html shows them with all
+rows."""
 
 import argparse
 import html
 import json
 import pathlib
-import textwrap
 
 import matplotlib
 
@@ -32,28 +32,39 @@ def elements_text(elements):
     return str(elements)
 
 
-def source(report):
-    return ", ".join([report["machine"]["machine"], report["machine"]["date"]] + [f"{k} {v}" for k, v in report["versions"].items()])
+def duration_text(ns):
+    for unit, name in ((1e6, " ms"), (1e3, " us")):
+        if ns >= unit:
+            return f"{ns / unit:.3g}{name}"
+    return f"{ns:.3g} ns"
+
+
+def ratio_text(ratio):
+    return f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.3g}"
+
+
+def machine(report):
+    return f"{report['machine']['machine']}, {report['machine']['date']}"
 
 
 def panels(count):
     columns = min(COLUMNS, count)
     lines = -(-count // columns)
-    figure, axes = plt.subplots(lines, columns, figsize=(4.6 * columns, 3.9 * lines + 0.9), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(lines, columns, figsize=(max(8, 4.6 * columns), 3.9 * lines + 0.9), squeeze=False, layout="constrained")
     for axis in axes.flat[count:]:
         axis.set_visible(False)
     return figure, list(axes.flat[:count])
 
 
 def plain_numbers(axis):
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high > 30 * low else (1, 1.5, 2, 3, 4, 5, 6, 8)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
 
 
 def caption(figure, title, report):
-    characters = int(13 * figure.get_figwidth())
-    figure.suptitle("\n".join([title] + textwrap.wrap(source(report), characters)), fontsize=9)
+    figure.suptitle(f"{title}\n{machine(report)}", fontsize=9)
 
 
 def share_legend(figure, axes):
@@ -77,8 +88,7 @@ def roofline(report, op, path):
         mine = [r for r in rows if r["signature"] == signature]
         elements = [r["elements"] for r in mine]
         limit = [r["limit_gbps"] for r in mine]
-        axis.plot(elements, limit, "--", color="black", linewidth=1, label="limit: the fastest copy")
-        axis.fill_between(elements, limit, [10 * max(limit)] * len(limit), color="black", alpha=0.06, linewidth=0)
+        axis.plot(elements, limit, "--", color="black", linewidth=1, label="limit: the fastest copy of as many bytes")
         for peer, color in COLORS.items():
             points = [(r["elements"], p["gbps"]) for r in mine for p in r["peers"] if p["peer"] == peer]
             if points:
@@ -92,6 +102,30 @@ def roofline(report, op, path):
         axis.grid(True, which="major", alpha=0.3)
     share_legend(figure, axes)
     caption(figure, f"{op}, dense, {rows[0]['threads']} thread(s)", report)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+    return True
+
+
+def calls(report, path):
+    """What a call on 16 elements takes, one thread. False where there is nothing to draw."""
+    rows = [r for r in report["rows"] if r["layout"] == "dense" and r["elements"] == 16]
+    rows = [r for r in rows if r["threads"] == min(r["threads"] for r in rows)]
+    if not rows:
+        return False
+    figure, axis = plt.subplots(figsize=(8, 0.28 * len(rows) + 1.8), layout="constrained")
+    for peer, color in COLORS.items():
+        points = [(r["hewn_ns"] * p["ratio"], i) for i, r in enumerate(rows) for p in r["peers"] if p["peer"] == peer]
+        if points:
+            axis.plot(*zip(*points), color=color, marker=MARKERS[peer], linestyle="none", label=peer)
+    axis.plot([r["hewn_ns"] for r in rows], range(len(rows)), color=HEWN, marker="o", linestyle="none", label="hewn", zorder=5)
+    axis.set_yticks(range(len(rows)), [f"{r['op']} {r['signature']}" for r in rows], fontsize=8)
+    axis.invert_yaxis()
+    axis.set(xscale="log", xlabel="ns a call (left is faster)")
+    plain_numbers(axis.xaxis)
+    axis.grid(True, which="major", alpha=0.3)
+    share_legend(figure, [axis])
+    caption(figure, f"A call of 16 elements, dense, {rows[0]['threads']} thread(s)", report)
     figure.savefig(path, dpi=110)
     plt.close(figure)
     return True
@@ -134,10 +168,10 @@ def layouts(report, path):
 
 def table(report):
     peers = unique(p["peer"] for r in report["rows"] for p in r["peers"])
-    head = ["operator", "signature", "layout", "elements", "threads", "ns a call", "GB/s", "of limit"] + peers
+    head = ["operator", "signature", "layout", "elements", "threads", "a call", "GB/s", "of limit"] + peers
     lines = ["<tr>" + "".join(f"<th>{html.escape(h)}</th>" for h in head) + "</tr>"]
     for row in report["rows"]:
-        cells = [row["op"], row["signature"], row["layout"], elements_text(row["elements"]), row["threads"], f"{row['hewn_ns']:.4g}",
+        cells = [row["op"], row["signature"], row["layout"], elements_text(row["elements"]), row["threads"], duration_text(row["hewn_ns"]),
                  f"{row['hewn_gbps']:.3g}", f"{100 * row['hewn_gbps'] / row['limit_gbps']:.0f} %" if row["elements"] >= 1024 else ""]
         line = "".join(f"<td>{html.escape(str(c))}</td>" for c in cells)
         for name in peers:
@@ -148,7 +182,7 @@ def table(report):
             peer = found[0]
             kind = "faster" if peer["ratio_low"] > 1 else "slower" if peer["ratio_high"] < 1 else "equal"
             exact = "" if not peer["differing"] else f" <small>{100 * peer['differing'] / row['elements']:.2g} % of its results differ</small>"
-            line += f"<td class={kind}><b>{peer['ratio']:.3g}</b> <small>{peer['ratio_low']:.3g}–{peer['ratio_high']:.3g}</small>{exact}</td>"
+            line += f"<td class={kind}><b>{ratio_text(peer['ratio'])}</b> <small>{ratio_text(peer['ratio_low'])}–{ratio_text(peer['ratio_high'])}</small>{exact}</td>"
         lines.append(f"<tr>{line}</tr>")
     return "\n".join(lines)
 
@@ -162,8 +196,10 @@ td, th {{ padding: 2px 9px; text-align: left; border-bottom: 1px solid #ddd; }} 
 small {{ color: #555; }} .faster {{ background: #e3f4e3; }} .slower {{ background: #fbe0de; }} .equal {{ background: #f4f4f4; }}
 </style>
 <h1>hewn, side by side</h1>
-<p>{source}</p>
-<p>Peers' columns: hewn's speed over the peer's, the median over interleaved rounds and its 95 % bootstrap interval.</p>
+<p>{machine}. {versions}.</p>
+<p>Peers' columns in the table: hewn's speed over the peer's, the median over interleaved rounds and its 95 % bootstrap interval. The
+pictures' lines are medians of each one's own times, and may cross where the ratio of the rounds says otherwise. Reading is faster than
+copying: what reads more than it writes may pass the limit.</p>
 {images}
 <h2>All rows</h2>
 <table>{table}</table>
@@ -184,8 +220,11 @@ def main():
             pictures.append(f"{op}.png")
     if layouts(report, arguments.folder / "layouts.png"):
         pictures.append("layouts.png")
+    if calls(report, arguments.folder / "calls.png"):
+        pictures.append("calls.png")
     images = "\n".join(f'<p><img src="{name}" alt="{name}"></p>' for name in pictures)
-    page = PAGE.format(source=html.escape(source(report)), images=images, table=table(report))
+    versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
+    page = PAGE.format(machine=html.escape(machine(report)), versions=html.escape(versions), images=images, table=table(report))
     (arguments.folder / "index.html").write_text(page)
 
 
