@@ -5,6 +5,10 @@
 #     ./demo.sh [PHOTO]                     pictures go to demo-output/
 set -euo pipefail
 photo=$(realpath "${1:-$(dirname "${BASH_SOURCE[0]}")/examples/data/chelsea.png}")
+if [[ ! -f $photo ]]; then
+    echo "demo.sh: there is no picture $photo" >&2
+    exit 2
+fi
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source scripts/stage.sh
 photo=${photo#"$PWD/"}

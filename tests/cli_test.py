@@ -830,6 +830,11 @@ class ConformanceTest(CliTest):
 
     def test_passes(self):
         self.check([add_case(), add_case("f16"), add_case("i64"), "", add_case("u8")], passed=4)
+        picked = {}
+        for variant in json.loads(self.succeed("info", "--json").stdout)["variants"]:
+            picked[variant["target"]] = picked.get(variant["target"], 0) + variant["picked"]
+        cpu = [target["name"] for target in cpu_targets(json.loads(self.succeed("info", "--json").stdout))]
+        self.check(add_case(), passed=1, says=["with kernels of " + ", ".join(f"{name} ({picked[name]})" for name in cpu if picked[name]) + ": "])
 
     def test_fails_and_names_the_element(self):
         case = add_case(id="wrong/one", out=(4, 7))

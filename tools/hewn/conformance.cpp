@@ -190,8 +190,8 @@ bool conformance(const std::vector<std::string> &files, const std::string &devic
     if (negative_zeros)
         std::cout << "results of -0.0 (0 times a negative scale) where a source that compares with a tolerance wrote 0.0: "
                   << negative_zeros << "\n";
-    std::cout << "with " << (runner.choice.one_variant ? runner.choice.forced : runner.choice.target) << ": "
-              << runner.choice.reason << "\n";
+    std::cout << "with " << (runner.choice.one_variant ? runner.choice.forced : "kernels of " + picked_targets(runner.choice))
+              << ": " << runner.choice.reason << "\n";
     std::cout << passed << " passed, " << failed << " failed, " << skipped << " skipped" << std::endl;
     return failed == 0;
 }

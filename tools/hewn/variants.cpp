@@ -102,6 +102,15 @@ std::set<std::string> kernels_for(const Choice &choice, DeviceKind device) {
     return kernels;
 }
 
+std::string picked_targets(const Choice &choice) {
+    std::string text;
+    for (const hewn_target_info &target : targets()) {
+        const size_t kernels = picked_count(choice, target.name);
+        if (kernels != 0) text += (text.empty() ? "" : ", ") + std::string(target.name) + " (" + std::to_string(kernels) + ")";
+    }
+    return text;
+}
+
 std::string reason_of_picks(const Choice &choice, const hewn_target_info &target) {
     if (!choice.forced.empty()) return choice.reason;
     std::set<std::string> above;  // kernels of targets above it that run here

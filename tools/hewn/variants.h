@@ -26,6 +26,9 @@ std::set<std::string> kernels_for(const Choice &choice, DeviceKind device);
 // True if variant `info` is what hewn_compile takes under this choice.
 bool is_picked(const Choice &choice, const hewn_variant_info &info);
 
+// The targets that kernels are picked from, with their numbers: "x86_64_avx2 (8), x86_64_avx512 (24)".
+std::string picked_targets(const Choice &choice);
+
 // Why the target, which is picked for some kernels, is.
 std::string reason_of_picks(const Choice &choice, const hewn_target_info &target);
 
