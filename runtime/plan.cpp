@@ -254,8 +254,7 @@ private:
             tall.outer = columns;
             tall.rows = kTileBytes / columns / runs.widest_in_scratch;
             const int64_t pads = kPadBytes * tall.rows + kScratchStagger;
-            if (columns > dim(0).size || columns > most_outer(tall, columns) || tall.rows > dim(partner).size ||
-                tall.rows > most_rows(partner, columns) ||
+            if (columns > dim(0).size || columns > most_outer(tall, columns) || tall.rows > most_rows(partner, columns) ||
                 tall.rows * columns * runs.in_scratch + pads * runs.operands_in_scratch > kScratchMemory)
                 continue;
             box = tall;
@@ -467,7 +466,7 @@ void fill_table(const Space &space, const Box &box, int o, int32_t element_bytes
                 int32_t *table) {
     table[0] = 0;
     for (int64_t k = of_elements ? 0 : 1, filled = 1; k <= box.last && filled < count; k++) {
-        const int64_t end = k == box.last ? count : std::min(filled * space.dims[k].size, count);
+        const int64_t end = std::min(filled * space.dims[k].size, count);
         const int32_t step = int32_t(space.dims[k].stride[o] * element_bytes);
         for (int64_t i = filled; i < end; i++) table[i] = table[i - filled] + step;
         filled = end;
@@ -551,8 +550,8 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
             continue;
         }
         plan.scratch_at[o] = int32_t(scratch);
-        const int64_t pitch = plan.dims[o][1].stride, rows_apart = pitch == 0 ? 0 : box.rows - 1;
-        scratch += round_up((rows_apart * pitch + run) * element_bytes[o], kLineBytes) + kScratchStagger;
+        const int64_t pitch = plan.dims[o][1].stride;
+        scratch += round_up(((box.rows - 1) * pitch + run) * element_bytes[o], kLineBytes) + kScratchStagger;
         if (plan.access[o] != Access::Table) continue;
         plan.period[o] = o == output ? run : period_of(space, box, o);
         plan.read[o] = run;

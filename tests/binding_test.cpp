@@ -219,6 +219,7 @@ TEST(Execute, NullOperator) {
         outcome_of([](hewn_error *error) { return hewn_execute(nullptr, nullptr, 0, nullptr, 0, nullptr, error); });
     EXPECT_TRUE(refused(outcome, {"null"}, HEWN_STATUS_INVALID_ARGUMENT));
     EXPECT_EQ(hewn_execute(nullptr, nullptr, 0, nullptr, 0, nullptr, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_STREQ(hewn_operator_variant(nullptr), "");
 }
 
 TEST(Execute, Options) {
@@ -288,6 +289,11 @@ TEST(Empty, NeedsNoMemory) {
     const hewn_buffer_binding none{sizeof none, nullptr, 0, 0};
     EXPECT_TRUE(accepted(arena.run({none, none}, none)));
     EXPECT_TRUE(accepted(arena.run({arena.at(0, 0), arena.at(1, 0)}, arena.at(2, 0))));
+    // Nothing lies in a parameter either.
+    Arena qadd = dense_qadd(0);
+    EXPECT_TRUE(accepted(qadd.run({qadd.at(0, 0), qadd.at(1, 1024), qadd.at(2, 1028), qadd.at(3, 0), qadd.at(4, 1032),
+                                   qadd.at(5, 1036), qadd.at(6, 1040), qadd.at(7, 1044)},
+                                  qadd.at(8, 1026))));
     // A refusal comes first all the same.
     EXPECT_TRUE(refused(arena.run({none}, none), {"input", "2 due"}));
 }
@@ -420,6 +426,23 @@ TEST(Overlap, InterleavedRows) {
     Arena other = add({F32, {4, 8}, {16, 2}}, left, {F32, {4, 8}, {1, 8}});
     EXPECT_TRUE(
         refused(other.run({other.at(0, 512), other.at(1, 2048)}, other.at(2, 516)), {"OutputTensor", "ATensor", "overlap"}));
+}
+
+// Elements of 4 bytes and of 1, each 8 bytes apart: the narrow ones fit between the wide ones.
+TEST(Overlap, InterleavedElementsOfDifferentTypes) {
+    Arena quantize(HEWN_OPERATOR_QUANTIZE_LINEAR, {{F32, {50}, {2}}, {F32, {50}, {0}}, {U8, {50}, {0}}, {U8, {50}, {8}}});
+    Arena dequantize(HEWN_OPERATOR_DEQUANTIZE_LINEAR, {{U8, {50}, {8}}, {F32, {50}, {0}}, {U8, {50}, {0}}, {F32, {50}, {2}}});
+    for (int64_t offset = -10; offset <= 10; offset++) {  // of the narrow elements from the wide ones
+        const bool meet = (offset + 16) % 8 < 4;
+        for (Arena *arena : {&quantize, &dequantize}) {
+            const int64_t narrow = 512 + offset, wide = 512;
+            const bool to_narrow = arena == &quantize;
+            const Outcome outcome = arena->run({arena->at(0, to_narrow ? wide : narrow), arena->at(1, 2048), arena->at(2, 2052)},
+                                               arena->at(3, to_narrow ? narrow : wide));
+            if (meet) EXPECT_TRUE(refused(outcome, {"OutputTensor", "InputTensor", "overlap"})) << offset;
+            else EXPECT_TRUE(accepted(outcome)) << offset;
+        }
+    }
 }
 
 // What is accepted is also computed right.

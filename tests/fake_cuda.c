@@ -48,7 +48,7 @@ EXPORT int cuDeviceGet(int *device, int ordinal) { return *device = ordinal, OK;
 EXPORT int cuDeviceGetName(char *name, int bytes, int device) { return snprintf(name, (size_t)bytes, "Fake %d", device), OK; }
 EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device) { return *bytes = (size_t)8 << 30, device < 0; }
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
-    const int capability = is("old device") ? 70 : device ? 75 : 90;
+    const int capability = is("old device") || (is("old first device") && device == 0) ? 70 : device ? 75 : 90;
     *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : 0;
     return OK;
 }

@@ -6,6 +6,7 @@
 #include <hewn/hewn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -14,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "../runtime/bits.h"
 #include "../runtime/dispatch.h"
 #include "../runtime/operators.h"
 #include "reference.h"
@@ -251,11 +253,30 @@ TEST(Folding, KnowsWhatWasSet) {
     foldings.set(kDiffering, Foldings::Differs, {});
     EXPECT_EQ(foldings.find(kDiffering, factors), Foldings::Differs);
     for (int i = 0; i < 6; i++) {  // any other scale or zero point is another question
-        Quantization other = kFitting;
-        if (i < 3) other.scale[i] *= 2;
-        else other.zero_point[i - 3]++;
-        EXPECT_EQ(foldings.find(other, factors), Foldings::Unknown) << i;
+        for (int bit = 0; bit < (i < 3 ? 32 : 8); bit++) {
+            Quantization other = kFitting;
+            if (i < 3) other.scale[i] = hewn::float_of(hewn::bits_of(other.scale[i]) ^ 1u << bit);
+            else other.zero_point[i - 3] ^= 1 << bit;
+            EXPECT_EQ(foldings.find(other, factors), Foldings::Unknown) << i << ", bit " << bit;
+        }
     }
+}
+
+// Nothing is known of an entry that is being written, or was when the process forked, and nobody else writes it: its sequence, of
+// all that is kept the first in memory, is odd then.
+TEST(Folding, LeavesAnEntryToItsWriter) {
+    Foldings foldings = {};
+    FoldedFactors factors = {};
+    foldings.set(kFitting, Foldings::Fits, {1, 2, 3});
+    auto &sequence = reinterpret_cast<std::atomic<uint32_t> &>(foldings);
+    ASSERT_EQ(sequence, 2u);
+    sequence++;
+    EXPECT_EQ(foldings.find(kFitting, factors), Foldings::Unknown);
+    foldings.set(kFitting, Foldings::Differs, {});
+    EXPECT_EQ(sequence, 3u);
+    sequence++;
+    EXPECT_EQ(foldings.find(kFitting, factors), Foldings::Fits);
+    EXPECT_EQ(factors.a, 1);
 }
 
 // An operator may serve eight nodes of a graph, in turn. A ninth takes one entry at most until it knows something.

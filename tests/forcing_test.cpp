@@ -1,6 +1,7 @@
 // Which variant runs: the picked one, a forced one, and what cannot be forced. All that run here give the same bits.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -68,6 +69,17 @@ TEST_F(Forcing, ListsAreComplete) {
     info.struct_size = 8;
     EXPECT_EQ(hewn_get_variant(0, &info), HEWN_STATUS_INVALID_ARGUMENT);
     EXPECT_EQ(info.name, nullptr) << "a refused call wrote its result";
+}
+
+TEST_F(Forcing, ShorterStructsAreRefused) {
+    hewn_target_info target{};
+    target.struct_size = offsetof(hewn_target_info, device);
+    EXPECT_EQ(hewn_get_target(0, &target), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(target.name, nullptr) << "a refused call wrote its result";
+    hewn_variant_info variant{};
+    variant.struct_size = offsetof(hewn_variant_info, device);
+    EXPECT_EQ(hewn_get_variant(0, &variant), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(variant.name, nullptr) << "a refused call wrote its result";
 }
 
 TEST_F(Forcing, TargetsAscendInRank) {
@@ -179,11 +191,17 @@ TEST_F(Forcing, EnvironmentForcesWhatOptionsLeaveOpen) {
     const auto names = runnable_targets("add");
     for (const std::string &target : names) {
         const Environment environment(target.c_str());
-        ASSERT_EQ(add(nullptr).status, HEWN_STATUS_OK);
-        EXPECT_EQ(ran(), on(target));
+        for (const char *open : {static_cast<const char *>(nullptr), ""}) {
+            ASSERT_EQ(add(open).status, HEWN_STATUS_OK);
+            EXPECT_EQ(ran(), on(target));
+        }
         // Options come first.
         ASSERT_EQ(add(names.back().c_str()).status, HEWN_STATUS_OK);
         EXPECT_EQ(ran(), on(names.back()));
+    }
+    {
+        const Environment empty("");
+        EXPECT_EQ(add(nullptr).status, HEWN_STATUS_OK) << "an empty name forces nothing";
     }
     const Environment unknown("x86_64_mmx");
     const Outcome outcome = add(nullptr);

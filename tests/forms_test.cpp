@@ -3,6 +3,7 @@
 #include <hewn/hewn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -23,6 +24,7 @@ constexpr hewn::Chip kZen5 = {hewn::kZen5, 1 << 20, 32 << 20};
 int divided, multiplied;    // calls
 std::vector<float> scales;  // of a call's rows
 bool meets_a_nan;           // whether the form that multiplies meets one
+int failure;                // what it returns
 
 // As the kernels' operations raise the flag of invalid ones.
 void compute(bool invalid) {
@@ -47,7 +49,7 @@ int multiply(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t
         EXPECT_NEAR((at(r0) + at(r1)) * double(scales[y]), 1, 0x1p-46) << "row " << y;
     }
     compute(meets_a_nan);
-    return 0;
+    return failure;
 }
 
 // A problem of the operator, as its own description has it.
@@ -130,6 +132,7 @@ protected:
         ASSERT_EQ(kernel_.reciprocal, &variant_.forms[1]);
         divided = multiplied = 0;
         meets_a_nan = false;
+        failure = 0;
     }
 
     // Chooses forms where reciprocals pay from so many elements on.
@@ -160,7 +163,7 @@ protected:
         halide_buffer_t buffers[hewn::kMaxOperands] = {};
         for (halide_buffer_t &buffer : buffers) buffer.dim = dims;
         buffers[1].host = reinterpret_cast<uint8_t *>(const_cast<float *>(from.data()));
-        ASSERT_EQ(kernel_.call(call, buffers), 0);
+        ASSERT_EQ(kernel_.call(call, buffers), failure);
     }
 
     hewn::Problem problem_ = {};
@@ -186,6 +189,31 @@ TEST_F(QuantizedRows, DivideWhereAScaleIsNotOrdinary) {
     execute({{0x1p-70f}, {INF, 0.5f}, {0.5f, 0.25f, NOT_A_NUMBER}, {0.5f, 0x1p70f, 0.25f}});
     EXPECT_EQ(multiplied, 0);
     EXPECT_EQ(divided, 4);
+}
+
+// What threads have left of two scales, a half of each.
+TEST_F(QuantizedRows, TakeNoHalfOfAnotherScale) {
+    problem_ = linear_problem(true, HEWN_DATA_TYPE_UINT8, {kRows, kColumns}, {kColumns, 1}, {0, 0}, {0, 0});
+    EXPECT_EQ(choose(256), 1);
+    ASSERT_TRUE(kernel_.one_scale);
+    hewn::LastReciprocal &last = kernel_.last_reciprocal;
+    for (std::atomic<uint64_t> *half : {&last.r0, &last.r1}) {
+        execute({{0.3f}});
+        const uint64_t kept = *half;
+        execute({{0.7f}});
+        *half = kept;
+        execute({{0.3f}});
+    }
+    EXPECT_EQ(multiplied, 6);
+}
+
+// A kernel that fails is not run again, whatever it met before.
+TEST_F(QuantizedRows, FailOnce) {
+    meets_a_nan = true;
+    failure = -5;
+    execute({{0.5f}});
+    EXPECT_EQ(multiplied, 1);
+    EXPECT_EQ(divided, 0);
 }
 
 // Rows that repeat one after the other use what was prepared, fewer of them as well.
@@ -226,7 +254,8 @@ protected:
     void choose(int64_t rows) {
         problem_ = linear_problem(false, HEWN_DATA_TYPE_INT16, {rows, kColumns}, {kColumns, 1}, {0, 1}, {0, 1});
         variant_.forms[0] = {"general", reinterpret_cast<hewn::KernelEntry>(dequantize), kParametersOfAll};
-        variant_.plan = {1 << 20, 1 << 30, 1 << 10, 1 << 30, 1, 256};
+        variant_.plan.box_bytes = 1 << 20;
+        variant_.plan.stream_bytes = variant_.plan.parallel_bytes = 1 << 30;
         EXPECT_EQ(plan(problem_, variant_, kernel_), 1);
         zero_point_strides.clear();
     }
@@ -362,7 +391,8 @@ TEST(ZeroPoints, AreJoinedWhereColumnsAreQuantized) {
         hewn::Variant variant = {};
         variant.forms[0] = {"divide", reinterpret_cast<hewn::KernelEntry>(divide_columns), kParametersOfAll};
         variant.forms[1] = {"columns", reinterpret_cast<hewn::KernelEntry>(multiply_columns), kParametersOfColumns};
-        variant.plan = {1 << 20, 1 << 30, 1 << 10, 1 << 30, 1, 256};
+        variant.plan.box_bytes = 1 << 20;
+        variant.plan.stream_bytes = variant.plan.parallel_bytes = 1 << 30;
         hewn::CpuKernel kernel = {};
         EXPECT_EQ(plan(problem, variant, kernel), 1);
 
@@ -373,6 +403,7 @@ TEST(ZeroPoints, AreJoinedWhereColumnsAreQuantized) {
         for (int i = 0; i < 2; i++) {
             hewn::CpuCall call(kernel, nullptr, nullptr);
             const auto columns = std::make_unique<hewn::Columns>();
+            columns->from = reinterpret_cast<const char *>(scales.data());  // as its memory may have it from before
             call.columns = columns.get();
             halide_dimension_t dims[] = {{0, int32_t(kColumns), 1, 0}, {0, int32_t(rows), 0, 0}};
             halide_buffer_t buffers[hewn::kMaxOperands] = {};
@@ -386,6 +417,42 @@ TEST(ZeroPoints, AreJoinedWhereColumnsAreQuantized) {
     }
 }
 
+// A row of scales that boxes cut is multiplied by where all of its parts are ordinary; what lies behind it is not looked at.
+TEST(Columns, AreOfAllPartsOfARow) {
+    if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
+    if (!hewn::InvalidOperationFlag::works()) GTEST_SKIP() << "the flag of invalid operations is not raised here";
+    constexpr int32_t kColumns = 1024, kPart = 512;
+    const hewn::Problem problem = linear_problem(true, HEWN_DATA_TYPE_INT8, {64, kColumns}, {kColumns, 1}, {0, 1}, {0, 1});
+    hewn::Variant variant = {};
+    variant.forms[0] = {"divide", reinterpret_cast<hewn::KernelEntry>(divide_columns), kParametersOfAll};
+    variant.forms[1] = {"columns", reinterpret_cast<hewn::KernelEntry>(multiply_columns), kParametersOfColumns};
+    variant.plan.box_bytes = 1 << 20;
+    variant.plan.stream_bytes = variant.plan.parallel_bytes = 1 << 30;
+    hewn::CpuKernel kernel = {};
+    EXPECT_EQ(plan(problem, variant, kernel), 1);
+    std::vector<int8_t> zero_points(kColumns);
+    for (size_t i = 0; i < zero_points.size(); i++) zero_points[i] = int8_t(i);
+    for (const bool ordinary : {true, false}) {
+        std::vector<float> scales(2 * kColumns, 0.0f);
+        std::fill_n(scales.begin(), kColumns, 0.5f);
+        if (!ordinary) scales[1] = 0;
+        zero_point_strides.clear();
+        const hewn::DefaultFloatingPointMode mode;
+        hewn::CpuCall call(kernel, nullptr, nullptr);
+        const auto columns = std::make_unique<hewn::Columns>();
+        call.columns = columns.get();
+        for (const int at : {0, kPart, 0, kPart}) {
+            halide_dimension_t dims[] = {{0, kPart, 1, 0}, {0, 1, 0, 0}};
+            halide_buffer_t buffers[hewn::kMaxOperands] = {};
+            for (halide_buffer_t &buffer : buffers) buffer.dim = dims;
+            buffers[1].host = reinterpret_cast<uint8_t *>(scales.data() + at);
+            buffers[2].host = reinterpret_cast<uint8_t *>(zero_points.data() + at);
+            ASSERT_EQ(kernel.call(call, buffers), 0);
+        }
+        EXPECT_EQ(zero_point_strides, ordinary ? Strides(4, 11) : Strides(4, 1));
+    }
+}
+
 // What is chosen for DEQUANTIZE_LINEAR i8 to f32 or, where `quantizes`, QUANTIZE_LINEAR f32 to i8, with all forms that there are.
 struct Planned {
     bool repeating;
@@ -395,7 +462,7 @@ struct Planned {
 Planned planned(bool quantizes, const Sizes &sizes, const Sizes &input_strides, const Sizes &scale_strides,
                 const Sizes &zero_point_strides) {
     hewn::Variant variant = {};
-    variant.plan = {1 << 18, INT64_MAX, 1 << 10, INT64_MAX, 1, 256};
+    variant.plan.stream_bytes = variant.plan.parallel_bytes = INT64_MAX;
     if (quantizes) {
         variant.forms[0] = {"divide", nullptr, kParametersOfAll};
         variant.forms[1] = {"reciprocal", nullptr, 1u << 0b1};

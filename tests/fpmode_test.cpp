@@ -177,6 +177,26 @@ TEST(FpMode, InvalidOperations) {
     }
 }
 
+// Flags that the caller's operations have raised stay so, though compile and execute look at one.
+TEST(FpMode, FlagsStayRaised) {
+    if (runnable_variants("quantize_linear", "f32_u8").empty()) GTEST_SKIP() << "not in this build";
+    constexpr unsigned FLAGS = 0x3f;
+    Random random("FpMode.Flags");
+    Problem problem = make_problem(HEWN_OPERATOR_QUANTIZE_LINEAR, operand_types(HEWN_OPERATOR_QUANTIZE_LINEAR, "f32_u8"), {2000},
+                                   per_tensor(HEWN_OPERATOR_QUANTIZE_LINEAR), random);
+    fill_inputs(problem, random);
+    const hewn_compile_options options = compile_options(nullptr, 1);
+    const auto description = problem.description();
+    OperatorPtr op;
+    _mm_setcsr(_mm_getcsr() | FLAGS);
+    const unsigned held = _mm_getcsr() & FLAGS;  // 0 in emulators without them
+    EXPECT_EQ(compile(*description, &options, op).status, HEWN_STATUS_OK);
+    EXPECT_EQ(_mm_getcsr() & held, held);
+    EXPECT_EQ(execute(op.get(), problem).status, HEWN_STATUS_OK);
+    EXPECT_EQ(_mm_getcsr() & held, held);
+    _mm_setcsr(_mm_getcsr() & ~FLAGS);
+}
+
 // That the forms which multiply by reciprocals are taken, which no result tells: they leave the flag raised where a quotient does
 // not fit, and `divide`, which clamps before it converts, does not. For one scale of as many elements as any value of the knob
 // reciprocal_elements asks for, for a scale a column of enough rows, for boxes that cut rows, and for a scale a row where a box

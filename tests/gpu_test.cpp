@@ -132,16 +132,35 @@ TEST(Gpu, CpuMemory) {
     EXPECT_EQ(back, 42);
     EXPECT_EQ(hewn_synchronize(nullptr, nullptr), HEWN_STATUS_OK);
     EXPECT_EQ(hewn_kind_of_device(nullptr), HEWN_DEVICE_CPU);
-    hewn_deallocate(nullptr, memory);
-    hewn_deallocate(nullptr, nullptr);
     EXPECT_EQ(hewn_allocate(nullptr, 64, nullptr, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
     EXPECT_EQ(hewn_write(nullptr, nullptr, 0, &value, 4, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
     EXPECT_EQ(hewn_read(nullptr, nullptr, 0, &back, 4, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(hewn_write(nullptr, memory, 0, nullptr, 4, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(hewn_read(nullptr, memory, 0, nullptr, 4, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
     EXPECT_EQ(hewn_write(nullptr, nullptr, 0, nullptr, 0, nullptr), HEWN_STATUS_OK);
+    EXPECT_EQ(hewn_read(nullptr, nullptr, 0, nullptr, 0, nullptr), HEWN_STATUS_OK);
+    hewn_deallocate(nullptr, memory);
+    hewn_deallocate(nullptr, nullptr);
     memory = &back;
     const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_allocate(nullptr, UINT64_MAX / 2, &memory, error); });
     EXPECT_EQ(outcome.status, HEWN_STATUS_OUT_OF_MEMORY);
     EXPECT_EQ(memory, &back) << "a refused call wrote";
+}
+
+// What is recorded for Direct3D 12 is not on another device, nor without an operator and a list.
+TEST(Gpu, OthersAreNotRecorded) {
+    const Sum sum(nullptr, 2);
+    float a[2] = {}, c[2] = {};
+    const hewn_buffer_binding inputs[] = {at(a, 0, 8), at(a, 0, 8)}, output = at(c, 0, 8);
+    const auto record = [&](const hewn_operator *op, void *list) {
+        const Outcome outcome =
+            outcome_of([&](hewn_error *error) { return hewn_d3d12_record(op, list, inputs, 2, &output, 1, error); });
+        EXPECT_EQ(outcome.status, HEWN_STATUS_INVALID_ARGUMENT);
+        return outcome;
+    };
+    EXPECT_TRUE(says(record(nullptr, a), "op is null"));
+    EXPECT_TRUE(says(record(sum.op.get(), nullptr), "command_list is null"));
+    EXPECT_TRUE(says(record(sum.op.get(), a), "the operator is for the CPU"));
 }
 
 // ---- OpenCL --------------------------------------------------------------------------------------------------------------
@@ -273,6 +292,54 @@ TEST_F(OpenCl, RefusedBindings) {
     for (const Handle object : {part, memory, other}) release("clReleaseMemObject", object);
 }
 
+// What the device and its operators retain, they release.
+TEST_F(OpenCl, ReferencesAreBalanced) {
+    const auto references = [&] {
+        unsigned count = 0;
+        constexpr unsigned CONTEXT_REFERENCE_COUNT = 0x1080;
+        symbol<int (*)(Handle, unsigned, size_t, void *, size_t *)>("clGetContextInfo")(context_, CONTEXT_REFERENCE_COUNT,
+                                                                                        sizeof count, &count, nullptr);
+        return count;
+    };
+    device_.reset();
+    const unsigned before = references();
+    ASSERT_EQ(create(context_, queue_, device_).status, HEWN_STATUS_OK);
+    {
+        const Sum sum(device_.get(), 1000);
+        EXPECT_GT(references(), before);
+    }
+    device_.reset();
+    EXPECT_EQ(references(), before);
+}
+
+// Of an absent tensor's binding all but the buffer is ignored; the others' must be whole.
+TEST_F(OpenCl, AbsentZeroPoint) {
+    const Tensor elements(HEWN_DATA_TYPE_UINT8, {4}), numbers(HEWN_DATA_TYPE_FLOAT32, {4});
+    const hewn_tensor_desc u8 = elements.desc(), f32 = numbers.desc();
+    OperatorPtr op;
+    const Outcome compiled =
+        compile(Description(HEWN_OPERATOR_DEQUANTIZE_LINEAR, {&u8, &f32, nullptr, &f32}), nullptr, op, device_.get());
+    ASSERT_EQ(compiled.status, HEWN_STATUS_OK) << compiled;
+    const Handle memory = floats(12);
+    const uint8_t bytes[] = {10, 20, 30, 40};
+    ASSERT_EQ(hewn_write(device_.get(), memory, 0, bytes, sizeof bytes, nullptr), HEWN_STATUS_OK);
+    hewn_buffer_binding inputs[] = {at(memory, 0, 4), at(memory, 16, 16), at(nullptr, 64, 0)};
+    const hewn_buffer_binding output = at(memory, 32, 16);
+    const auto run = [&] {
+        return outcome_of([&](hewn_error *error) { return hewn_execute(op.get(), inputs, 3, &output, 1, nullptr, error); });
+    };
+    const Outcome outcome = run();
+    EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+    const std::vector<float> result = read(memory, 12);
+    for (size_t i = 0; i < 4; i++) EXPECT_EQ(result[8 + i], float(bytes[i]) * float(4 + i)) << i;
+    inputs[2] = at(memory, 0, 4);
+    EXPECT_TRUE(says(run(), "ZeroPointTensor: has a binding but was absent"));
+    inputs[2] = at(nullptr, 0, 0);
+    inputs[1].struct_size = 8;
+    EXPECT_TRUE(says(run(), "ScaleTensor: struct_size of the binding"));
+    release("clReleaseMemObject", memory);
+}
+
 TEST_F(OpenCl, RefusedQueues) {
     DevicePtr device;
     EXPECT_TRUE(says(create(other_context_, queue_, device), "queue is of another context"));
@@ -291,6 +358,8 @@ TEST_F(OpenCl, OutOfMemory) {
     EXPECT_EQ(outcome.status, HEWN_STATUS_OUT_OF_MEMORY) << outcome;
     EXPECT_TRUE(says(outcome, "OpenCL")) << outcome;
     EXPECT_EQ(memory, this) << "a refused call wrote";
+    ASSERT_EQ(hewn_allocate(device_.get(), 0, &memory, nullptr), HEWN_STATUS_OK) << "no bytes are no failure";
+    hewn_deallocate(device_.get(), memory);
 }
 
 TEST_F(OpenCl, ForcedVariants) {
@@ -450,6 +519,14 @@ TEST_F(FakeCuda, Devices) {
     EXPECT_EQ(info.missing[0], 0);
     EXPECT_TRUE(says(outcome_of([&](hewn_error *error) { return hewn_get_device(HEWN_DEVICE_CUDA, 2, &info, error); }),
                      "there is no device 2"));
+    for (const hewn_target_info &target : targets())
+        EXPECT_TRUE(target.device != HEWN_DEVICE_CUDA || target.supported) << target.name << ": the first device has it";
+    // Any device is one that has what kernels need.
+    setenv("FAKE_CUDA", "old first device", 1);
+    DevicePtr device;
+    EXPECT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_NO_DEVICE);
+    const Outcome outcome = open(HEWN_DEVICE_CUDA, HEWN_ANY_DEVICE, device);
+    EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
 }
 
 // The best variant for each device, its launches and its arguments.
@@ -555,10 +632,12 @@ TEST_F(FakeCuda, Huge) {
     int &launches = variable<int>("fake_launches");
     DevicePtr device;
     ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
-    const auto run = [&](const std::vector<int64_t> &sizes, const std::vector<int64_t> &strides) {
+    const auto run = [&](const std::vector<int64_t> &sizes, const std::vector<int64_t> &strides,
+                         hewn_data_type type = HEWN_DATA_TYPE_INT8) {
         int64_t span = 1;
         for (size_t d = 0; d < sizes.size(); d++) span += (sizes[d] - 1) * strides[d];
-        const hewn_tensor_desc desc = {sizeof desc, HEWN_DATA_TYPE_INT8, uint32_t(sizes.size()), sizes.data(), strides.data()};
+        span *= int64_t(element_bytes(type));
+        const hewn_tensor_desc desc = {sizeof desc, type, uint32_t(sizes.size()), sizes.data(), strides.data()};
         const Description description(HEWN_OPERATOR_ADD, {&desc, &desc, &desc});
         OperatorPtr op;
         EXPECT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK);
@@ -573,6 +652,7 @@ TEST_F(FakeCuda, Huge) {
     };
     EXPECT_EQ(run({int64_t(1) << 20}, {1}), 1);
     EXPECT_EQ(run({int64_t(1) << 33}, {1}), 16);
+    EXPECT_EQ(run({int64_t(1) << 33}, {1}, HEWN_DATA_TYPE_INT64), 32) << "32-bit words are counted";
     EXPECT_EQ(run({4, 1 << 20}, {int64_t(1) << 32, 1}), 4);
     EXPECT_EQ(run({1 << 20, 4}, {1, int64_t(1) << 32}), 4);
     EXPECT_EQ(run({2, 2, 2, 2, 2, 2, 2, 2}, {1 << 14, 1 << 12, 1 << 10, 1 << 8, 1 << 6, 1 << 4, 1 << 2, 1}), 1);
@@ -637,6 +717,43 @@ TEST_F(FakeCuda, Failures) {
     void *memory = this;
     EXPECT_EQ(hewn_allocate(device.get(), uint64_t(9) << 30, &memory, nullptr), HEWN_STATUS_OUT_OF_MEMORY);
     EXPECT_EQ(memory, this) << "a refused call wrote";
+    op.reset();
+    device.reset();
+    EXPECT_EQ(variable<int>("fake_contexts"), 0) << "a refused compile keeps the device";
+}
+
+// What compile allocates by the program's hooks, it gives back, also where the driver refuses a kernel.
+TEST_F(FakeCuda, HooksAreBalanced) {
+    int live = 0;
+    const hewn_cuda_device_desc desc = {sizeof desc,
+                                        reinterpret_cast<void *>(uintptr_t(0x1000)),
+                                        nullptr,
+                                        [](void *context, size_t bytes, size_t) {
+                                            ++*static_cast<int *>(context);
+                                            return std::malloc(bytes);
+                                        },
+                                        [](void *context, void *memory) {
+                                            --*static_cast<int *>(context);
+                                            std::free(memory);
+                                        },
+                                        &live};
+    hewn_device *created = nullptr;
+    ASSERT_EQ(hewn_create_cuda_device(&desc, &created, nullptr), HEWN_STATUS_OK);
+    DevicePtr device(created);
+    const Tensor tensor(HEWN_DATA_TYPE_FLOAT32, {4});
+    const hewn_tensor_desc f32 = tensor.desc();
+    const Description description(HEWN_OPERATOR_ADD, {&f32, &f32, &f32});
+    OperatorPtr op;
+    const int before = live;
+    setenv("FAKE_CUDA", "old driver", 1);
+    EXPECT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_NO_DEVICE);
+    unsetenv("FAKE_CUDA");
+    EXPECT_EQ(live, before);
+    EXPECT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK);
+    EXPECT_GT(live, before);
+    op.reset();
+    device.reset();
+    EXPECT_EQ(live, 0);
 }
 
 // A process whose only devices are too old from its start: a machine's best device is looked for once.

@@ -316,6 +316,23 @@ TEST(Plan, RunsThatRepeatAreDividedIntoRows) {
     EXPECT_EQ(odd.rows, 1);  // a prime number of rows
 }
 
+// Unless there is no dimension left for it.
+TEST(Plan, RunsOfEightDimensionsAreNotDivided) {
+    for (const int rank : {7, 8}) {
+        const int32_t bytes[] = {4, 4, 4};
+        hewn::Space space = {};
+        space.rank = rank;
+        space.dims[0] = {4, {1, 1, 1}};
+        space.dims[1] = {1024, {4, 0, 4}};
+        for (int k = 2; k < rank; k++) space.dims[k] = {2, {int64_t(5000) << k, 0, int64_t(5000) << k}};
+        hewn::Plan plan;
+        ASSERT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, kOtherChip, test_allocator(), plan));
+        hewn::destroy_plan(test_allocator(), plan);
+        EXPECT_EQ(plan.run_inner * plan.run_outer, 2048);
+        EXPECT_EQ(plan.rows, rank == 8 ? 1 : 2);
+    }
+}
+
 // Rows of [N, k, run] + [N, 1, run] go through N where k of them are a short call, whose boxes come one after the other; not
 // where they are longer, where N is short and where the output is streamed.
 TEST(Plan, RowsLeaveOutAShortDimension) {
@@ -371,6 +388,24 @@ TEST(Plan, SmallMatricesAreNotTransposed) {
     for (const auto &[bytes, columns, rows] :
          {std::array<int, 3>{1, 16, 16}, {1, 24, 24}, {1, 64, 16}, {2, 16, 16}, {4, 16, 16}, {4, 64, 8}, {8, 8, 64}})
         EXPECT_EQ(access(bytes, columns, rows), Access::Transpose) << bytes << ": " << columns << " x " << rows;
+}
+
+// A run of two dimensions beside rows along which an operand lies dense: it is gathered, for its elements lie evenly along the
+// first dimension alone.
+TEST(Plan, FlattenedRunsAreNotTransposed) {
+    const int32_t bytes[] = {4, 4, 4};
+    hewn::Space space = {};
+    space.rank = 3;
+    space.dims[0] = {4, {64 * 300, 1, 1}};
+    space.dims[1] = {300, {64, 4, 4}};
+    space.dims[2] = {64, {1, 4 * 300, 4 * 300}};
+    hewn::Plan plan;
+    ASSERT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, kOtherChip, test_allocator(), plan));
+    hewn::destroy_plan(test_allocator(), plan);
+    EXPECT_EQ(plan.run_inner, 4);
+    EXPECT_EQ(plan.run_outer, 32);
+    EXPECT_EQ(plan.rows, 16);
+    EXPECT_EQ(plan.access[0], Access::Table);
 }
 
 // Planes to pixels of a scale a plane: the planes stay in place and their rows are interleaved, in boxes that have all planes.
@@ -441,6 +476,7 @@ TEST(Plan, LongRunsEndWhereConstantsChange) {
     // A scale an element leaves the zero point, a zero point an element needs the scale gathered.
     EXPECT_EQ(planned({{64, {2, 1, 0, 1}}, {1000, {128, 64, 1, 64}}}).run_outer, 64);
     EXPECT_EQ(planned({{64, {2, 0, 1, 1}}, {1000, {128, 1, 64, 64}}}).run_inner, 64);
+    EXPECT_EQ(planned({{100, {2, 0, 0, 1}}, {1000, {300000000, 1, 1, 100}}}).rows, 7) << "as far as int32 reaches";
 }
 
 // A transposed matrix of bytes and a scalar make one of f32: a box has as many rows as a cache line has bytes, but where the
@@ -560,6 +596,16 @@ TEST(Plan, TallTilesHoldSeveralLines) {
     };
     expect_tile(planned(1000, 1008, true), 32, 256);
     expect_tile(planned(1000, 1000, true), 16, 256);
+    // The transposes of three, whose tall tiles scratch memory does not hold.
+    const int32_t bytes[] = {4, 4, 4, 4};
+    hewn::Space space = {};
+    space.rank = 2;
+    space.dims[0] = {704, {704, 704, 704, 1}};
+    space.dims[1] = {704, {1, 1, 1, 704}};
+    hewn::Plan three;
+    EXPECT_TRUE(hewn::build_plan(space, 4, bytes, {1u << 0b111, 0, false}, kKnobs, kZen5, test_allocator(), three));
+    for (int o = 0; o < 3; o++) EXPECT_EQ(three.access[o], Access::Transpose);
+    EXPECT_EQ(three.rows, 16);
     // Matrices that some of these tiles do not fit in.
     expect_tile(planned(255, 4000, false), 64, 128);
     expect_tile(planned(10000, 32, false), 32, 256);
@@ -656,15 +702,17 @@ TEST(Plan, UniformOperandsVaryByRow) {
 }
 
 // Sizes innermost first; strides of a, b and a dense output. No operand's span in a box may exceed what its table and scratch
-// memory hold.
+// memory hold, nor may that of a tile's columns or of its rows.
 TEST(Plan, HugeStridesAreNotDivided) {
     struct Case {
         int32_t bytes;
         hewn::Dimension inner, outer;
     };
     for (const Case &c :
-         {Case{4, {100, {1, 1, 1}}, {20, {300000000, 0, 100}}}, Case{8, {300, {1, 2, 1}}, {20, {140000000, 0, 300}}},
-          Case{4, {4, {1, 1, 1}}, {1024, {INT32_MAX, 0, 4}}}, Case{1, {3, {int64_t(1) << 31, 0, 1}}, {100, {1, 1, 3}}}}) {
+         {Case{4, {100, {1, 1, 1}}, {20, {300000000, 0, 100}}}, Case{4, {2, {1 << 27, 1, 1}}, {100, {1 << 24, 2, 2}}},
+          Case{8, {300, {1, 2, 1}}, {20, {140000000, 0, 300}}}, Case{4, {4, {1, 1, 1}}, {1024, {INT32_MAX, 0, 4}}},
+          Case{1, {3, {int64_t(1) << 31, 0, 1}}, {100, {1, 1, 3}}}, Case{4, {1000, {1 << 24, 1, 1}}, {1000, {1, 1000, 1000}}},
+          Case{4, {1024, {1024, 1, 1}}, {1024, {1, 1 << 28, 1024}}}, Case{4, {1100, {7, 1, 1}}, {7, {1, 1 << 29, 1100}}}}) {
         const int32_t bytes[] = {c.bytes, c.bytes, c.bytes};
         hewn::Space space = {};
         space.rank = 2;
@@ -675,6 +723,9 @@ TEST(Plan, HugeStridesAreNotDivided) {
         for (int o = 0; o < 3; o++) {
             EXPECT_LE((plan.rows - 1) * plan.row_bytes[o] / c.bytes, INT32_MAX) << "Halide's bound of its indices";
             if (plan.access[o] == Access::InPlace) continue;
+            if (plan.access[o] == Access::Transpose) {
+                EXPECT_LE((plan.run_outer - 1) * plan.element_step[o] / c.bytes + plan.rows - 1, INT32_MAX);
+            }
             for (int64_t i = 0; i * plan.piece < plan.period[o]; i++) EXPECT_GE(plan.table[o][i], 0);
             EXPECT_LE((plan.rows - 1) * plan.dims[o][1].stride + plan.dims[o][0].extent, (16 << 10) / c.bytes);
         }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The library on CPUs that this machine is not: qemu_test.sh PROBE TESTS x86-64|arm-64. Exit 77: skipped.
+# The library on CPUs that this machine is not: qemu_test.sh PROBE TESTS PLAN_TESTS x86-64|arm-64. Exit 77: skipped.
 set -euo pipefail
-probe=$1 tests=$2 arch=$3
+probe=$1 tests=$2 plan_tests=$3 arch=$4
 case $arch in
 x86-64) name=qemu-x86_64 ;;
 arm-64)
@@ -45,6 +45,8 @@ fi
 # Below SSE4.1: an error that says so, not an illegal instruction (exit code 132).
 expect core2duo 2 "sse4.1" "$probe"
 expect Nehalem 0 "quantize_linear_f32_u8__x86_64_sse41" "$probe"
+# Transpositions and streamed copies, which are chosen apart from the variant.
+expect Nehalem 0 "PASSED" "$plan_tests" --gtest_brief=1 '--gtest_filter=Plan.RandomLayouts*'
 # QEMU before 7.2 has no AVX: there every Haswell would pass for a Nehalem.
 if "$qemu" -cpu Haswell "$probe" 2>&1 | grep -q "doesn't support requested feature.*avx"; then
     echo "skipped: the Haswells ($("$qemu" --version | head -n 1) has no AVX)"

@@ -406,6 +406,12 @@ TEST(Rules, Overflow) {
     EXPECT_TRUE(
         refused(try_compile(ADD.op, {Spec{F32, {BIG, BIG}, {{0, 0}}}, Spec{F32, {BIG, BIG}, {{0, 0}}}, Spec{F32, {BIG, BIG}}}),
                 INVALID, {"ATensor", "overflow"}));
+    // Four steps that together wrap around to 0, and more bytes of elements than 63 bits count.
+    constexpr int64_t QUARTER = int64_t(1) << 62;
+    EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{I8, {5}, {{QUARTER}}}, Spec{I8, {5}}, Spec{I8, {5}}}), INVALID,
+                        {"ATensor", "overflow"}));
+    EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{F32, {QUARTER}, {{0}}}, Spec{F32, {QUARTER}, {{0}}}, Spec{F32, {QUARTER}}}),
+                        INVALID, {"ATensor", "overflow"}));
     // In bytes only.
     EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{F32, {2}, {{INT64_MAX / 4 + 1}}}, Spec{F32, {2}}, Spec{F32, {2}}}), INVALID,
                         {"ATensor", "overflow"}));
@@ -650,6 +656,9 @@ TEST(Device, Rules) {
     EXPECT_EQ(create(&desc).status, HEWN_STATUS_OK);
     desc.allocate = no_memory;
     EXPECT_TRUE(refused(create(&desc), INVALID, {"allocate"})) << "one hook without the other";
+    desc.allocate = nullptr;
+    desc.deallocate = [](void *, void *) {};
+    EXPECT_TRUE(refused(create(&desc), INVALID, {"allocate"})) << "the other without the one";
     EXPECT_TRUE(refused(outcome_of([](hewn_error *error) { return hewn_create_cpu_device(nullptr, nullptr, error); }), INVALID,
                         {"null"}));
     hewn_destroy_device(nullptr);
