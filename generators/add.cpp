@@ -22,7 +22,7 @@ public:
         using hewn::x, hewn::y;
         // The output may stand in place of an input.
         if (tail == hewn::Tail::Shifted) throw CompileError("add: the knob tail=shifted computes elements twice\n");
-        ask_ahead({asked(a), asked(b)}, ahead);
+        prefetch_ahead({prefetched(a), prefetched(b)}, ahead);
         const Type type = output.type();
         if (type.is_int()) {
             // Unsigned, because Halide takes a signed 32-bit overflow for undefined.

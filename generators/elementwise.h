@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../runtime/kernel_contract.h"
 #include "numerics.h"
 
 namespace hewn {
@@ -80,8 +81,8 @@ protected:
         if (tail == Tail::Packed) throw Halide::CompileError("tail=packed: this form does not narrow int32 to 8 bits\n");
         set_step(widest);
         if (tail != Tail::Stepped) {
-            const auto maybe_asking = [&](const Halide::Expr &e) {
-                return asked_.empty() ? e : Halide::select(ahead_ > 0, asking(e, x, step_), e);
+            const auto maybe_prefetching = [&](const Halide::Expr &e) {
+                return prefetched_.empty() ? e : Halide::select(ahead_ > 0, prefetching(e, x, step_), e);
             };
             // An autoscheduler does not specialise: it would compute both.
             Halide::Expr taken;
@@ -89,8 +90,8 @@ protected:
                 shortcut_ = Halide::Internal::simplify(shortcut.holds);
                 taken = tail == Tail::Masked ? shortcut_ : shortcut_ && output.dim(0).extent() >= step_;
             }
-            output(x, y) =
-                taken.defined() ? Halide::select(taken, maybe_asking(shortcut.value), maybe_asking(value)) : maybe_asking(value);
+            output(x, y) = taken.defined() ? Halide::select(taken, maybe_prefetching(shortcut.value), maybe_prefetching(value))
+                                           : maybe_prefetching(value);
             return;
         }
         Halide::Func element("element");
@@ -128,27 +129,27 @@ protected:
 
     // What a kernel may ask for ahead: the cache lines of a buffer so many elements after the ones it computes, by a prefetch.
     using Ahead = Halide::GeneratorInput<int32_t>;
-    struct Asked {
+    struct Prefetched {
         std::string name;
         Halide::Parameter parameter;
         Halide::Type type;
         Halide::Expr row_stride;
     };
-    static Asked asked(Rows &rows) {
+    static Prefetched prefetched(Rows &rows) {
         const Halide::ImageParam image = rows;
         return {image.name(), image.parameter(), image.type(), image.dim(1).stride()};
     }
-    static Asked asked(OutputRows &rows) {
+    static Prefetched prefetched(OutputRows &rows) {
         const Halide::OutputImageParam image = Halide::Func(rows).output_buffer();
         return {image.name(), image.parameter(), image.type(), image.dim(1).stride()};
     }
 
     // Has what is defined from here on ask for the buffers, which may be none, in whole steps where `elements` is not 0. With
     // AVX-512 alone: a Zen 5 gains (runtime/chip.h), a Zen 3 loses 3 to 8 % (docs/performance.md).
-    void ask_ahead(const std::vector<Asked> &buffers, Ahead &elements) {
+    void prefetch_ahead(const std::vector<Prefetched> &buffers, Ahead &elements) {
         elements.set_estimate(0);
         if (!has_masks()) return;
-        asked_ = buffers;
+        prefetched_ = buffers;
         ahead_ = elements;
     }
 
@@ -168,8 +169,8 @@ protected:
             output, inputs, {}, [&](const std::vector<Halide::Expr> &) { return rounded; }, zero_point);
     }
 
-    // output(x, y) = value, which may be written in `lane`, for rows of 16 elements and more. What is read by `lane` has to
-    // repeat along the row after a divisor of 8 elements, and the row to end where it does: its last step overlaps the one
+    // output(x, y) = value, which may be written in `lane`, for rows of kRepeatingLanes elements and more. What is read by `lane`
+    // has to repeat along the row after a divisor of 8 elements, and the row to end where it does: its last step overlaps the one
     // before. widest: as above.
     void define_lanes(OutputRows &output, const Halide::Expr &value, const Halide::Type &widest) {
         set_step(widest);
@@ -177,20 +178,20 @@ protected:
         check_lanes();
         const Halide::Expr columns = output.dim(0).extent();
         output(x, y) = Halide::undef(output.type());
-        const auto define_part = [&](int vectors, const Halide::Expr &fits, bool asks) {
+        const auto define_part = [&](int vectors, const Halide::Expr &fits, bool prefetches) {
             const int step = vectors * width_;
             const Halide::RDom part(0, width_, 0, vectors, 0, Halide::select(fits, (columns + step - 1) / step, 0), "lanes");
             const Halide::Expr first = Halide::min(part.z * step, columns - step), start = first + part.y * width_;
             const Halide::Expr column = Halide::unsafe_promise_clamped(start + part.x, 0, columns - 1);
             const Halide::Expr element = Halide::Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, value);
-            output(column, y) = asks ? asking(element, first, step) : element;
+            output(column, y) = prefetches ? prefetching(element, first, step) : element;
             // AVX2 loads the narrow elements of more than four joined vectors twice: 16 bytes for two, and their upper half
             // again.
             const bool narrow = signature_type(0).bits() < 32 && !has_masks();
             parts_.push_back({part, PartKind::Lanes, narrow ? std::min(vectors, 4) : vectors});
         };
         Halide::Expr has_step = columns >= step_;
-        if (!asked_.empty()) {
+        if (!prefetched_.empty()) {
             define_part(vector, has_step && ahead_ > 0, true);
             has_step = has_step && ahead_ <= 0;
         }
@@ -265,7 +266,7 @@ private:
     int width_ = 0, step_ = 0;
     std::vector<Part> parts_;
     std::vector<Packed> packed_;  // the first of the parts
-    std::vector<Asked> asked_;
+    std::vector<Prefetched> prefetched_;
     Halide::Expr ahead_, shortcut_;
     const Halide::RDom byte_{0, 4, "byte"};
 
@@ -304,7 +305,7 @@ private:
         output(x, y) = Halide::undef(output.type());
         Halide::Expr several = columns >= step, single = columns >= block;
         if (vector > 1) several = several && lies_as(layouts.value().substr(0, inputs.size()), inputs);
-        if (!asked_.empty()) {
+        if (!prefetched_.empty()) {
             define_packed(output, operands, rounded, of_column, zero_point, vector, several && ahead_ > 0, true);
             single = single && !(several && ahead_ > 0);
             several = several && ahead_ <= 0;
@@ -329,7 +330,7 @@ private:
     template<class Rounded>
     void define_packed(OutputRows &output, const std::vector<Operand> &operands, const Rounded &rounded,
                        const Halide::Expr &of_column, const Halide::Expr &zero_point, int blocks, const Halide::Expr &fits,
-                       bool asks = false) {
+                       bool prefetches = false) {
         // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. A pack works within lanes of 16 bytes, so the
         // bytes come out in another order, which the Funcs below are indexed in. Element 4 k + l of a block's vector 2 h + w
         // becomes word 4 w + l of lane k of the words' vector h, and word j of that lane byte 8 h + j of lane k; the upper two
@@ -374,7 +375,7 @@ private:
             packed.of_step = {zero_points};
             offset = zero_points(j, k, h, b, first, y);
         }
-        if (asks) offset = asking(offset, first + block * b, block);
+        if (prefetches) offset = prefetching(offset, first + block * b, block);
         words(j, k, h, b, first, y) = shifted(numbers(4 * k + j % 4, 2 * h + j / 4, b, first, y), offset);
         bytes(j, h, k, b, first, y) = Halide::saturating_cast(output.type(), words(j, (k + 2) % (n / 4), h, b, first, y));
         packed_.push_back(packed);
@@ -390,11 +391,11 @@ private:
     // value, after prefetches of the cache lines that hold so many elements of each asked buffer from `column` + ahead on; they
     // may lie beyond its end. By the instruction itself: what Func::prefetch makes of the same region is a loop that computes its
     // bounds in every step and asks for one line in four.
-    Halide::Expr asking(const Halide::Expr &value, const Halide::Expr &column, int elements) const {
+    Halide::Expr prefetching(const Halide::Expr &value, const Halide::Expr &column, int elements) const {
         using namespace Halide::Internal;
         constexpr int kLineBytes = 64;
         Halide::Expr none = 0;
-        for (const Asked &buffer : asked_) {
+        for (const Prefetched &buffer : prefetched_) {
             const Halide::Expr base = Variable::make(Halide::Handle(), buffer.name, buffer.parameter);
             for (int line = 0; line < elements; line += kLineBytes / buffer.type.bytes()) {
                 const Halide::Expr at = column + ahead_ + line + y * buffer.row_stride;
@@ -422,10 +423,10 @@ private:
     // several is scalar.
     void define_steps(OutputRows &output, Halide::Func element, const Halide::Expr &end, int v, int levels) {
         Halide::Expr begin = 0;
-        if (!asked_.empty()) {
+        if (!prefetched_.empty()) {
             const Halide::RDom part(0, v, 0, Halide::select(ahead_ > 0, end / v, 0), "asking");
             const Halide::Expr start = part.y * v, column = start + part.x;
-            output(column, y) = asking(element(column, y), start, v);
+            output(column, y) = prefetching(element(column, y), start, v);
             parts_.push_back({part, PartKind::Steps});
             begin = Halide::select(ahead_ > 0, end / v * v, 0);
         }
@@ -464,9 +465,10 @@ private:
         parts_.push_back({masked, PartKind::Masked});
     }
 
-    // A vector by `lane` holds whole periods of up to 8, and no more than a row's 16 elements.
+    // A vector by `lane` holds whole periods, and no more than a row's fewest elements.
     void check_lanes() const {
-        if (width_ != 8 && width_ != 16) throw Halide::CompileError("this form has width 8 or 16 alone\n");
+        if (width_ % kRepeatingPeriod != 0 || width_ > kRepeatingLanes)
+            throw Halide::CompileError("this form has width 8 or 16 alone\n");
     }
 
     void set_step(const Halide::Type &widest) {
@@ -579,12 +581,12 @@ private:
             if (shortcut_.defined()) stages.push_back(stage.specialize(shortcut_));
             stages.push_back(stage);
             for (Halide::Stage &s : stages) {
-                if (!asked_.empty()) vectorize_steps(s.specialize(ahead_ > 0), columns, strategy);
+                if (!prefetched_.empty()) vectorize_steps(s.specialize(ahead_ > 0), columns, strategy);
                 s.vectorize(x, step_, strategy);
             }
             return;
         }
-        if (!asked_.empty()) vectorize_steps(stage.specialize(ahead_ > 0), columns, strategy);
+        if (!prefetched_.empty()) vectorize_steps(stage.specialize(ahead_ > 0), columns, strategy);
         vectorize_steps(stage, columns, strategy);
         // Rows of 7 elements, dequantizing 8 bits: 0.35 ns an element by scalars, 0.12 by masks, 0.14 by fours.
         const int least = has_masks() ? width_ : 4;

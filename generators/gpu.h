@@ -22,7 +22,7 @@
 namespace hewn::gpu {
 
 // Most dimensions a launch takes apart. The specialisation serves what real layouts merge to.
-constexpr int kRank = 8, kFewDimensions = 3;
+constexpr int kRank = kGpuRank, kFewDimensions = 3;
 
 struct Operand {
     std::string name;
@@ -63,6 +63,7 @@ public:
         if (dense()) {
             steps_ = this->template add_input<int32_t>("steps");
         } else {
+            // run_strided in runtime/gpu.cpp passes them in this order.
             count_ = this->template add_input<int32_t>("count");
             stride_.resize(varying_count() + 1);
             for (int d = 0; d < kRank; d++) {
@@ -128,13 +129,13 @@ private:
         return size_t(std::count_if(operands_.begin(), operands_.end(), [](const Operand &o) { return o.varies; }));
     }
 
-    // Elements a step: 16 bytes of the narrowest packed tensor.
+    // Elements a step: kGpuStepBytes of the narrowest packed tensor.
     int step_elements() const {
         int bytes = output_type_.bytes();
         for (size_t i = 0; i < operands_.size(); i++) {
             if (packed_[i]) bytes = std::min(bytes, operands_[i].type.bytes());
         }
-        return 16 / bytes;
+        return kGpuStepBytes / bytes;
     }
     static int words_of(const Type &type, int elements) { return type.bytes() * elements / 4; }
 

@@ -84,7 +84,7 @@ public:
     }
 
 protected:
-    void ask_ahead_for_input() { this->ask_ahead({this->asked(input)}, ahead); }
+    void prefetch_input() { this->prefetch_ahead({this->prefetched(input)}, ahead); }
 };
 
 // Form `reciprocal`: a scale and a zero point a row.
@@ -92,7 +92,7 @@ class QuantizeLinearReciprocal : public QuantizeLinearPrepared<QuantizeLinearRec
 public:
     void generate() {
         using hewn::y;
-        ask_ahead_for_input();
+        prefetch_input();
         const Expr q = quotient(input, again, r0(0, y), r1(0, y), target), z = zero_point(0, y);
         if (hewn::arm::is_target(target)) return define(output, hewn::arm::quantized(q, z, output.type()), Float(32));
         define_narrowed(output, {&input}, hewn::round_to_int32(q), z);
@@ -106,7 +106,7 @@ class QuantizeLinearRepeating : public QuantizeLinearPrepared<QuantizeLinearRepe
 public:
     void generate() {
         using hewn::lane, hewn::y;
-        ask_ahead_for_input();
+        prefetch_input();
         const Expr q = quotient(input, again, r0(lane, y), r1(lane, y), target);
         define_narrowed_lanes(output, hewn::round_to_int32(q), zero_point(lane, y));
     }

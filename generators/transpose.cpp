@@ -14,7 +14,7 @@ using namespace Halide;
 class Transpose : public Generator<Transpose> {
 public:
     GeneratorParam<std::string> signature{"signature", ""};
-    GeneratorParam<int> bytes{"bytes", 16};
+    GeneratorParam<int> bytes{"bytes", hewn::kSquareBytes};
     Input<Buffer<void, 2>> input{"input"};
     // Not 0: this many elements along y from a tile's first column lies memory that will be read soon, which is asked for.
     // `down` elements further for each tile further down.
@@ -27,11 +27,11 @@ public:
     }
 
     void generate() {
-        n_ = 16 / output.type().bytes();
-        squares_ = bytes / 16;
+        n_ = hewn::kSquareBytes / output.type().bytes();
+        squares_ = bytes / hewn::kSquareBytes;
         columns_ = n_ * squares_;
-        asked_(tile_x_, tile_y_) = asked();
-        const Expr none = asks() ? select(ahead != 0, asked_(tile_x_, tile_y_), 0) : 0;
+        prefetch_(tile_x_, tile_y_) = prefetch();
+        const Expr none = prefetches() ? select(ahead != 0, prefetch_(tile_x_, tile_y_), 0) : 0;
         Func rows("rows");
         rows(lane_, square_, row_, tile_x_, tile_y_) =
             input((tile_x_ * squares_ + square_) * n_ + row_, tile_y_ * n_ + lane_) + cast(output.type(), none);
@@ -64,9 +64,9 @@ public:
             .reorder(xi, yi, yo, xo)
             .vectorize(xi)
             .unroll(yi);
-        if (asks()) {
+        if (prefetches()) {
             output.specialize(ahead != 0);
-            asked_.compute_at(output, yo).store_in(MemoryType::Stack);
+            prefetch_.compute_at(output, yo).store_in(MemoryType::Stack);
         }
         for (Func &round : rounds_) {
             round.compute_at(output, yo).bound_extent(lane_, n_).bound_extent(square_, squares_).store_in(MemoryType::Stack);
@@ -80,11 +80,11 @@ public:
 private:
     int n_ = 0, squares_ = 0, columns_ = 0;
     Var lane_{"lane"}, square_{"square"}, row_{"row"}, tile_x_{"tile_x"}, tile_y_{"tile_y"};
-    Func asked_{"asked"};
+    Func prefetch_{"asked"};
     std::vector<Func> rounds_;
 
     // runtime/plan.cpp asks on AMD's chips, which have it.
-    bool asks() const { return get_target().has_feature(Target::AVX2); }
+    bool prefetches() const { return get_target().has_feature(Target::AVX2); }
 
     // 0, after prefetches into L2. Four squares below one another share a cache line of each column, so each asks for a quarter
     // of the columns, one at least; which quarter, the input's address modulo 64 tells (the four may be of four calls) and the
@@ -94,12 +94,12 @@ private:
     // Halide's own prefetch is into L1 alone, where columns that lie a multiple of 4 KiB apart share sets (QUANTIZE_LINEAR f32 of
     // 4096 x 4096, transposed, on a Zen 5: 13 GB/s without, 15, into L2 18). LLVM's intrinsic, which the module declares for
     // Halide's, has no value, so that nothing may use it.
-    Expr asked() {
+    Expr prefetch() {
         using namespace Halide::Internal;
         const int share = std::max(1, columns_ / 4), bytes = output.type().bytes();
         const ImageParam image = input;
         const Expr base = reinterpret<uint64_t>(Variable::make(Handle(), image.name(), image.parameter()));
-        const Expr quarter = cast<int32_t>(base / 16 % 4) + tile_y_;
+        const Expr quarter = cast<int32_t>(base / hewn::kSquareBytes % 4) + tile_y_;
         Expr zero = 0;
         for (int i = 0; i < share; i++) {
             const Expr column = cast<int64_t>(tile_x_ * columns_ + quarter * share + i);

@@ -25,7 +25,7 @@ Chip this_chip();
 inline bool runs_avx512_in_halves(const Chip &chip) { return chip.amd_family == kZen3; }
 
 // The caches that a prefetch brings memory into.
-enum class Fetch : uint8_t {
+enum class PrefetchInto : uint8_t {
     All,      // L1 and those below
     L2,       // and those below
     L1Alone,  // which leaves L2 to others (prefetchnta)
@@ -37,8 +37,8 @@ enum class Fetch : uint8_t {
 //   Zen 5: ADD 31, 51, 47, QUANTIZE_LINEAR 28, 50, 46, DEQUANTIZE_LINEAR 48, 47, 43
 // Into a Zen 5's L1 alone, times as fast as into both: 128 Mi elements of ADD f32 1.0, f16 1.03, i8 1.02, DEQUANTIZE_LINEAR i8,
 // i16 and i32 to f32 1.01, 1.02 and 1.07; 16 and 32 Mi 1.0. (The Zen 4 was a busy machine; of a quieter one see below.)
-inline Fetch streaming_fetch(const Chip &chip) {
-    return chip.amd_family == 0 ? Fetch::All : chip.amd_family < kZen5 ? Fetch::L2 : Fetch::L1Alone;
+inline PrefetchInto stream_prefetch(const Chip &chip) {
+    return chip.amd_family == 0 ? PrefetchInto::All : chip.amd_family < kZen5 ? PrefetchInto::L2 : PrefetchInto::L1Alone;
 }
 
 // Whether to fetch at all what streamed outputs are computed from, so many inputs in memory: a Zen 4 follows one by itself. 16 Mi
@@ -46,12 +46,12 @@ inline Fetch streaming_fetch(const Chip &chip) {
 // times as fast, i32 1.04 to 1.22, f16 1.0, DEQUANTIZE_LINEAR 0.98 to 1.16; of two ADD f32 0.66 to 1.24, by where they lie. A
 // transposed one, which asks for itself, does not count (ADD f32 1.0). A Zen 1 follows two as well (Zen 2 and older were not
 // measured): 16 and 64 Mi elements, without against into L2, ADD f32 1.16, QUANTIZE_LINEAR f32 1.18, DEQUANTIZE_LINEAR 1.02.
-inline bool streaming_fetches(const Chip &chip, int inputs) {
+inline bool stream_prefetches(const Chip &chip, int inputs) {
     if (chip.amd_family == 0 || chip.amd_family >= kZen5) return true;
     return chip.amd_family >= kZen3 && inputs > 1;
 }
 
-// How far ahead a kernel that can had better ask for memory, of so many bytes of operands that so many threads share; 0: not at
+// How many bytes ahead a kernel that can had better prefetch, of so many bytes of operands that so many threads share; 0: not at
 // all. It pays where they lie in a near last-level cache, whose latency the processor's own prefetching does not hide. On a Zen 5
 // (caches of 1 and 32 MiB, one thread), times as fast: QUANTIZE_LINEAR f32 to i8 0.97 at 0.6 MiB, 1.15 at 2.5 and 5, 1.05 at 10,
 // from memory 0.7 to 0.9; DEQUANTIZE_LINEAR i8 to f32 0.96, 1.13, 1.17 and 0.95 at 0.9, 2.5, 5 and 10; ADD f32 0.98, 1.1, 1.05
@@ -59,7 +59,7 @@ inline bool streaming_fetches(const Chip &chip, int inputs) {
 // to 1.15, ADD f32 0.9 to 1.0, i8 1.07 at 3 MiB and 0.97 at 6. So up to a quarter of the last cache, and a little more, so that
 // operands of just a quarter count with their parameters (DEQUANTIZE_LINEAR i32 to f32 of 1 Mi elements: 1.22). A Zen 4, whose
 // loads of 64 bytes are two, loses by it: 0.71 to 0.95 at 1 Mi elements.
-inline int64_t bytes_to_ask_ahead(const Chip &chip, double moved_bytes, int32_t threads) {
+inline int64_t prefetch_distance_bytes(const Chip &chip, double moved_bytes, int32_t threads) {
     if (chip.amd_family < kZen5) return 0;
     const double least = 1.5 * double(chip.l2_bytes) * threads, most = 17.0 / 64 * double(chip.l3_bytes);
     return least < moved_bytes && moved_bytes <= most ? 1024 : 0;

@@ -13,6 +13,7 @@
 
 #include "bindings.h"
 #include "error.h"
+#include "kernel_contract.h"
 
 namespace hewn {
 
@@ -158,6 +159,7 @@ int run_dense(GpuCall &call, Launch &launch, int32_t steps) {
 }
 
 int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
+    static_assert(kMaxRank == kGpuRank);
     const Problem &problem = call.op.problem;
     const int operands = problem.info->operand_count + 1;
     StridedArguments scalars = {};
@@ -293,13 +295,13 @@ void destroy(hewn_operator *base) {
 
 void destroy_device(hewn_device *device) { release(static_cast<GpuDevice *>(device)); }
 
-// Elements a step of the dense form: 16 bytes of the narrowest tensor that varies.
+// Elements a step of the dense form: kGpuStepBytes of the narrowest tensor that varies.
 int64_t step_elements(const GpuOperator &op, int operands, const Tensor *const *tensors) {
-    int32_t bytes = 16;
+    int32_t bytes = kGpuStepBytes;
     for (int o = 0; o < operands; o++) {
         if (op.space.dims[0].stride[o] && tensors[o]->element_bytes < bytes) bytes = tensors[o]->element_bytes;
     }
-    return 16 / bytes;
+    return kGpuStepBytes / bytes;
 }
 
 hewn_status report(const GpuCall &call, hewn_error *error) {

@@ -11,6 +11,7 @@
 #include "chip.h"
 #include "error.h"
 #include "fp_mode.h"
+#include "kernel_contract.h"
 #include "plan.h"
 
 namespace hewn {
@@ -466,10 +467,6 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     }
     return call_quantize_divided(context, operands);
 }
-
-// What the forms `repeating` (hewn::Elementwise::define_lanes) take: rows of at least so many elements, of whose parameters they
-// read as many, and along which these repeat after a divisor of so many.
-constexpr int kRepeatingLanes = 16, kRepeatingPeriod = 8;
 
 // Whether parameters may repeat so: after a multiple of what the innermost dimension has.
 bool may_repeat(const Space &space) { return kRepeatingPeriod % space.dims[0].size == 0; }
@@ -964,7 +961,7 @@ __attribute__((cold)) bool fit_to_plan(Plan &plan, int32_t slices, int32_t cpus,
     for (int o = 0; o < plan.operands; o++)
         in_place &= plan.access[o] == Access::InPlace || (kernel.repeating && (o == kScale || o == kZeroPoint));
     const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
-    const int64_t ahead = in_place ? bytes_to_ask_ahead(chip, plan.moved_bytes, std::min(slices, cpus)) / widest : 0;
+    const int64_t ahead = in_place ? prefetch_distance_bytes(chip, plan.moved_bytes, std::min(slices, cpus)) / widest : 0;
     kernel.ahead = plan.run_inner * plan.run_outer >= ahead ? int32_t(ahead) : 0;  // loops that ask are for long rows
     return true;
 }

@@ -6,6 +6,7 @@
 
 #include "chip.h"
 #include "dispatch.h"
+#include "kernel_contract.h"
 #include "stream.h"
 
 extern "C" {
@@ -96,16 +97,16 @@ public:
     // Whether the work may be sliced for threads.
     bool parallel() const { return moved_bytes_ >= double(knobs_.parallel_bytes); }
 
-    // Whether the next tile of a transposition is asked for (see Scratch): on AMD's chips, as a Xeon lost by the like (ADD 0.68
+    // Whether the next tile of a transposition is prefetched (see Scratch): on AMD's chips, as a Xeon lost by the like (ADD 0.68
     // to 1.0), beyond a core's own cache (quantizing 256 x 256 on a Zen 4: 0.82).
-    bool asks() const { return chip_.amd_family > 0 && moved_bytes_ >= double(2 << 20); }
+    bool prefetches_tiles() const { return chip_.amd_family > 0 && moved_bytes_ >= double(2 << 20); }
 
-    // Whether the next rows of operands in place are asked for beside it; those of streamed outputs where they are fetched
-    // (Plan::fetched). On a Zen 5 beyond the last cache alone (ADD f32 of 1 Mi elements 0.83, of 16 Mi 1.0; QUANTIZED_LINEAR_ADD
+    // Whether the next rows of operands in place are prefetched beside it; those of streamed outputs are where Plan::prefetched
+    // says. On a Zen 5 beyond the last cache alone (ADD f32 of 1 Mi elements 0.83, of 16 Mi 1.0; QUANTIZED_LINEAR_ADD
     // 0.86 and 1.2), on a Zen 1 never (1 Mi: QUANTIZE_LINEAR f32 0.91, DEQUANTIZE_LINEAR i8 0.86, QUANTIZED_LINEAR_ADD 0.95; 16
     // Mi 1.0, 1.0 and 1.05).
-    bool asks_beside() const {
-        if (!asks() || streams_ || chip_.amd_family < kZen3) return false;
+    bool prefetches_beside() const {
+        if (!prefetches_tiles() || streams_ || chip_.amd_family < kZen3) return false;
         const double last_cache = double(chip_.l3_bytes);  // 0: not known
         return chip_.amd_family < kZen5 || (last_cache > 0 && moved_bytes_ >= last_cache);
     }
@@ -168,7 +169,7 @@ private:
     // and 0.34, of 20 x 20 0.47 and 0.34, of 16 x 16 0.32; f32 of 8 x 8 to 14 x 14 0.6 to 0.9 and 0.41, of 16 x 16 and 64 x 8
     // 0.33.
     bool transposing_pays(int o, int64_t columns, int64_t rows) const {
-        const int64_t side = std::max<int64_t>(kTransposeSide, 16 / element_bytes_[o]);
+        const int64_t side = std::max<int64_t>(kTransposeSide, kSquareBytes / element_bytes_[o]);
         const bool edges_cost = element_bytes_[o] == 1 && (columns | rows) % side != 0;
         return columns >= side && rows >= side && columns * rows >= (edges_cost ? 512 : 256);
     }
@@ -546,7 +547,7 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
         plan.dims[o][0] = {0, int32_t(run), runs ? 1 : 0, 0};
         plan.dims[o][1] = {0, int32_t(box.rows), box.rows > 1 ? int32_t(kernel_row_stride(plan, o, run, row_stride)) : 0, 0};
         if (plan.access[o] == Access::InPlace) {
-            plan.fetched |= runs && o != output && planner.bytes_of(o) > double(kOwnCacheBytes) ? 1u << o : 0;
+            plan.prefetched |= runs && o != output && planner.bytes_of(o) > double(kOwnCacheBytes) ? 1u << o : 0;
             continue;
         }
         plan.scratch_at[o] = int32_t(scratch);
@@ -564,10 +565,10 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
         fill_table(space, box, o, element_bytes[o], plan.piece == 1, pieces, plan.table[o]);
     }
     const bool transposes = std::count(plan.access, plan.access + operands, Access::Transpose) > 0;
-    plan.asks = transposes && planner.asks();
-    plan.asks_beside = transposes && planner.asks_beside();
-    plan.fetch = streaming_fetch(chip);
-    if (!streaming_fetches(chip, __builtin_popcount(plan.fetched))) plan.fetched = 0;
+    plan.prefetches_tiles = transposes && planner.prefetches_tiles();
+    plan.prefetches_beside = transposes && planner.prefetches_beside();
+    plan.prefetch_into = stream_prefetch(chip);
+    if (!stream_prefetches(chip, __builtin_popcount(plan.prefetched))) plan.prefetched = 0;
     add_loops(space, box, transposes, plan);
     plan.one_box = plan.loop_count == 0 && !plan.scratch;
     return true;
@@ -651,7 +652,7 @@ void scatter(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *fro
         kScatterPiece[shift](to + *table++, from + (i << shift), plan.element_step[o], std::min(plan.piece, count - i));
 }
 
-// Transposes whole tiles of so many bytes of columns by 16 bytes of rows, on targets of this rank and above.
+// Transposes whole tiles of so many bytes of columns by kSquareBytes of rows, on targets of this rank and above.
 struct TransposeTiles {
     KernelFunction kernel;
     int bits, bytes;
@@ -679,7 +680,7 @@ __attribute__((noinline)) int transpose_tiles(const TransposeTiles &tiles, uint8
     destination.dim = to_dims;
     source.dimensions = destination.dimensions = 2;
     source.type = destination.type = halide_type_t(halide_type_uint, uint8_t(tiles.bits));
-    int32_t down = height << shift > kLineBytes ? 16 >> shift : 0;  // of a tall tile, the lines of the next one
+    int32_t down = height << shift > kLineBytes ? kSquareBytes >> shift : 0;  // of a tall tile, the lines of the next one
     void *arguments[] = {&user_context, &source, &ahead, &down, &destination};
     return tiles.kernel(arguments);
 }
@@ -689,7 +690,7 @@ __attribute__((noinline)) int transpose_tiles(const TransposeTiles &tiles, uint8
 __attribute__((noinline)) int transpose(int32_t target_rank, int shift, uint8_t *to, int64_t to_pitch, const uint8_t *from,
                                         int64_t from_step, int64_t width, int64_t height, int32_t ahead, void *user_context) {
     constexpr int64_t kFewElements = 64;
-    const int64_t tile_rows = 16 >> shift, whole_rows = height / tile_rows * tile_rows, last_rows = height - tile_rows;
+    const int64_t tile_rows = kSquareBytes >> shift, whole_rows = height / tile_rows * tile_rows, last_rows = height - tile_rows;
     const auto run_elements = [&](int64_t x, int64_t columns, int64_t y) {
         for (const int64_t end = x + columns; x < end; x++)
             kScatterPiece[shift](to + y * to_pitch + (x << shift), from + x * from_step + (y << shift), to_pitch, height - y);
@@ -832,7 +833,7 @@ public:
         for (int64_t y = 0; y < rows; y++) {
             uint8_t *const to = tensor + y * plan_.row_bytes[o];
             const uint8_t *const from = at(o) + y * pitch(o);
-            if (plan_.access[o] == Access::Stream) stream_copy(to, from, run << shift(o), ahead(next, y));
+            if (plan_.access[o] == Access::Stream) stream_copy(to, from, run << shift(o), prefetch_of(next, y));
             else scatter(plan_, o, shift(o), to, from, run);
         }
     }
@@ -852,14 +853,14 @@ private:
     // element: 1.9 without, 1.3 into L1, 0.6 into L2, 0.55 with those in place.
     int load_transposed(int o, const uint8_t *tensor, int64_t run, int64_t rows, const Walker *next) {
         constexpr int64_t kPart = 64;
-        const int32_t ahead = next && plan_.asks ? ahead_of(o, next->pointer(o) - tensor, rows) : 0;
-        const bool asks_beside = next && plan_.asks_beside;
-        const int64_t step = plan_.element_step[o], part = asks_beside ? kPart : run;
+        const int32_t ahead = next && plan_.prefetches_tiles ? ahead_of(o, next->pointer(o) - tensor, rows) : 0;
+        const bool prefetches_beside = next && plan_.prefetches_beside;
+        const int64_t step = plan_.element_step[o], part = prefetches_beside ? kPart : run;
         for (int64_t first = 0; first < run; first += part) {
             const int64_t width = std::min(part, run - first), row = rows * first / run, end = rows * (first + width) / run;
-            for (int i = 0; i < plan_.operands && asks_beside; i++) {
+            for (int i = 0; i < plan_.operands && prefetches_beside; i++) {
                 if (runs_in_place(plan_, i) && plan_.row_bytes[i] != 0)
-                    ask_for(next->pointer(i) + row * plan_.row_bytes[i], end - row, plan_.row_bytes[i], run << shift(i));
+                    prefetch_rows(next->pointer(i) + row * plan_.row_bytes[i], end - row, plan_.row_bytes[i], run << shift(i));
             }
             if (const int error = transpose(plan_.target_rank, shift(o), at(o) + (first << shift(o)), pitch(o),
                                             tensor + first * step, step, width, rows, ahead, user_context_))
@@ -878,24 +879,24 @@ private:
     }
 
     // Asks for `count` pieces of memory, each so many bytes long and `step` bytes after the one before. A line of which it only
-    // has the last bytes was read with the piece before. Always inlined as fetch() is.
-    __attribute__((always_inline)) static void ask_for(const uint8_t *memory, int64_t count, int64_t step, int64_t bytes) {
+    // has the last bytes was read with the piece before. Always inlined as prefetch_part() is.
+    __attribute__((always_inline)) static void prefetch_rows(const uint8_t *memory, int64_t count, int64_t step, int64_t bytes) {
         for (int64_t i = 0; i < count; i++) {
             for (int64_t byte = bytes - 1; byte >= 0; byte -= kLineBytes) __builtin_prefetch(memory + i * step + byte, 0, 2);
         }
     }
 
-    // What row y of the next box reads of inputs that are fetched.
-    Ahead ahead(const Walker *next, int64_t y) const {
-        Ahead ahead = {};
-        ahead.to = plan_.fetch;
+    // What row y of the next box reads of inputs that are prefetched.
+    Prefetch prefetch_of(const Walker *next, int64_t y) const {
+        Prefetch prefetch = {};
+        prefetch.to = plan_.prefetch_into;
         for (int o = 0; o < plan_.operands - 1 && next; o++) {
-            if (!(plan_.fetched >> o & 1)) continue;
-            ahead.at[ahead.count] = next->pointer(o) + y * plan_.row_bytes[o];
-            ahead.numerator[ahead.count] = plan_.element_bytes[o];
-            ahead.shift[ahead.count++] = shift(plan_.operands - 1);
+            if (!(plan_.prefetched >> o & 1)) continue;
+            prefetch.at[prefetch.count] = next->pointer(o) + y * plan_.row_bytes[o];
+            prefetch.numerator[prefetch.count] = plan_.element_bytes[o];
+            prefetch.shift[prefetch.count++] = shift(plan_.operands - 1);
         }
-        return ahead;
+        return prefetch;
     }
 
     int shift(int o) const { return __builtin_ctz(unsigned(plan_.element_bytes[o])); }
@@ -910,7 +911,7 @@ int64_t boxes_ahead(const Plan &plan) {
     if (plan.access[plan.operands - 1] != Access::Stream) return 1;
     int64_t bytes = 0;  // of inputs that are asked for, of each element
     for (int o = 0; o < plan.operands - 1; o++)
-        bytes += (plan.fetched >> o & 1) || plan.access[o] == Access::Transpose ? plan.element_bytes[o] : 0;
+        bytes += (plan.prefetched >> o & 1) || plan.access[o] == Access::Transpose ? plan.element_bytes[o] : 0;
     return std::max<int64_t>(1, (16 << 10) / (plan.run_inner * plan.run_outer * plan.rows * std::max<int64_t>(bytes, 1)));
 }
 

@@ -45,12 +45,12 @@ struct Plan {
     int32_t scratch_at[kMaxOperands];  // bytes from the slice's scratch memory to the operand's part
     bool scratch;                      // some operand is not used where it lies
     bool one_box;                      // and no scratch
-    // Asks by prefetches, while a transposed operand is brought into scratch, for one of its next blocks, and for such rows of
+    // Whether, while a tile of a transposed operand is brought into scratch, its next one is prefetched, and the next rows of
     // those in place.
-    bool asks, asks_beside;
-    Fetch fetch;          // for what the next blocks of a streamed output are computed from
-    uint32_t fetched;     // of the inputs, a bit each: those in place that are fetched so
-    int32_t target_rank;  // whose transpositions may run here; 0, any machine's, unless a caller knows
+    bool prefetches_tiles, prefetches_beside;
+    PrefetchInto prefetch_into;  // of what the next blocks of a streamed output are computed from
+    uint32_t prefetched;         // of the inputs, a bit each: those in place that are prefetched so
+    int32_t target_rank;         // whose transpositions may run here; 0, any machine's, unless a caller knows
 
     // What steps from box to box, innermost first. The loops `run_loop` and `row_loop` (-1: none) cut a dimension of the
     // box, so that their last step may be a partial one.

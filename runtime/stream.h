@@ -16,11 +16,11 @@ namespace hewn {
 
 // Memory that will be read soon after a copy: it is brought into a core's own caches meanwhile. Without, reading and writing take
 // turns, and streaming gains nothing over stores through the cache where one thread does not saturate memory.
-struct Ahead {
+struct Prefetch {
     const uint8_t *at[kMaxOperands - 1];
     int numerator[kMaxOperands - 1], shift[kMaxOperands - 1];  // numerator / 2^shift bytes of it for each byte copied
     int count;
-    Fetch to;
+    PrefetchInto to;
 };
 
 #if defined(__x86_64__)
@@ -30,18 +30,18 @@ constexpr bool kCanStream = true;
 // Asks for the share of a part [first, end) of a copy. Always inlined: GCC 12 takes a function that does nothing but prefetch for
 // one without effects, and leaves out the calls.
 template<int Locality>
-__attribute__((always_inline)) inline void fetch_to(const Ahead &ahead, int64_t first, int64_t end) {
-    for (int i = 0; i < ahead.count; i++) {
-        const int64_t last = end * ahead.numerator[i] >> ahead.shift[i];
-        for (int64_t line = (first * ahead.numerator[i] >> ahead.shift[i]) & ~int64_t(63); line < last; line += 64)
-            __builtin_prefetch(ahead.at[i] + line, 0, Locality);
+__attribute__((always_inline)) inline void prefetch_lines(const Prefetch &prefetch, int64_t first, int64_t end) {
+    for (int i = 0; i < prefetch.count; i++) {
+        const int64_t last = end * prefetch.numerator[i] >> prefetch.shift[i];
+        for (int64_t line = (first * prefetch.numerator[i] >> prefetch.shift[i]) & ~int64_t(63); line < last; line += 64)
+            __builtin_prefetch(prefetch.at[i] + line, 0, Locality);
     }
 }
-__attribute__((always_inline)) inline void fetch(const Ahead &ahead, int64_t first, int64_t end) {
-    switch (ahead.to) {  // the builtin's localities
-    case Fetch::All: return fetch_to<3>(ahead, first, end);
-    case Fetch::L2: return fetch_to<2>(ahead, first, end);
-    case Fetch::L1Alone: return fetch_to<0>(ahead, first, end);
+__attribute__((always_inline)) inline void prefetch_part(const Prefetch &prefetch, int64_t first, int64_t end) {
+    switch (prefetch.to) {  // the builtin's localities
+    case PrefetchInto::All: return prefetch_lines<3>(prefetch, first, end);
+    case PrefetchInto::L2: return prefetch_lines<2>(prefetch, first, end);
+    case PrefetchInto::L1Alone: return prefetch_lines<0>(prefetch, first, end);
     }
 }
 
@@ -62,7 +62,7 @@ inline void stream_lines_sse(uint8_t *to, const uint8_t *from, int64_t bytes) {
     }
 }
 
-inline void stream_copy(uint8_t *to, const uint8_t *from, int64_t bytes, const Ahead &ahead) {
+inline void stream_copy(uint8_t *to, const uint8_t *from, int64_t bytes, const Prefetch &prefetch) {
     // A partly streamed line is slower than an ordinary store: the ends go through the cache.
     int64_t head = -int64_t(reinterpret_cast<uintptr_t>(to)) & 63;
     if (head > bytes) head = bytes;
@@ -70,10 +70,10 @@ inline void stream_copy(uint8_t *to, const uint8_t *from, int64_t bytes, const A
     std::memcpy(to, from, size_t(head));
     const auto stream_lines = __builtin_cpu_supports("avx") ? stream_lines_avx : stream_lines_sse;
     // Few enough lines asked for at once (ADD f32 of 16 Mi elements on a Zen 4, parts of 512 and 256 bytes: 25 and 28 GB/s).
-    const int64_t part = ahead.count > 1 ? 256 : 512;
+    const int64_t part = prefetch.count > 1 ? 256 : 512;
     for (int64_t first = head; first < end; first += part) {
         const int64_t last = end - first < part ? end : first + part;
-        fetch(ahead, first, last);
+        prefetch_part(prefetch, first, last);
         stream_lines(to + first, from + first, last - first);
     }
     std::memcpy(to + end, from + end, size_t(bytes - end));
@@ -85,7 +85,9 @@ inline void stream_fence() { _mm_sfence(); }
 #else
 
 constexpr bool kCanStream = false;
-inline void stream_copy(uint8_t *to, const uint8_t *from, int64_t bytes, const Ahead &) { std::memcpy(to, from, size_t(bytes)); }
+inline void stream_copy(uint8_t *to, const uint8_t *from, int64_t bytes, const Prefetch &) {
+    std::memcpy(to, from, size_t(bytes));
+}
 inline void stream_fence() {}
 
 #endif

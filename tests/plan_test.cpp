@@ -280,16 +280,16 @@ TEST(Chip, TheFamilyIsAmds) {
 
 TEST(Chip, AsksAheadBeyondTheSecondCacheWithinTheLast) {
     for (const hewn::Chip &chip : {kOtherChip, kZen1, kZen4}) {
-        for (double bytes = 1; bytes < 1e12; bytes *= 2) EXPECT_EQ(hewn::bytes_to_ask_ahead(chip, bytes, 1), 0);
+        for (double bytes = 1; bytes < 1e12; bytes *= 2) EXPECT_EQ(hewn::prefetch_distance_bytes(chip, bytes, 1), 0);
     }
     const double least = 1.5 * (1 << 20), most = 8.5 * (1 << 20);
-    EXPECT_EQ(hewn::bytes_to_ask_ahead(kZen5, least, 1), 0);
-    EXPECT_GT(hewn::bytes_to_ask_ahead(kZen5, least + 1, 1), 0);
-    EXPECT_GT(hewn::bytes_to_ask_ahead(kZen5, most, 1), 0);
-    EXPECT_EQ(hewn::bytes_to_ask_ahead(kZen5, most + 1, 1), 0);
-    EXPECT_EQ(hewn::bytes_to_ask_ahead(kZen5, 2 * least, 2), 0);  // each core's share
-    EXPECT_GT(hewn::bytes_to_ask_ahead(kZen5, 2 * least + 2, 2), 0);
-    EXPECT_EQ(hewn::bytes_to_ask_ahead({hewn::kZen5, 0, 0}, least, 1), 0);  // caches that a hypervisor hides
+    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, least, 1), 0);
+    EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, least + 1, 1), 0);
+    EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, most, 1), 0);
+    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, most + 1, 1), 0);
+    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, 2 * least, 2), 0);  // each core's share
+    EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, 2 * least + 2, 2), 0);
+    EXPECT_EQ(hewn::prefetch_distance_bytes({hewn::kZen5, 0, 0}, least, 1), 0);  // caches that a hypervisor hides
 }
 
 // [rows, 4] + [4] of f32.
@@ -528,11 +528,11 @@ hewn::Plan transposed_plan(int64_t size, int32_t bytes, int32_t transposed_bytes
 }
 
 TEST(Chip, StreamingFetchesIntoItsCaches) {
-    EXPECT_EQ(hewn::streaming_fetch(kOtherChip), hewn::Fetch::All);
-    EXPECT_EQ(hewn::streaming_fetch(kZen4), hewn::Fetch::L2);
-    EXPECT_EQ(hewn::streaming_fetch(kZen5), hewn::Fetch::L1Alone);
+    EXPECT_EQ(hewn::stream_prefetch(kOtherChip), hewn::PrefetchInto::All);
+    EXPECT_EQ(hewn::stream_prefetch(kZen4), hewn::PrefetchInto::L2);
+    EXPECT_EQ(hewn::stream_prefetch(kZen5), hewn::PrefetchInto::L1Alone);
     for (const hewn::Chip &chip : {kOtherChip, kZen4, kZen5})
-        EXPECT_EQ(transposed_plan(1000, 4, 4, 4, {chip}).fetch, hewn::streaming_fetch(chip));
+        EXPECT_EQ(transposed_plan(1000, 4, 4, 4, {chip}).prefetch_into, hewn::stream_prefetch(chip));
 }
 
 // The next rows of the same columns come first. They are asked for on AMD's chips, where a core's own cache does not hold what is
@@ -549,15 +549,15 @@ TEST(Plan, AsksForTheNextTileOfATransposition) {
         };
         const bool amd = chip.amd_family > 0, zen1 = chip.amd_family == kZen1.amd_family, zen5 = chip.amd_family == hewn::kZen5;
         const double least = 2 << 20, beside = zen5 ? 32 << 20 : least;
-        EXPECT_FALSE(planned(least * 0.98, INT64_MAX).asks);
-        EXPECT_EQ(planned(least, INT64_MAX).asks, amd);
-        EXPECT_EQ(planned(least, 0).asks, amd);
-        EXPECT_FALSE(planned(beside * 0.98, INT64_MAX).asks_beside);
-        EXPECT_EQ(planned(beside, INT64_MAX).asks_beside, amd && !zen1 && !(zen5 && chip.l3_bytes == 0));
-        EXPECT_FALSE(hewn::kCanStream && planned(beside, 0).asks_beside);
+        EXPECT_FALSE(planned(least * 0.98, INT64_MAX).prefetches_tiles);
+        EXPECT_EQ(planned(least, INT64_MAX).prefetches_tiles, amd);
+        EXPECT_EQ(planned(least, 0).prefetches_tiles, amd);
+        EXPECT_FALSE(planned(beside * 0.98, INT64_MAX).prefetches_beside);
+        EXPECT_EQ(planned(beside, INT64_MAX).prefetches_beside, amd && !zen1 && !(zen5 && chip.l3_bytes == 0));
+        EXPECT_FALSE(hewn::kCanStream && planned(beside, 0).prefetches_beside);
     }
-    EXPECT_FALSE(dense_plan(1 << 24, kKnobs).asks);
-    EXPECT_FALSE(dense_plan(1 << 24, kKnobs).asks_beside);
+    EXPECT_FALSE(dense_plan(1 << 24, kKnobs).prefetches_tiles);
+    EXPECT_FALSE(dense_plan(1 << 24, kKnobs).prefetches_beside);
 }
 
 // A kernel that computes longer than its memory takes gains nothing by streamed stores.
@@ -627,7 +627,7 @@ TEST(Plan, TallTilesHoldSeveralLines) {
 // Rows and a row that all share, beside a streamed output: where a core's own cache holds the latter, it is not fetched, and one
 // input alone is not on a Zen 4, nothing on a Zen 1.
 TEST(Plan, FetchesWhatIsNotInACoresOwnCache) {
-    const auto fetched = [](const hewn::Chip &chip, int64_t columns, int64_t rows) {
+    const auto prefetched_of = [](const hewn::Chip &chip, int64_t columns, int64_t rows) {
         const int32_t bytes[] = {4, 4, 4};
         hewn::Space space = {};
         space.rank = 2;
@@ -637,16 +637,16 @@ TEST(Plan, FetchesWhatIsNotInACoresOwnCache) {
         EXPECT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, chip, test_allocator(), plan));
         EXPECT_EQ(plan.access[2], hewn::kCanStream ? Access::Stream : Access::InPlace);
         hewn::destroy_plan(test_allocator(), plan);
-        return plan.fetched;
+        return plan.prefetched;
     };
     for (const hewn::Chip &chip : {kOtherChip, kZen4, kZen5}) {
-        EXPECT_EQ(fetched(chip, 64 << 10, 256), chip.amd_family == kZen4.amd_family ? 0 : 0b01u);
-        EXPECT_EQ(fetched(chip, (64 << 10) + 1, 256), 0b11u);
+        EXPECT_EQ(prefetched_of(chip, 64 << 10, 256), chip.amd_family == kZen4.amd_family ? 0 : 0b01u);
+        EXPECT_EQ(prefetched_of(chip, (64 << 10) + 1, 256), 0b11u);
     }
-    EXPECT_EQ(fetched(kZen1, (64 << 10) + 1, 256), 0u);
-    EXPECT_EQ(dense_plan(16 << 20, kKnobs).fetched, 0b11u);
-    EXPECT_EQ(transposed_plan(4096, 4, 4, 4, {kOtherChip}).fetched, 0b01u);  // not what goes through scratch memory
-    EXPECT_EQ(transposed_plan(4096, 4, 4, 4, {kZen4}).fetched, 0u);
+    EXPECT_EQ(prefetched_of(kZen1, (64 << 10) + 1, 256), 0u);
+    EXPECT_EQ(dense_plan(16 << 20, kKnobs).prefetched, 0b11u);
+    EXPECT_EQ(transposed_plan(4096, 4, 4, 4, {kOtherChip}).prefetched, 0b01u);  // not what goes through scratch memory
+    EXPECT_EQ(transposed_plan(4096, 4, 4, 4, {kZen4}).prefetched, 0u);
 }
 
 // Quantizing [images, channels, pixels] with a scale and a zero point a channel, of a whole tensor, transposed, padded.
@@ -792,11 +792,11 @@ TEST(Plan, RandomLayoutsSumRight) {
         const hewn::Chip &chip = chips[large ? 2 : layout.between(0, 2)];  // tiles are tall in large tensors on the last alone
         const hewn::KernelTraits kernel = {context.layouts, context.uniform, layout.between(0, 3) == 0};
         ASSERT_TRUE(hewn::build_plan(space, operands, bytes, kernel, knobs, chip, test_allocator(), plan));
-        plan.asks = layout.between(0, 1);  // few of these move enough for it
-        plan.asks_beside = layout.between(0, 1);
+        plan.prefetches_tiles = layout.between(0, 1);  // few of these move enough for it
+        plan.prefetches_beside = layout.between(0, 1);
         const bool fetches = layout.between(0, 1) != 0;
         for (int o = 0; o < output; o++) {
-            if (fetches && plan.access[o] == Access::InPlace && plan.dims[o][0].stride == 1) plan.fetched |= 1u << o;
+            if (fetches && plan.access[o] == Access::InPlace && plan.dims[o][0].stride == 1) plan.prefetched |= 1u << o;
         }
         plan.target_rank = layout.between(0, 1) ? highest : 0;
         for (int o = 0; o < operands; o++) {

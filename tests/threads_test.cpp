@@ -229,6 +229,23 @@ TEST(Threads, ScalesThatDifferFromCallToCall) {
     EXPECT_EQ(wrong, 0) << "at once";
 }
 
+// One execution's options in the C++ layer.
+TEST(Threads, ExecuteOptions) {
+    if (runnable_variants("add", "f32").empty()) GTEST_SKIP() << "not in this build";
+    constexpr size_t COUNT = 1 << 20;
+    const hewn::TensorDesc f32 = {hewn::DataType::FLOAT32, {int64_t(COUNT)}};
+    const hewn::Operator add = hewn::compile(hewn::AddDesc{f32, f32, f32});
+    const std::vector<float> a(COUNT, 1), b(COUNT, 2);
+    std::vector<float> sum(COUNT);
+    Counting counting;
+    const hewn::ExecuteOptions several(4, Counting::parallel_for, &counting), one(1, Counting::parallel_for, &counting);
+    add.execute({a, b}, {sum}, &several);
+    EXPECT_EQ(counting.calls, 1);
+    EXPECT_EQ(sum, std::vector<float>(COUNT, 3));
+    add.execute({a, b}, {sum}, &one);
+    EXPECT_EQ(counting.calls, 1);
+}
+
 // Compiling from many threads at once: whatever the process sets up once, it sets up once.
 TEST(Threads, EightCompilersAtOnce) {
     std::atomic<int> wrong{0};

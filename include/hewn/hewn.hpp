@@ -148,6 +148,13 @@ struct CompileOptions {
     void *parallel_for_context = nullptr;
 };
 
+// hewn_execute_options, for one execution: execute({...}, {...}, &options).
+struct ExecuteOptions : hewn_execute_options {
+    explicit ExecuteOptions(int32_t max_threads = 0, hewn_parallel_for_fn parallel_for = nullptr,
+                            void *parallel_for_context = nullptr)
+        : hewn_execute_options{sizeof(hewn_execute_options), max_threads, parallel_for, parallel_for_context} {}
+};
+
 // One tensor's memory, writable: an output's, or an input's. Made from a pointer and the bytes that may be used from `offset` on,
 // not those of a buffer that begins before it, or from a std::vector or std::array-like container.
 struct Binding : hewn_buffer_binding {
