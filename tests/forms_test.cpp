@@ -381,6 +381,16 @@ int multiply_columns(const void *, halide_buffer_t *, halide_buffer_t *, halide_
     return 0;
 }
 
+// With these two forms, whose boxes hold all that the tests below have.
+hewn::Variant columns_variant() {
+    hewn::Variant variant = {};
+    variant.forms[0] = {"divide", reinterpret_cast<hewn::KernelEntry>(divide_columns), kParametersOfAll};
+    variant.forms[1] = {"columns", reinterpret_cast<hewn::KernelEntry>(multiply_columns), kParametersOfColumns};
+    variant.plan.box_bytes = 1 << 20;
+    variant.plan.stream_bytes = variant.plan.parallel_bytes = 1 << 30;
+    return variant;
+}
+
 // QUANTIZE_LINEAR f32 to i8 with a scale and a zero point a column, in rows that divide and in rows enough to prepare the scales.
 TEST(ZeroPoints, AreJoinedWhereColumnsAreQuantized) {
     if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
@@ -388,11 +398,7 @@ TEST(ZeroPoints, AreJoinedWhereColumnsAreQuantized) {
     constexpr int64_t kColumns = 1024;
     for (const int64_t rows : {4, 64}) {
         const hewn::Problem problem = linear_problem(true, HEWN_DATA_TYPE_INT8, {rows, kColumns}, {kColumns, 1}, {0, 1}, {0, 1});
-        hewn::Variant variant = {};
-        variant.forms[0] = {"divide", reinterpret_cast<hewn::KernelEntry>(divide_columns), kParametersOfAll};
-        variant.forms[1] = {"columns", reinterpret_cast<hewn::KernelEntry>(multiply_columns), kParametersOfColumns};
-        variant.plan.box_bytes = 1 << 20;
-        variant.plan.stream_bytes = variant.plan.parallel_bytes = 1 << 30;
+        const hewn::Variant variant = columns_variant();
         hewn::CpuKernel kernel = {};
         EXPECT_EQ(plan(problem, variant, kernel), 1);
 
@@ -423,11 +429,7 @@ TEST(Columns, AreOfAllPartsOfARow) {
     if (!hewn::InvalidOperationFlag::works()) GTEST_SKIP() << "the flag of invalid operations is not raised here";
     constexpr int32_t kColumns = 1024, kPart = 512;
     const hewn::Problem problem = linear_problem(true, HEWN_DATA_TYPE_INT8, {64, kColumns}, {kColumns, 1}, {0, 1}, {0, 1});
-    hewn::Variant variant = {};
-    variant.forms[0] = {"divide", reinterpret_cast<hewn::KernelEntry>(divide_columns), kParametersOfAll};
-    variant.forms[1] = {"columns", reinterpret_cast<hewn::KernelEntry>(multiply_columns), kParametersOfColumns};
-    variant.plan.box_bytes = 1 << 20;
-    variant.plan.stream_bytes = variant.plan.parallel_bytes = 1 << 30;
+    const hewn::Variant variant = columns_variant();
     hewn::CpuKernel kernel = {};
     EXPECT_EQ(plan(problem, variant, kernel), 1);
     std::vector<int8_t> zero_points(kColumns);
