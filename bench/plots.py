@@ -115,7 +115,7 @@ def calls(report, path):
         return False
     figure, axis = plt.subplots(figsize=(8, 0.28 * len(rows) + 1.8), layout="constrained")
     for peer, color in COLORS.items():
-        points = [(r["hewn_ns"] * p["ratio"], i) for i, r in enumerate(rows) for p in r["peers"] if p["peer"] == peer]
+        points = [(r["hewn_ns"] * r["hewn_gbps"] / p["gbps"], i) for i, r in enumerate(rows) for p in r["peers"] if p["peer"] == peer]
         if points:
             axis.plot(*zip(*points), color=color, marker=MARKERS[peer], linestyle="none", label=peer)
     axis.plot([r["hewn_ns"] for r in rows], range(len(rows)), color=HEWN, marker="o", linestyle="none", label="hewn", zorder=5)

@@ -170,8 +170,8 @@ protected:
     }
 
     // output(x, y) = value, which may be written in `lane`, for rows of kRepeatingLanes elements and more. What is read by `lane`
-    // has to repeat along the row after a divisor of 8 elements, and the row to end where it does: its last step overlaps the one
-    // before. widest: as above.
+    // has to repeat along the row after a divisor of kRepeatingPeriod, and the row to end where it does: its last step overlaps
+    // the one before. widest: as above.
     void define_lanes(OutputRows &output, const Halide::Expr &value, const Halide::Type &widest) {
         set_step(widest);
         if (tail != Tail::Shifted) throw Halide::CompileError("this form has tail=shifted, or packed where it narrows, alone\n");

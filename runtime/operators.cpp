@@ -176,16 +176,15 @@ hewn_status read_optional(const hewn_tensor_desc *desc, const char *context, con
 
 hewn_status expect_same_sizes(const OperatorInfo &info, const Tensor &tensor, const Tensor &other, hewn_error *error) {
     if (same_sizes(tensor, other)) return HEWN_STATUS_OK;
-    // What those expect who know other libraries' broadcasting.
-    const char *const hint = std::strcmp(tensor.name, "OutputTensor") == 0 ? "" : "; an input repeats by strides of 0";
+    static constexpr char kHint[] = "an input repeats by strides of 0";  // for who knows other libraries' broadcasting
     if (tensor.rank != other.rank) {
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, %s has %d; they must be equal%s",
-                    info.dml_name, tensor.name, tensor.rank, other.name, other.rank, hint);
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, %s has %d; they must be equal; %s",
+                    info.dml_name, tensor.name, tensor.rank, other.name, other.rank, kHint);
     }
     int d = 0;
     while (tensor.sizes[d] == other.sizes[d]) d++;
-    return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: size %lld of dimension %d differs from %s's %lld%s", info.dml_name,
-                tensor.name, (long long)tensor.sizes[d], d, other.name, (long long)other.sizes[d], hint);
+    return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: size %lld of dimension %d differs from %s's %lld; %s", info.dml_name,
+                tensor.name, (long long)tensor.sizes[d], d, other.name, (long long)other.sizes[d], kHint);
 }
 
 hewn_status expect_type(const OperatorInfo &info, const Tensor &tensor, hewn_data_type type, const char *rule,

@@ -211,7 +211,7 @@ TEST(Binding, Counts) {
     EXPECT_TRUE(refused(arena.run(inputs, 2, nullptr, 1), {"null"}));
     Arena quantize = dense_quantize();
     const hewn_buffer_binding q[] = {quantize.at(0, 0), quantize.at(1, 1024)}, y = quantize.at(3, 2048);
-    EXPECT_TRUE(refused(quantize.run(q, 2, &y, 1), {"input", "3 due"}));
+    EXPECT_TRUE(refused(quantize.run(q, 2, &y, 1), {"input", "3 due", "null buffer for a tensor that is absent"}));
 }
 
 TEST(Execute, NullOperator) {

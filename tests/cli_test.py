@@ -546,7 +546,7 @@ class BadNpyTest(CliTest):
             (header(shape="(1, 1, 1, 1, 1, 1, 1, 1, 2)"), "9 dimensions"),
             (header(descr="'>f4'"), "big-endian"),
             (header(descr="'|f4'"), "without a byte order"),
-            (header(descr="'<f8'"), "f64"),
+            (header(descr="'<f8'"), "save it with .astype('<f4')"),
             (header(descr="'<c8'"), "'<c8'"),
             (header(descr="'|b1'"), "'|b1'"),
             (header(descr="'<M8[ns]'"), "unknown data type"),

@@ -207,6 +207,7 @@ TEST_F(Forcing, EnvironmentForcesWhatOptionsLeaveOpen) {
     const Outcome outcome = add(nullptr);
     EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT);
     EXPECT_NE(outcome.message.find("x86_64_mmx"), std::string::npos) << outcome;
+    EXPECT_NE(outcome.message.find("its targets: " + std::string(targets()[0].name)), std::string::npos) << outcome;
     EXPECT_NE(outcome.message.find("HEWN_VARIANT"), std::string::npos) << outcome;
     const Outcome by_option = add("x86_64_mmx");
     EXPECT_EQ(by_option.message.find("HEWN_VARIANT"), std::string::npos) << by_option;

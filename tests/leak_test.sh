@@ -22,7 +22,8 @@ assembles() { instructions "$1" >"$work/a.s" && "$cc" "$2" -c "$work/a.s" -o "$w
 lower=''
 for word in "$@"; do
     target=${word%%=*} option=${word#*=}
-    if [[ ${lower#*=} == "$option" ]]; then lower=''; fi
+    compared=$lower
+    if [[ ${lower#*=} == "$option" ]]; then compared=''; fi
     checked=0 leaks=0
     while read -r object; do
         checked=$((checked + 1))
@@ -31,12 +32,12 @@ for word in "$@"; do
             failed=1
         fi
         # What proves that the check finds something: kernels that the target below could not run.
-        if [[ $lower ]] && ! assembles "$object" "${lower#*=}"; then leaks=$((leaks + 1)); fi
+        if [[ $compared ]] && ! assembles "$object" "${compared#*=}"; then leaks=$((leaks + 1)); fi
     done < <(grep -E "__${target}(__|\.)" "$objects"
         [[ $lower ]] || grep -vE '__|halide_runtime' "$objects" || true)  # transpositions that name no target are for the lowest
-    echo "checked $checked objects of $target${lower:+, $leaks of which have instructions that ${lower%%=*} lacks}"
+    echo "checked $checked objects of $target${compared:+, $leaks of which have instructions that ${compared%%=*} lacks}"
     # A build of few kernels may have none that differ.
-    if ((checked == 0)) || [[ $lower && $leaks == 0 && $checked -gt 8 ]]; then echo "FAILED  $target: nothing was found out"; failed=1; fi
+    if ((checked == 0)) || [[ $compared && $leaks == 0 && $checked -gt 8 ]]; then echo "FAILED  $target: nothing was found out"; failed=1; fi
     lower=$word
 done
 

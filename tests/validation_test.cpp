@@ -330,7 +330,7 @@ TEST(Rules, SizesDiffer) {
                 [](const Operator &op, size_t i) { return i > 0 && !(&op == &QADD && is_qadd_parameter(i)); });
     // A scale of one element is no broadcast: DirectML wants the input's sizes and strides of 0.
     EXPECT_TRUE(refused(try_compile(QUANTIZE.op, {Spec{F32, {4}}, Spec{F32, {1}}, Spec{U8, {4}}, Spec{U8, {4}}}), INVALID,
-                        {"ScaleTensor", "size"}));
+                        {"ScaleTensor", "size", "an input repeats by strides of 0"}));
     EXPECT_TRUE(refused(try_compile(DEQUANTIZE.op, {Spec{U8, {4}}, Spec{F32, {4}}, Spec{U8, {1}}, Spec{F32, {4}}}), INVALID,
                         {"ZeroPointTensor", "size"}));
 }
