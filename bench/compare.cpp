@@ -29,7 +29,8 @@ constexpr Effort QUICK{0.5e6, 8e6, 5, 15}, FULL{2e6, 300e6, 5, 41};
 
 struct Options {
     Selection selection;
-    std::string variant, json, report, baseline, onnxruntime = HEWN_BENCH_ONNXRUNTIME;
+    HewnOptions hewn;
+    std::string json, report, baseline, onnxruntime = HEWN_BENCH_ONNXRUNTIME;
     bool hide_avx512 = false;
 };
 
@@ -70,14 +71,14 @@ struct Contenders {
 Contenders make_contenders(const Options &options) {
     Contenders result;
     if (options.baseline.empty()) {
-        result.hewn = make_hewn(options.variant);
+        result.hewn = make_hewn(options.hewn);
         result.peers.push_back(make_onnxruntime(options.onnxruntime));
         result.peers.push_back(make_onednn());
         result.peers.push_back(make_xnnpack());
         result.peers.push_back(make_numpy());
     } else {  // both loaded, as linked code lies at other addresses: calls of 16 elements differed by a factor of 1.4
-        result.hewn = make_build("hewn", HEWN_BENCH_LIBRARY, options.variant);
-        result.peers.push_back(make_build("baseline", options.baseline, options.variant));
+        result.hewn = make_build("hewn", HEWN_BENCH_LIBRARY, options.hewn);
+        result.peers.push_back(make_build("baseline", options.baseline, options.hewn));
     }
     return result;
 }
@@ -132,7 +133,7 @@ RowResult measure_row(const Row &row, const Options &options, const Contenders &
 
     const double bytes = problem.bytes();
     RowResult result{row,
-                     compile(problem, compile_options(options.variant, row.threads)).variant(),
+                     compile(problem, compile_options(options.hewn.variant, row.threads)).variant(),
                      bytes,
                      hewn.median_ns(),
                      int(hewn.call_ns.size()),
@@ -156,7 +157,7 @@ std::map<std::string, double> measure_compile(const std::vector<Row> &rows, cons
         if (result.count(row.op)) continue;
         arena.reset();
         const Description description(make_problem(row.op, row.signature, "dense", 16, arena));
-        const hewn::CompileOptions compile = compile_options(options.variant, 1);
+        const hewn::CompileOptions compile = compile_options(options.hewn.variant, 1);
         result[row.op] = measure_alone(repeat([&] { hewn::Operator(description.compile(compile)); }), QUICK);
     }
     return result;
@@ -249,10 +250,12 @@ int main(int argc, char **argv) {
         ->check(CLI::PositiveNumber);
     app.add_option("--threads", selection.threads, "only these numbers of threads")->check(CLI::Range(1, 256));
     CLI::Option *const variant =
-        app.add_option("--variant", options.variant, "force a target (x86_64_avx2) or one variant of hewn");
+        app.add_option("--variant", options.hewn.variant, "force a target (x86_64_avx2) or one variant of hewn");
     CLI::Option *const hide = app.add_flag("--hide-avx512", options.hide_avx512,
                                            "let no contender see the CPU's AVX-512: all run what they would on a CPU with AVX2")
                                   ->excludes(variant);
+    app.add_flag("--in-pthreadpool", options.hewn.in_pthreadpool,
+                 "run hewn in the pool of threads that XNNPACK runs in, instead of its own");
     app.add_option("--baseline", options.baseline,
                    "measure beside another build's libhewn.so instead of the peers: what a change gains")
         ->type_name("FILE")
@@ -263,7 +266,7 @@ int main(int argc, char **argv) {
     app.add_option("--onnxruntime", options.onnxruntime, "libonnxruntime.so")->type_name("FILE")->check(CLI::ExistingFile);
     CLI11_PARSE(app, argc, argv);
     // hewn has looked before main.
-    if (options.hide_avx512) options.variant = "x86_64_avx2";
+    if (options.hide_avx512) options.hewn.variant = "x86_64_avx2";
     try {
         return compare(options);
     } catch (const std::exception &error) {

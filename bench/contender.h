@@ -36,10 +36,15 @@ std::unique_ptr<Contender> make_onednn();
 std::unique_ptr<Contender> make_xnnpack();
 std::unique_ptr<Contender> make_numpy();
 
+struct HewnOptions {
+    std::string variant;          // a target or variant to force, or empty
+    bool in_pthreadpool = false;  // threads of the pool that XNNPACK's are of, instead of the library's own
+};
+
 // The build of hewn that the program is linked to, or another by its shared library, which has to be there and of
-// this version's interface; a target or variant may be forced.
-std::unique_ptr<Contender> make_hewn(const std::string &variant);
-std::unique_ptr<Contender> make_build(const std::string &name, const std::string &library, const std::string &variant);
+// this version's interface.
+std::unique_ptr<Contender> make_hewn(const HewnOptions &options);
+std::unique_ptr<Contender> make_build(const std::string &name, const std::string &library, const HewnOptions &options);
 
 // What the machine can do: passes over `bytes` bytes of `arena`, half of them read and half written, or all read.
 struct Limits {

@@ -2,10 +2,12 @@
 #include <dlfcn.h>
 
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <type_traits>
 
 #include "contender.h"
+#include "threads.h"
 
 namespace hewn_bench {
 namespace {
@@ -42,22 +44,36 @@ Functions load(const std::string &library) {
     return functions;
 }
 
+// An executor that hands slices to the pool that XNNPACK runs in.
+void HEWN_CALL run_in_pthreadpool(void *pool, int32_t count, hewn_slice_fn slice, void *arg) {
+    struct Call {
+        hewn_slice_fn slice;
+        void *arg;
+    } call = {slice, arg};
+    const auto run = [](void *context, size_t i) {
+        const Call &call = *static_cast<const Call *>(context);
+        call.slice(call.arg, int32_t(i));
+    };
+    pthreadpool_parallelize_1d(static_cast<pthreadpool_t>(pool), run, &call, size_t(count), 0);
+}
+
 class Hewn : public Contender {
 public:
-    Hewn(const std::string &name, const Functions &functions, const std::string &origin, const std::string &variant)
-        : name_(name), functions_(functions), origin_(origin), variant_(variant), op_(nullptr, functions.destroy_operator) {}
+    Hewn(const std::string &name, const Functions &functions, const std::string &origin, const HewnOptions &options)
+        : name_(name), functions_(functions), origin_(origin), options_(options), op_(nullptr, functions.destroy_operator) {}
 
     std::string name() const override { return name_; }
     std::string version() const override {
         return version_text(functions_.version()) + (origin_.empty() ? "" : ", " + origin_) +
-               (variant_.empty() ? "" : ", variant " + variant_);
+               (options_.variant.empty() ? "" : ", variant " + options_.variant) +
+               (options_.in_pthreadpool ? ", threads of pthreadpool" : "");
     }
 
     Runner prepare(const Problem &problem, int threads) override {
         const std::vector<hewn_buffer_binding> inputs = input_bindings(problem);
         const hewn_buffer_binding output = problem.output.binding();
         try {
-            op_.reset(Description(problem).compile(compile_options(variant_, threads), functions_.compile));
+            op_.reset(Description(problem).compile(compile_options(options_.variant, threads), functions_.compile));
             hewn_error error{sizeof error, HEWN_STATUS_OK, ""};
             if (functions_.execute(op_.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, &error) !=
                 HEWN_STATUS_OK)
@@ -65,27 +81,31 @@ public:
         } catch (const hewn::Error &error) {
             throw std::runtime_error(name_ + ": " + error.what());
         }
-        return [execute = functions_.execute, op = op_.get(), inputs, output](int64_t n) {
-            for (int64_t i = 0; i < n; i++) execute(op, inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, nullptr);
+        const hewn_execute_options in_pthreadpool = {sizeof in_pthreadpool, 0, run_in_pthreadpool, thread_pool(threads)};
+        const auto options = options_.in_pthreadpool ? std::optional(in_pthreadpool) : std::nullopt;
+        return [execute = functions_.execute, op = op_.get(), inputs, output, options](int64_t n) {
+            for (int64_t i = 0; i < n; i++)
+                execute(op, inputs.data(), uint32_t(inputs.size()), &output, 1, options ? &*options : nullptr, nullptr);
         };
     }
 
 private:
     const std::string name_;
     const Functions functions_;
-    const std::string origin_, variant_;
+    const std::string origin_;
+    const HewnOptions options_;
     std::unique_ptr<hewn_operator, decltype(&hewn_destroy_operator)> op_;
 };
 
 }  // namespace
 
-std::unique_ptr<Contender> make_hewn(const std::string &variant) {
+std::unique_ptr<Contender> make_hewn(const HewnOptions &options) {
     const Functions linked = {hewn_compile, hewn_execute, hewn_destroy_operator, hewn_version};
-    return std::make_unique<Hewn>("hewn", linked, "", variant);
+    return std::make_unique<Hewn>("hewn", linked, "", options);
 }
 
-std::unique_ptr<Contender> make_build(const std::string &name, const std::string &library, const std::string &variant) {
-    return std::make_unique<Hewn>(name, load(library), library, variant);
+std::unique_ptr<Contender> make_build(const std::string &name, const std::string &library, const HewnOptions &options) {
+    return std::make_unique<Hewn>(name, load(library), library, options);
 }
 
 }  // namespace hewn_bench

@@ -45,9 +45,11 @@ void HEWN_CALL pool_parallel_for(void *, int32_t count, hewn_slice_fn fn, void *
     struct Closure {
         hewn_slice_fn fn;
         void *arg;
-    } closure = {fn, arg};
+        Caller caller;
+    } closure = {fn, arg, {}};
     const auto slice = [](void *, int index, uint8_t *closure_bytes) {
-        const Closure &closure = *reinterpret_cast<const Closure *>(closure_bytes);
+        Closure &closure = *reinterpret_cast<Closure *>(closure_bytes);
+        closure.caller.begin_part();
         closure.fn(closure.arg, index);
         return 0;
     };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <thread>
@@ -99,6 +100,50 @@ TEST(Threads, UsersParallelForOfAPinnedCompiler) {
         EXPECT_GT(of_operator.slices, 1);
         EXPECT_GT(of_call.slices, 1);
     }
+}
+
+// The process's threads but this one.
+std::vector<pid_t> other_threads() {
+    std::vector<pid_t> threads;
+    for (const auto &entry : std::filesystem::directory_iterator("/proc/self/task")) {
+        const pid_t thread = pid_t(std::stol(entry.path().filename()));
+        if (thread != gettid()) threads.push_back(thread);
+    }
+    return threads;
+}
+
+// Threads of the pool that wait for the caller's CPU move to another one that the caller may use, and the caller's own CPUs stay.
+TEST(Threads, PoolLeavesTheCallersCpu) {
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+    if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "this thread has one CPU";
+    std::vector<Problem> problems = large_problems("Threads.PoolLeavesTheCallersCpu");
+    if (problems.empty()) GTEST_SKIP() << "no kernel of large work runs here";
+    Problem &problem = problems[0];
+    EXPECT_TRUE(check(problem, compile_options()));  // which starts the pool
+    bool moved = false;
+    for (int i = 0; i < 1000 && !moved; i++) {  // this thread may leave its CPU, or do all the work, before others begin
+        const size_t cpu = size_t(sched_getcpu());
+        cpu_set_t here;
+        CPU_ZERO(&here);
+        CPU_SET(cpu, &here);
+        const std::vector<pid_t> pool = other_threads();
+        ASSERT_FALSE(pool.empty());
+        for (const pid_t thread : pool) sched_setaffinity(thread, sizeof here, &here);
+        EXPECT_TRUE(check(problem, compile_options()));
+        for (const pid_t thread : pool) {
+            cpu_set_t now, expected = all;
+            CPU_CLR(cpu, &expected);
+            if (sched_getaffinity(thread, sizeof now, &now) != 0 || CPU_EQUAL(&now, &here)) continue;
+            EXPECT_TRUE(CPU_EQUAL(&now, &expected));
+            moved = true;
+        }
+    }
+    EXPECT_TRUE(moved);
+    cpu_set_t now;
+    ASSERT_EQ(sched_getaffinity(0, sizeof now, &now), 0);
+    EXPECT_TRUE(CPU_EQUAL(&now, &all));
 }
 #endif
 
