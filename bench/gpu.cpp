@@ -14,6 +14,7 @@
 #include <hewn/hewn.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,8 @@ Problem make_problem(const Kernel &kernel, int64_t n, const hewn::Device &device
         return {hewn::compile(desc, {}, &device),
                 {desc.input_tensor, desc.scale_tensor, *desc.zero_point_tensor, desc.output_tensor}};
     }
+    if (kernel.operator_name != "quantized_linear_add")
+        throw std::logic_error("no problem of the operator " + kernel.operator_name);
     const TensorDesc f32 = scalar(DataType::FLOAT32);
     const hewn::QuantizedLinearAddDesc d{dense(t[0]),  f32, scalar(t[0]), dense(t[1]), f32,
                                          scalar(t[1]), f32, scalar(t[2]), dense(t[2])};

@@ -50,7 +50,7 @@ check "one operator" "add" "$(names HEWN_VARIANT 1 variants.inc)"
 
 refused "'add_f64' is not one of" -DHEWN_SIGNATURES=add_f64
 refused "'multiply' is not one of" -DHEWN_OPERATORS=multiply
-refused "'sse2' is not one of" -DHEWN_TARGETS=sse2
+refused "'sse2' is not one of: cpu gpu x86_64_sse41" -DHEWN_TARGETS=sse2
 refused "leave no variant" -DHEWN_OPERATORS=add -DHEWN_SIGNATURES=quantize_linear_f32_u8
 refused "leave no variant" -DHEWN_SIGNATURES=add_f32 -DHEWN_TARGETS=cuda_sm80
 

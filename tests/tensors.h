@@ -414,7 +414,8 @@ inline std::vector<hewn_data_type> operand_types(hewn_operator_type op, const st
     case HEWN_OPERATOR_ADD: return {t.at(0), t.at(0), t.at(0)};
     case HEWN_OPERATOR_QUANTIZE_LINEAR: return {t.at(0), t.at(0) == HEWN_DATA_TYPE_INT32 ? f32 : t.at(0), t.at(1), t.at(1)};
     case HEWN_OPERATOR_DEQUANTIZE_LINEAR: return {t.at(0), t.at(1), t.at(0), t.at(1)};
-    default: return {t.at(0), f32, t.at(0), t.at(1), f32, t.at(1), f32, t.at(2), t.at(2)};
+    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD: return {t.at(0), f32, t.at(0), t.at(1), f32, t.at(1), f32, t.at(2), t.at(2)};
+    default: throw std::logic_error("an unknown operator");
     }
 }
 
@@ -746,7 +747,7 @@ inline void evaluate_reference(const Problem &problem, std::vector<uint8_t> &ima
             });
         });
         break;
-    default:
+    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD:
         with_type<int8_t, uint8_t>(type(0), [&](auto ta) {
             with_type<int8_t, uint8_t>(type(3), [&](auto tb) {
                 with_type<int8_t, uint8_t>(problem.output.type, [&](auto tq) {
@@ -766,6 +767,8 @@ inline void evaluate_reference(const Problem &problem, std::vector<uint8_t> &ima
                 });
             });
         });
+        break;
+    default: throw std::logic_error("an unknown operator");
     }
 }
 
@@ -945,7 +948,7 @@ inline void fill_inputs(Problem &problem, Random &random, Scales scales = Scales
         if (problem.inputs[2]) fill_random(*problem.inputs[2], random);
         break;
     }
-    default:
+    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD:
         for (const size_t i : {1, 4, 6}) {
             Tensor &scale = *problem.inputs[i];
             // Now and then one that shrinks or swamps the others.
@@ -955,6 +958,8 @@ inline void fill_inputs(Problem &problem, Random &random, Scales scales = Scales
         for (const size_t i : {0, 2, 3, 5, 7}) {
             if (problem.inputs[i]) fill_random(*problem.inputs[i], random);
         }
+        break;
+    default: throw std::logic_error("an unknown operator");
     }
 }
 

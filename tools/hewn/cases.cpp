@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
 #include <type_traits>
 
 #include "operators.h"
@@ -258,7 +259,7 @@ std::string outside_tables(const OperatorInfo &op, const std::map<std::string, H
         if (zero_point_differs("ZeroPointTensor", input)) return "a zero point of another type";
         return "";
     }
-    default: {
+    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD: {
         const Header &a = inputs.at("ATensor"), &b = inputs.at("BTensor");
         for (const Header *tensor : {&a, &b, &output})
             if (!one_of(*tensor, {D::INT8, D::UINT8})) return "quantized add of " + tensor->dtype;
@@ -273,6 +274,7 @@ std::string outside_tables(const OperatorInfo &op, const std::map<std::string, H
             return "a zero point of another type";
         return "";
     }
+    default: throw std::logic_error("an unknown operator");
     }
 }
 
@@ -282,7 +284,9 @@ std::string signature(const OperatorInfo &op, const std::map<std::string, Header
     case HEWN_OPERATOR_ADD: return "add_" + (output.dtype[0] == 'u' ? "i" + output.dtype.substr(1) : output.dtype);
     case HEWN_OPERATOR_QUANTIZE_LINEAR: return "quantize_linear_" + inputs.at("InputTensor").dtype + "_" + output.dtype;
     case HEWN_OPERATOR_DEQUANTIZE_LINEAR: return "dequantize_linear_" + inputs.at("InputTensor").dtype + "_" + output.dtype;
-    default: return "quantized_linear_add_" + inputs.at("ATensor").dtype + "_" + inputs.at("BTensor").dtype + "_" + output.dtype;
+    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD:
+        return "quantized_linear_add_" + inputs.at("ATensor").dtype + "_" + inputs.at("BTensor").dtype + "_" + output.dtype;
+    default: throw std::logic_error("an unknown operator");
     }
 }
 
@@ -402,7 +406,7 @@ Array CaseRunner::run(const Case &test) const {
                     options, on),
             {"InputTensor", "ScaleTensor", "ZeroPointTensor"});
         break;
-    default:
+    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD:
         run(compile(QuantizedLinearAddDesc{desc("ATensor"), desc("AScaleTensor"), optional_desc("AZeroPointTensor"),
                                            desc("BTensor"), desc("BScaleTensor"), optional_desc("BZeroPointTensor"),
                                            desc("OutputScaleTensor"), optional_desc("OutputZeroPointTensor"), output},
@@ -410,6 +414,7 @@ Array CaseRunner::run(const Case &test) const {
             {"ATensor", "AScaleTensor", "AZeroPointTensor", "BTensor", "BScaleTensor", "BZeroPointTensor", "OutputScaleTensor",
              "OutputZeroPointTensor"});
         break;
+    default: throw std::logic_error("an unknown operator");
     }
     return result;
 }
