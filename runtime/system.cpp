@@ -121,7 +121,7 @@ void Caller::begin_part() {
 
 #else
 
-Caller::Caller() : thread_(0), cpu_(-1), start_ns_(0) {}
+Caller::Caller() = default;
 void Caller::begin_part() {}
 
 #endif

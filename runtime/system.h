@@ -33,11 +33,13 @@ public:
     // To be called before each part of the work, on the thread that does it.
     void begin_part();
 
+#if defined(__linux__)
 private:
     const int32_t thread_, cpu_;
     const int64_t start_ns_;
     bool gave_way_ = false;  // the caller's own
     std::atomic<bool> joined_{false};
+#endif
 };
 
 }  // namespace hewn
