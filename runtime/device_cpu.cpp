@@ -6,11 +6,11 @@
 #include <cstring>
 
 #include "bindings.h"
+#include "boxes.h"
 #include "chip.h"
 #include "device.h"
 #include "error.h"
 #include "fp_mode.h"
-#include "plan.h"
 #include "system.h"
 
 #if defined(__ELF__)

@@ -8,11 +8,11 @@
 #include <string_view>
 
 #include "bits.h"
+#include "boxes.h"
 #include "chip.h"
 #include "error.h"
 #include "fp_mode.h"
 #include "kernel_contract.h"
-#include "plan.h"
 
 namespace hewn {
 

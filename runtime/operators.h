@@ -7,9 +7,9 @@
 
 #include <atomic>
 
+#include "boxes.h"
 #include "dispatch.h"
 #include "folding.h"
-#include "plan.h"
 #include "shape.h"
 
 namespace hewn {

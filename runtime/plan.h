@@ -82,6 +82,8 @@ struct KernelTraits {
 // Over how many of a box's rows operands may vary that are constant along each.
 constexpr int kMaxUniformRows = 256;
 
+constexpr int64_t kLineBytes = 64;  // of a cache line
+
 // Bytes of a slice's scratch memory, on its stack.
 constexpr int64_t kScratchMemory = 83200;
 
@@ -98,9 +100,6 @@ inline int32_t slice_count(const Plan &plan, const PlanKnobs &knobs, int32_t max
     return int32_t(slices < most ? slices : most);
 }
 
-// Repeats a row's first `filled` elements of 2^shift bytes up to `count`.
-void repeat_row(uint8_t *row, int64_t filled, int64_t count, int shift);
-
 // How many boxes in sequence read the same memory of operand o, those that cut its rows being one. 2^31 is many.
 int64_t repeated_boxes(const Plan &plan, int o);
 
@@ -109,35 +108,6 @@ int64_t repeated_rows(const Plan &plan, int o);
 
 // How many values operand o, which is constant along each row, has in a box: one a row, 1, or 0 where it has one in all boxes.
 int64_t values_of_a_box(const Plan &plan, int o);
-
-// What a caller of kernels derives its own from.
-struct BoxCall {
-    uint32_t filled = 0;  // operands whose scratch memory was filled for this box
-    // Of the buffers, where they take more than one box or scratch memory. A union does not construct them, which would take time
-    // of every small call.
-    union {
-        halide_dimension_t dims[kMaxOperands][2];
-    };
-    BoxCall() {}
-};
-
-// Calls the kernel on one box, given a buffer for each operand. 0, or the kernel's error code.
-using CallBox = int (*)(BoxCall &context, halide_buffer_t *operands);
-
-// run_boxes where it takes more than one box or scratch memory.
-int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
-                   void *user_context);
-
-// Runs boxes [first, last) of the plan on operands that begin at the hosts of `buffers`, kMaxOperands of them: for each box sets
-// their host and dim, and calls. user_context is for the runtime's own helper kernels. Stops at the first error code and returns
-// it. Inline: it is what a small call pays.
-inline int run_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
-                     void *user_context) {
-    if (!plan.one_box) return run_many_boxes(plan, first, last, buffers, call, context, user_context);
-#pragma GCC unroll 8
-    for (int o = 0; o < kMaxOperands; o++) buffers[o].dim = const_cast<halide_dimension_t *>(plan.dims[o]);
-    return call(context, buffers);
-}
 
 }  // namespace hewn
 

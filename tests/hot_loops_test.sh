@@ -5,12 +5,12 @@
 # narrowing them is folded away (hewn::difference_f32). No kernel calls a function of libm for a lane. And what depends on
 # Halide finding vpdpbusd, keeping a prefetch and dropping the branch that a shortcut excludes, and on LLVM loading twice what is
 # passed twice, in ascending order (quotient() in generators/quantize_linear.cpp), and packing what lies in order (define_packed in
-# generators/elementwise.h). And what depends on the C++ compiler keeping the prefetches of plan.cpp: of streamed outputs' inputs by
+# generators/elementwise.h). And what depends on the C++ compiler keeping the prefetches of boxes.cpp: of streamed outputs' inputs by
 # each hint, of operands beside transposed ones; and on the module declaring LLVM's prefetch intrinsic (generators/transpose.cpp).
 #
 #     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE PLAN_OBJECT
 set -euo pipefail
-nm=$1 objdump=$2 objects=$3 plan=$4
+nm=$1 objdump=$2 objects=$3 boxes=$4
 checked=0 failed=0
 
 fail() {
@@ -96,11 +96,11 @@ while read -r object; do
     checked=$((checked + 1))
 done <"$objects"
 
-code=$("$objdump" --disassemble --no-show-raw-insn "$plan")
+code=$("$objdump" --disassemble --no-show-raw-insn "$boxes")
 for hint_and_least in t0:1 t1:2 nta:1; do
     hint=prefetch${hint_and_least%:*} least=${hint_and_least#*:}
     kept=$(grep -c "\\b$hint\\b" <<<"$code" || true)
-    ((kept >= least)) || fail "$plan: $kept $hint, $least expected at least"
+    ((kept >= least)) || fail "$boxes: $kept $hint, $least expected at least"
 done
 
 ((checked > 0)) || fail "$objects names no kernel that quantizes"

@@ -1,6 +1,6 @@
 // The plan by itself: random layouts, cut and moved through scratch in every way, with a scalar sum in the kernel's place that
 // also checks what a kernel is promised.
-#include "../runtime/plan.h"
+#include "../runtime/boxes.h"
 #include "../runtime/chip.h"
 #include "../runtime/stream.h"
 
