@@ -8,7 +8,7 @@
 # generators/elementwise.h). And what depends on the C++ compiler keeping the prefetches of boxes.cpp: of streamed outputs' inputs by
 # each hint, of operands beside transposed ones; and on the module declaring LLVM's prefetch intrinsic (generators/transpose.cpp).
 #
-#     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE PLAN_OBJECT
+#     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE BOXES_OBJECT
 set -euo pipefail
 nm=$1 objdump=$2 objects=$3 boxes=$4
 checked=0 failed=0
