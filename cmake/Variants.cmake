@@ -493,6 +493,10 @@ function(hewn_add_kernels flavour)
             foreach(signature IN LISTS signatures)
                 hewn_forms(forms ${operator} ${target})
                 foreach(form IN LISTS forms)
+                    hewn_form_owner(owner ${target} ${operator} ${signature} ${form})
+                    if(NOT owner STREQUAL target)
+                        continue()
+                    endif()
                     hewn_halide_target(halide_target ${target} OPERATOR ${operator} SIGNATURE ${signature} FORM ${form})
                     get_property(layouts GLOBAL PROPERTY HEWN_${operator}_${form}_LAYOUTS)
                     if(layouts)
@@ -535,6 +539,31 @@ function(hewn_forms out operator target)
         endif()
     endforeach()
     set(${out} ${fitting} PARENT_SCOPE)
+endfunction()
+
+# The target whose function `form` of the variant is: its own, or the lowest one's whose generator run would be the same and which runs
+# wherever `target` does. Code that is the same is built once.
+function(hewn_form_owner out target operator signature form)
+    set(${out} ${target} PARENT_SCOPE)
+    hewn_halide_target(wanted ${target} OPERATOR ${operator} SIGNATURE ${signature} FORM ${form})
+    get_property(probes GLOBAL PROPERTY HEWN_${target}_PROBE)
+    foreach(other IN LISTS chosen_targets)
+        if(other STREQUAL target)
+            return()
+        endif()
+        hewn_halide_target(halide_target ${other} OPERATOR ${operator} SIGNATURE ${signature} FORM ${form})
+        hewn_signatures(signatures ${operator} ${other})
+        get_property(missing GLOBAL PROPERTY HEWN_${other}_PROBE)
+        list(REMOVE_ITEM missing ${probes} "")
+        if(halide_target STREQUAL wanted AND signature IN_LIST signatures AND NOT missing)
+            hewn_knobs(knobs ${target} ${operator} ${signature} ${form})
+            hewn_knobs(other_knobs ${other} ${operator} ${signature} ${form})
+            if("${other_knobs}" STREQUAL "${knobs}")
+                set(${out} ${other} PARENT_SCOPE)
+                return()
+            endif()
+        endif()
+    endforeach()
 endfunction()
 
 # ---- X-macros ----
@@ -580,7 +609,8 @@ function(hewn_write_kernels_json)
 endfunction()
 
 # variants.inc: HEWN_VARIANT(operator, signature, target, forms), one line a variant, where forms is one
-#   HEWN_FORM(entry, form, layouts...) a form: a CPU's function hewnk_<variant>__<form>, a GPU's ..._argv; layouts as binary numbers.
+#   HEWN_FORM(entry, form, layouts...) a form: a CPU's function hewnk_<variant>__<form>, of the form's owner, a GPU's ..._argv; layouts as
+#   binary numbers.
 # plans.inc: HEWN_PLAN(variant, knobs), one line a variant, with one HEWN_PLAN_KNOB(knob, value) for each of its plans' knobs.
 # targets.inc: HEWN_TARGET(name, rank, "halide target", probes) with one HEWN_PROBE("feature") a probe, in ascending rank; for a
 #   GPU HEWN_GPU_TARGET(name, rank, "halide target", device, capability), the capability as 7.5.
@@ -625,10 +655,11 @@ function(hewn_write_lists)
                 foreach(form IN LISTS forms)
                     get_property(layouts GLOBAL PROPERTY HEWN_${operator}_${form}_LAYOUTS)
                     get_property(gpu GLOBAL PROPERTY HEWN_${operator}_${form}_GPU)
-                    set(entry hewnk_${operator}_${signature}__${target}__${form})
+                    hewn_form_owner(owner ${target} ${operator} ${signature} ${form})
+                    set(entry hewnk_${operator}_${signature}__${owner}__${form})
                     if(gpu)
                         string(APPEND entry _argv)
-                    else()
+                    elseif(owner STREQUAL target)
                         list(JOIN layouts " " layout_words)
                         add_kernel(${form} "${layout_words}")
                     endif()
