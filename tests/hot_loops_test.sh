@@ -5,7 +5,8 @@
 # narrowing them is folded away (hewn::difference_f32). No kernel calls a function of libm for a lane. And what depends on
 # Halide finding vpdpbusd, keeping a prefetch and dropping the branch that a shortcut excludes, and on LLVM loading twice what is
 # passed twice, in ascending order (quotient() in generators/quantize_linear.cpp), and packing what lies in order (define_packed in
-# generators/elementwise.h). And what depends on the C++ compiler keeping the prefetches of boxes.cpp: of streamed outputs' inputs by
+# generators/elementwise.h). And that vectors of 32 and 64 bytes that LLVM keeps on the stack lie aligned there, so that none lies across two
+# pages. And what depends on the C++ compiler keeping the prefetches of boxes.cpp: of streamed outputs' inputs by
 # each hint, of operands beside transposed ones; and on the module declaring LLVM's prefetch intrinsic (generators/transpose.cpp).
 #
 #     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE BOXES_OBJECT
@@ -38,6 +39,8 @@ while read -r object; do
     unknown=$("$nm" --undefined-only "$object" | awk '{print $NF}' | grep -vE '^(halide_.*|_?_?mem(cpy|set|move))$' || true)
     [[ -z $unknown ]] || fail "$name: calls $(tr '\n' ' ' <<<"$unknown")"
     code=$("$objdump" --disassemble --no-show-raw-insn "$object")
+    ! grep -qE '\bvmov(up[sd]|dqu[0-9]*) +%[yz]mm[0-9]+,(-?0x[0-9a-f]+)?\(%rsp\)' <<<"$code" ||
+        fail "$name: keeps vectors on a stack that is not aligned for them (SPILLS in generators/kernels.cmake)"
     case $name in
     add_*avx512*__general | dequantize_linear_*_f32__*avx512*__general | dequantize_linear_*_f32__*avx512*__repeating | \
         quantize_linear_*avx512*__reciprocal | quantize_linear_*avx512*__repeating)
