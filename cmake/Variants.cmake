@@ -11,12 +11,11 @@ function(hewn_operator operator)
 endfunction()
 
 function(hewn_form operator form)
-    cmake_parse_arguments(PARSE_ARGV 2 form "GPU" "NEEDS" "LAYOUTS;WITHOUT;SPILLS")
+    cmake_parse_arguments(PARSE_ARGV 2 form "GPU" "NEEDS" "LAYOUTS;WITHOUT")
     set_property(GLOBAL APPEND PROPERTY HEWN_${operator}_FORMS ${form})
     set_property(GLOBAL PROPERTY HEWN_${operator}_${form}_LAYOUTS ${form_LAYOUTS})
     set_property(GLOBAL PROPERTY HEWN_${operator}_${form}_NEEDS ${form_NEEDS})
     set_property(GLOBAL PROPERTY HEWN_${operator}_${form}_WITHOUT ${form_WITHOUT})
-    set_property(GLOBAL PROPERTY HEWN_${operator}_${form}_SPILLS ${form_SPILLS})
     set_property(GLOBAL PROPERTY HEWN_${operator}_${form}_GPU ${form_GPU})
 endfunction()
 
@@ -374,7 +373,7 @@ set(HEWN_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 set(HEWN_SHIPPED_FLAGS no_asserts no_bounds_query)
 
 # The Halide target string of `target`; its kernels of an f16 `signature` may have features of their own, and a form of `operator`
-# fewer, or a frame pointer, by which LLVM aligns the stack.
+# fewer.
 function(hewn_halide_target out target)
     cmake_parse_arguments(PARSE_ARGV 2 kernel "" "OPERATOR;SIGNATURE;FORM" "")
     set(signature "${kernel_SIGNATURE}")
@@ -385,10 +384,6 @@ function(hewn_halide_target out target)
     endif()
     get_property(without GLOBAL PROPERTY HEWN_${kernel_OPERATOR}_${kernel_FORM}_WITHOUT)
     list(REMOVE_ITEM features ${without})
-    get_property(spills GLOBAL PROPERTY HEWN_${kernel_OPERATOR}_${kernel_FORM}_SPILLS)
-    if(target IN_LIST spills)
-        list(APPEND features enable_backtraces)
-    endif()
     set(words ${HEWN_ARCH} ${HEWN_OS} ${features})
     list(JOIN words "-" words)
     set(${out} ${words} PARENT_SCOPE)

@@ -2,15 +2,12 @@
 #
 # hewn_operator(<operator> <signature>...)
 #   The algorithm is generators/<operator>.cpp. A signature names the data types as that file's configure() reads them.
-# hewn_form(<operator> <form> LAYOUTS <layout>... [NEEDS <feature>] [WITHOUT <feature>...] [SPILLS <target>...] [GPU])
+# hewn_form(<operator> <form> LAYOUTS <layout>... [NEEDS <feature>] [WITHOUT <feature>...] [GPU])
 #   A compiled function of each of the operator's variants, made by the generator <operator>_<form>. A layout has one digit
 #   for each input that the generator passes to schedule_rows: 1 where it runs along the row, 0 where it is constant in it; the first is
 #   the most frequent. The plan goes by those of the operator's first form, whose inputs are the operands.
 #   NEEDS: only on targets that list the feature.
 #   WITHOUT: features of a target that are not used for the form.
-#   SPILLS: targets on which its loops keep vectors on the stack, which is aligned for them then. Else LLVM leaves the stack at 16 bytes,
-#   and calls from where a vector of 32 lies across two pages take up to 1.9 times as long (QUANTIZED_LINEAR_ADD on a Zen 5: 161 us
-#   instead of 84 for 1 Mi elements). tests/hot_loops_test.sh finds forms that spill and are not listed.
 #   GPU: a form of the targets with a DEVICE, which have no other (generators/gpu.h); only the inputs that vary have digits.
 
 hewn_operator(add f32 f16 i64 i32 i16 i8)
@@ -20,9 +17,9 @@ hewn_form(add strided GPU)
 
 hewn_operator(quantize_linear f32_i8 f32_u8 f16_i8 f16_u8 i32_i8 i32_u8)
 hewn_form(quantize_linear divide LAYOUTS 100 110 111)
-hewn_form(quantize_linear reciprocal LAYOUTS 1 NEEDS fma SPILLS x86_64_avx2)
+hewn_form(quantize_linear reciprocal LAYOUTS 1 NEEDS fma)
 hewn_form(quantize_linear columns LAYOUTS 1110 1111 NEEDS avx2)
-hewn_form(quantize_linear repeating LAYOUTS 1 NEEDS avx2 SPILLS x86_64_avx2)
+hewn_form(quantize_linear repeating LAYOUTS 1 NEEDS avx2)
 hewn_form(quantize_linear dense LAYOUTS 100 GPU)
 hewn_form(quantize_linear strided GPU)
 
@@ -40,7 +37,7 @@ hewn_operator(quantized_linear_add
 # elements instead of 18.5 by llvm-mca's Ice Lake); without them `divide` is x86_64_avx512's own function.
 hewn_form(quantized_linear_add divide LAYOUTS 11 10 01 WITHOUT avx512_cannonlake avx512_zen4)
 hewn_form(quantized_linear_add reciprocal LAYOUTS 11 10 01 NEEDS fma)
-hewn_form(quantized_linear_add folded LAYOUTS 11 10 01 NEEDS fma WITHOUT avx512_cannonlake avx512_zen4 SPILLS x86_64_avx2)
+hewn_form(quantized_linear_add folded LAYOUTS 11 10 01 NEEDS fma WITHOUT avx512_cannonlake avx512_zen4)
 hewn_form(quantized_linear_add dense LAYOUTS 11 GPU)
 hewn_form(quantized_linear_add strided GPU)
 

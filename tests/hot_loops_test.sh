@@ -40,7 +40,7 @@ while read -r object; do
     [[ -z $unknown ]] || fail "$name: calls $(tr '\n' ' ' <<<"$unknown")"
     code=$("$objdump" --disassemble --no-show-raw-insn "$object")
     ! grep -qE '\bvmov(up[sd]|dqu[0-9]*) +%[yz]mm[0-9]+,(-?0x[0-9a-f]+)?\(%rsp\)' <<<"$code" ||
-        fail "$name: keeps vectors on a stack that is not aligned for them (SPILLS in generators/kernels.cmake)"
+        fail "$name: keeps vectors on a stack that is not aligned for them (see x86_64_avx2 in generators/targets.cmake)"
     case $name in
     add_*avx512*__general | dequantize_linear_*_f32__*avx512*__general | dequantize_linear_*_f32__*avx512*__repeating | \
         quantize_linear_*avx512*__reciprocal | quantize_linear_*avx512*__repeating)
