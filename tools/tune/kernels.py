@@ -119,7 +119,7 @@ def record(build, kernel, knobs, provenance):
 
 class TargetInfo(ctypes.Structure):  # hewn_target_info
     _fields_ = [("struct_size", ctypes.c_uint32), ("name", ctypes.c_char_p), ("halide_target", ctypes.c_char_p),
-                ("rank", ctypes.c_int32), ("supported", ctypes.c_int32), ("missing", ctypes.c_char_p)]
+                ("rank", ctypes.c_int32), ("supported", ctypes.c_int32), ("missing", ctypes.c_char_p), ("device", ctypes.c_int32)]
 
 
 def supported_targets(build):
@@ -127,7 +127,8 @@ def supported_targets(build):
     hewn = ctypes.CDLL(str(build.folder / "libhewn.so"))
     infos = [TargetInfo(ctypes.sizeof(TargetInfo)) for _ in range(hewn.hewn_target_count())]
     for i, info in enumerate(infos):
-        hewn.hewn_get_target(i, ctypes.byref(info))
+        if hewn.hewn_get_target(i, ctypes.byref(info)) != 0:
+            raise RuntimeError("hewn_get_target refuses TargetInfo: hewn_target_info has grown, add its new members")
     return {info.name.decode(): info.rank for info in infos if info.supported}
 
 
