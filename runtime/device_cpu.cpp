@@ -8,6 +8,7 @@
 #include "bindings.h"
 #include "boxes.h"
 #include "chip.h"
+#include "cpu_kernel.h"
 #include "device.h"
 #include "error.h"
 #include "fp_mode.h"

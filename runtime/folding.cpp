@@ -19,7 +19,7 @@ float stepped(float value, int steps) { return value == 0 ? value : float_of(bit
 
 }  // namespace
 
-int find_folded_factors(const Quantization &quantization, const halide_type_t *types, ComputeSums compute, const void *context,
+int find_folded_factors(const Quantization &quantization, const halide_type_t *types, ComputeQuantizedAdd compute, const void *context,
                         FoldedFactors &factors, bool &fits) {
     const float *const scale = quantization.scale;
     const int32_t *const zero_point = quantization.zero_point;

@@ -24,7 +24,7 @@ struct FoldedFactors {
 };
 
 // Computes rows of A, B and the output: by the formula, or folded where factors are given. 0, or a kernel's error.
-using ComputeSums = int (*)(const void *context, halide_buffer_t *operands, const FoldedFactors *factors);
+using ComputeQuantizedAdd = int (*)(const void *context, halide_buffer_t *operands, const FoldedFactors *factors);
 
 // Elements after which a search is begun: it then takes an eighth of the processor's time that was spent already, usually, and as
 // much at most.
@@ -33,8 +33,8 @@ constexpr int64_t kElementsBeforeSearch = int64_t(1) << 20;
 // Tries all pairs with the factors next to the exact ones, until some give the formula's outputs; `fits` says whether any do.
 // `types` are A's, B's and the output's. Takes the time of 2^17 elements where the first ones fit, which is usual, and of 2^20 at
 // most. 0, or a kernel's error.
-int find_folded_factors(const Quantization &quantization, const halide_type_t *types, ComputeSums compute, const void *context,
-                        FoldedFactors &factors, bool &fits);
+int find_folded_factors(const Quantization &quantization, const halide_type_t *types, ComputeQuantizedAdd compute,
+                        const void *context, FoldedFactors &factors, bool &fits);
 
 // What an operator knows of the scales and zero points that it has been executed with lately. For any number of threads. Has no
 // constructor: begins in memory that is zero (Allocator::allocate).

@@ -17,7 +17,7 @@
 
 #include "../runtime/bits.h"
 #include "../runtime/dispatch.h"
-#include "../runtime/operators.h"
+#include "../runtime/cpu_kernel.h"
 #include "reference.h"
 #include "variants.h"
 

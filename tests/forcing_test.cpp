@@ -109,18 +109,6 @@ bool runs_in_halves() {
 #endif
 }
 
-// Each variant's plan knobs: the lines of plans.inc.
-const std::map<std::string, std::map<std::string, int64_t>> &plan_knobs() {
-    static const std::map<std::string, std::map<std::string, int64_t>> knobs = {
-#define HEWN_PLAN_KNOB(knob, value) {#knob, value},
-#define HEWN_PLAN(variant, knobs) {#variant, {knobs}},
-#include "plans.inc"
-#undef HEWN_PLAN
-#undef HEWN_PLAN_KNOB
-    };
-    return knobs;
-}
-
 // Exactly one variant of each operator x signature is picked: of those that run here, the one of the highest rank, as it counts
 // on this chip.
 TEST_F(Forcing, PicksTheHighestRank) {

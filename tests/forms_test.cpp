@@ -13,7 +13,7 @@
 #include "../runtime/device.h"
 #include "../runtime/dispatch.h"
 #include "../runtime/fp_mode.h"
-#include "../runtime/operators.h"
+#include "../runtime/cpu_kernel.h"
 #include "../runtime/shape.h"
 #include "variants.h"
 

@@ -6,6 +6,7 @@
 #include <hewn/hewn.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,18 @@ inline const std::vector<Variant> &all_variants() {
 #undef HEWN_FORM
     };
     return variants;
+}
+
+// Each variant's plan knobs: the lines of plans.inc.
+inline const std::map<std::string, std::map<std::string, int64_t>> &plan_knobs() {
+    static const std::map<std::string, std::map<std::string, int64_t>> knobs = {
+#define HEWN_PLAN_KNOB(knob, value) {#knob, value},
+#define HEWN_PLAN(variant, knobs) {#variant, {knobs}},
+#include "plans.inc"
+#undef HEWN_PLAN
+#undef HEWN_PLAN_KNOB
+    };
+    return knobs;
 }
 
 // Those for the CPU.

@@ -7,18 +7,20 @@
 namespace hewn_test {
 namespace {
 
-// Beyond three vectors of 64 elements: every path through whole blocks, vectors and tails. And as much again beyond 256, from
-// where on quantization with one scale takes another form.
-constexpr int64_t LONGEST = 256 + 264;
+// Beyond three vectors of 64 elements: every path through whole blocks, vectors and tails.
+constexpr int64_t EVERY_PATH = 264;
 const std::vector<int64_t> ROW_LENGTHS = {1,  2,  3,  4,  5,  7,  8,  9,  11, 15,  16,  17,  23,  31,  32,  33,
                                           47, 48, 49, 63, 64, 65, 95, 96, 97, 127, 128, 129, 191, 192, 193, 257};
 // A GPU's steps are of 2 to 16 elements, its blocks of 256 threads; each call has to reach the device.
 const std::vector<int64_t> DEVICE_LENGTHS = {0,   1,    2,    3,    4,    5,    7,    8,    9,    15,  16,
                                              17,  31,   32,   33,   47,   48,   63,   255,  256,  257, 300,
                                              511, 1023, 1024, 1025, 2047, 2048, 4095, 4096, 4111, 8209};
+// From so many elements on, quantization with one scale takes another form.
+int64_t reciprocal_elements(const Variant &variant) { return plan_knobs().at(variant.name).at("reciprocal_elements"); }
+
 std::vector<int64_t> lengths_of(const Variant &variant) {
     if (variant.device() != HEWN_DEVICE_CPU) return DEVICE_LENGTHS;
-    std::vector<int64_t> all(LONGEST + 1);
+    std::vector<int64_t> all(reciprocal_elements(variant) + EVERY_PATH + 1);
     std::iota(all.begin(), all.end(), int64_t(0));
     return all;
 }
@@ -46,12 +48,13 @@ TEST_P(VariantTest, EveryLength) {
 TEST_P(VariantTest, EveryRowLayout) {
     const Variant &variant = GetParam();
     Random random = this->random();
+    const int64_t enough = reciprocal_elements(variant);
     for (const auto &layouts : all_layouts(variant.op(), {Layout::dense, Layout::scalar, Layout::per_row, Layout::per_column})) {
         for (const int64_t length : ROW_LENGTHS) {
             if (left_out(random, 6)) continue;
             for (const int64_t padding : {0, 37}) {
-                // Few rows, and so many that they hold 256 elements.
-                for (const int64_t rows : {int64_t(3), 256 / length + 2}) {
+                // Few rows, and enough of them for the form of many elements.
+                for (const int64_t rows : {int64_t(3), enough / length + 2}) {
                     Problem problem = make_problem(variant.op(), variant.types(), {rows, length}, layouts, random, padding);
                     fill_inputs(problem, random, random.one_in(4) ? Scales::extraordinary : Scales::ordinary);
                     ASSERT_TRUE(check(problem, variant.name)) << rows << " rows of " << length << ", padding " << padding;

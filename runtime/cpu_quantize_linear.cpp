@@ -1,0 +1,237 @@
+// QUANTIZE_LINEAR on the CPU: by reciprocals of its scales, prepared and kept here, or by division.
+#include <algorithm>
+#include <cstring>
+
+#include "cpu_linear.h"
+#include "fp_mode.h"
+
+namespace hewn {
+
+namespace {
+
+// Reciprocals of `count` scales that lie so many bytes apart. False: one is not ordinary, and its arithmetic may have raised the
+// flag of invalid operations; the caller divides instead, which notes that (call_quantize_divided).
+bool set_reciprocals(const void *scales, hewn_data_type type, int64_t step_bytes, int32_t count, float *r0, float *r1) {
+    const char *const first = static_cast<const char *>(scales);
+    int32_t unfit = 0;
+    for (int32_t i = 0; i < count; i++) {
+        const float scale = read_scale(first + i * step_bytes, type);
+        unfit += !ordinary(scale);
+        set_reciprocal(scale, r0[i], r1[i]);
+    }
+    return unfit == 0;
+}
+
+// A buffer of reciprocals.
+inline halide_buffer_t buffer_of(const float *reciprocals, halide_dimension_t *dims) {
+    halide_buffer_t buffer;
+    if (kKernelAssertions) {
+        buffer = {};
+        buffer.type = halide_type_t(halide_type_float, 32);
+        buffer.dimensions = 2;
+    }
+    buffer.host = reinterpret_cast<uint8_t *>(const_cast<float *>(reciprocals));
+    buffer.dim = dims;
+    return buffer;
+}
+
+// The parameters for so many scales of a box; `reciprocal` where all are ordinary, else the dividing form.
+void prepare_quantize(const CpuKernel &kernel, const halide_buffer_t &scale, int32_t count, RowParameters &p) {
+    const hewn_data_type type = kernel.problem->inputs[kScale].type;
+    p.from = scale.host;
+    p.count = count;
+    bool fit;
+    if (kernel.one_scale) {
+        const float value = read_scale(scale.host, type);
+        fit = ordinary(value);
+        if (fit) find_reciprocal(value, kernel.last_reciprocal, p.r0[0], p.r1[0]);
+    } else {
+        fit = set_reciprocals(scale.host, type, int64_t(scale.dim[1].stride) * type_bytes(type), count, p.r0, p.r1);
+    }
+    p.form = fit ? kernel.reciprocal : kernel.form;
+}
+
+int call_quantize_divided(BoxCall &context, halide_buffer_t *operands) {
+    CpuCall &call = static_cast<CpuCall &>(context);
+    call.maybe_invalid = true;  // as 0 / 0 is, and the input NaN
+    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], &operands[2], &operands[3]);
+}
+
+int call_quantize(BoxCall &context, halide_buffer_t *operands) {
+    CpuCall &call = static_cast<CpuCall &>(context);
+    const CpuKernel &kernel = call.kernel;
+    RowParameters &p = call.rows;
+    const halide_buffer_t &scale = operands[kScale];
+    const halide_dimension_t &rows = scale.dim[1];
+    const int32_t count = rows.stride == 0 ? 1 : rows.extent;
+    if (p.from != scale.host || p.count < count) prepare_quantize(kernel, scale, count, p);
+    if (p.form == kernel.reciprocal) {
+        halide_dimension_t dims[2] = {{0, 1, 0, 0}, {0, rows.extent, rows.stride != 0, 0}};
+        halide_buffer_t r0 = buffer_of(p.r0, dims), r1 = buffer_of(p.r1, dims);
+        const InvalidOperationFlag invalid(call.maybe_invalid);
+        const int code =
+            call_kernel(*p.form, call, &operands[0], &operands[0], &r0, &r1, &operands[2], kernel.ahead, &operands[3]);
+        if (code != 0 || !invalid.raised()) return code;
+        p.form = kernel.form;  // until the scales change: such values rarely come alone
+    }
+    return call_quantize_divided(context, operands);
+}
+// Without `reciprocal`, for which a row's scales and zero points are equal.
+void leave_reciprocal(const Variant &variant, CpuKernel &kernel) {
+    kernel.reciprocal = nullptr;
+    kernel.uniform = 0;
+    kernel.call = call_quantize_divided;
+    kernel.columns = variant.form("columns");
+    kernel.repeating = variant.form("repeating");
+}
+// Prepares `count` more scales.
+void append_columns(const CpuKernel &kernel, const char *scales, int32_t count, Columns &columns) {
+    const hewn_data_type type = kernel.problem->inputs[kScale].type;
+    const int32_t distinct = count < kernel.distinct_scales ? count : kernel.distinct_scales;
+    float *const r0 = columns.r0 + columns.count, *const r1 = columns.r1 + columns.count;
+    columns.fit &= set_reciprocals(scales, type, type_bytes(type), distinct, r0, r1);
+    for (float *row : {r0, r1}) repeat_row(reinterpret_cast<uint8_t *>(row), distinct, count, 2);
+    columns.count += count;
+}
+
+// The index in `columns` at which the reciprocals of a box's first `count` scales begin. Those not there are prepared: the next
+// part of the row behind what is known of it, any others in its place.
+int32_t find_columns(const CpuCall &call, const halide_buffer_t &scale, int32_t count, Columns &columns) {
+    const int64_t bytes = type_bytes(call.kernel.problem->inputs[kScale].type);
+    const bool filled = call.filled & 1u << kScale;
+    const int64_t first = filled ? -1 : index_among(columns.from, columns.count, scale, count, bytes);
+    if (first >= 0 && first < columns.count) return int32_t(first);
+    const char *const scales = reinterpret_cast<const char *>(scale.host);
+    if (first < 0 || columns.count + count > kMaxColumns) {
+        columns.from = scales;
+        columns.count = 0;
+        columns.fit = true;
+    }
+    const int32_t added = columns.count;
+    append_columns(call.kernel, scales, count, columns);
+    return added;
+}
+
+// Repeats the vector of parameters that scratch memory has of each row (read_a_vector) to the row's end.
+void complete_rows(const halide_buffer_t &rows, hewn_data_type type) {
+    const int shift = __builtin_ctz(unsigned(type_bytes(type)));
+    const int32_t distinct_rows = rows.dim[1].stride == 0 ? 1 : rows.dim[1].extent;
+    for (int32_t y = 0; y < distinct_rows; y++)
+        repeat_row(rows.host + (int64_t(y) * rows.dim[1].stride << shift), kRepeatingLanes, rows.dim[0].extent, shift);
+}
+
+// With a scale a column.
+int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
+    CpuCall &call = static_cast<CpuCall &>(context);
+    Columns &columns = *call.columns;
+    const halide_buffer_t &scale = operands[kScale];
+    const bool repeating = takes_repeating(call.kernel, scale);
+    const int32_t count = repeating ? kRepeatingLanes : scale.dim[0].extent;
+    const int32_t first = find_columns(call, scale, count, columns);
+    if (columns.fit) {
+        halide_dimension_t dims[2] = {{0, count, 1, 0}, {0, scale.dim[1].extent, 0, 0}};
+        halide_buffer_t r0 = buffer_of(columns.r0 + first, dims), r1 = buffer_of(columns.r1 + first, dims);
+        const InvalidOperationFlag invalid(call.maybe_invalid);
+        const CpuKernel &kernel = call.kernel;
+        const int code = repeating ? call_kernel(*kernel.repeating, call, &operands[0], &operands[0], &r0, &r1, &operands[2],
+                                                 kernel.ahead, &operands[3])
+                                   : call_kernel(*kernel.columns, call, &operands[0], &r0, &r1, &operands[2], &operands[3]);
+        if (code != 0 || !invalid.raised()) return code;
+        columns.fit = false;  // as above
+    }
+    // Dividing reads whole rows.
+    if (repeating) {
+        for (int o : {kScale, kZeroPoint}) complete_rows(operands[o], call.kernel.problem->inputs[o].type);
+    }
+    return call_quantize_divided(context, operands);
+}
+
+// Whether the plan's boxes are worth their reciprocals, where one scale for all is worth them from so many elements on: boxes of
+// several scales need twice as many and a fifth more for each, shared by all boxes that have the same ones in turn. (f32 to u8 on
+// a Zen 5, rows of a scale each, against dividing, by AVX2 and AVX-512: 8 rows of 64 elements 1.0 and 0.55, 4 of 256 1.4 and
+// 0.65, 64 of 147 1.36 and 1.06, 1024 of 64 1.66 and 0.81, 256 of 256 1.76 and 1.12, 128 of 512 2.1 and 1.24. Not measured on
+// ARM.)
+bool reciprocals_pay(const Plan &plan, int32_t slices, int64_t elements) {
+    const int64_t run = plan.run_inner * plan.run_outer;
+    const int64_t values = std::max(values_of_a_box(plan, kScale), values_of_a_box(plan, kZeroPoint));
+    const int64_t sharing = std::max<int64_t>(repeated_boxes(plan, kScale) / slices, 1);
+    if (values == 0) return true;
+    if (values == 1) return run * plan.rows >= elements;
+    // Rows below a block of the packed narrowing are as slow as dividing. Without reciprocals all rows of a box are one run,
+    // whose scales are gathered once if boxes share them: 12 ns a row less (196 x 3 channels last to first 0.8 to 0.9).
+    const int64_t least = plan.scratch && sharing > 1 ? elements : elements / 8;
+    return run >= least && run * plan.rows * 5 >= elements * (5 + (4 + values) / sharing);
+}
+
+// Whether each slice had better prepare the reciprocals of a row of scales, of which `distinct` differ.
+bool columns_pay(const Plan &plan, int32_t slices, bool repeating, int64_t reciprocal_elements, int64_t &distinct) {
+    // Preparing a scale takes as long as eight divisions, copying one in turn as one (Xeon, 1 and 0.1 ns). Rows enough to gain
+    // half of that at least: 16, and 32 where dividing is fast.
+    const int64_t preparing = reciprocal_elements / 16;
+    constexpr int64_t kCopying = 4;
+    // `repeating` copies a vector of them: f32 to i8 on a Zen 3, [64, 4] 168 -> 188 ns, [250, 4] 346 -> 286, [1021, 4] 1072 ->
+    // 709.
+    constexpr int64_t kLeastRepeating = 512;
+    const bool in_place = plan.access[kScale] == Access::InPlace, table = plan.access[kScale] == Access::Table;
+    const bool cut = plan.run_loop >= 0 && plan.loops[plan.run_loop].step_bytes[kScale] != 0;
+    const int64_t run = plan.run_inner * (cut ? plan.loops[plan.run_loop].size : plan.run_outer);
+    // One row of scales for all rows of a box: reciprocals are prepared for no more.
+    const bool one_row = plan.rows == 1 || plan.row_bytes[kScale] == 0;
+    if (!one_row || plan.dims[kScale][0].stride != 1 || run > kMaxColumns || !(in_place || (table && !cut))) return false;
+    int64_t rows = repeated_rows(plan, kScale);
+    if (rows > plan.rows) rows = std::max(rows / slices, plan.rows);
+    distinct = table ? plan.period[kScale] : run;
+    return (repeating ? rows * run >= kLeastRepeating : rows >= kCopying) && rows * run >= preparing * distinct;
+}
+
+}  // namespace
+
+// QUANTIZE_LINEAR runs in one of four modes. choose_quantize_forms takes the first that the layout allows, and fit_quantize, once
+// there is a plan, stays with it or goes on to a later one; where that changes what the plan should do, the operator is planned
+// again, twice at most. (`form`, which divides, is there in all of them, for scales that are not ordinary.)
+//
+//     mode        call                     not null             parameters
+//     a row       call_quantize            reciprocal           one scale and zero point a row: `uniform`
+//     repeating   call_quantize_columns    columns, repeating   repeat within a vector
+//     columns     call_quantize_columns    columns              a scale a column, enough rows of it
+//     dividing    call_quantize_divided                         any
+__attribute__((cold)) void choose_quantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
+    kernel.form = variant.form("divide");
+    kernel.call = call_quantize_divided;
+    if (!InvalidOperationFlag::works()) return;
+    const int64_t *const along_rows = space.dims[0].stride;
+    kernel.reciprocal = variant.form("reciprocal");
+    if (kernel.reciprocal && along_rows[kScale] == 0 && along_rows[kZeroPoint] == 0 &&
+        element_count(space) >= variant.plan.reciprocal_elements) {
+        kernel.call = call_quantize;
+        kernel.uniform = 1u << kScale | 1u << kZeroPoint;
+        kernel.one_scale = true;
+        for (int k = 0; k < space.rank; k++) kernel.one_scale &= space.dims[k].stride[kScale] == 0;
+    } else {
+        leave_reciprocal(variant, kernel);
+        if (!may_repeat(space)) kernel.repeating = nullptr;
+    }
+}
+
+__attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel) {
+    if (kernel.reciprocal) {
+        if (reciprocals_pay(plan, slices, variant.plan.reciprocal_elements)) return true;
+        leave_reciprocal(variant, kernel);
+        return false;
+    }
+    if (!fit_repeating(plan, kernel)) return false;
+    int64_t distinct = 0;
+    if (kernel.columns && columns_pay(plan, slices, kernel.repeating, variant.plan.reciprocal_elements, distinct)) {
+        kernel.distinct_scales = int32_t(distinct);
+        kernel.call = call_quantize_columns;
+    } else {
+        const bool fits = !(kernel.repeating && gathers_one_zero_point(plan));
+        kernel.columns = kernel.repeating = nullptr;
+        if (!fits) return false;
+    }
+    if (kernel.repeating) read_a_vector(plan);
+    else join_zero_points(plan, kernel);
+    return true;
+}
+
+}  // namespace hewn
