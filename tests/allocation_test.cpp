@@ -11,6 +11,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstring>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -192,6 +194,63 @@ TEST_P(AllocationTest, ExecuteAllocatesAndLocksNothing) {
 
 INSTANTIATE_TEST_SUITE_P(, AllocationTest, testing::ValuesIn(built_variants()), variant_name);
 
+// The most of a thread's stack that `call` takes, what the thread itself does included.
+size_t stack_of(const std::function<void()> &call) {
+    constexpr size_t BYTES = 1 << 20;
+    constexpr unsigned char PAINT = 0xa5;
+    auto *const stack =
+        static_cast<unsigned char *>(mmap(nullptr, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    std::memset(stack, PAINT, BYTES);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstack(&attributes, stack, BYTES);
+    pthread_t thread;
+    const auto run = [](void *argument) -> void * {
+        (*static_cast<const std::function<void()> *>(argument))();
+        return nullptr;
+    };
+    EXPECT_EQ(pthread_create(&thread, &attributes, run, const_cast<std::function<void()> *>(&call)), 0);
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+    size_t unused = 0;
+    while (unused < BYTES && stack[unused] == PAINT) unused++;
+    munmap(stack, BYTES);
+    return BYTES - unused;
+}
+
+// What hewn.h says of a thread's stack, in KiB: scratch blocks 90, rows of scales 33 more, the search for folded factors 13 more.
+TEST_P(AllocationTest, StackIsBounded) {
+    const Variant &variant = GetParam();
+    Random random = this->random();
+    const size_t inputs = free_inputs(variant.op()).size();
+    std::vector<Problem> problems;
+    problems.push_back(make_problem(variant.op(), variant.types(), {700, 500},
+                                    std::vector<std::vector<int64_t>>(inputs, {1, 700}), {500, 1}, random));
+    size_t limit = 90;
+    if (variant.op() == HEWN_OPERATOR_QUANTIZE_LINEAR) {
+        problems.push_back(make_problem(variant.op(), variant.types(), {700, 500}, {{1, 700}, {0, 1}, {0, 1}}, {500, 1}, random));
+        limit += 33;
+    }
+    if (variant.op() == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD) {
+        problems.push_back(make_problem(variant.op(), variant.types(), {2048, 1024},
+                                        std::vector<std::vector<int64_t>>(inputs, {1, 2048}), {1024, 1}, random));
+        limit += 13;
+    }
+    const size_t thread_alone = stack_of([] {});
+    for (Problem &problem : problems) {
+        fill_inputs(problem, random);
+        const hewn_compile_options options = compile_options(variant.name.c_str(), 1);
+        OperatorPtr op;
+        ASSERT_EQ(compile(*problem.description(), &options, op).status, HEWN_STATUS_OK);
+        const std::vector<hewn_buffer_binding> bindings = problem.bindings();
+        const hewn_buffer_binding output = problem.output.binding();
+        const size_t bytes =
+            stack_of([&] { hewn_execute(op.get(), bindings.data(), uint32_t(bindings.size()), &output, 1, nullptr, nullptr); });
+        EXPECT_GT(bytes, thread_alone + 10000) << describe(problem) << ": no scratch memory was measured";
+        EXPECT_LE(bytes, thread_alone + limit * 1024) << describe(problem);
+    }
+}
+
 // A refused execute does not either.
 TEST(Allocation, RefusedExecute) {
     const int64_t size = 4;
@@ -226,6 +285,24 @@ TEST(Allocation, PoolIsUsedForLargeWorkOnly) {
             << size;
     }
     hewn_shutdown();
+}
+
+// An operator that is compiled where one CPU may be used keeps to its caller.
+TEST(Cpus, OfTheThreadThatCompiles) {
+    cpu_set_t all, one;
+    ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET(size_t(sched_getcpu()), &one);
+    Random random("Allocation.OneCpu");
+    Problem problem =
+        make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {4000000}, all_dense(HEWN_OPERATOR_ADD), random);
+    const hewn_compile_options options = compile_options();
+    OperatorPtr op;
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    const Outcome outcome = compile(*problem.description(), &options, op);
+    ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
+    ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+    EXPECT_EQ(counts_of([&] { ASSERT_EQ(execute(op.get(), problem).status, HEWN_STATUS_OK); }).pool_calls, 0);
 }
 
 // An affinity mask that cannot be had is no reason for one thread.

@@ -73,6 +73,32 @@ DevicePtr create(Heap &heap, Outcome &outcome) {
     return DevicePtr(device);
 }
 
+TEST(Allocator, GivesMemoryForBindings) {
+    Heap heap;
+    Outcome outcome;
+    {
+        const DevicePtr device = create(heap, outcome);
+        ASSERT_NE(device, nullptr) << outcome;
+        for (const uint64_t bytes : {1, 1000}) {
+            const int before = heap.allocations;
+            void *memory = nullptr;
+            outcome = outcome_of([&](hewn_error *error) { return hewn_allocate(device.get(), bytes, &memory, error); });
+            ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+            EXPECT_EQ(heap.allocations, before + 1);
+            EXPECT_EQ(heap.live.count(memory), 1u) << "not the device's memory";
+            EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % 64, 0u);
+            hewn_deallocate(device.get(), memory);
+            EXPECT_EQ(heap.live.count(memory), 0u);
+        }
+        heap.fail_at = heap.allocations;
+        void *memory = untouched<void>();
+        outcome = outcome_of([&](hewn_error *error) { return hewn_allocate(device.get(), 64, &memory, error); });
+        EXPECT_EQ(outcome.status, HEWN_STATUS_OUT_OF_MEMORY) << outcome;
+        EXPECT_EQ(memory, untouched<void>());
+    }
+    EXPECT_TRUE(heap.live.empty());
+}
+
 TEST(Allocator, IsUsedAndBalanced) {
     for (Problem &problem : problems()) {
         Heap heap;

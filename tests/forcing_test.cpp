@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "problems.h"
 #include "variants.h"
@@ -98,6 +101,32 @@ TEST_F(Forcing, TargetsAscendInRank) {
     info.struct_size = 8;
     EXPECT_EQ(hewn_get_target(0, &info), HEWN_STATUS_INVALID_ARGUMENT);
 }
+
+#if defined(__linux__) && defined(__x86_64__)
+// A target runs here exactly if the system names the features that README.md says it needs, by Linux's words for them. One that
+// is not found any more would only be skipped by the other tests.
+TEST_F(Forcing, TargetsRunWhereTheirFeaturesAre) {
+    const std::string sse41 = "sse4_1", avx2 = sse41 + " avx avx2 fma f16c",
+                      avx512 = avx2 + " bmi1 avx512f avx512cd avx512vl avx512dq avx512bw", vnni = avx512 + " avx512_vnni";
+    const std::map<std::string, std::string> needs = {
+        {"x86_64_sse41", sse41}, {"x86_64_avx2", avx2}, {"x86_64_avx512", avx512}, {"x86_64_avx512_vnni", vnni}};
+    std::ifstream cpuinfo("/proc/cpuinfo");
+    std::string line;
+    while (std::getline(cpuinfo, line) && line.rfind("flags", 0) != 0) {
+    }
+    std::istringstream words(line);
+    const std::set<std::string> flags{std::istream_iterator<std::string>(words), {}};
+    if (flags.count("fpu") == 0) GTEST_SKIP() << "/proc/cpuinfo has no flags";
+    for (const hewn_target_info &target : targets()) {
+        if (target.device != HEWN_DEVICE_CPU) continue;
+        ASSERT_EQ(needs.count(target.name), 1u) << target.name << ": write down what it needs";
+        std::istringstream needed(needs.at(target.name));
+        bool runs = true;
+        for (std::string flag; needed >> flag;) runs &= flags.count(flag) > 0;
+        EXPECT_EQ(target.supported == 1, runs) << target.name << " lacks '" << target.missing << "'";
+    }
+}
+#endif
 
 // Whether this chip runs AVX-512's vectors in halves, and is a Zen 4 then.
 bool runs_in_halves() {

@@ -509,17 +509,24 @@ Outcome outcome_of(Call &&call) {
     return {status, error.message};
 }
 
+// What a result pointer holds before a call, which one that fails leaves there. Never dereferenced.
+template<class T>
+T *untouched() {
+    static char somewhere;
+    return reinterpret_cast<T *>(&somewhere);
+}
+
 inline hewn_compile_options compile_options(const char *variant = nullptr, int32_t max_threads = 0) {
     return {sizeof(hewn_compile_options), HEWN_FEATURE_LEVEL_NEWEST, variant, max_threads, nullptr, nullptr};
 }
 
 inline Outcome compile(const Description &description, const hewn_compile_options *options, OperatorPtr &op,
                        hewn_device *device = nullptr) {
-    hewn_operator *handle = nullptr;
+    hewn_operator *handle = untouched<hewn_operator>();
     Outcome outcome =
         outcome_of([&](hewn_error *error) { return hewn_compile(device, description.get(), options, &handle, error); });
-    EXPECT_EQ(outcome.status == HEWN_STATUS_OK, handle != nullptr) << outcome;
-    op.reset(handle);
+    EXPECT_EQ(outcome.status == HEWN_STATUS_OK, handle != untouched<hewn_operator>()) << outcome;
+    op.reset(outcome.status == HEWN_STATUS_OK ? handle : nullptr);
     return outcome;
 }
 

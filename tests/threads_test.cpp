@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -110,6 +111,13 @@ std::vector<pid_t> other_threads() {
         if (thread != gettid()) threads.push_back(thread);
     }
     return threads;
+}
+
+// The number of them once it is at most `count`, or has not become that: of a thread that was joined the system may tell for a
+// while.
+size_t other_threads_down_to(size_t count) {
+    for (int i = 0; i < 200 && other_threads().size() > count; i++) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return other_threads().size();
 }
 
 // Threads of the pool that wait for the caller's CPU move to another one that the caller may use, and the caller's own CPUs stay.
@@ -318,6 +326,21 @@ TEST(Threads, ExecuteAfterShutdown) {
     }
     hewn_shutdown();
 }
+
+#if defined(__linux__)
+TEST(Threads, ShutdownEndsThePool) {
+    std::vector<Problem> problems = large_problems("Threads.ShutdownEndsThePool");
+    if (problems.empty()) GTEST_SKIP() << "no kernel of large work runs here";
+    hewn_shutdown();
+    size_t others = other_threads_down_to(0);  // a driver's, a sanitizer's
+    for (int i = 0; i < 2; i++) {
+        EXPECT_TRUE(check(problems[0], compile_options(nullptr, 4)));
+        EXPECT_GT(other_threads().size(), others) << "the pool had not ended, or did not start";
+        hewn_shutdown();
+        EXPECT_EQ(other_threads_down_to(others), others);
+    }
+}
+#endif
 
 }  // namespace
 }  // namespace hewn_test

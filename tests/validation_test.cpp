@@ -31,8 +31,9 @@ std::string level_name(hewn_feature_level level) { return std::to_string(level >
 
 bool contains(const Types &types, hewn_data_type type) { return std::find(types.begin(), types.end(), type) != types.end(); }
 
-// Whether an operator accepts `types` (0: absent) of `rank` dimensions at `level`.
+// Whether an operator accepts `types` (0: absent) of `rank` dimensions at `level`. No dimensions stand for one.
 bool accepted(hewn_operator_type op, const Types &t, uint32_t rank, hewn_feature_level level) {
+    if (rank == 0) rank = 1;
     switch (op) {
     case HEWN_OPERATOR_ADD: {
         const Types allowed = level >= 0x5100   ? Types{F32, F16, I64, I32, I16, I8, U64, U32, U16, U8}
@@ -234,7 +235,7 @@ TEST(Tables, QuantizedLinearAddTypes) {
 TEST(Tables, DimensionCounts) {
     for (const Operator *op : OPERATORS) {
         for (const hewn_feature_level level : LEVELS) {
-            for (uint32_t rank = 1; rank <= 9; rank++) ASSERT_TRUE(agrees(*op, op->types, rank, level, true));
+            for (uint32_t rank = 0; rank <= 9; rank++) ASSERT_TRUE(agrees(*op, op->types, rank, level, true));
         }
     }
 }
@@ -495,11 +496,11 @@ TEST(Rules, NullTensors) {
 class RawCompile : public testing::Test {
 protected:
     Outcome run(const hewn_operator_desc *operator_desc, const hewn_compile_options *options = nullptr) {
-        hewn_operator *op = nullptr;
+        hewn_operator *op = untouched<hewn_operator>();
         const Outcome outcome =
             outcome_of([&](hewn_error *error) { return hewn_compile(nullptr, operator_desc, options, &op, error); });
-        EXPECT_EQ(op != nullptr, outcome.status == HEWN_STATUS_OK);
-        hewn_destroy_operator(op);
+        EXPECT_EQ(op != untouched<hewn_operator>(), outcome.status == HEWN_STATUS_OK);
+        if (outcome.status == HEWN_STATUS_OK) hewn_destroy_operator(op);
         return outcome;
     }
     Outcome run() { return run(&operator_desc); }
@@ -566,6 +567,48 @@ TEST_F(RawCompile, StructSizes) {
     tensor.struct_size += 8;
     options.struct_size += 8;
     EXPECT_EQ(run(&operator_desc, &options).status, HEWN_STATUS_OK);
+}
+
+// A struct of a later header: this library's, and members that it knows nothing of.
+template<class Struct>
+struct Later {
+    Struct known = {};
+    uint64_t more = 0x5a5a5a5a5a5a5a5a;
+
+    Later() { known.struct_size = sizeof(Later); }
+    ~Later() { EXPECT_EQ(more, 0x5a5a5a5a5a5a5a5a) << "wrote what it does not know"; }
+};
+
+TEST_F(RawCompile, StructsOfALaterHeader) {
+    Later<hewn_error> error;
+    hewn_operator *op = nullptr;
+    EXPECT_EQ(hewn_compile(nullptr, nullptr, nullptr, &op, &error.known), INVALID);
+    EXPECT_EQ(error.known.status, INVALID);
+    EXPECT_NE(error.known.message[0], '\0');
+
+    Later<hewn_target_info> target;
+    EXPECT_EQ(hewn_get_target(0, &target.known), HEWN_STATUS_OK);
+    EXPECT_NE(target.known.name, nullptr);
+    Later<hewn_variant_info> variant;
+    EXPECT_EQ(hewn_get_variant(0, &variant.known), HEWN_STATUS_OK);
+    EXPECT_NE(variant.known.name, nullptr);
+    Later<hewn_device_info> info;
+    EXPECT_EQ(hewn_get_device(HEWN_DEVICE_CPU, 0, &info.known, nullptr), HEWN_STATUS_OK);
+    EXPECT_EQ(info.known.struct_size, sizeof info);
+
+    Later<hewn_cpu_device_desc> device_desc;
+    hewn_device *device = nullptr;
+    EXPECT_EQ(hewn_create_cpu_device(&device_desc.known, &device, nullptr), HEWN_STATUS_OK);
+    hewn_destroy_device(device);
+
+    ASSERT_EQ(hewn_compile(nullptr, &operator_desc, nullptr, &op, nullptr), HEWN_STATUS_OK);
+    float memory[4] = {1, 2, 3, 4}, sum[4];
+    const hewn_buffer_binding input = {sizeof input, memory, 0, sizeof memory}, output = {sizeof output, sum, 0, sizeof sum};
+    const hewn_buffer_binding inputs[] = {input, input};
+    Later<hewn_execute_options> execute_options;
+    EXPECT_EQ(hewn_execute(op, inputs, 2, &output, 1, &execute_options.known, nullptr), HEWN_STATUS_OK);
+    EXPECT_EQ(sum[3], 8);
+    hewn_destroy_operator(op);
 }
 
 TEST_F(RawCompile, StructSizeOfEveryDesc) {
@@ -643,10 +686,10 @@ void *HEWN_CALL no_memory(void *, size_t, size_t) { return nullptr; }
 
 TEST(Device, Rules) {
     const auto create = [](const hewn_cpu_device_desc *desc) {
-        hewn_device *device = nullptr;
+        hewn_device *device = untouched<hewn_device>();
         const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_create_cpu_device(desc, &device, error); });
-        EXPECT_EQ(device != nullptr, outcome.status == HEWN_STATUS_OK);
-        hewn_destroy_device(device);
+        EXPECT_EQ(device != untouched<hewn_device>(), outcome.status == HEWN_STATUS_OK);
+        if (outcome.status == HEWN_STATUS_OK) hewn_destroy_device(device);
         return outcome;
     };
     EXPECT_EQ(create(nullptr).status, HEWN_STATUS_OK);

@@ -1,0 +1,156 @@
+// hewn.hpp: that what it is given arrives at hewn.h's functions, and what they say comes back.
+#include <hewn/hewn.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <numeric>
+
+#include "variants.h"
+
+namespace hewn_test {
+namespace {
+
+using hewn::DataType;
+using hewn::TensorDesc;
+
+const TensorDesc F32 = {DataType::FLOAT32, {4}}, U8 = {DataType::UINT8, {4}};
+
+class CppApi : public testing::Test {
+protected:
+    void SetUp() override {
+        for (const char *kernel :
+             {"add f32", "quantize_linear f32_u8", "dequantize_linear u8_f32", "quantized_linear_add u8_u8_u8"}) {
+            const std::string text = kernel, name = text.substr(0, text.find(' '));
+            if (runnable_variants(name, text.substr(name.size() + 1)).empty()) GTEST_SKIP() << kernel << ": not in this build";
+        }
+    }
+};
+
+template<class Call>
+hewn_status status_of(Call &&call) {
+    try {
+        call();
+    } catch (const hewn::Error &error) {
+        EXPECT_STRNE(error.what(), "");
+        return error.status();
+    }
+    return HEWN_STATUS_OK;
+}
+
+// Every description's members in the places of hewn.h's, with and without zero points.
+TEST_F(CppApi, Descriptions) {
+    const TensorDesc scale = TensorDesc::broadcast_scalar(DataType::FLOAT32, {4}),
+                     zero_point = TensorDesc::broadcast_scalar(DataType::UINT8, {4});
+    const std::vector<float> x = {0, 1, 2, 3};
+    const std::array<float, 1> half = {0.5f};
+    const uint8_t ten = 10, three = 3, one = 1;
+    std::vector<uint8_t> q(4), sum(4);
+    std::vector<float> y(4);
+
+    hewn::compile(hewn::QuantizeLinearDesc{F32, scale, zero_point, U8}).execute({x, half, {&ten, 1}}, {q});
+    EXPECT_EQ(q, (std::vector<uint8_t>{10, 12, 14, 16}));
+    hewn::compile(hewn::QuantizeLinearDesc{F32, scale, std::nullopt, U8}).execute({x, half, nullptr}, {q});
+    EXPECT_EQ(q, (std::vector<uint8_t>{0, 2, 4, 6}));
+    hewn::compile(hewn::DequantizeLinearDesc{U8, scale, zero_point, F32}).execute({q, half, {&three, 1}}, {y});
+    EXPECT_EQ(y, (std::vector<float>{-1.5f, -0.5f, 0.5f, 1.5f}));
+
+    const std::array<float, 1> quarter = {0.25f};
+    const hewn::QuantizedLinearAddDesc desc = {U8, scale, zero_point, U8, scale, zero_point, scale, zero_point, U8};
+    const std::vector<uint8_t> b = {8, 8, 8, 8};
+    // (q - 1) / 2 + (8 - 3) / 4, in halves, and 10
+    hewn::compile(desc).execute({q, half, {&one, 1}, b, quarter, {&three, 1}, half, {&ten, 1}}, {sum});
+    EXPECT_EQ(sum, (std::vector<uint8_t>{12, 14, 16, 18}));
+    const hewn::QuantizedLinearAddDesc without = {U8, scale, std::nullopt, U8, scale, std::nullopt, scale, std::nullopt, U8};
+    hewn::compile(without).execute({q, half, nullptr, b, quarter, nullptr, half, nullptr}, {sum});
+    EXPECT_EQ(sum, (std::vector<uint8_t>{4, 6, 8, 10}));
+}
+
+TEST_F(CppApi, TensorDescriptions) {
+    EXPECT_EQ((TensorDesc{DataType::FLOAT16, {2, 3}}).size_in_bytes(), 12u);
+    EXPECT_EQ((TensorDesc{DataType::FLOAT16, {2, 3}, {{4, 1}}}).size_in_bytes(), 14u);
+    EXPECT_EQ(TensorDesc::broadcast_scalar(DataType::INT64, {2, 3}).size_in_bytes(), 8u);
+    const TensorDesc wrong = {DataType::FLOAT32, {2, 3}, {{1}}};
+    EXPECT_EQ(status_of([&] { wrong.c_desc(); }), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(status_of([&] { hewn::compile(hewn::AddDesc{wrong, wrong, wrong}); }), HEWN_STATUS_INVALID_ARGUMENT);
+}
+
+// Options arrive: level, variant, executor, threads.
+TEST_F(CppApi, CompileOptions) {
+    hewn::CompileOptions options;
+    options.feature_level = hewn::FeatureLevel::LEVEL_1_0;
+    EXPECT_EQ(status_of([&] {
+                  hewn::compile(hewn::AddDesc{F32, F32, F32}, options);
+              }),
+              HEWN_STATUS_UNSUPPORTED)
+        << "one dimension";
+    options = {};
+    const std::string lowest = runnable_variants("add", "f32").front();
+    options.variant = lowest;
+    EXPECT_EQ(hewn::compile(hewn::AddDesc{F32, F32, F32}, options).variant(), lowest);
+
+    struct Pool {
+        int calls = 0;
+        static void HEWN_CALL run(void *pool, int32_t count, hewn_slice_fn fn, void *arg) {
+            static_cast<Pool *>(pool)->calls++;
+            for (int32_t i = 0; i < count; i++) fn(arg, i);
+        }
+    } pool;
+    constexpr size_t COUNT = 1 << 20;
+    const TensorDesc many = {DataType::FLOAT32, {int64_t(COUNT)}};
+    std::vector<float> a(COUNT), b(COUNT, 1), sum(COUNT), expected(COUNT);
+    std::iota(a.begin(), a.end(), 0.0f);
+    std::iota(expected.begin(), expected.end(), 1.0f);
+    options = {};
+    options.parallel_for = Pool::run;
+    options.parallel_for_context = &pool;
+    for (const int32_t max_threads : {4, 1}) {
+        options.max_threads = max_threads;
+        pool.calls = 0;
+        hewn::compile(hewn::AddDesc{many, many, many}, options).execute({a, b}, {sum});
+        EXPECT_EQ(pool.calls, max_threads > 1);
+        EXPECT_EQ(sum, expected);
+    }
+}
+
+TEST_F(CppApi, Bindings) {
+    const hewn::Operator add = hewn::compile(hewn::AddDesc{F32, F32, F32});
+    std::vector<float> a = {9, 1, 2, 3, 4}, sum(6, -1);
+    // Bytes count from the offset on.
+    add.execute({{a.data(), 16, 4}, {a.data(), 16, 4}}, {{sum.data(), 16, 8}});
+    EXPECT_EQ(sum, (std::vector<float>{-1, -1, 2, 4, 6, 8}));
+    hewn::Binding in_place(a.data(), 16, 4);
+    add.execute({in_place, in_place}, {in_place});
+    EXPECT_EQ(a, (std::vector<float>{9, 2, 4, 6, 8}));
+    const std::vector<float> three = {1, 2, 3};
+    EXPECT_EQ(status_of([&] { add.execute({three, a}, {sum}); }), HEWN_STATUS_INVALID_BINDING);
+    EXPECT_EQ(status_of([&] { add.execute({a}, {sum}); }), HEWN_STATUS_INVALID_BINDING);
+    EXPECT_EQ(sum, (std::vector<float>{-1, -1, 2, 4, 6, 8})) << "a refused call wrote";
+}
+
+TEST_F(CppApi, DeviceAndMemory) {
+    const hewn::Device device;
+    EXPECT_EQ(device.kind(), hewn::DeviceKind::CPU);
+    hewn::DeviceMemory first(device, 24), result(device, 16);
+    hewn::DeviceMemory memory = std::move(first);
+    const std::vector<float> values = {1, 2, 3, 4};
+    memory.write(values.data(), 16, 8);
+    const hewn::Operator add = hewn::compile(hewn::AddDesc{F32, F32, F32}, {}, &device);
+    add.execute({{memory.get(), 16, 8}, {memory.get(), 16, 8}}, {result.binding()});
+    device.synchronize();
+    std::vector<float> sum(3);
+    result.read(sum.data(), 12, 4);
+    EXPECT_EQ(sum, (std::vector<float>{4, 6, 8}));
+    EXPECT_EQ(status_of([] { hewn::Device::open(static_cast<hewn::DeviceKind>(99)); }), HEWN_STATUS_INVALID_ARGUMENT);
+}
+
+TEST_F(CppApi, Lists) {
+    EXPECT_EQ(hewn::targets().size(), hewn_target_count());
+    EXPECT_EQ(hewn::variants().size(), hewn_variant_count());
+    for (const hewn_target_info &target : hewn::targets()) EXPECT_STRNE(target.name, nullptr);
+    for (const hewn_variant_info &variant : hewn::variants()) EXPECT_STRNE(variant.name, nullptr);
+    EXPECT_EQ(hewn::devices(hewn::DeviceKind::CPU).size(), 1u);
+}
+
+}  // namespace
+}  // namespace hewn_test
