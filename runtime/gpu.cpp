@@ -13,6 +13,7 @@
 
 #include "bindings.h"
 #include "error.h"
+#include "gpu_division.h"
 #include "kernel_contract.h"
 
 namespace hewn {
@@ -80,18 +81,9 @@ void choose_extents(GpuOperator &op, int operands, const Tensor *const *tensors)
 // The scalar arguments of a strided kernel, in their order (generators/gpu.h).
 struct StridedArguments {
     int32_t count, rank;
-    uint32_t size[kMaxRank], multiplier[kMaxRank], shift[kMaxRank], stride[kMaxOperands][kMaxRank];
+    uint32_t size[kMaxRank], stride[kMaxOperands][kMaxRank];
+    Division division[kMaxRank];  // by the sizes
 };
-
-// n / size = n * multiplier >> shift for all n < 2^31: multiplier = ceil(2^shift / size) with 2^(shift - 31) >= size exceeds
-// 2^shift / size by less than 1, which n times is less than 2^31 <= 2^shift / size: too little to reach the next integer.
-void set_division(StridedArguments &arguments, int d, uint32_t size) {
-    uint32_t bits = 0;
-    while ((uint64_t(1) << bits) < size) bits++;
-    arguments.size[d] = size;
-    arguments.shift[d] = 31 + bits;
-    arguments.multiplier[d] = uint32_t(((uint64_t(1) << (31 + bits)) + size - 1) / size);
-}
 
 constexpr int kMaxTensors = kMaxInputs + 1;
 
@@ -167,7 +159,8 @@ int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
     scalars.rank = call.op.space.rank;
     for (int d = 0; d < kMaxRank; d++) {
         const bool used = d < call.op.space.rank;
-        set_division(scalars, d, used ? uint32_t(extent[d]) : 1);
+        scalars.size[d] = used ? uint32_t(extent[d]) : 1;
+        scalars.division[d] = division_by(scalars.size[d]);
         if (!used) continue;
         scalars.count *= int32_t(extent[d]);
         // A dimension of one index may have strides beyond 32 bits.
@@ -182,8 +175,8 @@ int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
     for (int d = 0; d < kMaxRank; d++) {
         if (d < kMaxRank - 1) {
             arguments[count++] = &scalars.size[d];
-            arguments[count++] = &scalars.multiplier[d];
-            arguments[count++] = &scalars.shift[d];
+            arguments[count++] = &scalars.division[d].multiplier;
+            arguments[count++] = &scalars.division[d].shift;
         }
         for (int o = 0; o < operands; o++) arguments[count++] = &scalars.stride[o][d];
     }

@@ -1,5 +1,7 @@
 // GPU devices: what is refused and how, the caller's own contexts, memory and queues, lifetimes. OpenCL runs where there is a
 // driver (PoCL in ./test.sh). CUDA's side runs against tests/fake_cuda.c, whose launches compute nothing.
+#include "../runtime/gpu_division.h"
+
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -161,6 +163,27 @@ TEST(Gpu, OthersAreNotRecorded) {
     EXPECT_TRUE(says(record(nullptr, a), "op is null"));
     EXPECT_TRUE(says(record(sum.op.get(), nullptr), "command_list is null"));
     EXPECT_TRUE(says(record(sum.op.get(), a), "the operator is for the CPU"));
+}
+
+// What the strided kernels divide by. n * multiplier exceeds n * 2^shift / size by a part that grows with n: too large a result
+// shows at the last n that is one short of a multiple, too small a one at any multiple.
+TEST(Gpu, Divisions) {
+    constexpr uint32_t END = uint32_t(1) << 31;
+    const auto check = [](uint32_t size) {
+        const hewn::Division by = hewn::division_by(size);
+        const uint32_t last = END / size * size;
+        for (const uint32_t n : {0u, 1u, size - 1, size, last - 1, last - size, last, END - 1}) {
+            if (n == END) continue;
+            ASSERT_EQ(uint32_t(uint64_t(n) * by.multiplier >> by.shift), n / size) << n << " / " << size;
+        }
+    };
+    for (uint32_t size = 1; size <= 1 << 16; size++) check(size);
+    for (uint32_t power = 1 << 16; power < END; power *= 2) {
+        for (const uint32_t size : {power - 1, power, power + 1}) check(size);
+    }
+    check(END - 1);
+    Random random("Divisions");
+    for (int i = 0; i < 100'000; i++) check(uint32_t(random.integer(1, (int64_t(1) << random.integer(1, 31)) - 1)));
 }
 
 // ---- OpenCL --------------------------------------------------------------------------------------------------------------
