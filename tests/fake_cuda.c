@@ -25,7 +25,7 @@ static int is(const char *what) {
 }
 
 /* What the tests look at. */
-EXPORT int fake_launches = 0, fake_modules = 0, fake_contexts = 0, fake_memory = 0;
+EXPORT int fake_launches = 0, fake_modules = 0, fake_contexts = 0, fake_memory = 0, fake_synchronizations = 0;
 EXPORT unsigned fake_grid[3], fake_block[3];
 EXPORT uint64_t fake_pointers[4];
 EXPORT void *fake_stream;
@@ -49,7 +49,7 @@ EXPORT int cuDeviceGetName(char *name, int bytes, int device) { return snprintf(
 EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device) { return *bytes = (size_t)8 << 30, device < 0; }
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
     const int capability = is("old device") || (is("old first device") && device == 0) ? 70 : device ? 75 : 90;
-    *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : 0;
+    *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : attribute == 88 ? is("pageable") : 0;
     return OK;
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
@@ -60,7 +60,7 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device) { return fake_contexts--, de
 static void *stack[16];
 EXPORT int cuCtxGetCurrent(void **context) { return *context = depth ? stack[depth - 1] : NULL, OK; }
 EXPORT int cuCtxPushCurrent_v2(void *context) {
-    if (((uintptr_t)context & ~(uintptr_t)0xf) != 0x1000) return INVALID_CONTEXT;
+    if (is("context") || ((uintptr_t)context & ~(uintptr_t)0xf) != 0x1000) return INVALID_CONTEXT;
     return stack[depth++] = context, OK;
 }
 EXPORT int cuCtxPopCurrent_v2(void **context) { return *context = stack[--depth], OK; }
@@ -121,7 +121,10 @@ EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, voi
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
     return memcpy(to, (const void *)(uintptr_t)from, bytes), (void)stream, OK;
 }
-EXPORT int cuStreamSynchronize(void *stream) { return (void)stream, is("launch") ? LAUNCH_FAILED : OK; }
+EXPORT int cuStreamSynchronize(void *stream) {
+    fake_synchronizations++;
+    return (void)stream, is("launch") ? LAUNCH_FAILED : OK;
+}
 /* Odd pages are the host's. */
 EXPORT int cuPointerGetAttribute(void *value, int attribute, uint64_t pointer) {
     if (attribute != 2) return INVALID_VALUE;

@@ -1,5 +1,6 @@
 // GPU devices: what is refused and how, the caller's own contexts, memory and queues, lifetimes. OpenCL runs where there is a
-// driver (PoCL in ./test.sh). CUDA's side runs against tests/fake_cuda.c, whose launches compute nothing.
+// driver (PoCL in ./test.sh); what its devices may lack, and CUDA's side, run against tests/fake_opencl.c and tests/fake_cuda.c,
+// which compute nothing.
 #include "../runtime/gpu_division.h"
 
 #include <dlfcn.h>
@@ -106,6 +107,22 @@ TEST(NoDriver, CpuStaysUsable) {
         EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE);
         EXPECT_TRUE(says(outcome, name)) << outcome;
     }
+    // Nor is a device made of objects that the program has: what they point to is not looked at.
+    int object = 0;
+    hewn_device *const untouched = reinterpret_cast<hewn_device *>(&object), *device_of_objects = untouched;
+    const hewn_cuda_device_desc cuda = {sizeof cuda, &object, nullptr, nullptr, nullptr, nullptr};
+    const hewn_opencl_device_desc opencl = {sizeof opencl, &object, &object, nullptr, nullptr, nullptr};
+    const hewn_d3d12_device_desc d3d12 = {sizeof d3d12, &object, nullptr, nullptr, nullptr, nullptr};
+    const auto refused = [&](const auto &create, const auto &desc, const char *reason) {
+        const Outcome outcome = outcome_of([&](hewn_error *error) { return create(&desc, &device_of_objects, error); });
+        EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE) << outcome;
+        EXPECT_TRUE(says(outcome, reason)) << outcome;
+        EXPECT_EQ(device_of_objects, untouched) << "a refused call wrote: " << reason;
+    };
+    refused(hewn_create_cuda_device, cuda, "CUDA: no CUDA driver: libcuda.so.1 is not there");
+    refused(hewn_create_opencl_device, opencl, "OpenCL: no OpenCL driver: libOpenCL.so.1 is not there");
+    refused(hewn_create_d3d12_device, d3d12, "D3D12: it is a part of Windows");
+
     const Sum sum(nullptr, 2);
     float a[] = {1, 2}, b[] = {3, 4}, c[2];
     EXPECT_EQ(sum.run(at(a, 0, 8), at(b, 0, 8), at(c, 0, 8)).status, HEWN_STATUS_OK);
@@ -188,18 +205,65 @@ TEST(Gpu, Divisions) {
 
 // ---- OpenCL --------------------------------------------------------------------------------------------------------------
 
+using Handle = void *;  // every cl_* object
+
+template<class F>
+F symbol(const char *name) {
+    static void *library = dlopen("libOpenCL.so.1", RTLD_NOW);
+    return library ? reinterpret_cast<F>(dlsym(library, name)) : nullptr;
+}
+
+// The devices of a platform, which the driver gives itself.
+std::vector<Handle> devices_of(Handle platform) {
+    std::vector<Handle> devices(64);
+    unsigned count = 0;
+    symbol<int (*)(Handle, uint64_t, unsigned, Handle *, unsigned *)>("clGetDeviceIDs")(platform, 0xffffffff, 64, devices.data(),
+                                                                                        &count);
+    devices.resize(count);
+    return devices;
+}
+std::vector<Handle> platforms() {
+    std::vector<Handle> platforms(64);
+    unsigned count = 0;
+    if (const auto get = symbol<int (*)(unsigned, Handle *, unsigned *)>("clGetPlatformIDs")) get(64, platforms.data(), &count);
+    platforms.resize(count);
+    return platforms;
+}
+
+Outcome create(Handle context, Handle queue, DevicePtr &device) {
+    const hewn_opencl_device_desc desc = {sizeof desc, context, queue, nullptr, nullptr, nullptr};
+    hewn_device *created = nullptr;
+    const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_create_opencl_device(&desc, &created, error); });
+    EXPECT_EQ(outcome.status == HEWN_STATUS_OK, created != nullptr) << outcome;
+    device.reset(created);
+    return outcome;
+}
+
+// Where hewn finds no device, OpenCL's tests are skipped: it finds all that there are.
+TEST(Gpu, OpenClDevices) {
+    hewn_device_info info{};
+    info.struct_size = sizeof info;
+    uint32_t index = 0;
+    for (const Handle platform : platforms()) {
+        constexpr unsigned PLATFORM_NAME = 0x0902;
+        char name[256] = {};
+        symbol<int (*)(Handle, unsigned, size_t, void *, size_t *)>("clGetPlatformInfo")(platform, PLATFORM_NAME, sizeof name - 1,
+                                                                                         name, nullptr);
+        for (size_t i = devices_of(platform).size(); i-- > 0; index++) {
+            ASSERT_EQ(hewn_get_device(HEWN_DEVICE_OPENCL, index, &info, nullptr), HEWN_STATUS_OK) << index << " of " << name;
+            EXPECT_TRUE(std::string(name) != "Portable Computing Language" || !info.missing[0])
+                << info.name << " lacks " << info.missing;
+        }
+    }
+    EXPECT_EQ(hewn_get_device(HEWN_DEVICE_OPENCL, index, &info, nullptr), HEWN_STATUS_NO_DEVICE);
+}
+
 // The application's side of OpenCL: its own context, queue and memory.
 class OpenCl : public testing::Test {
 protected:
-    using Handle = void *;
     Handle context_ = nullptr, other_context_ = nullptr, queue_ = nullptr, id_ = nullptr;
     DevicePtr device_;
 
-    template<class F>
-    static F symbol(const char *name) {
-        static void *library = dlopen("libOpenCL.so.1", RTLD_NOW);
-        return library ? reinterpret_cast<F>(dlsym(library, name)) : nullptr;
-    }
     static int finish(Handle queue) { return symbol<int (*)(Handle)>("clFinish")(queue); }
     Handle new_context() {
         int code = 0;
@@ -227,24 +291,14 @@ protected:
     static void release(const char *function, Handle object) {
         if (object) symbol<int (*)(Handle)>(function)(object);
     }
-    Outcome create(Handle context, Handle queue, DevicePtr &device) {
-        const hewn_opencl_device_desc desc = {sizeof desc, context, queue, nullptr, nullptr, nullptr};
-        hewn_device *created = nullptr;
-        const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_create_opencl_device(&desc, &created, error); });
-        device.reset(created);
-        return outcome;
-    }
 
     void SetUp() override {
         const Outcome outcome = open(HEWN_DEVICE_OPENCL, 0, device_);
         if (outcome.status != HEWN_STATUS_OK) GTEST_SKIP() << outcome.message;
-        Handle platforms[8];
-        unsigned platform_count = 0, count = 0;
-        symbol<int (*)(unsigned, Handle *, unsigned *)>("clGetPlatformIDs")(8, platforms, &platform_count);
-        for (unsigned p = 0; p < platform_count && count == 0; p++)
-            symbol<int (*)(Handle, uint64_t, unsigned, Handle *, unsigned *)>("clGetDeviceIDs")(platforms[p], 0xffffffff, 1, &id_,
-                                                                                                &count);
-        ASSERT_GT(count, 0u);
+        for (const Handle platform : platforms()) {
+            if (const std::vector<Handle> devices = devices_of(platform); !id_ && !devices.empty()) id_ = devices[0];
+        }
+        ASSERT_NE(id_, nullptr);
         context_ = new_context();
         other_context_ = new_context();
         queue_ = new_queue(0);
@@ -385,6 +439,24 @@ TEST_F(OpenCl, OutOfMemory) {
     hewn_deallocate(device_.get(), memory);
 }
 
+// Where a memory object ends is the driver's to know, and what it then says is not lost.
+TEST_F(OpenCl, BeyondTheEnd) {
+    const Handle memory = floats(4);
+    const std::vector<float> before = read(memory, 4);
+    const float values[] = {-1, -2};
+    float back[] = {-1, -2};
+    const Outcome written =
+        outcome_of([&](hewn_error *error) { return hewn_write(device_.get(), memory, 12, values, sizeof values, error); });
+    EXPECT_EQ(written.status, HEWN_STATUS_DEVICE_FAILED);
+    EXPECT_TRUE(says(written, "clEnqueueWriteBuffer failed")) << written;
+    const Outcome read_back =
+        outcome_of([&](hewn_error *error) { return hewn_read(device_.get(), memory, 12, back, sizeof back, error); });
+    EXPECT_EQ(read_back.status, HEWN_STATUS_DEVICE_FAILED);
+    EXPECT_TRUE(says(read_back, "clEnqueueReadBuffer failed")) << read_back;
+    EXPECT_EQ(read(memory, 4), before) << "a refused call wrote";
+    release("clReleaseMemObject", memory);
+}
+
 TEST_F(OpenCl, ForcedVariants) {
     const Tensor tensor(HEWN_DATA_TYPE_FLOAT32, {4});
     const hewn_tensor_desc desc = tensor.desc();
@@ -496,6 +568,71 @@ TEST_F(OpenCl, FarInMemoryOfOneAccess) {
     release("clReleaseMemObject", outputs);
 }
 
+// ---- OpenCL's devices, on the fake driver --------------------------------------------------------------------------------
+
+class FakeOpenCl : public testing::Test {
+protected:
+    void *driver_ = nullptr;
+    int variable(const char *name) { return *static_cast<int *>(dlsym(driver_, name)); }
+    void SetUp() override {
+        driver_ = dlopen("libOpenCL.so.1", RTLD_NOW);
+        if (!driver_ || !dlsym(driver_, "fake_opened")) GTEST_SKIP() << "not run with the fake driver";
+        unsetenv("FAKE_OPENCL");
+    }
+    void TearDown() override { unsetenv("FAKE_OPENCL"); }
+};
+
+TEST_F(FakeOpenCl, Lacking) {
+    hewn_device_info info{};
+    info.struct_size = sizeof info;
+    DevicePtr device;
+    for (const auto &[mode, missing] : {
+             std::pair("subnormals", "subnormal f32 numbers (CL_FP_DENORM)"),
+             std::pair("rounding", "rounding to nearest (CL_FP_ROUND_TO_NEAREST)"),
+             std::pair("little-endian", "little-endian memory"),
+             std::pair("64 bits", "64-bit addresses"),
+             std::pair("work-groups", "work-groups of 256"),
+         }) {
+        setenv("FAKE_OPENCL", mode, 1);
+        for (const uint32_t index : {0u, 1u}) {
+            ASSERT_EQ(hewn_get_device(HEWN_DEVICE_OPENCL, index, &info, nullptr), HEWN_STATUS_OK);
+            EXPECT_STREQ(info.missing, missing) << info.name;
+        }
+        for (const uint32_t index : {0u, 1u, HEWN_ANY_DEVICE}) {
+            const Outcome outcome = open(HEWN_DEVICE_OPENCL, index, device);
+            EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE) << mode;
+            EXPECT_TRUE(says(outcome, std::string("lacks ") + missing)) << outcome;
+        }
+        // The program's own context and queue.
+        const Outcome outcome = create(reinterpret_cast<Handle>(0x3002), reinterpret_cast<Handle>(0x4002), device);
+        EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE) << mode;
+        EXPECT_TRUE(says(outcome, std::string("lacks ") + missing)) << outcome;
+    }
+}
+
+// The GPU comes behind the CPU, which the driver lists first; but what lacks something is not taken.
+TEST_F(FakeOpenCl, AnyDevice) {
+    hewn_device_info info{};
+    info.struct_size = sizeof info;
+    for (const auto &[index, name] : {std::pair(0u, "Fake CPU"), std::pair(1u, "Fake GPU")}) {
+        ASSERT_EQ(hewn_get_device(HEWN_DEVICE_OPENCL, index, &info, nullptr), HEWN_STATUS_OK);
+        EXPECT_STREQ(info.name, name);
+        EXPECT_STREQ(info.missing, "");
+        EXPECT_EQ(info.is_cpu, index == 0);
+    }
+    EXPECT_TRUE(says(outcome_of([&](hewn_error *error) { return hewn_get_device(HEWN_DEVICE_OPENCL, 2, &info, error); }),
+                     "there is no device 2, the driver has 2"));
+    constexpr int CPU = 1, GPU = 2;
+    DevicePtr device;
+    ASSERT_EQ(open(HEWN_DEVICE_OPENCL, HEWN_ANY_DEVICE, device).status, HEWN_STATUS_OK);
+    EXPECT_EQ(variable("fake_opened"), GPU);
+    setenv("FAKE_OPENCL", "GPU subnormals", 1);
+    ASSERT_EQ(open(HEWN_DEVICE_OPENCL, HEWN_ANY_DEVICE, device).status, HEWN_STATUS_OK);
+    EXPECT_EQ(variable("fake_opened"), CPU);
+    device.reset();
+    EXPECT_EQ(variable("fake_references"), 0);
+}
+
 // ---- CUDA, on the fake driver --------------------------------------------------------------------------------------------
 
 // "cuda_sm75": compute capability 7.5
@@ -555,7 +692,8 @@ TEST_F(FakeCuda, Devices) {
 // The best variant for each device, its launches and its arguments.
 TEST_F(FakeCuda, Launches) {
     int &launches = variable<int>("fake_launches"), &modules = variable<int>("fake_modules"),
-        &contexts = variable<int>("fake_contexts"), &memory_count = variable<int>("fake_memory");
+        &contexts = variable<int>("fake_contexts"), &memory_count = variable<int>("fake_memory"),
+        &synchronizations = variable<int>("fake_synchronizations");
     unsigned *grid = &variable<unsigned>("fake_grid"), *block = &variable<unsigned>("fake_block");
     uint64_t *pointers = &variable<uint64_t>("fake_pointers");
     const char *kernel = &variable<char>("fake_kernel");
@@ -570,7 +708,7 @@ TEST_F(FakeCuda, Launches) {
             EXPECT_EQ(hewn_operator_variant(sum.op.get()), std::string("add_f32__cuda_sm75"));
             EXPECT_EQ(modules, 2) << "dense and strided, loaded once";
             const uint64_t bytes = (4096 + 3) * 4;
-            launches = 0;
+            launches = synchronizations = 0;
             // Aligned: whole steps, then what is left over.
             ASSERT_EQ(sum.run(at(memory, 0, bytes), at(memory, 65536, bytes), at(memory, 131072, bytes)).status, HEWN_STATUS_OK);
             EXPECT_EQ(launches, 2);
@@ -579,16 +717,24 @@ TEST_F(FakeCuda, Launches) {
             for (const uint64_t offset : {0, 65536, 131072})
                 EXPECT_TRUE(pointers[0] == base + offset || pointers[1] == base + offset || pointers[2] == base + offset)
                     << offset;
-            // Misaligned: one launch, whatever the layout.
-            launches = 0;
-            ASSERT_EQ(sum.run(at(memory, 4, bytes), at(memory, 65536, bytes), at(memory, 131072, bytes)).status, HEWN_STATUS_OK);
-            EXPECT_EQ(launches, 1);
-            EXPECT_EQ(grid[0] * block[0], (4096u + 3 + block[0] - 1) / block[0] * block[0]);
+            // Misaligned, any tensor by less than 16 bytes: one launch, whatever the layout.
+            for (const uint64_t offset : {4, 8}) {
+                for (int t = 0; t < 3; t++) {
+                    launches = 0;
+                    const uint64_t a = t == 0 ? offset : 0, b = 65536 + (t == 1 ? offset : 0), c = 131072 + (t == 2 ? offset : 0);
+                    ASSERT_EQ(sum.run(at(memory, a, bytes), at(memory, b, bytes), at(memory, c, bytes)).status, HEWN_STATUS_OK);
+                    EXPECT_EQ(launches, 1) << "tensor " << t << " at " << offset;
+                    EXPECT_EQ(grid[0] * block[0], (4096u + 3 + block[0] - 1) / block[0] * block[0]);
+                }
+            }
             EXPECT_NE(std::string(kernel).find("kernel"), std::string::npos);
             // Overlap is known by the address alone.
             EXPECT_EQ(sum.run(at(memory, 4, bytes), at(memory, 65536, bytes), at(memory, 0, bytes)).status,
                       HEWN_STATUS_INVALID_BINDING);
             EXPECT_EQ(launches, 1);
+            EXPECT_EQ(synchronizations, 0) << "an execution waits for the device";
+            EXPECT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
+            EXPECT_EQ(synchronizations, 1);
         }
         {
             const Tensor elements(HEWN_DATA_TYPE_UINT8, {100}), scales(HEWN_DATA_TYPE_FLOAT16, {100});
@@ -712,6 +858,57 @@ TEST_F(FakeCuda, OwnContextAndStream) {
     hewn_deallocate(device.get(), memory);
 }
 
+// A GPU that reads the program's memory as it is: what the driver does not know is no mistake there.
+TEST_F(FakeCuda, PageableMemory) {
+    float a[64] = {}, b[64] = {}, c[64];
+    for (const auto &[mode, status] :
+         {std::pair("host pointers", HEWN_STATUS_INVALID_BINDING), std::pair("pageable", HEWN_STATUS_OK)}) {
+        DevicePtr device;
+        setenv("FAKE_CUDA", mode, 1);
+        ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
+        const Sum sum(device.get(), 64);
+        setenv("FAKE_CUDA", "host pointers", 1);
+        const Outcome outcome = sum.run(at(a, 0, 256), at(b, 0, 256), at(c, 0, 256));
+        EXPECT_EQ(outcome.status, status) << mode << ": " << outcome;
+    }
+}
+
+// A context that is not to be entered: every function says so, and asks the driver for nothing in the one that is current.
+TEST_F(FakeCuda, LostContext) {
+    DevicePtr device;
+    ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
+    void *memory = nullptr, *other = this;
+    ASSERT_EQ(hewn_allocate(device.get(), 1024, &memory, nullptr), HEWN_STATUS_OK);
+    const Sum sum(device.get(), 64);
+    const hewn_tensor_desc desc = sum.tensor.desc();
+    const Description description(HEWN_OPERATOR_ADD, {&desc, &desc, &desc});
+    const int launches = variable<int>("fake_launches"), memory_count = variable<int>("fake_memory");
+    float value = 1;
+    const auto lost = [&](const char *what, const Outcome &outcome) {
+        EXPECT_EQ(outcome.status, HEWN_STATUS_DEVICE_FAILED) << what;
+        EXPECT_TRUE(says(outcome, "cuCtxPushCurrent failed: CUDA_ERROR_INVALID_CONTEXT")) << what << ": " << outcome;
+    };
+    const auto call = [&](const char *what, const auto &function) {
+        lost(what, outcome_of([&](hewn_error *error) { return function(device.get(), error); }));
+    };
+    setenv("FAKE_CUDA", "context", 1);
+    {
+        OperatorPtr op;
+        lost("compile", compile(description, nullptr, op, device.get()));
+    }
+    lost("execute", sum.run(at(memory, 0, 256), at(memory, 256, 256), at(memory, 512, 256)));
+    call("allocate", [&](hewn_device *on, hewn_error *error) { return hewn_allocate(on, 64, &other, error); });
+    call("write", [&](hewn_device *on, hewn_error *error) { return hewn_write(on, memory, 0, &value, 4, error); });
+    call("read", [&](hewn_device *on, hewn_error *error) { return hewn_read(on, memory, 0, &value, 4, error); });
+    call("synchronize", [](hewn_device *on, hewn_error *error) { return hewn_synchronize(on, error); });
+    hewn_deallocate(device.get(), memory);
+    unsetenv("FAKE_CUDA");
+    EXPECT_EQ(other, this) << "a refused call wrote";
+    EXPECT_EQ(variable<int>("fake_launches"), launches);
+    ASSERT_EQ(variable<int>("fake_memory"), memory_count);
+    hewn_deallocate(device.get(), memory);
+}
+
 TEST_F(FakeCuda, Failures) {
     DevicePtr device;
     const auto provoke = [&](const char *mode, hewn_status status, const std::string &text) {
@@ -806,6 +1003,13 @@ TEST(FakeCudaWithoutDevice, Open) {
     const Outcome outcome = open(HEWN_DEVICE_CUDA, 0, device);
     EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE);
     EXPECT_TRUE(says(outcome, "cuInit failed: CUDA_ERROR_NO_DEVICE")) << outcome;
+    hewn_device *created = nullptr;
+    const hewn_cuda_device_desc desc = {sizeof desc, reinterpret_cast<void *>(uintptr_t(0x1000)), nullptr, nullptr, nullptr,
+                                        nullptr};
+    const Outcome own = outcome_of([&](hewn_error *error) { return hewn_create_cuda_device(&desc, &created, error); });
+    EXPECT_EQ(own.status, HEWN_STATUS_NO_DEVICE);
+    EXPECT_TRUE(says(own, "cuInit failed: CUDA_ERROR_NO_DEVICE")) << own;
+    EXPECT_EQ(created, nullptr);
 }
 
 }  // namespace
