@@ -1,4 +1,4 @@
-// The CPU device: memory, threads, the floating-point mode, and running a plan slice by slice.
+// The CPU device: memory, the floating-point mode, and running a plan slice by slice.
 #include <HalideRuntime.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include "device.h"
 #include "error.h"
 #include "fp_mode.h"
+#include "pool.h"
 #include "system.h"
 
 #if defined(__ELF__)
@@ -28,37 +29,6 @@ namespace {
 
 void *HEWN_CALL allocate_from_system(void *, size_t bytes, size_t alignment) { return allocate_aligned(bytes, alignment); }
 void HEWN_CALL deallocate_to_system(void *, void *memory) { deallocate_aligned(memory); }
-
-// ---- Threads ----
-
-std::atomic<bool> pool_used{false}, is_forked_child{false};
-// Whether the process tells of a fork (call_in_forked_child). Where it does not, the pool is not used: a forked child would wait
-// for its threads, which do not exist there.
-bool fork_is_noticed = false;
-
-// Halide's thread pool. Its threads do not exist in a forked child: there everything runs on the caller's.
-void HEWN_CALL pool_parallel_for(void *, int32_t count, hewn_slice_fn fn, void *arg) {
-    if (is_forked_child.load(std::memory_order_relaxed) || !fork_is_noticed) {
-        for (int32_t i = 0; i < count; i++) fn(arg, i);
-        return;
-    }
-    pool_used = true;
-    struct Closure {
-        hewn_slice_fn fn;
-        void *arg;
-        Caller caller;
-    } closure = {fn, arg, {}};
-    const auto slice = [](void *, int index, uint8_t *closure_bytes) {
-        Closure &closure = *reinterpret_cast<Closure *>(closure_bytes);
-        closure.caller.begin_part();
-        closure.fn(closure.arg, index);
-        return 0;
-    };
-    halide_do_par_for(nullptr, slice, 0, count, reinterpret_cast<uint8_t *>(&closure));
-}
-
-// Unloading the library with threads still in it would crash; at exit it ends them as Halide's own hook would have.
-__attribute__((destructor)) void end_pool() { hewn_shutdown(); }
 
 // ---- Compile ----
 
@@ -119,7 +89,7 @@ void on_kernel_error(void *user_context, const char *message) { static_cast<Kern
 void prepare_process() {
     run_once([] {
         halide_set_error_handler(on_kernel_error);
-        fork_is_noticed = call_in_forked_child([] { is_forked_child = true; });
+        prepare_pool();
     });
 }
 
@@ -393,8 +363,4 @@ hewn_status hewn_create_cpu_device(const hewn_cpu_device_desc *desc, hewn_device
     created->support = {HEWN_DEVICE_CPU, 0};
     *device = created;
     return HEWN_STATUS_OK;
-}
-
-void hewn_shutdown(void) {
-    if (pool_used.load() && !is_forked_child.load()) halide_shutdown_thread_pool();
 }

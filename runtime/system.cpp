@@ -11,10 +11,6 @@
 #include <sched.h>
 #include <unistd.h>
 #endif
-#if defined(__linux__)
-#include <sys/syscall.h>
-#include <time.h>
-#endif
 
 namespace hewn {
 
@@ -79,50 +75,6 @@ void run_once(void (*fn)()) {
 }
 
 bool call_in_forked_child(void (*fn)()) { return pthread_atfork(nullptr, nullptr, fn) == 0; }
-
-#endif
-
-#if defined(__linux__)
-
-namespace {
-
-int32_t this_thread() { return int32_t(syscall(SYS_gettid)); }
-
-int64_t now_ns() {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
-// Has this thread run where `thread` may, except on `cpu`. That one's CPUs, as this one's own may have been narrowed by another.
-void run_beside(int32_t thread, int32_t cpu) {
-    cpu_set_t cpus;
-    if (sched_getaffinity(thread, sizeof cpus, &cpus) != 0) return;
-    CPU_CLR(size_t(cpu), &cpus);
-    if (CPU_COUNT(&cpus) > 0) sched_setaffinity(0, sizeof cpus, &cpus);
-}
-
-// Longer than an idle CPU takes to wake a thread, 20 to 70 us on a virtual machine.
-constexpr int64_t kPatienceNs = 100'000;
-
-}  // namespace
-
-Caller::Caller() : thread_(this_thread()), cpu_(sched_getcpu()), start_ns_(now_ns()) {}
-
-void Caller::begin_part() {
-    if (this_thread() != thread_) {
-        joined_.store(true, std::memory_order_relaxed);
-        if (cpu_ >= 0 && sched_getcpu() == cpu_) run_beside(thread_, cpu_);
-    } else if (!gave_way_ && !joined_.load(std::memory_order_relaxed) && now_ns() - start_ns_ > kPatienceNs) {
-        gave_way_ = true;
-        sched_yield();
-    }
-}
-
-#else
-
-Caller::Caller() = default;
-void Caller::begin_part() {}
 
 #endif
 

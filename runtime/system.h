@@ -2,7 +2,6 @@
 #ifndef HEWN_RUNTIME_SYSTEM_H
 #define HEWN_RUNTIME_SYSTEM_H
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -22,25 +21,6 @@ void run_once(void (*fn)());
 
 // Has `fn` run in every child that forks from here on. False: it could not be arranged. Where nothing forks it is.
 bool call_in_forked_child(void (*fn)());
-
-// A thread that shares a call's work with those of the library's pool; made on it. Linux may wake them on its CPU though another
-// is idle (kernels of virtual machines that pack them to spare the host's CPUs), and there they wait until it is its turn to
-// give way, some milliseconds later, which few calls take. So a caller whom no thread has joined in time gives way at once, and a
-// thread of the pool that finds itself on the caller's CPU moves to the others that the caller may use, from then on.
-class Caller {
-public:
-    Caller();
-    // To be called before each part of the work, on the thread that does it.
-    void begin_part();
-
-#if defined(__linux__)
-private:
-    const int32_t thread_, cpu_;
-    const int64_t start_ns_;
-    bool gave_way_ = false;  // the caller's own
-    std::atomic<bool> joined_{false};
-#endif
-};
 
 }  // namespace hewn
 

@@ -327,7 +327,79 @@ TEST(Threads, ExecuteAfterShutdown) {
     hewn_shutdown();
 }
 
+// Of several threads that shut the pool down at once each comes back.
+TEST(Threads, ShutdownOnTwoThreads) {
+    std::vector<Problem> problems = large_problems("Threads.ShutdownOnTwoThreads");
+    if (problems.empty()) GTEST_SKIP() << "no kernel of large work runs here";
+    for (int i = 0; i < 20; i++) {
+        EXPECT_TRUE(check(problems[0], compile_options(nullptr, 4)));
+        std::atomic<int> ready{0};
+        const auto shut_down = [&] {
+            for (ready++; ready < 2;) {
+            }
+            hewn_shutdown();
+        };
+        std::thread other(shut_down);
+        shut_down();
+        other.join();
+    }
+}
+
 #if defined(__linux__)
+// Three threads of this program execute at once, and so each other's slices; one may run on one CPU alone.
+TEST(Threads, CpusOfCallersStay) {
+    cpu_set_t all, one;
+    CPU_ZERO(&all);
+    CPU_ZERO(&one);
+    ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+    if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "this thread has one CPU";
+    CPU_SET(size_t(sched_getcpu()), &one);
+    std::atomic<int> changed{0}, wrong{0};
+    const auto execute_often = [&](const cpu_set_t &cpus, int t) {
+        ASSERT_EQ(sched_setaffinity(0, sizeof cpus, &cpus), 0);
+        Random random("Threads.CpusOfCallersStay." + std::to_string(t));
+        Problem problem = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {1 << 18},
+                                       all_dense(HEWN_OPERATOR_ADD), random);
+        const hewn_compile_options options = compile_options(nullptr, 4);
+        OperatorPtr op;
+        if (compile(*problem.description(), &options, op).status != HEWN_STATUS_OK) return;
+        for (int i = 0; i < 300 && changed == 0; i++) {
+            cpu_set_t now;
+            CPU_ZERO(&now);
+            wrong += execute(op.get(), problem).status != HEWN_STATUS_OK;
+            changed += sched_getaffinity(0, sizeof now, &now) != 0 || !CPU_EQUAL(&now, &cpus);
+        }
+    };
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; t++) threads.emplace_back(execute_often, t == 0 ? one : all, t);
+    for (std::thread &thread : threads) thread.join();
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(changed, 0) << "a thread of the program was moved";
+}
+
+// A program may exit while threads of it execute.
+TEST(Threads, ExitWhileOthersExecute) {
+    if (runnable_variants("add", "f32").empty()) GTEST_SKIP() << "not in this build";
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    for (int i = 0; i < 20; i++) {
+        EXPECT_EXIT(
+            {
+                static std::atomic<int> executions{0};
+                for (int t = 0; t < 3; t++) {
+                    std::thread([] {
+                        const hewn::TensorDesc desc = {hewn::DataType::FLOAT32, {1 << 18}};
+                        const hewn::Operator add = hewn::compile(hewn::AddDesc{desc, desc, desc});
+                        std::vector<float> a(1 << 18, 1.0f), b(1 << 18, 2.0f), sum(1 << 18);
+                        for (;; executions++) add.execute({a, b}, {sum});
+                    }).detach();
+                }
+                while (executions < 10 + 7 * i) std::this_thread::sleep_for(std::chrono::microseconds(50));
+                std::exit(0);
+            },
+            testing::ExitedWithCode(0), "^$");
+    }
+}
+
 TEST(Threads, ShutdownEndsThePool) {
     std::vector<Problem> problems = large_problems("Threads.ShutdownEndsThePool");
     if (problems.empty()) GTEST_SKIP() << "no kernel of large work runs here";

@@ -395,7 +395,8 @@ typedef struct hewn_execute_options {
  * On the CPU, serial or with the user's parallel_for, it allocates nothing and takes no lock. Layouts that are neither dense
  * nor broadcast along a row, and streamed outputs (of 8 MiB and more of operands), take up to 90 KiB of the stack of each thread
  * that runs a slice; QUANTIZE_LINEAR with a scale a column 33 KiB more, QUANTIZED_LINEAR_ADD, while it looks for folded
- * factors, 13 KiB more.
+ * factors, 13 KiB more. With the library's own pool a thread that executes runs slices of others' executions as well while it
+ * waits for its own: its stack has to hold the largest of them, or its max_threads be 1.
  * On a GPU it takes locks while it prepares the launches (OpenCL: of the operator's kernel, Direct3D 12: of the device), and
  * drivers may allocate. Of memory that lies 1 GiB or more into a cl_mem a sub-buffer is made; Direct3D 12, of 256 executions in
  * flight, waits for the older half.

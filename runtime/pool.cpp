@@ -1,0 +1,174 @@
+#include "pool.h"
+
+#include <HalideRuntime.h>
+#include <pthread.h>
+
+#include <atomic>
+
+#include "system.h"
+
+#if defined(__linux__)
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#endif
+
+namespace hewn {
+
+namespace {
+
+// A thread that shares a call's work with those of the pool; made on it. Linux may wake them on its CPU though another is idle
+// (kernels of virtual machines that pack them to spare the host's CPUs), and there they wait until it is its turn to give way,
+// some milliseconds later, which few calls take. So a caller whom no thread has joined in time gives way at once, and a thread of
+// the pool that finds itself on the caller's CPU moves to the others of the
+// pool and the caller, from then on.
+class Caller {
+public:
+    Caller *next = nullptr;
+
+#if defined(__linux__)
+    // To be called before each part of the work, on the thread that does it.
+    void begin_part();
+    int32_t thread() const { return thread_; }
+
+private:
+    const int32_t thread_ = this_thread(), cpu_ = sched_getcpu();
+    const int64_t start_ns_ = now_ns();
+    bool gave_way_ = false;  // the caller's own
+    std::atomic<bool> joined_{false};
+
+    // Longer than an idle CPU takes to wake a thread, 20 to 70 us on a virtual machine.
+    static constexpr int64_t kPatienceNs = 100'000;
+
+    static int32_t this_thread() { return int32_t(syscall(SYS_gettid)); }
+    static int64_t now_ns() {
+        timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+    }
+#else
+    void begin_part() {}
+#endif
+};
+
+// All that follows is not looked at in a forked child, where the pool's threads do not exist and the mutex may be held by one.
+std::atomic<bool> is_forked_child{false};
+// Whether the process tells of a fork (call_in_forked_child). Where it does not, the pool is not used.
+bool fork_is_noticed = false;
+
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;  // of these
+Caller *callers = nullptr;                          // that are executing
+bool started = false;                               // the pool may have threads
+bool ended = false;                                 // for ever: the process exits, or the library is unloaded
+#if defined(__linux__)
+cpu_set_t pool_cpus;  // that the pool's threads began with: those of the thread that started it
+#endif
+
+class Lock {
+public:
+    Lock() { pthread_mutex_lock(&mutex); }
+    ~Lock() { pthread_mutex_unlock(&mutex); }
+    Lock(const Lock &) = delete;
+};
+
+// False: the pool has ended.
+bool enter(Caller &caller) {
+    const Lock lock;
+    if (ended) return false;
+#if defined(__linux__)
+    if (!started && sched_getaffinity(0, sizeof pool_cpus, &pool_cpus) != 0) CPU_ZERO(&pool_cpus);
+#endif
+    started = true;
+    caller.next = callers;
+    callers = &caller;
+    return true;
+}
+
+void leave(Caller &caller) {
+    const Lock lock;
+    Caller **link = &callers;
+    while (*link != &caller) link = &(*link)->next;
+    *link = caller.next;
+}
+
+#if defined(__linux__)
+
+// Whether the thread executes an operator itself: the program's then, whose CPUs are not ours to choose.
+bool is_caller(int32_t thread) {
+    const Lock lock;
+    for (const Caller *caller = callers; caller; caller = caller->next) {
+        if (caller->thread() == thread) return true;
+    }
+    return false;
+}
+
+void Caller::begin_part() {
+    const int32_t thread = this_thread();
+    if (thread != thread_) {
+        joined_.store(true, std::memory_order_relaxed);
+        if (cpu_ < 0 || sched_getcpu() != cpu_ || is_caller(thread)) return;
+        // The caller's as well: the pool may have been started by a thread of few CPUs.
+        cpu_set_t others, callers_own;
+        if (sched_getaffinity(thread_, sizeof callers_own, &callers_own) != 0) CPU_ZERO(&callers_own);
+        CPU_OR(&others, &pool_cpus, &callers_own);
+        CPU_CLR(size_t(cpu_), &others);
+        if (CPU_COUNT(&others) > 0) sched_setaffinity(0, sizeof others, &others);
+    } else if (!gave_way_ && !joined_.load(std::memory_order_relaxed) && now_ns() - start_ns_ > kPatienceNs) {
+        gave_way_ = true;
+        sched_yield();
+    }
+}
+
+#endif
+
+// With the mutex held, by which several that shut it down at once join its threads once.
+void end_threads() {
+    if (started) halide_shutdown_thread_pool();
+    started = false;
+}
+
+// Unloading the library with threads still in it would crash; at exit it ends them as Halide's own hook would have. Where threads
+// of the program still execute, as they may when it exits, the pool is left to them.
+__attribute__((destructor)) void end_pool() {
+    if (is_forked_child.load()) return;
+    const Lock lock;
+    ended = true;
+    if (!callers) end_threads();
+}
+
+}  // namespace
+
+void HEWN_CALL pool_parallel_for(void *, int32_t count, hewn_slice_fn fn, void *arg) {
+    struct Work {
+        hewn_slice_fn fn;
+        void *arg;
+        Caller caller;
+    } work = {fn, arg, {}};
+    if (is_forked_child.load(std::memory_order_relaxed) || !fork_is_noticed || !enter(work.caller)) {
+        for (int32_t i = 0; i < count; i++) fn(arg, i);
+        return;
+    }
+    const auto slice = [](void *, int index, uint8_t *bytes) {
+        Work &work = *reinterpret_cast<Work *>(bytes);
+        work.caller.begin_part();
+        work.fn(work.arg, index);
+        return 0;
+    };
+    halide_do_par_for(nullptr, slice, 0, count, reinterpret_cast<uint8_t *>(&work));
+    leave(work.caller);
+}
+
+void prepare_pool() {
+    fork_is_noticed = call_in_forked_child([] { is_forked_child = true; });
+}
+
+}  // namespace hewn
+
+using namespace hewn;
+
+void hewn_shutdown(void) {
+    if (is_forked_child.load()) return;
+    const Lock lock;
+    end_threads();
+}
