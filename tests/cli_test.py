@@ -276,7 +276,7 @@ class AddTest(CliTest):
                 self.assert_same(self.compute(*commands[0], "--device", kind), self.compute(*commands[0]), kind)
         for device, says in [("cuda:99", "add: CUDA: "), ("opencl:99", "add: OpenCL: "), ("cpu:1", "add: CPU: there is one device")]:
             self.refuse(*commands[0], "--device", device, says=says, code=1)
-        for device in ["gpu", "cuda:", "cuda:-1", "opencl:x", "cuda:1x", "CPU"]:
+        for device in ["gpu", "cuda:", "cuda:-1", "opencl:x", "cuda:1x", "opencl:4294967295", "CPU"]:
             self.refuse(*commands[0], "--device", device, says=["--device: " + device], code=2)
 
     def test_progress(self):
@@ -614,12 +614,17 @@ class BadUsageTest(CliTest):
         for zero, kind, says in [("300", "u8", "0..255"), ("-1", "u8", "0..255"), ("128", "i8", "-128..127"), ("-129", "i8", "-128..127"), ("1.5", "u8", "not an integer"),
                                  ("nan", "u8", "not an integer"), ("1e1", "u8", "not an integer"), ("99999999999999999999", "u8", "0..255")]:
             self.refuse("quantize", a, "--scale", 1, f"--zero-point={zero}", "--type", kind, says=["--zero-point", zero, says])
-        for scale, says in [("1e39", "too large"), ("1e-50", "too small"), ("1e400", "too large"), ("1e-400", "too small")]:
+        # As an unset variable of a shell makes them.
+        self.refuse("quantize", a, "--scale", 1, "--zero-point", "", "--type", "u8", says="--zero-point")
+        q = self.save("q.npy", np.zeros(2, "u1"))
+        for option in ["--a-zero-point", "--b-zero-point", "--zero-point"]:
+            self.refuse("qadd", q, q, "--a-scale", 1, "--b-scale", 1, "--scale", 1, option, "", says=option)
+        for scale, says in [("1e39", "too large"), ("1e-50", "too small"), ("1e400", "too large"), ("1e-400", "too small"), ("0x1p-200", "too small")]:
             self.refuse("quantize", a, "--scale", scale, "--type", "u8", says=["--scale", scale, says, "f32"])
         half = self.save("h.npy", np.ones(2, "f2"))
         for scale, says in [("70000", "too large"), ("65520", "too large"), ("1e-9", "too small")]:
             self.refuse("quantize", half, "--scale", scale, "--type", "u8", says=["--scale", scale, says, "f16"])
-        for scale in ["65519", "6e-8", "0", "-0.0", "0e10", "inf"]:
+        for scale in ["65519", "6e-8", "0", "-0.0", "0e10", "0x0p1", "0x1p-3", "inf"]:
             self.compute("quantize", half, f"--scale={scale}", "--type", "u8")
         word = self.save("w.npy", np.zeros(2, "u4"))
         self.compute("dequantize", word, "--scale", 1, "--zero-point", 4294967295)
@@ -749,6 +754,7 @@ class InfoTest(CliTest):
             picked.update({(variant["operator"], variant["signature"]): variant["name"] for variant in info["variants"] if variant["target"] == target["name"]})
             self.assertEqual({variant["name"] for variant in info["variants"] if variant["picked"]}, set(picked.values()), target["name"])
             self.assertEqual(info["picked"], target["name"])
+        json.loads(self.succeed("info", "--json", HEWN_VARIANT=os.fsdecode(b"\xff")).stdout)  # what is no text does not break it
         info = json.loads(self.succeed("info", "--json", HEWN_VARIANT="nonsense").stdout)
         self.assertIsNone(info["picked"])
         self.assertFalse(any(variant["picked"] for variant in info["variants"]))

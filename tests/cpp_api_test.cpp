@@ -128,6 +128,14 @@ TEST_F(CppApi, Bindings) {
     EXPECT_EQ(sum, (std::vector<float>{-1, -1, 2, 4, 6, 8})) << "a refused call wrote";
 }
 
+// Rows of rows are no memory of numbers: to bind them would hand their pointers to a kernel.
+static_assert(std::is_constructible_v<hewn::Binding, std::vector<float> &>);
+static_assert(std::is_constructible_v<hewn::InputBinding, const std::array<uint16_t, 4> &>);
+static_assert(!std::is_constructible_v<hewn::Binding, std::vector<std::vector<float>> &>);
+static_assert(!std::is_constructible_v<hewn::InputBinding, const std::vector<std::vector<float>> &>);
+static_assert(!std::is_constructible_v<hewn::InputBinding, const std::vector<float *> &>);
+static_assert(!std::is_constructible_v<hewn::Binding, const std::vector<float> &>);
+
 TEST_F(CppApi, DeviceAndMemory) {
     const hewn::Device device;
     EXPECT_EQ(device.kind(), hewn::DeviceKind::CPU);

@@ -150,18 +150,23 @@ struct CompileOptions {
 
 // hewn_execute_options, for one execution: execute({...}, {...}, &options).
 struct ExecuteOptions : hewn_execute_options {
-    explicit ExecuteOptions(int32_t max_threads = 0, hewn_parallel_for_fn parallel_for = nullptr,
-                            void *parallel_for_context = nullptr)
-        : hewn_execute_options{sizeof(hewn_execute_options), max_threads, parallel_for, parallel_for_context} {}
+    explicit ExecuteOptions(int32_t threads = 0, hewn_parallel_for_fn executor = nullptr, void *executor_context = nullptr)
+        : hewn_execute_options{sizeof(hewn_execute_options), threads, executor, executor_context} {}
 };
 
-// One tensor's memory, writable: an output's, or an input's. Made from a pointer and the bytes that may be used from `offset` on,
-// not those of a buffer that begins before it, or from a std::vector or std::array-like container.
+namespace detail {
+// Whether a container of T is memory to bind: numbers, not objects or pointers that lead to them.
+template<class T>
+constexpr bool is_element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
+}  // namespace detail
+
+// One tensor's memory, writable: an output's, or an input's. Made from a pointer and the bytes that may be used from
+// `byte_offset` on, not those of a buffer that begins before it, or from a std::vector or std::array-like container of numbers.
 struct Binding : hewn_buffer_binding {
-    Binding(void *memory, uint64_t bytes, uint64_t offset = 0)
-        : hewn_buffer_binding{sizeof(hewn_buffer_binding), memory, offset, bytes} {}
+    Binding(void *memory, uint64_t bytes, uint64_t byte_offset = 0)
+        : hewn_buffer_binding{sizeof(hewn_buffer_binding), memory, byte_offset, bytes} {}
     template<class Container, class T = std::remove_pointer_t<decltype(std::declval<Container &>().data())>,
-             class = std::enable_if_t<!std::is_const_v<T>>>
+             class = std::enable_if_t<!std::is_const_v<T> && detail::is_element<T>>>
     Binding(Container &container) : Binding(container.data(), container.size() * sizeof(T)) {}
 };
 
@@ -169,10 +174,11 @@ struct Binding : hewn_buffer_binding {
 // tensor that is absent.
 struct InputBinding : hewn_buffer_binding {
     InputBinding(std::nullptr_t) : hewn_buffer_binding{sizeof(hewn_buffer_binding), nullptr, 0, 0} {}
-    InputBinding(const void *memory, uint64_t bytes, uint64_t offset = 0)
-        : hewn_buffer_binding{sizeof(hewn_buffer_binding), const_cast<void *>(memory), offset, bytes} {}
+    InputBinding(const void *memory, uint64_t bytes, uint64_t byte_offset = 0)
+        : hewn_buffer_binding{sizeof(hewn_buffer_binding), const_cast<void *>(memory), byte_offset, bytes} {}
     InputBinding(const Binding &binding) : hewn_buffer_binding(binding) {}
-    template<class Container, class T = std::remove_pointer_t<decltype(std::declval<const Container &>().data())>>
+    template<class Container, class T = std::remove_pointer_t<decltype(std::declval<const Container &>().data())>,
+             class = std::enable_if_t<detail::is_element<T>>>
     InputBinding(const Container &container) : InputBinding(container.data(), container.size() * sizeof(T)) {}
 };
 

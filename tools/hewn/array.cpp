@@ -204,7 +204,9 @@ Array array_from_number(const std::string &text, DataType type, const std::strin
     // strtod itself gives inf for a number beyond the double range and 0 for one below it; then the text has digits that say so.
     const bool spelled_infinite =
         text.find_first_of("iI") != std::string::npos && text.find_first_of("0123456789") == std::string::npos;
-    const bool spelled_zero = text.find_first_of("123456789") >= text.find_first_of("eE");
+    const bool hexadecimal = text.find_first_of("xX") != std::string::npos;
+    const bool spelled_zero =
+        text.find_first_of(hexadecimal ? "123456789abcdefABCDEF" : "123456789") >= text.find_first_of(hexadecimal ? "pP" : "eE");
     if ((std::isinf(rounded) && !spelled_infinite) || (rounded == 0 && (exact != 0 || !spelled_zero)))
         throw InputError(option + ": " + text + " is " + (rounded == 0 ? "too small" : "too large") + " for an " +
                          std::string(type_name(type)));

@@ -24,7 +24,7 @@ DeviceName parse_device(const std::string &text) {
                    *end = text.data() + text.size();
         if (colon == std::string::npos) return name;
         const auto [rest, error] = std::from_chars(begin, end, name.index);
-        if (error == std::errc() && rest == end) return name;
+        if (error == std::errc() && rest == end && name.index != HEWN_ANY_DEVICE) return name;
     }
     throw InputError("--device: " + text +
                      " is none of cpu, cuda, opencl and d3d12, with an index where there are several: cuda:1");

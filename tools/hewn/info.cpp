@@ -55,7 +55,7 @@ void print_json(const Choice &choice) {
                                         {"target", variant.target},
                                         {"supported", variant.supported != 0},
                                         {"picked", is_picked(choice, variant)}});
-    std::cout << document.dump(2) << "\n";
+    std::cout << document.dump(2, ' ', false, json::error_handler_t::replace) << "\n";
 }
 
 void print_text(const Choice &choice) {

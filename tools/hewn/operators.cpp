@@ -89,7 +89,7 @@ void linear(const char *command, const LinearOptions &options, const Array &inpu
             DataType output_type) {
     const std::optional<size_t> axis = resolve_axis(options.axis, input);
     std::optional<Array> zero_point;
-    if (!options.zero_point.empty()) zero_point = load_parameter(options.zero_point, zero_point_type, "--zero-point");
+    if (options.zero_point) zero_point = load_parameter(*options.zero_point, zero_point_type, "--zero-point");
     Desc desc;
     desc.input_tensor = {input.type, input.sizes, input.strides};
     desc.scale_tensor = place_parameter(scale, input.sizes, axis, "ScaleTensor");
@@ -164,8 +164,8 @@ void qadd(const QaddOptions &options) {
     check_output_path(options.output);
     const Array a = load_array(options.a), b = load_array(options.b);
     const DataType type = options.type.empty() ? a.type : type_from_name(options.type).value();
-    const auto zero_point = [](const std::string &text, DataType due, const char *option) {
-        return text.empty() ? std::nullopt : std::optional<Array>(load_parameter(text, due, option));
+    const auto zero_point = [](const std::optional<std::string> &text, DataType due, const char *option) {
+        return text ? std::optional<Array>(load_parameter(*text, due, option)) : std::nullopt;
     };
     const Array a_scale = load_parameter(options.a_scale, DataType::FLOAT32, "--a-scale"),
                 b_scale = load_parameter(options.b_scale, DataType::FLOAT32, "--b-scale"),

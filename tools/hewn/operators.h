@@ -30,12 +30,14 @@ struct AddOptions : CommonOptions {
 };
 
 struct LinearOptions : CommonOptions {
-    std::string input, scale, zero_point, type;  // zero_point empty: absent
+    std::string input, scale, type;
+    std::optional<std::string> zero_point;
     std::optional<int> axis;
 };
 
 struct QaddOptions : CommonOptions {
-    std::string a, a_scale, a_zero_point, b, b_scale, b_zero_point, output_scale, output_zero_point, type;
+    std::string a, a_scale, b, b_scale, output_scale, type;
+    std::optional<std::string> a_zero_point, b_zero_point, output_zero_point;
 };
 
 // Each prints a line with the output's type, sizes and the variant that ran.
