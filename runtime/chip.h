@@ -51,17 +51,14 @@ inline bool stream_prefetches(const Chip &chip, int inputs) {
     return chip.amd_family >= kZen3 && inputs > 1;
 }
 
-// How many bytes ahead a kernel that can had better prefetch, of so many bytes of operands that so many threads share; 0: not at
-// all. It pays where they lie in a near last-level cache, whose latency the processor's own prefetching does not hide. On a Zen 5
-// (caches of 1 and 32 MiB, one thread), times as fast: QUANTIZE_LINEAR f32 to i8 0.97 at 0.6 MiB, 1.15 at 2.5 and 5, 1.05 at 10,
-// from memory 0.7 to 0.9; DEQUANTIZE_LINEAR i8 to f32 0.96, 1.13, 1.17 and 0.95 at 0.9, 2.5, 5 and 10; ADD f32 0.98, 1.1, 1.05
-// and 0.9 at 1.5, 3 to 6, 12 and 24. On another, quieter one DEQUANTIZE_LINEAR 1.03 to 1.2 from 2 to 10 MiB, QUANTIZE_LINEAR 1.0
-// to 1.15, ADD f32 0.9 to 1.0, i8 1.07 at 3 MiB and 0.97 at 6. So up to a quarter of the last cache, and a little more, so that
-// operands of just a quarter count with their parameters (DEQUANTIZE_LINEAR i32 to f32 of 1 Mi elements: 1.22). A Zen 4, whose
-// loads of 64 bytes are two, loses by it: 0.71 to 0.95 at 1 Mi elements.
-inline int64_t prefetch_distance_bytes(const Chip &chip, double moved_bytes, int32_t threads) {
+// How many bytes ahead a kernel that can prefetch should, where `threads` share `moved_bytes` of operands; 0: not at all. It pays
+// where they lie in a near last-level cache, whose latency the processor's own prefetching does not hide, up to `most_64ths` of
+// it. On a Zen 5 (caches of 1 and 32 MiB, one thread), times as fast: QUANTIZE_LINEAR f32 to i8 0.97 at 0.6 MiB, 1.15 at 2.5 and
+// 5, 1.05 at 10, from memory 0.7 to 0.9; DEQUANTIZE_LINEAR i8 to f32 0.96, 1.13, 1.17 and 0.95 at 0.9, 2.5, 5 and 10
+// (docs/performance.md). A Zen 4, whose loads of 64 bytes are two, loses by it: 0.71 to 0.95 at 1 Mi elements.
+inline int64_t prefetch_distance_bytes(const Chip &chip, double moved_bytes, int32_t threads, int32_t most_64ths) {
     if (chip.amd_family < kZen5) return 0;
-    const double least = 1.5 * double(chip.l2_bytes) * threads, most = 17.0 / 64 * double(chip.l3_bytes);
+    const double least = 1.5 * double(chip.l2_bytes) * threads, most = double(most_64ths) / 64 * double(chip.l3_bytes);
     return least < moved_bytes && moved_bytes <= most ? 1024 : 0;
 }
 

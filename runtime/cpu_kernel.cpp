@@ -15,7 +15,8 @@ __attribute__((cold)) bool fit_to_plan(Plan &plan, int32_t slices, int32_t cpus,
     for (int o = 0; o < plan.operands; o++)
         in_place &= plan.access[o] == Access::InPlace || (kernel.repeating && (o == kScale || o == kZeroPoint));
     const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
-    const int64_t ahead = in_place ? prefetch_distance_bytes(chip, plan.moved_bytes, std::min(slices, cpus)) / widest : 0;
+    const int64_t ahead =
+        in_place ? prefetch_distance_bytes(chip, plan.moved_bytes, std::min(slices, cpus), kernel.prefetch_64ths) / widest : 0;
     kernel.ahead = plan.run_inner * plan.run_outer >= ahead ? int32_t(ahead) : 0;  // loops that ask are for long rows
     return true;
 }

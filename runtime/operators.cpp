@@ -356,7 +356,7 @@ constexpr OperatorInfo as_built(OperatorInfo info) {
 // clang-format off
 constexpr OperatorInfo kOperators[] = {
     as_built({HEWN_OPERATOR_ADD, "add", "ADD",
-              2, 2, {0, 1}, true, true, read_add, choose_add_form, nullptr}),
+              2, 2, {0, 1}, true, true, read_add, choose_add_form, fit_add}),
     as_built({HEWN_OPERATOR_QUANTIZE_LINEAR, "quantize_linear", "QUANTIZE_LINEAR",
               3, 3, {kInput, kScale, kZeroPoint}, false, false, read_quantize_linear, choose_quantize_forms, fit_quantize}),
     as_built({HEWN_OPERATOR_DEQUANTIZE_LINEAR, "dequantize_linear", "DEQUANTIZE_LINEAR",

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "../runtime/chip.h"
+#include "../runtime/cpu_kernel.h"
 #include "../runtime/device.h"
 #include "../runtime/dispatch.h"
 #include "../runtime/fp_mode.h"
-#include "../runtime/cpu_kernel.h"
 #include "../runtime/shape.h"
 #include "variants.h"
 
@@ -499,6 +499,34 @@ TEST(Forms, AskAheadForWhatLiesInPlace) {
         EXPECT_EQ(ahead({kElements / 4, 4}, {1, kElements / 4}, {0, 1}), 0);
         EXPECT_EQ(ahead({256, 4}, {4, 1}, {0, 1}), 0);
     }
+}
+
+// ADD's streams up to 5 MiB of operands; of f16 up to 8.5, but not of one large input.
+TEST(Forms, AskAheadForShortSums) {
+    if (!is_built({"add"})) GTEST_SKIP() << kNotBuilt;
+    const auto ahead = [](hewn_data_type type, const Sizes &sizes, const Sizes &strides) {
+        const hewn_tensor_desc packed = {sizeof packed, type, uint32_t(sizes.size()), sizes.data(), nullptr},
+                               b = {sizeof b, type, uint32_t(sizes.size()), sizes.data(), strides.data()};
+        const hewn_add_desc own = {sizeof own, &packed, &b, &packed};
+        const hewn::Problem problem = read(HEWN_OPERATOR_ADD, own);
+        hewn::Variant variant = {};
+        variant.plan.stream_bytes = variant.plan.parallel_bytes = INT64_MAX;
+        variant.forms[0] = {"general", nullptr, 0b1111};
+        hewn::CpuKernel kernel = {};
+        plan(problem, variant, kernel);
+        return kernel.ahead;
+    };
+    constexpr hewn_data_type f32 = HEWN_DATA_TYPE_FLOAT32, f16 = HEWN_DATA_TYPE_FLOAT16;
+    constexpr int64_t kFour = 1 << 20, kSix = 3 << 19;  // of MiB / 4
+    EXPECT_EQ(ahead(f32, {kFour / 3}, {1}), 256);
+    EXPECT_EQ(ahead(f32, {kSix / 3}, {1}), 0);
+    EXPECT_EQ(ahead(f32, {64, kFour / 128}, {1, 0}), 256);
+    EXPECT_EQ(ahead(f32, {64, kFour / 128}, {0, 1}), 256);
+    EXPECT_EQ(ahead(f32, {64, kSix / 128}, {1, 0}), 0);
+    EXPECT_EQ(ahead(f16, {2 * kFour / 3}, {1}), 512);
+    EXPECT_EQ(ahead(f16, {2 * kSix / 3}, {1}), 512);
+    EXPECT_EQ(ahead(f16, {64, 2 * kFour / 128}, {1, 0}), 0);
+    EXPECT_EQ(ahead(f16, {64, 2 * kFour / 128}, {0, 1}), 0);
 }
 
 // Beside scales that repeat within a vector one zero point, for all or for each of several rows, is read as a vector of it;

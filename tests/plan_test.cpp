@@ -280,16 +280,16 @@ TEST(Chip, TheFamilyIsAmds) {
 
 TEST(Chip, AsksAheadBeyondTheSecondCacheWithinTheLast) {
     for (const hewn::Chip &chip : {kOtherChip, kZen1, kZen4}) {
-        for (double bytes = 1; bytes < 1e12; bytes *= 2) EXPECT_EQ(hewn::prefetch_distance_bytes(chip, bytes, 1), 0);
+        for (double bytes = 1; bytes < 1e12; bytes *= 2) EXPECT_EQ(hewn::prefetch_distance_bytes(chip, bytes, 1, 17), 0);
     }
     const double least = 1.5 * (1 << 20), most = 8.5 * (1 << 20);
-    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, least, 1), 0);
-    EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, least + 1, 1), 0);
-    EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, most, 1), 0);
-    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, most + 1, 1), 0);
-    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, 2 * least, 2), 0);  // each core's share
-    EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, 2 * least + 2, 2), 0);
-    EXPECT_EQ(hewn::prefetch_distance_bytes({hewn::kZen5, 0, 0}, least, 1), 0);  // caches that a hypervisor hides
+    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, least, 1, 17), 0);
+    EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, least + 1, 1, 17), 0);
+    EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, most, 1, 17), 0);
+    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, most + 1, 1, 17), 0);
+    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, 2 * least, 2, 17), 0);  // each core's share
+    EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, 2 * least + 2, 2, 17), 0);
+    EXPECT_EQ(hewn::prefetch_distance_bytes({hewn::kZen5, 0, 0}, least, 1, 17), 0);  // caches that a hypervisor hides
 }
 
 // [rows, 4] + [4] of f32.
