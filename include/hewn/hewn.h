@@ -253,7 +253,7 @@ typedef struct hewn_cuda_device_desc {
     hewn_deallocate_fn deallocate;
     void *allocator_context;
 } hewn_cuda_device_desc;
-/* HEWN_STATUS_INVALID_ARGUMENT also: context is none, or NULL where the thread has no current one. */
+/* HEWN_STATUS_INVALID_ARGUMENT also: context is no CUcontext, or NULL where the thread has no current one. */
 HEWN_API hewn_status HEWN_CALL hewn_create_cuda_device(const hewn_cuda_device_desc *desc, hewn_device **device,
                                                        hewn_error *error);
 
@@ -265,7 +265,8 @@ typedef struct hewn_opencl_device_desc {
     hewn_deallocate_fn deallocate;
     void *allocator_context;
 } hewn_opencl_device_desc;
-/* HEWN_STATUS_INVALID_ARGUMENT also: queue is none, or of another context; HEWN_STATUS_UNSUPPORTED: it is out of order. */
+/* HEWN_STATUS_INVALID_ARGUMENT also: queue is no cl_command_queue, or of another context; HEWN_STATUS_UNSUPPORTED: it is out of
+ * order. */
 HEWN_API hewn_status HEWN_CALL hewn_create_opencl_device(const hewn_opencl_device_desc *desc, hewn_device **device,
                                                          hewn_error *error);
 
@@ -427,7 +428,7 @@ HEWN_API hewn_status HEWN_CALL hewn_d3d12_record(const hewn_operator *op, void *
 typedef struct hewn_target_info {
     uint32_t struct_size;      /* sizeof(hewn_target_info) */
     const char *name;          /* "x86_64_avx2" */
-    const char *halide_target; /* "x86-64-linux-sse41-avx-avx2-fma-f16c" */
+    const char *halide_target; /* Halide's name of it: "x86-64-linux-sse41" */
     int32_t rank;              /* of the targets that can run, the highest rank is picked, but as hewn_compile_options has it */
     int32_t supported;         /* 1: this machine can run it */
     const char *missing;       /* the first feature this machine lacks; "" if supported */
