@@ -340,7 +340,6 @@ function(hewn_read_tuning target)
     endif()
     hewn_check_tuning(${file} "${text}" "${own}")
     set_property(GLOBAL PROPERTY HEWN_${target}_TUNING "${text}")
-    set_property(GLOBAL PROPERTY HEWN_${target}_TUNING_FILE ${file})
 endfunction()
 
 # `knob=value` words of a variant's form or of its plan: the signature's own, else the operator's, else, of plans, the defaults.
@@ -569,7 +568,7 @@ endfunction()
 
 # ---- X-macros ----
 
-# transpositions.inc: HEWN_TRANSPOSITION(entry, bits, bytes, rank), one line a transposition of elements of so many bits, for targets
+# transpositions.inc: HEWN_TRANSPOSITION(entry, bits, bytes, rank), one line a transposition of elements of `bits` bits, for targets
 #   of that rank and above, the lowest first.
 function(hewn_write_transpositions)
     set(lines "// Written by cmake/Variants.cmake from generators/kernels.cmake.\n")

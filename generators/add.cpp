@@ -9,7 +9,7 @@ using namespace Halide;
 class Add : public hewn::Elementwise<Add> {
 public:
     Input<Buffer<void, 2>> a{"a"}, b{"b"};
-    Ahead ahead{"ahead"};
+    PrefetchDistance prefetch_distance{"prefetch_distance"};
     Output<Buffer<void, 2>> output{"output"};
 
     void configure() {
@@ -22,7 +22,7 @@ public:
         using hewn::x, hewn::y;
         // The output may stand in place of an input.
         if (tail == hewn::Tail::Shifted) throw CompileError("add: the knob tail=shifted computes elements twice\n");
-        prefetch_ahead({prefetched(a), prefetched(b)}, ahead);
+        set_prefetched({prefetched(a), prefetched(b)}, prefetch_distance);
         const Type type = output.type();
         if (type.is_int()) {
             // Unsigned, because Halide takes a signed 32-bit overflow for undefined.

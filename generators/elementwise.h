@@ -82,7 +82,7 @@ protected:
         set_step(widest);
         if (tail != Tail::Stepped) {
             const auto maybe_prefetching = [&](const Halide::Expr &e) {
-                return prefetched_.empty() ? e : Halide::select(ahead_ > 0, prefetching(e, x, step_), e);
+                return prefetched_.empty() ? e : Halide::select(prefetch_distance_ > 0, prefetching(e, x, step_), e);
             };
             // An autoscheduler does not specialise: it would compute both.
             Halide::Expr taken;
@@ -127,8 +127,8 @@ protected:
         return truncated(Halide::saturating_add(truncated(r, Halide::Int(16)), Halide::cast<int16_t>(zero_point)), type);
     }
 
-    // What a kernel may ask for ahead: the cache lines of a buffer so many elements after the ones it computes, by a prefetch.
-    using Ahead = Halide::GeneratorInput<int32_t>;
+    // What a kernel may prefetch: the cache lines of a buffer that lie a distance after the elements it computes.
+    using PrefetchDistance = Halide::GeneratorInput<int32_t>;
     struct Prefetched {
         std::string name;
         Halide::Parameter parameter;
@@ -144,13 +144,13 @@ protected:
         return {image.name(), image.parameter(), image.type(), image.dim(1).stride()};
     }
 
-    // Has what is defined from here on ask for the buffers, which may be none, in whole steps where `elements` is not 0. With
+    // Has what is defined from here on prefetch the buffers, which may be none, in whole steps where `distance` is not 0. With
     // AVX-512 alone: a Zen 5 gains (runtime/chip.h), a Zen 3 loses 3 to 8 % (docs/performance.md).
-    void prefetch_ahead(const std::vector<Prefetched> &buffers, Ahead &elements) {
-        elements.set_estimate(0);
+    void set_prefetched(const std::vector<Prefetched> &buffers, PrefetchDistance &distance) {
+        distance.set_estimate(0);
         if (!has_masks()) return;
         prefetched_ = buffers;
-        ahead_ = elements;
+        prefetch_distance_ = distance;
     }
 
     // output(x, y) = narrowed(rounded(differences(operands)), zero_point); what `rounded` gives is an int32. The knob `vector` is
@@ -192,8 +192,8 @@ protected:
         };
         Halide::Expr has_step = columns >= step_;
         if (!prefetched_.empty()) {
-            define_part(vector, has_step && ahead_ > 0, true);
-            has_step = has_step && ahead_ <= 0;
+            define_part(vector, has_step && prefetch_distance_ > 0, true);
+            has_step = has_step && prefetch_distance_ <= 0;
         }
         define_part(vector, has_step, false);
         if (vector > 1) define_part(1, columns < step_, false);  // a row that has no step
@@ -253,10 +253,10 @@ private:
     struct Part {
         Halide::RDom domain;
         PartKind kind;
-        int together = 1;  // of PartKind::Lanes: so many vectors of a step are computed together; powers of two
+        int together = 1;  // of PartKind::Lanes: how many vectors of a step are computed together; powers of two
     };
 
-    // Of PartKind::Packed: a part in which steps of so many blocks are computed, from these Funcs.
+    // Of PartKind::Packed: a part in which steps of `blocks` blocks are computed, from these Funcs.
     struct Packed {
         int blocks;
         Halide::Func numbers;
@@ -267,7 +267,7 @@ private:
     std::vector<Part> parts_;
     std::vector<Packed> packed_;  // the first of the parts
     std::vector<Prefetched> prefetched_;
-    Halide::Expr ahead_, shortcut_;
+    Halide::Expr prefetch_distance_, shortcut_;
     const Halide::RDom byte_{0, 4, "byte"};
 
     // saturating_cast(type, e) of half of e's bits, as LLVM knows it: for Halide's own it has packs alone.
@@ -306,9 +306,9 @@ private:
         Halide::Expr several = columns >= step, single = columns >= block;
         if (vector > 1) several = several && lies_as(layouts.value().substr(0, inputs.size()), inputs);
         if (!prefetched_.empty()) {
-            define_packed(output, operands, rounded, of_column, zero_point, vector, several && ahead_ > 0, true);
-            single = single && !(several && ahead_ > 0);
-            several = several && ahead_ <= 0;
+            define_packed(output, operands, rounded, of_column, zero_point, vector, several && prefetch_distance_ > 0, true);
+            single = single && !(several && prefetch_distance_ > 0);
+            several = several && prefetch_distance_ <= 0;
         }
         if (vector > 1) {
             define_packed(output, operands, rounded, of_column, zero_point, vector, several);
@@ -388,9 +388,9 @@ private:
         parts_.push_back({part, PartKind::Packed});
     }
 
-    // value, after prefetches of the cache lines that hold so many elements of each asked buffer from `column` + ahead on; they
-    // may lie beyond its end. By the instruction itself: what Func::prefetch makes of the same region is a loop that computes its
-    // bounds in every step and asks for one line in four.
+    // value, after prefetches of the cache lines that hold `elements` of each prefetched buffer from `column` + the distance on;
+    // they may lie beyond its end. By the instruction itself: what Func::prefetch makes of the same region is a loop that
+    // computes its bounds in every step and prefetches one line in four.
     Halide::Expr prefetching(const Halide::Expr &value, const Halide::Expr &column, int elements) const {
         using namespace Halide::Internal;
         constexpr int kLineBytes = 64;
@@ -398,7 +398,7 @@ private:
         for (const Prefetched &buffer : prefetched_) {
             const Halide::Expr base = Variable::make(Halide::Handle(), buffer.name, buffer.parameter);
             for (int line = 0; line < elements; line += kLineBytes / buffer.type.bytes()) {
-                const Halide::Expr at = column + ahead_ + line + y * buffer.row_stride;
+                const Halide::Expr at = column + prefetch_distance_ + line + y * buffer.row_stride;
                 none += Halide::cast<int32_t>(Call::make(buffer.type, Call::prefetch, {base, at, 1, 0}, Call::Intrinsic));
             }
         }
@@ -419,16 +419,16 @@ private:
         return difference;
     }
 
-    // output(x, y) = element(x, y) for x < end: whole v, whole v / 4 of the rest and so on, in so many levels; the last of
+    // output(x, y) = element(x, y) for x < end: whole v, whole v / 4 of the rest and so on, in `levels` levels; the last of
     // several is scalar.
     void define_steps(OutputRows &output, Halide::Func element, const Halide::Expr &end, int v, int levels) {
         Halide::Expr begin = 0;
         if (!prefetched_.empty()) {
-            const Halide::RDom part(0, v, 0, Halide::select(ahead_ > 0, end / v, 0), "asking");
+            const Halide::RDom part(0, v, 0, Halide::select(prefetch_distance_ > 0, end / v, 0), "prefetching");
             const Halide::Expr start = part.y * v, column = start + part.x;
             output(column, y) = prefetching(element(column, y), start, v);
             parts_.push_back({part, PartKind::Steps});
-            begin = Halide::select(ahead_ > 0, end / v * v, 0);
+            begin = Halide::select(prefetch_distance_ > 0, end / v * v, 0);
         }
         for (; levels > 0; levels--, v = levels > 1 && v > 4 ? v / 4 : 1) {
             const Halide::RDom part(0, v, 0, (end - begin) / v, "part");
@@ -581,12 +581,12 @@ private:
             if (shortcut_.defined()) stages.push_back(stage.specialize(shortcut_));
             stages.push_back(stage);
             for (Halide::Stage &s : stages) {
-                if (!prefetched_.empty()) vectorize_steps(s.specialize(ahead_ > 0), columns, strategy);
+                if (!prefetched_.empty()) vectorize_steps(s.specialize(prefetch_distance_ > 0), columns, strategy);
                 s.vectorize(x, step_, strategy);
             }
             return;
         }
-        if (!prefetched_.empty()) vectorize_steps(stage.specialize(ahead_ > 0), columns, strategy);
+        if (!prefetched_.empty()) vectorize_steps(stage.specialize(prefetch_distance_ > 0), columns, strategy);
         vectorize_steps(stage, columns, strategy);
         // Rows of 7 elements, dequantizing 8 bits: 0.35 ns an element by scalars, 0.12 by masks, 0.14 by fours.
         const int least = has_masks() ? width_ : 4;

@@ -42,8 +42,8 @@ hewn_form(quantized_linear_add dense LAYOUTS 11 GPU)
 hewn_form(quantized_linear_add strided GPU)
 
 # hewn_transposition(<type>... BYTES <bytes> [TARGET <name>]): the function by which the runtime itself transposes elements of that
-# size, tiles of so many bytes by 16 at a time. For the architecture's lowest target, or for the named one and those above it; in
-# ascending rank.
+# size, tiles of <bytes> bytes of columns by 16 of rows at a time. For the architecture's lowest target, or for the named one and those
+# above it; in ascending rank.
 hewn_transposition(u8 u16 u32 u64 BYTES 16)
 hewn_transposition(u8 u16 BYTES 16 TARGET x86_64_avx2)
 hewn_transposition(u32 u64 BYTES 32 TARGET x86_64_avx2)

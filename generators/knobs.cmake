@@ -1,8 +1,9 @@
 # THE list of knobs: schedule parameters that tuning/<target>.json sets and tools/tune searches.
 #
 # hewn_knob(<name> [GPU|PLAN] [BY_HAND] VALUES <value>...): a GeneratorParam of hewn::Elementwise (generators/elementwise.h), GPU: of
-# the GPUs' generators (generators/gpu.h), which the tuner does not search yet, PLAN: a member of hewn::PlanKnobs (runtime/plan.h, which has it from here),
-# which tuning files have as a form `plan`; and all values that it may have, the default first. BY_HAND: the tuner leaves it as it is.
+# the GPUs' generators (generators/gpu.h), which the tuner does not search yet, PLAN: a member of hewn::PlanKnobs (runtime/plan.h,
+# which has it from here), which tuning files have as a form `plan`; and all values that it may have, the default first. BY_HAND: the
+# tuner leaves it as it is.
 # Which values of GeneratorParams fit together is the generators' own business: they refuse the others with a reason, and the
 # tuner passes on. Those of plans all fit together.
 
@@ -13,7 +14,7 @@ hewn_knob(vector VALUES 1 2 4 8 16)
 # How a row that is no multiple of a step is computed.
 hewn_knob(tail VALUES masked shifted stepped packed)
 # Threads of a block.
-hewn_knob(threads GPU VALUES 32 64 128 256 512 1024)
+hewn_knob(threads GPU VALUES 256 32 64 128 512 1024)
 # Bytes of all operands that one call of a kernel goes through at most, where they are used in place and the work may be sliced
 # for threads: enough to make its 25 ns vanish, little enough to slice. With it come the rows of a call.
 hewn_knob(box_bytes PLAN VALUES 262144 65536 131072 524288 1048576)

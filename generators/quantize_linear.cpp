@@ -67,7 +67,7 @@ template<class Derived>
 class QuantizeLinearPrepared : public hewn::Elementwise<Derived> {
 public:
     GeneratorInput<Buffer<void, 2>> input{"input"}, again{"again"}, r0{"r0"}, r1{"r1"}, zero_point{"zero_point"};
-    GeneratorInput<int32_t> ahead{"ahead"};
+    GeneratorInput<int32_t> prefetch_distance{"prefetch_distance"};
     GeneratorOutput<Buffer<void, 2>> output{"output"};
 
     void configure() {
@@ -84,7 +84,7 @@ public:
     }
 
 protected:
-    void prefetch_input() { this->prefetch_ahead({this->prefetched(input)}, ahead); }
+    void prefetch_input() { this->set_prefetched({this->prefetched(input)}, prefetch_distance); }
 };
 
 // Form `reciprocal`: a scale and a zero point a row.

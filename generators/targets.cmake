@@ -6,7 +6,7 @@
 #   F16_FEATURES: further ones for the kernels with f16 in their signature.
 #   ALWAYS: what forms may need (kernels.cmake) and the architecture has without a feature's name.
 #   MARCH: ARM's name of an architecture with exactly what the kernels may use (tests/leak_test.sh); x86's follows from PROBE.
-#   ONLY: of the signatures, with their operators, those whose code differs from the target's before it, which the others are left to.
+#   ONLY: build the target only for kernels, <operator>_<signature>, that match. Dispatch takes the others from the next lower target.
 # hewn_target(<name> RANK <number> DEVICE <cuda|opencl|d3d12> FEATURES <Halide feature>... [CAPABILITY <number>] [ONLY <regular
 # expression>])
 #   A GPU's target: on every architecture, for devices of that kind, from a compute capability on. The float operations

@@ -16,9 +16,9 @@ public:
     GeneratorParam<std::string> signature{"signature", ""};
     GeneratorParam<int> bytes{"bytes", hewn::kSquareBytes};
     Input<Buffer<void, 2>> input{"input"};
-    // Not 0: this many elements along y from a tile's first column lies memory that will be read soon, which is asked for.
+    // Not 0: this many elements along y from a tile's first column lies memory that will be read soon, which is prefetched.
     // `down` elements further for each tile further down.
-    Input<int32_t> ahead{"ahead"}, down{"down"};
+    Input<int32_t> prefetch_distance{"prefetch_distance"}, down{"down"};
     Output<Buffer<void, 2>> output{"output"};
 
     void configure() {
@@ -31,7 +31,7 @@ public:
         squares_ = bytes / hewn::kSquareBytes;
         columns_ = n_ * squares_;
         prefetch_(tile_x_, tile_y_) = prefetch();
-        const Expr none = prefetches() ? select(ahead != 0, prefetch_(tile_x_, tile_y_), 0) : 0;
+        const Expr none = prefetches() ? select(prefetch_distance != 0, prefetch_(tile_x_, tile_y_), 0) : 0;
         Func rows("rows");
         rows(lane_, square_, row_, tile_x_, tile_y_) =
             input((tile_x_ * squares_ + square_) * n_ + row_, tile_y_ * n_ + lane_) + cast(output.type(), none);
@@ -65,7 +65,7 @@ public:
             .vectorize(xi)
             .unroll(yi);
         if (prefetches()) {
-            output.specialize(ahead != 0);
+            output.specialize(prefetch_distance != 0);
             prefetch_.compute_at(output, yo).store_in(MemoryType::Stack);
         }
         for (Func &round : rounds_) {
@@ -80,20 +80,19 @@ public:
 private:
     int n_ = 0, squares_ = 0, columns_ = 0;
     Var lane_{"lane"}, square_{"square"}, row_{"row"}, tile_x_{"tile_x"}, tile_y_{"tile_y"};
-    Func prefetch_{"asked"};
+    Func prefetch_{"prefetch"};
     std::vector<Func> rounds_;
 
-    // runtime/plan.cpp asks on AMD's chips, which have it.
+    // runtime/plan.cpp has it done on AMD's chips, which have AVX2.
     bool prefetches() const { return get_target().has_feature(Target::AVX2); }
 
-    // 0, after prefetches into L2. Four squares below one another share a cache line of each column, so each asks for a quarter
+    // 0, after prefetches into L2. Four squares below one another share a cache line of each column, so each prefetches a quarter
     // of the columns, one at least; which quarter, the input's address modulo 64 tells (the four may be of four calls) and the
-    // square's row. Squares further down a column ask for what lies beside it, so that the address is a sum that grows, and those
-    // of tall columns, a square's height `down`, for their lines along diagonals. (By column and line, which takes a remainder a
-    // square, quantizing 1000 x 1000 took 1.15 times as long.)
-    // Halide's own prefetch is into L1 alone, where columns that lie a multiple of 4 KiB apart share sets (QUANTIZE_LINEAR f32 of
-    // 4096 x 4096, transposed, on a Zen 5: 13 GB/s without, 15, into L2 18). LLVM's intrinsic, which the module declares for
-    // Halide's, has no value, so that nothing may use it.
+    // square's row. Squares further down a column prefetch what lies beside it, so that the address is a sum that grows, and
+    // those of tall columns, a square's height `down`, for their lines along diagonals. (By column and line, which takes a
+    // remainder a square, quantizing 1000 x 1000 took 1.15 times as long.) Halide's own prefetch is into L1 alone, where columns
+    // that lie a multiple of 4 KiB apart share sets (QUANTIZE_LINEAR f32 of 4096 x 4096, transposed, on a Zen 5: 13 GB/s without,
+    // 15, into L2 18). LLVM's intrinsic, which the module declares for Halide's, has no value, so that nothing may use it.
     Expr prefetch() {
         using namespace Halide::Internal;
         const int share = std::max(1, columns_ / 4), bytes = output.type().bytes();
@@ -103,10 +102,10 @@ private:
         Expr zero = 0;
         for (int i = 0; i < share; i++) {
             const Expr column = cast<int64_t>(tile_x_ * columns_ + quarter * share + i);
-            const Expr at = column * image.dim(0).stride() + ahead + tile_y_ * down;
+            const Expr at = column * image.dim(0).stride() + prefetch_distance + tile_y_ * down;
             const Expr address = reinterpret(Handle(), base + cast<uint64_t>(at * bytes));
-            const Expr ask = Call::make(Int(32), "llvm.prefetch.p0", {address, 0, 2, 1}, Call::Extern);
-            zero = Call::make(Int(32), Call::return_second, {ask, zero}, Call::Intrinsic);
+            const Expr line = Call::make(Int(32), "llvm.prefetch.p0", {address, 0, 2, 1}, Call::Extern);
+            zero = Call::make(Int(32), Call::return_second, {line, zero}, Call::Intrinsic);
         }
         return zero;
     }

@@ -87,7 +87,7 @@ void scatter(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *fro
         kScatterPiece[shift](to + *table++, from + (i << shift), plan.element_step[o], std::min(plan.piece, count - i));
 }
 
-// Transposes whole tiles of so many bytes of columns by kSquareBytes of rows, on targets of this rank and above.
+// Transposes whole tiles of `bytes` bytes of columns by kSquareBytes of rows, on targets of rank `rank` and above.
 struct TransposeTiles {
     KernelFunction kernel;
     int bits, bytes;
@@ -100,10 +100,10 @@ constexpr TransposeTiles kTransposeTiles[] = {
 };
 
 // to(x, y) = from(x, y) for x < width, y < height: `to` is dense along x with `to_pitch` bytes from row to row, `from` is dense
-// along y with `from_step` bytes from x to x. `ahead` elements from each column's first, unless 0, lies memory to ask for.
-// Of whole tiles. Neither this nor transpose() is inlined, for size.
+// along y with `from_step` bytes from x to x. `prefetch_distance` elements from each column's first, unless 0, lies memory to
+// prefetch. Of whole tiles. Neither this nor transpose() is inlined, for size.
 __attribute__((noinline)) int transpose_tiles(const TransposeTiles &tiles, uint8_t *to, int64_t to_pitch, const uint8_t *from,
-                                              int64_t from_step, int64_t width, int64_t height, int32_t ahead,
+                                              int64_t from_step, int64_t width, int64_t height, int32_t prefetch_distance,
                                               void *user_context) {
     const int shift = __builtin_ctz(unsigned(tiles.bits / 8));  // a division would take its time
     halide_dimension_t from_dims[2] = {{0, int32_t(width), int32_t(from_step >> shift), 0}, {0, int32_t(height), 1, 0}};
@@ -116,14 +116,15 @@ __attribute__((noinline)) int transpose_tiles(const TransposeTiles &tiles, uint8
     source.dimensions = destination.dimensions = 2;
     source.type = destination.type = halide_type_t(halide_type_uint, uint8_t(tiles.bits));
     int32_t down = height << shift > kLineBytes ? kSquareBytes >> shift : 0;  // of a tall tile, the lines of the next one
-    void *arguments[] = {&user_context, &source, &ahead, &down, &destination};
+    void *arguments[] = {&user_context, &source, &prefetch_distance, &down, &destination};
     return tiles.kernel(arguments);
 }
 
 // Of any extents, elements of 2^shift bytes. An edge is a tile that overlaps the last whole one (dequantizing 8 bits of 300 x 300
 // takes 1.4 times as long by single elements), unless it has so few elements that they take less time than a call.
 __attribute__((noinline)) int transpose(int32_t target_rank, int shift, uint8_t *to, int64_t to_pitch, const uint8_t *from,
-                                        int64_t from_step, int64_t width, int64_t height, int32_t ahead, void *user_context) {
+                                        int64_t from_step, int64_t width, int64_t height, int32_t prefetch_distance,
+                                        void *user_context) {
     constexpr int64_t kFewElements = 64;
     const int64_t tile_rows = kSquareBytes >> shift, whole_rows = height / tile_rows * tile_rows, last_rows = height - tile_rows;
     const auto run_elements = [&](int64_t x, int64_t columns, int64_t y) {
@@ -134,8 +135,8 @@ __attribute__((noinline)) int transpose(int32_t target_rank, int shift, uint8_t 
     const auto run_columns = [&](const TransposeTiles &tiles, int64_t x, int64_t columns) {
         uint8_t *const to_column = to + (x << shift);
         const uint8_t *const column = from + x * from_step;
-        if (const int error =
-                transpose_tiles(tiles, to_column, to_pitch, column, from_step, columns, whole_rows, ahead, user_context))
+        if (const int error = transpose_tiles(tiles, to_column, to_pitch, column, from_step, columns, whole_rows,
+                                              prefetch_distance, user_context))
             return error;
         if (whole_rows == height) return 0;
         if ((height - whole_rows) * columns < kFewElements) return run_elements(x, columns, whole_rows);
@@ -261,7 +262,7 @@ public:
     }
 
     // Brings the output's block from scratch to `tensor`. It is never transposed (Planner::access). `walker` is at the block's
-    // box, `next` at one to ask for, or null.
+    // box, `next` at one to prefetch, or null.
     void store(const Walker &walker, int64_t run, int64_t rows, const Walker *next) {
         const int o = plan_.operands - 1;
         uint8_t *const tensor = walker.pointer(o);
@@ -282,13 +283,13 @@ private:
     } loaded_[kMaxOperands] = {};
     alignas(64) uint8_t memory_[kScratchMemory];
 
-    // The processor's own prefetching does not follow a tile's columns: the transposition asks for the next tile, line by line as
-    // it goes (in bursts between parts of 64 columns a Zen 5 lost a fifth), and into L2, as columns 4 KiB apart share L1's sets.
-    // The next rows of operands in place are asked for part by part. ADD f32 of 1024 x 1024 and its transpose on a Zen 4, ns an
-    // element: 1.9 without, 1.3 into L1, 0.6 into L2, 0.55 with those in place.
+    // The processor's own prefetching does not follow a tile's columns: the transposition prefetches the next tile, line by line
+    // as it goes (in bursts between parts of 64 columns a Zen 5 lost a fifth), and into L2, as columns 4 KiB apart share L1's
+    // sets. The next rows of operands in place are prefetched part by part. ADD f32 of 1024 x 1024 and its transpose on a Zen 4,
+    // ns an element: 1.9 without, 1.3 into L1, 0.6 into L2, 0.55 with those in place.
     int load_transposed(int o, const uint8_t *tensor, int64_t run, int64_t rows, const Walker *next) {
         constexpr int64_t kPart = 64;
-        const int32_t ahead = next && plan_.prefetches_tiles ? ahead_of(o, next->pointer(o) - tensor, rows) : 0;
+        const int32_t prefetch_distance = next && plan_.prefetches_tiles ? tile_distance(o, next->pointer(o) - tensor, rows) : 0;
         const bool prefetches_beside = next && plan_.prefetches_beside;
         const int64_t step = plan_.element_step[o], part = prefetches_beside ? kPart : run;
         for (int64_t first = 0; first < run; first += part) {
@@ -298,22 +299,22 @@ private:
                     prefetch_rows(next->pointer(i) + row * plan_.row_bytes[i], end - row, plan_.row_bytes[i], run << shift(i));
             }
             if (const int error = transpose(plan_.target_rank, shift(o), at(o) + (first << shift(o)), pitch(o),
-                                            tensor + first * step, step, width, rows, ahead, user_context_))
+                                            tensor + first * step, step, width, rows, prefetch_distance, user_context_))
                 return error;
         }
         return 0;
     }
 
-    // How far ahead to ask in each column of a tile of operand o, whose next tile lies so many bytes further on: in elements,
-    // from the tile's first. Of a tall tile, the next one's first element: the transposition asks for its further lines too. Of
+    // The distance to prefetch at in each column of a tile of operand o, whose next tile lies `bytes` further on: in elements,
+    // from the tile's first. Of a tall tile, the next one's first element: the transposition prefetches its further lines too. Of
     // another, the last element of the line that the next one begins with, as a line that two tiles share was read with the
     // first of them. 0, nothing: the next tile is this one, or too far for an int32.
-    int32_t ahead_of(int o, int64_t bytes, int64_t rows) const {
+    int32_t tile_distance(int o, int64_t bytes, int64_t rows) const {
         const int64_t line = kLineBytes >> shift(o), elements = (bytes >> shift(o)) + (rows > line ? 0 : rows - 1);
         return bytes != 0 && elements == int32_t(elements) ? int32_t(elements) : 0;
     }
 
-    // Asks for `count` pieces of memory, each so many bytes long and `step` bytes after the one before. A line of which it only
+    // Prefetches `count` pieces of memory, each `bytes` long and `step` bytes after the one before. A line of which it only
     // has the last bytes was read with the piece before. Always inlined as prefetch_part() is.
     __attribute__((always_inline)) static void prefetch_rows(const uint8_t *memory, int64_t count, int64_t step, int64_t bytes) {
         for (int64_t i = 0; i < count; i++) {
@@ -339,12 +340,12 @@ private:
     int64_t pitch(int o) const { return int64_t(plan_.dims[o][1].stride) << shift(o); }
 };
 
-// How many boxes on to ask for: the next; where the output is streamed, 16 KiB of inputs on, transposed ones as well. (GB/s on a
+// How many boxes on to prefetch: the next; where the output is streamed, 16 KiB of inputs on, transposed ones as well. (GB/s on a
 // Zen 5 by 4, 8, 12, 16 and 24 KiB: QUANTIZE_LINEAR 37, 45, 50, 50, 50; by 4 and 16 DEQUANTIZE_LINEAR 46 and 48; by 16 and 32 ADD
 // 54 and 51. On a Zen 4 ADD gained as much from 8 KiB on, QUANTIZE_LINEAR the most from 16.)
-int64_t boxes_ahead(const Plan &plan) {
+int64_t prefetch_distance_boxes(const Plan &plan) {
     if (plan.access[plan.operands - 1] != Access::Stream) return 1;
-    int64_t bytes = 0;  // of inputs that are asked for, of each element
+    int64_t bytes = 0;  // of inputs that are prefetched, of each element
     for (int o = 0; o < plan.operands - 1; o++)
         bytes += (plan.prefetched >> o & 1) || plan.access[o] == Access::Transpose ? plan.element_bytes[o] : 0;
     return std::max<int64_t>(1, (16 << 10) / (plan.run_inner * plan.run_outer * plan.rows * std::max<int64_t>(bytes, 1)));
@@ -355,10 +356,10 @@ int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_bu
     const int output = plan.operands - 1;
     Scratch scratch(plan, user_context);
     set_dims(plan, context, buffers);
-    const int64_t distance = boxes_ahead(plan);
-    Walker walker(plan, buffers, first), asked(plan, buffers, first + distance);
-    for (int64_t box = first; box < last; box++, walker.next(), asked.next()) {
-        const Walker *const next = box + distance < last ? &asked : nullptr;
+    const int64_t distance = prefetch_distance_boxes(plan);
+    Walker walker(plan, buffers, first), prefetched(plan, buffers, first + distance);
+    for (int64_t box = first; box < last; box++, walker.next(), prefetched.next()) {
+        const Walker *const next = box + distance < last ? &prefetched : nullptr;
         const int64_t run = walker.run(), rows = walker.rows();
         set_extents(context, plan.operands, run, rows);
         context.filled = 0;

@@ -10,7 +10,7 @@ constexpr int kZen3 = 0x19, kZen5 = 0x1a;  // AMD's families; Zen 4 is Zen 3's, 
 
 struct Chip {
     int amd_family;  // 0 of others' chips
-    // Bytes of the caches of a chip whose last one outruns streaming to memory, so that what fits it had better stay there:
+    // Bytes of the caches of a chip whose last one outruns streaming to memory, so that what fits it should stay there:
     // AMD's, one for each complex of cores. 0 where there is none known: to one core a mesh of slices, as in Intel's servers, is
     // little faster than memory. ADD f32, streaming against not: on a Zen 5 with 32 MiB 0.8 at 12 MiB of operands (0.5 where one
     // is a row) and 1.1 at 48 MiB, on a Xeon 1.2 at 12 MiB.
@@ -41,11 +41,12 @@ inline PrefetchInto stream_prefetch(const Chip &chip) {
     return chip.amd_family == 0 ? PrefetchInto::All : chip.amd_family < kZen5 ? PrefetchInto::L2 : PrefetchInto::L1Alone;
 }
 
-// Whether to fetch at all what streamed outputs are computed from, so many inputs in memory: a Zen 4 follows one by itself. 16 Mi
-// elements, without against into L2, in small and huge pages, beside an idle and a busy core: QUANTIZE_LINEAR f32 1.13 to 1.33
-// times as fast, i32 1.04 to 1.22, f16 1.0, DEQUANTIZE_LINEAR 0.98 to 1.16; of two ADD f32 0.66 to 1.24, by where they lie. A
-// transposed one, which asks for itself, does not count (ADD f32 1.0). A Zen 1 follows two as well (Zen 2 and older were not
-// measured): 16 and 64 Mi elements, without against into L2, ADD f32 1.16, QUANTIZE_LINEAR f32 1.18, DEQUANTIZE_LINEAR 1.02.
+// Whether to fetch at all what streamed outputs are computed from, with `inputs` of them in memory: a Zen 4 follows one by
+// itself. 16 Mi elements, without against into L2, in small and huge pages, beside an idle and a busy core: QUANTIZE_LINEAR
+// f32 1.13 to 1.33 times as fast, i32 1.04 to 1.22, f16 1.0, DEQUANTIZE_LINEAR 0.98 to 1.16; of two ADD f32 0.66 to 1.24, by
+// where they lie. A transposed one, which is prefetched where it is transposed, does not count (ADD f32 1.0). A Zen 1 follows two
+// as well (Zen 2 and older were not measured): 16 and 64 Mi elements, without against into L2, ADD f32 1.16, QUANTIZE_LINEAR
+// f32 1.18, DEQUANTIZE_LINEAR 1.02.
 inline bool stream_prefetches(const Chip &chip, int inputs) {
     if (chip.amd_family == 0 || chip.amd_family >= kZen5) return true;
     return chip.amd_family >= kZen3 && inputs > 1;

@@ -7,7 +7,7 @@ namespace {
 
 int call_add(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
-    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], call.kernel.ahead, &operands[2]);
+    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], call.kernel.prefetch_distance, &operands[2]);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ int call_dequantize(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
     const CpuKernel &kernel = call.kernel;
     const Form &form = takes_repeating(kernel, operands[kScale]) ? *kernel.repeating : *kernel.form;
-    return call_kernel(form, call, &operands[0], &operands[1], &operands[2], kernel.ahead, &operands[3]);
+    return call_kernel(form, call, &operands[0], &operands[1], &operands[2], kernel.prefetch_distance, &operands[3]);
 }
 
 }  // namespace

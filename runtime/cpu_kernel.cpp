@@ -10,14 +10,15 @@ __attribute__((cold)) bool fit_to_plan(Plan &plan, int32_t slices, int32_t cpus,
                                        CpuKernel &kernel) {
     const auto fit = kernel.problem->info->fit;
     if (fit && !fit(plan, slices, variant, kernel)) return false;
-    // In scratch memory nothing is worth asking for; of the form `repeating` it holds a vector of parameters.
+    // In scratch memory nothing is worth prefetching; of the form `repeating` it holds a vector of parameters.
     bool in_place = true;
     for (int o = 0; o < plan.operands; o++)
         in_place &= plan.access[o] == Access::InPlace || (kernel.repeating && (o == kScale || o == kZeroPoint));
     const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
-    const int64_t ahead =
+    const int64_t distance =
         in_place ? prefetch_distance_bytes(chip, plan.moved_bytes, std::min(slices, cpus), kernel.prefetch_64ths) / widest : 0;
-    kernel.ahead = plan.run_inner * plan.run_outer >= ahead ? int32_t(ahead) : 0;  // loops that ask are for long rows
+    kernel.prefetch_distance =
+        plan.run_inner * plan.run_outer >= distance ? int32_t(distance) : 0;  // loops that prefetch are for long rows
     return true;
 }
 

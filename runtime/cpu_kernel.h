@@ -82,9 +82,9 @@ struct CpuKernel {
     Foldings *foldings;                                            // with `folded`
     uint32_t uniform;                                              // as KernelTraits has it
     bool compute_bound;                                            // as KernelTraits has it
-    int32_t distinct_scales;                                       // with `columns`: after so many a row of scales repeats
+    int32_t distinct_scales;                 // with `columns`: the period after which a row of scales repeats
     int32_t prefetch_64ths;                  // of the last-level cache: prefetching pays up to so much (prefetch_distance_bytes)
-    int32_t ahead;                           // elements ahead of which kernels that can ask for memory do; 0: none
+    int32_t prefetch_distance;               // in elements, of kernels that can prefetch; 0: they do not
     CallBox call;                            // its context is a CpuCall
     CallBox call_after_joining;              // what call_joining_zero_points calls
     bool one_scale;                          // QUANTIZE_LINEAR by reciprocals: of all elements
@@ -115,8 +115,8 @@ void choose_dequantize_forms(const Space &space, const Variant &variant, CpuKern
 bool fit_dequantize(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel);
 void choose_quantized_add_forms(const Space &space, const Variant &variant, CpuKernel &kernel);
 
-// Calls the operator's `fit`, whose result it returns, and then chooses how far ahead kernels ask for memory with the plan in so
-// many slices on so many CPUs of a chip.
+// Calls the operator's `fit`, whose result it returns, and then chooses how far ahead kernels prefetch with the plan in
+// `slices` slices on `cpus` CPUs of a chip.
 bool fit_to_plan(Plan &plan, int32_t slices, int32_t cpus, const Chip &chip, const Variant &variant, CpuKernel &kernel);
 
 }  // namespace hewn

@@ -9,7 +9,7 @@ namespace hewn {
 
 namespace {
 
-// Reciprocals of `count` scales that lie so many bytes apart. False: one is not ordinary, and its arithmetic may have raised the
+// Reciprocals of `count` scales that lie `step_bytes` apart. False: one is not ordinary, and its arithmetic may have raised the
 // flag of invalid operations; the caller divides instead, which notes that (call_quantize_divided).
 bool set_reciprocals(const void *scales, hewn_data_type type, int64_t step_bytes, int32_t count, float *r0, float *r1) {
     const char *const first = static_cast<const char *>(scales);
@@ -35,7 +35,7 @@ inline halide_buffer_t buffer_of(const float *reciprocals, halide_dimension_t *d
     return buffer;
 }
 
-// The parameters for so many scales of a box; `reciprocal` where all are ordinary, else the dividing form.
+// The parameters for the first `count` scales of a box; `reciprocal` where all are ordinary, else the dividing form.
 void prepare_quantize(const CpuKernel &kernel, const halide_buffer_t &scale, int32_t count, RowParameters &p) {
     const hewn_data_type type = kernel.problem->inputs[kScale].type;
     p.from = scale.host;
@@ -69,8 +69,8 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
         halide_dimension_t dims[2] = {{0, 1, 0, 0}, {0, rows.extent, rows.stride != 0, 0}};
         halide_buffer_t r0 = buffer_of(p.r0, dims), r1 = buffer_of(p.r1, dims);
         const InvalidOperationFlag invalid(call.maybe_invalid);
-        const int code =
-            call_kernel(*p.form, call, &operands[0], &operands[0], &r0, &r1, &operands[2], kernel.ahead, &operands[3]);
+        const int code = call_kernel(*p.form, call, &operands[0], &operands[0], &r0, &r1, &operands[2], kernel.prefetch_distance,
+                                     &operands[3]);
         if (code != 0 || !invalid.raised()) return code;
         p.form = kernel.form;  // until the scales change: such values rarely come alone
     }
@@ -134,7 +134,7 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
         const InvalidOperationFlag invalid(call.maybe_invalid);
         const CpuKernel &kernel = call.kernel;
         const int code = repeating ? call_kernel(*kernel.repeating, call, &operands[0], &operands[0], &r0, &r1, &operands[2],
-                                                 kernel.ahead, &operands[3])
+                                                 kernel.prefetch_distance, &operands[3])
                                    : call_kernel(*kernel.columns, call, &operands[0], &r0, &r1, &operands[2], &operands[3]);
         if (code != 0 || !invalid.raised()) return code;
         columns.fit = false;  // as above
@@ -146,9 +146,9 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
     return call_quantize_divided(context, operands);
 }
 
-// Whether the plan's boxes are worth their reciprocals, where one scale for all is worth them from so many elements on: boxes of
-// several scales need twice as many and a fifth more for each, shared by all boxes that have the same ones in turn. (f32 to u8 on
-// a Zen 5, rows of a scale each, against dividing, by AVX2 and AVX-512: 8 rows of 64 elements 1.0 and 0.55, 4 of 256 1.4 and
+// Whether the plan's boxes are worth their reciprocals, where one scale for all is worth them from `elements` elements on: boxes
+// of several scales need twice as many and a fifth more for each, shared by all boxes that have the same ones in turn. (f32 to u8
+// on a Zen 5, rows of a scale each, against dividing, by AVX2 and AVX-512: 8 rows of 64 elements 1.0 and 0.55, 4 of 256 1.4 and
 // 0.65, 64 of 147 1.36 and 1.06, 1024 of 64 1.66 and 0.81, 256 of 256 1.76 and 1.12, 128 of 512 2.1 and 1.24. Not measured on
 // ARM.)
 bool reciprocals_pay(const Plan &plan, int32_t slices, int64_t elements) {
@@ -163,7 +163,7 @@ bool reciprocals_pay(const Plan &plan, int32_t slices, int64_t elements) {
     return run >= least && run * plan.rows * 5 >= elements * (5 + (4 + values) / sharing);
 }
 
-// Whether each slice had better prepare the reciprocals of a row of scales, of which `distinct` differ.
+// Whether each slice should prepare the reciprocals of a row of scales, of which `distinct` differ.
 bool columns_pay(const Plan &plan, int32_t slices, bool repeating, int64_t reciprocal_elements, int64_t &distinct) {
     // Preparing a scale takes as long as eight divisions, copying one in turn as one (Xeon, 1 and 0.1 ns). Rows enough to gain
     // half of that at least: 16, and 32 where dividing is fast.

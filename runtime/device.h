@@ -17,7 +17,8 @@ namespace hewn {
 struct Backend {
     hewn_status (*compile)(const hewn_device &device, const Problem &problem, const hewn_compile_options &options,
                            hewn_operator **op, hewn_error *error);
-    // Bindings are counted and there; all else about them is the backend's business. options may be null.
+    // The caller has checked that the bindings are not null and their number is right; all else about them is the backend's
+    // business. options may be null.
     hewn_status (*execute)(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output,
                            const hewn_execute_options *options, hewn_error *error);
     void (*destroy)(hewn_operator *op);

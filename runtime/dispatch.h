@@ -65,9 +65,9 @@ struct Variant {
     const Form *form(const char *form_name) const;
 };
 
-// The variant that runs operator x signature on a device: the forced one (a variant's name, or a target's, below which the next
-// stands in for a kernel that it leaves to them; null or "": HEWN_VARIANT in the environment, else none is forced), or the one of
-// the highest rank that the device can run, as it counts on the chip (rank_in_halves).
+// The variant that runs operator x signature on a device: the forced one (a variant's name, or a target's: the next lower
+// target's if it lacks this kernel; null or "": HEWN_VARIANT in the environment, else none is forced), or the one of the highest
+// rank that the device can run, as it counts on the chip (rank_in_halves).
 hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced, const Support &support,
                          const Chip &chip, const Variant **variant, hewn_error *error);
 

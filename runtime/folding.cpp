@@ -14,13 +14,13 @@ constexpr int kRows = 16;     // of pairs that are computed together
 constexpr int kStateShift = 56;
 constexpr uint64_t kRest = (uint64_t(1) << kStateShift) - 1;
 
-// The float so many steps farther from 0; 0 stays.
+// The float `steps` steps farther from 0; 0 stays.
 float stepped(float value, int steps) { return value == 0 ? value : float_of(bits_of(value) + uint32_t(steps)); }
 
 }  // namespace
 
-int find_folded_factors(const Quantization &quantization, const halide_type_t *types, ComputeQuantizedAdd compute, const void *context,
-                        FoldedFactors &factors, bool &fits) {
+int find_folded_factors(const Quantization &quantization, const halide_type_t *types, ComputeQuantizedAdd compute,
+                        const void *context, FoldedFactors &factors, bool &fits) {
     const float *const scale = quantization.scale;
     const int32_t *const zero_point = quantization.zero_point;
     FoldedFactors nearest;

@@ -49,7 +49,7 @@ public:
     // Also the factors, where they fit.
     State find(const Quantization &quantization, FoldedFactors &factors);
 
-    // Notes that so many elements were computed without knowing. True when they are enough for a search to be worth its time,
+    // Notes that `elements` elements were computed without knowing. True when they are enough for a search to be worth its time,
     // whatever comes, and after as many again if nothing is set: for one thread.
     bool count(const Quantization &quantization, int64_t elements);
 
@@ -79,8 +79,8 @@ private:
     // The entry to overwrite for a new key: of those whose state is Unknown the one that has counted the fewest elements, so that
     // the others come to be known; where none is, each in turn.
     Entry &vacant();
-    // An entry for a new key, with which so many elements were computed; null: it is let go by. A full table takes a new key for
-    // every 2^23 elements computed with keys that it lacks, so that those it has come to be known first.
+    // An entry for a new key, with which `elements` elements were computed; null: the table is full and does not take it. It
+    // takes a new key for every 2^23 elements computed with keys that it lacks, so that those it has come to be known first.
     Entry *admit(int64_t elements);
     static void write(Entry &entry, const Key &key, State state, const FoldedFactors &factors);
 };

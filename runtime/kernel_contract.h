@@ -9,11 +9,11 @@ namespace hewn {
 // these repeat after a divisor of kRepeatingPeriod.
 constexpr int kRepeatingLanes = 16, kRepeatingPeriod = 8;
 
-// A transposition goes by squares of so many bytes in a row, a vector of SSE and NEON. A tile is one square of rows high, and one
-// or several squares of columns wide (the kernel's `bytes`).
+// A transposition goes by squares with this many bytes in a row, a vector of SSE and NEON. A tile is one square of rows high, and
+// one or several squares of columns wide (the kernel's `bytes`).
 constexpr int kSquareBytes = 16;
 
-// A step of a GPU's form `dense` is so many bytes of the narrowest tensor that varies.
+// Bytes that a step of a GPU's form `dense` takes of the narrowest tensor that varies.
 constexpr int kGpuStepBytes = 16;
 
 // Dimensions that a GPU's form `strided` takes.

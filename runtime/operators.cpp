@@ -403,7 +403,7 @@ hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level lev
     if (desc->struct_size < sizeof(hewn_operator_desc)) {
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_operator_desc: struct_size is too small");
     }
-    if (level == HEWN_FEATURE_LEVEL_NEWEST) level = HEWN_FEATURE_LEVEL_6_4;
+    if (level == HEWN_FEATURE_LEVEL_NEWEST) level = kLevels[sizeof kLevels / sizeof kLevels[0] - 1];
     bool known = false;
     for (hewn_feature_level candidate : kLevels) known |= candidate == level;
     if (!known) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "feature level 0x%x is none of DirectML's", unsigned(level));

@@ -49,7 +49,7 @@ struct OperatorInfo {
     hewn_status (*read)(const void *desc, hewn_feature_level level, Problem &problem, hewn_error *error);
     // Chooses the forms for the merged space, before it is planned; null where this build has no kernel of the operator.
     void (*choose_forms)(const Space &space, const Variant &variant, CpuKernel &kernel);
-    // Drops forms that do not pay with the plan in so many slices, and tells the plan what the others read; null: nothing to do.
+    // Drops forms that do not pay with the plan in `slices` slices, and tells the plan what the others read; null: nothing to do.
     // False: plan again, for the forms that are left.
     bool (*fit)(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel);
 };

@@ -19,9 +19,9 @@ constexpr int64_t kTileBytes = 32 << 10;  // of a tall tile
 // which the transposition writes, then lies in different cache sets. 0.59 -> 0.44 ns an element of f32.
 constexpr int64_t kPaddedBytes = 256, kPadBytes = 64;
 constexpr int64_t kSetBytes = 2 << 10;  // columns that lie a multiple of it apart share two of an L1 cache's 64 sets, or one
-// An operand of so many bytes, a row that all rows share, stays in a core's own cache, and need not be fetched beside a streamed
-// output: it would take its part of the 16 KiB that are fetched ahead (see boxes_ahead; 16 Mi elements on a Zen 4:
-// QUANTIZE_LINEAR f32 1.15 to 1.45 times as fast without, DEQUANTIZE_LINEAR i8 1.25 to 1.3, ADD f32 1.04).
+// An operand of up to this many bytes, a row that all rows share, stays in a core's own cache, and need not be fetched beside a
+// streamed output: it would take its part of the 16 KiB that are fetched ahead (see prefetch_distance_boxes; 16 Mi elements on a
+// Zen 4: QUANTIZE_LINEAR f32 1.15 to 1.45 times as fast without, DEQUANTIZE_LINEAR i8 1.25 to 1.3, ADD f32 1.04).
 constexpr int64_t kOwnCacheBytes = 256 << 10;
 // Scratch operands are this many bytes apart beyond their size, so that they do not share cache sets.
 constexpr int64_t kScratchStagger = 320;
@@ -51,13 +51,13 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // ceil(a / b) * b
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
-// Where each decision about a box is made, before the plan is written down.
 struct Box {
     int last = 0;      // the run is dims [0, last], of the last one `outer` elements
     int row_dim = -1;  // the dimension that rows go through
     int64_t inner = 1, outer = 1, rows = 1;
 };
 
+// Where each decision about a box is made, before the plan is written down.
 class Planner {
 public:
     Planner(const Space &space, int operands, const int32_t *element_bytes, const KernelTraits &kernel, const PlanKnobs &knobs,
@@ -229,7 +229,7 @@ private:
     // one, side by side in a page, on a Zen 5 where columns begin alike in their lines, before that where they share cache sets
     // as well (measured on a Zen 4): QUANTIZE_LINEAR f32 1.1 to 1.5 times as fast, most where sets are shared, the others 1.0
     // to 1.2 (docs/performance.md). An operand's tile has 32 KiB: four lines of 128 columns or, where memory binds and operands
-    // as wide lie in place, whose rows had better be longer, two of 256 (ADD f32 1.1, and 1.05 times as fast as by four;
+    // as wide lie in place, whose rows should be longer, two of 256 (ADD f32 1.1, and 1.05 times as fast as by four;
     // QUANTIZE_LINEAR 0.9, QUANTIZED_LINEAR_ADD 0.87 to 1.0); where the L2 cache holds the latter kernels' operands their tiles
     // are not tall (ADD f32 of 256 x 256: 0.9). False: no such tile, `box` is as it was.
     bool tall_tile(int partner, const Runs &runs, Box &box) const {
@@ -308,7 +308,7 @@ private:
         return other ? 2 : 1;
     }
 
-    // Whether the run had better go on into the next dimension. If it does, operands that are constant so far have to be
+    // Whether the run should go on into the next dimension. If it does, operands that are constant so far have to be
     // gathered, 0.3 ns an element; if it does not, each such run is a row of its own, 4 to 12 ns. Operands that are the same in
     // all of the longest runs do not count, for they are gathered once, nor those that no layout lets the kernel read as one
     // element.
@@ -367,7 +367,7 @@ private:
         } else if (partner > 0) {
             int64_t below = 1;
             for (int k = 0; k < partner && below <= limit; k++) below *= dim(k).size;
-            // Else the run goes through it, or its rows; rows of their own scales had better be long.
+            // Else the run goes through it, or its rows; rows of their own scales should be long.
             if (below * 2 > limit && partner < run_rank_) {
                 box.row_dim = partner;
                 box.rows = std::min<int64_t>({dim(partner).size, 16, most_rows(partner, run)});

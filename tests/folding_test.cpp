@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "../runtime/bits.h"
-#include "../runtime/dispatch.h"
 #include "../runtime/cpu_kernel.h"
+#include "../runtime/dispatch.h"
 #include "reference.h"
 #include "variants.h"
 

@@ -135,7 +135,7 @@ protected:
         failure = 0;
     }
 
-    // Chooses forms where reciprocals pay from so many elements on.
+    // Chooses forms where reciprocals pay from `reciprocal_elements` elements on.
     int choose(int64_t reciprocal_elements) {
         variant_.plan = {};
         variant_.plan.box_bytes = 1 << 20;
@@ -260,7 +260,7 @@ protected:
         zero_point_strides.clear();
     }
 
-    // A box of so many rows with `count` zero points of a row, which was just brought into scratch memory or not.
+    // A box of `rows` rows with `count` zero points of a row, which was just brought into scratch memory or not.
     void execute_box(hewn::CpuCall &call, const Row &row, int32_t rows, bool filled = false) {
         execute_box(call, row.data(), int32_t(row.size()), rows, filled);
     }
@@ -458,7 +458,7 @@ TEST(Columns, AreOfAllPartsOfARow) {
 // What is chosen for DEQUANTIZE_LINEAR i8 to f32 or, where `quantizes`, QUANTIZE_LINEAR f32 to i8, with all forms that there are.
 struct Planned {
     bool repeating;
-    int32_t ahead;
+    int32_t distance;
     int plans;  // that it took
 };
 Planned planned(bool quantizes, const Sizes &sizes, const Sizes &input_strides, const Sizes &scale_strides,
@@ -478,33 +478,33 @@ Planned planned(bool quantizes, const Sizes &sizes, const Sizes &input_strides, 
         linear_problem(quantizes, HEWN_DATA_TYPE_INT8, sizes, input_strides, scale_strides, zero_point_strides);
     hewn::CpuKernel kernel = {};
     const int plans = plan(problem, variant, kernel);
-    return {kernel.repeating != nullptr, kernel.ahead, plans};
+    return {kernel.repeating != nullptr, kernel.prefetch_distance, plans};
 }
 
 // In place and by `repeating`, and nowhere else through scratch memory.
-TEST(Forms, AskAheadForWhatLiesInPlace) {
+TEST(Forms, PrefetchWhatLiesInPlace) {
     if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
     constexpr int64_t kElements = 1 << 20;
-    constexpr int32_t kAhead = 1024 / 4;
+    constexpr int32_t kDistance = 1024 / 4;
     for (const bool quantizes : {false, true}) {
         SCOPED_TRACE(quantizes ? "QUANTIZE_LINEAR" : "DEQUANTIZE_LINEAR");
-        if (quantizes && !hewn::InvalidOperationFlag::works()) continue;  // by division, which never asks
-        const auto ahead = [&](const Sizes &sizes, const Sizes &input_strides, const Sizes &strides) {
-            return planned(quantizes, sizes, input_strides, strides, strides).ahead;
+        if (quantizes && !hewn::InvalidOperationFlag::works()) continue;  // by division, which never prefetches
+        const auto distance = [&](const Sizes &sizes, const Sizes &input_strides, const Sizes &strides) {
+            return planned(quantizes, sizes, input_strides, strides, strides).distance;
         };
-        EXPECT_EQ(ahead({kElements}, {1}, {0}), kAhead);
-        for (const int64_t period : {2, 4, 8}) EXPECT_EQ(ahead({kElements / period, period}, {period, 1}, {0, 1}), kAhead);
-        EXPECT_EQ(ahead({kElements / 3, 3}, {3, 1}, {0, 1}), 0);
-        EXPECT_EQ(ahead({1024, 1024}, {1, 1024}, {0, 0}), 0);
-        EXPECT_EQ(ahead({kElements / 4, 4}, {1, kElements / 4}, {0, 1}), 0);
-        EXPECT_EQ(ahead({256, 4}, {4, 1}, {0, 1}), 0);
+        EXPECT_EQ(distance({kElements}, {1}, {0}), kDistance);
+        for (const int64_t period : {2, 4, 8}) EXPECT_EQ(distance({kElements / period, period}, {period, 1}, {0, 1}), kDistance);
+        EXPECT_EQ(distance({kElements / 3, 3}, {3, 1}, {0, 1}), 0);
+        EXPECT_EQ(distance({1024, 1024}, {1, 1024}, {0, 0}), 0);
+        EXPECT_EQ(distance({kElements / 4, 4}, {1, kElements / 4}, {0, 1}), 0);
+        EXPECT_EQ(distance({256, 4}, {4, 1}, {0, 1}), 0);
     }
 }
 
 // ADD's streams up to 5 MiB of operands; of f16 up to 8.5, but not of one large input.
-TEST(Forms, AskAheadForShortSums) {
+TEST(Forms, PrefetchShortSums) {
     if (!is_built({"add"})) GTEST_SKIP() << kNotBuilt;
-    const auto ahead = [](hewn_data_type type, const Sizes &sizes, const Sizes &strides) {
+    const auto distance = [](hewn_data_type type, const Sizes &sizes, const Sizes &strides) {
         const hewn_tensor_desc packed = {sizeof packed, type, uint32_t(sizes.size()), sizes.data(), nullptr},
                                b = {sizeof b, type, uint32_t(sizes.size()), sizes.data(), strides.data()};
         const hewn_add_desc own = {sizeof own, &packed, &b, &packed};
@@ -514,19 +514,19 @@ TEST(Forms, AskAheadForShortSums) {
         variant.forms[0] = {"general", nullptr, 0b1111};
         hewn::CpuKernel kernel = {};
         plan(problem, variant, kernel);
-        return kernel.ahead;
+        return kernel.prefetch_distance;
     };
     constexpr hewn_data_type f32 = HEWN_DATA_TYPE_FLOAT32, f16 = HEWN_DATA_TYPE_FLOAT16;
     constexpr int64_t kFour = 1 << 20, kSix = 3 << 19;  // of MiB / 4
-    EXPECT_EQ(ahead(f32, {kFour / 3}, {1}), 256);
-    EXPECT_EQ(ahead(f32, {kSix / 3}, {1}), 0);
-    EXPECT_EQ(ahead(f32, {64, kFour / 128}, {1, 0}), 256);
-    EXPECT_EQ(ahead(f32, {64, kFour / 128}, {0, 1}), 256);
-    EXPECT_EQ(ahead(f32, {64, kSix / 128}, {1, 0}), 0);
-    EXPECT_EQ(ahead(f16, {2 * kFour / 3}, {1}), 512);
-    EXPECT_EQ(ahead(f16, {2 * kSix / 3}, {1}), 512);
-    EXPECT_EQ(ahead(f16, {64, 2 * kFour / 128}, {1, 0}), 0);
-    EXPECT_EQ(ahead(f16, {64, 2 * kFour / 128}, {0, 1}), 0);
+    EXPECT_EQ(distance(f32, {kFour / 3}, {1}), 256);
+    EXPECT_EQ(distance(f32, {kSix / 3}, {1}), 0);
+    EXPECT_EQ(distance(f32, {64, kFour / 128}, {1, 0}), 256);
+    EXPECT_EQ(distance(f32, {64, kFour / 128}, {0, 1}), 256);
+    EXPECT_EQ(distance(f32, {64, kSix / 128}, {1, 0}), 0);
+    EXPECT_EQ(distance(f16, {2 * kFour / 3}, {1}), 512);
+    EXPECT_EQ(distance(f16, {2 * kSix / 3}, {1}), 512);
+    EXPECT_EQ(distance(f16, {64, 2 * kFour / 128}, {1, 0}), 0);
+    EXPECT_EQ(distance(f16, {64, 2 * kFour / 128}, {0, 1}), 0);
 }
 
 // Beside scales that repeat within a vector one zero point, for all or for each of several rows, is read as a vector of it;

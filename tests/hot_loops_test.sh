@@ -44,7 +44,7 @@ while read -r object; do
     case $name in
     add_*avx512*__general | dequantize_linear_*_f32__*avx512*__general | dequantize_linear_*_f32__*avx512*__repeating | \
         quantize_linear_*avx512*__reciprocal | quantize_linear_*avx512*__repeating)
-        grep -q prefetch <<<"$code" || fail "$name: asks for nothing ahead"
+        grep -q prefetch <<<"$code" || fail "$name: prefetches nothing"
         ;;
     transpose_*avx2)  # a quarter of a tile's columns at a time
         bits=${name#transpose_u} bits=${bits%%_*}

@@ -52,10 +52,10 @@ void call(const hewn::Form &form, Arguments... arguments) {
     EXPECT_EQ(reinterpret_cast<int (*)(const void *, Arguments...)>(form.entry)(nullptr, arguments...), 0);
 }
 
-// Kernels of the forms that may ask for memory ahead (of `repeating` see below).
-class AskingKernel {
+// Kernels of the forms that may prefetch (of `repeating` see below).
+class PrefetchingKernel {
 public:
-    AskingKernel(const hewn_variant_info &info, const hewn::Form &form) : form_(form), operator_(info.operator_name) {
+    PrefetchingKernel(const hewn_variant_info &info, const hewn::Form &form) : form_(form), operator_(info.operator_name) {
         std::istringstream words(info.signature);
         std::string from, to;
         std::getline(words, from, '_');
@@ -65,9 +65,9 @@ public:
         else types_ = {from, to, from, to};
     }
 
-    // The elements that rows of random inputs, the same for a seed, give in a layout with what lies so many elements ahead asked
-    // for; in place of the input of that number, if any.
-    std::vector<uint8_t> run(uint32_t layout, int width, int rows, int ahead, unsigned seed, int in_place = -1) const {
+    // The elements that rows of random inputs, the same for a seed, give in a layout with what lies `distance` elements ahead
+    // prefetched for; in place of the input of that number, if any.
+    std::vector<uint8_t> run(uint32_t layout, int width, int rows, int distance, unsigned seed, int in_place = -1) const {
         std::mt19937 random(seed);
         const int inputs = int(types_.size()) - 1, count = width * rows;
         std::vector<std::vector<uint8_t>> elements;
@@ -80,9 +80,9 @@ public:
             buffers.emplace_back(elements[size_t(i)], width, rows, i == inputs ? 1 : int(layout >> (inputs - 1 - i) & 1));
         if (in_place >= 0) buffers.back().buffer.host = buffers[size_t(in_place)].buffer.host;
         const auto at = [&](int i) { return &buffers[size_t(i)].buffer; };
-        if (operator_ == "add") call(form_, at(0), at(1), ahead, at(2));
-        else if (operator_ == "quantize_linear") quantize(at(0), ahead, at(1), rows);
-        else call(form_, at(0), at(1), at(2), ahead, at(3));
+        if (operator_ == "add") call(form_, at(0), at(1), distance, at(2));
+        else if (operator_ == "quantize_linear") quantize(at(0), distance, at(1), rows);
+        else call(form_, at(0), at(1), at(2), distance, at(3));
         for (size_t i = output_bytes; i < elements.back().size(); i++) EXPECT_EQ(elements.back()[i], kUntouched);
         std::vector<uint8_t> &output = elements[in_place >= 0 ? size_t(in_place) : elements.size() - 1];
         output.resize(output_bytes);
@@ -91,7 +91,7 @@ public:
 
 private:
     // With reciprocals and a zero point a row.
-    void quantize(halide_buffer_t *input, int ahead, halide_buffer_t *output, int rows) const {
+    void quantize(halide_buffer_t *input, int distance, halide_buffer_t *output, int rows) const {
         std::vector<float> r0, r1;
         std::vector<int8_t> zero_points;
         for (int y = 0; y < rows; y++) {
@@ -108,7 +108,7 @@ private:
         parameters[0].host = reinterpret_cast<uint8_t *>(r0.data());
         parameters[1].host = reinterpret_cast<uint8_t *>(r1.data());
         parameters[2].host = reinterpret_cast<uint8_t *>(zero_points.data());
-        call(form_, input, input, &parameters[0], &parameters[1], &parameters[2], ahead, output);
+        call(form_, input, input, &parameters[0], &parameters[1], &parameters[2], distance, output);
     }
 
     const hewn::Form &form_;
@@ -116,8 +116,8 @@ private:
     std::vector<std::string> types_;  // of the inputs that are buffers, then of the output
 };
 
-// Executions ask only for what lies beyond a core's caches, on chips whose last one is near.
-TEST(Kernel, AskingAheadChangesNoResult) {
+// Executions prefetch only what lies beyond a core's caches, on chips whose last one is near.
+TEST(Kernel, PrefetchingChangesNoResult) {
     int kernels = 0;
     for (uint32_t v = 0; v < hewn_variant_count(); v++) {
         hewn_variant_info info = {};
@@ -125,7 +125,7 @@ TEST(Kernel, AskingAheadChangesNoResult) {
         ASSERT_EQ(hewn_get_variant(v, &info), HEWN_STATUS_OK);
         const std::string name = info.operator_name;
         if (name == "quantized_linear_add" || !info.supported || info.device != HEWN_DEVICE_CPU) continue;
-        if (std::string(info.target).find("avx512") == std::string::npos) continue;  // the others do not ask
+        if (std::string(info.target).find("avx512") == std::string::npos) continue;  // the others do not prefetch
         const hewn::Variant *variant = nullptr;
         ASSERT_EQ(hewn::pick_variant(info.operator_name, info.signature, info.name, {HEWN_DEVICE_CPU, 0}, {}, &variant, nullptr),
                   HEWN_STATUS_OK);
@@ -133,16 +133,16 @@ TEST(Kernel, AskingAheadChangesNoResult) {
         if (!form) continue;
         kernels++;
         SCOPED_TRACE(info.name);
-        const AskingKernel kernel(info, *form);
+        const PrefetchingKernel kernel(info, *form);
         for (uint32_t layout = 0; layout < 8; layout++) {
             if (!(form->layouts >> layout & 1)) continue;
             for (int width = 1; width <= 700; width += width < 300 ? 1 : 50) {
                 SCOPED_TRACE("layout " + std::to_string(layout) + ", rows of " + std::to_string(width));
                 const auto expected = kernel.run(layout, width, 2, 0, unsigned(width));
-                for (const int ahead : {1, 256, 1 << 24}) {
-                    EXPECT_EQ(kernel.run(layout, width, 2, ahead, unsigned(width)), expected);
+                for (const int distance : {1, 256, 1 << 24}) {
+                    EXPECT_EQ(kernel.run(layout, width, 2, distance, unsigned(width)), expected);
                     for (int i = 0; name == "add" && layout == 0b11 && i < 2; i++)
-                        EXPECT_EQ(kernel.run(layout, width, 2, ahead, unsigned(width), i), expected);
+                        EXPECT_EQ(kernel.run(layout, width, 2, distance, unsigned(width), i), expected);
                 }
             }
         }
@@ -183,7 +183,7 @@ TEST(Dispatch, CountsVectorsInHalvesAsTuned) {
 }
 
 // The forms `repeating` give what the forms that read whole rows of parameters give, from the first 16 of them: rows of whole
-// periods, of every number of steps and vectors, with parameters of their own, whatever is asked for ahead.
+// periods, of every number of steps and vectors, with parameters of their own, whatever is prefetched.
 TEST(Kernel, RepeatingIsTheSameAsRows) {
     constexpr int kRows = 3, kRead = 16;
     int kernels = 0;
@@ -239,12 +239,12 @@ TEST(Kernel, RepeatingIsTheSameAsRows) {
                     if (quantizes) call(*variant->form("columns"), i, r0, r1, z, o);
                     else call(*variant->form("general"), i, r0, z, int32_t(0), o);
                 });
-                for (const int32_t ahead : {0, 1, 256, 1 << 24}) {
+                for (const int32_t distance : {0, 1, 256, 1 << 24}) {
                     const auto output = run(first, [&](auto *i, auto *r0, auto *r1, auto *z, auto *o) {
-                        if (quantizes) call(*repeating, i, i, r0, r1, z, ahead, o);
-                        else call(*repeating, i, r0, z, ahead, o);
+                        if (quantizes) call(*repeating, i, i, r0, r1, z, distance, o);
+                        else call(*repeating, i, r0, z, distance, o);
                     });
-                    ASSERT_EQ(output, expected) << "asking " << ahead << " elements ahead";
+                    ASSERT_EQ(output, expected) << "prefetching " << distance << " elements ahead";
                 }
             }
         }

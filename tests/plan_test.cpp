@@ -278,7 +278,7 @@ TEST(Chip, TheFamilyIsAmds) {
     for (int i = 0; i < 2; i++) EXPECT_EQ(hewn::this_chip().amd_family, family);
 }
 
-TEST(Chip, AsksAheadBeyondTheSecondCacheWithinTheLast) {
+TEST(Chip, PrefetchesBeyondTheSecondCacheWithinTheLast) {
     for (const hewn::Chip &chip : {kOtherChip, kZen1, kZen4}) {
         for (double bytes = 1; bytes < 1e12; bytes *= 2) EXPECT_EQ(hewn::prefetch_distance_bytes(chip, bytes, 1, 17), 0);
     }
@@ -510,7 +510,7 @@ struct Given {
     bool compute_bound = false;
 };
 
-// A matrix and a transposed one of `size` x `size` elements of so many bytes make a third.
+// A matrix and a transposed one of `size` x `size` elements, each of its own bytes, make a third.
 hewn::Plan transposed_plan(int64_t size, int32_t bytes, int32_t transposed_bytes, int32_t output_bytes, const Given &given) {
     hewn::PlanKnobs knobs = kKnobs;
     knobs.stream_bytes = given.stream_bytes;
@@ -535,8 +535,8 @@ TEST(Chip, StreamingFetchesIntoItsCaches) {
         EXPECT_EQ(transposed_plan(1000, 4, 4, 4, {chip}).prefetch_into, hewn::stream_prefetch(chip));
 }
 
-// The next rows of the same columns come first. They are asked for on AMD's chips, where a core's own cache does not hold what is
-// moved; rows of operands in place beside them where the output is not streamed, on a Zen 5 where the last cache does not hold
+// The next rows of the same columns come first. They are prefetched on AMD's chips, where a core's own cache does not hold what
+// is moved; rows of operands in place beside them where the output is not streamed, on a Zen 5 where the last cache does not hold
 // it, on a Zen 1 nowhere.
 TEST(Plan, AsksForTheNextTileOfATransposition) {
     for (const hewn::Chip &chip :

@@ -291,7 +291,7 @@ class TunerTest(unittest.TestCase):
         self.assertEqual(document["knobs"], family["knobs"])
         self.assertEqual((document["target"], document["halide"]), (kernel.target, build.halide))
         self.assertEqual(document["tuned"], {f"{key} general": {"adopted": {"chip": "a chip"}, "kept": {"chip": "another"}}})
-        self.assertEqual(document["provenance"], "the values of x86_64")
+        self.assertEqual(document["provenance"], ["the values of x86_64"])
         self.assertEqual(build.default_knobs(kernel), kernels.knob_tuple({"tail": "stepped", "vector": 4, "width": 0}))
 
 

@@ -15,7 +15,7 @@ const std::vector<int64_t> ROW_LENGTHS = {1,  2,  3,  4,  5,  7,  8,  9,  11, 15
 const std::vector<int64_t> DEVICE_LENGTHS = {0,   1,    2,    3,    4,    5,    7,    8,    9,    15,  16,
                                              17,  31,   32,   33,   47,   48,   63,   255,  256,  257, 300,
                                              511, 1023, 1024, 1025, 2047, 2048, 4095, 4096, 4111, 8209};
-// From so many elements on, quantization with one scale takes another form.
+// How many elements quantization with one scale takes another form from.
 int64_t reciprocal_elements(const Variant &variant) { return plan_knobs().at(variant.name).at("reciprocal_elements"); }
 
 std::vector<int64_t> lengths_of(const Variant &variant) {

@@ -103,7 +103,7 @@ def record(build, kernel, knobs, provenance):
         document = json.loads(path.read_text())
     else:  # the family's values, of which nothing is known on this target
         document = json.loads((build.tuning / f"{kernel.family}.json").read_text())
-        document.update(provenance=f"the values of {kernel.family}", tuned={})
+        document.update(provenance=[f"the values of {kernel.family}"], tuned={})
     document.update(halide=build.halide, target=kernel.target)
     story = document.setdefault("tuned", {}).setdefault(f"{kernel.key} {kernel.form}", {})
     if knobs is None:
