@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The tuner on real kernels: tune_test.py BUILD-FOLDER [unittest arguments]"""
 
+import dataclasses
 import importlib.util
 import json
 import os
@@ -292,6 +293,10 @@ class TunerTest(unittest.TestCase):
         self.assertEqual((document["target"], document["halide"]), (kernel.target, build.halide))
         self.assertEqual(document["tuned"], {f"{key} general": {"adopted": {"chip": "a chip"}, "kept": {"chip": "another"}}})
         self.assertEqual(document["provenance"], ["the values of x86_64"])
+        later = dataclasses.replace(kernel, target="x86_64_avx10_256")
+        self.assertEqual(later.family(self.folder), "x86_64")
+        (self.folder / "x86_64_avx10.json").write_text("{}")
+        self.assertEqual(later.family(self.folder), "x86_64_avx10")
         self.assertEqual(build.default_knobs(kernel), kernels.knob_tuple({"tail": "stepped", "vector": 4, "width": 0}))
 
 

@@ -25,10 +25,11 @@ class Kernel:
     def variant(self):
         return f"{self.operator}_{self.signature}__{self.target}"
 
-    @property
-    def family(self):
-        """Whose tuning file serves a target that has none."""
-        return self.target.rpartition("_")[0]
+    def family(self, tuning):
+        """Whose file of the folder serves a target that has none: the longest beginning of its name that has one (cmake/Variants.cmake)."""
+        words = self.target.split("_")
+        names = ["_".join(words[:n]) for n in range(len(words) - 1, 0, -1)]
+        return next(name for name in names if (tuning / f"{name}.json").exists())
 
     @property
     def key(self):
@@ -73,7 +74,8 @@ class Build:
     def default_knobs(self, kernel, against=None):
         """What the kernel has on a target without a tuning file, its family's values; or by the files of the folder `against`."""
         own = against / f"{kernel.target}.json" if against else None
-        file = own if own and own.exists() else (against or self.tuning) / f"{kernel.family}.json"
+        tuning = against or self.tuning
+        file = own if own and own.exists() else tuning / f"{kernel.family(tuning)}.json"
         knobs = json.loads(file.read_text())["knobs"]
         keys = (kernel.operator, f"{kernel.operator}_{kernel.signature}")
         return self.complete(kernel, knob_tuple({n: v for key in keys for n, v in knobs.get(key, {}).get(kernel.form, {}).items()}))
@@ -102,8 +104,9 @@ def record(build, kernel, knobs, provenance):
     if path.exists():
         document = json.loads(path.read_text())
     else:  # the family's values, of which nothing is known on this target
-        document = json.loads((build.tuning / f"{kernel.family}.json").read_text())
-        document.update(provenance=[f"the values of {kernel.family}"], tuned={})
+        family = kernel.family(build.tuning)
+        document = json.loads((build.tuning / f"{family}.json").read_text())
+        document.update(provenance=[f"the values of {family}"], tuned={})
     document.update(halide=build.halide, target=kernel.target)
     story = document.setdefault("tuned", {}).setdefault(f"{kernel.key} {kernel.form}", {})
     if knobs is None:
