@@ -83,7 +83,7 @@ struct CpuKernel {
     uint32_t uniform;                                              // as KernelTraits has it
     bool compute_bound;                                            // as KernelTraits has it
     int32_t distinct_scales;                 // with `columns`: the period after which a row of scales repeats
-    int32_t prefetch_64ths;                  // of the last-level cache: prefetching pays up to so much (prefetch_distance_bytes)
+    int32_t prefetch_64ths;                  // of the last-level cache, up to which prefetching pays (prefetch_distance_bytes)
     int32_t prefetch_distance;               // in elements, of kernels that can prefetch; 0: they do not
     CallBox call;                            // its context is a CpuCall
     CallBox call_after_joining;              // what call_joining_zero_points calls
@@ -102,11 +102,11 @@ int call_kernel(const Form &form, const CpuCall &call, Arguments... arguments) {
     return reinterpret_cast<int (*)(const void *, Arguments...)>(form.entry)(call.user_context, arguments...);
 }
 
-// A quarter, and a little more, so that operands of just a quarter count with their parameters (DEQUANTIZE_LINEAR i32 to f32 of 1
-// Mi elements: 1.22 times as fast).
+// Of the last-level cache, up to which prefetching pays: a quarter and a little more, so that operands of just a quarter count
+// with their parameters (DEQUANTIZE_LINEAR i32 to f32 of 1 Mi elements: 1.22 times as fast).
 constexpr int32_t kPrefetch64ths = 17;
 
-// Of each operator: what OperatorInfo has, and for how it is called.
+// Each operator's choose_forms and fit (OperatorInfo).
 void choose_add_form(const Space &space, const Variant &variant, CpuKernel &kernel);
 bool fit_add(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel);
 void choose_quantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel);

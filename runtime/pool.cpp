@@ -21,8 +21,7 @@ namespace {
 // A thread that shares a call's work with those of the pool; made on it. Linux may wake them on its CPU though another is idle
 // (kernels of virtual machines that pack them to spare the host's CPUs), and there they wait until it is its turn to give way,
 // some milliseconds later, which few calls take. So a caller whom no thread has joined in time gives way at once, and a thread of
-// the pool that finds itself on the caller's CPU moves to the others of the
-// pool and the caller, from then on.
+// the pool that finds itself on the caller's CPU moves to the others of the pool and the caller, from then on.
 class Caller {
 public:
     Caller *next = nullptr;
@@ -122,7 +121,7 @@ void Caller::begin_part() {
 
 #endif
 
-// With the mutex held, by which several that shut it down at once join its threads once.
+// To be called with the mutex held, so that no two calls join the same threads.
 void end_threads() {
     if (started) halide_shutdown_thread_pool();
     started = false;
