@@ -1,6 +1,5 @@
 // QUANTIZE_LINEAR on the CPU: by reciprocals of its scales, prepared and kept here, or by division.
 #include <algorithm>
-#include <cstring>
 
 #include "cpu_linear.h"
 #include "fp_mode.h"

@@ -6,6 +6,7 @@
 #include <array>
 #include <numeric>
 
+#include "executors.h"
 #include "variants.h"
 
 namespace hewn_test {
@@ -89,26 +90,20 @@ TEST_F(CppApi, CompileOptions) {
     options.variant = lowest;
     EXPECT_EQ(hewn::compile(hewn::AddDesc{F32, F32, F32}, options).variant(), lowest);
 
-    struct Pool {
-        int calls = 0;
-        static void HEWN_CALL run(void *pool, int32_t count, hewn_slice_fn fn, void *arg) {
-            static_cast<Pool *>(pool)->calls++;
-            for (int32_t i = 0; i < count; i++) fn(arg, i);
-        }
-    } pool;
+    Counting counting;
     constexpr size_t COUNT = 1 << 20;
     const TensorDesc many = {DataType::FLOAT32, {int64_t(COUNT)}};
     std::vector<float> a(COUNT), b(COUNT, 1), sum(COUNT), expected(COUNT);
     std::iota(a.begin(), a.end(), 0.0f);
     std::iota(expected.begin(), expected.end(), 1.0f);
     options = {};
-    options.parallel_for = Pool::run;
-    options.parallel_for_context = &pool;
+    options.parallel_for = Counting::parallel_for;
+    options.parallel_for_context = &counting;
     for (const int32_t max_threads : {4, 1}) {
         options.max_threads = max_threads;
-        pool.calls = 0;
+        counting.calls = 0;
         hewn::compile(hewn::AddDesc{many, many, many}, options).execute({a, b}, {sum});
-        EXPECT_EQ(pool.calls, max_threads > 1);
+        EXPECT_EQ(counting.calls, max_threads > 1);
         EXPECT_EQ(sum, expected);
     }
 }

@@ -28,6 +28,17 @@ inline void HEWN_CALL in_reverse(void *, int32_t count, hewn_slice_fn fn, void *
     for (int32_t i = count; i-- > 0;) fn(arg, i);
 }
 
+// An executor that counts what it is given.
+struct Counting {
+    std::atomic<int> calls{0}, slices{0};
+    static void HEWN_CALL parallel_for(void *context, int32_t count, hewn_slice_fn fn, void *arg) {
+        auto *self = static_cast<Counting *>(context);
+        self->calls++;
+        self->slices += count;
+        in_reverse(nullptr, count, fn, arg);
+    }
+};
+
 }  // namespace hewn_test
 
 #endif  // HEWN_TESTS_EXECUTORS_H

@@ -109,7 +109,7 @@ TEST(NoDriver, CpuStaysUsable) {
     }
     // Nor is a device made of objects that the program has: what they point to is not looked at.
     int object = 0;
-    hewn_device *const untouched = reinterpret_cast<hewn_device *>(&object), *device_of_objects = untouched;
+    hewn_device *device_of_objects = untouched<hewn_device>();
     const hewn_cuda_device_desc cuda = {sizeof cuda, &object, nullptr, nullptr, nullptr, nullptr};
     const hewn_opencl_device_desc opencl = {sizeof opencl, &object, &object, nullptr, nullptr, nullptr};
     const hewn_d3d12_device_desc d3d12 = {sizeof d3d12, &object, nullptr, nullptr, nullptr, nullptr};
@@ -117,7 +117,7 @@ TEST(NoDriver, CpuStaysUsable) {
         const Outcome outcome = outcome_of([&](hewn_error *error) { return create(&desc, &device_of_objects, error); });
         EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE) << outcome;
         EXPECT_TRUE(says(outcome, reason)) << outcome;
-        EXPECT_EQ(device_of_objects, untouched) << "a refused call wrote: " << reason;
+        EXPECT_EQ(device_of_objects, untouched<hewn_device>()) << "a refused call wrote: " << reason;
     };
     refused(hewn_create_cuda_device, cuda, "CUDA: no CUDA driver: libcuda.so.1 is not there");
     refused(hewn_create_opencl_device, opencl, "OpenCL: no OpenCL driver: libOpenCL.so.1 is not there");
@@ -828,7 +828,7 @@ TEST_F(FakeCuda, Huge) {
 }
 
 TEST_F(FakeCuda, OwnContextAndStream) {
-    hewn_device *created = nullptr;
+    hewn_device *created = untouched<hewn_device>();
     int stream = 0;
     const auto create = [&](void *context) {
         const hewn_cuda_device_desc desc = {sizeof desc, context, &stream, nullptr, nullptr, nullptr};
@@ -836,7 +836,7 @@ TEST_F(FakeCuda, OwnContextAndStream) {
     };
     EXPECT_TRUE(says(create(nullptr), "the thread has no current one"));
     EXPECT_TRUE(says(create(&stream), "context is no context"));
-    EXPECT_EQ(created, nullptr);
+    EXPECT_EQ(created, untouched<hewn_device>());
     ASSERT_EQ(create(reinterpret_cast<void *>(uintptr_t(0x1000))).status, HEWN_STATUS_OK);
     const DevicePtr device(created);
     EXPECT_EQ(variable<int>("fake_contexts"), 0) << "the application's context is not retained as the primary one";
@@ -1003,13 +1003,13 @@ TEST(FakeCudaWithoutDevice, Open) {
     const Outcome outcome = open(HEWN_DEVICE_CUDA, 0, device);
     EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE);
     EXPECT_TRUE(says(outcome, "cuInit failed: CUDA_ERROR_NO_DEVICE")) << outcome;
-    hewn_device *created = nullptr;
+    hewn_device *created = untouched<hewn_device>();
     const hewn_cuda_device_desc desc = {sizeof desc, reinterpret_cast<void *>(uintptr_t(0x1000)), nullptr, nullptr, nullptr,
                                         nullptr};
     const Outcome own = outcome_of([&](hewn_error *error) { return hewn_create_cuda_device(&desc, &created, error); });
     EXPECT_EQ(own.status, HEWN_STATUS_NO_DEVICE);
     EXPECT_TRUE(says(own, "cuInit failed: CUDA_ERROR_NO_DEVICE")) << own;
-    EXPECT_EQ(created, nullptr);
+    EXPECT_EQ(created, untouched<hewn_device>());
 }
 
 }  // namespace

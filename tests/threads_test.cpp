@@ -57,17 +57,6 @@ TEST(Threads, DefaultPool) {
     }
 }
 
-// An executor that counts what it is given.
-struct Counting {
-    std::atomic<int> calls{0}, slices{0};
-    static void HEWN_CALL parallel_for(void *context, int32_t count, hewn_slice_fn fn, void *arg) {
-        auto *self = static_cast<Counting *>(context);
-        self->calls++;
-        self->slices += count;
-        in_reverse(nullptr, count, fn, arg);
-    }
-};
-
 TEST(Threads, UsersParallelFor) {
     for (Problem &problem : large_problems("Threads.UsersParallelFor")) {
         EXPECT_TRUE(check(problem, with_executor(on_std_threads))) << "std::thread";

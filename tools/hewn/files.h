@@ -21,8 +21,7 @@ void check_output_type(const std::string &path, DataType type, const Sizes &size
 void save_array(const std::string &path, const Array &array);
 
 // A file under a temporary name beside its final one, or that which a link leads to, with the permissions of what it replaces.
-// commit() moves it there; without it nothing is left, unless a
-// signal ends the program.
+// commit() moves it there; without it nothing is left, unless a signal ends the program.
 class OutputFile {
 public:
     explicit OutputFile(std::string path);
