@@ -624,8 +624,8 @@ TEST(Plan, TallTilesHoldSeveralLines) {
     EXPECT_EQ(transposed_plan(704, 4, 4, 4, {kZen5, 0}).rows, hewn::kCanStream ? 16 : 32) << "beside a streamed output";
 }
 
-// Rows and a row that all share, beside a streamed output: where a core's own cache holds the latter, it is not fetched and blocks
-// are as long as the knob says, else half as long. One input alone is not fetched on a Zen 4, nothing on a Zen 1.
+// Rows and a row that all share, beside a streamed output: where a core's own cache holds the latter, it is not fetched and
+// blocks are as long as the knob says, else half as long. One input alone is not fetched on a Zen 4, nothing on a Zen 1.
 TEST(Plan, FetchesWhatIsNotInACoresOwnCache) {
     const auto prefetched_of = [](const hewn::Chip &chip, int64_t columns, int64_t rows) {
         const int32_t bytes[] = {4, 4, 4};
