@@ -1,9 +1,18 @@
-# Generator runs: hewn_add_kernels() makes the objects of a flavour of the kernels, generated/<flavour>/*.o, those of GPUs
-# generated/gpu/*.o, and lists them in generated/<flavour>/objects.txt.
+# Generator runs: hewn_add_kernels() makes the objects of a flavour of the kernels.
+#
+# Reads what Variants.cmake has resolved. Writes generated/<flavour>/objects.txt, the list of the objects; the build puts them beside it
+# and those of GPUs in generated/gpu/.
 
 set(HEWN_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 # The runtime proves what Halide's assertions and bounds queries would check.
 set(HEWN_SHIPPED_FLAGS no_asserts no_bounds_query)
+
+# The target of a generator run, for a form's or a transposition's Halide target and the flags of a flavour.
+function(hewn_run_target out halide_target)
+    set(words ${halide_target} no_runtime user_context ${ARGN})
+    list(JOIN words "-" words)
+    set(${out} ${words} PARENT_SCOPE)
+endfunction()
 
 # Sets <out> to an object in <dir>, Halide's runtime for the bare architecture. Its exit hooks are taken out: in a forked child they
 # would wait for threads that do not exist there. runtime/device_cpu.cpp ends the pool instead.
@@ -26,94 +35,92 @@ function(hewn_add_halide_runtime out dir flavour)
     set(${out} ${runtime} PARENT_SCOPE)
 endfunction()
 
-# hewn_add_kernels(<flavour> <flag>...): runs the generators for every chosen variant with the given Halide flags. The property
-# HEWN_<flavour>_OBJECTS are the object files: one a form, one a transposition, and the Halide runtime they share. The target
-# hewn_<flavour>_kernels makes them, for all libraries: a Makefile would run the generators for each of them, at the same time.
-function(hewn_add_kernels flavour)
-    list(JOIN ARGN "-" flags)
-    if(flags)
-        string(PREPEND flags "-")
+# hewn_add_d3d12_object(<object> <name> <flavour> <run>...): what the generator run leaves is <name>.s and <name>.device_code, HLSL. The
+# object has the kernel's name in the place of its HLSL, which the property HEWN_HLSL lists for tools/dxbc.
+function(hewn_add_d3d12_object object name flavour)
+    cmake_path(REPLACE_EXTENSION object LAST_ONLY .s OUTPUT_VARIABLE assembly)
+    cmake_path(REPLACE_EXTENSION object LAST_ONLY .device_code OUTPUT_VARIABLE hlsl)
+    set(name_shader ${PROJECT_SOURCE_DIR}/cmake/NameShader.cmake)
+    find_program(HEWN_CLANG clang REQUIRED  # GNU's assembler does not read all that LLVM writes
+        DOC "clang, the assembler of Direct3D 12 kernels' host code")
+    add_custom_command(OUTPUT ${object}
+        COMMAND ${ARGN}
+        COMMAND ${CMAKE_COMMAND} -DASSEMBLY=${assembly} -DNAME=${name} -P ${name_shader}
+        COMMAND ${HEWN_CLANG} --target=x86_64-w64-mingw32 -c ${assembly} -o ${object}
+        BYPRODUCTS ${hlsl} DEPENDS hewn_generators ${name_shader} VERBATIM COMMENT "${name} (${flavour})")
+    set_property(GLOBAL APPEND PROPERTY HEWN_HLSL ${hlsl})
+endfunction()
+
+# hewn_add_object(<out> <name> FLAVOUR <flavour> FUNCTION <function> GENERATOR <generator> HALIDE_TARGET <Halide target> [DEVICE <device>]
+#                 [FLAGS <Halide flag>...] ARGUMENTS <parameter>=<value>...)
+#   One generator run: the function in the object <out>, <name>.o. A GPU's, whose assertions would look at the host's side alone, are the
+#   same in every flavour and made once; their device code is beside them, for tests to look at.
+function(hewn_add_object out name)
+    cmake_parse_arguments(PARSE_ARGV 2 run "" "FLAVOUR;FUNCTION;GENERATOR;HALIDE_TARGET;DEVICE" "FLAGS;ARGUMENTS")
+    set(dir ${HEWN_GENERATED_DIR}/${run_FLAVOUR})
+    set(flags ${run_FLAGS})
+    set(outputs object)
+    if(run_DEVICE)
+        set(dir ${HEWN_GENERATED_DIR}/gpu)
+        set(flags ${HEWN_SHIPPED_FLAGS})
+        set(outputs object,device_code)
     endif()
+    if("${run_DEVICE}" STREQUAL "d3d12")
+        set(outputs assembly,device_code)
+    endif()
+    set(object ${dir}/${name}${HEWN_OBJECT_EXTENSION})
+    set(${out} ${object} PARENT_SCOPE)
+    get_property(known GLOBAL PROPERTY HEWN_OBJECT_${object} SET)
+    if(known)
+        return()
+    endif()
+    set_property(GLOBAL PROPERTY HEWN_OBJECT_${object} TRUE)
+
+    file(MAKE_DIRECTORY ${dir})
+    hewn_run_target(target ${run_HALIDE_TARGET} ${flags})
+    set(run hewn_generators -g ${run_GENERATOR} -n ${name} -f ${run_FUNCTION} -o ${dir} -e ${outputs} target=${target} ${run_ARGUMENTS})
+    if("${run_DEVICE}" STREQUAL "d3d12")
+        hewn_add_d3d12_object(${object} ${name} ${run_FLAVOUR} ${run})
+    else()
+        add_custom_command(OUTPUT ${object} COMMAND ${run} DEPENDS hewn_generators VERBATIM COMMENT "${name} (${run_FLAVOUR})")
+    endif()
+endfunction()
+
+# hewn_add_kernels(<flavour> <flag>...): runs the generators for every chosen variant with the given Halide flags. The property
+# HEWN_<flavour>_OBJECTS are the object files: the Halide runtime that they share, one a transposition, and one a form, but none where a
+# form is another variant's function. The target hewn_<flavour>_kernels makes them, for all libraries: a Makefile would run the generators
+# for each of them, at the same time.
+function(hewn_add_kernels flavour)
     set(dir ${HEWN_GENERATED_DIR}/${flavour})
     file(MAKE_DIRECTORY ${dir})
-
     hewn_add_halide_runtime(objects ${dir} ${flavour})
-
-    # One generator run: the function hewnk_<name> in <name>.o. A GPU's, whose assertions would look at the host's side alone, are
-    # the same in every flavour; their device code is beside them, for tests to look at.
-    macro(add_object name generator halide_target device signature)
-        set(object_dir ${dir})
-        set(object_flags "${flags}")
-        set(outputs object)
-        if(NOT "${device}" STREQUAL "")  # a macro's argument is text, not a variable
-            set(object_dir ${HEWN_GENERATED_DIR}/gpu)
-            set(object_flags -no_asserts-no_bounds_query)
-            set(outputs object,device_code)
-        endif()
-        set(object ${object_dir}/${name}${HEWN_OBJECT_EXTENSION})
-        set(hlsl)
-        set(name_shader)
-        set(inputs hewn_generators)
-        if("${device}" STREQUAL "d3d12")
-            list(APPEND inputs ${PROJECT_SOURCE_DIR}/cmake/NameShader.cmake)
-            set(outputs assembly,device_code)
-            set(assembly ${object_dir}/${name}.s)
-            set(hlsl ${object_dir}/${name}.device_code)
-            set(name_shader
-                COMMAND ${CMAKE_COMMAND} -DASSEMBLY=${assembly} -DNAME=${name} -P ${PROJECT_SOURCE_DIR}/cmake/NameShader.cmake
-                COMMAND ${HEWN_CLANG} --target=x86_64-w64-mingw32 -c ${assembly} -o ${object})
-        endif()
-        get_property(known GLOBAL PROPERTY HEWN_OBJECT_${object} SET)
-        if(NOT known)
-            set_property(GLOBAL PROPERTY HEWN_OBJECT_${object} TRUE)
-            file(MAKE_DIRECTORY ${object_dir})
-            add_custom_command(OUTPUT ${object}
-                COMMAND hewn_generators -g ${generator} -n ${name} -f hewnk_${name} -o ${object_dir} -e ${outputs}
-                        "target=${halide_target}-no_runtime-user_context${object_flags}" signature=${signature} ${ARGN}
-                ${name_shader}
-                BYPRODUCTS ${hlsl} DEPENDS ${inputs} VERBATIM COMMENT "${name} (${flavour})")
-            if(hlsl)
-                set_property(GLOBAL APPEND PROPERTY HEWN_HLSL ${hlsl})
-            endif()
-        endif()
-        list(APPEND objects ${object})
-    endmacro()
-
-    hewn_lowest_target(lowest)
     foreach(name IN LISTS transpositions)
-        foreach(key TYPE BYTES TARGET)
-            get_property(transposition_${key} GLOBAL PROPERTY HEWN_${name}_${key})
-        endforeach()
-        set(halide_target ${lowest})
-        if(transposition_TARGET)
-            hewn_halide_target(halide_target ${transposition_TARGET})
-        endif()
-        add_object(${name} transpose ${halide_target} "" ${transposition_TYPE} bytes=${transposition_BYTES})
+        hewn_get(transposition ${name} TYPE BYTES HALIDE_TARGET FUNCTION)
+        hewn_add_object(object ${name} FLAVOUR ${flavour} FUNCTION ${transposition_FUNCTION} GENERATOR transpose
+            HALIDE_TARGET ${transposition_HALIDE_TARGET} FLAGS ${ARGN}
+            ARGUMENTS signature=${transposition_TYPE} bytes=${transposition_BYTES})
+        list(APPEND objects ${object})
     endforeach()
-    foreach(target IN LISTS chosen_targets)
-        get_property(device GLOBAL PROPERTY HEWN_${target}_DEVICE)
-        foreach(operator IN LISTS chosen_operators)
-            hewn_signatures(signatures ${operator} ${target})
-            foreach(signature IN LISTS signatures)
-                hewn_forms(forms ${operator} ${target})
-                foreach(form IN LISTS forms)
-                    hewn_form_owner(owner ${target} ${operator} ${signature} ${form})
-                    if(NOT owner STREQUAL target)
-                        continue()
-                    endif()
-                    hewn_halide_target(halide_target ${target} OPERATOR ${operator} SIGNATURE ${signature} FORM ${form})
-                    get_property(layouts GLOBAL PROPERTY HEWN_${operator}_${form}_LAYOUTS)
-                    if(layouts)
-                        list(JOIN layouts " " layouts)
-                        set(layouts "layouts=${layouts}")
-                    endif()
-                    hewn_knobs(knobs ${target} ${operator} ${signature} ${form})
-                    add_object(${operator}_${signature}__${target}__${form} ${operator}_${form} ${halide_target} "${device}" ${signature}
-                        ${layouts} ${knobs})
-                endforeach()
-            endforeach()
+    get_property(variants GLOBAL PROPERTY HEWN_VARIANTS)
+    foreach(variant IN LISTS variants)
+        hewn_get(variant ${variant} OPERATOR SIGNATURE TARGET FORMS)
+        hewn_get(target ${variant_TARGET} DEVICE)
+        foreach(form IN LISTS variant_FORMS)
+            hewn_get(form ${variant}__${form} OWNER FUNCTION HALIDE_TARGET LAYOUTS KNOBS)
+            if(NOT form_OWNER STREQUAL variant)
+                continue()
+            endif()
+            list(JOIN form_LAYOUTS " " layouts)
+            if(layouts)
+                string(PREPEND layouts "layouts=")
+            endif()
+            hewn_add_object(object ${variant}__${form} FLAVOUR ${flavour} FUNCTION ${form_FUNCTION} GENERATOR ${variant_OPERATOR}_${form}
+                HALIDE_TARGET ${form_HALIDE_TARGET} DEVICE ${target_DEVICE} FLAGS ${ARGN}
+                ARGUMENTS signature=${variant_SIGNATURE} ${layouts} ${form_KNOBS})
+            list(APPEND objects ${object})
         endforeach()
     endforeach()
+
     list(JOIN objects "\n" lines)
     file(CONFIGURE OUTPUT ${dir}/objects.txt CONTENT "${lines}\n" @ONLY)
     set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)

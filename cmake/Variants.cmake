@@ -1,17 +1,24 @@
-# What Halide is told about a kernel of a variant, and whose function a form is.
+# kernels x targets x knobs -> variants: all that Kernels.cmake and Generated.cmake need to know of each, computed once.
+#
+# Reads the lists (Lists.cmake) and the knobs (Tuning.cmake); sets global properties:
+#   HEWN_VARIANTS               <operator>_<signature>__<target>, by target in ascending rank
+#   HEWN_<variant>_<KEY>        OPERATOR, SIGNATURE, TARGET, FORMS
+#   HEWN_<variant>__<form>_<KEY>
+#       HALIDE_TARGET, LAYOUTS, KNOBS   what the function is compiled for and with; knobs as `knob=value`
+#       OWNER                           the variant whose function it is
+#       FUNCTION, ENTRY                 its name in the generator run, and the name by which the runtime calls it
+#   HEWN_<variant>__plan_<KEY>  HALIDE_TARGET, KNOBS, OWNER: of its plans, which to the tuner are one more form
+#   HEWN_<transposition>_<KEY>  HALIDE_TARGET, FUNCTION, ENTRY: as a form's
 
-# The Halide target string of `target`; its kernels of an f16 `signature` may have features of their own, and a form of `operator`
-# fewer.
+# The Halide target of `target`, for kernels of an f16 SIGNATURE with F16_FEATURES, less the features WITHOUT.
 function(hewn_halide_target out target)
-    cmake_parse_arguments(PARSE_ARGV 2 kernel "" "OPERATOR;SIGNATURE;FORM" "")
-    set(signature "${kernel_SIGNATURE}")
-    get_property(features GLOBAL PROPERTY HEWN_${target}_FEATURES)
-    if(signature MATCHES "f16")
-        get_property(f16_features GLOBAL PROPERTY HEWN_${target}_F16_FEATURES)
-        list(APPEND features ${f16_features})
+    cmake_parse_arguments(PARSE_ARGV 2 kernel "" "SIGNATURE" "WITHOUT")
+    hewn_get(target ${target} FEATURES F16_FEATURES)
+    set(features ${target_FEATURES})
+    if("${kernel_SIGNATURE}" MATCHES "f16")
+        list(APPEND features ${target_F16_FEATURES})
     endif()
-    get_property(without GLOBAL PROPERTY HEWN_${kernel_OPERATOR}_${kernel_FORM}_WITHOUT)
-    list(REMOVE_ITEM features ${without})
+    list(REMOVE_ITEM features ${kernel_WITHOUT} "")
     set(words ${HEWN_ARCH} ${HEWN_OS} ${features})
     list(JOIN words "-" words)
     set(${out} ${words} PARENT_SCOPE)
@@ -20,8 +27,8 @@ endfunction()
 # The Halide target of the architecture's lowest target, whether it is built or not.
 function(hewn_lowest_target out)
     foreach(target IN LISTS fitting_targets)
-        get_property(device GLOBAL PROPERTY HEWN_${target}_DEVICE)
-        if(NOT device)
+        hewn_get(target ${target} DEVICE)
+        if(NOT target_DEVICE)
             hewn_halide_target(halide_target ${target})
             set(${out} ${halide_target} PARENT_SCOPE)
             return()
@@ -29,28 +36,78 @@ function(hewn_lowest_target out)
     endforeach()
 endfunction()
 
-# The target whose function `form` of the variant is: its own, or the lowest one's whose generator run would be the same and which runs
-# wherever `target` does. Code that is the same is built once.
-function(hewn_form_owner out target operator signature form)
-    set(${out} ${target} PARENT_SCOPE)
-    hewn_halide_target(wanted ${target} OPERATOR ${operator} SIGNATURE ${signature} FORM ${form})
-    get_property(probes GLOBAL PROPERTY HEWN_${target}_PROBE)
-    foreach(other IN LISTS chosen_targets)
-        if(other STREQUAL target)
-            return()
+# The owner of a form is its variant, or that of the lowest target whose generator run would be the same and which runs wherever `target`
+# does: code that is the same is built once.
+function(hewn_resolve_form operator signature target form)
+    set(variant ${operator}_${signature}__${target})
+    hewn_get(form ${operator}_${form} LAYOUTS WITHOUT GPU)
+    hewn_halide_target(halide_target ${target} SIGNATURE ${signature} WITHOUT ${form_WITHOUT})
+    hewn_knobs(knobs ${target} ${operator} ${signature} ${form})
+
+    set(owner ${variant})
+    hewn_get(target ${target} PROBE)
+    foreach(lower IN LISTS chosen_targets)
+        if(lower STREQUAL target)
+            break()
         endif()
-        hewn_halide_target(halide_target ${other} OPERATOR ${operator} SIGNATURE ${signature} FORM ${form})
-        hewn_signatures(signatures ${operator} ${other})
-        hewn_forms(forms ${operator} ${other})
-        get_property(missing GLOBAL PROPERTY HEWN_${other}_PROBE)
-        list(REMOVE_ITEM missing ${probes} "")
-        if(halide_target STREQUAL wanted AND signature IN_LIST signatures AND form IN_LIST forms AND NOT missing)
-            hewn_knobs(knobs ${target} ${operator} ${signature} ${form})
-            hewn_knobs(other_knobs ${other} ${operator} ${signature} ${form})
-            if("${other_knobs}" STREQUAL "${knobs}")
-                set(${out} ${other} PARENT_SCOPE)
-                return()
-            endif()
+        set(lower_variant ${operator}_${signature}__${lower})
+        hewn_get(lower_form ${lower_variant}__${form} HALIDE_TARGET KNOBS)  # empty where it has no such form
+        hewn_get(lower ${lower} PROBE)
+        list(REMOVE_ITEM lower_PROBE ${target_PROBE} "")
+        if(lower_form_HALIDE_TARGET STREQUAL halide_target AND lower_form_KNOBS STREQUAL "${knobs}" AND NOT lower_PROBE)
+            set(owner ${lower_variant})
+            break()
         endif()
     endforeach()
+
+    set(function hewnk_${owner}__${form})
+    set(entry ${function})
+    if(form_GPU)
+        set(entry ${function}_argv)
+    endif()
+    hewn_set(${variant}__${form} HALIDE_TARGET ${halide_target})
+    hewn_set(${variant}__${form} LAYOUTS ${form_LAYOUTS})
+    hewn_set(${variant}__${form} KNOBS ${knobs})
+    hewn_set(${variant}__${form} OWNER ${owner})
+    hewn_set(${variant}__${form} FUNCTION ${function})
+    hewn_set(${variant}__${form} ENTRY ${entry})
 endfunction()
+
+function(hewn_resolve_variants)
+    foreach(target IN LISTS chosen_targets)
+        foreach(operator IN LISTS chosen_operators)
+            hewn_forms(forms ${operator} ${target})
+            hewn_signatures(signatures ${operator} ${target})
+            foreach(signature IN LISTS signatures)
+                set(variant ${operator}_${signature}__${target})
+                set_property(GLOBAL APPEND PROPERTY HEWN_VARIANTS ${variant})
+                hewn_set(${variant} OPERATOR ${operator})
+                hewn_set(${variant} SIGNATURE ${signature})
+                hewn_set(${variant} TARGET ${target})
+                hewn_set(${variant} FORMS ${forms})
+                foreach(form IN LISTS forms)
+                    hewn_resolve_form(${operator} ${signature} ${target} ${form})
+                endforeach()
+                hewn_halide_target(halide_target ${target} SIGNATURE ${signature})
+                hewn_knobs(knobs ${target} ${operator} ${signature} plan)
+                hewn_set(${variant}__plan HALIDE_TARGET ${halide_target})
+                hewn_set(${variant}__plan KNOBS ${knobs})
+                hewn_set(${variant}__plan OWNER ${variant})
+            endforeach()
+        endforeach()
+    endforeach()
+
+    hewn_lowest_target(lowest)
+    foreach(name IN LISTS transpositions)
+        hewn_get(transposition ${name} TARGET)
+        set(halide_target ${lowest})
+        if(transposition_TARGET)
+            hewn_halide_target(halide_target ${transposition_TARGET})
+        endif()
+        hewn_set(${name} HALIDE_TARGET ${halide_target})
+        hewn_set(${name} FUNCTION hewnk_${name})
+        hewn_set(${name} ENTRY hewnk_${name}_argv)
+    endforeach()
+endfunction()
+
+hewn_resolve_variants()
