@@ -10,9 +10,8 @@ function(hewn_write_list file sources lines)
         CONTENT "// Written by cmake/Generated.cmake from ${sources}.\n${lines}")
 endfunction()
 
-# variants.inc: HEWN_VARIANT(operator, signature, target, forms), one line a variant, where forms is one
-#   HEWN_FORM(entry, form, layouts...) a form: a CPU's function hewnk_<variant>__<form>, of the form's owner, a GPU's ..._argv; layouts as
-#   binary numbers.
+# variants.inc: for each variant HEWN_VARIANT(operator, signature, target, forms), where forms has for each form
+#   HEWN_FORM(entry, form, layouts...): the function that is called, hewnk_<owner>__<form>, a GPU's ..._argv; the layouts as binary numbers.
 function(hewn_write_variants)
     set(lines)
     get_property(variants GLOBAL PROPERTY HEWN_VARIANTS)
@@ -30,7 +29,7 @@ function(hewn_write_variants)
     hewn_write_list(variants.inc "generators/kernels.cmake, generators/targets.cmake and the tuning files" "${lines}")
 endfunction()
 
-# plans.inc: HEWN_PLAN(variant, knobs), one line a variant, with one HEWN_PLAN_KNOB(knob, value) for each of its plans' knobs.
+# plans.inc: for each variant HEWN_PLAN(variant, knobs), where knobs has for each knob of its plans HEWN_PLAN_KNOB(knob, value).
 function(hewn_write_plans)
     set(lines)
     get_property(variants GLOBAL PROPERTY HEWN_VARIANTS)
@@ -43,7 +42,7 @@ function(hewn_write_plans)
     hewn_write_list(plans.inc "the lists in generators/ and the tuning files" "${lines}")
 endfunction()
 
-# plan_knobs.inc: HEWN_PLAN_KNOB(knob, default), one line a knob of a plan.
+# plan_knobs.inc: for each knob of a plan HEWN_PLAN_KNOB(knob, default).
 function(hewn_write_plan_knobs)
     set(lines)
     get_property(knobs GLOBAL PROPERTY HEWN_PLAN_KNOBS)
@@ -55,8 +54,8 @@ function(hewn_write_plan_knobs)
     hewn_write_list(plan_knobs.inc "generators/knobs.cmake: each knob of a plan and its default" "${lines}")
 endfunction()
 
-# targets.inc: HEWN_TARGET(name, rank, "halide target", probes) with one HEWN_PROBE("feature") a probe, in ascending rank; for a
-#   GPU HEWN_GPU_TARGET(name, rank, "halide target", device, capability), the capability as 7.5.
+# targets.inc: for each target, in ascending rank, HEWN_TARGET(name, rank, "halide target", probes), where probes has for each probe
+#   HEWN_PROBE("feature"); for a GPU's HEWN_GPU_TARGET(name, rank, "halide target", device, capability), CUDA's capability as 7.5, else 0.
 function(hewn_write_targets)
     set(lines)
     foreach(target IN LISTS chosen_targets)
@@ -75,8 +74,8 @@ function(hewn_write_targets)
     hewn_write_list(targets.inc "generators/targets.cmake" "${lines}")
 endfunction()
 
-# transpositions.inc: HEWN_TRANSPOSITION(entry, bits, bytes, rank), one line a transposition of elements of `bits` bits, for targets
-#   of that rank and above, the lowest first.
+# transpositions.inc: for each transposition HEWN_TRANSPOSITION(entry, bits, bytes, rank), of elements of `bits` bits, for targets of that
+#   rank and above, the lowest first.
 function(hewn_write_transpositions)
     set(lines)
     foreach(name IN LISTS transpositions)
@@ -87,8 +86,8 @@ function(hewn_write_transpositions)
     hewn_write_list(transpositions.inc "generators/kernels.cmake and generators/targets.cmake" "${lines}")
 endfunction()
 
-# kernels.json: the CPUs' kernels for tools/tune, objects of JSON, with the knobs, their values, and the generator run behind each
-#   form; plans as forms.
+# kernels.json, for tools/tune: the knobs with their values, and the CPUs' kernels with the knobs and the target of their generator runs;
+#   plans as forms.
 function(hewn_write_kernels_json)
     foreach(kind CPU PLAN)
         set(spaces)

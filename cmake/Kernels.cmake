@@ -35,8 +35,8 @@ function(hewn_add_halide_runtime out dir flavour)
     set(${out} ${runtime} PARENT_SCOPE)
 endfunction()
 
-# hewn_add_d3d12_object(<object> <name> <flavour> <run>...): what the generator run leaves is <name>.s and <name>.device_code, HLSL. The
-# object has the kernel's name in the place of its HLSL, which the property HEWN_HLSL lists for tools/dxbc.
+# hewn_add_d3d12_object(<object> <name> <flavour> <run>...): the object of a generator run that leaves <name>.s, host code, and
+# <name>.device_code, HLSL. It has the kernel's name in the place of its HLSL, whose file the property HEWN_HLSL lists for tools/dxbc.
 function(hewn_add_d3d12_object object name flavour)
     cmake_path(REPLACE_EXTENSION object LAST_ONLY .s OUTPUT_VARIABLE assembly)
     cmake_path(REPLACE_EXTENSION object LAST_ONLY .device_code OUTPUT_VARIABLE hlsl)
@@ -87,9 +87,9 @@ function(hewn_add_object out name)
 endfunction()
 
 # hewn_add_kernels(<flavour> <flag>...): runs the generators for every chosen variant with the given Halide flags. The property
-# HEWN_<flavour>_OBJECTS are the object files: the Halide runtime that they share, one a transposition, and one a form, but none where a
-# form is another variant's function. The target hewn_<flavour>_kernels makes them, for all libraries: a Makefile would run the generators
-# for each of them, at the same time.
+# HEWN_<flavour>_OBJECTS are the object files: the Halide runtime that they share, one for each transposition and one for each form that is
+# not another variant's function. The target hewn_<flavour>_kernels makes them for all libraries; without it a Makefile would run the
+# generators for each library, at the same time.
 function(hewn_add_kernels flavour)
     set(dir ${HEWN_GENERATED_DIR}/${flavour})
     file(MAKE_DIRECTORY ${dir})
