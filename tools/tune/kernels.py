@@ -26,7 +26,7 @@ class Kernel:
         return f"{self.operator}_{self.signature}__{self.target}"
 
     def family(self, tuning):
-        """Whose file of the folder serves a target that has none: the longest beginning of its name that has one (cmake/Variants.cmake)."""
+        """Whose file of the folder serves a target that has none: the longest beginning of its name that has one (cmake/Tuning.cmake)."""
         words = self.target.split("_")
         names = ["_".join(words[:n]) for n in range(len(words) - 1, 0, -1)]
         return next(name for name in names if (tuning / f"{name}.json").exists())
