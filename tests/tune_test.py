@@ -30,7 +30,7 @@ def kernel_named(operator, signature, form):
     """The form that dispatch picks on this machine. Skips the test where the build lacks the kernel, and only there."""
     if (operator, signature) not in {(k.operator, k.signature) for k in BUILD.kernels}:
         raise unittest.SkipTest(f"this build has no {operator}_{signature}")
-    chosen = kernels.picked(BUILD, kernels.supported_targets(BUILD), kernels.runs_in_halves())
+    chosen = kernels.picked(BUILD, *kernels.this_machine(BUILD))
     return next(k for k in chosen if (k.operator, k.signature, k.form) == (operator, signature, form))
 
 
@@ -216,6 +216,19 @@ class TunerTest(unittest.TestCase):
             self.assertEqual(kernel.target, "x86_64_avx2" if (*key, wanted) in left else wanted, key)
         del ranks["x86_64_avx512_vnni"]
         self.assertEqual({kernel.target for kernel in kernels.picked(BUILD, ranks)}, {"x86_64_avx512"})
+
+    def test_this_machine(self):
+        ranks, in_halves = kernels.this_machine(BUILD)
+        info = json.loads(subprocess.run([BUILD.folder / "bin/hewn", "info", "--json"], capture_output=True, check=True).stdout)
+        self.assertEqual(ranks, {target["name"]: target["rank"] for target in info["targets"] if target["supported"]})
+        picked = {f"{k.operator}_{k.signature}__{k.target}" for k in kernels.picked(BUILD, ranks, in_halves) if k.form != "plan"}
+        if not os.environ.get("HEWN_VARIANT"):
+            cpu = {target["name"] for target in info["targets"] if target["device"] == "cpu"}
+            self.assertEqual(picked, {v["name"] for v in info["variants"] if v["picked"] and v["target"] in cpu})
+        nowhere = kernels.Build(BUILD.folder)
+        nowhere.folder = self.folder
+        with self.assertRaisesRegex(RuntimeError, "the targets of .*libhewn.so cannot be read: .*No such file"):
+            kernels.this_machine(nowhere)
 
     def test_a_run_of_several_kernels_goes_on(self):
         path = self.folder / "run.json"

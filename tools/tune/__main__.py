@@ -67,11 +67,11 @@ def build_for(options, signatures):
     """The restricted build that candidates are linked from; also what a changed tuning file rebuilds. Its kernels are those to tune."""
     if options.target == "auto":
         build = configure(options, [], ["quantized_linear_add"], ["quantized_linear_add_i8_i8_i8"])  # which every CPU target has
-        cmake("--build", options.build_dir, "--target", "hewn")
-        ranks = kernels.supported_targets(build)
-        chosen = kernels.picked(configure(options, [], options.op, signatures), ranks, kernels.runs_in_halves())
+        cmake("--build", options.build_dir, "--target", "hewn", "tune_runner")
+        ranks, in_halves = kernels.this_machine(build)
+        chosen = kernels.picked(configure(options, [], options.op, signatures), ranks, in_halves)
         build = configure(options, sorted({kernel.target for kernel in chosen}, key=ranks.get), options.op, signatures)
-        build.kernels = kernels.picked(build, ranks, kernels.runs_in_halves())
+        build.kernels = kernels.picked(build, ranks, in_halves)
     else:
         build = configure(options, [options.target], options.op, signatures)
     cmake("--build", options.build_dir, "--target", "hewn", "hewn_static", "tune_runner")
