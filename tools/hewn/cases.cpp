@@ -244,6 +244,8 @@ bool one_of(const Header &header, std::initializer_list<DataType> types) {
     return header.type && std::find(types.begin(), types.end(), *header.type) != types.end();
 }
 
+bool is_parameter_of_quantized_add(const std::string &name) { return name != "ATensor" && name != "BTensor"; }
+
 // Why the case is outside DirectML's tables; empty where it is inside. Told from types and shapes alone, not by asking the
 // library, so that a library that refuses too much fails the case.
 std::string outside_tables(const OperatorInfo &op, const std::map<std::string, Header> &inputs, const Header &output) {
@@ -288,7 +290,7 @@ std::string outside_tables(const OperatorInfo &op, const std::map<std::string, H
             if (inputs.at(name).type != D::FLOAT32) return "quantized add with a scale of " + inputs.at(name).dtype;
         }
         for (const auto &[name, header] : inputs)
-            if (name != "ATensor" && name != "BTensor" && !header.is_scalar(output.shape))
+            if (is_parameter_of_quantized_add(name) && !header.is_scalar(output.shape))
                 return "quantized add with a scale or zero point of several elements";
         if (zero_point_differs("AZeroPointTensor", a) || zero_point_differs("BZeroPointTensor", b) ||
             zero_point_differs("OutputZeroPointTensor", output))
@@ -353,9 +355,9 @@ void parse_into(Case &result, const json &object) {
         CaseTensor parsed;
         parsed.array = parse_data(tensor, headers.at(key), key);
         parsed.desc = parse_layout(headers.at(key), parsed.array, output.shape, key);
-        // A scale or zero point of QUANTIZED_LINEAR_ADD must be one element: said with strides of 0, also where the output has 0
-        // elements or, along a dimension, 1.
-        if (op->type == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD && key != "ATensor" && key != "BTensor")
+        // Strides of 0 say that a parameter of QUANTIZED_LINEAR_ADD is one element even where the output has a dimension of 0
+        // or 1.
+        if (op->type == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD && is_parameter_of_quantized_add(key))
             parsed.desc.strides = Sizes(output.shape.size(), 0);
         result.inputs.emplace(key, std::move(parsed));
     }

@@ -78,7 +78,7 @@ constexpr size_t ROWS = sizeof SCALES / sizeof *SCALES;
 // DirectML's tensors at every feature level: 4 dimensions.
 Sizes table(size_t rows, size_t columns) { return {1, 1, int64_t(rows), int64_t(columns)}; }
 
-// A tensor over `sizes`, of which it stores those given by `stored`: the others are 1, where it repeats.
+// A tensor over `sizes` that stores an array of the sizes `stored`: it repeats where those are 1.
 CaseTensor tensor(DataType type, const Sizes &sizes, const Sizes &stored, const Values &values) {
     CaseTensor result{Array::allocate("", type, stored), {}};
     for (size_t i = 0; i < values.size(); i++)
@@ -129,8 +129,7 @@ Case linear_case(hewn_operator_type type, const std::string &name, DataType inpu
     return result;
 }
 
-// All of A with eight of B; scales and zero points of A, B and the output, in this order. The first gives ties in half of the
-// sums.
+// Scales and zero points of A, B and the output, in this order. The first ones give ties in half of the sums.
 struct Parameters {
     double scales[3];
     uint64_t zero_points[3];
@@ -138,6 +137,7 @@ struct Parameters {
 constexpr Parameters PARAMETERS[] = {
     {{1, 1, 2}, {0, 0, 0}}, {{0.1, 0.2, 0.3}, {0x80, 0x7f, 1}}, {{0.039215686, 0.039215686, 0.078431372}, {10, 0xff, 0x80}}};
 
+// Every value of A with every special one of B.
 Case quantized_add_case(const std::string &name, DataType a, DataType b, DataType output, const Parameters &parameters) {
     const Values rows = special_values(b);
     const Sizes sizes = table(rows.size(), 256), scalar = table(1, 1);

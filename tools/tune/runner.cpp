@@ -137,9 +137,9 @@ bool is_data(const std::string &op, size_t input) {
     return input == 0 || op == "add" || (op == "quantized_linear_add" && input == 3);
 }
 
-// Operators pick their form by the parameters, too (runtime/cpu_<operator>.cpp). In QUANTIZED_LINEAR_ADD an extraordinary output
-// scale divides, scales that are powers of two can be folded, and sums of sixths never. In QUANTIZE_LINEAR one extraordinary
-// scale leaves its row to division.
+// Operators pick their form by the parameters, too (runtime/cpu_<operator>.cpp). QUANTIZED_LINEAR_ADD divides where the output's
+// scale is extraordinary; scales that are powers of two can be folded, sums of sixths never. QUANTIZE_LINEAR leaves the row of an
+// extraordinary scale to division.
 void reach(Problem &problem, const std::string &form) {
     if (problem.op == "quantize_linear" && form == "divide" && problem.inputs[1].span() > 1)
         std::memset(problem.inputs[1].data, 0, problem.inputs[1].element_bytes());
@@ -188,8 +188,8 @@ bool takes_ordinary(const std::string &op, const std::string &form) {
     return form == "reciprocal" || form == "columns" || (op == "quantize_linear" && form == "repeating");
 }
 
-// Any bits; for DEQUANTIZE_LINEAR zero points of the kind that the problem has not, 0 or another, for 0 has a shortcut; and for
-// QUANTIZE_LINEAR numbers around ties, where a careless quotient lands on the other side.
+// Other contents: any bits; zero points of DEQUANTIZE_LINEAR that are 0 where they were not, and the other way round, for 0 has a
+// shortcut; of QUANTIZE_LINEAR numbers around ties, where a careless quotient lands on the other side.
 void scramble(Problem &problem, const std::string &form) {
     std::mt19937 random(7);
     for (size_t i = 0; i < problem.inputs.size(); i++) {
