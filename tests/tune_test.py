@@ -250,10 +250,11 @@ class TunerTest(unittest.TestCase):
                     "rows": [{**row, "name": "present"}, {**row, "name": "default"}, {**row, "name": "li2018", "fault": "breaks row ends"}],
                     "sizes": [{**size, "elements": 16, "gain": [1.2, 1.1, 1.3]}, {**size, "elements": 256, "gain": [0.5, 0.4, 0.6], "slower": True}]}
         report.write(self.folder / "report", {"chip": "<a chip>"}, tuned=[outcome])
-        page = report.write(self.folder / "report", {"chip": "<a chip>"}, compared=[compared]).read_text()
+        page = report.write(self.folder / "report", {"chip": "<another>"}, compared=[compared]).read_text()
         for entry in outcome["tried"]:
             self.assertIn(kernels.knob_text(entry["knobs"]), page)
-        for text in ("&lt;a chip&gt;", "computes elements twice", "breaks row ends", f"{outcome['kernel']} (dense, 256 elements)", "anderson2021"):
+        for text in ("&lt;a chip&gt;", "&lt;another&gt;", "computes elements twice", "breaks row ends",
+                     f"{outcome['kernel']} (dense, 256 elements)", "anderson2021"):
             self.assertIn(text, page)
         pictures = re.findall(r"<img (?:loading=lazy )?src='?([^'>]*)", page)
         self.assertEqual(len(pictures), 4)

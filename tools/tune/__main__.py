@@ -146,6 +146,8 @@ def compare(options, build, runner, provenance, journal):
         return compared
 
     compared, failed = each(build, journal, work)
+    if options.against:
+        provenance = {**provenance, "defaults": str(options.against)}
     print("anderson2021, which schedules GPUs, was not run.")
     print(f"Report: {report.write(options.build_dir / 'tune-report', provenance, compared=compared)}")
     return failed
