@@ -24,9 +24,10 @@ def generate(build, kernel, knobs, folder, signature, generator_arguments):
                *(f"{name}={value}" for name, value in knobs)]
     run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode:
-        lines = (run.stdout + run.stderr).strip().splitlines()
-        reason = next((line for line in lines if "rror" not in line[:6]), lines[-1]) if lines else "the generator crashed"
-        raise Refused(reason.removeprefix("Unhandled exception: "))
+        # "Unhandled exception: Error: <reason>", perhaps after warnings; some errors have no text.
+        lines = [re.sub("^(Unhandled exception: )?(Error: *)?", "", line) for line in (run.stdout + run.stderr).splitlines()
+                 if not line.startswith("Warning")]
+        raise Refused(next(filter(None, lines), f"the generator ended with {run.returncode} and no reason"))
     return next(pathlib.Path(folder).glob("*.o*"))
 
 
