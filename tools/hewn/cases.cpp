@@ -15,21 +15,42 @@ namespace hewn::cli {
 namespace {
 using nlohmann::json;
 
+struct InputInfo {
+    const char *name;
+    bool optional = false;
+};
+
 struct OperatorInfo {
     const char *name;
     hewn_operator_type type;
-    std::vector<std::string> inputs, optional_inputs;
+    std::vector<InputInfo> inputs;  // in DirectML's order, in which they are bound
 };
 
 const OperatorInfo OPERATORS[] = {
-    {"ADD", HEWN_OPERATOR_ADD, {"ATensor", "BTensor"}, {}},
-    {"QUANTIZE_LINEAR", HEWN_OPERATOR_QUANTIZE_LINEAR, {"InputTensor", "ScaleTensor"}, {"ZeroPointTensor"}},
-    {"DEQUANTIZE_LINEAR", HEWN_OPERATOR_DEQUANTIZE_LINEAR, {"InputTensor", "ScaleTensor"}, {"ZeroPointTensor"}},
+    {"ADD", HEWN_OPERATOR_ADD, {{"ATensor"}, {"BTensor"}}},
+    {"QUANTIZE_LINEAR", HEWN_OPERATOR_QUANTIZE_LINEAR, {{"InputTensor"}, {"ScaleTensor"}, {"ZeroPointTensor", true}}},
+    {"DEQUANTIZE_LINEAR", HEWN_OPERATOR_DEQUANTIZE_LINEAR, {{"InputTensor"}, {"ScaleTensor"}, {"ZeroPointTensor", true}}},
     {"QUANTIZED_LINEAR_ADD",
      HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
-     {"ATensor", "AScaleTensor", "BTensor", "BScaleTensor", "OutputScaleTensor"},
-     {"AZeroPointTensor", "BZeroPointTensor", "OutputZeroPointTensor"}},
+     {{"ATensor"},
+      {"AScaleTensor"},
+      {"AZeroPointTensor", true},
+      {"BTensor"},
+      {"BScaleTensor"},
+      {"BZeroPointTensor", true},
+      {"OutputScaleTensor"},
+      {"OutputZeroPointTensor", true}}},
 };
+
+[[noreturn]] void unknown_operator(hewn_operator_type type) {
+    throw std::logic_error("the operator of type " + std::to_string(type) + " has no cases here");
+}
+
+const OperatorInfo &operator_info(hewn_operator_type type) {
+    for (const OperatorInfo &info : OPERATORS)
+        if (info.type == type) return info;
+    unknown_operator(type);
+}
 
 // Data types of other projects that no operator's table holds.
 bool is_foreign_type(const std::string &name) {
@@ -223,6 +244,8 @@ bool one_of(const Header &header, std::initializer_list<DataType> types) {
     return header.type && std::find(types.begin(), types.end(), *header.type) != types.end();
 }
 
+bool is_parameter_of_quantized_add(const std::string &name) { return name != "ATensor" && name != "BTensor"; }
+
 // Why the case is outside DirectML's tables; empty where it is inside. Told from types and shapes alone, not by asking the
 // library, so that a library that refuses too much fails the case.
 std::string outside_tables(const OperatorInfo &op, const std::map<std::string, Header> &inputs, const Header &output) {
@@ -267,14 +290,14 @@ std::string outside_tables(const OperatorInfo &op, const std::map<std::string, H
             if (inputs.at(name).type != D::FLOAT32) return "quantized add with a scale of " + inputs.at(name).dtype;
         }
         for (const auto &[name, header] : inputs)
-            if (name != "ATensor" && name != "BTensor" && !header.is_scalar(output.shape))
+            if (is_parameter_of_quantized_add(name) && !header.is_scalar(output.shape))
                 return "quantized add with a scale or zero point of several elements";
         if (zero_point_differs("AZeroPointTensor", a) || zero_point_differs("BZeroPointTensor", b) ||
             zero_point_differs("OutputZeroPointTensor", output))
             return "a zero point of another type";
         return "";
     }
-    default: throw std::logic_error("an unknown operator");
+    default: unknown_operator(op.type);
     }
 }
 
@@ -286,7 +309,7 @@ std::string signature(const OperatorInfo &op, const std::map<std::string, Header
     case HEWN_OPERATOR_DEQUANTIZE_LINEAR: return "dequantize_linear_" + inputs.at("InputTensor").dtype + "_" + output.dtype;
     case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD:
         return "quantized_linear_add_" + inputs.at("ATensor").dtype + "_" + inputs.at("BTensor").dtype + "_" + output.dtype;
-    default: throw std::logic_error("an unknown operator");
+    default: unknown_operator(op.type);
     }
 }
 
@@ -310,14 +333,12 @@ void parse_into(Case &result, const json &object) {
 
     const json &tensors = member(object, "inputs", CASE), &output_tensor = member(object, "output", CASE);
     if (!tensors.is_object()) throw InputError("'inputs' is not an object");
-    for (const std::string &due : op->inputs)
-        if (!tensors.contains(due)) throw InputError(due + " is missing");
+    for (const InputInfo &input : op->inputs)
+        if (!input.optional && !tensors.contains(input.name)) throw InputError(std::string(input.name) + " is missing");
     std::map<std::string, Header> headers;
     for (const auto &[key, tensor] : tensors.items()) {
-        const auto in = [&key = key](const std::vector<std::string> &names) {
-            return std::find(names.begin(), names.end(), key) != names.end();
-        };
-        if (!in(op->inputs) && !in(op->optional_inputs)) throw InputError(name + " has no tensor '" + key + "'");
+        const auto is_key = [&key = key](const InputInfo &input) { return key == input.name; };
+        if (std::none_of(op->inputs.begin(), op->inputs.end(), is_key)) throw InputError(name + " has no tensor '" + key + "'");
         headers.emplace(key, parse_header(tensor, key));
     }
     const Header output = parse_header(output_tensor, "output");
@@ -334,11 +355,29 @@ void parse_into(Case &result, const json &object) {
         CaseTensor parsed;
         parsed.array = parse_data(tensor, headers.at(key), key);
         parsed.desc = parse_layout(headers.at(key), parsed.array, output.shape, key);
-        // A scale or zero point of QUANTIZED_LINEAR_ADD must be one element: said with strides of 0, also where the output has 0
-        // elements or, along a dimension, 1.
-        if (op->type == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD && key != "ATensor" && key != "BTensor")
+        // Strides of 0 say that a parameter of QUANTIZED_LINEAR_ADD is one element even where the output has a dimension of 0
+        // or 1.
+        if (op->type == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD && is_parameter_of_quantized_add(key))
             parsed.desc.strides = Sizes(output.shape.size(), 0);
         result.inputs.emplace(key, std::move(parsed));
+    }
+}
+
+// `inputs` as OperatorInfo has them.
+Operator compile_case(hewn_operator_type type, const std::vector<std::optional<TensorDesc>> &inputs, const TensorDesc &output,
+                      const CompileOptions &options, const Device *device) {
+    const auto due = [&](size_t i) -> const TensorDesc & { return inputs.at(i).value(); };
+    const auto optional = [&](size_t i) -> const std::optional<TensorDesc> & { return inputs.at(i); };
+    switch (type) {
+    case HEWN_OPERATOR_ADD: return compile(AddDesc{due(0), due(1), output}, options, device);
+    case HEWN_OPERATOR_QUANTIZE_LINEAR: return compile(QuantizeLinearDesc{due(0), due(1), optional(2), output}, options, device);
+    case HEWN_OPERATOR_DEQUANTIZE_LINEAR:
+        return compile(DequantizeLinearDesc{due(0), due(1), optional(2), output}, options, device);
+    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD:
+        return compile(
+            QuantizedLinearAddDesc{due(0), due(1), optional(2), due(3), due(4), optional(5), due(6), optional(7), output},
+            options, device);
+    default: unknown_operator(type);
     }
 }
 }  // namespace
@@ -375,47 +414,17 @@ CaseRunner::CaseRunner(const std::string &command, const std::string &device_nam
 }
 
 Array CaseRunner::run(const Case &test) const {
-    const Device *const on = device ? &*device : nullptr;
-    const auto desc = [&](const char *name) -> const TensorDesc & { return test.inputs.at(name).desc; };
-    const auto optional_desc = [&](const char *name) {
-        const auto found = test.inputs.find(name);
-        return found == test.inputs.end() ? std::nullopt : std::optional<TensorDesc>(found->second.desc);
-    };
-    Array result = Array::allocate("output", test.expected.type, test.expected.sizes);
-    const TensorDesc output{result.type, result.sizes};
-    const auto run = [&](const Operator &op, std::initializer_list<const char *> names) {
-        std::vector<const Array *> inputs;
-        for (const char *name : names) {
-            const auto found = test.inputs.find(name);
-            inputs.push_back(found == test.inputs.end() ? nullptr : &found->second.array);
-        }
-        execute(op, on, inputs, result);
-    };
-
-    switch (test.type) {
-    case HEWN_OPERATOR_ADD:
-        run(compile(AddDesc{desc("ATensor"), desc("BTensor"), output}, options, on), {"ATensor", "BTensor"});
-        break;
-    case HEWN_OPERATOR_QUANTIZE_LINEAR:
-        run(compile(QuantizeLinearDesc{desc("InputTensor"), desc("ScaleTensor"), optional_desc("ZeroPointTensor"), output},
-                    options, on),
-            {"InputTensor", "ScaleTensor", "ZeroPointTensor"});
-        break;
-    case HEWN_OPERATOR_DEQUANTIZE_LINEAR:
-        run(compile(DequantizeLinearDesc{desc("InputTensor"), desc("ScaleTensor"), optional_desc("ZeroPointTensor"), output},
-                    options, on),
-            {"InputTensor", "ScaleTensor", "ZeroPointTensor"});
-        break;
-    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD:
-        run(compile(QuantizedLinearAddDesc{desc("ATensor"), desc("AScaleTensor"), optional_desc("AZeroPointTensor"),
-                                           desc("BTensor"), desc("BScaleTensor"), optional_desc("BZeroPointTensor"),
-                                           desc("OutputScaleTensor"), optional_desc("OutputZeroPointTensor"), output},
-                    options, on),
-            {"ATensor", "AScaleTensor", "AZeroPointTensor", "BTensor", "BScaleTensor", "BZeroPointTensor", "OutputScaleTensor",
-             "OutputZeroPointTensor"});
-        break;
-    default: throw std::logic_error("an unknown operator");
+    std::vector<const Array *> arrays;
+    std::vector<std::optional<TensorDesc>> descs;
+    for (const InputInfo &input : operator_info(test.type).inputs) {
+        const auto found = test.inputs.find(input.name);
+        const bool present = found != test.inputs.end();
+        arrays.push_back(present ? &found->second.array : nullptr);
+        descs.push_back(present ? std::optional<TensorDesc>(found->second.desc) : std::nullopt);
     }
+    Array result = Array::allocate("output", test.expected.type, test.expected.sizes);
+    const Device *const on = device ? &*device : nullptr;
+    execute(compile_case(test.type, descs, {result.type, result.sizes}, options, on), on, arrays, result);
     return result;
 }
 
