@@ -54,15 +54,23 @@ const OperatorInfo &operator_info(hewn_operator_type type) {
 
 // Data types of other projects that no operator's table holds.
 bool is_foreign_type(const std::string &name) {
-    static const std::set<std::string> NAMES = {"f64", "bf16", "bool", "i1", "i2", "i4", "u1", "u2", "u4"};
+    static const std::set<std::string> NAMES = {"f64", "bf16", "bool", "c64", "c128", "string", "i1",
+                                                "i2",  "i3",   "i4",   "u1",  "u2",   "u3",     "u4"};
     const auto begins = [&](const char *prefix) { return name.rfind(prefix, 0) == 0; };
-    return NAMES.count(name) != 0 || begins("float8") || begins("float4") || begins("f8") || begins("f4");
+    return NAMES.count(name) != 0 || begins("float8") || begins("float6") || begins("float4") || begins("f8") || begins("f6") ||
+           begins("f4") || begins("e8m0");
 }
 
 // A value for a message. What nests could be of any size and depth: only its kind is told.
 std::string brief(const json &value) { return value.is_structured() ? std::string("an ") + value.type_name() : value.dump(); }
 
 const std::string CASE = "the case";
+
+// An optional member; null where it is absent or JSON's null.
+const json *optional_member(const json &object, const char *key) {
+    const auto found = object.find(key);
+    return found == object.end() || found->is_null() ? nullptr : &*found;
+}
 
 const json &member(const json &object, const char *key, const std::string &what) {
     if (!object.is_object()) throw InputError(what + " is not an object");
@@ -108,8 +116,7 @@ struct Header {
 Header parse_header(const json &tensor, const std::string &name) {
     Header header{text_member(tensor, "dtype", name), std::nullopt, integers(member(tensor, "shape", name), name + ": 'shape'"),
                   std::nullopt};
-    if (const auto strides = tensor.find("strides"); strides != tensor.end())
-        header.strides = integers(*strides, name + ": 'strides'");
+    if (const json *strides = optional_member(tensor, "strides")) header.strides = integers(*strides, name + ": 'strides'");
     header.type = type_from_name(header.dtype);
     if (is_foreign_type(header.dtype)) header.type.reset();
     else if (!header.type) throw InputError(name + ": unknown dtype '" + header.dtype + "'");
@@ -117,7 +124,10 @@ Header parse_header(const json &tensor, const std::string &name) {
 }
 
 [[noreturn]] void bad_value(const json &value, const std::string &where, DataType type) {
-    throw InputError(where + ": " + brief(value) + " is not a value of " + std::string(type_name(type)));
+    const char *hint = is_float(type) && value.is_string()                ? " (strings are \"nan\", \"inf\" and \"-inf\")"
+                       : type_bytes(type) == 8 && value.is_number_float() ? " (write an integer in its range)"
+                                                                          : "";
+    throw InputError(where + ": " + brief(value) + " is not a value of " + std::string(type_name(type)) + hint);
 }
 
 // "-0", as "%g" prints -0.0: of the parser's signed integers the one that is 0.
@@ -198,11 +208,15 @@ Array parse_data(const json &tensor, const Header &header, const std::string &na
     return array;
 }
 
-// The stored data seen over the output's sizes.
-TensorDesc parse_layout(const Header &header, const Array &array, const Sizes &sizes, const std::string &name) {
+// The stored data seen over the output's sizes: by its strides, else by NumPy's rule or, of one dimension, along `axis`.
+TensorDesc parse_layout(const Header &header, const Array &array, const Sizes &sizes, std::optional<size_t> axis,
+                        const std::string &name) {
     TensorDesc desc{array.type, sizes, std::nullopt};
     if (element_count(sizes).value_or(0) == 0) return desc;  // an empty output: strides mean nothing
+    if (!header.strides && axis && array.sizes.size() == 1 && array.count() != 1)
+        return broadcast_along(array, sizes, *axis, name);
     if (!header.strides) return broadcast_to(array, sizes, name);
+    if (array.count() == 0) throw InputError(name + ": has no elements, but the output has");
     desc.strides = header.strides;
     if (desc.strides->size() != sizes.size())
         throw InputError(name + ": 'strides' has " + std::to_string(desc.strides->size()) + " values, but the output's shape " +
@@ -211,22 +225,32 @@ TensorDesc parse_layout(const Header &header, const Array &array, const Sizes &s
     int64_t left = array.count() - 1;
     for (size_t i = 0; i < sizes.size(); i++) {
         const int64_t steps = sizes[i] - 1, stride = (*desc.strides)[i];
-        if (left < 0 || (steps > 0 && stride > left / steps))
+        if (steps > 0 && stride > left / steps)
             throw InputError(name + ": 'strides' " + to_string(*desc.strides) + " over the output's shape " + to_string(sizes) +
                              " lead outside its " + std::to_string(array.count()) + " elements");
         left -= steps * stride;
     }
-    if (left < 0) throw InputError(name + ": has no elements, but the output has");
     return desc;
 }
 
+// attrs.axis of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR, counted from the end where it is negative; nothing where there is none.
+std::optional<size_t> parse_axis(const json &object, size_t rank) {
+    const json *attrs = optional_member(object, "attrs");
+    const json *axis = attrs && attrs->is_object() ? optional_member(*attrs, "axis") : nullptr;
+    if (!axis) return std::nullopt;
+    const int64_t most = int64_t(rank), value = axis->is_number_integer() ? axis->get<int64_t>() : most;
+    if (value < -most || value >= most)
+        throw InputError("'axis' is " + brief(*axis) + ", not a dimension of the output's " + std::to_string(rank));
+    return size_t(value < 0 ? value + most : value);
+}
+
 void parse_tolerance(Case &result, const json &object) {
-    const auto formula = object.find("formula");
-    result.exact = formula != object.end() && *formula == "exact";
-    if (formula != object.end() && !result.exact && *formula != "within_tolerance")
+    const json *formula = optional_member(object, "formula");
+    result.exact = formula && *formula == "exact";
+    if (formula && !result.exact && *formula != "within_tolerance")
         throw InputError("'formula' is " + brief(*formula) + ", not \"exact\", \"within_tolerance\" or \"differs\"");
-    const auto found = object.find("tolerance");
-    if (found == object.end()) return;
+    const json *found = optional_member(object, "tolerance");
+    if (!found) return;
     Tolerance &tolerance = result.tolerance;
     if (!found->is_object()) throw InputError("'tolerance' is not an object");
     for (const auto &[key, value] : found->items()) {
@@ -314,8 +338,8 @@ std::string signature(const OperatorInfo &op, const std::map<std::string, Header
 }
 
 void parse_into(Case &result, const json &object) {
-    const auto beyond = object.find("beyond"), formula = object.find("formula");
-    if (beyond != object.end() && !beyond->is_null() && *beyond != false) {
+    const json *beyond = optional_member(object, "beyond"), *formula = optional_member(object, "formula");
+    if (beyond && *beyond != false) {
         result.skip = "beyond: " + (beyond->is_string() ? beyond->get<std::string>() : brief(*beyond));
         return;
     }
@@ -326,7 +350,7 @@ void parse_into(Case &result, const json &object) {
     if (!op) throw InputError("unknown op '" + name + "'");
     result.type = op->type;
 
-    if (formula != object.end() && *formula == "differs") {
+    if (formula && *formula == "differs") {
         result.skip = "formula: differs";
         return;
     }
@@ -334,12 +358,12 @@ void parse_into(Case &result, const json &object) {
     const json &tensors = member(object, "inputs", CASE), &output_tensor = member(object, "output", CASE);
     if (!tensors.is_object()) throw InputError("'inputs' is not an object");
     for (const InputInfo &input : op->inputs)
-        if (!input.optional && !tensors.contains(input.name)) throw InputError(std::string(input.name) + " is missing");
+        if (!input.optional && !optional_member(tensors, input.name)) throw InputError(std::string(input.name) + " is missing");
     std::map<std::string, Header> headers;
     for (const auto &[key, tensor] : tensors.items()) {
         const auto is_key = [&key = key](const InputInfo &input) { return key == input.name; };
         if (std::none_of(op->inputs.begin(), op->inputs.end(), is_key)) throw InputError(name + " has no tensor '" + key + "'");
-        headers.emplace(key, parse_header(tensor, key));
+        if (!tensor.is_null()) headers.emplace(key, parse_header(tensor, key));
     }
     const Header output = parse_header(output_tensor, "output");
     const std::string outside = outside_tables(*op, headers, output);
@@ -351,10 +375,12 @@ void parse_into(Case &result, const json &object) {
     result.signature = signature(*op, headers, output);
     parse_tolerance(result, object);
     result.expected = parse_data(output_tensor, output, "output");
-    for (const auto &[key, tensor] : tensors.items()) {
+    const bool has_axis = op->type == HEWN_OPERATOR_QUANTIZE_LINEAR || op->type == HEWN_OPERATOR_DEQUANTIZE_LINEAR;
+    const std::optional<size_t> axis = has_axis ? parse_axis(object, output.shape.size()) : std::nullopt;
+    for (const auto &[key, header] : headers) {
         CaseTensor parsed;
-        parsed.array = parse_data(tensor, headers.at(key), key);
-        parsed.desc = parse_layout(headers.at(key), parsed.array, output.shape, key);
+        parsed.array = parse_data(tensors.at(key), header, key);
+        parsed.desc = parse_layout(header, parsed.array, output.shape, key == "InputTensor" ? std::nullopt : axis, key);
         // Strides of 0 say that a parameter of QUANTIZED_LINEAR_ADD is one element even where the output has a dimension of 0
         // or 1.
         if (op->type == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD && is_parameter_of_quantized_add(key))

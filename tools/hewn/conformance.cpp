@@ -140,11 +140,11 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
 // ---- Running ----
 
 struct Tally {
-    int64_t passed = 0, failed = 0, skipped = 0;
+    int64_t passed = 0, failed = 0, skipped = 0, unusable = 0;
     std::map<std::string, int64_t> reasons;  // of those skipped
     int64_t negative_zeros = 0;
 
-    int64_t cases() const { return passed + failed + skipped; }
+    int64_t cases() const { return passed + failed + skipped + unusable; }
 };
 
 // Empty where the case is run.
@@ -185,15 +185,23 @@ void run_file(const CaseRunner &runner, const std::string &file, Tally &tally, P
         number++;
         if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
         const std::string where = file + ":" + std::to_string(number);
-        run_case(runner, parse_case(line, where), where, tally);
+        try {
+            run_case(runner, parse_case(line, where), where, tally);
+        } catch (const InputError &error) {  // the other cases' results count all the same
+            std::cerr << "hewn: error: " << error.what() << "\n";
+            tally.unusable++;
+        }
     }
     if (stream.bad()) throw InputError(file + ": cannot be read");
-    if (tally.cases() == before) throw InputError(file + ": holds no case");
+    if (tally.cases() > before) return;
+    std::cerr << "hewn: error: " << file << ": holds no case\n";
+    tally.unusable++;
 }
 
 }  // namespace
 
-bool conformance(const std::vector<std::string> &files, const std::string &device_name, const std::string &variant, int threads) {
+Conformance conformance(const std::vector<std::string> &files, const std::string &device_name, const std::string &variant,
+                        int threads) {
     const CaseRunner runner("conformance", device_name, variant, threads);
 
     uint64_t total_bytes = 0;
@@ -210,8 +218,10 @@ bool conformance(const std::vector<std::string> &files, const std::string &devic
                   << tally.negative_zeros << "\n";
     std::cout << "with " << (runner.choice.one_variant ? runner.choice.forced : "kernels of " + picked_targets(runner.choice))
               << ": " << runner.choice.reason << "\n";
-    std::cout << tally.passed << " passed, " << tally.failed << " failed, " << tally.skipped << " skipped" << std::endl;
-    return tally.failed == 0;
+    std::cout << tally.passed << " passed, " << tally.failed << " failed, " << tally.skipped << " skipped";
+    if (tally.unusable) std::cout << ", " << tally.unusable << " unusable";
+    std::cout << std::endl;
+    return tally.unusable ? Conformance::Unusable : tally.failed ? Conformance::Failed : Conformance::Passed;
 }
 
 }  // namespace hewn::cli

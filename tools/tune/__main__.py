@@ -51,6 +51,9 @@ def arguments():
         parser.error(f"--runner {options.runner}: not local, qemu, ssh:HOST or adb")
     if options.signature and len(options.op) > 1:
         parser.error("--signature with several --op: leave those out and name add_f32 and the like")
+    for name, path in [("--against", options.against), ("--tuning-dir", options.tuning_dir)]:
+        if path and not path.is_dir():
+            parser.error(f"{name} {path}: not a folder")
     return options
 
 

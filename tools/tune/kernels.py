@@ -46,7 +46,7 @@ class Build:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
         self.tune_runner = self.folder / "tools/tune/tune_runner"
-        text = json.loads((self.folder / "generated/kernels.json").read_text())
+        text = json.loads((self.folder / "generated/kernels.json").read_text(encoding="utf-8"))
         self.source = pathlib.Path(text["source"])
         self.halide, self.cc, self.objcopy = text["halide"], text["cc"], text["objcopy"]
         self.halide_library = text["halide_library"]
@@ -76,7 +76,7 @@ class Build:
         own = against / f"{kernel.target}.json" if against else None
         tuning = against or self.tuning
         file = own if own and own.exists() else tuning / f"{kernel.family(tuning)}.json"
-        knobs = json.loads(file.read_text())["knobs"]
+        knobs = json.loads(file.read_text(encoding="utf-8"))["knobs"]
         keys = (kernel.operator, f"{kernel.operator}_{kernel.signature}")
         return self.complete(kernel, knob_tuple({n: v for key in keys for n, v in knobs.get(key, {}).get(kernel.form, {}).items()}))
 
@@ -91,7 +91,7 @@ def knob_text(knobs):
 
 def write_atomically(path, text):
     temporary = path.with_suffix(".tmp")
-    temporary.write_text(text)
+    temporary.write_text(text, encoding="utf-8")
     os.replace(temporary, path)
 
 
@@ -102,10 +102,10 @@ def record(build, kernel, knobs, provenance):
     if knobs is None and not path.exists():
         return
     if path.exists():
-        document = json.loads(path.read_text())
+        document = json.loads(path.read_text(encoding="utf-8"))
     else:  # the family's values, of which nothing is known on this target
         family = kernel.family(build.tuning)
-        document = json.loads((build.tuning / f"{family}.json").read_text())
+        document = json.loads((build.tuning / f"{family}.json").read_text(encoding="utf-8"))
         document.update(provenance=[f"the values of {family}"], tuned={})
     document.update(halide=build.halide, target=kernel.target)
     story = document.setdefault("tuned", {}).setdefault(f"{kernel.key} {kernel.form}", {})

@@ -204,7 +204,7 @@ def write(folder, provenance, tuned=(), compared=()):
     """Adds the outcomes to those that the folder has of other kernels (outcomes.json) and draws the page. Returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "outcomes.json"
-    known = json.loads(path.read_text()) if path.exists() else {"tuned": {}, "compared": {}}
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"tuned": {}, "compared": {}}
     for section, outcomes in (("tuned", tuned), ("compared", compared)):
         known[section] |= {outcome["kernel"]: {**outcome, "provenance": provenance} for outcome in outcomes}
     write_atomically(path, json.dumps(known, indent=1))
@@ -215,5 +215,5 @@ def write(folder, provenance, tuned=(), compared=()):
     if known["compared"]:
         body += compared_sections(list(known["compared"].values()), folder)
     page = folder / "index.html"
-    page.write_text("\n".join(body) + "\n")
+    page.write_text("\n".join(body) + "\n", encoding="utf-8")
     return page
