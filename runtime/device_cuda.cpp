@@ -307,6 +307,7 @@ constexpr GpuApi kCuda = [] {
     GpuApi api = {};
     api.kind = HEWN_DEVICE_CUDA;
     api.name = "CUDA";
+    api.index_limit = kGpuIndexLimit;
     api.device_interface = &kInterface;
     api.enter = enter;
     api.leave = leave;

@@ -336,7 +336,7 @@ hewn_status locate(GpuDevice &device, const hewn_buffer_binding &binding, const 
     return HEWN_STATUS_OK;
 }
 
-// A root descriptor can begin at any 16 bytes.
+// A root descriptor can begin at any 16 bytes: one for every operand, so that indices begin near 0 whatever its offset.
 int view(GpuCall &, GpuAddress &at, uint64_t) {
     at = {at.memory + (at.address & ~uint64_t(15)), at.address & 15};
     return 0;
@@ -531,23 +531,23 @@ hewn_status submit(GpuDevice &base, hewn_error *error) {
     return status;
 }
 
-// What follows in the list sees what the operator wrote.
-void end(GpuCall &call) {
-    D3D12_RESOURCE_BARRIER barrier = {};
-    barrier.Type = D3D12_RESOURCE_BARRIER_TYPE_UAV;
-    static_cast<ID3D12GraphicsCommandList *>(call.list)->ResourceBarrier(1, &barrier);
+void barrier(GpuCall &call) {
+    D3D12_RESOURCE_BARRIER of_all = {};
+    of_all.Type = D3D12_RESOURCE_BARRIER_TYPE_UAV;
+    static_cast<ID3D12GraphicsCommandList *>(call.list)->ResourceBarrier(1, &of_all);
 }
 
 const halide_device_interface_t kInterface = {};  // generated code compares its address
 
 }  // namespace
 
-// Indices of a launch stay below 2^27, the least number of elements that a buffer's view may have.
 constexpr GpuApi kD3d12 = [] {
     GpuApi api = {};
     api.kind = HEWN_DEVICE_D3D12;
     api.name = "D3D12";
     api.offsets = true;
+    api.only_32_bits = true;
+    api.index_limit = int64_t(1) << 27;  // the least number of elements that a buffer's view may have
     api.device_interface = &kInterface;
     api.enter = enter;
     api.leave = leave;
@@ -566,11 +566,9 @@ constexpr GpuApi kD3d12 = [] {
     api.synchronize = synchronize;
     api.describe = describe;
     api.open = open;
-    api.only_32_bits = true;
-    api.reach = int64_t(1) << 27;
     api.begin = begin;
     api.submit = submit;
-    api.end = end;
+    api.barrier = barrier;
     return api;
 }();
 

@@ -280,7 +280,9 @@ hewn_status locate(GpuDevice &device, const hewn_buffer_binding &binding, const 
     return HEWN_STATUS_OK;
 }
 
+// A sub-buffer where the kernel's indices do not reach; below, none is needed.
 int view(GpuCall &call, GpuAddress &at, uint64_t wanted) {
+    if (at.address < uint64_t(kGpuIndexLimit)) return 0;
     const ClDevice &device = cl_device(call.device);
     const Handle memory = reinterpret_cast<Handle>(at.memory);
     struct {
@@ -402,6 +404,7 @@ constexpr GpuApi kOpenCl = [] {
     api.kind = HEWN_DEVICE_OPENCL;
     api.name = "OpenCL";
     api.offsets = true;
+    api.index_limit = kGpuIndexLimit;
     api.device_interface = &kInterface;
     api.enter = enter;
     api.leave = leave;

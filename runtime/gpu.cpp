@@ -36,8 +36,7 @@ namespace {
 
 // ---- Boxes ----
 
-// Whether all of a box's indices, of elements and of 32-bit words, stay below `limit`, at most 2^30: an offset as large may be
-// added to them.
+// Whether all of a box's indices, of elements and of 32-bit words, stay below `limit`.
 bool addressable(const Space &space, const int64_t *extent, int operands, const Tensor *const *tensors, int64_t limit) {
     int64_t elements = 1;
     for (int d = 0; d < space.rank; d++) {
@@ -55,8 +54,7 @@ bool addressable(const Space &space, const int64_t *extent, int operands, const 
 // Halves the dimension that reaches furthest until the box is addressable. Halves keep the alignment of 64 elements.
 void choose_extents(GpuOperator &op, int operands, const Tensor *const *tensors) {
     for (int d = 0; d < op.space.rank; d++) op.extent[d] = op.space.dims[d].size;
-    const int64_t reach = op.device->api->reach, limit = reach ? reach : int64_t(1) << 30;
-    while (!addressable(op.space, op.extent, operands, tensors, limit)) {
+    while (!addressable(op.space, op.extent, operands, tensors, op.device->api->index_limit)) {
         int widest = 0;
         int64_t furthest_of_all = 0;
         for (int d = 0; d < op.space.rank; d++) {
@@ -104,7 +102,7 @@ int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
         const Tensor &tensor = tensor_at(t);
         const int bytes = words[t] || (api.only_32_bits && tensor.element_bytes == 8) ? 4 : tensor.element_bytes;
         GpuAddress at = launch.at[t];
-        if (api.view && !call.prepares && (api.reach || at.address >= uint64_t(1) << 30)) {
+        if (api.view && !call.prepares) {
             int same = 0;  // in place: one view, for what is done through overlapping ones has no order
             while (same < t && (launch.at[same].memory != at.memory || launch.at[same].address != at.address ||
                                 tensor_at(same).bytes != tensor.bytes)) {
@@ -408,7 +406,7 @@ hewn_status run(const hewn_operator &base, const Bindings &inputs, const hewn_bu
     if (submits) status = api.begin(device, &call.list, error);
     if (status != HEWN_STATUS_OK) return status;
     if (run_boxes(call, launch) != 0) status = report(call, error);
-    if (call.list) api.end(call);
+    if (call.list) api.barrier(call);
     if (!submits) return status;
     const hewn_status submitted = api.submit(device, status == HEWN_STATUS_OK ? error : nullptr);
     return status != HEWN_STATUS_OK ? status : submitted;
