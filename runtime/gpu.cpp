@@ -76,13 +76,6 @@ void choose_extents(GpuOperator &op, int operands, const Tensor *const *tensors)
 
 // ---- Launches ----
 
-// The scalar arguments of a strided kernel, in their order (generators/gpu.h).
-struct StridedArguments {
-    int32_t count, rank;
-    uint32_t size[kMaxRank], stride[kMaxOperands][kMaxRank];
-    Division division[kMaxRank];  // by the sizes
-};
-
 constexpr int kMaxTensors = kMaxInputs + 1;
 
 // One launch's tensors: where they begin, and the buffers that generated code sees.
@@ -149,16 +142,18 @@ int run_dense(GpuCall &call, Launch &launch, int32_t steps) {
 }
 
 int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
-    static_assert(kMaxRank == kGpuRank);
+    static_assert(kMaxRank == kGpuRank && kMaxOperands == kGpuOperands);
     const Problem &problem = call.op.problem;
     const int operands = problem.info->operand_count + 1;
-    StridedArguments scalars = {};
+    StridedScalars<int32_t, uint32_t> scalars = {};
     scalars.count = 1;
     scalars.rank = call.op.space.rank;
     for (int d = 0; d < kMaxRank; d++) {
         const bool used = d < call.op.space.rank;
         scalars.size[d] = used ? uint32_t(extent[d]) : 1;
-        scalars.division[d] = division_by(scalars.size[d]);
+        const Division division = division_by(scalars.size[d]);
+        scalars.multiplier[d] = division.multiplier;
+        scalars.shift[d] = division.shift;
         if (!used) continue;
         scalars.count *= int32_t(extent[d]);
         // A dimension of one index may have strides beyond 32 bits.
@@ -166,19 +161,11 @@ int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
     }
     const bool words[kMaxTensors] = {};
     if (const int code = set_buffers(call, launch, words)) return code;
-    void *context = static_cast<KernelErrors *>(&call), *arguments[kMaxTensors + 3 + kMaxRank * (3 + kMaxOperands)] = {&context};
+    void *context = static_cast<KernelErrors *>(&call),
+         *arguments[1 + kMaxTensors + sizeof scalars / sizeof(int32_t)] = {&context};
     int count = 1;
     for (int i = 0; i < problem.input_count; i++) arguments[count++] = &launch.buffers[i];
-    arguments[count++] = &scalars.count;
-    for (int d = 0; d < kMaxRank; d++) {
-        if (d < kMaxRank - 1) {
-            arguments[count++] = &scalars.size[d];
-            arguments[count++] = &scalars.division[d].multiplier;
-            arguments[count++] = &scalars.division[d].shift;
-        }
-        for (int o = 0; o < operands; o++) arguments[count++] = &scalars.stride[o][d];
-    }
-    arguments[count++] = &scalars.rank;
+    for_each_strided_scalar(scalars, operands, [&](auto &scalar, auto...) { arguments[count++] = &scalar; });
     arguments[count] = &launch.buffers[problem.input_count];
     return call_form(call, *call.op.strided, arguments);
 }
@@ -286,13 +273,13 @@ void destroy(hewn_operator *base) {
 
 void destroy_device(hewn_device *device) { release(static_cast<GpuDevice *>(device)); }
 
-// Elements a step of the dense form: kGpuStepBytes of the narrowest tensor that varies.
+// Elements a step of the dense form.
 int64_t step_elements(const GpuOperator &op, int operands, const Tensor *const *tensors) {
     int32_t bytes = kGpuStepBytes;
     for (int o = 0; o < operands; o++) {
         if (op.space.dims[0].stride[o] && tensors[o]->element_bytes < bytes) bytes = tensors[o]->element_bytes;
     }
-    return kGpuStepBytes / bytes;
+    return gpu_step_elements(bytes);
 }
 
 hewn_status report(const GpuCall &call, hewn_error *error) {
@@ -338,7 +325,8 @@ hewn_status compile(const hewn_device &base, const Problem &problem, const hewn_
 
         GpuCall call(device, *op, true);
         Launch launch = {};
-        const int64_t one[kMaxRank] = {1, 1, 1, 1, 1, 1, 1, 1};
+        int64_t one[kMaxRank];
+        for (int64_t &extent : one) extent = 1;
         int code = run_strided(call, launch, one);
         if (code == 0 && op->dense) code = run_dense(call, launch, 1);
         if (code) {
