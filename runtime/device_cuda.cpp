@@ -306,7 +306,6 @@ const halide_device_interface_t kInterface = {};  // generated code compares its
 constexpr GpuApi kCuda = [] {
     GpuApi api = {};
     api.kind = HEWN_DEVICE_CUDA;
-    api.name = "CUDA";
     api.index_limit = kGpuIndexLimit;
     api.device_interface = &kInterface;
     api.enter = enter;
@@ -347,7 +346,7 @@ int halide_cuda_run(void *context, void *, const char *entry, int blocks_x, int 
 
 hewn_status hewn_create_cuda_device(const hewn_cuda_device_desc *desc, hewn_device **device, hewn_error *error) {
     Allocator allocator;
-    const hewn_status status = read_device_desc(desc, device, "cuda", &allocator, error);
+    const hewn_status status = read_device_desc(desc, device, HEWN_DEVICE_CUDA, &allocator, error);
     if (status != HEWN_STATUS_OK) return status;
     if (cu().absent[0]) return fail(error, HEWN_STATUS_NO_DEVICE, "CUDA: %s", cu().absent);
     Handle context = static_cast<Handle>(desc->context);

@@ -544,7 +544,6 @@ const halide_device_interface_t kInterface = {};  // generated code compares its
 constexpr GpuApi kD3d12 = [] {
     GpuApi api = {};
     api.kind = HEWN_DEVICE_D3D12;
-    api.name = "D3D12";
     api.offsets = true;
     api.only_32_bits = true;
     api.index_limit = int64_t(1) << 27;  // the least number of elements that a buffer's view may have
@@ -594,7 +593,7 @@ int halide_d3d12compute_run(void *context, void *, const char *entry, int blocks
 
 hewn_status hewn_create_d3d12_device(const hewn_d3d12_device_desc *desc, hewn_device **device, hewn_error *error) {
     Allocator allocator;
-    const hewn_status status = read_device_desc(desc, device, "d3d12", &allocator, error);
+    const hewn_status status = read_device_desc(desc, device, HEWN_DEVICE_D3D12, &allocator, error);
     if (status != HEWN_STATUS_OK) return status;
     if (!desc->device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_device_desc: device is null");
     if (dx().absent) return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: %s", dx().absent);
@@ -630,7 +629,6 @@ hewn_status describe(uint32_t, hewn_device_info *, hewn_error *error) { return a
 constexpr GpuApi kD3d12 = [] {
     GpuApi api = {};
     api.kind = HEWN_DEVICE_D3D12;
-    api.name = "D3D12";
     api.describe = describe;
     return api;
 }();

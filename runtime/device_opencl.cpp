@@ -402,7 +402,6 @@ const halide_device_interface_t kInterface = {};  // generated code compares its
 constexpr GpuApi kOpenCl = [] {
     GpuApi api = {};
     api.kind = HEWN_DEVICE_OPENCL;
-    api.name = "OpenCL";
     api.offsets = true;
     api.index_limit = kGpuIndexLimit;
     api.device_interface = &kInterface;
@@ -446,7 +445,7 @@ int halide_opencl_run(void *context, void *, const char *entry, int blocks_x, in
 
 hewn_status hewn_create_opencl_device(const hewn_opencl_device_desc *desc, hewn_device **device, hewn_error *error) {
     Allocator allocator;
-    const hewn_status status = read_device_desc(desc, device, "opencl", &allocator, error);
+    const hewn_status status = read_device_desc(desc, device, HEWN_DEVICE_OPENCL, &allocator, error);
     if (status != HEWN_STATUS_OK) return status;
     if (!desc->context || !desc->queue)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_opencl_device_desc: context or queue is null");

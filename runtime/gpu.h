@@ -12,6 +12,7 @@
 #include <cstdio>
 
 #include "device.h"
+#include "device_kinds.h"
 #include "error.h"
 
 namespace hewn {
@@ -73,7 +74,6 @@ constexpr int64_t kGpuIndexLimit = int64_t(1) << 30;
 // leave, on any thread and on several at once.
 struct GpuApi {
     hewn_device_kind kind;
-    const char *name;     // "CUDA"
     bool offsets;         // kernels take an operand's offset as its dimension's -min; false: addresses are pointers
     bool only_32_bits;    // kernels see 64-bit elements as pairs of words
     int64_t index_limit;  // indices of a launch stay below; at most kGpuIndexLimit
@@ -164,12 +164,14 @@ hewn_status gpu_record(const hewn_operator &op, Bindings inputs, const hewn_buff
 void *open_driver(const char *const *names);
 void *driver_symbol(void *library, const char *name);
 
-// What every function that creates a device checks first, of the struct it is given; kind as in their names, "cuda".
+// What every function that creates a device checks first, of the struct it is given.
 template<class Desc>
-hewn_status read_device_desc(const Desc *desc, hewn_device **device, const char *kind, Allocator *allocator, hewn_error *error) {
-    if (!device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_create_%s_device: device is null", kind);
+hewn_status read_device_desc(const Desc *desc, hewn_device **device, hewn_device_kind kind, Allocator *allocator,
+                             hewn_error *error) {
+    const char *word = names_of(kind).word;
+    if (!device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_create_%s_device: device is null", word);
     char name[32];
-    snprintf(name, sizeof name, "hewn_%s_device_desc", kind);
+    snprintf(name, sizeof name, "hewn_%s_device_desc", word);
     if (!desc || desc->struct_size < sizeof *desc)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s: is null or struct_size is too small", name);
     return read_allocator(desc->allocate, desc->deallocate, desc->allocator_context, name, allocator, error);
