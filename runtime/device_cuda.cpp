@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "gpu.h"
+#include "system.h"
 
 namespace hewn {
 

@@ -6,6 +6,7 @@
 
 #include "error.h"
 #include "gpu.h"
+#include "system.h"
 
 #if defined(HEWN_D3D12)  // a build with its kernels
 

@@ -17,6 +17,8 @@
 
 namespace hewn {
 
+constexpr int kMaxTensors = kMaxInputs + 1;  // of an operator, the output among them
+
 struct GpuDevice;
 
 // Where a binding's first byte is: `memory` is what the driver calls the memory (0 where addresses alone tell), `address` the
@@ -32,13 +34,7 @@ struct GpuModule {
     GpuModule *next;
 };
 
-// A kernel of an operator.
-struct GpuFunction {
-    const char *entry;
-    void *handle;
-};
-
-struct GpuOperator;
+struct GpuOperator;  // gpu_launch.h
 
 // One use of an operator, which generated code knows as its user context.
 struct GpuCall : KernelErrors {
@@ -47,8 +43,8 @@ struct GpuCall : KernelErrors {
     const bool prepares;          // load the kernels that would run, and launch nothing
     GpuModule *module = nullptr;  // while preparing
     hewn_status status = HEWN_STATUS_OK;
-    void *list = nullptr;         // what launches are recorded into; null: they go to the device's queue
-    void *views[kMaxInputs + 1];  // of this launch (GpuApi::view)
+    void *list = nullptr;      // what launches are recorded into; null: they go to the device's queue
+    void *views[kMaxTensors];  // of this launch (GpuApi::view)
     int32_t view_count = 0;
 
     GpuCall(GpuDevice &device, GpuOperator &op, bool prepares) : device(device), op(op), prepares(prepares) {}
@@ -159,10 +155,6 @@ int gpu_run(void *call, const char *entry, GpuExtent blocks, GpuExtent threads, 
 // Records an operator of a device of such a kind.
 hewn_status gpu_record(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, void *list,
                        hewn_error *error);
-
-// The driver's library, null if there is none; it stays loaded.
-void *open_driver(const char *const *names);
-void *driver_symbol(void *library, const char *name);
 
 // What every function that creates a device checks first, of the struct it is given.
 template<class Desc>
