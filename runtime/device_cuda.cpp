@@ -265,9 +265,7 @@ hewn_status load(GpuDevice &, const char *source, size_t, void **module, hewn_er
     const Result code = cu().ModuleLoadDataEx(&loaded, source, 2, options, values);
     *module = loaded;
     if (code == 0) return HEWN_STATUS_OK;
-    for (char *c = log; *c; c++) {
-        if (*c == '\n') *c = ' ';
-    }
+    join_lines(log);
     const bool old = code == kUnsupportedPtxVersion || code == kJitCompilerNotFound || code == kInvalidPtx;
     return fail(error, old ? hewn_status(HEWN_STATUS_NO_DEVICE) : status_of(code), "CUDA: cuModuleLoadDataEx failed: %s%s %s",
                 name_of(cu(), code), code == kUnsupportedPtxVersion ? ", the driver is too old" : "", log);

@@ -339,9 +339,7 @@ hewn_status load(GpuDevice &base, const char *source, size_t bytes, void **modul
     if (code) {
         char log[160] = {};
         cl().GetProgramBuildInfo(program, device.device, kProgramBuildLog, sizeof log - 1, log, nullptr);
-        for (char *c = log; *c; c++) {
-            if (*c == '\n') *c = ' ';
-        }
+        join_lines(log);
         cl().ReleaseProgram(program);
         return fail(error, status_of(code), "OpenCL: clBuildProgram failed with code %d: %s", int(code), log);
     }

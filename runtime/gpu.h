@@ -156,6 +156,13 @@ int gpu_run(void *call, const char *entry, GpuExtent blocks, GpuExtent threads, 
 hewn_status gpu_record(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, void *list,
                        hewn_error *error);
 
+// Makes a driver's log part of a message.
+inline void join_lines(char *log) {
+    for (; *log; log++) {
+        if (*log == '\n') *log = ' ';
+    }
+}
+
 // What every function that creates a device checks first, of the struct it is given.
 template<class Desc>
 hewn_status read_device_desc(const Desc *desc, hewn_device **device, hewn_device_kind kind, Allocator *allocator,
