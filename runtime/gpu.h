@@ -1,6 +1,6 @@
-// What the GPU devices share: compiling a problem to launches, and the seam under which each kind of driver is
-// (runtime/device_<kind>.cpp). Halide's own GPU runtimes are not used: generated code calls halide_<kind>_initialize_kernels,
-// _run, _finalize_kernels and _device_interface only, and those are ours. docs/architecture.md says why.
+// What the GPU devices share (gpu.cpp, gpu_launch.h), and the seam under which each kind of driver is (device_<kind>.cpp).
+// Halide's own GPU runtimes are not used: generated code calls halide_<kind>_initialize_kernels, _run, _finalize_kernels and
+// _device_interface only, and those are ours. docs/architecture.md says why.
 #ifndef HEWN_RUNTIME_GPU_H
 #define HEWN_RUNTIME_GPU_H
 
