@@ -89,10 +89,11 @@ struct GpuApi {
 
     // ---- Kernels ----
 
-    // Compiles or looks up a unit of device code; the device's mutex is held.
+    // Compiles or looks up a unit of device code, with the device's mutex held; unload gives it back, with the device's last
+    // reference.
     hewn_status (*load)(GpuDevice &, const char *source, size_t bytes, void **module, hewn_error *);
     void (*unload)(GpuDevice &, void *module);
-    // A kernel of the module, for one operator; drop gives it back, before the module is unloaded.
+    // A kernel of the module, for one operator, with the mutex free; drop gives it back, before the module is unloaded.
     hewn_status (*find)(GpuDevice &, void *module, const char *entry, void **function, hewn_error *);
     void (*drop)(GpuDevice &, void *function);
     // Enqueues the kernel behind what was launched before, or records it into call.list. Does not wait.
