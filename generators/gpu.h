@@ -11,7 +11,6 @@
 #include <Halide.h>
 
 #include <algorithm>
-#include <array>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -21,8 +20,8 @@
 
 namespace hewn::gpu {
 
-// Most dimensions a launch takes apart. The specialisation serves what real layouts merge to.
-constexpr int kRank = kGpuRank, kFewDimensions = 3;
+// What the specialisation of the form `strided` takes: what real layouts merge to.
+constexpr int kFewDimensions = 3;
 
 struct Operand {
     std::string name;
@@ -63,20 +62,12 @@ public:
         if (dense()) {
             steps_ = this->template add_input<int32_t>("steps");
         } else {
-            // run_strided in runtime/gpu.cpp passes them in this order.
-            count_ = this->template add_input<int32_t>("count");
-            stride_.resize(varying_count() + 1);
-            for (int d = 0; d < kRank; d++) {
-                const std::string at = std::to_string(d);
-                if (d < kRank - 1) {
-                    size_[d] = this->template add_input<uint32_t>("size_" + at);
-                    multiplier_[d] = this->template add_input<uint32_t>("multiplier_" + at);
-                    shift_[d] = this->template add_input<uint32_t>("shift_" + at);
-                }
-                for (size_t o = 0; o < stride_.size(); o++)
-                    stride_[o][d] = this->template add_input<uint32_t>("stride_" + std::to_string(o) + "_" + at);
-            }
-            rank_ = this->template add_input<int32_t>("rank");
+            const int operands = int(varying_count()) + 1;
+            if (operands > kGpuOperands) throw Halide::CompileError("more tensors vary than kGpuOperands\n");
+            for_each_strided_scalar(scalars_, operands, [&](auto &scalar, std::string name, auto... index) {
+                ((name += "_" + std::to_string(index)), ...);
+                add_scalar(scalar, name);
+            });
         }
         output_ = this->template add_output<Halide::Buffer<>>(name_of("output", output_type_, dense()),
                                                               held_in(output_type_, dense()), 1);
@@ -105,9 +96,8 @@ private:
     Type output_type_;
     std::vector<Halide::GeneratorInput<Halide::Buffer<>> *> inputs_;
     Halide::GeneratorOutput<Halide::Buffer<>> *output_ = nullptr;
-    Halide::GeneratorInput<int32_t> *steps_ = nullptr, *count_ = nullptr, *rank_ = nullptr;
-    Halide::GeneratorInput<uint32_t> *size_[kRank], *multiplier_[kRank], *shift_[kRank];
-    std::vector<std::array<Halide::GeneratorInput<uint32_t> *, kRank>> stride_;  // of the varying operands and the output
+    Halide::GeneratorInput<int32_t> *steps_ = nullptr;
+    StridedScalars<Halide::GeneratorInput<int32_t> *, Halide::GeneratorInput<uint32_t> *> scalars_ = {};
     std::unique_ptr<Numerics> numerics_;
     Halide::Var i_{"i"};               // names are short: kernels are text
     std::vector<Halide::Func> words_;  // a step's words of the packed inputs, in registers
@@ -125,17 +115,20 @@ private:
     std::string name_of(const std::string &name, const Type &type, bool words) const {
         return d3d12() && !words && type.bits() < 32 ? name + "_bits" + std::to_string(type.bits()) : name;
     }
+    template<class T>
+    void add_scalar(Halide::GeneratorInput<T> *&scalar, const std::string &name) {
+        scalar = this->template add_input<T>(name);
+    }
     size_t varying_count() const {
         return size_t(std::count_if(operands_.begin(), operands_.end(), [](const Operand &o) { return o.varies; }));
     }
 
-    // Elements a step: kGpuStepBytes of the narrowest packed tensor.
     int step_elements() const {
         int bytes = output_type_.bytes();
         for (size_t i = 0; i < operands_.size(); i++) {
             if (packed_[i]) bytes = std::min(bytes, operands_[i].type.bytes());
         }
-        return kGpuStepBytes / bytes;
+        return gpu_step_elements(bytes);
     }
     static int words_of(const Type &type, int elements) { return type.bytes() * elements / 4; }
 
@@ -249,28 +242,28 @@ private:
     void generate_strided() {
         const bool pairs = d3d12() && output_type_.bits() == 64;  // of words
         if (pairs && !Derived::is_sum) throw Halide::CompileError("of 64 bits Direct3D 12 has sums alone\n");
-        domain_ = pairs ? Halide::RDom(0, 2, 0, Expr(*count_), "e") : Halide::RDom(0, Expr(*count_), "e");
+        domain_ = pairs ? Halide::RDom(0, 2, 0, Expr(*scalars_.count), "e") : Halide::RDom(0, Expr(*scalars_.count), "e");
         const size_t count = varying_count() + 1;
         std::vector<Expr> offsets(count, u32(0));
+        const auto few_dimensions = [&] { return Expr(*scalars_.rank) <= kFewDimensions; };
         Expr rest = Halide::cast<uint32_t>(pairs ? domain_.y : domain_.x);
-        for (int d = 0; d < kRank; d++) {
+        for (int d = 0; d < kGpuRank; d++) {
             Expr coordinate = rest;
-            if (d < kRank - 1) {
+            if (d < kGpuRank - 1) {
+                const Expr size = *scalars_.size[d], multiplier = *scalars_.multiplier[d], shift = *scalars_.shift[d];
                 // rest / size, exact for rest < 2^31 (the runtime prepares multiplier and shift).
                 // Without 64-bit integers: divided, which of integers is exact.
                 const Expr quotient =
-                    d3d12()
-                        ? rest / Expr(*size_[d])
-                        : Halide::cast<uint32_t>((Halide::cast<uint64_t>(rest) * Halide::cast<uint64_t>(Expr(*multiplier_[d]))) >>
-                                                 Halide::cast<uint64_t>(Expr(*shift_[d])));
-                coordinate = rest - quotient * Expr(*size_[d]);
-                if (d == kFewDimensions - 1) coordinate = Halide::select(Expr(*rank_) <= kFewDimensions, rest, coordinate);
+                    d3d12() ? rest / size
+                            : Halide::cast<uint32_t>((Halide::cast<uint64_t>(rest) * Halide::cast<uint64_t>(multiplier)) >>
+                                                     Halide::cast<uint64_t>(shift));
+                coordinate = rest - quotient * size;
+                if (d == kFewDimensions - 1) coordinate = Halide::select(few_dimensions(), rest, coordinate);
                 rest = quotient;
             }
             for (size_t o = 0; o < count; o++) {
-                const Expr step = coordinate * Expr(*stride_[o][d]);
-                offsets[o] =
-                    offsets[o] + (d < kFewDimensions ? step : Halide::select(Expr(*rank_) <= kFewDimensions, u32(0), step));
+                const Expr step = coordinate * Expr(*scalars_.stride[o][d]);
+                offsets[o] = offsets[o] + (d < kFewDimensions ? step : Halide::select(few_dimensions(), u32(0), step));
             }
         }
         // The runtime keeps offsets within the tensors.
@@ -315,7 +308,7 @@ private:
                 .gpu_blocks(block)
                 .gpu_threads(thread);
         };
-        schedule(update.specialize(Expr(*rank_) <= kFewDimensions));
+        schedule(update.specialize(Expr(*scalars_.rank) <= kFewDimensions));
         schedule(update);
     }
 };

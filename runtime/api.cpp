@@ -2,6 +2,7 @@
 #include <hewn/hewn.h>
 
 #include "device.h"
+#include "device_kinds.h"
 #include "error.h"
 #include "gpu.h"
 #include "operators.h"
@@ -49,7 +50,7 @@ hewn_status hewn_d3d12_record(const hewn_operator *op, void *command_list, const
     if (!command_list) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_record: command_list is null");
     if (op->variant->target->device != HEWN_DEVICE_D3D12)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_record: the operator is for %s",
-                    device_kind_name(op->variant->target->device));
+                    names_of(op->variant->target->device).name);
     const hewn_status status = check_bindings(op->problem, inputs, input_count, outputs, output_count, error);
     if (status != HEWN_STATUS_OK) return status;
     return gpu_record(*op, Bindings(inputs), *outputs, command_list, error);

@@ -45,7 +45,7 @@ struct KernelErrors {
 // What the process needs once, before the first operator runs.
 void prepare_process();
 
-// The machine's best device of a kind.
+// The machine's best device of a GPU's kind.
 struct BestDevice {
     Support support;   // of another kind if there is no device
     char missing[64];  // what the first lacks where every device lacks something, else ""

@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "gpu.h"
+#include "system.h"
 
 namespace hewn {
 
@@ -264,9 +265,7 @@ hewn_status load(GpuDevice &, const char *source, size_t, void **module, hewn_er
     const Result code = cu().ModuleLoadDataEx(&loaded, source, 2, options, values);
     *module = loaded;
     if (code == 0) return HEWN_STATUS_OK;
-    for (char *c = log; *c; c++) {
-        if (*c == '\n') *c = ' ';
-    }
+    join_lines(log);
     const bool old = code == kUnsupportedPtxVersion || code == kJitCompilerNotFound || code == kInvalidPtx;
     return fail(error, old ? hewn_status(HEWN_STATUS_NO_DEVICE) : status_of(code), "CUDA: cuModuleLoadDataEx failed: %s%s %s",
                 name_of(cu(), code), code == kUnsupportedPtxVersion ? ", the driver is too old" : "", log);
@@ -306,7 +305,7 @@ const halide_device_interface_t kInterface = {};  // generated code compares its
 constexpr GpuApi kCuda = [] {
     GpuApi api = {};
     api.kind = HEWN_DEVICE_CUDA;
-    api.name = "CUDA";
+    api.index_limit = kGpuIndexLimit;
     api.device_interface = &kInterface;
     api.enter = enter;
     api.leave = leave;
@@ -346,7 +345,7 @@ int halide_cuda_run(void *context, void *, const char *entry, int blocks_x, int 
 
 hewn_status hewn_create_cuda_device(const hewn_cuda_device_desc *desc, hewn_device **device, hewn_error *error) {
     Allocator allocator;
-    const hewn_status status = read_device_desc(desc, device, "cuda", &allocator, error);
+    const hewn_status status = read_device_desc(desc, device, HEWN_DEVICE_CUDA, &allocator, error);
     if (status != HEWN_STATUS_OK) return status;
     if (cu().absent[0]) return fail(error, HEWN_STATUS_NO_DEVICE, "CUDA: %s", cu().absent);
     Handle context = static_cast<Handle>(desc->context);

@@ -6,6 +6,7 @@
 
 #include "error.h"
 #include "gpu.h"
+#include "system.h"
 
 #if defined(HEWN_D3D12)  // a build with its kernels
 
@@ -14,9 +15,13 @@
 #include <d3d12.h>
 #include <dxgi1_4.h>
 
+#include "d3d12_queue.h"
+
 namespace hewn {
 
 namespace {
+
+using namespace d3d12;
 
 // ---- Shaders ----
 
@@ -72,20 +77,6 @@ const Driver &dx() {
     return driver;
 }
 
-// ---- Errors ----
-
-hewn_status status_of(HRESULT code) { return code == E_OUTOFMEMORY ? HEWN_STATUS_OUT_OF_MEMORY : HEWN_STATUS_DEVICE_FAILED; }
-
-hewn_status failed(HRESULT code, const char *what, hewn_error *error) {
-    return fail(error, status_of(code), "D3D12: %s failed with code 0x%08lx", what, (unsigned long)code);
-}
-
-template<class T>
-void release_object(T *&object) {
-    if (object) object->Release();
-    object = nullptr;
-}
-
 // ---- The device ----
 
 bool is_of(ID3D12DeviceChild *object, ID3D12Device *device) {
@@ -101,29 +92,10 @@ struct Pipeline {
     ID3D12PipelineState *state;
 };
 
-constexpr uint64_t kStagingBytes = 4 << 20;
-
-// Lists whose commands share an allocator, which can be used again when all of them have run.
-struct Batch {
-    ID3D12CommandAllocator *allocator;
-    uint32_t lists;
-    uint64_t end;  // the fence's value behind the last
-};
-constexpr uint32_t kListsOfBatch = 128;
-
 struct DxDevice : GpuDevice {
     ID3D12Device *device;
-    ID3D12CommandQueue *queue;
     Pipeline pipelines[kShaderCount];  // made when first compiled, under the base's mutex
-    // What the device itself submits, one at a time.
-    pthread_mutex_t own_mutex;
-    Batch batches[2];  // one is filled while the other runs
-    uint32_t batch;    // that is filled
-    ID3D12GraphicsCommandList *list;
-    ID3D12Fence *fence;
-    HANDLE event;
-    ID3D12Resource *upload, *readback;
-    uint64_t fence_value;
+    Queue own;                         // what it submits itself
 };
 
 DxDevice &dx_device(GpuDevice &device) { return static_cast<DxDevice &>(device); }
@@ -131,123 +103,14 @@ DxDevice &dx_device(GpuDevice &device) { return static_cast<DxDevice &>(device);
 hewn_status enter(GpuDevice &, hewn_error *) { return HEWN_STATUS_OK; }
 void leave(GpuDevice &) {}
 
-// What follows is called with own_mutex held.
-hewn_status wait_until(DxDevice &device, uint64_t value, hewn_error *error) {
-    HRESULT code = S_OK;
-    if (device.fence->GetCompletedValue() < value) {
-        code = device.fence->SetEventOnCompletion(value, device.event);
-        if (SUCCEEDED(code)) WaitForSingleObject(device.event, INFINITE);
-    }
-    if (SUCCEEDED(code)) code = device.device->GetDeviceRemovedReason();
-    for (Batch &batch : device.batches) {
-        if (FAILED(code) || batch.lists == 0 || batch.end > value) continue;
-        code = batch.allocator->Reset();
-        if (SUCCEEDED(code)) batch.lists = 0;
-    }
-    return FAILED(code) ? failed(code, "waiting for the queue", error) : HEWN_STATUS_OK;
-}
-
-// For all of the device's own work.
-hewn_status wait(DxDevice &device, hewn_error *error) { return wait_until(device, device.fence_value, error); }
-
-hewn_status begin_list(DxDevice &device, hewn_error *error) {
-    if (device.batches[device.batch].lists >= kListsOfBatch) {
-        const uint32_t other = 1 - device.batch;
-        const hewn_status status = wait_until(device, device.batches[other].end, error);
-        if (status != HEWN_STATUS_OK) return status;
-        device.batch = other;
-    }
-    const HRESULT code = device.list->Reset(device.batches[device.batch].allocator, nullptr);
-    return FAILED(code) ? failed(code, "ID3D12GraphicsCommandList::Reset", error) : HEWN_STATUS_OK;
-}
-
-hewn_status submit_list(DxDevice &device, hewn_error *error) {
-    HRESULT code = device.list->Close();
-    if (FAILED(code)) return failed(code, "ID3D12GraphicsCommandList::Close", error);
-    ID3D12CommandList *lists[] = {device.list};
-    device.queue->ExecuteCommandLists(1, lists);
-    code = device.queue->Signal(device.fence, ++device.fence_value);
-    Batch &batch = device.batches[device.batch];
-    batch.lists++;
-    batch.end = device.fence_value;
-    return FAILED(code) ? failed(code, "ID3D12CommandQueue::Signal", error) : HEWN_STATUS_OK;
-}
-
 void release(GpuDevice &base) {
     DxDevice &device = dx_device(base);
-    if (device.fence && device.event) wait(device, nullptr);
+    device.own.release();
     for (Pipeline &pipeline : device.pipelines) {
         release_object(pipeline.state);
         release_object(pipeline.root);
     }
-    release_object(device.upload);
-    release_object(device.readback);
-    release_object(device.list);
-    for (Batch &batch : device.batches) release_object(batch.allocator);
-    release_object(device.fence);
-    if (device.event) CloseHandle(device.event);
-    release_object(device.queue);
     release_object(device.device);
-    pthread_mutex_destroy(&device.own_mutex);
-}
-
-HRESULT create_buffer(ID3D12Device *device, D3D12_HEAP_TYPE type, uint64_t bytes, ID3D12Resource **resource) {
-    D3D12_HEAP_PROPERTIES heap = {};
-    heap.Type = type;
-    D3D12_RESOURCE_DESC desc = {};
-    desc.Dimension = D3D12_RESOURCE_DIMENSION_BUFFER;
-    desc.Width = bytes;
-    desc.Height = desc.DepthOrArraySize = desc.MipLevels = 1;
-    desc.SampleDesc.Count = 1;
-    desc.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
-    if (type == D3D12_HEAP_TYPE_DEFAULT) desc.Flags = D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS;
-    const D3D12_RESOURCE_STATES state = type == D3D12_HEAP_TYPE_UPLOAD     ? D3D12_RESOURCE_STATE_GENERIC_READ
-                                        : type == D3D12_HEAP_TYPE_READBACK ? D3D12_RESOURCE_STATE_COPY_DEST
-                                                                           : D3D12_RESOURCE_STATE_COMMON;
-    return device->CreateCommittedResource(&heap, D3D12_HEAP_FLAG_NONE, &desc, state, nullptr, IID_ID3D12Resource,
-                                           reinterpret_cast<void **>(resource));
-}
-
-hewn_status create_own(DxDevice &device, hewn_error *error) {
-    const auto out = [](auto **object) { return reinterpret_cast<void **>(object); };
-    D3D12_COMMAND_LIST_TYPE type = D3D12_COMMAND_LIST_TYPE_COMPUTE;
-    const char *what = "ID3D12Device::CreateCommandQueue";
-    HRESULT code = S_OK;
-    if (device.queue) {
-        D3D12_COMMAND_QUEUE_DESC desc = {};
-        device.queue->GetDesc(&desc);
-        type = desc.Type;
-    } else {
-        D3D12_COMMAND_QUEUE_DESC desc = {};
-        desc.Type = type;
-        code = device.device->CreateCommandQueue(&desc, IID_ID3D12CommandQueue, out(&device.queue));
-    }
-    for (Batch &batch : device.batches) {
-        if (FAILED(code)) break;
-        what = "ID3D12Device::CreateCommandAllocator";
-        code = device.device->CreateCommandAllocator(type, IID_ID3D12CommandAllocator, out(&batch.allocator));
-    }
-    if (SUCCEEDED(code)) {
-        what = "ID3D12Device::CreateCommandList";
-        code = device.device->CreateCommandList(0, type, device.batches[0].allocator, nullptr, IID_ID3D12GraphicsCommandList,
-                                                out(&device.list));
-    }
-    if (SUCCEEDED(code)) code = device.list->Close();
-    if (SUCCEEDED(code)) {
-        what = "ID3D12Device::CreateFence";
-        code = device.device->CreateFence(0, D3D12_FENCE_FLAG_NONE, IID_ID3D12Fence, out(&device.fence));
-    }
-    if (SUCCEEDED(code)) {
-        what = "ID3D12Device::CreateCommittedResource";
-        code = create_buffer(device.device, D3D12_HEAP_TYPE_UPLOAD, kStagingBytes, &device.upload);
-    }
-    if (SUCCEEDED(code)) code = create_buffer(device.device, D3D12_HEAP_TYPE_READBACK, kStagingBytes, &device.readback);
-    device.event = CreateEventA(nullptr, FALSE, FALSE, nullptr);
-    if (SUCCEEDED(code) && !device.event) {
-        what = "CreateEvent";
-        code = E_OUTOFMEMORY;
-    }
-    return FAILED(code) ? failed(code, what, error) : HEWN_STATUS_OK;
 }
 
 // Takes a reference to `device` and, if there is one, to `queue`.
@@ -256,11 +119,8 @@ hewn_status create(ID3D12Device *device, ID3D12CommandQueue *queue, const Alloca
     DxDevice *created = allocator.allocate<DxDevice>();
     if (!created) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "D3D12: no memory for the device");
     created->device = device;
-    created->queue = queue;
     device->AddRef();
-    if (queue) queue->AddRef();
-    pthread_mutex_init(&created->own_mutex, nullptr);
-    hewn_status status = create_own(*created, error);
+    hewn_status status = created->own.create(device, queue, error);
     if (status != HEWN_STATUS_OK) {
         release(*created);
         allocator.deallocate(created);
@@ -336,7 +196,7 @@ hewn_status locate(GpuDevice &device, const hewn_buffer_binding &binding, const 
     return HEWN_STATUS_OK;
 }
 
-// A root descriptor can begin at any 16 bytes.
+// A root descriptor can begin at any 16 bytes: one for every operand, so that indices begin near 0 whatever its offset.
 int view(GpuCall &, GpuAddress &at, uint64_t) {
     at = {at.memory + (at.address & ~uint64_t(15)), at.address & 15};
     return 0;
@@ -351,79 +211,17 @@ hewn_status allocate(GpuDevice &device, uint64_t bytes, void **memory, hewn_erro
 }
 void deallocate(GpuDevice &base, void *memory) {
     if (!memory) return;
-    DxDevice &device = dx_device(base);
-    pthread_mutex_lock(&device.own_mutex);
-    wait(device, nullptr);
-    pthread_mutex_unlock(&device.own_mutex);
+    dx_device(base).own.synchronize(nullptr);
     static_cast<ID3D12Resource *>(memory)->Release();
 }
 
-// A part of a copy, of at most the staging memory's size, which has ended when it returns: the memory serves the next one, and
-// another queue may read what was written, which nothing else would order behind the copy. Between lists buffers fall back to the
-// common state, from which they take any.
-hewn_status write_part(DxDevice &device, ID3D12Resource *memory, uint64_t offset, const void *from, uint64_t bytes,
-                       hewn_error *error) {
-    hewn_status status = begin_list(device, error);
-    if (status != HEWN_STATUS_OK) return status;
-    void *staging = nullptr;
-    const D3D12_RANGE none = {0, 0};
-    const HRESULT code = device.upload->Map(0, &none, &staging);
-    if (FAILED(code)) {
-        device.list->Close();
-        return failed(code, "ID3D12Resource::Map", error);
-    }
-    memcpy(staging, from, size_t(bytes));
-    device.upload->Unmap(0, nullptr);
-    device.list->CopyBufferRegion(memory, offset, device.upload, 0, bytes);
-    status = submit_list(device, error);
-    return status == HEWN_STATUS_OK ? wait(device, error) : status;
-}
-
-hewn_status read_part(DxDevice &device, ID3D12Resource *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
-    hewn_status status = begin_list(device, error);
-    if (status != HEWN_STATUS_OK) return status;
-    device.list->CopyBufferRegion(device.readback, 0, memory, offset, bytes);
-    status = submit_list(device, error);
-    if (status == HEWN_STATUS_OK) status = wait(device, error);
-    if (status != HEWN_STATUS_OK) return status;
-    void *staging = nullptr;
-    const D3D12_RANGE all = {0, SIZE_T(bytes)}, none = {0, 0};
-    const HRESULT code = device.readback->Map(0, &all, &staging);
-    if (FAILED(code)) return failed(code, "ID3D12Resource::Map", error);
-    memcpy(to, staging, size_t(bytes));
-    device.readback->Unmap(0, &none);
-    return HEWN_STATUS_OK;
-}
-
-template<class Copy>
-hewn_status in_parts(GpuDevice &base, uint64_t bytes, const Copy &copy) {
-    DxDevice &device = dx_device(base);
-    hewn_status status = HEWN_STATUS_OK;
-    pthread_mutex_lock(&device.own_mutex);
-    for (uint64_t done = 0; done < bytes && status == HEWN_STATUS_OK; done += kStagingBytes)
-        status = copy(device, done, bytes - done < kStagingBytes ? bytes - done : kStagingBytes);
-    pthread_mutex_unlock(&device.own_mutex);
-    return status;
-}
-
 hewn_status write(GpuDevice &device, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
-    return in_parts(device, bytes, [&](DxDevice &at, uint64_t done, uint64_t part) {
-        return write_part(at, static_cast<ID3D12Resource *>(memory), offset + done, static_cast<const char *>(from) + done, part,
-                          error);
-    });
+    return dx_device(device).own.write(static_cast<ID3D12Resource *>(memory), offset, from, bytes, error);
 }
 hewn_status read(GpuDevice &device, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
-    return in_parts(device, bytes, [&](DxDevice &at, uint64_t done, uint64_t part) {
-        return read_part(at, static_cast<ID3D12Resource *>(memory), offset + done, static_cast<char *>(to) + done, part, error);
-    });
+    return dx_device(device).own.read(static_cast<ID3D12Resource *>(memory), offset, to, bytes, error);
 }
-hewn_status synchronize(GpuDevice &base, hewn_error *error) {
-    DxDevice &device = dx_device(base);
-    pthread_mutex_lock(&device.own_mutex);
-    const hewn_status status = wait(device, error);
-    pthread_mutex_unlock(&device.own_mutex);
-    return status;
-}
+hewn_status synchronize(GpuDevice &device, hewn_error *error) { return dx_device(device).own.synchronize(error); }
 
 // ---- Kernels ----
 
@@ -515,39 +313,30 @@ int launch(GpuCall &call, void *function, const GpuLaunch &launch) {
 
 // ---- Lists ----
 
-hewn_status begin(GpuDevice &base, void **list, hewn_error *error) {
-    DxDevice &device = dx_device(base);
-    pthread_mutex_lock(&device.own_mutex);
-    const hewn_status status = begin_list(device, error);
-    if (status != HEWN_STATUS_OK) pthread_mutex_unlock(&device.own_mutex);
-    *list = device.list;
+hewn_status begin(GpuDevice &device, void **list, hewn_error *error) {
+    ID3D12GraphicsCommandList *own = nullptr;
+    const hewn_status status = dx_device(device).own.begin(&own, error);
+    *list = own;
     return status;
 }
+hewn_status submit(GpuDevice &device, hewn_error *error) { return dx_device(device).own.submit(error); }
 
-hewn_status submit(GpuDevice &base, hewn_error *error) {
-    DxDevice &device = dx_device(base);
-    const hewn_status status = submit_list(device, error);
-    pthread_mutex_unlock(&device.own_mutex);
-    return status;
-}
-
-// What follows in the list sees what the operator wrote.
-void end(GpuCall &call) {
-    D3D12_RESOURCE_BARRIER barrier = {};
-    barrier.Type = D3D12_RESOURCE_BARRIER_TYPE_UAV;
-    static_cast<ID3D12GraphicsCommandList *>(call.list)->ResourceBarrier(1, &barrier);
+void barrier(GpuCall &call) {
+    D3D12_RESOURCE_BARRIER of_all = {};
+    of_all.Type = D3D12_RESOURCE_BARRIER_TYPE_UAV;
+    static_cast<ID3D12GraphicsCommandList *>(call.list)->ResourceBarrier(1, &of_all);
 }
 
 const halide_device_interface_t kInterface = {};  // generated code compares its address
 
 }  // namespace
 
-// Indices of a launch stay below 2^27, the least number of elements that a buffer's view may have.
 constexpr GpuApi kD3d12 = [] {
     GpuApi api = {};
     api.kind = HEWN_DEVICE_D3D12;
-    api.name = "D3D12";
     api.offsets = true;
+    api.only_32_bits = true;
+    api.index_limit = int64_t(1) << 27;  // the least number of elements that a buffer's view may have
     api.device_interface = &kInterface;
     api.enter = enter;
     api.leave = leave;
@@ -566,11 +355,9 @@ constexpr GpuApi kD3d12 = [] {
     api.synchronize = synchronize;
     api.describe = describe;
     api.open = open;
-    api.only_32_bits = true;
-    api.reach = int64_t(1) << 27;
     api.begin = begin;
     api.submit = submit;
-    api.end = end;
+    api.barrier = barrier;
     return api;
 }();
 
@@ -596,7 +383,7 @@ int halide_d3d12compute_run(void *context, void *, const char *entry, int blocks
 
 hewn_status hewn_create_d3d12_device(const hewn_d3d12_device_desc *desc, hewn_device **device, hewn_error *error) {
     Allocator allocator;
-    const hewn_status status = read_device_desc(desc, device, "d3d12", &allocator, error);
+    const hewn_status status = read_device_desc(desc, device, HEWN_DEVICE_D3D12, &allocator, error);
     if (status != HEWN_STATUS_OK) return status;
     if (!desc->device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_device_desc: device is null");
     if (dx().absent) return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: %s", dx().absent);
@@ -632,7 +419,6 @@ hewn_status describe(uint32_t, hewn_device_info *, hewn_error *error) { return a
 constexpr GpuApi kD3d12 = [] {
     GpuApi api = {};
     api.kind = HEWN_DEVICE_D3D12;
-    api.name = "D3D12";
     api.describe = describe;
     return api;
 }();

@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "gpu.h"
+#include "system.h"
 
 namespace hewn {
 
@@ -280,7 +281,9 @@ hewn_status locate(GpuDevice &device, const hewn_buffer_binding &binding, const 
     return HEWN_STATUS_OK;
 }
 
+// A sub-buffer where the kernel's indices do not reach; below, none is needed.
 int view(GpuCall &call, GpuAddress &at, uint64_t wanted) {
+    if (at.address < uint64_t(kGpuIndexLimit)) return 0;
     const ClDevice &device = cl_device(call.device);
     const Handle memory = reinterpret_cast<Handle>(at.memory);
     struct {
@@ -336,9 +339,7 @@ hewn_status load(GpuDevice &base, const char *source, size_t bytes, void **modul
     if (code) {
         char log[160] = {};
         cl().GetProgramBuildInfo(program, device.device, kProgramBuildLog, sizeof log - 1, log, nullptr);
-        for (char *c = log; *c; c++) {
-            if (*c == '\n') *c = ' ';
-        }
+        join_lines(log);
         cl().ReleaseProgram(program);
         return fail(error, status_of(code), "OpenCL: clBuildProgram failed with code %d: %s", int(code), log);
     }
@@ -400,8 +401,8 @@ const halide_device_interface_t kInterface = {};  // generated code compares its
 constexpr GpuApi kOpenCl = [] {
     GpuApi api = {};
     api.kind = HEWN_DEVICE_OPENCL;
-    api.name = "OpenCL";
     api.offsets = true;
+    api.index_limit = kGpuIndexLimit;
     api.device_interface = &kInterface;
     api.enter = enter;
     api.leave = leave;
@@ -443,7 +444,7 @@ int halide_opencl_run(void *context, void *, const char *entry, int blocks_x, in
 
 hewn_status hewn_create_opencl_device(const hewn_opencl_device_desc *desc, hewn_device **device, hewn_error *error) {
     Allocator allocator;
-    const hewn_status status = read_device_desc(desc, device, "opencl", &allocator, error);
+    const hewn_status status = read_device_desc(desc, device, HEWN_DEVICE_OPENCL, &allocator, error);
     if (status != HEWN_STATUS_OK) return status;
     if (!desc->context || !desc->queue)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_opencl_device_desc: context or queue is null");

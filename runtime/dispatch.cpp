@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "device.h"
+#include "device_kinds.h"
 #include "error.h"
 #include "probe.h"
 
@@ -25,10 +26,7 @@ namespace {
 // What this machine lacks, of what compile would find on its best device of the kind.
 [[maybe_unused]] const char *missing_device(hewn_device_kind kind, int32_t capability, const char *capability_name) {
     const BestDevice &best = best_device(kind);
-    if (best.support.device != kind)
-        return kind == HEWN_DEVICE_CUDA     ? "a CUDA device"
-               : kind == HEWN_DEVICE_OPENCL ? "an OpenCL device"
-                                            : "a Direct3D 12 device";
+    if (best.support.device != kind) return names_of(kind).a_device;
     if (best.support.capability < capability) return capability_name;
     return best.missing[0] ? best.missing : nullptr;
 }
@@ -134,15 +132,9 @@ const Target *least_target(hewn_device_kind kind) {
     return least;
 }
 
-const char *device_kind_name(hewn_device_kind kind) {
-    return kind == HEWN_DEVICE_CUDA     ? "CUDA"
-           : kind == HEWN_DEVICE_OPENCL ? "OpenCL"
-           : kind == HEWN_DEVICE_D3D12  ? "D3D12"
-                                        : "the CPU";
-}
-
 const char *Support::missing(const Target &target) const {
-    if (target.device != device) return target.device == HEWN_DEVICE_CPU ? "a CPU device" : "a device of its kind";
+    if (target.device != device)
+        return target.device == HEWN_DEVICE_CPU ? names_of(target.device).a_device : "a device of its kind";
     if (device == HEWN_DEVICE_CPU) return target.missing();
     return capability < target.capability ? target.capability_name : nullptr;
 }
@@ -170,7 +162,7 @@ hewn_status pick_forced(const char *operator_name, const char *signature, const 
     }
     if (forced_target->device != support.device) {
         return fail(error, HEWN_STATUS_NO_VARIANT, "%s '%s' cannot run here: it is for %s, the device is %s", by, forced,
-                    device_kind_name(forced_target->device), device_kind_name(support.device));
+                    names_of(forced_target->device).name, names_of(support.device).name);
     }
     if (const char *missing = support.missing(*forced_target)) {
         return fail(error, HEWN_STATUS_NO_VARIANT, "%s '%s' cannot run here: this %s lacks %s", by, forced,
@@ -210,7 +202,7 @@ hewn_status pick_variant(const char *operator_name, const char *signature, const
     return fail(error, HEWN_STATUS_UNSUPPORTED,
                 "this build of hewn has no kernel %s_%s for %s: see HEWN_OPERATORS, HEWN_SIGNATURES "
                 "and HEWN_TARGETS",
-                operator_name, signature, device_kind_name(support.device));
+                operator_name, signature, names_of(support.device).name);
 }
 
 }  // namespace hewn

@@ -48,9 +48,6 @@ struct Support {
 // This build's target of a GPU's kind that asks for the least compute capability; null if there is none.
 const Target *least_target(hewn_device_kind kind);
 
-// "CUDA"
-const char *device_kind_name(hewn_device_kind kind);
-
 constexpr int kMaxForms = 4;
 
 struct Variant {

@@ -1,241 +1,15 @@
 #include "gpu.h"
 
 #include <cstdarg>
-#include <cstddef>
 #include <cstdio>
-#include <cstring>
-
-#if defined(_WIN32)
-#include <windows.h>
-#else
-#include <dlfcn.h>
-#endif
 
 #include "bindings.h"
 #include "error.h"
-#include "gpu_division.h"
-#include "kernel_contract.h"
+#include "gpu_launch.h"
 
 namespace hewn {
 
-constexpr int kMaxFunctions = 4;  // of both forms of an operator, with their specialisations
-
-// How an operator's tensors reach its kernels. A launch is a box: as much of the merged space as Halide's 32-bit indices can
-// address.
-struct GpuOperator : hewn_operator {
-    GpuDevice *device;
-    const Form *dense, *strided;           // dense: null where the layout is not the one it serves
-    Space space;                           // of the operands
-    int64_t extent[kMaxRank];              // of a box, along each dimension of the space
-    int64_t step_elements;                 // of `dense`
-    GpuFunction functions[kMaxFunctions];  // what compile loaded
-    int32_t function_count;
-};
-
 namespace {
-
-// ---- Boxes ----
-
-// Whether all of a box's indices, of elements and of 32-bit words, stay below `limit`, at most 2^30: an offset as large may be
-// added to them.
-bool addressable(const Space &space, const int64_t *extent, int operands, const Tensor *const *tensors, int64_t limit) {
-    int64_t elements = 1;
-    for (int d = 0; d < space.rank; d++) {
-        if (__builtin_mul_overflow(elements, extent[d], &elements) || elements >= limit) return false;
-    }
-    for (int o = 0; o < operands; o++) {
-        const int64_t words = tensors[o]->element_bytes > 4 ? tensors[o]->element_bytes / 4 : 1;
-        int64_t span = 1;
-        for (int d = 0; d < space.rank; d++) span += (extent[d] - 1) * space.dims[d].stride[o];  // of a tensor: below 2^63
-        if (span >= limit / words) return false;
-    }
-    return true;
-}
-
-// Halves the dimension that reaches furthest until the box is addressable. Halves keep the alignment of 64 elements.
-void choose_extents(GpuOperator &op, int operands, const Tensor *const *tensors) {
-    for (int d = 0; d < op.space.rank; d++) op.extent[d] = op.space.dims[d].size;
-    const int64_t reach = op.device->api->reach, limit = reach ? reach : int64_t(1) << 30;
-    while (!addressable(op.space, op.extent, operands, tensors, limit)) {
-        int widest = 0;
-        int64_t furthest_of_all = 0;
-        for (int d = 0; d < op.space.rank; d++) {
-            int64_t furthest = op.extent[d];
-            for (int o = 0; o < operands; o++) {
-                const int64_t along = (op.extent[d] - 1) * op.space.dims[d].stride[o];
-                if (along > furthest) furthest = along;
-            }
-            if (op.extent[d] > 1 && furthest >= furthest_of_all) {
-                widest = d;
-                furthest_of_all = furthest;
-            }
-        }
-        int64_t half = (op.extent[widest] + 1) / 2;
-        if (half > 64) half = (half + 63) / 64 * 64;
-        op.extent[widest] = half;
-    }
-}
-
-// ---- Launches ----
-
-// The scalar arguments of a strided kernel, in their order (generators/gpu.h).
-struct StridedArguments {
-    int32_t count, rank;
-    uint32_t size[kMaxRank], stride[kMaxOperands][kMaxRank];
-    Division division[kMaxRank];  // by the sizes
-};
-
-constexpr int kMaxTensors = kMaxInputs + 1;
-
-// One launch's tensors: where they begin, and the buffers that generated code sees.
-struct Launch {
-    GpuAddress at[kMaxTensors];  // the inputs in order, then the output
-    halide_buffer_t buffers[kMaxTensors];
-    halide_dimension_t dims[kMaxTensors];
-};
-
-// Sets the buffers up as arrays of `words` or of elements.
-int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
-    const Problem &problem = call.op.problem;
-    const GpuApi &api = *call.device.api;
-    const auto tensor_at = [&](int t) -> const Tensor & { return t == problem.input_count ? problem.output : problem.inputs[t]; };
-    GpuAddress viewed[kMaxTensors];
-    for (int t = 0; t <= problem.input_count; t++) {
-        const Tensor &tensor = tensor_at(t);
-        const int bytes = words[t] || (api.only_32_bits && tensor.element_bytes == 8) ? 4 : tensor.element_bytes;
-        GpuAddress at = launch.at[t];
-        if (api.view && !call.prepares && (api.reach || at.address >= uint64_t(1) << 30)) {
-            int same = 0;  // in place: one view, for what is done through overlapping ones has no order
-            while (same < t && (launch.at[same].memory != at.memory || launch.at[same].address != at.address ||
-                                tensor_at(same).bytes != tensor.bytes)) {
-                same++;
-            }
-            if (same < t) {
-                at = viewed[same];
-            } else if (const int code = api.view(call, at, tensor.bytes)) {
-                if (call.view_count) api.end_views(call);
-                return code;
-            }
-            viewed[t] = at;
-        }
-        halide_buffer_t &buffer = launch.buffers[t] = {};
-        launch.dims[t] = halide_dimension_t(0, 0x7fffffff, 1);
-        buffer.device_interface = api.device_interface;
-        buffer.device = api.offsets ? at.memory : at.address;
-        if (api.offsets) launch.dims[t].min = -int32_t(at.address / uint64_t(bytes));
-        buffer.dim = &launch.dims[t];
-        buffer.dimensions = 1;
-    }
-    return 0;
-}
-
-int call_form(GpuCall &call, const Form &form, void **arguments) {
-    const int code = reinterpret_cast<KernelFunction>(form.entry)(arguments);
-    if (call.view_count) call.device.api->end_views(call);
-    // Kernels without assertions do not look at what a launch returns.
-    return call.status != HEWN_STATUS_OK ? int(halide_error_code_device_run_failed) : code;
-}
-
-int run_dense(GpuCall &call, Launch &launch, int32_t steps) {
-    const Problem &problem = call.op.problem;
-    bool words[kMaxTensors] = {};
-    for (int o = 0; o < problem.info->operand_count; o++) words[problem.info->operands[o]] = call.op.space.dims[0].stride[o] != 0;
-    words[problem.input_count] = true;
-    if (const int code = set_buffers(call, launch, words)) return code;
-    void *context = static_cast<KernelErrors *>(&call), *arguments[kMaxTensors + 2] = {&context};
-    int count = 1;
-    for (int i = 0; i < problem.input_count; i++) arguments[count++] = &launch.buffers[i];
-    arguments[count++] = &steps;
-    arguments[count] = &launch.buffers[problem.input_count];
-    return call_form(call, *call.op.dense, arguments);
-}
-
-int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
-    static_assert(kMaxRank == kGpuRank);
-    const Problem &problem = call.op.problem;
-    const int operands = problem.info->operand_count + 1;
-    StridedArguments scalars = {};
-    scalars.count = 1;
-    scalars.rank = call.op.space.rank;
-    for (int d = 0; d < kMaxRank; d++) {
-        const bool used = d < call.op.space.rank;
-        scalars.size[d] = used ? uint32_t(extent[d]) : 1;
-        scalars.division[d] = division_by(scalars.size[d]);
-        if (!used) continue;
-        scalars.count *= int32_t(extent[d]);
-        // A dimension of one index may have strides beyond 32 bits.
-        for (int o = 0; o < operands; o++) scalars.stride[o][d] = extent[d] > 1 ? uint32_t(call.op.space.dims[d].stride[o]) : 0;
-    }
-    const bool words[kMaxTensors] = {};
-    if (const int code = set_buffers(call, launch, words)) return code;
-    void *context = static_cast<KernelErrors *>(&call), *arguments[kMaxTensors + 3 + kMaxRank * (3 + kMaxOperands)] = {&context};
-    int count = 1;
-    for (int i = 0; i < problem.input_count; i++) arguments[count++] = &launch.buffers[i];
-    arguments[count++] = &scalars.count;
-    for (int d = 0; d < kMaxRank; d++) {
-        if (d < kMaxRank - 1) {
-            arguments[count++] = &scalars.size[d];
-            arguments[count++] = &scalars.division[d].multiplier;
-            arguments[count++] = &scalars.division[d].shift;
-        }
-        for (int o = 0; o < operands; o++) arguments[count++] = &scalars.stride[o][d];
-    }
-    arguments[count++] = &scalars.rank;
-    arguments[count] = &launch.buffers[problem.input_count];
-    return call_form(call, *call.op.strided, arguments);
-}
-
-bool aligned(const GpuOperator &op, const Launch &launch) {
-    const Problem &problem = op.problem;
-    uint64_t bits = launch.at[problem.input_count].address;
-    for (int o = 0; o < problem.info->operand_count; o++) {
-        if (op.space.dims[0].stride[o]) bits |= launch.at[problem.info->operands[o]].address;
-    }
-    return bits % 16 == 0;
-}
-
-// Moves operands to the box at `index`, one number a dimension: of the form `dense` there is one.
-void advance(const GpuOperator &op, Launch &launch, const int64_t *index) {
-    const Problem &problem = op.problem;
-    for (int o = 0; o <= problem.info->operand_count; o++) {
-        const int t = o == problem.info->operand_count ? problem.input_count : problem.info->operands[o];
-        const Tensor &tensor = t == problem.input_count ? problem.output : problem.inputs[t];
-        int64_t elements = 0;
-        for (int d = 0; d < op.space.rank; d++) elements += index[d] * op.space.dims[d].stride[o];
-        launch.at[t].address += uint64_t(elements) * uint64_t(tensor.present ? tensor.element_bytes : 0);
-    }
-}
-
-// One box: dense as far as it goes, and what is left over strided.
-int run_box(GpuCall &call, const Launch &at_start, const int64_t *index, const int64_t *extent) {
-    const GpuOperator &op = call.op;
-    Launch launch;
-    std::memcpy(launch.at, at_start.at, sizeof launch.at);
-    advance(op, launch, index);
-    if (!op.dense || !aligned(op, launch)) return run_strided(call, launch, extent);
-    const int64_t steps = extent[0] / op.step_elements, done = steps * op.step_elements, rest = extent[0] - done;
-    if (steps > 0) {
-        if (const int code = run_dense(call, launch, int32_t(steps))) return code;
-    }
-    if (rest == 0) return 0;
-    advance(op, launch, &done);
-    return run_strided(call, launch, &rest);
-}
-
-int run_boxes(GpuCall &call, const Launch &launch) {
-    const GpuOperator &op = call.op;
-    int64_t index[kMaxRank] = {}, extent[kMaxRank];
-    for (;;) {
-        for (int d = 0; d < op.space.rank; d++) {
-            const int64_t rest = op.space.dims[d].size - index[d];
-            extent[d] = rest < op.extent[d] ? rest : op.extent[d];
-        }
-        if (const int code = run_box(call, launch, index, extent)) return code;
-        int d = 0;
-        while (d < op.space.rank && (index[d] += op.extent[d]) >= op.space.dims[d].size) index[d++] = 0;
-        if (d == op.space.rank) return 0;
-    }
-}
 
 // ---- The device ----
 
@@ -288,15 +62,6 @@ void destroy(hewn_operator *base) {
 
 void destroy_device(hewn_device *device) { release(static_cast<GpuDevice *>(device)); }
 
-// Elements a step of the dense form: kGpuStepBytes of the narrowest tensor that varies.
-int64_t step_elements(const GpuOperator &op, int operands, const Tensor *const *tensors) {
-    int32_t bytes = kGpuStepBytes;
-    for (int o = 0; o < operands; o++) {
-        if (op.space.dims[0].stride[o] && tensors[o]->element_bytes < bytes) bytes = tensors[o]->element_bytes;
-    }
-    return kGpuStepBytes / bytes;
-}
-
 hewn_status report(const GpuCall &call, hewn_error *error) {
     const hewn_status status = call.status != HEWN_STATUS_OK ? call.status : hewn_status(HEWN_STATUS_KERNEL_FAILED);
     return fail(error, status, "%s: kernel %s: %s", call.op.problem.info->dml_name, call.op.variant->name, call.message);
@@ -322,28 +87,9 @@ hewn_status compile(const hewn_device &base, const Problem &problem, const hewn_
     op->device = &device;
     device.references.fetch_add(1);
     if (!problem.output.empty()) {
-        const Tensor *operands[kMaxOperands];
-        const int count = list_operands(op->problem, operands);
-        op->space = merge_dimensions(operands, count);
-        choose_extents(*op, count, operands);
-        op->strided = variant->form("strided");
-        op->step_elements = step_elements(*op, count, operands);
-        uint32_t layout = 0;
-        bool rows = op->space.rank == 1;
-        for (int o = 0; o < count; o++) {
-            const int64_t stride = op->space.dims[0].stride[o];
-            rows &= stride == 1 || (stride == 0 && o < info.operand_count);
-            if (o < info.operand_count) layout = layout << 1 | uint32_t(stride & 1);
-        }
-        const Form *dense = variant->form("dense");
-        if (dense && rows && dense->layouts >> layout & 1) op->dense = dense;
-
+        plan_launches(*op);
         GpuCall call(device, *op, true);
-        Launch launch = {};
-        const int64_t one[kMaxRank] = {1, 1, 1, 1, 1, 1, 1, 1};
-        int code = run_strided(call, launch, one);
-        if (code == 0 && op->dense) code = run_dense(call, launch, 1);
-        if (code) {
+        if (load_kernels(call) != 0) {
             const hewn_status failed = report(call, error);
             destroy(op);
             return failed;
@@ -353,15 +99,15 @@ hewn_status compile(const hewn_device &base, const Problem &problem, const hewn_
     return HEWN_STATUS_OK;
 }
 
-// Where the bindings' tensors are, or what is wrong with one.
-hewn_status locate(const GpuOperator &op, const Bindings &inputs, const hewn_buffer_binding &output, Launch &launch,
+// Where the bindings' tensors are, the inputs in order, then the output, or what is wrong with one.
+hewn_status locate(const GpuOperator &op, const Bindings &inputs, const hewn_buffer_binding &output, GpuAddress *located,
                    hewn_error *error) {
     GpuDevice &device = *op.device;
     const Problem &problem = op.problem;
     for (int i = -1; i < problem.input_count; i++) {  // the output first: inputs are compared with it
         const Tensor &tensor = i < 0 ? problem.output : problem.inputs[i];
         const hewn_buffer_binding &binding = i < 0 ? output : inputs[i];
-        GpuAddress &at = launch.at[i < 0 ? problem.input_count : i], &output_at = launch.at[problem.input_count];
+        GpuAddress &at = located[i < 0 ? problem.input_count : i], &output_at = located[problem.input_count];
         GpuAddress where = {};
         hewn_buffer_binding bound = binding;
         if (!tensor.present) {
@@ -398,8 +144,8 @@ hewn_status run(const hewn_operator &base, const Bindings &inputs, const hewn_bu
     if (const hewn_status status = check_struct_sizes(op.problem, inputs, error); status != HEWN_STATUS_OK) return status;
     const Entered entered(device, error);
     if (entered.status != HEWN_STATUS_OK) return entered.status;
-    Launch launch = {};
-    hewn_status status = locate(op, inputs, output, launch, error);
+    GpuAddress at[kMaxTensors] = {};
+    hewn_status status = locate(op, inputs, output, at, error);
     if (status != HEWN_STATUS_OK || op.problem.output.empty()) return status;
 
     GpuCall call(device, op, false);
@@ -407,8 +153,8 @@ hewn_status run(const hewn_operator &base, const Bindings &inputs, const hewn_bu
     const bool submits = !list && api.begin;
     if (submits) status = api.begin(device, &call.list, error);
     if (status != HEWN_STATUS_OK) return status;
-    if (run_boxes(call, launch) != 0) status = report(call, error);
-    if (call.list) api.end(call);
+    if (launch_boxes(call, at) != 0) status = report(call, error);
+    if (call.list) api.barrier(call);
     if (!submits) return status;
     const hewn_status submitted = api.submit(device, status == HEWN_STATUS_OK ? error : nullptr);
     return status != HEWN_STATUS_OK ? status : submitted;
@@ -421,76 +167,37 @@ hewn_status execute(const hewn_operator &op, Bindings inputs, const hewn_buffer_
 
 // ---- Memory ----
 
-GpuDevice &gpu(hewn_device &device) { return static_cast<GpuDevice &>(device); }
+// use(api, device) in the driver's state.
+template<class Use>
+hewn_status entering(hewn_device &base, hewn_error *error, const Use &use) {
+    GpuDevice &device = static_cast<GpuDevice &>(base);
+    const Entered entered(device, error);
+    return entered.status == HEWN_STATUS_OK ? use(*device.api, device) : entered.status;
+}
 
-hewn_status allocate(hewn_device &device, uint64_t bytes, void **memory, hewn_error *error) {
-    const Entered entered(gpu(device), error);
-    return entered.status == HEWN_STATUS_OK ? gpu(device).api->allocate(gpu(device), bytes, memory, error) : entered.status;
+hewn_status allocate(hewn_device &base, uint64_t bytes, void **memory, hewn_error *error) {
+    return entering(base, error,
+                    [&](const GpuApi &api, GpuDevice &device) { return api.allocate(device, bytes, memory, error); });
 }
-void deallocate(hewn_device &device, void *memory) {
-    const Entered entered(gpu(device), nullptr);
-    if (entered.status == HEWN_STATUS_OK) gpu(device).api->deallocate(gpu(device), memory);
+void deallocate(hewn_device &base, void *memory) {
+    entering(base, nullptr, [&](const GpuApi &api, GpuDevice &device) {
+        api.deallocate(device, memory);
+        return hewn_status(HEWN_STATUS_OK);
+    });
 }
-hewn_status write(hewn_device &device, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
-    const Entered entered(gpu(device), error);
-    return entered.status == HEWN_STATUS_OK ? gpu(device).api->write(gpu(device), memory, offset, from, bytes, error)
-                                            : entered.status;
+hewn_status write(hewn_device &base, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
+    return entering(base, error,
+                    [&](const GpuApi &api, GpuDevice &device) { return api.write(device, memory, offset, from, bytes, error); });
 }
-hewn_status read(hewn_device &device, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
-    const Entered entered(gpu(device), error);
-    return entered.status == HEWN_STATUS_OK ? gpu(device).api->read(gpu(device), memory, offset, to, bytes, error)
-                                            : entered.status;
+hewn_status read(hewn_device &base, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
+    return entering(base, error,
+                    [&](const GpuApi &api, GpuDevice &device) { return api.read(device, memory, offset, to, bytes, error); });
 }
-hewn_status synchronize(hewn_device &device, hewn_error *error) {
-    const Entered entered(gpu(device), error);
-    return entered.status == HEWN_STATUS_OK ? gpu(device).api->synchronize(gpu(device), error) : entered.status;
+hewn_status synchronize(hewn_device &base, hewn_error *error) {
+    return entering(base, error, [&](const GpuApi &api, GpuDevice &device) { return api.synchronize(device, error); });
 }
 
 constexpr Backend kGpu = {compile, execute, destroy, destroy_device, allocate, deallocate, write, read, synchronize};
-
-// ---- Kinds ----
-
-const GpuApi *api_of(hewn_device_kind kind) {
-    for (const GpuApi *api : {&kCuda, &kOpenCl, &kD3d12}) {
-        if (api->kind == kind) return api;
-    }
-    return nullptr;
-}
-
-BestDevice find_best(hewn_device_kind kind) {
-    BestDevice best = {{HEWN_DEVICE_CPU, 0}, {}};
-    const GpuApi *api = api_of(kind);
-    for (uint32_t i = 0; api; i++) {
-        hewn_device_info info = {};
-        if (api->describe(i, &info, nullptr) != HEWN_STATUS_OK) break;
-        const bool first = best.support.device != kind;
-        if (!first && (info.missing[0] || (!best.missing[0] && info.capability <= best.support.capability))) continue;
-        best.support = {kind, info.capability};
-        memcpy(best.missing, info.missing, sizeof best.missing);
-    }
-    return best;
-}
-
-// The index that HEWN_ANY_DEVICE stands for; 0 where nothing is there or nothing has what kernels need, which opening it then
-// tells. Software is what an OpenCL driver for CPUs was installed for, but Direct3D 12 has it on every Windows, and it is no GPU.
-hewn_status find_any(hewn_device_kind kind, uint32_t *index, hewn_error *error) {
-    hewn_device_info info = {sizeof info}, software = {};
-    for (uint32_t i = 0; kind != HEWN_DEVICE_CPU && hewn_get_device(kind, i, &info, nullptr) == HEWN_STATUS_OK; i++) {
-        if (info.missing[0]) continue;
-        if (!info.is_cpu) {
-            *index = i;
-            return HEWN_STATUS_OK;
-        }
-        if (!software.struct_size) software = info;
-    }
-    *index = software.struct_size ? software.index : 0;
-    if (!software.struct_size || kind != HEWN_DEVICE_D3D12) return HEWN_STATUS_OK;
-    return fail(
-        error, HEWN_STATUS_NO_DEVICE,
-        "D3D12: there is no GPU. Adapter %u, %s, is software on the CPU, for which hewn's own kernels are faster: it is opened "
-        "by its index alone",
-        unsigned(software.index), software.name);
-}
 
 }  // namespace
 
@@ -522,132 +229,9 @@ hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocat
     return status;
 }
 
-int gpu_initialize(void *context, const char *source, int bytes) {
-    GpuCall &call = *static_cast<GpuCall *>(static_cast<KernelErrors *>(context));
-    if (!call.prepares) return 0;
-    GpuDevice &device = call.device;
-    pthread_mutex_lock(&device.mutex);
-    GpuModule *module = device.modules;
-    while (module && module->source != source) module = module->next;
-    int code = 0;
-    if (!module) {
-        hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
-        module = device.allocator.allocate<GpuModule>();
-        if (!module) code = call.failed(HEWN_STATUS_OUT_OF_MEMORY, "no memory for the module");
-        else if (const hewn_status status = device.api->load(device, source, size_t(bytes), &module->handle, &error)) {
-            device.allocator.deallocate(module);
-            code = call.failed(status, "%s", error.message);
-        } else {
-            module->source = source;
-            module->next = device.modules;
-            device.modules = module;
-        }
-    }
-    pthread_mutex_unlock(&device.mutex);
-    if (code == 0) call.module = module;
-    return code;
-}
-
-int gpu_run(void *context, const char *entry, GpuExtent blocks, GpuExtent threads, const size_t *argument_bytes,
-            void *const *arguments, const int8_t *is_buffer) {
-    GpuCall &call = *static_cast<GpuCall *>(static_cast<KernelErrors *>(context));
-    GpuOperator &op = call.op;
-    if (call.status != HEWN_STATUS_OK) return halide_error_code_device_run_failed;
-    if (call.prepares) {
-        hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
-        if (op.function_count == kMaxFunctions) return call.failed(HEWN_STATUS_KERNEL_FAILED, "%s is one kernel too many", entry);
-        GpuFunction &function = op.functions[op.function_count];
-        if (const hewn_status status = call.device.api->find(call.device, call.module->handle, entry, &function.handle, &error))
-            return call.failed(status, "%s", error.message);
-        function.entry = entry;
-        op.function_count++;
-        return 0;
-    }
-    const GpuLaunch launch = {{size_t(blocks.x), size_t(blocks.y), size_t(blocks.z)},
-                              {size_t(threads.x), size_t(threads.y), size_t(threads.z)},
-                              argument_bytes,
-                              arguments,
-                              is_buffer};
-    for (int i = 0; i < op.function_count; i++) {
-        if (op.functions[i].entry != entry) continue;
-        return call.device.api->launch(call, op.functions[i].handle, launch);
-    }
-    return call.failed(HEWN_STATUS_KERNEL_FAILED, "kernel %s was not loaded at compile", entry);
-}
-
-void *open_driver(const char *const *names) {
-    for (; *names; names++) {
-#if defined(_WIN32)
-        if (void *library = reinterpret_cast<void *>(LoadLibraryExA(*names, nullptr, LOAD_LIBRARY_SEARCH_SYSTEM32)))
-            return library;
-#else
-        if (void *library = dlopen(*names, RTLD_NOW | RTLD_LOCAL)) return library;
-#endif
-    }
-    return nullptr;
-}
-
-void *driver_symbol(void *library, const char *name) {
-#if defined(_WIN32)
-    return reinterpret_cast<void *>(GetProcAddress(static_cast<HMODULE>(library), name));
-#else
-    return dlsym(library, name);
-#endif
-}
-
 hewn_status gpu_record(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, void *list,
                        hewn_error *error) {
     return run(op, inputs, output, list, error);
 }
 
-const BestDevice &best_device(hewn_device_kind kind) {
-    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    static BestDevice best[HEWN_DEVICE_D3D12 + 1];
-    static bool known[HEWN_DEVICE_D3D12 + 1];
-    pthread_mutex_lock(&mutex);
-    if (!known[kind]) {
-        best[kind] = find_best(kind);
-        known[kind] = true;
-    }
-    pthread_mutex_unlock(&mutex);
-    return best[kind];
-}
-
 }  // namespace hewn
-
-using namespace hewn;
-
-hewn_status hewn_get_device(hewn_device_kind kind, uint32_t index, hewn_device_info *info, hewn_error *error) {
-    if (!info || info->struct_size < sizeof *info)
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_device_info: is null or struct_size is too small");
-    const uint32_t struct_size = info->struct_size;
-    hewn_device_info found = {};
-    found.kind = kind;
-    found.index = index;
-    if (kind == HEWN_DEVICE_CPU) {
-        if (index > 0) return fail(error, HEWN_STATUS_NO_DEVICE, "CPU: there is one device");
-        snprintf(found.name, sizeof found.name, "CPU");
-        found.is_cpu = 1;
-    } else {
-        const GpuApi *api = api_of(kind);
-        if (!api) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%d is no kind of device", int(kind));
-        const hewn_status status = api->describe(index, &found, error);
-        if (status != HEWN_STATUS_OK) return status;
-    }
-    *info = found;
-    info->struct_size = struct_size;
-    return HEWN_STATUS_OK;
-}
-
-hewn_status hewn_open_device(hewn_device_kind kind, uint32_t index, hewn_device **device, hewn_error *error) {
-    if (!device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_open_device: device is null");
-    hewn_device_info info = {sizeof info};
-    hewn_status status = index == HEWN_ANY_DEVICE ? find_any(kind, &index, error) : hewn_status(HEWN_STATUS_OK);
-    if (status == HEWN_STATUS_OK) status = hewn_get_device(kind, index, &info, error);
-    if (status != HEWN_STATUS_OK) return status;
-    if (kind == HEWN_DEVICE_CPU) return hewn_create_cpu_device(nullptr, device, error);
-    if (info.missing[0])
-        return fail(error, HEWN_STATUS_NO_DEVICE, "%s device %u, %s: lacks %s", api_of(kind)->name, unsigned(index), info.name,
-                    info.missing);
-    return api_of(kind)->open(index, device, error);
-}

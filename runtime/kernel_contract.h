@@ -1,5 +1,5 @@
-// What the generators and the runtime have to agree on beyond the kernels' types and the order of their arguments. Both include
-// it.
+// What the generators and the runtime have to agree on beyond the kernels' types and the order of most of their arguments. Both
+// include it.
 #ifndef HEWN_RUNTIME_KERNEL_CONTRACT_H
 #define HEWN_RUNTIME_KERNEL_CONTRACT_H
 
@@ -16,8 +16,36 @@ constexpr int kSquareBytes = 16;
 // Bytes that a step of a GPU's form `dense` takes of the narrowest tensor that varies.
 constexpr int kGpuStepBytes = 16;
 
-// Dimensions that a GPU's form `strided` takes.
-constexpr int kGpuRank = 8;
+// Elements of every tensor in such a step.
+constexpr int gpu_step_elements(int narrowest_bytes) { return kGpuStepBytes / narrowest_bytes; }
+
+// Dimensions that a GPU's form `strided` takes, and tensors that vary, the output among them, which is the last.
+constexpr int kGpuRank = 8, kGpuOperands = 4;
+
+// The scalar arguments of that form, innermost dimension first: how many elements there are, what takes an element's index apart
+// (the sizes, and for each a division's multiplier and shift) and what puts it together again for each tensor, and how many
+// dimensions are in use.
+template<class Int32, class UInt32>
+struct StridedScalars {
+    Int32 count, rank;
+    UInt32 size[kGpuRank], multiplier[kGpuRank], shift[kGpuRank], stride[kGpuOperands][kGpuRank];
+};
+
+// Calls visit(scalar, name, index...) for those that a kernel of so many varying tensors has, in their order. The last dimension
+// has no division: its index is what the others leave.
+template<class Scalars, class Visit>
+constexpr void for_each_strided_scalar(Scalars &scalars, int operands, const Visit &visit) {
+    visit(scalars.count, "count");
+    for (int d = 0; d < kGpuRank; d++) {
+        if (d < kGpuRank - 1) {
+            visit(scalars.size[d], "size", d);
+            visit(scalars.multiplier[d], "multiplier", d);
+            visit(scalars.shift[d], "shift", d);
+        }
+        for (int o = 0; o < operands; o++) visit(scalars.stride[o][d], "stride", o, d);
+    }
+    visit(scalars.rank, "rank");
+}
 
 }  // namespace hewn
 

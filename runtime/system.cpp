@@ -7,6 +7,7 @@
 #include <malloc.h>
 #include <windows.h>
 #else
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
@@ -18,6 +19,15 @@ namespace hewn {
 
 void *allocate_aligned(size_t bytes, size_t alignment) { return _aligned_malloc(bytes, alignment); }
 void deallocate_aligned(void *memory) { _aligned_free(memory); }
+
+void *open_driver(const char *const *names) {
+    HMODULE library = nullptr;
+    while (*names && !library) library = LoadLibraryExA(*names++, nullptr, LOAD_LIBRARY_SEARCH_SYSTEM32);
+    return reinterpret_cast<void *>(library);
+}
+void *driver_symbol(void *library, const char *name) {
+    return reinterpret_cast<void *>(GetProcAddress(static_cast<HMODULE>(library), name));
+}
 
 int online_cpus() {
     const DWORD cpus = GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
@@ -49,6 +59,13 @@ void *allocate_aligned(size_t bytes, size_t alignment) {
     return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
 }
 void deallocate_aligned(void *memory) { std::free(memory); }
+
+void *open_driver(const char *const *names) {
+    void *library = nullptr;
+    while (*names && !library) library = dlopen(*names++, RTLD_NOW | RTLD_LOCAL);
+    return library;
+}
+void *driver_symbol(void *library, const char *name) { return dlsym(library, name); }
 
 int online_cpus() {
     static std::atomic<int> known{0};  // the C library reads a file of the kernel's: 5 us, more than all else of a compilation

@@ -11,6 +11,11 @@ namespace hewn {
 void *allocate_aligned(size_t bytes, size_t alignment);
 void deallocate_aligned(void *memory);
 
+// The first of these libraries that is there, which stays loaded; null: none. On Windows: of the system's.
+void *open_driver(const char *const *names);
+// A function of it, null if it has none of that name.
+void *driver_symbol(void *library, const char *name);
+
 // CPUs that this thread may run on (on Windows: this process), or, where the system does not tell, CPUs; at least 1.
 int available_cpus();
 // CPUs that run, on POSIX systems as of the first call (a phone may park some later, or have parked some then); at least 1.

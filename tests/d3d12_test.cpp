@@ -93,8 +93,7 @@ struct Program {
 
 constexpr uint64_t COUNT = 1000;
 
-OperatorPtr compile_add(hewn_device *device) {
-    const int64_t size = COUNT;
+OperatorPtr compile_add(hewn_device *device, int64_t size = COUNT) {
     const hewn_tensor_desc tensor = {sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr};
     const Description description(HEWN_OPERATOR_ADD, {&tensor, &tensor, &tensor});
     OperatorPtr op;
@@ -304,6 +303,53 @@ TEST(D3d12, RefusedExecuteSubmitsNothing) {
     EXPECT_EQ(run_add(op.get(), buffer.get()).status, HEWN_STATUS_OK);
     EXPECT_EQ(submissions, 1);
     EXPECT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
+}
+
+// What lists are told, in order: D a dispatch, B a UAV barrier for all resources, ? another barrier.
+std::string told;
+void(WINAPI *real_dispatch)(ID3D12GraphicsCommandList *, UINT, UINT, UINT);
+void WINAPI note_dispatch(ID3D12GraphicsCommandList *list, UINT x, UINT y, UINT z) {
+    told += 'D';
+    real_dispatch(list, x, y, z);
+}
+void(WINAPI *real_barrier)(ID3D12GraphicsCommandList *, UINT, const D3D12_RESOURCE_BARRIER *);
+void WINAPI note_barriers(ID3D12GraphicsCommandList *list, UINT count, const D3D12_RESOURCE_BARRIER *barriers) {
+    for (UINT i = 0; i < count; i++) {
+        const bool of_all = barriers[i].Type == D3D12_RESOURCE_BARRIER_TYPE_UAV && !barriers[i].UAV.pResource;
+        told += of_all ? 'B' : '?';
+    }
+    real_barrier(list, count, barriers);
+}
+
+// Behind the dispatches of each operator there is a barrier: the next one in the list may read what it wrote. No result shows
+// that here, where dispatches run one after the other.
+TEST(D3d12, BarrierBehindEachOperator) {
+    Program program;
+    const OperatorPtr strided = compile_add(program.hewn.get()), both = compile_add(program.hewn.get(), COUNT - 1);
+    const auto buffer = make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+    constexpr size_t DISPATCH = 14, RESOURCE_BARRIER = 26;  // of ID3D12GraphicsCommandList's methods
+    const Replaced dispatch(program.list.get(), DISPATCH, reinterpret_cast<void *>(note_dispatch)),
+        barrier(program.list.get(), RESOURCE_BARRIER, reinterpret_cast<void *>(note_barriers));
+    real_dispatch = reinterpret_cast<decltype(real_dispatch)>(dispatch.original());
+    real_barrier = reinterpret_cast<decltype(real_barrier)>(barrier.original());
+    const auto record_both = [&](uint64_t output) {
+        const hewn_buffer_binding inputs[] = {{sizeof *inputs, buffer.get(), 0, 4 * COUNT},
+                                              {sizeof *inputs, buffer.get(), 4096, 4 * COUNT}};
+        const hewn_buffer_binding bound = {sizeof bound, buffer.get(), output, 4 * COUNT};
+        return outcome_of(
+            [&](hewn_error *error) { return hewn_d3d12_record(both.get(), program.list.get(), inputs, 2, &bound, 1, error); });
+    };
+    const auto expect_told = [&](const char *expected, hewn_status status, const auto &use) {
+        told.clear();
+        EXPECT_EQ(use().status, status);
+        EXPECT_EQ(told, expected);
+    };
+    expect_told("DB", HEWN_STATUS_OK, [&] { return record(strided.get(), program.list.get(), buffer.get()); });
+    expect_told("DDB", HEWN_STATUS_OK, [&] { return record_both(8192); });
+    expect_told("DDB", HEWN_STATUS_OK, [&] { return record_both(16384); });
+    expect_told("", HEWN_STATUS_INVALID_BINDING, [&] { return record_both(8193); });
+    expect_told("DB", HEWN_STATUS_OK, [&] { return run_add(strided.get(), buffer.get()); });
+    EXPECT_EQ(hewn_synchronize(program.hewn.get(), nullptr), HEWN_STATUS_OK);
 }
 
 // Of 256 submissions in flight the next waits for the older half alone.

@@ -2,32 +2,35 @@
 
 #include <charconv>
 
+#include "../../runtime/device_kinds.h"
+
 namespace hewn::cli {
 
-namespace {
-constexpr DeviceKind KINDS[] = {DeviceKind::CPU, DeviceKind::CUDA, DeviceKind::OPENCL, DeviceKind::D3D12};
-}
+const char *kind_name(DeviceKind kind) { return names_of(static_cast<hewn_device_kind>(kind)).word; }
 
-const char *kind_name(DeviceKind kind) {
-    return kind == DeviceKind::CUDA     ? "cuda"
-           : kind == DeviceKind::OPENCL ? "opencl"
-           : kind == DeviceKind::D3D12  ? "d3d12"
-                                        : "cpu";
+std::string kind_names(const std::string &conjunction) {
+    std::string text;
+    size_t left = std::size(kDeviceKinds);
+    for (const DeviceKindNames &names : kDeviceKinds) {
+        text += names.word;
+        if (--left) text += left == 1 ? " " + conjunction + " " : ", ";
+    }
+    return text;
 }
 
 DeviceName parse_device(const std::string &text) {
     const size_t colon = text.find(':');
-    for (const DeviceKind kind : KINDS) {
-        if (text.substr(0, colon) != kind_name(kind)) continue;
-        DeviceName name{kind};
+    for (const DeviceKindNames &names : kDeviceKinds) {
+        if (text.substr(0, colon) != names.word) continue;
+        DeviceName name{static_cast<DeviceKind>(names.kind)};
         const char *begin = text.data() + (colon == std::string::npos ? text.size() : colon + 1),
                    *end = text.data() + text.size();
         if (colon == std::string::npos) return name;
         const auto [rest, error] = std::from_chars(begin, end, name.index);
         if (error == std::errc() && rest == end && name.index != HEWN_ANY_DEVICE) return name;
     }
-    throw InputError("--device: " + text +
-                     " is none of cpu, cuda, opencl and d3d12, with an index where there are several: cuda:1");
+    throw InputError("--device: " + text + " is none of " + kind_names("and") +
+                     ", with an index where there are several: cuda:1");
 }
 
 std::optional<Device> open_device(const std::string &text) {

@@ -17,7 +17,8 @@ struct DeviceName {
     uint32_t index = HEWN_ANY_DEVICE;
 };
 DeviceName parse_device(const std::string &text);
-const char *kind_name(DeviceKind kind);  // "cuda"
+const char *kind_name(DeviceKind kind);                  // "cuda"
+std::string kind_names(const std::string &conjunction);  // "cpu, cuda, opencl or d3d12"
 
 // Nothing for the CPU. Throws Error where there is no such device.
 std::optional<Device> open_device(const std::string &text);

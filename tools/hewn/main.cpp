@@ -9,6 +9,7 @@
 
 #include "array.h"
 #include "conformance.h"
+#include "device.h"
 #include "info.h"
 #include "operators.h"
 #include "progress.h"
@@ -37,7 +38,7 @@ failed; 2 wrong usage or bad input.
 )";
 
 void add_execution(CLI::App &command, ExecutionOptions &options) {
-    command.add_option("--device", options.device, "cpu, cuda, opencl or d3d12: the first GPU; cuda:1 for the second device")
+    command.add_option("--device", options.device, kind_names("or") + ": the first GPU; cuda:1 for the second device")
         ->type_name("DEVICE");
     command.add_option("--variant", options.variant, "force a target (x86_64_avx2) or one variant (add_f32__x86_64_avx2)")
         ->type_name("NAME");
