@@ -148,7 +148,7 @@ protected:
     // AVX-512 alone: a Zen 5 gains (runtime/chip.h), a Zen 3 loses 3 to 8 % (docs/performance.md).
     void set_prefetched(const std::vector<Prefetched> &buffers, PrefetchDistance &distance) {
         distance.set_estimate(0);
-        if (!has_masks()) return;
+        if (!has_masks() || this->using_autoscheduler()) return;  // as it would ask for estimates of the addresses
         prefetched_ = buffers;
         prefetch_distance_ = distance;
     }

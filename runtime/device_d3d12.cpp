@@ -197,13 +197,18 @@ hewn_status locate(GpuDevice &device, const hewn_buffer_binding &binding, const 
 }
 
 // A root descriptor can begin at any 16 bytes: one for every operand, so that indices begin near 0 whatever its offset.
-int view(GpuCall &, GpuAddress &at, uint64_t) {
-    at = {at.memory + (at.address & ~uint64_t(15)), at.address & 15};
+int view(GpuCall &, GpuTensor *tensors, int count) {
+    for (int t = 0; t < count; t++) {
+        GpuAddress &at = tensors[t].at;
+        at = {at.memory + (at.address & ~uint64_t(15)), at.address & 15};
+    }
     return 0;
 }
 
 hewn_status allocate(GpuDevice &device, uint64_t bytes, void **memory, hewn_error *error) {
     ID3D12Resource *resource = nullptr;
+    if (bytes > UINT64_MAX - 15)
+        return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "Direct3D 12: no memory of %llu bytes", (unsigned long long)bytes);
     const HRESULT code =
         create_buffer(dx_device(device).device, D3D12_HEAP_TYPE_DEFAULT, (bytes + 15) & ~uint64_t(15), &resource);
     *memory = resource;

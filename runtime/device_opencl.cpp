@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "gpu.h"
+#include "gpu_views.h"
 #include "system.h"
 
 namespace hewn {
@@ -281,23 +282,30 @@ hewn_status locate(GpuDevice &device, const hewn_buffer_binding &binding, const 
     return HEWN_STATUS_OK;
 }
 
-// A sub-buffer where the kernel's indices do not reach; below, none is needed.
-int view(GpuCall &call, GpuAddress &at, uint64_t wanted) {
-    if (at.address < uint64_t(kGpuIndexLimit)) return 0;
-    const ClDevice &device = cl_device(call.device);
-    const Handle memory = reinterpret_cast<Handle>(at.memory);
-    struct {
-        size_t origin, size;
-    } region = {size_t(at.address / device.view_alignment * device.view_alignment), 0};
-    size_t bytes = 0;
-    cl().GetMemObjectInfo(memory, kMemSize, sizeof bytes, &bytes, nullptr);
-    region.size = bytes - region.origin;  // not more than is wanted: sub-buffers should not overlap needlessly
-    if (region.size > at.address - region.origin + wanted) region.size = size_t(at.address - region.origin + wanted);
+// The sub-buffer [origin, end) of `memory` in the place of tensor t, and of those after it that need the same one.
+int make_view(GpuCall &call, GpuTensor *tensors, const GpuView *views, int count, int t) {
+    const GpuView view = views[t];
+    const struct { size_t origin, size; } region = {size_t(view.begin), size_t(view.end - view.begin)};
     cl_int code = 0;
-    const Handle view = cl().CreateSubBuffer(memory, 0 /* the access of memory */, kBufferRegion, &region, &code);
+    const Handle memory = reinterpret_cast<Handle>(view.memory),
+                 part = cl().CreateSubBuffer(memory, 0 /* the access of memory */, kBufferRegion, &region, &code);
     if (code) return call.failed(status_of(code), "OpenCL: clCreateSubBuffer failed with code %d", int(code));
-    call.views[call.view_count++] = view;
-    at = {reinterpret_cast<uint64_t>(view), at.address - region.origin};
+    call.views[call.view_count++] = part;
+    for (; t < count; t++) {
+        if (views[t] == view) tensors[t].at = {reinterpret_cast<uint64_t>(part), tensors[t].at.address - view.begin};
+    }
+    return 0;
+}
+
+int view(GpuCall &call, GpuTensor *tensors, int count) {
+    GpuView views[kMaxTensors];
+    choose_views(tensors, count, cl_device(call.device).view_alignment, views);
+    for (int t = 0; t < count; t++) {
+        // Not yet in the place of this tensor's memory: one view serves all that need it.
+        if (!views[t].whole && tensors[t].at.memory == views[t].memory) {
+            if (const int code = make_view(call, tensors, views, count, t)) return code;
+        }
+    }
     return 0;
 }
 
@@ -329,6 +337,17 @@ hewn_status synchronize(GpuDevice &device, hewn_error *error) {
 
 // ---- Kernels ----
 
+// What the compiler said, which a driver gives whole or not at all. Null: nothing, or no memory for it.
+char *build_log(const ClDevice &device, Handle program) {
+    size_t bytes = 0;
+    cl().GetProgramBuildInfo(program, device.device, kProgramBuildLog, 0, nullptr, &bytes);
+    char *const log = bytes ? device.allocator.allocate<char>(bytes + 1) : nullptr;
+    if (!log) return nullptr;
+    cl().GetProgramBuildInfo(program, device.device, kProgramBuildLog, bytes, log, nullptr);
+    join_lines(log);
+    return log;
+}
+
 hewn_status load(GpuDevice &base, const char *source, size_t bytes, void **module, hewn_error *error) {
     const ClDevice &device = cl_device(base);
     cl_int code = 0;
@@ -337,11 +356,12 @@ hewn_status load(GpuDevice &base, const char *source, size_t bytes, void **modul
     if (code) return failed(code, "clCreateProgramWithSource", error);
     code = cl().BuildProgram(program, 1, &device.device, "", nullptr, nullptr);
     if (code) {
-        char log[160] = {};
-        cl().GetProgramBuildInfo(program, device.device, kProgramBuildLog, sizeof log - 1, log, nullptr);
-        join_lines(log);
+        char *const log = build_log(device, program);
         cl().ReleaseProgram(program);
-        return fail(error, status_of(code), "OpenCL: clBuildProgram failed with code %d: %s", int(code), log);
+        const hewn_status status =
+            fail(error, status_of(code), "OpenCL: clBuildProgram failed with code %d: %s", int(code), log ? log : "no log");
+        device.allocator.deallocate(log);
+        return status;
     }
     *module = program;
     return HEWN_STATUS_OK;

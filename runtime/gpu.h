@@ -27,6 +27,12 @@ struct GpuAddress {
     uint64_t memory, address;
 };
 
+// What a launch reads or writes of a tensor: from an address up to `end`, which is in the same memory.
+struct GpuTensor {
+    GpuAddress at;
+    uint64_t end;
+};
+
 // A compiled unit of device code, loaded once a device.
 struct GpuModule {
     const char *source;
@@ -104,10 +110,9 @@ struct GpuApi {
     // Checks the binding's memory; base is its offset or address, less the binding's own offset.
     hewn_status (*locate)(GpuDevice &, const hewn_buffer_binding &, const char *dml_name, const char *tensor, GpuAddress *base,
                           hewn_error *);
-    // Turns the address of a tensor of so many bytes into the one that this launch's kernel is given: an offset within its
-    // indices. May make a temporary object of the driver's for it, which goes into call.views. Null: addresses are given as they
-    // are.
-    int (*view)(GpuCall &, GpuAddress &, uint64_t bytes);
+    // Turns the addresses of a launch's tensors into those that its kernel is given: offsets within its indices. May make
+    // temporary objects of the driver's for them, which go into call.views. Null: addresses are given as they are.
+    int (*view)(GpuCall &, GpuTensor *, int count);
     // Gives the objects in call.views back, after the launch or where it does not come to be. Null: `view` makes none.
     void (*end_views)(GpuCall &);
 

@@ -1,6 +1,6 @@
 #include "gpu_launch.h"
 
-#include <cstring>
+#include <algorithm>
 
 #include "error.h"
 #include "gpu_division.h"
@@ -82,43 +82,32 @@ const Tensor &tensor_of(const Problem &problem, int t) { return t == problem.inp
 
 // One launch's tensors: where they begin, and the buffers that generated code sees.
 struct Launch {
-    GpuAddress at[kMaxTensors];
+    GpuTensor tensors[kMaxTensors];
     halide_buffer_t buffers[kMaxTensors];
     halide_dimension_t dims[kMaxTensors];
 };
-
-// What the kernel is given as the address of tensor t, by the API's `view`. `viewed` has those of the tensors before it.
-int view_tensor(GpuCall &call, const GpuAddress *at, int t, GpuAddress *viewed) {
-    const Problem &problem = call.op.problem;
-    const GpuApi &api = *call.device.api;
-    const uint64_t bytes = tensor_of(problem, t).bytes;
-    viewed[t] = at[t];
-    if (!api.view || call.prepares) return 0;
-    for (int same = 0; same < t; same++) {  // in place: one view, for what is done through overlapping ones has no order
-        if (at[same].memory != at[t].memory || at[same].address != at[t].address || tensor_of(problem, same).bytes != bytes)
-            continue;
-        viewed[t] = viewed[same];
-        return 0;
-    }
-    const int code = api.view(call, viewed[t], bytes);
-    if (code && call.view_count) api.end_views(call);
-    return code;
-}
 
 // Sets the buffers up as arrays of `words` or of elements.
 int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
     const Problem &problem = call.op.problem;
     const GpuApi &api = *call.device.api;
-    GpuAddress viewed[kMaxTensors];
+    GpuTensor viewed[kMaxTensors];
+    std::copy(launch.tensors, launch.tensors + kMaxTensors, viewed);
+    if (api.view && !call.prepares) {
+        if (const int code = api.view(call, viewed, problem.input_count + 1)) {
+            if (call.view_count) api.end_views(call);
+            return code;
+        }
+    }
     for (int t = 0; t <= problem.input_count; t++) {
-        if (const int code = view_tensor(call, launch.at, t, viewed)) return code;
         const int element_bytes = tensor_of(problem, t).element_bytes;
         const int bytes = words[t] || (api.only_32_bits && element_bytes == 8) ? 4 : element_bytes;
         halide_buffer_t &buffer = launch.buffers[t] = {};
         launch.dims[t] = halide_dimension_t(0, 0x7fffffff, 1);
         buffer.device_interface = api.device_interface;
-        buffer.device = api.offsets ? viewed[t].memory : viewed[t].address;
-        if (api.offsets) launch.dims[t].min = -int32_t(viewed[t].address / uint64_t(bytes));
+        const GpuAddress &at = viewed[t].at;
+        buffer.device = api.offsets ? at.memory : at.address;
+        if (api.offsets) launch.dims[t].min = -int32_t(at.address / uint64_t(bytes));
         buffer.dim = &launch.dims[t];
         buffer.dimensions = 1;
     }
@@ -177,9 +166,9 @@ int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
 
 bool aligned(const GpuOperator &op, const Launch &launch) {
     const Problem &problem = op.problem;
-    uint64_t bits = launch.at[problem.input_count].address;
+    uint64_t bits = launch.tensors[problem.input_count].at.address;
     for (int o = 0; o < problem.info->operand_count; o++) {
-        if (op.space.dims[0].stride[o]) bits |= launch.at[problem.info->operands[o]].address;
+        if (op.space.dims[0].stride[o]) bits |= launch.tensors[problem.info->operands[o]].at.address;
     }
     return bits % 16 == 0;
 }
@@ -192,15 +181,15 @@ void advance(const GpuOperator &op, Launch &launch, const int64_t *index) {
         const Tensor &tensor = tensor_of(problem, t);
         int64_t elements = 0;
         for (int d = 0; d < op.space.rank; d++) elements += index[d] * op.space.dims[d].stride[o];
-        launch.at[t].address += uint64_t(elements) * uint64_t(tensor.present ? tensor.element_bytes : 0);
+        launch.tensors[t].at.address += uint64_t(elements) * uint64_t(tensor.present ? tensor.element_bytes : 0);
     }
 }
 
 // One box: dense as far as it goes, and what is left over strided.
 int run_box(GpuCall &call, const GpuAddress *at, const int64_t *index, const int64_t *extent) {
     const GpuOperator &op = call.op;
-    Launch launch;
-    std::memcpy(launch.at, at, sizeof launch.at);
+    Launch launch = {};
+    for (int t = 0; t <= op.problem.input_count; t++) launch.tensors[t] = {at[t], at[t].address + tensor_of(op.problem, t).bytes};
     advance(op, launch, index);
     if (!op.dense || !aligned(op, launch)) return run_strided(call, launch, extent);
     const int64_t steps = extent[0] / op.step_elements, done = steps * op.step_elements, rest = extent[0] - done;

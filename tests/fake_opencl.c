@@ -9,10 +9,10 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { OK = 0, DEVICE_NOT_FOUND = -1, INVALID_VALUE = -30 };
+enum { OK = 0, DEVICE_NOT_FOUND = -1, BUILD_PROGRAM_FAILURE = -11, INVALID_VALUE = -30 };
 
 /* A handle's low bits are the device's number: 1 the CPU, 2 the GPU. */
-enum { PLATFORM = 0x1000, DEVICE = 0x2000, CONTEXT = 0x3000, QUEUE = 0x4000 };
+enum { PLATFORM = 0x1000, DEVICE = 0x2000, CONTEXT = 0x3000, QUEUE = 0x4000, PROGRAM = 0x5000 };
 static void *handle(int kind, int device) { return (void *)(uintptr_t)(kind + device); }
 static int device_of(const void *object) { return (int)((uintptr_t)object & 0xf); }
 
@@ -88,15 +88,32 @@ EXPORT int clEnqueueWriteBuffer(void *queue, void *memory, unsigned wait, size_t
     return memcpy((char *)memory + offset, from, bytes), OK;
 }
 
+/* No program compiles. As in other drivers, a log that is longer than what is there for it is not given. */
+EXPORT void *clCreateProgramWithSource(void *context, unsigned count, const char *const *sources, const size_t *lengths,
+                                       int *code) {
+    (void)sources, (void)lengths;
+    *code = count == 1 ? OK : INVALID_VALUE;
+    fake_references++;
+    return handle(PROGRAM, device_of(context));
+}
+EXPORT int clBuildProgram(void *program, unsigned count, void *const *devices, const char *options, void *notify, void *data) {
+    (void)program, (void)count, (void)devices, (void)options, (void)notify, (void)data;
+    return BUILD_PROGRAM_FAILURE;
+}
+EXPORT int clGetProgramBuildInfo(void *program, void *device, unsigned what, size_t bytes, void *value, size_t *written) {
+    static const char log[1000] = "line 1: no such thing\nline 2: nor this";
+    (void)program, (void)device;
+    if (what != 0x1183 || (value && bytes < sizeof log)) return INVALID_VALUE; /* CL_PROGRAM_BUILD_LOG */
+    if (written) *written = sizeof log;
+    return value ? (memcpy(value, log, sizeof log), OK) : OK;
+}
+EXPORT int clReleaseProgram(void *program) { return fake_references--, program == NULL; }
+
 /* What a driver must have to be one, but no test calls. */
 #define UNUSED(name) \
     EXPORT void name(void) { abort(); }
 UNUSED(clCreateSubBuffer)
 UNUSED(clGetMemObjectInfo)
-UNUSED(clCreateProgramWithSource)
-UNUSED(clBuildProgram)
-UNUSED(clGetProgramBuildInfo)
-UNUSED(clReleaseProgram)
 UNUSED(clCreateKernel)
 UNUSED(clReleaseKernel)
 UNUSED(clSetKernelArg)

@@ -2,6 +2,7 @@
 // driver (PoCL in ./test.sh); what its devices may lack, and CUDA's side, run against tests/fake_opencl.c and tests/fake_cuda.c,
 // which compute nothing.
 #include "../runtime/gpu_division.h"
+#include "../runtime/gpu_views.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -631,6 +632,49 @@ TEST_F(FakeOpenCl, AnyDevice) {
     EXPECT_EQ(variable("fake_opened"), CPU);
     device.reset();
     EXPECT_EQ(variable("fake_references"), 0);
+}
+
+// The compiler's log is longer than a message: its beginning is told, in one line.
+TEST_F(FakeOpenCl, TheBuildLogIsTold) {
+    DevicePtr device;
+    ASSERT_EQ(open(HEWN_DEVICE_OPENCL, HEWN_ANY_DEVICE, device).status, HEWN_STATUS_OK);
+    const int64_t sizes[] = {4};
+    const hewn_tensor_desc f32 = {sizeof f32, HEWN_DATA_TYPE_FLOAT32, 1, sizes, nullptr};
+    const hewn_add_desc add = {sizeof add, &f32, &f32, &f32};
+    const hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_ADD, &add};
+    const Outcome outcome = outcome_of([&](hewn_error *error) {
+        hewn_operator *op = nullptr;
+        return hewn_compile(device.get(), &desc, nullptr, &op, error);
+    });
+    if (outcome.status == HEWN_STATUS_UNSUPPORTED) GTEST_SKIP() << outcome;  // a build without the kernel
+    EXPECT_EQ(outcome.status, HEWN_STATUS_DEVICE_FAILED);
+    EXPECT_TRUE(says(outcome, "clBuildProgram failed with code -11: line 1: no such thing line 2: nor this")) << outcome;
+    device.reset();
+    EXPECT_EQ(variable("fake_references"), 0);
+}
+
+// Tensors of one memory object have one view or none, as far as indices reach: views that overlap are undefined.
+TEST(GpuViews, OneForAMemoryObject) {
+    using hewn::GpuView;
+    constexpr uint64_t LIMIT = uint64_t(hewn::kGpuIndexLimit), ALIGNMENT = 128;
+    const auto views_of = [&](const std::vector<hewn::GpuTensor> &tensors) {
+        std::vector<GpuView> views(tensors.size());
+        hewn::choose_views(tensors.data(), int(tensors.size()), ALIGNMENT, views.data());
+        return views;
+    };
+    const auto whole = [](uint64_t memory) { return GpuView{memory, 0, 0, true}; };
+    EXPECT_EQ(views_of({{{1, 0}, 64}, {{1, LIMIT - 4}, 2 * LIMIT}, {{2, 4}, 8}}), (std::vector{whole(1), whole(1), whole(2)}));
+    // The output lies far: the inputs beside it are read through its view, another object's as it is.
+    const GpuView shared = {1, LIMIT - 512, LIMIT + 64, false};
+    EXPECT_EQ(views_of({{{1, LIMIT - 500}, LIMIT - 400}, {{2, 0}, 64}, {{1, LIMIT}, LIMIT + 64}}),
+              (std::vector{shared, whole(2), shared}));
+    // Too far apart for one.
+    EXPECT_EQ(
+        views_of({{{1, 60}, 124}, {{1, LIMIT + 200}, LIMIT + 264}, {{1, LIMIT + 200}, LIMIT + 264}}),
+        (std::vector<GpuView>{{1, 0, 124, false}, {1, LIMIT + 128, LIMIT + 264, false}, {1, LIMIT + 128, LIMIT + 264, false}}));
+    // As far apart as indices reach, and one byte more.
+    EXPECT_EQ(views_of({{{1, 128}, 192}, {{1, LIMIT + 127}, LIMIT + 128}})[0].end, LIMIT + 128);
+    EXPECT_EQ(views_of({{{1, 128}, 192}, {{1, LIMIT + 128}, LIMIT + 129}})[0].end, 192);
 }
 
 // ---- CUDA, on the fake driver --------------------------------------------------------------------------------------------
