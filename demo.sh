@@ -4,25 +4,30 @@
 #
 #     ./demo.sh [PHOTO]                     pictures go to demo-output/
 set -euo pipefail
-photo=$(realpath "${1:-$(dirname "${BASH_SOURCE[0]}")/examples/data/chelsea.png}")
+if [[ ${1-} == -h || ${1-} == --help ]]; then
+    sed -n '2,/^set/{/^set/!s/^# \?//p}' "${BASH_SOURCE[0]}"
+    exit
+fi
+photo=$(realpath -- "${1:-$(dirname "${BASH_SOURCE[0]}")/examples/data/chelsea.png}")
 if [[ ! -f $photo ]]; then
     echo "demo.sh: there is no picture $photo" >&2
     exit 2
 fi
-cd "$(dirname "${BASH_SOURCE[0]}")"
+CDPATH="" cd "$(dirname "${BASH_SOURCE[0]}")"
 source scripts/stage.sh
 photo=${photo#"$PWD/"}
 prefix=$PWD/build/demo/prefix
 
+# Joined by &&: `stage` looks at a command's status, and so set -e is off in it.
 build_hewn() {
-    [[ -f build/build.ninja ]] || cmake --preset default
-    cmake --build build --target hewn hewn_static hewn_cli photo_demo
+    { [[ -f build/build.ninja ]] || cmake --preset default; } &&
+        cmake --build build --target hewn hewn_static hewn_cli photo_demo
 }
 
 build_example() {
-    cmake --install build --prefix "$prefix" >build/demo/install.log
-    cmake -S examples/add -B build/demo/add -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" >build/demo/add.log
-    cmake --build build/demo/add
+    cmake --install build --prefix "$prefix" >build/demo/install.log &&
+        cmake -S examples/add -B build/demo/add -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" >build/demo/add.log &&
+        cmake --build build/demo/add
 }
 
 stage set-up scripts/setup.sh

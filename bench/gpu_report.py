@@ -47,12 +47,12 @@ def torch_rows(elements):
 
 
 def main(rows_file, report_file, table_file):
-    with open(rows_file) as file:
+    with open(rows_file, encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     elements = sorted({row["elements"] for row in rows})
     rates = {(row["kernel"], row["elements"]): row["gb_per_s"] for row in rows}
     torch = torch_rows(elements)
-    with open(report_file, "w") as file:
+    with open(report_file, "w", encoding="utf-8") as file:
         json.dump({"device": rows[0]["device"], "rows": rows,
                    "torch": [{"kernel": k, "elements": n, "gb_per_s": r} for (k, n), r in torch.items()]}, file, indent=1)
 
@@ -69,7 +69,7 @@ def main(rows_file, report_file, table_file):
             cells.append(text + (f" ({peer:.1f})" if peer else ""))
         lines.append(f"| {kernel} | " + " | ".join(cells) + " |")
     text = "\n".join(lines) + "\n"
-    with open(table_file, "w") as file:
+    with open(table_file, "w", encoding="utf-8") as file:
         file.write(text)
     print(text, end="")
 

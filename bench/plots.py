@@ -212,7 +212,7 @@ def main():
     parser.add_argument("report", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)
     arguments = parser.parse_args()
-    report = json.loads(arguments.report.read_text())
+    report = json.loads(arguments.report.read_text(encoding="utf-8"))
     arguments.folder.mkdir(parents=True, exist_ok=True)
     pictures = []
     for op in unique(r["op"] for r in report["rows"]):
@@ -225,7 +225,7 @@ def main():
     images = "\n".join(f'<p><img src="{name}" alt="{name}"></p>' for name in pictures)
     versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
     page = PAGE.format(machine=html.escape(machine(report)), versions=html.escape(versions), images=images, table=table(report))
-    (arguments.folder / "index.html").write_text(page)
+    (arguments.folder / "index.html").write_text(page, encoding="utf-8")
 
 
 main()

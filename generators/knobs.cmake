@@ -21,8 +21,8 @@ hewn_knob(box_bytes PLAN VALUES 262144 65536 131072 524288 1048576)
 # The output is streamed past the caches from this many bytes of all operands on, on AMD's chips at least from where they exceed
 # the last-level cache (runtime/chip.h). The largest is as good as never.
 hewn_knob(stream_bytes PLAN VALUES 67108864 8388608 16777216 33554432 134217728 268435456 1073741824)
-# Bytes of the widest operand in a block of a streamed output: long enough for the copy, short enough to be in L1 still when it is
-# copied. Blocks of transposed operands are their tiles, whatever this is.
+# Bytes of the widest operand in a block of a streamed output, half of them where several inputs come from memory: long enough for
+# the copy, short enough to be in L1 still when it is copied. Blocks of transposed operands are their tiles, whatever this is.
 hewn_knob(stream_block_bytes PLAN VALUES 2048 1024 4096 8192)
 # Work of fewer bytes of all operands stays on the caller's thread: waking another takes some ten microseconds.
 hewn_knob(parallel_bytes PLAN VALUES 1048576 262144 524288 2097152 4194304)

@@ -1,16 +1,16 @@
 # THE list of targets, in ascending rank: of those a device can run, dispatch picks the highest (see also the knob rank_in_halves).
 #
 # hewn_target(<name> RANK <number> ARCH <Halide architecture> FEATURES <Halide feature>... PROBE <run-time feature>...
-#             [F16_FEATURES <Halide feature>...] [ALWAYS <feature>...] [MARCH <architecture>] [ONLY <regular expression>])
+#             [BASE <name>] [F16_FEATURES <Halide feature>...] [ALWAYS <feature>...] [MARCH <architecture>] [ONLY <regular expression>])
 #   PROBE: every one must be present at run time; the names are those that runtime/probe.h knows.
+#   BASE: a target above in this list; its FEATURES and its PROBE come before the target's own.
 #   F16_FEATURES: further ones for the kernels with f16 in their signature.
 #   ALWAYS: what forms may need (kernels.cmake) and the architecture has without a feature's name.
 #   MARCH: ARM's name of an architecture with exactly what the kernels may use (tests/leak_test.sh); x86's follows from PROBE.
 #   ONLY: build the target only for kernels, <operator>_<signature>, that match. Dispatch takes the others from the next lower target.
-# hewn_target(<name> RANK <number> DEVICE <cuda|opencl|d3d12> FEATURES <Halide feature>... [CAPABILITY <number>] [ONLY <regular
-# expression>])
-#   A GPU's target: on every architecture, for devices of that kind, from a compute capability on. The float operations
-#   are strict: what a GPU's compiler may still do to them is generators/numerics_gpu.h's business.
+# hewn_target(<name> RANK <number> DEVICE <cuda|opencl|d3d12> FEATURES <Halide feature>... [ONLY <regular expression>])
+#   A GPU's target: on every architecture, for devices of that kind, CUDA's from the compute capability on that FEATURES name. The
+#   float operations are strict: what a GPU's compiler may still do to them is generators/numerics_gpu.h's business.
 # The schedule's knobs are in tuning/<name>.json.
 
 hewn_target(x86_64_sse41 RANK 10 ARCH x86-64
@@ -28,9 +28,9 @@ hewn_target(x86_64_avx512 RANK 30 ARCH x86-64
 # Picks, widens and counts bytes from their zero point in one instruction (hewn::Elementwise::picked_difference). Halide has
 # vpdpbusd with all that Zen 4 has, and LLVM may then use all of it; that these kernels need VNNI alone, which is years older, is
 # tested (tests/leak_test.sh).
-hewn_target(x86_64_avx512_vnni RANK 40 ARCH x86-64
-    FEATURES sse41 avx avx2 fma f16c avx512 avx512_skylake avx512_cannonlake avx512_zen4
-    PROBE sse4.1 avx avx2 fma bmi f16c avx512f avx512cd avx512vl avx512dq avx512bw avx512vnni
+hewn_target(x86_64_avx512_vnni RANK 40 ARCH x86-64 BASE x86_64_avx512
+    FEATURES avx512_cannonlake avx512_zen4
+    PROBE avx512vnni
     ONLY "^quantized_linear_add_")
 
 # Every ARMv8-A core. Halide emulates f16 conversions on it, though every one has the instructions: under arm_fp16 they are used.
@@ -52,10 +52,8 @@ hewn_target(opencl RANK 110 DEVICE opencl
 hewn_target(d3d12 RANK 115 DEVICE d3d12
     FEATURES d3d12compute strict_float)
 hewn_target(cuda_sm75 RANK 120 DEVICE cuda
-    FEATURES cuda cuda_capability_75 strict_float
-    CAPABILITY 7.5)
+    FEATURES cuda cuda_capability_75 strict_float)
 # Two f32 become f16 in one instruction.
 hewn_target(cuda_sm80 RANK 130 DEVICE cuda
     FEATURES cuda cuda_capability_80 strict_float
-    CAPABILITY 8.0
     ONLY "^dequantize_linear_.*_f16$")

@@ -23,7 +23,7 @@ __attribute__((cold)) void choose_add_form(const Space &, const Variant &variant
 __attribute__((cold)) bool fit_add(Plan &plan, int32_t, const Variant &, CpuKernel &kernel) {
     const bool one_large_input = __builtin_popcount(plan.prefetched) < 2;
     const bool f16 = kernel.problem->output.type == HEWN_DATA_TYPE_FLOAT16;
-    kernel.prefetch_64ths = !f16 ? 10 : one_large_input ? 0 : kPrefetch64ths;
+    kernel.prefetch_l3_64ths = !f16 ? 10 : one_large_input ? 0 : kPrefetchL3_64ths;
     return true;
 }
 

@@ -83,7 +83,7 @@ struct CpuKernel {
     uint32_t uniform;                                              // as KernelTraits has it
     bool compute_bound;                                            // as KernelTraits has it
     int32_t distinct_scales;                 // with `columns`: the period after which a row of scales repeats
-    int32_t prefetch_64ths;                  // of the last-level cache, up to which prefetching pays (prefetch_distance_bytes)
+    int32_t prefetch_l3_64ths;               // of the last-level cache, up to which prefetching pays (prefetch_distance_bytes)
     int32_t prefetch_distance;               // in elements, of kernels that can prefetch; 0: they do not
     CallBox call;                            // its context is a CpuCall
     CallBox call_after_joining;              // what call_joining_zero_points calls
@@ -104,7 +104,7 @@ int call_kernel(const Form &form, const CpuCall &call, Arguments... arguments) {
 
 // Of the last-level cache, up to which prefetching pays: a quarter and a little more, so that operands of just a quarter count
 // with their parameters (DEQUANTIZE_LINEAR i32 to f32 of 1 Mi elements: 1.22 times as fast).
-constexpr int32_t kPrefetch64ths = 17;
+constexpr int32_t kPrefetchL3_64ths = 17;
 
 // Each operator's choose_forms and fit (OperatorInfo).
 void choose_add_form(const Space &space, const Variant &variant, CpuKernel &kernel);

@@ -197,7 +197,7 @@ bool columns_pay(const Plan &plan, int32_t slices, bool repeating, int64_t recip
 __attribute__((cold)) void choose_quantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
     kernel.form = variant.form("divide");
     kernel.call = call_quantize_divided;
-    kernel.prefetch_64ths = kPrefetch64ths;
+    kernel.prefetch_l3_64ths = kPrefetchL3_64ths;
     if (!InvalidOperationFlag::works()) return;
     const int64_t *const along_rows = space.dims[0].stride;
     kernel.reciprocal = variant.form("reciprocal");

@@ -286,8 +286,8 @@ hewn_status expect_one_element(const OperatorInfo &info, const Tensor &tensor, c
     for (int d = 0; d < tensor.rank; d++) one &= tensor.sizes[d] == 1 || tensor.strides[d] == 0;
     // An empty view is right where A is empty too.
     if (one && (!tensor.empty() || a.empty())) return HEWN_STATUS_OK;
-    return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
-                "%s %s: must have exactly 1 element: in each dimension the size 1 or the stride 0", info.dml_name, tensor.name);
+    return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: must have exactly 1 element: %s", info.dml_name, tensor.name,
+                one ? "is empty, and ATensor is not" : "in each dimension the size 1 or the stride 0");
 }
 
 __attribute__((cold)) hewn_status read_quantized_linear_add(const void *raw, hewn_feature_level level, Problem &problem,

@@ -18,7 +18,6 @@ constexpr int64_t kTileBytes = 32 << 10;  // of a tall tile
 // A transposed tile's rows of at least kPaddedBytes are a cache line longer than they need be: a column of 16 bytes in each,
 // which the transposition writes, then lies in different cache sets. 0.59 -> 0.44 ns an element of f32.
 constexpr int64_t kPaddedBytes = 256, kPadBytes = 64;
-constexpr int64_t kSetBytes = 2 << 10;  // columns that lie a multiple of it apart share two of an L1 cache's 64 sets, or one
 // An operand of up to this many bytes, a row that all rows share, stays in a core's own cache, and need not be fetched beside a
 // streamed output: it would take its part of the 16 KiB that are fetched ahead (see prefetch_distance_boxes; 16 Mi elements on a
 // Zen 4: QUANTIZE_LINEAR f32 1.15 to 1.45 times as fast without, DEQUANTIZE_LINEAR i8 1.25 to 1.3, ADD f32 1.04).
@@ -69,7 +68,7 @@ public:
         }
         interleaves_ = interleaving_pays();
         if (interleaves_) std::swap(space_.dims[0], space_.dims[1]);
-        while (run_rank_ < space.rank && !parts_runs(run_rank_)) run_rank_++;
+        while (run_rank_ < space.rank && !ends_runs(run_rank_)) run_rank_++;
         for (int o = 0; o < operands; o++) moved_bytes_ += bytes_of(o);
         streams_ = kCanStream && !kernel.compute_bound && dim(0).stride[output_] == 1 &&
                    moved_bytes_ >= double(knobs.stream_bytes) && bytes_of(output_) >= moved_bytes_ / 6;
@@ -84,22 +83,13 @@ public:
         return bytes;
     }
 
+    // Whether operand o lies in memory where the output is streamed, rather than in a core's own cache.
+    bool from_memory(int o) const { return bytes_of(o) > double(kOwnCacheBytes); }
+
     // Whether the work may be sliced for threads.
     bool parallel() const { return moved_bytes_ >= double(knobs_.parallel_bytes); }
 
-    // Whether the next tile of a transposition is prefetched (see Scratch): on AMD's chips, as a Xeon lost by the like (ADD 0.68
-    // to 1.0), beyond a core's own cache (quantizing 256 x 256 on a Zen 4: 0.82).
-    bool prefetches_tiles() const { return chip_.amd_family > 0 && moved_bytes_ >= double(2 << 20); }
-
-    // Whether the next rows of operands in place are prefetched beside it; those of streamed outputs are where Plan::prefetched
-    // says. On a Zen 5 beyond the last cache alone (ADD f32 of 1 Mi elements 0.83, of 16 Mi 1.0; QUANTIZED_LINEAR_ADD
-    // 0.86 and 1.2), on a Zen 1 never (1 Mi: QUANTIZE_LINEAR f32 0.91, DEQUANTIZE_LINEAR i8 0.86, QUANTIZED_LINEAR_ADD 0.95; 16
-    // Mi 1.0, 1.0 and 1.05).
-    bool prefetches_beside() const {
-        if (!prefetches_tiles() || streams_ || chip_.amd_family < kZen3) return false;
-        const double last_cache = double(chip_.l3_bytes);  // 0: not known
-        return chip_.amd_family < kZen5 || (last_cache > 0 && moved_bytes_ >= last_cache);
-    }
+    bool streams() const { return streams_; }
 
     // The iteration space: as given or, once the box is chosen, with a dimension divided into two.
     const Space &space() const { return space_; }
@@ -109,7 +99,8 @@ public:
         bool unit = true;
         for (int o = 0; o < operands_; o++) unit &= is_unit(o);
         if (unit && covering_layout(kernel_.layouts, needed) == needed && !flattening_pays()) return direct_box();
-        Box box = scratch_box();
+        const Partner partner = find_partner();
+        Box box = partner.transposes ? tile_box(partner.dimension) : flattened_box(partner.dimension);
         divide_run(box);
         add_rows(box);
         return box;
@@ -168,7 +159,7 @@ private:
     // that leaves them in place. An element is gathered from places of its own in 0.3 ns, and scattered or gathered evenly in
     // 0.18.
     bool interleaving_pays() const {
-        if (space_.rank < 2 || dim(0).size >= kTransposeSide || dim(1).size < 64 || dim(0).stride[output_] != 1 || parts_runs(1))
+        if (space_.rank < 2 || dim(0).size >= kTransposeSide || dim(1).size < 64 || dim(0).stride[output_] != 1 || ends_runs(1))
             return false;
         double short_runs = 0, long_runs = 0.18;
         for (int o = 0; o < output_; o++) {
@@ -180,7 +171,7 @@ private:
     }
 
     // Whether an operand that has to be constant along each run varies along dimension k.
-    bool parts_runs(int k) const {
+    bool ends_runs(int k) const {
         for (int o = 0; o < operands_; o++) {
             if ((kernel_.uniform >> o & 1) && dim(k).stride[o] != 0) return true;
         }
@@ -225,18 +216,13 @@ private:
         return all;
     }
 
-    // Within half of the L3, of which others have a part, transposed tiles hold several cache lines of each column instead of
-    // one, side by side in a page, on a Zen 5 where columns begin alike in their lines, before that where they share cache sets
-    // as well (measured on a Zen 4): QUANTIZE_LINEAR f32 1.1 to 1.5 times as fast, most where sets are shared, the others 1.0
-    // to 1.2 (docs/performance.md). An operand's tile has 32 KiB: four lines of 128 columns or, where memory binds and operands
-    // as wide lie in place, whose rows should be longer, two of 256 (ADD f32 1.1, and 1.05 times as fast as by four;
-    // QUANTIZE_LINEAR 0.9, QUANTIZED_LINEAR_ADD 0.87 to 1.0); where the L2 cache holds the latter kernels' operands their tiles
-    // are not tall (ADD f32 of 256 x 256: 0.9). False: no such tile, `box` is as it was.
+    // A tall tile holds several cache lines of each column instead of one, side by side in a page. An operand's has 32 KiB: four
+    // lines of 128 columns or, where memory binds and operands as wide lie in place, whose rows should be longer, two of 256.
+    // Where the L2 cache holds the latter kernels' operands their tiles are not tall (docs/performance.md#tall-tiles). False: no
+    // such tile, `box` is as it was.
     bool tall_tile(int partner, const Runs &runs, Box &box) const {
-        const int64_t apart = chip_.amd_family >= kZen5 ? kLineBytes : kSetBytes;
-        if (chip_.amd_family < kZen3 || streams_ || !runs.lie_apart_by_multiples_of(apart) ||
-            moved_bytes_ >= double(chip_.l3_bytes) / 2)
-            return false;
+        const int64_t apart = tall_tile_columns_apart(chip_, moved_bytes_);
+        if (apart == 0 || streams_ || !runs.lie_apart_by_multiples_of(apart)) return false;
         const bool wide = runs.widest_in_place >= runs.widest_in_scratch && !kernel_.compute_bound;
         if (wide && moved_bytes_ < double(chip_.l2_bytes)) return false;
         Box tall = box;
@@ -278,17 +264,25 @@ private:
     // Most rows along dimension k for which every operand's rows * stride + run fits in int32, Halide's own bound of its indices,
     // and callers' for what varies from row to row.
     int64_t most_rows(int k, int64_t run) const {
-        int64_t most = parts_runs(k) ? std::min<int64_t>(dim(k).size, kMaxUniformRows) : dim(k).size;
+        int64_t most = ends_runs(k) ? std::min<int64_t>(dim(k).size, kMaxUniformRows) : dim(k).size;
         for (int o = 0; o < operands_; o++) {
             if (dim(k).stride[o] > 0) most = std::min(most, (kMaxIndex - run) / dim(k).stride[o]);
         }
         return std::max<int64_t>(most, 1);
     }
 
+    // Of a block of the streamed output. Two inputs from memory share what one alone may take (ADD f32 of 16 Mi elements on a Zen
+    // 5: of two 1024 bytes of output a block are as fast as 2048, of one beside a row or a number a row 2048 1.2 to 1.3 times).
+    int64_t stream_block_elements() const {
+        int64_t inputs = 0;
+        for (int o = 0; o < output_; o++) inputs += from_memory(o);
+        return knobs_.stream_block_bytes / widest_ / (inputs > 1 ? 2 : 1);
+    }
+
     Box direct_box() const {
         int64_t bytes = 0;  // moved per element
         for (int o = 0; o < operands_; o++) bytes += dim(0).stride[o] != 0 ? element_bytes_[o] : 0;
-        const int64_t elements = streams_ ? knobs_.stream_block_bytes / widest_ : box_bytes() / bytes / 256 * 256;
+        const int64_t elements = streams_ ? stream_block_elements() : box_bytes() / bytes / 256 * 256;
         Box box;
         box.outer = std::min(dim(0).size, elements);
         if (space_.rank > 1 && box.outer == dim(0).size) {
@@ -312,7 +306,7 @@ private:
     // gathered, 0.3 ns an element; if it does not, each such run is a row of its own, 4 to 12 ns. Operands that are the same in
     // all of the longest runs do not count, for they are gathered once, nor those that no layout lets the kernel read as one
     // element.
-    bool goes_on(const Box &box, int64_t limit) const {
+    bool continuing_pays(const Box &box, int64_t limit) const {
         uint32_t varying = 0;
         for (int o = 0; o < output_; o++) varying |= constant(box, o) ? 0 : digit(operands_, o);
         const uint32_t layout = covering_layout(kernel_.layouts, varying);
@@ -328,37 +322,47 @@ private:
         return box.inner * dim(box.last).size * begin < 32;
     }
 
-    Box scratch_box() const {
-        Box box;
-        const int64_t run = kRunBytes / widest_;
-        // A transposition: an operand strided along the run is dense along another dimension. A tile of both keeps its cache
-        // lines in use.
-        int partner = -1;
+    // The dimension, -1: none, along which an operand that is strided along the run is dense: a box of both keeps its cache lines
+    // in use, the more where such an operand is transposed.
+    struct Partner {
+        int dimension = -1;
         bool transposes = false;
+    };
+    Partner find_partner() const {
+        Partner partner;
         for (int o = 0; o < operands_; o++) {
             for (int k = 1; k < space_.rank && !is_unit(o); k++) {
                 const bool pays = transposing_pays(o, dim(0).size, dim(k).size);
-                if (dim(k).stride[o] != 1 || dim(k).size < 2 || (transposes && !pays)) continue;
-                partner = k;
-                transposes = pays;
+                if (dim(k).stride[o] != 1 || dim(k).size < 2 || (partner.transposes && !pays)) continue;
+                partner = {k, pays};
             }
         }
-        if (transposes) {
-            // As many rows as a cache line holds of the widest elements in scratch, whose lines are then read once, and long runs
-            // of the others. Against squares ADD f32 1.04 to 1.5 times as fast, against rows by the widest of all dequantizing 8
-            // bits 1.3 to 1.5.
-            const Runs all = runs();
-            if (tall_tile(partner, all, box)) return box;
-            const int64_t widest = all.widest_in_scratch, rows = kLineBytes / widest, tile = kRunBytes / widest;
-            box.row_dim = partner;
-            box.outer = std::min(dim(0).size, kScratchBytes / kLineBytes);
-            box.rows = std::min(dim(partner).size, rows);
-            box.outer = std::clamp(tile / box.rows, box.outer, dim(0).size);
-            box.rows = std::clamp(tile / box.outer, box.rows, dim(partner).size);
-            box.rows = std::min(box.rows, most_rows(partner, box.outer));
-            box.outer = most_outer(box, box.outer);
-            return box;
-        }
+        return partner;
+    }
+
+    // A tile of a transposed operand: as many rows as a cache line holds of the widest elements in scratch, whose lines are then
+    // read once, and long runs of the others. Against squares ADD f32 1.04 to 1.5 times as fast, against rows by the widest of
+    // all dequantizing 8 bits 1.3 to 1.5.
+    Box tile_box(int partner) const {
+        Box box;
+        const Runs all = runs();
+        if (tall_tile(partner, all, box)) return box;
+        const int64_t widest = all.widest_in_scratch, rows = kLineBytes / widest, tile = kRunBytes / widest;
+        box.row_dim = partner;
+        box.outer = std::min(dim(0).size, kScratchBytes / kLineBytes);
+        box.rows = std::min(dim(partner).size, rows);
+        box.outer = std::clamp(tile / box.rows, box.outer, dim(0).size);
+        box.rows = std::clamp(tile / box.outer, box.rows, dim(partner).size);
+        box.rows = std::min(box.rows, most_rows(partner, box.outer));
+        box.outer = most_outer(box, box.outer);
+        return box;
+    }
+
+    // A run through as many dimensions as scratch memory is meant for, with rows through `partner` (-1: none) if the run does not
+    // reach it.
+    Box flattened_box(int partner) const {
+        Box box;
+        const int64_t run = kRunBytes / widest_;
         int64_t limit = run;
         if (interleaves_) {
             box.row_dim = 1;
@@ -375,7 +379,7 @@ private:
             }
         }
         while (box.last + 1 < run_rank_ && box.last + 1 != box.row_dim && box.inner * dim(box.last).size < limit &&
-               most_outer(box, dim(box.last).size) == dim(box.last).size && goes_on(box, limit)) {
+               most_outer(box, dim(box.last).size) == dim(box.last).size && continuing_pays(box, limit)) {
             box.inner *= dim(box.last++).size;
         }
         box.outer = std::clamp<int64_t>(limit / box.inner, 1, dim(box.last).size);
@@ -500,6 +504,37 @@ void add_loops(const Space &space, const Box &box, bool rows_first, Plan &plan) 
     }
 }
 
+// Writes down how operand o is reached; it varies along the kernel's run, or else the kernel takes one element of each row.
+// `scratch`: bytes of the operands before it, to which its own are added. False: no memory.
+__attribute__((cold)) bool plan_operand(const Planner &planner, const Box &box, int o, bool runs, const Allocator &allocator,
+                                        int64_t &scratch, Plan &plan) {
+    const Space &space = planner.space();
+    const bool output = o == plan.operands - 1;
+    const int32_t bytes = plan.element_bytes[o];
+    const int64_t run = box.inner * box.outer, row_stride = box.row_dim >= 0 ? space.dims[box.row_dim].stride[o] : 0;
+    plan.row_bytes[o] = row_stride * bytes;
+    plan.element_step[o] = space.dims[0].stride[o] * bytes;
+    plan.access[o] = planner.access(box, o, runs);
+    plan.scratch |= plan.access[o] != Access::InPlace;
+    plan.dims[o][0] = {0, int32_t(run), runs ? 1 : 0, 0};
+    plan.dims[o][1] = {0, int32_t(box.rows), box.rows > 1 ? int32_t(kernel_row_stride(plan, o, run, row_stride)) : 0, 0};
+    if (plan.access[o] == Access::InPlace) {
+        plan.prefetched |= runs && !output && planner.from_memory(o) ? 1u << o : 0;
+        return true;
+    }
+    plan.scratch_at[o] = int32_t(scratch);
+    const int64_t pitch = plan.dims[o][1].stride;
+    scratch += round_up(((box.rows - 1) * pitch + run) * bytes, kLineBytes) + kScratchStagger;
+    if (plan.access[o] != Access::Table) return true;
+    plan.period[o] = output ? run : period_of(space, box, o);
+    plan.read[o] = run;
+    const int64_t pieces = ceil_div(plan.period[o], plan.piece);
+    plan.table[o] = allocator.allocate<int32_t>(size_t(pieces));
+    if (!plan.table[o]) return false;
+    fill_table(space, box, o, bytes, plan.piece == 1, pieces, plan.table[o]);
+    return true;
+}
+
 }  // namespace
 
 // For size rather than speed, with all that is inlined: it runs once an operator.
@@ -509,10 +544,10 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
     const Box box = planner.choose_box();
     const Space &space = planner.space();
     const int output = operands - 1;
-    const int64_t run = box.inner * box.outer;
 
     plan = {};
     plan.operands = operands;
+    std::copy(element_bytes, element_bytes + operands, plan.element_bytes);
     plan.moved_bytes = planner.moved_bytes();
     plan.parallel = planner.parallel();
     plan.run_inner = box.inner;
@@ -528,37 +563,15 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
     int64_t scratch = 0;  // bytes of operands so far
     for (int o = 0; o < operands; o++) {
         const bool runs = o == output || (layout & digit(operands, o));
-        const int64_t row_stride = box.row_dim >= 0 ? space.dims[box.row_dim].stride[o] : 0;
-        plan.element_bytes[o] = element_bytes[o];
-        plan.row_bytes[o] = row_stride * element_bytes[o];
-        plan.element_step[o] = space.dims[0].stride[o] * element_bytes[o];
-        plan.access[o] = planner.access(box, o, runs);
-        plan.scratch |= plan.access[o] != Access::InPlace;
-        plan.dims[o][0] = {0, int32_t(run), runs ? 1 : 0, 0};
-        plan.dims[o][1] = {0, int32_t(box.rows), box.rows > 1 ? int32_t(kernel_row_stride(plan, o, run, row_stride)) : 0, 0};
-        if (plan.access[o] == Access::InPlace) {
-            plan.prefetched |= runs && o != output && planner.bytes_of(o) > double(kOwnCacheBytes) ? 1u << o : 0;
-            continue;
-        }
-        plan.scratch_at[o] = int32_t(scratch);
-        const int64_t pitch = plan.dims[o][1].stride;
-        scratch += round_up(((box.rows - 1) * pitch + run) * element_bytes[o], kLineBytes) + kScratchStagger;
-        if (plan.access[o] != Access::Table) continue;
-        plan.period[o] = o == output ? run : period_of(space, box, o);
-        plan.read[o] = run;
-        const int64_t pieces = ceil_div(plan.period[o], plan.piece);
-        plan.table[o] = allocator.allocate<int32_t>(size_t(pieces));
-        if (!plan.table[o]) {
-            destroy_plan(allocator, plan);
-            return false;
-        }
-        fill_table(space, box, o, element_bytes[o], plan.piece == 1, pieces, plan.table[o]);
+        if (plan_operand(planner, box, o, runs, allocator, scratch, plan)) continue;
+        destroy_plan(allocator, plan);
+        return false;
     }
     const bool transposes = std::count(plan.access, plan.access + operands, Access::Transpose) > 0;
-    plan.prefetches_tiles = transposes && planner.prefetches_tiles();
-    plan.prefetches_beside = transposes && planner.prefetches_beside();
-    plan.prefetch_into = stream_prefetch(chip);
-    if (!stream_prefetches(chip, __builtin_popcount(plan.prefetched))) plan.prefetched = 0;
+    plan.prefetches_tiles = transposes && prefetches_next_tile(chip, plan.moved_bytes);
+    plan.prefetches_beside = transposes && !planner.streams() && prefetches_rows_beside(chip, plan.moved_bytes);
+    plan.prefetch_into = streamed_inputs_into(chip);
+    if (!prefetches_streamed_inputs(chip, __builtin_popcount(plan.prefetched))) plan.prefetched = 0;
     add_loops(space, box, transposes, plan);
     plan.one_box = plan.loop_count == 0 && !plan.scratch;
     return true;

@@ -33,18 +33,20 @@ struct Plan {
     int64_t run_inner, run_outer, rows;
     halide_dimension_t dims[kMaxOperands][2];  // as the kernel sees the operands: run, rows; strides in elements
 
-    // Per operand, in its tensor: how it is reached; of Table, else null, the byte offsets of a run's pieces up to where they
-    // repeat, after so many elements; bytes from one element of a piece, or of a transposed run, to the next, and from row to
-    // row.
+    // The operands in their tensors. A piece is what of a run lies evenly: its innermost dimension, one element where that is
+    // short.
     Access access[kMaxOperands];
-    int32_t *table[kMaxOperands];
-    int64_t period[kMaxOperands], element_step[kMaxOperands], row_bytes[kMaxOperands];
-    int64_t piece;  // elements: of the run's innermost dimension, 1 where that is short
-    // Of a run's elements that Table brings into scratch at most so many, the first: all, unless a caller knows better.
-    int64_t read[kMaxOperands];
+    int64_t row_bytes[kMaxOperands];     // from row to row
+    int64_t element_step[kMaxOperands];  // bytes from one element of a piece, or of a transposed run, to the next
+    int64_t piece;                       // elements
+    // Of Access::Table alone:
+    int32_t *table[kMaxOperands];  // the byte offsets of a period's pieces; else null
+    int64_t period[kMaxOperands];  // elements after which the run repeats
+    int64_t read[kMaxOperands];    // the run's elements that are brought into scratch: all, unless a caller needs fewer
+
     int32_t scratch_at[kMaxOperands];  // bytes from the slice's scratch memory to the operand's part
     bool scratch;                      // some operand is not used where it lies
-    bool one_box;                      // and no scratch
+    bool one_box;                      // there is one box, and no scratch
     // Whether, while a tile of a transposed operand is brought into scratch, its next one is prefetched, and the next rows of
     // those in place.
     bool prefetches_tiles, prefetches_beside;

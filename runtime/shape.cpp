@@ -42,7 +42,8 @@ struct Strided {
 
 // Whether two elements of a lattice share a byte when the second lattice starts `offset` bytes after the first: is there an
 // index difference |k_i| < sizes[i] with -other_bytes < offset + sum(k_i * stride_i) < bytes? Strides exceed the span of
-// all smaller dimensions, so at each dimension only the two multiples next to `offset` can bring the rest into reach.
+// all smaller dimensions, so at each dimension only the two multiples next to `offset` can bring the rest into reach; of wider
+// other elements as well, since both lattices have the same strides in bytes, which are multiples of both elements' bytes.
 bool lattices_meet(const Strided &lattice, int dimension, int64_t offset, int64_t element_bytes, int64_t bytes,
                    int64_t other_bytes) {
     if (dimension < 0) return -other_bytes < offset && offset < bytes;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A table of how fast the ARM kernels should be, for chips that are not at hand (tools/estimate.py): scripts/estimate.sh [FILTER]
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+CDPATH="" cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # One version's models of CPUs, so that tables can be compared (Debian 12 and Ubuntu 24.04 have it).
 scripts/setup.sh llvm-19

@@ -2,7 +2,7 @@
 # Installs what building and testing hewn needs: system packages (Debian 12 and 13, Ubuntu 22.04 and 24.04; as root or with sudo) and the
 # virtual environment .venv with the wheels of requirements.txt. Run again, it only checks. Arguments: further packages.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+CDPATH="" cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(
     g++ binutils pkg-config           # compiler and linker
@@ -19,7 +19,7 @@ packages=(
 
 install_packages() {
     local missing=() root=()
-    if ! command -v dpkg-query apt-get >/dev/null; then
+    if ! { command -v dpkg-query && command -v apt-get; } >/dev/null; then
         echo "setup: not a Debian or Ubuntu machine; needed are the equivalents of: ${packages[*]}"
         return
     fi

@@ -3,10 +3,16 @@
 # that is new enough for Wine's Direct3D 12. Installs Wine. Run again, it only checks. Exit status 77, with the reason: it cannot
 # be had here.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+CDPATH="" cd "$(dirname "${BASH_SOURCE[0]}")/.."
 wine=$PWD/build-wine stamp=build-wine/stamp
-wanted="$PWD $(sha256sum <scripts/wine.sh)"
-[[ -f $stamp && $(<"$stamp") == "$wanted" ]] && exit 0
+
+# What the stamp of a complete build-wine/ says: this folder and script, and the system's Wine and Mesa, which may go or change.
+state() {
+    echo "$PWD $(sha256sum <scripts/wine.sh)"
+    dpkg-query --show --showformat='${Package} ${Version} ${db:Status-Status}\n' wine xvfb mesa-vulkan-drivers 2>/dev/null || true
+}
+is_ready() { [[ -f $stamp && $(<"$stamp") == "$(state)" && -d $wine/prefix ]]; }
+is_ready && exit 0
 
 skip() {
     echo "wine: skipped: $*" >&2
@@ -15,7 +21,7 @@ skip() {
 mkdir -p "$wine"
 exec 9>"$wine/setup.lock"
 flock 9
-[[ -f $stamp && $(<"$stamp") == "$wanted" ]] && exit 0
+is_ready && exit 0
 
 [[ $(uname -m) == x86_64 ]] || skip "Windows programs for x86-64 run on x86-64 only"
 scripts/setup.sh wine wine64 libwine xvfb xauth unzip libvulkan1 mesa-vulkan-drivers libgl1 libgl1-mesa-dri libglx-mesa0 >&2 ||
@@ -54,4 +60,4 @@ echo "wine: making the prefix" >&2
 rm -rf "$wine/prefix"
 export WINEPREFIX=$wine/prefix WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
 timeout 300 xvfb-run --auto-servernum sh -c 'wineboot --init && wineserver --wait' >/dev/null 2>&1 9>&- || skip "wineboot failed"
-printf '%s\n' "$wanted" >"$stamp"
+state >"$stamp"

@@ -820,13 +820,13 @@ class ConformanceTest(CliTest):
             self.assertIn(part, result.stdout)
 
     def broken(self, line, *says, number=2):
-        """The line, after a good one, is an error that names its place."""
-        result = self.run_cases(add_case(), line)
+        """The line, between good ones, is an error that names its place; they are run all the same."""
+        result = self.run_cases(add_case(), line, add_case())
         text = f"{line}\n{result.stdout}{result.stderr}"
         self.assertEqual(result.returncode, 2, text)
+        self.assertEqual(result.stdout.splitlines()[-1], "2 passed, 0 failed, 0 skipped, 1 unusable", text)
         for part in ["hewn: error: ", f"cases.jsonl:{number}:", *says]:
             self.assertIn(part, result.stderr, text)
-        self.assertNotIn("passed,", result.stdout)
 
     def test_the_projects_files(self):
         folder = os.path.join(SOURCE_DIR, "tests", "conformance")
@@ -1050,6 +1050,7 @@ class ConformanceTest(CliTest):
         self.broken(in_a(strides=[2**64]), "ATensor")
         self.broken(in_a(strides=["1"]), "ATensor", "strides")
         self.broken(in_a(shape=[0], data=[]), "ATensor")
+        self.broken(in_a(shape=[0], data=[], strides=[1]), "ATensor", "has no elements")
         self.broken(changed(lambda case: case.update(formula="wrong")), "formula")
         self.broken(changed(lambda case: case.update(formula=["[" * 5])), "formula")
         self.broken(changed(lambda case: case.update(tolerance=5)), "tolerance")
@@ -1059,6 +1060,35 @@ class ConformanceTest(CliTest):
                              ("u64", -1), ("i64", 2**63), ("i64", -2**63 - 1), ("u8", 1.5), ("i64", 2.0), ("u8", "nan"), ("u8", None), ("f16", 65520), ("f16", -70000)]:
             self.broken(json.dumps(add_case(dtype, a=[value, 1])), "ATensor", "data[0]", dtype)
             self.broken(json.dumps(add_case(dtype, out=[value, 1])), "output", "data[0]", dtype)
+
+    def test_a_failure_behind_an_unusable_line_is_told(self):
+        result = self.run_cases("{}", add_case(id="wrong", out=(4, 7)))
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("FAILED wrong", result.stdout)
+        self.assertEqual(result.stdout.splitlines()[-1], "0 passed, 1 failed, 0 skipped, 1 unusable")
+
+    def test_null_is_absent(self):
+        case = linear_case("QUANTIZE_LINEAR", "f32", [1.0, 2.0], 1.0, 0, "u8", [1, 2])
+        case["inputs"]["ZeroPointTensor"] = None
+        case.update(formula=None, tolerance=None, beyond=None, attrs=None)
+        for tensor in [case["inputs"]["InputTensor"], case["output"]]:
+            tensor["strides"] = None
+        self.check(case, passed=1)
+        self.broken(json.dumps({**case, "inputs": {**case["inputs"], "ScaleTensor": None}}), "ScaleTensor is missing")
+
+    def test_a_row_of_parameters_lies_along_the_axis(self):
+        def case(axis, scale, output):
+            case = linear_case("QUANTIZE_LINEAR", "f32", [10.0, 10.0, 10.0, 10.0], 1.0, 0, "u8", output, attrs={"axis": axis})
+            for tensor in [case["inputs"]["InputTensor"], case["output"]]:
+                tensor.update(shape=[2, 2])
+                tensor.pop("strides", None)
+            case["inputs"]["ScaleTensor"] = {"dtype": "f32", "shape": [len(scale)], "data": scale}
+            case["inputs"].pop("ZeroPointTensor")
+            return case
+        self.check([case(0, [1, 10], [10, 10, 1, 1]), case(1, [1, 10], [10, 1, 10, 1]), case(-2, [1, 10], [10, 10, 1, 1]), case(0, [10], [1, 1, 1, 1])], passed=4)
+        for axis in [2, -3, "0", 0.5]:
+            self.broken(json.dumps(case(axis, [1, 10], [10, 10, 1, 1])), "axis")
+        self.broken(json.dumps(case(0, [1, 2, 3], [10, 10, 1, 1])), "ScaleTensor", "axis 0")
 
     def test_random_damage_does_not_crash(self):
         line = json.dumps(linear_case("QUANTIZE_LINEAR", "f32", [1.0, 2.0], 1.0, 0, "u8", [1, 2], tolerance={"ulp": 1, "abs": 0.5}))
@@ -1076,9 +1106,10 @@ class ConformanceTest(CliTest):
             self.assertIn(says, result.stderr)
             self.assertNotIn("passed,", result.stdout)
         for nothing in ["", "\n \n"]:
-            result = self.run_hewn("conformance", self.write("good.jsonl", json.dumps(add_case())), self.write("empty.jsonl", nothing))
+            result = self.run_hewn("conformance", self.write("empty.jsonl", nothing), self.write("good.jsonl", json.dumps(add_case())))
             self.assertEqual(result.returncode, 2)
             self.assertIn("empty.jsonl: holds no case", result.stderr)
+            self.assertEqual(result.stdout.splitlines()[-1], "1 passed, 0 failed, 0 skipped, 1 unusable")
         good = self.write("good.jsonl", json.dumps(add_case()))  # no newline at the end
         self.assertEqual(self.succeed("conformance", good, good).stdout.splitlines()[-1], "2 passed, 0 failed, 0 skipped")
         self.write("windows.jsonl", json.dumps(add_case()) + "\r\n")
@@ -1120,6 +1151,17 @@ DXDISPATCH_TYPES = {"FLOAT32": "f4", "FLOAT16": "f2", "UINT8": "u1", "INT8": "i1
 
 
 class ReplayTest(CliTest):
+    def names(self):
+        """The cases of this build's kernels, of which a signed sum's serve the unsigned type too."""
+        names = set()
+        for variant in json.loads(self.succeed("info", "--json").stdout)["variants"]:
+            operator, signature = variant["operator"], variant["signature"]
+            kernel = f"{operator}_{signature}"
+            names |= {f"{kernel}_{i}" for i in range(3)} if operator == "quantized_linear_add" else {kernel}
+            if operator == "add" and signature[0] == "i":
+                names.add(f"add_u{signature[1:]}")
+        return sorted(names)
+
     def load(self, folder, name):
         with open(os.path.join(folder, name + ".json")) as file:
             return json.load(file)
@@ -1169,12 +1211,9 @@ class ReplayTest(CliTest):
 
     def test_every_kernel(self):
         folder = self.path("cases")
-        self.assertIn("52 models", self.succeed("replay", folder).stdout)
-        names = sorted(name.removesuffix(".json") for name in os.listdir(folder) if name.endswith(".json"))
-        self.assertEqual(len(names), 52)
-        for variant in json.loads(self.succeed("info", "--json").stdout)["variants"]:
-            kernel = variant["operator"] + "_" + variant["signature"]
-            self.assertTrue(any(name == kernel or name.startswith(kernel + "_") for name in names), kernel)
+        names = self.names()
+        self.assertIn(f" {len(names)} models", self.succeed("replay", folder).stdout)
+        self.assertEqual(sorted(name.removesuffix(".json") for name in os.listdir(folder) if name.endswith(".json")), names)
         for name in names:
             operator, output, tensors = self.check_model(folder, name, self.load(folder, name))
             dtype = np.dtype(DXDISPATCH_TYPES[output["DataType"]])
@@ -1205,7 +1244,8 @@ class ReplayTest(CliTest):
                     array[np.isnan(array)] = -array[np.isnan(array)]
                 np.save(os.path.join(folder, name.replace(".hewn.", ".directml.")), array)
         compare = lambda: subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True).stdout
-        self.assertEqual(compare(), "0 of 52 cases differ\n")
+        cases = len(self.names())
+        self.assertEqual(compare(), f"0 of {cases} cases differ\n")
         for case, change in [("add_f32", lambda bits: bits ^ 0x80000000), ("quantize_linear_f32_i8", lambda bits: bits + 1)]:
             path = os.path.join(folder, case + ".directml.npy")
             array = np.load(path)
@@ -1217,7 +1257,7 @@ class ReplayTest(CliTest):
         self.assertEqual(len(lines), 3)
         self.assertTrue(lines[0].startswith("add_f32: 1 of ") and "-0.0" in lines[0], lines)
         self.assertTrue(lines[1].startswith("quantize_linear_f32_i8: 1 of "), lines)
-        self.assertEqual(lines[2], "2 of 52 cases differ")
+        self.assertEqual(lines[2], f"2 of {cases} cases differ")
 
     def test_forced_and_refused(self):
         target = cpu_targets(json.loads(self.succeed("info", "--json").stdout))[0]["name"]

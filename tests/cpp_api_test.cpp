@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <complex>
 #include <numeric>
+#include <string_view>
 
 #include "executors.h"
 #include "variants.h"
@@ -129,6 +131,12 @@ static_assert(std::is_constructible_v<hewn::InputBinding, const std::array<uint1
 static_assert(!std::is_constructible_v<hewn::Binding, std::vector<std::vector<float>> &>);
 static_assert(!std::is_constructible_v<hewn::InputBinding, const std::vector<std::vector<float>> &>);
 static_assert(!std::is_constructible_v<hewn::InputBinding, const std::vector<float *> &>);
+static_assert(!std::is_constructible_v<hewn::InputBinding, const std::vector<std::string_view> &>);
+static_assert(!std::is_constructible_v<hewn::InputBinding, const std::vector<hewn::InputBinding> &>);
+static_assert(!std::is_constructible_v<hewn::Binding, std::vector<hewn::Binding> &>);
+static_assert(!std::is_constructible_v<hewn::Binding, std::vector<std::array<std::string_view, 2>> &>);
+static_assert(std::is_constructible_v<hewn::Binding, std::vector<std::array<float, 3>> &>);
+static_assert(std::is_constructible_v<hewn::InputBinding, const std::vector<std::complex<float>> &>);
 static_assert(!std::is_constructible_v<hewn::Binding, const std::vector<float> &>);
 
 TEST_F(CppApi, DeviceAndMemory) {
@@ -145,6 +153,16 @@ TEST_F(CppApi, DeviceAndMemory) {
     result.read(sum.data(), 12, 4);
     EXPECT_EQ(sum, (std::vector<float>{4, 6, 8}));
     EXPECT_EQ(status_of([] { hewn::Device::open(static_cast<hewn::DeviceKind>(99)); }), HEWN_STATUS_INVALID_ARGUMENT);
+}
+
+// It would be the CPU, and pointers of a GPU's memory its own.
+TEST_F(CppApi, AMovedFromDeviceIsRefused) {
+    hewn::Device device;
+    const hewn::Device other = std::move(device);
+    EXPECT_EQ(status_of([&] { hewn::compile(hewn::AddDesc{F32, F32, F32}, {}, &device); }), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(status_of([&] { hewn::DeviceMemory(device, 16); }), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(status_of([&] { device.synchronize(); }), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(status_of([&] { hewn::compile(hewn::AddDesc{F32, F32, F32}, {}, &other); }), HEWN_STATUS_OK);
 }
 
 TEST_F(CppApi, Lists) {

@@ -10,9 +10,12 @@
 # each hint, of operands beside transposed ones; and on the module declaring LLVM's prefetch intrinsic (generators/transpose.cpp).
 #
 #     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE BOXES_OBJECT
+#
+# A form or a target that no rule here knows fails.
 set -euo pipefail
 nm=$1 objdump=$2 objects=$3 boxes=$4
 checked=0 failed=0
+variants=$(dirname "$objects")/../include/variants.inc
 
 fail() {
     echo "$1"
@@ -32,9 +35,26 @@ ascending() {
     (($# >= least)) || fail "$name: $verb $# times, $least expected at least"
 }
 
+# By kernel how many layouts it holds: HEWN_FORM(hewnk_<kernel>, <form>, 0b11, 0b10, ...).
+declare -A layouts_of
+while read -r entry layouts; do
+    layouts_of[$entry]=$layouts
+done < <(grep -oE 'HEWN_FORM\(hewnk_[^)]*' "$variants" | awk -F ', ' '{sub(".*hewnk_", ""); print $1, NF - 2}')
+
 while read -r object; do
     name=$(basename "$object" .o)
     [[ $name == *__x86_64_* || $name == transpose_* ]] || continue  # not the Halide runtime, kernels of a GPU
+    case $name in
+    add_*__general | dequantize_linear_*__general | dequantize_linear_*__repeating) ;;
+    quantize_linear_*__divide | quantize_linear_*__reciprocal | quantize_linear_*__columns | quantize_linear_*__repeating) ;;
+    quantized_linear_add_*__divide | quantized_linear_add_*__reciprocal | quantized_linear_add_*__folded) ;;
+    transpose_u8 | transpose_u16 | transpose_u32 | transpose_u64 | transpose_u*__x86_64_avx2) ;;
+    *) fail "$name: what its loop should be is not known here" ;;
+    esac
+    case $name in
+    *__x86_64_sse41* | *__x86_64_avx2* | *__x86_64_avx512* | transpose_*) ;;
+    *) fail "$name: what its target's loops should be is not known here" ;;
+    esac
     # Whatever else a kernel needs comes from Halide's runtime or is one of the compiler's memory functions.
     unknown=$("$nm" --undefined-only "$object" | awk '{print $NF}' | grep -vE '^(halide_.*|_?_?mem(cpy|set|move))$' || true)
     [[ -z $unknown ]] || fail "$name: calls $(tr '\n' ' ' <<<"$unknown")"
@@ -69,11 +89,7 @@ while read -r object; do
     [[ $name == quantize* ]] || continue
     vectors=$(grep -cE '\bv?cvtps2dq\b' <<<"$code" || true)
     scalars=$(grep -cE '\bv?cvtt?ss2si' <<<"$code" || true)
-    layouts=1
-    case $name in
-    *__divide | quantized_linear_add*) layouts=3 ;;
-    *__columns) layouts=2 ;;
-    esac
+    layouts=${layouts_of[$name]:?}
     [[ $name != *avx512* && $name != *__repeating ]] || layouts=0
     ((vectors > 0)) || fail "$name: no cvtps2dq: its lanes were not joined"
     ((scalars <= layouts)) || fail "$name: $scalars cvtss2si, $layouts expected at most"

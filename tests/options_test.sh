@@ -56,6 +56,9 @@ refused "leave no variant" -DHEWN_SIGNATURES=add_f32 -DHEWN_TARGETS=cuda_sm80
 
 # What is not there is named, and what to do.
 refused "Halide 21.0.0 was not found.*scripts/setup.sh" "-DHEWN_HALIDE_DIR=$scratch/nowhere"
+configure "-DHEWN_HALIDE_DIR=$(dirname "$halide")" "-DHEWN_HALIDE_INCLUDE_DIR:PATH=$(dirname "$halide")/gone"
+check "what was found once and is gone is looked for again" "$halide" "$(sed -n 's/^HEWN_HALIDE_INCLUDE_DIR:PATH=//p' "$scratch/CMakeCache.txt")"
+refused "HEWN_HALIDE_INCLUDE_DIR: $scratch-gone has no" "-DHEWN_HALIDE_INCLUDE_DIR=$scratch-gone"
 refused "HEWN_HALIDE_INCLUDE_DIR: $scratch-empty has no HalideRuntime.h" "-DHEWN_HALIDE_INCLUDE_DIR=$scratch-empty"
 refused "HEWN_GENERATORS: there is no $scratch/nowhere" "-DHEWN_GENERATORS=$scratch/nowhere"
 refused "HEWN_TUNING_DIR: $scratch/nowhere is not a folder" "-DHEWN_TUNING_DIR=$scratch/nowhere"

@@ -25,8 +25,8 @@ using hewn::Access;
 using hewn::kMaxOperands;
 
 // Chips that plans differ for.
-constexpr hewn::Chip kOtherChip = {0, 0, 0}, kZen1 = {0x17, 512 << 10, 8 << 20}, kZen4 = {hewn::kZen3, 1 << 20, 32 << 20},
-                     kZen5 = {hewn::kZen5, 1 << 20, 32 << 20};
+constexpr hewn::Chip kOtherChip = {0, 0, 0}, kZen1 = {0x17, 512 << 10, 8 << 20},
+                     kZen4 = {hewn::kFamilyZen3And4, 1 << 20, 32 << 20}, kZen5 = {hewn::kFamilyZen5, 1 << 20, 32 << 20};
 
 hewn::Allocator test_allocator() {
     return {[](void *, size_t bytes, size_t) { return std::malloc(bytes); }, [](void *, void *memory) { std::free(memory); },
@@ -246,9 +246,9 @@ TEST(Plan, KnobsReachIt) {
     knobs.stream_bytes = 12 * kElements;
     EXPECT_EQ(dense_plan(kElements - 1, knobs).access[2], Access::InPlace);
     EXPECT_EQ(dense_plan(kElements, knobs).access[2], Access::Stream);
-    EXPECT_EQ(dense_plan(kElements, knobs).run_outer * 4, 2 << 10);
+    EXPECT_EQ(dense_plan(kElements, knobs).run_outer * 4, (2 << 10) / 2) << "for two inputs from memory";
     knobs.stream_block_bytes = 8 << 10;
-    EXPECT_EQ(dense_plan(kElements, knobs).run_outer * 4, 8 << 10);
+    EXPECT_EQ(dense_plan(kElements, knobs).run_outer * 4, (8 << 10) / 2);
 }
 
 // As the kernel tells it, where this is an AMD.
@@ -289,7 +289,7 @@ TEST(Chip, PrefetchesBeyondTheSecondCacheWithinTheLast) {
     EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, most + 1, 1, 17), 0);
     EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, 2 * least, 2, 17), 0);  // each core's share
     EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, 2 * least + 2, 2, 17), 0);
-    EXPECT_EQ(hewn::prefetch_distance_bytes({hewn::kZen5, 0, 0}, least, 1, 17), 0);  // caches that a hypervisor hides
+    EXPECT_EQ(hewn::prefetch_distance_bytes({hewn::kFamilyZen5, 0, 0}, least, 1, 17), 0);  // caches that a hypervisor hides
 }
 
 // [rows, 4] + [4] of f32.
@@ -496,7 +496,7 @@ TEST(Plan, TransposedRowsFillCacheLinesOfWhatIsInScratch) {
                 hewn::build_plan(space, 3, bytes, {1u << 0b11 | 1u << 0b10, 0, false}, knobs, chip, test_allocator(), plan));
             EXPECT_EQ(plan.access[0], Access::Transpose);
             EXPECT_EQ(plan.access[2], streams ? Access::Stream : Access::InPlace);
-            EXPECT_EQ(plan.rows, streams ? 16 : chip.amd_family == hewn::kZen5 ? 128 : 64);
+            EXPECT_EQ(plan.rows, streams ? 16 : chip.amd_family == hewn::kFamilyZen5 ? 128 : 64);
             EXPECT_EQ(plan.run_outer, 256);
             hewn::destroy_plan(test_allocator(), plan);
         }
@@ -528,11 +528,11 @@ hewn::Plan transposed_plan(int64_t size, int32_t bytes, int32_t transposed_bytes
 }
 
 TEST(Chip, StreamingFetchesIntoItsCaches) {
-    EXPECT_EQ(hewn::stream_prefetch(kOtherChip), hewn::PrefetchInto::All);
-    EXPECT_EQ(hewn::stream_prefetch(kZen4), hewn::PrefetchInto::L2);
-    EXPECT_EQ(hewn::stream_prefetch(kZen5), hewn::PrefetchInto::L1Alone);
+    EXPECT_EQ(hewn::streamed_inputs_into(kOtherChip), hewn::PrefetchInto::All);
+    EXPECT_EQ(hewn::streamed_inputs_into(kZen4), hewn::PrefetchInto::L2);
+    EXPECT_EQ(hewn::streamed_inputs_into(kZen5), hewn::PrefetchInto::L1Alone);
     for (const hewn::Chip &chip : {kOtherChip, kZen4, kZen5})
-        EXPECT_EQ(transposed_plan(1000, 4, 4, 4, {chip}).prefetch_into, hewn::stream_prefetch(chip));
+        EXPECT_EQ(transposed_plan(1000, 4, 4, 4, {chip}).prefetch_into, hewn::streamed_inputs_into(chip));
 }
 
 // The next rows of the same columns come first. They are prefetched on AMD's chips, where a core's own cache does not hold what
@@ -540,14 +540,15 @@ TEST(Chip, StreamingFetchesIntoItsCaches) {
 // it, on a Zen 1 nowhere.
 TEST(Plan, AsksForTheNextTileOfATransposition) {
     for (const hewn::Chip &chip :
-         {kOtherChip, kZen1, kZen4, kZen5, hewn::Chip{hewn::kZen5, 1 << 20, 0}}) {  // caches may be hidden
+         {kOtherChip, kZen1, kZen4, kZen5, hewn::Chip{hewn::kFamilyZen5, 1 << 20, 0}}) {  // caches may be hidden
         const hewn::Plan plan = transposed_plan(1024, 4, 4, 4, {chip});
         EXPECT_EQ(plan.row_loop, 0);
         EXPECT_EQ(plan.run_loop, 1);
         const auto planned = [&](double bytes, int64_t stream_bytes) {
             return transposed_plan(int64_t(std::ceil(std::sqrt(bytes / 12))), 4, 4, 4, {chip, stream_bytes});
         };
-        const bool amd = chip.amd_family > 0, zen1 = chip.amd_family == kZen1.amd_family, zen5 = chip.amd_family == hewn::kZen5;
+        const bool amd = chip.amd_family > 0, zen1 = chip.amd_family == kZen1.amd_family,
+                   zen5 = chip.amd_family == hewn::kFamilyZen5;
         const double least = 2 << 20, beside = zen5 ? 32 << 20 : least;
         EXPECT_FALSE(planned(least * 0.98, INT64_MAX).prefetches_tiles);
         EXPECT_EQ(planned(least, INT64_MAX).prefetches_tiles, amd);
@@ -624,8 +625,8 @@ TEST(Plan, TallTilesHoldSeveralLines) {
     EXPECT_EQ(transposed_plan(704, 4, 4, 4, {kZen5, 0}).rows, hewn::kCanStream ? 16 : 32) << "beside a streamed output";
 }
 
-// Rows and a row that all share, beside a streamed output: where a core's own cache holds the latter, it is not fetched, and one
-// input alone is not on a Zen 4, nothing on a Zen 1.
+// Rows and a row that all share, beside a streamed output: where a core's own cache holds the latter, it is not fetched and
+// blocks are as long as the knob says, else half as long. One input alone is not fetched on a Zen 4, nothing on a Zen 1.
 TEST(Plan, FetchesWhatIsNotInACoresOwnCache) {
     const auto prefetched_of = [](const hewn::Chip &chip, int64_t columns, int64_t rows) {
         const int32_t bytes[] = {4, 4, 4};
@@ -636,6 +637,9 @@ TEST(Plan, FetchesWhatIsNotInACoresOwnCache) {
         hewn::Plan plan;
         EXPECT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, chip, test_allocator(), plan));
         EXPECT_EQ(plan.access[2], hewn::kCanStream ? Access::Stream : Access::InPlace);
+        if (hewn::kCanStream) {
+            EXPECT_EQ(plan.run_outer * 4, columns * 4 > 256 << 10 ? 1 << 10 : 2 << 10);
+        }
         hewn::destroy_plan(test_allocator(), plan);
         return plan.prefetched;
     };

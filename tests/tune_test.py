@@ -30,7 +30,7 @@ def kernel_named(operator, signature, form):
     """The form that dispatch picks on this machine. Skips the test where the build lacks the kernel, and only there."""
     if (operator, signature) not in {(k.operator, k.signature) for k in BUILD.kernels}:
         raise unittest.SkipTest(f"this build has no {operator}_{signature}")
-    chosen = kernels.picked(BUILD, kernels.supported_targets(BUILD), kernels.runs_in_halves())
+    chosen = kernels.picked(BUILD, *kernels.this_machine(BUILD))
     return next(k for k in chosen if (k.operator, k.signature, k.form) == (operator, signature, form))
 
 
@@ -217,6 +217,19 @@ class TunerTest(unittest.TestCase):
         del ranks["x86_64_avx512_vnni"]
         self.assertEqual({kernel.target for kernel in kernels.picked(BUILD, ranks)}, {"x86_64_avx512"})
 
+    def test_this_machine(self):
+        ranks, in_halves = kernels.this_machine(BUILD)
+        info = json.loads(subprocess.run([BUILD.folder / "bin/hewn", "info", "--json"], capture_output=True, check=True).stdout)
+        self.assertEqual(ranks, {target["name"]: target["rank"] for target in info["targets"] if target["supported"]})
+        picked = {f"{k.operator}_{k.signature}__{k.target}" for k in kernels.picked(BUILD, ranks, in_halves) if k.form != "plan"}
+        if not os.environ.get("HEWN_VARIANT"):
+            cpu = {target["name"] for target in info["targets"] if target["device"] == "cpu"}
+            self.assertEqual(picked, {v["name"] for v in info["variants"] if v["picked"] and v["target"] in cpu})
+        nowhere = kernels.Build(BUILD.folder)
+        nowhere.folder = self.folder
+        with self.assertRaisesRegex(RuntimeError, "the targets of .*libhewn.so cannot be read: .*No such file"):
+            kernels.this_machine(nowhere)
+
     def test_a_run_of_several_kernels_goes_on(self):
         path = self.folder / "run.json"
         search.Journal(path, "key").finish("a", {"adopted": None}, 3)
@@ -237,10 +250,11 @@ class TunerTest(unittest.TestCase):
                     "rows": [{**row, "name": "present"}, {**row, "name": "default"}, {**row, "name": "li2018", "fault": "breaks row ends"}],
                     "sizes": [{**size, "elements": 16, "gain": [1.2, 1.1, 1.3]}, {**size, "elements": 256, "gain": [0.5, 0.4, 0.6], "slower": True}]}
         report.write(self.folder / "report", {"chip": "<a chip>"}, tuned=[outcome])
-        page = report.write(self.folder / "report", {"chip": "<a chip>"}, compared=[compared]).read_text()
+        page = report.write(self.folder / "report", {"chip": "<another>"}, compared=[compared]).read_text()
         for entry in outcome["tried"]:
             self.assertIn(kernels.knob_text(entry["knobs"]), page)
-        for text in ("&lt;a chip&gt;", "computes elements twice", "breaks row ends", f"{outcome['kernel']} (dense, 256 elements)", "anderson2021"):
+        for text in ("&lt;a chip&gt;", "&lt;another&gt;", "computes elements twice", "breaks row ends",
+                     f"{outcome['kernel']} (dense, 256 elements)", "anderson2021"):
             self.assertIn(text, page)
         pictures = re.findall(r"<img (?:loading=lazy )?src='?([^'>]*)", page)
         self.assertEqual(len(pictures), 4)

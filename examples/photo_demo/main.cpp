@@ -5,8 +5,7 @@
 
 #include <hewn/hewn.hpp>
 
-#include "HalideBuffer.h"
-#include "halide_image_io.h"
+#include "files.h"
 #include "reference.h"
 
 #include <algorithm>
@@ -28,7 +27,8 @@ using hewn::DataType;
 using hewn::TensorDesc;
 
 constexpr int64_t kChannels = 3;
-constexpr int64_t kTiles = 6;  // the photograph is repeated 6 x 6 times, so that a run takes milliseconds
+constexpr double kPixels = 5e6;      // a smaller photograph is repeated up to so many, so that a run takes milliseconds
+constexpr double kMostPixels = 6e6;  // a larger one is thinned out to so many, about 0.8 GB
 constexpr int kRuns = 15;
 
 // A picture in NHWC order without the N: height x width x 3, values of 0..1.
@@ -37,16 +37,19 @@ struct Picture {
     std::vector<float> values;
 };
 
+// Every n-th pixel of every n-th row, so that a demonstration of a camera's photograph fits into memory.
 Picture load(const std::string &path) {
-    Halide::Runtime::Buffer<> file;
-    if (!Halide::Tools::load(path, &file)) throw std::runtime_error("cannot read " + path);
-    const auto image = Halide::Tools::ImageTypeConversion::convert_image<float>(file);
-    Picture picture{image.height(), image.width(), {}};
-    for (int y = 0; y < image.height(); y++) {
-        for (int x = 0; x < image.width(); x++) {
-            for (int c = 0; c < kChannels; c++) {
-                picture.values.push_back(image.dimensions() == 2 ? image(x, y) : image(x, y, std::min(c, image.channels() - 1)));
-            }
+    const hewn::cli::Array image = hewn::cli::load_array(path, true);
+    if (image.type != DataType::FLOAT32 || image.sizes.size() < 2 || image.sizes.size() > 3 || image.count() == 0)
+        throw std::runtime_error(path + ": not a picture");
+    const int64_t height = image.sizes[0], width = image.sizes[1], channels = image.sizes.size() == 3 ? image.sizes[2] : 1;
+    const auto step = int64_t(std::ceil(std::sqrt(double(height) * double(width) / kMostPixels)));
+    Picture picture{(height + step - 1) / step, (width + step - 1) / step, {}};
+    for (int64_t y = 0; y < height; y += step) {
+        for (int64_t x = 0; x < width; x += step) {
+            const float *const pixel = image.as<float>() + (y * width + x) * channels;
+            for (int64_t c = 0; c < kChannels; c++)  // of 1 or 2 the first is grey, of 4 the last is transparency
+                picture.values.push_back(pixel[channels < kChannels ? 0 : c]);
         }
     }
     return picture;
@@ -74,17 +77,16 @@ auto generate(size_t count, Value value) {
 void save(const std::string &path, const std::vector<Picture> &pictures, int64_t columns = 1) {
     const int64_t height = pictures[0].height, width = pictures[0].width;
     const int64_t rows = (int64_t(pictures.size()) + columns - 1) / columns;
-    Halide::Runtime::Buffer<uint8_t> image(int(width * columns), int(height * rows), int(kChannels));
-    image.fill(255);
+    hewn::cli::Array image = hewn::cli::Array::allocate(path, DataType::UINT8, {height * rows, width * columns, kChannels});
+    std::fill_n(image.as<uint8_t>(), image.count(), uint8_t(255));
     for (int64_t p = 0; p < int64_t(pictures.size()); p++) {
         for (int64_t i = 0; i < height * width * kChannels; i++) {
             const int64_t x = i / kChannels % width + p % columns * width, y = i / kChannels / width + p / columns * height;
             const float value = std::min(std::max(pictures[size_t(p)].values[size_t(i)], 0.0f), 1.0f);
-            image(int(x), int(y), int(i % kChannels)) = uint8_t(std::lround(value * 255));
+            image.as<uint8_t>()[(y * width * columns + x) * kChannels + i % kChannels] = uint8_t(std::lround(value * 255));
         }
     }
-    Halide::Runtime::Buffer<> untyped = image;
-    if (!Halide::Tools::save(untyped, path)) throw std::runtime_error("cannot write " + path);
+    hewn::cli::save_array(path, image);
 }
 
 // Scale and zero point that spread [low, high], widened to hold 0, over all of T.
@@ -159,13 +161,14 @@ private:
 
 int demo(const std::string &path, const std::string &folder) {
     std::filesystem::create_directories(folder);
-    const Picture photo = load(path), large = repeat(photo, kTiles);
+    const Picture photo = load(path);
+    const int64_t tiles = std::max<int64_t>(1, std::lround(std::sqrt(kPixels / double(photo.height * photo.width))));
+    const Picture large = repeat(photo, tiles);
     const size_t count = large.values.size(), photo_count = photo.values.size();
     const std::vector<int64_t> sizes = {large.height, large.width, kChannels};
 
     std::printf("%s: %lld x %lld pixels, repeated %lld x %lld times: %zu values, %.1f MB as f32.\n", path.c_str(),
-                (long long)photo.width, (long long)photo.height, (long long)kTiles, (long long)kTiles, count,
-                double(count) * 4e-6);
+                (long long)photo.width, (long long)photo.height, (long long)tiles, (long long)tiles, count, double(count) * 4e-6);
     std::printf("Median of %d runs on one thread; memcpy on one thread, of as many bytes, between them.\n\n", kRuns);
 
     const TensorDesc f32{DataType::FLOAT32, sizes}, u8{DataType::UINT8, sizes}, i8{DataType::INT8, sizes};

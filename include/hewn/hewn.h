@@ -243,7 +243,8 @@ enum {
  * retained goes with the last of the handle and its operators.
  * Each of the functions that create one has
  *   HEWN_STATUS_INVALID_ARGUMENT  a null pointer where a value is due, struct_size too small, one hook alone, or as said there;
- *   HEWN_STATUS_NO_DEVICE         no driver, or it or the device lacks what kernels need (or this build has no kernels for it);
+ *   HEWN_STATUS_NO_DEVICE         no driver, or it or the device lacks what kernels need; of Direct3D 12 also a build without
+ *                                 kernels for it, where with the others hewn_compile has HEWN_STATUS_UNSUPPORTED;
  *   HEWN_STATUS_OUT_OF_MEMORY, HEWN_STATUS_DEVICE_FAILED  the driver's, or the hook's. */
 typedef struct hewn_cuda_device_desc {
     uint32_t struct_size;      /* sizeof(hewn_cuda_device_desc) */
@@ -314,7 +315,7 @@ HEWN_API hewn_device_kind HEWN_CALL hewn_kind_of_device(const hewn_device *devic
 /* Memory to bind, on any kind of device (NULL: the CPU). `memory` is what hewn_buffer_binding's buffer takes: a pointer,
  * CUdeviceptr, cl_mem or ID3D12Resource *. At least 64-byte aligned, and at least 1 byte where `bytes` is 0; its contents are
  * not set. Programs with memory of their own need none of this.
- * The functions below have HEWN_STATUS_INVALID_ARGUMENT where another pointer is null, and the driver's
+ * The functions below have HEWN_STATUS_INVALID_ARGUMENT where another pointer is null (but for 0 bytes to copy), and the driver's
  * HEWN_STATUS_OUT_OF_MEMORY and HEWN_STATUS_DEVICE_FAILED, the latter perhaps of earlier work; on the CPU hewn_allocate has
  * HEWN_STATUS_OUT_OF_MEMORY. */
 HEWN_API hewn_status HEWN_CALL hewn_allocate(hewn_device *device, uint64_t bytes, void **memory, hewn_error *error);

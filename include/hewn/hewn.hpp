@@ -15,6 +15,7 @@
 
 #include <hewn/hewn.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -155,9 +156,17 @@ struct ExecuteOptions : hewn_execute_options {
 };
 
 namespace detail {
-// Whether a container of T is memory to bind: numbers, not objects or pointers that lead to them.
+// Whether a container of T is memory to bind: numbers, or structs and std::arrays of them, not what leads to numbers elsewhere:
+// pointers, views and containers (they have a data()), bindings.
+template<class T, class = void>
+constexpr bool has_data = false;
 template<class T>
-constexpr bool is_element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
+constexpr bool has_data<T, std::void_t<decltype(std::declval<T &>().data())>> = true;
+template<class T>
+constexpr bool is_element =
+    std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !has_data<T> && !std::is_base_of_v<hewn_buffer_binding, T>;
+template<class T, size_t N>
+constexpr bool is_element<std::array<T, N>> = is_element<T>;
 }  // namespace detail
 
 // One tensor's memory, writable: an output's, or an input's. Made from a pointer and the bytes that may be used from
@@ -189,7 +198,7 @@ enum class DeviceKind : hewn_device_kind {
     D3D12 = HEWN_DEVICE_D3D12
 };
 
-// Where operators run; movable. Programs that stay on the CPU need none.
+// Where operators run; movable, and of no use once moved from. Programs that stay on the CPU need none.
 class Device {
 public:
     // A CPU device with its own memory hooks.
@@ -221,7 +230,12 @@ public:
     hewn_device *get() const noexcept { return handle_.get(); }
     DeviceKind kind() const noexcept { return static_cast<DeviceKind>(hewn_kind_of_device(get())); }
     void synchronize() const {
-        detail::check([&](hewn_error *error) { return hewn_synchronize(get(), error); });
+        detail::check([&](hewn_error *error) { return hewn_synchronize(checked(), error); });
+    }
+    // get(), unless this object was moved from: its null handle would mean the CPU. Throws Error.
+    hewn_device *checked() const {
+        if (!handle_) throw Error({sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT, "device: was moved from"});
+        return get();
     }
 
 private:
@@ -243,7 +257,7 @@ public:
     // `bytes` bytes, not set to anything.
     DeviceMemory(const Device &device, uint64_t bytes) : memory_(nullptr, Free{device.get()}), bytes_(bytes) {
         void *memory = nullptr;
-        detail::check([&](hewn_error *error) { return hewn_allocate(device.get(), bytes, &memory, error); });
+        detail::check([&](hewn_error *error) { return hewn_allocate(device.checked(), bytes, &memory, error); });
         memory_.reset(memory);
     }
     // Copy to and from byte `offset` of this memory, behind all that was enqueued before, and wait for the copy.
@@ -325,7 +339,7 @@ inline Operator compile(hewn_operator_type type, const void *desc, const Compile
                                          options.parallel_for_context};
     hewn_operator *op = nullptr;
     check([&](hewn_error *error) {
-        return hewn_compile(device ? device->get() : nullptr, &operator_desc, &c_options, &op, error);
+        return hewn_compile(device ? device->checked() : nullptr, &operator_desc, &c_options, &op, error);
     });
     return Operator(op);
 }

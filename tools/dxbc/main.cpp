@@ -4,19 +4,18 @@
 //
 // What is changed in the text, so that kernels run with root arguments alone:
 //   - buffers are RWStructuredBuffer, which a root descriptor can stand for at any multiple of 4 bytes
-//   - elements of 8 and 16 bits, which the buffer's name tells (generators/gpu.h), are parts of 32-bit words; a store flips those
-//   of its own
-//     bits that differ, atomically: other threads may write the rest of the word, but nobody else its bits
+//   - elements of 8 and 16 bits, which the buffer's name tells (generators/gpu.h), are parts of 32-bit words; a store flips
+//     those of its own bits that differ, atomically: other threads may write the rest of the word, but nobody else its bits
 //   - a constant more, the first group's number: a dispatch has at most 65,535 groups
 #include <d3dcompiler.h>
 #include <windows.h>
 
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 
 namespace {
@@ -61,78 +60,113 @@ void replace_accesses(std::string &text, const std::string &name, const std::str
     }
 }
 
-int failed(const std::string &what) {
-    fprintf(stderr, "dxbc: %s\n", what.c_str());
-    return 1;
+// The text with those changes.
+std::string with_root_arguments(std::string text) {
+    const std::regex narrow(R"(RWBuffer<(u?)int> (\w+_bits(8|16)))");
+    std::smatch match;
+    while (std::regex_search(text, match, narrow)) {
+        const std::string buffer = match[2], bits = match[3];
+        const bool is_signed = match[1].length() == 0;
+        replace_all(text, match[0], "RWStructuredBuffer<uint> " + buffer);
+        replace_accesses(text, buffer, bits, is_signed);
+    }
+    replace_all(text, "RWBuffer<", "RWStructuredBuffer<");
+    replace_all(text, "tgroup_index.x", "(tgroup_index.x + _first_group)");
+    replace_all(text, ")\n{", ",\n uniform uint _first_group)\n{");
+    return kNarrow + text;
+}
+
+std::string read_hlsl(const std::string &name) {
+    std::ifstream file(name, std::ios::binary);
+    std::ostringstream bytes;
+    bytes << file.rdbuf();
+    const std::string text = bytes.str().c_str();  // up to a NUL
+    if (text.empty()) throw std::runtime_error("cannot read " + name);
+    if (text.find("__NUM_TREADS_") != std::string::npos || text.find("__GROUPSHARED_SIZE") != std::string::npos)
+        throw std::runtime_error(name + ": sizes that are only known at run time");
+    return text;
+}
+
+long count(const std::string &text, const char *pattern) {
+    const std::regex regex(pattern);
+    return long(std::distance(std::sregex_iterator(text.begin(), text.end(), regex), std::sregex_iterator()));
+}
+
+class Compiler {
+public:
+    explicit Compiler(const char *path) {
+        const HMODULE library = LoadLibraryA(path);
+        if (!library) throw std::runtime_error(std::string("cannot load ") + path);
+        compile_ = reinterpret_cast<pD3DCompile>(reinterpret_cast<void *>(GetProcAddress(library, "D3DCompile")));
+        strip_ = reinterpret_cast<decltype(&D3DStripShader)>(reinterpret_cast<void *>(GetProcAddress(library, "D3DStripShader")));
+        if (!compile_ || !strip_) throw std::runtime_error("the compiler's DLL lacks D3DCompile or D3DStripShader");
+    }
+
+    // The DXBC of an entry point, without what only a debugger and reflection read. `name` is for messages.
+    ID3DBlob *compile(const std::string &text, const std::string &entry, const std::string &name) const {
+        ID3DBlob *code = nullptr, *messages = nullptr, *stripped = nullptr;
+        const HRESULT result = compile_(text.data(), text.size(), name.c_str(), nullptr, nullptr, entry.c_str(), "cs_5_1",
+                                        D3DCOMPILE_IEEE_STRICTNESS | D3DCOMPILE_OPTIMIZATION_LEVEL3, 0, &code, &messages);
+        if (FAILED(result))
+            throw std::runtime_error(name + " " + entry + ": " +
+                                     (messages ? static_cast<const char *>(messages->GetBufferPointer()) : "no message"));
+        const bool shorter = SUCCEEDED(
+            strip_(code->GetBufferPointer(), code->GetBufferSize(),
+                   D3DCOMPILER_STRIP_REFLECTION_DATA | D3DCOMPILER_STRIP_DEBUG_INFO | D3DCOMPILER_STRIP_TEST_BLOBS, &stripped));
+        return shorter ? stripped : code;
+    }
+
+private:
+    pD3DCompile compile_;
+    decltype(&D3DStripShader) strip_;
+};
+
+// The table's lines of the kernels in a file; `shaders` counts them.
+std::string compile_file(const Compiler &compiler, const std::string &name, const std::string &out, int &shaders) {
+    const std::string text = with_root_arguments(read_hlsl(name));
+    const std::string module = std::filesystem::path(name).stem().string();  // by which the runtime finds it
+    std::string table;
+    const std::regex kernel(R"(void (_kernel\w*)\(([^)]*)\))");
+    for (std::sregex_iterator k(text.begin(), text.end(), kernel), end; k != end; ++k) {
+        const std::string entry = (*k)[1], parameters = (*k)[2];
+        const long buffers = count(parameters, "RWStructuredBuffer"), constants = count(parameters, "uniform ");
+        if (2 * buffers + constants > 64) throw std::runtime_error(name + " " + entry + ": more than 64 words of root arguments");
+        ID3DBlob *code;
+        try {
+            code = compiler.compile(text, entry, name);
+        } catch (const std::exception &) {
+            std::ofstream(out + ".hlsl", std::ios::binary) << text;  // to look at
+            throw;
+        }
+        table += "HEWN_SHADER(" + std::to_string(shaders++) + ", \"" + module + "\", \"" + entry + "\", " +
+                 std::to_string(buffers) + ", " + std::to_string(constants);
+        const auto *at = static_cast<const unsigned char *>(code->GetBufferPointer());
+        for (size_t i = 0; i < code->GetBufferSize(); i++) table += (i % 32 ? "," : ",\n") + std::to_string(at[i]);
+        table += ")\n";
+    }
+    return table;
+}
+
+void run(const std::string &out, const char *compiler_dll, const std::string &list_file) {
+    const Compiler compiler(compiler_dll);
+    std::string table;
+    int shaders = 0;
+    std::ifstream list(list_file);
+    for (std::string name; std::getline(list, name);) table += compile_file(compiler, name, out, shaders);
+    std::ofstream stream(out, std::ios::binary);
+    stream << "// Written by tools/dxbc: HEWN_SHADER(number, kernel, entry point, buffers, constants, bytes...)\n" << table;
+    if (!stream.flush()) throw std::runtime_error("cannot write " + out);
 }
 
 }  // namespace
 
 int main(int argc, char **argv) {
-    if (argc != 4) return failed("usage: dxbc OUT COMPILER_DLL LIST");
-    const HMODULE library = LoadLibraryA(argv[2]);
-    if (!library) return failed(std::string("cannot load ") + argv[2]);
-    const auto compile = reinterpret_cast<pD3DCompile>(reinterpret_cast<void *>(GetProcAddress(library, "D3DCompile")));
-    const auto strip =
-        reinterpret_cast<decltype(&D3DStripShader)>(reinterpret_cast<void *>(GetProcAddress(library, "D3DStripShader")));
-    if (!compile || !strip) return failed("the compiler's DLL lacks D3DCompile or D3DStripShader");
-
-    std::string table;
-    int shaders = 0;
-    std::ifstream list(argv[3]);
-    for (std::string name; std::getline(list, name);) {
-        std::ifstream file(name, std::ios::binary);
-        std::ostringstream bytes;
-        bytes << file.rdbuf();
-        std::string text = bytes.str().c_str();  // up to a NUL
-        if (text.empty()) return failed("cannot read " + name);
-        const std::string module = std::filesystem::path(name).stem().string();  // by which the runtime finds it
-        if (text.find("__NUM_TREADS_") != std::string::npos || text.find("__GROUPSHARED_SIZE") != std::string::npos)
-            return failed(name + ": sizes that are only known at run time");
-
-        const std::regex narrow(R"(RWBuffer<(u?)int> (\w+_bits(8|16)))");
-        std::smatch match;
-        while (std::regex_search(text, match, narrow)) {
-            const std::string buffer = match[2], bits = match[3];
-            const bool is_signed = match[1].length() == 0;
-            replace_all(text, match[0], "RWStructuredBuffer<uint> " + buffer);
-            replace_accesses(text, buffer, bits, is_signed);
-        }
-        replace_all(text, "RWBuffer<", "RWStructuredBuffer<");
-        replace_all(text, "tgroup_index.x", "(tgroup_index.x + _first_group)");
-        replace_all(text, ")\n{", ",\n uniform uint _first_group)\n{");
-        text = kNarrow + text;
-
-        const std::regex kernel(R"(void (_kernel\w*)\(([^)]*)\))");
-        for (std::sregex_iterator k(text.begin(), text.end(), kernel), end; k != end; ++k) {
-            const std::string entry = (*k)[1], parameters = (*k)[2];
-            const auto count = [&](const char *what) {
-                const std::regex pattern(what);
-                return long(
-                    std::distance(std::sregex_iterator(parameters.begin(), parameters.end(), pattern), std::sregex_iterator()));
-            };
-            const long buffers = count("RWStructuredBuffer"), constants = count("uniform ");
-            if (2 * buffers + constants > 64) return failed(name + " " + entry + ": more than 64 words of root arguments");
-            ID3DBlob *code = nullptr, *messages = nullptr, *stripped = nullptr;
-            const HRESULT result = compile(text.data(), text.size(), name.c_str(), nullptr, nullptr, entry.c_str(), "cs_5_1",
-                                           D3DCOMPILE_IEEE_STRICTNESS | D3DCOMPILE_OPTIMIZATION_LEVEL3, 0, &code, &messages);
-            if (FAILED(result)) {
-                std::ofstream(std::string(argv[1]) + ".hlsl", std::ios::binary) << text;
-                return failed(name + " " + entry + ": " +
-                              (messages ? static_cast<const char *>(messages->GetBufferPointer()) : "no message"));
-            }
-            if (SUCCEEDED(strip(code->GetBufferPointer(), code->GetBufferSize(),
-                                D3DCOMPILER_STRIP_REFLECTION_DATA | D3DCOMPILER_STRIP_DEBUG_INFO | D3DCOMPILER_STRIP_TEST_BLOBS,
-                                &stripped)))
-                code = stripped;
-            table += "HEWN_SHADER(" + std::to_string(shaders++) + ", \"" + module + "\", \"" + entry + "\", " +
-                     std::to_string(buffers) + ", " + std::to_string(constants);
-            const auto *at = static_cast<const unsigned char *>(code->GetBufferPointer());
-            for (size_t i = 0; i < code->GetBufferSize(); i++) table += (i % 32 ? "," : ",\n") + std::to_string(at[i]);
-            table += ")\n";
-        }
+    try {
+        if (argc != 4) throw std::runtime_error("usage: dxbc OUT COMPILER_DLL LIST");
+        run(argv[1], argv[2], argv[3]);
+        return 0;
+    } catch (const std::exception &error) {
+        fprintf(stderr, "dxbc: %s\n", error.what());
+        return 1;
     }
-    std::ofstream out(argv[1], std::ios::binary);
-    out << "// Written by tools/dxbc: HEWN_SHADER(number, kernel, entry point, buffers, constants, bytes...)\n" << table;
-    return out.flush() ? 0 : failed(std::string("cannot write ") + argv[1]);
 }

@@ -5,7 +5,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "array.h"
@@ -46,7 +45,7 @@ struct CaseRunner {
     std::optional<Device> device;
     DeviceKind kind;
     Choice choice;
-    std::set<std::string> runnable;
+    std::map<std::string, hewn_variant_info> runnable;
     CompileOptions options;
 
     // `device_name` as --device. Throws OperatorError, its text starting with `command`, where nothing can run.

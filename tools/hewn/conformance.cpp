@@ -137,63 +137,91 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
     throw std::logic_error("a case of a type that no operator has");
 }
 
+// ---- Running ----
+
+struct Tally {
+    int64_t passed = 0, failed = 0, skipped = 0, unusable = 0;
+    std::map<std::string, int64_t> reasons;  // of those skipped
+    int64_t negative_zeros = 0;
+
+    int64_t cases() const { return passed + failed + skipped + unusable; }
+};
+
+// Empty where the case is run.
+std::string reason_to_skip(const CaseRunner &runner, const Case &test) {
+    if (!test.skip.empty() || runner.runnable.count(test.signature)) return test.skip;
+    const std::string &forced = runner.choice.forced;
+    if (runner.choice.one_variant) return "not a case of the forced variant " + forced;
+    return "this build has no kernel " + test.signature + (forced.empty() ? "" : " for " + forced);
+}
+
+void run_case(const CaseRunner &runner, const Case &test, const std::string &where, Tally &tally) {
+    const std::string skip = reason_to_skip(runner, test);
+    if (!skip.empty()) {
+        tally.skipped++;
+        tally.reasons[skip]++;
+        return;
+    }
+    std::string problem;
+    try {
+        problem = difference(runner.run(test), test, tally.negative_zeros);
+    } catch (const Error &error) {
+        problem = std::string("refused: ") + error.what();
+    }
+    if (problem.empty()) {
+        tally.passed++;
+        return;
+    }
+    tally.failed++;
+    std::cout << "FAILED " << test.id << " (" << where << "): " << problem << "\n";
+}
+
+void run_file(const CaseRunner &runner, const std::string &file, Tally &tally, Progress &progress) {
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream) throw InputError(file + ": cannot be read");
+    int64_t number = 0;
+    const int64_t before = tally.cases();
+    for (std::string line; std::getline(stream, line); progress.advance(line.size() + 1)) {
+        number++;
+        if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+        const std::string where = file + ":" + std::to_string(number);
+        try {
+            run_case(runner, parse_case(line, where), where, tally);
+        } catch (const InputError &error) {  // the other cases' results count all the same
+            std::cerr << "hewn: error: " << error.what() << "\n";
+            tally.unusable++;
+        }
+    }
+    if (stream.bad()) throw InputError(file + ": cannot be read");
+    if (tally.cases() > before) return;
+    std::cerr << "hewn: error: " << file << ": holds no case\n";
+    tally.unusable++;
+}
+
 }  // namespace
 
-bool conformance(const std::vector<std::string> &files, const std::string &device_name, const std::string &variant, int threads) {
+Conformance conformance(const std::vector<std::string> &files, const std::string &device_name, const std::string &variant,
+                        int threads) {
     const CaseRunner runner("conformance", device_name, variant, threads);
 
     uint64_t total_bytes = 0;
     for (const std::string &file : files) total_bytes += regular_file_size(file);  // all must exist before any is run
 
-    int64_t passed = 0, failed = 0, skipped = 0, negative_zeros = 0;
-    std::map<std::string, int64_t> reasons;
+    Tally tally;
     Progress progress("conformance", total_bytes);
-    for (const std::string &file : files) {
-        std::ifstream stream(file, std::ios::binary);
-        if (!stream) throw InputError(file + ": cannot be read");
-        int64_t number = 0;
-        const int64_t before = passed + failed + skipped;
-        for (std::string line; std::getline(stream, line); progress.advance(line.size() + 1)) {
-            number++;
-            if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-            const std::string where = file + ":" + std::to_string(number);
-            const Case test = parse_case(line, where);
-            std::string skip = test.skip;
-            if (skip.empty() && !runner.runnable.count(test.signature))
-                skip = runner.choice.one_variant ? "not a case of the forced variant " + runner.choice.forced
-                                                 : "this build has no kernel " + test.signature +
-                                                       (runner.choice.forced.empty() ? "" : " for " + runner.choice.forced);
-            if (!skip.empty()) {
-                skipped++;
-                reasons[skip]++;
-                continue;
-            }
-            std::string problem;
-            try {
-                problem = difference(runner.run(test), test, negative_zeros);
-            } catch (const Error &error) {
-                problem = std::string("refused: ") + error.what();
-            }
-            if (problem.empty()) {
-                passed++;
-                continue;
-            }
-            failed++;
-            std::cout << "FAILED " << test.id << " (" << where << "): " << problem << "\n";
-        }
-        if (stream.bad()) throw InputError(file + ": cannot be read");
-        if (passed + failed + skipped == before) throw InputError(file + ": holds no case");
-    }
+    for (const std::string &file : files) run_file(runner, file, tally, progress);
 
-    if (skipped) std::cout << "skipped, by reason:\n";
-    for (const auto &[reason, count] : reasons) std::cout << "  " << count << "  " << reason << "\n";
-    if (negative_zeros)
+    if (tally.skipped) std::cout << "skipped, by reason:\n";
+    for (const auto &[reason, count] : tally.reasons) std::cout << "  " << count << "  " << reason << "\n";
+    if (tally.negative_zeros)
         std::cout << "results of -0.0 (0 times a negative scale) where a source that compares with a tolerance wrote 0.0: "
-                  << negative_zeros << "\n";
+                  << tally.negative_zeros << "\n";
     std::cout << "with " << (runner.choice.one_variant ? runner.choice.forced : "kernels of " + picked_targets(runner.choice))
               << ": " << runner.choice.reason << "\n";
-    std::cout << passed << " passed, " << failed << " failed, " << skipped << " skipped" << std::endl;
-    return failed == 0;
+    std::cout << tally.passed << " passed, " << tally.failed << " failed, " << tally.skipped << " skipped";
+    if (tally.unusable) std::cout << ", " << tally.unusable << " unusable";
+    std::cout << std::endl;
+    return tally.unusable ? Conformance::Unusable : tally.failed ? Conformance::Failed : Conformance::Passed;
 }
 
 }  // namespace hewn::cli

@@ -7,10 +7,17 @@
 
 namespace hewn::cli {
 
-// Runs every case of the files. Prints failures and, last, "N passed, N failed, N skipped". True if none failed. `device` as
-// --device. Throws InputError for a file or line that cannot be used, OperatorError where the forced variant or no variant can
-// run.
-bool conformance(const std::vector<std::string> &files, const std::string &device, const std::string &variant, int threads);
+enum class Conformance {
+    Passed,
+    Failed,   // some case did
+    Unusable  // some line is no case, or some file holds none
+};
+
+// Runs every case of the files. Prints failures and, last, "N passed, N failed, N skipped", and how many lines and files could
+// not be used, if any. `device` as --device. Throws InputError for a file that cannot be read, OperatorError where the forced
+// variant or no variant can run.
+Conformance conformance(const std::vector<std::string> &files, const std::string &device, const std::string &variant,
+                        int threads);
 
 }  // namespace hewn::cli
 

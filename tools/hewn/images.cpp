@@ -77,6 +77,11 @@ bool decode_jpeg(std::FILE *file, char (&message)[256]) {
     jpeg_create_decompress(&jpeg);
     jpeg_stdio_src(&jpeg, file);
     jpeg_read_header(&jpeg, TRUE);
+    if (jpeg.num_components == 4) {  // which Halide would take for red, green, blue and transparency
+        std::snprintf(message, 256, "CMYK is not supported");
+        jpeg_destroy_decompress(&jpeg);
+        return false;
+    }
     jpeg_start_decompress(&jpeg);
     JSAMPARRAY row = (*jpeg.mem->alloc_sarray)(reinterpret_cast<j_common_ptr>(&jpeg), JPOOL_IMAGE,
                                                jpeg.output_width * jpeg.output_components, 1);

@@ -130,7 +130,7 @@ void add_qadd_command(CLI::App &app) {
     command.callback([options] { qadd(*options); });
 }
 
-void add_conformance_command(CLI::App &app, bool &all_passed) {
+void add_conformance_command(CLI::App &app, int &exit_code) {
     struct Options : ExecutionOptions {
         std::vector<std::string> files;
     };
@@ -138,8 +138,12 @@ void add_conformance_command(CLI::App &app, bool &all_passed) {
     const auto options = std::make_shared<Options>();
     command.add_option("FILES", options->files, "files of one JSON object a line")->required()->type_name("FILE.jsonl");
     add_execution(command, *options);
-    command.callback([options, &all_passed] {
-        all_passed = conformance(options->files, options->device, options->variant, options->threads);
+    command.callback([options, &exit_code] {
+        switch (conformance(options->files, options->device, options->variant, options->threads)) {
+        case Conformance::Passed: break;
+        case Conformance::Failed: exit_code = EXIT_FAILED; break;
+        case Conformance::Unusable: exit_code = EXIT_USAGE; break;
+        }
     });
 }
 
@@ -162,14 +166,15 @@ int run(int argc, char **argv) {
     app.require_subcommand(1);
     app.fallthrough();  // --progress may stand behind the subcommand
     app.set_version_flag("--version", [] { return "hewn " + version_string(); });
-    bool progress = false, all_passed = true;
+    bool progress = false;
+    int exit_code = 0;
     app.add_flag("--progress", progress, "report progress on stderr even where it is no terminal");
     add_info_command(app);
     add_add_command(app);
     add_quantize_command(app);
     add_dequantize_command(app);
     add_qadd_command(app);
-    add_conformance_command(app, all_passed);
+    add_conformance_command(app, exit_code);
     add_replay_command(app);
 
     // Callbacks run in the order of the command line's subcommands, after everything is parsed; --progress is known by then.
@@ -187,7 +192,7 @@ int run(int argc, char **argv) {
     }
     std::cout.flush();
     if (!std::cout) throw InputError("standard output cannot be written");
-    return all_passed ? 0 : EXIT_FAILED;
+    return exit_code;
 }
 }  // namespace
 

@@ -114,24 +114,27 @@ void read_exactly(std::FILE *file, void *to, size_t bytes, const std::string &pa
     if (std::fread(to, 1, bytes, file) != bytes)
         fail(path, std::ferror(file) ? std::string("cannot be read: ") + std::strerror(errno) : what);
 }
-}  // namespace
 
-Array load_npy(const std::string &path) {
-    const uint64_t file_bytes = regular_file_size(path);
-    const File file(std::fopen(path.c_str(), "rb"));
-    if (!file) fail(path, std::string("cannot be read: ") + std::strerror(errno));
+struct Header {
+    DataType type;
+    Sizes sizes;
+    bool fortran_order;
+    uint64_t data_offset;
+};
 
+// Leaves the file at its data.
+Header read_header(std::FILE *file, uint64_t file_bytes, const std::string &path) {
     // magic, version, length of the header: 2 bytes in version 1, 4 later
     unsigned char start[MAGIC_BYTES + 2], length_bytes[4] = {};
     if (file_bytes < sizeof start) fail(path, "is not a .npy file: it has only " + std::to_string(file_bytes) + " bytes");
-    read_exactly(file.get(), start, sizeof start, path, "ends inside its first bytes");
+    read_exactly(file, start, sizeof start, path, "ends inside its first bytes");
     if (std::memcmp(start, MAGIC, MAGIC_BYTES) != 0) fail(path, "is not a .npy file: it does not start with \\x93NUMPY");
     const unsigned major = start[6], minor = start[7];
     if (major < 1 || major > 3 || minor != 0)
         fail(path,
              "has .npy format version " + std::to_string(major) + "." + std::to_string(minor) + "; known are 1.0, 2.0 and 3.0");
     const size_t length_size = major == 1 ? 2 : 4;
-    read_exactly(file.get(), length_bytes, length_size, path, "is truncated: it ends before its header");
+    read_exactly(file, length_bytes, length_size, path, "is truncated: it ends before its header");
     const uint64_t header_bytes =
         length_bytes[0] | length_bytes[1] << 8 | length_bytes[2] << 16 | uint64_t(length_bytes[3]) << 24;
     const uint64_t data_offset = sizeof start + length_size + header_bytes;
@@ -140,7 +143,7 @@ Array load_npy(const std::string &path) {
                        std::to_string(file_bytes));
 
     std::string header(size_t(header_bytes), '\0');
-    read_exactly(file.get(), header.data(), header.size(), path, "is truncated inside its header");
+    read_exactly(file, header.data(), header.size(), path, "is truncated inside its header");
     const nlohmann::json dict = nlohmann::json::parse(json_from_python(header), nullptr, /*allow_exceptions=*/false);
     if (!dict.is_object()) fail(path, "its header is not a Python dict literal");
     for (const char *key : {"descr", "fortran_order", "shape"})
@@ -148,8 +151,15 @@ Array load_npy(const std::string &path) {
     if (dict.size() != 3) fail(path, "its header has keys other than 'descr', 'fortran_order' and 'shape'");
     if (!dict["fortran_order"].is_boolean()) fail(path, "the header's 'fortran_order' is neither True nor False");
 
-    const DataType type = parse_descr(path, dict["descr"]);
-    const Sizes sizes = parse_shape(path, dict["shape"]);
+    return {parse_descr(path, dict["descr"]), parse_shape(path, dict["shape"]), dict["fortran_order"].get<bool>(), data_offset};
+}
+}  // namespace
+
+Array load_npy(const std::string &path) {
+    const uint64_t file_bytes = regular_file_size(path);
+    const File file(std::fopen(path.c_str(), "rb"));
+    if (!file) fail(path, std::string("cannot be read: ") + std::strerror(errno));
+    const auto [type, sizes, fortran_order, data_offset] = read_header(file.get(), file_bytes, path);
     const std::optional<int64_t> count = element_count(sizes);
     if (!count || *count > INT64_MAX / int64_t(type_bytes(type)))
         fail(path, "the product of its sizes " + to_string(sizes) + " overflows");
@@ -160,7 +170,7 @@ Array load_npy(const std::string &path) {
     if (present > due) fail(path, "has " + std::to_string(present - due) + " bytes after its data");
 
     Array array = Array::allocate(path, type, sizes);
-    if (dict["fortran_order"].get<bool>() && *count > 0) {
+    if (fortran_order && *count > 0) {
         int64_t stride = 1;
         for (size_t i = 0; i < sizes.size(); stride *= sizes[i++]) array.strides[i] = stride;
     }

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
 
 #include "cases.h"
 #include "device.h"
@@ -76,7 +78,7 @@ constexpr size_t ROWS = sizeof SCALES / sizeof *SCALES;
 // DirectML's tensors at every feature level: 4 dimensions.
 Sizes table(size_t rows, size_t columns) { return {1, 1, int64_t(rows), int64_t(columns)}; }
 
-// A tensor over `sizes`, of which it stores those given by `stored`: the others are 1, where it repeats.
+// A tensor over `sizes` that stores an array of the sizes `stored`: it repeats where those are 1.
 CaseTensor tensor(DataType type, const Sizes &sizes, const Sizes &stored, const Values &values) {
     CaseTensor result{Array::allocate("", type, stored), {}};
     for (size_t i = 0; i < values.size(); i++)
@@ -87,7 +89,7 @@ CaseTensor tensor(DataType type, const Sizes &sizes, const Sizes &stored, const 
 
 Case make_case(hewn_operator_type type, const std::string &name, DataType output, const Sizes &sizes) {
     Case result;
-    result.id = result.signature = name;
+    result.id = name;
     result.type = type;
     result.expected = Array::allocate("", output, sizes);  // its contents: CaseRunner
     return result;
@@ -95,11 +97,9 @@ Case make_case(hewn_operator_type type, const std::string &name, DataType output
 
 // Every special value with every other.
 Case add_case(DataType type) {
-    const std::string name(type_name(type));
     const Values values = special_values(type);
     const Sizes sizes = table(values.size(), values.size());
-    Case result = make_case(HEWN_OPERATOR_ADD, "add_" + name, type, sizes);
-    if (name[0] == 'u') result.signature = "add_i" + name.substr(1);
+    Case result = make_case(HEWN_OPERATOR_ADD, "add_" + std::string(type_name(type)), type, sizes);
     Values a, b;
     for (const uint64_t each : values) {
         a.insert(a.end(), values.begin(), values.end());
@@ -129,8 +129,7 @@ Case linear_case(hewn_operator_type type, const std::string &name, DataType inpu
     return result;
 }
 
-// All of A with eight of B; scales and zero points of A, B and the output, in this order. The first gives ties in half of the
-// sums.
+// Scales and zero points of A, B and the output, in this order. The first ones give ties in half of the sums.
 struct Parameters {
     double scales[3];
     uint64_t zero_points[3];
@@ -138,6 +137,7 @@ struct Parameters {
 constexpr Parameters PARAMETERS[] = {
     {{1, 1, 2}, {0, 0, 0}}, {{0.1, 0.2, 0.3}, {0x80, 0x7f, 1}}, {{0.039215686, 0.039215686, 0.078431372}, {10, 0xff, 0x80}}};
 
+// Every value of A with every special one of B.
 Case quantized_add_case(const std::string &name, DataType a, DataType b, DataType output, const Parameters &parameters) {
     const Values rows = special_values(b);
     const Sizes sizes = table(rows.size(), 256), scalar = table(1, 1);
@@ -164,39 +164,42 @@ Case quantized_add_case(const std::string &name, DataType a, DataType b, DataTyp
     return result;
 }
 
-std::vector<Case> all_cases() {
-    using D = DataType;
+// "f32_u8"
+std::vector<DataType> types_of(const std::string &signature) {
+    std::vector<DataType> types;
+    std::istringstream words(signature);
+    for (std::string word; std::getline(words, word, '_');) {
+        const std::optional<DataType> type = type_from_name(word);
+        if (!type) throw std::logic_error("replay: signature " + signature + " names the unknown type " + word);
+        types.push_back(*type);
+    }
+    return types;
+}
+
+std::vector<Case> cases_of(const std::string &operator_name, const std::string &signature) {
+    const std::string kernel = operator_name + "_" + signature;
+    const std::vector<DataType> types = types_of(signature);
     std::vector<Case> cases;
-    const auto name = [](const char *op, std::initializer_list<D> types) {
-        std::string text = op;
-        for (const D type : types) text += "_" + std::string(type_name(type));
-        return text;
-    };
-    for (const D type :
-         {D::FLOAT32, D::FLOAT16, D::INT64, D::INT32, D::INT16, D::INT8, D::UINT64, D::UINT32, D::UINT16, D::UINT8})
-        cases.push_back(add_case(type));
-    for (const D input : {D::FLOAT32, D::FLOAT16, D::INT32}) {
-        for (const D output : {D::UINT8, D::INT8})
-            cases.push_back(linear_case(HEWN_OPERATOR_QUANTIZE_LINEAR, name("quantize_linear", {input, output}), input,
-                                        input == D::FLOAT16 ? input : D::FLOAT32, output, output,
-                                        [&](double scale) { return tie_values(input, scale); }));
+    if (operator_name == "add") {
+        cases.push_back(add_case(types.at(0)));
+        // Unsigned sums are the signed kernel's: both wrap.
+        if (signature[0] == 'i') cases.push_back(add_case(type_from_name("u" + signature.substr(1)).value()));
+    } else if (operator_name == "quantize_linear") {
+        const DataType input = types.at(0), output = types.at(1), scale = input == DataType::FLOAT16 ? input : DataType::FLOAT32;
+        cases.push_back(linear_case(HEWN_OPERATOR_QUANTIZE_LINEAR, kernel, input, scale, output, output,
+                                    [&](double value) { return tie_values(input, value); }));
+    } else if (operator_name == "dequantize_linear") {
+        const DataType input = types.at(0), output = types.at(1);
+        cases.push_back(linear_case(HEWN_OPERATOR_DEQUANTIZE_LINEAR, kernel, input, output, input, output,
+                                    [&](double) { return spread_values(input); }));
+    } else if (operator_name == "quantized_linear_add") {
+        for (const Parameters &parameters : PARAMETERS)
+            cases.push_back(quantized_add_case(kernel + "_" + std::to_string(&parameters - PARAMETERS), types.at(0), types.at(1),
+                                               types.at(2), parameters));
+    } else {
+        throw std::logic_error("replay: there are no cases of the operator " + operator_name);
     }
-    for (const D input : {D::INT32, D::INT16, D::INT8, D::UINT32, D::UINT16, D::UINT8}) {
-        for (const D output : {D::FLOAT32, D::FLOAT16})
-            cases.push_back(linear_case(HEWN_OPERATOR_DEQUANTIZE_LINEAR, name("dequantize_linear", {input, output}), input,
-                                        output, input, output, [&](double) { return spread_values(input); }));
-    }
-    for (const D a : {D::UINT8, D::INT8}) {
-        for (const D b : {D::UINT8, D::INT8}) {
-            for (const D output : {D::UINT8, D::INT8}) {
-                const std::string signature = name("quantized_linear_add", {a, b, output});
-                for (const Parameters &parameters : PARAMETERS) {
-                    cases.push_back(quantized_add_case(signature, a, b, output, parameters));
-                    cases.back().id += "_" + std::to_string(&parameters - PARAMETERS);
-                }
-            }
-        }
-    }
+    for (Case &each : cases) each.signature = kernel;
     return cases;
 }
 
@@ -207,11 +210,14 @@ std::string dml_type(DataType type) {
     return (name[0] == 'f' ? "FLOAT" : name[0] == 'u' ? "UINT" : "INT") + name.substr(1);
 }
 
-const char *dml_operator(hewn_operator_type type) {
-    return type == HEWN_OPERATOR_ADD                 ? "DML_OPERATOR_ELEMENT_WISE_ADD"
-           : type == HEWN_OPERATOR_QUANTIZE_LINEAR   ? "DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR"
-           : type == HEWN_OPERATOR_DEQUANTIZE_LINEAR ? "DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR"
-                                                     : "DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD";
+const char *dml_operator(const Case &test) {
+    switch (test.type) {
+    case HEWN_OPERATOR_ADD: return "DML_OPERATOR_ELEMENT_WISE_ADD";
+    case HEWN_OPERATOR_QUANTIZE_LINEAR: return "DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR";
+    case HEWN_OPERATOR_DEQUANTIZE_LINEAR: return "DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR";
+    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD: return "DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD";
+    default: throw std::logic_error("replay: DirectML's name of the operator of " + test.id + " is not known");
+    }
 }
 
 json dml_tensor(const TensorDesc &desc) {
@@ -235,7 +241,7 @@ json dxdispatch_model(const Case &test) {
     desc["OutputTensor"] = dml_tensor({output.type, output.sizes});
     bindings["OutputTensor"] = "OutputTensor";
     return {{"resources", resources},
-            {"dispatchables", {{test.id, {{"type", dml_operator(test.type)}, {"desc", desc}}}}},
+            {"dispatchables", {{test.id, {{"type", dml_operator(test)}, {"desc", desc}}}}},
             {"commands",
              {{{"type", "dispatch"}, {"dispatchable", test.id}, {"bindings", bindings}},
               {{"type", "writeFile"},
@@ -260,14 +266,15 @@ void replay(const std::string &folder, const std::string &device_name, const std
     fs::create_directories(folder, error);
     if (error) throw InputError(folder + ": " + error.message());
     int64_t written = 0;
-    for (Case &test : all_cases()) {
-        if (!runner.runnable.count(test.signature)) continue;
-        test.expected = runner.run(test);
-        const std::string path = (fs::path(folder) / test.id).string();
-        for (const auto &[name, tensor] : test.inputs) save_array(path + "." + name + ".npy", tensor.array);
-        save_array(path + ".hewn.npy", test.expected);
-        save_text(path + ".json", dxdispatch_model(test).dump(2) + "\n");
-        written++;
+    for (const auto &[kernel, variant] : runner.runnable) {
+        for (Case &test : cases_of(variant.operator_name, variant.signature)) {
+            test.expected = runner.run(test);
+            const std::string path = (fs::path(folder) / test.id).string();
+            for (const auto &[name, tensor] : test.inputs) save_array(path + "." + name + ".npy", tensor.array);
+            save_array(path + ".hewn.npy", test.expected);
+            save_text(path + ".json", dxdispatch_model(test).dump(2) + "\n");
+            written++;
+        }
     }
     std::cout << folder << ": " << written << " models, with the results of "
               << (!runner.choice.forced.empty() ? runner.choice.forced

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 
 namespace hewn::cli {
 
@@ -26,6 +25,7 @@ std::set<std::string> picked_up_to(const hewn_target_info &forced) {
     for (const auto &[kernel, name] : names) picked.insert(name);
     return picked;
 }
+
 // Why a forced target runs or does not.
 std::string reason_of(const Choice &choice, const hewn_target_info &target) {
     if (!target.supported) return " cannot run here: " + lack_of(target);
@@ -92,12 +92,12 @@ Choice choose_target(const std::string &variant_option, DeviceKind device) {
     return best_choice(device);
 }
 
-std::set<std::string> kernels_for(const Choice &choice, DeviceKind device) {
-    std::set<std::string> kernels;
+std::map<std::string, hewn_variant_info> kernels_for(const Choice &choice, DeviceKind device) {
+    std::map<std::string, hewn_variant_info> kernels;
     for (const hewn_variant_info &variant : variants()) {
         if (variant.device != static_cast<hewn_device_kind>(device)) continue;
         if (!choice.forced.empty() && !is_picked(choice, variant)) continue;
-        kernels.insert(kernel_of(variant));
+        kernels.emplace(kernel_of(variant), variant);
     }
     return kernels;
 }

@@ -3,6 +3,7 @@
 #define HEWN_TOOLS_VARIANTS_H
 
 #include <hewn/hewn.hpp>
+#include <map>
 #include <set>
 #include <string>
 
@@ -20,8 +21,8 @@ struct Choice {
 // As hewn_compile will choose on a device of that kind, told before anything is compiled.
 Choice choose_target(const std::string &variant_option, DeviceKind device = DeviceKind::CPU);
 
-// The kernels that this build has for that kind of device and this choice leaves: "add_f32", ...
-std::set<std::string> kernels_for(const Choice &choice, DeviceKind device);
+// The kernels that this build has for that kind of device and this choice leaves, "add_f32", ..., each with one of its variants.
+std::map<std::string, hewn_variant_info> kernels_for(const Choice &choice, DeviceKind device);
 
 // True if variant `info` is what hewn_compile takes under this choice.
 bool is_picked(const Choice &choice, const hewn_variant_info &info);

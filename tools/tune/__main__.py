@@ -26,6 +26,10 @@ def seconds(text):
     return int(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
 
 
+def folder(text):
+    return pathlib.Path(text).resolve()  # compilers run in other folders
+
+
 def arguments():
     parser = argparse.ArgumentParser(prog="tune.sh", description=__doc__.split(";")[0] + ".")
     parser.add_argument("--target", default="auto", help="a target of generators/targets.cmake; auto: of each signature the best that this machine runs")
@@ -39,14 +43,17 @@ def arguments():
     parser.add_argument("--dask", metavar="ADDRESS", help="a Dask scheduler to spread builds and measurements over")
     parser.add_argument("--chip", default="chip", help="with --dask: the resource of the workers that measure")
     parser.add_argument("--report", action="store_true", help="search nothing: compare the present knobs, the defaults and autoschedulers")
-    parser.add_argument("--against", type=pathlib.Path, help="with --report: another folder of tuning files, in the place of the defaults")
-    parser.add_argument("--tuning-dir", type=pathlib.Path, default=SOURCE / "tuning", help="where <target>.json is read and written")
-    parser.add_argument("--build-dir", type=pathlib.Path, default=SOURCE / "build-tune", help="cache, candidates and report stay there")
+    parser.add_argument("--against", type=folder, help="with --report: another folder of tuning files, in the place of the defaults")
+    parser.add_argument("--tuning-dir", type=folder, default=SOURCE / "tuning", help="where <target>.json is read and written")
+    parser.add_argument("--build-dir", type=folder, default=SOURCE / "build-tune", help="cache, candidates and report stay there")
     options = parser.parse_args()
     if not re.fullmatch(r"local|qemu|adb|ssh:.+", options.runner):
         parser.error(f"--runner {options.runner}: not local, qemu, ssh:HOST or adb")
     if options.signature and len(options.op) > 1:
         parser.error("--signature with several --op: leave those out and name add_f32 and the like")
+    for name, path in [("--against", options.against), ("--tuning-dir", options.tuning_dir)]:
+        if path and not path.is_dir():
+            parser.error(f"{name} {path}: not a folder")
     return options
 
 
@@ -58,7 +65,7 @@ def cmake(*words):
 
 def configure(options, targets, operators, signatures):
     cmake("-S", SOURCE, "-B", options.build_dir, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DHEWN_BUILD_TESTS=OFF",
-          "-DHEWN_BUILD_EXAMPLES=OFF", f"-DHEWN_TUNING_DIR={options.tuning_dir.resolve()}", f"-DHEWN_TARGETS={';'.join(targets)}",
+          "-DHEWN_BUILD_EXAMPLES=OFF", f"-DHEWN_TUNING_DIR={options.tuning_dir}", f"-DHEWN_TARGETS={';'.join(targets)}",
           f"-DHEWN_OPERATORS={';'.join(operators)}", f"-DHEWN_SIGNATURES={';'.join(signatures)}")
     return kernels.Build(options.build_dir)
 
@@ -67,11 +74,11 @@ def build_for(options, signatures):
     """The restricted build that candidates are linked from; also what a changed tuning file rebuilds. Its kernels are those to tune."""
     if options.target == "auto":
         build = configure(options, [], ["quantized_linear_add"], ["quantized_linear_add_i8_i8_i8"])  # which every CPU target has
-        cmake("--build", options.build_dir, "--target", "hewn")
-        ranks = kernels.supported_targets(build)
-        chosen = kernels.picked(configure(options, [], options.op, signatures), ranks, kernels.runs_in_halves())
+        cmake("--build", options.build_dir, "--target", "hewn", "tune_runner")
+        ranks, in_halves = kernels.this_machine(build)
+        chosen = kernels.picked(configure(options, [], options.op, signatures), ranks, in_halves)
         build = configure(options, sorted({kernel.target for kernel in chosen}, key=ranks.get), options.op, signatures)
-        build.kernels = kernels.picked(build, ranks, kernels.runs_in_halves())
+        build.kernels = kernels.picked(build, ranks, in_halves)
     else:
         build = configure(options, [options.target], options.op, signatures)
     cmake("--build", options.build_dir, "--target", "hewn", "hewn_static", "tune_runner")
@@ -146,6 +153,8 @@ def compare(options, build, runner, provenance, journal):
         return compared
 
     compared, failed = each(build, journal, work)
+    if options.against:
+        provenance = {**provenance, "defaults": str(options.against)}
     print("anderson2021, which schedules GPUs, was not run.")
     print(f"Report: {report.write(options.build_dir / 'tune-report', provenance, compared=compared)}")
     return failed

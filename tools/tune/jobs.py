@@ -24,9 +24,10 @@ def generate(build, kernel, knobs, folder, signature, generator_arguments):
                *(f"{name}={value}" for name, value in knobs)]
     run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode:
-        lines = (run.stdout + run.stderr).strip().splitlines()
-        reason = next((line for line in lines if "rror" not in line[:6]), lines[-1]) if lines else "the generator crashed"
-        raise Refused(reason.removeprefix("Unhandled exception: "))
+        # "Unhandled exception: Error: <reason>", perhaps after warnings; some errors have no text.
+        lines = [re.sub("^(Unhandled exception: )?(Error: *)?", "", line) for line in (run.stdout + run.stderr).splitlines()
+                 if not line.startswith("Warning")]
+        raise Refused(next(filter(None, lines), f"the generator ended with {run.returncode} and no reason"))
     return next(pathlib.Path(folder).glob("*.o*"))
 
 
@@ -34,10 +35,10 @@ def compile_plan(build, kernel, knobs, folder):
     """The object of runtime/dispatch.cpp, which holds all plans' knobs, with `knobs` for those of the operator."""
     values = " ".join(f"HEWN_PLAN_KNOB({name}, {value})" for name, value in knobs)
     plans, count = re.subn(rf"^(HEWN_PLAN\({kernel.operator}_\w+__{kernel.target}, ).*$", rf"\1{values})",
-                           (build.folder / "generated/include/plans.inc").read_text(), flags=re.MULTILINE)
+                           (build.folder / "generated/include/plans.inc").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert count, kernel.name
-    (pathlib.Path(folder) / "plans.inc").write_text(plans)
-    compiled = next(entry for entry in json.loads((build.folder / "compile_commands.json").read_text())
+    (pathlib.Path(folder) / "plans.inc").write_text(plans, encoding="utf-8")
+    compiled = next(entry for entry in json.loads((build.folder / "compile_commands.json").read_text(encoding="utf-8"))
                     if "hewn_static.dir/runtime/dispatch.cpp" in entry["output"])
     compiler, *words = shlex.split(compiled["command"])
     words[words.index("-o") + 1] = str(pathlib.Path(folder) / "dispatch.o")
@@ -100,8 +101,8 @@ def run_adb(command, libraries):
     return subprocess.run(["adb", "shell", f"cd {folder} && {shlex.join(remote)}"], capture_output=True, text=True)
 
 
-def run_tests(runner, command, libraries):
-    """runner: "local[:CPU]", "qemu", "ssh:HOST" or "adb"."""
+def run_on(runner, command, libraries):
+    """The command with the libraries behind it; `runner`: "local[:CPU]", "qemu", "ssh:HOST" or "adb"."""
     kind, _, argument = runner.partition(":")
     command = [str(word) for word in command]
     if kind == "local":
@@ -133,9 +134,9 @@ def measure(build, kernel, libraries, runner, problems, rounds, sample_us=200, c
     tune_runner's --only and --whole. {"libraries", "problems"}"""
     if problems.threads != (1,):
         runner = re.sub("^local:.*", "local", runner)  # not on one CPU
-    command = [build.folder / "tools/tune/tune_runner", "--variant", kernel.variant, "--form", kernel.form, "--rounds", rounds,
+    command = [build.tune_runner, "measure", "--variant", kernel.variant, "--form", kernel.form, "--rounds", rounds,
                *problems.arguments(), "--sample-us", sample_us, *check]
-    run = run_tests(runner, command, list(libraries))
+    run = run_on(runner, command, list(libraries))
     if run.returncode == 0:
         return json.loads(run.stdout)
     if len(libraries) == 1:

@@ -1,11 +1,10 @@
 """What the build says about its kernels and knobs, and the tuning files."""
 
-import ctypes
 import dataclasses
 import json
 import os
 import pathlib
-import re
+import subprocess
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Kernel:
         return f"{self.operator}_{self.signature}__{self.target}"
 
     def family(self, tuning):
-        """Whose file of the folder serves a target that has none: the longest beginning of its name that has one (cmake/Variants.cmake)."""
+        """Whose file of the folder serves a target that has none: the longest beginning of its name that has one (cmake/Tuning.cmake)."""
         words = self.target.split("_")
         names = ["_".join(words[:n]) for n in range(len(words) - 1, 0, -1)]
         return next(name for name in names if (tuning / f"{name}.json").exists())
@@ -46,7 +45,8 @@ class Build:
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
-        text = json.loads((self.folder / "generated/kernels.json").read_text())
+        self.tune_runner = self.folder / "tools/tune/tune_runner"
+        text = json.loads((self.folder / "generated/kernels.json").read_text(encoding="utf-8"))
         self.source = pathlib.Path(text["source"])
         self.halide, self.cc, self.objcopy = text["halide"], text["cc"], text["objcopy"]
         self.halide_library = text["halide_library"]
@@ -76,7 +76,7 @@ class Build:
         own = against / f"{kernel.target}.json" if against else None
         tuning = against or self.tuning
         file = own if own and own.exists() else tuning / f"{kernel.family(tuning)}.json"
-        knobs = json.loads(file.read_text())["knobs"]
+        knobs = json.loads(file.read_text(encoding="utf-8"))["knobs"]
         keys = (kernel.operator, f"{kernel.operator}_{kernel.signature}")
         return self.complete(kernel, knob_tuple({n: v for key in keys for n, v in knobs.get(key, {}).get(kernel.form, {}).items()}))
 
@@ -91,7 +91,7 @@ def knob_text(knobs):
 
 def write_atomically(path, text):
     temporary = path.with_suffix(".tmp")
-    temporary.write_text(text)
+    temporary.write_text(text, encoding="utf-8")
     os.replace(temporary, path)
 
 
@@ -102,10 +102,10 @@ def record(build, kernel, knobs, provenance):
     if knobs is None and not path.exists():
         return
     if path.exists():
-        document = json.loads(path.read_text())
+        document = json.loads(path.read_text(encoding="utf-8"))
     else:  # the family's values, of which nothing is known on this target
         family = kernel.family(build.tuning)
-        document = json.loads((build.tuning / f"{family}.json").read_text())
+        document = json.loads((build.tuning / f"{family}.json").read_text(encoding="utf-8"))
         document.update(provenance=[f"the values of {family}"], tuned={})
     document.update(halide=build.halide, target=kernel.target)
     story = document.setdefault("tuned", {}).setdefault(f"{kernel.key} {kernel.form}", {})
@@ -120,28 +120,15 @@ def record(build, kernel, knobs, provenance):
     write_atomically(path, json.dumps(document, indent=4)[:-2] + f',\n    "tuned": {{\n{lines}\n    }}\n}}\n')
 
 
-class TargetInfo(ctypes.Structure):  # hewn_target_info
-    _fields_ = [("struct_size", ctypes.c_uint32), ("name", ctypes.c_char_p), ("halide_target", ctypes.c_char_p),
-                ("rank", ctypes.c_int32), ("supported", ctypes.c_int32), ("missing", ctypes.c_char_p), ("device", ctypes.c_int32)]
-
-
-def supported_targets(build):
-    """The ranks, by name, of the targets that the build's library has and this machine runs."""
-    hewn = ctypes.CDLL(str(build.folder / "libhewn.so"))
-    infos = [TargetInfo(ctypes.sizeof(TargetInfo)) for _ in range(hewn.hewn_target_count())]
-    for i, info in enumerate(infos):
-        if hewn.hewn_get_target(i, ctypes.byref(info)) != 0:
-            raise RuntimeError("hewn_get_target refuses TargetInfo: hewn_target_info has grown, add its new members")
-    return {info.name.decode(): info.rank for info in infos if info.supported}
-
-
-def runs_in_halves():
-    """Whether this machine's chip runs AVX-512, if at all, in halves, as runtime/chip.h has it."""
-    try:
-        words = pathlib.Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return False
-    return bool(re.search(r"^vendor_id\s*: AuthenticAMD$", words, re.MULTILINE) and re.search(r"^cpu family\s*: 25$", words, re.MULTILINE))
+def this_machine(build):
+    """What dispatch picks by here: the ranks, by name, of the targets that the build's library has and this machine runs, and whether its
+    chip runs AVX-512, if at all, in halves."""
+    library = build.folder / "libhewn.so"
+    run = subprocess.run([build.tune_runner, "targets", library], capture_output=True, text=True)
+    if run.returncode:
+        raise RuntimeError(f"the targets of {library} cannot be read: {run.stderr.strip()}")
+    told = json.loads(run.stdout)
+    return {target["name"]: target["rank"] for target in told["targets"] if target["supported"]}, told["avx512_in_halves"]
 
 
 def picked(build, ranks, in_halves=False):

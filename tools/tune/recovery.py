@@ -18,7 +18,7 @@ BAD = kernels.knob_tuple({"width": 4, "vector": 1, "tail": "masked"})
 
 def main(folder, cpu, budget):
     build = kernels.Build(folder)
-    kernel = next(k for k in kernels.picked(build, kernels.supported_targets(build), kernels.runs_in_halves())
+    kernel = next(k for k in kernels.picked(build, *kernels.this_machine(build))
                   if (k.operator, k.signature) == ("quantize_linear", "f32_u8") and (k.form == "reciprocal" or len(build.forms(k)) == 1))
     with tempfile.TemporaryDirectory() as scratch:
         engine, runner = jobs.LocalEngine(), f"local:{cpu}"

@@ -129,6 +129,10 @@ def cell(text, kind=""):
     return f"<td class='{kind}'>{html.escape(str(text))}"
 
 
+def facts(outcome):
+    return f"<p class=facts>{html.escape(', '.join(f'{key}: {value}' for key, value in outcome['provenance'].items()))}</p>"
+
+
 def tuned_sections(outcomes, folder):
     draw_gains(outcomes, folder / "gains.png")
     total = {status: sum(counts(outcome).get(status, 0) for outcome in outcomes) for status in ("timed", "same", "refused", "wrong")}
@@ -147,8 +151,7 @@ def tuned_sections(outcomes, folder):
     for i, outcome in enumerate(outcomes):
         name, tally = outcome["kernel"], ", ".join(f"{count} {status}" for status, count in sorted(counts(outcome).items()))
         draw_search(outcome, folder / f"{name}.png")
-        facts = ", ".join(f"{key}: {value}" for key, value in outcome["provenance"].items())
-        yield f"<details{'' if i else ' open'}><summary>{name}: {outcome['strategy']}, {tally}</summary><p class=facts>{html.escape(facts)}</p>"
+        yield f"<details{'' if i else ' open'}><summary>{name}: {outcome['strategy']}, {tally}</summary>{facts(outcome)}"
         yield f"<img loading=lazy src='{name}.png'><table>"
         for entry in sorted(outcome["tried"], key=lambda entry: (entry["status"] != "timed", -(entry.get("gain") or 0))):
             what = f"{entry['gain']:.3f}" if entry["status"] == "timed" else entry["status"]
@@ -201,17 +204,16 @@ def write(folder, provenance, tuned=(), compared=()):
     """Adds the outcomes to those that the folder has of other kernels (outcomes.json) and draws the page. Returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "outcomes.json"
-    known = json.loads(path.read_text()) if path.exists() else {"tuned": {}, "compared": {}}
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"tuned": {}, "compared": {}}
     for section, outcomes in (("tuned", tuned), ("compared", compared)):
         known[section] |= {outcome["kernel"]: {**outcome, "provenance": provenance} for outcome in outcomes}
     write_atomically(path, json.dumps(known, indent=1))
-    facts = ", ".join(f"{key}: {value}" for key, value in provenance.items())
-    body = [f"<!doctype html><meta charset=utf-8><title>hewn: tuning</title><style>{STYLE}</style>",
-            f"<h1>Tuning</h1><p class=facts>{html.escape(facts)}</p>"]
+    runs = dict.fromkeys(facts(outcome) for section in known.values() for outcome in section.values())  # once each
+    body = [f"<!doctype html><meta charset=utf-8><title>hewn: tuning</title><style>{STYLE}</style>", "<h1>Tuning</h1>", *runs]
     if known["tuned"]:
         body += tuned_sections(list(known["tuned"].values()), folder)
     if known["compared"]:
         body += compared_sections(list(known["compared"].values()), folder)
     page = folder / "index.html"
-    page.write_text("\n".join(body) + "\n")
+    page.write_text("\n".join(body) + "\n", encoding="utf-8")
     return page

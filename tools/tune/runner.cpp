@@ -1,16 +1,17 @@
 // Checks and times candidates: hewn libraries that differ in their kernels' knobs, loaded side by side.
 //
-//     tune_runner --variant quantize_linear_f32_u8__x86_64_avx2 --form reciprocal --rounds 30 incumbent.so candidate.so
+//     tune_runner measure --variant quantize_linear_f32_u8__x86_64_avx2 --form reciprocal --rounds 30 incumbent.so candidate.so
+//     tune_runner targets libhewn.so
 //
-// A library whose bits are not the reference's is reported and never timed. The result is one JSON object on the standard output.
+// A library whose bits are not the reference's is reported and never timed. The result is JSON on the standard output.
 #include <dlfcn.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -18,45 +19,117 @@
 
 #include "../../bench/problem.h"
 #include "../../bench/settle.h"
+#include "../../runtime/chip.h"
 #include "../../runtime/folding.h"
 #include "../../tests/reference.h"
 
-// ---- Libraries: problem.cpp's calls of the C API go to `current` ----
+// problem.cpp's own compile() wants them, which nobody calls here: every operator is a loaded library's.
+hewn_status hewn_compile(hewn_device *, const hewn_operator_desc *, const hewn_compile_options *, hewn_operator **,
+                         hewn_error *) {
+    std::abort();
+}
+void hewn_destroy_operator(hewn_operator *) { std::abort(); }
 
 namespace {
 
+using nlohmann::json;
+using namespace hewn_bench;
+
+// ---- Libraries ----
+
+void *open_library(const std::string &path) {
+    void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle) throw std::runtime_error(dlerror());
+    return handle;
+}
+
+// Finds what `name` names in the library; `function` is of the type that hewn.h gives it.
+template<class Function>
+void find(void *handle, const char *name, Function *&function) {
+    function = reinterpret_cast<Function *>(dlsym(handle, name));
+    if (!function) throw std::runtime_error(dlerror());
+}
+
 struct Library {
-    std::string path;
     decltype(&::hewn_compile) compile;
     decltype(&::hewn_execute) execute;
     decltype(&::hewn_destroy_operator) destroy;
 
-    explicit Library(const std::string &file) : path(file) {
-        void *handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (!handle) throw std::runtime_error(dlerror());
-        const auto find = [&](auto &function, const char *name) {
-            function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(handle, name));
-            if (!function) throw std::runtime_error(file + " has no " + name);
-        };
-        find(compile, "hewn_compile");
-        find(execute, "hewn_execute");
-        find(destroy, "hewn_destroy_operator");
+    explicit Library(const std::string &path) {
+        void *const handle = open_library(path);
+        find(handle, "hewn_compile", compile);
+        find(handle, "hewn_execute", execute);
+        find(handle, "hewn_destroy_operator", destroy);
     }
 };
 
-const Library *current = nullptr;
+struct DestroyOperator {
+    const Library *library = nullptr;
+    void operator()(hewn_operator *op) const { library->destroy(op); }
+};
+using Operator = std::unique_ptr<hewn_operator, DestroyOperator>;
 
-}  // namespace
-
-hewn_status hewn_compile(hewn_device *device, const hewn_operator_desc *desc, const hewn_compile_options *options,
-                         hewn_operator **op, hewn_error *error) {
-    return current->compile(device, desc, options, op, error);
+// What dispatch goes by: the library's targets, and how this machine's chip runs AVX-512.
+json targets_of(const std::string &path) {
+    void *const handle = open_library(path);
+    decltype(&::hewn_target_count) count;
+    decltype(&::hewn_get_target) get;
+    find(handle, "hewn_target_count", count);
+    find(handle, "hewn_get_target", get);
+    json targets = json::array();
+    for (uint32_t i = 0; i < count(); i++) {
+        hewn_target_info info{};
+        info.struct_size = sizeof info;
+        if (get(i, &info) != HEWN_STATUS_OK) throw std::runtime_error(path + ": hewn_get_target refuses");
+        targets.push_back({{"name", info.name}, {"rank", info.rank}, {"supported", info.supported != 0}});
+    }
+    return {{"targets", targets}, {"avx512_in_halves", hewn::runs_avx512_in_halves(hewn::this_chip())}};
 }
-void hewn_destroy_operator(hewn_operator *op) { current->destroy(op); }
 
-namespace {
+// ---- Options ----
 
-using namespace hewn_bench;
+struct Options {
+    std::string targets_of;  // nothing else is set
+    Variant variant;
+    std::string form;
+    std::vector<std::string> libraries, layouts = {"dense"};
+    std::vector<int64_t> elements;
+    std::vector<int> threads = {1};
+    int rounds = 0;
+    bool only = false, whole = false;
+    double sample_us = 200;
+};
+
+// Ends the program where they are wrong.
+Options parse(int argc, char **argv) {
+    Options options;
+    std::string variant;
+    CLI::App app("Checks and times candidate libraries");
+    app.require_subcommand(1);
+    CLI::App &targets = *app.add_subcommand("targets", "The targets of a library, and which this machine can run");
+    targets.add_option("library", options.targets_of, "The library")->required();
+    CLI::App &measure = *app.add_subcommand("measure", "Checks and times libraries");
+    measure.add_option("--variant", variant, "<operator>_<signature>__<target>")->required();
+    measure.add_option("--form", options.form, "The form that the candidates differ in")->required();
+    measure.add_option("--layouts", options.layouts, "Layouts to time")->delimiter(',');
+    measure.add_flag("--only", options.only, "Check no other layouts than these");
+    measure.add_flag("--whole", options.whole, "Check neither rows that are no multiple of a vector nor execution in place");
+    measure.add_option("--elements", options.elements, "Elements to time")->delimiter(',');
+    measure.add_option("--threads", options.threads, "Threads to time, 0 for all; only one below 64 Ki elements")->delimiter(',');
+    measure.add_option("--rounds", options.rounds, "Rounds of one sample of each library; 0: check only");
+    measure.add_option("--sample-us", options.sample_us, "Microseconds of a sample");
+    measure.add_option("libraries", options.libraries, "Libraries, the incumbent first")->required();
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        std::exit(app.exit(error));
+    }
+    for (const Variant &built : built_variants()) {
+        if (built.name == variant) options.variant = built;
+    }
+    if (options.variant.name != variant) throw std::runtime_error("no variant of this build is called " + variant);
+    return options;
+}
 
 // ---- Problems that reach a form ----
 
@@ -64,9 +137,9 @@ bool is_data(const std::string &op, size_t input) {
     return input == 0 || op == "add" || (op == "quantized_linear_add" && input == 3);
 }
 
-// Operators pick their form by the parameters, too (runtime/operators.cpp). In QUANTIZED_LINEAR_ADD an extraordinary output scale
-// divides, scales that are powers of two can be folded, and sums of sixths never. In QUANTIZE_LINEAR one extraordinary scale
-// leaves its row to division.
+// Operators pick their form by the parameters, too (runtime/cpu_<operator>.cpp). QUANTIZED_LINEAR_ADD divides where the output's
+// scale is extraordinary; scales that are powers of two can be folded, sums of sixths never. QUANTIZE_LINEAR leaves the row of an
+// extraordinary scale to division.
 void reach(Problem &problem, const std::string &form) {
     if (problem.op == "quantize_linear" && form == "divide" && problem.inputs[1].span() > 1)
         std::memset(problem.inputs[1].data, 0, problem.inputs[1].element_bytes());
@@ -83,15 +156,14 @@ void reach(Problem &problem, const std::string &form) {
 }
 
 // threads: 0 is all.
-hewn::Operator compile_with(const Library &library, const Problem &problem, const std::string &variant, int threads) {
-    current = &library;
+Operator compile_with(const Library &library, const Problem &problem, const std::string &variant, int threads) {
     hewn::CompileOptions options;
     options.variant = variant;
     options.max_threads = threads;
-    return compile(problem, options);
+    return {Description(problem).compile(options, library.compile), {&library}};
 }
 
-void run(const Library &library, const hewn::Operator &op, const Problem &problem, int64_t times = 1) {
+void run(const Library &library, const Operator &op, const Problem &problem, int64_t times = 1) {
     const std::vector<hewn_buffer_binding> inputs = input_bindings(problem);
     const hewn_buffer_binding output = problem.output.binding();
     hewn_error error = {sizeof error, 0, ""};
@@ -102,7 +174,7 @@ void run(const Library &library, const hewn::Operator &op, const Problem &proble
 }
 
 // Executes until the operator knows whether QUANTIZED_LINEAR_ADD's scales can be folded (runtime/folding.h).
-void run_in(const Library &library, const hewn::Operator &op, const Problem &problem, const std::string &form) {
+void run_in(const Library &library, const Operator &op, const Problem &problem, const std::string &form) {
     if (problem.op != "quantized_linear_add" || form == "divide") return;
     int64_t elements = 1;
     for (int64_t size : problem.output.sizes) elements *= size;
@@ -116,8 +188,8 @@ bool takes_ordinary(const std::string &op, const std::string &form) {
     return form == "reciprocal" || form == "columns" || (op == "quantize_linear" && form == "repeating");
 }
 
-// Any bits; for DEQUANTIZE_LINEAR zero points of the kind that the problem has not, 0 or another, for 0 has a shortcut; and for
-// QUANTIZE_LINEAR numbers around ties, where a careless quotient lands on the other side.
+// Other contents: any bits; zero points of DEQUANTIZE_LINEAR that are 0 where they were not, and the other way round, for 0 has a
+// shortcut; of QUANTIZE_LINEAR numbers around ties, where a careless quotient lands on the other side.
 void scramble(Problem &problem, const std::string &form) {
     std::mt19937 random(7);
     for (size_t i = 0; i < problem.inputs.size(); i++) {
@@ -143,8 +215,84 @@ void scramble(Problem &problem, const std::string &form) {
 constexpr size_t kGuard = 16 << 10;
 constexpr uint8_t kUntouched = 0xcd;
 
-void check_once(const Library &library, Problem &problem, const std::string &variant, const std::string &form, bool in_place) {
-    const hewn::Operator op = compile_with(library, problem, variant, 1);
+struct Fault {
+    std::string kind, message;  // "load", "bits", "tails", "in place"; empty: none
+};
+
+// Checks libraries, one after the other, by the same problems.
+class Checker {
+public:
+    explicit Checker(const Options &options) : options_(options) {}
+
+    // All layouts, row lengths around vectors and blocks, contents of two kinds, in place where the operator allows it; the
+    // largest number of elements in several threads.
+    Fault check(const Library &library);
+
+private:
+    Problem make(const std::string &layout, int64_t elements);
+    void check_layout(const Library &library, const std::string &layout);
+    void check_contents(const Library &library, Problem problem, const char *kind);
+    void check_once(const Library &library, Problem &problem, bool in_place);
+    void check_largest(const Library &library);
+
+    const Options &options_;
+    Arena arena_;                         // of the problem at hand
+    std::string kind_;                    // of a fault that the check at hand finds
+    std::vector<uint8_t> largest_right_;  // the largest problem's output, by the first library that was right
+};
+
+Fault Checker::check(const Library &library) {
+    try {
+        for (const std::string &layout : options_.only ? options_.layouts : all_layouts()) check_layout(library, layout);
+        if (!options_.whole) check_contents(library, make("dense", 70001), "tails");
+        check_largest(library);
+    } catch (const std::exception &error) {
+        return {kind_, error.what()};
+    }
+    return {};
+}
+
+// With room around the output.
+Problem Checker::make(const std::string &layout, int64_t elements) {
+    arena_.reset();
+    Problem problem = make_problem(options_.variant.op, options_.variant.signature, layout, elements, arena_);
+    const size_t bytes = size_t(problem.output.span()) * problem.output.element_bytes();
+    problem.output.data = static_cast<char *>(arena_.take(bytes + 2 * kGuard)) + kGuard;
+    return problem;
+}
+
+void Checker::check_layout(const Library &library, const std::string &layout) {
+    const bool repeating = options_.form == "repeating";
+    const int64_t elements = options_.form == "columns" || repeating ? 65536 : 4096;  // they take rows to pay
+    if (!layout_fits(options_.variant.op, layout, elements)) return;
+    check_contents(library, make(layout, elements), "bits");
+    if (options_.whole) return;
+    const std::vector<int64_t> sizes = make(layout, elements).output.sizes;
+    // Of `repeating` the last dimension is the period: the others' number makes its rows, and it takes some to pay.
+    const size_t varied = repeating ? 0 : sizes.size() - 1;
+    for (const int64_t width : {1, 2, 3, 7, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 129, 255, 257, 511, 1000, 1023}) {
+        const int64_t size = repeating ? 512 + width : width;
+        if (size >= sizes[varied]) continue;
+        Problem problem = make(layout, elements);
+        for (Operand &input : problem.inputs) input.sizes[varied] = size;
+        problem.output.sizes[varied] = size;
+        check_contents(library, std::move(problem), "tails");
+    }
+}
+
+void Checker::check_contents(const Library &library, Problem problem, const char *kind) {
+    kind_ = kind;
+    reach(problem, options_.form);
+    check_once(library, problem, false);
+    scramble(problem, options_.form);
+    check_once(library, problem, false);
+    if (options_.whole || problem.op != "add" || problem.inputs[0].strides != problem.output.strides) return;
+    kind_ = "in place";
+    check_once(library, problem, true);
+}
+
+void Checker::check_once(const Library &library, Problem &problem, bool in_place) {
+    const Operator op = compile_with(library, problem, options_.variant.name, 1);
     const Operand &output = problem.output;
     const size_t element = output.element_bytes(), bytes = size_t(output.span()) * element;
     uint8_t *const place = static_cast<uint8_t *>(output.data);
@@ -152,7 +300,7 @@ void check_once(const Library &library, Problem &problem, const std::string &var
     void *const a = problem.inputs[0].data;
     if (in_place) problem.inputs[0].data = std::memcpy(place, a, bytes);
     const std::vector<uint8_t> before(place - kGuard, place + bytes + kGuard);
-    run_in(library, op, problem, form);
+    run_in(library, op, problem, options_.form);
     run(library, op, problem);
     problem.inputs[0].data = a;
     check_against_reference(problem);
@@ -169,208 +317,190 @@ void check_once(const Library &library, Problem &problem, const std::string &var
         throw std::runtime_error("bytes beside the output's elements were written");
 }
 
-// In all threads. The reference takes its time: after the first library that was right its results are what is right.
-void check_largest(const Library &library, Problem &problem, const std::string &variant, const std::string &form) {
-    static std::vector<uint8_t> right;
+// In all threads. The reference takes its time: once a library is right, the others are compared with it.
+void Checker::check_largest(const Library &library) {
+    kind_ = "bits";
+    const auto &sizes = options_.elements;
+    Problem problem = make("dense", sizes.empty() ? 1 : *std::max_element(sizes.begin(), sizes.end()));
+    reach(problem, options_.form);
     const size_t bytes = size_t(problem.output.span()) * problem.output.element_bytes();
     uint8_t *const output = static_cast<uint8_t *>(problem.output.data);
     std::memset(output, kUntouched, bytes);
-    const hewn::Operator op = compile_with(library, problem, variant, 0);
-    run_in(library, op, problem, form);
+    const Operator op = compile_with(library, problem, options_.variant.name, 0);
+    run_in(library, op, problem, options_.form);
     run(library, op, problem);
-    if (right.empty()) {
+    if (largest_right_.empty()) {
         check_against_reference(problem);
-        right.assign(output, output + bytes);
-    } else if (std::memcmp(output, right.data(), bytes) != 0) {
+        largest_right_.assign(output, output + bytes);
+    } else if (std::memcmp(output, largest_right_.data(), bytes) != 0) {
         throw std::runtime_error("bits differ from the reference");
     }
 }
 
-struct Fault {
-    std::string kind, message;  // "bits", "tails", "in place"
+struct Contender {
+    std::string path;
+    std::unique_ptr<Library> library;  // null where it cannot be loaded
+    Fault fault;
 };
 
-// All `layouts`, row lengths around vectors and blocks, both contents, in place where the operator allows it; `largest` elements
-// in several threads.
-Fault check(const Library &library, const Variant &variant, const std::string &form, const std::vector<std::string> &layouts,
-            bool whole, int64_t largest) {
-    static Arena arena;
-    std::string kind;
-    const auto check_both = [&](Problem problem, const char *what) {
-        kind = what;
-        reach(problem, form);
-        check_once(library, problem, variant.name, form, false);
-        scramble(problem, form);
-        check_once(library, problem, variant.name, form, false);
-        kind = "in place";
-        if (!whole && problem.op == "add" && problem.inputs[0].strides == problem.output.strides)
-            check_once(library, problem, variant.name, form, true);
-    };
-    const auto make = [&](const std::string &layout, int64_t elements) {
-        arena.reset();
-        Problem problem = make_problem(variant.op, variant.signature, layout, elements, arena);
-        const size_t bytes = size_t(problem.output.span()) * problem.output.element_bytes();
-        problem.output.data = static_cast<char *>(arena.take(bytes + 2 * kGuard)) + kGuard;
-        return problem;
-    };
-    try {
-        const bool repeating = form == "repeating";
-        const int64_t elements = form == "columns" || repeating ? 65536 : 4096;  // they take rows to pay
-        for (const std::string &layout : layouts) {
-            if (!layout_fits(variant.op, layout, elements)) continue;
-            check_both(make(layout, elements), "bits");
-            const std::vector<int64_t> sizes = make(layout, elements).output.sizes;
-            for (const int64_t width : {1, 2, 3, 7, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 129, 255, 257, 511, 1000, 1023}) {
-                // Of `repeating` the last dimension is the period: the others' number makes its rows, and it takes some to pay.
-                const size_t varied = repeating ? 0 : sizes.size() - 1;
-                const int64_t size = repeating ? 512 + width : width;
-                if (whole || size >= sizes[varied]) continue;
-                Problem problem = make(layout, elements);
-                for (Operand &input : problem.inputs) input.sizes[varied] = size;
-                problem.output.sizes[varied] = size;
-                check_both(std::move(problem), "tails");
-            }
+std::vector<Contender> check_all(const Options &options) {
+    Checker checker(options);
+    std::vector<Contender> contenders;
+    for (const std::string &path : options.libraries) {
+        Contender &contender = contenders.emplace_back(Contender{path, nullptr, {}});
+        try {
+            contender.library = std::make_unique<Library>(path);
+            contender.fault = checker.check(*contender.library);
+        } catch (const std::exception &error) {
+            contender.fault = {"load", error.what()};
         }
-        if (!whole) check_both(make("dense", 70001), "tails");
-        kind = "bits";
-        Problem problem = make("dense", largest);
-        reach(problem, form);
-        check_largest(library, problem, variant.name, form);
-    } catch (const std::exception &error) {
-        return {kind, error.what()};
     }
-    return {};
+    return contenders;
 }
 
 // ---- Timing ----
 
 double now_ns() { return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-}  // namespace
+// Times the contenders that are right, in rounds of one sample of each.
+class Timing {
+public:
+    Timing(const Options &options, const std::vector<Contender> &contenders);
 
-int main(int argc, char **argv) {
-    CLI::App app("Checks and times candidate libraries");
-    std::string variant_name, form;
-    std::vector<std::string> paths, layouts = {"dense"};
-    std::vector<int64_t> sizes;
-    std::vector<int> threads = {1};
-    int rounds = 0;
-    bool only = false, whole = false;
-    double sample_us = 200;
-    app.add_option("--variant", variant_name, "<operator>_<signature>__<target>")->required();
-    app.add_option("--form", form, "The form that the candidates differ in")->required();
-    app.add_option("--layouts", layouts, "Layouts to time")->delimiter(',');
-    app.add_flag("--only", only, "Check no other layouts than these");
-    app.add_flag("--whole", whole, "Check neither rows that are no multiple of a vector nor execution in place");
-    app.add_option("--elements", sizes, "Elements to time")->delimiter(',');
-    app.add_option("--threads", threads, "Threads to time, 0 for all; only one below 64 Ki elements")->delimiter(',');
-    app.add_option("--rounds", rounds, "Rounds of one sample of each library; 0: check only");
-    app.add_option("--sample-us", sample_us, "Microseconds of a sample");
-    app.add_option("libraries", paths, "Libraries, the incumbent first")->required();
-    CLI11_PARSE(app, argc, argv);
+    // A problem for all of them, where the layout fits.
+    void add(const std::string &layout, int64_t elements, int threads);
+    // Finds how many calls make a sample, and warms.
+    void calibrate();
+    void run();
+    // For each problem the nanoseconds of a call: of each contender, right or not, by round.
+    json report() const;
 
-    const Variant *variant = nullptr;
-    for (const Variant &built : built_variants()) {
-        if (built.name == variant_name) variant = &built;
-    }
-    if (!variant) {
-        std::cerr << "tune_runner: no variant of this build is called " << variant_name << "\n";
-        return 2;
-    }
-    nlohmann::json result = {{"libraries", nlohmann::json::array()}, {"problems", nlohmann::json::array()}};
-    std::vector<std::unique_ptr<Library>> right;
-    std::vector<size_t> index;  // of each right one among all
-    for (size_t i = 0; i < paths.size(); i++) {
-        Fault fault;
-        try {
-            auto library = std::make_unique<Library>(paths[i]);
-            const int64_t largest = sizes.empty() ? 1 : *std::max_element(sizes.begin(), sizes.end());
-            fault = check(*library, *variant, form, only ? layouts : all_layouts(), whole, largest);
-            if (fault.kind.empty()) {
-                right.push_back(std::move(library));
-                index.push_back(i);
-            }
-        } catch (const std::exception &error) {
-            fault = {"load", error.what()};
-        }
-        result["libraries"].push_back({{"path", paths[i]}, {"fault", fault.kind}, {"message", fault.message}});
-    }
-    if (rounds == 0 || right.empty()) {
-        std::cout << result << "\n";
-        return 0;
-    }
-
+private:
     struct Timed {
         Problem problem;
         int threads;
-        std::vector<hewn::Operator> ops;  // one a right library
         std::vector<hewn_buffer_binding> inputs;
         hewn_buffer_binding output;
-        int calls = 1;
-        std::vector<std::vector<double>> ns;  // by library, by round
+        std::vector<Operator> ops;  // by contender; null of one that is not right, as is what follows
+        int calls = 1;              // of a sample
+        std::vector<std::vector<double>> ns;
     };
-    Arena arena;
-    std::vector<Timed> timed;
-    const auto add = [&](const std::string &layout, int64_t elements, int count) {
-        constexpr int64_t kThreadedElements = 64 << 10;
-        if (!layout_fits(variant->op, layout, elements) || (count != 1 && elements < kThreadedElements)) return;
-        Timed t{make_problem(variant->op, variant->signature, layout, elements, arena), count, {}, {}, {}, 1, {}};
-        reach(t.problem, form);
-        for (const auto &library : right) {
-            t.ops.push_back(compile_with(*library, t.problem, variant->name, count));
-            run_in(*library, t.ops.back(), t.problem, form);
-        }
-        t.inputs = input_bindings(t.problem);
-        t.output = t.problem.output.binding();
-        t.ns.resize(right.size());
-        timed.push_back(std::move(t));
-    };
-    for (const std::string &layout : layouts) {
-        for (const int64_t elements : sizes) {
-            for (const int count : threads) add(layout, elements, count);
-        }
+    void call(const Timed &timed, size_t contender, int times) const;
+    double sample(const Timed &timed, size_t contender) const;
+
+    const Options &options_;
+    const std::vector<Contender> &contenders_;
+    std::vector<size_t> right_;  // their places among the contenders
+    Arena arena_;
+    std::vector<Timed> timed_;
+};
+
+Timing::Timing(const Options &options, const std::vector<Contender> &contenders) : options_(options), contenders_(contenders) {
+    for (size_t i = 0; i < contenders.size(); i++) {
+        if (contenders[i].fault.kind.empty()) right_.push_back(i);
     }
-    const auto call = [&](Timed &t, size_t l, int times) {
-        const auto execute = right[l]->execute;
-        const hewn_operator *const op = t.ops[l].get();
-        for (int c = 0; c < times; c++) execute(op, t.inputs.data(), uint32_t(t.inputs.size()), &t.output, 1, nullptr, nullptr);
-    };
-    const auto sample = [&](Timed &t, size_t l) {
-        if (t.threads != 1) settle();  // the other libraries have pools of their own
-        call(t, l, 1);                 // the library before may have left the output outside the caches: it streams
-        const double start = now_ns();
-        call(t, l, t.calls);
-        return (now_ns() - start) / t.calls;
-    };
-    for (Timed &t : timed) {
-        for (size_t l = 0; l < right.size(); l++) {
-            while (l == 0 && sample(t, 0) * t.calls < sample_us * 1e3 && t.calls < 1 << 20) t.calls *= 2;
-            sample(t, l);  // warm
-        }
+}
+
+void Timing::add(const std::string &layout, int64_t elements, int threads) {
+    constexpr int64_t kThreadedElements = 64 << 10;
+    const Variant &variant = options_.variant;
+    if (!layout_fits(variant.op, layout, elements) || (threads != 1 && elements < kThreadedElements)) return;
+    Timed &timed = timed_.emplace_back();
+    timed.problem = make_problem(variant.op, variant.signature, layout, elements, arena_);
+    timed.threads = threads;
+    reach(timed.problem, options_.form);
+    timed.inputs = input_bindings(timed.problem);
+    timed.output = timed.problem.output.binding();
+    timed.ops.resize(contenders_.size());
+    timed.ns.resize(contenders_.size());
+    for (const size_t i : right_) {
+        timed.ops[i] = compile_with(*contenders_[i].library, timed.problem, variant.name, threads);
+        run_in(*contenders_[i].library, timed.ops[i], timed.problem, options_.form);
     }
+}
+
+void Timing::call(const Timed &timed, size_t contender, int times) const {
+    const auto execute = contenders_[contender].library->execute;
+    const hewn_operator *const op = timed.ops[contender].get();
+    for (int i = 0; i < times; i++)
+        execute(op, timed.inputs.data(), uint32_t(timed.inputs.size()), &timed.output, 1, nullptr, nullptr);
+}
+
+// Nanoseconds of a call.
+double Timing::sample(const Timed &timed, size_t contender) const {
+    if (timed.threads != 1) settle();  // the other libraries have pools of their own
+    call(timed, contender, 1);         // the library before may have left the output outside the caches: it streams
+    const double start = now_ns();
+    call(timed, contender, timed.calls);
+    return (now_ns() - start) / timed.calls;
+}
+
+void Timing::calibrate() {
+    for (Timed &timed : timed_) {
+        while (sample(timed, right_.front()) * timed.calls < options_.sample_us * 1e3 && timed.calls < 1 << 20) timed.calls *= 2;
+        for (const size_t i : right_) sample(timed, i);
+    }
+}
+
+void Timing::run() {
     std::mt19937 random(std::random_device{}());
-    std::vector<size_t> order(right.size());
-    for (size_t l = 0; l < order.size(); l++) order[l] = l;
-    for (int round = 0; round < rounds; round++) {
-        for (Timed &t : timed) {
+    std::vector<size_t> order = right_;
+    for (int round = 0; round < options_.rounds; round++) {
+        for (Timed &timed : timed_) {
             std::shuffle(order.begin(), order.end(), random);
             // The caches hold the problem before: of 1 Mi elements even the second call takes 1.4 times as long as those that
             // follow.
-            call(t, order.front(), 2);
-            for (const size_t l : order) t.ns[l].push_back(sample(t, l));
+            call(timed, order.front(), 2);
+            for (const size_t i : order) timed.ns[i].push_back(sample(timed, i));
         }
     }
-    for (const Timed &t : timed) {
-        nlohmann::json ns = nlohmann::json::array();
-        for (size_t i = 0; i < paths.size(); i++) ns.push_back(nullptr);
-        for (size_t l = 0; l < right.size(); l++) ns[index[l]] = t.ns[l];
-        result["problems"].push_back({{"layout", t.problem.layout},
-                                      {"elements", t.problem.elements},
-                                      {"threads", t.threads},
-                                      {"bytes", t.problem.bytes()},
-                                      {"ns", ns}});
+}
+
+json Timing::report() const {
+    json problems = json::array();
+    for (const Timed &timed : timed_) {
+        json ns = json::array();
+        for (const std::vector<double> &rounds : timed.ns) ns.push_back(rounds.empty() ? json(nullptr) : json(rounds));
+        problems.push_back({{"layout", timed.problem.layout},
+                            {"elements", timed.problem.elements},
+                            {"threads", timed.threads},
+                            {"bytes", timed.problem.bytes()},
+                            {"ns", ns}});
     }
-    std::cout << result << "\n";
-    std::cout.flush();
-    std::_Exit(0);  // the operators belong to several libraries
+    return problems;
+}
+
+json time_all(const Options &options, const std::vector<Contender> &contenders) {
+    const auto is_right = [](const Contender &contender) { return contender.fault.kind.empty(); };
+    if (options.rounds == 0 || std::none_of(contenders.begin(), contenders.end(), is_right)) return json::array();
+    Timing timing(options, contenders);
+    for (const std::string &layout : options.layouts) {
+        for (const int64_t elements : options.elements) {
+            for (const int threads : options.threads) timing.add(layout, elements, threads);
+        }
+    }
+    timing.calibrate();
+    timing.run();
+    return timing.report();
+}
+
+json measure(const Options &options) {
+    const std::vector<Contender> contenders = check_all(options);
+    json libraries = json::array();
+    for (const Contender &contender : contenders)
+        libraries.push_back({{"path", contender.path}, {"fault", contender.fault.kind}, {"message", contender.fault.message}});
+    return {{"libraries", libraries}, {"problems", time_all(options, contenders)}};
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    try {
+        const Options options = parse(argc, argv);
+        std::cout << (options.targets_of.empty() ? measure(options) : targets_of(options.targets_of)) << "\n";
+        return 0;
+    } catch (const std::exception &error) {
+        std::cerr << "tune_runner: " << error.what() << "\n";
+        return 1;
+    }
 }

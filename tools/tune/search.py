@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import itertools
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -68,7 +69,7 @@ class Cache:
     def __init__(self, path, key):
         self.path, self.key, self.known = path, key, {}
         path.parent.mkdir(parents=True, exist_ok=True)
-        for line in path.read_text().splitlines() if path.exists() else []:
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
             try:
                 entry = json.loads(line)
             except json.JSONDecodeError:  # the line that the interruption cut off
@@ -84,7 +85,7 @@ class Cache:
     def put(self, knobs, **what):
         entry = {"key": self.key, "knobs": knobs, **what}
         self.known[knob_text(knobs)] = entry
-        with self.path.open("a") as file:
+        with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
         return entry
 
@@ -95,7 +96,7 @@ class Journal:
 
     def __init__(self, path, key):
         self.path, self.key, self.spent, self.outcomes = path, key, 0, {}
-        if path.exists() and (text := json.loads(path.read_text()))["key"] == key:
+        if path.exists() and (text := json.loads(path.read_text(encoding="utf-8")))["key"] == key:
             self.spent, self.outcomes = text["spent"], text["outcomes"]
 
     def finish(self, name, outcome, seconds):
@@ -312,7 +313,7 @@ def speeds(result, before, after):
 
 def chip_name():
     """The processor's name, as the system tells it, with its family and model: on a virtual machine the name is often a brand's alone."""
-    text = subprocess.run(["lscpu"], capture_output=True, text=True).stdout
+    text = subprocess.run(["lscpu"], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout
     told = dict(re.findall(r"^(Model name|CPU family|Model):\s*(.*\S)", text, re.MULTILINE))
     numbers = f" (family {told['CPU family']}, model {told['Model']})" if "CPU family" in told and "Model" in told else ""
     return told.get("Model name", "unknown") + numbers

@@ -1,0 +1,145 @@
+# What the runtime, the tests and the tools read about the variants.
+#
+# Reads what Variants.cmake has resolved and, of the lists, the knobs, the targets and the transpositions. Writes in the build tree's
+# generated/ kernels.json and, in its include/, the X-macros variants.inc, plans.inc, plan_knobs.inc, targets.inc and transpositions.inc.
+# The target hewn_variants gives programs that folder.
+
+# generated/include/<file>, with a first line that says what it is made of.
+function(hewn_write_list file sources lines)
+    file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/include/${file} @ONLY
+        CONTENT "// Written by cmake/Generated.cmake from ${sources}.\n${lines}")
+endfunction()
+
+# variants.inc: for each variant HEWN_VARIANT(operator, signature, target, forms), where forms has for each form
+#   HEWN_FORM(entry, form, layouts...): the function that is called, hewnk_<owner>__<form>, a GPU's ..._argv; the layouts as binary numbers.
+function(hewn_write_variants)
+    set(lines)
+    get_property(variants GLOBAL PROPERTY HEWN_VARIANTS)
+    foreach(variant IN LISTS variants)
+        hewn_get(variant ${variant} OPERATOR SIGNATURE TARGET FORMS)
+        set(forms)
+        foreach(form IN LISTS variant_FORMS)
+            hewn_get(form ${variant}__${form} ENTRY LAYOUTS)
+            list(TRANSFORM form_LAYOUTS PREPEND "0b")
+            list(JOIN form_LAYOUTS ", " layouts)
+            string(APPEND forms " HEWN_FORM(${form_ENTRY}, ${form}, ${layouts})")
+        endforeach()
+        string(APPEND lines "HEWN_VARIANT(${variant_OPERATOR}, ${variant_SIGNATURE}, ${variant_TARGET},${forms})\n")
+    endforeach()
+    hewn_write_list(variants.inc "generators/kernels.cmake, generators/targets.cmake and the tuning files" "${lines}")
+endfunction()
+
+# plans.inc: for each variant HEWN_PLAN(variant, knobs), where knobs has for each knob of its plans HEWN_PLAN_KNOB(knob, value).
+function(hewn_write_plans)
+    set(lines)
+    get_property(variants GLOBAL PROPERTY HEWN_VARIANTS)
+    foreach(variant IN LISTS variants)
+        hewn_get(plan ${variant}__plan KNOBS)
+        list(TRANSFORM plan_KNOBS REPLACE "(.+)=(.+)" "HEWN_PLAN_KNOB(\\1, \\2)")
+        list(JOIN plan_KNOBS " " knobs)
+        string(APPEND lines "HEWN_PLAN(${variant}, ${knobs})\n")
+    endforeach()
+    hewn_write_list(plans.inc "the lists in generators/ and the tuning files" "${lines}")
+endfunction()
+
+# plan_knobs.inc: for each knob of a plan HEWN_PLAN_KNOB(knob, default).
+function(hewn_write_plan_knobs)
+    set(lines)
+    get_property(knobs GLOBAL PROPERTY HEWN_PLAN_KNOBS)
+    foreach(knob IN LISTS knobs)
+        hewn_get(knob ${knob} VALUES)
+        list(GET knob_VALUES 0 default)
+        string(APPEND lines "HEWN_PLAN_KNOB(${knob}, ${default})\n")
+    endforeach()
+    hewn_write_list(plan_knobs.inc "generators/knobs.cmake: each knob of a plan and its default" "${lines}")
+endfunction()
+
+# targets.inc: for each target, in ascending rank, HEWN_TARGET(name, rank, "halide target", probes), where probes has for each probe
+#   HEWN_PROBE("feature"); for a GPU's HEWN_GPU_TARGET(name, rank, "halide target", device, capability), CUDA's capability as 7.5, else 0.
+function(hewn_write_targets)
+    set(lines)
+    foreach(target IN LISTS chosen_targets)
+        hewn_halide_target(halide_target ${target})
+        hewn_get(target ${target} RANK DEVICE CAPABILITY PROBE)
+        set(words "${target}, ${target_RANK}, \"${halide_target}\"")
+        if(target_DEVICE)
+            string(TOUPPER ${target_DEVICE} device)
+            string(APPEND lines "HEWN_GPU_TARGET(${words}, HEWN_DEVICE_${device}, ${target_CAPABILITY})\n")
+        else()
+            list(TRANSFORM target_PROBE REPLACE "(.+)" "HEWN_PROBE(\"\\1\")")
+            list(JOIN target_PROBE " " probes)
+            string(APPEND lines "HEWN_TARGET(${words}, ${probes})\n")
+        endif()
+    endforeach()
+    hewn_write_list(targets.inc "generators/targets.cmake" "${lines}")
+endfunction()
+
+# transpositions.inc: for each transposition HEWN_TRANSPOSITION(entry, bits, bytes, rank), of elements of `bits` bits, for targets of that
+#   rank and above, the lowest first.
+function(hewn_write_transpositions)
+    set(lines)
+    foreach(name IN LISTS transpositions)
+        hewn_get(transposition ${name} ENTRY BITS BYTES RANK)
+        string(APPEND lines
+            "HEWN_TRANSPOSITION(${transposition_ENTRY}, ${transposition_BITS}, ${transposition_BYTES}, ${transposition_RANK})\n")
+    endforeach()
+    hewn_write_list(transpositions.inc "generators/kernels.cmake and generators/targets.cmake" "${lines}")
+endfunction()
+
+# kernels.json, for tools/tune: the knobs with their values, and the CPUs' kernels with the knobs and the target of their generator runs;
+#   plans as forms.
+function(hewn_write_kernels_json)
+    foreach(kind CPU PLAN)
+        set(spaces)
+        get_property(knobs GLOBAL PROPERTY HEWN_${kind}_KNOBS)
+        foreach(knob IN LISTS knobs)
+            hewn_get(knob ${knob} VALUES)
+            list(JOIN knob_VALUES "\", \"" values)
+            list(APPEND spaces "\"${knob}\": [\"${values}\"]")
+        endforeach()
+        list(JOIN spaces ", " ${kind}_spaces)
+    endforeach()
+    get_property(by_hand GLOBAL PROPERTY HEWN_KNOBS_BY_HAND)
+    list(JOIN by_hand ", " by_hand)
+
+    set(kernels)
+    get_property(variants GLOBAL PROPERTY HEWN_VARIANTS)
+    foreach(variant IN LISTS variants)
+        hewn_get(variant ${variant} OPERATOR SIGNATURE TARGET FORMS)
+        hewn_get(target ${variant_TARGET} DEVICE)
+        if(target_DEVICE)
+            continue()
+        endif()
+        foreach(form IN LISTS variant_FORMS ITEMS plan)
+            hewn_get(form ${variant}__${form} OWNER HALIDE_TARGET LAYOUTS KNOBS)
+            if(NOT form_OWNER STREQUAL variant)
+                continue()
+            endif()
+            hewn_run_target(run_target ${form_HALIDE_TARGET} ${HEWN_SHIPPED_FLAGS})
+            list(JOIN form_LAYOUTS " " layouts)
+            list(TRANSFORM form_KNOBS REPLACE "(.+)=(.+)" "\"\\1\": \"\\2\"")
+            list(JOIN form_KNOBS ", " knobs)
+            string(CONCAT kernel
+                "{\"operator\": \"${variant_OPERATOR}\", \"signature\": \"${variant_SIGNATURE}\", \"target\": \"${variant_TARGET}\", "
+                "\"form\": \"${form}\", \"halide_target\": \"${run_target}\", \"layouts\": \"${layouts}\", \"knobs\": {${knobs}}}")
+            list(APPEND kernels "${kernel}")
+        endforeach()
+    endforeach()
+    list(JOIN kernels ",\n    " kernels)
+    string(CONCAT text
+        "{\"halide\": \"${HEWN_HALIDE_VERSION}\", \"halide_library\": \"${HEWN_HALIDE_LIBRARY}\", "
+        "\"source\": \"${PROJECT_SOURCE_DIR}\", \"tuning\": \"${HEWN_TUNING_DIR}\", \"cc\": \"${CMAKE_C_COMPILER}\", "
+        "\"objcopy\": \"${CMAKE_OBJCOPY}\",\n \"knobs\": {\"kernel\": {${CPU_spaces}}, \"plan\": {${PLAN_spaces}}},\n"
+        " \"by_hand\": [${by_hand}],\n"
+        " \"kernels\": [\n    ${kernels}]}\n")
+    file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/kernels.json CONTENT "${text}" @ONLY)
+endfunction()
+
+hewn_write_variants()
+hewn_write_plans()
+hewn_write_plan_knobs()
+hewn_write_targets()
+hewn_write_transpositions()
+hewn_write_kernels_json()
+add_library(hewn_variants INTERFACE)
+target_include_directories(hewn_variants INTERFACE $<BUILD_INTERFACE:${HEWN_GENERATED_DIR}/include>)

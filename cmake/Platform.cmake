@@ -1,0 +1,25 @@
+# What is built for: its operating system and architecture in Halide's words (HEWN_OS, HEWN_ARCH), the extension of its objects
+# (HEWN_OBJECT_EXTENSION) and how they are linked (HEWN_OBJECT_FORMAT: ELF, MACHO or COFF).
+
+set(os_of_Linux linux .o ELF)
+set(os_of_Android android .o ELF)
+set(os_of_Darwin osx .o MACHO)
+set(os_of_iOS ios .o MACHO)
+set(os_of_Windows windows .obj COFF)
+if(NOT DEFINED os_of_${CMAKE_SYSTEM_NAME})
+    message(FATAL_ERROR "hewn: no kernels for ${CMAKE_SYSTEM_NAME} yet")
+endif()
+list(GET os_of_${CMAKE_SYSTEM_NAME} 0 HEWN_OS)
+list(GET os_of_${CMAKE_SYSTEM_NAME} 1 HEWN_OBJECT_EXTENSION)
+list(GET os_of_${CMAKE_SYSTEM_NAME} 2 HEWN_OBJECT_FORMAT)
+set(processor ${CMAKE_SYSTEM_PROCESSOR})
+if(APPLE AND CMAKE_OSX_ARCHITECTURES)  # what is built for, not on
+    set(processor ${CMAKE_OSX_ARCHITECTURES})
+endif()
+if(processor MATCHES "^(x86_64|AMD64|amd64)$")
+    set(HEWN_ARCH x86-64)
+elseif(processor MATCHES "^(aarch64|arm64|ARM64)$")
+    set(HEWN_ARCH arm-64)
+else()
+    message(FATAL_ERROR "hewn: no kernels for ${processor} yet")
+endif()
