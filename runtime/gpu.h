@@ -14,24 +14,13 @@
 #include "device.h"
 #include "device_kinds.h"
 #include "error.h"
+#include "gpu_views.h"
 
 namespace hewn {
 
 constexpr int kMaxTensors = kMaxInputs + 1;  // of an operator, the output among them
 
 struct GpuDevice;
-
-// Where a binding's first byte is: `memory` is what the driver calls the memory (0 where addresses alone tell), `address` the
-// place in it.
-struct GpuAddress {
-    uint64_t memory, address;
-};
-
-// What a launch reads or writes of a tensor: from an address up to `end`, which is in the same memory.
-struct GpuTensor {
-    GpuAddress at;
-    uint64_t end;
-};
 
 // A compiled unit of device code, loaded once a device.
 struct GpuModule {
@@ -64,10 +53,6 @@ struct GpuLaunch {
     void *const *arguments;        // a halide_buffer_t where is_buffer
     const int8_t *is_buffer;
 };
-
-// What indices of a launch stay below at most, of elements and of 32-bit words: an offset as large may be added to them in 31
-// bits.
-constexpr int64_t kGpuIndexLimit = int64_t(1) << 30;
 
 // A kind of driver. Set by name: many members are of one type.
 //

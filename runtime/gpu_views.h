@@ -1,12 +1,28 @@
-// Which part of a memory object a launch is given in the place of the whole one: OpenCL's sub-buffers.
+// Where a launch's tensors lie, and which part of a memory object it is given in the place of the whole one: OpenCL's
+// sub-buffers.
 #ifndef HEWN_RUNTIME_GPU_VIEWS_H
 #define HEWN_RUNTIME_GPU_VIEWS_H
 
 #include <algorithm>
-
-#include "gpu.h"
+#include <cstdint>
 
 namespace hewn {
+
+// Where a binding's first byte is: `memory` is what the driver calls the memory (0 where addresses alone tell), `address` the
+// place in it.
+struct GpuAddress {
+    uint64_t memory, address;
+};
+
+// What a launch reads or writes of a tensor: from an address up to `end`, which is in the same memory.
+struct GpuTensor {
+    GpuAddress at;
+    uint64_t end;
+};
+
+// What indices of a launch stay below at most, of elements and of 32-bit words: an offset as large may be added to them in 31
+// bits.
+constexpr int64_t kGpuIndexLimit = int64_t(1) << 30;
 
 // Bytes [begin, end) of a memory object, or the whole object.
 struct GpuView {
