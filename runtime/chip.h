@@ -12,9 +12,9 @@ constexpr int kFamilyZen3And4 = 0x19, kFamilyZen5 = 0x1a;
 
 struct Chip {
     int amd_family;  // 0: not AMD's
-    // Cache sizes in bytes; 0: not known. AMD's only: its last-level cache, one for each complex of cores, outruns streaming to
-    // memory, so what fits it should stay there. To one core a mesh of slices, as in Intel's servers, is little faster than
-    // memory.
+    // Cache sizes in bytes, of AMD's chips; 0: not known. Their last-level cache, one for each complex of cores, outruns
+    // streaming to memory, so what fits it should stay there. To one core a mesh of slices, as in Intel's servers, is little
+    // faster than memory.
     int64_t l2_bytes, l3_bytes;
 };
 

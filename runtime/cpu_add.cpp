@@ -18,7 +18,7 @@ __attribute__((cold)) void choose_add_form(const Space &, const Variant &variant
 }
 
 // A Zen 5 follows long streams by itself, so ADD prefetches up to a smaller share of the last-level cache than other operators.
-// f16 takes longer to add than to read: two large inputs prefetch up to the usual share, one not at all
+// f16 takes longer to add than to read: with two large inputs it prefetches up to the usual share, with one not at all
 // (docs/performance.md#software-prefetching).
 __attribute__((cold)) bool fit_add(Plan &plan, int32_t, const Variant &, CpuKernel &kernel) {
     const bool one_large_input = __builtin_popcount(plan.prefetched) < 2;

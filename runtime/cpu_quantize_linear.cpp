@@ -147,9 +147,10 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
 
 // Whether the plan's boxes are worth their reciprocals. One scale for all is, from `elements` elements on. Boxes of several
 // scales need twice as many elements, and a fifth more for each scale; boxes in sequence that have the same scales share that.
-// (f32 to u8 on a Zen 5, a scale a row, times as fast as dividing, with AVX2 and AVX-512: 8 rows of 64 elements 1.0 and 0.55, 4
-// of 256 1.4 and 0.65, 64 of 147 1.36 and 1.06, 1024 of 64 1.66 and 0.81, 256 of 256 1.76 and 1.12, 128 of 512 2.1 and 1.24. Not
-// measured on ARM.)
+// f32 to u8 with a scale a row on a Zen 5, times as fast as dividing (not measured on ARM):
+//     rows x elements   8 x 64   4 x 256   64 x 147   1024 x 64   256 x 256   128 x 512
+//     AVX2              1.0      1.4       1.36       1.66        1.76        2.1
+//     AVX-512           0.55     0.65      1.06       0.81        1.12        1.24
 bool reciprocals_pay(const Plan &plan, int32_t slices, int64_t elements) {
     const int64_t run = plan.run_inner * plan.run_outer;
     const int64_t values = std::max(values_of_a_box(plan, kScale), values_of_a_box(plan, kZeroPoint));

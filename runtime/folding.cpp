@@ -46,7 +46,7 @@ int find_folded_factors(const Quantization &quantization, const halide_type_t *t
     // docs/numerics.md#quantized_linear_add.
     constexpr int kSteps[][3] = {{0, 0, 0}, {0, 0, 1}, {0, 0, -1}, {0, 1, 0}, {0, -1, 0}, {1, 0, 0}, {-1, 0, 0}};
     constexpr int kParts = kValues / kRows;
-    int first = 0;  // the part in which the previous factors differed, as the next are likely to
+    int first = 0;  // begins with the part in which the previous factors differed, as the next may
     for (const int(&steps)[3] : kSteps) {
         factors = {stepped(nearest.a, steps[0]), stepped(nearest.b, steps[1]), stepped(nearest.offset, steps[2])};
         fits = true;

@@ -65,12 +65,12 @@ private:
         std::atomic<uint32_t> sequence;
         std::atomic<uint32_t> offset;
         std::atomic<uint64_t> scales, rest_and_state, factors;
-        std::atomic<int64_t> elements;  // that were computed while the state is Unknown
+        std::atomic<int64_t> elements;  // computed while the state is Unknown
     };
     static constexpr uint32_t kEntries = 8;  // an operator may serve several nodes of a graph, each with its scales
     Entry entries_[kEntries];
     std::atomic<uint32_t> turn_;
-    std::atomic<int64_t> missed_;  // elements that were computed with keys that no entry held
+    std::atomic<int64_t> missed_;  // elements computed with keys that no entry held
 
     // The entry that holds the key; null: none does.
     Entry *look_up(const Key &key);

@@ -275,8 +275,7 @@ __attribute__((cold)) hewn_status read_dequantize_linear(const void *raw, hewn_f
 
 // ---- QUANTIZED_LINEAR_ADD ----
 
-// A scale or zero point has exactly one element: in each dimension its size is 1, where a stride means nothing, or its stride is
-// 0.
+// A scale or zero point has exactly one element: each dimension has the size 1, where a stride means nothing, or the stride 0.
 hewn_status expect_one_element(const OperatorInfo &info, const Tensor &tensor, const Tensor &a, hewn_error *error) {
     if (tensor.rank != a.rank) {
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, ATensor has %d; they must be equal",

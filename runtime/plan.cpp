@@ -147,9 +147,9 @@ private:
     bool interleaves_ = false;
 
     // Whether operand o is transposed faster than gathered: 8 elements on a side (of bytes 16, a square's), and enough of them
-    // for the calls. Ns an element of many small matrices on a Zen 4, transposed against gathered: i8 of 8 x 8 to 14 x 14 0.7 to
-    // 0.9 against 0.34, of 20 x 20 0.47 against 0.34, transposed of 16 x 16 0.32; f32 of 8 x 8 to 14 x 14 0.6 to 0.9 against
-    // 0.41, transposed of 16 x 16 and 64 x 8 0.33.
+    // for the calls. On a Zen 4, many small matrices take these ns an element, transposed / gathered: i8 of 8 x 8 to 14 x 14 0.7
+    // to 0.9 / 0.34, of 20 x 20 0.47 / 0.34, of 16 x 16 0.32 / -; f32 of 8 x 8 to 14 x 14 0.6 to 0.9 / 0.41, of 16 x 16 and 64 x
+    // 8 0.33 / -.
     bool transposing_pays(int o, int64_t columns, int64_t rows) const {
         const int64_t side = std::max<int64_t>(kTransposeSide, kSquareBytes / element_bytes_[o]);
         const bool edges_cost = element_bytes_[o] == 1 && (columns | rows) % side != 0;

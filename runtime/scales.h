@@ -31,7 +31,7 @@ inline float read_scale(const void *scale, hewn_data_type type) {
     return value;
 }
 
-// ARM has no flag for inf - inf: there a reciprocal's two parts have one sign, to not cancel at an infinity (docs/numerics.md).
+// ARM has no flag for inf - inf. So a reciprocal's two parts have one sign there, and cannot cancel (docs/numerics.md).
 #if defined(__aarch64__)
 constexpr bool kOneSign = true;
 #else

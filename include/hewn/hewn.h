@@ -16,7 +16,7 @@
  *   names the tensor and the rule it broke. A refused call has written nothing else.
  * - Descriptions are copied. Handles are opaque. A call that fails leaves its result pointers as they were.
  * - Threads: any thread may call any function. Devices and operators may be shared. A compiled operator is immutable: any number
- *   of threads may execute it at once. Destroying one must not overlap its use, and hewn_shutdown must not overlap an execution.
+ *   of threads may execute it at once. Destroying one must not overlap its use; hewn_shutdown must not overlap an execution.
  *   hewn_compile reads the environment variable HEWN_VARIANT, which must not be set meanwhile.
  *
  * Numerics (docs/numerics.md): every target gives the same bits. Arithmetic is IEEE-754 binary32, with one rounding to nearest
