@@ -11,7 +11,7 @@ struct Allocator {
     hewn_deallocate_fn deallocate_hook;
     void *context;
 
-    // `count` objects, zeroed; null: no memory. For types that need no construction or destruction.
+    // `count` zeroed objects; null: no memory. For types that need no construction or destruction.
     template<class T>
     T *allocate(size_t count = 1) const {
         void *memory = allocate_hook(context, count * sizeof(T), alignof(T));

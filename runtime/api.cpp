@@ -12,12 +12,12 @@ using namespace hewn;
 
 namespace {
 
-// As many bindings as are due, the first at least a whole one; check_struct_sizes looks at the others.
+// Whether there are `expected` bindings and the first has a valid struct_size. check_struct_sizes checks the others.
 bool well_formed(const hewn_buffer_binding *bindings, uint32_t count, uint32_t expected) {
     return count == expected && bindings && bindings->struct_size >= sizeof(hewn_buffer_binding);
 }
 
-// What is wrong with ill-formed ones, in words.
+// Fails with what is wrong with bindings that are not well_formed.
 __attribute__((cold, noinline)) hewn_status refuse_bindings(const Problem &problem, const hewn_buffer_binding *inputs,
                                                             uint32_t input_count, const hewn_buffer_binding *outputs,
                                                             uint32_t output_count, hewn_error *error) {
@@ -92,14 +92,14 @@ void hewn_destroy_device(hewn_device *device) {
 hewn_device_kind hewn_kind_of_device(const hewn_device *device) { return device ? device->support.device : HEWN_DEVICE_CPU; }
 
 namespace {
-// A null device is the CPU, whose device has no state.
+// A null device is the CPU, whose device has no state that could change.
 hewn_device &device_of(hewn_device *device) { return device ? *device : const_cast<hewn_device &>(default_device()); }
 }  // namespace
 
 hewn_status hewn_allocate(hewn_device *device, uint64_t bytes, void **memory, hewn_error *error) {
     if (!memory) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_allocate: memory is null");
     hewn_device &on = device_of(device);
-    void *allocated = nullptr;  // drivers write theirs also where they fail
+    void *allocated = nullptr;  // drivers write their result even if they fail
     const hewn_status status = on.backend->allocate(on, bytes ? bytes : 1, &allocated, error);
     if (status == HEWN_STATUS_OK) *memory = allocated;
     return status;

@@ -1,4 +1,4 @@
-// What execute checks of bindings, whatever memory they are in.
+// The checks of bindings that execute makes, for every kind of device.
 #ifndef HEWN_RUNTIME_BINDINGS_H
 #define HEWN_RUNTIME_BINDINGS_H
 
@@ -8,7 +8,7 @@
 
 namespace hewn {
 
-// The caller's array of bindings, whose elements are as far apart as the first's struct_size says.
+// The caller's array of bindings. The first one's struct_size is the distance between them.
 class Bindings {
 public:
     explicit Bindings(const hewn_buffer_binding *first)
@@ -16,11 +16,11 @@ public:
     const hewn_buffer_binding &operator[](int i) const {
         return *reinterpret_cast<const hewn_buffer_binding *>(first_ + size_t(i) * step_);
     }
-    // As a plain array; null where the elements are not hewn_buffer_binding's size apart.
+    // As a plain array; null if struct_size is not sizeof(hewn_buffer_binding).
     const hewn_buffer_binding *plain() const {
         return step_ == sizeof(hewn_buffer_binding) ? reinterpret_cast<const hewn_buffer_binding *>(first_) : nullptr;
     }
-    // False: what is there is no binding.
+    // False if element i is no binding.
     bool has_struct_size(int i) const { return (*this)[i].struct_size == step_; }
 
 private:
@@ -28,14 +28,14 @@ private:
     size_t step_;
 };
 
-// That all of the operator's input bindings have the first's struct_size.
+// Checks that all of the operator's input bindings have the first one's struct_size.
 hewn_status check_struct_sizes(const Problem &problem, const Bindings &inputs, hewn_error *error);
-// Checks a present tensor's binding whose buffer begins at `base`, and gives its first byte's address.
+// Checks a present tensor's binding, whose buffer begins at `base`. Sets *address to that of its first byte.
 hewn_status check_binding(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, uint64_t base,
                           uintptr_t *address, hewn_error *error);
-// An absent tensor has no buffer.
+// Checks that an absent tensor has no buffer.
 hewn_status check_absent(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, hewn_error *error);
-// That the output's elements at `output_at` do not overlap the input's at `input_at` in a way that is not allowed.
+// Checks that the output's elements at `output_at` and the input's at `input_at` overlap only where that is allowed.
 hewn_status check_overlap(const Problem &problem, const Tensor &input, uintptr_t input_at, uintptr_t output_at,
                           hewn_error *error);
 

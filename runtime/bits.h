@@ -1,4 +1,4 @@
-// Floats as their bits.
+// Conversions between floats and their bits.
 #ifndef HEWN_RUNTIME_BITS_H
 #define HEWN_RUNTIME_BITS_H
 

@@ -18,8 +18,8 @@ namespace hewn {
 
 namespace {
 
-// to[i * to_step] = from[i * from_step], elements of T and steps in bytes. Four are read before four are written: as the compiler
-// takes memory to overlap, it would wait for each.
+// to[i * to_step] = from[i * from_step], with elements of T and steps in bytes. Four are read before four are written: as the
+// compiler must assume that the memory overlaps, it would otherwise wait for each.
 template<class T>
 inline __attribute__((always_inline)) void copy_steps(uint8_t *to, int64_t to_step, const uint8_t *from, int64_t from_step,
                                                       int64_t count) {
@@ -38,7 +38,7 @@ inline __attribute__((always_inline)) void copy_steps(uint8_t *to, int64_t to_st
     for (; count > 0; count--, to += to_step, from += from_step) std::memcpy(to, from, sizeof(T));
 }
 
-// Moves elements that lie `step` bytes apart in a tensor, as those of a piece (see Plan), to where they are dense, or from there.
+// Moves elements between a tensor, where they lie `step` bytes apart as those of a piece do (see Plan), and dense memory.
 using MovePiece = void (*)(uint8_t *, const uint8_t *, int64_t step, int64_t count);
 template<class T>
 void gather_piece(uint8_t *to, const uint8_t *from, int64_t step, int64_t count) {
@@ -62,7 +62,7 @@ void scatter_elements(uint8_t *to, const uint8_t *from, const int32_t *table, in
     for (int64_t i = 0; i < count; i++) std::memcpy(to + table[i], from + i * sizeof(T), sizeof(T));
 }
 
-// By the binary logarithm of the element's bytes.
+// Indexed by the binary logarithm of the element's bytes.
 constexpr MovePiece kGatherPiece[] = {gather_piece<uint8_t>, gather_piece<uint16_t>, gather_piece<uint32_t>,
                                       gather_piece<uint64_t>};
 constexpr MovePiece kScatterPiece[] = {scatter_piece<uint8_t>, scatter_piece<uint16_t>, scatter_piece<uint32_t>,
@@ -72,14 +72,14 @@ constexpr MoveElements kGatherElements[] = {gather_elements<uint8_t>, gather_ele
 constexpr MoveElements kScatterElements[] = {scatter_elements<uint8_t>, scatter_elements<uint16_t>, scatter_elements<uint32_t>,
                                              scatter_elements<uint64_t>};
 
-// Brings the first `count` elements of a run of operand o from its tensor to where they are dense.
+// Brings the first `count` elements of a run of operand o from its tensor to dense memory.
 void gather(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *from, int64_t count) {
     const int32_t *table = plan.table[o];
     if (plan.piece == 1) return kGatherElements[shift](to, from, table, count);
     for (int64_t i = 0; i < count; i += plan.piece)
         kGatherPiece[shift](to + (i << shift), from + *table++, plan.element_step[o], std::min(plan.piece, count - i));
 }
-// And back.
+// The reverse.
 void scatter(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *from, int64_t count) {
     const int32_t *table = plan.table[o];
     if (plan.piece == 1) return kScatterElements[shift](to, from, table, count);
@@ -87,7 +87,7 @@ void scatter(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *fro
         kScatterPiece[shift](to + *table++, from + (i << shift), plan.element_step[o], std::min(plan.piece, count - i));
 }
 
-// Transposes whole tiles of `bytes` bytes of columns by kSquareBytes of rows, on targets of rank `rank` and above.
+// A kernel that transposes whole tiles, of `bytes` bytes of columns by kSquareBytes of rows, on targets of rank `rank` and above.
 struct TransposeTiles {
     KernelFunction kernel;
     int bits, bytes;
@@ -99,13 +99,13 @@ constexpr TransposeTiles kTransposeTiles[] = {
 #undef HEWN_TRANSPOSITION
 };
 
-// to(x, y) = from(x, y) for x < width, y < height: `to` is dense along x with `to_pitch` bytes from row to row, `from` is dense
-// along y with `from_step` bytes from x to x. `prefetch_distance` elements from each column's first, unless 0, lies memory to
-// prefetch. Of whole tiles. Neither this nor transpose() is inlined, for size.
+// to(x, y) = from(x, y) for x < width, y < height, which are whole tiles. `to` is dense along x with `to_pitch` bytes from row to
+// row, `from` is dense along y with `from_step` bytes from x to x. Unless `prefetch_distance` is 0, memory to prefetch lies that
+// many elements from the first of each column. Neither this nor transpose() is inlined, for size.
 __attribute__((noinline)) int transpose_tiles(const TransposeTiles &tiles, uint8_t *to, int64_t to_pitch, const uint8_t *from,
                                               int64_t from_step, int64_t width, int64_t height, int32_t prefetch_distance,
                                               void *user_context) {
-    const int shift = __builtin_ctz(unsigned(tiles.bits / 8));  // a division would take its time
+    const int shift = __builtin_ctz(unsigned(tiles.bits / 8));  // faster than a division
     halide_dimension_t from_dims[2] = {{0, int32_t(width), int32_t(from_step >> shift), 0}, {0, int32_t(height), 1, 0}};
     halide_dimension_t to_dims[2] = {{0, int32_t(width), 1, 0}, {0, int32_t(height), int32_t(to_pitch >> shift), 0}};
     halide_buffer_t source = {}, destination = {};
@@ -115,13 +115,13 @@ __attribute__((noinline)) int transpose_tiles(const TransposeTiles &tiles, uint8
     destination.dim = to_dims;
     source.dimensions = destination.dimensions = 2;
     source.type = destination.type = halide_type_t(halide_type_uint, uint8_t(tiles.bits));
-    int32_t down = height << shift > kLineBytes ? kSquareBytes >> shift : 0;  // of a tall tile, the lines of the next one
+    int32_t down = height << shift > kLineBytes ? kSquareBytes >> shift : 0;  // to the further lines of the next tall tile
     void *arguments[] = {&user_context, &source, &prefetch_distance, &down, &destination};
     return tiles.kernel(arguments);
 }
 
-// Of any extents, elements of 2^shift bytes. An edge is a tile that overlaps the last whole one (dequantizing 8 bits of 300 x 300
-// takes 1.4 times as long by single elements), unless it has so few elements that they take less time than a call.
+// transpose_tiles for any extents, with elements of 2^shift bytes. An edge is a tile that overlaps the last whole one
+// (docs/performance.md#transposing), unless it has so few elements that they take less time than a call.
 __attribute__((noinline)) int transpose(int32_t target_rank, int shift, uint8_t *to, int64_t to_pitch, const uint8_t *from,
                                         int64_t from_step, int64_t width, int64_t height, int32_t prefetch_distance,
                                         void *user_context) {
@@ -145,7 +145,7 @@ __attribute__((noinline)) int transpose(int32_t target_rank, int shift, uint8_t 
     };
 
     int64_t done = 0;
-    for (size_t t = std::size(kTransposeTiles); t-- > 0 && whole_rows > 0;) {  // those of the highest rank first
+    for (size_t t = std::size(kTransposeTiles); t-- > 0 && whole_rows > 0;) {  // the highest rank first
         const TransposeTiles &tiles = kTransposeTiles[t];
         if (tiles.bits != 8 << shift || tiles.rank > target_rank) continue;
         const int64_t columns = tiles.bytes >> shift, whole = (width - done) / columns * columns;
@@ -161,7 +161,7 @@ __attribute__((noinline)) int transpose(int32_t target_rank, int shift, uint8_t 
     return done < width ? run_elements(done, width - done, 0) : 0;
 }
 
-// Walks the boxes of a plan and keeps, per operand, the address of the current one.
+// Walks the boxes of a plan, and keeps each operand's address in the current one.
 class Walker {
 public:
     // Not inlined, for size: it runs three times a slice.
@@ -203,7 +203,7 @@ private:
     }
 };
 
-// Points buffers to the context's dimensions, which last as long as they do. Not inlined, for size.
+// Points buffers to dimensions in the context, which lives as long as they do. Not inlined, for size.
 __attribute__((noinline)) void set_dims(const Plan &plan, BoxCall &context, halide_buffer_t *buffers) {
     std::memcpy(context.dims, plan.dims, sizeof context.dims);
     for (int o = 0; o < plan.operands; o++) buffers[o].dim = context.dims[o];
@@ -227,10 +227,10 @@ int run_direct(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *b
     return 0;
 }
 
-// Whether operand o lies in place and varies along the run: what a kernel reads or writes in memory.
+// Whether operand o is in place and varies along the run, so that the kernel reads or writes it in memory.
 bool runs_in_place(const Plan &plan, int o) { return plan.access[o] == Access::InPlace && plan.dims[o][0].stride == 1; }
 
-// The scratch memory of one slice, and what moves between it and the tensors.
+// The scratch memory of one slice, and the moves between it and the tensors.
 class Scratch {
 public:
     Scratch(const Plan &plan, void *user_context) : plan_(plan), user_context_(user_context) {}
@@ -242,7 +242,7 @@ public:
 
     uint8_t *at(int o) { return memory_ + plan_.scratch_at[o]; }
 
-    // Brings input o, which lies at `tensor`, into scratch, unless the last block brought there holds it. `next` as in store().
+    // Brings input o, which lies at `tensor`, into scratch, unless the block brought there last holds it. `next` as in store().
     int load(int o, const uint8_t *tensor, int64_t run, int64_t rows, const Walker *next, uint32_t &filled) {
         Block &block = loaded_[o];
         if (block.tensor == tensor && run <= block.run && rows <= block.rows) return 0;
@@ -261,8 +261,8 @@ public:
         return 0;
     }
 
-    // Brings the output's block from scratch to `tensor`. It is never transposed (Planner::access). `walker` is at the block's
-    // box, `next` at one to prefetch, or null.
+    // Brings the output's block from scratch to its tensor; it is never transposed (Planner::access). `walker` is at the block's
+    // box. `next` is at a box to prefetch, or null.
     void store(const Walker &walker, int64_t run, int64_t rows, const Walker *next) {
         const int o = plan_.operands - 1;
         uint8_t *const tensor = walker.pointer(o);
@@ -283,10 +283,10 @@ private:
     } loaded_[kMaxOperands] = {};
     alignas(64) uint8_t memory_[kScratchMemory];
 
-    // The processor's own prefetching does not follow a tile's columns: the transposition prefetches the next tile, line by line
-    // as it goes (in bursts between parts of 64 columns a Zen 5 lost a fifth), and into L2, as columns 4 KiB apart share L1's
+    // The processor's own prefetching does not follow a tile's columns. So the transposition prefetches the next tile, line by
+    // line as it goes rather than in bursts (docs/performance.md#transposing), and into L2, as columns 4 KiB apart share L1's
     // sets. The next rows of operands in place are prefetched part by part. ADD f32 of 1024 x 1024 and its transpose on a Zen 4,
-    // ns an element: 1.9 without, 1.3 into L1, 0.6 into L2, 0.55 with those in place.
+    // ns an element: 1.9 without, 1.3 into L1, 0.6 into L2, 0.55 with the rows in place.
     int load_transposed(int o, const uint8_t *tensor, int64_t run, int64_t rows, const Walker *next) {
         constexpr int64_t kPart = 64;
         const int32_t prefetch_distance = next && plan_.prefetches_tiles ? tile_distance(o, next->pointer(o) - tensor, rows) : 0;
@@ -305,17 +305,17 @@ private:
         return 0;
     }
 
-    // The distance to prefetch at in each column of a tile of operand o, whose next tile lies `bytes` further on: in elements,
-    // from the tile's first. Of a tall tile, the next one's first element: the transposition prefetches its further lines too. Of
-    // another, the last element of the line that the next one begins with, as a line that two tiles share was read with the
-    // first of them. 0, nothing: the next tile is this one, or too far for an int32.
+    // How far to prefetch in each column of a tile of operand o, in elements from the tile's first. The next tile lies `bytes`
+    // further on. For a tall tile, up to the next one's first element: the transposition also prefetches its further lines.
+    // Otherwise up to the last element of the line in which the next tile begins, as a line that two tiles share was read with
+    // the first of them. 0, nothing: the next tile is this one, or too far for an int32.
     int32_t tile_distance(int o, int64_t bytes, int64_t rows) const {
         const int64_t line = kLineBytes >> shift(o), elements = (bytes >> shift(o)) + (rows > line ? 0 : rows - 1);
         return bytes != 0 && elements == int32_t(elements) ? int32_t(elements) : 0;
     }
 
-    // Prefetches `count` pieces of memory, each `bytes` long and `step` bytes after the one before. A line of which it only
-    // has the last bytes was read with the piece before. Always inlined as prefetch_part() is.
+    // Prefetches `count` pieces of memory, each `bytes` long and `step` bytes after the one before. A line of which a piece has
+    // only the last bytes was read with the piece before. Always inlined, as prefetch_part() is.
     __attribute__((always_inline)) static void prefetch_rows(const uint8_t *memory, int64_t count, int64_t step, int64_t bytes) {
         for (int64_t i = 0; i < count; i++) {
             for (int64_t byte = bytes - 1; byte >= 0; byte -= kLineBytes) __builtin_prefetch(memory + i * step + byte, 0, 2);
@@ -340,12 +340,12 @@ private:
     int64_t pitch(int o) const { return int64_t(plan_.dims[o][1].stride) << shift(o); }
 };
 
-// How many boxes on to prefetch: the next; where the output is streamed, 16 KiB of inputs on, transposed ones as well. (GB/s on a
-// Zen 5 by 4, 8, 12, 16 and 24 KiB: QUANTIZE_LINEAR 37, 45, 50, 50, 50; by 4 and 16 DEQUANTIZE_LINEAR 46 and 48; by 16 and 32 ADD
-// 54 and 51. On a Zen 4 ADD gained as much from 8 KiB on, QUANTIZE_LINEAR the most from 16.)
+// How many boxes ahead to prefetch: the next one; if the output is streamed, 16 KiB of inputs ahead, including transposed ones.
+// (GB/s on a Zen 5 at 4, 8, 12, 16 and 24 KiB: QUANTIZE_LINEAR 37, 45, 50, 50, 50; at 4 and 16: DEQUANTIZE_LINEAR 46 and 48; at
+// 16 and 32: ADD 54 and 51. On a Zen 4 ADD gained as much from 8 KiB on, QUANTIZE_LINEAR the most from 16.)
 int64_t prefetch_distance_boxes(const Plan &plan) {
     if (plan.access[plan.operands - 1] != Access::Stream) return 1;
-    int64_t bytes = 0;  // of inputs that are prefetched, of each element
+    int64_t bytes = 0;  // of each element, of inputs that are prefetched
     for (int o = 0; o < plan.operands - 1; o++)
         bytes += (plan.prefetched >> o & 1) || plan.access[o] == Access::Transpose ? plan.element_bytes[o] : 0;
     return std::max<int64_t>(1, (16 << 10) / (plan.run_inner * plan.run_outer * plan.rows * std::max<int64_t>(bytes, 1)));

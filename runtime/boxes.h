@@ -1,5 +1,5 @@
-// Running a plan: box by box what the kernel takes from scratch memory is brought there, the kernel called, and an output that is
-// not in place brought to its tensor.
+// Runs a plan box by box: brings what the kernel reads from scratch memory there, calls the kernel, and moves an output that is
+// not in place to its tensor.
 #ifndef HEWN_RUNTIME_BOXES_H
 #define HEWN_RUNTIME_BOXES_H
 
@@ -14,27 +14,27 @@ namespace hewn {
 // Repeats a row's first `filled` elements of 2^shift bytes up to `count`.
 void repeat_row(uint8_t *row, int64_t filled, int64_t count, int shift);
 
-// What a caller of kernels derives its own from.
+// The base of what callers of kernels keep for a slice (CpuCall).
 struct BoxCall {
-    uint32_t filled = 0;  // operands whose scratch memory was filled for this box
-    // Of the buffers, where they take more than one box or scratch memory. A union does not construct them, which would take time
-    // of every small call.
+    uint32_t filled = 0;  // a bit for each operand whose scratch memory was filled for this box
+    // The buffers' dimensions, if there are several boxes or scratch memory. A union does not construct them, which would take
+    // time in every small call.
     union {
         halide_dimension_t dims[kMaxOperands][2];
     };
     BoxCall() {}
 };
 
-// Calls the kernel on one box, given a buffer for each operand. 0, or the kernel's error code.
+// Calls the kernel on one box, with a buffer for each operand. Returns 0 or the kernel's error code.
 using CallBox = int (*)(BoxCall &context, halide_buffer_t *operands);
 
-// run_boxes where it takes more than one box or scratch memory.
+// run_boxes for plans with several boxes or scratch memory.
 int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
                    void *user_context);
 
-// Runs boxes [first, last) of the plan on operands that begin at the hosts of `buffers`, kMaxOperands of them: for each box sets
-// their host and dim, and calls. user_context is for the runtime's own helper kernels. Stops at the first error code and returns
-// it. Inline: it is what a small call pays.
+// Runs boxes [first, last) of the plan until the first error code, which it returns. The hosts of `buffers`, kMaxOperands of
+// them, are where the operands begin. For each box it sets their host and dim, and calls. user_context is for the runtime's own
+// helper kernels. Inline, as every small call pays for it.
 inline int run_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
                      void *user_context) {
     if (!plan.one_box) return run_many_boxes(plan, first, last, buffers, call, context, user_context);

@@ -12,7 +12,7 @@ namespace hewn {
 
 namespace {
 
-// The extended family counts where the base family is 15, as AMD's all are by now.
+// The extended family counts if the base family is 15, as it now is on all of AMD's chips.
 int amd_family() {
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
     const bool known = __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (eax >> 8 & 15) == 15;
@@ -25,7 +25,7 @@ int64_t amd_cache_bytes(unsigned level) {
     for (unsigned i = 0; i < 8 && __get_cpuid_count(kCacheProperties, i, &eax, &ebx, &ecx, &edx); i++) {
         const unsigned type = eax & 31;
         if (type == 0) break;
-        // Lines, partitions, ways and sets, each less one.
+        // Line size, partitions, ways and sets, each less one.
         if ((eax >> 5 & 7) == level)
             return int64_t((ebx & 0xfff) + 1) * ((ebx >> 12 & 0x3ff) + 1) * ((ebx >> 22) + 1) * (int64_t(ecx) + 1);
     }
@@ -34,7 +34,7 @@ int64_t amd_cache_bytes(unsigned level) {
 
 }  // namespace
 
-// Kept, as CPUID takes microseconds in a virtual machine; whoever comes first asks, several find the same.
+// Kept, as CPUID takes microseconds in a virtual machine. Threads that ask at the same time find the same values.
 __attribute__((cold)) Chip this_chip() {
     static std::atomic<int> family{-1};
     static std::atomic<int64_t> l2{0}, l3{0};

@@ -17,9 +17,9 @@ __attribute__((cold)) void choose_add_form(const Space &, const Variant &variant
     kernel.call = call_add;
 }
 
-// Long streams a Zen 5 follows by itself, but for f16's, which take longer to add than to read. Times as fast by prefetching:
-// 0.94 to 1.14 at 3 and 4 MiB of operands, 0.9 to 0.96 at 6, 0.86 to 0.93 at 8 with a broadcast operand. Of f16 1.12 at 6 MiB,
-// but with a broadcast operand 0.9 and 0.8 at 4 and 8.
+// A Zen 5 follows long streams by itself, so ADD prefetches up to a smaller share of the last-level cache than other operators.
+// f16 takes longer to add than to read: with two large inputs it prefetches up to the usual share, with one not at all
+// (docs/performance.md#software-prefetching).
 __attribute__((cold)) bool fit_add(Plan &plan, int32_t, const Variant &, CpuKernel &kernel) {
     const bool one_large_input = __builtin_popcount(plan.prefetched) < 2;
     const bool f16 = kernel.problem->output.type == HEWN_DATA_TYPE_FLOAT16;

@@ -10,7 +10,7 @@ __attribute__((cold)) bool fit_to_plan(Plan &plan, int32_t slices, int32_t cpus,
                                        CpuKernel &kernel) {
     const auto fit = kernel.problem->info->fit;
     if (fit && !fit(plan, slices, variant, kernel)) return false;
-    // In scratch memory nothing is worth prefetching; of the form `repeating` it holds a vector of parameters.
+    // Only operands in place are worth prefetching. With `repeating`, the parameters in scratch memory are only a vector each.
     bool in_place = true;
     for (int o = 0; o < plan.operands; o++)
         in_place &= plan.access[o] == Access::InPlace || (kernel.repeating && (o == kScale || o == kZeroPoint));

@@ -6,20 +6,20 @@ namespace hewn {
 
 namespace {
 
-// Comparing a row of zero points pays where at least this many rows share it: 4 rows of 1024 i8 are dequantized to f32 1.28 times
-// as fast on a Zen 1. Rows that are much shorter are not rows of a box, but parts of its run.
+// Comparing a row of zero points pays if at least this many rows share it (4 rows of 1024 i8 are dequantized to f32 1.28 times as
+// fast on a Zen 1). Much shorter rows are not rows of a box, but parts of its run.
 constexpr int64_t kRowsToCompare = 4;
 
-// Whether the zero points of the row, which all rows of the box share, are known to be equal. They are compared at once where at
-// least kRowsToCompare rows share them; where fewer do, only when a later box has the same ones, for the row may be one that
-// boxes cut, whose parts are then compared together.
+// Whether the zero points of the row, which all rows of the box share, are known to be equal. If at least kRowsToCompare rows
+// share them, they are compared at once. Otherwise boxes may cut the row: its parts are compared together, once a later box has
+// the same ones again.
 bool has_equal_zero_points(CpuCall &call, const halide_buffer_t &row) {
     ZeroPointRow &known = call.zero_points;
     const int64_t bytes = type_bytes(call.kernel.problem->inputs[kZeroPoint].type), count = row.dim[0].extent;
     const bool filled = call.filled & 1u << kZeroPoint, enough = row.dim[1].extent >= kRowsToCompare;
     const int64_t first = filled ? -1 : index_among(known.from, known.count, row, count, bytes);
     const bool again = first >= 0 && first < known.count;
-    // A row that has been compared is whole: what lies behind it is another one.
+    // A row that was compared is complete. What lies behind it is another row.
     if (!again && first >= 0 && !enough && !known.compared) known = {known.from, known.count + count, false, false};
     else if (!again) known = {row.host, count, false, false};
     if (!known.compared && (again || enough)) {
@@ -29,7 +29,7 @@ bool has_equal_zero_points(CpuCall &call, const halide_buffer_t &row) {
     return known.equal;
 }
 
-// Calls the kernel with one zero point in the place of a row of equal ones, as a scale a channel mostly has them.
+// Calls the kernel with one zero point in place of a row of equal ones, which a scale a channel mostly comes with.
 int call_joining_zero_points(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
     halide_buffer_t &zero_points = operands[kZeroPoint];

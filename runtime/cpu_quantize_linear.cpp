@@ -1,4 +1,4 @@
-// QUANTIZE_LINEAR on the CPU: by reciprocals of its scales, prepared and kept here, or by division.
+// QUANTIZE_LINEAR on the CPU: by reciprocals of the scales, prepared and kept here, or by division.
 #include <algorithm>
 
 #include "cpu_linear.h"
@@ -8,8 +8,8 @@ namespace hewn {
 
 namespace {
 
-// Reciprocals of `count` scales that lie `step_bytes` apart. False: one is not ordinary, and its arithmetic may have raised the
-// flag of invalid operations; the caller divides instead, which notes that (call_quantize_divided).
+// Prepares the reciprocals of `count` scales that lie `step_bytes` apart. False: one is not ordinary, and its arithmetic may have
+// raised the flag of invalid operations. The caller then divides, which notes that (call_quantize_divided).
 bool set_reciprocals(const void *scales, hewn_data_type type, int64_t step_bytes, int32_t count, float *r0, float *r1) {
     const char *const first = static_cast<const char *>(scales);
     int32_t unfit = 0;
@@ -34,7 +34,7 @@ inline halide_buffer_t buffer_of(const float *reciprocals, halide_dimension_t *d
     return buffer;
 }
 
-// The parameters for the first `count` scales of a box; `reciprocal` where all are ordinary, else the dividing form.
+// Prepares the parameters for the first `count` scales of a box: `reciprocal` if all are ordinary, else the dividing form.
 void prepare_quantize(const CpuKernel &kernel, const halide_buffer_t &scale, int32_t count, RowParameters &p) {
     const hewn_data_type type = kernel.problem->inputs[kScale].type;
     p.from = scale.host;
@@ -52,7 +52,7 @@ void prepare_quantize(const CpuKernel &kernel, const halide_buffer_t &scale, int
 
 int call_quantize_divided(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
-    call.maybe_invalid = true;  // as 0 / 0 is, and the input NaN
+    call.maybe_invalid = true;  // as 0 / 0 and NaN inputs are
     return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], &operands[2], &operands[3]);
 }
 
@@ -71,11 +71,11 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
         const int code = call_kernel(*p.form, call, &operands[0], &operands[0], &r0, &r1, &operands[2], kernel.prefetch_distance,
                                      &operands[3]);
         if (code != 0 || !invalid.raised()) return code;
-        p.form = kernel.form;  // until the scales change: such values rarely come alone
+        p.form = kernel.form;  // until the scales change: invalid values rarely come alone
     }
     return call_quantize_divided(context, operands);
 }
-// Without `reciprocal`, for which a row's scales and zero points are equal.
+// Gives up `reciprocal`, which needs one scale and one zero point a row.
 void leave_reciprocal(const Variant &variant, CpuKernel &kernel) {
     kernel.reciprocal = nullptr;
     kernel.uniform = 0;
@@ -83,7 +83,7 @@ void leave_reciprocal(const Variant &variant, CpuKernel &kernel) {
     kernel.columns = variant.form("columns");
     kernel.repeating = variant.form("repeating");
 }
-// Prepares `count` more scales.
+// Prepares the next `count` scales.
 void append_columns(const CpuKernel &kernel, const char *scales, int32_t count, Columns &columns) {
     const hewn_data_type type = kernel.problem->inputs[kScale].type;
     const int32_t distinct = count < kernel.distinct_scales ? count : kernel.distinct_scales;
@@ -93,8 +93,8 @@ void append_columns(const CpuKernel &kernel, const char *scales, int32_t count, 
     columns.count += count;
 }
 
-// The index in `columns` at which the reciprocals of a box's first `count` scales begin. Those not there are prepared: the next
-// part of the row behind what is known of it, any others in its place.
+// Returns the index in `columns` of the reciprocals of a box's first `count` scales. Prepares those that are missing: the next
+// part of the known row behind it, any others in its place.
 int32_t find_columns(const CpuCall &call, const halide_buffer_t &scale, int32_t count, Columns &columns) {
     const int64_t bytes = type_bytes(call.kernel.problem->inputs[kScale].type);
     const bool filled = call.filled & 1u << kScale;
@@ -111,7 +111,7 @@ int32_t find_columns(const CpuCall &call, const halide_buffer_t &scale, int32_t 
     return added;
 }
 
-// Repeats the vector of parameters that scratch memory has of each row (read_a_vector) to the row's end.
+// Repeats each row's vector of parameters in scratch memory (read_a_vector) to the row's end.
 void complete_rows(const halide_buffer_t &rows, hewn_data_type type) {
     const int shift = __builtin_ctz(unsigned(type_bytes(type)));
     const int32_t distinct_rows = rows.dim[1].stride == 0 ? 1 : rows.dim[1].extent;
@@ -119,7 +119,7 @@ void complete_rows(const halide_buffer_t &rows, hewn_data_type type) {
         repeat_row(rows.host + (int64_t(y) * rows.dim[1].stride << shift), kRepeatingLanes, rows.dim[0].extent, shift);
 }
 
-// With a scale a column.
+// Calls the kernel with a scale a column.
 int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
     Columns &columns = *call.columns;
@@ -136,7 +136,7 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
                                                  kernel.prefetch_distance, &operands[3])
                                    : call_kernel(*kernel.columns, call, &operands[0], &r0, &r1, &operands[2], &operands[3]);
         if (code != 0 || !invalid.raised()) return code;
-        columns.fit = false;  // as above
+        columns.fit = false;  // as in call_quantize
     }
     // Dividing reads whole rows.
     if (repeating) {
@@ -145,36 +145,37 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
     return call_quantize_divided(context, operands);
 }
 
-// Whether the plan's boxes are worth their reciprocals, where one scale for all is worth them from `elements` elements on: boxes
-// of several scales need twice as many and a fifth more for each, shared by all boxes that have the same ones in turn. (f32 to u8
-// on a Zen 5, rows of a scale each, against dividing, by AVX2 and AVX-512: 8 rows of 64 elements 1.0 and 0.55, 4 of 256 1.4 and
-// 0.65, 64 of 147 1.36 and 1.06, 1024 of 64 1.66 and 0.81, 256 of 256 1.76 and 1.12, 128 of 512 2.1 and 1.24. Not measured on
-// ARM.)
+// Whether the plan's boxes are worth their reciprocals. One scale for all is, from `elements` elements on. Boxes of several
+// scales need twice as many elements, and a fifth more for each scale; boxes in sequence that have the same scales share that.
+// f32 to u8 with a scale a row on a Zen 5, times as fast as dividing (not measured on ARM):
+//     rows x elements   8 x 64   4 x 256   64 x 147   1024 x 64   256 x 256   128 x 512
+//     AVX2              1.0      1.4       1.36       1.66        1.76        2.1
+//     AVX-512           0.55     0.65      1.06       0.81        1.12        1.24
 bool reciprocals_pay(const Plan &plan, int32_t slices, int64_t elements) {
     const int64_t run = plan.run_inner * plan.run_outer;
     const int64_t values = std::max(values_of_a_box(plan, kScale), values_of_a_box(plan, kZeroPoint));
     const int64_t sharing = std::max<int64_t>(repeated_boxes(plan, kScale) / slices, 1);
     if (values == 0) return true;
     if (values == 1) return run * plan.rows >= elements;
-    // Rows below a block of the packed narrowing are as slow as dividing. Without reciprocals all rows of a box are one run,
-    // whose scales are gathered once if boxes share them: 12 ns a row less (196 x 3 channels last to first 0.8 to 0.9).
+    // Rows shorter than a block of the packed narrowing are as slow as dividing. Without reciprocals all rows of a box are one
+    // run, whose scales are gathered once if boxes share them: 12 ns less a row (196 x 3 channels last to first 0.8 to 0.9).
     const int64_t least = plan.scratch && sharing > 1 ? elements : elements / 8;
     return run >= least && run * plan.rows * 5 >= elements * (5 + (4 + values) / sharing);
 }
 
-// Whether each slice should prepare the reciprocals of a row of scales, of which `distinct` differ.
+// Whether each slice should prepare the reciprocals of a row of scales. Sets `distinct` to how many of these differ.
 bool columns_pay(const Plan &plan, int32_t slices, bool repeating, int64_t reciprocal_elements, int64_t &distinct) {
-    // Preparing a scale takes as long as eight divisions, copying one in turn as one (Xeon, 1 and 0.1 ns). Rows enough to gain
-    // half of that at least: 16, and 32 where dividing is fast.
+    // Preparing a scale takes as long as eight divisions, copying a prepared one as long as one (Xeon: 1 and 0.1 ns). Enough rows
+    // must share it to gain at least half of that: 16, or 32 where dividing is fast.
     const int64_t preparing = reciprocal_elements / 16;
     constexpr int64_t kCopying = 4;
-    // `repeating` copies a vector of them: f32 to i8 on a Zen 3, [64, 4] 168 -> 188 ns, [250, 4] 346 -> 286, [1021, 4] 1072 ->
-    // 709.
+    // `repeating` copies a vector of reciprocals. f32 to i8 on a Zen 3, divided and with `repeating`: [64, 4] 168 and 188 ns,
+    // [250, 4] 346 and 286, [1021, 4] 1072 and 709.
     constexpr int64_t kLeastRepeating = 512;
     const bool in_place = plan.access[kScale] == Access::InPlace, table = plan.access[kScale] == Access::Table;
     const bool cut = plan.run_loop >= 0 && plan.loops[plan.run_loop].step_bytes[kScale] != 0;
     const int64_t run = plan.run_inner * (cut ? plan.loops[plan.run_loop].size : plan.run_outer);
-    // One row of scales for all rows of a box: reciprocals are prepared for no more.
+    // All rows of a box must have one row of scales: reciprocals are prepared for no more.
     const bool one_row = plan.rows == 1 || plan.row_bytes[kScale] == 0;
     if (!one_row || plan.dims[kScale][0].stride != 1 || run > kMaxColumns || !(in_place || (table && !cut))) return false;
     int64_t rows = repeated_rows(plan, kScale);
@@ -185,9 +186,9 @@ bool columns_pay(const Plan &plan, int32_t slices, bool repeating, int64_t recip
 
 }  // namespace
 
-// QUANTIZE_LINEAR runs in one of four modes. choose_quantize_forms takes the first that the layout allows, and fit_quantize, once
-// there is a plan, stays with it or goes on to a later one; where that changes what the plan should do, the operator is planned
-// again, twice at most. (`form`, which divides, is there in all of them, for scales that are not ordinary.)
+// QUANTIZE_LINEAR runs in one of four modes. choose_quantize_forms takes the first that the layout allows. With the plan,
+// fit_quantize keeps it or goes on to a later one. If that changes what the plan should do, the operator is planned again, twice
+// at most. All modes keep `form`, which divides, for scales that are not ordinary.
 //
 //     mode        call                     not null             parameters
 //     a row       call_quantize            reciprocal           one scale and zero point a row: `uniform`

@@ -1,5 +1,5 @@
-// QUANTIZED_LINEAR_ADD on the CPU: by the formula, with the output's scale or its reciprocal, or by folded factors where those
-// were seen to give the same outputs (folding.h).
+// QUANTIZED_LINEAR_ADD on the CPU: by the formula, with the output's scale or its reciprocal; or by folded factors, if these were
+// seen to give the same outputs (folding.h).
 #include <cmath>
 
 #include "cpu_kernel.h"
@@ -13,8 +13,8 @@ int32_t read_byte(const void *byte, hewn_data_type type) {
                                        : int32_t(*static_cast<const uint8_t *>(byte));
 }
 
-// The scales and zero points of A, B and the output, into `q` where it stays: to return a struct would copy it in wide loads of
-// what was just stored in narrow ones, which wait for the stores (5 ns on a Zen 5).
+// Reads the scales and zero points of A, B and the output into `q`. Returning a struct would copy it by wide loads of what narrow
+// stores just wrote, which wait for those stores (5 ns on a Zen 5).
 void read_quantization(const CpuCall &call, Quantization &q) {
     for (int t = 0; t < 3; t++) {
         const int zero_point = kQuantizedAddZeroPoints[t];
@@ -23,7 +23,7 @@ void read_quantization(const CpuCall &call, Quantization &q) {
     }
 }
 
-// No quotient of the other forms than `divide` may reach 2^31. False for NaN.
+// Whether no quotient reaches 2^31, as the forms other than `divide` need it. False for NaN.
 bool bounded(const float *scale) {
     const double largest = 255 * (std::fabs(double(scale[0])) + std::fabs(double(scale[1])));
     return largest <= 0x1p30 * std::fabs(double(scale[2]));
@@ -48,7 +48,7 @@ void prepare_quantized_add(const CpuCall &call, QuantizedAddParameters &p) {
     p.form = kernel.reciprocal;
 }
 
-// A form that rounds as the formula does, with the output's scale or its reciprocal.
+// Calls a form that rounds as the formula does. `divisor` is the output's scale, or the two parts of its reciprocal.
 template<class... Divisor>
 int call_by_formula(const Form &form, const CpuCall &call, const Quantization &q, halide_buffer_t *operands, Divisor... divisor) {
     return call_kernel(form, call, &operands[0], &operands[1], q.zero_point[2], q.scale[0], q.scale[1], q.zero_point[0],
@@ -71,11 +71,11 @@ void set_folding(const CpuKernel &kernel, bool fits, const FoldedFactors &factor
     p.form = kernel.folded;
 }
 
-// After a box that was computed without knowing whether `folded` would do. 0, or a kernel's error.
+// Called after a box that was computed without knowing whether `folded` fits; tries to find out. Returns 0 or a kernel's error.
 __attribute__((noinline)) int try_folding(const CpuCall &call, const halide_buffer_t &output, QuantizedAddParameters &p) {
     const CpuKernel &kernel = call.kernel;
     FoldedFactors factors;
-    const Foldings::State known = kernel.foldings->find(p.quantization, factors);  // by another slice, meanwhile
+    const Foldings::State known = kernel.foldings->find(p.quantization, factors);  // another slice may have found out
     if (known != Foldings::Unknown) {
         set_folding(kernel, known == Foldings::Fits, factors, p);
         return 0;
@@ -101,7 +101,7 @@ __attribute__((noinline)) int try_folding(const CpuCall &call, const halide_buff
     return 0;
 }
 
-// The dividing form.
+// Calls the dividing form.
 int call_quantized_add_divided(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
     Quantization q;

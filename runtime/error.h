@@ -6,7 +6,7 @@
 
 namespace hewn {
 
-// Fills in `error`, if there is one of a known size, and returns `status`.
+// Fills in `error`, if it is not null and of a known size. Returns `status`.
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4), cold))
 #endif

@@ -9,7 +9,7 @@ namespace hewn {
 namespace {
 
 constexpr int kValues = 256;  // of 8 bits
-constexpr int kRows = 16;     // of pairs that are computed together
+constexpr int kRows = 16;     // of kValues pairs each, computed together
 
 constexpr int kStateShift = 56;
 constexpr uint64_t kRest = (uint64_t(1) << kStateShift) - 1;
@@ -42,11 +42,11 @@ int find_folded_factors(const Quantization &quantization, const halide_type_t *t
         operands[o].host = hosts[o];
     }
 
-    // Steps of a's factor, b's and the offset. Of 1500 random scales and zero points in five kinds of ranges the first fitted 89
-    // % and one of the seven 98 % (docs/numerics.md).
+    // Steps of a's factor, of b's and of the offset. How often the first and any of the seven fit:
+    // docs/numerics.md#quantized_linear_add.
     constexpr int kSteps[][3] = {{0, 0, 0}, {0, 0, 1}, {0, 0, -1}, {0, 1, 0}, {0, -1, 0}, {1, 0, 0}, {-1, 0, 0}};
     constexpr int kParts = kValues / kRows;
-    int first = 0;  // the part in which the factors before differed comes first: the next are likely to as well
+    int first = 0;  // begins with the part in which the previous factors differed, as the next may
     for (const int(&steps)[3] : kSteps) {
         factors = {stepped(nearest.a, steps[0]), stepped(nearest.b, steps[1]), stepped(nearest.offset, steps[2])};
         fits = true;
@@ -98,8 +98,8 @@ Foldings::Entry *Foldings::admit(int64_t elements) {
     for (Entry &entry : entries_) {
         if (entry.sequence.load(std::memory_order_relaxed) == 0) return &entry;
     }
-    // As many as it takes to know all that is held, if they come in turn. Were each newcomer admitted, nine sets in turn would
-    // drive one another out for ever.
+    // The elements that it takes to know all keys held, if they come in turn. If every newcomer were admitted, nine sets in turn
+    // would drive one another out for ever.
     constexpr int64_t kTurn = kEntries * kElementsBeforeSearch;
     const int64_t before = missed_.fetch_add(elements, std::memory_order_relaxed);
     return before / kTurn != (before + elements) / kTurn ? &vacant() : nullptr;
@@ -140,7 +140,7 @@ bool Foldings::count(const Quantization &quantization, int64_t elements) {
         write(*entry, key, Unknown, {});
     }
     const int64_t before = entry->elements.fetch_add(elements, std::memory_order_relaxed);
-    // Again and again while the answer is not known: what a search found may not have been noted, for another thread was writing.
+    // Again and again while the state is Unknown: what a search found is lost if another thread was writing.
     return before / kElementsBeforeSearch != (before + elements) / kElementsBeforeSearch;
 }
 

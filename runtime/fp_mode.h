@@ -12,7 +12,7 @@
 
 namespace hewn {
 
-// Round to nearest, subnormals kept, exceptions masked for the object's lifetime, whatever mode the thread is in.
+// For the object's lifetime the thread rounds to nearest, keeps subnormals and masks exceptions, whatever mode it is in.
 class DefaultFloatingPointMode {
 public:
     DefaultFloatingPointMode() : saved_(read()), changed_((saved_ & kControl) != kDefault) {
@@ -24,7 +24,7 @@ public:
     DefaultFloatingPointMode(const DefaultFloatingPointMode &) = delete;
     DefaultFloatingPointMode &operator=(const DefaultFloatingPointMode &) = delete;
 
-    // Whether the thread's flag of invalid operations (see below) was set when the object was made, and still was once it was.
+    // Whether the thread's flag of invalid operations (see below) is set once the object is made. Setting the mode clears it.
     bool began_invalid() const { return !changed_ && (saved_ & kInvalid) != 0; }
 
 private:
@@ -41,7 +41,7 @@ private:
         __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
         return mode;
     }
-    // The clobber keeps memory operations, and so the kernels' calls, on their side.
+    // The clobber keeps memory operations, and with them calls of kernels, on their side.
     static void write(Register mode) { __asm__ volatile("msr fpcr, %0" : : "r"(mode) : "memory"); }
 #endif
 
@@ -49,12 +49,11 @@ private:
     const bool changed_;
 };
 
-// Tells whether this thread's operations were invalid in the object's lifetime: one met a NaN, or a conversion's result did not
-// fit. The flag is sticky and costs its operations nothing, where testing every element would. Afterwards the flag is at least as
-// the caller had it. `maybe_set`, which outlives the object, is whether it may be set: where it is not, it need not be read
-// before, which waits for all that is under way (5 ns on a Zen 5). Whoever runs other operations that may be invalid in between
-// sets it.
-// For x86; elsewhere conversions saturate, and nothing is told.
+// Tells whether operations of this thread were invalid in the object's lifetime: one met a NaN, or a conversion's result did not
+// fit. The flag is sticky and costs operations nothing, where testing every element would. Afterwards the flag is as the caller
+// had it, or set. `maybe_set`, which outlives the object, says whether the flag may be set already. If not, the constructor need
+// not read it, which would wait for all operations under way (5 ns on a Zen 5). Whoever runs other operations that may be invalid
+// in between sets `maybe_set`. For x86 only; elsewhere conversions saturate, and raised() is false.
 class InvalidOperationFlag {
 public:
 #if defined(__x86_64__)
@@ -81,7 +80,7 @@ public:
         const uint32_t saved = _mm_getcsr();
         _mm_setcsr(kClear);
         volatile float nan = __builtin_nanf("");
-        volatile int32_t converted = _mm_cvtsi128_si32(_mm_cvtps_epi32(_mm_set1_ps(nan)));  // as the kernels convert
+        volatile int32_t converted = _mm_cvtsi128_si32(_mm_cvtps_epi32(_mm_set1_ps(nan)));  // as kernels convert
         (void)converted;
         const bool raised = _mm_getcsr() & kInvalid;
         _mm_setcsr(saved);

@@ -1,19 +1,18 @@
-// What the generators and the runtime have to agree on beyond the kernels' types and the order of most of their arguments. Both
-// include it.
+// What generators and runtime must agree on besides the kernels' types and the order of most of their arguments. Both include it.
 #ifndef HEWN_RUNTIME_KERNEL_CONTRACT_H
 #define HEWN_RUNTIME_KERNEL_CONTRACT_H
 
 namespace hewn {
 
-// The forms `repeating` take rows of at least kRepeatingLanes elements, of whose parameters they read as many, and along which
-// these repeat after a divisor of kRepeatingPeriod.
+// The forms `repeating` take rows of at least kRepeatingLanes elements and read as many parameters, which repeat along the row
+// after a divisor of kRepeatingPeriod elements.
 constexpr int kRepeatingLanes = 16, kRepeatingPeriod = 8;
 
-// A transposition goes by squares with this many bytes in a row, a vector of SSE and NEON. A tile is one square of rows high, and
-// one or several squares of columns wide (the kernel's `bytes`).
+// A transposition goes by squares with this many bytes in a row, a vector of SSE and NEON. A tile has the rows of one square and
+// the columns of one or several (the kernel's `bytes`).
 constexpr int kSquareBytes = 16;
 
-// Bytes that a step of a GPU's form `dense` takes of the narrowest tensor that varies.
+// Bytes of the narrowest varying tensor in one step of a GPU's form `dense`.
 constexpr int kGpuStepBytes = 16;
 
 // Elements of every tensor in such a step.

@@ -34,8 +34,8 @@ constexpr uint32_t F32 = types({HEWN_DATA_TYPE_FLOAT32}), F16 = types({HEWN_DATA
                    U32 = types({HEWN_DATA_TYPE_UINT32}), I64 = types({HEWN_DATA_TYPE_INT64}),
                    U64 = types({HEWN_DATA_TYPE_UINT64});
 
-// One row of DirectML's table of an operator: what is supported from a feature level on. Types that follow from others (a
-// zero point's, an output's) have no column.
+// One row of DirectML's table of an operator: what is supported from a feature level on. Types that follow from another tensor's,
+// as a zero point's do, have no column.
 struct FeatureRow {
     hewn_feature_level level;
     int min_rank, max_rank;
@@ -69,7 +69,7 @@ constexpr FeatureRow kQuantizedAddRows[] = {
     {HEWN_FEATURE_LEVEL_4_0, 1, 8, I8 | U8, F32, I8 | U8, false},
 };
 
-// An operator's table at one feature level, and checks against it that say which level has what is asked for.
+// An operator's table at one feature level. Its checks say which level, if any, has what is asked for.
 class FeatureTable {
 public:
     template<int N>
@@ -98,7 +98,7 @@ public:
                            [&](const FeatureRow &row) { return (row.*column & type) != 0; });
     }
 
-    // Rank 0, which DirectML lacks, stands for one element wherever rank 1 is supported.
+    // DirectML lacks rank 0. Here it is one element, and is supported wherever rank 1 is.
     hewn_status check_rank(const Tensor &tensor) const {
         const int rank = tensor.rank > 0 ? tensor.rank : 1;
         const auto fits = [&](const FeatureRow &row) { return row.min_rank <= rank && rank <= row.max_rank; };
@@ -134,13 +134,13 @@ private:
     }
 };
 
-// ---- Reading descriptions: for size rather than speed ("cold"), for it happens once an operator ----
+// ---- Reading descriptions: compiled for size ("cold"), as it happens once an operator ----
 
-// Evaluates a status and returns it from the enclosing function where it is not OK.
+// Evaluates a status, and returns it from the enclosing function if it is not OK.
 #define HEWN_CHECK(expression) \
     if (const hewn_status status = (expression); status != HEWN_STATUS_OK) return status
 
-// A copy of the operator's description in `copy`.
+// Copies the operator's description to `copy`.
 template<class Desc>
 hewn_status copy_desc(const void *desc, const char *dml_name, Desc &copy, hewn_error *error) {
     if (!desc) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s: the operator's description is null", dml_name);
@@ -154,7 +154,7 @@ hewn_status copy_desc(const void *desc, const char *dml_name, Desc &copy, hewn_e
     return HEWN_STATUS_OK;
 }
 
-// An optional tensor that is absent reads as zeros of `like`'s shape.
+// Reads an optional tensor. An absent one reads as zeros of `like`'s shape.
 hewn_status read_optional(const hewn_tensor_desc *desc, const char *context, const char *name, const Tensor &like,
                           hewn_data_type absent_type, Tensor &tensor, hewn_error *error) {
     if (desc) return read_tensor(desc, context, name, tensor, error);
@@ -170,7 +170,7 @@ hewn_status read_optional(const hewn_tensor_desc *desc, const char *context, con
 
 hewn_status expect_same_sizes(const OperatorInfo &info, const Tensor &tensor, const Tensor &other, hewn_error *error) {
     if (same_sizes(tensor, other)) return HEWN_STATUS_OK;
-    static constexpr char kHint[] = "an input repeats by strides of 0";  // for who knows other libraries' broadcasting
+    static constexpr char kHint[] = "an input repeats by strides of 0";  // for those used to other libraries' broadcasting
     if (tensor.rank != other.rank) {
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, %s has %d; they must be equal; %s",
                     info.dml_name, tensor.name, tensor.rank, other.name, other.rank, kHint);
@@ -226,8 +226,8 @@ __attribute__((cold)) hewn_status read_add(const void *raw, hewn_feature_level l
 
 // ---- QUANTIZE_LINEAR ----
 
-// What the two share; the differing rules are checked by the caller. An absent zero point has the type of `quantized`, the input
-// or the output.
+// What QUANTIZE_LINEAR and DEQUANTIZE_LINEAR share. The caller checks the rules that differ. An absent zero point has the type of
+// `quantized`, the input or the output.
 template<class Desc>
 hewn_status read_linear(const Desc &desc, const FeatureTable &table, const Tensor &quantized, Problem &problem,
                         hewn_error *error) {
@@ -275,8 +275,7 @@ __attribute__((cold)) hewn_status read_dequantize_linear(const void *raw, hewn_f
 
 // ---- QUANTIZED_LINEAR_ADD ----
 
-// Scales and zero points: exactly one element, which no dimension leaves: its size is 1, where a stride means nothing, or its
-// stride is 0.
+// A scale or zero point has exactly one element: each dimension has the size 1, where a stride means nothing, or the stride 0.
 hewn_status expect_one_element(const OperatorInfo &info, const Tensor &tensor, const Tensor &a, hewn_error *error) {
     if (tensor.rank != a.rank) {
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, ATensor has %d; they must be equal",
@@ -284,7 +283,7 @@ hewn_status expect_one_element(const OperatorInfo &info, const Tensor &tensor, c
     }
     bool one = true;
     for (int d = 0; d < tensor.rank; d++) one &= tensor.sizes[d] == 1 || tensor.strides[d] == 0;
-    // An empty view is right where A is empty too.
+    // An empty view will do if A is empty too.
     if (one && (!tensor.empty() || a.empty())) return HEWN_STATUS_OK;
     return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: must have exactly 1 element: %s", info.dml_name, tensor.name,
                 one ? "is empty, and ATensor is not" : "in each dimension the size 1 or the stride 0");
@@ -329,7 +328,7 @@ __attribute__((cold)) hewn_status read_quantized_linear_add(const void *raw, hew
 
 // ---- The list ----
 
-// Whether this build has kernels of the operator, of the CPU or of GPUs.
+// Whether this build has kernels of the operator, for the CPU or for GPUs.
 constexpr bool is_built(std::string_view operator_name) {
     constexpr std::string_view kBuilt[] = {
 #define HEWN_FORM(...)
@@ -344,7 +343,7 @@ constexpr bool is_built(std::string_view operator_name) {
     return false;
 }
 
-// Without what runs kernels, where there are none: nothing calls it, and a program is spared it.
+// Leaves out what runs kernels if there are none, so that a program does not link what nothing calls.
 constexpr OperatorInfo as_built(OperatorInfo info) {
     if (is_built(info.name)) return info;
     info.choose_forms = nullptr;

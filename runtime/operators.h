@@ -1,4 +1,4 @@
-// The operators: what a valid description is. (How their kernels run on the CPU: cpu_kernel.h.)
+// The operators: which descriptions are valid. (How their kernels run on the CPU: cpu_kernel.h.)
 #ifndef HEWN_RUNTIME_OPERATORS_H
 #define HEWN_RUNTIME_OPERATORS_H
 
@@ -19,7 +19,7 @@ constexpr int kMaxInputs = 8;
 // Indices of QUANTIZE_LINEAR's and DEQUANTIZE_LINEAR's inputs, and of their kernels' operands.
 constexpr int kInput = 0, kScale = 1, kZeroPoint = 2;
 
-// Indices of QUANTIZED_LINEAR_ADD's inputs, and of A, B and the output those of the scale and the zero point.
+// Indices of QUANTIZED_LINEAR_ADD's inputs; then those of the scales and zero points of A, B and the output.
 enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutputZeroPoint };
 constexpr int kQuantizedAddScales[] = {kAScale, kBScale, kOutputScale};
 constexpr int kQuantizedAddZeroPoints[] = {kAZeroPoint, kBZeroPoint, kOutputZeroPoint};
@@ -43,14 +43,14 @@ struct OperatorInfo {
     int operands[kMaxOperands - 1];
     // True if the output may be bound in place of an input of equal strides.
     bool in_place;
-    // True if the kernels of signed types also serve the unsigned ones of their width (a wrapping sum).
+    // True if the kernels of signed types also serve the unsigned types of their width (a wrapping sum).
     bool unsigned_as_signed;
-    // Reads and checks the operator's own description into `problem`, whose info is set.
+    // Reads the operator's own description into `problem`, whose info is set, and checks it.
     hewn_status (*read)(const void *desc, hewn_feature_level level, Problem &problem, hewn_error *error);
-    // Chooses the forms for the merged space, before it is planned; null where this build has no kernel of the operator.
+    // Chooses the forms for the merged space, before it is planned. Null if this build has no kernel of the operator.
     void (*choose_forms)(const Space &space, const Variant &variant, CpuKernel &kernel);
-    // Drops forms that do not pay with the plan in `slices` slices, and tells the plan what the others read; null: nothing to do.
-    // False: plan again, for the forms that are left.
+    // Drops forms that do not pay if the plan runs in `slices` slices, and tells the plan what the others read. False: plan
+    // again, for the forms that are left. Null: nothing to do.
     bool (*fit)(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel);
 };
 
@@ -59,10 +59,10 @@ hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type);
 
 halide_type_t halide_type(hewn_data_type type);
 
-// The operand tensors of the problem in the order of the kernel's buffers, the output last. Returns their number.
+// Lists the problem's operand tensors in the order of the kernel's buffers, the output last. Returns their number.
 int list_operands(const Problem &problem, const Tensor **operands);
 
-// Checks a whole description at a feature level.
+// Reads a whole description and checks it at a feature level.
 hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level, Problem &problem, hewn_error *error);
 
 }  // namespace hewn

@@ -10,28 +10,29 @@ namespace hewn {
 
 namespace {
 
-// An operand's part of scratch memory. A run fills half of it at most, so that three fit an L1 cache of 32 KiB; a transposed tile
-// or a streamed block may fill it, and a tall tile the parts of operands that need none as well.
+// An operand's part of scratch memory. A run fills at most half of it, so that three operands fit an L1 cache of 32 KiB. A
+// transposed tile or a streamed block may fill it. A tall tile may also fill the parts of operands that need none.
 constexpr int64_t kScratchBytes = 16 << 10;
 constexpr int64_t kRunBytes = 8 << 10;
 constexpr int64_t kTileBytes = 32 << 10;  // of a tall tile
-// A transposed tile's rows of at least kPaddedBytes are a cache line longer than they need be: a column of 16 bytes in each,
-// which the transposition writes, then lies in different cache sets. 0.59 -> 0.44 ns an element of f32.
+// In a transposed tile, rows of at least kPaddedBytes are a cache line longer than needed. The 16 bytes that the transposition
+// writes of each row then lie in different cache sets (0.59 -> 0.44 ns an element of f32).
 constexpr int64_t kPaddedBytes = 256, kPadBytes = 64;
-// An operand of up to this many bytes, a row that all rows share, stays in a core's own cache, and need not be fetched beside a
-// streamed output: it would take its part of the 16 KiB that are fetched ahead (see prefetch_distance_boxes; 16 Mi elements on a
-// Zen 4: QUANTIZE_LINEAR f32 1.15 to 1.45 times as fast without, DEQUANTIZE_LINEAR i8 1.25 to 1.3, ADD f32 1.04).
+// An operand of up to this many bytes, such as a row that all rows share, stays in a core's own cache. It is not prefetched
+// beside a streamed output, where it would use up its part of the 16 KiB that are fetched ahead (prefetch_distance_boxes; gains:
+// docs/performance.md#streaming).
 constexpr int64_t kOwnCacheBytes = 256 << 10;
-// Scratch operands are this many bytes apart beyond their size, so that they do not share cache sets.
+// Gap between the operands' parts of scratch memory, so that they do not share cache sets.
 constexpr int64_t kScratchStagger = 320;
 static_assert(kScratchMemory == kMaxOperands * (kScratchBytes + kScratchBytes / kPaddedBytes * kPadBytes + kScratchStagger));
 // Halide's index arithmetic is in int32.
 constexpr int64_t kMaxIndex = INT32_MAX;
 
-// The digit of operand o in a layout.
+// The digit of operand o in a layout (see Form).
 uint32_t digit(int operands, int o) { return 1u << (operands - 2 - o); }
 
-// The specialised layout with the fewest digits set that has all digits of `needed`: the others are expanded in scratch.
+// The specialised layout with the fewest digits set that has all digits of `needed`. Operands of its other digits are expanded in
+// scratch.
 uint32_t covering_layout(uint32_t layouts, uint32_t needed) {
     uint32_t best = UINT32_MAX;
     for (uint32_t layout = 0; layout < 1u << (kMaxOperands - 1); layout++) {
@@ -51,12 +52,12 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 struct Box {
-    int last = 0;      // the run is dims [0, last], of the last one `outer` elements
-    int row_dim = -1;  // the dimension that rows go through
+    int last = 0;      // the run is dims [0, last], with `outer` elements of the last
+    int row_dim = -1;  // the dimension that rows go through; -1: none
     int64_t inner = 1, outer = 1, rows = 1;
 };
 
-// Where each decision about a box is made, before the plan is written down.
+// Makes each decision about a box, before the plan is written down.
 class Planner {
 public:
     Planner(const Space &space, int operands, const int32_t *element_bytes, const KernelTraits &kernel, const PlanKnobs &knobs,
@@ -83,7 +84,7 @@ public:
         return bytes;
     }
 
-    // Whether operand o lies in memory where the output is streamed, rather than in a core's own cache.
+    // Whether, beside a streamed output, operand o comes from memory rather than from a core's own cache.
     bool from_memory(int o) const { return bytes_of(o) > double(kOwnCacheBytes); }
 
     // Whether the work may be sliced for threads.
@@ -91,7 +92,7 @@ public:
 
     bool streams() const { return streams_; }
 
-    // The iteration space: as given or, once the box is chosen, with a dimension divided into two.
+    // The iteration space: as given, or with a dimension divided into two once the box is chosen.
     const Space &space() const { return space_; }
 
     Box choose_box() {
@@ -122,7 +123,7 @@ public:
         return true;
     }
 
-    // How the kernel reaches operand o, of which it takes a run or, where not `runs`, one element for all of it.
+    // How the kernel reaches operand o. `runs`: it takes a run of the operand, rather than one element for the whole run.
     Access access(const Box &box, int o, bool runs) const {
         if (!runs || dense(box, o)) return o == output_ && streams_ ? Access::Stream : Access::InPlace;
         const bool beside = o != output_ && box.last == 0 && box.row_dim >= 0 && dim(box.row_dim).stride[o] == 1;
@@ -137,27 +138,27 @@ private:
     Space space_;
     int32_t element_bytes_[kMaxOperands];
     int64_t widest_ = 1;
-    int run_rank_ = 0;  // dimensions that a run may go through
+    int run_rank_ = 0;  // how many dimensions a run may go through
     double moved_bytes_ = 0;
-    // Whether the output bypasses the caches: it is dense, more is moved than they hold, and enough of it is output that the
-    // reads of its lines, which streaming saves, outweigh the copy.
+    // Whether the output bypasses the caches: it is dense, the operands exceed the caches, and enough of them is output that the
+    // saved reads of its lines outweigh the copy.
     bool streams_ = false;
-    // Whether runs go through the second dimension: the output's rows are interleaved in scattering them.
+    // Whether runs go through the second dimension, and scattering interleaves the output's rows.
     bool interleaves_ = false;
 
-    // Whether elements of operand o are transposed faster than gathered: 8 on a side, of bytes 16, a square's, and enough of them
-    // for the calls. Ns an element of many small matrices on a Zen 4, transposed and gathered: i8 of 8 x 8 to 14 x 14 0.7 to 0.9
-    // and 0.34, of 20 x 20 0.47 and 0.34, of 16 x 16 0.32; f32 of 8 x 8 to 14 x 14 0.6 to 0.9 and 0.41, of 16 x 16 and 64 x 8
-    // 0.33.
+    // Whether operand o is transposed faster than gathered: 8 elements on a side (of bytes 16, a square's), and enough of them
+    // for the calls. On a Zen 4, many small matrices take these ns an element, transposed / gathered: i8 of 8 x 8 to 14 x 14 0.7
+    // to 0.9 / 0.34, of 20 x 20 0.47 / 0.34, of 16 x 16 0.32 / -; f32 of 8 x 8 to 14 x 14 0.6 to 0.9 / 0.41, of 16 x 16 and 64 x
+    // 8 0.33 / -.
     bool transposing_pays(int o, int64_t columns, int64_t rows) const {
         const int64_t side = std::max<int64_t>(kTransposeSide, kSquareBytes / element_bytes_[o]);
         const bool edges_cost = element_bytes_[o] == 1 && (columns | rows) % side != 0;
         return columns >= side && rows >= side && columns * rows >= (edges_cost ? 512 : 256);
     }
 
-    // Planes to pixels: where the output's innermost dimension is short and inputs are dense along the next one, a run through
-    // that leaves them in place. An element is gathered from places of its own in 0.3 ns, and scattered or gathered evenly in
-    // 0.18.
+    // Planes to pixels: whether runs should go through the second dimension, because the output's innermost one is short and
+    // inputs, dense along the second, then stay in place. An element is gathered by an offset of its own in 0.3 ns, and scattered
+    // or gathered evenly in 0.18.
     bool interleaving_pays() const {
         if (space_.rank < 2 || dim(0).size >= kTransposeSide || dim(1).size < 64 || dim(0).stride[output_] != 1 || ends_runs(1))
             return false;
@@ -170,7 +171,7 @@ private:
         return long_runs < short_runs;
     }
 
-    // Whether an operand that has to be constant along each run varies along dimension k.
+    // Whether an operand that must be constant along each run varies along dimension k.
     bool ends_runs(int k) const {
         for (int o = 0; o < operands_; o++) {
             if ((kernel_.uniform >> o & 1) && dim(k).stride[o] != 0) return true;
@@ -178,8 +179,8 @@ private:
         return false;
     }
 
-    // What a box of operands in place holds at most: all, where there is nothing to slice, for each box takes some 25 ns (ADD,
-    // QUANTIZE_LINEAR and DEQUANTIZE_LINEAR of 64 Ki elements in one: 1.02 to 1.04 times as fast as in two to four).
+    // The most bytes in a box of operands in place. No limit if there is nothing to slice, as each box takes some 25 ns (ADD,
+    // QUANTIZE_LINEAR and DEQUANTIZE_LINEAR of 64 Ki elements: one box is 1.02 to 1.04 times as fast as two to four).
     int64_t box_bytes() const { return parallel() ? knobs_.box_bytes : kMaxIndex; }
 
     const Dimension &dim(int k) const { return space_.dims[k]; }
@@ -191,11 +192,11 @@ private:
         return digits;
     }
 
-    // Used in place, row by row?
+    // Whether operand o can be used in place, row by row.
     bool is_unit(int o) const { return dim(0).stride[o] == 1 || (o != output_ && dim(0).stride[o] == 0); }
 
-    // What is read and written in runs along dimension 0: bytes of the widest element in place (0: none) and of the widest that
-    // goes through scratch memory, and of all those that do, with the bitwise or of the bytes from element to element.
+    // What is read and written in runs along dimension 0: bytes of the widest element in place (0: none) and in scratch memory;
+    // the sum of those in scratch memory; and the bitwise or of the bytes from element to element there.
     struct Runs {
         int64_t widest_in_place = 0, widest_in_scratch = 1, in_scratch = 0, operands_in_scratch = 0, steps = 0;
 
@@ -216,10 +217,9 @@ private:
         return all;
     }
 
-    // A tall tile holds several cache lines of each column instead of one, side by side in a page. An operand's has 32 KiB: four
-    // lines of 128 columns or, where memory binds and operands as wide lie in place, whose rows should be longer, two of 256.
-    // Where the L2 cache holds the latter kernels' operands their tiles are not tall (docs/performance.md#tall-tiles). False: no
-    // such tile, `box` is as it was.
+    // A tall tile holds several cache lines of each column instead of one, side by side in a page, in 32 KiB an operand: four
+    // lines of 128 columns. If memory binds, and operands in place are as wide, rows should be longer: two lines of 256 columns,
+    // unless the L2 cache holds the operands (docs/performance.md#tall-tiles). False: no such tile, `box` is unchanged.
     bool tall_tile(int partner, const Runs &runs, Box &box) const {
         const int64_t apart = tall_tile_columns_apart(chip_, moved_bytes_);
         if (apart == 0 || streams_ || !runs.lie_apart_by_multiples_of(apart)) return false;
@@ -240,10 +240,10 @@ private:
         return false;
     }
 
-    // Short rows: is flattening several dimensions through scratch faster than a loop over rows? Reckoned in ns per element: a
-    // row costs 1.6, a call 10; gathering 0.22 an element, scattering 0.35, an operand that repeats from block to block 0.02. On
-    // a Zen 4 (2026-11-25, ADD of i8 and f32 in rows of 2 to 31) this takes the faster way but for i8 of 6 elements
-    // (flattened 2.0 times as fast), and f32 of 2 to 4 beside a number a row (by rows 1.1 to 1.8).
+    // Whether short rows are flattened through scratch, rather than looped over. The estimate, in ns: a row costs 1.6, a call 10,
+    // gathering 0.22 an element, scattering 0.35, an operand that repeats from block to block 0.02. On a Zen 4 (ADD of i8 and
+    // f32, rows of 2 to 31) this takes the faster way, except for i8 rows of 6 (flattened 2.0 times as fast) and f32 rows of 2 to
+    // 4 beside a number a row (by rows 1.1 to 1.8).
     bool flattening_pays() const {
         if (dim(0).size >= 32 || run_rank_ < 2) return false;
         Box flat;
@@ -261,8 +261,8 @@ private:
         return 1.6 / n0 + 10.0 / (n0 * n1) > flattened;
     }
 
-    // Most rows along dimension k for which every operand's rows * stride + run fits in int32, Halide's own bound of its indices,
-    // and callers' for what varies from row to row.
+    // The most rows along dimension k. Every operand's rows * stride + run must fit in int32, as Halide's indices do. Where an
+    // operand varies that must be constant along each run, kMaxUniformRows is the limit.
     int64_t most_rows(int k, int64_t run) const {
         int64_t most = ends_runs(k) ? std::min<int64_t>(dim(k).size, kMaxUniformRows) : dim(k).size;
         for (int o = 0; o < operands_; o++) {
@@ -271,8 +271,8 @@ private:
         return std::max<int64_t>(most, 1);
     }
 
-    // Of a block of the streamed output. Two inputs from memory share what one alone may take (ADD f32 of 16 Mi elements on a Zen
-    // 5: of two 1024 bytes of output a block are as fast as 2048, of one beside a row or a number a row 2048 1.2 to 1.3 times).
+    // Elements of a block of the streamed output. Two inputs from memory share what one alone may take
+    // (docs/performance.md#streaming).
     int64_t stream_block_elements() const {
         int64_t inputs = 0;
         for (int o = 0; o < output_; o++) inputs += from_memory(o);
@@ -293,19 +293,18 @@ private:
         return box;
     }
 
-    // Through which dimension rows of a box in place go: the next one or, where it makes a call of few short ones, the one after
-    // that. ADD of [N, 2, 32] + [N, 1, 32] so is 1.5 to 2.3 times as fast; of 256 bytes a call and 24 MiB, where what lies
-    // between rows is fetched and left, it would be 0.5 to 0.7 times.
+    // The dimension that rows of a box in place go through: the next one, or the one after that if the next would make calls of
+    // few short rows (docs/performance.md#runs). Beyond 8 MiB of operands only the shortest calls count, because what lies
+    // between the rows is fetched and left.
     int row_dimension(int64_t run) const {
         const int64_t short_call = moved_bytes_ <= double(8 << 20) ? 256 : 64;
         const bool other = space_.rank > 2 && !streams_ && dim(2).size > dim(1).size && run * dim(1).size * widest_ <= short_call;
         return other ? 2 : 1;
     }
 
-    // Whether the run should go on into the next dimension. If it does, operands that are constant so far have to be
-    // gathered, 0.3 ns an element; if it does not, each such run is a row of its own, 4 to 12 ns. Operands that are the same in
-    // all of the longest runs do not count, for they are gathered once, nor those that no layout lets the kernel read as one
-    // element.
+    // Whether the run should go on into the next dimension. If so, operands that were constant so far must be gathered (0.3 ns an
+    // element); if not, each such run is a row of its own (4 to 12 ns). Not counted are operands that are the same in all of the
+    // longest runs, as they are gathered once, and those that no layout lets the kernel read as one element.
     bool continuing_pays(const Box &box, int64_t limit) const {
         uint32_t varying = 0;
         for (int o = 0; o < output_; o++) varying |= constant(box, o) ? 0 : digit(operands_, o);
@@ -322,8 +321,8 @@ private:
         return box.inner * dim(box.last).size * begin < 32;
     }
 
-    // The dimension, -1: none, along which an operand that is strided along the run is dense: a box of both keeps its cache lines
-    // in use, the more where such an operand is transposed.
+    // The dimension (-1: none) along which an operand is dense that is strided along the run. A box of both dimensions keeps the
+    // operand's cache lines in use, the more so if it is transposed.
     struct Partner {
         int dimension = -1;
         bool transposes = false;
@@ -340,9 +339,9 @@ private:
         return partner;
     }
 
-    // A tile of a transposed operand: as many rows as a cache line holds of the widest elements in scratch, whose lines are then
-    // read once, and long runs of the others. Against squares ADD f32 1.04 to 1.5 times as fast, against rows by the widest of
-    // all dequantizing 8 bits 1.3 to 1.5.
+    // A tile of a transposed operand. It has as many rows as a cache line holds of the widest element in scratch, so that lines
+    // are read once, and long runs for the other operands. ADD f32 is 1.04 to 1.5 times as fast as in squares. Why operands in
+    // place do not count: docs/performance.md#transposing.
     Box tile_box(int partner) const {
         Box box;
         const Runs all = runs();
@@ -358,7 +357,7 @@ private:
         return box;
     }
 
-    // A run through as many dimensions as scratch memory is meant for, with rows through `partner` (-1: none) if the run does not
+    // A run through as many dimensions as scratch memory is meant for. Rows go through `partner` (-1: none) if the run does not
     // reach it.
     Box flattened_box(int partner) const {
         Box box;
@@ -371,7 +370,7 @@ private:
         } else if (partner > 0) {
             int64_t below = 1;
             for (int k = 0; k < partner && below <= limit; k++) below *= dim(k).size;
-            // Else the run goes through it, or its rows; rows of their own scales should be long.
+            // Otherwise the run goes through it, or its rows do; rows with scales of their own should be long.
             if (below * 2 > limit && partner < run_rank_) {
                 box.row_dim = partner;
                 box.rows = std::min<int64_t>({dim(partner).size, 16, most_rows(partner, run)});
@@ -387,9 +386,9 @@ private:
         return box;
     }
 
-    // Where all that a flattened run has in scratch memory repeats along the run's last dimension, that dimension is divided into
-    // shorter runs and rows of them: less scratch memory is filled, and a call does more. Short runs for few elements: 512 fill
-    // in some 50 ns. Not where the output is streamed, block by block.
+    // If all that a flattened run has in scratch memory repeats along the run's last dimension, divides that dimension into
+    // shorter runs and rows of them. Less scratch memory is then filled, and a call does more. Runs are short for few elements:
+    // 512 fill in some 50 ns. Not if the output is streamed, block by block.
     void divide_run(Box &box) {
         if (box.last == 0 || box.row_dim >= 0 || streams_ || space_.rank == kMaxRank) return;
         Dimension &last = space_.dims[box.last];
@@ -416,7 +415,7 @@ private:
         box.rows = std::clamp<int64_t>(most, 1, most_rows(box.row_dim, outer * box.inner));
     }
 
-    // Where a run ends before the next dimension, its rows go through that, as many as scratch memory is meant for.
+    // If a run ends before the next dimension, rows go through that, as many as scratch memory is meant for.
     void add_rows(Box &box) const {
         const int next = box.last + 1;
         if (box.row_dim >= 0 || next >= space_.rank || box.outer != dim(box.last).size) return;
@@ -426,8 +425,7 @@ private:
         box.rows = rows;
     }
 
-    // At most `outer`: so many that byte offsets within the run, which tables hold, and indices of a transposed tile fit in
-    // int32.
+    // Limits `outer` so that byte offsets within the run, which tables hold, and indices of a transposed tile fit in int32.
     int64_t most_outer(const Box &box, int64_t outer) const {
         for (int o = 0; o < operands_; o++) {
             int64_t below = 0;  // fits: each dimension before was limited
@@ -439,7 +437,7 @@ private:
     }
 };
 
-// Elements after which operand o repeats along a run: those of the dimensions before the outer ones that it is constant in.
+// Elements after which operand o repeats along a run: those of the dimensions inside the outer ones along which it is constant.
 int64_t period_of(const Space &space, const Box &box, int o) {
     int64_t elements = 1, period = 1;
     for (int k = 0; k <= box.last; k++) {
@@ -449,14 +447,14 @@ int64_t period_of(const Space &space, const Box &box, int o) {
     return period;
 }
 
-// Elements of the run that lie evenly: two operations on memory each where an offset of its own takes three.
+// Elements of a piece of the run. Each takes two operations on memory, where one with its own offset takes three.
 int64_t piece_of(const Space &space, const Box &box) {
     constexpr int64_t kShortest = 16;
     const int64_t inner = box.last == 0 ? box.outer : space.dims[0].size;
     return inner >= kShortest ? inner : 1;
 }
 
-// table[i]: the byte offset of the run's i-th piece of operand o, i < count; a piece is an element or the innermost dimension.
+// table[i]: the byte offset of the run's i-th piece of operand o, i < count. A piece is an element or the innermost dimension.
 void fill_table(const Space &space, const Box &box, int o, int32_t element_bytes, bool of_elements, int64_t count,
                 int32_t *table) {
     table[0] = 0;
@@ -468,17 +466,17 @@ void fill_table(const Space &space, const Box &box, int o, int32_t element_bytes
     }
 }
 
-// Elements from row to row of operand o as the kernel has it; the tensor has row_stride.
+// Elements from row to row of operand o as the kernel sees it; in the tensor they are row_stride.
 int64_t kernel_row_stride(const Plan &plan, int o, int64_t run, int64_t row_stride) {
     if (plan.access[o] == Access::InPlace) return row_stride;
-    if (o != plan.operands - 1 && row_stride == 0) return 0;  // the same in every row: it is in scratch once
+    if (o != plan.operands - 1 && row_stride == 0) return 0;  // the same in every row: scratch has it once
     const int32_t bytes = plan.element_bytes[o];
     return plan.access[o] == Access::Transpose && run * bytes >= kPaddedBytes ? run + kPadBytes / bytes : run;
 }
 
-// The loops over boxes. Boxes beside each other in memory come first: along the run or, where rows of a transposed operand lie
-// beside the last ones, in the same pages and pairs of cache lines, along the rows. Where rows leave out a dimension, what lies
-// between those of a box comes next, while it is in the cache.
+// Adds the loops over boxes. Boxes beside each other in memory come first: along the run, or along the rows if those of a
+// transposed operand lie beside the last ones, in the same pages and pairs of cache lines. If rows leave out a dimension, the
+// boxes between the rows of a box come next, while their lines are in the cache.
 void add_loops(const Space &space, const Box &box, bool rows_first, Plan &plan) {
     plan.run_loop = plan.row_loop = -1;
     plan.box_count = 1;
@@ -504,8 +502,8 @@ void add_loops(const Space &space, const Box &box, bool rows_first, Plan &plan) 
     }
 }
 
-// Writes down how operand o is reached; it varies along the kernel's run, or else the kernel takes one element of each row.
-// `scratch`: bytes of the operands before it, to which its own are added. False: no memory.
+// Writes down how operand o is reached. `runs`: it varies along the kernel's run; otherwise the kernel takes one element of each
+// row. `scratch`: bytes of the operands before it, to which its own are added. False: no memory.
 __attribute__((cold)) bool plan_operand(const Planner &planner, const Box &box, int o, bool runs, const Allocator &allocator,
                                         int64_t &scratch, Plan &plan) {
     const Space &space = planner.space();
@@ -537,7 +535,7 @@ __attribute__((cold)) bool plan_operand(const Planner &planner, const Box &box, 
 
 }  // namespace
 
-// For size rather than speed, with all that is inlined: it runs once an operator.
+// Compiled for size, with all that it inlines, as it runs once an operator.
 __attribute__((cold)) bool build_plan(const Space &given, int operands, const int32_t *element_bytes, const KernelTraits &kernel,
                                       const PlanKnobs &knobs, const Chip &chip, const Allocator &allocator, Plan &plan) {
     Planner planner(given, operands, element_bytes, kernel, knobs, chip);

@@ -18,16 +18,16 @@ namespace hewn {
 
 namespace {
 
-// A thread that shares a call's work with those of the pool; made on it. Linux may wake them on its CPU though another is idle
-// (kernels of virtual machines that pack them to spare the host's CPUs), and there they wait until it is its turn to give way,
-// some milliseconds later, which few calls take. So a caller whom no thread has joined in time gives way at once, and a thread of
-// the pool that finds itself on the caller's CPU moves to the others of the pool and the caller, from then on.
+// A thread that shares a call's work with the pool's threads; made on it. Linux may wake those on the caller's CPU though another
+// is idle, as some virtual machines' kernels do to spare the host's CPUs. There they wait some milliseconds for their turn, and
+// few calls take that long. So a caller whom no thread has joined in time gives way at once. A pool thread that finds itself on
+// the caller's CPU moves, for good, to the other CPUs of the pool and the caller.
 class Caller {
 public:
     Caller *next = nullptr;
 
 #if defined(__linux__)
-    // To be called before each part of the work, on the thread that does it.
+    // Call it before each part of the work, on the thread that does the part.
     void begin_part();
     int32_t thread() const { return thread_; }
 
@@ -37,7 +37,7 @@ private:
     bool gave_way_ = false;  // the caller's own
     std::atomic<bool> joined_{false};
 
-    // Longer than an idle CPU takes to wake a thread, 20 to 70 us on a virtual machine.
+    // Longer than an idle CPU takes to wake a thread: 20 to 70 us on a virtual machine.
     static constexpr int64_t kPatienceNs = 100'000;
 
     static int32_t this_thread() { return int32_t(syscall(SYS_gettid)); }
@@ -51,17 +51,17 @@ private:
 #endif
 };
 
-// All that follows is not looked at in a forked child, where the pool's threads do not exist and the mutex may be held by one.
+// A forked child uses nothing of what follows: the pool's threads do not exist there, and one may have held the mutex.
 std::atomic<bool> is_forked_child{false};
-// Whether the process tells of a fork (call_in_forked_child). Where it does not, the pool is not used.
+// Whether the process reports forks (call_in_forked_child). If not, the pool is not used.
 bool fork_is_noticed = false;
 
-pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;  // of these
-Caller *callers = nullptr;                          // that are executing
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;  // guards the following
+Caller *callers = nullptr;                          // those that are executing
 bool started = false;                               // the pool may have threads
-bool ended = false;                                 // for ever: the process exits, or the library is unloaded
+bool ended = false;                                 // for good: the process exits, or the library is unloaded
 #if defined(__linux__)
-cpu_set_t pool_cpus;  // that the pool's threads began with: those of the thread that started it
+cpu_set_t pool_cpus;  // CPUs that the pool's threads began with: those of the thread that started it
 #endif
 
 class Lock {
@@ -93,7 +93,7 @@ void leave(Caller &caller) {
 
 #if defined(__linux__)
 
-// Whether the thread executes an operator itself: the program's then, whose CPUs are not ours to choose.
+// Whether the thread executes an operator itself. It is the program's then, and its CPUs are not ours to choose.
 bool is_caller(int32_t thread) {
     const Lock lock;
     for (const Caller *caller = callers; caller; caller = caller->next) {
@@ -107,7 +107,7 @@ void Caller::begin_part() {
     if (thread != thread_) {
         joined_.store(true, std::memory_order_relaxed);
         if (cpu_ < 0 || sched_getcpu() != cpu_ || is_caller(thread)) return;
-        // The caller's as well: the pool may have been started by a thread of few CPUs.
+        // The caller's CPUs too: the pool may have been started by a thread of few CPUs.
         cpu_set_t others, callers_own;
         if (sched_getaffinity(thread_, sizeof callers_own, &callers_own) != 0) CPU_ZERO(&callers_own);
         CPU_OR(&others, &pool_cpus, &callers_own);
@@ -121,14 +121,14 @@ void Caller::begin_part() {
 
 #endif
 
-// To be called with the mutex held, so that no two calls join the same threads.
+// Call it with the mutex held, so that no two calls join the same threads.
 void end_threads() {
     if (started) halide_shutdown_thread_pool();
     started = false;
 }
 
-// Unloading the library with threads still in it would crash; at exit it ends them as Halide's own hook would have. Where threads
-// of the program still execute, as they may when it exits, the pool is left to them.
+// Unloading the library with threads still in it would crash. At exit this ends them as Halide's own hook would have. The pool is
+// left to threads of the program that still execute, as they may at exit.
 __attribute__((destructor)) void end_pool() {
     if (is_forked_child.load()) return;
     const Lock lock;

@@ -1,4 +1,4 @@
-// Halide's thread pool, which executes slices where the user gives no executor.
+// Halide's thread pool, which executes slices if the user gives no executor.
 #ifndef HEWN_RUNTIME_POOL_H
 #define HEWN_RUNTIME_POOL_H
 
@@ -6,10 +6,10 @@
 
 namespace hewn {
 
-// A hewn_parallel_for_fn. While a thread waits in it for slices of its own, Halide has it run those of other callers.
+// A hewn_parallel_for_fn. While a thread waits in it for its own slices, Halide has it run other callers' slices.
 void HEWN_CALL pool_parallel_for(void *, int32_t count, hewn_slice_fn fn, void *arg);
 
-// What the pool needs once in the process, before its first use.
+// Prepares the pool, once in the process, before its first use.
 void prepare_pool();
 
 }  // namespace hewn

@@ -1,10 +1,10 @@
-// HEWN_CPU_SUPPORTS("feature"): whether this CPU has what targets.cmake lists as PROBE, and its operating system lets it be used.
+// HEWN_CPU_SUPPORTS("feature"): whether this CPU has a PROBE feature of targets.cmake, and its operating system allows its use.
 #ifndef HEWN_RUNTIME_PROBE_H
 #define HEWN_RUNTIME_PROBE_H
 
 #if defined(__x86_64__)
 
-// The compiler's own: unlike Halide's it checks that the operating system saves the wide registers.
+// The compiler's probe. Unlike Halide's, it checks that the operating system saves the wide registers.
 #define HEWN_CPU_SUPPORTS(feature) (__builtin_cpu_init(), __builtin_cpu_supports(feature) != 0)
 
 #elif defined(__aarch64__)
@@ -21,8 +21,8 @@
 
 namespace hewn {
 
-// `feature` as Linux spells it in /proc/cpuinfo: fphp and asimdhp (f16 arithmetic, scalar and vector), asimddp (dot product).
-// What a system cannot be asked counts as absent.
+// `feature` is spelled as in Linux's /proc/cpuinfo: fphp and asimdhp (f16 arithmetic, scalar and vector), asimddp (dot product).
+// A feature that the system cannot be asked about counts as absent.
 inline bool arm64_supports(const char *feature) {
     struct Feature {
         const char *name;

@@ -1,4 +1,4 @@
-// Scales as the CPU's kernels take them: read as f32, and their reciprocals (docs/numerics.md).
+// Scales as the CPU's kernels take them: as f32, and as reciprocals (docs/numerics.md).
 #ifndef HEWN_RUNTIME_SCALES_H
 #define HEWN_RUNTIME_SCALES_H
 
@@ -31,7 +31,7 @@ inline float read_scale(const void *scale, hewn_data_type type) {
     return value;
 }
 
-// ARM has no flag to tell of inf - inf: the two parts of a reciprocal must not cancel at an infinity (docs/numerics.md).
+// ARM has no flag for inf - inf. So a reciprocal's two parts have one sign there, and cannot cancel (docs/numerics.md).
 #if defined(__aarch64__)
 constexpr bool kOneSign = true;
 #else
@@ -40,14 +40,14 @@ constexpr bool kOneSign = false;
 
 // True where times_reciprocal (generators/numerics.h) is proved to round as division does.
 inline bool ordinary(float scale) {
-    // With parts of one sign twelve mantissas fail. All of them end so, and all that do divide.
+    // With parts of one sign, twelve mantissas fail. All of them end so, and every scale that ends so divides.
     const bool fails = kOneSign && (bits_of(scale) & 0xffff) >= 0xfffd;
     const bool large = std::fabs(scale) >= 0x1p-60f, small = std::fabs(scale) <= 0x1p60f;  // neither, if NaN
     return large & small & !fails;
 }
 
-// r0 + r1 ~ 1 / s in twice the precision, prepared in double. r0 = RN(1 / s); of one sign the largest below, so that r1 = RN(1 /
-// s - r0) has its sign and is not 0.
+// r0 + r1 ~ 1 / s in twice the precision, computed in double: r0 = RN(1 / s), r1 = RN(1 / s - r0). With kOneSign r0 is the
+// largest float below 1 / s in magnitude, so that r1 has its sign and is not 0.
 inline void set_reciprocal(float scale, float &r0, float &r1) {
     const double reciprocal = 1.0 / double(scale);
     r0 = float(reciprocal);
@@ -55,14 +55,15 @@ inline void set_reciprocal(float scale, float &r0, float &r1) {
     r1 = float(reciprocal - double(r0));
 }
 
-// The reciprocals of an operator's one scale as it was last, each with the scale's bits above it: whatever threads store, a half
-// that has the scale's bits is of that scale. To divide in double instead delays a kernel's first results by 6 ns (Zen 5).
+// The reciprocal of the last scale of an operator that has one for all elements: dividing in double again would delay a kernel's
+// first results by 6 ns (Zen 5). Each half has the scale's bits above it. So a half with a scale's bits is that scale's, whatever
+// other threads store.
 struct LastReciprocal {
     std::atomic<uint64_t> r0{0}, r1{0};
 };
 
-// The same, kept for the scale that the operator had last. Pairs that nothing was stored to seem to be of +0, which is no
-// ordinary scale.
+// set_reciprocal, but kept for the operator's last scale. Before anything is stored, the halves look like those of +0, which is
+// no ordinary scale.
 inline void find_reciprocal(float scale, LastReciprocal &last, float &r0, float &r1) {
     const uint32_t bits = bits_of(scale);
     const uint64_t last_r0 = last.r0.load(std::memory_order_relaxed), last_r1 = last.r1.load(std::memory_order_relaxed);

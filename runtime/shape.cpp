@@ -40,10 +40,10 @@ struct Strided {
     }
 };
 
-// Whether two elements of a lattice share a byte when the second lattice starts `offset` bytes after the first: is there an
-// index difference |k_i| < sizes[i] with -other_bytes < offset + sum(k_i * stride_i) < bytes? Strides exceed the span of
-// all smaller dimensions, so at each dimension only the two multiples next to `offset` can bring the rest into reach; of wider
-// other elements as well, since both lattices have the same strides in bytes, which are multiples of both elements' bytes.
+// Whether an element of one lattice shares a byte with one of another, which begins `offset` bytes after it and has the same
+// strides in bytes: is there an index difference |k_i| < sizes[i] with -other_bytes < offset + sum(k_i * stride_i) < bytes?
+// Strides exceed the span of all smaller dimensions. So in each dimension only the two multiples next to `offset` can bring the
+// rest into reach. That holds for wider other elements too, as the common strides are multiples of both elements' bytes.
 bool lattices_meet(const Strided &lattice, int dimension, int64_t offset, int64_t element_bytes, int64_t bytes,
                    int64_t other_bytes) {
     if (dimension < 0) return -other_bytes < offset && offset < bytes;
@@ -98,7 +98,7 @@ __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, cons
         empty |= desc->sizes[d] == 0;
     }
 
-    // Every product and sum below is of values >= 0 and checked. An empty tensor has no elements whose address could overflow.
+    // All products and sums below are of values >= 0 and checked. An empty tensor has no elements whose address could overflow.
     int64_t elements = 1, last = 0;
     for (int d = tensor.rank - 1; d >= 0; d--) {
         const int64_t size = empty ? 1 : tensor.sizes[d];
@@ -173,7 +173,7 @@ Space merge_dimensions(const Tensor *const *operands, int count) {
         if (joins) {
             const Dimension &inner = space.dims[space.rank - 1];
             for (int o = 0; o < count; o++) {
-                int64_t whole = 0;  // may not be an address of the tensor, where the outer stride is 0
+                int64_t whole = 0;  // may overflow: need not be an address of the tensor if the outer stride is 0
                 joins &= !__builtin_mul_overflow(inner.stride[o], inner.size, &whole) && sorted[i].stride[o] == whole;
             }
         }

@@ -1,4 +1,4 @@
-// Tensors as the runtime sees them, and what can be said of several together: overlap, merged dimensions.
+// Tensors as the runtime sees them, and what concerns several at once: overlap, merged dimensions.
 #ifndef HEWN_RUNTIME_SHAPE_H
 #define HEWN_RUNTIME_SHAPE_H
 
@@ -9,7 +9,7 @@
 namespace hewn {
 
 constexpr int kMaxRank = HEWN_DIMENSION_COUNT_MAX;
-// Inputs of one element-wise computation, and its output.
+// The inputs of one element-wise computation, and its output.
 constexpr int kMaxOperands = 4;
 
 // A checked copy of a hewn_tensor_desc. Sizes and strides in elements, outermost first.
@@ -30,41 +30,41 @@ struct Tensor {
 const char *type_name(hewn_data_type type);
 // A valid type's word in a signature: "f32".
 const char *type_word(hewn_data_type type);
-// Bytes of an element, 0 for a number that is no type.
+// Bytes of an element; 0 for a number that is no type.
 int type_bytes(hewn_data_type type);
 
-// Reads and checks one description: known type, rank, sizes, strides, sums within 63 bits. `context` and `name` go into messages.
+// Reads and checks one description: type, rank, sizes, strides, sums within 63 bits. Messages begin with `context` and `name`.
 hewn_status read_tensor(const hewn_tensor_desc *desc, const char *context, const char *name, Tensor &tensor, hewn_error *error);
 
 bool same_sizes(const Tensor &a, const Tensor &b);
 
-// True if every element has its own address for certain: strides, sorted, each exceed the span of all smaller dimensions.
+// True if every element certainly has its own address: sorted, each stride exceeds the span of all smaller dimensions.
 bool strides_never_overlap(const Tensor &tensor);
 
 // True if the tensors' strides are the same number of bytes in every dimension of more than one element.
 bool same_byte_strides(const Tensor &a, const Tensor &b);
 
 // True if no element of `output` (at address `output_base`) shares a byte with one of `other`: their ranges are apart, or their
-// byte strides agree and the offset proves that the elements interleave. Conservative: false where it is not proved.
+// strides in bytes are equal and the offset proves that the elements interleave. False if that is not proved.
 bool provably_disjoint(const Tensor &output, uintptr_t output_base, const Tensor &other, uintptr_t other_base);
 
-// One dimension of all operands at once. Strides in elements of each operand.
+// One dimension of all operands at once. Strides are in elements of each operand.
 struct Dimension {
     int64_t size;
     int64_t stride[kMaxOperands];
 };
 
 // The iteration space of an element-wise computation: innermost dimension first, sorted by the output's stride, without
-// dimensions of size 1, and with neighbours joined where every operand goes through them as through one.
+// dimensions of size 1. Neighbours are joined where every operand goes through them as through one.
 struct Space {
     int rank;  // >= 1; a single element is one dimension of size 1
     Dimension dims[kMaxRank];
 };
 
-// How many elements it has.
+// The number of elements.
 int64_t element_count(const Space &space);
 
-// Non-empty operands of equal sizes; the last one is the output.
+// The operands are non-empty and of equal sizes; the last one is the output.
 Space merge_dimensions(const Tensor *const *operands, int count);
 
 }  // namespace hewn

@@ -1,4 +1,4 @@
-// Copying past the caches, for outputs that would not stay there: a store that need not read its line first.
+// Copying past the caches, for outputs that would not stay there. Such a store need not read its line first.
 #ifndef HEWN_RUNTIME_STREAM_H
 #define HEWN_RUNTIME_STREAM_H
 
@@ -14,8 +14,8 @@
 
 namespace hewn {
 
-// Memory that will be read soon after a copy: it is brought into a core's own caches meanwhile. Without, reading and writing take
-// turns, and streaming gains nothing over stores through the cache where one thread does not saturate memory.
+// Memory that will be read soon after a copy, and is brought into a core's own caches during it. Without that, reading and
+// writing take turns, and streaming gains nothing over stores through the cache where one thread does not saturate memory.
 struct Prefetch {
     const uint8_t *at[kMaxOperands - 1];
     int numerator[kMaxOperands - 1], shift[kMaxOperands - 1];  // numerator / 2^shift bytes of it for each byte copied
@@ -27,8 +27,8 @@ struct Prefetch {
 
 constexpr bool kCanStream = true;
 
-// Asks for the share of a part [first, end) of a copy. Always inlined: GCC 12 takes a function that does nothing but prefetch for
-// one without effects, and leaves out the calls.
+// Prefetches the share of part [first, end) of a copy. Always inlined: GCC 12 thinks that a function which only prefetches has no
+// effects, and drops the calls.
 template<int Locality>
 __attribute__((always_inline)) inline void prefetch_lines(const Prefetch &prefetch, int64_t first, int64_t end) {
     for (int i = 0; i < prefetch.count; i++) {
@@ -38,15 +38,15 @@ __attribute__((always_inline)) inline void prefetch_lines(const Prefetch &prefet
     }
 }
 __attribute__((always_inline)) inline void prefetch_part(const Prefetch &prefetch, int64_t first, int64_t end) {
-    switch (prefetch.to) {  // the builtin's localities
+    switch (prefetch.to) {  // as the builtin's locality
     case PrefetchInto::All: return prefetch_lines<3>(prefetch, first, end);
     case PrefetchInto::L2: return prefetch_lines<2>(prefetch, first, end);
     case PrefetchInto::L1Alone: return prefetch_lines<0>(prefetch, first, end);
     }
 }
 
-// Whole lines of 64 bytes: `to` is aligned to one. By the widest stores the CPU has: 32-byte ones are 5 to 10 % faster than
-// 16-byte ones on a Zen 4, 64-byte ones no faster than those.
+// Streams whole lines of 64 bytes; `to` is aligned to one. Stores of 32 bytes are 5 to 10 % faster than those of 16 on a Zen 4,
+// those of 64 no faster still.
 __attribute__((target("avx"))) inline void stream_lines_avx(uint8_t *to, const uint8_t *from, int64_t bytes) {
     for (int64_t i = 0; i < bytes; i += 64) {
         const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + i));
@@ -63,13 +63,14 @@ inline void stream_lines_sse(uint8_t *to, const uint8_t *from, int64_t bytes) {
 }
 
 inline void stream_copy(uint8_t *to, const uint8_t *from, int64_t bytes, const Prefetch &prefetch) {
-    // A partly streamed line is slower than an ordinary store: the ends go through the cache.
+    // The ends go through the cache: a partly streamed line is slower than an ordinary store.
     int64_t head = -int64_t(reinterpret_cast<uintptr_t>(to)) & 63;
     if (head > bytes) head = bytes;
     const int64_t end = head + ((bytes - head) & ~int64_t(63));
     std::memcpy(to, from, size_t(head));
     const auto stream_lines = __builtin_cpu_supports("avx") ? stream_lines_avx : stream_lines_sse;
-    // Few enough lines prefetched at once (ADD f32 of 16 Mi elements on a Zen 4, parts of 512 and 256 bytes: 25 and 28 GB/s).
+    // Shorter parts where two inputs are prefetched: fewer lines at once (ADD f32 of 16 Mi elements on a Zen 4: 25 GB/s in parts
+    // of 512 bytes, 28 in parts of 256).
     const int64_t part = prefetch.count > 1 ? 256 : 512;
     for (int64_t first = head; first < end; first += part) {
         const int64_t last = end - first < part ? end : first + part;

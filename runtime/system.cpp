@@ -35,7 +35,7 @@ int online_cpus() {
 }
 
 int available_cpus() {
-    DWORD_PTR process = 0, system = 0;  // 0 where the process has threads in several groups of 64 CPUs
+    DWORD_PTR process = 0, system = 0;  // 0 if the process has threads in several groups of 64 CPUs
     if (GetProcessAffinityMask(GetCurrentProcess(), &process, &system) && process) return __builtin_popcountll(process);
     return online_cpus();
 }
@@ -68,7 +68,7 @@ void *open_driver(const char *const *names) {
 void *driver_symbol(void *library, const char *name) { return dlsym(library, name); }
 
 int online_cpus() {
-    static std::atomic<int> known{0};  // the C library reads a file of the kernel's: 5 us, more than all else of a compilation
+    static std::atomic<int> known{0};  // sysconf reads a file of the kernel's: 5 us, more than all else of a compilation
     int cpus = known.load(std::memory_order_relaxed);
     if (cpus > 0) return cpus;
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -79,7 +79,7 @@ int online_cpus() {
 
 int available_cpus() {
 #if defined(__linux__)
-    cpu_set_t set;  // of 1024: the kernel refuses to fill it where it knows more
+    cpu_set_t set;  // of 1024 CPUs: the call fails if the kernel knows more
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
 #endif

@@ -1,4 +1,4 @@
-// What the runtime asks of the operating system beyond the C library.
+// What the runtime needs from the operating system beyond the C library.
 #ifndef HEWN_RUNTIME_SYSTEM_H
 #define HEWN_RUNTIME_SYSTEM_H
 
@@ -7,7 +7,7 @@
 
 namespace hewn {
 
-// Memory of any power of two as alignment; null: none.
+// Memory aligned to any power of two; null: none.
 void *allocate_aligned(size_t bytes, size_t alignment);
 void deallocate_aligned(void *memory);
 
@@ -16,15 +16,15 @@ void *open_driver(const char *const *names);
 // A function of it, null if it has none of that name.
 void *driver_symbol(void *library, const char *name);
 
-// CPUs that this thread may run on (on Windows: this process), or, where the system does not tell, CPUs; at least 1.
+// The number of CPUs that this thread (on Windows: this process) may run on or, if the system does not tell, online_cpus().
 int available_cpus();
-// CPUs that run, on POSIX systems as of the first call (a phone may park some later, or have parked some then); at least 1.
+// The number of CPUs that run, at least 1. On POSIX systems as of the first call; a phone may park or wake some later.
 int online_cpus();
 
-// Runs `fn` the first time in the process; every call returns after it has run. For one fn only.
+// Runs `fn` at the first call in the process. Every call returns after it has run. For one fn only.
 void run_once(void (*fn)());
 
-// Has `fn` run in every child that forks from here on. False: it could not be arranged. Where nothing forks it is.
+// Has `fn` run in every child that forks from here on. False: that could not be arranged. True where nothing forks.
 bool call_in_forked_child(void (*fn)());
 
 }  // namespace hewn

@@ -1,6 +1,6 @@
-/* hewn: precompiled Halide kernels for four DirectML operators. C ABI: the binary boundary of the library.
+/* hewn: precompiled Halide kernels for four DirectML operators. The C ABI, which is the binary boundary of the library.
  *
- * Order of use, as in DirectML: describe an operator, compile it for a device, execute it on bindings as often as wanted.
+ * As in DirectML, a program describes an operator, compiles it for a device, and executes it on bindings as often as it wants:
  *
  *     hewn_operator *op = NULL;
  *     hewn_compile(NULL, &desc, NULL, &op, &error);                        // NULL device: the CPU; NULL options: defaults
@@ -8,21 +8,20 @@
  *     hewn_destroy_operator(op);
  *
  * Rules of this header
- * - Every struct starts with `struct_size`: set it to sizeof(the struct). Later versions only append members; a smaller
- *   struct_size than the first version's is refused, members beyond a smaller one count as zero.
- * - Enumerations are int32_t with fixed values. Data types and feature levels use DirectML's numbers.
- * - Sizes, strides and buffer sizes are 64-bit; every product and sum is checked before use.
- * - Functions return a hewn_status. With a non-null `error` (its struct_size set) they also fill in a message that names
- *   the tensor and the rule it broke. A refused call has written nothing else.
+ * - Every struct starts with `struct_size`: set it to sizeof(the struct). Later versions only append members. Members beyond the
+ *   caller's struct_size count as zero. A struct_size smaller than the first version's is refused.
+ * - Enumerations are int32_t with fixed values. Data types and feature levels have DirectML's numbers.
+ * - Sizes, strides and buffer sizes are 64-bit. Every product and sum of them is checked before use.
+ * - Functions return a hewn_status. If `error` is not null (its struct_size set), a failing call also fills in a message that
+ *   names the tensor and the rule it broke. A refused call has written nothing else.
  * - Descriptions are copied. Handles are opaque. A call that fails leaves its result pointers as they were.
- * - Threads: every function may be called on any thread. Devices and operators may be shared, and a compiled operator is
- *   immutable: any number of threads may execute it at once. Only destroying one must not overlap its use, nor hewn_shutdown an
- *   execution. hewn_compile reads the environment's HEWN_VARIANT, which must not be set meanwhile.
+ * - Threads: any thread may call any function. Devices and operators may be shared. A compiled operator is immutable: any number
+ *   of threads may execute it at once. Destroying one must not overlap its use; hewn_shutdown must not overlap an execution.
+ *   hewn_compile reads the environment variable HEWN_VARIANT, which must not be set meanwhile.
  *
- * Numerics (the same bits on every target; docs/numerics.md): IEEE-754 binary32, one rounding to nearest even per written
- * operation, nothing fused, subnormals kept. A NaN result is a NaN of unspecified sign and payload. The caller's rounding
- * and flush-to-zero modes have no influence and are left as they were.
- */
+ * Numerics (docs/numerics.md): every target gives the same bits. Arithmetic is IEEE-754 binary32, with one rounding to nearest
+ * even per written operation, nothing fused, subnormals kept. A NaN result is a NaN of unspecified sign and payload. The caller's
+ * rounding and flush-to-zero modes have no influence and are left as they were. */
 #ifndef HEWN_HEWN_H
 #define HEWN_HEWN_H
 
@@ -57,8 +56,8 @@ typedef int32_t hewn_status;
 enum {
     HEWN_STATUS_OK = 0,
     HEWN_STATUS_INVALID_ARGUMENT = 1, /* null where a value is due, bad struct_size, unknown enumerator, inconsistent tensors */
-    HEWN_STATUS_UNSUPPORTED = 2,      /* outside the operator's table at the chosen feature level, not in this build, or an
-                                         OpenCL queue that is out of order */
+    HEWN_STATUS_UNSUPPORTED = 2,      /* not in the operator's table at the chosen feature level, not in this build, or an
+                                         out-of-order OpenCL queue */
     HEWN_STATUS_INVALID_BINDING = 3,  /* a binding is missing, too small, misaligned or overlaps another */
     HEWN_STATUS_NO_VARIANT = 4, /* no variant runs on this machine, or the forced one is unknown, does not fit or cannot run */
     HEWN_STATUS_OUT_OF_MEMORY = 5,
@@ -67,16 +66,16 @@ enum {
     HEWN_STATUS_DEVICE_FAILED = 8  /* the device's driver reported an error */
 };
 
-/* Caller-owned. Filled in by the first failure of a call; untouched by a call that succeeds. */
+/* Owned by the caller. The first failure of a call fills it in; a call that succeeds leaves it untouched. */
 typedef struct hewn_error {
     uint32_t struct_size; /* sizeof(hewn_error) */
     hewn_status status;
-    char message[256]; /* English, one line, NUL-terminated, cut where it would not fit */
+    char message[256]; /* English, one line, NUL-terminated, cut if too long */
 } hewn_error;
 
 /* ---- Tensors ----------------------------------------------------------------------------------------------------- */
 
-/* DML_TENSOR_DATA_TYPE's values. */
+/* The values are DML_TENSOR_DATA_TYPE's. */
 typedef int32_t hewn_data_type;
 enum {
     HEWN_DATA_TYPE_UNKNOWN = 0,
@@ -93,12 +92,12 @@ enum {
     HEWN_DATA_TYPE_INT64 = 11
 };
 
-/* Most dimensions a tensor may have. */
+/* The most dimensions that a tensor may have. */
 #define HEWN_DIMENSION_COUNT_MAX 8
 
 /* A tensor's type and layout. Dimensions go from the outermost to the innermost, as in DirectML.
- * Rank 0 (dimension_count 0) is one element; it is supported where rank 1 is (feature level 3.0, QUANTIZED_LINEAR_ADD 4.0). A
- * size of 0 makes the tensor empty: executing does nothing. */
+ * Rank 0 (dimension_count 0) is one element; it is supported where rank 1 is (from feature level 3.0, QUANTIZED_LINEAR_ADD 4.0).
+ * A size of 0 makes the tensor empty: executing then does nothing. */
 typedef struct hewn_tensor_desc {
     uint32_t struct_size; /* sizeof(hewn_tensor_desc) */
     hewn_data_type data_type;
@@ -107,17 +106,17 @@ typedef struct hewn_tensor_desc {
     const int64_t *strides;   /* [dimension_count], in elements, each >= 0; 0 broadcasts an input; NULL: packed, row-major */
 } hewn_tensor_desc;
 
-/* Bytes from the tensor's first element to the end of its last: (sum((size - 1) * stride) + 1) * element bytes; 0 if empty.
- * A binding of that size suffices (DirectML rounds up to 4; hewn does not). Source: DMLCalcBufferTensorSize.
- * HEWN_STATUS_INVALID_ARGUMENT: a null pointer, or a description that breaks a rule above or overflows 63 bits. */
+/* Sets *bytes to the bytes from the tensor's first element to the end of its last, which suffice for a binding: (sum((size - 1) *
+ * stride) + 1) * element bytes; 0 if empty. (DirectML's DMLCalcBufferTensorSize rounds up to 4; hewn does not.)
+ * HEWN_STATUS_INVALID_ARGUMENT: a pointer is null, or the description breaks a rule above or overflows 63 bits. */
 HEWN_API hewn_status HEWN_CALL hewn_tensor_size(const hewn_tensor_desc *tensor, uint64_t *bytes, hewn_error *error);
 
 /* ---- Operators --------------------------------------------------------------------------------------------------- */
 
-/* Which types and dimension counts each feature level allows: docs/operators.md. */
+/* docs/operators.md lists the types and dimension counts that each feature level allows. */
 
 /* f(a, b) = a + b. DML_ELEMENT_WISE_ADD_OPERATOR_DESC.
- * Three tensors of one data type and equal sizes. Integers wrap modulo 2^n; floats round once in the tensor's type.
+ * The three tensors have one data type and equal sizes. Integers wrap modulo 2^n; floats round once, in the tensor's type.
  * In place: the output may be bound to the same memory, with the same strides, as either input or both. */
 typedef struct hewn_add_desc {
     uint32_t struct_size; /* sizeof(hewn_add_desc) */
@@ -127,10 +126,10 @@ typedef struct hewn_add_desc {
 } hewn_add_desc;
 
 /* f(x, scale, zero_point) = clamp(round(x / scale) + zero_point, Min, Max), ties to even; u8: 0..255, i8: -128..127.
- * DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC. All tensors have the input's sizes: a scalar or per-axis scale is a
- * tensor of those sizes with strides of 0. x (f32, f16, i32) is widened to f32 first. The scale has the input's type, but
- * f32 where the input is i32. The zero point has the output's type. NaN gives the zero point, +-inf saturates; a scale of
- * 0, inf or NaN follows from the same arithmetic. */
+ * DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC.
+ * All tensors have the input's sizes: a scalar or per-axis scale is a tensor of those sizes with strides of 0. x (f32, f16, i32)
+ * is widened to f32 first. The scale has the input's type, or f32 if the input is i32. The zero point has the output's type. NaN
+ * gives the zero point, and +-inf saturates. A scale of 0, inf or NaN is no error: the same arithmetic gives the result. */
 typedef struct hewn_quantize_linear_desc {
     uint32_t struct_size; /* sizeof(hewn_quantize_linear_desc) */
     const hewn_tensor_desc *input_tensor;
@@ -140,8 +139,8 @@ typedef struct hewn_quantize_linear_desc {
 } hewn_quantize_linear_desc;
 
 /* f(x, scale, zero_point) = (x - zero_point) * scale. DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC.
- * All tensors have the input's sizes. The difference is exact and rounds once to f32, the product rounds once, and once
- * more to f16 where the output is f16. The zero point has the input's type, the output the scale's type. */
+ * All tensors have the input's sizes. The zero point has the input's type, the output has the scale's type. The difference is
+ * exact and rounds once to f32. The product rounds once, and once more to f16 if the output is f16. */
 typedef struct hewn_dequantize_linear_desc {
     uint32_t struct_size; /* sizeof(hewn_dequantize_linear_desc) */
     const hewn_tensor_desc *input_tensor;
@@ -151,11 +150,11 @@ typedef struct hewn_dequantize_linear_desc {
 } hewn_dequantize_linear_desc;
 
 /* f = clamp(round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / output_scale) + output_zero_point, Min, Max).
- * DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC. a, b and the output are i8 or u8, each on its own, of equal sizes.
- * Scales (f32) and zero points (their tensor's type) have the same dimension count and exactly one element: in each
- * dimension the size 1 or the stride 0. Each difference is exact, the two products round separately and their sum rounds
- * again, then the quotient; round takes ties to even; Min and Max, NaN, +-inf and extraordinary scales as for
- * QUANTIZE_LINEAR. */
+ * DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC.
+ * a, b and the output have equal sizes; each is i8 or u8, whatever the others are. Scales (f32) and zero points (of their
+ * tensor's type) have the same dimension count and exactly one element: each dimension has the size 1 or the stride 0. Each
+ * difference is exact. The two products round separately, then their sum, then the quotient; round takes ties to even. Min and
+ * Max, NaN, +-inf and extraordinary scales are as for QUANTIZE_LINEAR. */
 typedef struct hewn_quantized_linear_add_desc {
     uint32_t struct_size; /* sizeof(hewn_quantized_linear_add_desc) */
     const hewn_tensor_desc *a_tensor;
@@ -180,10 +179,10 @@ enum {
 typedef struct hewn_operator_desc {
     uint32_t struct_size; /* sizeof(hewn_operator_desc) */
     hewn_operator_type type;
-    const void *desc; /* the struct that belongs to `type` */
+    const void *desc; /* the struct of that type */
 } hewn_operator_desc;
 
-/* DML_FEATURE_LEVEL's values. A level uses the operator's newest table not above it. */
+/* The values are DML_FEATURE_LEVEL's. A level uses the operator's newest table that is not above it. */
 typedef int32_t hewn_feature_level;
 enum {
     HEWN_FEATURE_LEVEL_NEWEST = 0,
@@ -208,53 +207,55 @@ enum {
 
 typedef struct hewn_device hewn_device;
 
-/* Memory hooks. allocate returns `bytes` bytes aligned to `alignment` (a power of two, at most 64) or NULL. They are called
- * by functions that create, compile and destroy, and on a CPU device by hewn_allocate and hewn_deallocate, never by execute: on
- * any thread that calls those, on several at once. They and their context must outlive the device and all of its operators. */
+/* Memory hooks. allocate returns `bytes` bytes aligned to `alignment` (a power of two, at most 64), or NULL. Functions that
+ * create, compile and destroy call the hooks, and on a CPU device also hewn_allocate and hewn_deallocate; executing never does.
+ * Several threads may call them at once. They and their context must outlive the device and all of its operators. */
 typedef void *(HEWN_CALL *hewn_allocate_fn)(void *context, size_t bytes, size_t alignment);
 typedef void(HEWN_CALL *hewn_deallocate_fn)(void *context, void *memory);
 
 typedef struct hewn_cpu_device_desc {
     uint32_t struct_size;      /* sizeof(hewn_cpu_device_desc) */
-    hewn_allocate_fn allocate; /* NULL: the C library's; set both hooks or none */
+    hewn_allocate_fn allocate; /* NULL: the C library's. Set both hooks or none */
     hewn_deallocate_fn deallocate;
     void *allocator_context;
 } hewn_cpu_device_desc;
 
-/* A CPU device. desc may be NULL. Without special needs pass a NULL device to hewn_compile instead.
- * HEWN_STATUS_INVALID_ARGUMENT (device is null, struct_size is too small, one hook alone), HEWN_STATUS_OUT_OF_MEMORY. */
+/* Creates a CPU device. desc may be NULL. A program without memory hooks can pass a NULL device to hewn_compile instead.
+ * HEWN_STATUS_INVALID_ARGUMENT: device is null, struct_size is too small, or only one hook is set; HEWN_STATUS_OUT_OF_MEMORY. */
 HEWN_API hewn_status HEWN_CALL hewn_create_cpu_device(const hewn_cpu_device_desc *desc, hewn_device **device, hewn_error *error);
-/* NULL is ignored. Operators compiled for the device stay valid. */
+/* Ignores NULL. Operators compiled for the device stay valid. */
 HEWN_API void HEWN_CALL hewn_destroy_device(hewn_device *device);
 
 typedef int32_t hewn_device_kind;
 enum {
     HEWN_DEVICE_CPU = 0,
-    HEWN_DEVICE_CUDA = 1,   /* an NVIDIA GPU by its driver */
+    HEWN_DEVICE_CUDA = 1,   /* an NVIDIA GPU, through its driver */
     HEWN_DEVICE_OPENCL = 2, /* any OpenCL 1.2 device */
     HEWN_DEVICE_D3D12 = 3   /* a Direct3D 12 device of feature level 11_0 */
 };
 
-/* GPU devices. Bindings are in the device's memory and never copied. hewn_execute enqueues on the device's stream or queue and
- * returns without waiting (on Direct3D 12, of 256 executions in flight, it waits for the older half): what it was given must
- * stay until the work has ended, and an error of running work is reported by whichever call waits for it. The library links to
- * no driver: it is loaded when a GPU device is first asked for. A CUDA context and stream stay the caller's and must outlive
- * the device and its operators; what OpenCL and Direct3D 12 are given is retained. An operator keeps its device: what is
- * retained goes with the last of the handle and its operators.
- * Each of the functions that create one has
- *   HEWN_STATUS_INVALID_ARGUMENT  a null pointer where a value is due, struct_size too small, one hook alone, or as said there;
- *   HEWN_STATUS_NO_DEVICE         no driver, or it or the device lacks what kernels need; of Direct3D 12 also a build without
- *                                 kernels for it, where with the others hewn_compile has HEWN_STATUS_UNSUPPORTED;
- *   HEWN_STATUS_OUT_OF_MEMORY, HEWN_STATUS_DEVICE_FAILED  the driver's, or the hook's. */
+/* GPU devices.
+ * - Bindings are in the device's memory and are never copied.
+ * - hewn_execute enqueues on the device's stream or queue and returns without waiting, except on Direct3D 12: with 256 executions
+ *   in flight, it waits for the older half of them. What it was given must stay until the work has ended. An error of running
+ *   work is reported by whichever call waits for it.
+ * - The library links to no driver. It loads one when a GPU device is first asked for.
+ * - A CUDA context and stream stay the caller's and must outlive the device and its operators. OpenCL and Direct3D 12 objects are
+ *   retained. An operator keeps its device: retained objects are released with the last of the device's handle and its operators.
+ * Each function that creates a GPU device can return
+ * - HEWN_STATUS_INVALID_ARGUMENT: a null pointer where a value is due, struct_size too small, only one hook, or as said there;
+ * - HEWN_STATUS_NO_DEVICE: there is no driver, or it or the device lacks what kernels need. For Direct3D 12 also: this build has
+ *   no kernels for it. (For CUDA and OpenCL hewn_compile then returns HEWN_STATUS_UNSUPPORTED.)
+ * - HEWN_STATUS_OUT_OF_MEMORY: from the driver or the hook; HEWN_STATUS_DEVICE_FAILED: from the driver. */
 typedef struct hewn_cuda_device_desc {
     uint32_t struct_size;      /* sizeof(hewn_cuda_device_desc) */
     void *context;             /* CUcontext; NULL: the calling thread's current one */
     void *stream;              /* CUstream of that context; NULL: the default stream */
-    hewn_allocate_fn allocate; /* as hewn_cpu_device_desc: host memory */
+    hewn_allocate_fn allocate; /* for host memory, as in hewn_cpu_device_desc */
     hewn_deallocate_fn deallocate;
     void *allocator_context;
 } hewn_cuda_device_desc;
-/* HEWN_STATUS_INVALID_ARGUMENT also: context is no CUcontext, or NULL where the thread has no current one. */
+/* HEWN_STATUS_INVALID_ARGUMENT also if context is no CUcontext, or is NULL while the calling thread has no current one. */
 HEWN_API hewn_status HEWN_CALL hewn_create_cuda_device(const hewn_cuda_device_desc *desc, hewn_device **device,
                                                        hewn_error *error);
 
@@ -262,65 +263,64 @@ typedef struct hewn_opencl_device_desc {
     uint32_t struct_size;      /* sizeof(hewn_opencl_device_desc) */
     void *context;             /* cl_context; retained by the device */
     void *queue;               /* cl_command_queue of that context, in order; retained by the device */
-    hewn_allocate_fn allocate; /* as hewn_cpu_device_desc: host memory */
+    hewn_allocate_fn allocate; /* for host memory, as in hewn_cpu_device_desc */
     hewn_deallocate_fn deallocate;
     void *allocator_context;
 } hewn_opencl_device_desc;
-/* HEWN_STATUS_INVALID_ARGUMENT also: queue is no cl_command_queue, or of another context; HEWN_STATUS_UNSUPPORTED: it is out of
- * order. */
+/* HEWN_STATUS_INVALID_ARGUMENT also if queue is no cl_command_queue of the context; HEWN_STATUS_UNSUPPORTED if out of order. */
 HEWN_API hewn_status HEWN_CALL hewn_create_opencl_device(const hewn_opencl_device_desc *desc, hewn_device **device,
                                                          hewn_error *error);
 
-/* Direct3D 12: an ID3D12Device of the program's. Its operators are recorded (hewn_d3d12_record) or executed: hewn_execute and the
- * functions for memory submit to the queue, one at a time. Shaders are compiled in the library; pipelines are made by
- * hewn_compile, once a device. */
+/* A Direct3D 12 device, on the program's ID3D12Device. Its operators are recorded (hewn_d3d12_record) or executed: hewn_execute
+ * and the functions for memory submit to the queue, one at a time. The library contains the compiled shaders. hewn_compile makes
+ * the pipelines, once a device. */
 typedef struct hewn_d3d12_device_desc {
     uint32_t struct_size;      /* sizeof(hewn_d3d12_device_desc) */
     void *device;              /* ID3D12Device; retained by the device */
     void *queue;               /* ID3D12CommandQueue, COMPUTE or DIRECT, retained; NULL: one of its own */
-    hewn_allocate_fn allocate; /* as hewn_cpu_device_desc: host memory */
+    hewn_allocate_fn allocate; /* for host memory, as in hewn_cpu_device_desc */
     hewn_deallocate_fn deallocate;
     void *allocator_context;
 } hewn_d3d12_device_desc;
-/* HEWN_STATUS_INVALID_ARGUMENT also: queue is neither COMPUTE nor DIRECT, or of another device. */
+/* HEWN_STATUS_INVALID_ARGUMENT also if queue is neither COMPUTE nor DIRECT, or is of another device. */
 HEWN_API hewn_status HEWN_CALL hewn_create_d3d12_device(const hewn_d3d12_device_desc *desc, hewn_device **device,
                                                         hewn_error *error);
 
-/* A machine's device, for hewn_open_device and listings. */
+/* A device of this machine, for listings and hewn_open_device. */
 typedef struct hewn_device_info {
     uint32_t struct_size; /* sizeof(hewn_device_info) */
     hewn_device_kind kind;
     uint32_t index;     /* among the devices of its kind */
-    char name[128];     /* as its driver calls it */
-    uint64_t memory;    /* bytes; 0: not known */
+    char name[128];     /* from its driver */
+    uint64_t memory;    /* in bytes; 0: not known */
     int32_t capability; /* CUDA: compute capability times ten; else 0 */
-    int32_t is_cpu;     /* 1: software on a CPU, as PoCL and WARP are; hewn's own CPU device is then the faster */
+    int32_t is_cpu;     /* 1: software on a CPU, such as PoCL and WARP; hewn's own CPU device is faster */
     char missing[64];   /* what it lacks to run hewn's kernels; "" if nothing */
 } hewn_device_info;
 
-/* The index-th device of a kind, the driver's own order. HEWN_STATUS_NO_DEVICE, with the reason, past the last one;
- * HEWN_STATUS_INVALID_ARGUMENT: info is null, its struct_size too small, or there is no such kind; HEWN_STATUS_OUT_OF_MEMORY and
- * HEWN_STATUS_DEVICE_FAILED are the driver's. */
+/* Describes the index-th device of a kind, in the driver's own order. HEWN_STATUS_NO_DEVICE: there is no such device; the message
+ * has the reason. HEWN_STATUS_INVALID_ARGUMENT: info is null, its struct_size is too small, or there is no such kind.
+ * HEWN_STATUS_OUT_OF_MEMORY and HEWN_STATUS_DEVICE_FAILED: from the driver. */
 HEWN_API hewn_status HEWN_CALL hewn_get_device(hewn_device_kind kind, uint32_t index, hewn_device_info *info, hewn_error *error);
-/* A device for tools, tests and programs that have none: the index-th of its kind, or for HEWN_ANY_DEVICE the first that lacks
- * nothing. A GPU comes before software on the CPU (is_cpu), which of Direct3D 12 is opened by its index alone: HEWN_ANY_DEVICE
- * has HEWN_STATUS_NO_DEVICE there. OpenCL gets a context and a queue of its own, Direct3D 12 a device and a queue; CUDA the
- * GPU's primary context, which the CUDA runtime uses as well, and its default stream. The C library's memory serves it.
- * Statuses as of hewn_get_device, and of the functions that create. */
+/* Opens a device, for tools, tests and programs that have none: the index-th of its kind, or with HEWN_ANY_DEVICE the first that
+ * lacks nothing. HEWN_ANY_DEVICE prefers GPUs to software on the CPU (is_cpu), and never opens the latter for Direct3D 12: it
+ * then returns HEWN_STATUS_NO_DEVICE. OpenCL gets a context and a queue of its own, Direct3D 12 a device and a queue. CUDA gets
+ * the GPU's primary context, which the CUDA runtime uses as well, and its default stream. Host memory comes from the C library.
+ * Statuses are those of hewn_get_device and of the functions that create devices. */
 #define HEWN_ANY_DEVICE UINT32_MAX
 HEWN_API hewn_status HEWN_CALL hewn_open_device(hewn_device_kind kind, uint32_t index, hewn_device **device, hewn_error *error);
-/* What the device runs on; NULL: the CPU. */
+/* The device's kind. NULL is the CPU. */
 HEWN_API hewn_device_kind HEWN_CALL hewn_kind_of_device(const hewn_device *device);
 
-/* Memory to bind, on any kind of device (NULL: the CPU). `memory` is what hewn_buffer_binding's buffer takes: a pointer,
- * CUdeviceptr, cl_mem or ID3D12Resource *. At least 64-byte aligned, and at least 1 byte where `bytes` is 0; its contents are
- * not set. Programs with memory of their own need none of this.
- * The functions below have HEWN_STATUS_INVALID_ARGUMENT where another pointer is null (but for 0 bytes to copy), and the driver's
- * HEWN_STATUS_OUT_OF_MEMORY and HEWN_STATUS_DEVICE_FAILED, the latter perhaps of earlier work; on the CPU hewn_allocate has
- * HEWN_STATUS_OUT_OF_MEMORY. */
+/* Memory to bind, on any kind of device (NULL: the CPU). Programs with memory of their own need none of this.
+ * hewn_allocate sets *memory to what hewn_buffer_binding's buffer takes: a pointer, CUdeviceptr, cl_mem or ID3D12Resource *. The
+ * memory is aligned to 64 bytes at least and has 1 byte at least, even if `bytes` is 0. Its contents are not set.
+ * Statuses of this function and those below: HEWN_STATUS_INVALID_ARGUMENT if another pointer is null (unless 0 bytes are copied);
+ * from a GPU's driver HEWN_STATUS_OUT_OF_MEMORY and HEWN_STATUS_DEVICE_FAILED, the latter perhaps because of earlier work; on the
+ * CPU HEWN_STATUS_OUT_OF_MEMORY from hewn_allocate. */
 HEWN_API hewn_status HEWN_CALL hewn_allocate(hewn_device *device, uint64_t bytes, void **memory, hewn_error *error);
-HEWN_API void HEWN_CALL hewn_deallocate(hewn_device *device, void *memory); /* NULL memory is ignored; may wait for the device */
-/* Copy between the program's memory and the device's, behind all that was enqueued before, and wait for the copy. On the CPU
+HEWN_API void HEWN_CALL hewn_deallocate(hewn_device *device, void *memory); /* ignores NULL memory; may wait for the device */
+/* Copy between the program's memory and the device's, after all that was enqueued before, and wait for the copy. On the CPU
  * nothing checks offset + bytes against the memory's size; on a GPU that is left to the driver. */
 HEWN_API hewn_status HEWN_CALL hewn_write(hewn_device *device, void *memory, uint64_t offset, const void *from, uint64_t bytes,
                                           hewn_error *error);
@@ -331,54 +331,55 @@ HEWN_API hewn_status HEWN_CALL hewn_synchronize(hewn_device *device, hewn_error 
 
 /* ---- Compile ----------------------------------------------------------------------------------------------------- */
 
-/* A slice of an execution. Needs the stack that hewn_execute tells; throws nothing. */
+/* Runs one slice of an execution. Needs as much stack as hewn_execute says. Throws nothing. */
 typedef void(HEWN_CALL *hewn_slice_fn)(void *arg, int32_t index);
 /* An executor: calls fn(arg, i) exactly once for every i in [0, count), in any order, on any threads, and returns when all calls
- * have returned. count is at least 2. Called on the thread of hewn_execute, at once by several that execute; no exception may
- * leave it. */
+ * have returned. count is at least 2. hewn_execute calls it on its own thread; several executions may call it at once. No
+ * exception may leave it. */
 typedef void(HEWN_CALL *hewn_parallel_for_fn)(void *context, int32_t count, hewn_slice_fn fn, void *arg);
 
+/* Options of hewn_compile.
+ * - variant forces a target ("x86_64_avx2"; a kernel that it lacks runs on the next target below it) or one variant
+ *   ("add_f32__x86_64_avx2"). NULL or "" is the environment's HEWN_VARIANT. If that is not set either, the highest rank that has
+ *   the kernel and runs here is taken, except where a lower rank's is faster on this chip.
+ * - With max_threads 0, the library's pool goes by the CPUs that the compiling thread may run on. */
 typedef struct hewn_compile_options {
-    uint32_t struct_size;             /* sizeof(hewn_compile_options) */
-    hewn_feature_level feature_level; /* 0: the newest */
-    const char *variant; /* copied; force a target ("x86_64_avx2"; a kernel that it does not have runs on the next target
-                           below it) or one variant ("add_f32__x86_64_avx2");
-                           NULL or "": the environment's HEWN_VARIANT, else the highest rank that has the kernel
-                           and runs here, except where a lower rank's is faster on this chip */
-    int32_t max_threads; /* most threads one execution uses; 1: the caller's only; 0: as many as help, which
-                           for the library's pool goes by the CPUs that the compiling thread may run on */
+    uint32_t struct_size;              /* sizeof(hewn_compile_options) */
+    hewn_feature_level feature_level;  /* 0: the newest */
+    const char *variant;               /* copied; NULL or "": see above */
+    int32_t max_threads;               /* most threads that one execution uses; 1: the caller's only; 0: as many as help */
     hewn_parallel_for_fn parallel_for; /* NULL: the library's own thread pool, started when first needed */
-    void *parallel_for_context;        /* it and parallel_for must outlive the operator; on GPUs all three are ignored */
+    void *parallel_for_context;        /* both must outlive the operator; on GPUs these three are ignored */
 } hewn_compile_options;
 
 typedef struct hewn_operator hewn_operator;
 
-/* Everything that depends on the description alone or is slow: validates it against the operator's table, merges dimensions,
- * chooses the variant, prepares the plan; on a GPU loads the kernels. device NULL: the CPU. options NULL: all defaults.
- *   HEWN_STATUS_INVALID_ARGUMENT  a null pointer where a value is due, struct_size too small, unknown enumerator,
- *                                 max_threads < 0, tensors that break a rule or do not go together, overlapping output strides;
- *   HEWN_STATUS_UNSUPPORTED       a type, dimension count or absent tensor that the level lacks, or, where no variant is
- *                                 forced, no kernel in this build;
- *   HEWN_STATUS_NO_VARIANT        none runs here, or the forced one is unknown, does not fit or cannot run, or neither it nor
- *                                 a target below it has the kernel in this build;
- *   HEWN_STATUS_OUT_OF_MEMORY;
- *   on a GPU also HEWN_STATUS_DEVICE_FAILED, HEWN_STATUS_KERNEL_FAILED and, where its driver is too old for a kernel,
+/* Compiles an operator: validates the description against the operator's table, merges dimensions, chooses the variant, prepares
+ * the plan, and on a GPU loads the kernels. All that is slow, or depends on the description alone, happens here. device NULL: the
+ * CPU. options NULL: all defaults.
+ * - HEWN_STATUS_INVALID_ARGUMENT: a null pointer where a value is due, struct_size too small, unknown enumerator, negative
+ *   max_threads, tensors that break a rule or do not go together, overlapping output strides;
+ * - HEWN_STATUS_UNSUPPORTED: the feature level lacks a type or dimension count or requires an absent tensor; or, if no variant is
+ *   forced, this build lacks the kernel;
+ * - HEWN_STATUS_NO_VARIANT: no variant runs here, or the forced one is unknown, does not fit or cannot run, or neither it nor a
+ *   target below it has the kernel in this build;
+ * - HEWN_STATUS_OUT_OF_MEMORY;
+ * - on a GPU also HEWN_STATUS_DEVICE_FAILED, HEWN_STATUS_KERNEL_FAILED and, if its driver is too old for a kernel,
  *   HEWN_STATUS_NO_DEVICE. */
 HEWN_API hewn_status HEWN_CALL hewn_compile(hewn_device *device, const hewn_operator_desc *desc,
                                             const hewn_compile_options *options, hewn_operator **op, hewn_error *error);
-/* NULL is ignored. */
+/* Ignores NULL. */
 HEWN_API void HEWN_CALL hewn_destroy_operator(hewn_operator *op);
 
-/* The variant an operator runs, e.g. "quantize_linear_f32_u8__x86_64_avx2"; lives as long as the library; "" for NULL. */
+/* The variant that an operator runs, e.g. "quantize_linear_f32_u8__x86_64_avx2"; "" for NULL. Lives as long as the library. */
 HEWN_API const char *HEWN_CALL hewn_operator_variant(const hewn_operator *op);
 
 /* ---- Execute ----------------------------------------------------------------------------------------------------- */
 
 /* A tensor's memory, as DML_BUFFER_BINDING. `buffer` is a pointer on the CPU, a CUdeviceptr on CUDA, a cl_mem on OpenCL, an
- * ID3D12Resource * on Direct3D 12; buffer + offset must be aligned to the element.
- * An optional tensor that is absent has a binding with a NULL buffer. */
+ * ID3D12Resource * on Direct3D 12; NULL for an absent optional tensor. buffer + offset must be aligned to the element. */
 typedef struct hewn_buffer_binding {
-    uint32_t struct_size; /* sizeof(hewn_buffer_binding), the same in all elements of an array */
+    uint32_t struct_size; /* sizeof(hewn_buffer_binding); equal in all elements of an array */
     void *buffer;         /* inputs are only read */
     uint64_t offset;      /* in bytes */
     uint64_t size;        /* in bytes from `offset`; at least hewn_tensor_size */
@@ -386,39 +387,38 @@ typedef struct hewn_buffer_binding {
 
 typedef struct hewn_execute_options {
     uint32_t struct_size;              /* sizeof(hewn_execute_options) */
-    int32_t max_threads;               /* 0: the operator's; on GPUs all three are ignored */
+    int32_t max_threads;               /* 0: the operator's; on GPUs these three are ignored */
     hewn_parallel_for_fn parallel_for; /* NULL: the operator's */
-    void *parallel_for_context;        /* goes with parallel_for; both are used until the call returns */
+    void *parallel_for_context;        /* for parallel_for; both are used until the call returns */
 } hewn_execute_options;
 
-/* Runs the operator and returns when the output is written; on a GPU device enqueues it and returns. Inputs and outputs are in
- * the order of the operator's struct: ADD 2 inputs, QUANTIZE_LINEAR and DEQUANTIZE_LINEAR 3, QUANTIZED_LINEAR_ADD 8; one
- * output. Elements between a strided output's own are never written.
- * On the CPU, serial or with the user's parallel_for, it allocates nothing and takes no lock. Layouts that are neither dense
- * nor broadcast along a row, and streamed outputs (of 8 MiB and more of operands), take up to 90 KiB of the stack of each thread
- * that runs a slice; QUANTIZE_LINEAR with a scale a column 33 KiB more, QUANTIZED_LINEAR_ADD, while it looks for folded
- * factors, 13 KiB more. With the library's own pool a thread that executes runs slices of others' executions as well while it
- * waits for its own: its stack has to hold the largest of them, or its max_threads be 1.
- * On a GPU it takes locks while it prepares the launches (OpenCL: of the operator's kernel, Direct3D 12: of the device), and
- * drivers may allocate. Of memory that lies 1 GiB or more into a cl_mem a sub-buffer is made; Direct3D 12, of 256 executions in
- * flight, waits for the older half.
- * The output must not overlap an input, except in place (ADD), or where both have equal strides in bytes and interleave.
- *   HEWN_STATUS_INVALID_ARGUMENT  op is null, the options' struct_size is too small or their max_threads < 0;
- *   HEWN_STATUS_INVALID_BINDING   a binding is missing, too small, misaligned, not the device's (of CUDA: not a GPU's, whose
- *                                 memory it is the driver checks), one too many, or overlaps;
- *   HEWN_STATUS_KERNEL_FAILED     of the output some may be written;
- *   on a GPU also HEWN_STATUS_OUT_OF_MEMORY and HEWN_STATUS_DEVICE_FAILED. */
+/* Runs the operator. On the CPU it returns when the output is written, on a GPU once the work is enqueued.
+ * Inputs and outputs are in the order of the operator's struct: 2 inputs for ADD, 3 for QUANTIZE_LINEAR and DEQUANTIZE_LINEAR, 8
+ * for QUANTIZED_LINEAR_ADD, and one output. Memory between a strided output's elements is never written. The output must not
+ * overlap an input, except in place (ADD), or where both have equal strides in bytes and interleave.
+ * On the CPU, serial or with the user's parallel_for, it allocates nothing and takes no lock. Each thread that runs a slice needs
+ * up to 90 KiB of stack for layouts that are neither dense nor broadcast along a row and for streamed outputs (8 MiB and more of
+ * operands). QUANTIZE_LINEAR with a scale a column needs 33 KiB more, QUANTIZED_LINEAR_ADD 13 KiB more while it looks for folded
+ * factors. With the library's own pool, a thread that waits for its slices also runs slices of others' executions: its stack must
+ * hold the largest of them, unless its max_threads is 1.
+ * On a GPU it takes locks while it prepares launches (OpenCL: one of the operator's kernel, Direct3D 12: one of the device), and
+ * drivers may allocate. Memory that lies 1 GiB or more into a cl_mem gets a sub-buffer.
+ * - HEWN_STATUS_INVALID_ARGUMENT: op is null, or the options' struct_size is too small or max_threads < 0;
+ * - HEWN_STATUS_INVALID_BINDING: a binding is missing, too small, misaligned or overlaps, there is one too many, or one is not
+ *   the device's (CUDA: not a GPU's; the driver checks whose memory it is);
+ * - HEWN_STATUS_KERNEL_FAILED: part of the output may be written;
+ * - on a GPU also HEWN_STATUS_OUT_OF_MEMORY and HEWN_STATUS_DEVICE_FAILED. */
 HEWN_API hewn_status HEWN_CALL hewn_execute(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,
                                             const hewn_buffer_binding *outputs, uint32_t output_count,
                                             const hewn_execute_options *options, hewn_error *error);
 
-/* Records the operator, compiled for a Direct3D 12 device, into an open ID3D12GraphicsCommandList of the program's, of type
- * COMPUTE or DIRECT, and a UAV barrier behind it; submits nothing. Bindings are ID3D12Resource buffers with
- * D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS, in the state UNORDERED_ACCESS when the list runs; any offset that is a multiple
- * of the element's size. Needs no descriptor heap and no scratch memory; leaves the list with another compute root signature
- * and pipeline state. The list may run any number of times; until it has ended for the last time the resources and the hewn
- * device must stay. Any number of threads may record, each into its own list.
- * HEWN_STATUS_INVALID_ARGUMENT: op or list is null, or op is for another kind of device; HEWN_STATUS_INVALID_BINDING as of
+/* Records the operator, compiled for a Direct3D 12 device, into the program's open ID3D12GraphicsCommandList of type COMPUTE or
+ * DIRECT, and a UAV barrier after it. Submits nothing. Any number of threads may record, each into its own list.
+ * Bindings are ID3D12Resource buffers with D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS, in the state UNORDERED_ACCESS when the
+ * list runs. Offsets are multiples of the element's size. No descriptor heap and no scratch memory is needed. The list's compute
+ * root signature and pipeline state change. It may run any number of times; the resources and the hewn device must stay until the
+ * last run has ended.
+ * HEWN_STATUS_INVALID_ARGUMENT: op or list is null, or op is for another kind of device; HEWN_STATUS_INVALID_BINDING as for
  * hewn_execute; HEWN_STATUS_KERNEL_FAILED. */
 HEWN_API hewn_status HEWN_CALL hewn_d3d12_record(const hewn_operator *op, void *command_list, const hewn_buffer_binding *inputs,
                                                  uint32_t input_count, const hewn_buffer_binding *outputs, uint32_t output_count,
@@ -429,15 +429,15 @@ HEWN_API hewn_status HEWN_CALL hewn_d3d12_record(const hewn_operator *op, void *
 typedef struct hewn_target_info {
     uint32_t struct_size;      /* sizeof(hewn_target_info) */
     const char *name;          /* "x86_64_avx2" */
-    const char *halide_target; /* Halide's name of it: "x86-64-linux-sse41" */
-    int32_t rank;              /* of the targets that can run, the highest rank is picked, but as hewn_compile_options has it */
+    const char *halide_target; /* Halide's name for it: "x86-64-linux-sse41" */
+    int32_t rank;              /* the highest rank that can run is picked; exceptions: hewn_compile_options */
     int32_t supported;         /* 1: this machine can run it */
-    const char *missing;       /* the first feature this machine lacks; "" if supported */
+    const char *missing;       /* the first feature that this machine lacks; "" if supported */
     hewn_device_kind device;   /* what it is for; asking about a GPU's target loads the driver */
 } hewn_target_info;
 
-/* The index-th target of this build, in ascending rank; HEWN_STATUS_INVALID_ARGUMENT from hewn_target_count() on, as for a
- * null info or a struct_size that is too small. */
+/* hewn_get_target describes the index-th target of this build, in ascending rank. HEWN_STATUS_INVALID_ARGUMENT: there is none,
+ * info is null, or its struct_size is too small. */
 HEWN_API uint32_t HEWN_CALL hewn_target_count(void);
 HEWN_API hewn_status HEWN_CALL hewn_get_target(uint32_t index, hewn_target_info *info);
 
@@ -449,12 +449,12 @@ typedef struct hewn_variant_info {
     const char *signature;     /* "f32_u8" */
     const char *target;        /* "x86_64_avx2" */
     int32_t supported;         /* 1: this machine can run it */
-    int32_t picked;            /* 1: compile takes it if nothing is forced (HEWN_VARIANT apart); on a GPU: on its best device */
+    int32_t picked;            /* 1: taken if nothing is forced (HEWN_VARIANT is ignored); for a GPU: on its best device */
     hewn_device_kind device;   /* what it is for */
 } hewn_variant_info;
 
-/* The index-th variant of this build, by ascending rank of its target; HEWN_STATUS_INVALID_ARGUMENT from hewn_variant_count() on,
- * as for a null info or a struct_size that is too small. Asking about a GPU's loads the driver. */
+/* hewn_get_variant describes the index-th variant of this build, by ascending rank of its target; for a GPU's it loads the
+ * driver. HEWN_STATUS_INVALID_ARGUMENT: there is none, info is null, or its struct_size is too small. */
 HEWN_API uint32_t HEWN_CALL hewn_variant_count(void);
 HEWN_API hewn_status HEWN_CALL hewn_get_variant(uint32_t index, hewn_variant_info *info);
 
@@ -463,8 +463,8 @@ HEWN_API hewn_status HEWN_CALL hewn_get_variant(uint32_t index, hewn_variant_inf
 /* The version of the library that is linked or loaded: major << 16 | minor << 8 | patch. */
 HEWN_API uint32_t HEWN_CALL hewn_version(void);
 
-/* Ends and joins the threads of the library's own pool, if it ever started one. Call it before dlclose or FreeLibrary.
- * No execution may be in flight. A later execution starts the pool again. */
+/* Ends and joins the threads of the library's own pool, if it has started. Call it before dlclose or FreeLibrary, with no
+ * execution in flight. A later execution starts the pool again. */
 HEWN_API void HEWN_CALL hewn_shutdown(void);
 
 #ifdef __cplusplus

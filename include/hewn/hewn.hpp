@@ -1,11 +1,11 @@
-// hewn for C++17: a thin header-only layer over hewn.h. RAII handles, and one exception type, hewn::Error.
+// hewn for C++17: a thin header-only layer over hewn.h, with RAII handles and one exception type, hewn::Error.
 //
 //     auto f32 = hewn::TensorDesc{hewn::DataType::FLOAT32, {1024}};
 //     hewn::Operator add = hewn::compile(hewn::AddDesc{f32, f32, f32});
 //     add.execute({a, b}, {sum});                                           // std::vector<float> a, b, sum
 //
-// Shapes, units, errors and formulas stand beside the C declarations in hewn.h; names here are the same. Without exceptions, or
-// in an older C++, use hewn.h.
+// Names are those of hewn.h, which documents shapes, units, errors and formulas. Without exceptions, or in an older C++, use
+// hewn.h.
 #ifndef HEWN_HEWN_HPP
 #define HEWN_HEWN_HPP
 
@@ -29,7 +29,7 @@
 
 namespace hewn {
 
-// Thrown by every failing call: what() names the tensor and the rule, status() is a HEWN_STATUS_ value.
+// Thrown by every failing call. what() names the tensor and the rule, status() is a HEWN_STATUS_ value.
 class Error : public std::runtime_error {
 public:
     explicit Error(const hewn_error &error) : std::runtime_error(error.message), status_(error.status) {}
@@ -40,10 +40,10 @@ private:
 };
 
 namespace detail {
-// Calls `function(..., &error)` and throws where it fails.
+// Calls `function(&error)` and throws if it fails.
 template<class Function>
 void check(Function &&function) {
-    hewn_error error;  // the message is written where the call fails; clearing it each time would cost more than a small call
+    hewn_error error;  // no initializer: clearing the message would cost more than a small call
     error.struct_size = sizeof(error);
     error.status = HEWN_STATUS_OK;
     error.message[0] = 0;
@@ -84,19 +84,19 @@ enum class FeatureLevel : hewn_feature_level {
     LEVEL_6_4 = HEWN_FEATURE_LEVEL_6_4,
 };
 
-// hewn_tensor_desc with its own storage. Sizes outermost first; strides in elements, 0 broadcasts, none: packed.
+// hewn_tensor_desc with its own storage. Sizes are outermost first; strides are in elements, 0 broadcasts, none: packed.
 struct TensorDesc {
     DataType data_type = DataType::FLOAT32;
     std::vector<int64_t> sizes;
     std::optional<std::vector<int64_t>> strides = std::nullopt;
 
-    // The tensor as an input of the same sizes that repeats one element (all strides 0).
+    // An input of these sizes that repeats one element: all strides are 0.
     static TensorDesc broadcast_scalar(DataType data_type, std::vector<int64_t> sizes) {
         std::vector<int64_t> zeros(sizes.size(), 0);
         return {data_type, std::move(sizes), std::move(zeros)};
     }
 
-    // The C view; valid while this object lives and is not changed.
+    // The C view. Valid while this object lives and is not changed.
     hewn_tensor_desc c_desc() const {
         if (strides && strides->size() != sizes.size()) {
             hewn_error error{sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT, "TensorDesc: strides and sizes differ in length"};
@@ -106,7 +106,7 @@ struct TensorDesc {
                 sizes.data(), strides ? strides->data() : nullptr};
     }
 
-    // Bytes a binding needs: hewn_tensor_size.
+    // The bytes that a binding needs: hewn_tensor_size.
     uint64_t size_in_bytes() const {
         uint64_t bytes = 0;
         const hewn_tensor_desc desc = c_desc();
@@ -143,21 +143,21 @@ struct QuantizedLinearAddDesc {
 
 struct CompileOptions {
     FeatureLevel feature_level = FeatureLevel::NEWEST;
-    std::string variant = {};  // empty: HEWN_VARIANT or the best
-    int32_t max_threads = 0;   // of the CPU, as parallel_for, which must outlive the operator
+    std::string variant = {};  // empty: HEWN_VARIANT, else the best
+    int32_t max_threads = 0;   // for the CPU, like parallel_for, which must outlive the operator
     hewn_parallel_for_fn parallel_for = nullptr;
     void *parallel_for_context = nullptr;
 };
 
-// hewn_execute_options, for one execution: execute({...}, {...}, &options).
+// Options of one execution: execute({...}, {...}, &options).
 struct ExecuteOptions : hewn_execute_options {
     explicit ExecuteOptions(int32_t threads = 0, hewn_parallel_for_fn executor = nullptr, void *executor_context = nullptr)
         : hewn_execute_options{sizeof(hewn_execute_options), threads, executor, executor_context} {}
 };
 
 namespace detail {
-// Whether a container of T is memory to bind: numbers, or structs and std::arrays of them, not what leads to numbers elsewhere:
-// pointers, views and containers (they have a data()), bindings.
+// Whether a container of T is memory to bind: numbers, or structs and std::arrays of them. Not what leads to numbers elsewhere:
+// pointers, bindings, views and containers (which have a data()).
 template<class T, class = void>
 constexpr bool has_data = false;
 template<class T>
@@ -169,8 +169,8 @@ template<class T, size_t N>
 constexpr bool is_element<std::array<T, N>> = is_element<T>;
 }  // namespace detail
 
-// One tensor's memory, writable: an output's, or an input's. Made from a pointer and the bytes that may be used from
-// `byte_offset` on, not those of a buffer that begins before it, or from a std::vector or std::array-like container of numbers.
+// One tensor's writable memory, for an output or an input. Made from a std::vector or std::array-like container of numbers, or
+// from a pointer, an offset and the bytes that may be used from that offset on (not the bytes of the whole buffer).
 struct Binding : hewn_buffer_binding {
     Binding(void *memory, uint64_t bytes, uint64_t byte_offset = 0)
         : hewn_buffer_binding{sizeof(hewn_buffer_binding), memory, byte_offset, bytes} {}
@@ -179,8 +179,8 @@ struct Binding : hewn_buffer_binding {
     Binding(Container &container) : Binding(container.data(), container.size() * sizeof(T)) {}
 };
 
-// An input's memory, which is only read, made as a Binding is ({&scale, sizeof scale} of one number); nullptr for an optional
-// tensor that is absent.
+// An input's memory, which is only read. Made as a Binding is; one number is {&scale, sizeof scale}. nullptr is an absent
+// optional tensor.
 struct InputBinding : hewn_buffer_binding {
     InputBinding(std::nullptr_t) : hewn_buffer_binding{sizeof(hewn_buffer_binding), nullptr, 0, 0} {}
     InputBinding(const void *memory, uint64_t bytes, uint64_t byte_offset = 0)
@@ -198,7 +198,7 @@ enum class DeviceKind : hewn_device_kind {
     D3D12 = HEWN_DEVICE_D3D12
 };
 
-// Where operators run; movable, and of no use once moved from. Programs that stay on the CPU need none.
+// Where operators run. Movable; a moved-from Device is of no use. Programs that stay on the CPU need none.
 class Device {
 public:
     // A CPU device with its own memory hooks.
@@ -214,12 +214,12 @@ public:
         const hewn_opencl_device_desc desc = {sizeof(hewn_opencl_device_desc), context, queue, nullptr, nullptr, nullptr};
         return Device([&](hewn_device **device, hewn_error *error) { return hewn_create_opencl_device(&desc, device, error); });
     }
-    // On an ID3D12Device; queue: an ID3D12CommandQueue for what is executed rather than recorded, nullptr: one of its own.
+    // On an ID3D12Device. queue is an ID3D12CommandQueue for what is executed rather than recorded; nullptr: one of its own.
     static Device d3d12(void *device, void *queue = nullptr) {
         const hewn_d3d12_device_desc desc = {sizeof(hewn_d3d12_device_desc), device, queue, nullptr, nullptr, nullptr};
         return Device([&](hewn_device **result, hewn_error *error) { return hewn_create_d3d12_device(&desc, result, error); });
     }
-    // The index-th device of a kind, else the first (HEWN_ANY_DEVICE), with a context and a queue of its own; of CUDA with the
+    // The index-th device of a kind, by default the first (HEWN_ANY_DEVICE), with a context and a queue of its own. CUDA gets the
     // GPU's primary context, which the CUDA runtime uses as well, and its default stream.
     static Device open(DeviceKind kind, uint32_t index = HEWN_ANY_DEVICE) {
         return Device([&](hewn_device **device, hewn_error *error) {
@@ -232,7 +232,7 @@ public:
     void synchronize() const {
         detail::check([&](hewn_error *error) { return hewn_synchronize(checked(), error); });
     }
-    // get(), unless this object was moved from: its null handle would mean the CPU. Throws Error.
+    // get(), but throws Error if this object was moved from: its null handle would mean the CPU.
     hewn_device *checked() const {
         if (!handle_) throw Error({sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT, "device: was moved from"});
         return get();
@@ -251,16 +251,16 @@ private:
     std::unique_ptr<hewn_device, Destroy> handle_;
 };
 
-// Memory of a device, for programs without their own; movable. The device must outlive it.
+// Memory of a device, for programs without their own. Movable. The device must outlive it.
 class DeviceMemory {
 public:
-    // `bytes` bytes, not set to anything.
+    // `bytes` bytes, whose contents are not set.
     DeviceMemory(const Device &device, uint64_t bytes) : memory_(nullptr, Free{device.get()}), bytes_(bytes) {
         void *memory = nullptr;
         detail::check([&](hewn_error *error) { return hewn_allocate(device.checked(), bytes, &memory, error); });
         memory_.reset(memory);
     }
-    // Copy to and from byte `offset` of this memory, behind all that was enqueued before, and wait for the copy.
+    // Copy to and from byte `offset` of this memory, after all that was enqueued before, and wait for the copy.
     void write(const void *from, uint64_t bytes, uint64_t offset = 0) {
         detail::check(
             [&](hewn_error *error) { return hewn_write(memory_.get_deleter().device, get(), offset, from, bytes, error); });
@@ -281,7 +281,7 @@ private:
     uint64_t bytes_;
 };
 
-// The machine's devices of a kind; none where there is no driver.
+// The machine's devices of a kind; none without a driver.
 inline std::vector<hewn_device_info> devices(DeviceKind kind) {
     std::vector<hewn_device_info> infos;
     hewn_device_info info{};
@@ -292,14 +292,14 @@ inline std::vector<hewn_device_info> devices(DeviceKind kind) {
     return infos;
 }
 
-// A compiled operator; movable. execute may be called from many threads at once.
+// A compiled operator. Movable. Any number of threads may call execute at once.
 class Operator {
 public:
-    // Owns the handle from now on.
+    // Takes ownership of the handle.
     explicit Operator(hewn_operator *op) : handle_(op) {}
 
-    // hewn_execute: inputs in the order of the description's members, nullptr for one that is absent; returns when the output is
-    // written, on a GPU once the work is enqueued. Throws Error.
+    // hewn_execute, with inputs in the order of the description's members and nullptr for an absent one. Returns when the output
+    // is written, on a GPU once the work is enqueued. Throws Error.
     void execute(std::initializer_list<InputBinding> inputs, std::initializer_list<Binding> outputs,
                  const hewn_execute_options *options = nullptr) const {
         execute(inputs.begin(), inputs.size(), outputs.begin(), outputs.size(), options);
@@ -311,7 +311,7 @@ public:
                                 options, error);
         });
     }
-    // Into an open ID3D12GraphicsCommandList: hewn_d3d12_record.
+    // Records into an open ID3D12GraphicsCommandList: hewn_d3d12_record.
     void record(void *command_list, std::initializer_list<InputBinding> inputs, std::initializer_list<Binding> outputs) const {
         detail::check([&](hewn_error *error) {
             return hewn_d3d12_record(get(), command_list, inputs.begin(), static_cast<uint32_t>(inputs.size()), outputs.begin(),
@@ -344,7 +344,7 @@ inline Operator compile(hewn_operator_type type, const void *desc, const Compile
     return Operator(op);
 }
 
-// The C view of an optional tensor: pointer() is null where the tensor is absent.
+// The C view of an optional tensor. pointer() is null if the tensor is absent.
 class OptionalDesc {
 public:
     explicit OptionalDesc(const std::optional<TensorDesc> &tensor) {
@@ -366,8 +366,8 @@ Operator compile_linear(hewn_operator_type type, const Desc &desc, const Compile
 }
 }  // namespace detail
 
-// hewn_compile for a device, nullptr: the CPU. Throws Error. The Device object may go before the operator, but not what it was
-// made of: memory hooks, a CUDA context and stream.
+// hewn_compile for a device; nullptr: the CPU. Throws Error. The Device object may go before the operator, but what it was made
+// of (memory hooks, a CUDA context and stream) must outlive the operator.
 inline Operator compile(const AddDesc &desc, const CompileOptions &options = {}, const Device *device = nullptr) {
     const hewn_tensor_desc a = desc.a_tensor.c_desc(), b = desc.b_tensor.c_desc(), output = desc.output_tensor.c_desc();
     const hewn_add_desc c{sizeof(hewn_add_desc), &a, &b, &output};
@@ -401,7 +401,7 @@ inline Operator compile(const QuantizedLinearAddDesc &desc, const CompileOptions
     return detail::compile(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, &c, options, device);
 }
 
-// Everything this build holds, in hewn_get_target's and hewn_get_variant's order.
+// The targets and variants of this build, in the order of hewn_get_target and hewn_get_variant.
 inline std::vector<hewn_target_info> targets() {
     std::vector<hewn_target_info> infos(hewn_target_count());
     for (uint32_t i = 0; i < infos.size(); i++) {
