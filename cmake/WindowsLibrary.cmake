@@ -1,4 +1,4 @@
-# The target hewn as hewn.dll with its import library hewn.lib, which Microsoft's, LLVM's and GNU's linkers take: made from a
+# Builds the target hewn as hewn.dll, with an import library hewn.lib that Microsoft's, LLVM's and GNU's linkers take. It is made from a
 # .def, which is made from the header. Every program is put beside the DLL.
 set(header ${PROJECT_SOURCE_DIR}/include/hewn/hewn.h)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
