@@ -33,7 +33,7 @@ public:
     }
 
 protected:
-    // To f16 the kernel computes longer than a near cache takes, and prefetching costs: 0.88 of the speed.
+    // To f16 the kernel computes longer than a near cache takes, and loses by prefetching (docs/performance.md).
     void prefetch_output() {
         using Prefetched = typename hewn::Elementwise<Derived>::Prefetched;
         this->set_prefetched(

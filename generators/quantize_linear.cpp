@@ -37,10 +37,9 @@ public:
 
 using Rows = GeneratorInput<Buffer<void, 2>>;
 
-// Tells LLVM not to combine vectors, for the whole process, which generates one kernel. Otherwise LLVM joins the products of a
-// block's vectors, because they are packed together, and then divides them again, the last first. A Zen 1, whose prefetching
-// follows ascending cache lines, then has 0.65 of the speed from memory. Halide passes this variable to LLVM when it first
-// compiles, after generate().
+// Tells LLVM not to combine vectors, for the whole process, which generates one kernel. LLVM would join the products of a block's
+// vectors, as they are packed together, and divide them again, the last first. A Zen 1, whose prefetching follows ascending
+// lines, would be slower (docs/performance.md). Halide passes LLVM this variable when it first compiles, after generate().
 void keep_vectors_apart() {
     constexpr char kName[] = "HL_LLVM_ARGS", kArgument[] = "-disable-vector-combine";
     const char *const given = std::getenv(kName);
@@ -51,7 +50,8 @@ void keep_vectors_apart() {
 }
 
 // input(x, y) * (r0 + r1), as hewn::times_reciprocal. `again` is the same buffer, which LLVM does not know. So AVX2 multiplies by
-// memory twice instead of loading an f32 for two products: 19 instead of 23 instructions for 32 elements. A Zen 3 gains 5 to 9 %.
+// memory twice instead of loading an f32 for two products: 19 instead of 23 instructions for 32 elements. A Zen 3 gains
+// (docs/performance.md).
 Expr quotient(Rows &input, Rows &again, const Expr &r0, const Expr &r1, const Target &target) {
     const bool twice =
         input.type() == Float(32) && target.has_feature(Target::AVX2) && !target.has_feature(Target::AVX512_Skylake);

@@ -226,7 +226,7 @@ json dml_tensor(const TensorDesc &desc) {
     return result;
 }
 
-// The format of DxDispatch/doc/Guide.md in microsoft/DirectML. Bytes that DirectML does not write stay 85.
+// The format of DxDispatch/doc/Guide.md in microsoft/DirectML. What DirectML does not write stays 85.
 json dxdispatch_model(const Case &test) {
     const Array &output = test.expected;
     json resources, desc, bindings;

@@ -1,4 +1,4 @@
-// The kernels that this machine can run, that are picked and that are forced.
+// Which kernels this machine can run, which are picked and which are forced.
 #ifndef HEWN_TOOLS_VARIANTS_H
 #define HEWN_TOOLS_VARIANTS_H
 
