@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Tunes the kernels for this machine's chip: sets up, builds, searches, writes tuning/<target>.json, a report, and a library with
-# it.
+# Tunes the kernels for this machine's chip: sets up, builds, searches, writes tuning/<target>.json, a report, and a library with it.
 #
 #     ./tune.sh --op quantize_linear --signature f32_u8 --budget 3m
 #
-# A run that was interrupted goes on where it was when started again. --help lists everything; docs/tuning.md explains it.
+# An interrupted run continues when it is started again. --help lists everything; docs/tuning.md explains it.
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 venv=$root/build-tune/venv
@@ -23,5 +22,5 @@ install_wheels() {
 "$root/scripts/setup.sh"
 install_wheels
 export PATH="$root/.venv/bin:$PATH"
-[[ ${1-} == --set-up ]] && exit  # all that the tests need
+[[ ${1-} == --set-up ]] && exit  # the tests need no more
 exec "$venv/bin/python" "$root/tools/tune" "$@"

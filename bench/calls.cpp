@@ -1,4 +1,4 @@
-// What a call costs beside the elements: executing 16 of them through the C ABI and through hewn.hpp, and compiling.
+// What a call costs apart from its elements: executing 16 of them through the C ABI and through hewn.hpp, and compiling.
 #include <benchmark/benchmark.h>
 
 #include <set>
@@ -22,7 +22,7 @@ void execute_c(benchmark::State &state, const Variant &variant) {
     }
 }
 
-// Bindings are made in each call, as programs do.
+// Makes the bindings in each call, as programs do.
 void execute_cpp(benchmark::State &state, const Variant &variant) {
     Arena arena;
     const Problem problem = make_problem(variant.op, variant.signature, "dense", ELEMENTS, arena);

@@ -1,5 +1,4 @@
-// compare: hewn, its peers or another build of it, and the machine's limits side by side, interleaved in one process. See
-// README.md.
+// compare: hewn, its peers or another build of it, and the machine's limits, interleaved in one process. See README.md.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -76,7 +75,7 @@ Contenders make_contenders(const Options &options) {
         result.peers.push_back(make_onednn());
         result.peers.push_back(make_xnnpack());
         result.peers.push_back(make_numpy());
-    } else {  // both loaded, as linked code lies at other addresses: calls of 16 elements differed by a factor of 1.4
+    } else {  // both loaded: linked code lies at other addresses, and calls of 16 elements differed by a factor of 1.4
         result.hewn = make_build("hewn", HEWN_BENCH_LIBRARY, options.hewn);
         result.peers.push_back(make_build("baseline", options.baseline, options.hewn));
     }
@@ -119,7 +118,7 @@ std::vector<Entry> prepare_peers(const Problem &problem, int threads, const std:
 RowResult measure_row(const Row &row, const Options &options, const Contenders &all, Arena &arena) {
     arena.reset();
     const Problem problem = make_problem(row.op, row.signature, row.layout, row.elements, arena);
-    Samples hewn{all.hewn->prepare(problem, row.threads), {}};  // which executes it once
+    Samples hewn{all.hewn->prepare(problem, row.threads), {}};  // also executes it once
     check_against_reference(problem);
     std::vector<Entry> entries = prepare_peers(problem, row.threads, all.peers);
     const Limits limits = make_limits(problem.bytes(), row.threads, arena);
@@ -150,7 +149,7 @@ RowResult measure_row(const Row &row, const Options &options, const Contenders &
     return result;
 }
 
-// Nanoseconds to compile and destroy each operator that a row has.
+// Nanoseconds to compile and destroy each operator that has a row.
 std::map<std::string, double> measure_compile(const std::vector<Row> &rows, const Options &options, Arena &arena) {
     std::map<std::string, double> result;
     for (const Row &row : rows) {
@@ -177,7 +176,7 @@ bool fits_in_memory(const Row &row, const Arena &arena) {
 int compare(const Options &options) {
     const std::vector<Row> rows = choose_rows(options.selection);
     if (rows.empty()) throw std::runtime_error("no row fits these options");
-    if (options.hide_avx512) hide_avx512(options.onnxruntime);  // before a peer looks
+    if (options.hide_avx512) hide_avx512(options.onnxruntime);  // before a peer looks at the CPU
     const Contenders contenders = make_contenders(options);
     Report report;
     report.machine = describe_machine();
@@ -187,7 +186,7 @@ int compare(const Options &options) {
         report.peers.push_back(peer->name());
         report.versions[peer->name()] = peer->version();
     }
-    // Better now than after the first row.
+    // Writes an empty list, so that a path that cannot be written fails before the first row is measured.
     if (!options.json.empty()) write_json(rows_json(report), options.json);
     print_header(report);
 
@@ -265,7 +264,7 @@ int main(int argc, char **argv) {
     app.add_option("--report", options.report, "write everything, for plots.py")->type_name("FILE");
     app.add_option("--onnxruntime", options.onnxruntime, "libonnxruntime.so")->type_name("FILE")->check(CLI::ExistingFile);
     CLI11_PARSE(app, argc, argv);
-    // hewn has looked before main.
+    // hewn looked at the CPU before main.
     if (options.hide_avx512) options.hewn.variant = "x86_64_avx2";
     try {
         return compare(options);

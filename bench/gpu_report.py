@@ -7,7 +7,7 @@ import sys
 
 
 def torch_rows(elements):
-    """GB/s of PyTorch's own operators; nothing where it or its GPU is absent. Bytes are counted as hewn's are."""
+    """GB/s of PyTorch's own operators, with bytes counted as hewn's are; empty without PyTorch or its GPU."""
     try:
         import torch
     except ImportError:

@@ -33,7 +33,7 @@ struct Registers {
     uint32_t eax, ebx, ecx, edx;
 };
 
-// The one CPUID of this program that stays.
+// The one CPUID of this program that stays as it is.
 extern "C" unsigned char hewn_bench_cpuid[];
 __attribute__((noinline, noclone)) Registers cpuid(uint32_t leaf, uint32_t subleaf) {
     Registers r = {leaf, 0, subleaf, 0};
@@ -45,7 +45,7 @@ __attribute__((noinline, noclone)) Registers cpuid(uint32_t leaf, uint32_t suble
     return r;
 }
 
-// What the instruction gives on a CPU without AVX-512, AMX and AVX-VNNI (Intel's manual, volume 2A, CPUID).
+// The result of CPUID on a CPU without AVX-512, AMX and AVX-VNNI (Intel's manual, volume 2A, CPUID).
 Registers cpuid_of_avx2(uint32_t leaf, uint32_t subleaf) {
     Registers r = cpuid(leaf, subleaf);
     if (leaf == 7 && subleaf == 0) {
@@ -83,10 +83,10 @@ void on_illegal(int, siginfo_t *, void *context) {
         registers[REG_RIP] += greg_t(sizeof CPUID);
         return;
     }
-    signal(SIGILL, SIG_DFL);  // another one: it comes again, and ends the program
+    signal(SIGILL, SIG_DFL);  // another instruction: it raises the signal again, and ends the program
 }
 
-// The addresses in file of the instructions that a disassembler takes for CPUID: the same bytes stand within others as well.
+// The addresses in file of what a disassembler takes for CPUID: the same bytes stand within other instructions as well.
 std::vector<uintptr_t> find_cpuid(const std::string &file) {
     const std::string command = "LC_ALL=C objdump --disassemble --no-show-raw-insn '" + file + "'";
     FILE *const listing = popen(command.c_str(), "r");
@@ -106,7 +106,7 @@ struct Object {
     uintptr_t base;
 };
 
-// Lets every CPUID of a loaded file raise SIGILL.
+// Makes every CPUID of a loaded file raise SIGILL.
 void hide_from(const Object &object) {
     const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE));
     for (const uintptr_t offset : find_cpuid(object.file)) {
@@ -123,8 +123,8 @@ void hide_from(const Object &object) {
     }
 }
 
-// The loaded files that ask for the CPU's features when they are first used: the program, which XNNPACK and what it asks are part
-// of where a newer one's prefix is given, else libcpuinfo; and ONNX Runtime.
+// The loaded files that ask for the CPU's features at first use: ONNX Runtime, the program, and libcpuinfo, which XNNPACK asks.
+// With a newer XNNPACK's prefix, XNNPACK and what it asks are part of the program.
 std::vector<Object> objects_that_ask(const std::string &onnxruntime) {
     struct Search {
         std::filesystem::path onnxruntime;
@@ -153,7 +153,7 @@ std::vector<Object> objects_that_ask(const std::string &onnxruntime) {
 }  // namespace
 
 void hide_avx512(const std::string &onnxruntime) {
-    // These two look before main, or while they are loaded, but do as they are told.
+    // oneDNN and NumPy look before main or while they are loaded, but can be told.
     dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
     setenv("NPY_DISABLE_CPU_FEATURES", "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR", 1);
     if (!dlopen(onnxruntime.c_str(), RTLD_NOW | RTLD_LOCAL)) throw std::runtime_error(dlerror());

@@ -1,4 +1,4 @@
-// What the machine can do with as many bytes as a row moves.
+// How fast the machine can move as many bytes as a row does.
 #include <pthreadpool.h>
 
 #include <cstring>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t LINE = 64;
 
-// Stores that do not bring the line into the cache first.
+// Stores without bringing the line into the cache first.
 void streaming_copy(const char *from, char *to, size_t bytes) {
 #if defined(__SSE2__)
     for (size_t i = 0; i < bytes; i += LINE) {
@@ -34,8 +34,8 @@ void streaming_copy(const char *from, char *to, size_t bytes) {
 #endif
 }
 
-// Vectors of so many bytes, each no wider than the instructions of the function that uses it: of wider ones the compiler takes
-// the halves through the stack. Inlined there, as a function of its own would be compiled for the lowest CPU.
+// Vectors of so many bytes. Each is no wider than the instructions of the function that uses it: the compiler takes halves of
+// wider ones through the stack. The loops are inlined there, because functions of their own would be compiled for the lowest CPU.
 using Vector16 = uint64_t __attribute__((vector_size(16), may_alias));
 using Vector32 = uint64_t __attribute__((vector_size(32), may_alias));
 using Vector64 = uint64_t __attribute__((vector_size(64), may_alias));
@@ -51,7 +51,7 @@ template<class Vector>
 __attribute__((always_inline)) inline uint64_t read_vectors(const char *from, size_t bytes) {
     constexpr size_t UNROLLED = 4;
     const auto *const source = reinterpret_cast<const Vector *>(from);
-    Vector a{}, b{}, c{}, d{};  // one sum would wait for itself
+    Vector a{}, b{}, c{}, d{};  // four, because one would wait for itself
     for (size_t i = 0; i + UNROLLED <= bytes / sizeof(Vector); i += UNROLLED) {
         a |= source[i];
         b |= source[i + 1];
@@ -64,7 +64,7 @@ __attribute__((always_inline)) inline uint64_t read_vectors(const char *from, si
     return sum;
 }
 
-// The widest that the CPU has.
+// The widest loops that the CPU has.
 struct VectorLoops {
     void (*copy)(const char *from, char *to, size_t bytes);
     uint64_t (*read)(const char *from, size_t bytes);
@@ -91,7 +91,7 @@ VectorLoops vector_loops() {
     return {copy_vectors<Vector16>, read_vectors<Vector16>};
 }
 
-// Runs pass(first, bytes) over `bytes` bytes, a contiguous share a thread, in whole lines.
+// Runs pass(first, bytes) over `bytes` bytes. Each thread has a contiguous share in whole lines.
 template<class Pass>
 Runner shared_pass(size_t bytes, int threads, Pass pass) {
     return repeat([=] {

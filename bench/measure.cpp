@@ -34,7 +34,7 @@ int64_t calls_of_a_sample(const Runner &run, double sample_ns) {
     }
 }
 
-// Before a sample: caches and pages as this contender leaves them.
+// Some calls go before the sample, so that caches and pages are as this contender leaves them.
 double sample(const Runner &run, int64_t calls) {
     run(std::max<int64_t>(1, calls / 16));
     return timed(run, calls) / double(calls);
@@ -74,10 +74,10 @@ void measure(std::vector<Samples *> contenders, int threads, const Effort &effor
         rounds = std::max(rounds, samples);
         if (threads > 1) settle();
     }
-    // hewn, the first, takes part in every round: each ratio needs its sample.
+    // hewn, the first, takes part in every round, because each ratio needs its sample.
     plans[0].samples = rounds;
     for (Samples *contender : contenders) contender->call_ns.assign(size_t(rounds), std::numeric_limits<double>::quiet_NaN());
-    // Each round in another order: what a contender leaves in the caches (streaming stores: nothing) must not always meet the
+    // Each round has another order: what a contender leaves in the caches (streaming stores: nothing) must not always meet the
     // same one.
     std::vector<size_t> order(contenders.size());
     std::iota(order.begin(), order.end(), size_t(0));

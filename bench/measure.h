@@ -1,4 +1,4 @@
-// Timing: rounds in which every contender runs once, in wall-clock time.
+// Timing in wall-clock time, in rounds of a sample of each contender.
 #ifndef HEWN_BENCH_MEASURE_H
 #define HEWN_BENCH_MEASURE_H
 
@@ -15,7 +15,7 @@ struct Effort {
     int min_rounds, max_rounds;  // ... but not before and not after so many rounds
 };
 
-// One contender of a row. A round in which it took no sample is NaN: slow ones skip rounds.
+// One contender of a row. Slow contenders skip rounds: where it took no sample, call_ns is NaN.
 struct Samples {
     Runner run;
     std::vector<double> call_ns;
@@ -23,7 +23,7 @@ struct Samples {
     double median_ns() const;
 };
 
-// Measures all of `contenders` interleaved: a round is one sample of each, and each round starts with another contender.
+// Measures `contenders` interleaved, in rounds. Each round has a new order; slow contenders skip some.
 void measure(std::vector<Samples *> contenders, int threads, const Effort &effort);
 
 // Median of the quotients numerator / denominator over the rounds that have both, and its 95 % bootstrap interval.

@@ -24,8 +24,8 @@ NODES = {
 
 
 def make(op, tensors, parameters, output, axis):
-    """The model's bytes. `tensors`: {input position: (type, shape, transposed)}; `parameters`: {input position: (type, values)},
-    one value a tensor or one an index of `axis`; `output`: (type, shape). Graph inputs are t<position>, the output is y."""
+    """The model's bytes. `tensors`: {input position: (type, shape, transposed)}. `parameters`: {input position: (type, values)}, one
+    value for the tensor or for each index of `axis`. `output`: (type, shape). Graph inputs are t<position>, the output is y."""
     nodes, inputs, initializers, names = [], [], [], {}
     for position, (type_name, shape, transposed) in tensors.items():
         names[position] = f"t{position}"

@@ -1,4 +1,4 @@
-"""The four operators as one writes them in NumPy, into preallocated arrays."""
+"""The four operators in plain NumPy, into preallocated arrays."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def add(inputs, output):
 
 
 def quantize_into(output):
-    """Returns store(t, zero_point): round, shift, clamp and narrow the f32 array t."""
+    """Returns store(t, zero_point), which rounds, shifts, clamps and narrows the f32 array t."""
     limits = np.iinfo(output.dtype)
 
     def store(t, zero_point):
@@ -52,7 +52,7 @@ def quantize_linear(inputs, output):
 
 def dequantize_linear(inputs, output):
     x, scale, zero_point = inputs
-    # 32-bit differences do not fit f32.
+    # 32-bit differences do not fit in f32.
     wide = np.float64 if x.dtype.itemsize == 4 else np.float32
     t = np.empty(output.shape, wide)
     scale = collapse(scale.astype(np.float32), inputs[1])

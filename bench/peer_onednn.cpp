@@ -1,5 +1,5 @@
-// oneDNN: add is a binary primitive; quantize and dequantize are reorders with a scale and a zero point; quantized add is a
-// binary add with scales on its sources and a linear post-op that folds the zero points. API of versions 2 (scales are
+// oneDNN. Add is a binary primitive. Quantize and dequantize are reorders with a scale and a zero point. Quantized add is a
+// binary add with scales on its sources and a linear post-op that folds the zero points. For the API of versions 2 (scales are
 // attributes) and 3 (scales are arguments).
 #include <omp.h>
 
@@ -38,7 +38,7 @@ public:
         for (const Operand &input : problem.inputs) {
             if (dnnl_type(input.type) == memory::data_type::undef) return {};
         }
-        // It adds i32 as f32, which rounds beyond 2^24.
+        // oneDNN adds i32 as f32, which rounds beyond 2^24.
         if (problem.op == "add" && problem.signature == "i32") return {};
         omp_set_num_threads(threads);
         try {
@@ -59,7 +59,7 @@ public:
     }
 
 private:
-    // Repeated dimensions have size 1 and the stride of a packed tensor: with another one oneDNN takes its slow reference.
+    // Repeated dimensions have size 1 and the stride of a packed tensor: with any other stride oneDNN takes its slow reference.
     static memory::desc desc(const Operand &operand) {
         memory::dims sizes = operand.sizes, strides = operand.strides;
         for (size_t d = sizes.size(); d-- > 0;) {

@@ -1,5 +1,5 @@
-// XNNPACK's operators, created and set up once; only xnn_run_operator is timed. Two generations of its API: one function a type
-// (Debian 12), and one function for all types (Debian 13; HEWN_BENCH_XNNPACK_TYPED_API).
+// XNNPACK's operators, created and set up once; only xnn_run_operator is timed. For two generations of its API: one function for
+// each type (Debian 12), or one for all types (Debian 13; HEWN_BENCH_XNNPACK_TYPED_API).
 #include <xnnpack.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@
 namespace hewn_bench {
 namespace {
 
-// What an operator needs to know of a tensor: its shape with 1 where it repeats, its scale and its zero point.
+// A tensor as an operator needs it: its shape, with 1 where it repeats, its scale and its zero point.
 struct Side {
     const Operand *operand;
     std::vector<size_t> shape;
@@ -37,7 +37,7 @@ Side side_of(const Operand &operand, const Operand &scale, const Operand &zero_p
     return side;
 }
 
-// Rows of an input and an output, all of one length and each at one distance.
+// Rows of an input and an output: their number, length and distances.
 struct Rows {
     size_t count, length, input_stride, output_stride;
 };
@@ -67,7 +67,7 @@ bool create_add(const Side &a, const Side &b, const Side &out, bool quantized, p
            xnn_setup_binary_elementwise_nd(*op, a.operand->data, b.operand->data, out.operand->data) == xnn_status_success;
 }
 
-// xnn_create_unary_elementwise_nc, which Debian 13's XNNPACK has without the table to look up that later ones have.
+// xnn_create_unary_elementwise_nc. Later versions take a lookup table, which Debian 13's does not have.
 template<class Create, class... Rest>
 xnn_status create_unary(const Create &create, xnn_datatype from, xnn_datatype to, Rest... rest) {
     constexpr std::nullptr_t parameters = nullptr, table = nullptr;
@@ -79,7 +79,7 @@ xnn_status create_unary(const Create &create, xnn_datatype from, xnn_datatype to
 bool create_convert(const Side &in, const Side &out, const Rows &rows, pthreadpool_t pool, xnn_operator_t *op) {
     const xnn_datatype from = xnn_type(in.operand->type, true), to = xnn_type(out.operand->type, true);
     if (from == xnn_datatype_invalid || to == xnn_datatype_invalid) return false;
-    if (from == xnn_datatype_int32 && in.scale != 1) return false;  // the type has no scale: it would be ignored
+    if (from == xnn_datatype_int32 && in.scale != 1) return false;  // the type has no scale: XNNPACK would ignore it
     const xnn_quantization_params qi{in.zero_point, in.scale}, qo{out.zero_point, out.scale};
     return create_unary(xnn_create_unary_elementwise_nc, from, to, &qi, &qo, uint32_t(0), op) == xnn_status_success &&
            xnn_reshape_unary_elementwise_nc(*op, rows.count, rows.length, rows.input_stride, rows.output_stride, pool) ==

@@ -1,8 +1,8 @@
 """Pictures and a page of what compare measured: plots.py REPORT FOLDER
 
-<operator>.png has a panel a signature: GB/s over elements, hewn and its peers, or a baseline, beside the machine's limit, one thread.
-layouts.png has the ratio to each of them in each layout, calls.png what a call of 16 elements takes. index.html shows them with all
-rows."""
+<operator>.png has a panel for each signature: GB/s over elements on one thread, for hewn, its peers or a baseline, and the machine's
+limit. layouts.png has the ratio to each peer in each layout, calls.png the time of a call of 16 elements. index.html shows all of these
+and all rows."""
 
 import argparse
 import html
@@ -76,8 +76,8 @@ def share_legend(figure, axes):
 
 
 def roofline(report, op, path):
-    """Dense tensors of one operator. False where there is nothing to draw."""
-    # A call on 16 elements is a matter of nanoseconds, not of bandwidth.
+    """Draws dense tensors of one operator. False if there is nothing to draw."""
+    # A call of 16 elements is a matter of nanoseconds, not of bandwidth.
     rows = [r for r in report["rows"] if r["op"] == op and r["layout"] == "dense" and r["elements"] >= 1024]
     rows = [r for r in rows if r["threads"] == min(r["threads"] for r in rows)]
     signatures = unique(r["signature"] for r in rows)
@@ -108,7 +108,7 @@ def roofline(report, op, path):
 
 
 def calls(report, path):
-    """What a call on 16 elements takes, one thread. False where there is nothing to draw."""
+    """Draws the time of a call of 16 elements, one thread. False if there is nothing to draw."""
     rows = [r for r in report["rows"] if r["layout"] == "dense" and r["elements"] == 16]
     rows = [r for r in rows if r["threads"] == min(r["threads"] for r in rows)]
     if not rows:
@@ -132,7 +132,7 @@ def calls(report, path):
 
 
 def layouts(report, path):
-    """hewn's ratio to each peer by layout, at the size closest to 1 Mi elements. False where there is nothing to draw."""
+    """Draws hewn's ratio to each peer by layout, at the size closest to 1 Mi elements. False if there is nothing to draw."""
     rows = [r for r in report["rows"] if r["layout"] != "dense"]
     if not rows:
         return False

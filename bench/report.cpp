@@ -65,7 +65,7 @@ void print_row(const Report &report, const RowResult &result) {
 void print_summary(const Report &report) {
     std::printf("\nThe machine's limits, GB/s read and written\n%10s %3s %7s %12s %15s %6s\n", "bytes", "thr", "memcpy",
                 "vector copy", "streaming copy", "read");
-    std::map<std::pair<int, int>, const RowResult *> limits;  // one row a thread count and power of two
+    std::map<std::pair<int, int>, const RowResult *> limits;  // one row for each number of threads and power of two
     for (const RowResult &row : report.rows) {
         if (row.bytes >= 4096) limits.emplace(std::make_pair(row.row.threads, std::ilogb(row.bytes)), &row);
     }

@@ -1,4 +1,4 @@
-// What a comparison found: the table, and the two JSON files.
+// The results of a comparison: the table, and the two JSON files.
 #ifndef HEWN_BENCH_REPORT_H
 #define HEWN_BENCH_REPORT_H
 
@@ -17,7 +17,7 @@ struct PeerResult {
     std::string name;
     double gbps;
     Ratio ratio;            // hewn's GB/s over the peer's
-    int64_t differing = 0;  // elements that differ from hewn's (the exact) result
+    int64_t differing = 0;  // elements that differ from hewn's result, which is exact
 };
 
 struct RowResult {
@@ -42,10 +42,10 @@ struct Report {
 
 void print_header(const Report &report);
 void print_row(const Report &report, const RowResult &row);
-// What a reader wants to know after the rows: the machine's limits, compile times, rows that a peer wins.
+// Prints the machine's limits, the compile times and the rows that a peer wins.
 void print_summary(const Report &report);
 
-// The list of rows, one object a row and peer.
+// A list with an object for each row and peer.
 nlohmann::json rows_json(const Report &report);
 // Everything, for the plots.
 nlohmann::json full_json(const Report &report);

@@ -16,7 +16,7 @@ bool contains(const std::vector<T> &list, const T &value) {
     return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-// One signature of each kind: the set measures every layout of these, and all signatures densely.
+// One signature of each kind. The set has every layout of these, and all signatures densely.
 bool representative(const std::string &kernel) {
     static const std::set<std::string> kernels = {"add_f32",
                                                   "add_f16",
@@ -34,7 +34,7 @@ bool first_of_operator(const std::string &kernel) {
            kernel == "quantized_linear_add_i8_i8_i8";
 }
 
-// Whether the set has the row; what the user chose explicitly is not asked.
+// Whether the set has the row. Where the user chose explicitly, the set does not decide.
 bool in_set(const Selection &selection, const Row &row) {
     if (selection.all) return true;
     const std::string kernel = row.op + "_" + row.signature;

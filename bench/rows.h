@@ -1,4 +1,4 @@
-// Which rows a comparison has.
+// The rows of a comparison.
 #ifndef HEWN_BENCH_ROWS_H
 #define HEWN_BENCH_ROWS_H
 
@@ -14,7 +14,7 @@ struct Row {
     int threads;
 };
 
-// What the user asked for; an empty list leaves the choice to the set.
+// What the user asked for. The set decides where a list is empty.
 struct Selection {
     bool quick = false, all = false;
     std::vector<std::string> ops, signatures, layouts;

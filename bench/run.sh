@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# hewn, ONNX Runtime, oneDNN, XNNPACK, NumPy and the machine's limits side by side: sets up what that needs, builds, measures,
-# draws.
+# Compares hewn, ONNX Runtime, oneDNN, XNNPACK, NumPy and the machine's limits: sets up what that needs, builds, measures, draws.
 #
 #     ./bench/run.sh                          the full comparison
 #     ./bench/run.sh --quick --json rows.json under a minute
@@ -52,7 +51,7 @@ install_wheels() {
     printf '%s\n' "$wanted" >"$stamp"
 }
 
-# Runs a command whose output matters only where it fails.
+# Runs a command and shows its output only if it fails.
 logged() {
     if ! "$@" >"$log" 2>&1; then
         cat "$log" >&2

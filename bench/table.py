@@ -1,6 +1,6 @@
 """The rows of reports as a Markdown table: table.py [--threads N] REPORT... > table.md
 
-A line is an operator, signature and layout, a column a number of elements; an entry is hewn's speed over that of the best peer with its
+A line is an operator, signature and layout; a column is a number of elements. An entry has hewn's speed over that of the best peer, its
 95 % interval, that peer, hewn's GB/s and its share of the machine's limit.
 """
 

@@ -1,5 +1,5 @@
-# In place of an NDK's libraries for Android: a library that has the names in cmake/bionic.txt and nothing behind them. What links
-# against it needs no other name of the system; it cannot run.
+# A stand-in for an NDK's libraries for Android: a library that exports the names in cmake/bionic.txt and does nothing. What links against
+# it needs no other name of the system; it cannot run.
 message(NOTICE "No NDK (ANDROID_NDK_HOME): libhewn.so is linked against a stand-in for Android's libraries. It is for checks, not for devices.")
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/bionic.txt names REGEX "^[^#]")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/bionic.txt)
@@ -12,7 +12,7 @@ add_library(hewn_bionic_stub SHARED ${PROJECT_BINARY_DIR}/bionic/c.c)
 target_compile_options(hewn_bionic_stub PRIVATE -fno-builtin -w)
 target_link_options(hewn_bionic_stub PRIVATE -nostdlib)
 set_target_properties(hewn_bionic_stub PROPERTIES OUTPUT_NAME c LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bionic NO_SONAME OFF)
-# Nor is there the NDK's library of the compiler, which asks the CPU for its features: here it has none.
+# A stand-in for the NDK's compiler library, which asks the CPU for its features: here it has none.
 if(HEWN_ARCH STREQUAL "x86-64")
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/bionic/builtins.c CONTENT "int __cpu_model[4]; unsigned __cpu_features2[4]; void __cpu_indicator_init(void) {}\n" @ONLY)
     target_sources(hewn PRIVATE ${PROJECT_BINARY_DIR}/bionic/builtins.c)

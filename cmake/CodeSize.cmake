@@ -1,5 +1,4 @@
-# Writes OUT: code bytes (text and read-only data) of each variant among the objects listed in LIST, and prints them and their
-# sum.
+# Writes to OUT, and prints, the code bytes (text and read-only data) of each variant among the objects that LIST names, and their sum.
 file(STRINGS ${LIST} objects REGEX "__")
 execute_process(COMMAND ${SIZE_TOOL} ${objects} OUTPUT_VARIABLE rows COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" rows "${rows}")

@@ -1,17 +1,17 @@
-# What the runtime, the tests and the tools read about the variants.
+# The files from which the runtime, the tests and the tools learn about the variants.
 #
-# Reads what Variants.cmake has resolved and, of the lists, the knobs, the targets and the transpositions. Writes in the build tree's
-# generated/ kernels.json and, in its include/, the X-macros variants.inc, plans.inc, plan_knobs.inc, targets.inc and transpositions.inc.
-# The target hewn_variants gives programs that folder.
+# Reads what Variants.cmake has resolved and, of the lists, the knobs, targets and transpositions. In the build tree, writes
+# generated/kernels.json and, in generated/include/, the X-macros variants.inc, plans.inc, plan_knobs.inc, targets.inc and
+# transpositions.inc. The target hewn_variants gives programs that folder.
 
-# generated/include/<file>, with a first line that says what it is made of.
+# Writes generated/include/<file>, with a first line that names its sources.
 function(hewn_write_list file sources lines)
     file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/include/${file} @ONLY
         CONTENT "// Written by cmake/Generated.cmake from ${sources}.\n${lines}")
 endfunction()
 
-# variants.inc: for each variant HEWN_VARIANT(operator, signature, target, forms), where forms has for each form
-#   HEWN_FORM(entry, form, layouts...): the function that is called, hewnk_<owner>__<form>, a GPU's ..._argv; the layouts as binary numbers.
+# variants.inc: HEWN_VARIANT(operator, signature, target, forms) for each variant. forms has for each form
+#   HEWN_FORM(entry, form, layouts...): the function to call, hewnk_<owner>__<form> (a GPU's: ..._argv); layouts as binary numbers.
 function(hewn_write_variants)
     set(lines)
     get_property(variants GLOBAL PROPERTY HEWN_VARIANTS)
@@ -29,7 +29,7 @@ function(hewn_write_variants)
     hewn_write_list(variants.inc "generators/kernels.cmake, generators/targets.cmake and the tuning files" "${lines}")
 endfunction()
 
-# plans.inc: for each variant HEWN_PLAN(variant, knobs), where knobs has for each knob of its plans HEWN_PLAN_KNOB(knob, value).
+# plans.inc: HEWN_PLAN(variant, knobs) for each variant. knobs has HEWN_PLAN_KNOB(knob, value) for each knob of its plans.
 function(hewn_write_plans)
     set(lines)
     get_property(variants GLOBAL PROPERTY HEWN_VARIANTS)
@@ -42,7 +42,7 @@ function(hewn_write_plans)
     hewn_write_list(plans.inc "the lists in generators/ and the tuning files" "${lines}")
 endfunction()
 
-# plan_knobs.inc: for each knob of a plan HEWN_PLAN_KNOB(knob, default).
+# plan_knobs.inc: HEWN_PLAN_KNOB(knob, default) for each knob of a plan.
 function(hewn_write_plan_knobs)
     set(lines)
     get_property(knobs GLOBAL PROPERTY HEWN_PLAN_KNOBS)
@@ -54,8 +54,8 @@ function(hewn_write_plan_knobs)
     hewn_write_list(plan_knobs.inc "generators/knobs.cmake: each knob of a plan and its default" "${lines}")
 endfunction()
 
-# targets.inc: for each target, in ascending rank, HEWN_TARGET(name, rank, "halide target", probes), where probes has for each probe
-#   HEWN_PROBE("feature"); for a GPU's HEWN_GPU_TARGET(name, rank, "halide target", device, capability), CUDA's capability as 7.5, else 0.
+# targets.inc, in ascending rank: HEWN_TARGET(name, rank, "halide target", probes) for each CPU target, with HEWN_PROBE("feature") for each
+# probe; HEWN_GPU_TARGET(name, rank, "halide target", device, capability) for each GPU target, with CUDA's capability as 7.5, else 0.
 function(hewn_write_targets)
     set(lines)
     foreach(target IN LISTS chosen_targets)
@@ -74,8 +74,8 @@ function(hewn_write_targets)
     hewn_write_list(targets.inc "generators/targets.cmake" "${lines}")
 endfunction()
 
-# transpositions.inc: for each transposition HEWN_TRANSPOSITION(entry, bits, bytes, rank), of elements of `bits` bits, for targets of that
-#   rank and above, the lowest first.
+# transpositions.inc, the lowest rank first: HEWN_TRANSPOSITION(entry, bits, bytes, rank) for each transposition, of elements of `bits`
+# bits, for targets of that rank and above.
 function(hewn_write_transpositions)
     set(lines)
     foreach(name IN LISTS transpositions)
@@ -86,8 +86,8 @@ function(hewn_write_transpositions)
     hewn_write_list(transpositions.inc "generators/kernels.cmake and generators/targets.cmake" "${lines}")
 endfunction()
 
-# kernels.json, for tools/tune: the knobs with their values, and the CPUs' kernels with the knobs and the target of their generator runs;
-#   plans as forms.
+# kernels.json, for tools/tune: the knobs with their values, and the kernels for CPUs with their knobs and the targets of their generator
+# runs. Plans are listed as forms.
 function(hewn_write_kernels_json)
     foreach(kind CPU PLAN)
         set(spaces)

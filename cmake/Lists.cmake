@@ -1,11 +1,11 @@
-# The lists of kernels, targets and knobs, and what of them this build has.
+# The lists of kernels, targets and knobs, and what this build takes from them.
 #
-# Reads generators/knobs.cmake, generators/kernels.cmake and generators/targets.cmake into global properties, HEWN_<name>_<KEY>; the
+# Reads generators/knobs.cmake, generators/kernels.cmake and generators/targets.cmake into global properties, HEWN_<name>_<KEY>. The
 # options HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS decide what is in chosen_operators, chosen_signatures, chosen_targets and
-# transpositions. Writes nothing.
+# transpositions. Writes no files.
 
-# hewn_set(<name> <KEY> <value>...) sets the property HEWN_<name>_<KEY>; hewn_get(<prefix> <name> <KEY>...) sets <prefix>_<KEY> to it, or
-# to nothing where it is not set.
+# hewn_set(<name> <KEY> <value>...) sets the property HEWN_<name>_<KEY>. hewn_get(<prefix> <name> <KEY>...) sets <prefix>_<KEY> to it, or
+# to nothing if it is not set.
 function(hewn_set name key)
     set_property(GLOBAL PROPERTY HEWN_${name}_${key} "${ARGN}")
 endfunction()
@@ -90,8 +90,8 @@ include(${PROJECT_SOURCE_DIR}/generators/targets.cmake)
 
 # ---- What this build has ----
 
-# Reads a choice such as -DHEWN_OPERATORS=add;quantize_linear, checked against all there are, into `out`. Empty: all. A list
-# <option>_<word> is what that word stands for.
+# Reads a choice such as -DHEWN_OPERATORS=add;quantize_linear into `out`; checks it against the known names. Empty: all of them. A
+# variable <option>_<word> has the names that the word stands for.
 function(hewn_choose out option)
     set(known ${ARGN})
     set(chosen)
@@ -151,11 +151,11 @@ set(HEWN_TARGETS "" CACHE STRING "Targets to build, as in generators/targets.cma
 hewn_choose(chosen_operators HEWN_OPERATORS ${all_operators})
 hewn_choose(chosen_signatures HEWN_SIGNATURES ${all_signatures})
 hewn_choose(chosen_targets HEWN_TARGETS ${fitting_targets})
-if(CMAKE_CROSSCOMPILING AND NOT HEWN_TARGETS)  # GPUs only where asked for: what they need of the other system is not known here
+if(CMAKE_CROSSCOMPILING AND NOT HEWN_TARGETS)  # GPUs only on request: what they need of the other system is not known here
     list(REMOVE_ITEM chosen_targets ${HEWN_TARGETS_gpu})
 endif()
 
-# Of `operator` those signatures that are built for `target`.
+# The signatures of `operator` that are built for `target`.
 function(hewn_signatures out operator target)
     hewn_get(operator ${operator} SIGNATURES)
     hewn_get(target ${target} ONLY)
@@ -186,7 +186,7 @@ function(hewn_forms out operator target)
     set(${out} ${fitting} PARENT_SCOPE)
 endfunction()
 
-foreach(target IN LISTS chosen_targets)  # one that has none of the signatures is not built
+foreach(target IN LISTS chosen_targets)  # a target without any of the signatures is not built
     set(all_built)
     foreach(operator IN LISTS chosen_operators)
         hewn_signatures(built ${operator} ${target})
@@ -200,7 +200,7 @@ if(NOT chosen_targets)
     message(FATAL_ERROR "HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS leave no variant to build")
 endif()
 
-# The transpositions that the chosen variants may call: for elements as wide as theirs, and no targets above all of theirs.
+# The transpositions that the chosen variants may call: for the widths of their elements, and no targets above all of theirs.
 function(hewn_choose_transpositions out)
     set(bits)
     set(highest 0)
@@ -218,7 +218,7 @@ function(hewn_choose_transpositions out)
             list(APPEND bits ${widths})
         endforeach()
     endforeach()
-    if(NOT bits)  # a build for GPUs alone: the runtime lists them all the same
+    if(NOT bits)  # a build for GPUs alone: the runtime lists transpositions all the same
         set(bits 32)
     endif()
     get_property(all GLOBAL PROPERTY HEWN_ALL_TRANSPOSITIONS)

@@ -1,5 +1,5 @@
-# What is built for: its operating system and architecture in Halide's words (HEWN_OS, HEWN_ARCH), the extension of its objects
-# (HEWN_OBJECT_EXTENSION) and how they are linked (HEWN_OBJECT_FORMAT: ELF, MACHO or COFF).
+# The platform to build for: its operating system and architecture in Halide's words (HEWN_OS, HEWN_ARCH), the extension of its objects
+# (HEWN_OBJECT_EXTENSION) and their format (HEWN_OBJECT_FORMAT: ELF, MACHO or COFF), which decides how they are linked.
 
 set(os_of_Linux linux .o ELF)
 set(os_of_Android android .o ELF)
@@ -13,7 +13,7 @@ list(GET os_of_${CMAKE_SYSTEM_NAME} 0 HEWN_OS)
 list(GET os_of_${CMAKE_SYSTEM_NAME} 1 HEWN_OBJECT_EXTENSION)
 list(GET os_of_${CMAKE_SYSTEM_NAME} 2 HEWN_OBJECT_FORMAT)
 set(processor ${CMAKE_SYSTEM_PROCESSOR})
-if(APPLE AND CMAKE_OSX_ARCHITECTURES)  # what is built for, not on
+if(APPLE AND CMAKE_OSX_ARCHITECTURES)  # the target, not the host
     set(processor ${CMAKE_OSX_ARCHITECTURES})
 endif()
 if(processor MATCHES "^(x86_64|AMD64|amd64)$")

@@ -1,10 +1,10 @@
-# Tuned knobs: hewn_knobs(), those of a form or a plan.
+# Tuned knobs: hewn_knobs() gives those of a form or a plan.
 #
-# Reads, for every chosen target, its file in HEWN_TUNING_DIR; a word there that the lists do not have is an error. Writes nothing.
+# Reads the file of every chosen target in HEWN_TUNING_DIR. A word there that the lists do not have is an error. Writes nothing.
 
 set(HEWN_TUNING_DIR ${PROJECT_SOURCE_DIR}/tuning CACHE PATH "Folder of <target>.json, the tuned knobs")
 
-# Members of the object at `path...` of a JSON text; none where there is no object.
+# Members of the object at `path...` of a JSON text; empty if there is no object.
 function(hewn_members out text)
     set(members)
     string(JSON count ERROR_VARIABLE absent LENGTH "${text}" ${ARGN})
@@ -19,7 +19,7 @@ function(hewn_members out text)
     set(${out} ${members} PARENT_SCOPE)
 endfunction()
 
-# A word of a tuning file must be among those of a list.
+# Fails unless a word of a tuning file is in the list.
 function(hewn_check_known file word what)
     set(known ${ARGN})
     if(NOT "${word}" IN_LIST known)
@@ -28,8 +28,8 @@ function(hewn_check_known file word what)
     endif()
 endfunction()
 
-# Every operator, signature, form, knob and value must be one of the lists', and the forms those of `target`, if that is not
-# empty: a family's file may tune forms that some of its targets lack. To a tuning file the plan is one more form.
+# Checks that every operator, signature, form, knob and value is in the lists. The forms must be those of `target`, unless that is empty:
+# a family's file may tune forms that some of its targets lack. To a tuning file the plan is one more form.
 function(hewn_check_tuning file text target)
     hewn_members(keys "${text}" knobs)
     foreach(key IN LISTS keys)
@@ -69,8 +69,8 @@ function(hewn_check_tuning file text target)
     endforeach()
 endfunction()
 
-# <target>.json of HEWN_TUNING_DIR, else its family's, the longest beginning of the name that has a file: x86_64.json for
-# x86_64_sse41; GPUs: gpu.json.
+# Reads <target>.json in HEWN_TUNING_DIR, else its family's file: that of the longest beginning of the name, x86_64.json for x86_64_sse41;
+# for GPUs gpu.json.
 #   {"halide": version, "target": name, "knobs": {<operator>[_<signature>]: {<form>: {<knob>: value}}}, ...}
 function(hewn_read_tuning target)
     if(NOT IS_DIRECTORY ${HEWN_TUNING_DIR})
@@ -92,7 +92,7 @@ function(hewn_read_tuning target)
         list(JOIN tried ", " tried)
         message(FATAL_ERROR "HEWN_TUNING_DIR: ${HEWN_TUNING_DIR} has no file for ${target}, none of ${tried}")
     endif()
-    # The folder: a file of the target's own may come.
+    # The folder as well: a file of the target's own may come.
     set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file} ${HEWN_TUNING_DIR})
     file(READ ${file} text)
     string(JSON halide ERROR_VARIABLE fault GET "${text}" halide)
@@ -113,7 +113,7 @@ function(hewn_read_tuning target)
     hewn_set(${target} TUNING "${text}")
 endfunction()
 
-# `knob=value` words of a variant's form or of its plan: the signature's own, else the operator's, else, of plans, the defaults.
+# `knob=value` words of a variant's form or plan: the signature's own values, else the operator's, else, for plans, the defaults.
 function(hewn_knobs out target operator signature form)
     hewn_get(target ${target} TUNING)
     set(words)

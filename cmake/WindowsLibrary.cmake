@@ -1,5 +1,5 @@
-# The target hewn as hewn.dll with its import library hewn.lib, which Microsoft's, LLVM's and GNU's linkers take: made from a
-# .def, which is made from the header. Every program is put beside the DLL.
+# Builds the target hewn as hewn.dll. The import library hewn.lib, which Microsoft's, LLVM's and GNU's linkers take, is made from a .def,
+# and that from the header. Every program is put beside the DLL.
 set(header ${PROJECT_SOURCE_DIR}/include/hewn/hewn.h)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
 file(STRINGS ${header} exports REGEX "^HEWN_API .*HEWN_CALL hewn_")

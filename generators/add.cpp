@@ -25,14 +25,14 @@ public:
         set_prefetched({prefetched(a), prefetched(b)}, prefetch_distance);
         const Type type = output.type();
         if (type.is_int()) {
-            // Unsigned, because Halide takes a signed 32-bit overflow for undefined.
+            // Unsigned, because signed 32-bit overflow is undefined in Halide.
             const Type wrapping = type.with_code(Type::UInt);
             define(output, reinterpret(type, reinterpret(wrapping, a(x, y)) + reinterpret(wrapping, b(x, y))), type);
         } else if (type == Float(16) && hewn::arm::is_target(target)) {
             define(output, hewn::arm::sum_f16(a(x, y), b(x, y), target), type);
         } else {
             const Expr sum = hewn::rounded(hewn::to_f32(a(x, y)) + hewn::to_f32(b(x, y)));
-            // f16: 24 >= 2 * 11 + 2 bits, so rounding twice equals rounding once.
+            // f16: f32 has 24 >= 2 * 11 + 2 bits, so rounding twice equals rounding once.
             define(output, type == Float(16) ? hewn::to_f16(sum, target) : sum, Float(32));
         }
     }

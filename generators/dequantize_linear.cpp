@@ -6,13 +6,13 @@ namespace {
 
 using namespace Halide;
 
-// difference * scale, of scale's type.
+// difference * scale, in the type of scale.
 Expr scaled(const Expr &difference, const Expr &scale, const Target &target) {
     const Expr product = hewn::rounded(difference * hewn::to_f32(scale));
     return scale.type() == Float(16) ? hewn::to_f16(product, target) : product;
 }
 
-// (input - zero_point) * scale, of scale's type.
+// (input - zero_point) * scale, in the type of scale.
 Expr dequantized(const Expr &input, const Expr &scale, const Expr &zero_point, const Target &target) {
     return scaled(hewn::difference_f32(input, zero_point, target), scale, target);
 }
@@ -33,7 +33,7 @@ public:
     }
 
 protected:
-    // f16 computes longer than a near cache takes: 0.88 of the speed.
+    // To f16 the kernel computes longer than a near cache takes, and loses by prefetching (docs/performance.md).
     void prefetch_output() {
         using Prefetched = typename hewn::Elementwise<Derived>::Prefetched;
         this->set_prefetched(
@@ -55,9 +55,9 @@ public:
     void schedule() { schedule_rows(output, {&input, &scale, &zero_point}); }
 
 private:
-    // Many tensors have no zero point; of int32 ONNX allows 0 alone. A difference of 32 bits takes seven operations. One of
-    // fewer bits takes one of five: without it AVX2 has 1.2 times the speed, SSE4.1 1.3; AVX-512 1.0 to 1.05 for as much code,
-    // and ARM subtracts where it widens.
+    // Many tensors have no zero point; ONNX allows int32 no other than 0. A difference of 32 bits takes seven operations, so
+    // there is always a path without it. A narrower one is one operation of five: to f32, leaving it out pays with AVX2 and
+    // SSE4.1, not with AVX-512 (docs/performance.md). ARM subtracts where it widens.
     bool shortens() const {
         const Target t = target;
         const bool counts = t.arch == Target::X86 && !t.has_feature(Target::AVX512_Skylake);
@@ -70,7 +70,7 @@ private:
     }
 };
 
-// Form `repeating`: scales and zero points that repeat along the row, so that a vector of each serves all of it.
+// Form `repeating`: scales and zero points repeat along the row, so one vector of each serves all of it.
 class DequantizeLinearRepeating : public DequantizeLinearRows<DequantizeLinearRepeating> {
 public:
     void generate() {

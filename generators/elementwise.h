@@ -1,4 +1,4 @@
-// What all element-wise generators share: rank-2 buffers, the layouts a kernel is specialised for, and the CPU schedule.
+// What all element-wise generators share: rank-2 buffers, the layouts that a kernel is specialised for, and the CPU schedule.
 #ifndef HEWN_GENERATORS_ELEMENTWISE_H
 #define HEWN_GENERATORS_ELEMENTWISE_H
 
@@ -14,15 +14,14 @@
 
 namespace hewn {
 
-// How a row of w elements that is no multiple of the step V is computed. Shifted and Packed compute elements twice, which an
-// output in place of an input would not survive.
+// How to compute a row whose length is no multiple of the step V. Shifted and Packed compute some elements twice, so their output
+// must not lie in place of an input.
 enum class Tail {
     Masked,   // GuardWithIf: predicated vectors, where the target has masks (AVX-512)
-    Shifted,  // ShiftInwards: the last vector overlaps the one before; V, V / 4 and so on to 4, for shorter rows masked or scalar
+    Shifted,  // ShiftInwards: the last vector overlaps the one before. V, V / 4 and so on to 4; shorter rows masked or scalar
     Stepped,  // disjoint parts: whole V, then masked vectors of `width` where the target has masks, else whole V / 4, whole V /
-              // 16 and scalar
-    Packed,   // of define_blocks: blocks of as many bytes as a vector has, the last one overlapping the one before; shorter rows
-              // see there
+              // 16 and scalars
+    Packed,   // blocks of as many bytes as a vector has, the last one overlapping the one before (define_blocks)
 };
 
 // f32 f16 i8 u8 i16 u16 i32 u32 i64 u64
@@ -44,8 +43,8 @@ inline Halide::Type type_of_signature(const std::string &signature, int index) {
     return type_named(word);
 }
 
-// A kernel's buffers are rank 2: x runs along a row, where the output's stride is 1 and an input's is 0 or 1; y over rows, with
-// any stride. The runtime brings every layout to this form and proves what Halide's assertions would check.
+// A kernel's buffers are rank 2. x runs along a row, where the output's stride is 1 and an input's is 0 or 1. y runs over rows,
+// with any stride. The runtime brings every layout to this form and proves what Halide's assertions would check.
 template<class Derived>
 class Elementwise : public Halide::Generator<Derived> {
 public:
@@ -56,10 +55,10 @@ public:
 
     // The data types of one kernel, as kernels.cmake lists them: "f32_u8".
     Param<std::string> signature{"signature", ""};
-    // One word a layout, one digit an input: its stride along x. Set by kernels.cmake.
+    // The layouts to specialise for, a word each. A word has one digit for each input: its stride along x. Set by kernels.cmake.
     Param<std::string> layouts{"layouts", ""};
 
-    // Knobs (tuning/); knobs.cmake has their meaning and their values. The step V is width * vector.
+    // Knobs (tuning/). knobs.cmake has their meanings and values. The step V is width * vector.
     Param<int> width{"width", 0};
     Param<int> vector{"vector", 1};
     Param<Tail> tail{
@@ -70,13 +69,13 @@ public:
 protected:
     Halide::Type signature_type(int index) const { return type_of_signature(signature.value(), index); }
 
-    // Where `holds`, which is the same for a whole box, `value` is all there is to compute.
+    // `value` is all there is to compute where `holds`, a condition that is the same for a whole box.
     struct Shortcut {
         Halide::Expr holds, value;
     };
 
-    // output(x, y) = value. widest: the widest type that the algorithm computes with. The shortcut is for rows of a step and
-    // more (tail=masked: for all), and not with tail=stepped.
+    // output(x, y) = value. widest: the widest type that the algorithm computes with. The shortcut serves rows of a step and more
+    // (tail=masked: all rows). It is not used with tail=stepped.
     void define(OutputRows &output, const Halide::Expr &value, const Halide::Type &widest, const Shortcut &shortcut = {}) {
         if (tail == Tail::Packed) throw Halide::CompileError("tail=packed: this form does not narrow int32 to 8 bits\n");
         set_step(widest);
@@ -84,7 +83,7 @@ protected:
             const auto maybe_prefetching = [&](const Halide::Expr &e) {
                 return prefetched_.empty() ? e : Halide::select(prefetch_distance_ > 0, prefetching(e, x, step_), e);
             };
-            // An autoscheduler does not specialise: it would compute both.
+            // Not with an autoscheduler: it does not specialise, so the kernel would compute both values.
             Halide::Expr taken;
             if (shortcut.holds.defined() && !this->using_autoscheduler()) {
                 shortcut_ = Halide::Internal::simplify(shortcut.holds);
@@ -106,7 +105,7 @@ protected:
         }
     }
 
-    // An 8-bit input that counts from its zero point, an int32.
+    // An 8-bit input and its zero point, an int32.
     struct Operand {
         Rows &rows;
         Halide::Expr zero_point;
@@ -120,14 +119,14 @@ protected:
         return differences;
     }
 
-    // clamp(r + zero_point, Min, Max) of an 8-bit type for any int32 r. (v)packssdw, (v)paddsw, (v)packsswb; with AVX-512
-    // vpmovsdw, vpaddsw, vpmovswb or vpmaxsw and vpmovuswb, which keep the lanes' order.
+    // clamp(r + zero_point, Min, Max) of an 8-bit type for any int32 r. (v)packssdw, (v)paddsw, (v)packsswb. With AVX-512
+    // vpmovsdw, vpaddsw, then vpmovswb, or vpmaxsw and vpmovuswb: these keep the order of lanes.
     Halide::Expr narrowed(const Halide::Expr &r, const Halide::Expr &zero_point, const Halide::Type &type) const {
         if (!has_masks()) return Halide::saturating_cast(type, shifted(r, zero_point));
         return truncated(Halide::saturating_add(truncated(r, Halide::Int(16)), Halide::cast<int16_t>(zero_point)), type);
     }
 
-    // What a kernel may prefetch: the cache lines of a buffer that lie a distance after the elements it computes.
+    // A kernel may prefetch cache lines of a buffer that lie a distance after the elements it computes.
     using PrefetchDistance = Halide::GeneratorInput<int32_t>;
     struct Prefetched {
         std::string name;
@@ -144,8 +143,8 @@ protected:
         return {image.name(), image.parameter(), image.type(), image.dim(1).stride()};
     }
 
-    // Has what is defined from here on prefetch the buffers, which may be none, in whole steps where `distance` is not 0. With
-    // AVX-512 alone: a Zen 5 gains (runtime/chip.h), a Zen 3 loses 3 to 8 % (docs/performance.md).
+    // Makes the definitions from here on prefetch these buffers (possibly none) in whole steps, unless `distance` is 0. With
+    // AVX-512 alone: a Zen 5 gains (runtime/chip.h), a Zen 3 loses (docs/performance.md).
     void set_prefetched(const std::vector<Prefetched> &buffers, PrefetchDistance &distance) {
         distance.set_estimate(0);
         if (!has_masks() || this->using_autoscheduler()) return;  // as it would ask for estimates of the addresses
@@ -153,8 +152,8 @@ protected:
         prefetch_distance_ = distance;
     }
 
-    // output(x, y) = narrowed(rounded(differences(operands)), zero_point); what `rounded` gives is an int32. The knob `vector` is
-    // blocks a step, in the most frequent layout of `inputs`.
+    // output(x, y) = narrowed(rounded(differences(operands)), zero_point), where `rounded` gives an int32. The knob `vector` is
+    // the blocks of a step, in the most frequent layout of `inputs`.
     template<class Rounded>
     void define_narrowed(OutputRows &output, const std::vector<Rows *> &inputs, const std::vector<Operand> &operands,
                          const Rounded &rounded, const Halide::Expr &zero_point) {
@@ -162,16 +161,16 @@ protected:
         define(output, narrowed(rounded(differences(operands)), zero_point, output.type()), Halide::Float(32));
     }
 
-    // The same of an int32 of x and y.
+    // The same for an int32 `rounded`, an expression of x and y.
     void define_narrowed(OutputRows &output, const std::vector<Rows *> &inputs, const Halide::Expr &rounded,
                          const Halide::Expr &zero_point) {
         define_narrowed(
             output, inputs, {}, [&](const std::vector<Halide::Expr> &) { return rounded; }, zero_point);
     }
 
-    // output(x, y) = value, which may be written in `lane`, for rows of kRepeatingLanes elements and more. What is read by `lane`
-    // has to repeat along the row after a divisor of kRepeatingPeriod, and the row to end where it does: its last step overlaps
-    // the one before. widest: as above.
+    // output(x, y) = value, which may use `lane`, for rows of at least kRepeatingLanes elements. What is read by `lane` must
+    // repeat along the row, after a divisor of kRepeatingPeriod. The row must be whole repetitions, because its last step
+    // overlaps the one before. widest: as above.
     void define_lanes(OutputRows &output, const Halide::Expr &value, const Halide::Type &widest) {
         set_step(widest);
         if (tail != Tail::Shifted) throw Halide::CompileError("this form has tail=shifted, or packed where it narrows, alone\n");
@@ -185,8 +184,7 @@ protected:
             const Halide::Expr column = Halide::unsafe_promise_clamped(start + part.x, 0, columns - 1);
             const Halide::Expr element = Halide::Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, value);
             output(column, y) = prefetches ? prefetching(element, first, step) : element;
-            // AVX2 loads the narrow elements of more than four joined vectors twice: 16 bytes for two, and their upper half
-            // again.
+            // Of more than four joined vectors, AVX2 would load narrow elements twice: 16 bytes for two, then their upper half.
             const bool narrow = signature_type(0).bits() < 32 && !has_masks();
             parts_.push_back({part, PartKind::Lanes, narrow ? std::min(vectors, 4) : vectors});
         };
@@ -199,7 +197,7 @@ protected:
         if (vector > 1) define_part(1, columns < step_, false);  // a row that has no step
     }
 
-    // define_lanes of narrowed(rounded, zero_point), both of which may be written in `lane`.
+    // define_lanes of narrowed(rounded, zero_point). Both may use `lane`.
     void define_narrowed_lanes(OutputRows &output, const Halide::Expr &rounded, const Halide::Expr &zero_point) {
         if (tail != Tail::Packed) return define_lanes(output, narrowed(rounded, zero_point, output.type()), Halide::Float(32));
         define_blocks(
@@ -232,45 +230,45 @@ protected:
         }
     }
 
-    // For an input that is read by `lane`, and for one of which a row has one element.
+    // schedule_lanes: for an input that is read by `lane`. schedule_constants: for one that has one element a row.
     void schedule_lanes(Rows &rows) { schedule_parameters(rows, 1); }
     void schedule_constants(Rows &rows) { schedule_parameters(rows, 0); }
 
-    // `again` is passed the buffer of `rows` once more.
+    // `again` is the buffer of `rows`, passed once more.
     void schedule_again(Rows &again, Rows &rows) {
         for (int d = 0; d < 2; d++) again.dim(d).set_min(0).set_stride(rows.dim(d).stride());
         if (this->using_autoscheduler()) set_estimates(again);
     }
 
 private:
-    // A part of the columns, and what the dimensions of its domain are.
+    // A part of the columns, and the dimensions of its domain.
     enum class PartKind {
         Steps,   // columns of a step, steps
-        Packed,  // the same, of define_packed
+        Packed,  // as Steps, by define_packed
         Masked,  // columns, rows
         Lanes    // columns of a vector, vectors of a step, steps
     };
     struct Part {
         Halide::RDom domain;
         PartKind kind;
-        int together = 1;  // of PartKind::Lanes: how many vectors of a step are computed together; powers of two
+        int together = 1;  // Lanes: vectors of a step that are computed together; a power of two
     };
 
-    // Of PartKind::Packed: a part in which steps of `blocks` blocks are computed, from these Funcs.
+    // Of PartKind::Packed: a part in steps of `blocks` blocks, and the Funcs that compute it.
     struct Packed {
         int blocks;
         Halide::Func numbers;
-        std::vector<Halide::Func> packs, picked, of_row, of_step;  // the last two: zero points
+        std::vector<Halide::Func> packs, picked, of_row, of_step;  // the last two are zero points
     };
     const Halide::Var i{"i"}, v{"v"}, j{"j"}, k{"k"}, h{"h"}, b{"b"};
     int width_ = 0, step_ = 0;
     std::vector<Part> parts_;
-    std::vector<Packed> packed_;  // the first of the parts
+    std::vector<Packed> packed_;  // these are the first of parts_
     std::vector<Prefetched> prefetched_;
     Halide::Expr prefetch_distance_, shortcut_;
     const Halide::RDom byte_{0, 4, "byte"};
 
-    // saturating_cast(type, e) of half of e's bits, as LLVM knows it: for Halide's own it has packs alone.
+    // saturating_cast(type, e) to half of the bits of e, as LLVM knows it. For Halide's own there are only packs.
     static Halide::Expr truncated(const Halide::Expr &e, const Halide::Type &type) {
         const auto call = [&](const std::string &name, const Halide::Expr &a, const Halide::Expr &b) {
             return llvm_call(e.type(), "llvm." + name + ".i" + std::to_string(e.type().bits()), {a, b});
@@ -285,12 +283,12 @@ private:
 
     bool has_masks() const { return this->get_target().has_feature(Halide::Target::AVX512_Skylake); }
 
-    // int32 of a vector.
+    // How many int32 a vector holds.
     int lanes() const { return this->natural_vector_size(Halide::Int(32)); }
 
     static bool uses(const Halide::Expr &e, const Halide::Var &var) { return Halide::Internal::expr_uses_var(e, var.name()); }
 
-    // What define_narrowed and define_narrowed_lanes do with tail=packed.
+    // define_narrowed and define_narrowed_lanes with tail=packed.
     template<class Rounded>
     void define_blocks(OutputRows &output, const std::vector<Rows *> &inputs, const std::vector<Operand> &operands,
                        const Rounded &rounded, const Halide::Expr &zero_point) {
@@ -325,25 +323,25 @@ private:
         }
     }
 
-    // The columns of a row where `fits`, in steps of blocks of as many bytes as a vector has, the last step overlapping the one
-    // before.
+    // Computes a row, where `fits`, in steps of `blocks` blocks. A block has as many bytes as a vector; the last step overlaps
+    // the one before.
     template<class Rounded>
     void define_packed(OutputRows &output, const std::vector<Operand> &operands, const Rounded &rounded,
                        const Halide::Expr &of_column, const Halide::Expr &zero_point, int blocks, const Halide::Expr &fits,
                        bool prefetches = false) {
         // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. A pack works within lanes of 16 bytes, so the
-        // bytes come out in another order, which the Funcs below are indexed in. Element 4 k + l of a block's vector 2 h + w
-        // becomes word 4 w + l of lane k of the words' vector h, and word j of that lane byte 8 h + j of lane k; the upper two
-        // lanes of the bytes come first. Written so, and not in an order that looks simpler, LLVM finds the packs of whole
-        // vectors and restores the order with one permutation of the result; narrowing vector by vector would take four
-        // instructions for each, with AVX-512 three.
+        // bytes come out in another order. The Funcs below are indexed in that order:
+        // - Element 4 k + l of a block's vector 2 h + w becomes word 4 w + l of lane k of the words' vector h.
+        // - Word j of that lane becomes byte 8 h + j of lane k. The upper two lanes of the bytes come first.
+        // Written so, not in an order that looks simpler, LLVM finds the packs of whole vectors and restores the order with one
+        // permutation of the result. Narrowing vector by vector would take four instructions for each, with AVX-512 three.
         using Halide::Var;
         const int n = lanes(), block = 4 * n, step = block * blocks;
         const bool picks = !operands.empty() && this->get_target().has_feature(Halide::Target::AVX512_Zen4);
         const Var first("first");
         Halide::Func numbers("rounded"), words("words"), bytes("bytes");
         const Halide::Expr columns = output.dim(0).extent();
-        // The promises are for the bounds of a row that has no block: Halide does not see that nothing is accessed then.
+        // The promises serve the bounds of a row that has no block. Halide does not see that nothing is accessed then.
         const auto promised = [&](const Halide::Expr &column) { return Halide::unsafe_promise_clamped(column, 0, columns - 1); };
         Packed packed = {blocks, numbers, {words, bytes}, {}, {}, {}};
         if (picks) {
@@ -360,10 +358,10 @@ private:
             numbers(i, v, b, first, y) =
                 Halide::Internal::substitute({{x.name(), promised(first + block * b + n * v + i)}, {lane.name(), i}}, of_column);
         }
-        // Zero points of lanes and columns are Funcs of their own, of a row and of a step: where they are gathered beside the
-        // words LLVM permutes all that they meet, half as many instructions again.
+        // Zero points of lanes and columns are Funcs of their own, of a row and of a step. If they are gathered beside the words,
+        // LLVM permutes everything they meet: half as many instructions again.
         Halide::Expr offset = zero_point;
-        const Halide::Expr word = 4 * k + j % 4;  // and, of a block, of vector 2 h + j / 4
+        const Halide::Expr word = 4 * k + j % 4;  // in vector 2 h + j / 4 of a block
         Halide::Func zero_points("zero_points");
         if (uses(zero_point, lane)) {
             zero_points(j, k, h, y) = Halide::cast<int16_t>(Halide::Internal::substitute(lane.name(), word, zero_point));
@@ -388,9 +386,9 @@ private:
         parts_.push_back({part, PartKind::Packed});
     }
 
-    // value, after prefetches of the cache lines that hold `elements` of each prefetched buffer from `column` + the distance on;
-    // they may lie beyond its end. By the instruction itself: what Func::prefetch makes of the same region is a loop that
-    // computes its bounds in every step and prefetches one line in four.
+    // value, after prefetches of the cache lines of each prefetched buffer. They hold its `elements` elements from `column` + the
+    // distance on, and may lie beyond its end. This uses the instruction itself: for the same region, Func::prefetch makes a loop
+    // that computes its bounds in every step and prefetches one line in four.
     Halide::Expr prefetching(const Halide::Expr &value, const Halide::Expr &column, int elements) const {
         using namespace Halide::Internal;
         constexpr int kLineBytes = 64;
@@ -405,9 +403,9 @@ private:
         return Call::make(value.type(), Call::return_second, {none, value}, Call::Intrinsic);
     }
 
-    // row(4 i + v) - zero_point of a block of 4 n bytes: the bytes that lie together in memory lie in one vector, whose every 32
-    // bits have one byte picked from them, widened and counted from the zero point by one vpdpbusd, the sum of -zero_point and
-    // four products with 1 for that byte and 0 for the others. One factor is unsigned, the other signed.
+    // row(4 i + v) - zero_point of a block of 4 n bytes. Bytes that lie together in memory lie in one vector. One vpdpbusd picks,
+    // widens and subtracts: for every 32 bits it sums -zero_point and four products, with 1 for the picked byte and 0 for the
+    // others. One factor is unsigned, the other signed.
     template<class Row>
     Halide::Func picked_difference(const Row &row, const Halide::Expr &zero_point, const Halide::Var &first) {
         using Halide::cast;
@@ -419,8 +417,8 @@ private:
         return difference;
     }
 
-    // output(x, y) = element(x, y) for x < end: whole v, whole v / 4 of the rest and so on, in `levels` levels; the last of
-    // several is scalar.
+    // output(x, y) = element(x, y) for x < end: whole v, then whole v / 4 of the rest and so on, in `levels` levels. The last of
+    // several levels is scalar.
     void define_steps(OutputRows &output, Halide::Func element, const Halide::Expr &end, int v, int levels) {
         Halide::Expr begin = 0;
         if (!prefetched_.empty()) {
@@ -440,9 +438,9 @@ private:
         }
     }
 
-    // output(x, y) = element, which may be written in `lane`, of rows of `least` to end - 1 columns: in vectors of width_, the
-    // last one overlapping the one before, shorter rows of 4 lanes where there is one layout (three of them would take 0.9 KB a
-    // form), and scalar.
+    // output(x, y) = element, which may use `lane`, of rows of `least` to end - 1 columns. Vectors of width_, the last one
+    // overlapping the one before. Shorter rows are scalar or, where there is one layout, in vectors of 4 first (with three
+    // layouts these would take 0.9 KB a form).
     void define_short_rows(OutputRows &output, const Halide::Expr &element, int least, int end) {
         const Halide::Expr columns = output.dim(0).extent();
         const bool fours = layouts.value().find(' ') == std::string::npos;
@@ -456,8 +454,8 @@ private:
         }
     }
 
-    // The same for begin <= x < end, in vectors of which the last is masked. No rows where there are no such columns: to find
-    // that out in each of them takes 2 ns (Zen 5).
+    // The same for begin <= x < end, in vectors of which the last is masked. Where there are no such columns there are no rows
+    // either: finding that out row by row takes 2 ns each (Zen 5).
     void define_masked(OutputRows &output, Halide::Func element, const Halide::Expr &begin, const Halide::Expr &end) {
         const Halide::Expr rows = Halide::select(begin < end, output.dim(1).extent(), 0);
         const Halide::RDom masked(begin, end - begin, 0, rows, "masked");
@@ -465,7 +463,7 @@ private:
         parts_.push_back({masked, PartKind::Masked});
     }
 
-    // A vector by `lane` holds whole periods, and no more than a row's fewest elements.
+    // A vector read by `lane` holds whole periods, and no more elements than the shortest row.
     void check_lanes() const {
         if (width_ % kRepeatingPeriod != 0 || width_ > kRepeatingLanes)
             throw Halide::CompileError("this form has width 8 or 16 alone\n");
@@ -499,7 +497,7 @@ private:
         return fits;
     }
 
-    // A specialization of the stage for each layout, and a failure for any other.
+    // Specializes the stage for each layout, and fails for any other.
     std::vector<Halide::Stage> specialized(Halide::Stage stage, const std::vector<Rows *> &inputs) {
         std::vector<Halide::Stage> stages;
         std::istringstream words(layouts.value());
@@ -517,7 +515,7 @@ private:
         const Halide::RDom &domain = part.domain;
         switch (part.kind) {
         case PartKind::Steps: stage.reorder(domain.x, domain.y, y).vectorize(domain.x); break;
-        case PartKind::Packed: {  // in the shape of its words
+        case PartKind::Packed: {  // in the shape of `words`
             const Halide::RVar block("block"), group("group"), in_block("in_block"), in_group("in_group"), quad("quad"),
                 of_quad("of_quad");
             stage.reorder(domain.x, domain.y, y).split(domain.x, block, in_block, 4 * lanes()).unroll(block);
@@ -535,7 +533,7 @@ private:
         }
     }
 
-    // Function by function for all blocks of a step, so that the processor finds one block's operations beside the other's.
+    // Function by function for all blocks of a step, so that the processor can overlap operations of different blocks.
     void schedule_packs(Halide::Func out) {
         const int n = lanes();
         for (size_t part = 0; part < packed_.size(); part++) {
@@ -566,8 +564,9 @@ private:
         }
     }
 
-    // Rows of a step and more, and of those the ones that the shortcut serves. It is a specialization of theirs, not one beside
-    // them: a branch in which Halide finds it neither granted nor excluded computes both values and selects.
+    // Rows of a step and more, and among them those that the shortcut serves. The shortcut is a specialization inside theirs, not
+    // beside it: in a branch where Halide knows neither that it holds nor that it does not, both values are computed, to select
+    // one.
     void vectorize_steps(Halide::Stage stage, const Halide::Expr &columns, Halide::TailStrategy strategy) {
         Halide::Stage rows = stage.specialize(columns >= step_);
         if (shortcut_.defined() && tail != Tail::Masked) rows.specialize(shortcut_).vectorize(x, step_, strategy);
@@ -588,7 +587,7 @@ private:
         }
         if (!prefetched_.empty()) vectorize_steps(stage.specialize(prefetch_distance_ > 0), columns, strategy);
         vectorize_steps(stage, columns, strategy);
-        // Rows of 7 elements, dequantizing 8 bits: 0.35 ns an element by scalars, 0.12 by masks, 0.14 by fours.
+        // Dequantizing 8 bits in rows of 7 elements takes 0.35 ns an element by scalars, 0.12 by masks, 0.14 by vectors of 4.
         const int least = has_masks() ? width_ : 4;
         for (int v = step_; v > least;) {
             v = std::max(v / 4, least);

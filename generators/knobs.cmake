@@ -1,38 +1,38 @@
 # THE list of knobs: schedule parameters that tuning/<target>.json sets and tools/tune searches.
 #
-# hewn_knob(<name> [GPU|PLAN] [BY_HAND] VALUES <value>...): a GeneratorParam of hewn::Elementwise (generators/elementwise.h), GPU: of
-# the GPUs' generators (generators/gpu.h), which the tuner does not search yet, PLAN: a member of hewn::PlanKnobs (runtime/plan.h,
-# which has it from here), which tuning files have as a form `plan`; and all values that it may have, the default first. BY_HAND: the
-# tuner leaves it as it is.
-# Which values of GeneratorParams fit together is the generators' own business: they refuse the others with a reason, and the
-# tuner passes on. Those of plans all fit together.
+# hewn_knob(<name> [GPU|PLAN] [BY_HAND] VALUES <value>...), with all values that the knob may have, the default first.
+#   Neither GPU nor PLAN: a GeneratorParam of hewn::Elementwise (generators/elementwise.h).
+#   GPU: a GeneratorParam of the GPUs' generators (generators/gpu.h), which the tuner does not search yet.
+#   PLAN: a member of hewn::PlanKnobs (runtime/plan.h, made from this list); tuning files have them as a form `plan`.
+#   BY_HAND: the tuner leaves it as it is.
+# Generators refuse GeneratorParams that do not fit together, with a reason, and the tuner passes on. Those of plans all fit together.
 
-# Lanes of a vector; 0: what a register of the target holds of the widest type computed with.
+# Lanes of a vector. 0: as many as a register of the target holds of the widest type computed with.
 hewn_knob(width VALUES 0 4 8 16 32 64)
-# Vectors a step of the loop; of tail=packed blocks, each of four vectors.
+# Vectors in a step of the loop. With tail=packed blocks, each of four vectors.
 hewn_knob(vector VALUES 1 2 4 8 16)
-# How a row that is no multiple of a step is computed.
+# How to compute a row that is no multiple of a step.
 hewn_knob(tail VALUES masked shifted stepped packed)
 # Threads of a block.
 hewn_knob(threads GPU VALUES 256 32 64 128 512 1024)
-# Bytes of all operands that one call of a kernel goes through at most, where they are used in place and the work may be sliced
-# for threads: enough to make its 25 ns vanish, little enough to slice. With it come the rows of a call.
+# The most bytes, of all operands, in one call of a kernel whose operands are used in place and whose work may be sliced for threads:
+# enough to make a call's 25 ns vanish, little enough to slice. Decides the rows of a call.
 hewn_knob(box_bytes PLAN VALUES 262144 65536 131072 524288 1048576)
-# The output is streamed past the caches from this many bytes of all operands on, on AMD's chips at least from where they exceed
-# the last-level cache (runtime/chip.h). The largest is as good as never.
+# The output is streamed past the caches from this many bytes of all operands on. On AMD's chips they must also exceed the last-level
+# cache (runtime/chip.h). The largest value is as good as never.
 hewn_knob(stream_bytes PLAN VALUES 67108864 8388608 16777216 33554432 134217728 268435456 1073741824)
-# Bytes of the widest operand in a block of a streamed output, half of them where several inputs come from memory: long enough for
-# the copy, short enough to be in L1 still when it is copied. Blocks of transposed operands are their tiles, whatever this is.
+# Bytes of the widest operand in a block of a streamed output; half of them where several inputs come from memory. Long enough for the
+# copy, short enough to be in L1 still when it is copied. Blocks of transposed operands are their tiles instead.
 hewn_knob(stream_block_bytes PLAN VALUES 2048 1024 4096 8192)
 # Work of fewer bytes of all operands stays on the caller's thread: waking another takes some ten microseconds.
 hewn_knob(parallel_bytes PLAN VALUES 1048576 262144 524288 2097152 4194304)
-# Slices a CPU where the caller sets no limit on threads: a thread of the pool that wakes late, some hundred microseconds after
-# the call, still finds work among several.
+# Slices a CPU where the caller sets no limit on threads. With several, a thread of the pool that wakes late, some hundred microseconds
+# after the call, still finds work.
 hewn_knob(slices_per_cpu PLAN VALUES 4 1 2 8)
-# QUANTIZE_LINEAR and QUANTIZED_LINEAR_ADD of fewer elements divide: preparing what replaces it, and reading the flag that tells
-# whether it served, takes longer. With several scales QUANTIZE_LINEAR needs more (reciprocals_pay, columns_pay). By hand, as the
+# QUANTIZE_LINEAR and QUANTIZED_LINEAR_ADD of fewer elements divide. Preparing the replacement, and reading the flag that tells whether it
+# was right, takes longer. With several scales QUANTIZE_LINEAR needs more elements (reciprocals_pay, columns_pay). By hand, because the
 # tuner times no such sizes.
 hewn_knob(reciprocal_elements PLAN BY_HAND VALUES 256 128 512 1024)
-# The rank that the target counts with where a chip runs its vectors in halves, as a Zen 4 does those of AVX-512
-# (runtime/chip.h), and the kernel is slower than that of the target below; 0: its own. By hand, as the tuner compares no targets.
+# The rank of the target's kernel on a chip that runs its vectors in halves, as a Zen 4 runs AVX-512's (runtime/chip.h), if the kernel is
+# slower there than the next lower target's. 0: the target's own rank. By hand, because the tuner does not compare targets.
 hewn_knob(rank_in_halves PLAN BY_HAND VALUES 0 15)

@@ -15,13 +15,13 @@ namespace hewn {
 // RN(a * b + c). vfmadd*ps, fmla
 inline Expr fma(const Expr &a, const Expr &b, const Expr &c) { return intrinsic(Halide::Float(32), "llvm.fma.f32", {a, b, c}); }
 
-// roundToIntegralTiesToEven(e) as int32; 0x80000000, and the invalid-operation flag, for NaN and what does not fit.
+// roundToIntegralTiesToEven(e) as int32. NaN and values that do not fit give 0x80000000 and raise the invalid-operation flag.
 inline Expr round_to_int32(const Expr &e) {
-    // x86: one (v)cvtps2dq, which gives 0x80000000 for NaN. Halide's round() would take seven operations.
+    // One (v)cvtps2dq on x86. Halide's round() would take seven operations.
     return llvm_call(Halide::Int(32), "llvm.lrint.i32.f32", {e});
 }
 
-// min(max(e, low), high), where NaN stays NaN: e is the second operand of (v)maxps and (v)minps.
+// min(max(e, low), high). NaN stays NaN, because e is the second operand of (v)maxps and (v)minps.
 inline Expr clamp_keeping_nan(const Expr &e, const Expr &low, const Expr &high) {
     const Expr raised = Halide::strict_float(Halide::select(low > e, low, e));
     return rounded(Halide::select(high < raised, high, raised));
@@ -36,26 +36,25 @@ inline Expr to_f32(const Expr &e) {
 // f16(e), nearest even; NaN stays NaN. e is f32.
 inline Expr to_f16(const Expr &e, const Halide::Target &target) {
     const Expr converted = Halide::cast<Halide::float16_t>(e);
-    // Halide's emulation, where the hardware has no conversion, makes an infinity of a NaN.
+    // Where the hardware has no conversion, Halide emulates it, and turns NaN into infinity.
     if (target.arch != Halide::Target::X86 || target.has_feature(Halide::Target::F16C)) return converted;
     return Halide::select(Halide::strict_float(e != e), Halide::float16_t::make_nan(), converted);
 }
 
-// x * (r0 + r1) = RN(x / s) wherever that decides the rounding to an 8-bit result, with r0 = RN(1 / s), r1 = RN(1 / s - r0).
-// `again` is the same number x, from another load of it or not.
+// e * (r0 + r1), with r0 = RN(1 / s), r1 = RN(1 / s - r0). It is RN(e / s) wherever that decides the rounding to an 8-bit result.
+// `again` has the value of e; it may come from a second load.
 inline Expr times_reciprocal(const Expr &e, const Expr &again, const Expr &r0, const Expr &r1) {
     return fma(again, r0, rounded(e * r1));
 }
 inline Expr times_reciprocal(const Expr &e, const Expr &r0, const Expr &r1) { return times_reciprocal(e, e, r0, r1); }
 
-// RN(e - zero_point) for any integer type: up to 16 bits exactly, in int32, which x86 subtracts on more ports than f32; 32 bits
-// by halves, RN(f32(eh - zh) * 65536 + f32(el - zl)), where the halves' differences and the product are exact, so that only the
-// sum rounds.
+// RN(e - zero_point) for any integer type. Up to 16 bits exactly, in int32, which x86 subtracts on more ports than f32. 32 bits
+// by halves, RN(f32(eh - zh) * 65536 + f32(el - zl)): the differences and the product are exact, so only the sum rounds.
 inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Halide::Target &target) {
     if (e.type().bits() == 8 && arm::is_target(target)) return arm::difference_f32(e, zero_point, target);
     const auto i32 = [](const Expr &v) { return Halide::cast<int32_t>(v); };
     if (e.type().bits() < 32) {
-        // A difference of bytes Halide would make in 16 bits and widen twice: max(z, -2^31), which is z, it does not see through.
+        // Halide would subtract bytes in 16 bits and widen twice. It does not see that max(z, -2^31) is z.
         const Expr z = llvm_call(Halide::Int(32), "llvm.smax.i32", {i32(zero_point), Halide::Int(32).min()});
         return stage(Halide::cast<float>(i32(e) - z));
     }
@@ -65,8 +64,8 @@ inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Halide::
     return fused ? fma(high, 65536.0f, low) : rounded(rounded(high * 65536.0f) + low);
 }
 
-// clamp(round(q) + z, Min, Max) of an 8-bit type, q any f32, NaN gives z. Clamped before rounding, to what the output can
-// hold: no conversion overflows, and the sum of bytes wraps to the right value.
+// clamp(round(q) + z, Min, Max) of an 8-bit type, for any f32 q; NaN gives z. q is clamped before rounding, to what the output
+// can hold. So no conversion overflows, and the sum of bytes wraps to the right value.
 inline Expr quantize_clamped(const Expr &q, const Expr &zero_point, const Type &type) {
     const Expr z = to_f32(zero_point);
     const Expr low = rounded(Halide::cast<float>(Halide::cast<int32_t>(type.min())) - z);  // exact

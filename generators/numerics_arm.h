@@ -1,6 +1,6 @@
-// What numerics.h computes, in the instructions of ARM64: conversions and narrowing saturate and NaN converts to 0, so that
-// nothing is clamped. docs/numerics.md explains why each is exact. LLVM's intrinsics are called by name, lane by lane; its
-// vectorizer joins the lanes again.
+// The helpers of numerics.h in ARM64's instructions. Conversions and narrowing saturate, and NaN converts to 0, so nothing is
+// clamped. docs/numerics.md explains why each is exact. LLVM's intrinsics are called lane by lane; its vectorizer joins the
+// lanes.
 #ifndef HEWN_GENERATORS_NUMERICS_ARM_H
 #define HEWN_GENERATORS_NUMERICS_ARM_H
 
@@ -14,8 +14,8 @@ namespace hewn::arm {
 
 inline bool is_target(const Halide::Target &target) { return target.arch == Halide::Target::ARM; }
 
-// f16 arithmetic came with dot products (ARMv8.2). The f16 kernels of arm64_neon have ARMFp16 too, for its conversions, which
-// every ARMv8 has.
+// f16 arithmetic came with dot products (ARMv8.2). ARMFp16 does not tell: the f16 kernels of arm64_neon have it too, for its
+// conversions, which every ARMv8 has.
 inline bool has_f16_arithmetic(const Halide::Target &target) { return target.has_feature(Halide::Target::ARMDotProd); }
 
 // roundToIntegralTiesToEven(e) as int32, saturated; 0 for NaN. frintn, fcvtzs.
@@ -23,14 +23,14 @@ inline Expr round_to_int32(const Expr &e) {
     return intrinsic(Halide::Int(32), "llvm.fptosi.sat.i32.f32", {intrinsic(Halide::Float(32), "llvm.roundeven.f32", {e})});
 }
 
-// clamp(round(q) + z, Min, Max) of an 8-bit type, q any f32, NaN gives z. sqxtn, sqadd, sqxt(u)n.
+// clamp(round(q) + z, Min, Max) of an 8-bit type, for any f32 q; NaN gives z. sqxtn, sqadd, sqxt(u)n.
 inline Expr quantized(const Expr &q, const Expr &zero_point, const Type &type) {
     const Expr r = Halide::saturating_cast<int16_t>(round_to_int32(q));
     return Halide::saturating_cast(type, Halide::saturating_add(r, Halide::cast<int16_t>(zero_point)));
 }
 
-// The same for a q that is no NaN, zero_point one int32: q + 1.5 * 2^23 rounds q to an integer, and its bits count upwards with q
-// beyond that sum's exact range too. fadd, sqsub, sqxtn, sqxt(u)n.
+// The same for a q that is not NaN; zero_point is one int32. q + 1.5 * 2^23 rounds q to an integer. Beyond the range where that
+// sum is exact, its bits still grow with q. fadd, sqsub, sqxtn, sqxt(u)n.
 inline Expr quantized_number(const Expr &q, const Expr &zero_point, const Type &type) {
     const Expr bits = Halide::reinterpret<int32_t>(rounded(q + 0x1.8p23f));
     const Expr r = Halide::saturating_sub(bits, 0x4B400000 - zero_point);
@@ -43,7 +43,7 @@ inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Halide::
         const Expr z = Halide::cast(e.type(), zero_point);
         return stage(Halide::cast<float>(stage(Halide::cast<int16_t>(e) - Halide::cast<int16_t>(z))));
     }
-    // The byte below the exponent of 2^23 is 2^23 + byte: tbl and fsub, faster where tbl is (from Cortex-A75 and A55 on).
+    // A byte below the exponent of 2^23 is the float 2^23 + byte: tbl and fsub. Faster where tbl is (from Cortex-A75 and A55 on).
     const bool is_signed = e.type().is_int();
     Expr byte = Halide::reinterpret<uint8_t>(e);
     if (is_signed) byte = byte ^ Halide::cast<uint8_t>(128);
@@ -56,7 +56,7 @@ inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Halide::
 // f16(a + b).
 inline Expr sum_f16(const Expr &a, const Expr &b, const Halide::Target &target) {
     if (has_f16_arithmetic(target)) return a + b;
-    // Through f32, which LLVM must not find out to be one f16 addition.
+    // Adds in f32. canonicalize hides from LLVM that this is one f16 addition, which ARMv8.0 lacks.
     const Expr sum = rounded(stage(Halide::cast<float>(a)) + stage(Halide::cast<float>(b)));
     return Halide::cast<Halide::float16_t>(intrinsic(Halide::Float(32), "llvm.canonicalize.f32", {sum}));
 }

@@ -1,5 +1,5 @@
-// Numeric helpers of the GPU kernels. Values are bit patterns (u32 for f32, u16 for f16): a GPU may contract a * b + c, divide
-// inexactly or flush subnormals whatever the source says, so every value that decides a result is an integer, and a float
+// Numeric helpers of the GPU kernels. A GPU may contract a * b + c, divide inexactly or flush subnormals, whatever the source
+// says. So values are bit patterns (u32 for f32, u16 for f16), and every value that decides a result is an integer. A float
 // operation is only used where it is exact, or is the one rounding that the truth asks for, between two integer operations.
 // docs/numerics.md explains why each formula is exact.
 #ifndef HEWN_GENERATORS_NUMERICS_GPU_H
@@ -30,36 +30,36 @@ inline Expr as_f32(const Expr &e) { return Halide::reinterpret<float>(e); }
 inline Expr int32(const Expr &e) { return Halide::cast<int32_t>(e); }
 inline Expr f32(const Expr &e) { return Halide::cast<float>(e); }
 
-// What kernels hold a tensor's elements in: floats as their bits.
+// The type in which kernels hold a tensor's elements: floats as their bits.
 inline Type bits_type(const Type &type) { return type.is_float() ? type.with_code(Type::UInt) : type; }
 
 // ---- Conversions ----
 
-// f32's bits of f16's, exact.
+// f16's bits to f32's bits, exact.
 inline Expr widened(const Expr &half) {
     const Expr h = Halide::cast<uint32_t>(half), magnitude = (h & u32(0x7fff)) << u32(13), sign = (h & u32(0x8000)) << u32(16);
     const Expr normal = magnitude + u32(112u << 23);
-    // A subnormal's mantissa, taken as 1.m * 2^-14: less 2^-14 it is the value, exactly.
+    // A subnormal's mantissa m is read as 1.m * 2^-14. Subtracting 2^-14 gives the value, exactly.
     const Expr subnormal = as_u32(as_f32(magnitude + u32(113u << 23)) - 0x1p-14f);
     return sign |
            Halide::select(magnitude >= u32(31u << 23), magnitude + u32(224u << 23), magnitude < u32(kHidden), subnormal, normal);
 }
 
-// f16's bits of f32's, nearest even, NaN stays NaN.
+// f32's bits to f16's bits, nearest even; NaN stays NaN.
 inline Expr narrowed(const Expr &bits) {
     const Expr magnitude = bits & u32(kMagnitude), sign = (bits >> u32(16)) & u32(0x8000);
     const Expr normal = (magnitude - u32(112u << 23) + u32(0xfff) + ((magnitude >> u32(13)) & u32(1))) >> u32(13);
-    // Below 2^-14 a result is a multiple of 2^-24, the ulp of 0.5: the addition rounds.
+    // Results below 2^-14 are multiples of 2^-24, which is the ulp of 0.5: adding 0.5 rounds.
     const Expr subnormal = as_u32(as_f32(magnitude) + 0.5f) - u32(0x3f000000);
     return Halide::cast<uint16_t>(sign | Halide::select(magnitude > u32(kInfinity), u32(0x7e00),    //
                                                         magnitude >= u32(143u << 23), u32(0x7c00),  // from 65536 on
                                                         magnitude < u32(113u << 23), subnormal, normal));
 }
 
-// f32's bits of an i32, nearest even: the sum is the only rounding, whatever the hardware's conversion does beyond 2^24.
+// i32 to f32's bits, nearest even. Only the sum rounds, so the hardware's conversion beyond 2^24 does not matter.
 inline Expr converted(const Expr &integer) { return as_u32(f32(integer >> i32(16)) * 65536.0f + f32(integer & i32(0xffff))); }
 
-// RN(x - zero_point) of any integer type, by halves where it needs 33 bits: only the sum rounds, contracted or not.
+// RN(x - zero_point) for any integer type, by halves where it needs 33 bits. Only the sum rounds, contracted or not.
 inline Expr difference(const Expr &x, const Expr &zero_point) {
     if (x.type().bits() < 32) return f32(int32(x) - int32(zero_point));
     const auto high = [](const Expr &e) { return int32(e >> Halide::cast(e.type(), 16)); };
@@ -69,7 +69,7 @@ inline Expr difference(const Expr &x, const Expr &zero_point) {
 
 // ---- Quantization decided in integers ----
 
-// |value| = (fraction | 2^23) * 2^(exponent - 150), for a finite magnitude's bits. Zero: fraction 0, exponent -149. Infinity:
+// |value| = (fraction | 2^23) * 2^(exponent - 150), of a finite magnitude. Zero: fraction 0, exponent -149. Infinity: exponent
 // 255.
 struct Parts {
     Expr fraction, exponent;
@@ -80,23 +80,23 @@ struct Parts {
 
 inline Parts parts_of(const Expr &magnitude, bool may_be_subnormal) {
     if (!may_be_subnormal) return {magnitude & u32(kFraction), as_i32(magnitude >> u32(23))};
-    // A subnormal is 23 bits of integer, which convert exactly.
+    // A subnormal's bits are an integer of 23 bits, which converts exactly.
     const Expr subnormal = magnitude < u32(kHidden);
     const Expr normal = Halide::select(subnormal, as_u32(f32(as_i32(magnitude))), magnitude);
     return {normal & u32(kFraction), as_i32(normal >> u32(23)) - Halide::select(subnormal, i32(149), i32(0))};
 }
 
-// clamp(round(RN(x / scale)) + zero_point, Min, Max) from the operands' parts. distance: x.exponent - scale.exponent, or anything
-// beyond [-2, 9] where the result is 0 or saturates.
+// clamp(round(RN(x / scale)) + zero_point, Min, Max) from the operands' parts. distance is x.exponent - scale.exponent; where the
+// result is 0 or saturates, it may be any number beyond that end of [-2, 9].
 //
-// With k the truncated rough quotient only the boundary k + 1/2 can separate the candidates k and k + 1. D is x / scale - (k +
-// 1/2) in units of 1 / (4 * scale's mantissa): exact modulo 2^32, and small. A quotient of two 24-bit numbers is never the middle
-// of two floats, so RN(x / scale) reaches the boundary where the quotient exceeds it less half an ulp of it, T in D's units, and
-// passes it where it exceeds it by as much. Ties go to even: an odd k needs reaching, an even one passing.
+// k is the truncated rough quotient. Only the boundary k + 1/2 can lie between the candidates k and k + 1. D is the distance x /
+// scale - (k + 1/2) in units of 1 / (4 * scale's mantissa), exact modulo 2^32 and small. T is half an ulp of the boundary in
+// these units. A quotient of two 24-bit numbers is never the middle of two floats, so RN(x / scale) reaches the boundary where D
+// >= -T and passes it where D > T. Ties go to even: an odd k goes up if the boundary is reached, an even k if it is passed.
 inline Expr quantized(const Parts &x, const Parts &scale, const Expr &distance, const Expr &negative, const Expr &zero,
                       const Expr &zero_point, const Type &type) {
     const Expr d = Halide::clamp(distance, i32(-2), i32(9));
-    // Relative error below 2^-10 is enough.
+    // A relative error below 2^-10 is enough.
     const Expr rough = as_i32(x.significand() * Halide::fast_inverse(scale.significand())) + d * i32(1 << 23);
     const Expr k = Halide::cast<uint32_t>(int32(as_f32(rough)));
     const Expr difference = (x.mantissa() << as_u32(d + i32(2))) - (k * u32(4) + u32(2)) * scale.mantissa();
@@ -107,37 +107,37 @@ inline Expr quantized(const Parts &x, const Parts &scale, const Expr &distance, 
     return Halide::cast(type, Halide::clamp(result, int32(type.min()), int32(type.max())));
 }
 
-// From the bits of f32 x and scale. *_subnormal: whether the operand can be.
+// The same from the bits of f32 x and scale. *_subnormal: whether that operand can be subnormal.
 inline Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &type, bool x_subnormal,
                      bool scale_subnormal) {
     const Expr x_magnitude = x & u32(kMagnitude), scale_magnitude = scale & u32(kMagnitude);
     const Parts xp = parts_of(x_magnitude, x_subnormal), sp = parts_of(scale_magnitude, scale_subnormal);
-    // An infinite x saturates; a scale of infinity or NaN gives 0, and so do x = 0 and NaN.
+    // An infinite x saturates. A scale of infinity or NaN gives 0, and so do x = 0 and x = NaN.
     const Expr distance = Halide::select(x_magnitude == u32(kInfinity), i32(10000), xp.exponent) -
                           Halide::select(scale_magnitude >= u32(kInfinity), i32(100000), sp.exponent);
     const Expr zero = (x_magnitude - u32(1)) >= u32(kInfinity);
     return quantized(xp, sp, distance, ((x ^ scale) & u32(kSign)) != u32(0), zero, zero_point, type);
 }
 
-// One addend of QUANTIZED_LINEAR_ADD: RN((q - zero_point) * scale) / 2^(common - 127), where 2^(common - 127) is the larger
-// scale's power of two. Multiples of 2^-149 do not round among subnormals, so scaling commutes with the roundings. A scale more
-// than 2^60 below the other counts only where the other addend is 0; `alone` is then the sum's exponent.
+// One addend of QUANTIZED_LINEAR_ADD, RN((q - zero_point) * scale) / 2^(common - 127). 2^(common - 127) is the larger scale's
+// power of two. Scaling commutes with the roundings, because multiples of 2^-149 do not round among subnormals. A scale more than
+// 2^60 below the other counts only where the other addend is 0; `alone` is then the sum's exponent.
 struct Addend {
     Expr integer, bits, alone, scale_magnitude;
 };
 
 inline Addend addend(const Expr &q, const Expr &zero_point, const Expr &scale, const Parts &parts, const Expr &common) {
     const Expr exponent = Halide::max(parts.exponent - common, i32(-60));
-    // Of a scale of 0 nothing is left, as of a difference of 0: its parts would read as a power of two.
+    // A scale of 0 must leave an addend of 0, as a difference of 0 does. Its parts would read as a power of two.
     const Expr scale_magnitude = scale & u32(kMagnitude);
     const Expr integer = Halide::select(scale_magnitude == u32(0), i32(0), int32(q) - int32(zero_point));
     const Expr factor = as_f32(parts.fraction | as_u32((exponent + i32(127)) * i32(1 << 23)));
     const Expr product = as_u32(f32(integer) * factor);
-    // Where the truth's product is infinite this one must dominate the sum.
+    // Where the truth's product is infinite, this product must dominate the sum.
     const Expr overflow = as_u32(Halide::min(i32(382) - common, i32(255)) * i32(1 << 23));
     const Expr finite =
         Halide::select((product & u32(kMagnitude)) >= overflow, (product & u32(kSign)) | u32(227u << 23), product);
-    // The scale's sign goes in here: an integer operation between the product and the sum, which so cannot be contracted.
+    // The scale's sign is applied here. This integer operation between product and sum prevents their contraction.
     return {integer, finite ^ (scale & u32(kSign)), parts.exponent - exponent, scale_magnitude};
 }
 
@@ -150,7 +150,7 @@ inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero
     const Expr sum = as_u32(as_f32(av.bits) + as_f32(bv.bits));  // the truth's one rounding
     const Expr magnitude = sum & u32(kMagnitude);
     const Parts x = parts_of(magnitude, false);
-    // Alone beside 0 * infinity = NaN: the result is the zero point.
+    // Where the other addend is 0 * infinity = NaN, the result is the zero point.
     const Expr none = i32(-100000);
     const Expr a_alone = Halide::select(bv.scale_magnitude >= u32(kInfinity), none, av.alone);
     const Expr b_alone = Halide::select(av.scale_magnitude >= u32(kInfinity), none, bv.alone);
@@ -163,10 +163,10 @@ inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero
     return quantized(x, sp, distance, ((sum ^ scale) & u32(kSign)) != u32(0), magnitude == u32(0), zero_point, type);
 }
 
-// ---- Light forms, for devices that divide correctly and keep subnormals: CUDA ----
+// ---- Devices that divide correctly and keep subnormals: CUDA ----
 
-// clamp(round(q) + zero_point, Min, Max), NaN gives the zero point: cvt.rni.s32.f32 saturates, and makes 0 of NaN. The sum is of
-// unsigned numbers, so that it stays behind the clamp: before it, it could overflow.
+// clamp(round(q) + zero_point, Min, Max). cvt.rni.s32.f32 saturates and turns NaN into 0, so NaN gives the zero point. The sum is
+// unsigned so that it stays after the clamp: before it, it could overflow.
 inline Expr finished_ieee(const Expr &q, const Expr &zero_point, const Type &type) {
     const Expr rounded = llvm_call(Halide::Int(32), "llvm.nvvm.f2i.rn", {q}), z = int32(zero_point);
     const Expr clamped = Halide::clamp(rounded, int32(type.min()) - z, int32(type.max()) - z);
@@ -175,10 +175,10 @@ inline Expr finished_ieee(const Expr &q, const Expr &zero_point, const Type &typ
 
 inline Expr divided_ieee(const Expr &a, const Expr &b) { return Halide::strict_float(a / b); }
 
-// RN(x / scale), or what rounds to the same 8-bit result, for many x and one scale, from its bits: both times a power of two that
-// brings the scale to m in [2^-22, 4), and 1 / m in two parts. A scale of 0 makes an infinity or NaN of x; an infinite one or NaN
-// makes NaN of m, and so of everything, which quantizes as 0 does. An infinite x becomes the largest number, because the parts
-// may differ in sign.
+// RN(x / scale), or a number that rounds to the same 8-bit result, for many x and one scale, given as bits. Both are multiplied
+// by a power of two that brings the scale to m in [2^-22, 4), and 1 / m is taken in two parts. A scale of 0 makes x an infinity
+// or NaN. A scale of infinity or NaN makes m NaN, and so every result, which quantizes as 0 does. An infinite x becomes the
+// largest number, because the parts may differ in sign.
 inline Expr times_reciprocal_ieee(const Expr &x, const Expr &scale) {
     const auto fma = [](const Expr &a, const Expr &b, const Expr &c) {
         return llvm_call(Halide::Float(32), "llvm.fma.f32", {a, b, c});
@@ -192,16 +192,16 @@ inline Expr times_reciprocal_ieee(const Expr &x, const Expr &scale) {
     return fma(finite, r0, finite * r1);
 }
 
-// RN((q - zero_point) * scale); the sign goes in after the product, which so cannot be contracted with the sum.
+// RN((q - zero_point) * scale). The scale's sign is applied after the product, so product and sum cannot be contracted.
 inline Expr addend_ieee(const Expr &q, const Expr &zero_point, const Expr &scale) {
     const Expr product = f32(int32(q) - int32(zero_point)) * as_f32(scale & u32(kMagnitude));
     return as_f32(as_u32(product) ^ (scale & u32(kSign)));
 }
 
-// ---- Where subnormals are flushed: Direct3D 12 ----
+// ---- Devices that flush subnormals: Direct3D 12 ----
 
-// f32's bits of a * 2^exponent, a's bits of magnitude 2^0 to 2^127 or 0: what the shift drops is 0 wherever the truth does not
-// round.
+// a, a normal number's bits, with its exponent field replaced by `exponent`: below 1 a subnormal, from 255 on infinity. The bits
+// that the shift drops are 0 wherever the truth does not round.
 inline Expr scaled_down(const Expr &a, const Expr &exponent) {
     const Expr shift = as_u32(Halide::clamp(i32(1) - exponent, i32(0), i32(31)));
     const Expr subnormal = ((a & u32(kFraction)) | u32(kHidden)) >> shift;
@@ -209,7 +209,7 @@ inline Expr scaled_down(const Expr &a, const Expr &exponent) {
     return Halide::select(exponent >= i32(255), u32(kInfinity), exponent >= i32(1), normal, subnormal);
 }
 
-// a + b: small operands are added 2^100 higher, where neither they nor their sum are subnormal.
+// a + b. Small operands are scaled by 2^100 first, where neither they nor their sum are subnormal.
 inline Expr add_flushing(const Expr &a, const Expr &b) {
     const Expr a_magnitude = a & u32(kMagnitude), b_magnitude = b & u32(kMagnitude);
     const Expr large = Halide::max(a_magnitude, b_magnitude) >= u32(64u << 23);
@@ -223,7 +223,7 @@ inline Expr add_flushing(const Expr &a, const Expr &b) {
     return Halide::select(large || magnitude == u32(0), sum, (sum & u32(kSign)) | lowered);
 }
 
-// RN(difference * scale): the product with the scale's significand is normal, its power of two is put in with integers. A
+// RN(difference * scale). The product with the scale's significand is normal; the scale's power of two is applied in integers. A
 // multiple of 2^-149 loses no bits among the subnormals.
 inline Expr product_flushing(const Expr &difference, const Expr &scale, bool scale_subnormal) {
     const Expr scale_magnitude = scale & u32(kMagnitude);
@@ -242,45 +242,45 @@ inline Expr product_flushing(const Expr &difference, const Expr &scale, bool sca
 // How a target computes.
 struct Numerics {
     bool ieee;       // divides correctly, keeps subnormals, converts f16
-    bool flushes;    // f32 subnormals
-    bool one_scale;  // for all elements of a thread
+    bool flushes;    // flushes f32 subnormals
+    bool one_scale;  // all elements of a thread have one scale
 
     Numerics(const Halide::Target &target, bool one_scale)
         : ieee(target.has_feature(Halide::Target::CUDA)),
           flushes(target.has_feature(Halide::Target::D3D12Compute)),
           one_scale(one_scale) {}
 
-    // f32's bits of a value of `type`.
+    // Bits of `type` to f32's bits.
     Expr to_f32(const Expr &bits, const Type &type) const {
         if (type == Halide::Float(16)) return ieee ? as_u32(f32(Halide::reinterpret(Halide::Float(16), bits))) : widened(bits);
         if (type == Halide::Int(32)) return ieee ? as_u32(f32(bits)) : converted(bits);
         return bits;
     }
-    // The bits of `type`, f32 or f16, of an f32.
+    // An f32 to the bits of `type`, f32 or f16.
     Expr from_f32(const Expr &value, const Type &type) const {
         if (type == Halide::Float(32)) return as_u32(value);
         if (ieee) return Halide::reinterpret<uint16_t>(Halide::cast<Halide::float16_t>(value));
         return narrowed(as_u32(value));
     }
 
-    // A 32-bit word of elements of `type`, the lowest first.
+    // A 32-bit word of elements of `type`, the first one lowest.
     Expr word(const std::vector<Expr> &elements, const Type &type) const {
-        // A pair of f16, which CUDA converts at once from compute capability 8.0 on. Swapped twice, because Halide takes two
-        // floats in their order for a ramp, whose second lane rounds.
+        // CUDA converts a pair of f16 at once from compute capability 8.0 on. The pair is swapped twice: Halide would take two
+        // floats in their own order for a ramp, whose second lane rounds.
         if (ieee && type == Halide::Float(16)) {
             const auto half = [&](int i) { return Halide::reinterpret(type, elements[i]); };
             return Halide::reinterpret(Halide::UInt(32), Halide::Internal::Shuffle::make({half(1), half(0)}, {1, 0}));
         }
         Expr word;
         for (size_t i = 0; i < elements.size(); i++) {
-            // Reinterpreted as unsigned first: the sign must not reach the neighbours.
+            // Unsigned first, so that the sign does not reach the neighbours.
             const Expr bits = Halide::cast<uint32_t>(Halide::reinterpret(type.with_code(Type::UInt), elements[i]));
             word = i == 0 ? bits : word | (bits << u32(uint32_t(i) * type.bits()));
         }
         return word;
     }
 
-    // Of floats.
+    // a + b of floats.
     Expr add(const Expr &a, const Expr &b, const Type &type) const {
         if (flushes && type == Halide::Float(32)) return add_flushing(a, b);
         return from_f32(as_f32(to_f32(a, type)) + as_f32(to_f32(b, type)), type);

@@ -37,9 +37,9 @@ public:
 
 using Rows = GeneratorInput<Buffer<void, 2>>;
 
-// LLVM joins the products of a block's vectors, as these are packed together, and when it divides them again takes the last
-// first: a Zen 1, whose prefetching follows ascending cache lines, then has 0.65 of the speed from memory. It is told not to, for
-// the whole process, which generates one kernel; Halide passes LLVM the variable when it first compiles, after generate().
+// Tells LLVM not to combine vectors, for the whole process, which generates one kernel. LLVM would join the products of a block's
+// vectors, as they are packed together, and divide them again, the last first. A Zen 1, whose prefetching follows ascending
+// lines, would be slower (docs/performance.md). Halide passes LLVM this variable when it first compiles, after generate().
 void keep_vectors_apart() {
     constexpr char kName[] = "HL_LLVM_ARGS", kArgument[] = "-disable-vector-combine";
     const char *const given = std::getenv(kName);
@@ -49,9 +49,9 @@ void keep_vectors_apart() {
     if (setenv(kName, arguments.c_str(), 1) != 0) throw Halide::CompileError("cannot set HL_LLVM_ARGS\n");
 }
 
-// input(x, y) * (r0 + r1) as hewn::times_reciprocal has it. `again` is passed the same buffer, which LLVM does not know: so AVX2
-// multiplies by memory twice instead of loading an f32 for two products, 19 instructions for 32 elements instead of 23, and a Zen
-// 3 gains 5 to 9 %.
+// input(x, y) * (r0 + r1), as hewn::times_reciprocal. `again` is the same buffer, which LLVM does not know. So AVX2 multiplies by
+// memory twice instead of loading an f32 for two products: 19 instead of 23 instructions for 32 elements. A Zen 3 gains
+// (docs/performance.md).
 Expr quotient(Rows &input, Rows &again, const Expr &r0, const Expr &r1, const Target &target) {
     const bool twice =
         input.type() == Float(32) && target.has_feature(Target::AVX2) && !target.has_feature(Target::AVX512_Skylake);
@@ -60,9 +60,9 @@ Expr quotient(Rows &input, Rows &again, const Expr &r0, const Expr &r1, const Ta
     return hewn::times_reciprocal(number(input), number(twice ? again : input), r0, r1);
 }
 
-// What the forms of prepared scales share: scales are ordinary (2^-60 <= |scale| <= 2^60), each r0 + r1 (hewn::times_reciprocal).
-// Nothing is clamped before it is rounded: on x86 the result is right unless the processor's invalid-operation flag was raised,
-// by NaN or |quotient| >= 2^31, which the caller looks at. ARM's conversions saturate.
+// What the forms with prepared scales share. Scales are ordinary (2^-60 <= |scale| <= 2^60), each given as r0 + r1
+// (hewn::times_reciprocal). Nothing is clamped before it is rounded. On x86 the result is right unless NaN or |quotient| >= 2^31
+// raised the processor's invalid-operation flag, which the caller checks. ARM's conversions saturate.
 template<class Derived>
 class QuantizeLinearPrepared : public hewn::Elementwise<Derived> {
 public:
@@ -101,7 +101,7 @@ public:
     void schedule_parameter(Rows &rows) { schedule_constants(rows); }
 };
 
-// Form `repeating`: scales and zero points that repeat along the row, so that a vector of each serves all of it.
+// Form `repeating`: scales and zero points repeat along the row, so one vector of each serves all of it.
 class QuantizeLinearRepeating : public QuantizeLinearPrepared<QuantizeLinearRepeating> {
 public:
     void generate() {

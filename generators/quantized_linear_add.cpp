@@ -31,7 +31,7 @@ protected:
     using Operands = std::vector<typename hewn::Elementwise<Derived>::Operand>;
     using Values = std::vector<Expr>;
 
-    // The output from quotient(differences of the operands), none of which reaches 2^30: nothing needs clamping in f32.
+    // Defines the output from quotient(differences of the operands). No quotient reaches 2^30, so nothing needs clamping in f32.
     template<class Quotient>
     void define_requantized(const Operands &operands, const Quotient &quotient) {
         auto &output = static_cast<Derived &>(*this).output;
@@ -44,7 +44,7 @@ protected:
     }
 };
 
-// Of the forms that round as the formula does: the operands' sum.
+// What the forms that round as the formula does share: the sum of the operands.
 template<class Derived>
 class QuantizedLinearAddByFormula : public QuantizedLinearAdd<Derived> {
 public:
@@ -83,8 +83,8 @@ public:
     }
 };
 
-// Form `reciprocal`: an ordinary output scale (2^-60 <= |output_scale| <= 2^60) as r0 + r1 (hewn::times_reciprocal), and scales
-// for which no quotient is large: 255 * (|a_scale| + |b_scale|) <= 2^30 * |output_scale|.
+// Form `reciprocal`: the output scale is ordinary (2^-60 <= |output_scale| <= 2^60), given as r0 + r1 (hewn::times_reciprocal).
+// No quotient is large: 255 * (|a_scale| + |b_scale|) <= 2^30 * |output_scale|.
 class QuantizedLinearAddReciprocal : public QuantizedLinearAddByFormula<QuantizedLinearAddReciprocal> {
 public:
     In<float> r0{"r0"}, r1{"r1"};
@@ -97,9 +97,9 @@ public:
     }
 };
 
-// Form `folded`: the same scales and the zero points in a factor for each input and one offset, RN(a * a_factor + RN(b * b_factor
-// + offset)). It does not round as the formula does: the runtime uses it only where it has seen all 2^16 pairs of inputs give the
-// same output (runtime/folding.h).
+// Form `folded`: scales and zero points are folded into a factor for each input and one offset, RN(a * a_factor + RN(b * b_factor
+// + offset)). It rounds otherwise than the formula, so the runtime uses it only where it has seen all 2^16 pairs of inputs give
+// the same output (runtime/folding.h).
 class QuantizedLinearAddFolded : public QuantizedLinearAdd<QuantizedLinearAddFolded> {
 public:
     In<float> a_factor{"a_factor"}, b_factor{"b_factor"}, offset{"offset"};

@@ -1,4 +1,4 @@
-// Operations that stay as they are written, and those of LLVM that are called by name.
+// Expressions that LLVM must leave as written, and LLVM intrinsics called by name.
 #ifndef HEWN_GENERATORS_STAGE_H
 #define HEWN_GENERATORS_STAGE_H
 
@@ -13,10 +13,10 @@ namespace hewn {
 using Halide::Expr;
 using Halide::Type;
 
-// lane: x's place in its vector, where a form knows it.
+// lane: the position of x in its vector, in forms that know it.
 inline const Halide::Var x{"x"}, y{"y"}, lane{"lane"};
 
-// The Vars that e is written in.
+// The Vars that e uses.
 inline std::vector<Halide::Var> vars_of(const Expr &e) {
     struct Visitor : Halide::Internal::IRGraphVisitor {
         std::vector<Halide::Var> vars;
@@ -31,8 +31,8 @@ inline std::vector<Halide::Var> vars_of(const Expr &e) {
     return visitor.vars;
 }
 
-// e, in an inlined Func of its own. strict_float rewrites the whole tree below it, but stops at a Func: this keeps strict
-// operations and fused multiply-adds apart.
+// e in an inlined Func of its own. strict_float rewrites the whole expression tree below it, but stops at a Func. This keeps
+// strict operations and fused multiply-adds apart.
 inline Expr stage(const Expr &e) {
     const std::vector<Halide::Var> vars = vars_of(e);
     Halide::Func f;
@@ -43,12 +43,12 @@ inline Expr stage(const Expr &e) {
 // RN(e) for an e of one float operation: neither reassociated nor contracted with its neighbours.
 inline Expr rounded(const Expr &e) { return stage(Halide::strict_float(e)); }
 
-// LLVM's scalar intrinsic of that name, where Halide has no path to its vectors: LLVM joins the lanes.
+// Calls the scalar LLVM intrinsic `name`, for those that Halide cannot emit as vectors. LLVM joins the lanes.
 inline Expr llvm_call(const Type &type, const std::string &name, const std::vector<Expr> &arguments) {
     return Halide::Internal::Call::make(type, name, arguments, Halide::Internal::Call::PureExtern);
 }
 
-// The same, kept apart from what is around it.
+// llvm_call, kept apart from the expressions around it.
 inline Expr intrinsic(const Type &type, const std::string &name, const std::vector<Expr> &arguments) {
     return stage(llvm_call(type, name, arguments));
 }

@@ -1,40 +1,39 @@
-# THE list of targets, in ascending rank: of those a device can run, dispatch picks the highest (see also the knob rank_in_halves).
+# THE list of targets, in ascending rank. Of those that a device can run, dispatch picks the highest (but see the knob rank_in_halves).
 #
 # hewn_target(<name> RANK <number> ARCH <Halide architecture> FEATURES <Halide feature>... PROBE <run-time feature>...
 #             [BASE <name>] [F16_FEATURES <Halide feature>...] [ALWAYS <feature>...] [MARCH <architecture>] [ONLY <regular expression>])
-#   PROBE: every one must be present at run time; the names are those that runtime/probe.h knows.
+#   PROBE: features that must all be present at run time, by the names that runtime/probe.h knows.
 #   BASE: a target above in this list; its FEATURES and its PROBE come before the target's own.
-#   F16_FEATURES: further ones for the kernels with f16 in their signature.
-#   ALWAYS: what forms may need (kernels.cmake) and the architecture has without a feature's name.
+#   F16_FEATURES: further features for kernels with f16 in their signature.
+#   ALWAYS: what forms may need (kernels.cmake) and the architecture always has, without a feature of that name.
 #   MARCH: ARM's name of an architecture with exactly what the kernels may use (tests/leak_test.sh); x86's follows from PROBE.
 #   ONLY: build the target only for kernels, <operator>_<signature>, that match. Dispatch takes the others from the next lower target.
 # hewn_target(<name> RANK <number> DEVICE <cuda|opencl|d3d12> FEATURES <Halide feature>... [ONLY <regular expression>])
-#   A GPU's target: on every architecture, for devices of that kind, CUDA's from the compute capability on that FEATURES name. The
-#   float operations are strict: what a GPU's compiler may still do to them is generators/numerics_gpu.h's business.
+#   A GPU's target: on every architecture, for devices of that kind; CUDA's from the compute capability in FEATURES on. Float operations
+#   are strict. generators/numerics_gpu.h deals with what a GPU's compiler may still do to them.
 # The schedule's knobs are in tuning/<name>.json.
 
 hewn_target(x86_64_sse41 RANK 10 ARCH x86-64
     FEATURES sse41
     PROBE sse4.1)
-# With 16 registers some loops keep vectors on the stack, which LLVM aligns for them only where there is a frame pointer
-# (enable_backtraces). Else calls from where a vector of 32 bytes lies across two pages take up to 1.9 times as long
-# (QUANTIZED_LINEAR_ADD of 1 Mi elements on a Zen 5: 161 us instead of 84); tests/hot_loops_test.sh looks for that.
+# With 16 registers some loops keep vectors on the stack. LLVM aligns these only where there is a frame pointer (enable_backtraces).
+# Without one, calls take up to 1.9 times as long where a vector of 32 bytes lies across two pages (QUANTIZED_LINEAR_ADD of 1 Mi elements
+# on a Zen 5: 161 us instead of 84). tests/hot_loops_test.sh looks for unaligned vectors.
 hewn_target(x86_64_avx2 RANK 20 ARCH x86-64
     FEATURES sse41 avx avx2 fma f16c enable_backtraces
     PROBE sse4.1 avx avx2 fma f16c)
 hewn_target(x86_64_avx512 RANK 30 ARCH x86-64
     FEATURES sse41 avx avx2 fma f16c avx512 avx512_skylake
     PROBE sse4.1 avx avx2 fma bmi f16c avx512f avx512cd avx512vl avx512dq avx512bw)
-# Picks, widens and counts bytes from their zero point in one instruction (hewn::Elementwise::picked_difference). Halide has
-# vpdpbusd with all that Zen 4 has, and LLVM may then use all of it; that these kernels need VNNI alone, which is years older, is
-# tested (tests/leak_test.sh).
+# vpdpbusd picks a byte, widens it and subtracts the zero point in one instruction (hewn::Elementwise::picked_difference). Halide has it
+# only with all features of a Zen 4, which LLVM may then use. tests/leak_test.sh checks that these kernels need only VNNI, years older.
 hewn_target(x86_64_avx512_vnni RANK 40 ARCH x86-64 BASE x86_64_avx512
     FEATURES avx512_cannonlake avx512_zen4
     PROBE avx512vnni
     ONLY "^quantized_linear_add_")
 
-# Every ARMv8-A core. Halide emulates f16 conversions on it, though every one has the instructions: under arm_fp16 they are used.
-# That this lets no ARMv8.2 instruction in is tested (tests/leak_test.sh).
+# Every ARMv8-A core. All of them have f16 conversions, but Halide emulates these unless it has arm_fp16. tests/leak_test.sh checks that
+# arm_fp16 lets in no ARMv8.2 instruction.
 hewn_target(arm64_neon RANK 10 ARCH arm-64
     F16_FEATURES arm_fp16
     ALWAYS fma
@@ -48,12 +47,12 @@ hewn_target(arm64_fp16 RANK 20 ARCH arm-64
 
 hewn_target(opencl RANK 110 DEVICE opencl
     FEATURES opencl strict_float)
-# Windows only. Its kernels' HLSL is compiled by tools/dxbc.
+# Windows only. tools/dxbc compiles the HLSL of its kernels.
 hewn_target(d3d12 RANK 115 DEVICE d3d12
     FEATURES d3d12compute strict_float)
 hewn_target(cuda_sm75 RANK 120 DEVICE cuda
     FEATURES cuda cuda_capability_75 strict_float)
-# Two f32 become f16 in one instruction.
+# Two f32 become a pair of f16 in one instruction.
 hewn_target(cuda_sm80 RANK 130 DEVICE cuda
     FEATURES cuda cuda_capability_80 strict_float
     ONLY "^dequantize_linear_.*_f16$")

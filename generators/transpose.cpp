@@ -1,5 +1,5 @@
 // A helper of the runtime, not an operator: output(x, y) = input(x, y), where the input is dense along y and the output along x.
-// For extents that are multiples of a tile: 16 bytes of rows, `bytes` of columns; the runtime moves the edges.
+// Extents are multiples of a tile: 16 bytes of rows, `bytes` of columns. The runtime moves the edges.
 #include "elementwise.h"
 
 namespace {
@@ -7,17 +7,17 @@ namespace {
 using namespace Halide;
 
 // An N x N transposition is a perfect-shuffle network: log2 N rounds that interleave the lanes of rows j and j + N / 2. Written
-// like this it becomes exactly one interleaving instruction (punpck, zip) an output vector and round; 3 to 5 times faster than
-// any direct schedule of the copy. Wider tiles hold several such squares side by side, one in each 16 bytes of a vector, as
-// AVX2's instructions treat them: half as many instructions. Not of 8 and 16 bits, for which Halide reads parts of such vectors
-// and LLVM permutes them.
+// like this, a round is exactly one interleaving instruction (punpck, zip) an output vector; 3 to 5 times faster than any direct
+// schedule of the copy. Wider tiles hold several such squares side by side, one in each 16 bytes of a vector, as AVX2's
+// instructions treat them: half as many instructions. Not for 8 and 16 bits, where Halide reads parts of such vectors and LLVM
+// permutes them.
 class Transpose : public Generator<Transpose> {
 public:
     GeneratorParam<std::string> signature{"signature", ""};
     GeneratorParam<int> bytes{"bytes", hewn::kSquareBytes};
     Input<Buffer<void, 2>> input{"input"};
-    // Not 0: this many elements along y from a tile's first column lies memory that will be read soon, which is prefetched.
-    // `down` elements further for each tile further down.
+    // If not 0: prefetch the memory that lies this many elements along y from a tile's first column, as it will be read soon.
+    // `down` is added for each tile further down.
     Input<int32_t> prefetch_distance{"prefetch_distance"}, down{"down"};
     Output<Buffer<void, 2>> output{"output"};
 
@@ -39,7 +39,7 @@ public:
         for (int size = 1; size < n_; size *= 2) {
             const Func previous = rounds_.back();
             Func next("round");
-            // Row 2j + h, lane k: lane h * N / 2 + k / 2 of row j (k even) or j + N / 2 (k odd).
+            // Row 2j + h, lane k is lane h * N / 2 + k / 2 of row j (k even) or j + N / 2 (k odd).
             const Expr from = row_ % 2 * (n_ / 2) + lane_ / 2, j = row_ / 2;
             next(lane_, square_, row_, tile_x_, tile_y_) = select(lane_ % 2 == 0, previous(from, square_, j, tile_x_, tile_y_),
                                                                   previous(from, square_, j + n_ / 2, tile_x_, tile_y_));
@@ -83,16 +83,16 @@ private:
     Func prefetch_{"prefetch"};
     std::vector<Func> rounds_;
 
-    // runtime/plan.cpp has it done on AMD's chips, which have AVX2.
+    // runtime/plan.cpp asks for it on AMD's chips, which have AVX2.
     bool prefetches() const { return get_target().has_feature(Target::AVX2); }
 
     // 0, after prefetches into L2. Four squares below one another share a cache line of each column, so each prefetches a quarter
-    // of the columns, one at least; which quarter, the input's address modulo 64 tells (the four may be of four calls) and the
-    // square's row. Squares further down a column prefetch what lies beside it, so that the address is a sum that grows, and
-    // those of tall columns, a square's height `down`, for their lines along diagonals. (By column and line, which takes a
-    // remainder a square, quantizing 1000 x 1000 took 1.15 times as long.) Halide's own prefetch is into L1 alone, where columns
-    // that lie a multiple of 4 KiB apart share sets (QUANTIZE_LINEAR f32 of 4096 x 4096, transposed, on a Zen 5: 13 GB/s without,
-    // 15, into L2 18). LLVM's intrinsic, which the module declares for Halide's, has no value, so that nothing may use it.
+    // of the columns, at least one. The input's address modulo 64 and the square's row tell which: the four may belong to four
+    // calls. Squares further down prefetch what lies beside their column, so that the address is a sum that grows. In tall
+    // columns, where `down` is a square's height, they prefetch their lines along diagonals. (Going by column and line takes a
+    // remainder a square: quantizing 1000 x 1000 took 1.15 times as long.) Halide's own prefetch goes into L1 alone, where
+    // columns a multiple of 4 KiB apart share sets (QUANTIZE_LINEAR f32 of 4096 x 4096, transposed, on a Zen 5: 13 GB/s without,
+    // 15 into L1, 18 into L2). LLVM's intrinsic, which the module declares for Halide's, returns no value, so nothing may use it.
     Expr prefetch() {
         using namespace Halide::Internal;
         const int share = std::max(1, columns_ / 4), bytes = output.type().bytes();

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds hewn for another system: scripts/cross.sh <os>-<arch> [CMAKE ARGUMENT...]. The name is that of a toolchain file in
-# cmake/toolchains/ and of a preset. What it needs it installs: the packages and wheels that the toolchain file names. Leaves
-# build-<os>-<arch>/ and in it hewn-<version>-<os>-<arch>.tar.gz: headers, libraries, CMake package.
+# cmake/toolchains/ and of a preset. Installs the packages and wheels that the toolchain file names. Leaves build-<os>-<arch>/ and in it
+# hewn-<version>-<os>-<arch>.tar.gz: headers, libraries, CMake package.
 set -euo pipefail
 CDPATH="" cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -26,7 +26,7 @@ fi
 
 if grep -q run-wine.sh "$toolchain"; then scripts/wine.sh; fi
 
-# The generators are the native build's, made or brought up to date there.
+# The generators are those of the native build, which brings them up to date.
 cmake --preset default >/dev/null
 cmake --build --preset default --target hewn_generators
 cmake --preset "$target" "$@"

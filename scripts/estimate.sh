@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A table of how fast the ARM kernels should be, for chips that are not at hand (tools/estimate.py): scripts/estimate.sh [FILTER]
+# Estimates how fast the ARM kernels are on chips that are not at hand, as a table (tools/estimate.py): scripts/estimate.sh [FILTER]
 set -euo pipefail
 CDPATH="" cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# One version's models of CPUs, so that tables can be compared (Debian 12 and Ubuntu 24.04 have it).
+# One version's CPU models, so that tables can be compared (Debian 12 and Ubuntu 24.04 have it).
 scripts/setup.sh llvm-19
 export PATH="$PWD/.venv/bin:$PATH"
 cmake --preset default >/dev/null

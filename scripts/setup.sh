@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Installs what building and testing hewn needs: system packages (Debian 12 and 13, Ubuntu 22.04 and 24.04; as root or with sudo) and the
-# virtual environment .venv with the wheels of requirements.txt. Run again, it only checks. Arguments: further packages.
+# virtual environment .venv with the wheels of requirements.txt. When everything is there it only checks. Arguments: further packages.
 set -euo pipefail
 CDPATH="" cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(
     g++ binutils pkg-config           # compiler and linker
-    make                              # tests: a project that is built by it
+    make                              # tests: a project built by make
     python3 python3-venv              # the virtual environment
     libpng-dev libjpeg-dev            # pictures in the command line tool and the demo
     libcli11-dev nlohmann-json3-dev   # the command line tool
-    libgtest-dev qemu-user-static     # tests; qemu plays older CPUs,
+    libgtest-dev qemu-user-static     # tests: qemu emulates older CPUs,
     valgrind                          # and Valgrind one that raises no flags
-    g++-aarch64-linux-gnu             # the build for ARM, which the tests run under qemu
+    g++-aarch64-linux-gnu             # the build for ARM, whose tests run under qemu
     pocl-opencl-icd ocl-icd-libopencl1  # tests: PoCL runs the OpenCL kernels on the CPU
     "$@"
 )
@@ -53,7 +53,7 @@ install_wheels() {
         echo "setup: $python is $("$python" -V); the wheels need Python 3.10 to 3.13" >&2
         exit 1
     fi
-    rm -rf .venv  # were it a link, only the link
+    rm -rf .venv  # if it is a link, only the link
     "$python" -m venv .venv
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --only-binary :all: \
         -r scripts/requirements.txt

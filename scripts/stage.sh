@@ -3,7 +3,7 @@
 
 stage_times=()
 
-# stage NAME COMMAND...: runs the command and notes how long it took. Returns the command's status.
+# stage NAME COMMAND...: runs the command, notes how long it took and returns its status.
 stage() {
     local name=$1 start=${EPOCHREALTIME/[.,]/} tenths status=0
     shift
@@ -14,7 +14,7 @@ stage() {
     return $status
 }
 
-# Prints the time of every stage so far in one line.
+# Prints the times of all stages so far in one line.
 print_stage_times() {
     local line
     printf -v line '%s, ' "${stage_times[@]}"

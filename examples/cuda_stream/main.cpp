@@ -1,5 +1,5 @@
-// hewn inside a CUDA program: its context, its stream, its memory. Quantizes, adds and dequantizes on the stream; nothing waits
-// but the program's own copy at the end.
+// hewn inside a CUDA program, with its context, its stream and its memory. Quantizes, adds and dequantizes on the stream. Nothing
+// waits but the program's own copy at the end.
 #include <cuda_runtime_api.h>
 #include <hewn/hewn.hpp>
 
@@ -34,7 +34,7 @@ int main() try {
                            zero_point = {hewn::DataType::UINT8, sizes, all_the_same};
     const hewn::TensorDesc one_scale = {hewn::DataType::FLOAT32, one}, one_zero_point = {hewn::DataType::UINT8, one};
 
-    // On the runtime API's current context. Compiling loads the kernels; executing only launches them.
+    // A device on the runtime API's current context. Compiling loads the kernels; executing only launches them.
     const hewn::Device device = hewn::Device::cuda(nullptr, stream);
     const hewn::Operator quantize = hewn::compile(hewn::QuantizeLinearDesc{f32, scale, zero_point, u8}, {}, &device);
     const hewn::Operator add = hewn::compile(

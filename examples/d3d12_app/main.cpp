@@ -1,8 +1,8 @@
-// hewn in a Direct3D 12 program: its own device, queue, command list and one pooled resource with tensors at odd offsets. It
-// records QUANTIZE_LINEAR -> QUANTIZED_LINEAR_ADD -> DEQUANTIZE_LINEAR once, runs the list twice on different data, and checks
+// hewn in a Direct3D 12 program, with its device, queue, command list and one pooled resource that holds tensors at odd offsets.
+// Records QUANTIZE_LINEAR -> QUANTIZED_LINEAR_ADD -> DEQUANTIZE_LINEAR once, runs the list twice on different data, and checks
 // every byte of the pool.
 #ifndef _MSC_VER
-#define WIDL_EXPLICIT_AGGREGATE_RETURNS  // MinGW's headers: structs are returned as by Microsoft's compiler
+#define WIDL_EXPLICIT_AGGREGATE_RETURNS  // makes MinGW's headers return structs as Microsoft's compiler does
 #endif
 #include <d3d12.h>
 
@@ -90,7 +90,7 @@ int main() {
             hewn::compile(hewn::QuantizedLinearAddDesc{q, scale, zero, q, scale, zero, scale, zero, q}, {}, &on);
         const hewn::Operator dequantize = hewn::compile(hewn::DequantizeLinearDesc{q, scale, zero, x}, {}, &on);
 
-        // Recorded once. States are the program's business: hewn's tensors are in UNORDERED_ACCESS.
+        // Recorded once. The program handles resource states: hewn's tensors must be in UNORDERED_ACCESS.
         list->CopyBufferRegion(pool, 0, upload, 0, POOL);
         transition(list, pool, D3D12_RESOURCE_STATE_COPY_DEST, D3D12_RESOURCE_STATE_UNORDERED_ACCESS);
         const auto at = [&](uint64_t offset, uint64_t bytes) { return hewn::Binding(pool, bytes, offset); };
@@ -103,7 +103,7 @@ int main() {
         CHECK(list->Close());
 
         for (int run = 0; run < 2; run++) {
-            std::vector<uint8_t> expected(POOL, 0xa5), got(POOL);  // what is not a tensor stays as it is
+            std::vector<uint8_t> expected(POOL, 0xa5), got(POOL);  // bytes outside the tensors stay as they are
             const auto put = [&](uint64_t offset, const auto &value) { std::memcpy(&expected[offset], &value, sizeof value); };
             put(SCALE, SCALE_VALUE);
             put(ZERO, ZERO_VALUE);

@@ -1,4 +1,4 @@
-// The four operators on a photograph: quantize it per channel, add two quantized exposures of it, dequantize. Writes PNGs to
+// The four operators on a photograph: quantizes it per channel, adds two quantized exposures of it, dequantizes. Writes PNGs to
 // look at, prints how fast each operator ran, and compares every result with the scalar truth in tests/reference.h.
 //
 //     photo_demo PHOTO OUTPUT_FOLDER        exit status 1 if a single result differs
@@ -27,8 +27,8 @@ using hewn::DataType;
 using hewn::TensorDesc;
 
 constexpr int64_t kChannels = 3;
-constexpr double kPixels = 5e6;      // a smaller photograph is repeated up to so many, so that a run takes milliseconds
-constexpr double kMostPixels = 6e6;  // a larger one is thinned out to so many, about 0.8 GB
+constexpr double kPixels = 5e6;      // a smaller photograph is repeated up to this size, so that a run takes milliseconds
+constexpr double kMostPixels = 6e6;  // a larger one is thinned out to this size, about 0.8 GB
 constexpr int kRuns = 15;
 
 // A picture in NHWC order without the N: height x width x 3, values of 0..1.
@@ -37,7 +37,7 @@ struct Picture {
     std::vector<float> values;
 };
 
-// Every n-th pixel of every n-th row, so that a demonstration of a camera's photograph fits into memory.
+// Loads every n-th pixel of every n-th row, so that a demonstration with a camera's photograph fits into memory.
 Picture load(const std::string &path) {
     const hewn::cli::Array image = hewn::cli::load_array(path, true);
     if (image.type != DataType::FLOAT32 || image.sizes.size() < 2 || image.sizes.size() > 3 || image.count() == 0)
@@ -48,7 +48,7 @@ Picture load(const std::string &path) {
     for (int64_t y = 0; y < height; y += step) {
         for (int64_t x = 0; x < width; x += step) {
             const float *const pixel = image.as<float>() + (y * width + x) * channels;
-            for (int64_t c = 0; c < kChannels; c++)  // of 1 or 2 the first is grey, of 4 the last is transparency
+            for (int64_t c = 0; c < kChannels; c++)  // with 1 or 2 channels the first is grey; of 4 the last is transparency
                 picture.values.push_back(pixel[channels < kChannels ? 0 : c]);
         }
     }
@@ -65,7 +65,7 @@ Picture repeat(const Picture &tile, int64_t count) {
     return picture;
 }
 
-// value(i, c) for the i-th value, of channel c, of the first `count`.
+// value(i, c) for each i below `count`, where c is the channel of the i-th value.
 template<class Value>
 auto generate(size_t count, Value value) {
     std::vector<decltype(value(size_t(0), size_t(0)))> values(count);
@@ -114,7 +114,7 @@ double seconds(Function function) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Runs operators, one line each, against memcpy and the scalar truth.
+// Runs operators and prints a line for each, against memcpy and the scalar truth.
 class Table {
 public:
     explicit Table(size_t most_bytes) : source_(most_bytes / 2 + 1, 1), destination_(most_bytes / 2 + 1) {
@@ -122,8 +122,8 @@ public:
                     "of memcpy", "differing");
     }
 
-    // Executes `op`, reading `input_bytes`, and compares output[i] with truth(i, channel). memcpy moves as many bytes (half
-    // read, half written) between the runs, so that both see the same state of the machine.
+    // Executes `op`, which reads `input_bytes`, and compares output[i] with truth(i, channel). Between the runs memcpy moves as
+    // many bytes (half read, half written), so that both see the same state of the machine.
     template<class T, class Truth>
     void line(const char *operator_name, const char *what, const hewn::Operator &op,
               std::initializer_list<hewn::InputBinding> inputs, size_t input_bytes, std::vector<T> &output, Truth truth) {
@@ -179,7 +179,7 @@ int demo(const std::string &path, const std::string &folder) {
     options.max_threads = 1;
     Table table(3 * count * sizeof(float));
 
-    // The first tile of a large tensor, as a picture of value(i, channel).
+    // Keeps the first tile of a large tensor, as a picture of value(i, channel).
     std::vector<Picture> pictures;
     const auto keep = [&](const char *name, auto value) {
         const auto row = size_t(photo.width * kChannels), large_row = size_t(large.width * kChannels);
@@ -220,7 +220,7 @@ int demo(const std::string &path, const std::string &folder) {
         {x, scale, i8_zero_point}, count * sizeof(float), x_i8,
         [&](size_t i, size_t c) { return reference::quantize_linear(x[i], scale[c], i8_zero_point[c]); });
 
-    // ---- Dequantize: back to what it was, up to half a step.
+    // ---- Dequantize: back to the original, up to half a step.
     std::vector<float> restored(count);
     table.line(
         "DEQUANTIZE_LINEAR", "photo, per channel",

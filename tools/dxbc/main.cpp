@@ -1,12 +1,12 @@
-// dxbc OUT COMPILER_DLL LIST: compiles the HLSL of Direct3D 12 kernels, as Halide writes it, in the files that LIST names, into
-// OUT, a table of shaders that runtime/device_d3d12.cpp includes. A Windows program of the build (under Wine elsewhere), with
-// Microsoft's compiler; nobody else needs either.
+// dxbc OUT COMPILER_DLL LIST: compiles the HLSL of Direct3D 12 kernels, as Halide writes it, in the files that LIST names. Writes
+// OUT, a table of shaders that runtime/device_d3d12.cpp includes. It is a Windows program that only the build needs (elsewhere it
+// runs under Wine); it uses Microsoft's compiler.
 //
-// What is changed in the text, so that kernels run with root arguments alone:
-//   - buffers are RWStructuredBuffer, which a root descriptor can stand for at any multiple of 4 bytes
-//   - elements of 8 and 16 bits, which the buffer's name tells (generators/gpu.h), are parts of 32-bit words; a store flips
-//     those of its own bits that differ, atomically: other threads may write the rest of the word, but nobody else its bits
-//   - a constant more, the first group's number: a dispatch has at most 65,535 groups
+// It changes the text so that kernels need no more than root arguments:
+//   - Buffers become RWStructuredBuffer, which a root descriptor can stand for at any multiple of 4 bytes.
+//   - Elements of 8 and 16 bits, which the buffer's name tells (generators/gpu.h), become parts of 32-bit words. A store flips,
+//     atomically, those of its own bits that differ: other threads may write the rest of the word, but nobody else these bits.
+//   - A further constant is the number of the first group, because a dispatch has at most 65,535 groups.
 #include <d3dcompiler.h>
 #include <windows.h>
 
@@ -38,7 +38,7 @@ void replace_all(std::string &text, const std::string &from, const std::string &
     for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
 }
 
-// name[index] = value;  and  name[index]  of a buffer of narrow elements, as calls.
+// Turns name[index] = value; and name[index], of a buffer of narrow elements, into calls.
 void replace_accesses(std::string &text, const std::string &name, const std::string &bits, bool is_signed) {
     const std::string from = name + "[";
     for (size_t at = 0; (at = text.find(from, at)) != std::string::npos;) {
@@ -60,7 +60,7 @@ void replace_accesses(std::string &text, const std::string &name, const std::str
     }
 }
 
-// The text with those changes.
+// The text with the changes listed above.
 std::string with_root_arguments(std::string text) {
     const std::regex narrow(R"(RWBuffer<(u?)int> (\w+_bits(8|16)))");
     std::smatch match;
@@ -102,7 +102,7 @@ public:
         if (!compile_ || !strip_) throw std::runtime_error("the compiler's DLL lacks D3DCompile or D3DStripShader");
     }
 
-    // The DXBC of an entry point, without what only a debugger and reflection read. `name` is for messages.
+    // The DXBC of an entry point, without what only a debugger or reflection reads. `name` is for messages.
     ID3DBlob *compile(const std::string &text, const std::string &entry, const std::string &name) const {
         ID3DBlob *code = nullptr, *messages = nullptr, *stripped = nullptr;
         const HRESULT result = compile_(text.data(), text.size(), name.c_str(), nullptr, nullptr, entry.c_str(), "cs_5_1",
@@ -121,10 +121,10 @@ private:
     decltype(&D3DStripShader) strip_;
 };
 
-// The table's lines of the kernels in a file; `shaders` counts them.
+// The lines of the table for the kernels in a file. `shaders` counts them.
 std::string compile_file(const Compiler &compiler, const std::string &name, const std::string &out, int &shaders) {
     const std::string text = with_root_arguments(read_hlsl(name));
-    const std::string module = std::filesystem::path(name).stem().string();  // by which the runtime finds it
+    const std::string module = std::filesystem::path(name).stem().string();  // the name by which the runtime finds it
     std::string table;
     const std::regex kernel(R"(void (_kernel\w*)\(([^)]*)\))");
     for (std::sregex_iterator k(text.begin(), text.end(), kernel), end; k != end; ++k) {

@@ -32,7 +32,7 @@ const TypeInfo &type_info(DataType type) {
 
 template<class T>
 void store_integer(const std::string &text, Array &array, const std::string &option) {
-    // from_chars takes no leading '+'.
+    // from_chars does not take a leading '+'.
     const char *begin = text.c_str() + (text[0] == '+'), *end = text.c_str() + text.size();
     T value{};
     const auto [stop, error] = std::from_chars(begin, end, value);
@@ -64,11 +64,11 @@ uint16_t f16_from_double(double value) {
     const double magnitude = std::fabs(value);
     if (std::isnan(value)) return sign | 0x7e00;
     if (magnitude >= 65520) return sign | 0x7c00;
-    // Subnormal results are multiples of 2^-24; 1024 of them carry into the smallest normal number.
+    // Subnormal results are multiples of 2^-24. 1024 of them carry into the smallest normal number.
     if (magnitude < 0x1p-14) return sign | uint16_t(std::nearbyint(magnitude * 0x1p24));
     int exponent;
     const double fraction = std::frexp(magnitude, &exponent);  // in [0.5, 1)
-    // 11 significant bits; the implicit one is subtracted, and a carry moves into the exponent as it should.
+    // 11 significant bits. The implicit one is subtracted, and a carry moves into the exponent, as it should.
     return sign | uint16_t(((exponent + 14) << 10) + int(std::nearbyint(fraction * 2048)) - 1024);
 }
 
@@ -113,7 +113,7 @@ Array Array::allocate(std::string name, DataType type, Sizes sizes) {
     Array array;
     array.bytes = uint64_t(*count * element);
     if (array.bytes > std::numeric_limits<size_t>::max() / 2) throw InputError(name + ": does not fit into memory");
-    // Not value-initialised: the bytes are about to be read or computed. One spare byte keeps an empty tensor's pointer valid.
+    // Not value-initialised: the bytes are about to be read or computed. A spare byte keeps an empty tensor's pointer valid.
     std::byte *data = new (std::nothrow) std::byte[size_t(array.bytes) + 1];
     if (!data) throw InputError(name + ": out of memory for " + std::to_string(array.bytes) + " bytes");
     array.data.reset(data);
@@ -152,7 +152,7 @@ TensorDesc broadcast_to(const Array &array, const Sizes &sizes, std::string_view
     for (size_t back = 1; back <= array.sizes.size(); back++) {
         const int64_t size = array.sizes[array.sizes.size() - back];
         if (back > sizes.size()) {
-            if (size != 1) fail();  // more dimensions are fine while they hold one element
+            if (size != 1) fail();  // more dimensions are fine while they have size 1
             continue;
         }
         if (size == sizes[sizes.size() - back]) (*desc.strides)[sizes.size() - back] = array.strides[array.sizes.size() - back];
@@ -201,7 +201,7 @@ Array array_from_number(const std::string &text, DataType type, const std::strin
     } else {
         *array.as<double>() = exact;
     }
-    // strtod itself gives inf for a number beyond the double range and 0 for one below it; then the text has digits that say so.
+    // strtod itself gives inf for a number beyond the range of double and 0 for one below it. Such a text has digits that tell.
     const bool spelled_infinite =
         text.find_first_of("iI") != std::string::npos && text.find_first_of("0123456789") == std::string::npos;
     const bool hexadecimal = text.find_first_of("xX") != std::string::npos;

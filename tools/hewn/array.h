@@ -1,4 +1,4 @@
-// Tensors as the command line holds them: a data type, sizes, strides and bytes it owns.
+// Tensors of the command line: a data type, sizes, strides and bytes that they own.
 #ifndef HEWN_TOOLS_ARRAY_H
 #define HEWN_TOOLS_ARRAY_H
 
@@ -14,31 +14,31 @@
 
 namespace hewn::cli {
 
-// Something the user gave us is wrong: exit code 2. (hewn::Error, the library's refusal, is exit code 1.)
+// The user gave something wrong: exit code 2. (hewn::Error, the library's refusal, is exit code 1.)
 struct InputError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
 using Sizes = std::vector<int64_t>;
 
-// hewn's spelling of the data types: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64. f64 has a DataType but no operator takes it.
+// hewn's names of the data types: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64. f64 has a DataType, but no operator takes it.
 std::string_view type_name(DataType type);
 std::optional<DataType> type_from_name(std::string_view name);
 size_t type_bytes(DataType type);
 bool is_float(DataType type);
 
-// binary16 <-> double. Rounding goes from the double in one step (by way of f32 it could round twice), ties to even,
-// from 65520 on to infinity.
+// binary16 <-> double. Rounds from the double in one step (by way of f32 it could round twice), ties to even, from 65520 on to
+// infinity.
 uint16_t f16_from_double(double value);
 double double_from_f16(uint16_t bits);
 
 // "[2, 3]"
 std::string to_string(const Sizes &sizes);
 
-// The number of elements; nothing where the product leaves int64_t.
+// The number of elements; nothing if it does not fit in int64_t.
 std::optional<int64_t> element_count(const Sizes &sizes);
 
-// Row-major strides in elements. All zero for an empty tensor, whose strides mean nothing and might overflow.
+// Row-major strides in elements. All zero for an empty tensor, where strides mean nothing and might overflow.
 Sizes packed_strides(const Sizes &sizes);
 
 struct Array {
@@ -49,7 +49,7 @@ struct Array {
     std::shared_ptr<std::byte[]> data;  // never null once allocated, aligned for every type
     uint64_t bytes = 0;
 
-    // Uninitialised, row-major. Throws InputError where the sizes overflow.
+    // Uninitialised, row-major. Throws InputError if the sizes overflow.
     static Array allocate(std::string name, DataType type, Sizes sizes);
 
     int64_t count() const { return element_count(sizes).value_or(0); }
@@ -67,20 +67,20 @@ struct Array {
     }
 };
 
-// NumPy's rule: align at the innermost dimension, sizes are equal or 1.
+// NumPy's rule: sizes, aligned at the innermost dimension, are equal or 1.
 Sizes broadcast_sizes(const Array &a, const Array &b);
 
-// The array as an operand of a tensor with these sizes: strides of 0 where it repeats. `tensor` is DirectML's name, for messages.
+// The array as an operand of a tensor with these sizes: stride 0 where it repeats. `tensor` is DirectML's name, for messages.
 TensorDesc broadcast_to(const Array &array, const Sizes &sizes, std::string_view tensor);
 
 // The same for a 1-D array along one axis (0..rank-1) of the sizes.
 TensorDesc broadcast_along(const Array &array, const Sizes &sizes, size_t axis, std::string_view tensor);
 
-// True if the whole text is a number: "3", "-0.5", "1e-3", "nan", "inf". Else it is a file's name.
+// True if the whole text is a number: "3", "-0.5", "1e-3", "nan", "inf". Otherwise it is the name of a file.
 bool is_number(const std::string &text);
 
-// The number as an array of rank 0. Floats are rounded from the nearest double; what the type cannot hold is an error that names
-// `option`.
+// The number as an array of rank 0. Floats are rounded from the nearest double. A number that the type cannot hold is an error
+// that names `option`.
 Array array_from_number(const std::string &text, DataType type, const std::string &option);
 
 }  // namespace hewn::cli

@@ -23,7 +23,7 @@ struct InputInfo {
 struct OperatorInfo {
     const char *name;
     hewn_operator_type type;
-    std::vector<InputInfo> inputs;  // in DirectML's order, in which they are bound
+    std::vector<InputInfo> inputs;  // in DirectML's order, the order of bindings
 };
 
 const OperatorInfo OPERATORS[] = {
@@ -52,7 +52,7 @@ const OperatorInfo &operator_info(hewn_operator_type type) {
     unknown_operator(type);
 }
 
-// Data types of other projects that no operator's table holds.
+// Data types of other projects that are in no operator's table.
 bool is_foreign_type(const std::string &name) {
     static const std::set<std::string> NAMES = {"f64", "bf16", "bool", "c64", "c128", "string", "i1",
                                                 "i2",  "i3",   "i4",   "u1",  "u2",   "u3",     "u4"};
@@ -61,12 +61,12 @@ bool is_foreign_type(const std::string &name) {
            begins("f4") || begins("e8m0");
 }
 
-// A value for a message. What nests could be of any size and depth: only its kind is told.
+// A value for a message. Nested values could be of any size and depth, so only their kind is told.
 std::string brief(const json &value) { return value.is_structured() ? std::string("an ") + value.type_name() : value.dump(); }
 
 const std::string CASE = "the case";
 
-// An optional member; null where it is absent or JSON's null.
+// An optional member; null if it is absent or JSON's null.
 const json *optional_member(const json &object, const char *key) {
     const auto found = object.find(key);
     return found == object.end() || found->is_null() ? nullptr : &*found;
@@ -97,14 +97,14 @@ Sizes integers(const json &array, const std::string &what) {
     return values;
 }
 
-// A tensor before its data is looked at.
+// A tensor whose data has not been read yet.
 struct Header {
     std::string dtype;
-    std::optional<DataType> type;  // nothing: a foreign type
+    std::optional<DataType> type;  // nothing for a foreign type
     Sizes shape;
     std::optional<Sizes> strides;  // over the output's sizes
 
-    // Whether one element is read for all of an output of such sizes.
+    // Whether one element serves the whole output of these sizes.
     bool is_scalar(const Sizes &output) const {
         if (!strides) return element_count(shape) == 1;
         for (size_t i = 0; i < std::min(output.size(), strides->size()); i++)
@@ -130,7 +130,7 @@ Header parse_header(const json &tensor, const std::string &name) {
     throw InputError(where + ": " + brief(value) + " is not a value of " + std::string(type_name(type)) + hint);
 }
 
-// "-0", as "%g" prints -0.0: of the parser's signed integers the one that is 0.
+// "-0", which "%g" prints for -0.0. The parser makes signed integers of numbers with a minus sign only, so a signed 0 is "-0".
 bool is_negative_zero(const json &value) {
     return value.is_number_integer() && !value.is_number_unsigned() && value.get<int64_t>() == 0;
 }
@@ -148,14 +148,14 @@ T integer_value(const json &value, const std::string &where, DataType type) {
             if (number >= Limits::min() && number <= Limits::max()) return T(number);
         }
     } else if (value.is_number_float() && sizeof(T) < 8) {
-        // "2.0" is an integer too; not for 64 bits, where the parser may have rounded.
+        // "2.0" is an integer too, but not for 64 bits, where the parser may have rounded.
         const double number = value.get<double>();
         if (number >= Limits::min() && number <= Limits::max() && number == std::trunc(number)) return T(number);
     }
     bad_value(value, where, type);
 }
 
-// f32 and f16 are rounded from the nearest double to the JSON number; what rounds to infinity does not belong into the tensor.
+// f32 and f16 are rounded from the double nearest to the JSON number. A number that rounds to infinity is no value of the tensor.
 template<class Round>
 auto float_value(const json &value, const std::string &where, DataType type, Round round) {
     if (value.is_string()) {
@@ -208,11 +208,11 @@ Array parse_data(const json &tensor, const Header &header, const std::string &na
     return array;
 }
 
-// The stored data seen over the output's sizes: by its strides, else by NumPy's rule or, of one dimension, along `axis`.
+// The stored data over the output's sizes: by its strides, else along `axis` if it has one dimension, else by NumPy's rule.
 TensorDesc parse_layout(const Header &header, const Array &array, const Sizes &sizes, std::optional<size_t> axis,
                         const std::string &name) {
     TensorDesc desc{array.type, sizes, std::nullopt};
-    if (element_count(sizes).value_or(0) == 0) return desc;  // an empty output: strides mean nothing
+    if (element_count(sizes).value_or(0) == 0) return desc;  // the output is empty: strides mean nothing
     if (!header.strides && axis && array.sizes.size() == 1 && array.count() != 1)
         return broadcast_along(array, sizes, *axis, name);
     if (!header.strides) return broadcast_to(array, sizes, name);
@@ -233,7 +233,7 @@ TensorDesc parse_layout(const Header &header, const Array &array, const Sizes &s
     return desc;
 }
 
-// attrs.axis of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR, counted from the end where it is negative; nothing where there is none.
+// attrs.axis of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR, or nothing. A negative one counts from the end.
 std::optional<size_t> parse_axis(const json &object, size_t rank) {
     const json *attrs = optional_member(object, "attrs");
     const json *axis = attrs && attrs->is_object() ? optional_member(*attrs, "axis") : nullptr;
@@ -270,8 +270,8 @@ bool one_of(const Header &header, std::initializer_list<DataType> types) {
 
 bool is_parameter_of_quantized_add(const std::string &name) { return name != "ATensor" && name != "BTensor"; }
 
-// Why the case is outside DirectML's tables; empty where it is inside. Told from types and shapes alone, not by asking the
-// library, so that a library that refuses too much fails the case.
+// Why the case is outside DirectML's tables; empty if it is inside. This looks at types and shapes alone and does not ask the
+// library, so a library that refuses too much fails the case.
 std::string outside_tables(const OperatorInfo &op, const std::map<std::string, Header> &inputs, const Header &output) {
     using D = DataType;
     for (const auto &[name, header] : inputs)
@@ -325,7 +325,7 @@ std::string outside_tables(const OperatorInfo &op, const std::map<std::string, H
     }
 }
 
-// The kernel's name without its target. Unsigned ADD is the signed kernel: both wrap.
+// The kernel's name without its target. Unsigned ADD has the signed kernel's: both wrap.
 std::string signature(const OperatorInfo &op, const std::map<std::string, Header> &inputs, const Header &output) {
     switch (op.type) {
     case HEWN_OPERATOR_ADD: return "add_" + (output.dtype[0] == 'u' ? "i" + output.dtype.substr(1) : output.dtype);
@@ -381,15 +381,14 @@ void parse_into(Case &result, const json &object) {
         CaseTensor parsed;
         parsed.array = parse_data(tensors.at(key), header, key);
         parsed.desc = parse_layout(header, parsed.array, output.shape, key == "InputTensor" ? std::nullopt : axis, key);
-        // Strides of 0 say that a parameter of QUANTIZED_LINEAR_ADD is one element even where the output has a dimension of 0
-        // or 1.
+        // Strides of 0 make a parameter of QUANTIZED_LINEAR_ADD one element even where the output has a dimension of 0 or 1.
         if (op->type == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD && is_parameter_of_quantized_add(key))
             parsed.desc.strides = Sizes(output.shape.size(), 0);
         result.inputs.emplace(key, std::move(parsed));
     }
 }
 
-// `inputs` as OperatorInfo has them.
+// `inputs` in the order of OperatorInfo.
 Operator compile_case(hewn_operator_type type, const std::vector<std::optional<TensorDesc>> &inputs, const TensorDesc &output,
                       const CompileOptions &options, const Device *device) {
     const auto due = [&](size_t i) -> const TensorDesc & { return inputs.at(i).value(); };

@@ -1,4 +1,4 @@
-// Cases: an operator, its inputs, its result. Conformance cases are JSON objects, one a line, in the format of
+// A case is an operator with its inputs and its result. Conformance cases are JSON objects, one a line, in the format of
 // tests/conformance/README.md.
 #ifndef HEWN_TOOLS_CASES_H
 #define HEWN_TOOLS_CASES_H
@@ -25,22 +25,22 @@ struct CaseTensor {
 
 struct Case {
     std::string id;
-    std::string skip;  // why the case is not run; then nothing below is set
+    std::string skip;  // why the case is not run; if set, nothing below is
     hewn_operator_type type = 0;
     std::string signature;  // of the kernel it needs: "quantize_linear_f32_u8"
     std::map<std::string, CaseTensor> inputs;
     Array expected;
     Tolerance tolerance;  // the source's own
-    bool exact = true;    // the tolerance does not apply: bits must be equal
-    // The one exception, in DEQUANTIZE_LINEAR. 0 times a negative scale is -0.0, also in the source that has the case; but it
-    // compares with a tolerance and writes 0.0, which says nothing of the sign. Such a 0.0 (not a -0.0) is met by -0.0.
+    bool exact = true;    // bits must be equal: the tolerance does not apply
+    // The one exception, in DEQUANTIZE_LINEAR: -0.0 passes where 0.0 (not -0.0) is expected. 0 times a negative scale is -0.0, in
+    // the source of the case as well. But the source compares with a tolerance and writes 0.0, which says nothing of the sign.
     bool zero_has_no_sign = false;
 };
 
-// Throws InputError, its text starting with `where` ("file:line") and, where it is known, the id.
+// Throws InputError, whose text starts with `where` ("file:line") and the id, if it is known.
 Case parse_case(const std::string &line, const std::string &where);
 
-// What a command runs cases with: a device (none: the CPU), the choice of a variant there, and the kernels that it leaves.
+// What a command needs to run cases: a device (none: the CPU), the choice of a variant there, and the kernels that it leaves.
 struct CaseRunner {
     std::optional<Device> device;
     DeviceKind kind;
@@ -48,10 +48,10 @@ struct CaseRunner {
     std::map<std::string, hewn_variant_info> runnable;
     CompileOptions options;
 
-    // `device_name` as --device. Throws OperatorError, its text starting with `command`, where nothing can run.
+    // `device_name` as --device. Throws OperatorError, whose text starts with `command`, if nothing can run.
     CaseRunner(const std::string &command, const std::string &device_name, const std::string &variant, int threads);
 
-    // The operator's result on the case's inputs; of `expected` only type and sizes are used. Throws Error.
+    // The operator's result on the case's inputs. Of `expected`, only the type and sizes are used. Throws Error.
     Array run(const Case &test) const;
 };
 

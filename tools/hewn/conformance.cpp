@@ -24,7 +24,7 @@ namespace {
 
 // ---- Comparing ----
 
-// A binary16 as its bits, so that it is a type of its own.
+// binary16 as its bits, to have a type of its own.
 struct Half {
     uint16_t bits;
 };
@@ -42,7 +42,7 @@ bool same(T a, T b) {
     else return a == b;
 }
 
-// Floats of one type in their order as integers: neighbours are 1 apart, -0 and +0 are equal.
+// Maps floats of one type to integers in the same order: neighbours are 1 apart, -0 and +0 are equal.
 template<class T>
 int64_t ordinal(T value) {
     std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t> bits;
@@ -60,7 +60,7 @@ bool within(T got, T expected, const Tolerance &tolerance) {
         return difference <= tolerance.ulp || difference <= tolerance.abs + tolerance.rel * std::fabs(double(expected));
     } else {
         const double g = real(got), e = real(expected);
-        if (!std::isfinite(g) || !std::isfinite(e)) return false;  // an infinity is near nothing; equal ones are the same
+        if (!std::isfinite(g) || !std::isfinite(e)) return false;  // an infinity is near nothing; equal infinities are the same
         return double(std::llabs(ordinal(got) - ordinal(expected))) <= tolerance.ulp ||
                std::fabs(g - e) <= tolerance.abs + tolerance.rel * std::fabs(e);
     }
@@ -98,7 +98,7 @@ bool has_negative_scale(const Case &test, int64_t i) {
                                                  : double_from_f16(scale.array.as<uint16_t>()[offset]) < 0;
 }
 
-// What is wrong with the result; empty where nothing is. `negative_zeros` counts results of -0.0 that a 0.0 stood for.
+// What is wrong with the result; empty if nothing is. `negative_zeros` counts results of -0.0 that passed for an expected 0.0.
 template<class T>
 std::string difference(const Array &got, const Case &test, int64_t &negative_zeros) {
     const Array &expected = test.expected;
@@ -141,13 +141,13 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
 
 struct Tally {
     int64_t passed = 0, failed = 0, skipped = 0, unusable = 0;
-    std::map<std::string, int64_t> reasons;  // of those skipped
+    std::map<std::string, int64_t> reasons;  // of skipped cases
     int64_t negative_zeros = 0;
 
     int64_t cases() const { return passed + failed + skipped + unusable; }
 };
 
-// Empty where the case is run.
+// Empty if the case is to be run.
 std::string reason_to_skip(const CaseRunner &runner, const Case &test) {
     if (!test.skip.empty() || runner.runnable.count(test.signature)) return test.skip;
     const std::string &forced = runner.choice.forced;
@@ -187,7 +187,7 @@ void run_file(const CaseRunner &runner, const std::string &file, Tally &tally, P
         const std::string where = file + ":" + std::to_string(number);
         try {
             run_case(runner, parse_case(line, where), where, tally);
-        } catch (const InputError &error) {  // the other cases' results count all the same
+        } catch (const InputError &error) {  // the results of the other cases count all the same
             std::cerr << "hewn: error: " << error.what() << "\n";
             tally.unusable++;
         }

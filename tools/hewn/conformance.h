@@ -1,4 +1,4 @@
-// hewn conformance: cases written by others against the kernels of this machine.
+// hewn conformance: runs cases that others wrote on the kernels of this machine.
 #ifndef HEWN_TOOLS_CONFORMANCE_H
 #define HEWN_TOOLS_CONFORMANCE_H
 
@@ -10,12 +10,12 @@ namespace hewn::cli {
 enum class Conformance {
     Passed,
     Failed,   // some case did
-    Unusable  // some line is no case, or some file holds none
+    Unusable  // some line is not a case, or some file has none
 };
 
 // Runs every case of the files. Prints failures and, last, "N passed, N failed, N skipped", and how many lines and files could
-// not be used, if any. `device` as --device. Throws InputError for a file that cannot be read, OperatorError where the forced
-// variant or no variant can run.
+// not be used, if any. `device` as --device. Throws InputError if a file cannot be read, OperatorError if no variant, or not the
+// forced one, can run.
 Conformance conformance(const std::vector<std::string> &files, const std::string &device, const std::string &variant,
                         int threads);
 

@@ -1,4 +1,4 @@
-// --device: where operators run, and arrays brought there and back.
+// --device: where operators run; brings arrays there and back.
 #ifndef HEWN_TOOLS_DEVICE_H
 #define HEWN_TOOLS_DEVICE_H
 
@@ -11,7 +11,7 @@
 
 namespace hewn::cli {
 
-// "cpu", "cuda", "opencl", "d3d12": the first that is no software on a CPU; with an index that one: "cuda:1". Throws InputError.
+// "cpu", "cuda", "opencl", "d3d12": the first that is not software on a CPU; with an index that one: "cuda:1". Throws InputError.
 struct DeviceName {
     DeviceKind kind = DeviceKind::CPU;
     uint32_t index = HEWN_ANY_DEVICE;
@@ -20,10 +20,10 @@ DeviceName parse_device(const std::string &text);
 const char *kind_name(DeviceKind kind);                  // "cuda"
 std::string kind_names(const std::string &conjunction);  // "cpu, cuda, opencl or d3d12"
 
-// Nothing for the CPU. Throws Error where there is no such device.
+// Nothing for the CPU. Throws Error if there is no such device.
 std::optional<Device> open_device(const std::string &text);
 
-// Executes and waits. Inputs in the operator's order; null: absent. On a GPU, copies there and back.
+// Executes and waits. Inputs are in the operator's order; an absent one is null. For a GPU, copies there and back.
 void execute(const Operator &op, const Device *device, const std::vector<const Array *> &inputs, Array &output);
 
 }  // namespace hewn::cli

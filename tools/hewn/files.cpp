@@ -60,18 +60,18 @@ void save_array(const std::string &path, const Array &array) {
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     const std::string extension = fs::path(path_).extension().string();
-    // A link stays one: what it leads to is made, or replaced.
+    // A link stays a link: the file that it leads to is made or replaced.
     std::error_code error;
     for (int links = 0; links < 40 && fs::is_symlink(path_, error); links++) {
         const fs::path link(path_);
         path_ = (link.parent_path() / fs::read_symlink(link, error)).string();
     }
-    // In the same folder, for a rename cannot leave the file system; the clock keeps two runs apart. Without the final name,
-    // which may be as long as a name can be.
+    // In the same folder, because a rename cannot leave the file system. The clock keeps two runs apart. Without the final name,
+    // which may already be as long as a name can be.
     const fs::path final(path_);
     const auto ticks = std::chrono::steady_clock::now().time_since_epoch().count();
     temporary_ = (final.parent_path() / (".hewn." + std::to_string(ticks) + ".tmp" + extension)).string();
-    // What it replaces may be for few eyes: so is it from the beginning.
+    // The replaced file may be private, so this one is too from the beginning.
     const fs::file_status replaced = fs::status(final, error);
     if (!fs::exists(replaced)) return;
     permissions_ = replaced.permissions();

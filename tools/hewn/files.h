@@ -1,4 +1,4 @@
-// Files as tensors: .npy, .png, .jpg by their extension. An output appears whole or not at all.
+// Files as tensors: .npy, .png, .jpg by their extension. An output file appears whole or not at all.
 #ifndef HEWN_TOOLS_FILES_H
 #define HEWN_TOOLS_FILES_H
 
@@ -10,18 +10,18 @@
 
 namespace hewn::cli {
 
-// A file's tensor. `normalize` is for operators on real numbers: an image becomes f32 in 0..1 instead of u8 or u16.
+// The tensor in a file. `normalize` is for operators on real numbers: an image becomes f32 in 0..1 instead of u8 or u16.
 Array load_array(const std::string &path, bool normalize = false);
 
-// Refuses early, before any work, what save_array could not write.
+// Refuses, before any work, what save_array could not write.
 void check_output_path(const std::string &path);
 void check_output_type(const std::string &path, DataType type, const Sizes &sizes);
 
 // Writes a row-major array.
 void save_array(const std::string &path, const Array &array);
 
-// A file under a temporary name beside its final one, or that which a link leads to, with the permissions of what it replaces.
-// commit() moves it there; without it nothing is left, unless a signal ends the program.
+// A file under a temporary name beside its final name (or beside the file that a link leads to), with the permissions of what it
+// replaces. commit() moves it there. Without commit() nothing is left, unless a signal ends the program.
 class OutputFile {
 public:
     explicit OutputFile(std::string path);

@@ -15,11 +15,11 @@ namespace hewn::cli {
 namespace {
 using Image = Halide::Runtime::Buffer<>;
 
-// Halide's loaders trust what they read: the PNG one reads beyond its rows where there are fewer than 8 bits, both allocate what
-// a header asks for, and libjpeg's default error handler ends the process. So a file is first decoded once here, without keeping
-// the pixels. libpng and libjpeg report errors with a jump: these functions hold C objects only.
+// Halide's loaders trust what they read: the PNG loader reads beyond its rows below 8 bits, both allocate what a header asks for,
+// and libjpeg's default error handler ends the process. So a file is first decoded once here, without keeping the pixels. libpng
+// and libjpeg report errors with a jump, so these functions hold C objects only.
 
-// Why the file cannot be used goes to `message`; true if it can.
+// True if the file can be used; otherwise `message` says why not.
 bool decode_png(std::FILE *file, char (&message)[256]) {
     const auto on_error = [](png_structp png, png_const_charp text) {
         std::snprintf(static_cast<char *>(png_get_error_ptr(png)), 256, "%s", text);
@@ -66,7 +66,7 @@ bool decode_jpeg(std::FILE *file, char (&message)[256]) {
         info->err->format_message(info, self->message);
         std::longjmp(self->jump, 1);
     };
-    // A warning (truncated or corrupt data, libjpeg fills in grey) is an error here.
+    // A warning (truncated or corrupt data, which libjpeg fills with grey) is an error here.
     errors->base.emit_message = [](j_common_ptr info, int level) {
         if (level < 0) info->err->error_exit(info);
     };
@@ -77,7 +77,7 @@ bool decode_jpeg(std::FILE *file, char (&message)[256]) {
     jpeg_create_decompress(&jpeg);
     jpeg_stdio_src(&jpeg, file);
     jpeg_read_header(&jpeg, TRUE);
-    if (jpeg.num_components == 4) {  // which Halide would take for red, green, blue and transparency
+    if (jpeg.num_components == 4) {  // Halide would take CMYK for red, green, blue and transparency
         std::snprintf(message, 256, "CMYK is not supported");
         jpeg_destroy_decompress(&jpeg);
         return false;
@@ -91,7 +91,7 @@ bool decode_jpeg(std::FILE *file, char (&message)[256]) {
     return true;
 }
 
-// Throws where the file is not a whole image.
+// Throws if the file is not a whole image.
 void examine(const std::string &path) {
     regular_file_size(path);
     std::FILE *file = std::fopen(path.c_str(), "rb");
@@ -109,7 +109,7 @@ Array load_image(const std::string &path, bool normalize) {
     Image image;
     if (!Halide::Tools::load(path, &image)) throw InputError(path + ": cannot be decoded");
 
-    // Halide's order is x, y, channel, from the innermost.
+    // Halide's order is x, y, channel, innermost first.
     const bool has_channels = image.dimensions() == 3;
     const bool wide = image.type().bits == 16;
     const int64_t width = image.width(), height = image.height(), channels = has_channels ? image.channels() : 1;
@@ -167,7 +167,7 @@ void save_png(const std::string &path, const std::string &name, const Array &arr
     Image image = Image::make_interleaved(type, pixels.data.get(), width, height, channels);
     if (array.sizes.size() == 2) image = Image(type, pixels.data.get(), width, height);
     if (!Halide::Tools::save(image, path)) throw InputError(name + ": cannot be written");
-    // Halide does not look at fclose's result: on a full disk the file may be cut all the same.
+    // Halide ignores fclose's result, so on a full disk the file may be cut.
     try {
         examine(path);
     } catch (const InputError &) {

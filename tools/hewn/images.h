@@ -11,7 +11,7 @@ namespace hewn::cli {
 // u8 (a 16-bit PNG: u16) as stored; with `normalize` f32, value / 255 (65535), rounded once.
 Array load_image(const std::string &path, bool normalize);
 
-// PNG takes u8 and u16 as they are; f32 and f16 as 0..1, clamped and rounded to u8. Rank 2, or rank 3 with 1 to 4 channels.
+// A PNG holds u8 and u16 as they are, and f32 and f16 as 0..1, clamped and rounded to u8. Rank 2, or rank 3 with 1 to 4 channels.
 void check_png(const std::string &name, DataType type, const Sizes &sizes);
 void save_png(const std::string &path, const std::string &name, const Array &array);
 

@@ -18,7 +18,7 @@ constexpr DeviceKind GPUS[] = {
 #endif
 };
 
-// Why a kind has no device at all.
+// Why there is no device of this kind.
 std::string absence(DeviceKind kind) {
     hewn_device_info info{};
     info.struct_size = sizeof info;
@@ -87,7 +87,7 @@ void print_text(const Choice &choice) {
         if (all.empty()) std::cout << "  " << kind_name(kind) << ": none; " << absence(kind) << "\n";
     }
 
-    // By operator and signature, for the list has a line for each; the targets follow.
+    // By operator and signature, because the list has a line for each, followed by its targets.
     std::cout << "\nvariants, " << hewn_variant_count() << "  (* picked, - cannot run here)\n";
     const std::vector<hewn_variant_info> all = variants();
     for (size_t i = 0; i < all.size(); i++) {

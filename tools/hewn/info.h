@@ -6,7 +6,7 @@
 
 namespace hewn::cli {
 
-// "0.1.0", of the library that is linked.
+// The version of the linked library: "0.1.0".
 std::string version_string();
 
 void print_info(bool json);

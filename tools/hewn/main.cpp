@@ -162,9 +162,9 @@ void add_replay_command(CLI::App &app) {
 int run(int argc, char **argv) {
     CLI::App app("hewn: elementwise kernels of four DirectML operators, on files", "hewn");
     app.footer(FOOTER);
-    app.allow_windows_style_options(false);  // where a file's name may begin with a slash: under Wine
+    app.allow_windows_style_options(false);  // a file's name may begin with a slash (under Wine)
     app.require_subcommand(1);
-    app.fallthrough();  // --progress may stand behind the subcommand
+    app.fallthrough();  // --progress may follow the subcommand
     app.set_version_flag("--version", [] { return "hewn " + version_string(); });
     bool progress = false;
     int exit_code = 0;
@@ -177,7 +177,7 @@ int run(int argc, char **argv) {
     add_conformance_command(app, exit_code);
     add_replay_command(app);
 
-    // Callbacks run in the order of the command line's subcommands, after everything is parsed; --progress is known by then.
+    // Callbacks run in the order of the command line's subcommands, after everything is parsed. --progress is known by then.
     app.parse_complete_callback([&] { Progress::show(progress); });
     try {
         app.parse(argc, argv);

@@ -1,4 +1,4 @@
-// In place of images.cpp, in a build without libpng and libjpeg.
+// Replaces images.cpp in a build without libpng and libjpeg.
 #include "files.h"
 #include "images.h"
 

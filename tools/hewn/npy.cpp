@@ -30,8 +30,8 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
 
 [[noreturn]] void fail(const std::string &path, const std::string &what) { throw InputError(path + ": " + what); }
 
-// The header is a Python dict literal of strings, booleans, tuples and integers: the same tree as JSON in another
-// spelling. Only the spelling is changed here; JSON's parser decides whether it is well-formed.
+// The header is a Python dict literal of strings, booleans, tuples and integers: the same tree as JSON in another spelling. Only
+// the spelling is changed here; JSON's parser decides whether it is well-formed.
 std::string json_from_python(std::string_view python) {
     std::string json;
     size_t i = 0;
@@ -122,7 +122,7 @@ struct Header {
     uint64_t data_offset;
 };
 
-// Leaves the file at its data.
+// Leaves the file positioned at its data.
 Header read_header(std::FILE *file, uint64_t file_bytes, const std::string &path) {
     // magic, version, length of the header: 2 bytes in version 1, 4 later
     unsigned char start[MAGIC_BYTES + 2], length_bytes[4] = {};
@@ -215,7 +215,7 @@ void save_npy(const std::string &path, const std::string &name, const Array &arr
         progress.advance(bytes);
         done += bytes;
     }
-    // A full disk may show only here.
+    // A full disk may only show here.
     if (std::fclose(file.release()) != 0 && error == 0) error = errno;
     if (error != 0) fail(name, std::string("cannot be written: ") + std::strerror(error));
 }

@@ -12,7 +12,7 @@
 namespace hewn::cli {
 
 namespace {
-// A tensor's name in DirectML and the array bound to it; null: absent.
+// A tensor's name in DirectML and the array bound to it (null: absent).
 struct Operand {
     const char *tensor;
     const Array *array;
@@ -26,7 +26,7 @@ CompileOptions compile_options(const CommonOptions &options) {
     return result;
 }
 
-// Compiles, executes, saves. The library speaks of tensors; the user knows files: an error names both.
+// Compiles, executes, saves. The library's errors speak of tensors, but the user knows files, so an error here names both.
 template<class Desc>
 void run(const char *command, const Desc &desc, const CommonOptions &options, std::initializer_list<Operand> operands) {
     const TensorDesc &output = desc.output_tensor;
@@ -60,7 +60,7 @@ void run(const char *command, const Desc &desc, const CommonOptions &options, st
     }
 }
 
-// A scale or zero point: a number of the type that is due, or a file's array as it is (the library checks its type).
+// A scale or zero point: a number as the type `due`, or a file's array as it is (the library checks its type).
 Array load_parameter(const std::string &text, DataType due, const std::string &option) {
     if (is_number(text)) return array_from_number(text, due, option);
     std::error_code unreadable;
@@ -68,7 +68,7 @@ Array load_parameter(const std::string &text, DataType due, const std::string &o
     return load_array(text);
 }
 
-// Per axis where --axis is given and the array is 1-D with more than one element; else NumPy's broadcasting.
+// Per axis if --axis is given and the array is 1-D with more than one element; otherwise NumPy's broadcasting.
 TensorDesc place_parameter(const Array &array, const Sizes &sizes, const std::optional<size_t> &axis, const char *tensor) {
     if (axis && array.sizes.size() == 1 && array.sizes[0] != 1) return broadcast_along(array, sizes, *axis, tensor);
     return broadcast_to(array, sizes, tensor);
@@ -151,7 +151,7 @@ void quantize(const LinearOptions &options) {
 void dequantize(const LinearOptions &options) {
     check_output_path(options.output);
     const Array input = load_array(options.input);
-    // The output has the scale's type: --type decides a number's, and must agree with a file's.
+    // The output has the scale's type. --type decides it for a number, and must agree with a file's.
     const DataType wanted = options.type.empty() ? DataType::FLOAT32 : type_from_name(options.type).value();
     const Array scale = load_parameter(options.scale, wanted, "--scale");
     if (!options.type.empty() && scale.type != wanted)

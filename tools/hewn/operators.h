@@ -8,12 +8,12 @@
 
 namespace hewn::cli {
 
-// A library error on named files: exit code 1.
+// An error of the library on named files: exit code 1.
 struct OperatorError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// What runs where.
+// What runs, and where.
 struct ExecutionOptions {
     std::string device;  // empty: the CPU
     std::string variant;
@@ -40,7 +40,7 @@ struct QaddOptions : CommonOptions {
     std::optional<std::string> a_zero_point, b_zero_point, output_zero_point;
 };
 
-// Each prints a line with the output's type, sizes and the variant that ran.
+// Each prints a line with the output's type and sizes and the variant that ran.
 void add(const AddOptions &options);
 void quantize(const LinearOptions &options);
 void dequantize(const LinearOptions &options);

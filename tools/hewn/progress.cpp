@@ -39,7 +39,7 @@ void Progress::advance(uint64_t units) {
 }
 
 void Progress::print() {
-    // A terminal's line is overwritten; a log gets a line each.
+    // On a terminal the line is overwritten; a log gets a line each.
     const int percent = total_ ? int(double(done_) / double(total_) * 100) : 100;
     std::fprintf(stderr, stderr_is_terminal() ? "\rhewn: %s: %d %%" : "hewn: %s: %d %%\n", what_.c_str(), percent);
     std::fflush(stderr);

@@ -13,7 +13,7 @@ public:
     // Shown on a terminal once a step takes longer than half a second; with `always` (--progress) everywhere and at once.
     static void show(bool always);
 
-    // A step of `total` units (bytes, cases). Ends with its scope.
+    // A step of `total` units (bytes, cases), which ends with the object's scope.
     Progress(std::string what, uint64_t total);
     ~Progress();
     Progress(const Progress &) = delete;

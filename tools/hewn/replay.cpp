@@ -25,8 +25,8 @@ using Values = std::vector<uint64_t>;  // elements of any type, as their bits
 
 // ---- Values ----
 
-// Of integers what wraps. Of floats, with both signs, zero, the ends of the subnormal and the normal numbers, infinity, a NaN,
-// and what makes ties: half a unit in the last place of 1, 1, and the number after it.
+// Integers: values that wrap. Floats, with both signs: zero, the ends of the subnormal and the normal numbers, infinity, a NaN,
+// and values that make ties: half a unit in the last place of 1, 1, and the number after it.
 Values special_values(DataType type) {
     const uint64_t sign = uint64_t(1) << (8 * type_bytes(type) - 1);
     if (!is_float(type)) return {0, 1, 2, sign - 1, sign, sign + 1, 2 * sign - 2, 2 * sign - 1};
@@ -41,7 +41,7 @@ Values special_values(DataType type) {
     return values;
 }
 
-// Rounded to the type.
+// The value rounded to the type, as bits.
 uint64_t bits_of(DataType type, double value) {
     if (type == DataType::FLOAT16) return f16_from_double(value);
     if (type != DataType::FLOAT32) return uint64_t(std::llround(value));
@@ -51,7 +51,7 @@ uint64_t bits_of(DataType type, double value) {
     return bits;
 }
 
-// 256 from one end of the integer type to the other, and the special ones.
+// 256 values from one end of the integer type to the other, and the special values.
 Values spread_values(DataType type) {
     Values values = special_values(type);
     const uint64_t largest = ~uint64_t(0) >> (64 - 8 * type_bytes(type));
@@ -59,7 +59,7 @@ Values spread_values(DataType type) {
     return values;
 }
 
-// What an 8-bit output with any zero point rounds at, x / scale = k + 1/2, each with its neighbours; and the special values.
+// Ties of an 8-bit output with any zero point, x / scale = k + 1/2, each with its neighbours; and the special values.
 Values tie_values(DataType type, double scale) {
     Values values = special_values(type);
     for (int k = -256; k < 256; k++) {
@@ -69,16 +69,16 @@ Values tie_values(DataType type, double scale) {
     return values;
 }
 
-// The fifth is that of the tests that ONNX Runtime skips on DirectML: 5 / scale is next to 127.5.
+// The fifth scale is that of the tests that ONNX Runtime skips on DirectML: 5 / scale is next to 127.5.
 constexpr double SCALES[] = {1, 2, 0.5, 0.1, 0.039215686, 1.0 / 3, 1e-3, 1e3};
 constexpr size_t ROWS = sizeof SCALES / sizeof *SCALES;
 
 // ---- Cases ----
 
-// DirectML's tensors at every feature level: 4 dimensions.
+// 4 dimensions, which DirectML's tensors have at every feature level.
 Sizes table(size_t rows, size_t columns) { return {1, 1, int64_t(rows), int64_t(columns)}; }
 
-// A tensor over `sizes` that stores an array of the sizes `stored`: it repeats where those are 1.
+// A tensor over `sizes` that stores an array of sizes `stored`. It repeats where these are 1.
 CaseTensor tensor(DataType type, const Sizes &sizes, const Sizes &stored, const Values &values) {
     CaseTensor result{Array::allocate("", type, stored), {}};
     for (size_t i = 0; i < values.size(); i++)
@@ -91,7 +91,7 @@ Case make_case(hewn_operator_type type, const std::string &name, DataType output
     Case result;
     result.id = name;
     result.type = type;
-    result.expected = Array::allocate("", output, sizes);  // its contents: CaseRunner
+    result.expected = Array::allocate("", output, sizes);  // CaseRunner makes the contents
     return result;
 }
 
@@ -109,7 +109,7 @@ Case add_case(DataType type) {
     return result;
 }
 
-// QUANTIZE_LINEAR and DEQUANTIZE_LINEAR: a scale and a zero point for each row. row_values(scale) are its inputs.
+// QUANTIZE_LINEAR and DEQUANTIZE_LINEAR: a scale and a zero point for each row, whose inputs are row_values(scale).
 template<class RowValues>
 Case linear_case(hewn_operator_type type, const std::string &name, DataType input, DataType scale, DataType zero_point,
                  DataType output, RowValues &&row_values) {
@@ -129,7 +129,7 @@ Case linear_case(hewn_operator_type type, const std::string &name, DataType inpu
     return result;
 }
 
-// Scales and zero points of A, B and the output, in this order. The first ones give ties in half of the sums.
+// Scales and zero points of A, B and the output, in this order. The first set gives ties in half of the sums.
 struct Parameters {
     double scales[3];
     uint64_t zero_points[3];
@@ -182,7 +182,7 @@ std::vector<Case> cases_of(const std::string &operator_name, const std::string &
     std::vector<Case> cases;
     if (operator_name == "add") {
         cases.push_back(add_case(types.at(0)));
-        // Unsigned sums are the signed kernel's: both wrap.
+        // Unsigned sums take the signed kernel: both wrap.
         if (signature[0] == 'i') cases.push_back(add_case(type_from_name("u" + signature.substr(1)).value()));
     } else if (operator_name == "quantize_linear") {
         const DataType input = types.at(0), output = types.at(1), scale = input == DataType::FLOAT16 ? input : DataType::FLOAT32;
@@ -226,7 +226,7 @@ json dml_tensor(const TensorDesc &desc) {
     return result;
 }
 
-// As DxDispatch/doc/Guide.md of microsoft/DirectML has it. What DirectML does not write stays 85.
+// The format of DxDispatch/doc/Guide.md in microsoft/DirectML. What DirectML does not write stays 85.
 json dxdispatch_model(const Case &test) {
     const Array &output = test.expected;
     json resources, desc, bindings;

@@ -13,7 +13,7 @@ std::string lack_of(const hewn_target_info &target) {
 }
 
 namespace {
-// With a forced target: of it and those below it, each kernel's of the highest rank.
+// The variants picked with a forced target: for each kernel, the highest rank among this target and those below it.
 std::set<std::string> picked_up_to(const hewn_target_info &forced) {
     std::map<std::string, std::string> names;
     for (const hewn_target_info &target : targets()) {  // in ascending rank
@@ -34,7 +34,7 @@ std::string reason_of(const Choice &choice, const hewn_target_info &target) {
     return alone ? " forces it" : " forces it, and those below it where it has no kernel";
 }
 
-// By the option or the environment, which `by` names: a target, or one variant.
+// A choice forced by the option or the environment (`by` says which): a target, or one variant.
 Choice forced_choice(const std::string &forced, const std::string &by, DeviceKind device) {
     Choice choice;
     choice.forced = forced;
@@ -62,7 +62,7 @@ Choice forced_choice(const std::string &forced, const std::string &by, DeviceKin
 
 Choice best_choice(DeviceKind device) {
     Choice choice;
-    std::vector<hewn_target_info> all = targets();  // in ascending rank; one may have a few kernels alone
+    std::vector<hewn_target_info> all = targets();  // in ascending rank; some have only a few kernels
     const auto other = [&](const hewn_target_info &target) { return target.device != static_cast<hewn_device_kind>(device); };
     all.erase(std::remove_if(all.begin(), all.end(), other), all.end());
     std::map<std::string, size_t> kernels;
@@ -113,7 +113,7 @@ std::string picked_targets(const Choice &choice) {
 
 std::string reason_of_picks(const Choice &choice, const hewn_target_info &target) {
     if (!choice.forced.empty()) return choice.reason;
-    std::set<std::string> above;  // kernels of targets above it that run here
+    std::set<std::string> above;  // kernels of higher targets that run here
     for (const hewn_target_info &other : targets()) {
         if (other.device != target.device || !other.supported || other.rank <= target.rank) continue;
         for (const hewn_variant_info &variant : variants())

@@ -71,9 +71,9 @@ def configure(options, targets, operators, signatures):
 
 
 def build_for(options, signatures):
-    """The restricted build that candidates are linked from; also what a changed tuning file rebuilds. Its kernels are those to tune."""
+    """The restricted build from which candidates are linked, and which a changed tuning file rebuilds. It has the kernels to tune."""
     if options.target == "auto":
-        build = configure(options, [], ["quantized_linear_add"], ["quantized_linear_add_i8_i8_i8"])  # which every CPU target has
+        build = configure(options, [], ["quantized_linear_add"], ["quantized_linear_add_i8_i8_i8"])  # every CPU target has it
         cmake("--build", options.build_dir, "--target", "hewn", "tune_runner")
         ranks, in_halves = kernels.this_machine(build)
         chosen = kernels.picked(configure(options, [], options.op, signatures), ranks, in_halves)
@@ -86,7 +86,7 @@ def build_for(options, signatures):
 
 
 def record(build, kernel, outcome, provenance):
-    """The outcome's decision into the tuning file, with where it comes from."""
+    """Writes the outcome's decision and its provenance into the tuning file."""
     best, story = report.leader_of(outcome), {**provenance, "candidates": len(outcome["tried"])}
     if best:
         speeds = {report.place(p): [p["before"], p["after"], p["spread"]] for p in best["GB/s"]}
@@ -96,8 +96,8 @@ def record(build, kernel, outcome, provenance):
 
 
 def each(build, journal, work):
-    """What work(kernel, its place in the run) returned for every kernel, in this run and in the one that this one goes on from. A kernel
-    that fails is named, and the run goes on: the second value tells how many there are."""
+    """The results of work(kernel, its place in the run) for all kernels, of this run and of the interrupted run that it continues. A
+    kernel that fails is named, and the run goes on; the second value is how many failed."""
     failed = 0
     if journal.outcomes:
         print(f"tune: {len(journal.outcomes)} of {len(build.kernels)} kernels were done before the interruption", flush=True)
@@ -137,7 +137,7 @@ def tune(options, build, runner, provenance, journal):
     if options.runner == "qemu":
         print("qemu's times say nothing about a chip: nothing was recorded.")
     else:
-        cmake("--build", options.build_dir, "--target", "hewn", "hewn_static")  # configures anew where the tuning file changed
+        cmake("--build", options.build_dir, "--target", "hewn", "hewn_static")  # configures again if the tuning file changed
         files = sorted({build.tuning / f"{kernel.target}.json" for kernel in build.kernels})
         named = " ".join(str(file) if file.exists() else f"{file} (not written: nothing was adopted)" for file in files)
         print(f"Tuned values: {named}\nLibrary:      {options.build_dir / 'libhewn.so'}")

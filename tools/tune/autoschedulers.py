@@ -1,7 +1,7 @@
 """The present knobs beside the defaults and beside Halide's autoschedulers: speed, compile time, size, and what breaks.
 
-An autoscheduled kernel knows one layout, that of the form's first. What breaks row ends or execution in place is timed all the same, on rows
-that are multiples of a vector, where its bits are right: it is compared, never adopted."""
+An autoscheduled kernel knows only the form's first layout. If it breaks row ends or execution in place it is still timed, on rows that are
+multiples of a vector, where its bits are right: it is compared, never adopted."""
 
 import dataclasses
 import pathlib
@@ -11,12 +11,12 @@ import time
 import search
 from jobs import Problems, Refused, build_candidate, measure
 
-# Those for CPUs; anderson2021, which schedules GPUs, is not run.
+# Halide's autoschedulers for CPUs. anderson2021, which schedules GPUs, is not run.
 AUTOSCHEDULERS = {"mullapudi2016": "Mullapudi2016", "adams2019": "Adams2019", "li2018": "Li2018"}
-# tune_runner's words for what only the whole check finds.
+# tune_runner's words for faults that only the whole check finds.
 FAULTS = {"tails": "row ends", "crash": "row ends or execution in place, with a crash"}
 ELEMENTS, ROUNDS = (4096, 65536, 1 << 20), 40
-# Where the present knobs must not be slower than the defaults.
+# Sizes at which the present knobs must not be slower than the defaults.
 SIZES = (16, 256, 4096, 65536, 1 << 20, 1 << 24)
 
 
@@ -33,7 +33,7 @@ def contenders(build, kernel, against):
 
 
 def build_all(build, kernel, folder, against):
-    """Rows of {"name", "knobs", "seconds", "fault"}, and of those that were built "library", "code" and "bytes" beyond the first's."""
+    """Rows of {"name", "knobs", "seconds", "fault"}; built ones also have "library", "code" and "bytes" (beyond those of the first)."""
     rows = []
     for name, knobs, arguments in contenders(build, kernel, against):
         library = pathlib.Path(folder) / kernel.name / f"{name}.so"
@@ -55,7 +55,7 @@ def build_all(build, kernel, folder, against):
 
 
 def compare_schedules(build, kernel, runner, rows):
-    """Adds {"gain", "low", "high"}, present time / its own, to the rows whose bits are right on whole vectors, and says what breaks."""
+    """Adds {"gain", "low", "high"}, present time / its own, to rows whose bits are right on whole vectors, and notes what breaks."""
     built = [row for row in rows if "library" in row]
     libraries = [row["library"] for row in built]
     problems = Problems(("dense",), ELEMENTS)
@@ -72,7 +72,7 @@ def compare_schedules(build, kernel, runner, rows):
 
 
 def compare_sizes(build, kernel, runner, default, present):
-    """search.speeds() of the defaults before and the present knobs after, at every size. "slower" where that is so twice."""
+    """search.speeds() with the defaults as before and the present knobs as after, at every size. "slower": slower in both of two runs."""
     problems = dataclasses.replace(search.problems_of(build, kernel), elements=SIZES)
     run = lambda: search.speeds(measure(build, kernel, [default, present], runner, problems, ROUNDS), 0, 1)
     beaten = lambda row: row["gain"][2] < 1
@@ -84,7 +84,7 @@ def compare_sizes(build, kernel, runner, default, present):
 
 
 def compare(build, kernel, runner, folder, against=None):
-    """{"rows", "sizes"}; no sizes where the defaults, or the knobs of the tuning files in `against`, are the present ones."""
+    """{"kernel", "rows", "sizes"}. No sizes if the defaults, or the knobs of the tuning files in `against`, give the same code."""
     rows = build_all(build, kernel, folder, against)
     present, default = rows[0], rows[1]
     sizes = []

@@ -1,4 +1,4 @@
-"""What a tuning run has done for it, here or elsewhere: building a candidate, checking and timing candidates."""
+"""The jobs of a tuning run, here or elsewhere: building a candidate, checking and timing candidates."""
 
 import concurrent.futures
 import dataclasses
@@ -24,7 +24,7 @@ def generate(build, kernel, knobs, folder, signature, generator_arguments):
                *(f"{name}={value}" for name, value in knobs)]
     run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode:
-        # "Unhandled exception: Error: <reason>", perhaps after warnings; some errors have no text.
+        # "Unhandled exception: Error: <reason>", perhaps after warnings. Some errors have no text.
         lines = [re.sub("^(Unhandled exception: )?(Error: *)?", "", line) for line in (run.stdout + run.stderr).splitlines()
                  if not line.startswith("Warning")]
         raise Refused(next(filter(None, lines), f"the generator ended with {run.returncode} and no reason"))
@@ -32,7 +32,7 @@ def generate(build, kernel, knobs, folder, signature, generator_arguments):
 
 
 def compile_plan(build, kernel, knobs, folder):
-    """The object of runtime/dispatch.cpp, which holds all plans' knobs, with `knobs` for those of the operator."""
+    """The object of runtime/dispatch.cpp, which holds the knobs of all plans, with `knobs` for those of this operator."""
     values = " ".join(f"HEWN_PLAN_KNOB({name}, {value})" for name, value in knobs)
     plans, count = re.subn(rf"^(HEWN_PLAN\({kernel.operator}_\w+__{kernel.target}, ).*$", rf"\1{values})",
                            (build.folder / "generated/include/plans.inc").read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -47,7 +47,7 @@ def compile_plan(build, kernel, knobs, folder):
 
 
 def build_candidate(build, kernel, knobs, library, signature=None, generator_arguments=()):
-    """Links `library`, the hewn library with `kernel` built with `knobs` instead of its own. Returns a digest of the kernel's code."""
+    """Links `library`: the hewn library with `kernel` built with `knobs` instead of its own. Returns a digest of the kernel's code."""
     library = pathlib.Path(library)
     library.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=library.parent) as folder:
@@ -56,8 +56,8 @@ def build_candidate(build, kernel, knobs, library, signature=None, generator_arg
         else:
             objects = generate(build, kernel, knobs, folder, signature, generator_arguments)
         digest = hashlib.sha256(objects.read_bytes()).hexdigest()[:16]
-        # As the static library, whose private Halide runtime has names of its own. Its member for this form stays out: the
-        # linker takes members only for what is still undefined.
+        # Symbols are renamed as in the static library, whose private Halide runtime has names of its own. The archive's own member for
+        # this form stays out, because the linker takes members only for symbols that are still undefined.
         archive = build.folder / "libhewn.a"
         subprocess.run([build.objcopy, f"--redefine-syms={archive}.symbols", objects], check=True)
         linked = pathlib.Path(folder) / "linked"
@@ -69,7 +69,7 @@ def build_candidate(build, kernel, knobs, library, signature=None, generator_arg
 
 
 def try_build(*call):
-    """build_candidate(*call) as values, which reach other processes whole: {"code": digest} or {"refused": reason}."""
+    """build_candidate(*call), with its result as a value that can pass between processes: {"code": digest} or {"refused": reason}."""
     try:
         return {"code": build_candidate(*call)}
     except Refused as refused:
@@ -83,7 +83,7 @@ def run_local(command, libraries, prefix=()):
 
 
 def run_ssh(host, command, libraries):
-    """The benchmark program and the libraries are copied into a folder of the other machine's and deleted afterwards."""
+    """Copies the program and the libraries to a folder on the other machine, and deletes it afterwards."""
     folder = subprocess.run(["ssh", host, "mktemp -d"], capture_output=True, text=True, check=True).stdout.strip()
     try:
         subprocess.run(["scp", "-q", command[0], *libraries, f"{host}:{folder}/"], check=True)
@@ -102,7 +102,7 @@ def run_adb(command, libraries):
 
 
 def run_on(runner, command, libraries):
-    """The command with the libraries behind it; `runner`: "local[:CPU]", "qemu", "ssh:HOST" or "adb"."""
+    """Runs the command with the libraries as its last arguments. `runner`: "local[:CPU]", "qemu", "ssh:HOST" or "adb"."""
     kind, _, argument = runner.partition(":")
     command = [str(word) for word in command]
     if kind == "local":
@@ -118,7 +118,7 @@ def run_on(runner, command, libraries):
 
 @dataclasses.dataclass(frozen=True)
 class Problems:
-    """What is timed: every layout with every number of elements, and of threads, 0 being all."""
+    """What is timed: every layout with every number of elements and of threads; 0 threads are all."""
 
     layouts: tuple
     elements: tuple
@@ -130,8 +130,8 @@ class Problems:
 
 
 def measure(build, kernel, libraries, runner, problems, rounds, sample_us=200, check=()):
-    """Checks every library, times the right ones in interleaved rounds; the incumbent is the first. `check` narrows the check:
-    tune_runner's --only and --whole. {"libraries", "problems"}"""
+    """Checks every library and times the right ones in interleaved rounds. The first library is the incumbent. `check` narrows the
+    check: tune_runner's --only and --whole. Returns {"libraries", "problems"}."""
     if problems.threads != (1,):
         runner = re.sub("^local:.*", "local", runner)  # not on one CPU
     command = [build.tune_runner, "measure", "--variant", kernel.variant, "--form", kernel.form, "--rounds", rounds,
@@ -142,7 +142,7 @@ def measure(build, kernel, libraries, runner, problems, rounds, sample_us=200, c
     if len(libraries) == 1:
         fault = {"path": libraries[0], "fault": "crash", "message": f"exit status {run.returncode}: {run.stderr.strip()[-300:]}"}
         return {"libraries": [fault], "problems": []}
-    # One of them crashed: find out which, and go on without.
+    # One of them crashed: find out which, and continue without it.
     checks = [measure(build, kernel, [l], runner, problems, 0, sample_us, check)["libraries"][0] for l in libraries]
     if rounds == 0:
         return {"libraries": checks, "problems": []}
@@ -159,13 +159,13 @@ def measure(build, kernel, libraries, runner, problems, rounds, sample_us=200, c
 # ---- Engines: what runs the jobs ----
 
 class LocalEngine:
-    """Builds on all CPUs; measures alone, when no build runs."""
+    """Builds on all CPUs; measures alone, while no build runs."""
 
     def __init__(self, jobs=None):
         self.pool = concurrent.futures.ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0)))
 
     def build_all(self, calls):
-        """try_build(*call) of each."""
+        """try_build(*call) for each call."""
         return [future.result() for future in [self.pool.submit(try_build, *call) for call in calls]]
 
     def measure(self, *arguments):
@@ -173,11 +173,11 @@ class LocalEngine:
 
 
 class DaskEngine:
-    """A Dask cluster whose workers see this folder. Builds go to any worker; a measurement goes alone to one that advertises the
+    """A Dask cluster whose workers see this folder. Builds go to any worker. A measurement goes alone to a worker that advertises the
     resource `chip` (dask worker --resources chip=1). Dask repeats what was lost with a worker."""
 
     def __init__(self, address, chip):
-        import distributed  # an engine of choice: not needed without --dask
+        import distributed  # only needed with --dask
 
         self.client, self.chip = distributed.Client(address), chip
         for module in ("kernels.py", "jobs.py"):  # also to workers that join later

@@ -1,4 +1,4 @@
-"""What the build says about its kernels and knobs, and the tuning files."""
+"""The build's kernels and knobs, and the tuning files."""
 
 import dataclasses
 import json
@@ -9,8 +9,8 @@ import subprocess
 
 @dataclasses.dataclass(frozen=True)
 class Kernel:
-    """One form of a variant: the unit of tuning; or (`form` "plan") the plans of an operator's variants, measured with the first of its
-    signatures. `knobs` are those it is built with."""
+    """The unit of tuning: one form of a variant or, with `form` "plan", the plans of an operator's variants, which are measured with
+    the first of its signatures. `knobs` are those it is built with."""
 
     operator: str
     signature: str
@@ -25,14 +25,14 @@ class Kernel:
         return f"{self.operator}_{self.signature}__{self.target}"
 
     def family(self, tuning):
-        """Whose file of the folder serves a target that has none: the longest beginning of its name that has one (cmake/Tuning.cmake)."""
+        """The name of the file for a target without its own: the longest beginning of its name that has one (cmake/Tuning.cmake)."""
         words = self.target.split("_")
         names = ["_".join(words[:n]) for n in range(len(words) - 1, 0, -1)]
         return next(name for name in names if (tuning / f"{name}.json").exists())
 
     @property
     def key(self):
-        """Whose knobs they are in the tuning file."""
+        """The key of the kernel's knobs in the tuning file."""
         return self.operator if self.form == "plan" else f"{self.operator}_{self.signature}"
 
     @property
@@ -41,7 +41,7 @@ class Kernel:
 
 
 class Build:
-    """A build folder: its kernels, plans last, the values of their knobs with the default first, its tools."""
+    """A build folder: its kernels (plans last), the values of their knobs (the default first) and its tools."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
@@ -64,7 +64,7 @@ class Build:
         return self.spaces["plan" if kernel.form == "plan" else "kernel"]
 
     def searched(self, kernel, knobs):
-        """The values to search from these knobs, all of the kernel's: knobs that are set by hand stay as they are."""
+        """The values to search, by knob, starting from `knobs`, all of the kernel's. Knobs set by hand keep their value."""
         return {name: [dict(knobs)[name]] if name in self.by_hand else values for name, values in self.space(kernel).items()}
 
     def complete(self, kernel, knobs):
@@ -72,7 +72,7 @@ class Build:
         return knob_tuple({name: values[0] for name, values in self.space(kernel).items()} | dict(knobs))
 
     def default_knobs(self, kernel, against=None):
-        """What the kernel has on a target without a tuning file, its family's values; or by the files of the folder `against`."""
+        """The kernel's knobs on a target without a tuning file, which are its family's; or those by the files in the folder `against`."""
         own = against / f"{kernel.target}.json" if against else None
         tuning = against or self.tuning
         file = own if own and own.exists() else tuning / f"{kernel.family(tuning)}.json"
@@ -96,14 +96,14 @@ def write_atomically(path, text):
 
 
 def record(build, kernel, knobs, provenance):
-    """Writes the kernel's new `knobs` into its target's tuning file, which starts as its family's where there is none; or, `knobs` being
-    None, that the present ones were kept, where there is a file."""
+    """Writes the kernel's new `knobs` into its target's tuning file, which starts as a copy of its family's. With `knobs` None, notes
+    in an existing file that the present ones were kept."""
     path = build.tuning / f"{kernel.target}.json"
     if knobs is None and not path.exists():
         return
     if path.exists():
         document = json.loads(path.read_text(encoding="utf-8"))
-    else:  # the family's values, of which nothing is known on this target
+    else:  # the family's values; nothing is known yet about this target
         family = kernel.family(build.tuning)
         document = json.loads((build.tuning / f"{family}.json").read_text(encoding="utf-8"))
         document.update(provenance=[f"the values of {family}"], tuned={})
@@ -115,13 +115,13 @@ def record(build, kernel, knobs, provenance):
         document["knobs"].setdefault(kernel.key, {})[kernel.form] = {n: int(v) if v.isdigit() else v for n, v in knobs}
         story.clear()
         story["adopted"] = provenance
-    tuned = document.pop("tuned")  # a line each: diffs stay readable
+    tuned = document.pop("tuned")  # a line each, so that diffs stay readable
     lines = ",\n".join(f"        {json.dumps(name)}: {json.dumps(tuned[name])}" for name in sorted(tuned))
     write_atomically(path, json.dumps(document, indent=4)[:-2] + f',\n    "tuned": {{\n{lines}\n    }}\n}}\n')
 
 
 def this_machine(build):
-    """What dispatch picks by here: the ranks, by name, of the targets that the build's library has and this machine runs, and whether its
+    """What dispatch decides by here: {name: rank} of the targets that the build's library has and this machine runs, and whether its
     chip runs AVX-512, if at all, in halves."""
     library = build.folder / "libhewn.so"
     run = subprocess.run([build.tune_runner, "targets", library], capture_output=True, text=True)
@@ -132,8 +132,8 @@ def this_machine(build):
 
 
 def picked(build, ranks, in_halves=False):
-    """The build's kernels of variants that dispatch picks where it can run targets of these ranks, on a chip that runs vectors in halves
-    or not. A plan is picked with the first of its target's signatures."""
+    """The build's kernels of the variants that dispatch picks on a machine that runs targets of these ranks; `in_halves`: on a chip
+    that runs vectors in halves. A plan is picked with the first of its target's signatures."""
     def rank(operator, signature, target):
         return (in_halves and build.ranks_in_halves.get((operator, signature, target))) or ranks[target]
 

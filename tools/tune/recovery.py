@@ -2,7 +2,7 @@
 
     recovery.py BUILD-FOLDER CPU SECONDS
 
-Prints the interval of present time / recovered time, 1 being all of it; fails where the interval's end is below 0.95.
+Prints the interval of present time / recovered time; 1 means all was recovered. Fails if its upper end is below 0.95.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""What a tuning run ends with: a table, and a page with every candidate, the frontier, before and after, defaults and autoschedulers."""
+"""The results of a tuning run: a table, and a page with every candidate, the frontier, before and after, defaults and autoschedulers."""
 
 import html
 import json
@@ -22,7 +22,7 @@ def leader_of(outcome):
 
 
 def table(outcomes):
-    """Rows of text: before and after at each size, and what was decided why."""
+    """Lines of text: speeds before and after at each size, and what was decided and why."""
     lines = [f"{'kernel':<58} {'gain':>6} {'95 %':>15}  decision"]
     for outcome in outcomes:
         leader = leader_of(outcome)
@@ -86,7 +86,7 @@ def draw_gains(outcomes, path):
 
 
 def draw_search(outcome, path):
-    """Every candidate in the order of the search; before and after."""
+    """Every candidate in the order of the search; speeds before and after."""
     plt = plots()
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3), layout="constrained")
     timed = [entry["gain"] for entry in outcome["tried"] if entry["status"] == "timed"]
@@ -108,7 +108,7 @@ def draw_search(outcome, path):
 
 
 def draw_map(rows, columns, cells, path, label):
-    """cells: {(row, column): (value, text)}, coloured around 1."""
+    """Draws cells, {(row, column): (value, text)}, coloured around 1."""
     plt = plots()
     figure, axes = plt.subplots(figsize=(3.6 + 1.1 * len(columns), 1.1 + 0.24 * len(rows)), layout="constrained")
     values = [[cells.get((r, c), (float("nan"), ""))[0] for c in columns] for r in rows]
@@ -201,7 +201,7 @@ def compared_sections(compared, folder):
 
 
 def write(folder, provenance, tuned=(), compared=()):
-    """Adds the outcomes to those that the folder has of other kernels (outcomes.json) and draws the page. Returns its path."""
+    """Adds the outcomes to those of other kernels in the folder (outcomes.json) and draws the page. Returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "outcomes.json"
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"tuned": {}, "compared": {}}

@@ -3,7 +3,7 @@
 //     tune_runner measure --variant quantize_linear_f32_u8__x86_64_avx2 --form reciprocal --rounds 30 incumbent.so candidate.so
 //     tune_runner targets libhewn.so
 //
-// A library whose bits are not the reference's is reported and never timed. The result is JSON on the standard output.
+// A library whose bits differ from the reference's is reported and not timed. The result is JSON on the standard output.
 #include <dlfcn.h>
 
 #include <CLI/CLI.hpp>
@@ -23,7 +23,7 @@
 #include "../../runtime/folding.h"
 #include "../../tests/reference.h"
 
-// problem.cpp's own compile() wants them, which nobody calls here: every operator is a loaded library's.
+// problem.cpp's own compile() refers to these, but nobody calls it here: every operator is a loaded library's.
 hewn_status hewn_compile(hewn_device *, const hewn_operator_desc *, const hewn_compile_options *, hewn_operator **,
                          hewn_error *) {
     std::abort();
@@ -43,7 +43,7 @@ void *open_library(const std::string &path) {
     return handle;
 }
 
-// Finds what `name` names in the library; `function` is of the type that hewn.h gives it.
+// Finds the symbol `name` in the library. `function` has the type that hewn.h gives it.
 template<class Function>
 void find(void *handle, const char *name, Function *&function) {
     function = reinterpret_cast<Function *>(dlsym(handle, name));
@@ -69,7 +69,7 @@ struct DestroyOperator {
 };
 using Operator = std::unique_ptr<hewn_operator, DestroyOperator>;
 
-// What dispatch goes by: the library's targets, and how this machine's chip runs AVX-512.
+// What dispatch decides by: the library's targets, and how this machine's chip runs AVX-512.
 json targets_of(const std::string &path) {
     void *const handle = open_library(path);
     decltype(&::hewn_target_count) count;
@@ -89,7 +89,7 @@ json targets_of(const std::string &path) {
 // ---- Options ----
 
 struct Options {
-    std::string targets_of;  // nothing else is set
+    std::string targets_of;  // if set, nothing else is
     Variant variant;
     std::string form;
     std::vector<std::string> libraries, layouts = {"dense"};
@@ -100,7 +100,7 @@ struct Options {
     double sample_us = 200;
 };
 
-// Ends the program where they are wrong.
+// Ends the program if the options are wrong.
 Options parse(int argc, char **argv) {
     Options options;
     std::string variant;
@@ -137,9 +137,9 @@ bool is_data(const std::string &op, size_t input) {
     return input == 0 || op == "add" || (op == "quantized_linear_add" && input == 3);
 }
 
-// Operators pick their form by the parameters, too (runtime/cpu_<operator>.cpp). QUANTIZED_LINEAR_ADD divides where the output's
-// scale is extraordinary; scales that are powers of two can be folded, sums of sixths never. QUANTIZE_LINEAR leaves the row of an
-// extraordinary scale to division.
+// Sets parameters with which the operator picks the form (runtime/cpu_<operator>.cpp). QUANTIZED_LINEAR_ADD divides if the
+// output's scale is extraordinary. Scales that are powers of two can be folded, sums of sixths never. QUANTIZE_LINEAR divides a
+// row with an extraordinary scale.
 void reach(Problem &problem, const std::string &form) {
     if (problem.op == "quantize_linear" && form == "divide" && problem.inputs[1].span() > 1)
         std::memset(problem.inputs[1].data, 0, problem.inputs[1].element_bytes());
@@ -155,7 +155,7 @@ void reach(Problem &problem, const std::string &form) {
     }
 }
 
-// threads: 0 is all.
+// threads: 0 means all.
 Operator compile_with(const Library &library, const Problem &problem, const std::string &variant, int threads) {
     hewn::CompileOptions options;
     options.variant = variant;
@@ -183,24 +183,24 @@ void run_in(const Library &library, const Operator &op, const Problem &problem, 
 
 // ---- Checking ----
 
-// Whether the form takes ordinary quotients alone, and leaves all others to `divide`.
+// Whether the form takes only ordinary quotients and leaves all others to `divide`.
 bool takes_ordinary(const std::string &op, const std::string &form) {
     return form == "reciprocal" || form == "columns" || (op == "quantize_linear" && form == "repeating");
 }
 
-// Other contents: any bits; zero points of DEQUANTIZE_LINEAR that are 0 where they were not, and the other way round, for 0 has a
-// shortcut; of QUANTIZE_LINEAR numbers around ties, where a careless quotient lands on the other side.
+// Changes the contents to any bits, with two exceptions. Zero points of DEQUANTIZE_LINEAR become 0 where they were not, and vice
+// versa, because 0 has a shortcut. QUANTIZE_LINEAR gets numbers around ties, where a careless quotient goes to the other side.
 void scramble(Problem &problem, const std::string &form) {
     std::mt19937 random(7);
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         Operand &input = problem.inputs[i];
         const bool zero_point = problem.op == "dequantize_linear" && i == 2;
         if (!is_data(problem.op, i) && !zero_point) continue;
-        // Any bits would leave all to `divide`; f32 gets ties below.
+        // Any bits would leave everything to `divide`; f32 gets ties below.
         if (takes_ordinary(problem.op, form) && input.type != "f32") continue;
         const size_t bytes = size_t(input.span()) * input.element_bytes();
         uint8_t *const data = static_cast<uint8_t *>(input.data);
-        const bool all_0 = zero_point && input.element_bytes() < 4;  // those of 32 bits are 0 before
+        const bool all_0 = zero_point && input.element_bytes() < 4;  // those of 32 bits were 0 before
         for (size_t b = 0; b < bytes; b++) data[b] = all_0 ? 0 : uint8_t(random() >> 11);
         if (problem.op != "quantize_linear" || input.type != "f32") continue;
         const std::vector<double> scales = problem.inputs[1].values();
@@ -211,7 +211,7 @@ void scramble(Problem &problem, const std::string &form) {
     }
 }
 
-// Bytes before and behind an output: more than a step of any knobs writes.
+// Bytes before and behind an output: more than a step writes with any knobs.
 constexpr size_t kGuard = 16 << 10;
 constexpr uint8_t kUntouched = 0xcd;
 
@@ -219,13 +219,13 @@ struct Fault {
     std::string kind, message;  // "load", "bits", "tails", "in place"; empty: none
 };
 
-// Checks libraries, one after the other, by the same problems.
+// Checks libraries, one after the other, on the same problems.
 class Checker {
 public:
     explicit Checker(const Options &options) : options_(options) {}
 
-    // All layouts, row lengths around vectors and blocks, contents of two kinds, in place where the operator allows it; the
-    // largest number of elements in several threads.
+    // Checks all layouts, row lengths around vectors and blocks, two kinds of contents, execution in place where the operator
+    // allows it, and the largest number of elements in several threads.
     Fault check(const Library &library);
 
 private:
@@ -236,9 +236,9 @@ private:
     void check_largest(const Library &library);
 
     const Options &options_;
-    Arena arena_;                         // of the problem at hand
-    std::string kind_;                    // of a fault that the check at hand finds
-    std::vector<uint8_t> largest_right_;  // the largest problem's output, by the first library that was right
+    Arena arena_;                         // of the current problem
+    std::string kind_;                    // of a fault that the current check finds
+    std::vector<uint8_t> largest_right_;  // the largest problem's output, from the first library that was right
 };
 
 Fault Checker::check(const Library &library) {
@@ -252,7 +252,7 @@ Fault Checker::check(const Library &library) {
     return {};
 }
 
-// With room around the output.
+// Makes a problem with room around its output.
 Problem Checker::make(const std::string &layout, int64_t elements) {
     arena_.reset();
     Problem problem = make_problem(options_.variant.op, options_.variant.signature, layout, elements, arena_);
@@ -263,12 +263,12 @@ Problem Checker::make(const std::string &layout, int64_t elements) {
 
 void Checker::check_layout(const Library &library, const std::string &layout) {
     const bool repeating = options_.form == "repeating";
-    const int64_t elements = options_.form == "columns" || repeating ? 65536 : 4096;  // they take rows to pay
+    const int64_t elements = options_.form == "columns" || repeating ? 65536 : 4096;  // these forms pay only with many rows
     if (!layout_fits(options_.variant.op, layout, elements)) return;
     check_contents(library, make(layout, elements), "bits");
     if (options_.whole) return;
     const std::vector<int64_t> sizes = make(layout, elements).output.sizes;
-    // Of `repeating` the last dimension is the period: the others' number makes its rows, and it takes some to pay.
+    // The last dimension is the period of `repeating`. So the first one is varied, in sizes at which the form pays.
     const size_t varied = repeating ? 0 : sizes.size() - 1;
     for (const int64_t width : {1, 2, 3, 7, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 129, 255, 257, 511, 1000, 1023}) {
         const int64_t size = repeating ? 512 + width : width;
@@ -317,7 +317,7 @@ void Checker::check_once(const Library &library, Problem &problem, bool in_place
         throw std::runtime_error("bytes beside the output's elements were written");
 }
 
-// In all threads. The reference takes its time: once a library is right, the others are compared with it.
+// In all threads. The reference is slow, so once a library is right the others are compared with its output.
 void Checker::check_largest(const Library &library) {
     kind_ = "bits";
     const auto &sizes = options_.elements;
@@ -339,7 +339,7 @@ void Checker::check_largest(const Library &library) {
 
 struct Contender {
     std::string path;
-    std::unique_ptr<Library> library;  // null where it cannot be loaded
+    std::unique_ptr<Library> library;  // null if it cannot be loaded
     Fault fault;
 };
 
@@ -367,12 +367,12 @@ class Timing {
 public:
     Timing(const Options &options, const std::vector<Contender> &contenders);
 
-    // A problem for all of them, where the layout fits.
+    // Adds a problem for all of them, if the layout fits.
     void add(const std::string &layout, int64_t elements, int threads);
-    // Finds how many calls make a sample, and warms.
+    // Finds how many calls make a sample, and warms up.
     void calibrate();
     void run();
-    // For each problem the nanoseconds of a call: of each contender, right or not, by round.
+    // For each problem, the nanoseconds of a call for each contender, right or not, by round.
     json report() const;
 
 private:
@@ -381,7 +381,7 @@ private:
         int threads;
         std::vector<hewn_buffer_binding> inputs;
         hewn_buffer_binding output;
-        std::vector<Operator> ops;  // by contender; null of one that is not right, as is what follows
+        std::vector<Operator> ops;  // by contender, as ns; null for one that is not right
         int calls = 1;              // of a sample
         std::vector<std::vector<double>> ns;
     };
@@ -390,7 +390,7 @@ private:
 
     const Options &options_;
     const std::vector<Contender> &contenders_;
-    std::vector<size_t> right_;  // their places among the contenders
+    std::vector<size_t> right_;  // their indices among the contenders
     Arena arena_;
     std::vector<Timed> timed_;
 };
@@ -429,7 +429,7 @@ void Timing::call(const Timed &timed, size_t contender, int times) const {
 // Nanoseconds of a call.
 double Timing::sample(const Timed &timed, size_t contender) const {
     if (timed.threads != 1) settle();  // the other libraries have pools of their own
-    call(timed, contender, 1);         // the library before may have left the output outside the caches: it streams
+    call(timed, contender, 1);         // the library before may have streamed the output out of the caches
     const double start = now_ns();
     call(timed, contender, timed.calls);
     return (now_ns() - start) / timed.calls;
@@ -448,8 +448,8 @@ void Timing::run() {
     for (int round = 0; round < options_.rounds; round++) {
         for (Timed &timed : timed_) {
             std::shuffle(order.begin(), order.end(), random);
-            // The caches hold the problem before: of 1 Mi elements even the second call takes 1.4 times as long as those that
-            // follow.
+            // The caches still hold the last problem: of 1 Mi elements even the second call takes 1.4 times as long as later
+            // ones.
             call(timed, order.front(), 2);
             for (const size_t i : order) timed.ns[i].push_back(sample(timed, i));
         }

@@ -1,4 +1,4 @@
-"""The search for one kernel's knobs: candidates in batches, screened against the incumbent; the best ones measured thoroughly."""
+"""The search for one kernel's knobs: candidates are screened in batches against the incumbent, and the best ones measured thoroughly."""
 
 import dataclasses
 import hashlib
@@ -19,17 +19,17 @@ from kernels import knob_text, write_atomically
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 from bootstrap import median_interval  # noqa: E402
 
-# Elements: those that decide, for kernels and for plans, and those that must not become slower.
+# Numbers of elements: those that decide, for kernels and for plans, and those that must not become slower.
 DECIDING, PLAN_DECIDING, GUARDED = (4096, 65536, 1 << 20), (65536, 1 << 20, 1 << 22, 1 << 24), (16, 1000)
 SCREENING_ROUNDS, FINAL_ROUNDS, FINALISTS = 9, 40, 8
-# A candidate replaces the incumbent if the 95 % interval of its gain lies above ADOPTED, and at no size wholly below 1 - LOSS, or
-# 1 - PAID times the gain where that is more: three times the speed may cost a nanosecond of a call of 16 elements.
+# A candidate replaces the incumbent if the 95 % interval of its gain lies above ADOPTED and at no size wholly below 1 - LOSS, or below 1
+# - PAID times the gain if that allows more. (Three times the speed may cost a nanosecond of a call of 16 elements.)
 ADOPTED, LOSS, PAID = 1.02, 0.02, 0.2
 BATCH = 8
 
 
 def problems_of(build, kernel):
-    """What times the kernel: the layouts that reach the form at full speed; of a plan, with one thread and with all."""
+    """The problems that time the kernel: the layouts that reach the form at full speed. Plans run with one thread and with all."""
     if kernel.form == "plan":
         return Problems(("dense",), GUARDED + PLAN_DECIDING, (1, 0))
     layouts = ("dense",)
@@ -45,7 +45,7 @@ def problems_of(build, kernel):
 
 
 def sources_digest(build):
-    """Of what is measured, beside the knobs: the generators, and the runtime around the kernels."""
+    """A digest of what is measured, apart from the knobs: the generators, and the runtime around the kernels."""
     files = [build.folder / "hewn_generators", *sorted((build.source / "runtime").glob("*"))]
     return hashlib.sha256(b"".join(hashlib.sha256(file.read_bytes()).digest() for file in files)).hexdigest()
 
@@ -58,13 +58,13 @@ def gains(result, candidate):
 
 
 def screened(result, candidate):
-    """The candidate's score: as gains(), of the quarter of the rounds that were disturbed least. It chooses finalists, no more."""
+    """The candidate's score: as gains(), but from the 25th percentile of the times, disturbed least. It only chooses finalists."""
     times = [np.percentile([p["ns"][0], p["ns"][candidate]], 25, axis=1) for p in result["problems"] if p["elements"] not in GUARDED]
     return float(np.exp(np.mean([np.log(old / new) for old, new in times])))
 
 
 class Cache:
-    """One JSON line a candidate, written as soon as it is known: an interrupted run goes on from there."""
+    """One JSON line for each candidate, written as soon as it is known, so that an interrupted run can continue."""
 
     def __init__(self, path, key):
         self.path, self.key, self.known = path, key, {}
@@ -91,8 +91,8 @@ class Cache:
 
 
 class Journal:
-    """What a run of several kernels has finished: {kernel's name: outcome}, and the seconds spent. An interrupted run with the same `key`
-    goes on from there."""
+    """The progress of a run over several kernels: {kernel's name: outcome}, and the seconds spent. An interrupted run continues if it
+    has the same `key`."""
 
     def __init__(self, path, key):
         self.path, self.key, self.spent, self.outcomes = path, key, 0, {}
@@ -107,7 +107,7 @@ class Journal:
 
 
 class Grid:
-    """Every combination, those nearest to the incumbent first."""
+    """All combinations, those nearest to the incumbent first."""
 
     def __init__(self, candidates, incumbent):
         different = lambda knobs: sum(a != b for a, b in zip(knobs, incumbent))
@@ -122,8 +122,8 @@ class Grid:
 
 
 class Optimiser:
-    """Optuna's tree-structured Parzen estimator, for spaces too large for the time there is. It first asks for what differs from the
-    incumbent in one knob."""
+    """Optuna's tree-structured Parzen estimator, for spaces too large for the available time. It first asks for candidates that differ
+    from the incumbent in one knob."""
 
     def __init__(self, space, candidates, incumbent):
         import optuna  # not needed for a grid
@@ -142,7 +142,7 @@ class Optimiser:
 
     def ask(self, count):
         batch = []
-        for _ in range(20 * count):  # it may ask for what it knows: it is told again
+        for _ in range(20 * count):  # it may ask for a known candidate, and is told the score again
             trial = self.study.ask(self.distributions)
             knobs = tuple(sorted(trial.params.items()))
             if knobs in self.scores:
@@ -161,31 +161,31 @@ class Optimiser:
         self._tell(self.trials[knobs], score)
 
     def _tell(self, trial, score):
-        self.study.tell(trial, score if score is not None else 0.0)  # what is no candidate gains nothing
+        self.study.tell(trial, score if score is not None else 0.0)  # knobs that are no candidate gain nothing
 
 
 class Search:
-    """Tunes one kernel, from the knobs `start` (its present ones), until `deadline` (time.monotonic). report(text) is called after each
-    batch."""
+    """Tunes one kernel, from the knobs `start` (default: its present ones), until `deadline` (time.monotonic). Calls report(text)
+    after each batch."""
 
     def __init__(self, build, kernel, engine, folder, runner="local", report=print, chip="", start=None):
         self.build, self.kernel, self.engine, self.runner, self.report = build, kernel, engine, runner, report
         self.folder = pathlib.Path(folder) / kernel.name
-        # All knobs, so that defaults of the generator have names too.
+        # All knobs, so that the generator's defaults are named too.
         self.incumbent = build.complete(kernel, start if start is not None else kernel.knobs)
         key = hashlib.sha256(repr((sources_digest(build), kernel, self.incumbent, runner, chip)).encode()).hexdigest()[:16]
         self.cache = Cache(self.folder / "candidates.jsonl", key)
         self.problems = problems_of(build, kernel)
-        if runner == "qemu":  # for the mechanics a size is enough, and large ones take minutes
+        if runner == "qemu":  # one size is enough for the mechanics, and large ones take minutes
             self.problems = dataclasses.replace(self.problems, elements=GUARDED + DECIDING[:1])
-        # Knobs that stand for the same code are measured once: which ones had it first, by the code's digest.
+        # Knobs that give the same code are measured once. {digest of the code: the knobs that had it first}.
         self.first = {entry["code"]: as_knobs(entry) for entry in self.cache.known.values() if "code" in entry}
 
     def library(self, knobs):
         return str(self.folder / (hashlib.sha256(repr((self.cache.key, knobs)).encode()).hexdigest()[:16] + ".so"))
 
     def remove_libraries(self):
-        """Hundreds of kernels times a hundred candidates would fill a disk; the cache knows them."""
+        """Deletes them: hundreds of kernels times a hundred candidates would fill a disk, and the cache has the results."""
         for library in self.folder.glob("*.so"):
             library.unlink()
 
@@ -202,7 +202,7 @@ class Search:
         return self.build, self.kernel, knobs, self.library(knobs)
 
     def screen(self, batch):
-        """Builds, checks and screens candidates that the cache does not know. Their entries in it."""
+        """Builds, checks and screens the candidates that the cache does not know. Returns the cache's entries of the batch."""
         new = [knobs for knobs in batch if self.cache.get(knobs) is None]
         built, same = {}, {}
         for knobs, outcome in zip(new, self.engine.build_all([self.call(knobs) for knobs in new])):
@@ -236,7 +236,7 @@ class Search:
         if checked["fault"]:
             raise RuntimeError(f"{self.kernel.name}: the present knobs are wrong ({checked['fault']}): {checked['message']}")
         candidates = self.candidates()
-        # A candidate costs about what the incumbent did, builds going in parallel.
+        # A candidate costs about as much as the incumbent did; builds go in parallel.
         needed = len(candidates) * 0.6 * (time.monotonic() - started)
         grid = needed <= 0.75 * (deadline - time.monotonic())
         space = self.build.searched(self.kernel, self.incumbent)
@@ -253,13 +253,13 @@ class Search:
             left = max(0, deadline - time.monotonic())
             self.report(f"{len(done)}/{len(candidates)} {'grid' if grid else 'Optuna'}, {left:.0f} s left: {leader}")
             slowest = max(slowest, time.monotonic() - batch_started)
-            # Another batch, and the finals, which take about two.
+            # There must be time for another batch and for the finals, which take about two.
             if time.monotonic() + 3 * slowest > deadline or len(done) >= len(candidates):
                 break
         return self.finals(done, "grid" if grid else "Optuna")
 
     def finals(self, done, strategy):
-        """The outcome: what was tried, and, of the finalists, the one adopted, if any, with its interval and speeds."""
+        """The outcome: what was tried, the finalists with their intervals and speeds, and the one adopted, if any."""
         timed = sorted((e for e in done if e["status"] == "timed"), key=lambda e: -e["gain"])[:FINALISTS]
         finalists = [as_knobs(entry) for entry in timed]
         outcome = {"kernel": self.kernel.name, "strategy": strategy, "tried": done, "incumbent": self.incumbent}
@@ -268,7 +268,7 @@ class Search:
         self.engine.build_all([self.call(knobs) for knobs in missing])
         outcome["finalists"] = self.compare(finalists) if finalists else []
         leader = max(filter(convinces, outcome["finalists"]), key=lambda f: f["low"], default=None)
-        # The best of several looks better than it is: it has to win once more, alone.
+        # The best of several looks better than it is, so it has to win once more, alone.
         again = self.compare([leader["knobs"]]) if leader else []
         if leader:
             outcome["finalists"] = again + [f for f in outcome["finalists"] if f is not leader]
@@ -276,7 +276,7 @@ class Search:
         return outcome
 
     def compare(self, rivals):
-        """Of each of them that is right, its gain with its interval, where it is slower, and the speeds."""
+        """For each rival that is right: its gain with its interval, where it is slower, and its speeds."""
         result = self.measure([self.library(knobs) for knobs in [self.incumbent, *rivals]], FINAL_ROUNDS)
         rows = []
         for i, knobs in enumerate(rivals, 1):
@@ -299,7 +299,7 @@ def convinces(finalist):
 
 
 def speeds(result, before, after):
-    """GB/s of each problem: medians before and after, and the quartiles' distance after, relative to its median."""
+    """GB/s of each problem: medians before and after, and the distance of the quartiles after, relative to its median."""
     table = []
     for p in result["problems"]:
         old, new = np.array(p["ns"][before]), np.array(p["ns"][after])
@@ -312,7 +312,7 @@ def speeds(result, before, after):
 
 
 def chip_name():
-    """The processor's name, as the system tells it, with its family and model: on a virtual machine the name is often a brand's alone."""
+    """The processor's name with its family and model, as the system tells them: on a virtual machine the name is often only a brand's."""
     text = subprocess.run(["lscpu"], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout
     told = dict(re.findall(r"^(Model name|CPU family|Model):\s*(.*\S)", text, re.MULTILINE))
     numbers = f" (family {told['CPU family']}, model {told['Model']})" if "CPU family" in told and "Model" in told else ""

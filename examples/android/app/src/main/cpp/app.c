@@ -1,4 +1,4 @@
-// org.example.hewn.App.target(): hewn's version and the target that this device runs.
+// org.example.hewn.App.target(): hewn's version and the target that runs on this device.
 #include <hewn/hewn.h>
 #include <jni.h>
 #include <stdio.h>
