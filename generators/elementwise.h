@@ -122,7 +122,7 @@ protected:
     // clamp(r + zero_point, Min, Max) of an 8-bit type for any int32 r. (v)packssdw, (v)paddsw, (v)packsswb. With AVX-512
     // vpmovsdw, vpaddsw, then vpmovswb, or vpmaxsw and vpmovuswb: these keep the order of lanes.
     Halide::Expr narrowed(const Halide::Expr &r, const Halide::Expr &zero_point, const Halide::Type &type) const {
-        if (!has_masks()) return Halide::saturating_cast(type, shifted(r, zero_point));
+        if (!has_masks()) return Halide::saturating_cast(type, offset_int16(r, zero_point));
         return truncated(Halide::saturating_add(truncated(r, Halide::Int(16)), Halide::cast<int16_t>(zero_point)), type);
     }
 
@@ -152,20 +152,20 @@ protected:
         prefetch_distance_ = distance;
     }
 
-    // output(x, y) = narrowed(rounded(differences(operands)), zero_point), where `rounded` gives an int32. The knob `vector` is
+    // output(x, y) = narrowed(to_int32(differences(operands)), zero_point), where `to_int32` gives an int32. The knob `vector` is
     // the blocks of a step, in the most frequent layout of `inputs`.
-    template<class Rounded>
+    template<class ToInt32>
     void define_narrowed(OutputRows &output, const std::vector<Rows *> &inputs, const std::vector<Operand> &operands,
-                         const Rounded &rounded, const Halide::Expr &zero_point) {
-        if (tail == Tail::Packed) return define_blocks(output, inputs, operands, rounded, zero_point);
-        define(output, narrowed(rounded(differences(operands)), zero_point, output.type()), Halide::Float(32));
+                         const ToInt32 &to_int32, const Halide::Expr &zero_point) {
+        if (tail == Tail::Packed) return define_blocks(output, inputs, operands, to_int32, zero_point);
+        define(output, narrowed(to_int32(differences(operands)), zero_point, output.type()), Halide::Float(32));
     }
 
-    // The same for an int32 `rounded`, an expression of x and y.
-    void define_narrowed(OutputRows &output, const std::vector<Rows *> &inputs, const Halide::Expr &rounded,
+    // The same for an int32 `number`, an expression of x and y.
+    void define_narrowed(OutputRows &output, const std::vector<Rows *> &inputs, const Halide::Expr &number,
                          const Halide::Expr &zero_point) {
         define_narrowed(
-            output, inputs, {}, [&](const std::vector<Halide::Expr> &) { return rounded; }, zero_point);
+            output, inputs, {}, [&](const std::vector<Halide::Expr> &) { return number; }, zero_point);
     }
 
     // output(x, y) = value, which may use `lane`, for rows of at least kRepeatingLanes elements. What is read by `lane` must
@@ -197,11 +197,11 @@ protected:
         if (vector > 1) define_part(1, columns < step_, false);  // a row that has no step
     }
 
-    // define_lanes of narrowed(rounded, zero_point). Both may use `lane`.
-    void define_narrowed_lanes(OutputRows &output, const Halide::Expr &rounded, const Halide::Expr &zero_point) {
-        if (tail != Tail::Packed) return define_lanes(output, narrowed(rounded, zero_point, output.type()), Halide::Float(32));
+    // define_lanes of narrowed(number, zero_point). Both may use `lane`.
+    void define_narrowed_lanes(OutputRows &output, const Halide::Expr &number, const Halide::Expr &zero_point) {
+        if (tail != Tail::Packed) return define_lanes(output, narrowed(number, zero_point, output.type()), Halide::Float(32));
         define_blocks(
-            output, {}, {}, [&](const std::vector<Halide::Expr> &) { return rounded; }, zero_point);
+            output, {}, {}, [&](const std::vector<Halide::Expr> &) { return number; }, zero_point);
     }
 
     void schedule_rows(OutputRows &output, const std::vector<Rows *> &inputs) {
@@ -255,7 +255,7 @@ private:
     };
 
     // Of PartKind::Packed: a part in steps of `blocks` blocks, and the Funcs that compute it.
-    struct Packed {
+    struct BlockFuncs {
         int blocks;
         Halide::Func numbers;
         std::vector<Halide::Func> packs, picked, of_row, of_step;  // the last two are zero points
@@ -263,7 +263,7 @@ private:
     const Halide::Var i{"i"}, v{"v"}, j{"j"}, k{"k"}, h{"h"}, b{"b"};
     int width_ = 0, step_ = 0;
     std::vector<Part> parts_;
-    std::vector<Packed> packed_;  // these are the first of parts_
+    std::vector<BlockFuncs> block_funcs_;  // these are the first of parts_
     std::vector<Prefetched> prefetched_;
     Halide::Expr prefetch_distance_, shortcut_;
     const Halide::RDom byte_{0, 4, "byte"};
@@ -277,42 +277,43 @@ private:
     }
 
     // sat16(sat16(r) + zero_point)
-    static Halide::Expr shifted(const Halide::Expr &r, const Halide::Expr &zero_point) {
+    static Halide::Expr offset_int16(const Halide::Expr &r, const Halide::Expr &zero_point) {
         return Halide::saturating_add(Halide::saturating_cast<int16_t>(r), Halide::cast<int16_t>(zero_point));
     }
 
     bool has_masks() const { return this->get_target().has_feature(Halide::Target::AVX512_Skylake); }
 
     // How many int32 a vector holds.
-    int lanes() const { return this->natural_vector_size(Halide::Int(32)); }
+    int int32_lanes() const { return this->natural_vector_size(Halide::Int(32)); }
 
     static bool uses(const Halide::Expr &e, const Halide::Var &var) { return Halide::Internal::expr_uses_var(e, var.name()); }
 
     // define_narrowed and define_narrowed_lanes with tail=packed.
-    template<class Rounded>
+    template<class ToInt32>
     void define_blocks(OutputRows &output, const std::vector<Rows *> &inputs, const std::vector<Operand> &operands,
-                       const Rounded &rounded, const Halide::Expr &zero_point) {
-        const Halide::Expr of_column = rounded(differences(operands));
+                       const ToInt32 &to_int32, const Halide::Expr &zero_point) {
+        const Halide::Expr of_column = to_int32(differences(operands));
         const Halide::Expr columns = output.dim(0).extent();
-        const int block = 4 * lanes(), step = block * vector;
+        const int block = 4 * int32_lanes(), step = block * vector;
         const Halide::Expr value = narrowed(of_column, zero_point, output.type());
         const bool by_lane = uses(value, lane);
         set_step(Halide::Float(32));
         if (by_lane) check_lanes();
-        if (by_lane && lanes() < 8) throw Halide::CompileError("tail=packed: this form wants vectors of 8 int32 at least\n");
+        if (by_lane && int32_lanes() < 8)
+            throw Halide::CompileError("tail=packed: this form wants vectors of 8 int32 at least\n");
         output(x, y) = Halide::undef(output.type());
         Halide::Expr several = columns >= step, single = columns >= block;
         if (vector > 1) several = several && lies_as(layouts.value().substr(0, inputs.size()), inputs);
         if (!prefetched_.empty()) {
-            define_packed(output, operands, rounded, of_column, zero_point, vector, several && prefetch_distance_ > 0, true);
+            define_packed(output, operands, to_int32, of_column, zero_point, vector, several && prefetch_distance_ > 0, true);
             single = single && !(several && prefetch_distance_ > 0);
             several = several && prefetch_distance_ <= 0;
         }
         if (vector > 1) {
-            define_packed(output, operands, rounded, of_column, zero_point, vector, several);
+            define_packed(output, operands, to_int32, of_column, zero_point, vector, several);
             single = single && !several;
         }
-        define_packed(output, operands, rounded, of_column, zero_point, 1, single);
+        define_packed(output, operands, to_int32, of_column, zero_point, 1, single);
 
         if (has_masks() && !by_lane) {
             Halide::Func element("element");
@@ -325,8 +326,8 @@ private:
 
     // Computes a row, where `fits`, in steps of `blocks` blocks. A block has as many bytes as a vector; the last step overlaps
     // the one before.
-    template<class Rounded>
-    void define_packed(OutputRows &output, const std::vector<Operand> &operands, const Rounded &rounded,
+    template<class ToInt32>
+    void define_packed(OutputRows &output, const std::vector<Operand> &operands, const ToInt32 &to_int32,
                        const Halide::Expr &of_column, const Halide::Expr &zero_point, int blocks, const Halide::Expr &fits,
                        bool prefetches = false) {
         // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. A pack works within lanes of 16 bytes, so the
@@ -336,24 +337,24 @@ private:
         // Written so, not in an order that looks simpler, LLVM finds the packs of whole vectors and restores the order with one
         // permutation of the result. Narrowing vector by vector would take four instructions for each, with AVX-512 three.
         using Halide::Var;
-        const int n = lanes(), block = 4 * n, step = block * blocks;
+        const int n = int32_lanes(), block = 4 * n, step = block * blocks;
         const bool picks = !operands.empty() && this->get_target().has_feature(Halide::Target::AVX512_Zen4);
         const Var first("first");
-        Halide::Func numbers("rounded"), words("words"), bytes("bytes");
+        Halide::Func numbers("numbers"), words("words"), bytes("bytes");
         const Halide::Expr columns = output.dim(0).extent();
         // The promises serve the bounds of a row that has no block. Halide does not see that nothing is accessed then.
         const auto promised = [&](const Halide::Expr &column) { return Halide::unsafe_promise_clamped(column, 0, columns - 1); };
-        Packed packed = {blocks, numbers, {words, bytes}, {}, {}, {}};
+        BlockFuncs funcs = {blocks, numbers, {words, bytes}, {}, {}, {}};
         if (picks) {
             std::vector<Halide::Expr> differences;
             for (const Operand &operand : operands) {
                 const auto row = [&](const Halide::Expr &column) {
                     return operand.rows(promised(first + block * b + column), y);
                 };
-                packed.picked.push_back(picked_difference(row, operand.zero_point, first));
-                differences.push_back(to_f32(packed.picked.back()(i, v, b, first, y)));
+                funcs.picked.push_back(picked_difference(row, operand.zero_point, first));
+                differences.push_back(to_f32(funcs.picked.back()(i, v, b, first, y)));
             }
-            numbers(i, v, b, first, y) = rounded(differences);
+            numbers(i, v, b, first, y) = to_int32(differences);
         } else {
             numbers(i, v, b, first, y) =
                 Halide::Internal::substitute({{x.name(), promised(first + block * b + n * v + i)}, {lane.name(), i}}, of_column);
@@ -365,18 +366,18 @@ private:
         Halide::Func zero_points("zero_points");
         if (uses(zero_point, lane)) {
             zero_points(j, k, h, y) = Halide::cast<int16_t>(Halide::Internal::substitute(lane.name(), word, zero_point));
-            packed.of_row = {zero_points};
+            funcs.of_row = {zero_points};
             offset = zero_points(j, k, h, y);
         } else if (uses(zero_point, x)) {
             const Halide::Expr column = promised(first + block * b + n * (2 * h + j / 4) + word);
             zero_points(j, k, h, b, first, y) = Halide::cast<int16_t>(Halide::Internal::substitute(x.name(), column, zero_point));
-            packed.of_step = {zero_points};
+            funcs.of_step = {zero_points};
             offset = zero_points(j, k, h, b, first, y);
         }
         if (prefetches) offset = prefetching(offset, first + block * b, block);
-        words(j, k, h, b, first, y) = shifted(numbers(4 * k + j % 4, 2 * h + j / 4, b, first, y), offset);
+        words(j, k, h, b, first, y) = offset_int16(numbers(4 * k + j % 4, 2 * h + j / 4, b, first, y), offset);
         bytes(j, h, k, b, first, y) = Halide::saturating_cast(output.type(), words(j, (k + 2) % (n / 4), h, b, first, y));
-        packed_.push_back(packed);
+        block_funcs_.push_back(funcs);
 
         const Halide::RDom part(0, step, 0, Halide::select(fits, (columns + step - 1) / step, 0), "by" + std::to_string(blocks));
         const Halide::Expr start = Halide::min(part.y * step, columns - step), column = part.x % block;
@@ -518,8 +519,8 @@ private:
         case PartKind::Packed: {  // in the shape of `words`
             const Halide::RVar block("block"), group("group"), in_block("in_block"), in_group("in_group"), quad("quad"),
                 of_quad("of_quad");
-            stage.reorder(domain.x, domain.y, y).split(domain.x, block, in_block, 4 * lanes()).unroll(block);
-            stage.split(in_block, group, in_group, lanes()).split(in_group, quad, of_quad, 4);
+            stage.reorder(domain.x, domain.y, y).split(domain.x, block, in_block, 4 * int32_lanes()).unroll(block);
+            stage.split(in_block, group, in_group, int32_lanes()).split(in_group, quad, of_quad, 4);
             stage.vectorize(of_quad).vectorize(quad).vectorize(group);
             break;
         }
@@ -535,29 +536,29 @@ private:
 
     // Function by function for all blocks of a step, so that the processor can overlap operations of different blocks.
     void schedule_packs(Halide::Func out) {
-        const int n = lanes();
-        for (size_t part = 0; part < packed_.size(); part++) {
-            const Packed &packed = packed_[part];
+        const int n = int32_lanes();
+        for (size_t part = 0; part < block_funcs_.size(); part++) {
+            const BlockFuncs &funcs = block_funcs_[part];
             const auto in_step = [&](Halide::Func f) {
-                return f.compute_at(out, parts_[part].domain.y).store_in(Halide::MemoryType::Stack).bound(b, 0, packed.blocks);
+                return f.compute_at(out, parts_[part].domain.y).store_in(Halide::MemoryType::Stack).bound(b, 0, funcs.blocks);
             };
             const auto by_vectors = [&](Halide::Func f) {
                 in_step(f).bound(i, 0, n).bound(v, 0, 4).vectorize(i).unroll(v).unroll(b);
             };
-            for (Halide::Func f : packed.of_row) {
+            for (Halide::Func f : funcs.of_row) {
                 f.compute_at(out, y).store_in(Halide::MemoryType::Stack).bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2);
                 for (int d = 0; d < 3; d++) f.vectorize(f.args()[d]);
             }
-            for (Halide::Func f : packed.of_step) {
+            for (Halide::Func f : funcs.of_step) {
                 in_step(f).bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2).unroll(h).unroll(b);
                 for (int d = 0; d < 2; d++) f.vectorize(f.args()[d]);
             }
-            by_vectors(packed.numbers);
-            for (Halide::Func f : packed.picked) {
+            by_vectors(funcs.numbers);
+            for (Halide::Func f : funcs.picked) {
                 by_vectors(f);
                 f.update().reorder(byte_, i, v, b).unroll(v).unroll(b).atomic().vectorize(byte_).vectorize(i);
             }
-            for (Halide::Func f : packed.packs) {
+            for (Halide::Func f : funcs.packs) {
                 in_step(f).bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2).unroll(b);
                 for (int d = 0; d < 3; d++) f.vectorize(f.args()[d]);
             }

@@ -39,8 +39,8 @@ protected:
             const Expr of_column = quotient(this->differences(operands));
             return this->define(output, hewn::arm::quantized_number(of_column, output_zero_point, output.type()), Float(32));
         }
-        const auto rounded = [&](const Values &differences) { return hewn::round_to_int32(quotient(differences)); };
-        this->define_narrowed(output, {&a, &b}, operands, rounded, output_zero_point);
+        const auto to_int32 = [&](const Values &differences) { return hewn::round_to_int32(quotient(differences)); };
+        this->define_narrowed(output, {&a, &b}, operands, to_int32, output_zero_point);
     }
 };
 
