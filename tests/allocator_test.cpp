@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "check.h"
+#include "contents.h"
 #include "executors.h"
 #include "problems.h"
 #include "variants.h"

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "../runtime/folding.h"
-#include "tensors.h"
+#include "execution.h"
+#include "operators.h"
+#include "values.h"
 #include "variants.h"
 
 // GCC on x86-64 Linux compiles the truth a second time for AVX2 and chooses when the program starts: the same operations in the

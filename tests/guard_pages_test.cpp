@@ -4,6 +4,8 @@
 #include <csetjmp>
 #include <csignal>
 
+#include "check.h"
+#include "contents.h"
 #include "mapping.h"
 #include "problems.h"
 #include "variants.h"

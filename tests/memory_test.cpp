@@ -9,8 +9,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "execution.h"
 #include "mapping.h"
-#include "problems.h"
+#include "operators.h"
+#include "values.h"
 #include "variants.h"
 
 namespace hewn_test {

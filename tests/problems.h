@@ -2,11 +2,14 @@
 #ifndef HEWN_TESTS_PROBLEMS_H
 #define HEWN_TESTS_PROBLEMS_H
 
+#include <algorithm>
 #include <cstdint>
-#include <string>
+#include <numeric>
 #include <vector>
 
+#include "operators.h"
 #include "tensors.h"
+#include "values.h"
 
 namespace hewn_test {
 

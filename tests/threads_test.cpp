@@ -17,6 +17,8 @@
 #include <unistd.h>
 #endif
 
+#include "check.h"
+#include "contents.h"
 #include "executors.h"
 #include "problems.h"
 #include "variants.h"

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "tensors.h"
+#include "execution.h"
+#include "operators.h"
+#include "values.h"
 
 namespace hewn_test {
 namespace {

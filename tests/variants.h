@@ -11,9 +11,28 @@
 #include <string>
 #include <vector>
 
-#include "tensors.h"
+#include "operators.h"
+#include "types.h"
+#include "values.h"
 
 namespace hewn_test {
+
+// What a target's or variant's name is for. From the list of targets: asking the library loads a GPU's driver.
+inline hewn_device_kind kind_of_variant(const char *variant) {
+    static const std::map<std::string, hewn_device_kind> kinds = {
+#define HEWN_PROBE(...)
+#define HEWN_TARGET(name, ...) {#name, HEWN_DEVICE_CPU},
+#define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) {#name, device},
+#include "targets.inc"
+#undef HEWN_GPU_TARGET
+#undef HEWN_TARGET
+#undef HEWN_PROBE
+    };
+    const std::string name = variant ? variant : "";
+    const size_t separator = name.rfind("__");
+    const auto found = kinds.find(separator == std::string::npos ? name : name.substr(separator + 2));
+    return found == kinds.end() ? hewn_device_kind(HEWN_DEVICE_CPU) : found->second;
+}
 
 struct Variant {
     std::string name, operator_name, signature, target;

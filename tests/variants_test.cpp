@@ -1,6 +1,8 @@
 // Every variant against the scalar truth, bit for bit: all short lengths, all layouts, all kinds of values.
 #include <gtest/gtest.h>
 
+#include "check.h"
+#include "contents.h"
 #include "problems.h"
 #include "variants.h"
 
