@@ -6,10 +6,10 @@
 #include <hewn/hewn.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <sstream>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,102 +19,14 @@
 
 namespace hewn_test {
 
-// Calls f(offsets) for every element in row-major order; offsets[i] is in elements of the i-th operand, the output's is last.
-template<class F>
-void for_each_element(const Problem &problem, F &&f) {
-    constexpr size_t MAX_OPERANDS = 9;
-    const std::vector<int64_t> &sizes = problem.output.sizes;
-    const size_t rank = sizes.size(), operands = problem.inputs.size() + 1;
-    std::vector<std::array<int64_t, MAX_OPERANDS>> steps(rank);
-    for (size_t d = 0; d < rank; d++) {
-        for (size_t i = 0; i < operands; i++) {
-            const Tensor *tensor = i + 1 == operands ? &problem.output : problem.inputs[i] ? &*problem.inputs[i] : nullptr;
-            // A dimension of size 1 is not stepped along: scales of QUANTIZED_LINEAR_ADD have all sizes 1.
-            steps[d][i] = tensor && tensor->sizes[d] != 1 ? tensor->strides[d] : 0;
-        }
-    }
-    if (element_count(sizes) == 0) return;
-    std::array<int64_t, MAX_OPERANDS> offsets{};
-    std::vector<int64_t> index(rank, 0);
-    for (;;) {
-        f(offsets.data());
-        size_t d = rank;
-        for (;;) {
-            if (d == 0) return;
-            d--;
-            for (size_t i = 0; i < operands; i++) offsets[i] += steps[d][i];
-            if (++index[d] < sizes[d]) break;
-            for (size_t i = 0; i < operands; i++) offsets[i] -= steps[d][i] * sizes[d];
-            index[d] = 0;
-        }
-    }
-}
-
 // Writes the truth into `image`, the output's memory to be.
 inline void evaluate_reference(const Problem &problem, std::vector<uint8_t> &image) {
-    const auto in = [&](size_t i, auto tag) { return reinterpret_cast<const decltype(tag) *>(problem.input_data(i)); };
-    const auto out = [&](auto tag) { return reinterpret_cast<decltype(tag) *>(image.data() + problem.output.offset); };
-    const auto type = [&](size_t i) { return problem.inputs[i]->type; };
-    switch (problem.op) {
-    case HEWN_OPERATOR_ADD:
-        with_any_type(type(0), [&](auto t) {
-            const auto *a = in(0, t), *b = in(1, t);
-            auto *sum = out(t);
-            for_each_element(problem, [&](const int64_t *o) { sum[o[2]] = reference::add(a[o[0]], b[o[1]]); });
-        });
-        break;
-    case HEWN_OPERATOR_QUANTIZE_LINEAR:
-        with_type<float, f16, int32_t>(type(0), [&](auto t) {
-            with_type<float, f16>(type(1), [&](auto s) {
-                with_type<int8_t, uint8_t>(problem.output.type, [&](auto q) {
-                    const auto *x = in(0, t);
-                    const auto *scale = in(1, s);
-                    const auto *zero = in(2, q);
-                    auto *y = out(q);
-                    using Q = decltype(q);
-                    for_each_element(problem, [&](const int64_t *o) {
-                        y[o[3]] = reference::quantize_linear<Q>(x[o[0]], scale[o[1]], zero ? zero[o[2]] : Q(0));
-                    });
-                });
-            });
-        });
-        break;
-    case HEWN_OPERATOR_DEQUANTIZE_LINEAR:
-        with_type<int32_t, int16_t, int8_t, uint32_t, uint16_t, uint8_t>(type(0), [&](auto t) {
-            with_type<float, f16>(type(1), [&](auto s) {
-                const auto *x = in(0, t), *zero = in(2, t);
-                const auto *scale = in(1, s);
-                auto *y = out(s);
-                using T = decltype(t);
-                for_each_element(problem, [&](const int64_t *o) {
-                    y[o[3]] = reference::dequantize_linear(x[o[0]], scale[o[1]], zero ? zero[o[2]] : T(0));
-                });
-            });
-        });
-        break;
-    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD:
-        with_type<int8_t, uint8_t>(type(0), [&](auto ta) {
-            with_type<int8_t, uint8_t>(type(3), [&](auto tb) {
-                with_type<int8_t, uint8_t>(problem.output.type, [&](auto tq) {
-                    const float f32 = 0;
-                    const auto *a = in(0, ta), *a_zero = in(2, ta);
-                    const auto *b = in(3, tb), *b_zero = in(5, tb);
-                    const auto *a_scale = in(1, f32), *b_scale = in(4, f32), *scale = in(6, f32);
-                    const auto *zero = in(7, tq);
-                    auto *y = out(tq);
-                    using A = decltype(ta);
-                    using B = decltype(tb);
-                    using Q = decltype(tq);
-                    for_each_element(problem, [&](const int64_t *o) {
-                        y[o[8]] = reference::quantized_linear_add(a[o[0]], *a_scale, a_zero ? *a_zero : A(0), b[o[3]], *b_scale,
-                                                                  b_zero ? *b_zero : B(0), *scale, zero ? *zero : Q(0));
-                    });
-                });
-            });
-        });
-        break;
-    default: throw std::logic_error("an unknown operator");
-    }
+    with_truth(problem.op, problem.types(), problem.input_memory(), [&](const auto &element) {
+        using T = std::invoke_result_t<decltype(element), const int64_t *>;
+        T *const output = reinterpret_cast<T *>(image.data() + problem.output.offset);
+        const size_t last = problem.inputs.size();
+        for_each_element(problem, [&](const int64_t *offsets) { output[offsets[last]] = element(offsets); });
+    });
 }
 
 inline std::string describe(const Problem &problem) {

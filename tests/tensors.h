@@ -49,7 +49,7 @@ struct Tensor {
         const size_t address = reinterpret_cast<uintptr_t>(memory.data()) + zone;
         offset = zone + (alignment - address % alignment) % alignment + size_t(misalignment) * element_bytes(type);
     }
-    Tensor(hewn_data_type data_type, std::vector<int64_t> tensor_sizes)
+    Tensor(hewn_data_type data_type, const std::vector<int64_t> &tensor_sizes)
         : Tensor(data_type, tensor_sizes, packed_strides(tensor_sizes)) {}
     // A copy would lie elsewhere: with another alignment.
     Tensor(const Tensor &) = delete;
@@ -116,10 +116,38 @@ struct Problem {
     const uint8_t *input_data(size_t i) const {
         return in_place >> i & 1 ? output.data() : inputs[i] ? inputs[i]->data() : nullptr;
     }
+    InputMemory input_memory() const {
+        std::vector<const void *> first;
+        for (size_t i = 0; i < inputs.size(); i++) first.push_back(input_data(i));
+        return InputMemory(first);
+    }
+    // In DirectML's order, output last; absent inputs have none.
+    DataTypes types() const {
+        DataTypes result;
+        for (const auto &input : inputs) result.push_back(input ? input->type : hewn_data_type(HEWN_DATA_TYPE_UNKNOWN));
+        result.push_back(output.type);
+        return result;
+    }
 
 private:
     mutable std::vector<hewn_tensor_desc> descs_;
 };
+
+// Calls f(offsets) for every element in row-major order; offsets[i] is in elements of the i-th input, the output's is last.
+template<class F>
+void for_each_element(const Problem &problem, F &&f) {
+    const std::vector<int64_t> &sizes = problem.output.sizes;
+    std::vector<std::vector<int64_t>> strides;
+    for (const auto &input : problem.inputs) {
+        strides.push_back(input ? input->strides : std::vector<int64_t>(sizes.size(), 0));
+        // A dimension of size 1 is not stepped along: scales of QUANTIZED_LINEAR_ADD have all sizes 1.
+        for (size_t d = 0; input && d < sizes.size(); d++) {
+            if (input->sizes[d] == 1) strides.back()[d] = 0;
+        }
+    }
+    strides.push_back(problem.output.strides);
+    for_each_element(sizes, strides, f);
+}
 
 }  // namespace hewn_test
 

@@ -59,16 +59,25 @@ inline size_t element_bytes(hewn_data_type type) {
     return bytes;
 }
 
+// As signatures name them.
+inline constexpr std::pair<const char *, hewn_data_type> TYPE_NAMES[] = {
+    {"f32", HEWN_DATA_TYPE_FLOAT32}, {"f16", HEWN_DATA_TYPE_FLOAT16}, {"u64", HEWN_DATA_TYPE_UINT64},
+    {"u32", HEWN_DATA_TYPE_UINT32},  {"u16", HEWN_DATA_TYPE_UINT16},  {"u8", HEWN_DATA_TYPE_UINT8},
+    {"i64", HEWN_DATA_TYPE_INT64},   {"i32", HEWN_DATA_TYPE_INT32},   {"i16", HEWN_DATA_TYPE_INT16},
+    {"i8", HEWN_DATA_TYPE_INT8}};
+
 inline hewn_data_type parse_type(const std::string &name) {
-    static const std::pair<const char *, hewn_data_type> names[] = {
-        {"f32", HEWN_DATA_TYPE_FLOAT32}, {"f16", HEWN_DATA_TYPE_FLOAT16}, {"u64", HEWN_DATA_TYPE_UINT64},
-        {"u32", HEWN_DATA_TYPE_UINT32},  {"u16", HEWN_DATA_TYPE_UINT16},  {"u8", HEWN_DATA_TYPE_UINT8},
-        {"i64", HEWN_DATA_TYPE_INT64},   {"i32", HEWN_DATA_TYPE_INT32},   {"i16", HEWN_DATA_TYPE_INT16},
-        {"i8", HEWN_DATA_TYPE_INT8}};
-    for (const auto &[text, type] : names) {
+    for (const auto &[text, type] : TYPE_NAMES) {
         if (name == text) return type;
     }
     throw std::logic_error("no data type is called " + name);
+}
+
+inline const char *type_name(hewn_data_type type) {
+    for (const auto &[text, named] : TYPE_NAMES) {
+        if (type == named) return text;
+    }
+    throw std::logic_error("no name for data type " + std::to_string(type));
 }
 
 // The unsigned type of the same width; the type itself where there is none.
