@@ -87,7 +87,7 @@ inline Outcome compile(const Description &description, const hewn_compile_option
 
 // A device of the kind that a target or variant is for, opened once; null for the CPU.
 inline hewn_device *device_for(const char *variant) {
-    static DevicePtr devices[4];
+    static std::map<hewn_device_kind, DevicePtr> devices;
     const hewn_device_kind kind = kind_of_variant(variant);
     if (kind == HEWN_DEVICE_CPU) return nullptr;
     DevicePtr &device = devices[kind];
