@@ -141,6 +141,17 @@ inline std::vector<std::string> runnable_variants(const std::string &operator_na
     return names;
 }
 
+// Of an operator, the signatures that have such a name, in the order of variants.inc.
+inline std::vector<std::string> runnable_signatures(const std::string &operator_name) {
+    std::vector<std::string> signatures;
+    for (const Variant &variant : built_variants()) {
+        if (variant.operator_name != operator_name || runnable_variants(operator_name, variant.signature).empty()) continue;
+        if (std::find(signatures.begin(), signatures.end(), variant.signature) == signatures.end())
+            signatures.push_back(variant.signature);
+    }
+    return signatures;
+}
+
 // A test for each variant. One that this machine cannot run is skipped under its own name.
 class VariantTest : public testing::TestWithParam<Variant> {
 protected:
