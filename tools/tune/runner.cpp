@@ -60,10 +60,6 @@ using namespace hewn_bench;
 
 // ---- Problems that reach a form ----
 
-bool is_data(const std::string &op, size_t input) {
-    return input == 0 || op == "add" || (op == "quantized_linear_add" && input == 3);
-}
-
 // Operators pick their form by the parameters, too (runtime/operators.cpp). In QUANTIZED_LINEAR_ADD an extraordinary output scale
 // divides, scales that are powers of two can be folded, and sums of sixths never. In QUANTIZE_LINEAR one extraordinary scale
 // leaves its row to division.
@@ -73,8 +69,7 @@ void reach(Problem &problem, const std::string &form) {
     if (problem.op != "quantized_linear_add") return;
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         Operand &input = problem.inputs[i];
-        if (is_data(problem.op, i)) continue;
-        if (input.type != "f32") continue;
+        if (!problem.is_parameter(i) || input.type != "f32") continue;
         float &scale = *static_cast<float *>(input.data);
         if (form == "divide") scale *= 0x1p-70f;
         if (form == "folded") scale = i == 4 ? 0x1p-6f : 0x1p-5f;  // half of the quotients are ties
@@ -123,7 +118,7 @@ void scramble(Problem &problem, const std::string &form) {
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         Operand &input = problem.inputs[i];
         const bool zero_point = problem.op == "dequantize_linear" && i == 2;
-        if (!is_data(problem.op, i) && !zero_point) continue;
+        if (problem.is_parameter(i) && !zero_point) continue;
         // Any bits would leave all to `divide`; f32 gets ties below.
         if (takes_ordinary(problem.op, form) && input.type != "f32") continue;
         const size_t bytes = size_t(input.span()) * input.element_bytes();
