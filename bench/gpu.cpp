@@ -18,6 +18,8 @@
 #include <string>
 #include <vector>
 
+#include "../tests/operators.h"
+
 namespace {
 
 using hewn::DataType, hewn::TensorDesc;
@@ -44,17 +46,6 @@ const std::vector<Kernel> &kernels() {
     return list;
 }
 
-DataType type_named(const std::string &name) {
-    static const std::pair<const char *, DataType> types[] = {
-        {"f32", DataType::FLOAT32}, {"f16", DataType::FLOAT16}, {"i8", DataType::INT8},   {"u8", DataType::UINT8},
-        {"i16", DataType::INT16},   {"u16", DataType::UINT16},  {"i32", DataType::INT32}, {"u32", DataType::UINT32},
-        {"i64", DataType::INT64},   {"u64", DataType::UINT64}};
-    for (const auto &[text, type] : types) {
-        if (name == text) return type;
-    }
-    throw std::runtime_error("no type is called " + name);
-}
-
 // The tensors of a kernel on n elements, output last.
 struct Problem {
     hewn::Operator op;
@@ -62,37 +53,21 @@ struct Problem {
 };
 
 Problem make_problem(const Kernel &kernel, int64_t n, const hewn::Device &device) {
-    std::vector<DataType> t;
-    for (size_t from = 0; from <= kernel.signature.size();) {
-        const size_t end = std::min(kernel.signature.find('_', from), kernel.signature.size());
-        t.push_back(type_named(kernel.signature.substr(from, end - from)));
-        from = end + 1;
+    const hewn_test::OperatorFacts &facts = hewn_test::facts(kernel.operator_name);
+    std::vector<TensorDesc> tensors;
+    for (const hewn_data_type type : hewn_test::operand_types(facts, kernel.signature)) {
+        const bool parameter = facts.is_parameter(tensors.size());
+        tensors.push_back(parameter ? TensorDesc::broadcast_scalar(DataType(type), {n}) : TensorDesc{DataType(type), {n}});
     }
-    const auto dense = [&](DataType type) { return TensorDesc{type, {n}}; };
-    const auto scalar = [&](DataType type) { return TensorDesc::broadcast_scalar(type, {n}); };
-    if (kernel.operator_name == "add") {
-        const TensorDesc d = dense(t[0]);
-        return {hewn::compile(hewn::AddDesc{d, d, d}, {}, &device), {d, d, d}};
-    }
-    if (kernel.operator_name == "quantize_linear") {
-        const DataType scale = t[0] == DataType::INT32 ? DataType::FLOAT32 : t[0];
-        const hewn::QuantizeLinearDesc desc{dense(t[0]), scalar(scale), scalar(t[1]), dense(t[1])};
-        return {hewn::compile(desc, {}, &device),
-                {desc.input_tensor, desc.scale_tensor, *desc.zero_point_tensor, desc.output_tensor}};
-    }
-    if (kernel.operator_name == "dequantize_linear") {
-        const hewn::DequantizeLinearDesc desc{dense(t[0]), scalar(t[1]), scalar(t[0]), dense(t[1])};
-        return {hewn::compile(desc, {}, &device),
-                {desc.input_tensor, desc.scale_tensor, *desc.zero_point_tensor, desc.output_tensor}};
-    }
-    if (kernel.operator_name != "quantized_linear_add")
-        throw std::logic_error("no problem of the operator " + kernel.operator_name);
-    const TensorDesc f32 = scalar(DataType::FLOAT32);
-    const hewn::QuantizedLinearAddDesc d{dense(t[0]),  f32, scalar(t[0]), dense(t[1]), f32,
-                                         scalar(t[1]), f32, scalar(t[2]), dense(t[2])};
-    return {hewn::compile(d, {}, &device),
-            {d.a_tensor, d.a_scale_tensor, *d.a_zero_point_tensor, d.b_tensor, d.b_scale_tensor, *d.b_zero_point_tensor,
-             d.output_scale_tensor, *d.output_zero_point_tensor, d.output_tensor}};
+    std::vector<hewn_tensor_desc> views;
+    for (const TensorDesc &tensor : tensors) views.push_back(tensor.c_desc());
+    hewn_test::TensorDescs pointers;
+    for (const hewn_tensor_desc &view : views) pointers.push_back(&view);
+    hewn_error error{sizeof error, HEWN_STATUS_OK, ""};
+    hewn_operator *op = nullptr;
+    if (hewn_compile(device.get(), hewn_test::Description(facts.type, pointers).get(), nullptr, &op, &error) != HEWN_STATUS_OK)
+        throw hewn::Error(error);
+    return {hewn::Operator(op), tensors};
 }
 
 // Seconds of one call: the best of three rounds of as many as fill `seconds`.

@@ -69,8 +69,7 @@ public:
         int axis = -1;
         for (size_t i = 0; i < problem.inputs.size(); i++) {
             const Operand &input = problem.inputs[i];
-            const bool parameter = problem.op != "add" && (problem.op == "quantized_linear_add" ? i != 0 && i != 3 : i != 0);
-            if (parameter) {
+            if (problem.is_parameter(i)) {
                 // i32 has no zero point in ONNX.
                 if (problem.op == "dequantize_linear" && i == 2 && input.element_bytes() == 4) continue;
                 axis = std::max(axis, input.axis());

@@ -7,16 +7,17 @@
 #include <cstring>
 #include <random>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <thread>
 #include <type_traits>
 
+#include "../tests/operators.h"
 #include "../tests/reference.h"
+#include "../tests/types.h"
 
 namespace hewn_bench {
 
-using reference::f16;
+using hewn_test::facts, hewn_test::parse_type, hewn_test::with_any_type, reference::f16;
 
 // ---- The lists -----------------------------------------------------------------------------------------------------------
 
@@ -55,14 +56,12 @@ const std::vector<std::string> &all_layouts() {
 
 namespace {
 constexpr int64_t ROW = 1024, ROW_PITCH = 1088, CHANNELS = 64;
-
-bool is_linear(const std::string &op) { return op == "quantize_linear" || op == "dequantize_linear"; }
-}  // namespace
+}
 
 bool layout_fits(const std::string &op, const std::string &layout, int64_t elements) {
     if (layout != "dense" && elements < 4 * ROW) return false;
-    if (layout == "row_broadcast") return !is_linear(op);
-    if (layout == "per_axis_last") return is_linear(op);
+    if (layout == "row_broadcast") return !facts(op).is_linear();
+    if (layout == "per_axis_last") return facts(op).is_linear();
     return true;
 }
 
@@ -95,68 +94,7 @@ void *Arena::take(size_t bytes) {
 
 // ---- Operands ------------------------------------------------------------------------------------------------------------
 
-namespace {
-
-template<class T>
-struct Tag {
-    using type = T;
-};
-
-// Calls f(Tag<T>) for the one T of Ts that is called `name`.
-template<class... Ts, class F>
-void with_type(const std::string &name, F &&f) {
-    const auto is = [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        if constexpr (std::is_same_v<T, f16>) return name == "f16";
-        else {
-            const char kind = std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u';
-            return name == kind + std::to_string(8 * sizeof(T));
-        }
-    };
-    if (!((is(Tag<Ts>{}) && (f(Tag<Ts>{}), true)) || ...)) throw std::logic_error("no case for type " + name);
-}
-
-template<class F>
-void with_any_type(const std::string &name, F &&f) {
-    with_type<float, f16, int64_t, uint64_t, int32_t, uint32_t, int16_t, uint16_t, int8_t, uint8_t>(name, f);
-}
-
-std::vector<std::string> split(const std::string &text, char separator) {
-    std::vector<std::string> parts;
-    std::istringstream stream(text);
-    for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
-    return parts;
-}
-
-hewn::DataType hewn_type(const std::string &name) {
-    using hewn::DataType;
-    static const std::pair<const char *, DataType> types[] = {
-        {"f32", DataType::FLOAT32}, {"f16", DataType::FLOAT16}, {"i64", DataType::INT64}, {"u64", DataType::UINT64},
-        {"i32", DataType::INT32},   {"u32", DataType::UINT32},  {"i16", DataType::INT16}, {"u16", DataType::UINT16},
-        {"i8", DataType::INT8},     {"u8", DataType::UINT8}};
-    for (const auto &[text, type] : types) {
-        if (name == text) return type;
-    }
-    throw std::logic_error("no data type is called " + name);
-}
-
-// Types of the inputs, in hewn's order, and of the output.
-std::vector<std::string> operand_types(const std::string &op, const std::string &signature) {
-    const std::vector<std::string> t = split(signature, '_');
-    if (op == "add") return {t[0], t[0], t[0]};
-    if (op == "quantize_linear") return {t[0], t[0] == "i32" ? "f32" : t[0], t[1], t[1]};
-    if (op == "dequantize_linear") return {t[0], t[1], t[0], t[1]};
-    if (op == "quantized_linear_add") return {t[0], "f32", t[0], t[1], "f32", t[1], "f32", t[2], t[2]};
-    throw std::logic_error("no operator is called " + op);
-}
-
-}  // namespace
-
-size_t Operand::element_bytes() const {
-    size_t bytes = 0;
-    with_any_type(type, [&](auto tag) { bytes = sizeof(typename decltype(tag)::type); });
-    return bytes;
-}
+size_t Operand::element_bytes() const { return hewn_test::element_bytes(parse_type(type)); }
 
 int64_t Operand::span() const {
     int64_t last = 0;
@@ -190,8 +128,8 @@ std::vector<int64_t> Operand::packed_shape() const {
 
 std::vector<double> Operand::values() const {
     std::vector<double> values;
-    with_any_type(type, [&](auto tag) {
-        using T = typename decltype(tag)::type;
+    with_any_type(parse_type(type), [&](auto tag) {
+        using T = decltype(tag);
         for (int64_t i = 0; i < distinct(); i++) {
             const T value = static_cast<const T *>(data)[i];
             if constexpr (std::is_same_v<T, f16>) values.push_back(reference::to_f32(value));
@@ -201,7 +139,7 @@ std::vector<double> Operand::values() const {
     return values;
 }
 
-hewn::TensorDesc Operand::desc() const { return {hewn_type(type), sizes, strides}; }
+hewn::TensorDesc Operand::desc() const { return {hewn::DataType(parse_type(type)), sizes, strides}; }
 
 // ---- Problems ------------------------------------------------------------------------------------------------------------
 
@@ -211,17 +149,14 @@ double Problem::bytes() const {
     return bytes;
 }
 
-namespace {
+bool Problem::is_parameter(size_t input) const { return facts(op).is_parameter(input); }
 
-// Which inputs are parameters: scales and zero points.
-bool is_parameter(const std::string &op, size_t input) {
-    if (is_linear(op)) return input > 0;
-    return op == "quantized_linear_add" && input != 0 && input != 3;
-}
+namespace {
 
 // Sizes and strides; data is still missing.
 void lay_out(Problem &problem, int64_t elements) {
-    const std::string &op = problem.op, &layout = problem.layout;
+    const std::string &layout = problem.layout;
+    const bool is_linear = facts(problem.op).is_linear();
     std::vector<int64_t> sizes{elements}, dense{1}, none{0}, special;  // `special`: the second operand's, or the parameters'
     if (layout != "dense") {
         int64_t columns = ROW;
@@ -239,13 +174,13 @@ void lay_out(Problem &problem, int64_t elements) {
         else if (layout != "strided_rows") special = {0, 1};
         problem.elements = rows * columns;
     }
-    const bool parameters_vary = is_linear(op) && !special.empty() && layout != "transposed";
+    const bool parameters_vary = is_linear && !special.empty() && layout != "transposed";
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         Operand &input = problem.inputs[i];
         input.sizes = sizes;
-        if (is_parameter(op, i)) input.strides = parameters_vary ? special : none;
+        if (problem.is_parameter(i)) input.strides = parameters_vary ? special : none;
         else {
-            const bool last = is_linear(op) || i > 0;
+            const bool last = is_linear || i > 0;
             input.strides = last && !special.empty() && !parameters_vary ? special : dense;
         }
     }
@@ -270,8 +205,8 @@ constexpr float SCALE = 0.0473f;  // of f32 and f16 values up to 6: some saturat
 constexpr int ZERO_POINT = 5;
 
 void fill_tensor(const std::string &op, Operand &operand, std::mt19937 &random) {
-    with_any_type(operand.type, [&](auto tag) {
-        using T = typename decltype(tag)::type;
+    with_any_type(parse_type(operand.type), [&](auto tag) {
+        using T = decltype(tag);
         if constexpr (std::is_same_v<T, float> || std::is_same_v<T, f16>) {
             std::uniform_real_distribution<float> values(-6.5f, 6.5f);
             fill<T>(operand, [&] { return reference::from_f32<T>(values(random)); });
@@ -296,8 +231,8 @@ void fill_parameter(Problem &problem, size_t index) {
     float scale = problem.inputs[0].type == "i32" && problem.op == "quantize_linear" ? 7.0f : SCALE;
     if (problem.op == "quantized_linear_add") scale = qadd_scales[index / 3];
     const bool wide = problem.op == "dequantize_linear" && problem.inputs[0].element_bytes() == 4;
-    with_any_type(operand.type, [&](auto tag) {
-        using T = typename decltype(tag)::type;
+    with_any_type(parse_type(operand.type), [&](auto tag) {
+        using T = decltype(tag);
         T *const data = static_cast<T *>(operand.data);
         for (int64_t i = 0; i < operand.distinct(); i++) {
             if constexpr (std::is_same_v<T, float> || std::is_same_v<T, f16>)
@@ -312,16 +247,17 @@ void fill_parameter(Problem &problem, size_t index) {
 Problem make_problem(const std::string &op, const std::string &signature, const std::string &layout, int64_t elements,
                      Arena &arena) {
     Problem problem{op, signature, layout, elements, {}, {}};
-    const std::vector<std::string> types = operand_types(op, signature);
-    for (size_t i = 0; i + 1 < types.size(); i++) problem.inputs.push_back({types[i], {}, {}});
-    problem.output.type = types.back();
+    for (const hewn_data_type type : hewn_test::operand_types(facts(op), signature))
+        problem.inputs.push_back({hewn_test::type_name(type), {}, {}});
+    problem.output = problem.inputs.back();
+    problem.inputs.pop_back();
     lay_out(problem, elements);
 
     std::mt19937 random(1);
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         Operand &input = problem.inputs[i];
         input.data = arena.take(size_t(input.span()) * input.element_bytes());
-        if (is_parameter(op, i)) fill_parameter(problem, i);
+        if (problem.is_parameter(i)) fill_parameter(problem, i);
         else fill_tensor(op, input, random);
     }
     problem.output.data = arena.take(size_t(problem.output.span()) * problem.output.element_bytes());
@@ -330,11 +266,11 @@ Problem make_problem(const std::string &op, const std::string &signature, const 
 }
 
 double memory_bytes(const std::string &op, const std::string &signature, int64_t elements) {
-    const std::vector<std::string> types = operand_types(op, signature);
+    const hewn_test::DataTypes types = hewn_test::operand_types(facts(op), signature);
     double bytes = 0;
     for (size_t i = 0; i < types.size(); i++) {
-        if (i + 1 < types.size() && is_parameter(op, i)) continue;
-        bytes += double(elements) * double(Operand{types[i], {}, {}}.element_bytes()) * ROW_PITCH / ROW;
+        if (facts(op).is_parameter(i)) continue;
+        bytes += double(elements) * double(hewn_test::element_bytes(types[i])) * ROW_PITCH / ROW;
     }
     return bytes;
 }
@@ -346,103 +282,38 @@ namespace {
 // Calls f(offset of every input, offset of the output) for every element.
 template<class F>
 void for_each_element(const Problem &problem, F &&f) {
-    const size_t rank = problem.output.sizes.size(), count = problem.inputs.size();
-    const int64_t rows = rank == 2 ? problem.output.sizes[0] : 1, columns = problem.output.sizes[rank - 1];
-    int64_t at[9] = {}, row_step[9] = {}, step[9] = {};
-    for (size_t i = 0; i <= count; i++) {
-        const Operand &operand = i < count ? problem.inputs[i] : problem.output;
-        row_step[i] = rank == 2 ? operand.strides[0] : 0;
-        step[i] = operand.strides[rank - 1];
-    }
-    for (int64_t r = 0; r < rows; r++) {
-        for (size_t i = 0; i <= count; i++) at[i] = r * row_step[i];
-        for (int64_t c = 0; c < columns; c++) {
-            f(at, at[count]);
-            for (size_t i = 0; i <= count; i++) at[i] += step[i];
-        }
-    }
-}
-
-template<class T>
-const T *input(const Problem &problem, size_t i) {
-    return static_cast<const T *>(problem.inputs[i].data);
-}
-
-template<class T, class Formula>
-void check(const Problem &problem, Formula &&formula) {
-    const T *const output = static_cast<const T *>(problem.output.data);
-    int64_t wrong = 0;
-    for_each_element(problem, [&](const int64_t *at, int64_t out) { wrong += !reference::same(T(formula(at)), output[out]); });
-    if (wrong)
-        throw std::runtime_error("hewn: " + std::to_string(wrong) + " elements differ from the reference in " + problem.op + " " +
-                                 problem.signature + " " + problem.layout + " " + std::to_string(problem.elements));
-}
-
-void check_add(const Problem &p) {
-    with_type<float, f16, int64_t, int32_t, int16_t, int8_t>(p.output.type, [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        const T *const a = input<T>(p, 0), *const b = input<T>(p, 1);
-        check<T>(p, [=](const int64_t *at) { return reference::add(a[at[0]], b[at[1]]); });
-    });
-}
-
-template<class In, class Scale>
-void check_quantize(const Problem &p) {
-    with_type<int8_t, uint8_t>(p.output.type, [&](auto tag) {
-        using Out = typename decltype(tag)::type;
-        const In *const x = input<In>(p, 0);
-        const Scale *const s = input<Scale>(p, 1);
-        const Out *const z = input<Out>(p, 2);
-        check<Out>(p, [=](const int64_t *at) { return reference::quantize_linear<Out>(x[at[0]], s[at[1]], z[at[2]]); });
-    });
-}
-
-void check_dequantize(const Problem &p) {
-    with_type<int32_t, uint32_t, int16_t, uint16_t, int8_t, uint8_t>(p.inputs[0].type, [&](auto in) {
-        using In = typename decltype(in)::type;
-        with_type<float, f16>(p.output.type, [&](auto out) {
-            using Out = typename decltype(out)::type;
-            const In *const x = input<In>(p, 0), *const z = input<In>(p, 2);
-            const Out *const s = input<Out>(p, 1);
-            check<Out>(p, [=](const int64_t *at) { return reference::dequantize_linear(x[at[0]], s[at[1]], z[at[2]]); });
-        });
-    });
-}
-
-void check_quantized_add(const Problem &p) {
-    with_type<int8_t, uint8_t>(p.inputs[0].type, [&](auto a_tag) {
-        with_type<int8_t, uint8_t>(p.inputs[3].type, [&](auto b_tag) {
-            with_type<int8_t, uint8_t>(p.output.type, [&](auto out_tag) {
-                using A = typename decltype(a_tag)::type;
-                using B = typename decltype(b_tag)::type;
-                using Out = typename decltype(out_tag)::type;
-                const A *const a = input<A>(p, 0), az = *input<A>(p, 2);
-                const B *const b = input<B>(p, 3), bz = *input<B>(p, 5);
-                const float as = *input<float>(p, 1), bs = *input<float>(p, 4), os = *input<float>(p, 6);
-                const Out oz = *input<Out>(p, 7);
-                check<Out>(p, [=](const int64_t *at) {
-                    return reference::quantized_linear_add<Out>(a[at[0]], as, az, b[at[3]], bs, bz, os, oz);
-                });
-            });
-        });
-    });
+    std::vector<std::vector<int64_t>> strides;
+    for (const Operand &input : problem.inputs) strides.push_back(input.strides);
+    strides.push_back(problem.output.strides);
+    const size_t last = problem.inputs.size();
+    hewn_test::for_each_element(problem.output.sizes, strides, [&](const int64_t *at) { f(at, at[last]); });
 }
 
 }  // namespace
 
 void check_against_reference(const Problem &problem) {
-    if (problem.op == "add") check_add(problem);
-    else if (problem.op == "dequantize_linear") check_dequantize(problem);
-    else if (problem.op == "quantized_linear_add") check_quantized_add(problem);
-    else if (problem.inputs[0].type == "f32") check_quantize<float, float>(problem);
-    else if (problem.inputs[0].type == "f16") check_quantize<f16, f16>(problem);
-    else check_quantize<int32_t, float>(problem);
+    hewn_test::DataTypes types;
+    std::vector<const void *> memory;
+    for (const Operand &input : problem.inputs) {
+        types.push_back(parse_type(input.type));
+        memory.push_back(input.data);
+    }
+    types.push_back(parse_type(problem.output.type));
+    int64_t wrong = 0;
+    hewn_test::with_truth(facts(problem.op).type, types, hewn_test::InputMemory(memory), [&](const auto &element) {
+        using T = std::invoke_result_t<decltype(element), const int64_t *>;
+        const T *const output = static_cast<const T *>(problem.output.data);
+        for_each_element(problem, [&](const int64_t *at, int64_t out) { wrong += !reference::same(element(at), output[out]); });
+    });
+    if (wrong)
+        throw std::runtime_error("hewn: " + std::to_string(wrong) + " elements differ from the reference in " + problem.op + " " +
+                                 problem.signature + " " + problem.layout + " " + std::to_string(problem.elements));
 }
 
 Difference difference(const Problem &problem, const void *expected) {
     Difference result;
-    with_any_type(problem.output.type, [&](auto tag) {
-        using T = typename decltype(tag)::type;
+    with_any_type(parse_type(problem.output.type), [&](auto tag) {
+        using T = decltype(tag);
         const T *const got = static_cast<const T *>(problem.output.data), *const want = static_cast<const T *>(expected);
         for_each_element(problem, [&](const int64_t *, int64_t i) {
             if (reference::same(got[i], want[i])) return;
@@ -468,33 +339,22 @@ hewn::CompileOptions compile_options(const std::string &variant, int threads) {
     return options;
 }
 
-Description::Description(const Problem &problem) : op_(problem.op) {
+Description::Description(const Problem &problem) {
     for (const Operand &input : problem.inputs) tensors_.push_back(input.desc());
     tensors_.push_back(problem.output.desc());
     for (const hewn::TensorDesc &tensor : tensors_) views_.push_back(tensor.c_desc());
+    hewn_test::TensorDescs tensors;
+    for (const hewn_tensor_desc &view : views_) tensors.push_back(&view);
+    description_.emplace(facts(problem.op).type, tensors);
 }
 
 hewn_operator *Description::compile(const hewn::CompileOptions &options, decltype(&hewn_compile) with) const {
-    const auto create = [&](hewn_operator_type type, const auto &desc) {
-        const hewn_operator_desc operator_desc{sizeof operator_desc, type, &desc};
-        const hewn_compile_options c_options{
-            sizeof c_options, HEWN_FEATURE_LEVEL_NEWEST, options.variant.c_str(), options.max_threads, nullptr, nullptr};
-        hewn_error error{sizeof error, HEWN_STATUS_OK, ""};
-        hewn_operator *op = nullptr;
-        if (with(nullptr, &operator_desc, &c_options, &op, &error) != HEWN_STATUS_OK) throw hewn::Error(error);
-        return op;
-    };
-    const hewn_tensor_desc *const t = views_.data();
-    if (op_ == "add") return create(HEWN_OPERATOR_ADD, hewn_add_desc{sizeof(hewn_add_desc), t, t + 1, t + 2});
-    if (op_ == "quantize_linear")
-        return create(HEWN_OPERATOR_QUANTIZE_LINEAR,
-                      hewn_quantize_linear_desc{sizeof(hewn_quantize_linear_desc), t, t + 1, t + 2, t + 3});
-    if (op_ == "dequantize_linear")
-        return create(HEWN_OPERATOR_DEQUANTIZE_LINEAR,
-                      hewn_dequantize_linear_desc{sizeof(hewn_dequantize_linear_desc), t, t + 1, t + 2, t + 3});
-    return create(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
-                  hewn_quantized_linear_add_desc{sizeof(hewn_quantized_linear_add_desc), t, t + 1, t + 2, t + 3, t + 4, t + 5,
-                                                 t + 6, t + 7, t + 8});
+    const hewn_compile_options c_options{
+        sizeof c_options, HEWN_FEATURE_LEVEL_NEWEST, options.variant.c_str(), options.max_threads, nullptr, nullptr};
+    hewn_error error{sizeof error, HEWN_STATUS_OK, ""};
+    hewn_operator *op = nullptr;
+    if (with(nullptr, description_->get(), &c_options, &op, &error) != HEWN_STATUS_OK) throw hewn::Error(error);
+    return op;
 }
 
 hewn::Operator compile(const Problem &problem, const hewn::CompileOptions &options) {

@@ -6,8 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "../tests/operators.h"
 
 namespace hewn_bench {
 
@@ -82,6 +85,8 @@ struct Problem {
 
     // Every input element read once, every output element written once.
     double bytes() const;
+    // Whether an input is a scale or a zero point.
+    bool is_parameter(size_t input) const;
 };
 
 // `elements` may come out smaller where the layout wants whole rows.
@@ -116,9 +121,9 @@ public:
     hewn_operator *compile(const hewn::CompileOptions &options, decltype(&hewn_compile) with = hewn_compile) const;
 
 private:
-    const std::string op_;
     std::vector<hewn::TensorDesc> tensors_;  // the inputs, then the output
     std::vector<hewn_tensor_desc> views_;    // of those
+    std::optional<hewn_test::Description> description_;
 };
 
 hewn::Operator compile(const Problem &problem, const hewn::CompileOptions &options);

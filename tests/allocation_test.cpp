@@ -16,6 +16,8 @@
 #include <mutex>
 #include <thread>
 
+#include "check.h"
+#include "contents.h"
 #include "executors.h"
 #include "problems.h"
 #include "variants.h"

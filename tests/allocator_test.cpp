@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "check.h"
+#include "contents.h"
 #include "executors.h"
 #include "problems.h"
 #include "variants.h"
@@ -48,12 +50,11 @@ struct Heap {
 std::vector<Problem> problems() {
     Random random("Allocator");
     std::vector<Problem> result;
-    for (const char *kernel :
-         {"add f32", "quantize_linear f32_u8", "dequantize_linear u8_f32", "quantized_linear_add u8_u8_u8"}) {
-        const std::string text = kernel, name = text.substr(0, text.find(' ')), signature = text.substr(text.find(' ') + 1);
-        if (runnable_variants(name, signature).empty()) continue;
-        const hewn_operator_type op = parse_operator(name);
-        const auto types = operand_types(op, signature);
+    for (const OperatorFacts &known : AllOperators::facts()) {
+        const std::vector<std::string> signatures = runnable_signatures(known.name);
+        if (signatures.empty()) continue;
+        const hewn_operator_type op = known.type;
+        const DataTypes types = operand_types(op, signatures.front());
         result.push_back(make_problem(op, types, {1000}, per_tensor(op), random));
         result.push_back(make_problem(op, types, {4, 30, 3, 5},
                                       std::vector<std::vector<int64_t>>(free_inputs(op).size(), {1, 4, 600, 120}),

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tensors.h"
+#include "execution.h"
+#include "operators.h"
 
 namespace hewn_test {
 namespace {

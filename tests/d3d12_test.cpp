@@ -10,6 +10,8 @@
 #include <future>
 #include <thread>
 
+#include "check.h"
+#include "contents.h"
 #include "problems.h"
 
 namespace hewn_test {

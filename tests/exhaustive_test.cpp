@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "../runtime/folding.h"
-#include "tensors.h"
+#include "execution.h"
+#include "operators.h"
+#include "values.h"
 #include "variants.h"
 
 // GCC on x86-64 Linux compiles the truth a second time for AVX2 and chooses when the program starts: the same operations in the
@@ -61,21 +63,20 @@ class Runner {
 public:
     Runner(const std::string &operator_name, const std::string &signature, const std::string &variant, int64_t n)
         : variant_(variant) {
-        const hewn_operator_type op = parse_operator(operator_name);
-        const std::vector<hewn_data_type> types = operand_types(op, signature);
+        const OperatorFacts &op = facts(operator_name);
+        const DataTypes types = operand_types(op, signature);
         const int64_t dense = 1, broadcast = 0, one = 1;
         std::vector<hewn_tensor_desc> descs;
         for (size_t i = 0; i < types.size(); i++) {
-            const bool last = i + 1 == types.size();
-            const bool parameter = op == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD && is_qadd_parameter(i);
-            const bool data = last || i == 0 || (op == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD && i == 3);
-            descs.push_back({sizeof(hewn_tensor_desc), types[i], 1, parameter ? &one : &n, data ? &dense : &broadcast});
-            bytes_.push_back((data ? uint64_t(n) : 1) * element_bytes(types[i]));
+            const bool parameter = op.is_parameter(i);
+            descs.push_back(
+                {sizeof(hewn_tensor_desc), types[i], 1, op.is_one_element(i) ? &one : &n, parameter ? &broadcast : &dense});
+            bytes_.push_back((parameter ? 1 : uint64_t(n)) * element_bytes(types[i]));
         }
         std::vector<const hewn_tensor_desc *> pointers;
         for (const auto &desc : descs) pointers.push_back(&desc);
         const hewn_compile_options options = compile_options(variant.c_str(), 1);
-        const Outcome outcome = compile(Description(op, pointers), &options, op_);
+        const Outcome outcome = compile(Description(op.type, pointers), &options, op_);
         EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << variant << ": " << outcome;
     }
     // Operands in DirectML's order, output last.

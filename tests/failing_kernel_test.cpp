@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "check.h"
+#include "contents.h"
 #include "executors.h"
 #include "problems.h"
 #include "variants.h"

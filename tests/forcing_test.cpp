@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "check.h"
+#include "contents.h"
 #include "problems.h"
 #include "variants.h"
 

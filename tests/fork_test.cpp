@@ -9,6 +9,8 @@
 #include <chrono>
 #include <thread>
 
+#include "check.h"
+#include "contents.h"
 #include "executors.h"
 #include "problems.h"
 #include "variants.h"

@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "check.h"
+#include "contents.h"
 #include "executors.h"
 #include "problems.h"
 #include "variants.h"

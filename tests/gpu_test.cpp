@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "check.h"
+#include "contents.h"
 #include "problems.h"
 #include "variants.h"
 

@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "../runtime/dispatch.h"
+#include "operators.h"
 #include "variants.h"
 
 namespace {
@@ -18,19 +18,20 @@ namespace {
 constexpr uint8_t kUntouched = 0xa5;
 constexpr size_t kGuard = 64;  // bytes behind an output
 
-int bytes_of(const std::string &type) { return std::stoi(type.substr(1)) / 8; }
+using hewn_test::DataTypes;
+using hewn_test::element_bytes;
 
 // Finite numbers, of which those that quantizing narrows lie in and about the output's range.
-std::vector<uint8_t> random_elements(const std::string &type, int count, std::mt19937 &random) {
-    const int bytes = bytes_of(type);
-    std::vector<uint8_t> elements(size_t(count) * size_t(bytes));
-    for (size_t i = 0; i < elements.size(); i += size_t(bytes)) {
+std::vector<uint8_t> random_elements(hewn_data_type type, int count, std::mt19937 &random) {
+    const size_t bytes = element_bytes(type);
+    std::vector<uint8_t> elements(size_t(count) * bytes);
+    for (size_t i = 0; i < elements.size(); i += bytes) {
         const float number = std::uniform_real_distribution<float>(-700, 700)(random);
         const int64_t integer = int64_t(number);
         const uint16_t half = uint16_t(random() % 2 << 15 | (0x3c00 + random() % 0x2000));
-        if (type == "f32") std::memcpy(&elements[i], &number, sizeof number);
-        else if (type == "f16") std::memcpy(&elements[i], &half, sizeof half);
-        else std::memcpy(&elements[i], &integer, size_t(bytes));
+        if (type == HEWN_DATA_TYPE_FLOAT32) std::memcpy(&elements[i], &number, sizeof number);
+        else if (type == HEWN_DATA_TYPE_FLOAT16) std::memcpy(&elements[i], &half, sizeof half);
+        else std::memcpy(&elements[i], &integer, bytes);
     }
     return elements;
 }
@@ -55,14 +56,11 @@ void call(const hewn::Form &form, Arguments... arguments) {
 // Kernels of the forms that may prefetch (of `repeating` see below).
 class PrefetchingKernel {
 public:
-    PrefetchingKernel(const hewn_variant_info &info, const hewn::Form &form) : form_(form), operator_(info.operator_name) {
-        std::istringstream words(info.signature);
-        std::string from, to;
-        std::getline(words, from, '_');
-        std::getline(words, to, '_');
-        if (operator_ == "add") types_ = {from, from, from};
-        else if (operator_ == "quantize_linear") types_ = {from, to};
-        else types_ = {from, to, from, to};
+    PrefetchingKernel(const hewn_variant_info &info, const hewn::Form &form)
+        : form_(form),
+          operator_(hewn_test::parse_operator(info.operator_name)),
+          types_(hewn_test::operand_types(operator_, info.signature)) {
+        if (operator_ == HEWN_OPERATOR_QUANTIZE_LINEAR) types_ = {types_.front(), types_.back()};
     }
 
     // The elements that rows of random inputs, the same for a seed, give in a layout with what lies `distance` elements ahead
@@ -72,7 +70,7 @@ public:
         const int inputs = int(types_.size()) - 1, count = width * rows;
         std::vector<std::vector<uint8_t>> elements;
         for (int i = 0; i < inputs; i++) elements.push_back(random_elements(types_[size_t(i)], count, random));
-        const size_t output_bytes = size_t(count * bytes_of(types_.back()));
+        const size_t output_bytes = size_t(count) * element_bytes(types_.back());
         elements.emplace_back(output_bytes + kGuard, kUntouched);
         std::vector<Rows> buffers;
         buffers.reserve(elements.size());
@@ -80,9 +78,12 @@ public:
             buffers.emplace_back(elements[size_t(i)], width, rows, i == inputs ? 1 : int(layout >> (inputs - 1 - i) & 1));
         if (in_place >= 0) buffers.back().buffer.host = buffers[size_t(in_place)].buffer.host;
         const auto at = [&](int i) { return &buffers[size_t(i)].buffer; };
-        if (operator_ == "add") call(form_, at(0), at(1), distance, at(2));
-        else if (operator_ == "quantize_linear") quantize(at(0), distance, at(1), rows);
-        else call(form_, at(0), at(1), at(2), distance, at(3));
+        switch (operator_) {
+        case HEWN_OPERATOR_ADD: call(form_, at(0), at(1), distance, at(2)); break;
+        case HEWN_OPERATOR_QUANTIZE_LINEAR: quantize(at(0), distance, at(1), rows); break;
+        case HEWN_OPERATOR_DEQUANTIZE_LINEAR: call(form_, at(0), at(1), at(2), distance, at(3)); break;
+        default: ADD_FAILURE() << "how are kernels of operator " << operator_ << " called?";
+        }
         for (size_t i = output_bytes; i < elements.back().size(); i++) EXPECT_EQ(elements.back()[i], kUntouched);
         std::vector<uint8_t> &output = elements[in_place >= 0 ? size_t(in_place) : elements.size() - 1];
         output.resize(output_bytes);
@@ -112,8 +113,8 @@ private:
     }
 
     const hewn::Form &form_;
-    const std::string operator_;
-    std::vector<std::string> types_;  // of the inputs that are buffers, then of the output
+    const hewn_operator_type operator_;
+    DataTypes types_;  // of the inputs that are buffers, then of the output
 };
 
 // Executions prefetch only what lies beyond a core's caches, on chips whose last one is near.
@@ -198,10 +199,10 @@ TEST(Kernel, RepeatingIsTheSameAsRows) {
         if (!repeating) continue;
         kernels++;
         SCOPED_TRACE(built.name);
-        const bool quantizes = built.operator_name == "quantize_linear";
-        const size_t between = built.signature.find('_');
-        const std::string from = built.signature.substr(0, between), to = built.signature.substr(between + 1);
-        const std::string scale = quantizes ? "f32" : to, zero_point = quantizes ? to : from;
+        ASSERT_TRUE(hewn_test::facts(built.operator_name).is_linear()) << "how is its form `repeating` called?";
+        const bool quantizes = built.op() == HEWN_OPERATOR_QUANTIZE_LINEAR;
+        const DataTypes operands = built.types();
+        const hewn_data_type from = operands[0], to = operands[3];
         std::mt19937 random{unsigned(kernels)};
         for (const int period : {1, 2, 4, 8}) {
             for (int width = kRead; width <= 700; width += width < 300 ? period : 13 * period) {
@@ -209,9 +210,11 @@ TEST(Kernel, RepeatingIsTheSameAsRows) {
                 std::vector<uint8_t> input = random_elements(from, width * kRows, random);
                 // Whole rows of parameters, and the same with others behind the first 16.
                 std::vector<uint8_t> whole[3], first[3];
-                const std::string types[] = {scale, scale, zero_point};
+                // Reciprocals in two parts, or the scale.
+                const hewn_data_type scale = quantizes ? hewn_data_type(HEWN_DATA_TYPE_FLOAT32) : operands[1];
+                const hewn_data_type types[] = {scale, scale, operands[2]};
                 for (int p = 0; p < 3; p++) {
-                    const size_t bytes = size_t(bytes_of(types[p])), row = size_t(width) * bytes;
+                    const size_t bytes = element_bytes(types[p]), row = size_t(width) * bytes;
                     whole[p] = random_elements(types[p], width * kRows, random);
                     if (quantizes && p < 2) {  // quotients about the output's range; r1 is smaller by 2^24
                         for (size_t at = 0; at < whole[p].size(); at += sizeof(float)) {
@@ -229,7 +232,7 @@ TEST(Kernel, RepeatingIsTheSameAsRows) {
                     }
                 }
                 const auto run = [&](std::vector<uint8_t>(&p)[3], const auto &call_form) {
-                    std::vector<uint8_t> output(size_t(width * kRows * bytes_of(to)) + kGuard, kUntouched);
+                    std::vector<uint8_t> output(size_t(width * kRows) * element_bytes(to) + kGuard, kUntouched);
                     Rows in(input, width, kRows, 1), r0(p[0], width, kRows, 1), r1(p[1], width, kRows, 1),
                         z(p[2], width, kRows, 1), out(output, width, kRows, 1);
                     call_form(&in.buffer, &r0.buffer, &r1.buffer, &z.buffer, &out.buffer);

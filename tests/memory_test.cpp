@@ -7,10 +7,14 @@
 
 #include <cstring>
 #include <stdexcept>
+#include <string>
+#include <type_traits>
 #include <vector>
 
+#include "execution.h"
 #include "mapping.h"
-#include "problems.h"
+#include "operators.h"
+#include "values.h"
 #include "variants.h"
 
 namespace hewn_test {
@@ -213,26 +217,21 @@ TEST(Memory, BeyondTheCache) {
 
 // Rows with gaps between them, so many that the output bypasses the caches where a target can: the gaps stay as they were, and
 // the rows begin at any alignment. The memory of the inputs, and so the truth, repeats every WINDOW / PITCH / element bytes rows.
-template<class Element>
-void beyond_the_cache(const std::string &operator_name, const std::string &signature, Element &&element) {
+void beyond_the_cache(const std::string &operator_name, const std::string &signature) {
     constexpr int64_t PITCH = 2048, COLUMNS = 2047;
-    const hewn_operator_type op = parse_operator(operator_name);
-    const auto types = operand_types(op, signature);
-    const std::vector<size_t> data = op == HEWN_OPERATOR_ADD                    ? std::vector<size_t>{0, 1}
-                                     : op == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD ? std::vector<size_t>{0, 3}
-                                                                                : std::vector<size_t>{0};
-    int64_t bytes = int64_t(element_bytes(types.back()));
-    for (const size_t i : data) bytes += int64_t(element_bytes(types[i]));
+    const OperatorFacts &op = facts(operator_name);
+    const DataTypes types = operand_types(op, signature);
+    int64_t bytes = 0;
+    for (size_t i = 0; i < types.size(); i++) bytes += op.is_parameter(i) ? 0 : int64_t(element_bytes(types[i]));
     const int64_t rows = 100 * 1000 * 1000 / (bytes * COLUMNS);
-    using Out = decltype(element(std::vector<const uint8_t *>(), size_t(0)));
 
     Random random("Memory." + operator_name + signature);
     std::vector<Repeated> memory;
     memory.reserve(types.size());
     std::vector<Operand> operands;
-    std::vector<const uint8_t *> pointers;
+    std::vector<const void *> pointers;
     for (size_t i = 0; i + 1 < types.size(); i++) {
-        const bool dense = std::find(data.begin(), data.end(), i) != data.end();
+        const bool dense = !op.is_parameter(i);
         memory.emplace_back(dense ? uint64_t(rows * PITCH) * element_bytes(types[i]) : Repeated::WINDOW);
         with_any_type(types[i], [&](auto tag) {
             using T = decltype(tag);
@@ -241,58 +240,39 @@ void beyond_the_cache(const std::string &operator_name, const std::string &signa
             else
                 for (uint64_t k = 0; k < Repeated::WINDOW / sizeof(T); k++) values[k] = random_value<T>(random);
         });
-        const bool one = op == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD && !dense;
-        operands.push_back({types[i], one ? std::vector<int64_t>{1, 1} : std::vector<int64_t>{rows, COLUMNS},
+        operands.push_back({types[i], op.is_one_element(i) ? std::vector<int64_t>{1, 1} : std::vector<int64_t>{rows, COLUMNS},
                             dense ? std::vector<int64_t>{PITCH, 1} : std::vector<int64_t>{0, 0}, memory.back().data()});
         pointers.push_back(memory.back().data());
     }
-    std::vector<Out> period(size_t(Repeated::WINDOW) / element_bytes(types[0]));
-    std::memset(static_cast<void *>(period.data()), 0, period.size() * sizeof(Out));
-    for (size_t k = 0; k < period.size(); k++) {
-        if (k % PITCH != COLUMNS) period[k] = element(pointers, k);
-    }
     operands.push_back({types.back(), {rows, COLUMNS}, {PITCH, 1}, nullptr});
-    for (const std::string &variant : runnable_variants(operator_name, signature)) {
-        for (const int64_t misalignment : {0, 3}) {
-            const Output output{uint64_t(rows * PITCH + 64) * sizeof(Out)};
-            operands.back().memory = output.data() + misalignment * int64_t(sizeof(Out));
-            const Outcome outcome = run(op, operands, compile_options(variant.c_str()));
-            ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << variant << ": " << outcome;
-            EXPECT_EQ(first_difference(reinterpret_cast<const Out *>(operands.back().memory), rows * PITCH, period), -1)
-                << variant;
+    with_truth(op.type, types, InputMemory(pointers), [&](const auto &element) {
+        using Out = std::invoke_result_t<decltype(element), const int64_t *>;
+        std::vector<Out> period(size_t(Repeated::WINDOW) / element_bytes(types[0]));
+        std::memset(static_cast<void *>(period.data()), 0, period.size() * sizeof(Out));
+        std::vector<int64_t> at(op.roles.size(), 0);
+        for (size_t k = 0; k < period.size(); k++) {
+            for (size_t i = 0; i < at.size(); i++) at[i] = op.is_parameter(i) ? 0 : int64_t(k);
+            if (k % PITCH != COLUMNS) period[k] = element(at.data());
         }
-    }
-}
-
-template<class T>
-T value(const std::vector<const uint8_t *> &operands, size_t operand, size_t index) {
-    return load<T>(operands[operand] + index * sizeof(T));
+        for (const std::string &variant : runnable_variants(operator_name, signature)) {
+            for (const int64_t misalignment : {0, 3}) {
+                const Output output{uint64_t(rows * PITCH + 64) * sizeof(Out)};
+                operands.back().memory = output.data() + misalignment * int64_t(sizeof(Out));
+                const Outcome outcome = run(op.type, operands, compile_options(variant.c_str()));
+                ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << variant << ": " << outcome;
+                EXPECT_EQ(first_difference(reinterpret_cast<const Out *>(operands.back().memory), rows * PITCH, period), -1)
+                    << variant;
+            }
+        }
+    });
 }
 
 TEST(Memory, BeyondTheCacheInRows) {
     HEWN_NEEDS_MEMORY(GiB);
-    beyond_the_cache("add", "i8",
-                     [](const auto &in, size_t k) { return reference::add(value<int8_t>(in, 0, k), value<int8_t>(in, 1, k)); });
-    beyond_the_cache("add", "f16",
-                     [](const auto &in, size_t k) { return reference::add(value<f16>(in, 0, k), value<f16>(in, 1, k)); });
-    beyond_the_cache("add", "f32",
-                     [](const auto &in, size_t k) { return reference::add(value<float>(in, 0, k), value<float>(in, 1, k)); });
-    beyond_the_cache("add", "i64",
-                     [](const auto &in, size_t k) { return reference::add(value<int64_t>(in, 0, k), value<int64_t>(in, 1, k)); });
-    beyond_the_cache("dequantize_linear", "u8_f32", [](const auto &in, size_t k) {
-        return reference::dequantize_linear(value<uint8_t>(in, 0, k), value<float>(in, 1, 0), value<uint8_t>(in, 2, 0));
-    });
-    beyond_the_cache("dequantize_linear", "i16_f16", [](const auto &in, size_t k) {
-        return reference::dequantize_linear(value<int16_t>(in, 0, k), value<f16>(in, 1, 0), value<int16_t>(in, 2, 0));
-    });
-    beyond_the_cache("quantize_linear", "f32_u8", [](const auto &in, size_t k) {
-        return reference::quantize_linear(value<float>(in, 0, k), value<float>(in, 1, 0), value<uint8_t>(in, 2, 0));
-    });
-    beyond_the_cache("quantized_linear_add", "u8_i8_u8", [](const auto &in, size_t k) {
-        return reference::quantized_linear_add(value<uint8_t>(in, 0, k), value<float>(in, 1, 0), value<uint8_t>(in, 2, 0),
-                                               value<int8_t>(in, 3, k), value<float>(in, 4, 0), value<int8_t>(in, 5, 0),
-                                               value<float>(in, 6, 0), value<uint8_t>(in, 7, 0));
-    });
+    for (const char *signature : {"i8", "f16", "f32", "i64"}) beyond_the_cache("add", signature);
+    for (const char *signature : {"u8_f32", "i16_f16"}) beyond_the_cache("dequantize_linear", signature);
+    beyond_the_cache("quantize_linear", "f32_u8");
+    beyond_the_cache("quantized_linear_add", "u8_i8_u8");
 }
 
 // ---- Sparse tensors ------------------------------------------------------------------------------------------------------

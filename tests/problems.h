@@ -2,11 +2,14 @@
 #ifndef HEWN_TESTS_PROBLEMS_H
 #define HEWN_TESTS_PROBLEMS_H
 
+#include <algorithm>
 #include <cstdint>
-#include <string>
+#include <numeric>
 #include <vector>
 
+#include "operators.h"
 #include "tensors.h"
+#include "values.h"
 
 namespace hewn_test {
 
@@ -30,17 +33,17 @@ inline std::vector<int64_t> strides_of(Layout layout, const std::vector<int64_t>
     return strides;
 }
 
-// The inputs whose layout is free: all, but for QUANTIZED_LINEAR_ADD's one-element parameters.
+// The inputs whose layout is free: all but parameters of one element.
 inline std::vector<size_t> free_inputs(hewn_operator_type op) {
-    switch (op) {
-    case HEWN_OPERATOR_ADD: return {0, 1};
-    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD: return {0, 3};
-    default: return {0, 1, 2};
+    std::vector<size_t> free;
+    for (size_t i = 0; i < facts(op).roles.size(); i++) {
+        if (!facts(op).is_one_element(i)) free.push_back(i);
     }
+    return free;
 }
 
-// A problem whose free inputs have `strides` (in free_inputs' order) and whose output has `output_strides`.
-// Parameters of QUANTIZED_LINEAR_ADD have all sizes 1. Contents are still SENTINEL.
+// A problem whose free inputs have `strides` (in free_inputs' order) and whose output has `output_strides`. Parameters of one
+// element have all sizes 1. Contents are still SENTINEL.
 inline Problem make_problem(hewn_operator_type op, const std::vector<hewn_data_type> &types, const std::vector<int64_t> &sizes,
                             const std::vector<std::vector<int64_t>> &strides, const std::vector<int64_t> &output_strides,
                             Random &random) {
@@ -90,8 +93,8 @@ inline std::vector<Layout> all_dense(hewn_operator_type op) { return std::vector
 
 // What models contain most: dense tensors with scalar parameters.
 inline std::vector<Layout> per_tensor(hewn_operator_type op) {
-    std::vector<Layout> layouts = all_dense(op);
-    if (op == HEWN_OPERATOR_QUANTIZE_LINEAR || op == HEWN_OPERATOR_DEQUANTIZE_LINEAR) layouts[1] = layouts[2] = Layout::scalar;
+    std::vector<Layout> layouts;
+    for (const size_t i : free_inputs(op)) layouts.push_back(facts(op).is_parameter(i) ? Layout::scalar : Layout::dense);
     return layouts;
 }
 
@@ -139,10 +142,9 @@ inline Problem random_problem(hewn_operator_type op, const std::vector<hewn_data
     const std::vector<bool> none(rank, false);
     std::vector<std::vector<int64_t>> strides;
     const std::vector<size_t> free = free_inputs(op);
-    for (size_t i = 0; i < free.size(); i++) {
+    for (const size_t i : free) {
         std::vector<bool> broadcast = none;
-        const bool parameter = free.size() == 3 && i > 0;
-        const int64_t kind = random.integer(parameter ? 0 : 2, 5);
+        const int64_t kind = random.integer(facts(op).is_parameter(i) ? 0 : 2, 5);
         if (kind <= 1) {  // a parameter: per tensor or per axis
             broadcast.assign(rank, true);
             if (kind == 1) broadcast[size_t(random.integer(0, int64_t(rank) - 1))] = false;
@@ -161,16 +163,11 @@ inline Problem random_problem(hewn_operator_type op, const std::vector<hewn_data
     }
     Problem problem = make_problem(op, types, sizes, strides, output_strides, random);
     problem.in_place = in_place;
-    const auto absent = [&](size_t i) {
-        if (random.one_in(8)) problem.inputs[i].reset();
-    };
-    if (op == HEWN_OPERATOR_QUANTIZE_LINEAR || op == HEWN_OPERATOR_DEQUANTIZE_LINEAR) absent(2);
-    if (op == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD) {
-        for (const size_t i : {1, 2, 4, 5, 6, 7}) {
-            // The other form of one element: a view of the output's sizes, all strides 0.
-            if (random.one_in(4)) problem.inputs[i].emplace(Tensor(types[i], sizes, std::vector<int64_t>(rank, 0)));
-        }
-        for (const size_t i : {2, 5, 7}) absent(i);
+    for (size_t i = 0; i < problem.inputs.size(); i++) {
+        // The other form of one element: a view of the output's sizes, all strides 0.
+        if (facts(op).is_one_element(i) && random.one_in(4))
+            problem.inputs[i].emplace(Tensor(types[i], sizes, std::vector<int64_t>(rank, 0)));
+        if (facts(op).roles[i] == Role::zero_point && random.one_in(8)) problem.inputs[i].reset();
     }
     return problem;
 }

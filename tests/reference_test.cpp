@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "tensors.h"
+#include "values.h"
 
 namespace hewn_test {
 namespace {

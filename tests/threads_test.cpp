@@ -17,6 +17,8 @@
 #include <unistd.h>
 #endif
 
+#include "check.h"
+#include "contents.h"
 #include "executors.h"
 #include "problems.h"
 #include "variants.h"
@@ -24,20 +26,21 @@
 namespace hewn_test {
 namespace {
 
-// Work of many slices for each operator: dense, per axis, and through scratch blocks.
+// Work of many slices for each operator: dense, and of another signature per axis and through scratch blocks.
 std::vector<Problem> large_problems(const std::string &purpose) {
     Random random(purpose);
     std::vector<Problem> problems;
-    for (const char *kernel :
-         {"add f32", "add i8", "quantize_linear f32_u8", "dequantize_linear i16_f16", "quantized_linear_add u8_i8_u8"}) {
-        const std::string text = kernel, name = text.substr(0, text.find(' ')), signature = text.substr(text.find(' ') + 1);
-        if (runnable_variants(name, signature).empty()) continue;
-        const hewn_operator_type op = parse_operator(name);
-        const auto types = operand_types(op, signature);
-        problems.push_back(make_problem(op, types, {700001}, per_tensor(op), random));
-        std::vector<std::vector<int64_t>> strides(free_inputs(op).size(), {1, 1100});  // transposed
-        if (op != HEWN_OPERATOR_ADD && op != HEWN_OPERATOR_QUANTIZED_LINEAR_ADD) strides[1] = strides[2] = {1, 0};
-        problems.push_back(make_problem(op, types, {1100, 700}, strides, {700, 1}, random));
+    for (const OperatorFacts &known : AllOperators::facts()) {
+        const std::vector<std::string> signatures = runnable_signatures(known.name);
+        if (signatures.empty()) continue;
+        const hewn_operator_type op = known.type;
+        std::vector<std::vector<int64_t>> strides;
+        for (const size_t i : free_inputs(op)) {
+            if (known.is_parameter(i)) strides.push_back({1, 0});
+            else strides.push_back({1, 1100});  // transposed
+        }
+        problems.push_back(make_problem(op, operand_types(op, signatures.front()), {700001}, per_tensor(op), random));
+        problems.push_back(make_problem(op, operand_types(op, signatures.back()), {1100, 700}, strides, {700, 1}, random));
     }
     for (Problem &problem : problems) fill_inputs(problem, random);
     return problems;

@@ -4,12 +4,16 @@
 
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "tensors.h"
+#include "execution.h"
+#include "operators.h"
+#include "values.h"
 
 namespace hewn_test {
 namespace {
@@ -59,7 +63,7 @@ bool accepted(hewn_operator_type op, const Types &t, uint32_t rank, hewn_feature
         if (zero_point == 0 ? level < 0x6200 : zero_point != x) return false;
         return level >= 0x3000 ? rank >= 1 && rank <= 8 : rank == 4;
     }
-    default: {
+    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD: {
         const Types bytes = {I8, U8};
         const auto fits = [&](hewn_data_type zero_point, hewn_data_type tensor) {
             return zero_point == 0 || zero_point == tensor;
@@ -68,6 +72,7 @@ bool accepted(hewn_operator_type op, const Types &t, uint32_t rank, hewn_feature
                contains(bytes, t[8]) && t[1] == F32 && t[4] == F32 && t[6] == F32 && fits(t[2], t[0]) && fits(t[5], t[3]) &&
                fits(t[7], t[8]);
     }
+    default: throw std::logic_error("no table of operator " + std::to_string(op));
     }
 }
 
@@ -99,12 +104,12 @@ Outcome try_compile(hewn_operator_type op, const std::vector<std::optional<Spec>
     return compile(Description(op, pointers), &options, handle);
 }
 
-// Tensors of the given types (0: absent) and sizes; parameters of QUANTIZED_LINEAR_ADD get sizes 1.
+// Tensors of the given types (0: absent) and sizes; parameters of one element get sizes 1.
 std::vector<std::optional<Spec>> tensors_of(hewn_operator_type op, const Types &types,
                                             const std::vector<int64_t> &sizes = {2, 3, 4, 5}) {
     std::vector<std::optional<Spec>> tensors;
     for (size_t i = 0; i < types.size(); i++) {
-        const bool one = op == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD && is_qadd_parameter(i);
+        const bool one = facts(op).is_one_element(i);
         if (types[i] == 0) tensors.push_back(std::nullopt);
         else tensors.push_back(Spec{types[i], one ? std::vector<int64_t>(sizes.size(), 1) : sizes});
     }
@@ -205,6 +210,20 @@ void all_types(const Operator &op, bool zero_point) {
                     for (const hewn_data_type z : zero_points) ASSERT_TRUE(agrees(op, {a, b, z, output}, 4, level, false));
                 }
             }
+        }
+    }
+}
+
+// The tests lay out, fill and skip by the roles that operators.h gives inputs: they are what DirectML's names say.
+TEST(Tables, NamesFitTheRoles) {
+    EXPECT_EQ(std::size(OPERATORS), AllOperators::facts().size()) << "operators.h has an operator without a table";
+    for (const Operator *op : OPERATORS) {
+        const OperatorFacts &known = facts(op->op);
+        ASSERT_EQ(known.roles.size() + 1, op->tensors.size()) << op->name;
+        for (size_t i = 0; i < known.roles.size(); i++) {
+            const bool scale = std::string(op->tensors[i]).find("Scale") != std::string::npos;
+            const Role role = optional_tensor(*op, i) ? Role::zero_point : scale ? Role::scale : Role::data;
+            EXPECT_TRUE(known.roles[i] == role) << op->name << ": " << op->tensors[i];
         }
     }
 }
@@ -328,7 +347,7 @@ TEST(Rules, DimensionCountsDiffer) {
 
 TEST(Rules, SizesDiffer) {
     each_tensor([](Spec &spec) { spec.sizes[2]++; }, INVALID, {"size"},
-                [](const Operator &op, size_t i) { return i > 0 && !(&op == &QADD && is_qadd_parameter(i)); });
+                [](const Operator &op, size_t i) { return i > 0 && !facts(op.op).is_one_element(i); });
     // A scale of one element is no broadcast: DirectML wants the input's sizes and strides of 0.
     EXPECT_TRUE(refused(try_compile(QUANTIZE.op, {Spec{F32, {4}}, Spec{F32, {1}}, Spec{U8, {4}}, Spec{U8, {4}}}), INVALID,
                         {"ScaleTensor", "size", "an input repeats by strides of 0"}));
@@ -337,7 +356,7 @@ TEST(Rules, SizesDiffer) {
 }
 
 TEST(Rules, OneElementParameters) {
-    const auto parameter = [](const Operator &op, size_t i) { return &op == &QADD && is_qadd_parameter(i); };
+    const auto parameter = [](const Operator &op, size_t i) { return facts(op.op).is_one_element(i); };
     each_tensor([](Spec &spec) { spec.sizes = {1, 2, 1, 1}; }, INVALID, {"exactly 1 element"}, parameter);
     each_tensor([](Spec &spec) { spec.sizes = {0, 1, 1, 1}; }, INVALID, {"exactly 1 element"}, parameter);
     // A view of several sizes with one stride that moves.
@@ -465,7 +484,7 @@ TEST(Rules, InputStridesMayOverlap) {
         for (const std::vector<int64_t> &strides : {std::vector<int64_t>{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 3}, {0, 7}}) {
             auto tensors = tensors_of(op->op, op->types, {3, 4});
             for (size_t i = 0; i + 1 < tensors.size(); i++) {
-                if (!(op == &QADD && is_qadd_parameter(i))) tensors[i]->strides = strides;
+                if (!facts(op->op).is_one_element(i)) tensors[i]->strides = strides;
             }
             EXPECT_EQ(try_compile(op->op, tensors).status, HEWN_STATUS_OK) << op->name;
         }

@@ -11,9 +11,28 @@
 #include <string>
 #include <vector>
 
-#include "tensors.h"
+#include "operators.h"
+#include "types.h"
+#include "values.h"
 
 namespace hewn_test {
+
+// What a target's or variant's name is for. From the list of targets: asking the library loads a GPU's driver.
+inline hewn_device_kind kind_of_variant(const char *variant) {
+    static const std::map<std::string, hewn_device_kind> kinds = {
+#define HEWN_PROBE(...)
+#define HEWN_TARGET(name, ...) {#name, HEWN_DEVICE_CPU},
+#define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) {#name, device},
+#include "targets.inc"
+#undef HEWN_GPU_TARGET
+#undef HEWN_TARGET
+#undef HEWN_PROBE
+    };
+    const std::string name = variant ? variant : "";
+    const size_t separator = name.rfind("__");
+    const auto found = kinds.find(separator == std::string::npos ? name : name.substr(separator + 2));
+    return found == kinds.end() ? hewn_device_kind(HEWN_DEVICE_CPU) : found->second;
+}
 
 struct Variant {
     std::string name, operator_name, signature, target;
@@ -120,6 +139,17 @@ inline std::vector<std::string> runnable_variants(const std::string &operator_na
         if (info && info->supported) names.push_back(variant.name);
     }
     return names;
+}
+
+// Of an operator, the signatures that have such a name, in the order of variants.inc.
+inline std::vector<std::string> runnable_signatures(const std::string &operator_name) {
+    std::vector<std::string> signatures;
+    for (const Variant &variant : built_variants()) {
+        if (variant.operator_name != operator_name || runnable_variants(operator_name, variant.signature).empty()) continue;
+        if (std::find(signatures.begin(), signatures.end(), variant.signature) == signatures.end())
+            signatures.push_back(variant.signature);
+    }
+    return signatures;
 }
 
 // A test for each variant. One that this machine cannot run is skipped under its own name.

@@ -1,6 +1,8 @@
 // Every variant against the scalar truth, bit for bit: all short lengths, all layouts, all kinds of values.
 #include <gtest/gtest.h>
 
+#include "check.h"
+#include "contents.h"
 #include "problems.h"
 #include "variants.h"
 
@@ -140,7 +142,7 @@ TEST_P(VariantTest, ParametersOfColumns) {
 // outer step, in several dimensions, and with one scale or zero point for all rows; a scale of 0 in one of them.
 TEST_P(VariantTest, ParametersOfRows) {
     const Variant &variant = GetParam();
-    if (free_inputs(variant.op()).size() != 3) GTEST_SKIP() << "has no scale and zero point of its own";
+    if (!facts(variant.op()).is_linear()) GTEST_SKIP() << "has no scale and zero point of its own";
     Random random = this->random();
     struct Shape {
         std::vector<int64_t> sizes, x_strides, parameter_strides;
@@ -179,7 +181,7 @@ TEST_P(VariantTest, ParametersOfRows) {
 // Scales that repeat along the run, with zero points that do so differently in each row of a transposed box.
 TEST_P(VariantTest, ZeroPointsOfRows) {
     const Variant &variant = GetParam();
-    if (free_inputs(variant.op()).size() != 3) GTEST_SKIP() << "has no scale and zero point of its own";
+    if (!facts(variant.op()).is_linear()) GTEST_SKIP() << "has no scale and zero point of its own";
     Random random = this->random();
     if (left_out(random, 8)) return;
     const std::vector<int64_t> sizes = {50, 1000, 4};
@@ -195,7 +197,7 @@ TEST_P(VariantTest, ZeroPointsOfRows) {
 // are but for the first, one between or the last. Where they lie and gathered, for rows in boxes of several and of one.
 TEST_P(VariantTest, EqualZeroPointsOfColumns) {
     const Variant &variant = GetParam();
-    if (free_inputs(variant.op()).size() != 3) GTEST_SKIP() << "has no scale and zero point of its own";
+    if (!facts(variant.op()).is_linear()) GTEST_SKIP() << "has no scale and zero point of its own";
     Random random = this->random();
     struct Shape {
         std::vector<int64_t> sizes, x_strides, parameter_strides;
@@ -287,7 +289,7 @@ TEST_P(VariantTest, Large) {
         const std::vector<int64_t> &sizes = shape.sizes;
         std::vector<std::vector<int64_t>> strides;
         for (const Layout layout : per_tensor(variant.op())) strides.push_back(strides_of(layout, sizes));
-        if (sizes.size() == 4 && strides.size() == 3) strides[1] = strides[2] = {0, 1, 0, 0};
+        if (sizes.size() == 4 && facts(variant.op()).is_linear()) strides[1] = strides[2] = {0, 1, 0, 0};
         const std::vector<int64_t> output_strides =
             shape.transposed_output ? std::vector<int64_t>{1, sizes[0]} : packed_strides(sizes);
         Problem problem = make_problem(variant.op(), variant.types(), sizes, strides, output_strides, random);
@@ -541,7 +543,8 @@ TEST_P(VariantTest, SpecialValues) {
         break;
     case HEWN_OPERATOR_QUANTIZE_LINEAR: EXPECT_TRUE(quantize_specials(variant, random)); break;
     case HEWN_OPERATOR_DEQUANTIZE_LINEAR: EXPECT_TRUE(dequantize_specials(variant, random)); break;
-    default: EXPECT_TRUE(quantized_add_specials(variant, random));
+    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD: EXPECT_TRUE(quantized_add_specials(variant, random)); break;
+    default: FAIL() << "no special values for " << variant.operator_name;
     }
 }
 

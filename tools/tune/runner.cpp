@@ -133,10 +133,6 @@ Options parse(int argc, char **argv) {
 
 // ---- Problems that reach a form ----
 
-bool is_data(const std::string &op, size_t input) {
-    return input == 0 || op == "add" || (op == "quantized_linear_add" && input == 3);
-}
-
 // Sets parameters with which the operator picks the form (runtime/cpu_<operator>.cpp). QUANTIZED_LINEAR_ADD divides if the
 // output's scale is extraordinary. Scales that are powers of two can be folded, sums of sixths never. QUANTIZE_LINEAR divides a
 // row with an extraordinary scale.
@@ -146,8 +142,7 @@ void reach(Problem &problem, const std::string &form) {
     if (problem.op != "quantized_linear_add") return;
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         Operand &input = problem.inputs[i];
-        if (is_data(problem.op, i)) continue;
-        if (input.type != "f32") continue;
+        if (!problem.is_parameter(i) || input.type != "f32") continue;
         float &scale = *static_cast<float *>(input.data);
         if (form == "divide") scale *= 0x1p-70f;
         if (form == "folded") scale = i == 4 ? 0x1p-6f : 0x1p-5f;  // half of the quotients are ties
@@ -195,7 +190,7 @@ void scramble(Problem &problem, const std::string &form) {
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         Operand &input = problem.inputs[i];
         const bool zero_point = problem.op == "dequantize_linear" && i == 2;
-        if (!is_data(problem.op, i) && !zero_point) continue;
+        if (problem.is_parameter(i) && !zero_point) continue;
         // Any bits would leave everything to `divide`; f32 gets ties below.
         if (takes_ordinary(problem.op, form) && input.type != "f32") continue;
         const size_t bytes = size_t(input.span()) * input.element_bytes();
