@@ -359,6 +359,8 @@ TEST(Rules, OneElementParameters) {
     const auto parameter = [](const Operator &op, size_t i) { return facts(op.op).is_one_element(i); };
     each_tensor([](Spec &spec) { spec.sizes = {1, 2, 1, 1}; }, INVALID, {"exactly 1 element"}, parameter);
     each_tensor([](Spec &spec) { spec.sizes = {0, 1, 1, 1}; }, INVALID, {"exactly 1 element"}, parameter);
+    const auto empty = [](Spec &spec) { spec.sizes = {0, 1, 1, 1}, spec.strides = {0, 0, 0, 0}; };
+    each_tensor(empty, INVALID, {"exactly 1 element", "is empty, and ATensor is not"}, parameter);
     // A view of several sizes with one stride that moves.
     each_tensor(
         [](Spec &spec) {
