@@ -67,7 +67,7 @@ inline bool prefetches_next_tile(const Chip &chip, double moved_bytes) {
 // Whether the next rows of operands in place are prefetched beside the next tile: on a Zen 5 only beyond the last-level cache,
 // before Zen 3 never.
 inline bool prefetches_rows_beside(const Chip &chip, double moved_bytes) {
-    if (!prefetches_next_tile(chip, moved_bytes) || chip.amd_family < kFamilyZen3And4) return false;
+    if (chip.amd_family < kFamilyZen3And4) return false;
     const double last_cache = double(chip.l3_bytes);  // 0: not known
     return chip.amd_family < kFamilyZen5 || (last_cache > 0 && moved_bytes >= last_cache);
 }

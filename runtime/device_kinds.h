@@ -6,11 +6,12 @@
 
 namespace hewn {
 
+// Arrays: pointers would each need a relocation in every program, 24 bytes.
 struct DeviceKindNames {
     hewn_device_kind kind;
-    const char *word;      // "cuda", as in hewn_create_cuda_device and --device cuda
-    const char *name;      // "CUDA"
-    const char *a_device;  // "a CUDA device"
+    char word[8];       // "cuda", as in hewn_create_cuda_device and --device cuda
+    char name[8];       // "CUDA"
+    char a_device[24];  // "a CUDA device"
 };
 
 inline constexpr DeviceKindNames kDeviceKinds[] = {
@@ -20,13 +21,14 @@ inline constexpr DeviceKindNames kDeviceKinds[] = {
     {HEWN_DEVICE_D3D12, "d3d12", "D3D12", "a Direct3D 12 device"},
 };
 
-// The CPU's for a number that is no kind.
+constexpr int kDeviceKindCount = int(sizeof kDeviceKinds / sizeof *kDeviceKinds);
+
+// Each kind is its index; the CPU's for a number that is no kind.
 constexpr const DeviceKindNames &names_of(hewn_device_kind kind) {
-    for (const DeviceKindNames &names : kDeviceKinds) {
-        if (names.kind == kind) return names;
-    }
-    return kDeviceKinds[0];
+    return kDeviceKinds[kind > 0 && kind < kDeviceKindCount ? kind : 0];
 }
+static_assert(names_of(HEWN_DEVICE_CPU).kind == HEWN_DEVICE_CPU && names_of(HEWN_DEVICE_CUDA).kind == HEWN_DEVICE_CUDA &&
+              names_of(HEWN_DEVICE_OPENCL).kind == HEWN_DEVICE_OPENCL && names_of(HEWN_DEVICE_D3D12).kind == HEWN_DEVICE_D3D12);
 
 }  // namespace hewn
 

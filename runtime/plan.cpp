@@ -101,7 +101,8 @@ public:
         for (int o = 0; o < operands_; o++) unit &= is_unit(o);
         if (unit && covering_layout(kernel_.layouts, needed) == needed && !flattening_pays()) return direct_box();
         const Partner partner = find_partner();
-        Box box = partner.transposes ? tile_box(partner.dimension) : flattened_box(partner.dimension);
+        if (partner.transposes) return tile_box(partner.dimension);
+        Box box = flattened_box(partner.dimension);
         divide_run(box);
         add_rows(box);
         return box;
@@ -276,7 +277,7 @@ private:
     int64_t stream_block_elements() const {
         int64_t inputs = 0;
         for (int o = 0; o < output_; o++) inputs += from_memory(o);
-        return knobs_.stream_block_bytes / widest_ / (inputs > 1 ? 2 : 1);
+        return knobs_.stream_block_bytes / (inputs > 1 ? 2 * widest_ : widest_);
     }
 
     Box direct_box() const {
@@ -504,8 +505,8 @@ void add_loops(const Space &space, const Box &box, bool rows_first, Plan &plan) 
 
 // Writes down how operand o is reached. `runs`: it varies along the kernel's run; otherwise the kernel takes one element of each
 // row. `scratch`: bytes of the operands before it, to which its own are added. False: no memory.
-__attribute__((cold)) bool plan_operand(const Planner &planner, const Box &box, int o, bool runs, const Allocator &allocator,
-                                        int64_t &scratch, Plan &plan) {
+bool plan_operand(const Planner &planner, const Box &box, int o, bool runs, const Allocator &allocator, int64_t &scratch,
+                  Plan &plan) {
     const Space &space = planner.space();
     const bool output = o == plan.operands - 1;
     const int32_t bytes = plan.element_bytes[o];
@@ -545,7 +546,6 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
 
     plan = {};
     plan.operands = operands;
-    std::copy(element_bytes, element_bytes + operands, plan.element_bytes);
     plan.moved_bytes = planner.moved_bytes();
     plan.parallel = planner.parallel();
     plan.run_inner = box.inner;
@@ -561,13 +561,14 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
     int64_t scratch = 0;  // bytes of operands so far
     for (int o = 0; o < operands; o++) {
         const bool runs = o == output || (layout & digit(operands, o));
+        plan.element_bytes[o] = element_bytes[o];
         if (plan_operand(planner, box, o, runs, allocator, scratch, plan)) continue;
         destroy_plan(allocator, plan);
         return false;
     }
     const bool transposes = std::count(plan.access, plan.access + operands, Access::Transpose) > 0;
     plan.prefetches_tiles = transposes && prefetches_next_tile(chip, plan.moved_bytes);
-    plan.prefetches_beside = transposes && !planner.streams() && prefetches_rows_beside(chip, plan.moved_bytes);
+    plan.prefetches_beside = plan.prefetches_tiles && !planner.streams() && prefetches_rows_beside(chip, plan.moved_bytes);
     plan.prefetch_into = streamed_inputs_into(chip);
     if (!prefetches_streamed_inputs(chip, __builtin_popcount(plan.prefetched))) plan.prefetched = 0;
     add_loops(space, box, transposes, plan);
