@@ -92,14 +92,15 @@ int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
     const Problem &problem = call.op.problem;
     const GpuApi &api = *call.device.api;
     GpuTensor viewed[kMaxTensors];
-    std::copy(launch.tensors, launch.tensors + kMaxTensors, viewed);
+    const int count = problem.input_count + 1;
+    std::copy_n(launch.tensors, count, viewed);
     if (api.view && !call.prepares) {
-        if (const int code = api.view(call, viewed, problem.input_count + 1)) {
+        if (const int code = api.view(call, viewed, count)) {
             if (call.view_count) api.end_views(call);
             return code;
         }
     }
-    for (int t = 0; t <= problem.input_count; t++) {
+    for (int t = 0; t < count; t++) {
         const int element_bytes = tensor_of(problem, t).element_bytes;
         const int bytes = words[t] || (api.only_32_bits && element_bytes == 8) ? 4 : element_bytes;
         halide_buffer_t &buffer = launch.buffers[t] = {};
@@ -188,7 +189,7 @@ void advance(const GpuOperator &op, Launch &launch, const int64_t *index) {
 // One box: dense as far as it goes, and what is left over strided.
 int run_box(GpuCall &call, const GpuAddress *at, const int64_t *index, const int64_t *extent) {
     const GpuOperator &op = call.op;
-    Launch launch = {};
+    Launch launch;
     for (int t = 0; t <= op.problem.input_count; t++) launch.tensors[t] = {at[t], at[t].address + tensor_of(op.problem, t).bytes};
     advance(op, launch, index);
     if (!op.dense || !aligned(op, launch)) return run_strided(call, launch, extent);

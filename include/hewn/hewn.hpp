@@ -198,6 +198,11 @@ enum class DeviceKind : hewn_device_kind {
     D3D12 = HEWN_DEVICE_D3D12
 };
 
+class Device;
+namespace detail {
+inline hewn_device *handle_of(const Device &device);
+}
+
 // Where operators run. Movable; a moved-from Device is of no use. Programs that stay on the CPU need none.
 class Device {
 public:
@@ -230,12 +235,7 @@ public:
     hewn_device *get() const noexcept { return handle_.get(); }
     DeviceKind kind() const noexcept { return static_cast<DeviceKind>(hewn_kind_of_device(get())); }
     void synchronize() const {
-        detail::check([&](hewn_error *error) { return hewn_synchronize(checked(), error); });
-    }
-    // get(), but throws Error if this object was moved from: its null handle would mean the CPU.
-    hewn_device *checked() const {
-        if (!handle_) throw Error({sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT, "device: was moved from"});
-        return get();
+        detail::check([&](hewn_error *error) { return hewn_synchronize(detail::handle_of(*this), error); });
     }
 
 private:
@@ -251,13 +251,21 @@ private:
     std::unique_ptr<hewn_device, Destroy> handle_;
 };
 
+namespace detail {
+// A null handle would mean the CPU, but it is that of a Device that was moved from. Throws Error.
+inline hewn_device *handle_of(const Device &device) {
+    if (!device.get()) throw Error({sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT, "device: was moved from"});
+    return device.get();
+}
+}  // namespace detail
+
 // Memory of a device, for programs without their own. Movable. The device must outlive it.
 class DeviceMemory {
 public:
     // `bytes` bytes, whose contents are not set.
     DeviceMemory(const Device &device, uint64_t bytes) : memory_(nullptr, Free{device.get()}), bytes_(bytes) {
         void *memory = nullptr;
-        detail::check([&](hewn_error *error) { return hewn_allocate(device.checked(), bytes, &memory, error); });
+        detail::check([&](hewn_error *error) { return hewn_allocate(detail::handle_of(device), bytes, &memory, error); });
         memory_.reset(memory);
     }
     // Copy to and from byte `offset` of this memory, after all that was enqueued before, and wait for the copy.
@@ -339,7 +347,7 @@ inline Operator compile(hewn_operator_type type, const void *desc, const Compile
                                          options.parallel_for_context};
     hewn_operator *op = nullptr;
     check([&](hewn_error *error) {
-        return hewn_compile(device ? device->checked() : nullptr, &operator_desc, &c_options, &op, error);
+        return hewn_compile(device ? handle_of(*device) : nullptr, &operator_desc, &c_options, &op, error);
     });
     return Operator(op);
 }

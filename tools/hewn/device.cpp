@@ -10,7 +10,7 @@ const char *kind_name(DeviceKind kind) { return names_of(static_cast<hewn_device
 
 std::string kind_names(const std::string &conjunction) {
     std::string text;
-    size_t left = std::size(kDeviceKinds);
+    int left = kDeviceKindCount;
     for (const DeviceKindNames &names : kDeviceKinds) {
         text += names.word;
         if (--left) text += left == 1 ? " " + conjunction + " " : ", ";
