@@ -78,6 +78,8 @@ bool enter(Caller &caller) {
 #if defined(__linux__)
     if (!started && sched_getaffinity(0, sizeof pool_cpus, &pool_cpus) != 0) CPU_ZERO(&pool_cpus);
 #endif
+    // Otherwise HL_NUM_THREADS of the environment would decide, which is meant for the program's own Halide.
+    if (!started) halide_set_num_threads(online_cpus());
     started = true;
     caller.next = callers;
     callers = &caller;

@@ -70,7 +70,9 @@ TEST_P(FailingKernelTest, IsNamedWithWhatItSays) {
         options.parallel_for = parallel_for;
         const std::string message = message_of(options, large);
         EXPECT_GT(failures, 1);
-        if (parallel_for == in_reverse) EXPECT_EQ(message, "-7: failure 0 says no");
+        if (parallel_for == in_reverse) {
+            EXPECT_EQ(message, "-7: failure 0 says no");
+        }
         const int n = -7 - std::atoi(message.c_str());
         EXPECT_EQ(message, std::to_string(-7 - n) + ": failure " + std::to_string(n) + " says no");
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -51,6 +52,11 @@ hewn_compile_options with_executor(hewn_parallel_for_fn parallel_for, void *cont
     options.parallel_for = parallel_for;
     options.parallel_for_context = context;
     return options;
+}
+
+hewn::Operator compile_add(int64_t elements) {
+    const hewn::TensorDesc f32 = {hewn::DataType::FLOAT32, {elements}};
+    return hewn::compile(hewn::AddDesc{f32, f32, f32});
 }
 
 TEST(Threads, DefaultPool) {
@@ -279,8 +285,7 @@ TEST(Threads, ScalesThatDifferFromCallToCall) {
 TEST(Threads, ExecuteOptions) {
     if (runnable_variants("add", "f32").empty()) GTEST_SKIP() << "not in this build";
     constexpr size_t COUNT = 1 << 20;
-    const hewn::TensorDesc f32 = {hewn::DataType::FLOAT32, {int64_t(COUNT)}};
-    const hewn::Operator add = hewn::compile(hewn::AddDesc{f32, f32, f32});
+    const hewn::Operator add = compile_add(COUNT);
     const std::vector<float> a(COUNT, 1), b(COUNT, 2);
     std::vector<float> sum(COUNT);
     Counting counting;
@@ -372,15 +377,14 @@ TEST(Threads, CpusOfCallersStay) {
 // A program may exit while threads of it execute.
 TEST(Threads, ExitWhileOthersExecute) {
     if (runnable_variants("add", "f32").empty()) GTEST_SKIP() << "not in this build";
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
     for (int i = 0; i < 20; i++) {
         EXPECT_EXIT(
             {
                 static std::atomic<int> executions{0};
                 for (int t = 0; t < 3; t++) {
                     std::thread([] {
-                        const hewn::TensorDesc desc = {hewn::DataType::FLOAT32, {1 << 18}};
-                        const hewn::Operator add = hewn::compile(hewn::AddDesc{desc, desc, desc});
+                        const hewn::Operator add = compile_add(1 << 18);
                         std::vector<float> a(1 << 18, 1.0f), b(1 << 18, 2.0f), sum(1 << 18);
                         for (;; executions++) add.execute({a, b}, {sum});
                     }).detach();
@@ -403,6 +407,19 @@ TEST(Threads, ShutdownEndsThePool) {
         hewn_shutdown();
         EXPECT_EQ(other_threads_down_to(others), others);
     }
+}
+
+// The variable of Halide's own pools, for a program that has one of these as well.
+TEST(Threads, PoolIgnoresHalidesVariable) {
+    std::vector<Problem> problems = large_problems("Threads.PoolIgnoresHalidesVariable");
+    if (problems.empty()) GTEST_SKIP() << "no kernel of large work runs here";
+    hewn_shutdown();
+    const size_t others = other_threads_down_to(0);
+    ASSERT_EQ(setenv("HL_NUM_THREADS", "1", 1), 0);
+    EXPECT_TRUE(check(problems[0], compile_options(nullptr, 4)));
+    EXPECT_GT(other_threads().size(), others);
+    unsetenv("HL_NUM_THREADS");
+    hewn_shutdown();
 }
 #endif
 
