@@ -336,6 +336,7 @@ class QuantizeTest(CliTest):
             parameters[3] = "7"
             expected = quantize(x, scale.reshape(shape), 7, np.uint8)
             self.assert_same(self.compute("quantize", self.path("x.npy"), *parameters, "--axis", axis), expected)
+        self.assert_same(self.compute("quantize", self.path("x.npy"), "--scale", 2, "--type", "u8", "--axis", 3), quantize(x, F32(2), 0, np.uint8))
         for shape in [(4, 5, 6), (5, 1), (4, 1, 6), (1, 1, 1), (1,), (), (1, 1, 1, 1)]:
             scale = self.rng.uniform(0.1, 3, shape).astype(F32)
             got = self.compute("quantize", self.path("x.npy"), "--scale", self.save("s.npy", scale), "--type", "i8")
@@ -1089,6 +1090,31 @@ class ConformanceTest(CliTest):
         for axis in [2, -3, "0", 0.5]:
             self.broken(json.dumps(case(axis, [1, 10], [10, 10, 1, 1])), "axis")
         self.broken(json.dumps(case(0, [1, 2, 3], [10, 10, 1, 1])), "ScaleTensor", "axis 0")
+
+    def test_an_axis_that_nothing_needs_may_be_anything(self):
+        per_tensor = linear_case("QUANTIZE_LINEAR", "f32", [1.0, 2.0], 1.0, 0, "u8", [1, 2])  # with strides
+        rank_0 = json.loads(json.dumps(per_tensor))
+        for tensor in [*rank_0["inputs"].values(), rank_0["output"]]:
+            tensor.update(shape=[], data=tensor["data"][:1])
+            tensor.pop("strides", None)
+        one_element = json.loads(json.dumps(per_tensor))
+        one_element["inputs"]["ScaleTensor"] = {"dtype": "f32", "shape": [1], "data": [1.0]}
+        strides = json.loads(json.dumps(per_tensor))
+        strides["inputs"]["ScaleTensor"] = {"dtype": "f32", "shape": [2], "data": [1.0, 1.0], "strides": [1]}
+        cases = [{**case, "attrs": {"axis": axis}} for case in [per_tensor, rank_0, one_element, strides] for axis in [1, -2, [0]]]
+        self.check(cases, passed=len(cases))
+
+    def test_the_output_is_packed(self):
+        case = add_case()
+        for shape, strides in [([2], [1]), ([2, 1], [1, 7]), ([1, 2], [0, 1])]:
+            for tensor in [*case["inputs"].values(), case["output"]]:
+                tensor.update(shape=shape, strides=strides)
+            self.check(case, passed=1)
+        for shape, strides in [([2], [2]), ([2, 1], [2, 1]), ([2], []), ([2], [1, 1])]:
+            case["output"].update(shape=shape, strides=strides)
+            for tensor in case["inputs"].values():
+                tensor.update(shape=shape, strides=[1] * len(shape))
+            self.broken(json.dumps(case), "output", "strides", "packed")
 
     def test_random_damage_does_not_crash(self):
         line = json.dumps(linear_case("QUANTIZE_LINEAR", "f32", [1.0, 2.0], 1.0, 0, "u8", [1, 2], tolerance={"ulp": 1, "abs": 0.5}))

@@ -8,8 +8,6 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "operators.h"
-
 namespace hewn::cli {
 
 namespace {
@@ -123,6 +121,16 @@ Header parse_header(const json &tensor, const std::string &name) {
     return header;
 }
 
+// The output's strides may be written down, but only as they are.
+void check_packed(const Header &output) {
+    if (!output.strides || element_count(output.shape).value_or(0) == 0) return;
+    bool packed = output.strides->size() == output.shape.size();
+    int64_t stride = 1;
+    for (size_t i = output.shape.size(); packed && i-- > 0; stride *= output.shape[i])
+        packed = output.shape[i] == 1 || (*output.strides)[i] == stride;
+    if (!packed) throw InputError("output: 'strides' is " + to_string(*output.strides) + ", but the output is packed");
+}
+
 [[noreturn]] void bad_value(const json &value, const std::string &where, DataType type) {
     const char *hint = is_float(type) && value.is_string()                ? " (strings are \"nan\", \"inf\" and \"-inf\")"
                        : type_bytes(type) == 8 && value.is_number_float() ? " (write an integer in its range)"
@@ -208,40 +216,43 @@ Array parse_data(const json &tensor, const Header &header, const std::string &na
     return array;
 }
 
-// The stored data over the output's sizes: by its strides, else along `axis` if it has one dimension, else by NumPy's rule.
-TensorDesc parse_layout(const Header &header, const Array &array, const Sizes &sizes, std::optional<size_t> axis,
-                        const std::string &name) {
-    TensorDesc desc{array.type, sizes, std::nullopt};
-    if (element_count(sizes).value_or(0) == 0) return desc;  // the output is empty: strides mean nothing
+// attrs.axis of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR; null if there is none.
+const json *find_axis(const Case &test, const json &object) {
+    if (test.type != HEWN_OPERATOR_QUANTIZE_LINEAR && test.type != HEWN_OPERATOR_DEQUANTIZE_LINEAR) return nullptr;
+    const json *attrs = optional_member(object, "attrs");
+    return attrs && attrs->is_object() ? optional_member(*attrs, "axis") : nullptr;
+}
+
+// A negative axis counts from the end.
+size_t parse_axis(const json &axis, size_t rank) {
+    const int64_t most = int64_t(rank), value = axis.is_number_integer() ? axis.get<int64_t>() : most;
+    if (value < -most || value >= most)
+        throw InputError("'axis' is " + brief(axis) + ", not a dimension of the output's " + std::to_string(rank));
+    return size_t(value < 0 ? value + most : value);
+}
+
+// The stored data over the output's sizes: by its strides, else along `axis` if it has one dimension, else by NumPy's rule. Where
+// no tensor needs it, `axis` may be anything: ONNX's is 1 even if the rank is 1 or 0.
+TensorDesc parse_layout(const Header &header, const Array &array, const Sizes &sizes, const json *axis, const std::string &name) {
+    if (element_count(sizes).value_or(0) == 0) return {array.type, sizes};  // the output is empty: strides mean nothing
     if (!header.strides && axis && array.sizes.size() == 1 && array.count() != 1)
-        return broadcast_along(array, sizes, *axis, name);
+        return broadcast_along(array, sizes, parse_axis(*axis, sizes.size()), name);
     if (!header.strides) return broadcast_to(array, sizes, name);
     if (array.count() == 0) throw InputError(name + ": has no elements, but the output has");
-    desc.strides = header.strides;
-    if (desc.strides->size() != sizes.size())
-        throw InputError(name + ": 'strides' has " + std::to_string(desc.strides->size()) + " values, but the output's shape " +
+    const Sizes &strides = *header.strides;
+    if (strides.size() != sizes.size())
+        throw InputError(name + ": 'strides' has " + std::to_string(strides.size()) + " values, but the output's shape " +
                          to_string(sizes) + " has " + std::to_string(sizes.size()));
     // The last element read is at sum((size - 1) * stride).
     int64_t left = array.count() - 1;
     for (size_t i = 0; i < sizes.size(); i++) {
-        const int64_t steps = sizes[i] - 1, stride = (*desc.strides)[i];
+        const int64_t steps = sizes[i] - 1, stride = strides[i];
         if (steps > 0 && stride > left / steps)
-            throw InputError(name + ": 'strides' " + to_string(*desc.strides) + " over the output's shape " + to_string(sizes) +
+            throw InputError(name + ": 'strides' " + to_string(strides) + " over the output's shape " + to_string(sizes) +
                              " lead outside its " + std::to_string(array.count()) + " elements");
         left -= steps * stride;
     }
-    return desc;
-}
-
-// attrs.axis of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR, or nothing. A negative one counts from the end.
-std::optional<size_t> parse_axis(const json &object, size_t rank) {
-    const json *attrs = optional_member(object, "attrs");
-    const json *axis = attrs && attrs->is_object() ? optional_member(*attrs, "axis") : nullptr;
-    if (!axis) return std::nullopt;
-    const int64_t most = int64_t(rank), value = axis->is_number_integer() ? axis->get<int64_t>() : most;
-    if (value < -most || value >= most)
-        throw InputError("'axis' is " + brief(*axis) + ", not a dimension of the output's " + std::to_string(rank));
-    return size_t(value < 0 ? value + most : value);
+    return {array.type, sizes, strides};
 }
 
 void parse_tolerance(Case &result, const json &object) {
@@ -375,12 +386,12 @@ void parse_into(Case &result, const json &object) {
     result.signature = signature(*op, headers, output);
     parse_tolerance(result, object);
     result.expected = parse_data(output_tensor, output, "output");
-    const bool has_axis = op->type == HEWN_OPERATOR_QUANTIZE_LINEAR || op->type == HEWN_OPERATOR_DEQUANTIZE_LINEAR;
-    const std::optional<size_t> axis = has_axis ? parse_axis(object, output.shape.size()) : std::nullopt;
+    check_packed(output);
+    const json *const axis = find_axis(result, object);
     for (const auto &[key, header] : headers) {
         CaseTensor parsed;
         parsed.array = parse_data(tensors.at(key), header, key);
-        parsed.desc = parse_layout(header, parsed.array, output.shape, key == "InputTensor" ? std::nullopt : axis, key);
+        parsed.desc = parse_layout(header, parsed.array, output.shape, key == "InputTensor" ? nullptr : axis, key);
         // Strides of 0 make a parameter of QUANTIZED_LINEAR_ADD one element even where the output has a dimension of 0 or 1.
         if (op->type == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD && is_parameter_of_quantized_add(key))
             parsed.desc.strides = Sizes(output.shape.size(), 0);
@@ -428,14 +439,14 @@ Case parse_case(const std::string &line, const std::string &where) {
     return result;
 }
 
-CaseRunner::CaseRunner(const std::string &command, const std::string &device_name, const std::string &variant, int threads)
-    : device(open_device(device_name)),
+CaseRunner::CaseRunner(const std::string &command, const ExecutionOptions &execution)
+    : device(open_device(execution.device)),
       kind(device ? device->kind() : DeviceKind::CPU),
-      choice(choose_target(variant, kind)),
+      choice(choose_target(execution.variant, kind)),
       runnable(kernels_for(choice, kind)) {
     if (!choice.possible) throw OperatorError(command + ": " + choice.reason);
-    options.variant = variant;
-    options.max_threads = threads;
+    options.variant = execution.variant;
+    options.max_threads = execution.threads;
 }
 
 Array CaseRunner::run(const Case &test) const {

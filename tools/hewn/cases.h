@@ -48,8 +48,8 @@ struct CaseRunner {
     std::map<std::string, hewn_variant_info> runnable;
     CompileOptions options;
 
-    // `device_name` as --device. Throws OperatorError, whose text starts with `command`, if nothing can run.
-    CaseRunner(const std::string &command, const std::string &device_name, const std::string &variant, int threads);
+    // Throws OperatorError, whose text starts with `command`, if nothing can run.
+    CaseRunner(const std::string &command, const ExecutionOptions &execution);
 
     // The operator's result on the case's inputs. Of `expected`, only the type and sizes are used. Throws Error.
     Array run(const Case &test) const;

@@ -14,7 +14,6 @@
 #include "cases.h"
 #include "device.h"
 #include "files.h"
-#include "operators.h"
 #include "progress.h"
 #include "variants.h"
 
@@ -200,9 +199,8 @@ void run_file(const CaseRunner &runner, const std::string &file, Tally &tally, P
 
 }  // namespace
 
-Conformance conformance(const std::vector<std::string> &files, const std::string &device_name, const std::string &variant,
-                        int threads) {
-    const CaseRunner runner("conformance", device_name, variant, threads);
+Conformance conformance(const std::vector<std::string> &files, const ExecutionOptions &options) {
+    const CaseRunner runner("conformance", options);
 
     uint64_t total_bytes = 0;
     for (const std::string &file : files) total_bytes += regular_file_size(file);  // all must exist before any is run

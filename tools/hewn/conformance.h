@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "device.h"
+
 namespace hewn::cli {
 
 enum class Conformance {
@@ -14,10 +16,8 @@ enum class Conformance {
 };
 
 // Runs every case of the files. Prints failures and, last, "N passed, N failed, N skipped", and how many lines and files could
-// not be used, if any. `device` as --device. Throws InputError if a file cannot be read, OperatorError if no variant, or not the
-// forced one, can run.
-Conformance conformance(const std::vector<std::string> &files, const std::string &device, const std::string &variant,
-                        int threads);
+// not be used, if any. Throws InputError if a file cannot be read, OperatorError if no variant, or not the forced one, can run.
+Conformance conformance(const std::vector<std::string> &files, const ExecutionOptions &options);
 
 }  // namespace hewn::cli
 

@@ -4,12 +4,25 @@
 
 #include <hewn/hewn.hpp>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "array.h"
 
 namespace hewn::cli {
+
+// An error of the library, on named files or in the choice of a variant: exit code 1.
+struct OperatorError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// What runs, and where.
+struct ExecutionOptions {
+    std::string device;   // as parse_device takes it; empty: the CPU
+    std::string variant;  // a target or a variant to force; empty: none
+    int threads = 0;      // the most; 0: as many as help
+};
 
 // "cpu", "cuda", "opencl", "d3d12": the first that is not software on a CPU; with an index that one: "cuda:1". Throws InputError.
 struct DeviceName {

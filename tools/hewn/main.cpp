@@ -139,7 +139,7 @@ void add_conformance_command(CLI::App &app, int &exit_code) {
     command.add_option("FILES", options->files, "files of one JSON object a line")->required()->type_name("FILE.jsonl");
     add_execution(command, *options);
     command.callback([options, &exit_code] {
-        switch (conformance(options->files, options->device, options->variant, options->threads)) {
+        switch (conformance(options->files, *options)) {
         case Conformance::Passed: break;
         case Conformance::Failed: exit_code = EXIT_FAILED; break;
         case Conformance::Unusable: exit_code = EXIT_USAGE; break;
@@ -156,7 +156,7 @@ void add_replay_command(CLI::App &app) {
     const auto options = std::make_shared<Options>();
     command.add_option("DIR", options->folder, "folder for the files, made if it is not there")->required()->type_name("DIR");
     add_execution(command, *options);
-    command.callback([options] { replay(options->folder, options->device, options->variant, options->threads); });
+    command.callback([options] { replay(options->folder, *options); });
 }
 
 int run(int argc, char **argv) {

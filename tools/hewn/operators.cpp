@@ -68,32 +68,32 @@ Array load_parameter(const std::string &text, DataType due, const std::string &o
     return load_array(text);
 }
 
-// Per axis if --axis is given and the array is 1-D with more than one element; otherwise NumPy's broadcasting.
-TensorDesc place_parameter(const Array &array, const Sizes &sizes, const std::optional<size_t> &axis, const char *tensor) {
-    if (axis && array.sizes.size() == 1 && array.sizes[0] != 1) return broadcast_along(array, sizes, *axis, tensor);
-    return broadcast_to(array, sizes, tensor);
+size_t resolve_axis(int axis, const Array &input) {
+    const int rank = int(input.sizes.size());
+    if (axis < -rank || axis >= rank)
+        throw InputError("--axis " + std::to_string(axis) + ": InputTensor (" + input.name + ") has " + std::to_string(rank) +
+                         " dimensions");
+    return size_t(axis < 0 ? axis + rank : axis);
 }
 
-std::optional<size_t> resolve_axis(const std::optional<int> &axis, const Array &input) {
-    if (!axis) return std::nullopt;
-    const int rank = int(input.sizes.size());
-    if (*axis < -rank || *axis >= rank)
-        throw InputError("--axis " + std::to_string(*axis) + ": InputTensor (" + input.name + ") has " + std::to_string(rank) +
-                         " dimensions");
-    return size_t(*axis < 0 ? *axis + rank : *axis);
+// Per axis if --axis is given and the array is 1-D with more than one element; otherwise NumPy's broadcasting, and --axis may be
+// anything.
+TensorDesc place_parameter(const Array &array, const Array &input, const std::optional<int> &axis, const char *tensor) {
+    if (axis && array.sizes.size() == 1 && array.sizes[0] != 1)
+        return broadcast_along(array, input.sizes, resolve_axis(*axis, input), tensor);
+    return broadcast_to(array, input.sizes, tensor);
 }
 
 // QUANTIZE_LINEAR and DEQUANTIZE_LINEAR take the same tensors; only the types differ.
 template<class Desc>
 void linear(const char *command, const LinearOptions &options, const Array &input, const Array &scale, DataType zero_point_type,
             DataType output_type) {
-    const std::optional<size_t> axis = resolve_axis(options.axis, input);
     std::optional<Array> zero_point;
     if (options.zero_point) zero_point = load_parameter(*options.zero_point, zero_point_type, "--zero-point");
     Desc desc;
     desc.input_tensor = {input.type, input.sizes, input.strides};
-    desc.scale_tensor = place_parameter(scale, input.sizes, axis, "ScaleTensor");
-    if (zero_point) desc.zero_point_tensor = place_parameter(*zero_point, input.sizes, axis, "ZeroPointTensor");
+    desc.scale_tensor = place_parameter(scale, input, options.axis, "ScaleTensor");
+    if (zero_point) desc.zero_point_tensor = place_parameter(*zero_point, input, options.axis, "ZeroPointTensor");
     desc.output_tensor = {output_type, input.sizes};
     run(command, desc, options,
         {{"InputTensor", &input}, {"ScaleTensor", &scale}, {"ZeroPointTensor", zero_point ? &*zero_point : nullptr}});

@@ -6,19 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "device.h"
+
 namespace hewn::cli {
-
-// An error of the library on named files: exit code 1.
-struct OperatorError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
-// What runs, and where.
-struct ExecutionOptions {
-    std::string device;  // empty: the CPU
-    std::string variant;
-    int threads = 0;
-};
 
 struct CommonOptions : ExecutionOptions {
     std::string output;

@@ -12,7 +12,6 @@
 #include "cases.h"
 #include "device.h"
 #include "files.h"
-#include "operators.h"
 #include "variants.h"
 
 namespace fs = std::filesystem;
@@ -259,8 +258,8 @@ void save_text(const std::string &path, const std::string &text) {
 }
 }  // namespace
 
-void replay(const std::string &folder, const std::string &device_name, const std::string &variant, int threads) {
-    const CaseRunner runner("replay", device_name, variant, threads);
+void replay(const std::string &folder, const ExecutionOptions &options) {
+    const CaseRunner runner("replay", options);
 
     std::error_code error;
     fs::create_directories(folder, error);
