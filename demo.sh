@@ -13,17 +13,12 @@ if [[ ! -f $photo ]]; then
     echo "demo.sh: there is no picture $photo" >&2
     exit 2
 fi
-CDPATH="" cd "$(dirname "${BASH_SOURCE[0]}")"
+CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")"
 source scripts/stage.sh
 photo=${photo#"$PWD/"}
 prefix=$PWD/build/demo/prefix
 
 # Joined by &&: `stage` looks at a command's status, and so set -e is off in it.
-build_hewn() {
-    { [[ -f build/build.ninja ]] || cmake --preset default; } &&
-        cmake --build build --target hewn hewn_static hewn_cli photo_demo
-}
-
 build_example() {
     cmake --install build --prefix "$prefix" >build/demo/install.log &&
         cmake -S examples/add -B build/demo/add -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" >build/demo/add.log &&
@@ -32,7 +27,8 @@ build_example() {
 
 stage set-up scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH"
-stage build build_hewn
+stage configure cmake --preset default
+stage build cmake --build build --target hewn hewn_static hewn_cli photo_demo
 mkdir -p build/demo
 stage "photo demo" build/examples/photo_demo/photo_demo "$photo" demo-output
 stage "install and build examples/add" build_example

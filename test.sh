@@ -3,7 +3,7 @@
 # of ARM on two emulated CPUs, those of Windows under Wine. The last lines are ctest's summary.
 # Arguments go to ctest: ./test.sh -R variants.x86_64_avx2
 set -euo pipefail
-CDPATH="" cd "$(dirname "${BASH_SOURCE[0]}")"
+CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")"
 source scripts/stage.sh
 
 stage set-up ./tune.sh --set-up

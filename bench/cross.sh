@@ -2,7 +2,7 @@
 # bench_variants and bench_calls for another system, to be copied there: bench/cross.sh TARGET [CMAKE ARGUMENT...], as
 # scripts/cross.sh. Google Benchmark is built with them, from its Debian or Ubuntu source package.
 set -euo pipefail
-CDPATH="" cd "$(dirname "${BASH_SOURCE[0]}")/.."
+CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 if ((!$#)); then
     echo "usage: bench/cross.sh TARGET [CMAKE ARGUMENT...]" >&2
     exit 2

@@ -23,7 +23,7 @@ cd "$root"
 if [[ ! $built ]]; then
     scripts/setup.sh
     export PATH="$root/.venv/bin:$PATH"
-    [[ -f build/build.ninja ]] || cmake --preset default
+    cmake --preset default
     cmake --build build --target hewn_tests hewn_gpu_tests hewn_cli hewn_gpu_bench
 fi
 if ! devices=$(build/bin/hewn info | grep "^  $device:") || [[ $devices == *": none;"* ]]; then

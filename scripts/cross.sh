@@ -3,7 +3,7 @@
 # cmake/toolchains/ and of a preset. Installs the packages and wheels that the toolchain file names. Leaves build-<os>-<arch>/ and in it
 # hewn-<version>-<os>-<arch>.tar.gz: headers, libraries, CMake package.
 set -euo pipefail
-CDPATH="" cd "$(dirname "${BASH_SOURCE[0]}")/.."
+CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 
 target=${1:-} toolchain=cmake/toolchains/${1:-}.cmake
 if [[ -z $target || ! -f $toolchain ]]; then

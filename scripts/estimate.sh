@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Estimates how fast the ARM kernels are on chips that are not at hand, as a table (tools/estimate.py): scripts/estimate.sh [FILTER]
 set -euo pipefail
-CDPATH="" cd "$(dirname "${BASH_SOURCE[0]}")/.."
+CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # One version's CPU models, so that tables can be compared (Debian 12 and Ubuntu 24.04 have it).
 scripts/setup.sh llvm-19

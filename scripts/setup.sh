@@ -2,7 +2,7 @@
 # Installs what building and testing hewn needs: system packages (Debian 12 and 13, Ubuntu 22.04 and 24.04; as root or with sudo) and the
 # virtual environment .venv with the wheels of requirements.txt. When everything is there it only checks. Arguments: further packages.
 set -euo pipefail
-CDPATH="" cd "$(dirname "${BASH_SOURCE[0]}")/.."
+CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(
     g++ binutils pkg-config           # compiler and linker

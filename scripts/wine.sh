@@ -3,7 +3,7 @@
 # new enough for Wine's Direct3D 12. Installs Wine. When everything is there it only checks. Exit status 77, with the reason, if it cannot
 # be had here.
 set -euo pipefail
-CDPATH="" cd "$(dirname "${BASH_SOURCE[0]}")/.."
+CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 wine=$PWD/build-wine stamp=build-wine/stamp
 
 # What the stamp of a complete build-wine/ says: this folder and script, and the system's Wine and Mesa, which may be removed or change.
@@ -22,6 +22,9 @@ mkdir -p "$wine"
 exec 9>"$wine/setup.lock"
 flock 9
 is_ready && exit 0
+
+# Of an earlier set-up, whose versions may be others.
+rm -rf "$wine/backports" "$wine/wheels"
 
 [[ $(uname -m) == x86_64 ]] || skip "Windows programs for x86-64 run on x86-64 only"
 scripts/setup.sh wine wine64 libwine xvfb xauth unzip libvulkan1 mesa-vulkan-drivers libgl1 libgl1-mesa-dri libglx-mesa0 >&2 ||

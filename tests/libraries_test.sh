@@ -4,7 +4,7 @@
 #
 #     tests/libraries_test.sh [TARGET...]     # those of scripts/cross.sh; all four take some minutes and are no part of ./test.sh
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 targets=("$@")
 ((${#targets[@]})) || targets=(android-arm64 android-x86_64 macos-arm64 windows-arm64)

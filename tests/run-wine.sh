@@ -5,7 +5,7 @@
 # device; HEWN_WINE_OVERRIDES: more of WINEDLLOVERRIDES.
 # Exit status 77, with the reason: Wine cannot be had here.
 set -euo pipefail
-wine=$(CDPATH="" cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/build-wine
+wine=$(CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/build-wine
 "$wine/../scripts/wine.sh" >&2
 
 export WINEPREFIX=$wine/prefix WINEDEBUG=${WINEDEBUG:--all}

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# package_test.sh SOURCE BUILD WORK CMAKE: installs BUILD below WORK, moves the installation, and uses it as a stranger would:
-# find_package in C++ and C, shared and static, pkg-config, versions that must be refused. CC, CXX and their flags as in BUILD.
+# package_test.sh SOURCE BUILD WORK CMAKE LIBDIR: installs BUILD below WORK, moves the installation, and uses it as a stranger would:
+# find_package in C++ and C, shared and static, pkg-config, versions that must be refused. CC, CXX and their flags as in BUILD. LIBDIR is
+# the libraries' folder in the installation.
 set -euo pipefail
-source=$1 build=$2 work=$3 cmake=$4
+source=$1 build=$2 work=$3 cmake=$4 lib=$5
 prefix=$work/moved/prefix
 
 fail() {
@@ -30,7 +31,7 @@ for component in hewn_Runtime hewn_Development; do
     "$cmake" --install "$build" --prefix "$work/prefix" --component $component >>"$work/install.log" ||
         fail "install failed: $(tail -5 "$work/install.log")"
     [[ $component == hewn_Runtime ]] || continue
-    [[ -e $work/prefix/lib/libhewn.so.0.1.0 && -L $work/prefix/lib/libhewn.so.0.1 && -e $work/prefix/share/doc/hewn/LICENSE ]] ||
+    [[ -e $work/prefix/$lib/libhewn.so.0.1.0 && -L $work/prefix/$lib/libhewn.so.0.1 && -e $work/prefix/share/doc/hewn/LICENSE ]] ||
         fail "hewn_Runtime lacks the library or its licence"
     if find "$work/prefix" -name 'libhewn.so' -o -name '*.a' -o -name '*.h' -o -name '*.cmake' -o -name '*.pc' | grep .; then
         fail "hewn_Runtime has the files above"
@@ -45,16 +46,16 @@ awk '/^```cpp$/ { inside = 1; next } inside && /^```$/ { exit } inside' "$source
     fail "README.md and examples/add/main.cpp differ"
 
 # ---- What is installed.
-for file in include/hewn/hewn.h include/hewn/hewn.hpp lib/libhewn.a lib/libhewn.so lib/libhewn.so.0.1 lib/libhewn.so.0.1.0 \
-    lib/cmake/hewn/hewnConfig.cmake lib/cmake/hewn/hewnConfigVersion.cmake lib/pkgconfig/hewn.pc \
-    share/doc/hewn/LICENSE share/doc/hewn/THIRD_PARTY.md; do
+for file in include/hewn/hewn.h include/hewn/hewn.hpp "$lib"/libhewn.a "$lib"/libhewn.so "$lib"/libhewn.so.0.1 "$lib"/libhewn.so.0.1.0 \
+    "$lib"/cmake/hewn/hewnConfig.cmake "$lib"/cmake/hewn/hewnConfigVersion.cmake "$lib"/pkgconfig/hewn.pc \
+    share/doc/hewn/LICENSE share/doc/hewn/THIRD_PARTY.md share/doc/hewn/numerics.md share/doc/hewn/operators.md; do
     [[ -e $prefix/$file ]] || fail "$file is not installed"
 done
-[[ -L $prefix/lib/libhewn.so && -L $prefix/lib/libhewn.so.0.1 ]] || fail "libhewn.so and libhewn.so.0.1 are to be links"
+[[ -L $prefix/$lib/libhewn.so && -L $prefix/$lib/libhewn.so.0.1 ]] || fail "libhewn.so and libhewn.so.0.1 are to be links"
 cmp "$source/LICENSE" "$prefix/share/doc/hewn/LICENSE"
 cmp "$source/THIRD_PARTY.md" "$prefix/share/doc/hewn/THIRD_PARTY.md"
 grep -q 'Copyright (c) .* MIT CSAIL, Google' "$prefix/share/doc/hewn/THIRD_PARTY.md" || fail "Halide's copyright notice is missing"
-if grep -rlF -e "$source" -e "$build" -e "$work/prefix" "$prefix/lib/cmake" "$prefix/lib/pkgconfig" "$prefix/include"; then
+if grep -rlF -e "$source" -e "$build" -e "$work/prefix" "$prefix/$lib/cmake" "$prefix/$lib/pkgconfig" "$prefix/include"; then
     fail "the files above name folders of the build"
 fi
 echo "passed: installed files"
@@ -112,12 +113,12 @@ done
 echo "passed: versions"
 
 # ---- pkg-config.
-export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+export PKG_CONFIG_PATH=$prefix/$lib/pkgconfig
 [[ $(pkg-config --modversion hewn) == 0.1.0 ]] || fail "pkg-config --modversion: $(pkg-config --modversion hewn)"
 # shellcheck disable=SC2046,SC2086  # flags are words
 $CC $CFLAGS "$source/examples/c_quantize/main.c" $(pkg-config --cflags --libs hewn) -o "$work/with_pkg_config" ||
     fail "does not build with pkg-config's $(pkg-config --cflags --libs hewn)"
-LD_LIBRARY_PATH=$prefix/lib expect "pkg-config, shared" "$quantize" "$work/with_pkg_config"
+LD_LIBRARY_PATH=$prefix/$lib expect "pkg-config, shared" "$quantize" "$work/with_pkg_config"
 if [[ $CFLAGS != *-fsanitize* ]]; then
     # shellcheck disable=SC2046,SC2086
     $CC $CFLAGS -static "$source/examples/c_quantize/main.c" $(pkg-config --static --cflags --libs hewn) -o "$work/all_static" ||
