@@ -15,7 +15,7 @@ function(hewn_run_target out halide_target)
 endfunction()
 
 # Sets <out> to an object in <dir>, Halide's runtime for the bare architecture. Its exit hooks are removed: in a forked child they would
-# wait for threads that do not exist there. runtime/device_cpu.cpp ends the pool instead.
+# wait for threads that do not exist there. runtime/pool.cpp ends the pool instead.
 function(hewn_add_halide_runtime out dir flavour)
     set(runtime ${dir}/halide_runtime${HEWN_OBJECT_EXTENSION})
     set(runtime_target ${HEWN_ARCH}-${HEWN_OS})

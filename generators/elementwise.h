@@ -11,6 +11,7 @@
 
 #include "../runtime/kernel_contract.h"
 #include "numerics.h"
+#include "signature.h"
 
 namespace hewn {
 
@@ -23,25 +24,6 @@ enum class Tail {
               // 16 and scalars
     Packed,   // blocks of as many bytes as a vector has, the last one overlapping the one before (define_blocks)
 };
-
-// f32 f16 i8 u8 i16 u16 i32 u32 i64 u64
-inline Halide::Type type_named(const std::string &name) {
-    if (name.size() >= 2 && name.find_first_not_of("0123456789", 1) == std::string::npos) {
-        const int bits = std::stoi(name.substr(1));
-        if (name[0] == 'f') return Halide::Float(bits);
-        if (name[0] == 'i') return Halide::Int(bits);
-        if (name[0] == 'u') return Halide::UInt(bits);
-    }
-    throw Halide::CompileError("'" + name + "' is not a data type\n");
-}
-
-// The index-th type of "f32_u8".
-inline Halide::Type type_of_signature(const std::string &signature, int index) {
-    std::istringstream words(signature);
-    std::string word;
-    for (int i = 0; i <= index; i++) std::getline(words, word, '_');
-    return type_named(word);
-}
 
 // A kernel's buffers are rank 2. x runs along a row, where the output's stride is 1 and an input's is 0 or 1. y runs over rows,
 // with any stride. The runtime brings every layout to this form and proves what Halide's assertions would check.

@@ -11,12 +11,13 @@
 #include <Halide.h>
 
 #include <algorithm>
-#include <sstream>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "elementwise.h"
+#include "../runtime/kernel_contract.h"
 #include "numerics_gpu.h"
+#include "signature.h"
 
 namespace hewn::gpu {
 

@@ -1,6 +1,8 @@
 // A helper of the runtime, not an operator: output(x, y) = input(x, y), where the input is dense along y and the output along x.
 // Extents are multiples of a tile: 16 bytes of rows, `bytes` of columns. The runtime moves the edges.
-#include "elementwise.h"
+#include "../runtime/kernel_contract.h"
+#include "signature.h"
+#include "stage.h"
 
 namespace {
 
