@@ -19,7 +19,7 @@
  *   of threads may execute it at once. Destroying one must not overlap its use; hewn_shutdown must not overlap an execution.
  *   hewn_compile reads the environment variable HEWN_VARIANT, which must not be set meanwhile.
  *
- * Numerics (docs/numerics.md): every target gives the same bits. Arithmetic is IEEE-754 binary32, with one rounding to nearest
+ * Numerics (numerics.md, installed in share/doc/hewn): every target gives the same bits. Arithmetic is IEEE-754 binary32, with one rounding to nearest
  * even per written operation, nothing fused, subnormals kept. A NaN result is a NaN of unspecified sign and payload. The caller's
  * rounding and flush-to-zero modes have no influence and are left as they were. */
 #ifndef HEWN_HEWN_H
@@ -113,7 +113,7 @@ HEWN_API hewn_status HEWN_CALL hewn_tensor_size(const hewn_tensor_desc *tensor, 
 
 /* ---- Operators --------------------------------------------------------------------------------------------------- */
 
-/* docs/operators.md lists the types and dimension counts that each feature level allows. */
+/* operators.md, installed in share/doc/hewn, lists the types and dimension counts that each feature level allows. */
 
 /* f(a, b) = a + b. DML_ELEMENT_WISE_ADD_OPERATOR_DESC.
  * The three tensors have one data type and equal sizes. Integers wrap modulo 2^n; floats round once, in the tensor's type.
