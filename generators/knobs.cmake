@@ -3,7 +3,7 @@
 # hewn_knob(<name> [GPU|PLAN] [BY_HAND] VALUES <value>...), with all values that the knob may have, the default first.
 #   Neither GPU nor PLAN: a GeneratorParam of hewn::Elementwise (generators/elementwise.h).
 #   GPU: a GeneratorParam of the GPUs' generators (generators/gpu.h), which the tuner does not search yet.
-#   PLAN: a member of hewn::PlanKnobs (runtime/plan.h, made from this list); tuning files have them as a form `plan`.
+#   PLAN: a member of hewn::PlanKnobs (runtime/plan_knobs.h, made from this list); tuning files have them as a form `plan`.
 #   BY_HAND: the tuner leaves it as it is.
 # Generators refuse GeneratorParams that do not fit together, with a reason, and the tuner passes on. Those of plans all fit together.
 

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "chip.h"
 #include "device.h"
 #include "device_kinds.h"
 #include "error.h"

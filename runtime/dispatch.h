@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "plan.h"
+#include "plan_knobs.h"
 
 namespace hewn {
+
+struct Chip;
 
 // Halide's uniform entry point of a kernel: pointers to its arguments in order, the user context first.
 using KernelFunction = int (*)(void **arguments);

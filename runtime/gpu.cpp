@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "bindings.h"
+#include "chip.h"
 #include "error.h"
 #include "gpu_launch.h"
 

@@ -13,6 +13,7 @@
 
 #include "allocator.h"
 #include "chip.h"
+#include "plan_knobs.h"
 #include "shape.h"
 
 namespace hewn {
@@ -65,13 +66,6 @@ struct Plan {
     int64_t boxes_together;  // boxes in sequence that share cache lines of the output, for one thread; divides box_count
     double moved_bytes;      // of all operands' elements, each counted once; may exceed 63 bits
     bool parallel;           // enough work for more threads than the caller's
-};
-
-// A variant's knobs. generators/knobs.cmake lists them, with meanings and defaults; tuning/ has their values.
-struct PlanKnobs {
-#define HEWN_PLAN_KNOB(knob, default_value) int64_t knob = default_value;
-#include "plan_knobs.inc"
-#undef HEWN_PLAN_KNOB
 };
 
 // What a plan has to know of a kernel.

@@ -1,4 +1,5 @@
 // Kernels called by themselves, with arguments that executions on this machine may never give them.
+#include <HalideRuntime.h>
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
 
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../runtime/chip.h"
 #include "../runtime/dispatch.h"
 #include "operators.h"
 #include "variants.h"
