@@ -71,7 +71,7 @@ void destroy(hewn_operator *op) {
 }
 
 // Where the tensors of an execution lie: the inputs in order, then the output.
-using Addresses = void * [kMaxInputs + 1];
+using Addresses = void *[kMaxTensors];
 
 // An execution in slices.
 struct Execution {
@@ -136,8 +136,7 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
     cpu->cpus = options.parallel_for ? cpu->online : available_cpus();  // its threads are not this one's
     for (int i = 0; i < problem.input_count; i++) cpu->inputs[i] = binding_rule(problem, problem.inputs[i]);
     cpu->output = binding_rule(problem, problem.output);
-    for (int o = 0; o < problem.info->operand_count; o++) cpu->operand_at[o] = problem.info->operands[o];
-    cpu->operand_at[problem.info->operand_count] = problem.input_count;
+    for (int o = 0; o <= problem.info->operand_count; o++) cpu->operand_at[o] = tensor_of_operand(problem, o);
     if (!problem.output.empty()) {
         const Tensor *operands[kMaxOperands];
         int32_t element_bytes[kMaxOperands];

@@ -106,9 +106,10 @@ hewn_status locate(const GpuOperator &op, const Bindings &inputs, const hewn_buf
     GpuDevice &device = *op.device;
     const Problem &problem = op.problem;
     for (int i = -1; i < problem.input_count; i++) {  // the output first: inputs are compared with it
-        const Tensor &tensor = i < 0 ? problem.output : problem.inputs[i];
+        const int t = i < 0 ? problem.input_count : i;
+        const Tensor &tensor = hewn::tensor(problem, t);
         const hewn_buffer_binding &binding = i < 0 ? output : inputs[i];
-        GpuAddress &at = located[i < 0 ? problem.input_count : i], &output_at = located[problem.input_count];
+        GpuAddress &at = located[t], &output_at = located[problem.input_count];
         GpuAddress where = {};
         hewn_buffer_binding bound = binding;
         if (!tensor.present) {

@@ -18,8 +18,6 @@
 
 namespace hewn {
 
-constexpr int kMaxTensors = kMaxInputs + 1;  // of an operator, the output among them
-
 struct GpuDevice;
 
 // A compiled unit of device code, loaded once a device.

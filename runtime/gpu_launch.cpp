@@ -77,9 +77,6 @@ const Form *dense_form(const Space &space, int operands, const Variant &variant)
 
 // ---- Launches ----
 
-// The problem's tensors by their place in a kernel: the inputs in order, then the output.
-const Tensor &tensor_of(const Problem &problem, int t) { return t == problem.input_count ? problem.output : problem.inputs[t]; }
-
 // One launch's tensors: where they begin, and the buffers that generated code sees.
 struct Launch {
     GpuTensor tensors[kMaxTensors];
@@ -101,7 +98,7 @@ int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
         }
     }
     for (int t = 0; t < count; t++) {
-        const int element_bytes = tensor_of(problem, t).element_bytes;
+        const int element_bytes = tensor(problem, t).element_bytes;
         const int bytes = words[t] || (api.only_32_bits && element_bytes == 8) ? 4 : element_bytes;
         halide_buffer_t &buffer = launch.buffers[t] = {};
         launch.dims[t] = halide_dimension_t(0, 0x7fffffff, 1);
@@ -125,8 +122,8 @@ int call_form(GpuCall &call, const Form &form, void **arguments) {
 int run_dense(GpuCall &call, Launch &launch, int32_t steps) {
     const Problem &problem = call.op.problem;
     bool words[kMaxTensors] = {};
-    for (int o = 0; o < problem.info->operand_count; o++) words[problem.info->operands[o]] = call.op.space.dims[0].stride[o] != 0;
-    words[problem.input_count] = true;
+    for (int o = 0; o <= problem.info->operand_count; o++)
+        words[tensor_of_operand(problem, o)] = call.op.space.dims[0].stride[o] != 0;
     if (const int code = set_buffers(call, launch, words)) return code;
     void *context = static_cast<KernelErrors *>(&call), *arguments[1 + kMaxTensors + 1] = {&context};
     int count = 1;
@@ -167,9 +164,9 @@ int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
 
 bool aligned(const GpuOperator &op, const Launch &launch) {
     const Problem &problem = op.problem;
-    uint64_t bits = launch.tensors[problem.input_count].at.address;
-    for (int o = 0; o < problem.info->operand_count; o++) {
-        if (op.space.dims[0].stride[o]) bits |= launch.tensors[problem.info->operands[o]].at.address;
+    uint64_t bits = 0;
+    for (int o = 0; o <= problem.info->operand_count; o++) {
+        if (op.space.dims[0].stride[o]) bits |= launch.tensors[tensor_of_operand(problem, o)].at.address;
     }
     return bits % 16 == 0;
 }
@@ -178,8 +175,8 @@ bool aligned(const GpuOperator &op, const Launch &launch) {
 void advance(const GpuOperator &op, Launch &launch, const int64_t *index) {
     const Problem &problem = op.problem;
     for (int o = 0; o <= problem.info->operand_count; o++) {
-        const int t = o == problem.info->operand_count ? problem.input_count : problem.info->operands[o];
-        const Tensor &tensor = tensor_of(problem, t);
+        const int t = tensor_of_operand(problem, o);
+        const Tensor &tensor = hewn::tensor(problem, t);
         int64_t elements = 0;
         for (int d = 0; d < op.space.rank; d++) elements += index[d] * op.space.dims[d].stride[o];
         launch.tensors[t].at.address += uint64_t(elements) * uint64_t(tensor.present ? tensor.element_bytes : 0);
@@ -190,7 +187,7 @@ void advance(const GpuOperator &op, Launch &launch, const int64_t *index) {
 int run_box(GpuCall &call, const GpuAddress *at, const int64_t *index, const int64_t *extent) {
     const GpuOperator &op = call.op;
     Launch launch;
-    for (int t = 0; t <= op.problem.input_count; t++) launch.tensors[t] = {at[t], at[t].address + tensor_of(op.problem, t).bytes};
+    for (int t = 0; t <= op.problem.input_count; t++) launch.tensors[t] = {at[t], at[t].address + tensor(op.problem, t).bytes};
     advance(op, launch, index);
     if (!op.dense || !aligned(op, launch)) return run_strided(call, launch, extent);
     const int64_t steps = extent[0] / op.step_elements, done = steps * op.step_elements, rest = extent[0] - done;

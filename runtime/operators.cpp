@@ -390,11 +390,14 @@ halide_type_t halide_type(hewn_data_type type) {
     }
 }
 
+int tensor_of_operand(const Problem &problem, int o) {
+    return o == problem.info->operand_count ? problem.input_count : problem.info->operands[o];
+}
+
 int list_operands(const Problem &problem, const Tensor **operands) {
-    const OperatorInfo &info = *problem.info;
-    for (int o = 0; o < info.operand_count; o++) operands[o] = &problem.inputs[info.operands[o]];
-    operands[info.operand_count] = &problem.output;
-    return info.operand_count + 1;
+    const int count = problem.info->operand_count + 1;
+    for (int o = 0; o < count; o++) operands[o] = &tensor(problem, tensor_of_operand(problem, o));
+    return count;
 }
 
 hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level, Problem &problem, hewn_error *error) {

@@ -15,6 +15,7 @@ struct Plan;
 struct Variant;
 
 constexpr int kMaxInputs = 8;
+constexpr int kMaxTensors = kMaxInputs + 1;  // of an operator, the output among them
 
 // Indices of QUANTIZE_LINEAR's and DEQUANTIZE_LINEAR's inputs, and of their kernels' operands.
 constexpr int kInput = 0, kScale = 1, kZeroPoint = 2;
@@ -59,7 +60,15 @@ hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type);
 
 halide_type_t halide_type(hewn_data_type type);
 
-// Lists the problem's operand tensors in the order of the kernel's buffers, the output last. Returns their number.
+// Tensor t of the problem: the inputs in order, then the output.
+inline const Tensor &tensor(const Problem &problem, int t) {
+    return t == problem.input_count ? problem.output : problem.inputs[t];
+}
+
+// Which tensor operand o is. Operands have the order of the kernel's buffers, the output last.
+int tensor_of_operand(const Problem &problem, int o);
+
+// Lists the problem's operands. Returns their number.
 int list_operands(const Problem &problem, const Tensor **operands);
 
 // Reads a whole description and checks it at a feature level.
