@@ -351,10 +351,9 @@ int64_t prefetch_distance_boxes(const Plan &plan) {
     return std::max<int64_t>(1, (16 << 10) / (plan.run_inner * plan.run_outer * plan.rows * std::max<int64_t>(bytes, 1)));
 }
 
-int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
-                        void *user_context) {
+int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context) {
     const int output = plan.operands - 1;
-    Scratch scratch(plan, user_context);
+    Scratch scratch(plan, context.user_context);
     set_dims(plan, context, buffers);
     const int64_t distance = prefetch_distance_boxes(plan);
     Walker walker(plan, buffers, first), prefetched(plan, buffers, first + distance);
@@ -384,9 +383,8 @@ void repeat_row(uint8_t *row, int64_t filled, int64_t count, int shift) {
     }
 }
 
-int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context,
-                   void *user_context) {
-    if (plan.scratch) return run_through_scratch(plan, first, last, buffers, call, context, user_context);
+int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context) {
+    if (plan.scratch) return run_through_scratch(plan, first, last, buffers, call, context);
     return run_direct(plan, first, last, buffers, call, context);
 }
 

@@ -61,7 +61,6 @@ struct ZeroPointRow {
 struct CpuCall : BoxCall {
     const struct CpuKernel &kernel;
     void *const *inputs;  // all of the operator's, in order; absent ones point to zeros
-    void *user_context;
     QuantizedAddParameters parameters;
     Columns *columns = nullptr;  // set if the kernel has that form
     bool maybe_invalid = true;   // the thread's flag of invalid operations may be set (see InvalidOperationFlag)
@@ -69,7 +68,7 @@ struct CpuCall : BoxCall {
     RowParameters rows;
 
     CpuCall(const CpuKernel &kernel, void *const *inputs, void *user_context)
-        : kernel(kernel), inputs(inputs), user_context(user_context) {}
+        : BoxCall(user_context), kernel(kernel), inputs(inputs) {}
 };
 
 // The layout of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR with a scale a column and one zero point (see Form).

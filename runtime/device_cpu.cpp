@@ -244,7 +244,7 @@ inline int run_boxes_of(const CpuOperator &op, const Addresses &addresses, int64
 #pragma GCC unroll 8
     for (int o = 0; o < kMaxOperands; o++)  // all, whatever their number: counting costs more
         buffers[o].host = static_cast<uint8_t *>(addresses[op.operand_at[o]]);
-    return run_boxes(op.plan, first, last, buffers, op.kernel.call, call, call.user_context);
+    return run_boxes(op.plan, first, last, buffers, op.kernel.call, call);
 }
 
 // The same where rows of scales are prepared: apart, for its frame is large.

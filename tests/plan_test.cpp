@@ -52,6 +52,8 @@ struct SumContext : hewn::BoxCall {
     uint32_t layouts, uniform;
     int64_t elements = 0;
     std::string broken;  // the first promise that a call broke
+
+    SumContext() : BoxCall(nullptr) {}
 };
 
 // output = sum of the inputs modulo its size.
@@ -830,7 +832,7 @@ TEST(Plan, RandomLayoutsSumRight) {
             if (cuts[i] < cuts[i + 1]) {
                 context.box = context.first = cuts[i];
                 context.filled = 0;
-                ASSERT_EQ(hewn::run_boxes(plan, cuts[i], cuts[i + 1], buffers, sum_box, context, nullptr), 0);
+                ASSERT_EQ(hewn::run_boxes(plan, cuts[i], cuts[i + 1], buffers, sum_box, context), 0);
             }
         }
         hewn::destroy_plan(test_allocator(), plan);
