@@ -78,7 +78,6 @@ constexpr uint32_t kOneZeroPoint = 1u << 0b110;
 struct CpuKernel {
     const Problem *problem;
     const Form *form, *reciprocal, *folded, *columns, *repeating;  // all but `form`: null if not used
-    Foldings *foldings;                                            // for `folded`
     uint32_t uniform;                                              // as KernelTraits has it
     bool compute_bound;                                            // as KernelTraits has it
     int32_t distinct_scales;                 // for `columns`: the period after which a row of scales repeats
@@ -88,6 +87,7 @@ struct CpuKernel {
     CallBox call_after_joining;              // what call_joining_zero_points calls
     bool one_scale;                          // QUANTIZE_LINEAR by reciprocals: one for all elements
     mutable LastReciprocal last_reciprocal;  // for one_scale
+    mutable Foldings foldings;               // for `folded`
 
     // `repeating` reads rows of both parameters. So one zero point beside a scale a column is gathered into a row for it.
     KernelTraits traits() const { return {repeating ? form->layouts & ~kOneZeroPoint : form->layouts, uniform, compute_bound}; }

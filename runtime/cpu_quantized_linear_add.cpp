@@ -36,7 +36,7 @@ void prepare_quantized_add(const CpuCall &call, QuantizedAddParameters &p) {
     p.form = kernel.form;
     const float *const scale = p.quantization.scale;
     if (kernel.folded) {
-        const Foldings::State state = kernel.foldings->find(p.quantization, p.factors);
+        const Foldings::State state = kernel.foldings.find(p.quantization, p.factors);
         if (state == Foldings::Fits) {
             p.form = kernel.folded;
             return;
@@ -75,12 +75,12 @@ void set_folding(const CpuKernel &kernel, bool fits, const FoldedFactors &factor
 __attribute__((noinline)) int try_folding(const CpuCall &call, const halide_buffer_t &output, QuantizedAddParameters &p) {
     const CpuKernel &kernel = call.kernel;
     FoldedFactors factors;
-    const Foldings::State known = kernel.foldings->find(p.quantization, factors);  // another slice may have found out
+    const Foldings::State known = kernel.foldings.find(p.quantization, factors);  // another slice may have found out
     if (known != Foldings::Unknown) {
         set_folding(kernel, known == Foldings::Fits, factors, p);
         return 0;
     }
-    if (!kernel.foldings->count(p.quantization, int64_t(output.dim[0].extent) * output.dim[1].extent)) return 0;
+    if (!kernel.foldings.count(p.quantization, int64_t(output.dim[0].extent) * output.dim[1].extent)) return 0;
     struct Trial {
         const CpuCall &call;
         QuantizedAddParameters parameters;
@@ -96,7 +96,7 @@ __attribute__((noinline)) int try_folding(const CpuCall &call, const halide_buff
                                    halide_type(problem.output.type)};
     bool fits;
     if (const int code = find_folded_factors(p.quantization, types, compute, &trial, factors, fits)) return code;
-    kernel.foldings->set(p.quantization, fits ? Foldings::Fits : Foldings::Differs, factors);
+    kernel.foldings.set(p.quantization, fits ? Foldings::Fits : Foldings::Differs, factors);
     set_folding(kernel, fits, factors, p);
     return 0;
 }

@@ -53,7 +53,6 @@ struct CpuOperator : hewn_operator {
     int32_t online;                         // that one of a caller's may
     hewn_parallel_for_fn parallel_for;
     void *parallel_for_context;
-    mutable Foldings foldings;
 };
 
 BindingRule binding_rule(const Problem &problem, const Tensor &tensor) {
@@ -128,7 +127,6 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
     cpu->problem = problem;
     cpu->variant = variant;
     cpu->kernel.problem = &cpu->problem;
-    cpu->kernel.foldings = &cpu->foldings;
     cpu->parallel_for = options.parallel_for ? options.parallel_for : pool_parallel_for;
     cpu->parallel_for_context = options.parallel_for_context;
     cpu->max_threads = options.max_threads;

@@ -397,10 +397,8 @@ TEST(Folding, ExecutionsUseIt) {
         ASSERT_EQ(hewn::read_operator(&desc, HEWN_FEATURE_LEVEL_NEWEST, problem, &error), HEWN_STATUS_OK) << error.message;
         const hewn::Tensor *operands[hewn::kMaxOperands];
         const int count = hewn::list_operands(problem, operands);
-        Foldings foldings = {};
         hewn::CpuKernel kernel = {};
         kernel.problem = &problem;
-        kernel.foldings = &foldings;
         problem.info->choose_forms(hewn::merge_dimensions(operands, count), *of.variant, kernel);
 
         std::vector<uint8_t> data[3] = {std::vector<uint8_t>(size_t(kElements)), std::vector<uint8_t>(size_t(kElements)),
@@ -449,7 +447,7 @@ TEST(Folding, ExecutionsUseIt) {
                     << execution;
             }
             FoldedFactors factors;
-            EXPECT_EQ(foldings.find(q, factors), expected.state);
+            EXPECT_EQ(kernel.foldings.find(q, factors), expected.state);
         }
     }
 }
