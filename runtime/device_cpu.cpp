@@ -95,13 +95,13 @@ void prepare_process() {
 namespace {
 
 // Chooses the operator's forms and plans for those that pay, again as often as fit_to_plan drops one. False: no memory.
-__attribute__((cold)) bool plan_operator(const Space &space, int operands, const int32_t *element_bytes, CpuOperator &op) {
+__attribute__((cold)) bool plan_operator(const Space &space, CpuOperator &op) {
     const Variant &variant = *op.variant;
     op.problem.info->choose_forms(space, variant, op.kernel);
     const Chip chip = this_chip();
     PlanKnobs knobs = variant.plan;
     knobs.stream_bytes = std::max(knobs.stream_bytes, chip.l3_bytes);
-    while (build_plan(space, operands, element_bytes, op.kernel.traits(), knobs, chip, op.allocator, op.plan)) {
+    while (build_plan(space, op.kernel.traits(), knobs, chip, op.allocator, op.plan)) {
         op.plan.target_rank = variant.target->rank;
         const int32_t slices = slice_count(op.plan, variant.plan, op.max_threads, op.cpus);
         if (fit_to_plan(op.plan, slices, op.cpus, chip, variant, op.kernel)) return true;
@@ -137,17 +137,12 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
     for (int o = 0; o <= problem.info->operand_count; o++) cpu->operand_at[o] = tensor_of_operand(problem, o);
     if (!problem.output.empty()) {
         const Tensor *operands[kMaxOperands];
-        int32_t element_bytes[kMaxOperands];
         const int count = list_operands(cpu->problem, operands);
-        const Space space = merge_dimensions(operands, count);
-        for (int o = 0; o < count; o++) {
-            element_bytes[o] = operands[o]->element_bytes;
-            if (kKernelAssertions) {
-                cpu->buffers[o].type = halide_type(kernel_type(*problem.info, operands[o]->type));
-                cpu->buffers[o].dimensions = 2;
-            }
+        for (int o = 0; o < count && kKernelAssertions; o++) {
+            cpu->buffers[o].type = halide_type(kernel_type(*problem.info, operands[o]->type));
+            cpu->buffers[o].dimensions = 2;
         }
-        if (!plan_operator(space, count, element_bytes, *cpu)) {
+        if (!plan_operator(merge_dimensions(operands, count), *cpu)) {
             destroy(cpu);
             return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan", name);
         }

@@ -13,13 +13,13 @@ namespace {
 // ---- Boxes ----
 
 // Whether all of a box's indices, of elements and of 32-bit words, stay below `limit`.
-bool addressable(const Space &space, const int64_t *extent, int operands, const Tensor *const *tensors, int64_t limit) {
+bool addressable(const Space &space, const int64_t *extent, int64_t limit) {
     int64_t elements = 1;
     for (int d = 0; d < space.rank; d++) {
         if (__builtin_mul_overflow(elements, extent[d], &elements) || elements >= limit) return false;
     }
-    for (int o = 0; o < operands; o++) {
-        const int64_t words = tensors[o]->element_bytes > 4 ? tensors[o]->element_bytes / 4 : 1;
+    for (int o = 0; o < space.operands; o++) {
+        const int64_t words = space.element_bytes[o] > 4 ? space.element_bytes[o] / 4 : 1;
         int64_t span = 1;
         for (int d = 0; d < space.rank; d++) span += (extent[d] - 1) * space.dims[d].stride[o];  // of a tensor: below 2^63
         if (span >= limit / words) return false;
@@ -28,14 +28,14 @@ bool addressable(const Space &space, const int64_t *extent, int operands, const 
 }
 
 // Halves the dimension that reaches furthest until the box is addressable. Halves keep the alignment of 64 elements.
-void choose_extents(GpuOperator &op, int operands, const Tensor *const *tensors) {
+void choose_extents(GpuOperator &op) {
     for (int d = 0; d < op.space.rank; d++) op.extent[d] = op.space.dims[d].size;
-    while (!addressable(op.space, op.extent, operands, tensors, op.device->api->index_limit)) {
+    while (!addressable(op.space, op.extent, op.device->api->index_limit)) {
         int widest = 0;
         int64_t furthest_of_all = 0;
         for (int d = 0; d < op.space.rank; d++) {
             int64_t furthest = op.extent[d];
-            for (int o = 0; o < operands; o++) {
+            for (int o = 0; o < op.space.operands; o++) {
                 const int64_t along = (op.extent[d] - 1) * op.space.dims[d].stride[o];
                 if (along > furthest) furthest = along;
             }
@@ -53,21 +53,21 @@ void choose_extents(GpuOperator &op, int operands, const Tensor *const *tensors)
 // ---- Forms ----
 
 // Elements a step of the dense form.
-int64_t step_elements(const Space &space, int operands, const Tensor *const *tensors) {
+int64_t step_elements(const Space &space) {
     int32_t bytes = kGpuStepBytes;
-    for (int o = 0; o < operands; o++) {
-        if (space.dims[0].stride[o] && tensors[o]->element_bytes < bytes) bytes = tensors[o]->element_bytes;
+    for (int o = 0; o < space.operands; o++) {
+        if (space.dims[0].stride[o] && space.element_bytes[o] < bytes) bytes = space.element_bytes[o];
     }
     return gpu_step_elements(bytes);
 }
 
 // The variant's dense form where it serves the layout, else null.
-const Form *dense_form(const Space &space, int operands, const Variant &variant) {
+const Form *dense_form(const Space &space, const Variant &variant) {
     const Form *dense = variant.form("dense");
-    const int inputs = operands - 1;
+    const int inputs = space.operands - 1;
     uint32_t layout = 0;
     bool rows = space.rank == 1;
-    for (int o = 0; o < operands; o++) {
+    for (int o = 0; o < space.operands; o++) {
         const int64_t stride = space.dims[0].stride[o];
         rows &= stride == 1 || (stride == 0 && o < inputs);
         if (o < inputs) layout = layout << 1 | uint32_t(stride & 1);
@@ -121,9 +121,9 @@ int call_form(GpuCall &call, const Form &form, void **arguments) {
 
 int run_dense(GpuCall &call, Launch &launch, int32_t steps) {
     const Problem &problem = call.op.problem;
+    const Space &space = call.op.space;
     bool words[kMaxTensors] = {};
-    for (int o = 0; o <= problem.info->operand_count; o++)
-        words[tensor_of_operand(problem, o)] = call.op.space.dims[0].stride[o] != 0;
+    for (int o = 0; o < space.operands; o++) words[tensor_of_operand(problem, o)] = space.dims[0].stride[o] != 0;
     if (const int code = set_buffers(call, launch, words)) return code;
     void *context = static_cast<KernelErrors *>(&call), *arguments[1 + kMaxTensors + 1] = {&context};
     int count = 1;
@@ -136,12 +136,12 @@ int run_dense(GpuCall &call, Launch &launch, int32_t steps) {
 int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
     static_assert(kMaxRank == kGpuRank && kMaxOperands == kGpuOperands);
     const Problem &problem = call.op.problem;
-    const int operands = problem.info->operand_count + 1;
+    const Space &space = call.op.space;
     StridedScalars<int32_t, uint32_t> scalars = {};
     scalars.count = 1;
-    scalars.rank = call.op.space.rank;
+    scalars.rank = space.rank;
     for (int d = 0; d < kMaxRank; d++) {
-        const bool used = d < call.op.space.rank;
+        const bool used = d < space.rank;
         scalars.size[d] = used ? uint32_t(extent[d]) : 1;
         const Division division = division_by(scalars.size[d]);
         scalars.multiplier[d] = division.multiplier;
@@ -149,7 +149,7 @@ int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
         if (!used) continue;
         scalars.count *= int32_t(extent[d]);
         // A dimension of one index may have strides beyond 32 bits.
-        for (int o = 0; o < operands; o++) scalars.stride[o][d] = extent[d] > 1 ? uint32_t(call.op.space.dims[d].stride[o]) : 0;
+        for (int o = 0; o < space.operands; o++) scalars.stride[o][d] = extent[d] > 1 ? uint32_t(space.dims[d].stride[o]) : 0;
     }
     const bool words[kMaxTensors] = {};
     if (const int code = set_buffers(call, launch, words)) return code;
@@ -157,29 +157,25 @@ int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
          *arguments[1 + kMaxTensors + sizeof scalars / sizeof(int32_t)] = {&context};
     int count = 1;
     for (int i = 0; i < problem.input_count; i++) arguments[count++] = &launch.buffers[i];
-    for_each_strided_scalar(scalars, operands, [&](auto &scalar, auto...) { arguments[count++] = &scalar; });
+    for_each_strided_scalar(scalars, space.operands, [&](auto &scalar, auto...) { arguments[count++] = &scalar; });
     arguments[count] = &launch.buffers[problem.input_count];
     return call_form(call, *call.op.strided, arguments);
 }
 
 bool aligned(const GpuOperator &op, const Launch &launch) {
-    const Problem &problem = op.problem;
     uint64_t bits = 0;
-    for (int o = 0; o <= problem.info->operand_count; o++) {
-        if (op.space.dims[0].stride[o]) bits |= launch.tensors[tensor_of_operand(problem, o)].at.address;
+    for (int o = 0; o < op.space.operands; o++) {
+        if (op.space.dims[0].stride[o]) bits |= launch.tensors[tensor_of_operand(op.problem, o)].at.address;
     }
     return bits % 16 == 0;
 }
 
 // Moves operands to the box at `index`, one number a dimension: of the form `dense` there is one.
 void advance(const GpuOperator &op, Launch &launch, const int64_t *index) {
-    const Problem &problem = op.problem;
-    for (int o = 0; o <= problem.info->operand_count; o++) {
-        const int t = tensor_of_operand(problem, o);
-        const Tensor &tensor = hewn::tensor(problem, t);
-        int64_t elements = 0;
+    for (int o = 0; o < op.space.operands; o++) {
+        int64_t elements = 0;  // 0 for an absent tensor, whose strides are 0
         for (int d = 0; d < op.space.rank; d++) elements += index[d] * op.space.dims[d].stride[o];
-        launch.tensors[t].at.address += uint64_t(elements) * uint64_t(tensor.present ? tensor.element_bytes : 0);
+        launch.tensors[tensor_of_operand(op.problem, o)].at.address += uint64_t(elements) * uint64_t(op.space.element_bytes[o]);
     }
 }
 
@@ -205,10 +201,10 @@ void plan_launches(GpuOperator &op) {
     const Tensor *operands[kMaxOperands];
     const int count = list_operands(op.problem, operands);
     op.space = merge_dimensions(operands, count);
-    choose_extents(op, count, operands);
+    choose_extents(op);
     op.strided = op.variant->form("strided");
-    op.dense = dense_form(op.space, count, *op.variant);
-    op.step_elements = step_elements(op.space, count, operands);
+    op.dense = dense_form(op.space, *op.variant);
+    op.step_elements = step_elements(op.space);
 }
 
 int load_kernels(GpuCall &call) {

@@ -60,17 +60,13 @@ struct Box {
 // Makes each decision about a box, before the plan is written down.
 class Planner {
 public:
-    Planner(const Space &space, int operands, const int32_t *element_bytes, const KernelTraits &kernel, const PlanKnobs &knobs,
-            const Chip &chip)
-        : knobs_(knobs), kernel_(kernel), chip_(chip), operands_(operands), output_(operands - 1), space_(space) {
-        for (int o = 0; o < operands; o++) {
-            element_bytes_[o] = element_bytes[o];
-            widest_ = std::max<int64_t>(widest_, element_bytes[o]);
-        }
+    Planner(const Space &space, const KernelTraits &kernel, const PlanKnobs &knobs, const Chip &chip)
+        : knobs_(knobs), kernel_(kernel), chip_(chip), operands_(space.operands), output_(space.operands - 1), space_(space) {
+        for (int o = 0; o < operands_; o++) widest_ = std::max<int64_t>(widest_, element_bytes(o));
         interleaves_ = interleaving_pays();
         if (interleaves_) std::swap(space_.dims[0], space_.dims[1]);
         while (run_rank_ < space.rank && !ends_runs(run_rank_)) run_rank_++;
-        for (int o = 0; o < operands; o++) moved_bytes_ += bytes_of(o);
+        for (int o = 0; o < operands_; o++) moved_bytes_ += bytes_of(o);
         streams_ = kCanStream && !kernel.compute_bound && dim(0).stride[output_] == 1 &&
                    moved_bytes_ >= double(knobs.stream_bytes) && bytes_of(output_) >= moved_bytes_ / 6;
     }
@@ -79,7 +75,7 @@ public:
 
     // Bytes of operand o's distinct elements.
     double bytes_of(int o) const {
-        double bytes = element_bytes_[o];
+        double bytes = element_bytes(o);
         for (int k = 0; k < space_.rank; k++) bytes *= dim(k).stride[o] != 0 ? double(dim(k).size) : 1.0;
         return bytes;
     }
@@ -137,7 +133,6 @@ private:
     const Chip &chip_;
     const int operands_, output_;
     Space space_;
-    int32_t element_bytes_[kMaxOperands];
     int64_t widest_ = 1;
     int run_rank_ = 0;  // how many dimensions a run may go through
     double moved_bytes_ = 0;
@@ -152,8 +147,8 @@ private:
     // to 0.9 / 0.34, of 20 x 20 0.47 / 0.34, of 16 x 16 0.32 / -; f32 of 8 x 8 to 14 x 14 0.6 to 0.9 / 0.41, of 16 x 16 and 64 x
     // 8 0.33 / -.
     bool transposing_pays(int o, int64_t columns, int64_t rows) const {
-        const int64_t side = std::max<int64_t>(kTransposeSide, kSquareBytes / element_bytes_[o]);
-        const bool edges_cost = element_bytes_[o] == 1 && (columns | rows) % side != 0;
+        const int64_t side = std::max<int64_t>(kTransposeSide, kSquareBytes / element_bytes(o));
+        const bool edges_cost = element_bytes(o) == 1 && (columns | rows) % side != 0;
         return columns >= side && rows >= side && columns * rows >= (edges_cost ? 512 : 256);
     }
 
@@ -185,6 +180,7 @@ private:
     int64_t box_bytes() const { return parallel() ? knobs_.box_bytes : kMaxIndex; }
 
     const Dimension &dim(int k) const { return space_.dims[k]; }
+    int32_t element_bytes(int o) const { return space_.element_bytes[o]; }
 
     // Digits of the inputs that vary along dimension 0.
     uint32_t varying() const {
@@ -210,10 +206,10 @@ private:
             if (o != output_ && !(layout & digit(operands_, o))) continue;
             const bool scratch = dim(0).stride[o] != 1 || (o == output_ && streams_);
             int64_t &widest = scratch ? all.widest_in_scratch : all.widest_in_place;
-            widest = std::max<int64_t>(widest, element_bytes_[o]);
-            all.in_scratch += scratch ? element_bytes_[o] : 0;
+            widest = std::max<int64_t>(widest, element_bytes(o));
+            all.in_scratch += scratch ? element_bytes(o) : 0;
             all.operands_in_scratch += scratch;
-            all.steps |= scratch ? dim(0).stride[o] * element_bytes_[o] : 0;
+            all.steps |= scratch ? dim(0).stride[o] * element_bytes(o) : 0;
         }
         return all;
     }
@@ -282,7 +278,7 @@ private:
 
     Box direct_box() const {
         int64_t bytes = 0;  // moved per element
-        for (int o = 0; o < operands_; o++) bytes += dim(0).stride[o] != 0 ? element_bytes_[o] : 0;
+        for (int o = 0; o < operands_; o++) bytes += dim(0).stride[o] != 0 ? element_bytes(o) : 0;
         const int64_t elements = streams_ ? stream_block_elements() : box_bytes() / bytes / 256 * 256;
         Box box;
         box.outer = std::min(dim(0).size, elements);
@@ -398,7 +394,7 @@ private:
         for (int o = 0; o < operands_; o++) {
             const bool in_place = dense(box, o) && last.stride[o] != 0;
             if (!in_place && (o == output_ || last.stride[o] != 0)) return;
-            if (in_place) in_place_bytes += element_bytes_[o];
+            if (in_place) in_place_bytes += element_bytes(o);
         }
         constexpr int64_t kShortest = 512, kFillings = 8;
         const int64_t run = std::clamp(elements / kFillings, kShortest, kRunBytes / widest_);
@@ -431,7 +427,7 @@ private:
         for (int o = 0; o < operands_; o++) {
             int64_t below = 0;  // fits: each dimension before was limited
             for (int k = 0; k < box.last; k++) below += (dim(k).size - 1) * dim(k).stride[o];
-            const int64_t room = INT32_MAX / element_bytes_[o] - below - box.rows, stride = dim(box.last).stride[o];
+            const int64_t room = INT32_MAX / element_bytes(o) - below - box.rows, stride = dim(box.last).stride[o];
             if (stride > 0) outer = std::min(outer, room / stride);
         }
         return std::max<int64_t>(outer, 1);
@@ -537,12 +533,12 @@ bool plan_operand(const Planner &planner, const Box &box, int o, bool runs, cons
 }  // namespace
 
 // Compiled for size, with all that it inlines, as it runs once an operator.
-__attribute__((cold)) bool build_plan(const Space &given, int operands, const int32_t *element_bytes, const KernelTraits &kernel,
-                                      const PlanKnobs &knobs, const Chip &chip, const Allocator &allocator, Plan &plan) {
-    Planner planner(given, operands, element_bytes, kernel, knobs, chip);
+__attribute__((cold)) bool build_plan(const Space &given, const KernelTraits &kernel, const PlanKnobs &knobs, const Chip &chip,
+                                      const Allocator &allocator, Plan &plan) {
+    Planner planner(given, kernel, knobs, chip);
     const Box box = planner.choose_box();
     const Space &space = planner.space();
-    const int output = operands - 1;
+    const int operands = space.operands, output = operands - 1;
 
     plan = {};
     plan.operands = operands;
@@ -561,7 +557,7 @@ __attribute__((cold)) bool build_plan(const Space &given, int operands, const in
     int64_t scratch = 0;  // bytes of operands so far
     for (int o = 0; o < operands; o++) {
         const bool runs = o == output || (layout & digit(operands, o));
-        plan.element_bytes[o] = element_bytes[o];
+        plan.element_bytes[o] = space.element_bytes[o];
         if (plan_operand(planner, box, o, runs, allocator, scratch, plan)) continue;
         destroy_plan(allocator, plan);
         return false;

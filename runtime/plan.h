@@ -84,8 +84,8 @@ constexpr int64_t kLineBytes = 64;  // of a cache line
 constexpr int64_t kScratchMemory = 83200;
 
 // Plans `space` for a kernel on a chip. `allocator` provides memory for tables. False: there is none.
-bool build_plan(const Space &space, int operands, const int32_t *element_bytes, const KernelTraits &kernel,
-                const PlanKnobs &knobs, const Chip &chip, const Allocator &allocator, Plan &plan);
+bool build_plan(const Space &space, const KernelTraits &kernel, const PlanKnobs &knobs, const Chip &chip,
+                const Allocator &allocator, Plan &plan);
 void destroy_plan(const Allocator &allocator, Plan &plan);
 
 // How many slices to run the plan in. max_threads (0: no limit) limits the slices.

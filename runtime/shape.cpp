@@ -168,6 +168,8 @@ Space merge_dimensions(const Tensor *const *operands, int count) {
     }
 
     Space space = {};
+    space.operands = count;
+    for (int o = 0; o < count; o++) space.element_bytes[o] = operands[o]->element_bytes;
     for (int i = 0; i < rank; i++) {
         bool joins = space.rank > 0;
         if (joins) {

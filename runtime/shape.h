@@ -57,6 +57,8 @@ struct Dimension {
 // The iteration space of an element-wise computation: innermost dimension first, sorted by the output's stride, without
 // dimensions of size 1. Neighbours are joined where every operand goes through them as through one.
 struct Space {
+    int operands;  // the inputs, then the output
+    int32_t element_bytes[kMaxOperands];
     int rank;  // >= 1; a single element is one dimension of size 1
     Dimension dims[kMaxRank];
 };

@@ -93,16 +93,14 @@ hewn::Problem linear_problem(bool quantizes, hewn_data_type integers, const Size
 // Chooses the kernel's forms for a problem on a Zen 5. How many plans it took.
 int plan(const hewn::Problem &problem, const hewn::Variant &variant, hewn::CpuKernel &kernel) {
     const hewn::Tensor *operands[hewn::kMaxOperands];
-    int32_t element_bytes[hewn::kMaxOperands];
     const int count = hewn::list_operands(problem, operands);
-    for (int o = 0; o < count; o++) element_bytes[o] = operands[o]->element_bytes;
     const hewn::Space space = hewn::merge_dimensions(operands, count);
     const hewn::Allocator &allocator = hewn::default_device().allocator;
     kernel.problem = &problem;
     problem.info->choose_forms(space, variant, kernel);
     for (int plans = 1; plans < 4; plans++) {
         hewn::Plan plan;
-        EXPECT_TRUE(hewn::build_plan(space, count, element_bytes, kernel.traits(), variant.plan, kZen5, allocator, plan));
+        EXPECT_TRUE(hewn::build_plan(space, kernel.traits(), variant.plan, kZen5, allocator, plan));
         const bool fits = hewn::fit_to_plan(plan, 1, 1, kZen5, variant, kernel);
         hewn::destroy_plan(allocator, plan);
         if (fits) return plans;

@@ -134,6 +134,26 @@ int32_t highest_rank() {
 }
 
 constexpr hewn::PlanKnobs kKnobs = {};
+constexpr hewn::KernelTraits kSum = {1u << 0b11, 0, false};  // of two dense inputs
+
+// Dimensions innermost first; bytes of an element of each operand.
+hewn::Space space_of(const std::vector<hewn::Dimension> &dims, const std::vector<int32_t> &bytes) {
+    hewn::Space space = {};
+    space.operands = int(bytes.size());
+    std::copy(bytes.begin(), bytes.end(), space.element_bytes);
+    for (const hewn::Dimension &dim : dims) space.dims[space.rank++] = dim;
+    return space;
+}
+
+// A plan without its tables, for tests that look at its numbers.
+hewn::Plan plan_of(const std::vector<hewn::Dimension> &dims, const std::vector<int32_t> &bytes,
+                   const hewn::KernelTraits &traits = kSum, const hewn::PlanKnobs &knobs = kKnobs,
+                   const hewn::Chip &chip = kOtherChip) {
+    hewn::Plan plan;
+    EXPECT_TRUE(hewn::build_plan(space_of(dims, bytes), traits, knobs, chip, test_allocator(), plan));
+    hewn::destroy_plan(test_allocator(), plan);
+    return plan;
+}
 
 struct Operand {
     std::vector<int64_t> strides;
@@ -214,13 +234,7 @@ hewn::Tensor tensor(const std::vector<int64_t> &sizes, const Operand &operand, i
 
 // The plan of a dense sum of two vectors of f32.
 hewn::Plan dense_plan(int64_t elements, const hewn::PlanKnobs &knobs) {
-    const int32_t bytes[] = {4, 4, 4};
-    hewn::Space space = {};
-    space.rank = 1;
-    space.dims[0] = {elements, {1, 1, 1}};
-    hewn::Plan plan;
-    EXPECT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, knobs, kOtherChip, test_allocator(), plan));
-    return plan;
+    return plan_of({{elements, {1, 1, 1}}}, {4, 4, 4}, kSum, knobs);
 }
 
 TEST(Plan, KnobsReachIt) {
@@ -295,17 +309,7 @@ TEST(Chip, PrefetchesBeyondTheSecondCacheWithinTheLast) {
 }
 
 // [rows, 4] + [4] of f32.
-hewn::Plan inner_plan(int64_t rows) {
-    const int32_t bytes[] = {4, 4, 4};
-    hewn::Space space = {};
-    space.rank = 2;
-    space.dims[0] = {4, {1, 1, 1}};
-    space.dims[1] = {rows, {4, 0, 4}};
-    hewn::Plan plan;
-    EXPECT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, kOtherChip, test_allocator(), plan));
-    hewn::destroy_plan(test_allocator(), plan);
-    return plan;
-}
+hewn::Plan inner_plan(int64_t rows) { return plan_of({{4, {1, 1, 1}}, {rows, {4, 0, 4}}}, {4, 4, 4}); }
 
 TEST(Plan, RunsThatRepeatAreDividedIntoRows) {
     const hewn::Plan few = inner_plan(1024), many = inner_plan(1 << 18), odd = inner_plan(1021);
@@ -321,15 +325,9 @@ TEST(Plan, RunsThatRepeatAreDividedIntoRows) {
 // Unless there is no dimension left for it.
 TEST(Plan, RunsOfEightDimensionsAreNotDivided) {
     for (const int rank : {7, 8}) {
-        const int32_t bytes[] = {4, 4, 4};
-        hewn::Space space = {};
-        space.rank = rank;
-        space.dims[0] = {4, {1, 1, 1}};
-        space.dims[1] = {1024, {4, 0, 4}};
-        for (int k = 2; k < rank; k++) space.dims[k] = {2, {int64_t(5000) << k, 0, int64_t(5000) << k}};
-        hewn::Plan plan;
-        ASSERT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, kOtherChip, test_allocator(), plan));
-        hewn::destroy_plan(test_allocator(), plan);
+        std::vector<hewn::Dimension> dims = {{4, {1, 1, 1}}, {1024, {4, 0, 4}}};
+        for (int k = 2; k < rank; k++) dims.push_back({2, {int64_t(5000) << k, 0, int64_t(5000) << k}});
+        const hewn::Plan plan = plan_of(dims, {4, 4, 4});
         EXPECT_EQ(plan.run_inner * plan.run_outer, 2048);
         EXPECT_EQ(plan.rows, rank == 8 ? 1 : 2);
     }
@@ -339,16 +337,7 @@ TEST(Plan, RunsOfEightDimensionsAreNotDivided) {
 // where they are longer, where N is short and where the output is streamed.
 TEST(Plan, RowsLeaveOutAShortDimension) {
     const auto planned = [](int64_t run, int64_t k, int64_t rows) {
-        const int32_t bytes[] = {1, 1, 1};
-        hewn::Space space = {};
-        space.rank = 3;
-        space.dims[0] = {run, {1, 1, 1}};
-        space.dims[1] = {k, {run, 0, run}};
-        space.dims[2] = {rows, {run * k, run, run * k}};
-        hewn::Plan plan;
-        EXPECT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, kOtherChip, test_allocator(), plan));
-        hewn::destroy_plan(test_allocator(), plan);
-        return plan;
+        return plan_of({{run, {1, 1, 1}}, {k, {run, 0, run}}, {rows, {run * k, run, run * k}}}, {1, 1, 1});
     };
     EXPECT_EQ(planned(32, 2, 1000).rows, 1000);
     EXPECT_FALSE(planned(16, 2, 1000).scratch) << "flattened, elements would have to be gathered";
@@ -372,17 +361,11 @@ TEST(Plan, RowsLeaveOutAShortDimension) {
 
 // Small matrices, many of them, are gathered: of bytes up to 20 x 20, of wider elements up to 14 x 14.
 TEST(Plan, SmallMatricesAreNotTransposed) {
-    const auto access = [](int32_t bytes_of_element, int64_t columns, int64_t rows) {
-        const int32_t bytes[] = {bytes_of_element, bytes_of_element, bytes_of_element};
-        hewn::Space space = {};
-        space.rank = 3;
-        space.dims[0] = {columns, {rows, 1, 1}};
-        space.dims[1] = {rows, {1, columns, columns}};
-        space.dims[2] = {100, {columns * rows, columns * rows, columns * rows}};
-        hewn::Plan plan;
-        EXPECT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, kOtherChip, test_allocator(), plan));
-        hewn::destroy_plan(test_allocator(), plan);
-        return plan.access[0];
+    const auto access = [](int32_t bytes, int64_t columns, int64_t rows) {
+        const int64_t matrix = columns * rows;
+        return plan_of({{columns, {rows, 1, 1}}, {rows, {1, columns, columns}}, {100, {matrix, matrix, matrix}}},
+                       {bytes, bytes, bytes})
+            .access[0];
     };
     for (const auto &[bytes, columns, rows] :
          {std::array<int, 3>{1, 20, 20}, {1, 64, 14}, {1, 14, 64}, {2, 14, 14}, {4, 14, 14}, {8, 10, 10}})
@@ -395,15 +378,7 @@ TEST(Plan, SmallMatricesAreNotTransposed) {
 // A run of two dimensions beside rows along which an operand lies dense: it is gathered, for its elements lie evenly along the
 // first dimension alone.
 TEST(Plan, FlattenedRunsAreNotTransposed) {
-    const int32_t bytes[] = {4, 4, 4};
-    hewn::Space space = {};
-    space.rank = 3;
-    space.dims[0] = {4, {64 * 300, 1, 1}};
-    space.dims[1] = {300, {64, 4, 4}};
-    space.dims[2] = {64, {1, 4 * 300, 4 * 300}};
-    hewn::Plan plan;
-    ASSERT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, kOtherChip, test_allocator(), plan));
-    hewn::destroy_plan(test_allocator(), plan);
+    const hewn::Plan plan = plan_of({{4, {64 * 300, 1, 1}}, {300, {64, 4, 4}}, {64, {1, 4 * 300, 4 * 300}}}, {4, 4, 4});
     EXPECT_EQ(plan.run_inner, 4);
     EXPECT_EQ(plan.run_outer, 32);
     EXPECT_EQ(plan.rows, 16);
@@ -415,15 +390,7 @@ TEST(Plan, FlattenedRunsAreNotTransposed) {
 TEST(Plan, PlanesAreInterleaved) {
     constexpr uint32_t kLayouts = 1u << 0b100 | 1u << 0b110 | 1u << 0b111;
     const auto planned = [&](const hewn::Dimension &inner, const hewn::Dimension &outer, uint32_t uniform = 0) {
-        const int32_t bytes[] = {4, 4, 1, 1};
-        hewn::Space space = {};
-        space.rank = 2;
-        space.dims[0] = inner;
-        space.dims[1] = outer;
-        hewn::Plan plan;
-        EXPECT_TRUE(hewn::build_plan(space, 4, bytes, {kLayouts, uniform, false}, kKnobs, kOtherChip, test_allocator(), plan));
-        hewn::destroy_plan(test_allocator(), plan);
-        return plan;
+        return plan_of({inner, outer}, {4, 4, 1, 1}, {kLayouts, uniform, false});
     };
     const hewn::Plan planes = planned({3, {10000, 1, 1, 1}}, {10000, {1, 0, 0, 3}});
     EXPECT_EQ(planes.access[0], Access::InPlace);
@@ -447,12 +414,7 @@ TEST(Plan, PlanesAreInterleaved) {
 TEST(Plan, LongRunsEndWhereConstantsChange) {
     constexpr uint32_t kLayouts = 1u << 0b100 | 1u << 0b110 | 1u << 0b111;
     const auto planned = [&](const std::vector<hewn::Dimension> &dims) {
-        const int32_t bytes[] = {4, 4, 1, 4};
-        hewn::Space space = {};
-        for (const hewn::Dimension &dim : dims) space.dims[space.rank++] = dim;
-        hewn::Plan plan;
-        EXPECT_TRUE(hewn::build_plan(space, 4, bytes, {kLayouts, 0, false}, kKnobs, kOtherChip, test_allocator(), plan));
-        hewn::destroy_plan(test_allocator(), plan);
+        const hewn::Plan plan = plan_of(dims, {4, 4, 1, 4}, {kLayouts, 0, false});
         EXPECT_EQ(plan.access[0], Access::Table);
         return plan;
     };
@@ -484,23 +446,16 @@ TEST(Plan, LongRunsEndWhereConstantsChange) {
 // A transposed matrix of bytes and a scalar make one of f32: a box has as many rows as a cache line has bytes, but where the
 // output goes through scratch memory as well, as many as it has f32.
 TEST(Plan, TransposedRowsFillCacheLinesOfWhatIsInScratch) {
-    const int32_t bytes[] = {1, 4, 4};
-    hewn::Space space = {};
-    space.rank = 2;
-    space.dims[0] = {1024, {1024, 0, 1}};
-    space.dims[1] = {1024, {1, 0, 1024}};
     for (const hewn::Chip &chip : {kOtherChip, kZen4, kZen5}) {
         for (const bool streams : {false, hewn::kCanStream}) {
             hewn::PlanKnobs knobs = kKnobs;
             if (streams) knobs.stream_bytes = 0;
-            hewn::Plan plan;
-            ASSERT_TRUE(
-                hewn::build_plan(space, 3, bytes, {1u << 0b11 | 1u << 0b10, 0, false}, knobs, chip, test_allocator(), plan));
+            const hewn::Plan plan = plan_of({{1024, {1024, 0, 1}}, {1024, {1, 0, 1024}}}, {1, 4, 4},
+                                            {1u << 0b11 | 1u << 0b10, 0, false}, knobs, chip);
             EXPECT_EQ(plan.access[0], Access::Transpose);
             EXPECT_EQ(plan.access[2], streams ? Access::Stream : Access::InPlace);
             EXPECT_EQ(plan.rows, streams ? 16 : chip.amd_family == hewn::kFamilyZen5 ? 128 : 64);
             EXPECT_EQ(plan.run_outer, 256);
-            hewn::destroy_plan(test_allocator(), plan);
         }
     }
 }
@@ -516,16 +471,9 @@ struct Given {
 hewn::Plan transposed_plan(int64_t size, int32_t bytes, int32_t transposed_bytes, int32_t output_bytes, const Given &given) {
     hewn::PlanKnobs knobs = kKnobs;
     knobs.stream_bytes = given.stream_bytes;
-    const int32_t element_bytes[] = {bytes, transposed_bytes, output_bytes};
-    hewn::Space space = {};
-    space.rank = 2;
-    space.dims[0] = {size, {1, size, 1}};
-    space.dims[1] = {size, {size, 1, size}};
-    hewn::Plan plan;
-    const hewn::KernelTraits kernel = {1u << 0b11, 0, given.compute_bound};
-    EXPECT_TRUE(hewn::build_plan(space, 3, element_bytes, kernel, knobs, given.chip, test_allocator(), plan));
+    const hewn::Plan plan = plan_of({{size, {1, size, 1}}, {size, {size, 1, size}}}, {bytes, transposed_bytes, output_bytes},
+                                    {1u << 0b11, 0, given.compute_bound}, knobs, given.chip);
     EXPECT_EQ(plan.access[1], Access::Transpose);
-    hewn::destroy_plan(test_allocator(), plan);
     return plan;
 }
 
@@ -588,25 +536,14 @@ TEST(Plan, TallTilesHoldSeveralLines) {
 
     // The transpose of one and another of f32.
     const auto planned = [](int64_t columns, int64_t rows, bool both) {
-        const int32_t bytes[] = {4, 4, 4};
-        hewn::Space space = {};
-        space.rank = 2;
-        space.dims[0] = {columns, {both ? rows : 1, rows, 1}};
-        space.dims[1] = {rows, {both ? 1 : columns, 1, columns}};
-        hewn::Plan plan;
-        EXPECT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, kZen5, test_allocator(), plan));
-        return plan;
+        return plan_of({{columns, {both ? rows : 1, rows, 1}}, {rows, {both ? 1 : columns, 1, columns}}}, {4, 4, 4}, kSum, kKnobs,
+                       kZen5);
     };
     expect_tile(planned(1000, 1008, true), 32, 256);
     expect_tile(planned(1000, 1000, true), 16, 256);
     // The transposes of three, whose tall tiles scratch memory does not hold.
-    const int32_t bytes[] = {4, 4, 4, 4};
-    hewn::Space space = {};
-    space.rank = 2;
-    space.dims[0] = {704, {704, 704, 704, 1}};
-    space.dims[1] = {704, {1, 1, 1, 704}};
-    hewn::Plan three;
-    EXPECT_TRUE(hewn::build_plan(space, 4, bytes, {1u << 0b111, 0, false}, kKnobs, kZen5, test_allocator(), three));
+    const hewn::Plan three =
+        plan_of({{704, {704, 704, 704, 1}}, {704, {1, 1, 1, 704}}}, {4, 4, 4, 4}, {1u << 0b111, 0, false}, kKnobs, kZen5);
     for (int o = 0; o < 3; o++) EXPECT_EQ(three.access[o], Access::Transpose);
     EXPECT_EQ(three.rows, 16);
     // Matrices that some of these tiles do not fit in.
@@ -631,18 +568,11 @@ TEST(Plan, TallTilesHoldSeveralLines) {
 // blocks are as long as the knob says, else half as long. One input alone is not fetched on a Zen 4, nothing on a Zen 1.
 TEST(Plan, FetchesWhatIsNotInACoresOwnCache) {
     const auto prefetched_of = [](const hewn::Chip &chip, int64_t columns, int64_t rows) {
-        const int32_t bytes[] = {4, 4, 4};
-        hewn::Space space = {};
-        space.rank = 2;
-        space.dims[0] = {columns, {1, 1, 1}};
-        space.dims[1] = {rows, {columns, 0, columns}};
-        hewn::Plan plan;
-        EXPECT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, chip, test_allocator(), plan));
+        const hewn::Plan plan = plan_of({{columns, {1, 1, 1}}, {rows, {columns, 0, columns}}}, {4, 4, 4}, kSum, kKnobs, chip);
         EXPECT_EQ(plan.access[2], hewn::kCanStream ? Access::Stream : Access::InPlace);
         if (hewn::kCanStream) {
             EXPECT_EQ(plan.run_outer * 4, columns * 4 > 256 << 10 ? 1 << 10 : 2 << 10);
         }
-        hewn::destroy_plan(test_allocator(), plan);
         return plan.prefetched;
     };
     for (const hewn::Chip &chip : {kOtherChip, kZen4, kZen5}) {
@@ -662,14 +592,7 @@ TEST(Plan, UniformOperandsVaryByRow) {
     hewn::PlanKnobs knobs = kKnobs;
     knobs.box_bytes = knobs.parallel_bytes = knobs.stream_bytes = INT64_MAX;
     const auto planned = [&](const std::vector<hewn::Dimension> &dims, int32_t input_bytes) {
-        const int32_t bytes[] = {input_bytes, 4, 1, 1};
-        hewn::Space space = {};
-        for (const hewn::Dimension &dim : dims) space.dims[space.rank++] = dim;
-        hewn::Plan plan;
-        EXPECT_TRUE(
-            hewn::build_plan(space, 4, bytes, {kLayouts, kScaleAndZeroPoint, false}, knobs, kOtherChip, test_allocator(), plan));
-        hewn::destroy_plan(test_allocator(), plan);
-        return plan;
+        return plan_of(dims, {input_bytes, 4, 1, 1}, {kLayouts, kScaleAndZeroPoint, false}, knobs);
     };
     constexpr int64_t kImage = kPixels * kChannels;
     const hewn::Plan by_row =
@@ -719,13 +642,9 @@ TEST(Plan, HugeStridesAreNotDivided) {
           Case{8, {300, {1, 2, 1}}, {20, {140000000, 0, 300}}}, Case{4, {4, {1, 1, 1}}, {1024, {INT32_MAX, 0, 4}}},
           Case{1, {3, {int64_t(1) << 31, 0, 1}}, {100, {1, 1, 3}}}, Case{4, {1000, {1 << 24, 1, 1}}, {1000, {1, 1000, 1000}}},
           Case{4, {1024, {1024, 1, 1}}, {1024, {1, 1 << 28, 1024}}}, Case{4, {1100, {7, 1, 1}}, {7, {1, 1 << 29, 1100}}}}) {
-        const int32_t bytes[] = {c.bytes, c.bytes, c.bytes};
-        hewn::Space space = {};
-        space.rank = 2;
-        space.dims[0] = c.inner;
-        space.dims[1] = c.outer;
+        const hewn::Space space = space_of({c.inner, c.outer}, {c.bytes, c.bytes, c.bytes});
         hewn::Plan plan;
-        ASSERT_TRUE(hewn::build_plan(space, 3, bytes, {1u << 0b11, 0, false}, kKnobs, kZen5, test_allocator(), plan));
+        ASSERT_TRUE(hewn::build_plan(space, kSum, kKnobs, kZen5, test_allocator(), plan));
         for (int o = 0; o < 3; o++) {
             EXPECT_LE((plan.rows - 1) * plan.row_bytes[o] / c.bytes, INT32_MAX) << "Halide's bound of its indices";
             if (plan.access[o] == Access::InPlace) continue;
@@ -797,7 +716,7 @@ TEST(Plan, RandomLayoutsSumRight) {
         const hewn::Chip chips[] = {kOtherChip, kZen4, kZen5};
         const hewn::Chip &chip = chips[large ? 2 : layout.between(0, 2)];  // tiles are tall in large tensors on the last alone
         const hewn::KernelTraits kernel = {context.layouts, context.uniform, layout.between(0, 3) == 0};
-        ASSERT_TRUE(hewn::build_plan(space, operands, bytes, kernel, knobs, chip, test_allocator(), plan));
+        ASSERT_TRUE(hewn::build_plan(space, kernel, knobs, chip, test_allocator(), plan));
         plan.prefetches_tiles = layout.between(0, 1);  // few of these move enough for it
         plan.prefetches_beside = layout.between(0, 1);
         const bool fetches = layout.between(0, 1) != 0;
