@@ -114,9 +114,16 @@ void choose_dequantize_forms(const Space &space, const Variant &variant, CpuKern
 bool fit_dequantize(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel);
 void choose_quantized_add_forms(const Space &space, const Variant &variant, CpuKernel &kernel);
 
-// Calls the operator's `fit` and returns its result. Then chooses how far ahead kernels prefetch, with the plan in `slices`
-// slices on `cpus` CPUs of a chip.
-bool fit_to_plan(Plan &plan, int32_t slices, int32_t cpus, const Chip &chip, const Variant &variant, CpuKernel &kernel);
+// What an execution may use.
+struct Threads {
+    int32_t most;  // slices; 0: no limit
+    int32_t cpus;
+};
+
+// Chooses the forms of kernel.problem's operator and plans for those that pay, again as often as its `fit` drops one. Then
+// chooses how far ahead kernels prefetch. Returns how many plans that took; 0: no memory.
+int plan_kernel(const Space &space, const Variant &variant, const Chip &chip, Threads threads, const Allocator &allocator,
+                Plan &plan, CpuKernel &kernel);
 
 }  // namespace hewn
 

@@ -94,30 +94,15 @@ void prepare_process() {
 
 namespace {
 
-// Chooses the operator's forms and plans for those that pay, again as often as fit_to_plan drops one. False: no memory.
-__attribute__((cold)) bool plan_operator(const Space &space, CpuOperator &op) {
-    const Variant &variant = *op.variant;
-    op.problem.info->choose_forms(space, variant, op.kernel);
-    const Chip chip = this_chip();
-    PlanKnobs knobs = variant.plan;
-    knobs.stream_bytes = std::max(knobs.stream_bytes, chip.l3_bytes);
-    while (build_plan(space, op.kernel.traits(), knobs, chip, op.allocator, op.plan)) {
-        op.plan.target_rank = variant.target->rank;
-        const int32_t slices = slice_count(op.plan, variant.plan, op.max_threads, op.cpus);
-        if (fit_to_plan(op.plan, slices, op.cpus, chip, variant, op.kernel)) return true;
-        destroy_plan(op.allocator, op.plan);
-    }
-    return false;
-}
-
 __attribute__((cold)) hewn_status compile(const hewn_device &device, const Problem &problem, const hewn_compile_options &options,
                                           hewn_operator **op, hewn_error *error) {
     prepare_process();
     const DefaultFloatingPointMode mode;  // planning weighs costs in floating point, which the caller may have made to trap
     const char *name = problem.info->dml_name;
     const Variant *variant = nullptr;
+    const Chip chip = this_chip();
     const hewn_status status =
-        pick_variant(problem.info->name, problem.signature, options.variant, device.support, this_chip(), &variant, error);
+        pick_variant(problem.info->name, problem.signature, options.variant, device.support, chip, &variant, error);
     if (status != HEWN_STATUS_OK) return status;
 
     CpuOperator *cpu = device.allocator.allocate<CpuOperator>();
@@ -142,10 +127,12 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
             cpu->buffers[o].type = halide_type(kernel_type(*problem.info, operands[o]->type));
             cpu->buffers[o].dimensions = 2;
         }
-        if (!plan_operator(merge_dimensions(operands, count), *cpu)) {
+        const Space space = merge_dimensions(operands, count);
+        if (!plan_kernel(space, *variant, chip, {cpu->max_threads, cpu->cpus}, cpu->allocator, cpu->plan, cpu->kernel)) {
             destroy(cpu);
             return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan", name);
         }
+        cpu->plan.target_rank = variant->target->rank;
     }
     *op = cpu;
     return HEWN_STATUS_OK;

@@ -97,16 +97,10 @@ int plan(const hewn::Problem &problem, const hewn::Variant &variant, hewn::CpuKe
     const hewn::Space space = hewn::merge_dimensions(operands, count);
     const hewn::Allocator &allocator = hewn::default_device().allocator;
     kernel.problem = &problem;
-    problem.info->choose_forms(space, variant, kernel);
-    for (int plans = 1; plans < 4; plans++) {
-        hewn::Plan plan;
-        EXPECT_TRUE(hewn::build_plan(space, kernel.traits(), variant.plan, kZen5, allocator, plan));
-        const bool fits = hewn::fit_to_plan(plan, 1, 1, kZen5, variant, kernel);
-        hewn::destroy_plan(allocator, plan);
-        if (fits) return plans;
-    }
-    ADD_FAILURE() << "no plan fits";
-    return 0;
+    hewn::Plan plan;
+    const int plans = hewn::plan_kernel(space, variant, kZen5, {1, 1}, allocator, plan, kernel);
+    hewn::destroy_plan(allocator, plan);
+    return plans;
 }
 
 // The layouts of the forms that read both parameters, as the build has them.
