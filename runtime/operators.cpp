@@ -394,7 +394,7 @@ int tensor_of_operand(const Problem &problem, int o) {
     return o == problem.info->operand_count ? problem.input_count : problem.info->operands[o];
 }
 
-int list_operands(const Problem &problem, const Tensor **operands) {
+__attribute__((cold)) int list_operands(const Problem &problem, const Tensor **operands) {
     const int count = problem.info->operand_count + 1;
     for (int o = 0; o < count; o++) operands[o] = &tensor(problem, tensor_of_operand(problem, o));
     return count;

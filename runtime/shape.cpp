@@ -154,7 +154,7 @@ bool provably_disjoint(const Tensor &output, uintptr_t output_base, const Tensor
     return !lattices_meet(lattice, lattice.rank - 1, offset, output.element_bytes, output.element_bytes, other.element_bytes);
 }
 
-Space merge_dimensions(const Tensor *const *operands, int count) {
+__attribute__((cold)) Space merge_dimensions(const Tensor *const *operands, int count) {
     const Tensor &output = *operands[count - 1];
     Dimension sorted[kMaxRank];
     int rank = 0;
