@@ -1,4 +1,4 @@
-// Which variant runs: the picked one, a forced one, and what cannot be forced. All that run here give the same bits.
+// Which variant runs: the picked one, a forced one, and what cannot be forced.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -9,8 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "check.h"
-#include "contents.h"
+#include "execution.h"
 #include "problems.h"
 #include "variants.h"
 
@@ -285,32 +284,6 @@ TEST_F(Forcing, AnotherDevices) {
         const Outcome outcome = add(target.name);
         EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT) << target.name;
         EXPECT_NE(outcome.message.find("the device is the CPU"), std::string::npos) << outcome;
-    }
-}
-
-// The same inputs, each variant by its name: the same bits (any NaN for a NaN).
-TEST_F(Forcing, SameBitsFromEveryVariant) {
-    std::set<std::pair<std::string, std::string>> kernels;
-    for (const Variant &variant : built_variants()) kernels.emplace(variant.operator_name, variant.signature);
-    for (const auto &[operator_name, signature] : kernels) {
-        const std::vector<std::string> names = runnable_variants(operator_name, signature);
-        Random random("SameBits." + operator_name + signature);
-        const hewn_operator_type type = parse_operator(operator_name);
-        for (int i = 0; i < 20; i++) {
-            Problem problem = random_problem(type, operand_types(type, signature), random, 5000);
-            problem.in_place = 0;
-            fill_inputs(problem, random, i % 4 ? Scales::ordinary : Scales::extraordinary);
-            const std::vector<uint8_t> before = problem.output.memory;
-            std::vector<uint8_t> first;
-            for (const std::string &name : names) {
-                const hewn_compile_options options = compile_options(name.c_str());
-                ASSERT_EQ(compile(*problem.description(), &options, op).status, HEWN_STATUS_OK);
-                problem.output.memory = before;
-                ASSERT_EQ(execute(op.get(), problem).status, HEWN_STATUS_OK);
-                if (first.empty()) first = problem.output.memory;
-                ASSERT_TRUE(output_equals(problem, first, problem.output.memory)) << name << " against " << names[0];
-            }
-        }
     }
 }
 
