@@ -155,9 +155,10 @@ std::map<std::string, double> measure_compile(const std::vector<Row> &rows, cons
     for (const Row &row : rows) {
         if (result.count(row.op)) continue;
         arena.reset();
-        const Description description(make_problem(row.op, row.signature, "dense", 16, arena));
-        const hewn::CompileOptions compile = compile_options(options.hewn.variant, 1);
-        result[row.op] = measure_alone(repeat([&] { hewn::Operator(description.compile(compile)); }), QUICK);
+        const Problem problem = make_problem(row.op, row.signature, "dense", 16, arena);
+        const hewn_test::Description description = problem.description();
+        const hewn::CompileOptions serial = compile_options(options.hewn.variant, 1);
+        result[row.op] = measure_alone(repeat([&] { hewn::Operator(compile(description, serial)); }), QUICK);
     }
     return result;
 }

@@ -73,7 +73,7 @@ public:
         const std::vector<hewn_buffer_binding> inputs = input_bindings(problem);
         const hewn_buffer_binding output = problem.output.binding();
         try {
-            op_.reset(Description(problem).compile(compile_options(options_.variant, threads), functions_.compile));
+            op_.reset(compile(problem.description(), compile_options(options_.variant, threads), functions_.compile));
             hewn_error error{sizeof error, HEWN_STATUS_OK, ""};
             if (functions_.execute(op_.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, &error) !=
                 HEWN_STATUS_OK)

@@ -16,6 +16,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../tests/operators.h"
@@ -59,14 +60,12 @@ Problem make_problem(const Kernel &kernel, int64_t n, const hewn::Device &device
         const bool parameter = facts.is_parameter(tensors.size());
         tensors.push_back(parameter ? TensorDesc::broadcast_scalar(DataType(type), {n}) : TensorDesc{DataType(type), {n}});
     }
-    std::vector<hewn_tensor_desc> views;
-    for (const TensorDesc &tensor : tensors) views.push_back(tensor.c_desc());
-    hewn_test::TensorDescs pointers;
-    for (const hewn_tensor_desc &view : views) pointers.push_back(&view);
+    hewn_test::TensorDescs descs;
+    for (const TensorDesc &tensor : tensors) descs.push_back(tensor.c_desc());
+    const hewn_test::Description description(facts.type, std::move(descs));
     hewn_error error{sizeof error, HEWN_STATUS_OK, ""};
     hewn_operator *op = nullptr;
-    if (hewn_compile(device.get(), hewn_test::Description(facts.type, pointers).get(), nullptr, &op, &error) != HEWN_STATUS_OK)
-        throw hewn::Error(error);
+    if (hewn_compile(device.get(), description.get(), nullptr, &op, &error) != HEWN_STATUS_OK) throw hewn::Error(error);
     return {hewn::Operator(op), tensors};
 }
 

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <thread>
 #include <type_traits>
+#include <utility>
 
 #include "../tests/operators.h"
 #include "../tests/reference.h"
@@ -139,7 +140,9 @@ std::vector<double> Operand::values() const {
     return values;
 }
 
-hewn::TensorDesc Operand::desc() const { return {hewn::DataType(parse_type(type)), sizes, strides}; }
+hewn_tensor_desc Operand::desc() const {
+    return {sizeof(hewn_tensor_desc), parse_type(type), uint32_t(sizes.size()), sizes.data(), strides.data()};
+}
 
 // ---- Problems ------------------------------------------------------------------------------------------------------------
 
@@ -150,6 +153,13 @@ double Problem::bytes() const {
 }
 
 bool Problem::is_parameter(size_t input) const { return facts(op).is_parameter(input); }
+
+hewn_test::Description Problem::description() const {
+    hewn_test::TensorDescs tensors;
+    for (const Operand &input : inputs) tensors.push_back(input.desc());
+    tensors.push_back(output.desc());
+    return hewn_test::Description(facts(op).type, std::move(tensors));
+}
 
 namespace {
 
@@ -339,26 +349,18 @@ hewn::CompileOptions compile_options(const std::string &variant, int threads) {
     return options;
 }
 
-Description::Description(const Problem &problem) {
-    for (const Operand &input : problem.inputs) tensors_.push_back(input.desc());
-    tensors_.push_back(problem.output.desc());
-    for (const hewn::TensorDesc &tensor : tensors_) views_.push_back(tensor.c_desc());
-    hewn_test::TensorDescs tensors;
-    for (const hewn_tensor_desc &view : views_) tensors.push_back(&view);
-    description_.emplace(facts(problem.op).type, tensors);
-}
-
-hewn_operator *Description::compile(const hewn::CompileOptions &options, decltype(&hewn_compile) with) const {
+hewn_operator *compile(const hewn_test::Description &description, const hewn::CompileOptions &options,
+                       decltype(&hewn_compile) with) {
     const hewn_compile_options c_options{
         sizeof c_options, HEWN_FEATURE_LEVEL_NEWEST, options.variant.c_str(), options.max_threads, nullptr, nullptr};
     hewn_error error{sizeof error, HEWN_STATUS_OK, ""};
     hewn_operator *op = nullptr;
-    if (with(nullptr, description_->get(), &c_options, &op, &error) != HEWN_STATUS_OK) throw hewn::Error(error);
+    if (with(nullptr, description.get(), &c_options, &op, &error) != HEWN_STATUS_OK) throw hewn::Error(error);
     return op;
 }
 
 hewn::Operator compile(const Problem &problem, const hewn::CompileOptions &options) {
-    return hewn::Operator(Description(problem).compile(options));
+    return hewn::Operator(compile(problem.description(), options));
 }
 
 std::vector<hewn_buffer_binding> input_bindings(const Problem &problem) {

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,7 +72,8 @@ struct Operand {
     // The elements of a parameter (scale or zero point), widened.
     std::vector<double> values() const;
 
-    hewn::TensorDesc desc() const;
+    // The C view; valid while this object lives.
+    hewn_tensor_desc desc() const;
     hewn::Binding binding() const { return {data, uint64_t(span()) * element_bytes()}; }
 };
 
@@ -87,6 +87,8 @@ struct Problem {
     double bytes() const;
     // Whether an input is a scale or a zero point.
     bool is_parameter(size_t input) const;
+    // Valid while this object lives.
+    hewn_test::Description description() const;
 };
 
 // `elements` may come out smaller where the layout wants whole rows.
@@ -110,22 +112,9 @@ Difference difference(const Problem &problem, const void *expected);
 // variant: a target or variant to force, or empty.
 hewn::CompileOptions compile_options(const std::string &variant, int threads);
 
-// A problem's operator as hewn_compile takes it.
-class Description {
-public:
-    explicit Description(const Problem &problem);
-    Description(const Description &) = delete;
-    Description &operator=(const Description &) = delete;
-
-    // By the linked build's hewn_compile or another's, which the operator then belongs to. Throws hewn::Error.
-    hewn_operator *compile(const hewn::CompileOptions &options, decltype(&hewn_compile) with = hewn_compile) const;
-
-private:
-    std::vector<hewn::TensorDesc> tensors_;  // the inputs, then the output
-    std::vector<hewn_tensor_desc> views_;    // of those
-    std::optional<hewn_test::Description> description_;
-};
-
+// By the linked build's hewn_compile or another's, which the operator then belongs to. Throws hewn::Error.
+hewn_operator *compile(const hewn_test::Description &description, const hewn::CompileOptions &options,
+                       decltype(&hewn_compile) with = hewn_compile);
 hewn::Operator compile(const Problem &problem, const hewn::CompileOptions &options);
 std::vector<hewn_buffer_binding> input_bindings(const Problem &problem);
 

@@ -176,7 +176,7 @@ TEST_P(AllocationTest, ExecuteAllocatesAndLocksNothing) {
             hewn_compile_options options = compile_options(variant.name.c_str(), serial ? 1 : 0);
             if (!serial) options.parallel_for = in_reverse;
             OperatorPtr op;
-            ASSERT_EQ(compile(*problem.description(), &options, op).status, HEWN_STATUS_OK);
+            ASSERT_EQ(compile(problem.description(), &options, op).status, HEWN_STATUS_OK);
             const std::vector<hewn_buffer_binding> bindings = problem.bindings();
             const hewn_buffer_binding output = problem.output.binding();
             problem.output.memory = before;
@@ -243,7 +243,7 @@ TEST_P(AllocationTest, StackIsBounded) {
         fill_inputs(problem, random);
         const hewn_compile_options options = compile_options(variant.name.c_str(), 1);
         OperatorPtr op;
-        ASSERT_EQ(compile(*problem.description(), &options, op).status, HEWN_STATUS_OK);
+        ASSERT_EQ(compile(problem.description(), &options, op).status, HEWN_STATUS_OK);
         const std::vector<hewn_buffer_binding> bindings = problem.bindings();
         const hewn_buffer_binding output = problem.output.binding();
         const size_t bytes =
@@ -259,7 +259,7 @@ TEST(Allocation, RefusedExecute) {
     const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr};
     const hewn_compile_options options = compile_options();
     OperatorPtr op;
-    ASSERT_EQ(compile(Description(HEWN_OPERATOR_ADD, {&tensor, &tensor, &tensor}), &options, op).status, HEWN_STATUS_OK);
+    ASSERT_EQ(compile(Description(HEWN_OPERATOR_ADD, {tensor, tensor, tensor}), &options, op).status, HEWN_STATUS_OK);
     float memory[4] = {};
     const hewn_buffer_binding good{sizeof good, memory, 0, 16}, shorter{sizeof good, memory, 0, 15};
     const hewn_buffer_binding inputs[] = {good, shorter};
@@ -280,7 +280,7 @@ TEST(Allocation, PoolIsUsedForLargeWorkOnly) {
                                        all_dense(HEWN_OPERATOR_ADD), random);
         const hewn_compile_options options = compile_options(nullptr, 4);
         OperatorPtr op;
-        ASSERT_EQ(compile(*problem.description(), &options, op).status, HEWN_STATUS_OK);
+        ASSERT_EQ(compile(problem.description(), &options, op).status, HEWN_STATUS_OK);
         const std::vector<hewn_buffer_binding> bindings = problem.bindings();
         const hewn_buffer_binding output = problem.output.binding();
         EXPECT_EQ(counts_of([&] { hewn_execute(op.get(), bindings.data(), 2, &output, 1, nullptr, nullptr); }).pool_calls, calls)
@@ -301,7 +301,7 @@ TEST(Cpus, OfTheThreadThatCompiles) {
     const hewn_compile_options options = compile_options();
     OperatorPtr op;
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-    const Outcome outcome = compile(*problem.description(), &options, op);
+    const Outcome outcome = compile(problem.description(), &options, op);
     ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
     ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
     EXPECT_EQ(counts_of([&] { ASSERT_EQ(execute(op.get(), problem).status, HEWN_STATUS_OK); }).pool_calls, 0);
@@ -315,7 +315,7 @@ TEST(Cpus, MoreThanAMaskHolds) {
     const hewn_compile_options options = compile_options();
     OperatorPtr op;
     many_cpus = true;
-    const Outcome outcome = compile(*problem.description(), &options, op);
+    const Outcome outcome = compile(problem.description(), &options, op);
     many_cpus = false;
     ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
     EXPECT_EQ(counts_of([&] { ASSERT_EQ(execute(op.get(), problem).status, HEWN_STATUS_OK); }).pool_calls, 1);

@@ -109,7 +109,7 @@ TEST(Allocator, IsUsedAndBalanced) {
             ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
             const hewn_compile_options options = compile_options(nullptr, 1);
             OperatorPtr op;
-            ASSERT_EQ(compile(*problem.description(), &options, op, device.get()).status, HEWN_STATUS_OK);
+            ASSERT_EQ(compile(problem.description(), &options, op, device.get()).status, HEWN_STATUS_OK);
             EXPECT_GT(heap.allocations, 0) << "the hooks were not called";
             const int compiled = heap.allocations;
             device.reset();  // operators outlive their device
@@ -136,7 +136,7 @@ TEST(Allocator, EachFailureIsAStatus) {
                 if (outcome.status == HEWN_STATUS_OK) {
                     const hewn_compile_options options = compile_options(nullptr, 1);
                     OperatorPtr op;
-                    outcome = compile(*problem.description(), &options, op, device.get());
+                    outcome = compile(problem.description(), &options, op, device.get());
                 }
             }
             EXPECT_TRUE(heap.live.empty()) << "failing allocation " << failures << " leaked " << heap.live.size();
@@ -157,7 +157,7 @@ TEST(Allocator, RefusedCompileLeaksNothing) {
         for (Problem &problem : problems()) {
             const hewn_compile_options options = compile_options("no such variant");
             OperatorPtr op;
-            EXPECT_EQ(compile(*problem.description(), &options, op, device.get()).status, HEWN_STATUS_NO_VARIANT);
+            EXPECT_EQ(compile(problem.description(), &options, op, device.get()).status, HEWN_STATUS_NO_VARIANT);
         }
     }
     EXPECT_TRUE(heap.live.empty());

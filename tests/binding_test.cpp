@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "execution.h"
@@ -15,29 +16,21 @@ constexpr hewn_status REFUSED = HEWN_STATUS_INVALID_BINDING;
 constexpr hewn_data_type F32 = HEWN_DATA_TYPE_FLOAT32, U8 = HEWN_DATA_TYPE_UINT8, I8 = HEWN_DATA_TYPE_INT8,
                          I32 = HEWN_DATA_TYPE_INT32;
 
-struct Shape {
-    hewn_data_type type;
-    std::vector<int64_t> sizes, strides;
-};
-
 // An operator and one memory that all its bindings point into: tests overlap them as they like.
 class Arena {
 public:
-    // Layouts in DirectML's order, output last.
-    Arena(hewn_operator_type op, const std::vector<Shape> &layouts) : memory_(1 << 14) {
+    // Tensors in DirectML's order, output last.
+    Arena(hewn_operator_type op, const std::vector<Spec> &tensors) : memory_(1 << 14) {
         for (size_t i = 0; i < memory_.size(); i++) memory_[i] = uint8_t(i * 151);
-        std::vector<hewn_tensor_desc> descs;
-        for (const Shape &layout : layouts) {
-            descs.push_back({sizeof(hewn_tensor_desc), layout.type, uint32_t(layout.sizes.size()), layout.sizes.data(),
-                             layout.strides.data()});
+        TensorDescs descs;
+        for (const Spec &tensor : tensors) {
+            descs.push_back(tensor.desc());
             uint64_t bytes = 0;
-            EXPECT_EQ(hewn_tensor_size(&descs.back(), &bytes, nullptr), HEWN_STATUS_OK);
+            EXPECT_EQ(hewn_tensor_size(&*descs.back(), &bytes, nullptr), HEWN_STATUS_OK);
             sizes_.push_back(bytes);
         }
-        std::vector<const hewn_tensor_desc *> pointers;
-        for (const auto &desc : descs) pointers.push_back(&desc);
         const hewn_compile_options options = compile_options();
-        const Outcome outcome = compile(Description(op, pointers), &options, op_);
+        const Outcome outcome = compile(Description(op, std::move(descs)), &options, op_);
         EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
     }
 
@@ -79,13 +72,13 @@ testing::AssertionResult accepted(const Outcome &outcome) {
     return testing::AssertionFailure() << outcome;
 }
 
-Arena add(const Shape &a, const Shape &b, const Shape &output) { return Arena(HEWN_OPERATOR_ADD, {a, b, output}); }
+Arena add(const Spec &a, const Spec &b, const Spec &output) { return Arena(HEWN_OPERATOR_ADD, {a, b, output}); }
 Arena dense_add(hewn_data_type type = F32, int64_t n = 100) { return add({type, {n}, {1}}, {type, {n}, {1}}, {type, {n}, {1}}); }
 Arena dense_quantize(int64_t n = 100) {
     return Arena(HEWN_OPERATOR_QUANTIZE_LINEAR, {{F32, {n}, {1}}, {F32, {n}, {0}}, {U8, {n}, {0}}, {U8, {n}, {1}}});
 }
 Arena dense_qadd(int64_t n = 100) {
-    const Shape data{U8, {n}, {1}}, scale{F32, {1}, {1}}, zero_point{U8, {1}, {1}};
+    const Spec data{U8, {n}, {1}}, scale{F32, {1}, {1}}, zero_point{U8, {1}, {1}};
     return Arena(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, {data, scale, zero_point, data, scale, zero_point, scale, zero_point, data});
 }
 
@@ -242,7 +235,7 @@ TEST(Optional, AbsentZeroPointIsNullOrIgnored) {
     const hewn_tensor_desc x{sizeof x, F32, 1, &n, &one}, scale{sizeof scale, F32, 1, &n, &zero}, y{sizeof y, U8, 1, &n, &one};
     const hewn_compile_options options = compile_options();
     OperatorPtr op;
-    ASSERT_TRUE(accepted(compile(Description(HEWN_OPERATOR_QUANTIZE_LINEAR, {&x, &scale, nullptr, &y}), &options, op)));
+    ASSERT_TRUE(accepted(compile(Description(HEWN_OPERATOR_QUANTIZE_LINEAR, {x, scale, std::nullopt, y}), &options, op)));
     const std::vector<float> input = {-1, 0, 1, 2, 3, 4, 5, 6, 7, 8};
     const float s = 0.5f;
     std::vector<uint8_t> output(10, 77);
@@ -264,7 +257,7 @@ TEST(Optional, BoundThoughAbsent) {
     const hewn_tensor_desc x{sizeof x, F32, 1, &n, &one}, scale{sizeof scale, F32, 1, &n, &zero}, y{sizeof y, U8, 1, &n, &one};
     const hewn_compile_options options = compile_options();
     OperatorPtr op;
-    ASSERT_TRUE(accepted(compile(Description(HEWN_OPERATOR_QUANTIZE_LINEAR, {&x, &scale, nullptr, &y}), &options, op)));
+    ASSERT_TRUE(accepted(compile(Description(HEWN_OPERATOR_QUANTIZE_LINEAR, {x, scale, std::nullopt, y}), &options, op)));
     float input[10] = {}, s = 1;
     uint8_t z = 3, output[10];
     std::memset(output, SENTINEL, sizeof output);
@@ -348,7 +341,7 @@ TEST(InPlace, IsForAddOnly) {
     EXPECT_TRUE(accepted(run(0, 128, 1045)));
     EXPECT_TRUE(refused(run(0, 128, 1044), {"OutputTensor", "OutputZeroPointTensor", "overlap"}));
     // An i8 output of the very bytes of its i8 zero point, element for element: no operator but ADD.
-    const Shape bytes{I8, {100}, {1}};
+    const Spec bytes{I8, {100}, {1}};
     Arena quantize(HEWN_OPERATOR_QUANTIZE_LINEAR, {{F32, {100}, {1}}, {F32, {100}, {0}}, bytes, bytes});
     EXPECT_TRUE(refused(quantize.run({quantize.at(0, 0), quantize.at(1, 1024), quantize.at(2, 2048)}, quantize.at(3, 2048)),
                         {"OutputTensor", "ZeroPointTensor", "overlap"}));
@@ -413,7 +406,7 @@ TEST(Overlap, InterleavedElements) {
 
 TEST(Overlap, InterleavedRows) {
     // Halves of the same rows: NCHW channels, columns of an image.
-    const Shape left{F32, {4, 8}, {16, 1}};
+    const Spec left{F32, {4, 8}, {16, 1}};
     Arena arena = add(left, left, left);
     EXPECT_TRUE(accepted(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 512 + 8 * 4))));
     EXPECT_TRUE(accepted(arena.run({arena.at(0, 512 + 8 * 4), arena.at(1, 512 + 8 * 4)}, arena.at(2, 512))));

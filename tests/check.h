@@ -99,7 +99,7 @@ inline testing::AssertionResult check(Problem &problem, const hewn_compile_optio
 
     OperatorPtr op;
     hewn_device *device = device_for(options.variant);
-    const Outcome compiled = compile(*problem.description(), &options, op, device);
+    const Outcome compiled = compile(problem.description(), &options, op, device);
     if (compiled.status != HEWN_STATUS_OK)
         return testing::AssertionFailure() << "compile: " << compiled << "; " << describe(problem);
     // A full variant name must be exactly what runs.

@@ -97,7 +97,7 @@ constexpr uint64_t COUNT = 1000;
 
 OperatorPtr compile_add(hewn_device *device, int64_t size = COUNT) {
     const hewn_tensor_desc tensor = {sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr};
-    const Description description(HEWN_OPERATOR_ADD, {&tensor, &tensor, &tensor});
+    const Description description(HEWN_OPERATOR_ADD, {tensor, tensor, tensor});
     OperatorPtr op;
     const Outcome outcome = compile(description, nullptr, op, device);
     EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
@@ -423,7 +423,7 @@ TEST(D3d12, ManyGroups) {
     const int64_t size = 65536 * 256 + 77, stride = 2;  // of the strided form, whose groups make 256 elements
     const hewn_tensor_desc packed = {sizeof packed, HEWN_DATA_TYPE_INT8, 1, &size, nullptr};
     const hewn_tensor_desc spread = {sizeof spread, HEWN_DATA_TYPE_INT8, 1, &size, &stride};
-    const Description description(HEWN_OPERATOR_ADD, {&packed, &spread, &packed});
+    const Description description(HEWN_OPERATOR_ADD, {packed, spread, packed});
     OperatorPtr op;
     ASSERT_EQ(compile(description, nullptr, op, device).status, HEWN_STATUS_OK);
     std::vector<int8_t> a(size), b(2 * size), result(size, 0x55);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "../runtime/folding.h"
@@ -66,17 +67,15 @@ public:
         const OperatorFacts &op = facts(operator_name);
         const DataTypes types = operand_types(op, signature);
         const int64_t dense = 1, broadcast = 0, one = 1;
-        std::vector<hewn_tensor_desc> descs;
+        TensorDescs descs;
         for (size_t i = 0; i < types.size(); i++) {
             const bool parameter = op.is_parameter(i);
-            descs.push_back(
-                {sizeof(hewn_tensor_desc), types[i], 1, op.is_one_element(i) ? &one : &n, parameter ? &broadcast : &dense});
+            descs.push_back(hewn_tensor_desc{sizeof(hewn_tensor_desc), types[i], 1, op.is_one_element(i) ? &one : &n,
+                                             parameter ? &broadcast : &dense});
             bytes_.push_back((parameter ? 1 : uint64_t(n)) * element_bytes(types[i]));
         }
-        std::vector<const hewn_tensor_desc *> pointers;
-        for (const auto &desc : descs) pointers.push_back(&desc);
         const hewn_compile_options options = compile_options(variant.c_str(), 1);
-        const Outcome outcome = compile(Description(op.type, pointers), &options, op_);
+        const Outcome outcome = compile(Description(op.type, std::move(descs)), &options, op_);
         EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << variant << ": " << outcome;
     }
     // Operands in DirectML's order, output last.

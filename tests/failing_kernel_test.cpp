@@ -45,7 +45,7 @@ protected:
     // The message from the code on; how many kernels failed is in `failures`.
     std::string message_of(const hewn_compile_options &options, Problem &problem) {
         OperatorPtr op;
-        const Outcome compiled = compile(*problem.description(), &options, op);
+        const Outcome compiled = compile(problem.description(), &options, op);
         EXPECT_EQ(compiled.status, HEWN_STATUS_OK) << compiled;
         failures = 0;
         const Outcome outcome = execute(op.get(), problem);

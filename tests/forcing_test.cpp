@@ -44,7 +44,7 @@ protected:
         const hewn_compile_options options = compile_options(variant);
         const int64_t size = 4;
         const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr};
-        return compile(Description(HEWN_OPERATOR_ADD, {&tensor, &tensor, &tensor}), &options, op);
+        return compile(Description(HEWN_OPERATOR_ADD, {tensor, tensor, tensor}), &options, op);
     }
     std::string ran() const { return hewn_operator_variant(op.get()); }
     // The variant of ADD f32 that runs on `target`.
@@ -192,7 +192,7 @@ TEST_F(Forcing, TargetNamesApplyToEveryOperator) {
             if (target.device != HEWN_DEVICE_CPU || !target.supported) continue;
             if (find_variant(kernel + "__" + target.name)) expected = kernel + "__" + target.name;
             const Environment environment(target.name);
-            const Outcome outcome = compile(*problem.description(), nullptr, op);
+            const Outcome outcome = compile(problem.description(), nullptr, op);
             if (expected.empty()) {
                 EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT) << target.name << " " << kernel;
                 EXPECT_NE(outcome.message.find(target.name), std::string::npos) << outcome;

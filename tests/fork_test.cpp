@@ -40,7 +40,7 @@ protected:
         expected_ = problem_.output.memory;
         evaluate_reference(problem_, expected_);
         const hewn_compile_options options = compile_options(nullptr, 4);
-        ASSERT_EQ(compile(*problem_.description(), &options, op_).status, HEWN_STATUS_OK);
+        ASSERT_EQ(compile(problem_.description(), &options, op_).status, HEWN_STATUS_OK);
     }
     bool run(const hewn_execute_options *options = nullptr) {
         std::fill(problem_.output.memory.begin(), problem_.output.memory.end(), SENTINEL);
@@ -105,7 +105,7 @@ TEST_F(ForkTest, WhileOtherThreadsExecute) {
         make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {90000}, all_dense(HEWN_OPERATOR_ADD), random);
     const hewn_compile_options options = compile_options(nullptr, 4);
     OperatorPtr op;
-    ASSERT_EQ(compile(*other.description(), &options, op).status, HEWN_STATUS_OK);
+    ASSERT_EQ(compile(other.description(), &options, op).status, HEWN_STATUS_OK);
     const std::vector<hewn_buffer_binding> inputs = other.bindings();
     const hewn_buffer_binding output = other.output.binding();
     std::atomic<bool> stop{false};

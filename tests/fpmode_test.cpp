@@ -117,7 +117,7 @@ TEST_P(FpModeTest, ChangesNothing) {
             hewn_operator *handle = nullptr;
             hewn_status compiled = -1, executed = -1;
             EXPECT_TRUE(keeps_mode(mode.bits, [&] {
-                compiled = hewn_compile(nullptr, description->get(), &options, &handle, nullptr);
+                compiled = hewn_compile(nullptr, description.get(), &options, &handle, nullptr);
             })) << mode.name;
             const OperatorPtr op(handle);
             ASSERT_EQ(compiled, HEWN_STATUS_OK);
@@ -192,7 +192,7 @@ TEST(FpMode, FlagsStayRaised) {
     OperatorPtr op;
     _mm_setcsr(_mm_getcsr() | FLAGS);
     const unsigned held = _mm_getcsr() & FLAGS;  // 0 in emulators without them
-    EXPECT_EQ(compile(*description, &options, op).status, HEWN_STATUS_OK);
+    EXPECT_EQ(compile(description, &options, op).status, HEWN_STATUS_OK);
     EXPECT_EQ(_mm_getcsr() & held, held);
     EXPECT_EQ(execute(op.get(), problem).status, HEWN_STATUS_OK);
     EXPECT_EQ(_mm_getcsr() & held, held);
@@ -314,7 +314,7 @@ TEST(FpMode, OfTheCallerThatStartsThePool) {
     evaluate_reference(problem, expected);
     const hewn_compile_options options = compile_options(nullptr, 4);
     OperatorPtr op;
-    ASSERT_EQ(compile(*problem.description(), &options, op).status, HEWN_STATUS_OK);
+    ASSERT_EQ(compile(problem.description(), &options, op).status, HEWN_STATUS_OK);
     const std::vector<hewn_buffer_binding> inputs = problem.bindings();
     const hewn_buffer_binding output = problem.output.binding();
     for (const uint64_t mode : {FLUSHING_TOWARD_ZERO, UNMASKED, DEFAULT}) {
@@ -342,7 +342,7 @@ TEST(FpMode, RoundingDirections) {
     evaluate_reference(problem, expected);
     const hewn_compile_options options = compile_options();
     OperatorPtr op;
-    ASSERT_EQ(compile(*problem.description(), &options, op).status, HEWN_STATUS_OK);
+    ASSERT_EQ(compile(problem.description(), &options, op).status, HEWN_STATUS_OK);
     for (const int direction : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
         ASSERT_EQ(std::fesetround(direction), 0);
         const Outcome outcome = execute(op.get(), problem);

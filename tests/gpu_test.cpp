@@ -38,7 +38,7 @@ struct Sum {
 
     Sum(hewn_device *device, int64_t count, hewn_data_type type = HEWN_DATA_TYPE_FLOAT32) : tensor(type, {count}) {
         const hewn_tensor_desc desc = tensor.desc();
-        const Description description(HEWN_OPERATOR_ADD, {&desc, &desc, &desc});
+        const Description description(HEWN_OPERATOR_ADD, {desc, desc, desc});
         const Outcome outcome = compile(description, nullptr, op, device);
         EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
     }
@@ -398,7 +398,7 @@ TEST_F(OpenCl, AbsentZeroPoint) {
     const hewn_tensor_desc u8 = elements.desc(), f32 = numbers.desc();
     OperatorPtr op;
     const Outcome compiled =
-        compile(Description(HEWN_OPERATOR_DEQUANTIZE_LINEAR, {&u8, &f32, nullptr, &f32}), nullptr, op, device_.get());
+        compile(Description(HEWN_OPERATOR_DEQUANTIZE_LINEAR, {u8, f32, std::nullopt, f32}), nullptr, op, device_.get());
     ASSERT_EQ(compiled.status, HEWN_STATUS_OK) << compiled;
     const Handle memory = floats(12);
     const uint8_t bytes[] = {10, 20, 30, 40};
@@ -463,7 +463,7 @@ TEST_F(OpenCl, BeyondTheEnd) {
 TEST_F(OpenCl, ForcedVariants) {
     const Tensor tensor(HEWN_DATA_TYPE_FLOAT32, {4});
     const hewn_tensor_desc desc = tensor.desc();
-    const Description description(HEWN_OPERATOR_ADD, {&desc, &desc, &desc});
+    const Description description(HEWN_OPERATOR_ADD, {desc, desc, desc});
     for (const hewn_target_info &target : targets()) {
         if (!find_variant("add_f32__" + std::string(target.name))) continue;
         OperatorPtr op;
@@ -541,7 +541,7 @@ TEST_F(OpenCl, FarApart) {
     const Tensor wide(HEWN_DATA_TYPE_UINT8, {2, 2}, {2, 1}), far(HEWN_DATA_TYPE_UINT8, {1}, {1});
     const int64_t sizes[] = {2, 2}, strides[] = {int64_t(FAR), 1};
     const hewn_tensor_desc far_desc = {sizeof far_desc, HEWN_DATA_TYPE_UINT8, 2, sizes, strides}, near_desc = wide.desc();
-    const Description description(HEWN_OPERATOR_ADD, {&far_desc, &near_desc, &near_desc});
+    const Description description(HEWN_OPERATOR_ADD, {far_desc, near_desc, near_desc});
     OperatorPtr op;
     ASSERT_EQ(compile(description, nullptr, op, device_.get()).status, HEWN_STATUS_OK);
     write(3, b, 2);
@@ -786,9 +786,8 @@ TEST_F(FakeCuda, Launches) {
             const Tensor elements(HEWN_DATA_TYPE_UINT8, {100}), scales(HEWN_DATA_TYPE_FLOAT16, {100});
             const hewn_tensor_desc u8 = elements.desc(), f16 = scales.desc();
             OperatorPtr op;
-            ASSERT_EQ(
-                compile(Description(HEWN_OPERATOR_DEQUANTIZE_LINEAR, {&u8, &f16, &u8, &f16}), nullptr, op, device.get()).status,
-                HEWN_STATUS_OK);
+            ASSERT_EQ(compile(Description(HEWN_OPERATOR_DEQUANTIZE_LINEAR, {u8, f16, u8, f16}), nullptr, op, device.get()).status,
+                      HEWN_STATUS_OK);
             EXPECT_EQ(hewn_operator_variant(op.get()), std::string("dequantize_linear_u8_f16__") + target);
         }
         hewn_deallocate(device.get(), memory);
@@ -803,7 +802,7 @@ TEST_F(FakeCuda, Launches) {
 TEST_F(FakeCuda, ForcedTargets) {
     const Tensor tensor(HEWN_DATA_TYPE_FLOAT32, {4});
     const hewn_tensor_desc desc = tensor.desc();
-    const Description description(HEWN_OPERATOR_ADD, {&desc, &desc, &desc});
+    const Description description(HEWN_OPERATOR_ADD, {desc, desc, desc});
     const hewn_compile_options options = compile_options("cuda_sm80");
     DevicePtr device;
     OperatorPtr op;
@@ -831,7 +830,7 @@ TEST_F(FakeCuda, EveryKernel) {
                       : make_problem(variant.op(), variant.types(), {random.integer(2, 5000)}, per_tensor(variant.op()), random);
             const hewn_compile_options options = compile_options(variant.name.c_str());
             OperatorPtr op;
-            Outcome outcome = compile(*problem.description(), &options, op, device.get());
+            Outcome outcome = compile(problem.description(), &options, op, device.get());
             ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << variant.name << ": " << outcome;
             launches = 0;
             outcome = execute(op.get(), problem, nullptr, device.get());
@@ -853,7 +852,7 @@ TEST_F(FakeCuda, Huge) {
         for (size_t d = 0; d < sizes.size(); d++) span += (sizes[d] - 1) * strides[d];
         span *= int64_t(element_bytes(type));
         const hewn_tensor_desc desc = {sizeof desc, type, uint32_t(sizes.size()), sizes.data(), strides.data()};
-        const Description description(HEWN_OPERATOR_ADD, {&desc, &desc, &desc});
+        const Description description(HEWN_OPERATOR_ADD, {desc, desc, desc});
         OperatorPtr op;
         EXPECT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK);
         // Addresses that nobody follows.
@@ -927,7 +926,7 @@ TEST_F(FakeCuda, LostContext) {
     ASSERT_EQ(hewn_allocate(device.get(), 1024, &memory, nullptr), HEWN_STATUS_OK);
     const Sum sum(device.get(), 64);
     const hewn_tensor_desc desc = sum.tensor.desc();
-    const Description description(HEWN_OPERATOR_ADD, {&desc, &desc, &desc});
+    const Description description(HEWN_OPERATOR_ADD, {desc, desc, desc});
     const int launches = variable<int>("fake_launches"), memory_count = variable<int>("fake_memory");
     float value = 1;
     const auto lost = [&](const char *what, const Outcome &outcome) {
@@ -972,7 +971,7 @@ TEST_F(FakeCuda, Failures) {
     ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
     const Tensor tensor(HEWN_DATA_TYPE_FLOAT32, {4});
     const hewn_tensor_desc desc = tensor.desc();
-    const Description description(HEWN_OPERATOR_ADD, {&desc, &desc, &desc});
+    const Description description(HEWN_OPERATOR_ADD, {desc, desc, desc});
     OperatorPtr op;
     setenv("FAKE_CUDA", "old driver", 1);
     const Outcome outcome = compile(description, nullptr, op, device.get());
@@ -1008,7 +1007,7 @@ TEST_F(FakeCuda, HooksAreBalanced) {
     DevicePtr device(created);
     const Tensor tensor(HEWN_DATA_TYPE_FLOAT32, {4});
     const hewn_tensor_desc f32 = tensor.desc();
-    const Description description(HEWN_OPERATOR_ADD, {&f32, &f32, &f32});
+    const Description description(HEWN_OPERATOR_ADD, {f32, f32, f32});
     OperatorPtr op;
     const int before = live;
     setenv("FAKE_CUDA", "old driver", 1);

@@ -88,7 +88,7 @@ protected:
     testing::AssertionResult run(Problem &problem) {
         const hewn_compile_options options = compile_options(GetParam().name.c_str(), 1);
         OperatorPtr op;
-        const Outcome compiled = compile(*problem.description(), &options, op);
+        const Outcome compiled = compile(problem.description(), &options, op);
         if (compiled.status != HEWN_STATUS_OK) return testing::AssertionFailure() << compiled;
         const testing::AssertionResult result = run(problem, op.get(), Flush::begin);
         return result ? run(problem, op.get(), Flush::end) : result;

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "execution.h"
@@ -52,28 +53,23 @@ private:
     Mapping mapping_;
 };
 
-struct Operand {
-    hewn_data_type type;
-    std::vector<int64_t> sizes, strides;
+struct Operand : Spec {
     uint8_t *memory;
 };
 
 // Compiles and executes; operands in DirectML's order, output last.
 Outcome run(hewn_operator_type op, const std::vector<Operand> &operands,
             const hewn_compile_options &options = compile_options()) {
-    std::vector<hewn_tensor_desc> descs;
+    TensorDescs descs;
     std::vector<hewn_buffer_binding> bindings;
     for (const Operand &operand : operands) {
-        descs.push_back({sizeof(hewn_tensor_desc), operand.type, uint32_t(operand.sizes.size()), operand.sizes.data(),
-                         operand.strides.data()});
+        descs.push_back(operand.desc());
         uint64_t bytes = 0;
-        EXPECT_EQ(hewn_tensor_size(&descs.back(), &bytes, nullptr), HEWN_STATUS_OK);
+        EXPECT_EQ(hewn_tensor_size(&*descs.back(), &bytes, nullptr), HEWN_STATUS_OK);
         bindings.push_back({sizeof(hewn_buffer_binding), operand.memory, 0, bytes});
     }
-    std::vector<const hewn_tensor_desc *> pointers;
-    for (const auto &desc : descs) pointers.push_back(&desc);
     OperatorPtr handle;
-    const Outcome compiled = compile(Description(op, pointers), &options, handle);
+    const Outcome compiled = compile(Description(op, std::move(descs)), &options, handle);
     if (compiled.status != HEWN_STATUS_OK) return compiled;
     return outcome_of([&](hewn_error *error) {
         return hewn_execute(handle.get(), bindings.data(), uint32_t(bindings.size() - 1), &bindings.back(), 1, nullptr, error);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -26,7 +27,8 @@ namespace hewn_test {
 enum class Role { data, scale, zero_point };
 
 using DataTypes = std::vector<hewn_data_type>;
-using TensorDescs = std::vector<const hewn_tensor_desc *>;  // null: absent
+using TensorDescs = std::vector<std::optional<hewn_tensor_desc>>;  // no value: absent
+using TensorPointers = std::vector<const hewn_tensor_desc *>;      // null: absent
 
 // Where the inputs' first elements lie; null: absent.
 class InputMemory {
@@ -68,7 +70,7 @@ struct Add {
     static constexpr bool ONE_ELEMENT = false;
 
     static DataTypes types(const DataTypes &signature) { return {signature.at(0), signature.at(0), signature.at(0)}; }
-    static hewn_add_desc desc(const TensorDescs &t) { return {sizeof(hewn_add_desc), t.at(0), t.at(1), t.at(2)}; }
+    static hewn_add_desc desc(const TensorPointers &t) { return {sizeof(hewn_add_desc), t.at(0), t.at(1), t.at(2)}; }
     template<class F>
     static void with_truth(const DataTypes &types, const InputMemory &memory, F &&f) {
         with_any_type(types.at(2), [&](auto tag) {
@@ -89,7 +91,7 @@ struct QuantizeLinear {
         const hewn_data_type x = signature.at(0), y = signature.at(1);
         return {x, x == HEWN_DATA_TYPE_INT32 ? hewn_data_type(HEWN_DATA_TYPE_FLOAT32) : x, y, y};
     }
-    static hewn_quantize_linear_desc desc(const TensorDescs &t) {
+    static hewn_quantize_linear_desc desc(const TensorPointers &t) {
         return {sizeof(hewn_quantize_linear_desc), t.at(0), t.at(1), t.at(2), t.at(3)};
     }
     template<class F>
@@ -120,7 +122,7 @@ struct DequantizeLinear {
     static DataTypes types(const DataTypes &signature) {
         return {signature.at(0), signature.at(1), signature.at(0), signature.at(1)};
     }
-    static hewn_dequantize_linear_desc desc(const TensorDescs &t) {
+    static hewn_dequantize_linear_desc desc(const TensorPointers &t) {
         return {sizeof(hewn_dequantize_linear_desc), t.at(0), t.at(1), t.at(2), t.at(3)};
     }
     template<class F>
@@ -148,7 +150,7 @@ struct QuantizedLinearAdd {
         const hewn_data_type a = signature.at(0), b = signature.at(1), y = signature.at(2), f32 = HEWN_DATA_TYPE_FLOAT32;
         return {a, f32, a, b, f32, b, f32, y, y};
     }
-    static hewn_quantized_linear_add_desc desc(const TensorDescs &t) {
+    static hewn_quantized_linear_add_desc desc(const TensorPointers &t) {
         return {sizeof(hewn_quantized_linear_add_desc),
                 t.at(0),
                 t.at(1),
@@ -244,21 +246,27 @@ inline DataTypes operand_types(hewn_operator_type op, const std::string &signatu
     return operand_types(facts(op), signature);
 }
 
-// An operator's description from its tensors in DirectML's order, output last.
+// An operator's description with its tensors in DirectML's order, output last. Their sizes and strides stay the caller's.
 class Description {
 public:
-    Description(hewn_operator_type type, const TensorDescs &tensors) {
+    Description(hewn_operator_type type, TensorDescs tensors) : tensors_(std::move(tensors)) {
+        TensorPointers pointers;
+        for (const auto &tensor : tensors_) pointers.push_back(tensor ? &*tensor : nullptr);
         AllOperators::with(type, [&](auto op) {
-            const auto own = std::make_shared<decltype(op.desc(tensors))>(op.desc(tensors));
+            const auto own = std::make_shared<decltype(op.desc(pointers))>(op.desc(pointers));
             desc_ = {sizeof(hewn_operator_desc), type, own.get()};
             own_ = own;
         });
     }
+    // A move takes the tensors along where they lie; a copy's pointers would be to the original's.
+    Description(Description &&) = default;
+
     const hewn_operator_desc *get() const { return &desc_; }
 
 private:
+    TensorDescs tensors_;
+    std::shared_ptr<const void> own_;  // the operator's own description, of pointers to them
     hewn_operator_desc desc_;
-    std::shared_ptr<const void> own_;
 };
 
 // with_truth() of an operator's class.

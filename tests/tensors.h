@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -31,6 +30,17 @@ inline std::vector<int64_t> packed_strides(const std::vector<int64_t> &sizes) {
 inline int64_t element_count(const std::vector<int64_t> &sizes) {
     return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>());
 }
+
+// A tensor without its memory.
+struct Spec {
+    hewn_data_type type;
+    std::vector<int64_t> sizes, strides = {};  // no strides: packed
+
+    // The C view; valid while this object lives.
+    hewn_tensor_desc desc() const {
+        return {sizeof(hewn_tensor_desc), type, uint32_t(sizes.size()), sizes.data(), strides.empty() ? nullptr : strides.data()};
+    }
+};
 
 // A tensor in memory of its own. Everything around and between its elements holds SENTINEL. The base is aligned to the element
 // and, with a `misalignment` in elements, to nothing more.
@@ -90,17 +100,11 @@ struct Problem {
     Tensor output;
     uint32_t in_place = 0;  // bit i: input i is bound to the output's memory (its own tensor then gives the layout only)
 
-    std::unique_ptr<Description> description() const {
-        descs_.clear();
-        descs_.reserve(inputs.size() + 1);
-        std::vector<const hewn_tensor_desc *> pointers;
-        for (const auto &input : inputs) {
-            if (input) descs_.push_back(input->desc());
-            pointers.push_back(input ? &descs_.back() : nullptr);
-        }
-        descs_.push_back(output.desc());
-        pointers.push_back(&descs_.back());
-        return std::make_unique<Description>(op, pointers);
+    Description description() const {
+        TensorDescs tensors;
+        for (const auto &input : inputs) tensors.push_back(input ? std::optional(input->desc()) : std::nullopt);
+        tensors.push_back(output.desc());
+        return Description(op, std::move(tensors));
     }
     std::vector<hewn_buffer_binding> bindings() const {
         std::vector<hewn_buffer_binding> result;
@@ -128,9 +132,6 @@ struct Problem {
         result.push_back(output.type);
         return result;
     }
-
-private:
-    mutable std::vector<hewn_tensor_desc> descs_;
 };
 
 // Calls f(offsets) for every element in row-major order; offsets[i] is in elements of the i-th input, the output's is last.

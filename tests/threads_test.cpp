@@ -212,7 +212,7 @@ TEST(Threads, MaxThreadsLimitsTheSlicesInFlight) {
 void eight_callers(const hewn_compile_options &options) {
     for (Problem &first : large_problems("Threads.Eight")) {
         OperatorPtr op;
-        const Outcome compiled = compile(*first.description(), &options, op);
+        const Outcome compiled = compile(first.description(), &options, op);
         ASSERT_EQ(compiled.status, HEWN_STATUS_OK) << compiled;
         std::vector<uint8_t> expected = first.output.memory;
         evaluate_reference(first, expected);
@@ -359,7 +359,7 @@ TEST(Threads, CpusOfCallersStay) {
                                        all_dense(HEWN_OPERATOR_ADD), random);
         const hewn_compile_options options = compile_options(nullptr, 4);
         OperatorPtr op;
-        if (compile(*problem.description(), &options, op).status != HEWN_STATUS_OK) return;
+        if (compile(problem.description(), &options, op).status != HEWN_STATUS_OK) return;
         for (int i = 0; i < 300 && changed == 0; i++) {
             cpu_set_t now;
             CPU_ZERO(&now);

@@ -155,7 +155,7 @@ Operator compile_with(const Library &library, const Problem &problem, const std:
     hewn::CompileOptions options;
     options.variant = variant;
     options.max_threads = threads;
-    return {Description(problem).compile(options, library.compile), {&library}};
+    return {compile(problem.description(), options, library.compile), {&library}};
 }
 
 void run(const Library &library, const Operator &op, const Problem &problem, int64_t times = 1) {
