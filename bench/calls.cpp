@@ -12,7 +12,7 @@ constexpr int64_t ELEMENTS = 16;
 
 void execute_c(benchmark::State &state, const Variant &variant) {
     Arena arena;
-    const Problem problem = make_problem(variant.op, variant.signature, "dense", ELEMENTS, arena);
+    const Problem problem = make_problem(variant.operator_name, variant.signature, "dense", ELEMENTS, arena);
     const hewn::Operator op = compile(problem, {});
     const std::vector<hewn_buffer_binding> inputs = input_bindings(problem);
     const hewn_buffer_binding output = problem.output.binding();
@@ -25,7 +25,7 @@ void execute_c(benchmark::State &state, const Variant &variant) {
 // Makes the bindings in each call, as programs do.
 void execute_cpp(benchmark::State &state, const Variant &variant) {
     Arena arena;
-    const Problem problem = make_problem(variant.op, variant.signature, "dense", ELEMENTS, arena);
+    const Problem problem = make_problem(variant.operator_name, variant.signature, "dense", ELEMENTS, arena);
     const hewn::Operator op = compile(problem, {});
     const hewn::Binding out = problem.output.binding();
     std::vector<hewn::Binding> in;
@@ -43,7 +43,7 @@ void execute_cpp(benchmark::State &state, const Variant &variant) {
 
 void compile_and_destroy(benchmark::State &state, const Variant &variant) {
     Arena arena;
-    const Problem problem = make_problem(variant.op, variant.signature, "dense", ELEMENTS, arena);
+    const Problem problem = make_problem(variant.operator_name, variant.signature, "dense", ELEMENTS, arena);
     const hewn_test::Description description = problem.description();
     for (auto _ : state) hewn::Operator(compile(description, {}));
 }
@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
     if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
     std::set<std::string> seen;  // the variant does not matter: the picked one runs
     for (const Variant &variant : built_variants()) {
-        const std::string name = variant.op + "_" + variant.signature;
+        const std::string name = variant.operator_name + "_" + variant.signature;
         if (!seen.insert(name).second) continue;
         benchmark::RegisterBenchmark((name + "/execute").c_str(), execute_c, variant)->UseRealTime();
         benchmark::RegisterBenchmark((name + "/execute_cpp").c_str(), execute_cpp, variant)->UseRealTime();

@@ -241,7 +241,7 @@ int main(int argc, char **argv) {
                  "one signature of each kind, sizes up to 16 Mi elements, short samples: under a minute");
     app.add_flag("--all", selection.all, "every signature in every layout, size and number of threads: hours")
         ->excludes("--quick");
-    app.add_option("--op", selection.ops, "only these operators")->check(CLI::IsMember(known(&Variant::op)));
+    app.add_option("--op", selection.ops, "only these operators")->check(CLI::IsMember(known(&Variant::operator_name)));
     app.add_option("--signature", selection.signatures, "only these signatures, e.g. f32_u8")
         ->check(CLI::IsMember(known(&Variant::signature)));
     app.add_option("--layout", selection.layouts, "only these layouts")->check(CLI::IsMember(all_layouts()));

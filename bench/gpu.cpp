@@ -20,31 +20,20 @@
 #include <vector>
 
 #include "../tests/operators.h"
+#include "../tests/variants.h"
 
 namespace {
 
-using hewn::DataType, hewn::TensorDesc;
+using hewn::DataType, hewn::TensorDesc, hewn_test::Variant;
 
-struct Kernel {
-    std::string operator_name, signature;
-};
-
-const std::vector<Kernel> &kernels() {
-    static const std::vector<Kernel> list = [] {
-        std::vector<Kernel> result;
-        std::set<std::string> seen;
-        for (const Kernel &kernel : {
-#define HEWN_FORM(...)
-#define HEWN_VARIANT(op, signature, target, ...) Kernel{#op, #signature},
-#include "variants.inc"
-#undef HEWN_VARIANT
-#undef HEWN_FORM
-             }) {
-            if (seen.insert(kernel.operator_name + "_" + kernel.signature).second) result.push_back(kernel);
-        }
-        return result;
-    }();
-    return list;
+// A variant of each kernel: which one runs is up to the device.
+std::vector<Variant> kernels() {
+    std::vector<Variant> result;
+    std::set<std::string> seen;
+    for (const Variant &variant : hewn_test::all_variants()) {
+        if (seen.insert(variant.operator_name + "_" + variant.signature).second) result.push_back(variant);
+    }
+    return result;
 }
 
 // The tensors of a kernel on n elements, output last.
@@ -53,7 +42,7 @@ struct Problem {
     std::vector<TensorDesc> tensors;
 };
 
-Problem make_problem(const Kernel &kernel, int64_t n, const hewn::Device &device) {
+Problem make_problem(const Variant &kernel, int64_t n, const hewn::Device &device) {
     const hewn_test::OperatorFacts &facts = hewn_test::facts(kernel.operator_name);
     std::vector<TensorDesc> tensors;
     for (const hewn_data_type type : hewn_test::operand_types(facts, kernel.signature)) {
@@ -181,7 +170,7 @@ int run(const Options &options) {
         } catch (const hewn::Error &error) {
             std::fprintf(stderr, "copy of %lld elements: %s\n", static_cast<long long>(n), error.what());
         }
-        for (const Kernel &kernel : kernels()) {
+        for (const Variant &kernel : kernels()) {
             try {
                 const Problem problem = make_problem(kernel, n, device);
                 std::vector<hewn::DeviceMemory> memory;

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
-#include <set>
 #include <stdexcept>
 #include <thread>
 #include <type_traits>
@@ -21,33 +20,6 @@ namespace hewn_bench {
 using hewn_test::facts, hewn_test::parse_type, hewn_test::with_any_type, reference::f16;
 
 // ---- The lists -----------------------------------------------------------------------------------------------------------
-
-const std::vector<Variant> &built_variants() {
-    static const std::vector<Variant> variants = [] {
-        const std::set<std::string> gpu_targets = {
-        // bench/gpu.sh measures theirs
-#define HEWN_PROBE(...)
-#define HEWN_TARGET(...)
-#define HEWN_GPU_TARGET(name, ...) #name,
-#include "targets.inc"
-#undef HEWN_GPU_TARGET
-#undef HEWN_TARGET
-#undef HEWN_PROBE
-        };
-        std::vector<Variant> result;
-        for (const Variant &variant : {
-#define HEWN_FORM(...)
-#define HEWN_VARIANT(op, signature, target, ...) Variant{#op "_" #signature "__" #target, #op, #signature, #target},
-#include "variants.inc"
-#undef HEWN_VARIANT
-#undef HEWN_FORM
-             }) {
-            if (!gpu_targets.count(variant.target)) result.push_back(variant);
-        }
-        return result;
-    }();
-    return variants;
-}
 
 const std::vector<std::string> &all_layouts() {
     static const std::vector<std::string> layouts = {"dense",   "row_broadcast", "per_channel_outer", "per_axis_last",
@@ -357,10 +329,6 @@ hewn_operator *compile(const hewn_test::Description &description, const hewn::Co
     hewn_operator *op = nullptr;
     if (with(nullptr, description.get(), &c_options, &op, &error) != HEWN_STATUS_OK) throw hewn::Error(error);
     return op;
-}
-
-hewn::Operator compile(const Problem &problem, const hewn::CompileOptions &options) {
-    return hewn::Operator(compile(problem.description(), options));
 }
 
 std::vector<hewn_buffer_binding> input_bindings(const Problem &problem) {

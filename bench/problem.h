@@ -10,17 +10,13 @@
 #include <vector>
 
 #include "../tests/operators.h"
+#include "../tests/variants.h"
 
 namespace hewn_bench {
 
 // ---- The lists -----------------------------------------------------------------------------------------------------------
 
-struct Variant {
-    std::string name, op, signature, target;
-};
-
-// The lines of variants.inc.
-const std::vector<Variant> &built_variants();
+using hewn_test::Variant, hewn_test::built_variants;  // the CPU's; gpu.cpp measures the GPUs'
 
 // How the tensors lie; see README.md.
 const std::vector<std::string> &all_layouts();
@@ -115,7 +111,10 @@ hewn::CompileOptions compile_options(const std::string &variant, int threads);
 // By the linked build's hewn_compile or another's, which the operator then belongs to. Throws hewn::Error.
 hewn_operator *compile(const hewn_test::Description &description, const hewn::CompileOptions &options,
                        decltype(&hewn_compile) with = hewn_compile);
-hewn::Operator compile(const Problem &problem, const hewn::CompileOptions &options);
+// By the linked build's. Inline, because the tuner's runner, which is linked with problem.cpp, is linked with no build.
+inline hewn::Operator compile(const Problem &problem, const hewn::CompileOptions &options) {
+    return hewn::Operator(compile(problem.description(), options));
+}
 std::vector<hewn_buffer_binding> input_bindings(const Problem &problem);
 
 }  // namespace hewn_bench

@@ -69,13 +69,13 @@ std::vector<Row> choose_rows(const Selection &selection) {
     std::vector<Row> rows;
     std::set<std::string> seen;
     for (const Variant &variant : built_variants()) {
-        if (!seen.insert(variant.op + "_" + variant.signature).second) continue;
-        if (!selection.ops.empty() && !contains(selection.ops, variant.op)) continue;
+        if (!seen.insert(variant.operator_name + "_" + variant.signature).second) continue;
+        if (!selection.ops.empty() && !contains(selection.ops, variant.operator_name)) continue;
         if (!selection.signatures.empty() && !contains(selection.signatures, variant.signature)) continue;
         for (const std::string &layout : layouts) {
             for (const int64_t elements : sizes) {
                 for (const int count : threads) {
-                    const Row row{variant.op, variant.signature, layout, elements, count};
+                    const Row row{variant.operator_name, variant.signature, layout, elements, count};
                     if (layout_fits(row.op, layout, elements) && in_set(selection, row)) rows.push_back(row);
                 }
             }

@@ -15,7 +15,7 @@ constexpr int64_t SIZES[] = {16, 4 << 10, 64 << 10, 1 << 20, 16 << 20, 128 << 20
 void run(benchmark::State &state, const Variant &variant, const std::string &layout, int64_t elements, int threads) {
     static Arena arena;
     arena.reset();
-    const Problem problem = make_problem(variant.op, variant.signature, layout, elements, arena);
+    const Problem problem = make_problem(variant.operator_name, variant.signature, layout, elements, arena);
     hewn::CompileOptions options;
     options.variant = variant.name;
     options.max_threads = threads;
@@ -37,7 +37,7 @@ void register_all() {
         for (const std::string &layout : all_layouts()) {
             for (const int64_t elements : SIZES) {
                 for (const int threads : {1, 2}) {
-                    if (!layout_fits(variant.op, layout, elements)) continue;
+                    if (!layout_fits(variant.operator_name, layout, elements)) continue;
                     const std::string name =
                         variant.name + "/" + layout + "/" + std::to_string(elements) + "/threads:" + std::to_string(threads);
                     const std::string &lacks = missing.at(variant.target);

@@ -20,6 +20,7 @@
 #include "contents.h"
 #include "executors.h"
 #include "problems.h"
+#include "variant_fixture.h"
 #include "variants.h"
 
 namespace {

@@ -10,6 +10,7 @@
 #include "contents.h"
 #include "executors.h"
 #include "problems.h"
+#include "variant_fixture.h"
 #include "variants.h"
 
 extern "C" {

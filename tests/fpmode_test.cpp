@@ -14,6 +14,7 @@
 #include "contents.h"
 #include "executors.h"
 #include "problems.h"
+#include "variant_fixture.h"
 #include "variants.h"
 
 #if defined(__SSE2__)

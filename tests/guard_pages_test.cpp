@@ -8,6 +8,7 @@
 #include "contents.h"
 #include "mapping.h"
 #include "problems.h"
+#include "variant_fixture.h"
 #include "variants.h"
 
 namespace hewn_test {

@@ -2,18 +2,18 @@
 #ifndef HEWN_TESTS_VARIANTS_H
 #define HEWN_TESTS_VARIANTS_H
 
-#include <gtest/gtest.h>
 #include <hewn/hewn.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "operators.h"
 #include "types.h"
-#include "values.h"
 
 namespace hewn_test {
 
@@ -151,26 +151,6 @@ inline std::vector<std::string> runnable_signatures(const std::string &operator_
     }
     return signatures;
 }
-
-// A test for each variant. One that this machine cannot run is skipped under its own name.
-class VariantTest : public testing::TestWithParam<Variant> {
-protected:
-    void SetUp() override {
-        const auto info = find_variant(GetParam().name);
-        ASSERT_TRUE(info.has_value()) << GetParam().name << " stands in variants.inc, but the library does not list it";
-        EXPECT_EQ(info->operator_name, GetParam().operator_name);
-        EXPECT_EQ(info->signature, GetParam().signature);
-        EXPECT_EQ(info->target, GetParam().target);
-        if (info->supported) return;
-        for (const hewn_target_info &target : targets()) {
-            if (GetParam().target == target.name) GTEST_SKIP() << GetParam().name << ": this machine lacks " << target.missing;
-        }
-        FAIL() << "target " << GetParam().target << " is not listed";
-    }
-    Random random() const { return Random(testing::UnitTest::GetInstance()->current_test_info()->name()); }
-};
-
-inline std::string variant_name(const testing::TestParamInfo<Variant> &info) { return info.param.name; }
 
 }  // namespace hewn_test
 

@@ -4,6 +4,7 @@
 #include "check.h"
 #include "contents.h"
 #include "problems.h"
+#include "variant_fixture.h"
 #include "variants.h"
 
 namespace hewn_test {

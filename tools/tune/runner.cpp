@@ -23,13 +23,6 @@
 #include "../../runtime/folding.h"
 #include "../../tests/reference.h"
 
-// problem.cpp's own compile() refers to these, but nobody calls it here: every operator is a loaded library's.
-hewn_status hewn_compile(hewn_device *, const hewn_operator_desc *, const hewn_compile_options *, hewn_operator **,
-                         hewn_error *) {
-    std::abort();
-}
-void hewn_destroy_operator(hewn_operator *) { std::abort(); }
-
 namespace {
 
 using nlohmann::json;
@@ -250,7 +243,7 @@ Fault Checker::check(const Library &library) {
 // Makes a problem with room around its output.
 Problem Checker::make(const std::string &layout, int64_t elements) {
     arena_.reset();
-    Problem problem = make_problem(options_.variant.op, options_.variant.signature, layout, elements, arena_);
+    Problem problem = make_problem(options_.variant.operator_name, options_.variant.signature, layout, elements, arena_);
     const size_t bytes = size_t(problem.output.span()) * problem.output.element_bytes();
     problem.output.data = static_cast<char *>(arena_.take(bytes + 2 * kGuard)) + kGuard;
     return problem;
@@ -259,7 +252,7 @@ Problem Checker::make(const std::string &layout, int64_t elements) {
 void Checker::check_layout(const Library &library, const std::string &layout) {
     const bool repeating = options_.form == "repeating";
     const int64_t elements = options_.form == "columns" || repeating ? 65536 : 4096;  // these forms pay only with many rows
-    if (!layout_fits(options_.variant.op, layout, elements)) return;
+    if (!layout_fits(options_.variant.operator_name, layout, elements)) return;
     check_contents(library, make(layout, elements), "bits");
     if (options_.whole) return;
     const std::vector<int64_t> sizes = make(layout, elements).output.sizes;
@@ -399,9 +392,9 @@ Timing::Timing(const Options &options, const std::vector<Contender> &contenders)
 void Timing::add(const std::string &layout, int64_t elements, int threads) {
     constexpr int64_t kThreadedElements = 64 << 10;
     const Variant &variant = options_.variant;
-    if (!layout_fits(variant.op, layout, elements) || (threads != 1 && elements < kThreadedElements)) return;
+    if (!layout_fits(variant.operator_name, layout, elements) || (threads != 1 && elements < kThreadedElements)) return;
     Timed &timed = timed_.emplace_back();
-    timed.problem = make_problem(variant.op, variant.signature, layout, elements, arena_);
+    timed.problem = make_problem(variant.operator_name, variant.signature, layout, elements, arena_);
     timed.threads = threads;
     reach(timed.problem, options_.form);
     timed.inputs = input_bindings(timed.problem);
