@@ -50,6 +50,21 @@ struct Columns {
     alignas(64) float r0[kMaxColumns], r1[kMaxColumns];
 };
 
+// Which boxes of a slice QUANTIZE_LINEAR divides at once, as it had to compute earlier ones again. Values that need division come
+// alone or in most boxes: after the first such box the next one is tried, after the second one is left out, then 3, 7 and so on.
+class InvalidBoxes {
+public:
+    void met() {
+        left_out_ = (1 << met_) - 1;
+        if (met_ < 30) met_++;
+    }
+    // Asked once for each box.
+    bool leave_out() { return left_out_ > 0 && left_out_-- > 0; }
+
+private:
+    int32_t met_ = 0, left_out_ = 0;
+};
+
 // What is known of a row of zero points, or of the parts of it that boxes have brought so far. Kept as Columns are.
 struct ZeroPointRow {
     const uint8_t *from;
@@ -64,6 +79,7 @@ struct CpuCall : BoxCall {
     QuantizedAddParameters parameters;
     Columns *columns = nullptr;  // set if the kernel has that form
     bool maybe_invalid = true;   // the thread's flag of invalid operations may be set (see InvalidOperationFlag)
+    InvalidBoxes invalid_boxes;
     ZeroPointRow zero_points;
     RowParameters rows;
 

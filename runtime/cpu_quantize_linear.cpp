@@ -64,14 +64,14 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     const halide_dimension_t &rows = scale.dim[1];
     const int32_t count = rows.stride == 0 ? 1 : rows.extent;
     if (p.from != scale.host || p.count < count) prepare_quantize(kernel, scale, count, p);
-    if (p.form == kernel.reciprocal) {
+    if (p.form == kernel.reciprocal && !call.invalid_boxes.leave_out()) {
         halide_dimension_t dims[2] = {{0, 1, 0, 0}, {0, rows.extent, rows.stride != 0, 0}};
         halide_buffer_t r0 = buffer_of(p.r0, dims), r1 = buffer_of(p.r1, dims);
         const InvalidOperationFlag invalid(call.maybe_invalid);
         const int code = call_kernel(*p.form, call, &operands[0], &operands[0], &r0, &r1, &operands[2], kernel.prefetch_distance,
                                      &operands[3]);
         if (code != 0 || !invalid.raised()) return code;
-        p.form = kernel.form;  // until the scales change: invalid values rarely come alone
+        call.invalid_boxes.met();
     }
     return call_quantize_divided(context, operands);
 }
@@ -127,7 +127,7 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
     const bool repeating = takes_repeating(call.kernel, scale);
     const int32_t count = repeating ? kRepeatingLanes : scale.dim[0].extent;
     const int32_t first = find_columns(call, scale, count, columns);
-    if (columns.fit) {
+    if (columns.fit && !call.invalid_boxes.leave_out()) {
         halide_dimension_t dims[2] = {{0, count, 1, 0}, {0, scale.dim[1].extent, 0, 0}};
         halide_buffer_t r0 = buffer_of(columns.r0 + first, dims), r1 = buffer_of(columns.r1 + first, dims);
         const InvalidOperationFlag invalid(call.maybe_invalid);
@@ -136,7 +136,7 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
                                                  kernel.prefetch_distance, &operands[3])
                                    : call_kernel(*kernel.columns, call, &operands[0], &r0, &r1, &operands[2], &operands[3]);
         if (code != 0 || !invalid.raised()) return code;
-        columns.fit = false;  // as in call_quantize
+        call.invalid_boxes.met();
     }
     // Dividing reads whole rows.
     if (repeating) {

@@ -225,6 +225,21 @@ TEST_F(QuantizedRows, AreDividedWhereMultiplyingMeetsANaN) {
     EXPECT_EQ(multiplied, 2);
     EXPECT_EQ(divided, 2);
 }
+
+// Of 16 boxes those that meet no NaN are not divided after one that does. If all do, the 1st, 2nd, 4th, 8th and 16th are tried.
+TEST_F(QuantizedRows, AreTriedAgainAfterANaN) {
+    const std::vector<float> scale = {0.5f};
+    for (const bool in_all : {false, true}) {
+        multiplied = divided = 0;
+        hewn::CpuCall call(kernel_, nullptr, nullptr);
+        for (int i = 0; i < 16; i++) {
+            meets_a_nan = i == 0 || in_all;
+            execute_box(call, scale, 1);
+        }
+        EXPECT_EQ(multiplied, in_all ? 5 : 16);
+        EXPECT_EQ(divided, in_all ? 16 : 1);
+    }
+}
 #endif
 
 std::vector<int32_t> zero_point_strides;  // along the row, of each call
