@@ -208,6 +208,19 @@ TEST(Threads, MaxThreadsLimitsTheSlicesInFlight) {
     }
 }
 
+// Where rows leave out a short dimension, boxes that follow each other share cache lines of the output. Slices are made of such
+// groups: a slice counted in single boxes would leave elements out.
+TEST(Threads, SlicesOfBoxesThatShareLines) {
+    if (runnable_variants("add", "f32").empty()) GTEST_SKIP() << "not in this build";
+    Random random("Threads.SlicesOfBoxesThatShareLines");
+    Problem problem = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {8192, 2, 32},
+                                   {{64, 32, 1}, {32, 0, 1}}, {64, 32, 1}, random);
+    fill_inputs(problem, random);
+    Counting counting;
+    EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &counting, 4)));
+    EXPECT_GT(counting.slices, 1);
+}
+
 // One compiled operator, eight threads, each with its own memory.
 void eight_callers(const hewn_compile_options &options) {
     for (Problem &first : large_problems("Threads.Eight")) {
