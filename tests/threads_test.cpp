@@ -183,6 +183,9 @@ TEST(Threads, MaxThreadsOneIsTheCaller) {
         const hewn_execute_options options{sizeof options, 1, nullptr, nullptr};
         EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &counting), &options));
         EXPECT_EQ(counting.calls, 0) << "the limit of one call";
+        const hewn_execute_options executor_alone{sizeof executor_alone, 0, Counting::parallel_for, &counting};
+        EXPECT_TRUE(check(problem, compile_options(nullptr, 1), &executor_alone));
+        EXPECT_EQ(counting.calls, 0) << "a call without a limit has the operator's";
         const hewn_execute_options more{sizeof more, 8, nullptr, nullptr};
         EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &counting, 1), &more));
         EXPECT_EQ(counting.calls, 1) << "which replaces the operator's";
