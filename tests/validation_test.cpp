@@ -422,8 +422,10 @@ TEST(Rules, Overflow) {
     // In bytes only.
     EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{F32, {2}, {INT64_MAX / 4 + 1}}, Spec{F32, {2}}, Spec{F32, {2}}}), INVALID,
                         {"ATensor", "overflow"}));
-    // The largest stride that does not overflow.
+    // The largest stride that does not overflow, and the next: the last element's offset has 63 bits, the bytes up to it do not.
     EXPECT_EQ(try_compile(ADD.op, {Spec{I8, {2}, {INT64_MAX - 1}}, Spec{I8, {2}}, Spec{I8, {2}}}).status, HEWN_STATUS_OK);
+    EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{I8, {2}, {INT64_MAX}}, Spec{I8, {2}}, Spec{I8, {2}}}), INVALID,
+                        {"ATensor", "overflow"}));
     // Strides of dimensions of size 1 take no part, nor do an empty tensor's.
     EXPECT_EQ(try_compile(ADD.op, {Spec{F32, {1, 4}, {INT64_MAX, 1}}, Spec{F32, {1, 4}}, Spec{F32, {1, 4}}}).status,
               HEWN_STATUS_OK);
@@ -445,6 +447,7 @@ TEST(Rules, OutputStridesThatOverlap) {
                  {{3, 4}, {3, 1}},  // rows that meet
                  {{3, 4}, {2, 2}},
                  {{2, 3, 4}, {12, 4, 2}},  // the inner two collide
+                 {{2, 2, 2}, {3, 2, 1}},   // each is more than the one before, not than all before together
                  {{3, 4}, {2, 3}},         // distinct for some sizes, but not provably: 2 <= span of neither
                  {{4, 3}, {3, 4}}}) {
             EXPECT_TRUE(refused(with_output(*op, sizes, strides), INVALID, {"OutputTensor", "stride", "overlap"})) << op->name;
@@ -682,6 +685,9 @@ TEST(TensorSize, Refuses) {
     EXPECT_TRUE(refused(size(&bad, &bytes), INVALID, {"dimension"}));
     const int64_t sizes[] = {int64_t(1) << 40, int64_t(1) << 40};
     bad = {sizeof bad, F32, 2, sizes, nullptr};
+    EXPECT_TRUE(refused(size(&bad, &bytes), INVALID, {"overflow"}));
+    const Spec one_byte_beyond{U8, {2}, {INT64_MAX}};
+    bad = one_byte_beyond.desc();
     EXPECT_TRUE(refused(size(&bad, &bytes), INVALID, {"overflow"}));
     EXPECT_EQ(bytes, 77u) << "a refused call wrote its result";
 }
