@@ -369,6 +369,10 @@ TEST(Rules, OneElementParameters) {
     EXPECT_TRUE(refused(try_compile(QADD.op, tensors), INVALID, {"AScaleTensor", "exactly 1 element"}));
     tensors[1] = Spec{F32, {0, 1, 4, 1}, {0, 5, 0, 7}};  // empty, and A is not
     EXPECT_TRUE(refused(try_compile(QADD.op, tensors), INVALID, {"AScaleTensor", "exactly 1 element"}));
+    // Of an empty A such a view is empty too.
+    tensors = tensors_of(QADD.op, QADD.types, {0, 4});
+    for (const size_t i : {1, 2, 4, 5, 6, 7}) tensors[i] = Spec{QADD.types[i], {0, 4}, {0, 0}};
+    EXPECT_EQ(try_compile(QADD.op, tensors).status, HEWN_STATUS_OK);
 }
 
 TEST(Rules, TypesThatMustAgree) {
