@@ -178,6 +178,23 @@ TEST(Binding, StructSize) {
     }
 }
 
+// Each input's binding, not only the first two, has the first one's struct_size: neither a shorter nor a longer.
+TEST(Binding, StructSizesOfInputsAreEqual) {
+    const char *names[] = {"ATensor",      "AScaleTensor",     "AZeroPointTensor",  "BTensor",
+                           "BScaleTensor", "BZeroPointTensor", "OutputScaleTensor", "OutputZeroPointTensor"};
+    Arena arena = dense_qadd();
+    std::vector<hewn_buffer_binding> inputs;
+    for (size_t i = 0; i < 8; i++) inputs.push_back(arena.at(i, 128 * int64_t(i)));
+    ASSERT_TRUE(accepted(arena.run(inputs, arena.at(8, 1024))));
+    for (const uint32_t struct_size : {8u, uint32_t(sizeof(hewn_buffer_binding)) + 8}) {
+        for (size_t i = 1; i < 8; i++) {
+            std::vector<hewn_buffer_binding> wrong = inputs;
+            wrong[i].struct_size = struct_size;
+            EXPECT_TRUE(refused(arena.run(wrong, arena.at(8, 1024)), {names[i], "struct_size"})) << struct_size;
+        }
+    }
+}
+
 // A caller of a later header has longer bindings; struct_size is the distance between them.
 TEST(Binding, LongerStructs) {
     struct Longer {
