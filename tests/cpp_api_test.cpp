@@ -69,6 +69,20 @@ TEST_F(CppApi, Descriptions) {
     EXPECT_EQ(sum, (std::vector<uint8_t>{4, 6, 8, 10}));
 }
 
+// Above, A, B and the output are of one type, so that one in another's place would not show. Of different types it is refused.
+TEST_F(CppApi, DescriptionsOfDifferentTypes) {
+    for (const char *signature : {"u8_i8_u8", "u8_u8_i8"}) {
+        if (runnable_variants("quantized_linear_add", signature).empty()) GTEST_SKIP() << signature << ": not in this build";
+    }
+    const TensorDesc I8 = {DataType::INT8, {4}}, scale = TensorDesc::broadcast_scalar(DataType::FLOAT32, {4}),
+                     u8 = TensorDesc::broadcast_scalar(DataType::UINT8, {4}),
+                     i8 = TensorDesc::broadcast_scalar(DataType::INT8, {4});
+    const hewn::QuantizedLinearAddDesc other_b = {U8, scale, u8, I8, scale, i8, scale, u8, U8},
+                                       other_output = {U8, scale, u8, U8, scale, u8, scale, i8, I8};
+    EXPECT_EQ(status_of([&] { hewn::compile(other_b); }), HEWN_STATUS_OK);
+    EXPECT_EQ(status_of([&] { hewn::compile(other_output); }), HEWN_STATUS_OK);
+}
+
 TEST_F(CppApi, TensorDescriptions) {
     EXPECT_EQ((TensorDesc{DataType::FLOAT16, {2, 3}}).size_in_bytes(), 12u);
     EXPECT_EQ((TensorDesc{DataType::FLOAT16, {2, 3}, {{4, 1}}}).size_in_bytes(), 14u);
@@ -144,6 +158,7 @@ TEST_F(CppApi, DeviceAndMemory) {
     EXPECT_EQ(device.kind(), hewn::DeviceKind::CPU);
     hewn::DeviceMemory first(device, 24), result(device, 16);
     hewn::DeviceMemory memory = std::move(first);
+    EXPECT_EQ(memory.binding().size, 24u);
     const std::vector<float> values = {1, 2, 3, 4};
     memory.write(values.data(), 16, 8);
     const hewn::Operator add = hewn::compile(hewn::AddDesc{F32, F32, F32}, {}, &device);
