@@ -374,6 +374,44 @@ TEST(Folding, MixesNothing) {
     for (int count : found) EXPECT_GT(count, 0);
 }
 
+// Two threads do nothing but write sets in turn, more of them than there are entries, and a third looks for each: entries change
+// while they are read even where a busy machine seldom runs threads at once.
+TEST(Folding, MixesNothingWhileSetsChange) {
+    Foldings foldings = {};
+    constexpr int kSets = 16;
+    const auto set_of = [](int n) { return Quantization{{float(n), 2.0f * float(n), 3.0f * float(n)}, {n, n, n}}; };
+    const auto write = [&] {
+        for (int n = 0; n < kSets; n++) foldings.set(set_of(n), Foldings::Fits, {float(n), -float(n), float(n) / 2});
+    };
+    write();
+    std::atomic<bool> enough{false};
+    std::thread writers[2];
+    for (std::thread &writer : writers) {
+        writer = std::thread([&] {
+            while (!enough) write();
+        });
+    }
+    // Until the writers were seen at work often enough, however busy the machine is. With one CPU that would take too long.
+    uint32_t before = 0;
+    int changes = 0, found = 0, mixed = 0;
+    for (int looks = 0; looks < 1000000 && changes < 100000; looks++) {
+        uint32_t now = 0;
+        for (int n = 0; n < kSets; n++) {
+            FoldedFactors factors;
+            if (foldings.find(set_of(n), factors) != Foldings::Fits) continue;
+            now |= 1u << n;
+            found++;
+            mixed += factors.a != float(n) || factors.b != -float(n) || factors.offset != float(n) / 2;
+        }
+        changes += now != before;
+        before = now;
+    }
+    enough = true;
+    for (std::thread &writer : writers) writer.join();
+    EXPECT_GT(found, 0);
+    EXPECT_EQ(mixed, 0);
+}
+
 // ---- Executions ----
 
 TEST(Folding, ExecutionsUseIt) {
