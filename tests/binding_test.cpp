@@ -6,8 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "check.h"
+#include "contents.h"
 #include "execution.h"
 #include "operators.h"
+#include "problems.h"
+#include "variants.h"
 
 namespace hewn_test {
 namespace {
@@ -370,6 +374,16 @@ TEST(InPlace, IsForAddOnly) {
 }
 
 // ---- Overlap -------------------------------------------------------------------------------------------------------------
+
+// Windows of one tensor: a short box of one begins where a whole box of the next does, and is not taken for it.
+TEST(Overlap, WindowsOfAnInput) {
+    if (runnable_variants("add", "f32").empty()) GTEST_SKIP() << "not in this build";
+    Random random("Overlap.WindowsOfAnInput");
+    Problem problem = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {3, 30, 100},
+                                   {{4000, 200, 2}, {0, 1, 0}}, {3000, 100, 1}, random);
+    fill_inputs(problem, random);
+    EXPECT_TRUE(check(problem, compile_options()));
+}
 
 TEST(Overlap, ByteRanges) {
     Arena arena = dense_add();

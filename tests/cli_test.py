@@ -292,6 +292,7 @@ class AddTest(CliTest):
         for step in ["reading", "computing", "writing"]:
             self.assertIn(f"hewn: {step} ", result.stderr)
         self.assertIn("100 %", result.stderr)
+        self.assertIn("100 %", self.succeed("add", a, a, "-o", self.path("out.npy"), "--progress").stderr)
         self.assertEqual(self.succeed("add", a, a, "-o", self.path("out.npy")).stderr, "")
 
 
@@ -339,7 +340,9 @@ class QuantizeTest(CliTest):
             parameters[3] = "7"
             expected = quantize(x, scale.reshape(shape), 7, np.uint8)
             self.assert_same(self.compute("quantize", self.path("x.npy"), *parameters, "--axis", axis), expected)
-        self.assert_same(self.compute("quantize", self.path("x.npy"), "--scale", 2, "--type", "u8", "--axis", 3), quantize(x, F32(2), 0, np.uint8))
+        for scale in [2, self.save("s.npy", np.full(1, 2, F32))]:  # of one element, which --axis does not concern
+            got = self.compute("quantize", self.path("x.npy"), "--scale", scale, "--type", "u8", "--axis", 3)
+            self.assert_same(got, quantize(x, F32(2), 0, np.uint8))
         for shape in [(4, 5, 6), (5, 1), (4, 1, 6), (1, 1, 1), (1,), (), (1, 1, 1, 1)]:
             scale = self.rng.uniform(0.1, 3, shape).astype(F32)
             got = self.compute("quantize", self.path("x.npy"), "--scale", self.save("s.npy", scale), "--type", "i8")
@@ -379,6 +382,13 @@ class DequantizeTest(CliTest):
                                    self.save("z.npy", np.dtype(kind).type(zero)))
                 self.assert_same(got, expected, f"{kind} {name} from files")
 
+    def test_numbers_round_once(self):
+        """From the decimal number to f32 or f16. A sign of a zero point may be written."""
+        one = self.save("x.npy", np.ones(1, "i4"))
+        self.assert_same(self.compute("dequantize", one, "--scale", "1.000000059604644775390625001"), np.array([1 + 2**-23], F32))
+        self.assert_same(self.compute("dequantize", one, "--scale", "1e-7", "--type", "f16"), np.array([2**-23], F16))
+        self.assert_same(self.compute("dequantize", one, "--scale", 1, "--zero-point=+3"), np.array([-2], F32))
+
     def test_per_axis(self):
         x = sample(self.rng, (3, 4, 5), "i1")
         scale, zero = np.array([0.5, -0.1, 3, 7e-3], F32), np.array([1, -2, 127, -128], "i1")
@@ -413,6 +423,10 @@ class QaddTest(CliTest):
                                "--b-scale", self.save("bs.npy", np.array([0.25], F32)), "--output-scale", self.save("os.npy", F32(0.7)),
                                "--output-zero-point", self.save("oz.npy", np.uint8(9)))
             self.assert_same(got, np.asarray(quantized_add(a, 0.5, 0, b, 0.25, 0, 0.7, 9, np.uint8)), f"{a_shape} {b_shape}")
+        scales = ["--a-scale", 1, "--b-scale", 1, "--scale", 1]
+        ones = [self.save("a.npy", np.ones(3, "u1")), self.save("b.npy", np.ones(3, "i1"))]
+        self.assert_same(self.compute("qadd", *ones, *scales), np.full(3, 2, "u1"))
+        self.assert_same(self.compute("qadd", *ones[::-1], *scales), np.full(3, 2, "i1"))
 
     def test_refused(self):
         a = self.save("a.npy", np.zeros((2, 3), "u1"))
@@ -553,6 +567,8 @@ class BadNpyTest(CliTest):
             (header(shape="(1000000000000,)"), "truncated"),
             (header(shape="(1, 1, 1, 1, 1, 1, 1, 1, 2)"), "9 dimensions"),
             (header(descr="'>f4'"), "big-endian"),
+            (header(descr="'>f2'"), "big-endian"),
+            (header(descr="'>i2'"), "big-endian"),
             (header(descr="'|f4'"), "without a byte order"),
             (header(descr="'<f8'"), "save it with .astype('<f4')"),
             (header(descr="'<c8'"), "'<c8'"),
@@ -645,6 +661,11 @@ class BadUsageTest(CliTest):
         self.compute("quantize", a, "--scale", 1, "--type", "u8", "--feature-level", "6.2")
         self.refuse("add", a, a, "--feature-level", "2.1", says="ATensor", code=1)
         self.refuse("add", a, a, "--feature-level", "7.0", says=["--feature-level", "7.0", "6.4"])
+        for level in ["1.0", "2.0", "2.1", "3.0", "3.1", "4.0", "4.1", "5.0", "5.1", "5.2", "6.0", "6.1"]:
+            self.refuse("quantize", a, "--scale", 1, "--type", "u8", "--feature-level", level, says=f"compiled at {level}", code=1)
+        words = self.save("words.npy", np.ones(3, "i8"))
+        for level in ["6.2", "6.3", "6.4"]:
+            self.refuse("dequantize", words, "--scale", 1, "--feature-level", level, says=f"feature level {level} has", code=1)
 
     def test_files(self):
         a = self.a
@@ -658,6 +679,10 @@ class BadUsageTest(CliTest):
         self.refuse("add", a, a, out="out.jpg", says="out.jpg")
         self.refuse("add", a, a, out="folder.npy", says=["folder.npy", "not a regular file"])
         self.refuse("add", a, a, out="missing/out.npy", says=["missing", "does not exist"])
+        q = self.save("q.npy", np.ones((2, 3), "u1"))
+        for arguments in [["quantize", a, "--scale", 1, "--type", "u8"], ["dequantize", q, "--scale", 1],
+                          ["qadd", q, q, "--a-scale", 1, "--b-scale", 1, "--scale", 1]]:
+            self.refuse(*arguments, out="out.txt", says=["out.txt", ".npy or .png"])
         for scale in ["scales.npy", "one", "1,5", ""]:
             self.refuse("quantize", a, "--scale", scale, "--type", "u8", says=f"--scale: '{scale}' is neither a number nor a file")
         if os.geteuid() != 0:  # root may write anywhere
@@ -672,7 +697,7 @@ class BadUsageTest(CliTest):
     @unittest.skipIf(os.name == "nt", "permissions and links of POSIX")
     def test_existing_output_keeps_its_permissions_and_links(self):
         a = self.save("a.npy", np.arange(3))
-        for mode in (0o600, 0o664):
+        for mode in (0o600, 0o664, 0o444):
             os.chmod(self.save("out.npy", np.arange(3)), mode)
             self.assert_same(self.compute("add", a, a), 2 * np.arange(3))
             self.assertEqual(os.stat(self.path("out.npy")).st_mode & 0o7777, mode)
@@ -682,12 +707,36 @@ class BadUsageTest(CliTest):
         self.assert_same(self.compute("add", a, a, out="link.npy"), 2 * np.arange(3))
         self.assertTrue(os.path.islink(self.path("link.npy")))
         self.assert_same(np.load(self.path("elsewhere/real.npy")), 2 * np.arange(3))
+        os.symlink("link.npy", self.path("link_to_link.npy"))
+        self.assert_same(self.compute("add", a, self.path("link.npy"), out="link_to_link.npy"), 3 * np.arange(3))
+        self.assertTrue(os.path.islink(self.path("link.npy")))
+        self.assert_same(np.load(self.path("elsewhere/real.npy")), 3 * np.arange(3))
         # As a store by contents has them: the name says what kind of file it is; and one that leads nowhere yet.
         os.symlink(os.path.join("elsewhere", "0a1b"), self.path("link.png"))
         self.succeed("quantize", self.save("b.npy", np.ones((2, 2), F32)), "--scale", 1, "--type", "u8", "-o", self.path("link.png"))
         self.assertTrue(os.path.islink(self.path("link.png")))
         self.assertTrue(read(self.path("elsewhere/0a1b")).startswith(b"\x89PNG"))
         self.assertEqual(sorted(os.listdir(self.path("elsewhere"))), ["0a1b", "real.npy"])
+
+    @unittest.skipIf(os.name == "nt", "limits of POSIX")
+    def test_a_full_disk(self):
+        """No file may grow beyond 4096 bytes: what was begun is removed again."""
+        import resource
+        for out, array in [("out.npy", np.zeros(5000, "i1")), ("out.png", sample(self.rng, (100, 100), "u1"))]:
+            a = self.save("large.npy", array)
+            before = set(os.listdir(self.folder.name))
+            result = subprocess.run([HEWN, "add", a, a, "-o", self.path(out)], capture_output=True, text=True, timeout=120, restore_signals=False,
+                                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn("cannot be written", result.stderr)
+            self.assertEqual(set(os.listdir(self.folder.name)), before)
+
+    @unittest.skipIf(not os.path.exists("/dev/full"), "no /dev/full")
+    def test_a_full_standard_output(self):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([HEWN, "info"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("standard output", result.stderr)
 
     def test_variants(self):
         self.refuse("add", self.a, self.a, "--variant", "x86_64_mmx", says="x86_64_mmx", code=1)
@@ -762,6 +811,7 @@ class InfoTest(CliTest):
             picked.update({(variant["operator"], variant["signature"]): variant["name"] for variant in info["variants"] if variant["target"] == target["name"]})
             self.assertEqual({variant["name"] for variant in info["variants"] if variant["picked"]}, set(picked.values()), target["name"])
             self.assertEqual(info["picked"], target["name"])
+        self.assertIsNotNone(json.loads(self.succeed("info", "--json", HEWN_VARIANT="").stdout)["picked"])
         json.loads(self.succeed("info", "--json", HEWN_VARIANT=os.fsdecode(b"\xff")).stdout)  # what is no text does not break it
         info = json.loads(self.succeed("info", "--json", HEWN_VARIANT="nonsense").stdout)
         self.assertIsNone(info["picked"])

@@ -15,6 +15,7 @@
 #include "../runtime/dispatch.h"
 #include "../runtime/fp_mode.h"
 #include "../runtime/shape.h"
+#include "../runtime/stream.h"
 #include "variants.h"
 
 namespace {
@@ -90,16 +91,18 @@ hewn::Problem linear_problem(bool quantizes, hewn_data_type integers, const Size
     return read(HEWN_OPERATOR_DEQUANTIZE_LINEAR, own);
 }
 
-// Chooses the kernel's forms for a problem on a Zen 5. How many plans it took.
-int plan(const hewn::Problem &problem, const hewn::Variant &variant, hewn::CpuKernel &kernel) {
+// Chooses the kernel's forms for a problem on a Zen 5. How many plans it took. `made` receives the last, without its tables.
+int plan(const hewn::Problem &problem, const hewn::Variant &variant, hewn::CpuKernel &kernel, hewn::Plan *made = nullptr,
+         hewn::Threads threads = {1, 1}) {
     const hewn::Tensor *operands[hewn::kMaxOperands];
     const int count = hewn::list_operands(problem, operands);
     const hewn::Space space = hewn::merge_dimensions(operands, count);
     const hewn::Allocator &allocator = hewn::default_device().allocator;
     kernel.problem = &problem;
     hewn::Plan plan;
-    const int plans = hewn::plan_kernel(space, variant, kZen5, {1, 1}, allocator, plan, kernel);
+    const int plans = hewn::plan_kernel(space, variant, kZen5, threads, allocator, plan, kernel);
     hewn::destroy_plan(allocator, plan);
+    if (made) *made = plan;
     return plans;
 }
 
@@ -508,20 +511,32 @@ TEST(Forms, PrefetchWhatLiesInPlace) {
     }
 }
 
+struct PlannedSum {
+    hewn::Access output;
+    int32_t distance;
+};
+// A sum of packed tensors, but for B's strides, on a Zen 5.
+PlannedSum planned_sum(hewn_data_type type, const Sizes &sizes, const Sizes &strides, int64_t stream_bytes,
+                       int64_t parallel_bytes, hewn::Threads threads = {1, 1}) {
+    const hewn_tensor_desc packed = {sizeof packed, type, uint32_t(sizes.size()), sizes.data(), nullptr},
+                           b = {sizeof b, type, uint32_t(sizes.size()), sizes.data(), strides.data()};
+    const hewn_add_desc own = {sizeof own, &packed, &b, &packed};
+    const hewn::Problem problem = read(HEWN_OPERATOR_ADD, own);
+    hewn::Variant variant = {};
+    variant.plan.stream_bytes = stream_bytes;
+    variant.plan.parallel_bytes = parallel_bytes;
+    variant.forms[0] = {"general", nullptr, 0b1111};
+    hewn::CpuKernel kernel = {};
+    hewn::Plan made;
+    EXPECT_EQ(plan(problem, variant, kernel, &made, threads), 1);
+    return {made.access[made.operands - 1], kernel.prefetch_distance};
+}
+
 // ADD's streams up to 5 MiB of operands; of f16 up to 8.5, but not of one large input.
 TEST(Forms, PrefetchShortSums) {
     if (!is_built({"add"})) GTEST_SKIP() << kNotBuilt;
     const auto distance = [](hewn_data_type type, const Sizes &sizes, const Sizes &strides) {
-        const hewn_tensor_desc packed = {sizeof packed, type, uint32_t(sizes.size()), sizes.data(), nullptr},
-                               b = {sizeof b, type, uint32_t(sizes.size()), sizes.data(), strides.data()};
-        const hewn_add_desc own = {sizeof own, &packed, &b, &packed};
-        const hewn::Problem problem = read(HEWN_OPERATOR_ADD, own);
-        hewn::Variant variant = {};
-        variant.plan.stream_bytes = variant.plan.parallel_bytes = INT64_MAX;
-        variant.forms[0] = {"general", nullptr, 0b1111};
-        hewn::CpuKernel kernel = {};
-        plan(problem, variant, kernel);
-        return kernel.prefetch_distance;
+        return planned_sum(type, sizes, strides, INT64_MAX, INT64_MAX).distance;
     };
     constexpr hewn_data_type f32 = HEWN_DATA_TYPE_FLOAT32, f16 = HEWN_DATA_TYPE_FLOAT16;
     constexpr int64_t kFour = 1 << 20, kSix = 3 << 19;  // of MiB / 4
@@ -534,6 +549,28 @@ TEST(Forms, PrefetchShortSums) {
     EXPECT_EQ(distance(f16, {2 * kSix / 3}, {1}), 512);
     EXPECT_EQ(distance(f16, {64, 2 * kFour / 128}, {1, 0}), 0);
     EXPECT_EQ(distance(f16, {64, 2 * kFour / 128}, {0, 1}), 0);
+    EXPECT_EQ(distance(f32, {8192, 64}, {1, 0}), 0) << "rows are shorter than the distance";
+}
+
+// What counts is each thread's share: of as many as there are slices, but not more than CPUs.
+TEST(Forms, PrefetchByAThreadsShare) {
+    if (!is_built({"add"})) GTEST_SKIP() << kNotBuilt;
+    const auto distance = [](hewn::Threads threads) {
+        return planned_sum(HEWN_DATA_TYPE_FLOAT32, {(1 << 20) / 3}, {1}, INT64_MAX, 0, threads).distance;
+    };
+    EXPECT_EQ(distance({0, 2}), 256) << "eight slices on two CPUs";
+    EXPECT_EQ(distance({0, 8}), 0);
+    EXPECT_EQ(distance({1, 8}), 256) << "one slice";
+}
+
+// What the last cache of an AMD chip holds stays there, whatever the knob.
+TEST(Forms, StreamBeyondTheLastCache) {
+    if (!is_built({"add"})) GTEST_SKIP() << kNotBuilt;
+    const auto output = [](int64_t elements) {
+        return planned_sum(HEWN_DATA_TYPE_FLOAT32, {elements}, {1}, 0, INT64_MAX).output;
+    };
+    EXPECT_EQ(output(1 << 20), hewn::Access::InPlace);
+    EXPECT_EQ(output(1 << 22), hewn::kCanStream ? hewn::Access::Stream : hewn::Access::InPlace);
 }
 
 // Beside scales that repeat within a vector one zero point, for all or for each of several rows, is read as a vector of it;

@@ -867,6 +867,8 @@ TEST_F(FakeCuda, Huge) {
     EXPECT_EQ(run({int64_t(1) << 20}, {1}), 1);
     EXPECT_EQ(run({int64_t(1) << 33}, {1}), 16);
     EXPECT_EQ(run({int64_t(1) << 33}, {1}, HEWN_DATA_TYPE_INT64), 32) << "32-bit words are counted";
+    EXPECT_EQ(run({(1 << 30) + 16}, {1}), 2) << "halves are aligned";
+    EXPECT_EQ(run({(1 << 30) + 8}, {1}), 3) << "the second half is shorter: whole steps, and the rest by itself";
     EXPECT_EQ(run({4, 1 << 20}, {int64_t(1) << 32, 1}), 4);
     EXPECT_EQ(run({1 << 20, 4}, {1, int64_t(1) << 32}), 4);
     EXPECT_EQ(run({2, 2, 2, 2, 2, 2, 2, 2}, {1 << 14, 1 << 12, 1 << 10, 1 << 8, 1 << 6, 1 << 4, 1 << 2, 1}), 1);

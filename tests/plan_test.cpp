@@ -383,6 +383,7 @@ TEST(Plan, FlattenedRunsAreNotTransposed) {
     EXPECT_EQ(plan.run_outer, 32);
     EXPECT_EQ(plan.rows, 16);
     EXPECT_EQ(plan.access[0], Access::Table);
+    EXPECT_EQ(plan.piece, 1) << "a piece of 4 elements is not worth its table";
 }
 
 // Planes to pixels of a scale a plane: the planes stay in place and their rows are interleaved, in boxes that have all planes.
@@ -519,6 +520,17 @@ TEST(Plan, StreamsWhereMemoryBinds) {
     }
 }
 
+// Of f32 with a scale and a zero point for each element, to u8, a tenth is written; with one of each a fifth.
+TEST(Plan, StreamsWhereASixthIsWritten) {
+    hewn::PlanKnobs knobs = kKnobs;
+    knobs.stream_bytes = 0;
+    const auto output = [&](int64_t stride) {
+        return plan_of({{1 << 20, {1, stride, stride, 1}}}, {4, 4, 1, 1}, {1u << 0b100 | 1u << 0b111, 0, false}, knobs).access[3];
+    };
+    EXPECT_EQ(output(1), Access::InPlace);
+    EXPECT_EQ(output(0), hewn::kCanStream ? Access::Stream : Access::InPlace);
+}
+
 // On a Zen 5 within half of the last cache: two cache lines of 256 columns that lie whole cache lines apart, four of 128 where
 // the others are narrower or the kernel computes longer than its memory takes: 32 KiB.
 TEST(Plan, TallTilesHoldSeveralLines) {
@@ -546,6 +558,8 @@ TEST(Plan, TallTilesHoldSeveralLines) {
         plan_of({{704, {704, 704, 704, 1}}, {704, {1, 1, 1, 704}}}, {4, 4, 4, 4}, {1u << 0b111, 0, false}, kKnobs, kZen5);
     for (int o = 0; o < 3; o++) EXPECT_EQ(three.access[o], Access::Transpose);
     EXPECT_EQ(three.rows, 16);
+    // The transposes of two of bytes: scratch memory would hold 128 columns of 256 rows without the rows' pads.
+    EXPECT_EQ(plan_of({{704, {704, 704, 1}}, {704, {1, 1, 704}}}, {1, 1, 1}, {1u << 0b11, 0, true}, kKnobs, kZen5).rows, 64);
     // Matrices that some of these tiles do not fit in.
     expect_tile(planned(255, 4000, false), 64, 128);
     expect_tile(planned(10000, 32, false), 32, 256);
