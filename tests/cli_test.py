@@ -23,6 +23,10 @@ HEWN = None
 SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 F32, F16 = np.float32, np.float16
 INTEGERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
+# A JPEG of one pixel of cyan, magenta, yellow and black.
+CMYK_JPEG = base64.b64decode(
+    "/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwD//////////////////////////////////////////////////////////////////////////////////////8AAFAgAAQABBEMRAE0RAFkR"
+    "AEsRAP/EABUAAQEAAAAAAAAAAAAAAAAAAAID/8QAFBABAAAAAAAAAAAAAAAAAAAAAP/aAA4EQwBNAFkASwAAPwChmb//2Q==")
 # A 4x3 grey JPEG, every pixel 128.
 JPEG = base64.b64decode(
     "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAgGBgcGBQgHBwcJCQgKDBQNDAsLDBkSEw8UHRofHh0aHBwgJC4nICIsIxwcKDcpLDAxNDQ0Hyc5PT"
@@ -501,6 +505,7 @@ class ImageTest(CliTest):
             ("text.jpg", b"no image", "cannot be used as a JPEG: Not a JPEG file"),
             ("empty.jpg", b"", "cannot be used as a JPEG: Empty input file"),
             ("truncated.jpg", JPEG[:-2], "cannot be used as a JPEG: Premature end"),
+            ("cmyk.jpg", CMYK_JPEG, "CMYK is not supported"),
             ("half.jpg", JPEG[:150], "cannot be used as a JPEG"),
         ]:
             file = self.write(name, data)
