@@ -41,7 +41,8 @@ install_packages() {
     "${apt[@]}" install --no-install-recommends "${missing[@]}"
 }
 
-# .venv is complete when its stamp names this folder (its scripts hold absolute paths), this Python and these requirements.
+# .venv is complete when its stamp names this folder (its scripts hold absolute paths), this Python and these requirements. The folder is
+# the one behind any links (cd -P), so that every script that calls this one gives it the same name.
 install_wheels() {
     local python=/usr/bin/python3 stamp=.venv/hewn.stamp wanted
     [[ -x $python ]] || python=python3

@@ -19,9 +19,9 @@
  *   of threads may execute it at once. Destroying one must not overlap its use; hewn_shutdown must not overlap an execution.
  *   hewn_compile reads the environment variable HEWN_VARIANT, which must not be set meanwhile.
  *
- * Numerics (numerics.md, installed in share/doc/hewn): every target gives the same bits. Arithmetic is IEEE-754 binary32, with one rounding to nearest
- * even per written operation, nothing fused, subnormals kept. A NaN result is a NaN of unspecified sign and payload. The caller's
- * rounding and flush-to-zero modes have no influence and are left as they were. */
+ * Numerics (numerics.md, installed in share/doc/hewn): every target gives the same bits. Arithmetic is IEEE-754 binary32, with
+ * one rounding to nearest even per written operation, nothing fused, subnormals kept. A NaN result is a NaN of unspecified sign
+ * and payload. The caller's rounding and flush-to-zero modes have no influence and are left as they were. */
 #ifndef HEWN_HEWN_H
 #define HEWN_HEWN_H
 

@@ -124,11 +124,10 @@ Header parse_header(const json &tensor, const std::string &name) {
 // The output's strides may be written down, but only as they are.
 void check_packed(const Header &output) {
     if (!output.strides || element_count(output.shape).value_or(0) == 0) return;
-    bool packed = output.strides->size() == output.shape.size();
-    int64_t stride = 1;
-    for (size_t i = output.shape.size(); packed && i-- > 0; stride *= output.shape[i])
-        packed = output.shape[i] == 1 || (*output.strides)[i] == stride;
-    if (!packed) throw InputError("output: 'strides' is " + to_string(*output.strides) + ", but the output is packed");
+    const Sizes &strides = *output.strides, due = packed_strides(output.shape);
+    bool packed = strides.size() == due.size();
+    for (size_t i = 0; packed && i < due.size(); i++) packed = output.shape[i] == 1 || strides[i] == due[i];
+    if (!packed) throw InputError("output: 'strides' is " + to_string(strides) + ", but the output is packed");
 }
 
 [[noreturn]] void bad_value(const json &value, const std::string &where, DataType type) {
