@@ -109,9 +109,12 @@ void Caller::begin_part() {
     if (thread != thread_) {
         joined_.store(true, std::memory_order_relaxed);
         if (cpu_ < 0 || sched_getcpu() != cpu_ || is_caller(thread)) return;
-        // The caller's CPUs too: the pool may have been started by a thread of few CPUs.
-        cpu_set_t others, callers_own;
+        cpu_set_t others, callers_own, own;
         if (sched_getaffinity(thread_, sizeof callers_own, &callers_own) != 0) CPU_ZERO(&callers_own);
+        if (sched_getaffinity(0, sizeof own, &own) != 0) CPU_ZERO(&own);
+        // If both threads have CPUs other than the pool began with, the program or taskset gave them to all of its threads.
+        if (CPU_EQUAL(&own, &callers_own) && !CPU_EQUAL(&own, &pool_cpus)) return;
+        // The caller's CPUs too: the pool may have been started by a thread of few CPUs.
         CPU_OR(&others, &pool_cpus, &callers_own);
         CPU_CLR(size_t(cpu_), &others);
         if (CPU_COUNT(&others) > 0) sched_setaffinity(0, sizeof others, &others);

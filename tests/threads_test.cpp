@@ -152,6 +152,36 @@ TEST(Threads, PoolLeavesTheCallersCpu) {
     ASSERT_EQ(sched_getaffinity(0, sizeof now, &now), 0);
     EXPECT_TRUE(CPU_EQUAL(&now, &all));
 }
+
+// What all threads were confined to, as by taskset, no thread of the pool leaves.
+TEST(Threads, PoolStaysWhereAllThreadsWerePut) {
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+    if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "this thread has one CPU";
+    if (runnable_variants("add", "f32").empty()) GTEST_SKIP() << "not in this build";
+    constexpr int64_t kElements = 1 << 21;
+    const hewn::Operator add = compile_add(kElements);
+    const std::vector<float> input(kElements);
+    std::vector<float> sum(kElements);
+    hewn_shutdown();  // the pool starts with this thread's CPUs
+    add.execute({input, input}, {sum});
+    const std::vector<pid_t> pool = other_threads();
+    ASSERT_FALSE(pool.empty());
+    cpu_set_t here;
+    CPU_ZERO(&here);
+    CPU_SET(size_t(sched_getcpu()), &here);
+    for (const pid_t thread : pool) ASSERT_EQ(sched_setaffinity(thread, sizeof here, &here), 0);
+    ASSERT_EQ(sched_setaffinity(0, sizeof here, &here), 0);
+    for (int i = 0; i < 200; i++) add.execute({input, input}, {sum});  // few leave the pool's threads time on that CPU
+    for (const pid_t thread : pool) {
+        cpu_set_t now;
+        ASSERT_EQ(sched_getaffinity(thread, sizeof now, &now), 0);
+        EXPECT_TRUE(CPU_EQUAL(&now, &here));
+        sched_setaffinity(thread, sizeof all, &all);  // for the tests after this one
+    }
+    sched_setaffinity(0, sizeof all, &all);
+}
 #endif
 
 // The executor of one call replaces the operator's.
