@@ -12,6 +12,9 @@ hewn_status fail(hewn_error *error, hewn_status status, const char *format, ...)
         va_start(arguments, format);
         vsnprintf(error->message, sizeof error->message, format, arguments);
         va_end(arguments);
+        for (char *c = error->message; *c; c++) {  // what a message quotes may have several lines
+            if (*c == '\n' || *c == '\r') *c = ' ';
+        }
     }
     return status;
 }

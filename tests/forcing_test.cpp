@@ -229,6 +229,7 @@ TEST_F(Forcing, EnvironmentForcesWhatOptionsLeaveOpen) {
     EXPECT_NE(outcome.message.find("HEWN_VARIANT"), std::string::npos) << outcome;
     const Outcome by_option = add("x86_64_mmx");
     EXPECT_EQ(by_option.message.find("HEWN_VARIANT"), std::string::npos) << by_option;
+    EXPECT_NE(add("x86_64_\r\nmmx").message.find("x86_64_  mmx"), std::string::npos) << "messages have one line";
 }
 
 // `picked` tells what compile takes where nothing is forced: the environment is not looked at.
