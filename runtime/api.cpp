@@ -21,9 +21,9 @@ bool well_formed(const hewn_buffer_binding *bindings, uint32_t count, uint32_t e
 __attribute__((cold, noinline)) hewn_status refuse_bindings(const Problem &problem, const hewn_buffer_binding *inputs,
                                                             uint32_t input_count, const hewn_buffer_binding *outputs,
                                                             uint32_t output_count, hewn_error *error) {
-    const bool of_inputs = !well_formed(inputs, input_count, uint32_t(problem.input_count));
+    const bool of_inputs = !well_formed(inputs, input_count, uint32_t(problem.info->input_count));
     const char *name = problem.info->dml_name, *which = of_inputs ? "input" : "output";
-    const uint32_t count = of_inputs ? input_count : output_count, due = of_inputs ? uint32_t(problem.input_count) : 1;
+    const uint32_t count = of_inputs ? input_count : output_count, due = of_inputs ? uint32_t(problem.info->input_count) : 1;
     if (count != due) {
         return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: %u %s bindings given, %u due%s", name, unsigned(count), which,
                     unsigned(due), of_inputs && due > 2 ? ", with a null buffer for a tensor that is absent" : "");
@@ -36,7 +36,7 @@ __attribute__((cold, noinline)) hewn_status refuse_bindings(const Problem &probl
 
 inline hewn_status check_bindings(const Problem &problem, const hewn_buffer_binding *inputs, uint32_t input_count,
                                   const hewn_buffer_binding *outputs, uint32_t output_count, hewn_error *error) {
-    if (well_formed(inputs, input_count, uint32_t(problem.input_count)) && well_formed(outputs, output_count, 1))
+    if (well_formed(inputs, input_count, uint32_t(problem.info->input_count)) && well_formed(outputs, output_count, 1))
         return HEWN_STATUS_OK;
     return refuse_bindings(problem, inputs, input_count, outputs, output_count, error);
 }

@@ -5,7 +5,7 @@
 namespace hewn {
 
 hewn_status check_struct_sizes(const Problem &problem, const Bindings &inputs, hewn_error *error) {
-    for (int i = 0; i < problem.input_count; i++) {
+    for (int i = 0; i < problem.info->input_count; i++) {
         if (inputs.has_struct_size(i)) continue;
         return fail(error, HEWN_STATUS_INVALID_BINDING,
                     "%s %s: struct_size of the binding differs from the first input binding's", problem.info->dml_name,

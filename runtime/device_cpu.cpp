@@ -117,7 +117,7 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
     cpu->max_threads = options.max_threads;
     cpu->online = online_cpus();
     cpu->cpus = options.parallel_for ? cpu->online : available_cpus();  // its threads are not this one's
-    for (int i = 0; i < problem.input_count; i++) cpu->inputs[i] = binding_rule(problem, problem.inputs[i]);
+    for (int i = 0; i < problem.info->input_count; i++) cpu->inputs[i] = binding_rule(problem, problem.inputs[i]);
     cpu->output = binding_rule(problem, problem.output);
     for (int o = 0; o <= problem.info->operand_count; o++) cpu->operand_at[o] = tensor_of_operand(problem, o);
     if (!problem.output.empty()) {
@@ -176,7 +176,7 @@ inline bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, con
 }
 
 bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, const hewn_buffer_binding &output, Addresses &addresses) {
-    switch (op.problem.input_count) {
+    switch (op.problem.info->input_count) {
     case 2: return locate<2>(op, inputs, output, addresses);
     case 3: return locate<3>(op, inputs, output, addresses);
     case 8: return locate<8>(op, inputs, output, addresses);
@@ -201,10 +201,10 @@ hewn_status read_address(const Problem &problem, const Tensor &tensor, const hew
 __attribute__((noinline)) hewn_status read_addresses(const CpuOperator &op, const Bindings &inputs,
                                                      const hewn_buffer_binding &output, Addresses &addresses, hewn_error *error) {
     const Problem &problem = op.problem;
-    void *&out = addresses[problem.input_count];
+    void *&out = addresses[problem.info->input_count];
     hewn_status status = check_struct_sizes(problem, inputs, error);
     if (status == HEWN_STATUS_OK) status = read_address(problem, problem.output, output, &out, error);
-    for (int i = 0; status == HEWN_STATUS_OK && i < problem.input_count; i++) {
+    for (int i = 0; status == HEWN_STATUS_OK && i < problem.info->input_count; i++) {
         const Tensor &input = problem.inputs[i];
         status = read_address(problem, input, inputs[i], &addresses[i], error);
         if (status == HEWN_STATUS_OK && input.present) {

@@ -105,11 +105,11 @@ hewn_status locate(const GpuOperator &op, const Bindings &inputs, const hewn_buf
                    hewn_error *error) {
     GpuDevice &device = *op.device;
     const Problem &problem = op.problem;
-    for (int i = -1; i < problem.input_count; i++) {  // the output first: inputs are compared with it
-        const int t = i < 0 ? problem.input_count : i;
+    for (int i = -1; i < problem.info->input_count; i++) {  // the output first: inputs are compared with it
+        const int t = i < 0 ? problem.info->input_count : i;
         const Tensor &tensor = hewn::tensor(problem, t);
         const hewn_buffer_binding &binding = i < 0 ? output : inputs[i];
-        GpuAddress &at = located[t], &output_at = located[problem.input_count];
+        GpuAddress &at = located[t], &output_at = located[problem.info->input_count];
         GpuAddress where = {};
         hewn_buffer_binding bound = binding;
         if (!tensor.present) {

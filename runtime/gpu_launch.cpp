@@ -89,7 +89,7 @@ int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
     const Problem &problem = call.op.problem;
     const GpuApi &api = *call.device.api;
     GpuTensor viewed[kMaxTensors];
-    const int count = problem.input_count + 1;
+    const int count = problem.info->input_count + 1;
     std::copy_n(launch.tensors, count, viewed);
     if (api.view && !call.prepares) {
         if (const int code = api.view(call, viewed, count)) {
@@ -127,9 +127,9 @@ int run_dense(GpuCall &call, Launch &launch, int32_t steps) {
     if (const int code = set_buffers(call, launch, words)) return code;
     void *context = static_cast<KernelErrors *>(&call), *arguments[1 + kMaxTensors + 1] = {&context};
     int count = 1;
-    for (int i = 0; i < problem.input_count; i++) arguments[count++] = &launch.buffers[i];
+    for (int i = 0; i < problem.info->input_count; i++) arguments[count++] = &launch.buffers[i];
     arguments[count++] = &steps;
-    arguments[count] = &launch.buffers[problem.input_count];
+    arguments[count] = &launch.buffers[problem.info->input_count];
     return call_form(call, *call.op.dense, arguments);
 }
 
@@ -156,9 +156,9 @@ int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
     void *context = static_cast<KernelErrors *>(&call),
          *arguments[1 + kMaxTensors + sizeof scalars / sizeof(int32_t)] = {&context};
     int count = 1;
-    for (int i = 0; i < problem.input_count; i++) arguments[count++] = &launch.buffers[i];
+    for (int i = 0; i < problem.info->input_count; i++) arguments[count++] = &launch.buffers[i];
     for_each_strided_scalar(scalars, space.operands, [&](auto &scalar, auto...) { arguments[count++] = &scalar; });
-    arguments[count] = &launch.buffers[problem.input_count];
+    arguments[count] = &launch.buffers[problem.info->input_count];
     return call_form(call, *call.op.strided, arguments);
 }
 
@@ -183,7 +183,8 @@ void advance(const GpuOperator &op, Launch &launch, const int64_t *index) {
 int run_box(GpuCall &call, const GpuAddress *at, const int64_t *index, const int64_t *extent) {
     const GpuOperator &op = call.op;
     Launch launch;
-    for (int t = 0; t <= op.problem.input_count; t++) launch.tensors[t] = {at[t], at[t].address + tensor(op.problem, t).bytes};
+    for (int t = 0; t <= op.problem.info->input_count; t++)
+        launch.tensors[t] = {at[t], at[t].address + tensor(op.problem, t).bytes};
     advance(op, launch, index);
     if (!op.dense || !aligned(op, launch)) return run_strided(call, launch, extent);
     const int64_t steps = extent[0] / op.step_elements, done = steps * op.step_elements, rest = extent[0] - done;

@@ -391,7 +391,7 @@ halide_type_t halide_type(hewn_data_type type) {
 }
 
 int tensor_of_operand(const Problem &problem, int o) {
-    return o == problem.info->operand_count ? problem.input_count : problem.info->operands[o];
+    return o == problem.info->operand_count ? problem.info->input_count : problem.info->operands[o];
 }
 
 __attribute__((cold)) int list_operands(const Problem &problem, const Tensor **operands) {
@@ -416,7 +416,6 @@ hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level lev
     }
     if (!problem.info)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_operator_desc: %d is no operator type", int(desc->type));
-    problem.input_count = problem.info->input_count;
     HEWN_CHECK(problem.info->read(desc->desc, level, problem, error));
     return check_output_strides(*problem.info, problem.output, error);
 }

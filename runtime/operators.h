@@ -28,7 +28,6 @@ constexpr int kQuantizedAddZeroPoints[] = {kAZeroPoint, kBZeroPoint, kOutputZero
 // A checked description, ready for a device: an operator, its tensors, and the signature of the kernel that computes it.
 struct Problem {
     const OperatorInfo *info;
-    int input_count;
     Tensor inputs[kMaxInputs];
     Tensor output;
     char signature[16];
@@ -62,7 +61,7 @@ halide_type_t halide_type(hewn_data_type type);
 
 // Tensor t of the problem: the inputs in order, then the output.
 inline const Tensor &tensor(const Problem &problem, int t) {
-    return t == problem.input_count ? problem.output : problem.inputs[t];
+    return t == problem.info->input_count ? problem.output : problem.inputs[t];
 }
 
 // Which tensor operand o is. Operands have the order of the kernel's buffers, the output last.
