@@ -6,7 +6,7 @@
 
 # Writes generated/include/<file>, with a first line that names its sources.
 function(hewn_write_list file sources lines)
-    file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/include/${file} @ONLY
+    file(GENERATE OUTPUT ${HEWN_GENERATED_DIR}/include/${file}
         CONTENT "// Written by cmake/Generated.cmake from ${sources}.\n${lines}")
 endfunction()
 
@@ -132,7 +132,7 @@ function(hewn_write_kernels_json)
         "\"objcopy\": \"${CMAKE_OBJCOPY}\",\n \"knobs\": {\"kernel\": {${CPU_spaces}}, \"plan\": {${PLAN_spaces}}},\n"
         " \"by_hand\": [${by_hand}],\n"
         " \"kernels\": [\n    ${kernels}]}\n")
-    file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/kernels.json CONTENT "${text}" @ONLY)
+    file(GENERATE OUTPUT ${HEWN_GENERATED_DIR}/kernels.json CONTENT "${text}")
 endfunction()
 
 hewn_write_variants()

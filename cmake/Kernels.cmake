@@ -122,7 +122,7 @@ function(hewn_add_kernels flavour)
     endforeach()
 
     list(JOIN objects "\n" lines)
-    file(CONFIGURE OUTPUT ${dir}/objects.txt CONTENT "${lines}\n" @ONLY)
+    file(GENERATE OUTPUT ${dir}/objects.txt CONTENT "${lines}\n")
     set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
     set_property(GLOBAL PROPERTY HEWN_${flavour}_OBJECTS ${objects})
     add_custom_target(hewn_${flavour}_kernels DEPENDS ${objects})

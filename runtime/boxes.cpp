@@ -9,7 +9,7 @@
 #include "stream.h"
 
 extern "C" {
-#define HEWN_TRANSPOSITION(entry, bits, bytes, rank) int entry(void **);
+#define HEWN_TRANSPOSITION(entry, bits, bytes, rank) HEWN_HIDDEN int entry(void **);
 #include "transpositions.inc"
 #undef HEWN_TRANSPOSITION
 }

@@ -11,7 +11,7 @@
 
 // ---- What the build made: variants.inc, plans.inc and targets.inc ----
 
-#define HEWN_FORM(entry, form, ...) extern "C" void entry();
+#define HEWN_FORM(entry, form, ...) extern "C" HEWN_HIDDEN void entry();
 #define HEWN_VARIANT(operator_name, signature, target, forms) forms
 #include "variants.inc"
 #undef HEWN_FORM

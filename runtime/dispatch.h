@@ -9,6 +9,13 @@
 
 #include "plan_knobs.h"
 
+// For declarations of kernels: no other library may use or replace them, which Halide's objects do not say themselves.
+#if defined(__ELF__)
+#define HEWN_HIDDEN __attribute__((visibility("hidden")))
+#else
+#define HEWN_HIDDEN
+#endif
+
 namespace hewn {
 
 struct Chip;

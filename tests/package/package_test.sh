@@ -96,6 +96,25 @@ for program in "$work/add-hewn_static/add" "$work/c_quantize-hewn_static/c_quant
 done
 if readelf -d "$work/c_quantize-hewn_static/c_quantize" | grep 'NEEDED.*libstdc++'; then fail "a C program needs libstdc++"; fi
 
+# ---- A shared library that links hewn_static exports its own functions alone.
+mkdir "$work/plugin"
+cat >"$work/plugin/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(plugin LANGUAGES C)
+find_package(hewn CONFIG REQUIRED)
+add_library(plugin SHARED plugin.c)
+target_link_libraries(plugin PRIVATE hewn::hewn_static)
+END
+cat >"$work/plugin/plugin.c" <<'END'
+#include <hewn/hewn.h>
+hewn_status plugin(const hewn_operator_desc *desc, hewn_operator **op) { return hewn_compile(NULL, desc, NULL, op, NULL); }
+END
+{ "$cmake" -S "$work/plugin" -B "$work/plugin/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" && "$cmake" --build "$work/plugin/build"; } \
+    >"$work/plugin.log" 2>&1 || fail "a plugin does not build: $(tail -20 "$work/plugin.log")"
+exported=$(nm -D --defined-only "$work/plugin/build/libplugin.so" | awk '{ print $3 }')
+[[ $exported == plugin ]] || fail "a plugin exports also: $(grep -v -x plugin <<<"$exported" | head -5)"
+echo "passed: what a shared library with hewn_static exports"
+
 # ---- Versions: only 0.1 is compatible with 0.1.
 mkdir "$work/version"
 cat >"$work/version/CMakeLists.txt" <<'END'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # subproject_test.sh SOURCE WORK CMAKE HALIDE-INCLUDE-DIR HEWN_GENERATORS NM READELF: hewn by add_subdirectory in a project of C, built by
-# make with what a distribution or the parent may ask for: no build type, unity builds, link-time optimisation, libstdc++'s assertions. CC
-# and CXX are the compilers.
+# make with what a distribution or the parent may ask for: no build type, unity builds, link-time optimisation, libstdc++'s assertions,
+# inexact mathematics, folders named as package managers name them. CC and CXX are the compilers.
 set -euo pipefail
 source=$1 work=$2 cmake=$3 halide=$4 generators=$5 nm=$6 readelf=$7
 unset HEWN_VARIANT
@@ -21,35 +21,76 @@ foreach(library hewn hewn_static)
     add_executable(app_${library} ${HEWN_SOURCE}/examples/c_quantize/main.c)
     target_link_libraries(app_${library} PRIVATE hewn::${library})
 endforeach()
+add_executable(nan_scale nan_scale.c)
+target_link_libraries(nan_scale PRIVATE hewn::hewn_static)
 install(TARGETS app_hewn_static)
 END
 
+# Adds two tensors, the first of which has NaN for a scale: every sum is NaN, whose quantization is the zero point.
+cat >"$work/parent/nan_scale.c" <<'END'
+#include <hewn/hewn.h>
+
+#include <stdio.h>
+
+int main(void) {
+    enum { kCount = 1024 };
+    const int64_t sizes[] = {kCount}, repeat[] = {0};
+    const hewn_tensor_desc q = {sizeof q, HEWN_DATA_TYPE_UINT8, 1, sizes, NULL}, z = {sizeof z, HEWN_DATA_TYPE_UINT8, 1, sizes, repeat};
+    const hewn_tensor_desc s = {sizeof s, HEWN_DATA_TYPE_FLOAT32, 1, sizes, repeat};
+    const hewn_quantized_linear_add_desc add = {sizeof add, &q, &s, &z, &q, &s, &z, &s, &z, &q};
+    const hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, &add};
+    uint8_t a[kCount], sum[kCount], zero_point = 7;
+    const uint32_t nan_bits = 0x7fc00000;
+    float scale = 0.5f;
+    hewn_error error = {sizeof error, 0, ""};
+    hewn_operator *op = NULL;
+    for (int i = 0; i < kCount; i++) a[i] = (uint8_t)i;
+    const hewn_buffer_binding x = {sizeof x, a, 0, sizeof a}, y = {sizeof y, sum, 0, sizeof sum}, one = {sizeof one, &scale, 0, sizeof scale};
+    const hewn_buffer_binding nan = {sizeof nan, (void *)&nan_bits, 0, sizeof nan_bits}, zero = {sizeof zero, &zero_point, 0, 1};
+    const hewn_buffer_binding inputs[] = {x, nan, zero, x, one, zero, one, zero};
+    int wrong = 0;
+    if (hewn_compile(NULL, &desc, NULL, &op, &error) || hewn_execute(op, inputs, 8, &y, 1, NULL, &error)) {
+        puts(error.message);
+        return 1;
+    }
+    for (int i = 0; i < kCount; i++) wrong += sum[i] != zero_point;
+    printf("%s: %d of %d wrong\n", hewn_operator_variant(op), wrong, (int)kCount);
+    hewn_destroy_operator(op);
+    return wrong != 0;
+}
+END
+
+build=$work/@scope/build@1.0  # CMake takes what stands between two @ for a variable
 configure() {
-    "$cmake" -S "$work/parent" -B "$work/build" -G "Unix Makefiles" -DHEWN_SOURCE="$source" -DHEWN_HALIDE_INCLUDE_DIR="$halide" \
-        -DHEWN_GENERATORS="$generators" "-DHEWN_SIGNATURES=quantize_linear_f32_u8;add_i8" -DHEWN_TARGETS=x86_64_sse41 "$@" >"$work.log" 2>&1
+    "$cmake" -S "$work/parent" -B "$build" -G "Unix Makefiles" -DHEWN_SOURCE="$source" -DHEWN_HALIDE_INCLUDE_DIR="$halide" \
+        -DHEWN_GENERATORS="$generators" "-DHEWN_SIGNATURES=quantize_linear_f32_u8;add_i8;quantized_linear_add_u8_u8_u8" \
+        "-DHEWN_TARGETS=x86_64_sse41;x86_64_avx2" "$@" >"$work.log" 2>&1
 }
 configure -DCMAKE_BUILD_TYPE= -DCMAKE_UNITY_BUILD=ON -DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON \
-    "-DCMAKE_CXX_FLAGS=-D_GLIBCXX_ASSERTIONS -flto=auto -ffat-lto-objects" || fail "does not configure: $(cat "$work.log")"
-"$cmake" --build "$work/build" --parallel 4 >"$work/build.log" 2>&1 || fail "does not build: $(tail -20 "$work/build.log")"
+    "-DCMAKE_CXX_FLAGS=-D_GLIBCXX_ASSERTIONS -flto=auto -ffat-lto-objects -ffast-math" || fail "does not configure: $(cat "$work.log")"
+"$cmake" --build "$build" --parallel 4 >"$work/build.log" 2>&1 || fail "does not build: $(tail -20 "$work/build.log")"
+
+if grep -vF "$build/" "$build/hewn/generated/shipped/objects.txt"; then fail "the files above are not in $build"; fi
 
 # Two libraries need the kernels: each generator runs once all the same, else they write the same file at the same time.
 runs=$(sed -n 's/^\[.*\] \(.*(shipped)\)$/\1/p' "$work/build.log" | sort)
 [[ $(wc -l <<<"$runs") -ge 5 && $runs == "$(uniq <<<"$runs")" ]] || fail "generator runs: $runs"
 
 for app in app_hewn app_hewn_static; do
-    [[ $("$work/build/$app") == $'0 100 113 132\n164 228 255 255\nquantize_linear_f32_u8__x86_64_sse41' ]] || fail "$app prints something else"
+    [[ $(HEWN_VARIANT=x86_64_sse41 "$build/$app") == $'0 100 113 132\n164 228 255 255\nquantize_linear_f32_u8__x86_64_sse41' ]] || fail "$app prints something else"
 done
-renamed=$("$nm" --defined-only --extern-only "$work/build/hewn/libhewn.a" 2>/dev/null | grep -c ' hewnrt_halide_') || fail "no symbol is renamed"
-if "$nm" --defined-only --extern-only "$work/build/hewn/libhewn.a" | grep ' halide_'; then fail "these of Halide's are not renamed"; fi
+renamed=$("$nm" --defined-only --extern-only "$build/hewn/libhewn.a" 2>/dev/null | grep -c ' hewnrt_halide_') || fail "no symbol is renamed"
+if "$nm" --defined-only --extern-only "$build/hewn/libhewn.a" | grep ' halide_'; then fail "these of Halide's are not renamed"; fi
+"$build/nan_scale" || fail "mathematics that the parent asks for are the library's"
 for file in hewn/libhewn.so app_hewn_static; do
-    if "$readelf" -d "$work/build/$file" | grep 'NEEDED.*libstdc++'; then fail "$file needs the C++ runtime library"; fi
+    if "$readelf" -d "$build/$file" | grep 'NEEDED.*libstdc++'; then fail "$file needs the C++ runtime library"; fi
 done
-grep -q -- '-O2' "$work/build/hewn/CMakeFiles/hewn.dir/flags.make" || fail "the runtime is not optimised"
+grep -q -- '-O2' "$build/hewn/CMakeFiles/hewn.dir/flags.make" || fail "the runtime is not optimised"
 echo "passed: a parent of C, $renamed symbols renamed"
 
-"$cmake" --install "$work/build" --prefix "$work/prefix" >/dev/null
+"$cmake" --install "$build" --prefix "$work/prefix" >/dev/null
 [[ $(cd "$work/prefix" && find . -type f) == ./bin/app_hewn_static ]] || fail "installs more than the parent's: $(find "$work/prefix" -type f)"
 configure -DHEWN_INSTALL=ON -DCMAKE_INSTALL_LIBDIR="$work/absolute/lib" || fail "does not configure: $(cat "$work.log")"
-grep -qx "libdir=$work/absolute/lib" "$work/build/hewn/hewn.pc" || fail "hewn.pc: $(cat "$work/build/hewn/hewn.pc")"
-grep -qx "includedir=/usr/local/include" "$work/build/hewn/hewn.pc" || fail "hewn.pc: $(cat "$work/build/hewn/hewn.pc")"
+grep -qx "libdir=$work/absolute/lib" "$build/hewn/hewn.pc" || fail "hewn.pc: $(cat "$build/hewn/hewn.pc")"
+grep -qx "includedir=/usr/local/include" "$build/hewn/hewn.pc" || fail "hewn.pc: $(cat "$build/hewn/hewn.pc")"
 echo "passed: what is installed"
