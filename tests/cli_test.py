@@ -736,6 +736,22 @@ class BadUsageTest(CliTest):
             self.assertIn("cannot be written", result.stderr)
             self.assertEqual(set(os.listdir(self.folder.name)), before)
 
+    @unittest.skipIf(os.name == "nt", "limits of POSIX")
+    def test_no_memory_for_an_image(self):
+        import resource
+        limit = 48_000_000
+
+        def run(*arguments):
+            return subprocess.run([HEWN, *arguments], capture_output=True, text=True, timeout=120,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+
+        if run("--version").returncode != 0:
+            self.skipTest("the program alone needs more memory, as with a sanitizer")
+        file = self.write("large.png", make_png(np.zeros((6000, limit // 6000), "u1"), 8, 0))
+        result = run("dequantize", file, "--scale", "1", "-o", self.path("out.npy"))
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("large.png: out of memory for its pixels", result.stderr)
+
     @unittest.skipIf(not os.path.exists("/dev/full"), "no /dev/full")
     def test_a_full_standard_output(self):
         with open("/dev/full", "w") as full:

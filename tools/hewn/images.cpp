@@ -7,6 +7,8 @@
 #include <cmath>
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
+#include <new>
 
 #include "files.h"
 
@@ -102,12 +104,24 @@ void examine(const std::string &path) {
     std::fclose(file);
     if (!good) throw InputError(path + (png ? ": cannot be used as a PNG: " : ": cannot be used as a JPEG: ") + message);
 }
+
+// In place of aligned_alloc, whose result Halide's buffers use even where it is null.
+void *allocate_pixels(size_t bytes) {
+    void *memory = std::malloc(bytes);
+    if (!memory) throw std::bad_alloc();
+    return memory;
+}
 }  // namespace
 
 Array load_image(const std::string &path, bool normalize) {
     examine(path);
+    Image::set_default_allocate_fn(allocate_pixels);
     Image image;
-    if (!Halide::Tools::load(path, &image)) throw InputError(path + ": cannot be decoded");
+    try {
+        if (!Halide::Tools::load(path, &image)) throw InputError(path + ": cannot be decoded");
+    } catch (const std::bad_alloc &) {
+        throw InputError(path + ": out of memory for its pixels");
+    }
 
     // Halide's order is x, y, channel, innermost first.
     const bool has_channels = image.dimensions() == 3;
