@@ -118,6 +118,14 @@ def read_png(path):
     return out.view(">u2" if depth == 16 else np.uint8).reshape(height, width, channels)
 
 
+def make_jpeg_header(width, height, channels):
+    """All that stands before the pixels, but for the tables."""
+    frame = b"".join(bytes([c, 0x11, 0]) for c in range(1, channels + 1))
+    scan = b"".join(bytes([c, 0]) for c in range(1, channels + 1))
+    return (b"\xff\xd8\xff\xc0" + struct.pack(">HBHHB", 8 + len(frame), 8, height, width, channels) + frame +
+            b"\xff\xda" + struct.pack(">HB", 6 + len(scan), channels) + scan + b"\0\x3f\0")
+
+
 class CliTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -497,6 +505,11 @@ class ImageTest(CliTest):
             ("interlaced.png", make_png(grey, 8, 0, interlace=1), "interlacing"),
             ("huge.png", make_png(grey, 8, 0, width=999999, height=999999), "cannot be used as a PNG"),
             ("wide.png", make_png(grey, 8, 0, width=2**31 - 1, height=2**31 - 1), "cannot be used as a PNG"),
+            # 46341 * 46341 is a little above 2^31.
+            ("pixels.png", make_png(grey, 8, 2, width=46341, height=46341), "at most 2147483647 pixels"),
+            ("grey_pixels.png", make_png(grey, 8, 0, width=46341, height=46341), "Not enough image data"),
+            ("pixels.jpg", make_jpeg_header(46341, 46341, 3), "at most 2147483647 pixels"),
+            ("grey_pixels.jpg", make_jpeg_header(46341, 46341, 1), "table 0x00 was not defined"),
             ("text.png", b"no image at all", "Not a PNG file"),
             ("short.png", good[:20], "cannot be used as a PNG"),
             ("truncated.png", good[:-25], "cannot be used as a PNG"),

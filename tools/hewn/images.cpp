@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csetjmp>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -21,6 +22,13 @@ using Image = Halide::Runtime::Buffer<>;
 // and libjpeg's default error handler ends the process. So a file is first decoded once here, without keeping the pixels. libpng
 // and libjpeg report errors with a jump, so these functions hold C objects only.
 
+// Halide's buffers have a plane for each channel, and strides of 32 bits: beyond them it would write outside its memory.
+bool planes_fit(uint64_t width, uint64_t height, int channels, char (&message)[256]) {
+    if (channels == 1 || width * height <= uint64_t(INT32_MAX)) return true;
+    std::snprintf(message, sizeof message, "with several channels at most %d pixels are supported", int(INT32_MAX));
+    return false;
+}
+
 // True if the file can be used; otherwise `message` says why not.
 bool decode_png(std::FILE *file, char (&message)[256]) {
     const auto on_error = [](png_structp png, png_const_charp text) {
@@ -35,14 +43,15 @@ bool decode_png(std::FILE *file, char (&message)[256]) {
         png_init_io(png, file);
         png_read_info(png, info);
         const int depth = png_get_bit_depth(png, info);
-        if ((depth == 8 || depth == 16) && png_get_color_type(png, info) != PNG_COLOR_TYPE_PALETTE &&
-            png_get_interlace_type(png, info) == PNG_INTERLACE_NONE) {
+        if ((depth != 8 && depth != 16) || png_get_color_type(png, info) == PNG_COLOR_TYPE_PALETTE ||
+            png_get_interlace_type(png, info) != PNG_INTERLACE_NONE) {
+            std::snprintf(message, sizeof message, "only 8 or 16 bits a channel, without palette and interlacing, are supported");
+        } else if (planes_fit(png_get_image_width(png, info), png_get_image_height(png, info), png_get_channels(png, info),
+                              message)) {
             row = static_cast<png_bytep>(png_malloc(png, png_get_rowbytes(png, info)));
             for (png_uint_32 y = 0, height = png_get_image_height(png, info); y < height; y++) png_read_row(png, row, nullptr);
             png_read_end(png, nullptr);
             good = true;
-        } else {
-            std::snprintf(message, sizeof message, "only 8 or 16 bits a channel, without palette and interlacing, are supported");
         }
     }
     if (png) png_free(png, row);
@@ -79,8 +88,9 @@ bool decode_jpeg(std::FILE *file, char (&message)[256]) {
     jpeg_create_decompress(&jpeg);
     jpeg_stdio_src(&jpeg, file);
     jpeg_read_header(&jpeg, TRUE);
-    if (jpeg.num_components == 4) {  // Halide would take CMYK for red, green, blue and transparency
-        std::snprintf(message, 256, "CMYK is not supported");
+    const bool cmyk = jpeg.num_components == 4;  // which Halide would take for red, green, blue and transparency
+    if (cmyk) std::snprintf(message, 256, "CMYK is not supported");
+    if (cmyk || !planes_fit(jpeg.image_width, jpeg.image_height, jpeg.num_components, message)) {
         jpeg_destroy_decompress(&jpeg);
         return false;
     }
