@@ -200,7 +200,7 @@ protected:
             return;
         }
         if (parts_.empty()) {
-            for (Halide::Stage stage : specialized(out, inputs)) vectorize_rows(stage, output.dim(0).extent());
+            for (const Halide::Stage &stage : specialized(out, inputs)) vectorize_rows(stage, output.dim(0).extent());
         } else {
             for (size_t i = 0; i < parts_.size(); i++) {
                 for (Halide::Stage stage : specialized(out.update(int(i)), inputs)) {
@@ -402,7 +402,7 @@ private:
 
     // output(x, y) = element(x, y) for x < end: whole v, then whole v / 4 of the rest and so on, in `levels` levels. The last of
     // several levels is scalar.
-    void define_steps(OutputRows &output, Halide::Func element, const Halide::Expr &end, int v, int levels) {
+    void define_steps(OutputRows &output, const Halide::Func &element, const Halide::Expr &end, int v, int levels) {
         Halide::Expr begin = 0;
         if (!prefetched_.empty()) {
             const Halide::RDom part(0, v, 0, Halide::select(prefetch_distance_ > 0, end / v, 0), "prefetching");
@@ -439,7 +439,7 @@ private:
 
     // The same for begin <= x < end, in vectors of which the last is masked. Where there are no such columns there are no rows
     // either: finding that out row by row takes 2 ns each (Zen 5).
-    void define_masked(OutputRows &output, Halide::Func element, const Halide::Expr &begin, const Halide::Expr &end) {
+    void define_masked(OutputRows &output, const Halide::Func &element, const Halide::Expr &begin, const Halide::Expr &end) {
         const Halide::Expr rows = Halide::select(begin < end, output.dim(1).extent(), 0);
         const Halide::RDom masked(begin, end - begin, 0, rows, "masked");
         output(masked.x, masked.y) = element(masked.x, masked.y);

@@ -22,7 +22,9 @@ namespace hewn {
 namespace {
 
 // 7.5 as 75
-[[maybe_unused]] constexpr int32_t tenths(double capability) { return int32_t(capability * 10 + 0.5); }
+[[maybe_unused]] constexpr int32_t tenths(double capability) {
+    return int32_t(capability * 10 + 0.5);  // NOLINT(bugprone-incorrect-roundings)
+}
 
 // What this machine lacks, of what compile would find on its best device of the kind.
 [[maybe_unused]] const char *missing_device(hewn_device_kind kind, int32_t capability, const char *capability_name) {

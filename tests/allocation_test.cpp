@@ -81,8 +81,8 @@ int pthread_spin_lock(pthread_spinlock_t *lock) noexcept {
     static const auto real = next<int(pthread_spinlock_t *)>("pthread_spin_lock");
     return count(locks), real(lock);
 }
-int pthread_once(pthread_once_t *once, void (*init)(void)) {
-    static const auto real = next<int(pthread_once_t *, void (*)(void))>("pthread_once");
+int pthread_once(pthread_once_t *once, void (*init)()) {
+    static const auto real = next<int(pthread_once_t *, void (*)())>("pthread_once");
     return count(locks), real(once, init);
 }
 

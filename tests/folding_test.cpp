@@ -147,8 +147,10 @@ TEST(Folding, KernelsComputeWhatTheFormSays) {
                 std::vector<uint8_t> expected = data[2];
                 for (int y = 0; y < kRows; y++) {
                     for (int x = 0; x < width; x++) {
-                        const auto at = [&](int o) { return data[o][size_t(x * dims[o][0].stride + y * dims[o][1].stride)]; };
-                        expected[size_t(y * width + x)] = folded(one.types, at(0), at(1), factors, zero_point);
+                        const auto at = [&](int o) {
+                            return data[o][size_t(int64_t(x) * dims[o][0].stride + int64_t(y) * dims[o][1].stride)];
+                        };
+                        expected[size_t(int64_t(y) * width + x)] = folded(one.types, at(0), at(1), factors, zero_point);
                     }
                 }
                 ASSERT_EQ(data[2], expected);

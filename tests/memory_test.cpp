@@ -279,7 +279,7 @@ void far_apart(const std::vector<int64_t> &sizes, const std::vector<int64_t> &a_
                const std::vector<int64_t> &output_strides) {
     const auto span = [&](const std::vector<int64_t> &strides) {
         int64_t last = 0;
-        for (size_t d = 0; d < sizes.size(); d++) last += (sizes[d] - 1) * strides[d];
+        for (size_t d = 0; d < sizes.size(); d++) last += (sizes[d] - 1) * strides[d];  // NOLINT(modernize-loop-convert)
         return uint64_t(last + 1) * sizeof(T);
     };
     const Mapping a(span(a_strides)), b(span(b_strides)), output(span(output_strides));

@@ -438,7 +438,7 @@ TEST(Rules, Overflow) {
 }
 
 TEST(Rules, OutputStridesThatOverlap) {
-    const auto with_output = [](const Operator &op, std::vector<int64_t> sizes, std::vector<int64_t> strides) {
+    const auto with_output = [](const Operator &op, const std::vector<int64_t> &sizes, std::vector<int64_t> strides) {
         auto tensors = tensors_of(op.op, op.types, sizes);
         tensors.back()->strides = std::move(strides);
         return try_compile(op.op, tensors);

@@ -75,7 +75,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     const fs::file_status replaced = fs::status(final, error);
     if (!fs::exists(replaced)) return;
     permissions_ = replaced.permissions();
-    std::ofstream{temporary_};
+    const std::ofstream created(temporary_);
     fs::permissions(temporary_, *permissions_ | fs::perms::owner_write, error);
 }
 
