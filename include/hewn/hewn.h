@@ -34,18 +34,16 @@
 
 #if defined(_WIN32)
 #define HEWN_CALL __cdecl
-#else
-#define HEWN_CALL
-#endif
-
-#if defined(HEWN_STATIC)
-#define HEWN_API
-#elif !defined(_WIN32)
-#define HEWN_API __attribute__((visibility("default")))
-#elif defined(HEWN_BUILDING_SHARED)
+#if defined(HEWN_BUILDING_SHARED)
 #define HEWN_API __declspec(dllexport)
+#elif defined(HEWN_STATIC)
+#define HEWN_API
 #else
 #define HEWN_API __declspec(dllimport)
+#endif
+#else
+#define HEWN_CALL
+#define HEWN_API __attribute__((visibility("default")))
 #endif
 
 #ifdef __cplusplus
