@@ -222,9 +222,10 @@ const json *find_axis(const Case &test, const json &object) {
     return attrs && attrs->is_object() ? optional_member(*attrs, "axis") : nullptr;
 }
 
-// A negative axis counts from the end.
+// A negative axis counts from the end. One from 2^63 on must not become negative.
 size_t parse_axis(const json &axis, size_t rank) {
-    const int64_t most = int64_t(rank), value = axis.is_number_integer() ? axis.get<int64_t>() : most;
+    const bool fits = axis.is_number_integer() && (!axis.is_number_unsigned() || axis.get<uint64_t>() <= uint64_t(INT64_MAX));
+    const int64_t most = int64_t(rank), value = fits ? axis.get<int64_t>() : most;
     if (value < -most || value >= most)
         throw InputError("'axis' is " + brief(axis) + ", not a dimension of the output's " + std::to_string(rank));
     return size_t(value < 0 ? value + most : value);
