@@ -14,11 +14,13 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 import numpy as np
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SOURCE / "tools/tune"))
+import autoschedulers  # noqa: E402
 import jobs  # noqa: E402
 import kernels  # noqa: E402
 import search  # noqa: E402
@@ -181,6 +183,67 @@ class TunerTest(unittest.TestCase):
         self.assertEqual([(e["status"], e["gain"]) for e in rest], [("same", first["gain"])] * 2)
         self.assertIn("the code of " + kernels.knob_text(twins[0]), rest[0]["message"])
         self.assertEqual([len(libraries) for libraries, _ in engine.measured], [2])
+
+    def test_comparison_with_other_tuning_files(self):
+        kernel = next(k for k in BUILD.kernels if (k.operator, k.signature, k.form) == ("add", "f32", "general"))
+        family = kernel.family(SOURCE / "tuning")
+        with self.assertRaisesRegex(RuntimeError, f"{self.folder} has no tuning file of {kernel.target}"):
+            autoschedulers.compare(BUILD, kernel, "local", self.folder / "w", self.folder)
+
+        def write(name, tail, **more):
+            (self.folder / f"{name}.json").write_text(json.dumps({"knobs": {"add": {"general": {"tail": tail}}, **more}}))
+
+        # Values of the signature are before those of the operator, a target's own file before its family's; what neither has is the default.
+        knobs = lambda: dict(BUILD.default_knobs(kernel, self.folder))
+        defaults = {name: values[0] for name, values in BUILD.spaces["kernel"].items()}
+        write(family, "stepped")
+        self.assertEqual(knobs(), {**defaults, "tail": "stepped"})
+        write(family, "stepped", add_f32={"general": {"vector": 8}})
+        self.assertEqual(knobs(), {**defaults, "tail": "stepped", "vector": "8"})
+        write(family, "stepped", add_f32={"general": {"tail": "masked"}})
+        self.assertEqual(knobs(), {**defaults, "tail": "masked"})
+        write(kernel.target, "shifted")
+        self.assertEqual(knobs(), {**defaults, "tail": "shifted"})
+
+        # Slower only if it is so twice.
+        speeds = iter([[1.0, 2.0, 1.0], [1.0, 2.0, 2.0]])
+
+        def measure(build, kernel, libraries, runner, problems, rounds, sample_us=200, check=()):
+            self.assertEqual(problems.elements, autoschedulers.SIZES if not check else autoschedulers.ELEMENTS)
+            slowness = [1.0] * 6 if check else [0.5, *next(speeds), 0.5, 0.5]
+            names = [pathlib.Path(library).stem for library in libraries]
+            breaks = lambda name: "tails" if name == "li2018" and "--whole" not in check else "bits" if name == "adams2019" else ""
+            return {"libraries": [{"fault": breaks(name), "message": "so"} for name in names], "problems": [
+                {"layout": "dense", "elements": n, "threads": 1, "bytes": n, "ns": [[100.0 * (slow if name == "present" else 1.0)] * 40 for name in names]}
+                for n, slow in zip(problems.elements, slowness)]}
+
+        def build(build, kernel, knobs, library, signature, arguments):
+            if "shifted" in dict(knobs).values():
+                raise jobs.Refused("ADD computes elements twice")
+            library.parent.mkdir(exist_ok=True)
+            shutil.copy(BUILD.tune_runner, library)
+            return repr(knobs) + repr(arguments)
+
+        with unittest.mock.patch.object(autoschedulers, "measure", measure), unittest.mock.patch.object(autoschedulers, "build_candidate", build):
+            compared = autoschedulers.compare(BUILD, dataclasses.replace(kernel, knobs=()), "local", self.folder / "w", self.folder)
+            self.assertEqual(compared["sizes"], [])  # the others are refused
+            text = "\n".join(autoschedulers.table(compared))
+            self.assertIn("not built: ADD computes elements twice", text)
+            self.assertIn("present / default: not compared", text)
+            write(kernel.target, "stepped")
+            compared = autoschedulers.compare(BUILD, dataclasses.replace(kernel, knobs=()), "local", self.folder / "w", self.folder)
+            same = autoschedulers.compare(BUILD, dataclasses.replace(kernel, knobs=(("tail", "stepped"),)), "local", self.folder / "w", self.folder)
+        self.assertEqual([row["slower"] for row in compared["sizes"]], [False, False, True, False, False, False])
+        self.assertEqual([row["gain"][0] for row in compared["sizes"]], [2.0, 1.0, 0.5, 1.0, 2.0, 2.0])
+        text = "\n".join(autoschedulers.table(compared))
+        self.assertEqual((text.count("SLOWER"), same["sizes"]), (1, []))
+        self.assertIn("present / default: the same code", "\n".join(autoschedulers.table(same)))
+        rows = {row["name"]: row for row in compared["rows"]}
+        self.assertEqual({name: row["fault"] for name, row in rows.items()}, {"present": "", "default": "", "mullapudi2016": "", "adams2019": "breaks bits: so",
+                                                                              "li2018": "breaks row ends: so"})
+        self.assertEqual({name for name, row in rows.items() if "gain" not in row}, {"adams2019"})
+        self.assertEqual({row["bytes"] for row in rows.values()}, {0})
+        self.assertEqual(list((self.folder / "w").rglob("*.so")), [])
 
     def test_plan_candidates(self):
         kernel = kernel_named("add", "f32", "plan")

@@ -84,11 +84,12 @@ def compare_sizes(build, kernel, runner, default, present):
 
 
 def compare(build, kernel, runner, folder, against=None):
-    """{"kernel", "rows", "sizes"}. No sizes if the defaults, or the knobs of the tuning files in `against`, give the same code."""
+    """{"kernel", "rows", "sizes"}. No sizes if the defaults, or the knobs of the tuning files in `against`, give the same code or are
+    refused."""
     rows = build_all(build, kernel, folder, against)
     present, default = rows[0], rows[1]
     sizes = []
-    if present["code"] != default.get("code"):
+    if "code" in default and default["code"] != present["code"]:
         sizes = compare_sizes(build, kernel, runner, default["library"], present["library"])
     if kernel.form != "plan":
         compare_schedules(build, kernel, runner, rows)
@@ -105,7 +106,7 @@ def table(compared):
         size = f"{row['bytes']:>+9d}" if "bytes" in row else f"{'':>9}"
         lines.append(f"    {row['name']:<16} {speed} {row['seconds']:>6.1f} s {size} {row['fault']}")
     if not compared["sizes"]:
-        lines.append("    present / default: the same code")
+        lines.append("    present / default: " + ("the same code" if "code" in compared["rows"][1] else "not compared"))
     for row in compared["sizes"]:
         gain, low, high = row["gain"]
         lines.append(f"    present / default {row['layout']:>14} {row['elements']:>9} elements, {row['threads'] or 'all'} thread(s): "

@@ -28,7 +28,10 @@ class Kernel:
         """The name of the file for a target without its own: the longest beginning of its name that has one (cmake/Tuning.cmake)."""
         words = self.target.split("_")
         names = ["_".join(words[:n]) for n in range(len(words) - 1, 0, -1)]
-        return next(name for name in names if (tuning / f"{name}.json").exists())
+        found = next((name for name in names if (tuning / f"{name}.json").exists()), None)
+        if not found:
+            raise RuntimeError(f"{tuning} has no tuning file of {self.target} or its family")
+        return found
 
     @property
     def key(self):
