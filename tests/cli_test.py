@@ -578,6 +578,7 @@ class BadNpyTest(CliTest):
             (header(shape="(True,)"), "integers"),
             (header(shape="(None,)"), "integers"),
             (header(shape="(2**3,)"), "not a Python dict"),
+            (header(shape="(2, L)"), "not a Python dict"),
             (header(shape="(99999999999999999999999,)"), "overflows"),
             (header(shape="(18446744073709551615,)"), "overflows"),
             (header(shape="(4294967296, 4294967296)"), "overflows"),
@@ -962,6 +963,10 @@ class ConformanceTest(CliTest):
             self.check(json.dumps(add_case(dtype, a=[0], b=[1], out=[1])).replace("[0]", "[-0]"), passed=1)
         self.check(add_case("f16", a=[65504, 6e-8], b=[65504, 6e-8], out=["inf", 1.2e-7]), passed=1)
         self.check(linear_case("QUANTIZE_LINEAR", "f32", ["nan", "inf", "-inf"], 1, 7, "u8", [7, 255, 0]), passed=1)
+        self.check(linear_case("QUANTIZE_LINEAR", "f32", ["-nan", "+inf"], 1, 7, "u8", [7, 255]), passed=1)
+        # A NaN on one side alone is a difference, whichever it is; so is an infinity where there is none.
+        self.check(add_case(a=[1, 1], b=[0, 0], out=["nan", 1]), failed=1, says=["got 1 ", "expected nan"])
+        self.check(add_case(a=[1, 1], b=[0, 0], out=["inf", 1]), failed=1, says=["expected inf"])
 
     def test_large_integers(self):
         for dtype, a, b, out in [
@@ -976,6 +981,10 @@ class ConformanceTest(CliTest):
         ]:
             self.check(add_case(dtype, a, b, out), passed=1)
             self.check(add_case(dtype, a, b, [out[0], out[1] ^ 1, *out[2:]]), failed=1, says=["element [1]"])
+        # "2.0" is an integer too, up to the ends of the range, where a double holds all of the type's numbers.
+        for dtype, low, high in [("i8", -128, 127), ("u8", 0, 255), ("i16", -2**15, 2**15 - 1), ("u16", 0, 2**16 - 1), ("i32", -2**31, 2**31 - 1),
+                                 ("u32", 0, 2**32 - 1)]:
+            self.check(add_case(dtype, [float(low), float(high)], [0, 0], [low, high]), passed=1)
         self.check(add_case("u64", [2**53], [1], [2**53]), failed=1, says=["got 9007199254740993, expected 9007199254740992"])
 
     def test_numbers_round_once(self):
@@ -984,6 +993,7 @@ class ConformanceTest(CliTest):
         self.check(add_case("f32", a=[16777217, 2**24 + 2**-10 + 1], b=[0, 0], out=[16777216, 16777218]), passed=1)
         # As an integer: a double would first become 2^63 + 2^40, whose neighbour in f32 is 2^63.
         self.check(add_case("f32", a=[2**63 + 2**39 + 1], b=[0], out=[float(2**63 + 2**40)]), passed=1)
+        self.check(add_case("f32", a=[-2**62 - 2**38 - 1], b=[0], out=[-float(2**62 + 2**39)]), passed=1)
 
     def test_layouts(self):
         for rank in [0, 1, 6, 7, 8]:
@@ -1015,6 +1025,8 @@ class ConformanceTest(CliTest):
         case = {"id": "empty", "op": "ADD", "formula": "exact", "output": tensor("i64", [2, 0, 2], []),
                 "inputs": {"ATensor": tensor("i64", [2, 1, 2], [1, 2, 3, 4], [2, 0, 1]), "BTensor": tensor("i64", [0, 2], [], [0, 2, 1])}}
         self.check(case, passed=1)
+        case["output"]["strides"] = [7, 7, 7]  # which mean nothing here
+        self.check(case, passed=1)
         scales = {f"{name}ScaleTensor": tensor("f32", [], [0.5], [1, 0]) for name in ["A", "B", "Output"]}
         one = tensor("u8", [1, 4], [1, 2, 3, 4], [4, 1])
         case = {"id": "scalars whose strides say 1 over a size of 1", "op": "QUANTIZED_LINEAR_ADD", "formula": "exact",
@@ -1036,11 +1048,24 @@ class ConformanceTest(CliTest):
         for tolerance, passes in [({"ulp": 2, "abs": 0}, True), ({"ulp": 1, "abs": 0}, False), ({"ulp": 0, "abs": 1e-6}, True),
                                   ({"ulp": 0, "abs": 1e-8}, False), ({"ulp": 0, "abs": 0, "rel": 1e-6}, True), ({"ulp": 0, "abs": 0, "rel": 1e-8}, False), ({}, False)]:
             self.check({**near, "tolerance": tolerance}, passed=int(passes), failed=int(not passes))
+            self.check({**near, "tolerance": tolerance, "formula": None}, passed=int(passes), failed=int(not passes))
             # An exact case's tolerance does not apply.
             self.check({**near, "tolerance": tolerance, "formula": "exact"}, failed=1)
         integer = add_case("u8", out=(4, 8), formula="within_tolerance")
         self.check({**integer, "tolerance": {"ulp": 0, "abs": 2}}, passed=1)
         self.check({**integer, "tolerance": {"ulp": 0, "abs": 1}}, failed=1)
+        # On either side of the expected number, at the very edge, below 0 and across it.
+        for case, tolerance, passes in [
+            (add_case("u8", out=(4, 4)), {"abs": 2}, True), (add_case("u8", out=(4, 4)), {"abs": 1}, False), (add_case("u8", out=(4, 5)), {"ulp": 1}, True),
+            (add_case("u8", out=(4, 8)), {"rel": 0.25}, True), (add_case("u8", out=(4, 8)), {"rel": 0.24}, False),
+            (add_case("i8", a=[-3], b=[-3], out=[-4]), {"rel": 0.5}, True), (add_case("i8", a=[-3], b=[-3], out=[-8]), {"abs": 2}, True),
+            (add_case("u64", a=[2**64 - 1], b=[0], out=[1]), {"abs": 2}, False), (add_case("i64", a=[2**63 - 1], b=[0], out=[-2**63]), {"abs": 2}, False),
+            (add_case(a=[2], b=[0], out=[2.5]), {"abs": 0.5}, True), (add_case(a=[-3], b=[0], out=[-2]), {"rel": 0.5}, True),
+            (add_case(a=[1], b=[0], out=[-1]), {"ulp": 4}, False), (add_case(a=[1e-45], b=[0], out=[-1e-45]), {"ulp": 2}, True),
+            (add_case(a=[1e-45], b=[0], out=[-1e-45]), {"ulp": 1}, False), (add_case("f16", a=[6e-8], b=[0], out=[-6e-8]), {"ulp": 1}, False),
+            (add_case("f16", a=[6e-8], b=[0], out=[1.2e-7]), {"abs": 7e-8}, True), (add_case("f16", a=[6e-8], b=[0], out=[1.2e-7]), {"abs": 5e-8}, False),
+            (add_case(a=[3e38], b=[0], out=["inf"]), {"ulp": 1e9, "abs": 1e30, "rel": 1}, False)]:
+            self.check({**case, "formula": "within_tolerance", "tolerance": tolerance}, passed=int(passes), failed=int(not passes))
         for special, other in [("inf", 3e38), ("nan", 1.0), ("inf", "-inf")]:
             case = add_case(a=[special, 1], b=[0, 1], out=[other, 2], formula="within_tolerance", tolerance={"ulp": 1e9, "abs": 1e30, "rel": 1})
             self.check(case, failed=1)
@@ -1051,12 +1076,15 @@ class ConformanceTest(CliTest):
         for dtype in ["f32", "f16"]:
             case = linear_case("DEQUANTIZE_LINEAR", "u8", [0, 1], -2.0, None, dtype, [0.0, -2.0], dtype)
             self.check({**case, **loose}, passed=1, says=["results of -0.0"])
+            for key in ["ulp", "abs", "rel"]:
+                self.check({**case, "tolerance": {key: 1e-5}}, passed=1, says=["results of -0.0"])
             self.check({**case, **strict}, failed=1, says=["got -0"])
             case["output"]["data"][0] = -0.0
             self.check({**case, **strict}, passed=1)
             case["inputs"]["ScaleTensor"]["data"] = [2.0]
             case["output"]["data"] = [-0.0, 2.0]
             self.check({**case, **loose}, failed=1, says=["expected -0"])
+            self.check(add_case(dtype, a=[-0.0], b=[-0.0], out=[0.0], **loose), failed=1, says=["got -0"])  # of no other operator
 
     def test_skips(self):
         self.check([add_case(formula="differs"), add_case(beyond="i4"), add_case(beyond="expect_failure"), add_case("bf16"), add_case("f64"), add_case()],
@@ -1072,6 +1100,57 @@ class ConformanceTest(CliTest):
         for item in [*deep["inputs"].values(), deep["output"]]:
             item["shape"] = [1] * 9
         self.check(deep, skipped=1, says=["rank above 8"])
+        for item in [*deep["inputs"].values(), deep["output"]]:
+            item.update(shape=[1] * 8, strides=[1] * 8)
+        self.check(deep, passed=1)
+
+    def test_types_outside_the_tables(self):
+        foreign = ["f64", "bf16", "bool", "c64", "c128", "string", "i1", "i2", "i3", "i4", "u1", "u2", "u3", "u4", "float8e5m2", "float6e2m3", "float4e2m1",
+                   "f8e4m3", "f6e3m2", "f4e2m1", "e8m0"]
+        self.check([add_case(dtype) for dtype in foreign], skipped=len(foreign), says=[f"1  outside the tables: dtype {dtype}\n" for dtype in foreign])
+
+        def changed(case, **dtypes):
+            case = json.loads(json.dumps(case))
+            for name, dtype in dtypes.items():
+                (case["output"] if name == "output" else case["inputs"][name])["dtype"] = dtype
+            return case
+
+        quantize = linear_case("QUANTIZE_LINEAR", "f32", [1.0], 1.0, 0, "u8", [1])
+        dequantize = linear_case("DEQUANTIZE_LINEAR", "u8", [1], 1.0, 0, "f32", [1.0])
+        one, scales = tensor("u8", [1], [1], [1]), {f"{name}ScaleTensor": tensor("f32", [], [1.0], [0]) for name in ["A", "B", "Output"]}
+        zeros = {f"{name}ZeroPointTensor": tensor("u8", [], [0], [0]) for name in ["A", "B", "Output"]}
+        qadd = {"id": "qadd", "op": "QUANTIZED_LINEAR_ADD", "formula": "exact", "inputs": {"ATensor": one, "BTensor": one, **scales, **zeros},
+                "output": tensor("u8", [1], [2])}
+        outside = [
+            (changed(add_case(), ATensor="i32"), "ADD of different types"),
+            (changed(add_case(), output="i32"), "ADD of different types"),
+            (changed(add_case(), output="bool"), "dtype bool"),
+            (changed(quantize, output="i16"), "quantize output i16"),
+            (changed(quantize, InputTensor="i16"), "quantize input i16"),
+            (changed(quantize, ScaleTensor="f16"), "quantize f32 with a scale of f16"),
+            (changed(quantize, ZeroPointTensor="i8"), "a zero point of another type"),
+            (changed(dequantize, InputTensor="i64", ZeroPointTensor="i64"), "dequantize input i64"),
+            (changed(dequantize, output="i32", ScaleTensor="i32"), "dequantize output i32"),
+            (changed(dequantize, ScaleTensor="f16"), "dequantize to f32 with a scale of f16"),
+            (changed(dequantize, ZeroPointTensor="i8"), "a zero point of another type"),
+            *((changed(qadd, **{name: "i16"}), "quantized add of i16") for name in ["ATensor", "BTensor", "output"]),
+            *((changed(qadd, **{name: "f16"}), "quantized add with a scale of f16") for name in scales),
+            *((changed(qadd, **{name: "i8"}), "a zero point of another type") for name in zeros),
+        ]
+        reasons = [reason for _, reason in outside]
+        self.check([case for case, _ in outside], skipped=len(outside),
+                   says=[f"  {reasons.count(reason)}  outside the tables: {reason}\n" for reason in reasons])
+        # A parameter without strides is of one element, or it is not.
+        del qadd["inputs"]["AScaleTensor"]["strides"]
+        self.check(qadd, passed=1)
+        qadd["inputs"]["AScaleTensor"].update(shape=[2], data=[1.0, 1.0])
+        self.check(qadd, skipped=1, says=["a scale or zero point of several elements"])
+        # What is in the tables is not left out.
+        inside = [linear_case("QUANTIZE_LINEAR", "f32", [1.0], 1.0, 0, "i8", [1]), linear_case("QUANTIZE_LINEAR", "f16", [1.0], 1.0, 0, "u8", [1], "f16"),
+                  linear_case("QUANTIZE_LINEAR", "i32", [1], 1.0, 0, "u8", [1])]
+        inside += [linear_case("DEQUANTIZE_LINEAR", dtype, [1], 1.0, 0, real, [1.0], real)
+                   for dtype in ["i8", "u8", "i16", "u16", "i32", "u32"] for real in ["f32", "f16"]]
+        self.check(inside, passed=len(inside))
 
     def test_what_the_library_refuses_in_the_tables_fails(self):
         case = add_case("u8")
@@ -1124,12 +1203,15 @@ class ConformanceTest(CliTest):
         self.broken(in_a(shape=[3]), "ATensor", "2 elements", "[3]")
         self.broken(in_a(shape=[-2]), "ATensor", "-2")
         self.broken(in_a(shape=[2.5]), "ATensor", "2.5")
-        self.broken(in_a(shape="2"), "ATensor", "shape")
+        self.broken(in_a(shape="2"), "ATensor", "'shape' is not an array")
+        self.broken(in_a(shape={"0": 2}), "ATensor", "'shape' is not an array")
         self.broken(in_a(shape=[2**64]), "ATensor")
         self.broken(in_a(shape=[2**63]), "ATensor")
         self.broken(in_a(shape=[2**40, 2**40]), "ATensor")
-        self.broken(in_a(data="12"), "ATensor", "data")
+        self.broken(in_a(data="12"), "ATensor", "'data' is not an array")
+        self.broken(in_a(data={"0": 1, "1": 2}), "ATensor", "'data' is not an array")
         self.broken(in_a(data=[1]), "ATensor", "1 elements")
+        self.broken(in_a(data=[1, 2, 3]), "ATensor", "3 elements")
         for value in [None, True, "NaN", "1", [1], {}, 1e39, -1e39, 10**40]:
             self.broken(in_a(data=[1, value]), "ATensor", "data[1]", "f32")
         self.broken(in_a(strides=[1, 1]), "ATensor", "strides")
@@ -1137,6 +1219,12 @@ class ConformanceTest(CliTest):
         self.broken(in_a(strides=[-1]), "ATensor", "-1")
         self.broken(in_a(strides=[2]), "ATensor", "outside")
         self.broken(in_a(strides=[2**62]), "ATensor", "outside")
+        for shape, strides in [([3], [1]), ([2, 2], [1, 1]), ([2, 3], [1, 1])]:  # more than the two elements of A
+            case = add_case(a=[1, 2], b=[0] * 6, out=[0] * 6)
+            case["output"].update(shape=shape, data=[0] * (6 if shape == [2, 3] else 4 if shape == [2, 2] else 3))
+            case["inputs"]["ATensor"].update(strides=strides, shape=[2])
+            case["inputs"]["BTensor"].update(strides=[0] * len(shape))
+            self.broken(json.dumps(case), "ATensor", "outside")
         self.broken(in_a(strides=[2**64]), "ATensor")
         self.broken(in_a(strides=["1"]), "ATensor", "strides")
         self.broken(in_a(shape=[0], data=[]), "ATensor")
@@ -1146,8 +1234,13 @@ class ConformanceTest(CliTest):
         self.broken(changed(lambda case: case.update(tolerance=5)), "tolerance")
         self.broken(changed(lambda case: case.update(tolerance={"ulp": -1})), "ulp")
         self.broken(changed(lambda case: case.update(tolerance={"ulps": 1})), "ulps")
+        self.broken(changed(lambda case: case.update(tolerance={"ulp": "1"})), "ulp")
+        self.broken(changed(lambda case: case.update(id="an/id", op="MULTIPLY")), "cases.jsonl:2: an/id: unknown op 'MULTIPLY'")
+        self.broken(json.dumps(add_case("i64", a=[2.0, 1])), "2.0 is not a value of i64 (write an integer in its range)")
+        self.broken(in_a(data=[1, "NaN"]), "(strings are \"nan\", \"inf\" and \"-inf\")")
+        self.broken(in_a(data=[1, [[2]]]), "data[1]: an array is not a value of f32")
         for dtype, value in [("u8", 256), ("u8", -1), ("i8", 128), ("i8", -129), ("u16", 65536), ("i16", -32769), ("u32", 2**32), ("i32", 2**31), ("u64", 2**64),
-                             ("u64", -1), ("i64", 2**63), ("i64", -2**63 - 1), ("u8", 1.5), ("i64", 2.0), ("u8", "nan"), ("u8", None), ("f16", 65520), ("f16", -70000)]:
+                             ("u64", -1), ("i64", 2**63), ("i64", -2**63 - 1), ("u8", 1.5), ("u8", 256.0), ("u8", -1.0), ("i16", -32769.0), ("i64", 2.0), ("u8", "nan"), ("u8", None), ("f16", 65520), ("f16", -70000)]:
             self.broken(json.dumps(add_case(dtype, a=[value, 1])), "ATensor", "data[0]", dtype)
             self.broken(json.dumps(add_case(dtype, out=[value, 1])), "output", "data[0]", dtype)
 
@@ -1176,6 +1269,10 @@ class ConformanceTest(CliTest):
             case["inputs"].pop("ZeroPointTensor")
             return case
         self.check([case(0, [1, 10], [10, 10, 1, 1]), case(1, [1, 10], [10, 1, 10, 1]), case(-2, [1, 10], [10, 10, 1, 1]), case(0, [10], [1, 1, 1, 1])], passed=4)
+        # ADD has no axis.
+        matrix, row = tensor("i32", [2, 2], [0, 0, 0, 0]), tensor("i32", [2], [1, 2])
+        self.check({"id": "add", "op": "ADD", "inputs": {"ATensor": matrix, "BTensor": row}, "output": tensor("i32", [2, 2], [1, 2, 1, 2]), "attrs": {"axis": 0}},
+                   passed=1)
         for axis in [2, -3, "0", 0.5, 2**63, 2**64 - 1]:
             self.broken(json.dumps(case(axis, [1, 10], [10, 10, 1, 1])), "axis")
         self.broken(json.dumps(case(0, [1, 2, 3], [10, 10, 1, 1])), "ScaleTensor", "axis 0")
@@ -1224,10 +1321,12 @@ class ConformanceTest(CliTest):
             result = self.run_hewn("conformance", self.write("empty.jsonl", nothing), self.write("good.jsonl", json.dumps(add_case())))
             self.assertEqual(result.returncode, 2)
             self.assertIn("empty.jsonl: holds no case", result.stderr)
+            last = self.run_hewn("conformance", self.path("good.jsonl"), self.path("empty.jsonl"))
+            self.assertEqual((last.returncode, last.stderr), (2, result.stderr))
             self.assertEqual(result.stdout.splitlines()[-1], "1 passed, 0 failed, 0 skipped, 1 unusable")
         good = self.write("good.jsonl", json.dumps(add_case()))  # no newline at the end
         self.assertEqual(self.succeed("conformance", good, good).stdout.splitlines()[-1], "2 passed, 0 failed, 0 skipped")
-        self.write("windows.jsonl", json.dumps(add_case()) + "\r\n")
+        self.write("windows.jsonl", json.dumps(add_case()) + "\r\n\r\n")
         self.assertEqual(self.succeed("conformance", self.path("windows.jsonl")).stdout.splitlines()[-1], "1 passed, 0 failed, 0 skipped")
 
     def test_variants(self):
