@@ -399,6 +399,9 @@ class DequantizeTest(CliTest):
         one = self.save("x.npy", np.ones(1, "i4"))
         self.assert_same(self.compute("dequantize", one, "--scale", "1.000000059604644775390625001"), np.array([1 + 2**-23], F32))
         self.assert_same(self.compute("dequantize", one, "--scale", "1e-7", "--type", "f16"), np.array([2**-23], F16))
+        for scale in [2**-15, -3 * 2**-16, 2**-24, 2**-14 - 2**-25, 1.5 * 2**-24, 2.5 * 2**-24, 2**-25 * 1.001, 1 + 2**-11, 1 + 3 * 2**-11, 1 + 2**-11 + 2**-30,
+                      2047 * 2**-11 + 2**-13, 65504, 65519.99, 40000]:
+            self.assert_same(self.compute("dequantize", one, f"--scale={scale!r}", "--type", "f16"), np.array([scale]).astype(F16), str(scale))
         self.assert_same(self.compute("dequantize", one, "--scale", 1, "--zero-point=+3"), np.array([-2], F32))
 
     def test_per_axis(self):
@@ -654,7 +657,7 @@ class BadUsageTest(CliTest):
 
     def test_numbers_that_do_not_fit(self):
         a = self.a
-        for zero, kind, says in [("300", "u8", "0..255"), ("-1", "u8", "0..255"), ("128", "i8", "-128..127"), ("-129", "i8", "-128..127"), ("1.5", "u8", "not an integer"),
+        for zero, kind, says in [("300", "u8", "outside u8's range 0..255"), ("-1", "u8", "outside u8's range 0..255"), ("128", "i8", "-128..127"), ("-129", "i8", "-128..127"), ("1.5", "u8", "not an integer"),
                                  ("nan", "u8", "not an integer"), ("1e1", "u8", "not an integer"), ("99999999999999999999", "u8", "0..255")]:
             self.refuse("quantize", a, "--scale", 1, f"--zero-point={zero}", "--type", kind, says=["--zero-point", zero, says])
         # As an unset variable of a shell makes them.
@@ -662,7 +665,7 @@ class BadUsageTest(CliTest):
         q = self.save("q.npy", np.zeros(2, "u1"))
         for option in ["--a-zero-point", "--b-zero-point", "--zero-point"]:
             self.refuse("qadd", q, q, "--a-scale", 1, "--b-scale", 1, "--scale", 1, option, "", says=option)
-        for scale, says in [("1e39", "too large"), ("1e-50", "too small"), ("1e400", "too large"), ("1e-400", "too small"), ("0x1p-200", "too small")]:
+        for scale, says in [("1e39", "too large"), ("1e-50", "too small"), ("1e400", "too large"), ("1e-400", "too small"), ("0x1p-200", "too small"), ("0xap-2000", "too small")]:
             self.refuse("quantize", a, "--scale", scale, "--type", "u8", says=["--scale", scale, says, "f32"])
         half = self.save("h.npy", np.ones(2, "f2"))
         for scale, says in [("70000", "too large"), ("65520", "too large"), ("1e-9", "too small")]:
@@ -962,6 +965,7 @@ class ConformanceTest(CliTest):
         for dtype in ["u8", "i8", "u64", "i64"]:
             self.check(json.dumps(add_case(dtype, a=[0], b=[1], out=[1])).replace("[0]", "[-0]"), passed=1)
         self.check(add_case("f16", a=[65504, 6e-8], b=[65504, 6e-8], out=["inf", 1.2e-7]), passed=1)
+        self.check(add_case("f16", a=[6e-8, 1], b=[0, 1], out=[0, 2]), failed=1, says=["got 5.9605e-08 (0x0001), expected 0 (0x0000)"])
         self.check(linear_case("QUANTIZE_LINEAR", "f32", ["nan", "inf", "-inf"], 1, 7, "u8", [7, 255, 0]), passed=1)
         self.check(linear_case("QUANTIZE_LINEAR", "f32", ["-nan", "+inf"], 1, 7, "u8", [7, 255]), passed=1)
         # A NaN on one side alone is a difference, whichever it is; so is an infinity where there is none.
@@ -1445,6 +1449,57 @@ class ReplayTest(CliTest):
                     quotients = first.astype(F32) / tensors["ScaleTensor"].astype(F32)
                     ties = (quotients % 1 == 0.5) & (abs(quotients) < 256)
                 self.assertGreater(np.count_nonzero(ties), 200, name)
+            self.check_inputs(operator, name, tensors)
+        # A folder within one that does not exist either; and one that is there.
+        for _ in range(2):
+            self.succeed("replay", self.path("new/folder"), "--variant", "add_i8__" + cpu_targets(json.loads(self.succeed("info", "--json").stdout))[0]["name"])
+            self.assertEqual(len(os.listdir(self.path("new/folder"))), 8)
+
+    def check_inputs(self, operator, name, tensors):
+        """What may go wrong is among the inputs."""
+        def holds(array, *values):
+            self.assertLessEqual({array.dtype.type(value).tobytes() for value in values}, {value.tobytes() for value in array.reshape(-1)}, name)
+
+        def ends(dtype):
+            if dtype.kind != "f":
+                info = np.iinfo(dtype)
+                return [0, 1, 2, info.max, info.min, info.min + 1, -2, -1] if info.min else [0, 1, 2, *(info.max // 2 + i for i in range(3)), info.max - 1, info.max]
+            info, one = np.finfo(dtype), dtype.type(1)
+            values = [0, one, np.nextafter(one, dtype.type(2)), info.eps / 2, info.smallest_subnormal, np.nextafter(info.tiny, dtype.type(0)), info.tiny,
+                      info.max, dtype.type(np.inf)]
+            return [sign * dtype.type(value) for value in values for sign in (1, -1)]
+
+        if operator == "ADD":
+            a, b = tensors["ATensor"], tensors["BTensor"]
+            holds(a, *ends(a.dtype))
+            self.assertEqual(len({(x.tobytes(), y.tobytes()) for x, y in zip(a.reshape(-1), b.reshape(-1))}), a.size, name)
+        elif operator == "QUANTIZED_LINEAR_ADD":
+            a, b = tensors["ATensor"], tensors["BTensor"]
+            holds(b, *ends(b.dtype))
+            self.assertEqual(len(set(zip(a.reshape(-1), b.reshape(-1)))), 256 * 8, name)
+            scales, zeros = ([tensors[f"{tensor}{kind}Tensor"].item() for tensor in ("A", "B", "Output")] for kind in ("Scale", "ZeroPoint"))
+            if name.endswith("_0"):
+                sums = a.astype(int) + b
+                self.assertEqual((scales, zeros), ([1, 1, 2], [0, 0, 0]))
+                self.assertEqual(np.count_nonzero(sums % 2), sums.size // 2)
+            else:
+                self.assertNotIn(0, zeros)
+                self.assertNotEqual(scales[0], scales[2])
+        else:
+            x, scale, zero = tensors["InputTensor"], tensors["ScaleTensor"], tensors["ZeroPointTensor"]
+            holds(zero, *ends(zero.dtype)[:6])
+            self.assertEqual(len(np.unique(scale)), 8, name)
+            if operator == "DEQUANTIZE_LINEAR":
+                self.assertGreaterEqual(len(np.unique(x)), 256, name)
+                holds(x, *ends(x.dtype))
+                self.assertGreater(len(np.unique(x >> 8 * x.itemsize - 8)), 254, name)  # from one end to the other
+                return
+            holds(scale, 0.039215686)
+            row = x[0, 0, np.flatnonzero(scale[0, 0, :, 0] == 2)[0]]  # ties of odd numbers, with their neighbours
+            ties = np.arange(-511, 512, 2)
+            holds(row, *ties)
+            if x.dtype.kind == "f":
+                holds(row, *np.nextafter(ties.astype(x.dtype), x.dtype.type(np.inf)), *np.nextafter(ties.astype(x.dtype), x.dtype.type(-np.inf)))
 
     def test_comparison_of_the_docs(self):
         """docs/windows.md's program finds what differs, and only that."""
@@ -1481,6 +1536,17 @@ class ReplayTest(CliTest):
         self.refuse("replay", self.write("file", "x"), out=None, says="file: ")
         self.refuse("replay", self.write("file", "x") + "/sub", out=None, says="file/sub: ")
         self.refuse("replay", self.path("other"), "--variant", "nonsense", out=None, code=1, says="replay: ")
+
+    @unittest.skipIf(os.name == "nt", "limits of POSIX")
+    def test_a_full_disk(self):
+        """No file may grow beyond 1000 bytes: the tensors of ADD i8 have less, its model more."""
+        import resource
+        target = cpu_targets(json.loads(self.succeed("info", "--json").stdout))[0]["name"]
+        result = subprocess.run([HEWN, "replay", self.path("full"), "--variant", "add_i8__" + target], capture_output=True, text=True, timeout=120,
+                                restore_signals=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
+        self.assertEqual(result.returncode, 2, result.stdout)
+        self.assertIn("add_i8.json: cannot be written", result.stderr)
+        self.assertFalse([name for name in os.listdir(self.path("full")) if not name.endswith(".npy")])
 
 
 if __name__ == "__main__":
