@@ -232,6 +232,11 @@ class AddTest(CliTest):
         self.assertEqual((len(data) - 12) % 64, 0)
         self.assertIn(b"'|u1'", data)
 
+    def test_more_than_a_chunk(self):
+        """Files are read and written 16 MiB at a time."""
+        a = self.rng.integers(0, 256, (2 << 24) + 5, dtype="u1")
+        self.assert_same(self.compute("add", self.save("a.npy", a), self.save("b.npy", np.ones(1, "u1"))), a + np.uint8(1))
+
     def test_output_may_be_an_input(self):
         a = np.arange(5, dtype="f4")
         self.save("a.npy", a)
