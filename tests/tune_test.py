@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
 import unittest.mock
 
@@ -23,9 +24,75 @@ sys.path.insert(0, str(SOURCE / "tools/tune"))
 import autoschedulers  # noqa: E402
 import jobs  # noqa: E402
 import kernels  # noqa: E402
+import report  # noqa: E402
 import search  # noqa: E402
 
 BUILD = None
+
+# A library that calls the library GOOD and then does what FAULT says. ADD f32, but for `careless`, which is of QUANTIZE_LINEAR f32_u8, and
+# `zero point 0`, of DEQUANTIZE_LINEAR u8_f32.
+FAULTY = r"""
+#include <dlfcn.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "hewn/hewn.h"
+struct op { hewn_operator *real; int64_t width, elements, pitch; int rank, threads, one_scale; };
+static void *good;
+__attribute__((constructor)) static void load(void) { good = dlopen(getenv("GOOD"), RTLD_NOW | RTLD_LOCAL); }
+static int is(const char *fault) { return strcmp(getenv("FAULT"), fault) == 0; }
+hewn_status hewn_compile(hewn_device *device, const hewn_operator_desc *desc, const hewn_compile_options *options, hewn_operator **made,
+                         hewn_error *error) {
+    hewn_status (*call)(hewn_device *, const hewn_operator_desc *, const hewn_compile_options *, hewn_operator **, hewn_error *);
+    const int linear = desc->type != HEWN_OPERATOR_ADD;
+    const hewn_quantize_linear_desc *q = desc->desc;  // hewn_dequantize_linear_desc has the same members
+    const hewn_tensor_desc *out = linear ? q->output_tensor : ((const hewn_add_desc *)desc->desc)->output_tensor;
+    struct op *op = calloc(1, sizeof *op);
+    op->rank = (int)out->dimension_count;
+    op->elements = 1;
+    for (int i = 0; i < op->rank; i++) op->elements *= op->width = out->sizes[i];
+    op->pitch = out->strides[0];
+    op->threads = options->max_threads;
+    op->one_scale = linear && op->rank == 1 && q->scale_tensor->strides[0] == 0;
+    *(void **)&call = dlsym(good, "hewn_compile");
+    const hewn_status status = call(device, desc, options, &op->real, error);
+    *made = (hewn_operator *)op;
+    return status;
+}
+void hewn_destroy_operator(hewn_operator *op) {
+    void (*call)(hewn_operator *);
+    *(void **)&call = dlsym(good, "hewn_destroy_operator");
+    if (op) call(((struct op *)op)->real);
+    free(op);
+}
+hewn_status hewn_execute(const hewn_operator *operator, const hewn_buffer_binding *in, uint32_t inputs, const hewn_buffer_binding *out,
+                         uint32_t outputs, const hewn_execute_options *options, hewn_error *error) {
+    hewn_status (*call)(const hewn_operator *, const hewn_buffer_binding *, uint32_t, const hewn_buffer_binding *, uint32_t,
+                        const hewn_execute_options *, hewn_error *);
+    const struct op *op = (const struct op *)operator;
+    unsigned char *const first = out->buffer, *const end = first + out->size, last = end[-1];
+    const float *const x = in->buffer;
+    int any_nan = 0, ordinary = 1;
+    for (int64_t i = 0; is("NaN") && i < (op->rank == 1 ? op->elements : 1); i++) any_nan |= x[i] != x[i];
+    for (int64_t i = 0; is("careless") && i < (op->one_scale ? op->elements : 0); i++) ordinary &= fabsf(x[i]) < 100;
+    *(void **)&call = dlsym(good, "hewn_execute");
+    const hewn_status status = call(op->real, in, inputs, out, outputs, options, error);
+    const int in_place = in->buffer == out->buffer, odd = op->width % 16 != 0;
+    if (is("value") || any_nan || (is("row ends") && odd && op->elements < 65536) || (is("long row's end") && odd && op->elements > 65536) ||
+        (is("in place") && in_place) || (is("layout") && op->rank == 2) || (is("threads") && op->threads != 1) ||
+        (is("largest") && op->elements >= 200000) || (is("zero point 0") && *(const unsigned char *)in[2].buffer == 0))
+        first[0] ^= 1;
+    if (is("unwritten") && op->threads != 1) end[-1] = last;
+    if (is("before")) first[-1] ^= 1;
+    if (is("behind")) end[0] ^= 1;
+    if (is("between") && op->rank == 2 && op->pitch > op->width) first[4 * op->width] ^= 1;
+    for (int64_t i = 0; is("careless") && op->one_scale && ordinary && i < op->elements; i++) {
+        const float rounded = rintf(x[i] * (1 / *(const float *)in[1].buffer)) + *(const unsigned char *)in[2].buffer;
+        if (rounded >= 0 && rounded <= 255) first[i] = (unsigned char)rounded;
+    }
+    return status;
+}
+"""
 
 
 def kernel_named(operator, signature, form):
@@ -110,6 +177,103 @@ class TunerTest(unittest.TestCase):
         for problem in result["problems"]:
             self.assertIsNone(problem["ns"][1])
             self.assertEqual(len(problem["ns"][2]), 2)
+        places = lambda result: [(p["layout"], p["elements"], p["threads"], p["bytes"]) for p in result["problems"]]
+        self.assertEqual(places(result), [("dense", 16, 1, 192), ("dense", 1000, 1, 12000)])
+        # Several threads only from 64 Ki elements on.
+        result = jobs.measure(BUILD, kernel, [good], "local", jobs.Problems(("dense",), (1000, 65536), (1, 0)), 1, 50)
+        self.assertEqual(places(result), [("dense", n, threads, 12 * n) for n, threads in [(1000, 1), (65536, 1), (65536, 0)]])
+
+    def faults(self, kernel, libraries, elements=(16, 200000), check=(), **environment):
+        with unittest.mock.patch.dict(os.environ, environment):
+            result = jobs.measure(BUILD, kernel, libraries, "local", jobs.Problems(("dense",), elements), 0, 50, check)
+        self.assertEqual(result["problems"], [])
+        return [(library["fault"], library["message"]) for library in result["libraries"]]
+
+    def test_what_the_check_finds(self):
+        """What a candidate may do wrong in one place alone."""
+        (self.folder / "faulty.c").write_text(FAULTY)
+        good, faulty = str(self.folder / "good.so"), str(self.folder / "faulty.so")
+        subprocess.run([BUILD.cc, "-shared", "-fPIC", "-O1", "-ffp-contract=off", f"-I{SOURCE / 'include'}", "-o", faulty, self.folder / "faulty.c",
+                        "-ldl", "-lm"], check=True)
+        kernel = kernel_named("add", "f32", "general")
+        jobs.build_candidate(BUILD, kernel, kernel.knobs, good)
+        self.assertEqual(self.faults(kernel, [faulty], GOOD=good, FAULT="none"), [("", "")])
+        for fault, kind, says in [("value", "bits", "differ"), ("NaN", "bits", "differ"), ("layout", "bits", "differ"), ("row ends", "tails", "differ"),
+                                  ("long row's end", "tails", "differ"), ("in place", "in place", "differ"), ("threads", "bits", "differ"),
+                                  ("largest", "bits", "differ"), ("unwritten", "bits", "differ"), ("before", "bits", "beside"),
+                                  ("behind", "bits", "beside"), ("between", "tails", "beside")]:
+            with self.subTest(fault):
+                (right, wrong) = self.faults(kernel, [good, faulty], GOOD=good, FAULT=fault)
+                self.assertEqual((right, wrong[0]), (("", ""), kind))
+                self.assertIn(says, wrong[1])
+        # The first library is compared with the reference itself, the others with what it gave.
+        for fault in ["threads", "unwritten"]:
+            self.assertEqual(self.faults(kernel, [faulty], GOOD=good, FAULT=fault)[0][0], "bits", fault)
+        # What autoscheduled kernels are not asked for.
+        for fault, check in [("layout", ["--only"]), ("row ends", ["--only", "--whole"]), ("long row's end", ["--whole"]), ("in place", ["--whole"])]:
+            self.assertEqual(self.faults(kernel, [faulty], check=check, GOOD=good, FAULT=fault), [("", "")], fault)
+        # Of a form that leaves extraordinary quotients to another: a quotient by the reciprocal, wrong only next to ties.
+        forms = BUILD.forms(kernel_named("quantize_linear", "f32_u8", "divide"))
+        for kernel, fault in [*([kernel_named("quantize_linear", "f32_u8", "reciprocal"), "careless"] for _ in range("reciprocal" in forms)),
+                              (kernel_named("dequantize_linear", "u8_f32", "general"), "zero point 0")]:
+            jobs.build_candidate(BUILD, kernel, kernel.knobs, good)
+            self.assertEqual([kind for kind, _ in self.faults(kernel, [good, faulty], GOOD=good, FAULT=fault)], ["", "bits"], fault)
+
+    def test_every_form_is_checked(self):
+        """A form that computes something else is found, because the problems reach it. (Of `folded` the library itself finds it.)"""
+        for operator, signature, other in [("quantize_linear", "f32_u8", "f32_i8"), ("dequantize_linear", "u8_f32", "i8_f32"),
+                                           ("quantized_linear_add", "u8_u8_u8", "u8_u8_i8")]:
+            chosen = kernels.picked(BUILD, *kernels.this_machine(BUILD))
+            for kernel in [k for k in chosen if (k.operator, k.signature) == (operator, signature) and k.form not in ("plan", "folded")]:
+                with self.subTest(kernel.name):
+                    wrong = str(self.folder / f"{kernel.name}.so")
+                    jobs.build_candidate(BUILD, kernel, kernel.knobs, wrong, other)
+                    self.assertEqual([kind for kind, _ in self.faults(kernel, [wrong], (16,))], ["bits"])
+
+    def test_measuring(self):
+        """The command that runs, where, and what is made of a crash."""
+        kernel, calls = kernel_named("add", "f32", "general"), []
+
+        def run(crashes):
+            def run_on(runner, command, libraries):
+                calls.append((runner, [str(word) for word in command], list(libraries)))
+                if crashes(libraries):
+                    return types.SimpleNamespace(returncode=-11, stdout="", stderr="gone")
+                told = {"libraries": [{"path": l, "fault": "", "message": ""} for l in libraries], "problems": [{"ns": [[1.0]] * len(libraries)}]}
+                return types.SimpleNamespace(returncode=0, stdout=json.dumps(told), stderr="")
+            calls.clear()
+            return unittest.mock.patch.object(jobs, "run_on", run_on)
+
+        one, all_threads = jobs.Problems(("dense", "inner_4"), (16, 1000)), jobs.Problems(("dense",), (16,), (1, 0))
+        with run(lambda libraries: False):
+            jobs.measure(BUILD, kernel, ["a"], "local:1", one, 3, 50, ["--only"])
+            jobs.measure(BUILD, kernel, ["a"], "local:1", all_threads, 3)
+            jobs.measure(BUILD, kernel, ["a"], "ssh:there", all_threads, 3)
+        self.assertEqual([runner for runner, _, _ in calls], ["local:1", "local", "ssh:there"])  # all threads do not fit on one CPU
+        self.assertEqual(" ".join(calls[0][1][1:]), f"measure --variant {kernel.variant} --form general --rounds 3 --layouts dense,inner_4 "
+                         "--elements 16,1000 --threads 1 --sample-us 50 --only")
+        with run(lambda libraries: "b" in libraries):
+            result = jobs.measure(BUILD, kernel, ["a", "b", "c"], "local", one, 3)
+        self.assertEqual([l["fault"] for l in result["libraries"]], ["", "crash", ""])
+        self.assertIn("-11: gone", result["libraries"][1]["message"])
+        self.assertEqual(result["problems"], [{"ns": [[1.0], None, [1.0]]}])
+        with run(lambda libraries: "b" in libraries):
+            self.assertEqual(jobs.measure(BUILD, kernel, ["a", "b"], "local", one, 0)["problems"], [])
+        for crashes in [lambda libraries: "a" in libraries, lambda libraries: len(libraries) > 1]:  # the incumbent; none alone
+            with run(crashes), self.assertRaisesRegex(RuntimeError, "measuring failed: gone"):
+                jobs.measure(BUILD, kernel, ["a", "b"], "local", one, 3)
+        unknown = jobs.run_on("local", [BUILD.tune_runner, "measure", "--variant", "nonsense", "--form", "general"], ["a"])
+        self.assertEqual((unknown.returncode, unknown.stderr), (1, "tune_runner: no variant of this build is called nonsense\n"))
+        cpu = max(os.sched_getaffinity(0))
+        told = jobs.run_on(f"local:{cpu}", [sys.executable, "-c", "import os; print(os.sched_getaffinity(0))"], []).stdout
+        self.assertEqual(told.strip(), f"{{{cpu}}}")
+
+    def test_the_generators_reason(self):
+        (self.folder / "hewn_generators").write_text("#!/bin/sh\necho 'Warning: of Halide'\necho 'Unhandled exception: Error: no such tail'\nexit 1\n")
+        (self.folder / "hewn_generators").chmod(0o755)
+        kernel = kernel_named("add", "f32", "general")
+        with self.assertRaisesRegex(jobs.Refused, "^no such tail$"):
+            jobs.generate(types.SimpleNamespace(folder=self.folder), kernel, kernel.knobs, self.folder, None, ())
 
     def test_killed_run_resumes(self):
         child = subprocess.Popen([sys.executable, __file__, str(BUILD.folder), "--search", str(self.folder)])
@@ -184,6 +348,165 @@ class TunerTest(unittest.TestCase):
         self.assertIn("the code of " + kernels.knob_text(twins[0]), rest[0]["message"])
         self.assertEqual([len(libraries) for libraries, _ in engine.measured], [2])
 
+    def test_problems(self):
+        """What times a form reaches it."""
+        add = kernel_named("add", "f32", "general")
+        guarded, deciding = (16, 1000), (4096, 65536, 1 << 20)
+
+        def problems(operator, form, forms):
+            build = types.SimpleNamespace(forms=lambda kernel: forms)
+            return search.problems_of(build, dataclasses.replace(add, operator=operator, form=form))
+
+        self.assertEqual(problems("add", "general", ["general"]), jobs.Problems(("dense",), guarded + deciding))
+        self.assertEqual(problems("add", "plan", ["general"]), jobs.Problems(("dense",), guarded + (65536, 1 << 20, 1 << 22, 1 << 24), (1, 0)))
+        self.assertEqual(problems("quantize_linear", "divide", ["divide"]), jobs.Problems(("dense", "per_axis_last"), guarded + deciding))
+        forms = ["divide", "reciprocal", "columns", "repeating"]
+        self.assertEqual(problems("quantize_linear", "divide", forms), jobs.Problems(("per_axis_last",), guarded + deciding))
+        self.assertEqual(problems("quantize_linear", "reciprocal", forms), jobs.Problems(("dense",), guarded + deciding))
+        self.assertEqual(problems("quantize_linear", "columns", forms), jobs.Problems(("per_axis_last",), guarded + deciding[1:]))
+        self.assertEqual(problems("quantize_linear", "repeating", forms), jobs.Problems(("inner_4",), guarded[1:] + deciding))
+        self.assertEqual(problems("dequantize_linear", "repeating", ["general", "repeating"]), jobs.Problems(("inner_4",), guarded[1:] + deciding))
+        self.assertEqual(problems("dequantize_linear", "general", ["general"]), jobs.Problems(("dense", "per_axis_last"), guarded + deciding))
+
+    def test_scores_and_speeds(self):
+        def problem(elements, old, new):
+            return {"layout": "dense", "elements": elements, "threads": 1, "bytes": 1000, "ns": [old, new]}
+
+        result = {"problems": [problem(16, [100.0] * 4, [1.0] * 4), problem(4096, [200.0] * 4, [100.0] * 4), problem(65536, [800.0] * 4, [100.0] * 4)]}
+        deciding, own = search.gains(result, 1)
+        np.testing.assert_allclose(deciding, [4] * 4)  # of 2 and 8; 16 elements do not decide
+        np.testing.assert_allclose(own, [[100] * 4, [2] * 4, [8] * 4])
+        self.assertAlmostEqual(search.screened(result, 1), 4)
+        (row,) = search.speeds({"problems": [problem(16, [500.0] * 4, [200.0, 250.0, 250.0, 300.0])]}, 0, 1)
+        self.assertEqual((row["before"], row["after"], row["spread"], row["gain"][0]), (2.0, 4.0, 0.1, 2.0))
+
+    def test_the_cache_is_of_what_was_measured(self):
+        kernel, keys = kernel_named("add", "f32", "general"), set()
+        for arguments in [{}, {"chip": "another"}, {"runner": "ssh:there"}, {"start": small_space()[0]}]:
+            keys.add(search.Search(BUILD, kernel, None, self.folder, **arguments).cache.key)
+        with unittest.mock.patch.object(search, "sources_digest", lambda build: "others"):
+            keys.add(search.Search(BUILD, kernel, None, self.folder).cache.key)
+        self.assertEqual(len(keys), 5)
+        self.assertEqual(search.Search(BUILD, kernel, None, self.folder, "qemu").problems.elements, (16, 1000, 4096))
+        files = [self.folder / name for name in ("hewn_generators", "runtime/plan.cpp", "runtime/plan.h")]
+        files[1].parent.mkdir()
+        digests = set()
+        for changed in [None, *files]:
+            for file in files:
+                file.write_text("new" if file == changed else "old")
+            digests.add(search.sources_digest(types.SimpleNamespace(folder=self.folder, source=self.folder)))
+        self.assertEqual(len(digests), 4)
+        cache = search.Cache(self.folder / "candidates.jsonl", "a")
+        cache.put(small_space()[0], status="timed", gain=2)
+        self.assertEqual(cache.get(small_space()[0])["gain"], 2)
+        self.assertEqual(search.Cache(self.folder / "candidates.jsonl", "a").get(small_space()[0])["gain"], 2)
+        self.assertIsNone(search.Cache(self.folder / "candidates.jsonl", "b").get(small_space()[0]))
+
+    def test_the_order_of_the_search(self):
+        space = {"a": ["1", "2", "4"], "b": ["x", "y"], "c": ["0", "8"]}
+        incumbent = kernels.knob_tuple({"a": "4", "b": "y", "c": "8"})
+        every = [kernels.knob_tuple({"a": a, "b": b, "c": c}) for a in space["a"] for b in space["b"] for c in space["c"]]
+        candidates = [knobs for knobs in every if knobs != incumbent]
+        different = lambda knobs: sum(one != other for one, other in zip(knobs, incumbent))
+        grid = search.Grid(candidates, incumbent)
+        asked = [knobs for batch in (grid.ask(5), grid.ask(4), grid.ask(9)) for knobs in batch]
+        self.assertEqual(sorted(asked), sorted(candidates))
+        self.assertEqual([different(knobs) for knobs in asked], [1] * 4 + [2] * 5 + [3] * 2)
+        if not importlib.util.find_spec("optuna"):
+            self.skipTest("no Optuna: ./tune.sh --set-up installs it")
+        optimiser, asked = search.Optimiser(space, candidates, incumbent), []
+        while batch := optimiser.ask(4):
+            asked += batch
+            for knobs in batch:
+                optimiser.tell(knobs, None if dict(knobs)["b"] == "x" else 1.0)
+        self.assertEqual(len(asked), len(set(asked)))
+        self.assertNotIn(incumbent, asked)
+        self.assertEqual([different(knobs) for knobs in asked[:4]], [1] * 4)
+        # What is known is told again, and what is no candidate gains nothing.
+        told = [trial for trial in optimiser.study.trials if trial.value is not None]
+        self.assertGreater(len(told), len(asked) + 1)
+        for trial in told:
+            self.assertEqual(trial.value, 0.0 if trial.params["b"] == "x" else 1.0)
+
+    def simulated(self, gain, code=repr):
+        """A search whose libraries are empty files, and whose candidates take 100 ns / gain(knobs)."""
+        tuning = small_search(None, self.folder)
+        tuning.candidates = lambda: [knobs for knobs in small_space() + [kernels.knob_tuple({"tail": "masked", "vector": 1, "width": w}) for w in (4, 8)]
+                                     if knobs != tuning.incumbent]
+        built, measured, by_library = [], [], {}
+
+        def build_all(calls):
+            for *_, knobs, library in calls:
+                built.append(knobs)
+                by_library[library] = knobs
+                pathlib.Path(library).parent.mkdir(exist_ok=True)
+                pathlib.Path(library).touch()
+            return [{"code": code(knobs)} for *_, knobs, _ in calls]
+
+        def measure(build, kernel, libraries, runner, problems, rounds):
+            knobs = [by_library[library] for library in libraries]
+            measured.append(knobs)
+            return {"libraries": [{"path": l, "fault": "", "message": ""} for l in libraries],
+                    "problems": [{"layout": "dense", "elements": n, "threads": 1, "bytes": n, "ns": [[100.0 / gain(k)] * rounds for k in knobs]}
+                                 for n in search.GUARDED + search.DECIDING]}
+
+        tuning.engine = types.SimpleNamespace(build_all=build_all, measure=measure)
+        return tuning, built, measured
+
+    def test_the_best_are_finalists(self):
+        ranks = {}
+        tuning, built, measured = self.simulated(lambda knobs: ranks[knobs])
+        for i, knobs in enumerate([tuning.incumbent, *tuning.candidates()]):
+            ranks[knobs] = 1 + 0.05 * i
+        best = sorted(tuning.candidates(), key=ranks.get, reverse=True)
+        outcome = tuning.run(time.monotonic() + 3600)
+        self.assertEqual((outcome["strategy"], len(outcome["tried"])), ("grid", len(best)))
+        self.assertEqual(measured[-2:], [[tuning.incumbent, *best[:search.FINALISTS]], [tuning.incumbent, best[0]]])
+        self.assertEqual(outcome["adopted"]["knobs"], best[0])
+        self.assertEqual([finalist["knobs"] for finalist in outcome["finalists"]], best[:search.FINALISTS])
+        self.assertAlmostEqual(outcome["adopted"]["gain"], ranks[best[0]])
+        tuning.remove_libraries()
+        self.assertEqual(list(tuning.folder.glob("*.so")), [])
+        # All is known, and what the finals need is built again.
+        self.assertEqual(set(small_search(None, self.folder).first.values()), set(best))
+        built.clear()
+        tuning.run(time.monotonic() + 3600)
+        self.assertEqual(built, [tuning.incumbent, *best[:search.FINALISTS]])
+        pathlib.Path(tuning.library(best[0])).unlink()
+
+    def test_the_code_of_the_present_knobs_is_not_measured(self):
+        tuning, _, measured = self.simulated(lambda knobs: 1.0, code=lambda knobs: "all the same")
+        outcome = tuning.run(time.monotonic() + 3600)
+        self.assertEqual({(entry["status"], entry["gain"]) for entry in outcome["tried"]}, {("same", 1.0)})
+        self.assertEqual(measured, [[tuning.incumbent]])
+        self.assertEqual([pathlib.Path(tuning.library(tuning.incumbent))], list(tuning.folder.glob("*.so")))
+        self.assertIsNone(outcome["adopted"])
+
+    def test_refused_present_knobs_end_the_run(self):
+        tuning, _, _ = self.simulated(lambda knobs: 1.0)
+        tuning.engine.build_all = lambda calls: [{"refused": "no such tail"}]
+        with self.assertRaisesRegex(RuntimeError, "the present knobs .*: no such tail"):
+            tuning.run(time.monotonic() + 3600)
+
+    @unittest.skipUnless(importlib.util.find_spec("optuna"), "no Optuna: ./tune.sh --set-up installs it")
+    def test_a_run_without_time_left_screens_one_batch(self):
+        tuning, _, _ = self.simulated(lambda knobs: 1.0)
+        outcome = tuning.run(time.monotonic())
+        self.assertEqual((outcome["strategy"], len(outcome["tried"])), ("Optuna", search.BATCH))
+
+    def test_tables(self):
+        loser = {"knobs": (("tail", "masked"),), "gain": 1.5, "low": 1.4, "high": 1.6, "slower_at": [16], "GB/s": []}
+        speed = {"layout": "dense", "elements": 4096, "threads": 1, "before": 10.0, "after": 20.0, "spread": 0.01}
+        winner = {**loser, "knobs": (("tail", "stepped"),), "gain": 1.2, "slower_at": [], "GB/s": [speed, {**speed, "threads": 0}]}
+        outcome = {"kernel": "k", "incumbent": (("tail", "shifted"),), "finalists": [winner, loser], "adopted": winner, "tried": []}
+        lines = report.table([outcome])
+        self.assertEqual(lines[1].split(), "k 1.200 1.400 to 1.600 adopted: tail=stepped".split())
+        self.assertEqual([line.split() for line in lines[2:]], [f"dense, 4096 elements{where} 10.00 -> 20.00 GB/s spread 1.0%".split()
+                                                                for where in ("", ", all threads")])
+        self.assertTrue(report.table([{**outcome, "adopted": None}])[1].endswith("kept: tail=shifted (the best candidate is slower at [16])"))
+        self.assertTrue(report.table([{**outcome, "adopted": None, "finalists": [winner]}])[1].endswith("kept: tail=shifted"))
+        self.assertIn("no candidate gives the right bits", report.table([{**outcome, "adopted": None, "finalists": []}])[1])
+
     def test_comparison_with_other_tuning_files(self):
         kernel = next(k for k in BUILD.kernels if (k.operator, k.signature, k.form) == ("add", "f32", "general"))
         family = kernel.family(SOURCE / "tuning")
@@ -245,6 +568,83 @@ class TunerTest(unittest.TestCase):
         self.assertEqual({row["bytes"] for row in rows.values()}, {0})
         self.assertEqual(list((self.folder / "w").rglob("*.so")), [])
 
+    def test_the_program(self):
+        """tools/tune/__main__.py: its arguments, a kernel that fails, the time of each, and what is recorded."""
+        spec = importlib.util.spec_from_file_location("tune_program", SOURCE / "tools/tune/__main__.py")
+        program = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(program)
+        self.assertEqual([program.seconds(text) for text in ("90s", "10m", "1h")], [90, 600, 3600])
+
+        def arguments(*words):
+            with unittest.mock.patch.object(sys, "argv", ["tune", *words]), open(self.folder / "error", "w+") as error:
+                with unittest.mock.patch.object(sys, "stderr", error):
+                    try:
+                        return program.arguments()
+                    except SystemExit:
+                        error.seek(0)
+                        return error.read()
+
+        self.assertEqual((arguments().target, arguments().budget, arguments().runner), ("auto", 600, "local"))
+        self.assertEqual(arguments("--runner", "ssh:there").runner, "ssh:there")
+        for words, says in [(["--budget", "10"], "'10' is not a time"), (["--budget", "m"], "'m' is not a time"), (["--runner", "ssh:"], "--runner ssh:: not"),
+                            (["--runner", "locals"], "--runner locals: not"), (["--tuning-dir", "/nowhere"], "--tuning-dir /nowhere: not a folder"),
+                            (["--against", "/nowhere"], "--against /nowhere: not a folder"),
+                            (["--op", "add", "--op", "quantize_linear", "--signature", "f32"], "--signature with several --op")]:
+            self.assertIn(says, arguments(*words))
+
+        build = types.SimpleNamespace(kernels=[types.SimpleNamespace(name=name) for name in "abc"])
+        path = self.folder / "run.json"
+        search.Journal(path, "key").finish("a", 1, 5)
+        asked = []
+
+        def work(kernel, i):
+            asked.append((kernel.name, i))
+            if kernel.name == "b":
+                raise RuntimeError("b is wrong")
+            return 3
+
+        with open(self.folder / "output", "w+") as output, unittest.mock.patch.object(sys, "stdout", output):
+            self.assertEqual(program.each(build, search.Journal(path, "key"), work), ([1, 3], 1))
+            output.seek(0)
+            self.assertIn("FAILED: b is wrong", output.read())
+        self.assertEqual(asked, [("b", 1), ("c", 2)])
+        self.assertEqual(search.Journal(path, "key").outcomes, {"a": 1, "c": 3})
+
+        speed = {"layout": "dense", "elements": 16, "threads": 0, "before": 1.0, "after": 2.0, "spread": 0.1}
+        finalist = {"knobs": (("tail", "stepped"),), "low": 1.0, "gain": 1.2345, "high": 1.5, "GB/s": [speed]}
+        told = {"chip": "a chip", "candidates": 2, "knobs": "tail=stepped", "gain": [1.0, 1.234, 1.5],
+                "GB/s before, after, spread": {"dense, 16 elements, all threads": [1.0, 2.0, 0.1]}}
+        for adopted in (None, finalist):
+            with unittest.mock.patch.object(kernels, "record") as record:
+                program.record("build", "kernel", {"adopted": adopted, "finalists": [finalist], "tried": [1, 2]}, {"chip": "a chip"})
+            record.assert_called_once_with("build", "kernel", adopted and finalist["knobs"], told)
+
+        # What of a budget of 150 s is left after 50 is shared out, three parts to plans. qemu's times are not recorded.
+        build = types.SimpleNamespace(tuning=self.folder, kernels=[types.SimpleNamespace(name=form, form=form, knobs=(), target="t")
+                                                                   for form in ("general", "dense", "plan")])
+        options = types.SimpleNamespace(dask=None, jobs=1, budget=150, build_dir=self.folder, runner="local")
+        outcome = {"kernel": "k", "adopted": None, "finalists": [], "tried": []}
+        patched = lambda name, value: unittest.mock.patch.object(program, name, value)
+        for runner, records in [("local", 3), ("qemu", 0)]:
+            options.runner, shares = runner, []
+            made = lambda *_, **__: types.SimpleNamespace(run=lambda deadline: shares.append(deadline - 1000) or outcome, remove_libraries=lambda: None)
+            record, pages = unittest.mock.Mock(), types.SimpleNamespace(table=report.table, write=lambda *_, **__: "page")
+            journal = search.Journal(self.folder / f"{runner}.json", "key")
+            journal.spent = 50
+            with open(os.devnull, "w") as nowhere, unittest.mock.patch.object(sys, "stdout", nowhere), patched("record", record), \
+                    patched("report", pages), patched("cmake", unittest.mock.Mock()), patched("time", types.SimpleNamespace(monotonic=lambda: 1000)), \
+                    unittest.mock.patch.object(search, "Search", made):
+                self.assertEqual(program.tune(options, build, runner, {"chip": "a chip"}, journal), 0)
+            self.assertEqual((shares, record.call_count), ([20, 25, 100], records))
+
+        asked = []
+        for words in (["--op", "add", "--signature", "f32", "--signature", "i8"], ["--signature", "add_f32"]):
+            build_for = lambda options, signatures: asked.append(signatures) or types.SimpleNamespace(kernels=[])
+            with patched("build_for", build_for), unittest.mock.patch.object(sys, "argv", ["tune", *words]), open(os.devnull, "w") as nowhere:
+                with unittest.mock.patch.object(sys, "stdout", nowhere), self.assertRaisesRegex(SystemExit, "has no knobs"):
+                    program.main()
+        self.assertEqual(asked, [["add_f32", "add_i8"], ["add_f32"]])
+
     def test_plan_candidates(self):
         kernel = kernel_named("add", "f32", "plan")
         tuning = search.Search(BUILD, kernel, CountingEngine(), self.folder, report=lambda text: None)
@@ -263,6 +663,7 @@ class TunerTest(unittest.TestCase):
         candidates = [dict(knobs) for knobs in tuning.candidates()]
         self.assertEqual({knobs["reciprocal_elements"] for knobs in candidates}, {"512"})
         self.assertEqual({knobs["slices_per_cpu"] for knobs in candidates}, set(BUILD.spaces["plan"]["slices_per_cpu"]))
+        self.assertNotIn(tuning.incumbent, tuning.candidates())
 
     def test_auto_tunes_what_dispatch_picks(self):
         ranks = {"x86_64_avx2": 20, "x86_64_avx512": 30, "x86_64_avx512_vnni": 40}
@@ -302,8 +703,6 @@ class TunerTest(unittest.TestCase):
 
     @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "no matplotlib: ./tune.sh --set-up installs it")
     def test_report(self):
-        import report
-
         tuning = small_search(CountingEngine(), self.folder)
         tuning.candidates = lambda: small_space()[:3]
         outcome = tuning.run(time.monotonic() + 3600)
@@ -319,6 +718,7 @@ class TunerTest(unittest.TestCase):
         for text in ("&lt;a chip&gt;", "&lt;another&gt;", "computes elements twice", "breaks row ends",
                      f"{outcome['kernel']} (dense, 256 elements)", "anderson2021"):
             self.assertIn(text, page)
+        self.assertNotIn(f"{outcome['kernel']} (dense, 16 elements)", page)  # which is not slower
         pictures = re.findall(r"<img (?:loading=lazy )?src='?([^'>]*)", page)
         self.assertEqual(len(pictures), 4)
         for picture in pictures:
