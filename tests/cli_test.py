@@ -1259,6 +1259,9 @@ class ConformanceTest(CliTest):
         self.assertIn("FAILED wrong", result.stdout)
         self.assertEqual(result.stdout.splitlines()[-1], "0 passed, 1 failed, 0 skipped, 1 unusable")
 
+        result = self.run_cases("{}")
+        self.assertEqual((result.stdout.splitlines()[-1], result.stderr.count("hewn: error: ")), ("0 passed, 0 failed, 0 skipped, 1 unusable", 1))
+
     def test_null_is_absent(self):
         case = linear_case("QUANTIZE_LINEAR", "f32", [1.0, 2.0], 1.0, 0, "u8", [1, 2])
         case["inputs"]["ZeroPointTensor"] = None
@@ -1349,7 +1352,8 @@ class ConformanceTest(CliTest):
                 print(f"skipped: {name}: this machine lacks {target['missing']}")
                 continue
             self.check(add_case(), passed=1, arguments=["--variant", name], says=[name])
-            self.check([add_case(), add_case("i8")], passed=1, skipped=1, arguments=["--variant", "add_f32__" + name], says=["not a case of the forced variant"])
+            self.check([add_case(), add_case("i8")], passed=1, skipped=1, arguments=["--variant", "add_f32__" + name],
+                       says=["not a case of the forced variant", f"with add_f32__{name}: "])
             self.check(add_case(), passed=1, HEWN_VARIANT=name)
         for arguments, environment in [(["--variant", "x86_64_mmx"], {}), ([], {"HEWN_VARIANT": "x86_64_mmx"})]:
             result = self.run_cases(add_case(), arguments=arguments, **environment)
