@@ -662,7 +662,8 @@ class BadUsageTest(CliTest):
 
     def test_numbers_that_do_not_fit(self):
         a = self.a
-        for zero, kind, says in [("300", "u8", "outside u8's range 0..255"), ("-1", "u8", "outside u8's range 0..255"), ("128", "i8", "-128..127"), ("-129", "i8", "-128..127"), ("1.5", "u8", "not an integer"),
+        for zero, kind, says in [("300", "u8", "outside u8's range 0..255"), ("-1", "u8", "outside u8's range 0..255"),
+                                 ("128", "i8", "-128..127"), ("-129", "i8", "-128..127"), ("1.5", "u8", "not an integer"),
                                  ("nan", "u8", "not an integer"), ("1e1", "u8", "not an integer"), ("99999999999999999999", "u8", "0..255")]:
             self.refuse("quantize", a, "--scale", 1, f"--zero-point={zero}", "--type", kind, says=["--zero-point", zero, says])
         # As an unset variable of a shell makes them.
@@ -670,7 +671,8 @@ class BadUsageTest(CliTest):
         q = self.save("q.npy", np.zeros(2, "u1"))
         for option in ["--a-zero-point", "--b-zero-point", "--zero-point"]:
             self.refuse("qadd", q, q, "--a-scale", 1, "--b-scale", 1, "--scale", 1, option, "", says=option)
-        for scale, says in [("1e39", "too large"), ("1e-50", "too small"), ("1e400", "too large"), ("1e-400", "too small"), ("0x1p-200", "too small"), ("0xap-2000", "too small")]:
+        for scale, says in [("1e39", "too large"), ("1e-50", "too small"), ("1e400", "too large"), ("1e-400", "too small"), ("0x1p-200", "too small"),
+                            ("0xap-2000", "too small")]:
             self.refuse("quantize", a, "--scale", scale, "--type", "u8", says=["--scale", scale, says, "f32"])
         half = self.save("h.npy", np.ones(2, "f2"))
         for scale, says in [("70000", "too large"), ("65520", "too large"), ("1e-9", "too small")]:
@@ -1249,7 +1251,8 @@ class ConformanceTest(CliTest):
         self.broken(in_a(data=[1, "NaN"]), "(strings are \"nan\", \"inf\" and \"-inf\")")
         self.broken(in_a(data=[1, [[2]]]), "data[1]: an array is not a value of f32")
         for dtype, value in [("u8", 256), ("u8", -1), ("i8", 128), ("i8", -129), ("u16", 65536), ("i16", -32769), ("u32", 2**32), ("i32", 2**31), ("u64", 2**64),
-                             ("u64", -1), ("i64", 2**63), ("i64", -2**63 - 1), ("u8", 1.5), ("u8", 256.0), ("u8", -1.0), ("i16", -32769.0), ("i64", 2.0), ("u8", "nan"), ("u8", None), ("f16", 65520), ("f16", -70000)]:
+                             ("u64", -1), ("i64", 2**63), ("i64", -2**63 - 1), ("u8", 1.5), ("u8", 256.0), ("u8", -1.0), ("i16", -32769.0),
+                             ("i64", 2.0), ("u8", "nan"), ("u8", None), ("f16", 65520), ("f16", -70000)]:
             self.broken(json.dumps(add_case(dtype, a=[value, 1])), "ATensor", "data[0]", dtype)
             self.broken(json.dumps(add_case(dtype, out=[value, 1])), "output", "data[0]", dtype)
 
