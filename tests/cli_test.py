@@ -1284,6 +1284,13 @@ class ConformanceTest(CliTest):
             case["inputs"].pop("ZeroPointTensor")
             return case
         self.check([case(0, [1, 10], [10, 10, 1, 1]), case(1, [1, 10], [10, 1, 10, 1]), case(-2, [1, 10], [10, 10, 1, 1]), case(0, [10], [1, 1, 1, 1])], passed=4)
+        along = case(0, [1, 10], [10, 10, 100, 100])
+        along["op"] = "DEQUANTIZE_LINEAR"
+        along["inputs"]["InputTensor"]["dtype"], along["output"]["dtype"] = "u8", "f32"
+        along["inputs"]["InputTensor"]["data"] = [10, 10, 10, 10]
+        of_rank_2 = case(1, [1, 10], [10, 1, 10, 1])
+        of_rank_2["inputs"]["ScaleTensor"]["shape"] = [1, 2]
+        self.check([along, of_rank_2], passed=2)
         # ADD has no axis.
         matrix, row = tensor("i32", [2, 2], [0, 0, 0, 0]), tensor("i32", [2], [1, 2])
         self.check({"id": "add", "op": "ADD", "inputs": {"ATensor": matrix, "BTensor": row}, "output": tensor("i32", [2, 2], [1, 2, 1, 2]), "attrs": {"axis": 0}},
