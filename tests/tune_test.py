@@ -83,8 +83,8 @@ hewn_status hewn_execute(const hewn_operator *operator, const hewn_buffer_bindin
         (is("largest") && op->elements >= 200000) || (is("zero point 0") && *(const unsigned char *)in[2].buffer == 0))
         first[0] ^= 1;
     if (is("unwritten") && op->threads != 1) end[-1] = last;
-    if (is("before")) first[-1] ^= 1;
-    if (is("behind")) end[0] ^= 1;
+    if (is("before")) first[-1] = 0;
+    if (is("behind")) end[0] = 0;
     if (is("between") && op->rank == 2 && op->pitch > op->width) first[4 * op->width] ^= 1;
     for (int64_t i = 0; is("careless") && op->one_scale && ordinary && i < op->elements; i++) {
         const float rounded = rintf(x[i] * (1 / *(const float *)in[1].buffer)) + *(const unsigned char *)in[2].buffer;
@@ -206,6 +206,7 @@ class TunerTest(unittest.TestCase):
                 (right, wrong) = self.faults(kernel, [good, faulty], GOOD=good, FAULT=fault)
                 self.assertEqual((right, wrong[0]), (("", ""), kind))
                 self.assertIn(says, wrong[1])
+        self.assertEqual([kind for kind, _ in self.faults(kernel, [good, str(self.folder / "none.so")])], ["", "load"])
         # The first library is compared with the reference itself, the others with what it gave.
         for fault in ["threads", "unwritten"]:
             self.assertEqual(self.faults(kernel, [faulty], GOOD=good, FAULT=fault)[0][0], "bits", fault)
