@@ -149,10 +149,11 @@ RowResult measure_row(const Row &row, const Options &options, const Contenders &
     return result;
 }
 
-// Nanoseconds to compile and destroy each operator that has a row.
-std::map<std::string, double> measure_compile(const std::vector<Row> &rows, const Options &options, Arena &arena) {
+// Nanoseconds to compile and destroy each operator that was measured.
+std::map<std::string, double> measure_compile(const std::vector<RowResult> &results, const Options &options, Arena &arena) {
     std::map<std::string, double> result;
-    for (const Row &row : rows) {
+    for (const RowResult &measured : results) {
+        const Row &row = measured.row;
         if (result.count(row.op)) continue;
         arena.reset();
         const Problem problem = make_problem(row.op, row.signature, "dense", 16, arena);
@@ -187,8 +188,11 @@ int compare(const Options &options) {
         report.peers.push_back(peer->name());
         report.versions[peer->name()] = peer->version();
     }
-    // Writes an empty list, so that a path that cannot be written fails before the first row is measured.
-    if (!options.json.empty()) write_json(rows_json(report), options.json);
+    const auto write_reports = [&] {
+        if (!options.json.empty()) write_json(rows_json(report), options.json);
+        if (!options.report.empty()) write_json(full_json(report), options.report);
+    };
+    write_reports();  // without rows, so that a path that cannot be written fails before the first one is measured
     print_header(report);
 
     Arena arena;
@@ -211,11 +215,11 @@ int compare(const Options &options) {
         if (terminal) std::fprintf(stderr, "\r\033[K");
         print_row(report, report.rows.back());
         for (const PeerResult &peer : report.rows.back().peers) measured.insert(peer.name);
-        if (!options.json.empty()) write_json(rows_json(report), options.json);
+        write_reports();
     }
-    if (options.baseline.empty()) report.compile_ns = measure_compile(rows, options, arena);  // of the linked build
+    if (options.baseline.empty()) report.compile_ns = measure_compile(report.rows, options, arena);  // of the linked build
     print_summary(report);
-    if (!options.report.empty()) write_json(full_json(report), options.report);
+    write_reports();
 
     for (const std::string &name : report.peers) {
         if (measured.count(name)) continue;

@@ -15,7 +15,7 @@ while (($#)); do
     --dry-run) device=opencl measured=(--from 64Ki --to 256Ki --seconds 0.01) && shift ;;
     --built) built=yes && shift ;;
     --no-tests) tests='' && shift ;;
-    --results) results=$(realpath -m "$2") && shift 2 ;;
+    --results) results=$(realpath -m "${2:?}") || exit 2; shift 2 ;;
     *) echo "gpu.sh: unknown option $1" >&2 && exit 2 ;;
     esac
 done

@@ -24,9 +24,19 @@ double timed(const Runner &run, int64_t calls) {
     return now_ns() - start;
 }
 
+// Runs calls that do not count, at least `calls`, so that caches and pages are as this contender leaves them. The first calls of
+// several threads after a pause may wait for whole ticks (4 or 8 ms), as some virtual machines' kernels wake threads on the CPU
+// of their waker. So these warm up for longer than a few ticks.
+void warm_up(const Runner &run, int64_t calls, int threads) {
+    constexpr double kTicksNs = 20e6;
+    const double start = now_ns();
+    do run(calls);
+    while (threads > 1 && now_ns() - start < kTicksNs);
+}
+
 // How many calls make a sample of about `sample_ns`.
-int64_t calls_of_a_sample(const Runner &run, double sample_ns) {
-    run(1);
+int64_t calls_of_a_sample(const Runner &run, double sample_ns, int threads) {
+    warm_up(run, 1, threads);
     for (int64_t calls = 1;;) {
         const double ns = std::max(timed(run, calls), 1.0);
         if (ns > sample_ns / 4) return std::max<int64_t>(1, int64_t(double(calls) * sample_ns / ns));
@@ -34,9 +44,8 @@ int64_t calls_of_a_sample(const Runner &run, double sample_ns) {
     }
 }
 
-// Some calls go before the sample, so that caches and pages are as this contender leaves them.
-double sample(const Runner &run, int64_t calls) {
-    run(std::max<int64_t>(1, calls / 16));
+double sample(const Runner &run, int64_t calls, int threads) {
+    warm_up(run, std::max<int64_t>(1, calls / 16), threads);
     return timed(run, calls) / double(calls);
 }
 
@@ -65,7 +74,7 @@ void measure(std::vector<Samples *> contenders, int threads, const Effort &effor
     int rounds = 0;
     settle();
     for (const Samples *contender : contenders) {
-        const int64_t calls = calls_of_a_sample(contender->run, effort.sample_ns);
+        const int64_t calls = calls_of_a_sample(contender->run, effort.sample_ns, threads);
         const double ns = std::max(effort.sample_ns, calls == 1 ? timed(contender->run, 1) : 0);
         // Each sample has a call before it that does not count.
         const double cost = calls == 1 ? 2 * ns : ns;
@@ -87,7 +96,7 @@ void measure(std::vector<Samples *> contenders, int threads, const Effort &effor
         for (const size_t i : order) {
             const auto due = [&](int r) { return int64_t(r) * plans[i].samples / rounds; };
             if (due(round + 1) == due(round)) continue;
-            contenders[i]->call_ns[size_t(round)] = sample(contenders[i]->run, plans[i].calls);
+            contenders[i]->call_ns[size_t(round)] = sample(contenders[i]->run, plans[i].calls, threads);
             if (threads > 1) settle();
         }
     }

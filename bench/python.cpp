@@ -9,7 +9,8 @@ pybind11::module_ python_module(const char *name) {
         PyConfig_InitPythonConfig(&config);
         config.install_signal_handlers = 0;  // Ctrl-C ends the program
         PyConfig_SetBytesString(&config, &config.executable, HEWN_BENCH_PYTHON);
-        auto *const started = new pybind11::scoped_interpreter(&config);
+        // Without the folder that the program was started in, where modules could be found.
+        auto *const started = new pybind11::scoped_interpreter(&config, 0, nullptr, false);
         pybind11::module_::import("sys").attr("path").attr("insert")(0, HEWN_BENCH_DIR);
         return started;
     }();

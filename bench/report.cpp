@@ -147,13 +147,16 @@ nlohmann::json full_json(const Report &report) {
     return {{"machine", report.machine}, {"versions", report.versions}, {"compile_ns", report.compile_ns}, {"rows", rows}};
 }
 
-void write_json(const nlohmann::json &json, const std::string &path) {
-    const std::string part = path + ".part";
+void write_json(const nlohmann::json &json, const std::string &given) {
+    namespace fs = std::filesystem;
+    const std::string path = fs::is_symlink(given) ? fs::weakly_canonical(given).string() : given;
+    const bool replaces = !fs::exists(path) || fs::is_regular_file(path);  // not what /dev/null is
+    const std::string part = replaces ? path + ".part" : path;
     std::ofstream file(part);
     file << json.dump(1) << "\n";
     file.close();
     if (!file) throw std::runtime_error("cannot write " + path);
-    std::filesystem::rename(part, path);
+    if (replaces) fs::rename(part, path);
 }
 
 }  // namespace hewn_bench

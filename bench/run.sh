@@ -10,15 +10,18 @@
 #     --onednn-prefix DIR    the same for oneDNN
 set -euo pipefail
 caller=$PWD
+# What pip finds or puts elsewhere would be missing in the virtual environment.
+unset PYTHONPATH PYTHONHOME PIP_TARGET PIP_PREFIX
+export PIP_USER=0
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 
 results=$root/build/bench-results xnnpack_prefix='' onednn_prefix=''
 compare_arguments=()
 while (($#)); do
     case $1 in
-    --results) results=$(realpath -m "$2") && shift 2 ;;
-    --xnnpack-prefix) xnnpack_prefix=$(realpath "$2") && shift 2 ;;
-    --onednn-prefix) onednn_prefix=$(realpath "$2") && shift 2 ;;
+    --results) results=$(realpath -m "${2:?}") || exit 2; shift 2 ;;
+    --xnnpack-prefix) xnnpack_prefix=$(realpath "${2:?}") || exit 2; shift 2 ;;
+    --onednn-prefix) onednn_prefix=$(realpath "${2:?}") || exit 2; shift 2 ;;
     *) compare_arguments+=("$1") && shift ;;
     esac
 done

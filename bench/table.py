@@ -10,7 +10,7 @@ import json
 
 def size_text(elements):
     for unit, name in ((1 << 20, "Mi"), (1 << 10, "Ki")):
-        if round(elements / unit) >= 1:
+        if round(elements / unit) >= 1 and abs(elements / unit - round(elements / unit)) < 0.01:  # 4095 is 4 Ki, 1500 is not 1
             return f"{round(elements / unit)} {name}"
     return str(elements)
 
