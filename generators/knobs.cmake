@@ -13,8 +13,8 @@ hewn_knob(width VALUES 0 4 8 16 32 64)
 hewn_knob(vector VALUES 1 2 4 8 16)
 # How to compute a row that is no multiple of a step.
 hewn_knob(tail VALUES masked shifted stepped packed)
-# Threads of a block.
-hewn_knob(threads GPU VALUES 256 32 64 128 512 1024)
+# Threads of a block; an OpenCL device is asked for 256.
+hewn_knob(threads GPU VALUES 256 32 64 128)
 # The most bytes, of all operands, in one call of a kernel whose operands are used in place and whose work may be sliced for threads:
 # enough to make a call's 25 ns vanish, little enough to slice. Decides the rows of a call.
 hewn_knob(box_bytes PLAN VALUES 262144 65536 131072 524288 1048576)

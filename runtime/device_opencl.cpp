@@ -26,7 +26,7 @@ using cl_bits = uint64_t;
 
 enum : cl_uint {
     kDeviceTypeAll = 0xffffffff,
-    kDeviceTypeCpu = 2,
+    kDeviceTypeGpu = 4,
     kDeviceType = 0x1000,
     kDeviceSingleFpConfig = 0x101b,
     kDeviceGlobalMemSize = 0x101f,
@@ -234,7 +234,7 @@ hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) 
     cl().GetDeviceInfo(device, kDeviceName, sizeof name - 1, name, nullptr);
     snprintf(info->name, sizeof info->name, "%.*s", int(sizeof info->name - 1), name);
     info->memory = device_value<cl_bits>(device, kDeviceGlobalMemSize);
-    info->is_cpu = device_value<cl_bits>(device, kDeviceType) & kDeviceTypeCpu ? 1 : 0;
+    info->is_cpu = device_value<cl_bits>(device, kDeviceType) & kDeviceTypeGpu ? 0 : 1;  // accelerators are emulated, or slow
     if (const char *lacks = missing(device)) snprintf(info->missing, sizeof info->missing, "%s", lacks);
     return HEWN_STATUS_OK;
 }

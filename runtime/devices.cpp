@@ -1,12 +1,14 @@
 // The machine's devices of all kinds: what there is, and opening one.
 #include <pthread.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 
 #include "device_kinds.h"
 #include "error.h"
 #include "gpu.h"
+#include "system.h"
 
 namespace hewn {
 
@@ -14,6 +16,8 @@ namespace {
 
 constexpr const GpuApi *kApis[] = {&kCuda, &kOpenCl, &kD3d12};
 constexpr size_t kApiCount = sizeof kApis / sizeof kApis[0];
+
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;  // held while the best devices are looked for
 
 const GpuApi *api_of(hewn_device_kind kind) {
     for (const GpuApi *api : kApis) {
@@ -58,15 +62,18 @@ hewn_status find_any(hewn_device_kind kind, uint32_t *index, hewn_error *error) 
 }  // namespace
 
 const BestDevice &best_device(hewn_device_kind kind) {
-    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     static BestDevice best[kApiCount];
-    static bool known[kApiCount];
+    static std::atomic<bool> known[kApiCount];
+    static pthread_once_t prepared = PTHREAD_ONCE_INIT;
     size_t i = 0;
     while (i + 1 < kApiCount && kApis[i]->kind != kind) i++;
+    if (known[i].load()) return best[i];
+    // A thread that does not exist in a forked child may have held the mutex.
+    pthread_once(&prepared, [] { call_in_forked_child([] { mutex = PTHREAD_MUTEX_INITIALIZER; }); });
     pthread_mutex_lock(&mutex);
-    if (!known[i]) {
+    if (!known[i].load()) {
         best[i] = find_best(*kApis[i]);
-        known[i] = true;
+        known[i].store(true);
     }
     pthread_mutex_unlock(&mutex);
     return best[i];

@@ -18,15 +18,13 @@ void release(GpuDevice *device) {
     if (device->references.fetch_sub(1) != 1) return;
     const Allocator allocator = device->allocator;
     const bool entered = device->api->enter(*device, nullptr) == HEWN_STATUS_OK;
-    if (entered) {
-        if (device->zeros) device->api->deallocate(*device, device->zeros);
-        while (GpuModule *module = device->modules) {
-            device->modules = module->next;
-            device->api->unload(*device, module->handle);
-            allocator.deallocate(module);
-        }
-        device->api->leave(*device);
+    if (entered && device->zeros) device->api->deallocate(*device, device->zeros);
+    while (GpuModule *module = device->modules) {
+        device->modules = module->next;
+        if (entered) device->api->unload(*device, module->handle);
+        allocator.deallocate(module);
     }
+    if (entered) device->api->leave(*device);
     device->api->release(*device);
     pthread_mutex_destroy(&device->mutex);
     allocator.deallocate(device);

@@ -239,6 +239,8 @@ enum {
  * - hewn_execute enqueues on the device's stream or queue and returns without waiting, except on Direct3D 12: with 256 executions
  *   in flight, it waits for the older half of them. What it was given must stay until the work has ended. An error of running
  *   work is reported by whichever call waits for it.
+ * - Creating a device waits for what was enqueued on its stream or queue; giving its last reference back may. So neither may
+ *   happen while a CUDA stream is captured.
  * - The library links to no driver. It loads one when a GPU device is first asked for.
  * - A CUDA context and stream stay the caller's and must outlive the device and its operators. OpenCL and Direct3D 12 objects are
  *   retained. An operator keeps its device: retained objects are released with the last of the device's handle and its operators.
@@ -294,7 +296,7 @@ typedef struct hewn_device_info {
     char name[128];     /* from its driver */
     uint64_t memory;    /* in bytes; 0: not known */
     int32_t capability; /* CUDA: compute capability times ten; else 0 */
-    int32_t is_cpu;     /* 1: software on a CPU, such as PoCL and WARP; hewn's own CPU device is faster */
+    int32_t is_cpu;     /* 1: software on a CPU, such as PoCL and WARP, or no GPU; hewn's own CPU device is faster */
     char missing[64];   /* what it lacks to run hewn's kernels; "" if nothing */
 } hewn_device_info;
 
