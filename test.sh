@@ -12,6 +12,12 @@ stage configure cmake --preset default
 stage build cmake --build --preset default
 stage arm64 scripts/cross.sh linux-arm64
 # Without Wine ctest lists its tests as one that is skipped.
-if scripts/wine.sh; then stage windows scripts/cross.sh windows-x86_64; else rm -rf build-windows-x86_64; fi
+wine=0
+scripts/wine.sh || wine=$?
+case $wine in
+0) stage windows scripts/cross.sh windows-x86_64 ;;
+77) rm -rf build-windows-x86_64 ;;
+*) exit "$wine" ;;
+esac
 print_stage_times
 exec ctest --preset default "$@"

@@ -7,6 +7,9 @@
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 venv=$root/build-tune/venv
+# What pip finds or puts elsewhere would be missing in the virtual environment.
+unset PYTHONPATH PYTHONHOME PIP_TARGET PIP_PREFIX
+export PIP_USER=0
 
 install_wheels() {
     local python=/usr/bin/python3 stamp=$venv/hewn.stamp wanted

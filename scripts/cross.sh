@@ -6,7 +6,7 @@ set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 
 target=${1:-} toolchain=cmake/toolchains/${1:-}.cmake
-if [[ -z $target || ! -f $toolchain ]]; then
+if [[ $target != *-* || ! -f $toolchain ]]; then
     if [[ $target && $target != -* ]]; then echo "cross.sh: there is no target $target" >&2; fi
     echo "usage: scripts/cross.sh TARGET [CMAKE ARGUMENT...]; TARGET is one of:" $(basename --suffix=.cmake cmake/toolchains/*-*.cmake) >&2
     exit 2
@@ -36,5 +36,6 @@ version=$(sed -n 's/^CMAKE_PROJECT_VERSION:.*=//p' "$build/CMakeCache.txt")
 name=hewn-$version-$target
 rm -rf "$build/package"
 cmake --install "$build" --prefix "$build/package/$name" >/dev/null
-tar --create --gzip --file "$build/$name.tar.gz" --directory "$build/package" --sort=name --owner=0 --group=0 --numeric-owner "$name"
+tar --create --gzip --file "$build/$name.tar.gz" --directory "$build/package" --sort=name --owner=0 --group=0 --numeric-owner \
+    --mode=u=rwX,go=rX "$name"
 echo "cross: $build/$name.tar.gz"

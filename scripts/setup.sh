@@ -45,6 +45,8 @@ install_packages() {
 # the one behind any links (cd -P), so that every script that calls this one gives it the same name.
 install_wheels() {
     local python=/usr/bin/python3 stamp=.venv/hewn.stamp wanted
+    exec 9<scripts/setup.sh  # one at a time
+    flock 9
     [[ -x $python ]] || python=python3
     wanted="$PWD $("$python" -V) $(sha256sum <scripts/requirements.txt)"
     if [[ -x .venv/bin/python && -f $stamp && $(<"$stamp") == "$wanted" ]]; then return; fi
@@ -55,6 +57,9 @@ install_wheels() {
         exit 1
     fi
     rm -rf .venv  # if it is a link, only the link
+    # What pip finds or puts elsewhere would be missing here.
+    unset PYTHONPATH PYTHONHOME PIP_TARGET PIP_PREFIX
+    export PIP_USER=0
     "$python" -m venv .venv
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --only-binary :all: \
         -r scripts/requirements.txt

@@ -26,9 +26,11 @@ is_ready && exit 0
 # Of an earlier set-up, whose versions may be others.
 rm -rf "$wine/backports" "$wine/wheels"
 
+trap 'exit 130' INT  # a program that Ctrl-C ends here has not failed
 [[ $(uname -m) == x86_64 ]] || skip "Windows programs for x86-64 run on x86-64 only"
 scripts/setup.sh wine wine64 libwine xvfb xauth unzip libvulkan1 mesa-vulkan-drivers libgl1 libgl1-mesa-dri libglx-mesa0 >&2 ||
     skip "Wine cannot be installed"
+command -v dpkg-query >/dev/null || skip "this is not a Debian or Ubuntu machine"
 version=$(dpkg-query --show --showformat='${Version}' wine)
 dpkg --compare-versions "$version" ge 8 || skip "Wine $version is too old for Direct3D 12"
 

@@ -13,6 +13,7 @@
 #
 # A form or a target that no rule here knows fails.
 set -euo pipefail
+set -f  # addresses in brackets are no names of files
 nm=$1 objdump=$2 objects=$3 boxes=$4
 checked=0 failed=0
 variants=$(dirname "$objects")/../include/variants.inc

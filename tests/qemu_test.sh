@@ -14,7 +14,7 @@ if [[ -z $qemu ]]; then
     echo "skipped: qemu_test (no $name-static; Debian and Ubuntu: qemu-user-static)"
     exit 77
 fi
-unset HEWN_VARIANT
+unset HEWN_VARIANT GTEST_COLOR
 failed=0
 passed='PASSED  ] [1-9]'  # a filter that chooses no test passes as well
 

@@ -4,7 +4,7 @@
 # inexact mathematics, folders named as package managers name them. CC and CXX are the compilers.
 set -euo pipefail
 source=$1 work=$2 cmake=$3 halide=$4 generators=$5 nm=$6 readelf=$7
-unset HEWN_VARIANT
+unset HEWN_VARIANT CLICOLOR_FORCE
 
 fail() {
     echo "subproject_test: $*" >&2
@@ -21,8 +21,11 @@ foreach(library hewn hewn_static)
     add_executable(app_${library} ${HEWN_SOURCE}/examples/c_quantize/main.c)
     target_link_libraries(app_${library} PRIVATE hewn::${library})
 endforeach()
+add_library(plugin SHARED nan_scale.c)
 add_executable(nan_scale nan_scale.c)
-target_link_libraries(nan_scale PRIVATE hewn::hewn_static)
+foreach(target plugin nan_scale)
+    target_link_libraries(${target} PRIVATE hewn::hewn_static)
+endforeach()
 install(TARGETS app_hewn_static)
 END
 
@@ -67,7 +70,8 @@ configure() {
         "-DHEWN_TARGETS=x86_64_sse41;x86_64_avx2" "$@" >"$work.log" 2>&1
 }
 configure -DCMAKE_BUILD_TYPE= -DCMAKE_UNITY_BUILD=ON -DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON \
-    "-DCMAKE_CXX_FLAGS=-D_GLIBCXX_ASSERTIONS -flto=auto -ffat-lto-objects -ffast-math" || fail "does not configure: $(cat "$work.log")"
+    "-DCMAKE_CXX_FLAGS=-D_GLIBCXX_DEBUG -D_GLIBCXX_ASSERTIONS -flto=auto -ffat-lto-objects -ffast-math" \
+    -DCMAKE_SHARED_LINKER_FLAGS=-Wl,--no-as-needed || fail "does not configure: $(cat "$work.log")"
 "$cmake" --build "$build" --parallel 4 >"$work/build.log" 2>&1 || fail "does not build: $(tail -20 "$work/build.log")"
 
 if grep -vF "$build/" "$build/hewn/generated/shipped/objects.txt"; then fail "the files above are not in $build"; fi
@@ -81,6 +85,7 @@ for app in app_hewn app_hewn_static; do
 done
 renamed=$("$nm" --defined-only --extern-only "$build/hewn/libhewn.a" 2>/dev/null | grep -c ' hewnrt_halide_') || fail "no symbol is renamed"
 if "$nm" --defined-only --extern-only "$build/hewn/libhewn.a" | grep ' halide_'; then fail "these of Halide's are not renamed"; fi
+[[ $("$nm" -D --defined-only "$build/libplugin.so" | awk '{ print $3 }') == main ]] || fail "a plugin exports more than its own"
 "$build/nan_scale" || fail "mathematics that the parent asks for are the library's"
 for file in hewn/libhewn.so app_hewn_static; do
     if "$readelf" -d "$build/$file" | grep 'NEEDED.*libstdc++'; then fail "$file needs the C++ runtime library"; fi

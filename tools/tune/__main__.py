@@ -107,8 +107,8 @@ def each(build, journal, work):
         started = time.monotonic()
         try:
             journal.finish(kernel.name, work(kernel, i), time.monotonic() - started)
-        except RuntimeError as error:
-            print(f"FAILED: {error}", flush=True)
+        except (RuntimeError, subprocess.CalledProcessError) as error:
+            print(f"FAILED: {error} {getattr(error, 'stderr', None) or ''}", flush=True)
             failed += 1
     return [journal.outcomes[kernel.name] for kernel in build.kernels if kernel.name in journal.outcomes], failed
 
