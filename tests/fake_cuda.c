@@ -1,6 +1,7 @@
 /* A libcuda.so.1 for tests where there is no NVIDIA driver. It has the functions that hewn calls, device memory that is the
  * program's, and launches that are counted and checked but compute nothing. FAKE_CUDA in the environment says what goes wrong.
- * Its functions' types are the driver API's, as the CUDA toolkit documents them. */
+ * It is stricter than a driver may be: what belongs to a context is used in that context alone, and a copy happens when its
+ * stream is waited for, not before. Its functions' types are the driver API's, as the CUDA toolkit documents them. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,12 +27,63 @@ static int is(const char *what) {
 
 /* What the tests look at. */
 EXPORT int fake_launches = 0, fake_modules = 0, fake_contexts = 0, fake_memory = 0, fake_synchronizations = 0;
+EXPORT int fake_copies = 0;  /* that nobody has waited for */
+EXPORT int fake_misuses = 0; /* what the program must not do, also where it looks at no code: stderr says what it was */
 EXPORT unsigned fake_grid[3], fake_block[3];
 EXPORT uint64_t fake_pointers[4];
-EXPORT void *fake_stream;
+EXPORT void *fake_stream, *fake_synchronized; /* of the last launch; the last that was waited for */
+EXPORT void *fake_context;                    /* of the last launch */
 EXPORT char fake_kernel[256];
 
+static int misuse(int code, const char *what) {
+    fprintf(stderr, "fake_cuda.c: %s\n", what);
+    return fake_misuses++, code;
+}
+
+/* The contexts that are current, the last one on top. A handle's low bits are the device's number. */
+enum { DEVICES = 2, PRIMARY = 0x1000, OWN = 0x2000 }; /* OWN: the program's */
+static int retained[DEVICES];
+static void *stack[16];
 static int depth = 0;
+static void *current(void) { return depth ? stack[depth - 1] : NULL; }
+
+struct Memory {
+    uint64_t at;
+    size_t bytes;
+    void *context;
+    struct Memory *next;
+};
+static struct Memory *memory = NULL;
+
+/* The context of the memory that holds [at, at + bytes), null if there is none. */
+static void *context_of(uint64_t at, size_t bytes) {
+    const struct Memory *m = memory;
+    while (m && (at < m->at || at - m->at > m->bytes || bytes > m->bytes - (at - m->at))) m = m->next;
+    return m ? m->context : NULL;
+}
+
+struct Copy {
+    void *to;
+    const void *from;
+    size_t bytes;
+    void *context, *stream;
+    struct Copy *next;
+};
+static struct Copy *copies = NULL; /* in order */
+
+/* A module is kept when it is unloaded, so that a later use of it is seen: its context is null then. */
+struct Function {
+    const struct Module *module;
+    const char *text;
+    struct Function *next;
+};
+struct Module {
+    void *context;
+    const char *text;
+    struct Function *functions;
+    struct Module *next;
+};
+static struct Module *modules = NULL;
 
 EXPORT int cuInit(unsigned flags) { return flags || is("no device") ? NO_DEVICE : OK; }
 EXPORT int cuGetErrorName(int code, const char **name) {
@@ -53,21 +105,29 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
     return OK;
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
-    fake_contexts++;
-    return *context = (void *)(uintptr_t)(0x1000 + device), OK;
+    if (device < 0 || device >= DEVICES) return INVALID_VALUE;
+    fake_contexts++, retained[device]++;
+    return *context = (void *)(uintptr_t)(PRIMARY + device), OK;
 }
-EXPORT int cuDevicePrimaryCtxRelease_v2(int device) { return fake_contexts--, device < 0; }
-static void *stack[16];
-EXPORT int cuCtxGetCurrent(void **context) { return *context = depth ? stack[depth - 1] : NULL, OK; }
+EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
+    if (device < 0 || device >= DEVICES || !retained[device])
+        return misuse(INVALID_CONTEXT, "a primary context is released that is not retained");
+    return fake_contexts--, retained[device]--, OK;
+}
+EXPORT int cuCtxGetCurrent(void **context) { return *context = current(), OK; }
 EXPORT int cuCtxPushCurrent_v2(void *context) {
-    if (is("context") || ((uintptr_t)context & ~(uintptr_t)0xf) != 0x1000) return INVALID_CONTEXT;
+    const uintptr_t device = (uintptr_t)context & 0xf, kind = (uintptr_t)context - device;
+    if (is("context") || device >= DEVICES || (kind != PRIMARY && kind != OWN)) return INVALID_CONTEXT;
+    if (kind == PRIMARY && !retained[device]) return misuse(INVALID_CONTEXT, "a primary context is entered that is not retained");
+    if (depth == sizeof stack / sizeof *stack) return misuse(INVALID_CONTEXT, "contexts are entered but not left");
     return stack[depth++] = context, OK;
 }
-EXPORT int cuCtxPopCurrent_v2(void **context) { return *context = stack[--depth], OK; }
-EXPORT int fake_depth(void) { return depth; }
-EXPORT int cuCtxGetDevice(int *device) {
-    return depth ? *device = (int)((uintptr_t)stack[depth - 1] & 0xf), OK : INVALID_CONTEXT;
+EXPORT int cuCtxPopCurrent_v2(void **context) {
+    if (!depth) return misuse(INVALID_CONTEXT, "a context is left that is not entered");
+    return *context = stack[--depth], OK;
 }
+EXPORT int fake_depth(void) { return depth; }
+EXPORT int cuCtxGetDevice(int *device) { return depth ? *device = (int)((uintptr_t)current() & 0xf), OK : INVALID_CONTEXT; }
 
 EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count, const int *options, void **values) {
     if (!depth) return INVALID_CONTEXT;
@@ -76,24 +136,44 @@ EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count, 
         return UNSUPPORTED_PTX;
     }
     if (!strstr((const char *)image, ".entry")) return INVALID_VALUE;
+    struct Module *loaded = calloc(1, sizeof *loaded);
+    if (!loaded) return OUT_OF_MEMORY;
+    *loaded = (struct Module){current(), (const char *)image, NULL, modules};
     fake_modules++;
-    return *module = (void *)image, OK;
+    return *module = modules = loaded, OK;
 }
-EXPORT int cuModuleUnload(void *module) { return fake_modules--, module == NULL; }
-EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) {
+EXPORT int cuModuleUnload(void *handle) {
+    struct Module *module = handle;
+    if (!depth || module->context != current()) return misuse(INVALID_CONTEXT, "a module is unloaded outside its context");
+    return fake_modules--, module->context = NULL, OK;
+}
+EXPORT int cuModuleGetFunction(void **result, void *handle, const char *name) {
+    struct Module *module = handle;
+    if (!depth || module->context != current()) return misuse(INVALID_CONTEXT, "a function is looked up outside its context");
     char entry[300];
     snprintf(entry, sizeof entry, ".entry %s(", name);
-    const char *at = strstr((const char *)module, entry);
-    return *function = (void *)at, at ? OK : INVALID_VALUE;
+    const char *text = strstr(module->text, entry);
+    if (!text) return INVALID_VALUE;
+    struct Function *function = module->functions;
+    while (function && function->text != text) function = function->next;
+    if (!function) {
+        if (!(function = calloc(1, sizeof *function))) return OUT_OF_MEMORY;
+        *function = (struct Function){module, text, module->functions};
+        module->functions = function;
+    }
+    return *result = function, OK;
 }
 /* Each parameter that the PTX declares is read: an argument that is missing is a fault here as there. */
-EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                           unsigned shared, void *stream, void **arguments, void **extra) {
-    if (!depth || extra || shared) return INVALID_VALUE;
+    const struct Function *function = handle;
+    if (extra || shared) return INVALID_VALUE;
+    if (!depth || function->module->context != current())
+        return misuse(INVALID_CONTEXT, "a function is launched outside its context");
     if (is("launch")) return LAUNCH_FAILED;
-    const char *end = strchr((const char *)function, '{');
+    const char *end = strchr(function->text, '{');
     int parameters = 0, pointers = 0;
-    for (const char *at = (const char *)function; (at = strstr(at, ".param ")) && at < end; at++, parameters++) {
+    for (const char *at = function->text; (at = strstr(at, ".param ")) && at < end; at++, parameters++) {
         const int wide = strncmp(at + 7, ".u64", 4) == 0 || strncmp(at + 7, ".b64", 4) == 0;
         uint64_t value = 0;
         memcpy(&value, arguments[parameters], wide ? 8 : 4);
@@ -102,28 +182,77 @@ EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
     const unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
     memcpy(fake_grid, grid, sizeof grid);
     memcpy(fake_block, block, sizeof block);
-    snprintf(fake_kernel, sizeof fake_kernel, "%.200s", (const char *)function + 7);
+    snprintf(fake_kernel, sizeof fake_kernel, "%.200s", function->text + 7);
     fake_stream = stream;
+    fake_context = current();
     fake_launches++;
     return OK;
 }
 EXPORT int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
     if (!depth) return INVALID_CONTEXT;
     if (is("memory") || bytes > (size_t)8 << 30) return OUT_OF_MEMORY;
-    void *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
+    struct Memory *allocated = calloc(1, sizeof *allocated);
+    void *at = aligned_alloc(256, (bytes + 255) / 256 * 256);
+    if (!allocated || !at) return free(allocated), free(at), OUT_OF_MEMORY;
+    *allocated = (struct Memory){(uint64_t)(uintptr_t)at, bytes, current(), memory};
+    memory = allocated;
     fake_memory++;
-    return *pointer = (uint64_t)(uintptr_t)memory, memory ? OK : OUT_OF_MEMORY;
+    return *pointer = allocated->at, OK;
 }
-EXPORT int cuMemFree_v2(uint64_t pointer) { return free((void *)(uintptr_t)pointer), fake_memory--, OK; }
+EXPORT int cuMemFree_v2(uint64_t pointer) {
+    struct Memory **link = &memory;
+    while (*link && (*link)->at != pointer) link = &(*link)->next;
+    struct Memory *freed = *link;
+    if (!freed) return misuse(INVALID_VALUE, "memory is freed that is not allocated");
+    if (!depth || freed->context != current()) return misuse(INVALID_CONTEXT, "memory is freed outside its context");
+    for (struct Copy **of = &copies, *copy; (copy = *of);) {
+        const uint64_t to = (uint64_t)(uintptr_t)copy->to, from = (uint64_t)(uintptr_t)copy->from;
+        if (to - pointer >= freed->bytes && from - pointer >= freed->bytes) {
+            of = &copy->next;
+            continue;
+        }
+        misuse(OK, "memory is freed that a copy still needs");
+        *of = copy->next;
+        free(copy);
+        fake_copies--;
+    }
+    *link = freed->next;
+    free((void *)(uintptr_t)pointer);
+    free(freed);
+    return fake_memory--, OK;
+}
+static int copy(void *to, const void *from, size_t bytes, uint64_t pointer, void *stream) {
+    const void *context = context_of(pointer, bytes);
+    if (!context) return misuse(INVALID_VALUE, "memory is copied that is not allocated");
+    if (context != current()) return misuse(INVALID_CONTEXT, "memory is copied outside its context");
+    struct Copy *added = calloc(1, sizeof *added), **last = &copies;
+    if (!added) return OUT_OF_MEMORY;
+    *added = (struct Copy){to, from, bytes, current(), stream, NULL};
+    while (*last) last = &(*last)->next;
+    *last = added;
+    return fake_copies++, OK;
+}
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
-    return memcpy((void *)(uintptr_t)to, from, bytes), (void)stream, OK;
+    return copy((void *)(uintptr_t)to, from, bytes, to, stream);
 }
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
-    return memcpy(to, (const void *)(uintptr_t)from, bytes), (void)stream, OK;
+    return copy(to, (const void *)(uintptr_t)from, bytes, from, stream);
 }
 EXPORT int cuStreamSynchronize(void *stream) {
+    if (!depth) return misuse(INVALID_CONTEXT, "a stream is waited for outside a context");
     fake_synchronizations++;
-    return (void)stream, is("launch") ? LAUNCH_FAILED : OK;
+    fake_synchronized = stream;
+    for (struct Copy **link = &copies, *done; (done = *link);) {
+        if (done->stream != stream || done->context != current()) {
+            link = &done->next;
+            continue;
+        }
+        memcpy(done->to, done->from, done->bytes);
+        *link = done->next;
+        free(done);
+        fake_copies--;
+    }
+    return is("launch") ? LAUNCH_FAILED : OK;
 }
 /* Odd pages are the host's. */
 EXPORT int cuPointerGetAttribute(void *value, int attribute, uint64_t pointer) {

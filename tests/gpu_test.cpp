@@ -697,6 +697,7 @@ std::string least_capability() {
 
 class FakeCuda : public testing::Test {
 protected:
+    static constexpr uintptr_t PRIMARY_CONTEXT = 0x1000, OWN_CONTEXT = 0x2000;  // the fake driver's, of device 0
     void *driver_ = nullptr;
     template<class T>
     T &variable(const char *name) {
@@ -711,7 +712,19 @@ protected:
         unsetenv("FAKE_CUDA");
         if (driver_ && dlsym(driver_, "fake_depth")) {
             EXPECT_EQ(reinterpret_cast<int (*)()>(dlsym(driver_, "fake_depth"))(), 0) << "a context was left current";
+            EXPECT_EQ(variable<int>("fake_misuses"), 0) << "stderr says which";
+            for (const char *count : {"fake_contexts", "fake_modules", "fake_copies"})
+                EXPECT_EQ(variable<int>(count), 0) << count;
         }
+    }
+    // A device in the program's own context.
+    static Outcome create(uintptr_t context, void *stream, DevicePtr &device) {
+        const hewn_cuda_device_desc desc = {sizeof desc, reinterpret_cast<void *>(context), stream, nullptr, nullptr, nullptr};
+        hewn_device *created = untouched<hewn_device>();
+        const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_create_cuda_device(&desc, &created, error); });
+        EXPECT_EQ(outcome.status == HEWN_STATUS_OK, created != untouched<hewn_device>()) << outcome;
+        if (outcome.status == HEWN_STATUS_OK) device.reset(created);
+        return outcome;
     }
 };
 
@@ -874,24 +887,61 @@ TEST_F(FakeCuda, Huge) {
     EXPECT_EQ(run({2, 2, 2, 2, 2, 2, 2, 2}, {1 << 14, 1 << 12, 1 << 10, 1 << 8, 1 << 6, 1 << 4, 1 << 2, 1}), 1);
 }
 
-TEST_F(FakeCuda, OwnContextAndStream) {
-    hewn_device *created = untouched<hewn_device>();
+// Two devices at a time: each one's objects are used in its own context, and given back there.
+TEST_F(FakeCuda, TwoDevices) {
+    DevicePtr devices[2];
+    void *memory[2] = {};
+    for (const uint32_t i : {0u, 1u}) {
+        ASSERT_EQ(open(HEWN_DEVICE_CUDA, i, devices[i]).status, HEWN_STATUS_OK);
+        ASSERT_EQ(hewn_allocate(devices[i].get(), 1024, &memory[i], nullptr), HEWN_STATUS_OK);
+    }
+    for (const uint32_t i : {0u, 1u}) {
+        const Sum sum(devices[i].get(), 64);
+        ASSERT_EQ(sum.run(at(memory[i], 0, 256), at(memory[i], 256, 256), at(memory[i], 512, 256)).status, HEWN_STATUS_OK);
+        EXPECT_EQ(variable<uintptr_t>("fake_context"), PRIMARY_CONTEXT + i);
+        EXPECT_EQ(hewn_synchronize(devices[i].get(), nullptr), HEWN_STATUS_OK);
+        hewn_deallocate(devices[i].get(), memory[i]);
+    }
+    devices[1].reset();
+    EXPECT_EQ(variable<int>("fake_contexts"), 1);
+    EXPECT_EQ(hewn_synchronize(devices[0].get(), nullptr), HEWN_STATUS_OK) << "the other device's context was given back";
+}
+
+// Copies go to the device's stream, and have happened when the call returns.
+TEST_F(FakeCuda, Copies) {
     int stream = 0;
-    const auto create = [&](void *context) {
-        const hewn_cuda_device_desc desc = {sizeof desc, context, &stream, nullptr, nullptr, nullptr};
-        return outcome_of([&](hewn_error *error) { return hewn_create_cuda_device(&desc, &created, error); });
-    };
-    EXPECT_TRUE(says(create(nullptr), "the thread has no current one"));
-    EXPECT_TRUE(says(create(&stream), "context is no context"));
-    EXPECT_EQ(created, untouched<hewn_device>());
-    ASSERT_EQ(create(reinterpret_cast<void *>(uintptr_t(0x1000))).status, HEWN_STATUS_OK);
-    const DevicePtr device(created);
+    for (void *const of_device : {static_cast<void *>(nullptr), static_cast<void *>(&stream)}) {
+        DevicePtr device;
+        ASSERT_EQ(create(OWN_CONTEXT, of_device, device).status, HEWN_STATUS_OK);
+        void *memory = nullptr;
+        ASSERT_EQ(hewn_allocate(device.get(), 64, &memory, nullptr), HEWN_STATUS_OK);
+        int value = 42, back = 0;
+        EXPECT_EQ(hewn_write(device.get(), memory, 8, &value, sizeof value, nullptr), HEWN_STATUS_OK);
+        EXPECT_EQ(variable<int>("fake_copies"), 0) << "a write is not waited for";
+        value = 1;
+        EXPECT_EQ(hewn_read(device.get(), memory, 8, &back, sizeof back, nullptr), HEWN_STATUS_OK);
+        EXPECT_EQ(variable<int>("fake_copies"), 0) << "a read is not waited for";
+        EXPECT_EQ(back, 42);
+        hewn_deallocate(device.get(), memory);
+    }
+}
+
+TEST_F(FakeCuda, OwnContextAndStream) {
+    DevicePtr device;
+    int stream = 0;
+    EXPECT_TRUE(says(create(0, &stream, device), "the thread has no current one"));
+    EXPECT_TRUE(says(create(reinterpret_cast<uintptr_t>(&stream), &stream, device), "context is no context"));
+    ASSERT_EQ(create(OWN_CONTEXT, &stream, device).status, HEWN_STATUS_OK);
     EXPECT_EQ(variable<int>("fake_contexts"), 0) << "the application's context is not retained as the primary one";
     void *memory = nullptr;
     ASSERT_EQ(hewn_allocate(device.get(), 1024, &memory, nullptr), HEWN_STATUS_OK);
     const Sum sum(device.get(), 64);
     ASSERT_EQ(sum.run(at(memory, 0, 256), at(memory, 256, 256), at(memory, 512, 256)).status, HEWN_STATUS_OK);
     EXPECT_EQ(variable<void *>("fake_stream"), &stream);
+    EXPECT_EQ(variable<uintptr_t>("fake_context"), OWN_CONTEXT);
+    variable<void *>("fake_synchronized") = nullptr;
+    EXPECT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
+    EXPECT_EQ(variable<void *>("fake_synchronized"), &stream);
     setenv("FAKE_CUDA", "host pointers", 1);
     const Outcome outcome = sum.run(at(memory, 0, 256), at(memory, 256, 256), at(memory, 512, 256));
     EXPECT_EQ(outcome.status, HEWN_STATUS_INVALID_BINDING);
@@ -993,7 +1043,7 @@ TEST_F(FakeCuda, Failures) {
 TEST_F(FakeCuda, HooksAreBalanced) {
     int live = 0;
     const hewn_cuda_device_desc desc = {sizeof desc,
-                                        reinterpret_cast<void *>(uintptr_t(0x1000)),
+                                        reinterpret_cast<void *>(OWN_CONTEXT),
                                         nullptr,
                                         [](void *context, size_t bytes, size_t) {
                                             ++*static_cast<int *>(context);
@@ -1034,7 +1084,7 @@ TEST(FakeCudaOfOldDevices, Targets) {
     }
     // The program's own context, of which nothing is kept or released.
     hewn_device *device = nullptr;
-    const hewn_cuda_device_desc desc = {sizeof desc, reinterpret_cast<void *>(uintptr_t(0x1000)), nullptr, nullptr, nullptr,
+    const hewn_cuda_device_desc desc = {sizeof desc, reinterpret_cast<void *>(uintptr_t(0x2000)), nullptr, nullptr, nullptr,
                                         nullptr};
     const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_create_cuda_device(&desc, &device, error); });
     EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE);
@@ -1051,7 +1101,7 @@ TEST(FakeCudaWithoutDevice, Open) {
     EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE);
     EXPECT_TRUE(says(outcome, "cuInit failed: CUDA_ERROR_NO_DEVICE")) << outcome;
     hewn_device *created = untouched<hewn_device>();
-    const hewn_cuda_device_desc desc = {sizeof desc, reinterpret_cast<void *>(uintptr_t(0x1000)), nullptr, nullptr, nullptr,
+    const hewn_cuda_device_desc desc = {sizeof desc, reinterpret_cast<void *>(uintptr_t(0x2000)), nullptr, nullptr, nullptr,
                                         nullptr};
     const Outcome own = outcome_of([&](hewn_error *error) { return hewn_create_cuda_device(&desc, &created, error); });
     EXPECT_EQ(own.status, HEWN_STATUS_NO_DEVICE);
