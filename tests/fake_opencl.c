@@ -1,6 +1,7 @@
-/* A libOpenCL.so.1 for tests: a platform without a device, one with a CPU and one with a GPU, which are opened and have memory,
- * but compile nothing. FAKE_OPENCL in the environment says what both lack; "GPU " before it: what the GPU lacks. Its functions'
- * types are OpenCL's. */
+/* A libOpenCL.so.1 for tests: a platform without a device, one with a CPU and one with a GPU, which are opened, have memory and
+ * launch kernels, but compute nothing. FAKE_OPENCL in the environment says what both lack; "GPU " before it: what the GPU lacks.
+ * A command queue that nobody retains is refused, and a copy that is not waited for never happens. Its functions' types are
+ * OpenCL's. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,10 +10,19 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { OK = 0, DEVICE_NOT_FOUND = -1, BUILD_PROGRAM_FAILURE = -11, INVALID_VALUE = -30 };
+enum {
+    OK = 0,
+    DEVICE_NOT_FOUND = -1,
+    OUT_OF_HOST_MEMORY = -6,
+    BUILD_PROGRAM_FAILURE = -11,
+    MISALIGNED_SUB_BUFFER_OFFSET = -13,
+    EXEC_STATUS_ERROR = -14,
+    INVALID_VALUE = -30,
+    INVALID_QUEUE = -36
+};
 
 /* A handle's low bits are the device's number: 1 the CPU, 2 the GPU. */
-enum { PLATFORM = 0x1000, DEVICE = 0x2000, CONTEXT = 0x3000, QUEUE = 0x4000, PROGRAM = 0x5000 };
+enum { PLATFORM = 0x1000, DEVICE = 0x2000, CONTEXT = 0x3000, QUEUE = 0x4000, PROGRAM = 0x5000, KERNEL = 0x6000 };
 static void *handle(int kind, int device) { return (void *)(uintptr_t)(kind + device); }
 static int device_of(const void *object) { return (int)((uintptr_t)object & 0xf); }
 
@@ -23,7 +33,10 @@ static int lacks(int device, const char *what) {
 }
 
 /* What the tests look at. */
-EXPORT int fake_opened = 0, fake_references = 0;
+EXPORT int fake_opened = 0, fake_references = 0; /* the last device; of all objects */
+EXPORT int fake_contexts[3], fake_queues[3];     /* of each device's */
+EXPORT int fake_views = 0, fake_launches = 0;
+EXPORT void *fake_finished; /* the last queue that was waited for */
 
 EXPORT int clGetPlatformIDs(unsigned most, void **platforms, unsigned *count) {
     for (unsigned p = 0; p < 3 && p < most; p++) platforms[p] = handle(PLATFORM, (int)p);
@@ -59,36 +72,101 @@ EXPORT void *clCreateContext(const intptr_t *properties, unsigned count, void *c
                              int *code) {
     (void)properties, (void)notify, (void)data;
     *code = count == 1 ? OK : INVALID_VALUE;
-    fake_references++;
-    return handle(CONTEXT, fake_opened = device_of(devices[0]));
+    fake_opened = device_of(devices[0]);
+    fake_references++, fake_contexts[fake_opened]++;
+    return handle(CONTEXT, fake_opened);
 }
-EXPORT int clRetainContext(void *context) { return fake_references++, context == NULL; }
-EXPORT int clReleaseContext(void *context) { return fake_references--, context == NULL; }
+EXPORT int clRetainContext(void *context) { return fake_references++, fake_contexts[device_of(context)]++, OK; }
+EXPORT int clReleaseContext(void *context) { return fake_references--, fake_contexts[device_of(context)]--, OK; }
 EXPORT void *clCreateCommandQueue(void *context, void *device, uint64_t properties, int *code) {
     *code = properties || device_of(context) != device_of(device) ? INVALID_VALUE : OK;
-    fake_references++;
+    fake_references++, fake_queues[device_of(device)]++;
     return handle(QUEUE, device_of(device));
 }
-EXPORT int clRetainCommandQueue(void *queue) { return fake_references++, queue == NULL; }
-EXPORT int clReleaseCommandQueue(void *queue) { return fake_references--, queue == NULL; }
+EXPORT int clRetainCommandQueue(void *queue) { return fake_references++, fake_queues[device_of(queue)]++, OK; }
+EXPORT int clReleaseCommandQueue(void *queue) { return fake_references--, fake_queues[device_of(queue)]--, OK; }
+static int is_live(const void *queue) { return fake_queues[device_of(queue)] > 0; }
+EXPORT int clFinish(void *queue) {
+    fake_finished = queue;
+    return !is_live(queue) ? INVALID_QUEUE : lacks(device_of(queue), "completion") ? EXEC_STATUS_ERROR : OK;
+}
 EXPORT int clGetCommandQueueInfo(void *queue, unsigned what, size_t bytes, void *value, size_t *written) {
     void *const answer = what == 0x1090   ? handle(CONTEXT, device_of(queue)) /* CL_QUEUE_CONTEXT */
                          : what == 0x1091 ? handle(DEVICE, device_of(queue))  /* CL_QUEUE_DEVICE */
                                           : NULL;                             /* CL_QUEUE_PROPERTIES */
     return memcpy(value, &answer, bytes), (void)written, OK;
 }
-EXPORT void *clCreateBuffer(void *context, uint64_t flags, size_t bytes, void *host, int *code) {
-    (void)context, (void)flags, (void)host;
-    return *code = OK, malloc(bytes);
+
+/* A memory object, or a part of one, which keeps it. */
+struct Memory {
+    struct Memory *parent;
+    void *context;
+    size_t bytes, origin;
+    int references;
+    char *data; /* null where it is large: nobody follows it */
+};
+static void *new_memory(struct Memory memory, int *code) {
+    struct Memory *const made = malloc(sizeof *made);
+    if (code) *code = made ? OK : OUT_OF_HOST_MEMORY;
+    if (!made) return NULL;
+    fake_references++;
+    return *made = memory, made;
 }
-EXPORT int clReleaseMemObject(void *memory) { return free(memory), OK; }
+EXPORT void *clCreateBuffer(void *context, uint64_t flags, size_t bytes, void *host, int *code) {
+    (void)flags, (void)host;
+    char *const data = bytes <= 1 << 20 ? calloc(bytes + 1, 1) : NULL;
+    return new_memory((struct Memory){NULL, context, bytes, 0, 1, data}, code);
+}
+EXPORT void *clCreateSubBuffer(void *of, uint64_t flags, unsigned kind, const void *region, int *code) {
+    struct Memory *const parent = of;
+    const size_t origin = ((const size_t *)region)[0], bytes = ((const size_t *)region)[1];
+    const int bad = kind != 0x1220 || parent->parent || origin > parent->bytes || bytes > parent->bytes - origin;
+    (void)flags;
+    *code = bad ? INVALID_VALUE : origin % 128 ? MISALIGNED_SUB_BUFFER_OFFSET : OK; /* CL_DEVICE_MEM_BASE_ADDR_ALIGN's bits */
+    if (*code) return NULL;
+    parent->references++, fake_views++;
+    return new_memory((struct Memory){parent, parent->context, bytes, origin, 1, NULL}, code);
+}
+EXPORT int clReleaseMemObject(void *object) {
+    struct Memory *const memory = object;
+    if (--memory->references) return OK;
+    if (memory->parent) clReleaseMemObject(memory->parent);
+    free(memory->data);
+    free(memory);
+    return fake_references--, OK;
+}
+EXPORT int clGetMemObjectInfo(void *object, unsigned what, size_t bytes, void *value, size_t *written) {
+    const struct Memory *const memory = object;
+    (void)written;
+    switch (what) {
+    case 0x1102: return memcpy(value, &memory->bytes, bytes), OK;   /* CL_MEM_SIZE */
+    case 0x1106: return memcpy(value, &memory->context, bytes), OK; /* CL_MEM_CONTEXT */
+    case 0x1107: return memcpy(value, &memory->parent, bytes), OK;  /* CL_MEM_ASSOCIATED_MEMOBJECT */
+    case 0x1108: return memcpy(value, &memory->origin, bytes), OK;  /* CL_MEM_OFFSET */
+    default: return INVALID_VALUE;
+    }
+}
+static char *data_of(const void *queue, const struct Memory *memory, size_t offset, size_t bytes, int *code) {
+    const int bad = !memory->data || offset > memory->bytes || bytes > memory->bytes - offset;
+    *code = !is_live(queue) ? INVALID_QUEUE : bad ? INVALID_VALUE : OK;
+    return bad ? NULL : memory->data + offset;
+}
 EXPORT int clEnqueueWriteBuffer(void *queue, void *memory, unsigned wait, size_t offset, size_t bytes, const void *from,
                                 unsigned count, void *const *events, void **event) {
-    (void)queue, (void)wait, (void)count, (void)events, (void)event;
-    return memcpy((char *)memory + offset, from, bytes), OK;
+    int code;
+    char *const to = data_of(queue, memory, offset, bytes, &code);
+    if (wait && !code) memcpy(to, from, bytes);
+    return (void)count, (void)events, (void)event, code;
+}
+EXPORT int clEnqueueReadBuffer(void *queue, void *memory, unsigned wait, size_t offset, size_t bytes, void *to, unsigned count,
+                               void *const *events, void **event) {
+    int code;
+    const char *const from = data_of(queue, memory, offset, bytes, &code);
+    if (wait && !code) memcpy(to, from, bytes);
+    return (void)count, (void)events, (void)event, code;
 }
 
-/* No program compiles. As in other drivers, a log that is longer than what is there for it is not given. */
+/* As in other drivers, a log that is longer than what is there for it is not given. */
 EXPORT void *clCreateProgramWithSource(void *context, unsigned count, const char *const *sources, const size_t *lengths,
                                        int *code) {
     (void)sources, (void)lengths;
@@ -97,8 +175,8 @@ EXPORT void *clCreateProgramWithSource(void *context, unsigned count, const char
     return handle(PROGRAM, device_of(context));
 }
 EXPORT int clBuildProgram(void *program, unsigned count, void *const *devices, const char *options, void *notify, void *data) {
-    (void)program, (void)count, (void)devices, (void)options, (void)notify, (void)data;
-    return BUILD_PROGRAM_FAILURE;
+    (void)count, (void)devices, (void)options, (void)notify, (void)data;
+    return lacks(device_of(program), "compiler") ? BUILD_PROGRAM_FAILURE : OK;
 }
 EXPORT int clGetProgramBuildInfo(void *program, void *device, unsigned what, size_t bytes, void *value, size_t *written) {
     static const char log[1000] = "line 1: no such thing\nline 2: nor this";
@@ -109,14 +187,22 @@ EXPORT int clGetProgramBuildInfo(void *program, void *device, unsigned what, siz
 }
 EXPORT int clReleaseProgram(void *program) { return fake_references--, program == NULL; }
 
-/* What a driver must have to be one, but no test calls. */
-#define UNUSED(name) \
-    EXPORT void name(void) { abort(); }
-UNUSED(clCreateSubBuffer)
-UNUSED(clGetMemObjectInfo)
-UNUSED(clCreateKernel)
-UNUSED(clReleaseKernel)
-UNUSED(clSetKernelArg)
-UNUSED(clEnqueueNDRangeKernel)
-UNUSED(clEnqueueReadBuffer)
-UNUSED(clFinish)
+EXPORT void *clCreateKernel(void *program, const char *name, int *code) {
+    *code = name ? OK : INVALID_VALUE;
+    fake_references++;
+    return handle(KERNEL, device_of(program));
+}
+EXPORT int clReleaseKernel(void *kernel) { return fake_references--, kernel == NULL; }
+EXPORT int clSetKernelArg(void *kernel, unsigned index, size_t bytes, const void *value) {
+    return (void)kernel, (void)index, (void)value, bytes ? OK : INVALID_VALUE;
+}
+EXPORT int clEnqueueNDRangeKernel(void *queue, void *kernel, unsigned dimensions, const size_t *offset, const size_t *global,
+                                  const size_t *local, unsigned count, void *const *events, void **event) {
+    (void)offset, (void)count, (void)events, (void)event;
+    if (!is_live(queue)) return INVALID_QUEUE;
+    if (device_of(kernel) != device_of(queue)) return INVALID_VALUE;
+    for (unsigned d = 0; d < dimensions; d++) {
+        if (!local[d] || global[d] % local[d]) return INVALID_VALUE;
+    }
+    return fake_launches++, OK;
+}

@@ -1,6 +1,6 @@
 // GPU devices: what is refused and how, the caller's own contexts, memory and queues, lifetimes. OpenCL runs where there is a
-// driver (PoCL in ./test.sh); what its devices may lack, and CUDA's side, run against tests/fake_opencl.c and tests/fake_cuda.c,
-// which compute nothing.
+// driver (PoCL in ./test.sh); what its devices may lack and what hewn keeps of it, and CUDA's side, run against
+// tests/fake_opencl.c and tests/fake_cuda.c, which compute nothing.
 #include "../runtime/gpu_division.h"
 #include "../runtime/gpu_views.h"
 
@@ -576,13 +576,21 @@ TEST_F(OpenCl, FarInMemoryOfOneAccess) {
 class FakeOpenCl : public testing::Test {
 protected:
     void *driver_ = nullptr;
-    int variable(const char *name) { return *static_cast<int *>(dlsym(driver_, name)); }
+    template<class T = int>
+    T &variable(const char *name) {
+        return *static_cast<T *>(dlsym(driver_, name));
+    }
     void SetUp() override {
         driver_ = dlopen("libOpenCL.so.1", RTLD_NOW);
         if (!driver_ || !dlsym(driver_, "fake_opened")) GTEST_SKIP() << "not run with the fake driver";
         unsetenv("FAKE_OPENCL");
     }
-    void TearDown() override { unsetenv("FAKE_OPENCL"); }
+    void TearDown() override {
+        unsetenv("FAKE_OPENCL");
+        if (driver_ && dlsym(driver_, "fake_references")) {
+            EXPECT_EQ(variable("fake_references"), 0) << "something is kept, or given back twice";
+        }
+    }
 };
 
 TEST_F(FakeOpenCl, Lacking) {
@@ -639,6 +647,7 @@ TEST_F(FakeOpenCl, AnyDevice) {
 // The compiler's log is longer than a message: its beginning is told, in one line.
 TEST_F(FakeOpenCl, TheBuildLogIsTold) {
     DevicePtr device;
+    setenv("FAKE_OPENCL", "compiler", 1);
     ASSERT_EQ(open(HEWN_DEVICE_OPENCL, HEWN_ANY_DEVICE, device).status, HEWN_STATUS_OK);
     const int64_t sizes[] = {4};
     const hewn_tensor_desc f32 = {sizeof f32, HEWN_DATA_TYPE_FLOAT32, 1, sizes, nullptr};
@@ -653,6 +662,65 @@ TEST_F(FakeOpenCl, TheBuildLogIsTold) {
     EXPECT_TRUE(says(outcome, "clBuildProgram failed with code -11: line 1: no such thing line 2: nor this")) << outcome;
     device.reset();
     EXPECT_EQ(variable("fake_references"), 0);
+}
+
+// The program's context and queue are kept as long as the device, and no longer; the queue is what hewn_synchronize waits for.
+TEST_F(FakeOpenCl, OwnContextAndQueue) {
+    int code = 0;
+    const Handle id = reinterpret_cast<Handle>(0x2002);
+    const Handle context = symbol<Handle (*)(const intptr_t *, unsigned, const Handle *, void *, void *, int *)>(
+        "clCreateContext")(nullptr, 1, &id, nullptr, nullptr, &code);
+    const Handle queue = symbol<Handle (*)(Handle, Handle, uint64_t, int *)>("clCreateCommandQueue")(context, id, 0, &code);
+    const int &contexts = (&variable("fake_contexts"))[2], &queues = (&variable("fake_queues"))[2];
+    DevicePtr device;
+    ASSERT_EQ(create(context, queue, device).status, HEWN_STATUS_OK);
+    symbol<int (*)(Handle)>("clReleaseCommandQueue")(queue);
+    symbol<int (*)(Handle)>("clReleaseContext")(context);
+    EXPECT_EQ(contexts, 1);
+    EXPECT_EQ(queues, 1);
+    EXPECT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
+    EXPECT_EQ(variable<Handle>("fake_finished"), queue);
+    setenv("FAKE_OPENCL", "completion", 1);
+    const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_synchronize(device.get(), error); });
+    EXPECT_EQ(outcome.status, HEWN_STATUS_DEVICE_FAILED);
+    EXPECT_TRUE(says(outcome, "clFinish failed with code -14")) << outcome;
+    device.reset();
+    EXPECT_EQ(contexts, 0);
+    EXPECT_EQ(queues, 0);
+}
+
+// Copies have happened when the call returns.
+TEST_F(FakeOpenCl, Copies) {
+    DevicePtr device;
+    ASSERT_EQ(open(HEWN_DEVICE_OPENCL, HEWN_ANY_DEVICE, device).status, HEWN_STATUS_OK);
+    void *memory = nullptr;
+    ASSERT_EQ(hewn_allocate(device.get(), 64, &memory, nullptr), HEWN_STATUS_OK);
+    const int value = 42;
+    int back = 0;
+    EXPECT_EQ(hewn_write(device.get(), memory, 8, &value, sizeof value, nullptr), HEWN_STATUS_OK);
+    EXPECT_EQ(hewn_read(device.get(), memory, 8, &back, sizeof back, nullptr), HEWN_STATUS_OK);
+    EXPECT_EQ(back, 42);
+    hewn_deallocate(device.get(), memory);
+}
+
+// Far tensors are launched on parts of the program's memory, which the call gives back; TearDown counts them.
+TEST_F(FakeOpenCl, Views) {
+    if (!find_variant("add_f32__opencl")) GTEST_SKIP() << "a build without the kernel";
+    constexpr uint64_t FAR = uint64_t(1) << 33;
+    DevicePtr device;
+    ASSERT_EQ(open(HEWN_DEVICE_OPENCL, HEWN_ANY_DEVICE, device).status, HEWN_STATUS_OK);
+    void *memory = nullptr;
+    ASSERT_EQ(hewn_allocate(device.get(), 3 * FAR, &memory, nullptr), HEWN_STATUS_OK);
+    {
+        const Sum sum(device.get(), 64);
+        int &launches = variable("fake_launches"), &views = variable("fake_views");
+        launches = views = 0;
+        const Outcome outcome = sum.run(at(memory, 20, 256), at(memory, FAR + 20, 256), at(memory, 2 * FAR + 20, 256));
+        EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+        EXPECT_EQ(launches, 1);
+        EXPECT_EQ(views, 3);
+    }
+    hewn_deallocate(device.get(), memory);
 }
 
 // Tensors of one memory object have one view or none, as far as indices reach: views that overlap are undefined.
