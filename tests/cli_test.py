@@ -785,10 +785,11 @@ class BadUsageTest(CliTest):
 
     @unittest.skipIf(not os.path.exists("/dev/full"), "no /dev/full")
     def test_a_full_standard_output(self):
-        with open("/dev/full", "w") as full:
-            result = subprocess.run([HEWN, "info"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
-        self.assertEqual(result.returncode, 2, result.stderr)
-        self.assertIn("standard output", result.stderr)
+        for command in ["info"], ["--help"], ["--version"], ["add", "--help"]:
+            with open("/dev/full", "w") as full:
+                result = subprocess.run([HEWN, *command], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn("standard output", result.stderr)
 
     def test_variants(self):
         self.refuse("add", self.a, self.a, "--variant", "x86_64_mmx", says="x86_64_mmx", code=1)

@@ -79,8 +79,8 @@ TensorDesc broadcast_along(const Array &array, const Sizes &sizes, size_t axis, 
 // True if the whole text is a number: "3", "-0.5", "1e-3", "nan", "inf". Otherwise it is the name of a file.
 bool is_number(const std::string &text);
 
-// The number as an array of rank 0. Floats are rounded from the nearest double. A number that the type cannot hold is an error
-// that names `option`.
+// The number as an array of rank 0. f16 is rounded from the nearest double. A number that the type cannot hold is an error that
+// names `option`.
 Array array_from_number(const std::string &text, DataType type, const std::string &option);
 
 }  // namespace hewn::cli

@@ -182,13 +182,15 @@ int run(int argc, char **argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
-        if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-        // CLI11 would only say that a subcommand is required.
-        const bool unknown = argc > 1 && argv[1][0] != '-' &&
-                             app.get_subcommands([&](CLI::App *command) { return command->check_name(argv[1]); }).empty();
-        std::cerr << "hewn: error: " << (unknown ? "unknown subcommand " + std::string(argv[1]) : error.what())
-                  << "\nRun hewn --help, or hewn <subcommand> --help.\n";
-        return EXIT_USAGE;
+        if (error.get_exit_code() != 0) {
+            // CLI11 would only say that a subcommand is required.
+            const bool unknown = argc > 1 && argv[1][0] != '-' &&
+                                 app.get_subcommands([&](CLI::App *command) { return command->check_name(argv[1]); }).empty();
+            std::cerr << "hewn: error: " << (unknown ? "unknown subcommand " + std::string(argv[1]) : error.what())
+                      << "\nRun hewn --help, or hewn <subcommand> --help.\n";
+            return EXIT_USAGE;
+        }
+        app.exit(error);  // --help, --version
     }
     std::cout.flush();
     if (!std::cout) throw InputError("standard output cannot be written");
