@@ -12,6 +12,7 @@ root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 results=$root/build/gpu-results device=cuda measured=(--from 1Mi --to 1Gi) built='' tests=yes
 while (($#)); do
     case $1 in
+    -h | --help) sed -n '2,/^set/{/^set/!s/^# \?//p}' "${BASH_SOURCE[0]}" && exit ;;
     --dry-run) device=opencl measured=(--from 64Ki --to 256Ki --seconds 0.01) && shift ;;
     --built) built=yes && shift ;;
     --no-tests) tests='' && shift ;;

@@ -15,16 +15,23 @@ unset PYTHONPATH PYTHONHOME PIP_TARGET PIP_PREFIX
 export PIP_USER=0
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 
-results=$root/build/bench-results xnnpack_prefix='' onednn_prefix=''
+results=$root/build/bench-results xnnpack_prefix='' onednn_prefix='' help=''
 compare_arguments=()
 while (($#)); do
     case $1 in
+    -h | --help) help=yes && shift ;;
     --results) results=$(realpath -m "${2:?}") || exit 2; shift 2 ;;
     --xnnpack-prefix) xnnpack_prefix=$(realpath "${2:?}") || exit 2; shift 2 ;;
     --onednn-prefix) onednn_prefix=$(realpath "${2:?}") || exit 2; shift 2 ;;
     *) compare_arguments+=("$1") && shift ;;
     esac
 done
+if [[ $help ]]; then
+    sed -n '2,/^set/{/^set/!s/^# \?//p}' "${BASH_SOURCE[0]}"
+    if [[ -x $root/build/bench/compare ]]; then exec "$root/build/bench/compare" --help; fi
+    echo "Once built, this lists the options of the comparison as well."
+    exit
+fi
 cd "$root"
 
 packages=(libbenchmark-dev libdnnl-dev libxnnpack-dev libpthreadpool-dev python3-dev)

@@ -77,9 +77,11 @@ add_custom_command(OUTPUT ${app_dir}/app_add.o ${app_dir}/app_add.h
     COMMAND hewn_generators -g add_general -f app_add -o ${app_dir} -e object,c_header
             target=${HEWN_ARCH}-${HEWN_OS} signature=f32 layouts=11
     DEPENDS hewn_generators VERBATIM COMMENT "A kernel with a Halide runtime of its own")
+add_custom_target(hewn_own_halide_kernel DEPENDS ${app_dir}/app_add.o)  # made once, also by make
 foreach(library hewn_static hewn)
     set(name hewn_own_halide_tests_${library})
     add_executable(${name} own_halide_test.cpp ${app_dir}/app_add.o ${app_dir}/app_add.h)
+    add_dependencies(${name} hewn_own_halide_kernel)
     hewn_test_options(${name})
     target_include_directories(${name} SYSTEM PRIVATE ${app_dir} ${HEWN_HALIDE_INCLUDE_DIR})
     target_link_libraries(${name} PRIVATE hewn::${library} GTest::gtest_main Threads::Threads ${CMAKE_DL_LIBS})
