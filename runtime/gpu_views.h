@@ -34,27 +34,48 @@ struct GpuView {
     }
 };
 
+// Of some tensors in one memory object: where the first and the last begin, and where they end.
+struct GpuSpan {
+    uint64_t first, last, end;
+};
+
+// The span of tensor t and of the others in its memory or, if `meeting`, of those alone whose bytes lie among its own or among
+// those of another that does.
+inline GpuSpan span_of(const GpuTensor *tensors, int count, int t, bool meeting) {
+    const GpuTensor &tensor = tensors[t];
+    GpuSpan span = {tensor.at.address, tensor.at.address, tensor.end};
+    for (int pass = 0; pass < (meeting ? count : 1); pass++) {
+        for (int o = 0; o < count; o++) {
+            const GpuTensor &other = tensors[o];
+            if (other.at.memory != tensor.at.memory) continue;
+            if (meeting && (other.at.address >= span.end || other.end <= span.first)) continue;
+            span.first = std::min(span.first, other.at.address);
+            span.last = std::max(span.last, other.at.address);
+            span.end = std::max(span.end, other.end);
+        }
+    }
+    return span;
+}
+
 // Chooses the views of a launch's tensors. A kernel reaches what begins less than kGpuIndexLimit bytes after its view's
 // beginning, which is a multiple of `alignment`.
 //
 // OpenCL leaves undefined what a kernel does that writes through a buffer and reads through its sub-buffer, or through two
 // sub-buffers that overlap. So the tensors of a memory object share the whole object or else one view, if one reaches them all.
-// If not, each has its own, and the views of neighbours overlap by less than `alignment`.
+// If not, those share one whose bytes lie among one another's, and the views of neighbours overlap by less than `alignment`.
 inline void choose_views(const GpuTensor *tensors, int count, uint64_t alignment, GpuView *views) {
     constexpr uint64_t kLimit = uint64_t(kGpuIndexLimit);
     for (int t = 0; t < count; t++) {
         const GpuTensor &tensor = tensors[t];
-        uint64_t first = UINT64_MAX, last = 0, end = 0;  // of those in the same memory: where they begin and end
-        for (int other = 0; other < count; other++) {
-            if (tensors[other].at.memory != tensor.at.memory) continue;
-            first = std::min(first, tensors[other].at.address);
-            last = std::max(last, tensors[other].at.address);
-            end = std::max(end, tensors[other].end);
+        GpuSpan span = span_of(tensors, count, t, false);
+        if (span.last < kLimit) {
+            views[t] = {tensor.at.memory, 0, 0, true};
+            continue;
         }
-        const uint64_t shared = first / alignment * alignment, own = tensor.at.address / alignment * alignment;
-        if (last < kLimit) views[t] = {tensor.at.memory, 0, 0, true};
-        else if (last - shared < kLimit) views[t] = {tensor.at.memory, shared, end, false};
-        else views[t] = {tensor.at.memory, own, tensor.end, false};
+        const auto reaches = [&] { return span.last - span.first / alignment * alignment < kLimit; };
+        if (!reaches()) span = span_of(tensors, count, t, true);
+        if (!reaches()) span = {tensor.at.address, tensor.at.address, tensor.end};
+        views[t] = {tensor.at.memory, span.first / alignment * alignment, span.end, false};
     }
 }
 

@@ -742,6 +742,17 @@ TEST(GpuViews, OneForAMemoryObject) {
     EXPECT_EQ(
         views_of({{{1, 60}, 124}, {{1, LIMIT + 200}, LIMIT + 264}, {{1, LIMIT + 200}, LIMIT + 264}}),
         (std::vector<GpuView>{{1, 0, 124, false}, {1, LIMIT + 128, LIMIT + 264, false}, {1, LIMIT + 128, LIMIT + 264, false}}));
+    // Too far apart for one, but two lie among one another's bytes, by way of a third.
+    EXPECT_EQ(views_of({{{1, 60}, 124},
+                        {{1, LIMIT + 200}, LIMIT + 264},
+                        {{1, LIMIT + 300}, LIMIT + 400},
+                        {{1, LIMIT + 263}, LIMIT + 301},
+                        {{1, LIMIT + 400}, LIMIT + 440}}),
+              (std::vector<GpuView>{{1, 0, 124, false},
+                                    {1, LIMIT + 128, LIMIT + 400, false},
+                                    {1, LIMIT + 128, LIMIT + 400, false},
+                                    {1, LIMIT + 128, LIMIT + 400, false},
+                                    {1, LIMIT + 384, LIMIT + 440, false}}));
     // As far apart as indices reach, and one byte more.
     EXPECT_EQ(views_of({{{1, 128}, 192}, {{1, LIMIT + 127}, LIMIT + 128}})[0].end, LIMIT + 128);
     EXPECT_EQ(views_of({{{1, 128}, 192}, {{1, LIMIT + 128}, LIMIT + 129}})[0].end, 192);
