@@ -38,6 +38,8 @@ enum : cl_uint {
     kQueueContext = 0x1090,
     kQueueDevice = 0x1091,
     kQueueProperties = 0x1093,
+    kMemType = 0x1100,
+    kMemTypeBuffer = 0x10f0,
     kMemSize = 0x1102,
     kMemContext = 0x1106,
     kMemAssociated = 0x1107,
@@ -264,8 +266,10 @@ hewn_status locate(GpuDevice &device, const hewn_buffer_binding &binding, const 
                    GpuAddress *base, hewn_error *error) {
     const Handle memory = static_cast<Handle>(binding.buffer);
     Handle context = nullptr, parent = nullptr;
+    cl_uint type = 0;
     size_t bytes = 0, offset = 0;
     cl_int code = cl().GetMemObjectInfo(memory, kMemContext, sizeof context, &context, nullptr);
+    if (code == 0) code = cl().GetMemObjectInfo(memory, kMemType, sizeof type, &type, nullptr);
     if (code == 0) code = cl().GetMemObjectInfo(memory, kMemSize, sizeof bytes, &bytes, nullptr);
     if (code == 0) code = cl().GetMemObjectInfo(memory, kMemAssociated, sizeof parent, &parent, nullptr);
     if (code == 0 && parent) code = cl().GetMemObjectInfo(memory, kMemOffset, sizeof offset, &offset, nullptr);
@@ -274,6 +278,8 @@ hewn_status locate(GpuDevice &device, const hewn_buffer_binding &binding, const 
                     tensor, int(code));
     if (context != cl_device(device).context)
         return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding's buffer is of another context", dml_name, tensor);
+    if (type != kMemTypeBuffer)
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding's buffer is an image or a pipe", dml_name, tensor);
     if (binding.offset > bytes || binding.size > bytes - binding.offset) {
         return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding ends beyond the memory object's %llu bytes", dml_name,
                     tensor, (unsigned long long)bytes);

@@ -138,7 +138,9 @@ EXPORT int clReleaseMemObject(void *object) {
 EXPORT int clGetMemObjectInfo(void *object, unsigned what, size_t bytes, void *value, size_t *written) {
     const struct Memory *const memory = object;
     (void)written;
+    const unsigned buffer = 0x10f0;
     switch (what) {
+    case 0x1100: return memcpy(value, &buffer, bytes), OK;          /* CL_MEM_TYPE */
     case 0x1102: return memcpy(value, &memory->bytes, bytes), OK;   /* CL_MEM_SIZE */
     case 0x1106: return memcpy(value, &memory->context, bytes), OK; /* CL_MEM_CONTEXT */
     case 0x1107: return memcpy(value, &memory->parent, bytes), OK;  /* CL_MEM_ASSOCIATED_MEMOBJECT */

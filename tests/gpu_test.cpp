@@ -280,6 +280,12 @@ protected:
         return symbol<Handle (*)(Handle, uint64_t, size_t, void *, int *)>("clCreateBuffer")(context, access, bytes, nullptr,
                                                                                              nullptr);
     }
+    // Of 100 x 10 f32 numbers; null if the device has no images.
+    static Handle new_image(Handle context) {
+        constexpr unsigned R_OF_FLOATS[] = {0x10b0, 0x10de};  // CL_R, CL_FLOAT
+        return symbol<Handle (*)(Handle, uint64_t, const void *, size_t, size_t, size_t, void *, int *)>("clCreateImage2D")(
+            context, READ_WRITE, R_OF_FLOATS, 100, 10, 0, nullptr, nullptr);
+    }
     static Handle part_of(Handle memory, size_t origin, size_t bytes) {
         const size_t region[] = {origin, bytes};
         return symbol<Handle (*)(Handle, uint64_t, unsigned, const void *, int *)>("clCreateSubBuffer")(memory, 1, 0x1220, region,
@@ -364,12 +370,14 @@ TEST_F(OpenCl, RefusedBindings) {
     refused(at(memory, 8004, 4000), output, "ATensor: the binding ends beyond the memory object's 12000 bytes");
     refused(good, at(memory, UINT64_MAX - 3, 4000), "OutputTensor: the binding ends beyond");
     refused(at(other, 0, 4000), output, "ATensor: the binding's buffer is of another context");
+    const Handle image = new_image(context_);
+    if (image) refused(at(image, 0, 4000), output, "ATensor: the binding's buffer is an image");
     refused(at(memory, 4004, 4000), output, "OutputTensor: overlaps ATensor");
     refused(at(memory, 4200, 4000), at(part, 0, 4000), "OutputTensor: overlaps ATensor");  // a part of the same memory
     EXPECT_EQ(read(memory, 3000), before) << "a refused call wrote";
     EXPECT_EQ(sum.run(at(memory, 0, 4000), good, at(part, 0, 4000)).status, HEWN_STATUS_OK);
     EXPECT_EQ(read(memory, 3000)[1024], 0.0f);
-    for (const Handle object : {part, memory, other}) release("clReleaseMemObject", object);
+    for (const Handle object : {image, part, memory, other}) release("clReleaseMemObject", object);
 }
 
 // What the device and its operators retain, they release.
