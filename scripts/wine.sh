@@ -15,7 +15,7 @@ is_ready() { [[ -f $stamp && $(<"$stamp") == "$(state)" && -d $wine/prefix ]]; }
 is_ready && exit 0
 
 skip() {
-    echo "wine: skipped: $*" >&2
+    echo "wine: skipped: $*" | tee "$wine/skipped" >&2  # for tests/no_wine_test.sh
     exit 77
 }
 mkdir -p "$wine"
@@ -24,7 +24,7 @@ flock 9
 is_ready && exit 0
 
 # Of an earlier set-up, whose versions may be others.
-rm -rf "$wine/backports" "$wine/wheels"
+rm -rf "$wine/backports" "$wine/wheels" "$wine/skipped"
 
 trap 'exit 130' INT  # a program that Ctrl-C ends here has not failed
 [[ $(uname -m) == x86_64 ]] || skip "Windows programs for x86-64 run on x86-64 only"
