@@ -8,6 +8,7 @@
 #include "boxes.h"
 #include "dispatch.h"
 #include "folding.h"
+#include "fp_mode.h"
 #include "operators.h"
 #include "scales.h"
 
@@ -78,6 +79,7 @@ struct CpuCall : BoxCall {
     void *const *inputs;  // all of the operator's, in order; absent ones point to zeros
     QuantizedAddParameters parameters;
     Columns *columns = nullptr;  // set if the kernel has that form
+    bool flushes = false;        // subnormals, at present (FloatingPointMode)
     bool maybe_invalid = true;   // the thread's flag of invalid operations may be set (see InvalidOperationFlag)
     InvalidBoxes invalid_boxes;
     ZeroPointRow zero_points;
@@ -101,6 +103,7 @@ struct CpuKernel {
     int32_t prefetch_distance;               // in elements, for kernels that can prefetch; 0: they do not
     CallBox call;                            // its context is a CpuCall
     CallBox call_after_joining;              // what call_joining_zero_points calls
+    Subnormals subnormals;                   // in a slice; a call that needs them otherwise keeps them
     bool one_scale;                          // QUANTIZE_LINEAR by reciprocals: one for all elements
     mutable LastReciprocal last_reciprocal;  // for one_scale
     mutable Foldings foldings;               // for `folded`

@@ -97,7 +97,7 @@ namespace {
 __attribute__((cold)) hewn_status compile(const hewn_device &device, const Problem &problem, const hewn_compile_options &options,
                                           hewn_operator **op, hewn_error *error) {
     prepare_process();
-    const DefaultFloatingPointMode mode;  // planning weighs costs in floating point, which the caller may have made to trap
+    const FloatingPointMode mode;  // planning weighs costs in floating point, which the caller may have made to trap
     const char *name = problem.info->dml_name;
     const Variant *variant = nullptr;
     const Chip chip = this_chip();
@@ -217,7 +217,8 @@ __attribute__((noinline)) hewn_status read_addresses(const CpuOperator &op, cons
 
 // Boxes [first, last) of an operator. 0, or the code of the first error, which is noted in call's user context.
 inline int run_boxes_of(const CpuOperator &op, const Addresses &addresses, int64_t first, int64_t last, CpuCall &call) {
-    const DefaultFloatingPointMode mode;
+    const FloatingPointMode mode(op.kernel.subnormals);
+    call.flushes = mode.flushes();
     call.maybe_invalid = mode.began_invalid();
     halide_buffer_t buffers[kMaxOperands];
     if (kKernelAssertions) std::memcpy(buffers, op.buffers, sizeof buffers);

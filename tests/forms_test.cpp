@@ -145,7 +145,7 @@ protected:
         constexpr unsigned INVALID = 1;
         _mm_setcsr(_mm_getcsr() & ~INVALID);
 #endif
-        const hewn::DefaultFloatingPointMode mode;
+        const hewn::FloatingPointMode mode;
         hewn::CpuCall call(kernel_, nullptr, nullptr);
         call.maybe_invalid = mode.began_invalid();
         for (const std::vector<float> &box : boxes) execute_box(call, box, int32_t(box.size()));
@@ -415,7 +415,7 @@ TEST(ZeroPoints, AreJoinedWhereColumnsAreQuantized) {
         std::vector<float> scales(kColumns, 0.5f);
         std::vector<int8_t> zero_points(kColumns, 3);
         zero_point_strides.clear();
-        const hewn::DefaultFloatingPointMode mode;
+        const hewn::FloatingPointMode mode;
         for (int i = 0; i < 2; i++) {
             hewn::CpuCall call(kernel, nullptr, nullptr);
             const auto columns = std::make_unique<hewn::Columns>();
@@ -449,7 +449,7 @@ TEST(Columns, AreOfAllPartsOfARow) {
         std::fill_n(scales.begin(), kColumns, 0.5f);
         if (!ordinary) scales[1] = 0;
         zero_point_strides.clear();
-        const hewn::DefaultFloatingPointMode mode;
+        const hewn::FloatingPointMode mode;
         hewn::CpuCall call(kernel, nullptr, nullptr);
         const auto columns = std::make_unique<hewn::Columns>();
         call.columns = columns.get();
@@ -601,6 +601,38 @@ TEST(Forms, ReadOneZeroPoint) {
         EXPECT_FALSE(long_periods.repeating);
         EXPECT_EQ(long_periods.plans, 2);
     }
+}
+
+// QUANTIZE_LINEAR of f32 flushes subnormals, in small work where the thread has met some.
+TEST(Forms, FlushSubnormals) {
+    if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
+    const auto chosen = [](int64_t elements) {
+        hewn::Variant variant = columns_variant();
+        variant.plan.reciprocal_elements = 256;
+        hewn::CpuKernel kernel = {};
+        plan(linear_problem(true, HEWN_DATA_TYPE_INT8, {elements}, {1}, {0}, {0}), variant, kernel);
+        return kernel.subnormals;
+    };
+    EXPECT_EQ(chosen(255), hewn::Subnormals::Keep);
+    EXPECT_EQ(chosen(256), hewn::Subnormals::FlushOnceMet);
+    EXPECT_EQ(chosen(16384), hewn::Subnormals::Flush);
+#if defined(__x86_64__)
+    constexpr unsigned INVALID = 1, MET = 2, FLUSHING = 0x8040;
+    const unsigned before = _mm_getcsr();
+    for (const unsigned flags : {0u, MET}) {
+        _mm_setcsr(0x1f80 | flags);
+        const bool sticks = _mm_getcsr() & MET;  // not in emulators without the flag
+        {
+            const hewn::FloatingPointMode mode(hewn::Subnormals::FlushOnceMet);
+            EXPECT_EQ(mode.flushes(), sticks);
+            EXPECT_EQ(_mm_getcsr() & FLUSHING, sticks ? FLUSHING : 0);
+            EXPECT_FALSE(mode.began_invalid());
+            compute(true);
+        }
+        EXPECT_EQ(_mm_getcsr(), 0x1f80 | flags | INVALID) << "what was raised stays so";
+    }
+    _mm_setcsr(before);
+#endif
 }
 
 // QUANTIZED_LINEAR_ADD alone computes longer than its memory takes.
