@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# Builds hewn for another system: scripts/cross.sh <os>-<arch> [CMAKE ARGUMENT...]. The name is that of a toolchain file in
-# cmake/toolchains/ and of a preset. Installs the packages and wheels that the toolchain file names. Leaves build-<os>-<arch>/ and in it
-# hewn-<version>-<os>-<arch>.tar.gz: headers, libraries, CMake package.
+# Builds hewn for another system: scripts/cross.sh <os>-<arch> [-B FOLDER] [CMAKE ARGUMENT...]. The name is that of a toolchain file in
+# cmake/toolchains/ and of a preset. Installs the packages and wheels that the toolchain file names. Leaves FOLDER, build-<os>-<arch>/ if
+# none is given, and in it hewn-<version>-<os>-<arch>.tar.gz: headers, libraries, CMake package.
 set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 
 target=${1:-} toolchain=cmake/toolchains/${1:-}.cmake
 if [[ $target != *-* || ! -f $toolchain ]]; then
     if [[ $target && $target != -* ]]; then echo "cross.sh: there is no target $target" >&2; fi
-    echo "usage: scripts/cross.sh TARGET [CMAKE ARGUMENT...]; TARGET is one of:" $(basename --suffix=.cmake cmake/toolchains/*-*.cmake) >&2
+    echo "usage: scripts/cross.sh TARGET [-B FOLDER] [CMAKE ARGUMENT...]; TARGET is one of:" $(basename --suffix=.cmake cmake/toolchains/*-*.cmake) >&2
     exit 2
 fi
 shift
 build=build-$target
+if [[ ${1:-} == -B ]]; then build=${2:?"-B: which folder?"} && shift 2; fi
 
 # The words of a toolchain file's line `# packages: ...` or `# wheels: ...`.
 needs() { sed -n "s/^# $1: //p" "$toolchain"; }
@@ -26,15 +27,15 @@ fi
 
 if grep -q run-wine.sh "$toolchain"; then scripts/wine.sh; fi
 
+rm -rf "$build/package"  # a build that fails leaves none
 # The generators are those of the native build, which brings them up to date.
 cmake --preset default >/dev/null
 cmake --build --preset default --target hewn_generators
-cmake --preset "$target" "$@"
+cmake --preset "$target" -B "$build" "$@"
 cmake --build "$build"
 
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:.*=//p' "$build/CMakeCache.txt")
 name=hewn-$version-$target
-rm -rf "$build/package"
 cmake --install "$build" --prefix "$build/package/$name" >/dev/null
 tar --create --gzip --file "$build/$name.tar.gz" --directory "$build/package" --sort=name --owner=0 --group=0 --numeric-owner \
     --mode=u=rwX,go=rX "$name"

@@ -1,5 +1,5 @@
 # Read by ctest: adds the tests of the builds for other systems that test.sh makes, so that one run has them all. Of Windows,
-# where there is no build, one that says why.
+# where there is no build, one that says why; of systems whose programs do not run here, one that looks at the package.
 get_filename_component(source ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
 if(EXISTS ${source}/build-linux-arm64/CTestTestfile.cmake)
     subdirs(${source}/build-linux-arm64)
@@ -10,3 +10,12 @@ else()
     add_test(wine ${source}/tests/no_wine_test.sh)
     set_tests_properties(wine PROPERTIES SKIP_RETURN_CODE 77)
 endif()
+file(GLOB toolchains ${source}/cmake/toolchains/*-*.cmake)
+foreach(toolchain IN LISTS toolchains)
+    file(READ ${toolchain} text)
+    get_filename_component(system ${toolchain} NAME_WE)
+    if(NOT text MATCHES "CMAKE_CROSSCOMPILING_EMULATOR")
+        add_test(libraries.${system} ${source}/tests/libraries_test.sh ${source}/build-libraries/${system})
+        set_tests_properties(libraries.${system} PROPERTIES SKIP_RETURN_CODE 77)
+    endif()
+endforeach()

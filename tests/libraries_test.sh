@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Builds and packs the libraries for systems whose programs do not run here, and looks at what can be seen of the packages
-# without: object format and CPU, what they need of the system, what they export, that every kernel is there.
+# Looks at the package of a system whose programs do not run here, for what can be seen of it without: object format and CPU, what it
+# needs of the system, what it exports, that every kernel is there. Exit 77: there is no build.
 #
-#     tests/libraries_test.sh [TARGET...]     # those of scripts/cross.sh; all four take some minutes and are no part of ./test.sh
+#     tests/libraries_test.sh FOLDER     # of scripts/cross.sh: build-<os>-<arch>, or any folder whose name ends in <os>-<arch>
 set -euo pipefail
+build=$(realpath --canonicalize-missing "${1:?"usage: tests/libraries_test.sh FOLDER"}")
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
-targets=("$@")
-((${#targets[@]})) || targets=(android-arm64 android-x86_64 macos-arm64 windows-arm64)
+target=$(basename "$build") && target=${target#build-}
 failed=0
 # Targets of some kernels alone, which take the others from the target below.
 partial=$(awk '/^hewn_target\(/ {name = substr($1, 13)} /^ *ONLY / {print name}' generators/targets.cmake | paste -sd '|')
@@ -74,28 +74,27 @@ check_coff() {  # FORMAT
     same "import library" "$(functions)" "$(names --defined-only lib/hewn.lib | grep '^hewn_')"
 }
 
-for target in "${targets[@]}"; do
-    scripts/cross.sh "$target"
-    export PATH="$root/.venv/bin:$PATH"
-    build=$root/build-$target
-    version=$(sed -n 's/^CMAKE_PROJECT_VERSION:.*=//p' "$build/CMakeCache.txt")
-    cd "$build/package/hewn-$version-$target"
-    case $target in
-    android-arm64) check_elf elf64-littleaarch64 aarch64 ;;
-    android-x86_64) check_elf elf64-x86-64 x86_64 ;;
-    macos-arm64) check_macho "Mach-O arm64" ;;
-    windows-arm64) check_coff COFF-ARM64 ;;
-    *) none "checks" "there are none for it" ;;
-    esac
-    # Its variants are those of kernels.cmake, and their names are in the library, whose table holds them.
-    shared=(bin/hewn.dll lib/libhewn.dylib lib/libhewn.so)
-    mapfile -t shared < <(ls "${shared[@]}" 2>/dev/null)
-    variants=$(sed -nE 's/^HEWN_VARIANT\(([a-z_]+), ([a-z0-9_]+), ([a-z0-9_]+),.*/\1_\2__\3/p' "$build/generated/include/variants.inc")
-    only "variants are listed" '.+__.+' "$variants"
-    kernels=$(awk -F__ '{print $1}' <<<"$variants" | sort -u | wc -l)
-    same "$kernels kernels a target" "$kernels" \
-        "$(grep -vE "__($partial)\$" <<<"$variants" | sed 's/.*__//' | sort | uniq -c | awk '{print $1}')"
-    none "every variant" "$(while read -r variant; do grep -qaF "$variant" "${shared[0]}" || echo "$variant"; done <<<"$variants")"
-    cd "$root"
-done
+if [[ ! -d $build/package ]]; then
+    echo "skipped: there is no package in $build: ./test.sh makes it, as does scripts/cross.sh $target -B '$build'"
+    exit 77
+fi
+export PATH="$root/.venv/bin:$PATH"
+version=$(sed -n 's/^CMAKE_PROJECT_VERSION:.*=//p' "$build/CMakeCache.txt")
+cd "$build/package/hewn-$version-$target"
+case $target in
+android-arm64) check_elf elf64-littleaarch64 aarch64 ;;
+android-x86_64) check_elf elf64-x86-64 x86_64 ;;
+macos-arm64) check_macho "Mach-O arm64" ;;
+windows-arm64) check_coff COFF-ARM64 ;;
+*) none "checks" "there are none for it" ;;
+esac
+# Its variants are those of kernels.cmake, and their names are in the library, whose table holds them.
+shared=(bin/hewn.dll lib/libhewn.dylib lib/libhewn.so)
+mapfile -t shared < <(ls "${shared[@]}" 2>/dev/null)
+variants=$(sed -nE 's/^HEWN_VARIANT\(([a-z_]+), ([a-z0-9_]+), ([a-z0-9_]+),.*/\1_\2__\3/p' "$build/generated/include/variants.inc")
+only "variants are listed" '.+__.+' "$variants"
+kernels=$(awk -F__ '{print $1}' <<<"$variants" | sort -u | wc -l)
+same "$kernels kernels a target" "$kernels" \
+    "$(grep -vE "__($partial)\$" <<<"$variants" | sed 's/.*__//' | sort | uniq -c | awk '{print $1}')"
+none "every variant" "$(while read -r variant; do grep -qaF "$variant" "${shared[0]}" || echo "$variant"; done <<<"$variants")"
 exit $failed
