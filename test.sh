@@ -1,29 +1,50 @@
 #!/usr/bin/env bash
-# The whole test in one command: sets the machine up, configures, builds for this system and all others, runs every test, those of ARM
-# on two emulated CPUs, those of Windows under Wine. Systems whose programs do not run here get libraries of one kernel an operator, and
-# their packages are looked at. The last lines are ctest's summary.
-# Arguments go to ctest: ./test.sh -R variants.x86_64_avx2
+# Sets the machine up, configures, builds and tests, in one command. The last lines are ctest's summary.
+#
+#     ./test.sh [CTEST ARGUMENT...]            builds for this system and all others, runs every test, those of ARM on two emulated
+#                                              CPUs, those of Windows under Wine; looks at the packages of systems whose programs do
+#                                              not run here, of one kernel an operator
+#     ./test.sh --quick [CTEST ARGUMENT...]    a first look: this system alone, without the slow tests
+#
+#     ./test.sh -R variants.x86_64_avx2        runs the tests whose names match
 set -euo pipefail
+preset=default arguments=()
+for argument; do
+    case $argument in
+    -h | --help) sed -n '2,/^set/{/^set/!s/^# \?//p}' "${BASH_SOURCE[0]}" && exit ;;
+    --quick) preset=quick ;;
+    *) arguments+=("$argument") ;;
+    esac
+done
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")"
 source scripts/stage.sh
 
-stage set-up ./tune.sh --set-up
+build_for_others() {
+    local wine=0 toolchain system kernels="add_f32;quantize_linear_f32_u8;dequantize_linear_u8_f32;quantized_linear_add_u8_u8_u8"
+    stage arm64 scripts/cross.sh linux-arm64
+    # Without Wine ctest lists its tests as one that is skipped.
+    scripts/wine.sh || wine=$?
+    case $wine in
+    0) stage windows scripts/cross.sh windows-x86_64 ;;
+    77) rm -rf build-windows-x86_64 ;;
+    *) exit "$wine" ;;
+    esac
+    for toolchain in $(grep --files-without-match CMAKE_CROSSCOMPILING_EMULATOR cmake/toolchains/*-*.cmake); do
+        system=$(basename "$toolchain" .cmake)
+        stage "$system" scripts/cross.sh "$system" -B "build-libraries/$system" "-DHEWN_SIGNATURES=$kernels"
+    done
+}
+
+if [[ $preset == quick ]]; then stage set-up scripts/setup.sh; else stage set-up ./tune.sh --set-up; fi
 export PATH="$PWD/.venv/bin:$PATH"
 stage configure cmake --preset default
 stage build cmake --build --preset default
-stage arm64 scripts/cross.sh linux-arm64
-# Without Wine ctest lists its tests as one that is skipped.
-wine=0
-scripts/wine.sh || wine=$?
-case $wine in
-0) stage windows scripts/cross.sh windows-x86_64 ;;
-77) rm -rf build-windows-x86_64 ;;
-*) exit "$wine" ;;
-esac
-kernels="add_f32;quantize_linear_f32_u8;dequantize_linear_u8_f32;quantized_linear_add_u8_u8_u8"
-for toolchain in $(grep --files-without-match CMAKE_CROSSCOMPILING_EMULATOR cmake/toolchains/*-*.cmake); do
-    system=$(basename "$toolchain" .cmake)
-    stage "$system" scripts/cross.sh "$system" -B "build-libraries/$system" "-DHEWN_SIGNATURES=$kernels"
-done
+if [[ $preset == default ]]; then build_for_others; fi
 print_stage_times
-exec ctest --preset default "$@"
+if [[ $preset == default ]]; then exec ctest --preset default "${arguments[@]}"; fi
+
+status=0
+ctest --preset quick "${arguments[@]}" || status=$?
+slow=$(ctest --preset default --show-only -L '^slow$' | sed -n 's/^ *Test *#[0-9]*: //p' | paste -sd ' ')
+echo "--quick left out the builds for other systems, their tests, and what takes long: $slow. ./test.sh runs it all."
+exit $status

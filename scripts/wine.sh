@@ -64,5 +64,5 @@ echo "$hash  $wine/d3dcompiler_47.dll" | sha256sum --check --quiet >&2 || skip "
 echo "wine: making the prefix" >&2
 rm -rf "$wine/prefix"
 export WINEPREFIX=$wine/prefix WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
-timeout 300 xvfb-run --auto-servernum sh -c 'wineboot --init && wineserver --wait' >/dev/null 2>&1 9>&- || skip "wineboot failed"
+timeout 1800 xvfb-run --auto-servernum sh -c 'wineboot --init && wineserver --wait' >/dev/null 2>&1 9>&- || skip "wineboot failed"
 state >"$stamp"

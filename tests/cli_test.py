@@ -20,6 +20,7 @@ import zlib
 import numpy as np
 
 HEWN = None
+HANG = 900  # seconds
 SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 F32, F16 = np.float32, np.float16
 INTEGERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
@@ -145,7 +146,7 @@ class CliTest(unittest.TestCase):
         return self.path(name)
 
     def run_hewn(self, *arguments, **environment):
-        return subprocess.run([HEWN, *map(str, arguments)], capture_output=True, text=True, timeout=120,
+        return subprocess.run([HEWN, *map(str, arguments)], capture_output=True, text=True, timeout=HANG,
                               env={**{k: v for k, v in os.environ.items() if k != "HEWN_VARIANT"}, **environment})
 
     def succeed(self, *arguments, **environment):
@@ -760,7 +761,7 @@ class BadUsageTest(CliTest):
             a = self.save("large.npy", array)
             before = set(os.listdir(self.folder.name))
             # libpng's error jumps over what Halide's writer would free. The process ends, but a sanitizer would count it as a failure.
-            result = subprocess.run([HEWN, "add", a, a, "-o", self.path(out)], capture_output=True, text=True, timeout=120, restore_signals=False,
+            result = subprocess.run([HEWN, "add", a, a, "-o", self.path(out)], capture_output=True, text=True, timeout=HANG, restore_signals=False,
                                     env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"},
                                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
             self.assertEqual(result.returncode, 2, result.stderr)
@@ -773,7 +774,7 @@ class BadUsageTest(CliTest):
         limit = 48_000_000
 
         def run(*arguments):
-            return subprocess.run([HEWN, *arguments], capture_output=True, text=True, timeout=120,
+            return subprocess.run([HEWN, *arguments], capture_output=True, text=True, timeout=HANG,
                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
 
         if run("--version").returncode != 0:
@@ -787,7 +788,7 @@ class BadUsageTest(CliTest):
     def test_a_full_standard_output(self):
         for command in ["info"], ["--help"], ["--version"], ["add", "--help"]:
             with open("/dev/full", "w") as full:
-                result = subprocess.run([HEWN, *command], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+                result = subprocess.run([HEWN, *command], stdout=full, stderr=subprocess.PIPE, text=True, timeout=HANG)
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertIn("standard output", result.stderr)
 
@@ -1568,7 +1569,7 @@ class ReplayTest(CliTest):
         """No file may grow beyond 1000 bytes: the tensors of ADD i8 have less, its model more."""
         import resource
         target = cpu_targets(json.loads(self.succeed("info", "--json").stdout))[0]["name"]
-        result = subprocess.run([HEWN, "replay", self.path("full"), "--variant", "add_i8__" + target], capture_output=True, text=True, timeout=120,
+        result = subprocess.run([HEWN, "replay", self.path("full"), "--variant", "add_i8__" + target], capture_output=True, text=True, timeout=HANG,
                                 restore_signals=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
         self.assertEqual(result.returncode, 2, result.stdout)
         self.assertIn("add_i8.json: cannot be written", result.stderr)

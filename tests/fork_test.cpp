@@ -18,9 +18,9 @@
 namespace hewn_test {
 namespace {
 
-// The child's exit code, or -1 if it did not exit within half a minute by itself.
+// The child's exit code, or -1 if it did not exit within five minutes by itself.
 int exit_code(pid_t child) {
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < 30000; i++) {
         int status = 0;
         if (waitpid(child, &status, WNOHANG) == child) return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
         std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -4,35 +4,37 @@
 
 hewn_test_program(hewn_posix_tests hewn::hewn_static fork_test.cpp guard_pages_test.cpp memory_test.cpp)
 if(NOT HEWN_SANITIZED)  # a sanitizer survives neither a jump out of its fault handler nor a fork with threads
-    hewn_add_test(fork 120 posix COMMAND hewn_posix_tests --gtest_brief=1 --gtest_filter=ForkTest.*)
-    hewn_add_test(guard_pages 300 posix COMMAND hewn_posix_tests --gtest_brief=1 --gtest_filter=GuardPages*)
+    hewn_add_test(fork posix COMMAND hewn_posix_tests --gtest_brief=1 --gtest_filter=ForkTest.*)
+    hewn_add_test(guard_pages posix COMMAND hewn_posix_tests --gtest_brief=1 --gtest_filter=GuardPages*)
 endif()
 if(NOT CMAKE_CROSSCOMPILING AND NOT HEWN_SANITIZED AND HEWN_ARCH STREQUAL "x86-64")
     # Valgrind does not emulate the flag that tells QUANTIZE_LINEAR where to divide. It knows AVX2, not AVX-512.
     find_program(HEWN_VALGRIND valgrind REQUIRED)
-    hewn_add_test(valgrind 300 posix COMMAND ${HEWN_VALGRIND} --quiet $<TARGET_FILE:hewn_tests> --gtest_brief=1
+    hewn_add_test(valgrind posix slow COMMAND ${HEWN_VALGRIND} --quiet $<TARGET_FILE:hewn_tests> --gtest_brief=1
         --gtest_filter=FpMode.InvalidOperations)
 endif()
 if(NOT HEWN_TEST_CPUS)  # emulation is too slow for gigabytes
     # Alone: it takes up to 3.5 GiB.
-    hewn_add_test(memory 300 posix COMMAND hewn_posix_tests --gtest_filter=Memory.*:Sparse.* PROPERTIES RUN_SERIAL ON)
+    hewn_add_test(memory posix slow COMMAND hewn_posix_tests --gtest_filter=Memory.*:Sparse.* PROPERTIES RUN_SERIAL ON)
 endif()
 
 if(TARGET hewn_checked)  # strides beyond 2^31 and 2^32, within the bounds that Halide itself computes
     hewn_test_program(hewn_checked_sparse_tests hewn::hewn_checked memory_test.cpp)
-    hewn_add_test(sparse.checked 300 posix checked COMMAND hewn_checked_sparse_tests --gtest_filter=Sparse.*)
+    hewn_add_test(sparse.checked posix checked COMMAND hewn_checked_sparse_tests --gtest_filter=Sparse.*)
 endif()
 
 # ---- The build ----
 
 if(NOT CMAKE_CROSSCOMPILING)
-    hewn_add_test(wine_skipped 60 posix COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/wine_skipped_test.sh ${CMAKE_CTEST_COMMAND} ${PROJECT_SOURCE_DIR}
+    hewn_add_test(wine_skipped posix COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/wine_skipped_test.sh ${CMAKE_CTEST_COMMAND} ${PROJECT_SOURCE_DIR}
         ${CMAKE_CURRENT_BINARY_DIR}/wine_skipped)
+    hewn_add_test(test_sh posix COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/test_sh_test.sh ${CMAKE_CTEST_COMMAND} ${PROJECT_SOURCE_DIR}
+        ${CMAKE_CURRENT_BINARY_DIR}/test_sh ${PROJECT_BINARY_DIR})
     # What HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS choose; configures only.
-    hewn_add_test(options 60 posix COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/options_test.sh ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR}
+    hewn_add_test(options posix slow COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/options_test.sh ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR}
         ${CMAKE_CURRENT_BINARY_DIR}/options ${CMAKE_CXX_COMPILER} ${HEWN_HALIDE_INCLUDE_DIR} ${CMAKE_GENERATOR} ${CMAKE_MAKE_PROGRAM})
     if(HEWN_ARCH STREQUAL "x86-64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT HEWN_SANITIZED)
-        hewn_add_test(one_kernel 300 posix COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/one_kernel_test.sh ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR}
+        hewn_add_test(one_kernel posix slow COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/one_kernel_test.sh ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR}
             ${CMAKE_CURRENT_BINARY_DIR}/one_kernel ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER} ${HEWN_HALIDE_INCLUDE_DIR} ${CMAKE_GENERATOR}
             ${CMAKE_MAKE_PROGRAM} $<TARGET_FILE:hewn_generators> ${HEWN_SIZE_TOOL} ${CMAKE_NM} PROPERTIES PROCESSORS 2)
     endif()
@@ -44,11 +46,11 @@ if(NOT HEWN_SANITIZED)  # a sanitizer has the allocator and the locks to itself
     hewn_test_program(hewn_allocation_tests hewn::hewn_static allocation_test.cpp)
     target_link_libraries(hewn_allocation_tests PRIVATE ${CMAKE_DL_LIBS})
     target_link_options(hewn_allocation_tests PRIVATE -Wl,--wrap=hewnrt_halide_malloc -Wl,--wrap=hewnrt_halide_do_par_for)
-    hewn_add_test(allocation 120 posix COMMAND hewn_allocation_tests --gtest_brief=1)
+    hewn_add_test(allocation posix COMMAND hewn_allocation_tests --gtest_brief=1)
 endif()
 
 hewn_test_program(hewn_failing_kernel_tests hewn::hewn_static failing_kernel_test.cpp)
-hewn_add_test(failing_kernel 120 posix COMMAND hewn_failing_kernel_tests --gtest_brief=1)
+hewn_add_test(failing_kernel posix COMMAND hewn_failing_kernel_tests --gtest_brief=1)
 
 add_executable(hewn_dlopen_tests dlopen_test.cpp)
 hewn_test_options(hewn_dlopen_tests)
@@ -56,16 +58,16 @@ target_include_directories(hewn_dlopen_tests PRIVATE ${PROJECT_SOURCE_DIR}/inclu
 target_compile_definitions(hewn_dlopen_tests PRIVATE HEWN_LIBRARY="$<TARGET_FILE:hewn>")
 target_link_libraries(hewn_dlopen_tests PRIVATE GTest::gtest_main ${CMAKE_DL_LIBS})
 add_dependencies(hewn_dlopen_tests hewn)
-hewn_add_test(dlopen 60 posix COMMAND hewn_dlopen_tests)
+hewn_add_test(dlopen posix COMMAND hewn_dlopen_tests)
 
-hewn_add_test(symbols 60 posix COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/symbols_test.sh
+hewn_add_test(symbols posix COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/symbols_test.sh
     ${CMAKE_NM} ${CMAKE_READELF} $<TARGET_FILE:hewn_static> $<TARGET_FILE:hewn>)
 if(HEWN_SANITIZED)  # a sanitizer adds symbols of its own
     set_tests_properties(symbols PROPERTIES DISABLED ON)
 endif()
 
 if(HEWN_ARCH STREQUAL "x86-64")
-    hewn_add_test(hot_loops 60 posix COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/hot_loops_test.sh
+    hewn_add_test(hot_loops posix COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/hot_loops_test.sh
         ${CMAKE_NM} ${CMAKE_OBJDUMP} ${HEWN_GENERATED_DIR}/shipped/objects.txt
         $<FILTER:$<TARGET_OBJECTS:hewn_static>,INCLUDE,/boxes[.]>)
 endif()
@@ -85,7 +87,7 @@ foreach(library hewn_static hewn)
     hewn_test_options(${name})
     target_include_directories(${name} SYSTEM PRIVATE ${app_dir} ${HEWN_HALIDE_INCLUDE_DIR})
     target_link_libraries(${name} PRIVATE hewn::${library} GTest::gtest_main Threads::Threads ${CMAKE_DL_LIBS})
-    hewn_add_test(own_halide.${library} 60 posix COMMAND ${name})
+    hewn_add_test(own_halide.${library} posix COMMAND ${name})
 endforeach()
 
 # ---- Emulated CPUs ----
@@ -95,6 +97,6 @@ if(NOT HEWN_SANITIZED)
     hewn_test_options(hewn_probe)
     target_link_libraries(hewn_probe PRIVATE hewn::hewn_static)
     # Without PoCL, which compiles for this machine's CPU, not for the emulated one.
-    hewn_add_test(qemu 300 posix COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/qemu_test.sh $<TARGET_FILE:hewn_probe> $<TARGET_FILE:hewn_tests>
+    hewn_add_test(qemu posix COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/qemu_test.sh $<TARGET_FILE:hewn_probe> $<TARGET_FILE:hewn_tests>
         $<TARGET_FILE:hewn_plan_tests> ${HEWN_ARCH} PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT "OCL_ICD_VENDORS=/nowhere")
 endif()

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# test_sh_test.sh CTEST SOURCE WORK BUILD: what ./test.sh runs for which arguments, played with programs that only note how they were
+# called; and what its presets choose and how long a test may take, asked of ctest in the build itself.
+set -euo pipefail
+ctest=$1 source=$2 work=$3 build=$4
+failed=0
+
+check() {  # check WHAT WANTED GOT
+    if [[ $2 == "$3" ]]; then echo "ok      $1"; else printf 'FAILED  %s:\n%s\n   instead of:\n%s\n' "$1" "$3" "$2"; failed=1; fi
+}
+
+rm -rf "$work"
+mkdir -p "$work"/{scripts,bin,cmake/toolchains}
+cp "$source/test.sh" "$work"
+cp "$source/scripts/stage.sh" "$work/scripts"
+cp "$source"/cmake/toolchains/*.cmake "$work/cmake/toolchains"
+# It notes its name and arguments; ctest fails, and lists one slow test. Wine cannot be had.
+cat >"$work/bin/note" <<'END'
+#!/usr/bin/env bash
+echo "$(basename "$0") $*" >>"$CALLS"
+case "$(basename "$0") $*" in
+*--show-only*) printf '  Test #7: one\n  Test #8: another\n' ;;
+ctest*) exit 8 ;;
+wine.sh*) exit 77 ;;
+esac
+END
+chmod +x "$work/bin/note"
+for program in tune.sh scripts/{setup,cross,wine}.sh bin/{cmake,ctest}; do ln -s "$work/bin/note" "$work/$program"; done
+export CALLS=$work/calls
+
+# played STATUS ARGUMENT...: the calls that test.sh makes are in $calls, what it prints in $output.
+played() {
+    local status=0
+    : >"$CALLS"
+    output=$(PATH="$work/bin:$PATH" "$work/test.sh" "${@:2}" 2>&1) || status=$?
+    calls=$(<"$CALLS")
+    check "test.sh ${*:2}: exit status" "$1" "$status"
+}
+built=$'cmake --preset default\ncmake --build --preset default'
+
+for argument in -h --help; do
+    played 0 --quick $argument
+    check "$argument runs nothing" "" "$calls"
+    check "$argument tells of --quick" 1 "$(grep -c '^ *\./test\.sh --quick' <<<"$output")"
+done
+
+played 8 --quick -R 'two words'
+check "--quick" $'setup.sh \n'"$built"$'\nctest --preset quick -R two words\nctest --preset default --show-only -L ^slow$' "$calls"
+check "--quick says what it left out" 1 "$(tail -1 <<<"$output" | grep -c 'left out the builds.*one another')"
+
+played 8 -R some
+check "everything" $'tune.sh --set-up\n'"$built"$'\ncross.sh linux-arm64\nwine.sh \n*\nctest --preset default -R some' \
+    "$(sed 's/^cross.sh .*-B .*/*/' <<<"$calls" | uniq)"
+# What the README says that there is is what is built, or Wine's, which is not here.
+systems=$(sed -n '/^## Other systems/,/^## /s/^| \(`.*\)/\1/p' "$source/README.md" | grep -oE '`[a-z]+-[a-z0-9_]+`' | tr -d '`' | sort)
+check "every other system of the README's" "$systems" \
+    "$( (echo windows-x86_64; sed -n 's/^cross\.sh \([^ ]*\).*/\1/p' <<<"$calls") | sort)"
+
+# ---- The build itself
+
+cd "$source"
+if [[ $build != "$source/build" ]]; then
+    echo "skipped: the presets are those of build/"
+    exit $failed
+fi
+tests() { "$ctest" --preset "$1" --show-only "${@:2}" | sed -n 's/^ *Test *#[0-9]*: //p' | sort; }
+quick=$(tests quick)
+check "the preset quick has the tests of this system" "" "$(comm -13 <(echo "$quick") <(printf '%s\n' api conformance | sort))"
+check "and no slow ones, no other system's" "" \
+    "$(comm -12 <(echo "$quick") <( (tests default -L '^(slow|wine)$'; tests default -R '^(qemu|libraries)[.]') | sort -u))"
+# A limit is for hangs: on a busy machine tests have taken ten times as long. (A build for another system may be an older one.)
+check "time limits below half an hour" "" "$("$ctest" --preset default -E '^(qemu|wine|libraries)[.]' --show-only=json-v1 | python3 -c '
+import json, sys
+for test in json.load(sys.stdin)["tests"]:
+    for limit in test["properties"]:
+        if limit["name"] == "TIMEOUT" and limit["value"] < 1800: print(test["name"], limit["value"])')"
+exit $failed
