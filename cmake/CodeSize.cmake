@@ -1,5 +1,6 @@
 # Writes to OUT, and prints, the code bytes (text and read-only data) of each variant among the objects that LIST names, and their sum.
-file(STRINGS ${LIST} objects REGEX "__")
+file(READ ${LIST} objects)  # file(STRINGS) would end a line at letters beyond ASCII
+string(REGEX MATCHALL "[^\n]*__[^\n]*" objects "${objects}")
 execute_process(COMMAND ${SIZE_TOOL} ${objects} OUTPUT_VARIABLE rows COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" rows "${rows}")
 set(total 0)
