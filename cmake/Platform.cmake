@@ -23,3 +23,6 @@ elseif(processor MATCHES "^(aarch64|arm64|ARM64)$")
 else()
     message(FATAL_ERROR "hewn: no kernels for ${processor} yet")
 endif()
+if("${CMAKE_SIZEOF_VOID_P}" STREQUAL "4")  # -m32, -mx32
+    message(FATAL_ERROR "hewn: no kernels for programs of 32 bits yet, on ${processor} for those of 64 alone")
+endif()

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # subproject_test.sh SOURCE WORK CMAKE HALIDE-INCLUDE-DIR HEWN_GENERATORS NM READELF: hewn by add_subdirectory in a project of C, built by
 # make with what a distribution or the parent may ask for: no build type, unity builds, link-time optimisation, libstdc++'s assertions,
-# inexact mathematics, folders named as package managers name them. CC and CXX are the compilers.
+# inexact mathematics, folders named as package managers name them; then a table of further flags and variables of a parent's. CC and CXX
+# are the compilers.
 set -euo pipefail
 source=$1 work=$2 cmake=$3 halide=$4 generators=$5 nm=$6 readelf=$7
 unset HEWN_VARIANT CLICOLOR_FORCE
@@ -16,6 +17,7 @@ mkdir -p "$work/parent"
 cat >"$work/parent/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.28)
 project(parent LANGUAGES C)
+add_compile_options(${PARENT_OPTIONS})
 add_subdirectory(${HEWN_SOURCE} hewn)
 foreach(library hewn hewn_static)
     add_executable(app_${library} ${HEWN_SOURCE}/examples/c_quantize/main.c)
@@ -99,3 +101,34 @@ configure -DHEWN_INSTALL=ON -DCMAKE_INSTALL_LIBDIR="$work/absolute/lib" || fail 
 grep -qx "libdir=$work/absolute/lib" "$build/hewn/hewn.pc" || fail "hewn.pc: $(cat "$build/hewn/hewn.pc")"
 grep -qx "includedir=/usr/local/include" "$build/hewn/hewn.pc" || fail "hewn.pc: $(cat "$build/hewn/hewn.pc")"
 echo "passed: what is installed"
+
+# ---- What else a parent may ask for. Each row either builds, with generators of its own, and gives the right results, or is refused with a
+# message: row WHAT builds|MESSAGE ARGUMENT...
+row() {
+    local what=$1 wanted=$2 log=$work/row.log
+    build=$work/row
+    rm -rf "$build"
+    shift 2
+    set -- -S "$work/parent" -B "$build" -G Ninja -DHEWN_SOURCE="$source" -DHEWN_HALIDE_DIR="$(dirname "$halide")" \
+        -DHEWN_SIGNATURES=quantize_linear_f32_u8 -DHEWN_TARGETS=x86_64_sse41 "$@"
+    if [[ $wanted == builds ]]; then
+        { "$cmake" "$@" && "$cmake" --build "$build" --target app_hewn_static; } >"$log" 2>&1 || fail "$what: $(tail -30 "$log")"
+        [[ $("$build/app_hewn_static") == $'0 100 113 132\n164 228 255 255\n'* ]] || fail "$what: prints something else"
+    else
+        if "$cmake" "$@" >"$log" 2>&1; then fail "$what: is not refused"; fi
+        grep -qF "$wanted" "$log" || fail "$what: $(cat "$log")"
+    fi
+    echo "passed: $what"
+}
+options=(-march=native -Ofast -ffast-math -fshort-enums -funsigned-char -flto -Wall -Wextra -Wundef -Werror)
+for option in -fno-exceptions -fno-rtti -D_GLIBCXX_DEBUG -D_GLIBCXX_USE_CXX11_ABI=0 -Wold-style-cast -Wuseless-cast; do
+    options+=("\$<\$<COMPILE_LANGUAGE:CXX>:$option>")
+done
+variables=(
+    -DCMAKE_CXX_STANDARD=14 -DCMAKE_CXX_EXTENSIONS=ON -DCMAKE_UNITY_BUILD=ON -DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON
+    -DCMAKE_C_VISIBILITY_PRESET=hidden -DCMAKE_CXX_VISIBILITY_PRESET=internal -DCMAKE_VISIBILITY_INLINES_HIDDEN=ON
+    -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DCMAKE_POSITION_INDEPENDENT_CODE=OFF -DBUILD_SHARED_LIBS=ON
+)
+row "flags and variables for 64 bits" builds "-DPARENT_OPTIONS=$(IFS=';' && echo "${options[*]}")" "${variables[@]}"
+row "programs of 32 bits" "no kernels for programs of 32 bits" -DCMAKE_C_FLAGS=-m32 -DCMAKE_CXX_FLAGS=-m32 \
+    -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY  # where the system has no libraries for them
