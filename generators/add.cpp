@@ -6,7 +6,11 @@ namespace {
 
 using namespace Halide;
 
-class Add : public hewn::Elementwise<Add> {
+struct Types {
+    static hewn::SignatureTypes types() { return {"add", {"f32 f16 i64 i32 i16 i8"}}; }
+};
+
+class Add : public hewn::Elementwise<Add>, public Types {
 public:
     Input<Buffer<void, 2>> a{"a"}, b{"b"};
     PrefetchDistance prefetch_distance{"prefetch_distance"};
@@ -41,7 +45,7 @@ public:
 };
 
 template<hewn::gpu::Form kForm>
-class AddGpu : public hewn::gpu::Kernel<AddGpu<kForm>> {
+class AddGpu : public hewn::gpu::Kernel<AddGpu<kForm>>, public Types {
 public:
     static constexpr hewn::gpu::Form form = kForm;
     static constexpr bool is_sum = true;

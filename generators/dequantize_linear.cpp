@@ -6,6 +6,10 @@ namespace {
 
 using namespace Halide;
 
+struct Types {
+    static hewn::SignatureTypes types() { return {"dequantize_linear", {"i32 i16 i8 u32 u16 u8", "f32 f16"}}; }
+};
+
 // difference * scale, in the type of scale.
 Expr scaled(const Expr &difference, const Expr &scale, const Target &target) {
     const Expr product = hewn::rounded(difference * hewn::to_f32(scale));
@@ -19,7 +23,7 @@ Expr dequantized(const Expr &input, const Expr &scale, const Expr &zero_point, c
 
 // What the CPU's forms share.
 template<class Derived>
-class DequantizeLinearRows : public hewn::Elementwise<Derived> {
+class DequantizeLinearRows : public hewn::Elementwise<Derived>, public Types {
 public:
     GeneratorInput<Buffer<void, 2>> input{"input"}, scale{"scale"}, zero_point{"zero_point"};
     GeneratorInput<int32_t> prefetch_distance{"prefetch_distance"};
@@ -86,7 +90,7 @@ public:
 };
 
 template<hewn::gpu::Form kForm>
-class DequantizeLinearGpu : public hewn::gpu::Kernel<DequantizeLinearGpu<kForm>> {
+class DequantizeLinearGpu : public hewn::gpu::Kernel<DequantizeLinearGpu<kForm>>, public Types {
 public:
     static constexpr hewn::gpu::Form form = kForm;
 

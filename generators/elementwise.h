@@ -49,7 +49,7 @@ public:
         {{"masked", Tail::Masked}, {"shifted", Tail::Shifted}, {"stepped", Tail::Stepped}, {"packed", Tail::Packed}}};
 
 protected:
-    Halide::Type signature_type(int index) const { return type_of_signature(signature.value(), index); }
+    Halide::Type signature_type(int index) const { return type_of_signature(Derived::types(), signature.value(), index); }
 
     // `value` is all there is to compute where `holds`, a condition that is the same for a whole box.
     struct Shortcut {
@@ -104,6 +104,8 @@ protected:
     // clamp(r + zero_point, Min, Max) of an 8-bit type for any int32 r. (v)packssdw, (v)paddsw, (v)packsswb. With AVX-512
     // vpmovsdw, vpaddsw, then vpmovswb, or vpmaxsw and vpmovuswb: these keep the order of lanes.
     Halide::Expr narrowed(const Halide::Expr &r, const Halide::Expr &zero_point, const Halide::Type &type) const {
+        require_type("narrowed", Halide::Int(32), r.type());
+        require_byte("narrowed", type);
         if (!has_masks()) return Halide::saturating_cast(type, offset_int16(r, zero_point));
         return truncated(Halide::saturating_add(truncated(r, Halide::Int(16)), Halide::cast<int16_t>(zero_point)), type);
     }
@@ -394,6 +396,7 @@ private:
         using Halide::cast;
         Halide::Func difference("difference");
         const Halide::Expr q = row(4 * i + byte_), pick = v == byte_;
+        require_byte("picked_difference", q.type());
         difference(i, v, b, first, y) = -zero_point;
         difference(i, v, b, first, y) += cast<int32_t>(q.type().is_uint() ? Halide::widening_mul(q, cast<int8_t>(pick))
                                                                           : Halide::widening_mul(cast<uint8_t>(pick), q));

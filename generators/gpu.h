@@ -88,7 +88,7 @@ public:
     }
 
 protected:
-    Type signature_type(int index) const { return type_of_signature(signature.value(), index); }
+    Type signature_type(int index) const { return type_of_signature(Derived::types(), signature.value(), index); }
     const Numerics &numerics() const { return *numerics_; }
 
 private:

@@ -1,5 +1,5 @@
 // Numeric helpers of the generators. Each computes exactly what its formula says: IEEE-754 binary32, one rounding per written
-// operation. docs/numerics.md explains why each is exact.
+// operation, and ends the generator run for types that it does not hold. docs/numerics.md explains why each is exact.
 #ifndef HEWN_GENERATORS_NUMERICS_H
 #define HEWN_GENERATORS_NUMERICS_H
 
@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "numerics_arm.h"
+#include "signature.h"
 #include "stage.h"
 
 namespace hewn {
@@ -17,6 +18,7 @@ inline Expr fma(const Expr &a, const Expr &b, const Expr &c) { return intrinsic(
 
 // roundToIntegralTiesToEven(e) as int32. NaN and values that do not fit give 0x80000000 and raise the invalid-operation flag.
 inline Expr round_to_int32(const Expr &e) {
+    require_type("round_to_int32", Halide::Float(32), e.type());
     // One (v)cvtps2dq on x86. Halide's round() would take seven operations.
     return llvm_call(Halide::Int(32), "llvm.lrint.i32.f32", {e});
 }
@@ -29,12 +31,15 @@ inline Expr clamp_keeping_nan(const Expr &e, const Expr &low, const Expr &high) 
 
 // f32(e), exact for f16 and integers up to 24 bits, nearest even for 32-bit integers.
 inline Expr to_f32(const Expr &e) {
+    if (!e.type().is_float()) require_integer_up_to(32, "to_f32", e.type());
+    else require(e.type().bits() <= 32, rule_for("to_f32", "floats of up to 32 bits", e.type()));
     const bool narrow = e.type().is_int_or_uint() && e.type().bits() < 32;
     return stage(Halide::cast<float>(narrow ? Halide::cast<int32_t>(e) : e));
 }
 
 // f16(e), nearest even; NaN stays NaN. e is f32.
 inline Expr to_f16(const Expr &e, const Halide::Target &target) {
+    require_type("to_f16", Halide::Float(32), e.type());
     const Expr converted = Halide::cast<Halide::float16_t>(e);
     // Where the hardware has no conversion, Halide emulates it, and turns NaN into infinity.
     if (target.arch != Halide::Target::X86 || target.has_feature(Halide::Target::F16C)) return converted;
@@ -51,6 +56,7 @@ inline Expr times_reciprocal(const Expr &e, const Expr &r0, const Expr &r1) { re
 // RN(e - zero_point) for any integer type. Up to 16 bits exactly, in int32, which x86 subtracts on more ports than f32. 32 bits
 // by halves, RN(f32(eh - zh) * 65536 + f32(el - zl)): the differences and the product are exact, so only the sum rounds.
 inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Halide::Target &target) {
+    require_integer_up_to(32, "difference_f32", e.type());
     if (e.type().bits() == 8 && arm::is_target(target)) return arm::difference_f32(e, zero_point, target);
     const auto i32 = [](const Expr &v) { return Halide::cast<int32_t>(v); };
     if (e.type().bits() < 32) {
@@ -58,6 +64,7 @@ inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Halide::
         const Expr z = llvm_call(Halide::Int(32), "llvm.smax.i32", {i32(zero_point), Halide::Int(32).min()});
         return stage(Halide::cast<float>(i32(e) - z));
     }
+    require_type("difference_f32 of 32 bits", e.type(), zero_point.type());
     const Expr high = stage(Halide::cast<float>(i32(e >> 16) - i32(zero_point >> 16)));
     const Expr low = stage(Halide::cast<float>(i32(e & 0xffff) - i32(zero_point & 0xffff)));
     const bool fused = target.has_feature(Halide::Target::FMA) || target.arch == Halide::Target::ARM;
@@ -67,6 +74,8 @@ inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Halide::
 // clamp(round(q) + z, Min, Max) of an 8-bit type, for any f32 q; NaN gives z. q is clamped before rounding, to what the output
 // can hold. So no conversion overflows, and the sum of bytes wraps to the right value.
 inline Expr quantize_clamped(const Expr &q, const Expr &zero_point, const Type &type) {
+    require_byte("quantize_clamped", type);
+    require_type("quantize_clamped", type, zero_point.type());
     const Expr z = to_f32(zero_point);
     const Expr low = rounded(Halide::cast<float>(Halide::cast<int32_t>(type.min())) - z);  // exact
     const Expr high = rounded(Halide::cast<float>(Halide::cast<int32_t>(type.max())) - z);

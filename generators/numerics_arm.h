@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "signature.h"
 #include "stage.h"
 
 namespace hewn::arm {
@@ -25,6 +26,8 @@ inline Expr round_to_int32(const Expr &e) {
 
 // clamp(round(q) + z, Min, Max) of an 8-bit type, for any f32 q; NaN gives z. sqxtn, sqadd, sqxt(u)n.
 inline Expr quantized(const Expr &q, const Expr &zero_point, const Type &type) {
+    require_byte("quantized", type);
+    require_type("quantized", type, zero_point.type());
     const Expr r = Halide::saturating_cast<int16_t>(round_to_int32(q));
     return Halide::saturating_cast(type, Halide::saturating_add(r, Halide::cast<int16_t>(zero_point)));
 }
@@ -32,6 +35,8 @@ inline Expr quantized(const Expr &q, const Expr &zero_point, const Type &type) {
 // The same for a q that is not NaN; zero_point is one int32. q + 1.5 * 2^23 rounds q to an integer. Beyond the range where that
 // sum is exact, its bits still grow with q. fadd, sqsub, sqxtn, sqxt(u)n.
 inline Expr quantized_number(const Expr &q, const Expr &zero_point, const Type &type) {
+    require_byte("quantized_number", type);
+    require_type("quantized_number", Halide::Int(32), zero_point.type());
     const Expr bits = Halide::reinterpret<int32_t>(rounded(q + 0x1.8p23f));
     const Expr r = Halide::saturating_sub(bits, 0x4B400000 - zero_point);
     return Halide::saturating_cast(type, Halide::saturating_cast<int16_t>(r));
@@ -39,6 +44,7 @@ inline Expr quantized_number(const Expr &q, const Expr &zero_point, const Type &
 
 // f32(e - zero_point) of an 8-bit e.
 inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Halide::Target &target) {
+    require_byte("difference_f32", e.type());
     if (!has_f16_arithmetic(target)) {  // usubl, sshll, scvtf
         const Expr z = Halide::cast(e.type(), zero_point);
         return stage(Halide::cast<float>(stage(Halide::cast<int16_t>(e) - Halide::cast<int16_t>(z))));
@@ -55,6 +61,7 @@ inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Halide::
 
 // f16(a + b).
 inline Expr sum_f16(const Expr &a, const Expr &b, const Halide::Target &target) {
+    for (const Expr &e : {a, b}) require_type("sum_f16", Halide::Float(16), e.type());
     if (has_f16_arithmetic(target)) return a + b;
     // Adds in f32. canonicalize hides from LLVM that this is one f16 addition, which ARMv8.0 lacks.
     const Expr sum = rounded(stage(Halide::cast<float>(a)) + stage(Halide::cast<float>(b)));

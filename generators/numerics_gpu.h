@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "signature.h"
 #include "stage.h"
 
 namespace hewn::gpu {
@@ -37,6 +38,7 @@ inline Type bits_type(const Type &type) { return type.is_float() ? type.with_cod
 
 // f16's bits to f32's bits, exact.
 inline Expr widened(const Expr &half) {
+    require_type("widened", Halide::UInt(16), half.type());
     const Expr h = Halide::cast<uint32_t>(half), magnitude = (h & u32(0x7fff)) << u32(13), sign = (h & u32(0x8000)) << u32(16);
     const Expr normal = magnitude + u32(112u << 23);
     // A subnormal's mantissa m is read as 1.m * 2^-14. Subtracting 2^-14 gives the value, exactly.
@@ -47,6 +49,7 @@ inline Expr widened(const Expr &half) {
 
 // f32's bits to f16's bits, nearest even; NaN stays NaN.
 inline Expr narrowed(const Expr &bits) {
+    require_type("narrowed", Halide::UInt(32), bits.type());
     const Expr magnitude = bits & u32(kMagnitude), sign = (bits >> u32(16)) & u32(0x8000);
     const Expr normal = (magnitude - u32(112u << 23) + u32(0xfff) + ((magnitude >> u32(13)) & u32(1))) >> u32(13);
     // Results below 2^-14 are multiples of 2^-24, which is the ulp of 0.5: adding 0.5 rounds.
@@ -57,10 +60,15 @@ inline Expr narrowed(const Expr &bits) {
 }
 
 // i32 to f32's bits, nearest even. Only the sum rounds, so the hardware's conversion beyond 2^24 does not matter.
-inline Expr converted(const Expr &integer) { return as_u32(f32(integer >> i32(16)) * 65536.0f + f32(integer & i32(0xffff))); }
+inline Expr converted(const Expr &integer) {
+    require_type("converted", Halide::Int(32), integer.type());
+    return as_u32(f32(integer >> i32(16)) * 65536.0f + f32(integer & i32(0xffff)));
+}
 
 // RN(x - zero_point) for any integer type, by halves where it needs 33 bits. Only the sum rounds, contracted or not.
 inline Expr difference(const Expr &x, const Expr &zero_point) {
+    require_integer_up_to(32, "difference", x.type());
+    require_type("difference", x.type(), zero_point.type());
     if (x.type().bits() < 32) return f32(int32(x) - int32(zero_point));
     const auto high = [](const Expr &e) { return int32(e >> Halide::cast(e.type(), 16)); };
     const auto low = [](const Expr &e) { return int32(e & Halide::cast(e.type(), 0xffff)); };
@@ -95,6 +103,7 @@ inline Parts parts_of(const Expr &magnitude, bool may_be_subnormal) {
 // >= -T and passes it where D > T. Ties go to even: an odd k goes up if the boundary is reached, an even k if it is passed.
 inline Expr quantized(const Parts &x, const Parts &scale, const Expr &distance, const Expr &negative, const Expr &zero,
                       const Expr &zero_point, const Type &type) {
+    require_byte("quantized", type);
     const Expr d = Halide::clamp(distance, i32(-2), i32(9));
     // A relative error below 2^-10 is enough.
     const Expr rough = as_i32(x.significand() * Halide::fast_inverse(scale.significand())) + d * i32(1 << 23);
@@ -127,6 +136,7 @@ struct Addend {
 };
 
 inline Addend addend(const Expr &q, const Expr &zero_point, const Expr &scale, const Parts &parts, const Expr &common) {
+    require_byte("addend", q.type());
     const Expr exponent = Halide::max(parts.exponent - common, i32(-60));
     // A scale of 0 must leave an addend of 0, as a difference of 0 does. Its parts would read as a power of two.
     const Expr scale_magnitude = scale & u32(kMagnitude);
@@ -168,6 +178,7 @@ inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero
 // clamp(round(q) + zero_point, Min, Max). cvt.rni.s32.f32 saturates and turns NaN into 0, so NaN gives the zero point. The sum is
 // unsigned so that it stays after the clamp: before it, it could overflow.
 inline Expr finished_ieee(const Expr &q, const Expr &zero_point, const Type &type) {
+    require_byte("finished_ieee", type);
     const Expr rounded = llvm_call(Halide::Int(32), "llvm.nvvm.f2i.rn", {q}), z = int32(zero_point);
     const Expr clamped = Halide::clamp(rounded, int32(type.min()) - z, int32(type.max()) - z);
     return Halide::cast(type, as_i32(as_u32(clamped) + as_u32(z)));
@@ -194,6 +205,7 @@ inline Expr times_reciprocal_ieee(const Expr &x, const Expr &scale) {
 
 // RN((q - zero_point) * scale). The scale's sign is applied after the product, so product and sum cannot be contracted.
 inline Expr addend_ieee(const Expr &q, const Expr &zero_point, const Expr &scale) {
+    require_byte("addend_ieee", q.type());
     const Expr product = f32(int32(q) - int32(zero_point)) * as_f32(scale & u32(kMagnitude));
     return as_f32(as_u32(product) ^ (scale & u32(kSign)));
 }
@@ -254,11 +266,13 @@ struct Numerics {
     Expr to_f32(const Expr &bits, const Type &type) const {
         if (type == Halide::Float(16)) return ieee ? as_u32(f32(Halide::reinterpret(Halide::Float(16), bits))) : widened(bits);
         if (type == Halide::Int(32)) return ieee ? as_u32(f32(bits)) : converted(bits);
+        require_type("to_f32 beside f16 and i32", Halide::Float(32), type);
         return bits;
     }
     // An f32 to the bits of `type`, f32 or f16.
     Expr from_f32(const Expr &value, const Type &type) const {
         if (type == Halide::Float(32)) return as_u32(value);
+        require_type("from_f32 beside f32", Halide::Float(16), type);
         if (ieee) return Halide::reinterpret<uint16_t>(Halide::cast<Halide::float16_t>(value));
         return narrowed(as_u32(value));
     }

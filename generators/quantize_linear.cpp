@@ -9,11 +9,15 @@ namespace {
 
 using namespace Halide;
 
+struct Types {
+    static hewn::SignatureTypes types() { return {"quantize_linear", {"f32 f16 i32", "i8 u8"}}; }
+};
+
 // Scales are f32 where the input is an integer.
 Type scale_type(const Type &input) { return input == Int(32) ? Float(32) : input; }
 
 // Form `divide`: any scale, zero and NaN included, per tensor or per element.
-class QuantizeLinearDivide : public hewn::Elementwise<QuantizeLinearDivide> {
+class QuantizeLinearDivide : public hewn::Elementwise<QuantizeLinearDivide>, public Types {
 public:
     Input<Buffer<void, 2>> input{"input"}, scale{"scale"}, zero_point{"zero_point"};
     Output<Buffer<void, 2>> output{"output"};
@@ -64,7 +68,7 @@ Expr quotient(Rows &input, Rows &again, const Expr &r0, const Expr &r1, const Ta
 // (hewn::times_reciprocal). Nothing is clamped before it is rounded. On x86 the result is right unless NaN or |quotient| >= 2^31
 // raised the processor's invalid-operation flag, which the caller checks. ARM's conversions saturate.
 template<class Derived>
-class QuantizeLinearPrepared : public hewn::Elementwise<Derived> {
+class QuantizeLinearPrepared : public hewn::Elementwise<Derived>, public Types {
 public:
     GeneratorInput<Buffer<void, 2>> input{"input"}, again{"again"}, r0{"r0"}, r1{"r1"}, zero_point{"zero_point"};
     GeneratorInput<int32_t> prefetch_distance{"prefetch_distance"};
@@ -115,7 +119,7 @@ public:
 };
 
 // Form `columns`: a scale a column; r0 and r1 are rows.
-class QuantizeLinearColumns : public hewn::Elementwise<QuantizeLinearColumns> {
+class QuantizeLinearColumns : public hewn::Elementwise<QuantizeLinearColumns>, public Types {
 public:
     Input<Buffer<void, 2>> input{"input"}, r0{"r0"}, r1{"r1"}, zero_point{"zero_point"};
     Output<Buffer<void, 2>> output{"output"};
@@ -138,7 +142,7 @@ public:
 };
 
 template<hewn::gpu::Form kForm>
-class QuantizeLinearGpu : public hewn::gpu::Kernel<QuantizeLinearGpu<kForm>> {
+class QuantizeLinearGpu : public hewn::gpu::Kernel<QuantizeLinearGpu<kForm>>, public Types {
 public:
     static constexpr hewn::gpu::Form form = kForm;
 

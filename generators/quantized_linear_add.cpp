@@ -7,9 +7,13 @@ namespace {
 
 using namespace Halide;
 
+struct Types {
+    static hewn::SignatureTypes types() { return {"quantized_linear_add", {"i8 u8", "i8 u8", "i8 u8"}}; }
+};
+
 // What the forms share.
 template<class Derived>
-class QuantizedLinearAdd : public hewn::Elementwise<Derived> {
+class QuantizedLinearAdd : public hewn::Elementwise<Derived>, public Types {
 public:
     template<class T>
     using In = GeneratorInput<T>;
@@ -119,7 +123,7 @@ public:
 };
 
 template<hewn::gpu::Form kForm>
-class QuantizedLinearAddGpu : public hewn::gpu::Kernel<QuantizedLinearAddGpu<kForm>> {
+class QuantizedLinearAddGpu : public hewn::gpu::Kernel<QuantizedLinearAddGpu<kForm>>, public Types {
 public:
     static constexpr hewn::gpu::Form form = kForm;
 

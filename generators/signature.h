@@ -1,31 +1,74 @@
-// The names of data types, and of the types of a kernel.
+// The names of data types, the types of a kernel, and what a generator says that cannot make one.
 #ifndef HEWN_GENERATORS_SIGNATURE_H
 #define HEWN_GENERATORS_SIGNATURE_H
 
 #include <Halide.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace hewn {
 
-// f32 f16 i8 u8 i16 u16 i32 u32 i64 u64
-inline Halide::Type type_named(const std::string &name) {
-    if (name.size() >= 2 && name.find_first_not_of("0123456789", 1) == std::string::npos) {
-        const int bits = std::stoi(name.substr(1));
-        if (name[0] == 'f') return Halide::Float(bits);
-        if (name[0] == 'i') return Halide::Int(bits);
-        if (name[0] == 'u') return Halide::UInt(bits);
-    }
-    throw Halide::CompileError("'" + name + "' is not a data type\n");
+// What this process generates, for messages: "quantize_linear f32_u8".
+inline std::string kernel_name;
+
+// Ends the generator run with that rule unless it holds. Each helper says so which types it holds: with others it would give
+// wrong results, and no compiler would warn.
+inline void require(bool holds, const std::string &rule) {
+    if (!holds) throw Halide::CompileError(kernel_name + ": " + rule + "\n");
 }
 
-// The index-th type of "f32_u8".
-inline Halide::Type type_of_signature(const std::string &signature, int index) {
-    std::istringstream words(signature);
-    std::string word;
-    for (int i = 0; i <= index; i++) std::getline(words, word, '_');
-    return type_named(word);
+inline std::string type_name(const Halide::Type &type) {
+    return (type.is_float() ? "f" : type.is_int() ? "i" : "u") + std::to_string(type.bits());
+}
+inline std::string rule_for(const char *helper, const std::string &types, const Halide::Type &type) {
+    return std::string(helper) + " holds " + types + ", not " + type_name(type);
+}
+
+inline bool is_integer_up_to(int bits, const Halide::Type &type) { return type.is_int_or_uint() && type.bits() <= bits; }
+inline void require_byte(const char *helper, const Halide::Type &type) {
+    require(is_integer_up_to(8, type), rule_for(helper, "integers of 8 bits", type));
+}
+inline void require_integer_up_to(int bits, const char *helper, const Halide::Type &type) {
+    require(is_integer_up_to(bits, type), rule_for(helper, "integers of up to " + std::to_string(bits) + " bits", type));
+}
+inline void require_type(const char *helper, const Halide::Type &expected, const Halide::Type &type) {
+    require(type == expected, rule_for(helper, type_name(expected), type));
+}
+
+// The type that is spelled so: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64.
+inline Halide::Type type_named(const std::string &name) {
+    const int bits = std::stoi(name.substr(1));
+    return name[0] == 'f' ? Halide::Float(bits) : name[0] == 'i' ? Halide::Int(bits) : Halide::UInt(bits);
+}
+
+// An operator, and for each word of its signatures the types that all of its forms can be made for, as "f32 f16".
+struct SignatureTypes {
+    std::string operator_name;
+    std::vector<std::string> words;
+};
+
+inline std::vector<std::string> split(const std::string &text, char separator) {
+    std::istringstream stream(text);
+    std::vector<std::string> words;
+    for (std::string word; std::getline(stream, word, separator);) words.push_back(word);
+    return words;
+}
+
+// The index-th type of a signature such as "f32_u8", all of whose types must be among `types`.
+inline Halide::Type type_of_signature(const SignatureTypes &types, const std::string &signature, int index) {
+    kernel_name = types.operator_name + " " + signature;
+    const std::vector<std::string> words = split(signature, '_');
+    require(words.size() == types.words.size(),
+            "a signature of this operator has " + std::to_string(types.words.size()) + " types");
+    for (size_t i = 0; i < words.size(); i++) {
+        const std::vector<std::string> known = split(types.words[i], ' ');
+        require(std::find(known.begin(), known.end(), words[i]) != known.end(),
+                "type " + std::to_string(i + 1) + " is '" + words[i] + "', and must be one of: " + types.words[i]);
+    }
+    return type_named(words[index]);
 }
 
 }  // namespace hewn

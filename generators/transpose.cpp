@@ -24,8 +24,9 @@ public:
     Output<Buffer<void, 2>> output{"output"};
 
     void configure() {
-        input.set_type(hewn::type_named(signature));
-        output.set_type(hewn::type_named(signature));
+        const Type type = hewn::type_of_signature({"transpose", {"u8 u16 u32 u64"}}, signature.value(), 0);
+        input.set_type(type);
+        output.set_type(type);
     }
 
     void generate() {

@@ -30,6 +30,15 @@ if(NOT CMAKE_CROSSCOMPILING)
         ${CMAKE_CURRENT_BINARY_DIR}/wine_skipped)
     hewn_add_test(test_sh posix COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/test_sh_test.sh ${CMAKE_CTEST_COMMAND} ${PROJECT_SOURCE_DIR}
         ${CMAKE_CURRENT_BINARY_DIR}/test_sh ${PROJECT_BINARY_DIR})
+    if(NOT HEWN_SANITIZED)  # Halide never frees what it makes
+        hewn_add_test(signatures posix COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/signatures_test.sh $<TARGET_FILE:hewn_generators>
+            ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/signatures)
+        if(TARGET hewn_halide)  # the generators are built here
+            add_executable(hewn_helper_types_tests helper_types_test.cpp)
+            target_link_libraries(hewn_helper_types_tests PRIVATE hewn_halide)
+            hewn_add_test(helper_types posix COMMAND hewn_helper_types_tests)
+        endif()
+    endif()
     # What HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS choose; configures only.
     hewn_add_test(options posix slow COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/options_test.sh ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR}
         ${CMAKE_CURRENT_BINARY_DIR}/options ${CMAKE_CXX_COMPILER} ${HEWN_HALIDE_INCLUDE_DIR} ${CMAKE_GENERATOR} ${CMAKE_MAKE_PROGRAM})
