@@ -18,11 +18,13 @@ if(APPLE AND CMAKE_OSX_ARCHITECTURES)  # the target, not the host
 endif()
 if(processor MATCHES "^(x86_64|AMD64|amd64)$")
     set(HEWN_ARCH x86-64)
+elseif(processor MATCHES "^i[3-6]86$")
+    set(HEWN_ARCH x86-32)
 elseif(processor MATCHES "^(aarch64|arm64|ARM64)$")
     set(HEWN_ARCH arm-64)
 else()
     message(FATAL_ERROR "hewn: no kernels for ${processor} yet")
 endif()
-if("${CMAKE_SIZEOF_VOID_P}" STREQUAL "4")  # -m32, -mx32
+if("${CMAKE_SIZEOF_VOID_P}" STREQUAL "4" AND NOT HEWN_ARCH STREQUAL "x86-32")  # -m32, -mx32
     message(FATAL_ERROR "hewn: no kernels for programs of 32 bits yet, on ${processor} for those of 64 alone")
 endif()

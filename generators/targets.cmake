@@ -32,6 +32,11 @@ hewn_target(x86_64_avx512_vnni RANK 40 ARCH x86-64 BASE x86_64_avx512
     PROBE avx512vnni
     ONLY "^quantized_linear_add_")
 
+# For the tests of 32-bit code.
+hewn_target(x86_32_sse41 RANK 10 ARCH x86-32
+    FEATURES sse41
+    PROBE sse4.1)
+
 # Every ARMv8-A core. All of them have f16 conversions, but Halide emulates these unless it has arm_fp16. tests/leak_test.sh checks that
 # arm_fp16 lets in no ARMv8.2 instruction.
 hewn_target(arm64_neon RANK 10 ARCH arm-64

@@ -35,7 +35,7 @@ void HEWN_CALL deallocate_to_system(void *, void *memory) { deallocate_aligned(m
 // What a binding of a tensor must fulfil.
 struct BindingRule {
     uint64_t bytes;        // kAbsent: the tensor is absent, its binding has no buffer
-    uint64_t highest;      // address at which it ends within the address space
+    uint64_t highest;      // address at which it ends within the address space; 0: at none, for it is too large
     uint64_t misaligned;   // bits of an address that must be 0
     uint64_t overlapping;  // an input's: at how many addresses it would share a byte with the output
     bool in_place;         // an input's: but it may lie where the output lies
@@ -58,7 +58,8 @@ struct CpuOperator : hewn_operator {
 BindingRule binding_rule(const Problem &problem, const Tensor &tensor) {
     const Tensor &output = problem.output;
     const uint64_t bytes = tensor.present ? tensor.bytes : kAbsent;
-    return {bytes, UINTPTR_MAX - bytes, uint64_t(tensor.element_bytes - 1), tensor.bytes + output.bytes - 1,
+    const uint64_t highest = bytes <= UINTPTR_MAX ? UINTPTR_MAX - bytes : 0;
+    return {bytes, highest, uint64_t(tensor.element_bytes - 1), tensor.bytes + output.bytes - 1,
             problem.info->in_place && same_byte_strides(output, tensor)};
 }
 
@@ -164,8 +165,8 @@ inline bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, con
         if (inputs[i].struct_size != sizeof(hewn_buffer_binding)) return false;
         if (inputs[i].buffer) {
             if (!fulfils(rule, inputs[i], in)) return false;  // an absent tensor's never does
-            // in - out lies between -bytes and the output's bytes.
-            if (in - out + (rule.bytes - 1) < rule.overlapping && !(rule.in_place && in == out)) return false;
+            // in - out lies between -bytes and the output's bytes. In 64 bits, as addresses of 32 would wrap before.
+            if (uint64_t(in) - out + (rule.bytes - 1) < rule.overlapping && !(rule.in_place && in == out)) return false;
             addresses[i] = reinterpret_cast<void *>(in);
         } else {
             if (rule.bytes != kAbsent) return false;

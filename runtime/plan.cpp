@@ -46,7 +46,7 @@ uint32_t covering_layout(uint32_t layouts, uint32_t needed) {
 constexpr int64_t kTransposeSide = 8;
 
 // ceil(a / b)
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 // ceil(a / b) * b
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }

@@ -2,7 +2,7 @@
 #ifndef HEWN_RUNTIME_PROBE_H
 #define HEWN_RUNTIME_PROBE_H
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
 
 // The compiler's probe. Unlike Halide's, it checks that the operating system saves the wide registers.
 #define HEWN_CPU_SUPPORTS(feature) (__builtin_cpu_init(), __builtin_cpu_supports(feature) != 0)

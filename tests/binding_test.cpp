@@ -171,6 +171,15 @@ TEST(Binding, AddressOverflow) {
     }
 }
 
+// As a tensor of a 64-bit program may be, on 32 bits, whatever its binding says to have.
+TEST(Binding, LargerThanTheAddressSpace) {
+    if (sizeof(void *) > 4) GTEST_SKIP() << "no tensor is";
+    Arena inputs = add({U8, {2}, {int64_t(5) << 30}}, {U8, {2}, {1}}, {U8, {2}, {1}});
+    EXPECT_TRUE(refused(inputs.run({inputs.at(0, 0), inputs.at(1, 64)}, inputs.at(2, 128)), {"ATensor", "overflows"}));
+    Arena outputs = add({U8, {2}, {1}}, {U8, {2}, {1}}, {U8, {2}, {int64_t(5) << 30}});
+    EXPECT_TRUE(refused(outputs.run({outputs.at(0, 0), outputs.at(1, 64)}, outputs.at(2, 128)), {"OutputTensor", "overflows"}));
+}
+
 TEST(Binding, StructSize) {
     const char *names[] = {"ATensor", "BTensor", "OutputTensor"};
     for (size_t i = 0; i < 3; i++) {

@@ -1,9 +1,11 @@
 # Read by ctest: adds the tests of the builds for other systems that test.sh makes, so that one run has them all. Of Windows,
 # where there is no build, one that says why; of systems whose programs do not run here, one that looks at the package.
 get_filename_component(source ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
-if(EXISTS ${source}/build-linux-arm64/CTestTestfile.cmake)
-    subdirs(${source}/build-linux-arm64)
-endif()
+foreach(system linux-arm64 linux-x86)
+    if(EXISTS ${source}/build-${system}/CTestTestfile.cmake)
+        subdirs(${source}/build-${system})
+    endif()
+endforeach()
 if(EXISTS ${source}/build-windows-x86_64/CTestTestfile.cmake)
     subdirs(${source}/build-windows-x86_64)
 else()

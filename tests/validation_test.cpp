@@ -437,6 +437,39 @@ TEST(Rules, Overflow) {
               HEWN_STATUS_OK);
 }
 
+// The largest tensors of some shapes are planned for; a sanitizer (the 32-bit tests have one) tells of what overflows.
+TEST(Rules, LargestTensors) {
+    for (const std::vector<int64_t> &shape : std::vector<std::vector<int64_t>>{
+             {1}, {1, 2}, {2, 1}, {3, 1, 5}, {7, 1, 2, 4}, {1, 1 << 20}, {1 << 20, 1}, {1 << 30, 1, 1}, {1, 3, 1 << 20}}) {
+        const auto sizes_of = [&](int64_t elements) {  // the first dimension of 1 takes what the others leave
+            std::vector<int64_t> sizes = shape;
+            for (const int64_t size : shape) elements /= size;
+            *std::find(sizes.begin(), sizes.end(), 1) = elements;
+            return sizes;
+        };
+        const auto transposed = [](const std::vector<int64_t> &sizes) {
+            std::vector<int64_t> strides(sizes.size(), 1);
+            for (size_t d = 1; d < sizes.size(); d++) strides[d] = strides[d - 1] * sizes[d - 1];
+            return strides;
+        };
+        const std::vector<int64_t> bytes = sizes_of(INT64_MAX), words = sizes_of(INT64_MAX / 4), none(shape.size(), 0);
+        const auto compiles = [&](const Operator &op, const std::vector<std::optional<Spec>> &tensors) {
+            const Outcome outcome = try_compile(op.op, tensors);
+            EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << op.name << " " << testing::PrintToString(shape) << outcome;
+        };
+        compiles(ADD, {Spec{I8, bytes}, Spec{I8, bytes}, Spec{I8, bytes}});
+        compiles(ADD, {Spec{I8, bytes, none}, Spec{I8, bytes, transposed(bytes)}, Spec{I8, bytes}});
+        compiles(ADD, {Spec{F32, words, transposed(words)}, Spec{F32, words}, Spec{F32, words}});
+        for (const std::vector<int64_t> &strides : {none, transposed(words)}) {
+            compiles(QUANTIZE, {Spec{F32, words}, Spec{F32, words, strides}, Spec{U8, words, strides}, Spec{U8, words}});
+            compiles(DEQUANTIZE, {Spec{U8, words}, Spec{F32, words, strides}, Spec{U8, words, strides}, Spec{F32, words}});
+        }
+        const std::vector<int64_t> one(shape.size(), 1);
+        const Spec q{U8, bytes}, scale{F32, one}, zero_point{U8, one};
+        compiles(QADD, {q, scale, zero_point, q, scale, zero_point, scale, zero_point, q});
+    }
+}
+
 TEST(Rules, OutputStridesThatOverlap) {
     const auto with_output = [](const Operator &op, const std::vector<int64_t> &sizes, std::vector<int64_t> strides) {
         auto tensors = tensors_of(op.op, op.types, sizes);
