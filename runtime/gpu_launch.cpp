@@ -44,7 +44,7 @@ void choose_extents(GpuOperator &op) {
                 furthest_of_all = furthest;
             }
         }
-        int64_t half = (op.extent[widest] + 1) / 2;
+        int64_t half = op.extent[widest] - op.extent[widest] / 2;
         if (half > 64) half = (half + 63) / 64 * 64;
         op.extent[widest] = half;
     }
@@ -226,7 +226,7 @@ int launch_boxes(GpuCall &call, const GpuAddress *at) {
         }
         if (const int code = run_box(call, at, index, extent)) return code;
         int d = 0;
-        while (d < op.space.rank && (index[d] += op.extent[d]) >= op.space.dims[d].size) index[d++] = 0;
+        while (d < op.space.rank && (index[d] += extent[d]) >= op.space.dims[d].size) index[d++] = 0;
         if (d == op.space.rank) return 0;
     }
 }

@@ -170,7 +170,6 @@ EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, u
     if (extra || shared) return INVALID_VALUE;
     if (!depth || function->module->context != current())
         return misuse(INVALID_CONTEXT, "a function is launched outside its context");
-    if (is("launch")) return LAUNCH_FAILED;
     const char *end = strchr(function->text, '{');
     int parameters = 0, pointers = 0;
     for (const char *at = function->text; (at = strstr(at, ".param ")) && at < end; at++, parameters++) {
@@ -183,6 +182,7 @@ EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, u
     memcpy(fake_grid, grid, sizeof grid);
     memcpy(fake_block, block, sizeof block);
     snprintf(fake_kernel, sizeof fake_kernel, "%.200s", function->text + 7);
+    if (is("launch")) return LAUNCH_FAILED;
     fake_stream = stream;
     fake_context = current();
     fake_launches++;

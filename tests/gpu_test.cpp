@@ -974,6 +974,23 @@ TEST_F(FakeCuda, Huge) {
     EXPECT_EQ(run({2, 2, 2, 2, 2, 2, 2, 2}, {1 << 14, 1 << 12, 1 << 10, 1 << 8, 1 << 6, 1 << 4, 1 << 2, 1}), 1);
 }
 
+// The most elements that a tensor can have, in place: their first launch, which fails.
+TEST_F(FakeCuda, Largest) {
+    DevicePtr device;
+    ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
+    const int64_t elements = INT64_MAX;
+    const hewn_tensor_desc desc = {sizeof desc, HEWN_DATA_TYPE_INT8, 1, &elements, nullptr};
+    const Description description(HEWN_OPERATOR_ADD, {desc, desc, desc});
+    OperatorPtr op;
+    ASSERT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK);
+    const hewn_buffer_binding binding = at(reinterpret_cast<void *>(uintptr_t(1) << 40), 0, uint64_t(elements));
+    const hewn_buffer_binding inputs[] = {binding, binding};
+    setenv("FAKE_CUDA", "launch", 1);
+    EXPECT_EQ(hewn_execute(op.get(), inputs, 2, &binding, 1, nullptr, nullptr), HEWN_STATUS_DEVICE_FAILED);
+    unsetenv("FAKE_CUDA");
+    EXPECT_EQ(variable<unsigned>("fake_grid") * variable<unsigned>("fake_block"), (1u << 29) / 16);
+}
+
 // Two devices at a time: each one's objects are used in its own context, and given back there.
 TEST_F(FakeCuda, TwoDevices) {
     DevicePtr devices[2];
