@@ -66,12 +66,17 @@ int divide(const CpuCall &call, halide_buffer_t *operands) {
     return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], &operands[2], &operands[3]);
 }
 
+// Where subnormals are flushed. Apart, for it would slow small calls.
+__attribute__((noinline)) int divide_flushing(const CpuCall &call, halide_buffer_t *operands) {
+    if (flushable(operands[kScale])) return divide(call, operands);
+    const FloatingPointMode keeping;
+    return divide(call, operands);
+}
+
 int call_quantize_divided(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
     call.maybe_invalid = true;  // as 0 / 0 and NaN inputs are
-    if (!call.flushes || flushable(operands[kScale])) return divide(call, operands);
-    const FloatingPointMode keeping;
-    return divide(call, operands);
+    return call.flushes ? divide_flushing(call, operands) : divide(call, operands);
 }
 
 int call_quantize(BoxCall &context, halide_buffer_t *operands) {
