@@ -69,6 +69,32 @@ TEST_F(CppApi, Descriptions) {
     EXPECT_EQ(sum, (std::vector<uint8_t>{4, 6, 8, 10}));
 }
 
+// A zero point is given as the other tensors are, or is left out.
+TEST_F(CppApi, ZeroPointsInBraces) {
+    const DataType f32 = DataType::FLOAT32, u8 = DataType::UINT8;
+    const std::vector<int64_t> s = {4}, repeat = {0};
+    const std::optional<TensorDesc> given = U8, absent;
+    const std::vector<float> x = {0, 1, 2, 3}, ones = {1, 1, 1, 1};
+    const std::vector<uint8_t> zero_points = {1, 2, 3, 4};
+    std::vector<uint8_t> q(4);
+    const auto run = [&](const hewn::QuantizeLinearDesc &desc, const hewn::InputBinding &zero_point) {
+        hewn::compile(desc).execute({x, ones, zero_point}, {q});
+        return q;
+    };
+    const std::vector<uint8_t> with = {1, 3, 5, 7}, with_first = {1, 2, 3, 4}, without = {0, 1, 2, 3};
+    EXPECT_EQ(run({{f32, s}, {f32, s}, {u8, s}, {u8, s}}, zero_points), with);
+    EXPECT_EQ(run({{f32, s}, {f32, s}, {u8, {4}, {{0}}}, {u8, s}}, zero_points), with_first);
+    EXPECT_EQ(run({{f32, s}, {f32, s}, {u8, s, repeat}, {u8, s}}, zero_points), with_first);
+    EXPECT_EQ(run({F32, F32, given, U8}, zero_points), with);
+    for (const hewn::OptionalTensorDesc &none : {hewn::OptionalTensorDesc(std::nullopt), hewn::OptionalTensorDesc(absent), {}})
+        EXPECT_EQ(run({F32, F32, none, U8}, nullptr), without);
+    hewn::QuantizedLinearAddDesc add = {
+        U8, {f32, s, repeat}, {u8, s, repeat}, U8, {f32, s, repeat}, {u8, s, repeat}, {f32, s, repeat}, {u8, s, repeat}, U8};
+    EXPECT_EQ(add.output_zero_point_tensor->sizes, s);
+    add.output_zero_point_tensor = std::nullopt;
+    EXPECT_FALSE(add.output_zero_point_tensor);
+}
+
 // Above, A, B and the output are of one type, so that one in another's place would not show. Of different types it is refused.
 TEST_F(CppApi, DescriptionsOfDifferentTypes) {
     for (const char *signature : {"u8_i8_u8", "u8_u8_i8"}) {

@@ -115,29 +115,38 @@ struct TensorDesc {
     }
 };
 
+// A zero point, which may be absent: std::nullopt, a TensorDesc, an optional one, or a TensorDesc's members in braces.
+struct OptionalTensorDesc : std::optional<TensorDesc> {
+    OptionalTensorDesc(std::nullopt_t = std::nullopt) {}
+    OptionalTensorDesc(TensorDesc desc) : optional(std::move(desc)) {}
+    OptionalTensorDesc(std::optional<TensorDesc> desc) : optional(std::move(desc)) {}
+    OptionalTensorDesc(DataType data_type, std::vector<int64_t> sizes, std::optional<std::vector<int64_t>> strides = std::nullopt)
+        : optional(TensorDesc{data_type, std::move(sizes), std::move(strides)}) {}
+};
+
 struct AddDesc {
     TensorDesc a_tensor, b_tensor, output_tensor;
 };
 
 struct QuantizeLinearDesc {
     TensorDesc input_tensor, scale_tensor;
-    std::optional<TensorDesc> zero_point_tensor;
+    OptionalTensorDesc zero_point_tensor;
     TensorDesc output_tensor;
 };
 
 struct DequantizeLinearDesc {
     TensorDesc input_tensor, scale_tensor;
-    std::optional<TensorDesc> zero_point_tensor;
+    OptionalTensorDesc zero_point_tensor;
     TensorDesc output_tensor;
 };
 
 struct QuantizedLinearAddDesc {
     TensorDesc a_tensor, a_scale_tensor;
-    std::optional<TensorDesc> a_zero_point_tensor;
+    OptionalTensorDesc a_zero_point_tensor;
     TensorDesc b_tensor, b_scale_tensor;
-    std::optional<TensorDesc> b_zero_point_tensor;
+    OptionalTensorDesc b_zero_point_tensor;
     TensorDesc output_scale_tensor;
-    std::optional<TensorDesc> output_zero_point_tensor;
+    OptionalTensorDesc output_zero_point_tensor;
     TensorDesc output_tensor;
 };
 
