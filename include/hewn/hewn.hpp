@@ -4,8 +4,8 @@
 //     hewn::Operator add = hewn::compile(hewn::AddDesc{f32, f32, f32});
 //     add.execute({a, b}, {sum});                                           // std::vector<float> a, b, sum
 //
-// Names are those of hewn.h, which documents shapes, units, errors and formulas. Without exceptions, or in an older C++, use
-// hewn.h.
+// Names are those of hewn.h, which documents shapes, units, errors and formulas. In an older C++, use hewn.h. Without exceptions
+// (-fno-exceptions) a failing call ends in hewn::failure_handler.
 #ifndef HEWN_HEWN_HPP
 #define HEWN_HEWN_HPP
 
@@ -18,6 +18,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -28,8 +30,13 @@
 #include <vector>
 
 namespace hewn {
+#if !defined(__cpp_exceptions) && !defined(__EXCEPTIONS) && !defined(_CPPUNWIND)
+#define HEWN_NO_EXCEPTIONS
+inline namespace no_exceptions {  // other functions than those of a program's other files, which may have been compiled to throw
+#endif
 
-// Thrown by every failing call. what() names the tensor and the rule, status() is a HEWN_STATUS_ value.
+// Thrown by every failing call; without exceptions, given to failure_handler. what() names the tensor and the rule, status() is a
+// HEWN_STATUS_ value.
 class Error : public std::runtime_error {
 public:
     explicit Error(const hewn_error &error) : std::runtime_error(error.message), status_(error.status) {}
@@ -39,15 +46,30 @@ private:
     hewn_status status_;
 };
 
+#ifdef HEWN_NO_EXCEPTIONS
+// Every failing call's last step: writes the message to stderr and aborts. Set another function before the first call; it must
+// not return (longjmp, exit, abort), or the program aborts after it.
+inline void (*failure_handler)(const Error &error) = [](const Error &error) { std::fprintf(stderr, "hewn: %s\n", error.what()); };
+#endif
+
 namespace detail {
-// Calls `function(&error)` and throws if it fails.
+[[noreturn]] inline void fail(const hewn_error &error) {
+#ifdef HEWN_NO_EXCEPTIONS
+    failure_handler(Error(error));
+    std::abort();
+#else
+    throw Error(error);
+#endif
+}
+
+// Calls `function(&error)` and fails if it does.
 template<class Function>
 void check(Function &&function) {
     hewn_error error;  // no initializer: clearing the message would cost more than a small call
     error.struct_size = sizeof(error);
     error.status = HEWN_STATUS_OK;
     error.message[0] = 0;
-    if (function(&error) != HEWN_STATUS_OK) throw Error(error);
+    if (function(&error) != HEWN_STATUS_OK) fail(error);
 }
 }  // namespace detail
 
@@ -99,8 +121,7 @@ struct TensorDesc {
     // The C view. Valid while this object lives and is not changed.
     hewn_tensor_desc c_desc() const {
         if (strides && strides->size() != sizes.size()) {
-            hewn_error error{sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT, "TensorDesc: strides and sizes differ in length"};
-            throw Error(error);
+            detail::fail({sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT, "TensorDesc: strides and sizes differ in length"});
         }
         return {sizeof(hewn_tensor_desc), static_cast<hewn_data_type>(data_type), static_cast<uint32_t>(sizes.size()),
                 sizes.data(), strides ? strides->data() : nullptr};
@@ -261,9 +282,9 @@ private:
 };
 
 namespace detail {
-// A null handle would mean the CPU, but it is that of a Device that was moved from. Throws Error.
+// A null handle would mean the CPU, but it is that of a Device that was moved from. Fails.
 inline hewn_device *handle_of(const Device &device) {
-    if (!device.get()) throw Error({sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT, "device: was moved from"});
+    if (!device.get()) fail({sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT, "device: was moved from"});
     return device.get();
 }
 }  // namespace detail
@@ -437,6 +458,10 @@ inline std::vector<hewn_variant_info> variants() {
     return infos;
 }
 
+#ifdef HEWN_NO_EXCEPTIONS
+#undef HEWN_NO_EXCEPTIONS
+}  // namespace no_exceptions
+#endif
 }  // namespace hewn
 
 #endif  // HEWN_HEWN_HPP
