@@ -1,6 +1,7 @@
 // The device-independent functions of the C ABI.
 #include <hewn/hewn.h>
 
+#include "bindings.h"
 #include "device.h"
 #include "device_kinds.h"
 #include "error.h"
@@ -14,7 +15,7 @@ namespace {
 
 // Whether there are `expected` bindings and the first has a valid struct_size. check_struct_sizes checks the others.
 bool well_formed(const hewn_buffer_binding *bindings, uint32_t count, uint32_t expected) {
-    return count == expected && bindings && bindings->struct_size >= sizeof(hewn_buffer_binding);
+    return count == expected && bindings && size_of(*bindings) >= sizeof(hewn_buffer_binding);
 }
 
 // Fails with what is wrong with bindings that are not well_formed.

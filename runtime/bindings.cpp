@@ -23,6 +23,12 @@ hewn_status check_absent(const Problem &problem, const Tensor &tensor, const hew
 hewn_status check_binding(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, uint64_t base,
                           uintptr_t *at, hewn_error *error) {
     const char *name = problem.info->dml_name;
+    const hewn_data_type type = type_of(binding);
+    if (type != HEWN_DATA_TYPE_UNKNOWN && type != tensor.type && type != stand_in(tensor.type)) {
+        return fail(error, HEWN_STATUS_INVALID_BINDING,
+                    "%s %s: the binding's elements are %s, the description's %s; a pointer and a size are taken without a type",
+                    name, tensor.name, type_name(type), type_name(tensor.type));
+    }
     if (!binding.buffer && !tensor.empty()) {
         return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding's buffer is null", name, tensor.name);
     }

@@ -8,20 +8,27 @@
 
 namespace hewn {
 
-// The caller's array of bindings. The first one's struct_size is the distance between them.
+// The two parts of a binding's struct_size (HEWN_BINDING_OF): its size, and the type of its memory, 0 if that is not said.
+inline uint32_t size_of(const hewn_buffer_binding &binding) { return binding.struct_size & 0xffff; }
+inline hewn_data_type type_of(const hewn_buffer_binding &binding) { return hewn_data_type(binding.struct_size >> 16); }
+// f16 is also kept as integers of 16 bits, for compilers without a type for it.
+constexpr hewn_data_type stand_in(hewn_data_type type) {
+    return type == HEWN_DATA_TYPE_FLOAT16 ? hewn_data_type(HEWN_DATA_TYPE_UINT16) : type;
+}
+
+// The caller's array of bindings. The first one's size is the distance between them.
 class Bindings {
 public:
-    explicit Bindings(const hewn_buffer_binding *first)
-        : first_(reinterpret_cast<const char *>(first)), step_(first->struct_size) {}
+    explicit Bindings(const hewn_buffer_binding *first) : first_(reinterpret_cast<const char *>(first)), step_(size_of(*first)) {}
     const hewn_buffer_binding &operator[](int i) const {
         return *reinterpret_cast<const hewn_buffer_binding *>(first_ + size_t(i) * step_);
     }
-    // As a plain array; null if struct_size is not sizeof(hewn_buffer_binding).
+    // As a plain array; null if its elements are longer.
     const hewn_buffer_binding *plain() const {
         return step_ == sizeof(hewn_buffer_binding) ? reinterpret_cast<const hewn_buffer_binding *>(first_) : nullptr;
     }
     // False if element i is no binding.
-    bool has_struct_size(int i) const { return (*this)[i].struct_size == step_; }
+    bool has_struct_size(int i) const { return size_of((*this)[i]) == step_; }
 
 private:
     const char *first_;

@@ -38,6 +38,7 @@ struct BindingRule {
     uint64_t highest;      // address at which it ends within the address space; 0: at none, for it is too large
     uint64_t misaligned;   // bits of an address that must be 0
     uint64_t overlapping;  // an input's: at how many addresses it would share a byte with the output
+    uint32_t typed[2];     // struct_size of a binding that says its type: the tensor's, or its stand-in's
     bool in_place;         // an input's: but it may lie where the output lies
 };
 constexpr uint64_t kAbsent = UINT64_MAX;  // no memory has so many
@@ -59,7 +60,11 @@ BindingRule binding_rule(const Problem &problem, const Tensor &tensor) {
     const Tensor &output = problem.output;
     const uint64_t bytes = tensor.present ? tensor.bytes : kAbsent;
     const uint64_t highest = bytes <= UINTPTR_MAX ? UINTPTR_MAX - bytes : 0;
-    return {bytes, highest, uint64_t(tensor.element_bytes - 1), tensor.bytes + output.bytes - 1,
+    return {bytes,
+            highest,
+            uint64_t(tensor.element_bytes - 1),
+            tensor.bytes + output.bytes - 1,
+            {uint32_t(HEWN_BINDING_OF(tensor.type)), uint32_t(HEWN_BINDING_OF(stand_in(tensor.type)))},
             problem.info->in_place && same_byte_strides(output, tensor)};
 }
 
@@ -146,7 +151,9 @@ alignas(16) constexpr uint8_t kZeros[16] = {};
 
 // The address of a present tensor's binding. False where a rule is broken, which read_address puts in words.
 inline bool fulfils(const BindingRule &rule, const hewn_buffer_binding &binding, uintptr_t &address) {
+    const uint32_t size = binding.struct_size;
     return binding.size >= rule.bytes &&
+           (size == sizeof(hewn_buffer_binding) || size == rule.typed[0] || size == rule.typed[1]) &&
            !__builtin_add_overflow(reinterpret_cast<uintptr_t>(binding.buffer), binding.offset, &address) &&
            address <= rule.highest && (address & rule.misaligned) == 0;
 }
@@ -162,14 +169,13 @@ inline bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, con
 #pragma GCC unroll 8
     for (int i = 0; i < Inputs; i++) {
         const BindingRule &rule = op.inputs[i];
-        if (inputs[i].struct_size != sizeof(hewn_buffer_binding)) return false;
         if (inputs[i].buffer) {
             if (!fulfils(rule, inputs[i], in)) return false;  // an absent tensor's never does
             // in - out lies between -bytes and the output's bytes. In 64 bits, as addresses of 32 would wrap before.
             if (uint64_t(in) - out + (rule.bytes - 1) < rule.overlapping && !(rule.in_place && in == out)) return false;
             addresses[i] = reinterpret_cast<void *>(in);
         } else {
-            if (rule.bytes != kAbsent) return false;
+            if (rule.bytes != kAbsent || inputs[i].struct_size != sizeof(hewn_buffer_binding)) return false;
             addresses[i] = const_cast<uint8_t *>(kZeros);
         }
     }

@@ -208,6 +208,38 @@ TEST(Binding, StructSizesOfInputsAreEqual) {
     }
 }
 
+// What a binding says of its memory's type is compared with the description; what it does not say is not.
+TEST(Binding, Types) {
+    const char *names[] = {"ATensor", "BTensor", "OutputTensor"};
+    constexpr hewn_data_type F16 = HEWN_DATA_TYPE_FLOAT16, U16 = HEWN_DATA_TYPE_UINT16, I16 = HEWN_DATA_TYPE_INT16;
+    const auto fits = [](hewn_data_type memory, hewn_data_type described) {
+        return memory == HEWN_DATA_TYPE_UNKNOWN || memory == described || (memory == U16 && described == F16);
+    };
+    for (const auto &[described, kernel] : std::vector<std::pair<hewn_data_type, const char *>>{
+             {F32, "f32"}, {F16, "f16"}, {U16, "i16"}, {I16, "i16"}, {I32, "i32"}, {HEWN_DATA_TYPE_INT64, "i64"}}) {
+        if (runnable_variants("add", kernel).empty()) continue;
+        for (hewn_data_type memory = 0; memory <= 12; memory++) {  // 12 is no type
+            for (size_t i = 0; i < 3; i++) {
+                Arena arena = dense_add(described);
+                hewn_buffer_binding bindings[] = {arena.at(0, 0), arena.at(1, 1024), arena.at(2, 2048)};
+                bindings[i].struct_size = uint32_t(HEWN_BINDING_OF(memory));
+                const Outcome outcome = arena.run(bindings, 2, &bindings[2], 1);
+                if (fits(memory, described)) EXPECT_TRUE(accepted(outcome)) << memory;
+                else EXPECT_TRUE(refused(outcome, {names[i], "elements", "description"})) << memory;
+            }
+        }
+    }
+    Arena arena = dense_add();
+    hewn_buffer_binding a = arena.at(0, 0);
+    a.struct_size = uint32_t(HEWN_BINDING_OF(HEWN_DATA_TYPE_FLOAT64));
+    EXPECT_TRUE(refused(arena.run({a, arena.at(1, 1024)}, arena.at(2, 2048)),
+                        {"ADD ATensor: the binding's elements are FLOAT64, the description's FLOAT32"}));
+    // Also where the tensor is empty, and where the type is all that its binding has.
+    Arena empty = dense_add(F32, 0);
+    const hewn_buffer_binding none{sizeof none, nullptr, 0, 0}, typed{HEWN_BINDING_OF(U8), nullptr, 0, 0};
+    EXPECT_TRUE(refused(empty.run({none, typed}, none), {"BTensor", "UINT8"}));
+}
+
 // A caller of a later header has longer bindings; struct_size is the distance between them.
 TEST(Binding, LongerStructs) {
     struct Longer {
@@ -218,11 +250,14 @@ TEST(Binding, LongerStructs) {
     Longer inputs[] = {{arena.at(0, 0), ~uint64_t(0)}, {arena.at(1, 1024), ~uint64_t(0)}};
     Longer output = {arena.at(2, 2048), ~uint64_t(0)};
     for (Longer *l : {&inputs[0], &inputs[1], &output}) l->binding.struct_size = sizeof(Longer);
+    inputs[0].binding.struct_size |= F32 << 16;  // they may tell their types, too
     ASSERT_TRUE(accepted(arena.run(&inputs[0].binding, 2, &output.binding, 1)));
     for (int i = 0; i < 100; i++) {
         const float a = load<float>(arena.base() + i * 4), b = load<float>(arena.base() + 1024 + i * 4);
         ASSERT_TRUE(reference::same(load<float>(arena.base() + 2048 + i * 4), a + b));
     }
+    inputs[1].binding.struct_size |= I32 << 16;
+    EXPECT_TRUE(refused(arena.run(&inputs[0].binding, 2, &output.binding, 1), {"BTensor", "INT32", "FLOAT32"}));
 }
 
 TEST(Binding, Counts) {
@@ -293,7 +328,7 @@ TEST(Optional, BoundThoughAbsent) {
     std::memset(output, SENTINEL, sizeof output);
     for (const uint64_t size : {uint64_t(1), UINT64_MAX}) {
         const hewn_buffer_binding inputs[] = {
-            {sizeof inputs[0], input, 0, 40}, {sizeof inputs[0], &s, 0, 4}, {sizeof inputs[0], &z, 0, size}};
+            {sizeof inputs[0], input, 0, 40}, {sizeof inputs[0], &s, 0, 4}, {HEWN_BINDING_OF(U8), &z, 0, size}};
         const hewn_buffer_binding out{sizeof out, output, 0, 10};
         EXPECT_TRUE(
             refused(outcome_of([&](hewn_error *error) { return hewn_execute(op.get(), inputs, 3, &out, 1, nullptr, error); }),

@@ -165,6 +165,90 @@ TEST_F(CppApi, Bindings) {
     EXPECT_EQ(sum, (std::vector<float>{-1, -1, 2, 4, 6, 8})) << "a refused call wrote";
 }
 
+// What the description says is the truth; a container, an array or a number of another type is refused, bytes are not.
+TEST_F(CppApi, TypesOfMemory) {
+    const hewn::Operator add = hewn::compile(hewn::AddDesc{F32, F32, F32});
+    std::vector<float> a = {1, 2, 3, 4}, sum(4, -1);
+    const std::vector<int64_t> wide(4);
+    const std::vector<uint8_t> narrow(16);
+    const std::array<std::array<int32_t, 2>, 2> nested = {};
+    std::vector<int32_t> output(4);
+    const int32_t array[4] = {};
+    for (const hewn::InputBinding &wrong : {hewn::InputBinding(wide), hewn::InputBinding(narrow), hewn::InputBinding(nested),
+                                            hewn::InputBinding(array), hewn::InputBinding(array[0])}) {
+        EXPECT_EQ(status_of([&] { add.execute({wrong, a}, {sum}); }), HEWN_STATUS_INVALID_BINDING);
+        EXPECT_EQ(status_of([&] { add.execute({a, wrong}, {sum}); }), HEWN_STATUS_INVALID_BINDING);
+    }
+    EXPECT_EQ(status_of([&] { add.execute({a, a}, {output}); }), HEWN_STATUS_INVALID_BINDING);
+    EXPECT_EQ(sum, (std::vector<float>{-1, -1, -1, -1})) << "a refused call wrote";
+
+    struct Point {
+        float x, y;
+    };
+    const std::vector<char> bytes(16);
+    const std::vector<std::byte> more_bytes(16);
+    const std::vector<Point> points(2);
+    const std::vector<std::complex<float>> complex(2);
+    for (const hewn::InputBinding &right : {hewn::InputBinding(bytes), hewn::InputBinding(more_bytes), hewn::InputBinding(points),
+                                            hewn::InputBinding(complex), hewn::InputBinding(narrow.data(), narrow.size())}) {
+        add.execute({right, a}, {sum});
+        EXPECT_EQ(sum, a);
+    }
+    // Handed to C's functions, a binding is one of C's.
+    const hewn_buffer_binding inputs[] = {hewn::InputBinding(a), hewn::InputBinding(a)}, out = hewn::Binding(sum);
+    EXPECT_EQ(hewn_execute(add.get(), inputs, 2, &out, 1, nullptr, nullptr), HEWN_STATUS_OK);
+}
+
+TEST_F(CppApi, HalfIsAlsoKeptInIntegers) {
+    if (runnable_variants("add", "f16").empty()) GTEST_SKIP() << "add f16: not in this build";
+    const TensorDesc f16 = {DataType::FLOAT16, {2}};
+    const hewn::Operator add = hewn::compile(hewn::AddDesc{f16, f16, f16});
+    const std::vector<uint16_t> one = {0x3c00, 0x3c00};
+    std::vector<uint16_t> two(2);
+    add.execute({one, one}, {two});
+    EXPECT_EQ(two, (std::vector<uint16_t>{0x4000, 0x4000}));
+    const std::vector<int16_t> integers = {1, 2};
+    EXPECT_EQ(status_of([&] { add.execute({one, integers}, {two}); }), HEWN_STATUS_INVALID_BINDING);
+}
+
+template<class T>
+struct Span {  // std::span, which C++17 lacks
+    T *first;
+    size_t count;
+    T *data() const { return first; }
+    size_t size() const { return count; }
+};
+
+// Arrays, views and numbers, whose bytes arrive.
+TEST_F(CppApi, ArraysViewsAndNumbers) {
+    const TensorDesc scale = TensorDesc::broadcast_scalar(DataType::FLOAT32, {4}),
+                     zero_point = TensorDesc::broadcast_scalar(DataType::UINT8, {4});
+    const hewn::Operator quantize = hewn::compile(hewn::QuantizeLinearDesc{F32, scale, zero_point, U8});
+    const float x[4] = {0, 1, 2, 3}, half = 0.5f;
+    const float rows[2][2] = {{0, 1}, {2, 3}};
+    uint8_t q[4] = {}, ten = 10;
+    const auto expect = [&q] {
+        EXPECT_EQ(std::vector<uint8_t>(q, q + 4), (std::vector<uint8_t>{10, 12, 14, 16}));
+        std::fill(q, q + 4, uint8_t(0));
+    };
+    quantize.execute({x, half, ten}, {q});
+    expect();
+    quantize.execute({rows, 0.5f, uint8_t(10)}, {q});
+    expect();
+    quantize.execute({Span<const float>{x, 4}, half, ten}, {Span<uint8_t>{q, 4}});
+    expect();
+    const Span<uint8_t> view = {q, 4};
+    quantize.execute({x, half, ten}, {view});
+    expect();
+    EXPECT_EQ(status_of([&] { quantize.execute({x, half, 10}, {q}); }), HEWN_STATUS_INVALID_BINDING) << "10 is an INT32";
+    EXPECT_EQ(status_of([&] { quantize.execute({half, half, ten}, {q}); }), HEWN_STATUS_INVALID_BINDING) << "4 bytes of 16";
+
+    const TensorDesc one = {DataType::FLOAT32, {}};
+    float sum = 0;
+    hewn::compile(hewn::AddDesc{one, one, one}).execute({half, 1.5f}, {sum});
+    EXPECT_EQ(sum, 2.0f);
+}
+
 // Rows of rows are no memory of numbers: to bind them would hand their pointers to a kernel.
 static_assert(std::is_constructible_v<hewn::Binding, std::vector<float> &>);
 static_assert(std::is_constructible_v<hewn::InputBinding, const std::array<uint16_t, 4> &>);

@@ -58,7 +58,7 @@ enum {
     HEWN_STATUS_INVALID_ARGUMENT = 1, /* null where a value is due, bad struct_size, unknown enumerator, inconsistent tensors */
     HEWN_STATUS_UNSUPPORTED = 2,      /* not in the operator's table at the chosen feature level, not in this build, or an
                                          out-of-order OpenCL queue */
-    HEWN_STATUS_INVALID_BINDING = 3,  /* a binding is missing, too small, misaligned or overlaps another */
+    HEWN_STATUS_INVALID_BINDING = 3,  /* a binding is missing, too small, misaligned, of another type or overlaps another */
     HEWN_STATUS_NO_VARIANT = 4, /* no variant runs on this machine, or the forced one is unknown, does not fit or cannot run */
     HEWN_STATUS_OUT_OF_MEMORY = 5,
     HEWN_STATUS_KERNEL_FAILED = 6, /* a kernel reported an error */
@@ -381,11 +381,15 @@ HEWN_API const char *HEWN_CALL hewn_operator_variant(const hewn_operator *op);
 /* A tensor's memory, as DML_BUFFER_BINDING. `buffer` is a pointer on the CPU, a CUdeviceptr on CUDA, a cl_mem on OpenCL, an
  * ID3D12Resource * on Direct3D 12; NULL for an absent optional tensor. buffer + offset must be aligned to the element. */
 typedef struct hewn_buffer_binding {
-    uint32_t struct_size; /* sizeof(hewn_buffer_binding); equal in all elements of an array */
+    uint32_t struct_size; /* sizeof(hewn_buffer_binding), equal in all elements of an array; or HEWN_BINDING_OF(data type) */
     void *buffer;         /* inputs are only read */
     uint64_t offset;      /* in bytes */
     uint64_t size;        /* in bytes from `offset`; at least hewn_tensor_size */
 } hewn_buffer_binding;
+
+/* A binding's struct_size that also says what its memory holds: a hewn_data_type in the upper 16 bits, which must be the tensor's
+ * (for FLOAT16 also UINT16). 0 there, as in sizeof(hewn_buffer_binding): bytes, taken to be what the description says. */
+#define HEWN_BINDING_OF(data_type) (sizeof(hewn_buffer_binding) | (data_type) * 65536u)
 
 typedef struct hewn_execute_options {
     uint32_t struct_size;              /* sizeof(hewn_execute_options) */
@@ -406,8 +410,8 @@ typedef struct hewn_execute_options {
  * On a GPU it takes locks while it prepares launches (OpenCL: one of the operator's kernel, Direct3D 12: one of the device), and
  * drivers may allocate. Memory that lies 1 GiB or more into a cl_mem gets a sub-buffer.
  * - HEWN_STATUS_INVALID_ARGUMENT: op is null, or the options' struct_size is too small or max_threads < 0;
- * - HEWN_STATUS_INVALID_BINDING: a binding is missing, too small, misaligned or overlaps, there is one too many, or one is not
- *   the device's (CUDA: not a GPU's; the driver checks whose memory it is);
+ * - HEWN_STATUS_INVALID_BINDING: a binding is missing, too small, misaligned, overlaps or holds another type (HEWN_BINDING_OF),
+ *   there is one too many, or one is not the device's (CUDA: not a GPU's; the driver checks whose memory it is);
  * - HEWN_STATUS_KERNEL_FAILED: part of the output may be written;
  * - on a GPU also HEWN_STATUS_OUT_OF_MEMORY and HEWN_STATUS_DEVICE_FAILED. */
 HEWN_API hewn_status HEWN_CALL hewn_execute(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,

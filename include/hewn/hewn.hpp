@@ -21,6 +21,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -186,39 +187,122 @@ struct ExecuteOptions : hewn_execute_options {
 };
 
 namespace detail {
-// Whether a container of T is memory to bind: numbers, or structs and std::arrays of them. Not what leads to numbers elsewhere:
-// pointers, bindings, views and containers (which have a data()).
 template<class T, class = void>
 constexpr bool has_data = false;
 template<class T>
-constexpr bool has_data<T, std::void_t<decltype(std::declval<T &>().data())>> = true;
+constexpr bool has_data<T, std::void_t<decltype(std::data(std::declval<T &>()))>> = true;
+template<class T, class = void>
+constexpr bool has_begin = false;
 template<class T>
-constexpr bool is_element =
-    std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !has_data<T> && !std::is_base_of_v<hewn_buffer_binding, T>;
+constexpr bool has_begin<T, std::void_t<decltype(std::begin(std::declval<T &>()))>> = true;
+template<class T, class = void>
+constexpr bool has_value_type = false;
+template<class T>
+constexpr bool has_value_type<T, std::void_t<typename T::value_type>> = true;
+template<class T>
+constexpr bool is_std_array = false;
 template<class T, size_t N>
-constexpr bool is_element<std::array<T, N>> = is_element<T>;
+constexpr bool is_std_array<std::array<T, N>> = true;
+// Integers, float, double, _Float16 and the like, which are no std::is_floating_point before C++23.
+template<class T>
+constexpr bool is_number =
+    std::is_convertible_v<T, float> && !std::is_class_v<T> && !std::is_enum_v<T> && !std::is_same_v<T, bool>;
+
+// What memory of Ts holds: a data type; UNKNOWN for bytes and structs, which may be any; or why no tensor can be bound to it: no
+// operator has such numbers, or they are elsewhere (behind pointers, bindings, views and containers, which have a data()).
+constexpr hewn_data_type NO_DATA_TYPE = -1, NO_NUMBERS = -2, NO_MEMORY = -3;
+template<class Const>
+constexpr hewn_data_type type_of() {
+    using T = std::remove_cv_t<Const>;
+    if constexpr (std::is_array_v<T>) return type_of<std::remove_extent_t<T>>();
+    else if constexpr (is_std_array<T>) return type_of<typename T::value_type>();
+    else if constexpr (!std::is_trivially_copyable_v<T> || std::is_pointer_v<T> || has_data<T>) return NO_NUMBERS;
+    else if constexpr (std::is_base_of_v<hewn_buffer_binding, T>) return NO_NUMBERS;
+    else if constexpr (has_value_type<T>) return type_of<typename T::value_type>();  // std::complex
+    else if constexpr (!is_number<T> || std::is_same_v<T, char>) return HEWN_DATA_TYPE_UNKNOWN;
+    else if constexpr (std::is_integral_v<T>) {
+        switch (sizeof(T)) {
+        case 1: return std::is_signed_v<T> ? HEWN_DATA_TYPE_INT8 : HEWN_DATA_TYPE_UINT8;
+        case 2: return std::is_signed_v<T> ? HEWN_DATA_TYPE_INT16 : HEWN_DATA_TYPE_UINT16;
+        case 4: return std::is_signed_v<T> ? HEWN_DATA_TYPE_INT32 : HEWN_DATA_TYPE_UINT32;
+        case 8: return std::is_signed_v<T> ? HEWN_DATA_TYPE_INT64 : HEWN_DATA_TYPE_UINT64;
+        default: return NO_DATA_TYPE;
+        }
+    } else if constexpr (sizeof(T) == 4) return HEWN_DATA_TYPE_FLOAT32;
+    else if constexpr (sizeof(T) == 2) {
+        constexpr float bit_10 = 1.0009765625f;  // f16 has it after the point, bfloat16 only 7
+        return static_cast<float>(static_cast<T>(bit_10)) == bit_10 ? HEWN_DATA_TYPE_FLOAT16 : NO_DATA_TYPE;
+    } else return NO_DATA_TYPE;
+}
+
+// The elements, const if they are only read, of an X: a container, a C array, or one number. void: X is none of these.
+template<class X, class = void>
+struct Memory {
+    using Element = std::conditional_t<is_number<std::remove_cv_t<X>>, X, void>;
+};
+template<class X>
+struct Memory<X, std::void_t<decltype(std::data(std::declval<X &>())), decltype(std::size(std::declval<X &>()))>> {
+    using Element = std::remove_pointer_t<decltype(std::data(std::declval<X &>()))>;
+};
+template<class X>
+constexpr hewn_data_type held_by() {
+    using Element = typename Memory<X>::Element;
+    if constexpr (!std::is_void_v<Element>) return type_of<Element>();
+    else return std::is_pointer_v<X> || has_begin<X> ? NO_NUMBERS : NO_MEMORY;
+}
+template<class X>
+hewn_buffer_binding bind(X &x) {
+    const auto binding = [](const void *memory, size_t bytes) -> hewn_buffer_binding {
+        return {HEWN_BINDING_OF(held_by<X>()), const_cast<void *>(memory), 0, bytes};
+    };
+    if constexpr (has_data<X>) return binding(std::data(x), std::size(x) * sizeof(typename Memory<X>::Element));
+    else return binding(&x, sizeof(x));
+}
+
+// What an argument of type X && is, bound as an output. A temporary counts as const, as what is written to it is lost, unless it
+// is a view of memory (std::span).
+template<class X>
+using Output = std::conditional_t<std::is_reference_v<X>, std::remove_reference_t<X>, const X>;
+template<class X>
+constexpr bool is_const_memory = std::is_const_v<typename Memory<X>::Element>;
 }  // namespace detail
 
-// One tensor's writable memory, for an output or an input. Made from a std::vector or std::array-like container of numbers, or
-// from a pointer, an offset and the bytes that may be used from that offset on (not the bytes of the whole buffer).
+// One tensor's writable memory, for an output or an input. Made from a container with data() (std::vector, std::array,
+// std::span), a C array or one number, whose type must then be the description's (std::uint16_t also for FLOAT16; char, std::byte
+// and structs are bytes of any type). Or made from a pointer, of any type, an offset and the bytes that may be used from that
+// offset on (not the bytes of the whole buffer).
 struct Binding : hewn_buffer_binding {
     Binding(void *memory, uint64_t bytes, uint64_t byte_offset = 0)
         : hewn_buffer_binding{sizeof(hewn_buffer_binding), memory, byte_offset, bytes} {}
-    template<class Container, class T = std::remove_pointer_t<decltype(std::declval<Container &>().data())>,
-             class = std::enable_if_t<!std::is_const_v<T> && detail::is_element<T>>>
-    Binding(Container &container) : Binding(container.data(), container.size() * sizeof(T)) {}
+    template<class X, class As = detail::Output<X>,
+             std::enable_if_t<detail::held_by<As>() >= 0 && !detail::is_const_memory<As>, int> = 0>
+    Binding(X &&memory) : hewn_buffer_binding(detail::bind(memory)) {}
+
+    // What is no output, and why.
+    template<class X, class As = detail::Output<X>,
+             std::enable_if_t<detail::held_by<As>() >= 0 && detail::is_const_memory<As>, int> = 0>
+    Binding(X &&) = delete;  // an output is written: it is neither const nor a temporary
+    template<class X, std::enable_if_t<detail::held_by<detail::Output<X>>() == detail::NO_DATA_TYPE, int> = 0>
+    Binding(X &&) = delete;  // no operator has double, long double or bfloat16: convert to float
+    template<class X, std::enable_if_t<detail::held_by<detail::Output<X>>() == detail::NO_NUMBERS, int> = 0>
+    Binding(X &&) = delete;  // numbers side by side are due: a container with data(), a C array, {pointer, bytes}
 };
 
-// An input's memory, which is only read. Made as a Binding is; one number is {&scale, sizeof scale}. nullptr is an absent
-// optional tensor.
+// An input's memory, which is only read. Made as a Binding is, also from what is const. nullptr is an absent optional tensor. A
+// temporary, as a number that is written in the call, must live until the execution has ended.
 struct InputBinding : hewn_buffer_binding {
     InputBinding(std::nullptr_t) : hewn_buffer_binding{sizeof(hewn_buffer_binding), nullptr, 0, 0} {}
     InputBinding(const void *memory, uint64_t bytes, uint64_t byte_offset = 0)
         : hewn_buffer_binding{sizeof(hewn_buffer_binding), const_cast<void *>(memory), byte_offset, bytes} {}
     InputBinding(const Binding &binding) : hewn_buffer_binding(binding) {}
-    template<class Container, class T = std::remove_pointer_t<decltype(std::declval<const Container &>().data())>,
-             class = std::enable_if_t<detail::is_element<T>>>
-    InputBinding(const Container &container) : InputBinding(container.data(), container.size() * sizeof(T)) {}
+    template<class X, std::enable_if_t<detail::held_by<const X>() >= 0, int> = 0>
+    InputBinding(const X &memory) : hewn_buffer_binding(detail::bind(memory)) {}
+
+    // What is no input, and why.
+    template<class X, std::enable_if_t<detail::held_by<const X>() == detail::NO_DATA_TYPE, int> = 0>
+    InputBinding(const X &) = delete;  // no operator has double, long double or bfloat16: convert to float
+    template<class X, std::enable_if_t<detail::held_by<const X>() == detail::NO_NUMBERS, int> = 0>
+    InputBinding(const X &) = delete;  // numbers side by side are due: a container with data(), a C array, {pointer, bytes}
 };
 
 enum class DeviceKind : hewn_device_kind {
