@@ -33,8 +33,9 @@ hewn_status check_binding(const Problem &problem, const Tensor &tensor, const he
         return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding's buffer is null", name, tensor.name);
     }
     if (binding.size < tensor.bytes) {
-        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding has %llu bytes, %llu are needed", name, tensor.name,
-                    (unsigned long long)binding.size, (unsigned long long)tensor.bytes);
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding has %llu bytes, %llu are needed%s", name, tensor.name,
+                    (unsigned long long)binding.size, (unsigned long long)tensor.bytes,
+                    &tensor == &problem.output || repeats(tensor) ? "" : kRepeatsHint);
     }
     uint64_t address, end;
     if (__builtin_add_overflow(base, binding.offset, &address) || __builtin_add_overflow(address, tensor.bytes, &end) ||

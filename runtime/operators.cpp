@@ -170,15 +170,14 @@ hewn_status read_optional(const hewn_tensor_desc *desc, const char *context, con
 
 hewn_status expect_same_sizes(const OperatorInfo &info, const Tensor &tensor, const Tensor &other, hewn_error *error) {
     if (same_sizes(tensor, other)) return HEWN_STATUS_OK;
-    static constexpr char kHint[] = "an input repeats by strides of 0";  // for those used to other libraries' broadcasting
     if (tensor.rank != other.rank) {
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, %s has %d; they must be equal; %s",
-                    info.dml_name, tensor.name, tensor.rank, other.name, other.rank, kHint);
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, %s has %d; they must be equal%s",
+                    info.dml_name, tensor.name, tensor.rank, other.name, other.rank, kRepeatsHint);
     }
     int d = 0;
     while (tensor.sizes[d] == other.sizes[d]) d++;
-    return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: size %lld of dimension %d differs from %s's %lld; %s", info.dml_name,
-                tensor.name, (long long)tensor.sizes[d], d, other.name, (long long)other.sizes[d], kHint);
+    return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: size %lld of dimension %d differs from %s's %lld%s", info.dml_name,
+                tensor.name, (long long)tensor.sizes[d], d, other.name, (long long)other.sizes[d], kRepeatsHint);
 }
 
 hewn_status expect_type(const OperatorInfo &info, const Tensor &tensor, hewn_data_type type, const char *rule,
@@ -277,16 +276,17 @@ __attribute__((cold)) hewn_status read_dequantize_linear(const void *raw, hewn_f
 
 // A scale or zero point has exactly one element: each dimension has the size 1, where a stride means nothing, or the stride 0.
 hewn_status expect_one_element(const OperatorInfo &info, const Tensor &tensor, const Tensor &a, hewn_error *error) {
+    static constexpr char kRule[] = "in each dimension the size 1 or the stride 0";
     if (tensor.rank != a.rank) {
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, ATensor has %d; they must be equal",
-                    info.dml_name, tensor.name, tensor.rank, a.rank);
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, ATensor has %d; they must be equal; %s",
+                    info.dml_name, tensor.name, tensor.rank, a.rank, kRule);
     }
     bool one = true;
     for (int d = 0; d < tensor.rank; d++) one &= tensor.sizes[d] == 1 || tensor.strides[d] == 0;
     // An empty view will do if A is empty too.
     if (one && (!tensor.empty() || a.empty())) return HEWN_STATUS_OK;
     return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: must have exactly 1 element: %s", info.dml_name, tensor.name,
-                one ? "is empty, and ATensor is not" : "in each dimension the size 1 or the stride 0");
+                one ? "is empty, and ATensor is not" : kRule);
 }
 
 __attribute__((cold)) hewn_status read_quantized_linear_add(const void *raw, hewn_feature_level level, Problem &problem,

@@ -92,8 +92,10 @@ __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, cons
                         (long long)desc->sizes[d], d);
         }
         if (desc->strides && desc->strides[d] < 0) {
-            return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: stride %lld of dimension %d is negative", context, name,
-                        (long long)desc->strides[d], d);
+            return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
+                        "%s %s: stride %lld of dimension %d is negative: copy the tensor (NumPy: "
+                        "np.ascontiguousarray) and describe the copy",
+                        context, name, (long long)desc->strides[d], d);
         }
         empty |= desc->sizes[d] == 0;
     }
@@ -119,6 +121,13 @@ __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, cons
 }
 
 bool same_sizes(const Tensor &a, const Tensor &b) { return a.rank == b.rank && std::equal(a.sizes, a.sizes + a.rank, b.sizes); }
+
+bool repeats(const Tensor &tensor) {
+    for (int d = 0; d < tensor.rank; d++) {
+        if (tensor.sizes[d] > 1 && tensor.strides[d] == 0) return true;
+    }
+    return false;
+}
 
 bool strides_never_overlap(const Tensor &tensor) {
     if (tensor.empty()) return true;

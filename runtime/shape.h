@@ -26,6 +26,10 @@ struct Tensor {
     bool empty() const { return bytes == 0; }
 };
 
+// The end of messages to those used to other libraries' broadcasting, or who have forgotten the strides.
+constexpr char kRepeatsHint[] =
+    "; an input that repeats, as one scale for many elements, has strides of 0, for example {0, 0, 1}";
+
 // "FLOAT32"; "an unknown type" for a number that is none.
 const char *type_name(hewn_data_type type);
 // A valid type's word in a signature: "f32".
@@ -37,6 +41,9 @@ int type_bytes(hewn_data_type type);
 hewn_status read_tensor(const hewn_tensor_desc *desc, const char *context, const char *name, Tensor &tensor, hewn_error *error);
 
 bool same_sizes(const Tensor &a, const Tensor &b);
+
+// True if elements lie at the same address.
+bool repeats(const Tensor &tensor);
 
 // True if every element certainly has its own address: sorted, each stride exceeds the span of all smaller dimensions.
 bool strides_never_overlap(const Tensor &tensor);

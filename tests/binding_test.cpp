@@ -107,6 +107,30 @@ TEST(Binding, Short) {
     }
 }
 
+// Forgotten strides are seen first when a scale is bound. An output does not repeat; what repeats has been given its strides.
+TEST(Binding, ShortForLackOfStrides) {
+    const Spec data{F32, {4, 5, 3}}, quantized{U8, {4, 5, 3}};
+    const std::string hint = "strides of 0, for example {0, 0, 1}";
+    const auto message_with_12_bytes = [](Arena &&arena, size_t of) {
+        hewn_buffer_binding bindings[] = {arena.at(0, 0), arena.at(1, 1024), arena.at(2, 2048), arena.at(3, 3072)};
+        bindings[of].size = 12;
+        const Outcome outcome = arena.run(bindings, 3, &bindings[3], 1);
+        EXPECT_EQ(outcome.status, REFUSED);
+        return outcome.message;
+    };
+    const auto quantize = [&](const Spec &scale) {
+        return Arena(HEWN_OPERATOR_QUANTIZE_LINEAR, {data, scale, quantized, quantized});
+    };
+    EXPECT_EQ(message_with_12_bytes(quantize(data), 1),
+              "QUANTIZE_LINEAR ScaleTensor: the binding has 12 bytes, 240 are needed; an input that repeats, as one scale for "
+              "many elements, has " +
+                  hint);
+    EXPECT_NE(message_with_12_bytes(quantize(data), 2).find("12 bytes, 60 are needed; an input that repeats"), std::string::npos);
+    EXPECT_EQ(message_with_12_bytes(quantize(data), 3), "QUANTIZE_LINEAR OutputTensor: the binding has 12 bytes, 60 are needed");
+    EXPECT_EQ(message_with_12_bytes(quantize({F32, {4, 5, 3}, {0, 1, 0}}), 1),
+              "QUANTIZE_LINEAR ScaleTensor: the binding has 12 bytes, 20 are needed");
+}
+
 TEST(Binding, Null) {
     const char *names[] = {"ATensor", "BTensor", "OutputTensor"};
     for (size_t i = 0; i < 3; i++) {

@@ -41,6 +41,16 @@ hewn_status status_of(Call &&call) {
     return HEWN_STATUS_OK;
 }
 
+template<class Call>
+std::string message_of(Call &&call) {
+    try {
+        call();
+    } catch (const hewn::Error &error) {
+        return error.what();
+    }
+    return "";
+}
+
 // Every description's members in the places of hewn.h's, with and without zero points.
 TEST_F(CppApi, Descriptions) {
     const TensorDesc scale = TensorDesc::broadcast_scalar(DataType::FLOAT32, {4}),
@@ -114,6 +124,8 @@ TEST_F(CppApi, TensorDescriptions) {
     EXPECT_EQ((TensorDesc{DataType::FLOAT16, {2, 3}, {{4, 1}}}).size_in_bytes(), 14u);
     EXPECT_EQ(TensorDesc::broadcast_scalar(DataType::INT64, {2, 3}).size_in_bytes(), 8u);
     const TensorDesc wrong = {DataType::FLOAT32, {2, 3}, {{1}}};
+    EXPECT_NE(message_of([&] { wrong.c_desc(); }).find("each dimension has a stride, 0 where an input repeats"),
+              std::string::npos);
     EXPECT_EQ(status_of([&] { wrong.c_desc(); }), HEWN_STATUS_INVALID_ARGUMENT);
     EXPECT_EQ(status_of([&] { hewn::compile(hewn::AddDesc{wrong, wrong, wrong}); }), HEWN_STATUS_INVALID_ARGUMENT);
 }

@@ -151,6 +151,8 @@ testing::AssertionResult refused(const Outcome &outcome, hewn_status status, con
     return testing::AssertionSuccess();
 }
 
+const std::string REPEATS = "an input that repeats, as one scale for many elements, has strides of 0, for example {0, 0, 1}";
+
 constexpr hewn_status INVALID = HEWN_STATUS_INVALID_ARGUMENT, UNSUPPORTED = HEWN_STATUS_UNSUPPORTED;
 
 // ---- The tables ----------------------------------------------------------------------------------------------------------
@@ -307,7 +309,11 @@ void each_tensor(
 }
 
 TEST(Rules, NegativeStride) {
-    each_tensor([](Spec &spec) { spec.strides = {60, 20, -5, 1}; }, INVALID, {"stride", "negative"});
+    each_tensor(
+        [](Spec &spec) {
+            spec.strides = {60, 20, -5, 1};
+        },
+        INVALID, {"stride -5 of dimension 2 is negative", "copy the tensor (NumPy: np.ascontiguousarray)"});
     // Also where it has no effect: in a dimension of size 1, in an empty tensor.
     EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{F32, {1}, {-1}}, Spec{F32, {1}}, Spec{F32, {1}}}), INVALID,
                         {"ATensor", "stride", "negative"}));
@@ -330,16 +336,20 @@ TEST(Rules, RankNine) {
 }
 
 TEST(Rules, DimensionCountsDiffer) {
-    each_tensor([](Spec &spec) { spec.sizes.pop_back(); }, INVALID, {"dimension"},
-                [](const Operator &, size_t i) { return i > 0; });  // the first is what the others are compared with
+    const auto pop_back = [](Spec &spec) { spec.sizes.pop_back(); };
+    // The first is what the others are compared with.
+    each_tensor(pop_back, INVALID, {"has 3 dimensions", "has 4; they must be equal", REPEATS},
+                [](const Operator &op, size_t i) { return i > 0 && !facts(op.op).is_one_element(i); });
+    each_tensor(pop_back, INVALID, {"has 3 dimensions", "in each dimension the size 1 or the stride 0"},
+                [](const Operator &op, size_t i) { return facts(op.op).is_one_element(i); });
 }
 
 TEST(Rules, SizesDiffer) {
-    each_tensor([](Spec &spec) { spec.sizes[2]++; }, INVALID, {"size"},
+    each_tensor([](Spec &spec) { spec.sizes[2]++; }, INVALID, {"size", REPEATS},
                 [](const Operator &op, size_t i) { return i > 0 && !facts(op.op).is_one_element(i); });
     // A scale of one element is no broadcast: DirectML wants the input's sizes and strides of 0.
     EXPECT_TRUE(refused(try_compile(QUANTIZE.op, {Spec{F32, {4}}, Spec{F32, {1}}, Spec{U8, {4}}, Spec{U8, {4}}}), INVALID,
-                        {"ScaleTensor", "size", "an input repeats by strides of 0"}));
+                        {"ScaleTensor", "size", REPEATS}));
     EXPECT_TRUE(refused(try_compile(DEQUANTIZE.op, {Spec{U8, {4}}, Spec{F32, {4}}, Spec{U8, {1}}, Spec{F32, {4}}}), INVALID,
                         {"ZeroPointTensor", "size"}));
 }

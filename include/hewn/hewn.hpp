@@ -122,7 +122,9 @@ struct TensorDesc {
     // The C view. Valid while this object lives and is not changed.
     hewn_tensor_desc c_desc() const {
         if (strides && strides->size() != sizes.size()) {
-            detail::fail({sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT, "TensorDesc: strides and sizes differ in length"});
+            detail::fail(
+                {sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT,
+                 "TensorDesc: strides and sizes differ in length; each dimension has a stride, 0 where an input repeats"});
         }
         return {sizeof(hewn_tensor_desc), static_cast<hewn_data_type>(data_type), static_cast<uint32_t>(sizes.size()),
                 sizes.data(), strides ? strides->data() : nullptr};
