@@ -22,12 +22,22 @@ struct OperatorInfo {
     const char *name;
     hewn_operator_type type;
     std::vector<InputInfo> inputs;  // in DirectML's order, the order of bindings
+    std::set<std::string> attributes;
 };
 
+// What ONNX calls them. The strides, or the sizes of what is stored expanded, have the blocks already.
+const std::set<std::string> AXIS_AND_BLOCKS = {"axis", "block_size"};
+
 const OperatorInfo OPERATORS[] = {
-    {"ADD", HEWN_OPERATOR_ADD, {{"ATensor"}, {"BTensor"}}},
-    {"QUANTIZE_LINEAR", HEWN_OPERATOR_QUANTIZE_LINEAR, {{"InputTensor"}, {"ScaleTensor"}, {"ZeroPointTensor", true}}},
-    {"DEQUANTIZE_LINEAR", HEWN_OPERATOR_DEQUANTIZE_LINEAR, {{"InputTensor"}, {"ScaleTensor"}, {"ZeroPointTensor", true}}},
+    {"ADD", HEWN_OPERATOR_ADD, {{"ATensor"}, {"BTensor"}}, {}},
+    {"QUANTIZE_LINEAR",
+     HEWN_OPERATOR_QUANTIZE_LINEAR,
+     {{"InputTensor"}, {"ScaleTensor"}, {"ZeroPointTensor", true}},
+     AXIS_AND_BLOCKS},
+    {"DEQUANTIZE_LINEAR",
+     HEWN_OPERATOR_DEQUANTIZE_LINEAR,
+     {{"InputTensor"}, {"ScaleTensor"}, {"ZeroPointTensor", true}},
+     AXIS_AND_BLOCKS},
     {"QUANTIZED_LINEAR_ADD",
      HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
      {{"ATensor"},
@@ -37,8 +47,16 @@ const OperatorInfo OPERATORS[] = {
       {"BScaleTensor"},
       {"BZeroPointTensor", true},
       {"OutputScaleTensor"},
-      {"OutputZeroPointTensor", true}}},
+      {"OutputZeroPointTensor", true}},
+     {}},
 };
+
+// The format's fields (tests/conformance/README.md), information for people among them.
+const std::set<std::string> CASE_FIELDS = {"id",      "op",      "inputs",  "attrs", "output", "tolerance",
+                                           "formula", "beyond",  "source",  "note",  "also",   "expected_real",
+                                           "row",     "checked", "deviates"};
+const std::set<std::string> TENSOR_FIELDS = {"dtype", "shape", "data", "strides", "orig_shape", "orig_data"};
+const std::set<std::string> TOLERANCE_FIELDS = {"ulp", "abs", "rel"};
 
 [[noreturn]] void unknown_operator(hewn_operator_type type) {
     throw std::logic_error("the operator of type " + std::to_string(type) + " has no cases here");
@@ -83,6 +101,13 @@ const std::string &text_member(const json &object, const char *key, const std::s
     return value.get_ref<const std::string &>();
 }
 
+// What is not known might change what the case means, so that it would pass or fail for the wrong reason.
+void check_fields(const json &object, const std::set<std::string> &known, const std::string &what) {
+    if (!object.is_object()) throw InputError(what + " is not an object");
+    for (const auto &[key, value] : object.items())
+        if (known.count(key) == 0) throw InputError(what + " has the unknown field '" + key + "'");
+}
+
 Sizes integers(const json &array, const std::string &what) {
     if (!array.is_array()) throw InputError(what + " is not an array");
     Sizes values;
@@ -112,6 +137,7 @@ struct Header {
 };
 
 Header parse_header(const json &tensor, const std::string &name) {
+    check_fields(tensor, TENSOR_FIELDS, name);
     Header header{text_member(tensor, "dtype", name), std::nullopt, integers(member(tensor, "shape", name), name + ": 'shape'"),
                   std::nullopt};
     if (const json *strides = optional_member(tensor, "strides")) header.strides = integers(*strides, name + ": 'strides'");
@@ -215,11 +241,10 @@ Array parse_data(const json &tensor, const Header &header, const std::string &na
     return array;
 }
 
-// attrs.axis of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR; null if there is none.
-const json *find_axis(const Case &test, const json &object) {
-    if (test.type != HEWN_OPERATOR_QUANTIZE_LINEAR && test.type != HEWN_OPERATOR_DEQUANTIZE_LINEAR) return nullptr;
+// attrs.axis; null if there is none.
+const json *find_axis(const json &object) {
     const json *attrs = optional_member(object, "attrs");
-    return attrs && attrs->is_object() ? optional_member(*attrs, "axis") : nullptr;
+    return attrs ? optional_member(*attrs, "axis") : nullptr;
 }
 
 // A negative axis counts from the end. One from 2^63 on must not become negative.
@@ -263,13 +288,11 @@ void parse_tolerance(Case &result, const json &object) {
     const json *found = optional_member(object, "tolerance");
     if (!found) return;
     Tolerance &tolerance = result.tolerance;
-    if (!found->is_object()) throw InputError("'tolerance' is not an object");
+    check_fields(*found, TOLERANCE_FIELDS, "'tolerance'");
     for (const auto &[key, value] : found->items()) {
-        double *to = key == "ulp" ? &tolerance.ulp : key == "abs" ? &tolerance.abs : key == "rel" ? &tolerance.rel : nullptr;
-        if (!to) throw InputError("'tolerance' has the unknown key '" + key + "'");
         if (!value.is_number() || value.get<double>() < 0)
             throw InputError("'tolerance': '" + key + "' is " + brief(value) + ", not a number from 0 on");
-        *to = value.get<double>();
+        (key == "ulp" ? tolerance.ulp : key == "abs" ? tolerance.abs : tolerance.rel) = value.get<double>();
     }
     result.zero_has_no_sign =
         result.type == HEWN_OPERATOR_DEQUANTIZE_LINEAR && (tolerance.ulp > 0 || tolerance.abs > 0 || tolerance.rel > 0);
@@ -366,6 +389,8 @@ void parse_into(Case &result, const json &object) {
         return;
     }
 
+    check_fields(object, CASE_FIELDS, CASE);
+    if (const json *attrs = optional_member(object, "attrs")) check_fields(*attrs, op->attributes, "'attrs' of " + name);
     const json &tensors = member(object, "inputs", CASE), &output_tensor = member(object, "output", CASE);
     if (!tensors.is_object()) throw InputError("'inputs' is not an object");
     for (const InputInfo &input : op->inputs)
@@ -387,7 +412,7 @@ void parse_into(Case &result, const json &object) {
     parse_tolerance(result, object);
     result.expected = parse_data(output_tensor, output, "output");
     check_packed(output);
-    const json *const axis = find_axis(result, object);
+    const json *const axis = find_axis(object);
     for (const auto &[key, header] : headers) {
         CaseTensor parsed;
         parsed.array = parse_data(tensors.at(key), header, key);
