@@ -112,10 +112,10 @@ Array Array::allocate(std::string name, DataType type, Sizes sizes) {
         throw InputError(name + ": the product of the sizes " + to_string(sizes) + " overflows");
     Array array;
     array.bytes = uint64_t(*count * element);
-    if (array.bytes > std::numeric_limits<size_t>::max() / 2) throw InputError(name + ": does not fit into memory");
+    if (array.bytes > std::numeric_limits<size_t>::max() / 2) throw MemoryError(name + ": does not fit into memory");
     // Not value-initialised: the bytes are about to be read or computed. A spare byte keeps an empty tensor's pointer valid.
     std::byte *data = new (std::nothrow) std::byte[size_t(array.bytes) + 1];
-    if (!data) throw InputError(name + ": out of memory for " + std::to_string(array.bytes) + " bytes");
+    if (!data) throw MemoryError(name + ": out of memory for " + std::to_string(array.bytes) + " bytes");
     array.data.reset(data);
     array.name = std::move(name);
     array.type = type;

@@ -19,6 +19,11 @@ struct InputError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// There is not enough memory: exit code 3, as for std::bad_alloc and the library's HEWN_STATUS_OUT_OF_MEMORY.
+struct MemoryError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 using Sizes = std::vector<int64_t>;
 
 // hewn's names of the data types: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64. f64 has a DataType, but no operator takes it.
@@ -49,7 +54,7 @@ struct Array {
     std::shared_ptr<std::byte[]> data;  // never null once allocated, aligned for every type
     uint64_t bytes = 0;
 
-    // Uninitialised, row-major. Throws InputError if the sizes overflow.
+    // Uninitialised, row-major. Throws InputError if the sizes overflow, MemoryError.
     static Array allocate(std::string name, DataType type, Sizes sizes);
 
     int64_t count() const { return element_count(sizes).value_or(0); }

@@ -165,6 +165,7 @@ void run_case(const CaseRunner &runner, const Case &test, const std::string &whe
     try {
         problem = difference(runner.run(test), test, tally.negative_zeros);
     } catch (const Error &error) {
+        if (error.status() == HEWN_STATUS_OUT_OF_MEMORY) throw;  // which says nothing of the case
         problem = std::string("refused: ") + error.what();
     }
     if (problem.empty()) {
@@ -175,12 +176,22 @@ void run_case(const CaseRunner &runner, const Case &test, const std::string &whe
     std::cout << "FAILED " << test.id << " (" << where << "): " << problem << "\n";
 }
 
+// False at the end of the file.
+bool read_line(std::ifstream &stream, std::string &line, const std::string &file) {
+    try {
+        stream.exceptions(std::ios::badbit);  // else getline takes a lack of memory for the end
+        return bool(std::getline(stream, line));
+    } catch (const std::ios_base::failure &) {
+        throw InputError(file + ": cannot be read");
+    }
+}
+
 void run_file(const CaseRunner &runner, const std::string &file, Tally &tally, Progress &progress) {
     std::ifstream stream(file, std::ios::binary);
     if (!stream) throw InputError(file + ": cannot be read");
     int64_t number = 0;
     const int64_t before = tally.cases();
-    for (std::string line; std::getline(stream, line); progress.advance(line.size() + 1)) {
+    for (std::string line; read_line(stream, line, file); progress.advance(line.size() + 1)) {
         number++;
         if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
         const std::string where = file + ":" + std::to_string(number);
@@ -191,7 +202,6 @@ void run_file(const CaseRunner &runner, const std::string &file, Tally &tally, P
             tally.unusable++;
         }
     }
-    if (stream.bad()) throw InputError(file + ": cannot be read");
     if (tally.cases() > before) return;
     std::cerr << "hewn: error: " << file << ": holds no case\n";
     tally.unusable++;

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 
-#include "images.h"
 #include "npy.h"
 
 namespace fs = std::filesystem;
@@ -28,10 +29,17 @@ uint64_t regular_file_size(const std::string &path) {
     return size;
 }
 
-Array load_array(const std::string &path, bool normalize) {
+File open_file(const std::string &path, const char *mode, const std::string &name) {
+    File file(std::fopen(path.c_str(), mode));
+    if (file) return file;
+    if (errno == ENOMEM) throw std::bad_alloc();
+    throw InputError(name + (*mode == 'r' ? ": cannot be read: " : ": cannot be written: ") + std::strerror(errno));
+}
+
+Array load_array(const std::string &path, bool normalize, const ImageLimits &limits) {
     const std::string extension = lowercase_extension(path);
     if (extension == ".npy") return load_npy(path);
-    if (extension == ".png" || extension == ".jpg" || extension == ".jpeg") return load_image(path, normalize);
+    if (extension == ".png" || extension == ".jpg" || extension == ".jpeg") return load_image(path, normalize, limits);
     regular_file_size(path);
     throw InputError(path + ": cannot read this kind of file; it must end in .npy, .png, .jpg or .jpeg");
 }
@@ -58,7 +66,9 @@ void save_array(const std::string &path, const Array &array) {
     file.commit();
 }
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+// Delegates, so that what fails here, too, leaves nothing behind: the destructor then runs.
+OutputFile::OutputFile(std::string path) : OutputFile() {
+    path_ = std::move(path);
     const std::string extension = fs::path(path_).extension().string();
     // A link stays a link: the file that it leads to is made or replaced.
     std::error_code error;

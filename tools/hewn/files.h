@@ -2,16 +2,19 @@
 #ifndef HEWN_TOOLS_FILES_H
 #define HEWN_TOOLS_FILES_H
 
+#include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "array.h"
+#include "images.h"
 
 namespace hewn::cli {
 
 // The tensor in a file. `normalize` is for operators on real numbers: an image becomes f32 in 0..1 instead of u8 or u16.
-Array load_array(const std::string &path, bool normalize = false);
+Array load_array(const std::string &path, bool normalize = false, const ImageLimits &limits = {});
 
 // Refuses, before any work, what save_array could not write.
 void check_output_path(const std::string &path);
@@ -34,9 +37,19 @@ public:
     void commit();
 
 private:
+    OutputFile() = default;
+
     std::string path_, temporary_;
     std::optional<std::filesystem::perms> permissions_;  // of what it replaces
 };
+
+struct CloseFile {
+    void operator()(std::FILE *file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, CloseFile>;
+
+// Opens as std::fopen does. `name` is the one in messages.
+File open_file(const std::string &path, const char *mode, const std::string &name);
 
 // ".png"
 std::string lowercase_extension(const std::string &path);

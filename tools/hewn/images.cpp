@@ -1,162 +1,225 @@
 #include "images.h"
 
-#include <HalideBuffer.h>
-#include <halide_image_io.h>
+#include <png.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <csetjmp>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <new>
+#include <cstring>
+
+#include <jerror.h>
+#include <jpeglib.h>  // needs <cstdio>
 
 #include "files.h"
 
 namespace hewn::cli {
 
 namespace {
-using Image = Halide::Runtime::Buffer<>;
-
-// Halide's loaders trust what they read: the PNG loader reads beyond its rows below 8 bits, both allocate what a header asks for,
-// and libjpeg's default error handler ends the process. So a file is first decoded once here, without keeping the pixels. libpng
-// and libjpeg report errors with a jump, so these functions hold C objects only.
-
-// Halide's buffers have a plane for each channel, and strides of 32 bits: beyond them it would write outside its memory.
-bool planes_fit(uint64_t width, uint64_t height, int channels, char (&message)[256]) {
-    if (channels == 1 || width * height <= uint64_t(INT32_MAX)) return true;
-    std::snprintf(message, sizeof message, "with several channels at most %d pixels are supported", int(INT32_MAX));
-    return false;
-}
-
-// True if the file can be used; otherwise `message` says why not.
-bool decode_png(std::FILE *file, char (&message)[256]) {
-    const auto on_error = [](png_structp png, png_const_charp text) {
-        std::snprintf(static_cast<char *>(png_get_error_ptr(png)), 256, "%s", text);
-        png_longjmp(png, 1);
-    };
-    png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, message, on_error, [](png_structp, png_const_charp) {});
-    png_infop info = png ? png_create_info_struct(png) : nullptr;
-    png_bytep volatile row = nullptr;
-    volatile bool good = false;
-    if (info && !setjmp(png_jmpbuf(png))) {
-        png_init_io(png, file);
-        png_read_info(png, info);
-        const int depth = png_get_bit_depth(png, info);
-        if ((depth != 8 && depth != 16) || png_get_color_type(png, info) == PNG_COLOR_TYPE_PALETTE ||
-            png_get_interlace_type(png, info) != PNG_INTERLACE_NONE) {
-            std::snprintf(message, sizeof message, "only 8 or 16 bits a channel, without palette and interlacing, are supported");
-        } else if (planes_fit(png_get_image_width(png, info), png_get_image_height(png, info), png_get_channels(png, info),
-                              message)) {
-            row = static_cast<png_bytep>(png_malloc(png, png_get_rowbytes(png, info)));
-            for (png_uint_32 y = 0, height = png_get_image_height(png, info); y < height; y++) png_read_row(png, row, nullptr);
-            png_read_end(png, nullptr);
-            good = true;
-        }
-    }
-    if (png) png_free(png, row);
-    png_destroy_read_struct(&png, &info, nullptr);
-    return good;
-}
-
-struct JpegErrors {
-    jpeg_error_mgr base;
+// libpng and libjpeg report errors by a function that must not return. Here it leaves the message and jumps back to guard().
+struct Failure {
+    std::string what;  // what the message begins with
     std::jmp_buf jump;
-    char *message;
+    char message[JMSG_LENGTH_MAX] = "";
+    bool out_of_memory = false;
+
+    // Calls work(), which may hold nothing that a destructor frees: the jump would leave it.
+    template<class Work>
+    void guard(Work &&work) {
+        if (setjmp(jump) == 0) work();
+        else if (out_of_memory) throw MemoryError(what + "out of memory for its pixels");
+        else throw InputError(what + message);
+    }
+
+    [[noreturn]] void fail(const char *text) {
+        std::snprintf(message, sizeof message, "%s", text);
+        std::longjmp(jump, 1);
+    }
 };
-static_assert(JMSG_LENGTH_MAX <= 256);
 
-bool decode_jpeg(std::FILE *file, char (&message)[256]) {
-    JpegErrors error_handler;
-    JpegErrors *errors = &error_handler;
-    errors->message = message;
+// Where rows of pixels begin.
+std::byte *row_of(const Array &image, uint64_t y) { return image.data.get() + image.bytes / uint64_t(image.sizes[0]) * y; }
+
+// u8 or u16, without its contents.
+Array allocate_image(const std::string &path, uint64_t width, uint64_t height, int channels, int bits,
+                     const ImageLimits &limits) {
+    const uint64_t bytes = width * height * uint64_t(channels * bits / 8);  // both are below 2^20
+    if (bytes > uint64_t(limits.mib) << 20)
+        throw InputError(path + ": its pixels take " + std::to_string(bytes) + " bytes, more than " + std::to_string(limits.mib) +
+                         " MiB (--max-image-mib sets the limit)");
+    Sizes sizes = {int64_t(height), int64_t(width)};
+    if (channels > 1) sizes.push_back(channels);
+    return Array::allocate(path, bits == 16 ? DataType::UINT16 : DataType::UINT8, sizes);
+}
+
+// ---- PNG ----
+
+struct Png {
+    Failure failure;
+    png_structp png = nullptr;
+    png_infop info = nullptr;
+
+    static void on_error(png_structp png, png_const_charp text) { static_cast<Failure *>(png_get_error_ptr(png))->fail(text); }
+
+    static void *allocate(png_structp png, size_t bytes) {
+        void *memory = std::malloc(bytes);
+        if (!memory) static_cast<Failure *>(png_get_mem_ptr(png))->out_of_memory = true;
+        return memory;
+    }
+
+    static void release(png_structp, void *memory) { std::free(memory); }
+
+    // `create` is png_create_read_struct_2 or png_create_write_struct_2. Warnings are errors.
+    template<class Create>
+    void open(Create create, std::FILE *file) {
+        png = create(PNG_LIBPNG_VER_STRING, &failure, on_error, on_error, &failure, allocate, release);
+        if (png) info = png_create_info_struct(png);
+        if (!info) failure.fail("it cannot be opened");
+        png_init_io(png, file);
+    }
+
+    // Values of 16 bits lie in the file with the high byte first, in memory with the low one.
+    void swap_bytes() {
+        if (png_get_bit_depth(png, info) == 16) png_set_swap(png);
+    }
+};
+
+struct PngReader : Png {
+    ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
+};
+
+struct PngWriter : Png {
+    ~PngWriter() { png_destroy_write_struct(&png, &info); }
+};
+
+Array load_png(const std::string &path, std::FILE *file, const ImageLimits &limits) {
+    PngReader reader;
+    reader.failure.what = path + ": cannot be used as a PNG: ";
+    png_structp &png = reader.png;
+    png_infop &info = reader.info;
+    reader.failure.guard([&] {
+        reader.open(png_create_read_struct_2, file);
+        // Of colour profiles, texts and times nothing is used; what is wrong with them is no error.
+        png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
+        png_read_info(png, info);
+        reader.swap_bytes();
+    });
+    const int bits = png_get_bit_depth(png, info);
+    if ((bits != 8 && bits != 16) || png_get_color_type(png, info) == PNG_COLOR_TYPE_PALETTE ||
+        png_get_interlace_type(png, info) != PNG_INTERLACE_NONE)
+        throw InputError(reader.failure.what + "only 8 or 16 bits a channel, without palette and interlacing, are supported");
+    const png_uint_32 height = png_get_image_height(png, info);
+    const Array image = allocate_image(path, png_get_image_width(png, info), height, png_get_channels(png, info), bits, limits);
+    reader.failure.guard([&] {
+        for (png_uint_32 y = 0; y < height; y++) png_read_row(png, reinterpret_cast<png_bytep>(row_of(image, y)), nullptr);
+        png_read_end(png, nullptr);  // compares the checksum of all rows
+    });
+    return image;
+}
+
+// ---- JPEG ----
+
+struct Jpeg {
+    Failure failure;
+    int max_scans;
     jpeg_decompress_struct jpeg{};
-    jpeg.err = jpeg_std_error(&errors->base);
-    errors->base.error_exit = [](j_common_ptr info) {
-        JpegErrors *self = reinterpret_cast<JpegErrors *>(info->err);
-        info->err->format_message(info, self->message);
-        std::longjmp(self->jump, 1);
-    };
+    jpeg_error_mgr errors{};
+    jpeg_progress_mgr progress{};
+
+    ~Jpeg() { jpeg_destroy_decompress(&jpeg); }
+
+    static Jpeg &of(j_common_ptr info) { return *static_cast<Jpeg *>(info->client_data); }
+
+    static void on_error(j_common_ptr info) {
+        Failure &failure = of(info).failure;
+        failure.out_of_memory = info->err->msg_code == JERR_OUT_OF_MEMORY;
+        info->err->format_message(info, failure.message);
+        std::longjmp(failure.jump, 1);
+    }
+
     // A warning (truncated or corrupt data, which libjpeg fills with grey) is an error here.
-    errors->base.emit_message = [](j_common_ptr info, int level) {
-        if (level < 0) info->err->error_exit(info);
+    static void on_message(j_common_ptr info, int level) {
+        if (level < 0) on_error(info);
+    }
+
+    // Called for each row of blocks of each scan.
+    static void on_progress(j_common_ptr info) {
+        Jpeg &self = of(info);
+        if (self.jpeg.input_scan_number <= self.max_scans) return;
+        char text[100];
+        std::snprintf(text, sizeof text, "it has more than %d scans (--max-scans sets the limit)", self.max_scans);
+        self.failure.fail(text);
+    }
+
+    void open(std::FILE *file) {
+        jpeg.err = jpeg_std_error(&errors);
+        errors.error_exit = on_error;
+        errors.emit_message = on_message;
+        jpeg.client_data = this;
+        jpeg_create_decompress(&jpeg);
+        progress.progress_monitor = on_progress;
+        jpeg.progress = &progress;
+        jpeg_stdio_src(&jpeg, file);
+    }
+};
+
+Array load_jpeg(const std::string &path, std::FILE *file, const ImageLimits &limits) {
+    Jpeg reader;
+    reader.failure.what = path + ": cannot be used as a JPEG: ";
+    reader.max_scans = limits.scans;
+    jpeg_decompress_struct &jpeg = reader.jpeg;
+    reader.failure.guard([&] {
+        reader.open(file);
+        jpeg_read_header(&jpeg, TRUE);
+        jpeg_calc_output_dimensions(&jpeg);
+    });
+    if (jpeg.num_components == 4) throw InputError(reader.failure.what + "CMYK is not supported");
+    const Array image = allocate_image(path, jpeg.output_width, jpeg.output_height, jpeg.output_components, 8, limits);
+    reader.failure.guard([&] {
+        jpeg_start_decompress(&jpeg);
+        while (jpeg.output_scanline < jpeg.output_height) {
+            JSAMPROW row = reinterpret_cast<JSAMPROW>(row_of(image, jpeg.output_scanline));
+            jpeg_read_scanlines(&jpeg, &row, 1);
+        }
+        jpeg_finish_decompress(&jpeg);
+    });
+    return image;
+}
+
+// ---- Values ----
+
+// u8 or u16 as f32 in 0..1.
+Array normalized(const Array &image) {
+    Array result = Array::allocate(image.name, DataType::FLOAT32, image.sizes);
+    const auto divide = [&](const auto *values, float most) {
+        for (int64_t i = 0, count = image.count(); i < count; i++) result.as<float>()[i] = float(values[i]) / most;
     };
-    if (setjmp(errors->jump)) {
-        jpeg_destroy_decompress(&jpeg);
-        return false;
-    }
-    jpeg_create_decompress(&jpeg);
-    jpeg_stdio_src(&jpeg, file);
-    jpeg_read_header(&jpeg, TRUE);
-    const bool cmyk = jpeg.num_components == 4;  // which Halide would take for red, green, blue and transparency
-    if (cmyk) std::snprintf(message, 256, "CMYK is not supported");
-    if (cmyk || !planes_fit(jpeg.image_width, jpeg.image_height, jpeg.num_components, message)) {
-        jpeg_destroy_decompress(&jpeg);
-        return false;
-    }
-    jpeg_start_decompress(&jpeg);
-    JSAMPARRAY row = (*jpeg.mem->alloc_sarray)(reinterpret_cast<j_common_ptr>(&jpeg), JPOOL_IMAGE,
-                                               jpeg.output_width * jpeg.output_components, 1);
-    while (jpeg.output_scanline < jpeg.output_height) jpeg_read_scanlines(&jpeg, row, 1);
-    jpeg_finish_decompress(&jpeg);
-    jpeg_destroy_decompress(&jpeg);
-    return true;
+    if (image.type == DataType::UINT16) divide(image.as<uint16_t>(), 65535);
+    else divide(image.as<uint8_t>(), 255);
+    return result;
 }
 
-// Throws if the file is not a whole image.
-void examine(const std::string &path) {
-    regular_file_size(path);
-    std::FILE *file = std::fopen(path.c_str(), "rb");
-    if (!file) throw InputError(path + ": cannot be read");
-    const bool png = lowercase_extension(path) == ".png";
-    char message[256] = "out of memory";
-    const bool good = png ? decode_png(file, message) : decode_jpeg(file, message);
-    std::fclose(file);
-    if (!good) throw InputError(path + (png ? ": cannot be used as a PNG: " : ": cannot be used as a JPEG: ") + message);
-}
-
-// In place of aligned_alloc, whose result Halide's buffers use even where it is null.
-void *allocate_pixels(size_t bytes) {
-    void *memory = std::malloc(bytes);
-    if (!memory) throw std::bad_alloc();
-    return memory;
+// f32 and f16 as u8; u8 and u16 as they are.
+Array pixels_of(const Array &array) {
+    if (!is_float(array.type)) return array;
+    Array pixels = Array::allocate(array.name, DataType::UINT8, array.sizes);
+    for (int64_t i = 0, count = array.count(); i < count; i++) {
+        const double value =
+            array.type == DataType::FLOAT32 ? double(array.as<float>()[i]) : double_from_f16(array.as<uint16_t>()[i]);
+        pixels.as<uint8_t>()[i] = value > 0 ? uint8_t(std::nearbyint(std::min(value, 1.0) * 255)) : 0;  // NaN is black
+    }
+    return pixels;
 }
 }  // namespace
 
-Array load_image(const std::string &path, bool normalize) {
-    examine(path);
-    Image::set_default_allocate_fn(allocate_pixels);
-    Image image;
-    try {
-        if (!Halide::Tools::load(path, &image)) throw InputError(path + ": cannot be decoded");
-    } catch (const std::bad_alloc &) {
-        throw InputError(path + ": out of memory for its pixels");
-    }
-
-    // Halide's order is x, y, channel, innermost first.
-    const bool has_channels = image.dimensions() == 3;
-    const bool wide = image.type().bits == 16;
-    const int64_t width = image.width(), height = image.height(), channels = has_channels ? image.channels() : 1;
-    Array array = Array::allocate(path,
-                                  normalize ? DataType::FLOAT32
-                                  : wide    ? DataType::UINT16
-                                            : DataType::UINT8,
-                                  has_channels ? Sizes{height, width, channels} : Sizes{height, width});
-    const auto copy = [&](auto *to, const auto *from, auto convert) {
-        const int64_t x_stride = image.dim(0).stride(), y_stride = image.dim(1).stride(),
-                      c_stride = has_channels ? image.dim(2).stride() : 0;
-        for (int64_t y = 0; y < height; y++)
-            for (int64_t x = 0; x < width; x++)
-                for (int64_t c = 0; c < channels; c++) *to++ = convert(from[y * y_stride + x * x_stride + c * c_stride]);
-    };
-    const auto same = [](auto value) { return value; };
-    const auto *bytes = static_cast<const uint8_t *>(image.data());
-    const auto *words = static_cast<const uint16_t *>(image.data());
-    if (normalize && wide) copy(array.as<float>(), words, [](uint16_t value) { return float(value) / 65535.0f; });
-    else if (normalize) copy(array.as<float>(), bytes, [](uint8_t value) { return float(value) / 255.0f; });
-    else if (wide) copy(array.as<uint16_t>(), words, same);
-    else copy(array.as<uint8_t>(), bytes, same);
-    return array;
+Array load_image(const std::string &path, bool normalize, const ImageLimits &limits) {
+    const File file = open_file(path, "rb", path);
+    const Array image =
+        lowercase_extension(path) == ".png" ? load_png(path, file.get(), limits) : load_jpeg(path, file.get(), limits);
+    return normalize ? normalized(image) : image;
 }
 
 void check_png(const std::string &name, DataType type, const Sizes &sizes) {
@@ -176,27 +239,24 @@ void check_png(const std::string &name, DataType type, const Sizes &sizes) {
 
 void save_png(const std::string &path, const std::string &name, const Array &array) {
     check_png(name, array.type, array.sizes);
-    Array pixels = array;
-    if (is_float(array.type)) {
-        pixels = Array::allocate(name, DataType::UINT8, array.sizes);
-        for (int64_t i = 0, count = array.count(); i < count; i++) {
-            const double value =
-                array.type == DataType::FLOAT32 ? double(array.as<float>()[i]) : double_from_f16(array.as<uint16_t>()[i]);
-            pixels.as<uint8_t>()[i] = value > 0 ? uint8_t(std::nearbyint(std::min(value, 1.0) * 255)) : 0;  // NaN is black
-        }
-    }
-    const int height = int(array.sizes[0]), width = int(array.sizes[1]),
-              channels = array.sizes.size() == 3 ? int(array.sizes[2]) : 1;
-    const halide_type_t type(halide_type_uint, pixels.type == DataType::UINT16 ? 16 : 8);
-    Image image = Image::make_interleaved(type, pixels.data.get(), width, height, channels);
-    if (array.sizes.size() == 2) image = Image(type, pixels.data.get(), width, height);
-    if (!Halide::Tools::save(image, path)) throw InputError(name + ": cannot be written");
-    // Halide ignores fclose's result, so on a full disk the file may be cut.
-    try {
-        examine(path);
-    } catch (const InputError &) {
-        throw InputError(name + ": cannot be written whole");
-    }
+    const Array pixels = pixels_of(array);
+    constexpr int COLOR_TYPES[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
+    const png_uint_32 height = png_uint_32(array.sizes[0]), width = png_uint_32(array.sizes[1]);
+    const int color_type = COLOR_TYPES[array.sizes.size() == 3 ? array.sizes[2] - 1 : 0];
+    File file = open_file(path, "wb", name);
+    PngWriter writer;
+    writer.failure.what = name + ": cannot be written: ";
+    writer.failure.guard([&] {
+        writer.open(png_create_write_struct_2, file.get());
+        png_set_IHDR(writer.png, writer.info, width, height, pixels.type == DataType::UINT16 ? 16 : 8, color_type,
+                     PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+        png_write_info(writer.png, writer.info);
+        writer.swap_bytes();
+        for (png_uint_32 y = 0; y < height; y++) png_write_row(writer.png, reinterpret_cast<png_const_bytep>(row_of(pixels, y)));
+        png_write_end(writer.png, nullptr);
+    });
+    // A full disk may only show here.
+    if (std::fclose(file.release()) != 0) throw InputError(writer.failure.what + std::strerror(errno));
 }
 
 }  // namespace hewn::cli

@@ -1,5 +1,8 @@
 // hewn: the command line over libhewn.
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -18,7 +21,7 @@
 namespace {
 using namespace hewn::cli;
 
-constexpr int EXIT_FAILED = 1, EXIT_USAGE = 2;
+constexpr int EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_MEMORY = 3;
 
 constexpr char FOOTER[] = R"(Tensors are .npy files: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64, little-endian,
 ranks 0 to 8, either order. Images (.jpg, and .png without palette and
@@ -34,7 +37,7 @@ number that its type cannot hold is an error.
 HEWN_VARIANT in the environment does what --variant does.
 
 Exit code: 0 done; 1 the library refused the operator, or a conformance case
-failed; 2 wrong usage or bad input.
+failed; 2 wrong usage or bad input; 3 out of memory.
 )";
 
 void add_execution(CLI::App &command, ExecutionOptions &options) {
@@ -51,6 +54,13 @@ void add_common(CLI::App &command, CommonOptions &options) {
     command.add_option("-o,--output", options.output, "output file, .npy or .png")->required()->type_name("FILE");
     command.add_option("--feature-level", options.feature_level, "DirectML feature level, 1.0 to 6.4; default: the newest")
         ->type_name("LEVEL");
+    const CLI::Range positive(1, std::numeric_limits<int>::max());
+    command.add_option("--max-image-mib", options.image_limits.mib, "most MiB of an image's pixels as stored; default: 512")
+        ->check(positive)
+        ->type_name("N");
+    command.add_option("--max-scans", options.image_limits.scans, "most scans of a progressive JPEG; default: 100")
+        ->check(positive)
+        ->type_name("N");
     add_execution(command, options);
 }
 
@@ -196,19 +206,38 @@ int run(int argc, char **argv) {
     if (!std::cout) throw InputError("standard output cannot be written");
     return exit_code;
 }
+
+// A lack of memory where no exception may leave: destructors of nlohmann's JSON allocate.
+std::terminate_handler terminate_otherwise;
+void terminate_on_exception() {
+    try {
+        if (std::current_exception()) throw;
+    } catch (const std::bad_alloc &) {
+        std::fputs("hewn: error: out of memory\n", stderr);
+        std::_Exit(EXIT_MEMORY);
+    } catch (...) {
+    }
+    terminate_otherwise();
+}
 }  // namespace
 
 int main(int argc, char **argv) {
+    terminate_otherwise = std::set_terminate(terminate_on_exception);
+    const auto fail = [](const char *text, int exit_code) {
+        std::cerr << "hewn: error: " << text << "\n";
+        return exit_code;
+    };
     try {
         return run(argc, argv);
     } catch (const InputError &error) {
-        std::cerr << "hewn: error: " << error.what() << "\n";
-        return EXIT_USAGE;
+        return fail(error.what(), EXIT_USAGE);
+    } catch (const MemoryError &error) {
+        return fail(error.what(), EXIT_MEMORY);
     } catch (const std::bad_alloc &) {
-        std::cerr << "hewn: error: out of memory\n";
-        return EXIT_FAILED;
-    } catch (const std::exception &error) {  // the library's refusal
-        std::cerr << "hewn: error: " << error.what() << "\n";
-        return EXIT_FAILED;
+        return fail("out of memory", EXIT_MEMORY);
+    } catch (const hewn::Error &error) {
+        return fail(error.what(), error.status() == HEWN_STATUS_OUT_OF_MEMORY ? EXIT_MEMORY : EXIT_FAILED);
+    } catch (const std::exception &error) {  // the library's refusal, with the names of files
+        return fail(error.what(), EXIT_FAILED);
     }
 }

@@ -10,7 +10,7 @@ namespace {
 }
 }  // namespace
 
-Array load_image(const std::string &path, bool) { refuse(path); }
+Array load_image(const std::string &path, bool, const ImageLimits &) { refuse(path); }
 void check_png(const std::string &name, DataType, const Sizes &) { refuse(name); }
 void save_png(const std::string &, const std::string &name, const Array &) { refuse(name); }
 

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "files.h"
@@ -22,11 +21,6 @@ namespace {
 constexpr char MAGIC[] = "\x93NUMPY";
 constexpr size_t MAGIC_BYTES = 6;
 constexpr size_t CHUNK = size_t(16) << 20;
-
-struct CloseFile {
-    void operator()(std::FILE *file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, CloseFile>;
 
 [[noreturn]] void fail(const std::string &path, const std::string &what) { throw InputError(path + ": " + what); }
 
@@ -157,8 +151,7 @@ Header read_header(std::FILE *file, uint64_t file_bytes, const std::string &path
 
 Array load_npy(const std::string &path) {
     const uint64_t file_bytes = regular_file_size(path);
-    const File file(std::fopen(path.c_str(), "rb"));
-    if (!file) fail(path, std::string("cannot be read: ") + std::strerror(errno));
+    const File file = open_file(path, "rb", path);
     const auto [type, sizes, fortran_order, data_offset] = read_header(file.get(), file_bytes, path);
     const std::optional<int64_t> count = element_count(sizes);
     if (!count || *count > INT64_MAX / int64_t(type_bytes(type)))
@@ -200,8 +193,7 @@ void save_npy(const std::string &path, const std::string &name, const Array &arr
     header += '\n';
     const char start[] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, char(header.size() & 255), char(header.size() >> 8)};
 
-    File file(std::fopen(path.c_str(), "wb"));
-    if (!file) fail(name, std::string("cannot be written: ") + std::strerror(errno));
+    File file = open_file(path, "wb", name);
     int error = 0;
     const auto write = [&](const void *bytes, size_t count) {
         if (error == 0 && std::fwrite(bytes, 1, count, file.get()) != count) error = errno;

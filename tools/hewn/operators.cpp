@@ -56,16 +56,17 @@ void run(const char *command, const Desc &desc, const CommonOptions &options, st
                     (operand.array ? operand.array->name + " " + operand.array->describe() : "absent");
             separator = "; ";
         }
+        if (error.status() == HEWN_STATUS_OUT_OF_MEMORY) throw MemoryError(text + ")");
         throw OperatorError(text + ")");
     }
 }
 
 // A scale or zero point: a number as the type `due`, or a file's array as it is (the library checks its type).
-Array load_parameter(const std::string &text, DataType due, const std::string &option) {
+Array load_parameter(const std::string &text, DataType due, const std::string &option, const CommonOptions &options) {
     if (is_number(text)) return array_from_number(text, due, option);
     std::error_code unreadable;
     if (!std::filesystem::exists(text, unreadable)) throw InputError(option + ": '" + text + "' is neither a number nor a file");
-    return load_array(text);
+    return load_array(text, /*normalize=*/false, options.image_limits);
 }
 
 size_t resolve_axis(int axis, const Array &input) {
@@ -89,7 +90,7 @@ template<class Desc>
 void linear(const char *command, const LinearOptions &options, const Array &input, const Array &scale, DataType zero_point_type,
             DataType output_type) {
     std::optional<Array> zero_point;
-    if (options.zero_point) zero_point = load_parameter(*options.zero_point, zero_point_type, "--zero-point");
+    if (options.zero_point) zero_point = load_parameter(*options.zero_point, zero_point_type, "--zero-point", options);
     Desc desc;
     desc.input_tensor = {input.type, input.sizes, input.strides};
     desc.scale_tensor = place_parameter(scale, input, options.axis, "ScaleTensor");
@@ -130,7 +131,8 @@ FeatureLevel parse_feature_level(const std::string &text) {
 
 void add(const AddOptions &options) {
     check_output_path(options.output);
-    const Array a = load_array(options.a), b = load_array(options.b);
+    const Array a = load_array(options.a, /*normalize=*/false, options.image_limits),
+                b = load_array(options.b, /*normalize=*/false, options.image_limits);
     if (a.type != b.type)
         throw InputError("ATensor (" + a.name + ") is " + std::string(type_name(a.type)) + " and BTensor (" + b.name + ") " +
                          std::string(type_name(b.type)) + ": they must have one data type");
@@ -142,18 +144,18 @@ void add(const AddOptions &options) {
 void quantize(const LinearOptions &options) {
     check_output_path(options.output);
     const DataType type = type_from_name(options.type).value();
-    const Array input = load_array(options.input, /*normalize=*/true);
-    const Array scale =
-        load_parameter(options.scale, input.type == DataType::FLOAT16 ? DataType::FLOAT16 : DataType::FLOAT32, "--scale");
+    const Array input = load_array(options.input, /*normalize=*/true, options.image_limits);
+    const Array scale = load_parameter(options.scale, input.type == DataType::FLOAT16 ? DataType::FLOAT16 : DataType::FLOAT32,
+                                       "--scale", options);
     linear<QuantizeLinearDesc>("quantize", options, input, scale, type, type);
 }
 
 void dequantize(const LinearOptions &options) {
     check_output_path(options.output);
-    const Array input = load_array(options.input);
+    const Array input = load_array(options.input, /*normalize=*/false, options.image_limits);
     // The output has the scale's type. --type decides it for a number, and must agree with a file's.
     const DataType wanted = options.type.empty() ? DataType::FLOAT32 : type_from_name(options.type).value();
-    const Array scale = load_parameter(options.scale, wanted, "--scale");
+    const Array scale = load_parameter(options.scale, wanted, "--scale", options);
     if (!options.type.empty() && scale.type != wanted)
         throw InputError("ScaleTensor (" + scale.name + ") is " + std::string(type_name(scale.type)) +
                          ", but the output has the scale's type and --type is " + options.type);
@@ -162,14 +164,15 @@ void dequantize(const LinearOptions &options) {
 
 void qadd(const QaddOptions &options) {
     check_output_path(options.output);
-    const Array a = load_array(options.a), b = load_array(options.b);
+    const Array a = load_array(options.a, /*normalize=*/false, options.image_limits),
+                b = load_array(options.b, /*normalize=*/false, options.image_limits);
     const DataType type = options.type.empty() ? a.type : type_from_name(options.type).value();
-    const auto zero_point = [](const std::optional<std::string> &text, DataType due, const char *option) {
-        return text ? std::optional<Array>(load_parameter(*text, due, option)) : std::nullopt;
+    const auto zero_point = [&](const std::optional<std::string> &text, DataType due, const char *option) {
+        return text ? std::optional<Array>(load_parameter(*text, due, option, options)) : std::nullopt;
     };
-    const Array a_scale = load_parameter(options.a_scale, DataType::FLOAT32, "--a-scale"),
-                b_scale = load_parameter(options.b_scale, DataType::FLOAT32, "--b-scale"),
-                output_scale = load_parameter(options.output_scale, DataType::FLOAT32, "--scale");
+    const Array a_scale = load_parameter(options.a_scale, DataType::FLOAT32, "--a-scale", options),
+                b_scale = load_parameter(options.b_scale, DataType::FLOAT32, "--b-scale", options),
+                output_scale = load_parameter(options.output_scale, DataType::FLOAT32, "--scale", options);
     const std::optional<Array> a_zero_point = zero_point(options.a_zero_point, a.type, "--a-zero-point"),
                                b_zero_point = zero_point(options.b_zero_point, b.type, "--b-zero-point"),
                                output_zero_point = zero_point(options.output_zero_point, type, "--zero-point");

@@ -7,12 +7,14 @@
 #include <string>
 
 #include "device.h"
+#include "images.h"
 
 namespace hewn::cli {
 
 struct CommonOptions : ExecutionOptions {
     std::string output;
     std::string feature_level;  // "6.0"; empty: the newest
+    ImageLimits image_limits;
 };
 
 struct AddOptions : CommonOptions {
