@@ -225,6 +225,28 @@ class AddTest(CliTest):
             a, b = sample(self.rng, a_shape, "f4"), sample(self.rng, b_shape, "f4")
             self.assert_same(self.compute("add", self.save("a.npy", a), self.save("b.npy", b)), np.asarray(a + b), f"{a_shape} {b_shape}")
 
+    def test_numbers(self):
+        """One operand may be a number, of the other's type."""
+        for kind, numbers in [("f4", ["1.5", "-0.25", "1e-3", "0.1", "nan"]), ("f2", ["1.5", "0.1"]), ("i1", ["-128", "127", "+3"]), ("u1", ["255", "0"]),
+                              ("i8", [str(2**63 - 1), str(-2**63)]), ("u8", [str(2**64 - 1)])]:
+            x = sample(self.rng, (2, 3), kind)
+            file = self.save("x.npy", x)
+            for number in numbers:
+                value = np.array(float(number) if kind[0] == "f" else int(number)).astype(kind)
+                with np.errstate(all="ignore"):
+                    self.assert_same(self.compute("add", file, number), x + value, number)
+                    self.assert_same(self.compute("add", number, file), value + x, number)
+        x = np.ones(3, F32)
+        for arguments in [["--", file, "-inf"], ["--", "-inf", file]]:
+            self.succeed("add", "-o", self.path("out.npy"), *[self.save("x.npy", x) if part is file else part for part in arguments])
+            self.assert_same(np.load(self.path("out.npy")), x - F32(np.inf))
+        for kind, number, says in [("i4", "1.5", "1.5 is not an integer"), ("u1", "256", "256 is outside u8's range 0..255"), ("u1", "-1", "outside u8's range"),
+                                   ("f2", "70000", "too large for an f16"), ("f4", "1e-50", "too small for an f32"), ("f4", "1e39", "too large")]:
+            file = self.save("x.npy", np.ones(3, kind))
+            self.refuse("add", file, number, says=["B: ", says])
+            self.refuse("add", number, file, says=["A: ", says])
+        self.refuse("add", 1, 2.5, says=["1 and 2.5 are both numbers", "one must be a file"])
+
     def test_fortran_order(self):
         for shape in [(3, 5), (2, 3, 4), (4, 1, 3, 2), (17, 33)]:
             a, b = np.asfortranarray(sample(self.rng, shape, "i4")), sample(self.rng, shape, "i4")
@@ -381,12 +403,64 @@ class QuantizeTest(CliTest):
             expected = quantize(x, scale.reshape(shape), 7, np.uint8)
             self.assert_same(self.compute("quantize", self.path("x.npy"), *parameters, "--axis", axis), expected)
         for scale in [2, self.save("s.npy", np.full(1, 2, F32))]:  # of one element, which --axis does not concern
-            got = self.compute("quantize", self.path("x.npy"), "--scale", scale, "--type", "u8", "--axis", 3)
+            got = self.compute("quantize", self.path("x.npy"), "--scale", scale, "--type", "u8", "--axis", 2)
             self.assert_same(got, quantize(x, F32(2), 0, np.uint8))
         for shape in [(4, 5, 6), (5, 1), (4, 1, 6), (1, 1, 1), (1,), (), (1, 1, 1, 1)]:
             scale = self.rng.uniform(0.1, 3, shape).astype(F32)
             got = self.compute("quantize", self.path("x.npy"), "--scale", self.save("s.npy", scale), "--type", "i8")
             self.assert_same(got, quantize(x, scale.reshape(shape[-3:]), 0, np.int8).reshape(x.shape), str(shape))
+
+    def test_blocks(self):
+        """ONNX's block_size: a scale and a zero point for each block along the axis."""
+        shape = (4, 6, 10)
+        for order, (axis, block) in itertools.product("CF", [(0, 2), (1, 3), (1, 1), (1, 6), (2, 5), (-1, 2), (-3, 4)]):
+            x, q = np.asarray(sample(self.rng, shape, "f4"), order=order), np.asarray(sample(self.rng, shape, "i1"), order=order)
+            self.save("x.npy", x), self.save("q.npy", q)
+            blocks = list(shape)
+            blocks[axis] //= block
+            repeat = lambda array: np.repeat(np.broadcast_to(array, blocks), block, axis)
+            one = [1] * 3
+            one[axis] = blocks[axis]
+            for kept in [blocks, [size if i == axis % 3 else 1 for i, size in enumerate(blocks)], one[:1] if axis == 0 else blocks[1:], ()]:
+                scale, zero = np.asarray(self.rng.uniform(0.1, 3, kept)).astype(F32), sample(self.rng, tuple(kept), "i1")
+                where = ["--axis", axis, "--block-size", block, "--scale", self.save("s.npy", scale), "--zero-point", self.save("z.npy", zero)]
+                if len(kept) == 1:
+                    scale, zero = scale.reshape(one), zero.reshape(one)
+                context = f"{order} axis {axis} block {block} scale {kept}"
+                self.assert_same(self.compute("quantize", self.path("x.npy"), *where, "--type", "i8"), quantize(x, repeat(scale), repeat(zero), np.int8), context)
+                self.assert_same(self.compute("dequantize", self.path("q.npy"), *where), dequantize(q, repeat(scale), repeat(zero)), context)
+        x = sample(self.rng, (2, 2, 2, 2, 2, 2, 6), "f4")  # 8 dimensions, with the block's
+        scale = self.rng.uniform(0.1, 3, (2, 2, 2, 2, 2, 2, 2)).astype(F32)
+        got = self.compute("quantize", self.save("x.npy", x), "--scale", self.save("s.npy", scale), "--axis", 6, "--block-size", 3, "--zero-point", 9, "--type", "u8")
+        self.assert_same(got, quantize(x, np.repeat(scale, 3, 6), 9, np.uint8))
+        pixels = sample(self.rng, (4, 6), "u1")
+        scale = np.array([[0.01], [0.02]], F32)
+        self.succeed("quantize", self.write("a.png", make_png(pixels, 8, 0)), "--scale", self.save("s.npy", scale), "--axis", 0, "--block-size", 2, "--type", "u8",
+                     "-o", self.path("out.png"))
+        self.assert_same(read_png(self.path("out.png"))[:, :, 0], quantize(pixels.astype(F32) / F32(255), np.repeat(scale, 2, 0), 0, np.uint8))
+        empty = np.zeros((2, 0), F32)
+        got = self.compute("quantize", self.save("x.npy", empty), "--scale", self.save("s.npy", empty), "--axis", 1, "--block-size", 4, "--type", "u8")
+        self.assert_same(got, empty.astype(np.uint8))
+
+    def test_blocks_that_do_not_fit(self):
+        x, u8 = self.save("x.npy", np.ones((2, 12), F32)), ["--type", "u8"]
+        three = self.save("three.npy", np.ones((2, 3), F32))
+        for block in [5, 8, 13, 24, 2**31 - 1]:
+            self.refuse("quantize", x, "--scale", three, "--axis", 1, "--block-size", block, *u8, says=[f"--block-size {block} does not divide the 12 elements of axis 1", "x.npy"])
+        for scale, sizes in [(np.ones((2, 4), F32), "[2, 4]"), (np.ones((2, 12), F32), "[2, 12]"), (np.ones((3, 3), F32), "[3, 3]")]:
+            self.refuse("quantize", x, "--scale", self.save("s.npy", scale), "--axis", 1, "--block-size", 4, *u8,
+                        says=["ScaleTensor", "s.npy", sizes, "[2, 3]", "with --block-size 4 the input's sizes count blocks"])
+        self.refuse("quantize", x, "--scale", three, "--zero-point", self.save("z.npy", np.ones(12, "u1")), "--axis", 1, "--block-size", 4, *u8,
+                    says=["ZeroPointTensor", "12 elements", "axis 1", "has 3", "count blocks"])
+        self.refuse("quantize", x, "--scale", three, "--block-size", 4, *u8, says=["--block-size", "--axis"])
+        self.refuse("quantize", x, "--scale", 1, "--axis", 2, "--block-size", 4, *u8, says=["--axis 2", "2 dimensions"])
+        for block in ["0", "-1", "1.5", "four", 2**31, 10**20]:
+            self.refuse("quantize", x, "--scale", three, "--axis", 1, "--block-size", block, *u8, says="--block-size")
+        deep = self.save("deep.npy", np.ones((1,) * 7 + (4,), F32))
+        self.refuse("quantize", deep, "--scale", 1, "--axis", 7, "--block-size", 2, *u8, says=["--block-size 2", "axis 7", "deep.npy", "8 dimensions"])
+        flat = self.save("flat.npy", np.ones((1, 1, 1, 4), "u1"))
+        self.refuse("dequantize", flat, "--scale", 1, "--axis", 3, "--block-size", 2, "--zero-point", 1, "--feature-level", "2.0",
+                    says=["flat.npy", "in blocks: sizes [1, 1, 1, 2, 2]"], code=1)
 
     def test_ranks_and_fortran_order(self):
         for rank in range(9):
@@ -402,9 +476,30 @@ class QuantizeTest(CliTest):
 
     def test_files_must_have_the_right_type(self):
         x = self.save("x.npy", np.zeros(3, "f4"))
-        self.refuse("quantize", x, "--scale", self.save("s.npy", F16(1)), "--type", "u8", says=["ScaleTensor", "s.npy"], code=1)
-        self.refuse("quantize", x, "--scale", 1, "--zero-point", self.save("z.npy", np.int8(1)), "--type", "u8", says=["ZeroPointTensor", "z.npy"], code=1)
-        self.refuse("quantize", self.save("y.npy", np.zeros(3, "i2")), "--scale", 1, "--type", "u8", says=["InputTensor", "y.npy"], code=1)
+        hint = lambda descr: f"save it with .astype('{descr}')"
+        self.refuse("quantize", x, "--scale", self.save("s.npy", F16(1)), "--type", "u8", says=["ScaleTensor", "s.npy", hint("<f4")], code=1)
+        self.refuse("quantize", x, "--scale", 1, "--zero-point", self.save("z.npy", np.int8(1)), "--type", "u8", says=["ZeroPointTensor", "z.npy", hint("|u1")], code=1)
+        self.assertNotIn("astype", self.refuse("quantize", self.save("y.npy", np.zeros(3, "i2")), "--scale", 1, "--type", "u8", says=["InputTensor", "y.npy"], code=1).stderr)
+        # What NumPy makes of Python's integers by itself.
+        z, n, u, w = self.save("z.npy", np.array(3)), self.save("n.npy", np.arange(3)), self.save("u.npy", np.ones(3, "u1")), self.save("w.npy", np.ones(3, "i2"))
+        half = self.save("h.npy", np.ones(3, F16))
+        for arguments, tensor, descr in [(["quantize", x, "--scale", 1, "--zero-point", z, "--type", "u8"], "ZeroPointTensor: ", "|u1"),
+                                         (["quantize", x, "--scale", 1, "--zero-point", z, "--type", "i8"], "ZeroPointTensor: ", "|i1"),
+                                         (["quantize", x, "--scale", z, "--type", "u8"], "ScaleTensor: ", "<f4"),
+                                         (["quantize", half, "--scale", z, "--type", "u8"], "ScaleTensor: ", "<f2"),
+                                         (["quantize", n, "--scale", 1, "--type", "u8"], "InputTensor: ", "<f4"),
+                                         (["dequantize", u, "--scale", 1, "--zero-point", z], "ZeroPointTensor: ", "|u1"),
+                                         (["dequantize", w, "--scale", 1, "--zero-point", z], "ZeroPointTensor: ", "<i2"),
+                                         (["dequantize", u, "--scale", z], "ScaleTensor: ", "<f4"),
+                                         (["dequantize", n, "--scale", 1, "--zero-point", z], "ZeroPointTensor: ", "<i4"),
+                                         (["dequantize", n, "--scale", 1], "InputTensor: ", "<i4"),
+                                         (["qadd", u, u, "--a-scale", 1, "--b-scale", 1, "--scale", 1, "--b-zero-point", z], "BZeroPointTensor: ", "|u1"),
+                                         (["qadd", u, u, "--a-scale", 1, "--b-scale", 1, "--scale", z], "OutputScaleTensor: ", "<f4")]:
+            text = self.refuse(*arguments, says=tensor, code=1).stderr
+            self.assertRegex(text, tensor + r"\S+\.npy i64 \[3?\], " + hint(descr).replace("|", r"\|").replace("(", r"\(").replace(")", r"\)"))
+        self.refuse("add", n, u, says=["i64", hint("|u1")])
+        self.refuse("add", x, half, says=["f16", hint("<f4")])
+        self.refuse("dequantize", u, "--scale", self.save("s.npy", F32(1)), "--type", "f16", says=hint("<f2"))
 
 
 class DequantizeTest(CliTest):
@@ -524,7 +619,7 @@ class ImageTest(CliTest):
         """A small file can hold what takes minutes and gigabytes to decode."""
         for scans, arguments in [(1, ["--max-scans", 1]), (2, []), (100, []), (101, ["--max-scans", 101]), (883, ["--max-scans", 1000])]:
             file = self.write("a.jpg", make_progressive_jpeg(scans))
-            self.assert_same(self.compute("add", file, file, *arguments), np.zeros((8, 8), np.uint8))
+            self.assert_same(self.compute("add", file, 1, *arguments), np.full((8, 8), 129, np.uint8))
             if arguments:
                 for command in [["add", file, file], ["quantize", file, "--scale", 1, "--type", "u8"], ["dequantize", file, "--scale", 1],
                                 ["qadd", file, file, "--a-scale", 1, "--b-scale", 1, "--scale", 1], ["dequantize", file, "--scale", file]]:
@@ -533,7 +628,7 @@ class ImageTest(CliTest):
         file = self.write("a.png", make_png(pixels, 8, 0))
         self.assert_same(self.compute("add", file, file, "--max-image-mib", 2), pixels + pixels)
         self.refuse("add", file, file, "--max-image-mib", 1, says=["a.png", "1049600 bytes", "1 MiB", "--max-image-mib"])
-        self.assert_same(self.compute("add", self.write("b.png", make_png(pixels[:, :1024], 8, 0)), self.path("b.png"), "--max-image-mib", 1), 2 * pixels[:, :1024])
+        self.assert_same(self.compute("add", self.write("b.png", make_png(pixels[:, :1024], 8, 0)), 0, "--max-image-mib", 1), pixels[:, :1024])
         for value in ["0", "-1", "many", 2**31]:
             for option in ["--max-image-mib", "--max-scans"]:
                 self.refuse("add", file, file, option, value, says=option)
@@ -544,9 +639,9 @@ class ImageTest(CliTest):
                       png_chunk(b"sRGB", b"\x09"), png_chunk(b"zTXt", b"a\0\0no stream"), png_chunk(b"prVt", b"anything"),
                       png_chunk(b"iTXt", b"a\0\1\0\0\0" + zlib.compress(bytes(50_000_000)))]:
             file = self.write("a.png", make_png(pixels, 8, 0, extra=chunk))
-            result = self.succeed("add", file, file, "-o", self.path("out.npy"))
+            result = self.succeed("add", file, 0, "-o", self.path("out.npy"))
             self.assertEqual(result.stderr, "", chunk)
-            self.assert_same(np.load(self.path("out.npy")), pixels + pixels)
+            self.assert_same(np.load(self.path("out.npy")), pixels)
 
     def test_floats_as_png(self):
         for kind in [F32, F16]:
@@ -710,12 +805,17 @@ class BadUsageTest(CliTest):
         self.refuse("add", a, self.save("b.npy", np.ones((2, 4), "f4")), says=["ATensor", "BTensor", "[2, 3]", "[2, 4]"])
         self.refuse("add", a, self.save("b.npy", np.ones((1,) * 9, "f4")), says=["b.npy", "9 dimensions", "at most 8"])
         two = self.save("two.npy", np.ones(2, F32))
-        self.refuse("quantize", a, "--scale", two, "--type", "u8", says=["ScaleTensor", "two.npy", "[2]", "[2, 3]"])
+        self.refuse("quantize", a, "--scale", two, "--type", "u8", says=["ScaleTensor", "two.npy", "[2]", "[2, 3]", "--axis"])
+        self.refuse("dequantize", self.save("q.npy", np.ones((2, 3), "u1")), "--scale", 1, "--zero-point", self.save("z.npy", np.ones(2, "u1")),
+                    says=["ZeroPointTensor", "z.npy", "[2]", "[2, 3]", "--axis"])
         self.refuse("quantize", a, "--scale", two, "--axis", 1, "--type", "u8", says=["ScaleTensor", "two.npy", "2 elements", "axis 1", "has 3"])
         self.refuse("quantize", a, "--scale", 1, "--zero-point", self.save("z.npy", np.zeros(2, "u1")), "--type", "u8", says=["ZeroPointTensor", "z.npy"])
         self.refuse("quantize", self.save("r0.npy", F32(1)), "--scale", two, "--type", "u8", says=["ScaleTensor", "two.npy"])
         for axis in [2, -3, 100]:
-            self.refuse("quantize", a, "--scale", two, f"--axis={axis}", "--type", "u8", says=["--axis", str(axis), "2 dimensions"])
+            for scale in [two, 1, self.save("one.npy", np.ones(1, F32)), self.save("whole.npy", np.ones((2, 3), F32))]:
+                self.refuse("quantize", a, "--scale", scale, f"--axis={axis}", "--type", "u8", says=["--axis", str(axis), "2 dimensions"])
+            self.refuse("dequantize", self.save("q.npy", np.ones((2, 3), "u1")), "--scale", 1, f"--axis={axis}", says=["--axis", str(axis), "2 dimensions"])
+        self.refuse("quantize", self.path("r0.npy"), "--scale", 1, "--axis", 0, "--type", "u8", says=["--axis 0", "0 dimensions"])
         self.refuse("quantize", a, "--scale", 1, "--type", "f32", says="--type")
         self.refuse("quantize", a, "--scale", 1, "--type", "i16", says="--type")
         self.refuse("dequantize", a, "--scale", 1, says=["InputTensor", "a.npy"], code=1)
@@ -764,6 +864,8 @@ class BadUsageTest(CliTest):
         os.mkdir(self.path("folder.npy"))
         self.refuse("add", a, self.path("folder.npy"), says=["folder.npy", "not a regular file"])
         self.refuse("add", a, self.write("a.txt", b"1 2 3"), says=["a.txt", ".npy"])
+        self.refuse("qadd", a, 3, "--a-scale", 1, "--b-scale", 1, "--scale", 1, says="3: no such file; a number is not taken here")
+        self.refuse("quantize", 1.5, "--scale", 1, "--type", "u8", says="1.5: no such file; a number is not taken here")
         self.refuse("add", a, a, out="out.txt", says=["out.txt", ".npy or .png"])
         self.refuse("add", a, a, out="out", says="must end in")
         self.refuse("add", a, a, out="out.jpg", says="out.jpg")
@@ -778,6 +880,20 @@ class BadUsageTest(CliTest):
         if os.geteuid() != 0:  # root may write anywhere
             os.mkdir(self.path("closed"), 0o500)
             self.refuse("add", a, a, out="closed/out.npy", says="closed/out.npy")
+
+    @unittest.skipIf(os.name == "nt", "pipes of POSIX")
+    def test_no_streams(self):
+        a, stream = self.a, "standard input and output, pipes and devices are not supported; use a regular file"
+        os.mkfifo(self.path("pipe.npy"))
+        for file in ["-", self.path("pipe.npy"), "/dev/null"]:
+            self.refuse("add", file, a, says=[file, stream])
+            self.refuse("add", a, file, says=[file, stream])
+            self.refuse("quantize", a, "--scale", file, "--type", "u8", says=[file, stream])
+            self.refuse("dequantize", a, "--scale", 1, "--zero-point", file, says=[file, stream])
+            self.refuse("add", a, a, "-o", file, out=None, says=[file, stream])
+            self.refuse("conformance", file, out=None, says=[file, stream])
+        result = subprocess.run([HEWN, "add", "/dev/stdin", a, "-o", self.path("out.npy")], input=read(a), capture_output=True, timeout=120)
+        self.assertEqual((result.returncode, stream in result.stderr.decode()), (2, True), result.stderr)
 
     def test_existing_output_survives_an_error(self):
         before = read(self.save("out.npy", np.arange(3)))
@@ -857,10 +973,10 @@ class BadUsageTest(CliTest):
         x, q = self.save("x.npy", pixels.astype(F32)), self.save("q.npy", pixels)
         png, jpeg = self.write("a.png", make_png(pixels, 8, 0)), self.write("a.jpg", make_progressive_jpeg(1, *pixels.shape))
         for arguments in [["add", x, x], ["quantize", x, "--scale", x, "--type", "u8"], ["dequantize", q, "--scale", 1], ["add", png, png],
-                          ["quantize", png, "--scale", 1, "--type", "u8"], ["add", jpeg, jpeg], ["quantize", jpeg, "--scale", 1, "--type", "u8"],
+                          ["quantize", png, "--scale", 1, "--type", "u8"], ["add", jpeg, 1], ["quantize", jpeg, "--scale", 1, "--type", "u8"],
                           ["qadd", q, q, "--a-scale", 1, "--b-scale", 1, "--scale", 1]]:
             sweep(*arguments)
-        sweep("add", x, x, out="out.png")
+        sweep("add", x, 1, out="out.png")
         sweep("conformance", self.write("cases.jsonl", json.dumps(add_case("u8", *[[0] * (1 << 18)] * 3))), out=None)
 
     @unittest.skipIf(not os.path.exists("/dev/full"), "no /dev/full")

@@ -13,6 +13,15 @@ namespace fs = std::filesystem;
 
 namespace hewn::cli {
 
+namespace {
+// Sizes are checked before anything is read, and what is written appears whole: neither is possible with a stream.
+void check_is_no_stream(const std::string &path, const fs::file_status &status) {
+    const bool special = fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+    if (path == "-" || special)
+        throw InputError(path + ": standard input and output, pipes and devices are not supported; use a regular file");
+}
+}  // namespace
+
 std::string lowercase_extension(const std::string &path) {
     std::string extension = fs::path(path).extension().string();
     std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) { return char(std::tolower(c)); });
@@ -22,7 +31,8 @@ std::string lowercase_extension(const std::string &path) {
 uint64_t regular_file_size(const std::string &path) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
-    if (!fs::exists(status)) throw InputError(path + ": no such file");
+    check_is_no_stream(path, status);
+    if (!fs::exists(status)) throw InputError(path + ": no such file" + (is_number(path) ? "; a number is not taken here" : ""));
     if (!fs::is_regular_file(status)) throw InputError(path + ": not a regular file");
     const uint64_t size = fs::file_size(path, error);
     if (error) throw InputError(path + ": " + error.message());
@@ -37,22 +47,23 @@ File open_file(const std::string &path, const char *mode, const std::string &nam
 }
 
 Array load_array(const std::string &path, bool normalize, const ImageLimits &limits) {
+    regular_file_size(path);
     const std::string extension = lowercase_extension(path);
     if (extension == ".npy") return load_npy(path);
     if (extension == ".png" || extension == ".jpg" || extension == ".jpeg") return load_image(path, normalize, limits);
-    regular_file_size(path);
     throw InputError(path + ": cannot read this kind of file; it must end in .npy, .png, .jpg or .jpeg");
 }
 
 void check_output_path(const std::string &path) {
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    check_is_no_stream(path, status);
     const std::string extension = lowercase_extension(path);
     if (extension != ".npy" && extension != ".png") throw InputError(path + ": the output must end in .npy or .png");
-    std::error_code error;
     const fs::path parent = fs::path(path).parent_path();
     if (!parent.empty() && !fs::is_directory(parent, error))
         throw InputError(path + ": the folder " + parent.string() + " does not exist");
-    const fs::file_status status = fs::status(path, error);
-    if (fs::exists(status) && !fs::is_regular_file(status)) throw InputError(path + ": exists and is not a regular file");
+    if (fs::is_directory(status)) throw InputError(path + ": exists and is not a regular file");
 }
 
 void check_output_type(const std::string &path, DataType type, const Sizes &sizes) {

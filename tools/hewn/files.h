@@ -54,7 +54,7 @@ File open_file(const std::string &path, const char *mode, const std::string &nam
 // ".png"
 std::string lowercase_extension(const std::string &path);
 
-// Size of a regular file; InputError for anything else.
+// Size of a regular file; InputError for anything else, "-" included.
 uint64_t regular_file_size(const std::string &path);
 
 }  // namespace hewn::cli

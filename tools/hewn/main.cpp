@@ -28,11 +28,15 @@ ranks 0 to 8, either order. Images (.jpg, and .png without palette and
 interlacing) are tensors [height, width] or [height, width, channels], u8
 (16 bits: u16) as stored; quantize reads them as f32, value / 255 (65535). An
 output that ends in .png holds u8 or u16, or f32 and f16 as 0..1, clamped and
-rounded to u8. The output file appears whole or not at all.
+rounded to u8. The output file appears whole or not at all. Standard input and
+output, pipes and devices are not supported.
 
 Scales and zero points are numbers or .npy files: of one element, 1-D along the
-input's --axis, or of sizes that broadcast to the input's by NumPy's rule. A
-number that its type cannot hold is an error.
+input's --axis, or of sizes that broadcast to the input's by NumPy's rule. With
+--block-size B each serves B neighbours along --axis, whose size B must divide:
+sizes then count blocks there. One operand of add may be a number too, of the
+other's type. A number that its type cannot hold is an error; a negative one
+follows a "=" (--scale=-2) or, of add, a "--".
 
 HEWN_VARIANT in the environment does what --variant does.
 
@@ -84,8 +88,8 @@ void add_info_command(CLI::App &app) {
 void add_add_command(CLI::App &app) {
     CLI::App &command = *app.add_subcommand("add", "A + B, broadcast by NumPy's rule; integers wrap");
     const auto options = std::make_shared<AddOptions>();
-    command.add_option("A", options->a, "first tensor")->required()->type_name("FILE");
-    command.add_option("B", options->b, "second tensor, of the same type")->required()->type_name("FILE");
+    command.add_option("A", options->a, "first tensor, or a number")->required()->type_name("FILE");
+    command.add_option("B", options->b, "second tensor, of the same type, or a number")->required()->type_name("FILE");
     add_common(command, *options);
     command.callback([options] { add(*options); });
 }
@@ -94,9 +98,14 @@ void add_linear(CLI::App &command, LinearOptions &options) {
     command.add_option("IN", options.input, "input tensor")->required()->type_name("FILE");
     command.add_option("--scale", options.scale, "number or .npy file")->required()->type_name("S");
     command.add_option("--zero-point", options.zero_point, "number or .npy file; absent: 0")->type_name("Z");
-    command
-        .add_option("--axis", options.axis, "the input's axis that a 1-D scale or zero point belongs to; negative: from the last")
-        ->type_name("N");
+    CLI::Option *axis = command
+                            .add_option("--axis", options.axis,
+                                        "the input's axis of a 1-D scale or zero point and of blocks; negative: from the last")
+                            ->type_name("N");
+    command.add_option("--block-size", options.block_size, "elements along --axis that share a scale and a zero point")
+        ->needs(axis)
+        ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+        ->type_name("B");
     add_common(command, options);
 }
 

@@ -79,8 +79,8 @@ DataType parse_descr(const std::string &path, const nlohmann::json &descr) {
     const std::optional<DataType> type = type_from_name(kind + std::to_string(bits));
     if (!type || *type == DataType::FLOAT64)
         fail(path, "has the data type '" + text + "'" + (type ? " (f64)" : "") + ", which no operator takes" + known +
-                       (type ? "; save it with .astype('<f4')" : ""));
-    if (bits > 8 && text[0] == '>') fail(path, "is big-endian ('" + text + "'); save it with .astype('<" + text.substr(1) + "')");
+                       (type ? "; " + astype_hint(DataType::FLOAT32) : ""));
+    if (bits > 8 && text[0] == '>') fail(path, "is big-endian ('" + text + "'); " + astype_hint(*type));
     if (bits > 8 && text[0] == '|') fail(path, "has the data type '" + text + "' without a byte order");
     return *type;
 }
@@ -147,7 +147,14 @@ Header read_header(std::FILE *file, uint64_t file_bytes, const std::string &path
 
     return {parse_descr(path, dict["descr"]), parse_shape(path, dict["shape"]), dict["fortran_order"].get<bool>(), data_offset};
 }
+
+std::string npy_descr(DataType type) {
+    const size_t bytes = type_bytes(type);
+    return (bytes == 1 ? '|' : '<') + std::string(1, type_name(type)[0]) + std::to_string(bytes);
+}
 }  // namespace
+
+std::string astype_hint(DataType type) { return "save it with .astype('" + npy_descr(type) + "')"; }
 
 Array load_npy(const std::string &path) {
     const uint64_t file_bytes = regular_file_size(path);
@@ -183,10 +190,7 @@ void save_npy(const std::string &path, const std::string &name, const Array &arr
     // Python's spelling of tuples: () (3,) (3, 4)
     if (array.sizes.size() > 1) shape.resize(shape.size() - 2);
     else if (array.sizes.size() == 1) shape.resize(shape.size() - 1);
-    const std::string_view type = type_name(array.type);
-    const size_t element = type_bytes(array.type);
-    std::string header = std::string("{'descr': '") + (element == 1 ? '|' : '<') + type[0] + std::to_string(element) +
-                         "', 'fortran_order': False, 'shape': (" + shape + "), }";
+    std::string header = "{'descr': '" + npy_descr(array.type) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
     // The data starts at a multiple of 64 bytes, after a newline.
     const size_t unpadded = MAGIC_BYTES + 4 + header.size() + 1;
     header.append((64 - unpadded % 64) % 64, ' ');

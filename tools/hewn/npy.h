@@ -13,6 +13,9 @@ namespace hewn::cli {
 // the file and what is wrong with it. Allocates no more than the file holds.
 Array load_npy(const std::string &path);
 
+// What a user of NumPy does for the type to be right: "save it with .astype('<f4')".
+std::string astype_hint(DataType type);
+
 // Writes a row-major array as version 1.0. `path` is the real path, `name` the one in messages.
 void save_npy(const std::string &path, const std::string &name, const Array &array);
 

@@ -18,13 +18,14 @@ struct CommonOptions : ExecutionOptions {
 };
 
 struct AddOptions : CommonOptions {
-    std::string a, b;
+    std::string a, b;  // files; one may be a number
 };
 
 struct LinearOptions : CommonOptions {
     std::string input, scale, type;
     std::optional<std::string> zero_point;
     std::optional<int> axis;
+    std::optional<int> block_size;  // along the axis
 };
 
 struct QaddOptions : CommonOptions {
