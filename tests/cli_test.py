@@ -892,7 +892,7 @@ class BadUsageTest(CliTest):
             self.refuse("dequantize", a, "--scale", 1, "--zero-point", file, says=[file, stream])
             self.refuse("add", a, a, "-o", file, out=None, says=[file, stream])
             self.refuse("conformance", file, out=None, says=[file, stream])
-        result = subprocess.run([HEWN, "add", "/dev/stdin", a, "-o", self.path("out.npy")], input=read(a), capture_output=True, timeout=120)
+        result = subprocess.run([HEWN, "add", "/dev/stdin", a, "-o", self.path("out.npy")], input=read(a), capture_output=True, timeout=HANG)
         self.assertEqual((result.returncode, stream in result.stderr.decode()), (2, True), result.stderr)
 
     def test_existing_output_survives_an_error(self):
