@@ -28,6 +28,10 @@ function(hewn_add_halide_runtime out dir flavour)
         string(APPEND runtime_target -tsan)
         list(APPEND runtime_edits --redefine-sym __tsan_memcpy=memcpy --redefine-sym __tsan_memset=memset)
     endif()
+    if(HEWN_OBJECT_FORMAT STREQUAL "COFF")  # what its pool starts and joins threads by is hewn's: see runtime/pool.cpp
+        list(APPEND runtime_edits --redefine-sym malloc=hewn_halide_malloc --redefine-sym free=hewn_halide_free
+            --redefine-sym CreateThread=hewn_halide_create_thread --redefine-sym WaitForSingleObject=hewn_halide_join)
+    endif()
     add_custom_command(OUTPUT ${runtime}
         COMMAND hewn_generators -r halide_runtime -o ${dir} -e object target=${runtime_target}
         COMMAND ${CMAKE_OBJCOPY} ${runtime_edits} ${runtime}

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cstdlib>
 
 #include "system.h"
 
@@ -12,6 +13,72 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#elif defined(_WIN32)
+#include <windows.h>
+#endif
+
+// ---- What Halide's pool starts and joins its threads by ----
+//
+// Its own does not look whether there was memory or a thread. Here a thread that could not be had is null. To the pool it is one
+// that never takes work, and no other is asked for in its place until the pool has ended and starts again.
+
+#if !defined(_WIN32)
+
+namespace {
+struct Thread {
+    void (*fn)(void *);
+    void *argument;
+    pthread_t handle;
+};
+void *run(void *argument) {
+    const Thread &thread = *static_cast<Thread *>(argument);
+    thread.fn(thread.argument);
+    return nullptr;
+}
+}  // namespace
+
+// In the place of Halide's, which are weak.
+extern "C" halide_thread *halide_spawn_thread(void (*fn)(void *), void *argument) {
+    Thread *thread = static_cast<Thread *>(std::malloc(sizeof(Thread)));
+    if (!thread) return nullptr;
+    *thread = {fn, argument, {}};
+    if (pthread_create(&thread->handle, nullptr, run, thread) == 0) return reinterpret_cast<halide_thread *>(thread);
+    std::free(thread);
+    return nullptr;
+}
+extern "C" void halide_join_thread(halide_thread *started) {
+    if (!started) return;
+    Thread *thread = reinterpret_cast<Thread *>(started);
+    pthread_join(thread->handle, nullptr);
+    std::free(thread);
+}
+
+#else
+
+// COFF's weak functions cannot be replaced. The build has Halide's call these for the system's (cmake/Kernels.cmake). It writes
+// to what it takes for memory for a thread, of three pointers, the last of them the handle, and gives it to CreateThread.
+namespace {
+void *no_thread[3];
+}
+
+extern "C" void *hewn_halide_malloc(size_t bytes) {
+    void *memory = std::malloc(bytes);
+    return memory || bytes != sizeof no_thread ? memory : no_thread;
+}
+extern "C" void hewn_halide_free(void *memory) {
+    if (memory != no_thread) std::free(memory);
+}
+extern "C" HANDLE hewn_halide_create_thread(SECURITY_ATTRIBUTES *security, SIZE_T stack, LPTHREAD_START_ROUTINE fn,
+                                            void *argument, DWORD flags, DWORD *id) {
+    return argument == no_thread ? nullptr : CreateThread(security, stack, fn, argument, flags, id);
+}
+extern "C" DWORD hewn_halide_join(HANDLE thread, DWORD milliseconds) {
+    if (!thread) return WAIT_FAILED;
+    const DWORD result = WaitForSingleObject(thread, milliseconds);
+    CloseHandle(thread);  // which Halide would not
+    return result;
+}
+
 #endif
 
 namespace hewn {

@@ -61,6 +61,27 @@ endif()
 hewn_test_program(hewn_failing_kernel_tests hewn::hewn_static failing_kernel_test.cpp)
 hewn_add_test(failing_kernel posix COMMAND hewn_failing_kernel_tests --gtest_brief=1)
 
+# Memory and threads that the pool cannot have. With musl as well, the C library of other systems, where a thread that was not had is met
+# differently.
+set(wrapped malloc posix_memalign free pthread_atfork pthread_create pthread_join sysconf)
+list(TRANSFORM wrapped PREPEND -Wl,--wrap=)
+add_executable(hewn_failing_threads_test failing_threads_test.c)
+hewn_test_options(hewn_failing_threads_test)
+set_target_properties(hewn_failing_threads_test PROPERTIES LINKER_LANGUAGE C)
+target_link_libraries(hewn_failing_threads_test PRIVATE hewn::hewn_static)
+target_link_options(hewn_failing_threads_test PRIVATE ${wrapped})
+hewn_add_test(failing_threads 120 posix COMMAND hewn_failing_threads_test)
+if(NOT CMAKE_CROSSCOMPILING AND NOT HEWN_SANITIZED)
+    find_program(HEWN_MUSL_GCC musl-gcc REQUIRED DOC "GCC with musl (musl-tools), for a test")
+    set(program ${CMAKE_CURRENT_BINARY_DIR}/failing_threads_musl)
+    add_custom_command(OUTPUT ${program}
+        COMMAND ${HEWN_MUSL_GCC} -static -Wl,--gc-sections -DHEWN_STATIC -I${PROJECT_SOURCE_DIR}/include
+                ${CMAKE_CURRENT_SOURCE_DIR}/failing_threads_test.c $<TARGET_FILE:hewn_static> ${wrapped} -o ${program}
+        DEPENDS failing_threads_test.c hewn_static VERBATIM COMMENT "failing_threads with musl")
+    add_custom_target(hewn_failing_threads_musl ALL DEPENDS ${program})
+    hewn_add_test(failing_threads.musl 120 posix COMMAND ${program})
+endif()
+
 add_executable(hewn_dlopen_tests dlopen_test.cpp)
 hewn_test_options(hewn_dlopen_tests)
 target_include_directories(hewn_dlopen_tests PRIVATE ${PROJECT_SOURCE_DIR}/include)

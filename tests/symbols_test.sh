@@ -34,6 +34,7 @@ none "the shared library needs libc, libm, libpthread, libdl only" \
 none "the shared library's stack is not executable" "$("$readelf" -lW "$shared" | grep GNU_STACK | grep RWE || true)"
 some "the shared library names its functions" "$("$nm" "$shared" | grep " [tT] " | head -1 || true)"
 none "the shared library cannot print what Halide traces" "$("$nm" "$shared" | grep halide_double_to_string || true)"
+none "the shared library starts no thread as Halide does" "$("$nm" "$shared" | grep spawn_thread_helper || true)"
 none "the shared library has no text relocations" "$("$readelf" -d "$shared" | grep TEXTREL || true)"
 
 # Undefined in one member may be defined in another.
