@@ -5,6 +5,7 @@
 #include "error.h"
 #include "gpu_division.h"
 #include "kernel_contract.h"
+#include "thread_sanitizer.h"
 
 namespace hewn {
 
@@ -113,6 +114,7 @@ int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
 }
 
 int call_form(GpuCall &call, const Form &form, void **arguments) {
+    const Overlooked overlooked;  // a lock of Halide's
     const int code = reinterpret_cast<KernelFunction>(form.entry)(arguments);
     if (call.view_count) call.device.api->end_views(call);
     // Kernels without assertions do not look at what a launch returns.

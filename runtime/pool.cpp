@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "system.h"
+#include "thread_sanitizer.h"
 
 #if defined(__linux__)
 #include <sched.h>
@@ -32,6 +33,7 @@ struct Thread {
 };
 void *run(void *argument) {
     const Thread &thread = *static_cast<Thread *>(argument);
+    const hewn::Overlooked overlooked;
     thread.fn(thread.argument);
     return nullptr;
 }
@@ -195,6 +197,7 @@ void Caller::begin_part() {
 
 // Call it with the mutex held, so that no two calls join the same threads.
 void end_threads() {
+    const Overlooked overlooked;
     if (started) halide_shutdown_thread_pool();
     started = false;
 }
@@ -226,7 +229,10 @@ void HEWN_CALL pool_parallel_for(void *, int32_t count, hewn_slice_fn fn, void *
         work.fn(work.arg, index);
         return 0;
     };
-    halide_do_par_for(nullptr, slice, 0, count, reinterpret_cast<uint8_t *>(&work));
+    {
+        const Overlooked overlooked;
+        halide_do_par_for(nullptr, slice, 0, count, reinterpret_cast<uint8_t *>(&work));
+    }
     leave(work.caller);
 }
 

@@ -40,11 +40,11 @@ static int misuse(int code, const char *what) {
     return fake_misuses++, code;
 }
 
-/* The contexts that are current, the last one on top. A handle's low bits are the device's number. */
+/* The thread's contexts that are current, the last one on top. A handle's low bits are the device's number. */
 enum { DEVICES = 2, PRIMARY = 0x1000, OWN = 0x2000 }; /* OWN: the program's */
 static int retained[DEVICES];
-static void *stack[16];
-static int depth = 0;
+static _Thread_local void *stack[16];
+static _Thread_local int depth = 0;
 static void *current(void) { return depth ? stack[depth - 1] : NULL; }
 
 struct Memory {

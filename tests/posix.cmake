@@ -82,6 +82,27 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT HEWN_SANITIZED)
     hewn_add_test(failing_threads.musl 120 posix COMMAND ${program})
 endif()
 
+# A program with ThreadSanitizer, which GCC brings along, beside each of the libraries.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CROSSCOMPILING AND NOT HEWN_SANITIZED)
+    # Older ones end at once on a Linux that lays programs out at random over more of the addresses (vm.mmap_rnd_bits).
+    set(old_sanitizer SKIP_REGULAR_EXPRESSION "FATAL: ThreadSanitizer: unexpected memory mapping")
+    foreach(library hewn_static hewn)
+        set(name hewn_thread_sanitizer_test_${library})
+        add_executable(${name} thread_sanitizer_test.cpp)
+        hewn_test_options(${name})
+        target_compile_options(${name} PRIVATE -fsanitize=thread)
+        target_link_options(${name} PRIVATE -fsanitize=thread)
+        target_link_libraries(${name} PRIVATE hewn::${library} Threads::Threads)
+        hewn_add_test(thread_sanitizer.${library} 600 posix COMMAND ${name} clean PROPERTIES ${old_sanitizer})
+        if(chosen_targets MATCHES "cuda")
+            hewn_add_test(thread_sanitizer.${library}.cuda 600 posix COMMAND ${name} cuda
+                PROPERTIES ${old_sanitizer} ENVIRONMENT LD_LIBRARY_PATH=${fakes})
+        endif()
+        hewn_add_test(thread_sanitizer.${library}.race 600 posix COMMAND ${name} race PROPERTIES ${old_sanitizer}
+            PASS_REGULAR_EXPRESSION "SUMMARY: ThreadSanitizer: data race .* in [^\n]*count_without_lock")
+    endforeach()
+endif()
+
 add_executable(hewn_dlopen_tests dlopen_test.cpp)
 hewn_test_options(hewn_dlopen_tests)
 target_include_directories(hewn_dlopen_tests PRIVATE ${PROJECT_SOURCE_DIR}/include)
