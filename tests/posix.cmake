@@ -70,7 +70,7 @@ hewn_test_options(hewn_failing_threads_test)
 set_target_properties(hewn_failing_threads_test PROPERTIES LINKER_LANGUAGE C)
 target_link_libraries(hewn_failing_threads_test PRIVATE hewn::hewn_static)
 target_link_options(hewn_failing_threads_test PRIVATE ${wrapped})
-hewn_add_test(failing_threads 120 posix COMMAND hewn_failing_threads_test)
+hewn_add_test(failing_threads posix COMMAND hewn_failing_threads_test)
 if(NOT CMAKE_CROSSCOMPILING AND NOT HEWN_SANITIZED)
     find_program(HEWN_MUSL_GCC musl-gcc REQUIRED DOC "GCC with musl (musl-tools), for a test")
     set(program ${CMAKE_CURRENT_BINARY_DIR}/failing_threads_musl)
@@ -79,7 +79,7 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT HEWN_SANITIZED)
                 ${CMAKE_CURRENT_SOURCE_DIR}/failing_threads_test.c $<TARGET_FILE:hewn_static> ${wrapped} -o ${program}
         DEPENDS failing_threads_test.c hewn_static VERBATIM COMMENT "failing_threads with musl")
     add_custom_target(hewn_failing_threads_musl ALL DEPENDS ${program})
-    hewn_add_test(failing_threads.musl 120 posix COMMAND ${program})
+    hewn_add_test(failing_threads.musl posix COMMAND ${program})
 endif()
 
 # A program with ThreadSanitizer, which GCC brings along, beside each of the libraries.
@@ -93,12 +93,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CROSSCOMPILING AND NOT HEW
         target_compile_options(${name} PRIVATE -fsanitize=thread)
         target_link_options(${name} PRIVATE -fsanitize=thread)
         target_link_libraries(${name} PRIVATE hewn::${library} Threads::Threads)
-        hewn_add_test(thread_sanitizer.${library} 600 posix COMMAND ${name} clean PROPERTIES ${old_sanitizer})
+        hewn_add_test(thread_sanitizer.${library} posix COMMAND ${name} clean PROPERTIES ${old_sanitizer})
         if(chosen_targets MATCHES "cuda")
-            hewn_add_test(thread_sanitizer.${library}.cuda 600 posix COMMAND ${name} cuda
+            hewn_add_test(thread_sanitizer.${library}.cuda posix COMMAND ${name} cuda
                 PROPERTIES ${old_sanitizer} ENVIRONMENT LD_LIBRARY_PATH=${fakes})
         endif()
-        hewn_add_test(thread_sanitizer.${library}.race 600 posix COMMAND ${name} race PROPERTIES ${old_sanitizer}
+        hewn_add_test(thread_sanitizer.${library}.race posix COMMAND ${name} race PROPERTIES ${old_sanitizer}
             PASS_REGULAR_EXPRESSION "SUMMARY: ThreadSanitizer: data race .* in [^\n]*count_without_lock")
     endforeach()
 endif()
