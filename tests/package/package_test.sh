@@ -77,6 +77,10 @@ done
 device_output=$("$work/best_device/best_device") || fail "best_device: exit status $?, $device_output"
 [[ $device_output == *"0.75 by dequantize_linear_u8_f32__"* ]] || fail "best_device printed: $device_output"
 echo "passed: examples/best_device"
+{ configure camera_frame camera_frame && "$cmake" --build "$work/camera_frame" >>"$work/camera_frame.log"; } ||
+    fail "camera_frame does not build: $(tail -20 "$work/camera_frame.log")"
+"$work/camera_frame/camera_frame" || fail "camera_frame: exit status $?"
+echo "passed: examples/camera_frame"
 if [[ -x $(command -v nvcc || echo /usr/local/cuda/bin/nvcc) ]]; then
     { configure cuda_stream cuda_stream && "$cmake" --build "$work/cuda_stream" >>"$work/cuda_stream.log"; } ||
         fail "cuda_stream does not build: $(tail -20 "$work/cuda_stream.log")"
