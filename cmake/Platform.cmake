@@ -18,7 +18,7 @@ if(APPLE AND CMAKE_OSX_ARCHITECTURES)  # the target, not the host
 endif()
 if(processor MATCHES "^(x86_64|AMD64|amd64)$")
     set(HEWN_ARCH x86-64)
-elseif(processor MATCHES "^i[3-6]86$")
+elseif(processor MATCHES "^i[3-6]86$" AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
     set(HEWN_ARCH x86-32)
 elseif(processor MATCHES "^(aarch64|arm64|ARM64)$")
     set(HEWN_ARCH arm-64)

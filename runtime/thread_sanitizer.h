@@ -16,7 +16,7 @@ namespace hewn {
 
 // As long as it lives, ThreadSanitizer overlooks what this thread reads and writes. It sees no lock of Halide's, as these are
 // atomic instructions of code that it has not compiled, but does see calls of memcpy, pthread_mutex_init and others under such a
-// lock, which it then takes for races. Nothing of the program may run meanwhile. In a library built with ThreadSanitizer nothing
+// lock, which it then takes for races. Of the program no more than an allocator may run meanwhile. In a library built with ThreadSanitizer nothing
 // is overlooked.
 #if defined(__GLIBC__) && !defined(HEWN_THREAD_SANITIZER)
 // ThreadSanitizer's, which on Linux needs glibc; null in a program without it. They are about reads as well.

@@ -65,7 +65,10 @@ int __wrap_pthread_join(pthread_t thread, void **result) {
 long __real_sysconf(int name);
 long __wrap_sysconf(int name) { return name == _SC_NPROCESSORS_ONLN ? CPUS : __real_sysconf(name); }
 
-#if !defined(__GLIBC__) /* of which Ubuntu's g++ has the library call these in the place of snprintf and vsnprintf */
+#if !defined(__GLIBC__) /* of which Ubuntu's g++ has the library call these in the place of snprintf, memset and others */
+void *__memset_chk(void *to, int byte, size_t size, size_t room) { return (void)room, memset(to, byte, size); }
+void *__memcpy_chk(void *to, const void *from, size_t size, size_t room) { return (void)room, memcpy(to, from, size); }
+void *__memmove_chk(void *to, const void *from, size_t size, size_t room) { return (void)room, memmove(to, from, size); }
 int __vsnprintf_chk(char *text, size_t size, int flags, size_t room, const char *format, va_list arguments) {
     (void)flags, (void)room;
     return vsnprintf(text, size, format, arguments);

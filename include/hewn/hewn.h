@@ -388,7 +388,8 @@ typedef struct hewn_buffer_binding {
 } hewn_buffer_binding;
 
 /* A binding's struct_size that also says what its memory holds: a hewn_data_type in the upper 16 bits, which must be the tensor's
- * (for FLOAT16 also UINT16). 0 there, as in sizeof(hewn_buffer_binding): bytes, taken to be what the description says. */
+ * (for FLOAT16 also UINT16). 0 there, as in sizeof(hewn_buffer_binding): bytes, taken to be what the description says. Not for a
+ * library that is older than this macro. */
 #define HEWN_BINDING_OF(data_type) (sizeof(hewn_buffer_binding) | (data_type) * 65536u)
 
 typedef struct hewn_execute_options {

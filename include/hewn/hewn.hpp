@@ -5,7 +5,8 @@
 //     add.execute({a, b}, {sum});                                           // std::vector<float> a, b, sum
 //
 // Names are those of hewn.h, which documents shapes, units, errors and formulas. In an older C++, use hewn.h. Without exceptions
-// (-fno-exceptions) a failing call ends in hewn::failure_handler.
+// (-fno-exceptions) a failing call ends in hewn::failure_handler, and hewn's types are others than in files with exceptions:
+// between the two pass C handles (get()).
 #ifndef HEWN_HEWN_HPP
 #define HEWN_HEWN_HPP
 
@@ -220,7 +221,8 @@ constexpr hewn_data_type type_of() {
     else if constexpr (is_std_array<T>) return type_of<typename T::value_type>();
     else if constexpr (!std::is_trivially_copyable_v<T> || std::is_pointer_v<T> || has_data<T>) return NO_NUMBERS;
     else if constexpr (std::is_base_of_v<hewn_buffer_binding, T>) return NO_NUMBERS;
-    else if constexpr (has_value_type<T>) return type_of<typename T::value_type>();  // std::complex
+    else if constexpr (std::is_constructible_v<T, std::nullopt_t>) return HEWN_DATA_TYPE_UNKNOWN;  // std::optional
+    else if constexpr (has_value_type<T>) return type_of<typename T::value_type>();                // std::complex
     else if constexpr (!is_number<T> || std::is_same_v<T, char>) return HEWN_DATA_TYPE_UNKNOWN;
     else if constexpr (std::is_integral_v<T>) {
         switch (sizeof(T)) {
