@@ -15,7 +15,7 @@ function(hewn_run_target out halide_target)
 endfunction()
 
 # Sets <out> to an object in <dir>, Halide's runtime for the bare architecture. Its exit hooks are removed: in a forked child they would
-# wait for threads that do not exist there. runtime/pool.cpp ends the pool instead.
+# wait for threads that do not exist there. runtime/cpu/pool.cpp ends the pool instead.
 function(hewn_add_halide_runtime out dir flavour)
     set(runtime ${dir}/halide_runtime${HEWN_OBJECT_EXTENSION})
     set(runtime_target ${HEWN_ARCH}-${HEWN_OS})
@@ -28,7 +28,7 @@ function(hewn_add_halide_runtime out dir flavour)
         string(APPEND runtime_target -tsan)
         list(APPEND runtime_edits --redefine-sym __tsan_memcpy=memcpy --redefine-sym __tsan_memset=memset)
     endif()
-    if(HEWN_OBJECT_FORMAT STREQUAL "COFF")  # what its pool starts and joins threads by is hewn's: see runtime/pool.cpp
+    if(HEWN_OBJECT_FORMAT STREQUAL "COFF")  # what its pool starts and joins threads by is hewn's: see runtime/cpu/pool.cpp
         list(APPEND runtime_edits --redefine-sym malloc=hewn_halide_malloc --redefine-sym free=hewn_halide_free
             --redefine-sym CreateThread=hewn_halide_create_thread --redefine-sym WaitForSingleObject=hewn_halide_join)
     endif()

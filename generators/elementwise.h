@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "../runtime/kernel_contract.h"
+#include "../runtime/base/kernel_contract.h"
 #include "numerics.h"
 #include "signature.h"
 
@@ -128,7 +128,7 @@ protected:
     }
 
     // Makes the definitions from here on prefetch these buffers (possibly none) in whole steps, unless `distance` is 0. With
-    // AVX-512 alone: a Zen 5 gains (runtime/chip.h), a Zen 3 loses (docs/performance.md).
+    // AVX-512 alone: a Zen 5 gains (runtime/dispatch/chip.h), a Zen 3 loses (docs/performance.md).
     void set_prefetched(const std::vector<Prefetched> &buffers, PrefetchDistance &distance) {
         distance.set_estimate(0);
         if (!has_masks() || this->using_autoscheduler()) return;  // as it would ask for estimates of the addresses

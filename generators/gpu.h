@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "../runtime/kernel_contract.h"
+#include "../runtime/base/kernel_contract.h"
 #include "numerics_gpu.h"
 #include "signature.h"
 

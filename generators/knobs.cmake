@@ -3,7 +3,7 @@
 # hewn_knob(<name> [GPU|PLAN] [BY_HAND] VALUES <value>...), with all values that the knob may have, the default first.
 #   Neither GPU nor PLAN: a GeneratorParam of hewn::Elementwise (generators/elementwise.h).
 #   GPU: a GeneratorParam of the GPUs' generators (generators/gpu.h), which the tuner does not search yet.
-#   PLAN: a member of hewn::PlanKnobs (runtime/plan_knobs.h, made from this list); tuning files have them as a form `plan`.
+#   PLAN: a member of hewn::PlanKnobs (runtime/dispatch/knobs.h, made from this list); tuning files have them as a form `plan`.
 #   BY_HAND: the tuner leaves it as it is.
 # Generators refuse GeneratorParams that do not fit together, with a reason, and the tuner passes on. Those of plans all fit together.
 
@@ -19,7 +19,7 @@ hewn_knob(threads GPU VALUES 256 32 64 128)
 # enough to make a call's 25 ns vanish, little enough to slice. Decides the rows of a call.
 hewn_knob(box_bytes PLAN VALUES 262144 65536 131072 524288 1048576)
 # The output is streamed past the caches from this many bytes of all operands on. On AMD's chips they must also exceed the last-level
-# cache (runtime/chip.h). The largest value is as good as never.
+# cache (runtime/dispatch/chip.h). The largest value is as good as never.
 hewn_knob(stream_bytes PLAN VALUES 67108864 8388608 16777216 33554432 134217728 268435456 1073741824)
 # Bytes of the widest operand in a block of a streamed output; half of them where several inputs come from memory. Long enough for the
 # copy, short enough to be in L1 still when it is copied. Blocks of transposed operands are their tiles instead.
@@ -33,6 +33,6 @@ hewn_knob(slices_per_cpu PLAN VALUES 4 1 2 8)
 # was right, takes longer. With several scales QUANTIZE_LINEAR needs more elements (reciprocals_pay, columns_pay). By hand, because the
 # tuner times no such sizes.
 hewn_knob(reciprocal_elements PLAN BY_HAND VALUES 256 128 512 1024)
-# The rank of the target's kernel on a chip that runs its vectors in halves, as a Zen 4 runs AVX-512's (runtime/chip.h), if the kernel is
+# The rank of the target's kernel on a chip that runs its vectors in halves, as a Zen 4 runs AVX-512's (runtime/dispatch/chip.h), if the kernel is
 # slower there than the next lower target's. 0: the target's own rank. By hand, because the tuner does not compare targets.
 hewn_knob(rank_in_halves PLAN BY_HAND VALUES 0 15)

@@ -103,7 +103,7 @@ public:
 
 // Form `folded`: scales and zero points are folded into a factor for each input and one offset, RN(a * a_factor + RN(b * b_factor
 // + offset)). It rounds otherwise than the formula, so the runtime uses it only where it has seen all 2^16 pairs of inputs give
-// the same output (runtime/folding.h).
+// the same output (runtime/cpu/folding.h).
 class QuantizedLinearAddFolded : public QuantizedLinearAdd<QuantizedLinearAddFolded> {
 public:
     In<float> a_factor{"a_factor"}, b_factor{"b_factor"}, offset{"offset"};

@@ -2,7 +2,7 @@
 #
 # hewn_target(<name> RANK <number> ARCH <Halide architecture> FEATURES <Halide feature>... PROBE <run-time feature>...
 #             [BASE <name>] [F16_FEATURES <Halide feature>...] [ALWAYS <feature>...] [MARCH <architecture>] [ONLY <regular expression>])
-#   PROBE: features that must all be present at run time, by the names that runtime/probe.h knows.
+#   PROBE: features that must all be present at run time, by the names that runtime/dispatch/probe.h knows.
 #   BASE: a target above in this list; its FEATURES and its PROBE come before the target's own.
 #   F16_FEATURES: further features for kernels with f16 in their signature.
 #   ALWAYS: what forms may need (kernels.cmake) and the architecture always has, without a feature of that name.

@@ -1,6 +1,6 @@
 // A helper of the runtime, not an operator: output(x, y) = input(x, y), where the input is dense along y and the output along x.
 // Extents are multiples of a tile: 16 bytes of rows, `bytes` of columns. The runtime moves the edges.
-#include "../runtime/kernel_contract.h"
+#include "../runtime/base/kernel_contract.h"
 #include "signature.h"
 #include "stage.h"
 
@@ -86,7 +86,7 @@ private:
     Func prefetch_{"prefetch"};
     std::vector<Func> rounds_;
 
-    // runtime/plan.cpp asks for it on AMD's chips, which have AVX2.
+    // runtime/cpu/plan.cpp asks for it on AMD's chips, which have AVX2.
     bool prefetches() const { return get_target().has_feature(Target::AVX2); }
 
     // 0, after prefetches into L2. Four squares below one another share a cache line of each column, so each prefetches a quarter

@@ -1,13 +1,13 @@
 // The device-independent functions of the C ABI.
 #include <hewn/hewn.h>
 
-#include "bindings.h"
-#include "device.h"
-#include "device_kinds.h"
-#include "error.h"
-#include "gpu.h"
-#include "operators.h"
-#include "shape.h"
+#include "base/device_kinds.h"
+#include "base/error.h"
+#include "dispatch/device.h"
+#include "gpu/device.h"
+#include "problem/bindings.h"
+#include "problem/operators.h"
+#include "problem/shape.h"
 
 using namespace hewn;
 

@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <cstring>
 
-#include "device_kinds.h"
-#include "error.h"
-#include "gpu.h"
-#include "system.h"
+#include "base/device_kinds.h"
+#include "base/error.h"
+#include "base/system.h"
+#include "gpu/device.h"
 
 namespace hewn {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "../runtime/folding.h"
+#include "../runtime/cpu/folding.h"
 #include "execution.h"
 #include "operators.h"
 #include "values.h"
@@ -340,7 +340,7 @@ void all_pairs(const std::string &signature) {
         std::vector<Q> want(N), got(N);
         quantized_add_all(a.data(), p.as, p.az, b.data(), p.bs, p.bz, p.os, p.oz, want.data(), N);
         for (const Runner &runner : all) {
-            // First by the formula; the last after enough elements for the form `folded`, where it fits (runtime/folding.h).
+            // First by the formula; the last after enough elements for the form `folded`, where it fits (runtime/cpu/folding.h).
             constexpr int EXECUTIONS = int(hewn::kElementsBeforeSearch / int64_t(N)) + 2;
             for (int execution = 1; execution <= EXECUTIONS; execution++) {
                 std::memset(got.data(), SENTINEL, got.size());

@@ -1,6 +1,6 @@
 // QUANTIZED_LINEAR_ADD's form `folded`: its kernels compute what it says in every layout, the search gives factors only where all
 // pairs agree, and executions use it then.
-#include "../runtime/folding.h"
+#include "../runtime/cpu/folding.h"
 
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
@@ -15,9 +15,9 @@
 #include <thread>
 #include <vector>
 
-#include "../runtime/bits.h"
-#include "../runtime/cpu_kernel.h"
-#include "../runtime/dispatch.h"
+#include "../runtime/base/bits.h"
+#include "../runtime/cpu/kernel.h"
+#include "../runtime/dispatch/dispatch.h"
 #include "reference.h"
 #include "variants.h"
 

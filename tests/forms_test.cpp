@@ -9,13 +9,13 @@
 #include <memory>
 #include <vector>
 
-#include "../runtime/chip.h"
-#include "../runtime/cpu_kernel.h"
-#include "../runtime/device.h"
-#include "../runtime/dispatch.h"
-#include "../runtime/fp_mode.h"
-#include "../runtime/shape.h"
-#include "../runtime/stream.h"
+#include "../runtime/cpu/fp_mode.h"
+#include "../runtime/cpu/kernel.h"
+#include "../runtime/cpu/stream.h"
+#include "../runtime/dispatch/chip.h"
+#include "../runtime/dispatch/device.h"
+#include "../runtime/dispatch/dispatch.h"
+#include "../runtime/problem/shape.h"
 #include "variants.h"
 
 namespace {

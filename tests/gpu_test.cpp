@@ -1,8 +1,8 @@
 // GPU devices: what is refused and how, the caller's own contexts, memory and queues, lifetimes. OpenCL runs where there is a
 // driver (PoCL in ./test.sh); what its devices may lack and what hewn keeps of it, and CUDA's side, run against
 // tests/fake_opencl.c and tests/fake_cuda.c, which compute nothing.
-#include "../runtime/gpu_division.h"
-#include "../runtime/gpu_views.h"
+#include "../runtime/gpu/division.h"
+#include "../runtime/gpu/views.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "../runtime/chip.h"
-#include "../runtime/dispatch.h"
+#include "../runtime/dispatch/chip.h"
+#include "../runtime/dispatch/dispatch.h"
 #include "operators.h"
 #include "variants.h"
 

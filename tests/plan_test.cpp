@@ -1,8 +1,8 @@
 // The plan by itself: random layouts, cut and moved through scratch in every way, with a scalar sum in the kernel's place that
 // also checks what a kernel is promised.
-#include "../runtime/boxes.h"
-#include "../runtime/chip.h"
-#include "../runtime/stream.h"
+#include "../runtime/cpu/boxes.h"
+#include "../runtime/cpu/stream.h"
+#include "../runtime/dispatch/chip.h"
 
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>

@@ -389,7 +389,7 @@ class TunerTest(unittest.TestCase):
             keys.add(search.Search(BUILD, kernel, None, self.folder).cache.key)
         self.assertEqual(len(keys), 5)
         self.assertEqual(search.Search(BUILD, kernel, None, self.folder, "qemu").problems.elements, (16, 1000, 4096))
-        files = [self.folder / name for name in ("hewn_generators", "runtime/plan.cpp", "runtime/plan.h")]
+        files = [self.folder / name for name in ("hewn_generators", "runtime/cpu/plan.cpp", "runtime/cpu/plan.h")]
         files[1].parent.mkdir()
         digests = set()
         for changed in [None, *files]:

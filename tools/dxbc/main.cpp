@@ -1,5 +1,5 @@
 // dxbc OUT COMPILER_DLL LIST: compiles the HLSL of Direct3D 12 kernels, as Halide writes it, in the files that LIST names. Writes
-// OUT, a table of shaders that runtime/device_d3d12.cpp includes. It is a Windows program that only the build needs (elsewhere it
+// OUT, a table of shaders that runtime/gpu/d3d12.cpp includes. It is a Windows program that only the build needs (elsewhere it
 // runs under Wine); it uses Microsoft's compiler.
 //
 // It changes the text so that kernels need no more than root arguments:

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "../../runtime/device_kinds.h"
+#include "../../runtime/base/device_kinds.h"
 
 namespace hewn::cli {
 

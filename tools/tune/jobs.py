@@ -32,14 +32,14 @@ def generate(build, kernel, knobs, folder, signature, generator_arguments):
 
 
 def compile_plan(build, kernel, knobs, folder):
-    """The object of runtime/dispatch.cpp, which holds the knobs of all plans, with `knobs` for those of this operator."""
+    """The object of runtime/dispatch/dispatch.cpp, which holds the knobs of all plans, with `knobs` for those of this operator."""
     values = " ".join(f"HEWN_PLAN_KNOB({name}, {value})" for name, value in knobs)
     plans, count = re.subn(rf"^(HEWN_PLAN\({kernel.operator}_\w+__{kernel.target}, ).*$", rf"\1{values})",
                            (build.folder / "generated/include/plans.inc").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert count, kernel.name
     (pathlib.Path(folder) / "plans.inc").write_text(plans, encoding="utf-8")
     compiled = next(entry for entry in json.loads((build.folder / "compile_commands.json").read_text(encoding="utf-8"))
-                    if "hewn_static.dir/runtime/dispatch.cpp" in entry["output"])
+                    if "hewn_static.dir/runtime/dispatch/dispatch.cpp" in entry["output"])
     compiler, *words = shlex.split(compiled["command"])
     words[words.index("-o") + 1] = str(pathlib.Path(folder) / "dispatch.o")
     subprocess.run([compiler, f"-I{folder}", *words], cwd=compiled["directory"], check=True)

@@ -20,8 +20,8 @@
 
 #include "../../bench/problem.h"
 #include "../../bench/settle.h"
-#include "../../runtime/chip.h"
-#include "../../runtime/folding.h"
+#include "../../runtime/cpu/folding.h"
+#include "../../runtime/dispatch/chip.h"
 #include "../../tests/reference.h"
 
 namespace {
@@ -128,7 +128,7 @@ Options parse(int argc, char **argv) {
 
 // ---- Problems that reach a form ----
 
-// Sets parameters with which the operator picks the form (runtime/cpu_<operator>.cpp). QUANTIZED_LINEAR_ADD divides if the
+// Sets parameters with which the operator picks the form (runtime/cpu/<operator>.cpp). QUANTIZED_LINEAR_ADD divides if the
 // output's scale is extraordinary. Scales that are powers of two can be folded, sums of sixths never. QUANTIZE_LINEAR divides a
 // row with an extraordinary scale.
 void reach(Problem &problem, const std::string &form) {
@@ -163,7 +163,7 @@ void run(const Library &library, const Operator &op, const Problem &problem, int
     }
 }
 
-// Executes until the operator knows whether QUANTIZED_LINEAR_ADD's scales can be folded (runtime/folding.h).
+// Executes until the operator knows whether QUANTIZED_LINEAR_ADD's scales can be folded (runtime/cpu/folding.h).
 void run_in(const Library &library, const Operator &op, const Problem &problem, const std::string &form) {
     if (problem.op != "quantized_linear_add" || form == "divide") return;
     int64_t elements = 1;

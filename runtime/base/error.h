@@ -1,0 +1,18 @@
+// How a refused call reports: a status, and a message in the caller's hewn_error.
+#ifndef HEWN_RUNTIME_BASE_ERROR_H
+#define HEWN_RUNTIME_BASE_ERROR_H
+
+#include <hewn/hewn.h>
+
+namespace hewn {
+
+// Fills in `error`, if it is not null and of a known size. Returns `status`.
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4), cold))
+#endif
+hewn_status
+fail(hewn_error *error, hewn_status status, const char *format, ...);
+
+}  // namespace hewn
+
+#endif  // HEWN_RUNTIME_BASE_ERROR_H

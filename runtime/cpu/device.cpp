@@ -1,0 +1,353 @@
+// The CPU device: memory, the floating-point mode, and running a plan slice by slice.
+#include <HalideRuntime.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "../base/error.h"
+#include "../base/system.h"
+#include "../dispatch/chip.h"
+#include "../dispatch/device.h"
+#include "../problem/bindings.h"
+#include "boxes.h"
+#include "fp_mode.h"
+#include "kernel.h"
+#include "pool.h"
+
+#if defined(__ELF__)
+// No kernel traces. Halide's own, which is weak, would come with all that it prints by into every program, 5.5 KB, as the pointer
+// to it lies beside those that are used.
+extern "C" int32_t halide_default_trace(void *, const halide_trace_event_t *) { return 0; }
+#endif
+
+namespace hewn {
+
+namespace {
+
+// ---- Memory ----
+
+void *HEWN_CALL allocate_from_system(void *, size_t bytes, size_t alignment) { return allocate_aligned(bytes, alignment); }
+void HEWN_CALL deallocate_to_system(void *, void *memory) { deallocate_aligned(memory); }
+
+// ---- Compile ----
+
+// What a binding of a tensor must fulfil.
+struct BindingRule {
+    uint64_t bytes;        // kAbsent: the tensor is absent, its binding has no buffer
+    uint64_t highest;      // address at which it ends within the address space; 0: at none, for it is too large
+    uint64_t misaligned;   // bits of an address that must be 0
+    uint64_t overlapping;  // an input's: at how many addresses it would share a byte with the output
+    uint32_t typed[2];     // struct_size of a binding that says its type: the tensor's, or its stand-in's
+    bool in_place;         // an input's: but it may lie where the output lies
+};
+constexpr uint64_t kAbsent = UINT64_MAX;  // no memory has so many
+
+struct CpuOperator : hewn_operator {
+    BindingRule inputs[kMaxInputs], output;
+    int32_t operand_at[kMaxOperands];  // which address of an execution is the kernel's (see Addresses)
+    Plan plan;
+    CpuKernel kernel;
+    halide_buffer_t buffers[kMaxOperands];  // what a kernel with assertions looks at; else unused
+    int32_t max_threads;                    // 0: no limit
+    int32_t cpus;                           // that an execution of the operator's executor may run on
+    int32_t online;                         // that one of a caller's may
+    hewn_parallel_for_fn parallel_for;
+    void *parallel_for_context;
+};
+
+BindingRule binding_rule(const Problem &problem, const Tensor &tensor) {
+    const Tensor &output = problem.output;
+    const uint64_t bytes = tensor.present ? tensor.bytes : kAbsent;
+    const uint64_t highest = bytes <= UINTPTR_MAX ? UINTPTR_MAX - bytes : 0;
+    return {bytes,
+            highest,
+            uint64_t(tensor.element_bytes - 1),
+            tensor.bytes + output.bytes - 1,
+            {uint32_t(HEWN_BINDING_OF(tensor.type)), uint32_t(HEWN_BINDING_OF(stand_in(tensor.type)))},
+            problem.info->in_place && same_byte_strides(output, tensor)};
+}
+
+void destroy(hewn_operator *op) {
+    CpuOperator *cpu = static_cast<CpuOperator *>(op);
+    const Allocator allocator = cpu->allocator;
+    destroy_plan(allocator, cpu->plan);
+    allocator.deallocate(cpu);
+}
+
+// Where the tensors of an execution lie: the inputs in order, then the output.
+using Addresses = void *[kMaxTensors];
+
+// An execution in slices.
+struct Execution {
+    const CpuOperator &op;
+    const Addresses &addresses;
+    int32_t slices;
+    std::atomic<int32_t> failed{0};  // the first failing slice's code
+    KernelErrors &errors;            // and what it reported
+};
+
+void on_kernel_error(void *user_context, const char *message) { static_cast<KernelErrors *>(user_context)->note(message); }
+
+}  // namespace
+
+void prepare_process() {
+    run_once([] {
+        halide_set_error_handler(on_kernel_error);
+        prepare_pool();
+    });
+}
+
+namespace {
+
+__attribute__((cold)) hewn_status compile(const hewn_device &device, const Problem &problem, const hewn_compile_options &options,
+                                          hewn_operator **op, hewn_error *error) {
+    prepare_process();
+    const FloatingPointMode mode;  // planning weighs costs in floating point, which the caller may have made to trap
+    const char *name = problem.info->dml_name;
+    const Variant *variant = nullptr;
+    const Chip chip = this_chip();
+    const hewn_status status =
+        pick_variant(problem.info->name, problem.signature, options.variant, device.support, chip, &variant, error);
+    if (status != HEWN_STATUS_OK) return status;
+
+    CpuOperator *cpu = device.allocator.allocate<CpuOperator>();
+    if (!cpu) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator", name);
+    cpu->backend = device.backend;
+    cpu->allocator = device.allocator;
+    cpu->problem = problem;
+    cpu->variant = variant;
+    cpu->kernel.problem = &cpu->problem;
+    cpu->parallel_for = options.parallel_for ? options.parallel_for : pool_parallel_for;
+    cpu->parallel_for_context = options.parallel_for_context;
+    cpu->max_threads = options.max_threads;
+    cpu->online = online_cpus();
+    cpu->cpus = options.parallel_for ? cpu->online : available_cpus();  // its threads are not this one's
+    for (int i = 0; i < problem.info->input_count; i++) cpu->inputs[i] = binding_rule(problem, problem.inputs[i]);
+    cpu->output = binding_rule(problem, problem.output);
+    for (int o = 0; o <= problem.info->operand_count; o++) cpu->operand_at[o] = tensor_of_operand(problem, o);
+    if (!problem.output.empty()) {
+        const Tensor *operands[kMaxOperands];
+        const int count = list_operands(cpu->problem, operands);
+        for (int o = 0; o < count && kKernelAssertions; o++) {
+            cpu->buffers[o].type = halide_type(kernel_type(*problem.info, operands[o]->type));
+            cpu->buffers[o].dimensions = 2;
+        }
+        const Space space = merge_dimensions(operands, count);
+        if (!plan_kernel(space, *variant, chip, {cpu->max_threads, cpu->cpus}, cpu->allocator, cpu->plan, cpu->kernel)) {
+            destroy(cpu);
+            return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan", name);
+        }
+        cpu->plan.target_rank = variant->target->rank;
+    }
+    *op = cpu;
+    return HEWN_STATUS_OK;
+}
+
+// ---- Execute ----
+
+// What an absent zero point reads: one element of any type.
+alignas(16) constexpr uint8_t kZeros[16] = {};
+
+// The address of a present tensor's binding. False where a rule is broken, which read_address puts in words.
+inline bool fulfils(const BindingRule &rule, const hewn_buffer_binding &binding, uintptr_t &address) {
+    const uint32_t size = binding.struct_size;
+    return binding.size >= rule.bytes &&
+           (size == sizeof(hewn_buffer_binding) || size == rule.typed[0] || size == rule.typed[1]) &&
+           !__builtin_add_overflow(reinterpret_cast<uintptr_t>(binding.buffer), binding.offset, &address) &&
+           address <= rule.highest && (address & rule.misaligned) == 0;
+}
+
+// All addresses, where every binding is as it should be, no tensor is empty and the output lies apart from all inputs or in
+// place: the usual case, in few instructions, most of what a small call takes. False: it needs a closer look.
+template<int Inputs>
+inline bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, const hewn_buffer_binding &output,
+                   Addresses &addresses) {
+    uintptr_t out, in;
+    if (op.output.bytes == 0 || !output.buffer || !fulfils(op.output, output, out)) return false;
+    addresses[Inputs] = reinterpret_cast<void *>(out);
+#pragma GCC unroll 8
+    for (int i = 0; i < Inputs; i++) {
+        const BindingRule &rule = op.inputs[i];
+        if (inputs[i].buffer) {
+            if (!fulfils(rule, inputs[i], in)) return false;  // an absent tensor's never does
+            // in - out lies between -bytes and the output's bytes. In 64 bits, as addresses of 32 would wrap before.
+            if (uint64_t(in) - out + (rule.bytes - 1) < rule.overlapping && !(rule.in_place && in == out)) return false;
+            addresses[i] = reinterpret_cast<void *>(in);
+        } else {
+            if (rule.bytes != kAbsent || inputs[i].struct_size != sizeof(hewn_buffer_binding)) return false;
+            addresses[i] = const_cast<uint8_t *>(kZeros);
+        }
+    }
+    return true;
+}
+
+bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, const hewn_buffer_binding &output, Addresses &addresses) {
+    switch (op.problem.info->input_count) {
+    case 2: return locate<2>(op, inputs, output, addresses);
+    case 3: return locate<3>(op, inputs, output, addresses);
+    case 8: return locate<8>(op, inputs, output, addresses);
+    default: return false;
+    }
+}
+
+hewn_status read_address(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, void **result,
+                         hewn_error *error) {
+    if (!tensor.present) {
+        *result = const_cast<uint8_t *>(kZeros);
+        return check_absent(problem, tensor, binding, error);
+    }
+    uintptr_t address = 0;
+    const hewn_status status =
+        check_binding(problem, tensor, binding, reinterpret_cast<uintptr_t>(binding.buffer), &address, error);
+    *result = reinterpret_cast<void *>(address);
+    return status;
+}
+
+// All addresses, or what is wrong with a binding.
+__attribute__((noinline)) hewn_status read_addresses(const CpuOperator &op, const Bindings &inputs,
+                                                     const hewn_buffer_binding &output, Addresses &addresses, hewn_error *error) {
+    const Problem &problem = op.problem;
+    void *&out = addresses[problem.info->input_count];
+    hewn_status status = check_struct_sizes(problem, inputs, error);
+    if (status == HEWN_STATUS_OK) status = read_address(problem, problem.output, output, &out, error);
+    for (int i = 0; status == HEWN_STATUS_OK && i < problem.info->input_count; i++) {
+        const Tensor &input = problem.inputs[i];
+        status = read_address(problem, input, inputs[i], &addresses[i], error);
+        if (status == HEWN_STATUS_OK && input.present) {
+            status =
+                check_overlap(problem, input, reinterpret_cast<uintptr_t>(addresses[i]), reinterpret_cast<uintptr_t>(out), error);
+        }
+    }
+    return status;
+}
+
+// Boxes [first, last) of an operator. 0, or the code of the first error, which is noted in call's user context.
+inline int run_boxes_of(const CpuOperator &op, const Addresses &addresses, int64_t first, int64_t last, CpuCall &call) {
+    const FloatingPointMode mode(op.kernel.subnormals);
+    call.flushes = mode.flushes();
+    call.maybe_invalid = mode.began_invalid();
+    halide_buffer_t buffers[kMaxOperands];
+    if (kKernelAssertions) std::memcpy(buffers, op.buffers, sizeof buffers);
+#pragma GCC unroll 8
+    for (int o = 0; o < kMaxOperands; o++)  // all, whatever their number: counting costs more
+        buffers[o].host = static_cast<uint8_t *>(addresses[op.operand_at[o]]);
+    return run_boxes(op.plan, first, last, buffers, op.kernel.call, call);
+}
+
+// The same where rows of scales are prepared: apart, for its frame is large.
+__attribute__((noinline)) int run_boxes_by_columns(const CpuOperator &op, const Addresses &addresses, int64_t first, int64_t last,
+                                                   CpuCall &call) {
+    Columns columns;
+    call.columns = &columns;
+    return run_boxes_of(op, addresses, first, last, call);
+}
+
+inline int run_range(const CpuOperator &op, const Addresses &addresses, int64_t first, int64_t last, KernelErrors &errors) {
+    CpuCall call(op.kernel, addresses, &errors);
+    return op.kernel.columns ? run_boxes_by_columns(op, addresses, first, last, call)
+                             : run_boxes_of(op, addresses, first, last, call);
+}
+
+void HEWN_CALL run_slice(void *argument, int32_t index) {
+    Execution &execution = *static_cast<Execution *>(argument);
+    const int64_t together = execution.op.plan.boxes_together, parts = execution.op.plan.box_count / together;
+    const int64_t share = parts / execution.slices, rest = parts % execution.slices;
+    const int64_t first = share * index + (index < rest ? index : rest), last = first + share + (index < rest);
+    KernelErrors errors;
+    if (const int code = run_range(execution.op, execution.addresses, first * together, last * together, errors)) {
+        int32_t none = 0;
+        if (execution.failed.compare_exchange_strong(none, code)) execution.errors.note(errors.message);
+    }
+}
+
+hewn_status execute(const hewn_operator &base, Bindings inputs, const hewn_buffer_binding &output,
+                    const hewn_execute_options *options, hewn_error *error) {
+    const CpuOperator &op = static_cast<const CpuOperator &>(base);
+    Addresses addresses;
+    const hewn_buffer_binding *const plain = inputs.plain();
+    if (!plain || !locate(op, plain, output, addresses)) {
+        const hewn_status status = read_addresses(op, inputs, output, addresses, error);
+        if (status != HEWN_STATUS_OK || op.problem.output.empty()) return status;
+    }
+
+    KernelErrors errors;
+    int32_t slices = 1, failed;
+    if (op.plan.parallel) {
+        const int32_t max_threads = options && options->max_threads > 0 ? options->max_threads : op.max_threads;
+        const int32_t cpus = options && options->parallel_for ? op.online : op.cpus;
+        slices = slice_count(op.plan, op.variant->plan, max_threads, cpus);
+    }
+    if (slices == 1) {
+        failed = run_range(op, addresses, 0, op.plan.box_count, errors);
+    } else {
+        Execution execution{op, addresses, slices, {0}, errors};
+        if (options && options->parallel_for) options->parallel_for(options->parallel_for_context, slices, run_slice, &execution);
+        else op.parallel_for(op.parallel_for_context, slices, run_slice, &execution);
+        failed = execution.failed.load(std::memory_order_relaxed);
+    }
+    if (failed == 0) return HEWN_STATUS_OK;
+    return fail(error, HEWN_STATUS_KERNEL_FAILED, "%s: kernel %s failed with code %d: %s", op.problem.info->dml_name,
+                op.variant->name, int(failed), errors.message);
+}
+
+void destroy_device(hewn_device *device) { device->allocator.deallocate(device); }
+
+// ---- Memory of bindings: the program's own ----
+
+hewn_status allocate_memory(hewn_device &device, uint64_t bytes, void **memory, hewn_error *error) {
+    *memory = bytes <= SIZE_MAX ? device.allocator.allocate_hook(device.allocator.context, size_t(bytes), 64) : nullptr;
+    return *memory ? HEWN_STATUS_OK
+                   : fail(error, HEWN_STATUS_OUT_OF_MEMORY, "CPU: no memory for %llu bytes", (unsigned long long)bytes);
+}
+void deallocate_memory(hewn_device &device, void *memory) { device.allocator.deallocate(memory); }
+hewn_status write_memory(hewn_device &, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *) {
+    std::memcpy(static_cast<char *>(memory) + offset, from, size_t(bytes));
+    return HEWN_STATUS_OK;
+}
+hewn_status read_memory(hewn_device &, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *) {
+    std::memcpy(to, static_cast<char *>(memory) + offset, size_t(bytes));
+    return HEWN_STATUS_OK;
+}
+hewn_status synchronize(hewn_device &, hewn_error *) { return HEWN_STATUS_OK; }
+
+constexpr Backend kCpu = {compile,           execute,      destroy,     destroy_device, allocate_memory,
+                          deallocate_memory, write_memory, read_memory, synchronize};
+
+constexpr hewn_device kDefaultDevice = {&kCpu, {allocate_from_system, deallocate_to_system, nullptr}, {HEWN_DEVICE_CPU, 0}};
+
+}  // namespace
+
+const hewn_device &default_device() { return kDefaultDevice; }
+
+hewn_status read_allocator(hewn_allocate_fn allocate, hewn_deallocate_fn deallocate, void *context, const char *desc,
+                           Allocator *allocator, hewn_error *error) {
+    if (!allocate != !deallocate)
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s: set both allocate and deallocate, or none", desc);
+    *allocator = allocate ? Allocator{allocate, deallocate, context} : kDefaultDevice.allocator;
+    return HEWN_STATUS_OK;
+}
+
+}  // namespace hewn
+
+using namespace hewn;
+
+hewn_status hewn_create_cpu_device(const hewn_cpu_device_desc *desc, hewn_device **device, hewn_error *error) {
+    if (!device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_create_cpu_device: device is null");
+    Allocator allocator = kDefaultDevice.allocator;
+    if (desc) {
+        if (desc->struct_size < sizeof(hewn_cpu_device_desc)) {
+            return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_cpu_device_desc: struct_size is too small");
+        }
+        const hewn_status status =
+            read_allocator(desc->allocate, desc->deallocate, desc->allocator_context, "hewn_cpu_device_desc", &allocator, error);
+        if (status != HEWN_STATUS_OK) return status;
+    }
+    hewn_device *created = allocator.allocate<hewn_device>();
+    if (!created) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "hewn_create_cpu_device: no memory");
+    created->backend = &kCpu;
+    created->allocator = allocator;
+    created->support = {HEWN_DEVICE_CPU, 0};
+    *device = created;
+    return HEWN_STATUS_OK;
+}

@@ -1,0 +1,43 @@
+#include "kernel.h"
+
+#include <algorithm>
+
+#include "../dispatch/chip.h"
+
+namespace hewn {
+
+namespace {
+
+// How many elements ahead kernels prefetch, with the plan in `slices` slices on `cpus` CPUs of a chip; 0: they do not.
+__attribute__((cold)) int32_t choose_prefetch_distance(const Plan &plan, int32_t slices, int32_t cpus, const Chip &chip,
+                                                       const CpuKernel &kernel) {
+    // Only operands in place are worth prefetching. With `repeating`, the parameters in scratch memory are only a vector each.
+    bool in_place = true;
+    for (int o = 0; o < plan.operands; o++)
+        in_place &= plan.access[o] == Access::InPlace || (kernel.repeating && (o == kScale || o == kZeroPoint));
+    const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
+    const int64_t distance =
+        in_place ? prefetch_distance_bytes(chip, plan.moved_bytes, std::min(slices, cpus), kernel.prefetch_l3_64ths) / widest : 0;
+    return plan.run_inner * plan.run_outer >= distance ? int32_t(distance) : 0;  // loops that prefetch are for long rows
+}
+
+}  // namespace
+
+__attribute__((cold)) int plan_kernel(const Space &space, const Variant &variant, const Chip &chip, Threads threads,
+                                      const Allocator &allocator, Plan &plan, CpuKernel &kernel) {
+    const OperatorInfo &info = *kernel.problem->info;
+    info.choose_forms(space, variant, kernel);
+    PlanKnobs knobs = variant.plan;
+    knobs.stream_bytes = std::max(knobs.stream_bytes, chip.l3_bytes);
+    for (int plans = 1; build_plan(space, kernel.traits(), knobs, chip, allocator, plan); plans++) {
+        const int32_t slices = slice_count(plan, variant.plan, threads.most, threads.cpus);
+        if (!info.fit || info.fit(plan, slices, variant, kernel)) {
+            kernel.prefetch_distance = choose_prefetch_distance(plan, slices, threads.cpus, chip, kernel);
+            return plans;
+        }
+        destroy_plan(allocator, plan);
+    }
+    return 0;
+}
+
+}  // namespace hewn

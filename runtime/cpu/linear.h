@@ -1,0 +1,44 @@
+// What QUANTIZE_LINEAR and DEQUANTIZE_LINEAR share on the CPU: rows of scales and zero points.
+#ifndef HEWN_RUNTIME_CPU_LINEAR_H
+#define HEWN_RUNTIME_CPU_LINEAR_H
+
+#include "../base/kernel_contract.h"
+#include "kernel.h"
+
+namespace hewn {
+
+// Boxes that cut a row of parameters come in the row's order, each with the next part. The row's `kept` elements from `from` on
+// are known. Returns the index in the row of a box's first element: below `kept` if all `count` of the box's are known, `kept` if
+// they come next; else -1.
+inline int64_t index_among(const void *from, int64_t kept, const halide_buffer_t &row, int64_t count, int64_t bytes) {
+    if (kept == 0) return -1;
+    // Huge if the box's elements lie before `from`.
+    const uintptr_t first = (uintptr_t(row.host) - uintptr_t(from)) / uintptr_t(bytes), end = uintptr_t(kept);
+    return first == end || (first < end && uintptr_t(count) <= end - first) ? int64_t(first) : -1;
+}
+
+// Has kernels called with one zero point for a row of equal ones, if enough rows share it.
+void join_zero_points(const Plan &plan, CpuKernel &kernel);
+
+// Whether parameters may repeat as `repeating` needs it: after a multiple of the innermost dimension's size.
+inline bool may_repeat(const Space &space) { return kRepeatingPeriod % space.dims[0].size == 0; }
+
+// Whether to take the form `repeating` for a box, if the plan allows it.
+inline bool takes_repeating(const CpuKernel &kernel, const halide_buffer_t &operand) {
+    return kernel.repeating && operand.dim[0].extent >= kRepeatingLanes;
+}
+
+// Whether zero points that are constant along the run were gathered. With other scales only `repeating` needs that.
+inline bool gathers_one_zero_point(const Plan &plan) {
+    return plan.access[kZeroPoint] == Access::Table && plan.period[kZeroPoint] == 1;
+}
+
+// Keeps the form `repeating` if scales and zero points repeat as it needs it. False: plan again, without it.
+bool fit_repeating(const Plan &plan, CpuKernel &kernel);
+
+// Brings only those elements of a row into scratch that `repeating` reads.
+void read_a_vector(Plan &plan);
+
+}  // namespace hewn
+
+#endif  // HEWN_RUNTIME_CPU_LINEAR_H

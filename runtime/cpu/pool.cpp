@@ -1,0 +1,251 @@
+#include "pool.h"
+
+#include <HalideRuntime.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "../base/system.h"
+#include "../base/thread_sanitizer.h"
+
+#if defined(__linux__)
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#elif defined(_WIN32)
+#include <windows.h>
+#endif
+
+// ---- What Halide's pool starts and joins its threads by ----
+//
+// Its own does not look whether there was memory or a thread. Here a thread that could not be had is null. To the pool it is one
+// that never takes work, and no other is asked for in its place until the pool has ended and starts again.
+
+#if !defined(_WIN32)
+
+namespace {
+struct Thread {
+    void (*fn)(void *);
+    void *argument;
+    pthread_t handle;
+};
+void *run(void *argument) {
+    const Thread &thread = *static_cast<Thread *>(argument);
+    const hewn::Overlooked overlooked;
+    thread.fn(thread.argument);
+    return nullptr;
+}
+}  // namespace
+
+// In the place of Halide's, which are weak.
+extern "C" halide_thread *halide_spawn_thread(void (*fn)(void *), void *argument) {
+    Thread *thread = static_cast<Thread *>(std::malloc(sizeof(Thread)));
+    if (!thread) return nullptr;
+    *thread = {fn, argument, {}};
+    if (pthread_create(&thread->handle, nullptr, run, thread) == 0) return reinterpret_cast<halide_thread *>(thread);
+    std::free(thread);
+    return nullptr;
+}
+extern "C" void halide_join_thread(halide_thread *started) {
+    if (!started) return;
+    Thread *thread = reinterpret_cast<Thread *>(started);
+    pthread_join(thread->handle, nullptr);
+    std::free(thread);
+}
+
+#else
+
+// COFF's weak functions cannot be replaced. The build has Halide's call these for the system's (cmake/Kernels.cmake). It writes
+// to what it takes for memory for a thread, of three pointers, the last of them the handle, and gives it to CreateThread.
+namespace {
+void *no_thread[3];
+}
+
+extern "C" void *hewn_halide_malloc(size_t bytes) {
+    void *memory = std::malloc(bytes);
+    return memory || bytes != sizeof no_thread ? memory : no_thread;
+}
+extern "C" void hewn_halide_free(void *memory) {
+    if (memory != no_thread) std::free(memory);
+}
+extern "C" HANDLE hewn_halide_create_thread(SECURITY_ATTRIBUTES *security, SIZE_T stack, LPTHREAD_START_ROUTINE fn,
+                                            void *argument, DWORD flags, DWORD *id) {
+    return argument == no_thread ? nullptr : CreateThread(security, stack, fn, argument, flags, id);
+}
+extern "C" DWORD hewn_halide_join(HANDLE thread, DWORD milliseconds) {
+    if (!thread) return WAIT_FAILED;
+    const DWORD result = WaitForSingleObject(thread, milliseconds);
+    CloseHandle(thread);  // which Halide would not
+    return result;
+}
+
+#endif
+
+namespace hewn {
+
+namespace {
+
+// A thread that shares a call's work with the pool's threads; made on it. Linux may wake those on the caller's CPU though another
+// is idle, as some virtual machines' kernels do to spare the host's CPUs. There they wait some milliseconds for their turn, and
+// few calls take that long. So a caller whom no thread has joined in time gives way at once. A pool thread that finds itself on
+// the caller's CPU moves, for good, to the other CPUs of the pool and the caller.
+class Caller {
+public:
+    Caller *next = nullptr;
+
+#if defined(__linux__)
+    // Call it before each part of the work, on the thread that does the part.
+    void begin_part();
+    int32_t thread() const { return thread_; }
+
+private:
+    const int32_t thread_ = this_thread(), cpu_ = sched_getcpu();
+    const int64_t start_ns_ = now_ns();
+    bool gave_way_ = false;  // the caller's own
+    std::atomic<bool> joined_{false};
+
+    // Longer than an idle CPU takes to wake a thread: 20 to 70 us on a virtual machine.
+    static constexpr int64_t kPatienceNs = 100'000;
+
+    static int32_t this_thread() { return int32_t(syscall(SYS_gettid)); }
+    static int64_t now_ns() {
+        timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+    }
+#else
+    void begin_part() {}
+#endif
+};
+
+// A forked child uses nothing of what follows: the pool's threads do not exist there, and one may have held the mutex.
+std::atomic<bool> is_forked_child{false};
+// Whether the process reports forks (call_in_forked_child). If not, the pool is not used.
+bool fork_is_noticed = false;
+
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;  // guards the following
+Caller *callers = nullptr;                          // those that are executing
+bool started = false;                               // the pool may have threads
+bool ended = false;                                 // for good: the process exits, or the library is unloaded
+#if defined(__linux__)
+cpu_set_t pool_cpus;  // CPUs that the pool's threads began with: those of the thread that started it
+#endif
+
+class Lock {
+public:
+    Lock() { pthread_mutex_lock(&mutex); }
+    ~Lock() { pthread_mutex_unlock(&mutex); }
+    Lock(const Lock &) = delete;
+};
+
+// False: the pool has ended.
+bool enter(Caller &caller) {
+    const Lock lock;
+    if (ended) return false;
+#if defined(__linux__)
+    if (!started && sched_getaffinity(0, sizeof pool_cpus, &pool_cpus) != 0) CPU_ZERO(&pool_cpus);
+#endif
+    // Otherwise HL_NUM_THREADS of the environment would decide, which is meant for the program's own Halide.
+    if (!started) halide_set_num_threads(online_cpus());
+    started = true;
+    caller.next = callers;
+    callers = &caller;
+    return true;
+}
+
+void leave(Caller &caller) {
+    const Lock lock;
+    Caller **link = &callers;
+    while (*link != &caller) link = &(*link)->next;
+    *link = caller.next;
+}
+
+#if defined(__linux__)
+
+// Whether the thread executes an operator itself. It is the program's then, and its CPUs are not ours to choose.
+bool is_caller(int32_t thread) {
+    const Lock lock;
+    for (const Caller *caller = callers; caller; caller = caller->next) {
+        if (caller->thread() == thread) return true;
+    }
+    return false;
+}
+
+void Caller::begin_part() {
+    const int32_t thread = this_thread();
+    if (thread != thread_) {
+        joined_.store(true, std::memory_order_relaxed);
+        if (cpu_ < 0 || sched_getcpu() != cpu_ || is_caller(thread)) return;
+        cpu_set_t others, callers_own, own;
+        if (sched_getaffinity(thread_, sizeof callers_own, &callers_own) != 0) CPU_ZERO(&callers_own);
+        if (sched_getaffinity(0, sizeof own, &own) != 0) CPU_ZERO(&own);
+        // If both threads have CPUs other than the pool began with, the program or taskset gave them to all of its threads.
+        if (CPU_EQUAL(&own, &callers_own) && !CPU_EQUAL(&own, &pool_cpus)) return;
+        // The caller's CPUs too: the pool may have been started by a thread of few CPUs.
+        CPU_OR(&others, &pool_cpus, &callers_own);
+        CPU_CLR(size_t(cpu_), &others);
+        if (CPU_COUNT(&others) > 0) sched_setaffinity(0, sizeof others, &others);
+    } else if (!gave_way_ && !joined_.load(std::memory_order_relaxed) && now_ns() - start_ns_ > kPatienceNs) {
+        gave_way_ = true;
+        sched_yield();
+    }
+}
+
+#endif
+
+// Call it with the mutex held, so that no two calls join the same threads.
+void end_threads() {
+    const Overlooked overlooked;
+    if (started) halide_shutdown_thread_pool();
+    started = false;
+}
+
+// Unloading the library with threads still in it would crash. At exit this ends them as Halide's own hook would have. The pool is
+// left to threads of the program that still execute, as they may at exit.
+__attribute__((destructor)) void end_pool() {
+    if (is_forked_child.load()) return;
+    const Lock lock;
+    ended = true;
+    if (!callers) end_threads();
+}
+
+}  // namespace
+
+void HEWN_CALL pool_parallel_for(void *, int32_t count, hewn_slice_fn fn, void *arg) {
+    struct Work {
+        hewn_slice_fn fn;
+        void *arg;
+        Caller caller;
+    } work = {fn, arg, {}};
+    if (is_forked_child.load(std::memory_order_relaxed) || !fork_is_noticed || !enter(work.caller)) {
+        for (int32_t i = 0; i < count; i++) fn(arg, i);
+        return;
+    }
+    const auto slice = [](void *, int index, uint8_t *bytes) {
+        Work &work = *reinterpret_cast<Work *>(bytes);
+        work.caller.begin_part();
+        work.fn(work.arg, index);
+        return 0;
+    };
+    {
+        const Overlooked overlooked;
+        halide_do_par_for(nullptr, slice, 0, count, reinterpret_cast<uint8_t *>(&work));
+    }
+    leave(work.caller);
+}
+
+void prepare_pool() {
+    fork_is_noticed = call_in_forked_child([] { is_forked_child = true; });
+}
+
+}  // namespace hewn
+
+using namespace hewn;
+
+void hewn_shutdown(void) {
+    if (is_forked_child.load()) return;
+    const Lock lock;
+    end_threads();
+}

@@ -1,0 +1,133 @@
+// QUANTIZED_LINEAR_ADD on the CPU: by the formula, with the output's scale or its reciprocal; or by folded factors, if these were
+// seen to give the same outputs (folding.h).
+#include <cmath>
+
+#include "kernel.h"
+
+namespace hewn {
+
+namespace {
+
+int32_t read_byte(const void *byte, hewn_data_type type) {
+    return type == HEWN_DATA_TYPE_INT8 ? int32_t(*static_cast<const int8_t *>(byte))
+                                       : int32_t(*static_cast<const uint8_t *>(byte));
+}
+
+// Reads the scales and zero points of A, B and the output into `q`. Returning a struct would copy it by wide loads of what narrow
+// stores just wrote, which wait for those stores (5 ns on a Zen 5).
+void read_quantization(const CpuCall &call, Quantization &q) {
+    for (int t = 0; t < 3; t++) {
+        const int zero_point = kQuantizedAddZeroPoints[t];
+        q.scale[t] = read_scale(call.inputs[kQuantizedAddScales[t]], HEWN_DATA_TYPE_FLOAT32);
+        q.zero_point[t] = read_byte(call.inputs[zero_point], call.kernel.problem->inputs[zero_point].type);
+    }
+}
+
+// Whether no quotient reaches 2^31, as the forms other than `divide` need it. False for NaN.
+bool bounded(const float *scale) {
+    const double largest = 255 * (std::fabs(double(scale[0])) + std::fabs(double(scale[1])));
+    return largest <= 0x1p30 * std::fabs(double(scale[2]));
+}
+
+void prepare_quantized_add(const CpuCall &call, QuantizedAddParameters &p) {
+    const CpuKernel &kernel = call.kernel;
+    read_quantization(call, p.quantization);
+    p.undecided = false;
+    p.form = kernel.form;
+    const float *const scale = p.quantization.scale;
+    if (kernel.folded) {
+        const Foldings::State state = kernel.foldings.find(p.quantization, p.factors);
+        if (state == Foldings::Fits) {
+            p.form = kernel.folded;
+            return;
+        }
+        p.undecided = state == Foldings::Unknown && bounded(scale);
+    }
+    if (!kernel.reciprocal || !ordinary(scale[2]) || !bounded(scale)) return;
+    set_reciprocal(scale[2], p.r0, p.r1);
+    p.form = kernel.reciprocal;
+}
+
+// Calls a form that rounds as the formula does. `divisor` is the output's scale, or the two parts of its reciprocal.
+template<class... Divisor>
+int call_by_formula(const Form &form, const CpuCall &call, const Quantization &q, halide_buffer_t *operands, Divisor... divisor) {
+    return call_kernel(form, call, &operands[0], &operands[1], q.zero_point[2], q.scale[0], q.scale[1], q.zero_point[0],
+                       q.zero_point[1], divisor..., &operands[2]);
+}
+
+int call_quantized_add_form(const Form &form, const CpuCall &call, const QuantizedAddParameters &p, halide_buffer_t *operands) {
+    const CpuKernel &kernel = call.kernel;
+    const Quantization &q = p.quantization;
+    if (&form == kernel.form) return call_by_formula(form, call, q, operands, q.scale[2]);
+    if (&form == kernel.reciprocal) return call_by_formula(form, call, q, operands, p.r0, p.r1);
+    return call_kernel(form, call, &operands[0], &operands[1], q.zero_point[2], p.factors.a, p.factors.b, p.factors.offset,
+                       &operands[2]);
+}
+
+void set_folding(const CpuKernel &kernel, bool fits, const FoldedFactors &factors, QuantizedAddParameters &p) {
+    p.undecided = false;
+    if (!fits) return;
+    p.factors = factors;
+    p.form = kernel.folded;
+}
+
+// Called after a box that was computed without knowing whether `folded` fits; tries to find out. Returns 0 or a kernel's error.
+__attribute__((noinline)) int try_folding(const CpuCall &call, const halide_buffer_t &output, QuantizedAddParameters &p) {
+    const CpuKernel &kernel = call.kernel;
+    FoldedFactors factors;
+    const Foldings::State known = kernel.foldings.find(p.quantization, factors);  // another slice may have found out
+    if (known != Foldings::Unknown) {
+        set_folding(kernel, known == Foldings::Fits, factors, p);
+        return 0;
+    }
+    if (!kernel.foldings.count(p.quantization, int64_t(output.dim[0].extent) * output.dim[1].extent)) return 0;
+    struct Trial {
+        const CpuCall &call;
+        QuantizedAddParameters parameters;
+    } trial = {call, p};
+    const auto compute = [](const void *context, halide_buffer_t *operands, const FoldedFactors *factors) {
+        Trial trial = *static_cast<const Trial *>(context);
+        if (factors) trial.parameters.factors = *factors;
+        const Form &form = factors ? *trial.call.kernel.folded : *trial.parameters.form;
+        return call_quantized_add_form(form, trial.call, trial.parameters, operands);
+    };
+    const Problem &problem = *kernel.problem;
+    const halide_type_t types[] = {halide_type(problem.inputs[kA].type), halide_type(problem.inputs[kB].type),
+                                   halide_type(problem.output.type)};
+    bool fits;
+    if (const int code = find_folded_factors(p.quantization, types, compute, &trial, factors, fits)) return code;
+    kernel.foldings.set(p.quantization, fits ? Foldings::Fits : Foldings::Differs, factors);
+    set_folding(kernel, fits, factors, p);
+    return 0;
+}
+
+// Calls the dividing form.
+int call_quantized_add_divided(BoxCall &context, halide_buffer_t *operands) {
+    const CpuCall &call = static_cast<CpuCall &>(context);
+    Quantization q;
+    read_quantization(call, q);
+    return call_by_formula(*call.kernel.form, call, q, operands, q.scale[2]);
+}
+
+int call_quantized_add(BoxCall &context, halide_buffer_t *operands) {
+    CpuCall &call = static_cast<CpuCall &>(context);
+    QuantizedAddParameters &p = call.parameters;
+    if (!p.form) prepare_quantized_add(call, p);
+    const int code = call_quantized_add_form(*p.form, call, p, operands);
+    return p.undecided && code == 0 ? try_folding(call, operands[2], p) : code;
+}
+
+}  // namespace
+
+__attribute__((cold)) void choose_quantized_add_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
+    kernel.form = variant.form("divide");
+    kernel.compute_bound = true;
+    kernel.call = call_quantized_add_divided;
+    const Form *reciprocal = variant.form("reciprocal"), *folded = variant.form("folded");
+    if (!(reciprocal || folded) || element_count(space) < variant.plan.reciprocal_elements) return;
+    kernel.reciprocal = reciprocal;
+    kernel.folded = folded;
+    kernel.call = call_quantized_add;
+}
+
+}  // namespace hewn

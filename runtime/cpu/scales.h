@@ -1,0 +1,82 @@
+// Scales as the CPU's kernels take them: as f32, and as reciprocals (docs/numerics.md).
+#ifndef HEWN_RUNTIME_CPU_SCALES_H
+#define HEWN_RUNTIME_CPU_SCALES_H
+
+#include <hewn/hewn.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "../base/bits.h"
+
+namespace hewn {
+
+inline float half_to_float(uint16_t bits) {
+    const uint32_t sign = uint32_t(bits & 0x8000) << 16, exponent = bits >> 10 & 31, mantissa = bits & 0x3ff;
+    if (exponent == 0) return float_of(sign | bits_of(float(mantissa) * 0x1p-24f));  // exact
+    return float_of(sign | (exponent == 31 ? 0x7f800000 : (exponent + 112) << 23) | mantissa << 13);
+}
+
+// f32(scale), exact.
+inline float read_scale(const void *scale, hewn_data_type type) {
+    if (type == HEWN_DATA_TYPE_FLOAT16) {
+        uint16_t bits;
+        std::memcpy(&bits, scale, sizeof bits);
+        return half_to_float(bits);
+    }
+    float value;
+    std::memcpy(&value, scale, sizeof value);
+    return value;
+}
+
+// ARM has no flag for inf - inf. So a reciprocal's two parts have one sign there, and cannot cancel (docs/numerics.md).
+#if defined(__aarch64__)
+constexpr bool kOneSign = true;
+#else
+constexpr bool kOneSign = false;
+#endif
+
+// True where times_reciprocal (generators/numerics.h) is proved to round as division does.
+inline bool ordinary(float scale) {
+    // With parts of one sign, twelve mantissas fail. All of them end so, and every scale that ends so divides.
+    const bool fails = kOneSign && (bits_of(scale) & 0xffff) >= 0xfffd;
+    const bool large = std::fabs(scale) >= 0x1p-60f, small = std::fabs(scale) <= 0x1p60f;  // neither, if NaN
+    return large & small & !fails;
+}
+
+// r0 + r1 ~ 1 / s in twice the precision, computed in double: r0 = RN(1 / s), r1 = RN(1 / s - r0). With kOneSign r0 is the
+// largest float below 1 / s in magnitude, so that r1 has its sign and is not 0.
+inline void set_reciprocal(float scale, float &r0, float &r1) {
+    const double reciprocal = 1.0 / double(scale);
+    r0 = float(reciprocal);
+    if (kOneSign && std::fabs(double(r0)) >= std::fabs(reciprocal)) r0 = float_of(bits_of(r0) - 1);  // the next one toward 0
+    r1 = float(reciprocal - double(r0));
+}
+
+// The reciprocal of the last scale of an operator that has one for all elements: dividing in double again would delay a kernel's
+// first results by 6 ns (Zen 5). Each half has the scale's bits above it. So a half with a scale's bits is that scale's, whatever
+// other threads store.
+struct LastReciprocal {
+    std::atomic<uint64_t> r0{0}, r1{0};
+};
+
+// set_reciprocal, but kept for the operator's last scale. Before anything is stored, the halves look like those of +0, which is
+// no ordinary scale.
+inline void find_reciprocal(float scale, LastReciprocal &last, float &r0, float &r1) {
+    const uint32_t bits = bits_of(scale);
+    const uint64_t last_r0 = last.r0.load(std::memory_order_relaxed), last_r1 = last.r1.load(std::memory_order_relaxed);
+    if (last_r0 >> 32 == bits && last_r1 >> 32 == bits) {
+        r0 = float_of(uint32_t(last_r0));
+        r1 = float_of(uint32_t(last_r1));
+        return;
+    }
+    set_reciprocal(scale, r0, r1);
+    last.r0.store(pair_of(r0, scale), std::memory_order_relaxed);
+    last.r1.store(pair_of(r1, scale), std::memory_order_relaxed);
+}
+
+}  // namespace hewn
+
+#endif  // HEWN_RUNTIME_CPU_SCALES_H

@@ -1,0 +1,78 @@
+// What a device is to the C ABI: a way to compile a problem, and to run the operator that it made.
+#ifndef HEWN_RUNTIME_DISPATCH_DEVICE_H
+#define HEWN_RUNTIME_DISPATCH_DEVICE_H
+
+#include <hewn/hewn.h>
+
+#include <cstdio>
+
+#include "../base/allocator.h"
+#include "../problem/bindings.h"
+#include "../problem/operators.h"
+#include "dispatch.h"
+
+namespace hewn {
+
+// The functions of one kind of device (runtime/device_*.cpp).
+struct Backend {
+    hewn_status (*compile)(const hewn_device &device, const Problem &problem, const hewn_compile_options &options,
+                           hewn_operator **op, hewn_error *error);
+    // The caller has checked that the bindings are not null and their number is right; all else about them is the backend's
+    // business. options may be null.
+    hewn_status (*execute)(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output,
+                           const hewn_execute_options *options, hewn_error *error);
+    void (*destroy)(hewn_operator *op);
+    void (*destroy_device)(hewn_device *device);
+    // Memory for bindings, and copies that have happened when they return.
+    hewn_status (*allocate)(hewn_device &device, uint64_t bytes, void **memory, hewn_error *error);
+    void (*deallocate)(hewn_device &device, void *memory);
+    hewn_status (*write)(hewn_device &device, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error);
+    hewn_status (*read)(hewn_device &device, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error);
+    hewn_status (*synchronize)(hewn_device &device, hewn_error *error);
+};
+
+// The first that Halide reports as text from inside kernels: the user context that they are given begins with this. Of one
+// thread.
+struct KernelErrors {
+    char message[sizeof(hewn_error::message)];
+
+    KernelErrors() { message[0] = 0; }
+    void note(const char *text) {
+        if (!message[0]) snprintf(message, sizeof message, "%s", text);
+    }
+};
+
+// What the process needs once, before the first operator runs.
+void prepare_process();
+
+// The machine's best device of a GPU's kind.
+struct BestDevice {
+    Support support;   // of another kind if there is no device
+    char missing[64];  // what the first lacks where every device lacks something, else ""
+};
+// Loads the driver at the first call. What it gives lives as long as the library.
+const BestDevice &best_device(hewn_device_kind kind);
+
+// The hooks of a device's description: both, or the C library's for none.
+hewn_status read_allocator(hewn_allocate_fn allocate, hewn_deallocate_fn deallocate, void *context, const char *desc,
+                           Allocator *allocator, hewn_error *error);
+
+// The device that a null pointer stands for.
+const hewn_device &default_device();
+
+}  // namespace hewn
+
+struct hewn_device {
+    const hewn::Backend *backend;
+    hewn::Allocator allocator;
+    hewn::Support support;
+};
+
+struct hewn_operator {
+    const hewn::Backend *backend;
+    hewn::Allocator allocator;
+    hewn::Problem problem;
+    const hewn::Variant *variant;
+};
+
+#endif  // HEWN_RUNTIME_DISPATCH_DEVICE_H

@@ -1,0 +1,244 @@
+// What a Direct3D 12 device submits itself: lists, one at a time, and copies by memory of its own. Of d3d12.cpp alone,
+// which tells Microsoft's headers how to be included.
+#ifndef HEWN_RUNTIME_GPU_D3D12_QUEUE_H
+#define HEWN_RUNTIME_GPU_D3D12_QUEUE_H
+
+#include <d3d12.h>
+#include <pthread.h>
+
+#include <cstring>
+
+#include "../base/error.h"
+
+namespace hewn::d3d12 {
+
+inline hewn_status status_of(HRESULT code) {
+    return code == E_OUTOFMEMORY ? HEWN_STATUS_OUT_OF_MEMORY : HEWN_STATUS_DEVICE_FAILED;
+}
+
+inline hewn_status failed(HRESULT code, const char *what, hewn_error *error) {
+    return fail(error, status_of(code), "D3D12: %s failed with code 0x%08lx", what, (unsigned long)code);
+}
+
+template<class T>
+void release_object(T *&object) {
+    if (object) object->Release();
+    object = nullptr;
+}
+
+inline HRESULT create_buffer(ID3D12Device *device, D3D12_HEAP_TYPE type, uint64_t bytes, ID3D12Resource **resource) {
+    D3D12_HEAP_PROPERTIES heap = {};
+    heap.Type = type;
+    D3D12_RESOURCE_DESC desc = {};
+    desc.Dimension = D3D12_RESOURCE_DIMENSION_BUFFER;
+    desc.Width = bytes;
+    desc.Height = desc.DepthOrArraySize = desc.MipLevels = 1;
+    desc.SampleDesc.Count = 1;
+    desc.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
+    if (type == D3D12_HEAP_TYPE_DEFAULT) desc.Flags = D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS;
+    const D3D12_RESOURCE_STATES state = type == D3D12_HEAP_TYPE_UPLOAD     ? D3D12_RESOURCE_STATE_GENERIC_READ
+                                        : type == D3D12_HEAP_TYPE_READBACK ? D3D12_RESOURCE_STATE_COPY_DEST
+                                                                           : D3D12_RESOURCE_STATE_COMMON;
+    return device->CreateCommittedResource(&heap, D3D12_HEAP_FLAG_NONE, &desc, state, nullptr, IID_ID3D12Resource,
+                                           reinterpret_cast<void **>(resource));
+}
+
+constexpr uint64_t kStagingBytes = 4 << 20;
+
+// Lists whose commands share an allocator, which can be used again when all of them have run.
+struct Batch {
+    ID3D12CommandAllocator *allocator;
+    uint32_t lists;
+    uint64_t end;  // the fence's value behind the last
+};
+constexpr uint32_t kListsOfBatch = 128;
+
+// Begins as zeros.
+class Queue {
+public:
+    // On the program's queue; null: on one of its own. Takes references. `release` is due also where it fails.
+    hewn_status create(ID3D12Device *device, ID3D12CommandQueue *queue, hewn_error *error) {
+        pthread_mutex_init(&mutex_, nullptr);
+        device_ = device;
+        device_->AddRef();
+        queue_ = queue;
+        if (queue_) queue_->AddRef();
+        return create_objects(error);
+    }
+
+    void release() {
+        if (fence_ && event_) wait(nullptr);
+        release_object(upload_);
+        release_object(readback_);
+        release_object(list_);
+        for (Batch &batch : batches_) release_object(batch.allocator);
+        release_object(fence_);
+        if (event_) CloseHandle(event_);
+        release_object(queue_);
+        release_object(device_);
+        pthread_mutex_destroy(&mutex_);
+    }
+
+    // A list to record into. Where it succeeds the queue is locked until `submit`.
+    hewn_status begin(ID3D12GraphicsCommandList **list, hewn_error *error) {
+        pthread_mutex_lock(&mutex_);
+        const hewn_status status = begin_list(error);
+        if (status != HEWN_STATUS_OK) pthread_mutex_unlock(&mutex_);
+        *list = list_;
+        return status;
+    }
+    hewn_status submit(hewn_error *error) {
+        const hewn_status status = submit_list(error);
+        pthread_mutex_unlock(&mutex_);
+        return status;
+    }
+
+    hewn_status synchronize(hewn_error *error) {
+        pthread_mutex_lock(&mutex_);
+        const hewn_status status = wait(error);
+        pthread_mutex_unlock(&mutex_);
+        return status;
+    }
+
+    hewn_status write(ID3D12Resource *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
+        return in_parts(bytes, [&](uint64_t done, uint64_t part) {
+            return write_part(memory, offset + done, static_cast<const char *>(from) + done, part, error);
+        });
+    }
+    hewn_status read(ID3D12Resource *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
+        return in_parts(bytes, [&](uint64_t done, uint64_t part) {
+            return read_part(memory, offset + done, static_cast<char *>(to) + done, part, error);
+        });
+    }
+
+private:
+    ID3D12Device *device_;
+    ID3D12CommandQueue *queue_;
+    pthread_mutex_t mutex_;  // over what follows
+    Batch batches_[2];       // one is filled while the other runs
+    uint32_t batch_;         // that is filled
+    ID3D12GraphicsCommandList *list_;
+    ID3D12Fence *fence_;
+    HANDLE event_;
+    ID3D12Resource *upload_, *readback_;
+    uint64_t fence_value_;
+
+    hewn_status create_objects(hewn_error *error) {
+        const auto out = [](auto **object) { return reinterpret_cast<void **>(object); };
+        D3D12_COMMAND_QUEUE_DESC desc = {};
+        desc.Type = D3D12_COMMAND_LIST_TYPE_COMPUTE;
+        HRESULT code = S_OK;
+        if (queue_) queue_->GetDesc(&desc);
+        else code = device_->CreateCommandQueue(&desc, IID_ID3D12CommandQueue, out(&queue_));
+        if (FAILED(code)) return failed(code, "ID3D12Device::CreateCommandQueue", error);
+        for (Batch &batch : batches_) {
+            code = device_->CreateCommandAllocator(desc.Type, IID_ID3D12CommandAllocator, out(&batch.allocator));
+            if (FAILED(code)) return failed(code, "ID3D12Device::CreateCommandAllocator", error);
+        }
+        code =
+            device_->CreateCommandList(0, desc.Type, batches_[0].allocator, nullptr, IID_ID3D12GraphicsCommandList, out(&list_));
+        if (SUCCEEDED(code)) code = list_->Close();
+        if (FAILED(code)) return failed(code, "ID3D12Device::CreateCommandList", error);
+        code = device_->CreateFence(0, D3D12_FENCE_FLAG_NONE, IID_ID3D12Fence, out(&fence_));
+        if (FAILED(code)) return failed(code, "ID3D12Device::CreateFence", error);
+        code = create_buffer(device_, D3D12_HEAP_TYPE_UPLOAD, kStagingBytes, &upload_);
+        if (SUCCEEDED(code)) code = create_buffer(device_, D3D12_HEAP_TYPE_READBACK, kStagingBytes, &readback_);
+        if (FAILED(code)) return failed(code, "ID3D12Device::CreateCommittedResource", error);
+        event_ = CreateEventA(nullptr, FALSE, FALSE, nullptr);
+        return event_ ? hewn_status(HEWN_STATUS_OK) : failed(E_OUTOFMEMORY, "CreateEvent", error);
+    }
+
+    // What follows is called with the mutex held.
+
+    hewn_status wait_until(uint64_t value, hewn_error *error) {
+        HRESULT code = S_OK;
+        if (fence_->GetCompletedValue() < value) {
+            code = fence_->SetEventOnCompletion(value, event_);
+            if (SUCCEEDED(code)) WaitForSingleObject(event_, INFINITE);
+        }
+        if (SUCCEEDED(code)) code = device_->GetDeviceRemovedReason();
+        for (Batch &batch : batches_) {
+            if (FAILED(code) || batch.lists == 0 || batch.end > value) continue;
+            code = batch.allocator->Reset();
+            if (SUCCEEDED(code)) batch.lists = 0;
+        }
+        return FAILED(code) ? failed(code, "waiting for the queue", error) : HEWN_STATUS_OK;
+    }
+
+    // For all of the device's own work.
+    hewn_status wait(hewn_error *error) { return wait_until(fence_value_, error); }
+
+    hewn_status begin_list(hewn_error *error) {
+        if (batches_[batch_].lists >= kListsOfBatch) {
+            const uint32_t other = 1 - batch_;
+            const hewn_status status = wait_until(batches_[other].end, error);
+            if (status != HEWN_STATUS_OK) return status;
+            batch_ = other;
+        }
+        const HRESULT code = list_->Reset(batches_[batch_].allocator, nullptr);
+        return FAILED(code) ? failed(code, "ID3D12GraphicsCommandList::Reset", error) : HEWN_STATUS_OK;
+    }
+
+    hewn_status submit_list(hewn_error *error) {
+        HRESULT code = list_->Close();
+        if (FAILED(code)) return failed(code, "ID3D12GraphicsCommandList::Close", error);
+        ID3D12CommandList *lists[] = {list_};
+        queue_->ExecuteCommandLists(1, lists);
+        code = queue_->Signal(fence_, ++fence_value_);
+        Batch &batch = batches_[batch_];
+        batch.lists++;
+        batch.end = fence_value_;
+        return FAILED(code) ? failed(code, "ID3D12CommandQueue::Signal", error) : HEWN_STATUS_OK;
+    }
+
+    // A part of a copy, of at most the staging memory's size, which has ended when it returns: the memory serves the next one,
+    // and another queue may read what was written, which nothing else would order behind the copy. Between lists buffers fall
+    // back to the common state, from which they take any.
+    hewn_status write_part(ID3D12Resource *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
+        hewn_status status = begin_list(error);
+        if (status != HEWN_STATUS_OK) return status;
+        void *staging = nullptr;
+        const D3D12_RANGE none = {0, 0};
+        const HRESULT code = upload_->Map(0, &none, &staging);
+        if (FAILED(code)) {
+            list_->Close();
+            return failed(code, "ID3D12Resource::Map", error);
+        }
+        memcpy(staging, from, size_t(bytes));
+        upload_->Unmap(0, nullptr);
+        list_->CopyBufferRegion(memory, offset, upload_, 0, bytes);
+        status = submit_list(error);
+        return status == HEWN_STATUS_OK ? wait(error) : status;
+    }
+
+    hewn_status read_part(ID3D12Resource *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
+        hewn_status status = begin_list(error);
+        if (status != HEWN_STATUS_OK) return status;
+        list_->CopyBufferRegion(readback_, 0, memory, offset, bytes);
+        status = submit_list(error);
+        if (status == HEWN_STATUS_OK) status = wait(error);
+        if (status != HEWN_STATUS_OK) return status;
+        void *staging = nullptr;
+        const D3D12_RANGE all = {0, SIZE_T(bytes)}, none = {0, 0};
+        const HRESULT code = readback_->Map(0, &all, &staging);
+        if (FAILED(code)) return failed(code, "ID3D12Resource::Map", error);
+        memcpy(to, staging, size_t(bytes));
+        readback_->Unmap(0, &none);
+        return HEWN_STATUS_OK;
+    }
+
+    // copy(done, bytes) for each part of so many bytes, until one fails.
+    template<class Copy>
+    hewn_status in_parts(uint64_t bytes, const Copy &copy) {
+        hewn_status status = HEWN_STATUS_OK;
+        pthread_mutex_lock(&mutex_);
+        for (uint64_t done = 0; done < bytes && status == HEWN_STATUS_OK; done += kStagingBytes)
+            status = copy(done, bytes - done < kStagingBytes ? bytes - done : kStagingBytes);
+        pthread_mutex_unlock(&mutex_);
+        return status;
+    }
+};
+
+}  // namespace hewn::d3d12
+
+#endif  // HEWN_RUNTIME_GPU_D3D12_QUEUE_H

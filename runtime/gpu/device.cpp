@@ -1,0 +1,237 @@
+#include "device.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+#include "../base/error.h"
+#include "../dispatch/chip.h"
+#include "../problem/bindings.h"
+#include "launch.h"
+
+namespace hewn {
+
+namespace {
+
+// ---- The device ----
+
+void release(GpuDevice *device) {
+    if (device->references.fetch_sub(1) != 1) return;
+    const Allocator allocator = device->allocator;
+    const bool entered = device->api->enter(*device, nullptr) == HEWN_STATUS_OK;
+    if (entered && device->zeros) device->api->deallocate(*device, device->zeros);
+    while (GpuModule *module = device->modules) {
+        device->modules = module->next;
+        if (entered) device->api->unload(*device, module->handle);
+        allocator.deallocate(module);
+    }
+    if (entered) device->api->leave(*device);
+    device->api->release(*device);
+    pthread_mutex_destroy(&device->mutex);
+    allocator.deallocate(device);
+}
+
+// The driver's state for the object's lifetime.
+class Entered {
+public:
+    Entered(GpuDevice &device, hewn_error *error) : device_(device), status(device.api->enter(device, error)) {}
+    ~Entered() {
+        if (status == HEWN_STATUS_OK) device_.api->leave(device_);
+    }
+    Entered(const Entered &) = delete;
+    Entered &operator=(const Entered &) = delete;
+
+private:
+    GpuDevice &device_;
+
+public:
+    const hewn_status status;
+};
+
+void destroy(hewn_operator *base) {
+    GpuOperator *op = static_cast<GpuOperator *>(base);
+    GpuDevice *device = op->device;
+    {
+        const Entered entered(*device, nullptr);
+        for (int i = 0; i < op->function_count && entered.status == HEWN_STATUS_OK; i++)
+            device->api->drop(*device, op->functions[i].handle);
+    }
+    op->allocator.deallocate(op);
+    release(device);
+}
+
+void destroy_device(hewn_device *device) { release(static_cast<GpuDevice *>(device)); }
+
+hewn_status report(const GpuCall &call, hewn_error *error) {
+    const hewn_status status = call.status != HEWN_STATUS_OK ? call.status : hewn_status(HEWN_STATUS_KERNEL_FAILED);
+    return fail(error, status, "%s: kernel %s: %s", call.op.problem.info->dml_name, call.op.variant->name, call.message);
+}
+
+hewn_status compile(const hewn_device &base, const Problem &problem, const hewn_compile_options &options, hewn_operator **result,
+                    hewn_error *error) {
+    prepare_process();
+    GpuDevice &device = static_cast<GpuDevice &>(const_cast<hewn_device &>(base));
+    const OperatorInfo &info = *problem.info;
+    const Variant *variant = nullptr;
+    const hewn_status status = pick_variant(info.name, problem.signature, options.variant, base.support, {}, &variant, error);
+    if (status != HEWN_STATUS_OK) return status;
+    const Entered entered(device, error);
+    if (entered.status != HEWN_STATUS_OK) return entered.status;
+
+    GpuOperator *op = device.allocator.allocate<GpuOperator>();
+    if (!op) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator", info.dml_name);
+    op->backend = device.backend;
+    op->allocator = device.allocator;
+    op->problem = problem;
+    op->variant = variant;
+    op->device = &device;
+    device.references.fetch_add(1);
+    if (!problem.output.empty()) {
+        plan_launches(*op);
+        GpuCall call(device, *op, true);
+        if (load_kernels(call) != 0) {
+            const hewn_status failed = report(call, error);
+            destroy(op);
+            return failed;
+        }
+    }
+    *result = op;
+    return HEWN_STATUS_OK;
+}
+
+// Where the bindings' tensors are, the inputs in order, then the output, or what is wrong with one.
+hewn_status locate(const GpuOperator &op, const Bindings &inputs, const hewn_buffer_binding &output, GpuAddress *located,
+                   hewn_error *error) {
+    GpuDevice &device = *op.device;
+    const Problem &problem = op.problem;
+    for (int i = -1; i < problem.info->input_count; i++) {  // the output first: inputs are compared with it
+        const int t = i < 0 ? problem.info->input_count : i;
+        const Tensor &tensor = hewn::tensor(problem, t);
+        const hewn_buffer_binding &binding = i < 0 ? output : inputs[i];
+        GpuAddress &at = located[t], &output_at = located[problem.info->input_count];
+        GpuAddress where = {};
+        hewn_buffer_binding bound = binding;
+        if (!tensor.present) {
+            const hewn_status status = check_absent(problem, tensor, binding, error);
+            if (status != HEWN_STATUS_OK) return status;
+            bound.buffer = device.zeros;
+            bound.offset = 0;
+            bound.size = 16;
+        }
+        if (bound.buffer) {
+            const hewn_status status = device.api->locate(device, bound, problem.info->dml_name, tensor.name, &where, error);
+            if (status != HEWN_STATUS_OK) return status;
+        }
+        if (!tensor.present) {
+            at = where;
+            continue;
+        }
+        uintptr_t address = 0;
+        hewn_status status = check_binding(problem, tensor, binding, where.address, &address, error);
+        at = {where.memory, address};
+        if (status == HEWN_STATUS_OK && i >= 0 && at.memory == output_at.memory)
+            status = check_overlap(problem, tensor, address, uintptr_t(output_at.address), error);
+        if (status != HEWN_STATUS_OK) return status;
+    }
+    return HEWN_STATUS_OK;
+}
+
+// Into a list of the program's; null: into one of the device's own, which is submitted, or to its queue.
+hewn_status run(const hewn_operator &base, const Bindings &inputs, const hewn_buffer_binding &output, void *list,
+                hewn_error *error) {
+    GpuOperator &op = static_cast<GpuOperator &>(const_cast<hewn_operator &>(base));
+    GpuDevice &device = *op.device;
+    const GpuApi &api = *device.api;
+    if (const hewn_status status = check_struct_sizes(op.problem, inputs, error); status != HEWN_STATUS_OK) return status;
+    const Entered entered(device, error);
+    if (entered.status != HEWN_STATUS_OK) return entered.status;
+    GpuAddress at[kMaxTensors] = {};
+    hewn_status status = locate(op, inputs, output, at, error);
+    if (status != HEWN_STATUS_OK || op.problem.output.empty()) return status;
+
+    GpuCall call(device, op, false);
+    call.list = list;
+    const bool submits = !list && api.begin;
+    if (submits) status = api.begin(device, &call.list, error);
+    if (status != HEWN_STATUS_OK) return status;
+    if (launch_boxes(call, at) != 0) status = report(call, error);
+    if (call.list) api.barrier(call);
+    if (!submits) return status;
+    const hewn_status submitted = api.submit(device, status == HEWN_STATUS_OK ? error : nullptr);
+    return status != HEWN_STATUS_OK ? status : submitted;
+}
+
+hewn_status execute(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, const hewn_execute_options *,
+                    hewn_error *error) {
+    return run(op, inputs, output, nullptr, error);
+}
+
+// ---- Memory ----
+
+// use(api, device) in the driver's state.
+template<class Use>
+hewn_status entering(hewn_device &base, hewn_error *error, const Use &use) {
+    GpuDevice &device = static_cast<GpuDevice &>(base);
+    const Entered entered(device, error);
+    return entered.status == HEWN_STATUS_OK ? use(*device.api, device) : entered.status;
+}
+
+hewn_status allocate(hewn_device &base, uint64_t bytes, void **memory, hewn_error *error) {
+    return entering(base, error,
+                    [&](const GpuApi &api, GpuDevice &device) { return api.allocate(device, bytes, memory, error); });
+}
+void deallocate(hewn_device &base, void *memory) {
+    entering(base, nullptr, [&](const GpuApi &api, GpuDevice &device) {
+        api.deallocate(device, memory);
+        return hewn_status(HEWN_STATUS_OK);
+    });
+}
+hewn_status write(hewn_device &base, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
+    return entering(base, error,
+                    [&](const GpuApi &api, GpuDevice &device) { return api.write(device, memory, offset, from, bytes, error); });
+}
+hewn_status read(hewn_device &base, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
+    return entering(base, error,
+                    [&](const GpuApi &api, GpuDevice &device) { return api.read(device, memory, offset, to, bytes, error); });
+}
+hewn_status synchronize(hewn_device &base, hewn_error *error) {
+    return entering(base, error, [&](const GpuApi &api, GpuDevice &device) { return api.synchronize(device, error); });
+}
+
+constexpr Backend kGpu = {compile, execute, destroy, destroy_device, allocate, deallocate, write, read, synchronize};
+
+}  // namespace
+
+int GpuCall::failed(hewn_status what, const char *format, ...) {
+    if (status == HEWN_STATUS_OK) {
+        status = what;
+        char text[sizeof message];
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
+        note(text);
+    }
+    return halide_error_code_device_run_failed;
+}
+
+hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocator &allocator, int32_t capability,
+                             hewn_error *error) {
+    device->backend = &kGpu;
+    device->allocator = allocator;
+    device->support = {api.kind, capability};
+    device->api = &api;
+    device->references = 1;
+    pthread_mutex_init(&device->mutex, nullptr);
+    const uint8_t zeros[16] = {};
+    hewn_status status = allocate(*device, sizeof zeros, &device->zeros, error);
+    if (status == HEWN_STATUS_OK) status = write(*device, device->zeros, 0, zeros, sizeof zeros, error);
+    if (status != HEWN_STATUS_OK) release(device);
+    return status;
+}
+
+hewn_status gpu_record(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, void *list,
+                       hewn_error *error) {
+    return run(op, inputs, output, list, error);
+}
+
+}  // namespace hewn

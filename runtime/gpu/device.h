@@ -1,0 +1,170 @@
+// What the GPU devices share (device.cpp, launch.h), and the seam under which each kind of driver is (cuda.cpp, opencl.cpp,
+// d3d12.cpp). Halide's own GPU runtimes are not used: generated code calls halide_<kind>_initialize_kernels, _run,
+// _finalize_kernels and _device_interface only, and those are ours. docs/architecture.md says why.
+#ifndef HEWN_RUNTIME_GPU_DEVICE_H
+#define HEWN_RUNTIME_GPU_DEVICE_H
+
+#include <HalideRuntime.h>
+#include <hewn/hewn.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdio>
+
+#include "../base/device_kinds.h"
+#include "../base/error.h"
+#include "../dispatch/device.h"
+#include "views.h"
+
+namespace hewn {
+
+struct GpuDevice;
+
+// A compiled unit of device code, loaded once a device.
+struct GpuModule {
+    const char *source;
+    void *handle;
+    GpuModule *next;
+};
+
+struct GpuOperator;  // launch.h
+
+// One use of an operator, which generated code knows as its user context.
+struct GpuCall : KernelErrors {
+    GpuDevice &device;
+    GpuOperator &op;
+    const bool prepares;          // load the kernels that would run, and launch nothing
+    GpuModule *module = nullptr;  // while preparing
+    hewn_status status = HEWN_STATUS_OK;
+    void *list = nullptr;      // what launches are recorded into; null: they go to the device's queue
+    void *views[kMaxTensors];  // of this launch (GpuApi::view)
+    int32_t view_count = 0;
+
+    GpuCall(GpuDevice &device, GpuOperator &op, bool prepares) : device(device), op(op), prepares(prepares) {}
+    // Notes what went wrong, the first time; gives the code that generated code returns.
+    int failed(hewn_status what, const char *format, ...) __attribute__((format(printf, 3, 4), cold));
+};
+
+struct GpuLaunch {
+    size_t blocks[3], threads[3];
+    const size_t *argument_bytes;  // up to a 0
+    void *const *arguments;        // a halide_buffer_t where is_buffer
+    const int8_t *is_buffer;
+};
+
+// A kind of driver. Set by name: many members are of one type.
+//
+// Functions that return a status fill in `error`, which may be null, where they fail; those of a GpuCall note a failure in it
+// (GpuCall::failed) and return the code for generated code. All but release, describe and open are called between enter and
+// leave, on any thread and on several at once.
+struct GpuApi {
+    hewn_device_kind kind;
+    bool offsets;         // kernels take an operand's offset as its dimension's -min; false: addresses are pointers
+    bool only_32_bits;    // kernels see 64-bit elements as pairs of words
+    int64_t index_limit;  // indices of a launch stay below; at most kGpuIndexLimit
+    const halide_device_interface_t *device_interface;
+
+    // ---- Devices ----
+
+    // Makes the driver ready for calls about the device on this thread; where it succeeds, leave follows on the same thread.
+    hewn_status (*enter)(GpuDevice &, hewn_error *);
+    void (*leave)(GpuDevice &);
+    // Gives the driver's objects of a device back, after all that was loaded and allocated on it.
+    void (*release)(GpuDevice &);
+    // The index-th device that the driver has: what it is called, and what it can run. NO_DEVICE past the last one.
+    hewn_status (*describe)(uint32_t index, hewn_device_info *, hewn_error *);
+    // A device with a context and a queue of its own, on the index-th.
+    hewn_status (*open)(uint32_t index, hewn_device **, hewn_error *);
+
+    // ---- Kernels ----
+
+    // Compiles or looks up a unit of device code, with the device's mutex held; unload gives it back, with the device's last
+    // reference.
+    hewn_status (*load)(GpuDevice &, const char *source, size_t bytes, void **module, hewn_error *);
+    void (*unload)(GpuDevice &, void *module);
+    // A kernel of the module, for one operator, with the mutex free; drop gives it back, before the module is unloaded.
+    hewn_status (*find)(GpuDevice &, void *module, const char *entry, void **function, hewn_error *);
+    void (*drop)(GpuDevice &, void *function);
+    // Enqueues the kernel behind what was launched before, or records it into call.list. Does not wait.
+    int (*launch)(GpuCall &, void *function, const GpuLaunch &);
+
+    // ---- Bindings ----
+
+    // Checks the binding's memory; base is its offset or address, less the binding's own offset.
+    hewn_status (*locate)(GpuDevice &, const hewn_buffer_binding &, const char *dml_name, const char *tensor, GpuAddress *base,
+                          hewn_error *);
+    // Turns the addresses of a launch's tensors into those that its kernel is given: offsets within its indices. May make
+    // temporary objects of the driver's for them, which go into call.views. Null: addresses are given as they are.
+    int (*view)(GpuCall &, GpuTensor *, int count);
+    // Gives the objects in call.views back, after the launch or where it does not come to be. Null: `view` makes none.
+    void (*end_views)(GpuCall &);
+
+    // ---- Memory, for hewn_allocate and the like ----
+
+    hewn_status (*allocate)(GpuDevice &, uint64_t bytes, void **memory, hewn_error *);
+    void (*deallocate)(GpuDevice &, void *memory);  // also while what was enqueued uses it
+    // Copies that have happened when they return, behind what was enqueued.
+    hewn_status (*write)(GpuDevice &, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *);
+    hewn_status (*read)(GpuDevice &, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *);
+    hewn_status (*synchronize)(GpuDevice &, hewn_error *);  // waits for what was enqueued
+
+    // ---- Lists: of a kind whose launches are recorded; else null ----
+
+    // Opens a list of the device's own. Where it succeeds it has taken the device's lock, which is held until `submit`: that must
+    // follow, on the same thread, whatever fails in between.
+    hewn_status (*begin)(GpuDevice &, void **list, hewn_error *);
+    // Closes that list, puts it into the device's queue and gives the lock back, also where it fails.
+    hewn_status (*submit)(GpuDevice &, hewn_error *);
+    // Behind an operator's launches in call.list, a program's or the device's own: what follows there sees what they wrote.
+    void (*barrier)(GpuCall &);
+};
+
+extern const GpuApi kCuda, kOpenCl, kD3d12;
+
+struct GpuDevice : hewn_device {
+    const GpuApi *api;
+    std::atomic<int32_t> references;  // the handle's and each operator's
+    pthread_mutex_t mutex;            // over `modules`
+    GpuModule *modules;
+    void *zeros;  // what an absent zero point reads: 16 bytes
+};
+
+// Sets a zeroed device up, whose driver's objects are in place, and allocates its `zeros`. On a failure everything is released.
+hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocator &allocator, int32_t capability,
+                             hewn_error *error);
+
+// halide_<kind>_initialize_kernels and _run.
+int gpu_initialize(void *call, const char *source, int bytes);
+struct GpuExtent {
+    int x, y, z;
+};
+int gpu_run(void *call, const char *entry, GpuExtent blocks, GpuExtent threads, const size_t *argument_bytes,
+            void *const *arguments, const int8_t *is_buffer);
+
+// Records an operator of a device of such a kind.
+hewn_status gpu_record(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, void *list,
+                       hewn_error *error);
+
+// Makes a driver's log part of a message.
+inline void join_lines(char *log) {
+    for (; *log; log++) {
+        if (*log == '\n') *log = ' ';
+    }
+}
+
+// What every function that creates a device checks first, of the struct it is given.
+template<class Desc>
+hewn_status read_device_desc(const Desc *desc, hewn_device **device, hewn_device_kind kind, Allocator *allocator,
+                             hewn_error *error) {
+    const char *word = names_of(kind).word;
+    if (!device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_create_%s_device: device is null", word);
+    char name[32];
+    snprintf(name, sizeof name, "hewn_%s_device_desc", word);
+    if (!desc || desc->struct_size < sizeof *desc)
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s: is null or struct_size is too small", name);
+    return read_allocator(desc->allocate, desc->deallocate, desc->allocator_context, name, allocator, error);
+}
+
+}  // namespace hewn
+
+#endif  // HEWN_RUNTIME_GPU_DEVICE_H

@@ -1,0 +1,304 @@
+#include "launch.h"
+
+#include <algorithm>
+
+#include "../base/error.h"
+#include "../base/kernel_contract.h"
+#include "../base/thread_sanitizer.h"
+#include "division.h"
+
+namespace hewn {
+
+namespace {
+
+// ---- Boxes ----
+
+// Whether all of a box's indices, of elements and of 32-bit words, stay below `limit`.
+bool addressable(const Space &space, const int64_t *extent, int64_t limit) {
+    int64_t elements = 1;
+    for (int d = 0; d < space.rank; d++) {
+        if (__builtin_mul_overflow(elements, extent[d], &elements) || elements >= limit) return false;
+    }
+    for (int o = 0; o < space.operands; o++) {
+        const int64_t words = space.element_bytes[o] > 4 ? space.element_bytes[o] / 4 : 1;
+        int64_t span = 1;
+        for (int d = 0; d < space.rank; d++) span += (extent[d] - 1) * space.dims[d].stride[o];  // of a tensor: below 2^63
+        if (span >= limit / words) return false;
+    }
+    return true;
+}
+
+// Halves the dimension that reaches furthest until the box is addressable. Halves keep the alignment of 64 elements.
+void choose_extents(GpuOperator &op) {
+    for (int d = 0; d < op.space.rank; d++) op.extent[d] = op.space.dims[d].size;
+    while (!addressable(op.space, op.extent, op.device->api->index_limit)) {
+        int widest = 0;
+        int64_t furthest_of_all = 0;
+        for (int d = 0; d < op.space.rank; d++) {
+            int64_t furthest = op.extent[d];
+            for (int o = 0; o < op.space.operands; o++) {
+                const int64_t along = (op.extent[d] - 1) * op.space.dims[d].stride[o];
+                if (along > furthest) furthest = along;
+            }
+            if (op.extent[d] > 1 && furthest >= furthest_of_all) {
+                widest = d;
+                furthest_of_all = furthest;
+            }
+        }
+        int64_t half = op.extent[widest] - op.extent[widest] / 2;
+        if (half > 64) half = (half + 63) / 64 * 64;
+        op.extent[widest] = half;
+    }
+}
+
+// ---- Forms ----
+
+// Elements a step of the dense form.
+int64_t step_elements(const Space &space) {
+    int32_t bytes = kGpuStepBytes;
+    for (int o = 0; o < space.operands; o++) {
+        if (space.dims[0].stride[o] && space.element_bytes[o] < bytes) bytes = space.element_bytes[o];
+    }
+    return gpu_step_elements(bytes);
+}
+
+// The variant's dense form where it serves the layout, else null.
+const Form *dense_form(const Space &space, const Variant &variant) {
+    const Form *dense = variant.form("dense");
+    const int inputs = space.operands - 1;
+    uint32_t layout = 0;
+    bool rows = space.rank == 1;
+    for (int o = 0; o < space.operands; o++) {
+        const int64_t stride = space.dims[0].stride[o];
+        rows &= stride == 1 || (stride == 0 && o < inputs);
+        if (o < inputs) layout = layout << 1 | uint32_t(stride & 1);
+    }
+    return dense && rows && dense->layouts >> layout & 1 ? dense : nullptr;
+}
+
+// ---- Launches ----
+
+// One launch's tensors: where they begin, and the buffers that generated code sees.
+struct Launch {
+    GpuTensor tensors[kMaxTensors];
+    halide_buffer_t buffers[kMaxTensors];
+    halide_dimension_t dims[kMaxTensors];
+};
+
+// Sets the buffers up as arrays of `words` or of elements.
+int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
+    const Problem &problem = call.op.problem;
+    const GpuApi &api = *call.device.api;
+    GpuTensor viewed[kMaxTensors];
+    const int count = problem.info->input_count + 1;
+    std::copy_n(launch.tensors, count, viewed);
+    if (api.view && !call.prepares) {
+        if (const int code = api.view(call, viewed, count)) {
+            if (call.view_count) api.end_views(call);
+            return code;
+        }
+    }
+    for (int t = 0; t < count; t++) {
+        const int element_bytes = tensor(problem, t).element_bytes;
+        const int bytes = words[t] || (api.only_32_bits && element_bytes == 8) ? 4 : element_bytes;
+        halide_buffer_t &buffer = launch.buffers[t] = {};
+        launch.dims[t] = halide_dimension_t(0, 0x7fffffff, 1);
+        buffer.device_interface = api.device_interface;
+        const GpuAddress &at = viewed[t].at;
+        buffer.device = api.offsets ? at.memory : at.address;
+        if (api.offsets) launch.dims[t].min = -int32_t(at.address / uint64_t(bytes));
+        buffer.dim = &launch.dims[t];
+        buffer.dimensions = 1;
+    }
+    return 0;
+}
+
+int call_form(GpuCall &call, const Form &form, void **arguments) {
+    const Overlooked overlooked;  // a lock of Halide's
+    const int code = reinterpret_cast<KernelFunction>(form.entry)(arguments);
+    if (call.view_count) call.device.api->end_views(call);
+    // Kernels without assertions do not look at what a launch returns.
+    return call.status != HEWN_STATUS_OK ? int(halide_error_code_device_run_failed) : code;
+}
+
+int run_dense(GpuCall &call, Launch &launch, int32_t steps) {
+    const Problem &problem = call.op.problem;
+    const Space &space = call.op.space;
+    bool words[kMaxTensors] = {};
+    for (int o = 0; o < space.operands; o++) words[tensor_of_operand(problem, o)] = space.dims[0].stride[o] != 0;
+    if (const int code = set_buffers(call, launch, words)) return code;
+    void *context = static_cast<KernelErrors *>(&call), *arguments[1 + kMaxTensors + 1] = {&context};
+    int count = 1;
+    for (int i = 0; i < problem.info->input_count; i++) arguments[count++] = &launch.buffers[i];
+    arguments[count++] = &steps;
+    arguments[count] = &launch.buffers[problem.info->input_count];
+    return call_form(call, *call.op.dense, arguments);
+}
+
+int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
+    static_assert(kMaxRank == kGpuRank && kMaxOperands == kGpuOperands);
+    const Problem &problem = call.op.problem;
+    const Space &space = call.op.space;
+    StridedScalars<int32_t, uint32_t> scalars = {};
+    scalars.count = 1;
+    scalars.rank = space.rank;
+    for (int d = 0; d < kMaxRank; d++) {
+        const bool used = d < space.rank;
+        scalars.size[d] = used ? uint32_t(extent[d]) : 1;
+        const Division division = division_by(scalars.size[d]);
+        scalars.multiplier[d] = division.multiplier;
+        scalars.shift[d] = division.shift;
+        if (!used) continue;
+        scalars.count *= int32_t(extent[d]);
+        // A dimension of one index may have strides beyond 32 bits.
+        for (int o = 0; o < space.operands; o++) scalars.stride[o][d] = extent[d] > 1 ? uint32_t(space.dims[d].stride[o]) : 0;
+    }
+    const bool words[kMaxTensors] = {};
+    if (const int code = set_buffers(call, launch, words)) return code;
+    void *context = static_cast<KernelErrors *>(&call),
+         *arguments[1 + kMaxTensors + sizeof scalars / sizeof(int32_t)] = {&context};
+    int count = 1;
+    for (int i = 0; i < problem.info->input_count; i++) arguments[count++] = &launch.buffers[i];
+    for_each_strided_scalar(scalars, space.operands, [&](auto &scalar, auto...) { arguments[count++] = &scalar; });
+    arguments[count] = &launch.buffers[problem.info->input_count];
+    return call_form(call, *call.op.strided, arguments);
+}
+
+bool aligned(const GpuOperator &op, const Launch &launch) {
+    uint64_t bits = 0;
+    for (int o = 0; o < op.space.operands; o++) {
+        if (op.space.dims[0].stride[o]) bits |= launch.tensors[tensor_of_operand(op.problem, o)].at.address;
+    }
+    return bits % 16 == 0;
+}
+
+// Moves operands to the box at `index`, one number a dimension: of the form `dense` there is one.
+void advance(const GpuOperator &op, Launch &launch, const int64_t *index) {
+    for (int o = 0; o < op.space.operands; o++) {
+        int64_t elements = 0;  // 0 for an absent tensor, whose strides are 0
+        for (int d = 0; d < op.space.rank; d++) elements += index[d] * op.space.dims[d].stride[o];
+        launch.tensors[tensor_of_operand(op.problem, o)].at.address += uint64_t(elements) * uint64_t(op.space.element_bytes[o]);
+    }
+}
+
+// One box: dense as far as it goes, and what is left over strided.
+int run_box(GpuCall &call, const GpuAddress *at, const int64_t *index, const int64_t *extent) {
+    const GpuOperator &op = call.op;
+    Launch launch;
+    for (int t = 0; t <= op.problem.info->input_count; t++)
+        launch.tensors[t] = {at[t], at[t].address + tensor(op.problem, t).bytes};
+    advance(op, launch, index);
+    if (!op.dense || !aligned(op, launch)) return run_strided(call, launch, extent);
+    const int64_t steps = extent[0] / op.step_elements, done = steps * op.step_elements, rest = extent[0] - done;
+    if (steps > 0) {
+        if (const int code = run_dense(call, launch, int32_t(steps))) return code;
+    }
+    if (rest == 0) return 0;
+    advance(op, launch, &done);
+    return run_strided(call, launch, &rest);
+}
+
+}  // namespace
+
+void plan_launches(GpuOperator &op) {
+    const Tensor *operands[kMaxOperands];
+    const int count = list_operands(op.problem, operands);
+    op.space = merge_dimensions(operands, count);
+    choose_extents(op);
+    op.strided = op.variant->form("strided");
+    op.dense = dense_form(op.space, *op.variant);
+    op.step_elements = step_elements(op.space);
+}
+
+int load_kernels(GpuCall &call) {
+    Launch launch = {};
+    int64_t one[kMaxRank];
+    for (int64_t &extent : one) extent = 1;
+    const int code = run_strided(call, launch, one);
+    return code == 0 && call.op.dense ? run_dense(call, launch, 1) : code;
+}
+
+int launch_boxes(GpuCall &call, const GpuAddress *at) {
+    const GpuOperator &op = call.op;
+    int64_t index[kMaxRank] = {}, extent[kMaxRank];
+    for (;;) {
+        for (int d = 0; d < op.space.rank; d++) {
+            const int64_t rest = op.space.dims[d].size - index[d];
+            extent[d] = rest < op.extent[d] ? rest : op.extent[d];
+        }
+        if (const int code = run_box(call, at, index, extent)) return code;
+        int d = 0;
+        while (d < op.space.rank && (index[d] += extent[d]) >= op.space.dims[d].size) index[d++] = 0;
+        if (d == op.space.rank) return 0;
+    }
+}
+
+// ---- What generated code calls ----
+
+namespace {
+
+// The device's module of that source, loaded the first time; null: it could not be. The device's mutex is held.
+GpuModule *module_of(GpuCall &call, const char *source, size_t bytes) {
+    GpuDevice &device = call.device;
+    for (GpuModule *module = device.modules; module; module = module->next) {
+        if (module->source == source) return module;
+    }
+    GpuModule *module = device.allocator.allocate<GpuModule>();
+    if (!module) {
+        call.failed(HEWN_STATUS_OUT_OF_MEMORY, "no memory for the module");
+        return nullptr;
+    }
+    hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
+    if (const hewn_status status = device.api->load(device, source, bytes, &module->handle, &error)) {
+        device.allocator.deallocate(module);
+        call.failed(status, "%s", error.message);
+        return nullptr;
+    }
+    module->source = source;
+    module->next = device.modules;
+    return device.modules = module;
+}
+
+// Loads the kernel of call.module into the operator.
+int load_function(GpuCall &call, const char *entry) {
+    GpuOperator &op = call.op;
+    hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
+    if (op.function_count == kMaxFunctions) return call.failed(HEWN_STATUS_KERNEL_FAILED, "%s is one kernel too many", entry);
+    GpuFunction &function = op.functions[op.function_count];
+    if (const hewn_status status = call.device.api->find(call.device, call.module->handle, entry, &function.handle, &error))
+        return call.failed(status, "%s", error.message);
+    function.entry = entry;
+    op.function_count++;
+    return 0;
+}
+
+}  // namespace
+
+int gpu_initialize(void *context, const char *source, int bytes) {
+    GpuCall &call = *static_cast<GpuCall *>(static_cast<KernelErrors *>(context));
+    if (!call.prepares) return 0;
+    pthread_mutex_lock(&call.device.mutex);
+    call.module = module_of(call, source, size_t(bytes));
+    pthread_mutex_unlock(&call.device.mutex);
+    return call.module ? 0 : int(halide_error_code_device_run_failed);
+}
+
+int gpu_run(void *context, const char *entry, GpuExtent blocks, GpuExtent threads, const size_t *argument_bytes,
+            void *const *arguments, const int8_t *is_buffer) {
+    GpuCall &call = *static_cast<GpuCall *>(static_cast<KernelErrors *>(context));
+    const GpuOperator &op = call.op;
+    if (call.status != HEWN_STATUS_OK) return halide_error_code_device_run_failed;
+    if (call.prepares) return load_function(call, entry);
+    const GpuLaunch launch = {{size_t(blocks.x), size_t(blocks.y), size_t(blocks.z)},
+                              {size_t(threads.x), size_t(threads.y), size_t(threads.z)},
+                              argument_bytes,
+                              arguments,
+                              is_buffer};
+    for (int i = 0; i < op.function_count; i++) {
+        if (op.functions[i].entry != entry) continue;
+        return call.device.api->launch(call, op.functions[i].handle, launch);
+    }
+    return call.failed(HEWN_STATUS_KERNEL_FAILED, "kernel %s was not loaded at compile", entry);
+}
+
+}  // namespace hewn

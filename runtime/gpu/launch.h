@@ -1,0 +1,41 @@
+// From a GPU's operator to launches of its kernels: boxes of the tensors' space, a launch or two for each, and what generated
+// code calls for a launch.
+#ifndef HEWN_RUNTIME_GPU_LAUNCH_H
+#define HEWN_RUNTIME_GPU_LAUNCH_H
+
+#include "device.h"
+
+namespace hewn {
+
+constexpr int kMaxFunctions = 4;  // of both forms of an operator, with their specialisations
+
+// A kernel of an operator.
+struct GpuFunction {
+    const char *entry;
+    void *handle;
+};
+
+// How an operator's tensors reach its kernels. A launch is a box: as much of the merged space as Halide's 32-bit indices can
+// address.
+struct GpuOperator : hewn_operator {
+    GpuDevice *device;
+    const Form *dense, *strided;           // dense: null where the layout is not the one it serves
+    Space space;                           // of the operands
+    int64_t extent[kMaxRank];              // of a box, along each dimension of the space
+    int64_t step_elements;                 // of `dense`
+    GpuFunction functions[kMaxFunctions];  // what compile loaded
+    int32_t function_count;
+};
+
+// Chooses forms and boxes. The operator's device, variant and problem are set; its output is not empty.
+void plan_launches(GpuOperator &op);
+
+// Loads every kernel that a launch may need into call.op; `call` prepares. 0, or generated code's code for a failure.
+int load_kernels(GpuCall &call);
+
+// Launches all boxes of tensors that begin at `at`, the inputs in order, then the output. 0, or such a code.
+int launch_boxes(GpuCall &call, const GpuAddress *at);
+
+}  // namespace hewn
+
+#endif  // HEWN_RUNTIME_GPU_LAUNCH_H

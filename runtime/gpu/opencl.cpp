@@ -1,0 +1,479 @@
+// The OpenCL device: the driver's functions, its objects, and what generated code calls.
+#include <cstdio>
+#include <cstring>
+
+#include "../base/error.h"
+#include "../base/system.h"
+#include "device.h"
+#include "views.h"
+
+namespace hewn {
+
+namespace {
+
+// ---- The driver, declared here: building hewn needs no OpenCL headers ----
+
+#if defined(_WIN32)
+#define HEWN_CL __stdcall
+#else
+#define HEWN_CL
+#endif
+
+using Handle = struct ClObject *;  // every cl_* object
+using cl_int = int32_t;
+using cl_uint = uint32_t;
+using cl_bits = uint64_t;
+
+enum : cl_uint {
+    kDeviceTypeAll = 0xffffffff,
+    kDeviceTypeGpu = 4,
+    kDeviceType = 0x1000,
+    kDeviceSingleFpConfig = 0x101b,
+    kDeviceGlobalMemSize = 0x101f,
+    kDeviceEndianLittle = 0x1026,
+    kDeviceMemBaseAddrAlign = 0x1019,
+    kDeviceMaxWorkGroupSize = 0x1004,
+    kDeviceName = 0x102b,
+    kDeviceAddressBits = 0x100d,
+    kQueueContext = 0x1090,
+    kQueueDevice = 0x1091,
+    kQueueProperties = 0x1093,
+    kMemType = 0x1100,
+    kMemTypeBuffer = 0x10f0,
+    kMemSize = 0x1102,
+    kMemContext = 0x1106,
+    kMemAssociated = 0x1107,
+    kMemOffset = 0x1108,
+    kProgramBuildLog = 0x1183,
+    kMemReadWrite = 1,
+    kBufferRegion = 0x1220,
+    kFpDenorm = 1,
+    kFpRoundToNearest = 4,
+    kQueueOutOfOrder = 1,
+};
+constexpr cl_int kOutOfResources = -5, kOutOfHostMemory = -6, kMemAllocationFailure = -4, kPlatformNotFound = -1001,
+                 kInvalidBufferSize = -61;
+
+using Notify = void(HEWN_CL *)(const char *, const void *, size_t, void *);
+
+#define HEWN_CL_FUNCTIONS(F)                                                                                                  \
+    F(cl_int, GetPlatformIDs, (cl_uint, Handle *, cl_uint *))                                                                 \
+    F(cl_int, GetDeviceIDs, (Handle, cl_bits, cl_uint, Handle *, cl_uint *))                                                  \
+    F(cl_int, GetDeviceInfo, (Handle, cl_uint, size_t, void *, size_t *))                                                     \
+    F(Handle, CreateContext, (const intptr_t *, cl_uint, const Handle *, Notify, void *, cl_int *))                           \
+    F(cl_int, RetainContext, (Handle))                                                                                        \
+    F(cl_int, ReleaseContext, (Handle))                                                                                       \
+    F(Handle, CreateCommandQueue, (Handle, Handle, cl_bits, cl_int *))                                                        \
+    F(cl_int, RetainCommandQueue, (Handle))                                                                                   \
+    F(cl_int, ReleaseCommandQueue, (Handle))                                                                                  \
+    F(cl_int, GetCommandQueueInfo, (Handle, cl_uint, size_t, void *, size_t *))                                               \
+    F(Handle, CreateBuffer, (Handle, cl_bits, size_t, void *, cl_int *))                                                      \
+    F(Handle, CreateSubBuffer, (Handle, cl_bits, cl_uint, const void *, cl_int *))                                            \
+    F(cl_int, ReleaseMemObject, (Handle))                                                                                     \
+    F(cl_int, GetMemObjectInfo, (Handle, cl_uint, size_t, void *, size_t *))                                                  \
+    F(Handle, CreateProgramWithSource, (Handle, cl_uint, const char **, const size_t *, cl_int *))                            \
+    F(cl_int, BuildProgram, (Handle, cl_uint, const Handle *, const char *, Notify, void *))                                  \
+    F(cl_int, GetProgramBuildInfo, (Handle, Handle, cl_uint, size_t, void *, size_t *))                                       \
+    F(cl_int, ReleaseProgram, (Handle))                                                                                       \
+    F(Handle, CreateKernel, (Handle, const char *, cl_int *))                                                                 \
+    F(cl_int, ReleaseKernel, (Handle))                                                                                        \
+    F(cl_int, SetKernelArg, (Handle, cl_uint, size_t, const void *))                                                          \
+    F(cl_int, EnqueueNDRangeKernel,                                                                                           \
+      (Handle, Handle, cl_uint, const size_t *, const size_t *, const size_t *, cl_uint, const Handle *, Handle *))           \
+    F(cl_int, EnqueueWriteBuffer, (Handle, Handle, cl_uint, size_t, size_t, const void *, cl_uint, const Handle *, Handle *)) \
+    F(cl_int, EnqueueReadBuffer, (Handle, Handle, cl_uint, size_t, size_t, void *, cl_uint, const Handle *, Handle *))        \
+    F(cl_int, Finish, (Handle))
+
+struct Driver {
+#define HEWN_CL_MEMBER(result, name, arguments) result(HEWN_CL *name) arguments;
+    HEWN_CL_FUNCTIONS(HEWN_CL_MEMBER)
+#undef HEWN_CL_MEMBER
+    const char *absent;  // why there is no driver; null if there is one
+};
+
+Driver load_driver() {
+    Driver driver = {};
+#if defined(_WIN32)
+    constexpr const char *kNames[] = {"OpenCL.dll", nullptr};
+    driver.absent = "no OpenCL driver: OpenCL.dll is not there";
+#else
+    constexpr const char *kNames[] = {"libOpenCL.so.1", "libOpenCL.so", nullptr};
+    driver.absent = "no OpenCL driver: libOpenCL.so.1 is not there";
+#endif
+    void *library = open_driver(kNames);
+    if (!library) return driver;
+    driver.absent = nullptr;
+#define HEWN_CL_LOAD(result, name, arguments)                                                        \
+    driver.name = reinterpret_cast<result(HEWN_CL *) arguments>(driver_symbol(library, "cl" #name)); \
+    if (!driver.name) driver.absent = "the OpenCL driver is too old: it lacks cl" #name;
+    HEWN_CL_FUNCTIONS(HEWN_CL_LOAD)
+#undef HEWN_CL_LOAD
+    return driver;
+}
+
+const Driver &cl() {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static Driver driver;
+    pthread_once(&once, [] { driver = load_driver(); });
+    return driver;
+}
+
+// ---- Errors ----
+
+hewn_status status_of(cl_int code) {
+    switch (code) {
+    case kMemAllocationFailure:
+    case kOutOfHostMemory:
+    case kOutOfResources:
+    case kInvalidBufferSize: return HEWN_STATUS_OUT_OF_MEMORY;
+    default: return HEWN_STATUS_DEVICE_FAILED;
+    }
+}
+
+hewn_status failed(cl_int code, const char *what, hewn_error *error) {
+    const hewn_status status = status_of(code);
+    return fail(error, status, "OpenCL: %s failed with code %d%s", what, int(code),
+                status == HEWN_STATUS_OUT_OF_MEMORY ? ": out of memory" : "");
+}
+
+// ---- The device ----
+
+struct ClDevice : GpuDevice {
+    Handle context, queue, device;
+    uint64_t view_alignment;  // of a sub-buffer's origin, in bytes
+};
+
+ClDevice &cl_device(GpuDevice &device) { return static_cast<ClDevice &>(device); }
+
+// A kernel: its arguments belong to the object, so that setting them and enqueueing it is one step.
+struct ClFunction {
+    Handle kernel;
+    pthread_mutex_t mutex;
+};
+
+hewn_status enter(GpuDevice &, hewn_error *) { return HEWN_STATUS_OK; }
+void leave(GpuDevice &) {}
+
+void release(GpuDevice &device) {
+    cl().ReleaseCommandQueue(cl_device(device).queue);
+    cl().ReleaseContext(cl_device(device).context);
+}
+
+template<class T>
+T device_value(Handle device, cl_uint what) {
+    T value{};
+    cl().GetDeviceInfo(device, what, sizeof value, &value, nullptr);
+    return value;
+}
+
+// What the device lacks to give the bits of docs/numerics.md; null if nothing.
+const char *missing(Handle device) {
+    const cl_bits floats = device_value<cl_bits>(device, kDeviceSingleFpConfig);
+    if (!(floats & kFpDenorm)) return "subnormal f32 numbers (CL_FP_DENORM)";
+    if (!(floats & kFpRoundToNearest)) return "rounding to nearest (CL_FP_ROUND_TO_NEAREST)";
+    if (!device_value<cl_uint>(device, kDeviceEndianLittle)) return "little-endian memory";
+    if (device_value<cl_uint>(device, kDeviceAddressBits) != 64) return "64-bit addresses";
+    if (device_value<size_t>(device, kDeviceMaxWorkGroupSize) < 256) return "work-groups of 256";
+    return nullptr;
+}
+
+hewn_status create(Handle context, Handle queue, const Allocator &allocator, hewn_device **result, hewn_error *error) {
+    Handle of_queue = nullptr, id = nullptr;
+    cl_bits properties = 0;
+    cl_int code = cl().GetCommandQueueInfo(queue, kQueueContext, sizeof of_queue, &of_queue, nullptr);
+    if (code == 0) code = cl().GetCommandQueueInfo(queue, kQueueDevice, sizeof id, &id, nullptr);
+    if (code == 0) code = cl().GetCommandQueueInfo(queue, kQueueProperties, sizeof properties, &properties, nullptr);
+    if (code)
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_opencl_device_desc: queue is no command queue (code %d)",
+                    int(code));
+    if (of_queue != context)
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_opencl_device_desc: queue is of another context");
+    if (properties & kQueueOutOfOrder)
+        return fail(error, HEWN_STATUS_UNSUPPORTED, "hewn_opencl_device_desc: queue is out of order; hewn needs one in order");
+    if (const char *lacks = missing(id)) return fail(error, HEWN_STATUS_NO_DEVICE, "OpenCL: the device lacks %s", lacks);
+    ClDevice *device = allocator.allocate<ClDevice>();
+    if (!device) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "OpenCL: no memory for the device");
+    device->context = context;
+    device->queue = queue;
+    device->device = id;
+    device->view_alignment = device_value<cl_uint>(id, kDeviceMemBaseAddrAlign) / 8;
+    cl().RetainContext(context);
+    cl().RetainCommandQueue(queue);
+    const hewn_status status = start_gpu_device(device, kOpenCl, allocator, 0, error);
+    if (status == HEWN_STATUS_OK) *result = device;
+    return status;
+}
+
+// The index-th device of all platforms.
+hewn_status find_device(uint32_t index, Handle *found, hewn_error *error) {
+    if (cl().absent) return fail(error, HEWN_STATUS_NO_DEVICE, "OpenCL: %s", cl().absent);
+    constexpr cl_uint kMost = 64;
+    Handle platforms[kMost], devices[kMost];
+    cl_uint platform_count = 0, seen = 0;
+    cl_int code = cl().GetPlatformIDs(kMost, platforms, &platform_count);
+    if (code && code != kPlatformNotFound) return failed(code, "clGetPlatformIDs", error);
+    for (cl_uint p = 0; p < platform_count && p < kMost; p++) {
+        cl_uint count = 0;
+        code = cl().GetDeviceIDs(platforms[p], kDeviceTypeAll, kMost, devices, &count);
+        if (code) continue;  // a platform without devices, or one that does not work: the others still do
+        if (count > kMost) count = kMost;
+        if (index < seen + count) {
+            *found = devices[index - seen];
+            return HEWN_STATUS_OK;
+        }
+        seen += count;
+    }
+    if (seen == 0) return fail(error, HEWN_STATUS_NO_DEVICE, "OpenCL: the driver has no device");
+    return fail(error, HEWN_STATUS_NO_DEVICE, "OpenCL: there is no device %u, the driver has %u", unsigned(index),
+                unsigned(seen));
+}
+
+hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) {
+    Handle device = nullptr;
+    const hewn_status status = find_device(index, &device, error);
+    if (status != HEWN_STATUS_OK) return status;
+    char name[1024] = {};
+    cl().GetDeviceInfo(device, kDeviceName, sizeof name - 1, name, nullptr);
+    snprintf(info->name, sizeof info->name, "%.*s", int(sizeof info->name - 1), name);
+    info->memory = device_value<cl_bits>(device, kDeviceGlobalMemSize);
+    info->is_cpu = device_value<cl_bits>(device, kDeviceType) & kDeviceTypeGpu ? 0 : 1;  // accelerators are emulated, or slow
+    if (const char *lacks = missing(device)) snprintf(info->missing, sizeof info->missing, "%s", lacks);
+    return HEWN_STATUS_OK;
+}
+
+hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
+    Handle device = nullptr;
+    hewn_status status = find_device(index, &device, error);
+    if (status != HEWN_STATUS_OK) return status;
+    cl_int code = 0;
+    const Handle context = cl().CreateContext(nullptr, 1, &device, nullptr, nullptr, &code);
+    if (code) return failed(code, "clCreateContext", error);
+    const Handle queue = cl().CreateCommandQueue(context, device, 0, &code);
+    if (code) {
+        cl().ReleaseContext(context);
+        return failed(code, "clCreateCommandQueue", error);
+    }
+    status = create(context, queue, default_device().allocator, result, error);
+    cl().ReleaseCommandQueue(queue);
+    cl().ReleaseContext(context);
+    return status;
+}
+
+// ---- Memory ----
+
+// A sub-buffer shares its parent's memory: both are known by the parent and the place in it.
+hewn_status locate(GpuDevice &device, const hewn_buffer_binding &binding, const char *dml_name, const char *tensor,
+                   GpuAddress *base, hewn_error *error) {
+    const Handle memory = static_cast<Handle>(binding.buffer);
+    Handle context = nullptr, parent = nullptr;
+    cl_uint type = 0;
+    size_t bytes = 0, offset = 0;
+    cl_int code = cl().GetMemObjectInfo(memory, kMemContext, sizeof context, &context, nullptr);
+    if (code == 0) code = cl().GetMemObjectInfo(memory, kMemType, sizeof type, &type, nullptr);
+    if (code == 0) code = cl().GetMemObjectInfo(memory, kMemSize, sizeof bytes, &bytes, nullptr);
+    if (code == 0) code = cl().GetMemObjectInfo(memory, kMemAssociated, sizeof parent, &parent, nullptr);
+    if (code == 0 && parent) code = cl().GetMemObjectInfo(memory, kMemOffset, sizeof offset, &offset, nullptr);
+    if (code)
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding's buffer is no memory object (code %d)", dml_name,
+                    tensor, int(code));
+    if (context != cl_device(device).context)
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding's buffer is of another context", dml_name, tensor);
+    if (type != kMemTypeBuffer)
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding's buffer is an image or a pipe", dml_name, tensor);
+    if (binding.offset > bytes || binding.size > bytes - binding.offset) {
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding ends beyond the memory object's %llu bytes", dml_name,
+                    tensor, (unsigned long long)bytes);
+    }
+    *base = {reinterpret_cast<uint64_t>(parent ? parent : memory), offset};
+    return HEWN_STATUS_OK;
+}
+
+// The sub-buffer [origin, end) of `memory` in the place of tensor t, and of those after it that need the same one.
+int make_view(GpuCall &call, GpuTensor *tensors, const GpuView *views, int count, int t) {
+    const GpuView view = views[t];
+    const struct { size_t origin, size; } region = {size_t(view.begin), size_t(view.end - view.begin)};
+    cl_int code = 0;
+    const Handle memory = reinterpret_cast<Handle>(view.memory),
+                 part = cl().CreateSubBuffer(memory, 0 /* the access of memory */, kBufferRegion, &region, &code);
+    if (code) return call.failed(status_of(code), "OpenCL: clCreateSubBuffer failed with code %d", int(code));
+    call.views[call.view_count++] = part;
+    for (; t < count; t++) {
+        if (views[t] == view) tensors[t].at = {reinterpret_cast<uint64_t>(part), tensors[t].at.address - view.begin};
+    }
+    return 0;
+}
+
+int view(GpuCall &call, GpuTensor *tensors, int count) {
+    GpuView views[kMaxTensors];
+    choose_views(tensors, count, cl_device(call.device).view_alignment, views);
+    for (int t = 0; t < count; t++) {
+        // Not yet in the place of this tensor's memory: one view serves all that need it.
+        if (!views[t].whole && tensors[t].at.memory == views[t].memory) {
+            if (const int code = make_view(call, tensors, views, count, t)) return code;
+        }
+    }
+    return 0;
+}
+
+void end_views(GpuCall &call) {  // the queue keeps what it still needs
+    while (call.view_count) cl().ReleaseMemObject(static_cast<Handle>(call.views[--call.view_count]));
+}
+
+hewn_status allocate(GpuDevice &device, uint64_t bytes, void **memory, hewn_error *error) {
+    cl_int code = 0;
+    *memory = cl().CreateBuffer(cl_device(device).context, kMemReadWrite, size_t(bytes), nullptr, &code);
+    return code ? failed(code, "clCreateBuffer", error) : HEWN_STATUS_OK;
+}
+void deallocate(GpuDevice &, void *memory) { cl().ReleaseMemObject(static_cast<Handle>(memory)); }
+
+hewn_status write(GpuDevice &device, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
+    const cl_int code = cl().EnqueueWriteBuffer(cl_device(device).queue, static_cast<Handle>(memory), 1, size_t(offset),
+                                                size_t(bytes), from, 0, nullptr, nullptr);
+    return code ? failed(code, "clEnqueueWriteBuffer", error) : HEWN_STATUS_OK;
+}
+hewn_status read(GpuDevice &device, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
+    const cl_int code = cl().EnqueueReadBuffer(cl_device(device).queue, static_cast<Handle>(memory), 1, size_t(offset),
+                                               size_t(bytes), to, 0, nullptr, nullptr);
+    return code ? failed(code, "clEnqueueReadBuffer", error) : HEWN_STATUS_OK;
+}
+hewn_status synchronize(GpuDevice &device, hewn_error *error) {
+    const cl_int code = cl().Finish(cl_device(device).queue);
+    return code ? failed(code, "clFinish", error) : HEWN_STATUS_OK;
+}
+
+// ---- Kernels ----
+
+// What the compiler said, which a driver gives whole or not at all. Null: nothing, or no memory for it.
+char *build_log(const ClDevice &device, Handle program) {
+    size_t bytes = 0;
+    cl().GetProgramBuildInfo(program, device.device, kProgramBuildLog, 0, nullptr, &bytes);
+    char *const log = bytes ? device.allocator.allocate<char>(bytes + 1) : nullptr;
+    if (!log) return nullptr;
+    cl().GetProgramBuildInfo(program, device.device, kProgramBuildLog, bytes, log, nullptr);
+    join_lines(log);
+    return log;
+}
+
+hewn_status load(GpuDevice &base, const char *source, size_t bytes, void **module, hewn_error *error) {
+    const ClDevice &device = cl_device(base);
+    cl_int code = 0;
+    const size_t length = strnlen(source, bytes);
+    const Handle program = cl().CreateProgramWithSource(device.context, 1, &source, &length, &code);
+    if (code) return failed(code, "clCreateProgramWithSource", error);
+    code = cl().BuildProgram(program, 1, &device.device, "", nullptr, nullptr);
+    if (code) {
+        char *const log = build_log(device, program);
+        cl().ReleaseProgram(program);
+        const hewn_status status =
+            fail(error, status_of(code), "OpenCL: clBuildProgram failed with code %d: %s", int(code), log ? log : "no log");
+        device.allocator.deallocate(log);
+        return status;
+    }
+    *module = program;
+    return HEWN_STATUS_OK;
+}
+void unload(GpuDevice &, void *module) { cl().ReleaseProgram(static_cast<Handle>(module)); }
+
+hewn_status find(GpuDevice &device, void *module, const char *entry, void **result, hewn_error *error) {
+    cl_int code = 0;
+    const Handle kernel = cl().CreateKernel(static_cast<Handle>(module), entry, &code);
+    if (code) return failed(code, "clCreateKernel", error);
+    ClFunction *function = device.allocator.allocate<ClFunction>();
+    if (!function) {
+        cl().ReleaseKernel(kernel);
+        return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "OpenCL: no memory for a kernel");
+    }
+    function->kernel = kernel;
+    pthread_mutex_init(&function->mutex, nullptr);
+    *result = function;
+    return HEWN_STATUS_OK;
+}
+void drop(GpuDevice &device, void *base) {
+    ClFunction *function = static_cast<ClFunction *>(base);
+    cl().ReleaseKernel(function->kernel);
+    pthread_mutex_destroy(&function->mutex);
+    device.allocator.deallocate(function);
+}
+
+int launch(GpuCall &call, void *base, const GpuLaunch &launch) {
+    ClFunction &function = *static_cast<ClFunction *>(base);
+    size_t global[3], a = 0;
+    for (int d = 0; d < 3; d++) global[d] = launch.blocks[d] * launch.threads[d];
+    const char *what = "clSetKernelArg";
+    cl_int code = 0;
+    pthread_mutex_lock(&function.mutex);
+    for (; launch.argument_bytes[a] && code == 0; a++) {
+        if (launch.is_buffer[a]) {
+            const Handle memory = reinterpret_cast<Handle>(static_cast<const halide_buffer_t *>(launch.arguments[a])->device);
+            code = cl().SetKernelArg(function.kernel, cl_uint(a), sizeof memory, &memory);
+        } else {
+            code = cl().SetKernelArg(function.kernel, cl_uint(a), launch.argument_bytes[a], launch.arguments[a]);
+        }
+    }
+    if (code == 0) code = cl().SetKernelArg(function.kernel, cl_uint(a), 16, nullptr);  // Halide's shared memory, unused
+    if (code == 0) {
+        what = "clEnqueueNDRangeKernel";
+        code = cl().EnqueueNDRangeKernel(cl_device(call.device).queue, function.kernel, 3, nullptr, global, launch.threads, 0,
+                                         nullptr, nullptr);
+    }
+    pthread_mutex_unlock(&function.mutex);
+    return code ? call.failed(status_of(code), "OpenCL: %s failed with code %d", what, int(code)) : 0;
+}
+
+const halide_device_interface_t kInterface = {};  // generated code compares its address
+
+}  // namespace
+
+constexpr GpuApi kOpenCl = [] {
+    GpuApi api = {};
+    api.kind = HEWN_DEVICE_OPENCL;
+    api.offsets = true;
+    api.index_limit = kGpuIndexLimit;
+    api.device_interface = &kInterface;
+    api.enter = enter;
+    api.leave = leave;
+    api.release = release;
+    api.locate = locate;
+    api.view = view;
+    api.end_views = end_views;
+    api.load = load;
+    api.unload = unload;
+    api.find = find;
+    api.drop = drop;
+    api.launch = launch;
+    api.allocate = allocate;
+    api.deallocate = deallocate;
+    api.write = write;
+    api.read = read;
+    api.synchronize = synchronize;
+    api.describe = describe;
+    api.open = open;
+    return api;
+}();
+
+}  // namespace hewn
+
+using namespace hewn;
+
+extern "C" {
+int halide_opencl_initialize_kernels(void *context, void **, const char *source, int bytes) {
+    return gpu_initialize(context, source, bytes);
+}
+void halide_opencl_finalize_kernels(void *, void *) {}
+const halide_device_interface_t *halide_opencl_device_interface() { return &kInterface; }
+int halide_opencl_run(void *context, void *, const char *entry, int blocks_x, int blocks_y, int blocks_z, int threads_x,
+                      int threads_y, int threads_z, int, size_t argument_bytes[], void *arguments[], int8_t is_buffer[]) {
+    return gpu_run(context, entry, {blocks_x, blocks_y, blocks_z}, {threads_x, threads_y, threads_z}, argument_bytes, arguments,
+                   is_buffer);
+}
+}
+
+hewn_status hewn_create_opencl_device(const hewn_opencl_device_desc *desc, hewn_device **device, hewn_error *error) {
+    Allocator allocator;
+    const hewn_status status = read_device_desc(desc, device, HEWN_DEVICE_OPENCL, &allocator, error);
+    if (status != HEWN_STATUS_OK) return status;
+    if (!desc->context || !desc->queue)
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_opencl_device_desc: context or queue is null");
+    if (cl().absent) return fail(error, HEWN_STATUS_NO_DEVICE, "OpenCL: %s", cl().absent);
+    return create(static_cast<Handle>(desc->context), static_cast<Handle>(desc->queue), allocator, device, error);
+}

@@ -1,0 +1,63 @@
+#include "bindings.h"
+
+#include "../base/error.h"
+
+namespace hewn {
+
+hewn_status check_struct_sizes(const Problem &problem, const Bindings &inputs, hewn_error *error) {
+    for (int i = 0; i < problem.info->input_count; i++) {
+        if (inputs.has_struct_size(i)) continue;
+        return fail(error, HEWN_STATUS_INVALID_BINDING,
+                    "%s %s: struct_size of the binding differs from the first input binding's", problem.info->dml_name,
+                    problem.inputs[i].name);
+    }
+    return HEWN_STATUS_OK;
+}
+
+hewn_status check_absent(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, hewn_error *error) {
+    if (!binding.buffer) return HEWN_STATUS_OK;
+    return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: has a binding but was absent at compile", problem.info->dml_name,
+                tensor.name);
+}
+
+hewn_status check_binding(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, uint64_t base,
+                          uintptr_t *at, hewn_error *error) {
+    const char *name = problem.info->dml_name;
+    const hewn_data_type type = type_of(binding);
+    if (type != HEWN_DATA_TYPE_UNKNOWN && type != tensor.type && type != stand_in(tensor.type)) {
+        return fail(error, HEWN_STATUS_INVALID_BINDING,
+                    "%s %s: the binding's elements are %s, the description's %s; a pointer and a size are taken without a type",
+                    name, tensor.name, type_name(type), type_name(tensor.type));
+    }
+    if (!binding.buffer && !tensor.empty()) {
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding's buffer is null", name, tensor.name);
+    }
+    if (binding.size < tensor.bytes) {
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding has %llu bytes, %llu are needed%s", name, tensor.name,
+                    (unsigned long long)binding.size, (unsigned long long)tensor.bytes,
+                    &tensor == &problem.output || repeats(tensor) ? "" : kRepeatsHint);
+    }
+    uint64_t address, end;
+    if (__builtin_add_overflow(base, binding.offset, &address) || __builtin_add_overflow(address, tensor.bytes, &end) ||
+        end > UINTPTR_MAX) {
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the address overflows", name, tensor.name);
+    }
+    if (address & uint64_t(tensor.element_bytes - 1)) {
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the address is misaligned, elements have %d bytes", name,
+                    tensor.name, int(tensor.element_bytes));
+    }
+    *at = uintptr_t(address);
+    return HEWN_STATUS_OK;
+}
+
+hewn_status check_overlap(const Problem &problem, const Tensor &input, uintptr_t in, uintptr_t out, hewn_error *error) {
+    const Tensor &output = problem.output;
+    if (out + output.bytes <= in || in + input.bytes <= out) return HEWN_STATUS_OK;
+    if (problem.info->in_place && in == out && same_byte_strides(output, input)) return HEWN_STATUS_OK;
+    if (provably_disjoint(output, out, input, in)) return HEWN_STATUS_OK;
+    return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: overlaps %s%s", problem.info->dml_name, output.name, input.name,
+                problem.info->in_place ? "; allowed in place (same address and strides) or interleaved (equal strides in bytes)"
+                                       : "; allowed only interleaved (equal strides in bytes)");
+}
+
+}  // namespace hewn

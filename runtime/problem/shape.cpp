@@ -1,0 +1,206 @@
+#include "shape.h"
+
+#include <algorithm>
+
+#include "../base/error.h"
+
+namespace hewn {
+
+namespace {
+
+struct TypeInfo {
+    const char *name, *word;
+    int bytes;
+};
+
+constexpr TypeInfo kTypes[] = {
+    {nullptr, nullptr, 0}, {"FLOAT32", "f32", 4}, {"FLOAT16", "f16", 2}, {"UINT32", "u32", 4},
+    {"UINT16", "u16", 2},  {"UINT8", "u8", 1},    {"INT32", "i32", 4},   {"INT16", "i16", 2},
+    {"INT8", "i8", 1},     {"FLOAT64", "f64", 8}, {"UINT64", "u64", 8},  {"INT64", "i64", 8},
+};
+
+bool is_type(hewn_data_type type) { return type > 0 && size_t(type) < sizeof kTypes / sizeof kTypes[0]; }
+
+// The tensor's dimensions of more than one element, by ascending stride.
+struct Strided {
+    int rank = 0;
+    int64_t sizes[kMaxRank], strides[kMaxRank];
+
+    explicit Strided(const Tensor &tensor) {
+        for (int d = 0; d < tensor.rank; d++) {
+            if (tensor.sizes[d] == 1) continue;
+            int i = rank++;
+            for (; i > 0 && strides[i - 1] > tensor.strides[d]; i--) {
+                sizes[i] = sizes[i - 1];
+                strides[i] = strides[i - 1];
+            }
+            sizes[i] = tensor.sizes[d];
+            strides[i] = tensor.strides[d];
+        }
+    }
+};
+
+// Whether an element of one lattice shares a byte with one of another, which begins `offset` bytes after it and has the same
+// strides in bytes: is there an index difference |k_i| < sizes[i] with -other_bytes < offset + sum(k_i * stride_i) < bytes?
+// Strides exceed the span of all smaller dimensions. So in each dimension only the two multiples next to `offset` can bring the
+// rest into reach. That holds for wider other elements too, as the common strides are multiples of both elements' bytes.
+bool lattices_meet(const Strided &lattice, int dimension, int64_t offset, int64_t element_bytes, int64_t bytes,
+                   int64_t other_bytes) {
+    if (dimension < 0) return -other_bytes < offset && offset < bytes;
+    const int64_t stride = lattice.strides[dimension] * element_bytes, most = lattice.sizes[dimension] - 1;
+    const int64_t below = offset / stride - (offset % stride < 0);
+    for (const int64_t k : {below, below + 1}) {
+        if (k < -most || k > most) continue;
+        if (lattices_meet(lattice, dimension - 1, offset - k * stride, element_bytes, bytes, other_bytes)) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+const char *type_name(hewn_data_type type) { return is_type(type) ? kTypes[type].name : "an unknown type"; }
+const char *type_word(hewn_data_type type) { return kTypes[type].word; }
+int type_bytes(hewn_data_type type) { return is_type(type) ? kTypes[type].bytes : 0; }
+
+__attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, const char *context, const char *name, Tensor &tensor,
+                                              hewn_error *error) {
+    const auto refuse = [&](const char *rule) {
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: %s", context, name, rule);
+    };
+    if (!desc) return refuse("is null");
+    if (desc->struct_size < sizeof(hewn_tensor_desc)) return refuse("struct_size is too small");
+    if (!is_type(desc->data_type)) {
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: %d is no data type", context, name, int(desc->data_type));
+    }
+    if (desc->dimension_count > kMaxRank) {
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %u dimensions, at most %d are allowed", context, name,
+                    unsigned(desc->dimension_count), kMaxRank);
+    }
+    if (desc->dimension_count > 0 && !desc->sizes) return refuse("sizes are null");
+
+    tensor = {};
+    tensor.name = name;
+    tensor.present = true;
+    tensor.type = desc->data_type;
+    tensor.element_bytes = type_bytes(desc->data_type);
+    tensor.rank = int(desc->dimension_count);
+    bool empty = false;
+    for (int d = 0; d < tensor.rank; d++) {
+        tensor.sizes[d] = desc->sizes[d];
+        if (desc->sizes[d] < 0) {
+            return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: size %lld of dimension %d is negative", context, name,
+                        (long long)desc->sizes[d], d);
+        }
+        if (desc->strides && desc->strides[d] < 0) {
+            return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
+                        "%s %s: stride %lld of dimension %d is negative: copy the tensor (NumPy: "
+                        "np.ascontiguousarray) and describe the copy",
+                        context, name, (long long)desc->strides[d], d);
+        }
+        empty |= desc->sizes[d] == 0;
+    }
+
+    // All products and sums below are of values >= 0 and checked. An empty tensor has no elements whose address could overflow.
+    int64_t elements = 1, last = 0;
+    for (int d = tensor.rank - 1; d >= 0; d--) {
+        const int64_t size = empty ? 1 : tensor.sizes[d];
+        tensor.strides[d] = desc->strides ? desc->strides[d] : elements;
+        int64_t step = 0;
+        if (__builtin_mul_overflow(elements, size, &elements) || __builtin_mul_overflow(size - 1, tensor.strides[d], &step) ||
+            __builtin_add_overflow(last, step, &last)) {
+            return refuse("sizes and strides overflow 63 bits");
+        }
+    }
+    int64_t bytes = 0;
+    if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, int64_t(tensor.element_bytes), &bytes) ||
+        __builtin_mul_overflow(elements, int64_t(tensor.element_bytes), &elements)) {
+        return refuse("sizes and strides overflow 63 bits");
+    }
+    tensor.bytes = empty ? 0 : uint64_t(bytes);
+    return HEWN_STATUS_OK;
+}
+
+bool same_sizes(const Tensor &a, const Tensor &b) { return a.rank == b.rank && std::equal(a.sizes, a.sizes + a.rank, b.sizes); }
+
+bool repeats(const Tensor &tensor) {
+    for (int d = 0; d < tensor.rank; d++) {
+        if (tensor.sizes[d] > 1 && tensor.strides[d] == 0) return true;
+    }
+    return false;
+}
+
+bool strides_never_overlap(const Tensor &tensor) {
+    if (tensor.empty()) return true;
+    const Strided strided(tensor);
+    int64_t span = 0;
+    for (int d = 0; d < strided.rank; d++) {
+        if (strided.strides[d] <= span) return false;
+        span += (strided.sizes[d] - 1) * strided.strides[d];
+    }
+    return true;
+}
+
+bool same_byte_strides(const Tensor &a, const Tensor &b) {
+    if (!same_sizes(a, b)) return false;
+    for (int d = 0; d < a.rank; d++) {
+        int64_t a_stride, b_stride;
+        if (a.sizes[d] == 1) continue;
+        if (__builtin_mul_overflow(a.strides[d], int64_t(a.element_bytes), &a_stride) ||
+            __builtin_mul_overflow(b.strides[d], int64_t(b.element_bytes), &b_stride) || a_stride != b_stride) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool provably_disjoint(const Tensor &output, uintptr_t output_base, const Tensor &other, uintptr_t other_base) {
+    if (output.empty() || other.empty()) return true;
+    if (output_base + output.bytes <= other_base || other_base + other.bytes <= output_base) return true;
+    if (!same_byte_strides(output, other)) return false;
+    // The ranges meet, so the offset is within their 63-bit sizes.
+    const int64_t offset = other_base >= output_base ? int64_t(other_base - output_base) : -int64_t(output_base - other_base);
+    const Strided lattice(output);
+    return !lattices_meet(lattice, lattice.rank - 1, offset, output.element_bytes, output.element_bytes, other.element_bytes);
+}
+
+__attribute__((cold)) Space merge_dimensions(const Tensor *const *operands, int count) {
+    const Tensor &output = *operands[count - 1];
+    Dimension sorted[kMaxRank];
+    int rank = 0;
+    for (int d = output.rank - 1; d >= 0; d--) {
+        if (output.sizes[d] == 1) continue;
+        Dimension dim = {output.sizes[d], {}};
+        for (int o = 0; o < count; o++) dim.stride[o] = operands[o]->strides[d];
+        int i = rank++;
+        for (; i > 0 && sorted[i - 1].stride[count - 1] > dim.stride[count - 1]; i--) sorted[i] = sorted[i - 1];
+        sorted[i] = dim;
+    }
+
+    Space space = {};
+    space.operands = count;
+    for (int o = 0; o < count; o++) space.element_bytes[o] = operands[o]->element_bytes;
+    for (int i = 0; i < rank; i++) {
+        bool joins = space.rank > 0;
+        if (joins) {
+            const Dimension &inner = space.dims[space.rank - 1];
+            for (int o = 0; o < count; o++) {
+                int64_t whole = 0;  // may overflow: need not be an address of the tensor if the outer stride is 0
+                joins &= !__builtin_mul_overflow(inner.stride[o], inner.size, &whole) && sorted[i].stride[o] == whole;
+            }
+        }
+        if (joins) space.dims[space.rank - 1].size *= sorted[i].size;
+        else space.dims[space.rank++] = sorted[i];
+    }
+    if (space.rank == 0) {
+        space.dims[space.rank++] = {1, {1, 1, 1, 1}};
+    }
+    return space;
+}
+
+int64_t element_count(const Space &space) {
+    int64_t count = 1;
+    for (int k = 0; k < space.rank; k++) count *= space.dims[k].size;
+    return count;
+}
+
+}  // namespace hewn

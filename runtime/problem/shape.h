@@ -1,0 +1,81 @@
+// Tensors as the runtime sees them, and what concerns several at once: overlap, merged dimensions.
+#ifndef HEWN_RUNTIME_PROBLEM_SHAPE_H
+#define HEWN_RUNTIME_PROBLEM_SHAPE_H
+
+#include <hewn/hewn.h>
+
+#include <cstdint>
+
+namespace hewn {
+
+constexpr int kMaxRank = HEWN_DIMENSION_COUNT_MAX;
+// The inputs of one element-wise computation, and its output.
+constexpr int kMaxOperands = 4;
+
+// A checked copy of a hewn_tensor_desc. Sizes and strides in elements, outermost first.
+struct Tensor {
+    const char *name;  // DirectML's: "InputTensor"
+    bool present;
+    hewn_data_type type;
+    int32_t element_bytes;
+    int32_t rank;
+    uint64_t bytes;  // hewn_tensor_size
+    int64_t sizes[kMaxRank];
+    int64_t strides[kMaxRank];
+
+    bool empty() const { return bytes == 0; }
+};
+
+// The end of messages to those used to other libraries' broadcasting, or who have forgotten the strides.
+constexpr char kRepeatsHint[] =
+    "; an input that repeats, as one scale for many elements, has strides of 0, for example {0, 0, 1}";
+
+// "FLOAT32"; "an unknown type" for a number that is none.
+const char *type_name(hewn_data_type type);
+// A valid type's word in a signature: "f32".
+const char *type_word(hewn_data_type type);
+// Bytes of an element; 0 for a number that is no type.
+int type_bytes(hewn_data_type type);
+
+// Reads and checks one description: type, rank, sizes, strides, sums within 63 bits. Messages begin with `context` and `name`.
+hewn_status read_tensor(const hewn_tensor_desc *desc, const char *context, const char *name, Tensor &tensor, hewn_error *error);
+
+bool same_sizes(const Tensor &a, const Tensor &b);
+
+// True if elements lie at the same address.
+bool repeats(const Tensor &tensor);
+
+// True if every element certainly has its own address: sorted, each stride exceeds the span of all smaller dimensions.
+bool strides_never_overlap(const Tensor &tensor);
+
+// True if the tensors' strides are the same number of bytes in every dimension of more than one element.
+bool same_byte_strides(const Tensor &a, const Tensor &b);
+
+// True if no element of `output` (at address `output_base`) shares a byte with one of `other`: their ranges are apart, or their
+// strides in bytes are equal and the offset proves that the elements interleave. False if that is not proved.
+bool provably_disjoint(const Tensor &output, uintptr_t output_base, const Tensor &other, uintptr_t other_base);
+
+// One dimension of all operands at once. Strides are in elements of each operand.
+struct Dimension {
+    int64_t size;
+    int64_t stride[kMaxOperands];
+};
+
+// The iteration space of an element-wise computation: innermost dimension first, sorted by the output's stride, without
+// dimensions of size 1. Neighbours are joined where every operand goes through them as through one.
+struct Space {
+    int operands;  // the inputs, then the output
+    int32_t element_bytes[kMaxOperands];
+    int rank;  // >= 1; a single element is one dimension of size 1
+    Dimension dims[kMaxRank];
+};
+
+// The number of elements.
+int64_t element_count(const Space &space);
+
+// The operands are non-empty and of equal sizes; the last one is the output.
+Space merge_dimensions(const Tensor *const *operands, int count);
+
+}  // namespace hewn
+
+#endif  // HEWN_RUNTIME_PROBLEM_SHAPE_H
