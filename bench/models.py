@@ -15,16 +15,10 @@ TYPES = {
     "u16": (TensorProto.UINT16, np.uint16),
     "u8": (TensorProto.UINT8, np.uint8),
 }
-NODES = {
-    "add": ("Add", ""),
-    "quantize_linear": ("QuantizeLinear", ""),
-    "dequantize_linear": ("DequantizeLinear", ""),
-    "quantized_linear_add": ("QLinearAdd", "com.microsoft"),
-}
 
 
-def make(op, tensors, parameters, output, axis):
-    """The model's bytes. `tensors`: {input position: (type, shape, transposed)}. `parameters`: {input position: (type, values)}, one
+def make(onnx_name, tensors, parameters, output, axis):
+    """The model's bytes. `onnx_name`: domain and operator, "ai.onnx.Add". `tensors`: {input position: (type, shape, transposed)}. `parameters`: {input position: (type, values)}, one
     value for the tensor or for each index of `axis`. `output`: (type, shape). Graph inputs are t<position>, the output is y."""
     nodes, inputs, initializers, names = [], [], [], {}
     for position, (type_name, shape, transposed) in tensors.items():
@@ -37,12 +31,12 @@ def make(op, tensors, parameters, output, axis):
         names[position] = f"p{position}"
         array = np.array(values if axis >= 0 else values[0], TYPES[type_name][1])
         initializers.append(numpy_helper.from_array(array, names[position]))
-    kind, domain = NODES[op]
+    domain, kind = onnx_name.rsplit(".", 1)
     attributes = {"axis": axis} if axis >= 0 else {}
-    nodes.append(helper.make_node(kind, [names[i] for i in sorted(names)], ["y"], domain=domain, **attributes))
+    nodes.append(helper.make_node(kind, [names[i] for i in sorted(names)], ["y"], domain="" if domain == "ai.onnx" else domain, **attributes))
     outputs = [helper.make_tensor_value_info("y", TYPES[output[0]][0], output[1])]
     # From opset 19 on the scale of an i32 input would have to be i32.
-    opset = 13 if op == "quantize_linear" and tensors[0][0] == "i32" else 21
+    opset = 13 if kind == "QuantizeLinear" and tensors[0][0] == "i32" else 21
     opsets = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
-    graph = helper.make_graph(nodes, op, inputs, outputs, initializers)
+    graph = helper.make_graph(nodes, kind, inputs, outputs, initializers)
     return helper.make_model(graph, opset_imports=opsets, ir_version=10).SerializeToString()

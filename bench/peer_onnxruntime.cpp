@@ -14,6 +14,14 @@ namespace py = pybind11;
 namespace hewn_bench {
 namespace {
 
+// "ai.onnx.Add"
+std::string onnx_name(const std::string &op) {
+    for (const hewn::OperatorInfo &info : hewn::operators()) {
+        if (op == info.name) return info.onnx_name;
+    }
+    throw std::logic_error("no operator is called " + op);
+}
+
 enum OrtFunction : size_t {
     GET_ERROR_MESSAGE = 2,
     CREATE_ENV = 3,
@@ -86,10 +94,10 @@ public:
             values_.push_back(tensor(input, shape));
         }
         if (problem.output.packed_shape().empty()) return {};
-        const std::string model =
-            python_module("models")
-                .attr("make")(problem.op, tensors, parameters, std::make_tuple(problem.output.type, problem.output.sizes), axis)
-                .cast<std::string>();
+        const std::string model = python_module("models")
+                                      .attr("make")(onnx_name(problem.op), tensors, parameters,
+                                                    std::make_tuple(problem.output.type, problem.output.sizes), axis)
+                                      .cast<std::string>();
 
         Handle options = nullptr;
         check(call<Handle>(CREATE_SESSION_OPTIONS, &options));

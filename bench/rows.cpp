@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "problem.h"
@@ -16,35 +17,32 @@ bool contains(const std::vector<T> &list, const T &value) {
     return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-// One signature of each kind. The set has every layout of these, and all signatures densely.
-bool representative(const std::string &kernel) {
-    static const std::set<std::string> kernels = {"add_f32",
-                                                  "add_f16",
-                                                  "add_i8",
-                                                  "quantize_linear_f32_i8",
-                                                  "quantize_linear_f16_i8",
-                                                  "dequantize_linear_i8_f32",
-                                                  "dequantize_linear_i8_f16",
-                                                  "quantized_linear_add_i8_i8_i8"};
-    return kernels.count(kernel) > 0;
+// One signature of each kind: f32, f16, and i8 for all integers. The set has every layout of these, and all signatures densely.
+bool representative(const std::string &signature) {
+    std::istringstream words(signature);
+    for (std::string word; std::getline(words, word, '_');) {
+        if (word != "f32" && word != "f16" && word != "i8") return false;
+    }
+    return true;
 }
 
-bool first_of_operator(const std::string &kernel) {
-    return kernel == "add_f32" || kernel == "quantize_linear_f32_i8" || kernel == "dequantize_linear_i8_f32" ||
-           kernel == "quantized_linear_add_i8_i8_i8";
+bool first_of_operator(const Row &row) {
+    for (const Variant &variant : built_variants()) {
+        if (variant.operator_name == row.op && representative(variant.signature)) return variant.signature == row.signature;
+    }
+    return false;
 }
 
 // Whether the set has the row. Where the user chose explicitly, the set does not decide.
 bool in_set(const Selection &selection, const Row &row) {
     if (selection.all) return true;
-    const std::string kernel = row.op + "_" + row.signature;
     const bool dense = row.layout == "dense", quick = selection.quick;
     const bool large = row.elements >= 16 * Mi;
     if (selection.signatures.empty()) {
         if (!dense || quick) {
-            if (!representative(kernel)) return false;
+            if (!representative(row.signature)) return false;
         }
-        if (quick && (!dense || large || row.threads > 1) && !first_of_operator(kernel)) return false;
+        if (quick && (!dense || large || row.threads > 1) && !first_of_operator(row)) return false;
     }
     if (selection.elements.empty()) {
         if (!dense && row.elements > 16 * Mi) return false;

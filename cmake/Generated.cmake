@@ -26,7 +26,7 @@ function(hewn_write_variants)
         endforeach()
         string(APPEND lines "HEWN_VARIANT(${variant_OPERATOR}, ${variant_SIGNATURE}, ${variant_TARGET},${forms})\n")
     endforeach()
-    hewn_write_list(variants.inc "generators/kernels.cmake, generators/targets.cmake and the tuning files" "${lines}")
+    hewn_write_list(variants.inc "generators/operators.cmake, generators/targets.cmake and the tuning files" "${lines}")
 endfunction()
 
 # plans.inc: HEWN_PLAN(variant, knobs) for each variant. knobs has HEWN_PLAN_KNOB(knob, value) for each knob of its plans.
@@ -83,7 +83,7 @@ function(hewn_write_transpositions)
         string(APPEND lines
             "HEWN_TRANSPOSITION(${transposition_ENTRY}, ${transposition_BITS}, ${transposition_BYTES}, ${transposition_RANK})\n")
     endforeach()
-    hewn_write_list(transpositions.inc "generators/kernels.cmake and generators/targets.cmake" "${lines}")
+    hewn_write_list(transpositions.inc "generators/transpositions.cmake and generators/targets.cmake" "${lines}")
 endfunction()
 
 # kernels.json, for tools/tune: the knobs with their values, and the kernels for CPUs with their knobs and the targets of their generator
@@ -135,6 +135,7 @@ function(hewn_write_kernels_json)
     file(GENERATE OUTPUT ${HEWN_GENERATED_DIR}/kernels.json CONTENT "${text}")
 endfunction()
 
+hewn_write_operators()
 hewn_write_variants()
 hewn_write_plans()
 hewn_write_plan_knobs()

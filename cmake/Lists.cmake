@@ -1,6 +1,6 @@
 # The lists of kernels, targets and knobs, and what this build takes from them.
 #
-# Reads generators/knobs.cmake, generators/kernels.cmake and generators/targets.cmake into global properties, HEWN_<name>_<KEY>. The
+# Reads knobs.cmake, operators.cmake, transpositions.cmake and targets.cmake of generators/ into global properties, HEWN_<name>_<KEY>. The
 # options HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS decide what is in chosen_operators, chosen_signatures, chosen_targets and
 # transpositions. Writes no files.
 
@@ -19,18 +19,7 @@ endfunction()
 
 # ---- Reading the lists ----
 
-function(hewn_operator operator)
-    set_property(GLOBAL APPEND PROPERTY HEWN_ALL_OPERATORS ${operator})
-    hewn_set(${operator} SIGNATURES ${ARGN})
-endfunction()
-
-function(hewn_form operator form)
-    cmake_parse_arguments(PARSE_ARGV 2 form "GPU" "NEEDS" "LAYOUTS;WITHOUT")
-    set_property(GLOBAL APPEND PROPERTY HEWN_${operator}_FORMS ${form})
-    foreach(key LAYOUTS NEEDS WITHOUT GPU)
-        hewn_set(${operator}_${form} ${key} ${form_${key}})
-    endforeach()
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/Operators.cmake)
 
 function(hewn_transposition)
     cmake_parse_arguments(PARSE_ARGV 0 transposition "" "BYTES;TARGET" "")
@@ -85,7 +74,7 @@ function(hewn_knob name)
 endfunction()
 
 include(${PROJECT_SOURCE_DIR}/generators/knobs.cmake)
-include(${PROJECT_SOURCE_DIR}/generators/kernels.cmake)
+include(${PROJECT_SOURCE_DIR}/generators/transpositions.cmake)
 include(${PROJECT_SOURCE_DIR}/generators/targets.cmake)
 
 # ---- What this build has ----
@@ -120,7 +109,6 @@ function(hewn_choose out option)
     set(${out} ${chosen} PARENT_SCOPE)
 endfunction()
 
-get_property(all_operators GLOBAL PROPERTY HEWN_ALL_OPERATORS)
 get_property(all_targets GLOBAL PROPERTY HEWN_ALL_TARGETS)
 set(all_signatures)
 foreach(operator IN LISTS all_operators)
@@ -145,7 +133,7 @@ foreach(target IN LISTS all_targets)
     endif()
 endforeach()
 
-set(HEWN_OPERATORS "" CACHE STRING "Operators to build, as in generators/kernels.cmake; empty: all")
+set(HEWN_OPERATORS "" CACHE STRING "Operators to build, as in generators/operators.cmake; empty: all")
 set(HEWN_SIGNATURES "" CACHE STRING "Signatures to build, e.g. add_f32;quantize_linear_f32_u8; empty: all of HEWN_OPERATORS")
 set(HEWN_TARGETS "" CACHE STRING "Targets to build, as in generators/targets.cmake, or cpu or gpu for all of these; empty: all of this architecture and, in a native build, of GPUs")
 hewn_choose(chosen_operators HEWN_OPERATORS ${all_operators})
@@ -229,7 +217,7 @@ function(hewn_choose_transpositions out)
         if(transposition_TARGET)
             hewn_get(target ${transposition_TARGET} ARCH RANK)
             if(NOT target_RANK)
-                message(FATAL_ERROR "generators/kernels.cmake: '${transposition_TARGET}' is not a target")
+                message(FATAL_ERROR "generators/transpositions.cmake: '${transposition_TARGET}' is not a target")
             endif()
             if(NOT target_ARCH STREQUAL HEWN_ARCH)
                 continue()

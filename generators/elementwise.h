@@ -35,9 +35,9 @@ public:
     using Rows = Halide::GeneratorInput<Halide::Buffer<void, 2>>;
     using OutputRows = Halide::GeneratorOutput<Halide::Buffer<void, 2>>;
 
-    // The data types of one kernel, as kernels.cmake lists them: "f32_u8".
+    // The data types of one kernel, as operators.cmake lists them: "f32_u8".
     Param<std::string> signature{"signature", ""};
-    // The layouts to specialise for, a word each. A word has one digit for each input: its stride along x. Set by kernels.cmake.
+    // The layouts to specialise for, a word each. A word has one digit for each input: its stride along x. Set by operators.cmake.
     Param<std::string> layouts{"layouts", ""};
 
     // Knobs (tuning/). knobs.cmake has their meanings and values. The step V is width * vector.

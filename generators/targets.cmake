@@ -5,7 +5,7 @@
 #   PROBE: features that must all be present at run time, by the names that runtime/dispatch/probe.h knows.
 #   BASE: a target above in this list; its FEATURES and its PROBE come before the target's own.
 #   F16_FEATURES: further features for kernels with f16 in their signature.
-#   ALWAYS: what forms may need (kernels.cmake) and the architecture always has, without a feature of that name.
+#   ALWAYS: what forms may need (operators.cmake) and the architecture always has, without a feature of that name.
 #   MARCH: ARM's name of an architecture with exactly what the kernels may use (tests/leak_test.sh); x86's follows from PROBE.
 #   ONLY: build the target only for kernels, <operator>_<signature>, that match. Dispatch takes the others from the next lower target.
 # hewn_target(<name> RANK <number> DEVICE <cuda|opencl|d3d12> FEATURES <Halide feature>... [ONLY <regular expression>])

@@ -1249,7 +1249,7 @@ class ConformanceTest(CliTest):
         case["inputs"]["AScaleTensor"] = tensor("f32", [4], [0.5, 9.0, 9.0, 9.0], [0, 0])  # stored with more than is read
         self.check(case, passed=1)
         case["inputs"]["AScaleTensor"]["strides"] = [0, 1]
-        self.check(case, skipped=1, says=["a scale or zero point of several elements"])
+        self.check(case, skipped=1, says=["QUANTIZED_LINEAR_ADD AScaleTensor of several elements"])
         none = tensor("u8", [0], [], [1])
         for strides in [0, 1]:
             scales = {f"{name}ScaleTensor": tensor("f32", [], [0.5], [strides]) for name in ["A", "B", "Output"]}
@@ -1308,7 +1308,7 @@ class ConformanceTest(CliTest):
         quantize16 = linear_case("QUANTIZE_LINEAR", "f32", [1.0], 1.0, 0, "i16", [1])
         wide = linear_case("DEQUANTIZE_LINEAR", "i64", [1], 1.0, 0, "f32", [1.0])
         mixed = linear_case("QUANTIZE_LINEAR", "f16", [1.0], 1.0, 0, "u8", [1])
-        self.check([quantize16, wide, mixed], skipped=3, says=["quantize output i16", "dequantize input i64", "quantize f16 with a scale of f32"])
+        self.check([quantize16, wide, mixed], skipped=3, says=["QUANTIZE_LINEAR OutputTensor of i16", "DEQUANTIZE_LINEAR InputTensor of i64", "QUANTIZE_LINEAR ScaleTensor of f32 beside InputTensor of f16"])
         deep = add_case("u8", [1], [1], [2])
         for item in [*deep["inputs"].values(), deep["output"]]:
             item["shape"] = [1] * 9
@@ -1335,21 +1335,23 @@ class ConformanceTest(CliTest):
         qadd = {"id": "qadd", "op": "QUANTIZED_LINEAR_ADD", "formula": "exact", "inputs": {"ATensor": one, "BTensor": one, **scales, **zeros},
                 "output": tensor("u8", [1], [2])}
         outside = [
-            (changed(add_case(), ATensor="i32"), "ADD of different types"),
-            (changed(add_case(), BTensor="i32"), "ADD of different types"),
-            (changed(add_case(), output="i32"), "ADD of different types"),
+            (changed(add_case(), ATensor="i32"), "ADD BTensor of f32 beside ATensor of i32"),
+            (changed(add_case(), BTensor="i32"), "ADD BTensor of i32 beside ATensor of f32"),
+            (changed(add_case(), output="i32"), "ADD OutputTensor of i32 beside ATensor of f32"),
             (changed(add_case(), output="bool"), "dtype bool"),
-            (changed(quantize, output="i16"), "quantize output i16"),
-            (changed(quantize, InputTensor="i16"), "quantize input i16"),
-            (changed(quantize, ScaleTensor="f16"), "quantize f32 with a scale of f16"),
-            (changed(quantize, ZeroPointTensor="i8"), "a zero point of another type"),
-            (changed(dequantize, InputTensor="i64", ZeroPointTensor="i64"), "dequantize input i64"),
-            (changed(dequantize, output="i32", ScaleTensor="i32"), "dequantize output i32"),
-            (changed(dequantize, ScaleTensor="f16"), "dequantize to f32 with a scale of f16"),
-            (changed(dequantize, ZeroPointTensor="i8"), "a zero point of another type"),
-            *((changed(qadd, **{name: "i16"}), "quantized add of i16") for name in ["ATensor", "BTensor", "output"]),
-            *((changed(qadd, **{name: "f16"}), "quantized add with a scale of f16") for name in scales),
-            *((changed(qadd, **{name: "i8"}), "a zero point of another type") for name in zeros),
+            (changed(quantize, output="i16", ZeroPointTensor="i16"), "QUANTIZE_LINEAR OutputTensor of i16"),
+            (changed(quantize, InputTensor="i16"), "QUANTIZE_LINEAR InputTensor of i16"),
+            (changed(quantize, ScaleTensor="f16"), "QUANTIZE_LINEAR ScaleTensor of f16 beside InputTensor of f32"),
+            (changed(quantize, ZeroPointTensor="i8"), "QUANTIZE_LINEAR ZeroPointTensor of i8 beside OutputTensor of u8"),
+            (changed(dequantize, InputTensor="i64", ZeroPointTensor="i64"), "DEQUANTIZE_LINEAR InputTensor of i64"),
+            (changed(dequantize, output="i32", ScaleTensor="i32"), "DEQUANTIZE_LINEAR ScaleTensor of i32"),
+            (changed(dequantize, ScaleTensor="f16"), "DEQUANTIZE_LINEAR OutputTensor of f32 beside ScaleTensor of f16"),
+            (changed(dequantize, ZeroPointTensor="i8"), "DEQUANTIZE_LINEAR ZeroPointTensor of i8 beside InputTensor of u8"),
+            *((changed(qadd, **{name: "i16", zero: "i16"}), f"QUANTIZED_LINEAR_ADD {tensor} of i16")
+              for name, zero, tensor in [("ATensor", "AZeroPointTensor", "ATensor"), ("BTensor", "BZeroPointTensor", "BTensor"),
+                                         ("output", "OutputZeroPointTensor", "OutputTensor")]),
+            *((changed(qadd, **{name: "f16"}), f"QUANTIZED_LINEAR_ADD {name} of f16") for name in scales),
+            *((changed(qadd, **{name: "i8"}), f"QUANTIZED_LINEAR_ADD {name} of i8 beside {name.replace('ZeroPoint', '')} of u8") for name in zeros),
         ]
         reasons = [reason for _, reason in outside]
         self.check([case for case, _ in outside], skipped=len(outside),
@@ -1358,7 +1360,7 @@ class ConformanceTest(CliTest):
         del qadd["inputs"]["AScaleTensor"]["strides"]
         self.check(qadd, passed=1)
         qadd["inputs"]["AScaleTensor"].update(shape=[2], data=[1.0, 1.0])
-        self.check(qadd, skipped=1, says=["a scale or zero point of several elements"])
+        self.check(qadd, skipped=1, says=["QUANTIZED_LINEAR_ADD AScaleTensor of several elements"])
         # What is in the tables is not left out.
         inside = [linear_case("QUANTIZE_LINEAR", "f32", [1.0], 1.0, 0, "i8", [1]), linear_case("QUANTIZE_LINEAR", "f16", [1.0], 1.0, 0, "u8", [1], "f16"),
                   linear_case("QUANTIZE_LINEAR", "i32", [1], 1.0, 0, "u8", [1])]

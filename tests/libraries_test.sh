@@ -88,7 +88,7 @@ macos-arm64) check_macho "Mach-O arm64" ;;
 windows-arm64) check_coff COFF-ARM64 ;;
 *) none "checks" "there are none for it" ;;
 esac
-# Its variants are those of kernels.cmake, and their names are in the library, whose table holds them.
+# Its variants are those of operators.cmake, and their names are in the library, whose table holds them.
 shared=(bin/hewn.dll lib/libhewn.dylib lib/libhewn.so)
 mapfile -t shared < <(ls "${shared[@]}" 2>/dev/null)
 variants=$(sed -nE 's/^HEWN_VARIANT\(([a-z_]+), ([a-z0-9_]+), ([a-z0-9_]+),.*/\1_\2__\3/p' "$build/generated/include/variants.inc")

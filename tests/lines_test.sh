@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# lines_test.sh INCLUDE WORK CXX...: lines that a user of hewn.hpp may write compile without a warning. Lines that cannot be right do not,
+# lines_test.sh WORK CXX...: lines that a user of hewn.hpp may write compile without a warning. Lines that cannot be right do not,
 # and the compiler's message has the reason: it shows the line of the header that deletes the constructor.
 set -euo pipefail
-include=$1 work=$2
-shift 2
-compiler=("$@" -fsyntax-only -Wall -Wextra -Wshadow -pedantic -Werror "-I$include")
+work=$1
+shift
+compiler=("$@" -fsyntax-only -Wall -Wextra -Wshadow -pedantic -Werror)
 if [[ $("$@" --version) == *clang* ]]; then compiler+=(-ferror-limit=0); fi
 rm -rf "$work"
 mkdir -p "$work"

@@ -28,7 +28,7 @@ operator() {
         for signature in "${@:2}"; do
             refused "${operator}_${form%% *}" "$operator $signature" "" "signature=$signature" layouts=111 "target=$target-no_runtime"
         done
-    done < <(sed -nE "s/^hewn_form\($operator (.*)\)/\1/p" "$lists/kernels.cmake")
+    done < <(sed -nE "s/^hewn_form\($operator (.*)\)/\1/p" "$lists/operators.cmake")
 }
 
 operator add u8 u64 f64 f32_f32

@@ -390,7 +390,7 @@ typedef struct hewn_buffer_binding {
 /* A binding's struct_size that also says what its memory holds: a hewn_data_type in the upper 16 bits, which must be the tensor's
  * (for FLOAT16 also UINT16). 0 there, as in sizeof(hewn_buffer_binding): bytes, taken to be what the description says. Not for a
  * library that is older than this macro. */
-#define HEWN_BINDING_OF(data_type) (sizeof(hewn_buffer_binding) | (data_type) * 65536u)
+#define HEWN_BINDING_OF(data_type) (sizeof(hewn_buffer_binding) | (data_type)*65536u)
 
 typedef struct hewn_execute_options {
     uint32_t struct_size;              /* sizeof(hewn_execute_options) */
@@ -430,6 +430,53 @@ HEWN_API hewn_status HEWN_CALL hewn_execute(const hewn_operator *op, const hewn_
 HEWN_API hewn_status HEWN_CALL hewn_d3d12_record(const hewn_operator *op, void *command_list, const hewn_buffer_binding *inputs,
                                                  uint32_t input_count, const hewn_buffer_binding *outputs, uint32_t output_count,
                                                  hewn_error *error);
+
+/* ---- The operators as a table ------------------------------------------------------------------------------------ */
+
+/* For bindings and tools, which then need no list of their own. Each operator's description is its struct_size, then a pointer to
+ * each tensor's description, in the order of the table; NULL where an optional tensor is absent. */
+typedef struct hewn_operator_info {
+    uint32_t struct_size; /* sizeof(hewn_operator_info) */
+    hewn_operator_type type;
+    const char *name;             /* "quantize_linear", as in names of variants */
+    const char *directml_name;    /* "QUANTIZE_LINEAR" */
+    const char *onnx_name;        /* domain and operator: "ai.onnx.QuantizeLinear" */
+    const char *command;          /* the command line's subcommand: "quantize" */
+    const char *formula;          /* in a line, for people */
+    uint32_t tensor_count;        /* the inputs in order, and the output, which is the last */
+    int32_t in_place;             /* 1: the output may be bound in place of an input */
+    int32_t unsigned_as_signed;   /* 1: unsigned types run on the kernels of the signed ones of their width */
+    uint32_t min_dimension_count; /* at the level; both are 0 if it does not have the operator yet */
+    uint32_t max_dimension_count;
+} hewn_operator_info;
+
+typedef int32_t hewn_tensor_role;
+enum {
+    HEWN_TENSOR_ROLE_DATA = 0, /* an input to compute with */
+    HEWN_TENSOR_ROLE_SCALE = 1,
+    HEWN_TENSOR_ROLE_ZERO_POINT = 2,
+    HEWN_TENSOR_ROLE_OUTPUT = 3
+};
+
+typedef struct hewn_operator_tensor_info {
+    uint32_t struct_size; /* sizeof(hewn_operator_tensor_info) */
+    const char *name;     /* "ScaleTensor" */
+    hewn_tensor_role role;
+    int32_t optional;             /* 1: may be absent at the level */
+    int32_t one_element;          /* 1: exactly one element, whatever the others' sizes; else it has those of tensor 0 */
+    int32_t in_signature;         /* 1: a kernel's signature names its type */
+    int32_t like;                 /* the tensor whose type it has; -1: any of `types` */
+    hewn_data_type like_integers; /* its type where that tensor's is an integer's; UNKNOWN: the same */
+    uint32_t types;               /* at the level: bit t is set if the data type t is allowed */
+} hewn_operator_tensor_info;
+
+/* hewn_get_operator describes the index-th operator at a feature level, hewn_get_operator_tensor one of its tensors. They are the
+ * same in every build (which kernels one has: hewn_get_variant). HEWN_STATUS_INVALID_ARGUMENT: there is no such operator, tensor
+ * or level, info is null, or its struct_size is too small. */
+HEWN_API uint32_t HEWN_CALL hewn_operator_count(void);
+HEWN_API hewn_status HEWN_CALL hewn_get_operator(uint32_t index, hewn_feature_level level, hewn_operator_info *info);
+HEWN_API hewn_status HEWN_CALL hewn_get_operator_tensor(uint32_t index, uint32_t tensor, hewn_feature_level level,
+                                                        hewn_operator_tensor_info *info);
 
 /* ---- What was built, what runs here ------------------------------------------------------------------------------ */
 

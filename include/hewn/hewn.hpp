@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <initializer_list>
 #include <iterator>
 #include <memory>
@@ -147,32 +148,6 @@ struct OptionalTensorDesc : std::optional<TensorDesc> {
     OptionalTensorDesc(std::optional<TensorDesc> desc) : optional(std::move(desc)) {}
     OptionalTensorDesc(DataType data_type, std::vector<int64_t> sizes, std::optional<std::vector<int64_t>> strides = std::nullopt)
         : optional(TensorDesc{data_type, std::move(sizes), std::move(strides)}) {}
-};
-
-struct AddDesc {
-    TensorDesc a_tensor, b_tensor, output_tensor;
-};
-
-struct QuantizeLinearDesc {
-    TensorDesc input_tensor, scale_tensor;
-    OptionalTensorDesc zero_point_tensor;
-    TensorDesc output_tensor;
-};
-
-struct DequantizeLinearDesc {
-    TensorDesc input_tensor, scale_tensor;
-    OptionalTensorDesc zero_point_tensor;
-    TensorDesc output_tensor;
-};
-
-struct QuantizedLinearAddDesc {
-    TensorDesc a_tensor, a_scale_tensor;
-    OptionalTensorDesc a_zero_point_tensor;
-    TensorDesc b_tensor, b_scale_tensor;
-    OptionalTensorDesc b_zero_point_tensor;
-    TensorDesc output_scale_tensor;
-    OptionalTensorDesc output_zero_point_tensor;
-    TensorDesc output_tensor;
 };
 
 struct CompileOptions {
@@ -454,9 +429,19 @@ private:
     std::unique_ptr<hewn_operator, Destroy> handle_;
 };
 
-namespace detail {
-inline Operator compile(hewn_operator_type type, const void *desc, const CompileOptions &options, const Device *device) {
-    const hewn_operator_desc operator_desc{sizeof(hewn_operator_desc), type, desc};
+// hewn_compile for a device; nullptr: the CPU. `tensors` are the operator's in order, the output last, null where one is absent.
+// Throws Error. The Device object may go before the operator, but what it was made of (memory hooks, a CUDA context and stream)
+// must outlive the operator. Each operator has a description of its own as well, with its compile(), in <hewn/operators.hpp>.
+inline Operator compile(hewn_operator_type type, const std::vector<const TensorDesc *> &tensors,
+                        const CompileOptions &options = {}, const Device *device = nullptr) {
+    std::vector<hewn_tensor_desc> c_descs;
+    for (const TensorDesc *tensor : tensors) c_descs.push_back(tensor ? tensor->c_desc() : hewn_tensor_desc{});
+    // As the operator's struct: struct_size, which takes the room of a pointer, then the pointers.
+    std::vector<const hewn_tensor_desc *> desc(1 + tensors.size());
+    const auto struct_size = static_cast<uint32_t>(desc.size() * sizeof(desc[0]));
+    std::memcpy(desc.data(), &struct_size, sizeof(struct_size));
+    for (size_t i = 0; i < tensors.size(); i++) desc[1 + i] = tensors[i] ? &c_descs[i] : nullptr;
+    const hewn_operator_desc operator_desc{sizeof(hewn_operator_desc), type, desc.data()};
     const hewn_compile_options c_options{sizeof(hewn_compile_options),
                                          static_cast<hewn_feature_level>(options.feature_level),
                                          options.variant.empty() ? nullptr : options.variant.c_str(),
@@ -464,67 +449,38 @@ inline Operator compile(hewn_operator_type type, const void *desc, const Compile
                                          options.parallel_for,
                                          options.parallel_for_context};
     hewn_operator *op = nullptr;
-    check([&](hewn_error *error) {
-        return hewn_compile(device ? handle_of(*device) : nullptr, &operator_desc, &c_options, &op, error);
+    detail::check([&](hewn_error *error) {
+        return hewn_compile(device ? detail::handle_of(*device) : nullptr, &operator_desc, &c_options, &op, error);
     });
     return Operator(op);
 }
 
-// The C view of an optional tensor. pointer() is null if the tensor is absent.
-class OptionalDesc {
-public:
-    explicit OptionalDesc(const std::optional<TensorDesc> &tensor) {
-        if (tensor) desc_ = tensor->c_desc();
-    }
-    const hewn_tensor_desc *pointer() const { return desc_ ? &*desc_ : nullptr; }
-
-private:
-    std::optional<hewn_tensor_desc> desc_;
-};
-
-template<class CDesc, class Desc>
-Operator compile_linear(hewn_operator_type type, const Desc &desc, const CompileOptions &options, const Device *device) {
-    const hewn_tensor_desc input = desc.input_tensor.c_desc(), scale = desc.scale_tensor.c_desc(),
-                           output = desc.output_tensor.c_desc();
-    const OptionalDesc zero_point(desc.zero_point_tensor);
-    const CDesc c{sizeof(CDesc), &input, &scale, zero_point.pointer(), &output};
-    return compile(type, &c, options, device);
-}
+namespace detail {
+inline const TensorDesc *pointer(const TensorDesc &desc) { return &desc; }
+inline const TensorDesc *pointer(const OptionalTensorDesc &desc) { return desc ? &*desc : nullptr; }
 }  // namespace detail
 
-// hewn_compile for a device; nullptr: the CPU. Throws Error. The Device object may go before the operator, but what it was made
-// of (memory hooks, a CUDA context and stream) must outlive the operator.
-inline Operator compile(const AddDesc &desc, const CompileOptions &options = {}, const Device *device = nullptr) {
-    const hewn_tensor_desc a = desc.a_tensor.c_desc(), b = desc.b_tensor.c_desc(), output = desc.output_tensor.c_desc();
-    const hewn_add_desc c{sizeof(hewn_add_desc), &a, &b, &output};
-    return detail::compile(HEWN_OPERATOR_ADD, &c, options, device);
-}
+#include <hewn/operators.hpp>
 
-inline Operator compile(const QuantizeLinearDesc &desc, const CompileOptions &options = {}, const Device *device = nullptr) {
-    return detail::compile_linear<hewn_quantize_linear_desc>(HEWN_OPERATOR_QUANTIZE_LINEAR, desc, options, device);
-}
+// An operator at a feature level, and its tensors, the output last: hewn_get_operator and hewn_get_operator_tensor.
+struct OperatorInfo : hewn_operator_info {
+    std::vector<hewn_operator_tensor_info> tensors;
+};
 
-inline Operator compile(const DequantizeLinearDesc &desc, const CompileOptions &options = {}, const Device *device = nullptr) {
-    return detail::compile_linear<hewn_dequantize_linear_desc>(HEWN_OPERATOR_DEQUANTIZE_LINEAR, desc, options, device);
-}
-
-inline Operator compile(const QuantizedLinearAddDesc &desc, const CompileOptions &options = {}, const Device *device = nullptr) {
-    const hewn_tensor_desc a = desc.a_tensor.c_desc(), a_scale = desc.a_scale_tensor.c_desc(), b = desc.b_tensor.c_desc(),
-                           b_scale = desc.b_scale_tensor.c_desc(), output_scale = desc.output_scale_tensor.c_desc(),
-                           output = desc.output_tensor.c_desc();
-    const detail::OptionalDesc a_zero_point(desc.a_zero_point_tensor), b_zero_point(desc.b_zero_point_tensor),
-        output_zero_point(desc.output_zero_point_tensor);
-    const hewn_quantized_linear_add_desc c{sizeof(hewn_quantized_linear_add_desc),
-                                           &a,
-                                           &a_scale,
-                                           a_zero_point.pointer(),
-                                           &b,
-                                           &b_scale,
-                                           b_zero_point.pointer(),
-                                           &output_scale,
-                                           output_zero_point.pointer(),
-                                           &output};
-    return detail::compile(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, &c, options, device);
+// The table of operators.
+inline std::vector<OperatorInfo> operators(FeatureLevel feature_level = FeatureLevel::NEWEST) {
+    const auto level = static_cast<hewn_feature_level>(feature_level);
+    std::vector<OperatorInfo> infos(hewn_operator_count());
+    for (uint32_t i = 0; i < infos.size(); i++) {
+        infos[i].struct_size = sizeof(hewn_operator_info);
+        hewn_get_operator(i, level, &infos[i]);
+        infos[i].tensors.resize(infos[i].tensor_count);
+        for (uint32_t t = 0; t < infos[i].tensor_count; t++) {
+            infos[i].tensors[t].struct_size = sizeof(hewn_operator_tensor_info);
+            hewn_get_operator_tensor(i, t, level, &infos[i].tensors[t]);
+        }
+    }
+    return infos;
 }
 
 // The targets and variants of this build, in the order of hewn_get_target and hewn_get_variant.

@@ -10,8 +10,6 @@ int call_add(BoxCall &context, halide_buffer_t *operands) {
     return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], call.kernel.prefetch_distance, &operands[2]);
 }
 
-}  // namespace
-
 __attribute__((cold)) void choose_add_form(const Space &, const Variant &variant, CpuKernel &kernel) {
     kernel.form = variant.form("general");
     kernel.call = call_add;
@@ -26,5 +24,9 @@ __attribute__((cold)) bool fit_add(Plan &plan, int32_t, const Variant &, CpuKern
     kernel.prefetch_l3_64ths = !f16 ? 10 : one_large_input ? 0 : kPrefetchL3_64ths;
     return true;
 }
+
+}  // namespace
+
+const CpuForms forms_of_add = {choose_add_form, fit_add};
 
 }  // namespace hewn

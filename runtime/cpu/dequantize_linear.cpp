@@ -12,8 +12,6 @@ int call_dequantize(BoxCall &context, halide_buffer_t *operands) {
     return call_kernel(form, call, &operands[0], &operands[1], &operands[2], kernel.prefetch_distance, &operands[3]);
 }
 
-}  // namespace
-
 __attribute__((cold)) void choose_dequantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
     kernel.form = variant.form("general");
     kernel.call = call_dequantize;
@@ -27,5 +25,9 @@ __attribute__((cold)) bool fit_dequantize(Plan &plan, int32_t, const Variant &, 
     else join_zero_points(plan, kernel);
     return true;
 }
+
+}  // namespace
+
+const CpuForms forms_of_dequantize_linear = {choose_dequantize_forms, fit_dequantize};
 
 }  // namespace hewn

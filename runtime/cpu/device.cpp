@@ -183,12 +183,15 @@ inline bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, con
 }
 
 bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, const hewn_buffer_binding &output, Addresses &addresses) {
-    switch (op.problem.info->input_count) {
-    case 2: return locate<2>(op, inputs, output, addresses);
-    case 3: return locate<3>(op, inputs, output, addresses);
-    case 8: return locate<8>(op, inputs, output, addresses);
-    default: return false;
-    }
+#define HEWN_TENSOR(...) +1
+#define HEWN_COUNT(...) (-1 __VA_ARGS__)
+#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, tensors, levels) \
+    if (op.problem.info->input_count == HEWN_COUNT tensors) return locate<HEWN_COUNT tensors>(op, inputs, output, addresses);
+#include "operators.inc"
+#undef HEWN_OPERATOR
+#undef HEWN_COUNT
+#undef HEWN_TENSOR
+    return false;
 }
 
 hewn_status read_address(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, void **result,

@@ -1,12 +1,36 @@
 #include "kernel.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "../dispatch/chip.h"
+#include "linear.h"
 
 namespace hewn {
 
 namespace {
+
+// Whether this build has kernels of the operator, for the CPU or for GPUs.
+constexpr bool is_built(std::string_view operator_name) {
+    constexpr std::string_view kBuilt[] = {
+#define HEWN_FORM(...)
+#define HEWN_VARIANT(operator_name, ...) #operator_name,
+#include "variants.inc"
+#undef HEWN_VARIANT
+#undef HEWN_FORM
+    };
+    for (const std::string_view built : kBuilt) {
+        if (built == operator_name) return true;
+    }
+    return false;
+}
+
+// By the operators' places in the table. Null if there are no kernels, so that a program does not link what nothing calls.
+constexpr const CpuForms *kForms[] = {
+#define HEWN_OPERATOR(name, ...) is_built(#name) ? &forms_of_##name : nullptr,
+#include "operators.inc"
+#undef HEWN_OPERATOR
+};
 
 // How many elements ahead kernels prefetch, with the plan in `slices` slices on `cpus` CPUs of a chip; 0: they do not.
 __attribute__((cold)) int32_t choose_prefetch_distance(const Plan &plan, int32_t slices, int32_t cpus, const Chip &chip,
@@ -25,13 +49,13 @@ __attribute__((cold)) int32_t choose_prefetch_distance(const Plan &plan, int32_t
 
 __attribute__((cold)) int plan_kernel(const Space &space, const Variant &variant, const Chip &chip, Threads threads,
                                       const Allocator &allocator, Plan &plan, CpuKernel &kernel) {
-    const OperatorInfo &info = *kernel.problem->info;
-    info.choose_forms(space, variant, kernel);
+    const CpuForms &forms = *kForms[kernel.problem->info - kOperators];
+    forms.choose(space, variant, kernel);
     PlanKnobs knobs = variant.plan;
     knobs.stream_bytes = std::max(knobs.stream_bytes, chip.l3_bytes);
     for (int plans = 1; build_plan(space, kernel.traits(), knobs, chip, allocator, plan); plans++) {
         const int32_t slices = slice_count(plan, variant.plan, threads.most, threads.cpus);
-        if (!info.fit || info.fit(plan, slices, variant, kernel)) {
+        if (!forms.fit || forms.fit(plan, slices, variant, kernel)) {
             kernel.prefetch_distance = choose_prefetch_distance(plan, slices, threads.cpus, chip, kernel);
             return plans;
         }

@@ -124,14 +124,17 @@ int call_kernel(const Form &form, const CpuCall &call, Arguments... arguments) {
 // quarter and their parameters count (DEQUANTIZE_LINEAR i32 to f32 of 1 Mi elements: 1.22 times as fast).
 constexpr int32_t kPrefetchL3_64ths = 17;
 
-// Each operator's choose_forms and fit (OperatorInfo).
-void choose_add_form(const Space &space, const Variant &variant, CpuKernel &kernel);
-bool fit_add(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel);
-void choose_quantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel);
-bool fit_quantize(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel);
-void choose_dequantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel);
-bool fit_dequantize(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel);
-void choose_quantized_add_forms(const Space &space, const Variant &variant, CpuKernel &kernel);
+// How an operator's forms are chosen: forms_of_<operator> in <operator>.cpp.
+struct CpuForms {
+    // Chooses the forms for the merged space, before it is planned.
+    void (*choose)(const Space &space, const Variant &variant, CpuKernel &kernel);
+    // Drops forms that do not pay if the plan runs in `slices` slices, and tells the plan what the others read. False: plan
+    // again, for the forms that are left. Null: nothing to do.
+    bool (*fit)(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel);
+};
+#define HEWN_OPERATOR(name, ...) extern const CpuForms forms_of_##name;
+#include "operators.inc"
+#undef HEWN_OPERATOR
 
 // What an execution may use.
 struct Threads {

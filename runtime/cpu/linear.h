@@ -7,6 +7,9 @@
 
 namespace hewn {
 
+// Indices of their inputs, and of their kernels' operands.
+constexpr int kInput = 0, kScale = 1, kZeroPoint = 2;
+
 // Boxes that cut a row of parameters come in the row's order, each with the next part. The row's `kept` elements from `from` on
 // are known. Returns the index in the row of a box's first element: below `kept` if all `count` of the box's are known, `kept` if
 // they come next; else -1.

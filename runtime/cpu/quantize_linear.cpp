@@ -215,8 +215,6 @@ Subnormals choose_subnormals(const Problem &problem, int64_t elements, int64_t r
     return elements >= kFlushedElements ? Subnormals::Flush : Subnormals::FlushOnceMet;
 }
 
-}  // namespace
-
 // QUANTIZE_LINEAR runs in one of four modes. choose_quantize_forms takes the first that the layout allows. With the plan,
 // fit_quantize keeps it or goes on to a later one. If that changes what the plan should do, the operator is planned again, twice
 // at most. All modes keep `form`, which divides, for scales that are not ordinary.
@@ -266,5 +264,9 @@ __attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Varian
     else join_zero_points(plan, kernel);
     return true;
 }
+
+}  // namespace
+
+const CpuForms forms_of_quantize_linear = {choose_quantize_forms, fit_quantize};
 
 }  // namespace hewn

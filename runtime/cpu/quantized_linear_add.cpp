@@ -8,6 +8,11 @@ namespace hewn {
 
 namespace {
 
+// Indices of its inputs; then those of the scales and zero points of A, B and the output.
+enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutputZeroPoint };
+constexpr int kScales[] = {kAScale, kBScale, kOutputScale};
+constexpr int kZeroPoints[] = {kAZeroPoint, kBZeroPoint, kOutputZeroPoint};
+
 int32_t read_byte(const void *byte, hewn_data_type type) {
     return type == HEWN_DATA_TYPE_INT8 ? int32_t(*static_cast<const int8_t *>(byte))
                                        : int32_t(*static_cast<const uint8_t *>(byte));
@@ -17,8 +22,8 @@ int32_t read_byte(const void *byte, hewn_data_type type) {
 // stores just wrote, which wait for those stores (5 ns on a Zen 5).
 void read_quantization(const CpuCall &call, Quantization &q) {
     for (int t = 0; t < 3; t++) {
-        const int zero_point = kQuantizedAddZeroPoints[t];
-        q.scale[t] = read_scale(call.inputs[kQuantizedAddScales[t]], HEWN_DATA_TYPE_FLOAT32);
+        const int zero_point = kZeroPoints[t];
+        q.scale[t] = read_scale(call.inputs[kScales[t]], HEWN_DATA_TYPE_FLOAT32);
         q.zero_point[t] = read_byte(call.inputs[zero_point], call.kernel.problem->inputs[zero_point].type);
     }
 }
@@ -117,8 +122,6 @@ int call_quantized_add(BoxCall &context, halide_buffer_t *operands) {
     return p.undecided && code == 0 ? try_folding(call, operands[2], p) : code;
 }
 
-}  // namespace
-
 __attribute__((cold)) void choose_quantized_add_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
     kernel.form = variant.form("divide");
     kernel.compute_bound = true;
@@ -129,5 +132,9 @@ __attribute__((cold)) void choose_quantized_add_forms(const Space &space, const 
     kernel.folded = folded;
     kernel.call = call_quantized_add;
 }
+
+}  // namespace
+
+const CpuForms forms_of_quantized_linear_add = {choose_quantized_add_forms, nullptr};
 
 }  // namespace hewn

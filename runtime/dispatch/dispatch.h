@@ -27,7 +27,7 @@ using KernelFunction = int (*)(void **arguments);
 using KernelEntry = void (*)();
 
 // One compiled function of a variant. A layout is a binary number, one digit an input that rows are made of
-// (generators/kernels.cmake), the first input's highest: 1 where the input's stride along the row is 1, 0 where it is 0. Bit L of
+// (generators/operators.cmake), the first input's highest: 1 where the input's stride along the row is 1, 0 where it is 0. Bit L of
 // `layouts` is set where the form is specialised for L.
 struct Form {
     const char *name;

@@ -1,4 +1,5 @@
-// The operators: which descriptions are valid. (How their kernels run on the CPU: cpu/kernel.h.)
+// The operator table (generators/operators.cmake) and the reader of descriptions: which are valid. (How kernels run:
+// cpu/kernel.h.)
 #ifndef HEWN_RUNTIME_PROBLEM_OPERATORS_H
 #define HEWN_RUNTIME_PROBLEM_OPERATORS_H
 
@@ -9,21 +10,63 @@
 
 namespace hewn {
 
-struct CpuKernel;
-struct OperatorInfo;
-struct Plan;
-struct Variant;
+// ---- The table ----
 
-constexpr int kMaxInputs = 8;
-constexpr int kMaxTensors = kMaxInputs + 1;  // of an operator, the output among them
+// The tensors of the operator that has the most, the output among them.
+#define HEWN_TENSOR(...) +1
+#define HEWN_COUNT(...) (0 __VA_ARGS__)
+#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, tensors, levels) \
+    HEWN_COUNT tensors,
+constexpr int kTensorCounts[] = {
+#include "operators.inc"
+};
+#undef HEWN_OPERATOR
+#undef HEWN_COUNT
+#undef HEWN_TENSOR
+constexpr int max_tensor_count() {
+    int most = 0;
+    for (const int count : kTensorCounts) most = count > most ? count : most;
+    return most;
+}
+constexpr int kMaxTensors = max_tensor_count(), kMaxInputs = kMaxTensors - 1;
 
-// Indices of QUANTIZE_LINEAR's and DEQUANTIZE_LINEAR's inputs, and of their kernels' operands.
-constexpr int kInput = 0, kScale = 1, kZeroPoint = 2;
+struct TensorRule {
+    const char *name;  // DirectML's: "ScaleTensor"
+    hewn_tensor_role role;
+    int like;                          // the tensor whose type this one has; -1: the level says which types
+    hewn_data_type integers;           // the type instead, beside integers of `like`; UNKNOWN: none
+    hewn_feature_level optional_from;  // the level from which on it may be left out; 0: never
+    bool one_element;                  // whatever the others' sizes; else it has those of the first tensor
+};
 
-// Indices of QUANTIZED_LINEAR_ADD's inputs; then those of the scales and zero points of A, B and the output.
-enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutputZeroPoint };
-constexpr int kQuantizedAddScales[] = {kAScale, kBScale, kOutputScale};
-constexpr int kQuantizedAddZeroPoints[] = {kAZeroPoint, kBZeroPoint, kOutputZeroPoint};
+// What DirectML allows from a level on.
+struct LevelRule {
+    hewn_feature_level level;
+    int min_rank, max_rank;
+    uint32_t types[kMaxTensors];  // a bit for each type of a tensor that is like no other
+};
+
+struct OperatorInfo {
+    hewn_operator_type type;
+    const char *name;      // "quantize_linear"
+    const char *dml_name;  // "QUANTIZE_LINEAR", for messages
+    const char *command, *formula, *onnx_name;
+    bool in_place;            // the output may be bound in place of an input of equal strides
+    bool unsigned_as_signed;  // the kernels of signed types also serve the unsigned types of their width (a wrapping sum)
+    int input_count;
+    int level_count, signature_count;
+    const TensorRule *tensors;  // in DirectML's order, the output last
+    const LevelRule *levels;    // newest first
+    const int *signature;       // the tensors whose types are its words
+    // The inputs that vary with the element, in the order of the kernels' buffers.
+    int operand_count;
+    int operands[kMaxOperands - 1];
+};
+
+constexpr int kOperatorCount = sizeof kTensorCounts / sizeof kTensorCounts[0];
+extern const OperatorInfo kOperators[kOperatorCount];
+
+// ---- Problems ----
 
 // A checked description, ready for a device: an operator, its tensors, and the signature of the kernel that computes it.
 struct Problem {
@@ -31,27 +74,6 @@ struct Problem {
     Tensor inputs[kMaxInputs];
     Tensor output;
     char signature[16];
-};
-
-struct OperatorInfo {
-    hewn_operator_type type;
-    const char *name;      // "quantize_linear"
-    const char *dml_name;  // "QUANTIZE_LINEAR", for messages
-    int input_count;
-    // The inputs that vary with the element, in the order of the kernels' buffers.
-    int operand_count;
-    int operands[kMaxOperands - 1];
-    // True if the output may be bound in place of an input of equal strides.
-    bool in_place;
-    // True if the kernels of signed types also serve the unsigned types of their width (a wrapping sum).
-    bool unsigned_as_signed;
-    // Reads the operator's own description into `problem`, whose info is set, and checks it.
-    hewn_status (*read)(const void *desc, hewn_feature_level level, Problem &problem, hewn_error *error);
-    // Chooses the forms for the merged space, before it is planned. Null if this build has no kernel of the operator.
-    void (*choose_forms)(const Space &space, const Variant &variant, CpuKernel &kernel);
-    // Drops forms that do not pay if the plan runs in `slices` slices, and tells the plan what the others read. False: plan
-    // again, for the forms that are left. Null: nothing to do.
-    bool (*fit)(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel);
 };
 
 // The type that the operator's kernel has for a tensor of `type`.
@@ -63,6 +85,7 @@ halide_type_t halide_type(hewn_data_type type);
 inline const Tensor &tensor(const Problem &problem, int t) {
     return t == problem.info->input_count ? problem.output : problem.inputs[t];
 }
+inline Tensor &tensor(Problem &problem, int t) { return t == problem.info->input_count ? problem.output : problem.inputs[t]; }
 
 // Which tensor operand o is. Operands have the order of the kernel's buffers, the output last.
 int tensor_of_operand(const Problem &problem, int o);

@@ -14,9 +14,12 @@ struct TypeInfo {
 };
 
 constexpr TypeInfo kTypes[] = {
-    {nullptr, nullptr, 0}, {"FLOAT32", "f32", 4}, {"FLOAT16", "f16", 2}, {"UINT32", "u32", 4},
-    {"UINT16", "u16", 2},  {"UINT8", "u8", 1},    {"INT32", "i32", 4},   {"INT16", "i16", 2},
-    {"INT8", "i8", 1},     {"FLOAT64", "f64", 8}, {"UINT64", "u64", 8},  {"INT64", "i64", 8},
+    {nullptr, nullptr, 0},
+#define HEWN_TYPE(word, name, number, bits) {#name, #word, bits / 8},
+#define HEWN_LEVEL(...)
+#include "types.inc"
+#undef HEWN_LEVEL
+#undef HEWN_TYPE
 };
 
 bool is_type(hewn_data_type type) { return type > 0 && size_t(type) < sizeof kTypes / sizeof kTypes[0]; }

@@ -19,9 +19,11 @@ struct TypeInfo {
     size_t bytes;
 };
 constexpr TypeInfo TYPES[] = {
-    {DataType::FLOAT32, "f32", 4}, {DataType::FLOAT16, "f16", 2}, {DataType::FLOAT64, "f64", 8}, {DataType::UINT8, "u8", 1},
-    {DataType::UINT16, "u16", 2},  {DataType::UINT32, "u32", 4},  {DataType::UINT64, "u64", 8},  {DataType::INT8, "i8", 1},
-    {DataType::INT16, "i16", 2},   {DataType::INT32, "i32", 4},   {DataType::INT64, "i64", 8},
+#define HEWN_TYPE(word, name, number, bits) {DataType::name, #word, bits / 8},
+#define HEWN_LEVEL(...)
+#include "types.inc"
+#undef HEWN_LEVEL
+#undef HEWN_TYPE
 };
 
 const TypeInfo &type_info(DataType type) {
@@ -126,7 +128,7 @@ Array Array::allocate(std::string name, DataType type, Sizes sizes) {
 
 std::string Array::describe() const { return std::string(type_name(type)) + " " + to_string(sizes); }
 
-Sizes broadcast_sizes(const Array &a, const Array &b) {
+Sizes broadcast_sizes(const Array &a, const char *a_tensor, const Array &b, const char *b_tensor) {
     const Array &longer = a.sizes.size() >= b.sizes.size() ? a : b, &shorter = &longer == &a ? b : a;
     Sizes sizes = longer.sizes;
     const size_t skip = longer.sizes.size() - shorter.sizes.size();
@@ -134,8 +136,8 @@ Sizes broadcast_sizes(const Array &a, const Array &b) {
         int64_t &size = sizes[skip + i];
         if (size == shorter.sizes[i] || shorter.sizes[i] == 1) continue;
         if (size != 1)
-            throw InputError("ATensor (" + a.name + ") has sizes " + to_string(a.sizes) + " and BTensor (" + b.name + ") " +
-                             to_string(b.sizes) +
+            throw InputError(std::string(a_tensor) + " (" + a.name + ") has sizes " + to_string(a.sizes) + " and " + b_tensor +
+                             " (" + b.name + ") " + to_string(b.sizes) +
                              ": neither equal nor broadcastable (NumPy's rule: sizes, aligned at the last, are equal or 1)");
         size = shorter.sizes[i];
     }

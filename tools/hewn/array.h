@@ -72,8 +72,8 @@ struct Array {
     }
 };
 
-// NumPy's rule: sizes, aligned at the innermost dimension, are equal or 1.
-Sizes broadcast_sizes(const Array &a, const Array &b);
+// NumPy's rule: sizes, aligned at the innermost dimension, are equal or 1. Messages have DirectML's names of the tensors.
+Sizes broadcast_sizes(const Array &a, const char *a_tensor, const Array &b, const char *b_tensor);
 
 // The array as an operand of a tensor with these sizes: stride 0 where it repeats. `tensor` is DirectML's name, for messages.
 TensorDesc broadcast_to(const Array &array, const Sizes &sizes, std::string_view tensor);

@@ -13,43 +13,8 @@ namespace hewn::cli {
 namespace {
 using nlohmann::json;
 
-struct InputInfo {
-    const char *name;
-    bool optional = false;
-};
-
-struct OperatorInfo {
-    const char *name;
-    hewn_operator_type type;
-    std::vector<InputInfo> inputs;  // in DirectML's order, the order of bindings
-    std::set<std::string> attributes;
-};
-
 // What ONNX calls them. The strides, or the sizes of what is stored expanded, have the blocks already.
 const std::set<std::string> AXIS_AND_BLOCKS = {"axis", "block_size"};
-
-const OperatorInfo OPERATORS[] = {
-    {"ADD", HEWN_OPERATOR_ADD, {{"ATensor"}, {"BTensor"}}, {}},
-    {"QUANTIZE_LINEAR",
-     HEWN_OPERATOR_QUANTIZE_LINEAR,
-     {{"InputTensor"}, {"ScaleTensor"}, {"ZeroPointTensor", true}},
-     AXIS_AND_BLOCKS},
-    {"DEQUANTIZE_LINEAR",
-     HEWN_OPERATOR_DEQUANTIZE_LINEAR,
-     {{"InputTensor"}, {"ScaleTensor"}, {"ZeroPointTensor", true}},
-     AXIS_AND_BLOCKS},
-    {"QUANTIZED_LINEAR_ADD",
-     HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
-     {{"ATensor"},
-      {"AScaleTensor"},
-      {"AZeroPointTensor", true},
-      {"BTensor"},
-      {"BScaleTensor"},
-      {"BZeroPointTensor", true},
-      {"OutputScaleTensor"},
-      {"OutputZeroPointTensor", true}},
-     {}},
-};
 
 // The format's fields (tests/conformance/README.md), information for people among them.
 const std::set<std::string> CASE_FIELDS = {"id",      "op",      "inputs",  "attrs", "output", "tolerance",
@@ -57,16 +22,6 @@ const std::set<std::string> CASE_FIELDS = {"id",      "op",      "inputs",  "att
                                            "row",     "checked", "deviates"};
 const std::set<std::string> TENSOR_FIELDS = {"dtype", "shape", "data", "strides", "orig_shape", "orig_data"};
 const std::set<std::string> TOLERANCE_FIELDS = {"ulp", "abs", "rel"};
-
-[[noreturn]] void unknown_operator(hewn_operator_type type) {
-    throw std::logic_error("the operator of type " + std::to_string(type) + " has no cases here");
-}
-
-const OperatorInfo &operator_info(hewn_operator_type type) {
-    for (const OperatorInfo &info : OPERATORS)
-        if (info.type == type) return info;
-    unknown_operator(type);
-}
 
 // Data types of other projects that are in no operator's table.
 bool is_foreign_type(const std::string &name) {
@@ -294,81 +249,55 @@ void parse_tolerance(Case &result, const json &object) {
             throw InputError("'tolerance': '" + key + "' is " + brief(value) + ", not a number from 0 on");
         (key == "ulp" ? tolerance.ulp : key == "abs" ? tolerance.abs : tolerance.rel) = value.get<double>();
     }
-    result.zero_has_no_sign =
-        result.type == HEWN_OPERATOR_DEQUANTIZE_LINEAR && (tolerance.ulp > 0 || tolerance.abs > 0 || tolerance.rel > 0);
+    result.zero_has_no_sign = scale_of_output(*result.op) && (tolerance.ulp > 0 || tolerance.abs > 0 || tolerance.rel > 0);
 }
 
-bool one_of(const Header &header, std::initializer_list<DataType> types) {
-    return header.type && std::find(types.begin(), types.end(), *header.type) != types.end();
-}
-
-bool is_parameter_of_quantized_add(const std::string &name) { return name != "ATensor" && name != "BTensor"; }
+using Headers = std::map<std::string, Header>;  // the output's among them, by DirectML's name
 
 // Why the case is outside DirectML's tables; empty if it is inside. This looks at types and shapes alone and does not ask the
 // library, so a library that refuses too much fails the case.
-std::string outside_tables(const OperatorInfo &op, const std::map<std::string, Header> &inputs, const Header &output) {
-    using D = DataType;
-    for (const auto &[name, header] : inputs)
+std::string outside_tables(const OperatorInfo &op, const Headers &headers) {
+    const Header &output = headers.at(op.tensors.back().name);
+    for (const auto &[name, header] : headers)
         if (!header.type) return "dtype " + header.dtype;
-    if (!output.type) return "dtype " + output.dtype;
     if (output.shape.size() > HEWN_DIMENSION_COUNT_MAX) return "rank above " + std::to_string(HEWN_DIMENSION_COUNT_MAX);
-    const auto zero_point_differs = [&](const char *name, const Header &owner) {
-        return inputs.count(name) && inputs.at(name).type != owner.type;
-    };
-
-    switch (op.type) {
-    case HEWN_OPERATOR_ADD: {
-        const Header &a = inputs.at("ATensor"), &b = inputs.at("BTensor");
-        if (a.type != b.type || a.type != output.type) return "ADD of different types";
-        return "";
+    for (const TensorInfo &tensor : op.tensors) {
+        const auto found = headers.find(tensor.name);
+        if (found == headers.end()) continue;
+        const Header &header = found->second;
+        const std::string what = std::string(op.directml_name) + " " + tensor.name + " of ";
+        if (tensor.one_element && !header.is_scalar(output.shape)) return what + "several elements";
+        if (tensor.like < 0 && !allows(tensor, *header.type)) return what + header.dtype;
+        if (tensor.like < 0) continue;
+        const TensorInfo &like = op.tensors[size_t(tensor.like)];
+        const Header &other = headers.at(like.name);
+        if (*header.type != type_like(tensor, *other.type))
+            return what + header.dtype + " beside " + like.name + " of " + other.dtype;
     }
-    case HEWN_OPERATOR_QUANTIZE_LINEAR: {
-        const Header &input = inputs.at("InputTensor"), &scale = inputs.at("ScaleTensor");
-        if (!one_of(output, {D::INT8, D::UINT8})) return "quantize output " + output.dtype;
-        if (!one_of(input, {D::FLOAT32, D::FLOAT16, D::INT32})) return "quantize input " + input.dtype;
-        if (scale.type != (input.type == D::FLOAT16 ? D::FLOAT16 : D::FLOAT32))
-            return "quantize " + input.dtype + " with a scale of " + scale.dtype;
-        if (zero_point_differs("ZeroPointTensor", output)) return "a zero point of another type";
-        return "";
-    }
-    case HEWN_OPERATOR_DEQUANTIZE_LINEAR: {
-        const Header &input = inputs.at("InputTensor"), &scale = inputs.at("ScaleTensor");
-        if (!one_of(input, {D::INT32, D::INT16, D::INT8, D::UINT32, D::UINT16, D::UINT8}))
-            return "dequantize input " + input.dtype;
-        if (!one_of(output, {D::FLOAT32, D::FLOAT16})) return "dequantize output " + output.dtype;
-        if (scale.type != output.type) return "dequantize to " + output.dtype + " with a scale of " + scale.dtype;
-        if (zero_point_differs("ZeroPointTensor", input)) return "a zero point of another type";
-        return "";
-    }
-    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD: {
-        const Header &a = inputs.at("ATensor"), &b = inputs.at("BTensor");
-        for (const Header *tensor : {&a, &b, &output})
-            if (!one_of(*tensor, {D::INT8, D::UINT8})) return "quantized add of " + tensor->dtype;
-        for (const char *name : {"AScaleTensor", "BScaleTensor", "OutputScaleTensor"}) {
-            if (inputs.at(name).type != D::FLOAT32) return "quantized add with a scale of " + inputs.at(name).dtype;
-        }
-        for (const auto &[name, header] : inputs)
-            if (is_parameter_of_quantized_add(name) && !header.is_scalar(output.shape))
-                return "quantized add with a scale or zero point of several elements";
-        if (zero_point_differs("AZeroPointTensor", a) || zero_point_differs("BZeroPointTensor", b) ||
-            zero_point_differs("OutputZeroPointTensor", output))
-            return "a zero point of another type";
-        return "";
-    }
-    default: unknown_operator(op.type);
-    }
+    return "";
 }
 
-// The kernel's name without its target. Unsigned ADD has the signed kernel's: both wrap.
-std::string signature(const OperatorInfo &op, const std::map<std::string, Header> &inputs, const Header &output) {
-    switch (op.type) {
-    case HEWN_OPERATOR_ADD: return "add_" + (output.dtype[0] == 'u' ? "i" + output.dtype.substr(1) : output.dtype);
-    case HEWN_OPERATOR_QUANTIZE_LINEAR: return "quantize_linear_" + inputs.at("InputTensor").dtype + "_" + output.dtype;
-    case HEWN_OPERATOR_DEQUANTIZE_LINEAR: return "dequantize_linear_" + inputs.at("InputTensor").dtype + "_" + output.dtype;
-    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD:
-        return "quantized_linear_add_" + inputs.at("ATensor").dtype + "_" + inputs.at("BTensor").dtype + "_" + output.dtype;
-    default: unknown_operator(op.type);
+const OperatorInfo &operator_called(const std::string &directml_name) {
+    for (const OperatorInfo &op : operator_table())
+        if (directml_name == op.directml_name) return op;
+    throw InputError("unknown op '" + directml_name + "'");
+}
+
+Headers parse_headers(const OperatorInfo &op, const json &tensors, const json &output) {
+    if (!tensors.is_object()) throw InputError("'inputs' is not an object");
+    std::set<std::string> names;
+    Headers headers;
+    for (const TensorInfo &tensor : op.tensors) {
+        if (tensor.role == HEWN_TENSOR_ROLE_OUTPUT) continue;
+        names.insert(tensor.name);
+        const json *found = optional_member(tensors, tensor.name);
+        if (found) headers.emplace(tensor.name, parse_header(*found, tensor.name));
+        else if (!tensor.optional) throw InputError(std::string(tensor.name) + " is missing");
     }
+    for (const auto &[key, tensor] : tensors.items())
+        if (names.count(key) == 0) throw InputError(std::string(op.directml_name) + " has no tensor '" + key + "'");
+    headers.emplace(op.tensors.back().name, parse_header(output, "output"));
+    return headers;
 }
 
 void parse_into(Case &result, const json &object) {
@@ -377,12 +306,8 @@ void parse_into(Case &result, const json &object) {
         result.skip = "beyond: " + (beyond->is_string() ? beyond->get<std::string>() : brief(*beyond));
         return;
     }
-    const std::string &name = text_member(object, "op", CASE);
-    const OperatorInfo *op = nullptr;
-    for (const OperatorInfo &info : OPERATORS)
-        if (name == info.name) op = &info;
-    if (!op) throw InputError("unknown op '" + name + "'");
-    result.type = op->type;
+    const OperatorInfo &op = operator_called(text_member(object, "op", CASE));
+    result.op = &op;
 
     if (formula && *formula == "differs") {
         result.skip = "formula: differs";
@@ -390,57 +315,41 @@ void parse_into(Case &result, const json &object) {
     }
 
     check_fields(object, CASE_FIELDS, CASE);
-    if (const json *attrs = optional_member(object, "attrs")) check_fields(*attrs, op->attributes, "'attrs' of " + name);
+    if (const json *attrs = optional_member(object, "attrs"))
+        check_fields(*attrs, has_axis(op) ? AXIS_AND_BLOCKS : std::set<std::string>(),
+                     std::string("'attrs' of ") + op.directml_name);
     const json &tensors = member(object, "inputs", CASE), &output_tensor = member(object, "output", CASE);
-    if (!tensors.is_object()) throw InputError("'inputs' is not an object");
-    for (const InputInfo &input : op->inputs)
-        if (!input.optional && !optional_member(tensors, input.name)) throw InputError(std::string(input.name) + " is missing");
-    std::map<std::string, Header> headers;
-    for (const auto &[key, tensor] : tensors.items()) {
-        const auto is_key = [&key = key](const InputInfo &input) { return key == input.name; };
-        if (std::none_of(op->inputs.begin(), op->inputs.end(), is_key)) throw InputError(name + " has no tensor '" + key + "'");
-        if (!tensor.is_null()) headers.emplace(key, parse_header(tensor, key));
-    }
-    const Header output = parse_header(output_tensor, "output");
-    const std::string outside = outside_tables(*op, headers, output);
+    const Headers headers = parse_headers(op, tensors, output_tensor);
+    const Header &output = headers.at(op.tensors.back().name);
+    const std::string outside = outside_tables(op, headers);
     if (!outside.empty()) {
         result.skip = "outside the tables: " + outside;
         return;
     }
 
-    result.signature = signature(*op, headers, output);
+    std::vector<DataType> types;
+    for (const TensorInfo &tensor : op.tensors) {
+        const auto found = headers.find(tensor.name);
+        types.push_back(found == headers.end() ? DataType() : *found->second.type);
+    }
+    result.signature = kernel_name(op, types);
     parse_tolerance(result, object);
     result.expected = parse_data(output_tensor, output, "output");
     check_packed(output);
     const json *const axis = find_axis(object);
-    for (const auto &[key, header] : headers) {
+    for (const TensorInfo &tensor : op.tensors) {
+        const auto found = headers.find(tensor.name);
+        if (found == headers.end() || tensor.role == HEWN_TENSOR_ROLE_OUTPUT) continue;
+        const Header &header = found->second;
         CaseTensor parsed;
-        parsed.array = parse_data(tensors.at(key), header, key);
-        parsed.desc = parse_layout(header, parsed.array, output.shape, key == "InputTensor" ? nullptr : axis, key);
-        // Strides of 0 make a parameter of QUANTIZED_LINEAR_ADD one element even where the output has a dimension of 0 or 1.
-        if (op->type == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD && is_parameter_of_quantized_add(key))
-            parsed.desc.strides = Sizes(output.shape.size(), 0);
-        result.inputs.emplace(key, std::move(parsed));
+        parsed.array = parse_data(tensors.at(tensor.name), header, tensor.name);
+        parsed.desc = parse_layout(header, parsed.array, output.shape, is_parameter(tensor) ? axis : nullptr, tensor.name);
+        // Strides of 0 make it one element even where the output has a dimension of 0 or 1.
+        if (tensor.one_element) parsed.desc.strides = Sizes(output.shape.size(), 0);
+        result.inputs.emplace(tensor.name, std::move(parsed));
     }
 }
 
-// `inputs` in the order of OperatorInfo.
-Operator compile_case(hewn_operator_type type, const std::vector<std::optional<TensorDesc>> &inputs, const TensorDesc &output,
-                      const CompileOptions &options, const Device *device) {
-    const auto due = [&](size_t i) -> const TensorDesc & { return inputs.at(i).value(); };
-    const auto optional = [&](size_t i) -> const std::optional<TensorDesc> & { return inputs.at(i); };
-    switch (type) {
-    case HEWN_OPERATOR_ADD: return compile(AddDesc{due(0), due(1), output}, options, device);
-    case HEWN_OPERATOR_QUANTIZE_LINEAR: return compile(QuantizeLinearDesc{due(0), due(1), optional(2), output}, options, device);
-    case HEWN_OPERATOR_DEQUANTIZE_LINEAR:
-        return compile(DequantizeLinearDesc{due(0), due(1), optional(2), output}, options, device);
-    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD:
-        return compile(
-            QuantizedLinearAddDesc{due(0), due(1), optional(2), due(3), due(4), optional(5), due(6), optional(7), output},
-            options, device);
-    default: unknown_operator(type);
-    }
-}
 }  // namespace
 
 Case parse_case(const std::string &line, const std::string &where) {
@@ -476,16 +385,19 @@ CaseRunner::CaseRunner(const std::string &command, const ExecutionOptions &execu
 
 Array CaseRunner::run(const Case &test) const {
     std::vector<const Array *> arrays;
-    std::vector<std::optional<TensorDesc>> descs;
-    for (const InputInfo &input : operator_info(test.type).inputs) {
-        const auto found = test.inputs.find(input.name);
+    std::vector<const TensorDesc *> descs;
+    for (const TensorInfo &tensor : test.op->tensors) {
+        if (tensor.role == HEWN_TENSOR_ROLE_OUTPUT) continue;
+        const auto found = test.inputs.find(tensor.name);
         const bool present = found != test.inputs.end();
         arrays.push_back(present ? &found->second.array : nullptr);
-        descs.push_back(present ? std::optional<TensorDesc>(found->second.desc) : std::nullopt);
+        descs.push_back(present ? &found->second.desc : nullptr);
     }
     Array result = Array::allocate("output", test.expected.type, test.expected.sizes);
+    const TensorDesc output{result.type, result.sizes};
+    descs.push_back(&output);
     const Device *const on = device ? &*device : nullptr;
-    execute(compile_case(test.type, descs, {result.type, result.sizes}, options, on), on, arrays, result);
+    execute(compile(test.op->type, descs, options, on), on, arrays, result);
     return result;
 }
 

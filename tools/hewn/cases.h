@@ -9,6 +9,7 @@
 
 #include "array.h"
 #include "device.h"
+#include "table.h"
 #include "variants.h"
 
 namespace hewn::cli {
@@ -26,14 +27,15 @@ struct CaseTensor {
 struct Case {
     std::string id;
     std::string skip;  // why the case is not run; if set, nothing below is
-    hewn_operator_type type = 0;
+    const OperatorInfo *op = nullptr;
     std::string signature;  // of the kernel it needs: "quantize_linear_f32_u8"
     std::map<std::string, CaseTensor> inputs;
     Array expected;
     Tolerance tolerance;  // the source's own
     bool exact = true;    // bits must be equal: the tolerance does not apply
-    // The one exception, in DEQUANTIZE_LINEAR: -0.0 passes where 0.0 (not -0.0) is expected. 0 times a negative scale is -0.0, in
-    // the source of the case as well. But the source compares with a tolerance and writes 0.0, which says nothing of the sign.
+    // The one exception, where the output is like a scale: -0.0 passes where 0.0 (not -0.0) is expected. 0 times a negative scale
+    // is -0.0, in the source of the case as well. But the source compares with a tolerance and writes 0.0, which says nothing of
+    // the sign.
     bool zero_has_no_sign = false;
 };
 

@@ -89,7 +89,7 @@ Sizes index_of(int64_t i, const Sizes &sizes) {
 
 // True if the scale of the output's element i is below 0.
 bool has_negative_scale(const Case &test, int64_t i) {
-    const CaseTensor &scale = test.inputs.at("ScaleTensor");
+    const CaseTensor &scale = test.inputs.at(scale_of_output(*test.op)->name);
     const Sizes index = index_of(i, test.expected.sizes), strides = scale.desc.strides.value_or(packed_strides(scale.desc.sizes));
     int64_t offset = 0;
     for (size_t d = 0; d < index.size(); d++) offset += index[d] * strides[d];

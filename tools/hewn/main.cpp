@@ -20,6 +20,7 @@
 
 namespace {
 using namespace hewn::cli;
+using hewn::DataType, hewn::OperatorInfo;
 
 constexpr int EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_MEMORY = 3;
 
@@ -54,7 +55,7 @@ void add_execution(CLI::App &command, ExecutionOptions &options) {
         ->type_name("N");
 }
 
-void add_common(CLI::App &command, CommonOptions &options) {
+void add_common(CLI::App &command, OperatorOptions &options) {
     command.add_option("-o,--output", options.output, "output file, .npy or .png")->required()->type_name("FILE");
     command.add_option("--feature-level", options.feature_level, "DirectML feature level, 1.0 to 6.4; default: the newest")
         ->type_name("LEVEL");
@@ -85,19 +86,47 @@ void add_info_command(CLI::App &app) {
     });
 }
 
-void add_add_command(CLI::App &app) {
-    CLI::App &command = *app.add_subcommand("add", "A + B, broadcast by NumPy's rule; integers wrap");
-    const auto options = std::make_shared<AddOptions>();
-    command.add_option("A", options->a, "first tensor, or a number")->required()->type_name("FILE");
-    command.add_option("B", options->b, "second tensor, of the same type, or a number")->required()->type_name("FILE");
-    add_common(command, *options);
-    command.callback([options] { add(*options); });
+// "u8 or i8"
+std::string types_text(const TensorInfo &tensor) {
+    std::string text;
+    for (const DataType type : types_of(tensor)) text += (text.empty() ? "" : " ") + std::string(type_name(type));
+    return text;
 }
 
-void add_linear(CLI::App &command, LinearOptions &options) {
-    command.add_option("IN", options.input, "input tensor")->required()->type_name("FILE");
-    command.add_option("--scale", options.scale, "number or .npy file")->required()->type_name("S");
-    command.add_option("--zero-point", options.zero_point, "number or .npy file; absent: 0")->type_name("Z");
+void add_input(CLI::App &command, const OperatorInfo &op, size_t input, OperatorOptions &options) {
+    const TensorInfo &tensor = op.tensors[input];
+    if (is_parameter(tensor)) {
+        command
+            .add_option(argument_of(tensor), options.inputs[input],
+                        std::string(tensor.name) + ": number or .npy file" + (tensor.optional ? "; absent: 0" : ""))
+            ->required(!tensor.optional)
+            ->type_name(tensor.role == HEWN_TENSOR_ROLE_SCALE ? "S" : "Z");
+        return;
+    }
+    command
+        .add_option(argument_of(tensor), options.inputs[input],
+                    std::string(tensor.name) + ": " + types_text(tensor) + (takes_number(op, input) ? "; or a number" : ""))
+        ->required()
+        ->type_name("FILE");
+}
+
+void add_type(CLI::App &command, const OperatorInfo &op, OperatorOptions &options) {
+    const TensorInfo *typed = typed_by_option(op);
+    if (!typed) return;
+    const bool of_scale = is_parameter(*typed), of_input = !of_scale && has_type_of_input(op);
+    std::vector<std::string> names;
+    for (const DataType type : types_of(*typed)) names.emplace_back(type_name(type));
+    command
+        .add_option(
+            "--type", options.type,
+            std::string("type of the output") + (of_scale   ? " and the scale; default: the scale file's, else " + names.front()
+                                                 : of_input ? "; default: the first input's"
+                                                            : ""))
+        ->required(!of_scale && !of_input)
+        ->check(CLI::IsMember(names));
+}
+
+void add_axis(CLI::App &command, OperatorOptions &options) {
     CLI::Option *axis = command
                             .add_option("--axis", options.axis,
                                         "the input's axis of a 1-D scale or zero point and of blocks; negative: from the last")
@@ -106,47 +135,18 @@ void add_linear(CLI::App &command, LinearOptions &options) {
         ->needs(axis)
         ->check(CLI::Range(1, std::numeric_limits<int>::max()))
         ->type_name("B");
-    add_common(command, options);
 }
 
-void add_quantize_command(CLI::App &app) {
-    CLI::App &command = *app.add_subcommand("quantize", "clamp(round(IN / scale) + zero point), ties to even");
-    const auto options = std::make_shared<LinearOptions>();
-    add_linear(command, *options);
-    command.add_option("--type", options->type, "output type: u8 or i8")
-        ->required()
-        ->check(CLI::IsMember({"u8", "i8"}))
-        ->type_name("TYPE");
-    command.callback([options] { quantize(*options); });
-}
-
-void add_dequantize_command(CLI::App &app) {
-    CLI::App &command = *app.add_subcommand("dequantize", "(IN - zero point) * scale");
-    const auto options = std::make_shared<LinearOptions>();
-    add_linear(command, *options);
-    command.add_option("--type", options->type, "output and scale type: f32 or f16; default: the scale file's, else f32")
-        ->check(CLI::IsMember({"f32", "f16"}))
-        ->type_name("TYPE");
-    command.callback([options] { dequantize(*options); });
-}
-
-void add_qadd_command(CLI::App &app) {
-    CLI::App &command = *app.add_subcommand("qadd", "the quantized sum of two quantized tensors, broadcast by NumPy's rule");
-    const auto options = std::make_shared<QaddOptions>();
-    command.add_option("A", options->a, "first tensor, u8 or i8")->required()->type_name("FILE");
-    command.add_option("B", options->b, "second tensor, u8 or i8")->required()->type_name("FILE");
-    command.add_option("--a-scale", options->a_scale, "A's scale: number or .npy file")->required()->type_name("S");
-    command.add_option("--a-zero-point", options->a_zero_point, "A's zero point; absent: 0")->type_name("Z");
-    command.add_option("--b-scale", options->b_scale, "B's scale")->required()->type_name("S");
-    command.add_option("--b-zero-point", options->b_zero_point, "B's zero point; absent: 0")->type_name("Z");
-    command.add_option("--scale,--output-scale", options->output_scale, "the output's scale")->required()->type_name("S");
-    command.add_option("--zero-point,--output-zero-point", options->output_zero_point, "the output's zero point; absent: 0")
-        ->type_name("Z");
-    command.add_option("--type", options->type, "output type: u8 or i8; default: A's")
-        ->check(CLI::IsMember({"u8", "i8"}))
-        ->type_name("TYPE");
+// The subcommand of an operator of the library's table.
+void add_operator_command(CLI::App &app, const OperatorInfo &op) {
+    CLI::App &command = *app.add_subcommand(op.command, op.formula);
+    const auto options = std::make_shared<OperatorOptions>();
+    options->inputs.resize(op.tensors.size() - 1);
+    for (size_t i = 0; i < options->inputs.size(); i++) add_input(command, op, i, *options);
+    if (has_axis(op)) add_axis(command, *options);
+    add_type(command, op, *options);
     add_common(command, *options);
-    command.callback([options] { qadd(*options); });
+    command.callback([&op, options] { run_operator(op, *options); });
 }
 
 void add_conformance_command(CLI::App &app, int &exit_code) {
@@ -179,7 +179,7 @@ void add_replay_command(CLI::App &app) {
 }
 
 int run(int argc, char **argv) {
-    CLI::App app("hewn: elementwise kernels of four DirectML operators, on files", "hewn");
+    CLI::App app("hewn: DirectML's element-wise operators on files, by precompiled kernels", "hewn");
     app.footer(FOOTER);
     app.allow_windows_style_options(false);  // a file's name may begin with a slash (under Wine)
     app.require_subcommand(1);
@@ -189,10 +189,7 @@ int run(int argc, char **argv) {
     int exit_code = 0;
     app.add_flag("--progress", progress, "report progress on stderr even where it is no terminal");
     add_info_command(app);
-    add_add_command(app);
-    add_quantize_command(app);
-    add_dequantize_command(app);
-    add_qadd_command(app);
+    for (const OperatorInfo &op : operator_table()) add_operator_command(app, op);
     add_conformance_command(app, exit_code);
     add_replay_command(app);
 

@@ -1,43 +1,42 @@
-// The operators on files: load, broadcast, compile, execute, save.
+// The operators on files: load, broadcast, compile, execute, save. One way for all, from the library's table.
 #ifndef HEWN_TOOLS_OPERATORS_H
 #define HEWN_TOOLS_OPERATORS_H
 
 #include <hewn/hewn.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "device.h"
 #include "images.h"
+#include "table.h"
 
 namespace hewn::cli {
 
-struct CommonOptions : ExecutionOptions {
+struct OperatorOptions : ExecutionOptions {
+    std::vector<std::optional<std::string>> inputs;  // files or numbers, in the operator's order; none: absent
+    std::string type;                                // the output's; empty: it follows from the inputs'
+    std::optional<int> axis;
+    std::optional<int> block_size;  // along the axis
     std::string output;
     std::string feature_level;  // "6.0"; empty: the newest
     ImageLimits image_limits;
 };
 
-struct AddOptions : CommonOptions {
-    std::string a, b;  // files; one may be a number
-};
+// How the command line calls an input: "A", "IN", "--a-scale", "--scale,--output-scale".
+std::string argument_of(const TensorInfo &tensor);
 
-struct LinearOptions : CommonOptions {
-    std::string input, scale, type;
-    std::optional<std::string> zero_point;
-    std::optional<int> axis;
-    std::optional<int> block_size;  // along the axis
-};
+// Whether a number may stand for the input, of the type of another: where both have one type and nothing quantizes them.
+bool takes_number(const OperatorInfo &op, size_t input);
 
-struct QaddOptions : CommonOptions {
-    std::string a, a_scale, b, b_scale, output_scale, type;
-    std::optional<std::string> a_zero_point, b_zero_point, output_zero_point;
-};
+// The tensor whose type --type says: the output, or the scale that it is like. None if its type follows from the input's.
+const TensorInfo *typed_by_option(const OperatorInfo &op);
 
-// Each prints a line with the output's type and sizes and the variant that ran.
-void add(const AddOptions &options);
-void quantize(const LinearOptions &options);
-void dequantize(const LinearOptions &options);
-void qadd(const QaddOptions &options);
+// Whether the output has the first input's type if nothing else is said.
+bool has_type_of_input(const OperatorInfo &op);
+
+// Prints a line with the output's type and sizes and the variant that ran.
+void run_operator(const OperatorInfo &op, const OperatorOptions &options);
 
 // "6.0" -> FeatureLevel::LEVEL_6_0. Throws InputError with the list of levels.
 FeatureLevel parse_feature_level(const std::string &text);

@@ -1,13 +1,17 @@
 #include "replay.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <sstream>
-#include <stdexcept>
+#include <tuple>
+#include <utility>
 
 #include "cases.h"
 #include "device.h"
@@ -86,46 +90,66 @@ CaseTensor tensor(DataType type, const Sizes &sizes, const Sizes &stored, const 
     return result;
 }
 
-Case make_case(hewn_operator_type type, const std::string &name, DataType output, const Sizes &sizes) {
-    Case result;
-    result.id = name;
-    result.type = type;
-    result.expected = Array::allocate("", output, sizes);  // CaseRunner makes the contents
-    return result;
-}
+// A problem to be: its operator, the types of its tensors in order, and the case that it becomes.
+struct Draft {
+    const OperatorInfo &op;
+    const std::vector<DataType> &types;
+    const std::string name;
+    Sizes sizes;
+    std::map<std::string, CaseTensor> inputs = {};
 
-// Every special value with every other.
-Case add_case(DataType type) {
-    const Values values = special_values(type);
-    const Sizes sizes = table(values.size(), values.size());
-    Case result = make_case(HEWN_OPERATOR_ADD, "add_" + std::string(type_name(type)), type, sizes);
-    Values a, b;
-    for (const uint64_t each : values) {
-        a.insert(a.end(), values.begin(), values.end());
-        b.insert(b.end(), values.size(), each);
+    void add(size_t i, const Sizes &stored, const Values &values) {
+        inputs.emplace(op.tensors[i].name, tensor(types[i], op.tensors[i].one_element ? stored : sizes, stored, values));
     }
-    result.inputs = {{"ATensor", tensor(type, sizes, sizes, a)}, {"BTensor", tensor(type, sizes, sizes, b)}};
-    return result;
+    Case finish() && {
+        Case result;
+        result.id = name;
+        result.op = &op;
+        result.expected = Array::allocate("", types.back(), sizes);  // CaseRunner makes the contents
+        result.inputs = std::move(inputs);
+        result.signature = kernel_name(op, types);
+        return result;
+    }
+};
+
+// Every value of the first list with every one of the second.
+std::pair<Values, Values> all_pairs(const Values &first, const Values &second) {
+    std::pair<Values, Values> pairs;
+    for (const uint64_t each : second) {
+        pairs.first.insert(pairs.first.end(), first.begin(), first.end());
+        pairs.second.insert(pairs.second.end(), first.size(), each);
+    }
+    return pairs;
 }
 
-// QUANTIZE_LINEAR and DEQUANTIZE_LINEAR: a scale and a zero point for each row, whose inputs are row_values(scale).
-template<class RowValues>
-Case linear_case(hewn_operator_type type, const std::string &name, DataType input, DataType scale, DataType zero_point,
-                 DataType output, RowValues &&row_values) {
+// Two inputs that nothing quantizes: every special value with every other.
+Case plain_case(const OperatorInfo &op, const std::vector<DataType> &types) {
+    const Values values = special_values(types.front());
+    Draft draft{op, types, std::string(op.name) + "_" + std::string(type_name(types.front())),
+                table(values.size(), values.size())};
+    const auto pairs = all_pairs(values, values);
+    draft.add(0, draft.sizes, pairs.first);
+    draft.add(1, draft.sizes, pairs.second);
+    return std::move(draft).finish();
+}
+
+// An input with a scale and a zero point for each row. Quotients tie; products are of values from one end to the other.
+Case linear_case(const OperatorInfo &op, const std::vector<DataType> &types) {
+    constexpr size_t INPUT = 0, SCALE = 1, ZERO_POINT = 2;
     Values inputs, scales;
     for (const double each : SCALES) {
-        const Values row = row_values(scale == DataType::FLOAT16 ? double_from_f16(f16_from_double(each)) : double(float(each)));
+        const double scale = types[SCALE] == DataType::FLOAT16 ? double_from_f16(f16_from_double(each)) : double(float(each));
+        const Values row = scale_of_output(op) ? spread_values(types[INPUT]) : tie_values(types[INPUT], scale);
         inputs.insert(inputs.end(), row.begin(), row.end());
-        scales.push_back(bits_of(scale, each));
+        scales.push_back(bits_of(types[SCALE], each));
     }
-    Values zero_points = special_values(zero_point);
+    Values zero_points = special_values(types[ZERO_POINT]);
     zero_points.resize(ROWS);
-    const Sizes sizes = table(ROWS, inputs.size() / ROWS);
-    Case result = make_case(type, name, output, sizes);
-    result.inputs = {{"InputTensor", tensor(input, sizes, sizes, inputs)},
-                     {"ScaleTensor", tensor(scale, sizes, table(ROWS, 1), scales)},
-                     {"ZeroPointTensor", tensor(zero_point, sizes, table(ROWS, 1), zero_points)}};
-    return result;
+    Draft draft{op, types, kernel_name(op, types), table(ROWS, inputs.size() / ROWS)};
+    draft.add(INPUT, draft.sizes, inputs);
+    draft.add(SCALE, table(ROWS, 1), scales);
+    draft.add(ZERO_POINT, table(ROWS, 1), zero_points);
+    return std::move(draft).finish();
 }
 
 // Scales and zero points of A, B and the output, in this order. The first set gives ties in half of the sums.
@@ -136,69 +160,67 @@ struct Parameters {
 constexpr Parameters PARAMETERS[] = {
     {{1, 1, 2}, {0, 0, 0}}, {{0.1, 0.2, 0.3}, {0x80, 0x7f, 1}}, {{0.039215686, 0.039215686, 0.078431372}, {10, 0xff, 0x80}}};
 
-// Every value of A with every special one of B.
-Case quantized_add_case(const std::string &name, DataType a, DataType b, DataType output, const Parameters &parameters) {
-    const Values rows = special_values(b);
-    const Sizes sizes = table(rows.size(), 256), scalar = table(1, 1);
-    Values a_values, b_values;
-    for (const uint64_t row : rows) {
-        for (uint64_t i = 0; i < 256; i++) {
-            a_values.push_back(i);
-            b_values.push_back(row);
+// Quantized inputs of bytes with scales and zero points of one element: every value of A with every special one of B.
+Case quantized_case(const OperatorInfo &op, const std::vector<DataType> &types, size_t set) {
+    Values all(256);
+    std::iota(all.begin(), all.end(), 0);
+    const Sizes one = table(1, 1);
+    Values values[2];
+    size_t data = 0, scale = 0, zero_point = 0;
+    for (size_t i = 0; i + 1 < types.size(); i++) {
+        if (op.tensors[i].role == HEWN_TENSOR_ROLE_DATA && data++ == 1)
+            std::tie(values[0], values[1]) = all_pairs(all, special_values(types[i]));
+    }
+    Draft draft{op, types, kernel_name(op, types) + "_" + std::to_string(set), table(values[0].size() / 256, 256)};
+    data = 0;
+    for (size_t i = 0; i + 1 < types.size(); i++) {
+        switch (op.tensors[i].role) {
+        case HEWN_TENSOR_ROLE_DATA: draft.add(i, draft.sizes, values[data++]); break;
+        case HEWN_TENSOR_ROLE_SCALE: draft.add(i, one, {bits_of(types[i], PARAMETERS[set].scales[scale++])}); break;
+        default: draft.add(i, one, {PARAMETERS[set].zero_points[zero_point++]});
         }
     }
-    Case result = make_case(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, name, output, sizes);
-    const auto scale = [&](int i) {
-        return tensor(DataType::FLOAT32, scalar, scalar, {bits_of(DataType::FLOAT32, parameters.scales[i])});
-    };
-    const auto zero_point = [&](int i, DataType type) { return tensor(type, scalar, scalar, {parameters.zero_points[i]}); };
-    result.inputs = {{"ATensor", tensor(a, sizes, sizes, a_values)},
-                     {"AScaleTensor", scale(0)},
-                     {"AZeroPointTensor", zero_point(0, a)},
-                     {"BTensor", tensor(b, sizes, sizes, b_values)},
-                     {"BScaleTensor", scale(1)},
-                     {"BZeroPointTensor", zero_point(1, b)},
-                     {"OutputScaleTensor", scale(2)},
-                     {"OutputZeroPointTensor", zero_point(2, output)}};
-    return result;
+    return std::move(draft).finish();
 }
 
-// "f32_u8"
-std::vector<DataType> types_of(const std::string &signature) {
-    std::vector<DataType> types;
+// The types of all tensors, from the words of a signature: "f32_u8".
+std::vector<DataType> types_named(const OperatorInfo &op, const std::string &signature) {
+    std::vector<std::optional<DataType>> known(op.tensors.size());
     std::istringstream words(signature);
-    for (std::string word; std::getline(words, word, '_');) {
-        const std::optional<DataType> type = type_from_name(word);
-        if (!type) throw std::logic_error("replay: signature " + signature + " names the unknown type " + word);
-        types.push_back(*type);
+    std::string word;
+    for (size_t i = 0; i < known.size(); i++) {
+        if (op.tensors[i].in_signature && std::getline(words, word, '_')) known[i] = type_from_name(word);
+    }
+    const int like = op.tensors.back().like;
+    if (like >= 0 && known.back() && !known[size_t(like)]) known[size_t(like)] = known.back();
+    std::vector<DataType> types(known.size());
+    for (size_t i = known.size(); i-- > 0;) {
+        if (known[i]) types[i] = *known[i];
+        else if (op.tensors[i].like < 0) types[i] = types_of(op.tensors[i]).front();
+    }
+    for (size_t i = 0; i < known.size(); i++) {
+        if (!known[i] && op.tensors[i].like >= 0) types[i] = type_like(op.tensors[i], types[size_t(op.tensors[i].like)]);
     }
     return types;
 }
 
 std::vector<Case> cases_of(const std::string &operator_name, const std::string &signature) {
-    const std::string kernel = operator_name + "_" + signature;
-    const std::vector<DataType> types = types_of(signature);
+    const auto &table = operator_table();
+    const auto op =
+        std::find_if(table.begin(), table.end(), [&](const OperatorInfo &each) { return operator_name == each.name; });
+    std::vector<DataType> types = types_named(*op, signature);
     std::vector<Case> cases;
-    if (operator_name == "add") {
-        cases.push_back(add_case(types.at(0)));
-        // Unsigned sums take the signed kernel: both wrap.
-        if (signature[0] == 'i') cases.push_back(add_case(type_from_name("u" + signature.substr(1)).value()));
-    } else if (operator_name == "quantize_linear") {
-        const DataType input = types.at(0), output = types.at(1), scale = input == DataType::FLOAT16 ? input : DataType::FLOAT32;
-        cases.push_back(linear_case(HEWN_OPERATOR_QUANTIZE_LINEAR, kernel, input, scale, output, output,
-                                    [&](double value) { return tie_values(input, value); }));
-    } else if (operator_name == "dequantize_linear") {
-        const DataType input = types.at(0), output = types.at(1);
-        cases.push_back(linear_case(HEWN_OPERATOR_DEQUANTIZE_LINEAR, kernel, input, output, input, output,
-                                    [&](double) { return spread_values(input); }));
-    } else if (operator_name == "quantized_linear_add") {
-        for (const Parameters &parameters : PARAMETERS)
-            cases.push_back(quantized_add_case(kernel + "_" + std::to_string(&parameters - PARAMETERS), types.at(0), types.at(1),
-                                               types.at(2), parameters));
-    } else {
-        throw std::logic_error("replay: there are no cases of the operator " + operator_name);
+    if (has_axis(*op)) return {linear_case(*op, types)};
+    if (std::any_of(op->tensors.begin(), op->tensors.end(), is_parameter)) {
+        for (size_t set = 0; set < std::size(PARAMETERS); set++) cases.push_back(quantized_case(*op, types, set));
+        return cases;
     }
-    for (Case &each : cases) each.signature = kernel;
+    cases.push_back(plain_case(*op, types));
+    std::string twin(type_name(types.front()));
+    if (op->unsigned_as_signed && twin[0] == 'i') {
+        twin[0] = 'u';
+        cases.push_back(plain_case(*op, std::vector<DataType>(types.size(), type_from_name(twin).value())));
+    }
     return cases;
 }
 
@@ -209,15 +231,7 @@ std::string dml_type(DataType type) {
     return (name[0] == 'f' ? "FLOAT" : name[0] == 'u' ? "UINT" : "INT") + name.substr(1);
 }
 
-const char *dml_operator(const Case &test) {
-    switch (test.type) {
-    case HEWN_OPERATOR_ADD: return "DML_OPERATOR_ELEMENT_WISE_ADD";
-    case HEWN_OPERATOR_QUANTIZE_LINEAR: return "DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR";
-    case HEWN_OPERATOR_DEQUANTIZE_LINEAR: return "DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR";
-    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD: return "DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD";
-    default: throw std::logic_error("replay: DirectML's name of the operator of " + test.id + " is not known");
-    }
-}
+std::string dml_operator(const Case &test) { return std::string("DML_OPERATOR_ELEMENT_WISE_") + test.op->directml_name; }
 
 json dml_tensor(const TensorDesc &desc) {
     json result = {{"DataType", dml_type(desc.data_type)}, {"Sizes", desc.sizes}};

@@ -1,0 +1,264 @@
+# The operator table: reads generators/operators.cmake, derives the signatures, and writes what other languages read of it.
+#
+# Sets, for each operator in HEWN_ALL_OPERATORS, HEWN_<operator>_<KEY>: TYPE (its number), NAME, COMMAND, FORMULA, ONNX, IN_PLACE, WRAPS,
+# TENSORS, SIGNATURE (tensors), LEVELS, SIGNATURES (of its kernels). HEWN_<operator>_<tensor>_<KEY>: ROLE, LIKE, INTEGERS, OPTIONAL, ONE.
+# HEWN_<operator>_<level>_<KEY>: RANKS, and the types of a tensor as KEY. HEWN_<operator>_FORMS, and HEWN_<operator>_<form>_<KEY>.
+# hewn_write_operators() writes into the build tree generated/operators.json, types.inc and operators.inc in generated/include/, and
+# hewn/operators.hpp, a part of hewn.hpp, in generated/public/.
+
+# ---- Reading ----
+
+function(hewn_data_types)
+    set_property(GLOBAL PROPERTY HEWN_DATA_TYPES ${ARGN})
+endfunction()
+
+function(hewn_feature_levels)
+    set_property(GLOBAL PROPERTY HEWN_FEATURE_LEVELS ${ARGN})
+endfunction()
+
+# hewn_set_keys(<name> <prefix> <KEY>...): the properties <KEY> of <name> from the variables <prefix>_<KEY>.
+macro(hewn_set_keys name prefix)
+    foreach(key ${ARGN})
+        hewn_set(${name} ${key} ${${prefix}_${key}})
+    endforeach()
+endmacro()
+
+function(hewn_operator operator type name)
+    cmake_parse_arguments(PARSE_ARGV 3 operator "IN_PLACE;WRAPS" "COMMAND;FORMULA;ONNX" "")
+    set(operator_TYPE ${type})
+    set(operator_NAME ${name})
+    set_property(GLOBAL APPEND PROPERTY HEWN_ALL_OPERATORS ${operator})
+    hewn_set_keys(${operator} operator TYPE NAME COMMAND ONNX IN_PLACE WRAPS)
+    set_property(GLOBAL PROPERTY HEWN_${operator}_FORMULA "${operator_FORMULA}")  # text, with semicolons
+endfunction()
+
+function(hewn_tensor operator tensor role)
+    cmake_parse_arguments(PARSE_ARGV 3 tensor "ONE" "LIKE;INTEGERS;OPTIONAL" "")
+    set(tensor_ROLE ${role})
+    set_property(GLOBAL APPEND PROPERTY HEWN_${operator}_TENSORS ${tensor})
+    hewn_set_keys(${operator}_${tensor} tensor ROLE LIKE INTEGERS OPTIONAL ONE)
+endfunction()
+
+function(hewn_signature operator)
+    hewn_set(${operator} SIGNATURE ${ARGN})
+endfunction()
+
+function(hewn_level operator level)
+    cmake_parse_arguments(PARSE_ARGV 2 level "" "" "RANKS")
+    list(POP_FRONT level_RANKS least most)
+    set_property(GLOBAL APPEND PROPERTY HEWN_${operator}_LEVELS ${level})
+    hewn_set(${operator}_${level} RANKS ${least} ${most})
+    foreach(word IN LISTS level_RANKS)
+        string(REGEX MATCH "^([^=]+)=(.+)$" word ${word})
+        string(REPLACE "," ";" types ${CMAKE_MATCH_2})
+        hewn_set(${operator}_${level} ${CMAKE_MATCH_1} ${types})
+    endforeach()
+endfunction()
+
+function(hewn_form operator form)
+    cmake_parse_arguments(PARSE_ARGV 2 form "GPU" "NEEDS" "LAYOUTS;WITHOUT")
+    set_property(GLOBAL APPEND PROPERTY HEWN_${operator}_FORMS ${form})
+    foreach(key LAYOUTS NEEDS WITHOUT GPU)
+        hewn_set(${operator}_${form} ${key} ${form_${key}})
+    endforeach()
+endfunction()
+
+include(${PROJECT_SOURCE_DIR}/generators/operators.cmake)
+
+# ---- The signatures: every combination of the newest level's types ----
+
+function(hewn_derive_signatures operator)
+    hewn_get(operator ${operator} SIGNATURE LEVELS WRAPS)
+    list(GET operator_LEVELS 0 newest)
+    set(signatures "")
+    foreach(tensor IN LISTS operator_SIGNATURE)
+        hewn_get(tensor ${operator}_${tensor} LIKE)
+        if(tensor_LIKE)
+            set(tensor ${tensor_LIKE})
+        endif()
+        hewn_get(level ${operator}_${newest} ${tensor})
+        if(operator_WRAPS)
+            list(FILTER level_${tensor} EXCLUDE REGEX "^u")
+        endif()
+        set(longer)
+        foreach(signature IN LISTS signatures ITEMS "")
+            foreach(type IN LISTS level_${tensor})
+                if(signature OR NOT signatures)
+                    list(APPEND longer "${signature}_${type}")
+                endif()
+            endforeach()
+        endforeach()
+        set(signatures ${longer})
+    endforeach()
+    list(TRANSFORM signatures REPLACE "^_" "")
+    hewn_set(${operator} SIGNATURES ${signatures})
+endfunction()
+
+get_property(all_operators GLOBAL PROPERTY HEWN_ALL_OPERATORS)
+foreach(operator IN LISTS all_operators)
+    hewn_derive_signatures(${operator})
+endforeach()
+
+# ---- Writing ----
+
+# 6.2 as DML_FEATURE_LEVEL's 0x6200; nothing as 0.
+function(hewn_level_number out level)
+    set(number 0)
+    if(level MATCHES "^([0-9]+)\\.([0-9]+)$")
+        math(EXPR number "${CMAKE_MATCH_1} << 12 | ${CMAKE_MATCH_2} << 8" OUTPUT_FORMAT HEXADECIMAL)
+    endif()
+    set(${out} ${number} PARENT_SCOPE)
+endfunction()
+
+# "OutputScaleTensor" as "output_scale_tensor"
+function(hewn_snake_case out name)
+    string(REGEX REPLACE "([A-Z])" "_\\1" name ${name})
+    string(TOLOWER ${name} name)
+    string(SUBSTRING ${name} 1 -1 name)
+    set(${out} ${name} PARENT_SCOPE)
+endfunction()
+
+# "quantize_linear" as "QuantizeLinear"
+function(hewn_camel_case out name)
+    string(REPLACE "_" ";" words ${name})
+    set(result)
+    foreach(word IN LISTS words)
+        string(SUBSTRING ${word} 0 1 first)
+        string(SUBSTRING ${word} 1 -1 rest)
+        string(TOUPPER ${first} first)
+        string(APPEND result ${first}${rest})
+    endforeach()
+    set(${out} ${result} PARENT_SCOPE)
+endfunction()
+
+# types.inc: HEWN_TYPE(word, name, number, bits) for each data type, HEWN_LEVEL(major, minor) for each feature level.
+function(hewn_write_types)
+    set(lines)
+    get_property(types GLOBAL PROPERTY HEWN_DATA_TYPES)
+    foreach(type IN LISTS types)
+        string(REGEX MATCH "^([a-z]+([0-9]+))=([A-Z0-9]+):([0-9]+)$" type ${type})
+        string(APPEND lines "HEWN_TYPE(${CMAKE_MATCH_1}, ${CMAKE_MATCH_3}, ${CMAKE_MATCH_4}, ${CMAKE_MATCH_2})\n")
+    endforeach()
+    get_property(levels GLOBAL PROPERTY HEWN_FEATURE_LEVELS)
+    foreach(level IN LISTS levels)
+        string(REPLACE "." ", " level ${level})
+        string(APPEND lines "HEWN_LEVEL(${level})\n")
+    endforeach()
+    hewn_write_list(types.inc "generators/operators.cmake" "${lines}")
+endfunction()
+
+# Sets <out>_rows, _json and _members to an operator's tensors, in C++ macros, in JSON and as members of a C++ description; _arguments to
+# those members' addresses.
+function(hewn_tell_tensors out operator)
+    foreach(part rows json members arguments)
+        set(${part})
+    endforeach()
+    hewn_get(operator ${operator} TENSORS)
+    foreach(tensor IN LISTS operator_TENSORS)
+        hewn_get(tensor ${operator}_${tensor} ROLE LIKE INTEGERS OPTIONAL ONE)
+        string(TOLOWER "${tensor_ROLE}" role)
+        string(TOLOWER "${tensor_ONE}" one)
+        list(FIND operator_TENSORS "${tensor_LIKE}" like)
+        hewn_level_number(optional "${tensor_OPTIONAL}")
+        hewn_snake_case(member ${tensor})
+        set(integers ${tensor_INTEGERS})
+        if(NOT integers)
+            set(integers none)
+        endif()
+        string(APPEND rows "    HEWN_TENSOR(${tensor}, ${member}, ${role}, ${like}, ${integers}, ${optional}, ${one})\n")
+        list(APPEND json "{\"name\": \"${tensor}\", \"role\": \"${role}\", \"like\": ${like}, \"integers\": \"${tensor_INTEGERS}\", \
+\"optional_from\": \"${tensor_OPTIONAL}\", \"one_element\": ${one}}")
+        set(kind TensorDesc)
+        if(tensor_OPTIONAL)
+            set(kind OptionalTensorDesc)
+        endif()
+        string(APPEND members "    ${kind} ${member};\n")
+        list(APPEND arguments "detail::pointer(desc.${member})")
+    endforeach()
+    list(JOIN json ",\n      " json)
+    list(JOIN arguments ",\n                    " arguments)
+    foreach(part rows json members arguments)
+        set(${out}_${part} "${${part}}" PARENT_SCOPE)
+    endforeach()
+endfunction()
+
+# Sets <out>_rows and _json to an operator's levels.
+function(hewn_tell_levels out operator)
+    set(rows)
+    set(json)
+    hewn_get(operator ${operator} TENSORS LEVELS)
+    foreach(level IN LISTS operator_LEVELS)
+        hewn_get(level ${operator}_${level} RANKS ${operator_TENSORS})
+        hewn_level_number(number ${level})
+        list(JOIN level_RANKS ", " ranks)
+        set(masks)
+        set(types)
+        foreach(tensor IN LISTS operator_TENSORS)
+            list(JOIN level_${tensor} " | " mask)
+            list(JOIN level_${tensor} "\", \"" words)
+            if(mask)
+                list(APPEND types "\"${tensor}\": [\"${words}\"]")
+            else()
+                set(mask none)
+            endif()
+            list(APPEND masks "${mask}")
+        endforeach()
+        list(JOIN masks ", " masks)
+        list(JOIN types ", " types)
+        string(APPEND rows "    HEWN_LEVEL(${number}, ${ranks}, ${masks})\n")
+        list(APPEND json "{\"level\": \"${level}\", \"ranks\": [${ranks}], \"types\": {${types}}}")
+    endforeach()
+    list(JOIN json ",\n      " json)
+    set(${out}_rows "${rows}" PARENT_SCOPE)
+    set(${out}_json "${json}" PARENT_SCOPE)
+endfunction()
+
+# operators.inc: HEWN_OPERATOR(operator, number, name, command, "formula", "onnx", in_place, wraps, (signature), (tensors), (levels)), with
+#   HEWN_TENSOR(name, member, role, like, integers, optional_from, one) for each tensor, `like` and the signature being tensors' indices, and
+#   HEWN_LEVEL(number, least, most, types...) for each level, newest first, with the types of each tensor, `none` where it is like another.
+# operators.json has the same for programs in other languages. hewn/operators.hpp has a description and a compile() for each operator.
+function(hewn_write_operators)
+    hewn_write_types()
+    foreach(part inc json hpp)
+        set(${part})
+    endforeach()
+    foreach(operator IN LISTS all_operators)
+        hewn_get(operator ${operator} TYPE NAME COMMAND ONNX IN_PLACE WRAPS TENSORS SIGNATURE SIGNATURES)
+        get_property(formula GLOBAL PROPERTY HEWN_${operator}_FORMULA)
+        hewn_tell_tensors(tensors ${operator})
+        hewn_tell_levels(levels ${operator})
+        string(TOLOWER "${operator_IN_PLACE}" in_place)
+        string(TOLOWER "${operator_WRAPS}" wraps)
+        set(indices)
+        foreach(tensor IN LISTS operator_SIGNATURE)
+            list(FIND operator_TENSORS ${tensor} index)
+            list(APPEND indices ${index})
+        endforeach()
+        list(JOIN indices ", " signature)
+        string(APPEND inc "HEWN_OPERATOR(${operator}, ${operator_TYPE}, ${operator_NAME}, ${operator_COMMAND}, \"${formula}\", \
+\"${operator_ONNX}\", ${in_place}, ${wraps}, (${signature}),\n  (\n${tensors_rows}  ),\n  (\n${levels_rows}  ))\n")
+        list(JOIN operator_SIGNATURES "\", \"" signatures)
+        if(json)
+            string(APPEND json ",\n   ")
+        endif()
+        string(APPEND json "{\"name\": \"${operator}\", \"number\": ${operator_TYPE}, \"directml\": \"${operator_NAME}\", \
+\"command\": \"${operator_COMMAND}\", \"formula\": \"${formula}\", \"onnx\": \"${operator_ONNX}\", \"in_place\": ${in_place}, \
+\"signature\": [${signature}],\n    \"signatures\": [\"${signatures}\"],\n    \"tensors\": [\n      ${tensors_json}],\n    \"levels\": [\n\
+      ${levels_json}]}")
+        hewn_camel_case(camel ${operator})
+        string(APPEND hpp "// ${operator_NAME}: hewn_${operator}_desc.\nstruct ${camel}Desc {\n${tensors_members}};\n"
+            "inline Operator compile(const ${camel}Desc &desc, const CompileOptions &options = {}, const Device *device = nullptr) {\n"
+            "    return compile(HEWN_OPERATOR_${operator_NAME},\n                   {${tensors_arguments}},\n"
+            "                   options, device);\n}\n\n")
+    endforeach()
+    hewn_write_list(operators.inc "generators/operators.cmake" "${inc}")
+    file(GENERATE OUTPUT ${HEWN_GENERATED_DIR}/operators.json CONTENT "[\n   ${json}\n]\n")
+    file(GENERATE OUTPUT ${HEWN_GENERATED_DIR}/public/hewn/operators.hpp CONTENT
+"// A part of hewn.hpp, written from hewn's operator table (generators/operators.cmake): each operator's description, which owns its
+// tensors', and its compile(). hewn.h documents the operators.
+#ifndef HEWN_HEWN_HPP
+#error \"include hewn/hewn.hpp\"
+#endif
+
+${hpp}")
+endfunction()

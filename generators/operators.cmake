@@ -1,0 +1,96 @@
+# THE list of operators, with the data types and DirectML's feature levels: what each operator is called, its tensors, the types that it
+# takes, the forms of its kernels.
+#
+# hewn_data_types(<word>=<name>:<number>...)  the word is that of signatures, name and number are DirectML's
+# hewn_feature_levels(<level>...)             ascending
+# hewn_operator(<operator> <number> <name> COMMAND <hewn's subcommand> FORMULA <text> ONNX <domain.operator> [IN_PLACE] [WRAPS])
+#   The algorithm is generators/<operator>.cpp, how the CPU runs it runtime/cpu/<operator>.cpp. IN_PLACE: the output may lie on an input
+#   of equal strides. WRAPS: kernels of signed types serve the unsigned ones of their width too.
+# hewn_tensor(<operator> <tensor> <DATA|SCALE|ZERO_POINT|OUTPUT> [LIKE <tensor> [INTEGERS <type>]] [OPTIONAL <level>] [ONE])
+#   In DirectML's order, the output last. LIKE: has that tensor's type (INTEGERS: or this one, where that is an integer's). OPTIONAL: may
+#   be left out from that level on. ONE: one element, whatever the sizes of the others; else of the first tensor's sizes.
+# hewn_signature(<operator> <tensor>...)      the tensors whose types name a kernel: f32_u8
+# hewn_level(<operator> <level> RANKS <least> <most> <tensor>=<type>,<type>...)
+#   What DirectML allows from that level on, newest first: the types of each tensor that is LIKE no other.
+# hewn_form(<operator> <form> LAYOUTS <layout>... [NEEDS <feature>] [WITHOUT <feature>...] [GPU])
+#   A compiled function of each of the operator's variants, made by the generator <operator>_<form>. A layout has one digit for each
+#   input that the generator passes to schedule_rows: 1 if it runs along the row, 0 if it is constant in it. The most frequent layout
+#   comes first. Plans use the layouts of the operator's first form, whose inputs are the operands.
+#   NEEDS: only on targets that list the feature.
+#   WITHOUT: features of a target that are not used for the form.
+#   GPU: a form of targets with a DEVICE, which have no other forms (generators/gpu.h). Only inputs that vary have digits.
+
+hewn_data_types(f32=FLOAT32:1 f16=FLOAT16:2 u32=UINT32:3 u16=UINT16:4 u8=UINT8:5 i32=INT32:6 i16=INT16:7 i8=INT8:8 f64=FLOAT64:9
+    u64=UINT64:10 i64=INT64:11)
+hewn_feature_levels(1.0 2.0 2.1 3.0 3.1 4.0 4.1 5.0 5.1 5.2 6.0 6.1 6.2 6.3 6.4)
+
+hewn_operator(add 1 ADD COMMAND add ONNX ai.onnx.Add IN_PLACE WRAPS
+    FORMULA "A + B; integers wrap")
+hewn_tensor(add ATensor DATA)
+hewn_tensor(add BTensor DATA LIKE ATensor)
+hewn_tensor(add OutputTensor OUTPUT LIKE ATensor)
+hewn_signature(add ATensor)
+hewn_level(add 5.1 RANKS 1 8 ATensor=f32,f16,i64,i32,i16,i8,u64,u32,u16,u8)
+hewn_level(add 4.1 RANKS 1 8 ATensor=f32,f16,i64,i32,u64,u32)
+hewn_level(add 3.0 RANKS 1 8 ATensor=f32,f16,i32,u32)
+hewn_level(add 2.1 RANKS 4 5 ATensor=f32,f16,i32,u32)
+hewn_level(add 1.0 RANKS 4 5 ATensor=f32,f16)
+hewn_form(add general LAYOUTS 11 10 01)
+hewn_form(add dense LAYOUTS 11 GPU)
+hewn_form(add strided GPU)
+
+hewn_operator(quantize_linear 2 QUANTIZE_LINEAR COMMAND quantize ONNX ai.onnx.QuantizeLinear
+    FORMULA "clamp(round(IN / scale) + zero point), ties to even")
+hewn_tensor(quantize_linear InputTensor DATA)
+hewn_tensor(quantize_linear ScaleTensor SCALE LIKE InputTensor INTEGERS f32)
+hewn_tensor(quantize_linear ZeroPointTensor ZERO_POINT LIKE OutputTensor OPTIONAL 6.2)
+hewn_tensor(quantize_linear OutputTensor OUTPUT)
+hewn_signature(quantize_linear InputTensor OutputTensor)
+hewn_level(quantize_linear 6.0 RANKS 1 8 InputTensor=f32,f16,i32 OutputTensor=i8,u8)
+hewn_level(quantize_linear 3.0 RANKS 1 8 InputTensor=f32,i32 OutputTensor=i8,u8)
+hewn_level(quantize_linear 2.1 RANKS 4 4 InputTensor=f32,i32 OutputTensor=i8,u8)
+hewn_level(quantize_linear 1.0 RANKS 4 4 InputTensor=f32 OutputTensor=u8)
+hewn_form(quantize_linear divide LAYOUTS 100 110 111)
+hewn_form(quantize_linear reciprocal LAYOUTS 1 NEEDS fma)
+hewn_form(quantize_linear columns LAYOUTS 1110 1111 NEEDS avx2)
+hewn_form(quantize_linear repeating LAYOUTS 1 NEEDS avx2)
+hewn_form(quantize_linear dense LAYOUTS 100 GPU)
+hewn_form(quantize_linear strided GPU)
+
+hewn_operator(dequantize_linear 3 DEQUANTIZE_LINEAR COMMAND dequantize ONNX ai.onnx.DequantizeLinear
+    FORMULA "(IN - zero point) * scale")
+hewn_tensor(dequantize_linear InputTensor DATA)
+hewn_tensor(dequantize_linear ScaleTensor SCALE)
+hewn_tensor(dequantize_linear ZeroPointTensor ZERO_POINT LIKE InputTensor OPTIONAL 6.2)
+hewn_tensor(dequantize_linear OutputTensor OUTPUT LIKE ScaleTensor)
+hewn_signature(dequantize_linear InputTensor OutputTensor)
+hewn_level(dequantize_linear 6.0 RANKS 1 8 InputTensor=i32,i16,i8,u32,u16,u8 ScaleTensor=f32,f16)
+hewn_level(dequantize_linear 3.0 RANKS 1 8 InputTensor=i32,i16,i8,u32,u16,u8 ScaleTensor=f32)
+hewn_level(dequantize_linear 2.1 RANKS 4 4 InputTensor=i32,i16,i8,u32,u16,u8 ScaleTensor=f32)
+hewn_level(dequantize_linear 1.0 RANKS 4 4 InputTensor=u8 ScaleTensor=f32)
+hewn_form(dequantize_linear general LAYOUTS 100 110 111)
+hewn_form(dequantize_linear repeating LAYOUTS 1 NEEDS avx2)
+hewn_form(dequantize_linear dense LAYOUTS 100 GPU)
+hewn_form(dequantize_linear strided GPU)
+
+hewn_operator(quantized_linear_add 4 QUANTIZED_LINEAR_ADD COMMAND qadd ONNX com.microsoft.QLinearAdd
+    FORMULA "A + B of quantized tensors, quantized; ties to even")
+hewn_tensor(quantized_linear_add ATensor DATA)
+hewn_tensor(quantized_linear_add AScaleTensor SCALE ONE)
+hewn_tensor(quantized_linear_add AZeroPointTensor ZERO_POINT LIKE ATensor OPTIONAL 4.0 ONE)
+hewn_tensor(quantized_linear_add BTensor DATA)
+hewn_tensor(quantized_linear_add BScaleTensor SCALE ONE)
+hewn_tensor(quantized_linear_add BZeroPointTensor ZERO_POINT LIKE BTensor OPTIONAL 4.0 ONE)
+hewn_tensor(quantized_linear_add OutputScaleTensor SCALE ONE)
+hewn_tensor(quantized_linear_add OutputZeroPointTensor ZERO_POINT LIKE OutputTensor OPTIONAL 4.0 ONE)
+hewn_tensor(quantized_linear_add OutputTensor OUTPUT)
+hewn_signature(quantized_linear_add ATensor BTensor OutputTensor)
+hewn_level(quantized_linear_add 4.0 RANKS 1 8 ATensor=i8,u8 BTensor=i8,u8 OutputTensor=i8,u8
+    AScaleTensor=f32 BScaleTensor=f32 OutputScaleTensor=f32)
+# Only `reciprocal` has a use for VNNI. With VNNI's features LLVM narrows `folded` by more moves between lanes (64 elements take 20.8
+# cycles instead of 18.5 by llvm-mca's Ice Lake). Without them `divide` is x86_64_avx512's own function.
+hewn_form(quantized_linear_add divide LAYOUTS 11 10 01 WITHOUT avx512_cannonlake avx512_zen4)
+hewn_form(quantized_linear_add reciprocal LAYOUTS 11 10 01 NEEDS fma)
+hewn_form(quantized_linear_add folded LAYOUTS 11 10 01 NEEDS fma WITHOUT avx512_cannonlake avx512_zen4)
+hewn_form(quantized_linear_add dense LAYOUTS 11 GPU)
+hewn_form(quantized_linear_add strided GPU)

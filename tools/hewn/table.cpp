@@ -1,0 +1,47 @@
+#include "table.h"
+
+#include <algorithm>
+
+#include "array.h"
+
+namespace hewn::cli {
+
+const std::vector<OperatorInfo> &operator_table() {
+    static const std::vector<OperatorInfo> table = operators();
+    return table;
+}
+
+std::vector<DataType> types_of(const TensorInfo &tensor) {
+    std::vector<DataType> types;
+    for (int type = 0; type < 32; type++) {
+        if (tensor.types >> type & 1) types.push_back(DataType(type));
+    }
+    return types;
+}
+
+DataType type_like(const TensorInfo &tensor, DataType other) {
+    return tensor.like_integers && !is_float(other) ? DataType(tensor.like_integers) : other;
+}
+
+bool has_axis(const OperatorInfo &op) {
+    return std::any_of(op.tensors.begin(), op.tensors.end(),
+                       [](const TensorInfo &tensor) { return is_parameter(tensor) && !tensor.one_element; });
+}
+
+const TensorInfo *scale_of_output(const OperatorInfo &op) {
+    const int like = op.tensors.back().like;
+    return like >= 0 && op.tensors[size_t(like)].role == HEWN_TENSOR_ROLE_SCALE ? &op.tensors[size_t(like)] : nullptr;
+}
+
+std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &types) {
+    std::string name = op.name;
+    for (size_t i = 0; i < op.tensors.size(); i++) {
+        if (!op.tensors[i].in_signature) continue;
+        std::string word(type_name(types.at(i)));
+        if (op.unsigned_as_signed && word[0] == 'u') word[0] = 'i';
+        name += "_" + word;
+    }
+    return name;
+}
+
+}  // namespace hewn::cli
