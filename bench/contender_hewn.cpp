@@ -17,6 +17,10 @@ struct Functions {
     decltype(&hewn_execute) execute;
     decltype(&hewn_destroy_operator) destroy_operator;
     decltype(&hewn_version) version;
+    // Null in a build that is older than these.
+    decltype(&hewn_bind) bind;
+    decltype(&hewn_run) run;
+    decltype(&hewn_destroy_bound_operator) destroy_bound_operator;
 };
 
 std::string version_text(uint32_t version) {
@@ -29,14 +33,17 @@ Functions load(const std::string &library) {
     void *const loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!loaded) throw std::runtime_error(dlerror());
     Functions functions;
-    const auto find = [&](const char *name, auto &function) {
+    const auto find = [&](const char *name, auto &function, bool optional = false) {
         function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(loaded, name));
-        if (!function) throw std::runtime_error(library + " has no " + name);
+        if (!function && !optional) throw std::runtime_error(library + " has no " + name);
     };
     find("hewn_compile", functions.compile);
     find("hewn_execute", functions.execute);
     find("hewn_destroy_operator", functions.destroy_operator);
     find("hewn_version", functions.version);
+    find("hewn_bind", functions.bind, true);
+    find("hewn_run", functions.run, true);
+    find("hewn_destroy_bound_operator", functions.destroy_bound_operator, true);
     // Until 1.0 a binary interface is that of a minor version.
     if (functions.version() >> 8 != hewn_version() >> 8)
         throw std::runtime_error(library + " is version " + version_text(functions.version()) + ", not " +
@@ -60,7 +67,12 @@ void HEWN_CALL run_in_pthreadpool(void *pool, int32_t count, hewn_slice_fn slice
 class Hewn : public Contender {
 public:
     Hewn(const std::string &name, const Functions &functions, const std::string &origin, const HewnOptions &options)
-        : name_(name), functions_(functions), origin_(origin), options_(options), op_(nullptr, functions.destroy_operator) {}
+        : name_(name),
+          functions_(functions),
+          origin_(origin),
+          options_(options),
+          op_(nullptr, functions.destroy_operator),
+          bound_(nullptr, functions.destroy_bound_operator) {}
 
     std::string name() const override { return name_; }
     std::string version() const override {
@@ -69,20 +81,32 @@ public:
                (options_.in_pthreadpool ? ", threads of pthreadpool" : "");
     }
 
+    // Bound, as programs that run one thing often do, or by execute in an older build.
     Runner prepare(const Problem &problem, int threads) override {
         const std::vector<hewn_buffer_binding> inputs = input_bindings(problem);
         const hewn_buffer_binding output = problem.output.binding();
+        const hewn_execute_options in_pthreadpool = {sizeof in_pthreadpool, 0, run_in_pthreadpool, thread_pool(threads)};
+        const auto options = options_.in_pthreadpool ? std::optional(in_pthreadpool) : std::nullopt;
+        bound_.reset();
         try {
             op_.reset(compile(problem.description(), compile_options(options_.variant, threads), functions_.compile));
             hewn_error error{sizeof error, HEWN_STATUS_OK, ""};
             if (functions_.execute(op_.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, &error) !=
                 HEWN_STATUS_OK)
                 throw hewn::Error(error);
+            hewn_bound_operator *bound = nullptr;
+            if (functions_.bind && functions_.bind(op_.get(), inputs.data(), uint32_t(inputs.size()), &output, 1,
+                                                   options ? &*options : nullptr, &bound, &error) != HEWN_STATUS_OK)
+                throw hewn::Error(error);
+            bound_.reset(bound);
         } catch (const hewn::Error &error) {
             throw std::runtime_error(name_ + ": " + error.what());
         }
-        const hewn_execute_options in_pthreadpool = {sizeof in_pthreadpool, 0, run_in_pthreadpool, thread_pool(threads)};
-        const auto options = options_.in_pthreadpool ? std::optional(in_pthreadpool) : std::nullopt;
+        if (bound_) {
+            return [run = functions_.run, bound = bound_.get()](int64_t n) {
+                for (int64_t i = 0; i < n; i++) run(bound, nullptr);
+            };
+        }
         return [execute = functions_.execute, op = op_.get(), inputs, output, options](int64_t n) {
             for (int64_t i = 0; i < n; i++)
                 execute(op, inputs.data(), uint32_t(inputs.size()), &output, 1, options ? &*options : nullptr, nullptr);
@@ -95,12 +119,14 @@ private:
     const std::string origin_;
     const HewnOptions options_;
     std::unique_ptr<hewn_operator, decltype(&hewn_destroy_operator)> op_;
+    std::unique_ptr<hewn_bound_operator, decltype(&hewn_destroy_bound_operator)> bound_;
 };
 
 }  // namespace
 
 std::unique_ptr<Contender> make_hewn(const HewnOptions &options) {
-    const Functions linked = {hewn_compile, hewn_execute, hewn_destroy_operator, hewn_version};
+    const Functions linked = {hewn_compile, hewn_execute, hewn_destroy_operator,      hewn_version,
+                              hewn_bind,    hewn_run,     hewn_destroy_bound_operator};
     return std::make_unique<Hewn>("hewn", linked, "", options);
 }
 

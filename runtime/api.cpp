@@ -132,17 +132,44 @@ hewn_status hewn_synchronize(hewn_device *device, hewn_error *error) {
 
 const char *hewn_operator_variant(const hewn_operator *op) { return op ? op->variant->name : ""; }
 
-hewn_status hewn_execute(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,
-                         const hewn_buffer_binding *outputs, uint32_t output_count, const hewn_execute_options *options,
-                         hewn_error *error) {
-    if (!op) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_execute: op is null");
+namespace {
+// What execute and bind check alike, whatever the device.
+inline hewn_status check_execution(const hewn_operator *op, const char *function, const hewn_buffer_binding *inputs,
+                                   uint32_t input_count, const hewn_buffer_binding *outputs, uint32_t output_count,
+                                   const hewn_execute_options *options, hewn_error *error) {
+    if (!op) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s: op is null", function);
     if (options && options->struct_size < sizeof(hewn_execute_options)) {
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_execute_options: struct_size is too small");
     }
     if (options && options->max_threads < 0) {
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_execute_options: max_threads is negative");
     }
-    const hewn_status status = check_bindings(op->problem, inputs, input_count, outputs, output_count, error);
+    return check_bindings(op->problem, inputs, input_count, outputs, output_count, error);
+}
+}  // namespace
+
+hewn_status hewn_execute(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,
+                         const hewn_buffer_binding *outputs, uint32_t output_count, const hewn_execute_options *options,
+                         hewn_error *error) {
+    const hewn_status status = check_execution(op, "hewn_execute", inputs, input_count, outputs, output_count, options, error);
     if (status != HEWN_STATUS_OK) return status;
     return op->backend->execute(*op, Bindings(inputs), *outputs, options, error);
+}
+
+hewn_status hewn_bind(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,
+                      const hewn_buffer_binding *outputs, uint32_t output_count, const hewn_execute_options *options,
+                      hewn_bound_operator **bound, hewn_error *error) {
+    if (!bound) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_bind: bound is null");
+    const hewn_status status = check_execution(op, "hewn_bind", inputs, input_count, outputs, output_count, options, error);
+    if (status != HEWN_STATUS_OK) return status;
+    return op->backend->bind(*op, Bindings(inputs), *outputs, options, bound, error);
+}
+
+hewn_status hewn_run(const hewn_bound_operator *bound, hewn_error *error) {
+    if (!bound) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_run: bound is null");
+    return bound->run(*bound, error);
+}
+
+void hewn_destroy_bound_operator(hewn_bound_operator *bound) {
+    if (bound) bound->op->allocator.deallocate(bound);
 }

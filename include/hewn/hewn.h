@@ -419,6 +419,22 @@ HEWN_API hewn_status HEWN_CALL hewn_execute(const hewn_operator *op, const hewn_
                                             const hewn_buffer_binding *outputs, uint32_t output_count,
                                             const hewn_execute_options *options, hewn_error *error);
 
+/* An operator with its bindings, as DirectML's binding table beside its operator. */
+typedef struct hewn_bound_operator hewn_bound_operator;
+
+/* Checks bindings as hewn_execute does, and prepares runs on them. The operator, the memory and what the options name must stay
+ * until the last run has ended; the memory's contents may change between runs. Memory for the bound operator comes from the
+ * operator's device.
+ * Statuses are those of hewn_execute; HEWN_STATUS_INVALID_ARGUMENT also if bound is null, HEWN_STATUS_OUT_OF_MEMORY. */
+HEWN_API hewn_status HEWN_CALL hewn_bind(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,
+                                         const hewn_buffer_binding *outputs, uint32_t output_count,
+                                         const hewn_execute_options *options, hewn_bound_operator **bound, hewn_error *error);
+/* hewn_execute on those bindings, which it does not check again. Any thread may call it; two runs at once write the same output.
+ * HEWN_STATUS_INVALID_ARGUMENT: bound is null; otherwise as hewn_execute without what it says of bindings and options. */
+HEWN_API hewn_status HEWN_CALL hewn_run(const hewn_bound_operator *bound, hewn_error *error);
+/* Ignores NULL. Must not overlap a run. */
+HEWN_API void HEWN_CALL hewn_destroy_bound_operator(hewn_bound_operator *bound);
+
 /* Records the operator, compiled for a Direct3D 12 device, into the program's open ID3D12GraphicsCommandList of type COMPUTE or
  * DIRECT, and a UAV barrier after it. Submits nothing. Any number of threads may record, each into its own list.
  * Bindings are ID3D12Resource buffers with D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS, in the state UNORDERED_ACCESS when the

@@ -393,6 +393,25 @@ inline std::vector<hewn_device_info> devices(DeviceKind kind) {
     return infos;
 }
 
+// An operator with its bindings: hewn_bind. Movable. The operator and the memory must outlive it.
+class BoundOperator {
+public:
+    // Takes ownership of the handle.
+    explicit BoundOperator(hewn_bound_operator *bound) : handle_(bound) {}
+
+    // hewn_run. Any thread may call it. Throws Error.
+    void run() const {
+        detail::check([&](hewn_error *error) { return hewn_run(get(), error); });
+    }
+    hewn_bound_operator *get() const noexcept { return handle_.get(); }
+
+private:
+    struct Destroy {
+        void operator()(hewn_bound_operator *bound) const noexcept { hewn_destroy_bound_operator(bound); }
+    };
+    std::unique_ptr<hewn_bound_operator, Destroy> handle_;
+};
+
 // A compiled operator. Movable. Any number of threads may call execute at once.
 class Operator {
 public:
@@ -411,6 +430,20 @@ public:
             return hewn_execute(get(), inputs, static_cast<uint32_t>(input_count), outputs, static_cast<uint32_t>(output_count),
                                 options, error);
         });
+    }
+    // hewn_bind, with bindings as for execute. Throws Error.
+    BoundOperator bind(std::initializer_list<InputBinding> inputs, std::initializer_list<Binding> outputs,
+                       const hewn_execute_options *options = nullptr) const {
+        return bind(inputs.begin(), inputs.size(), outputs.begin(), outputs.size(), options);
+    }
+    BoundOperator bind(const InputBinding *inputs, size_t input_count, const Binding *outputs, size_t output_count,
+                       const hewn_execute_options *options = nullptr) const {
+        hewn_bound_operator *bound = nullptr;
+        detail::check([&](hewn_error *error) {
+            return hewn_bind(get(), inputs, static_cast<uint32_t>(input_count), outputs, static_cast<uint32_t>(output_count),
+                             options, &bound, error);
+        });
+        return BoundOperator(bound);
     }
     // Records into an open ID3D12GraphicsCommandList: hewn_d3d12_record.
     void record(void *command_list, std::initializer_list<InputBinding> inputs, std::initializer_list<Binding> outputs) const {

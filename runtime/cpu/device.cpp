@@ -264,34 +264,109 @@ void HEWN_CALL run_slice(void *argument, int32_t index) {
     }
 }
 
+// Where a call's tensors lie, or what is wrong with a binding. Of an operator whose output is empty, no address is used.
+inline hewn_status find_addresses(const CpuOperator &op, const Bindings &inputs, const hewn_buffer_binding &output,
+                                  Addresses &addresses, hewn_error *error) {
+    const hewn_buffer_binding *const plain = inputs.plain();
+    if (plain && locate(op, plain, output, addresses)) return HEWN_STATUS_OK;
+    return read_addresses(op, inputs, output, addresses, error);
+}
+
+// How many slices, and who runs them if they are several.
+struct Executor {
+    int32_t slices = 1;
+    hewn_parallel_for_fn parallel_for = nullptr;
+    void *context = nullptr;
+};
+
+inline Executor choose_executor(const CpuOperator &op, const hewn_execute_options *options) {
+    if (!op.plan.parallel) return {};
+    const int32_t max_threads = options && options->max_threads > 0 ? options->max_threads : op.max_threads;
+    const bool own = options && options->parallel_for;
+    return {slice_count(op.plan, op.variant->plan, max_threads, own ? op.online : op.cpus),
+            own ? options->parallel_for : op.parallel_for, own ? options->parallel_for_context : op.parallel_for_context};
+}
+
+__attribute__((cold, noinline)) hewn_status report(const CpuOperator &op, int failed, const KernelErrors &errors,
+                                                   hewn_error *error) {
+    return fail(error, HEWN_STATUS_KERNEL_FAILED, "%s: kernel %s failed with code %d: %s", op.problem.info->dml_name,
+                op.variant->name, failed, errors.message);
+}
+
+inline hewn_status run_slices(const CpuOperator &op, const Addresses &addresses, const Executor &executor, hewn_error *error) {
+    KernelErrors errors;
+    int failed;
+    if (executor.slices == 1) {
+        failed = run_range(op, addresses, 0, op.plan.box_count, errors);
+    } else {
+        Execution execution{op, addresses, executor.slices, {0}, errors};
+        executor.parallel_for(executor.context, executor.slices, run_slice, &execution);
+        failed = execution.failed.load(std::memory_order_relaxed);
+    }
+    return failed == 0 ? hewn_status(HEWN_STATUS_OK) : report(op, failed, errors, error);
+}
+
 hewn_status execute(const hewn_operator &base, Bindings inputs, const hewn_buffer_binding &output,
                     const hewn_execute_options *options, hewn_error *error) {
     const CpuOperator &op = static_cast<const CpuOperator &>(base);
     Addresses addresses;
-    const hewn_buffer_binding *const plain = inputs.plain();
-    if (!plain || !locate(op, plain, output, addresses)) {
-        const hewn_status status = read_addresses(op, inputs, output, addresses, error);
-        if (status != HEWN_STATUS_OK || op.problem.output.empty()) return status;
-    }
+    const hewn_status status = find_addresses(op, inputs, output, addresses, error);
+    if (status != HEWN_STATUS_OK || op.problem.output.empty()) return status;
+    return run_slices(op, addresses, choose_executor(op, options), error);
+}
 
+// ---- Bound execution ----
+
+struct CpuBoundOperator : hewn_bound_operator {
+    Addresses addresses;
+    Executor executor;
+    halide_buffer_t buffers[kMaxOperands];  // of a plan with one box
+};
+
+const CpuOperator &operator_of(const hewn_bound_operator &bound) { return static_cast<const CpuOperator &>(*bound.op); }
+
+hewn_status run_nothing(const hewn_bound_operator &, hewn_error *) { return HEWN_STATUS_OK; }
+
+hewn_status run_boxes_bound(const hewn_bound_operator &base, hewn_error *error) {
+    const CpuBoundOperator &bound = static_cast<const CpuBoundOperator &>(base);
+    return run_slices(operator_of(bound), bound.addresses, bound.executor, error);
+}
+
+// One call of a kernel on buffers that are ready: all that small work needs.
+hewn_status run_one_box_bound(const hewn_bound_operator &base, hewn_error *error) {
+    const CpuBoundOperator &bound = static_cast<const CpuBoundOperator &>(base);
+    const CpuKernel &kernel = operator_of(bound).kernel;
     KernelErrors errors;
-    int32_t slices = 1, failed;
-    if (op.plan.parallel) {
-        const int32_t max_threads = options && options->max_threads > 0 ? options->max_threads : op.max_threads;
-        const int32_t cpus = options && options->parallel_for ? op.online : op.cpus;
-        slices = slice_count(op.plan, op.variant->plan, max_threads, cpus);
+    CpuCall call(kernel, bound.addresses, &errors);
+    const FloatingPointMode mode(kernel.subnormals);
+    call.flushes = mode.flushes();
+    call.maybe_invalid = mode.began_invalid();
+    const int failed = kernel.call(call, const_cast<halide_buffer_t *>(bound.buffers));  // which it only reads
+    return failed == 0 ? hewn_status(HEWN_STATUS_OK) : report(operator_of(bound), failed, errors, error);
+}
+
+__attribute__((cold)) hewn_status bind(const hewn_operator &base, Bindings inputs, const hewn_buffer_binding &output,
+                                       const hewn_execute_options *options, hewn_bound_operator **result, hewn_error *error) {
+    const CpuOperator &op = static_cast<const CpuOperator &>(base);
+    Addresses addresses = {};
+    const hewn_status status = find_addresses(op, inputs, output, addresses, error);
+    if (status != HEWN_STATUS_OK) return status;
+    CpuBoundOperator *bound = op.allocator.allocate<CpuBoundOperator>();
+    if (!bound) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the bound operator", op.problem.info->dml_name);
+    bound->op = &op;
+    std::memcpy(bound->addresses, addresses, sizeof addresses);
+    bound->executor = choose_executor(op, options);
+    bound->run = op.problem.output.empty() ? run_nothing : run_boxes_bound;
+    if (bound->run == run_boxes_bound && op.plan.one_box && !op.kernel.columns) {
+        bound->run = run_one_box_bound;
+        std::memcpy(bound->buffers, op.buffers, sizeof bound->buffers);
+        for (int o = 0; o < op.plan.operands; o++) {
+            bound->buffers[o].host = static_cast<uint8_t *>(addresses[op.operand_at[o]]);
+            bound->buffers[o].dim = const_cast<halide_dimension_t *>(op.plan.dims[o]);
+        }
     }
-    if (slices == 1) {
-        failed = run_range(op, addresses, 0, op.plan.box_count, errors);
-    } else {
-        Execution execution{op, addresses, slices, {0}, errors};
-        if (options && options->parallel_for) options->parallel_for(options->parallel_for_context, slices, run_slice, &execution);
-        else op.parallel_for(op.parallel_for_context, slices, run_slice, &execution);
-        failed = execution.failed.load(std::memory_order_relaxed);
-    }
-    if (failed == 0) return HEWN_STATUS_OK;
-    return fail(error, HEWN_STATUS_KERNEL_FAILED, "%s: kernel %s failed with code %d: %s", op.problem.info->dml_name,
-                op.variant->name, int(failed), errors.message);
+    *result = bound;
+    return HEWN_STATUS_OK;
 }
 
 void destroy_device(hewn_device *device) { device->allocator.deallocate(device); }
@@ -314,8 +389,8 @@ hewn_status read_memory(hewn_device &, void *memory, uint64_t offset, void *to, 
 }
 hewn_status synchronize(hewn_device &, hewn_error *) { return HEWN_STATUS_OK; }
 
-constexpr Backend kCpu = {compile,           execute,      destroy,     destroy_device, allocate_memory,
-                          deallocate_memory, write_memory, read_memory, synchronize};
+constexpr Backend kCpu = {compile,         execute,           bind,         destroy,     destroy_device,
+                          allocate_memory, deallocate_memory, write_memory, read_memory, synchronize};
 
 constexpr hewn_device kDefaultDevice = {&kCpu, {allocate_from_system, deallocate_to_system, nullptr}, {HEWN_DEVICE_CPU, 0}};
 

@@ -1,5 +1,6 @@
 #include "linear.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace hewn {
@@ -32,14 +33,13 @@ bool has_equal_zero_points(CpuCall &call, const halide_buffer_t &row) {
 // Calls the kernel with one zero point in place of a row of equal ones, which a scale a channel mostly comes with.
 int call_joining_zero_points(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
-    halide_buffer_t &zero_points = operands[kZeroPoint];
-    halide_dimension_t *const dims = zero_points.dim;
-    halide_dimension_t one[2] = {dims[0], dims[1]};
+    if (!has_equal_zero_points(call, operands[kZeroPoint])) return call.kernel.call_after_joining(context, operands);
+    halide_buffer_t joined[kMaxOperands];
+    std::copy_n(operands, kMaxOperands, joined);
+    halide_dimension_t one[2] = {operands[kZeroPoint].dim[0], operands[kZeroPoint].dim[1]};
     one[0].stride = 0;
-    if (has_equal_zero_points(call, zero_points)) zero_points.dim = one;
-    const int code = call.kernel.call_after_joining(context, operands);
-    zero_points.dim = dims;
-    return code;
+    joined[kZeroPoint].dim = one;
+    return call.kernel.call_after_joining(context, joined);
 }
 
 }  // namespace

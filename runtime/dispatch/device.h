@@ -21,6 +21,9 @@ struct Backend {
     // business. options may be null.
     hewn_status (*execute)(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output,
                            const hewn_execute_options *options, hewn_error *error);
+    // The same for bindings that are checked once; see hewn_bound_operator.
+    hewn_status (*bind)(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output,
+                        const hewn_execute_options *options, hewn_bound_operator **bound, hewn_error *error);
     void (*destroy)(hewn_operator *op);
     void (*destroy_device)(hewn_device *device);
     // Memory for bindings, and copies that have happened when they return.
@@ -73,6 +76,12 @@ struct hewn_operator {
     hewn::Allocator allocator;
     hewn::Problem problem;
     const hewn::Variant *variant;
+};
+
+// Without destructors: its memory is given back to its operator's allocator.
+struct hewn_bound_operator {
+    const hewn_operator *op;
+    hewn_status (*run)(const hewn_bound_operator &bound, hewn_error *error);
 };
 
 #endif  // HEWN_RUNTIME_DISPATCH_DEVICE_H

@@ -135,23 +135,14 @@ hewn_status locate(const GpuOperator &op, const Bindings &inputs, const hewn_buf
     return HEWN_STATUS_OK;
 }
 
-// Into a list of the program's; null: into one of the device's own, which is submitted, or to its queue.
-hewn_status run(const hewn_operator &base, const Bindings &inputs, const hewn_buffer_binding &output, void *list,
-                hewn_error *error) {
-    GpuOperator &op = static_cast<GpuOperator &>(const_cast<hewn_operator &>(base));
+// Launches into a list of the program's; null: into one of the device's own, which is submitted, or to its queue.
+hewn_status launch(GpuOperator &op, const GpuAddress *at, void *list, hewn_error *error) {
     GpuDevice &device = *op.device;
     const GpuApi &api = *device.api;
-    if (const hewn_status status = check_struct_sizes(op.problem, inputs, error); status != HEWN_STATUS_OK) return status;
-    const Entered entered(device, error);
-    if (entered.status != HEWN_STATUS_OK) return entered.status;
-    GpuAddress at[kMaxTensors] = {};
-    hewn_status status = locate(op, inputs, output, at, error);
-    if (status != HEWN_STATUS_OK || op.problem.output.empty()) return status;
-
     GpuCall call(device, op, false);
     call.list = list;
     const bool submits = !list && api.begin;
-    if (submits) status = api.begin(device, &call.list, error);
+    hewn_status status = submits ? api.begin(device, &call.list, error) : hewn_status(HEWN_STATUS_OK);
     if (status != HEWN_STATUS_OK) return status;
     if (launch_boxes(call, at) != 0) status = report(call, error);
     if (call.list) api.barrier(call);
@@ -160,9 +151,55 @@ hewn_status run(const hewn_operator &base, const Bindings &inputs, const hewn_bu
     return status != HEWN_STATUS_OK ? status : submitted;
 }
 
+// then(op, located) in the driver's state, if the bindings are right.
+template<class Then>
+hewn_status with_located(const hewn_operator &base, const Bindings &inputs, const hewn_buffer_binding &output, hewn_error *error,
+                         const Then &then) {
+    GpuOperator &op = static_cast<GpuOperator &>(const_cast<hewn_operator &>(base));
+    if (const hewn_status status = check_struct_sizes(op.problem, inputs, error); status != HEWN_STATUS_OK) return status;
+    const Entered entered(*op.device, error);
+    if (entered.status != HEWN_STATUS_OK) return entered.status;
+    GpuAddress at[kMaxTensors] = {};
+    const hewn_status status = locate(op, inputs, output, at, error);
+    return status == HEWN_STATUS_OK ? then(op, at) : status;
+}
+
+hewn_status run_into(const hewn_operator &base, const Bindings &inputs, const hewn_buffer_binding &output, void *list,
+                     hewn_error *error) {
+    return with_located(base, inputs, output, error, [&](GpuOperator &op, const GpuAddress *at) {
+        return op.problem.output.empty() ? hewn_status(HEWN_STATUS_OK) : launch(op, at, list, error);
+    });
+}
+
 hewn_status execute(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, const hewn_execute_options *,
                     hewn_error *error) {
-    return run(op, inputs, output, nullptr, error);
+    return run_into(op, inputs, output, nullptr, error);
+}
+
+struct GpuBoundOperator : hewn_bound_operator {
+    GpuAddress at[kMaxTensors];
+};
+
+hewn_status run(const hewn_bound_operator &base, hewn_error *error) {
+    const GpuBoundOperator &bound = static_cast<const GpuBoundOperator &>(base);
+    GpuOperator &op = static_cast<GpuOperator &>(const_cast<hewn_operator &>(*bound.op));
+    const Entered entered(*op.device, error);
+    if (entered.status != HEWN_STATUS_OK || op.problem.output.empty()) return entered.status;
+    return launch(op, bound.at, nullptr, error);
+}
+
+hewn_status bind(const hewn_operator &base, Bindings inputs, const hewn_buffer_binding &output, const hewn_execute_options *,
+                 hewn_bound_operator **result, hewn_error *error) {
+    return with_located(base, inputs, output, error, [&](GpuOperator &op, const GpuAddress *at) {
+        GpuBoundOperator *bound = op.allocator.allocate<GpuBoundOperator>();
+        if (!bound)
+            return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the bound operator", op.problem.info->dml_name);
+        bound->op = &op;
+        bound->run = run;
+        for (int t = 0; t < kMaxTensors; t++) bound->at[t] = at[t];
+        *result = bound;
+        return hewn_status(HEWN_STATUS_OK);
+    });
 }
 
 // ---- Memory ----
@@ -197,7 +234,7 @@ hewn_status synchronize(hewn_device &base, hewn_error *error) {
     return entering(base, error, [&](const GpuApi &api, GpuDevice &device) { return api.synchronize(device, error); });
 }
 
-constexpr Backend kGpu = {compile, execute, destroy, destroy_device, allocate, deallocate, write, read, synchronize};
+constexpr Backend kGpu = {compile, execute, bind, destroy, destroy_device, allocate, deallocate, write, read, synchronize};
 
 }  // namespace
 
@@ -231,7 +268,7 @@ hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocat
 
 hewn_status gpu_record(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, void *list,
                        hewn_error *error) {
-    return run(op, inputs, output, list, error);
+    return run_into(op, inputs, output, list, error);
 }
 
 }  // namespace hewn
