@@ -1,7 +1,7 @@
 # The files from which the runtime, the tests and the tools learn about the variants.
 #
-# Reads what Variants.cmake has resolved and, of the lists, the knobs, targets and transpositions. In the build tree, writes
-# generated/kernels.json and, in generated/include/, the X-macros variants.inc, plans.inc, plan_knobs.inc, targets.inc and
+# Reads what Variants.cmake has resolved and, of the lists, the chips, knobs, targets and transpositions. In the build tree, writes
+# generated/kernels.json and, in generated/include/, the X-macros variants.inc, plans.inc, plan_knobs.inc, targets.inc, chips.inc and
 # transpositions.inc. The target hewn_variants gives programs that folder.
 
 # Writes generated/include/<file>, with a first line that names its sources.
@@ -74,6 +74,32 @@ function(hewn_write_targets)
     hewn_write_list(targets.inc "generators/targets.cmake" "${lines}")
 endfunction()
 
+# chips.inc: HEWN_CHIP(name, columns...) for each chip of generators/chips.cmake, which explains the columns. What a row leaves out is below.
+function(hewn_chip name)
+    cmake_parse_arguments(PARSE_ARGV 1 chip "AVX512_IN_HALVES" "TILE_PREFETCH_FROM;BESIDE_PREFETCH_FROM;TALL_TILE_COLUMNS_APART"
+        "AMD;STREAM_PREFETCH;KERNEL_PREFETCH")
+    if(chip_UNPARSED_ARGUMENTS)
+        message(FATAL_ERROR "generators/chips.cmake: ${name}: '${chip_UNPARSED_ARGUMENTS}' is no column")
+    endif()
+    string(TOLOWER ${chip_AVX512_IN_HALVES} words)
+    foreach(column IN ITEMS "STREAM_PREFETCH:All, kNoInputs" "KERNEL_PREFETCH:0, 0, 0" "TILE_PREFETCH_FROM:kNever"
+            "BESIDE_PREFETCH_FROM:kNever" "TALL_TILE_COLUMNS_APART:0" "AMD:0, kNewest")
+        string(REGEX MATCH "(.+):(.+)" column ${column})
+        list(JOIN chip_${CMAKE_MATCH_1} ", " value)
+        if(value STREQUAL "")
+            set(value ${CMAKE_MATCH_2})
+        endif()
+        string(APPEND words ", ${value}")
+    endforeach()
+    set_property(GLOBAL APPEND_STRING PROPERTY HEWN_CHIPS "HEWN_CHIP(${name}, ${words})\n")
+endfunction()
+
+function(hewn_write_chips)
+    include(${PROJECT_SOURCE_DIR}/generators/chips.cmake)
+    get_property(lines GLOBAL PROPERTY HEWN_CHIPS)
+    hewn_write_list(chips.inc "generators/chips.cmake" "${lines}")
+endfunction()
+
 # transpositions.inc, the lowest rank first: HEWN_TRANSPOSITION(entry, bits, bytes, rank) for each transposition, of elements of `bits`
 # bits, for targets of that rank and above.
 function(hewn_write_transpositions)
@@ -140,6 +166,7 @@ hewn_write_variants()
 hewn_write_plans()
 hewn_write_plan_knobs()
 hewn_write_targets()
+hewn_write_chips()
 hewn_write_transpositions()
 hewn_write_kernels_json()
 add_library(hewn_variants INTERFACE)

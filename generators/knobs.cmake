@@ -33,6 +33,6 @@ hewn_knob(slices_per_cpu PLAN VALUES 4 1 2 8)
 # was right, takes longer. With several scales QUANTIZE_LINEAR needs more elements (reciprocals_pay, columns_pay). By hand, because the
 # tuner times no such sizes.
 hewn_knob(reciprocal_elements PLAN BY_HAND VALUES 256 128 512 1024)
-# The rank of the target's kernel on a chip that runs its vectors in halves, as a Zen 4 runs AVX-512's (runtime/dispatch/chip.h), if the kernel is
+# The rank of the target's kernel on a chip that runs its vectors in halves, as a Zen 4 runs AVX-512's (generators/chips.cmake), if the kernel is
 # slower there than the next lower target's. 0: the target's own rank. By hand, because the tuner does not compare targets.
 hewn_knob(rank_in_halves PLAN BY_HAND VALUES 0 15)

@@ -20,7 +20,7 @@
 
 namespace {
 
-constexpr hewn::Chip kZen5 = {hewn::kFamilyZen5, 1 << 20, 32 << 20};
+constexpr hewn::Chip kZen5 = {0x1a, 1 << 20, 32 << 20};
 
 int divided, multiplied;    // calls
 std::vector<float> scales;  // of a call's rows

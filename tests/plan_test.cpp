@@ -25,8 +25,8 @@ using hewn::Access;
 using hewn::kMaxOperands;
 
 // Chips that plans differ for.
-constexpr hewn::Chip kOtherChip = {0, 0, 0}, kZen1 = {0x17, 512 << 10, 8 << 20},
-                     kZen4 = {hewn::kFamilyZen3And4, 1 << 20, 32 << 20}, kZen5 = {hewn::kFamilyZen5, 1 << 20, 32 << 20};
+constexpr hewn::Chip kOtherChip = {0, 0, 0}, kZen1 = {0x17, 512 << 10, 8 << 20}, kZen4 = {0x19, 1 << 20, 32 << 20},
+                     kZen5 = {0x1a, 1 << 20, 32 << 20};
 
 hewn::Allocator test_allocator() {
     return {[](void *, size_t bytes, size_t) { return std::malloc(bytes); }, [](void *, void *memory) { std::free(memory); },
@@ -296,16 +296,17 @@ TEST(Chip, TheFamilyIsAmds) {
 
 TEST(Chip, PrefetchesBeyondTheSecondCacheWithinTheLast) {
     for (const hewn::Chip &chip : {kOtherChip, kZen1, kZen4}) {
-        for (double bytes = 1; bytes < 1e12; bytes *= 2) EXPECT_EQ(hewn::prefetch_distance_bytes(chip, bytes, 1, 17), 0);
+        for (double bytes = 1; bytes < 1e12; bytes *= 2)
+            EXPECT_EQ(hewn::prefetch_distance_bytes(chip, bytes, 1, hewn::PrefetchShare::Usual), 0);
     }
     const double least = 1.5 * (1 << 20), most = 8.5 * (1 << 20);
-    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, least, 1, 17), 0);
-    EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, least + 1, 1, 17), 0);
-    EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, most, 1, 17), 0);
-    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, most + 1, 1, 17), 0);
-    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, 2 * least, 2, 17), 0);  // each core's share
-    EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, 2 * least + 2, 2, 17), 0);
-    EXPECT_EQ(hewn::prefetch_distance_bytes({hewn::kFamilyZen5, 0, 0}, least, 1, 17), 0);  // caches that a hypervisor hides
+    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, least, 1, hewn::PrefetchShare::Usual), 0);
+    EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, least + 1, 1, hewn::PrefetchShare::Usual), 0);
+    EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, most, 1, hewn::PrefetchShare::Usual), 0);
+    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, most + 1, 1, hewn::PrefetchShare::Usual), 0);
+    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, 2 * least, 2, hewn::PrefetchShare::Usual), 0);  // each core's share
+    EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, 2 * least + 2, 2, hewn::PrefetchShare::Usual), 0);
+    EXPECT_EQ(hewn::prefetch_distance_bytes({0x1a, 0, 0}, least, 1, hewn::PrefetchShare::Usual), 0);  // hidden caches
 }
 
 // [rows, 4] + [4] of f32.
@@ -455,7 +456,7 @@ TEST(Plan, TransposedRowsFillCacheLinesOfWhatIsInScratch) {
                                             {1u << 0b11 | 1u << 0b10, 0, false}, knobs, chip);
             EXPECT_EQ(plan.access[0], Access::Transpose);
             EXPECT_EQ(plan.access[2], streams ? Access::Stream : Access::InPlace);
-            EXPECT_EQ(plan.rows, streams ? 16 : chip.amd_family == hewn::kFamilyZen5 ? 128 : 64);
+            EXPECT_EQ(plan.rows, streams ? 16 : chip.amd_family == kZen5.amd_family ? 128 : 64);
             EXPECT_EQ(plan.run_outer, 256);
         }
     }
@@ -479,19 +480,18 @@ hewn::Plan transposed_plan(int64_t size, int32_t bytes, int32_t transposed_bytes
 }
 
 TEST(Chip, StreamingFetchesIntoItsCaches) {
-    EXPECT_EQ(hewn::streamed_inputs_into(kOtherChip), hewn::PrefetchInto::All);
-    EXPECT_EQ(hewn::streamed_inputs_into(kZen4), hewn::PrefetchInto::L2);
-    EXPECT_EQ(hewn::streamed_inputs_into(kZen5), hewn::PrefetchInto::L1Alone);
+    EXPECT_EQ(hewn::traits_of(kOtherChip).stream_prefetch_into, hewn::PrefetchInto::All);
+    EXPECT_EQ(hewn::traits_of(kZen4).stream_prefetch_into, hewn::PrefetchInto::L2);
+    EXPECT_EQ(hewn::traits_of(kZen5).stream_prefetch_into, hewn::PrefetchInto::L1Alone);
     for (const hewn::Chip &chip : {kOtherChip, kZen4, kZen5})
-        EXPECT_EQ(transposed_plan(1000, 4, 4, 4, {chip}).prefetch_into, hewn::streamed_inputs_into(chip));
+        EXPECT_EQ(transposed_plan(1000, 4, 4, 4, {chip}).prefetch_into, hewn::traits_of(chip).stream_prefetch_into);
 }
 
 // The next rows of the same columns come first. They are prefetched on AMD's chips, where a core's own cache does not hold what
 // is moved; rows of operands in place beside them where the output is not streamed, on a Zen 5 where the last cache does not hold
 // it, on a Zen 1 nowhere.
 TEST(Plan, AsksForTheNextTileOfATransposition) {
-    for (const hewn::Chip &chip :
-         {kOtherChip, kZen1, kZen4, kZen5, hewn::Chip{hewn::kFamilyZen5, 1 << 20, 0}}) {  // caches may be hidden
+    for (const hewn::Chip &chip : {kOtherChip, kZen1, kZen4, kZen5, hewn::Chip{0x1a, 1 << 20, 0}}) {  // caches may be hidden
         const hewn::Plan plan = transposed_plan(1024, 4, 4, 4, {chip});
         EXPECT_EQ(plan.row_loop, 0);
         EXPECT_EQ(plan.run_loop, 1);
@@ -499,7 +499,7 @@ TEST(Plan, AsksForTheNextTileOfATransposition) {
             return transposed_plan(int64_t(std::ceil(std::sqrt(bytes / 12))), 4, 4, 4, {chip, stream_bytes});
         };
         const bool amd = chip.amd_family > 0, zen1 = chip.amd_family == kZen1.amd_family,
-                   zen5 = chip.amd_family == hewn::kFamilyZen5;
+                   zen5 = chip.amd_family == kZen5.amd_family;
         const double least = 2 << 20, beside = zen5 ? 32 << 20 : least;
         EXPECT_FALSE(planned(least * 0.98, INT64_MAX).prefetches_tiles);
         EXPECT_EQ(planned(least, INT64_MAX).prefetches_tiles, amd);

@@ -15,13 +15,13 @@ __attribute__((cold)) void choose_add_form(const Space &, const Variant &variant
     kernel.call = call_add;
 }
 
-// A Zen 5 follows long streams by itself, so ADD prefetches up to a smaller share of the last-level cache than other operators.
-// f16 takes longer to add than to read: with two large inputs it prefetches up to the usual share, with one not at all
-// (docs/performance.md#software-prefetching).
+// A chip may follow ADD's long streams by itself, so ADD has a share of its own of the last-level cache up to which it
+// prefetches. f16 takes longer to add than to read: with two large inputs it prefetches up to the usual share, with one not at
+// all (docs/performance.md#software-prefetching).
 __attribute__((cold)) bool fit_add(Plan &plan, int32_t, const Variant &, CpuKernel &kernel) {
     const bool one_large_input = __builtin_popcount(plan.prefetched) < 2;
     const bool f16 = kernel.problem->output.type == HEWN_DATA_TYPE_FLOAT16;
-    kernel.prefetch_l3_64ths = !f16 ? 10 : one_large_input ? 0 : kPrefetchL3_64ths;
+    kernel.prefetch_share = !f16 ? PrefetchShare::OfAdd : one_large_input ? PrefetchShare::None : PrefetchShare::Usual;
     return true;
 }
 

@@ -15,7 +15,7 @@ int call_dequantize(BoxCall &context, halide_buffer_t *operands) {
 __attribute__((cold)) void choose_dequantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
     kernel.form = variant.form("general");
     kernel.call = call_dequantize;
-    kernel.prefetch_l3_64ths = kPrefetchL3_64ths;
+    kernel.prefetch_share = PrefetchShare::Usual;
     kernel.repeating = may_repeat(space) ? variant.form("repeating") : nullptr;
 }
 

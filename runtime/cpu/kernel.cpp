@@ -41,7 +41,7 @@ __attribute__((cold)) int32_t choose_prefetch_distance(const Plan &plan, int32_t
         in_place &= plan.access[o] == Access::InPlace || (kernel.repeating && (o == kScale || o == kZeroPoint));
     const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
     const int64_t distance =
-        in_place ? prefetch_distance_bytes(chip, plan.moved_bytes, std::min(slices, cpus), kernel.prefetch_l3_64ths) / widest : 0;
+        in_place ? prefetch_distance_bytes(chip, plan.moved_bytes, std::min(slices, cpus), kernel.prefetch_share) / widest : 0;
     return plan.run_inner * plan.run_outer >= distance ? int32_t(distance) : 0;  // loops that prefetch are for long rows
 }
 

@@ -5,6 +5,7 @@
 
 #include <HalideRuntime.h>
 
+#include "../dispatch/chip.h"
 #include "../dispatch/dispatch.h"
 #include "../problem/operators.h"
 #include "boxes.h"
@@ -99,7 +100,7 @@ struct CpuKernel {
     uint32_t uniform;                                              // as KernelTraits has it
     bool compute_bound;                                            // as KernelTraits has it
     int32_t distinct_scales;                 // for `columns`: the period after which a row of scales repeats
-    int32_t prefetch_l3_64ths;               // prefetching pays up to this share of the last-level cache
+    PrefetchShare prefetch_share;            // of the last-level cache, up to which prefetching pays
     int32_t prefetch_distance;               // in elements, for kernels that can prefetch; 0: they do not
     CallBox call;                            // its context is a CpuCall
     CallBox call_after_joining;              // what call_joining_zero_points calls
@@ -119,10 +120,6 @@ template<class... Arguments>
 int call_kernel(const Form &form, const CpuCall &call, Arguments... arguments) {
     return reinterpret_cast<int (*)(const void *, Arguments...)>(form.entry)(call.user_context, arguments...);
 }
-
-// The share of the last-level cache up to which prefetching pays: a little more than a quarter, so that operands of just a
-// quarter and their parameters count (DEQUANTIZE_LINEAR i32 to f32 of 1 Mi elements: 1.22 times as fast).
-constexpr int32_t kPrefetchL3_64ths = 17;
 
 // How an operator's forms are chosen: forms_of_<operator> in <operator>.cpp.
 struct CpuForms {

@@ -565,8 +565,9 @@ __attribute__((cold)) bool build_plan(const Space &given, const KernelTraits &ke
     const bool transposes = std::count(plan.access, plan.access + operands, Access::Transpose) > 0;
     plan.prefetches_tiles = transposes && prefetches_next_tile(chip, plan.moved_bytes);
     plan.prefetches_beside = plan.prefetches_tiles && !planner.streams() && prefetches_rows_beside(chip, plan.moved_bytes);
-    plan.prefetch_into = streamed_inputs_into(chip);
-    if (!prefetches_streamed_inputs(chip, __builtin_popcount(plan.prefetched))) plan.prefetched = 0;
+    const ChipTraits &traits = traits_of(chip);
+    plan.prefetch_into = traits.stream_prefetch_into;
+    if (__builtin_popcount(plan.prefetched) < traits.stream_prefetch_inputs) plan.prefetched = 0;
     add_loops(space, box, transposes, plan);
     plan.one_box = plan.loop_count == 0 && !plan.scratch;
     return true;

@@ -227,7 +227,7 @@ Subnormals choose_subnormals(const Problem &problem, int64_t elements, int64_t r
 __attribute__((cold)) void choose_quantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
     kernel.form = variant.form("divide");
     kernel.call = call_quantize_divided;
-    kernel.prefetch_l3_64ths = kPrefetchL3_64ths;
+    kernel.prefetch_share = PrefetchShare::Usual;
     kernel.subnormals = choose_subnormals(*kernel.problem, element_count(space), variant.plan.reciprocal_elements);
     if (!InvalidOperationFlag::works()) return;
     const int64_t *const along_rows = space.dims[0].stride;

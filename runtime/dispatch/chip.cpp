@@ -1,6 +1,7 @@
 #include "chip.h"
 
 #include <atomic>
+#include <climits>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -53,5 +54,45 @@ __attribute__((cold)) Chip this_chip() {
 Chip this_chip() { return {}; }
 
 #endif
+
+namespace {
+
+constexpr int64_t kNever = INT64_MAX, kBeyondL3 = -1;
+constexpr int kNoInputs = INT_MAX, kNewest = INT_MAX;
+
+constexpr ChipTraits kChips[] = {
+#define HEWN_CHIP(name, halves, into, ...) {halves, PrefetchInto::into, __VA_ARGS__},
+#include "chips.inc"
+#undef HEWN_CHIP
+};
+
+}  // namespace
+
+const ChipTraits &traits_of(const Chip &chip) {
+    const ChipTraits *row = kChips;  // the last one fits all
+    while (chip.amd_family < row->first_family || chip.amd_family > row->last_family) row++;
+    return *row;
+}
+
+int64_t prefetch_distance_bytes(const Chip &chip, double moved_bytes, int32_t threads, PrefetchShare share) {
+    const ChipTraits &traits = traits_of(chip);
+    const int32_t shares[] = {0, traits.add_prefetch_l3_64ths, traits.kernel_prefetch_l3_64ths};
+    const double least = 1.5 * double(chip.l2_bytes) * threads, most = shares[int(share)] / 64.0 * double(chip.l3_bytes);
+    return least < moved_bytes && moved_bytes <= most ? traits.kernel_prefetch_bytes : 0;
+}
+
+bool prefetches_next_tile(const Chip &chip, double moved_bytes) {
+    return moved_bytes >= double(traits_of(chip).tile_prefetch_from);
+}
+
+bool prefetches_rows_beside(const Chip &chip, double moved_bytes) {
+    const int64_t from = traits_of(chip).beside_prefetch_from;
+    if (from == kBeyondL3) return chip.l3_bytes > 0 && moved_bytes >= double(chip.l3_bytes);
+    return moved_bytes >= double(from);
+}
+
+int64_t tall_tile_columns_apart(const Chip &chip, double moved_bytes) {
+    return moved_bytes < double(chip.l3_bytes) / 2 ? traits_of(chip).tall_tile_columns_apart : 0;
+}
 
 }  // namespace hewn

@@ -109,7 +109,7 @@ const Variant *best_variant(const char *operator_name, const char *signature, co
     int64_t best_rank = 0;
     for (const Variant &variant : kVariants) {
         if (!fits(variant, operator_name, signature) || !runs(*variant.target)) continue;
-        const int64_t in_halves = runs_avx512_in_halves(chip) ? variant.plan.rank_in_halves : 0;
+        const int64_t in_halves = traits_of(chip).avx512_in_halves ? variant.plan.rank_in_halves : 0;
         const int64_t rank = in_halves > 0 ? in_halves : variant.target->rank;
         if (best && rank <= best_rank) continue;
         best = &variant;

@@ -78,7 +78,7 @@ json targets_of(const std::string &path) {
         if (get(i, &info) != HEWN_STATUS_OK) throw std::runtime_error(path + ": hewn_get_target refuses");
         targets.push_back({{"name", info.name}, {"rank", info.rank}, {"supported", info.supported != 0}});
     }
-    return {{"targets", targets}, {"avx512_in_halves", hewn::runs_avx512_in_halves(hewn::this_chip())}};
+    return {{"targets", targets}, {"avx512_in_halves", hewn::traits_of(hewn::this_chip()).avx512_in_halves}};
 }
 
 // ---- Options ----
