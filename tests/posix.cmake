@@ -26,6 +26,8 @@ endif()
 # ---- The build ----
 
 if(NOT CMAKE_CROSSCOMPILING)
+    find_program(HEWN_PYTHON python3 HINTS ${PROJECT_SOURCE_DIR}/.venv/bin REQUIRED DOC "Python with NumPy, for tests")
+    hewn_add_test(rooms posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/build/rooms_test.py ${PROJECT_SOURCE_DIR})
     hewn_add_test(wine_skipped posix COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/wine_skipped_test.sh ${CMAKE_CTEST_COMMAND} ${PROJECT_SOURCE_DIR}
         ${CMAKE_CURRENT_BINARY_DIR}/wine_skipped)
     hewn_add_test(test_sh posix COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/test_sh_test.sh ${CMAKE_CTEST_COMMAND} ${PROJECT_SOURCE_DIR}
