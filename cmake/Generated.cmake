@@ -137,7 +137,7 @@ function(hewn_write_kernels_json)
             continue()
         endif()
         foreach(form IN LISTS variant_FORMS ITEMS plan)
-            hewn_get(form ${variant}__${form} OWNER HALIDE_TARGET LAYOUTS KNOBS)
+            hewn_get(form ${variant}__${form} OWNER HALIDE_TARGET LAYOUTS KNOBS LLVM_ARGS)
             if(NOT form_OWNER STREQUAL variant)
                 continue()
             endif()
@@ -147,7 +147,8 @@ function(hewn_write_kernels_json)
             list(JOIN form_KNOBS ", " knobs)
             string(CONCAT kernel
                 "{\"operator\": \"${variant_OPERATOR}\", \"signature\": \"${variant_SIGNATURE}\", \"target\": \"${variant_TARGET}\", "
-                "\"form\": \"${form}\", \"halide_target\": \"${run_target}\", \"layouts\": \"${layouts}\", \"knobs\": {${knobs}}}")
+                "\"form\": \"${form}\", \"halide_target\": \"${run_target}\", \"layouts\": \"${layouts}\", "
+                "\"llvm_args\": \"${form_LLVM_ARGS}\", \"knobs\": {${knobs}}}")
             list(APPEND kernels "${kernel}")
         endforeach()
     endforeach()

@@ -5,6 +5,7 @@
 #   HEWN_<variant>_<KEY>        OPERATOR, SIGNATURE, TARGET, FORMS
 #   HEWN_<variant>__<form>_<KEY>
 #       HALIDE_TARGET, LAYOUTS, KNOBS   what the function is compiled for and with; knobs as `knob=value`
+#       LLVM_ARGS                       what LLVM is told, one string
 #       OWNER                           the variant whose function it is
 #       FUNCTION, ENTRY                 its name in the generator run, and the name by which the runtime calls it
 #   HEWN_<variant>__plan_<KEY>  HALIDE_TARGET, KNOBS, OWNER of its plans, which are one more form to the tuner
@@ -40,7 +41,7 @@ endfunction()
 # generator run is the same and that runs wherever `target` does.
 function(hewn_resolve_form operator signature target form)
     set(variant ${operator}_${signature}__${target})
-    hewn_get(form ${operator}_${form} LAYOUTS WITHOUT GPU)
+    hewn_get(form ${operator}_${form} LAYOUTS WITHOUT GPU LLVM_ARGS)
     hewn_halide_target(halide_target ${target} SIGNATURE ${signature} WITHOUT ${form_WITHOUT})
     hewn_knobs(knobs ${target} ${operator} ${signature} ${form})
 
@@ -60,6 +61,12 @@ function(hewn_resolve_form operator signature target form)
         endif()
     endforeach()
 
+    list(POP_FRONT form_LLVM_ARGS told)
+    if(NOT "${signature}__${target}" MATCHES "${told}")
+        set(form_LLVM_ARGS)
+    endif()
+    list(JOIN form_LLVM_ARGS " " llvm_args)
+
     set(function hewnk_${owner}__${form})
     set(entry ${function})
     if(form_GPU)
@@ -68,6 +75,7 @@ function(hewn_resolve_form operator signature target form)
     hewn_set(${variant}__${form} HALIDE_TARGET ${halide_target})
     hewn_set(${variant}__${form} LAYOUTS ${form_LAYOUTS})
     hewn_set(${variant}__${form} KNOBS ${knobs})
+    hewn_set(${variant}__${form} LLVM_ARGS ${llvm_args})
     hewn_set(${variant}__${form} OWNER ${owner})
     hewn_set(${variant}__${form} FUNCTION ${function})
     hewn_set(${variant}__${form} ENTRY ${entry})

@@ -19,6 +19,8 @@
 #   NEEDS: only on targets that list the feature.
 #   WITHOUT: features of a target that are not used for the form.
 #   GPU: a form of targets with a DEVICE, which have no other forms (generators/gpu.h). Only inputs that vary have digits.
+# hewn_set(<operator>_<form> LLVM_ARGS <regular expression> <argument>...)
+#   What LLVM is told when it compiles the form's kernels whose <signature>__<target> matches (in Halide's HL_LLVM_ARGS).
 
 hewn_data_types(f32=FLOAT32:1 f16=FLOAT16:2 u32=UINT32:3 u16=UINT16:4 u8=UINT8:5 i32=INT32:6 i16=INT16:7 i8=INT8:8 f64=FLOAT64:9
     u64=UINT64:10 i64=INT64:11)
@@ -56,6 +58,11 @@ hewn_form(quantize_linear columns LAYOUTS 1110 1111 NEEDS avx2)
 hewn_form(quantize_linear repeating LAYOUTS 1 NEEDS avx2)
 hewn_form(quantize_linear dense LAYOUTS 100 GPU)
 hewn_form(quantize_linear strided GPU)
+# LLVM would join the products of a block's vectors, as they are packed together, and divide them again, the last first. A Zen 1, whose
+# prefetching follows ascending lines, would be slower (docs/performance.md#ascending-order).
+foreach(form reciprocal repeating)
+    hewn_set(quantize_linear_${form} LLVM_ARGS "^f32_.*__x86_64_avx2$" -disable-vector-combine)
+endforeach()
 
 hewn_operator(dequantize_linear 3 DEQUANTIZE_LINEAR COMMAND dequantize ONNX ai.onnx.DequantizeLinear
     FORMULA "(IN - zero point) * scale")

@@ -1,6 +1,6 @@
 // QUANTIZE_LINEAR: clamp(round(input / scale) + zero_point, Min, Max).
 #include <cstdlib>
-#include <string>
+#include <cstring>
 
 #include "elementwise.h"
 #include "gpu.h"
@@ -41,16 +41,11 @@ public:
 
 using Rows = GeneratorInput<Buffer<void, 2>>;
 
-// Tells LLVM not to combine vectors, for the whole process, which generates one kernel. LLVM would join the products of a block's
-// vectors, as they are packed together, and divide them again, the last first. A Zen 1, whose prefetching follows ascending
-// lines, would be slower (docs/performance.md). Halide passes LLVM this variable when it first compiles, after generate().
-void keep_vectors_apart() {
-    constexpr char kName[] = "HL_LLVM_ARGS", kArgument[] = "-disable-vector-combine";
-    const char *const given = std::getenv(kName);
-    std::string arguments = given ? given : "";
-    if (arguments.find(kArgument) != std::string::npos) return;
-    arguments += arguments.empty() ? kArgument : std::string(" ") + kArgument;
-    if (setenv(kName, arguments.c_str(), 1) != 0) throw Halide::CompileError("cannot set HL_LLVM_ARGS\n");
+// LLVM must not combine the products' vectors: generators/kernels.cmake has the reason, and tells LLVM.
+void expect_vectors_apart() {
+    const char *const told = std::getenv("HL_LLVM_ARGS");
+    if (!told || !std::strstr(told, "-disable-vector-combine"))
+        throw Halide::CompileError("HL_LLVM_ARGS lacks -disable-vector-combine (LLVM_ARGS in generators/kernels.cmake)\n");
 }
 
 // input(x, y) * (r0 + r1), as hewn::times_reciprocal. `again` is the same buffer, which LLVM does not know. So AVX2 multiplies by
@@ -59,7 +54,7 @@ void keep_vectors_apart() {
 Expr quotient(Rows &input, Rows &again, const Expr &r0, const Expr &r1, const Target &target) {
     const bool twice =
         input.type() == Float(32) && target.has_feature(Target::AVX2) && !target.has_feature(Target::AVX512_Skylake);
-    if (twice) keep_vectors_apart();
+    if (twice) expect_vectors_apart();
     const auto number = [](Rows &rows) { return hewn::to_f32(rows(hewn::x, hewn::y)); };
     return hewn::times_reciprocal(number(input), number(twice ? again : input), r0, r1);
 }

@@ -270,10 +270,10 @@ class TunerTest(unittest.TestCase):
         self.assertEqual(told.strip(), f"{{{cpu}}}")
 
     def test_the_generators_reason(self):
-        (self.folder / "hewn_generators").write_text("#!/bin/sh\necho 'Warning: of Halide'\necho 'Unhandled exception: Error: no such tail'\nexit 1\n")
+        (self.folder / "hewn_generators").write_text("#!/bin/sh\necho 'Warning: of Halide'\necho \"Unhandled exception: Error: no such tail $HL_LLVM_ARGS\"\nexit 1\n")
         (self.folder / "hewn_generators").chmod(0o755)
-        kernel = kernel_named("add", "f32", "general")
-        with self.assertRaisesRegex(jobs.Refused, "^no such tail$"):
+        kernel = dataclasses.replace(kernel_named("add", "f32", "general"), llvm_args="-as-the-build -tells")
+        with self.assertRaisesRegex(jobs.Refused, "^no such tail -as-the-build -tells$"):
             jobs.generate(types.SimpleNamespace(folder=self.folder), kernel, kernel.knobs, self.folder, None, ())
 
     def test_killed_run_resumes(self):
@@ -389,14 +389,15 @@ class TunerTest(unittest.TestCase):
             keys.add(search.Search(BUILD, kernel, None, self.folder).cache.key)
         self.assertEqual(len(keys), 5)
         self.assertEqual(search.Search(BUILD, kernel, None, self.folder, "qemu").problems.elements, (16, 1000, 4096))
-        files = [self.folder / name for name in ("hewn_generators", "runtime/cpu/plan.cpp", "runtime/cpu/plan.h")]
-        files[1].parent.mkdir()
+        files = [self.folder / name for name in ("hewn_generators", "generated/include/chips.inc", "runtime/cpu/plan.cpp", "runtime/hewn.map")]
+        for file in files:
+            file.parent.mkdir(parents=True, exist_ok=True)
         digests = set()
         for changed in [None, *files]:
             for file in files:
                 file.write_text("new" if file == changed else "old")
             digests.add(search.sources_digest(types.SimpleNamespace(folder=self.folder, source=self.folder)))
-        self.assertEqual(len(digests), 4)
+        self.assertEqual(len(digests), 5)
         cache = search.Cache(self.folder / "candidates.jsonl", "a")
         cache.put(small_space()[0], status="timed", gain=2)
         self.assertEqual(cache.get(small_space()[0])["gain"], 2)

@@ -28,7 +28,7 @@ def commands(build: Path, pattern: str) -> dict[str, str]:
     listing = subprocess.run(["ninja", "-C", build, "-t", "commands"], check=True, capture_output=True, text=True).stdout
     result = {}
     for line in listing.splitlines():
-        match = re.search(r"\S*hewn_generators -g \S+ -n (\S+__\S+__\S+) .*", line)
+        match = re.search(r"(?:\S+ -E env \S+ )?\S*hewn_generators -g \S+ -n (\S+__\S+__\S+) .*", line)
         if match and "generated/shipped" in line and re.search(pattern, match[1]):
             result[match[1]] = match[0]
     return result

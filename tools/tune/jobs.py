@@ -22,7 +22,8 @@ def generate(build, kernel, knobs, folder, signature, generator_arguments):
                "-f", f"hewnk_{kernel.name}", "-o", folder, "-e", "object", *generator_arguments,
                f"target={kernel.halide_target}", f"signature={signature or kernel.signature}", f"layouts={kernel.layouts}",
                *(f"{name}={value}" for name, value in knobs)]
-    run = subprocess.run(command, capture_output=True, text=True)
+    environment = os.environ | ({"HL_LLVM_ARGS": kernel.llvm_args} if kernel.llvm_args else {})
+    run = subprocess.run(command, capture_output=True, text=True, env=environment)
     if run.returncode:
         # "Unhandled exception: Error: <reason>", perhaps after warnings. Some errors have no text.
         lines = [re.sub("^(Unhandled exception: )?(Error: *)?", "", line) for line in (run.stdout + run.stderr).splitlines()

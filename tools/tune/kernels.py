@@ -18,6 +18,7 @@ class Kernel:
     form: str
     halide_target: str
     layouts: str
+    llvm_args: str
     knobs: tuple  # of (name, value), sorted
 
     @property

@@ -46,7 +46,8 @@ def problems_of(build, kernel):
 
 def sources_digest(build):
     """A digest of what is measured, apart from the knobs: the generators, and the runtime around the kernels."""
-    files = [build.folder / "hewn_generators", *sorted((build.source / "runtime").glob("*"))]
+    files = [build.folder / "hewn_generators", build.folder / "generated/include/chips.inc",
+             *sorted(file for file in (build.source / "runtime").rglob("*") if file.is_file())]
     return hashlib.sha256(b"".join(hashlib.sha256(file.read_bytes()).digest() for file in files)).hexdigest()
 
 
