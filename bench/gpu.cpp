@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "../tests/operators.h"
-#include "../tests/variants.h"
+#include "../reference/operators.h"
+#include "../reference/variants.h"
 
 namespace {
 

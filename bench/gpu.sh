@@ -36,7 +36,7 @@ echo "$devices"
 mkdir -p "$results"
 if [[ $tests ]]; then
     build/tests/hewn_tests --gtest_brief=1 --gtest_filter="*__$device*"
-    build/bin/hewn conformance tests/conformance/*.jsonl --device "$device"
+    build/bin/hewn conformance tests/data/*.jsonl --device "$device"
     build/tests/hewn_gpu_tests --gtest_brief=1 --gtest_filter='Gpu.*:OpenCl.*'
 fi
 build/bin/hewn_gpu_bench --device "$device" "${measured[@]}" >"$results/rows.jsonl"

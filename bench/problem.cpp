@@ -11,9 +11,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "../tests/operators.h"
-#include "../tests/reference.h"
-#include "../tests/types.h"
+#include "../reference/elements.h"
+#include "../reference/evaluation.h"
+#include "../reference/operators.h"
+#include "../reference/reference.h"
+#include "../reference/types.h"
 
 namespace hewn_bench {
 
@@ -261,32 +263,24 @@ double memory_bytes(const std::string &op, const std::string &signature, int64_t
 
 namespace {
 
-// Calls f(offset of every input, offset of the output) for every element.
-template<class F>
-void for_each_element(const Problem &problem, F &&f) {
+// Of all tensors, the output's last.
+std::vector<std::vector<int64_t>> strides_of(const Problem &problem) {
     std::vector<std::vector<int64_t>> strides;
     for (const Operand &input : problem.inputs) strides.push_back(input.strides);
     strides.push_back(problem.output.strides);
-    const size_t last = problem.inputs.size();
-    hewn_test::for_each_element(problem.output.sizes, strides, [&](const int64_t *at) { f(at, at[last]); });
+    return strides;
 }
 
 }  // namespace
 
 void check_against_reference(const Problem &problem) {
-    hewn_test::DataTypes types;
-    std::vector<const void *> memory;
+    hewn_test::Evaluation evaluation{facts(problem.op).type, {}, problem.output.sizes, strides_of(problem), {}};
     for (const Operand &input : problem.inputs) {
-        types.push_back(parse_type(input.type));
-        memory.push_back(input.data);
+        evaluation.types.push_back(parse_type(input.type));
+        evaluation.inputs.push_back(input.data);
     }
-    types.push_back(parse_type(problem.output.type));
-    int64_t wrong = 0;
-    hewn_test::with_truth(facts(problem.op).type, types, hewn_test::InputMemory(memory), [&](const auto &element) {
-        using T = std::invoke_result_t<decltype(element), const int64_t *>;
-        const T *const output = static_cast<const T *>(problem.output.data);
-        for_each_element(problem, [&](const int64_t *at, int64_t out) { wrong += !reference::same(element(at), output[out]); });
-    });
+    evaluation.types.push_back(parse_type(problem.output.type));
+    const int64_t wrong = hewn_test::count_differences(evaluation, problem.output.data);
     if (wrong)
         throw std::runtime_error("hewn: " + std::to_string(wrong) + " elements differ from the reference in " + problem.op + " " +
                                  problem.signature + " " + problem.layout + " " + std::to_string(problem.elements));
@@ -297,7 +291,8 @@ Difference difference(const Problem &problem, const void *expected) {
     with_any_type(parse_type(problem.output.type), [&](auto tag) {
         using T = decltype(tag);
         const T *const got = static_cast<const T *>(problem.output.data), *const want = static_cast<const T *>(expected);
-        for_each_element(problem, [&](const int64_t *, int64_t i) {
+        hewn_test::for_each_element(problem.output.sizes, {problem.output.strides}, [&](const int64_t *at) {
+            const int64_t i = at[0];
             if (reference::same(got[i], want[i])) return;
             result.count++;
             double distance;

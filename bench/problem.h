@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "../tests/operators.h"
-#include "../tests/variants.h"
+#include "../reference/operators.h"
+#include "../reference/variants.h"
 
 namespace hewn_bench {
 
@@ -94,7 +94,7 @@ Problem make_problem(const std::string &op, const std::string &signature, const 
 // The bytes of memory that such a problem takes.
 double memory_bytes(const std::string &op, const std::string &signature, int64_t elements);
 
-// Throws std::runtime_error where the output is not what tests/reference.h gives, bit for bit.
+// Throws std::runtime_error where the output is not what reference/reference.h gives, bit for bit.
 void check_against_reference(const Problem &problem);
 
 // Elements of the problem's output that differ from `expected` (an output of the same layout), and whether one does so by more

@@ -171,4 +171,5 @@ hewn_write_chips()
 hewn_write_transpositions()
 hewn_write_kernels_json()
 add_library(hewn_variants INTERFACE)
-target_include_directories(hewn_variants INTERFACE $<BUILD_INTERFACE:${HEWN_GENERATED_DIR}/include>)
+target_include_directories(hewn_variants INTERFACE $<BUILD_INTERFACE:${HEWN_GENERATED_DIR}/include>
+    $<BUILD_INTERFACE:${HEWN_GENERATED_DIR}/public>)

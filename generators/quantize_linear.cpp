@@ -41,11 +41,11 @@ public:
 
 using Rows = GeneratorInput<Buffer<void, 2>>;
 
-// LLVM must not combine the products' vectors: generators/kernels.cmake has the reason, and tells LLVM.
+// LLVM must not combine the products' vectors: generators/operators.cmake has the reason, and tells LLVM.
 void expect_vectors_apart() {
     const char *const told = std::getenv("HL_LLVM_ARGS");
     if (!told || !std::strstr(told, "-disable-vector-combine"))
-        throw Halide::CompileError("HL_LLVM_ARGS lacks -disable-vector-combine (LLVM_ARGS in generators/kernels.cmake)\n");
+        throw Halide::CompileError("HL_LLVM_ARGS lacks -disable-vector-combine (LLVM_ARGS in generators/operators.cmake)\n");
 }
 
 // input(x, y) * (r0 + r1), as hewn::times_reciprocal. `again` is the same buffer, which LLVM does not know. So AVX2 multiplies by

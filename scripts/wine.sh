@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prepares build-wine/, with which tests/run-wine.sh runs Windows programs: a Wine prefix and, of Mesa, a software Vulkan driver that is
+# Prepares build-wine/, with which tests/support/run-wine.sh runs Windows programs: a Wine prefix and, of Mesa, a software Vulkan driver that is
 # new enough for Wine's Direct3D 12. Installs Wine. When everything is there it only checks. Exit status 77, with the reason, if it cannot
 # be had here.
 set -euo pipefail
@@ -15,7 +15,7 @@ is_ready() { [[ -f $stamp && $(<"$stamp") == "$(state)" && -d $wine/prefix ]]; }
 is_ready && exit 0
 
 skip() {
-    echo "wine: skipped: $*" | tee "$wine/skipped" >&2  # for tests/no_wine_test.sh
+    echo "wine: skipped: $*" | tee "$wine/skipped" >&2  # for tests/build/no_wine_test.sh
     exit 77
 }
 mkdir -p "$wine"

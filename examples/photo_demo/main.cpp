@@ -1,5 +1,5 @@
 // The four operators on a photograph: quantizes it per channel, adds two quantized exposures of it, dequantizes. Writes PNGs to
-// look at, prints how fast each operator ran, and compares every result with the scalar truth in tests/reference.h.
+// look at, prints how fast each operator ran, and compares every result with the scalar truth in reference/reference.h.
 //
 //     photo_demo PHOTO OUTPUT_FOLDER        exit status 1 if a single result differs
 

@@ -22,7 +22,7 @@
 #include "../../bench/settle.h"
 #include "../../runtime/cpu/folding.h"
 #include "../../runtime/dispatch/chip.h"
-#include "../../tests/reference.h"
+#include "../../reference/reference.h"
 
 namespace {
 

@@ -1,0 +1,104 @@
+// Strided tensors between sentinels, and an operator with its tensors. Runtime-typed, so that one test serves every line of
+// variants.inc.
+#ifndef HEWN_REFERENCE_TENSORS_H
+#define HEWN_REFERENCE_TENSORS_H
+
+#include <hewn/hewn.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evaluation.h"
+#include "operators.h"
+#include "types.h"
+
+namespace hewn_test {
+
+constexpr uint8_t SENTINEL = 0xa5;
+
+std::vector<int64_t> packed_strides(const std::vector<int64_t> &sizes);
+int64_t element_count(const std::vector<int64_t> &sizes);
+
+// A tensor without its memory.
+struct Spec {
+    hewn_data_type type;
+    std::vector<int64_t> sizes, strides = {};  // no strides: packed
+
+    // The C view; valid while this object lives.
+    hewn_tensor_desc desc() const {
+        return {sizeof(hewn_tensor_desc), type, uint32_t(sizes.size()), sizes.data(), strides.empty() ? nullptr : strides.data()};
+    }
+};
+
+// A tensor in memory of its own. Everything around and between its elements holds SENTINEL. The base is aligned to the element
+// and, with a `misalignment` in elements, to nothing more.
+struct Tensor {
+    hewn_data_type type = HEWN_DATA_TYPE_UNKNOWN;
+    std::vector<int64_t> sizes, strides;
+    std::vector<uint8_t> memory;
+    size_t offset = 0;  // of the first element in `memory`
+
+    Tensor() = default;
+    Tensor(hewn_data_type data_type, std::vector<int64_t> tensor_sizes, std::vector<int64_t> tensor_strides,
+           int64_t misalignment = 0);
+    Tensor(hewn_data_type data_type, const std::vector<int64_t> &tensor_sizes)
+        : Tensor(data_type, tensor_sizes, packed_strides(tensor_sizes)) {}
+    // A copy would lie elsewhere: with another alignment.
+    Tensor(const Tensor &) = delete;
+    Tensor &operator=(const Tensor &) = delete;
+    Tensor(Tensor &&) = default;
+    Tensor &operator=(Tensor &&) = default;
+
+    uint8_t *data() { return memory.data() + offset; }
+    const uint8_t *data() const { return memory.data() + offset; }
+    template<class T>
+    T at(int64_t index) const {
+        return load<T>(data() + index * int64_t(sizeof(T)));
+    }
+    template<class T>
+    void set(int64_t index, T value) {
+        store(data() + index * int64_t(sizeof(T)), value);
+    }
+
+    int64_t span() const;  // in elements, from the first to the last
+    uint64_t bytes() const { return uint64_t(span()) * element_bytes(type); }
+
+    // The C view; valid while this object lives.
+    hewn_tensor_desc desc() const {
+        return {sizeof(hewn_tensor_desc), type, uint32_t(sizes.size()), sizes.data(), strides.data()};
+    }
+    hewn_buffer_binding binding() const { return {sizeof(hewn_buffer_binding), const_cast<uint8_t *>(data()), 0, bytes()}; }
+};
+
+// One operator with its tensors.
+struct Problem {
+    hewn_operator_type op = 0;
+    std::vector<std::optional<Tensor>> inputs;  // absent: an optional tensor left out
+    Tensor output;
+    uint32_t in_place = 0;  // bit i: input i is bound to the output's memory (its own tensor then gives the layout only)
+
+    Description description() const;
+    std::vector<hewn_buffer_binding> bindings() const;
+    // The memory input i is read from.
+    const uint8_t *input_data(size_t i) const {
+        return in_place >> i & 1 ? output.data() : inputs[i] ? inputs[i]->data() : nullptr;
+    }
+    // In DirectML's order, output last; absent inputs have none.
+    DataTypes types() const;
+    Evaluation evaluation() const;
+};
+
+// Writes the truth into `image`, the output's memory to be.
+void evaluate_reference(const Problem &problem, std::vector<uint8_t> &image);
+
+std::string describe(const Problem &problem);
+
+// What is wrong with the output's memory, which ought to be `expected`: elements bit for bit (any NaN equals any NaN), everything
+// else untouched. Empty: nothing.
+std::string difference(const Problem &problem, const std::vector<uint8_t> &expected, const std::vector<uint8_t> &actual);
+
+}  // namespace hewn_test
+
+#endif  // HEWN_REFERENCE_TENSORS_H

@@ -1,0 +1,70 @@
+#include "types.h"
+
+#include <iomanip>
+#include <sstream>
+#include <utility>
+
+namespace hewn_test {
+namespace {
+
+// As signatures name them.
+constexpr std::pair<const char *, hewn_data_type> TYPE_NAMES[] = {
+#define HEWN_TYPE(name, T, number) {#name, HEWN_DATA_TYPE_##number},
+    HEWN_EACH_TYPE(HEWN_TYPE)
+#undef HEWN_TYPE
+};
+
+}  // namespace
+
+size_t element_bytes(hewn_data_type type) {
+    size_t bytes = 0;
+    with_any_type(type, [&](auto tag) { bytes = sizeof(tag); });
+    return bytes;
+}
+
+hewn_data_type parse_type(const std::string &name) {
+    for (const auto &[text, type] : TYPE_NAMES) {
+        if (name == text) return type;
+    }
+    throw std::logic_error("no data type is called " + name);
+}
+
+const char *type_name(hewn_data_type type) {
+    for (const auto &[text, named] : TYPE_NAMES) {
+        if (type == named) return text;
+    }
+    throw std::logic_error("no name for data type " + std::to_string(type));
+}
+
+hewn_data_type unsigned_twin(hewn_data_type type) {
+    switch (type) {
+    case HEWN_DATA_TYPE_INT64: return HEWN_DATA_TYPE_UINT64;
+    case HEWN_DATA_TYPE_INT32: return HEWN_DATA_TYPE_UINT32;
+    case HEWN_DATA_TYPE_INT16: return HEWN_DATA_TYPE_UINT16;
+    case HEWN_DATA_TYPE_INT8: return HEWN_DATA_TYPE_UINT8;
+    default: return type;
+    }
+}
+
+template<class T>
+std::string text_of(T value) {
+    std::ostringstream text;
+    if constexpr (std::is_same_v<T, f16>)
+        text << std::setprecision(9) << reference::to_f32(value) << " (0x" << std::hex << value.bits << ")";
+    else if constexpr (std::is_same_v<T, float>)
+        text << std::setprecision(9) << value << " (0x" << std::hex << reference::to_bits(value) << ")";
+    else text << +value;
+    return text.str();
+}
+
+#define HEWN_TYPE(name, T, number) template std::string text_of(T);
+HEWN_EACH_TYPE(HEWN_TYPE)
+#undef HEWN_TYPE
+
+std::string text_of(hewn_data_type type, const void *element) {
+    std::string text;
+    with_any_type(type, [&](auto tag) { text = text_of(load<decltype(tag)>(element)); });
+    return text;
+}
+
+}  // namespace hewn_test

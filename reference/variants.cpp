@@ -1,0 +1,102 @@
+#include "variants.h"
+
+#include <algorithm>
+
+namespace hewn_test {
+
+hewn_device_kind kind_of_variant(const char *variant) {
+    static const std::map<std::string, hewn_device_kind> kinds = {
+#define HEWN_PROBE(...)
+#define HEWN_TARGET(name, ...) {#name, HEWN_DEVICE_CPU},
+#define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) {#name, device},
+#include "targets.inc"
+#undef HEWN_GPU_TARGET
+#undef HEWN_TARGET
+#undef HEWN_PROBE
+    };
+    const std::string name = variant ? variant : "";
+    const size_t separator = name.rfind("__");
+    const auto found = kinds.find(separator == std::string::npos ? name : name.substr(separator + 2));
+    return found == kinds.end() ? hewn_device_kind(HEWN_DEVICE_CPU) : found->second;
+}
+
+std::vector<DataTypes> Variant::all_types() const {
+    std::vector<DataTypes> all{types()};
+    const hewn_data_type twin = unsigned_twin(all[0][0]);
+    if (op() == HEWN_OPERATOR_ADD && twin != all[0][0]) all.push_back({twin, twin, twin});
+    return all;
+}
+
+// From arrays that the compiler lays out: it takes a minute for as many strings in braces.
+const std::vector<Variant> &all_variants() {
+    static constexpr const char *LINES[][3] = {
+#define HEWN_FORM(...)
+#define HEWN_VARIANT(op, signature, target, ...) {#op, #signature, #target},
+#include "variants.inc"
+#undef HEWN_VARIANT
+#undef HEWN_FORM
+    };
+    static const std::vector<Variant> variants = [] {
+        std::vector<Variant> result;
+        for (const auto &[op, signature, target] : LINES)
+            result.push_back({std::string(op) + "_" + signature + "__" + target, op, signature, target});
+        return result;
+    }();
+    return variants;
+}
+
+const std::map<std::string, std::map<std::string, int64_t>> &plan_knobs() {
+    struct Knob {
+        const char *name;
+        int64_t value;
+    };
+    struct Line {
+        const char *variant;
+        Knob knobs[16];  // those of a plan, then null
+    };
+    static constexpr Line LINES[] = {
+#define HEWN_PLAN_KNOB(knob, value) {#knob, value},
+#define HEWN_PLAN(variant, knobs) {#variant, {knobs}},
+#include "plans.inc"
+#undef HEWN_PLAN
+#undef HEWN_PLAN_KNOB
+    };
+    static const std::map<std::string, std::map<std::string, int64_t>> all = [] {
+        std::map<std::string, std::map<std::string, int64_t>> result;
+        for (const Line &line : LINES) {
+            for (const Knob &knob : line.knobs) {
+                if (knob.name) result[line.variant][knob.name] = knob.value;
+            }
+        }
+        return result;
+    }();
+    return all;
+}
+
+const std::vector<Variant> &built_variants() {
+    static const std::vector<Variant> variants = [] {
+        std::vector<Variant> result;
+        for (const Variant &variant : all_variants()) {
+            if (variant.device() == HEWN_DEVICE_CPU) result.push_back(variant);
+        }
+        return result;
+    }();
+    return variants;
+}
+
+std::vector<Variant> variants_of(const std::string &operator_name) {
+    std::vector<Variant> result;
+    for (const Variant &variant : all_variants()) {
+        if (variant.operator_name == operator_name) result.push_back(variant);
+    }
+    return result;
+}
+
+bool holds(const std::string &target, const std::string &operator_name) {
+    const auto &all = built_variants();
+    return std::any_of(all.begin(), all.end(), [&](const Variant &variant) {
+        return variant.target == target && variant.operator_name == operator_name;
+    });
+}
+
+}  // namespace hewn_test

@@ -1,0 +1,293 @@
+// Which variant runs: the picked one, a forced one, and what cannot be forced.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "../../reference/problems.h"
+#include "../../reference/variants.h"
+#include "../support/execution.h"
+#include "../support/runnable.h"
+
+namespace hewn_test {
+namespace {
+
+// HEWN_VARIANT for one scope.
+class Environment {
+public:
+    explicit Environment(const char *value) {
+        if (const char *old = std::getenv("HEWN_VARIANT")) old_ = old;
+        set(value);
+    }
+    ~Environment() { set(old_ ? old_->c_str() : nullptr); }
+
+private:
+    static void set(const char *value) {
+#if defined(_WIN32)
+        _putenv_s("HEWN_VARIANT", value ? value : "");
+#else
+        if (value) setenv("HEWN_VARIANT", value, 1);
+        else unsetenv("HEWN_VARIANT");
+#endif
+    }
+    std::optional<std::string> old_;
+};
+
+class Forcing : public testing::Test {
+protected:
+    // Compiles ADD f32.
+    Outcome add(const char *variant) {
+        const hewn_compile_options options = compile_options(variant);
+        const int64_t size = 4;
+        const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr};
+        return compile(Description(HEWN_OPERATOR_ADD, {tensor, tensor, tensor}), &options, op);
+    }
+    std::string ran() const { return hewn_operator_variant(op.get()); }
+    // The variant of ADD f32 that runs on `target`.
+    static std::string on(const std::string &target) { return "add_f32__" + target; }
+
+    Environment no_environment{nullptr};
+    OperatorPtr op;
+};
+
+TEST_F(Forcing, ListsAreComplete) {
+    std::set<std::string> built, listed;
+    for (const Variant &variant : all_variants()) built.insert(variant.name);
+    for (uint32_t i = 0; i < hewn_variant_count(); i++) {
+        hewn_variant_info info{};
+        info.struct_size = sizeof info;
+        ASSERT_EQ(hewn_get_variant(i, &info), HEWN_STATUS_OK);
+        EXPECT_EQ(info.name, std::string(info.operator_name) + "_" + info.signature + "__" + info.target);
+        EXPECT_TRUE(listed.insert(info.name).second) << info.name << " is listed twice";
+    }
+    EXPECT_EQ(built, listed);
+    hewn_variant_info info{};
+    info.struct_size = sizeof info;
+    EXPECT_EQ(hewn_get_variant(hewn_variant_count(), &info), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(hewn_get_variant(UINT32_MAX, &info), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(hewn_get_variant(0, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
+    info.struct_size = 8;
+    EXPECT_EQ(hewn_get_variant(0, &info), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(info.name, nullptr) << "a refused call wrote its result";
+}
+
+TEST_F(Forcing, ShorterStructsAreRefused) {
+    hewn_target_info target{};
+    target.struct_size = offsetof(hewn_target_info, device);
+    EXPECT_EQ(hewn_get_target(0, &target), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(target.name, nullptr) << "a refused call wrote its result";
+    hewn_variant_info variant{};
+    variant.struct_size = offsetof(hewn_variant_info, device);
+    EXPECT_EQ(hewn_get_variant(0, &variant), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(variant.name, nullptr) << "a refused call wrote its result";
+}
+
+TEST_F(Forcing, TargetsAscendInRank) {
+    ASSERT_GT(hewn_target_count(), 0u);
+    const auto all = targets();
+    ASSERT_EQ(all.size(), hewn_target_count());
+    for (size_t i = 0; i < all.size(); i++) {
+        EXPECT_EQ(all[i].supported == 1, all[i].missing[0] == '\0') << all[i].name;
+        EXPECT_NE(all[i].halide_target[0], '\0');
+        EXPECT_TRUE(i == 0 || all[i - 1].rank < all[i].rank) << all[i].name;
+    }
+    hewn_target_info info{};
+    info.struct_size = sizeof info;
+    EXPECT_EQ(hewn_get_target(hewn_target_count(), &info), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(hewn_get_target(0, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
+    info.struct_size = 8;
+    EXPECT_EQ(hewn_get_target(0, &info), HEWN_STATUS_INVALID_ARGUMENT);
+}
+
+#if defined(__linux__) && defined(__x86_64__)
+// A target runs here exactly if the system names the features that README.md says it needs, by Linux's words for them. One that
+// is not found any more would only be skipped by the other tests.
+TEST_F(Forcing, TargetsRunWhereTheirFeaturesAre) {
+    const std::string sse41 = "sse4_1", avx2 = sse41 + " avx avx2 fma f16c",
+                      avx512 = avx2 + " bmi1 avx512f avx512cd avx512vl avx512dq avx512bw", vnni = avx512 + " avx512_vnni";
+    const std::map<std::string, std::string> needs = {
+        {"x86_64_sse41", sse41}, {"x86_64_avx2", avx2}, {"x86_64_avx512", avx512}, {"x86_64_avx512_vnni", vnni}};
+    std::ifstream cpuinfo("/proc/cpuinfo");
+    std::string line;
+    while (std::getline(cpuinfo, line) && line.rfind("flags", 0) != 0) {
+    }
+    std::istringstream words(line);
+    const std::set<std::string> flags{std::istream_iterator<std::string>(words), {}};
+    if (flags.count("fpu") == 0) GTEST_SKIP() << "/proc/cpuinfo has no flags";
+    for (const hewn_target_info &target : targets()) {
+        if (target.device != HEWN_DEVICE_CPU) continue;
+        ASSERT_EQ(needs.count(target.name), 1u) << target.name << ": write down what it needs";
+        std::istringstream needed(needs.at(target.name));
+        bool runs = true;
+        for (std::string flag; needed >> flag;) runs &= flags.count(flag) > 0;
+        EXPECT_EQ(target.supported == 1, runs) << target.name << " lacks '" << target.missing << "'";
+    }
+}
+#endif
+
+// Whether this chip runs AVX-512's vectors in halves, and is a Zen 4 then.
+bool runs_in_halves() {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    return __builtin_cpu_is("amdfam19h");
+#else
+    return false;
+#endif
+}
+
+// Exactly one variant of each operator x signature is picked: of those that run here, the one of the highest rank, as it counts
+// on this chip.
+TEST_F(Forcing, PicksTheHighestRank) {
+    std::map<std::string, int32_t> rank;
+    for (const auto &target : targets()) rank[target.name] = target.rank;
+    const auto counts = [&](const std::string &kernel, const std::string &target) {
+        const int64_t in_halves = plan_knobs().at(kernel + "__" + target).at("rank_in_halves");
+        return in_halves > 0 && runs_in_halves() ? in_halves : rank[target];
+    };
+    std::map<std::string, std::string> picked, best;
+    for (uint32_t i = 0; i < hewn_variant_count(); i++) {
+        hewn_variant_info info{};
+        info.struct_size = sizeof info;
+        ASSERT_EQ(hewn_get_variant(i, &info), HEWN_STATUS_OK);
+        if (info.device != HEWN_DEVICE_CPU) continue;
+        const std::string kernel = std::string(info.operator_name) + "_" + info.signature;
+        if (info.supported && (best[kernel].empty() || counts(kernel, info.target) > counts(kernel, best[kernel])))
+            best[kernel] = info.target;
+        if (info.picked) {
+            EXPECT_TRUE(picked.emplace(kernel, info.target).second) << kernel << " is picked twice";
+        }
+    }
+    EXPECT_EQ(picked, best);
+    ASSERT_EQ(add(nullptr).status, HEWN_STATUS_OK);
+    EXPECT_EQ(ran(), on(best["add_f32"]));
+    ASSERT_EQ(add("").status, HEWN_STATUS_OK) << "an empty name forces nothing";
+    EXPECT_EQ(ran(), on(best["add_f32"]));
+}
+
+TEST_F(Forcing, TargetAndVariantNames) {
+    for (const std::string &target : runnable_targets("add")) {
+        ASSERT_EQ(add(target.c_str()).status, HEWN_STATUS_OK) << target;
+        EXPECT_EQ(ran(), on(target));
+        ASSERT_EQ(add(on(target).c_str()).status, HEWN_STATUS_OK) << target;
+        EXPECT_EQ(ran(), on(target));
+    }
+}
+
+// A target that leaves a kernel to the ones below it (ONLY in targets.cmake) is no error: its name applies to every operator.
+// What no target has is one, also where this build has been told to leave it out.
+TEST_F(Forcing, TargetNamesApplyToEveryOperator) {
+    std::set<std::pair<std::string, std::string>> kernels = {{"add", "f16"}, {"add", "i64"}};
+    for (const Variant &variant : all_variants()) kernels.emplace(variant.operator_name, variant.signature);
+    Random random("Forcing.TargetNames");
+    for (const auto &[operator_name, signature] : kernels) {
+        const hewn_operator_type type = parse_operator(operator_name);
+        const Problem problem = random_problem(type, operand_types(type, signature), random, 100);
+        const std::string kernel = operator_name + "_" + signature;
+        std::string expected;
+        for (const auto &target : targets()) {  // in ascending rank
+            if (target.device != HEWN_DEVICE_CPU || !target.supported) continue;
+            if (find_variant(kernel + "__" + target.name)) expected = kernel + "__" + target.name;
+            const Environment environment(target.name);
+            const Outcome outcome = compile(problem.description(), nullptr, op);
+            if (expected.empty()) {
+                EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT) << target.name << " " << kernel;
+                EXPECT_NE(outcome.message.find(target.name), std::string::npos) << outcome;
+                EXPECT_NE(outcome.message.find("no kernel " + kernel), std::string::npos) << outcome;
+            } else {
+                EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+                EXPECT_EQ(ran(), expected) << target.name;
+            }
+        }
+    }
+}
+
+TEST_F(Forcing, EnvironmentForcesWhatOptionsLeaveOpen) {
+    const auto names = runnable_targets("add");
+    for (const std::string &target : names) {
+        const Environment environment(target.c_str());
+        for (const char *open : {static_cast<const char *>(nullptr), ""}) {
+            ASSERT_EQ(add(open).status, HEWN_STATUS_OK);
+            EXPECT_EQ(ran(), on(target));
+        }
+        // Options come first.
+        ASSERT_EQ(add(names.back().c_str()).status, HEWN_STATUS_OK);
+        EXPECT_EQ(ran(), on(names.back()));
+    }
+    {
+        const Environment empty("");
+        EXPECT_EQ(add(nullptr).status, HEWN_STATUS_OK) << "an empty name forces nothing";
+    }
+    const Environment unknown("x86_64_mmx");
+    const Outcome outcome = add(nullptr);
+    EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT);
+    EXPECT_NE(outcome.message.find("x86_64_mmx"), std::string::npos) << outcome;
+    EXPECT_NE(outcome.message.find("its targets: " + std::string(targets()[0].name)), std::string::npos) << outcome;
+    EXPECT_NE(outcome.message.find("HEWN_VARIANT"), std::string::npos) << outcome;
+    const Outcome by_option = add("x86_64_mmx");
+    EXPECT_EQ(by_option.message.find("HEWN_VARIANT"), std::string::npos) << by_option;
+    EXPECT_NE(add("x86_64_\r\nmmx").message.find("x86_64_  mmx"), std::string::npos) << "messages have one line";
+}
+
+// `picked` tells what compile takes where nothing is forced: the environment is not looked at.
+TEST_F(Forcing, EnvironmentDoesNotChangePicked) {
+    const auto picked = [] {
+        std::vector<int32_t> flags;
+        for (const Variant &variant : built_variants()) flags.push_back(find_variant(variant.name)->picked);
+        return flags;
+    };
+    const auto before = picked();
+    const Environment environment("x86_64_sse41");
+    EXPECT_EQ(picked(), before);
+}
+
+TEST_F(Forcing, Unknown) {
+    for (const char *name : {"x86_64_mmx", "x86_64_sse4", "x86_64_sse411", "X86_64_SSE41", "add_f32", "add_f32__",
+                             "add_f33__x86_64_sse41", "nonsense"}) {
+        const Outcome outcome = add(name);
+        EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT) << name;
+        EXPECT_NE(outcome.message.find(name), std::string::npos) << outcome;
+    }
+    // Far longer than the message.
+    EXPECT_EQ(add(std::string(10000, 'x').c_str()).status, HEWN_STATUS_NO_VARIANT);
+}
+
+// A variant of another kernel is an error, not a hint.
+TEST_F(Forcing, NotFitting) {
+    for (const Variant &variant : built_variants()) {
+        if (variant.operator_name == "add" && variant.signature == "f32") continue;
+        const Outcome outcome = add(variant.name.c_str());
+        EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT) << variant.name;
+        EXPECT_NE(outcome.message.find(variant.name), std::string::npos) << outcome;
+    }
+}
+
+// What this machine cannot run is refused with the feature it lacks. Under qemu-x86_64 this always finds something.
+TEST_F(Forcing, NotRunnable) {
+    size_t refused = 0;
+    for (const auto &target : targets()) {
+        if (target.supported || target.device != HEWN_DEVICE_CPU) continue;
+        refused++;
+        const Outcome outcome = add(target.name);
+        EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT) << target.name;
+        EXPECT_NE(outcome.message.find(target.missing), std::string::npos) << outcome;
+    }
+    if (refused == 0) GTEST_SKIP() << "this machine runs every target of this build";
+}
+
+// A GPU's variant is never the CPU's, whether there is a GPU or not.
+TEST_F(Forcing, AnotherDevices) {
+    for (const auto &target : targets()) {
+        if (target.device == HEWN_DEVICE_CPU) continue;
+        const Outcome outcome = add(target.name);
+        EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT) << target.name;
+        EXPECT_NE(outcome.message.find("the device is the CPU"), std::string::npos) << outcome;
+    }
+}
+
+}  // namespace
+}  // namespace hewn_test

@@ -1,0 +1,54 @@
+# hewn_tests: nothing but the public API, in one program for each library.
+
+set(main_sources
+    api/allocator_test.cpp
+    api/binding_test.cpp
+    api/cpp_api_test.cpp
+    api/forcing_test.cpp
+    api/fpmode_test.cpp
+    api/reference_test.cpp
+    api/threads_test.cpp
+    api/validation_test.cpp
+    api/variants_test.cpp)
+if(HEWN_ARCH STREQUAL "x86-32")  # what 32 bits of address change
+    set(main_sources api/binding_test.cpp api/validation_test.cpp)
+endif()
+if(TARGET hewn_checked)
+    hewn_test_objects(hewn_main_tests ${main_sources})
+    set(main_sources $<TARGET_OBJECTS:hewn_main_tests>)
+endif()
+hewn_test_program(hewn_tests ${hewn_product} ${main_sources})
+if(TARGET hewn_checked)
+    hewn_test_program(hewn_checked_tests hewn::hewn_checked ${main_sources})
+endif()
+
+set(not_emulated)
+if(HEWN_TEST_CPUS)  # minutes of contention between eight emulated threads
+    set(not_emulated ":Threads.Eight*:Threads.ParallelForOfOneCall:Threads.ExitWhileOthersExecute")
+endif()
+set(variant_suites VariantTest InPlaceTest FpModeTest)
+list(TRANSFORM variant_suites APPEND ".*" OUTPUT_VARIABLE filter)
+list(JOIN filter ":" filter)
+hewn_add_test(api main COMMAND hewn_tests --gtest_brief=1 --gtest_filter=-${filter}${not_emulated})
+if(HEWN_ARCH STREQUAL "x86-32")
+    return()
+endif()
+if(TARGET hewn_checked)
+    hewn_add_test(api.checked main checked COMMAND hewn_checked_tests --gtest_brief=1 --gtest_filter=-${filter}:Reference.*)
+endif()
+# These devices' kernels are the same text on every system: they are tested on Linux, where the drivers are.
+set(tested_on_linux cuda opencl)
+foreach(target IN LISTS chosen_targets)
+    hewn_get(target ${target} DEVICE)
+    if(WIN32 AND target_DEVICE IN_LIST tested_on_linux)
+        continue()
+    endif()
+    list(TRANSFORM variant_suites APPEND ".*__${target}" OUTPUT_VARIABLE filter)
+    list(JOIN filter ":" filter)
+    set(skipped PROPERTIES SKIP_REGULAR_EXPRESSION ": this machine lacks |${old_pocl}" TARGET ${target})
+    hewn_add_test(variants.${target} main COMMAND hewn_tests --gtest_brief=1 --gtest_filter=${filter} ${skipped})
+    if(TARGET hewn_checked AND NOT target_DEVICE)  # a GPU's kernels are the same in both
+        hewn_add_test(variants.${target}.checked main checked
+            COMMAND hewn_checked_tests --gtest_brief=1 --gtest_filter=${filter} ${skipped})
+    endif()
+endforeach()

@@ -1,0 +1,184 @@
+// The reference itself, against arithmetic made another way: exact values in double or integers, rounded once.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "../../reference/values.h"
+
+namespace hewn_test {
+namespace {
+
+// f16's value from its definition, in double.
+double value_of(f16 h) {
+    const int exponent = h.bits >> 10 & 31, mantissa = h.bits & 1023;
+    const double magnitude = exponent == 31  ? (mantissa ? std::nan("") : std::numeric_limits<double>::infinity())
+                             : exponent == 0 ? std::ldexp(mantissa, -24)
+                                             : std::ldexp(1024 + mantissa, exponent - 25);
+    return h.bits & 0x8000 ? -magnitude : magnitude;
+}
+
+TEST(Reference, F16ToF32IsExact) {
+    for (int bits = 0; bits < 65536; bits++) {
+        const f16 h{uint16_t(bits)};
+        const float f = reference::to_f32(h);
+        if (std::isnan(value_of(h))) EXPECT_TRUE(std::isnan(f)) << bits;
+        else EXPECT_TRUE(double(f) == value_of(h) && std::signbit(f) == bool(bits & 0x8000)) << bits;
+    }
+}
+
+TEST(Reference, F32ToF16RoundsToNearestEven) {
+    for (int bits = 0; bits < 0x7c00; bits++) {
+        const f16 low{uint16_t(bits)}, high{uint16_t(bits + 1)};
+        // What 0x7c00 would stand for were it not infinity: from the middle on, values overflow.
+        const double above = bits + 1 == 0x7c00 ? 65536.0 : value_of(high);
+        const float middle = float((value_of(low) + above) / 2);  // exact
+        const f16 even = bits & 1 ? high : low;
+        for (const float sign : {1.0f, -1.0f}) {
+            const auto expect = [&](float x, f16 want) {
+                EXPECT_EQ(reference::to_f16(sign * x).bits, want.bits | (sign < 0 ? 0x8000 : 0)) << x;
+            };
+            expect(float(value_of(low)), low);
+            expect(std::nextafter(float(value_of(low)), 1e9f), low);
+            expect(std::nextafter(middle, 0.0f), low);
+            expect(middle, even);
+            expect(std::nextafter(middle, 1e9f), high);
+            expect(std::nextafter(float(above), 0.0f), high);
+        }
+    }
+    EXPECT_EQ(reference::to_f16(std::numeric_limits<float>::infinity()).bits, 0x7c00);
+    EXPECT_EQ(reference::to_f16(std::numeric_limits<float>::max()).bits, 0x7c00);
+    EXPECT_EQ(reference::to_f16(-0.0f).bits, 0x8000);
+    EXPECT_EQ(reference::to_f16(0x1p-149f).bits, 0);
+    EXPECT_GT(reference::to_f16(std::nanf("")).bits & 0x7fff, 0x7c00);
+    EXPECT_GT(reference::to_f16(reference::from_bits(0x7f800001)).bits & 0x7fff, 0x7c00) << "a NaN stays one";
+    EXPECT_GT(reference::to_f16(reference::from_bits(0xffffffff)).bits & 0x7fff, 0x7c00);
+}
+
+#if defined(__FLT16_MAX__) && defined(__x86_64__)
+// The compiler's own conversions, over a sample that runs through all of f32.
+TEST(Reference, F16AgreesWithTheCompiler) {
+    for (uint64_t bits = 0; bits < uint64_t(1) << 32; bits += 4093) {
+        const float f = reference::from_bits(uint32_t(bits));
+        const _Float16 h = _Float16(f);
+        ASSERT_TRUE(reference::same(reference::to_f16(f), load<f16>(&h))) << std::hex << bits;
+    }
+}
+#endif
+
+// The sum of two f16 in double is exact; its rounding to f16 goes by the definition above.
+TEST(Reference, AddF16RoundsOnce) {
+    Random random("Reference.AddF16");
+    for (int i = 0; i < 300000; i++) {
+        const f16 a{uint16_t(random.bits())}, b{uint16_t(random.bits())}, sum = reference::add(a, b);
+        const double exact = value_of(a) + value_of(b);
+        if (std::isnan(exact) || std::isinf(exact)) {
+            const double got = value_of(sum);
+            EXPECT_TRUE(std::isnan(exact) ? std::isnan(got) : got == exact);
+            continue;
+        }
+        if (std::abs(exact) >= 65520) {
+            EXPECT_TRUE(std::isinf(value_of(sum)));
+            continue;
+        }
+        // No f16 is nearer, and of two equally near ones the even one was taken.
+        const double error = std::abs(value_of(sum) - exact);
+        for (const int step : {-1, 1}) {
+            const int neighbour = (sum.bits & 0x7fff) + step;
+            if (neighbour < 0 || neighbour >= 0x7c00) continue;
+            const double other = std::abs(value_of({uint16_t(neighbour | (sum.bits & 0x8000))}) - exact);
+            ASSERT_TRUE(error < other || (error == other && sum.bits % 2 == 0)) << text_of(a) << " + " << text_of(b);
+        }
+    }
+}
+
+TEST(Reference, AddWraps) {
+    EXPECT_EQ(reference::add<int8_t>(127, 1), -128);
+    EXPECT_EQ(reference::add<uint8_t>(255, 1), 0);
+    EXPECT_EQ(reference::add<int16_t>(-32768, -1), 32767);
+    EXPECT_EQ(reference::add<int32_t>(INT32_MAX, INT32_MAX), -2);
+    EXPECT_EQ(reference::add<int64_t>(INT64_MIN, -1), INT64_MAX);
+    EXPECT_EQ(reference::add<uint64_t>(UINT64_MAX, 2), 1u);
+    EXPECT_EQ(reference::add<int64_t>((int64_t(1) << 53) + 1, 1), (int64_t(1) << 53) + 2);
+}
+
+// Worked by hand.
+TEST(Reference, QuantizeLinear) {
+    const auto u8 = [](float x, float s, uint8_t z) { return int(reference::quantize_linear<uint8_t>(x, s, z)); };
+    const auto i8 = [](float x, float s, int8_t z) { return int(reference::quantize_linear<int8_t>(x, s, z)); };
+    const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+    EXPECT_EQ(u8(0.5f, 1, 0), 0);
+    EXPECT_EQ(u8(1.5f, 1, 0), 2);
+    EXPECT_EQ(u8(2.5f, 1, 0), 2);
+    EXPECT_EQ(u8(2.5f, 1, 3), 5) << "rounds before the zero point is added";
+    EXPECT_EQ(i8(-2.5f, 1, 0), -2);
+    EXPECT_EQ(u8(2.5f, -1, 3), 1);
+    EXPECT_EQ(u8(254.5f, 1, 0), 254);
+    EXPECT_EQ(u8(255.5f, 1, 0), 255);
+    EXPECT_EQ(u8(-1, 1, 0), 0);
+    EXPECT_EQ(u8(-255, 1, 255), 0);
+    EXPECT_EQ(i8(200, 1, -128), 72);
+    for (const int8_t z : {-128, -1, 0, 77, 127}) {
+        EXPECT_EQ(i8(nan, 1, z), z);
+        EXPECT_EQ(i8(0, 0, z), z) << "0 / 0";
+        EXPECT_EQ(i8(1, nan, z), z);
+        EXPECT_EQ(i8(inf, inf, z), z);
+        EXPECT_EQ(i8(inf, 1, z), 127);
+        EXPECT_EQ(i8(-inf, 1, z), -128);
+        EXPECT_EQ(i8(1, 0, z), 127);
+        EXPECT_EQ(i8(1, -0.0f, z), -128);
+        EXPECT_EQ(i8(1e38f, 1e-38f, z), 127);
+        EXPECT_EQ(i8(1, inf, z), z);
+    }
+    EXPECT_EQ(int(reference::quantize_linear<int8_t>(int32_t(INT32_MAX), 0x1p31f, int8_t(0))), 1) << "2^31 - 1 widens to 2^31";
+    EXPECT_EQ(int(reference::quantize_linear<uint8_t>(int32_t(16777217), 16777216.0f * 2, uint8_t(0))), 0)
+        << "a tie, as 2^24 + 1 widens to 2^24";
+    EXPECT_EQ(int(reference::quantize_linear<uint8_t>(f16{0x3c00}, f16{0x0001}, uint8_t(0))), 255)
+        << "a subnormal f16 scale counts";
+}
+
+// The exact difference of 33 bits, rounded once to f32 by the definition, then one more rounding for the product.
+TEST(Reference, DequantizeLinear) {
+    EXPECT_EQ(reference::dequantize_linear(uint32_t(0xffffffff), 1.0f, uint32_t(0)), 4294967296.0f);
+    EXPECT_EQ(reference::dequantize_linear(uint32_t(0), 1.0f, uint32_t(0xffffffff)), -4294967296.0f);
+    EXPECT_EQ(reference::dequantize_linear(int32_t(INT32_MAX), 1.0f, int32_t(INT32_MIN)), 4294967296.0f);
+    EXPECT_EQ(reference::dequantize_linear(uint8_t(3), 0.5f, uint8_t(255)), -126.0f);
+    EXPECT_EQ(reference::dequantize_linear(int32_t(16777217), 1.0f, int32_t(0)), 16777216.0f);
+    EXPECT_EQ(reference::dequantize_linear(int32_t(16777219), 1.0f, int32_t(0)), 16777220.0f);
+    EXPECT_EQ(reference::dequantize_linear(int32_t(INT32_MIN), 1.0f, int32_t(1)), -2147483648.0f);
+    EXPECT_EQ(reference::dequantize_linear(int32_t(65520), f16{0x3c00}, int32_t(0)).bits, 0x7c00) << "f16 overflows";
+    EXPECT_EQ(reference::dequantize_linear(int32_t(65519), f16{0x3c00}, int32_t(0)).bits, 0x7bff);
+    EXPECT_EQ(reference::dequantize_linear(int8_t(5), f16{0x0001}, int8_t(2)).bits, 3) << "subnormals are kept";
+    EXPECT_TRUE(std::isnan(reference::dequantize_linear(uint8_t(7), std::numeric_limits<float>::infinity(), uint8_t(7))));
+    EXPECT_EQ(reference::to_bits(reference::dequantize_linear(uint8_t(7), -1.0f, uint8_t(7))), 0x80000000u);
+    Random random("Reference.Dequantize");
+    for (int i = 0; i < 200000; i++) {
+        const uint32_t x = uint32_t(random.bits()),
+                       z = random.one_in(2) ? x + uint32_t(random.integer(-9, 9)) : uint32_t(random.bits());
+        const float s = random_ordinary_scale(random, 0);
+        // A difference of 33 bits is exact in double, and so is its product with f32 rounded from it (48 bits).
+        const float difference = float(double(x) - double(z)), want = float(double(difference) * double(s));
+        ASSERT_EQ(reference::to_bits(reference::dequantize_linear(x, s, z)), reference::to_bits(want));
+    }
+}
+
+TEST(Reference, QuantizedLinearAdd) {
+    const auto add = [](int a, float as, int az, int b, float bs, int bz, float os, int oz) {
+        return int(reference::quantized_linear_add(uint8_t(a), as, uint8_t(az), uint8_t(b), bs, uint8_t(bz), os, uint8_t(oz)));
+    };
+    EXPECT_EQ(add(10, 1, 0, 20, 1, 0, 1, 0), 30);
+    EXPECT_EQ(add(1, 0.5f, 0, 2, 0.5f, 0, 1, 0), 2) << "1.5";
+    EXPECT_EQ(add(1, 0.5f, 0, 4, 0.5f, 0, 1, 0), 2) << "2.5";
+    EXPECT_EQ(add(1, 0.5f, 0, 4, 0.5f, 0, 1, 1), 3) << "2.5, odd zero point: rounded before it is added";
+    EXPECT_EQ(add(1, 0.5f, 0, 4, 0.5f, 0, -1, 9), 7);
+    EXPECT_EQ(add(255, 1, 0, 255, 1, 0, 1, 0), 255);
+    EXPECT_EQ(add(0, 1, 255, 0, 1, 255, 1, 255), 0);
+    EXPECT_EQ(add(5, 0, 0, 5, 0, 0, 0, 77), 77) << "0 / 0";
+    EXPECT_EQ(add(5, std::nanf(""), 0, 5, 1, 0, 1, 77), 77);
+    // (1 + 2^-24) rounds away before the division: two roundings, not one.
+    EXPECT_EQ(add(1, 1, 0, 1, 0x1p-24f, 0, 2, 0), 0);
+}
+
+}  // namespace
+}  // namespace hewn_test

@@ -1,0 +1,50 @@
+// Prints the variant that is picked here and checks its results, or prints the error of a machine that can run none.
+// qemu_test.sh runs it on CPUs that the machine at hand is not.
+#include <hewn/hewn.h>
+
+#include <cstdio>
+#include <vector>
+
+#include "../../reference/reference.h"
+
+namespace {
+
+int refused(const hewn_error &error) {
+    std::fprintf(stderr, "status %d: %s\n", int(error.status), error.message);
+    return 2;
+}
+
+}  // namespace
+
+int main() {
+    const int64_t n = 1000, zero = 0, one = 1;
+    const hewn_tensor_desc x{sizeof x, HEWN_DATA_TYPE_FLOAT32, 1, &n, &one},
+        scale{sizeof scale, HEWN_DATA_TYPE_FLOAT32, 1, &n, &zero},
+        zero_point{sizeof zero_point, HEWN_DATA_TYPE_UINT8, 1, &n, &zero}, y{sizeof y, HEWN_DATA_TYPE_UINT8, 1, &n, &one};
+    const hewn_quantize_linear_desc quantize{sizeof quantize, &x, &scale, &zero_point, &y};
+    const hewn_operator_desc desc{sizeof desc, HEWN_OPERATOR_QUANTIZE_LINEAR, &quantize};
+    hewn_error error{};
+    error.struct_size = sizeof error;
+    hewn_operator *op = nullptr;
+    if (hewn_compile(nullptr, &desc, nullptr, &op, &error) != HEWN_STATUS_OK) return refused(error);
+    std::printf("%s\n", hewn_operator_variant(op));
+
+    std::vector<float> input(n);
+    for (int i = 0; i < n; i++) input[size_t(i)] = float(i - 500) * 0.0625f;
+    const float s = 0.125f;
+    const uint8_t z = 101;
+    std::vector<uint8_t> output(n);
+    const hewn_buffer_binding inputs[] = {{sizeof inputs[0], input.data(), 0, uint64_t(n) * 4},
+                                          {sizeof inputs[0], const_cast<float *>(&s), 0, 4},
+                                          {sizeof inputs[0], const_cast<uint8_t *>(&z), 0, 1}};
+    const hewn_buffer_binding result{sizeof result, output.data(), 0, uint64_t(n)};
+    if (hewn_execute(op, inputs, 3, &result, 1, nullptr, &error) != HEWN_STATUS_OK) return refused(error);
+    hewn_destroy_operator(op);
+    for (size_t i = 0; i < output.size(); i++) {
+        const uint8_t want = reference::quantize_linear(input[i], s, z);
+        if (output[i] == want) continue;
+        std::fprintf(stderr, "element %zu is %d instead of %d\n", i, output[i], want);
+        return 1;
+    }
+    return 0;
+}

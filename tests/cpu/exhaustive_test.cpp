@@ -1,0 +1,374 @@
+// All inputs there are: 8- and 16-bit types completely, f32 completely for one scale a run. On two threads, each variant on every
+// block whose truth is computed once.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "../../reference/operators.h"
+#include "../../reference/values.h"
+#include "../../reference/variants.h"
+#include "../../runtime/cpu/folding.h"
+#include "../support/emulated.h"
+#include "../support/execution.h"
+#include "../support/runnable.h"
+
+// GCC on x86-64 Linux compiles the truth a second time for AVX2 and chooses when the program starts: the same operations in the
+// same order, and twice as fast as with libm's nearbyintf.
+#if defined(__x86_64__) && defined(__linux__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#define HEWN_TEST_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define HEWN_TEST_CLONES
+#endif
+
+namespace hewn_test {
+namespace {
+
+// An emulated CPU gets one in so many of the inputs, others each run.
+constexpr int64_t ONE_IN = EMULATED ? 256 : 1;
+
+// The first of every ONE_IN.
+int64_t first_of(Random &random) { return random.integer(0, ONE_IN - 1); }
+
+// The first thing that went wrong on any thread.
+class FirstFailure {
+public:
+    void report(const std::string &text) {
+        if (!failed_.exchange(true)) text_ = text;
+    }
+    explicit operator bool() const { return failed_; }
+    const std::string &text() const { return text_; }  // once the threads are joined
+
+private:
+    std::atomic<bool> failed_{false};
+    std::string text_;
+};
+
+// Runs work(i) for i in [0, count) on two threads.
+void on_two_threads(int64_t count, const std::function<void(int64_t)> &work) {
+    std::atomic<int64_t> next{0};
+    const auto loop = [&] {
+        for (int64_t i; (i = next++) < count;) work(i);
+    };
+    std::thread second(loop);
+    loop();
+    second.join();
+}
+
+// A compiled operator on rank-1 tensors of `n` elements whose parameters are scalars.
+class Runner {
+public:
+    Runner(const std::string &operator_name, const std::string &signature, const std::string &variant, int64_t n)
+        : variant_(variant) {
+        const OperatorFacts &op = facts(operator_name);
+        const DataTypes types = operand_types(op, signature);
+        const int64_t dense = 1, broadcast = 0, one = 1;
+        TensorDescs descs;
+        for (size_t i = 0; i < types.size(); i++) {
+            const bool parameter = op.is_parameter(i);
+            descs.push_back(hewn_tensor_desc{sizeof(hewn_tensor_desc), types[i], 1, op.is_one_element(i) ? &one : &n,
+                                             parameter ? &broadcast : &dense});
+            bytes_.push_back((parameter ? 1 : uint64_t(n)) * element_bytes(types[i]));
+        }
+        const hewn_compile_options options = compile_options(variant.c_str(), 1);
+        const Outcome outcome = compile(Description(op.type, std::move(descs)), &options, op_);
+        EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << variant << ": " << outcome;
+    }
+    // Operands in DirectML's order, output last.
+    bool run(const std::vector<const void *> &operands) const {
+        std::vector<hewn_buffer_binding> bindings;
+        for (size_t i = 0; i < operands.size(); i++) {
+            bindings.push_back({sizeof(hewn_buffer_binding), const_cast<void *>(operands[i]), 0, bytes_[i]});
+        }
+        return op_ && hewn_execute(op_.get(), bindings.data(), uint32_t(bindings.size() - 1), &bindings.back(), 1, nullptr,
+                                   nullptr) == HEWN_STATUS_OK;
+    }
+    const std::string &variant() const { return variant_; }
+
+private:
+    std::string variant_;
+    std::vector<uint64_t> bytes_;
+    OperatorPtr op_;
+};
+
+std::vector<Runner> runners(const std::string &operator_name, const std::string &signature, int64_t n) {
+    std::vector<Runner> result;
+    for (const std::string &variant : runnable_variants(operator_name, signature))
+        result.emplace_back(operator_name, signature, variant, n);
+    return result;
+}
+
+template<class T>
+std::string differences(const Runner &runner, const std::vector<T> &want, const std::vector<T> &got,
+                        const std::function<std::string(size_t)> &inputs) {
+    if (std::memcmp(want.data(), got.data(), want.size() * sizeof(T)) == 0) return "";
+    for (size_t i = 0; i < want.size(); i++) {
+        if (!reference::same(want[i], got[i]))
+            return runner.variant() + ": " + text_of(got[i]) + " instead of " + text_of(want[i]) + " for " + inputs(i);
+    }
+    return "";
+}
+
+// ---- QUANTIZE_LINEAR -----------------------------------------------------------------------------------------------------
+
+template<class Q, class X, class S>
+HEWN_TEST_CLONES void quantize_all(const X *x, S scale, Q zero_point, Q *y, size_t n) {
+    for (size_t i = 0; i < n; i++) y[i] = reference::quantize_linear<Q>(x[i], scale, zero_point);
+}
+template void quantize_all(const float *, float, int8_t, int8_t *, size_t);
+template void quantize_all(const float *, float, uint8_t, uint8_t *, size_t);
+
+// Compares every variant of `signature` on x for one scale and zero point.
+template<class Q, class X, class S>
+void compare_quantize(const std::vector<Runner> &runners, const std::vector<X> &x, S scale, Q zero_point, FirstFailure &failure) {
+    std::vector<Q> want(x.size()), got(x.size());
+    quantize_all(x.data(), scale, zero_point, want.data(), x.size());
+    for (const Runner &runner : runners) {
+        std::memset(got.data(), SENTINEL, got.size());
+        if (!runner.run({x.data(), &scale, &zero_point, got.data()})) failure.report(runner.variant() + " failed");
+        const std::string text = differences<Q>(runner, want, got, [&](size_t i) {
+            return "x " + text_of(x[i]) + ", scale " + text_of(scale) + ", zero point " + text_of(zero_point);
+        });
+        if (!text.empty()) failure.report(text);
+    }
+}
+
+template<class Q>
+void all_f32(const std::string &signature, float scale, Q zero_point) {
+    constexpr int64_t BLOCK = 1 << 15;  // x and the results stay in L2
+    const std::vector<Runner> all = runners("quantize_linear", signature, BLOCK);
+    if (all.empty()) GTEST_SKIP() << "quantize_linear_" << signature << ": no variant of it runs here";
+    FirstFailure failure;
+    Random random("ExhaustiveQuantizeF32." + signature);
+    const int64_t first = first_of(random);
+    on_two_threads((int64_t(1) << 32) / BLOCK / ONE_IN, [&](int64_t index) {
+        if (failure) return;
+        const int64_t block = index * ONE_IN + first;
+        std::vector<float> x(BLOCK);
+        for (int64_t i = 0; i < BLOCK; i++) x[size_t(i)] = reference::from_bits(uint32_t(block * BLOCK + i));
+        compare_quantize(all, x, scale, zero_point, failure);
+    });
+    EXPECT_FALSE(failure) << failure.text() << "; HEWN_SEED=" << seed();
+}
+
+// All 2^32 inputs, one random scale a run.
+TEST(ExhaustiveQuantizeF32, U8) {
+    Random random("ExhaustiveQuantizeF32.U8");
+    const float scale = random_ordinary_scale(random, int(random.integer(-20, 20)));
+    all_f32<uint8_t>("f32_u8", scale, uint8_t(random.bits()));
+}
+TEST(ExhaustiveQuantizeF32, I8) {
+    Random random("ExhaustiveQuantizeF32.I8");
+    const float scale = random_ordinary_scale(random, int(random.integer(-20, 20)));
+    all_f32<int8_t>("f32_i8", scale, int8_t(random.bits()));
+}
+
+// The longer sweep: scales at the ends of the reciprocal form's range, beyond it, negative, and random ones.
+TEST(ExhaustiveQuantizeF32, DISABLED_ManyScales) {
+    Random random("ExhaustiveQuantizeF32.ManyScales");
+    std::vector<float> scales = {0x1p-60f, -0x1.fffffep59f, 0x1p60f, 0x1.fffffep-61f, 0x1.fffffep0f, 1.0f / 255, 0x1p-149f, 0.0f};
+    for (int i = 0; i < 8; i++) scales.push_back(random_ordinary_scale(random, int(random.integer(-58, 58))));
+    for (const float scale : scales) {
+        all_f32<uint8_t>("f32_u8", scale, uint8_t(random.bits()));
+        all_f32<int8_t>("f32_i8", scale, int8_t(random.bits()));
+    }
+}
+
+// `count` mantissas of the scale, the i-th being mantissa(i), at every x that rounds to either side of a boundary between 8-bit
+// results, and its neighbours up to 2 ulp: the quotient in two operations decides every one like a division.
+void all_boundaries(int64_t count, const std::function<uint32_t(int64_t)> &mantissa) {
+    constexpr int64_t BOUNDARIES = 511;  // q = -254.5 ... 255.5 covers every zero point of either type
+    constexpr int64_t N = BOUNDARIES * 5;
+    const std::vector<Runner> all = runners("quantize_linear", "f32_u8", N);
+    if (all.empty()) GTEST_SKIP() << "quantize_linear_f32_u8: no variant of it runs here";
+    FirstFailure failure;
+    constexpr int64_t STRIP = 1 << 7;
+    on_two_threads(count / STRIP, [&](int64_t strip) {
+        std::vector<float> x(N);
+        for (int64_t i = strip * STRIP; i < (strip + 1) * STRIP && !failure; i++) {
+            const float scale = reference::from_bits(0x3f800000 | mantissa(i));
+            for (int64_t b = 0; b < BOUNDARIES; b++) {
+                const uint32_t bits = reference::to_bits((float(b) - 254.5f) * scale);
+                for (int ulp = 0; ulp < 5; ulp++) x[size_t(b * 5 + ulp)] = reference::from_bits(bits + uint32_t(ulp - 2));
+            }
+            // Every boundary lies within [0, 255] for one of the two.
+            compare_quantize(all, x, scale, uint8_t(0), failure);
+            compare_quantize(all, x, scale, uint8_t(255), failure);
+        }
+    });
+    EXPECT_FALSE(failure) << failure.text();
+}
+
+TEST(ExhaustiveQuantizeF32, DISABLED_AllMantissas) {
+    all_boundaries(int64_t(1) << 23, [](int64_t i) { return uint32_t(i); });
+}
+
+// Those that ARM's kernels leave to division, as twelve of them fail there by a reciprocal, and their neighbours.
+TEST(ExhaustiveQuantizeF32, MantissasThatFailByReciprocal) {
+    all_boundaries(int64_t(1) << 10, [](int64_t i) { return uint32_t(i / 8 << 16) + 0xfff8 + uint32_t(i % 8); });
+}
+
+template<class Q>
+void all_f16(const std::string &signature) {
+    const std::vector<Runner> all = runners("quantize_linear", signature, 65536);
+    if (all.empty()) GTEST_SKIP() << "quantize_linear_" << signature << ": no variant of it runs here";
+    std::vector<f16> x(65536), scales = special_f16();
+    for (size_t i = 0; i < x.size(); i++) x[i] = {uint16_t(i)};
+    Random random("ExhaustiveQuantizeF16." + signature);
+    while (scales.size() < size_t(EMULATED ? 40 : 600))
+        scales.push_back(random.one_in(3) ? f16{uint16_t(random.bits())}
+                                          : reference::to_f16(random_ordinary_scale(random, int(random.integer(-8, 8)))));
+    std::vector<Q> zero_points;
+    for (size_t i = 0; i < scales.size(); i++) zero_points.push_back(Q(random.bits()));
+    FirstFailure failure;
+    on_two_threads(int64_t(scales.size()),
+                   [&](int64_t i) { compare_quantize(all, x, scales[size_t(i)], zero_points[size_t(i)], failure); });
+    EXPECT_FALSE(failure) << failure.text();
+}
+
+TEST(ExhaustiveQuantizeF16, U8) { all_f16<uint8_t>("f16_u8"); }
+TEST(ExhaustiveQuantizeF16, I8) { all_f16<int8_t>("f16_i8"); }
+
+// ---- DEQUANTIZE_LINEAR ---------------------------------------------------------------------------------------------------
+
+// All inputs of an 8- or 16-bit type for many (scale, zero point).
+template<class X, class S>
+void all_integers(const std::string &signature) {
+    constexpr size_t N = size_t(1) << (8 * sizeof(X));
+    const std::vector<Runner> all = runners("dequantize_linear", signature, N);
+    if (all.empty()) GTEST_SKIP() << "dequantize_linear_" << signature << ": no variant of it runs here";
+    std::vector<X> x(N);
+    for (size_t i = 0; i < N; i++) x[i] = X(i);
+    Random random("ExhaustiveDequantize." + signature);
+    std::vector<S> scales = special_values<S>();
+    for (int i = 0; i < 40; i++)
+        scales.push_back(reference::from_f32<S>(random_ordinary_scale(random, int(random.integer(-12, 12)))));
+    std::vector<X> zero_points;
+    if (sizeof(X) == 1) zero_points = x;  // all
+    FirstFailure failure;
+    for (const S scale : scales) {
+        if (left_out(random, 8)) continue;
+        if (sizeof(X) == 2) {
+            zero_points = {X(0), X(1), std::numeric_limits<X>::min(), std::numeric_limits<X>::max(), X(random.bits())};
+        }
+        for (const X zero_point : zero_points) {
+            std::vector<S> want(N), got(N);
+            for (size_t i = 0; i < N; i++) want[i] = reference::dequantize_linear(x[i], scale, zero_point);
+            for (const Runner &runner : all) {
+                std::memset(got.data(), SENTINEL, got.size() * sizeof(S));
+                if (!runner.run({x.data(), &scale, &zero_point, got.data()})) failure.report(runner.variant() + " failed");
+                const std::string text = differences<S>(runner, want, got, [&](size_t i) {
+                    return "x " + text_of(x[i]) + ", scale " + text_of(scale) + ", zero point " + text_of(zero_point);
+                });
+                if (!text.empty()) failure.report(text);
+            }
+            ASSERT_FALSE(failure) << failure.text();
+        }
+    }
+}
+
+TEST(ExhaustiveDequantize, I8) {
+    all_integers<int8_t, float>("i8_f32");
+    all_integers<int8_t, f16>("i8_f16");
+}
+TEST(ExhaustiveDequantize, U8) {
+    all_integers<uint8_t, float>("u8_f32");
+    all_integers<uint8_t, f16>("u8_f16");
+}
+TEST(ExhaustiveDequantize, I16) {
+    all_integers<int16_t, float>("i16_f32");
+    all_integers<int16_t, f16>("i16_f16");
+}
+TEST(ExhaustiveDequantize, U16) {
+    all_integers<uint16_t, float>("u16_f32");
+    all_integers<uint16_t, f16>("u16_f16");
+}
+
+// ---- QUANTIZED_LINEAR_ADD ------------------------------------------------------------------------------------------------
+
+template<class A, class B, class Q>
+HEWN_TEST_CLONES void quantized_add_all(const A *a, float as, A az, const B *b, float bs, B bz, float os, Q oz, Q *y, size_t n) {
+    for (size_t i = 0; i < n; i++) y[i] = reference::quantized_linear_add(a[i], as, az, b[i], bs, bz, os, oz);
+}
+
+// All pairs (a, b) for many scales, half of them prone to ties, and zero points.
+template<class A, class B, class Q>
+void all_pairs(const std::string &signature) {
+    constexpr size_t N = 65536;
+    const std::vector<Runner> all = runners("quantized_linear_add", signature, N);
+    if (all.empty()) GTEST_SKIP() << "quantized_linear_add_" << signature << ": no variant of it runs here";
+    std::vector<A> a(N);
+    std::vector<B> b(N);
+    for (size_t i = 0; i < N; i++) a[i] = A(i & 255), b[i] = B(i >> 8);
+    Random random("ExhaustiveQuantizedAdd." + signature);
+    struct Parameters {
+        float as, bs, os;
+        A az;
+        B bz;
+        Q oz;
+    };
+    std::vector<Parameters> sets;
+    const auto add_set = [&](float as, float bs, float os) {
+        sets.push_back({as, bs, os, A(random.bits()), B(random.bits()), Q(random.bits() | 1)});
+    };
+    for (const float os : {1.0f, 2.0f, -2.0f, 4.0f, 0.5f, 3.0f, 6.0f, -0x1p-60f, 0x1p59f}) {
+        add_set(os / 2, os / 2, os);
+        add_set(os / 2, -os, os);
+        add_set(os / 4, os * 0.75f, os);
+    }
+    for (int i = 0; i < 150; i++) {  // as / os and bs / os are multiples of 1/8
+        const float os = random_ordinary_scale(random, int(random.integer(-10, 10)));
+        add_set(os * float(random.integer(-16, 16)) / 8, os * float(random.integer(-16, 16)) / 8, os);
+    }
+    for (int i = 0; i < 300; i++) {
+        const int exponent = int(random.integer(-12, 12));
+        add_set(random_ordinary_scale(random, exponent), random_ordinary_scale(random, exponent),
+                random_ordinary_scale(random, exponent));
+    }
+    for (int i = 0; i < 10; i++) add_set(random.pick(special_f32()), random.pick(special_f32()), random.pick(special_f32()));
+    FirstFailure failure;
+    if (EMULATED) {
+        random.shuffle(sets);
+        sets.resize(sets.size() / 16);
+    }
+    on_two_threads(int64_t(sets.size()), [&](int64_t index) {
+        const Parameters &p = sets[size_t(index)];
+        std::vector<Q> want(N), got(N);
+        quantized_add_all(a.data(), p.as, p.az, b.data(), p.bs, p.bz, p.os, p.oz, want.data(), N);
+        for (const Runner &runner : all) {
+            // First by the formula; the last after enough elements for the form `folded`, where it fits (runtime/cpu/folding.h).
+            constexpr int EXECUTIONS = int(hewn::kElementsBeforeSearch / int64_t(N)) + 2;
+            for (int execution = 1; execution <= EXECUTIONS; execution++) {
+                std::memset(got.data(), SENTINEL, got.size());
+                if (!runner.run({a.data(), &p.as, &p.az, b.data(), &p.bs, &p.bz, &p.os, &p.oz, got.data()}))
+                    failure.report(runner.variant() + " failed");
+                if (execution > 1 && execution < EXECUTIONS) continue;
+                const std::string text = differences<Q>(runner, want, got, [&](size_t i) {
+                    return "execution " + std::to_string(execution) + ", a " + text_of(a[i]) + ", b " + text_of(b[i]) +
+                           ", scales " + text_of(p.as) + ", " + text_of(p.bs) + ", " + text_of(p.os) + ", zero points " +
+                           text_of(p.az) + ", " + text_of(p.bz) + ", " + text_of(p.oz);
+                });
+                if (!text.empty()) failure.report(text);
+            }
+        }
+    });
+    EXPECT_FALSE(failure) << failure.text();
+}
+
+TEST(ExhaustiveQuantizedAdd, I8I8I8) { all_pairs<int8_t, int8_t, int8_t>("i8_i8_i8"); }
+TEST(ExhaustiveQuantizedAdd, I8I8U8) { all_pairs<int8_t, int8_t, uint8_t>("i8_i8_u8"); }
+TEST(ExhaustiveQuantizedAdd, I8U8I8) { all_pairs<int8_t, uint8_t, int8_t>("i8_u8_i8"); }
+TEST(ExhaustiveQuantizedAdd, I8U8U8) { all_pairs<int8_t, uint8_t, uint8_t>("i8_u8_u8"); }
+TEST(ExhaustiveQuantizedAdd, U8I8I8) { all_pairs<uint8_t, int8_t, int8_t>("u8_i8_i8"); }
+TEST(ExhaustiveQuantizedAdd, U8I8U8) { all_pairs<uint8_t, int8_t, uint8_t>("u8_i8_u8"); }
+TEST(ExhaustiveQuantizedAdd, U8U8I8) { all_pairs<uint8_t, uint8_t, int8_t>("u8_u8_i8"); }
+TEST(ExhaustiveQuantizedAdd, U8U8U8) { all_pairs<uint8_t, uint8_t, uint8_t>("u8_u8_u8"); }
+
+}  // namespace
+}  // namespace hewn_test

@@ -1,0 +1,93 @@
+// What an execution says of a kernel that fails, which those that are shipped do not: here every kernel and transposition does.
+// The linker takes this program's own for those of the static library.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+
+#include "../../reference/contents.h"
+#include "../../reference/problems.h"
+#include "../../reference/variants.h"
+#include "../support/check.h"
+#include "../support/executors.h"
+#include "../support/variant_fixture.h"
+
+extern "C" {
+void hewnrt_halide_error(void *user_context, const char *message);
+
+// How many kernels failed before. More arguments than the first go by unread.
+std::atomic<int> failures{0};
+int failing_kernel(void *user_context) {
+    const int n = failures++;
+    char message[32];
+    snprintf(message, sizeof message, "failure %d says no", n);
+    return hewnrt_halide_error(user_context, message), -7 - n;
+}
+
+// A name of it for every entry: by the assembler, for C++ would take one that variants share for two.
+#define HEWN_VARIANT(op, signature, target, ...) __VA_ARGS__
+#define HEWN_FORM(entry, ...) __asm__(".globl " #entry "\n.set " #entry ", failing_kernel\n");
+#include "variants.inc"
+#undef HEWN_FORM
+#undef HEWN_VARIANT
+
+#define HEWN_TRANSPOSITION(entry, bits, bytes, rank) \
+    int entry(void **) { return -8; }
+#include "transpositions.inc"
+#undef HEWN_TRANSPOSITION
+}
+
+namespace hewn_test {
+namespace {
+
+class FailingKernelTest : public VariantTest {
+protected:
+    // The message from the code on; how many kernels failed is in `failures`.
+    std::string message_of(const hewn_compile_options &options, Problem &problem) {
+        OperatorPtr op;
+        const Outcome compiled = compile(problem.description(), &options, op);
+        EXPECT_EQ(compiled.status, HEWN_STATUS_OK) << compiled;
+        failures = 0;
+        const Outcome outcome = execute(op.get(), problem);
+        EXPECT_EQ(outcome.status, HEWN_STATUS_KERNEL_FAILED);
+        const std::string before = "kernel " + GetParam().name + " failed with code ";
+        const size_t at = outcome.message.find(before);
+        EXPECT_NE(at, std::string::npos) << outcome;
+        return at == std::string::npos ? "" : outcome.message.substr(at + before.size());
+    }
+};
+
+TEST_P(FailingKernelTest, IsNamedWithWhatItSays) {
+    const Variant &variant = GetParam();
+    Random random = this->random();
+    Problem small = make_problem(variant.op(), variant.types(), {5, 20}, all_dense(variant.op()), random);
+    EXPECT_EQ(message_of(compile_options(variant.name.c_str(), 1), small), "-7: failure 0 says no");
+    EXPECT_EQ(failures, 1) << "went on after a failure";
+    // In slices, each of which fails: the first, in time, is told of; of several at once any, but its code with its message.
+    Problem large = make_problem(variant.op(), variant.types(), {3000000}, per_tensor(variant.op()), random);
+    for (const hewn_parallel_for_fn parallel_for : {in_reverse, on_std_threads, hewn_parallel_for_fn(nullptr)}) {
+        hewn_compile_options options = compile_options(variant.name.c_str(), 4);
+        options.parallel_for = parallel_for;
+        const std::string message = message_of(options, large);
+        EXPECT_GT(failures, 1);
+        if (parallel_for == in_reverse) {
+            EXPECT_EQ(message, "-7: failure 0 says no");
+        }
+        const int n = -7 - std::atoi(message.c_str());
+        EXPECT_EQ(message, std::to_string(-7 - n) + ": failure " + std::to_string(n) + " says no");
+    }
+}
+
+TEST_P(FailingKernelTest, TranspositionsFailItToo) {
+    const Variant &variant = GetParam();
+    Random random = this->random();
+    std::vector<std::vector<int64_t>> strides(free_inputs(variant.op()).size(), {1, 64});
+    Problem problem = make_problem(variant.op(), variant.types(), {64, 64}, strides, {64, 1}, random);
+    EXPECT_EQ(message_of(compile_options(variant.name.c_str(), 1), problem).substr(0, 2), "-8");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FailingKernelTest, testing::ValuesIn(built_variants()), variant_name);
+
+}  // namespace
+}  // namespace hewn_test

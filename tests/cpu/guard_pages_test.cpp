@@ -1,0 +1,164 @@
+// No variant reads or writes a byte outside its tensors: each tensor ends, or begins, at a page that faults. POSIX.
+#include <gtest/gtest.h>
+
+#include <csetjmp>
+#include <csignal>
+
+#include "../../reference/contents.h"
+#include "../../reference/problems.h"
+#include "../../reference/variants.h"
+#include "../support/check.h"
+#include "../support/mapping.h"
+#include "../support/variant_fixture.h"
+
+namespace hewn_test {
+namespace {
+
+sigjmp_buf after_fault;
+volatile sig_atomic_t expecting_fault = 0;
+
+void on_fault(int signal) {
+    if (expecting_fault) siglongjmp(after_fault, 1);
+    std::signal(signal, SIG_DFL);  // not ours: die of it
+}
+
+// Runs call() and says whether it faulted. Serial calls only: the handler runs on the thread that faults.
+template<class Call>
+bool faults(Call &&call) {
+    struct sigaction action {
+    }, old_segv, old_bus;
+    action.sa_handler = on_fault;
+    sigaction(SIGSEGV, &action, &old_segv);
+    sigaction(SIGBUS, &action, &old_bus);
+    volatile bool faulted = true;  // or its value after the jump would be undefined
+    if (sigsetjmp(after_fault, 1) == 0) {
+        expecting_fault = 1;
+        call();
+        faulted = false;
+    }
+    expecting_fault = 0;
+    sigaction(SIGSEGV, &old_segv, nullptr);
+    sigaction(SIGBUS, &old_bus, nullptr);
+    return faulted;
+}
+
+class GuardPagesTest : public VariantTest {
+protected:
+    enum class Flush { begin, end };
+
+    // Runs `problem` with every tensor copied between guard pages.
+    testing::AssertionResult run(Problem &problem, const hewn_operator *op, Flush flush) {
+        const auto place = [&](size_t i, uint64_t bytes) {
+            return flush == Flush::begin ? pages_[i].first(bytes) : pages_[i].last(bytes);
+        };
+        std::vector<hewn_buffer_binding> inputs;
+        for (size_t i = 0; i < problem.inputs.size(); i++) {
+            const Tensor &tensor = *problem.inputs[i];
+            uint8_t *memory = place(i, tensor.bytes());
+            std::memcpy(memory, tensor.data(), tensor.bytes());
+            inputs.push_back({sizeof(hewn_buffer_binding), memory, 0, tensor.bytes()});
+        }
+        Tensor &output = problem.output;
+        uint8_t *memory = place(problem.inputs.size(), output.bytes());
+        std::memset(memory, SENTINEL, output.bytes());
+        for (size_t i = 0; i < inputs.size(); i++) {
+            if (!(problem.in_place >> i & 1)) continue;
+            std::memcpy(memory, output.data(), output.bytes());
+            inputs[i].buffer = memory;
+        }
+        const hewn_buffer_binding binding{sizeof(hewn_buffer_binding), memory, 0, output.bytes()};
+        std::vector<uint8_t> expected = output.memory;
+        evaluate_reference(problem, expected);
+
+        Outcome outcome;
+        if (faults([&] {
+                outcome = outcome_of([&](hewn_error *error) {
+                    return hewn_execute(op, inputs.data(), uint32_t(inputs.size()), &binding, 1, nullptr, error);
+                });
+            })) {
+            return testing::AssertionFailure()
+                   << "an access outside a tensor that " << (flush == Flush::begin ? "begins" : "ends") << " at a guard page; "
+                   << describe(problem);
+        }
+        if (outcome.status != HEWN_STATUS_OK) return testing::AssertionFailure() << outcome;
+        std::vector<uint8_t> actual = output.memory;
+        std::memcpy(actual.data() + output.offset, memory, output.bytes());
+        return output_equals(problem, expected, actual);
+    }
+
+    testing::AssertionResult run(Problem &problem) {
+        const hewn_compile_options options = compile_options(GetParam().name.c_str(), 1);
+        OperatorPtr op;
+        const Outcome compiled = compile(problem.description(), &options, op);
+        if (compiled.status != HEWN_STATUS_OK) return testing::AssertionFailure() << compiled;
+        const testing::AssertionResult result = run(problem, op.get(), Flush::begin);
+        return result ? run(problem, op.get(), Flush::end) : result;
+    }
+
+private:
+    static constexpr size_t CAPACITY = 1 << 18;
+    GuardedPages pages_[9] = {GuardedPages(CAPACITY), GuardedPages(CAPACITY), GuardedPages(CAPACITY),
+                              GuardedPages(CAPACITY), GuardedPages(CAPACITY), GuardedPages(CAPACITY),
+                              GuardedPages(CAPACITY), GuardedPages(CAPACITY), GuardedPages(CAPACITY)};
+};
+
+TEST_P(GuardPagesTest, DenseLengths) {
+    const Variant &variant = GetParam();
+    Random random = this->random();
+    std::vector<std::vector<Layout>> layouts = {all_dense(variant.op()), per_tensor(variant.op())};
+    for (const auto &layout : layouts) {
+        for (int64_t length = 1; length <= 520; length++) {  // both forms of quantization
+            Problem problem = make_problem(variant.op(), variant.types(), {length}, layout, random);
+            for (const Scales scales : {Scales::ordinary, Scales::extraordinary}) {
+                fill_inputs(problem, random, scales);
+                ASSERT_TRUE(run(problem)) << "length " << length;
+            }
+            if (variant.op() != HEWN_OPERATOR_ADD) continue;
+            problem.in_place = uint32_t(random.integer(1, 3));
+            fill_inputs(problem, random);
+            ASSERT_TRUE(run(problem)) << "length " << length;
+        }
+    }
+}
+
+// A scale and a zero point a row, in boxes of many rows of which the last has fewer.
+TEST_P(GuardPagesTest, ParametersOfRows) {
+    const Variant &variant = GetParam();
+    if (!facts(variant.op()).is_linear()) GTEST_SKIP() << "has no scale and zero point of its own";
+    Random random = this->random();
+    Problem problem =
+        make_problem(variant.op(), variant.types(), {600, 100}, {Layout::dense, Layout::per_row, Layout::per_row}, random);
+    for (const Scales scales : {Scales::ordinary, Scales::extraordinary}) {
+        fill_inputs(problem, random, scales);
+        ASSERT_TRUE(run(problem));
+    }
+}
+
+// Rows, per-axis parameters, gathers and scatters.
+TEST_P(GuardPagesTest, RandomLayouts) {
+    const Variant &variant = GetParam();
+    Random random = this->random();
+    for (int i = 0; i < 200; i++) {
+        Problem problem = random_problem(variant.op(), variant.types(), random, 2000);
+        if (element_count(problem.output.sizes) == 0) continue;
+        bool fits = problem.output.bytes() <= 1 << 18;
+        for (const auto &input : problem.inputs) fits = fits && input && input->bytes() <= 1 << 18;
+        if (!fits) continue;
+        fill_inputs(problem, random);
+        ASSERT_TRUE(run(problem)) << "layout " << i << " of HEWN_SEED=" << seed();
+    }
+}
+
+// The trap itself works.
+TEST(GuardPages, CatchAnAccess) {
+    const GuardedPages pages(100);
+    volatile uint8_t *begin = pages.first(100), *end = pages.last(100) + 100;
+    EXPECT_FALSE(faults([&] { begin[0] = end[-1]; }));
+    EXPECT_TRUE(faults([&] { begin[-1] = 0; }));
+    EXPECT_TRUE(faults([&] { begin[0] = end[0]; }));
+}
+
+INSTANTIATE_TEST_SUITE_P(, GuardPagesTest, testing::ValuesIn(built_variants()), variant_name);
+
+}  // namespace
+}  // namespace hewn_test

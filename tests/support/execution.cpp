@@ -1,0 +1,146 @@
+#include "execution.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "../../reference/variants.h"
+
+namespace hewn_test {
+
+Outcome outcome_of(hewn_status (*call)(const void *context, hewn_error *), const void *context) {
+    hewn_error error;
+    std::memset(&error, SENTINEL, sizeof error);
+    error.struct_size = sizeof error;
+    hewn_error before = error;
+    const hewn_status status = call(context, &error);
+    if (status == HEWN_STATUS_OK) {
+        EXPECT_EQ(std::memcmp(&error, &before, sizeof error), 0) << "a successful call wrote into its hewn_error";
+        return {};
+    }
+    EXPECT_EQ(error.struct_size, sizeof error);
+    EXPECT_EQ(error.status, status) << "the error's status differs from the returned one";
+    const void *end = std::memchr(error.message, 0, sizeof error.message);
+    EXPECT_NE(end, nullptr) << "the message has no terminating NUL";
+    if (!end) return {status, ""};
+    EXPECT_NE(error.message[0], '\0') << "an empty message";
+    EXPECT_EQ(std::strchr(error.message, '\n'), nullptr) << "a message of more than one line";
+    return {status, error.message};
+}
+
+hewn_compile_options compile_options(const char *variant, int32_t max_threads) {
+    return {sizeof(hewn_compile_options), HEWN_FEATURE_LEVEL_NEWEST, variant, max_threads, nullptr, nullptr};
+}
+
+Outcome compile(const Description &description, const hewn_compile_options *options, OperatorPtr &op, hewn_device *device) {
+    hewn_operator *handle = untouched<hewn_operator>();
+    Outcome outcome =
+        outcome_of([&](hewn_error *error) { return hewn_compile(device, description.get(), options, &handle, error); });
+    EXPECT_EQ(outcome.status == HEWN_STATUS_OK, handle != untouched<hewn_operator>()) << outcome;
+    op.reset(outcome.status == HEWN_STATUS_OK ? handle : nullptr);
+    return outcome;
+}
+
+// ---- Devices -------------------------------------------------------------------------------------------------------------
+
+hewn_device *device_for(const char *variant) {
+    static std::map<hewn_device_kind, DevicePtr> devices;
+    const hewn_device_kind kind = kind_of_variant(variant);
+    if (kind == HEWN_DEVICE_CPU) return nullptr;
+    DevicePtr &device = devices[kind];
+    if (!device) {
+        hewn_device *opened = nullptr;
+        const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_open_device(kind, 0, &opened, error); });
+        if (outcome.status != HEWN_STATUS_OK) throw std::runtime_error(outcome.message);
+        device.reset(opened);
+    }
+    return device.get();
+}
+
+namespace {
+
+// The memory of a problem's tensors, sentinels and all, in a device's while it executes: in one allocation, because a copy there
+// or back takes a device longer than such a problem. Each lies as the original does: with the same alignment.
+class DeviceCopies {
+public:
+    DeviceCopies(hewn_device *device, std::vector<Tensor *> tensors) : device_(device), tensors_(std::move(tensors)) {
+        for (const Tensor *tensor : tensors_) {
+            offsets_.push_back((image_.size() + 63) / 64 * 64 + reinterpret_cast<uintptr_t>(tensor->memory.data()) % 64);
+            image_.resize(offsets_.back());
+            image_.insert(image_.end(), tensor->memory.begin(), tensor->memory.end());
+        }
+        Allocation &at = allocations()[device];
+        if (at.bytes < image_.size()) {
+            hewn_deallocate(device, at.memory);
+            at.bytes = 2 * image_.size();
+            succeeds([&](hewn_error *error) { return hewn_allocate(device, at.bytes, &at.memory, error); });
+        }
+        memory_ = at.memory;
+        succeeds([&](hewn_error *error) { return hewn_write(device, memory_, 0, image_.data(), image_.size(), error); });
+    }
+    hewn_buffer_binding binding(const Tensor *tensor) const {
+        const size_t i = size_t(std::find(tensors_.begin(), tensors_.end(), tensor) - tensors_.begin());
+        return {sizeof(hewn_buffer_binding), memory_, offsets_[i] + tensor->offset, tensor->bytes()};
+    }
+    void read_back() {
+        succeeds([&](hewn_error *error) { return hewn_read(device_, memory_, 0, image_.data(), image_.size(), error); });
+        for (size_t i = 0; i < tensors_.size(); i++) {
+            std::vector<uint8_t> &memory = tensors_[i]->memory;
+            std::copy_n(image_.begin() + std::ptrdiff_t(offsets_[i]), memory.size(), memory.begin());
+        }
+    }
+
+private:
+    struct Allocation {
+        void *memory = nullptr;
+        size_t bytes = 0;
+    };
+    // One a device, kept: thousands of small problems share it.
+    static std::map<hewn_device *, Allocation> &allocations() {
+        static std::map<hewn_device *, Allocation> allocations;
+        return allocations;
+    }
+    template<class Call>
+    static void succeeds(const Call &call) {
+        const Outcome outcome = outcome_of(call);
+        EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+    }
+    hewn_device *device_;
+    std::vector<Tensor *> tensors_;
+    std::vector<size_t> offsets_;
+    std::vector<uint8_t> image_;
+    void *memory_ = nullptr;
+};
+
+}  // namespace
+
+Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_options *options, hewn_device *device) {
+    std::vector<hewn_buffer_binding> inputs = problem.bindings();
+    hewn_buffer_binding output = problem.output.binding();
+    std::optional<DeviceCopies> copies;
+    if (device) {
+        std::vector<Tensor *> tensors = {&problem.output};
+        const auto on_its_own = [&](size_t i) { return problem.inputs[i] && !(problem.in_place >> i & 1); };
+        for (size_t i = 0; i < inputs.size(); i++) {
+            if (on_its_own(i)) tensors.push_back(&*problem.inputs[i]);
+        }
+        copies.emplace(device, std::move(tensors));
+        output = copies->binding(&problem.output);
+        for (size_t i = 0; i < inputs.size(); i++) {
+            if (on_its_own(i)) inputs[i] = copies->binding(&*problem.inputs[i]);
+            else if (problem.inputs[i]) inputs[i] = output;
+        }
+    }
+    const Outcome outcome = outcome_of(
+        [&](hewn_error *error) { return hewn_execute(op, inputs.data(), uint32_t(inputs.size()), &output, 1, options, error); });
+    if (copies) copies->read_back();
+    return outcome;
+}
+
+}  // namespace hewn_test

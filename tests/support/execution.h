@@ -1,0 +1,64 @@
+// Calls of the library, on the CPU and on devices, and how they ended.
+#ifndef HEWN_TESTS_EXECUTION_H
+#define HEWN_TESTS_EXECUTION_H
+
+#include <hewn/hewn.h>
+
+#include <cstdint>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "../../reference/tensors.h"
+
+namespace hewn_test {
+
+struct DestroyOperator {
+    void operator()(hewn_operator *op) const { hewn_destroy_operator(op); }
+};
+using OperatorPtr = std::unique_ptr<hewn_operator, DestroyOperator>;
+
+struct DestroyDevice {
+    void operator()(hewn_device *device) const { hewn_destroy_device(device); }
+};
+using DevicePtr = std::unique_ptr<hewn_device, DestroyDevice>;
+
+// How a call ended.
+struct Outcome {
+    hewn_status status = HEWN_STATUS_OK;
+    std::string message;
+    friend std::ostream &operator<<(std::ostream &out, const Outcome &outcome) {
+        return out << "status " << outcome.status << ", \"" << outcome.message << "\"";
+    }
+};
+
+// Runs call(context, &error). Also checks the contract of hewn_error: filled in by a failure, untouched by a success.
+Outcome outcome_of(hewn_status (*call)(const void *context, hewn_error *), const void *context);
+// The same of a lambda.
+template<class Call>
+Outcome outcome_of(const Call &call) {
+    return outcome_of([](const void *context, hewn_error *error) { return (*static_cast<const Call *>(context))(error); }, &call);
+}
+
+// What a result pointer holds before a call, which one that fails leaves there. Never dereferenced.
+template<class T>
+T *untouched() {
+    static char somewhere;
+    return reinterpret_cast<T *>(&somewhere);
+}
+
+hewn_compile_options compile_options(const char *variant = nullptr, int32_t max_threads = 0);
+
+Outcome compile(const Description &description, const hewn_compile_options *options, OperatorPtr &op,
+                hewn_device *device = nullptr);
+
+// A device of the kind that a target or variant is for, opened once; null for the CPU.
+hewn_device *device_for(const char *variant);
+
+// On a device the tensors are in its memory while it executes.
+Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_options *options = nullptr,
+                hewn_device *device = nullptr);
+
+}  // namespace hewn_test
+
+#endif  // HEWN_TESTS_EXECUTION_H

@@ -1,0 +1,57 @@
+#include "runnable.h"
+
+#include <algorithm>
+
+#include "../../reference/variants.h"
+
+namespace hewn_test {
+
+std::optional<hewn_variant_info> find_variant(const std::string &name) {
+    for (uint32_t i = 0; i < hewn_variant_count(); i++) {
+        hewn_variant_info info{};
+        info.struct_size = sizeof info;
+        if (hewn_get_variant(i, &info) == HEWN_STATUS_OK && name == info.name) return info;
+    }
+    return std::nullopt;
+}
+
+std::vector<hewn_target_info> targets() {
+    std::vector<hewn_target_info> result;
+    for (uint32_t i = 0; i < hewn_target_count(); i++) {
+        hewn_target_info info{};
+        info.struct_size = sizeof info;
+        if (hewn_get_target(i, &info) == HEWN_STATUS_OK) result.push_back(info);
+    }
+    return result;
+}
+
+std::vector<std::string> runnable_targets(const std::string &operator_name) {
+    std::vector<std::string> names;
+    for (const hewn_target_info &target : targets()) {
+        if (target.supported && target.device == HEWN_DEVICE_CPU && holds(target.name, operator_name))
+            names.push_back(target.name);
+    }
+    return names;
+}
+
+std::vector<std::string> runnable_variants(const std::string &operator_name, const std::string &signature) {
+    std::vector<std::string> names;
+    for (const Variant &variant : built_variants()) {
+        if (variant.operator_name != operator_name || variant.signature != signature) continue;
+        const auto info = find_variant(variant.name);
+        if (info && info->supported) names.push_back(variant.name);
+    }
+    return names;
+}
+
+std::vector<std::string> runnable_signatures(const std::string &operator_name) {
+    std::vector<std::string> signatures;
+    for (const Variant &variant : built_variants()) {
+        if (variant.operator_name != operator_name || runnable_variants(operator_name, variant.signature).empty()) continue;
+        if (std::find(signatures.begin(), signatures.end(), variant.signature) == signatures.end())
+            signatures.push_back(variant.signature);
+    }
+    return signatures;
+}
+
+}  // namespace hewn_test
