@@ -213,7 +213,7 @@ void fill_parameter(Problem &problem, size_t index) {
     Operand &operand = problem.inputs[index];
     static const float scales[] = {0.03f, 0.05f, SCALE};  // of A, B and the output
     float scale = problem.inputs[0].type == "i32" && problem.op == "quantize_linear" ? 7.0f : SCALE;
-    if (facts(problem.op).one_element) scale = scales[index / 3];
+    if (facts(problem.op).has_scalars()) scale = scales[index / 3];
     const bool wide = problem.op == "dequantize_linear" && problem.inputs[0].element_bytes() == 4;
     with_any_type(parse_type(operand.type), [&](auto tag) {
         using T = decltype(tag);

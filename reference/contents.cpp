@@ -38,19 +38,22 @@ void fill_quotients(Tensor &x, Random &random, int exponent) {
 
 void fill_inputs(Problem &problem, Random &random, Scales scales) {
     const OperatorFacts &op = facts(problem.op);
-    const auto scale = std::find(op.roles.begin(), op.roles.end(), Role::scale);
-    const bool half = scale != op.roles.end() && problem.inputs[size_t(scale - op.roles.begin())]->type == HEWN_DATA_TYPE_FLOAT16;
+    const auto is_half = [&](size_t i) {
+        return op.tensors[i].role == Role::scale && problem.inputs[i]->type == HEWN_DATA_TYPE_FLOAT16;
+    };
+    bool half = false;
+    for (size_t i = 0; i < op.inputs(); i++) half |= is_half(i);
     const int exponent = int(half                                             ? random.integer(-6, 6)
                              : scales == Scales::ordinary && random.one_in(8) ? random.integer(-59, 58)
                                                                               : random.integer(-12, 12));
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         if (!problem.inputs[i] || problem.in_place >> i & 1) continue;
         Tensor &input = *problem.inputs[i];
-        if (op.roles[i] == Role::scale) {
+        if (op.tensors[i].role == Role::scale) {
             // Of several now and then one that shrinks or swamps the others.
-            const int relative = op.one_element && random.one_in(8) ? int(random.integer(-30, 30)) : 0;
+            const int relative = op.is_one_element(i) && random.one_in(8) ? int(random.integer(-30, 30)) : 0;
             fill(input, [&](int64_t j) { set_float(input, j, random_scale(random, exponent + relative, scales)); });
-        } else if (op.roles[i] == Role::data && op.type == HEWN_OPERATOR_QUANTIZE_LINEAR) {
+        } else if (op.tensors[i].role == Role::data && op.quantizes()) {
             fill_quotients(input, random, exponent);
         } else {
             fill_random(input, random);

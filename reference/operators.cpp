@@ -1,15 +1,74 @@
 #include "operators.h"
 
+#include <algorithm>
+#include <cstring>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
 
-#include "truth.h"
-
 namespace hewn_test {
 
+namespace {
+namespace table {  // whose words would hide others' names
+
+constexpr Role data = Role::data, scale = Role::scale, zero_point = Role::zero_point, output = Role::output;
+constexpr hewn_data_type type_none = HEWN_DATA_TYPE_UNKNOWN;
+constexpr uint32_t none = 0;
+#define HEWN_TYPE(word, name, number, bits)                         \
+    [[maybe_unused]] constexpr hewn_data_type type_##word = number; \
+    [[maybe_unused]] constexpr uint32_t word = 1u << number;
+#define HEWN_LEVEL(...)
+#include "types.inc"
+#undef HEWN_LEVEL
+#undef HEWN_TYPE
+
+struct Level {
+    int number, least, most;
+    std::vector<uint32_t> types;
+};
+
+DataTypes types_in(uint32_t mask) {
+    DataTypes types;
+    for (int type = 0; type < 32; type++) {
+        if (mask >> type & 1) types.push_back(type);
+    }
+    return types;
+}
+
+OperatorFacts at_newest(OperatorFacts facts, const std::vector<Level> &levels) {
+    for (size_t t = 0; t < facts.tensors.size(); t++) facts.tensors[t].newest = types_in(levels.front().types.at(t));
+    return facts;
+}
+
+std::vector<OperatorFacts> read() {
+#define HEWN_UNPACK(...) __VA_ARGS__
+#define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element) \
+    {#name, role, like, type_##integers, one_element, {}},
+#define HEWN_LEVEL(number, least, most, ...) {number, least, most, {__VA_ARGS__}},
+#define HEWN_OPERATOR(name, type, directml, command, formula, onnx, in_place, wraps, signature, tensors, levels) \
+    at_newest({type, #name, #directml, in_place, wraps, {HEWN_UNPACK tensors}, {HEWN_UNPACK signature}}, {HEWN_UNPACK levels}),
+    return {
+#include "operators.inc"
+    };
+#undef HEWN_OPERATOR
+#undef HEWN_LEVEL
+#undef HEWN_TENSOR
+#undef HEWN_UNPACK
+}
+}  // namespace table
+}  // namespace
+
+bool OperatorFacts::has_scalars() const {
+    return std::any_of(tensors.begin(), tensors.end(), [](const TensorFacts &tensor) { return tensor.one_element; });
+}
+
+bool OperatorFacts::is_linear() const {
+    return inputs() == 3 && !has_scalars() && tensors[0].role == Role::data && tensors[1].role == Role::scale &&
+           tensors[2].role == Role::zero_point;
+}
+
 const std::vector<OperatorFacts> &all_operators() {
-    static const std::vector<OperatorFacts> all = AllOperators::facts();
+    static const std::vector<OperatorFacts> all = table::read();
     return all;
 }
 
@@ -28,21 +87,34 @@ const OperatorFacts &facts(const std::string &name) {
 }
 
 DataTypes operand_types(const OperatorFacts &op, const std::string &signature) {
-    DataTypes named;
+    DataTypes types(op.tensors.size());
     std::istringstream words(signature);
-    for (std::string word; std::getline(words, word, '_');) named.push_back(parse_type(word));
-    return op.types(named);
+    std::string word;
+    for (const size_t t : op.signature) {
+        if (!std::getline(words, word, '_')) throw std::logic_error(op.name + ": a signature of too few types: " + signature);
+        types[t] = parse_type(word);
+        const int like = op.tensors[t].like;  // which has this type then, unless it is named itself
+        if (like >= 0 && !types[size_t(like)]) types[size_t(like)] = types[t];
+    }
+    for (size_t t = 0; t < types.size(); t++) {
+        const TensorFacts &tensor = op.tensors[t];
+        if (!types[t] && tensor.like < 0) types[t] = tensor.newest.at(0);
+    }
+    for (size_t t = 0; t < types.size(); t++) {
+        const TensorFacts &tensor = op.tensors[t];
+        if (types[t]) continue;
+        const hewn_data_type like = types[size_t(tensor.like)];
+        types[t] = tensor.integers && like != HEWN_DATA_TYPE_FLOAT32 && like != HEWN_DATA_TYPE_FLOAT16 ? tensor.integers : like;
+    }
+    return types;
 }
 DataTypes operand_types(hewn_operator_type op, const std::string &signature) { return operand_types(facts(op), signature); }
 
-Description::Description(hewn_operator_type type, TensorDescs tensors) : tensors_(std::move(tensors)) {
-    TensorPointers pointers;
-    for (const auto &tensor : tensors_) pointers.push_back(tensor ? &*tensor : nullptr);
-    AllOperators::with(type, [&](auto op) {
-        const auto own = std::make_shared<decltype(op.desc(pointers))>(op.desc(pointers));
-        desc_ = {sizeof(hewn_operator_desc), type, own.get()};
-        own_ = own;
-    });
+Description::Description(hewn_operator_type type, TensorDescs tensors) : tensors_(std::move(tensors)), own_(1) {
+    for (const auto &tensor : tensors_) own_.push_back(tensor ? &*tensor : nullptr);
+    const uint32_t struct_size = uint32_t(own_.size() * sizeof own_[0]);
+    std::memcpy(own_.data(), &struct_size, sizeof struct_size);
+    desc_ = {sizeof(hewn_operator_desc), type, own_.data()};
 }
 
 }  // namespace hewn_test

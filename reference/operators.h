@@ -5,7 +5,6 @@
 #include <hewn/hewn.h>
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,27 +13,42 @@
 
 namespace hewn_test {
 
-// What an operator's input is: elements to compute with, or what quantizes those or the output's.
-enum class Role { data, scale, zero_point };
-
 using DataTypes = std::vector<hewn_data_type>;
 using TensorDescs = std::vector<std::optional<hewn_tensor_desc>>;  // no value: absent
-using TensorPointers = std::vector<const hewn_tensor_desc *>;      // null: absent
 
-// The members of an operator's class (truth.h).
+// What a tensor is: an input's elements to compute with, what quantizes those or the output's, or the output.
+enum class Role { data, scale, zero_point, output };
+
+// A tensor in the operator table.
+struct TensorFacts {
+    std::string name;  // DirectML's: "ScaleTensor"
+    Role role;
+    int like;                 // the tensor whose type it has; -1: none
+    hewn_data_type integers;  // its type instead where that is an integer's; UNKNOWN: none
+    bool one_element;         // whatever the data's sizes
+    DataTypes newest;         // the types that the newest feature level allows a tensor that is like no other
+};
+
+// An operator in the table: generators/operators.cmake.
 struct OperatorFacts {
     hewn_operator_type type;
-    std::string name;
-    std::vector<Role> roles;
-    bool one_element;
-    DataTypes (*types)(const DataTypes &signature);
+    std::string name, directml_name;
+    bool in_place;                     // the output may lie on an input
+    bool wraps;                        // kernels of signed types serve the unsigned ones
+    std::vector<TensorFacts> tensors;  // in DirectML's order, the output last
+    std::vector<size_t> signature;     // the tensors whose types its words are
 
-    // Of a tensor by its place in DirectML's order, the output's too.
-    bool is_parameter(size_t tensor) const { return tensor < roles.size() && roles[tensor] != Role::data; }
-    // A parameter that is one element whatever the data's sizes.
-    bool is_one_element(size_t tensor) const { return one_element && is_parameter(tensor); }
+    size_t inputs() const { return tensors.size() - 1; }
+    bool is_parameter(size_t tensor) const {
+        return tensors[tensor].role == Role::scale || tensors[tensor].role == Role::zero_point;
+    }
+    bool is_one_element(size_t tensor) const { return tensors[tensor].one_element; }
+    // Its scales and zero points are one element each.
+    bool has_scalars() const;
+    // Linear, from numbers to quantized ones.
+    bool quantizes() const { return is_linear() && tensors.back().like < 0; }
     // One tensor with a scale and a zero point that may differ between its elements.
-    bool is_linear() const { return !one_element && roles == std::vector<Role>{Role::data, Role::scale, Role::zero_point}; }
+    bool is_linear() const;
 };
 
 const std::vector<OperatorFacts> &all_operators();
@@ -59,7 +73,7 @@ public:
 
 private:
     TensorDescs tensors_;
-    std::shared_ptr<const void> own_;  // the operator's own description, of pointers to them
+    std::vector<const void *> own_;  // the operator's own description: its struct_size, then pointers to them
     hewn_operator_desc desc_;
 };
 

@@ -19,7 +19,7 @@ std::vector<int64_t> strides_of(Layout layout, const std::vector<int64_t> &sizes
 
 std::vector<size_t> free_inputs(hewn_operator_type op) {
     std::vector<size_t> free;
-    for (size_t i = 0; i < facts(op).roles.size(); i++) {
+    for (size_t i = 0; i < facts(op).inputs(); i++) {
         if (!facts(op).is_one_element(i)) free.push_back(i);
     }
     return free;
@@ -137,7 +137,7 @@ Problem random_problem(hewn_operator_type op, const std::vector<hewn_data_type> 
         }
     }
     const std::vector<int64_t> output_strides = random_strides(sizes, none, random);
-    uint32_t in_place = op == HEWN_OPERATOR_ADD && random.one_in(4) ? uint32_t(random.integer(1, 3)) : 0;
+    uint32_t in_place = facts(op).in_place && random.one_in(4) ? uint32_t(random.integer(1, 3)) : 0;
     for (size_t i = 0; i < strides.size(); i++) {
         if (in_place >> i & 1) strides[i] = output_strides;
     }
@@ -147,7 +147,7 @@ Problem random_problem(hewn_operator_type op, const std::vector<hewn_data_type> 
         // The other form of one element: a view of the output's sizes, all strides 0.
         if (facts(op).is_one_element(i) && random.one_in(4))
             problem.inputs[i].emplace(Tensor(types[i], sizes, std::vector<int64_t>(rank, 0)));
-        if (facts(op).roles[i] == Role::zero_point && random.one_in(8)) problem.inputs[i].reset();
+        if (facts(op).tensors[i].role == Role::zero_point && random.one_in(8)) problem.inputs[i].reset();
     }
     return problem;
 }

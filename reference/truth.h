@@ -1,9 +1,7 @@
-// The operators with their truth: each is one class, whose formula is reference.h's. What others need of them without templates
-// is in operators.h and evaluation.h.
+// The truth of each operator, whose formula is reference.h's. What is known of operators without it is in operators.h.
 #ifndef HEWN_REFERENCE_TRUTH_H
 #define HEWN_REFERENCE_TRUTH_H
 
-#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -37,28 +35,15 @@ private:
     std::vector<const void *> first_;
 };
 
-// ---- The operators -------------------------------------------------------------------------------------------------------
-//
-// TYPE, NAME           in hewn.h, in variants.inc
-// ROLES                of the inputs, in DirectML's order
-// ONE_ELEMENT          whether scales and zero points are one element each, of sizes 1 or strides 0; else they have the data's
-//                      sizes and any strides
-// types(signature)     of all tensors, the output last, from the types that a signature names
-// desc(tensors)        the description, from all tensors' in that order
-// with_truth(types, memory, f)
-//                      calls f(element): element(offsets) is an element of the output, from those of the inputs at offsets[0],
-//                      offsets[1]... elements behind their first
+// Truth<operator>::with(types, memory, f) calls f(element): element(offsets) is an element of the output, from those of the
+// inputs at offsets[0], offsets[1]... elements behind their first. `types` are those of all tensors, the output last.
+template<hewn_operator_type Operator>
+struct Truth;
 
-struct Add {
-    static constexpr hewn_operator_type TYPE = HEWN_OPERATOR_ADD;
-    static constexpr const char *NAME = "add";
-    static constexpr Role ROLES[] = {Role::data, Role::data};
-    static constexpr bool ONE_ELEMENT = false;
-
-    static DataTypes types(const DataTypes &signature) { return {signature.at(0), signature.at(0), signature.at(0)}; }
-    static hewn_add_desc desc(const TensorPointers &t) { return {sizeof(hewn_add_desc), t.at(0), t.at(1), t.at(2)}; }
+template<>
+struct Truth<HEWN_OPERATOR_ADD> {
     template<class F>
-    static void with_truth(const DataTypes &types, const InputMemory &memory, F &&f) {
+    static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
         with_any_type(types.at(2), [&](auto tag) {
             using T = decltype(tag);
             const T *const a = memory.of<T>(0), *const b = memory.of<T>(1);
@@ -67,21 +52,10 @@ struct Add {
     }
 };
 
-struct QuantizeLinear {
-    static constexpr hewn_operator_type TYPE = HEWN_OPERATOR_QUANTIZE_LINEAR;
-    static constexpr const char *NAME = "quantize_linear";
-    static constexpr Role ROLES[] = {Role::data, Role::scale, Role::zero_point};
-    static constexpr bool ONE_ELEMENT = false;
-
-    static DataTypes types(const DataTypes &signature) {
-        const hewn_data_type x = signature.at(0), y = signature.at(1);
-        return {x, x == HEWN_DATA_TYPE_INT32 ? hewn_data_type(HEWN_DATA_TYPE_FLOAT32) : x, y, y};
-    }
-    static hewn_quantize_linear_desc desc(const TensorPointers &t) {
-        return {sizeof(hewn_quantize_linear_desc), t.at(0), t.at(1), t.at(2), t.at(3)};
-    }
+template<>
+struct Truth<HEWN_OPERATOR_QUANTIZE_LINEAR> {
     template<class F>
-    static void with_truth(const DataTypes &types, const InputMemory &memory, F &&f) {
+    static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
         with_type<float, f16, int32_t>(types.at(0), [&](auto x_tag) {
             using X = decltype(x_tag);
             with_type<std::conditional_t<std::is_same_v<X, int32_t>, float, X>>(types.at(1), [&](auto scale_tag) {
@@ -99,20 +73,10 @@ struct QuantizeLinear {
     }
 };
 
-struct DequantizeLinear {
-    static constexpr hewn_operator_type TYPE = HEWN_OPERATOR_DEQUANTIZE_LINEAR;
-    static constexpr const char *NAME = "dequantize_linear";
-    static constexpr Role ROLES[] = {Role::data, Role::scale, Role::zero_point};
-    static constexpr bool ONE_ELEMENT = false;
-
-    static DataTypes types(const DataTypes &signature) {
-        return {signature.at(0), signature.at(1), signature.at(0), signature.at(1)};
-    }
-    static hewn_dequantize_linear_desc desc(const TensorPointers &t) {
-        return {sizeof(hewn_dequantize_linear_desc), t.at(0), t.at(1), t.at(2), t.at(3)};
-    }
+template<>
+struct Truth<HEWN_OPERATOR_DEQUANTIZE_LINEAR> {
     template<class F>
-    static void with_truth(const DataTypes &types, const InputMemory &memory, F &&f) {
+    static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
         with_type<int32_t, int16_t, int8_t, uint32_t, uint16_t, uint8_t>(types.at(0), [&](auto x_tag) {
             with_type<float, f16>(types.at(3), [&](auto y_tag) {
                 using X = decltype(x_tag);
@@ -125,31 +89,10 @@ struct DequantizeLinear {
     }
 };
 
-struct QuantizedLinearAdd {
-    static constexpr hewn_operator_type TYPE = HEWN_OPERATOR_QUANTIZED_LINEAR_ADD;
-    static constexpr const char *NAME = "quantized_linear_add";
-    static constexpr Role ROLES[] = {Role::data,  Role::scale,      Role::zero_point, Role::data,
-                                     Role::scale, Role::zero_point, Role::scale,      Role::zero_point};
-    static constexpr bool ONE_ELEMENT = true;
-
-    static DataTypes types(const DataTypes &signature) {
-        const hewn_data_type a = signature.at(0), b = signature.at(1), y = signature.at(2), f32 = HEWN_DATA_TYPE_FLOAT32;
-        return {a, f32, a, b, f32, b, f32, y, y};
-    }
-    static hewn_quantized_linear_add_desc desc(const TensorPointers &t) {
-        return {sizeof(hewn_quantized_linear_add_desc),
-                t.at(0),
-                t.at(1),
-                t.at(2),
-                t.at(3),
-                t.at(4),
-                t.at(5),
-                t.at(6),
-                t.at(7),
-                t.at(8)};
-    }
+template<>
+struct Truth<HEWN_OPERATOR_QUANTIZED_LINEAR_ADD> {
     template<class F>
-    static void with_truth(const DataTypes &types, const InputMemory &memory, F &&f) {
+    static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
         with_type<int8_t, uint8_t>(types.at(0), [&](auto a_tag) {
             with_type<int8_t, uint8_t>(types.at(3), [&](auto b_tag) {
                 with_type<int8_t, uint8_t>(types.at(8), [&](auto y_tag) {
@@ -170,27 +113,16 @@ struct QuantizedLinearAdd {
     }
 };
 
-// ---- All of them ---------------------------------------------------------------------------------------------------------
-
-template<class... Operators>
-struct OperatorList {
-    static std::vector<OperatorFacts> facts() {
-        return {{Operators::TYPE, Operators::NAME, std::vector<Role>(std::begin(Operators::ROLES), std::end(Operators::ROLES)),
-                 Operators::ONE_ELEMENT, Operators::types}...};
-    }
-    // Calls f(Operator{}) for the one of `type`.
-    template<class F>
-    static void with(hewn_operator_type type, F &&f) {
-        const bool known = ((Operators::TYPE == type && (f(Operators{}), true)) || ...);
-        if (!known) throw std::logic_error("no operator has the number " + std::to_string(type));
-    }
-};
-using AllOperators = OperatorList<Add, QuantizeLinear, DequantizeLinear, QuantizedLinearAdd>;
-
-// with_truth() of an operator's class.
 template<class F>
 void with_truth(hewn_operator_type type, const DataTypes &types, const InputMemory &memory, F &&f) {
-    AllOperators::with(type, [&](auto op) { op.with_truth(types, memory, f); });
+    switch (type) {
+#define HEWN_OPERATOR(name, number, ...) \
+    case number:                         \
+        return Truth<number>::with(types, memory, f);
+#include "operators.inc"
+#undef HEWN_OPERATOR
+    default: throw std::logic_error("no operator has the number " + std::to_string(type));
+    }
 }
 
 }  // namespace hewn_test

@@ -16,7 +16,7 @@ namespace hewn_test {
 
 using reference::f16;
 
-// The one list: a type's name in signatures, itself, its enumerator.
+// A type's name in signatures, itself, its enumerator.
 #define HEWN_EACH_TYPE(X)    \
     X(f32, float, FLOAT32)   \
     X(f16, f16, FLOAT16)     \

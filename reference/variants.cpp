@@ -23,7 +23,7 @@ hewn_device_kind kind_of_variant(const char *variant) {
 std::vector<DataTypes> Variant::all_types() const {
     std::vector<DataTypes> all{types()};
     const hewn_data_type twin = unsigned_twin(all[0][0]);
-    if (op() == HEWN_OPERATOR_ADD && twin != all[0][0]) all.push_back({twin, twin, twin});
+    if (facts(op()).wraps && twin != all[0][0]) all.push_back(DataTypes(all[0].size(), twin));
     return all;
 }
 

@@ -47,9 +47,11 @@ __attribute__((cold)) int32_t choose_prefetch_distance(const Plan &plan, int32_t
 
 }  // namespace
 
+const CpuForms &forms_of(const OperatorInfo &info) { return *kForms[&info - kOperators]; }
+
 __attribute__((cold)) int plan_kernel(const Space &space, const Variant &variant, const Chip &chip, Threads threads,
                                       const Allocator &allocator, Plan &plan, CpuKernel &kernel) {
-    const CpuForms &forms = *kForms[kernel.problem->info - kOperators];
+    const CpuForms &forms = forms_of(*kernel.problem->info);
     forms.choose(space, variant, kernel);
     PlanKnobs knobs = variant.plan;
     knobs.stream_bytes = std::max(knobs.stream_bytes, chip.l3_bytes);

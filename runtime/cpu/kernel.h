@@ -132,6 +132,8 @@ struct CpuForms {
 #define HEWN_OPERATOR(name, ...) extern const CpuForms forms_of_##name;
 #include "operators.inc"
 #undef HEWN_OPERATOR
+// Of an operator that this build has kernels of.
+const CpuForms &forms_of(const OperatorInfo &info);
 
 // What an execution may use.
 struct Threads {

@@ -27,54 +27,57 @@ constexpr hewn_data_type F32 = HEWN_DATA_TYPE_FLOAT32, F16 = HEWN_DATA_TYPE_FLOA
                          I16 = HEWN_DATA_TYPE_INT16, I8 = HEWN_DATA_TYPE_INT8;
 const Types ALL_TYPES = {F32, F16, F64, U64, U32, U16, U8, I64, I32, I16, I8};
 
-const std::vector<hewn_feature_level> LEVELS = {0x1000, 0x2000, 0x2100, 0x3000, 0x3100, 0x4000, 0x4100, 0x5000,
-                                                0x5100, 0x5200, 0x6000, 0x6100, 0x6200, 0x6300, 0x6400};
+const std::vector<hewn_feature_level> LEVELS = {
+#define HEWN_TYPE(...)
+#define HEWN_LEVEL(major, minor) HEWN_FEATURE_LEVEL_##major##_##minor,
+#include "types.inc"
+#undef HEWN_LEVEL
+#undef HEWN_TYPE
+};
 
 std::string level_name(hewn_feature_level level) { return std::to_string(level >> 12) + "." + std::to_string(level >> 8 & 15); }
 
-// ---- DirectML's tables, written down a second time -----------------------------------------------------------------------
+// ---- The table, as hewn_get_operator tells it (docs/operators.md has it a second time: operators_doc_test.py) -----------
 
-bool contains(const Types &types, hewn_data_type type) { return std::find(types.begin(), types.end(), type) != types.end(); }
+uint32_t index_of(hewn_operator_type op) {
+    for (uint32_t i = 0; i < all_operators().size(); i++) {
+        if (all_operators()[i].type == op) return i;
+    }
+    throw std::logic_error("no operator has the number " + std::to_string(op));
+}
 
-// Whether an operator accepts `types` (0: absent) of `rank` dimensions at `level`. No dimensions stand for one.
-bool accepted(hewn_operator_type op, const Types &t, uint32_t rank, hewn_feature_level level) {
+hewn_operator_info info_of(hewn_operator_type op, hewn_feature_level level) {
+    hewn_operator_info info{};
+    info.struct_size = sizeof info;
+    EXPECT_EQ(hewn_get_operator(index_of(op), level, &info), HEWN_STATUS_OK);
+    return info;
+}
+
+hewn_operator_tensor_info tensor_info_of(hewn_operator_type op, size_t tensor, hewn_feature_level level) {
+    hewn_operator_tensor_info info{};
+    info.struct_size = sizeof info;
+    EXPECT_EQ(hewn_get_operator_tensor(index_of(op), uint32_t(tensor), level, &info), HEWN_STATUS_OK);
+    return info;
+}
+
+// Whether a tensor may have its type (0: absent) beside the others.
+bool type_fits(hewn_operator_type op, const Types &types, size_t i, hewn_feature_level level) {
+    const hewn_operator_tensor_info info = tensor_info_of(op, i, level);
+    if (types[i] == 0) return info.optional;
+    if (info.like < 0) return info.types >> types[i] & 1;
+    const hewn_data_type like = types[size_t(info.like)];
+    return types[i] == (info.like_integers && like != F32 && like != F16 ? info.like_integers : like);
+}
+
+// Whether an operator accepts `types` of `rank` dimensions at `level`. No dimensions stand for one.
+bool accepted(hewn_operator_type op, const Types &types, uint32_t rank, hewn_feature_level level) {
+    const hewn_operator_info info = info_of(op, level);
     if (rank == 0) rank = 1;
-    switch (op) {
-    case HEWN_OPERATOR_ADD: {
-        const Types allowed = level >= 0x5100   ? Types{F32, F16, I64, I32, I16, I8, U64, U32, U16, U8}
-                              : level >= 0x4100 ? Types{F32, F16, I64, I32, U64, U32}
-                              : level >= 0x3000 ? Types{F32, F16, I32, U32}
-                              : level >= 0x2100 ? Types{F32, F16, I32, U32}
-                                                : Types{F32, F16};
-        const bool rank_fits = level >= 0x3000 ? rank >= 1 && rank <= 8 : rank == 4 || rank == 5;
-        return rank_fits && contains(allowed, t[0]) && t[1] == t[0] && t[2] == t[0];
+    if (rank < info.min_dimension_count || rank > info.max_dimension_count) return false;
+    for (size_t i = 0; i < types.size(); i++) {
+        if (!type_fits(op, types, i, level)) return false;
     }
-    case HEWN_OPERATOR_QUANTIZE_LINEAR: {
-        const hewn_data_type x = t[0], scale = t[1], zero_point = t[2], y = t[3];
-        if (!contains(level >= 0x6000 ? Types{F32, F16, I32} : level >= 0x2100 ? Types{F32, I32} : Types{F32}, x)) return false;
-        if (scale != (x == I32 ? F32 : x)) return false;
-        if (!contains(level >= 0x2100 ? Types{I8, U8} : Types{U8}, y)) return false;
-        if (zero_point == 0 ? level < 0x6200 : zero_point != y) return false;
-        return level >= 0x3000 ? rank >= 1 && rank <= 8 : rank == 4;
-    }
-    case HEWN_OPERATOR_DEQUANTIZE_LINEAR: {
-        const hewn_data_type x = t[0], scale = t[1], zero_point = t[2], y = t[3];
-        if (!contains(level >= 0x2100 ? Types{I32, I16, I8, U32, U16, U8} : Types{U8}, x)) return false;
-        if (!contains(level >= 0x6000 ? Types{F32, F16} : Types{F32}, scale) || y != scale) return false;
-        if (zero_point == 0 ? level < 0x6200 : zero_point != x) return false;
-        return level >= 0x3000 ? rank >= 1 && rank <= 8 : rank == 4;
-    }
-    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD: {
-        const Types bytes = {I8, U8};
-        const auto fits = [&](hewn_data_type zero_point, hewn_data_type tensor) {
-            return zero_point == 0 || zero_point == tensor;
-        };
-        return level >= 0x4000 && rank >= 1 && rank <= 8 && contains(bytes, t[0]) && contains(bytes, t[3]) &&
-               contains(bytes, t[8]) && t[1] == F32 && t[4] == F32 && t[6] == F32 && fits(t[2], t[0]) && fits(t[5], t[3]) &&
-               fits(t[7], t[8]);
-    }
-    default: throw std::logic_error("no table of operator " + std::to_string(op));
-    }
+    return true;
 }
 
 // ---- Helpers -------------------------------------------------------------------------------------------------------------
@@ -118,21 +121,32 @@ struct Operator {
     std::vector<const char *> tensors;
 };
 
-const Operator ADD = {HEWN_OPERATOR_ADD, "ADD", {F32, F32, F32}, {"ATensor", "BTensor", "OutputTensor"}};
-const Operator QUANTIZE = {HEWN_OPERATOR_QUANTIZE_LINEAR,
-                           "QUANTIZE_LINEAR",
-                           {F32, F32, U8, U8},
-                           {"InputTensor", "ScaleTensor", "ZeroPointTensor", "OutputTensor"}};
-const Operator DEQUANTIZE = {HEWN_OPERATOR_DEQUANTIZE_LINEAR,
-                             "DEQUANTIZE_LINEAR",
-                             {U8, F32, U8, F32},
-                             {"InputTensor", "ScaleTensor", "ZeroPointTensor", "OutputTensor"}};
-const Operator QADD = {HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
-                       "QUANTIZED_LINEAR_ADD",
-                       {U8, F32, U8, I8, F32, I8, F32, U8, U8},
-                       {"ATensor", "AScaleTensor", "AZeroPointTensor", "BTensor", "BScaleTensor", "BZeroPointTensor",
-                        "OutputScaleTensor", "OutputZeroPointTensor", "OutputTensor"}};
-const Operator *const OPERATORS[] = {&ADD, &QUANTIZE, &DEQUANTIZE, &QADD};
+Operator operator_of(hewn_operator_type op, const std::string &signature) {
+    const hewn_operator_info info = info_of(op, HEWN_FEATURE_LEVEL_NEWEST);
+    Operator result = {op, info.directml_name, operand_types(op, signature), {}};
+    for (size_t i = 0; i < info.tensor_count; i++)
+        result.tensors.push_back(tensor_info_of(op, i, HEWN_FEATURE_LEVEL_NEWEST).name);
+    return result;
+}
+
+const Operator ADD = operator_of(HEWN_OPERATOR_ADD, "f32"), QUANTIZE = operator_of(HEWN_OPERATOR_QUANTIZE_LINEAR, "f32_u8"),
+               DEQUANTIZE = operator_of(HEWN_OPERATOR_DEQUANTIZE_LINEAR, "u8_f32"),
+               QADD = operator_of(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, "u8_i8_u8");
+
+// Each of the table, of the first types that it takes.
+const std::vector<Operator> OPERATORS = [] {
+    std::vector<Operator> operators;
+    for (const OperatorFacts &op : all_operators()) {
+        std::string signature;
+        for (const size_t t : op.signature) {
+            const int like = op.tensors[t].like;
+            const Types &types = op.tensors[like < 0 ? t : size_t(like)].newest;
+            signature += (signature.empty() ? "" : "_") + std::string(type_name(types.at(0)));
+        }
+        operators.push_back(operator_of(op.type, signature));
+    }
+    return operators;
+}();
 
 bool optional_tensor(const Operator &op, size_t i) { return std::string(op.tensors[i]).find("ZeroPoint") != std::string::npos; }
 
@@ -205,18 +219,40 @@ void all_types(const Operator &op, bool zero_point) {
     }
 }
 
-// The tests lay out, fill and skip by the roles that operators.h gives inputs: they are what DirectML's names say.
+// The tests lay out, fill and skip by the roles that the table gives tensors: they are what DirectML's names say.
 TEST(Tables, NamesFitTheRoles) {
-    EXPECT_EQ(std::size(OPERATORS), all_operators().size()) << "reference/truth.h has an operator without a table";
-    for (const Operator *op : OPERATORS) {
-        const OperatorFacts &known = facts(op->op);
-        ASSERT_EQ(known.roles.size() + 1, op->tensors.size()) << op->name;
-        for (size_t i = 0; i < known.roles.size(); i++) {
-            const bool scale = std::string(op->tensors[i]).find("Scale") != std::string::npos;
-            const Role role = optional_tensor(*op, i) ? Role::zero_point : scale ? Role::scale : Role::data;
-            EXPECT_TRUE(known.roles[i] == role) << op->name << ": " << op->tensors[i];
+    for (const OperatorFacts &op : all_operators()) {
+        for (const TensorFacts &tensor : op.tensors) {
+            const auto has = [&](const char *word) { return tensor.name.find(word) != std::string::npos; };
+            const Role role = has("ZeroPoint")                ? Role::zero_point
+                              : has("Scale")                  ? Role::scale
+                              : tensor.name == "OutputTensor" ? Role::output
+                                                              : Role::data;
+            EXPECT_TRUE(tensor.role == role) << op.name << ": " << tensor.name;
         }
     }
+}
+
+// hewn_get_operator and hewn_get_operator_tensor refuse what is not there, and touch nothing then.
+TEST(Tables, RefuseWhatIsNotThere) {
+    const hewn_feature_level newest = HEWN_FEATURE_LEVEL_NEWEST;
+    EXPECT_EQ(hewn_operator_count(), all_operators().size());
+    hewn_operator_info info{};
+    hewn_operator_tensor_info tensor{};
+    EXPECT_EQ(hewn_get_operator(0, newest, &info), INVALID) << "struct_size 0";
+    EXPECT_EQ(hewn_get_operator_tensor(0, 0, newest, &tensor), INVALID) << "struct_size 0";
+    info.struct_size = sizeof info;
+    tensor.struct_size = sizeof tensor;
+    EXPECT_EQ(hewn_get_operator(0, newest, nullptr), INVALID);
+    EXPECT_EQ(hewn_get_operator_tensor(0, 0, newest, nullptr), INVALID);
+    EXPECT_EQ(hewn_get_operator(hewn_operator_count(), newest, &info), INVALID);
+    EXPECT_EQ(hewn_get_operator_tensor(hewn_operator_count(), 0, newest, &tensor), INVALID);
+    EXPECT_EQ(hewn_get_operator_tensor(0, info_of(ADD.op, newest).tensor_count, newest, &tensor), INVALID);
+    EXPECT_EQ(hewn_get_operator(0, 0x1100, &info), INVALID);
+    EXPECT_EQ(hewn_get_operator_tensor(0, 0, 0x1100, &tensor), INVALID);
+    EXPECT_EQ(info.name, nullptr);
+    EXPECT_EQ(tensor.name, nullptr);
+    EXPECT_EQ(info_of(QADD.op, HEWN_FEATURE_LEVEL_3_1).max_dimension_count, 0u) << "not introduced yet";
 }
 
 TEST(Tables, AddTypes) { all_types(ADD, false); }
@@ -243,9 +279,9 @@ TEST(Tables, QuantizedLinearAddTypes) {
 }
 
 TEST(Tables, DimensionCounts) {
-    for (const Operator *op : OPERATORS) {
+    for (const Operator &op : OPERATORS) {
         for (const hewn_feature_level level : LEVELS) {
-            for (uint32_t rank = 0; rank <= 9; rank++) ASSERT_TRUE(agrees(*op, op->types, rank, level, true));
+            for (uint32_t rank = 0; rank <= 9; rank++) ASSERT_TRUE(agrees(op, op.types, rank, level, true));
         }
     }
 }
@@ -296,14 +332,14 @@ TEST(Tables, UnknownLevels) {
 void each_tensor(
     const std::function<void(Spec &)> &change, hewn_status status, const std::vector<std::string> &words,
     const std::function<bool(const Operator &, size_t)> &concerns = [](const Operator &, size_t) { return true; }) {
-    for (const Operator *op : OPERATORS) {
-        for (size_t i = 0; i < op->types.size(); i++) {
-            if (!concerns(*op, i)) continue;
-            auto tensors = tensors_of(op->op, op->types);
+    for (const Operator &op : OPERATORS) {
+        for (size_t i = 0; i < op.types.size(); i++) {
+            if (!concerns(op, i)) continue;
+            auto tensors = tensors_of(op.op, op.types);
             change(*tensors[i]);
             std::vector<std::string> all = words;
-            all.push_back(op->tensors[i]);
-            EXPECT_TRUE(refused(try_compile(op->op, tensors), status, all)) << op->name << " " << op->tensors[i];
+            all.push_back(op.tensors[i]);
+            EXPECT_TRUE(refused(try_compile(op.op, tensors), status, all)) << op.name << " " << op.tensors[i];
         }
     }
 }
@@ -328,9 +364,9 @@ TEST(Rules, NegativeSize) {
 }
 
 TEST(Rules, RankNine) {
-    for (const Operator *op : OPERATORS) {
-        EXPECT_TRUE(refused(try_compile(op->op, tensors_of(op->op, op->types, std::vector<int64_t>(9, 1))), INVALID,
-                            {op->tensors[0], "dimension", "8"}));
+    for (const Operator &op : OPERATORS) {
+        EXPECT_TRUE(refused(try_compile(op.op, tensors_of(op.op, op.types, std::vector<int64_t>(9, 1))), INVALID,
+                            {op.tensors[0], "dimension", "8"}));
     }
     each_tensor([](Spec &spec) { spec.sizes.assign(9, 1); }, INVALID, {"dimension"});
 }
@@ -486,7 +522,7 @@ TEST(Rules, OutputStridesThatOverlap) {
         tensors.back()->strides = std::move(strides);
         return try_compile(op.op, tensors);
     };
-    for (const Operator *op : OPERATORS) {
+    for (const Operator &op : OPERATORS) {
         for (const auto &[sizes, strides] : std::vector<std::pair<std::vector<int64_t>, std::vector<int64_t>>>{
                  {{4}, {0}},        // one element for all
                  {{3, 4}, {0, 1}},  // broadcast
@@ -497,7 +533,7 @@ TEST(Rules, OutputStridesThatOverlap) {
                  {{2, 2, 2}, {3, 2, 1}},   // each is more than the one before, not than all before together
                  {{3, 4}, {2, 3}},         // distinct for some sizes, but not provably: 2 <= span of neither
                  {{4, 3}, {3, 4}}}) {
-            EXPECT_TRUE(refused(with_output(*op, sizes, strides), INVALID, {"OutputTensor", "stride", "overlap"})) << op->name;
+            EXPECT_TRUE(refused(with_output(op, sizes, strides), INVALID, {"OutputTensor", "stride", "overlap"})) << op.name;
         }
         for (const auto &[sizes, strides] : std::vector<std::pair<std::vector<int64_t>, std::vector<int64_t>>>{
                  {{4}, {1}},
@@ -510,41 +546,41 @@ TEST(Rules, OutputStridesThatOverlap) {
                  {{1, 4}, {0, 1}},  // a dimension of size 1 may have any stride
                  {{1, 1}, {0, 0}},
                  {{0, 4}, {0, 0}}}) {
-            EXPECT_EQ(with_output(*op, sizes, strides).status, HEWN_STATUS_OK) << op->name;
+            EXPECT_EQ(with_output(op, sizes, strides).status, HEWN_STATUS_OK) << op.name;
         }
     }
 }
 
 // Inputs may have any strides >= 0.
 TEST(Rules, InputStridesMayOverlap) {
-    for (const Operator *op : OPERATORS) {
+    for (const Operator &op : OPERATORS) {
         for (const std::vector<int64_t> &strides : {std::vector<int64_t>{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 3}, {0, 7}}) {
-            auto tensors = tensors_of(op->op, op->types, {3, 4});
+            auto tensors = tensors_of(op.op, op.types, {3, 4});
             for (size_t i = 0; i + 1 < tensors.size(); i++) {
-                if (!facts(op->op).is_one_element(i)) tensors[i]->strides = strides;
+                if (!facts(op.op).is_one_element(i)) tensors[i]->strides = strides;
             }
-            EXPECT_EQ(try_compile(op->op, tensors).status, HEWN_STATUS_OK) << op->name;
+            EXPECT_EQ(try_compile(op.op, tensors).status, HEWN_STATUS_OK) << op.name;
         }
     }
 }
 
 TEST(Rules, EmptyAndRankZero) {
-    for (const Operator *op : OPERATORS) {
-        EXPECT_EQ(try_compile(op->op, tensors_of(op->op, op->types, {})).status, HEWN_STATUS_OK) << op->name;
-        EXPECT_EQ(try_compile(op->op, tensors_of(op->op, op->types, {0})).status, HEWN_STATUS_OK) << op->name;
-        EXPECT_EQ(try_compile(op->op, tensors_of(op->op, op->types, {3, 0, 5})).status, HEWN_STATUS_OK) << op->name;
+    for (const Operator &op : OPERATORS) {
+        EXPECT_EQ(try_compile(op.op, tensors_of(op.op, op.types, {})).status, HEWN_STATUS_OK) << op.name;
+        EXPECT_EQ(try_compile(op.op, tensors_of(op.op, op.types, {0})).status, HEWN_STATUS_OK) << op.name;
+        EXPECT_EQ(try_compile(op.op, tensors_of(op.op, op.types, {3, 0, 5})).status, HEWN_STATUS_OK) << op.name;
     }
 }
 
 // ---- Null pointers, struct_size, enumerators -----------------------------------------------------------------------------
 
 TEST(Rules, NullTensors) {
-    for (const Operator *op : OPERATORS) {
-        for (size_t i = 0; i < op->types.size(); i++) {
-            auto tensors = tensors_of(op->op, op->types);
+    for (const Operator &op : OPERATORS) {
+        for (size_t i = 0; i < op.types.size(); i++) {
+            auto tensors = tensors_of(op.op, op.types);
             tensors[i].reset();
-            if (optional_tensor(*op, i)) EXPECT_EQ(try_compile(op->op, tensors).status, HEWN_STATUS_OK);
-            else EXPECT_TRUE(refused(try_compile(op->op, tensors), INVALID, {op->tensors[i], "null"}));
+            if (optional_tensor(op, i)) EXPECT_EQ(try_compile(op.op, tensors).status, HEWN_STATUS_OK);
+            else EXPECT_TRUE(refused(try_compile(op.op, tensors), INVALID, {op.tensors[i], "null"}));
         }
     }
 }

@@ -440,7 +440,7 @@ TEST(Folding, ExecutionsUseIt) {
         const int count = hewn::list_operands(problem, operands);
         hewn::CpuKernel kernel = {};
         kernel.problem = &problem;
-        problem.info->choose_forms(hewn::merge_dimensions(operands, count), *of.variant, kernel);
+        forms_of(*problem.info).choose(hewn::merge_dimensions(operands, count), *of.variant, kernel);
 
         std::vector<uint8_t> data[3] = {std::vector<uint8_t>(size_t(kElements)), std::vector<uint8_t>(size_t(kElements)),
                                         std::vector<uint8_t>(size_t(kElements))};

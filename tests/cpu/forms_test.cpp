@@ -656,7 +656,7 @@ TEST(Forms, AreBoundByArithmetic) {
         kernel.problem = &problem;
         const hewn::Tensor *operands[hewn::kMaxOperands];
         const int count = hewn::list_operands(problem, operands);
-        problem.info->choose_forms(hewn::merge_dimensions(operands, count), variant, kernel);
+        forms_of(*problem.info).choose(hewn::merge_dimensions(operands, count), variant, kernel);
         return kernel.compute_bound;
     };
     EXPECT_FALSE(bound(read(HEWN_OPERATOR_ADD, add)));
