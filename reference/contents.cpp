@@ -27,7 +27,7 @@ void fill_quotients(Tensor &x, Random &random, int exponent) {
             const int64_t kind = random.integer(0, 7);
             if (kind == 0 && any) return x.set(i, random_value<T>(random));
             const float q = kind < 3 ? float(random.integer(-600, 600)) + 0.5f : (random.unit() - 0.5f) * 1200;
-            const float value = std::ldexp(q, exponent);
+            const float value = q * power_of_two(exponent);
             if constexpr (std::is_same_v<T, int32_t>) x.set(i, int32_t(std::clamp(value, -0x1p31f, 0x1.fffffep30f)));
             else x.set(i, reference::from_f32<T>(value));
         });

@@ -195,7 +195,7 @@ float random_ordinary_scale(Random &random, int exponent) {
     case 1: scale = 1 + float(random.integer(0, 7)) / 8; break;  // few bits: ties too
     default: scale = 1 + random.unit() * (1 - 0x1p-20f);
     }
-    scale = std::ldexp(scale, exponent + int(random.integer(-1, 1)));
+    scale *= power_of_two(exponent + int(random.integer(-1, 1)));
     return random.one_in(4) ? -scale : scale;
 }
 

@@ -59,6 +59,9 @@ enum class Scales {
     extraordinary  // among them 0, subnormals, inf, NaN
 };
 
+// 2^exponent; of exponents from -126 to 127.
+inline float power_of_two(int exponent) { return reference::from_bits(uint32_t(exponent + 127) << 23); }
+
 float random_ordinary_scale(Random &random, int exponent);
 float random_scale(Random &random, int exponent, Scales scales);
 

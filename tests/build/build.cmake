@@ -90,11 +90,12 @@ if(NOT CMAKE_CROSSCOMPILING)
     endif()
     # What HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS choose; configures only.
     hewn_add_test(options posix slow COMMAND ${CMAKE_CURRENT_LIST_DIR}/options_test.sh ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR}
-        ${CMAKE_CURRENT_BINARY_DIR}/options ${CMAKE_CXX_COMPILER} ${HEWN_HALIDE_INCLUDE_DIR} ${CMAKE_GENERATOR} ${CMAKE_MAKE_PROGRAM})
+        ${CMAKE_CURRENT_BINARY_DIR}/options ${CMAKE_CXX_COMPILER} ${HEWN_HALIDE_INCLUDE_DIR} ${CMAKE_GENERATOR} ${CMAKE_MAKE_PROGRAM}
+        PROPERTIES COST 40)
     if(HEWN_ARCH STREQUAL "x86-64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT HEWN_SANITIZED)
         hewn_add_test(one_kernel posix slow COMMAND ${CMAKE_CURRENT_LIST_DIR}/one_kernel_test.sh ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR}
             ${CMAKE_CURRENT_BINARY_DIR}/one_kernel ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER} ${HEWN_HALIDE_INCLUDE_DIR} ${CMAKE_GENERATOR}
-            ${CMAKE_MAKE_PROGRAM} $<TARGET_FILE:hewn_generators> ${HEWN_SIZE_TOOL} ${CMAKE_NM} PROPERTIES PROCESSORS 2)
+            ${CMAKE_MAKE_PROGRAM} $<TARGET_FILE:hewn_generators> ${HEWN_SIZE_TOOL} ${CMAKE_NM} PROPERTIES PROCESSORS 2 COST 30)
     endif()
 endif()
 
@@ -139,5 +140,5 @@ if(NOT HEWN_SANITIZED)
     target_link_libraries(hewn_probe PRIVATE hewn::hewn_static)
     # Without PoCL, which compiles for this machine's CPU, not for the emulated one.
     hewn_add_test(qemu posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/qemu_test.sh $<TARGET_FILE:hewn_probe> $<TARGET_FILE:hewn_tests>
-        $<TARGET_FILE:hewn_plan_tests> ${HEWN_ARCH} PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT "OCL_ICD_VENDORS=/nowhere")
+        $<TARGET_FILE:hewn_plan_tests> ${HEWN_ARCH} PROPERTIES SKIP_RETURN_CODE 77 COST 50 ENVIRONMENT "OCL_ICD_VENDORS=/nowhere")
 endif()

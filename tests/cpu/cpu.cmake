@@ -5,7 +5,7 @@ target_include_directories(hewn_folding_objects SYSTEM PRIVATE ${HEWN_HALIDE_INC
 hewn_test_program(hewn_plan_tests hewn::hewn_static cpu/plan_test.cpp cpu/kernel_test.cpp cpu/forms_test.cpp
     $<TARGET_OBJECTS:hewn_folding_objects>)
 target_include_directories(hewn_plan_tests SYSTEM PRIVATE ${HEWN_HALIDE_INCLUDE_DIR})
-hewn_add_test(plan main COMMAND hewn_plan_tests --gtest_brief=1)
+hewn_add_test(plan main COMMAND hewn_plan_tests --gtest_brief=1 PROPERTIES COST 60)
 if(TARGET hewn_checked)  # with what the search for factors gives them
     hewn_test_program(hewn_checked_folding_tests hewn::hewn_checked $<TARGET_OBJECTS:hewn_folding_objects>)
     hewn_add_test(folding.checked main checked COMMAND hewn_checked_folding_tests --gtest_brief=1)
@@ -19,7 +19,7 @@ endif()
 hewn_test_program(hewn_exhaustive_tests hewn::hewn_static cpu/exhaustive_test.cpp)
 target_compile_options(hewn_exhaustive_tests PRIVATE -O3)  # it computes the truth of all of them itself
 set_target_properties(hewn_exhaustive_tests PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)  # which are for other options
-hewn_add_test(exhaustive main slow COMMAND hewn_exhaustive_tests PROPERTIES PROCESSORS 2)
+hewn_add_test(exhaustive main slow COMMAND hewn_exhaustive_tests PROPERTIES PROCESSORS 2 COST 20)
 hewn_add_test(exhaustive.long long COMMAND hewn_exhaustive_tests --gtest_also_run_disabled_tests --gtest_filter=*DISABLED_*
     PROPERTIES PROCESSORS 2 TIMEOUT 43200)
 
@@ -31,12 +31,12 @@ endif()
 
 if(NOT HEWN_SANITIZED)  # which does not survive a jump out of its fault handler, and has the allocator and the locks to itself
     hewn_test_program(hewn_guard_pages_tests hewn::hewn_static cpu/guard_pages_test.cpp)
-    hewn_add_test(guard_pages posix COMMAND hewn_guard_pages_tests --gtest_brief=1)
+    hewn_add_test(guard_pages posix COMMAND hewn_guard_pages_tests --gtest_brief=1 PROPERTIES COST 50)
 
     hewn_test_program(hewn_allocation_tests hewn::hewn_static cpu/allocation_test.cpp)
     target_link_libraries(hewn_allocation_tests PRIVATE ${CMAKE_DL_LIBS})
     target_link_options(hewn_allocation_tests PRIVATE -Wl,--wrap=hewnrt_halide_malloc -Wl,--wrap=hewnrt_halide_do_par_for)
-    hewn_add_test(allocation posix COMMAND hewn_allocation_tests --gtest_brief=1)
+    hewn_add_test(allocation posix COMMAND hewn_allocation_tests --gtest_brief=1 PROPERTIES COST 60)
 endif()
 
 hewn_test_program(hewn_failing_kernel_tests hewn::hewn_static cpu/failing_kernel_test.cpp)

@@ -2,7 +2,7 @@
 
 if(TARGET hewn_cli)
     file(GLOB cases CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/../data/*.jsonl)
-    hewn_add_test(conformance main COMMAND hewn_cli conformance ${cases})
+    hewn_add_test(conformance main EACH_CPU COMMAND hewn_cli conformance ${cases})
     foreach(target IN LISTS chosen_targets)
         hewn_get(target ${target} DEVICE)
         set(on)
