@@ -6,7 +6,7 @@
 #   BASE: a target above in this list; its FEATURES and its PROBE come before the target's own.
 #   F16_FEATURES: further features for kernels with f16 in their signature.
 #   ALWAYS: what forms may need (operators.cmake) and the architecture always has, without a feature of that name.
-#   MARCH: ARM's name of an architecture with exactly what the kernels may use (tests/leak_test.sh); x86's follows from PROBE.
+#   MARCH: ARM's name of an architecture with exactly what the kernels may use (tests/build/leak_test.sh); x86's follows from PROBE.
 #   ONLY: build the target only for kernels, <operator>_<signature>, that match. Dispatch takes the others from the next lower target.
 # hewn_target(<name> RANK <number> DEVICE <cuda|opencl|d3d12> FEATURES <Halide feature>... [ONLY <regular expression>])
 #   A GPU's target: on every architecture, for devices of that kind; CUDA's from the compute capability in FEATURES on. Float operations
@@ -18,7 +18,7 @@ hewn_target(x86_64_sse41 RANK 10 ARCH x86-64
     PROBE sse4.1)
 # With 16 registers some loops keep vectors on the stack. LLVM aligns these only where there is a frame pointer (enable_backtraces).
 # Without one, calls take up to 1.9 times as long where a vector of 32 bytes lies across two pages (QUANTIZED_LINEAR_ADD of 1 Mi elements
-# on a Zen 5: 161 us instead of 84). tests/hot_loops_test.sh looks for unaligned vectors.
+# on a Zen 5: 161 us instead of 84). tests/build/hot_loops_test.sh looks for unaligned vectors.
 hewn_target(x86_64_avx2 RANK 20 ARCH x86-64
     FEATURES sse41 avx avx2 fma f16c enable_backtraces
     PROBE sse4.1 avx avx2 fma f16c)
@@ -26,7 +26,7 @@ hewn_target(x86_64_avx512 RANK 30 ARCH x86-64
     FEATURES sse41 avx avx2 fma f16c avx512 avx512_skylake
     PROBE sse4.1 avx avx2 fma bmi f16c avx512f avx512cd avx512vl avx512dq avx512bw)
 # vpdpbusd picks a byte, widens it and subtracts the zero point in one instruction (hewn::Elementwise::picked_difference). Halide has it
-# only with all features of a Zen 4, which LLVM may then use. tests/leak_test.sh checks that these kernels need only VNNI, years older.
+# only with all features of a Zen 4, which LLVM may then use. tests/build/leak_test.sh checks that these kernels need only VNNI, years older.
 hewn_target(x86_64_avx512_vnni RANK 40 ARCH x86-64 BASE x86_64_avx512
     FEATURES avx512_cannonlake avx512_zen4
     PROBE avx512vnni
@@ -37,7 +37,7 @@ hewn_target(x86_32_sse41 RANK 10 ARCH x86-32
     FEATURES sse41
     PROBE sse4.1)
 
-# Every ARMv8-A core. All of them have f16 conversions, but Halide emulates these unless it has arm_fp16. tests/leak_test.sh checks that
+# Every ARMv8-A core. All of them have f16 conversions, but Halide emulates these unless it has arm_fp16. tests/build/leak_test.sh checks that
 # arm_fp16 lets in no ARMv8.2 instruction.
 hewn_target(arm64_neon RANK 10 ARCH arm-64
     F16_FEATURES arm_fp16

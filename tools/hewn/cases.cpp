@@ -16,7 +16,7 @@ using nlohmann::json;
 // What ONNX calls them. The strides, or the sizes of what is stored expanded, have the blocks already.
 const std::set<std::string> AXIS_AND_BLOCKS = {"axis", "block_size"};
 
-// The format's fields (tests/conformance/README.md), information for people among them.
+// The format's fields (tests/data/README.md), information for people among them.
 const std::set<std::string> CASE_FIELDS = {"id",      "op",      "inputs",  "attrs", "output", "tolerance",
                                            "formula", "beyond",  "source",  "note",  "also",   "expected_real",
                                            "row",     "checked", "deviates"};

@@ -1,5 +1,5 @@
 // A case is an operator with its inputs and its result. Conformance cases are JSON objects, one a line, in the format of
-// tests/conformance/README.md.
+// tests/data/README.md.
 #ifndef HEWN_TOOLS_CASES_H
 #define HEWN_TOOLS_CASES_H
 

@@ -153,7 +153,7 @@ void add_conformance_command(CLI::App &app, int &exit_code) {
     struct Options : ExecutionOptions {
         std::vector<std::string> files;
     };
-    CLI::App &command = *app.add_subcommand("conformance", "run cases in the format of tests/conformance/README.md");
+    CLI::App &command = *app.add_subcommand("conformance", "run cases in the format of tests/data/README.md");
     const auto options = std::make_shared<Options>();
     command.add_option("FILES", options->files, "files of one JSON object a line")->required()->type_name("FILE.jsonl");
     add_execution(command, *options);
