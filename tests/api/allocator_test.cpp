@@ -118,9 +118,18 @@ TEST(Allocator, IsUsedAndBalanced) {
             device.reset();  // operators outlive their device
             std::vector<uint8_t> expected = problem.output.memory;
             evaluate_reference(problem, expected);
-            ASSERT_EQ(execute(op.get(), problem).status, HEWN_STATUS_OK);
+            const std::vector<hewn_buffer_binding> inputs = problem.bindings();
+            const hewn_buffer_binding output = problem.output.binding();
+            ASSERT_EQ(hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, nullptr),
+                      HEWN_STATUS_OK);
             EXPECT_TRUE(output_equals(problem, expected, problem.output.memory));
             EXPECT_EQ(heap.allocations, compiled) << "execute allocated";
+            BoundOperatorPtr bound;
+            ASSERT_EQ(bind_operator(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, bound).status,
+                      HEWN_STATUS_OK);
+            EXPECT_EQ(heap.allocations, compiled + 1) << "the bound operator is not in the device's memory";
+            ASSERT_EQ(hewn_run(bound.get(), nullptr), HEWN_STATUS_OK);
+            EXPECT_EQ(heap.allocations, compiled + 1) << "a run allocated";
         }
         EXPECT_TRUE(heap.live.empty()) << heap.live.size() << " blocks were not given back";
     }
@@ -140,6 +149,11 @@ TEST(Allocator, EachFailureIsAStatus) {
                     const hewn_compile_options options = compile_options(nullptr, 1);
                     OperatorPtr op;
                     outcome = compile(problem.description(), &options, op, device.get());
+                    BoundOperatorPtr bound;
+                    const std::vector<hewn_buffer_binding> inputs = problem.bindings();
+                    const hewn_buffer_binding output = problem.output.binding();
+                    if (outcome.status == HEWN_STATUS_OK)
+                        outcome = bind_operator(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, bound);
                 }
             }
             EXPECT_TRUE(heap.live.empty()) << "failing allocation " << failures << " leaked " << heap.live.size();

@@ -46,7 +46,7 @@ public:
     Outcome run(std::vector<hewn_buffer_binding> inputs, hewn_buffer_binding output) {
         return run(inputs.data(), uint32_t(inputs.size()), &output, 1);
     }
-    // Also checks that a refused call has written nothing.
+    // Also checks that a refused call has written nothing, and that hewn_bind refuses the same in the same words.
     Outcome run(const hewn_buffer_binding *inputs, uint32_t input_count, const hewn_buffer_binding *outputs,
                 uint32_t output_count, const hewn_execute_options *options = nullptr) {
         const std::vector<uint8_t> before = memory_;
@@ -54,6 +54,10 @@ public:
             return hewn_execute(op_.get(), inputs, input_count, outputs, output_count, options, error);
         });
         EXPECT_TRUE(outcome.status == HEWN_STATUS_OK || memory_ == before) << "a refused call wrote memory: " << outcome;
+        BoundOperatorPtr bound;
+        const Outcome binding = bind_operator(op_.get(), inputs, input_count, outputs, output_count, options, bound);
+        EXPECT_EQ(binding.status, outcome.status) << binding;
+        EXPECT_EQ(binding.message, outcome.message);
         return outcome;
     }
 
@@ -296,6 +300,18 @@ TEST(Binding, Counts) {
     Arena quantize = dense_quantize();
     const hewn_buffer_binding q[] = {quantize.at(0, 0), quantize.at(1, 1024)}, y = quantize.at(3, 2048);
     EXPECT_TRUE(refused(quantize.run(q, 2, &y, 1), {"input", "3 due", "null buffer for a tensor that is absent"}));
+}
+
+TEST(Bind, NullArguments) {
+    BoundOperatorPtr bound;
+    EXPECT_TRUE(refused(bind_operator(nullptr, nullptr, 0, nullptr, 0, nullptr, bound), {"hewn_bind: op is null"},
+                        HEWN_STATUS_INVALID_ARGUMENT));
+    const auto nowhere = [](hewn_error *error) { return hewn_bind(nullptr, nullptr, 0, nullptr, 0, nullptr, nullptr, error); };
+    EXPECT_TRUE(refused(outcome_of(nowhere), {"hewn_bind: bound is null"}, HEWN_STATUS_INVALID_ARGUMENT));
+    EXPECT_TRUE(refused(outcome_of([](hewn_error *error) { return hewn_run(nullptr, error); }), {"hewn_run: bound is null"},
+                        HEWN_STATUS_INVALID_ARGUMENT));
+    EXPECT_EQ(hewn_run(nullptr, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
+    hewn_destroy_bound_operator(nullptr);
 }
 
 TEST(Execute, NullOperator) {

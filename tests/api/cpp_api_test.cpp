@@ -212,6 +212,35 @@ TEST_F(CppApi, TypesOfMemory) {
     EXPECT_EQ(hewn_execute(add.get(), inputs, 2, &out, 1, nullptr, nullptr), HEWN_STATUS_OK);
 }
 
+TEST_F(CppApi, Bound) {
+    const hewn::TensorDesc f32 = {DataType::FLOAT32, {4}};
+    const hewn::Operator add = hewn::compile(hewn::AddDesc{f32, f32, f32});
+    std::vector<float> a = {1, 2, 3, 4}, sum(4);
+    hewn::BoundOperator bound = add.bind({a, a}, {sum});
+    bound.run();
+    EXPECT_EQ(sum, (std::vector<float>{2, 4, 6, 8}));
+    a[0] = 10;
+    const hewn::BoundOperator moved = std::move(bound);
+    moved.run();
+    EXPECT_EQ(sum[0], 20);
+    std::vector<float> narrow(3);
+    EXPECT_EQ(status_of([&] { add.bind({a, a}, {narrow}); }), HEWN_STATUS_INVALID_BINDING);
+}
+
+TEST_F(CppApi, TableOfOperators) {
+    const std::vector<hewn::OperatorInfo> table = hewn::operators();
+    ASSERT_EQ(table.size(), hewn_operator_count());
+    EXPECT_STREQ(table[0].name, "add");
+    EXPECT_STREQ(table[0].tensors.at(0).name, "ATensor");
+    EXPECT_EQ(table[0].tensors.size(), 3u);
+    EXPECT_EQ(hewn::operators(hewn::FeatureLevel::LEVEL_1_0)[0].min_dimension_count, 4u);
+    // Compiled by the table alone.
+    const hewn::TensorDesc desc = {DataType::FLOAT32, {4}};
+    std::vector<float> a = {1, 2, 3, 4}, sum(4);
+    hewn::compile(table[0].type, {&desc, &desc, &desc}).execute({a, a}, {sum});
+    EXPECT_EQ(sum, (std::vector<float>{2, 4, 6, 8}));
+}
+
 TEST_F(CppApi, HalfIsAlsoKeptInIntegers) {
     if (runnable_variants("add", "f16").empty()) GTEST_SKIP() << "add f16: not in this build";
     const TensorDesc f16 = {DataType::FLOAT16, {2}};

@@ -191,6 +191,13 @@ TEST_P(AllocationTest, ExecuteAllocatesAndLocksNothing) {
             ASSERT_EQ(counts.locks, 0) << describe(problem);
             ASSERT_EQ(counts.pool_calls, 0) << describe(problem);
             ASSERT_TRUE(output_equals(problem, expected, problem.output.memory));
+
+            BoundOperatorPtr bound;
+            ASSERT_EQ(bind_operator(op.get(), bindings.data(), uint32_t(bindings.size()), &output, 1, nullptr, bound).status,
+                      HEWN_STATUS_OK);
+            const Counts run = counts_of([&] { status = hewn_run(bound.get(), nullptr); });
+            ASSERT_EQ(status, HEWN_STATUS_OK);
+            ASSERT_EQ(run.allocations + run.locks + run.pool_calls, 0) << describe(problem);
         }
     }
 }

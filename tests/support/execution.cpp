@@ -47,6 +47,17 @@ Outcome compile(const Description &description, const hewn_compile_options *opti
     return outcome;
 }
 
+Outcome bind_operator(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,
+                      const hewn_buffer_binding *outputs, uint32_t output_count, const hewn_execute_options *options,
+                      BoundOperatorPtr &bound) {
+    hewn_bound_operator *handle = untouched<hewn_bound_operator>();
+    const Outcome outcome = outcome_of(
+        [&](hewn_error *error) { return hewn_bind(op, inputs, input_count, outputs, output_count, options, &handle, error); });
+    EXPECT_EQ(outcome.status == HEWN_STATUS_OK, handle != untouched<hewn_bound_operator>()) << outcome;
+    bound.reset(outcome.status == HEWN_STATUS_OK ? handle : nullptr);
+    return outcome;
+}
+
 // ---- Devices -------------------------------------------------------------------------------------------------------------
 
 hewn_device *device_for(const char *variant) {
@@ -118,6 +129,19 @@ private:
     void *memory_ = nullptr;
 };
 
+Outcome execute_or_run(const hewn_operator *op, const std::vector<hewn_buffer_binding> &inputs, const hewn_buffer_binding &output,
+                       const hewn_execute_options *options) {
+    static bool binds = false;
+    binds = !binds;
+    const uint32_t count = uint32_t(inputs.size());
+    if (!binds)
+        return outcome_of([&](hewn_error *error) { return hewn_execute(op, inputs.data(), count, &output, 1, options, error); });
+    BoundOperatorPtr bound;
+    const Outcome outcome = bind_operator(op, inputs.data(), count, &output, 1, options, bound);
+    if (outcome.status != HEWN_STATUS_OK) return outcome;
+    return outcome_of([&](hewn_error *error) { return hewn_run(bound.get(), error); });
+}
+
 }  // namespace
 
 Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_options *options, hewn_device *device) {
@@ -137,8 +161,7 @@ Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_op
             else if (problem.inputs[i]) inputs[i] = output;
         }
     }
-    const Outcome outcome = outcome_of(
-        [&](hewn_error *error) { return hewn_execute(op, inputs.data(), uint32_t(inputs.size()), &output, 1, options, error); });
+    const Outcome outcome = execute_or_run(op, inputs, output, options);
     if (copies) copies->read_back();
     return outcome;
 }

@@ -52,10 +52,19 @@ hewn_compile_options compile_options(const char *variant = nullptr, int32_t max_
 Outcome compile(const Description &description, const hewn_compile_options *options, OperatorPtr &op,
                 hewn_device *device = nullptr);
 
+struct DestroyBoundOperator {
+    void operator()(hewn_bound_operator *bound) const { hewn_destroy_bound_operator(bound); }
+};
+using BoundOperatorPtr = std::unique_ptr<hewn_bound_operator, DestroyBoundOperator>;
+
+Outcome bind_operator(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,
+                      const hewn_buffer_binding *outputs, uint32_t output_count, const hewn_execute_options *options,
+                      BoundOperatorPtr &bound);
+
 // A device of the kind that a target or variant is for, opened once; null for the CPU.
 hewn_device *device_for(const char *variant);
 
-// On a device the tensors are in its memory while it executes.
+// By hewn_execute and by hewn_bind and hewn_run in turns. On a device the tensors are in its memory while it executes.
 Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_options *options = nullptr,
                 hewn_device *device = nullptr);
 

@@ -1,0 +1,119 @@
+// Bound execution: hewn_bind and hewn_run. (What hewn_bind refuses: binding_test.cpp. All layouts and types: every check() runs
+// bound in every second call.)
+#include <gtest/gtest.h>
+#include <hewn/hewn.h>
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "../../reference/contents.h"
+#include "../../reference/evaluation.h"
+#include "../../reference/problems.h"
+#include "../support/check.h"
+#include "../support/execution.h"
+#include "../support/executors.h"
+#include "../support/runnable.h"
+
+namespace hewn_test {
+namespace {
+
+// A problem of each operator, of its first signature that runs here, and of these sizes.
+std::vector<Problem> problems(const std::vector<int64_t> &sizes, Random &random) {
+    std::vector<Problem> result;
+    for (const OperatorFacts &op : all_operators()) {
+        const std::vector<std::string> signatures = runnable_signatures(op.name);
+        if (signatures.empty()) continue;
+        const DataTypes types = operand_types(op, signatures.front());
+        result.push_back(make_problem(op.type, types, sizes, all_dense(op.type), random));
+        result.push_back(make_problem(op.type, types, sizes, per_tensor(op.type), random));
+    }
+    return result;
+}
+
+BoundOperatorPtr bound_to(const hewn_operator *op, const Problem &problem, const hewn_execute_options *options = nullptr) {
+    const std::vector<hewn_buffer_binding> inputs = problem.bindings();
+    const hewn_buffer_binding output = problem.output.binding();
+    BoundOperatorPtr bound;
+    const Outcome outcome = bind_operator(op, inputs.data(), uint32_t(inputs.size()), &output, 1, options, bound);
+    EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+    return bound;
+}
+
+// One binding, many runs: what the memory holds at the time of a run counts, parameters too.
+TEST(Bound, RunsSeeWhatTheMemoryHolds) {
+    Random random("Bound.RunsSeeWhatTheMemoryHolds");
+    for (const int64_t size : {1, 16, 3000, 70000}) {
+        for (Problem &problem : problems({size}, random)) {
+            OperatorPtr op;
+            ASSERT_EQ(compile(problem.description(), nullptr, op).status, HEWN_STATUS_OK);
+            const BoundOperatorPtr bound = bound_to(op.get(), problem);
+            ASSERT_NE(bound, nullptr);
+            for (int run = 0; run < 3; run++) {
+                fill_inputs(problem, random, run == 1 ? Scales::extraordinary : Scales::ordinary);
+                std::vector<uint8_t> expected = problem.output.memory;
+                evaluate_reference(problem, expected);
+                ASSERT_EQ(hewn_run(bound.get(), nullptr), HEWN_STATUS_OK);
+                ASSERT_TRUE(output_equals(problem, expected, problem.output.memory)) << "run " << run;
+            }
+        }
+    }
+}
+
+TEST(Bound, EmptyTensorsNeedNoMemory) {
+    Random random("Bound.EmptyTensorsNeedNoMemory");
+    for (const Problem &problem : problems({3, 0}, random)) {
+        OperatorPtr op;
+        ASSERT_EQ(compile(problem.description(), nullptr, op).status, HEWN_STATUS_OK);
+        const BoundOperatorPtr bound = bound_to(op.get(), problem);
+        EXPECT_EQ(hewn_run(bound.get(), nullptr), HEWN_STATUS_OK);
+    }
+}
+
+// The options of the binding hold for its runs: here an executor that counts.
+TEST(Bound, KeepsItsExecutor) {
+    Random random("Bound.KeepsItsExecutor");
+    for (Problem &problem : problems({1 << 20}, random)) {
+        fill_inputs(problem, random);
+        std::vector<uint8_t> expected = problem.output.memory;
+        evaluate_reference(problem, expected);
+        OperatorPtr op;
+        ASSERT_EQ(compile(problem.description(), nullptr, op).status, HEWN_STATUS_OK);
+        Counting counting;
+        const hewn_execute_options options{sizeof options, 3, Counting::parallel_for, &counting};
+        const BoundOperatorPtr bound = bound_to(op.get(), problem, &options);
+        for (int run = 1; run <= 2; run++) {
+            ASSERT_EQ(hewn_run(bound.get(), nullptr), HEWN_STATUS_OK);
+            EXPECT_EQ(counting.calls, run);
+            EXPECT_EQ(counting.slices, 3 * run);
+        }
+        EXPECT_TRUE(output_equals(problem, expected, problem.output.memory));
+    }
+}
+
+// Threads that run bindings of one operator, each its own, and all of them one in common.
+TEST(Bound, AnyThreadRuns) {
+    Random random("Bound.AnyThreadRuns");
+    for (Problem &problem : problems({5000}, random)) {
+        fill_inputs(problem, random);
+        std::vector<uint8_t> expected = problem.output.memory;
+        evaluate_reference(problem, expected);
+        OperatorPtr op;
+        ASSERT_EQ(compile(problem.description(), nullptr, op).status, HEWN_STATUS_OK);
+        const BoundOperatorPtr shared = bound_to(op.get(), problem);
+        std::atomic<int> failed{0};
+        std::vector<std::thread> threads;
+        for (int t = 0; t < 3; t++) {
+            threads.emplace_back([&] {
+                for (int i = 0; i < 20; i++) failed += hewn_run(shared.get(), nullptr) != HEWN_STATUS_OK;
+            });
+        }
+        for (std::thread &thread : threads) thread.join();
+        EXPECT_EQ(failed, 0);
+        EXPECT_TRUE(output_equals(problem, expected, problem.output.memory));
+    }
+}
+
+}  // namespace
+}  // namespace hewn_test
