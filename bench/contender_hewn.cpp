@@ -81,15 +81,22 @@ public:
                (options_.in_pthreadpool ? ", threads of pthreadpool" : "");
     }
 
-    // Bound, as programs that run one thing often do, or by execute in an older build.
+    // Bound and with constants, as programs that run one thing often do, or by execute in an older build.
     Runner prepare(const Problem &problem, int threads) override {
-        const std::vector<hewn_buffer_binding> inputs = input_bindings(problem);
+        std::vector<hewn_buffer_binding> inputs = input_bindings(problem);
+        hewn::CompileOptions compile_options = hewn_bench::compile_options(options_.variant, threads);
+        if (functions_.bind) {
+            compile_options.constants = constants_of(problem);
+            for (size_t i = 0; i < inputs.size(); i++) {
+                if (problem.is_parameter(i)) inputs[i] = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
+            }
+        }
         const hewn_buffer_binding output = problem.output.binding();
         const hewn_execute_options in_pthreadpool = {sizeof in_pthreadpool, 0, run_in_pthreadpool, thread_pool(threads)};
         const auto options = options_.in_pthreadpool ? std::optional(in_pthreadpool) : std::nullopt;
         bound_.reset();
         try {
-            op_.reset(compile(problem.description(), compile_options(options_.variant, threads), functions_.compile));
+            op_.reset(compile(problem.description(), compile_options, functions_.compile));
             hewn_error error{sizeof error, HEWN_STATUS_OK, ""};
             if (functions_.execute(op_.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, &error) !=
                 HEWN_STATUS_OK)

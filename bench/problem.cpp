@@ -319,11 +319,21 @@ hewn::CompileOptions compile_options(const std::string &variant, int threads) {
 hewn_operator *compile(const hewn_test::Description &description, const hewn::CompileOptions &options,
                        decltype(&hewn_compile) with) {
     const hewn_compile_options c_options{
-        sizeof c_options, HEWN_FEATURE_LEVEL_NEWEST, options.variant.c_str(), options.max_threads, nullptr, nullptr};
+        sizeof c_options, HEWN_FEATURE_LEVEL_NEWEST, options.variant.c_str(),           options.max_threads, nullptr,
+        nullptr,          options.constants.data(),  uint32_t(options.constants.size())};
     hewn_error error{sizeof error, HEWN_STATUS_OK, ""};
     hewn_operator *op = nullptr;
     if (with(nullptr, description.get(), &c_options, &op, &error) != HEWN_STATUS_OK) throw hewn::Error(error);
     return op;
+}
+
+std::vector<hewn::InputBinding> constants_of(const Problem &problem) {
+    std::vector<hewn::InputBinding> constants;
+    for (size_t i = 0; i < problem.inputs.size(); i++) {
+        if (problem.is_parameter(i)) constants.push_back(problem.inputs[i].binding());
+        else constants.push_back(nullptr);
+    }
+    return constants;
 }
 
 std::vector<hewn_buffer_binding> input_bindings(const Problem &problem) {

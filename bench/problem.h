@@ -115,6 +115,8 @@ hewn_operator *compile(const hewn_test::Description &description, const hewn::Co
 inline hewn::Operator compile(const Problem &problem, const hewn::CompileOptions &options) {
     return hewn::Operator(compile(problem.description(), options));
 }
+// Its scales and zero points, for CompileOptions.
+std::vector<hewn::InputBinding> constants_of(const Problem &problem);
 std::vector<hewn_buffer_binding> input_bindings(const Problem &problem);
 
 }  // namespace hewn_bench

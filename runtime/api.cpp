@@ -1,6 +1,9 @@
 // The device-independent functions of the C ABI.
 #include <hewn/hewn.h>
 
+#include <cstddef>
+#include <cstring>
+
 #include "base/device_kinds.h"
 #include "base/error.h"
 #include "dispatch/device.h"
@@ -65,18 +68,19 @@ hewn_status hewn_tensor_size(const hewn_tensor_desc *tensor, uint64_t *bytes, he
     return status;
 }
 
-hewn_status hewn_compile(hewn_device *device, const hewn_operator_desc *desc, const hewn_compile_options *options,
-                         hewn_operator **op, hewn_error *error) {
+__attribute__((cold)) hewn_status hewn_compile(hewn_device *device, const hewn_operator_desc *desc,
+                                               const hewn_compile_options *options, hewn_operator **op, hewn_error *error) {
     if (!op) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_compile: op is null");
     hewn_compile_options checked = {};
-    if (options && options->struct_size < sizeof checked) {
+    if (options && options->struct_size < offsetof(hewn_compile_options, constants)) {  // of the first version
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_compile_options: struct_size is too small");
     }
-    if (options) checked = *options;
+    if (options) std::memcpy(&checked, options, options->struct_size < sizeof checked ? options->struct_size : sizeof checked);
     if (checked.max_threads < 0)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_compile_options: max_threads is negative");
     Problem problem;
-    const hewn_status status = read_operator(desc, checked.feature_level, problem, error);
+    hewn_status status = read_operator(desc, checked.feature_level, problem, error);
+    if (status == HEWN_STATUS_OK) status = read_constants(checked, problem, error);
     if (status != HEWN_STATUS_OK) return status;
     const hewn_device &on = device ? *device : default_device();
     return on.backend->compile(on, problem, checked, op, error);
@@ -156,9 +160,9 @@ hewn_status hewn_execute(const hewn_operator *op, const hewn_buffer_binding *inp
     return op->backend->execute(*op, Bindings(inputs), *outputs, options, error);
 }
 
-hewn_status hewn_bind(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,
-                      const hewn_buffer_binding *outputs, uint32_t output_count, const hewn_execute_options *options,
-                      hewn_bound_operator **bound, hewn_error *error) {
+__attribute__((cold)) hewn_status hewn_bind(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,
+                                            const hewn_buffer_binding *outputs, uint32_t output_count,
+                                            const hewn_execute_options *options, hewn_bound_operator **bound, hewn_error *error) {
     if (!bound) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_bind: bound is null");
     const hewn_status status = check_execution(op, "hewn_bind", inputs, input_count, outputs, output_count, options, error);
     if (status != HEWN_STATUS_OK) return status;

@@ -340,18 +340,25 @@ typedef void(HEWN_CALL *hewn_slice_fn)(void *arg, int32_t index);
  * exception may leave it. */
 typedef void(HEWN_CALL *hewn_parallel_for_fn)(void *context, int32_t count, hewn_slice_fn fn, void *arg);
 
+typedef struct hewn_buffer_binding hewn_buffer_binding;
+
 /* Options of hewn_compile.
  * - variant forces a target ("x86_64_avx2"; a kernel that it lacks runs on the next target below it) or one variant
  *   ("add_f32__x86_64_avx2"). NULL or "" is the environment's HEWN_VARIANT. If that is not set either, the highest rank that has
  *   the kernel and runs here is taken, except where a lower rank's is faster on this chip.
- * - With max_threads 0, the library's pool goes by the CPUs that the compiling thread may run on. */
+ * - With max_threads 0, the library's pool goes by the CPUs that the compiling thread may run on.
+ * - constants are scales and zero points whose values never change (DirectML binds such tensors at initialisation): a binding for
+ *   each input, in order, of host memory on every kind of device; a null buffer for an input that is no constant. They are
+ *   copied. Executions and hewn_bind then take a null buffer for them. */
 typedef struct hewn_compile_options {
-    uint32_t struct_size;              /* sizeof(hewn_compile_options) */
-    hewn_feature_level feature_level;  /* 0: the newest */
-    const char *variant;               /* copied; NULL or "": see above */
-    int32_t max_threads;               /* most threads that one execution uses; 1: the caller's only; 0: as many as help */
-    hewn_parallel_for_fn parallel_for; /* NULL: the library's own thread pool, started when first needed */
-    void *parallel_for_context;        /* both must outlive the operator; on GPUs these three are ignored */
+    uint32_t struct_size;                 /* sizeof(hewn_compile_options) */
+    hewn_feature_level feature_level;     /* 0: the newest */
+    const char *variant;                  /* copied; NULL or "": see above */
+    int32_t max_threads;                  /* most threads that one execution uses; 1: the caller's only; 0: as many as help */
+    hewn_parallel_for_fn parallel_for;    /* NULL: the library's own thread pool, started when first needed */
+    void *parallel_for_context;           /* both must outlive the operator; on GPUs these three are ignored */
+    const hewn_buffer_binding *constants; /* [constant_count]; NULL: none */
+    uint32_t constant_count;              /* the number of inputs, or 0 with none */
 } hewn_compile_options;
 
 typedef struct hewn_operator hewn_operator;
@@ -363,10 +370,12 @@ typedef struct hewn_operator hewn_operator;
  *   max_threads, tensors that break a rule or do not go together, overlapping output strides;
  * - HEWN_STATUS_UNSUPPORTED: the feature level lacks a type or dimension count or requires an absent tensor; or, if no variant is
  *   forced, this build lacks the kernel;
+ * - HEWN_STATUS_INVALID_BINDING: a constant is no scale or zero point, is absent from the description, or is too small,
+ *   misaligned or of another type;
  * - HEWN_STATUS_NO_VARIANT: no variant runs here, or the forced one is unknown, does not fit or cannot run, or neither it nor a
  *   target below it has the kernel in this build;
- * - HEWN_STATUS_OUT_OF_MEMORY;
- * - on a GPU also HEWN_STATUS_DEVICE_FAILED, HEWN_STATUS_KERNEL_FAILED and, if its driver is too old for a kernel,
+ * - HEWN_STATUS_OUT_OF_MEMORY; HEWN_STATUS_KERNEL_FAILED;
+ * - on a GPU also HEWN_STATUS_DEVICE_FAILED and, if its driver is too old for a kernel,
  *   HEWN_STATUS_NO_DEVICE. */
 HEWN_API hewn_status HEWN_CALL hewn_compile(hewn_device *device, const hewn_operator_desc *desc,
                                             const hewn_compile_options *options, hewn_operator **op, hewn_error *error);
@@ -379,13 +388,14 @@ HEWN_API const char *HEWN_CALL hewn_operator_variant(const hewn_operator *op);
 /* ---- Execute ----------------------------------------------------------------------------------------------------- */
 
 /* A tensor's memory, as DML_BUFFER_BINDING. `buffer` is a pointer on the CPU, a CUdeviceptr on CUDA, a cl_mem on OpenCL, an
- * ID3D12Resource * on Direct3D 12; NULL for an absent optional tensor. buffer + offset must be aligned to the element. */
-typedef struct hewn_buffer_binding {
+ * ID3D12Resource * on Direct3D 12; NULL for an absent optional tensor and for a constant. buffer + offset must be aligned to the
+ * element. */
+struct hewn_buffer_binding {
     uint32_t struct_size; /* sizeof(hewn_buffer_binding), equal in all elements of an array; or HEWN_BINDING_OF(data type) */
     void *buffer;         /* inputs are only read */
     uint64_t offset;      /* in bytes */
     uint64_t size;        /* in bytes from `offset`; at least hewn_tensor_size */
-} hewn_buffer_binding;
+};
 
 /* A binding's struct_size that also says what its memory holds: a hewn_data_type in the upper 16 bits, which must be the tensor's
  * (for FLOAT16 also UINT16). 0 there, as in sizeof(hewn_buffer_binding): bytes, taken to be what the description says. Not for a

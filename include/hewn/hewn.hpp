@@ -150,14 +150,6 @@ struct OptionalTensorDesc : std::optional<TensorDesc> {
         : optional(TensorDesc{data_type, std::move(sizes), std::move(strides)}) {}
 };
 
-struct CompileOptions {
-    FeatureLevel feature_level = FeatureLevel::NEWEST;
-    std::string variant = {};  // empty: HEWN_VARIANT, else the best
-    int32_t max_threads = 0;   // for the CPU, like parallel_for, which must outlive the operator
-    hewn_parallel_for_fn parallel_for = nullptr;
-    void *parallel_for_context = nullptr;
-};
-
 // Options of one execution: execute({...}, {...}, &options).
 struct ExecuteOptions : hewn_execute_options {
     explicit ExecuteOptions(int32_t threads = 0, hewn_parallel_for_fn executor = nullptr, void *executor_context = nullptr)
@@ -282,6 +274,17 @@ struct InputBinding : hewn_buffer_binding {
     InputBinding(const X &) = delete;  // no operator has double, long double or bfloat16: convert to float
     template<class X, std::enable_if_t<detail::held_by<const X>() == detail::NO_NUMBERS, int> = 0>
     InputBinding(const X &) = delete;  // numbers side by side are due: a container with data(), a C array, {pointer, bytes}
+};
+
+struct CompileOptions {
+    FeatureLevel feature_level = FeatureLevel::NEWEST;
+    std::string variant = {};  // empty: HEWN_VARIANT, else the best
+    int32_t max_threads = 0;   // for the CPU, like parallel_for, which must outlive the operator
+    hewn_parallel_for_fn parallel_for = nullptr;
+    void *parallel_for_context = nullptr;
+    // Scales and zero points that never change, one for each input, nullptr for one that is no constant: {nullptr, scale,
+    // nullptr}. They are copied; executions take nullptr for them.
+    std::vector<InputBinding> constants = {};
 };
 
 enum class DeviceKind : hewn_device_kind {
@@ -480,7 +483,9 @@ inline Operator compile(hewn_operator_type type, const std::vector<const TensorD
                                          options.variant.empty() ? nullptr : options.variant.c_str(),
                                          options.max_threads,
                                          options.parallel_for,
-                                         options.parallel_for_context};
+                                         options.parallel_for_context,
+                                         options.constants.empty() ? nullptr : options.constants.data(),
+                                         static_cast<uint32_t>(options.constants.size())};
     hewn_operator *op = nullptr;
     detail::check([&](hewn_error *error) {
         return hewn_compile(device ? detail::handle_of(*device) : nullptr, &operator_desc, &c_options, &op, error);

@@ -27,6 +27,6 @@ __attribute__((cold)) bool fit_add(Plan &plan, int32_t, const Variant &, CpuKern
 
 }  // namespace
 
-const CpuForms forms_of_add = {choose_add_form, fit_add};
+const CpuForms forms_of_add = {choose_add_form, fit_add, nullptr};
 
 }  // namespace hewn

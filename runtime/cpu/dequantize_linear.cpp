@@ -28,6 +28,6 @@ __attribute__((cold)) bool fit_dequantize(Plan &plan, int32_t, const Variant &, 
 
 }  // namespace
 
-const CpuForms forms_of_dequantize_linear = {choose_dequantize_forms, fit_dequantize};
+const CpuForms forms_of_dequantize_linear = {choose_dequantize_forms, fit_dequantize, nullptr};
 
 }  // namespace hewn

@@ -34,17 +34,19 @@ void HEWN_CALL deallocate_to_system(void *, void *memory) { deallocate_aligned(m
 
 // What a binding of a tensor must fulfil.
 struct BindingRule {
-    uint64_t bytes;        // kAbsent: the tensor is absent, its binding has no buffer
+    uint64_t bytes;        // kUnbound: the tensor is absent or a constant, its binding has no buffer
     uint64_t highest;      // address at which it ends within the address space; 0: at none, for it is too large
     uint64_t misaligned;   // bits of an address that must be 0
     uint64_t overlapping;  // an input's: at how many addresses it would share a byte with the output
     uint32_t typed[2];     // struct_size of a binding that says its type: the tensor's, or its stand-in's
     bool in_place;         // an input's: but it may lie where the output lies
 };
-constexpr uint64_t kAbsent = UINT64_MAX;  // no memory has so many
+constexpr uint64_t kUnbound = UINT64_MAX;  // no memory has so many
 
 struct CpuOperator : hewn_operator {
     BindingRule inputs[kMaxInputs], output;
+    void *fixed[kMaxInputs];           // where inputs that are not bound lie; null of the others
+    void *constants;                   // the memory of those that are constants
     int32_t operand_at[kMaxOperands];  // which address of an execution is the kernel's (see Addresses)
     Plan plan;
     CpuKernel kernel;
@@ -58,7 +60,7 @@ struct CpuOperator : hewn_operator {
 
 BindingRule binding_rule(const Problem &problem, const Tensor &tensor) {
     const Tensor &output = problem.output;
-    const uint64_t bytes = tensor.present ? tensor.bytes : kAbsent;
+    const uint64_t bytes = is_bound(tensor) ? tensor.bytes : kUnbound;
     const uint64_t highest = bytes <= UINTPTR_MAX ? UINTPTR_MAX - bytes : 0;
     return {bytes,
             highest,
@@ -72,7 +74,32 @@ void destroy(hewn_operator *op) {
     CpuOperator *cpu = static_cast<CpuOperator *>(op);
     const Allocator allocator = cpu->allocator;
     destroy_plan(allocator, cpu->plan);
+    allocator.deallocate(cpu->constants);
     allocator.deallocate(cpu);
+}
+
+// What an absent zero point reads: one element of any type.
+alignas(16) constexpr uint8_t kZeros[16] = {};
+
+// Copies the constants. False: there is no memory.
+bool fix_inputs(CpuOperator &op) {
+    Problem &problem = op.problem;
+    const int count = problem.info->input_count;
+    const uint64_t bytes = constant_offset(problem, count);
+    if (bytes > SIZE_MAX) return false;
+    if (bytes > 0) {
+        op.constants = op.allocator.allocate_hook(op.allocator.context, size_t(bytes), 64);
+        if (!op.constants) return false;
+    }
+    for (int i = 0; i < count; i++) {
+        const Tensor &tensor = problem.inputs[i];
+        if (!tensor.present) op.fixed[i] = const_cast<uint8_t *>(kZeros);
+        if (!tensor.constant) continue;
+        op.fixed[i] = static_cast<uint8_t *>(op.constants) + constant_offset(problem, i);
+        if (!tensor.empty()) std::memcpy(op.fixed[i], problem.constants[i], size_t(tensor.bytes));
+        problem.constants[i] = op.fixed[i];
+    }
+    return true;
 }
 
 // Where the tensors of an execution lie: the inputs in order, then the output.
@@ -125,6 +152,10 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
     cpu->cpus = options.parallel_for ? cpu->online : available_cpus();  // its threads are not this one's
     for (int i = 0; i < problem.info->input_count; i++) cpu->inputs[i] = binding_rule(problem, problem.inputs[i]);
     cpu->output = binding_rule(problem, problem.output);
+    if (!fix_inputs(*cpu)) {
+        destroy(cpu);
+        return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's constants", name);
+    }
     for (int o = 0; o <= problem.info->operand_count; o++) cpu->operand_at[o] = tensor_of_operand(problem, o);
     if (!problem.output.empty()) {
         const Tensor *operands[kMaxOperands];
@@ -139,15 +170,19 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
             return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan", name);
         }
         cpu->plan.target_rank = variant->target->rank;
+        const CpuForms &forms = forms_of(*problem.info);
+        KernelErrors errors;
+        if (const int failed = forms.settle ? forms.settle(cpu->kernel, cpu->fixed, &errors) : 0) {
+            destroy(cpu);
+            return fail(error, HEWN_STATUS_KERNEL_FAILED, "%s: kernel %s failed with code %d: %s", name, variant->name, failed,
+                        errors.message);
+        }
     }
     *op = cpu;
     return HEWN_STATUS_OK;
 }
 
 // ---- Execute ----
-
-// What an absent zero point reads: one element of any type.
-alignas(16) constexpr uint8_t kZeros[16] = {};
 
 // The address of a present tensor's binding. False where a rule is broken, which read_address puts in words.
 inline bool fulfils(const BindingRule &rule, const hewn_buffer_binding &binding, uintptr_t &address) {
@@ -170,13 +205,13 @@ inline bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, con
     for (int i = 0; i < Inputs; i++) {
         const BindingRule &rule = op.inputs[i];
         if (inputs[i].buffer) {
-            if (!fulfils(rule, inputs[i], in)) return false;  // an absent tensor's never does
+            if (!fulfils(rule, inputs[i], in)) return false;  // that of a tensor that is not bound never does
             // in - out lies between -bytes and the output's bytes. In 64 bits, as addresses of 32 would wrap before.
             if (uint64_t(in) - out + (rule.bytes - 1) < rule.overlapping && !(rule.in_place && in == out)) return false;
             addresses[i] = reinterpret_cast<void *>(in);
         } else {
-            if (rule.bytes != kAbsent || inputs[i].struct_size != sizeof(hewn_buffer_binding)) return false;
-            addresses[i] = const_cast<uint8_t *>(kZeros);
+            if (rule.bytes != kUnbound || inputs[i].struct_size != sizeof(hewn_buffer_binding)) return false;
+            addresses[i] = op.fixed[i];
         }
     }
     return true;
@@ -196,10 +231,6 @@ bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, const hewn
 
 hewn_status read_address(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, void **result,
                          hewn_error *error) {
-    if (!tensor.present) {
-        *result = const_cast<uint8_t *>(kZeros);
-        return check_absent(problem, tensor, binding, error);
-    }
     uintptr_t address = 0;
     const hewn_status status =
         check_binding(problem, tensor, binding, reinterpret_cast<uintptr_t>(binding.buffer), &address, error);
@@ -216,8 +247,13 @@ __attribute__((noinline)) hewn_status read_addresses(const CpuOperator &op, cons
     if (status == HEWN_STATUS_OK) status = read_address(problem, problem.output, output, &out, error);
     for (int i = 0; status == HEWN_STATUS_OK && i < problem.info->input_count; i++) {
         const Tensor &input = problem.inputs[i];
+        if (!is_bound(input)) {
+            addresses[i] = op.fixed[i];
+            status = check_unbound(problem, input, inputs[i], error);
+            continue;
+        }
         status = read_address(problem, input, inputs[i], &addresses[i], error);
-        if (status == HEWN_STATUS_OK && input.present) {
+        if (status == HEWN_STATUS_OK) {
             status =
                 check_overlap(problem, input, reinterpret_cast<uintptr_t>(addresses[i]), reinterpret_cast<uintptr_t>(out), error);
         }
@@ -264,14 +300,6 @@ void HEWN_CALL run_slice(void *argument, int32_t index) {
     }
 }
 
-// Where a call's tensors lie, or what is wrong with a binding. Of an operator whose output is empty, no address is used.
-inline hewn_status find_addresses(const CpuOperator &op, const Bindings &inputs, const hewn_buffer_binding &output,
-                                  Addresses &addresses, hewn_error *error) {
-    const hewn_buffer_binding *const plain = inputs.plain();
-    if (plain && locate(op, plain, output, addresses)) return HEWN_STATUS_OK;
-    return read_addresses(op, inputs, output, addresses, error);
-}
-
 // How many slices, and who runs them if they are several.
 struct Executor {
     int32_t slices = 1;
@@ -310,8 +338,11 @@ hewn_status execute(const hewn_operator &base, Bindings inputs, const hewn_buffe
                     const hewn_execute_options *options, hewn_error *error) {
     const CpuOperator &op = static_cast<const CpuOperator &>(base);
     Addresses addresses;
-    const hewn_status status = find_addresses(op, inputs, output, addresses, error);
-    if (status != HEWN_STATUS_OK || op.problem.output.empty()) return status;
+    const hewn_buffer_binding *const plain = inputs.plain();
+    if (!plain || !locate(op, plain, output, addresses)) {
+        const hewn_status status = read_addresses(op, inputs, output, addresses, error);
+        if (status != HEWN_STATUS_OK || op.problem.output.empty()) return status;
+    }
     return run_slices(op, addresses, choose_executor(op, options), error);
 }
 
@@ -349,7 +380,7 @@ __attribute__((cold)) hewn_status bind(const hewn_operator &base, Bindings input
                                        const hewn_execute_options *options, hewn_bound_operator **result, hewn_error *error) {
     const CpuOperator &op = static_cast<const CpuOperator &>(base);
     Addresses addresses = {};
-    const hewn_status status = find_addresses(op, inputs, output, addresses, error);
+    const hewn_status status = read_addresses(op, inputs, output, addresses, error);
     if (status != HEWN_STATUS_OK) return status;
     CpuBoundOperator *bound = op.allocator.allocate<CpuBoundOperator>();
     if (!bound) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the bound operator", op.problem.info->dml_name);

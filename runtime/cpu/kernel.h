@@ -108,6 +108,7 @@ struct CpuKernel {
     bool one_scale;                          // QUANTIZE_LINEAR by reciprocals: one for all elements
     mutable LastReciprocal last_reciprocal;  // for one_scale
     mutable Foldings foldings;               // for `folded`
+    QuantizedAddParameters settled;          // QUANTIZED_LINEAR_ADD's, where they are constants
 
     // `repeating` reads rows of both parameters. So one zero point beside a scale a column is gathered into a row for it.
     KernelTraits traits() const { return {repeating ? form->layouts & ~kOneZeroPoint : form->layouts, uniform, compute_bound}; }
@@ -128,6 +129,9 @@ struct CpuForms {
     // Drops forms that do not pay if the plan runs in `slices` slices, and tells the plan what the others read. False: plan
     // again, for the forms that are left. Null: nothing to do.
     bool (*fit)(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel);
+    // Once the plan is made: prepares what constants alone decide. `inputs` are where inputs that are not bound lie. May run
+    // kernels with the user context. Returns 0 or a kernel's error. Null: nothing to do.
+    int (*settle)(CpuKernel &kernel, void *const *inputs, void *user_context);
 };
 #define HEWN_OPERATOR(name, ...) extern const CpuForms forms_of_##name;
 #include "operators.inc"

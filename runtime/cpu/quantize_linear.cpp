@@ -267,6 +267,6 @@ __attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Varian
 
 }  // namespace
 
-const CpuForms forms_of_quantize_linear = {choose_quantize_forms, fit_quantize};
+const CpuForms forms_of_quantize_linear = {choose_quantize_forms, fit_quantize, nullptr};
 
 }  // namespace hewn

@@ -2,6 +2,7 @@
 // seen to give the same outputs (folding.h).
 #include <cmath>
 
+#include "../problem/bindings.h"
 #include "kernel.h"
 
 namespace hewn {
@@ -76,16 +77,8 @@ void set_folding(const CpuKernel &kernel, bool fits, const FoldedFactors &factor
     p.form = kernel.folded;
 }
 
-// Called after a box that was computed without knowing whether `folded` fits; tries to find out. Returns 0 or a kernel's error.
-__attribute__((noinline)) int try_folding(const CpuCall &call, const halide_buffer_t &output, QuantizedAddParameters &p) {
-    const CpuKernel &kernel = call.kernel;
-    FoldedFactors factors;
-    const Foldings::State known = kernel.foldings.find(p.quantization, factors);  // another slice may have found out
-    if (known != Foldings::Unknown) {
-        set_folding(kernel, known == Foldings::Fits, factors, p);
-        return 0;
-    }
-    if (!kernel.foldings.count(p.quantization, int64_t(output.dim[0].extent) * output.dim[1].extent)) return 0;
+// Searches for factors that give the outputs of the form that p has. Returns 0 or a kernel's error.
+int search_factors(const CpuCall &call, const QuantizedAddParameters &p, FoldedFactors &factors, bool &fits) {
     struct Trial {
         const CpuCall &call;
         QuantizedAddParameters parameters;
@@ -96,11 +89,24 @@ __attribute__((noinline)) int try_folding(const CpuCall &call, const halide_buff
         const Form &form = factors ? *trial.call.kernel.folded : *trial.parameters.form;
         return call_quantized_add_form(form, trial.call, trial.parameters, operands);
     };
-    const Problem &problem = *kernel.problem;
+    const Problem &problem = *call.kernel.problem;
     const halide_type_t types[] = {halide_type(problem.inputs[kA].type), halide_type(problem.inputs[kB].type),
                                    halide_type(problem.output.type)};
+    return find_folded_factors(p.quantization, types, compute, &trial, factors, fits);
+}
+
+// Called after a box that was computed without knowing whether `folded` fits; tries to find out. Returns 0 or a kernel's error.
+__attribute__((noinline)) int try_folding(const CpuCall &call, const halide_buffer_t &output, QuantizedAddParameters &p) {
+    const CpuKernel &kernel = call.kernel;
+    FoldedFactors factors;
+    const Foldings::State known = kernel.foldings.find(p.quantization, factors);  // another slice may have found out
+    if (known != Foldings::Unknown) {
+        set_folding(kernel, known == Foldings::Fits, factors, p);
+        return 0;
+    }
+    if (!kernel.foldings.count(p.quantization, int64_t(output.dim[0].extent) * output.dim[1].extent)) return 0;
     bool fits;
-    if (const int code = find_folded_factors(p.quantization, types, compute, &trial, factors, fits)) return code;
+    if (const int code = search_factors(call, p, factors, fits)) return code;
     kernel.foldings.set(p.quantization, fits ? Foldings::Fits : Foldings::Differs, factors);
     set_folding(kernel, fits, factors, p);
     return 0;
@@ -122,6 +128,32 @@ int call_quantized_add(BoxCall &context, halide_buffer_t *operands) {
     return p.undecided && code == 0 ? try_folding(call, operands[2], p) : code;
 }
 
+// With constants for parameters: what call_quantized_add prepares in each slice, and finds out in time, is known.
+int call_quantized_add_settled(BoxCall &context, halide_buffer_t *operands) {
+    const CpuCall &call = static_cast<CpuCall &>(context);
+    const QuantizedAddParameters &p = call.kernel.settled;
+    return call_quantized_add_form(*p.form, call, p, operands);
+}
+
+__attribute__((cold)) int settle_quantized_add(CpuKernel &kernel, void *const *inputs, void *user_context) {
+    for (const auto &parameters : {kScales, kZeroPoints}) {
+        for (int t = 0; t < 3; t++) {
+            if (is_bound(kernel.problem->inputs[parameters[t]])) return 0;
+        }
+    }
+    QuantizedAddParameters &p = kernel.settled;
+    const CpuCall call(kernel, inputs, user_context);
+    prepare_quantized_add(call, p);
+    if (p.undecided) {
+        FoldedFactors factors;
+        bool fits;
+        if (const int code = search_factors(call, p, factors, fits)) return code;
+        set_folding(kernel, fits, factors, p);
+    }
+    kernel.call = call_quantized_add_settled;
+    return 0;
+}
+
 __attribute__((cold)) void choose_quantized_add_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
     kernel.form = variant.form("divide");
     kernel.compute_bound = true;
@@ -135,6 +167,6 @@ __attribute__((cold)) void choose_quantized_add_forms(const Space &space, const 
 
 }  // namespace
 
-const CpuForms forms_of_quantized_linear_add = {choose_quantized_add_forms, nullptr};
+const CpuForms forms_of_quantized_linear_add = {choose_quantized_add_forms, nullptr, settle_quantized_add};
 
 }  // namespace hewn

@@ -54,6 +54,7 @@ void destroy(hewn_operator *base) {
         const Entered entered(*device, nullptr);
         for (int i = 0; i < op->function_count && entered.status == HEWN_STATUS_OK; i++)
             device->api->drop(*device, op->functions[i].handle);
+        if (op->constants && entered.status == HEWN_STATUS_OK) device->api->deallocate(*device, op->constants);
     }
     op->allocator.deallocate(op);
     release(device);
@@ -64,6 +65,24 @@ void destroy_device(hewn_device *device) { release(static_cast<GpuDevice *>(devi
 hewn_status report(const GpuCall &call, hewn_error *error) {
     const hewn_status status = call.status != HEWN_STATUS_OK ? call.status : hewn_status(HEWN_STATUS_KERNEL_FAILED);
     return fail(error, status, "%s: kernel %s: %s", call.op.problem.info->dml_name, call.op.variant->name, call.message);
+}
+
+// Copies the constants to the device.
+hewn_status write_constants(GpuOperator &op, hewn_error *error) {
+    GpuDevice &device = *op.device;
+    Problem &problem = op.problem;
+    const uint64_t bytes = constant_offset(problem, problem.info->input_count);
+    if (bytes == 0) return HEWN_STATUS_OK;
+    hewn_status status = device.api->allocate(device, bytes, &op.constants, error);
+    if (status != HEWN_STATUS_OK) op.constants = nullptr;  // drivers write their result even if they fail
+    for (int i = 0; i < problem.info->input_count && status == HEWN_STATUS_OK; i++) {
+        const Tensor &tensor = problem.inputs[i];
+        if (tensor.constant && !tensor.empty())
+            status =
+                device.api->write(device, op.constants, constant_offset(problem, i), problem.constants[i], tensor.bytes, error);
+        problem.constants[i] = nullptr;  // the caller's memory
+    }
+    return status;
 }
 
 hewn_status compile(const hewn_device &base, const Problem &problem, const hewn_compile_options &options, hewn_operator **result,
@@ -85,6 +104,10 @@ hewn_status compile(const hewn_device &base, const Problem &problem, const hewn_
     op->variant = variant;
     op->device = &device;
     device.references.fetch_add(1);
+    if (const hewn_status written = write_constants(*op, error); written != HEWN_STATUS_OK) {
+        destroy(op);
+        return written;
+    }
     if (!problem.output.empty()) {
         plan_launches(*op);
         GpuCall call(device, *op, true);
@@ -110,19 +133,19 @@ hewn_status locate(const GpuOperator &op, const Bindings &inputs, const hewn_buf
         GpuAddress &at = located[t], &output_at = located[problem.info->input_count];
         GpuAddress where = {};
         hewn_buffer_binding bound = binding;
-        if (!tensor.present) {
-            const hewn_status status = check_absent(problem, tensor, binding, error);
+        if (!is_bound(tensor)) {
+            const hewn_status status = check_unbound(problem, tensor, binding, error);
             if (status != HEWN_STATUS_OK) return status;
-            bound.buffer = device.zeros;
-            bound.offset = 0;
-            bound.size = 16;
+            bound.buffer = tensor.constant ? op.constants : device.zeros;
+            bound.offset = tensor.constant ? constant_offset(problem, i) : 0;
+            bound.size = tensor.constant ? tensor.bytes : 16;
         }
         if (bound.buffer) {
             const hewn_status status = device.api->locate(device, bound, problem.info->dml_name, tensor.name, &where, error);
             if (status != HEWN_STATUS_OK) return status;
         }
-        if (!tensor.present) {
-            at = where;
+        if (!is_bound(tensor)) {
+            at = {where.memory, where.address + bound.offset};
             continue;
         }
         uintptr_t address = 0;

@@ -19,6 +19,7 @@ struct GpuFunction {
 // address.
 struct GpuOperator : hewn_operator {
     GpuDevice *device;
+    void *constants;                       // device memory with the inputs that are constants; null: none are
     const Form *dense, *strided;           // dense: null where the layout is not the one it serves
     Space space;                           // of the operands
     int64_t extent[kMaxRank];              // of a box, along each dimension of the space

@@ -14,10 +14,52 @@ hewn_status check_struct_sizes(const Problem &problem, const Bindings &inputs, h
     return HEWN_STATUS_OK;
 }
 
-hewn_status check_absent(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, hewn_error *error) {
+hewn_status check_unbound(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, hewn_error *error) {
     if (!binding.buffer) return HEWN_STATUS_OK;
-    return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: has a binding but was absent at compile", problem.info->dml_name,
-                tensor.name);
+    return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: has a binding but was %s at compile", problem.info->dml_name,
+                tensor.name, tensor.constant ? "given as a constant" : "absent");
+}
+
+hewn_status read_constants(const hewn_compile_options &options, Problem &problem, hewn_error *error) {
+    for (const void *&constant : problem.constants) constant = nullptr;
+    if (!options.constants && options.constant_count == 0) return HEWN_STATUS_OK;
+    const OperatorInfo &info = *problem.info;
+    if (!options.constants || options.constant_count != uint32_t(info.input_count)) {
+        return fail(error, HEWN_STATUS_INVALID_BINDING,
+                    "%s: %u bindings of constants given, %d due, with a null buffer for an input that is no constant",
+                    info.dml_name, unsigned(options.constants ? options.constant_count : 0), info.input_count);
+    }
+    if (size_of(*options.constants) < sizeof(hewn_buffer_binding)) {
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: struct_size of the constant's binding is too small",
+                    info.dml_name, problem.inputs[0].name);
+    }
+    const Bindings constants(options.constants);
+    hewn_status status = check_struct_sizes(problem, constants, error);
+    for (int i = 0; i < info.input_count && status == HEWN_STATUS_OK; i++) {
+        Tensor &tensor = problem.inputs[i];
+        const hewn_buffer_binding &binding = constants[i];
+        if (!binding.buffer) continue;
+        if (info.tensors[i].role == HEWN_TENSOR_ROLE_DATA) {
+            return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: only scales and zero points can be constants", info.dml_name,
+                        tensor.name);
+        }
+        if (!tensor.present) return check_unbound(problem, tensor, binding, error);
+        uintptr_t address = 0;
+        status = check_binding(problem, tensor, binding, reinterpret_cast<uintptr_t>(binding.buffer), &address, error);
+        problem.constants[i] = reinterpret_cast<const void *>(address);
+        tensor.constant = true;
+    }
+    return status;
+}
+
+uint64_t constant_offset(const Problem &problem, int i) {
+    constexpr uint64_t kAlignment = 64;
+    uint64_t offset = 0;
+    for (int before = 0; before < i; before++) {
+        const Tensor &tensor = problem.inputs[before];
+        if (tensor.constant) offset += (tensor.bytes + kAlignment - 1) & ~(kAlignment - 1);
+    }
+    return offset;
 }
 
 hewn_status check_binding(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, uint64_t base,

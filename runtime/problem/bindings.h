@@ -40,11 +40,18 @@ hewn_status check_struct_sizes(const Problem &problem, const Bindings &inputs, h
 // Checks a present tensor's binding, whose buffer begins at `base`. Sets *address to that of its first byte.
 hewn_status check_binding(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, uint64_t base,
                           uintptr_t *address, hewn_error *error);
-// Checks that an absent tensor has no buffer.
-hewn_status check_absent(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, hewn_error *error);
+// Whether executions bind the tensor: it is neither absent nor a constant.
+inline bool is_bound(const Tensor &tensor) { return tensor.present && !tensor.constant; }
+// Checks that a tensor that is not bound has no buffer.
+hewn_status check_unbound(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, hewn_error *error);
 // Checks that the output's elements at `output_at` and the input's at `input_at` overlap only where that is allowed.
 hewn_status check_overlap(const Problem &problem, const Tensor &input, uintptr_t input_at, uintptr_t output_at,
                           hewn_error *error);
+
+// Reads hewn_compile_options' constants into the problem.
+hewn_status read_constants(const hewn_compile_options &options, Problem &problem, hewn_error *error);
+// Where constant i lies in memory that has all of them, each aligned for any device; for i = input_count the bytes of all.
+uint64_t constant_offset(const Problem &problem, int i);
 
 }  // namespace hewn
 

@@ -74,6 +74,7 @@ struct Problem {
     Tensor inputs[kMaxInputs];
     Tensor output;
     char signature[16];
+    const void *constants[kMaxInputs];  // where the values of those inputs lie; null of the others
 };
 
 // The type that the operator's kernel has for a tensor of `type`.

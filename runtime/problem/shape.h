@@ -16,6 +16,7 @@ constexpr int kMaxOperands = 4;
 struct Tensor {
     const char *name;  // DirectML's: "InputTensor"
     bool present;
+    bool constant;  // its values were given at compile
     hewn_data_type type;
     int32_t element_bytes;
     int32_t rank;

@@ -146,11 +146,15 @@ TEST(Allocator, EachFailureIsAStatus) {
             {
                 const DevicePtr device = create(heap, outcome);
                 if (outcome.status == HEWN_STATUS_OK) {
-                    const hewn_compile_options options = compile_options(nullptr, 1);
+                    const Constants constants(problem);
+                    const hewn_compile_options options = constants.added_to(compile_options(nullptr, 1));
                     OperatorPtr op;
                     outcome = compile(problem.description(), &options, op, device.get());
                     BoundOperatorPtr bound;
-                    const std::vector<hewn_buffer_binding> inputs = problem.bindings();
+                    std::vector<hewn_buffer_binding> inputs = problem.bindings();
+                    for (size_t i = 0; i < inputs.size(); i++) {
+                        if (constants.mask >> i & 1) inputs[i] = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
+                    }
                     const hewn_buffer_binding output = problem.output.binding();
                     if (outcome.status == HEWN_STATUS_OK)
                         outcome = bind_operator(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, bound);

@@ -227,6 +227,22 @@ TEST_F(CppApi, Bound) {
     EXPECT_EQ(status_of([&] { add.bind({a, a}, {narrow}); }), HEWN_STATUS_INVALID_BINDING);
 }
 
+TEST_F(CppApi, Constants) {
+    const float scale = 0.5f;
+    const uint8_t zero_point = 10;
+    hewn::CompileOptions options;
+    options.constants = {nullptr, scale, zero_point};
+    const hewn::TensorDesc f32 = {DataType::FLOAT32, {4}}, u8 = {DataType::UINT8, {4}};
+    const hewn::Operator quantize =
+        hewn::compile(hewn::QuantizeLinearDesc{f32, hewn::TensorDesc::broadcast_scalar(DataType::FLOAT32, {4}),
+                                               hewn::TensorDesc::broadcast_scalar(DataType::UINT8, {4}), u8},
+                      options);
+    const std::vector<float> x = {1, 2, 3, 4};
+    std::vector<uint8_t> y(4);
+    quantize.execute({x, nullptr, nullptr}, {y});
+    EXPECT_EQ(y, (std::vector<uint8_t>{12, 14, 16, 18}));
+}
+
 TEST_F(CppApi, TableOfOperators) {
     const std::vector<hewn::OperatorInfo> table = hewn::operators();
     ASSERT_EQ(table.size(), hewn_operator_count());

@@ -30,7 +30,7 @@ void add(const Library &library, int32_t max_threads) {
     const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_INT32, 1, &n, nullptr};
     const hewn_add_desc add{sizeof add, &tensor, &tensor, &tensor};
     const hewn_operator_desc desc{sizeof desc, HEWN_OPERATOR_ADD, &add};
-    hewn_compile_options options{sizeof options, HEWN_FEATURE_LEVEL_NEWEST, nullptr, max_threads, nullptr, nullptr};
+    hewn_compile_options options{sizeof options, HEWN_FEATURE_LEVEL_NEWEST, nullptr, max_threads, nullptr, nullptr, nullptr, 0};
     hewn_operator *op = nullptr;
     ASSERT_EQ(HEWN_GET(library, hewn_compile)(nullptr, &desc, &options, &op, nullptr), HEWN_STATUS_OK);
     std::vector<int32_t> a(size_t(n), 3), b(size_t(n), 4), sum(size_t(n), 0);

@@ -4,6 +4,7 @@ set(main_sources
     api/allocator_test.cpp
     api/binding_test.cpp
     api/bound_test.cpp
+    api/constants_test.cpp
     api/cpp_api_test.cpp
     api/forcing_test.cpp
     api/fpmode_test.cpp

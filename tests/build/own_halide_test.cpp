@@ -41,7 +41,7 @@ hewn_status hewn_add(int64_t n, uint64_t output_bytes, hewn_error *error = nullp
     const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &n, nullptr};
     const hewn_add_desc add{sizeof add, &tensor, &tensor, &tensor};
     const hewn_operator_desc desc{sizeof desc, HEWN_OPERATOR_ADD, &add};
-    const hewn_compile_options options{sizeof options, HEWN_FEATURE_LEVEL_NEWEST, nullptr, 4, nullptr, nullptr};
+    const hewn_compile_options options{sizeof options, HEWN_FEATURE_LEVEL_NEWEST, nullptr, 4, nullptr, nullptr, nullptr, 0};
     hewn_operator *op = nullptr;
     hewn_status status = hewn_compile(nullptr, &desc, &options, &op, error);
     if (status != HEWN_STATUS_OK) return status;

@@ -100,7 +100,7 @@ static hewn_status compile(hewn_operator **op) {
     const hewn_tensor_desc tensor = {sizeof tensor, HEWN_DATA_TYPE_INT32, 1, &size, NULL};
     const hewn_add_desc add = {sizeof add, &tensor, &tensor, &tensor};
     const hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_ADD, &add};
-    const hewn_compile_options options = {sizeof options, HEWN_FEATURE_LEVEL_NEWEST, NULL, CPUS, NULL, NULL};
+    const hewn_compile_options options = {sizeof options, HEWN_FEATURE_LEVEL_NEWEST, NULL, CPUS, NULL, NULL, NULL, 0};
     return hewn_compile(NULL, &desc, &options, op, NULL);
 }
 

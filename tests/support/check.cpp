@@ -1,6 +1,7 @@
 #include "check.h"
 
 #include <cstring>
+#include <vector>
 
 namespace hewn_test {
 
@@ -10,7 +11,7 @@ testing::AssertionResult output_equals(const Problem &problem, const std::vector
     return text.empty() ? testing::AssertionSuccess() : testing::AssertionFailure() << text;
 }
 
-testing::AssertionResult check(Problem &problem, const hewn_compile_options &options,
+testing::AssertionResult check(Problem &problem, const hewn_compile_options &compile_options,
                                const hewn_execute_options *execute_options) {
     const std::vector<uint8_t> before = problem.output.memory;
     std::vector<std::vector<uint8_t>> inputs_before;
@@ -18,6 +19,11 @@ testing::AssertionResult check(Problem &problem, const hewn_compile_options &opt
     std::vector<uint8_t> expected = before;
     evaluate_reference(problem, expected);
 
+    // Every third operator has its scales and zero points as constants.
+    static int turn = 0;
+    const Constants constants(problem);
+    const bool with_constants = turn++ % 3 == 2 && constants.mask;
+    const hewn_compile_options options = with_constants ? constants.added_to(compile_options) : compile_options;
     OperatorPtr op;
     hewn_device *device = device_for(options.variant);
     const Outcome compiled = compile(problem.description(), &options, op, device);
@@ -28,7 +34,7 @@ testing::AssertionResult check(Problem &problem, const hewn_compile_options &opt
         std::strcmp(options.variant, hewn_operator_variant(op.get())) != 0) {
         return testing::AssertionFailure() << "forced " << options.variant << " but got " << hewn_operator_variant(op.get());
     }
-    const Outcome executed = execute(op.get(), problem, execute_options, device);
+    const Outcome executed = execute(op.get(), problem, execute_options, device, with_constants ? constants.mask : 0);
     if (executed.status != HEWN_STATUS_OK)
         return testing::AssertionFailure() << "execute: " << executed << "; " << describe(problem);
 

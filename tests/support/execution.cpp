@@ -35,7 +35,20 @@ Outcome outcome_of(hewn_status (*call)(const void *context, hewn_error *), const
 }
 
 hewn_compile_options compile_options(const char *variant, int32_t max_threads) {
-    return {sizeof(hewn_compile_options), HEWN_FEATURE_LEVEL_NEWEST, variant, max_threads, nullptr, nullptr};
+    return {sizeof(hewn_compile_options), HEWN_FEATURE_LEVEL_NEWEST, variant, max_threads, nullptr, nullptr, nullptr, 0};
+}
+
+Constants::Constants(const Problem &problem) : bindings(problem.bindings()) {
+    for (size_t i = 0; i < bindings.size(); i++) {
+        if (facts(problem.op).is_parameter(i) && bindings[i].buffer) mask |= 1u << i;
+        else bindings[i] = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
+    }
+}
+
+hewn_compile_options Constants::added_to(hewn_compile_options options) const {
+    options.constants = bindings.data();
+    options.constant_count = uint32_t(bindings.size());
+    return options;
 }
 
 Outcome compile(const Description &description, const hewn_compile_options *options, OperatorPtr &op, hewn_device *device) {
@@ -144,7 +157,8 @@ Outcome execute_or_run(const hewn_operator *op, const std::vector<hewn_buffer_bi
 
 }  // namespace
 
-Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_options *options, hewn_device *device) {
+Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_options *options, hewn_device *device,
+                uint32_t constants) {
     std::vector<hewn_buffer_binding> inputs = problem.bindings();
     hewn_buffer_binding output = problem.output.binding();
     std::optional<DeviceCopies> copies;
@@ -160,6 +174,9 @@ Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_op
             if (on_its_own(i)) inputs[i] = copies->binding(&*problem.inputs[i]);
             else if (problem.inputs[i]) inputs[i] = output;
         }
+    }
+    for (size_t i = 0; i < inputs.size(); i++) {
+        if (constants >> i & 1) inputs[i] = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
     }
     const Outcome outcome = execute_or_run(op, inputs, output, options);
     if (copies) copies->read_back();

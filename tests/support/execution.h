@@ -49,6 +49,16 @@ T *untouched() {
 
 hewn_compile_options compile_options(const char *variant = nullptr, int32_t max_threads = 0);
 
+// A problem's scales and zero points as constants.
+struct Constants {
+    std::vector<hewn_buffer_binding> bindings;  // one for each input
+    uint32_t mask = 0;                          // a bit for each that is a constant
+
+    explicit Constants(const Problem &problem);
+    // Valid while this object lives.
+    hewn_compile_options added_to(hewn_compile_options options) const;
+};
+
 Outcome compile(const Description &description, const hewn_compile_options *options, OperatorPtr &op,
                 hewn_device *device = nullptr);
 
@@ -65,8 +75,9 @@ Outcome bind_operator(const hewn_operator *op, const hewn_buffer_binding *inputs
 hewn_device *device_for(const char *variant);
 
 // By hewn_execute and by hewn_bind and hewn_run in turns. On a device the tensors are in its memory while it executes.
+// Bit i of `constants`: input i was given at compile.
 Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_options *options = nullptr,
-                hewn_device *device = nullptr);
+                hewn_device *device = nullptr, uint32_t constants = 0);
 
 }  // namespace hewn_test
 
