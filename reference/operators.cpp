@@ -46,7 +46,7 @@ std::vector<OperatorFacts> read() {
     {#name, role, like, type_##integers, one_element, {}},
 #define HEWN_LEVEL(number, least, most, ...) {number, least, most, {__VA_ARGS__}},
 #define HEWN_OPERATOR(name, type, directml, command, formula, onnx, in_place, wraps, signature, tensors, levels) \
-    at_newest({type, #name, #directml, in_place, wraps, {HEWN_UNPACK tensors}, {HEWN_UNPACK signature}}, {HEWN_UNPACK levels}),
+    at_newest({type, #name, in_place, wraps, {HEWN_UNPACK tensors}, {HEWN_UNPACK signature}}, {HEWN_UNPACK levels}),
     return {
 #include "operators.inc"
     };

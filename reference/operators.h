@@ -32,7 +32,7 @@ struct TensorFacts {
 // An operator in the table: generators/operators.cmake.
 struct OperatorFacts {
     hewn_operator_type type;
-    std::string name, directml_name;
+    std::string name;
     bool in_place;                     // the output may lie on an input
     bool wraps;                        // kernels of signed types serve the unsigned ones
     std::vector<TensorFacts> tensors;  // in DirectML's order, the output last

@@ -38,11 +38,33 @@ __attribute__((cold, noinline)) hewn_status refuse_bindings(const Problem &probl
                 of_inputs ? problem.inputs[0].name : problem.output.name);
 }
 
-inline hewn_status check_bindings(const Problem &problem, const hewn_buffer_binding *inputs, uint32_t input_count,
-                                  const hewn_buffer_binding *outputs, uint32_t output_count, hewn_error *error) {
-    if (well_formed(inputs, input_count, uint32_t(problem.info->input_count)) && well_formed(outputs, output_count, 1))
-        return HEWN_STATUS_OK;
-    return refuse_bindings(problem, inputs, input_count, outputs, output_count, error);
+// What is asked of an operator: an execution, a binding, a recording.
+struct Request {
+    const char *function;
+    const hewn_operator *op;
+    const hewn_buffer_binding *inputs;
+    uint32_t input_count;
+    const hewn_buffer_binding *outputs;
+    uint32_t output_count;
+    const hewn_execute_options *options;
+
+    bool well_formed() const {
+        return op && (!options || (options->struct_size >= sizeof *options && options->max_threads >= 0)) &&
+               ::well_formed(inputs, input_count, uint32_t(op->problem.info->input_count)) &&
+               ::well_formed(outputs, output_count, 1);
+    }
+};
+
+// Fails with what is wrong with a request that is not well_formed.
+__attribute__((cold, noinline)) hewn_status refuse(const Request &request, hewn_error *error) {
+    const hewn_execute_options *options = request.options;
+    if (!request.op) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s: op is null", request.function);
+    if (options && options->struct_size < sizeof *options)
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_execute_options: struct_size is too small");
+    if (options && options->max_threads < 0)
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_execute_options: max_threads is negative");
+    return refuse_bindings(request.op->problem, request.inputs, request.input_count, request.outputs, request.output_count,
+                           error);
 }
 
 }  // namespace
@@ -50,13 +72,13 @@ inline hewn_status check_bindings(const Problem &problem, const hewn_buffer_bind
 hewn_status hewn_d3d12_record(const hewn_operator *op, void *command_list, const hewn_buffer_binding *inputs,
                               uint32_t input_count, const hewn_buffer_binding *outputs, uint32_t output_count,
                               hewn_error *error) {
-    if (!op) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_record: op is null");
+    const Request request = {"hewn_d3d12_record", op, inputs, input_count, outputs, output_count, nullptr};
+    if (!op) return refuse(request, error);
     if (!command_list) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_record: command_list is null");
     if (op->variant->target->device != HEWN_DEVICE_D3D12)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_record: the operator is for %s",
                     names_of(op->variant->target->device).name);
-    const hewn_status status = check_bindings(op->problem, inputs, input_count, outputs, output_count, error);
-    if (status != HEWN_STATUS_OK) return status;
+    if (!request.well_formed()) return refuse(request, error);
     return gpu_record(*op, Bindings(inputs), *outputs, command_list, error);
 }
 
@@ -136,36 +158,20 @@ hewn_status hewn_synchronize(hewn_device *device, hewn_error *error) {
 
 const char *hewn_operator_variant(const hewn_operator *op) { return op ? op->variant->name : ""; }
 
-namespace {
-// What execute and bind check alike, whatever the device.
-inline hewn_status check_execution(const hewn_operator *op, const char *function, const hewn_buffer_binding *inputs,
-                                   uint32_t input_count, const hewn_buffer_binding *outputs, uint32_t output_count,
-                                   const hewn_execute_options *options, hewn_error *error) {
-    if (!op) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s: op is null", function);
-    if (options && options->struct_size < sizeof(hewn_execute_options)) {
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_execute_options: struct_size is too small");
-    }
-    if (options && options->max_threads < 0) {
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_execute_options: max_threads is negative");
-    }
-    return check_bindings(op->problem, inputs, input_count, outputs, output_count, error);
-}
-}  // namespace
-
 hewn_status hewn_execute(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,
                          const hewn_buffer_binding *outputs, uint32_t output_count, const hewn_execute_options *options,
                          hewn_error *error) {
-    const hewn_status status = check_execution(op, "hewn_execute", inputs, input_count, outputs, output_count, options, error);
-    if (status != HEWN_STATUS_OK) return status;
+    const Request request = {"hewn_execute", op, inputs, input_count, outputs, output_count, options};
+    if (!request.well_formed()) return refuse(request, error);
     return op->backend->execute(*op, Bindings(inputs), *outputs, options, error);
 }
 
 __attribute__((cold)) hewn_status hewn_bind(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,
                                             const hewn_buffer_binding *outputs, uint32_t output_count,
                                             const hewn_execute_options *options, hewn_bound_operator **bound, hewn_error *error) {
+    const Request request = {"hewn_bind", op, inputs, input_count, outputs, output_count, options};
     if (!bound) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_bind: bound is null");
-    const hewn_status status = check_execution(op, "hewn_bind", inputs, input_count, outputs, output_count, options, error);
-    if (status != HEWN_STATUS_OK) return status;
+    if (!request.well_formed()) return refuse(request, error);
     return op->backend->bind(*op, Bindings(inputs), *outputs, options, bound, error);
 }
 

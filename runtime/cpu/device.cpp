@@ -221,7 +221,10 @@ bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, const hewn
 #define HEWN_TENSOR(...) +1
 #define HEWN_COUNT(...) (-1 __VA_ARGS__)
 #define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, tensors, levels) \
-    if (op.problem.info->input_count == HEWN_COUNT tensors) return locate<HEWN_COUNT tensors>(op, inputs, output, addresses);
+    if constexpr (is_built(#name)) {                                                                             \
+        if (op.problem.info->input_count == HEWN_COUNT tensors)                                                  \
+            return locate<HEWN_COUNT tensors>(op, inputs, output, addresses);                                    \
+    }
 #include "operators.inc"
 #undef HEWN_OPERATOR
 #undef HEWN_COUNT
@@ -321,16 +324,14 @@ __attribute__((cold, noinline)) hewn_status report(const CpuOperator &op, int fa
                 op.variant->name, failed, errors.message);
 }
 
-inline hewn_status run_slices(const CpuOperator &op, const Addresses &addresses, const Executor &executor, hewn_error *error) {
+// In slices, or as one.
+__attribute__((noinline)) hewn_status run_slices(const CpuOperator &op, const Addresses &addresses, const Executor &executor,
+                                                 hewn_error *error) {
     KernelErrors errors;
-    int failed;
-    if (executor.slices == 1) {
-        failed = run_range(op, addresses, 0, op.plan.box_count, errors);
-    } else {
-        Execution execution{op, addresses, executor.slices, {0}, errors};
-        executor.parallel_for(executor.context, executor.slices, run_slice, &execution);
-        failed = execution.failed.load(std::memory_order_relaxed);
-    }
+    Execution execution{op, addresses, executor.slices, {0}, errors};
+    if (executor.slices == 1) run_slice(&execution, 0);
+    else executor.parallel_for(executor.context, executor.slices, run_slice, &execution);
+    const int failed = execution.failed.load(std::memory_order_relaxed);
     return failed == 0 ? hewn_status(HEWN_STATUS_OK) : report(op, failed, errors, error);
 }
 
@@ -343,7 +344,13 @@ hewn_status execute(const hewn_operator &base, Bindings inputs, const hewn_buffe
         const hewn_status status = read_addresses(op, inputs, output, addresses, error);
         if (status != HEWN_STATUS_OK || op.problem.output.empty()) return status;
     }
-    return run_slices(op, addresses, choose_executor(op, options), error);
+    if (op.plan.parallel) {
+        const Executor executor = choose_executor(op, options);
+        if (executor.slices > 1) return run_slices(op, addresses, executor, error);
+    }
+    KernelErrors errors;
+    const int failed = run_range(op, addresses, 0, op.plan.box_count, errors);  // here, for small calls: a call more costs 7 %
+    return failed == 0 ? hewn_status(HEWN_STATUS_OK) : report(op, failed, errors, error);
 }
 
 // ---- Bound execution ----

@@ -1,7 +1,6 @@
 #include "kernel.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "../dispatch/chip.h"
 #include "linear.h"
@@ -9,21 +8,6 @@
 namespace hewn {
 
 namespace {
-
-// Whether this build has kernels of the operator, for the CPU or for GPUs.
-constexpr bool is_built(std::string_view operator_name) {
-    constexpr std::string_view kBuilt[] = {
-#define HEWN_FORM(...)
-#define HEWN_VARIANT(operator_name, ...) #operator_name,
-#include "variants.inc"
-#undef HEWN_VARIANT
-#undef HEWN_FORM
-    };
-    for (const std::string_view built : kBuilt) {
-        if (built == operator_name) return true;
-    }
-    return false;
-}
 
 // By the operators' places in the table. Null if there are no kernels, so that a program does not link what nothing calls.
 constexpr const CpuForms *kForms[] = {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <string_view>
 
 #include "knobs.h"
 
@@ -27,8 +28,8 @@ using KernelFunction = int (*)(void **arguments);
 using KernelEntry = void (*)();
 
 // One compiled function of a variant. A layout is a binary number, one digit an input that rows are made of
-// (generators/operators.cmake), the first input's highest: 1 where the input's stride along the row is 1, 0 where it is 0. Bit L of
-// `layouts` is set where the form is specialised for L.
+// (generators/operators.cmake), the first input's highest: 1 where the input's stride along the row is 1, 0 where it is 0. Bit L
+// of `layouts` is set where the form is specialised for L.
 struct Form {
     const char *name;
     KernelEntry entry;
@@ -70,6 +71,21 @@ struct Variant {
     // The form of that name, null if the variant has none.
     const Form *form(const char *form_name) const;
 };
+
+// Whether this build has kernels of the operator, for the CPU or for GPUs.
+constexpr bool is_built(std::string_view operator_name) {
+    constexpr std::string_view kBuilt[] = {
+#define HEWN_FORM(...)
+#define HEWN_VARIANT(operator_name, ...) #operator_name,
+#include "variants.inc"
+#undef HEWN_VARIANT
+#undef HEWN_FORM
+    };
+    for (const std::string_view built : kBuilt) {
+        if (built == operator_name) return true;
+    }
+    return false;
+}
 
 // The variant that runs operator x signature on a device: the forced one (a variant's name, or a target's: the next lower
 // target's if it lacks this kernel; null or "": HEWN_VARIANT in the environment, else none is forced), or the one of the highest

@@ -18,7 +18,7 @@ constexpr uint32_t none = 0;
 #define HEWN_TYPE(word, name, number, bits)                         \
     [[maybe_unused]] constexpr hewn_data_type type_##word = number; \
     [[maybe_unused]] constexpr uint32_t word = 1u << number;        \
-    static_assert(number == HEWN_DATA_TYPE_##name && (*#word == 'f') == (*#name == 'F'));
+    static_assert(number == HEWN_DATA_TYPE_##name);
 #define HEWN_LEVEL(major, minor) static_assert(HEWN_FEATURE_LEVEL_##major##_##minor == (major << 12 | minor << 8));
 #include "types.inc"
 #undef HEWN_LEVEL
@@ -51,6 +51,11 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
 #undef HEWN_OPERATOR
 #undef HEWN_LEVEL
 #undef HEWN_TENSOR
+
+// A signature has room: no type's word is longer than "i32".
+#define HEWN_OPERATOR(name, ...) static_assert(sizeof signature_##name / sizeof(int) * sizeof "i32" <= sizeof Problem::signature);
+#include "operators.inc"
+#undef HEWN_OPERATOR
 
 // hewn.h's description of an operator has the table's tensors, in its order, behind struct_size.
 #define HEWN_TENSOR(name, member, ...) offsetof(Desc, member),
@@ -295,10 +300,10 @@ private:
     }
 
     void set_signature() {
-        char *end = problem_.signature;
+        problem_.signature[0] = 0;
         for (int s = 0; s < info_.signature_count; s++) {
-            const char *word = type_word(kernel_type(info_, at(info_.signature[s]).type));
-            end += snprintf(end, size_t(problem_.signature + sizeof problem_.signature - end), "%s%s", s ? "_" : "", word);
+            if (s > 0) std::strcat(problem_.signature, "_");
+            std::strcat(problem_.signature, type_word(kernel_type(info_, at(info_.signature[s]).type)));
         }
     }
 };

@@ -1,5 +1,5 @@
-// Bound execution: hewn_bind and hewn_run. (What hewn_bind refuses: binding_test.cpp. All layouts and types: every check() runs
-// bound in every second call.)
+// Bound execution: hewn_bind and hewn_run. (What hewn_bind refuses: binding_test.cpp. All layouts and types: check() runs bound
+// one problem in two.)
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
 

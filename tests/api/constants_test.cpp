@@ -1,5 +1,5 @@
-// Scales and zero points given at compile: hewn_compile_options' constants. (All layouts and types: every check() has them in
-// every third call.)
+// Scales and zero points given at compile: hewn_compile_options' constants. (All layouts and types: check() has them for one
+// problem in three.)
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
 

@@ -212,6 +212,14 @@ TEST_F(CppApi, TypesOfMemory) {
     EXPECT_EQ(hewn_execute(add.get(), inputs, 2, &out, 1, nullptr, nullptr), HEWN_STATUS_OK);
 }
 
+// hewn.hpp's enumerators are those of generators/operators.cmake.
+#define HEWN_TYPE(word, name, number, bits) static_assert(hewn_data_type(DataType::name) == number);
+#define HEWN_LEVEL(major, minor) \
+    static_assert(hewn_feature_level(hewn::FeatureLevel::LEVEL_##major##_##minor) == (major << 12 | minor << 8));
+#include "types.inc"
+#undef HEWN_LEVEL
+#undef HEWN_TYPE
+
 TEST_F(CppApi, Bound) {
     const hewn::TensorDesc f32 = {DataType::FLOAT32, {4}};
     const hewn::Operator add = hewn::compile(hewn::AddDesc{f32, f32, f32});

@@ -2,9 +2,12 @@
 // The linker takes this program's own for those of the static library.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
+#include <string>
 
 #include "../../reference/contents.h"
 #include "../../reference/problems.h"
@@ -76,6 +79,37 @@ TEST_P(FailingKernelTest, IsNamedWithWhatItSays) {
         }
         const int n = -7 - std::atoi(message.c_str());
         EXPECT_EQ(message, std::to_string(-7 - n) + ": failure " + std::to_string(n) + " says no");
+    }
+}
+
+// compile runs kernels too, where constants let it try a form. It tells what they say, and gives nothing.
+TEST_P(FailingKernelTest, CompileTellsOfIt) {
+    static const std::set<std::string> tried = {
+#define HEWN_VARIANT(op, signature, target, forms) #op "_" #signature "__" #target forms,
+#define HEWN_FORM(entry, form, ...) " " #form
+#include "variants.inc"
+#undef HEWN_FORM
+#undef HEWN_VARIANT
+    };
+    const Variant &variant = GetParam();
+    const auto tries = std::find_if(tried.begin(), tried.end(), [&](const std::string &line) {
+        return line.rfind(variant.name + " ", 0) == 0 && line.find(" folded") != std::string::npos;
+    });
+    Random random = this->random();
+    Problem problem = make_problem(variant.op(), variant.types(), {100000}, per_tensor(variant.op()), random);
+    for (auto &input : problem.inputs) {
+        if (input && input->type == HEWN_DATA_TYPE_FLOAT32) input->set(0, 0.5f);  // scales with which the form may fit
+    }
+    const Constants constants(problem);
+    const hewn_compile_options options = constants.added_to(compile_options(variant.name.c_str(), 1));
+    failures = 0;
+    OperatorPtr op;
+    const Outcome outcome = compile(problem.description(), &options, op);
+    EXPECT_EQ(outcome.status, tries == tried.end() ? HEWN_STATUS_OK : HEWN_STATUS_KERNEL_FAILED) << outcome;
+    EXPECT_EQ(failures, tries == tried.end() ? 0 : 1);
+    if (tries != tried.end()) {
+        EXPECT_NE(outcome.message.find("kernel " + variant.name + " failed with code -7: failure 0 says no"), std::string::npos)
+            << outcome;
     }
 }
 

@@ -1144,6 +1144,88 @@ TEST_F(FakeCuda, Failures) {
     EXPECT_EQ(variable<int>("fake_contexts"), 0) << "a refused compile keeps the device";
 }
 
+// A quantization whose scale and zero point are constants.
+struct WithConstants {
+    const Tensor x{HEWN_DATA_TYPE_FLOAT32, {4}}, y{HEWN_DATA_TYPE_UINT8, {4}};
+    const Spec scale{HEWN_DATA_TYPE_FLOAT32, {4}, {0}}, zero_point{HEWN_DATA_TYPE_UINT8, {4}, {0}};
+    float scale_value = 0.5f;
+    uint8_t zero_point_value = 3;
+    OperatorPtr op;
+
+    Outcome compiled(hewn_device *device) {
+        const hewn_buffer_binding constants[] = {at(nullptr, 0, 0), at(&scale_value, 0, 4), at(&zero_point_value, 0, 1)};
+        hewn_compile_options options = compile_options();
+        options.constants = constants;
+        options.constant_count = 3;
+        return compile(Description(HEWN_OPERATOR_QUANTIZE_LINEAR, {x.desc(), scale.desc(), zero_point.desc(), y.desc()}),
+                       &options, op, device);
+    }
+    // To memory that holds the input and, from byte 64 on, the output.
+    Outcome bound(void *memory, BoundOperatorPtr &result) const {
+        const hewn_buffer_binding inputs[] = {at(memory, 0, 16), at(nullptr, 0, 0), at(nullptr, 0, 0)},
+                                  output = at(memory, 64, 4);
+        return bind_operator(op.get(), inputs, 3, &output, 1, nullptr, result);
+    }
+};
+
+// Constants are in memory of the device's, which the operator gives back, also where something fails on the way.
+TEST_F(FakeCuda, Constants) {
+    DevicePtr device;
+    ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
+    const int before = variable<int>("fake_memory");
+    WithConstants quantize;
+    for (const auto &[mode, status] : {std::pair<const char *, hewn_status>{"memory", HEWN_STATUS_OUT_OF_MEMORY},
+                                       {"launch", HEWN_STATUS_DEVICE_FAILED},  // of the copy, which is waited for
+                                       {"old driver", HEWN_STATUS_NO_DEVICE}}) {
+        setenv("FAKE_CUDA", mode, 1);
+        const Outcome outcome = quantize.compiled(device.get());
+        unsetenv("FAKE_CUDA");
+        EXPECT_EQ(outcome.status, status) << mode << ": " << outcome;
+        EXPECT_EQ(variable<int>("fake_memory"), before) << mode;
+    }
+    ASSERT_EQ(quantize.compiled(device.get()).status, HEWN_STATUS_OK);
+    EXPECT_EQ(variable<int>("fake_memory"), before + 1);
+    quantize.op.reset();
+    EXPECT_EQ(variable<int>("fake_memory"), before);
+    device.reset();
+    EXPECT_EQ(variable<int>("fake_contexts"), 0) << "a refused compile keeps the device";
+}
+
+// A run launches as an execution does, and tells of what fails then.
+TEST_F(FakeCuda, Bound) {
+    bool fails = false;
+    const hewn_cuda_device_desc desc = {
+        sizeof desc,
+        reinterpret_cast<void *>(OWN_CONTEXT),
+        nullptr,
+        [](void *context, size_t bytes, size_t) { return *static_cast<bool *>(context) ? nullptr : std::malloc(bytes); },
+        [](void *, void *memory) { std::free(memory); },
+        &fails};
+    hewn_device *created = nullptr;
+    ASSERT_EQ(hewn_create_cuda_device(&desc, &created, nullptr), HEWN_STATUS_OK);
+    DevicePtr device(created);
+    void *memory = nullptr;
+    ASSERT_EQ(hewn_allocate(device.get(), 1024, &memory, nullptr), HEWN_STATUS_OK);
+    WithConstants quantize;
+    ASSERT_EQ(quantize.compiled(device.get()).status, HEWN_STATUS_OK);
+    BoundOperatorPtr bound;
+    fails = true;
+    EXPECT_EQ(quantize.bound(memory, bound).status, HEWN_STATUS_OUT_OF_MEMORY);
+    fails = false;
+    ASSERT_EQ(quantize.bound(memory, bound).status, HEWN_STATUS_OK);
+    const auto run = [&] { return outcome_of([&](hewn_error *error) { return hewn_run(bound.get(), error); }); };
+    const int launches = variable<int>("fake_launches");
+    EXPECT_EQ(run().status, HEWN_STATUS_OK);
+    EXPECT_GT(variable<int>("fake_launches"), launches);
+    for (const char *mode : {"launch", "context"}) {
+        setenv("FAKE_CUDA", mode, 1);
+        EXPECT_EQ(run().status, HEWN_STATUS_DEVICE_FAILED) << mode;
+        unsetenv("FAKE_CUDA");
+    }
+    EXPECT_EQ(run().status, HEWN_STATUS_OK);
+    hewn_deallocate(device.get(), memory);
+}
+
 // What compile allocates by the program's hooks, it gives back, also where the driver refuses a kernel.
 TEST_F(FakeCuda, HooksAreBalanced) {
     int live = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -142,10 +143,8 @@ private:
     void *memory_ = nullptr;
 };
 
-Outcome execute_or_run(const hewn_operator *op, const std::vector<hewn_buffer_binding> &inputs, const hewn_buffer_binding &output,
-                       const hewn_execute_options *options) {
-    static bool binds = false;
-    binds = !binds;
+Outcome execute_or_run(const hewn_operator *op, bool binds, const std::vector<hewn_buffer_binding> &inputs,
+                       const hewn_buffer_binding &output, const hewn_execute_options *options) {
     const uint32_t count = uint32_t(inputs.size());
     if (!binds)
         return outcome_of([&](hewn_error *error) { return hewn_execute(op, inputs.data(), count, &output, 1, options, error); });
@@ -156,6 +155,8 @@ Outcome execute_or_run(const hewn_operator *op, const std::vector<hewn_buffer_bi
 }
 
 }  // namespace
+
+size_t way_of(const Problem &problem) { return std::hash<std::string>()(describe(problem)); }
 
 Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_options *options, hewn_device *device,
                 uint32_t constants) {
@@ -178,7 +179,7 @@ Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_op
     for (size_t i = 0; i < inputs.size(); i++) {
         if (constants >> i & 1) inputs[i] = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
     }
-    const Outcome outcome = execute_or_run(op, inputs, output, options);
+    const Outcome outcome = execute_or_run(op, way_of(problem) % 2 == 1, inputs, output, options);
     if (copies) copies->read_back();
     return outcome;
 }

@@ -74,8 +74,11 @@ Outcome bind_operator(const hewn_operator *op, const hewn_buffer_binding *inputs
 // A device of the kind that a target or variant is for, opened once; null for the CPU.
 hewn_device *device_for(const char *variant);
 
-// By hewn_execute and by hewn_bind and hewn_run in turns. On a device the tensors are in its memory while it executes.
-// Bit i of `constants`: input i was given at compile.
+// A number that a problem's layout alone decides, so that a test picked by a filter goes the ways that it went in the whole run.
+size_t way_of(const Problem &problem);
+
+// By hewn_execute, or by hewn_bind and hewn_run: as way_of() is even or odd. On a device the tensors are in its memory while it
+// executes. Bit i of `constants`: input i was given at compile.
 Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_options *options = nullptr,
                 hewn_device *device = nullptr, uint32_t constants = 0);
 
