@@ -192,10 +192,10 @@ private:
     // Whether operand o can be used in place, row by row.
     bool is_unit(int o) const { return dim(0).stride[o] == 1 || (o != output_ && dim(0).stride[o] == 0); }
 
-    // What is read and written in runs along dimension 0 through scratch memory: bytes of the widest element, the sum of them,
-    // and the bitwise or of the bytes from element to element.
+    // What is read and written in runs along dimension 0: bytes of the widest element in place (0: none) and in scratch memory;
+    // the sum of those in scratch memory; and the bitwise or of the bytes from element to element there.
     struct Runs {
-        int64_t widest_in_scratch = 1, in_scratch = 0, operands_in_scratch = 0, steps = 0;
+        int64_t widest_in_place = 0, widest_in_scratch = 1, in_scratch = 0, operands_in_scratch = 0, steps = 0;
 
         bool lie_apart_by_multiples_of(int64_t power_of_two) const { return (steps & (power_of_two - 1)) == 0; }
     };
@@ -204,31 +204,37 @@ private:
         Runs all;
         for (int o = 0; o < operands_; o++) {
             if (o != output_ && !(layout & digit(operands_, o))) continue;
-            if (dim(0).stride[o] == 1 && !(o == output_ && streams_)) continue;
-            all.widest_in_scratch = std::max<int64_t>(all.widest_in_scratch, element_bytes(o));
-            all.in_scratch += element_bytes(o);
-            all.operands_in_scratch++;
-            all.steps |= dim(0).stride[o] * element_bytes(o);
+            const bool scratch = dim(0).stride[o] != 1 || (o == output_ && streams_);
+            int64_t &widest = scratch ? all.widest_in_scratch : all.widest_in_place;
+            widest = std::max<int64_t>(widest, element_bytes(o));
+            all.in_scratch += scratch ? element_bytes(o) : 0;
+            all.operands_in_scratch += scratch;
+            all.steps |= scratch ? dim(0).stride[o] * element_bytes(o) : 0;
         }
         return all;
     }
 
     // A tall tile holds several cache lines of each column instead of one, side by side in a page, in 32 KiB an operand: four
-    // lines of 128 columns (docs/performance.md#tall-tiles). False: no such tile, `box` is unchanged.
+    // lines of 128 columns. If memory binds, and operands in place are as wide, rows should be longer: two lines of 256 columns,
+    // unless the L2 cache holds the operands (docs/performance.md#tall-tiles). False: no such tile, `box` is unchanged.
     bool tall_tile(int partner, const Runs &runs, Box &box) const {
-        constexpr int64_t kColumns = 128;
         const int64_t apart = tall_tile_columns_apart(chip_, moved_bytes_);
         if (apart == 0 || streams_ || !runs.lie_apart_by_multiples_of(apart)) return false;
+        const bool wide = runs.widest_in_place >= runs.widest_in_scratch && !kernel_.compute_bound;
+        if (wide && moved_bytes_ < double(chip_.l2_bytes)) return false;
         Box tall = box;
         tall.row_dim = partner;
-        tall.outer = kColumns;
-        tall.rows = kTileBytes / kColumns / runs.widest_in_scratch;
-        const int64_t pads = kPadBytes * tall.rows + kScratchStagger;
-        if (kColumns > dim(0).size || kColumns > most_outer(tall, kColumns) || tall.rows > most_rows(partner, kColumns) ||
-            tall.rows * kColumns * runs.in_scratch + pads * runs.operands_in_scratch > kScratchMemory)
-            return false;
-        box = tall;
-        return true;
+        for (const int64_t columns : {wide ? 256 : 128, 128}) {
+            tall.outer = columns;
+            tall.rows = kTileBytes / columns / runs.widest_in_scratch;
+            const int64_t pads = kPadBytes * tall.rows + kScratchStagger;
+            if (columns > dim(0).size || columns > most_outer(tall, columns) || tall.rows > most_rows(partner, columns) ||
+                tall.rows * columns * runs.in_scratch + pads * runs.operands_in_scratch > kScratchMemory)
+                continue;
+            box = tall;
+            return true;
+        }
+        return false;
     }
 
     // Whether short rows are flattened through scratch, rather than looped over. The estimate, in ns: a row costs 1.6, a call 10,

@@ -456,9 +456,8 @@ TEST(Plan, TransposedRowsFillCacheLinesOfWhatIsInScratch) {
                                             {1u << 0b11 | 1u << 0b10, 0, false}, knobs, chip);
             EXPECT_EQ(plan.access[0], Access::Transpose);
             EXPECT_EQ(plan.access[2], streams ? Access::Stream : Access::InPlace);
-            const bool tall = !streams && chip.amd_family == kZen5.amd_family;
-            EXPECT_EQ(plan.rows, streams ? 16 : tall ? 256 : 64);
-            EXPECT_EQ(plan.run_outer, tall ? 128 : 256);
+            EXPECT_EQ(plan.rows, streams ? 16 : chip.amd_family == kZen5.amd_family ? 128 : 64);
+            EXPECT_EQ(plan.run_outer, 256);
         }
     }
 }
@@ -532,16 +531,19 @@ TEST(Plan, StreamsWhereASixthIsWritten) {
     EXPECT_EQ(output(0), hewn::kCanStream ? Access::Stream : Access::InPlace);
 }
 
-// On a Zen 5 within half of the last cache: four cache lines of 128 columns that lie whole cache lines apart, 32 KiB.
+// On a Zen 5 within half of the last cache: two cache lines of 256 columns that lie whole cache lines apart, four of 128 where
+// the others are narrower or the kernel computes longer than its memory takes: 32 KiB.
 TEST(Plan, TallTilesHoldSeveralLines) {
     const auto expect_tile = [](const hewn::Plan &plan, int64_t rows, int64_t columns) {
         EXPECT_EQ(plan.rows, rows);
         EXPECT_EQ(plan.run_outer, columns);
     };
-    for (int32_t bytes : {1, 2, 4, 8}) expect_tile(transposed_plan(704, bytes, bytes, bytes, {kZen5}), 256 / bytes, 128);
+    for (int32_t bytes : {1, 2, 4, 8}) expect_tile(transposed_plan(704, bytes, bytes, bytes, {kZen5}), 128 / bytes, 256);
+    expect_tile(transposed_plan(704, 1, 1, 1, {kZen5, kKnobs.stream_bytes, true}), 256, 128);
     expect_tile(transposed_plan(704, 1, 4, 1, {kZen5}), 64, 128);
     expect_tile(transposed_plan(128, 1, 4, 1, {kZen5}), 64, 128);
-    expect_tile(transposed_plan(704, 4, 1, 4, {kZen5}), 256, 128);
+    EXPECT_LT(transposed_plan(256, 4, 4, 4, {kZen5}).rows, 32);
+    expect_tile(transposed_plan(704, 4, 1, 4, {kZen5}), 128, 256);
     expect_tile(transposed_plan(700, 4, 1, 4, {kZen5}), 64, 256);
 
     // The transpose of one and another of f32.
@@ -549,7 +551,7 @@ TEST(Plan, TallTilesHoldSeveralLines) {
         return plan_of({{columns, {both ? rows : 1, rows, 1}}, {rows, {both ? 1 : columns, 1, columns}}}, {4, 4, 4}, kSum, kKnobs,
                        kZen5);
     };
-    expect_tile(planned(1000, 1008, true), 64, 128);
+    expect_tile(planned(1000, 1008, true), 32, 256);
     expect_tile(planned(1000, 1000, true), 16, 256);
     // The transposes of three, whose tall tiles scratch memory does not hold.
     const hewn::Plan three =
@@ -557,23 +559,23 @@ TEST(Plan, TallTilesHoldSeveralLines) {
     for (int o = 0; o < 3; o++) EXPECT_EQ(three.access[o], Access::Transpose);
     EXPECT_EQ(three.rows, 16);
     // The transposes of two of bytes: scratch memory would hold 128 columns of 256 rows without the rows' pads.
-    EXPECT_EQ(plan_of({{704, {704, 704, 1}}, {704, {1, 1, 704}}}, {1, 1, 1}, kSum, kKnobs, kZen5).rows, 64);
-    // Matrices that these tiles fit in, and do not.
-    expect_tile(planned(128, 4000, false), 64, 128);
-    expect_tile(planned(10000, 64, false), 64, 128);
-    expect_tile(planned(10000, 48, false), 16, 256);
+    EXPECT_EQ(plan_of({{704, {704, 704, 1}}, {704, {1, 1, 704}}}, {1, 1, 1}, {1u << 0b11, 0, true}, kKnobs, kZen5).rows, 64);
+    // Matrices that some of these tiles do not fit in.
+    expect_tile(planned(255, 4000, false), 64, 128);
+    expect_tile(planned(10000, 32, false), 32, 256);
+    expect_tile(planned(10000, 24, false), 16, 256);
     EXPECT_LT(planned(127, 8000, false).rows, 32);
 
     for (const hewn::Chip &chip : {kOtherChip, kZen1, kZen4}) EXPECT_EQ(transposed_plan(704, 4, 4, 4, {chip}).rows, 16);
     // On a Zen 4 where columns lie a multiple of 2 KiB apart.
     EXPECT_EQ(transposed_plan(512, 4, 4, 4, {kOtherChip}).rows, 16);
-    expect_tile(transposed_plan(512, 4, 4, 4, {kZen4}), 64, 128);
+    expect_tile(transposed_plan(512, 4, 4, 4, {kZen4}), 32, 256);
     expect_tile(transposed_plan(512, 1, 4, 1, {kZen4}), 64, 128);
     EXPECT_EQ(transposed_plan(512 + 256, 4, 4, 4, {kZen4}).rows, 16);
     EXPECT_EQ(transposed_plan(1024, 4, 1, 4, {kZen4}).rows, 64);
-    EXPECT_EQ(transposed_plan(1152, 4, 4, 4, {kZen5}).rows, 64);  // 15.2 MiB
+    EXPECT_EQ(transposed_plan(1152, 4, 4, 4, {kZen5}).rows, 32);  // 15.2 MiB
     EXPECT_EQ(transposed_plan(1184, 4, 4, 4, {kZen5}).rows, 16);  // 16.04
-    EXPECT_EQ(transposed_plan(704, 4, 4, 4, {kZen5, 0}).rows, hewn::kCanStream ? 16 : 64) << "beside a streamed output";
+    EXPECT_EQ(transposed_plan(704, 4, 4, 4, {kZen5, 0}).rows, hewn::kCanStream ? 16 : 32) << "beside a streamed output";
 }
 
 // Rows and a row that all share, beside a streamed output: where a core's own cache holds the latter, it is not fetched and
