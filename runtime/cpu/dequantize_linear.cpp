@@ -22,7 +22,6 @@ __attribute__((cold)) void choose_dequantize_forms(const Space &space, const Var
 __attribute__((cold)) bool fit_dequantize(Plan &plan, int32_t, const Variant &, CpuKernel &kernel) {
     if (!fit_repeating(plan, kernel)) return false;
     if (kernel.repeating) read_a_vector(plan);
-    else join_zero_points(plan, kernel);
     return true;
 }
 

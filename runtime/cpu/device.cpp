@@ -74,6 +74,7 @@ void destroy(hewn_operator *op) {
     CpuOperator *cpu = static_cast<CpuOperator *>(op);
     const Allocator allocator = cpu->allocator;
     destroy_plan(allocator, cpu->plan);
+    allocator.deallocate(cpu->kernel.settled);
     allocator.deallocate(cpu->constants);
     allocator.deallocate(cpu);
 }
@@ -172,8 +173,10 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
         cpu->plan.target_rank = variant->target->rank;
         const CpuForms &forms = forms_of(*problem.info);
         KernelErrors errors;
-        if (const int failed = forms.settle ? forms.settle(cpu->kernel, cpu->fixed, &errors) : 0) {
-            destroy(cpu);
+        const int failed = forms.settle ? forms.settle(cpu->plan, cpu->allocator, cpu->kernel, cpu->fixed, &errors) : 0;
+        if (failed != 0) destroy(cpu);
+        if (failed == kNoMemory) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator", name);
+        if (failed != 0) {
             return fail(error, HEWN_STATUS_KERNEL_FAILED, "%s: kernel %s failed with code %d: %s", name, variant->name, failed,
                         errors.message);
         }
@@ -277,18 +280,18 @@ inline int run_boxes_of(const CpuOperator &op, const Addresses &addresses, int64
     return run_boxes(op.plan, first, last, buffers, op.kernel.call, call);
 }
 
-// The same where rows of scales are prepared: apart, for its frame is large.
-__attribute__((noinline)) int run_boxes_by_columns(const CpuOperator &op, const Addresses &addresses, int64_t first, int64_t last,
-                                                   CpuCall &call) {
-    Columns columns;
-    call.columns = &columns;
+// The same with a large state: apart, for its frame is large.
+__attribute__((noinline)) int run_boxes_with_large_state(const CpuOperator &op, const Addresses &addresses, int64_t first,
+                                                         int64_t last, CpuCall &call) {
+    alignas(64) uint8_t state[kLargeStateBytes];
+    call.large = state;
     return run_boxes_of(op, addresses, first, last, call);
 }
 
 inline int run_range(const CpuOperator &op, const Addresses &addresses, int64_t first, int64_t last, KernelErrors &errors) {
     CpuCall call(op.kernel, addresses, &errors);
-    return op.kernel.columns ? run_boxes_by_columns(op, addresses, first, last, call)
-                             : run_boxes_of(op, addresses, first, last, call);
+    return op.kernel.large_state ? run_boxes_with_large_state(op, addresses, first, last, call)
+                                 : run_boxes_of(op, addresses, first, last, call);
 }
 
 void HEWN_CALL run_slice(void *argument, int32_t index) {
@@ -395,7 +398,7 @@ __attribute__((cold)) hewn_status bind(const hewn_operator &base, Bindings input
     std::memcpy(bound->addresses, addresses, sizeof addresses);
     bound->executor = choose_executor(op, options);
     bound->run = op.problem.output.empty() ? run_nothing : run_boxes_bound;
-    if (bound->run == run_boxes_bound && op.plan.one_box && !op.kernel.columns) {
+    if (bound->run == run_boxes_bound && op.plan.one_box && !op.kernel.large_state) {
         bound->run = run_one_box_bound;
         std::memcpy(bound->buffers, op.buffers, sizeof bound->buffers);
         for (int o = 0; o < op.plan.operands; o++) {

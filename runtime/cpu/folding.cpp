@@ -11,9 +11,6 @@ namespace {
 constexpr int kValues = 256;  // of 8 bits
 constexpr int kRows = 16;     // of kValues pairs each, computed together
 
-constexpr int kStateShift = 56;
-constexpr uint64_t kRest = (uint64_t(1) << kStateShift) - 1;
-
 // The float `steps` steps farther from 0; 0 stays.
 float stepped(float value, int steps) { return value == 0 ? value : float_of(bits_of(value) + uint32_t(steps)); }
 
@@ -63,91 +60,6 @@ int find_folded_factors(const Quantization &quantization, const halide_type_t *t
         if (fits) break;
     }
     return 0;
-}
-
-Foldings::Key::Key(const Quantization &quantization)
-    : scales(pair_of(quantization.scale[0], quantization.scale[1])), rest(bits_of(quantization.scale[2])) {
-    for (int t = 0; t < 3; t++) rest |= uint64_t(uint8_t(quantization.zero_point[t])) << (32 + 8 * t);
-}
-
-Foldings::Entry *Foldings::look_up(const Key &key) {
-    for (Entry &entry : entries_) {
-        if (entry.scales.load(std::memory_order_relaxed) == key.scales &&
-            (entry.rest_and_state.load(std::memory_order_relaxed) & kRest) == key.rest) {
-            return &entry;
-        }
-    }
-    return nullptr;
-}
-
-Foldings::Entry &Foldings::vacant() {
-    Entry *least = nullptr;
-    int64_t elements = INT64_MAX;
-    for (Entry &entry : entries_) {
-        const bool writing = entry.sequence.load(std::memory_order_relaxed) & 1;
-        const int64_t counted = entry.elements.load(std::memory_order_relaxed);
-        if (writing || entry.rest_and_state.load(std::memory_order_relaxed) >> kStateShift != Unknown || counted >= elements)
-            continue;
-        least = &entry;
-        elements = counted;
-    }
-    return least ? *least : entries_[turn_.fetch_add(1, std::memory_order_relaxed) % kEntries];
-}
-
-Foldings::Entry *Foldings::admit(int64_t elements) {
-    for (Entry &entry : entries_) {
-        if (entry.sequence.load(std::memory_order_relaxed) == 0) return &entry;
-    }
-    // The elements that it takes to know all keys held, if they come in turn. If every newcomer were admitted, nine sets in turn
-    // would drive one another out for ever.
-    constexpr int64_t kTurn = kEntries * kElementsBeforeSearch;
-    const int64_t before = missed_.fetch_add(elements, std::memory_order_relaxed);
-    return before / kTurn != (before + elements) / kTurn ? &vacant() : nullptr;
-}
-
-Foldings::State Foldings::find(const Quantization &quantization, FoldedFactors &factors) {
-    const Key key(quantization);
-    const Entry *const entry = look_up(key);
-    if (!entry) return Unknown;
-    const uint32_t sequence = entry->sequence.load(std::memory_order_acquire);
-    const uint64_t scales = entry->scales.load(std::memory_order_acquire);
-    const uint64_t rest_and_state = entry->rest_and_state.load(std::memory_order_acquire);
-    const uint64_t both = entry->factors.load(std::memory_order_acquire);
-    const uint32_t offset = entry->offset.load(std::memory_order_acquire);
-    const bool whole = (sequence & 1) == 0 && entry->sequence.load(std::memory_order_relaxed) == sequence;
-    if (!whole || scales != key.scales || (rest_and_state & kRest) != key.rest) return Unknown;
-    factors = {float_of(uint32_t(both)), float_of(uint32_t(both >> 32)), float_of(offset)};
-    return State(rest_and_state >> kStateShift);
-}
-
-void Foldings::write(Entry &entry, const Key &key, State state, const FoldedFactors &factors) {
-    uint32_t sequence = entry.sequence.load(std::memory_order_relaxed);
-    if (sequence & 1 || !entry.sequence.compare_exchange_strong(sequence, sequence + 1, std::memory_order_acq_rel)) return;
-    entry.scales.store(key.scales, std::memory_order_release);
-    entry.rest_and_state.store(key.rest | uint64_t(state) << kStateShift, std::memory_order_release);
-    entry.factors.store(pair_of(factors.a, factors.b), std::memory_order_release);
-    entry.offset.store(bits_of(factors.offset), std::memory_order_release);
-    entry.elements.store(0, std::memory_order_release);
-    entry.sequence.store(sequence + 2, std::memory_order_release);
-}
-
-bool Foldings::count(const Quantization &quantization, int64_t elements) {
-    const Key key(quantization);
-    Entry *entry = look_up(key);
-    if (!entry) {
-        entry = admit(elements);
-        if (!entry) return false;
-        write(*entry, key, Unknown, {});
-    }
-    const int64_t before = entry->elements.fetch_add(elements, std::memory_order_relaxed);
-    // Again and again while the state is Unknown: what a search found is lost if another thread was writing.
-    return before / kElementsBeforeSearch != (before + elements) / kElementsBeforeSearch;
-}
-
-void Foldings::set(const Quantization &quantization, State state, const FoldedFactors &factors) {
-    const Key key(quantization);
-    Entry *const entry = look_up(key);
-    write(entry ? *entry : vacant(), key, state, factors);
 }
 
 }  // namespace hewn

@@ -10,19 +10,6 @@ namespace hewn {
 // Indices of their inputs, and of their kernels' operands.
 constexpr int kInput = 0, kScale = 1, kZeroPoint = 2;
 
-// Boxes that cut a row of parameters come in the row's order, each with the next part. The row's `kept` elements from `from` on
-// are known. Returns the index in the row of a box's first element: below `kept` if all `count` of the box's are known, `kept` if
-// they come next; else -1.
-inline int64_t index_among(const void *from, int64_t kept, const halide_buffer_t &row, int64_t count, int64_t bytes) {
-    if (kept == 0) return -1;
-    // Huge if the box's elements lie before `from`.
-    const uintptr_t first = (uintptr_t(row.host) - uintptr_t(from)) / uintptr_t(bytes), end = uintptr_t(kept);
-    return first == end || (first < end && uintptr_t(count) <= end - first) ? int64_t(first) : -1;
-}
-
-// Has kernels called with one zero point for a row of equal ones, if enough rows share it.
-void join_zero_points(const Plan &plan, CpuKernel &kernel);
-
 // Whether parameters may repeat as `repeating` needs it: after a multiple of the innermost dimension's size.
 inline bool may_repeat(const Space &space) { return kRepeatingPeriod % space.dims[0].size == 0; }
 

@@ -7,12 +7,49 @@ namespace hewn {
 
 namespace {
 
+// Reciprocals of a box's scales; null: they do not fit.
+struct Reciprocals {
+    const float *r0, *r1;
+};
+
+// What is kept for a slice: which boxes are divided at once, as earlier ones had to be computed again. Values that need division
+// come alone or in most boxes: after the first such box the next one is tried, after the second one is left out, then 3, 7 and so
+// on.
+class InvalidBoxes {
+public:
+    void met() {
+        left_out_ = (1 << met_) - 1;
+        if (met_ < 30) met_++;
+    }
+    // Asked once for each box.
+    bool leave_out() { return left_out_ > 0 && left_out_-- > 0; }
+
+private:
+    int32_t met_ = 0, left_out_ = 0;
+};
+
+// The longest row of scales that a slice prepares.
+constexpr int kMaxColumns = 4096;
+
+// What is kept for a slice where scales are no constants: the reciprocals of those of its last box, while they stay at their
+// address and are not filled anew in scratch memory (BoxCall::filled).
+struct PreparedScales {
+    InvalidBoxes invalid;
+    const void *from = nullptr;  // the scales; null: nothing is prepared
+    int32_t count;
+    bool fit;  // all are ordinary
+};
+template<int Most>
+struct Prepared : PreparedScales {
+    alignas(64) float r0[Most], r1[Most];
+};
+
 // Prepares the reciprocals of `count` scales that lie `step_bytes` apart. False: one is not ordinary, and its arithmetic may have
 // raised the flag of invalid operations. The caller then divides, which notes that (call_quantize_divided).
-bool set_reciprocals(const void *scales, hewn_data_type type, int64_t step_bytes, int32_t count, float *r0, float *r1) {
+bool set_reciprocals(const void *scales, hewn_data_type type, int64_t step_bytes, int64_t count, float *r0, float *r1) {
     const char *const first = static_cast<const char *>(scales);
-    int32_t unfit = 0;
-    for (int32_t i = 0; i < count; i++) {
+    int64_t unfit = 0;
+    for (int64_t i = 0; i < count; i++) {
         const float scale = read_scale(first + i * step_bytes, type);
         unfit += !ordinary(scale);
         set_reciprocal(scale, r0[i], r1[i]);
@@ -31,22 +68,6 @@ inline halide_buffer_t buffer_of(const float *reciprocals, halide_dimension_t *d
     buffer.host = reinterpret_cast<uint8_t *>(const_cast<float *>(reciprocals));
     buffer.dim = dims;
     return buffer;
-}
-
-// Prepares the parameters for the first `count` scales of a box: `reciprocal` if all are ordinary, else the dividing form.
-void prepare_quantize(const CpuKernel &kernel, const halide_buffer_t &scale, int32_t count, RowParameters &p) {
-    const hewn_data_type type = kernel.problem->inputs[kScale].type;
-    p.from = scale.host;
-    p.count = count;
-    bool fit;
-    if (kernel.one_scale) {
-        const float value = read_scale(scale.host, type);
-        fit = ordinary(value);
-        if (fit) find_reciprocal(value, kernel.last_reciprocal, p.r0[0], p.r1[0]);
-    } else {
-        fit = set_reciprocals(scale.host, type, int64_t(scale.dim[1].stride) * type_bytes(type), count, p.r0, p.r1);
-    }
-    p.form = fit ? kernel.reciprocal : kernel.form;
 }
 
 // Whether quotients by these f32 scales quantize the same with subnormals flushed: none is small, or 0 (docs/numerics.md). As
@@ -79,25 +100,68 @@ int call_quantize_divided(BoxCall &context, halide_buffer_t *operands) {
     return call.flushes ? divide_flushing(call, operands) : divide(call, operands);
 }
 
+// The reciprocals of constant scales, all of whose memory was prepared: those of a box's first on.
+Reciprocals settled_reciprocals(const CpuCall &call, const halide_buffer_t &scale) {
+    const Tensor &tensor = call.kernel.problem->inputs[kScale];
+    const float *const r0 = static_cast<const float *>(call.kernel.settled) +
+                            (scale.host - static_cast<const uint8_t *>(call.inputs[kScale])) / tensor.element_bytes;
+    return {r0, r0 + tensor.bytes / uint64_t(tensor.element_bytes)};
+}
+
+// Prepares `count` scales that lie `step` elements apart. They repeat after the kernel's distinct ones.
+void prepare(const CpuKernel &kernel, const void *scales, int32_t count, int64_t step, PreparedScales &p, float *r0, float *r1) {
+    const hewn_data_type type = kernel.problem->inputs[kScale].type;
+    const int32_t distinct = std::min(count, kernel.distinct_scales);
+    p.from = scales;
+    p.count = count;
+    p.fit = set_reciprocals(scales, type, step * type_bytes(type), distinct, r0, r1);
+    for (float *row : {r0, r1}) repeat_row(reinterpret_cast<uint8_t *>(row), distinct, count, 2);
+}
+
+// Reciprocals of a box's `count` scales, `step` elements apart: settled ones lie as the scales do, others densely.
+template<int Most>
+Reciprocals find_reciprocals(CpuCall &call, const halide_buffer_t &scale, int32_t count, int64_t step, InvalidBoxes *&invalid) {
+    if (call.kernel.settled) {
+        invalid = &call.state<InvalidBoxes>();
+        return settled_reciprocals(call, scale);
+    }
+    Prepared<Most> &p = call.state<Prepared<Most>>();
+    invalid = &p.invalid;
+    if (p.from != scale.host || p.count < count || (call.filled & 1u << kScale))
+        prepare(call.kernel, scale.host, count, step, p, p.r0, p.r1);
+    return {p.fit ? p.r0 : nullptr, p.r1};
+}
+
+// Has `compute` run the box with buffers of the reciprocals. False: it must be divided.
+template<class Compute>
+bool by_reciprocals(CpuCall &call, const Reciprocals &reciprocals, InvalidBoxes &boxes, halide_dimension_t *dims, int &code,
+                    const Compute &compute) {
+    if (!reciprocals.r0 || boxes.leave_out()) return false;
+    halide_buffer_t r0 = buffer_of(reciprocals.r0, dims), r1 = buffer_of(reciprocals.r1, dims);
+    const InvalidOperationFlag invalid(call.maybe_invalid);
+    code = compute(&r0, &r1);
+    if (code != 0 || !invalid.raised()) return true;
+    boxes.met();
+    return false;
+}
+
+// Calls the kernel with a scale and a zero point a row.
 int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
     const CpuKernel &kernel = call.kernel;
-    RowParameters &p = call.rows;
-    const halide_buffer_t &scale = operands[kScale];
-    const halide_dimension_t &rows = scale.dim[1];
-    const int32_t count = rows.stride == 0 ? 1 : rows.extent;
-    if (p.from != scale.host || p.count < count) prepare_quantize(kernel, scale, count, p);
-    if (p.form == kernel.reciprocal && !call.invalid_boxes.leave_out()) {
-        halide_dimension_t dims[2] = {{0, 1, 0, 0}, {0, rows.extent, rows.stride != 0, 0}};
-        halide_buffer_t r0 = buffer_of(p.r0, dims), r1 = buffer_of(p.r1, dims);
-        const InvalidOperationFlag invalid(call.maybe_invalid);
-        const int code = call_kernel(*p.form, call, &operands[0], &operands[0], &r0, &r1, &operands[2], kernel.prefetch_distance,
-                                     &operands[3]);
-        if (code != 0 || !invalid.raised()) return code;
-        call.invalid_boxes.met();
-    }
-    return call_quantize_divided(context, operands);
+    const halide_dimension_t &rows = operands[kScale].dim[1];
+    InvalidBoxes *invalid;
+    const Reciprocals reciprocals =
+        find_reciprocals<kMaxUniformRows>(call, operands[kScale], rows.stride == 0 ? 1 : rows.extent, rows.stride, invalid);
+    halide_dimension_t dims[2] = {{0, 1, 0, 0}, {0, rows.extent, kernel.settled ? rows.stride : rows.stride != 0, 0}};
+    int code;
+    const auto compute = [&](halide_buffer_t *r0, halide_buffer_t *r1) {
+        return call_kernel(*kernel.reciprocal, call, &operands[0], &operands[0], r0, r1, &operands[2], kernel.prefetch_distance,
+                           &operands[3]);
+    };
+    return by_reciprocals(call, reciprocals, *invalid, dims, code, compute) ? code : call_quantize_divided(context, operands);
 }
+
 // Gives up `reciprocal`, which needs one scale and one zero point a row.
 void leave_reciprocal(const Variant &variant, CpuKernel &kernel) {
     kernel.reciprocal = nullptr;
@@ -106,34 +170,6 @@ void leave_reciprocal(const Variant &variant, CpuKernel &kernel) {
     kernel.columns = variant.form("columns");
     kernel.repeating = variant.form("repeating");
 }
-// Prepares the next `count` scales.
-void append_columns(const CpuKernel &kernel, const char *scales, int32_t count, Columns &columns) {
-    const hewn_data_type type = kernel.problem->inputs[kScale].type;
-    const int32_t distinct = count < kernel.distinct_scales ? count : kernel.distinct_scales;
-    float *const r0 = columns.r0 + columns.count, *const r1 = columns.r1 + columns.count;
-    columns.fit &= set_reciprocals(scales, type, type_bytes(type), distinct, r0, r1);
-    for (float *row : {r0, r1}) repeat_row(reinterpret_cast<uint8_t *>(row), distinct, count, 2);
-    columns.count += count;
-}
-
-// Returns the index in `columns` of the reciprocals of a box's first `count` scales. Prepares those that are missing: the next
-// part of the known row behind it, any others in its place.
-int32_t find_columns(const CpuCall &call, const halide_buffer_t &scale, int32_t count, Columns &columns) {
-    const int64_t bytes = type_bytes(call.kernel.problem->inputs[kScale].type);
-    const bool filled = call.filled & 1u << kScale;
-    const int64_t first = filled ? -1 : index_among(columns.from, columns.count, scale, count, bytes);
-    if (first >= 0 && first < columns.count) return int32_t(first);
-    const char *const scales = reinterpret_cast<const char *>(scale.host);
-    if (first < 0 || columns.count + count > kMaxColumns) {
-        columns.from = scales;
-        columns.count = 0;
-        columns.fit = true;
-    }
-    const int32_t added = columns.count;
-    append_columns(call.kernel, scales, count, columns);
-    return added;
-}
-
 // Repeats each row's vector of parameters in scratch memory (read_a_vector) to the row's end.
 void complete_rows(const halide_buffer_t &rows, hewn_data_type type) {
     const int shift = __builtin_ctz(unsigned(type_bytes(type)));
@@ -145,28 +181,39 @@ void complete_rows(const halide_buffer_t &rows, hewn_data_type type) {
 // Calls the kernel with a scale a column.
 int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
-    Columns &columns = *call.columns;
+    const CpuKernel &kernel = call.kernel;
     const halide_buffer_t &scale = operands[kScale];
-    const bool repeating = takes_repeating(call.kernel, scale);
+    const bool repeating = takes_repeating(kernel, scale);
     const int32_t count = repeating ? kRepeatingLanes : scale.dim[0].extent;
-    const int32_t first = find_columns(call, scale, count, columns);
-    if (columns.fit && !call.invalid_boxes.leave_out()) {
-        halide_dimension_t dims[2] = {{0, count, 1, 0}, {0, scale.dim[1].extent, 0, 0}};
-        halide_buffer_t r0 = buffer_of(columns.r0 + first, dims), r1 = buffer_of(columns.r1 + first, dims);
-        const InvalidOperationFlag invalid(call.maybe_invalid);
-        const CpuKernel &kernel = call.kernel;
-        const int code = repeating ? call_kernel(*kernel.repeating, call, &operands[0], &operands[0], &r0, &r1, &operands[2],
-                                                 kernel.prefetch_distance, &operands[3])
-                                   : call_kernel(*kernel.columns, call, &operands[0], &r0, &r1, &operands[2], &operands[3]);
-        if (code != 0 || !invalid.raised()) return code;
-        call.invalid_boxes.met();
-    }
+    InvalidBoxes *invalid;
+    const Reciprocals reciprocals = find_reciprocals<kMaxColumns>(call, scale, count, 1, invalid);
+    halide_dimension_t dims[2] = {{0, count, 1, 0}, {0, scale.dim[1].extent, 0, 0}};
+    int code;
+    const auto compute = [&](halide_buffer_t *r0, halide_buffer_t *r1) {
+        return repeating ? call_kernel(*kernel.repeating, call, &operands[0], &operands[0], r0, r1, &operands[2],
+                                       kernel.prefetch_distance, &operands[3])
+                         : call_kernel(*kernel.columns, call, &operands[0], r0, r1, &operands[2], &operands[3]);
+    };
+    if (by_reciprocals(call, reciprocals, *invalid, dims, code, compute)) return code;
     // Dividing reads whole rows.
     if (repeating) {
-        for (int o : {kScale, kZeroPoint}) complete_rows(operands[o], call.kernel.problem->inputs[o].type);
+        for (int o : {kScale, kZeroPoint}) complete_rows(operands[o], kernel.problem->inputs[o].type);
     }
     return call_quantize_divided(context, operands);
 }
+
+// Whether all scales are constants and ordinary.
+bool has_ordinary_constants(const Problem &problem) {
+    const Tensor &scales = problem.inputs[kScale];
+    const char *const first = static_cast<const char *>(problem.constants[kScale]);
+    for (uint64_t at = 0; scales.constant && at < scales.bytes; at += uint64_t(scales.element_bytes)) {
+        if (!ordinary(read_scale(first + at, scales.type))) return false;
+    }
+    return scales.constant;
+}
+
+// Whether the reciprocals of all scales are prepared at compile, and cost an execution nothing.
+bool settles(const Plan &plan, const CpuKernel &kernel) { return kernel.settles && plan.access[kScale] == Access::InPlace; }
 
 // Whether the plan's boxes are worth their reciprocals. One scale for all is, from `elements` elements on. Boxes of several
 // scales need twice as many elements, and a fifth more for each scale; boxes in sequence that have the same scales share that.
@@ -174,7 +221,7 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
 //     rows x elements   8 x 64   4 x 256   64 x 147   1024 x 64   256 x 256   128 x 512
 //     AVX2              1.0      1.4       1.36       1.66        1.76        2.1
 //     AVX-512           0.55     0.65      1.06       0.81        1.12        1.24
-bool reciprocals_pay(const Plan &plan, int32_t slices, int64_t elements) {
+bool reciprocals_pay(const Plan &plan, int32_t slices, bool settled, int64_t elements) {
     const int64_t run = plan.run_inner * plan.run_outer;
     const int64_t values = std::max(values_of_a_box(plan, kScale), values_of_a_box(plan, kZeroPoint));
     const int64_t sharing = std::max<int64_t>(repeated_boxes(plan, kScale) / slices, 1);
@@ -183,11 +230,12 @@ bool reciprocals_pay(const Plan &plan, int32_t slices, int64_t elements) {
     // Rows shorter than a block of the packed narrowing are as slow as dividing. Without reciprocals all rows of a box are one
     // run, whose scales are gathered once if boxes share them: 12 ns less a row (196 x 3 channels last to first 0.8 to 0.9).
     const int64_t least = plan.scratch && sharing > 1 ? elements : elements / 8;
-    return run >= least && run * plan.rows * 5 >= elements * (5 + (4 + values) / sharing);
+    return run >= least && (settled || run * plan.rows * 5 >= elements * (5 + (4 + values) / sharing));
 }
 
-// Whether each slice should prepare the reciprocals of a row of scales. Sets `distinct` to how many of these differ.
-bool columns_pay(const Plan &plan, int32_t slices, bool repeating, int64_t reciprocal_elements, int64_t &distinct) {
+// Whether to use the reciprocals of a row of scales, which each slice prepares unless they are settled. Sets `distinct` to how
+// many of these differ.
+bool columns_pay(const Plan &plan, int32_t slices, bool repeating, bool settled, int64_t reciprocal_elements, int64_t &distinct) {
     // Preparing a scale takes as long as eight divisions, copying a prepared one as long as one (Xeon: 1 and 0.1 ns). Enough rows
     // must share it to gain at least half of that: 16, or 32 where dividing is fast.
     const int64_t preparing = reciprocal_elements / 16;
@@ -197,11 +245,13 @@ bool columns_pay(const Plan &plan, int32_t slices, bool repeating, int64_t recip
     constexpr int64_t kLeastRepeating = 512;
     const bool in_place = plan.access[kScale] == Access::InPlace, table = plan.access[kScale] == Access::Table;
     const bool cut = plan.run_loop >= 0 && plan.loops[plan.run_loop].step_bytes[kScale] != 0;
-    const int64_t run = plan.run_inner * (cut ? plan.loops[plan.run_loop].size : plan.run_outer);
+    const int64_t run = plan.run_inner * plan.run_outer;
     // All rows of a box must have one row of scales: reciprocals are prepared for no more.
     const bool one_row = plan.rows == 1 || plan.row_bytes[kScale] == 0;
-    if (!one_row || plan.dims[kScale][0].stride != 1 || run > kMaxColumns || !(in_place || (table && !cut))) return false;
-    int64_t rows = repeated_rows(plan, kScale);
+    if (!one_row || plan.dims[kScale][0].stride != 1 || !(in_place || (table && !cut))) return false;
+    if (settled) return true;
+    if (run > kMaxColumns) return false;
+    int64_t rows = cut ? plan.rows : repeated_rows(plan, kScale);
     if (rows > plan.rows) rows = std::max(rows / slices, plan.rows);
     distinct = table ? plan.period[kScale] : run;
     return (repeating ? rows * run >= kLeastRepeating : rows >= kCopying) && rows * run >= preparing * distinct;
@@ -222,7 +272,7 @@ Subnormals choose_subnormals(const Problem &problem, int64_t elements, int64_t r
 //     mode        call                     not null             parameters
 //     a row       call_quantize            reciprocal           one scale and zero point a row: `uniform`
 //     repeating   call_quantize_columns    columns, repeating   repeat within a vector
-//     columns     call_quantize_columns    columns              a scale a column, enough rows of it
+//     columns     call_quantize_columns    columns              a scale a column: constants, or enough rows of it
 //     dividing    call_quantize_divided                         any
 __attribute__((cold)) void choose_quantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
     kernel.form = variant.form("divide");
@@ -230,14 +280,14 @@ __attribute__((cold)) void choose_quantize_forms(const Space &space, const Varia
     kernel.prefetch_share = PrefetchShare::Usual;
     kernel.subnormals = choose_subnormals(*kernel.problem, element_count(space), variant.plan.reciprocal_elements);
     if (!InvalidOperationFlag::works()) return;
+    kernel.settles = has_ordinary_constants(*kernel.problem);
     const int64_t *const along_rows = space.dims[0].stride;
     kernel.reciprocal = variant.form("reciprocal");
     if (kernel.reciprocal && along_rows[kScale] == 0 && along_rows[kZeroPoint] == 0 &&
         element_count(space) >= variant.plan.reciprocal_elements) {
         kernel.call = call_quantize;
         kernel.uniform = 1u << kScale | 1u << kZeroPoint;
-        kernel.one_scale = true;
-        for (int k = 0; k < space.rank; k++) kernel.one_scale &= space.dims[k].stride[kScale] == 0;
+        kernel.distinct_scales = kMaxUniformRows;
     } else {
         leave_reciprocal(variant, kernel);
         if (!may_repeat(space)) kernel.repeating = nullptr;
@@ -246,14 +296,16 @@ __attribute__((cold)) void choose_quantize_forms(const Space &space, const Varia
 
 __attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel) {
     if (kernel.reciprocal) {
-        if (reciprocals_pay(plan, slices, variant.plan.reciprocal_elements)) return true;
+        if (reciprocals_pay(plan, slices, settles(plan, kernel), variant.plan.reciprocal_elements)) return true;
         leave_reciprocal(variant, kernel);
         return false;
     }
     if (!fit_repeating(plan, kernel)) return false;
     int64_t distinct = 0;
-    if (kernel.columns && columns_pay(plan, slices, kernel.repeating, variant.plan.reciprocal_elements, distinct)) {
+    if (kernel.columns &&
+        columns_pay(plan, slices, kernel.repeating, settles(plan, kernel), variant.plan.reciprocal_elements, distinct)) {
         kernel.distinct_scales = int32_t(distinct);
+        kernel.large_state = true;
         kernel.call = call_quantize_columns;
     } else {
         const bool fits = !(kernel.repeating && gathers_one_zero_point(plan));
@@ -261,12 +313,25 @@ __attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Varian
         if (!fits) return false;
     }
     if (kernel.repeating) read_a_vector(plan);
-    else join_zero_points(plan, kernel);
     return true;
+}
+
+// Prepares the reciprocals of all constant scales.
+__attribute__((cold)) int settle_quantize(const Plan &plan, const Allocator &allocator, CpuKernel &kernel, void *const *inputs,
+                                          void *) {
+    if (!(kernel.reciprocal || kernel.columns) || !settles(plan, kernel)) return 0;
+    const Tensor &scales = kernel.problem->inputs[kScale];
+    const size_t count = size_t(scales.bytes) / size_t(scales.element_bytes);
+    float *const r0 = allocator.allocate<float>(2 * count);
+    if (!r0) return kNoMemory;
+    set_reciprocals(inputs[kScale], scales.type, scales.element_bytes, int64_t(count), r0, r0 + count);
+    kernel.settled = r0;
+    kernel.large_state = false;
+    return 0;
 }
 
 }  // namespace
 
-const CpuForms forms_of_quantize_linear = {choose_quantize_forms, fit_quantize, nullptr};
+const CpuForms forms_of_quantize_linear = {choose_quantize_forms, fit_quantize, settle_quantize};
 
 }  // namespace hewn

@@ -1,5 +1,7 @@
-// QUANTIZED_LINEAR_ADD on the CPU: by the formula, with the output's scale or its reciprocal; or by folded factors, if these were
-// seen to give the same outputs (folding.h).
+// QUANTIZED_LINEAR_ADD on the CPU: by the formula, with the output's scale or its reciprocal; or by folded factors, if its
+// parameters are constants and the factors were seen to give the same outputs (folding.h).
+#include "folding.h"
+
 #include <cmath>
 
 #include "../problem/bindings.h"
@@ -13,6 +15,14 @@ namespace {
 enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutputZeroPoint };
 constexpr int kScales[] = {kAScale, kBScale, kOutputScale};
 constexpr int kZeroPoints[] = {kAZeroPoint, kBZeroPoint, kOutputZeroPoint};
+
+// What the values of scales and zero points decide.
+struct Parameters {
+    const Form *form = nullptr;  // fits the values; null: nothing is prepared
+    float r0, r1;                // r0 + r1 ~ 1 / the output's scale
+    Quantization quantization;
+    FoldedFactors factors;
+};
 
 int32_t read_byte(const void *byte, hewn_data_type type) {
     return type == HEWN_DATA_TYPE_INT8 ? int32_t(*static_cast<const int8_t *>(byte))
@@ -35,20 +45,11 @@ bool bounded(const float *scale) {
     return largest <= 0x1p30 * std::fabs(double(scale[2]));
 }
 
-void prepare_quantized_add(const CpuCall &call, QuantizedAddParameters &p) {
+void prepare_quantized_add(const CpuCall &call, Parameters &p) {
     const CpuKernel &kernel = call.kernel;
     read_quantization(call, p.quantization);
-    p.undecided = false;
     p.form = kernel.form;
     const float *const scale = p.quantization.scale;
-    if (kernel.folded) {
-        const Foldings::State state = kernel.foldings.find(p.quantization, p.factors);
-        if (state == Foldings::Fits) {
-            p.form = kernel.folded;
-            return;
-        }
-        p.undecided = state == Foldings::Unknown && bounded(scale);
-    }
     if (!kernel.reciprocal || !ordinary(scale[2]) || !bounded(scale)) return;
     set_reciprocal(scale[2], p.r0, p.r1);
     p.form = kernel.reciprocal;
@@ -61,7 +62,7 @@ int call_by_formula(const Form &form, const CpuCall &call, const Quantization &q
                        q.zero_point[1], divisor..., &operands[2]);
 }
 
-int call_quantized_add_form(const Form &form, const CpuCall &call, const QuantizedAddParameters &p, halide_buffer_t *operands) {
+int call_quantized_add_form(const Form &form, const CpuCall &call, const Parameters &p, halide_buffer_t *operands) {
     const CpuKernel &kernel = call.kernel;
     const Quantization &q = p.quantization;
     if (&form == kernel.form) return call_by_formula(form, call, q, operands, q.scale[2]);
@@ -70,18 +71,11 @@ int call_quantized_add_form(const Form &form, const CpuCall &call, const Quantiz
                        &operands[2]);
 }
 
-void set_folding(const CpuKernel &kernel, bool fits, const FoldedFactors &factors, QuantizedAddParameters &p) {
-    p.undecided = false;
-    if (!fits) return;
-    p.factors = factors;
-    p.form = kernel.folded;
-}
-
 // Searches for factors that give the outputs of the form that p has. Returns 0 or a kernel's error.
-int search_factors(const CpuCall &call, const QuantizedAddParameters &p, FoldedFactors &factors, bool &fits) {
+int search_factors(const CpuCall &call, const Parameters &p, FoldedFactors &factors, bool &fits) {
     struct Trial {
         const CpuCall &call;
-        QuantizedAddParameters parameters;
+        Parameters parameters;
     } trial = {call, p};
     const auto compute = [](const void *context, halide_buffer_t *operands, const FoldedFactors *factors) {
         Trial trial = *static_cast<const Trial *>(context);
@@ -95,23 +89,6 @@ int search_factors(const CpuCall &call, const QuantizedAddParameters &p, FoldedF
     return find_folded_factors(p.quantization, types, compute, &trial, factors, fits);
 }
 
-// Called after a box that was computed without knowing whether `folded` fits; tries to find out. Returns 0 or a kernel's error.
-__attribute__((noinline)) int try_folding(const CpuCall &call, const halide_buffer_t &output, QuantizedAddParameters &p) {
-    const CpuKernel &kernel = call.kernel;
-    FoldedFactors factors;
-    const Foldings::State known = kernel.foldings.find(p.quantization, factors);  // another slice may have found out
-    if (known != Foldings::Unknown) {
-        set_folding(kernel, known == Foldings::Fits, factors, p);
-        return 0;
-    }
-    if (!kernel.foldings.count(p.quantization, int64_t(output.dim[0].extent) * output.dim[1].extent)) return 0;
-    bool fits;
-    if (const int code = search_factors(call, p, factors, fits)) return code;
-    kernel.foldings.set(p.quantization, fits ? Foldings::Fits : Foldings::Differs, factors);
-    set_folding(kernel, fits, factors, p);
-    return 0;
-}
-
 // Calls the dividing form.
 int call_quantized_add_divided(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
@@ -122,36 +99,36 @@ int call_quantized_add_divided(BoxCall &context, halide_buffer_t *operands) {
 
 int call_quantized_add(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
-    QuantizedAddParameters &p = call.parameters;
+    Parameters &p = call.state<Parameters>();
     if (!p.form) prepare_quantized_add(call, p);
-    const int code = call_quantized_add_form(*p.form, call, p, operands);
-    return p.undecided && code == 0 ? try_folding(call, operands[2], p) : code;
-}
-
-// With constants for parameters: what call_quantized_add prepares in each slice, and finds out in time, is known.
-int call_quantized_add_settled(BoxCall &context, halide_buffer_t *operands) {
-    const CpuCall &call = static_cast<CpuCall &>(context);
-    const QuantizedAddParameters &p = call.kernel.settled;
     return call_quantized_add_form(*p.form, call, p, operands);
 }
 
-__attribute__((cold)) int settle_quantized_add(CpuKernel &kernel, void *const *inputs, void *user_context) {
+// With constants for parameters.
+int call_quantized_add_settled(BoxCall &context, halide_buffer_t *operands) {
+    const CpuCall &call = static_cast<CpuCall &>(context);
+    const Parameters &p = *static_cast<const Parameters *>(call.kernel.settled);
+    return call_quantized_add_form(*p.form, call, p, operands);
+}
+
+__attribute__((cold)) int settle_quantized_add(const Plan &, const Allocator &allocator, CpuKernel &kernel, void *const *inputs,
+                                               void *user_context) {
     for (const auto &parameters : {kScales, kZeroPoints}) {
         for (int t = 0; t < 3; t++) {
             if (is_bound(kernel.problem->inputs[parameters[t]])) return 0;
         }
     }
-    QuantizedAddParameters &p = kernel.settled;
-    const CpuCall call(kernel, inputs, user_context);
-    prepare_quantized_add(call, p);
-    if (p.undecided) {
-        FoldedFactors factors;
-        bool fits;
-        if (const int code = search_factors(call, p, factors, fits)) return code;
-        set_folding(kernel, fits, factors, p);
-    }
+    Parameters *const p = allocator.allocate<Parameters>();
+    if (!p) return kNoMemory;
+    kernel.settled = p;
     kernel.call = call_quantized_add_settled;
-    return 0;
+    const CpuCall call(kernel, inputs, user_context);
+    prepare_quantized_add(call, *p);
+    if (!kernel.folded || !bounded(p->quantization.scale)) return 0;
+    bool fits;
+    const int code = search_factors(call, *p, p->factors, fits);
+    if (code == 0 && fits) p->form = kernel.folded;
+    return code;
 }
 
 __attribute__((cold)) void choose_quantized_add_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {

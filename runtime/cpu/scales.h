@@ -4,7 +4,6 @@
 
 #include <hewn/hewn.h>
 
-#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -53,28 +52,6 @@ inline void set_reciprocal(float scale, float &r0, float &r1) {
     r0 = float(reciprocal);
     if (kOneSign && std::fabs(double(r0)) >= std::fabs(reciprocal)) r0 = float_of(bits_of(r0) - 1);  // the next one toward 0
     r1 = float(reciprocal - double(r0));
-}
-
-// The reciprocal of the last scale of an operator that has one for all elements: dividing in double again would delay a kernel's
-// first results by 6 ns (Zen 5). Each half has the scale's bits above it. So a half with a scale's bits is that scale's, whatever
-// other threads store.
-struct LastReciprocal {
-    std::atomic<uint64_t> r0{0}, r1{0};
-};
-
-// set_reciprocal, but kept for the operator's last scale. Before anything is stored, the halves look like those of +0, which is
-// no ordinary scale.
-inline void find_reciprocal(float scale, LastReciprocal &last, float &r0, float &r1) {
-    const uint32_t bits = bits_of(scale);
-    const uint64_t last_r0 = last.r0.load(std::memory_order_relaxed), last_r1 = last.r1.load(std::memory_order_relaxed);
-    if (last_r0 >> 32 == bits && last_r1 >> 32 == bits) {
-        r0 = float_of(uint32_t(last_r0));
-        r1 = float_of(uint32_t(last_r1));
-        return;
-    }
-    set_reciprocal(scale, r0, r1);
-    last.r0.store(pair_of(r0, scale), std::memory_order_relaxed);
-    last.r1.store(pair_of(r1, scale), std::memory_order_relaxed);
 }
 
 }  // namespace hewn

@@ -1,5 +1,7 @@
 #include "bindings.h"
 
+#include <cstring>
+
 #include "../base/error.h"
 
 namespace hewn {
@@ -19,6 +21,19 @@ hewn_status check_unbound(const Problem &problem, const Tensor &tensor, const he
     return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: has a binding but was %s at compile", problem.info->dml_name,
                 tensor.name, tensor.constant ? "given as a constant" : "absent");
 }
+
+namespace {
+
+// A constant whose elements are all the same is one element that repeats: kernels for that are faster.
+void join_equal_elements(Tensor &tensor, const void *values) {
+    const size_t bytes = size_t(tensor.element_bytes);
+    const char *const first = static_cast<const char *>(values);
+    if (tensor.empty() || std::memcmp(first, first + bytes, size_t(tensor.bytes) - bytes) != 0) return;
+    for (int64_t &stride : tensor.strides) stride = 0;
+    tensor.bytes = bytes;
+}
+
+}  // namespace
 
 hewn_status read_constants(const hewn_compile_options &options, Problem &problem, hewn_error *error) {
     for (const void *&constant : problem.constants) constant = nullptr;
@@ -46,8 +61,10 @@ hewn_status read_constants(const hewn_compile_options &options, Problem &problem
         if (!tensor.present) return check_unbound(problem, tensor, binding, error);
         uintptr_t address = 0;
         status = check_binding(problem, tensor, binding, reinterpret_cast<uintptr_t>(binding.buffer), &address, error);
+        if (status != HEWN_STATUS_OK) break;
         problem.constants[i] = reinterpret_cast<const void *>(address);
         tensor.constant = true;
+        join_equal_elements(tensor, problem.constants[i]);
     }
     return status;
 }

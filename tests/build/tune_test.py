@@ -37,7 +37,7 @@ FAULTY = r"""
 #include <stdlib.h>
 #include <string.h>
 #include "hewn/hewn.h"
-struct op { hewn_operator *real; int64_t width, elements, pitch; int rank, threads, one_scale; };
+struct op { hewn_operator *real; int64_t width, elements, pitch; int rank, threads, one_scale; float scale; unsigned char zero_point; };
 static void *good;
 __attribute__((constructor)) static void load(void) { good = dlopen(getenv("GOOD"), RTLD_NOW | RTLD_LOCAL); }
 static int is(const char *fault) { return strcmp(getenv("FAULT"), fault) == 0; }
@@ -54,6 +54,10 @@ hewn_status hewn_compile(hewn_device *device, const hewn_operator_desc *desc, co
     op->pitch = out->strides[0];
     op->threads = options->max_threads;
     op->one_scale = linear && op->rank == 1 && q->scale_tensor->strides[0] == 0;
+    if (linear) {  // the runner gives all parameters as constants
+        op->scale = *(const float *)options->constants[1].buffer;
+        op->zero_point = *(const unsigned char *)options->constants[2].buffer;
+    }
     *(void **)&call = dlsym(good, "hewn_compile");
     const hewn_status status = call(device, desc, options, &op->real, error);
     *made = (hewn_operator *)op;
@@ -80,14 +84,14 @@ hewn_status hewn_execute(const hewn_operator *operator, const hewn_buffer_bindin
     const int in_place = in->buffer == out->buffer, odd = op->width % 16 != 0;
     if (is("value") || any_nan || (is("row ends") && odd && op->elements < 65536) || (is("long row's end") && odd && op->elements > 65536) ||
         (is("in place") && in_place) || (is("layout") && op->rank == 2) || (is("threads") && op->threads != 1) ||
-        (is("largest") && op->elements >= 200000) || (is("zero point 0") && *(const unsigned char *)in[2].buffer == 0))
+        (is("largest") && op->elements >= 200000) || (is("zero point 0") && op->zero_point == 0))
         first[0] ^= 1;
     if (is("unwritten") && op->threads != 1) end[-1] = last;
     if (is("before")) first[-1] = 0;
     if (is("behind")) end[0] = 0;
     if (is("between") && op->rank == 2 && op->pitch > op->width) first[4 * op->width] ^= 1;
     for (int64_t i = 0; is("careless") && op->one_scale && ordinary && i < op->elements; i++) {
-        const float rounded = rintf(x[i] * (1 / *(const float *)in[1].buffer)) + *(const unsigned char *)in[2].buffer;
+        const float rounded = rintf(x[i] * (1 / op->scale)) + op->zero_point;
         if (rounded >= 0 && rounded <= 255) first[i] = (unsigned char)rounded;
     }
     return status;
@@ -229,7 +233,7 @@ class TunerTest(unittest.TestCase):
                 with self.subTest(kernel.name):
                     wrong = str(self.folder / f"{kernel.name}.so")
                     jobs.build_candidate(BUILD, kernel, kernel.knobs, wrong, other)
-                    self.assertEqual([kind for kind, _ in self.faults(kernel, [wrong], (16,))], ["bits"])
+                    self.assertIn([kind for kind, _ in self.faults(kernel, [wrong], (16,))], (["bits"], ["tails"]))
 
     def test_measuring(self):
         """The command that runs, where, and what is made of a crash."""

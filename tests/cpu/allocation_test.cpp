@@ -228,7 +228,7 @@ size_t stack_of(const std::function<void()> &call) {
     return BYTES - unused;
 }
 
-// What hewn.h says of a thread's stack, in KiB: scratch blocks 90, rows of scales 33 more, the search for folded factors 13 more.
+// What hewn.h says of a thread's stack, in KiB: scratch blocks 90, rows of scales 33 more.
 TEST_P(AllocationTest, StackIsBounded) {
     const Variant &variant = GetParam();
     Random random = this->random();

@@ -13,7 +13,6 @@
 #include "../../reference/operators.h"
 #include "../../reference/values.h"
 #include "../../reference/variants.h"
-#include "../../runtime/cpu/folding.h"
 #include "../support/emulated.h"
 #include "../support/execution.h"
 #include "../support/runnable.h"
@@ -65,36 +64,55 @@ void on_two_threads(int64_t count, const std::function<void(int64_t)> &work) {
 class Runner {
 public:
     Runner(const std::string &operator_name, const std::string &signature, const std::string &variant, int64_t n)
-        : variant_(variant) {
-        const OperatorFacts &op = facts(operator_name);
-        const DataTypes types = operand_types(op, signature);
-        const int64_t dense = 1, broadcast = 0, one = 1;
-        TensorDescs descs;
-        for (size_t i = 0; i < types.size(); i++) {
-            const bool parameter = op.is_parameter(i);
-            descs.push_back(hewn_tensor_desc{sizeof(hewn_tensor_desc), types[i], 1, op.is_one_element(i) ? &one : &n,
-                                             parameter ? &broadcast : &dense});
-            bytes_.push_back((parameter ? 1 : uint64_t(n)) * element_bytes(types[i]));
-        }
+        : variant_(variant), operator_(facts(operator_name)), types_(operand_types(operator_, signature)), n_(n) {
         const hewn_compile_options options = compile_options(variant.c_str(), 1);
-        const Outcome outcome = compile(Description(op.type, std::move(descs)), &options, op_);
+        const Outcome outcome = compile(options, op_);
         EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << variant << ": " << outcome;
     }
     // Operands in DirectML's order, output last.
-    bool run(const std::vector<const void *> &operands) const {
-        std::vector<hewn_buffer_binding> bindings;
-        for (size_t i = 0; i < operands.size(); i++) {
-            bindings.push_back({sizeof(hewn_buffer_binding), const_cast<void *>(operands[i]), 0, bytes_[i]});
-        }
-        return op_ && hewn_execute(op_.get(), bindings.data(), uint32_t(bindings.size() - 1), &bindings.back(), 1, nullptr,
-                                   nullptr) == HEWN_STATUS_OK;
+    bool run(const std::vector<const void *> &operands) const { return op_ && execute(op_, bindings_of(operands)); }
+    // The same by an operator that has the parameters as constants.
+    bool run_with_constants(const std::vector<const void *> &operands) const {
+        std::vector<hewn_buffer_binding> bindings = bindings_of(operands), constants = bindings;
+        for (size_t i = 0; i + 1 < operands.size(); i++)
+            (operator_.is_parameter(i) ? bindings : constants)[i] = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
+        hewn_compile_options options = compile_options(variant_.c_str(), 1);
+        options.constants = constants.data();
+        options.constant_count = uint32_t(constants.size() - 1);
+        OperatorPtr op;
+        return compile(options, op).status == HEWN_STATUS_OK && execute(op, bindings);
     }
     const std::string &variant() const { return variant_; }
 
 private:
     std::string variant_;
-    std::vector<uint64_t> bytes_;
+    const OperatorFacts &operator_;
+    const DataTypes types_;
+    const int64_t n_;
     OperatorPtr op_;
+
+    // Parameters are one element for all.
+    Outcome compile(const hewn_compile_options &options, OperatorPtr &op) const {
+        const int64_t dense = 1, broadcast = 0, one = 1;
+        TensorDescs descs;
+        for (size_t i = 0; i < types_.size(); i++) {
+            descs.push_back(hewn_tensor_desc{sizeof(hewn_tensor_desc), types_[i], 1, operator_.is_one_element(i) ? &one : &n_,
+                                             operator_.is_parameter(i) ? &broadcast : &dense});
+        }
+        return hewn_test::compile(Description(operator_.type, std::move(descs)), &options, op);
+    }
+    std::vector<hewn_buffer_binding> bindings_of(const std::vector<const void *> &operands) const {
+        std::vector<hewn_buffer_binding> bindings;
+        for (size_t i = 0; i < operands.size(); i++) {
+            const uint64_t bytes = (operator_.is_parameter(i) ? 1 : uint64_t(n_)) * element_bytes(types_[i]);
+            bindings.push_back({sizeof(hewn_buffer_binding), const_cast<void *>(operands[i]), 0, bytes});
+        }
+        return bindings;
+    }
+    static bool execute(const OperatorPtr &op, const std::vector<hewn_buffer_binding> &bindings) {
+        return hewn_execute(op.get(), bindings.data(), uint32_t(bindings.size() - 1), &bindings.back(), 1, nullptr, nullptr) ==
+               HEWN_STATUS_OK;
+    }
 };
 
 std::vector<Runner> runners(const std::string &operator_name, const std::string &signature, int64_t n) {
@@ -342,15 +360,14 @@ void all_pairs(const std::string &signature) {
         std::vector<Q> want(N), got(N);
         quantized_add_all(a.data(), p.as, p.az, b.data(), p.bs, p.bz, p.os, p.oz, want.data(), N);
         for (const Runner &runner : all) {
-            // First by the formula; the last after enough elements for the form `folded`, where it fits (runtime/cpu/folding.h).
-            constexpr int EXECUTIONS = int(hewn::kElementsBeforeSearch / int64_t(N)) + 2;
-            for (int execution = 1; execution <= EXECUTIONS; execution++) {
+            for (const bool constant : {false, true}) {  // constants alone are folded (runtime/cpu/folding.h)
                 std::memset(got.data(), SENTINEL, got.size());
-                if (!runner.run({a.data(), &p.as, &p.az, b.data(), &p.bs, &p.bz, &p.os, &p.oz, got.data()}))
+                const std::vector<const void *> operands = {a.data(), &p.as, &p.az, b.data(),  &p.bs,
+                                                            &p.bz,    &p.os, &p.oz, got.data()};
+                if (!(constant ? runner.run_with_constants(operands) : runner.run(operands)))
                     failure.report(runner.variant() + " failed");
-                if (execution > 1 && execution < EXECUTIONS) continue;
                 const std::string text = differences<Q>(runner, want, got, [&](size_t i) {
-                    return "execution " + std::to_string(execution) + ", a " + text_of(a[i]) + ", b " + text_of(b[i]) +
+                    return std::string(constant ? "constants" : "bound") + ", a " + text_of(a[i]) + ", b " + text_of(b[i]) +
                            ", scales " + text_of(p.as) + ", " + text_of(p.bs) + ", " + text_of(p.os) + ", zero points " +
                            text_of(p.az) + ", " + text_of(p.bz) + ", " + text_of(p.oz);
                 });

@@ -3,10 +3,8 @@
 #include <hewn/hewn.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <vector>
 
 #include "../../reference/variants.h"
@@ -16,6 +14,7 @@
 #include "../../runtime/dispatch/chip.h"
 #include "../../runtime/dispatch/device.h"
 #include "../../runtime/dispatch/dispatch.h"
+#include "../../runtime/problem/bindings.h"
 #include "../../runtime/problem/shape.h"
 
 namespace {
@@ -131,12 +130,13 @@ protected:
     }
 
     // Chooses forms where reciprocals pay from `reciprocal_elements` elements on.
-    int choose(int64_t reciprocal_elements) {
+    int choose(int64_t reciprocal_elements, hewn::Plan *made = nullptr) {
+        kernel_ = {};
         variant_.plan = {};
         variant_.plan.box_bytes = 1 << 20;
         variant_.plan.stream_bytes = variant_.plan.parallel_bytes = 1 << 30;
         variant_.plan.reciprocal_elements = reciprocal_elements;
-        return plan(problem_, variant_, kernel_);
+        return plan(problem_, variant_, kernel_, made);
     }
 
     // Executes boxes of a row for each scale, as one slice does.
@@ -151,15 +151,16 @@ protected:
         for (const std::vector<float> &box : boxes) execute_box(call, box, int32_t(box.size()));
     }
 
-    // A box of that many rows, the first of those whose scales lie at `from`.
-    void execute_box(hewn::CpuCall &call, const std::vector<float> &from, int32_t rows) {
-        scales.assign(from.begin(), from.begin() + rows);
+    // A box of that many rows, the first of those whose scales lie at `from`. They were `prepared`.
+    void execute_box(hewn::CpuCall &call, const std::vector<float> &from, int32_t rows, const std::vector<float> &prepared) {
+        scales.assign(prepared.begin(), prepared.begin() + rows);
         halide_dimension_t dims[] = {{0, int32_t(kColumns), 0, 0}, {0, rows, rows > 1, 0}};
         halide_buffer_t buffers[hewn::kMaxOperands] = {};
         for (halide_buffer_t &buffer : buffers) buffer.dim = dims;
         buffers[1].host = reinterpret_cast<uint8_t *>(const_cast<float *>(from.data()));
         ASSERT_EQ(kernel_.call(call, buffers), failure);
     }
+    void execute_box(hewn::CpuCall &call, const std::vector<float> &from, int32_t rows) { execute_box(call, from, rows, from); }
 
     hewn::Problem problem_ = {};
     hewn::Variant variant_ = {};
@@ -186,22 +187,6 @@ TEST_F(QuantizedRows, DivideWhereAScaleIsNotOrdinary) {
     EXPECT_EQ(divided, 4);
 }
 
-// What threads have left of two scales, a half of each.
-TEST_F(QuantizedRows, TakeNoHalfOfAnotherScale) {
-    problem_ = linear_problem(true, HEWN_DATA_TYPE_UINT8, {kRows, kColumns}, {kColumns, 1}, {0, 0}, {0, 0});
-    EXPECT_EQ(choose(256), 1);
-    ASSERT_TRUE(kernel_.one_scale);
-    hewn::LastReciprocal &last = kernel_.last_reciprocal;
-    for (std::atomic<uint64_t> *half : {&last.r0, &last.r1}) {
-        execute({{0.3f}});
-        const uint64_t kept = *half;
-        execute({{0.7f}});
-        *half = kept;
-        execute({{0.3f}});
-    }
-    EXPECT_EQ(multiplied, 6);
-}
-
 // A kernel that fails is not run again, whatever it met before.
 TEST_F(QuantizedRows, FailOnce) {
     meets_a_nan = true;
@@ -211,14 +196,53 @@ TEST_F(QuantizedRows, FailOnce) {
     EXPECT_EQ(divided, 0);
 }
 
-// Rows that repeat one after the other use what was prepared, fewer of them as well.
+// Rows that repeat one after the other use what was prepared, fewer of them as well; more are prepared anew.
 TEST_F(QuantizedRows, PrepareOnce) {
-    const std::vector<float> box = {0.5f, 0.25f, 3.0f};
+    std::vector<float> box = {0.5f, 0.25f, 3.0f};
+    const std::vector<float> before = box, after = {0.125f, 0.75f, 5.0f};
     hewn::CpuCall call(kernel_, nullptr, nullptr);
-    for (const int32_t rows : {2, 1, 2, 3}) {
-        execute_box(call, box, rows);
-        EXPECT_EQ(call.rows.count, rows == 3 ? 3 : 2);
-    }
+    execute_box(call, box, 2);
+    std::copy(after.begin(), after.end(), box.begin());
+    for (const int32_t rows : {1, 2, 3, 2}) execute_box(call, box, rows, multiplied < 3 ? before : after);
+    EXPECT_EQ(multiplied, 5);
+}
+
+// Constants are prepared at compile, once and for all boxes.
+TEST_F(QuantizedRows, AreSettledWhereScalesAreConstants) {
+    std::vector<float> constants = {0.5f, 0.25f, 3.0f, 0.1f};
+    problem_.inputs[1].constant = true;
+    problem_.constants[1] = constants.data();
+    hewn::Plan made;
+    EXPECT_EQ(choose(64, &made), 1);
+    void *inputs[hewn::kMaxInputs] = {nullptr, constants.data()};
+    const hewn::Allocator &allocator = hewn::default_device().allocator;
+    ASSERT_EQ(hewn::forms_of(*problem_.info).settle(made, allocator, kernel_, inputs, nullptr), 0);
+    ASSERT_NE(kernel_.settled, nullptr);
+    const std::vector<float> before = constants;
+    const auto execute_rows = [&](int64_t first, int32_t rows) {
+        scales.assign(before.begin() + first, before.begin() + first + rows);
+        halide_dimension_t dims[] = {{0, int32_t(kColumns), 0, 0}, {0, rows, 1, 0}};
+        halide_buffer_t buffers[hewn::kMaxOperands] = {};
+        for (halide_buffer_t &buffer : buffers) buffer.dim = dims;
+        buffers[1].host = reinterpret_cast<uint8_t *>(constants.data() + first);
+        hewn::CpuCall call(kernel_, inputs, nullptr);
+        ASSERT_EQ(kernel_.call(call, buffers), 0);
+    };
+    std::fill(constants.begin(), constants.end(), 7.0f);  // nobody looks there
+    execute_rows(0, 4);
+    execute_rows(2, 2);
+    EXPECT_EQ(multiplied, 2);
+    EXPECT_EQ(divided, 0);
+    allocator.deallocate(kernel_.settled);
+
+    constants[3] = 0;
+    EXPECT_EQ(choose(64, &made), 1);
+    ASSERT_EQ(hewn::forms_of(*problem_.info).settle(made, allocator, kernel_, inputs, nullptr), 0);
+    EXPECT_EQ(kernel_.settled, nullptr) << "one scale is not ordinary";
+    const hewn::Allocator none = {[](void *, size_t, size_t) -> void * { return nullptr; }, allocator.deallocate_hook, nullptr};
+    constants[3] = 1;
+    EXPECT_EQ(choose(64, &made), 1);
+    EXPECT_EQ(hewn::forms_of(*problem_.info).settle(made, none, kernel_, inputs, nullptr), hewn::kNoMemory);
 }
 
 #if defined(__x86_64__)  // ARM's conversions saturate, and nothing is told
@@ -245,149 +269,18 @@ TEST_F(QuantizedRows, AreTriedAgainAfterANaN) {
 }
 #endif
 
-std::vector<int32_t> zero_point_strides;  // along the row, of each call
-
-int dequantize(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *zero_point, int32_t, halide_buffer_t *) {
-    zero_point_strides.push_back(zero_point->dim[0].stride);
+int divide_columns(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *) {
+    divided++;
     return 0;
 }
 
-// DEQUANTIZE_LINEAR i16 to f32 with a scale and a zero point a column.
-class ZeroPointsOfColumns : public testing::Test {
-protected:
-    using Row = std::vector<int16_t>;
-
-    void SetUp() override {
-        if (!is_built({"dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
-    }
-
-    void choose(int64_t rows) {
-        problem_ = linear_problem(false, HEWN_DATA_TYPE_INT16, {rows, kColumns}, {kColumns, 1}, {0, 1}, {0, 1});
-        variant_.forms[0] = {"general", reinterpret_cast<hewn::KernelEntry>(dequantize), kParametersOfAll};
-        variant_.plan.box_bytes = 1 << 20;
-        variant_.plan.stream_bytes = variant_.plan.parallel_bytes = 1 << 30;
-        EXPECT_EQ(plan(problem_, variant_, kernel_), 1);
-        zero_point_strides.clear();
-    }
-
-    // A box of `rows` rows with `count` zero points of a row, which was just brought into scratch memory or not.
-    void execute_box(hewn::CpuCall &call, const Row &row, int32_t rows, bool filled = false) {
-        execute_box(call, row.data(), int32_t(row.size()), rows, filled);
-    }
-    void execute_box(hewn::CpuCall &call, const int16_t *row, int32_t count, int32_t rows, bool filled = false) {
-        halide_dimension_t dims[] = {{0, count, 1, 0}, {0, rows, 0, 0}};
-        halide_buffer_t buffers[hewn::kMaxOperands] = {};
-        for (halide_buffer_t &buffer : buffers) buffer.dim = dims;
-        buffers[2].host = reinterpret_cast<uint8_t *>(const_cast<int16_t *>(row));
-        call.filled = filled ? 1u << 2 : 0;
-        ASSERT_EQ(kernel_.call(call, buffers), 0);
-        ASSERT_EQ(buffers[2].dim, dims);
-        ASSERT_EQ(dims[0].stride, 1);
-    }
-
-    static constexpr int64_t kColumns = 1024;  // of the plan
-    hewn::Problem problem_ = {};
-    hewn::Variant variant_ = {};
-    hewn::CpuKernel kernel_ = {};
-};
-
-using Strides = std::vector<int32_t>;
-
-TEST_F(ZeroPointsOfColumns, AreOneWhereAllAreEqual) {
-    choose(4);
-    for (const Row &row : {Row{0, 0, 0, 0, 0, 0}, Row{-7, -7, -7, -7, -7, -7}, Row{5}, Row{1, 0, 0, 0, 0, 0},
-                           Row{0, 0, 0, 0, 0, 256}, Row{0, 0, 1, 0, 0, 0}, Row{3, 4}}) {
-        hewn::CpuCall call(kernel_, nullptr, nullptr);
-        execute_box(call, row, 4);
-    }
-    EXPECT_EQ(zero_point_strides, (Strides{0, 0, 0, 1, 1, 1, 1}));
-}
-
-TEST_F(ZeroPointsOfColumns, AreComparedForRowsEnough) {
-    choose(3);
-    hewn::CpuCall few(kernel_, nullptr, nullptr);
-    for (int i = 0; i < 2; i++) execute_box(few, Row{0, 0, 0, 0, 0, 0}, 4);
-    EXPECT_EQ(zero_point_strides, (Strides{1, 1}));
-
-    choose(4);
-    const Row equal = {2, 2, 2, 2, 2, 2}, other = {2, 2, 2, 2, 2, 2};
-    hewn::CpuCall call(kernel_, nullptr, nullptr);
-    for (const Row *row : {&equal, &equal, &equal, &other, &other}) execute_box(call, *row, 1);
-    EXPECT_EQ(zero_point_strides, (Strides{1, 0, 0, 1, 0}));
-}
-
-// A row of others may lie just after the one before.
-TEST_F(ZeroPointsOfColumns, AreThoseOfTheirRowAlone) {
-    choose(4);
-    const Row rows = {2, 2, 2, 3, 3, 3};
-    hewn::CpuCall call(kernel_, nullptr, nullptr);
-    for (const int at : {0, 3}) execute_box(call, rows.data() + at, 3, 4);
-    EXPECT_EQ(zero_point_strides, (Strides{0, 0}));
-}
-
-// So where boxes cut rows.
-TEST_F(ZeroPointsOfColumns, AreThoseOfTheirRowAloneInParts) {
-    choose(4);
-    const Row rows = {2, 2, 2, 2, 3, 3, 3, 3};
-    hewn::CpuCall call(kernel_, nullptr, nullptr);
-    for (const int row : {0, 4}) {
-        for (int y = 0; y < 2; y++) {
-            for (const int at : {0, 2}) execute_box(call, rows.data() + row + at, 2, 1);
-        }
-    }
-    EXPECT_EQ(zero_point_strides, (Strides{1, 1, 0, 0, 1, 1, 0, 0}));
-}
-
-// Scratch memory holds other ones in the same place; a shorter box has the first of the same ones, a longer one has more.
-TEST_F(ZeroPointsOfColumns, AreKnownWhileTheyStay) {
-    choose(4);
-    Row row = {2, 2, 2, 2, 2, 2};
-    hewn::CpuCall call(kernel_, nullptr, nullptr);
-    execute_box(call, row, 4, true);
-    row.back() = 1;
-    execute_box(call, row, 4, true);
-    execute_box(call, row, 2);
-    row.back() = 2;
-    execute_box(call, row, 4, true);
-    row.pop_back();
-    execute_box(call, row, 1);
-    execute_box(call, row, 4, true);
-    row.push_back(1);
-    execute_box(call, row, 4);
-    EXPECT_EQ(zero_point_strides, (Strides{0, 1, 1, 0, 0, 0, 1}));
-}
-
-// All of the longest box are compared.
-TEST_F(ZeroPointsOfColumns, AreComparedToTheLast) {
-    choose(4);
-    const Row row = {2, 2, 2, 2, 2, 1};
-    hewn::CpuCall call(kernel_, nullptr, nullptr);
-    for (const int32_t count : {6, 5, 6}) execute_box(call, row.data(), count, 1);
-    EXPECT_EQ(zero_point_strides, (Strides{1, 1, 1}));
-}
-
-// Of a row that boxes cut, all parts are compared once the first one comes again.
-TEST_F(ZeroPointsOfColumns, AreGatheredFromPartsOfARow) {
-    choose(4);
-    const Row equal = {2, 2, 2, 2, 2, 2}, other = {2, 2, 2, 2, 2, 1};
-    for (const Row *row : {&equal, &other}) {
-        hewn::CpuCall call(kernel_, nullptr, nullptr);
-        for (int y = 0; y < 2; y++) {
-            for (const int at : {0, 2, 4}) execute_box(call, row->data() + at, 2, 1);
-        }
-        execute_box(call, row->data() + 4, 1, 1);
-    }
-    EXPECT_EQ(zero_point_strides, (Strides{1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1}));
-}
-
-int divide_columns(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *zero_point, halide_buffer_t *) {
-    zero_point_strides.push_back(zero_point->dim[0].stride);
-    return 0;
-}
-
-int multiply_columns(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *zero_point,
+int multiply_columns(const void *, halide_buffer_t *, halide_buffer_t *r0, halide_buffer_t *r1, halide_buffer_t *,
                      halide_buffer_t *) {
-    zero_point_strides.push_back(10 + zero_point->dim[0].stride);
+    multiplied++;
+    for (size_t x = 0; x < scales.size(); x++) {
+        const auto at = [&](const halide_buffer_t *row) { return double(reinterpret_cast<const float *>(row->host)[x]); };
+        EXPECT_NEAR((at(r0) + at(r1)) * double(scales[x]), 1, 0x1p-46) << "column " << x;
+    }
     return 0;
 }
 
@@ -401,67 +294,112 @@ hewn::Variant columns_variant() {
     return variant;
 }
 
-// QUANTIZE_LINEAR f32 to i8 with a scale and a zero point a column, in rows that divide and in rows enough to prepare the scales.
-TEST(ZeroPoints, AreJoinedWhereColumnsAreQuantized) {
-    if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
-    if (!hewn::InvalidOperationFlag::works()) GTEST_SKIP() << "the flag of invalid operations is not raised here";
-    constexpr int64_t kColumns = 1024;
-    for (const int64_t rows : {4, 64}) {
-        const hewn::Problem problem = linear_problem(true, HEWN_DATA_TYPE_INT8, {rows, kColumns}, {kColumns, 1}, {0, 1}, {0, 1});
-        const hewn::Variant variant = columns_variant();
-        hewn::CpuKernel kernel = {};
-        EXPECT_EQ(plan(problem, variant, kernel), 1);
+// QUANTIZE_LINEAR f32 to i8 with a scale and a zero point a column.
+class QuantizedColumns : public testing::Test {
+protected:
+    static constexpr int32_t kColumns = 1024, kPart = 512;
 
-        std::vector<float> scales(kColumns, 0.5f);
-        std::vector<int8_t> zero_points(kColumns, 3);
-        zero_point_strides.clear();
-        const hewn::FloatingPointMode mode;
-        for (int i = 0; i < 2; i++) {
-            hewn::CpuCall call(kernel, nullptr, nullptr);
-            const auto columns = std::make_unique<hewn::Columns>();
-            columns->from = reinterpret_cast<const char *>(scales.data());  // as its memory may have it from before
-            call.columns = columns.get();
-            halide_dimension_t dims[] = {{0, int32_t(kColumns), 1, 0}, {0, int32_t(rows), 0, 0}};
-            halide_buffer_t buffers[hewn::kMaxOperands] = {};
-            for (halide_buffer_t &buffer : buffers) buffer.dim = dims;
-            buffers[1].host = reinterpret_cast<uint8_t *>(scales.data());
-            buffers[2].host = reinterpret_cast<uint8_t *>(zero_points.data());
-            ASSERT_EQ(kernel.call(call, buffers), 0);
-            zero_points.back() = 4;
-        }
-        EXPECT_EQ(zero_point_strides, rows == 4 ? (Strides{0, 1}) : (Strides{10, 11})) << rows << " rows";
+    void SetUp() override {
+        if (!hewn::InvalidOperationFlag::works()) GTEST_SKIP() << "the flag of invalid operations is not raised here";
+        if (!is_built({"quantize_linear"})) GTEST_SKIP() << kNotBuilt;
+        variant_.plan.reciprocal_elements = 64;
+        divided = multiplied = 0;
     }
+
+    void choose(int64_t rows, const std::vector<float> *constants = nullptr) {
+        problem_ = linear_problem(true, HEWN_DATA_TYPE_INT8, {rows, kColumns}, {kColumns, 1}, {0, 1}, {0, 1});
+        problem_.inputs[1].constant = constants;
+        if (constants) problem_.constants[1] = constants->data();
+        kernel_ = {};
+        EXPECT_EQ(plan(problem_, variant_, kernel_, &made_), 1);
+    }
+
+    // A box of `count` columns from `first` on, whose scales lie in `row` and are those of `prepared`.
+    void execute_box(hewn::CpuCall &call, const std::vector<float> &row, size_t first, int32_t count,
+                     const std::vector<float> &prepared) {
+        scales.assign(prepared.begin() + int64_t(first), prepared.begin() + int64_t(first) + count);
+        halide_dimension_t dims[] = {{0, count, 1, 0}, {0, 4, 0, 0}};
+        halide_buffer_t buffers[hewn::kMaxOperands] = {};
+        for (halide_buffer_t &buffer : buffers) buffer.dim = dims;
+        buffers[1].host = reinterpret_cast<uint8_t *>(const_cast<float *>(row.data() + first));
+        ASSERT_EQ(kernel_.call(call, buffers), 0);
+    }
+
+    hewn::Problem problem_ = {};
+    hewn::Variant variant_ = columns_variant();
+    hewn::CpuKernel kernel_ = {};
+    hewn::Plan made_;
+};
+
+TEST_F(QuantizedColumns, ArePreparedWhereEnoughRowsShareThem) {
+    choose(3);
+    EXPECT_FALSE(kernel_.large_state) << "three rows are divided";
+    choose(64);
+    ASSERT_TRUE(kernel_.large_state);
+    alignas(64) static uint8_t state[hewn::kLargeStateBytes];
+    hewn::CpuCall call(kernel_, nullptr, nullptr);
+    call.large = state;
+    std::vector<float> row(kColumns, 0.5f);
+    const std::vector<float> half = row, third(kColumns, 1.0f / 3);
+    execute_box(call, row, 0, kColumns, half);
+    std::copy(third.begin(), third.end(), row.begin());
+    execute_box(call, row, 0, kPart, half);  // kept from the box before
+    call.filled = 1u << 1;
+    execute_box(call, row, 0, kPart, third);  // brought anew to the same scratch memory
+    call.filled = 0;
+    execute_box(call, row, kPart, kPart, third);
+    EXPECT_EQ(multiplied, 4);
+    EXPECT_EQ(divided, 0);
+    row[0] = 0;
+    call.filled = 1u << 1;
+    execute_box(call, row, 0, kPart, third);
+    EXPECT_EQ(multiplied, 4);
+    EXPECT_EQ(divided, 1);
 }
 
-// A row of scales that boxes cut is multiplied by where all of its parts are ordinary; what lies behind it is not looked at.
-TEST(Columns, AreOfAllPartsOfARow) {
-    if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
-    if (!hewn::InvalidOperationFlag::works()) GTEST_SKIP() << "the flag of invalid operations is not raised here";
-    constexpr int32_t kColumns = 1024, kPart = 512;
-    const hewn::Problem problem = linear_problem(true, HEWN_DATA_TYPE_INT8, {64, kColumns}, {kColumns, 1}, {0, 1}, {0, 1});
-    const hewn::Variant variant = columns_variant();
-    hewn::CpuKernel kernel = {};
-    EXPECT_EQ(plan(problem, variant, kernel), 1);
-    std::vector<int8_t> zero_points(kColumns);
-    for (size_t i = 0; i < zero_points.size(); i++) zero_points[i] = int8_t(i);
-    for (const bool ordinary : {true, false}) {
-        std::vector<float> scales(2 * kColumns, 0.0f);
-        std::fill_n(scales.begin(), kColumns, 0.5f);
-        if (!ordinary) scales[1] = 0;
-        zero_point_strides.clear();
-        const hewn::FloatingPointMode mode;
-        hewn::CpuCall call(kernel, nullptr, nullptr);
-        const auto columns = std::make_unique<hewn::Columns>();
-        call.columns = columns.get();
-        for (const int at : {0, kPart, 0, kPart}) {
-            halide_dimension_t dims[] = {{0, kPart, 1, 0}, {0, 1, 0, 0}};
-            halide_buffer_t buffers[hewn::kMaxOperands] = {};
-            for (halide_buffer_t &buffer : buffers) buffer.dim = dims;
-            buffers[1].host = reinterpret_cast<uint8_t *>(scales.data() + at);
-            buffers[2].host = reinterpret_cast<uint8_t *>(zero_points.data() + at);
-            ASSERT_EQ(kernel.call(call, buffers), 0);
-        }
-        EXPECT_EQ(zero_point_strides, ordinary ? Strides(4, 11) : Strides(4, 1));
+TEST_F(QuantizedColumns, AreSettledWhereScalesAreConstants) {
+    std::vector<float> row(kColumns);
+    for (size_t x = 0; x < row.size(); x++) row[x] = 1.0f / float(x + 1);
+    row[7] = 0;
+    choose(3, &row);
+    EXPECT_EQ(kernel_.columns, nullptr) << "one scale is not ordinary, and three rows are divided";
+    row[7] = 0.5f;
+    choose(3, &row);
+    void *inputs[hewn::kMaxInputs] = {nullptr, row.data()};
+    const hewn::Allocator &allocator = hewn::default_device().allocator;
+    ASSERT_EQ(hewn::forms_of(*problem_.info).settle(made_, allocator, kernel_, inputs, nullptr), 0);
+    EXPECT_FALSE(kernel_.large_state);
+    ASSERT_NE(kernel_.settled, nullptr);
+    const std::vector<float> before = row;
+    std::fill(row.begin(), row.end(), 0.0f);  // nobody looks there
+    hewn::CpuCall call(kernel_, inputs, nullptr);
+    for (const size_t first : {0, kPart}) execute_box(call, row, first, kPart, before);
+    EXPECT_EQ(multiplied, 2);
+    EXPECT_EQ(divided, 0);
+    allocator.deallocate(kernel_.settled);
+}
+
+// Constants that are all the same are one, whatever their strides.
+TEST(Constants, AreOneWhereAllAreEqual) {
+    if (!is_built({"dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
+    for (const size_t other : {0, 1, 511, 1023, 1024}) {
+        SCOPED_TRACE(other);
+        hewn::Problem problem = linear_problem(false, HEWN_DATA_TYPE_INT16, {4, 1024}, {1024, 1}, {0, 1}, {0, 1});
+        std::vector<float> scale(1024, -0.5f);
+        std::vector<int16_t> zero_point(1024, 7);
+        if (other < 1024) zero_point[other] = 7 + 256;
+        const hewn_buffer_binding bindings[] = {
+            {sizeof(hewn_buffer_binding), nullptr, 0, 0},
+            {sizeof(hewn_buffer_binding), scale.data(), 0, scale.size() * sizeof scale[0]},
+            {sizeof(hewn_buffer_binding), zero_point.data(), 0, zero_point.size() * sizeof zero_point[0]}};
+        hewn_compile_options options = {};
+        options.constants = bindings;
+        options.constant_count = 3;
+        ASSERT_EQ(hewn::read_constants(options, problem, nullptr), HEWN_STATUS_OK);
+        EXPECT_EQ(problem.inputs[1].strides[1], 0);
+        EXPECT_EQ(problem.inputs[1].bytes, 4u);
+        EXPECT_EQ(problem.inputs[2].strides[1], other < 1024);
+        EXPECT_EQ(problem.inputs[2].bytes, other < 1024 ? 2048u : 2u);
     }
 }
 

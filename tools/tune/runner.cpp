@@ -20,9 +20,8 @@
 
 #include "../../bench/problem.h"
 #include "../../bench/settle.h"
-#include "../../runtime/cpu/folding.h"
-#include "../../runtime/dispatch/chip.h"
 #include "../../reference/reference.h"
+#include "../../runtime/dispatch/chip.h"
 
 namespace {
 
@@ -145,30 +144,30 @@ void reach(Problem &problem, const std::string &form) {
     }
 }
 
-// threads: 0 means all.
+// With constants, as apps have them: QUANTIZED_LINEAR_ADD folds no others. threads: 0 means all.
 Operator compile_with(const Library &library, const Problem &problem, const std::string &variant, int threads) {
     hewn::CompileOptions options;
     options.variant = variant;
     options.max_threads = threads;
+    options.constants = constants_of(problem);
     return {compile(problem.description(), options, library.compile), {&library}};
 }
 
-void run(const Library &library, const Operator &op, const Problem &problem, int64_t times = 1) {
-    const std::vector<hewn_buffer_binding> inputs = input_bindings(problem);
-    const hewn_buffer_binding output = problem.output.binding();
-    hewn_error error = {sizeof error, 0, ""};
-    for (int64_t i = 0; i < times; i++) {
-        if (library.execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, &error) != HEWN_STATUS_OK)
-            throw std::runtime_error(error.message);
+// Bindings of what is no constant.
+std::vector<hewn_buffer_binding> data_bindings(const Problem &problem) {
+    std::vector<hewn_buffer_binding> bindings = input_bindings(problem);
+    for (size_t i = 0; i < bindings.size(); i++) {
+        if (problem.is_parameter(i)) bindings[i] = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
     }
+    return bindings;
 }
 
-// Executes until the operator knows whether QUANTIZED_LINEAR_ADD's scales can be folded (runtime/cpu/folding.h).
-void run_in(const Library &library, const Operator &op, const Problem &problem, const std::string &form) {
-    if (problem.op != "quantized_linear_add" || form == "divide") return;
-    int64_t elements = 1;
-    for (int64_t size : problem.output.sizes) elements *= size;
-    run(library, op, problem, hewn::kElementsBeforeSearch / elements + 1);
+void run(const Library &library, const Operator &op, const Problem &problem) {
+    const std::vector<hewn_buffer_binding> inputs = data_bindings(problem);
+    const hewn_buffer_binding output = problem.output.binding();
+    hewn_error error = {sizeof error, 0, ""};
+    if (library.execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, &error) != HEWN_STATUS_OK)
+        throw std::runtime_error(error.message);
 }
 
 // ---- Checking ----
@@ -290,7 +289,6 @@ void Checker::check_once(const Library &library, Problem &problem, bool in_place
     void *const a = problem.inputs[0].data;
     if (in_place) problem.inputs[0].data = std::memcpy(place, a, bytes);
     const std::vector<uint8_t> before(place - kGuard, place + bytes + kGuard);
-    run_in(library, op, problem, options_.form);
     run(library, op, problem);
     problem.inputs[0].data = a;
     check_against_reference(problem);
@@ -317,7 +315,6 @@ void Checker::check_largest(const Library &library) {
     uint8_t *const output = static_cast<uint8_t *>(problem.output.data);
     std::memset(output, kUntouched, bytes);
     const Operator op = compile_with(library, problem, options_.variant.name, 0);
-    run_in(library, op, problem, options_.form);
     run(library, op, problem);
     if (largest_right_.empty()) {
         check_against_reference(problem);
@@ -399,13 +396,12 @@ void Timing::add(const std::string &layout, int64_t elements, int threads) {
     timed.problem = make_problem(variant.operator_name, variant.signature, layout, elements, arena_);
     timed.threads = threads;
     reach(timed.problem, options_.form);
-    timed.inputs = input_bindings(timed.problem);
+    timed.inputs = data_bindings(timed.problem);
     timed.output = timed.problem.output.binding();
     timed.ops.resize(contenders_.size());
     timed.ns.resize(contenders_.size());
     for (const size_t i : right_) {
         timed.ops[i] = compile_with(*contenders_[i].library, timed.problem, variant.name, threads);
-        run_in(*contenders_[i].library, timed.ops[i], timed.problem, options_.form);
     }
 }
 
