@@ -37,7 +37,7 @@ public:
     }
 
 protected:
-    // To f16 the kernel computes longer than a near cache takes, and loses by prefetching (docs/performance.md).
+    // To f16 the kernel loses by prefetching (docs/performance.md#software-prefetching).
     void prefetch_output() {
         using Prefetched = typename hewn::Elementwise<Derived>::Prefetched;
         this->set_prefetched(
@@ -59,9 +59,8 @@ public:
     void schedule() { schedule_rows(output, {&input, &scale, &zero_point}); }
 
 private:
-    // Many tensors have no zero point; ONNX allows int32 no other than 0. A difference of 32 bits takes seven operations, so
-    // there is always a path without it. A narrower one is one operation of five: to f32, leaving it out pays with AVX2 and
-    // SSE4.1, not with AVX-512 (docs/performance.md). ARM subtracts where it widens.
+    // A difference of 32 bits takes seven operations, so there is always a path without it. A narrower one is one operation of
+    // five: where leaving it out pays, docs/performance.md#a-zero-point-of-0 says. ARM subtracts where it widens.
     bool shortens() const {
         const Target t = target;
         const bool counts = t.arch == Target::X86 && !t.has_feature(Target::AVX512_Skylake);

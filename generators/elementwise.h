@@ -37,7 +37,8 @@ public:
 
     // The data types of one kernel, as operators.cmake lists them: "f32_u8".
     Param<std::string> signature{"signature", ""};
-    // The layouts to specialise for, a word each. A word has one digit for each input: its stride along x. Set by operators.cmake.
+    // The layouts to specialise for, a word each. A word has one digit for each input: its stride along x. Set by
+    // operators.cmake.
     Param<std::string> layouts{"layouts", ""};
 
     // Knobs (tuning/). knobs.cmake has their meanings and values. The step V is width * vector.
@@ -101,8 +102,8 @@ protected:
         return differences;
     }
 
-    // clamp(r + zero_point, Min, Max) of an 8-bit type for any int32 r. (v)packssdw, (v)paddsw, (v)packsswb. With AVX-512
-    // vpmovsdw, vpaddsw, then vpmovswb, or vpmaxsw and vpmovuswb: these keep the order of lanes.
+    // clamp(r + zero_point, Min, Max) of an 8-bit type for any int32 r. By packs; with AVX-512 by vpmovsdw and its like, which
+    // keep the order of lanes.
     Halide::Expr narrowed(const Halide::Expr &r, const Halide::Expr &zero_point, const Halide::Type &type) const {
         require_type("narrowed", Halide::Int(32), r.type());
         require_byte("narrowed", type);
@@ -128,7 +129,7 @@ protected:
     }
 
     // Makes the definitions from here on prefetch these buffers (possibly none) in whole steps, unless `distance` is 0. With
-    // AVX-512 alone: a Zen 5 gains (runtime/dispatch/chip.h), a Zen 3 loses (docs/performance.md).
+    // AVX-512 alone (docs/performance.md#software-prefetching).
     void set_prefetched(const std::vector<Prefetched> &buffers, PrefetchDistance &distance) {
         distance.set_estimate(0);
         if (!has_masks() || this->using_autoscheduler()) return;  // as it would ask for estimates of the addresses
@@ -315,11 +316,10 @@ private:
                        const Halide::Expr &of_column, const Halide::Expr &zero_point, int blocks, const Halide::Expr &fits,
                        bool prefetches = false) {
         // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. A pack works within lanes of 16 bytes, so the
-        // bytes come out in another order. The Funcs below are indexed in that order:
+        // bytes come out in another order. The Funcs below are indexed in that order, so that LLVM finds the packs of whole
+        // vectors, and restores the order with one permutation of the result:
         // - Element 4 k + l of a block's vector 2 h + w becomes word 4 w + l of lane k of the words' vector h.
         // - Word j of that lane becomes byte 8 h + j of lane k. The upper two lanes of the bytes come first.
-        // Written so, not in an order that looks simpler, LLVM finds the packs of whole vectors and restores the order with one
-        // permutation of the result. Narrowing vector by vector would take four instructions for each, with AVX-512 three.
         using Halide::Var;
         const int n = int32_lanes(), block = 4 * n, step = block * blocks;
         const bool picks = !operands.empty() && this->get_target().has_feature(Halide::Target::AVX512_Zen4);
@@ -344,7 +344,7 @@ private:
                 Halide::Internal::substitute({{x.name(), promised(first + block * b + n * v + i)}, {lane.name(), i}}, of_column);
         }
         // Zero points of lanes and columns are Funcs of their own, of a row and of a step. If they are gathered beside the words,
-        // LLVM permutes everything they meet: half as many instructions again.
+        // LLVM permutes everything they meet.
         Halide::Expr offset = zero_point;
         const Halide::Expr word = 4 * k + j % 4;  // in vector 2 h + j / 4 of a block
         Halide::Func zero_points("zero_points");
@@ -372,8 +372,7 @@ private:
     }
 
     // value, after prefetches of the cache lines of each prefetched buffer. They hold its `elements` elements from `column` + the
-    // distance on, and may lie beyond its end. This uses the instruction itself: for the same region, Func::prefetch makes a loop
-    // that computes its bounds in every step and prefetches one line in four.
+    // distance on, and may lie beyond its end. Func::prefetch would make a loop of its own, and prefetch one line in four.
     Halide::Expr prefetching(const Halide::Expr &value, const Halide::Expr &column, int elements) const {
         using namespace Halide::Internal;
         constexpr int kLineBytes = 64;
@@ -388,9 +387,8 @@ private:
         return Call::make(value.type(), Call::return_second, {none, value}, Call::Intrinsic);
     }
 
-    // row(4 i + v) - zero_point of a block of 4 n bytes. Bytes that lie together in memory lie in one vector. One vpdpbusd picks,
-    // widens and subtracts: for every 32 bits it sums -zero_point and four products, with 1 for the picked byte and 0 for the
-    // others. One factor is unsigned, the other signed.
+    // row(4 i + v) - zero_point of a block of 4 n bytes, each picked, widened and subtracted by one vpdpbusd
+    // (docs/architecture.md#a-target-for-one-operator). One factor of its products is unsigned, the other signed.
     template<class Row>
     Halide::Func picked_difference(const Row &row, const Halide::Expr &zero_point, const Halide::Var &first) {
         using Halide::cast;
@@ -425,8 +423,7 @@ private:
     }
 
     // output(x, y) = element, which may use `lane`, of rows of `least` to end - 1 columns. Vectors of width_, the last one
-    // overlapping the one before. Shorter rows are scalar or, where there is one layout, in vectors of 4 first (with three
-    // layouts these would take 0.9 KB a form).
+    // overlapping the one before. Shorter rows are scalar or, where there is one layout, in vectors of 4 first: for size.
     void define_short_rows(OutputRows &output, const Halide::Expr &element, int least, int end) {
         const Halide::Expr columns = output.dim(0).extent();
         const bool fours = layouts.value().find(' ') == std::string::npos;
@@ -441,7 +438,7 @@ private:
     }
 
     // The same for begin <= x < end, in vectors of which the last is masked. Where there are no such columns there are no rows
-    // either: finding that out row by row takes 2 ns each (Zen 5).
+    // either, so that no row finds that out by itself.
     void define_masked(OutputRows &output, const Halide::Func &element, const Halide::Expr &begin, const Halide::Expr &end) {
         const Halide::Expr rows = Halide::select(begin < end, output.dim(1).extent(), 0);
         const Halide::RDom masked(begin, end - begin, 0, rows, "masked");
@@ -573,7 +570,7 @@ private:
         }
         if (!prefetched_.empty()) vectorize_steps(stage.specialize(prefetch_distance_ > 0), columns, strategy);
         vectorize_steps(stage, columns, strategy);
-        // Dequantizing 8 bits in rows of 7 elements takes 0.35 ns an element by scalars, 0.12 by masks, 0.14 by vectors of 4.
+        // Scalars take three times as long as masks or vectors of 4 (docs/performance.md#runs).
         const int least = has_masks() ? width_ : 4;
         for (int v = step_; v > least;) {
             v = std::max(v / 4, least);

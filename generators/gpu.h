@@ -1,10 +1,10 @@
 // What all GPU kernels share: operands, the two forms, and the schedule. One source for CUDA, OpenCL and Direct3D 12.
 //
-//   dense    output and varying inputs packed and aligned to 16 bytes, the other inputs one element. Tensors are read and
-//            written as 32-bit words, four at a time, so that no device needs narrower accesses; a thread makes the fewest
-//            elements that are whole 16 bytes of every tensor. The caller passes how many such steps there are; what is left
-//            over goes to `strided`.
+//   dense    output and varying inputs packed and aligned to 16 bytes, the other inputs one element; in 32-bit words, four at a
+//            time. The caller passes how many steps there are; what is left over goes to `strided`.
 //   strided  any layout of up to 8 dimensions in one launch, a thread an element: its index is taken apart by the sizes.
+//
+// docs/architecture.md#two-forms tells the reasons.
 #ifndef HEWN_GENERATORS_GPU_H
 #define HEWN_GENERATORS_GPU_H
 
@@ -107,8 +107,7 @@ private:
 
     bool dense() const { return Derived::form == Form::Dense; }
     bool d3d12() const { return this->target.value().has_feature(Halide::Target::D3D12Compute); }
-    // i64 sums are made of words in the dense form, where a device may have no 64-bit integers. Direct3D 12 has none in either
-    // form.
+    // 64-bit elements are pairs of words in the dense form, and in both on Direct3D 12, which has no 64-bit integers.
     Type held_in(const Type &type, bool words) const {
         return words || (d3d12() && type.bits() == 64) ? Halide::UInt(32) : bits_type(type);
     }
@@ -252,8 +251,7 @@ private:
             Expr coordinate = rest;
             if (d < kGpuRank - 1) {
                 const Expr size = *scalars_.size[d], multiplier = *scalars_.multiplier[d], shift = *scalars_.shift[d];
-                // rest / size, exact for rest < 2^31 (the runtime prepares multiplier and shift).
-                // Without 64-bit integers: divided, which of integers is exact.
+                // rest / size, exact for rest < 2^31: see runtime/gpu/division.h, or divided where there are no 64-bit integers.
                 const Expr quotient =
                     d3d12() ? rest / size
                             : Halide::cast<uint32_t>((Halide::cast<uint64_t>(rest) * Halide::cast<uint64_t>(multiplier)) >>

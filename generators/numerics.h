@@ -46,15 +46,14 @@ inline Expr to_f16(const Expr &e, const Halide::Target &target) {
     return Halide::select(Halide::strict_float(e != e), Halide::float16_t::make_nan(), converted);
 }
 
-// e * (r0 + r1), with r0 = RN(1 / s), r1 = RN(1 / s - r0). It is RN(e / s) wherever that decides the rounding to an 8-bit result.
-// `again` has the value of e; it may come from a second load.
+// e * (r0 + r1): docs/numerics.md#the-two-operation-quotient. `again` has the value of e; it may come from a second load.
 inline Expr times_reciprocal(const Expr &e, const Expr &again, const Expr &r0, const Expr &r1) {
     return fma(again, r0, rounded(e * r1));
 }
 inline Expr times_reciprocal(const Expr &e, const Expr &r0, const Expr &r1) { return times_reciprocal(e, e, r0, r1); }
 
 // RN(e - zero_point) for any integer type. Up to 16 bits exactly, in int32, which x86 subtracts on more ports than f32. 32 bits
-// by halves, RN(f32(eh - zh) * 65536 + f32(el - zl)): the differences and the product are exact, so only the sum rounds.
+// by halves (docs/numerics.md#a-difference-of-33-bits).
 inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Halide::Target &target) {
     require_integer_up_to(32, "difference_f32", e.type());
     if (e.type().bits() == 8 && arm::is_target(target)) return arm::difference_f32(e, zero_point, target);

@@ -1,7 +1,6 @@
-// Numeric helpers of the GPU kernels. A GPU may contract a * b + c, divide inexactly or flush subnormals, whatever the source
-// says. So values are bit patterns (u32 for f32, u16 for f16), and every value that decides a result is an integer. A float
-// operation is only used where it is exact, or is the one rounding that the truth asks for, between two integer operations.
-// docs/numerics.md explains why each formula is exact.
+// Numeric helpers of the GPU kernels. Values are bit patterns (u32 for f32, u16 for f16), and every value that decides a result
+// is an integer. A float operation is only used where it is exact, or is the one rounding that the truth asks for, between two
+// integer operations. docs/numerics.md#gpus tells the reasons, and why each formula is exact.
 #ifndef HEWN_GENERATORS_NUMERICS_GPU_H
 #define HEWN_GENERATORS_NUMERICS_GPU_H
 
@@ -97,10 +96,8 @@ inline Parts parts_of(const Expr &magnitude, bool may_be_subnormal) {
 // clamp(round(RN(x / scale)) + zero_point, Min, Max) from the operands' parts. distance is x.exponent - scale.exponent; where the
 // result is 0 or saturates, it may be any number beyond that end of [-2, 9].
 //
-// k is the truncated rough quotient. Only the boundary k + 1/2 can lie between the candidates k and k + 1. D is the distance x /
-// scale - (k + 1/2) in units of 1 / (4 * scale's mantissa), exact modulo 2^32 and small. T is half an ulp of the boundary in
-// these units. A quotient of two 24-bit numbers is never the middle of two floats, so RN(x / scale) reaches the boundary where D
-// >= -T and passes it where D > T. Ties go to even: an odd k goes up if the boundary is reached, an even k if it is passed.
+// k is the truncated rough quotient, `difference` and `half_ulp` are D and T of docs/numerics.md#gpus: an odd k goes up if D >=
+// -T, an even k if D > T.
 inline Expr quantized(const Parts &x, const Parts &scale, const Expr &distance, const Expr &negative, const Expr &zero,
                       const Expr &zero_point, const Type &type) {
     require_byte("quantized", type);
@@ -129,8 +126,8 @@ inline Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, c
 }
 
 // One addend of QUANTIZED_LINEAR_ADD, RN((q - zero_point) * scale) / 2^(common - 127). 2^(common - 127) is the larger scale's
-// power of two. Scaling commutes with the roundings, because multiples of 2^-149 do not round among subnormals. A scale more than
-// 2^60 below the other counts only where the other addend is 0; `alone` is then the sum's exponent.
+// power of two. A scale more than 2^60 below the other counts only where the other addend is 0; `alone` is then the sum's
+// exponent.
 struct Addend {
     Expr integer, bits, alone, scale_magnitude;
 };
@@ -175,8 +172,8 @@ inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero
 
 // ---- Devices that divide correctly and keep subnormals: CUDA ----
 
-// clamp(round(q) + zero_point, Min, Max). cvt.rni.s32.f32 saturates and turns NaN into 0, so NaN gives the zero point. The sum is
-// unsigned so that it stays after the clamp: before it, it could overflow.
+// clamp(round(q) + zero_point, Min, Max); NaN, which cvt.rni.s32.f32 turns into 0, gives the zero point. The sum is unsigned so
+// that it stays after the clamp: before it, it could overflow.
 inline Expr finished_ieee(const Expr &q, const Expr &zero_point, const Type &type) {
     require_byte("finished_ieee", type);
     const Expr rounded = llvm_call(Halide::Int(32), "llvm.nvvm.f2i.rn", {q}), z = int32(zero_point);
@@ -186,10 +183,8 @@ inline Expr finished_ieee(const Expr &q, const Expr &zero_point, const Type &typ
 
 inline Expr divided_ieee(const Expr &a, const Expr &b) { return Halide::strict_float(a / b); }
 
-// RN(x / scale), or a number that rounds to the same 8-bit result, for many x and one scale, given as bits. Both are multiplied
-// by a power of two that brings the scale to m in [2^-22, 4), and 1 / m is taken in two parts. A scale of 0 makes x an infinity
-// or NaN. A scale of infinity or NaN makes m NaN, and so every result, which quantizes as 0 does. An infinite x becomes the
-// largest number, because the parts may differ in sign.
+// RN(x / scale), or a number that rounds to the same 8-bit result, for many x and one scale, given as bits: the two-operation
+// quotient on CUDA (docs/numerics.md#gpus), which also tells what becomes of infinities and NaN.
 inline Expr times_reciprocal_ieee(const Expr &x, const Expr &scale) {
     const auto fma = [](const Expr &a, const Expr &b, const Expr &c) {
         return llvm_call(Halide::Float(32), "llvm.fma.f32", {a, b, c});
@@ -235,8 +230,7 @@ inline Expr add_flushing(const Expr &a, const Expr &b) {
     return Halide::select(large || magnitude == u32(0), sum, (sum & u32(kSign)) | lowered);
 }
 
-// RN(difference * scale). The product with the scale's significand is normal; the scale's power of two is applied in integers. A
-// multiple of 2^-149 loses no bits among the subnormals.
+// RN(difference * scale). The product with the scale's significand is normal; the scale's power of two is applied in integers.
 inline Expr product_flushing(const Expr &difference, const Expr &scale, bool scale_subnormal) {
     const Expr scale_magnitude = scale & u32(kMagnitude);
     const Parts parts = parts_of(scale_magnitude, scale_subnormal);

@@ -9,10 +9,9 @@ namespace {
 using namespace Halide;
 
 // An N x N transposition is a perfect-shuffle network: log2 N rounds that interleave the lanes of rows j and j + N / 2. Written
-// like this, a round is exactly one interleaving instruction (punpck, zip) an output vector; 3 to 5 times faster than any direct
-// schedule of the copy. Wider tiles hold several such squares side by side, one in each 16 bytes of a vector, as AVX2's
-// instructions treat them: half as many instructions. Not for 8 and 16 bits, where Halide reads parts of such vectors and LLVM
-// permutes them.
+// like this, a round is exactly one interleaving instruction (punpck, zip) an output vector. Wider tiles hold several such
+// squares side by side, one in each 16 bytes of a vector, as AVX2's instructions treat them. Not for 8 and 16 bits
+// (docs/performance.md#transposing).
 class Transpose : public Generator<Transpose> {
 public:
     GeneratorParam<std::string> signature{"signature", ""};
@@ -92,10 +91,9 @@ private:
     // 0, after prefetches into L2. Four squares below one another share a cache line of each column, so each prefetches a quarter
     // of the columns, at least one. The input's address modulo 64 and the square's row tell which: the four may belong to four
     // calls. Squares further down prefetch what lies beside their column, so that the address is a sum that grows. In tall
-    // columns, where `down` is a square's height, they prefetch their lines along diagonals. (Going by column and line takes a
-    // remainder a square: quantizing 1000 x 1000 took 1.15 times as long.) Halide's own prefetch goes into L1 alone, where
-    // columns a multiple of 4 KiB apart share sets (QUANTIZE_LINEAR f32 of 4096 x 4096, transposed, on a Zen 5: 13 GB/s without,
-    // 15 into L1, 18 into L2). LLVM's intrinsic, which the module declares for Halide's, returns no value, so nothing may use it.
+    // columns, where `down` is a square's height, they prefetch their lines along diagonals, which takes no remainder a square.
+    // Halide's own prefetch goes into L1 alone, where columns a multiple of 4 KiB apart share sets. LLVM's intrinsic, which the
+    // module declares for Halide's, returns no value, so nothing may use it.
     Expr prefetch() {
         using namespace Halide::Internal;
         const int share = std::max(1, columns_ / 4), bytes = output.type().bytes();

@@ -283,10 +283,8 @@ private:
     } loaded_[kMaxOperands] = {};
     alignas(64) uint8_t memory_[kScratchMemory];
 
-    // The processor's own prefetching does not follow a tile's columns. So the transposition prefetches the next tile, line by
-    // line as it goes rather than in bursts (docs/performance.md#transposing), and into L2, as columns 4 KiB apart share L1's
-    // sets. The next rows of operands in place are prefetched part by part. ADD f32 of 1024 x 1024 and its transpose on a Zen 4,
-    // ns an element: 1.9 without, 1.3 into L1, 0.6 into L2, 0.55 with the rows in place.
+    // The transposition prefetches the next tile, line by line as it goes rather than in bursts, and into L2
+    // (docs/performance.md#transposing). The next rows of operands in place are prefetched part by part.
     int load_transposed(int o, const uint8_t *tensor, int64_t run, int64_t rows, const Walker *next) {
         constexpr int64_t kPart = 64;
         const int32_t prefetch_distance = next && plan_.prefetches_tiles ? tile_distance(o, next->pointer(o) - tensor, rows) : 0;
@@ -340,9 +338,8 @@ private:
     int64_t pitch(int o) const { return int64_t(plan_.dims[o][1].stride) << shift(o); }
 };
 
-// How many boxes ahead to prefetch: the next one; if the output is streamed, 16 KiB of inputs ahead, including transposed ones.
-// (GB/s on a Zen 5 at 4, 8, 12, 16 and 24 KiB: QUANTIZE_LINEAR 37, 45, 50, 50, 50; at 4 and 16: DEQUANTIZE_LINEAR 46 and 48; at
-// 16 and 32: ADD 54 and 51. On a Zen 4 ADD gained as much from 8 KiB on, QUANTIZE_LINEAR the most from 16.)
+// How many boxes ahead to prefetch: the next one; if the output is streamed, 16 KiB of inputs ahead, including transposed ones
+// (docs/performance.md#streaming).
 int64_t prefetch_distance_boxes(const Plan &plan) {
     if (plan.access[plan.operands - 1] != Access::Stream) return 1;
     int64_t bytes = 0;  // of each element, of inputs that are prefetched

@@ -10,17 +10,16 @@ namespace hewn {
 
 namespace {
 
-// An operand's part of scratch memory. A run fills at most half of it, so that three operands fit an L1 cache of 32 KiB. A
-// transposed tile or a streamed block may fill it. A tall tile may also fill the parts of operands that need none.
+// An operand's part of scratch memory. A run fills at most half of it, so that three operands fit an L1 cache of 32 KiB; a
+// transposed tile or a streamed block may fill it.
 constexpr int64_t kScratchBytes = 16 << 10;
 constexpr int64_t kRunBytes = 8 << 10;
 constexpr int64_t kTileBytes = 32 << 10;  // of a tall tile
 // In a transposed tile, rows of at least kPaddedBytes are a cache line longer than needed. The 16 bytes that the transposition
-// writes of each row then lie in different cache sets (0.59 -> 0.44 ns an element of f32).
+// writes of each row then lie in different cache sets.
 constexpr int64_t kPaddedBytes = 256, kPadBytes = 64;
 // An operand of up to this many bytes, such as a row that all rows share, stays in a core's own cache. It is not prefetched
-// beside a streamed output, where it would use up its part of the 16 KiB that are fetched ahead (prefetch_distance_boxes; gains:
-// docs/performance.md#streaming).
+// beside a streamed output, where it would use up its part of what is fetched ahead.
 constexpr int64_t kOwnCacheBytes = 256 << 10;
 // Gap between the operands' parts of scratch memory, so that they do not share cache sets.
 constexpr int64_t kScratchStagger = 320;
@@ -136,16 +135,13 @@ private:
     int64_t widest_ = 1;
     int run_rank_ = 0;  // how many dimensions a run may go through
     double moved_bytes_ = 0;
-    // Whether the output bypasses the caches: it is dense, the operands exceed the caches, and enough of them is output that the
-    // saved reads of its lines outweigh the copy.
+    // Whether the output bypasses the caches: it is dense, the operands exceed them, and enough is output to outweigh the copy.
     bool streams_ = false;
     // Whether runs go through the second dimension, and scattering interleaves the output's rows.
     bool interleaves_ = false;
 
     // Whether operand o is transposed faster than gathered: 8 elements on a side (of bytes 16, a square's), and enough of them
-    // for the calls. On a Zen 4, many small matrices take these ns an element, transposed / gathered: i8 of 8 x 8 to 14 x 14 0.7
-    // to 0.9 / 0.34, of 20 x 20 0.47 / 0.34, of 16 x 16 0.32 / -; f32 of 8 x 8 to 14 x 14 0.6 to 0.9 / 0.41, of 16 x 16 and 64 x
-    // 8 0.33 / -.
+    // for the calls.
     bool transposing_pays(int o, int64_t columns, int64_t rows) const {
         const int64_t side = std::max<int64_t>(kTransposeSide, kSquareBytes / element_bytes(o));
         const bool edges_cost = element_bytes(o) == 1 && (columns | rows) % side != 0;
@@ -153,8 +149,7 @@ private:
     }
 
     // Planes to pixels: whether runs should go through the second dimension, because the output's innermost one is short and
-    // inputs, dense along the second, then stay in place. An element is gathered by an offset of its own in 0.3 ns, and scattered
-    // or gathered evenly in 0.18.
+    // inputs, dense along the second, then stay in place. In ns: gathering an element by its own offset, moving it evenly.
     bool interleaving_pays() const {
         if (space_.rank < 2 || dim(0).size >= kTransposeSide || dim(1).size < 64 || dim(0).stride[output_] != 1 || ends_runs(1))
             return false;
@@ -175,8 +170,7 @@ private:
         return false;
     }
 
-    // The most bytes in a box of operands in place. No limit if there is nothing to slice, as each box takes some 25 ns (ADD,
-    // QUANTIZE_LINEAR and DEQUANTIZE_LINEAR of 64 Ki elements: one box is 1.02 to 1.04 times as fast as two to four).
+    // The most bytes in a box of operands in place. No limit if there is nothing to slice, as each box takes some 25 ns.
     int64_t box_bytes() const { return parallel() ? knobs_.box_bytes : kMaxIndex; }
 
     const Dimension &dim(int k) const { return space_.dims[k]; }
@@ -214,9 +208,9 @@ private:
         return all;
     }
 
-    // A tall tile holds several cache lines of each column instead of one, side by side in a page, in 32 KiB an operand: four
+    // A tile of several cache lines of each column instead of one, in 32 KiB an operand (docs/performance.md#tall-tiles): four
     // lines of 128 columns. If memory binds, and operands in place are as wide, rows should be longer: two lines of 256 columns,
-    // unless the L2 cache holds the operands (docs/performance.md#tall-tiles). False: no such tile, `box` is unchanged.
+    // unless the L2 cache holds the operands. False: no such tile, `box` is unchanged.
     bool tall_tile(int partner, const Runs &runs, Box &box) const {
         const int64_t apart = tall_tile_columns_apart(chip_, moved_bytes_);
         if (apart == 0 || streams_ || !runs.lie_apart_by_multiples_of(apart)) return false;
@@ -237,10 +231,8 @@ private:
         return false;
     }
 
-    // Whether short rows are flattened through scratch, rather than looped over. The estimate, in ns: a row costs 1.6, a call 10,
-    // gathering 0.22 an element, scattering 0.35, an operand that repeats from block to block 0.02. On a Zen 4 (ADD of i8 and
-    // f32, rows of 2 to 31) this takes the faster way, except for i8 rows of 6 (flattened 2.0 times as fast) and f32 rows of 2 to
-    // 4 beside a number a row (by rows 1.1 to 1.8).
+    // Whether short rows are flattened through scratch, rather than looped over: by an estimate in ns
+    // (docs/architecture.md#boxes-rows-and-runs).
     bool flattening_pays() const {
         if (dim(0).size >= 32 || run_rank_ < 2) return false;
         Box flat;
@@ -291,17 +283,17 @@ private:
     }
 
     // The dimension that rows of a box in place go through: the next one, or the one after that if the next would make calls of
-    // few short rows (docs/performance.md#runs). Beyond 8 MiB of operands only the shortest calls count, because what lies
-    // between the rows is fetched and left.
+    // few short rows. Beyond 8 MiB of operands only the shortest calls count, because what lies between the rows is fetched and
+    // left.
     int row_dimension(int64_t run) const {
         const int64_t short_call = moved_bytes_ <= double(8 << 20) ? 256 : 64;
         const bool other = space_.rank > 2 && !streams_ && dim(2).size > dim(1).size && run * dim(1).size * widest_ <= short_call;
         return other ? 2 : 1;
     }
 
-    // Whether the run should go on into the next dimension. If so, operands that were constant so far must be gathered (0.3 ns an
-    // element); if not, each such run is a row of its own (4 to 12 ns). Not counted are operands that are the same in all of the
-    // longest runs, as they are gathered once, and those that no layout lets the kernel read as one element.
+    // Whether the run should go on into the next dimension. If so, operands that were constant so far must be gathered; if not,
+    // each such run is a row of its own, which takes as long as some 32 elements. Not counted are operands that are the same in
+    // all of the longest runs, as they are gathered once, and those that no layout lets the kernel read as one element.
     bool continuing_pays(const Box &box, int64_t limit) const {
         uint32_t varying = 0;
         for (int o = 0; o < output_; o++) varying |= constant(box, o) ? 0 : digit(operands_, o);
@@ -337,8 +329,7 @@ private:
     }
 
     // A tile of a transposed operand. It has as many rows as a cache line holds of the widest element in scratch, so that lines
-    // are read once, and long runs for the other operands. ADD f32 is 1.04 to 1.5 times as fast as in squares. Why operands in
-    // place do not count: docs/performance.md#transposing.
+    // are read once, and long runs for the other operands (docs/performance.md#transposing).
     Box tile_box(int partner) const {
         Box box;
         const Runs all = runs();
@@ -384,8 +375,8 @@ private:
     }
 
     // If all that a flattened run has in scratch memory repeats along the run's last dimension, divides that dimension into
-    // shorter runs and rows of them. Less scratch memory is then filled, and a call does more. Runs are short for few elements:
-    // 512 fill in some 50 ns. Not if the output is streamed, block by block.
+    // shorter runs and rows of them. Less scratch memory is then filled, and a call does more. Not if the output is streamed,
+    // block by block.
     void divide_run(Box &box) {
         if (box.last == 0 || box.row_dim >= 0 || streams_ || space_.rank == kMaxRank) return;
         Dimension &last = space_.dims[box.last];
@@ -444,7 +435,7 @@ int64_t period_of(const Space &space, const Box &box, int o) {
     return period;
 }
 
-// Elements of a piece of the run. Each takes two operations on memory, where one with its own offset takes three.
+// Elements of a piece of the run. Each takes a load and a store, one with its own offset another load.
 int64_t piece_of(const Space &space, const Box &box) {
     constexpr int64_t kShortest = 16;
     const int64_t inner = box.last == 0 ? box.outer : space.dims[0].size;

@@ -20,8 +20,7 @@
 
 // ---- What Halide's pool starts and joins its threads by ----
 //
-// Its own does not look whether there was memory or a thread. Here a thread that could not be had is null. To the pool it is one
-// that never takes work, and no other is asked for in its place until the pool has ended and starts again.
+// A thread that could not be had is null (docs/architecture.md#threads).
 
 #if !defined(_WIN32)
 
@@ -87,10 +86,9 @@ namespace hewn {
 
 namespace {
 
-// A thread that shares a call's work with the pool's threads; made on it. Linux may wake those on the caller's CPU though another
-// is idle, as some virtual machines' kernels do to spare the host's CPUs. There they wait some milliseconds for their turn, and
-// few calls take that long. So a caller whom no thread has joined in time gives way at once. A pool thread that finds itself on
-// the caller's CPU moves, for good, to the other CPUs of the pool and the caller.
+// A thread that shares a call's work with the pool's threads; made on it. Linux may wake those on the caller's CPU, where they
+// come too late. So a caller whom no thread has joined in time gives way at once, and a pool thread that finds itself on the
+// caller's CPU moves, for good, to the other CPUs of the pool and the caller (docs/architecture.md#threads).
 class Caller {
 public:
     Caller *next = nullptr;
@@ -106,7 +104,7 @@ private:
     bool gave_way_ = false;  // the caller's own
     std::atomic<bool> joined_{false};
 
-    // Longer than an idle CPU takes to wake a thread: 20 to 70 us on a virtual machine.
+    // Longer than an idle CPU takes to wake a thread.
     static constexpr int64_t kPatienceNs = 100'000;
 
     static int32_t this_thread() { return int32_t(syscall(SYS_gettid)); }

@@ -8,9 +8,8 @@ namespace hewn {
 
 struct Chip {
     int amd_family;  // 0: not AMD's
-    // Cache sizes in bytes, of AMD's chips; 0: not known. Their last-level cache, one for each complex of cores, outruns
-    // streaming to memory, so what fits it should stay there. To one core a mesh of slices, as in Intel's servers, is little
-    // faster than memory.
+    // Cache sizes in bytes, of AMD's chips alone, whose last-level cache outruns streaming to memory
+    // (docs/architecture.md#streaming-and-prefetching); 0: not known.
     int64_t l2_bytes, l3_bytes;
 };
 

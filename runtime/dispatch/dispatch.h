@@ -89,7 +89,7 @@ constexpr bool is_built(std::string_view operator_name) {
 
 // The variant that runs operator x signature on a device: the forced one (a variant's name, or a target's: the next lower
 // target's if it lacks this kernel; null or "": HEWN_VARIANT in the environment, else none is forced), or the one of the highest
-// rank that the device can run, as it counts on the chip (rank_in_halves).
+// rank on the chip that the device can run.
 hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced, const Support &support,
                          const Chip &chip, const Variant **variant, hewn_error *error);
 

@@ -1,6 +1,5 @@
 // What the GPU devices share (device.cpp, launch.h), and the seam under which each kind of driver is (cuda.cpp, opencl.cpp,
-// d3d12.cpp). Halide's own GPU runtimes are not used: generated code calls halide_<kind>_initialize_kernels, _run,
-// _finalize_kernels and _device_interface only, and those are ours. docs/architecture.md says why.
+// d3d12.cpp). Halide's own GPU runtimes are not used: docs/architecture.md#our-own-launcher.
 #ifndef HEWN_RUNTIME_GPU_DEVICE_H
 #define HEWN_RUNTIME_GPU_DEVICE_H
 
@@ -52,11 +51,9 @@ struct GpuLaunch {
     const int8_t *is_buffer;
 };
 
-// A kind of driver. Set by name: many members are of one type.
-//
-// Functions that return a status fill in `error`, which may be null, where they fail; those of a GpuCall note a failure in it
-// (GpuCall::failed) and return the code for generated code. All but release, describe and open are called between enter and
-// leave, on any thread and on several at once.
+// A kind of driver. Functions that return a status fill in `error`, which may be null, where they fail; those of a GpuCall note a
+// failure in it (GpuCall::failed) and return the code for generated code. All but release, describe and open are called between
+// enter and leave, on any thread and on several at once.
 struct GpuApi {
     hewn_device_kind kind;
     bool offsets;         // kernels take an operand's offset as its dimension's -min; false: addresses are pointers
@@ -93,8 +90,8 @@ struct GpuApi {
     // Checks the binding's memory; base is its offset or address, less the binding's own offset.
     hewn_status (*locate)(GpuDevice &, const hewn_buffer_binding &, const char *dml_name, const char *tensor, GpuAddress *base,
                           hewn_error *);
-    // Turns the addresses of a launch's tensors into those that its kernel is given: offsets within its indices. May make
-    // temporary objects of the driver's for them, which go into call.views. Null: addresses are given as they are.
+    // Turns the addresses of a launch's tensors into those that its kernel is given. May make temporary objects of the driver's
+    // for them, which go into call.views. Null: addresses are given as they are.
     int (*view)(GpuCall &, GpuTensor *, int count);
     // Gives the objects in call.views back, after the launch or where it does not come to be. Null: `view` makes none.
     void (*end_views)(GpuCall &);
@@ -110,8 +107,8 @@ struct GpuApi {
 
     // ---- Lists: of a kind whose launches are recorded; else null ----
 
-    // Opens a list of the device's own. Where it succeeds it has taken the device's lock, which is held until `submit`: that must
-    // follow, on the same thread, whatever fails in between.
+    // Opens a list of the device's own, and takes the device's lock: `submit` must follow, on the same thread, whatever fails in
+    // between.
     hewn_status (*begin)(GpuDevice &, void **list, hewn_error *);
     // Closes that list, puts it into the device's queue and gives the lock back, also where it fails.
     hewn_status (*submit)(GpuDevice &, hewn_error *);

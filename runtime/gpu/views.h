@@ -60,9 +60,9 @@ inline GpuSpan span_of(const GpuTensor *tensors, int count, int t, bool meeting)
 // Chooses the views of a launch's tensors. A kernel reaches what begins less than kGpuIndexLimit bytes after its view's
 // beginning, which is a multiple of `alignment`.
 //
-// OpenCL leaves undefined what a kernel does that writes through a buffer and reads through its sub-buffer, or through two
-// sub-buffers that overlap. So the tensors of a memory object share the whole object or else one view, if one reaches them all.
-// If not, those share one whose bytes lie among one another's, and the views of neighbours overlap by less than `alignment`.
+// The tensors of a memory object share the whole object or else one view, if one reaches them all
+// (docs/architecture.md#two-forms). If not, those share one whose bytes lie among one another's, and the views of neighbours
+// overlap by less than `alignment`.
 inline void choose_views(const GpuTensor *tensors, int count, uint64_t alignment, GpuView *views) {
     constexpr uint64_t kLimit = uint64_t(kGpuIndexLimit);
     for (int t = 0; t < count; t++) {
