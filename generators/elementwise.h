@@ -28,12 +28,12 @@ enum class Tail {
 // A kernel's buffers are rank 2. x runs along a row, where the output's stride is 1 and an input's is 0 or 1. y runs over rows,
 // with any stride. The runtime brings every layout to this form and proves what Halide's assertions would check.
 template<class Derived>
-class Elementwise : public Halide::Generator<Derived> {
+class Elementwise : public Generator<Derived> {
 public:
     template<class T>
-    using Param = Halide::GeneratorParam<T>;
-    using Rows = Halide::GeneratorInput<Halide::Buffer<void, 2>>;
-    using OutputRows = Halide::GeneratorOutput<Halide::Buffer<void, 2>>;
+    using Param = GeneratorParam<T>;
+    using Rows = GeneratorInput<Buffer<void, 2>>;
+    using OutputRows = GeneratorOutput<Buffer<void, 2>>;
 
     // The data types of one kernel, as operators.cmake lists them: "f32_u8".
     Param<std::string> signature{"signature", ""};
@@ -50,36 +50,36 @@ public:
         {{"masked", Tail::Masked}, {"shifted", Tail::Shifted}, {"stepped", Tail::Stepped}, {"packed", Tail::Packed}}};
 
 protected:
-    Halide::Type signature_type(int index) const { return type_of_signature(Derived::types(), signature.value(), index); }
+    Type signature_type(int index) const { return type_of_signature(Derived::types(), signature.value(), index); }
 
     // `value` is all there is to compute where `holds`, a condition that is the same for a whole box.
     struct Shortcut {
-        Halide::Expr holds, value;
+        Expr holds, value;
     };
 
     // output(x, y) = value. widest: the widest type that the algorithm computes with. The shortcut serves rows of a step and more
     // (tail=masked: all rows). It is not used with tail=stepped.
-    void define(OutputRows &output, const Halide::Expr &value, const Halide::Type &widest, const Shortcut &shortcut = {}) {
-        if (tail == Tail::Packed) throw Halide::CompileError("tail=packed: this form does not narrow int32 to 8 bits\n");
+    void define(OutputRows &output, const Expr &value, const Type &widest, const Shortcut &shortcut = {}) {
+        if (tail == Tail::Packed) throw CompileError("tail=packed: this form does not narrow int32 to 8 bits\n");
         set_step(widest);
         if (tail != Tail::Stepped) {
-            const auto maybe_prefetching = [&](const Halide::Expr &e) {
-                return prefetched_.empty() ? e : Halide::select(prefetch_distance_ > 0, prefetching(e, x, step_), e);
+            const auto maybe_prefetching = [&](const Expr &e) {
+                return prefetched_.empty() ? e : select(prefetch_distance_ > 0, prefetching(e, x, step_), e);
             };
             // Not with an autoscheduler: it does not specialise, so the kernel would compute both values.
-            Halide::Expr taken;
+            Expr taken;
             if (shortcut.holds.defined() && !this->using_autoscheduler()) {
-                shortcut_ = Halide::Internal::simplify(shortcut.holds);
+                shortcut_ = Internal::simplify(shortcut.holds);
                 taken = tail == Tail::Masked ? shortcut_ : shortcut_ && output.dim(0).extent() >= step_;
             }
-            output(x, y) = taken.defined() ? Halide::select(taken, maybe_prefetching(shortcut.value), maybe_prefetching(value))
+            output(x, y) = taken.defined() ? select(taken, maybe_prefetching(shortcut.value), maybe_prefetching(value))
                                            : maybe_prefetching(value);
             return;
         }
-        Halide::Func element("element");
+        Func element("element");
         element(x, y) = value;
-        output(x, y) = Halide::undef(value.type());
-        const Halide::Expr end = output.dim(0).extent();
+        output(x, y) = undef(value.type());
+        const Expr end = output.dim(0).extent();
         if (has_masks()) {
             define_steps(output, element, end, step_, 1);
             define_masked(output, element, end / step_ * step_, end);
@@ -91,12 +91,12 @@ protected:
     // An 8-bit input and its zero point, an int32.
     struct Operand {
         Rows &rows;
-        Halide::Expr zero_point;
+        Expr zero_point;
     };
 
     // rows(x, y) - zero_point of each operand, exact in f32.
-    std::vector<Halide::Expr> differences(const std::vector<Operand> &operands) {
-        std::vector<Halide::Expr> differences;
+    std::vector<Expr> differences(const std::vector<Operand> &operands) {
+        std::vector<Expr> differences;
         for (const Operand &operand : operands)
             differences.push_back(difference_f32(operand.rows(x, y), operand.zero_point, this->target));
         return differences;
@@ -104,27 +104,27 @@ protected:
 
     // clamp(r + zero_point, Min, Max) of an 8-bit type for any int32 r. By packs; with AVX-512 by vpmovsdw and its like, which
     // keep the order of lanes.
-    Halide::Expr narrowed(const Halide::Expr &r, const Halide::Expr &zero_point, const Halide::Type &type) const {
-        require_type("narrowed", Halide::Int(32), r.type());
+    Expr narrowed(const Expr &r, const Expr &zero_point, const Type &type) const {
+        require_type("narrowed", Int(32), r.type());
         require_byte("narrowed", type);
-        if (!has_masks()) return Halide::saturating_cast(type, offset_int16(r, zero_point));
-        return truncated(Halide::saturating_add(truncated(r, Halide::Int(16)), Halide::cast<int16_t>(zero_point)), type);
+        if (!has_masks()) return saturating_cast(type, offset_int16(r, zero_point));
+        return truncated(saturating_add(truncated(r, Int(16)), cast<int16_t>(zero_point)), type);
     }
 
     // A kernel may prefetch cache lines of a buffer that lie a distance after the elements it computes.
-    using PrefetchDistance = Halide::GeneratorInput<int32_t>;
+    using PrefetchDistance = GeneratorInput<int32_t>;
     struct Prefetched {
         std::string name;
-        Halide::Parameter parameter;
-        Halide::Type type;
-        Halide::Expr row_stride;
+        Parameter parameter;
+        Type type;
+        Expr row_stride;
     };
     static Prefetched prefetched(Rows &rows) {
-        const Halide::ImageParam image = rows;
+        const ImageParam image = rows;
         return {image.name(), image.parameter(), image.type(), image.dim(1).stride()};
     }
     static Prefetched prefetched(OutputRows &rows) {
-        const Halide::OutputImageParam image = Halide::Func(rows).output_buffer();
+        const OutputImageParam image = Func(rows).output_buffer();
         return {image.name(), image.parameter(), image.type(), image.dim(1).stride()};
     }
 
@@ -141,39 +141,38 @@ protected:
     // the blocks of a step, in the most frequent layout of `inputs`.
     template<class ToInt32>
     void define_narrowed(OutputRows &output, const std::vector<Rows *> &inputs, const std::vector<Operand> &operands,
-                         const ToInt32 &to_int32, const Halide::Expr &zero_point) {
+                         const ToInt32 &to_int32, const Expr &zero_point) {
         if (tail == Tail::Packed) return define_blocks(output, inputs, operands, to_int32, zero_point);
-        define(output, narrowed(to_int32(differences(operands)), zero_point, output.type()), Halide::Float(32));
+        define(output, narrowed(to_int32(differences(operands)), zero_point, output.type()), Float(32));
     }
 
     // The same for an int32 `number`, an expression of x and y.
-    void define_narrowed(OutputRows &output, const std::vector<Rows *> &inputs, const Halide::Expr &number,
-                         const Halide::Expr &zero_point) {
+    void define_narrowed(OutputRows &output, const std::vector<Rows *> &inputs, const Expr &number, const Expr &zero_point) {
         define_narrowed(
-            output, inputs, {}, [&](const std::vector<Halide::Expr> &) { return number; }, zero_point);
+            output, inputs, {}, [&](const std::vector<Expr> &) { return number; }, zero_point);
     }
 
     // output(x, y) = value, which may use `lane`, for rows of at least kRepeatingLanes elements. What is read by `lane` must
     // repeat along the row, after a divisor of kRepeatingPeriod. The row must be whole repetitions, because its last step
     // overlaps the one before. widest: as above.
-    void define_lanes(OutputRows &output, const Halide::Expr &value, const Halide::Type &widest) {
+    void define_lanes(OutputRows &output, const Expr &value, const Type &widest) {
         set_step(widest);
-        if (tail != Tail::Shifted) throw Halide::CompileError("this form has tail=shifted, or packed where it narrows, alone\n");
+        if (tail != Tail::Shifted) throw CompileError("this form has tail=shifted, or packed where it narrows, alone\n");
         check_lanes();
-        const Halide::Expr columns = output.dim(0).extent();
-        output(x, y) = Halide::undef(output.type());
-        const auto define_part = [&](int vectors, const Halide::Expr &fits, bool prefetches) {
+        const Expr columns = output.dim(0).extent();
+        output(x, y) = undef(output.type());
+        const auto define_part = [&](int vectors, const Expr &fits, bool prefetches) {
             const int step = vectors * width_;
-            const Halide::RDom part(0, width_, 0, vectors, 0, Halide::select(fits, (columns + step - 1) / step, 0), "lanes");
-            const Halide::Expr first = Halide::min(part.z * step, columns - step), start = first + part.y * width_;
-            const Halide::Expr column = Halide::unsafe_promise_clamped(start + part.x, 0, columns - 1);
-            const Halide::Expr element = Halide::Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, value);
+            const RDom part(0, width_, 0, vectors, 0, select(fits, (columns + step - 1) / step, 0), "lanes");
+            const Expr first = min(part.z * step, columns - step), start = first + part.y * width_;
+            const Expr column = unsafe_promise_clamped(start + part.x, 0, columns - 1);
+            const Expr element = Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, value);
             output(column, y) = prefetches ? prefetching(element, first, step) : element;
             // Of more than four joined vectors, AVX2 would load narrow elements twice: 16 bytes for two, then their upper half.
             const bool narrow = signature_type(0).bits() < 32 && !has_masks();
             parts_.push_back({part, PartKind::Lanes, narrow ? std::min(vectors, 4) : vectors});
         };
-        Halide::Expr has_step = columns >= step_;
+        Expr has_step = columns >= step_;
         if (!prefetched_.empty()) {
             define_part(vector, has_step && prefetch_distance_ > 0, true);
             has_step = has_step && prefetch_distance_ <= 0;
@@ -183,16 +182,16 @@ protected:
     }
 
     // define_lanes of narrowed(number, zero_point). Both may use `lane`.
-    void define_narrowed_lanes(OutputRows &output, const Halide::Expr &number, const Halide::Expr &zero_point) {
-        if (tail != Tail::Packed) return define_lanes(output, narrowed(number, zero_point, output.type()), Halide::Float(32));
+    void define_narrowed_lanes(OutputRows &output, const Expr &number, const Expr &zero_point) {
+        if (tail != Tail::Packed) return define_lanes(output, narrowed(number, zero_point, output.type()), Float(32));
         define_blocks(
-            output, {}, {}, [&](const std::vector<Halide::Expr> &) { return number; }, zero_point);
+            output, {}, {}, [&](const std::vector<Expr> &) { return number; }, zero_point);
     }
 
     void schedule_rows(OutputRows &output, const std::vector<Rows *> &inputs) {
-        Halide::Func out = output;
-        set_bounds(output, Halide::Expr(1));
-        for (Rows *input : inputs) set_bounds(*input, Halide::Expr());
+        Func out = output;
+        set_bounds(output, Expr(1));
+        for (Rows *input : inputs) set_bounds(*input, Expr());
         if (this->using_autoscheduler()) {
             // For comparison alone: an autoscheduler does not specialise, so it gets the most frequent layout and a long row.
             for (size_t i = 0; i < inputs.size(); i++) {
@@ -203,10 +202,10 @@ protected:
             return;
         }
         if (parts_.empty()) {
-            for (const Halide::Stage &stage : specialized(out, inputs)) vectorize_rows(stage, output.dim(0).extent());
+            for (const Stage &stage : specialized(out, inputs)) vectorize_rows(stage, output.dim(0).extent());
         } else {
             for (size_t i = 0; i < parts_.size(); i++) {
-                for (Halide::Stage stage : specialized(out.update(int(i)), inputs)) {
+                for (Stage stage : specialized(out.update(int(i)), inputs)) {
                     stage.allow_race_conditions();  // every lane writes its own column
                     vectorize_part(stage, parts_[i]);
                 }
@@ -234,7 +233,7 @@ private:
         Lanes    // columns of a vector, vectors of a step, steps
     };
     struct Part {
-        Halide::RDom domain;
+        RDom domain;
         PartKind kind;
         int together = 1;  // Lanes: vectors of a step that are computed together; a power of two
     };
@@ -242,52 +241,51 @@ private:
     // Of PartKind::Packed: a part in steps of `blocks` blocks, and the Funcs that compute it.
     struct BlockFuncs {
         int blocks;
-        Halide::Func numbers;
-        std::vector<Halide::Func> packs, picked, of_row, of_step;  // the last two are zero points
+        Func numbers;
+        std::vector<Func> packs, picked, of_row, of_step;  // the last two are zero points
     };
-    const Halide::Var i{"i"}, v{"v"}, j{"j"}, k{"k"}, h{"h"}, b{"b"};
+    const Var i{"i"}, v{"v"}, j{"j"}, k{"k"}, h{"h"}, b{"b"};
     int width_ = 0, step_ = 0;
     std::vector<Part> parts_;
     std::vector<BlockFuncs> block_funcs_;  // these are the first of parts_
     std::vector<Prefetched> prefetched_;
-    Halide::Expr prefetch_distance_, shortcut_;
-    const Halide::RDom byte_{0, 4, "byte"};
+    Expr prefetch_distance_, shortcut_;
+    const RDom byte_{0, 4, "byte"};
 
     // saturating_cast(type, e) to half of the bits of e, as LLVM knows it. For Halide's own there are only packs.
-    static Halide::Expr truncated(const Halide::Expr &e, const Halide::Type &type) {
-        const auto call = [&](const std::string &name, const Halide::Expr &a, const Halide::Expr &b) {
+    static Expr truncated(const Expr &e, const Type &type) {
+        const auto call = [&](const std::string &name, const Expr &a, const Expr &b) {
             return llvm_call(e.type(), "llvm." + name + ".i" + std::to_string(e.type().bits()), {a, b});
         };
-        return Halide::cast(type, call("smin", call("smax", e, cast(e.type(), type.min())), cast(e.type(), type.max())));
+        return cast(type, call("smin", call("smax", e, cast(e.type(), type.min())), cast(e.type(), type.max())));
     }
 
     // sat16(sat16(r) + zero_point)
-    static Halide::Expr offset_int16(const Halide::Expr &r, const Halide::Expr &zero_point) {
-        return Halide::saturating_add(Halide::saturating_cast<int16_t>(r), Halide::cast<int16_t>(zero_point));
+    static Expr offset_int16(const Expr &r, const Expr &zero_point) {
+        return saturating_add(saturating_cast<int16_t>(r), cast<int16_t>(zero_point));
     }
 
-    bool has_masks() const { return this->get_target().has_feature(Halide::Target::AVX512_Skylake); }
+    bool has_masks() const { return this->get_target().has_feature(Target::AVX512_Skylake); }
 
     // How many int32 a vector holds.
-    int int32_lanes() const { return this->natural_vector_size(Halide::Int(32)); }
+    int int32_lanes() const { return this->natural_vector_size(Int(32)); }
 
-    static bool uses(const Halide::Expr &e, const Halide::Var &var) { return Halide::Internal::expr_uses_var(e, var.name()); }
+    static bool uses(const Expr &e, const Var &var) { return Internal::expr_uses_var(e, var.name()); }
 
     // define_narrowed and define_narrowed_lanes with tail=packed.
     template<class ToInt32>
     void define_blocks(OutputRows &output, const std::vector<Rows *> &inputs, const std::vector<Operand> &operands,
-                       const ToInt32 &to_int32, const Halide::Expr &zero_point) {
-        const Halide::Expr of_column = to_int32(differences(operands));
-        const Halide::Expr columns = output.dim(0).extent();
+                       const ToInt32 &to_int32, const Expr &zero_point) {
+        const Expr of_column = to_int32(differences(operands));
+        const Expr columns = output.dim(0).extent();
         const int block = 4 * int32_lanes(), step = block * vector;
-        const Halide::Expr value = narrowed(of_column, zero_point, output.type());
+        const Expr value = narrowed(of_column, zero_point, output.type());
         const bool by_lane = uses(value, lane);
-        set_step(Halide::Float(32));
+        set_step(Float(32));
         if (by_lane) check_lanes();
-        if (by_lane && int32_lanes() < 8)
-            throw Halide::CompileError("tail=packed: this form wants vectors of 8 int32 at least\n");
-        output(x, y) = Halide::undef(output.type());
-        Halide::Expr several = columns >= step, single = columns >= block;
+        if (by_lane && int32_lanes() < 8) throw CompileError("tail=packed: this form wants vectors of 8 int32 at least\n");
+        output(x, y) = undef(output.type());
+        Expr several = columns >= step, single = columns >= block;
         if (vector > 1) several = several && lies_as(layouts.value().substr(0, inputs.size()), inputs);
         if (!prefetched_.empty()) {
             define_packed(output, operands, to_int32, of_column, zero_point, vector, several && prefetch_distance_ > 0, true);
@@ -301,9 +299,9 @@ private:
         define_packed(output, operands, to_int32, of_column, zero_point, 1, single);
 
         if (has_masks() && !by_lane) {
-            Halide::Func element("element");
+            Func element("element");
             element(x, y) = value;
-            define_masked(output, element, 0, Halide::select(columns >= block, 0, columns));
+            define_masked(output, element, 0, select(columns >= block, 0, columns));
         } else {
             define_short_rows(output, value, by_lane ? width_ : 1, block);
         }
@@ -312,60 +310,56 @@ private:
     // Computes a row, where `fits`, in steps of `blocks` blocks. A block has as many bytes as a vector; the last step overlaps
     // the one before.
     template<class ToInt32>
-    void define_packed(OutputRows &output, const std::vector<Operand> &operands, const ToInt32 &to_int32,
-                       const Halide::Expr &of_column, const Halide::Expr &zero_point, int blocks, const Halide::Expr &fits,
-                       bool prefetches = false) {
+    void define_packed(OutputRows &output, const std::vector<Operand> &operands, const ToInt32 &to_int32, const Expr &of_column,
+                       const Expr &zero_point, int blocks, const Expr &fits, bool prefetches = false) {
         // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. A pack works within lanes of 16 bytes, so the
         // bytes come out in another order. The Funcs below are indexed in that order, so that LLVM finds the packs of whole
         // vectors, and restores the order with one permutation of the result:
         // - Element 4 k + l of a block's vector 2 h + w becomes word 4 w + l of lane k of the words' vector h.
         // - Word j of that lane becomes byte 8 h + j of lane k. The upper two lanes of the bytes come first.
-        using Halide::Var;
         const int n = int32_lanes(), block = 4 * n, step = block * blocks;
-        const bool picks = !operands.empty() && this->get_target().has_feature(Halide::Target::AVX512_Zen4);
+        const bool picks = !operands.empty() && this->get_target().has_feature(Target::AVX512_Zen4);
         const Var first("first");
-        Halide::Func numbers("numbers"), words("words"), bytes("bytes");
-        const Halide::Expr columns = output.dim(0).extent();
+        Func numbers("numbers"), words("words"), bytes("bytes");
+        const Expr columns = output.dim(0).extent();
         // The promises serve the bounds of a row that has no block. Halide does not see that nothing is accessed then.
-        const auto promised = [&](const Halide::Expr &column) { return Halide::unsafe_promise_clamped(column, 0, columns - 1); };
+        const auto promised = [&](const Expr &column) { return unsafe_promise_clamped(column, 0, columns - 1); };
         BlockFuncs funcs = {blocks, numbers, {words, bytes}, {}, {}, {}};
         if (picks) {
-            std::vector<Halide::Expr> differences;
+            std::vector<Expr> differences;
             for (const Operand &operand : operands) {
-                const auto row = [&](const Halide::Expr &column) {
-                    return operand.rows(promised(first + block * b + column), y);
-                };
+                const auto row = [&](const Expr &column) { return operand.rows(promised(first + block * b + column), y); };
                 funcs.picked.push_back(picked_difference(row, operand.zero_point, first));
                 differences.push_back(to_f32(funcs.picked.back()(i, v, b, first, y)));
             }
             numbers(i, v, b, first, y) = to_int32(differences);
         } else {
             numbers(i, v, b, first, y) =
-                Halide::Internal::substitute({{x.name(), promised(first + block * b + n * v + i)}, {lane.name(), i}}, of_column);
+                Internal::substitute({{x.name(), promised(first + block * b + n * v + i)}, {lane.name(), i}}, of_column);
         }
         // Zero points of lanes and columns are Funcs of their own, of a row and of a step. If they are gathered beside the words,
         // LLVM permutes everything they meet.
-        Halide::Expr offset = zero_point;
-        const Halide::Expr word = 4 * k + j % 4;  // in vector 2 h + j / 4 of a block
-        Halide::Func zero_points("zero_points");
+        Expr offset = zero_point;
+        const Expr word = 4 * k + j % 4;  // in vector 2 h + j / 4 of a block
+        Func zero_points("zero_points");
         if (uses(zero_point, lane)) {
-            zero_points(j, k, h, y) = Halide::cast<int16_t>(Halide::Internal::substitute(lane.name(), word, zero_point));
+            zero_points(j, k, h, y) = cast<int16_t>(Internal::substitute(lane.name(), word, zero_point));
             funcs.of_row = {zero_points};
             offset = zero_points(j, k, h, y);
         } else if (uses(zero_point, x)) {
-            const Halide::Expr column = promised(first + block * b + n * (2 * h + j / 4) + word);
-            zero_points(j, k, h, b, first, y) = Halide::cast<int16_t>(Halide::Internal::substitute(x.name(), column, zero_point));
+            const Expr column = promised(first + block * b + n * (2 * h + j / 4) + word);
+            zero_points(j, k, h, b, first, y) = cast<int16_t>(Internal::substitute(x.name(), column, zero_point));
             funcs.of_step = {zero_points};
             offset = zero_points(j, k, h, b, first, y);
         }
         if (prefetches) offset = prefetching(offset, first + block * b, block);
         words(j, k, h, b, first, y) = offset_int16(numbers(4 * k + j % 4, 2 * h + j / 4, b, first, y), offset);
-        bytes(j, h, k, b, first, y) = Halide::saturating_cast(output.type(), words(j, (k + 2) % (n / 4), h, b, first, y));
+        bytes(j, h, k, b, first, y) = saturating_cast(output.type(), words(j, (k + 2) % (n / 4), h, b, first, y));
         block_funcs_.push_back(funcs);
 
-        const Halide::RDom part(0, step, 0, Halide::select(fits, (columns + step - 1) / step, 0), "by" + std::to_string(blocks));
-        const Halide::Expr start = Halide::min(part.y * step, columns - step), column = part.x % block;
-        const Halide::Expr element = picks ? column / 4 : column % n, of_vector = picks ? column % 4 : column / n;
+        const RDom part(0, step, 0, select(fits, (columns + step - 1) / step, 0), "by" + std::to_string(blocks));
+        const Expr start = min(part.y * step, columns - step), column = part.x % block;
+        const Expr element = picks ? column / 4 : column % n, of_vector = picks ? column % 4 : column / n;
         output(promised(start + part.x), y) =
             bytes(element % 4 + 4 * (of_vector % 2), of_vector / 2, (element / 4 + 2) % (n / 4), part.x / block, start, y);
         parts_.push_back({part, PartKind::Packed});
@@ -373,15 +367,15 @@ private:
 
     // value, after prefetches of the cache lines of each prefetched buffer. They hold its `elements` elements from `column` + the
     // distance on, and may lie beyond its end. Func::prefetch would make a loop of its own, and prefetch one line in four.
-    Halide::Expr prefetching(const Halide::Expr &value, const Halide::Expr &column, int elements) const {
-        using namespace Halide::Internal;
+    Expr prefetching(const Expr &value, const Expr &column, int elements) const {
+        using namespace Internal;
         constexpr int kLineBytes = 64;
-        Halide::Expr none = 0;
+        Expr none = 0;
         for (const Prefetched &buffer : prefetched_) {
-            const Halide::Expr base = Variable::make(Halide::Handle(), buffer.name, buffer.parameter);
+            const Expr base = Variable::make(Handle(), buffer.name, buffer.parameter);
             for (int line = 0; line < elements; line += kLineBytes / buffer.type.bytes()) {
-                const Halide::Expr at = column + prefetch_distance_ + line + y * buffer.row_stride;
-                none += Halide::cast<int32_t>(Call::make(buffer.type, Call::prefetch, {base, at, 1, 0}, Call::Intrinsic));
+                const Expr at = column + prefetch_distance_ + line + y * buffer.row_stride;
+                none += cast<int32_t>(Call::make(buffer.type, Call::prefetch, {base, at, 1, 0}, Call::Intrinsic));
             }
         }
         return Call::make(value.type(), Call::return_second, {none, value}, Call::Intrinsic);
@@ -390,31 +384,30 @@ private:
     // row(4 i + v) - zero_point of a block of 4 n bytes, each picked, widened and subtracted by one vpdpbusd
     // (docs/architecture.md#a-target-for-one-operator). One factor of its products is unsigned, the other signed.
     template<class Row>
-    Halide::Func picked_difference(const Row &row, const Halide::Expr &zero_point, const Halide::Var &first) {
-        using Halide::cast;
-        Halide::Func difference("difference");
-        const Halide::Expr q = row(4 * i + byte_), pick = v == byte_;
+    Func picked_difference(const Row &row, const Expr &zero_point, const Var &first) {
+        Func difference("difference");
+        const Expr q = row(4 * i + byte_), pick = v == byte_;
         require_byte("picked_difference", q.type());
         difference(i, v, b, first, y) = -zero_point;
-        difference(i, v, b, first, y) += cast<int32_t>(q.type().is_uint() ? Halide::widening_mul(q, cast<int8_t>(pick))
-                                                                          : Halide::widening_mul(cast<uint8_t>(pick), q));
+        difference(i, v, b, first, y) +=
+            cast<int32_t>(q.type().is_uint() ? widening_mul(q, cast<int8_t>(pick)) : widening_mul(cast<uint8_t>(pick), q));
         return difference;
     }
 
     // output(x, y) = element(x, y) for x < end: whole v, then whole v / 4 of the rest and so on, in `levels` levels. The last of
     // several levels is scalar.
-    void define_steps(OutputRows &output, const Halide::Func &element, const Halide::Expr &end, int v, int levels) {
-        Halide::Expr begin = 0;
+    void define_steps(OutputRows &output, const Func &element, const Expr &end, int v, int levels) {
+        Expr begin = 0;
         if (!prefetched_.empty()) {
-            const Halide::RDom part(0, v, 0, Halide::select(prefetch_distance_ > 0, end / v, 0), "prefetching");
-            const Halide::Expr start = part.y * v, column = start + part.x;
+            const RDom part(0, v, 0, select(prefetch_distance_ > 0, end / v, 0), "prefetching");
+            const Expr start = part.y * v, column = start + part.x;
             output(column, y) = prefetching(element(column, y), start, v);
             parts_.push_back({part, PartKind::Steps});
-            begin = Halide::select(prefetch_distance_ > 0, end / v * v, 0);
+            begin = select(prefetch_distance_ > 0, end / v * v, 0);
         }
         for (; levels > 0; levels--, v = levels > 1 && v > 4 ? v / 4 : 1) {
-            const Halide::RDom part(0, v, 0, (end - begin) / v, "part");
-            const Halide::Expr column = begin + part.y * v + part.x;
+            const RDom part(0, v, 0, (end - begin) / v, "part");
+            const Expr column = begin + part.y * v + part.x;
             output(column, y) = element(column, y);
             parts_.push_back({part, PartKind::Steps});
             if (v == 1) break;
@@ -424,46 +417,45 @@ private:
 
     // output(x, y) = element, which may use `lane`, of rows of `least` to end - 1 columns. Vectors of width_, the last one
     // overlapping the one before. Shorter rows are scalar or, where there is one layout, in vectors of 4 first: for size.
-    void define_short_rows(OutputRows &output, const Halide::Expr &element, int least, int end) {
-        const Halide::Expr columns = output.dim(0).extent();
+    void define_short_rows(OutputRows &output, const Expr &element, int least, int end) {
+        const Expr columns = output.dim(0).extent();
         const bool fours = layouts.value().find(' ') == std::string::npos;
         for (int v = width_; end > least; end = v, v = v > 4 && fours ? 4 : 1) {
-            const Halide::Expr fits = columns >= v && columns < end;
-            const Halide::RDom part(0, v, 0, Halide::select(fits, (columns + v - 1) / v, 0), "part");
-            const Halide::Expr start = v > 1 ? Halide::min(part.y * v, columns - v) : part.y;
-            const Halide::Expr column = Halide::unsafe_promise_clamped(start + part.x, 0, columns - 1);
-            output(column, y) = Halide::Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, element);
+            const Expr fits = columns >= v && columns < end;
+            const RDom part(0, v, 0, select(fits, (columns + v - 1) / v, 0), "part");
+            const Expr start = v > 1 ? min(part.y * v, columns - v) : part.y;
+            const Expr column = unsafe_promise_clamped(start + part.x, 0, columns - 1);
+            output(column, y) = Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, element);
             parts_.push_back({part, PartKind::Steps});
         }
     }
 
     // The same for begin <= x < end, in vectors of which the last is masked. Where there are no such columns there are no rows
     // either, so that no row finds that out by itself.
-    void define_masked(OutputRows &output, const Halide::Func &element, const Halide::Expr &begin, const Halide::Expr &end) {
-        const Halide::Expr rows = Halide::select(begin < end, output.dim(1).extent(), 0);
-        const Halide::RDom masked(begin, end - begin, 0, rows, "masked");
+    void define_masked(OutputRows &output, const Func &element, const Expr &begin, const Expr &end) {
+        const Expr rows = select(begin < end, output.dim(1).extent(), 0);
+        const RDom masked(begin, end - begin, 0, rows, "masked");
         output(masked.x, masked.y) = element(masked.x, masked.y);
         parts_.push_back({masked, PartKind::Masked});
     }
 
     // A vector read by `lane` holds whole periods, and no more elements than the shortest row.
     void check_lanes() const {
-        if (width_ % kRepeatingPeriod != 0 || width_ > kRepeatingLanes)
-            throw Halide::CompileError("this form has width 8 or 16 alone\n");
+        if (width_ % kRepeatingPeriod != 0 || width_ > kRepeatingLanes) throw CompileError("this form has width 8 or 16 alone\n");
     }
 
-    void set_step(const Halide::Type &widest) {
+    void set_step(const Type &widest) {
         width_ = width > 0 ? int(width) : this->natural_vector_size(widest);
         step_ = vector * width_;
     }
 
     void schedule_parameters(Rows &rows, int x_stride) {
-        set_bounds(rows, Halide::Expr(x_stride));
+        set_bounds(rows, Expr(x_stride));
         if (this->using_autoscheduler()) set_estimates(rows);
     }
 
     template<class Buffer>
-    static void set_bounds(Buffer &buffer, const Halide::Expr &x_stride) {
+    static void set_bounds(Buffer &buffer, const Expr &x_stride) {
         buffer.dim(0).set_min(0).set_stride(x_stride);
         buffer.dim(1).set_min(0);
     }
@@ -474,19 +466,19 @@ private:
     }
 
     // Whether the inputs' strides along x are the layout's digits.
-    static Halide::Expr lies_as(const std::string &layout, const std::vector<Rows *> &inputs) {
-        Halide::Expr fits = Halide::Internal::const_true();
+    static Expr lies_as(const std::string &layout, const std::vector<Rows *> &inputs) {
+        Expr fits = Internal::const_true();
         for (size_t i = 0; i < inputs.size(); i++) fits = fits && inputs[i]->dim(0).stride() == layout[i] - '0';
         return fits;
     }
 
     // Specializes the stage for each layout, and fails for any other.
-    std::vector<Halide::Stage> specialized(Halide::Stage stage, const std::vector<Rows *> &inputs) {
-        std::vector<Halide::Stage> stages;
+    std::vector<Stage> specialized(Stage stage, const std::vector<Rows *> &inputs) {
+        std::vector<Stage> stages;
         std::istringstream words(layouts.value());
         for (std::string layout; words >> layout;) {
             if (layout.size() != inputs.size() || layout.find_first_not_of("01") != std::string::npos) {
-                throw Halide::CompileError("layout '" + layout + "' is not one 0 or 1 for each input\n");
+                throw CompileError("layout '" + layout + "' is not one 0 or 1 for each input\n");
             }
             stages.push_back(stage.specialize(lies_as(layout, inputs)));
         }
@@ -494,21 +486,21 @@ private:
         return stages;
     }
 
-    void vectorize_part(Halide::Stage stage, const Part &part) {
-        const Halide::RDom &domain = part.domain;
+    void vectorize_part(Stage stage, const Part &part) {
+        const RDom &domain = part.domain;
         switch (part.kind) {
         case PartKind::Steps: stage.reorder(domain.x, domain.y, y).vectorize(domain.x); break;
         case PartKind::Packed: {  // in the shape of `words`
-            const Halide::RVar block("block"), group("group"), in_block("in_block"), in_group("in_group"), quad("quad"),
+            const RVar block("block"), group("group"), in_block("in_block"), in_group("in_group"), quad("quad"),
                 of_quad("of_quad");
             stage.reorder(domain.x, domain.y, y).split(domain.x, block, in_block, 4 * int32_lanes()).unroll(block);
             stage.split(in_block, group, in_group, int32_lanes()).split(in_group, quad, of_quad, 4);
             stage.vectorize(of_quad).vectorize(quad).vectorize(group);
             break;
         }
-        case PartKind::Masked: stage.vectorize(domain.x, width_, Halide::TailStrategy::GuardWithIf); break;
+        case PartKind::Masked: stage.vectorize(domain.x, width_, TailStrategy::GuardWithIf); break;
         case PartKind::Lanes: {
-            const Halide::RVar group("group"), in_group("in_group");
+            const RVar group("group"), in_group("in_group");
             stage.reorder(domain.x, domain.y, domain.z, y).split(domain.y, group, in_group, part.together);
             stage.vectorize(domain.x).vectorize(in_group).unroll(group);
             break;
@@ -517,30 +509,28 @@ private:
     }
 
     // Function by function for all blocks of a step, so that the processor can overlap operations of different blocks.
-    void schedule_packs(Halide::Func out) {
+    void schedule_packs(Func out) {
         const int n = int32_lanes();
         for (size_t part = 0; part < block_funcs_.size(); part++) {
             const BlockFuncs &funcs = block_funcs_[part];
-            const auto in_step = [&](Halide::Func f) {
-                return f.compute_at(out, parts_[part].domain.y).store_in(Halide::MemoryType::Stack).bound(b, 0, funcs.blocks);
+            const auto in_step = [&](Func f) {
+                return f.compute_at(out, parts_[part].domain.y).store_in(MemoryType::Stack).bound(b, 0, funcs.blocks);
             };
-            const auto by_vectors = [&](Halide::Func f) {
-                in_step(f).bound(i, 0, n).bound(v, 0, 4).vectorize(i).unroll(v).unroll(b);
-            };
-            for (Halide::Func f : funcs.of_row) {
-                f.compute_at(out, y).store_in(Halide::MemoryType::Stack).bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2);
+            const auto by_vectors = [&](Func f) { in_step(f).bound(i, 0, n).bound(v, 0, 4).vectorize(i).unroll(v).unroll(b); };
+            for (Func f : funcs.of_row) {
+                f.compute_at(out, y).store_in(MemoryType::Stack).bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2);
                 for (int d = 0; d < 3; d++) f.vectorize(f.args()[d]);
             }
-            for (Halide::Func f : funcs.of_step) {
+            for (Func f : funcs.of_step) {
                 in_step(f).bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2).unroll(h).unroll(b);
                 for (int d = 0; d < 2; d++) f.vectorize(f.args()[d]);
             }
             by_vectors(funcs.numbers);
-            for (Halide::Func f : funcs.picked) {
+            for (Func f : funcs.picked) {
                 by_vectors(f);
                 f.update().reorder(byte_, i, v, b).unroll(v).unroll(b).atomic().vectorize(byte_).vectorize(i);
             }
-            for (Halide::Func f : funcs.packs) {
+            for (Func f : funcs.packs) {
                 in_step(f).bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2).unroll(b);
                 for (int d = 0; d < 3; d++) f.vectorize(f.args()[d]);
             }
@@ -550,19 +540,19 @@ private:
     // Rows of a step and more, and among them those that the shortcut serves. The shortcut is a specialization inside theirs, not
     // beside it: in a branch where Halide knows neither that it holds nor that it does not, both values are computed, to select
     // one.
-    void vectorize_steps(Halide::Stage stage, const Halide::Expr &columns, Halide::TailStrategy strategy) {
-        Halide::Stage rows = stage.specialize(columns >= step_);
+    void vectorize_steps(Stage stage, const Expr &columns, TailStrategy strategy) {
+        Stage rows = stage.specialize(columns >= step_);
         if (shortcut_.defined() && tail != Tail::Masked) rows.specialize(shortcut_).vectorize(x, step_, strategy);
         rows.vectorize(x, step_, strategy);
     }
 
-    void vectorize_rows(Halide::Stage stage, const Halide::Expr &columns) {
-        const auto strategy = tail == Tail::Masked ? Halide::TailStrategy::GuardWithIf : Halide::TailStrategy::ShiftInwards;
+    void vectorize_rows(Stage stage, const Expr &columns) {
+        const auto strategy = tail == Tail::Masked ? TailStrategy::GuardWithIf : TailStrategy::ShiftInwards;
         if (tail == Tail::Masked) {
-            std::vector<Halide::Stage> stages;
+            std::vector<Stage> stages;
             if (shortcut_.defined()) stages.push_back(stage.specialize(shortcut_));
             stages.push_back(stage);
-            for (Halide::Stage &s : stages) {
+            for (Stage &s : stages) {
                 if (!prefetched_.empty()) vectorize_steps(s.specialize(prefetch_distance_ > 0), columns, strategy);
                 s.vectorize(x, step_, strategy);
             }
@@ -576,7 +566,7 @@ private:
             v = std::max(v / 4, least);
             stage.specialize(columns >= v).vectorize(x, v, strategy);
         }
-        if (has_masks()) stage.vectorize(x, width_, Halide::TailStrategy::GuardWithIf);
+        if (has_masks()) stage.vectorize(x, width_, TailStrategy::GuardWithIf);
     }
 };
 

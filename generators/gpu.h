@@ -33,10 +33,10 @@ struct Operand {
 enum class Form { Dense, Strided };
 
 template<class Derived>
-class Kernel : public Halide::Generator<Derived> {
+class Kernel : public Generator<Derived> {
 public:
     template<class T>
-    using Param = Halide::GeneratorParam<T>;
+    using Param = GeneratorParam<T>;
 
     Param<std::string> signature{"signature", ""};
     // dense: the layout that the form serves, one digit an input that varies: 1 packed, 0 one element. strided: any.
@@ -57,21 +57,21 @@ public:
             bool packed = false;
             if (dense() && operand.varies) packed = layouts.value().at(digit++) == '1';
             packed_.push_back(packed);
-            inputs_.push_back(this->template add_input<Halide::Buffer<>>(name_of(operand.name, operand.type, packed),
-                                                                         held_in(operand.type, packed), 1));
+            inputs_.push_back(this->template add_input<Buffer<>>(name_of(operand.name, operand.type, packed),
+                                                                 held_in(operand.type, packed), 1));
         }
         if (dense()) {
             steps_ = this->template add_input<int32_t>("steps");
         } else {
             const int operands = int(varying_count()) + 1;
-            if (operands > kGpuOperands) throw Halide::CompileError("more tensors vary than kGpuOperands\n");
+            if (operands > kGpuOperands) throw CompileError("more tensors vary than kGpuOperands\n");
             for_each_strided_scalar(scalars_, operands, [&](auto &scalar, std::string name, auto... index) {
                 ((name += "_" + std::to_string(index)), ...);
                 add_scalar(scalar, name);
             });
         }
-        output_ = this->template add_output<Halide::Buffer<>>(name_of("output", output_type_, dense()),
-                                                              held_in(output_type_, dense()), 1);
+        output_ =
+            this->template add_output<Buffer<>>(name_of("output", output_type_, dense()), held_in(output_type_, dense()), 1);
     }
 
     void generate() {
@@ -95,28 +95,28 @@ private:
     std::vector<Operand> operands_;
     std::vector<bool> packed_;
     Type output_type_;
-    std::vector<Halide::GeneratorInput<Halide::Buffer<>> *> inputs_;
-    Halide::GeneratorOutput<Halide::Buffer<>> *output_ = nullptr;
-    Halide::GeneratorInput<int32_t> *steps_ = nullptr;
-    StridedScalars<Halide::GeneratorInput<int32_t> *, Halide::GeneratorInput<uint32_t> *> scalars_ = {};
+    std::vector<GeneratorInput<Buffer<>> *> inputs_;
+    GeneratorOutput<Buffer<>> *output_ = nullptr;
+    GeneratorInput<int32_t> *steps_ = nullptr;
+    StridedScalars<GeneratorInput<int32_t> *, GeneratorInput<uint32_t> *> scalars_ = {};
     std::unique_ptr<Numerics> numerics_;
-    Halide::Var i_{"i"};               // names are short: kernels are text
-    std::vector<Halide::Func> words_;  // a step's words of the packed inputs, in registers
-    Halide::Func results_{"results"};
-    Halide::RDom domain_;
+    Var i_{"i"};               // names are short: kernels are text
+    std::vector<Func> words_;  // a step's words of the packed inputs, in registers
+    Func results_{"results"};
+    RDom domain_;
 
     bool dense() const { return Derived::form == Form::Dense; }
-    bool d3d12() const { return this->target.value().has_feature(Halide::Target::D3D12Compute); }
+    bool d3d12() const { return this->target.value().has_feature(Target::D3D12Compute); }
     // 64-bit elements are pairs of words in the dense form, and in both on Direct3D 12, which has no 64-bit integers.
     Type held_in(const Type &type, bool words) const {
-        return words || (d3d12() && type.bits() == 64) ? Halide::UInt(32) : bits_type(type);
+        return words || (d3d12() && type.bits() == 64) ? UInt(32) : bits_type(type);
     }
     // Direct3D 12 has 32-bit accesses only: its shaders' build (tools/dxbc) learns from the name how wide the elements are.
     std::string name_of(const std::string &name, const Type &type, bool words) const {
         return d3d12() && !words && type.bits() < 32 ? name + "_bits" + std::to_string(type.bits()) : name;
     }
     template<class T>
-    void add_scalar(Halide::GeneratorInput<T> *&scalar, const std::string &name) {
+    void add_scalar(GeneratorInput<T> *&scalar, const std::string &name) {
         scalar = this->template add_input<T>(name);
     }
     size_t varying_count() const {
@@ -135,7 +135,7 @@ private:
     // OpenCL and Direct3D 12 have no pointers to device memory: an operand's offset in its memory object is -min, in elements.
     template<class Buffer>
     void bind(Buffer &buffer, bool words) {
-        if (!this->target.value().has_feature(Halide::Target::OpenCL) && !d3d12()) {
+        if (!this->target.value().has_feature(Target::OpenCL) && !d3d12()) {
             buffer.dim(0).set_min(0);
             if (words) buffer.set_host_alignment(16);
         }
@@ -145,16 +145,16 @@ private:
     // ---- dense ----
 
     // Element `index` of a step as its bits, from the step's words.
-    static Expr element(const Halide::Func &words, const Expr &index, const Type &type) {
+    static Expr element(const Func &words, const Expr &index, const Type &type) {
         const int per_word = 4 / type.bytes();
-        if (per_word == 1) return Halide::reinterpret(bits_type(type), words(index));
-        const Expr shifted = words(index / per_word) >> Halide::cast<uint32_t>(index % per_word * (8 * type.bytes()));
-        return Halide::cast(bits_type(type), shifted);
+        if (per_word == 1) return reinterpret(bits_type(type), words(index));
+        const Expr shifted = words(index / per_word) >> cast<uint32_t>(index % per_word * (8 * type.bytes()));
+        return cast(bits_type(type), shifted);
     }
 
     void generate_dense() {
         for (size_t i = 0; i < inputs_.size(); i++) {
-            Halide::Func words(operands_[i].name + "_words");
+            Func words(operands_[i].name + "_words");
             if (packed_[i]) words(i_) = (*inputs_[i])(i_);
             words_.push_back(words);
         }
@@ -174,30 +174,30 @@ private:
         }
         // An update, because the first element of a pure definition's output is where its memory begins (see bind).
         const int words = words_of(output_type_, step_elements());
-        domain_ = Halide::RDom(0, words, 0, Expr(*steps_), "s");
+        domain_ = RDom(0, words, 0, Expr(*steps_), "s");
         const Expr index = domain_.y * words + domain_.x;
-        Halide::Func output = *output_;
-        output(i_) = Halide::undef(Halide::UInt(32));
+        Func output = *output_;
+        output(i_) = undef(UInt(32));
         output(index) = results_(index);
     }
 
     // Whether the sum is taken word by word.
     bool adds_words() const {
-        return Derived::is_sum && (output_type_.is_int() || (output_type_ == Halide::Float(16) && numerics().ieee));
+        return Derived::is_sum && (output_type_.is_int() || (output_type_ == Float(16) && numerics().ieee));
     }
 
     // Words of a sum of f16 or of wrapping integers. Narrow integers: added without their top bits, which a carry could leave,
     // and those put in after.
     Expr sum_of_words() {
-        const Halide::Func &a = words_[0], &b = words_[1];
+        const Func &a = words_[0], &b = words_[1];
         if (output_type_.is_float()) {
-            const auto pair = [&](const Halide::Func &words) { return Halide::reinterpret(Halide::Float(16, 2), words(i_)); };
-            return Halide::reinterpret(Halide::UInt(32), pair(a) + pair(b));
+            const auto pair = [&](const Func &words) { return reinterpret(Float(16, 2), words(i_)); };
+            return reinterpret(UInt(32), pair(a) + pair(b));
         }
         switch (output_type_.bits()) {
         case 64: {
             const Expr low = i_ / 2 * 2, sum = a(low) + b(low);
-            return Halide::select(i_ % 2 == 0, sum, a(i_) + b(i_) + Halide::cast<uint32_t>(sum < a(low)));
+            return select(i_ % 2 == 0, sum, a(i_) + b(i_) + cast<uint32_t>(sum < a(low)));
         }
         case 32: return a(i_) + b(i_);
         default: {
@@ -209,31 +209,31 @@ private:
 
     void schedule_dense() {
         const int elements = step_elements(), words = words_of(output_type_, elements);
-        Halide::Func output = *output_;
-        Halide::RVar group("g"), lane("l"), block("b"), thread("t");
+        Func output = *output_;
+        RVar group("g"), lane("l"), block("b"), thread("t");
         output.update()
             .allow_race_conditions()  // every word is written once
             .split(domain_.x, group, lane, 4)
             .vectorize(lane)
             .unroll(group)
-            .split(domain_.y, block, thread, threads, Halide::TailStrategy::GuardWithIf)
+            .split(domain_.y, block, thread, threads, TailStrategy::GuardWithIf)
             .reorder(lane, group, thread, block)
-            .partition(block, Halide::Partition::Never)  // one guarded body, not a second without the guard
-            .partition(thread, Halide::Partition::Never)
+            .partition(block, Partition::Never)  // one guarded body, not a second without the guard
+            .partition(thread, Partition::Never)
             .gpu_blocks(block)
             .gpu_threads(thread);
-        results_.compute_at(output, thread).bound_extent(i_, words).store_in(Halide::MemoryType::Register);
+        results_.compute_at(output, thread).bound_extent(i_, words).store_in(MemoryType::Register);
         // PTX has no vector arithmetic. OpenCL C has, and is a quarter of the text with it.
-        if (this->target.value().has_feature(Halide::Target::OpenCL)) results_.vectorize(i_, 4, Halide::TailStrategy::RoundUp);
+        if (this->target.value().has_feature(Target::OpenCL)) results_.vectorize(i_, 4, TailStrategy::RoundUp);
         results_.unroll(i_);
         for (size_t i = 0; i < words_.size(); i++) {
             if (!packed_[i]) continue;
             words_[i]
                 .compute_at(output, thread)
                 .bound_extent(i_, words_of(operands_[i].type, elements))
-                .vectorize(i_, 4, Halide::TailStrategy::RoundUp)
+                .vectorize(i_, 4, TailStrategy::RoundUp)
                 .unroll(i_)
-                .store_in(Halide::MemoryType::Register);
+                .store_in(MemoryType::Register);
         }
     }
 
@@ -241,12 +241,12 @@ private:
 
     void generate_strided() {
         const bool pairs = d3d12() && output_type_.bits() == 64;  // of words
-        if (pairs && !Derived::is_sum) throw Halide::CompileError("of 64 bits Direct3D 12 has sums alone\n");
-        domain_ = pairs ? Halide::RDom(0, 2, 0, Expr(*scalars_.count), "e") : Halide::RDom(0, Expr(*scalars_.count), "e");
+        if (pairs && !Derived::is_sum) throw CompileError("of 64 bits Direct3D 12 has sums alone\n");
+        domain_ = pairs ? RDom(0, 2, 0, Expr(*scalars_.count), "e") : RDom(0, Expr(*scalars_.count), "e");
         const size_t count = varying_count() + 1;
         std::vector<Expr> offsets(count, u32(0));
         const auto few_dimensions = [&] { return Expr(*scalars_.rank) <= kFewDimensions; };
-        Expr rest = Halide::cast<uint32_t>(pairs ? domain_.y : domain_.x);
+        Expr rest = cast<uint32_t>(pairs ? domain_.y : domain_.x);
         for (int d = 0; d < kGpuRank; d++) {
             Expr coordinate = rest;
             if (d < kGpuRank - 1) {
@@ -254,56 +254,54 @@ private:
                 // rest / size, exact for rest < 2^31: see runtime/gpu/division.h, or divided where there are no 64-bit integers.
                 const Expr quotient =
                     d3d12() ? rest / size
-                            : Halide::cast<uint32_t>((Halide::cast<uint64_t>(rest) * Halide::cast<uint64_t>(multiplier)) >>
-                                                     Halide::cast<uint64_t>(shift));
+                            : cast<uint32_t>((cast<uint64_t>(rest) * cast<uint64_t>(multiplier)) >> cast<uint64_t>(shift));
                 coordinate = rest - quotient * size;
-                if (d == kFewDimensions - 1) coordinate = Halide::select(few_dimensions(), rest, coordinate);
+                if (d == kFewDimensions - 1) coordinate = select(few_dimensions(), rest, coordinate);
                 rest = quotient;
             }
             for (size_t o = 0; o < count; o++) {
                 const Expr step = coordinate * Expr(*scalars_.stride[o][d]);
-                offsets[o] = offsets[o] + (d < kFewDimensions ? step : Halide::select(few_dimensions(), u32(0), step));
+                offsets[o] = offsets[o] + (d < kFewDimensions ? step : select(few_dimensions(), u32(0), step));
             }
         }
         // The runtime keeps offsets within the tensors.
         const auto within = [](const Expr &offset, auto &buffer) {
-            return Halide::unsafe_promise_clamped(as_i32(offset), 0, buffer.dim(0).max());
+            return unsafe_promise_clamped(as_i32(offset), 0, buffer.dim(0).max());
         };
         if (pairs) {
             // The high word is stored first, whose carry needs the low ones: the output may stand in place of an input.
             const Expr w = 1 - domain_.x;
             const auto at = [&](const Expr &offset, const Expr &word, auto &buffer) {
-                return within(offset * u32(2) + Halide::cast<uint32_t>(word), buffer);
+                return within(offset * u32(2) + cast<uint32_t>(word), buffer);
             };
             const auto input = [&](size_t i, int word) { return (*inputs_[i])(at(offsets[i], word, *inputs_[i])); };
-            const Expr low = input(0, 0) + input(1, 0),
-                       high = input(0, 1) + input(1, 1) + Halide::cast<uint32_t>(low < input(0, 0));
-            Halide::Func output = *output_;
-            output(i_) = Halide::undef(Halide::UInt(32));
-            output(at(offsets[2], w, *output_)) = Halide::select(w == 0, low, high);
+            const Expr low = input(0, 0) + input(1, 0), high = input(0, 1) + input(1, 1) + cast<uint32_t>(low < input(0, 0));
+            Func output = *output_;
+            output(i_) = undef(UInt(32));
+            output(at(offsets[2], w, *output_)) = select(w == 0, low, high);
             return;
         }
         std::vector<Expr> values;
         size_t o = 0;
         for (size_t i = 0; i < inputs_.size(); i++)
             values.push_back((*inputs_[i])(operands_[i].varies ? within(offsets[o++], *inputs_[i]) : Expr(0)));
-        Halide::Func output = *output_;
-        output(i_) = Halide::undef(bits_type(output_type_));
+        Func output = *output_;
+        output(i_) = undef(bits_type(output_type_));
         output(within(offsets[o], *output_)) = static_cast<Derived &>(*this).value(values);
     }
 
     void schedule_strided() {
-        Halide::Func output = *output_;
-        Halide::Stage update = output.update();
-        const auto schedule = [&](Halide::Stage stage) {
+        Func output = *output_;
+        Stage update = output.update();
+        const auto schedule = [&](Stage stage) {
             // Every element is written once.
-            Halide::RVar block("b"), thread("t");
+            RVar block("b"), thread("t");
             stage.allow_race_conditions();
             const bool pairs = domain_.dimensions() == 2;
             if (pairs) stage.unroll(domain_.x);
-            stage.split(pairs ? domain_.y : domain_.x, block, thread, threads, Halide::TailStrategy::GuardWithIf)
-                .partition(block, Halide::Partition::Never)
-                .partition(thread, Halide::Partition::Never)
+            stage.split(pairs ? domain_.y : domain_.x, block, thread, threads, TailStrategy::GuardWithIf)
+                .partition(block, Partition::Never)
+                .partition(thread, Partition::Never)
                 .gpu_blocks(block)
                 .gpu_threads(thread);
         };

@@ -14,19 +14,19 @@
 namespace hewn {
 
 // RN(a * b + c). vfmadd*ps, fmla
-inline Expr fma(const Expr &a, const Expr &b, const Expr &c) { return intrinsic(Halide::Float(32), "llvm.fma.f32", {a, b, c}); }
+inline Expr fma(const Expr &a, const Expr &b, const Expr &c) { return intrinsic(Float(32), "llvm.fma.f32", {a, b, c}); }
 
 // roundToIntegralTiesToEven(e) as int32. NaN and values that do not fit give 0x80000000 and raise the invalid-operation flag.
 inline Expr round_to_int32(const Expr &e) {
-    require_type("round_to_int32", Halide::Float(32), e.type());
+    require_type("round_to_int32", Float(32), e.type());
     // One (v)cvtps2dq on x86. Halide's round() would take seven operations.
-    return llvm_call(Halide::Int(32), "llvm.lrint.i32.f32", {e});
+    return llvm_call(Int(32), "llvm.lrint.i32.f32", {e});
 }
 
 // min(max(e, low), high). NaN stays NaN, because e is the second operand of (v)maxps and (v)minps.
 inline Expr clamp_keeping_nan(const Expr &e, const Expr &low, const Expr &high) {
-    const Expr raised = Halide::strict_float(Halide::select(low > e, low, e));
-    return rounded(Halide::select(high < raised, high, raised));
+    const Expr raised = strict_float(select(low > e, low, e));
+    return rounded(select(high < raised, high, raised));
 }
 
 // f32(e), exact for f16 and integers up to 24 bits, nearest even for 32-bit integers.
@@ -34,16 +34,16 @@ inline Expr to_f32(const Expr &e) {
     if (!e.type().is_float()) require_integer_up_to(32, "to_f32", e.type());
     else require(e.type().bits() <= 32, rule_for("to_f32", "floats of up to 32 bits", e.type()));
     const bool narrow = e.type().is_int_or_uint() && e.type().bits() < 32;
-    return stage(Halide::cast<float>(narrow ? Halide::cast<int32_t>(e) : e));
+    return stage(cast<float>(narrow ? cast<int32_t>(e) : e));
 }
 
 // f16(e), nearest even; NaN stays NaN. e is f32.
-inline Expr to_f16(const Expr &e, const Halide::Target &target) {
-    require_type("to_f16", Halide::Float(32), e.type());
-    const Expr converted = Halide::cast<Halide::float16_t>(e);
+inline Expr to_f16(const Expr &e, const Target &target) {
+    require_type("to_f16", Float(32), e.type());
+    const Expr converted = cast<float16_t>(e);
     // Where the hardware has no conversion, Halide emulates it, and turns NaN into infinity.
-    if (target.arch != Halide::Target::X86 || target.has_feature(Halide::Target::F16C)) return converted;
-    return Halide::select(Halide::strict_float(e != e), Halide::float16_t::make_nan(), converted);
+    if (target.arch != Target::X86 || target.has_feature(Target::F16C)) return converted;
+    return select(strict_float(e != e), float16_t::make_nan(), converted);
 }
 
 // e * (r0 + r1): docs/numerics.md#the-two-operation-quotient. `again` has the value of e; it may come from a second load.
@@ -54,19 +54,19 @@ inline Expr times_reciprocal(const Expr &e, const Expr &r0, const Expr &r1) { re
 
 // RN(e - zero_point) for any integer type. Up to 16 bits exactly, in int32, which x86 subtracts on more ports than f32. 32 bits
 // by halves (docs/numerics.md#a-difference-of-33-bits).
-inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Halide::Target &target) {
+inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Target &target) {
     require_integer_up_to(32, "difference_f32", e.type());
     if (e.type().bits() == 8 && arm::is_target(target)) return arm::difference_f32(e, zero_point, target);
-    const auto i32 = [](const Expr &v) { return Halide::cast<int32_t>(v); };
+    const auto i32 = [](const Expr &v) { return cast<int32_t>(v); };
     if (e.type().bits() < 32) {
         // Halide would subtract bytes in 16 bits and widen twice. It does not see that max(z, -2^31) is z.
-        const Expr z = llvm_call(Halide::Int(32), "llvm.smax.i32", {i32(zero_point), Halide::Int(32).min()});
-        return stage(Halide::cast<float>(i32(e) - z));
+        const Expr z = llvm_call(Int(32), "llvm.smax.i32", {i32(zero_point), Int(32).min()});
+        return stage(cast<float>(i32(e) - z));
     }
     require_type("difference_f32 of 32 bits", e.type(), zero_point.type());
-    const Expr high = stage(Halide::cast<float>(i32(e >> 16) - i32(zero_point >> 16)));
-    const Expr low = stage(Halide::cast<float>(i32(e & 0xffff) - i32(zero_point & 0xffff)));
-    const bool fused = target.has_feature(Halide::Target::FMA) || target.arch == Halide::Target::ARM;
+    const Expr high = stage(cast<float>(i32(e >> 16) - i32(zero_point >> 16)));
+    const Expr low = stage(cast<float>(i32(e & 0xffff) - i32(zero_point & 0xffff)));
+    const bool fused = target.has_feature(Target::FMA) || target.arch == Target::ARM;
     return fused ? fma(high, 65536.0f, low) : rounded(rounded(high * 65536.0f) + low);
 }
 
@@ -76,10 +76,9 @@ inline Expr quantize_clamped(const Expr &q, const Expr &zero_point, const Type &
     require_byte("quantize_clamped", type);
     require_type("quantize_clamped", type, zero_point.type());
     const Expr z = to_f32(zero_point);
-    const Expr low = rounded(Halide::cast<float>(Halide::cast<int32_t>(type.min())) - z);  // exact
-    const Expr high = rounded(Halide::cast<float>(Halide::cast<int32_t>(type.max())) - z);
-    return Halide::cast(
-        type, Halide::cast<uint8_t>(round_to_int32(clamp_keeping_nan(q, low, high))) + Halide::cast<uint8_t>(zero_point));
+    const Expr low = rounded(cast<float>(cast<int32_t>(type.min())) - z);  // exact
+    const Expr high = rounded(cast<float>(cast<int32_t>(type.max())) - z);
+    return cast(type, cast<uint8_t>(round_to_int32(clamp_keeping_nan(q, low, high))) + cast<uint8_t>(zero_point));
 }
 
 }  // namespace hewn

@@ -13,59 +13,59 @@
 
 namespace hewn::arm {
 
-inline bool is_target(const Halide::Target &target) { return target.arch == Halide::Target::ARM; }
+inline bool is_target(const Target &target) { return target.arch == Target::ARM; }
 
 // f16 arithmetic came with dot products (ARMv8.2). ARMFp16 does not tell: the f16 kernels of arm64_neon have it too, for its
 // conversions, which every ARMv8 has.
-inline bool has_f16_arithmetic(const Halide::Target &target) { return target.has_feature(Halide::Target::ARMDotProd); }
+inline bool has_f16_arithmetic(const Target &target) { return target.has_feature(Target::ARMDotProd); }
 
 // roundToIntegralTiesToEven(e) as int32, saturated; 0 for NaN. frintn, fcvtzs.
 inline Expr round_to_int32(const Expr &e) {
-    return intrinsic(Halide::Int(32), "llvm.fptosi.sat.i32.f32", {intrinsic(Halide::Float(32), "llvm.roundeven.f32", {e})});
+    return intrinsic(Int(32), "llvm.fptosi.sat.i32.f32", {intrinsic(Float(32), "llvm.roundeven.f32", {e})});
 }
 
 // clamp(round(q) + z, Min, Max) of an 8-bit type, for any f32 q; NaN gives z. sqxtn, sqadd, sqxt(u)n.
 inline Expr quantized(const Expr &q, const Expr &zero_point, const Type &type) {
     require_byte("quantized", type);
     require_type("quantized", type, zero_point.type());
-    const Expr r = Halide::saturating_cast<int16_t>(round_to_int32(q));
-    return Halide::saturating_cast(type, Halide::saturating_add(r, Halide::cast<int16_t>(zero_point)));
+    const Expr r = saturating_cast<int16_t>(round_to_int32(q));
+    return saturating_cast(type, saturating_add(r, cast<int16_t>(zero_point)));
 }
 
 // The same for a q that is not NaN; zero_point is one int32. q + 1.5 * 2^23 rounds q to an integer. Beyond the range where that
 // sum is exact, its bits still grow with q. fadd, sqsub, sqxtn, sqxt(u)n.
 inline Expr quantized_number(const Expr &q, const Expr &zero_point, const Type &type) {
     require_byte("quantized_number", type);
-    require_type("quantized_number", Halide::Int(32), zero_point.type());
-    const Expr bits = Halide::reinterpret<int32_t>(rounded(q + 0x1.8p23f));
-    const Expr r = Halide::saturating_sub(bits, 0x4B400000 - zero_point);
-    return Halide::saturating_cast(type, Halide::saturating_cast<int16_t>(r));
+    require_type("quantized_number", Int(32), zero_point.type());
+    const Expr bits = reinterpret<int32_t>(rounded(q + 0x1.8p23f));
+    const Expr r = saturating_sub(bits, 0x4B400000 - zero_point);
+    return saturating_cast(type, saturating_cast<int16_t>(r));
 }
 
 // f32(e - zero_point) of an 8-bit e.
-inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Halide::Target &target) {
+inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Target &target) {
     require_byte("difference_f32", e.type());
     if (!has_f16_arithmetic(target)) {  // usubl, sshll, scvtf
-        const Expr z = Halide::cast(e.type(), zero_point);
-        return stage(Halide::cast<float>(stage(Halide::cast<int16_t>(e) - Halide::cast<int16_t>(z))));
+        const Expr z = cast(e.type(), zero_point);
+        return stage(cast<float>(stage(cast<int16_t>(e) - cast<int16_t>(z))));
     }
     // A byte below the exponent of 2^23 is the float 2^23 + byte: tbl and fsub. Faster where tbl is (from Cortex-A75 and A55 on).
     const bool is_signed = e.type().is_int();
-    Expr byte = Halide::reinterpret<uint8_t>(e);
-    if (is_signed) byte = byte ^ Halide::cast<uint8_t>(128);
-    const auto u8 = [](int value) { return Halide::cast<uint8_t>(value); };
-    const Expr sum = Halide::reinterpret<float>(Halide::concat_bits({byte, u8(0), u8(0), u8(0x4B)}));
-    const Expr offset = Halide::cast<int32_t>(zero_point) + (0x800000 + (is_signed ? 128 : 0));
-    return rounded(sum - stage(Halide::cast<float>(offset)));
+    Expr byte = reinterpret<uint8_t>(e);
+    if (is_signed) byte = byte ^ cast<uint8_t>(128);
+    const auto u8 = [](int value) { return cast<uint8_t>(value); };
+    const Expr sum = reinterpret<float>(concat_bits({byte, u8(0), u8(0), u8(0x4B)}));
+    const Expr offset = cast<int32_t>(zero_point) + (0x800000 + (is_signed ? 128 : 0));
+    return rounded(sum - stage(cast<float>(offset)));
 }
 
 // f16(a + b).
-inline Expr sum_f16(const Expr &a, const Expr &b, const Halide::Target &target) {
-    for (const Expr &e : {a, b}) require_type("sum_f16", Halide::Float(16), e.type());
+inline Expr sum_f16(const Expr &a, const Expr &b, const Target &target) {
+    for (const Expr &e : {a, b}) require_type("sum_f16", Float(16), e.type());
     if (has_f16_arithmetic(target)) return a + b;
     // Adds in f32. canonicalize hides from LLVM that this is one f16 addition, which ARMv8.0 lacks.
-    const Expr sum = rounded(stage(Halide::cast<float>(a)) + stage(Halide::cast<float>(b)));
-    return Halide::cast<Halide::float16_t>(intrinsic(Halide::Float(32), "llvm.canonicalize.f32", {sum}));
+    const Expr sum = rounded(stage(cast<float>(a)) + stage(cast<float>(b)));
+    return cast<float16_t>(intrinsic(Float(32), "llvm.canonicalize.f32", {sum}));
 }
 
 }  // namespace hewn::arm

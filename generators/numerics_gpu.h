@@ -14,21 +14,18 @@
 
 namespace hewn::gpu {
 
-using Halide::Expr;
-using Halide::Type;
-
 // ---- Bit patterns ----
 
 constexpr uint32_t kSign = 0x80000000, kMagnitude = 0x7fffffff, kInfinity = 0x7f800000, kFraction = 0x007fffff, kOne = 0x3f800000,
                    kHidden = 0x00800000;  // also the smallest normal number
 
-inline Expr u32(uint32_t value) { return Halide::Internal::make_const(Halide::UInt(32), value); }
-inline Expr i32(int32_t value) { return Halide::Internal::make_const(Halide::Int(32), value); }
-inline Expr as_u32(const Expr &e) { return Halide::reinterpret<uint32_t>(e); }
-inline Expr as_i32(const Expr &e) { return Halide::reinterpret<int32_t>(e); }
-inline Expr as_f32(const Expr &e) { return Halide::reinterpret<float>(e); }
-inline Expr int32(const Expr &e) { return Halide::cast<int32_t>(e); }
-inline Expr f32(const Expr &e) { return Halide::cast<float>(e); }
+inline Expr u32(uint32_t value) { return Internal::make_const(UInt(32), value); }
+inline Expr i32(int32_t value) { return Internal::make_const(Int(32), value); }
+inline Expr as_u32(const Expr &e) { return reinterpret<uint32_t>(e); }
+inline Expr as_i32(const Expr &e) { return reinterpret<int32_t>(e); }
+inline Expr as_f32(const Expr &e) { return reinterpret<float>(e); }
+inline Expr int32(const Expr &e) { return cast<int32_t>(e); }
+inline Expr f32(const Expr &e) { return cast<float>(e); }
 
 // The type in which kernels hold a tensor's elements: floats as their bits.
 inline Type bits_type(const Type &type) { return type.is_float() ? type.with_code(Type::UInt) : type; }
@@ -37,30 +34,29 @@ inline Type bits_type(const Type &type) { return type.is_float() ? type.with_cod
 
 // f16's bits to f32's bits, exact.
 inline Expr widened(const Expr &half) {
-    require_type("widened", Halide::UInt(16), half.type());
-    const Expr h = Halide::cast<uint32_t>(half), magnitude = (h & u32(0x7fff)) << u32(13), sign = (h & u32(0x8000)) << u32(16);
+    require_type("widened", UInt(16), half.type());
+    const Expr h = cast<uint32_t>(half), magnitude = (h & u32(0x7fff)) << u32(13), sign = (h & u32(0x8000)) << u32(16);
     const Expr normal = magnitude + u32(112u << 23);
     // A subnormal's mantissa m is read as 1.m * 2^-14. Subtracting 2^-14 gives the value, exactly.
     const Expr subnormal = as_u32(as_f32(magnitude + u32(113u << 23)) - 0x1p-14f);
-    return sign |
-           Halide::select(magnitude >= u32(31u << 23), magnitude + u32(224u << 23), magnitude < u32(kHidden), subnormal, normal);
+    return sign | select(magnitude >= u32(31u << 23), magnitude + u32(224u << 23), magnitude < u32(kHidden), subnormal, normal);
 }
 
 // f32's bits to f16's bits, nearest even; NaN stays NaN.
 inline Expr narrowed(const Expr &bits) {
-    require_type("narrowed", Halide::UInt(32), bits.type());
+    require_type("narrowed", UInt(32), bits.type());
     const Expr magnitude = bits & u32(kMagnitude), sign = (bits >> u32(16)) & u32(0x8000);
     const Expr normal = (magnitude - u32(112u << 23) + u32(0xfff) + ((magnitude >> u32(13)) & u32(1))) >> u32(13);
     // Results below 2^-14 are multiples of 2^-24, which is the ulp of 0.5: adding 0.5 rounds.
     const Expr subnormal = as_u32(as_f32(magnitude) + 0.5f) - u32(0x3f000000);
-    return Halide::cast<uint16_t>(sign | Halide::select(magnitude > u32(kInfinity), u32(0x7e00),    //
-                                                        magnitude >= u32(143u << 23), u32(0x7c00),  // from 65536 on
-                                                        magnitude < u32(113u << 23), subnormal, normal));
+    return cast<uint16_t>(sign | select(magnitude > u32(kInfinity), u32(0x7e00),    //
+                                        magnitude >= u32(143u << 23), u32(0x7c00),  // from 65536 on
+                                        magnitude < u32(113u << 23), subnormal, normal));
 }
 
 // i32 to f32's bits, nearest even. Only the sum rounds, so the hardware's conversion beyond 2^24 does not matter.
 inline Expr converted(const Expr &integer) {
-    require_type("converted", Halide::Int(32), integer.type());
+    require_type("converted", Int(32), integer.type());
     return as_u32(f32(integer >> i32(16)) * 65536.0f + f32(integer & i32(0xffff)));
 }
 
@@ -69,8 +65,8 @@ inline Expr difference(const Expr &x, const Expr &zero_point) {
     require_integer_up_to(32, "difference", x.type());
     require_type("difference", x.type(), zero_point.type());
     if (x.type().bits() < 32) return f32(int32(x) - int32(zero_point));
-    const auto high = [](const Expr &e) { return int32(e >> Halide::cast(e.type(), 16)); };
-    const auto low = [](const Expr &e) { return int32(e & Halide::cast(e.type(), 0xffff)); };
+    const auto high = [](const Expr &e) { return int32(e >> cast(e.type(), 16)); };
+    const auto low = [](const Expr &e) { return int32(e & cast(e.type(), 0xffff)); };
     return f32(high(x) - high(zero_point)) * 65536.0f + f32(low(x) - low(zero_point));
 }
 
@@ -89,8 +85,8 @@ inline Parts parts_of(const Expr &magnitude, bool may_be_subnormal) {
     if (!may_be_subnormal) return {magnitude & u32(kFraction), as_i32(magnitude >> u32(23))};
     // A subnormal's bits are an integer of 23 bits, which converts exactly.
     const Expr subnormal = magnitude < u32(kHidden);
-    const Expr normal = Halide::select(subnormal, as_u32(f32(as_i32(magnitude))), magnitude);
-    return {normal & u32(kFraction), as_i32(normal >> u32(23)) - Halide::select(subnormal, i32(149), i32(0))};
+    const Expr normal = select(subnormal, as_u32(f32(as_i32(magnitude))), magnitude);
+    return {normal & u32(kFraction), as_i32(normal >> u32(23)) - select(subnormal, i32(149), i32(0))};
 }
 
 // clamp(round(RN(x / scale)) + zero_point, Min, Max) from the operands' parts. distance is x.exponent - scale.exponent; where the
@@ -101,16 +97,16 @@ inline Parts parts_of(const Expr &magnitude, bool may_be_subnormal) {
 inline Expr quantized(const Parts &x, const Parts &scale, const Expr &distance, const Expr &negative, const Expr &zero,
                       const Expr &zero_point, const Type &type) {
     require_byte("quantized", type);
-    const Expr d = Halide::clamp(distance, i32(-2), i32(9));
+    const Expr d = clamp(distance, i32(-2), i32(9));
     // A relative error below 2^-10 is enough.
-    const Expr rough = as_i32(x.significand() * Halide::fast_inverse(scale.significand())) + d * i32(1 << 23);
-    const Expr k = Halide::cast<uint32_t>(int32(as_f32(rough)));
+    const Expr rough = as_i32(x.significand() * fast_inverse(scale.significand())) + d * i32(1 << 23);
+    const Expr k = cast<uint32_t>(int32(as_f32(rough)));
     const Expr difference = (x.mantissa() << as_u32(d + i32(2))) - (k * u32(4) + u32(2)) * scale.mantissa();
     const Expr half_ulp = scale.mantissa() >> (u32(149) - (as_u32(rough) >> u32(23)));
     const Expr stays = (difference + (half_ulp ^ ((k & u32(1)) - u32(1)))) >> u32(31);
-    const Expr rounded = Halide::select(zero, i32(0), as_i32(k + u32(1) - stays));
-    const Expr result = Halide::select(negative, -rounded, rounded) + int32(zero_point);
-    return Halide::cast(type, Halide::clamp(result, int32(type.min()), int32(type.max())));
+    const Expr rounded = select(zero, i32(0), as_i32(k + u32(1) - stays));
+    const Expr result = select(negative, -rounded, rounded) + int32(zero_point);
+    return cast(type, clamp(result, int32(type.min()), int32(type.max())));
 }
 
 // The same from the bits of f32 x and scale. *_subnormal: whether that operand can be subnormal.
@@ -119,8 +115,8 @@ inline Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, c
     const Expr x_magnitude = x & u32(kMagnitude), scale_magnitude = scale & u32(kMagnitude);
     const Parts xp = parts_of(x_magnitude, x_subnormal), sp = parts_of(scale_magnitude, scale_subnormal);
     // An infinite x saturates. A scale of infinity or NaN gives 0, and so do x = 0 and x = NaN.
-    const Expr distance = Halide::select(x_magnitude == u32(kInfinity), i32(10000), xp.exponent) -
-                          Halide::select(scale_magnitude >= u32(kInfinity), i32(100000), sp.exponent);
+    const Expr distance = select(x_magnitude == u32(kInfinity), i32(10000), xp.exponent) -
+                          select(scale_magnitude >= u32(kInfinity), i32(100000), sp.exponent);
     const Expr zero = (x_magnitude - u32(1)) >= u32(kInfinity);
     return quantized(xp, sp, distance, ((x ^ scale) & u32(kSign)) != u32(0), zero, zero_point, type);
 }
@@ -134,16 +130,15 @@ struct Addend {
 
 inline Addend addend(const Expr &q, const Expr &zero_point, const Expr &scale, const Parts &parts, const Expr &common) {
     require_byte("addend", q.type());
-    const Expr exponent = Halide::max(parts.exponent - common, i32(-60));
+    const Expr exponent = max(parts.exponent - common, i32(-60));
     // A scale of 0 must leave an addend of 0, as a difference of 0 does. Its parts would read as a power of two.
     const Expr scale_magnitude = scale & u32(kMagnitude);
-    const Expr integer = Halide::select(scale_magnitude == u32(0), i32(0), int32(q) - int32(zero_point));
+    const Expr integer = select(scale_magnitude == u32(0), i32(0), int32(q) - int32(zero_point));
     const Expr factor = as_f32(parts.fraction | as_u32((exponent + i32(127)) * i32(1 << 23)));
     const Expr product = as_u32(f32(integer) * factor);
     // Where the truth's product is infinite, this product must dominate the sum.
-    const Expr overflow = as_u32(Halide::min(i32(382) - common, i32(255)) * i32(1 << 23));
-    const Expr finite =
-        Halide::select((product & u32(kMagnitude)) >= overflow, (product & u32(kSign)) | u32(227u << 23), product);
+    const Expr overflow = as_u32(min(i32(382) - common, i32(255)) * i32(1 << 23));
+    const Expr finite = select((product & u32(kMagnitude)) >= overflow, (product & u32(kSign)) | u32(227u << 23), product);
     // The scale's sign is applied here. This integer operation between product and sum prevents their contraction.
     return {integer, finite ^ (scale & u32(kSign)), parts.exponent - exponent, scale_magnitude};
 }
@@ -152,21 +147,20 @@ inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero
                           const Expr &b_zero_point, const Expr &scale, const Expr &zero_point, const Type &type) {
     const auto parts = [](const Expr &bits) { return parts_of(bits & u32(kMagnitude), true); };
     const Parts ap = parts(a_scale), bp = parts(b_scale), sp = parts(scale);
-    const Expr common = Halide::max(ap.exponent, bp.exponent);
+    const Expr common = max(ap.exponent, bp.exponent);
     const Addend av = addend(a, a_zero_point, a_scale, ap, common), bv = addend(b, b_zero_point, b_scale, bp, common);
     const Expr sum = as_u32(as_f32(av.bits) + as_f32(bv.bits));  // the truth's one rounding
     const Expr magnitude = sum & u32(kMagnitude);
     const Parts x = parts_of(magnitude, false);
     // Where the other addend is 0 * infinity = NaN, the result is the zero point.
     const Expr none = i32(-100000);
-    const Expr a_alone = Halide::select(bv.scale_magnitude >= u32(kInfinity), none, av.alone);
-    const Expr b_alone = Halide::select(av.scale_magnitude >= u32(kInfinity), none, bv.alone);
-    const Expr exponent =
-        x.exponent - i32(127) + Halide::select(bv.integer == i32(0), a_alone, av.integer == i32(0), b_alone, common);
+    const Expr a_alone = select(bv.scale_magnitude >= u32(kInfinity), none, av.alone);
+    const Expr b_alone = select(av.scale_magnitude >= u32(kInfinity), none, bv.alone);
+    const Expr exponent = x.exponent - i32(127) + select(bv.integer == i32(0), a_alone, av.integer == i32(0), b_alone, common);
     const Expr not_a_number =
         (scale & u32(kMagnitude)) >= u32(kInfinity) || av.scale_magnitude > u32(kInfinity) || bv.scale_magnitude > u32(kInfinity);
-    const Expr divisor = Halide::select(not_a_number, i32(100000), sp.exponent);
-    const Expr distance = Halide::select(exponent >= i32(255), Halide::select(not_a_number, i32(-2), i32(9)), exponent - divisor);
+    const Expr divisor = select(not_a_number, i32(100000), sp.exponent);
+    const Expr distance = select(exponent >= i32(255), select(not_a_number, i32(-2), i32(9)), exponent - divisor);
     return quantized(x, sp, distance, ((sum ^ scale) & u32(kSign)) != u32(0), magnitude == u32(0), zero_point, type);
 }
 
@@ -176,25 +170,23 @@ inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero
 // that it stays after the clamp: before it, it could overflow.
 inline Expr finished_ieee(const Expr &q, const Expr &zero_point, const Type &type) {
     require_byte("finished_ieee", type);
-    const Expr rounded = llvm_call(Halide::Int(32), "llvm.nvvm.f2i.rn", {q}), z = int32(zero_point);
-    const Expr clamped = Halide::clamp(rounded, int32(type.min()) - z, int32(type.max()) - z);
-    return Halide::cast(type, as_i32(as_u32(clamped) + as_u32(z)));
+    const Expr rounded = llvm_call(Int(32), "llvm.nvvm.f2i.rn", {q}), z = int32(zero_point);
+    const Expr clamped = clamp(rounded, int32(type.min()) - z, int32(type.max()) - z);
+    return cast(type, as_i32(as_u32(clamped) + as_u32(z)));
 }
 
-inline Expr divided_ieee(const Expr &a, const Expr &b) { return Halide::strict_float(a / b); }
+inline Expr divided_ieee(const Expr &a, const Expr &b) { return strict_float(a / b); }
 
 // RN(x / scale), or a number that rounds to the same 8-bit result, for many x and one scale, given as bits: the two-operation
 // quotient on CUDA (docs/numerics.md#gpus), which also tells what becomes of infinities and NaN.
 inline Expr times_reciprocal_ieee(const Expr &x, const Expr &scale) {
-    const auto fma = [](const Expr &a, const Expr &b, const Expr &c) {
-        return llvm_call(Halide::Float(32), "llvm.fma.f32", {a, b, c});
-    };
+    const auto fma = [](const Expr &a, const Expr &b, const Expr &c) { return llvm_call(Float(32), "llvm.fma.f32", {a, b, c}); };
     const Expr magnitude = scale & u32(kMagnitude), zero = magnitude == u32(0);
-    const Expr power = u32(255u << 23) - Halide::max(magnitude & u32(kInfinity), u32(kHidden));
-    const Expr m = Halide::select(zero, 1.0f, as_f32(magnitude) * as_f32(power));
+    const Expr power = u32(255u << 23) - max(magnitude & u32(kInfinity), u32(kHidden));
+    const Expr m = select(zero, 1.0f, as_f32(magnitude) * as_f32(power));
     const Expr r0 = divided_ieee(1.0f, m), r1 = divided_ieee(fma(-r0, m, 1.0f), m);
-    const Expr y = as_u32(x * as_f32(Halide::select(zero, u32(kInfinity), power) | (scale & u32(kSign))));
-    const Expr finite = as_f32(y - Halide::select((y & u32(kMagnitude)) == u32(kInfinity), u32(1), u32(0)));
+    const Expr y = as_u32(x * as_f32(select(zero, u32(kInfinity), power) | (scale & u32(kSign))));
+    const Expr finite = as_f32(y - select((y & u32(kMagnitude)) == u32(kInfinity), u32(1), u32(0)));
     return fma(finite, r0, finite * r1);
 }
 
@@ -210,24 +202,24 @@ inline Expr addend_ieee(const Expr &q, const Expr &zero_point, const Expr &scale
 // a, a normal number's bits, with its exponent field replaced by `exponent`: below 1 a subnormal, from 255 on infinity. The bits
 // that the shift drops are 0 wherever the truth does not round.
 inline Expr scaled_down(const Expr &a, const Expr &exponent) {
-    const Expr shift = as_u32(Halide::clamp(i32(1) - exponent, i32(0), i32(31)));
+    const Expr shift = as_u32(clamp(i32(1) - exponent, i32(0), i32(31)));
     const Expr subnormal = ((a & u32(kFraction)) | u32(kHidden)) >> shift;
-    const Expr normal = (as_u32(Halide::max(exponent, i32(0))) << u32(23)) | (a & u32(kFraction));
-    return Halide::select(exponent >= i32(255), u32(kInfinity), exponent >= i32(1), normal, subnormal);
+    const Expr normal = (as_u32(max(exponent, i32(0))) << u32(23)) | (a & u32(kFraction));
+    return select(exponent >= i32(255), u32(kInfinity), exponent >= i32(1), normal, subnormal);
 }
 
 // a + b. Small operands are scaled by 2^100 first, where neither they nor their sum are subnormal.
 inline Expr add_flushing(const Expr &a, const Expr &b) {
     const Expr a_magnitude = a & u32(kMagnitude), b_magnitude = b & u32(kMagnitude);
-    const Expr large = Halide::max(a_magnitude, b_magnitude) >= u32(64u << 23);
+    const Expr large = max(a_magnitude, b_magnitude) >= u32(64u << 23);
     const auto raised = [&](const Expr &bits, const Expr &magnitude) {
         const Expr subnormal = as_u32(f32(as_i32(magnitude)) * 0x1p-49f);  // its integer is in units of 2^-149
-        const Expr up = Halide::select(magnitude < u32(kHidden), subnormal, magnitude + u32(100u << 23));
-        return as_f32(Halide::select(large, bits, (bits & u32(kSign)) | up));
+        const Expr up = select(magnitude < u32(kHidden), subnormal, magnitude + u32(100u << 23));
+        return as_f32(select(large, bits, (bits & u32(kSign)) | up));
     };
     const Expr sum = as_u32(raised(a, a_magnitude) + raised(b, b_magnitude)), magnitude = sum & u32(kMagnitude);
     const Expr lowered = scaled_down(magnitude, as_i32(magnitude >> u32(23)) - i32(100));
-    return Halide::select(large || magnitude == u32(0), sum, (sum & u32(kSign)) | lowered);
+    return select(large || magnitude == u32(0), sum, (sum & u32(kSign)) | lowered);
 }
 
 // RN(difference * scale). The product with the scale's significand is normal; the scale's power of two is applied in integers.
@@ -237,10 +229,9 @@ inline Expr product_flushing(const Expr &difference, const Expr &scale, bool sca
     const Expr product = as_u32(difference * parts.significand()), magnitude = product & u32(kMagnitude);
     const Expr zero = magnitude == u32(0);
     const Expr exponent = as_i32(magnitude >> u32(23)) + parts.exponent - i32(127);
-    const Expr scaled = Halide::select(zero || scale_magnitude == u32(0), u32(0), scaled_down(magnitude, exponent));
-    const Expr not_a_number =
-        (scale_magnitude + Halide::select(zero, u32(1), u32(0))) > u32(kInfinity);  // 0 * infinity among them
-    return Halide::select(not_a_number, u32(0x7fc00000), scaled | ((product ^ scale) & u32(kSign)));
+    const Expr scaled = select(zero || scale_magnitude == u32(0), u32(0), scaled_down(magnitude, exponent));
+    const Expr not_a_number = (scale_magnitude + select(zero, u32(1), u32(0))) > u32(kInfinity);  // 0 * infinity among them
+    return select(not_a_number, u32(0x7fc00000), scaled | ((product ^ scale) & u32(kSign)));
 }
 
 // ---- The operators, from and to bits ----
@@ -251,23 +242,21 @@ struct Numerics {
     bool flushes;    // flushes f32 subnormals
     bool one_scale;  // all elements of a thread have one scale
 
-    Numerics(const Halide::Target &target, bool one_scale)
-        : ieee(target.has_feature(Halide::Target::CUDA)),
-          flushes(target.has_feature(Halide::Target::D3D12Compute)),
-          one_scale(one_scale) {}
+    Numerics(const Target &target, bool one_scale)
+        : ieee(target.has_feature(Target::CUDA)), flushes(target.has_feature(Target::D3D12Compute)), one_scale(one_scale) {}
 
     // Bits of `type` to f32's bits.
     Expr to_f32(const Expr &bits, const Type &type) const {
-        if (type == Halide::Float(16)) return ieee ? as_u32(f32(Halide::reinterpret(Halide::Float(16), bits))) : widened(bits);
-        if (type == Halide::Int(32)) return ieee ? as_u32(f32(bits)) : converted(bits);
-        require_type("to_f32 beside f16 and i32", Halide::Float(32), type);
+        if (type == Float(16)) return ieee ? as_u32(f32(reinterpret(Float(16), bits))) : widened(bits);
+        if (type == Int(32)) return ieee ? as_u32(f32(bits)) : converted(bits);
+        require_type("to_f32 beside f16 and i32", Float(32), type);
         return bits;
     }
     // An f32 to the bits of `type`, f32 or f16.
     Expr from_f32(const Expr &value, const Type &type) const {
-        if (type == Halide::Float(32)) return as_u32(value);
-        require_type("from_f32 beside f32", Halide::Float(16), type);
-        if (ieee) return Halide::reinterpret<uint16_t>(Halide::cast<Halide::float16_t>(value));
+        if (type == Float(32)) return as_u32(value);
+        require_type("from_f32 beside f32", Float(16), type);
+        if (ieee) return reinterpret<uint16_t>(cast<float16_t>(value));
         return narrowed(as_u32(value));
     }
 
@@ -275,14 +264,14 @@ struct Numerics {
     Expr word(const std::vector<Expr> &elements, const Type &type) const {
         // CUDA converts a pair of f16 at once from compute capability 8.0 on. The pair is swapped twice: Halide would take two
         // floats in their own order for a ramp, whose second lane rounds.
-        if (ieee && type == Halide::Float(16)) {
-            const auto half = [&](int i) { return Halide::reinterpret(type, elements[i]); };
-            return Halide::reinterpret(Halide::UInt(32), Halide::Internal::Shuffle::make({half(1), half(0)}, {1, 0}));
+        if (ieee && type == Float(16)) {
+            const auto half = [&](int i) { return reinterpret(type, elements[i]); };
+            return reinterpret(UInt(32), Internal::Shuffle::make({half(1), half(0)}, {1, 0}));
         }
         Expr word;
         for (size_t i = 0; i < elements.size(); i++) {
             // Unsigned first, so that the sign does not reach the neighbours.
-            const Expr bits = Halide::cast<uint32_t>(Halide::reinterpret(type.with_code(Type::UInt), elements[i]));
+            const Expr bits = cast<uint32_t>(reinterpret(type.with_code(Type::UInt), elements[i]));
             word = i == 0 ? bits : word | (bits << u32(uint32_t(i) * type.bits()));
         }
         return word;
@@ -290,18 +279,18 @@ struct Numerics {
 
     // a + b of floats.
     Expr add(const Expr &a, const Expr &b, const Type &type) const {
-        if (flushes && type == Halide::Float(32)) return add_flushing(a, b);
+        if (flushes && type == Float(32)) return add_flushing(a, b);
         return from_f32(as_f32(to_f32(a, type)) + as_f32(to_f32(b, type)), type);
     }
     Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &in, const Type &scale_type,
                   const Type &out) const {
         const Expr x32 = to_f32(x, in), scale32 = to_f32(scale, scale_type);
         if (ieee) return finished_ieee(quotient_ieee(as_f32(x32), scale32), zero_point, out);
-        return gpu::quantize(x32, scale32, zero_point, out, in == Halide::Float(32), scale_type == Halide::Float(32));
+        return gpu::quantize(x32, scale32, zero_point, out, in == Float(32), scale_type == Float(32));
     }
     Expr dequantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &out) const {
         if (flushes) {
-            const Expr product = product_flushing(difference(x, zero_point), to_f32(scale, out), out == Halide::Float(32));
+            const Expr product = product_flushing(difference(x, zero_point), to_f32(scale, out), out == Float(32));
             return from_f32(as_f32(product), out);
         }
         return from_f32(difference(x, zero_point) * as_f32(to_f32(scale, out)), out);

@@ -11,37 +11,39 @@
 
 namespace hewn {
 
+using namespace Halide;
+
 // What this process generates, for messages: "quantize_linear f32_u8".
 inline std::string kernel_name;
 
 // Ends the generator run with that rule unless it holds. Each helper says so which types it holds: with others it would give
 // wrong results, and no compiler would warn.
 inline void require(bool holds, const std::string &rule) {
-    if (!holds) throw Halide::CompileError(kernel_name + ": " + rule + "\n");
+    if (!holds) throw CompileError(kernel_name + ": " + rule + "\n");
 }
 
-inline std::string type_name(const Halide::Type &type) {
+inline std::string type_name(const Type &type) {
     return (type.is_float() ? "f" : type.is_int() ? "i" : "u") + std::to_string(type.bits());
 }
-inline std::string rule_for(const char *helper, const std::string &types, const Halide::Type &type) {
+inline std::string rule_for(const char *helper, const std::string &types, const Type &type) {
     return std::string(helper) + " holds " + types + ", not " + type_name(type);
 }
 
-inline bool is_integer_up_to(int bits, const Halide::Type &type) { return type.is_int_or_uint() && type.bits() <= bits; }
-inline void require_byte(const char *helper, const Halide::Type &type) {
+inline bool is_integer_up_to(int bits, const Type &type) { return type.is_int_or_uint() && type.bits() <= bits; }
+inline void require_byte(const char *helper, const Type &type) {
     require(is_integer_up_to(8, type), rule_for(helper, "integers of 8 bits", type));
 }
-inline void require_integer_up_to(int bits, const char *helper, const Halide::Type &type) {
+inline void require_integer_up_to(int bits, const char *helper, const Type &type) {
     require(is_integer_up_to(bits, type), rule_for(helper, "integers of up to " + std::to_string(bits) + " bits", type));
 }
-inline void require_type(const char *helper, const Halide::Type &expected, const Halide::Type &type) {
+inline void require_type(const char *helper, const Type &expected, const Type &type) {
     require(type == expected, rule_for(helper, type_name(expected), type));
 }
 
 // The type that is spelled so: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64.
-inline Halide::Type type_named(const std::string &name) {
+inline Type type_named(const std::string &name) {
     const int bits = std::stoi(name.substr(1));
-    return name[0] == 'f' ? Halide::Float(bits) : name[0] == 'i' ? Halide::Int(bits) : Halide::UInt(bits);
+    return name[0] == 'f' ? Float(bits) : name[0] == 'i' ? Int(bits) : UInt(bits);
 }
 
 // An operator, and for each word of its signatures the types that all of its forms can be made for, as "f32 f16".
@@ -58,7 +60,7 @@ inline std::vector<std::string> split(const std::string &text, char separator) {
 }
 
 // The index-th type of a signature such as "f32_u8", all of whose types must be among `types`.
-inline Halide::Type type_of_signature(const SignatureTypes &types, const std::string &signature, int index) {
+inline Type type_of_signature(const SignatureTypes &types, const std::string &signature, int index) {
     kernel_name = types.operator_name + " " + signature;
     const std::vector<std::string> words = split(signature, '_');
     require(words.size() == types.words.size(),

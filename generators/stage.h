@@ -10,19 +10,18 @@
 
 namespace hewn {
 
-using Halide::Expr;
-using Halide::Type;
+using namespace Halide;  // the language of these headers; hewn's own names hide its
 
 // lane: the position of x in its vector, in forms that know it.
-inline const Halide::Var x{"x"}, y{"y"}, lane{"lane"};
+inline const Var x{"x"}, y{"y"}, lane{"lane"};
 
 // The Vars that e uses.
-inline std::vector<Halide::Var> vars_of(const Expr &e) {
-    struct Visitor : Halide::Internal::IRGraphVisitor {
-        std::vector<Halide::Var> vars;
+inline std::vector<Var> vars_of(const Expr &e) {
+    struct Visitor : Internal::IRGraphVisitor {
+        std::vector<Var> vars;
         using IRGraphVisitor::visit;
-        void visit(const Halide::Internal::Variable *variable) override {
-            const auto same = [&](const Halide::Var &var) { return var.name() == variable->name; };
+        void visit(const Internal::Variable *variable) override {
+            const auto same = [&](const Var &var) { return var.name() == variable->name; };
             const bool is_var = !variable->param.defined() && !variable->reduction_domain.defined();
             if (is_var && std::none_of(vars.begin(), vars.end(), same)) vars.emplace_back(variable->name);
         }
@@ -34,18 +33,18 @@ inline std::vector<Halide::Var> vars_of(const Expr &e) {
 // e in an inlined Func of its own. strict_float rewrites the whole expression tree below it, but stops at a Func. This keeps
 // strict operations and fused multiply-adds apart.
 inline Expr stage(const Expr &e) {
-    const std::vector<Halide::Var> vars = vars_of(e);
-    Halide::Func f;
+    const std::vector<Var> vars = vars_of(e);
+    Func f;
     f(vars) = e;
     return f(std::vector<Expr>(vars.begin(), vars.end()));
 }
 
 // RN(e) for an e of one float operation: neither reassociated nor contracted with its neighbours.
-inline Expr rounded(const Expr &e) { return stage(Halide::strict_float(e)); }
+inline Expr rounded(const Expr &e) { return stage(strict_float(e)); }
 
 // Calls the scalar LLVM intrinsic `name`, for those that Halide cannot emit as vectors. LLVM joins the lanes.
 inline Expr llvm_call(const Type &type, const std::string &name, const std::vector<Expr> &arguments) {
-    return Halide::Internal::Call::make(type, name, arguments, Halide::Internal::Call::PureExtern);
+    return Internal::Call::make(type, name, arguments, Internal::Call::PureExtern);
 }
 
 // llvm_call, kept apart from the expressions around it.
