@@ -77,10 +77,10 @@ constexpr uint32_t layout_mask(std::initializer_list<int> layouts) {
 }
 
 #define HEWN_PLAN_KNOB(knob, value) knobs.knob = value;
-#define HEWN_PLAN(variant, values)         \
+#define HEWN_PLAN(variant, values) \
     constexpr PlanKnobs plan_##variant() { \
-        PlanKnobs knobs = {};              \
-        values return knobs;               \
+        PlanKnobs knobs = {}; \
+        values return knobs; \
     }
 #include "plans.inc"
 #undef HEWN_PLAN
@@ -88,7 +88,7 @@ constexpr uint32_t layout_mask(std::initializer_list<int> layouts) {
 
 constexpr Variant kVariants[] = {
 #define HEWN_FORM(entry, form, ...) {#form, entry, layout_mask({__VA_ARGS__})},
-#define HEWN_VARIANT(operator_name, signature, target, forms)                                                   \
+#define HEWN_VARIANT(operator_name, signature, target, forms) \
     {#operator_name "_" #signature "__" #target,       #operator_name, #signature, &kTargets[kTarget_##target], \
      plan_##operator_name##_##signature##__##target(), {forms}},
 #include "variants.inc"

@@ -33,30 +33,30 @@ enum : int {
     kPointerMemoryType = 2,
 };
 
-#define HEWN_CU_FUNCTIONS(F)                                                                                    \
-    F(Init, "cuInit", (unsigned))                                                                               \
-    F(GetErrorName, "cuGetErrorName", (Result, const char **))                                                  \
-    F(DeviceGetCount, "cuDeviceGetCount", (int *))                                                              \
-    F(DeviceGet, "cuDeviceGet", (int *, int))                                                                   \
-    F(DeviceGetName, "cuDeviceGetName", (char *, int, int))                                                     \
-    F(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t *, int))                                                   \
-    F(DeviceGetAttribute, "cuDeviceGetAttribute", (int *, int, int))                                            \
-    F(DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (Handle *, int))                                      \
-    F(DevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (int))                                           \
-    F(CtxGetCurrent, "cuCtxGetCurrent", (Handle *))                                                             \
-    F(CtxPushCurrent, "cuCtxPushCurrent_v2", (Handle))                                                          \
-    F(CtxPopCurrent, "cuCtxPopCurrent_v2", (Handle *))                                                          \
-    F(CtxGetDevice, "cuCtxGetDevice", (int *))                                                                  \
-    F(ModuleLoadDataEx, "cuModuleLoadDataEx", (Handle *, const void *, unsigned, const int *, void **))         \
-    F(ModuleUnload, "cuModuleUnload", (Handle))                                                                 \
-    F(ModuleGetFunction, "cuModuleGetFunction", (Handle *, Handle, const char *))                               \
-    F(LaunchKernel, "cuLaunchKernel",                                                                           \
+#define HEWN_CU_FUNCTIONS(F) \
+    F(Init, "cuInit", (unsigned)) \
+    F(GetErrorName, "cuGetErrorName", (Result, const char **)) \
+    F(DeviceGetCount, "cuDeviceGetCount", (int *)) \
+    F(DeviceGet, "cuDeviceGet", (int *, int)) \
+    F(DeviceGetName, "cuDeviceGetName", (char *, int, int)) \
+    F(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t *, int)) \
+    F(DeviceGetAttribute, "cuDeviceGetAttribute", (int *, int, int)) \
+    F(DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (Handle *, int)) \
+    F(DevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (int)) \
+    F(CtxGetCurrent, "cuCtxGetCurrent", (Handle *)) \
+    F(CtxPushCurrent, "cuCtxPushCurrent_v2", (Handle)) \
+    F(CtxPopCurrent, "cuCtxPopCurrent_v2", (Handle *)) \
+    F(CtxGetDevice, "cuCtxGetDevice", (int *)) \
+    F(ModuleLoadDataEx, "cuModuleLoadDataEx", (Handle *, const void *, unsigned, const int *, void **)) \
+    F(ModuleUnload, "cuModuleUnload", (Handle)) \
+    F(ModuleGetFunction, "cuModuleGetFunction", (Handle *, Handle, const char *)) \
+    F(LaunchKernel, "cuLaunchKernel", \
       (Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void **, void **)) \
-    F(MemAlloc, "cuMemAlloc_v2", (Pointer *, size_t))                                                           \
-    F(MemFree, "cuMemFree_v2", (Pointer))                                                                       \
-    F(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (Pointer, const void *, size_t, Handle))                         \
-    F(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void *, Pointer, size_t, Handle))                               \
-    F(StreamSynchronize, "cuStreamSynchronize", (Handle))                                                       \
+    F(MemAlloc, "cuMemAlloc_v2", (Pointer *, size_t)) \
+    F(MemFree, "cuMemFree_v2", (Pointer)) \
+    F(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (Pointer, const void *, size_t, Handle)) \
+    F(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void *, Pointer, size_t, Handle)) \
+    F(StreamSynchronize, "cuStreamSynchronize", (Handle)) \
     F(PointerGetAttribute, "cuPointerGetAttribute", (void *, int, Pointer))
 
 struct Driver {
@@ -82,7 +82,7 @@ void load_driver(Driver &driver) {
         snprintf(driver.absent, sizeof driver.absent, "no CUDA driver: %s is not there", kNames[0]);
         return;
     }
-#define HEWN_CU_LOAD(member, name, arguments)                                                    \
+#define HEWN_CU_LOAD(member, name, arguments) \
     driver.member = reinterpret_cast<Result(HEWN_CU *) arguments>(driver_symbol(library, name)); \
     if (!driver.member) snprintf(driver.absent, sizeof driver.absent, "the CUDA driver is too old: it lacks %s", name);
     HEWN_CU_FUNCTIONS(HEWN_CU_LOAD)

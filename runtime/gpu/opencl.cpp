@@ -56,32 +56,32 @@ constexpr cl_int kOutOfResources = -5, kOutOfHostMemory = -6, kMemAllocationFail
 
 using Notify = void(HEWN_CL *)(const char *, const void *, size_t, void *);
 
-#define HEWN_CL_FUNCTIONS(F)                                                                                                  \
-    F(cl_int, GetPlatformIDs, (cl_uint, Handle *, cl_uint *))                                                                 \
-    F(cl_int, GetDeviceIDs, (Handle, cl_bits, cl_uint, Handle *, cl_uint *))                                                  \
-    F(cl_int, GetDeviceInfo, (Handle, cl_uint, size_t, void *, size_t *))                                                     \
-    F(Handle, CreateContext, (const intptr_t *, cl_uint, const Handle *, Notify, void *, cl_int *))                           \
-    F(cl_int, RetainContext, (Handle))                                                                                        \
-    F(cl_int, ReleaseContext, (Handle))                                                                                       \
-    F(Handle, CreateCommandQueue, (Handle, Handle, cl_bits, cl_int *))                                                        \
-    F(cl_int, RetainCommandQueue, (Handle))                                                                                   \
-    F(cl_int, ReleaseCommandQueue, (Handle))                                                                                  \
-    F(cl_int, GetCommandQueueInfo, (Handle, cl_uint, size_t, void *, size_t *))                                               \
-    F(Handle, CreateBuffer, (Handle, cl_bits, size_t, void *, cl_int *))                                                      \
-    F(Handle, CreateSubBuffer, (Handle, cl_bits, cl_uint, const void *, cl_int *))                                            \
-    F(cl_int, ReleaseMemObject, (Handle))                                                                                     \
-    F(cl_int, GetMemObjectInfo, (Handle, cl_uint, size_t, void *, size_t *))                                                  \
-    F(Handle, CreateProgramWithSource, (Handle, cl_uint, const char **, const size_t *, cl_int *))                            \
-    F(cl_int, BuildProgram, (Handle, cl_uint, const Handle *, const char *, Notify, void *))                                  \
-    F(cl_int, GetProgramBuildInfo, (Handle, Handle, cl_uint, size_t, void *, size_t *))                                       \
-    F(cl_int, ReleaseProgram, (Handle))                                                                                       \
-    F(Handle, CreateKernel, (Handle, const char *, cl_int *))                                                                 \
-    F(cl_int, ReleaseKernel, (Handle))                                                                                        \
-    F(cl_int, SetKernelArg, (Handle, cl_uint, size_t, const void *))                                                          \
-    F(cl_int, EnqueueNDRangeKernel,                                                                                           \
-      (Handle, Handle, cl_uint, const size_t *, const size_t *, const size_t *, cl_uint, const Handle *, Handle *))           \
+#define HEWN_CL_FUNCTIONS(F) \
+    F(cl_int, GetPlatformIDs, (cl_uint, Handle *, cl_uint *)) \
+    F(cl_int, GetDeviceIDs, (Handle, cl_bits, cl_uint, Handle *, cl_uint *)) \
+    F(cl_int, GetDeviceInfo, (Handle, cl_uint, size_t, void *, size_t *)) \
+    F(Handle, CreateContext, (const intptr_t *, cl_uint, const Handle *, Notify, void *, cl_int *)) \
+    F(cl_int, RetainContext, (Handle)) \
+    F(cl_int, ReleaseContext, (Handle)) \
+    F(Handle, CreateCommandQueue, (Handle, Handle, cl_bits, cl_int *)) \
+    F(cl_int, RetainCommandQueue, (Handle)) \
+    F(cl_int, ReleaseCommandQueue, (Handle)) \
+    F(cl_int, GetCommandQueueInfo, (Handle, cl_uint, size_t, void *, size_t *)) \
+    F(Handle, CreateBuffer, (Handle, cl_bits, size_t, void *, cl_int *)) \
+    F(Handle, CreateSubBuffer, (Handle, cl_bits, cl_uint, const void *, cl_int *)) \
+    F(cl_int, ReleaseMemObject, (Handle)) \
+    F(cl_int, GetMemObjectInfo, (Handle, cl_uint, size_t, void *, size_t *)) \
+    F(Handle, CreateProgramWithSource, (Handle, cl_uint, const char **, const size_t *, cl_int *)) \
+    F(cl_int, BuildProgram, (Handle, cl_uint, const Handle *, const char *, Notify, void *)) \
+    F(cl_int, GetProgramBuildInfo, (Handle, Handle, cl_uint, size_t, void *, size_t *)) \
+    F(cl_int, ReleaseProgram, (Handle)) \
+    F(Handle, CreateKernel, (Handle, const char *, cl_int *)) \
+    F(cl_int, ReleaseKernel, (Handle)) \
+    F(cl_int, SetKernelArg, (Handle, cl_uint, size_t, const void *)) \
+    F(cl_int, EnqueueNDRangeKernel, \
+      (Handle, Handle, cl_uint, const size_t *, const size_t *, const size_t *, cl_uint, const Handle *, Handle *)) \
     F(cl_int, EnqueueWriteBuffer, (Handle, Handle, cl_uint, size_t, size_t, const void *, cl_uint, const Handle *, Handle *)) \
-    F(cl_int, EnqueueReadBuffer, (Handle, Handle, cl_uint, size_t, size_t, void *, cl_uint, const Handle *, Handle *))        \
+    F(cl_int, EnqueueReadBuffer, (Handle, Handle, cl_uint, size_t, size_t, void *, cl_uint, const Handle *, Handle *)) \
     F(cl_int, Finish, (Handle))
 
 struct Driver {
@@ -103,7 +103,7 @@ Driver load_driver() {
     void *library = open_driver(kNames);
     if (!library) return driver;
     driver.absent = nullptr;
-#define HEWN_CL_LOAD(result, name, arguments)                                                        \
+#define HEWN_CL_LOAD(result, name, arguments) \
     driver.name = reinterpret_cast<result(HEWN_CL *) arguments>(driver_symbol(library, "cl" #name)); \
     if (!driver.name) driver.absent = "the OpenCL driver is too old: it lacks cl" #name;
     HEWN_CL_FUNCTIONS(HEWN_CL_LOAD)

@@ -15,9 +15,9 @@ namespace {
 // A type as an enumerator, and as a bit in a set.
 constexpr hewn_data_type type_none = HEWN_DATA_TYPE_UNKNOWN;
 constexpr uint32_t none = 0;
-#define HEWN_TYPE(word, name, number, bits)                         \
+#define HEWN_TYPE(word, name, number, bits) \
     [[maybe_unused]] constexpr hewn_data_type type_##word = number; \
-    [[maybe_unused]] constexpr uint32_t word = 1u << number;        \
+    [[maybe_unused]] constexpr uint32_t word = 1u << number; \
     static_assert(number == HEWN_DATA_TYPE_##name);
 #define HEWN_LEVEL(major, minor) static_assert(HEWN_FEATURE_LEVEL_##major##_##minor == (major << 12 | minor << 8));
 #include "types.inc"
@@ -44,8 +44,8 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
     {#name, role, like, type_##integers, optional_from, one_element},
 #define HEWN_LEVEL(level, least, most, ...) {level, least, most, {__VA_ARGS__}},
 #define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, tensors, levels) \
-    constexpr TensorRule tensors_##name[] = {HEWN_UNPACK tensors};                                               \
-    constexpr LevelRule levels_##name[] = {HEWN_UNPACK levels};                                                  \
+    constexpr TensorRule tensors_##name[] = {HEWN_UNPACK tensors}; \
+    constexpr LevelRule levels_##name[] = {HEWN_UNPACK levels}; \
     constexpr int signature_##name[] = {HEWN_UNPACK signature};
 #include "operators.inc"
 #undef HEWN_OPERATOR
@@ -60,15 +60,15 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
 // hewn.h's description of an operator has the table's tensors, in its order, behind struct_size.
 #define HEWN_TENSOR(name, member, ...) offsetof(Desc, member),
 #define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, tensors, levels) \
-    constexpr bool describes_##name() {                                                                          \
-        using Desc = hewn_##name##_desc;                                                                         \
-        size_t due = sizeof(void *);                                                                             \
-        for (const size_t member : {HEWN_UNPACK tensors}) {                                                      \
-            if (member != due) return false;                                                                     \
-            due += sizeof(void *);                                                                               \
-        }                                                                                                        \
-        return due == sizeof(Desc) && type == HEWN_OPERATOR_##dml_name;                                          \
-    }                                                                                                            \
+    constexpr bool describes_##name() { \
+        using Desc = hewn_##name##_desc; \
+        size_t due = sizeof(void *); \
+        for (const size_t member : {HEWN_UNPACK tensors}) { \
+            if (member != due) return false; \
+            due += sizeof(void *); \
+        } \
+        return due == sizeof(Desc) && type == HEWN_OPERATOR_##dml_name; \
+    } \
     static_assert(describes_##name(), "hewn.h and generators/operators.cmake differ in " #name);
 #include "operators.inc"
 #undef HEWN_OPERATOR
@@ -93,22 +93,22 @@ constexpr OperatorInfo with_operands(OperatorInfo info, const TensorRule (&tenso
 
 constexpr OperatorInfo kOperators[] = {
 #define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, tensors, levels) \
-    with_operands({type,                                                                                         \
-                   #name,                                                                                        \
-                   #dml_name,                                                                                    \
-                   #command,                                                                                     \
-                   formula,                                                                                      \
-                   onnx,                                                                                         \
-                   in_place,                                                                                     \
-                   wraps,                                                                                        \
-                   0,                                                                                            \
-                   count(levels_##name),                                                                         \
-                   count(signature_##name),                                                                      \
-                   nullptr,                                                                                      \
-                   levels_##name,                                                                                \
-                   signature_##name,                                                                             \
-                   0,                                                                                            \
-                   {}},                                                                                          \
+    with_operands({type, \
+                   #name, \
+                   #dml_name, \
+                   #command, \
+                   formula, \
+                   onnx, \
+                   in_place, \
+                   wraps, \
+                   0, \
+                   count(levels_##name), \
+                   count(signature_##name), \
+                   nullptr, \
+                   levels_##name, \
+                   signature_##name, \
+                   0, \
+                   {}}, \
                   tensors_##name),
 #include "operators.inc"
 #undef HEWN_OPERATOR
