@@ -4,8 +4,13 @@
 # generated/kernels.json and, in generated/include/, the X-macros variants.inc, plans.inc, plan_knobs.inc, targets.inc, chips.inc and
 # transpositions.inc. The target hewn_variants gives programs that folder.
 
-# Writes generated/include/<file>, with a first line that names its sources.
-function(hewn_write_list file sources lines)
+# Writes generated/include/<file>, with a first line that names its sources. Of its macros, who includes it defines those that it needs, and
+# none is defined behind it.
+function(hewn_write_list file macros sources lines)
+    foreach(macro IN LISTS macros)
+        string(PREPEND lines "#ifndef ${macro}\n#define ${macro}(...)\n#endif\n")
+        string(APPEND lines "#undef ${macro}\n")
+    endforeach()
     file(GENERATE OUTPUT ${HEWN_GENERATED_DIR}/include/${file}
         CONTENT "// Written by cmake/Generated.cmake from ${sources}.\n${lines}")
 endfunction()
@@ -26,7 +31,7 @@ function(hewn_write_variants)
         endforeach()
         string(APPEND lines "HEWN_VARIANT(${variant_OPERATOR}, ${variant_SIGNATURE}, ${variant_TARGET},${forms})\n")
     endforeach()
-    hewn_write_list(variants.inc "generators/operators.cmake, generators/targets.cmake and the tuning files" "${lines}")
+    hewn_write_list(variants.inc "HEWN_VARIANT;HEWN_FORM" "generators/operators.cmake, generators/targets.cmake and the tuning files" "${lines}")
 endfunction()
 
 # plans.inc: HEWN_PLAN(variant, knobs) for each variant. knobs has HEWN_PLAN_KNOB(knob, value) for each knob of its plans.
@@ -39,7 +44,7 @@ function(hewn_write_plans)
         list(JOIN plan_KNOBS " " knobs)
         string(APPEND lines "HEWN_PLAN(${variant}, ${knobs})\n")
     endforeach()
-    hewn_write_list(plans.inc "the lists in generators/ and the tuning files" "${lines}")
+    hewn_write_list(plans.inc "HEWN_PLAN;HEWN_PLAN_KNOB" "the lists in generators/ and the tuning files" "${lines}")
 endfunction()
 
 # plan_knobs.inc: HEWN_PLAN_KNOB(knob, default) for each knob of a plan.
@@ -51,7 +56,7 @@ function(hewn_write_plan_knobs)
         list(GET knob_VALUES 0 default)
         string(APPEND lines "HEWN_PLAN_KNOB(${knob}, ${default})\n")
     endforeach()
-    hewn_write_list(plan_knobs.inc "generators/knobs.cmake: each knob of a plan and its default" "${lines}")
+    hewn_write_list(plan_knobs.inc "HEWN_PLAN_KNOB" "generators/knobs.cmake: each knob of a plan and its default" "${lines}")
 endfunction()
 
 # targets.inc, in ascending rank: HEWN_TARGET(name, rank, "halide target", probes) for each CPU target, with HEWN_PROBE("feature") for each
@@ -71,7 +76,7 @@ function(hewn_write_targets)
             string(APPEND lines "HEWN_TARGET(${words}, ${probes})\n")
         endif()
     endforeach()
-    hewn_write_list(targets.inc "generators/targets.cmake" "${lines}")
+    hewn_write_list(targets.inc "HEWN_TARGET;HEWN_PROBE;HEWN_GPU_TARGET" "generators/targets.cmake" "${lines}")
 endfunction()
 
 # chips.inc: HEWN_CHIP(name, columns...) for each chip of generators/chips.cmake, which explains the columns. What a row leaves out is below.
@@ -97,7 +102,7 @@ endfunction()
 function(hewn_write_chips)
     include(${PROJECT_SOURCE_DIR}/generators/chips.cmake)
     get_property(lines GLOBAL PROPERTY HEWN_CHIPS)
-    hewn_write_list(chips.inc "generators/chips.cmake" "${lines}")
+    hewn_write_list(chips.inc "HEWN_CHIP" "generators/chips.cmake" "${lines}")
 endfunction()
 
 # transpositions.inc, the lowest rank first: HEWN_TRANSPOSITION(entry, bits, bytes, rank) for each transposition, of elements of `bits`
@@ -109,7 +114,7 @@ function(hewn_write_transpositions)
         string(APPEND lines
             "HEWN_TRANSPOSITION(${transposition_ENTRY}, ${transposition_BITS}, ${transposition_BYTES}, ${transposition_RANK})\n")
     endforeach()
-    hewn_write_list(transpositions.inc "generators/transpositions.cmake and generators/targets.cmake" "${lines}")
+    hewn_write_list(transpositions.inc "HEWN_TRANSPOSITION" "generators/transpositions.cmake and generators/targets.cmake" "${lines}")
 endfunction()
 
 # kernels.json, for tools/tune: the knobs with their values, and the kernels for CPUs with their knobs and the targets of their generator

@@ -144,7 +144,7 @@ function(hewn_write_types)
         string(REPLACE "." ", " level ${level})
         string(APPEND lines "HEWN_LEVEL(${level})\n")
     endforeach()
-    hewn_write_list(types.inc "generators/operators.cmake" "${lines}")
+    hewn_write_list(types.inc "HEWN_TYPE;HEWN_LEVEL" "generators/operators.cmake" "${lines}")
 endfunction()
 
 # Sets <out>_rows, _json and _members to an operator's tensors, in C++ macros, in JSON and as members of a C++ description; _arguments to
@@ -251,7 +251,7 @@ function(hewn_write_operators)
             "    return compile(HEWN_OPERATOR_${operator_NAME},\n                   {${tensors_arguments}},\n"
             "                   options, device);\n}\n\n")
     endforeach()
-    hewn_write_list(operators.inc "generators/operators.cmake" "${inc}")
+    hewn_write_list(operators.inc "HEWN_OPERATOR;HEWN_TENSOR;HEWN_LEVEL" "generators/operators.cmake" "${inc}")
     file(GENERATE OUTPUT ${HEWN_GENERATED_DIR}/operators.json CONTENT "[\n   ${json}\n]\n")
     file(GENERATE OUTPUT ${HEWN_GENERATED_DIR}/public/hewn/operators.hpp CONTENT
 "// A part of hewn.hpp, written from hewn's operator table (generators/operators.cmake): each operator's description, which owns its

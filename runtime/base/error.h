@@ -15,4 +15,8 @@ fail(hewn_error *error, hewn_status status, const char *format, ...);
 
 }  // namespace hewn
 
+// Evaluates a status, and returns it from the enclosing function if it is not OK.
+#define HEWN_CHECK(expression) \
+    if (const hewn_status status = (expression); status != HEWN_STATUS_OK) return status
+
 #endif  // HEWN_RUNTIME_BASE_ERROR_H

@@ -11,7 +11,6 @@
 extern "C" {
 #define HEWN_TRANSPOSITION(entry, bits, bytes, rank) HEWN_HIDDEN int entry(void **);
 #include "transpositions.inc"
-#undef HEWN_TRANSPOSITION
 }
 
 namespace hewn {
@@ -96,7 +95,6 @@ struct TransposeTiles {
 constexpr TransposeTiles kTransposeTiles[] = {
 #define HEWN_TRANSPOSITION(entry, bits, bytes, rank) {entry, bits, bytes, rank},
 #include "transpositions.inc"
-#undef HEWN_TRANSPOSITION
 };
 
 // to(x, y) = from(x, y) for x < width, y < height, which are whole tiles. `to` is dense along x with `to_pitch` bytes from row to

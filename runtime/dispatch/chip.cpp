@@ -63,7 +63,6 @@ constexpr int kNoInputs = INT_MAX, kNewest = INT_MAX;
 constexpr ChipTraits kChips[] = {
 #define HEWN_CHIP(name, halves, into, ...) {halves, PrefetchInto::into, __VA_ARGS__},
 #include "chips.inc"
-#undef HEWN_CHIP
 };
 
 }  // namespace

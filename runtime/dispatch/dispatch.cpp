@@ -14,8 +14,6 @@
 #define HEWN_FORM(entry, form, ...) extern "C" HEWN_HIDDEN void entry();
 #define HEWN_VARIANT(operator_name, signature, target, forms) forms
 #include "variants.inc"
-#undef HEWN_FORM
-#undef HEWN_VARIANT
 
 namespace hewn {
 
@@ -41,33 +39,24 @@ namespace {
 #define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) \
     const char *missing_##name() { return missing_device(device, tenths(capability), "compute capability " #capability); }
 #include "targets.inc"
-#undef HEWN_GPU_TARGET
-#undef HEWN_TARGET
-#undef HEWN_PROBE
 
 constexpr Target kTargets[] = {
 #define HEWN_TARGET(name, rank, halide_target, probes) {#name, halide_target, rank, missing_##name, HEWN_DEVICE_CPU, 0, nullptr},
 #define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) \
     {#name, halide_target, rank, missing_##name, device, tenths(capability), "compute capability " #capability},
 #include "targets.inc"
-#undef HEWN_GPU_TARGET
-#undef HEWN_TARGET
 };
 
 constexpr char kTargetNames[] =
 #define HEWN_TARGET(name, rank, halide_target, probes) " " #name
 #define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) " " #name
 #include "targets.inc"
-#undef HEWN_GPU_TARGET
-#undef HEWN_TARGET
     ;
 
 enum TargetIndex {
 #define HEWN_TARGET(name, rank, halide_target, probes) kTarget_##name,
 #define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) kTarget_##name,
 #include "targets.inc"
-#undef HEWN_GPU_TARGET
-#undef HEWN_TARGET
 };
 
 constexpr uint32_t layout_mask(std::initializer_list<int> layouts) {
@@ -83,8 +72,6 @@ constexpr uint32_t layout_mask(std::initializer_list<int> layouts) {
         values return knobs; \
     }
 #include "plans.inc"
-#undef HEWN_PLAN
-#undef HEWN_PLAN_KNOB
 
 constexpr Variant kVariants[] = {
 #define HEWN_FORM(entry, form, ...) {#form, entry, layout_mask({__VA_ARGS__})},
@@ -92,8 +79,6 @@ constexpr Variant kVariants[] = {
     {#operator_name "_" #signature "__" #target,       #operator_name, #signature, &kTargets[kTarget_##target], \
      plan_##operator_name##_##signature##__##target(), {forms}},
 #include "variants.inc"
-#undef HEWN_FORM
-#undef HEWN_VARIANT
 };
 
 bool equal(const char *a, const char *b) { return std::strcmp(a, b) == 0; }

@@ -75,11 +75,8 @@ struct Variant {
 // Whether this build has kernels of the operator, for the CPU or for GPUs.
 constexpr bool is_built(std::string_view operator_name) {
     constexpr std::string_view kBuilt[] = {
-#define HEWN_FORM(...)
 #define HEWN_VARIANT(operator_name, ...) #operator_name,
 #include "variants.inc"
-#undef HEWN_VARIANT
-#undef HEWN_FORM
     };
     for (const std::string_view built : kBuilt) {
         if (built == operator_name) return true;

@@ -10,7 +10,6 @@ namespace hewn {
 struct PlanKnobs {
 #define HEWN_PLAN_KNOB(knob, default_value) int64_t knob = default_value;
 #include "plan_knobs.inc"
-#undef HEWN_PLAN_KNOB
 };
 
 }  // namespace hewn

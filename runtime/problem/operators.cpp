@@ -21,16 +21,11 @@ constexpr uint32_t none = 0;
     static_assert(number == HEWN_DATA_TYPE_##name);
 #define HEWN_LEVEL(major, minor) static_assert(HEWN_FEATURE_LEVEL_##major##_##minor == (major << 12 | minor << 8));
 #include "types.inc"
-#undef HEWN_LEVEL
-#undef HEWN_TYPE
 constexpr uint32_t kFloats = f32 | f16, kUnsigned = u64 | u32 | u16 | u8;
 
 constexpr hewn_feature_level kLevels[] = {
-#define HEWN_TYPE(...)
 #define HEWN_LEVEL(major, minor) HEWN_FEATURE_LEVEL_##major##_##minor,
 #include "types.inc"
-#undef HEWN_LEVEL
-#undef HEWN_TYPE
 };
 constexpr hewn_feature_level kNewest = kLevels[sizeof kLevels / sizeof kLevels[0] - 1];
 constexpr int major_of(hewn_feature_level level) { return level >> 12; }
@@ -48,14 +43,10 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
     constexpr LevelRule levels_##name[] = {HEWN_UNPACK levels}; \
     constexpr int signature_##name[] = {HEWN_UNPACK signature};
 #include "operators.inc"
-#undef HEWN_OPERATOR
-#undef HEWN_LEVEL
-#undef HEWN_TENSOR
 
 // A signature has room: no type's word is longer than "i32".
 #define HEWN_OPERATOR(name, ...) static_assert(sizeof signature_##name / sizeof(int) * sizeof "i32" <= sizeof Problem::signature);
 #include "operators.inc"
-#undef HEWN_OPERATOR
 
 // hewn.h's description of an operator has the table's tensors, in its order, behind struct_size.
 #define HEWN_TENSOR(name, member, ...) offsetof(Desc, member),
@@ -71,8 +62,6 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
     } \
     static_assert(describes_##name(), "hewn.h and generators/operators.cmake differ in " #name);
 #include "operators.inc"
-#undef HEWN_OPERATOR
-#undef HEWN_TENSOR
 
 template<class T, size_t N>
 constexpr int count(const T (&)[N]) {
@@ -111,16 +100,11 @@ constexpr OperatorInfo kOperators[] = {
                    {}}, \
                   tensors_##name),
 #include "operators.inc"
-#undef HEWN_OPERATOR
 };
 
 namespace {
 
 // ---- Reading descriptions: compiled for size ("cold"), as it happens once an operator ----
-
-// Evaluates a status, and returns it from the enclosing function if it is not OK.
-#define HEWN_CHECK(expression) \
-    if (const hewn_status status = (expression); status != HEWN_STATUS_OK) return status
 
 // The newest rule that is not above a level; null: the operator was introduced later.
 const LevelRule *rule_at(const OperatorInfo &info, hewn_feature_level level) {

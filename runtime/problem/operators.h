@@ -20,9 +20,7 @@ namespace hewn {
 constexpr int kTensorCounts[] = {
 #include "operators.inc"
 };
-#undef HEWN_OPERATOR
 #undef HEWN_COUNT
-#undef HEWN_TENSOR
 constexpr int max_tensor_count() {
     int most = 0;
     for (const int count : kTensorCounts) most = count > most ? count : most;

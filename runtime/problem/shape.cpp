@@ -16,10 +16,7 @@ struct TypeInfo {
 constexpr TypeInfo kTypes[] = {
     {nullptr, nullptr, 0},
 #define HEWN_TYPE(word, name, number, bits) {#name, #word, bits / 8},
-#define HEWN_LEVEL(...)
 #include "types.inc"
-#undef HEWN_LEVEL
-#undef HEWN_TYPE
 };
 
 bool is_type(hewn_data_type type) { return type > 0 && size_t(type) < sizeof kTypes / sizeof kTypes[0]; }
