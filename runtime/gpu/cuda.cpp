@@ -198,8 +198,7 @@ hewn_status find_device(uint32_t index, int *ordinal, hewn_error *error) {
 
 hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) {
     int ordinal = 0;
-    const hewn_status status = find_device(index, &ordinal, error);
-    if (status != HEWN_STATUS_OK) return status;
+    HEWN_CHECK(find_device(index, &ordinal, error));
     cu().DeviceGetName(info->name, sizeof info->name, ordinal);
     size_t bytes = 0;
     cu().DeviceTotalMem(&bytes, ordinal);
@@ -211,8 +210,7 @@ hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) 
 
 hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
     int ordinal = 0;
-    hewn_status status = find_device(index, &ordinal, error);
-    if (status != HEWN_STATUS_OK) return status;
+    HEWN_CHECK(find_device(index, &ordinal, error));
     Handle context = nullptr;
     if (const Result code = cu().DevicePrimaryCtxRetain(&context, ordinal))
         return failed(code, "cuDevicePrimaryCtxRetain", error);
@@ -221,14 +219,12 @@ hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
 
 // ---- Memory ----
 
-hewn_status locate(GpuDevice &device, const hewn_buffer_binding &binding, const char *dml_name, const char *tensor,
+hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding,
                    GpuAddress *base, hewn_error *error) {
     *base = {0, reinterpret_cast<uintptr_t>(binding.buffer)};
     unsigned type = 0;
-    if (!cu_device(device).reaches_any_memory && cu().PointerGetAttribute(&type, kPointerMemoryType, base->address)) {
-        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding's buffer is not memory that CUDA knows", dml_name,
-                    tensor);
-    }
+    if (!cu_device(device).reaches_any_memory && cu().PointerGetAttribute(&type, kPointerMemoryType, base->address))
+        return refuse(problem, tensor, error, "the binding's buffer is not memory that CUDA knows");
     return HEWN_STATUS_OK;
 }
 
@@ -298,31 +294,13 @@ int launch(GpuCall &call, void *function, const GpuLaunch &launch) {
     return code ? call.failed(status_of(code), "CUDA: cuLaunchKernel failed: %s", name_of(cu(), code)) : 0;
 }
 
-const halide_device_interface_t kInterface = {};  // generated code compares its address
-
 }  // namespace
 
 constexpr GpuApi kCuda = [] {
     GpuApi api = {};
     api.kind = HEWN_DEVICE_CUDA;
     api.index_limit = kGpuIndexLimit;
-    api.device_interface = &kInterface;
-    api.enter = enter;
-    api.leave = leave;
-    api.release = release;
-    api.locate = locate;
-    api.load = load;
-    api.unload = unload;
-    api.find = find;
-    api.drop = drop;
-    api.launch = launch;
-    api.allocate = allocate;
-    api.deallocate = deallocate;
-    api.write = write;
-    api.read = read;
-    api.synchronize = synchronize;
-    api.describe = describe;
-    api.open = open;
+    HEWN_SET_GPU_FUNCTIONS(api);
     return api;
 }();
 
@@ -330,23 +308,12 @@ constexpr GpuApi kCuda = [] {
 
 using namespace hewn;
 
-extern "C" {
-int halide_cuda_initialize_kernels(void *context, void **, const char *source, int bytes) {
-    return gpu_initialize(context, source, bytes);
-}
-void halide_cuda_finalize_kernels(void *, void *) {}
-const halide_device_interface_t *halide_cuda_device_interface() { return &kInterface; }
-int halide_cuda_run(void *context, void *, const char *entry, int blocks_x, int blocks_y, int blocks_z, int threads_x,
-                    int threads_y, int threads_z, int, size_t argument_bytes[], void *arguments[], int8_t is_buffer[]) {
-    return gpu_run(context, entry, {blocks_x, blocks_y, blocks_z}, {threads_x, threads_y, threads_z}, argument_bytes, arguments,
-                   is_buffer);
-}
-}
+HEWN_HALIDE_GPU_FUNCTIONS(cuda)
+HEWN_HALIDE_GPU_RUN(cuda)
 
 hewn_status hewn_create_cuda_device(const hewn_cuda_device_desc *desc, hewn_device **device, hewn_error *error) {
     Allocator allocator;
-    const hewn_status status = read_device_desc(desc, device, HEWN_DEVICE_CUDA, &allocator, error);
-    if (status != HEWN_STATUS_OK) return status;
+    HEWN_CHECK(read_device_desc(desc, device, HEWN_DEVICE_CUDA, &allocator, error));
     if (cu().absent[0]) return fail(error, HEWN_STATUS_NO_DEVICE, "CUDA: %s", cu().absent);
     Handle context = static_cast<Handle>(desc->context);
     if (!context) cu().CtxGetCurrent(&context);

@@ -146,8 +146,7 @@ hewn_status find_adapter(uint32_t index, IDXGIAdapter1 **adapter, hewn_error *er
 
 hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) {
     IDXGIAdapter1 *adapter = nullptr;
-    const hewn_status status = find_adapter(index, &adapter, error);
-    if (status != HEWN_STATUS_OK) return status;
+    HEWN_CHECK(find_adapter(index, &adapter, error));
     DXGI_ADAPTER_DESC1 desc = {};
     adapter->GetDesc1(&desc);
     WideCharToMultiByte(CP_UTF8, 0, desc.Description, -1, info->name, sizeof info->name - 1, nullptr, nullptr);
@@ -161,37 +160,32 @@ hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) 
 
 hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
     IDXGIAdapter1 *adapter = nullptr;
-    hewn_status status = find_adapter(index, &adapter, error);
-    if (status != HEWN_STATUS_OK) return status;
+    HEWN_CHECK(find_adapter(index, &adapter, error));
     ID3D12Device *device = nullptr;
     const HRESULT code =
         dx().create_device(adapter, D3D_FEATURE_LEVEL_11_0, IID_ID3D12Device, reinterpret_cast<void **>(&device));
     adapter->Release();
     if (FAILED(code))
         return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: D3D12CreateDevice failed with code 0x%08lx", (unsigned long)code);
-    status = create(device, nullptr, default_device().allocator, result, error);
+    const hewn_status status = create(device, nullptr, default_device().allocator, result, error);
     device->Release();
     return status;
 }
 
 // ---- Memory ----
 
-hewn_status locate(GpuDevice &device, const hewn_buffer_binding &binding, const char *dml_name, const char *tensor,
+hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding,
                    GpuAddress *base, hewn_error *error) {
     ID3D12Resource *const resource = static_cast<ID3D12Resource *>(binding.buffer);
-    const auto refused = [&](const char *why) {
-        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the resource %s", dml_name, tensor, why);
-    };
     D3D12_RESOURCE_DESC desc = {};
     resource->GetDesc(&desc);
-    if (desc.Dimension != D3D12_RESOURCE_DIMENSION_BUFFER) return refused("is not a buffer");
+    if (desc.Dimension != D3D12_RESOURCE_DIMENSION_BUFFER) return refuse(problem, tensor, error, "the resource is not a buffer");
     if (!(desc.Flags & D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS))
-        return refused("was made without D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS");
-    if (!is_of(resource, dx_device(device).device)) return refused("is of another device");
-    if (binding.offset > desc.Width || binding.size > desc.Width - binding.offset) {
-        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding ends beyond the resource's %llu bytes", dml_name,
-                    tensor, (unsigned long long)desc.Width);
-    }
+        return refuse(problem, tensor, error, "the resource was made without D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS");
+    if (!is_of(resource, dx_device(device).device)) return refuse(problem, tensor, error, "the resource is of another device");
+    if (binding.offset > desc.Width || binding.size > desc.Width - binding.offset)
+        return refuse(problem, tensor, error, "the binding ends beyond the resource's %llu bytes",
+                      (unsigned long long)desc.Width);
     *base = {0, resource->GetGPUVirtualAddress()};  // so that overlap is seen between placed resources too
     return HEWN_STATUS_OK;
 }
@@ -332,8 +326,6 @@ void barrier(GpuCall &call) {
     static_cast<ID3D12GraphicsCommandList *>(call.list)->ResourceBarrier(1, &of_all);
 }
 
-const halide_device_interface_t kInterface = {};  // generated code compares its address
-
 }  // namespace
 
 constexpr GpuApi kD3d12 = [] {
@@ -342,24 +334,8 @@ constexpr GpuApi kD3d12 = [] {
     api.offsets = true;
     api.only_32_bits = true;
     api.index_limit = int64_t(1) << 27;  // the least number of elements that a buffer's view may have
-    api.device_interface = &kInterface;
-    api.enter = enter;
-    api.leave = leave;
-    api.release = release;
-    api.locate = locate;
+    HEWN_SET_GPU_FUNCTIONS(api);
     api.view = view;
-    api.load = load;
-    api.unload = unload;
-    api.find = find;
-    api.drop = drop;
-    api.launch = launch;
-    api.allocate = allocate;
-    api.deallocate = deallocate;
-    api.write = write;
-    api.read = read;
-    api.synchronize = synchronize;
-    api.describe = describe;
-    api.open = open;
     api.begin = begin;
     api.submit = submit;
     api.barrier = barrier;
@@ -370,26 +346,21 @@ constexpr GpuApi kD3d12 = [] {
 
 using namespace hewn;
 
-extern "C" {
-int halide_d3d12compute_initialize_kernels(void *context, void **, const char *source, int bytes) {
-    return gpu_initialize(context, source, bytes);
-}
-void halide_d3d12compute_finalize_kernels(void *, void *) {}
-const halide_device_interface_t *halide_d3d12compute_device_interface() { return &kInterface; }
-int halide_d3d12compute_run(void *context, void *, const char *entry, int blocks_x, int blocks_y, int blocks_z, int threads_x,
-                            int threads_y, int threads_z, int, halide_type_t types[], void *arguments[], int8_t is_buffer[]) {
+HEWN_HALIDE_GPU_FUNCTIONS(d3d12compute)
+
+extern "C" int halide_d3d12compute_run(void *context, void *, const char *entry, int blocks_x, int blocks_y, int blocks_z,
+                                       int threads_x, int threads_y, int threads_z, int, halide_type_t types[], void *arguments[],
+                                       int8_t is_buffer[]) {
     size_t argument_bytes[kMaxBuffers + kMaxConstants + 1] = {};
     for (size_t a = 0; arguments[a] && a < kMaxBuffers + kMaxConstants; a++)
         argument_bytes[a] = is_buffer[a] ? 8 : types[a].bytes();
     return gpu_run(context, entry, {blocks_x, blocks_y, blocks_z}, {threads_x, threads_y, threads_z}, argument_bytes, arguments,
                    is_buffer);
 }
-}
 
 hewn_status hewn_create_d3d12_device(const hewn_d3d12_device_desc *desc, hewn_device **device, hewn_error *error) {
     Allocator allocator;
-    const hewn_status status = read_device_desc(desc, device, HEWN_DEVICE_D3D12, &allocator, error);
-    if (status != HEWN_STATUS_OK) return status;
+    HEWN_CHECK(read_device_desc(desc, device, HEWN_DEVICE_D3D12, &allocator, error));
     if (!desc->device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_device_desc: device is null");
     if (dx().absent) return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: %s", dx().absent);
     ID3D12Device *const on = static_cast<ID3D12Device *>(desc->device);

@@ -171,8 +171,7 @@ private:
     hewn_status begin_list(hewn_error *error) {
         if (batches_[batch_].lists >= kListsOfBatch) {
             const uint32_t other = 1 - batch_;
-            const hewn_status status = wait_until(batches_[other].end, error);
-            if (status != HEWN_STATUS_OK) return status;
+            HEWN_CHECK(wait_until(batches_[other].end, error));
             batch_ = other;
         }
         const HRESULT code = list_->Reset(batches_[batch_].allocator, nullptr);
@@ -195,8 +194,7 @@ private:
     // and another queue may read what was written, which nothing else would order behind the copy. Between lists buffers fall
     // back to the common state, from which they take any.
     hewn_status write_part(ID3D12Resource *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
-        hewn_status status = begin_list(error);
-        if (status != HEWN_STATUS_OK) return status;
+        HEWN_CHECK(begin_list(error));
         void *staging = nullptr;
         const D3D12_RANGE none = {0, 0};
         const HRESULT code = upload_->Map(0, &none, &staging);
@@ -207,17 +205,15 @@ private:
         memcpy(staging, from, size_t(bytes));
         upload_->Unmap(0, nullptr);
         list_->CopyBufferRegion(memory, offset, upload_, 0, bytes);
-        status = submit_list(error);
-        return status == HEWN_STATUS_OK ? wait(error) : status;
+        HEWN_CHECK(submit_list(error));
+        return wait(error);
     }
 
     hewn_status read_part(ID3D12Resource *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
-        hewn_status status = begin_list(error);
-        if (status != HEWN_STATUS_OK) return status;
+        HEWN_CHECK(begin_list(error));
         list_->CopyBufferRegion(readback_, 0, memory, offset, bytes);
-        status = submit_list(error);
-        if (status == HEWN_STATUS_OK) status = wait(error);
-        if (status != HEWN_STATUS_OK) return status;
+        HEWN_CHECK(submit_list(error));
+        HEWN_CHECK(wait(error));
         void *staging = nullptr;
         const D3D12_RANGE all = {0, SIZE_T(bytes)}, none = {0, 0};
         const HRESULT code = readback_->Map(0, &all, &staging);

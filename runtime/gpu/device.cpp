@@ -91,10 +91,9 @@ hewn_status compile(const hewn_device &base, const Problem &problem, const hewn_
     GpuDevice &device = static_cast<GpuDevice &>(const_cast<hewn_device &>(base));
     const OperatorInfo &info = *problem.info;
     const Variant *variant = nullptr;
-    const hewn_status status = pick_variant(info.name, problem.signature, options.variant, base.support, {}, &variant, error);
-    if (status != HEWN_STATUS_OK) return status;
+    HEWN_CHECK(pick_variant(info.name, problem.signature, options.variant, base.support, {}, &variant, error));
     const Entered entered(device, error);
-    if (entered.status != HEWN_STATUS_OK) return entered.status;
+    HEWN_CHECK(entered.status);
 
     GpuOperator *op = device.allocator.allocate<GpuOperator>();
     if (!op) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator", info.dml_name);
@@ -121,7 +120,7 @@ hewn_status compile(const hewn_device &base, const Problem &problem, const hewn_
     return HEWN_STATUS_OK;
 }
 
-// Where the bindings' tensors are, the inputs in order, then the output, or what is wrong with one.
+// Where the bindings' tensors are, the inputs in order, then the output, or what is wrong with one. `located` begins as zeros.
 hewn_status locate(const GpuOperator &op, const Bindings &inputs, const hewn_buffer_binding &output, GpuAddress *located,
                    hewn_error *error) {
     GpuDevice &device = *op.device;
@@ -129,31 +128,25 @@ hewn_status locate(const GpuOperator &op, const Bindings &inputs, const hewn_buf
     for (int i = -1; i < problem.info->input_count; i++) {  // the output first: inputs are compared with it
         const int t = i < 0 ? problem.info->input_count : i;
         const Tensor &tensor = hewn::tensor(problem, t);
-        const hewn_buffer_binding &binding = i < 0 ? output : inputs[i];
-        GpuAddress &at = located[t], &output_at = located[problem.info->input_count];
-        GpuAddress where = {};
-        hewn_buffer_binding bound = binding;
+        hewn_buffer_binding binding = i < 0 ? output : inputs[i];
         if (!is_bound(tensor)) {
-            const hewn_status status = check_unbound(problem, tensor, binding, error);
-            if (status != HEWN_STATUS_OK) return status;
-            bound.buffer = tensor.constant ? op.constants : device.zeros;
-            bound.offset = tensor.constant ? constant_offset(problem, i) : 0;
-            bound.size = tensor.constant ? tensor.bytes : 16;
+            HEWN_CHECK(check_unbound(problem, tensor, binding, error));
+            binding.buffer = tensor.constant ? op.constants : device.zeros;
+            binding.offset = tensor.constant ? constant_offset(problem, i) : 0;
+            binding.size = tensor.constant ? tensor.bytes : 16;
         }
-        if (bound.buffer) {
-            const hewn_status status = device.api->locate(device, bound, problem.info->dml_name, tensor.name, &where, error);
-            if (status != HEWN_STATUS_OK) return status;
-        }
+        GpuAddress &at = located[t];
+        const GpuAddress &output_at = located[problem.info->input_count];
+        if (binding.buffer) HEWN_CHECK(device.api->locate(device, problem, tensor, binding, &at, error));
         if (!is_bound(tensor)) {
-            at = {where.memory, where.address + bound.offset};
+            at.address += binding.offset;
             continue;
         }
         uintptr_t address = 0;
-        hewn_status status = check_binding(problem, tensor, binding, where.address, &address, error);
-        at = {where.memory, address};
-        if (status == HEWN_STATUS_OK && i >= 0 && at.memory == output_at.memory)
-            status = check_overlap(problem, tensor, address, uintptr_t(output_at.address), error);
-        if (status != HEWN_STATUS_OK) return status;
+        HEWN_CHECK(check_binding(problem, tensor, binding, at.address, &address, error));
+        at.address = address;
+        if (i >= 0 && at.memory == output_at.memory)
+            HEWN_CHECK(check_overlap(problem, tensor, address, uintptr_t(output_at.address), error));
     }
     return HEWN_STATUS_OK;
 }
@@ -179,12 +172,12 @@ template<class Then>
 hewn_status with_located(const hewn_operator &base, const Bindings &inputs, const hewn_buffer_binding &output, hewn_error *error,
                          const Then &then) {
     GpuOperator &op = static_cast<GpuOperator &>(const_cast<hewn_operator &>(base));
-    if (const hewn_status status = check_struct_sizes(op.problem, inputs, error); status != HEWN_STATUS_OK) return status;
+    HEWN_CHECK(check_struct_sizes(op.problem, inputs, error));
     const Entered entered(*op.device, error);
-    if (entered.status != HEWN_STATUS_OK) return entered.status;
+    HEWN_CHECK(entered.status);
     GpuAddress at[kMaxTensors] = {};
-    const hewn_status status = locate(op, inputs, output, at, error);
-    return status == HEWN_STATUS_OK ? then(op, at) : status;
+    HEWN_CHECK(locate(op, inputs, output, at, error));
+    return then(op, at);
 }
 
 hewn_status run_into(const hewn_operator &base, const Bindings &inputs, const hewn_buffer_binding &output, void *list,
@@ -227,35 +220,30 @@ hewn_status bind(const hewn_operator &base, Bindings inputs, const hewn_buffer_b
 
 // ---- Memory ----
 
-// use(api, device) in the driver's state.
-template<class Use>
-hewn_status entering(hewn_device &base, hewn_error *error, const Use &use) {
+// The driver's function in its state.
+template<class Function, class... Arguments>
+hewn_status entering(hewn_device &base, hewn_error *error, Function GpuApi::*function, Arguments... arguments) {
     GpuDevice &device = static_cast<GpuDevice &>(base);
     const Entered entered(device, error);
-    return entered.status == HEWN_STATUS_OK ? use(*device.api, device) : entered.status;
+    HEWN_CHECK(entered.status);
+    return (device.api->*function)(device, arguments..., error);
 }
 
 hewn_status allocate(hewn_device &base, uint64_t bytes, void **memory, hewn_error *error) {
-    return entering(base, error,
-                    [&](const GpuApi &api, GpuDevice &device) { return api.allocate(device, bytes, memory, error); });
+    return entering(base, error, &GpuApi::allocate, bytes, memory);
 }
 void deallocate(hewn_device &base, void *memory) {
-    entering(base, nullptr, [&](const GpuApi &api, GpuDevice &device) {
-        api.deallocate(device, memory);
-        return hewn_status(HEWN_STATUS_OK);
-    });
+    GpuDevice &device = static_cast<GpuDevice &>(base);
+    const Entered entered(device, nullptr);
+    if (entered.status == HEWN_STATUS_OK) device.api->deallocate(device, memory);
 }
 hewn_status write(hewn_device &base, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
-    return entering(base, error,
-                    [&](const GpuApi &api, GpuDevice &device) { return api.write(device, memory, offset, from, bytes, error); });
+    return entering(base, error, &GpuApi::write, memory, offset, from, bytes);
 }
 hewn_status read(hewn_device &base, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
-    return entering(base, error,
-                    [&](const GpuApi &api, GpuDevice &device) { return api.read(device, memory, offset, to, bytes, error); });
+    return entering(base, error, &GpuApi::read, memory, offset, to, bytes);
 }
-hewn_status synchronize(hewn_device &base, hewn_error *error) {
-    return entering(base, error, [&](const GpuApi &api, GpuDevice &device) { return api.synchronize(device, error); });
-}
+hewn_status synchronize(hewn_device &base, hewn_error *error) { return entering(base, error, &GpuApi::synchronize); }
 
 constexpr Backend kGpu = {compile, execute, bind, destroy, destroy_device, allocate, deallocate, write, read, synchronize};
 

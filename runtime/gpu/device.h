@@ -59,7 +59,6 @@ struct GpuApi {
     bool offsets;         // kernels take an operand's offset as its dimension's -min; false: addresses are pointers
     bool only_32_bits;    // kernels see 64-bit elements as pairs of words
     int64_t index_limit;  // indices of a launch stay below; at most kGpuIndexLimit
-    const halide_device_interface_t *device_interface;
 
     // ---- Devices ----
 
@@ -87,8 +86,8 @@ struct GpuApi {
 
     // ---- Bindings ----
 
-    // Checks the binding's memory; base is its offset or address, less the binding's own offset.
-    hewn_status (*locate)(GpuDevice &, const hewn_buffer_binding &, const char *dml_name, const char *tensor, GpuAddress *base,
+    // Checks the memory of a tensor's binding; base is its offset or address, less the binding's own offset.
+    hewn_status (*locate)(GpuDevice &, const Problem &, const Tensor &, const hewn_buffer_binding &, GpuAddress *base,
                           hewn_error *);
     // Turns the addresses of a launch's tensors into those that its kernel is given. May make temporary objects of the driver's
     // for them, which go into call.views. Null: addresses are given as they are.
@@ -118,6 +117,25 @@ struct GpuApi {
 
 extern const GpuApi kCuda, kOpenCl, kD3d12;
 
+// Sets a GpuApi's members that every kind of driver has: what has their names beside it.
+#define HEWN_SET_GPU_FUNCTIONS(api) \
+    api.enter = enter; \
+    api.leave = leave; \
+    api.release = release; \
+    api.describe = describe; \
+    api.open = open; \
+    api.load = load; \
+    api.unload = unload; \
+    api.find = find; \
+    api.drop = drop; \
+    api.launch = launch; \
+    api.locate = locate; \
+    api.allocate = allocate; \
+    api.deallocate = deallocate; \
+    api.write = write; \
+    api.read = read; \
+    api.synchronize = synchronize
+
 struct GpuDevice : hewn_device {
     const GpuApi *api;
     std::atomic<int32_t> references;  // the handle's and each operator's
@@ -130,13 +148,30 @@ struct GpuDevice : hewn_device {
 hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocator &allocator, int32_t capability,
                              hewn_error *error);
 
-// halide_<kind>_initialize_kernels and _run.
+// What generated code says its buffers are of; it compares the address.
+extern const halide_device_interface_t kGpuInterface;
+
 int gpu_initialize(void *call, const char *source, int bytes);
 struct GpuExtent {
     int x, y, z;
 };
 int gpu_run(void *call, const char *entry, GpuExtent blocks, GpuExtent threads, const size_t *argument_bytes,
             void *const *arguments, const int8_t *is_buffer);
+
+// What generated code calls of a kind, in the place of Halide's runtime.
+#define HEWN_HALIDE_GPU_FUNCTIONS(kind) \
+    extern "C" int halide_##kind##_initialize_kernels(void *context, void **, const char *source, int bytes) { \
+        return gpu_initialize(context, source, bytes); \
+    } \
+    extern "C" void halide_##kind##_finalize_kernels(void *, void *) {} \
+    extern "C" const halide_device_interface_t *halide_##kind##_device_interface() { return &kGpuInterface; }
+#define HEWN_HALIDE_GPU_RUN(kind) \
+    extern "C" int halide_##kind##_run(void *context, void *, const char *entry, int blocks_x, int blocks_y, int blocks_z, \
+                                       int threads_x, int threads_y, int threads_z, int, size_t argument_bytes[], \
+                                       void *arguments[], int8_t is_buffer[]) { \
+        return gpu_run(context, entry, {blocks_x, blocks_y, blocks_z}, {threads_x, threads_y, threads_z}, argument_bytes, \
+                       arguments, is_buffer); \
+    }
 
 // Records an operator of a device of such a kind.
 hewn_status gpu_record(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, void *list,

@@ -85,6 +85,9 @@ struct Launch {
     halide_dimension_t dims[kMaxTensors];
 };
 
+using Scalars = StridedScalars<int32_t, uint32_t>;
+constexpr int kMaxScalars = sizeof(Scalars) / sizeof(int32_t);
+
 // Sets the buffers up as arrays of `words` or of elements.
 int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
     const Problem &problem = call.op.problem;
@@ -103,7 +106,7 @@ int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
         const int bytes = words[t] || (api.only_32_bits && element_bytes == 8) ? 4 : element_bytes;
         halide_buffer_t &buffer = launch.buffers[t] = {};
         launch.dims[t] = halide_dimension_t(0, 0x7fffffff, 1);
-        buffer.device_interface = api.device_interface;
+        buffer.device_interface = &kGpuInterface;
         const GpuAddress &at = viewed[t].at;
         buffer.device = api.offsets ? at.memory : at.address;
         if (api.offsets) launch.dims[t].min = -int32_t(at.address / uint64_t(bytes));
@@ -113,7 +116,16 @@ int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
     return 0;
 }
 
-int call_form(GpuCall &call, const Form &form, void **arguments) {
+// Calls a form, whose arguments are the inputs' buffers, what `add_scalars(arguments)` adds, and the output's buffer.
+template<class AddScalars>
+int call_form(GpuCall &call, const Form &form, Launch &launch, const bool *words, const AddScalars &add_scalars) {
+    if (const int code = set_buffers(call, launch, words)) return code;
+    void *context = static_cast<KernelErrors *>(&call), *arguments[1 + kMaxTensors + kMaxScalars] = {&context},
+         **next = arguments;
+    const int inputs = call.op.problem.info->input_count;
+    for (int i = 0; i < inputs; i++) *++next = &launch.buffers[i];
+    add_scalars(next);
+    *++next = &launch.buffers[inputs];
     const Overlooked overlooked;  // a lock of Halide's
     const int code = reinterpret_cast<KernelFunction>(form.entry)(arguments);
     if (call.view_count) call.device.api->end_views(call);
@@ -126,20 +138,13 @@ int run_dense(GpuCall &call, Launch &launch, int32_t steps) {
     const Space &space = call.op.space;
     bool words[kMaxTensors] = {};
     for (int o = 0; o < space.operands; o++) words[tensor_of_operand(problem, o)] = space.dims[0].stride[o] != 0;
-    if (const int code = set_buffers(call, launch, words)) return code;
-    void *context = static_cast<KernelErrors *>(&call), *arguments[1 + kMaxTensors + 1] = {&context};
-    int count = 1;
-    for (int i = 0; i < problem.info->input_count; i++) arguments[count++] = &launch.buffers[i];
-    arguments[count++] = &steps;
-    arguments[count] = &launch.buffers[problem.info->input_count];
-    return call_form(call, *call.op.dense, arguments);
+    return call_form(call, *call.op.dense, launch, words, [&](void **&next) { *++next = &steps; });
 }
 
 int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
     static_assert(kMaxRank == kGpuRank && kMaxOperands == kGpuOperands);
-    const Problem &problem = call.op.problem;
     const Space &space = call.op.space;
-    StridedScalars<int32_t, uint32_t> scalars = {};
+    Scalars scalars = {};
     scalars.count = 1;
     scalars.rank = space.rank;
     for (int d = 0; d < kMaxRank; d++) {
@@ -154,14 +159,9 @@ int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
         for (int o = 0; o < space.operands; o++) scalars.stride[o][d] = extent[d] > 1 ? uint32_t(space.dims[d].stride[o]) : 0;
     }
     const bool words[kMaxTensors] = {};
-    if (const int code = set_buffers(call, launch, words)) return code;
-    void *context = static_cast<KernelErrors *>(&call),
-         *arguments[1 + kMaxTensors + sizeof scalars / sizeof(int32_t)] = {&context};
-    int count = 1;
-    for (int i = 0; i < problem.info->input_count; i++) arguments[count++] = &launch.buffers[i];
-    for_each_strided_scalar(scalars, space.operands, [&](auto &scalar, auto...) { arguments[count++] = &scalar; });
-    arguments[count] = &launch.buffers[problem.info->input_count];
-    return call_form(call, *call.op.strided, arguments);
+    return call_form(call, *call.op.strided, launch, words, [&](void **&next) {
+        for_each_strided_scalar(scalars, space.operands, [&](auto &scalar, auto...) { *++next = &scalar; });
+    });
 }
 
 bool aligned(const GpuOperator &op, const Launch &launch) {
@@ -234,6 +234,8 @@ int launch_boxes(GpuCall &call, const GpuAddress *at) {
 }
 
 // ---- What generated code calls ----
+
+const halide_device_interface_t kGpuInterface = {};
 
 namespace {
 

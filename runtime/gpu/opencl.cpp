@@ -230,8 +230,7 @@ hewn_status find_device(uint32_t index, Handle *found, hewn_error *error) {
 
 hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) {
     Handle device = nullptr;
-    const hewn_status status = find_device(index, &device, error);
-    if (status != HEWN_STATUS_OK) return status;
+    HEWN_CHECK(find_device(index, &device, error));
     char name[1024] = {};
     cl().GetDeviceInfo(device, kDeviceName, sizeof name - 1, name, nullptr);
     snprintf(info->name, sizeof info->name, "%.*s", int(sizeof info->name - 1), name);
@@ -243,8 +242,7 @@ hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) 
 
 hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
     Handle device = nullptr;
-    hewn_status status = find_device(index, &device, error);
-    if (status != HEWN_STATUS_OK) return status;
+    HEWN_CHECK(find_device(index, &device, error));
     cl_int code = 0;
     const Handle context = cl().CreateContext(nullptr, 1, &device, nullptr, nullptr, &code);
     if (code) return failed(code, "clCreateContext", error);
@@ -253,7 +251,7 @@ hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
         cl().ReleaseContext(context);
         return failed(code, "clCreateCommandQueue", error);
     }
-    status = create(context, queue, default_device().allocator, result, error);
+    const hewn_status status = create(context, queue, default_device().allocator, result, error);
     cl().ReleaseCommandQueue(queue);
     cl().ReleaseContext(context);
     return status;
@@ -262,7 +260,7 @@ hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
 // ---- Memory ----
 
 // A sub-buffer shares its parent's memory: both are known by the parent and the place in it.
-hewn_status locate(GpuDevice &device, const hewn_buffer_binding &binding, const char *dml_name, const char *tensor,
+hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding,
                    GpuAddress *base, hewn_error *error) {
     const Handle memory = static_cast<Handle>(binding.buffer);
     Handle context = nullptr, parent = nullptr;
@@ -273,17 +271,12 @@ hewn_status locate(GpuDevice &device, const hewn_buffer_binding &binding, const 
     if (code == 0) code = cl().GetMemObjectInfo(memory, kMemSize, sizeof bytes, &bytes, nullptr);
     if (code == 0) code = cl().GetMemObjectInfo(memory, kMemAssociated, sizeof parent, &parent, nullptr);
     if (code == 0 && parent) code = cl().GetMemObjectInfo(memory, kMemOffset, sizeof offset, &offset, nullptr);
-    if (code)
-        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding's buffer is no memory object (code %d)", dml_name,
-                    tensor, int(code));
-    if (context != cl_device(device).context)
-        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding's buffer is of another context", dml_name, tensor);
-    if (type != kMemTypeBuffer)
-        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding's buffer is an image or a pipe", dml_name, tensor);
-    if (binding.offset > bytes || binding.size > bytes - binding.offset) {
-        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: the binding ends beyond the memory object's %llu bytes", dml_name,
-                    tensor, (unsigned long long)bytes);
-    }
+    if (code) return refuse(problem, tensor, error, "the binding's buffer is no memory object (code %d)", int(code));
+    if (context != cl_device(device).context) return refuse(problem, tensor, error, "the binding's buffer is of another context");
+    if (type != kMemTypeBuffer) return refuse(problem, tensor, error, "the binding's buffer is an image or a pipe");
+    if (binding.offset > bytes || binding.size > bytes - binding.offset)
+        return refuse(problem, tensor, error, "the binding ends beyond the memory object's %llu bytes",
+                      (unsigned long long)bytes);
     *base = {reinterpret_cast<uint64_t>(parent ? parent : memory), offset};
     return HEWN_STATUS_OK;
 }
@@ -420,8 +413,6 @@ int launch(GpuCall &call, void *base, const GpuLaunch &launch) {
     return code ? call.failed(status_of(code), "OpenCL: %s failed with code %d", what, int(code)) : 0;
 }
 
-const halide_device_interface_t kInterface = {};  // generated code compares its address
-
 }  // namespace
 
 constexpr GpuApi kOpenCl = [] {
@@ -429,25 +420,9 @@ constexpr GpuApi kOpenCl = [] {
     api.kind = HEWN_DEVICE_OPENCL;
     api.offsets = true;
     api.index_limit = kGpuIndexLimit;
-    api.device_interface = &kInterface;
-    api.enter = enter;
-    api.leave = leave;
-    api.release = release;
-    api.locate = locate;
+    HEWN_SET_GPU_FUNCTIONS(api);
     api.view = view;
     api.end_views = end_views;
-    api.load = load;
-    api.unload = unload;
-    api.find = find;
-    api.drop = drop;
-    api.launch = launch;
-    api.allocate = allocate;
-    api.deallocate = deallocate;
-    api.write = write;
-    api.read = read;
-    api.synchronize = synchronize;
-    api.describe = describe;
-    api.open = open;
     return api;
 }();
 
@@ -455,23 +430,12 @@ constexpr GpuApi kOpenCl = [] {
 
 using namespace hewn;
 
-extern "C" {
-int halide_opencl_initialize_kernels(void *context, void **, const char *source, int bytes) {
-    return gpu_initialize(context, source, bytes);
-}
-void halide_opencl_finalize_kernels(void *, void *) {}
-const halide_device_interface_t *halide_opencl_device_interface() { return &kInterface; }
-int halide_opencl_run(void *context, void *, const char *entry, int blocks_x, int blocks_y, int blocks_z, int threads_x,
-                      int threads_y, int threads_z, int, size_t argument_bytes[], void *arguments[], int8_t is_buffer[]) {
-    return gpu_run(context, entry, {blocks_x, blocks_y, blocks_z}, {threads_x, threads_y, threads_z}, argument_bytes, arguments,
-                   is_buffer);
-}
-}
+HEWN_HALIDE_GPU_FUNCTIONS(opencl)
+HEWN_HALIDE_GPU_RUN(opencl)
 
 hewn_status hewn_create_opencl_device(const hewn_opencl_device_desc *desc, hewn_device **device, hewn_error *error) {
     Allocator allocator;
-    const hewn_status status = read_device_desc(desc, device, HEWN_DEVICE_OPENCL, &allocator, error);
-    if (status != HEWN_STATUS_OK) return status;
+    HEWN_CHECK(read_device_desc(desc, device, HEWN_DEVICE_OPENCL, &allocator, error));
     if (!desc->context || !desc->queue)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_opencl_device_desc: context or queue is null");
     if (cl().absent) return fail(error, HEWN_STATUS_NO_DEVICE, "OpenCL: %s", cl().absent);
