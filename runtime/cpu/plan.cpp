@@ -91,10 +91,9 @@ public:
     const Space &space() const { return space_; }
 
     Box choose_box() {
-        const uint32_t needed = varying();
-        bool unit = true;
+        bool unit = layout_of({}) == varying({});
         for (int o = 0; o < operands_; o++) unit &= is_unit(o);
-        if (unit && covering_layout(kernel_.layouts, needed) == needed && !flattening_pays()) return direct_box();
+        if (unit && !flattening_pays()) return direct_box();
         const Partner partner = find_partner();
         if (partner.transposes) return tile_box(partner.dimension);
         Box box = flattened_box(partner.dimension);
@@ -102,6 +101,9 @@ public:
         add_rows(box);
         return box;
     }
+
+    // The layout that serves the run of a box: with the digits of the inputs that vary along it.
+    uint32_t layout_of(const Box &box) const { return covering_layout(kernel_.layouts, varying(box)); }
 
     // How operand o lies along the run of a box.
     bool dense(const Box &box, int o) const {
@@ -127,6 +129,12 @@ public:
     }
 
 private:
+    uint32_t varying(const Box &box) const {
+        uint32_t digits = 0;
+        for (int o = 0; o < output_; o++) digits |= constant(box, o) ? 0 : digit(operands_, o);
+        return digits;
+    }
+
     const PlanKnobs &knobs_;
     const KernelTraits &kernel_;
     const Chip &chip_;
@@ -176,13 +184,6 @@ private:
     const Dimension &dim(int k) const { return space_.dims[k]; }
     int32_t element_bytes(int o) const { return space_.element_bytes[o]; }
 
-    // Digits of the inputs that vary along dimension 0.
-    uint32_t varying() const {
-        uint32_t digits = 0;
-        for (int o = 0; o < output_; o++) digits |= dim(0).stride[o] != 0 ? digit(operands_, o) : 0;
-        return digits;
-    }
-
     // Whether operand o can be used in place, row by row.
     bool is_unit(int o) const { return dim(0).stride[o] == 1 || (o != output_ && dim(0).stride[o] == 0); }
 
@@ -194,7 +195,7 @@ private:
         bool lie_apart_by_multiples_of(int64_t power_of_two) const { return (steps & (power_of_two - 1)) == 0; }
     };
     Runs runs() const {
-        const uint32_t layout = covering_layout(kernel_.layouts, varying());
+        const uint32_t layout = layout_of({});
         Runs all;
         for (int o = 0; o < operands_; o++) {
             if (o != output_ && !(layout & digit(operands_, o))) continue;
@@ -242,12 +243,16 @@ private:
         double flattened = 0.07;
         for (int o = 0; o < operands_; o++) {
             if (dense(flat, o) || (o != output_ && constant(flat, o))) continue;
-            bool repeats = true;
-            for (int k = flat.last; k < space_.rank; k++) repeats &= dim(k).stride[o] == 0;
-            flattened += repeats ? 0.02 : o == output_ ? 0.35 : 0.22;
+            flattened += repeats_from(flat.last, o) ? 0.02 : o == output_ ? 0.35 : 0.22;
         }
         const double n0 = double(dim(0).size), n1 = double(dim(row_dimension(dim(0).size)).size);
         return 1.6 / n0 + 10.0 / (n0 * n1) > flattened;
+    }
+
+    // Whether operand o is the same all along dimension k and those outside it.
+    bool repeats_from(int k, int o) const {
+        while (k < space_.rank && dim(k).stride[o] == 0) k++;
+        return k == space_.rank;
     }
 
     // The most rows along dimension k. Every operand's rows * stride + run must fit in int32, as Halide's indices do. Where an
@@ -295,17 +300,14 @@ private:
     // each such run is a row of its own, which takes as long as some 32 elements. Not counted are operands that are the same in
     // all of the longest runs, as they are gathered once, and those that no layout lets the kernel read as one element.
     bool continuing_pays(const Box &box, int64_t limit) const {
-        uint32_t varying = 0;
-        for (int o = 0; o < output_; o++) varying |= constant(box, o) ? 0 : digit(operands_, o);
-        const uint32_t layout = covering_layout(kernel_.layouts, varying);
+        const uint32_t layout = layout_of(box);
         int longest = box.last + 1;
         int64_t inner = box.inner * dim(box.last).size;
         while (longest < run_rank_ && inner * dim(longest).size < limit) inner *= dim(longest++).size;
         int begin = 0;
         for (int o = 0; o < output_; o++) {
-            bool repeats = true;
-            for (int k = longest; k < space_.rank; k++) repeats &= dim(k).stride[o] == 0;
-            begin += constant(box, o) && !(layout & digit(operands_, o)) && dim(box.last + 1).stride[o] != 0 && !repeats;
+            begin += constant(box, o) && !(layout & digit(operands_, o)) && dim(box.last + 1).stride[o] != 0 &&
+                     !repeats_from(longest, o);
         }
         return box.inner * dim(box.last).size * begin < 32;
     }
@@ -540,11 +542,7 @@ __attribute__((cold)) bool build_plan(const Space &given, const KernelTraits &ke
     plan.rows = box.rows;
     plan.piece = piece_of(space, box);
 
-    uint32_t needed = 0;
-    for (int o = 0; o < output; o++) {
-        if (!planner.constant(box, o)) needed |= digit(operands, o);
-    }
-    const uint32_t layout = covering_layout(kernel.layouts, needed);
+    const uint32_t layout = planner.layout_of(box);
     int64_t scratch = 0;  // bytes of operands so far
     for (int o = 0; o < operands; o++) {
         const bool runs = o == output || (layout & digit(operands, o));

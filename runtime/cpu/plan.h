@@ -1,9 +1,7 @@
 // A CPU plan: how an element-wise computation of any layout becomes calls of a rank-2 kernel. Reasons:
 // docs/architecture.md#kernels-are-rank-2. Measurements: docs/performance.md#what-the-plans-decisions-gain.
 //
-// The iteration space is cut into boxes of `rows` rows; a box is one kernel call. Each row is a run of elements: the innermost
-// dimension, several flattened ones or, if planes are interleaved, the second one. An operand that is dense or constant along the
-// run is used where it lies. Any other goes through scratch memory that stays in the L1 cache.
+// That page explains the words run, box, slice, scratch, in place and tile.
 #ifndef HEWN_RUNTIME_CPU_PLAN_H
 #define HEWN_RUNTIME_CPU_PLAN_H
 
