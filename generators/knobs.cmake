@@ -16,7 +16,7 @@ hewn_knob(tail VALUES masked shifted stepped packed)
 # Threads of a block; an OpenCL device is asked for 256.
 hewn_knob(threads GPU VALUES 256 32 64 128)
 # The most bytes, of all operands, in one call of a kernel whose operands are used in place and whose work may be sliced for threads:
-# enough to make a call's 25 ns vanish, little enough to slice. Decides the rows of a call.
+# enough to make a call's 25 ns vanish, little enough to slice.
 hewn_knob(box_bytes PLAN VALUES 262144 65536 131072 524288 1048576)
 # The output is streamed past the caches from this many bytes of all operands on. On AMD's chips they must also exceed the last-level
 # cache (runtime/dispatch/chip.h). The largest value is as good as never.
@@ -26,8 +26,7 @@ hewn_knob(stream_bytes PLAN VALUES 67108864 8388608 16777216 33554432 134217728 
 hewn_knob(stream_block_bytes PLAN VALUES 2048 1024 4096 8192)
 # Work of fewer bytes of all operands stays on the caller's thread: waking another takes some ten microseconds.
 hewn_knob(parallel_bytes PLAN VALUES 1048576 262144 524288 2097152 4194304)
-# Slices a CPU where the caller sets no limit on threads. With several, a thread of the pool that wakes late, some hundred microseconds
-# after the call, still finds work.
+# Slices a CPU where the caller sets no limit on threads. With several, a thread of the pool that wakes late still finds work.
 hewn_knob(slices_per_cpu PLAN VALUES 4 1 2 8)
 # QUANTIZE_LINEAR and QUANTIZED_LINEAR_ADD of fewer elements divide. Preparing the replacement, and reading the flag that tells whether it
 # was right, takes longer. With several scales QUANTIZE_LINEAR needs more elements (reciprocals_pay, columns_pay). By hand, because the

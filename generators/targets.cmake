@@ -16,17 +16,15 @@
 hewn_target(x86_64_sse41 RANK 10 ARCH x86-64
     FEATURES sse41
     PROBE sse4.1)
-# With 16 registers some loops keep vectors on the stack. LLVM aligns these only where there is a frame pointer (enable_backtraces).
-# Without one, calls take up to 1.9 times as long where a vector of 32 bytes lies across two pages (QUANTIZED_LINEAR_ADD of 1 Mi elements
-# on a Zen 5: 161 us instead of 84). tests/build/hot_loops_test.sh looks for unaligned vectors.
+# enable_backtraces: for the vectors on the stack (docs/architecture.md#vectors-on-the-stack).
 hewn_target(x86_64_avx2 RANK 20 ARCH x86-64
     FEATURES sse41 avx avx2 fma f16c enable_backtraces
     PROBE sse4.1 avx avx2 fma f16c)
 hewn_target(x86_64_avx512 RANK 30 ARCH x86-64
     FEATURES sse41 avx avx2 fma f16c avx512 avx512_skylake
     PROBE sse4.1 avx avx2 fma bmi f16c avx512f avx512cd avx512vl avx512dq avx512bw)
-# vpdpbusd picks a byte, widens it and subtracts the zero point in one instruction (hewn::Elementwise::picked_difference). Halide has it
-# only with all features of a Zen 4, which LLVM may then use. tests/build/leak_test.sh checks that these kernels need only VNNI, years older.
+# For vpdpbusd, which Halide has only with all features of a Zen 4 (docs/architecture.md#a-target-for-one-operator). These kernels need
+# only VNNI: tests/build/leak_test.sh.
 hewn_target(x86_64_avx512_vnni RANK 40 ARCH x86-64 BASE x86_64_avx512
     FEATURES avx512_cannonlake avx512_zen4
     PROBE avx512vnni
