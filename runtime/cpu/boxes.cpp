@@ -61,15 +61,12 @@ void scatter_elements(uint8_t *to, const uint8_t *from, const int32_t *table, in
     for (int64_t i = 0; i < count; i++) std::memcpy(to + table[i], from + i * sizeof(T), sizeof(T));
 }
 
-// Indexed by the binary logarithm of the element's bytes.
-constexpr MovePiece kGatherPiece[] = {gather_piece<uint8_t>, gather_piece<uint16_t>, gather_piece<uint32_t>,
-                                      gather_piece<uint64_t>};
-constexpr MovePiece kScatterPiece[] = {scatter_piece<uint8_t>, scatter_piece<uint16_t>, scatter_piece<uint32_t>,
-                                       scatter_piece<uint64_t>};
-constexpr MoveElements kGatherElements[] = {gather_elements<uint8_t>, gather_elements<uint16_t>, gather_elements<uint32_t>,
-                                            gather_elements<uint64_t>};
-constexpr MoveElements kScatterElements[] = {scatter_elements<uint8_t>, scatter_elements<uint16_t>, scatter_elements<uint32_t>,
-                                             scatter_elements<uint64_t>};
+// One function for each binary logarithm of the element's bytes.
+#define HEWN_BY_SHIFT(function) \
+    { function<uint8_t>, function<uint16_t>, function<uint32_t>, function<uint64_t> }
+constexpr MovePiece kGatherPiece[] = HEWN_BY_SHIFT(gather_piece), kScatterPiece[] = HEWN_BY_SHIFT(scatter_piece);
+constexpr MoveElements kGatherElements[] = HEWN_BY_SHIFT(gather_elements), kScatterElements[] = HEWN_BY_SHIFT(scatter_elements);
+#undef HEWN_BY_SHIFT
 
 // Brings the first `count` elements of a run of operand o from its tensor to dense memory.
 void gather(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *from, int64_t count) {

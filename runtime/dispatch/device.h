@@ -13,7 +13,7 @@
 
 namespace hewn {
 
-// The functions of one kind of device (runtime/device_*.cpp).
+// The functions of one kind of device.
 struct Backend {
     hewn_status (*compile)(const hewn_device &device, const Problem &problem, const hewn_compile_options &options,
                            hewn_operator **op, hewn_error *error);

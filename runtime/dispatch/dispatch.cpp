@@ -48,14 +48,14 @@ constexpr Target kTargets[] = {
 };
 
 constexpr char kTargetNames[] =
-#define HEWN_TARGET(name, rank, halide_target, probes) " " #name
-#define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) " " #name
+#define HEWN_TARGET(name, ...) " " #name
+#define HEWN_GPU_TARGET HEWN_TARGET
 #include "targets.inc"
     ;
 
 enum TargetIndex {
-#define HEWN_TARGET(name, rank, halide_target, probes) kTarget_##name,
-#define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) kTarget_##name,
+#define HEWN_TARGET(name, ...) kTarget_##name,
+#define HEWN_GPU_TARGET HEWN_TARGET
 #include "targets.inc"
 };
 

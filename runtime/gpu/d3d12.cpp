@@ -81,7 +81,7 @@ const Driver &dx() {
 
 bool is_of(ID3D12DeviceChild *object, ID3D12Device *device) {
     ID3D12Device *owner = nullptr;
-    if (FAILED(object->GetDevice(IID_ID3D12Device, reinterpret_cast<void **>(&owner)))) return false;
+    if (FAILED(object->GetDevice(IID_ID3D12Device, out(&owner)))) return false;
     owner->Release();
     return owner == device;
 }
@@ -134,7 +134,7 @@ hewn_status create(ID3D12Device *device, ID3D12CommandQueue *queue, const Alloca
 hewn_status find_adapter(uint32_t index, IDXGIAdapter1 **adapter, hewn_error *error) {
     if (dx().absent) return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: %s", dx().absent);
     IDXGIFactory1 *factory = nullptr;
-    HRESULT code = dx().create_factory(IID_IDXGIFactory1, reinterpret_cast<void **>(&factory));
+    HRESULT code = dx().create_factory(IID_IDXGIFactory1, out(&factory));
     if (FAILED(code))
         return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: CreateDXGIFactory1 failed with code 0x%08lx", (unsigned long)code);
     code = factory->EnumAdapters1(index, adapter);
@@ -162,8 +162,7 @@ hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
     IDXGIAdapter1 *adapter = nullptr;
     HEWN_CHECK(find_adapter(index, &adapter, error));
     ID3D12Device *device = nullptr;
-    const HRESULT code =
-        dx().create_device(adapter, D3D_FEATURE_LEVEL_11_0, IID_ID3D12Device, reinterpret_cast<void **>(&device));
+    const HRESULT code = dx().create_device(adapter, D3D_FEATURE_LEVEL_11_0, IID_ID3D12Device, out(&device));
     adapter->Release();
     if (FAILED(code))
         return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: D3D12CreateDevice failed with code 0x%08lx", (unsigned long)code);
@@ -249,13 +248,13 @@ hewn_status create_pipeline(DxDevice &device, const Shader &shader, Pipeline &pi
     release_object(messages);
     if (FAILED(code)) return failed(code, "D3D12SerializeRootSignature", error);
     code = device.device->CreateRootSignature(0, blob->GetBufferPointer(), blob->GetBufferSize(), IID_ID3D12RootSignature,
-                                              reinterpret_cast<void **>(&pipeline.root));
+                                              out(&pipeline.root));
     blob->Release();
     if (FAILED(code)) return failed(code, "ID3D12Device::CreateRootSignature", error);
     D3D12_COMPUTE_PIPELINE_STATE_DESC state = {};
     state.pRootSignature = pipeline.root;
     state.CS = {shader.code, shader.bytes};
-    code = device.device->CreateComputePipelineState(&state, IID_ID3D12PipelineState, reinterpret_cast<void **>(&pipeline.state));
+    code = device.device->CreateComputePipelineState(&state, IID_ID3D12PipelineState, out(&pipeline.state));
     if (SUCCEEDED(code)) return HEWN_STATUS_OK;
     release_object(pipeline.root);
     return failed(code, "ID3D12Device::CreateComputePipelineState", error);

@@ -20,6 +20,12 @@ inline hewn_status failed(HRESULT code, const char *what, hewn_error *error) {
     return fail(error, status_of(code), "D3D12: %s failed with code 0x%08lx", what, (unsigned long)code);
 }
 
+// Where the system's functions write an object's address.
+template<class T>
+void **out(T **object) {
+    return reinterpret_cast<void **>(object);
+}
+
 template<class T>
 void release_object(T *&object) {
     if (object) object->Release();
@@ -39,8 +45,7 @@ inline HRESULT create_buffer(ID3D12Device *device, D3D12_HEAP_TYPE type, uint64_
     const D3D12_RESOURCE_STATES state = type == D3D12_HEAP_TYPE_UPLOAD     ? D3D12_RESOURCE_STATE_GENERIC_READ
                                         : type == D3D12_HEAP_TYPE_READBACK ? D3D12_RESOURCE_STATE_COPY_DEST
                                                                            : D3D12_RESOURCE_STATE_COMMON;
-    return device->CreateCommittedResource(&heap, D3D12_HEAP_FLAG_NONE, &desc, state, nullptr, IID_ID3D12Resource,
-                                           reinterpret_cast<void **>(resource));
+    return device->CreateCommittedResource(&heap, D3D12_HEAP_FLAG_NONE, &desc, state, nullptr, IID_ID3D12Resource, out(resource));
 }
 
 constexpr uint64_t kStagingBytes = 4 << 20;
@@ -124,7 +129,6 @@ private:
     uint64_t fence_value_;
 
     hewn_status create_objects(hewn_error *error) {
-        const auto out = [](auto **object) { return reinterpret_cast<void **>(object); };
         D3D12_COMMAND_QUEUE_DESC desc = {};
         desc.Type = D3D12_COMMAND_LIST_TYPE_COMPUTE;
         HRESULT code = S_OK;

@@ -180,9 +180,13 @@ const char *missing(Handle device) {
 hewn_status create(Handle context, Handle queue, const Allocator &allocator, hewn_device **result, hewn_error *error) {
     Handle of_queue = nullptr, id = nullptr;
     cl_bits properties = 0;
-    cl_int code = cl().GetCommandQueueInfo(queue, kQueueContext, sizeof of_queue, &of_queue, nullptr);
-    if (code == 0) code = cl().GetCommandQueueInfo(queue, kQueueDevice, sizeof id, &id, nullptr);
-    if (code == 0) code = cl().GetCommandQueueInfo(queue, kQueueProperties, sizeof properties, &properties, nullptr);
+    cl_int code = 0;
+    const auto get = [&](cl_uint what, auto &value) {
+        if (code == 0) code = cl().GetCommandQueueInfo(queue, what, sizeof value, &value, nullptr);
+    };
+    get(kQueueContext, of_queue);
+    get(kQueueDevice, id);
+    get(kQueueProperties, properties);
     if (code)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_opencl_device_desc: queue is no command queue (code %d)",
                     int(code));
@@ -266,11 +270,15 @@ hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tens
     Handle context = nullptr, parent = nullptr;
     cl_uint type = 0;
     size_t bytes = 0, offset = 0;
-    cl_int code = cl().GetMemObjectInfo(memory, kMemContext, sizeof context, &context, nullptr);
-    if (code == 0) code = cl().GetMemObjectInfo(memory, kMemType, sizeof type, &type, nullptr);
-    if (code == 0) code = cl().GetMemObjectInfo(memory, kMemSize, sizeof bytes, &bytes, nullptr);
-    if (code == 0) code = cl().GetMemObjectInfo(memory, kMemAssociated, sizeof parent, &parent, nullptr);
-    if (code == 0 && parent) code = cl().GetMemObjectInfo(memory, kMemOffset, sizeof offset, &offset, nullptr);
+    cl_int code = 0;
+    const auto get = [&](cl_uint what, auto &value) {
+        if (code == 0) code = cl().GetMemObjectInfo(memory, what, sizeof value, &value, nullptr);
+    };
+    get(kMemContext, context);
+    get(kMemType, type);
+    get(kMemSize, bytes);
+    get(kMemAssociated, parent);
+    if (parent) get(kMemOffset, offset);
     if (code) return refuse(problem, tensor, error, "the binding's buffer is no memory object (code %d)", int(code));
     if (context != cl_device(device).context) return refuse(problem, tensor, error, "the binding's buffer is of another context");
     if (type != kMemTypeBuffer) return refuse(problem, tensor, error, "the binding's buffer is an image or a pipe");

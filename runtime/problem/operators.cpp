@@ -63,15 +63,15 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
     static_assert(describes_##name(), "hewn.h and generators/operators.cmake differ in " #name);
 #include "operators.inc"
 
-template<class T, size_t N>
-constexpr int count(const T (&)[N]) {
-    return int(N);
-}
-
-template<size_t Tensors>
-constexpr OperatorInfo with_operands(OperatorInfo info, const TensorRule (&tensors)[Tensors]) {
+template<size_t Tensors, size_t Levels, size_t Words>
+constexpr OperatorInfo with_lists(OperatorInfo info, const TensorRule (&tensors)[Tensors], const LevelRule (&levels)[Levels],
+                                  const int (&signature)[Words]) {
     info.input_count = int(Tensors) - 1;
+    info.level_count = int(Levels);
+    info.signature_count = int(Words);
     info.tensors = tensors;
+    info.levels = levels;
+    info.signature = signature;
     for (int i = 0; i < info.input_count; i++) {
         if (!tensors[i].one_element) info.operands[info.operand_count++] = i;
     }
@@ -81,24 +81,9 @@ constexpr OperatorInfo with_operands(OperatorInfo info, const TensorRule (&tenso
 }  // namespace
 
 constexpr OperatorInfo kOperators[] = {
-#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, tensors, levels) \
-    with_operands({type, \
-                   #name, \
-                   #dml_name, \
-                   #command, \
-                   formula, \
-                   onnx, \
-                   in_place, \
-                   wraps, \
-                   0, \
-                   count(levels_##name), \
-                   count(signature_##name), \
-                   nullptr, \
-                   levels_##name, \
-                   signature_##name, \
-                   0, \
-                   {}}, \
-                  tensors_##name),
+#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, ...) \
+    with_lists({type, #name, #dml_name, #command, formula, onnx, in_place, wraps}, tensors_##name, levels_##name, \
+               signature_##name),
 #include "operators.inc"
 };
 

@@ -52,8 +52,8 @@ bool strides_never_overlap(const Tensor &tensor);
 // True if the tensors' strides are the same number of bytes in every dimension of more than one element.
 bool same_byte_strides(const Tensor &a, const Tensor &b);
 
-// True if no element of `output` (at address `output_base`) shares a byte with one of `other`: their ranges are apart, or their
-// strides in bytes are equal and the offset proves that the elements interleave. False if that is not proved.
+// True if it is proved that no element of `output` (at `output_base`) shares a byte with one of `other`: their ranges are apart,
+// or their strides in bytes are equal and the elements interleave.
 bool provably_disjoint(const Tensor &output, uintptr_t output_base, const Tensor &other, uintptr_t other_base);
 
 // One dimension of all operands at once. Strides are in elements of each operand.
