@@ -5,6 +5,7 @@
 #include <Halide.h>
 
 #include <algorithm>
+#include <functional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -119,12 +120,7 @@ protected:
         Type type;
         Expr row_stride;
     };
-    static Prefetched prefetched(Rows &rows) {
-        const ImageParam image = rows;
-        return {image.name(), image.parameter(), image.type(), image.dim(1).stride()};
-    }
-    static Prefetched prefetched(OutputRows &rows) {
-        const OutputImageParam image = Func(rows).output_buffer();
+    static Prefetched prefetched(const OutputImageParam &image) {
         return {image.name(), image.parameter(), image.type(), image.dim(1).stride()};
     }
 
@@ -139,7 +135,7 @@ protected:
 
     // output(x, y) = narrowed(to_int32(differences(operands)), zero_point), where `to_int32` gives an int32. The knob `vector` is
     // the blocks of a step, in the most frequent layout of `inputs`.
-    template<class ToInt32>
+    using ToInt32 = std::function<Expr(const std::vector<Expr> &)>;
     void define_narrowed(OutputRows &output, const std::vector<Rows *> &inputs, const std::vector<Operand> &operands,
                          const ToInt32 &to_int32, const Expr &zero_point) {
         if (tail == Tail::Packed) return define_blocks(output, inputs, operands, to_int32, zero_point);
@@ -273,7 +269,6 @@ private:
     static bool uses(const Expr &e, const Var &var) { return Internal::expr_uses_var(e, var.name()); }
 
     // define_narrowed and define_narrowed_lanes with tail=packed.
-    template<class ToInt32>
     void define_blocks(OutputRows &output, const std::vector<Rows *> &inputs, const std::vector<Operand> &operands,
                        const ToInt32 &to_int32, const Expr &zero_point) {
         const Expr of_column = to_int32(differences(operands));
@@ -287,16 +282,19 @@ private:
         output(x, y) = undef(output.type());
         Expr several = columns >= step, single = columns >= block;
         if (vector > 1) several = several && lies_as(layouts.value().substr(0, inputs.size()), inputs);
+        const auto define_in_blocks = [&](int blocks, const Expr &fits, bool prefetches) {
+            define_packed(output, operands, to_int32, of_column, zero_point, blocks, fits, prefetches);
+        };
         if (!prefetched_.empty()) {
-            define_packed(output, operands, to_int32, of_column, zero_point, vector, several && prefetch_distance_ > 0, true);
+            define_in_blocks(vector, several && prefetch_distance_ > 0, true);
             single = single && !(several && prefetch_distance_ > 0);
             several = several && prefetch_distance_ <= 0;
         }
         if (vector > 1) {
-            define_packed(output, operands, to_int32, of_column, zero_point, vector, several);
+            define_in_blocks(vector, several, false);
             single = single && !several;
         }
-        define_packed(output, operands, to_int32, of_column, zero_point, 1, single);
+        define_in_blocks(1, single, false);
 
         if (has_masks() && !by_lane) {
             Func element("element");
@@ -309,9 +307,8 @@ private:
 
     // Computes a row, where `fits`, in steps of `blocks` blocks. A block has as many bytes as a vector; the last step overlaps
     // the one before.
-    template<class ToInt32>
     void define_packed(OutputRows &output, const std::vector<Operand> &operands, const ToInt32 &to_int32, const Expr &of_column,
-                       const Expr &zero_point, int blocks, const Expr &fits, bool prefetches = false) {
+                       const Expr &zero_point, int blocks, const Expr &fits, bool prefetches) {
         // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. A pack works within lanes of 16 bytes, so the
         // bytes come out in another order. The Funcs below are indexed in that order, so that LLVM finds the packs of whole
         // vectors, and restores the order with one permutation of the result:

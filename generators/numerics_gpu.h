@@ -16,8 +16,9 @@ namespace hewn::gpu {
 
 // ---- Bit patterns ----
 
-constexpr uint32_t kSign = 0x80000000, kMagnitude = 0x7fffffff, kInfinity = 0x7f800000, kFraction = 0x007fffff, kOne = 0x3f800000,
-                   kHidden = 0x00800000;  // also the smallest normal number
+constexpr uint32_t kSign = 0x80000000;
+constexpr int32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000, kFraction = 0x007fffff, kOne = 0x3f800000,
+                  kHidden = 0x00800000;  // also the smallest normal number
 
 inline Expr u32(uint32_t value) { return Internal::make_const(UInt(32), value); }
 inline Expr i32(int32_t value) { return Internal::make_const(Int(32), value); }
@@ -35,29 +36,29 @@ inline Type bits_type(const Type &type) { return type.is_float() ? type.with_cod
 // f16's bits to f32's bits, exact.
 inline Expr widened(const Expr &half) {
     require_type("widened", UInt(16), half.type());
-    const Expr h = cast<uint32_t>(half), magnitude = (h & u32(0x7fff)) << u32(13), sign = (h & u32(0x8000)) << u32(16);
-    const Expr normal = magnitude + u32(112u << 23);
+    const Expr h = cast<uint32_t>(half), magnitude = (h & 0x7fff) << 13, sign = (h & u32(0x8000)) << 16;
+    const Expr normal = magnitude + (112 << 23);
     // A subnormal's mantissa m is read as 1.m * 2^-14. Subtracting 2^-14 gives the value, exactly.
-    const Expr subnormal = as_u32(as_f32(magnitude + u32(113u << 23)) - 0x1p-14f);
-    return sign | select(magnitude >= u32(31u << 23), magnitude + u32(224u << 23), magnitude < u32(kHidden), subnormal, normal);
+    const Expr subnormal = as_u32(as_f32(magnitude + (113 << 23)) - 0x1p-14f);
+    return sign | select(magnitude >= (31 << 23), magnitude + (224 << 23), magnitude < kHidden, subnormal, normal);
 }
 
 // f32's bits to f16's bits, nearest even; NaN stays NaN.
 inline Expr narrowed(const Expr &bits) {
     require_type("narrowed", UInt(32), bits.type());
-    const Expr magnitude = bits & u32(kMagnitude), sign = (bits >> u32(16)) & u32(0x8000);
-    const Expr normal = (magnitude - u32(112u << 23) + u32(0xfff) + ((magnitude >> u32(13)) & u32(1))) >> u32(13);
+    const Expr magnitude = bits & kMagnitude, sign = (bits >> 16) & u32(0x8000);
+    const Expr normal = (magnitude - (112 << 23) + u32(0xfff) + ((magnitude >> 13) & 1)) >> 13;
     // Results below 2^-14 are multiples of 2^-24, which is the ulp of 0.5: adding 0.5 rounds.
-    const Expr subnormal = as_u32(as_f32(magnitude) + 0.5f) - u32(0x3f000000);
-    return cast<uint16_t>(sign | select(magnitude > u32(kInfinity), u32(0x7e00),    //
-                                        magnitude >= u32(143u << 23), u32(0x7c00),  // from 65536 on
-                                        magnitude < u32(113u << 23), subnormal, normal));
+    const Expr subnormal = as_u32(as_f32(magnitude) + 0.5f) - 0x3f000000;
+    return cast<uint16_t>(sign | select(magnitude > kInfinity, u32(0x7e00),     //
+                                        magnitude >= (143 << 23), u32(0x7c00),  // from 65536 on
+                                        magnitude < (113 << 23), subnormal, normal));
 }
 
 // i32 to f32's bits, nearest even. Only the sum rounds, so the hardware's conversion beyond 2^24 does not matter.
 inline Expr converted(const Expr &integer) {
     require_type("converted", Int(32), integer.type());
-    return as_u32(f32(integer >> i32(16)) * 65536.0f + f32(integer & i32(0xffff)));
+    return as_u32(f32(integer >> 16) * 65536.0f + f32(integer & i32(0xffff)));
 }
 
 // RN(x - zero_point) for any integer type, by halves where it needs 33 bits. Only the sum rounds, contracted or not.
@@ -77,16 +78,16 @@ inline Expr difference(const Expr &x, const Expr &zero_point) {
 struct Parts {
     Expr fraction, exponent;
 
-    Expr mantissa() const { return fraction | u32(kHidden); }          // in [2^23, 2^24)
-    Expr significand() const { return as_f32(fraction | u32(kOne)); }  // in [1, 2)
+    Expr mantissa() const { return fraction | kHidden; }          // in [2^23, 2^24)
+    Expr significand() const { return as_f32(fraction | kOne); }  // in [1, 2)
 };
 
 inline Parts parts_of(const Expr &magnitude, bool may_be_subnormal) {
-    if (!may_be_subnormal) return {magnitude & u32(kFraction), as_i32(magnitude >> u32(23))};
+    if (!may_be_subnormal) return {magnitude & kFraction, as_i32(magnitude >> 23)};
     // A subnormal's bits are an integer of 23 bits, which converts exactly.
-    const Expr subnormal = magnitude < u32(kHidden);
+    const Expr subnormal = magnitude < kHidden;
     const Expr normal = select(subnormal, as_u32(f32(as_i32(magnitude))), magnitude);
-    return {normal & u32(kFraction), as_i32(normal >> u32(23)) - select(subnormal, i32(149), i32(0))};
+    return {normal & kFraction, as_i32(normal >> 23) - select(subnormal, i32(149), i32(0))};
 }
 
 // clamp(round(RN(x / scale)) + zero_point, Min, Max) from the operands' parts. distance is x.exponent - scale.exponent; where the
@@ -99,12 +100,12 @@ inline Expr quantized(const Parts &x, const Parts &scale, const Expr &distance, 
     require_byte("quantized", type);
     const Expr d = clamp(distance, i32(-2), i32(9));
     // A relative error below 2^-10 is enough.
-    const Expr rough = as_i32(x.significand() * fast_inverse(scale.significand())) + d * i32(1 << 23);
+    const Expr rough = as_i32(x.significand() * fast_inverse(scale.significand())) + d * (1 << 23);
     const Expr k = cast<uint32_t>(int32(as_f32(rough)));
-    const Expr difference = (x.mantissa() << as_u32(d + i32(2))) - (k * u32(4) + u32(2)) * scale.mantissa();
-    const Expr half_ulp = scale.mantissa() >> (u32(149) - (as_u32(rough) >> u32(23)));
-    const Expr stays = (difference + (half_ulp ^ ((k & u32(1)) - u32(1)))) >> u32(31);
-    const Expr rounded = select(zero, i32(0), as_i32(k + u32(1) - stays));
+    const Expr difference = (x.mantissa() << as_u32(d + 2)) - (k * 4 + 2) * scale.mantissa();
+    const Expr half_ulp = scale.mantissa() >> (u32(149) - (as_u32(rough) >> 23));
+    const Expr stays = (difference + (half_ulp ^ ((k & 1) - 1))) >> 31;
+    const Expr rounded = select(zero, i32(0), as_i32(k + 1 - stays));
     const Expr result = select(negative, -rounded, rounded) + int32(zero_point);
     return cast(type, clamp(result, int32(type.min()), int32(type.max())));
 }
@@ -112,13 +113,13 @@ inline Expr quantized(const Parts &x, const Parts &scale, const Expr &distance, 
 // The same from the bits of f32 x and scale. *_subnormal: whether that operand can be subnormal.
 inline Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &type, bool x_subnormal,
                      bool scale_subnormal) {
-    const Expr x_magnitude = x & u32(kMagnitude), scale_magnitude = scale & u32(kMagnitude);
+    const Expr x_magnitude = x & kMagnitude, scale_magnitude = scale & kMagnitude;
     const Parts xp = parts_of(x_magnitude, x_subnormal), sp = parts_of(scale_magnitude, scale_subnormal);
     // An infinite x saturates. A scale of infinity or NaN gives 0, and so do x = 0 and x = NaN.
-    const Expr distance = select(x_magnitude == u32(kInfinity), i32(10000), xp.exponent) -
-                          select(scale_magnitude >= u32(kInfinity), i32(100000), sp.exponent);
-    const Expr zero = (x_magnitude - u32(1)) >= u32(kInfinity);
-    return quantized(xp, sp, distance, ((x ^ scale) & u32(kSign)) != u32(0), zero, zero_point, type);
+    const Expr distance = select(x_magnitude == kInfinity, i32(10000), xp.exponent) -
+                          select(scale_magnitude >= kInfinity, i32(100000), sp.exponent);
+    const Expr zero = (x_magnitude - 1) >= kInfinity;
+    return quantized(xp, sp, distance, ((x ^ scale) & u32(kSign)) != 0, zero, zero_point, type);
 }
 
 // One addend of QUANTIZED_LINEAR_ADD, RN((q - zero_point) * scale) / 2^(common - 127). 2^(common - 127) is the larger scale's
@@ -132,36 +133,36 @@ inline Addend addend(const Expr &q, const Expr &zero_point, const Expr &scale, c
     require_byte("addend", q.type());
     const Expr exponent = max(parts.exponent - common, i32(-60));
     // A scale of 0 must leave an addend of 0, as a difference of 0 does. Its parts would read as a power of two.
-    const Expr scale_magnitude = scale & u32(kMagnitude);
-    const Expr integer = select(scale_magnitude == u32(0), i32(0), int32(q) - int32(zero_point));
-    const Expr factor = as_f32(parts.fraction | as_u32((exponent + i32(127)) * i32(1 << 23)));
+    const Expr scale_magnitude = scale & kMagnitude;
+    const Expr integer = select(scale_magnitude == 0, i32(0), int32(q) - int32(zero_point));
+    const Expr factor = as_f32(parts.fraction | as_u32((exponent + 127) * (1 << 23)));
     const Expr product = as_u32(f32(integer) * factor);
     // Where the truth's product is infinite, this product must dominate the sum.
-    const Expr overflow = as_u32(min(i32(382) - common, i32(255)) * i32(1 << 23));
-    const Expr finite = select((product & u32(kMagnitude)) >= overflow, (product & u32(kSign)) | u32(227u << 23), product);
+    const Expr overflow = as_u32(min(i32(382) - common, i32(255)) * (1 << 23));
+    const Expr finite = select((product & kMagnitude) >= overflow, (product & u32(kSign)) | (227 << 23), product);
     // The scale's sign is applied here. This integer operation between product and sum prevents their contraction.
     return {integer, finite ^ (scale & u32(kSign)), parts.exponent - exponent, scale_magnitude};
 }
 
 inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero_point, const Expr &b, const Expr &b_scale,
                           const Expr &b_zero_point, const Expr &scale, const Expr &zero_point, const Type &type) {
-    const auto parts = [](const Expr &bits) { return parts_of(bits & u32(kMagnitude), true); };
+    const auto parts = [](const Expr &bits) { return parts_of(bits & kMagnitude, true); };
     const Parts ap = parts(a_scale), bp = parts(b_scale), sp = parts(scale);
     const Expr common = max(ap.exponent, bp.exponent);
     const Addend av = addend(a, a_zero_point, a_scale, ap, common), bv = addend(b, b_zero_point, b_scale, bp, common);
     const Expr sum = as_u32(as_f32(av.bits) + as_f32(bv.bits));  // the truth's one rounding
-    const Expr magnitude = sum & u32(kMagnitude);
+    const Expr magnitude = sum & kMagnitude;
     const Parts x = parts_of(magnitude, false);
     // Where the other addend is 0 * infinity = NaN, the result is the zero point.
     const Expr none = i32(-100000);
-    const Expr a_alone = select(bv.scale_magnitude >= u32(kInfinity), none, av.alone);
-    const Expr b_alone = select(av.scale_magnitude >= u32(kInfinity), none, bv.alone);
-    const Expr exponent = x.exponent - i32(127) + select(bv.integer == i32(0), a_alone, av.integer == i32(0), b_alone, common);
+    const Expr a_alone = select(bv.scale_magnitude >= kInfinity, none, av.alone);
+    const Expr b_alone = select(av.scale_magnitude >= kInfinity, none, bv.alone);
+    const Expr exponent = x.exponent - 127 + select(bv.integer == 0, a_alone, av.integer == 0, b_alone, common);
     const Expr not_a_number =
-        (scale & u32(kMagnitude)) >= u32(kInfinity) || av.scale_magnitude > u32(kInfinity) || bv.scale_magnitude > u32(kInfinity);
+        (scale & kMagnitude) >= kInfinity || av.scale_magnitude > kInfinity || bv.scale_magnitude > kInfinity;
     const Expr divisor = select(not_a_number, i32(100000), sp.exponent);
-    const Expr distance = select(exponent >= i32(255), select(not_a_number, i32(-2), i32(9)), exponent - divisor);
-    return quantized(x, sp, distance, ((sum ^ scale) & u32(kSign)) != u32(0), magnitude == u32(0), zero_point, type);
+    const Expr distance = select(exponent >= 255, select(not_a_number, i32(-2), i32(9)), exponent - divisor);
+    return quantized(x, sp, distance, ((sum ^ scale) & u32(kSign)) != 0, magnitude == 0, zero_point, type);
 }
 
 // ---- Devices that divide correctly and keep subnormals: CUDA ----
@@ -181,19 +182,19 @@ inline Expr divided_ieee(const Expr &a, const Expr &b) { return strict_float(a /
 // quotient on CUDA (docs/numerics.md#gpus), which also tells what becomes of infinities and NaN.
 inline Expr times_reciprocal_ieee(const Expr &x, const Expr &scale) {
     const auto fma = [](const Expr &a, const Expr &b, const Expr &c) { return llvm_call(Float(32), "llvm.fma.f32", {a, b, c}); };
-    const Expr magnitude = scale & u32(kMagnitude), zero = magnitude == u32(0);
-    const Expr power = u32(255u << 23) - max(magnitude & u32(kInfinity), u32(kHidden));
+    const Expr magnitude = scale & kMagnitude, zero = magnitude == 0;
+    const Expr power = u32(255u << 23) - max(magnitude & kInfinity, u32(kHidden));
     const Expr m = select(zero, 1.0f, as_f32(magnitude) * as_f32(power));
     const Expr r0 = divided_ieee(1.0f, m), r1 = divided_ieee(fma(-r0, m, 1.0f), m);
     const Expr y = as_u32(x * as_f32(select(zero, u32(kInfinity), power) | (scale & u32(kSign))));
-    const Expr finite = as_f32(y - select((y & u32(kMagnitude)) == u32(kInfinity), u32(1), u32(0)));
+    const Expr finite = as_f32(y - select((y & kMagnitude) == kInfinity, u32(1), u32(0)));
     return fma(finite, r0, finite * r1);
 }
 
 // RN((q - zero_point) * scale). The scale's sign is applied after the product, so product and sum cannot be contracted.
 inline Expr addend_ieee(const Expr &q, const Expr &zero_point, const Expr &scale) {
     require_byte("addend_ieee", q.type());
-    const Expr product = f32(int32(q) - int32(zero_point)) * as_f32(scale & u32(kMagnitude));
+    const Expr product = f32(int32(q) - int32(zero_point)) * as_f32(scale & kMagnitude);
     return as_f32(as_u32(product) ^ (scale & u32(kSign)));
 }
 
@@ -203,34 +204,34 @@ inline Expr addend_ieee(const Expr &q, const Expr &zero_point, const Expr &scale
 // that the shift drops are 0 wherever the truth does not round.
 inline Expr scaled_down(const Expr &a, const Expr &exponent) {
     const Expr shift = as_u32(clamp(i32(1) - exponent, i32(0), i32(31)));
-    const Expr subnormal = ((a & u32(kFraction)) | u32(kHidden)) >> shift;
-    const Expr normal = (as_u32(max(exponent, i32(0))) << u32(23)) | (a & u32(kFraction));
-    return select(exponent >= i32(255), u32(kInfinity), exponent >= i32(1), normal, subnormal);
+    const Expr subnormal = ((a & kFraction) | kHidden) >> shift;
+    const Expr normal = (as_u32(max(exponent, i32(0))) << 23) | (a & kFraction);
+    return select(exponent >= 255, u32(kInfinity), exponent >= 1, normal, subnormal);
 }
 
 // a + b. Small operands are scaled by 2^100 first, where neither they nor their sum are subnormal.
 inline Expr add_flushing(const Expr &a, const Expr &b) {
-    const Expr a_magnitude = a & u32(kMagnitude), b_magnitude = b & u32(kMagnitude);
-    const Expr large = max(a_magnitude, b_magnitude) >= u32(64u << 23);
+    const Expr a_magnitude = a & kMagnitude, b_magnitude = b & kMagnitude;
+    const Expr large = max(a_magnitude, b_magnitude) >= (64 << 23);
     const auto raised = [&](const Expr &bits, const Expr &magnitude) {
         const Expr subnormal = as_u32(f32(as_i32(magnitude)) * 0x1p-49f);  // its integer is in units of 2^-149
-        const Expr up = select(magnitude < u32(kHidden), subnormal, magnitude + u32(100u << 23));
+        const Expr up = select(magnitude < kHidden, subnormal, magnitude + (100 << 23));
         return as_f32(select(large, bits, (bits & u32(kSign)) | up));
     };
-    const Expr sum = as_u32(raised(a, a_magnitude) + raised(b, b_magnitude)), magnitude = sum & u32(kMagnitude);
-    const Expr lowered = scaled_down(magnitude, as_i32(magnitude >> u32(23)) - i32(100));
-    return select(large || magnitude == u32(0), sum, (sum & u32(kSign)) | lowered);
+    const Expr sum = as_u32(raised(a, a_magnitude) + raised(b, b_magnitude)), magnitude = sum & kMagnitude;
+    const Expr lowered = scaled_down(magnitude, as_i32(magnitude >> 23) - 100);
+    return select(large || magnitude == 0, sum, (sum & u32(kSign)) | lowered);
 }
 
 // RN(difference * scale). The product with the scale's significand is normal; the scale's power of two is applied in integers.
 inline Expr product_flushing(const Expr &difference, const Expr &scale, bool scale_subnormal) {
-    const Expr scale_magnitude = scale & u32(kMagnitude);
+    const Expr scale_magnitude = scale & kMagnitude;
     const Parts parts = parts_of(scale_magnitude, scale_subnormal);
-    const Expr product = as_u32(difference * parts.significand()), magnitude = product & u32(kMagnitude);
-    const Expr zero = magnitude == u32(0);
-    const Expr exponent = as_i32(magnitude >> u32(23)) + parts.exponent - i32(127);
-    const Expr scaled = select(zero || scale_magnitude == u32(0), u32(0), scaled_down(magnitude, exponent));
-    const Expr not_a_number = (scale_magnitude + select(zero, u32(1), u32(0))) > u32(kInfinity);  // 0 * infinity among them
+    const Expr product = as_u32(difference * parts.significand()), magnitude = product & kMagnitude;
+    const Expr zero = magnitude == 0;
+    const Expr exponent = as_i32(magnitude >> 23) + parts.exponent - 127;
+    const Expr scaled = select(zero || scale_magnitude == 0, u32(0), scaled_down(magnitude, exponent));
+    const Expr not_a_number = (scale_magnitude + select(zero, u32(1), u32(0))) > kInfinity;  // 0 * infinity among them
     return select(not_a_number, u32(0x7fc00000), scaled | ((product ^ scale) & u32(kSign)));
 }
 
