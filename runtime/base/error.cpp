@@ -19,4 +19,13 @@ hewn_status fail(hewn_error *error, hewn_status status, const char *format, ...)
     return status;
 }
 
+hewn_status TensorFailure::operator()(const char *rule, ...) const {
+    char text[sizeof error->message];
+    va_list arguments;
+    va_start(arguments, rule);
+    vsnprintf(text, sizeof text, rule, arguments);
+    va_end(arguments);
+    return fail(error, status, "%s %s: %s", op, tensor, text);
+}
+
 }  // namespace hewn

@@ -1,7 +1,6 @@
 // A CPU plan: how an element-wise computation of any layout becomes calls of a rank-2 kernel. Reasons:
-// docs/architecture.md#kernels-are-rank-2. Measurements: docs/performance.md#what-the-plans-decisions-gain.
-//
-// That page explains the words run, box, slice, scratch, in place and tile.
+// docs/architecture.md#kernels-are-rank-2, which also explains the words run, box, slice, scratch, in place and tile.
+// Measurements: docs/performance.md#what-the-plans-decisions-gain.
 #ifndef HEWN_RUNTIME_CPU_PLAN_H
 #define HEWN_RUNTIME_CPU_PLAN_H
 

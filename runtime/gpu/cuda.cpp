@@ -34,33 +34,32 @@ enum : int {
 };
 
 #define HEWN_CU_FUNCTIONS(F) \
-    F(Init, "cuInit", (unsigned)) \
-    F(GetErrorName, "cuGetErrorName", (Result, const char **)) \
-    F(DeviceGetCount, "cuDeviceGetCount", (int *)) \
-    F(DeviceGet, "cuDeviceGet", (int *, int)) \
-    F(DeviceGetName, "cuDeviceGetName", (char *, int, int)) \
-    F(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t *, int)) \
-    F(DeviceGetAttribute, "cuDeviceGetAttribute", (int *, int, int)) \
-    F(DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (Handle *, int)) \
-    F(DevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (int)) \
-    F(CtxGetCurrent, "cuCtxGetCurrent", (Handle *)) \
-    F(CtxPushCurrent, "cuCtxPushCurrent_v2", (Handle)) \
-    F(CtxPopCurrent, "cuCtxPopCurrent_v2", (Handle *)) \
-    F(CtxGetDevice, "cuCtxGetDevice", (int *)) \
-    F(ModuleLoadDataEx, "cuModuleLoadDataEx", (Handle *, const void *, unsigned, const int *, void **)) \
-    F(ModuleUnload, "cuModuleUnload", (Handle)) \
-    F(ModuleGetFunction, "cuModuleGetFunction", (Handle *, Handle, const char *)) \
-    F(LaunchKernel, "cuLaunchKernel", \
-      (Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void **, void **)) \
-    F(MemAlloc, "cuMemAlloc_v2", (Pointer *, size_t)) \
-    F(MemFree, "cuMemFree_v2", (Pointer)) \
-    F(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (Pointer, const void *, size_t, Handle)) \
-    F(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void *, Pointer, size_t, Handle)) \
-    F(StreamSynchronize, "cuStreamSynchronize", (Handle)) \
-    F(PointerGetAttribute, "cuPointerGetAttribute", (void *, int, Pointer))
+    F(Init, , (unsigned)) \
+    F(GetErrorName, , (Result, const char **)) \
+    F(DeviceGetCount, , (int *)) \
+    F(DeviceGet, , (int *, int)) \
+    F(DeviceGetName, , (char *, int, int)) \
+    F(DeviceTotalMem, _v2, (size_t *, int)) \
+    F(DeviceGetAttribute, , (int *, int, int)) \
+    F(DevicePrimaryCtxRetain, , (Handle *, int)) \
+    F(DevicePrimaryCtxRelease, _v2, (int)) \
+    F(CtxGetCurrent, , (Handle *)) \
+    F(CtxPushCurrent, _v2, (Handle)) \
+    F(CtxPopCurrent, _v2, (Handle *)) \
+    F(CtxGetDevice, , (int *)) \
+    F(ModuleLoadDataEx, , (Handle *, const void *, unsigned, const int *, void **)) \
+    F(ModuleUnload, , (Handle)) \
+    F(ModuleGetFunction, , (Handle *, Handle, const char *)) \
+    F(LaunchKernel, , (Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void **, void **)) \
+    F(MemAlloc, _v2, (Pointer *, size_t)) \
+    F(MemFree, _v2, (Pointer)) \
+    F(MemcpyHtoDAsync, _v2, (Pointer, const void *, size_t, Handle)) \
+    F(MemcpyDtoHAsync, _v2, (void *, Pointer, size_t, Handle)) \
+    F(StreamSynchronize, , (Handle)) \
+    F(PointerGetAttribute, , (void *, int, Pointer))
 
 struct Driver {
-#define HEWN_CU_MEMBER(member, name, arguments) Result(HEWN_CU *member) arguments;
+#define HEWN_CU_MEMBER(member, suffix, arguments) Result(HEWN_CU *member) arguments;
     HEWN_CU_FUNCTIONS(HEWN_CU_MEMBER)
 #undef HEWN_CU_MEMBER
     char absent[96];  // why there is no driver; empty if there is one
@@ -82,9 +81,9 @@ void load_driver(Driver &driver) {
         snprintf(driver.absent, sizeof driver.absent, "no CUDA driver: %s is not there", kNames[0]);
         return;
     }
-#define HEWN_CU_LOAD(member, name, arguments) \
-    driver.member = reinterpret_cast<Result(HEWN_CU *) arguments>(driver_symbol(library, name)); \
-    if (!driver.member) snprintf(driver.absent, sizeof driver.absent, "the CUDA driver is too old: it lacks %s", name);
+#define HEWN_CU_LOAD(member, suffix, arguments) \
+    driver.member = reinterpret_cast<Result(HEWN_CU *) arguments>(driver_symbol(library, "cu" #member #suffix)); \
+    if (!driver.member) snprintf(driver.absent, sizeof driver.absent, "the CUDA driver is too old: it lacks cu" #member #suffix);
     HEWN_CU_FUNCTIONS(HEWN_CU_LOAD)
 #undef HEWN_CU_LOAD
     if (driver.absent[0]) return;
@@ -224,7 +223,7 @@ hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tens
     *base = {0, reinterpret_cast<uintptr_t>(binding.buffer)};
     unsigned type = 0;
     if (!cu_device(device).reaches_any_memory && cu().PointerGetAttribute(&type, kPointerMemoryType, base->address))
-        return refuse(problem, tensor, error, "the binding's buffer is not memory that CUDA knows");
+        return refuse(problem, tensor, error)("the binding's buffer is not memory that CUDA knows");
     return HEWN_STATUS_OK;
 }
 

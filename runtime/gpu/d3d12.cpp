@@ -135,8 +135,7 @@ hewn_status find_adapter(uint32_t index, IDXGIAdapter1 **adapter, hewn_error *er
     if (dx().absent) return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: %s", dx().absent);
     IDXGIFactory1 *factory = nullptr;
     HRESULT code = dx().create_factory(IID_IDXGIFactory1, out(&factory));
-    if (FAILED(code))
-        return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: CreateDXGIFactory1 failed with code 0x%08lx", (unsigned long)code);
+    if (FAILED(code)) return failed(code, "CreateDXGIFactory1", error, HEWN_STATUS_NO_DEVICE);
     code = factory->EnumAdapters1(index, adapter);
     factory->Release();
     if (SUCCEEDED(code)) return HEWN_STATUS_OK;
@@ -164,8 +163,7 @@ hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
     ID3D12Device *device = nullptr;
     const HRESULT code = dx().create_device(adapter, D3D_FEATURE_LEVEL_11_0, IID_ID3D12Device, out(&device));
     adapter->Release();
-    if (FAILED(code))
-        return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: D3D12CreateDevice failed with code 0x%08lx", (unsigned long)code);
+    if (FAILED(code)) return failed(code, "D3D12CreateDevice", error, HEWN_STATUS_NO_DEVICE);
     const hewn_status status = create(device, nullptr, default_device().allocator, result, error);
     device->Release();
     return status;
@@ -178,13 +176,13 @@ hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tens
     ID3D12Resource *const resource = static_cast<ID3D12Resource *>(binding.buffer);
     D3D12_RESOURCE_DESC desc = {};
     resource->GetDesc(&desc);
-    if (desc.Dimension != D3D12_RESOURCE_DIMENSION_BUFFER) return refuse(problem, tensor, error, "the resource is not a buffer");
+    if (desc.Dimension != D3D12_RESOURCE_DIMENSION_BUFFER) return refuse(problem, tensor, error)("the resource is not a buffer");
     if (!(desc.Flags & D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS))
-        return refuse(problem, tensor, error, "the resource was made without D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS");
-    if (!is_of(resource, dx_device(device).device)) return refuse(problem, tensor, error, "the resource is of another device");
+        return refuse(problem, tensor, error)("the resource was made without D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS");
+    if (!is_of(resource, dx_device(device).device)) return refuse(problem, tensor, error)("the resource is of another device");
     if (binding.offset > desc.Width || binding.size > desc.Width - binding.offset)
-        return refuse(problem, tensor, error, "the binding ends beyond the resource's %llu bytes",
-                      (unsigned long long)desc.Width);
+        return refuse(problem, tensor, error)("the binding ends beyond the resource's %llu bytes",
+                                              (unsigned long long)desc.Width);
     *base = {0, resource->GetGPUVirtualAddress()};  // so that overlap is seen between placed resources too
     return HEWN_STATUS_OK;
 }

@@ -16,8 +16,11 @@ inline hewn_status status_of(HRESULT code) {
     return code == E_OUTOFMEMORY ? HEWN_STATUS_OUT_OF_MEMORY : HEWN_STATUS_DEVICE_FAILED;
 }
 
+inline hewn_status failed(HRESULT code, const char *what, hewn_error *error, hewn_status status) {
+    return fail(error, status, "D3D12: %s failed with code 0x%08lx", what, (unsigned long)code);
+}
 inline hewn_status failed(HRESULT code, const char *what, hewn_error *error) {
-    return fail(error, status_of(code), "D3D12: %s failed with code 0x%08lx", what, (unsigned long)code);
+    return failed(code, what, error, status_of(code));
 }
 
 // Where the system's functions write an object's address.

@@ -279,12 +279,12 @@ hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tens
     get(kMemSize, bytes);
     get(kMemAssociated, parent);
     if (parent) get(kMemOffset, offset);
-    if (code) return refuse(problem, tensor, error, "the binding's buffer is no memory object (code %d)", int(code));
-    if (context != cl_device(device).context) return refuse(problem, tensor, error, "the binding's buffer is of another context");
-    if (type != kMemTypeBuffer) return refuse(problem, tensor, error, "the binding's buffer is an image or a pipe");
+    if (code) return refuse(problem, tensor, error)("the binding's buffer is no memory object (code %d)", int(code));
+    if (context != cl_device(device).context) return refuse(problem, tensor, error)("the binding's buffer is of another context");
+    if (type != kMemTypeBuffer) return refuse(problem, tensor, error)("the binding's buffer is an image or a pipe");
     if (binding.offset > bytes || binding.size > bytes - binding.offset)
-        return refuse(problem, tensor, error, "the binding ends beyond the memory object's %llu bytes",
-                      (unsigned long long)bytes);
+        return refuse(problem, tensor, error)("the binding ends beyond the memory object's %llu bytes",
+                                              (unsigned long long)bytes);
     *base = {reinterpret_cast<uint64_t>(parent ? parent : memory), offset};
     return HEWN_STATUS_OK;
 }

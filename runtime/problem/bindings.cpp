@@ -1,34 +1,21 @@
 #include "bindings.h"
 
-#include <cstdarg>
-#include <cstdio>
 #include <cstring>
 
-#include "../base/error.h"
-
 namespace hewn {
-
-hewn_status refuse(const Problem &problem, const Tensor &tensor, hewn_error *error, const char *rule, ...) {
-    char text[sizeof error->message];
-    va_list arguments;
-    va_start(arguments, rule);
-    vsnprintf(text, sizeof text, rule, arguments);
-    va_end(arguments);
-    return fail(error, HEWN_STATUS_INVALID_BINDING, "%s %s: %s", problem.info->dml_name, tensor.name, text);
-}
 
 hewn_status check_struct_sizes(const Problem &problem, const Bindings &inputs, hewn_error *error) {
     for (int i = 0; i < problem.info->input_count; i++) {
         if (inputs.has_struct_size(i)) continue;
-        return refuse(problem, problem.inputs[i], error, "struct_size of the binding differs from the first input binding's");
+        return refuse(problem, problem.inputs[i], error)("struct_size of the binding differs from the first input binding's");
     }
     return HEWN_STATUS_OK;
 }
 
 hewn_status check_unbound(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, hewn_error *error) {
     if (!binding.buffer) return HEWN_STATUS_OK;
-    return refuse(problem, tensor, error, "has a binding but was %s at compile",
-                  tensor.constant ? "given as a constant" : "absent");
+    return refuse(problem, tensor, error)("has a binding but was %s at compile",
+                                          tensor.constant ? "given as a constant" : "absent");
 }
 
 namespace {
@@ -54,7 +41,7 @@ hewn_status read_constants(const hewn_compile_options &options, Problem &problem
                     info.dml_name, unsigned(options.constants ? options.constant_count : 0), info.input_count);
     }
     if (size_of(*options.constants) < sizeof(hewn_buffer_binding)) {
-        return refuse(problem, problem.inputs[0], error, "struct_size of the constant's binding is too small");
+        return refuse(problem, problem.inputs[0], error)("struct_size of the constant's binding is too small");
     }
     const Bindings constants(options.constants);
     hewn_status status = check_struct_sizes(problem, constants, error);
@@ -63,7 +50,7 @@ hewn_status read_constants(const hewn_compile_options &options, Problem &problem
         const hewn_buffer_binding &binding = constants[i];
         if (!binding.buffer) continue;
         if (info.tensors[i].role == HEWN_TENSOR_ROLE_DATA) {
-            return refuse(problem, tensor, error, "only scales and zero points can be constants");
+            return refuse(problem, tensor, error)("only scales and zero points can be constants");
         }
         if (!tensor.present) return check_unbound(problem, tensor, binding, error);
         uintptr_t address = 0;
@@ -90,24 +77,25 @@ hewn_status check_binding(const Problem &problem, const Tensor &tensor, const he
                           uintptr_t *at, hewn_error *error) {
     const hewn_data_type type = type_of(binding);
     if (type != HEWN_DATA_TYPE_UNKNOWN && type != tensor.type && type != stand_in(tensor.type)) {
-        return refuse(problem, tensor, error,
-                      "the binding's elements are %s, the description's %s; a pointer and a size are taken without a type",
-                      type_name(type), type_name(tensor.type));
+        return refuse(problem, tensor, error)(
+            "the binding's elements are %s, the description's %s; a pointer and a size are taken without a type", type_name(type),
+            type_name(tensor.type));
     }
     if (!binding.buffer && !tensor.empty()) {
-        return refuse(problem, tensor, error, "the binding's buffer is null");
+        return refuse(problem, tensor, error)("the binding's buffer is null");
     }
     if (binding.size < tensor.bytes) {
-        return refuse(problem, tensor, error, "the binding has %llu bytes, %llu are needed%s", (unsigned long long)binding.size,
-                      (unsigned long long)tensor.bytes, &tensor == &problem.output || repeats(tensor) ? "" : kRepeatsHint);
+        return refuse(problem, tensor, error)("the binding has %llu bytes, %llu are needed%s", (unsigned long long)binding.size,
+                                              (unsigned long long)tensor.bytes,
+                                              &tensor == &problem.output || repeats(tensor) ? "" : kRepeatsHint);
     }
     uint64_t address, end;
     if (__builtin_add_overflow(base, binding.offset, &address) || __builtin_add_overflow(address, tensor.bytes, &end) ||
         end > UINTPTR_MAX) {
-        return refuse(problem, tensor, error, "the address overflows");
+        return refuse(problem, tensor, error)("the address overflows");
     }
     if (address & uint64_t(tensor.element_bytes - 1)) {
-        return refuse(problem, tensor, error, "the address is misaligned, elements have %d bytes", int(tensor.element_bytes));
+        return refuse(problem, tensor, error)("the address is misaligned, elements have %d bytes", int(tensor.element_bytes));
     }
     *at = uintptr_t(address);
     return HEWN_STATUS_OK;
@@ -118,9 +106,10 @@ hewn_status check_overlap(const Problem &problem, const Tensor &input, uintptr_t
     if (out + output.bytes <= in || in + input.bytes <= out) return HEWN_STATUS_OK;
     if (problem.info->in_place && in == out && same_byte_strides(output, input)) return HEWN_STATUS_OK;
     if (provably_disjoint(output, out, input, in)) return HEWN_STATUS_OK;
-    return refuse(problem, output, error, "overlaps %s%s", input.name,
-                  problem.info->in_place ? "; allowed in place (same address and strides) or interleaved (equal strides in bytes)"
-                                         : "; allowed only interleaved (equal strides in bytes)");
+    return refuse(problem, output, error)(
+        "overlaps %s%s", input.name,
+        problem.info->in_place ? "; allowed in place (same address and strides) or interleaved (equal strides in bytes)"
+                               : "; allowed only interleaved (equal strides in bytes)");
 }
 
 }  // namespace hewn

@@ -4,6 +4,7 @@
 
 #include <hewn/hewn.h>
 
+#include "../base/error.h"
 #include "operators.h"
 
 namespace hewn {
@@ -35,9 +36,10 @@ private:
     size_t step_;
 };
 
-// Fails with what is wrong with a tensor's binding; the operator's and the tensor's names begin the message.
-hewn_status refuse(const Problem &problem, const Tensor &tensor, hewn_error *error, const char *rule, ...)
-    __attribute__((format(printf, 4, 5), cold));
+// Called with a message: what is wrong with a tensor's binding.
+inline TensorFailure refuse(const Problem &problem, const Tensor &tensor, hewn_error *error) {
+    return {error, HEWN_STATUS_INVALID_BINDING, problem.info->dml_name, tensor.name};
+}
 // Checks that all of the operator's input bindings have the first one's struct_size.
 hewn_status check_struct_sizes(const Problem &problem, const Bindings &inputs, hewn_error *error);
 // Checks a present tensor's binding, whose buffer begins at `base`. Sets *address to that of its first byte.

@@ -127,8 +127,8 @@ public:
         }
         set_signature();
         if (strides_never_overlap(problem_.output)) return HEWN_STATUS_OK;
-        return invalid(info_.input_count,
-                       "strides overlap; sorted, each must exceed the span of all smaller dimensions, and be above 0");
+        return failed(info_.input_count)(
+            "strides overlap; sorted, each must exceed the span of all smaller dimensions, and be above 0");
     }
 
 private:
@@ -140,8 +140,9 @@ private:
 
     Tensor &at(int t) { return tensor(problem_, t); }
 
-    hewn_status invalid(int t, const char *rule) {
-        return fail(error_, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: %s", info_.dml_name, info_.tensors[t].name, rule);
+    // Called with a message: what is wrong with tensor t.
+    TensorFailure failed(int t, hewn_status status = HEWN_STATUS_INVALID_ARGUMENT) {
+        return {error_, status, info_.dml_name, info_.tensors[t].name};
     }
 
     hewn_status check_introduced() {
@@ -190,12 +191,12 @@ private:
         for (const LevelRule *newer = rule_; newer-- != info_.levels;) {
             if (fits(*newer)) return needs(t, what, newer->level);
         }
-        return fail(error_, HEWN_STATUS_UNSUPPORTED, "%s %s: %s is not supported; feature level %d.%d has %s", info_.dml_name,
-                    info_.tensors[t].name, what, major_of(level_), minor_of(level_), allowed);
+        return failed(t, HEWN_STATUS_UNSUPPORTED)("%s is not supported; feature level %d.%d has %s", what, major_of(level_),
+                                                  minor_of(level_), allowed);
     }
     hewn_status needs(int t, const char *what, hewn_feature_level level) {
-        return fail(error_, HEWN_STATUS_UNSUPPORTED, "%s %s: %s needs feature level %d.%d, compiled at %d.%d", info_.dml_name,
-                    info_.tensors[t].name, what, major_of(level), minor_of(level), major_of(level_), minor_of(level_));
+        return failed(t, HEWN_STATUS_UNSUPPORTED)("%s needs feature level %d.%d, compiled at %d.%d", what, major_of(level),
+                                                  minor_of(level), major_of(level_), minor_of(level_));
     }
 
     // DirectML lacks rank 0. Here it is one element, and is supported wherever rank 1 is.
@@ -233,9 +234,9 @@ private:
         if (rule.like < 0) return HEWN_STATUS_OK;
         const hewn_data_type due = type_like(rule, at(rule.like).type);
         if (at(t).type == due) return HEWN_STATUS_OK;
-        return fail(error_, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: data type is %s, must be %s: %s's%s%s%s", info_.dml_name,
-                    rule.name, type_name(at(t).type), type_name(due), info_.tensors[rule.like].name, rule.integers ? ", " : "",
-                    rule.integers ? type_name(rule.integers) : "", rule.integers ? " for integers" : "");
+        return failed(t)("data type is %s, must be %s: %s's%s%s%s", type_name(at(t).type), type_name(due),
+                         info_.tensors[rule.like].name, rule.integers ? ", " : "", rule.integers ? type_name(rule.integers) : "",
+                         rule.integers ? " for integers" : "");
     }
 
     hewn_status check_sizes(int t) {
@@ -243,15 +244,14 @@ private:
         const Tensor &first = at(0), &other = at(t);
         const bool one = info_.tensors[t].one_element;
         if (other.rank != first.rank) {
-            return fail(error_, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %d dimensions, %s has %d; they must be equal%s",
-                        info_.dml_name, other.name, other.rank, first.name, first.rank, one ? kOneElement : kRepeatsHint);
+            return failed(t)("has %d dimensions, %s has %d; they must be equal%s", other.rank, first.name, first.rank,
+                             one ? kOneElement : kRepeatsHint);
         }
         if (one) return check_one_element(t);
         for (int d = 0; d < other.rank; d++) {
             if (other.sizes[d] == first.sizes[d]) continue;
-            return fail(error_, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: size %lld of dimension %d differs from %s's %lld%s",
-                        info_.dml_name, other.name, (long long)other.sizes[d], d, first.name, (long long)first.sizes[d],
-                        kRepeatsHint);
+            return failed(t)("size %lld of dimension %d differs from %s's %lld%s", (long long)other.sizes[d], d, first.name,
+                             (long long)first.sizes[d], kRepeatsHint);
         }
         return HEWN_STATUS_OK;
     }
@@ -261,11 +261,10 @@ private:
         const Tensor &first = at(0), &other = at(t);
         for (int d = 0; d < other.rank; d++) {
             if (other.sizes[d] != 1 && other.strides[d] != 0)
-                return invalid(t, "must have exactly 1 element: in each dimension the size 1 or the stride 0");
+                return failed(t)("must have exactly 1 element: in each dimension the size 1 or the stride 0");
         }
         if (!other.empty() || first.empty()) return HEWN_STATUS_OK;
-        return fail(error_, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: must have exactly 1 element: is empty, and %s is not",
-                    info_.dml_name, other.name, first.name);
+        return failed(t)("must have exactly 1 element: is empty, and %s is not", first.name);
     }
 
     void set_signature() {

@@ -64,17 +64,14 @@ int type_bytes(hewn_data_type type) { return is_type(type) ? kTypes[type].bytes 
 
 __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, const char *context, const char *name, Tensor &tensor,
                                               hewn_error *error) {
-    const auto refuse = [&](const char *rule) {
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: %s", context, name, rule);
-    };
+    const TensorFailure refuse = {error, HEWN_STATUS_INVALID_ARGUMENT, context, name};
     if (!desc) return refuse("is null");
     if (desc->struct_size < sizeof(hewn_tensor_desc)) return refuse("struct_size is too small");
     if (!is_type(desc->data_type)) {
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: %d is no data type", context, name, int(desc->data_type));
+        return refuse("%d is no data type", int(desc->data_type));
     }
     if (desc->dimension_count > kMaxRank) {
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: has %u dimensions, at most %d are allowed", context, name,
-                    unsigned(desc->dimension_count), kMaxRank);
+        return refuse("has %u dimensions, at most %d are allowed", unsigned(desc->dimension_count), kMaxRank);
     }
     if (desc->dimension_count > 0 && !desc->sizes) return refuse("sizes are null");
 
@@ -88,14 +85,13 @@ __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, cons
     for (int d = 0; d < tensor.rank; d++) {
         tensor.sizes[d] = desc->sizes[d];
         if (desc->sizes[d] < 0) {
-            return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s %s: size %lld of dimension %d is negative", context, name,
-                        (long long)desc->sizes[d], d);
+            return refuse("size %lld of dimension %d is negative", (long long)desc->sizes[d], d);
         }
         if (desc->strides && desc->strides[d] < 0) {
-            return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
-                        "%s %s: stride %lld of dimension %d is negative: copy the tensor (NumPy: "
-                        "np.ascontiguousarray) and describe the copy",
-                        context, name, (long long)desc->strides[d], d);
+            return refuse(
+                "stride %lld of dimension %d is negative: copy the tensor (NumPy: "
+                "np.ascontiguousarray) and describe the copy",
+                (long long)desc->strides[d], d);
         }
         empty |= desc->sizes[d] == 0;
     }
