@@ -97,8 +97,7 @@ hewn_status hewn_get_device(hewn_device_kind kind, uint32_t index, hewn_device_i
     } else {
         const GpuApi *api = api_of(kind);
         if (!api) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%d is no kind of device", int(kind));
-        const hewn_status status = api->describe(index, &found, error);
-        if (status != HEWN_STATUS_OK) return status;
+        HEWN_CHECK(api->describe(index, &found, error));
     }
     *info = found;
     info->struct_size = struct_size;

@@ -106,7 +106,8 @@ const Driver &cu() {
 
 hewn_status status_of(Result code) { return code == kOutOfMemory ? HEWN_STATUS_OUT_OF_MEMORY : HEWN_STATUS_DEVICE_FAILED; }
 
-hewn_status failed(Result code, const char *what, hewn_error *error) {
+hewn_status checked(Result code, const char *what, hewn_error *error) {
+    if (code == 0) return HEWN_STATUS_OK;
     return fail(error, status_of(code), "CUDA: %s failed: %s", what, name_of(cu(), code));
 }
 
@@ -122,8 +123,7 @@ struct CuDevice : GpuDevice {
 CuDevice &cu_device(GpuDevice &device) { return static_cast<CuDevice &>(device); }
 
 hewn_status enter(GpuDevice &device, hewn_error *error) {
-    const Result code = cu().CtxPushCurrent(cu_device(device).context);
-    return code ? failed(code, "cuCtxPushCurrent", error) : HEWN_STATUS_OK;
+    return checked(cu().CtxPushCurrent(cu_device(device).context), "cuCtxPushCurrent", error);
 }
 void leave(GpuDevice &) {
     Handle context = nullptr;
@@ -165,7 +165,7 @@ hewn_status create(Handle context, Handle stream, int owned, const Allocator &al
     code = cu().CtxGetDevice(&ordinal);
     Handle popped = nullptr;
     cu().CtxPopCurrent(&popped);
-    if (code) return given_up(failed(code, "cuCtxGetDevice", error));
+    if (code) return given_up(checked(code, "cuCtxGetDevice", error));
     const int32_t capability = capability_of(ordinal);
     if (const char *lacks = missing(capability)) {
         return given_up(fail(error, HEWN_STATUS_NO_DEVICE, "CUDA: the device has compute capability %d.%d, hewn needs %s",
@@ -186,13 +186,11 @@ hewn_status create(Handle context, Handle stream, int owned, const Allocator &al
 hewn_status find_device(uint32_t index, int *ordinal, hewn_error *error) {
     if (cu().absent[0]) return fail(error, HEWN_STATUS_NO_DEVICE, "CUDA: %s", cu().absent);
     int count = 0;
-    Result code = cu().DeviceGetCount(&count);
-    if (code) return failed(code, "cuDeviceGetCount", error);
+    HEWN_CHECK(checked(cu().DeviceGetCount(&count), "cuDeviceGetCount", error));
     if (count == 0) return fail(error, HEWN_STATUS_NO_DEVICE, "CUDA: the driver has no device");
     if (index >= uint32_t(count))
         return fail(error, HEWN_STATUS_NO_DEVICE, "CUDA: there is no device %u, the driver has %d", unsigned(index), count);
-    code = cu().DeviceGet(ordinal, int(index));
-    return code ? failed(code, "cuDeviceGet", error) : HEWN_STATUS_OK;
+    return checked(cu().DeviceGet(ordinal, int(index)), "cuDeviceGet", error);
 }
 
 hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) {
@@ -211,8 +209,7 @@ hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
     int ordinal = 0;
     HEWN_CHECK(find_device(index, &ordinal, error));
     Handle context = nullptr;
-    if (const Result code = cu().DevicePrimaryCtxRetain(&context, ordinal))
-        return failed(code, "cuDevicePrimaryCtxRetain", error);
+    HEWN_CHECK(checked(cu().DevicePrimaryCtxRetain(&context, ordinal), "cuDevicePrimaryCtxRetain", error));
     return create(context, nullptr, ordinal, default_device().allocator, result, error);
 }
 
@@ -231,23 +228,24 @@ hewn_status allocate(GpuDevice &, uint64_t bytes, void **memory, hewn_error *err
     Pointer pointer = 0;
     const Result code = cu().MemAlloc(&pointer, size_t(bytes));
     *memory = reinterpret_cast<void *>(uintptr_t(pointer));
-    return code ? failed(code, "cuMemAlloc", error) : HEWN_STATUS_OK;
+    return checked(code, "cuMemAlloc", error);
 }
 void deallocate(GpuDevice &, void *memory) { cu().MemFree(reinterpret_cast<uintptr_t>(memory)); }
 
 hewn_status synchronize(GpuDevice &device, hewn_error *error) {
-    const Result code = cu().StreamSynchronize(cu_device(device).stream);
-    return code ? failed(code, "cuStreamSynchronize", error) : HEWN_STATUS_OK;
+    return checked(cu().StreamSynchronize(cu_device(device).stream), "cuStreamSynchronize", error);
 }
 hewn_status write(GpuDevice &device, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
     const Result code =
         cu().MemcpyHtoDAsync(reinterpret_cast<uintptr_t>(memory) + offset, from, size_t(bytes), cu_device(device).stream);
-    return code ? failed(code, "cuMemcpyHtoDAsync", error) : synchronize(device, error);
+    HEWN_CHECK(checked(code, "cuMemcpyHtoDAsync", error));
+    return synchronize(device, error);
 }
 hewn_status read(GpuDevice &device, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
     const Result code =
         cu().MemcpyDtoHAsync(to, reinterpret_cast<uintptr_t>(memory) + offset, size_t(bytes), cu_device(device).stream);
-    return code ? failed(code, "cuMemcpyDtoHAsync", error) : synchronize(device, error);
+    HEWN_CHECK(checked(code, "cuMemcpyDtoHAsync", error));
+    return synchronize(device, error);
 }
 
 // ---- Kernels ----
@@ -271,7 +269,7 @@ hewn_status find(GpuDevice &, void *module, const char *entry, void **result, he
     Handle function = nullptr;
     const Result code = cu().ModuleGetFunction(&function, static_cast<Handle>(module), entry);
     *result = function;
-    return code ? failed(code, "cuModuleGetFunction", error) : HEWN_STATUS_OK;
+    return checked(code, "cuModuleGetFunction", error);
 }
 void drop(GpuDevice &, void *) {}  // the module's
 
@@ -299,6 +297,8 @@ constexpr GpuApi kCuda = [] {
     GpuApi api = {};
     api.kind = HEWN_DEVICE_CUDA;
     api.index_limit = kGpuIndexLimit;
+    api.enter = enter;
+    api.leave = leave;
     HEWN_SET_GPU_FUNCTIONS(api);
     return api;
 }();

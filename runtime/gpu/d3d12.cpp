@@ -1,6 +1,5 @@
-// The Direct3D 12 device: records into a command list of the program's own, or into one of its own that it submits. Kernels take
-// root descriptors and root constants alone: no descriptor heap, no scratch memory. Shaders were compiled when hewn was built
-// (tools/dxbc).
+// The Direct3D 12 device (docs/windows.md): records into a command list of the program's own, or into one of its own that it
+// submits. Kernels take root descriptors and root constants alone: no descriptor heap, no scratch memory.
 #include <cstdio>
 #include <cstring>
 
@@ -100,9 +99,6 @@ struct DxDevice : GpuDevice {
 
 DxDevice &dx_device(GpuDevice &device) { return static_cast<DxDevice &>(device); }
 
-hewn_status enter(GpuDevice &, hewn_error *) { return HEWN_STATUS_OK; }
-void leave(GpuDevice &) {}
-
 void release(GpuDevice &base) {
     DxDevice &device = dx_device(base);
     device.own.release();
@@ -135,7 +131,7 @@ hewn_status find_adapter(uint32_t index, IDXGIAdapter1 **adapter, hewn_error *er
     if (dx().absent) return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: %s", dx().absent);
     IDXGIFactory1 *factory = nullptr;
     HRESULT code = dx().create_factory(IID_IDXGIFactory1, out(&factory));
-    if (FAILED(code)) return failed(code, "CreateDXGIFactory1", error, HEWN_STATUS_NO_DEVICE);
+    HEWN_CHECK(checked(code, "CreateDXGIFactory1", error, HEWN_STATUS_NO_DEVICE));
     code = factory->EnumAdapters1(index, adapter);
     factory->Release();
     if (SUCCEEDED(code)) return HEWN_STATUS_OK;
@@ -163,7 +159,7 @@ hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
     ID3D12Device *device = nullptr;
     const HRESULT code = dx().create_device(adapter, D3D_FEATURE_LEVEL_11_0, IID_ID3D12Device, out(&device));
     adapter->Release();
-    if (FAILED(code)) return failed(code, "D3D12CreateDevice", error, HEWN_STATUS_NO_DEVICE);
+    HEWN_CHECK(checked(code, "D3D12CreateDevice", error, HEWN_STATUS_NO_DEVICE));
     const hewn_status status = create(device, nullptr, default_device().allocator, result, error);
     device->Release();
     return status;
@@ -203,7 +199,7 @@ hewn_status allocate(GpuDevice &device, uint64_t bytes, void **memory, hewn_erro
     const HRESULT code =
         create_buffer(dx_device(device).device, D3D12_HEAP_TYPE_DEFAULT, (bytes + 15) & ~uint64_t(15), &resource);
     *memory = resource;
-    return FAILED(code) ? failed(code, "ID3D12Device::CreateCommittedResource", error) : HEWN_STATUS_OK;
+    return checked(code, "ID3D12Device::CreateCommittedResource", error);
 }
 void deallocate(GpuDevice &base, void *memory) {
     if (!memory) return;
@@ -244,18 +240,18 @@ hewn_status create_pipeline(DxDevice &device, const Shader &shader, Pipeline &pi
     ID3DBlob *blob = nullptr, *messages = nullptr;
     HRESULT code = dx().serialize(&desc, D3D_ROOT_SIGNATURE_VERSION_1, &blob, &messages);
     release_object(messages);
-    if (FAILED(code)) return failed(code, "D3D12SerializeRootSignature", error);
+    HEWN_CHECK(checked(code, "D3D12SerializeRootSignature", error));
     code = device.device->CreateRootSignature(0, blob->GetBufferPointer(), blob->GetBufferSize(), IID_ID3D12RootSignature,
                                               out(&pipeline.root));
     blob->Release();
-    if (FAILED(code)) return failed(code, "ID3D12Device::CreateRootSignature", error);
+    HEWN_CHECK(checked(code, "ID3D12Device::CreateRootSignature", error));
     D3D12_COMPUTE_PIPELINE_STATE_DESC state = {};
     state.pRootSignature = pipeline.root;
     state.CS = {shader.code, shader.bytes};
     code = device.device->CreateComputePipelineState(&state, IID_ID3D12PipelineState, out(&pipeline.state));
     if (SUCCEEDED(code)) return HEWN_STATUS_OK;
     release_object(pipeline.root);
-    return failed(code, "ID3D12Device::CreateComputePipelineState", error);
+    return checked(code, "ID3D12Device::CreateComputePipelineState", error);
 }
 
 hewn_status find(GpuDevice &base, void *module, const char *entry, void **result, hewn_error *error) {

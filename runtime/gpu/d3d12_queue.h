@@ -16,11 +16,11 @@ inline hewn_status status_of(HRESULT code) {
     return code == E_OUTOFMEMORY ? HEWN_STATUS_OUT_OF_MEMORY : HEWN_STATUS_DEVICE_FAILED;
 }
 
-inline hewn_status failed(HRESULT code, const char *what, hewn_error *error, hewn_status status) {
+// `status`: of a failure, if not the code's own.
+inline hewn_status checked(HRESULT code, const char *what, hewn_error *error, hewn_status status = HEWN_STATUS_OK) {
+    if (SUCCEEDED(code)) return HEWN_STATUS_OK;
+    if (status == HEWN_STATUS_OK) status = status_of(code);
     return fail(error, status, "D3D12: %s failed with code 0x%08lx", what, (unsigned long)code);
-}
-inline hewn_status failed(HRESULT code, const char *what, hewn_error *error) {
-    return failed(code, what, error, status_of(code));
 }
 
 // Where the system's functions write an object's address.
@@ -137,22 +137,22 @@ private:
         HRESULT code = S_OK;
         if (queue_) queue_->GetDesc(&desc);
         else code = device_->CreateCommandQueue(&desc, IID_ID3D12CommandQueue, out(&queue_));
-        if (FAILED(code)) return failed(code, "ID3D12Device::CreateCommandQueue", error);
+        HEWN_CHECK(checked(code, "ID3D12Device::CreateCommandQueue", error));
         for (Batch &batch : batches_) {
-            code = device_->CreateCommandAllocator(desc.Type, IID_ID3D12CommandAllocator, out(&batch.allocator));
-            if (FAILED(code)) return failed(code, "ID3D12Device::CreateCommandAllocator", error);
+            HEWN_CHECK(checked(device_->CreateCommandAllocator(desc.Type, IID_ID3D12CommandAllocator, out(&batch.allocator)),
+                               "ID3D12Device::CreateCommandAllocator", error));
         }
         code =
             device_->CreateCommandList(0, desc.Type, batches_[0].allocator, nullptr, IID_ID3D12GraphicsCommandList, out(&list_));
         if (SUCCEEDED(code)) code = list_->Close();
-        if (FAILED(code)) return failed(code, "ID3D12Device::CreateCommandList", error);
-        code = device_->CreateFence(0, D3D12_FENCE_FLAG_NONE, IID_ID3D12Fence, out(&fence_));
-        if (FAILED(code)) return failed(code, "ID3D12Device::CreateFence", error);
+        HEWN_CHECK(checked(code, "ID3D12Device::CreateCommandList", error));
+        HEWN_CHECK(checked(device_->CreateFence(0, D3D12_FENCE_FLAG_NONE, IID_ID3D12Fence, out(&fence_)),
+                           "ID3D12Device::CreateFence", error));
         code = create_buffer(device_, D3D12_HEAP_TYPE_UPLOAD, kStagingBytes, &upload_);
         if (SUCCEEDED(code)) code = create_buffer(device_, D3D12_HEAP_TYPE_READBACK, kStagingBytes, &readback_);
-        if (FAILED(code)) return failed(code, "ID3D12Device::CreateCommittedResource", error);
+        HEWN_CHECK(checked(code, "ID3D12Device::CreateCommittedResource", error));
         event_ = CreateEventA(nullptr, FALSE, FALSE, nullptr);
-        return event_ ? hewn_status(HEWN_STATUS_OK) : failed(E_OUTOFMEMORY, "CreateEvent", error);
+        return event_ ? hewn_status(HEWN_STATUS_OK) : checked(E_OUTOFMEMORY, "CreateEvent", error);
     }
 
     // What follows is called with the mutex held.
@@ -169,7 +169,7 @@ private:
             code = batch.allocator->Reset();
             if (SUCCEEDED(code)) batch.lists = 0;
         }
-        return FAILED(code) ? failed(code, "waiting for the queue", error) : HEWN_STATUS_OK;
+        return checked(code, "waiting for the queue", error);
     }
 
     // For all of the device's own work.
@@ -181,62 +181,58 @@ private:
             HEWN_CHECK(wait_until(batches_[other].end, error));
             batch_ = other;
         }
-        const HRESULT code = list_->Reset(batches_[batch_].allocator, nullptr);
-        return FAILED(code) ? failed(code, "ID3D12GraphicsCommandList::Reset", error) : HEWN_STATUS_OK;
+        return checked(list_->Reset(batches_[batch_].allocator, nullptr), "ID3D12GraphicsCommandList::Reset", error);
     }
 
     hewn_status submit_list(hewn_error *error) {
         HRESULT code = list_->Close();
-        if (FAILED(code)) return failed(code, "ID3D12GraphicsCommandList::Close", error);
+        HEWN_CHECK(checked(code, "ID3D12GraphicsCommandList::Close", error));
         ID3D12CommandList *lists[] = {list_};
         queue_->ExecuteCommandLists(1, lists);
         code = queue_->Signal(fence_, ++fence_value_);
         Batch &batch = batches_[batch_];
         batch.lists++;
         batch.end = fence_value_;
-        return FAILED(code) ? failed(code, "ID3D12CommandQueue::Signal", error) : HEWN_STATUS_OK;
+        return checked(code, "ID3D12CommandQueue::Signal", error);
     }
 
     // A part of a copy, of at most the staging memory's size, which has ended when it returns: the memory serves the next one,
     // and another queue may read what was written, which nothing else would order behind the copy. Between lists buffers fall
     // back to the common state, from which they take any.
-    hewn_status write_part(ID3D12Resource *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
+    hewn_status copy(ID3D12Resource *to, uint64_t to_offset, ID3D12Resource *from, uint64_t from_offset, uint64_t bytes,
+                     hewn_error *error) {
         HEWN_CHECK(begin_list(error));
-        void *staging = nullptr;
-        const D3D12_RANGE none = {0, 0};
-        const HRESULT code = upload_->Map(0, &none, &staging);
-        if (FAILED(code)) {
-            list_->Close();
-            return failed(code, "ID3D12Resource::Map", error);
-        }
-        memcpy(staging, from, size_t(bytes));
-        upload_->Unmap(0, nullptr);
-        list_->CopyBufferRegion(memory, offset, upload_, 0, bytes);
+        list_->CopyBufferRegion(to, to_offset, from, from_offset, bytes);
         HEWN_CHECK(submit_list(error));
         return wait(error);
     }
 
+    hewn_status write_part(ID3D12Resource *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
+        void *staging = nullptr;
+        const D3D12_RANGE none = {0, 0};
+        HEWN_CHECK(checked(upload_->Map(0, &none, &staging), "ID3D12Resource::Map", error));
+        memcpy(staging, from, size_t(bytes));
+        upload_->Unmap(0, nullptr);
+        return copy(memory, offset, upload_, 0, bytes, error);
+    }
+
     hewn_status read_part(ID3D12Resource *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
-        HEWN_CHECK(begin_list(error));
-        list_->CopyBufferRegion(readback_, 0, memory, offset, bytes);
-        HEWN_CHECK(submit_list(error));
-        HEWN_CHECK(wait(error));
+        HEWN_CHECK(copy(readback_, 0, memory, offset, bytes, error));
         void *staging = nullptr;
         const D3D12_RANGE all = {0, SIZE_T(bytes)}, none = {0, 0};
-        const HRESULT code = readback_->Map(0, &all, &staging);
-        if (FAILED(code)) return failed(code, "ID3D12Resource::Map", error);
+        HEWN_CHECK(checked(readback_->Map(0, &all, &staging), "ID3D12Resource::Map", error));
         memcpy(to, staging, size_t(bytes));
         readback_->Unmap(0, &none);
         return HEWN_STATUS_OK;
     }
 
-    // copy(done, bytes) for each part of so many bytes, until one fails.
-    template<class Copy>
-    hewn_status in_parts(uint64_t bytes, const Copy &copy) {
+    // copy_part(done, bytes) for each part of so many bytes, until one fails.
+    template<class CopyPart>
+    hewn_status in_parts(uint64_t bytes, const CopyPart &copy_part) {
         hewn_status status = HEWN_STATUS_OK;
         pthread_mutex_lock(&mutex_);
         for (uint64_t done = 0; done < bytes && status == HEWN_STATUS_OK; done += kStagingBytes)
-            status = copy(done, bytes - done < kStagingBytes ? bytes - done : kStagingBytes);
+            status = copy_part(done, bytes - done < kStagingBytes ? bytes - done : kStagingBytes);
         pthread_mutex_unlock(&mutex_);
         return status;
     }

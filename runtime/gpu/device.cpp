@@ -14,28 +14,13 @@ namespace {
 
 // ---- The device ----
 
-void release(GpuDevice *device) {
-    if (device->references.fetch_sub(1) != 1) return;
-    const Allocator allocator = device->allocator;
-    const bool entered = device->api->enter(*device, nullptr) == HEWN_STATUS_OK;
-    if (entered && device->zeros) device->api->deallocate(*device, device->zeros);
-    while (GpuModule *module = device->modules) {
-        device->modules = module->next;
-        if (entered) device->api->unload(*device, module->handle);
-        allocator.deallocate(module);
-    }
-    if (entered) device->api->leave(*device);
-    device->api->release(*device);
-    pthread_mutex_destroy(&device->mutex);
-    allocator.deallocate(device);
-}
-
 // The driver's state for the object's lifetime.
 class Entered {
 public:
-    Entered(GpuDevice &device, hewn_error *error) : device_(device), status(device.api->enter(device, error)) {}
+    Entered(GpuDevice &device, hewn_error *error)
+        : device_(device), status(device.api->enter ? device.api->enter(device, error) : hewn_status(HEWN_STATUS_OK)) {}
     ~Entered() {
-        if (status == HEWN_STATUS_OK) device_.api->leave(device_);
+        if (status == HEWN_STATUS_OK && device_.api->leave) device_.api->leave(device_);
     }
     Entered(const Entered &) = delete;
     Entered &operator=(const Entered &) = delete;
@@ -46,6 +31,24 @@ private:
 public:
     const hewn_status status;
 };
+
+void release(GpuDevice *device) {
+    if (device->references.fetch_sub(1) != 1) return;
+    const Allocator allocator = device->allocator;
+    {
+        const Entered entered(*device, nullptr);
+        const bool alive = entered.status == HEWN_STATUS_OK;
+        if (alive && device->zeros) device->api->deallocate(*device, device->zeros);
+        while (GpuModule *module = device->modules) {
+            device->modules = module->next;
+            if (alive) device->api->unload(*device, module->handle);
+            allocator.deallocate(module);
+        }
+    }
+    device->api->release(*device);
+    pthread_mutex_destroy(&device->mutex);
+    allocator.deallocate(device);
+}
 
 void destroy(hewn_operator *base) {
     GpuOperator *op = static_cast<GpuOperator *>(base);
@@ -67,7 +70,6 @@ hewn_status report(const GpuCall &call, hewn_error *error) {
     return fail(error, status, "%s: kernel %s: %s", call.op.problem.info->dml_name, call.op.variant->name, call.message);
 }
 
-// Copies the constants to the device.
 hewn_status write_constants(GpuOperator &op, hewn_error *error) {
     GpuDevice &device = *op.device;
     Problem &problem = op.problem;
@@ -180,16 +182,9 @@ hewn_status with_located(const hewn_operator &base, const Bindings &inputs, cons
     return then(op, at);
 }
 
-hewn_status run_into(const hewn_operator &base, const Bindings &inputs, const hewn_buffer_binding &output, void *list,
-                     hewn_error *error) {
-    return with_located(base, inputs, output, error, [&](GpuOperator &op, const GpuAddress *at) {
-        return op.problem.output.empty() ? hewn_status(HEWN_STATUS_OK) : launch(op, at, list, error);
-    });
-}
-
 hewn_status execute(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, const hewn_execute_options *,
                     hewn_error *error) {
-    return run_into(op, inputs, output, nullptr, error);
+    return gpu_record(op, inputs, output, nullptr, error);
 }
 
 struct GpuBoundOperator : hewn_bound_operator {
@@ -277,9 +272,11 @@ hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocat
     return status;
 }
 
-hewn_status gpu_record(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, void *list,
+hewn_status gpu_record(const hewn_operator &base, Bindings inputs, const hewn_buffer_binding &output, void *list,
                        hewn_error *error) {
-    return run_into(op, inputs, output, list, error);
+    return with_located(base, inputs, output, error, [&](GpuOperator &op, const GpuAddress *at) {
+        return op.problem.output.empty() ? hewn_status(HEWN_STATUS_OK) : launch(op, at, list, error);
+    });
 }
 
 }  // namespace hewn

@@ -19,7 +19,7 @@ namespace hewn {
 
 struct GpuDevice;
 
-// A compiled unit of device code, loaded once a device.
+// Loaded once a device.
 struct GpuModule {
     const char *source;
     void *handle;
@@ -63,6 +63,7 @@ struct GpuApi {
     // ---- Devices ----
 
     // Makes the driver ready for calls about the device on this thread; where it succeeds, leave follows on the same thread.
+    // Null: it always is.
     hewn_status (*enter)(GpuDevice &, hewn_error *);
     void (*leave)(GpuDevice &);
     // Gives the driver's objects of a device back, after all that was loaded and allocated on it.
@@ -119,8 +120,6 @@ extern const GpuApi kCuda, kOpenCl, kD3d12;
 
 // Sets a GpuApi's members that every kind of driver has: what has their names beside it.
 #define HEWN_SET_GPU_FUNCTIONS(api) \
-    api.enter = enter; \
-    api.leave = leave; \
     api.release = release; \
     api.describe = describe; \
     api.open = open; \
@@ -173,7 +172,7 @@ int gpu_run(void *call, const char *entry, GpuExtent blocks, GpuExtent threads, 
                        arguments, is_buffer); \
     }
 
-// Records an operator of a device of such a kind.
+// Launches an operator, into a program's list if there is one.
 hewn_status gpu_record(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, void *list,
                        hewn_error *error);
 

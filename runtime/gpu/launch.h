@@ -1,5 +1,4 @@
-// From a GPU's operator to launches of its kernels: boxes of the tensors' space, a launch or two for each, and what generated
-// code calls for a launch.
+// From a GPU's operator to launches of its kernels: boxes of the tensors' space, a launch or two for each.
 #ifndef HEWN_RUNTIME_GPU_LAUNCH_H
 #define HEWN_RUNTIME_GPU_LAUNCH_H
 
@@ -9,7 +8,6 @@ namespace hewn {
 
 constexpr int kMaxFunctions = 4;  // of both forms of an operator, with their specialisations
 
-// A kernel of an operator.
 struct GpuFunction {
     const char *entry;
     void *handle;

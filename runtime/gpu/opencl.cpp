@@ -130,7 +130,8 @@ hewn_status status_of(cl_int code) {
     }
 }
 
-hewn_status failed(cl_int code, const char *what, hewn_error *error) {
+hewn_status checked(cl_int code, const char *what, hewn_error *error) {
+    if (code == 0) return HEWN_STATUS_OK;
     const hewn_status status = status_of(code);
     return fail(error, status, "OpenCL: %s failed with code %d%s", what, int(code),
                 status == HEWN_STATUS_OUT_OF_MEMORY ? ": out of memory" : "");
@@ -150,9 +151,6 @@ struct ClFunction {
     Handle kernel;
     pthread_mutex_t mutex;
 };
-
-hewn_status enter(GpuDevice &, hewn_error *) { return HEWN_STATUS_OK; }
-void leave(GpuDevice &) {}
 
 void release(GpuDevice &device) {
     cl().ReleaseCommandQueue(cl_device(device).queue);
@@ -215,7 +213,7 @@ hewn_status find_device(uint32_t index, Handle *found, hewn_error *error) {
     Handle platforms[kMost], devices[kMost];
     cl_uint platform_count = 0, seen = 0;
     cl_int code = cl().GetPlatformIDs(kMost, platforms, &platform_count);
-    if (code && code != kPlatformNotFound) return failed(code, "clGetPlatformIDs", error);
+    if (code != kPlatformNotFound) HEWN_CHECK(checked(code, "clGetPlatformIDs", error));
     for (cl_uint p = 0; p < platform_count && p < kMost; p++) {
         cl_uint count = 0;
         code = cl().GetDeviceIDs(platforms[p], kDeviceTypeAll, kMost, devices, &count);
@@ -249,11 +247,11 @@ hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
     HEWN_CHECK(find_device(index, &device, error));
     cl_int code = 0;
     const Handle context = cl().CreateContext(nullptr, 1, &device, nullptr, nullptr, &code);
-    if (code) return failed(code, "clCreateContext", error);
+    HEWN_CHECK(checked(code, "clCreateContext", error));
     const Handle queue = cl().CreateCommandQueue(context, device, 0, &code);
     if (code) {
         cl().ReleaseContext(context);
-        return failed(code, "clCreateCommandQueue", error);
+        return checked(code, "clCreateCommandQueue", error);
     }
     const hewn_status status = create(context, queue, default_device().allocator, result, error);
     cl().ReleaseCommandQueue(queue);
@@ -323,23 +321,22 @@ void end_views(GpuCall &call) {  // the queue keeps what it still needs
 hewn_status allocate(GpuDevice &device, uint64_t bytes, void **memory, hewn_error *error) {
     cl_int code = 0;
     *memory = cl().CreateBuffer(cl_device(device).context, kMemReadWrite, size_t(bytes), nullptr, &code);
-    return code ? failed(code, "clCreateBuffer", error) : HEWN_STATUS_OK;
+    return checked(code, "clCreateBuffer", error);
 }
 void deallocate(GpuDevice &, void *memory) { cl().ReleaseMemObject(static_cast<Handle>(memory)); }
 
 hewn_status write(GpuDevice &device, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
     const cl_int code = cl().EnqueueWriteBuffer(cl_device(device).queue, static_cast<Handle>(memory), 1, size_t(offset),
                                                 size_t(bytes), from, 0, nullptr, nullptr);
-    return code ? failed(code, "clEnqueueWriteBuffer", error) : HEWN_STATUS_OK;
+    return checked(code, "clEnqueueWriteBuffer", error);
 }
 hewn_status read(GpuDevice &device, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
     const cl_int code = cl().EnqueueReadBuffer(cl_device(device).queue, static_cast<Handle>(memory), 1, size_t(offset),
                                                size_t(bytes), to, 0, nullptr, nullptr);
-    return code ? failed(code, "clEnqueueReadBuffer", error) : HEWN_STATUS_OK;
+    return checked(code, "clEnqueueReadBuffer", error);
 }
 hewn_status synchronize(GpuDevice &device, hewn_error *error) {
-    const cl_int code = cl().Finish(cl_device(device).queue);
-    return code ? failed(code, "clFinish", error) : HEWN_STATUS_OK;
+    return checked(cl().Finish(cl_device(device).queue), "clFinish", error);
 }
 
 // ---- Kernels ----
@@ -360,7 +357,7 @@ hewn_status load(GpuDevice &base, const char *source, size_t bytes, void **modul
     cl_int code = 0;
     const size_t length = strnlen(source, bytes);
     const Handle program = cl().CreateProgramWithSource(device.context, 1, &source, &length, &code);
-    if (code) return failed(code, "clCreateProgramWithSource", error);
+    HEWN_CHECK(checked(code, "clCreateProgramWithSource", error));
     code = cl().BuildProgram(program, 1, &device.device, "", nullptr, nullptr);
     if (code) {
         char *const log = build_log(device, program);
@@ -378,7 +375,7 @@ void unload(GpuDevice &, void *module) { cl().ReleaseProgram(static_cast<Handle>
 hewn_status find(GpuDevice &device, void *module, const char *entry, void **result, hewn_error *error) {
     cl_int code = 0;
     const Handle kernel = cl().CreateKernel(static_cast<Handle>(module), entry, &code);
-    if (code) return failed(code, "clCreateKernel", error);
+    HEWN_CHECK(checked(code, "clCreateKernel", error));
     ClFunction *function = device.allocator.allocate<ClFunction>();
     if (!function) {
         cl().ReleaseKernel(kernel);
