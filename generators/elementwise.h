@@ -16,15 +16,9 @@
 
 namespace hewn {
 
-// How to compute a row whose length is no multiple of the step V. Shifted and Packed compute some elements twice, so their output
-// must not lie in place of an input.
-enum class Tail {
-    Masked,   // GuardWithIf: predicated vectors, where the target has masks (AVX-512)
-    Shifted,  // ShiftInwards: the last vector overlaps the one before. V, V / 4 and so on to 4; shorter rows masked or scalar
-    Stepped,  // disjoint parts: whole V, then masked vectors of `width` where the target has masks, else whole V / 4, whole V /
-              // 16 and scalars
-    Packed,   // blocks of as many bytes as a vector has, the last one overlapping the one before (define_blocks)
-};
+// How to compute a row whose length is no multiple of the step: docs/architecture.md#tails. Shifted and Packed compute some
+// elements twice, so their output must not lie in place of an input.
+enum class Tail { Masked, Shifted, Stepped, Packed };
 
 // A kernel's buffers are rank 2. x runs along a row, where the output's stride is 1 and an input's is 0 or 1. y runs over rows,
 // with any stride. The runtime brings every layout to this form and proves what Halide's assertions would check.
@@ -263,7 +257,6 @@ private:
 
     bool has_masks() const { return this->get_target().has_feature(Target::AVX512_Skylake); }
 
-    // How many int32 a vector holds.
     int int32_lanes() const { return this->natural_vector_size(Int(32)); }
 
     static bool uses(const Expr &e, const Var &var) { return Internal::expr_uses_var(e, var.name()); }
@@ -514,23 +507,18 @@ private:
                 return f.compute_at(out, parts_[part].domain.y).store_in(MemoryType::Stack).bound(b, 0, funcs.blocks);
             };
             const auto by_vectors = [&](Func f) { in_step(f).bound(i, 0, n).bound(v, 0, 4).vectorize(i).unroll(v).unroll(b); };
-            for (Func f : funcs.of_row) {
-                f.compute_at(out, y).store_in(MemoryType::Stack).bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2);
-                for (int d = 0; d < 3; d++) f.vectorize(f.args()[d]);
-            }
-            for (Func f : funcs.of_step) {
-                in_step(f).bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2).unroll(h).unroll(b);
-                for (int d = 0; d < 2; d++) f.vectorize(f.args()[d]);
-            }
+            const auto by_words = [&](Func f, int vectorized) {
+                f.bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2);
+                for (int d = 0; d < vectorized; d++) f.vectorize(f.args()[d]);
+            };
+            for (Func f : funcs.of_row) by_words(f.compute_at(out, y).store_in(MemoryType::Stack), 3);
+            for (Func f : funcs.of_step) by_words(in_step(f).unroll(h).unroll(b), 2);
             by_vectors(funcs.numbers);
             for (Func f : funcs.picked) {
                 by_vectors(f);
                 f.update().reorder(byte_, i, v, b).unroll(v).unroll(b).atomic().vectorize(byte_).vectorize(i);
             }
-            for (Func f : funcs.packs) {
-                in_step(f).bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2).unroll(b);
-                for (int d = 0; d < 3; d++) f.vectorize(f.args()[d]);
-            }
+            for (Func f : funcs.packs) by_words(in_step(f).unroll(b), 3);
         }
     }
 

@@ -1,10 +1,5 @@
 // What all GPU kernels share: operands, the two forms, and the schedule. One source for CUDA, OpenCL and Direct3D 12.
-//
-//   dense    output and varying inputs packed and aligned to 16 bytes, the other inputs one element; in 32-bit words, four at a
-//            time. The caller passes how many steps there are; what is left over goes to `strided`.
-//   strided  any layout of up to 8 dimensions in one launch, a thread an element: its index is taken apart by the sizes.
-//
-// docs/architecture.md#two-forms tells the reasons.
+// The forms dense, whose caller passes how many steps there are, and strided: docs/architecture.md#two-forms.
 #ifndef HEWN_GENERATORS_GPU_H
 #define HEWN_GENERATORS_GPU_H
 
@@ -106,7 +101,8 @@ private:
     RDom domain_;
 
     bool dense() const { return Derived::form == Form::Dense; }
-    bool d3d12() const { return this->target.value().has_feature(Target::D3D12Compute); }
+    bool is_for(Target::Feature api) const { return this->target.value().has_feature(api); }
+    bool d3d12() const { return is_for(Target::D3D12Compute); }
     // 64-bit elements are pairs of words in the dense form, and in both on Direct3D 12, which has no 64-bit integers.
     Type held_in(const Type &type, bool words) const {
         return words || (d3d12() && type.bits() == 64) ? UInt(32) : bits_type(type);
@@ -135,11 +131,17 @@ private:
     // OpenCL and Direct3D 12 have no pointers to device memory: an operand's offset in its memory object is -min, in elements.
     template<class Buffer>
     void bind(Buffer &buffer, bool words) {
-        if (!this->target.value().has_feature(Target::OpenCL) && !d3d12()) {
+        if (!is_for(Target::OpenCL) && !d3d12()) {
             buffer.dim(0).set_min(0);
             if (words) buffer.set_host_alignment(16);
         }
         buffer.dim(0).set_stride(1);
+    }
+
+    // A thread for each index of `domain`, all of which write other elements. One guarded body, not a second without the guard.
+    void run_by_threads(Stage stage, const RVar &domain, const RVar &block, const RVar &thread) {
+        stage.allow_race_conditions().split(domain, block, thread, threads, TailStrategy::GuardWithIf);
+        stage.partition(block, Partition::Never).partition(thread, Partition::Never).gpu_blocks(block).gpu_threads(thread);
     }
 
     // ---- dense ----
@@ -211,20 +213,12 @@ private:
         const int elements = step_elements(), words = words_of(output_type_, elements);
         Func output = *output_;
         RVar group("g"), lane("l"), block("b"), thread("t");
-        output.update()
-            .allow_race_conditions()  // every word is written once
-            .split(domain_.x, group, lane, 4)
-            .vectorize(lane)
-            .unroll(group)
-            .split(domain_.y, block, thread, threads, TailStrategy::GuardWithIf)
-            .reorder(lane, group, thread, block)
-            .partition(block, Partition::Never)  // one guarded body, not a second without the guard
-            .partition(thread, Partition::Never)
-            .gpu_blocks(block)
-            .gpu_threads(thread);
+        Stage update = output.update();
+        run_by_threads(update, domain_.y, block, thread);
+        update.split(domain_.x, group, lane, 4).vectorize(lane).unroll(group).reorder(lane, group, thread, block);
         results_.compute_at(output, thread).bound_extent(i_, words).store_in(MemoryType::Register);
         // PTX has no vector arithmetic. OpenCL C has, and is a quarter of the text with it.
-        if (this->target.value().has_feature(Target::OpenCL)) results_.vectorize(i_, 4, TailStrategy::RoundUp);
+        if (is_for(Target::OpenCL)) results_.vectorize(i_, 4, TailStrategy::RoundUp);
         results_.unroll(i_);
         for (size_t i = 0; i < words_.size(); i++) {
             if (!packed_[i]) continue;
@@ -294,16 +288,9 @@ private:
         Func output = *output_;
         Stage update = output.update();
         const auto schedule = [&](Stage stage) {
-            // Every element is written once.
-            RVar block("b"), thread("t");
-            stage.allow_race_conditions();
             const bool pairs = domain_.dimensions() == 2;
             if (pairs) stage.unroll(domain_.x);
-            stage.split(pairs ? domain_.y : domain_.x, block, thread, threads, TailStrategy::GuardWithIf)
-                .partition(block, Partition::Never)
-                .partition(thread, Partition::Never)
-                .gpu_blocks(block)
-                .gpu_threads(thread);
+            run_by_threads(stage, pairs ? domain_.y : domain_.x, RVar("b"), RVar("t"));
         };
         schedule(update.specialize(Expr(*scalars_.rank) <= kFewDimensions));
         schedule(update);

@@ -1,6 +1,5 @@
-// The helpers of numerics.h in ARM64's instructions. Conversions and narrowing saturate, and NaN converts to 0, so nothing is
-// clamped. docs/numerics.md explains why each is exact. LLVM's intrinsics are called lane by lane; its vectorizer joins the
-// lanes.
+// The helpers of numerics.h in ARM64's instructions. docs/numerics.md#arm64 explains why each is exact. LLVM's intrinsics are
+// called lane by lane; its vectorizer joins the lanes.
 #ifndef HEWN_GENERATORS_NUMERICS_ARM_H
 #define HEWN_GENERATORS_NUMERICS_ARM_H
 

@@ -290,11 +290,8 @@ struct Numerics {
         return gpu::quantize(x32, scale32, zero_point, out, in == Float(32), scale_type == Float(32));
     }
     Expr dequantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &out) const {
-        if (flushes) {
-            const Expr product = product_flushing(difference(x, zero_point), to_f32(scale, out), out == Float(32));
-            return from_f32(as_f32(product), out);
-        }
-        return from_f32(difference(x, zero_point) * as_f32(to_f32(scale, out)), out);
+        const Expr d = difference(x, zero_point), scale32 = to_f32(scale, out);
+        return from_f32(flushes ? as_f32(product_flushing(d, scale32, out == Float(32))) : d * as_f32(scale32), out);
     }
     Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero_point, const Expr &b, const Expr &b_scale,
                        const Expr &b_zero_point, const Expr &scale, const Expr &zero_point, const Type &out) const {

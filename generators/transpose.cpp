@@ -88,12 +88,11 @@ private:
     // runtime/cpu/plan.cpp asks for it on AMD's chips, which have AVX2.
     bool prefetches() const { return get_target().has_feature(Target::AVX2); }
 
-    // 0, after prefetches into L2. Four squares below one another share a cache line of each column, so each prefetches a quarter
-    // of the columns, at least one. The input's address modulo 64 and the square's row tell which: the four may belong to four
-    // calls. Squares further down prefetch what lies beside their column, so that the address is a sum that grows. In tall
-    // columns, where `down` is a square's height, they prefetch their lines along diagonals, which takes no remainder a square.
-    // Halide's own prefetch goes into L1 alone, where columns a multiple of 4 KiB apart share sets. LLVM's intrinsic, which the
-    // module declares for Halide's, returns no value, so nothing may use it.
+    // 0, after prefetches into L2, where Halide's own go into L1 alone. Four squares below one another share a cache line of each
+    // column, so each prefetches a quarter of the columns, at least one. The input's address modulo 64 and the square's row tell
+    // which: the four may belong to four calls. Squares further down prefetch what lies beside their column, so that the address
+    // is a sum that grows. In tall columns, where `down` is a square's height, they prefetch their lines along diagonals. LLVM's
+    // intrinsic, which the module declares for Halide's, returns no value, so nothing may use it.
     Expr prefetch() {
         using namespace Halide::Internal;
         const int share = std::max(1, columns_ / 4), bytes = output.type().bytes();
