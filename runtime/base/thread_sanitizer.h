@@ -14,10 +14,8 @@ namespace hewn {
 #define HEWN_THREAD_SANITIZER
 #endif
 
-// As long as it lives, ThreadSanitizer overlooks what this thread reads and writes. It sees no lock of Halide's, as these are
-// atomic instructions of code that it has not compiled, but does see calls of memcpy, pthread_mutex_init and others under such a
-// lock, which it then takes for races. Of the program no more than an allocator may run meanwhile. In a library built with
-// ThreadSanitizer nothing is overlooked.
+// As long as it lives, ThreadSanitizer overlooks what this thread reads and writes (docs/architecture.md#threads). Of the program
+// no more than an allocator may run meanwhile. In a library built with ThreadSanitizer nothing is overlooked.
 #if defined(__GLIBC__) && !defined(HEWN_THREAD_SANITIZER)
 // ThreadSanitizer's, which on Linux needs glibc; null in a program without it. They are about reads as well.
 extern "C" __attribute__((weak)) void AnnotateIgnoreWritesBegin(const char *file, int line);

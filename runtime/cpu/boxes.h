@@ -1,5 +1,4 @@
-// Runs a plan box by box: brings what the kernel reads from scratch memory there, calls the kernel, and moves an output that is
-// not in place to its tensor.
+// Runs a plan box by box, and moves operands to and from scratch memory where the plan says so.
 #ifndef HEWN_RUNTIME_CPU_BOXES_H
 #define HEWN_RUNTIME_CPU_BOXES_H
 

@@ -12,10 +12,9 @@
 
 namespace hewn {
 
-// What becomes of subnormal f32 numbers, as operands and as results. Some processors take a hundred times as long for an
-// operation that meets one. Flushing makes them 0, for work whose results are the same (docs/numerics.md). Setting the mode takes
-// as long as some hundred elements (14 ns a call on a Zen 3). So smaller work flushes only on a thread that has met subnormals
-// before, by its sticky flag, which ARM does not have.
+// What becomes of subnormal f32 numbers, as operands and as results. Flushing makes them 0, for work whose results are the same.
+// Smaller work flushes only on a thread that has met subnormals before, by its sticky flag, which ARM does not have
+// (docs/numerics.md#flushing-subnormals).
 enum class Subnormals : uint8_t { Keep, FlushOnceMet, Flush };
 
 // For the object's lifetime the thread rounds to nearest, masks exceptions and keeps subnormals or flushes them, whatever mode it
@@ -65,8 +64,8 @@ private:
 // Tells whether operations of this thread were invalid in the object's lifetime: one met a NaN, or a conversion's result did not
 // fit. The flag is sticky and costs operations nothing, where testing every element would. Afterwards the flag is as the caller
 // had it, or set. `maybe_set`, which outlives the object, says whether the flag may be set already. If not, the constructor need
-// not read it, which would wait for all operations under way (5 ns on a Zen 5). Whoever runs other operations that may be invalid
-// in between sets `maybe_set`. For x86 only; elsewhere conversions saturate, and raised() is false.
+// not read it, which would wait for all operations under way. Whoever runs other operations that may be invalid in between sets
+// `maybe_set`. For x86 only; elsewhere conversions saturate, and raised() is false.
 class InvalidOperationFlag {
 public:
 #if defined(__x86_64__) || defined(__i386__)

@@ -44,10 +44,8 @@ uint32_t covering_layout(uint32_t layouts, uint32_t needed) {
 // Rows and columns below which a transposition is not worth its call.
 constexpr int64_t kTransposeSide = 8;
 
-// ceil(a / b)
 int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
-// ceil(a / b) * b
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 struct Box {
@@ -82,7 +80,6 @@ public:
     // Whether, beside a streamed output, operand o comes from memory rather than from a core's own cache.
     bool from_memory(int o) const { return bytes_of(o) > double(kOwnCacheBytes); }
 
-    // Whether the work may be sliced for threads.
     bool parallel() const { return moved_bytes_ >= double(knobs_.parallel_bytes); }
 
     bool streams() const { return streams_; }
@@ -121,7 +118,7 @@ public:
         return true;
     }
 
-    // How the kernel reaches operand o. `runs`: it takes a run of the operand, rather than one element for the whole run.
+    // `runs`: the kernel takes a run of the operand, rather than one element for the whole run.
     Access access(const Box &box, int o, bool runs) const {
         if (!runs || dense(box, o)) return o == output_ && streams_ ? Access::Stream : Access::InPlace;
         const bool beside = o != output_ && box.last == 0 && box.row_dim >= 0 && dim(box.row_dim).stride[o] == 1;
@@ -178,7 +175,7 @@ private:
         return false;
     }
 
-    // The most bytes in a box of operands in place. No limit if there is nothing to slice, as each box takes some 25 ns.
+    // The most bytes in a box of operands in place. No limit if there is nothing to slice.
     int64_t box_bytes() const { return parallel() ? knobs_.box_bytes : kMaxIndex; }
 
     const Dimension &dim(int k) const { return space_.dims[k]; }

@@ -87,8 +87,7 @@ namespace hewn {
 namespace {
 
 // A thread that shares a call's work with the pool's threads; made on it. Linux may wake those on the caller's CPU, where they
-// come too late. So a caller whom no thread has joined in time gives way at once, and a pool thread that finds itself on the
-// caller's CPU moves, for good, to the other CPUs of the pool and the caller (docs/architecture.md#threads).
+// come too late: what it does about that is told in docs/architecture.md#threads.
 class Caller {
 public:
     Caller *next = nullptr;

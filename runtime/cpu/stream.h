@@ -15,7 +15,7 @@
 namespace hewn {
 
 // Memory that will be read soon after a copy, and is brought into a core's own caches during it. Without that, reading and
-// writing take turns, and streaming gains nothing over stores through the cache where one thread does not saturate memory.
+// writing take turns.
 struct Prefetch {
     const uint8_t *at[kMaxOperands - 1];
     int numerator[kMaxOperands - 1], shift[kMaxOperands - 1];  // numerator / 2^shift bytes of it for each byte copied
@@ -45,8 +45,7 @@ __attribute__((always_inline)) inline void prefetch_part(const Prefetch &prefetc
     }
 }
 
-// Streams whole lines of 64 bytes; `to` is aligned to one. Stores of 32 bytes are 5 to 10 % faster than those of 16 on a Zen 4,
-// those of 64 no faster still.
+// Streams whole lines of 64 bytes; `to` is aligned to one. (Why in 32 bytes and in short parts: docs/performance.md#streaming.)
 __attribute__((target("avx"))) inline void stream_lines_avx(uint8_t *to, const uint8_t *from, int64_t bytes) {
     for (int64_t i = 0; i < bytes; i += 64) {
         const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + i));
@@ -69,8 +68,7 @@ inline void stream_copy(uint8_t *to, const uint8_t *from, int64_t bytes, const P
     const int64_t end = head + ((bytes - head) & ~int64_t(63));
     std::memcpy(to, from, size_t(head));
     const auto stream_lines = __builtin_cpu_supports("avx") ? stream_lines_avx : stream_lines_sse;
-    // Shorter parts where two inputs are prefetched: fewer lines at once (ADD f32 of 16 Mi elements on a Zen 4: 25 GB/s in parts
-    // of 512 bytes, 28 in parts of 256).
+    // Shorter parts where two inputs are prefetched: fewer lines at once.
     const int64_t part = prefetch.count > 1 ? 256 : 512;
     for (int64_t first = head; first < end; first += part) {
         const int64_t last = end - first < part ? end : first + part;

@@ -13,7 +13,6 @@ struct Chip {
     int64_t l2_bytes, l3_bytes;
 };
 
-// This machine's chip.
 Chip this_chip();
 
 // The caches that a prefetch brings memory into.

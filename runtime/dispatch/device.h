@@ -34,8 +34,7 @@ struct Backend {
     hewn_status (*synchronize)(hewn_device &device, hewn_error *error);
 };
 
-// The first that Halide reports as text from inside kernels: the user context that they are given begins with this. Of one
-// thread.
+// The first that Halide reports as text from inside kernels, whose user context begins with this. Of one thread.
 struct KernelErrors {
     char message[sizeof(hewn_error::message)];
 

@@ -23,8 +23,7 @@ struct Chip;
 
 // Halide's uniform entry point of a kernel: pointers to its arguments in order, the user context first.
 using KernelFunction = int (*)(void **arguments);
-// A kernel's entry: of a GPU's the uniform one, of a CPU's the function itself, which takes its arguments in registers; cast to
-// its type where it is called (call_kernel).
+// A kernel's entry, cast to its type where it is called (docs/architecture.md#entry-points).
 using KernelEntry = void (*)();
 
 // One compiled function of a variant. A layout is a binary number, one digit an input that rows are made of
@@ -84,9 +83,9 @@ constexpr bool is_built(std::string_view operator_name) {
     return false;
 }
 
-// The variant that runs operator x signature on a device: the forced one (a variant's name, or a target's: the next lower
-// target's if it lacks this kernel; null or "": HEWN_VARIANT in the environment, else none is forced), or the one of the highest
-// rank on the chip that the device can run.
+// The variant that runs operator x signature on a device: the forced one (a variant's name, or a target's, whose kernel may be
+// the next lower target's; null or "": HEWN_VARIANT in the environment, else none is forced), or the one of the highest rank on
+// the chip that the device can run.
 hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced, const Support &support,
                          const Chip &chip, const Variant **variant, hewn_error *error);
 

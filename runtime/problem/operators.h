@@ -1,5 +1,4 @@
-// The operator table (generators/operators.cmake) and the reader of descriptions: which are valid. (How kernels run:
-// cpu/kernel.h.)
+// The operator table (generators/operators.cmake) and the reader of descriptions: which are valid.
 #ifndef HEWN_RUNTIME_PROBLEM_OPERATORS_H
 #define HEWN_RUNTIME_PROBLEM_OPERATORS_H
 

@@ -71,7 +71,6 @@ struct Space {
     Dimension dims[kMaxRank];
 };
 
-// The number of elements.
 int64_t element_count(const Space &space);
 
 // The operands are non-empty and of equal sizes; the last one is the output.
