@@ -101,11 +101,15 @@ endforeach()
 
 # ---- Writing ----
 
-# 6.2 as DML_FEATURE_LEVEL's 0x6200; nothing as 0.
+# 6.2 as DML_FEATURE_LEVEL's 0x6200; hewn as a number above all of DirectML's; nothing as 0.
 function(hewn_level_number out level)
     set(number 0)
     if(level MATCHES "^([0-9]+)\\.([0-9]+)$")
         math(EXPR number "${CMAKE_MATCH_1} << 12 | ${CMAKE_MATCH_2} << 8" OUTPUT_FORMAT HEXADECIMAL)
+    elseif(level STREQUAL "hewn")
+        set(number 0x10000)
+    elseif(level)
+        message(FATAL_ERROR "generators/operators.cmake: '${level}' is no feature level")
     endif()
     set(${out} ${number} PARENT_SCOPE)
 endfunction()
@@ -131,7 +135,8 @@ function(hewn_camel_case out name)
     set(${out} ${result} PARENT_SCOPE)
 endfunction()
 
-# types.inc: HEWN_TYPE(word, name, number, bits) for each data type, HEWN_LEVEL(major, minor) for each feature level.
+# types.inc: HEWN_TYPE(word, name, number, bits) for each data type, HEWN_LEVEL(name, "word", number) for each feature level, e.g. (6_2,
+# "6.2", 0x6200).
 function(hewn_write_types)
     set(lines)
     get_property(types GLOBAL PROPERTY HEWN_DATA_TYPES)
@@ -141,8 +146,10 @@ function(hewn_write_types)
     endforeach()
     get_property(levels GLOBAL PROPERTY HEWN_FEATURE_LEVELS)
     foreach(level IN LISTS levels)
-        string(REPLACE "." ", " level ${level})
-        string(APPEND lines "HEWN_LEVEL(${level})\n")
+        hewn_level_number(number ${level})
+        string(REPLACE "." "_" name ${level})
+        string(TOUPPER ${name} name)
+        string(APPEND lines "HEWN_LEVEL(${name}, \"${level}\", ${number})\n")
     endforeach()
     hewn_write_list(types.inc "HEWN_TYPE;HEWN_LEVEL" "generators/operators.cmake" "${lines}")
 endfunction()

@@ -2,7 +2,7 @@
 # takes, the forms of its kernels.
 #
 # hewn_data_types(<word>=<name>:<number>...)  the word is that of signatures, name and number are DirectML's
-# hewn_feature_levels(<level>...)             ascending
+# hewn_feature_levels(<level>...)             ascending: DirectML's, then `hewn`, which has what is hewn's alone
 # hewn_operator(<operator> <number> <name> COMMAND <hewn's subcommand> FORMULA <text> ONNX <domain.operator> [IN_PLACE] [WRAPS])
 #   The algorithm is generators/<operator>.cpp, how the CPU runs it runtime/cpu/<operator>.cpp. IN_PLACE: the output may lie on an input
 #   of equal strides. WRAPS: kernels of signed types serve the unsigned ones of their width too.
@@ -11,7 +11,8 @@
 #   be left out from that level on. ONE: one element, whatever the sizes of the others; else of the first tensor's sizes.
 # hewn_signature(<operator> <tensor>...)      the tensors whose types name a kernel: f32_u8
 # hewn_level(<operator> <level> RANKS <least> <most> <tensor>=<type>,<type>...)
-#   What DirectML allows from that level on, newest first: the types of each tensor that is LIKE no other.
+#   What is allowed from that level on, newest first: the types of each tensor that is LIKE no other. DirectML's levels allow what
+#   DirectML does.
 # hewn_form(<operator> <form> LAYOUTS <layout>... [NEEDS <feature>] [WITHOUT <feature>...] [GPU])
 #   A compiled function of each of the operator's variants, made by the generator <operator>_<form>. A layout has one digit for each
 #   input that the generator passes to schedule_rows: 1 if it runs along the row, 0 if it is constant in it. The most frequent layout
@@ -24,7 +25,7 @@
 
 hewn_data_types(f32=FLOAT32:1 f16=FLOAT16:2 u32=UINT32:3 u16=UINT16:4 u8=UINT8:5 i32=INT32:6 i16=INT16:7 i8=INT8:8 f64=FLOAT64:9
     u64=UINT64:10 i64=INT64:11)
-hewn_feature_levels(1.0 2.0 2.1 3.0 3.1 4.0 4.1 5.0 5.1 5.2 6.0 6.1 6.2 6.3 6.4)
+hewn_feature_levels(1.0 2.0 2.1 3.0 3.1 4.0 4.1 5.0 5.1 5.2 6.0 6.1 6.2 6.3 6.4 hewn)
 
 hewn_operator(add 1 ADD COMMAND add ONNX ai.onnx.Add IN_PLACE WRAPS
     FORMULA "A + B; integers wrap")

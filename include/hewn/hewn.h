@@ -182,7 +182,7 @@ typedef struct hewn_operator_desc {
     const void *desc; /* the struct of that type */
 } hewn_operator_desc;
 
-/* The values are DML_FEATURE_LEVEL's. A level uses the operator's newest table that is not above it. */
+/* The values are DML_FEATURE_LEVEL's, but the last. A level uses the operator's newest table that is not above it. */
 typedef int32_t hewn_feature_level;
 enum {
     HEWN_FEATURE_LEVEL_NEWEST = 0,
@@ -200,7 +200,8 @@ enum {
     HEWN_FEATURE_LEVEL_6_1 = 0x6100,
     HEWN_FEATURE_LEVEL_6_2 = 0x6200,
     HEWN_FEATURE_LEVEL_6_3 = 0x6300,
-    HEWN_FEATURE_LEVEL_6_4 = 0x6400
+    HEWN_FEATURE_LEVEL_6_4 = 0x6400,
+    HEWN_FEATURE_LEVEL_HEWN = 0x10000 /* above DirectML's last: also what hewn has and DirectML has not */
 };
 
 /* ---- Devices ----------------------------------------------------------------------------------------------------- */

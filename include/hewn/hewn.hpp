@@ -107,6 +107,7 @@ enum class FeatureLevel : hewn_feature_level {
     LEVEL_6_2 = HEWN_FEATURE_LEVEL_6_2,
     LEVEL_6_3 = HEWN_FEATURE_LEVEL_6_3,
     LEVEL_6_4 = HEWN_FEATURE_LEVEL_6_4,
+    LEVEL_HEWN = HEWN_FEATURE_LEVEL_HEWN,
 };
 
 // hewn_tensor_desc with its own storage. Sizes are outermost first; strides are in elements, 0 broadcasts, none: packed.

@@ -19,17 +19,24 @@ constexpr uint32_t none = 0;
     [[maybe_unused]] constexpr hewn_data_type type_##word = number; \
     [[maybe_unused]] constexpr uint32_t word = 1u << number; \
     static_assert(number == HEWN_DATA_TYPE_##name);
-#define HEWN_LEVEL(major, minor) static_assert(HEWN_FEATURE_LEVEL_##major##_##minor == (major << 12 | minor << 8));
+#define HEWN_LEVEL(name, word, number) static_assert(HEWN_FEATURE_LEVEL_##name == number);
 #include "types.inc"
 constexpr uint32_t kFloats = f32 | f16, kUnsigned = u64 | u32 | u16 | u8;
 
-constexpr hewn_feature_level kLevels[] = {
-#define HEWN_LEVEL(major, minor) HEWN_FEATURE_LEVEL_##major##_##minor,
+constexpr struct Level {
+    hewn_feature_level number;
+    char word[sizeof "hewn"];
+} kLevels[] = {
+#define HEWN_LEVEL(name, word, number) {number, word},
 #include "types.inc"
 };
-constexpr hewn_feature_level kNewest = kLevels[sizeof kLevels / sizeof kLevels[0] - 1];
-constexpr int major_of(hewn_feature_level level) { return level >> 12; }
-constexpr int minor_of(hewn_feature_level level) { return level >> 8 & 15; }
+constexpr hewn_feature_level kNewest = kLevels[sizeof kLevels / sizeof kLevels[0] - 1].number;
+
+const char *word_of(hewn_feature_level level) {
+    const Level *known = kLevels;
+    while (known->number != level) known++;
+    return known->word;
+}
 
 constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROLE_SCALE, zero_point = HEWN_TENSOR_ROLE_ZERO_POINT,
                            output = HEWN_TENSOR_ROLE_OUTPUT;
@@ -147,9 +154,8 @@ private:
 
     hewn_status check_introduced() {
         if (rule_) return HEWN_STATUS_OK;
-        const hewn_feature_level first = info_.levels[info_.level_count - 1].level;
-        return fail(error_, HEWN_STATUS_UNSUPPORTED, "%s: introduced at %d.%d, compiled at feature level %d.%d", info_.dml_name,
-                    major_of(first), minor_of(first), major_of(level_), minor_of(level_));
+        return fail(error_, HEWN_STATUS_UNSUPPORTED, "%s: needs feature level %s, compiled at %s", info_.dml_name,
+                    word_of(info_.levels[info_.level_count - 1].level), word_of(level_));
     }
 
     // A description is its struct_size, then a pointer to each tensor.
@@ -191,12 +197,11 @@ private:
         for (const LevelRule *newer = rule_; newer-- != info_.levels;) {
             if (fits(*newer)) return needs(t, what, newer->level);
         }
-        return failed(t, HEWN_STATUS_UNSUPPORTED)("%s is not supported; feature level %d.%d has %s", what, major_of(level_),
-                                                  minor_of(level_), allowed);
+        return failed(t, HEWN_STATUS_UNSUPPORTED)("%s is not supported; feature level %s has %s", what, word_of(level_), allowed);
     }
     hewn_status needs(int t, const char *what, hewn_feature_level level) {
-        return failed(t, HEWN_STATUS_UNSUPPORTED)("%s needs feature level %d.%d, compiled at %d.%d", what, major_of(level),
-                                                  minor_of(level), major_of(level_), minor_of(level_));
+        return failed(t, HEWN_STATUS_UNSUPPORTED)("%s needs feature level %s, compiled at %s", what, word_of(level),
+                                                  word_of(level_));
     }
 
     // DirectML lacks rank 0. Here it is one element, and is supported wherever rank 1 is.
@@ -276,11 +281,11 @@ private:
     }
 };
 
-// NEWEST as the level that it stands for. 0: DirectML has no such level.
+// NEWEST as the level that it stands for. 0: there is no such level.
 hewn_feature_level known_level(hewn_feature_level level) {
     if (level == HEWN_FEATURE_LEVEL_NEWEST) return kNewest;
-    for (const hewn_feature_level known : kLevels) {
-        if (known == level) return level;
+    for (const Level &known : kLevels) {
+        if (known.number == level) return level;
     }
     return 0;
 }
@@ -317,7 +322,8 @@ __attribute__((cold)) hewn_status read_operator(const hewn_operator_desc *desc, 
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_operator_desc: struct_size is too small");
     }
     const hewn_feature_level known = known_level(level);
-    if (!known) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "feature level 0x%x is none of DirectML's", unsigned(level));
+    if (!known)
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "feature level 0x%x is none of DirectML's, nor hewn's", unsigned(level));
     for (const OperatorInfo &info : kOperators) {
         if (info.type != desc->type) continue;
         problem.info = &info;

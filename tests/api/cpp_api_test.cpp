@@ -214,8 +214,7 @@ TEST_F(CppApi, TypesOfMemory) {
 
 // hewn.hpp's enumerators are those of generators/operators.cmake.
 #define HEWN_TYPE(word, name, number, bits) static_assert(hewn_data_type(DataType::name) == number);
-#define HEWN_LEVEL(major, minor) \
-    static_assert(hewn_feature_level(hewn::FeatureLevel::LEVEL_##major##_##minor) == (major << 12 | minor << 8));
+#define HEWN_LEVEL(name, word, number) static_assert(hewn_feature_level(hewn::FeatureLevel::LEVEL_##name) == number);
 #include "types.inc"
 #undef HEWN_LEVEL
 #undef HEWN_TYPE

@@ -27,15 +27,21 @@ constexpr hewn_data_type F32 = HEWN_DATA_TYPE_FLOAT32, F16 = HEWN_DATA_TYPE_FLOA
                          I16 = HEWN_DATA_TYPE_INT16, I8 = HEWN_DATA_TYPE_INT8;
 const Types ALL_TYPES = {F32, F16, F64, U64, U32, U16, U8, I64, I32, I16, I8};
 
-const std::vector<hewn_feature_level> LEVELS = {
 #define HEWN_TYPE(...)
-#define HEWN_LEVEL(major, minor) HEWN_FEATURE_LEVEL_##major##_##minor,
+const std::vector<hewn_feature_level> LEVELS = {
+#define HEWN_LEVEL(name, word, number) HEWN_FEATURE_LEVEL_##name,
 #include "types.inc"
 #undef HEWN_LEVEL
-#undef HEWN_TYPE
 };
 
-std::string level_name(hewn_feature_level level) { return std::to_string(level >> 12) + "." + std::to_string(level >> 8 & 15); }
+std::string level_name(hewn_feature_level level) {
+#define HEWN_LEVEL(name, word, number) \
+    if (level == number) return word;
+#include "types.inc"
+#undef HEWN_LEVEL
+    throw std::logic_error("no feature level has the number " + std::to_string(level));
+}
+#undef HEWN_TYPE
 
 // ---- The table, as hewn_get_operator tells it (docs/operators.md has it a second time: operators_doc_test.py) -----------
 
@@ -315,13 +321,14 @@ TEST(Tables, MessagesNameTheLevel) {
                         {"ScaleTensor", "FLOAT16", "6.0"}));
     for (const hewn_feature_level level : {0x1000, 0x2000, 0x2100, 0x3000, 0x3100}) {
         EXPECT_TRUE(refused(try_compile(QADD.op, tensors_of(QADD.op, QADD.types), level), UNSUPPORTED,
-                            {"QUANTIZED_LINEAR_ADD", "introduced at 4.0"}));
+                            {"QUANTIZED_LINEAR_ADD", "needs feature level 4.0", "compiled at " + level_name(level)}));
     }
     EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {F64, F64, F64})), UNSUPPORTED, {"ATensor", "FLOAT64"}));
 }
 
 TEST(Tables, UnknownLevels) {
-    for (const hewn_feature_level level : {1, 0x0fff, 0x1100, 0x2200, 0x3200, 0x5300, 0x6500, 0x7000, 0x6401, -1, INT32_MIN}) {
+    for (const hewn_feature_level level :
+         {1, 0x0fff, 0x1100, 0x2200, 0x3200, 0x5300, 0x6500, 0x7000, 0x6401, 0xffff, 0x10001, 0x11000, -1, INT32_MIN}) {
         EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, ADD.types), level), INVALID, {"level"})) << level;
     }
 }

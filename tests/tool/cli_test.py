@@ -851,11 +851,11 @@ class BadUsageTest(CliTest):
         self.compute("quantize", a, "--scale", 1, "--type", "u8", "--feature-level", "6.0", "--zero-point", 0)
         self.compute("quantize", a, "--scale", 1, "--type", "u8", "--feature-level", "6.2")
         self.refuse("add", a, a, "--feature-level", "2.1", says="ATensor", code=1)
-        self.refuse("add", a, a, "--feature-level", "7.0", says=["--feature-level", "7.0", "6.4"])
+        self.refuse("add", a, a, "--feature-level", "7.0", says=["--feature-level", "7.0", "6.4 hewn"])
         for level in ["1.0", "2.0", "2.1", "3.0", "3.1", "4.0", "4.1", "5.0", "5.1", "5.2", "6.0", "6.1"]:
             self.refuse("quantize", a, "--scale", 1, "--type", "u8", "--feature-level", level, says=f"compiled at {level}", code=1)
         words = self.save("words.npy", np.ones(3, "i8"))
-        for level in ["6.2", "6.3", "6.4"]:
+        for level in ["6.2", "6.3", "6.4", "hewn"]:
             self.refuse("dequantize", words, "--scale", 1, "--feature-level", level, says=f"feature level {level} has", code=1)
 
     def test_files(self):

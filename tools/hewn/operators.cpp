@@ -326,17 +326,13 @@ bool has_type_of_input(const OperatorInfo &op) { return (op.tensors.front().type
 FeatureLevel parse_feature_level(const std::string &text) {
     if (text.empty()) return FeatureLevel::NEWEST;
     std::string known;
-    for (int major = 1; major < 16; major++) {
-        for (int minor = 0; minor < 16; minor++) {
-            hewn_operator_info info{};
-            info.struct_size = sizeof info;
-            const hewn_feature_level level = major << 12 | minor << 8;
-            if (hewn_get_operator(0, level, &info) != HEWN_STATUS_OK) continue;  // DirectML has no such level
-            const std::string name = std::to_string(major) + "." + std::to_string(minor);
-            if (text == name) return FeatureLevel(level);
-            known += " " + name;
-        }
-    }
+#define HEWN_TYPE(...)
+#define HEWN_LEVEL(name, word, number)             \
+    if (text == word) return FeatureLevel(number); \
+    known += std::string(" ") + word;
+#include "types.inc"
+#undef HEWN_LEVEL
+#undef HEWN_TYPE
     throw InputError("--feature-level: " + text + " is none of" + known);
 }
 

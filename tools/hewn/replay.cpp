@@ -204,12 +204,23 @@ std::vector<DataType> types_named(const OperatorInfo &op, const std::string &sig
     return types;
 }
 
+// Whether DirectML has the operator for these types.
+bool in_directml(const OperatorInfo &op, const std::vector<DataType> &types) {
+    static const std::vector<OperatorInfo> newest = operators(FeatureLevel::LEVEL_6_4);
+    const auto &tensors = newest.at(size_t(&op - operator_table().data())).tensors;
+    for (size_t i = 0; i < types.size(); i++) {
+        if (!allows(tensors[i], types[i])) return false;
+    }
+    return true;
+}
+
 std::vector<Case> cases_of(const std::string &operator_name, const std::string &signature) {
     const auto &table = operator_table();
     const auto op =
         std::find_if(table.begin(), table.end(), [&](const OperatorInfo &each) { return operator_name == each.name; });
     std::vector<DataType> types = types_named(*op, signature);
     std::vector<Case> cases;
+    if (!in_directml(*op, types)) return cases;
     if (has_axis(*op)) return {linear_case(*op, types)};
     if (std::any_of(op->tensors.begin(), op->tensors.end(), is_parameter)) {
         for (size_t set = 0; set < std::size(PARAMETERS); set++) cases.push_back(quantized_case(*op, types, set));
