@@ -1472,7 +1472,7 @@ class ConformanceTest(CliTest):
         for case in [quantize, qadd, add_case()]:
             self.broken(json.dumps({**case, "expect": "UNSUPPORTED"}), "the case has the unknown field 'expect'")
             self.broken(json.dumps({**case, "sources": None}), "the case has the unknown field 'sources'")
-            for key in ["saturate", "output_dtype", "Axis", "clamp"]:
+            for key in ["saturate", "Output_dtype", "Axis", "clamp"]:
                 self.broken(json.dumps({**case, "attrs": {key: 1}}), f"'attrs' of {case['op']} has the unknown field '{key}'")
             for attrs in [5, [], "axis"]:
                 self.broken(json.dumps({**case, "attrs": attrs}), "'attrs'", "is not an object")
@@ -1485,6 +1485,9 @@ class ConformanceTest(CliTest):
             self.broken(json.dumps({**case, "attrs": {"axis": 0}}), "unknown field 'axis'")
             self.broken(json.dumps({**case, "attrs": {"block_size": 0}}), "unknown field 'block_size'")
         self.check({**quantize, "attrs": {"axis": 0, "block_size": 2}}, passed=1)
+        self.check([{**quantize, "attrs": {"output_dtype": "u8"}}, {**add_case(), "attrs": {"output_dtype": "f32"}}], passed=2)
+        for other in ["i8", 8, ["u8"]]:
+            self.broken(json.dumps({**quantize, "attrs": {"output_dtype": other}}), "'output_dtype' is", "but the output is of u8")
         # What is skipped is named all the same, and what is for people is not looked at.
         self.check([add_case(beyond="i4", expect=1), add_case(formula="differs", attrs={"clamp": [0, 1]})], skipped=2, says=["beyond: i4", "formula: differs"])
         people = {key: {"any": [1]} for key in ["source", "note", "also", "expected_real", "row", "checked", "deviates"]}

@@ -102,6 +102,16 @@ Header parse_header(const json &tensor, const std::string &name) {
     return header;
 }
 
+// What ONNX says by attributes. The output's type may be said by one, but only as it is.
+void check_attributes(const OperatorInfo &op, const json &attrs, const Header &output) {
+    std::set<std::string> known = {"output_dtype"};
+    if (has_axis(op)) known.insert(AXIS_AND_BLOCKS.begin(), AXIS_AND_BLOCKS.end());
+    check_fields(attrs, known, std::string("'attrs' of ") + op.directml_name);
+    const json *type = optional_member(attrs, "output_dtype");
+    if (type && *type != output.dtype)
+        throw InputError("'output_dtype' is " + brief(*type) + ", but the output is of " + output.dtype);
+}
+
 // The output's strides may be written down, but only as they are.
 void check_packed(const Header &output) {
     if (!output.strides || element_count(output.shape).value_or(0) == 0) return;
@@ -315,12 +325,10 @@ void parse_into(Case &result, const json &object) {
     }
 
     check_fields(object, CASE_FIELDS, CASE);
-    if (const json *attrs = optional_member(object, "attrs"))
-        check_fields(*attrs, has_axis(op) ? AXIS_AND_BLOCKS : std::set<std::string>(),
-                     std::string("'attrs' of ") + op.directml_name);
     const json &tensors = member(object, "inputs", CASE), &output_tensor = member(object, "output", CASE);
     const Headers headers = parse_headers(op, tensors, output_tensor);
     const Header &output = headers.at(op.tensors.back().name);
+    if (const json *attrs = optional_member(object, "attrs")) check_attributes(op, *attrs, output);
     const std::string outside = outside_tables(op, headers);
     if (!outside.empty()) {
         result.skip = "outside the tables: " + outside;
