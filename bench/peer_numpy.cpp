@@ -32,6 +32,7 @@ public:
         py::list inputs;
         for (const Operand &input : problem.inputs) inputs.append(array_of(input));
         const py::object run = module_.attr("prepare")(problem.op, inputs, array_of(problem.output));
+        if (run.is_none()) return {};
         return [run](int64_t n) { run(n); };
     }
 

@@ -40,9 +40,10 @@ public:
         }
         // oneDNN adds i32 as f32, which rounds beyond 2^24.
         if (problem.op == "add" && problem.signature == "i32") return {};
+        const bool linear = problem.op == "quantize_linear" || problem.op == "dequantize_linear";
+        if (!linear && problem.op != "add" && problem.op != "quantized_linear_add") return {};
         omp_set_num_threads(threads);
         try {
-            const bool linear = problem.op == "quantize_linear" || problem.op == "dequantize_linear";
             primitive_ = linear ? reorder(problem) : binary(problem);
         } catch (const dnnl::error &) {  // no implementation for these types or strides
             return {};

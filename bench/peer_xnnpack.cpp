@@ -176,13 +176,14 @@ private:
             const Side o = quantized ? side_of(out, in[6], in[7]) : side_of(out);
             return !a.shape.empty() && !b.shape.empty() && !o.shape.empty() && create_add(a, b, o, quantized, pool, &op_);
         }
+        const bool quantize = problem.op == "quantize_linear";
+        if (!quantize && problem.op != "dequantize_linear") return false;
         const Operand &x = in[0];
         if (in[1].axis() >= 0 || x.strides.back() != 1 || out.strides.back() != 1) return false;
         const size_t length = size_t(x.sizes.back());
         const bool flat = x.sizes.size() == 1;
         const Rows rows = {flat ? 1 : size_t(x.sizes[0]), length, flat ? length : size_t(x.strides[0]),
                            flat ? length : size_t(out.strides[0])};
-        const bool quantize = problem.op == "quantize_linear";
         const Side from = quantize ? side_of(x) : side_of(x, in[1], in[2]);
         const Side to = quantize ? side_of(out, in[1], in[2]) : side_of(out);
         return create_convert(from, to, rows, pool, &op_);
