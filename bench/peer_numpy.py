@@ -86,6 +86,23 @@ def quantized_linear_add(inputs, output):
     return step
 
 
+def quantized_linear_mul(inputs, output):
+    a, a_scale, a_zero_point, b, b_scale, b_zero_point, output_scale, output_zero_point = inputs
+    a_z, b_z, o_z = (np.float32(parameter.flat[0]) for parameter in (a_zero_point, b_zero_point, output_zero_point))
+    ratio = np.float32(a_scale.flat[0]) * np.float32(b_scale.flat[0]) / np.float32(output_scale.flat[0])
+    t, u = np.empty(output.shape, np.float32), np.empty(output.shape, np.float32)
+    store = quantize_into(output)
+
+    def step():
+        np.subtract(a, a_z, out=t, dtype=np.float32)
+        np.subtract(b, b_z, out=u, dtype=np.float32)
+        np.multiply(t, u, out=t)
+        np.multiply(t, ratio, out=t)
+        store(t, o_z)
+
+    return step
+
+
 def collapse(values, view):
     """`values` with size 1 along the dimensions that `view` repeats."""
     return np.ascontiguousarray(values[tuple(slice(None) if s else slice(0, 1) for s in view.strides)])

@@ -95,6 +95,13 @@ Out quantized_linear_add(A a, float as, A az, B b, float bs, B bz, float os, Out
     return quantize_quotient<Out>((a_value + b_value) / os, oz);
 }
 
+// clamp(round((a - az) * (b - bz) * (as * bs / os)) + oz, Min, Max): the product of the differences is exact
+template<class Out, class In>
+Out quantized_linear_mul(In a, float as, In az, In b, float bs, In bz, float os, Out oz) {
+    const float ratio = as * bs / os;
+    return quantize_quotient<Out>(float((int(a) - int(az)) * (int(b) - int(bz))) * ratio, oz);
+}
+
 // Equal bits, or both NaN.
 template<class T>
 bool same(T a, T b) {

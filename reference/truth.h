@@ -113,6 +113,27 @@ struct Truth<HEWN_OPERATOR_QUANTIZED_LINEAR_ADD> {
     }
 };
 
+template<>
+struct Truth<HEWN_OPERATOR_QUANTIZED_LINEAR_MUL> {
+    template<class F>
+    static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
+        with_type<int8_t, uint8_t>(types.at(0), [&](auto x_tag) {
+            with_type<int8_t, uint8_t>(types.at(8), [&](auto y_tag) {
+                using X = decltype(x_tag);
+                using Y = decltype(y_tag);
+                const X *const a = memory.of<X>(0), a_zero_point = *memory.zero_point<X>(2);
+                const X *const b = memory.of<X>(3), b_zero_point = *memory.zero_point<X>(5);
+                const float a_scale = *memory.of<float>(1), b_scale = *memory.of<float>(4), scale = *memory.of<float>(6);
+                const Y zero_point = *memory.zero_point<Y>(7);
+                f([=](const int64_t *at) {
+                    return reference::quantized_linear_mul(a[at[0]], a_scale, a_zero_point, b[at[3]], b_scale, b_zero_point,
+                                                           scale, zero_point);
+                });
+            });
+        });
+    }
+};
+
 template<class F>
 void with_truth(hewn_operator_type type, const DataTypes &types, const InputMemory &memory, F &&f) {
     switch (type) {

@@ -1,4 +1,4 @@
-/* hewn: precompiled Halide kernels for four DirectML operators. The C ABI, which is the binary boundary of the library.
+/* hewn: precompiled Halide kernels for DirectML's element-wise operators. The C ABI, which is the binary boundary of the library.
  *
  * As in DirectML, a program describes an operator, compiles it for a device, and executes it on bindings as often as it wants:
  *
@@ -168,12 +168,32 @@ typedef struct hewn_quantized_linear_add_desc {
     const hewn_tensor_desc *output_tensor;
 } hewn_quantized_linear_add_desc;
 
+/* f = clamp(round((a - a_zero_point) * (b - b_zero_point) * (a_scale * b_scale / output_scale)) + output_zero_point, Min, Max).
+ * ONNX's com.microsoft.QLinearMul, which DirectML does not have: from HEWN_FEATURE_LEVEL_HEWN on.
+ * a, b and the output have equal sizes. a and b have one type, i8 or u8; the output has either. Scales (f32) and zero points (of
+ * their tensor's type) are as for QUANTIZED_LINEAR_ADD. The product of the differences is exact. The product of the scales
+ * rounds, then its quotient, then the product with that; round takes ties to even. Min and Max, NaN, +-inf and extraordinary
+ * scales are as for QUANTIZE_LINEAR. */
+typedef struct hewn_quantized_linear_mul_desc {
+    uint32_t struct_size; /* sizeof(hewn_quantized_linear_mul_desc) */
+    const hewn_tensor_desc *a_tensor;
+    const hewn_tensor_desc *a_scale_tensor;
+    const hewn_tensor_desc *a_zero_point_tensor; /* optional: NULL means 0 */
+    const hewn_tensor_desc *b_tensor;
+    const hewn_tensor_desc *b_scale_tensor;
+    const hewn_tensor_desc *b_zero_point_tensor; /* optional: NULL means 0 */
+    const hewn_tensor_desc *output_scale_tensor;
+    const hewn_tensor_desc *output_zero_point_tensor; /* optional: NULL means 0 */
+    const hewn_tensor_desc *output_tensor;
+} hewn_quantized_linear_mul_desc;
+
 typedef int32_t hewn_operator_type;
 enum {
-    HEWN_OPERATOR_ADD = 1,                 /* desc: hewn_add_desc */
-    HEWN_OPERATOR_QUANTIZE_LINEAR = 2,     /* desc: hewn_quantize_linear_desc */
-    HEWN_OPERATOR_DEQUANTIZE_LINEAR = 3,   /* desc: hewn_dequantize_linear_desc */
-    HEWN_OPERATOR_QUANTIZED_LINEAR_ADD = 4 /* desc: hewn_quantized_linear_add_desc */
+    HEWN_OPERATOR_ADD = 1,                  /* desc: hewn_add_desc */
+    HEWN_OPERATOR_QUANTIZE_LINEAR = 2,      /* desc: hewn_quantize_linear_desc */
+    HEWN_OPERATOR_DEQUANTIZE_LINEAR = 3,    /* desc: hewn_dequantize_linear_desc */
+    HEWN_OPERATOR_QUANTIZED_LINEAR_ADD = 4, /* desc: hewn_quantized_linear_add_desc */
+    HEWN_OPERATOR_QUANTIZED_LINEAR_MUL = 5  /* desc: hewn_quantized_linear_mul_desc */
 };
 
 typedef struct hewn_operator_desc {

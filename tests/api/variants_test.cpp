@@ -483,44 +483,82 @@ testing::AssertionResult dequantize_specials(const Variant &variant, Random &ran
     return result;
 }
 
-// QUANTIZED_LINEAR_ADD: all a by a few b, for scales and zero points that tie, vanish, overflow or are not numbers.
-testing::AssertionResult quantized_add_specials(const Variant &variant, Random &random) {
-    const auto types = variant.types();
-    std::vector<std::array<float, 3>> scales = {{1, 1, 2},
-                                                {0.5f, 0.5f, 1},
-                                                {0.5f, 0.5f, -1},
-                                                {-0.5f, 0.5f, 1},
-                                                {0.5f, 0.25f, 0.5f},
-                                                {-1, -1, -2},
-                                                {0.75f, 0.25f, 0.5f},
-                                                {1, 1, 4},
-                                                {0.1f, 0.1f, 0.2f},
-                                                {0.1f, -0.2f, 0.05f},
-                                                {0x1p-60f, 0x1p-60f, 0x1p-60f},
-                                                {0x1p60f, 0x1p60f, 0x1p60f},
-                                                {0x1p-61f, 0x1p-61f, 0x1p-61f},
-                                                {0x1p-140f, 0x1p-149f, 0x1p-145f},
-                                                {1, 1, 0x1p-20f},
-                                                {1, 1, 0x1p-23f},
-                                                {1, 1, 0x1p-60f},
-                                                {0x1p100f, 0x1p100f, 1},
-                                                {0x1p120f, 0x1p120f, 0x1p60f},
-                                                {0x1p127f, -0x1p127f, 1},
-                                                {1, 0x1p-30f, 1},
-                                                {0, 0, 1},
-                                                {0, 1, 1},
-                                                {1, 1, 0},
-                                                {0, 0, 0}};
+// Scales of A, B and the output.
+using ScaleSets = std::vector<std::array<float, 3>>;
+
+void add_random_scales(ScaleSets &scales, Random &random) {
+    for (int i = 0; i < 30; i++)
+        scales.push_back({random.pick(special_f32()), random.pick(special_f32()), random.pick(special_f32())});
+    for (int i = 0; i < 30; i++)
+        scales.push_back({random_ordinary_scale(random, 0), random_ordinary_scale(random, 0), random_ordinary_scale(random, 0)});
+}
+
+// For QUANTIZED_LINEAR_ADD: scales that tie, vanish, overflow or are not numbers.
+ScaleSets scales_of_sums(Random &random) {
+    ScaleSets scales = {{1, 1, 2},
+                        {0.5f, 0.5f, 1},
+                        {0.5f, 0.5f, -1},
+                        {-0.5f, 0.5f, 1},
+                        {0.5f, 0.25f, 0.5f},
+                        {-1, -1, -2},
+                        {0.75f, 0.25f, 0.5f},
+                        {1, 1, 4},
+                        {0.1f, 0.1f, 0.2f},
+                        {0.1f, -0.2f, 0.05f},
+                        {0x1p-60f, 0x1p-60f, 0x1p-60f},
+                        {0x1p60f, 0x1p60f, 0x1p60f},
+                        {0x1p-61f, 0x1p-61f, 0x1p-61f},
+                        {0x1p-140f, 0x1p-149f, 0x1p-145f},
+                        {1, 1, 0x1p-20f},
+                        {1, 1, 0x1p-23f},
+                        {1, 1, 0x1p-60f},
+                        {0x1p100f, 0x1p100f, 1},
+                        {0x1p120f, 0x1p120f, 0x1p60f},
+                        {0x1p127f, -0x1p127f, 1},
+                        {1, 0x1p-30f, 1},
+                        {0, 0, 1},
+                        {0, 1, 1},
+                        {1, 1, 0},
+                        {0, 0, 0}};
     // The largest ratio that the reciprocal form takes is 2^30 / 255, over both addends.
     for (const float s : {0x1.01p22f, 0x1.010102p22f, 0x1.00fffep22f, 0x1.01p21f, 0x1.010102p21f}) {
         scales.push_back({s, s, 1});
         scales.push_back({s, -s, -1});
     }
-    for (int i = 0; i < 30; i++)
-        scales.push_back({random.pick(special_f32()), random.pick(special_f32()), random.pick(special_f32())});
-    for (int i = 0; i < 30; i++)
-        scales.push_back({random_ordinary_scale(random, 0), random_ordinary_scale(random, 0), random_ordinary_scale(random, 0)});
+    add_random_scales(scales, random);
+    return scales;
+}
 
+// For QUANTIZED_LINEAR_MUL: ratios that tie, vanish or overflow, products of scales that round among the subnormals, and do not.
+ScaleSets scales_of_products(Random &random) {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
+    ScaleSets scales = {{1, 1, 2}, {0.5f, -0.5f, 64}, {1, 1, 512}, {-1, 1, 0x1p17f}, {1, 1, 0x1p-9f}, {3, 1, 1024}};
+    // Products next to the middle of two subnormal numbers, which they would be if they rounded to 24 bits first.
+    for (int i = 0; i < 80; i++) {
+        const double middle = (i % 20 + 0.5) * 0x1p-149;
+        const float a = random_ordinary_scale(random, int(random.integer(-100, -50)));
+        scales.push_back({a, float(middle / a), 0x1p-149f * float(random.integer(1, 64))});
+    }
+    scales.push_back({0x1p-75f, 0x1p-75f, 0x1p-149f});
+    for (const float output : {1.0f, 0x1p120f, 0.0f, -0.0f, kInfinity, kNaN}) {
+        for (const float b : {0x1p64f, 0x1.fffffep63f, 0x1p-149f, 0.0f, kInfinity, kNaN}) {
+            for (const float a : {0x1p64f, 0x1p-149f, 0.0f, -kInfinity}) scales.push_back({a, b, output});
+        }
+    }
+    // Ratios of 2^-18 to 2^-1, whatever the scales; and next to 1 / (2 n), with which every n-th product is next to a tie.
+    for (int i = 0; i < 100; i++) {
+        const float a = random_ordinary_scale(random, int(random.integer(-75, 60)));
+        const float b = random_ordinary_scale(random, int(random.integer(-75, 60)));
+        scales.push_back({a, b, float(double(a) * b / double(random_ordinary_scale(random, int(random.integer(-18, -1)))))});
+        scales.push_back({a, b, a * b * 2 * float(random.integer(1, 127))});
+    }
+    add_random_scales(scales, random);
+    return scales;
+}
+
+// Of operators whose scales are one element each: all a by a few b, for those scales.
+testing::AssertionResult scalar_specials(const Variant &variant, const ScaleSets &scales, Random &random) {
+    const auto types = variant.types();
     testing::AssertionResult result = testing::AssertionSuccess();
     with_type<int8_t, uint8_t>(types[0], [&](auto a_tag) {
         with_type<int8_t, uint8_t>(types[3], [&](auto b_tag) {
@@ -559,7 +597,8 @@ TEST_P(VariantTest, SpecialValues) {
         break;
     case HEWN_OPERATOR_QUANTIZE_LINEAR: EXPECT_TRUE(quantize_specials(variant, random)); break;
     case HEWN_OPERATOR_DEQUANTIZE_LINEAR: EXPECT_TRUE(dequantize_specials(variant, random)); break;
-    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD: EXPECT_TRUE(quantized_add_specials(variant, random)); break;
+    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD: EXPECT_TRUE(scalar_specials(variant, scales_of_sums(random), random)); break;
+    case HEWN_OPERATOR_QUANTIZED_LINEAR_MUL: EXPECT_TRUE(scalar_specials(variant, scales_of_products(random), random)); break;
     default: FAIL() << "no special values for " << variant.operator_name;
     }
 }

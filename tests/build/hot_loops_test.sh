@@ -49,6 +49,7 @@ while read -r object; do
     add_*__general | dequantize_linear_*__general | dequantize_linear_*__repeating) ;;
     quantize_linear_*__divide | quantize_linear_*__reciprocal | quantize_linear_*__columns | quantize_linear_*__repeating) ;;
     quantized_linear_add_*__divide | quantized_linear_add_*__reciprocal | quantized_linear_add_*__folded) ;;
+    quantized_linear_mul_*__general) ;;
     transpose_u8 | transpose_u16 | transpose_u32 | transpose_u64 | transpose_u*__x86_64_avx2) ;;
     *) fail "$name: what its loop should be is not known here" ;;
     esac

@@ -573,9 +573,10 @@ TEST(Forms, FlushSubnormals) {
 #endif
 }
 
-// QUANTIZED_LINEAR_ADD alone computes longer than its memory takes.
+// QUANTIZED_LINEAR_ADD and QUANTIZED_LINEAR_MUL alone compute longer than their memory takes.
 TEST(Forms, AreBoundByArithmetic) {
-    if (!is_built({"add", "quantize_linear", "dequantize_linear", "quantized_linear_add"})) GTEST_SKIP() << kNotBuilt;
+    if (!is_built({"add", "quantize_linear", "dequantize_linear", "quantized_linear_add", "quantized_linear_mul"}))
+        GTEST_SKIP() << kNotBuilt;
     const Sizes size = {4096}, once = {0};
     const auto described = [&](hewn_data_type type, const Sizes *strides) {
         return hewn_tensor_desc{sizeof(hewn_tensor_desc), type, 1, size.data(), strides ? strides->data() : nullptr};
@@ -587,6 +588,8 @@ TEST(Forms, AreBoundByArithmetic) {
     const hewn_dequantize_linear_desc dequantize = {sizeof dequantize, &x, &scale, nullptr, &number};
     const hewn_quantized_linear_add_desc quantized_add = {
         sizeof quantized_add, &x, &scale, nullptr, &x, &scale, nullptr, &scale, nullptr, &x};
+    const hewn_quantized_linear_mul_desc quantized_mul = {
+        sizeof quantized_mul, &x, &scale, nullptr, &x, &scale, nullptr, &scale, nullptr, &x};
     const auto bound = [](const hewn::Problem &problem) {
         hewn::Variant variant = {};
         variant.plan.reciprocal_elements = 256;
@@ -601,6 +604,7 @@ TEST(Forms, AreBoundByArithmetic) {
     EXPECT_FALSE(bound(read(HEWN_OPERATOR_QUANTIZE_LINEAR, quantize)));
     EXPECT_FALSE(bound(read(HEWN_OPERATOR_DEQUANTIZE_LINEAR, dequantize)));
     EXPECT_TRUE(bound(read(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, quantized_add)));
+    EXPECT_TRUE(bound(read(HEWN_OPERATOR_QUANTIZED_LINEAR_MUL, quantized_mul)));
 }
 
 }  // namespace

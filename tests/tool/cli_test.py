@@ -58,6 +58,11 @@ def quantized_add(a, a_scale, a_zero, b, b_scale, b_zero, scale, zero, dtype):
     return quantize(dequantize(a, F32(a_scale), a_zero) + dequantize(b, F32(b_scale), b_zero), F32(scale), zero, dtype)
 
 
+def quantized_mul(a, a_scale, a_zero, b, b_scale, b_zero, scale, zero, dtype):
+    product = (np.asarray(a, np.int32) - a_zero) * (np.asarray(b, np.int32) - b_zero)
+    return quantize(product.astype(F32) * (F32(a_scale) * F32(b_scale) / F32(scale)), F32(1), zero, dtype)
+
+
 def sample(rng, shape, dtype):
     dtype = np.dtype(dtype)
     if dtype.kind == "f":
@@ -321,7 +326,8 @@ class AddTest(CliTest):
         q, scales = self.save("q.npy", sample(self.rng, (37, 129), "u1")), self.save("s.npy", np.linspace(0.5, 2, 37).astype("f4"))
         commands = [["add", a, b], ["quantize", a, "--scale", 0.25, "--zero-point", 3, "--type", "i8"],
                     ["dequantize", q, "--scale", scales, "--axis", 0, "--zero-point", 7],
-                    ["qadd", q, q, "--a-scale", 0.5, "--b-scale", 0.25, "--b-zero-point", 9, "--scale", 0.75]]
+                    ["qadd", q, q, "--a-scale", 0.5, "--b-scale", 0.25, "--b-zero-point", 9, "--scale", 0.75],
+                    ["qmul", q, q, "--a-scale", 0.5, "--b-scale", 0.25, "--b-zero-point", 9, "--scale", 6.5]]
         self.assert_same(self.compute(*commands[0], "--device", "cpu"), self.compute(*commands[0]))
         info = json.loads(self.succeed("info", "--json").stdout)
         built = {target["device"] for target in info["targets"]}
@@ -578,6 +584,26 @@ class QaddTest(CliTest):
         self.refuse("qadd", a, a, *scales, "--a-zero-point", 256, says=["--a-zero-point", "256", "0..255"])
         self.refuse("qadd", a, a, *scales, "--feature-level", "3.0", says="4.0", code=1)
         self.refuse("qadd", a, a, *scales[2:], says="--a-scale")
+
+
+class QmulTest(CliTest):
+    def test_types(self):
+        for kind, (name, out) in itertools.product(["i1", "u1"], [("i8", np.int8), ("u8", np.uint8)]):
+            a, b = sample(self.rng, (6, 35), kind), sample(self.rng, (35,), kind)
+            az, bz, oz = (int(sample(self.rng, (), each)) for each in [kind, kind, out])
+            got = self.compute("qmul", self.save("a.npy", a), self.save("b.npy", b), "--a-scale", 0.03, f"--a-zero-point={az}",
+                               "--b-scale", 0.11, f"--b-zero-point={bz}", "--scale", 0.37, f"--zero-point={oz}", "--type", name)
+            self.assert_same(got, quantized_mul(a, 0.03, az, b, 0.11, bz, 0.37, oz, out), f"{kind} {name}")
+
+    def test_defaults(self):
+        threes = self.save("a.npy", np.full(3, 3, "u1"))
+        self.assert_same(self.compute("qmul", threes, threes, "--a-scale", 1, "--b-scale", 0.5, "--scale", 1), np.full(3, 4, "u1"))  # 4.5
+
+    def test_refused(self):
+        a, scales = self.save("a.npy", np.zeros((2, 3), "u1")), ["--a-scale", 1, "--b-scale", 1, "--scale", 1]
+        self.refuse("qmul", a, self.save("b.npy", np.zeros((2, 3), "i1")), *scales, says=["BTensor", "one data type"])
+        self.refuse("qmul", a, a, *scales, "--feature-level", "6.4", says="needs feature level hewn, compiled at 6.4", code=1)
+        self.refuse("qmul", a, a, "--a-scale", self.save("two.npy", np.ones(2, F32)), *scales[2:], says=["AScaleTensor", "2 elements"])
 
 
 class ImageTest(CliTest):
@@ -1018,7 +1044,7 @@ class InfoTest(CliTest):
         version = ".".join(header.split(f"HEWN_VERSION_{part} ")[1].split()[0] for part in ["MAJOR", "MINOR", "PATCH"])
         self.assertEqual(self.succeed("--version").stdout, f"hewn {version}\n")
         self.assertEqual(json.loads(self.succeed("info", "--json").stdout)["version"], version)
-        for command in [[], ["info"], ["add"], ["quantize"], ["dequantize"], ["qadd"], ["conformance"], ["replay"]]:
+        for command in [[], ["info"], ["add"], ["quantize"], ["dequantize"], ["qadd"], ["qmul"], ["conformance"], ["replay"]]:
             text = self.succeed(*command, "--help").stdout
             self.assertIn(" ".join(["hewn", *command]), text)
             self.assertIn("Exit code", text)

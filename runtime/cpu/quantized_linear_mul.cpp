@@ -1,0 +1,36 @@
+// QUANTIZED_LINEAR_MUL on the CPU: the ratio of the scales is computed for each box.
+#include "kernel.h"
+
+namespace hewn {
+
+namespace {
+
+// Indices of its inputs.
+enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutputZeroPoint };
+
+float scale(const CpuCall &call, int input) { return read_scale(call.inputs[input], HEWN_DATA_TYPE_FLOAT32); }
+
+int32_t zero_point(const CpuCall &call, int input) {
+    const void *const byte = call.inputs[input];
+    return call.kernel.problem->inputs[input].type == HEWN_DATA_TYPE_INT8 ? int32_t(*static_cast<const int8_t *>(byte))
+                                                                          : int32_t(*static_cast<const uint8_t *>(byte));
+}
+
+int call_quantized_mul(BoxCall &context, halide_buffer_t *operands) {
+    const CpuCall &call = static_cast<CpuCall &>(context);
+    const float ratio = scale(call, kAScale) * scale(call, kBScale) / scale(call, kOutputScale);
+    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], zero_point(call, kOutputZeroPoint),
+                       zero_point(call, kAZeroPoint), zero_point(call, kBZeroPoint), ratio, &operands[2]);
+}
+
+__attribute__((cold)) void choose_quantized_mul_form(const Space &, const Variant &variant, CpuKernel &kernel) {
+    kernel.form = variant.form("general");
+    kernel.compute_bound = true;
+    kernel.call = call_quantized_mul;
+}
+
+}  // namespace
+
+const CpuForms forms_of_quantized_linear_mul = {choose_quantized_mul_form, nullptr, nullptr};
+
+}  // namespace hewn
