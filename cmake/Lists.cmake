@@ -156,13 +156,16 @@ function(hewn_signatures out operator target)
     set(${out} ${built} PARENT_SCOPE)
 endfunction()
 
-# The forms that `operator` has on `target`.
+# The forms that `operator` has on `target`: with a signature those that it has, else all that any has.
 function(hewn_forms out operator target)
     hewn_get(operator ${operator} FORMS)
     hewn_get(target ${target} DEVICE FEATURES ALWAYS)
     set(fitting)
     foreach(form IN LISTS operator_FORMS)
-        hewn_get(form ${operator}_${form} NEEDS GPU)
+        hewn_get(form ${operator}_${form} ONLY NEEDS GPU)
+        if(ARGC GREATER 3 AND NOT "${ARGV3}" MATCHES "${form_ONLY}")
+            continue()
+        endif()
         set(met FALSE)
         if(NOT form_NEEDS OR form_NEEDS IN_LIST target_FEATURES OR form_NEEDS IN_LIST target_ALWAYS)
             set(met TRUE)

@@ -13,10 +13,11 @@
 # hewn_level(<operator> <level> RANKS <least> <most> <tensor>=<type>,<type>...)
 #   What is allowed from that level on, newest first: the types of each tensor that is LIKE no other. DirectML's levels allow what
 #   DirectML does.
-# hewn_form(<operator> <form> LAYOUTS <layout>... [NEEDS <feature>] [WITHOUT <feature>...] [GPU])
+# hewn_form(<operator> <form> LAYOUTS <layout>... [ONLY <regular expression>] [NEEDS <feature>] [WITHOUT <feature>...] [GPU])
 #   A compiled function of each of the operator's variants, made by the generator <operator>_<form>. A layout has one digit for each
 #   input that the generator passes to schedule_rows: 1 if it runs along the row, 0 if it is constant in it. The most frequent layout
 #   comes first. Plans use the layouts of the operator's first form, whose inputs are the operands.
+#   ONLY: of signatures that match.
 #   NEEDS: only on targets that list the feature.
 #   WITHOUT: features of a target that are not used for the form.
 #   GPU: a form of targets with a DEVICE, which have no other forms (generators/gpu.h). Only inputs that vary have digits.
