@@ -70,15 +70,16 @@ inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Target &
     return fused ? fma(high, 65536.0f, low) : rounded(rounded(high * 65536.0f) + low);
 }
 
-// clamp(round(q) + z, Min, Max) of an 8-bit type, for any f32 q; NaN gives z. q is clamped before rounding, to what the output
-// can hold. So no conversion overflows, and the sum of bytes wraps to the right value.
+// clamp(round(q) + z, Min, Max) of a type of up to 16 bits, for any f32 q; NaN gives z. q is clamped before rounding, to what the
+// output can hold. So no conversion overflows, and the sum in the type's width wraps to the right value.
 inline Expr quantize_clamped(const Expr &q, const Expr &zero_point, const Type &type) {
-    require_byte("quantize_clamped", type);
+    require_integer_up_to(16, "quantize_clamped", type);
     require_type("quantize_clamped", type, zero_point.type());
     const Expr z = to_f32(zero_point);
     const Expr low = rounded(cast<float>(cast<int32_t>(type.min())) - z);  // exact
     const Expr high = rounded(cast<float>(cast<int32_t>(type.max())) - z);
-    return cast(type, cast<uint8_t>(round_to_int32(clamp_keeping_nan(q, low, high))) + cast<uint8_t>(zero_point));
+    const Type wrapping = type.with_code(Type::UInt);
+    return cast(type, cast(wrapping, round_to_int32(clamp_keeping_nan(q, low, high))) + cast(wrapping, zero_point));
 }
 
 }  // namespace hewn

@@ -23,12 +23,14 @@ inline Expr round_to_int32(const Expr &e) {
     return intrinsic(Int(32), "llvm.fptosi.sat.i32.f32", {intrinsic(Float(32), "llvm.roundeven.f32", {e})});
 }
 
-// clamp(round(q) + z, Min, Max) of an 8-bit type, for any f32 q; NaN gives z. sqxtn, sqadd, sqxt(u)n.
+// clamp(round(q) + z, Min, Max) of a type of up to 16 bits, for any f32 q; NaN gives z. Of 8 bits sqxtn, sqadd, sqxt(u)n; of 16
+// the first is left out.
 inline Expr quantized(const Expr &q, const Expr &zero_point, const Type &type) {
-    require_byte("quantized", type);
+    require_integer_up_to(16, "quantized", type);
     require_type("quantized", type, zero_point.type());
-    const Expr r = saturating_cast<int16_t>(round_to_int32(q));
-    return saturating_cast(type, saturating_add(r, cast<int16_t>(zero_point)));
+    const Type wide = Int(2 * type.bits());
+    const Expr r = saturating_cast(wide, round_to_int32(q));
+    return saturating_cast(type, saturating_add(r, cast(wide, zero_point)));
 }
 
 // The same for a q that is not NaN; zero_point is one int32. q + 1.5 * 2^23 rounds q to an integer. Beyond the range where that

@@ -90,17 +90,23 @@ inline Parts parts_of(const Expr &magnitude, bool may_be_subnormal) {
     return {normal & kFraction, as_i32(normal >> 23) - select(subnormal, i32(149), i32(0))};
 }
 
-// clamp(round(RN(x / scale)) + zero_point, Min, Max) from the operands' parts. distance is x.exponent - scale.exponent; where the
-// result is 0 or saturates, it may be any number beyond that end of [-2, 9].
+// 1 / e for e in [1, 2). A relative error below 2^-10 is enough for 8 bits. For 16 one step of Newton's leaves less than 2^-19,
+// contracted or not.
+inline Expr rough_inverse(const Expr &e, const Type &type) {
+    const Expr inverse = fast_inverse(e);
+    return type.bits() == 8 ? inverse : inverse * (2.0f - e * inverse);
+}
+
+// clamp(round(RN(x / scale)) + zero_point, Min, Max) of a type of up to 16 bits from the operands' parts. distance is x.exponent
+// - scale.exponent; where the result is 0 or saturates, it may be any number beyond that end of [-2, type.bits() + 1].
 //
 // k is the truncated rough quotient, `difference` and `half_ulp` are D and T of docs/numerics.md#gpus: an odd k goes up if D >=
 // -T, an even k if D > T.
 inline Expr quantized(const Parts &x, const Parts &scale, const Expr &distance, const Expr &negative, const Expr &zero,
                       const Expr &zero_point, const Type &type) {
-    require_byte("quantized", type);
-    const Expr d = clamp(distance, i32(-2), i32(9));
-    // A relative error below 2^-10 is enough.
-    const Expr rough = as_i32(x.significand() * fast_inverse(scale.significand())) + d * (1 << 23);
+    require_integer_up_to(16, "quantized", type);
+    const Expr d = clamp(distance, i32(-2), i32(type.bits() + 1));
+    const Expr rough = as_i32(x.significand() * rough_inverse(scale.significand(), type)) + d * (1 << 23);
     const Expr k = cast<uint32_t>(int32(as_f32(rough)));
     const Expr difference = (x.mantissa() << as_u32(d + 2)) - (k * 4 + 2) * scale.mantissa();
     const Expr half_ulp = scale.mantissa() >> (u32(149) - (as_u32(rough) >> 23));
@@ -170,7 +176,7 @@ inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero
 // clamp(round(q) + zero_point, Min, Max); NaN, which cvt.rni.s32.f32 turns into 0, gives the zero point. The sum is unsigned so
 // that it stays after the clamp: before it, it could overflow.
 inline Expr finished_ieee(const Expr &q, const Expr &zero_point, const Type &type) {
-    require_byte("finished_ieee", type);
+    require_integer_up_to(16, "finished_ieee", type);
     const Expr rounded = llvm_call(Int(32), "llvm.nvvm.f2i.rn", {q}), z = int32(zero_point);
     const Expr clamped = clamp(rounded, int32(type.min()) - z, int32(type.max()) - z);
     return cast(type, as_i32(as_u32(clamped) + as_u32(z)));
@@ -286,7 +292,7 @@ struct Numerics {
     Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &in, const Type &scale_type,
                   const Type &out) const {
         const Expr x32 = to_f32(x, in), scale32 = to_f32(scale, scale_type);
-        if (ieee) return finished_ieee(quotient_ieee(as_f32(x32), scale32), zero_point, out);
+        if (ieee) return finished_ieee(quotient_ieee(as_f32(x32), scale32, out), zero_point, out);
         return gpu::quantize(x32, scale32, zero_point, out, in == Float(32), scale_type == Float(32));
     }
     Expr dequantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &out) const {
@@ -297,12 +303,13 @@ struct Numerics {
                        const Expr &b_zero_point, const Expr &scale, const Expr &zero_point, const Type &out) const {
         if (!ieee) return gpu::quantized_add(a, a_scale, a_zero_point, b, b_scale, b_zero_point, scale, zero_point, out);
         const Expr sum = addend_ieee(a, a_zero_point, a_scale) + addend_ieee(b, b_zero_point, b_scale);
-        return finished_ieee(quotient_ieee(sum, scale), zero_point, out);
+        return finished_ieee(quotient_ieee(sum, scale, out), zero_point, out);
     }
 
 private:
-    Expr quotient_ieee(const Expr &x, const Expr &scale) const {
-        return one_scale ? times_reciprocal_ieee(x, scale) : divided_ieee(x, as_f32(scale));
+    // To be quantized to `type`. Only ties of 8 bits are known to be decided right by a reciprocal.
+    Expr quotient_ieee(const Expr &x, const Expr &scale, const Type &type) const {
+        return one_scale && type.bits() == 8 ? times_reciprocal_ieee(x, scale) : divided_ieee(x, as_f32(scale));
     }
 };
 

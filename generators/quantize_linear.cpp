@@ -10,7 +10,7 @@ namespace {
 using namespace Halide;
 
 struct Types {
-    static hewn::SignatureTypes types() { return {"quantize_linear", {"f32 f16 i32", "i8 u8"}}; }
+    static hewn::SignatureTypes types() { return {"quantize_linear", {"f32 f16 i32", "i8 u8 i16 u16"}}; }
 };
 
 // Scales are f32 where the input is an integer.

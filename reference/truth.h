@@ -59,7 +59,7 @@ struct Truth<HEWN_OPERATOR_QUANTIZE_LINEAR> {
         with_type<float, f16, int32_t>(types.at(0), [&](auto x_tag) {
             using X = decltype(x_tag);
             with_type<std::conditional_t<std::is_same_v<X, int32_t>, float, X>>(types.at(1), [&](auto scale_tag) {
-                with_type<int8_t, uint8_t>(types.at(3), [&](auto y_tag) {
+                with_type<int8_t, uint8_t, int16_t, uint16_t>(types.at(3), [&](auto y_tag) {
                     using Y = decltype(y_tag);
                     const X *const x = memory.of<X>(0);
                     const auto *const scale = memory.of<decltype(scale_tag)>(1);

@@ -125,7 +125,8 @@ typedef struct hewn_add_desc {
     const hewn_tensor_desc *output_tensor;
 } hewn_add_desc;
 
-/* f(x, scale, zero_point) = clamp(round(x / scale) + zero_point, Min, Max), ties to even; u8: 0..255, i8: -128..127.
+/* f(x, scale, zero_point) = clamp(round(x / scale) + zero_point, Min, Max), ties to even; u8: 0..255, i8: -128..127,
+ * u16: 0..65535, i16: -32768..32767 (both from HEWN_FEATURE_LEVEL_HEWN on).
  * DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC.
  * All tensors have the input's sizes: a scalar or per-axis scale is a tensor of those sizes with strides of 0. x (f32, f16, i32)
  * is widened to f32 first. The scale has the input's type, or f32 if the input is i32. The zero point has the output's type. NaN

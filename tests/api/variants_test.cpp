@@ -380,6 +380,19 @@ std::vector<Q> zero_points() {
             Q(77)};
 }
 
+// Quotients in steps of 1/2: all that 8 bits can tell apart with any zero point. Of those of 16 bits besides both ends and some.
+template<class Q>
+std::vector<float> boundaries(Random &random) {
+    std::vector<float> quotients;
+    for (int half = -515; half <= 515; half++) quotients.push_back(float(half) / 2);
+    if (sizeof(Q) == 1) return quotients;
+    for (const int end : {-131072, -65536, 65536, 131072}) {
+        for (int half = end - 5; half <= end + 5; half++) quotients.push_back(float(half) / 2);
+    }
+    for (int i = 0; i < 300; i++) quotients.push_back(float(random.integer(-131072, 131072)) / 2);
+    return quotients;
+}
+
 // QUANTIZE_LINEAR: special inputs, and around each scale the ties and both ends, for special scales and zero points; as a
 // scalar scale and as a dense one.
 testing::AssertionResult quantize_specials(const Variant &variant, Random &random) {
@@ -387,12 +400,14 @@ testing::AssertionResult quantize_specials(const Variant &variant, Random &rando
     testing::AssertionResult result = testing::AssertionSuccess();
     with_type<float, f16, int32_t>(types[0], [&](auto x_tag) {
         with_type<float, f16>(types[1], [&](auto s_tag) {
-            with_type<int8_t, uint8_t>(types[3], [&](auto q_tag) {
+            with_type<int8_t, uint8_t, int16_t, uint16_t>(types[3], [&](auto q_tag) {
                 using X = decltype(x_tag);
+                using Q = decltype(q_tag);
+                const std::vector<float> quotients = boundaries<Q>(random);
                 for (const auto scale : scales_of<decltype(s_tag)>(random)) {
                     std::vector<X> x = special_values<X>();
                     const float s = reference::to_f32(scale);
-                    for (float q = -257.5f; q <= 257.5f; q += 0.5f) {
+                    for (const float q : quotients) {
                         const float value = q * s;
                         if constexpr (std::is_same_v<X, int32_t>) {
                             if (!std::isnan(value)) x.push_back(int32_t(std::clamp(value, -0x1p31f, 0x1.fffffep30f)));
@@ -409,7 +424,6 @@ testing::AssertionResult quantize_specials(const Variant &variant, Random &rando
                             if (std::fabs(reference::to_f32(value) / s) < 0x1p31f) contents.back().push_back(value);
                         }
                     }
-                    using Q = decltype(q_tag);
                     for (const std::vector<X> &values : contents) {
                         const size_t n = values.size();
                         const auto run = [&](const std::vector<int64_t> &sizes, const std::vector<int64_t> &x_strides,

@@ -55,6 +55,7 @@ int main() {
     const Halide::Target x86("x86-64-linux-sse41"), arm("arm-64-linux-arm_dot_prod"),
         cuda("x86-64-linux-cuda-cuda_capability_75"), opencl("x86-64-linux-opencl");
     const std::vector<Type> bytes = {Int(8), UInt(8)}, f32 = {Float(32)};
+    const std::vector<Type> up_to_16 = {Int(8), UInt(8), Int(16), UInt(16)};
     const std::vector<Type> up_to_32 = {Int(8), UInt(8), Int(16), UInt(16), Int(32), UInt(32)};
     std::vector<Type> numbers = up_to_32;
     numbers.insert(numbers.end(), {Float(16), Float(32)});
@@ -63,12 +64,12 @@ int main() {
     holds("to_f32", numbers, [&](const Type &t) { to_f32(variable(t)); });
     holds("to_f16", f32, [&](const Type &t) { to_f16(variable(t), x86); });
     holds("round_to_int32", f32, [&](const Type &t) { round_to_int32(variable(t)); });
-    holds("quantize_clamped", bytes, [&](const Type &t) { quantize_clamped(q, variable(t), t); });
+    holds("quantize_clamped", up_to_16, [&](const Type &t) { quantize_clamped(q, variable(t), t); });
     for (const auto &target : {x86, arm})
         holds("difference_f32", up_to_32, [&](const Type &t) { difference_f32(variable(t), variable(t), target); });
     refused("difference_f32", "difference_f32", [&] { difference_f32(variable(UInt(32)), variable(Int(32)), x86); });
     holds("difference_f32", bytes, [&](const Type &t) { hewn::arm::difference_f32(variable(t), variable(t), arm); });
-    holds("quantized", bytes, [&](const Type &t) { hewn::arm::quantized(q, variable(t), t); });
+    holds("quantized", up_to_16, [&](const Type &t) { hewn::arm::quantized(q, variable(t), t); });
     holds("quantized_number", bytes, [&](const Type &t) { hewn::arm::quantized_number(q, variable(Int(32)), t); });
     holds("sum_f16", {Float(16)}, [&](const Type &t) { hewn::arm::sum_f16(variable(t), variable(t), arm); });
 
@@ -76,8 +77,8 @@ int main() {
     holds("narrowed", {UInt(32)}, [&](const Type &t) { gpu::narrowed(variable(t)); });
     holds("converted", {Int(32)}, [&](const Type &t) { gpu::converted(variable(t)); });
     holds("difference", up_to_32, [&](const Type &t) { gpu::difference(variable(t), variable(t)); });
-    holds("quantized", bytes, [&](const Type &t) { gpu::quantize(bits, bits, variable(t), t, true, true); });
-    holds("finished_ieee", bytes, [&](const Type &t) { gpu::finished_ieee(q, variable(t), t); });
+    holds("quantized", up_to_16, [&](const Type &t) { gpu::quantize(bits, bits, variable(t), t, true, true); });
+    holds("finished_ieee", up_to_16, [&](const Type &t) { gpu::finished_ieee(q, variable(t), t); });
     holds("addend_ieee", bytes, [&](const Type &t) { gpu::addend_ieee(variable(t), variable(t), bits); });
     holds("addend", bytes, [&](const Type &t) {
         gpu::quantized_add(variable(t), bits, variable(t), variable(t), bits, variable(t), bits, variable(UInt(8)), UInt(8));

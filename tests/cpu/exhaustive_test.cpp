@@ -148,7 +148,7 @@ void compare_quantize(const std::vector<Runner> &runners, const std::vector<X> &
     std::vector<Q> want(x.size()), got(x.size());
     quantize_all(x.data(), scale, zero_point, want.data(), x.size());
     for (const Runner &runner : runners) {
-        std::memset(got.data(), SENTINEL, got.size());
+        std::memset(got.data(), SENTINEL, got.size() * sizeof(Q));
         if (!runner.run({x.data(), &scale, &zero_point, got.data()})) failure.report(runner.variant() + " failed");
         const std::string text = differences<Q>(runner, want, got, [&](size_t i) {
             return "x " + text_of(x[i]) + ", scale " + text_of(scale) + ", zero point " + text_of(zero_point);
@@ -252,6 +252,34 @@ void all_f16(const std::string &signature) {
 
 TEST(ExhaustiveQuantizeF16, U8) { all_f16<uint8_t>("f16_u8"); }
 TEST(ExhaustiveQuantizeF16, I8) { all_f16<int8_t>("f16_i8"); }
+TEST(ExhaustiveQuantizeF16, U16) { all_f16<uint16_t>("f16_u16"); }
+TEST(ExhaustiveQuantizeF16, I16) { all_f16<int16_t>("f16_i16"); }
+
+// All ties of a 16-bit output, q = -65535.5 ... 65535.5 covering every zero point, and their neighbours up to 2 ulp.
+template<class Q>
+void all_ties(const std::string &signature) {
+    constexpr size_t TIES = 131072, N = TIES * 5;
+    const std::vector<Runner> all = runners("quantize_linear", signature, N);
+    if (all.empty()) GTEST_SKIP() << "quantize_linear_" << signature << ": no variant of it runs here";
+    Random random("ExhaustiveQuantizeF32." + signature);
+    std::vector<float> scales = {1, -0x1p-60f, 0x1p100f, 0x1p-149f, 0x1.fffffep0f};
+    while (scales.size() < (EMULATED ? 8 : 100)) scales.push_back(random_ordinary_scale(random, int(random.integer(-100, 100))));
+    const std::vector<Q> zero_points = {0, std::numeric_limits<Q>::min(), std::numeric_limits<Q>::max(), Q(random.bits())};
+    FirstFailure failure;
+    on_two_threads(int64_t(scales.size()), [&](int64_t index) {
+        const float scale = scales[size_t(index)];
+        std::vector<float> x(N);
+        for (size_t t = 0; t < TIES; t++) {
+            const uint32_t bits = reference::to_bits((float(t) - 65535.5f) * scale);
+            for (size_t ulp = 0; ulp < 5; ulp++) x[t * 5 + ulp] = reference::from_bits(bits + uint32_t(ulp) - 2);
+        }
+        for (const Q zero_point : zero_points) compare_quantize(all, x, scale, zero_point, failure);
+    });
+    EXPECT_FALSE(failure) << failure.text();
+}
+
+TEST(ExhaustiveQuantizeF32, U16Ties) { all_ties<uint16_t>("f32_u16"); }
+TEST(ExhaustiveQuantizeF32, I16Ties) { all_ties<int16_t>("f32_i16"); }
 
 // ---- DEQUANTIZE_LINEAR ---------------------------------------------------------------------------------------------------
 
