@@ -28,7 +28,7 @@ hewn_knob(stream_block_bytes PLAN VALUES 2048 1024 4096 8192)
 hewn_knob(parallel_bytes PLAN VALUES 1048576 262144 524288 2097152 4194304)
 # Slices a CPU where the caller sets no limit on threads. With several, a thread of the pool that wakes late still finds work.
 hewn_knob(slices_per_cpu PLAN VALUES 4 1 2 8)
-# QUANTIZE_LINEAR and QUANTIZED_LINEAR_ADD of fewer elements divide: preparing the replacement, and reading the flag that tells whether it
+# Operators that may replace a division divide fewer elements: preparing the replacement, and reading the flag that tells whether it
 # was right, takes longer. By hand, because the tuner times no such sizes.
 hewn_knob(reciprocal_elements PLAN BY_HAND VALUES 256 128 512 1024)
 # The rank of the target's kernel on a chip that runs its vectors in halves (generators/chips.cmake), if the kernel is slower there than the

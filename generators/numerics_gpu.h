@@ -128,7 +128,7 @@ inline Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, c
     return quantized(xp, sp, distance, ((x ^ scale) & u32(kSign)) != 0, zero, zero_point, type);
 }
 
-// One addend of QUANTIZED_LINEAR_ADD, RN((q - zero_point) * scale) / 2^(common - 127). 2^(common - 127) is the larger scale's
+// One addend of a quantized sum, RN((q - zero_point) * scale) / 2^(common - 127). 2^(common - 127) is the larger scale's
 // power of two. A scale more than 2^60 below the other counts only where the other addend is 0; `alone` is then the sum's
 // exponent.
 struct Addend {

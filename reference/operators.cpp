@@ -14,7 +14,7 @@ namespace table {  // whose words would hide others' names
 constexpr Role data = Role::data, scale = Role::scale, zero_point = Role::zero_point, output = Role::output;
 constexpr hewn_data_type type_none = HEWN_DATA_TYPE_UNKNOWN;
 constexpr uint32_t none = 0;
-#define HEWN_TYPE(word, name, number, bits)                         \
+#define HEWN_TYPE(word, name, number, bits) \
     [[maybe_unused]] constexpr hewn_data_type type_##word = number; \
     [[maybe_unused]] constexpr uint32_t word = 1u << number;
 #define HEWN_LEVEL(...)

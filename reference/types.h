@@ -17,22 +17,22 @@ namespace hewn_test {
 using reference::f16;
 
 // A type's name in signatures, itself, its enumerator.
-#define HEWN_EACH_TYPE(X)    \
-    X(f32, float, FLOAT32)   \
-    X(f16, f16, FLOAT16)     \
+#define HEWN_EACH_TYPE(X) \
+    X(f32, float, FLOAT32) \
+    X(f16, f16, FLOAT16) \
     X(u64, uint64_t, UINT64) \
     X(u32, uint32_t, UINT32) \
     X(u16, uint16_t, UINT16) \
-    X(u8, uint8_t, UINT8)    \
-    X(i64, int64_t, INT64)   \
-    X(i32, int32_t, INT32)   \
-    X(i16, int16_t, INT16)   \
+    X(u8, uint8_t, UINT8) \
+    X(i64, int64_t, INT64) \
+    X(i32, int32_t, INT32) \
+    X(i16, int16_t, INT16) \
     X(i8, int8_t, INT8)
 
 template<class T>
 struct DataTypeOf;
 #define HEWN_TYPE(name, T, number) \
-    template<>                     \
+    template<> \
     struct DataTypeOf<T> : std::integral_constant<hewn_data_type, HEWN_DATA_TYPE_##number> {};
 HEWN_EACH_TYPE(HEWN_TYPE)
 #undef HEWN_TYPE

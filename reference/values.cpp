@@ -180,7 +180,7 @@ T random_value(Random &random) {
     else return T(bits);
 }
 
-#define HEWN_TYPE(name, T, number)            \
+#define HEWN_TYPE(name, T, number) \
     template std::vector<T> special_values(); \
     template T random_value(Random &);
 HEWN_EACH_TYPE(HEWN_TYPE)

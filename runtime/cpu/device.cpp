@@ -224,9 +224,9 @@ bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, const hewn
 #define HEWN_TENSOR(...) +1
 #define HEWN_COUNT(...) (-1 __VA_ARGS__)
 #define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, tensors, levels) \
-    if constexpr (is_built(#name)) {                                                                             \
-        if (op.problem.info->input_count == HEWN_COUNT tensors)                                                  \
-            return locate<HEWN_COUNT tensors>(op, inputs, output, addresses);                                    \
+    if constexpr (is_built(#name)) { \
+        if (op.problem.info->input_count == HEWN_COUNT tensors) \
+            return locate<HEWN_COUNT tensors>(op, inputs, output, addresses); \
     }
 #include "operators.inc"
 #undef HEWN_OPERATOR

@@ -40,7 +40,7 @@ int find_folded_factors(const Quantization &quantization, const halide_type_t *t
     }
 
     // Steps of a's factor, of b's and of the offset. How often the first and any of the seven fit:
-    // docs/numerics.md#quantized_linear_add.
+    // docs/numerics.md.
     constexpr int kSteps[][3] = {{0, 0, 0}, {0, 0, 1}, {0, 0, -1}, {0, 1, 0}, {0, -1, 0}, {1, 0, 0}, {-1, 0, 0}};
     constexpr int kParts = kValues / kRows;
     int first = 0;  // begins with the part in which the previous factors differed, as the next may

@@ -78,8 +78,8 @@ struct CpuKernel {
 };
 
 // Calls a CPU kernel on a box. The arguments have the types and order of its generator's inputs, then its output. Halide's
-// uniform entry point takes an array of pointers to them instead; writing and reading it costs a small QUANTIZED_LINEAR_ADD a
-// tenth more instructions.
+// uniform entry point takes an array of pointers to them instead; writing and reading it costs small calls of many
+// arguments a tenth more instructions.
 template<class... Arguments>
 int call_kernel(const Form &form, const CpuCall &call, Arguments... arguments) {
     return reinterpret_cast<int (*)(const void *, Arguments...)>(form.entry)(call.user_context, arguments...);

@@ -24,11 +24,6 @@ struct Parameters {
     FoldedFactors factors;
 };
 
-int32_t read_byte(const void *byte, hewn_data_type type) {
-    return type == HEWN_DATA_TYPE_INT8 ? int32_t(*static_cast<const int8_t *>(byte))
-                                       : int32_t(*static_cast<const uint8_t *>(byte));
-}
-
 // Reads the scales and zero points of A, B and the output into `q`. Returning a struct would copy it by wide loads of what narrow
 // stores just wrote, which wait for those stores (5 ns on a Zen 5).
 void read_quantization(const CpuCall &call, Quantization &q) {

@@ -11,9 +11,7 @@ enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutput
 float scale(const CpuCall &call, int input) { return read_scale(call.inputs[input], HEWN_DATA_TYPE_FLOAT32); }
 
 int32_t zero_point(const CpuCall &call, int input) {
-    const void *const byte = call.inputs[input];
-    return call.kernel.problem->inputs[input].type == HEWN_DATA_TYPE_INT8 ? int32_t(*static_cast<const int8_t *>(byte))
-                                                                          : int32_t(*static_cast<const uint8_t *>(byte));
+    return read_byte(call.inputs[input], call.kernel.problem->inputs[input].type);
 }
 
 int call_quantized_mul(BoxCall &context, halide_buffer_t *operands) {

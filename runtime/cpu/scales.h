@@ -30,6 +30,12 @@ inline float read_scale(const void *scale, hewn_data_type type) {
     return value;
 }
 
+// A zero point of 8 bits.
+inline int32_t read_byte(const void *byte, hewn_data_type type) {
+    return type == HEWN_DATA_TYPE_INT8 ? int32_t(*static_cast<const int8_t *>(byte))
+                                       : int32_t(*static_cast<const uint8_t *>(byte));
+}
+
 // ARM has no flag for inf - inf. So a reciprocal's two parts have one sign there, and cannot cancel (docs/numerics.md).
 #if defined(__aarch64__)
 constexpr bool kOneSign = true;

@@ -25,14 +25,14 @@ namespace {
 
 constexpr uint64_t GiB = uint64_t(1) << 30;
 
-#define HEWN_NEEDS_MEMORY(bytes)                                                                                          \
-    do {                                                                                                                  \
-        const uint64_t needed = (bytes) + GiB / 2, there = available_memory();                                            \
-        if (there < needed) {                                                                                             \
-            GTEST_SKIP() << testing::UnitTest::GetInstance()->current_test_info()->test_suite_name() << "."               \
+#define HEWN_NEEDS_MEMORY(bytes) \
+    do { \
+        const uint64_t needed = (bytes) + GiB / 2, there = available_memory(); \
+        if (there < needed) { \
+            GTEST_SKIP() << testing::UnitTest::GetInstance()->current_test_info()->test_suite_name() << "." \
                          << testing::UnitTest::GetInstance()->current_test_info()->name() << ": needs " << (needed >> 20) \
-                         << " MiB of free memory, there are " << (there >> 20) << " MiB";                                 \
-        }                                                                                                                 \
+                         << " MiB of free memory, there are " << (there >> 20) << " MiB"; \
+        } \
     } while (false)
 
 // A window of memory seen over and over again in `bytes` of addresses: the memory of one window, the contents of a large tensor.
