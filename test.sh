@@ -20,7 +20,8 @@ CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")"
 source scripts/stage.sh
 
 build_for_others() {
-    local wine=0 toolchain system kernels="add_f32;quantize_linear_f32_u8;dequantize_linear_u8_f32;quantized_linear_add_u8_u8_u8"
+    local wine=0 toolchain system
+    local kernels="add_f32;quantize_linear_f32_u8;dequantize_linear_u8_f32;quantized_linear_add_u8_u8_u8;quantized_linear_mul_u8_u8"
     stage arm64 scripts/cross.sh linux-arm64
     stage x86-32 scripts/cross.sh linux-x86
     # Without Wine ctest lists its tests as one that is skipped.

@@ -242,6 +242,73 @@ TEST(Folding, LooksAtEveryPair) {
 
 // ---- Executions ----
 
+constexpr int64_t kPairs = 1 << 16;
+
+// QUANTIZED_LINEAR_ADD of all pairs, with the variant's types and all parameters.
+hewn::Problem problem_of_all_pairs(const Folded &of) {
+    constexpr int64_t one = 1;
+    const auto described = [](hewn_data_type type, const int64_t &size) {
+        return hewn_tensor_desc{sizeof(hewn_tensor_desc), type, 1, &size, nullptr};
+    };
+    const hewn_tensor_desc a = described(of.data_types[0], kPairs), a_zero = described(of.data_types[0], one),
+                           b = described(of.data_types[1], kPairs), b_zero = described(of.data_types[1], one),
+                           output = described(of.data_types[2], kPairs), output_zero = described(of.data_types[2], one),
+                           scale = described(HEWN_DATA_TYPE_FLOAT32, one);
+    const hewn_quantized_linear_add_desc own = {sizeof own, &a,      &scale, &a_zero,      &b,
+                                                &scale,     &b_zero, &scale, &output_zero, &output};
+    const hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, &own};
+    hewn::Problem problem = {};
+    hewn_error error = {sizeof error, 0, ""};
+    EXPECT_EQ(hewn::read_operator(&desc, HEWN_FEATURE_LEVEL_NEWEST, problem, &error), HEWN_STATUS_OK) << error.message;
+    return problem;
+}
+
+// Its kernel, the values of its inputs, and a call.
+struct AllPairs {
+    const Folded &of;
+    hewn::Problem problem;
+    hewn::CpuKernel kernel = {};
+    std::vector<uint8_t> a, b;
+    Quantization parameters;
+    uint8_t zero_points[3];
+    float *const scale = parameters.scale;
+    void *inputs[8] = {nullptr, scale, zero_points, nullptr, scale + 1, zero_points + 1, scale + 2, zero_points + 2};
+
+    AllPairs(const Folded &of, const hewn::Variant &variant, const Quantization &q)
+        : of(of), problem(problem_of_all_pairs(of)), parameters(q) {
+        for (int64_t pair = 0; pair < kPairs; pair++) {
+            a.push_back(uint8_t(pair));
+            b.push_back(uint8_t(pair >> 8));
+        }
+        inputs[0] = a.data();
+        inputs[3] = b.data();
+        for (int t = 0; t < 3; t++) zero_points[t] = uint8_t(q.zero_point[t]);
+        const hewn::Tensor *operands[hewn::kMaxOperands];
+        const int count = hewn::list_operands(problem, operands);
+        kernel.problem = &problem;
+        hewn::forms_of(*problem.info).choose(hewn::merge_dimensions(operands, count), variant, kernel);
+    }
+    std::vector<uint8_t> execute() {
+        std::vector<uint8_t> result(size_t(kPairs), 0xa5);
+        halide_dimension_t dims[2] = {{0, int32_t(kPairs), 1, 0}, {0, 1, 0, 0}};
+        halide_buffer_t buffers[3] = {};
+        std::vector<uint8_t> *const hosts[] = {&a, &b, &result};
+        for (int o = 0; o < 3; o++) {
+            buffers[o].host = hosts[o]->data();
+            buffers[o].type = of.types[o];
+            buffers[o].dimensions = 2;
+            buffers[o].dim = dims;
+        }
+        hewn::CpuCall call(kernel, inputs, nullptr);
+        EXPECT_EQ(kernel.call(call, buffers), 0);
+        return result;
+    }
+    int settle(const hewn::Allocator &allocator) {
+        hewn::KernelErrors errors;
+        return hewn::forms_of(*problem.info).settle({}, allocator, kernel, inputs, &errors);
+    }
+};
+
 FoldedKernel folded_entry;
 int folded_calls;
 int count_folded(const void *context, halide_buffer_t *a, halide_buffer_t *b, int32_t zero_point, float of_a, float of_b,
@@ -250,87 +317,36 @@ int count_folded(const void *context, halide_buffer_t *a, halide_buffer_t *b, in
     return folded_entry(context, a, b, zero_point, of_a, of_b, offset, output);
 }
 
-// With constants an operator searches at compile: its next executions, by whatever form, give the formula's outputs.
+// With constants an operator searches at compile. It folds those that fit, and nothing that is bound.
 TEST(Folding, ConstantsAreSettled) {
     const std::vector<Folded> variants = folded_variants();
     if (variants.empty()) GTEST_SKIP() << "no variant of this build that runs here has the form";
-    constexpr int64_t kElements = 1 << 16, one = 1;
+    const hewn::Allocator &allocator = hewn::default_device().allocator;
+    const hewn::Allocator none = {[](void *, size_t, size_t) -> void * { return nullptr; }, allocator.deallocate_hook, nullptr};
     for (const Folded &of : variants) {
         SCOPED_TRACE(of.name);
-        const auto described = [](hewn_data_type type, const int64_t &size) {
-            return hewn_tensor_desc{sizeof(hewn_tensor_desc), type, 1, &size, nullptr};
-        };
-        const hewn_tensor_desc a = described(of.data_types[0], kElements), a_zero = described(of.data_types[0], one),
-                               b = described(of.data_types[1], kElements), b_zero = described(of.data_types[1], one),
-                               output = described(of.data_types[2], kElements), output_zero = described(of.data_types[2], one),
-                               scale = described(HEWN_DATA_TYPE_FLOAT32, one);
-        const hewn_quantized_linear_add_desc own = {sizeof own, &a,      &scale, &a_zero,      &b,
-                                                    &scale,     &b_zero, &scale, &output_zero, &output};
-        const hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, &own};
-        std::vector<uint8_t> data[3] = {std::vector<uint8_t>(size_t(kElements)), std::vector<uint8_t>(size_t(kElements)),
-                                        std::vector<uint8_t>(size_t(kElements))};
-        for (int64_t pair = 0; pair < kElements; pair++) {
-            data[0][size_t(pair)] = uint8_t(pair);
-            data[1][size_t(pair)] = uint8_t(pair >> 8);
-        }
-        halide_dimension_t dims[2] = {{0, int32_t(kElements), 1, 0}, {0, 1, 0, 0}};
-        halide_buffer_t buffers[3] = {};
-        for (int o = 0; o < 3; o++) {
-            buffers[o].host = data[o].data();
-            buffers[o].type = of.types[o];
-            buffers[o].dimensions = 2;
-            buffers[o].dim = dims;
-        }
         hewn::Variant counting = *of.variant;
-        for (hewn::Form &form : counting.forms) {
-            if (&form - counting.forms == of.form - of.variant->forms)
-                form.entry = reinterpret_cast<hewn::KernelEntry>(count_folded);
-        }
+        counting.forms[of.form - of.variant->forms].entry = reinterpret_cast<hewn::KernelEntry>(count_folded);
         folded_entry = reinterpret_cast<FoldedKernel>(of.form->entry);
         for (const Quantization &q : {kFitting, kDiffering, Quantization{{0x1p30f, 1, 1}, {3, 7, 5}}}) {
-            hewn::Problem problem = {};
-            hewn_error error = {sizeof error, 0, ""};
-            ASSERT_EQ(hewn::read_operator(&desc, HEWN_FEATURE_LEVEL_NEWEST, problem, &error), HEWN_STATUS_OK) << error.message;
-            const hewn::Tensor *operands[hewn::kMaxOperands];
-            const int count = hewn::list_operands(problem, operands);
-            hewn::CpuKernel kernel = {};
-            kernel.problem = &problem;
-            const hewn::CpuForms &forms = forms_of(*problem.info);
-            forms.choose(hewn::merge_dimensions(operands, count), counting, kernel);
-            uint8_t zero_points[3] = {uint8_t(q.zero_point[0]), uint8_t(q.zero_point[1]), uint8_t(q.zero_point[2])};
-            Quantization parameters = q;
-            float *const s = parameters.scale;
-            void *inputs[] = {data[0].data(), s, zero_points, data[1].data(), s + 1, zero_points + 1, s + 2, zero_points + 2};
-            const auto execute = [&](std::vector<uint8_t> &result) {
-                hewn::CpuCall call(kernel, inputs, nullptr);
-                result.assign(size_t(kElements), 0xa5);
-                buffers[2].host = result.data();
-                ASSERT_EQ(kernel.call(call, buffers), 0);
-            };
-            std::vector<uint8_t> bound, constant;
+            AllPairs pairs(of, counting, q);
             folded_calls = 0;
-            execute(bound);
-            EXPECT_EQ(folded_calls, 0) << "nothing is known of parameters that are bound";
-            const hewn::Plan plan = {};
-            const hewn::Allocator &allocator = hewn::default_device().allocator;
-            hewn::KernelErrors errors;
-            ASSERT_EQ(forms.settle(plan, allocator, kernel, inputs, &errors), 0);
-            EXPECT_EQ(kernel.settled, nullptr) << "nothing is a constant";
-            for (hewn::Tensor &tensor : problem.inputs) tensor.constant = true;
-            const hewn::Allocator none = {[](void *, size_t, size_t) -> void * { return nullptr; }, allocator.deallocate_hook,
-                                          nullptr};
-            EXPECT_EQ(forms.settle(plan, none, kernel, inputs, &errors), hewn::kNoMemory);
-            ASSERT_EQ(forms.settle(plan, allocator, kernel, inputs, &errors), 0);
-            ASSERT_NE(kernel.settled, nullptr);
-            std::fill_n(s, 3, 0.0f);  // nobody looks there
+            const std::vector<uint8_t> bound = pairs.execute();
+            EXPECT_EQ(folded_calls, 0);
+            ASSERT_EQ(pairs.settle(allocator), 0);
+            EXPECT_EQ(pairs.kernel.settled, nullptr) << "nothing is a constant";
+            for (hewn::Tensor &tensor : pairs.problem.inputs) tensor.constant = true;
+            EXPECT_EQ(pairs.settle(none), hewn::kNoMemory);
+            ASSERT_EQ(pairs.settle(allocator), 0);
+            std::fill_n(pairs.scale, 3, 0.0f);  // nobody looks there
             folded_calls = 0;
-            execute(constant);
+            const std::vector<uint8_t> constant = pairs.execute();
             EXPECT_EQ(folded_calls, q.scale[0] == kFitting.scale[0]);
-            for (size_t pair = 0; pair < size_t(kElements); pair++) {
-                ASSERT_EQ(bound[pair], by_formula(of.types, data[0][pair], data[1][pair], q)) << pair;
+            for (size_t pair = 0; pair < size_t(kPairs); pair++) {
+                ASSERT_EQ(bound[pair], by_formula(of.types, pairs.a[pair], pairs.b[pair], q)) << pair;
                 ASSERT_EQ(constant[pair], bound[pair]) << pair;
             }
-            allocator.deallocate(kernel.settled);
+            allocator.deallocate(pairs.kernel.settled);
         }
     }
 }
