@@ -1,6 +1,5 @@
 // Who runs a problem: hewn, a peer, or the machine itself.
-#ifndef HEWN_BENCH_CONTENDER_H
-#define HEWN_BENCH_CONTENDER_H
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -53,5 +52,3 @@ struct Limits {
 Limits make_limits(double bytes, int threads, Arena &arena);
 
 }  // namespace hewn_bench
-
-#endif  // HEWN_BENCH_CONTENDER_H

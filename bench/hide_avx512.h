@@ -1,5 +1,4 @@
-#ifndef HEWN_BENCH_HIDE_AVX512_H
-#define HEWN_BENCH_HIDE_AVX512_H
+#pragma once
 
 #include <string>
 
@@ -10,5 +9,3 @@ namespace hewn_bench {
 void hide_avx512(const std::string &onnxruntime);
 
 }  // namespace hewn_bench
-
-#endif  // HEWN_BENCH_HIDE_AVX512_H

@@ -1,6 +1,5 @@
 // Timing in wall-clock time, in rounds of a sample of each contender.
-#ifndef HEWN_BENCH_MEASURE_H
-#define HEWN_BENCH_MEASURE_H
+#pragma once
 
 #include <string>
 #include <vector>
@@ -36,5 +35,3 @@ Ratio ratio(const Samples &numerator, const Samples &denominator);
 double measure_alone(const Runner &run, const Effort &effort);
 
 }  // namespace hewn_bench
-
-#endif  // HEWN_BENCH_MEASURE_H

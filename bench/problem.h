@@ -1,6 +1,5 @@
 // What is measured: one operator on tensors of one signature, layout and number of elements, with contents.
-#ifndef HEWN_BENCH_PROBLEM_H
-#define HEWN_BENCH_PROBLEM_H
+#pragma once
 
 #include <hewn/hewn.hpp>
 
@@ -120,5 +119,3 @@ std::vector<hewn::InputBinding> constants_of(const Problem &problem);
 std::vector<hewn_buffer_binding> input_bindings(const Problem &problem);
 
 }  // namespace hewn_bench
-
-#endif  // HEWN_BENCH_PROBLEM_H

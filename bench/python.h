@@ -1,6 +1,5 @@
 // The one Python interpreter inside this program: NumPy is a peer, and makes ONNX models and bootstrap intervals.
-#ifndef HEWN_BENCH_PYTHON_H
-#define HEWN_BENCH_PYTHON_H
+#pragma once
 
 #include <pybind11/embed.h>
 #include <pybind11/stl.h>
@@ -11,5 +10,3 @@ namespace hewn_bench {
 pybind11::module_ python_module(const char *name);
 
 }  // namespace hewn_bench
-
-#endif  // HEWN_BENCH_PYTHON_H

@@ -1,6 +1,5 @@
 // The results of a comparison: the table, and the two JSON files.
-#ifndef HEWN_BENCH_REPORT_H
-#define HEWN_BENCH_REPORT_H
+#pragma once
 
 #include <algorithm>
 #include <map>
@@ -53,5 +52,3 @@ nlohmann::json full_json(const Report &report);
 void write_json(const nlohmann::json &json, const std::string &path);
 
 }  // namespace hewn_bench
-
-#endif  // HEWN_BENCH_REPORT_H

@@ -1,6 +1,5 @@
 // The rows of a comparison.
-#ifndef HEWN_BENCH_ROWS_H
-#define HEWN_BENCH_ROWS_H
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -29,5 +28,3 @@ struct Selection {
 std::vector<Row> choose_rows(const Selection &selection);
 
 }  // namespace hewn_bench
-
-#endif  // HEWN_BENCH_ROWS_H

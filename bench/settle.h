@@ -1,5 +1,4 @@
-#ifndef HEWN_BENCH_SETTLE_H
-#define HEWN_BENCH_SETTLE_H
+#pragma once
 
 #include <time.h>
 
@@ -29,5 +28,3 @@ inline void settle() {
 }
 
 }  // namespace hewn_bench
-
-#endif  // HEWN_BENCH_SETTLE_H

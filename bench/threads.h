@@ -1,5 +1,4 @@
-#ifndef HEWN_BENCH_THREADS_H
-#define HEWN_BENCH_THREADS_H
+#pragma once
 
 #include <pthreadpool.h>
 
@@ -18,5 +17,3 @@ inline pthreadpool_t thread_pool(int threads) {
 }
 
 }  // namespace hewn_bench
-
-#endif  // HEWN_BENCH_THREADS_H

@@ -1,6 +1,5 @@
 // What all element-wise generators share: rank-2 buffers, the layouts that a kernel is specialised for, and the CPU schedule.
-#ifndef HEWN_GENERATORS_ELEMENTWISE_H
-#define HEWN_GENERATORS_ELEMENTWISE_H
+#pragma once
 
 #include <Halide.h>
 
@@ -556,5 +555,3 @@ private:
 };
 
 }  // namespace hewn
-
-#endif  // HEWN_GENERATORS_ELEMENTWISE_H

@@ -1,7 +1,6 @@
 // What all GPU kernels share: operands, the two forms, and the schedule. One source for CUDA, OpenCL and Direct3D 12.
 // The forms dense, whose caller passes how many steps there are, and strided: docs/architecture.md#two-forms.
-#ifndef HEWN_GENERATORS_GPU_H
-#define HEWN_GENERATORS_GPU_H
+#pragma once
 
 #include <Halide.h>
 
@@ -298,5 +297,3 @@ private:
 };
 
 }  // namespace hewn::gpu
-
-#endif  // HEWN_GENERATORS_GPU_H

@@ -1,7 +1,6 @@
 // Numeric helpers of the generators. Each computes exactly what its formula says: IEEE-754 binary32, one rounding per written
 // operation, and ends the generator run for types that it does not hold. docs/numerics.md explains why each is exact.
-#ifndef HEWN_GENERATORS_NUMERICS_H
-#define HEWN_GENERATORS_NUMERICS_H
+#pragma once
 
 #include <Halide.h>
 
@@ -83,5 +82,3 @@ inline Expr quantize_clamped(const Expr &q, const Expr &zero_point, const Type &
 }
 
 }  // namespace hewn
-
-#endif  // HEWN_GENERATORS_NUMERICS_H

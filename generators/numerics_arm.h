@@ -1,7 +1,6 @@
 // The helpers of numerics.h in ARM64's instructions. docs/numerics.md#arm64 explains why each is exact. LLVM's intrinsics are
 // called lane by lane; its vectorizer joins the lanes.
-#ifndef HEWN_GENERATORS_NUMERICS_ARM_H
-#define HEWN_GENERATORS_NUMERICS_ARM_H
+#pragma once
 
 #include <Halide.h>
 
@@ -70,5 +69,3 @@ inline Expr sum_f16(const Expr &a, const Expr &b, const Target &target) {
 }
 
 }  // namespace hewn::arm
-
-#endif  // HEWN_GENERATORS_NUMERICS_ARM_H

@@ -1,8 +1,7 @@
 // Numeric helpers of the GPU kernels. Values are bit patterns (u32 for f32, u16 for f16), and every value that decides a result
 // is an integer. A float operation is only used where it is exact, or is the one rounding that the truth asks for, between two
 // integer operations. docs/numerics.md#gpus tells the reasons, and why each formula is exact.
-#ifndef HEWN_GENERATORS_NUMERICS_GPU_H
-#define HEWN_GENERATORS_NUMERICS_GPU_H
+#pragma once
 
 #include <Halide.h>
 
@@ -314,5 +313,3 @@ private:
 };
 
 }  // namespace hewn::gpu
-
-#endif  // HEWN_GENERATORS_NUMERICS_GPU_H

@@ -1,6 +1,5 @@
 // The names of data types, the types of a kernel, and what a generator says that cannot make one.
-#ifndef HEWN_GENERATORS_SIGNATURE_H
-#define HEWN_GENERATORS_SIGNATURE_H
+#pragma once
 
 #include <Halide.h>
 
@@ -74,5 +73,3 @@ inline Type type_of_signature(const SignatureTypes &types, const std::string &si
 }
 
 }  // namespace hewn
-
-#endif  // HEWN_GENERATORS_SIGNATURE_H

@@ -1,6 +1,5 @@
 // Expressions that LLVM must leave as written, and LLVM intrinsics called by name.
-#ifndef HEWN_GENERATORS_STAGE_H
-#define HEWN_GENERATORS_STAGE_H
+#pragma once
 
 #include <Halide.h>
 
@@ -53,5 +52,3 @@ inline Expr intrinsic(const Type &type, const std::string &name, const std::vect
 }
 
 }  // namespace hewn
-
-#endif  // HEWN_GENERATORS_STAGE_H

@@ -1,6 +1,5 @@
 // Contents of tensors.
-#ifndef HEWN_REFERENCE_CONTENTS_H
-#define HEWN_REFERENCE_CONTENTS_H
+#pragma once
 
 #include <cstdint>
 
@@ -23,5 +22,3 @@ void fill_random(Tensor &tensor, Random &random);
 void fill_inputs(Problem &problem, Random &random, Scales scales = Scales::ordinary);
 
 }  // namespace hewn_test
-
-#endif  // HEWN_REFERENCE_CONTENTS_H

@@ -1,6 +1,5 @@
 // Every element of strided tensors.
-#ifndef HEWN_REFERENCE_ELEMENTS_H
-#define HEWN_REFERENCE_ELEMENTS_H
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -41,5 +40,3 @@ void for_each_element(const std::vector<int64_t> &sizes, const std::vector<std::
 }
 
 }  // namespace hewn_test
-
-#endif  // HEWN_REFERENCE_ELEMENTS_H

@@ -1,6 +1,5 @@
 // The truth over whole tensors.
-#ifndef HEWN_REFERENCE_EVALUATION_H
-#define HEWN_REFERENCE_EVALUATION_H
+#pragma once
 
 #include <hewn/hewn.h>
 
@@ -26,5 +25,3 @@ void evaluate(const Evaluation &evaluation, void *output);
 int64_t count_differences(const Evaluation &evaluation, const void *output);
 
 }  // namespace hewn_test
-
-#endif  // HEWN_REFERENCE_EVALUATION_H

@@ -1,6 +1,5 @@
 // What is known of the operators without their elements' types, and their descriptions.
-#ifndef HEWN_REFERENCE_OPERATORS_H
-#define HEWN_REFERENCE_OPERATORS_H
+#pragma once
 
 #include <hewn/hewn.h>
 
@@ -78,5 +77,3 @@ private:
 };
 
 }  // namespace hewn_test
-
-#endif  // HEWN_REFERENCE_OPERATORS_H

@@ -1,6 +1,5 @@
 // Builders of problems: one operator on tensors of chosen or random layouts.
-#ifndef HEWN_REFERENCE_PROBLEMS_H
-#define HEWN_REFERENCE_PROBLEMS_H
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -46,5 +45,3 @@ std::vector<Layout> per_tensor(hewn_operator_type op);
 Problem random_problem(hewn_operator_type op, const std::vector<hewn_data_type> &types, Random &random, int64_t max_elements);
 
 }  // namespace hewn_test
-
-#endif  // HEWN_REFERENCE_PROBLEMS_H

@@ -1,8 +1,7 @@
 // The truth of hewn's numerics in scalar C++: the only oracle. Every variant must equal it bit for bit (any NaN equals any NaN).
 // Evaluated in IEEE-754 binary32, one rounding to nearest even per written operation. Compile with -ffp-contract=off, in the
 // default floating-point mode. Formulas: DirectML's operator reference; the order of roundings: docs/numerics.md.
-#ifndef HEWN_TESTS_REFERENCE_H
-#define HEWN_TESTS_REFERENCE_H
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -111,5 +110,3 @@ bool same(T a, T b) {
 }
 
 }  // namespace reference
-
-#endif  // HEWN_TESTS_REFERENCE_H

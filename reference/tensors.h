@@ -1,7 +1,6 @@
 // Strided tensors between sentinels, and an operator with its tensors. Runtime-typed, so that one test serves every line of
 // variants.inc.
-#ifndef HEWN_REFERENCE_TENSORS_H
-#define HEWN_REFERENCE_TENSORS_H
+#pragma once
 
 #include <hewn/hewn.h>
 
@@ -100,5 +99,3 @@ std::string describe(const Problem &problem);
 std::string difference(const Problem &problem, const std::vector<uint8_t> &expected, const std::vector<uint8_t> &actual);
 
 }  // namespace hewn_test
-
-#endif  // HEWN_REFERENCE_TENSORS_H

@@ -1,6 +1,5 @@
 // The truth of each operator, whose formula is reference.h's. What is known of operators without it is in operators.h.
-#ifndef HEWN_REFERENCE_TRUTH_H
-#define HEWN_REFERENCE_TRUTH_H
+#pragma once
 
 #include <stdexcept>
 #include <string>
@@ -147,5 +146,3 @@ void with_truth(hewn_operator_type type, const DataTypes &types, const InputMemo
 }
 
 }  // namespace hewn_test
-
-#endif  // HEWN_REFERENCE_TRUTH_H

@@ -1,6 +1,5 @@
 // Data types by name, by enumerator and as C++ types.
-#ifndef HEWN_REFERENCE_TYPES_H
-#define HEWN_REFERENCE_TYPES_H
+#pragma once
 
 #include <hewn/hewn.h>
 
@@ -81,5 +80,3 @@ std::string text_of(T value);
 std::string text_of(hewn_data_type type, const void *element);
 
 }  // namespace hewn_test
-
-#endif  // HEWN_REFERENCE_TYPES_H

@@ -1,6 +1,5 @@
 // Numbers to compute with: random ones, repeatable by their seed, and special ones.
-#ifndef HEWN_REFERENCE_VALUES_H
-#define HEWN_REFERENCE_VALUES_H
+#pragma once
 
 #include <cstdint>
 #include <random>
@@ -66,5 +65,3 @@ float random_ordinary_scale(Random &random, int exponent);
 float random_scale(Random &random, int exponent, Scales scales);
 
 }  // namespace hewn_test
-
-#endif  // HEWN_REFERENCE_VALUES_H

@@ -1,6 +1,5 @@
 // The variants of this build: the lines of variants.inc.
-#ifndef HEWN_REFERENCE_VARIANTS_H
-#define HEWN_REFERENCE_VARIANTS_H
+#pragma once
 
 #include <hewn/hewn.h>
 
@@ -40,5 +39,3 @@ const std::map<std::string, std::map<std::string, int64_t>> &plan_knobs();
 bool holds(const std::string &target, const std::string &operator_name);
 
 }  // namespace hewn_test
-
-#endif  // HEWN_REFERENCE_VARIANTS_H

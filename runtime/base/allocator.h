@@ -1,6 +1,5 @@
 // The device's memory hooks.
-#ifndef HEWN_RUNTIME_BASE_ALLOCATOR_H
-#define HEWN_RUNTIME_BASE_ALLOCATOR_H
+#pragma once
 
 #include <hewn/hewn.h>
 
@@ -24,5 +23,3 @@ struct Allocator {
 };
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_BASE_ALLOCATOR_H

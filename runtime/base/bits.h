@@ -1,6 +1,5 @@
 // Conversions between floats and their bits.
-#ifndef HEWN_RUNTIME_BASE_BITS_H
-#define HEWN_RUNTIME_BASE_BITS_H
+#pragma once
 
 #include <cstdint>
 #include <cstring>
@@ -19,8 +18,4 @@ inline float float_of(uint32_t bits) {
     return value;
 }
 
-inline uint64_t pair_of(float low, float high) { return uint64_t(bits_of(high)) << 32 | bits_of(low); }
-
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_BASE_BITS_H

@@ -1,6 +1,5 @@
 // What the kinds of devices are called, in messages and on the command line, which includes this too.
-#ifndef HEWN_RUNTIME_BASE_DEVICE_KINDS_H
-#define HEWN_RUNTIME_BASE_DEVICE_KINDS_H
+#pragma once
 
 #include <hewn/hewn.h>
 
@@ -31,5 +30,3 @@ static_assert(names_of(HEWN_DEVICE_CPU).kind == HEWN_DEVICE_CPU && names_of(HEWN
               names_of(HEWN_DEVICE_OPENCL).kind == HEWN_DEVICE_OPENCL && names_of(HEWN_DEVICE_D3D12).kind == HEWN_DEVICE_D3D12);
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_BASE_DEVICE_KINDS_H

@@ -1,6 +1,5 @@
 // How a refused call reports: a status, and a message in the caller's hewn_error.
-#ifndef HEWN_RUNTIME_BASE_ERROR_H
-#define HEWN_RUNTIME_BASE_ERROR_H
+#pragma once
 
 #include <hewn/hewn.h>
 
@@ -31,5 +30,3 @@ struct TensorFailure {
 // Evaluates a status, and returns it from the enclosing function if it is not OK.
 #define HEWN_CHECK(expression) \
     if (const hewn_status status = (expression); status != HEWN_STATUS_OK) return status
-
-#endif  // HEWN_RUNTIME_BASE_ERROR_H

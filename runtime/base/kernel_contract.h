@@ -1,6 +1,5 @@
 // What generators and runtime must agree on besides the kernels' types and the order of most of their arguments. Both include it.
-#ifndef HEWN_RUNTIME_BASE_KERNEL_CONTRACT_H
-#define HEWN_RUNTIME_BASE_KERNEL_CONTRACT_H
+#pragma once
 
 namespace hewn {
 
@@ -47,5 +46,3 @@ constexpr void for_each_strided_scalar(Scalars &scalars, int operands, const Vis
 }
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_BASE_KERNEL_CONTRACT_H

@@ -1,6 +1,5 @@
 // What the runtime needs from the operating system beyond the C library.
-#ifndef HEWN_RUNTIME_BASE_SYSTEM_H
-#define HEWN_RUNTIME_BASE_SYSTEM_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -28,5 +27,3 @@ void run_once(void (*fn)());
 bool call_in_forked_child(void (*fn)());
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_BASE_SYSTEM_H

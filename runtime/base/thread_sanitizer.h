@@ -1,6 +1,5 @@
 // What ThreadSanitizer is told, where it watches the program and not this library.
-#ifndef HEWN_RUNTIME_BASE_THREAD_SANITIZER_H
-#define HEWN_RUNTIME_BASE_THREAD_SANITIZER_H
+#pragma once
 
 #include <cstdlib>  // __GLIBC__
 
@@ -39,5 +38,3 @@ public:
 #endif
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_BASE_THREAD_SANITIZER_H

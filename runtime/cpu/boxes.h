@@ -1,6 +1,5 @@
 // Runs a plan box by box, and moves operands to and from scratch memory where the plan says so.
-#ifndef HEWN_RUNTIME_CPU_BOXES_H
-#define HEWN_RUNTIME_CPU_BOXES_H
+#pragma once
 
 #include <HalideRuntime.h>
 
@@ -41,5 +40,3 @@ inline int run_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffe
 }
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_CPU_BOXES_H

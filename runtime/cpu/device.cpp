@@ -229,9 +229,7 @@ bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, const hewn
             return locate<HEWN_COUNT tensors>(op, inputs, output, addresses); \
     }
 #include "operators.inc"
-#undef HEWN_OPERATOR
 #undef HEWN_COUNT
-#undef HEWN_TENSOR
     return false;
 }
 

@@ -1,7 +1,6 @@
 // QUANTIZED_LINEAR_ADD by its form `folded`. It takes a third of the operations out of the formula and so rounds otherwise. It is
 // used only where it gives the same outputs: for given scales and zero points there are 2^16 pairs of inputs, and all are tried.
-#ifndef HEWN_RUNTIME_CPU_FOLDING_H
-#define HEWN_RUNTIME_CPU_FOLDING_H
+#pragma once
 
 #include <cstdint>
 
@@ -31,5 +30,3 @@ int find_folded_factors(const Quantization &quantization, const halide_type_t *t
                         const void *context, FoldedFactors &factors, bool &fits);
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_CPU_FOLDING_H

@@ -1,6 +1,5 @@
 // The floating-point mode of the calling thread.
-#ifndef HEWN_RUNTIME_CPU_FP_MODE_H
-#define HEWN_RUNTIME_CPU_FP_MODE_H
+#pragma once
 
 #include <cstdint>
 
@@ -111,5 +110,3 @@ private:
 };
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_CPU_FP_MODE_H

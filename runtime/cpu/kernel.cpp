@@ -13,7 +13,6 @@ namespace {
 constexpr const CpuForms *kForms[] = {
 #define HEWN_OPERATOR(name, ...) is_built(#name) ? &forms_of_##name : nullptr,
 #include "operators.inc"
-#undef HEWN_OPERATOR
 };
 
 // How many elements ahead kernels prefetch, with the plan in `slices` slices on `cpus` CPUs of a chip; 0: they do not.

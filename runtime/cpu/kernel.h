@@ -1,7 +1,6 @@
 // How an operator runs on the CPU: which of a variant's forms it uses, and how it calls one on a box. Each operator has its own
 // <operator>.cpp.
-#ifndef HEWN_RUNTIME_CPU_KERNEL_H
-#define HEWN_RUNTIME_CPU_KERNEL_H
+#pragma once
 
 #include <HalideRuntime.h>
 
@@ -100,7 +99,6 @@ struct CpuForms {
 };
 #define HEWN_OPERATOR(name, ...) extern const CpuForms forms_of_##name;
 #include "operators.inc"
-#undef HEWN_OPERATOR
 // Of an operator that this build has kernels of.
 const CpuForms &forms_of(const OperatorInfo &info);
 
@@ -116,5 +114,3 @@ int plan_kernel(const Space &space, const Variant &variant, const Chip &chip, Th
                 Plan &plan, CpuKernel &kernel);
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_CPU_KERNEL_H

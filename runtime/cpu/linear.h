@@ -1,6 +1,5 @@
 // What QUANTIZE_LINEAR and DEQUANTIZE_LINEAR share on the CPU: rows of scales and zero points.
-#ifndef HEWN_RUNTIME_CPU_LINEAR_H
-#define HEWN_RUNTIME_CPU_LINEAR_H
+#pragma once
 
 #include "../base/kernel_contract.h"
 #include "kernel.h"
@@ -30,5 +29,3 @@ bool fit_repeating(const Plan &plan, CpuKernel &kernel);
 void read_a_vector(Plan &plan);
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_CPU_LINEAR_H

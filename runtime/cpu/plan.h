@@ -1,8 +1,7 @@
 // A CPU plan: how an element-wise computation of any layout becomes calls of a rank-2 kernel. Reasons:
 // docs/architecture.md#kernels-are-rank-2, which also explains the words run, box, slice, scratch, in place and tile.
 // Measurements: docs/performance.md#what-the-plans-decisions-gain.
-#ifndef HEWN_RUNTIME_CPU_PLAN_H
-#define HEWN_RUNTIME_CPU_PLAN_H
+#pragma once
 
 #include <HalideRuntime.h>
 
@@ -103,5 +102,3 @@ int64_t repeated_rows(const Plan &plan, int o);
 int64_t values_of_a_box(const Plan &plan, int o);
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_CPU_PLAN_H

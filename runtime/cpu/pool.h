@@ -1,6 +1,5 @@
 // Halide's thread pool, which executes slices if the user gives no executor.
-#ifndef HEWN_RUNTIME_CPU_POOL_H
-#define HEWN_RUNTIME_CPU_POOL_H
+#pragma once
 
 #include <hewn/hewn.h>
 
@@ -13,5 +12,3 @@ void HEWN_CALL pool_parallel_for(void *, int32_t count, hewn_slice_fn fn, void *
 void prepare_pool();
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_CPU_POOL_H

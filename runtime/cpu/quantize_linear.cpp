@@ -215,12 +215,9 @@ bool has_ordinary_constants(const Problem &problem) {
 // Whether the reciprocals of all scales are prepared at compile, and cost an execution nothing.
 bool settles(const Plan &plan, const CpuKernel &kernel) { return kernel.settles && plan.access[kScale] == Access::InPlace; }
 
-// Whether the plan's boxes are worth their reciprocals. One scale for all is, from `elements` elements on. Boxes of several
-// scales need twice as many elements, and a fifth more for each scale; boxes in sequence that have the same scales share that.
-// f32 to u8 with a scale a row on a Zen 5, times as fast as dividing (not measured on ARM):
-//     rows x elements   8 x 64   4 x 256   64 x 147   1024 x 64   256 x 256   128 x 512
-//     AVX2              1.0      1.4       1.36       1.66        1.76        2.1
-//     AVX-512           0.55     0.65      1.06       0.81        1.12        1.24
+// Whether the plan's boxes are worth their reciprocals (docs/performance.md#scales). One scale for all is, from
+// `elements` elements on. Boxes of several scales need twice as many elements, and a fifth more for each scale; boxes in sequence
+// that have the same scales share that.
 bool reciprocals_pay(const Plan &plan, int32_t slices, bool settled, int64_t elements) {
     const int64_t run = plan.run_inner * plan.run_outer;
     const int64_t values = std::max(values_of_a_box(plan, kScale), values_of_a_box(plan, kZeroPoint));
@@ -228,7 +225,7 @@ bool reciprocals_pay(const Plan &plan, int32_t slices, bool settled, int64_t ele
     if (values == 0) return true;
     if (values == 1) return run * plan.rows >= elements;
     // Rows shorter than a block of the packed narrowing are as slow as dividing. Without reciprocals all rows of a box are one
-    // run, whose scales are gathered once if boxes share them: 12 ns less a row (196 x 3 channels last to first 0.8 to 0.9).
+    // run, whose scales are gathered once if boxes share them.
     const int64_t least = plan.scratch && sharing > 1 ? elements : elements / 8;
     return run >= least && (settled || run * plan.rows * 5 >= elements * (5 + (4 + values) / sharing));
 }
@@ -236,13 +233,11 @@ bool reciprocals_pay(const Plan &plan, int32_t slices, bool settled, int64_t ele
 // Whether to use the reciprocals of a row of scales, which each slice prepares unless they are settled. Sets `distinct` to how
 // many of these differ.
 bool columns_pay(const Plan &plan, int32_t slices, bool repeating, bool settled, int64_t reciprocal_elements, int64_t &distinct) {
-    // Preparing a scale takes as long as eight divisions, copying a prepared one as long as one (Xeon: 1 and 0.1 ns). Enough rows
-    // must share it to gain at least half of that: 16, or 32 where dividing is fast.
+    // Preparing a scale takes as long as eight divisions, copying a prepared one as long as one. Enough rows must share it to gain
+    // at least half of that: 16, or 32 where dividing is fast.
     const int64_t preparing = reciprocal_elements / 16;
     constexpr int64_t kCopying = 4;
-    // `repeating` copies a vector of reciprocals. f32 to i8 on a Zen 3, divided and with `repeating`: [64, 4] 168 and 188 ns,
-    // [250, 4] 346 and 286, [1021, 4] 1072 and 709.
-    constexpr int64_t kLeastRepeating = 512;
+    constexpr int64_t kLeastRepeating = 512;  // elements, for `repeating`, which copies a vector of reciprocals
     const bool in_place = plan.access[kScale] == Access::InPlace, table = plan.access[kScale] == Access::Table;
     const bool cut = plan.run_loop >= 0 && plan.loops[plan.run_loop].step_bytes[kScale] != 0;
     const int64_t run = plan.run_inner * plan.run_outer;
@@ -257,8 +252,8 @@ bool columns_pay(const Plan &plan, int32_t slices, bool repeating, bool settled,
     return (repeating ? rows * run >= kLeastRepeating : rows >= kCopying) && rows * run >= preparing * distinct;
 }
 
-// Only f32 inputs may be subnormal. Setting the mode is 1 % of the time that kFlushedElements take (Zen 3), and too much for what
-// is not worth a reciprocal.
+// Only f32 inputs may be subnormal. Setting the mode is 1 % of the time that kFlushedElements take, and too much for what is not
+// worth a reciprocal.
 Subnormals choose_subnormals(const Problem &problem, int64_t elements, int64_t reciprocal_elements) {
     constexpr int64_t kFlushedElements = 16384;
     if (problem.inputs[0].type != HEWN_DATA_TYPE_FLOAT32 || elements < reciprocal_elements) return Subnormals::Keep;

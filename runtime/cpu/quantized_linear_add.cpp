@@ -25,7 +25,7 @@ struct Parameters {
 };
 
 // Reads the scales and zero points of A, B and the output into `q`. Returning a struct would copy it by wide loads of what narrow
-// stores just wrote, which wait for those stores (5 ns on a Zen 5).
+// stores just wrote, which wait for those stores.
 void read_quantization(const CpuCall &call, Quantization &q) {
     for (int t = 0; t < 3; t++) {
         const int zero_point = kZeroPoints[t];

@@ -1,6 +1,5 @@
 // Scales as the CPU's kernels take them: as f32, and as reciprocals (docs/numerics.md).
-#ifndef HEWN_RUNTIME_CPU_SCALES_H
-#define HEWN_RUNTIME_CPU_SCALES_H
+#pragma once
 
 #include <hewn/hewn.h>
 
@@ -61,5 +60,3 @@ inline void set_reciprocal(float scale, float &r0, float &r1) {
 }
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_CPU_SCALES_H

@@ -1,6 +1,5 @@
 // Copying past the caches, for outputs that would not stay there. Such a store need not read its line first.
-#ifndef HEWN_RUNTIME_CPU_STREAM_H
-#define HEWN_RUNTIME_CPU_STREAM_H
+#pragma once
 
 #include <cstdint>
 #include <cstring>
@@ -92,5 +91,3 @@ inline void stream_fence() {}
 #endif
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_CPU_STREAM_H

@@ -1,6 +1,5 @@
 // What the chip decides about how kernels are called. generators/chips.cmake lists the chips with what was measured on each.
-#ifndef HEWN_RUNTIME_DISPATCH_CHIP_H
-#define HEWN_RUNTIME_DISPATCH_CHIP_H
+#pragma once
 
 #include <cstdint>
 
@@ -49,5 +48,3 @@ bool prefetches_rows_beside(const Chip &chip, double moved_bytes);
 int64_t tall_tile_columns_apart(const Chip &chip, double moved_bytes);
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_DISPATCH_CHIP_H

@@ -1,6 +1,5 @@
 // What a device is to the C ABI: a way to compile a problem, and to run the operator that it made.
-#ifndef HEWN_RUNTIME_DISPATCH_DEVICE_H
-#define HEWN_RUNTIME_DISPATCH_DEVICE_H
+#pragma once
 
 #include <hewn/hewn.h>
 
@@ -82,5 +81,3 @@ struct hewn_bound_operator {
     const hewn_operator *op;
     hewn_status (*run)(const hewn_bound_operator &bound, hewn_error *error);
 };
-
-#endif  // HEWN_RUNTIME_DISPATCH_DEVICE_H

@@ -1,6 +1,5 @@
 // The variants of this build: listing them, probing the machine, picking one or taking the forced one.
-#ifndef HEWN_RUNTIME_DISPATCH_DISPATCH_H
-#define HEWN_RUNTIME_DISPATCH_DISPATCH_H
+#pragma once
 
 #include <hewn/hewn.h>
 
@@ -90,5 +89,3 @@ hewn_status pick_variant(const char *operator_name, const char *signature, const
                          const Chip &chip, const Variant **variant, hewn_error *error);
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_DISPATCH_DISPATCH_H

@@ -1,6 +1,5 @@
 // A variant's plan parameters, which dispatch hands out with the variant. Apart from the plan itself, which is the CPU's alone.
-#ifndef HEWN_RUNTIME_DISPATCH_KNOBS_H
-#define HEWN_RUNTIME_DISPATCH_KNOBS_H
+#pragma once
 
 #include <cstdint>
 
@@ -13,5 +12,3 @@ struct PlanKnobs {
 };
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_DISPATCH_KNOBS_H

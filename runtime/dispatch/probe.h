@@ -1,6 +1,5 @@
 // HEWN_CPU_SUPPORTS("feature"): whether this CPU has a PROBE feature of targets.cmake, and its operating system allows its use.
-#ifndef HEWN_RUNTIME_DISPATCH_PROBE_H
-#define HEWN_RUNTIME_DISPATCH_PROBE_H
+#pragma once
 
 #if defined(__x86_64__) || defined(__i386__)
 
@@ -53,5 +52,3 @@ inline bool arm64_supports(const char *feature) {
 #define HEWN_CPU_SUPPORTS(feature) hewn::arm64_supports(feature)
 
 #endif
-
-#endif  // HEWN_RUNTIME_DISPATCH_PROBE_H

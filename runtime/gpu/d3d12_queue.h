@@ -1,7 +1,6 @@
 // What a Direct3D 12 device submits itself: lists, one at a time, and copies by memory of its own. Of d3d12.cpp alone,
 // which tells Microsoft's headers how to be included.
-#ifndef HEWN_RUNTIME_GPU_D3D12_QUEUE_H
-#define HEWN_RUNTIME_GPU_D3D12_QUEUE_H
+#pragma once
 
 #include <d3d12.h>
 #include <pthread.h>
@@ -239,5 +238,3 @@ private:
 };
 
 }  // namespace hewn::d3d12
-
-#endif  // HEWN_RUNTIME_GPU_D3D12_QUEUE_H

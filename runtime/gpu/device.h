@@ -1,7 +1,6 @@
 // What the GPU devices share (device.cpp, launch.h), and the seam under which each kind of driver is (cuda.cpp, opencl.cpp,
 // d3d12.cpp). Halide's own GPU runtimes are not used: docs/architecture.md#our-own-launcher.
-#ifndef HEWN_RUNTIME_GPU_DEVICE_H
-#define HEWN_RUNTIME_GPU_DEVICE_H
+#pragma once
 
 #include <HalideRuntime.h>
 #include <hewn/hewn.h>
@@ -197,5 +196,3 @@ hewn_status read_device_desc(const Desc *desc, hewn_device **device, hewn_device
 }
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_GPU_DEVICE_H

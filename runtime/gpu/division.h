@@ -1,7 +1,6 @@
 // Divisions by what is known before a launch, as multiplications: what the GPUs' form `strided` takes for each of its dimensions
 // (generators/gpu.h).
-#ifndef HEWN_RUNTIME_GPU_DIVISION_H
-#define HEWN_RUNTIME_GPU_DIVISION_H
+#pragma once
 
 #include <cstdint>
 
@@ -22,5 +21,3 @@ inline Division division_by(uint32_t size) {
 }
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_GPU_DIVISION_H

@@ -1,6 +1,5 @@
 // From a GPU's operator to launches of its kernels: boxes of the tensors' space, a launch or two for each.
-#ifndef HEWN_RUNTIME_GPU_LAUNCH_H
-#define HEWN_RUNTIME_GPU_LAUNCH_H
+#pragma once
 
 #include "device.h"
 
@@ -36,5 +35,3 @@ int load_kernels(GpuCall &call);
 int launch_boxes(GpuCall &call, const GpuAddress *at);
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_GPU_LAUNCH_H

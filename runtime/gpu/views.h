@@ -1,7 +1,6 @@
 // Where a launch's tensors lie, and which part of a memory object it is given in the place of the whole one: OpenCL's
 // sub-buffers.
-#ifndef HEWN_RUNTIME_GPU_VIEWS_H
-#define HEWN_RUNTIME_GPU_VIEWS_H
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -80,5 +79,3 @@ inline void choose_views(const GpuTensor *tensors, int count, uint64_t alignment
 }
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_GPU_VIEWS_H

@@ -1,6 +1,5 @@
 // The checks of bindings that execute makes, for every kind of device.
-#ifndef HEWN_RUNTIME_PROBLEM_BINDINGS_H
-#define HEWN_RUNTIME_PROBLEM_BINDINGS_H
+#pragma once
 
 #include <hewn/hewn.h>
 
@@ -59,5 +58,3 @@ hewn_status read_constants(const hewn_compile_options &options, Problem &problem
 uint64_t constant_offset(const Problem &problem, int i);
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_PROBLEM_BINDINGS_H

@@ -1,6 +1,5 @@
 // The operator table (generators/operators.cmake) and the reader of descriptions: which are valid.
-#ifndef HEWN_RUNTIME_PROBLEM_OPERATORS_H
-#define HEWN_RUNTIME_PROBLEM_OPERATORS_H
+#pragma once
 
 #include <HalideRuntime.h>
 #include <hewn/hewn.h>
@@ -95,5 +94,3 @@ int list_operands(const Problem &problem, const Tensor **operands);
 hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level, Problem &problem, hewn_error *error);
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_PROBLEM_OPERATORS_H

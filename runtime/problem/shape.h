@@ -1,6 +1,5 @@
 // Tensors as the runtime sees them, and what concerns several at once: overlap, merged dimensions.
-#ifndef HEWN_RUNTIME_PROBLEM_SHAPE_H
-#define HEWN_RUNTIME_PROBLEM_SHAPE_H
+#pragma once
 
 #include <hewn/hewn.h>
 
@@ -77,5 +76,3 @@ int64_t element_count(const Space &space);
 Space merge_dimensions(const Tensor *const *operands, int count);
 
 }  // namespace hewn
-
-#endif  // HEWN_RUNTIME_PROBLEM_SHAPE_H

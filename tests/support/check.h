@@ -1,6 +1,5 @@
 // An execution against the truth, bit for bit.
-#ifndef HEWN_TESTS_CHECK_H
-#define HEWN_TESTS_CHECK_H
+#pragma once
 
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
@@ -24,5 +23,3 @@ testing::AssertionResult check(Problem &problem, const hewn_compile_options &opt
 testing::AssertionResult check(Problem &problem, const std::string &variant, int32_t max_threads = 0);
 
 }  // namespace hewn_test
-
-#endif  // HEWN_TESTS_CHECK_H

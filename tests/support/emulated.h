@@ -1,6 +1,5 @@
 // Less of what takes long where a CPU is emulated.
-#ifndef HEWN_TESTS_EMULATED_H
-#define HEWN_TESTS_EMULATED_H
+#pragma once
 
 #include <cstdint>
 
@@ -19,5 +18,3 @@ constexpr bool EMULATED = false;
 inline bool left_out(Random &random, int64_t n) { return EMULATED && !random.one_in(n); }
 
 }  // namespace hewn_test
-
-#endif  // HEWN_TESTS_EMULATED_H

@@ -1,6 +1,5 @@
 // Calls of the library, on the CPU and on devices, and how they ended.
-#ifndef HEWN_TESTS_EXECUTION_H
-#define HEWN_TESTS_EXECUTION_H
+#pragma once
 
 #include <hewn/hewn.h>
 
@@ -83,5 +82,3 @@ Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_op
                 hewn_device *device = nullptr, uint32_t constants = 0);
 
 }  // namespace hewn_test
-
-#endif  // HEWN_TESTS_EXECUTION_H

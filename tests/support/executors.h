@@ -1,6 +1,5 @@
 // Users' parallel_for functions.
-#ifndef HEWN_TESTS_EXECUTORS_H
-#define HEWN_TESTS_EXECUTORS_H
+#pragma once
 
 #include <hewn/hewn.h>
 
@@ -21,5 +20,3 @@ struct Counting {
 };
 
 }  // namespace hewn_test
-
-#endif  // HEWN_TESTS_EXECUTORS_H

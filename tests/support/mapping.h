@@ -1,6 +1,5 @@
 // Memory straight from mmap, for tests of where the kernels read and write. POSIX.
-#ifndef HEWN_TESTS_MAPPING_H
-#define HEWN_TESTS_MAPPING_H
+#pragma once
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -67,5 +66,3 @@ inline uint64_t available_memory() {
 }
 
 }  // namespace hewn_test
-
-#endif  // HEWN_TESTS_MAPPING_H

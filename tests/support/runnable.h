@@ -1,6 +1,5 @@
 // What of this build runs on this machine, as the library says.
-#ifndef HEWN_TESTS_RUNNABLE_H
-#define HEWN_TESTS_RUNNABLE_H
+#pragma once
 
 #include <hewn/hewn.h>
 
@@ -24,5 +23,3 @@ std::vector<std::string> runnable_variants(const std::string &operator_name, con
 std::vector<std::string> runnable_signatures(const std::string &operator_name);
 
 }  // namespace hewn_test
-
-#endif  // HEWN_TESTS_RUNNABLE_H

@@ -1,6 +1,5 @@
 // Tests that run once for each variant.
-#ifndef HEWN_TESTS_VARIANT_FIXTURE_H
-#define HEWN_TESTS_VARIANT_FIXTURE_H
+#pragma once
 
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
@@ -22,5 +21,3 @@ protected:
 inline std::string variant_name(const testing::TestParamInfo<Variant> &info) { return info.param.name; }
 
 }  // namespace hewn_test
-
-#endif  // HEWN_TESTS_VARIANT_FIXTURE_H

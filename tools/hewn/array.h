@@ -1,6 +1,5 @@
 // Tensors of the command line: a data type, sizes, strides and bytes that they own.
-#ifndef HEWN_TOOLS_ARRAY_H
-#define HEWN_TOOLS_ARRAY_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -89,5 +88,3 @@ bool is_number(const std::string &text);
 Array array_from_number(const std::string &text, DataType type, const std::string &option);
 
 }  // namespace hewn::cli
-
-#endif  // HEWN_TOOLS_ARRAY_H

@@ -1,7 +1,6 @@
 // A case is an operator with its inputs and its result. Conformance cases are JSON objects, one a line, in the format of
 // tests/data/README.md.
-#ifndef HEWN_TOOLS_CASES_H
-#define HEWN_TOOLS_CASES_H
+#pragma once
 
 #include <map>
 #include <optional>
@@ -58,5 +57,3 @@ struct CaseRunner {
 };
 
 }  // namespace hewn::cli
-
-#endif  // HEWN_TOOLS_CASES_H

@@ -1,6 +1,5 @@
 // hewn conformance: runs cases that others wrote on the kernels of this machine.
-#ifndef HEWN_TOOLS_CONFORMANCE_H
-#define HEWN_TOOLS_CONFORMANCE_H
+#pragma once
 
 #include <string>
 #include <vector>
@@ -20,5 +19,3 @@ enum class Conformance {
 Conformance conformance(const std::vector<std::string> &files, const ExecutionOptions &options);
 
 }  // namespace hewn::cli
-
-#endif  // HEWN_TOOLS_CONFORMANCE_H

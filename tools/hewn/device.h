@@ -1,6 +1,5 @@
 // --device: where operators run; brings arrays there and back.
-#ifndef HEWN_TOOLS_DEVICE_H
-#define HEWN_TOOLS_DEVICE_H
+#pragma once
 
 #include <hewn/hewn.hpp>
 #include <optional>
@@ -40,5 +39,3 @@ std::optional<Device> open_device(const std::string &text);
 void execute(const Operator &op, const Device *device, const std::vector<const Array *> &inputs, Array &output);
 
 }  // namespace hewn::cli
-
-#endif  // HEWN_TOOLS_DEVICE_H

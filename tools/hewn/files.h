@@ -1,6 +1,5 @@
 // Files as tensors: .npy, .png, .jpg by their extension. An output file appears whole or not at all.
-#ifndef HEWN_TOOLS_FILES_H
-#define HEWN_TOOLS_FILES_H
+#pragma once
 
 #include <cstdio>
 #include <filesystem>
@@ -58,5 +57,3 @@ std::string lowercase_extension(const std::string &path);
 uint64_t regular_file_size(const std::string &path);
 
 }  // namespace hewn::cli
-
-#endif  // HEWN_TOOLS_FILES_H

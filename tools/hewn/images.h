@@ -1,6 +1,5 @@
 // PNG and JPEG through libpng and libjpeg. An image is a tensor [height, width] or [height, width, channels].
-#ifndef HEWN_TOOLS_IMAGES_H
-#define HEWN_TOOLS_IMAGES_H
+#pragma once
 
 #include <string>
 
@@ -23,5 +22,3 @@ void check_png(const std::string &name, DataType type, const Sizes &sizes);
 void save_png(const std::string &path, const std::string &name, const Array &array);
 
 }  // namespace hewn::cli
-
-#endif  // HEWN_TOOLS_IMAGES_H

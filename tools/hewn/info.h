@@ -1,6 +1,5 @@
 // hewn info: what was built, what this machine can run, what is picked and why.
-#ifndef HEWN_TOOLS_INFO_H
-#define HEWN_TOOLS_INFO_H
+#pragma once
 
 #include <string>
 
@@ -14,5 +13,3 @@ void print_info(bool json);
 void print_licenses();
 
 }  // namespace hewn::cli
-
-#endif  // HEWN_TOOLS_INFO_H

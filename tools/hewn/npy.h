@@ -1,7 +1,6 @@
 // NumPy's .npy format, versions 1.0 to 3.0, as numpy/lib/format.py defines it. It is our own code because neither Halide's nor
 // xtensor's loader has f16, reads keys in any order or checks sizes before it trusts them.
-#ifndef HEWN_TOOLS_NPY_H
-#define HEWN_TOOLS_NPY_H
+#pragma once
 
 #include <string>
 
@@ -20,5 +19,3 @@ std::string astype_hint(DataType type);
 void save_npy(const std::string &path, const std::string &name, const Array &array);
 
 }  // namespace hewn::cli
-
-#endif  // HEWN_TOOLS_NPY_H

@@ -1,6 +1,5 @@
 // The operators on files: load, broadcast, compile, execute, save. One way for all, from the library's table.
-#ifndef HEWN_TOOLS_OPERATORS_H
-#define HEWN_TOOLS_OPERATORS_H
+#pragma once
 
 #include <hewn/hewn.hpp>
 #include <optional>
@@ -42,5 +41,3 @@ void run_operator(const OperatorInfo &op, const OperatorOptions &options);
 FeatureLevel parse_feature_level(const std::string &text);
 
 }  // namespace hewn::cli
-
-#endif  // HEWN_TOOLS_OPERATORS_H

@@ -1,6 +1,5 @@
 // Progress of long work on stderr, so that stdout stays the program's result.
-#ifndef HEWN_TOOLS_PROGRESS_H
-#define HEWN_TOOLS_PROGRESS_H
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -32,5 +31,3 @@ private:
 };
 
 }  // namespace hewn::cli
-
-#endif  // HEWN_TOOLS_PROGRESS_H

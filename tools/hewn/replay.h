@@ -1,6 +1,5 @@
 // hewn replay: writes cases for DirectML's own tool DxDispatch, to compare its results with hewn's (docs/windows.md).
-#ifndef HEWN_TOOLS_REPLAY_H
-#define HEWN_TOOLS_REPLAY_H
+#pragma once
 
 #include <string>
 
@@ -14,5 +13,3 @@ namespace hewn::cli {
 void replay(const std::string &folder, const ExecutionOptions &options);
 
 }  // namespace hewn::cli
-
-#endif  // HEWN_TOOLS_REPLAY_H

@@ -1,6 +1,5 @@
 // The library's table of operators at its newest feature level, as the commands use it.
-#ifndef HEWN_TOOLS_TABLE_H
-#define HEWN_TOOLS_TABLE_H
+#pragma once
 
 #include <hewn/hewn.hpp>
 #include <string>
@@ -33,5 +32,3 @@ const TensorInfo *scale_of_output(const OperatorInfo &op);
 std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &types);
 
 }  // namespace hewn::cli
-
-#endif  // HEWN_TOOLS_TABLE_H

@@ -1,6 +1,5 @@
 // Which kernels this machine can run, which are picked and which are forced.
-#ifndef HEWN_TOOLS_VARIANTS_H
-#define HEWN_TOOLS_VARIANTS_H
+#pragma once
 
 #include <hewn/hewn.hpp>
 #include <map>
@@ -43,5 +42,3 @@ std::string lack_of(const hewn_target_info &target);
 size_t picked_count(const Choice &choice, const std::string &target = "");
 
 }  // namespace hewn::cli
-
-#endif  // HEWN_TOOLS_VARIANTS_H
