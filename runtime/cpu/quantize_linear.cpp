@@ -244,7 +244,7 @@ bool columns_pay(const Plan &plan, int32_t slices, bool repeating, bool settled,
     // All rows of a box must have one row of scales: reciprocals are prepared for no more.
     const bool one_row = plan.rows == 1 || plan.row_bytes[kScale] == 0;
     if (!one_row || plan.dims[kScale][0].stride != 1 || !(in_place || (table && !cut))) return false;
-    if (settled) return true;
+    if (settled) return repeated_rows(plan, kScale) > 1;  // of scales that are used once they would only take memory
     if (run > kMaxColumns) return false;
     int64_t rows = cut ? plan.rows : repeated_rows(plan, kScale);
     if (rows > plan.rows) rows = std::max(rows / slices, plan.rows);

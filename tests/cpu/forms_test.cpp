@@ -364,6 +364,8 @@ TEST_F(QuantizedColumns, AreSettledWhereScalesAreConstants) {
     choose(3, &row);
     EXPECT_EQ(kernel_.columns, nullptr) << "one scale is not ordinary, and three rows are divided";
     row[7] = 0.5f;
+    choose(1, &row);
+    EXPECT_EQ(kernel_.columns, nullptr) << "each scale is used once";
     choose(3, &row);
     void *inputs[hewn::kMaxInputs] = {nullptr, row.data()};
     const hewn::Allocator &allocator = hewn::default_device().allocator;
