@@ -87,9 +87,7 @@ public:
         hewn::CompileOptions compile_options = hewn_bench::compile_options(options_.variant, threads);
         if (functions_.bind) {
             compile_options.constants = constants_of(problem);
-            for (size_t i = 0; i < inputs.size(); i++) {
-                if (problem.is_parameter(i)) inputs[i] = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
-            }
+            inputs = bindings_beside_constants(problem);
         }
         const hewn_buffer_binding output = problem.output.binding();
         const hewn_execute_options in_pthreadpool = {sizeof in_pthreadpool, 0, run_in_pthreadpool, thread_pool(threads)};

@@ -342,4 +342,12 @@ std::vector<hewn_buffer_binding> input_bindings(const Problem &problem) {
     return bindings;
 }
 
+std::vector<hewn_buffer_binding> bindings_beside_constants(const Problem &problem) {
+    std::vector<hewn_buffer_binding> bindings = input_bindings(problem);
+    for (size_t i = 0; i < bindings.size(); i++) {
+        if (problem.is_parameter(i)) bindings[i] = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
+    }
+    return bindings;
+}
+
 }  // namespace hewn_bench

@@ -117,5 +117,7 @@ inline hewn::Operator compile(const Problem &problem, const hewn::CompileOptions
 // Its scales and zero points, for CompileOptions.
 std::vector<hewn::InputBinding> constants_of(const Problem &problem);
 std::vector<hewn_buffer_binding> input_bindings(const Problem &problem);
+// Where constants_of(problem) were given: of its data alone, null for the others.
+std::vector<hewn_buffer_binding> bindings_beside_constants(const Problem &problem);
 
 }  // namespace hewn_bench

@@ -17,10 +17,7 @@ constexpr uint32_t none = 0;
 #define HEWN_TYPE(word, name, number, bits) \
     [[maybe_unused]] constexpr hewn_data_type type_##word = number; \
     [[maybe_unused]] constexpr uint32_t word = 1u << number;
-#define HEWN_LEVEL(...)
 #include "types.inc"
-#undef HEWN_LEVEL
-#undef HEWN_TYPE
 
 struct Level {
     int number, least, most;
@@ -50,9 +47,6 @@ std::vector<OperatorFacts> read() {
     return {
 #include "operators.inc"
     };
-#undef HEWN_OPERATOR
-#undef HEWN_LEVEL
-#undef HEWN_TENSOR
 #undef HEWN_UNPACK
 }
 }  // namespace table

@@ -140,7 +140,6 @@ void with_truth(hewn_operator_type type, const DataTypes &types, const InputMemo
     case number: \
         return Truth<number>::with(types, memory, f);
 #include "operators.inc"
-#undef HEWN_OPERATOR
     default: throw std::logic_error("no operator has the number " + std::to_string(type));
     }
 }

@@ -6,13 +6,9 @@ namespace hewn_test {
 
 hewn_device_kind kind_of_variant(const char *variant) {
     static const std::map<std::string, hewn_device_kind> kinds = {
-#define HEWN_PROBE(...)
 #define HEWN_TARGET(name, ...) {#name, HEWN_DEVICE_CPU},
 #define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) {#name, device},
 #include "targets.inc"
-#undef HEWN_GPU_TARGET
-#undef HEWN_TARGET
-#undef HEWN_PROBE
     };
     const std::string name = variant ? variant : "";
     const size_t separator = name.rfind("__");
@@ -30,11 +26,8 @@ std::vector<DataTypes> Variant::all_types() const {
 // From arrays that the compiler lays out: it takes a minute for as many strings in braces.
 const std::vector<Variant> &all_variants() {
     static constexpr const char *LINES[][3] = {
-#define HEWN_FORM(...)
 #define HEWN_VARIANT(op, signature, target, ...) {#op, #signature, #target},
 #include "variants.inc"
-#undef HEWN_VARIANT
-#undef HEWN_FORM
     };
     static const std::vector<Variant> variants = [] {
         std::vector<Variant> result;
@@ -58,8 +51,6 @@ const std::map<std::string, std::map<std::string, int64_t>> &plan_knobs() {
 #define HEWN_PLAN_KNOB(knob, value) {#knob, value},
 #define HEWN_PLAN(variant, knobs) {#variant, {knobs}},
 #include "plans.inc"
-#undef HEWN_PLAN
-#undef HEWN_PLAN_KNOB
     };
     static const std::map<std::string, std::map<std::string, int64_t>> all = [] {
         std::map<std::string, std::map<std::string, int64_t>> result;

@@ -68,7 +68,6 @@ struct CpuKernel {
     int32_t prefetch_distance;     // in elements, for kernels that can prefetch; 0: they do not
     CallBox call;                  // its context is a CpuCall
     Subnormals subnormals;         // in a slice; a call that needs them otherwise keeps them
-    bool settles;                  // QUANTIZE_LINEAR: all scales are constants whose reciprocals can be prepared
     bool large_state;              // what is kept for a slice is larger than kStateBytes
     void *settled;                 // what CpuForms::settle prepared, in the device's memory; or null
 

@@ -213,7 +213,9 @@ bool has_ordinary_constants(const Problem &problem) {
 }
 
 // Whether the reciprocals of all scales are prepared at compile, and cost an execution nothing.
-bool settles(const Plan &plan, const CpuKernel &kernel) { return kernel.settles && plan.access[kScale] == Access::InPlace; }
+bool settles(const Plan &plan, const CpuKernel &kernel) {
+    return plan.access[kScale] == Access::InPlace && has_ordinary_constants(*kernel.problem);
+}
 
 // Whether the plan's boxes are worth their reciprocals (docs/performance.md#scales). One scale for all is, from
 // `elements` elements on. Boxes of several scales need twice as many elements, and a fifth more for each scale; boxes in sequence
@@ -233,8 +235,8 @@ bool reciprocals_pay(const Plan &plan, int32_t slices, bool settled, int64_t ele
 // Whether to use the reciprocals of a row of scales, which each slice prepares unless they are settled. Sets `distinct` to how
 // many of these differ.
 bool columns_pay(const Plan &plan, int32_t slices, bool repeating, bool settled, int64_t reciprocal_elements, int64_t &distinct) {
-    // Preparing a scale takes as long as eight divisions, copying a prepared one as long as one. Enough rows must share it to gain
-    // at least half of that: 16, or 32 where dividing is fast.
+    // Preparing a scale takes as long as eight divisions, copying a prepared one as long as one. Enough rows must share it to
+    // gain at least half of that: 16, or 32 where dividing is fast.
     const int64_t preparing = reciprocal_elements / 16;
     constexpr int64_t kCopying = 4;
     constexpr int64_t kLeastRepeating = 512;  // elements, for `repeating`, which copies a vector of reciprocals
@@ -275,7 +277,6 @@ __attribute__((cold)) void choose_quantize_forms(const Space &space, const Varia
     kernel.prefetch_share = PrefetchShare::Usual;
     kernel.subnormals = choose_subnormals(*kernel.problem, element_count(space), variant.plan.reciprocal_elements);
     if (!InvalidOperationFlag::works()) return;
-    kernel.settles = has_ordinary_constants(*kernel.problem);
     const int64_t *const along_rows = space.dims[0].stride;
     kernel.reciprocal = variant.form("reciprocal");
     if (kernel.reciprocal && along_rows[kScale] == 0 && along_rows[kZeroPoint] == 0 &&

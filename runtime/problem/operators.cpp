@@ -18,7 +18,8 @@ constexpr uint32_t none = 0;
 #define HEWN_TYPE(word, name, number, bits) \
     [[maybe_unused]] constexpr hewn_data_type type_##word = number; \
     [[maybe_unused]] constexpr uint32_t word = 1u << number; \
-    static_assert(number == HEWN_DATA_TYPE_##name);
+    static_assert(number == HEWN_DATA_TYPE_##name); \
+    static_assert(sizeof #word <= sizeof "i32", "Problem::signature has no room");
 #define HEWN_LEVEL(name, word, number) static_assert(HEWN_FEATURE_LEVEL_##name == number);
 #include "types.inc"
 constexpr uint32_t kFloats = f32 | f16, kUnsigned = u64 | u32 | u16 | u8;
@@ -51,7 +52,7 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
     constexpr int signature_##name[] = {HEWN_UNPACK signature};
 #include "operators.inc"
 
-// A signature has room: no type's word is longer than "i32".
+// A signature has room.
 #define HEWN_OPERATOR(name, ...) static_assert(sizeof signature_##name / sizeof(int) * sizeof "i32" <= sizeof Problem::signature);
 #include "operators.inc"
 

@@ -216,8 +216,6 @@ TEST_F(CppApi, TypesOfMemory) {
 #define HEWN_TYPE(word, name, number, bits) static_assert(hewn_data_type(DataType::name) == number);
 #define HEWN_LEVEL(name, word, number) static_assert(hewn_feature_level(hewn::FeatureLevel::LEVEL_##name) == number);
 #include "types.inc"
-#undef HEWN_LEVEL
-#undef HEWN_TYPE
 
 TEST_F(CppApi, Bound) {
     const hewn::TensorDesc f32 = {DataType::FLOAT32, {4}};

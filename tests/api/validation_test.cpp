@@ -27,21 +27,17 @@ constexpr hewn_data_type F32 = HEWN_DATA_TYPE_FLOAT32, F16 = HEWN_DATA_TYPE_FLOA
                          I16 = HEWN_DATA_TYPE_INT16, I8 = HEWN_DATA_TYPE_INT8;
 const Types ALL_TYPES = {F32, F16, F64, U64, U32, U16, U8, I64, I32, I16, I8};
 
-#define HEWN_TYPE(...)
 const std::vector<hewn_feature_level> LEVELS = {
 #define HEWN_LEVEL(name, word, number) HEWN_FEATURE_LEVEL_##name,
 #include "types.inc"
-#undef HEWN_LEVEL
 };
 
 std::string level_name(hewn_feature_level level) {
 #define HEWN_LEVEL(name, word, number) \
     if (level == number) return word;
 #include "types.inc"
-#undef HEWN_LEVEL
     throw std::logic_error("no feature level has the number " + std::to_string(level));
 }
-#undef HEWN_TYPE
 
 // ---- The table, as hewn_get_operator tells it (docs/operators.md has it a second time: operators_doc_test.py) -----------
 
@@ -287,7 +283,8 @@ TEST(Tables, QuantizedLinearAddTypes) {
 TEST(Tables, DimensionCounts) {
     for (const Operator &op : OPERATORS) {
         for (const hewn_feature_level level : LEVELS) {
-            for (uint32_t rank = 0; rank <= 9; rank++) ASSERT_TRUE(agrees(op, op.types, rank, level, accepted(op.op, op.types, 4, level)));
+            for (uint32_t rank = 0; rank <= 9; rank++)
+                ASSERT_TRUE(agrees(op, op.types, rank, level, accepted(op.op, op.types, 4, level)));
         }
     }
 }

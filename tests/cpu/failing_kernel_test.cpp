@@ -32,13 +32,10 @@ int failing_kernel(void *user_context) {
 #define HEWN_VARIANT(op, signature, target, ...) __VA_ARGS__
 #define HEWN_FORM(entry, ...) __asm__(".globl " #entry "\n.set " #entry ", failing_kernel\n");
 #include "variants.inc"
-#undef HEWN_FORM
-#undef HEWN_VARIANT
 
 #define HEWN_TRANSPOSITION(entry, bits, bytes, rank) \
     int entry(void **) { return -8; }
 #include "transpositions.inc"
-#undef HEWN_TRANSPOSITION
 }
 
 namespace hewn_test {
@@ -88,8 +85,6 @@ TEST_P(FailingKernelTest, CompileTellsOfIt) {
 #define HEWN_VARIANT(op, signature, target, forms) #op "_" #signature "__" #target forms,
 #define HEWN_FORM(entry, form, ...) " " #form
 #include "variants.inc"
-#undef HEWN_FORM
-#undef HEWN_VARIANT
     };
     const Variant &variant = GetParam();
     const auto tries = std::find_if(tried.begin(), tried.end(), [&](const std::string &line) {

@@ -20,10 +20,7 @@ struct TypeInfo {
 };
 constexpr TypeInfo TYPES[] = {
 #define HEWN_TYPE(word, name, number, bits) {DataType::name, #word, bits / 8},
-#define HEWN_LEVEL(...)
 #include "types.inc"
-#undef HEWN_LEVEL
-#undef HEWN_TYPE
 };
 
 const TypeInfo &type_info(DataType type) {

@@ -57,7 +57,9 @@ void add_execution(CLI::App &command, ExecutionOptions &options) {
 
 void add_common(CLI::App &command, OperatorOptions &options) {
     command.add_option("-o,--output", options.output, "output file, .npy or .png")->required()->type_name("FILE");
-    command.add_option("--feature-level", options.feature_level, "DirectML's 1.0 to 6.4, or hewn, which has all there is; default: hewn")
+    command
+        .add_option("--feature-level", options.feature_level,
+                    "DirectML's 1.0 to 6.4, or hewn, which has all there is; default: hewn")
         ->type_name("LEVEL");
     const CLI::Range positive(1, std::numeric_limits<int>::max());
     command.add_option("--max-image-mib", options.image_limits.mib, "most MiB of an image's pixels as stored; default: 512")

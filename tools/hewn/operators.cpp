@@ -326,13 +326,10 @@ bool has_type_of_input(const OperatorInfo &op) { return (op.tensors.front().type
 FeatureLevel parse_feature_level(const std::string &text) {
     if (text.empty()) return FeatureLevel::NEWEST;
     std::string known;
-#define HEWN_TYPE(...)
-#define HEWN_LEVEL(name, word, number)             \
+#define HEWN_LEVEL(name, word, number) \
     if (text == word) return FeatureLevel(number); \
     known += std::string(" ") + word;
 #include "types.inc"
-#undef HEWN_LEVEL
-#undef HEWN_TYPE
     throw InputError("--feature-level: " + text + " is none of" + known);
 }
 

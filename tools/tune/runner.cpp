@@ -153,17 +153,8 @@ Operator compile_with(const Library &library, const Problem &problem, const std:
     return {compile(problem.description(), options, library.compile), {&library}};
 }
 
-// Bindings of what is no constant.
-std::vector<hewn_buffer_binding> data_bindings(const Problem &problem) {
-    std::vector<hewn_buffer_binding> bindings = input_bindings(problem);
-    for (size_t i = 0; i < bindings.size(); i++) {
-        if (problem.is_parameter(i)) bindings[i] = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
-    }
-    return bindings;
-}
-
 void run(const Library &library, const Operator &op, const Problem &problem) {
-    const std::vector<hewn_buffer_binding> inputs = data_bindings(problem);
+    const std::vector<hewn_buffer_binding> inputs = bindings_beside_constants(problem);
     const hewn_buffer_binding output = problem.output.binding();
     hewn_error error = {sizeof error, 0, ""};
     if (library.execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, &error) != HEWN_STATUS_OK)
@@ -396,7 +387,7 @@ void Timing::add(const std::string &layout, int64_t elements, int threads) {
     timed.problem = make_problem(variant.operator_name, variant.signature, layout, elements, arena_);
     timed.threads = threads;
     reach(timed.problem, options_.form);
-    timed.inputs = data_bindings(timed.problem);
+    timed.inputs = bindings_beside_constants(timed.problem);
     timed.output = timed.problem.output.binding();
     timed.ops.resize(contenders_.size());
     timed.ns.resize(contenders_.size());
