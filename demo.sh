@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# hewn on a photograph, from a fresh clone: sets the machine up, builds, runs the four operators on examples/data/chelsea.png
-# (or the PNG or JPEG given), then installs the package and builds and runs the program of examples/add against it.
+# hewn on a photograph, from a fresh clone: sets the machine up, builds, runs the four operators on
+# examples/data/chelsea.png (or the PNG or JPEG given), then installs the package and builds and
+# runs the program of examples/add against it.
 #
 #     ./demo.sh [PHOTO]                     pictures go to demo-output/
 set -euo pipefail

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Sets the machine up, configures, builds and tests, in one command. The last lines are ctest's summary.
+# Sets the machine up, configures, builds and tests, in one command. The last lines are ctest's
+# summary.
 #
 #     ./test.sh [CTEST ARGUMENT...]            builds for this system and all others, runs every test, those of ARM on two emulated
 #                                              CPUs, those of Windows under Wine; looks at the packages of systems whose programs do

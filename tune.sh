@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Tunes the kernels for this machine's chip: sets up, builds, searches, writes tuning/<target>.json, a report, and a library with it.
+# Tunes the kernels for this machine's chip: sets up, builds, searches, writes tuning/<target>.json,
+# a report, and a library with it.
 #
 #     ./tune.sh --op quantize_linear --signature f32_u8 --budget 3m
 #
-# An interrupted run continues when it is started again. --help lists everything; docs/tuning.md explains it.
+# An interrupted run continues when it is started again. --help lists everything; docs/tuning.md
+# explains it.
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 venv=$root/build-tune/venv

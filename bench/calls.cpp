@@ -1,4 +1,5 @@
-// What a call costs apart from its elements: executing 16 of them through the C ABI and through hewn.hpp, and compiling.
+// What a call costs apart from its elements: executing 16 of them through the C ABI and through
+// hewn.hpp, and compiling.
 #include <benchmark/benchmark.h>
 
 #include <set>
@@ -12,12 +13,14 @@ constexpr int64_t ELEMENTS = 16;
 
 void execute_c(benchmark::State &state, const Variant &variant) {
     Arena arena;
-    const Problem problem = make_problem(variant.operator_name, variant.signature, "dense", ELEMENTS, arena);
+    const Problem problem =
+        make_problem(variant.operator_name, variant.signature, "dense", ELEMENTS, arena);
     const hewn::Operator op = compile(problem, {});
     const std::vector<hewn_buffer_binding> inputs = input_bindings(problem);
     const hewn_buffer_binding output = problem.output.binding();
     for (auto _ : state) {
-        hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, nullptr);
+        hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr,
+                     nullptr);
         benchmark::ClobberMemory();
     }
 }
@@ -25,7 +28,8 @@ void execute_c(benchmark::State &state, const Variant &variant) {
 // Makes the bindings in each call, as programs do.
 void execute_cpp(benchmark::State &state, const Variant &variant) {
     Arena arena;
-    const Problem problem = make_problem(variant.operator_name, variant.signature, "dense", ELEMENTS, arena);
+    const Problem problem =
+        make_problem(variant.operator_name, variant.signature, "dense", ELEMENTS, arena);
     const hewn::Operator op = compile(problem, {});
     const hewn::Binding out = problem.output.binding();
     std::vector<hewn::Binding> in;
@@ -38,12 +42,16 @@ void execute_cpp(benchmark::State &state, const Variant &variant) {
     };
     if (in.size() == 2) measure([&] { op.execute({in[0], in[1]}, {out}); });
     else if (in.size() == 3) measure([&] { op.execute({in[0], in[1], in[2]}, {out}); });
-    else measure([&] { op.execute({in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7]}, {out}); });
+    else
+        measure([&] {
+            op.execute({in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7]}, {out});
+        });
 }
 
 void compile_and_destroy(benchmark::State &state, const Variant &variant) {
     Arena arena;
-    const Problem problem = make_problem(variant.operator_name, variant.signature, "dense", ELEMENTS, arena);
+    const Problem problem =
+        make_problem(variant.operator_name, variant.signature, "dense", ELEMENTS, arena);
     const hewn_test::Description description = problem.description();
     for (auto _ : state) hewn::Operator(compile(description, {}));
 }
@@ -57,9 +65,12 @@ int main(int argc, char **argv) {
     for (const Variant &variant : built_variants()) {
         const std::string name = variant.operator_name + "_" + variant.signature;
         if (!seen.insert(name).second) continue;
-        benchmark::RegisterBenchmark((name + "/execute").c_str(), execute_c, variant)->UseRealTime();
-        benchmark::RegisterBenchmark((name + "/execute_cpp").c_str(), execute_cpp, variant)->UseRealTime();
-        benchmark::RegisterBenchmark((name + "/compile").c_str(), compile_and_destroy, variant)->UseRealTime();
+        benchmark::RegisterBenchmark((name + "/execute").c_str(), execute_c, variant)
+            ->UseRealTime();
+        benchmark::RegisterBenchmark((name + "/execute_cpp").c_str(), execute_cpp, variant)
+            ->UseRealTime();
+        benchmark::RegisterBenchmark((name + "/compile").c_str(), compile_and_destroy, variant)
+            ->UseRealTime();
     }
     benchmark::RunSpecifiedBenchmarks();
     benchmark::Shutdown();

@@ -1,4 +1,5 @@
-// compare: hewn, its peers or another build of it, and the machine's limits, interleaved in one process. See README.md.
+// compare: hewn, its peers or another build of it, and the machine's limits, interleaved in one
+// process. See README.md.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -39,14 +40,17 @@ std::string cpu_name() {
     for (std::string line; std::getline(info, line) && !line.empty();) {
         const size_t colon = line.find(':');
         if (colon != std::string::npos && colon + 2 <= line.size())
-            fields.emplace(line.substr(0, line.find_last_not_of("\t ", colon - 1) + 1), line.substr(colon + 2));
+            fields.emplace(line.substr(0, line.find_last_not_of("\t ", colon - 1) + 1),
+                           line.substr(colon + 2));
     }
-    return fields["model name"] + " (family " + fields["cpu family"] + ", model " + fields["model"] + ")";
+    return fields["model name"] + " (family " + fields["cpu family"] + ", model " +
+           fields["model"] + ")";
 }
 
 std::string cache_size(int level) {
     std::string size = "?";
-    std::ifstream("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(level) + "/size") >> size;
+    std::ifstream("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(level) + "/size") >>
+        size;
     return size;
 }
 
@@ -57,8 +61,9 @@ std::map<std::string, std::string> describe_machine() {
     double load = 0;
     getloadavg(&load, 1);
     std::ostringstream machine;
-    machine << cpu_name() << ", " << std::thread::hardware_concurrency() << " CPUs, L2 " << cache_size(2) << ", L3 "
-            << cache_size(3) << ", load " << std::fixed << std::setprecision(1) << load;
+    machine << cpu_name() << ", " << std::thread::hardware_concurrency() << " CPUs, L2 "
+            << cache_size(2) << ", L3 " << cache_size(3) << ", load " << std::fixed
+            << std::setprecision(1) << load;
     return {{"machine", machine.str()}, {"date", date}};
 }
 
@@ -75,7 +80,8 @@ Contenders make_contenders(const Options &options) {
         result.peers.push_back(make_onednn());
         result.peers.push_back(make_xnnpack());
         result.peers.push_back(make_numpy());
-    } else {  // both loaded: linked code lies at other addresses, and calls of 16 elements differed by a factor of 1.4
+    } else {  // both loaded: linked code lies at other addresses, and calls of 16 elements differed
+              // by a factor of 1.4
         result.hewn = make_build("hewn", HEWN_BENCH_LIBRARY, options.hewn);
         result.peers.push_back(make_build("baseline", options.baseline, options.hewn));
     }
@@ -83,8 +89,8 @@ Contenders make_contenders(const Options &options) {
 }
 
 std::string text_of(const Row &row) {
-    return row.op + " " + row.signature + " " + row.layout + " " + std::to_string(row.elements) + ", " +
-           std::to_string(row.threads) + " thread(s)";
+    return row.op + " " + row.signature + " " + row.layout + " " + std::to_string(row.elements) +
+           ", " + std::to_string(row.threads) + " thread(s)";
 }
 
 // A peer that runs in this row.
@@ -95,7 +101,8 @@ struct Entry {
 };
 
 // The peers that can do the problem, each checked against hewn's output.
-std::vector<Entry> prepare_peers(const Problem &problem, int threads, const std::vector<std::unique_ptr<Contender>> &peers) {
+std::vector<Entry> prepare_peers(const Problem &problem, int threads,
+                                 const std::vector<std::unique_ptr<Contender>> &peers) {
     const Operand &output = problem.output;
     const size_t bytes = size_t(output.span()) * output.element_bytes();
     std::vector<char> exact(bytes);
@@ -122,12 +129,13 @@ RowResult measure_row(const Row &row, const Options &options, const Contenders &
     check_against_reference(problem);
     std::vector<Entry> entries = prepare_peers(problem, row.threads, all.peers);
     const Limits limits = make_limits(problem.bytes(), row.threads, arena);
-    Samples memcpy{limits.memcpy, {}}, vector_copy{limits.vector_copy, {}}, streaming_copy{limits.streaming_copy, {}},
-        read{limits.read, {}};
+    Samples memcpy{limits.memcpy, {}}, vector_copy{limits.vector_copy, {}},
+        streaming_copy{limits.streaming_copy, {}}, read{limits.read, {}};
 
     std::vector<Samples *> contenders = {&hewn};
     for (Entry &entry : entries) contenders.push_back(&entry.samples);
-    for (Samples *limit : {&memcpy, &vector_copy, &streaming_copy, &read}) contenders.push_back(limit);
+    for (Samples *limit : {&memcpy, &vector_copy, &streaming_copy, &read})
+        contenders.push_back(limit);
     measure(contenders, row.threads, options.selection.quick ? QUICK : FULL);
 
     const double bytes = problem.bytes();
@@ -143,14 +151,15 @@ RowResult measure_row(const Row &row, const Options &options, const Contenders &
                      {}};
     result.row.elements = problem.elements;
     for (const Entry &entry : entries) {
-        result.peers.push_back(
-            {entry.peer->name(), bytes / entry.samples.median_ns(), ratio(entry.samples, hewn), entry.differing});
+        result.peers.push_back({entry.peer->name(), bytes / entry.samples.median_ns(),
+                                ratio(entry.samples, hewn), entry.differing});
     }
     return result;
 }
 
 // Nanoseconds to compile and destroy each operator that was measured.
-std::map<std::string, double> measure_compile(const std::vector<RowResult> &results, const Options &options, Arena &arena) {
+std::map<std::string, double> measure_compile(const std::vector<RowResult> &results,
+                                              const Options &options, Arena &arena) {
     std::map<std::string, double> result;
     for (const RowResult &measured : results) {
         const Row &row = measured.row;
@@ -159,19 +168,22 @@ std::map<std::string, double> measure_compile(const std::vector<RowResult> &resu
         const Problem problem = make_problem(row.op, row.signature, "dense", 16, arena);
         const hewn_test::Description description = problem.description();
         const hewn::CompileOptions serial = compile_options(options.hewn.variant, 1);
-        result[row.op] = measure_alone(repeat([&] { hewn::Operator(compile(description, serial)); }), QUICK);
+        result[row.op] =
+            measure_alone(repeat([&] { hewn::Operator(compile(description, serial)); }), QUICK);
     }
     return result;
 }
 
-// Whether there is room for the tensors, the limits' tensors, a copy of the output and NumPy's intermediates.
+// Whether there is room for the tensors, the limits' tensors, a copy of the output and NumPy's
+// intermediates.
 bool fits_in_memory(const Row &row, const Arena &arena) {
     double available = 0;
     std::ifstream info("/proc/meminfo");
     for (std::string key, value, line; info >> key >> value && std::getline(info, line);) {
         if (key == "MemAvailable:") available = std::stod(value) * 1024;
     }
-    return 4 * memory_bytes(row.op, row.signature, row.elements) + 16 * double(row.elements) < available + double(arena.kept());
+    return 4 * memory_bytes(row.op, row.signature, row.elements) + 16 * double(row.elements) <
+           available + double(arena.kept());
 }
 
 // Returns the exit code.
@@ -192,7 +204,8 @@ int compare(const Options &options) {
         if (!options.json.empty()) write_json(rows_json(report), options.json);
         if (!options.report.empty()) write_json(full_json(report), options.report);
     };
-    write_reports();  // without rows, so that a path that cannot be written fails before the first one is measured
+    write_reports();  // without rows, so that a path that cannot be written fails before the first
+                      // one is measured
     print_header(report);
 
     Arena arena;
@@ -201,14 +214,18 @@ int compare(const Options &options) {
     std::set<std::string> measured;
     for (size_t i = 0; i < rows.size(); i++) {
         if (!fits_in_memory(rows[i], arena)) {
-            std::fprintf(stderr, "compare: left out, too little memory: %s\n", text_of(rows[i]).c_str());
+            std::fprintf(stderr, "compare: left out, too little memory: %s\n",
+                         text_of(rows[i]).c_str());
             continue;
         }
-        if (terminal) std::fprintf(stderr, "\r[%zu/%zu] %s\033[K", i + 1, rows.size(), text_of(rows[i]).c_str());
+        if (terminal)
+            std::fprintf(stderr, "\r[%zu/%zu] %s\033[K", i + 1, rows.size(),
+                         text_of(rows[i]).c_str());
         try {
             report.rows.push_back(measure_row(rows[i], options, contenders, arena));
         } catch (const std::runtime_error &error) {
-            std::fprintf(stderr, "%scompare: %s: %s\n", terminal ? "\r\033[K" : "", text_of(rows[i]).c_str(), error.what());
+            std::fprintf(stderr, "%scompare: %s: %s\n", terminal ? "\r\033[K" : "",
+                         text_of(rows[i]).c_str(), error.what());
             failures++;
             continue;
         }
@@ -217,7 +234,8 @@ int compare(const Options &options) {
         for (const PeerResult &peer : report.rows.back().peers) measured.insert(peer.name);
         write_reports();
     }
-    if (options.baseline.empty()) report.compile_ns = measure_compile(report.rows, options, arena);  // of the linked build
+    if (options.baseline.empty())
+        report.compile_ns = measure_compile(report.rows, options, arena);  // of the linked build
     print_summary(report);
     write_reports();
 
@@ -238,36 +256,47 @@ std::vector<std::string> known(std::string Variant::*member) {
 }  // namespace
 
 int main(int argc, char **argv) {
-    CLI::App app("hewn, ONNX Runtime, oneDNN, XNNPACK, NumPy and the machine's limits side by side", "run.sh");
+    CLI::App app("hewn, ONNX Runtime, oneDNN, XNNPACK, NumPy and the machine's limits side by side",
+                 "run.sh");
     Options options;
     Selection &selection = options.selection;
-    app.add_flag("--quick", selection.quick,
-                 "one signature of each kind, sizes up to 16 Mi elements, short samples: under a minute");
-    app.add_flag("--all", selection.all, "every signature in every layout, size and number of threads: hours")
+    app.add_flag(
+        "--quick", selection.quick,
+        "one signature of each kind, sizes up to 16 Mi elements, short samples: under a minute");
+    app.add_flag("--all", selection.all,
+                 "every signature in every layout, size and number of threads: hours")
         ->excludes("--quick");
-    app.add_option("--op", selection.ops, "only these operators")->check(CLI::IsMember(known(&Variant::operator_name)));
+    app.add_option("--op", selection.ops, "only these operators")
+        ->check(CLI::IsMember(known(&Variant::operator_name)));
     app.add_option("--signature", selection.signatures, "only these signatures, e.g. f32_u8")
         ->check(CLI::IsMember(known(&Variant::signature)));
-    app.add_option("--layout", selection.layouts, "only these layouts")->check(CLI::IsMember(all_layouts()));
+    app.add_option("--layout", selection.layouts, "only these layouts")
+        ->check(CLI::IsMember(all_layouts()));
     app.add_option("--elements", selection.elements, "only these sizes, e.g. 16 64Ki 1Mi")
         ->transform(CLI::AsSizeValue(false))
         ->check(CLI::PositiveNumber);
-    app.add_option("--threads", selection.threads, "only these numbers of threads")->check(CLI::Range(1, 256));
-    CLI::Option *const variant =
-        app.add_option("--variant", options.hewn.variant, "force a target (x86_64_avx2) or one variant of hewn");
-    CLI::Option *const hide = app.add_flag("--hide-avx512", options.hide_avx512,
-                                           "let no contender see the CPU's AVX-512: all run what they would on a CPU with AVX2")
-                                  ->excludes(variant);
+    app.add_option("--threads", selection.threads, "only these numbers of threads")
+        ->check(CLI::Range(1, 256));
+    CLI::Option *const variant = app.add_option(
+        "--variant", options.hewn.variant, "force a target (x86_64_avx2) or one variant of hewn");
+    CLI::Option *const hide =
+        app.add_flag(
+               "--hide-avx512", options.hide_avx512,
+               "let no contender see the CPU's AVX-512: all run what they would on a CPU with AVX2")
+            ->excludes(variant);
     app.add_flag("--in-pthreadpool", options.hewn.in_pthreadpool,
                  "run hewn in the pool of threads that XNNPACK runs in, instead of its own");
-    app.add_option("--baseline", options.baseline,
-                   "measure beside another build's libhewn.so instead of the peers: what a change gains")
+    app.add_option(
+           "--baseline", options.baseline,
+           "measure beside another build's libhewn.so instead of the peers: what a change gains")
         ->type_name("FILE")
         ->check(CLI::ExistingFile)
         ->excludes(hide);
     app.add_option("--json", options.json, "write the rows as a JSON list")->type_name("FILE");
     app.add_option("--report", options.report, "write everything, for plots.py")->type_name("FILE");
-    app.add_option("--onnxruntime", options.onnxruntime, "libonnxruntime.so")->type_name("FILE")->check(CLI::ExistingFile);
+    app.add_option("--onnxruntime", options.onnxruntime, "libonnxruntime.so")
+        ->type_name("FILE")
+        ->check(CLI::ExistingFile);
     CLI11_PARSE(app, argc, argv);
     // hewn looked at the CPU before main.
     if (options.hide_avx512) options.hewn.variant = "x86_64_avx2";

@@ -25,7 +25,8 @@ public:
     virtual ~Contender() = default;
     virtual std::string name() const = 0;
     virtual std::string version() const = 0;
-    // Everything that can be done once; the runner works on the problem's own memory. Valid until the next prepare.
+    // Everything that can be done once; the runner works on the problem's own memory. Valid until
+    // the next prepare.
     virtual Runner prepare(const Problem &problem, int threads) = 0;
 };
 
@@ -36,16 +37,19 @@ std::unique_ptr<Contender> make_xnnpack();
 std::unique_ptr<Contender> make_numpy();
 
 struct HewnOptions {
-    std::string variant;          // a target or variant to force, or empty
-    bool in_pthreadpool = false;  // threads of the pool that XNNPACK's are of, instead of the library's own
+    std::string variant;  // a target or variant to force, or empty
+    bool in_pthreadpool =
+        false;  // threads of the pool that XNNPACK's are of, instead of the library's own
 };
 
-// The build of hewn that the program is linked to, or another by its shared library, which has to be there and of
-// this version's interface.
+// The build of hewn that the program is linked to, or another by its shared library, which has to
+// be there and of this version's interface.
 std::unique_ptr<Contender> make_hewn(const HewnOptions &options);
-std::unique_ptr<Contender> make_build(const std::string &name, const std::string &library, const HewnOptions &options);
+std::unique_ptr<Contender> make_build(const std::string &name, const std::string &library,
+                                      const HewnOptions &options);
 
-// What the machine can do: passes over `bytes` bytes of `arena`, half of them read and half written, or all read.
+// What the machine can do: passes over `bytes` bytes of `arena`, half of them read and half
+// written, or all read.
 struct Limits {
     Runner memcpy, vector_copy, streaming_copy, read;
 };

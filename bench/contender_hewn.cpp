@@ -1,4 +1,5 @@
-// hewn, linked or by the shared library of a build. Two builds beside each other tell what a change of code or tuning gains.
+// hewn, linked or by the shared library of a build. Two builds beside each other tell what a change
+// of code or tuning gains.
 #include <dlfcn.h>
 
 #include <filesystem>
@@ -24,12 +25,14 @@ struct Functions {
 };
 
 std::string version_text(uint32_t version) {
-    return std::to_string(version >> 16) + "." + std::to_string(version >> 8 & 255) + "." + std::to_string(version & 255);
+    return std::to_string(version >> 16) + "." + std::to_string(version >> 8 & 255) + "." +
+           std::to_string(version & 255);
 }
 
 // The library stays loaded, as peers do. RTLD_LOCAL keeps builds' functions apart.
 Functions load(const std::string &library) {
-    const std::string path = std::filesystem::absolute(library);  // a bare name would be looked up in the system's folders
+    const std::string path = std::filesystem::absolute(
+        library);  // a bare name would be looked up in the system's folders
     void *const loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!loaded) throw std::runtime_error(dlerror());
     Functions functions;
@@ -46,8 +49,8 @@ Functions load(const std::string &library) {
     find("hewn_destroy_bound_operator", functions.destroy_bound_operator, true);
     // Until 1.0 a binary interface is that of a minor version.
     if (functions.version() >> 8 != hewn_version() >> 8)
-        throw std::runtime_error(library + " is version " + version_text(functions.version()) + ", not " +
-                                 version_text(hewn_version()));
+        throw std::runtime_error(library + " is version " + version_text(functions.version()) +
+                                 ", not " + version_text(hewn_version()));
     return functions;
 }
 
@@ -66,7 +69,8 @@ void HEWN_CALL run_in_pthreadpool(void *pool, int32_t count, hewn_slice_fn slice
 
 class Hewn : public Contender {
 public:
-    Hewn(const std::string &name, const Functions &functions, const std::string &origin, const HewnOptions &options)
+    Hewn(const std::string &name, const Functions &functions, const std::string &origin,
+         const HewnOptions &options)
         : name_(name),
           functions_(functions),
           origin_(origin),
@@ -81,27 +85,31 @@ public:
                (options_.in_pthreadpool ? ", threads of pthreadpool" : "");
     }
 
-    // Bound and with constants, as programs that run one thing often do, or by execute in an older build.
+    // Bound and with constants, as programs that run one thing often do, or by execute in an older
+    // build.
     Runner prepare(const Problem &problem, int threads) override {
         std::vector<hewn_buffer_binding> inputs = input_bindings(problem);
-        hewn::CompileOptions compile_options = hewn_bench::compile_options(options_.variant, threads);
+        hewn::CompileOptions compile_options =
+            hewn_bench::compile_options(options_.variant, threads);
         if (functions_.bind) {
             compile_options.constants = constants_of(problem);
             inputs = bindings_beside_constants(problem);
         }
         const hewn_buffer_binding output = problem.output.binding();
-        const hewn_execute_options in_pthreadpool = {sizeof in_pthreadpool, 0, run_in_pthreadpool, thread_pool(threads)};
+        const hewn_execute_options in_pthreadpool = {sizeof in_pthreadpool, 0, run_in_pthreadpool,
+                                                     thread_pool(threads)};
         const auto options = options_.in_pthreadpool ? std::optional(in_pthreadpool) : std::nullopt;
         bound_.reset();
         try {
             op_.reset(compile(problem.description(), compile_options, functions_.compile));
             hewn_error error{sizeof error, HEWN_STATUS_OK, ""};
-            if (functions_.execute(op_.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, &error) !=
-                HEWN_STATUS_OK)
+            if (functions_.execute(op_.get(), inputs.data(), uint32_t(inputs.size()), &output, 1,
+                                   nullptr, &error) != HEWN_STATUS_OK)
                 throw hewn::Error(error);
             hewn_bound_operator *bound = nullptr;
-            if (functions_.bind && functions_.bind(op_.get(), inputs.data(), uint32_t(inputs.size()), &output, 1,
-                                                   options ? &*options : nullptr, &bound, &error) != HEWN_STATUS_OK)
+            if (functions_.bind &&
+                functions_.bind(op_.get(), inputs.data(), uint32_t(inputs.size()), &output, 1,
+                                options ? &*options : nullptr, &bound, &error) != HEWN_STATUS_OK)
                 throw hewn::Error(error);
             bound_.reset(bound);
         } catch (const hewn::Error &error) {
@@ -114,7 +122,8 @@ public:
         }
         return [execute = functions_.execute, op = op_.get(), inputs, output, options](int64_t n) {
             for (int64_t i = 0; i < n; i++)
-                execute(op, inputs.data(), uint32_t(inputs.size()), &output, 1, options ? &*options : nullptr, nullptr);
+                execute(op, inputs.data(), uint32_t(inputs.size()), &output, 1,
+                        options ? &*options : nullptr, nullptr);
         };
     }
 
@@ -135,7 +144,8 @@ std::unique_ptr<Contender> make_hewn(const HewnOptions &options) {
     return std::make_unique<Hewn>("hewn", linked, "", options);
 }
 
-std::unique_ptr<Contender> make_build(const std::string &name, const std::string &library, const HewnOptions &options) {
+std::unique_ptr<Contender> make_build(const std::string &name, const std::string &library,
+                                      const HewnOptions &options) {
     return std::make_unique<Hewn>(name, load(library), library, options);
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# bench_variants and bench_calls for another system, to be copied there: bench/cross.sh TARGET [CMAKE ARGUMENT...], as
-# scripts/cross.sh. Google Benchmark is built with them, from its Debian or Ubuntu source package.
+# bench_variants and bench_calls for another system, to be copied there: bench/cross.sh TARGET
+# [CMAKE ARGUMENT...], as scripts/cross.sh. Google Benchmark is built with them, from its Debian or
+# Ubuntu source package.
 set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 if ((!$#)); then
@@ -9,7 +10,8 @@ if ((!$#)); then
 fi
 target=$1 source=$PWD/build/google-benchmark
 
-# Through a copy of apt's configuration that asks for sources, of which the system's own need not know.
+# Through a copy of apt's configuration that asks for sources, of which the system's own need not
+# know.
 fetch_source() {
     local apt=$source.apt file options
     rm -rf "$source" "$apt"

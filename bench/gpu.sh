@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# hewn on this machine's NVIDIA GPU: runs all its tests there, then measures every signature from 1 Mi to 1 Gi elements beside the
-# card's own device-to-device copies and, where installed, PyTorch. Leaves report.json and table.md.
+# hewn on this machine's NVIDIA GPU: runs all its tests there, then measures every signature from 1
+# Mi to 1 Gi elements beside the card's own device-to-device copies and, where installed, PyTorch.
+# Leaves report.json and table.md.
 #
 #     ./bench/gpu.sh                   needs an NVIDIA driver
 #     ./bench/gpu.sh --dry-run         the same on OpenCL with few elements: shows that the script works where there is no GPU

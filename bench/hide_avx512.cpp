@@ -45,13 +45,15 @@ __attribute__((noinline, noclone)) Registers cpuid(uint32_t leaf, uint32_t suble
     return r;
 }
 
-// The result of CPUID on a CPU without AVX-512, AMX and AVX-VNNI (Intel's manual, volume 2A, CPUID).
+// The result of CPUID on a CPU without AVX-512, AMX and AVX-VNNI (Intel's manual, volume 2A,
+// CPUID).
 Registers cpuid_of_avx2(uint32_t leaf, uint32_t subleaf) {
     Registers r = cpuid(leaf, subleaf);
     if (leaf == 7 && subleaf == 0) {
         r.ebx &= ~bits({16, 17, 21, 26, 27, 28, 30, 31});  // F, DQ, IFMA, PF, ER, CD, BW, VL
         r.ecx &= ~bits({1, 6, 11, 12, 14});                // VBMI, VBMI2, VNNI, BITALG, VPOPCNTDQ
-        r.edx &= ~bits({2, 3, 8, 22, 23, 24, 25});         // 4VNNIW, 4FMAPS, VP2INTERSECT, AMX-BF16, FP16, AMX-TILE, AMX-INT8
+        r.edx &= ~bits({2, 3, 8, 22, 23, 24,
+                        25});  // 4VNNIW, 4FMAPS, VP2INTERSECT, AMX-BF16, FP16, AMX-TILE, AMX-INT8
     } else if (leaf == 7 && subleaf == 1) {
         r.eax &= ~bits({4, 5, 21, 23});  // AVX-VNNI, AVX512-BF16, AMX-FP16, AVX-IFMA
         r.edx &= ~bits({4, 5, 10, 19});  // AVX-VNNI-INT8, AVX-NE-CONVERT, AVX-VNNI-INT16, AVX10
@@ -75,7 +77,8 @@ void on_illegal(int, siginfo_t *, void *context) {
     greg_t *const registers = static_cast<ucontext_t *>(context)->uc_mcontext.gregs;
     for (const unsigned char *const address : hidden()) {
         if (registers[REG_RIP] != reinterpret_cast<greg_t>(address)) continue;
-        const Registers result = cpuid_of_avx2(uint32_t(registers[REG_RAX]), uint32_t(registers[REG_RCX]));
+        const Registers result =
+            cpuid_of_avx2(uint32_t(registers[REG_RAX]), uint32_t(registers[REG_RCX]));
         registers[REG_RAX] = result.eax;
         registers[REG_RBX] = result.ebx;
         registers[REG_RCX] = result.ecx;
@@ -83,10 +86,12 @@ void on_illegal(int, siginfo_t *, void *context) {
         registers[REG_RIP] += greg_t(sizeof CPUID);
         return;
     }
-    signal(SIGILL, SIG_DFL);  // another instruction: it raises the signal again, and ends the program
+    signal(SIGILL,
+           SIG_DFL);  // another instruction: it raises the signal again, and ends the program
 }
 
-// The addresses in file of what a disassembler takes for CPUID: the same bytes stand within other instructions as well.
+// The addresses in file of what a disassembler takes for CPUID: the same bytes stand within other
+// instructions as well.
 std::vector<uintptr_t> find_cpuid(const std::string &file) {
     const std::string command = "LC_ALL=C objdump --disassemble --no-show-raw-insn '" + file + "'";
     FILE *const listing = popen(command.c_str(), "r");
@@ -115,16 +120,19 @@ void hide_from(const Object &object) {
         if (std::memcmp(address, CPUID, sizeof CPUID) != 0)
             throw std::runtime_error(object.file + " was changed since it was loaded");
         hidden().push_back(address);
-        const uintptr_t begin = (object.base + offset) / page * page, size = object.base + offset + sizeof CPUID - begin;
-        if (mprotect(reinterpret_cast<void *>(begin), size, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+        const uintptr_t begin = (object.base + offset) / page * page,
+                        size = object.base + offset + sizeof CPUID - begin;
+        if (mprotect(reinterpret_cast<void *>(begin), size, PROT_READ | PROT_WRITE | PROT_EXEC) !=
+            0)
             throw std::runtime_error("the system lets nobody write to the code of " + object.file);
         std::memcpy(address, UD2, sizeof UD2);
         mprotect(reinterpret_cast<void *>(begin), size, PROT_READ | PROT_EXEC);
     }
 }
 
-// The loaded files that ask for the CPU's features at first use: ONNX Runtime, the program, and libcpuinfo, which XNNPACK asks.
-// With a newer XNNPACK's prefix, XNNPACK and what it asks are part of the program.
+// The loaded files that ask for the CPU's features at first use: ONNX Runtime, the program, and
+// libcpuinfo, which XNNPACK asks. With a newer XNNPACK's prefix, XNNPACK and what it asks are part
+// of the program.
 std::vector<Object> objects_that_ask(const std::string &onnxruntime) {
     struct Search {
         std::filesystem::path onnxruntime;
@@ -137,15 +145,17 @@ std::vector<Object> objects_that_ask(const std::string &onnxruntime) {
             if (name.empty() && found.empty())
                 found.push_back({std::filesystem::read_symlink("/proc/self/exe"), info->dlpi_addr});
             std::error_code none;
-            if (name.find("/libcpuinfo.so") != name.npos || std::filesystem::equivalent(name, runtime, none))
+            if (name.find("/libcpuinfo.so") != name.npos ||
+                std::filesystem::equivalent(name, runtime, none))
                 found.push_back({name, info->dlpi_addr});
             return 0;
         },
         &search);
-    const bool runtime_found = std::any_of(search.found.begin(), search.found.end(), [&](const Object &object) {
-        std::error_code none;
-        return std::filesystem::equivalent(object.file, search.onnxruntime, none);
-    });
+    const bool runtime_found =
+        std::any_of(search.found.begin(), search.found.end(), [&](const Object &object) {
+            std::error_code none;
+            return std::filesystem::equivalent(object.file, search.onnxruntime, none);
+        });
     if (!runtime_found) throw std::runtime_error(onnxruntime + " is not among the loaded files");
     return search.found;
 }
@@ -155,7 +165,8 @@ std::vector<Object> objects_that_ask(const std::string &onnxruntime) {
 void hide_avx512(const std::string &onnxruntime) {
     // oneDNN and NumPy look before main or while they are loaded, but can be told.
     dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
-    setenv("NPY_DISABLE_CPU_FEATURES", "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR", 1);
+    setenv("NPY_DISABLE_CPU_FEATURES",
+           "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR", 1);
     if (!dlopen(onnxruntime.c_str(), RTLD_NOW | RTLD_LOCAL)) throw std::runtime_error(dlerror());
     struct sigaction action = {};
     action.sa_sigaction = on_illegal;
@@ -168,6 +179,8 @@ void hide_avx512(const std::string &onnxruntime) {
 
 #else
 
-void hewn_bench::hide_avx512(const std::string &) { throw std::runtime_error("AVX-512 can be hidden on Linux on x86-64 alone"); }
+void hewn_bench::hide_avx512(const std::string &) {
+    throw std::runtime_error("AVX-512 can be hidden on Linux on x86-64 alone");
+}
 
 #endif

@@ -21,8 +21,8 @@ void streaming_copy(const char *from, char *to, size_t bytes) {
     for (size_t i = 0; i < bytes; i += LINE) {
         const auto *const source = reinterpret_cast<const __m128i *>(from + i);
         auto *const target = reinterpret_cast<__m128i *>(to + i);
-        const __m128i a = _mm_load_si128(source), b = _mm_load_si128(source + 1), c = _mm_load_si128(source + 2),
-                      d = _mm_load_si128(source + 3);
+        const __m128i a = _mm_load_si128(source), b = _mm_load_si128(source + 1),
+                      c = _mm_load_si128(source + 2), d = _mm_load_si128(source + 3);
         _mm_stream_si128(target, a);
         _mm_stream_si128(target + 1, b);
         _mm_stream_si128(target + 2, c);
@@ -34,8 +34,9 @@ void streaming_copy(const char *from, char *to, size_t bytes) {
 #endif
 }
 
-// Vectors of so many bytes. Each is no wider than the instructions of the function that uses it: the compiler takes halves of
-// wider ones through the stack. The loops are inlined there, because functions of their own would be compiled for the lowest CPU.
+// Vectors of so many bytes. Each is no wider than the instructions of the function that uses it:
+// the compiler takes halves of wider ones through the stack. The loops are inlined there, because
+// functions of their own would be compiled for the lowest CPU.
 using Vector16 = uint64_t __attribute__((vector_size(16), may_alias));
 using Vector32 = uint64_t __attribute__((vector_size(32), may_alias));
 using Vector64 = uint64_t __attribute__((vector_size(64), may_alias));
@@ -80,7 +81,9 @@ __attribute__((target("avx512f"))) uint64_t read_avx512(const char *from, size_t
 __attribute__((target("avx2"))) void copy_avx2(const char *from, char *to, size_t bytes) {
     copy_vectors<Vector32>(from, to, bytes);
 }
-__attribute__((target("avx2"))) uint64_t read_avx2(const char *from, size_t bytes) { return read_vectors<Vector32>(from, bytes); }
+__attribute__((target("avx2"))) uint64_t read_avx2(const char *from, size_t bytes) {
+    return read_vectors<Vector32>(from, bytes);
+}
 #endif
 
 VectorLoops vector_loops() {
@@ -102,7 +105,10 @@ Runner shared_pass(size_t bytes, int threads, Pass pass) {
             pass(first * LINE, (end - first) * LINE);
         };
         pthreadpool_parallelize_1d(
-            thread_pool(threads), [](void *context, size_t thread) { (*static_cast<decltype(share) *>(context))(thread); },
+            thread_pool(threads),
+            [](void *context, size_t thread) {
+                (*static_cast<decltype(share) *>(context))(thread);
+            },
             &share, size_t(threads), 0);
     });
 }
@@ -111,15 +117,19 @@ Runner shared_pass(size_t bytes, int threads, Pass pass) {
 
 Limits make_limits(double bytes, int threads, Arena &arena) {
     const size_t half = std::max<size_t>(size_t(bytes / 2) / LINE * LINE, LINE);
-    char *const from = static_cast<char *>(arena.take(2 * half)), *const to = static_cast<char *>(arena.take(half));
+    char *const from = static_cast<char *>(arena.take(2 * half)), *const to = static_cast<char *>(
+                                                                      arena.take(half));
     std::memset(from, 1, 2 * half);
     std::memset(to, 1, half);
     Limits limits;
-    limits.memcpy = shared_pass(half, threads, [=](size_t first, size_t n) { std::memcpy(to + first, from + first, n); });
+    limits.memcpy = shared_pass(
+        half, threads, [=](size_t first, size_t n) { std::memcpy(to + first, from + first, n); });
     const VectorLoops loops = vector_loops();
-    limits.vector_copy = shared_pass(half, threads, [=](size_t first, size_t n) { loops.copy(from + first, to + first, n); });
-    limits.streaming_copy =
-        shared_pass(half, threads, [=](size_t first, size_t n) { streaming_copy(from + first, to + first, n); });
+    limits.vector_copy = shared_pass(
+        half, threads, [=](size_t first, size_t n) { loops.copy(from + first, to + first, n); });
+    limits.streaming_copy = shared_pass(half, threads, [=](size_t first, size_t n) {
+        streaming_copy(from + first, to + first, n);
+    });
     limits.read = shared_pass(2 * half, threads, [=](size_t first, size_t n) {
         const uint64_t sum = loops.read(from + first, n);
         asm volatile("" : : "r"(sum));

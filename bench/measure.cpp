@@ -24,9 +24,10 @@ double timed(const Runner &run, int64_t calls) {
     return now_ns() - start;
 }
 
-// Runs calls that do not count, at least `calls`, so that caches and pages are as this contender leaves them. The first calls of
-// several threads after a pause may wait for whole ticks (4 or 8 ms), as some virtual machines' kernels wake threads on the CPU
-// of their waker. So these warm up for longer than a few ticks.
+// Runs calls that do not count, at least `calls`, so that caches and pages are as this contender
+// leaves them. The first calls of several threads after a pause may wait for whole ticks (4 or 8
+// ms), as some virtual machines' kernels wake threads on the CPU of their waker. So these warm up
+// for longer than a few ticks.
 void warm_up(const Runner &run, int64_t calls, int threads) {
     constexpr double kTicksNs = 20e6;
     const double start = now_ns();
@@ -39,7 +40,8 @@ int64_t calls_of_a_sample(const Runner &run, double sample_ns, int threads) {
     warm_up(run, 1, threads);
     for (int64_t calls = 1;;) {
         const double ns = std::max(timed(run, calls), 1.0);
-        if (ns > sample_ns / 4) return std::max<int64_t>(1, int64_t(double(calls) * sample_ns / ns));
+        if (ns > sample_ns / 4)
+            return std::max<int64_t>(1, int64_t(double(calls) * sample_ns / ns));
         calls = std::max(calls * 2, int64_t(double(calls) * sample_ns / ns / 3));
     }
 }
@@ -78,16 +80,18 @@ void measure(std::vector<Samples *> contenders, int threads, const Effort &effor
         const double ns = std::max(effort.sample_ns, calls == 1 ? timed(contender->run, 1) : 0);
         // Each sample has a call before it that does not count.
         const double cost = calls == 1 ? 2 * ns : ns;
-        const int samples = std::clamp(int(effort.contender_ns / cost), effort.min_rounds, effort.max_rounds);
+        const int samples =
+            std::clamp(int(effort.contender_ns / cost), effort.min_rounds, effort.max_rounds);
         plans.push_back({calls, samples});
         rounds = std::max(rounds, samples);
         if (threads > 1) settle();
     }
     // hewn, the first, takes part in every round, because each ratio needs its sample.
     plans[0].samples = rounds;
-    for (Samples *contender : contenders) contender->call_ns.assign(size_t(rounds), std::numeric_limits<double>::quiet_NaN());
-    // Each round has another order: what a contender leaves in the caches (streaming stores: nothing) must not always meet the
-    // same one.
+    for (Samples *contender : contenders)
+        contender->call_ns.assign(size_t(rounds), std::numeric_limits<double>::quiet_NaN());
+    // Each round has another order: what a contender leaves in the caches (streaming stores:
+    // nothing) must not always meet the same one.
     std::vector<size_t> order(contenders.size());
     std::iota(order.begin(), order.end(), size_t(0));
     std::mt19937 random(1);
@@ -96,7 +100,8 @@ void measure(std::vector<Samples *> contenders, int threads, const Effort &effor
         for (const size_t i : order) {
             const auto due = [&](int r) { return int64_t(r) * plans[i].samples / rounds; };
             if (due(round + 1) == due(round)) continue;
-            contenders[i]->call_ns[size_t(round)] = sample(contenders[i]->run, plans[i].calls, threads);
+            contenders[i]->call_ns[size_t(round)] =
+                sample(contenders[i]->run, plans[i].calls, threads);
             if (threads > 1) settle();
         }
     }
@@ -108,8 +113,9 @@ Ratio ratio(const Samples &numerator, const Samples &denominator) {
         const double quotient = numerator.call_ns[i] / denominator.call_ns[i];
         if (!std::isnan(quotient)) quotients.push_back(quotient);
     }
-    const auto [middle, low, high] =
-        python_module("bootstrap").attr("median_interval")(quotients).cast<std::tuple<double, double, double>>();
+    const auto [middle, low, high] = python_module("bootstrap")
+                                         .attr("median_interval")(quotients)
+                                         .cast<std::tuple<double, double, double>>();
     return {middle, low, high};
 }
 

@@ -22,10 +22,12 @@ struct Samples {
     double median_ns() const;
 };
 
-// Measures `contenders` interleaved, in rounds. Each round has a new order; slow contenders skip some.
+// Measures `contenders` interleaved, in rounds. Each round has a new order; slow contenders skip
+// some.
 void measure(std::vector<Samples *> contenders, int threads, const Effort &effort);
 
-// Median of the quotients numerator / denominator over the rounds that have both, and its 95 % bootstrap interval.
+// Median of the quotients numerator / denominator over the rounds that have both, and its 95 %
+// bootstrap interval.
 struct Ratio {
     double median, low, high;
 };

@@ -10,16 +10,19 @@ namespace {
 
 // An array over the operand's own memory.
 py::array array_of(const Operand &operand) {
-    static const std::pair<const char *, const char *> names[] = {{"f32", "float32"}, {"f16", "float16"}, {"i64", "int64"},
-                                                                  {"i32", "int32"},   {"i16", "int16"},   {"i8", "int8"},
-                                                                  {"u32", "uint32"},  {"u16", "uint16"},  {"u8", "uint8"}};
+    static const std::pair<const char *, const char *> names[] = {
+        {"f32", "float32"}, {"f16", "float16"}, {"i64", "int64"},
+        {"i32", "int32"},   {"i16", "int16"},   {"i8", "int8"},
+        {"u32", "uint32"},  {"u16", "uint16"},  {"u8", "uint8"}};
     std::string dtype;
     for (const auto &[type, name] : names) {
         if (operand.type == type) dtype = name;
     }
     std::vector<py::ssize_t> strides;
-    for (const int64_t stride : operand.strides) strides.push_back(stride * py::ssize_t(operand.element_bytes()));
-    return py::array(py::dtype(dtype), operand.sizes, strides, operand.data, py::capsule(operand.data, [](void *) {}));
+    for (const int64_t stride : operand.strides)
+        strides.push_back(stride * py::ssize_t(operand.element_bytes()));
+    return py::array(py::dtype(dtype), operand.sizes, strides, operand.data,
+                     py::capsule(operand.data, [](void *) {}));
 }
 
 class NumPy : public Contender {
@@ -31,7 +34,8 @@ public:
     Runner prepare(const Problem &problem, int) override {
         py::list inputs;
         for (const Operand &input : problem.inputs) inputs.append(array_of(input));
-        const py::object run = module_.attr("prepare")(problem.op, inputs, array_of(problem.output));
+        const py::object run =
+            module_.attr("prepare")(problem.op, inputs, array_of(problem.output));
         if (run.is_none()) return {};
         return [run](int64_t n) { run(n); };
     }

@@ -1,6 +1,6 @@
-// oneDNN. Add is a binary primitive. Quantize and dequantize are reorders with a scale and a zero point. Quantized add is a
-// binary add with scales on its sources and a linear post-op that folds the zero points. For the API of versions 2 (scales are
-// attributes) and 3 (scales are arguments).
+// oneDNN. Add is a binary primitive. Quantize and dequantize are reorders with a scale and a zero
+// point. Quantized add is a binary add with scales on its sources and a linear post-op that folds
+// the zero points. For the API of versions 2 (scales are attributes) and 3 (scales are arguments).
 #include <omp.h>
 
 #include <algorithm>
@@ -30,7 +30,8 @@ public:
     std::string name() const override { return "oneDNN"; }
     std::string version() const override {
         const dnnl_version_t *const v = dnnl_version();
-        return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
+        return std::to_string(v->major) + "." + std::to_string(v->minor) + "." +
+               std::to_string(v->patch);
     }
 
     Runner prepare(const Problem &problem, int threads) override {
@@ -53,14 +54,16 @@ public:
         return [this, threads, arguments](int64_t n) {
             omp_set_num_threads(threads);
             for (int64_t i = 0; i < n; i++) {
-                dnnl_primitive_execute(primitive_.get(), stream_.get(), int(arguments.size()), arguments.data());
+                dnnl_primitive_execute(primitive_.get(), stream_.get(), int(arguments.size()),
+                                       arguments.data());
             }
             stream_.wait();
         };
     }
 
 private:
-    // Repeated dimensions have size 1 and the stride of a packed tensor: with any other stride oneDNN takes its slow reference.
+    // Repeated dimensions have size 1 and the stride of a packed tensor: with any other stride
+    // oneDNN takes its slow reference.
     static memory::desc desc(const Operand &operand) {
         memory::dims sizes = operand.sizes, strides = operand.strides;
         for (size_t d = sizes.size(); d-- > 0;) {
@@ -71,7 +74,9 @@ private:
         return {sizes, dnnl_type(operand.type), strides};
     }
 
-    void pass(int argument, const Operand &operand) { arguments_[argument] = memory(desc(operand), engine_, operand.data); }
+    void pass(int argument, const Operand &operand) {
+        arguments_[argument] = memory(desc(operand), engine_, operand.data);
+    }
 
     template<class T>
     void pass(int argument, memory::data_type type, const std::vector<T> &values) {
@@ -81,9 +86,11 @@ private:
     }
 
     dnnl::primitive reorder(const Problem &problem) {
-        const Operand &x = problem.inputs[0], &scale = problem.inputs[1], &zero_point = problem.inputs[2];
+        const Operand &x = problem.inputs[0], &scale = problem.inputs[1],
+                      &zero_point = problem.inputs[2];
         const bool quantize = problem.op == "quantize_linear";
-        const int side = quantize ? DNNL_ARG_DST : DNNL_ARG_SRC, mask = scale.axis() < 0 ? 0 : 1 << scale.axis();
+        const int side = quantize ? DNNL_ARG_DST : DNNL_ARG_SRC,
+                  mask = scale.axis() < 0 ? 0 : 1 << scale.axis();
         std::vector<float> scales;
         for (const double s : scale.values()) scales.push_back(float(s));
         const std::vector<int32_t> zero_points = {int32_t(zero_point.values()[0])};
@@ -104,7 +111,8 @@ private:
 #endif
         pass(DNNL_ARG_FROM, x);
         pass(DNNL_ARG_TO, problem.output);
-        return dnnl::reorder(dnnl::reorder::primitive_desc(engine_, desc(x), engine_, desc(problem.output), attributes));
+        return dnnl::reorder(dnnl::reorder::primitive_desc(engine_, desc(x), engine_,
+                                                           desc(problem.output), attributes));
     }
 
     dnnl::primitive binary(const Problem &problem) {
@@ -113,8 +121,10 @@ private:
         dnnl::primitive_attr attributes;
         if (quantized) {
             std::vector<float> p;
-            for (const Operand &input : problem.inputs) p.push_back(input.distinct() == 1 ? float(input.values()[0]) : 0);
-            const float a_scale = p[1] / p[6], b_scale = p[4] / p[6], shift = p[7] - p[2] * a_scale - p[5] * b_scale;
+            for (const Operand &input : problem.inputs)
+                p.push_back(input.distinct() == 1 ? float(input.values()[0]) : 0);
+            const float a_scale = p[1] / p[6], b_scale = p[4] / p[6],
+                        shift = p[7] - p[2] * a_scale - p[5] * b_scale;
             dnnl::post_ops post;
 #if DNNL_VERSION_MAJOR < 3
             attributes.set_scales(DNNL_ARG_SRC_0, 0, {a_scale});
@@ -123,8 +133,10 @@ private:
 #else
             attributes.set_scales_mask(DNNL_ARG_SRC_0, 0);
             attributes.set_scales_mask(DNNL_ARG_SRC_1, 0);
-            pass(DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC_0, memory::data_type::f32, std::vector<float>{a_scale});
-            pass(DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC_1, memory::data_type::f32, std::vector<float>{b_scale});
+            pass(DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC_0, memory::data_type::f32,
+                 std::vector<float>{a_scale});
+            pass(DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC_1, memory::data_type::f32,
+                 std::vector<float>{b_scale});
             post.append_eltwise(dnnl::algorithm::eltwise_linear, 1, shift);
 #endif
             attributes.set_post_ops(post);
@@ -134,10 +146,11 @@ private:
         pass(DNNL_ARG_DST, problem.output);
         constexpr auto ADD = dnnl::algorithm::binary_add;
 #if DNNL_VERSION_MAJOR < 3
-        return dnnl::binary(
-            dnnl::binary::primitive_desc(dnnl::binary::desc(ADD, desc(a), desc(b), desc(problem.output)), attributes, engine_));
+        return dnnl::binary(dnnl::binary::primitive_desc(
+            dnnl::binary::desc(ADD, desc(a), desc(b), desc(problem.output)), attributes, engine_));
 #else
-        return dnnl::binary(dnnl::binary::primitive_desc(engine_, ADD, desc(a), desc(b), desc(problem.output), attributes));
+        return dnnl::binary(dnnl::binary::primitive_desc(engine_, ADD, desc(a), desc(b),
+                                                         desc(problem.output), attributes));
 #endif
     }
 

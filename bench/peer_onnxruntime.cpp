@@ -1,5 +1,6 @@
-// ONNX Runtime out of its wheel. The wheel has no header; OrtApi is a table of functions that only grows, so the functions below
-// are called by their place in it (include/onnxruntime/core/session/onnxruntime_c_api.h, version 1).
+// ONNX Runtime out of its wheel. The wheel has no header; OrtApi is a table of functions that only
+// grows, so the functions below are called by their place in it
+// (include/onnxruntime/core/session/onnxruntime_c_api.h, version 1).
 #include <dlfcn.h>
 
 #include <map>
@@ -48,8 +49,9 @@ struct OrtApiBase {
 };
 
 int onnx_type(const std::string &type) {
-    static const std::map<std::string, int> types = {{"f32", 1}, {"u8", 2},  {"i8", 3},   {"u16", 4}, {"i16", 5},
-                                                     {"i32", 6}, {"i64", 7}, {"f16", 10}, {"u32", 12}};
+    static const std::map<std::string, int> types = {{"f32", 1}, {"u8", 2},   {"i8", 3},
+                                                     {"u16", 4}, {"i16", 5},  {"i32", 6},
+                                                     {"i64", 7}, {"f16", 10}, {"u32", 12}};
     return types.at(type);
 }
 
@@ -58,7 +60,8 @@ public:
     explicit OnnxRuntime(const std::string &library) {
         Handle const loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (!loaded) throw std::runtime_error(dlerror());
-        const auto get_base = reinterpret_cast<const OrtApiBase *(*)()>(dlsym(loaded, "OrtGetApiBase"));
+        const auto get_base =
+            reinterpret_cast<const OrtApiBase *(*)()>(dlsym(loaded, "OrtGetApiBase"));
         if (!get_base) throw std::runtime_error(library + " has no OrtGetApiBase");
         base_ = get_base();
         api_ = base_->get_api(1);
@@ -79,14 +82,16 @@ public:
             const Operand &input = problem.inputs[i];
             if (problem.is_parameter(i)) {
                 // i32 has no zero point in ONNX.
-                if (problem.op == "dequantize_linear" && i == 2 && input.element_bytes() == 4) continue;
+                if (problem.op == "dequantize_linear" && i == 2 && input.element_bytes() == 4)
+                    continue;
                 axis = std::max(axis, input.axis());
                 parameters[py::int_(i)] = std::make_tuple(input.type, input.values());
                 continue;
             }
             // A transposed tensor is a packed one of the reversed sizes and a Transpose node.
             std::vector<int64_t> shape = input.packed_shape();
-            const bool transposed = shape.empty() && input.strides[0] == 1 && input.strides[1] == input.sizes[0];
+            const bool transposed =
+                shape.empty() && input.strides[0] == 1 && input.strides[1] == input.sizes[0];
             if (transposed) shape.assign(input.sizes.rbegin(), input.sizes.rend());
             if (shape.empty()) return {};
             tensors[py::int_(i)] = std::make_tuple(input.type, shape, transposed);
@@ -94,18 +99,20 @@ public:
             values_.push_back(tensor(input, shape));
         }
         if (problem.output.packed_shape().empty()) return {};
-        const std::string model = python_module("models")
-                                      .attr("make")(onnx_name(problem.op), tensors, parameters,
-                                                    std::make_tuple(problem.output.type, problem.output.sizes), axis)
-                                      .cast<std::string>();
+        const std::string model =
+            python_module("models")
+                .attr("make")(onnx_name(problem.op), tensors, parameters,
+                              std::make_tuple(problem.output.type, problem.output.sizes), axis)
+                .cast<std::string>();
 
         Handle options = nullptr;
         check(call<Handle>(CREATE_SESSION_OPTIONS, &options));
         check(call<Handle>(SET_INTRA_OP_NUM_THREADS, options, threads));
         check(call<Handle>(SET_INTER_OP_NUM_THREADS, options, 1));
         check(call<Handle>(SET_SESSION_LOG_SEVERITY_LEVEL, options, LOG_FATAL));
-        const Handle refused = call<Handle>(CREATE_SESSION_FROM_ARRAY, environment_, static_cast<const void *>(model.data()),
-                                            model.size(), options, &session_);
+        const Handle refused =
+            call<Handle>(CREATE_SESSION_FROM_ARRAY, environment_,
+                         static_cast<const void *>(model.data()), model.size(), options, &session_);
         call<void>(RELEASE_SESSION_OPTIONS, options);
         if (refused) {  // no kernel for these types
             call<void>(RELEASE_STATUS, refused);
@@ -116,8 +123,8 @@ public:
         return repeat([this, names] {
             const char *inputs[2] = {names[0].c_str(), names.back().c_str()};
             const char *const output = "y";
-            check(call<Handle>(RUN, session_, static_cast<const void *>(nullptr), &inputs[0], values_.data(), names.size(),
-                               &output, size_t(1), &values_.back()));
+            check(call<Handle>(RUN, session_, static_cast<const void *>(nullptr), &inputs[0],
+                               values_.data(), names.size(), &output, size_t(1), &values_.back()));
         });
     }
 
@@ -128,13 +135,16 @@ private:
     }
 
     void check(Handle status) const {
-        if (status) throw std::runtime_error(std::string("ONNX Runtime: ") + call<const char *>(GET_ERROR_MESSAGE, status));
+        if (status)
+            throw std::runtime_error(std::string("ONNX Runtime: ") +
+                                     call<const char *>(GET_ERROR_MESSAGE, status));
     }
 
     Handle tensor(const Operand &operand, const std::vector<int64_t> &shape) const {
         Handle value = nullptr;
-        check(call<Handle>(CREATE_TENSOR_WITH_DATA, memory_, operand.data, size_t(operand.span()) * operand.element_bytes(),
-                           shape.data(), shape.size(), onnx_type(operand.type), &value));
+        check(call<Handle>(CREATE_TENSOR_WITH_DATA, memory_, operand.data,
+                           size_t(operand.span()) * operand.element_bytes(), shape.data(),
+                           shape.size(), onnx_type(operand.type), &value));
         return value;
     }
 
@@ -153,6 +163,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Contender> make_onnxruntime(const std::string &library) { return std::make_unique<OnnxRuntime>(library); }
+std::unique_ptr<Contender> make_onnxruntime(const std::string &library) {
+    return std::make_unique<OnnxRuntime>(library);
+}
 
 }  // namespace hewn_bench

@@ -1,5 +1,6 @@
-// XNNPACK's operators, created and set up once; only xnn_run_operator is timed. For two generations of its API: one function for
-// each type (Debian 12), or one for all types (Debian 13; HEWN_BENCH_XNNPACK_TYPED_API).
+// XNNPACK's operators, created and set up once; only xnn_run_operator is timed. For two generations
+// of its API: one function for each type (Debian 12), or one for all types (Debian 13;
+// HEWN_BENCH_XNNPACK_TYPED_API).
 #include <xnnpack.h>
 
 #include <cmath>
@@ -16,7 +17,8 @@
 namespace hewn_bench {
 namespace {
 
-// A tensor as an operator needs it: its shape, with 1 where it repeats, its scale and its zero point.
+// A tensor as an operator needs it: its shape, with 1 where it repeats, its scale and its zero
+// point.
 struct Side {
     const Operand *operand;
     std::vector<size_t> shape;
@@ -55,36 +57,50 @@ xnn_datatype xnn_type(const std::string &type, bool quantized) {
     return found == types.end() || (integer && !quantized) ? xnn_datatype_invalid : found->second;
 }
 
-bool create_add(const Side &a, const Side &b, const Side &out, bool quantized, pthreadpool_t pool, xnn_operator_t *op) {
+bool create_add(const Side &a, const Side &b, const Side &out, bool quantized, pthreadpool_t pool,
+                xnn_operator_t *op) {
     const xnn_datatype type = xnn_type(out.operand->type, quantized);
-    if (type == xnn_datatype_invalid || a.operand->type != b.operand->type || a.operand->type != out.operand->type) return false;
-    const auto parameters = [](const Side &side) { return xnn_quantization_params{side.zero_point, side.scale}; };
+    if (type == xnn_datatype_invalid || a.operand->type != b.operand->type ||
+        a.operand->type != out.operand->type)
+        return false;
+    const auto parameters = [](const Side &side) {
+        return xnn_quantization_params{side.zero_point, side.scale};
+    };
     const xnn_quantization_params qa = parameters(a), qb = parameters(b), qo = parameters(out);
-    return xnn_create_binary_elementwise_nd(xnn_binary_add, type, quantized ? &qa : nullptr, quantized ? &qb : nullptr,
-                                            quantized ? &qo : nullptr, 0, op) == xnn_status_success &&
-           xnn_reshape_binary_elementwise_nd(*op, a.shape.size(), a.shape.data(), b.shape.size(), b.shape.data(), pool) ==
-               xnn_status_success &&
-           xnn_setup_binary_elementwise_nd(*op, a.operand->data, b.operand->data, out.operand->data) == xnn_status_success;
+    return xnn_create_binary_elementwise_nd(xnn_binary_add, type, quantized ? &qa : nullptr,
+                                            quantized ? &qb : nullptr, quantized ? &qo : nullptr, 0,
+                                            op) == xnn_status_success &&
+           xnn_reshape_binary_elementwise_nd(*op, a.shape.size(), a.shape.data(), b.shape.size(),
+                                             b.shape.data(), pool) == xnn_status_success &&
+           xnn_setup_binary_elementwise_nd(*op, a.operand->data, b.operand->data,
+                                           out.operand->data) == xnn_status_success;
 }
 
-// xnn_create_unary_elementwise_nc. Later versions take a lookup table, which Debian 13's does not have.
+// xnn_create_unary_elementwise_nc. Later versions take a lookup table, which Debian 13's does not
+// have.
 template<class Create, class... Rest>
 xnn_status create_unary(const Create &create, xnn_datatype from, xnn_datatype to, Rest... rest) {
     constexpr std::nullptr_t parameters = nullptr, table = nullptr;
-    if constexpr (std::is_invocable_v<Create, xnn_unary_operator, xnn_datatype, xnn_datatype, std::nullptr_t, Rest...>)
+    if constexpr (std::is_invocable_v<Create, xnn_unary_operator, xnn_datatype, xnn_datatype,
+                                      std::nullptr_t, Rest...>)
         return create(xnn_unary_convert, from, to, parameters, rest...);
     else return create(xnn_unary_convert, from, to, parameters, table, rest...);
 }
 
-bool create_convert(const Side &in, const Side &out, const Rows &rows, pthreadpool_t pool, xnn_operator_t *op) {
-    const xnn_datatype from = xnn_type(in.operand->type, true), to = xnn_type(out.operand->type, true);
+bool create_convert(const Side &in, const Side &out, const Rows &rows, pthreadpool_t pool,
+                    xnn_operator_t *op) {
+    const xnn_datatype from = xnn_type(in.operand->type, true),
+                       to = xnn_type(out.operand->type, true);
     if (from == xnn_datatype_invalid || to == xnn_datatype_invalid) return false;
-    if (from == xnn_datatype_int32 && in.scale != 1) return false;  // the type has no scale: XNNPACK would ignore it
+    if (from == xnn_datatype_int32 && in.scale != 1)
+        return false;  // the type has no scale: XNNPACK would ignore it
     const xnn_quantization_params qi{in.zero_point, in.scale}, qo{out.zero_point, out.scale};
-    return create_unary(xnn_create_unary_elementwise_nc, from, to, &qi, &qo, uint32_t(0), op) == xnn_status_success &&
-           xnn_reshape_unary_elementwise_nc(*op, rows.count, rows.length, rows.input_stride, rows.output_stride, pool) ==
+    return create_unary(xnn_create_unary_elementwise_nc, from, to, &qi, &qo, uint32_t(0), op) ==
                xnn_status_success &&
-           xnn_setup_unary_elementwise_nc(*op, in.operand->data, out.operand->data) == xnn_status_success;
+           xnn_reshape_unary_elementwise_nc(*op, rows.count, rows.length, rows.input_stride,
+                                            rows.output_stride, pool) == xnn_status_success &&
+           xnn_setup_unary_elementwise_nc(*op, in.operand->data, out.operand->data) ==
+               xnn_status_success;
 }
 
 #else
@@ -99,51 +115,66 @@ T *output(const Side &side) {
     return static_cast<T *>(side.operand->data);
 }
 
-bool create_add(const Side &a, const Side &b, const Side &out, bool quantized, pthreadpool_t pool, xnn_operator_t *op) {
+bool create_add(const Side &a, const Side &b, const Side &out, bool quantized, pthreadpool_t pool,
+                xnn_operator_t *op) {
     const std::string &type = out.operand->type;
     if (a.operand->type != type || b.operand->type != type) return false;
     const float infinity = std::numeric_limits<float>::infinity();
     const size_t a_rank = a.shape.size(), b_rank = b.shape.size();
     if (type == "f32")
         return xnn_create_add_nd_f32(-infinity, infinity, 0, op) == xnn_status_success &&
-               xnn_setup_add_nd_f32(*op, a_rank, a.shape.data(), b_rank, b.shape.data(), data<float>(a), data<float>(b),
-                                    output<float>(out), pool) == xnn_status_success;
+               xnn_setup_add_nd_f32(*op, a_rank, a.shape.data(), b_rank, b.shape.data(),
+                                    data<float>(a), data<float>(b), output<float>(out),
+                                    pool) == xnn_status_success;
     if (type == "f16")
         return xnn_create_add_nd_f16(-infinity, infinity, 0, op) == xnn_status_success &&
-               xnn_setup_add_nd_f16(*op, a_rank, a.shape.data(), b_rank, b.shape.data(), data<void>(a), data<void>(b),
-                                    output<void>(out), pool) == xnn_status_success;
+               xnn_setup_add_nd_f16(*op, a_rank, a.shape.data(), b_rank, b.shape.data(),
+                                    data<void>(a), data<void>(b), output<void>(out),
+                                    pool) == xnn_status_success;
     if (type == "i8" && quantized)
-        return xnn_create_add_nd_qs8(int8_t(a.zero_point), a.scale, int8_t(b.zero_point), b.scale, int8_t(out.zero_point),
-                                     out.scale, INT8_MIN, INT8_MAX, 0, op) == xnn_status_success &&
-               xnn_setup_add_nd_qs8(*op, a_rank, a.shape.data(), b_rank, b.shape.data(), data<int8_t>(a), data<int8_t>(b),
-                                    output<int8_t>(out), pool) == xnn_status_success;
+        return xnn_create_add_nd_qs8(int8_t(a.zero_point), a.scale, int8_t(b.zero_point), b.scale,
+                                     int8_t(out.zero_point), out.scale, INT8_MIN, INT8_MAX, 0,
+                                     op) == xnn_status_success &&
+               xnn_setup_add_nd_qs8(*op, a_rank, a.shape.data(), b_rank, b.shape.data(),
+                                    data<int8_t>(a), data<int8_t>(b), output<int8_t>(out),
+                                    pool) == xnn_status_success;
     if (type == "u8" && quantized)
-        return xnn_create_add_nd_qu8(uint8_t(a.zero_point), a.scale, uint8_t(b.zero_point), b.scale, uint8_t(out.zero_point),
-                                     out.scale, 0, UINT8_MAX, 0, op) == xnn_status_success &&
-               xnn_setup_add_nd_qu8(*op, a_rank, a.shape.data(), b_rank, b.shape.data(), data<uint8_t>(a), data<uint8_t>(b),
-                                    output<uint8_t>(out), pool) == xnn_status_success;
+        return xnn_create_add_nd_qu8(uint8_t(a.zero_point), a.scale, uint8_t(b.zero_point), b.scale,
+                                     uint8_t(out.zero_point), out.scale, 0, UINT8_MAX, 0,
+                                     op) == xnn_status_success &&
+               xnn_setup_add_nd_qu8(*op, a_rank, a.shape.data(), b_rank, b.shape.data(),
+                                    data<uint8_t>(a), data<uint8_t>(b), output<uint8_t>(out),
+                                    pool) == xnn_status_success;
     return false;
 }
 
-bool create_convert(const Side &in, const Side &out, const Rows &rows, pthreadpool_t pool, xnn_operator_t *op) {
+bool create_convert(const Side &in, const Side &out, const Rows &rows, pthreadpool_t pool,
+                    xnn_operator_t *op) {
     const std::string signature = in.operand->type + "_" + out.operand->type;
-    const size_t length = rows.length, input_stride = rows.input_stride, output_stride = rows.output_stride;
+    const size_t length = rows.length, input_stride = rows.input_stride,
+                 output_stride = rows.output_stride;
     if (signature == "f32_i8")
-        return xnn_create_convert_nc_f32_qs8(length, input_stride, output_stride, out.scale, int8_t(out.zero_point), INT8_MIN,
-                                             INT8_MAX, 0, op) == xnn_status_success &&
-               xnn_setup_convert_nc_f32_qs8(*op, rows.count, data<float>(in), output<int8_t>(out), pool) == xnn_status_success;
+        return xnn_create_convert_nc_f32_qs8(length, input_stride, output_stride, out.scale,
+                                             int8_t(out.zero_point), INT8_MIN, INT8_MAX, 0,
+                                             op) == xnn_status_success &&
+               xnn_setup_convert_nc_f32_qs8(*op, rows.count, data<float>(in), output<int8_t>(out),
+                                            pool) == xnn_status_success;
     if (signature == "f32_u8")
-        return xnn_create_convert_nc_f32_qu8(length, input_stride, output_stride, out.scale, uint8_t(out.zero_point), 0,
-                                             UINT8_MAX, 0, op) == xnn_status_success &&
-               xnn_setup_convert_nc_f32_qu8(*op, rows.count, data<float>(in), output<uint8_t>(out), pool) == xnn_status_success;
+        return xnn_create_convert_nc_f32_qu8(length, input_stride, output_stride, out.scale,
+                                             uint8_t(out.zero_point), 0, UINT8_MAX, 0,
+                                             op) == xnn_status_success &&
+               xnn_setup_convert_nc_f32_qu8(*op, rows.count, data<float>(in), output<uint8_t>(out),
+                                            pool) == xnn_status_success;
     if (signature == "i8_f32")
-        return xnn_create_convert_nc_qs8_f32(length, input_stride, output_stride, in.scale, int8_t(in.zero_point), 0, op) ==
-                   xnn_status_success &&
-               xnn_setup_convert_nc_qs8_f32(*op, rows.count, data<int8_t>(in), output<float>(out), pool) == xnn_status_success;
+        return xnn_create_convert_nc_qs8_f32(length, input_stride, output_stride, in.scale,
+                                             int8_t(in.zero_point), 0, op) == xnn_status_success &&
+               xnn_setup_convert_nc_qs8_f32(*op, rows.count, data<int8_t>(in), output<float>(out),
+                                            pool) == xnn_status_success;
     if (signature == "u8_f32")
-        return xnn_create_convert_nc_qu8_f32(length, input_stride, output_stride, in.scale, uint8_t(in.zero_point), 0, op) ==
-                   xnn_status_success &&
-               xnn_setup_convert_nc_qu8_f32(*op, rows.count, data<uint8_t>(in), output<float>(out), pool) == xnn_status_success;
+        return xnn_create_convert_nc_qu8_f32(length, input_stride, output_stride, in.scale,
+                                             uint8_t(in.zero_point), 0, op) == xnn_status_success &&
+               xnn_setup_convert_nc_qu8_f32(*op, rows.count, data<uint8_t>(in), output<float>(out),
+                                            pool) == xnn_status_success;
     return false;
 }
 
@@ -152,7 +183,8 @@ bool create_convert(const Side &in, const Side &out, const Rows &rows, pthreadpo
 class XnnPack : public Contender {
 public:
     XnnPack() {
-        if (xnn_initialize(nullptr) != xnn_status_success) throw std::runtime_error("XNNPACK does not run on this machine");
+        if (xnn_initialize(nullptr) != xnn_status_success)
+            throw std::runtime_error("XNNPACK does not run on this machine");
     }
     ~XnnPack() override { release(); }
     std::string name() const override { return "XNNPACK"; }
@@ -174,7 +206,8 @@ private:
             const Side a = quantized ? side_of(in[0], in[1], in[2]) : side_of(in[0]);
             const Side b = quantized ? side_of(in[3], in[4], in[5]) : side_of(in[1]);
             const Side o = quantized ? side_of(out, in[6], in[7]) : side_of(out);
-            return !a.shape.empty() && !b.shape.empty() && !o.shape.empty() && create_add(a, b, o, quantized, pool, &op_);
+            return !a.shape.empty() && !b.shape.empty() && !o.shape.empty() &&
+                   create_add(a, b, o, quantized, pool, &op_);
         }
         const bool quantize = problem.op == "quantize_linear";
         if (!quantize && problem.op != "dequantize_linear") return false;
@@ -182,7 +215,8 @@ private:
         if (in[1].axis() >= 0 || x.strides.back() != 1 || out.strides.back() != 1) return false;
         const size_t length = size_t(x.sizes.back());
         const bool flat = x.sizes.size() == 1;
-        const Rows rows = {flat ? 1 : size_t(x.sizes[0]), length, flat ? length : size_t(x.strides[0]),
+        const Rows rows = {flat ? 1 : size_t(x.sizes[0]), length,
+                           flat ? length : size_t(x.strides[0]),
                            flat ? length : size_t(out.strides[0])};
         const Side from = quantize ? side_of(x) : side_of(x, in[1], in[2]);
         const Side to = quantize ? side_of(out, in[1], in[2]) : side_of(out);

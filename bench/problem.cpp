@@ -21,11 +21,12 @@ namespace hewn_bench {
 
 using hewn_test::facts, hewn_test::parse_type, hewn_test::with_any_type, reference::f16;
 
-// ---- The lists -----------------------------------------------------------------------------------------------------------
+// ---- The lists ----------------------------------------------------------------------------------
 
 const std::vector<std::string> &all_layouts() {
-    static const std::vector<std::string> layouts = {"dense",   "row_broadcast", "per_channel_outer", "per_axis_last",
-                                                     "inner_3", "inner_4",       "transposed",        "strided_rows"};
+    static const std::vector<std::string> layouts = {
+        "dense",   "row_broadcast", "per_channel_outer", "per_axis_last",
+        "inner_3", "inner_4",       "transposed",        "strided_rows"};
     return layouts;
 }
 
@@ -40,7 +41,7 @@ bool layout_fits(const std::string &op, const std::string &layout, int64_t eleme
     return true;
 }
 
-// ---- Memory --------------------------------------------------------------------------------------------------------------
+// ---- Memory -------------------------------------------------------------------------------------
 
 namespace {
 constexpr size_t ARENA_BYTES = size_t(64) << 30, HUGE_PAGE = size_t(2) << 20, STAGGER = 33 * 64;
@@ -48,11 +49,12 @@ constexpr size_t ARENA_BYTES = size_t(64) << 30, HUGE_PAGE = size_t(2) << 20, ST
 
 Arena::Arena() {
     // One huge page more, to start at one: each process then has the same layout within them.
-    void *memory =
-        mmap(nullptr, ARENA_BYTES + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory = mmap(nullptr, ARENA_BYTES + HUGE_PAGE, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::runtime_error("no address space for the tensors");
     mapped_ = memory;
-    base_ = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(memory) + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+    base_ = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(memory) + HUGE_PAGE - 1) /
+                                     HUGE_PAGE * HUGE_PAGE);
     madvise(base_, ARENA_BYTES, MADV_HUGEPAGE);
 }
 
@@ -67,7 +69,7 @@ void *Arena::take(size_t bytes) {
     return memory;
 }
 
-// ---- Operands ------------------------------------------------------------------------------------------------------------
+// ---- Operands -----------------------------------------------------------------------------------
 
 size_t Operand::element_bytes() const { return hewn_test::element_bytes(parse_type(type)); }
 
@@ -115,14 +117,16 @@ std::vector<double> Operand::values() const {
 }
 
 hewn_tensor_desc Operand::desc() const {
-    return {sizeof(hewn_tensor_desc), parse_type(type), uint32_t(sizes.size()), sizes.data(), strides.data()};
+    return {sizeof(hewn_tensor_desc), parse_type(type), uint32_t(sizes.size()), sizes.data(),
+            strides.data()};
 }
 
-// ---- Problems ------------------------------------------------------------------------------------------------------------
+// ---- Problems -----------------------------------------------------------------------------------
 
 double Problem::bytes() const {
     double bytes = double(output.distinct()) * double(output.element_bytes());
-    for (const Operand &input : inputs) bytes += double(input.distinct()) * double(input.element_bytes());
+    for (const Operand &input : inputs)
+        bytes += double(input.distinct()) * double(input.element_bytes());
     return bytes;
 }
 
@@ -141,7 +145,8 @@ namespace {
 void lay_out(Problem &problem, int64_t elements) {
     const std::string &layout = problem.layout;
     const bool is_linear = facts(problem.op).is_linear();
-    std::vector<int64_t> sizes{elements}, dense{1}, none{0}, special;  // `special`: the second operand's, or the parameters'
+    std::vector<int64_t> sizes{elements}, dense{1}, none{0},
+        special;  // `special`: the second operand's, or the parameters'
     if (layout != "dense") {
         int64_t columns = ROW;
         if (layout == "inner_3" || layout == "inner_4") columns = layout == "inner_3" ? 3 : 4;
@@ -179,7 +184,8 @@ void fill(Operand &operand, Draw &&draw) {
     const int64_t count = operand.span(), pattern = std::min<int64_t>(count, 65537);
     for (int64_t i = 0; i < pattern; i++) data[i] = draw();
     for (int64_t done = pattern; done < count;) {
-        const int64_t n = std::min(done, count - done) / pattern * pattern, step = n ? n : count - done;
+        const int64_t n = std::min(done, count - done) / pattern * pattern,
+                      step = n ? n : count - done;
         std::memcpy(data + done, data, size_t(step) * sizeof(T));
         done += step;
     }
@@ -195,10 +201,13 @@ void fill_tensor(const std::string &op, Operand &operand, std::mt19937 &random) 
             std::uniform_real_distribution<float> values(-6.5f, 6.5f);
             fill<T>(operand, [&] { return reference::from_f32<T>(values(random)); });
         } else {
-            // Quantizing i32 has a scale of its own; dequantizing 32-bit types keeps to what f32 holds exactly, as peers need it.
+            // Quantizing i32 has a scale of its own; dequantizing 32-bit types keeps to what f32
+            // holds exactly, as peers need it.
             const int64_t limit = op == "quantize_linear" ? 1000 : int64_t(1) << 20;
             const bool narrow = sizeof(T) <= 2 || op == "add";
-            const int64_t low = narrow ? int64_t(std::numeric_limits<T>::min() / 2) : std::is_signed_v<T> ? -limit : 0;
+            const int64_t low = narrow                ? int64_t(std::numeric_limits<T>::min() / 2)
+                                : std::is_signed_v<T> ? -limit
+                                                      : 0;
             const int64_t high = narrow ? int64_t(std::numeric_limits<T>::max() / 2) : limit;
             std::uniform_int_distribution<int64_t> values(low, high);
             if (op == "add" || sizeof(T) > 1) fill<T>(operand, [&] { return T(values(random)); });
@@ -207,8 +216,8 @@ void fill_tensor(const std::string &op, Operand &operand, std::mt19937 &random) 
     });
 }
 
-// Scales differ along an axis; zero points are equal, because oneDNN's reorder has one. 32-bit types have 0: ONNX Runtime wants
-// it.
+// Scales differ along an axis; zero points are equal, because oneDNN's reorder has one. 32-bit
+// types have 0: ONNX Runtime wants it.
 void fill_parameter(Problem &problem, size_t index) {
     Operand &operand = problem.inputs[index];
     static const float scales[] = {0.03f, 0.05f, SCALE};  // of A, B and the output
@@ -221,15 +230,18 @@ void fill_parameter(Problem &problem, size_t index) {
         for (int64_t i = 0; i < operand.distinct(); i++) {
             if constexpr (std::is_same_v<T, float> || std::is_same_v<T, f16>)
                 data[i] = reference::from_f32<T>(scale * (1 + 0.01f * float(i % 37)));
-            else data[i] = wide ? T(0) : std::is_signed_v<T> ? T(ZERO_POINT - int(index)) : T(120 + int(index));
+            else
+                data[i] = wide                  ? T(0)
+                          : std::is_signed_v<T> ? T(ZERO_POINT - int(index))
+                                                : T(120 + int(index));
         }
     });
 }
 
 }  // namespace
 
-Problem make_problem(const std::string &op, const std::string &signature, const std::string &layout, int64_t elements,
-                     Arena &arena) {
+Problem make_problem(const std::string &op, const std::string &signature, const std::string &layout,
+                     int64_t elements, Arena &arena) {
     Problem problem{op, signature, layout, elements, {}, {}};
     for (const hewn_data_type type : hewn_test::operand_types(facts(op), signature))
         problem.inputs.push_back({hewn_test::type_name(type), {}, {}});
@@ -244,8 +256,10 @@ Problem make_problem(const std::string &op, const std::string &signature, const 
         if (problem.is_parameter(i)) fill_parameter(problem, i);
         else fill_tensor(op, input, random);
     }
-    problem.output.data = arena.take(size_t(problem.output.span()) * problem.output.element_bytes());
-    std::memset(problem.output.data, 0, size_t(problem.output.span()) * problem.output.element_bytes());
+    problem.output.data =
+        arena.take(size_t(problem.output.span()) * problem.output.element_bytes());
+    std::memset(problem.output.data, 0,
+                size_t(problem.output.span()) * problem.output.element_bytes());
     return problem;
 }
 
@@ -259,7 +273,7 @@ double memory_bytes(const std::string &op, const std::string &signature, int64_t
     return bytes;
 }
 
-// ---- Checks --------------------------------------------------------------------------------------------------------------
+// ---- Checks -------------------------------------------------------------------------------------
 
 namespace {
 
@@ -274,7 +288,8 @@ std::vector<std::vector<int64_t>> strides_of(const Problem &problem) {
 }  // namespace
 
 void check_against_reference(const Problem &problem) {
-    hewn_test::Evaluation evaluation{facts(problem.op).type, {}, problem.output.sizes, strides_of(problem), {}};
+    hewn_test::Evaluation evaluation{
+        facts(problem.op).type, {}, problem.output.sizes, strides_of(problem), {}};
     for (const Operand &input : problem.inputs) {
         evaluation.types.push_back(parse_type(input.type));
         evaluation.inputs.push_back(input.data);
@@ -282,28 +297,35 @@ void check_against_reference(const Problem &problem) {
     evaluation.types.push_back(parse_type(problem.output.type));
     const int64_t wrong = hewn_test::count_differences(evaluation, problem.output.data);
     if (wrong)
-        throw std::runtime_error("hewn: " + std::to_string(wrong) + " elements differ from the reference in " + problem.op + " " +
-                                 problem.signature + " " + problem.layout + " " + std::to_string(problem.elements));
+        throw std::runtime_error("hewn: " + std::to_string(wrong) +
+                                 " elements differ from the reference in " + problem.op + " " +
+                                 problem.signature + " " + problem.layout + " " +
+                                 std::to_string(problem.elements));
 }
 
 Difference difference(const Problem &problem, const void *expected) {
     Difference result;
     with_any_type(parse_type(problem.output.type), [&](auto tag) {
         using T = decltype(tag);
-        const T *const got = static_cast<const T *>(problem.output.data), *const want = static_cast<const T *>(expected);
-        hewn_test::for_each_element(problem.output.sizes, {problem.output.strides}, [&](const int64_t *at) {
-            const int64_t i = at[0];
-            if (reference::same(got[i], want[i])) return;
-            result.count++;
-            double distance;
-            if constexpr (std::is_same_v<T, float>)
-                distance = std::fabs(double(got[i]) - want[i]) / (std::fabs(want[i]) * 0x1p-22);
-            else if constexpr (std::is_same_v<T, f16>)
-                distance = std::fabs(double(reference::to_f32(got[i])) - reference::to_f32(want[i])) /
-                           (std::fabs(reference::to_f32(want[i])) * 0x1p-9 + 0x1p-23);
-            else distance = problem.op == "add" ? 2 : std::fabs(double(got[i]) - double(want[i]));
-            if (!(distance <= 1)) result.within_a_step = false;
-        });
+        const T *const got = static_cast<const T *>(problem.output.data),
+                       *const want = static_cast<const T *>(expected);
+        hewn_test::for_each_element(
+            problem.output.sizes, {problem.output.strides}, [&](const int64_t *at) {
+                const int64_t i = at[0];
+                if (reference::same(got[i], want[i])) return;
+                result.count++;
+                double distance;
+                if constexpr (std::is_same_v<T, float>)
+                    distance = std::fabs(double(got[i]) - want[i]) / (std::fabs(want[i]) * 0x1p-22);
+                else if constexpr (std::is_same_v<T, f16>)
+                    distance =
+                        std::fabs(double(reference::to_f32(got[i])) - reference::to_f32(want[i])) /
+                        (std::fabs(reference::to_f32(want[i])) * 0x1p-9 + 0x1p-23);
+                else
+                    distance =
+                        problem.op == "add" ? 2 : std::fabs(double(got[i]) - double(want[i]));
+                if (!(distance <= 1)) result.within_a_step = false;
+            });
     });
     return result;
 }
@@ -316,14 +338,20 @@ hewn::CompileOptions compile_options(const std::string &variant, int threads) {
     return options;
 }
 
-hewn_operator *compile(const hewn_test::Description &description, const hewn::CompileOptions &options,
-                       decltype(&hewn_compile) with) {
-    const hewn_compile_options c_options{
-        sizeof c_options, HEWN_FEATURE_LEVEL_NEWEST, options.variant.c_str(),           options.max_threads, nullptr,
-        nullptr,          options.constants.data(),  uint32_t(options.constants.size())};
+hewn_operator *compile(const hewn_test::Description &description,
+                       const hewn::CompileOptions &options, decltype(&hewn_compile) with) {
+    const hewn_compile_options c_options{sizeof c_options,
+                                         HEWN_FEATURE_LEVEL_NEWEST,
+                                         options.variant.c_str(),
+                                         options.max_threads,
+                                         nullptr,
+                                         nullptr,
+                                         options.constants.data(),
+                                         uint32_t(options.constants.size())};
     hewn_error error{sizeof error, HEWN_STATUS_OK, ""};
     hewn_operator *op = nullptr;
-    if (with(nullptr, description.get(), &c_options, &op, &error) != HEWN_STATUS_OK) throw hewn::Error(error);
+    if (with(nullptr, description.get(), &c_options, &op, &error) != HEWN_STATUS_OK)
+        throw hewn::Error(error);
     return op;
 }
 

@@ -1,4 +1,5 @@
-// What is measured: one operator on tensors of one signature, layout and number of elements, with contents.
+// What is measured: one operator on tensors of one signature, layout and number of elements, with
+// contents.
 #pragma once
 
 #include <hewn/hewn.hpp>
@@ -13,7 +14,7 @@
 
 namespace hewn_bench {
 
-// ---- The lists -----------------------------------------------------------------------------------------------------------
+// ---- The lists ----------------------------------------------------------------------------------
 
 using hewn_test::Variant, hewn_test::built_variants;  // the CPU's; gpu.cpp measures the GPUs'
 
@@ -23,10 +24,10 @@ const std::vector<std::string> &all_layouts();
 // Whether the layout exists for the operator, and for that many elements.
 bool layout_fits(const std::string &op, const std::string &layout, int64_t elements);
 
-// ---- Memory --------------------------------------------------------------------------------------------------------------
+// ---- Memory -------------------------------------------------------------------------------------
 
-// One address range that grows as it is used and is used again from the start for the next problem: no row waits for page faults,
-// and every contender of a row works on the same pages.
+// One address range that grows as it is used and is used again from the start for the next problem:
+// no row waits for page faults, and every contender of a row works on the same pages.
 class Arena {
 public:
     Arena();
@@ -37,8 +38,8 @@ public:
     void reset() { used_ = taken_ = 0; }
     // The most bytes that were ever taken: they are still there.
     size_t kept() const { return kept_; }
-    // Memory at a multiple of 64 bytes, not at the same distance from a page's start as what was taken before: loads and stores
-    // of different tensors would look dependent to the CPU.
+    // Memory at a multiple of 64 bytes, not at the same distance from a page's start as what was
+    // taken before: loads and stores of different tensors would look dependent to the CPU.
     void *take(size_t bytes);
 
 private:
@@ -47,7 +48,7 @@ private:
     size_t used_ = 0, kept_ = 0, taken_ = 0;
 };
 
-// ---- Problems ------------------------------------------------------------------------------------------------------------
+// ---- Problems -----------------------------------------------------------------------------------
 
 // A tensor. Strides in elements, 0 repeats.
 struct Operand {
@@ -87,8 +88,8 @@ struct Problem {
 };
 
 // `elements` may come out smaller where the layout wants whole rows.
-Problem make_problem(const std::string &op, const std::string &signature, const std::string &layout, int64_t elements,
-                     Arena &arena);
+Problem make_problem(const std::string &op, const std::string &signature, const std::string &layout,
+                     int64_t elements, Arena &arena);
 
 // The bytes of memory that such a problem takes.
 double memory_bytes(const std::string &op, const std::string &signature, int64_t elements);
@@ -96,8 +97,8 @@ double memory_bytes(const std::string &op, const std::string &signature, int64_t
 // Throws std::runtime_error where the output is not what reference/reference.h gives, bit for bit.
 void check_against_reference(const Problem &problem);
 
-// Elements of the problem's output that differ from `expected` (an output of the same layout), and whether one does so by more
-// than a step: 1 for integers, the last two bits of a float.
+// Elements of the problem's output that differ from `expected` (an output of the same layout), and
+// whether one does so by more than a step: 1 for integers, the last two bits of a float.
 struct Difference {
     int64_t count = 0;
     bool within_a_step = true;
@@ -107,10 +108,13 @@ Difference difference(const Problem &problem, const void *expected);
 // variant: a target or variant to force, or empty.
 hewn::CompileOptions compile_options(const std::string &variant, int threads);
 
-// By the linked build's hewn_compile or another's, which the operator then belongs to. Throws hewn::Error.
-hewn_operator *compile(const hewn_test::Description &description, const hewn::CompileOptions &options,
+// By the linked build's hewn_compile or another's, which the operator then belongs to. Throws
+// hewn::Error.
+hewn_operator *compile(const hewn_test::Description &description,
+                       const hewn::CompileOptions &options,
                        decltype(&hewn_compile) with = hewn_compile);
-// By the linked build's. Inline, because the tuner's runner, which is linked with problem.cpp, is linked with no build.
+// By the linked build's. Inline, because the tuner's runner, which is linked with problem.cpp, is
+// linked with no build.
 inline hewn::Operator compile(const Problem &problem, const hewn::CompileOptions &options) {
     return hewn::Operator(compile(problem.description(), options));
 }

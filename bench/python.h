@@ -1,4 +1,5 @@
-// The one Python interpreter inside this program: NumPy is a peer, and makes ONNX models and bootstrap intervals.
+// The one Python interpreter inside this program: NumPy is a peer, and makes ONNX models and
+// bootstrap intervals.
 #pragma once
 
 #include <pybind11/embed.h>

@@ -23,10 +23,13 @@ std::string elements_text(int64_t elements) {
 }
 
 // Three significant digits.
-std::string short_number(double value) { return format(value < 9.995 ? "%.2f" : value < 99.95 ? "%.1f" : "%.0f", value); }
+std::string short_number(double value) {
+    return format(value < 9.995 ? "%.2f" : value < 99.95 ? "%.1f" : "%.0f", value);
+}
 
 std::string ratio_text(const Ratio &ratio) {
-    return short_number(ratio.median) + " " + short_number(ratio.low) + "-" + short_number(ratio.high);
+    return short_number(ratio.median) + " " + short_number(ratio.low) + "-" +
+           short_number(ratio.high);
 }
 
 constexpr char ROW_FORMAT[] = "%-20s %-9s %-17s %7s %3s %9s %6s", PEER_FORMAT[] = "  %-18s";
@@ -34,12 +37,16 @@ constexpr char ROW_FORMAT[] = "%-20s %-9s %-17s %7s %3s %9s %6s", PEER_FORMAT[] 
 }  // namespace
 
 void print_header(const Report &report) {
-    for (const auto &[key, value] : report.machine) std::printf("%-13s %s\n", key.c_str(), value.c_str());
-    for (const auto &[key, value] : report.versions) std::printf("%-13s %s\n", key.c_str(), value.c_str());
+    for (const auto &[key, value] : report.machine)
+        std::printf("%-13s %s\n", key.c_str(), value.c_str());
+    for (const auto &[key, value] : report.versions)
+        std::printf("%-13s %s\n", key.c_str(), value.c_str());
     std::printf(
-        "\nA peer's column: hewn's speed over the peer's (above 1: hewn is faster), the median and its 95 %% interval;\n"
+        "\nA peer's column: hewn's speed over the peer's (above 1: hewn is faster), the median and "
+        "its 95 %% interval;\n"
         "* the peer's result is not exact, - the peer has no such operation.\n\n");
-    std::printf(ROW_FORMAT, "operator", "signature", "layout", "elem.", "thr", "hewn GB/s", "limit");
+    std::printf(ROW_FORMAT, "operator", "signature", "layout", "elem.", "thr", "hewn GB/s",
+                "limit");
     for (const std::string &peer : report.peers) std::printf(PEER_FORMAT, peer.c_str());
     std::printf("\n");
 }
@@ -47,10 +54,11 @@ void print_header(const Report &report) {
 void print_row(const Report &report, const RowResult &result) {
     const Row &row = result.row;
     const bool call = row.elements < 1024;  // a matter of nanoseconds a call, not of bandwidth
-    std::printf(ROW_FORMAT, row.op.c_str(), row.signature.c_str(), row.layout.c_str(), elements_text(row.elements).c_str(),
-                std::to_string(row.threads).c_str(),
-                (call ? format("%.1f ns", result.hewn_ns) : short_number(result.hewn_gbps())).c_str(),
-                (call ? "" : format("%.0f %%", 100 * result.hewn_gbps() / result.limit_gbps())).c_str());
+    std::printf(
+        ROW_FORMAT, row.op.c_str(), row.signature.c_str(), row.layout.c_str(),
+        elements_text(row.elements).c_str(), std::to_string(row.threads).c_str(),
+        (call ? format("%.1f ns", result.hewn_ns) : short_number(result.hewn_gbps())).c_str(),
+        (call ? "" : format("%.0f %%", 100 * result.hewn_gbps() / result.limit_gbps())).c_str());
     for (const std::string &name : report.peers) {
         std::string text = "-";
         for (const PeerResult &peer : result.peers) {
@@ -63,20 +71,24 @@ void print_row(const Report &report, const RowResult &result) {
 }
 
 void print_summary(const Report &report) {
-    std::printf("\nThe machine's limits, GB/s read and written\n%10s %3s %7s %12s %15s %6s\n", "bytes", "thr", "memcpy",
-                "vector copy", "streaming copy", "read");
-    std::map<std::pair<int, int>, const RowResult *> limits;  // one row for each number of threads and power of two
+    std::printf("\nThe machine's limits, GB/s read and written\n%10s %3s %7s %12s %15s %6s\n",
+                "bytes", "thr", "memcpy", "vector copy", "streaming copy", "read");
+    std::map<std::pair<int, int>, const RowResult *>
+        limits;  // one row for each number of threads and power of two
     for (const RowResult &row : report.rows) {
-        if (row.bytes >= 4096) limits.emplace(std::make_pair(row.row.threads, std::ilogb(row.bytes)), &row);
+        if (row.bytes >= 4096)
+            limits.emplace(std::make_pair(row.row.threads, std::ilogb(row.bytes)), &row);
     }
     for (const auto &[key, row] : limits) {
-        std::printf("%10.0f %3d %7s %12s %15s %6s\n", row->bytes, key.first, short_number(row->memcpy_gbps).c_str(),
-                    short_number(row->vector_copy_gbps).c_str(), short_number(row->streaming_copy_gbps).c_str(),
-                    short_number(row->read_gbps).c_str());
+        std::printf(
+            "%10.0f %3d %7s %12s %15s %6s\n", row->bytes, key.first,
+            short_number(row->memcpy_gbps).c_str(), short_number(row->vector_copy_gbps).c_str(),
+            short_number(row->streaming_copy_gbps).c_str(), short_number(row->read_gbps).c_str());
     }
     if (!report.compile_ns.empty()) {
         std::printf("\ncompile and destroy:");
-        for (const auto &[op, ns] : report.compile_ns) std::printf("  %s %.2f us", op.c_str(), ns / 1000);
+        for (const auto &[op, ns] : report.compile_ns)
+            std::printf("  %s %.2f us", op.c_str(), ns / 1000);
         std::printf("\n");
     }
     std::printf("\nRows in which a peer is faster (the interval's upper end below 1):\n");
@@ -85,8 +97,9 @@ void print_summary(const Report &report) {
         for (const PeerResult &peer : row.peers) {
             if (peer.ratio.high >= 1) continue;
             none = false;
-            std::printf("  %s %s %s %s, %d thread(s): %s of %s\n", row.row.op.c_str(), row.row.signature.c_str(),
-                        row.row.layout.c_str(), elements_text(row.row.elements).c_str(), row.row.threads,
+            std::printf("  %s %s %s %s, %d thread(s): %s of %s\n", row.row.op.c_str(),
+                        row.row.signature.c_str(), row.row.layout.c_str(),
+                        elements_text(row.row.elements).c_str(), row.row.threads,
                         ratio_text(peer.ratio).c_str(), peer.name.c_str());
         }
     }
@@ -144,7 +157,10 @@ nlohmann::json full_json(const Report &report) {
                         {"limit_gbps", row.limit_gbps()},
                         {"peers", peers}});
     }
-    return {{"machine", report.machine}, {"versions", report.versions}, {"compile_ns", report.compile_ns}, {"rows", rows}};
+    return {{"machine", report.machine},
+            {"versions", report.versions},
+            {"compile_ns", report.compile_ns},
+            {"rows", rows}};
 }
 
 void write_json(const nlohmann::json &json, const std::string &given) {

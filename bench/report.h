@@ -29,7 +29,9 @@ struct RowResult {
 
     double hewn_gbps() const { return bytes / hewn_ns; }
     // The fastest copy that moves as many bytes.
-    double limit_gbps() const { return std::max({memcpy_gbps, vector_copy_gbps, streaming_copy_gbps}); }
+    double limit_gbps() const {
+        return std::max({memcpy_gbps, vector_copy_gbps, streaming_copy_gbps});
+    }
 };
 
 struct Report {

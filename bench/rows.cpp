@@ -17,7 +17,8 @@ bool contains(const std::vector<T> &list, const T &value) {
     return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-// One signature of each kind: f32, f16, and i8 for all integers. The set has every layout of these, and all signatures densely.
+// One signature of each kind: f32, f16, and i8 for all integers. The set has every layout of these,
+// and all signatures densely.
 bool representative(const std::string &signature) {
     std::istringstream words(signature);
     for (std::string word; std::getline(words, word, '_');) {
@@ -28,7 +29,8 @@ bool representative(const std::string &signature) {
 
 bool first_of_operator(const Row &row) {
     for (const Variant &variant : built_variants()) {
-        if (variant.operator_name == row.op && representative(variant.signature)) return variant.signature == row.signature;
+        if (variant.operator_name == row.op && representative(variant.signature))
+            return variant.signature == row.signature;
     }
     return false;
 }
@@ -58,23 +60,31 @@ bool in_set(const Selection &selection, const Row &row) {
 }  // namespace
 
 std::vector<Row> choose_rows(const Selection &selection) {
-    const std::vector<std::string> layouts = selection.layouts.empty() ? all_layouts() : selection.layouts;
+    const std::vector<std::string> layouts =
+        selection.layouts.empty() ? all_layouts() : selection.layouts;
     const std::vector<int64_t> sizes =
-        selection.elements.empty() ? std::vector<int64_t>{16, 4 * Ki, 64 * Ki, Mi, 16 * Mi, 128 * Mi} : selection.elements;
+        selection.elements.empty()
+            ? std::vector<int64_t>{16, 4 * Ki, 64 * Ki, Mi, 16 * Mi, 128 * Mi}
+            : selection.elements;
     std::vector<int> threads = selection.threads;
-    if (threads.empty()) threads = std::thread::hardware_concurrency() > 1 ? std::vector<int>{1, 2} : std::vector<int>{1};
+    if (threads.empty())
+        threads =
+            std::thread::hardware_concurrency() > 1 ? std::vector<int>{1, 2} : std::vector<int>{1};
 
     std::vector<Row> rows;
     std::set<std::string> seen;
     for (const Variant &variant : built_variants()) {
         if (!seen.insert(variant.operator_name + "_" + variant.signature).second) continue;
         if (!selection.ops.empty() && !contains(selection.ops, variant.operator_name)) continue;
-        if (!selection.signatures.empty() && !contains(selection.signatures, variant.signature)) continue;
+        if (!selection.signatures.empty() && !contains(selection.signatures, variant.signature))
+            continue;
         for (const std::string &layout : layouts) {
             for (const int64_t elements : sizes) {
                 for (const int count : threads) {
-                    const Row row{variant.operator_name, variant.signature, layout, elements, count};
-                    if (layout_fits(row.op, layout, elements) && in_set(selection, row)) rows.push_back(row);
+                    const Row row{variant.operator_name, variant.signature, layout, elements,
+                                  count};
+                    if (layout_fits(row.op, layout, elements) && in_set(selection, row))
+                        rows.push_back(row);
                 }
             }
         }

@@ -21,7 +21,8 @@ struct Selection {
     std::vector<int> threads;
 
     bool narrowed() const {
-        return !(ops.empty() && signatures.empty() && layouts.empty() && elements.empty() && threads.empty());
+        return !(ops.empty() && signatures.empty() && layouts.empty() && elements.empty() &&
+                 threads.empty());
     }
 };
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Compares hewn, ONNX Runtime, oneDNN, XNNPACK, NumPy and the machine's limits: sets up what that needs, builds, measures, draws.
+# Compares hewn, ONNX Runtime, oneDNN, XNNPACK, NumPy and the machine's limits: sets up what that
+# needs, builds, measures, draws.
 #
 #     ./bench/run.sh                          the full comparison
 #     ./bench/run.sh --quick --json rows.json under a minute

@@ -8,8 +8,8 @@
 
 namespace hewn_bench {
 
-// Waits until the process's other threads sleep: thread pools spin for a while after their work, on cores that the next one
-// needs.
+// Waits until the process's other threads sleep: thread pools spin for a while after their work, on
+// cores that the next one needs.
 inline void settle() {
     // Longer than a tick (4 ms at 250 Hz): the kernel counts a running thread's time no sooner.
     constexpr double SLICE_NS = 10e6, QUIET = 0.05;
@@ -19,7 +19,9 @@ inline void settle() {
         clock_gettime(clock, &t);
         return double(t.tv_sec) * 1e9 + double(t.tv_nsec);
     };
-    const auto others = [&] { return cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns(CLOCK_THREAD_CPUTIME_ID); };
+    const auto others = [&] {
+        return cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+    };
     for (int i = 0; i < LONGEST; i++) {
         const double before = others();
         std::this_thread::sleep_for(std::chrono::nanoseconds(int64_t(SLICE_NS)));

@@ -4,7 +4,8 @@
 
 namespace hewn_bench {
 
-// A pool of that many threads, the caller among them; nullptr for one. It lives as long as the program.
+// A pool of that many threads, the caller among them; nullptr for one. It lives as long as the
+// program.
 inline pthreadpool_t thread_pool(int threads) {
     static int size = 1;
     static pthreadpool_t pool = nullptr;

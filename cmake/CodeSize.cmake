@@ -1,4 +1,5 @@
-# Writes to OUT, and prints, the code bytes (text and read-only data) of each variant among the objects that LIST names, and their sum.
+# Writes to OUT, and prints, the code bytes (text and read-only data) of each variant among the
+# objects that LIST names, and their sum.
 file(READ ${LIST} objects)  # file(STRINGS) would end a line at letters beyond ASCII
 string(REGEX MATCHALL "[^\n]*__[^\n]*" objects "${objects}")
 execute_process(COMMAND ${SIZE_TOOL} ${objects} OUTPUT_VARIABLE rows COMMAND_ERROR_IS_FATAL ANY)

@@ -1,11 +1,12 @@
 # The files from which the runtime, the tests and the tools learn about the variants.
 #
-# Reads what Variants.cmake has resolved and, of the lists, the chips, knobs, targets and transpositions. In the build tree, writes
-# generated/kernels.json and, in generated/include/, the X-macros variants.inc, plans.inc, plan_knobs.inc, targets.inc, chips.inc and
-# transpositions.inc. The target hewn_variants gives programs that folder.
+# Reads what Variants.cmake has resolved and, of the lists, the chips, knobs, targets and
+# transpositions. In the build tree, writes generated/kernels.json and, in generated/include/, the
+# X-macros variants.inc, plans.inc, plan_knobs.inc, targets.inc, chips.inc and transpositions.inc.
+# The target hewn_variants gives programs that folder.
 
-# Writes generated/include/<file>, with a first line that names its sources. Of its macros, who includes it defines those that it needs, and
-# none is defined behind it.
+# Writes generated/include/<file>, with a first line that names its sources. Of its macros, who
+# includes it defines those that it needs, and none is defined behind it.
 function(hewn_write_list file macros sources lines)
     foreach(macro IN LISTS macros)
         string(PREPEND lines "#ifndef ${macro}\n#define ${macro}(...)\n#endif\n")
@@ -15,8 +16,9 @@ function(hewn_write_list file macros sources lines)
         CONTENT "// Written by cmake/Generated.cmake from ${sources}.\n${lines}")
 endfunction()
 
-# variants.inc: HEWN_VARIANT(operator, signature, target, forms) for each variant. forms has for each form
-#   HEWN_FORM(entry, form, layouts...): the function to call, hewnk_<owner>__<form> (a GPU's: ..._argv); layouts as binary numbers.
+# variants.inc: HEWN_VARIANT(operator, signature, target, forms) for each variant. forms has for
+# each form HEWN_FORM(entry, form, layouts...): the function to call, hewnk_<owner>__<form> (a
+# GPU's: ..._argv); layouts as binary numbers.
 function(hewn_write_variants)
     set(lines)
     get_property(variants GLOBAL PROPERTY HEWN_VARIANTS)
@@ -34,7 +36,8 @@ function(hewn_write_variants)
     hewn_write_list(variants.inc "HEWN_VARIANT;HEWN_FORM" "generators/operators.cmake, generators/targets.cmake and the tuning files" "${lines}")
 endfunction()
 
-# plans.inc: HEWN_PLAN(variant, knobs) for each variant. knobs has HEWN_PLAN_KNOB(knob, value) for each knob of its plans.
+# plans.inc: HEWN_PLAN(variant, knobs) for each variant. knobs has HEWN_PLAN_KNOB(knob, value) for
+# each knob of its plans.
 function(hewn_write_plans)
     set(lines)
     get_property(variants GLOBAL PROPERTY HEWN_VARIANTS)
@@ -59,8 +62,9 @@ function(hewn_write_plan_knobs)
     hewn_write_list(plan_knobs.inc "HEWN_PLAN_KNOB" "generators/knobs.cmake: each knob of a plan and its default" "${lines}")
 endfunction()
 
-# targets.inc, in ascending rank: HEWN_TARGET(name, rank, "halide target", probes) for each CPU target, with HEWN_PROBE("feature") for each
-# probe; HEWN_GPU_TARGET(name, rank, "halide target", device, capability) for each GPU target, with CUDA's capability as 7.5, else 0.
+# targets.inc, in ascending rank: HEWN_TARGET(name, rank, "halide target", probes) for each CPU
+# target, with HEWN_PROBE("feature") for each probe; HEWN_GPU_TARGET(name, rank, "halide target",
+# device, capability) for each GPU target, with CUDA's capability as 7.5, else 0.
 function(hewn_write_targets)
     set(lines)
     foreach(target IN LISTS chosen_targets)
@@ -79,7 +83,8 @@ function(hewn_write_targets)
     hewn_write_list(targets.inc "HEWN_TARGET;HEWN_PROBE;HEWN_GPU_TARGET" "generators/targets.cmake" "${lines}")
 endfunction()
 
-# chips.inc: HEWN_CHIP(name, columns...) for each chip of generators/chips.cmake, which explains the columns. What a row leaves out is below.
+# chips.inc: HEWN_CHIP(name, columns...) for each chip of generators/chips.cmake, which explains the
+# columns. What a row leaves out is below.
 function(hewn_chip name)
     cmake_parse_arguments(PARSE_ARGV 1 chip "AVX512_IN_HALVES" "TILE_PREFETCH_FROM;BESIDE_PREFETCH_FROM;TALL_TILE_COLUMNS_APART"
         "AMD;STREAM_PREFETCH;KERNEL_PREFETCH")
@@ -105,8 +110,8 @@ function(hewn_write_chips)
     hewn_write_list(chips.inc "HEWN_CHIP" "generators/chips.cmake" "${lines}")
 endfunction()
 
-# transpositions.inc, the lowest rank first: HEWN_TRANSPOSITION(entry, bits, bytes, rank) for each transposition, of elements of `bits`
-# bits, for targets of that rank and above.
+# transpositions.inc, the lowest rank first: HEWN_TRANSPOSITION(entry, bits, bytes, rank) for each
+# transposition, of elements of `bits` bits, for targets of that rank and above.
 function(hewn_write_transpositions)
     set(lines)
     foreach(name IN LISTS transpositions)
@@ -117,8 +122,8 @@ function(hewn_write_transpositions)
     hewn_write_list(transpositions.inc "HEWN_TRANSPOSITION" "generators/transpositions.cmake and generators/targets.cmake" "${lines}")
 endfunction()
 
-# kernels.json, for tools/tune: the knobs with their values, and the kernels for CPUs with their knobs and the targets of their generator
-# runs. Plans are listed as forms.
+# kernels.json, for tools/tune: the knobs with their values, and the kernels for CPUs with their
+# knobs and the targets of their generator runs. Plans are listed as forms.
 function(hewn_write_kernels_json)
     foreach(kind CPU PLAN)
         set(spaces)

@@ -1,5 +1,6 @@
-# hewn_find_header_only(<package> <target> <header>): the package's imported target. A cross build takes the host's headers through a
-# link, so that it finds no other headers of the host beside them.
+# hewn_find_header_only(<package> <target> <header>): the package's imported target. A cross build
+# takes the host's headers through a link, so that it finds no other headers of the host beside
+# them.
 function(hewn_find_header_only package target header)
     if(TARGET ${target})
         return()

@@ -1,21 +1,23 @@
 # Generator runs: hewn_add_kernels() makes the objects of a flavour of the kernels.
 #
-# Reads what Variants.cmake has resolved. Writes generated/<flavour>/objects.txt, the list of the objects. The build puts the objects
-# beside it, and those of GPUs in generated/gpu/.
+# Reads what Variants.cmake has resolved. Writes generated/<flavour>/objects.txt, the list of the
+# objects. The build puts the objects beside it, and those of GPUs in generated/gpu/.
 
 set(HEWN_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 # The runtime proves what Halide's assertions and bounds queries would check.
 set(HEWN_SHIPPED_FLAGS no_asserts no_bounds_query)
 
-# The target of a generator run, from a form's or a transposition's Halide target and a flavour's flags.
+# The target of a generator run, from a form's or a transposition's Halide target and a flavour's
+# flags.
 function(hewn_run_target out halide_target)
     set(words ${halide_target} no_runtime user_context ${ARGN})
     list(JOIN words "-" words)
     set(${out} ${words} PARENT_SCOPE)
 endfunction()
 
-# Sets <out> to an object in <dir>, Halide's runtime for the bare architecture. Its exit hooks are removed: in a forked child they would
-# wait for threads that do not exist there. runtime/cpu/pool.cpp ends the pool instead.
+# Sets <out> to an object in <dir>, Halide's runtime for the bare architecture. Its exit hooks are
+# removed: in a forked child they would wait for threads that do not exist there.
+# runtime/cpu/pool.cpp ends the pool instead.
 function(hewn_add_halide_runtime out dir flavour)
     set(runtime ${dir}/halide_runtime${HEWN_OBJECT_EXTENSION})
     set(runtime_target ${HEWN_ARCH}-${HEWN_OS})
@@ -24,7 +26,8 @@ function(hewn_add_halide_runtime out dir flavour)
     set(exit_hooks_COFF .CRT$XTX)
     list(TRANSFORM exit_hooks_${HEWN_OBJECT_FORMAT} PREPEND --remove-section= OUTPUT_VARIABLE runtime_edits)
     if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
-        # Without this the sanitizer does not see the pool's synchronisation. GCC's library lacks two of LLVM's functions.
+        # Without this the sanitizer does not see the pool's synchronisation. GCC's library lacks
+        # two of LLVM's functions.
         string(APPEND runtime_target -tsan)
         list(APPEND runtime_edits --redefine-sym __tsan_memcpy=memcpy --redefine-sym __tsan_memset=memset)
     endif()
@@ -39,8 +42,9 @@ function(hewn_add_halide_runtime out dir flavour)
     set(${out} ${runtime} PARENT_SCOPE)
 endfunction()
 
-# hewn_add_d3d12_object(<object> <name> <flavour> <run>...): the object of a generator run that leaves <name>.s, host code, and
-# <name>.device_code, HLSL. In the object the kernel's name replaces the HLSL. The property HEWN_HLSL lists the HLSL files for tools/dxbc.
+# hewn_add_d3d12_object(<object> <name> <flavour> <run>...): the object of a generator run that
+# leaves <name>.s, host code, and <name>.device_code, HLSL. In the object the kernel's name replaces
+# the HLSL. The property HEWN_HLSL lists the HLSL files for tools/dxbc.
 function(hewn_add_d3d12_object object name flavour)
     cmake_path(REPLACE_EXTENSION object LAST_ONLY .s OUTPUT_VARIABLE assembly)
     cmake_path(REPLACE_EXTENSION object LAST_ONLY .device_code OUTPUT_VARIABLE hlsl)
@@ -55,10 +59,12 @@ function(hewn_add_d3d12_object object name flavour)
     set_property(GLOBAL APPEND PROPERTY HEWN_HLSL ${hlsl})
 endfunction()
 
-# hewn_add_object(<out> <name> FLAVOUR <flavour> FUNCTION <function> GENERATOR <generator> HALIDE_TARGET <Halide target> [DEVICE <device>]
+# hewn_add_object(<out> <name> FLAVOUR <flavour> FUNCTION <function> GENERATOR <generator>
+# HALIDE_TARGET <Halide target> [DEVICE <device>]
 #                 [LLVM_ARGS <string>] [FLAGS <Halide flag>...] ARGUMENTS <parameter>=<value>...)
-#   One generator run: the function in the object <out>, <name>.o. A GPU's objects are the same in every flavour, because assertions would
-#   only look at the host's side. They are made once; their device code is put beside them, for tests to look at.
+#   One generator run: the function in the object <out>, <name>.o. A GPU's objects are the same in
+#   every flavour, because assertions would only look at the host's side. They are made once; their
+#   device code is put beside them, for tests to look at.
 function(hewn_add_object out name)
     cmake_parse_arguments(PARSE_ARGV 2 run "" "FLAVOUR;FUNCTION;GENERATOR;HALIDE_TARGET;DEVICE;LLVM_ARGS" "FLAGS;ARGUMENTS")
     set(dir ${HEWN_GENERATED_DIR}/${run_FLAVOUR})
@@ -94,10 +100,11 @@ function(hewn_add_object out name)
     endif()
 endfunction()
 
-# hewn_add_kernels(<flavour> <flag>...): runs the generators for every chosen variant with these Halide flags. The property
-# HEWN_<flavour>_OBJECTS has the object files: the Halide runtime that they share, one for each transposition, and one for each form that
-# is not another variant's function. The target hewn_<flavour>_kernels makes them once for all libraries; without it a Makefile would run
-# the generators for each library at the same time.
+# hewn_add_kernels(<flavour> <flag>...): runs the generators for every chosen variant with these
+# Halide flags. The property HEWN_<flavour>_OBJECTS has the object files: the Halide runtime that
+# they share, one for each transposition, and one for each form that is not another variant's
+# function. The target hewn_<flavour>_kernels makes them once for all libraries; without it a
+# Makefile would run the generators for each library at the same time.
 function(hewn_add_kernels flavour)
     set(dir ${HEWN_GENERATED_DIR}/${flavour})
     file(MAKE_DIRECTORY ${dir})

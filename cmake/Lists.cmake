@@ -1,11 +1,12 @@
 # The lists of kernels, targets and knobs, and what this build takes from them.
 #
-# Reads knobs.cmake, operators.cmake, transpositions.cmake and targets.cmake of generators/ into global properties, HEWN_<name>_<KEY>. The
-# options HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS decide what is in chosen_operators, chosen_signatures, chosen_targets and
-# transpositions. Writes no files.
+# Reads knobs.cmake, operators.cmake, transpositions.cmake and targets.cmake of generators/ into
+# global properties, HEWN_<name>_<KEY>. The options HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS
+# decide what is in chosen_operators, chosen_signatures, chosen_targets and transpositions. Writes
+# no files.
 
-# hewn_set(<name> <KEY> <value>...) sets the property HEWN_<name>_<KEY>. hewn_get(<prefix> <name> <KEY>...) sets <prefix>_<KEY> to it, or
-# to nothing if it is not set.
+# hewn_set(<name> <KEY> <value>...) sets the property HEWN_<name>_<KEY>. hewn_get(<prefix> <name>
+# <KEY>...) sets <prefix>_<KEY> to it, or to nothing if it is not set.
 function(hewn_set name key)
     set_property(GLOBAL PROPERTY HEWN_${name}_${key} "${ARGN}")
 endfunction()
@@ -79,8 +80,9 @@ include(${PROJECT_SOURCE_DIR}/generators/targets.cmake)
 
 # ---- What this build has ----
 
-# Reads a choice such as -DHEWN_OPERATORS=add;quantize_linear into `out`; checks it against the known names. Empty: all of them. A
-# variable <option>_<word> has the names that the word stands for.
+# Reads a choice such as -DHEWN_OPERATORS=add;quantize_linear into `out`; checks it against the
+# known names. Empty: all of them. A variable <option>_<word> has the names that the word stands
+# for.
 function(hewn_choose out option)
     set(known ${ARGN})
     set(chosen)
@@ -156,7 +158,8 @@ function(hewn_signatures out operator target)
     set(${out} ${built} PARENT_SCOPE)
 endfunction()
 
-# The forms that `operator` has on `target`: with a signature those that it has, else all that any has.
+# The forms that `operator` has on `target`: with a signature those that it has, else all that any
+# has.
 function(hewn_forms out operator target)
     hewn_get(operator ${operator} FORMS)
     hewn_get(target ${target} DEVICE FEATURES ALWAYS)
@@ -191,7 +194,8 @@ if(NOT chosen_targets)
     message(FATAL_ERROR "HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS leave no variant to build")
 endif()
 
-# The transpositions that the chosen variants may call: for the widths of their elements, and no targets above all of theirs.
+# The transpositions that the chosen variants may call: for the widths of their elements, and no
+# targets above all of theirs.
 function(hewn_choose_transpositions out)
     set(bits)
     set(highest 0)

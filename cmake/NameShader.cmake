@@ -1,5 +1,6 @@
-# cmake -DASSEMBLY=FILE -DNAME=NAME -P NameShader.cmake: in the host code of a Direct3D 12 kernel, as Halide writes it, replaces the HLSL
-# by the kernel's name. tools/dxbc compiles the HLSL; the library finds the shaders by the name.
+# cmake -DASSEMBLY=FILE -DNAME=NAME -P NameShader.cmake: in the host code of a Direct3D 12 kernel,
+# as Halide writes it, replaces the HLSL by the kernel's name. tools/dxbc compiles the HLSL; the
+# library finds the shaders by the name.
 file(READ ${ASSEMBLY} text)
 string(REGEX REPLACE "(d3d12compute_gpu_source_kernels\\.data:\n[ \t]*\\.asciz[ \t]*)\"[^\n]*\"" "\\1\"${NAME}\"" named "${text}")
 if(named STREQUAL text)

@@ -1,9 +1,12 @@
-# The operator table: reads generators/operators.cmake, derives the signatures, and writes what other languages read of it.
+# The operator table: reads generators/operators.cmake, derives the signatures, and writes what
+# other languages read of it.
 #
-# Sets, for each operator in HEWN_ALL_OPERATORS, HEWN_<operator>_<KEY>: TYPE (its number), NAME, COMMAND, FORMULA, ONNX, IN_PLACE, WRAPS,
-# TENSORS, SIGNATURE (tensors), LEVELS, SIGNATURES (of its kernels). HEWN_<operator>_<tensor>_<KEY>: ROLE, LIKE, INTEGERS, OPTIONAL, ONE.
-# HEWN_<operator>_<level>_<KEY>: RANKS, and the types of a tensor as KEY. HEWN_<operator>_FORMS, and HEWN_<operator>_<form>_<KEY>.
-# hewn_write_operators() writes into the build tree generated/operators.json, types.inc and operators.inc in generated/include/, and
+# Sets, for each operator in HEWN_ALL_OPERATORS, HEWN_<operator>_<KEY>: TYPE (its number), NAME,
+# COMMAND, FORMULA, ONNX, IN_PLACE, WRAPS, TENSORS, SIGNATURE (tensors), LEVELS, SIGNATURES (of its
+# kernels). HEWN_<operator>_<tensor>_<KEY>: ROLE, LIKE, INTEGERS, OPTIONAL, ONE.
+# HEWN_<operator>_<level>_<KEY>: RANKS, and the types of a tensor as KEY. HEWN_<operator>_FORMS, and
+# HEWN_<operator>_<form>_<KEY>. hewn_write_operators() writes into the build tree
+# generated/operators.json, types.inc and operators.inc in generated/include/, and
 # hewn/operators.hpp, a part of hewn.hpp, in generated/public/.
 
 # ---- Reading ----
@@ -16,7 +19,8 @@ function(hewn_feature_levels)
     set_property(GLOBAL PROPERTY HEWN_FEATURE_LEVELS ${ARGN})
 endfunction()
 
-# hewn_set_keys(<name> <prefix> <KEY>...): the properties <KEY> of <name> from the variables <prefix>_<KEY>.
+# hewn_set_keys(<name> <prefix> <KEY>...): the properties <KEY> of <name> from the variables
+# <prefix>_<KEY>.
 macro(hewn_set_keys name prefix)
     foreach(key ${ARGN})
         hewn_set(${name} ${key} ${${prefix}_${key}})
@@ -135,8 +139,8 @@ function(hewn_camel_case out name)
     set(${out} ${result} PARENT_SCOPE)
 endfunction()
 
-# types.inc: HEWN_TYPE(word, name, number, bits) for each data type, HEWN_LEVEL(name, "word", number) for each feature level, e.g. (6_2,
-# "6.2", 0x6200).
+# types.inc: HEWN_TYPE(word, name, number, bits) for each data type, HEWN_LEVEL(name, "word",
+# number) for each feature level, e.g. (6_2, "6.2", 0x6200).
 function(hewn_write_types)
     set(lines)
     get_property(types GLOBAL PROPERTY HEWN_DATA_TYPES)
@@ -154,8 +158,8 @@ function(hewn_write_types)
     hewn_write_list(types.inc "HEWN_TYPE;HEWN_LEVEL" "generators/operators.cmake" "${lines}")
 endfunction()
 
-# Sets <out>_rows, _json and _members to an operator's tensors, in C++ macros, in JSON and as members of a C++ description; _arguments to
-# those members' addresses.
+# Sets <out>_rows, _json and _members to an operator's tensors, in C++ macros, in JSON and as
+# members of a C++ description; _arguments to those members' addresses.
 function(hewn_tell_tensors out operator)
     foreach(part rows json members arguments)
         set(${part})
@@ -220,10 +224,12 @@ function(hewn_tell_levels out operator)
     set(${out}_json "${json}" PARENT_SCOPE)
 endfunction()
 
-# operators.inc: HEWN_OPERATOR(operator, number, name, command, "formula", "onnx", in_place, wraps, (signature), (tensors), (levels)), with
-#   HEWN_TENSOR(name, member, role, like, integers, optional_from, one) for each tensor, `like` and the signature being tensors' indices, and
-#   HEWN_LEVEL(number, least, most, types...) for each level, newest first, with the types of each tensor, `none` where it is like another.
-# operators.json has the same for programs in other languages. hewn/operators.hpp has a description and a compile() for each operator.
+# operators.inc: HEWN_OPERATOR(operator, number, name, command, "formula", "onnx", in_place, wraps,
+# (signature), (tensors), (levels)), with HEWN_TENSOR(name, member, role, like, integers,
+# optional_from, one) for each tensor, `like` and the signature being tensors' indices, and
+# HEWN_LEVEL(number, least, most, types...) for each level, newest first, with the types of each
+# tensor, `none` where it is like another. operators.json has the same for programs in other
+# languages. hewn/operators.hpp has a description and a compile() for each operator.
 function(hewn_write_operators)
     hewn_write_types()
     foreach(part inc json hpp)

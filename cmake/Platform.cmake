@@ -1,5 +1,6 @@
-# The platform to build for: its operating system and architecture in Halide's words (HEWN_OS, HEWN_ARCH), the extension of its objects
-# (HEWN_OBJECT_EXTENSION) and their format (HEWN_OBJECT_FORMAT: ELF, MACHO or COFF), which decides how they are linked.
+# The platform to build for: its operating system and architecture in Halide's words (HEWN_OS,
+# HEWN_ARCH), the extension of its objects (HEWN_OBJECT_EXTENSION) and their format
+# (HEWN_OBJECT_FORMAT: ELF, MACHO or COFF), which decides how they are linked.
 
 set(os_of_Linux linux .o ELF)
 set(os_of_Android android .o ELF)

@@ -1,6 +1,7 @@
 # Tuned knobs: hewn_knobs() gives those of a form or a plan.
 #
-# Reads the file of every chosen target in HEWN_TUNING_DIR. A word there that the lists do not have is an error. Writes nothing.
+# Reads the file of every chosen target in HEWN_TUNING_DIR. A word there that the lists do not have
+# is an error. Writes nothing.
 
 set(HEWN_TUNING_DIR ${PROJECT_SOURCE_DIR}/tuning CACHE PATH "Folder of <target>.json, the tuned knobs")
 
@@ -28,8 +29,9 @@ function(hewn_check_known file word what)
     endif()
 endfunction()
 
-# Checks that every operator, signature, form, knob and value is in the lists. The forms must be those of `target`, unless that is empty:
-# a family's file may tune forms that some of its targets lack. To a tuning file the plan is one more form.
+# Checks that every operator, signature, form, knob and value is in the lists. The forms must be
+# those of `target`, unless that is empty: a family's file may tune forms that some of its targets
+# lack. To a tuning file the plan is one more form.
 function(hewn_check_tuning file text target)
     hewn_members(keys "${text}" knobs)
     foreach(key IN LISTS keys)
@@ -69,9 +71,10 @@ function(hewn_check_tuning file text target)
     endforeach()
 endfunction()
 
-# Reads <target>.json in HEWN_TUNING_DIR, else its family's file: that of the longest beginning of the name, x86_64.json for x86_64_sse41;
-# for GPUs gpu.json.
-#   {"halide": version, "target": name, "knobs": {<operator>[_<signature>]: {<form>: {<knob>: value}}}, ...}
+# Reads <target>.json in HEWN_TUNING_DIR, else its family's file: that of the longest beginning of
+# the name, x86_64.json for x86_64_sse41; for GPUs gpu.json.
+#   {"halide": version, "target": name, "knobs": {<operator>[_<signature>]: {<form>: {<knob>:
+#   value}}}, ...}
 function(hewn_read_tuning target)
     if(NOT IS_DIRECTORY ${HEWN_TUNING_DIR})
         message(FATAL_ERROR "HEWN_TUNING_DIR: ${HEWN_TUNING_DIR} is not a folder")
@@ -113,7 +116,8 @@ function(hewn_read_tuning target)
     hewn_set(${target} TUNING "${text}")
 endfunction()
 
-# `knob=value` words of a variant's form or plan: the signature's own values, else the operator's, else, for plans, the defaults.
+# `knob=value` words of a variant's form or plan: the signature's own values, else the operator's,
+# else, for plans, the defaults.
 function(hewn_knobs out target operator signature form)
     hewn_get(target ${target} TUNING)
     set(words)

@@ -1,4 +1,5 @@
-# kernels x targets x knobs -> variants: computes once what Kernels.cmake and Generated.cmake need to know of each.
+# kernels x targets x knobs -> variants: computes once what Kernels.cmake and Generated.cmake need
+# to know of each.
 #
 # Reads the lists (Lists.cmake) and the knobs (Tuning.cmake); sets global properties:
 #   HEWN_VARIANTS               <operator>_<signature>__<target>, by target in ascending rank
@@ -8,10 +9,11 @@
 #       LLVM_ARGS                       what LLVM is told, one string
 #       OWNER                           the variant whose function it is
 #       FUNCTION, ENTRY                 its name in the generator run, and the name by which the runtime calls it
-#   HEWN_<variant>__plan_<KEY>  HALIDE_TARGET, KNOBS, OWNER of its plans, which are one more form to the tuner
-#   HEWN_<transposition>_<KEY>  HALIDE_TARGET, FUNCTION, ENTRY, as a form's
+#   HEWN_<variant>__plan_<KEY>  HALIDE_TARGET, KNOBS, OWNER of its plans, which are one more form to
+#   the tuner HEWN_<transposition>_<KEY>  HALIDE_TARGET, FUNCTION, ENTRY, as a form's
 
-# The Halide target of `target`. Kernels with f16 in SIGNATURE get F16_FEATURES as well; the features WITHOUT are left out.
+# The Halide target of `target`. Kernels with f16 in SIGNATURE get F16_FEATURES as well; the
+# features WITHOUT are left out.
 function(hewn_halide_target out target)
     cmake_parse_arguments(PARSE_ARGV 2 kernel "" "SIGNATURE" "WITHOUT")
     hewn_get(target ${target} FEATURES F16_FEATURES)
@@ -37,8 +39,8 @@ function(hewn_lowest_target out)
     endforeach()
 endfunction()
 
-# Code that is the same is built once. So the owner of a form is not always its own variant: it is that of the lowest target whose
-# generator run is the same and that runs wherever `target` does.
+# Code that is the same is built once. So the owner of a form is not always its own variant: it is
+# that of the lowest target whose generator run is the same and that runs wherever `target` does.
 function(hewn_resolve_form operator signature target form)
     set(variant ${operator}_${signature}__${target})
     hewn_get(form ${operator}_${form} LAYOUTS WITHOUT GPU LLVM_ARGS)

@@ -1,5 +1,6 @@
-# Builds the target hewn as hewn.dll. The import library hewn.lib, which Microsoft's, LLVM's and GNU's linkers take, is made from a .def,
-# and that from the header. Every program is put beside the DLL.
+# Builds the target hewn as hewn.dll. The import library hewn.lib, which Microsoft's, LLVM's and
+# GNU's linkers take, is made from a .def, and that from the header. Every program is put beside the
+# DLL.
 set(header ${PROJECT_SOURCE_DIR}/include/hewn/hewn.h)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
 file(STRINGS ${header} exports REGEX "^HEWN_API .*HEWN_CALL hewn_")
@@ -9,7 +10,8 @@ set(definition ${PROJECT_BINARY_DIR}/hewn.def)
 file(CONFIGURE OUTPUT ${definition} CONTENT "LIBRARY hewn.dll\nEXPORTS\n${exports}\n" @ONLY)
 
 set_target_properties(hewn PROPERTIES PREFIX "" IMPORT_PREFIX "" IMPORT_SUFFIX .lib VERSION "" SOVERSION "")
-# GNU's linker makes an import library too, in a form that Microsoft's linker is known to stumble over.
+# GNU's linker makes an import library too, in a form that Microsoft's linker is known to stumble
+# over.
 find_program(HEWN_DLLTOOL NAMES llvm-dlltool llvm-dlltool-19 llvm-dlltool-18 llvm-dlltool-15 llvm-dlltool-14 REQUIRED
     DOC "LLVM's dlltool, for the import library")
 set(machine_of_x86-64 i386:x86-64)

@@ -25,13 +25,17 @@ public:
     void generate() {
         using hewn::x, hewn::y;
         // The output may stand in place of an input.
-        if (tail == hewn::Tail::Shifted) throw CompileError("add: the knob tail=shifted computes elements twice\n");
+        if (tail == hewn::Tail::Shifted)
+            throw CompileError("add: the knob tail=shifted computes elements twice\n");
         set_prefetched({prefetched(a), prefetched(b)}, prefetch_distance);
         const Type type = output.type();
         if (type.is_int()) {
             // Unsigned, because signed 32-bit overflow is undefined in Halide.
             const Type wrapping = type.with_code(Type::UInt);
-            define(output, reinterpret(type, reinterpret(wrapping, a(x, y)) + reinterpret(wrapping, b(x, y))), type);
+            define(
+                output,
+                reinterpret(type, reinterpret(wrapping, a(x, y)) + reinterpret(wrapping, b(x, y))),
+                type);
         } else if (type == Float(16) && hewn::arm::is_target(target)) {
             define(output, hewn::arm::sum_f16(a(x, y), b(x, y), target), type);
         } else {

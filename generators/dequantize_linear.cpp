@@ -7,7 +7,9 @@ namespace {
 using namespace Halide;
 
 struct Types {
-    static hewn::SignatureTypes types() { return {"dequantize_linear", {"i32 i16 i8 u32 u16 u8", "f32 f16"}}; }
+    static hewn::SignatureTypes types() {
+        return {"dequantize_linear", {"i32 i16 i8 u32 u16 u8", "f32 f16"}};
+    }
 };
 
 // difference * scale, in the type of scale.
@@ -17,7 +19,8 @@ Expr scaled(const Expr &difference, const Expr &scale, const Target &target) {
 }
 
 // (input - zero_point) * scale, in the type of scale.
-Expr dequantized(const Expr &input, const Expr &scale, const Expr &zero_point, const Target &target) {
+Expr dequantized(const Expr &input, const Expr &scale, const Expr &zero_point,
+                 const Target &target) {
     return scaled(hewn::difference_f32(input, zero_point, target), scale, target);
 }
 
@@ -40,9 +43,10 @@ protected:
     // To f16 the kernel loses by prefetching (docs/performance.md#software-prefetching).
     void prefetch_output() {
         using Prefetched = typename hewn::Elementwise<Derived>::Prefetched;
-        this->set_prefetched(
-            output.type() == Float(32) ? std::vector<Prefetched>{this->prefetched(output)} : std::vector<Prefetched>{},
-            prefetch_distance);
+        this->set_prefetched(output.type() == Float(32)
+                                 ? std::vector<Prefetched>{this->prefetched(output)}
+                                 : std::vector<Prefetched>{},
+                             prefetch_distance);
     }
 };
 
@@ -59,8 +63,9 @@ public:
     void schedule() { schedule_rows(output, {&input, &scale, &zero_point}); }
 
 private:
-    // A difference of 32 bits takes seven operations, so there is always a path without it. A narrower one is one operation of
-    // five: where leaving it out pays, docs/performance.md#a-zero-point-of-0 says. ARM subtracts where it widens.
+    // A difference of 32 bits takes seven operations, so there is always a path without it. A
+    // narrower one is one operation of five: where leaving it out pays,
+    // docs/performance.md#a-zero-point-of-0 says. ARM subtracts where it widens.
     bool shortens() const {
         const Target t = target;
         const bool counts = t.arch == Target::X86 && !t.has_feature(Target::AVX512_Skylake);
@@ -69,17 +74,20 @@ private:
     Shortcut without_zero_point() {
         using hewn::x, hewn::y;
         const Expr one = zero_point.dim(0).stride() == 0 && zero_point.dim(1).stride() == 0;
-        return {one && zero_point(0, 0) == 0, scaled(hewn::to_f32(input(x, y)), scale(x, y), target)};
+        return {one && zero_point(0, 0) == 0,
+                scaled(hewn::to_f32(input(x, y)), scale(x, y), target)};
     }
 };
 
-// Form `repeating`: scales and zero points repeat along the row, so one vector of each serves all of it.
+// Form `repeating`: scales and zero points repeat along the row, so one vector of each serves all
+// of it.
 class DequantizeLinearRepeating : public DequantizeLinearRows<DequantizeLinearRepeating> {
 public:
     void generate() {
         using hewn::x, hewn::y, hewn::lane;
         prefetch_output();
-        define_lanes(output, dequantized(input(x, y), scale(lane, y), zero_point(lane, y), target), Float(32));
+        define_lanes(output, dequantized(input(x, y), scale(lane, y), zero_point(lane, y), target),
+                     Float(32));
     }
 
     void schedule() {
@@ -95,9 +103,14 @@ public:
 
     std::vector<hewn::gpu::Operand> operands() {
         const Type in = this->signature_type(0), out = this->signature_type(1);
-        return {{"input", in, true}, {"scale", out, true}, {"zero_point", in, true}, {"output", out, true}};
+        return {{"input", in, true},
+                {"scale", out, true},
+                {"zero_point", in, true},
+                {"output", out, true}};
     }
-    Expr value(const std::vector<Expr> &v) { return this->numerics().dequantize(v[0], v[1], v[2], this->signature_type(1)); }
+    Expr value(const std::vector<Expr> &v) {
+        return this->numerics().dequantize(v[0], v[1], v[2], this->signature_type(1));
+    }
 };
 using DequantizeLinearDense = DequantizeLinearGpu<hewn::gpu::Form::Dense>;
 using DequantizeLinearStrided = DequantizeLinearGpu<hewn::gpu::Form::Strided>;

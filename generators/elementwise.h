@@ -1,4 +1,5 @@
-// What all element-wise generators share: rank-2 buffers, the layouts that a kernel is specialised for, and the CPU schedule.
+// What all element-wise generators share: rank-2 buffers, the layouts that a kernel is specialised
+// for, and the CPU schedule.
 #pragma once
 
 #include <Halide.h>
@@ -15,12 +16,13 @@
 
 namespace hewn {
 
-// How to compute a row whose length is no multiple of the step: docs/architecture.md#tails. Shifted and Packed compute some
-// elements twice, so their output must not lie in place of an input.
+// How to compute a row whose length is no multiple of the step: docs/architecture.md#tails. Shifted
+// and Packed compute some elements twice, so their output must not lie in place of an input.
 enum class Tail { Masked, Shifted, Stepped, Packed };
 
-// A kernel's buffers are rank 2. x runs along a row, where the output's stride is 1 and an input's is 0 or 1. y runs over rows,
-// with any stride. The runtime brings every layout to this form and proves what Halide's assertions would check.
+// A kernel's buffers are rank 2. x runs along a row, where the output's stride is 1 and an input's
+// is 0 or 1. y runs over rows, with any stride. The runtime brings every layout to this form and
+// proves what Halide's assertions would check.
 template<class Derived>
 class Elementwise : public Generator<Derived> {
 public:
@@ -31,42 +33,54 @@ public:
 
     // The data types of one kernel, as operators.cmake lists them: "f32_u8".
     Param<std::string> signature{"signature", ""};
-    // The layouts to specialise for, a word each. A word has one digit for each input: its stride along x. Set by
-    // operators.cmake.
+    // The layouts to specialise for, a word each. A word has one digit for each input: its stride
+    // along x. Set by operators.cmake.
     Param<std::string> layouts{"layouts", ""};
 
     // Knobs (tuning/). knobs.cmake has their meanings and values. The step V is width * vector.
     Param<int> width{"width", 0};
     Param<int> vector{"vector", 1};
-    Param<Tail> tail{
-        "tail",
-        Tail::Masked,
-        {{"masked", Tail::Masked}, {"shifted", Tail::Shifted}, {"stepped", Tail::Stepped}, {"packed", Tail::Packed}}};
+    Param<Tail> tail{"tail",
+                     Tail::Masked,
+                     {{"masked", Tail::Masked},
+                      {"shifted", Tail::Shifted},
+                      {"stepped", Tail::Stepped},
+                      {"packed", Tail::Packed}}};
 
 protected:
-    Type signature_type(int index) const { return type_of_signature(Derived::types(), signature.value(), index); }
+    Type signature_type(int index) const {
+        return type_of_signature(Derived::types(), signature.value(), index);
+    }
 
-    // `value` is all there is to compute where `holds`, a condition that is the same for a whole box.
+    // `value` is all there is to compute where `holds`, a condition that is the same for a whole
+    // box.
     struct Shortcut {
         Expr holds, value;
     };
 
-    // output(x, y) = value. widest: the widest type that the algorithm computes with. The shortcut serves rows of a step and more
-    // (tail=masked: all rows). It is not used with tail=stepped.
-    void define(OutputRows &output, const Expr &value, const Type &widest, const Shortcut &shortcut = {}) {
-        if (tail == Tail::Packed) throw CompileError("tail=packed: this form does not narrow int32 to 8 bits\n");
+    // output(x, y) = value. widest: the widest type that the algorithm computes with. The shortcut
+    // serves rows of a step and more (tail=masked: all rows). It is not used with tail=stepped.
+    void define(OutputRows &output, const Expr &value, const Type &widest,
+                const Shortcut &shortcut = {}) {
+        if (tail == Tail::Packed)
+            throw CompileError("tail=packed: this form does not narrow int32 to 8 bits\n");
         set_step(widest);
         if (tail != Tail::Stepped) {
             const auto maybe_prefetching = [&](const Expr &e) {
-                return prefetched_.empty() ? e : select(prefetch_distance_ > 0, prefetching(e, x, step_), e);
+                return prefetched_.empty()
+                           ? e
+                           : select(prefetch_distance_ > 0, prefetching(e, x, step_), e);
             };
-            // Not with an autoscheduler: it does not specialise, so the kernel would compute both values.
+            // Not with an autoscheduler: it does not specialise, so the kernel would compute both
+            // values.
             Expr taken;
             if (shortcut.holds.defined() && !this->using_autoscheduler()) {
                 shortcut_ = Internal::simplify(shortcut.holds);
-                taken = tail == Tail::Masked ? shortcut_ : shortcut_ && output.dim(0).extent() >= step_;
+                taken =
+                    tail == Tail::Masked ? shortcut_ : shortcut_ && output.dim(0).extent() >= step_;
             }
-            output(x, y) = taken.defined() ? select(taken, maybe_prefetching(shortcut.value), maybe_prefetching(value))
+            output(x, y) = taken.defined() ? select(taken, maybe_prefetching(shortcut.value),
+                                                    maybe_prefetching(value))
                                            : maybe_prefetching(value);
             return;
         }
@@ -92,12 +106,13 @@ protected:
     std::vector<Expr> differences(const std::vector<Operand> &operands) {
         std::vector<Expr> differences;
         for (const Operand &operand : operands)
-            differences.push_back(difference_f32(operand.rows(x, y), operand.zero_point, this->target));
+            differences.push_back(
+                difference_f32(operand.rows(x, y), operand.zero_point, this->target));
         return differences;
     }
 
-    // clamp(r + zero_point, Min, Max) of an 8-bit type for any int32 r. By packs; with AVX-512 by vpmovsdw and its like, which
-    // keep the order of lanes.
+    // clamp(r + zero_point, Min, Max) of an 8-bit type for any int32 r. By packs; with AVX-512 by
+    // vpmovsdw and its like, which keep the order of lanes.
     Expr narrowed(const Expr &r, const Expr &zero_point, const Type &type) const {
         require_type("narrowed", Int(32), r.type());
         require_byte("narrowed", type);
@@ -105,7 +120,8 @@ protected:
         return truncated(saturating_add(truncated(r, Int(16)), cast<int16_t>(zero_point)), type);
     }
 
-    // A kernel may prefetch cache lines of a buffer that lie a distance after the elements it computes.
+    // A kernel may prefetch cache lines of a buffer that lie a distance after the elements it
+    // computes.
     using PrefetchDistance = GeneratorInput<int32_t>;
     struct Prefetched {
         std::string name;
@@ -117,47 +133,57 @@ protected:
         return {image.name(), image.parameter(), image.type(), image.dim(1).stride()};
     }
 
-    // Makes the definitions from here on prefetch these buffers (possibly none) in whole steps, unless `distance` is 0. With
-    // AVX-512 alone (docs/performance.md#software-prefetching).
+    // Makes the definitions from here on prefetch these buffers (possibly none) in whole steps,
+    // unless `distance` is 0. With AVX-512 alone (docs/performance.md#software-prefetching).
     void set_prefetched(const std::vector<Prefetched> &buffers, PrefetchDistance &distance) {
         distance.set_estimate(0);
-        if (!has_masks() || this->using_autoscheduler()) return;  // as it would ask for estimates of the addresses
+        if (!has_masks() || this->using_autoscheduler())
+            return;  // as it would ask for estimates of the addresses
         prefetched_ = buffers;
         prefetch_distance_ = distance;
     }
 
-    // output(x, y) = narrowed(to_int32(differences(operands)), zero_point), where `to_int32` gives an int32. The knob `vector` is
-    // the blocks of a step, in the most frequent layout of `inputs`.
+    // output(x, y) = narrowed(to_int32(differences(operands)), zero_point), where `to_int32` gives
+    // an int32. The knob `vector` is the blocks of a step, in the most frequent layout of `inputs`.
     using ToInt32 = std::function<Expr(const std::vector<Expr> &)>;
-    void define_narrowed(OutputRows &output, const std::vector<Rows *> &inputs, const std::vector<Operand> &operands,
-                         const ToInt32 &to_int32, const Expr &zero_point) {
-        if (tail == Tail::Packed) return define_blocks(output, inputs, operands, to_int32, zero_point);
-        define(output, narrowed(to_int32(differences(operands)), zero_point, output.type()), Float(32));
+    void define_narrowed(OutputRows &output, const std::vector<Rows *> &inputs,
+                         const std::vector<Operand> &operands, const ToInt32 &to_int32,
+                         const Expr &zero_point) {
+        if (tail == Tail::Packed)
+            return define_blocks(output, inputs, operands, to_int32, zero_point);
+        define(output, narrowed(to_int32(differences(operands)), zero_point, output.type()),
+               Float(32));
     }
 
     // The same for an int32 `number`, an expression of x and y.
-    void define_narrowed(OutputRows &output, const std::vector<Rows *> &inputs, const Expr &number, const Expr &zero_point) {
+    void define_narrowed(OutputRows &output, const std::vector<Rows *> &inputs, const Expr &number,
+                         const Expr &zero_point) {
         define_narrowed(
             output, inputs, {}, [&](const std::vector<Expr> &) { return number; }, zero_point);
     }
 
-    // output(x, y) = value, which may use `lane`, for rows of at least kRepeatingLanes elements. What is read by `lane` must
-    // repeat along the row, after a divisor of kRepeatingPeriod. The row must be whole repetitions, because its last step
-    // overlaps the one before. widest: as above.
+    // output(x, y) = value, which may use `lane`, for rows of at least kRepeatingLanes elements.
+    // What is read by `lane` must repeat along the row, after a divisor of kRepeatingPeriod. The
+    // row must be whole repetitions, because its last step overlaps the one before. widest: as
+    // above.
     void define_lanes(OutputRows &output, const Expr &value, const Type &widest) {
         set_step(widest);
-        if (tail != Tail::Shifted) throw CompileError("this form has tail=shifted, or packed where it narrows, alone\n");
+        if (tail != Tail::Shifted)
+            throw CompileError("this form has tail=shifted, or packed where it narrows, alone\n");
         check_lanes();
         const Expr columns = output.dim(0).extent();
         output(x, y) = undef(output.type());
         const auto define_part = [&](int vectors, const Expr &fits, bool prefetches) {
             const int step = vectors * width_;
-            const RDom part(0, width_, 0, vectors, 0, select(fits, (columns + step - 1) / step, 0), "lanes");
+            const RDom part(0, width_, 0, vectors, 0, select(fits, (columns + step - 1) / step, 0),
+                            "lanes");
             const Expr first = min(part.z * step, columns - step), start = first + part.y * width_;
             const Expr column = unsafe_promise_clamped(start + part.x, 0, columns - 1);
-            const Expr element = Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, value);
+            const Expr element =
+                Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, value);
             output(column, y) = prefetches ? prefetching(element, first, step) : element;
-            // Of more than four joined vectors, AVX2 would load narrow elements twice: 16 bytes for two, then their upper half.
+            // Of more than four joined vectors, AVX2 would load narrow elements twice: 16 bytes for
+            // two, then their upper half.
             const bool narrow = signature_type(0).bits() < 32 && !has_masks();
             parts_.push_back({part, PartKind::Lanes, narrow ? std::min(vectors, 4) : vectors});
         };
@@ -172,7 +198,8 @@ protected:
 
     // define_lanes of narrowed(number, zero_point). Both may use `lane`.
     void define_narrowed_lanes(OutputRows &output, const Expr &number, const Expr &zero_point) {
-        if (tail != Tail::Packed) return define_lanes(output, narrowed(number, zero_point, output.type()), Float(32));
+        if (tail != Tail::Packed)
+            return define_lanes(output, narrowed(number, zero_point, output.type()), Float(32));
         define_blocks(
             output, {}, {}, [&](const std::vector<Expr> &) { return number; }, zero_point);
     }
@@ -182,7 +209,8 @@ protected:
         set_bounds(output, Expr(1));
         for (Rows *input : inputs) set_bounds(*input, Expr());
         if (this->using_autoscheduler()) {
-            // For comparison alone: an autoscheduler does not specialise, so it gets the most frequent layout and a long row.
+            // For comparison alone: an autoscheduler does not specialise, so it gets the most
+            // frequent layout and a long row.
             for (size_t i = 0; i < inputs.size(); i++) {
                 inputs[i]->dim(0).set_stride(layouts.value().at(i) - '0');
                 set_estimates(*inputs[i]);
@@ -191,7 +219,8 @@ protected:
             return;
         }
         if (parts_.empty()) {
-            for (const Stage &stage : specialized(out, inputs)) vectorize_rows(stage, output.dim(0).extent());
+            for (const Stage &stage : specialized(out, inputs))
+                vectorize_rows(stage, output.dim(0).extent());
         } else {
             for (size_t i = 0; i < parts_.size(); i++) {
                 for (Stage stage : specialized(out.update(int(i)), inputs)) {
@@ -203,7 +232,8 @@ protected:
         }
     }
 
-    // schedule_lanes: for an input that is read by `lane`. schedule_constants: for one that has one element a row.
+    // schedule_lanes: for an input that is read by `lane`. schedule_constants: for one that has one
+    // element a row.
     void schedule_lanes(Rows &rows) { schedule_parameters(rows, 1); }
     void schedule_constants(Rows &rows) { schedule_parameters(rows, 0); }
 
@@ -241,12 +271,15 @@ private:
     Expr prefetch_distance_, shortcut_;
     const RDom byte_{0, 4, "byte"};
 
-    // saturating_cast(type, e) to half of the bits of e, as LLVM knows it. For Halide's own there are only packs.
+    // saturating_cast(type, e) to half of the bits of e, as LLVM knows it. For Halide's own there
+    // are only packs.
     static Expr truncated(const Expr &e, const Type &type) {
         const auto call = [&](const std::string &name, const Expr &a, const Expr &b) {
-            return llvm_call(e.type(), "llvm." + name + ".i" + std::to_string(e.type().bits()), {a, b});
+            return llvm_call(e.type(), "llvm." + name + ".i" + std::to_string(e.type().bits()),
+                             {a, b});
         };
-        return cast(type, call("smin", call("smax", e, cast(e.type(), type.min())), cast(e.type(), type.max())));
+        return cast(type, call("smin", call("smax", e, cast(e.type(), type.min())),
+                               cast(e.type(), type.max())));
     }
 
     // sat16(sat16(r) + zero_point)
@@ -258,11 +291,14 @@ private:
 
     int int32_lanes() const { return this->natural_vector_size(Int(32)); }
 
-    static bool uses(const Expr &e, const Var &var) { return Internal::expr_uses_var(e, var.name()); }
+    static bool uses(const Expr &e, const Var &var) {
+        return Internal::expr_uses_var(e, var.name());
+    }
 
     // define_narrowed and define_narrowed_lanes with tail=packed.
-    void define_blocks(OutputRows &output, const std::vector<Rows *> &inputs, const std::vector<Operand> &operands,
-                       const ToInt32 &to_int32, const Expr &zero_point) {
+    void define_blocks(OutputRows &output, const std::vector<Rows *> &inputs,
+                       const std::vector<Operand> &operands, const ToInt32 &to_int32,
+                       const Expr &zero_point) {
         const Expr of_column = to_int32(differences(operands));
         const Expr columns = output.dim(0).extent();
         const int block = 4 * int32_lanes(), step = block * vector;
@@ -270,12 +306,15 @@ private:
         const bool by_lane = uses(value, lane);
         set_step(Float(32));
         if (by_lane) check_lanes();
-        if (by_lane && int32_lanes() < 8) throw CompileError("tail=packed: this form wants vectors of 8 int32 at least\n");
+        if (by_lane && int32_lanes() < 8)
+            throw CompileError("tail=packed: this form wants vectors of 8 int32 at least\n");
         output(x, y) = undef(output.type());
         Expr several = columns >= step, single = columns >= block;
-        if (vector > 1) several = several && lies_as(layouts.value().substr(0, inputs.size()), inputs);
+        if (vector > 1)
+            several = several && lies_as(layouts.value().substr(0, inputs.size()), inputs);
         const auto define_in_blocks = [&](int blocks, const Expr &fits, bool prefetches) {
-            define_packed(output, operands, to_int32, of_column, zero_point, blocks, fits, prefetches);
+            define_packed(output, operands, to_int32, of_column, zero_point, blocks, fits,
+                          prefetches);
         };
         if (!prefetched_.empty()) {
             define_in_blocks(vector, several && prefetch_distance_ > 0, true);
@@ -297,65 +336,82 @@ private:
         }
     }
 
-    // Computes a row, where `fits`, in steps of `blocks` blocks. A block has as many bytes as a vector; the last step overlaps
-    // the one before.
-    void define_packed(OutputRows &output, const std::vector<Operand> &operands, const ToInt32 &to_int32, const Expr &of_column,
-                       const Expr &zero_point, int blocks, const Expr &fits, bool prefetches) {
-        // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. A pack works within lanes of 16 bytes, so the
-        // bytes come out in another order. The Funcs below are indexed in that order, so that LLVM finds the packs of whole
-        // vectors, and restores the order with one permutation of the result:
-        // - Element 4 k + l of a block's vector 2 h + w becomes word 4 w + l of lane k of the words' vector h.
-        // - Word j of that lane becomes byte 8 h + j of lane k. The upper two lanes of the bytes come first.
+    // Computes a row, where `fits`, in steps of `blocks` blocks. A block has as many bytes as a
+    // vector; the last step overlaps the one before.
+    void define_packed(OutputRows &output, const std::vector<Operand> &operands,
+                       const ToInt32 &to_int32, const Expr &of_column, const Expr &zero_point,
+                       int blocks, const Expr &fits, bool prefetches) {
+        // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. A pack works
+        // within lanes of 16 bytes, so the bytes come out in another order. The Funcs below are
+        // indexed in that order, so that LLVM finds the packs of whole vectors, and restores the
+        // order with one permutation of the result:
+        // - Element 4 k + l of a block's vector 2 h + w becomes word 4 w + l of lane k of the
+        //   words' vector h.
+        // - Word j of that lane becomes byte 8 h + j of lane k. The upper two lanes of the bytes
+        //   come first.
         const int n = int32_lanes(), block = 4 * n, step = block * blocks;
         const bool picks = !operands.empty() && this->get_target().has_feature(Target::AVX512_Zen4);
         const Var first("first");
         Func numbers("numbers"), words("words"), bytes("bytes");
         const Expr columns = output.dim(0).extent();
-        // The promises serve the bounds of a row that has no block. Halide does not see that nothing is accessed then.
-        const auto promised = [&](const Expr &column) { return unsafe_promise_clamped(column, 0, columns - 1); };
+        // The promises serve the bounds of a row that has no block. Halide does not see that
+        // nothing is accessed then.
+        const auto promised = [&](const Expr &column) {
+            return unsafe_promise_clamped(column, 0, columns - 1);
+        };
         BlockFuncs funcs = {blocks, numbers, {words, bytes}, {}, {}, {}};
         if (picks) {
             std::vector<Expr> differences;
             for (const Operand &operand : operands) {
-                const auto row = [&](const Expr &column) { return operand.rows(promised(first + block * b + column), y); };
+                const auto row = [&](const Expr &column) {
+                    return operand.rows(promised(first + block * b + column), y);
+                };
                 funcs.picked.push_back(picked_difference(row, operand.zero_point, first));
                 differences.push_back(to_f32(funcs.picked.back()(i, v, b, first, y)));
             }
             numbers(i, v, b, first, y) = to_int32(differences);
         } else {
-            numbers(i, v, b, first, y) =
-                Internal::substitute({{x.name(), promised(first + block * b + n * v + i)}, {lane.name(), i}}, of_column);
+            numbers(i, v, b, first, y) = Internal::substitute(
+                {{x.name(), promised(first + block * b + n * v + i)}, {lane.name(), i}}, of_column);
         }
-        // Zero points of lanes and columns are Funcs of their own, of a row and of a step. If they are gathered beside the words,
-        // LLVM permutes everything they meet.
+        // Zero points of lanes and columns are Funcs of their own, of a row and of a step. If they
+        // are gathered beside the words, LLVM permutes everything they meet.
         Expr offset = zero_point;
         const Expr word = 4 * k + j % 4;  // in vector 2 h + j / 4 of a block
         Func zero_points("zero_points");
         if (uses(zero_point, lane)) {
-            zero_points(j, k, h, y) = cast<int16_t>(Internal::substitute(lane.name(), word, zero_point));
+            zero_points(j, k, h, y) =
+                cast<int16_t>(Internal::substitute(lane.name(), word, zero_point));
             funcs.of_row = {zero_points};
             offset = zero_points(j, k, h, y);
         } else if (uses(zero_point, x)) {
             const Expr column = promised(first + block * b + n * (2 * h + j / 4) + word);
-            zero_points(j, k, h, b, first, y) = cast<int16_t>(Internal::substitute(x.name(), column, zero_point));
+            zero_points(j, k, h, b, first, y) =
+                cast<int16_t>(Internal::substitute(x.name(), column, zero_point));
             funcs.of_step = {zero_points};
             offset = zero_points(j, k, h, b, first, y);
         }
         if (prefetches) offset = prefetching(offset, first + block * b, block);
-        words(j, k, h, b, first, y) = offset_int16(numbers(4 * k + j % 4, 2 * h + j / 4, b, first, y), offset);
-        bytes(j, h, k, b, first, y) = saturating_cast(output.type(), words(j, (k + 2) % (n / 4), h, b, first, y));
+        words(j, k, h, b, first, y) =
+            offset_int16(numbers(4 * k + j % 4, 2 * h + j / 4, b, first, y), offset);
+        bytes(j, h, k, b, first, y) =
+            saturating_cast(output.type(), words(j, (k + 2) % (n / 4), h, b, first, y));
         block_funcs_.push_back(funcs);
 
-        const RDom part(0, step, 0, select(fits, (columns + step - 1) / step, 0), "by" + std::to_string(blocks));
+        const RDom part(0, step, 0, select(fits, (columns + step - 1) / step, 0),
+                        "by" + std::to_string(blocks));
         const Expr start = min(part.y * step, columns - step), column = part.x % block;
-        const Expr element = picks ? column / 4 : column % n, of_vector = picks ? column % 4 : column / n;
+        const Expr element = picks ? column / 4 : column % n,
+                   of_vector = picks ? column % 4 : column / n;
         output(promised(start + part.x), y) =
-            bytes(element % 4 + 4 * (of_vector % 2), of_vector / 2, (element / 4 + 2) % (n / 4), part.x / block, start, y);
+            bytes(element % 4 + 4 * (of_vector % 2), of_vector / 2, (element / 4 + 2) % (n / 4),
+                  part.x / block, start, y);
         parts_.push_back({part, PartKind::Packed});
     }
 
-    // value, after prefetches of the cache lines of each prefetched buffer. They hold its `elements` elements from `column` + the
-    // distance on, and may lie beyond its end. Func::prefetch would make a loop of its own, and prefetch one line in four.
+    // value, after prefetches of the cache lines of each prefetched buffer. They hold its
+    // `elements` elements from `column` + the distance on, and may lie beyond its end.
+    // Func::prefetch would make a loop of its own, and prefetch one line in four.
     Expr prefetching(const Expr &value, const Expr &column, int elements) const {
         using namespace Internal;
         constexpr int kLineBytes = 64;
@@ -364,14 +420,16 @@ private:
             const Expr base = Variable::make(Handle(), buffer.name, buffer.parameter);
             for (int line = 0; line < elements; line += kLineBytes / buffer.type.bytes()) {
                 const Expr at = column + prefetch_distance_ + line + y * buffer.row_stride;
-                none += cast<int32_t>(Call::make(buffer.type, Call::prefetch, {base, at, 1, 0}, Call::Intrinsic));
+                none += cast<int32_t>(
+                    Call::make(buffer.type, Call::prefetch, {base, at, 1, 0}, Call::Intrinsic));
             }
         }
         return Call::make(value.type(), Call::return_second, {none, value}, Call::Intrinsic);
     }
 
-    // row(4 i + v) - zero_point of a block of 4 n bytes, each picked, widened and subtracted by one vpdpbusd
-    // (docs/architecture.md#a-target-for-one-operator). One factor of its products is unsigned, the other signed.
+    // row(4 i + v) - zero_point of a block of 4 n bytes, each picked, widened and subtracted by one
+    // vpdpbusd (docs/architecture.md#a-target-for-one-operator). One factor of its products is
+    // unsigned, the other signed.
     template<class Row>
     Func picked_difference(const Row &row, const Expr &zero_point, const Var &first) {
         Func difference("difference");
@@ -379,12 +437,13 @@ private:
         require_byte("picked_difference", q.type());
         difference(i, v, b, first, y) = -zero_point;
         difference(i, v, b, first, y) +=
-            cast<int32_t>(q.type().is_uint() ? widening_mul(q, cast<int8_t>(pick)) : widening_mul(cast<uint8_t>(pick), q));
+            cast<int32_t>(q.type().is_uint() ? widening_mul(q, cast<int8_t>(pick))
+                                             : widening_mul(cast<uint8_t>(pick), q));
         return difference;
     }
 
-    // output(x, y) = element(x, y) for x < end: whole v, then whole v / 4 of the rest and so on, in `levels` levels. The last of
-    // several levels is scalar.
+    // output(x, y) = element(x, y) for x < end: whole v, then whole v / 4 of the rest and so on, in
+    // `levels` levels. The last of several levels is scalar.
     void define_steps(OutputRows &output, const Func &element, const Expr &end, int v, int levels) {
         Expr begin = 0;
         if (!prefetched_.empty()) {
@@ -404,8 +463,9 @@ private:
         }
     }
 
-    // output(x, y) = element, which may use `lane`, of rows of `least` to end - 1 columns. Vectors of width_, the last one
-    // overlapping the one before. Shorter rows are scalar or, where there is one layout, in vectors of 4 first: for size.
+    // output(x, y) = element, which may use `lane`, of rows of `least` to end - 1 columns. Vectors
+    // of width_, the last one overlapping the one before. Shorter rows are scalar or, where there
+    // is one layout, in vectors of 4 first: for size.
     void define_short_rows(OutputRows &output, const Expr &element, int least, int end) {
         const Expr columns = output.dim(0).extent();
         const bool fours = layouts.value().find(' ') == std::string::npos;
@@ -414,14 +474,16 @@ private:
             const RDom part(0, v, 0, select(fits, (columns + v - 1) / v, 0), "part");
             const Expr start = v > 1 ? min(part.y * v, columns - v) : part.y;
             const Expr column = unsafe_promise_clamped(start + part.x, 0, columns - 1);
-            output(column, y) = Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, element);
+            output(column, y) =
+                Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, element);
             parts_.push_back({part, PartKind::Steps});
         }
     }
 
-    // The same for begin <= x < end, in vectors of which the last is masked. Where there are no such columns there are no rows
-    // either, so that no row finds that out by itself.
-    void define_masked(OutputRows &output, const Func &element, const Expr &begin, const Expr &end) {
+    // The same for begin <= x < end, in vectors of which the last is masked. Where there are no
+    // such columns there are no rows either, so that no row finds that out by itself.
+    void define_masked(OutputRows &output, const Func &element, const Expr &begin,
+                       const Expr &end) {
         const Expr rows = select(begin < end, output.dim(1).extent(), 0);
         const RDom masked(begin, end - begin, 0, rows, "masked");
         output(masked.x, masked.y) = element(masked.x, masked.y);
@@ -430,7 +492,8 @@ private:
 
     // A vector read by `lane` holds whole periods, and no more elements than the shortest row.
     void check_lanes() const {
-        if (width_ % kRepeatingPeriod != 0 || width_ > kRepeatingLanes) throw CompileError("this form has width 8 or 16 alone\n");
+        if (width_ % kRepeatingPeriod != 0 || width_ > kRepeatingLanes)
+            throw CompileError("this form has width 8 or 16 alone\n");
     }
 
     void set_step(const Type &widest) {
@@ -457,7 +520,8 @@ private:
     // Whether the inputs' strides along x are the layout's digits.
     static Expr lies_as(const std::string &layout, const std::vector<Rows *> &inputs) {
         Expr fits = Internal::const_true();
-        for (size_t i = 0; i < inputs.size(); i++) fits = fits && inputs[i]->dim(0).stride() == layout[i] - '0';
+        for (size_t i = 0; i < inputs.size(); i++)
+            fits = fits && inputs[i]->dim(0).stride() == layout[i] - '0';
         return fits;
     }
 
@@ -466,7 +530,8 @@ private:
         std::vector<Stage> stages;
         std::istringstream words(layouts.value());
         for (std::string layout; words >> layout;) {
-            if (layout.size() != inputs.size() || layout.find_first_not_of("01") != std::string::npos) {
+            if (layout.size() != inputs.size() ||
+                layout.find_first_not_of("01") != std::string::npos) {
                 throw CompileError("layout '" + layout + "' is not one 0 or 1 for each input\n");
             }
             stages.push_back(stage.specialize(lies_as(layout, inputs)));
@@ -480,9 +545,11 @@ private:
         switch (part.kind) {
         case PartKind::Steps: stage.reorder(domain.x, domain.y, y).vectorize(domain.x); break;
         case PartKind::Packed: {  // in the shape of `words`
-            const RVar block("block"), group("group"), in_block("in_block"), in_group("in_group"), quad("quad"),
-                of_quad("of_quad");
-            stage.reorder(domain.x, domain.y, y).split(domain.x, block, in_block, 4 * int32_lanes()).unroll(block);
+            const RVar block("block"), group("group"), in_block("in_block"), in_group("in_group"),
+                quad("quad"), of_quad("of_quad");
+            stage.reorder(domain.x, domain.y, y)
+                .split(domain.x, block, in_block, 4 * int32_lanes())
+                .unroll(block);
             stage.split(in_block, group, in_group, int32_lanes()).split(in_group, quad, of_quad, 4);
             stage.vectorize(of_quad).vectorize(quad).vectorize(group);
             break;
@@ -490,59 +557,76 @@ private:
         case PartKind::Masked: stage.vectorize(domain.x, width_, TailStrategy::GuardWithIf); break;
         case PartKind::Lanes: {
             const RVar group("group"), in_group("in_group");
-            stage.reorder(domain.x, domain.y, domain.z, y).split(domain.y, group, in_group, part.together);
+            stage.reorder(domain.x, domain.y, domain.z, y)
+                .split(domain.y, group, in_group, part.together);
             stage.vectorize(domain.x).vectorize(in_group).unroll(group);
             break;
         }
         }
     }
 
-    // Function by function for all blocks of a step, so that the processor can overlap operations of different blocks.
+    // Function by function for all blocks of a step, so that the processor can overlap operations
+    // of different blocks.
     void schedule_packs(Func out) {
         const int n = int32_lanes();
         for (size_t part = 0; part < block_funcs_.size(); part++) {
             const BlockFuncs &funcs = block_funcs_[part];
             const auto in_step = [&](Func f) {
-                return f.compute_at(out, parts_[part].domain.y).store_in(MemoryType::Stack).bound(b, 0, funcs.blocks);
+                return f.compute_at(out, parts_[part].domain.y)
+                    .store_in(MemoryType::Stack)
+                    .bound(b, 0, funcs.blocks);
             };
-            const auto by_vectors = [&](Func f) { in_step(f).bound(i, 0, n).bound(v, 0, 4).vectorize(i).unroll(v).unroll(b); };
+            const auto by_vectors = [&](Func f) {
+                in_step(f).bound(i, 0, n).bound(v, 0, 4).vectorize(i).unroll(v).unroll(b);
+            };
             const auto by_words = [&](Func f, int vectorized) {
                 f.bound(j, 0, 8).bound(k, 0, n / 4).bound(h, 0, 2);
                 for (int d = 0; d < vectorized; d++) f.vectorize(f.args()[d]);
             };
-            for (Func f : funcs.of_row) by_words(f.compute_at(out, y).store_in(MemoryType::Stack), 3);
+            for (Func f : funcs.of_row)
+                by_words(f.compute_at(out, y).store_in(MemoryType::Stack), 3);
             for (Func f : funcs.of_step) by_words(in_step(f).unroll(h).unroll(b), 2);
             by_vectors(funcs.numbers);
             for (Func f : funcs.picked) {
                 by_vectors(f);
-                f.update().reorder(byte_, i, v, b).unroll(v).unroll(b).atomic().vectorize(byte_).vectorize(i);
+                f.update()
+                    .reorder(byte_, i, v, b)
+                    .unroll(v)
+                    .unroll(b)
+                    .atomic()
+                    .vectorize(byte_)
+                    .vectorize(i);
             }
             for (Func f : funcs.packs) by_words(in_step(f).unroll(b), 3);
         }
     }
 
-    // Rows of a step and more, and among them those that the shortcut serves. The shortcut is a specialization inside theirs, not
-    // beside it: in a branch where Halide knows neither that it holds nor that it does not, both values are computed, to select
-    // one.
+    // Rows of a step and more, and among them those that the shortcut serves. The shortcut is a
+    // specialization inside theirs, not beside it: in a branch where Halide knows neither that it
+    // holds nor that it does not, both values are computed, to select one.
     void vectorize_steps(Stage stage, const Expr &columns, TailStrategy strategy) {
         Stage rows = stage.specialize(columns >= step_);
-        if (shortcut_.defined() && tail != Tail::Masked) rows.specialize(shortcut_).vectorize(x, step_, strategy);
+        if (shortcut_.defined() && tail != Tail::Masked)
+            rows.specialize(shortcut_).vectorize(x, step_, strategy);
         rows.vectorize(x, step_, strategy);
     }
 
     void vectorize_rows(Stage stage, const Expr &columns) {
-        const auto strategy = tail == Tail::Masked ? TailStrategy::GuardWithIf : TailStrategy::ShiftInwards;
+        const auto strategy =
+            tail == Tail::Masked ? TailStrategy::GuardWithIf : TailStrategy::ShiftInwards;
         if (tail == Tail::Masked) {
             std::vector<Stage> stages;
             if (shortcut_.defined()) stages.push_back(stage.specialize(shortcut_));
             stages.push_back(stage);
             for (Stage &s : stages) {
-                if (!prefetched_.empty()) vectorize_steps(s.specialize(prefetch_distance_ > 0), columns, strategy);
+                if (!prefetched_.empty())
+                    vectorize_steps(s.specialize(prefetch_distance_ > 0), columns, strategy);
                 s.vectorize(x, step_, strategy);
             }
             return;
         }
-        if (!prefetched_.empty()) vectorize_steps(stage.specialize(prefetch_distance_ > 0), columns, strategy);
+        if (!prefetched_.empty())
+            vectorize_steps(stage.specialize(prefetch_distance_ > 0), columns, strategy);
         vectorize_steps(stage, columns, strategy);
         // Scalars take three times as long as masks or vectors of 4 (docs/performance.md#runs).
         const int least = has_masks() ? width_ : 4;

@@ -1,5 +1,6 @@
-// Numeric helpers of the generators. Each computes exactly what its formula says: IEEE-754 binary32, one rounding per written
-// operation, and ends the generator run for types that it does not hold. docs/numerics.md explains why each is exact.
+// Numeric helpers of the generators. Each computes exactly what its formula says: IEEE-754
+// binary32, one rounding per written operation, and ends the generator run for types that it does
+// not hold. docs/numerics.md explains why each is exact.
 #pragma once
 
 #include <Halide.h>
@@ -13,9 +14,12 @@
 namespace hewn {
 
 // RN(a * b + c). vfmadd*ps, fmla
-inline Expr fma(const Expr &a, const Expr &b, const Expr &c) { return intrinsic(Float(32), "llvm.fma.f32", {a, b, c}); }
+inline Expr fma(const Expr &a, const Expr &b, const Expr &c) {
+    return intrinsic(Float(32), "llvm.fma.f32", {a, b, c});
+}
 
-// roundToIntegralTiesToEven(e) as int32. NaN and values that do not fit give 0x80000000 and raise the invalid-operation flag.
+// roundToIntegralTiesToEven(e) as int32. NaN and values that do not fit give 0x80000000 and raise
+// the invalid-operation flag.
 inline Expr round_to_int32(const Expr &e) {
     require_type("round_to_int32", Float(32), e.type());
     // One (v)cvtps2dq on x86. Halide's round() would take seven operations.
@@ -45,20 +49,25 @@ inline Expr to_f16(const Expr &e, const Target &target) {
     return select(strict_float(e != e), float16_t::make_nan(), converted);
 }
 
-// e * (r0 + r1): docs/numerics.md#the-two-operation-quotient. `again` has the value of e; it may come from a second load.
+// e * (r0 + r1): docs/numerics.md#the-two-operation-quotient. `again` has the value of e; it may
+// come from a second load.
 inline Expr times_reciprocal(const Expr &e, const Expr &again, const Expr &r0, const Expr &r1) {
     return fma(again, r0, rounded(e * r1));
 }
-inline Expr times_reciprocal(const Expr &e, const Expr &r0, const Expr &r1) { return times_reciprocal(e, e, r0, r1); }
+inline Expr times_reciprocal(const Expr &e, const Expr &r0, const Expr &r1) {
+    return times_reciprocal(e, e, r0, r1);
+}
 
-// RN(e - zero_point) for any integer type. Up to 16 bits exactly, in int32, which x86 subtracts on more ports than f32. 32 bits
-// by halves (docs/numerics.md#a-difference-of-33-bits).
+// RN(e - zero_point) for any integer type. Up to 16 bits exactly, in int32, which x86 subtracts on
+// more ports than f32. 32 bits by halves (docs/numerics.md#a-difference-of-33-bits).
 inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Target &target) {
     require_integer_up_to(32, "difference_f32", e.type());
-    if (e.type().bits() == 8 && arm::is_target(target)) return arm::difference_f32(e, zero_point, target);
+    if (e.type().bits() == 8 && arm::is_target(target))
+        return arm::difference_f32(e, zero_point, target);
     const auto i32 = [](const Expr &v) { return cast<int32_t>(v); };
     if (e.type().bits() < 32) {
-        // Halide would subtract bytes in 16 bits and widen twice. It does not see that max(z, -2^31) is z.
+        // Halide would subtract bytes in 16 bits and widen twice. It does not see that max(z,
+        // -2^31) is z.
         const Expr z = llvm_call(Int(32), "llvm.smax.i32", {i32(zero_point), Int(32).min()});
         return stage(cast<float>(i32(e) - z));
     }
@@ -69,8 +78,9 @@ inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Target &
     return fused ? fma(high, 65536.0f, low) : rounded(rounded(high * 65536.0f) + low);
 }
 
-// clamp(round(q) + z, Min, Max) of a type of up to 16 bits, for any f32 q; NaN gives z. q is clamped before rounding, to what the
-// output can hold. So no conversion overflows, and the sum in the type's width wraps to the right value.
+// clamp(round(q) + z, Min, Max) of a type of up to 16 bits, for any f32 q; NaN gives z. q is
+// clamped before rounding, to what the output can hold. So no conversion overflows, and the sum in
+// the type's width wraps to the right value.
 inline Expr quantize_clamped(const Expr &q, const Expr &zero_point, const Type &type) {
     require_integer_up_to(16, "quantize_clamped", type);
     require_type("quantize_clamped", type, zero_point.type());
@@ -78,7 +88,8 @@ inline Expr quantize_clamped(const Expr &q, const Expr &zero_point, const Type &
     const Expr low = rounded(cast<float>(cast<int32_t>(type.min())) - z);  // exact
     const Expr high = rounded(cast<float>(cast<int32_t>(type.max())) - z);
     const Type wrapping = type.with_code(Type::UInt);
-    return cast(type, cast(wrapping, round_to_int32(clamp_keeping_nan(q, low, high))) + cast(wrapping, zero_point));
+    return cast(type, cast(wrapping, round_to_int32(clamp_keeping_nan(q, low, high))) +
+                          cast(wrapping, zero_point));
 }
 
 }  // namespace hewn

@@ -1,5 +1,5 @@
-// The helpers of numerics.h in ARM64's instructions. docs/numerics.md#arm64 explains why each is exact. LLVM's intrinsics are
-// called lane by lane; its vectorizer joins the lanes.
+// The helpers of numerics.h in ARM64's instructions. docs/numerics.md#arm64 explains why each is
+// exact. LLVM's intrinsics are called lane by lane; its vectorizer joins the lanes.
 #pragma once
 
 #include <Halide.h>
@@ -13,17 +13,20 @@ namespace hewn::arm {
 
 inline bool is_target(const Target &target) { return target.arch == Target::ARM; }
 
-// f16 arithmetic came with dot products (ARMv8.2). ARMFp16 does not tell: the f16 kernels of arm64_neon have it too, for its
-// conversions, which every ARMv8 has.
-inline bool has_f16_arithmetic(const Target &target) { return target.has_feature(Target::ARMDotProd); }
+// f16 arithmetic came with dot products (ARMv8.2). ARMFp16 does not tell: the f16 kernels of
+// arm64_neon have it too, for its conversions, which every ARMv8 has.
+inline bool has_f16_arithmetic(const Target &target) {
+    return target.has_feature(Target::ARMDotProd);
+}
 
 // roundToIntegralTiesToEven(e) as int32, saturated; 0 for NaN. frintn, fcvtzs.
 inline Expr round_to_int32(const Expr &e) {
-    return intrinsic(Int(32), "llvm.fptosi.sat.i32.f32", {intrinsic(Float(32), "llvm.roundeven.f32", {e})});
+    return intrinsic(Int(32), "llvm.fptosi.sat.i32.f32",
+                     {intrinsic(Float(32), "llvm.roundeven.f32", {e})});
 }
 
-// clamp(round(q) + z, Min, Max) of a type of up to 16 bits, for any f32 q; NaN gives z. Of 8 bits sqxtn, sqadd, sqxt(u)n; of 16
-// the first is left out.
+// clamp(round(q) + z, Min, Max) of a type of up to 16 bits, for any f32 q; NaN gives z. Of 8 bits
+// sqxtn, sqadd, sqxt(u)n; of 16 the first is left out.
 inline Expr quantized(const Expr &q, const Expr &zero_point, const Type &type) {
     require_integer_up_to(16, "quantized", type);
     require_type("quantized", type, zero_point.type());
@@ -32,8 +35,9 @@ inline Expr quantized(const Expr &q, const Expr &zero_point, const Type &type) {
     return saturating_cast(type, saturating_add(r, cast(wide, zero_point)));
 }
 
-// The same for a q that is not NaN; zero_point is one int32. q + 1.5 * 2^23 rounds q to an integer. Beyond the range where that
-// sum is exact, its bits still grow with q. fadd, sqsub, sqxtn, sqxt(u)n.
+// The same for a q that is not NaN; zero_point is one int32. q + 1.5 * 2^23 rounds q to an integer.
+// Beyond the range where that sum is exact, its bits still grow with q. fadd, sqsub, sqxtn,
+// sqxt(u)n.
 inline Expr quantized_number(const Expr &q, const Expr &zero_point, const Type &type) {
     require_byte("quantized_number", type);
     require_type("quantized_number", Int(32), zero_point.type());
@@ -49,7 +53,8 @@ inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Target &
         const Expr z = cast(e.type(), zero_point);
         return stage(cast<float>(stage(cast<int16_t>(e) - cast<int16_t>(z))));
     }
-    // A byte below the exponent of 2^23 is the float 2^23 + byte: tbl and fsub. Faster where tbl is (from Cortex-A75 and A55 on).
+    // A byte below the exponent of 2^23 is the float 2^23 + byte: tbl and fsub. Faster where tbl is
+    // (from Cortex-A75 and A55 on).
     const bool is_signed = e.type().is_int();
     Expr byte = reinterpret<uint8_t>(e);
     if (is_signed) byte = byte ^ cast<uint8_t>(128);

@@ -1,6 +1,7 @@
-// Numeric helpers of the GPU kernels. Values are bit patterns (u32 for f32, u16 for f16), and every value that decides a result
-// is an integer. A float operation is only used where it is exact, or is the one rounding that the truth asks for, between two
-// integer operations. docs/numerics.md#gpus tells the reasons, and why each formula is exact.
+// Numeric helpers of the GPU kernels. Values are bit patterns (u32 for f32, u16 for f16), and every
+// value that decides a result is an integer. A float operation is only used where it is exact, or
+// is the one rounding that the truth asks for, between two integer operations.
+// docs/numerics.md#gpus tells the reasons, and why each formula is exact.
 #pragma once
 
 #include <Halide.h>
@@ -16,7 +17,8 @@ namespace hewn::gpu {
 // ---- Bit patterns ----
 
 constexpr uint32_t kSign = 0x80000000;
-constexpr int32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000, kFraction = 0x007fffff, kOne = 0x3f800000,
+constexpr int32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000, kFraction = 0x007fffff,
+                  kOne = 0x3f800000,
                   kHidden = 0x00800000;  // also the smallest normal number
 
 inline Expr u32(uint32_t value) { return Internal::make_const(UInt(32), value); }
@@ -28,18 +30,22 @@ inline Expr int32(const Expr &e) { return cast<int32_t>(e); }
 inline Expr f32(const Expr &e) { return cast<float>(e); }
 
 // The type in which kernels hold a tensor's elements: floats as their bits.
-inline Type bits_type(const Type &type) { return type.is_float() ? type.with_code(Type::UInt) : type; }
+inline Type bits_type(const Type &type) {
+    return type.is_float() ? type.with_code(Type::UInt) : type;
+}
 
 // ---- Conversions ----
 
 // f16's bits to f32's bits, exact.
 inline Expr widened(const Expr &half) {
     require_type("widened", UInt(16), half.type());
-    const Expr h = cast<uint32_t>(half), magnitude = (h & 0x7fff) << 13, sign = (h & u32(0x8000)) << 16;
+    const Expr h = cast<uint32_t>(half), magnitude = (h & 0x7fff) << 13,
+               sign = (h & u32(0x8000)) << 16;
     const Expr normal = magnitude + (112 << 23);
     // A subnormal's mantissa m is read as 1.m * 2^-14. Subtracting 2^-14 gives the value, exactly.
     const Expr subnormal = as_u32(as_f32(magnitude + (113 << 23)) - 0x1p-14f);
-    return sign | select(magnitude >= (31 << 23), magnitude + (224 << 23), magnitude < kHidden, subnormal, normal);
+    return sign | select(magnitude >= (31 << 23), magnitude + (224 << 23), magnitude < kHidden,
+                         subnormal, normal);
 }
 
 // f32's bits to f16's bits, nearest even; NaN stays NaN.
@@ -54,13 +60,15 @@ inline Expr narrowed(const Expr &bits) {
                                         magnitude < (113 << 23), subnormal, normal));
 }
 
-// i32 to f32's bits, nearest even. Only the sum rounds, so the hardware's conversion beyond 2^24 does not matter.
+// i32 to f32's bits, nearest even. Only the sum rounds, so the hardware's conversion beyond 2^24
+// does not matter.
 inline Expr converted(const Expr &integer) {
     require_type("converted", Int(32), integer.type());
     return as_u32(f32(integer >> 16) * 65536.0f + f32(integer & i32(0xffff)));
 }
 
-// RN(x - zero_point) for any integer type, by halves where it needs 33 bits. Only the sum rounds, contracted or not.
+// RN(x - zero_point) for any integer type, by halves where it needs 33 bits. Only the sum rounds,
+// contracted or not.
 inline Expr difference(const Expr &x, const Expr &zero_point) {
     require_integer_up_to(32, "difference", x.type());
     require_type("difference", x.type(), zero_point.type());
@@ -72,8 +80,8 @@ inline Expr difference(const Expr &x, const Expr &zero_point) {
 
 // ---- Quantization decided in integers ----
 
-// |value| = (fraction | 2^23) * 2^(exponent - 150), of a finite magnitude. Zero: fraction 0, exponent -149. Infinity: exponent
-// 255.
+// |value| = (fraction | 2^23) * 2^(exponent - 150), of a finite magnitude. Zero: fraction 0,
+// exponent -149. Infinity: exponent 255.
 struct Parts {
     Expr fraction, exponent;
 
@@ -89,23 +97,27 @@ inline Parts parts_of(const Expr &magnitude, bool may_be_subnormal) {
     return {normal & kFraction, as_i32(normal >> 23) - select(subnormal, i32(149), i32(0))};
 }
 
-// 1 / e for e in [1, 2). A relative error below 2^-10 is enough for 8 bits. For 16 one step of Newton's leaves less than 2^-19,
-// contracted or not.
+// 1 / e for e in [1, 2). A relative error below 2^-10 is enough for 8 bits. For 16 one step of
+// Newton's leaves less than 2^-19, contracted or not.
 inline Expr rough_inverse(const Expr &e, const Type &type) {
     const Expr inverse = fast_inverse(e);
     return type.bits() == 8 ? inverse : inverse * (2.0f - e * inverse);
 }
 
-// clamp(round(RN(x / scale)) + zero_point, Min, Max) of a type of up to 16 bits from the operands' parts. distance is x.exponent
-// - scale.exponent; where the result is 0 or saturates, it may be any number beyond that end of [-2, type.bits() + 1].
+// clamp(round(RN(x / scale)) + zero_point, Min, Max) of a type of up to 16 bits from the operands'
+// parts. distance is x.exponent
+// - scale.exponent; where the result is 0 or saturates, it may be any number beyond that end of
+//   [-2, type.bits() + 1].
 //
-// k is the truncated rough quotient, `difference` and `half_ulp` are D and T of docs/numerics.md#gpus: an odd k goes up if D >=
-// -T, an even k if D > T.
-inline Expr quantized(const Parts &x, const Parts &scale, const Expr &distance, const Expr &negative, const Expr &zero,
-                      const Expr &zero_point, const Type &type) {
+// k is the truncated rough quotient, `difference` and `half_ulp` are D and T of
+// docs/numerics.md#gpus: an odd k goes up if D >= -T, an even k if D > T.
+inline Expr quantized(const Parts &x, const Parts &scale, const Expr &distance,
+                      const Expr &negative, const Expr &zero, const Expr &zero_point,
+                      const Type &type) {
     require_integer_up_to(16, "quantized", type);
     const Expr d = clamp(distance, i32(-2), i32(type.bits() + 1));
-    const Expr rough = as_i32(x.significand() * rough_inverse(scale.significand(), type)) + d * (1 << 23);
+    const Expr rough =
+        as_i32(x.significand() * rough_inverse(scale.significand(), type)) + d * (1 << 23);
     const Expr k = cast<uint32_t>(int32(as_f32(rough)));
     const Expr difference = (x.mantissa() << as_u32(d + 2)) - (k * 4 + 2) * scale.mantissa();
     const Expr half_ulp = scale.mantissa() >> (u32(149) - (as_u32(rough) >> 23));
@@ -116,10 +128,11 @@ inline Expr quantized(const Parts &x, const Parts &scale, const Expr &distance, 
 }
 
 // The same from the bits of f32 x and scale. *_subnormal: whether that operand can be subnormal.
-inline Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &type, bool x_subnormal,
-                     bool scale_subnormal) {
+inline Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &type,
+                     bool x_subnormal, bool scale_subnormal) {
     const Expr x_magnitude = x & kMagnitude, scale_magnitude = scale & kMagnitude;
-    const Parts xp = parts_of(x_magnitude, x_subnormal), sp = parts_of(scale_magnitude, scale_subnormal);
+    const Parts xp = parts_of(x_magnitude, x_subnormal),
+                sp = parts_of(scale_magnitude, scale_subnormal);
     // An infinite x saturates. A scale of infinity or NaN gives 0, and so do x = 0 and x = NaN.
     const Expr distance = select(x_magnitude == kInfinity, i32(10000), xp.exponent) -
                           select(scale_magnitude >= kInfinity, i32(100000), sp.exponent);
@@ -127,34 +140,40 @@ inline Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, c
     return quantized(xp, sp, distance, ((x ^ scale) & u32(kSign)) != 0, zero, zero_point, type);
 }
 
-// One addend of a quantized sum, RN((q - zero_point) * scale) / 2^(common - 127). 2^(common - 127) is the larger scale's
-// power of two. A scale more than 2^60 below the other counts only where the other addend is 0; `alone` is then the sum's
-// exponent.
+// One addend of a quantized sum, RN((q - zero_point) * scale) / 2^(common - 127). 2^(common - 127)
+// is the larger scale's power of two. A scale more than 2^60 below the other counts only where the
+// other addend is 0; `alone` is then the sum's exponent.
 struct Addend {
     Expr integer, bits, alone, scale_magnitude;
 };
 
-inline Addend addend(const Expr &q, const Expr &zero_point, const Expr &scale, const Parts &parts, const Expr &common) {
+inline Addend addend(const Expr &q, const Expr &zero_point, const Expr &scale, const Parts &parts,
+                     const Expr &common) {
     require_byte("addend", q.type());
     const Expr exponent = max(parts.exponent - common, i32(-60));
-    // A scale of 0 must leave an addend of 0, as a difference of 0 does. Its parts would read as a power of two.
+    // A scale of 0 must leave an addend of 0, as a difference of 0 does. Its parts would read as a
+    // power of two.
     const Expr scale_magnitude = scale & kMagnitude;
     const Expr integer = select(scale_magnitude == 0, i32(0), int32(q) - int32(zero_point));
     const Expr factor = as_f32(parts.fraction | as_u32((exponent + 127) * (1 << 23)));
     const Expr product = as_u32(f32(integer) * factor);
     // Where the truth's product is infinite, this product must dominate the sum.
     const Expr overflow = as_u32(min(i32(382) - common, i32(255)) * (1 << 23));
-    const Expr finite = select((product & kMagnitude) >= overflow, (product & u32(kSign)) | (227 << 23), product);
-    // The scale's sign is applied here. This integer operation between product and sum prevents their contraction.
+    const Expr finite =
+        select((product & kMagnitude) >= overflow, (product & u32(kSign)) | (227 << 23), product);
+    // The scale's sign is applied here. This integer operation between product and sum prevents
+    // their contraction.
     return {integer, finite ^ (scale & u32(kSign)), parts.exponent - exponent, scale_magnitude};
 }
 
-inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero_point, const Expr &b, const Expr &b_scale,
-                          const Expr &b_zero_point, const Expr &scale, const Expr &zero_point, const Type &type) {
+inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero_point,
+                          const Expr &b, const Expr &b_scale, const Expr &b_zero_point,
+                          const Expr &scale, const Expr &zero_point, const Type &type) {
     const auto parts = [](const Expr &bits) { return parts_of(bits & kMagnitude, true); };
     const Parts ap = parts(a_scale), bp = parts(b_scale), sp = parts(scale);
     const Expr common = max(ap.exponent, bp.exponent);
-    const Addend av = addend(a, a_zero_point, a_scale, ap, common), bv = addend(b, b_zero_point, b_scale, bp, common);
+    const Addend av = addend(a, a_zero_point, a_scale, ap, common),
+                 bv = addend(b, b_zero_point, b_scale, bp, common);
     const Expr sum = as_u32(as_f32(av.bits) + as_f32(bv.bits));  // the truth's one rounding
     const Expr magnitude = sum & kMagnitude;
     const Parts x = parts_of(magnitude, false);
@@ -162,18 +181,21 @@ inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero
     const Expr none = i32(-100000);
     const Expr a_alone = select(bv.scale_magnitude >= kInfinity, none, av.alone);
     const Expr b_alone = select(av.scale_magnitude >= kInfinity, none, bv.alone);
-    const Expr exponent = x.exponent - 127 + select(bv.integer == 0, a_alone, av.integer == 0, b_alone, common);
-    const Expr not_a_number =
-        (scale & kMagnitude) >= kInfinity || av.scale_magnitude > kInfinity || bv.scale_magnitude > kInfinity;
+    const Expr exponent =
+        x.exponent - 127 + select(bv.integer == 0, a_alone, av.integer == 0, b_alone, common);
+    const Expr not_a_number = (scale & kMagnitude) >= kInfinity || av.scale_magnitude > kInfinity ||
+                              bv.scale_magnitude > kInfinity;
     const Expr divisor = select(not_a_number, i32(100000), sp.exponent);
-    const Expr distance = select(exponent >= 255, select(not_a_number, i32(-2), i32(9)), exponent - divisor);
-    return quantized(x, sp, distance, ((sum ^ scale) & u32(kSign)) != 0, magnitude == 0, zero_point, type);
+    const Expr distance =
+        select(exponent >= 255, select(not_a_number, i32(-2), i32(9)), exponent - divisor);
+    return quantized(x, sp, distance, ((sum ^ scale) & u32(kSign)) != 0, magnitude == 0, zero_point,
+                     type);
 }
 
 // ---- Devices that divide correctly and keep subnormals: CUDA ----
 
-// clamp(round(q) + zero_point, Min, Max); NaN, which cvt.rni.s32.f32 turns into 0, gives the zero point. The sum is unsigned so
-// that it stays after the clamp: before it, it could overflow.
+// clamp(round(q) + zero_point, Min, Max); NaN, which cvt.rni.s32.f32 turns into 0, gives the zero
+// point. The sum is unsigned so that it stays after the clamp: before it, it could overflow.
 inline Expr finished_ieee(const Expr &q, const Expr &zero_point, const Type &type) {
     require_integer_up_to(16, "finished_ieee", type);
     const Expr rounded = llvm_call(Int(32), "llvm.nvvm.f2i.rn", {q}), z = int32(zero_point);
@@ -183,10 +205,13 @@ inline Expr finished_ieee(const Expr &q, const Expr &zero_point, const Type &typ
 
 inline Expr divided_ieee(const Expr &a, const Expr &b) { return strict_float(a / b); }
 
-// RN(x / scale), or a number that rounds to the same 8-bit result, for many x and one scale, given as bits: the two-operation
-// quotient on CUDA (docs/numerics.md#gpus), which also tells what becomes of infinities and NaN.
+// RN(x / scale), or a number that rounds to the same 8-bit result, for many x and one scale, given
+// as bits: the two-operation quotient on CUDA (docs/numerics.md#gpus), which also tells what
+// becomes of infinities and NaN.
 inline Expr times_reciprocal_ieee(const Expr &x, const Expr &scale) {
-    const auto fma = [](const Expr &a, const Expr &b, const Expr &c) { return llvm_call(Float(32), "llvm.fma.f32", {a, b, c}); };
+    const auto fma = [](const Expr &a, const Expr &b, const Expr &c) {
+        return llvm_call(Float(32), "llvm.fma.f32", {a, b, c});
+    };
     const Expr magnitude = scale & kMagnitude, zero = magnitude == 0;
     const Expr power = u32(255u << 23) - max(magnitude & kInfinity, u32(kHidden));
     const Expr m = select(zero, 1.0f, as_f32(magnitude) * as_f32(power));
@@ -196,7 +221,8 @@ inline Expr times_reciprocal_ieee(const Expr &x, const Expr &scale) {
     return fma(finite, r0, finite * r1);
 }
 
-// RN((q - zero_point) * scale). The scale's sign is applied after the product, so product and sum cannot be contracted.
+// RN((q - zero_point) * scale). The scale's sign is applied after the product, so product and sum
+// cannot be contracted.
 inline Expr addend_ieee(const Expr &q, const Expr &zero_point, const Expr &scale) {
     require_byte("addend_ieee", q.type());
     const Expr product = f32(int32(q) - int32(zero_point)) * as_f32(scale & kMagnitude);
@@ -205,8 +231,8 @@ inline Expr addend_ieee(const Expr &q, const Expr &zero_point, const Expr &scale
 
 // ---- Devices that flush subnormals: Direct3D 12 ----
 
-// a, a normal number's bits, with its exponent field replaced by `exponent`: below 1 a subnormal, from 255 on infinity. The bits
-// that the shift drops are 0 wherever the truth does not round.
+// a, a normal number's bits, with its exponent field replaced by `exponent`: below 1 a subnormal,
+// from 255 on infinity. The bits that the shift drops are 0 wherever the truth does not round.
 inline Expr scaled_down(const Expr &a, const Expr &exponent) {
     const Expr shift = as_u32(clamp(i32(1) - exponent, i32(0), i32(31)));
     const Expr subnormal = ((a & kFraction) | kHidden) >> shift;
@@ -219,24 +245,29 @@ inline Expr add_flushing(const Expr &a, const Expr &b) {
     const Expr a_magnitude = a & kMagnitude, b_magnitude = b & kMagnitude;
     const Expr large = max(a_magnitude, b_magnitude) >= (64 << 23);
     const auto raised = [&](const Expr &bits, const Expr &magnitude) {
-        const Expr subnormal = as_u32(f32(as_i32(magnitude)) * 0x1p-49f);  // its integer is in units of 2^-149
+        const Expr subnormal =
+            as_u32(f32(as_i32(magnitude)) * 0x1p-49f);  // its integer is in units of 2^-149
         const Expr up = select(magnitude < kHidden, subnormal, magnitude + (100 << 23));
         return as_f32(select(large, bits, (bits & u32(kSign)) | up));
     };
-    const Expr sum = as_u32(raised(a, a_magnitude) + raised(b, b_magnitude)), magnitude = sum & kMagnitude;
+    const Expr sum = as_u32(raised(a, a_magnitude) + raised(b, b_magnitude)),
+               magnitude = sum & kMagnitude;
     const Expr lowered = scaled_down(magnitude, as_i32(magnitude >> 23) - 100);
     return select(large || magnitude == 0, sum, (sum & u32(kSign)) | lowered);
 }
 
-// RN(difference * scale). The product with the scale's significand is normal; the scale's power of two is applied in integers.
+// RN(difference * scale). The product with the scale's significand is normal; the scale's power of
+// two is applied in integers.
 inline Expr product_flushing(const Expr &difference, const Expr &scale, bool scale_subnormal) {
     const Expr scale_magnitude = scale & kMagnitude;
     const Parts parts = parts_of(scale_magnitude, scale_subnormal);
     const Expr product = as_u32(difference * parts.significand()), magnitude = product & kMagnitude;
     const Expr zero = magnitude == 0;
     const Expr exponent = as_i32(magnitude >> 23) + parts.exponent - 127;
-    const Expr scaled = select(zero || scale_magnitude == 0, u32(0), scaled_down(magnitude, exponent));
-    const Expr not_a_number = (scale_magnitude + select(zero, u32(1), u32(0))) > kInfinity;  // 0 * infinity among them
+    const Expr scaled =
+        select(zero || scale_magnitude == 0, u32(0), scaled_down(magnitude, exponent));
+    const Expr not_a_number =
+        (scale_magnitude + select(zero, u32(1), u32(0))) > kInfinity;  // 0 * infinity among them
     return select(not_a_number, u32(0x7fc00000), scaled | ((product ^ scale) & u32(kSign)));
 }
 
@@ -249,11 +280,14 @@ struct Numerics {
     bool one_scale;  // all elements of a thread have one scale
 
     Numerics(const Target &target, bool one_scale)
-        : ieee(target.has_feature(Target::CUDA)), flushes(target.has_feature(Target::D3D12Compute)), one_scale(one_scale) {}
+        : ieee(target.has_feature(Target::CUDA)),
+          flushes(target.has_feature(Target::D3D12Compute)),
+          one_scale(one_scale) {}
 
     // Bits of `type` to f32's bits.
     Expr to_f32(const Expr &bits, const Type &type) const {
-        if (type == Float(16)) return ieee ? as_u32(f32(reinterpret(Float(16), bits))) : widened(bits);
+        if (type == Float(16))
+            return ieee ? as_u32(f32(reinterpret(Float(16), bits))) : widened(bits);
         if (type == Int(32)) return ieee ? as_u32(f32(bits)) : converted(bits);
         require_type("to_f32 beside f16 and i32", Float(32), type);
         return bits;
@@ -268,8 +302,9 @@ struct Numerics {
 
     // A 32-bit word of elements of `type`, the first one lowest.
     Expr word(const std::vector<Expr> &elements, const Type &type) const {
-        // CUDA converts a pair of f16 at once from compute capability 8.0 on. The pair is swapped twice: Halide would take two
-        // floats in their own order for a ramp, whose second lane rounds.
+        // CUDA converts a pair of f16 at once from compute capability 8.0 on. The pair is swapped
+        // twice: Halide would take two floats in their own order for a ramp, whose second lane
+        // rounds.
         if (ieee && type == Float(16)) {
             const auto half = [&](int i) { return reinterpret(type, elements[i]); };
             return reinterpret(UInt(32), Internal::Shuffle::make({half(1), half(0)}, {1, 0}));
@@ -288,27 +323,36 @@ struct Numerics {
         if (flushes && type == Float(32)) return add_flushing(a, b);
         return from_f32(as_f32(to_f32(a, type)) + as_f32(to_f32(b, type)), type);
     }
-    Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &in, const Type &scale_type,
-                  const Type &out) const {
+    Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &in,
+                  const Type &scale_type, const Type &out) const {
         const Expr x32 = to_f32(x, in), scale32 = to_f32(scale, scale_type);
         if (ieee) return finished_ieee(quotient_ieee(as_f32(x32), scale32, out), zero_point, out);
-        return gpu::quantize(x32, scale32, zero_point, out, in == Float(32), scale_type == Float(32));
+        return gpu::quantize(x32, scale32, zero_point, out, in == Float(32),
+                             scale_type == Float(32));
     }
-    Expr dequantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &out) const {
+    Expr dequantize(const Expr &x, const Expr &scale, const Expr &zero_point,
+                    const Type &out) const {
         const Expr d = difference(x, zero_point), scale32 = to_f32(scale, out);
-        return from_f32(flushes ? as_f32(product_flushing(d, scale32, out == Float(32))) : d * as_f32(scale32), out);
+        return from_f32(
+            flushes ? as_f32(product_flushing(d, scale32, out == Float(32))) : d * as_f32(scale32),
+            out);
     }
-    Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero_point, const Expr &b, const Expr &b_scale,
-                       const Expr &b_zero_point, const Expr &scale, const Expr &zero_point, const Type &out) const {
-        if (!ieee) return gpu::quantized_add(a, a_scale, a_zero_point, b, b_scale, b_zero_point, scale, zero_point, out);
-        const Expr sum = addend_ieee(a, a_zero_point, a_scale) + addend_ieee(b, b_zero_point, b_scale);
+    Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero_point, const Expr &b,
+                       const Expr &b_scale, const Expr &b_zero_point, const Expr &scale,
+                       const Expr &zero_point, const Type &out) const {
+        if (!ieee)
+            return gpu::quantized_add(a, a_scale, a_zero_point, b, b_scale, b_zero_point, scale,
+                                      zero_point, out);
+        const Expr sum =
+            addend_ieee(a, a_zero_point, a_scale) + addend_ieee(b, b_zero_point, b_scale);
         return finished_ieee(quotient_ieee(sum, scale, out), zero_point, out);
     }
 
 private:
     // To be quantized to `type`. Only ties of 8 bits are known to be decided right by a reciprocal.
     Expr quotient_ieee(const Expr &x, const Expr &scale, const Type &type) const {
-        return one_scale && type.bits() == 8 ? times_reciprocal_ieee(x, scale) : divided_ieee(x, as_f32(scale));
+        return one_scale && type.bits() == 8 ? times_reciprocal_ieee(x, scale)
+                                             : divided_ieee(x, as_f32(scale));
     }
 };
 

@@ -1,28 +1,32 @@
-# THE list of operators, with the data types and DirectML's feature levels: what each operator is called, its tensors, the types that it
-# takes, the forms of its kernels.
+# THE list of operators, with the data types and DirectML's feature levels: what each operator is
+# called, its tensors, the types that it takes, the forms of its kernels.
 #
-# hewn_data_types(<word>=<name>:<number>...)  the word is that of signatures, name and number are DirectML's
-# hewn_feature_levels(<level>...)             ascending: DirectML's, then `hewn`, which has what is hewn's alone
-# hewn_operator(<operator> <number> <name> COMMAND <hewn's subcommand> FORMULA <text> ONNX <domain.operator> [IN_PLACE] [WRAPS])
-#   The algorithm is generators/<operator>.cpp, how the CPU runs it runtime/cpu/<operator>.cpp. IN_PLACE: the output may lie on an input
-#   of equal strides. WRAPS: kernels of signed types serve the unsigned ones of their width too.
-# hewn_tensor(<operator> <tensor> <DATA|SCALE|ZERO_POINT|OUTPUT> [LIKE <tensor> [INTEGERS <type>]] [OPTIONAL <level>] [ONE])
-#   In DirectML's order, the output last. LIKE: has that tensor's type (INTEGERS: or this one, where that is an integer's). OPTIONAL: may
-#   be left out from that level on. ONE: one element, whatever the sizes of the others; else of the first tensor's sizes.
-# hewn_signature(<operator> <tensor>...)      the tensors whose types name a kernel: f32_u8
+# hewn_data_types(<word>=<name>:<number>...)  the word is that of signatures, name and number are
+# DirectML's hewn_feature_levels(<level>...)             ascending: DirectML's, then `hewn`, which
+# has what is hewn's alone hewn_operator(<operator> <number> <name> COMMAND <hewn's subcommand>
+# FORMULA <text> ONNX <domain.operator> [IN_PLACE] [WRAPS]) The algorithm is
+# generators/<operator>.cpp, how the CPU runs it runtime/cpu/<operator>.cpp. IN_PLACE: the output
+# may lie on an input of equal strides. WRAPS: kernels of signed types serve the unsigned ones of
+# their width too. hewn_tensor(<operator> <tensor> <DATA|SCALE|ZERO_POINT|OUTPUT> [LIKE <tensor>
+# [INTEGERS <type>]] [OPTIONAL <level>] [ONE]) In DirectML's order, the output last. LIKE: has that
+# tensor's type (INTEGERS: or this one, where that is an integer's). OPTIONAL: may be left out from
+# that level on. ONE: one element, whatever the sizes of the others; else of the first tensor's
+# sizes. hewn_signature(<operator> <tensor>...)      the tensors whose types name a kernel: f32_u8
 # hewn_level(<operator> <level> RANKS <least> <most> <tensor>=<type>,<type>...)
-#   What is allowed from that level on, newest first: the types of each tensor that is LIKE no other. DirectML's levels allow what
-#   DirectML does.
-# hewn_form(<operator> <form> LAYOUTS <layout>... [ONLY <regular expression>] [NEEDS <feature>] [WITHOUT <feature>...] [GPU])
-#   A compiled function of each of the operator's variants, made by the generator <operator>_<form>. A layout has one digit for each
-#   input that the generator passes to schedule_rows: 1 if it runs along the row, 0 if it is constant in it. The most frequent layout
-#   comes first. Plans use the layouts of the operator's first form, whose inputs are the operands.
+#   What is allowed from that level on, newest first: the types of each tensor that is LIKE no
+#   other. DirectML's levels allow what DirectML does.
+# hewn_form(<operator> <form> LAYOUTS <layout>... [ONLY <regular expression>] [NEEDS <feature>]
+# [WITHOUT <feature>...] [GPU]) A compiled function of each of the operator's variants, made by the
+# generator <operator>_<form>. A layout has one digit for each input that the generator passes to
+# schedule_rows: 1 if it runs along the row, 0 if it is constant in it. The most frequent layout
+# comes first. Plans use the layouts of the operator's first form, whose inputs are the operands.
 #   ONLY: of signatures that match.
 #   NEEDS: only on targets that list the feature.
 #   WITHOUT: features of a target that are not used for the form.
-#   GPU: a form of targets with a DEVICE, which have no other forms (generators/gpu.h). Only inputs that vary have digits.
-# hewn_set(<operator>_<form> LLVM_ARGS <regular expression> <argument>...)
-#   What LLVM is told when it compiles the form's kernels whose <signature>__<target> matches (in Halide's HL_LLVM_ARGS).
+#   GPU: a form of targets with a DEVICE, which have no other forms (generators/gpu.h). Only inputs
+#   that vary have digits. hewn_set(<operator>_<form> LLVM_ARGS <regular expression> <argument>...)
+#   What LLVM is told when it compiles the form's kernels whose <signature>__<target> matches (in
+#   Halide's HL_LLVM_ARGS).
 
 hewn_data_types(f32=FLOAT32:1 f16=FLOAT16:2 u32=UINT32:3 u16=UINT16:4 u8=UINT8:5 i32=INT32:6 i16=INT16:7 i8=INT8:8 f64=FLOAT64:9
     u64=UINT64:10 i64=INT64:11)
@@ -62,8 +66,9 @@ hewn_form(quantize_linear columns LAYOUTS 1110 1111 ONLY "8$" NEEDS avx2)
 hewn_form(quantize_linear repeating LAYOUTS 1 ONLY "8$" NEEDS avx2)
 hewn_form(quantize_linear dense LAYOUTS 100 GPU)
 hewn_form(quantize_linear strided GPU)
-# LLVM would join the products of a block's vectors, as they are packed together, and divide them again, the last first. A Zen 1, whose
-# prefetching follows ascending lines, would be slower (docs/performance.md#ascending-order).
+# LLVM would join the products of a block's vectors, as they are packed together, and divide them
+# again, the last first. A Zen 1, whose prefetching follows ascending lines, would be slower
+# (docs/performance.md#ascending-order).
 foreach(form reciprocal repeating)
     hewn_set(quantize_linear_${form} LLVM_ARGS "^f32_.*__x86_64_avx2$" -disable-vector-combine)
 endforeach()
@@ -98,8 +103,9 @@ hewn_tensor(quantized_linear_add OutputTensor OUTPUT)
 hewn_signature(quantized_linear_add ATensor BTensor OutputTensor)
 hewn_level(quantized_linear_add 4.0 RANKS 1 8 ATensor=i8,u8 BTensor=i8,u8 OutputTensor=i8,u8
     AScaleTensor=f32 BScaleTensor=f32 OutputScaleTensor=f32)
-# Only `reciprocal` has a use for VNNI. With VNNI's features LLVM narrows `folded` by more moves between lanes (64 elements take 20.8
-# cycles instead of 18.5 by llvm-mca's Ice Lake). Without them `divide` is x86_64_avx512's own function.
+# Only `reciprocal` has a use for VNNI. With VNNI's features LLVM narrows `folded` by more moves
+# between lanes (64 elements take 20.8 cycles instead of 18.5 by llvm-mca's Ice Lake). Without them
+# `divide` is x86_64_avx512's own function.
 hewn_form(quantized_linear_add divide LAYOUTS 11 10 01 WITHOUT avx512_cannonlake avx512_zen4)
 hewn_form(quantized_linear_add reciprocal LAYOUTS 11 10 01 NEEDS fma)
 hewn_form(quantized_linear_add folded LAYOUTS 11 10 01 NEEDS fma WITHOUT avx512_cannonlake avx512_zen4)

@@ -10,7 +10,9 @@ namespace {
 using namespace Halide;
 
 struct Types {
-    static hewn::SignatureTypes types() { return {"quantize_linear", {"f32 f16 i32", "i8 u8 i16 u16"}}; }
+    static hewn::SignatureTypes types() {
+        return {"quantize_linear", {"f32 f16 i32", "i8 u8 i16 u16"}};
+    }
 };
 
 // Scales are f32 where the input is an integer.
@@ -32,7 +34,8 @@ public:
     void generate() {
         using hewn::x, hewn::y;
         const Expr quotient = hewn::rounded(hewn::to_f32(input(x, y)) / hewn::to_f32(scale(x, y)));
-        const auto quantized = hewn::arm::is_target(target) ? hewn::arm::quantized : hewn::quantize_clamped;
+        const auto quantized =
+            hewn::arm::is_target(target) ? hewn::arm::quantized : hewn::quantize_clamped;
         define(output, quantized(quotient, zero_point(x, y), output.type()), Float(32));
     }
 
@@ -41,31 +44,36 @@ public:
 
 using Rows = GeneratorInput<Buffer<void, 2>>;
 
-// LLVM must not combine the products' vectors: generators/operators.cmake has the reason, and tells LLVM.
+// LLVM must not combine the products' vectors: generators/operators.cmake has the reason, and tells
+// LLVM.
 void expect_vectors_apart() {
     const char *const told = std::getenv("HL_LLVM_ARGS");
     if (!told || !std::strstr(told, "-disable-vector-combine"))
-        throw Halide::CompileError("HL_LLVM_ARGS lacks -disable-vector-combine (LLVM_ARGS in generators/operators.cmake)\n");
+        throw Halide::CompileError(
+            "HL_LLVM_ARGS lacks -disable-vector-combine (LLVM_ARGS in "
+            "generators/operators.cmake)\n");
 }
 
-// input(x, y) * (r0 + r1), as hewn::times_reciprocal. `again` is the same buffer, which LLVM does not know. So AVX2 multiplies by
-// memory twice instead of loading an f32 for two products: 19 instead of 23 instructions for 32 elements. A Zen 3 gains
-// (docs/performance.md).
+// input(x, y) * (r0 + r1), as hewn::times_reciprocal. `again` is the same buffer, which LLVM does
+// not know. So AVX2 multiplies by memory twice instead of loading an f32 for two products: 19
+// instead of 23 instructions for 32 elements. A Zen 3 gains (docs/performance.md).
 Expr quotient(Rows &input, Rows &again, const Expr &r0, const Expr &r1, const Target &target) {
-    const bool twice =
-        input.type() == Float(32) && target.has_feature(Target::AVX2) && !target.has_feature(Target::AVX512_Skylake);
+    const bool twice = input.type() == Float(32) && target.has_feature(Target::AVX2) &&
+                       !target.has_feature(Target::AVX512_Skylake);
     if (twice) expect_vectors_apart();
     const auto number = [](Rows &rows) { return hewn::to_f32(rows(hewn::x, hewn::y)); };
     return hewn::times_reciprocal(number(input), number(twice ? again : input), r0, r1);
 }
 
-// What the forms with prepared scales share. Scales are ordinary (2^-60 <= |scale| <= 2^60), each given as r0 + r1
-// (hewn::times_reciprocal). Nothing is clamped before it is rounded. On x86 the result is right unless NaN or |quotient| >= 2^31
-// raised the processor's invalid-operation flag, which the caller checks. ARM's conversions saturate.
+// What the forms with prepared scales share. Scales are ordinary (2^-60 <= |scale| <= 2^60), each
+// given as r0 + r1 (hewn::times_reciprocal). Nothing is clamped before it is rounded. On x86 the
+// result is right unless NaN or |quotient| >= 2^31 raised the processor's invalid-operation flag,
+// which the caller checks. ARM's conversions saturate.
 template<class Derived>
 class QuantizeLinearPrepared : public hewn::Elementwise<Derived>, public Types {
 public:
-    GeneratorInput<Buffer<void, 2>> input{"input"}, again{"again"}, r0{"r0"}, r1{"r1"}, zero_point{"zero_point"};
+    GeneratorInput<Buffer<void, 2>> input{"input"}, again{"again"}, r0{"r0"}, r1{"r1"},
+        zero_point{"zero_point"};
     GeneratorInput<int32_t> prefetch_distance{"prefetch_distance"};
     GeneratorOutput<Buffer<void, 2>> output{"output"};
 
@@ -79,7 +87,8 @@ public:
     void schedule() {
         this->schedule_rows(output, {&input});
         this->schedule_again(again, input);
-        for (auto *rows : {&r0, &r1, &zero_point}) static_cast<Derived &>(*this).schedule_parameter(*rows);
+        for (auto *rows : {&r0, &r1, &zero_point})
+            static_cast<Derived &>(*this).schedule_parameter(*rows);
     }
 
 protected:
@@ -93,14 +102,16 @@ public:
         using hewn::y;
         prefetch_input();
         const Expr q = quotient(input, again, r0(0, y), r1(0, y), target), z = zero_point(0, y);
-        if (hewn::arm::is_target(target)) return define(output, hewn::arm::quantized(q, z, output.type()), Float(32));
+        if (hewn::arm::is_target(target))
+            return define(output, hewn::arm::quantized(q, z, output.type()), Float(32));
         define_narrowed(output, {&input}, hewn::round_to_int32(q), z);
     }
 
     void schedule_parameter(Rows &rows) { schedule_constants(rows); }
 };
 
-// Form `repeating`: scales and zero points repeat along the row, so one vector of each serves all of it.
+// Form `repeating`: scales and zero points repeat along the row, so one vector of each serves all
+// of it.
 class QuantizeLinearRepeating : public QuantizeLinearPrepared<QuantizeLinearRepeating> {
 public:
     void generate() {
@@ -130,7 +141,8 @@ public:
     void generate() {
         using hewn::x, hewn::y;
         const Expr q = hewn::times_reciprocal(hewn::to_f32(input(x, y)), r0(x, y), r1(x, y));
-        define_narrowed(output, {&input, &r0, &r1, &zero_point}, hewn::round_to_int32(q), zero_point(x, y));
+        define_narrowed(output, {&input, &r0, &r1, &zero_point}, hewn::round_to_int32(q),
+                        zero_point(x, y));
     }
 
     void schedule() { schedule_rows(output, {&input, &r0, &r1, &zero_point}); }
@@ -150,7 +162,8 @@ public:
     }
     Expr value(const std::vector<Expr> &v) {
         const Type in = this->signature_type(0);
-        return this->numerics().quantize(v[0], v[1], v[2], in, scale_type(in), this->signature_type(1));
+        return this->numerics().quantize(v[0], v[1], v[2], in, scale_type(in),
+                                         this->signature_type(1));
     }
 };
 using QuantizeLinearDense = QuantizeLinearGpu<hewn::gpu::Form::Dense>;

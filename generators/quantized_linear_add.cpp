@@ -1,4 +1,5 @@
-// QUANTIZED_LINEAR_ADD: clamp(round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / output_scale)
+// QUANTIZED_LINEAR_ADD: clamp(round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) /
+// output_scale)
 //                             + output_zero_point, Min, Max).
 #include "elementwise.h"
 #include "gpu.h"
@@ -8,7 +9,9 @@ namespace {
 using namespace Halide;
 
 struct Types {
-    static hewn::SignatureTypes types() { return {"quantized_linear_add", {"i8 u8", "i8 u8", "i8 u8"}}; }
+    static hewn::SignatureTypes types() {
+        return {"quantized_linear_add", {"i8 u8", "i8 u8", "i8 u8"}};
+    }
 };
 
 // What the forms share.
@@ -35,15 +38,20 @@ protected:
     using Operands = std::vector<typename hewn::Elementwise<Derived>::Operand>;
     using Values = std::vector<Expr>;
 
-    // Defines the output from quotient(differences of the operands). No quotient reaches 2^30, so nothing needs clamping in f32.
+    // Defines the output from quotient(differences of the operands). No quotient reaches 2^30, so
+    // nothing needs clamping in f32.
     template<class Quotient>
     void define_requantized(const Operands &operands, const Quotient &quotient) {
         auto &output = static_cast<Derived &>(*this).output;
         if (hewn::arm::is_target(this->target)) {
             const Expr of_column = quotient(this->differences(operands));
-            return this->define(output, hewn::arm::quantized_number(of_column, output_zero_point, output.type()), Float(32));
+            return this->define(
+                output, hewn::arm::quantized_number(of_column, output_zero_point, output.type()),
+                Float(32));
         }
-        const auto to_int32 = [&](const Values &differences) { return hewn::round_to_int32(quotient(differences)); };
+        const auto to_int32 = [&](const Values &differences) {
+            return hewn::round_to_int32(quotient(differences));
+        };
         this->define_narrowed(output, {&a, &b}, operands, to_int32, output_zero_point);
     }
 };
@@ -64,11 +72,15 @@ public:
     }
 
 protected:
-    auto operands() { return typename QuantizedLinearAdd<Derived>::Operands{{this->a, a_zero_point}, {this->b, b_zero_point}}; }
+    auto operands() {
+        return typename QuantizedLinearAdd<Derived>::Operands{{this->a, a_zero_point},
+                                                              {this->b, b_zero_point}};
+    }
 
     // RN(RN(differences[0] * a_scale) + RN(differences[1] * b_scale)).
     Expr sum(const std::vector<Expr> &differences) {
-        return hewn::rounded(hewn::rounded(differences[0] * a_scale) + hewn::rounded(differences[1] * b_scale));
+        return hewn::rounded(hewn::rounded(differences[0] * a_scale) +
+                             hewn::rounded(differences[1] * b_scale));
     }
 };
 
@@ -81,29 +93,34 @@ public:
     void generate() {
         output_scale.set_estimate(1.0f);
         const Type type = output.type();
-        const auto quantized = hewn::arm::is_target(target) ? hewn::arm::quantized : hewn::quantize_clamped;
+        const auto quantized =
+            hewn::arm::is_target(target) ? hewn::arm::quantized : hewn::quantize_clamped;
         const Expr quotient = hewn::rounded(sum(differences(operands())) / output_scale);
         define(output, quantized(quotient, cast(type, output_zero_point), type), Float(32));
     }
 };
 
-// Form `reciprocal`: the output scale is ordinary (2^-60 <= |output_scale| <= 2^60), given as r0 + r1 (hewn::times_reciprocal).
-// No quotient is large: 255 * (|a_scale| + |b_scale|) <= 2^30 * |output_scale|.
-class QuantizedLinearAddReciprocal : public QuantizedLinearAddByFormula<QuantizedLinearAddReciprocal> {
+// Form `reciprocal`: the output scale is ordinary (2^-60 <= |output_scale| <= 2^60), given as r0 +
+// r1 (hewn::times_reciprocal). No quotient is large: 255 * (|a_scale| + |b_scale|) <= 2^30 *
+// |output_scale|.
+class QuantizedLinearAddReciprocal
+    : public QuantizedLinearAddByFormula<QuantizedLinearAddReciprocal> {
 public:
     In<float> r0{"r0"}, r1{"r1"};
     GeneratorOutput<Buffer<void, 2>> output{"output"};
 
     void generate() {
         for (In<float> *scalar : {&r0, &r1}) scalar->set_estimate(1.0f);
-        define_requantized(operands(),
-                           [&](const Values &differences) { return hewn::times_reciprocal(sum(differences), r0, r1); });
+        define_requantized(operands(), [&](const Values &differences) {
+            return hewn::times_reciprocal(sum(differences), r0, r1);
+        });
     }
 };
 
-// Form `folded`: scales and zero points are folded into a factor for each input and one offset, RN(a * a_factor + RN(b * b_factor
-// + offset)). It rounds otherwise than the formula, so the runtime uses it only where it has seen all 2^16 pairs of inputs give
-// the same output (runtime/cpu/folding.h).
+// Form `folded`: scales and zero points are folded into a factor for each input and one offset,
+// RN(a * a_factor + RN(b * b_factor + offset)). It rounds otherwise than the formula, so the
+// runtime uses it only where it has seen all 2^16 pairs of inputs give the same output
+// (runtime/cpu/folding.h).
 class QuantizedLinearAddFolded : public QuantizedLinearAdd<QuantizedLinearAddFolded> {
 public:
     In<float> a_factor{"a_factor"}, b_factor{"b_factor"}, offset{"offset"};
@@ -114,8 +131,9 @@ public:
         for (In<float> *scalar : {&a_factor, &b_factor, &offset}) scalar->set_estimate(1.0f);
         const auto value = [&](const In<Buffer<void, 2>> &input) {
             const Expr element = input(x, y);
-            return hewn::arm::is_target(target) ? hewn::arm::difference_f32(element, cast(element.type(), 0), target)
-                                                : hewn::to_f32(element);
+            return hewn::arm::is_target(target)
+                       ? hewn::arm::difference_f32(element, cast(element.type(), 0), target)
+                       : hewn::to_f32(element);
         };
         const Expr quotient = hewn::fma(value(a), a_factor, hewn::fma(value(b), b_factor, offset));
         define_requantized({}, [&](const Values &) { return quotient; });
@@ -128,14 +146,21 @@ public:
     static constexpr hewn::gpu::Form form = kForm;
 
     std::vector<hewn::gpu::Operand> operands() {
-        const Type a = this->signature_type(0), b = this->signature_type(1), out = this->signature_type(2), f32 = Float(32);
-        return {
-            {"a", a, true},          {"a_scale", f32, false},    {"a_zero_point", a, false},   {"b", b, true},
-            {"b_scale", f32, false}, {"b_zero_point", b, false}, {"output_scale", f32, false}, {"output_zero_point", out, false},
-            {"output", out, true}};
+        const Type a = this->signature_type(0), b = this->signature_type(1),
+                   out = this->signature_type(2), f32 = Float(32);
+        return {{"a", a, true},
+                {"a_scale", f32, false},
+                {"a_zero_point", a, false},
+                {"b", b, true},
+                {"b_scale", f32, false},
+                {"b_zero_point", b, false},
+                {"output_scale", f32, false},
+                {"output_zero_point", out, false},
+                {"output", out, true}};
     }
     Expr value(const std::vector<Expr> &v) {
-        return this->numerics().quantized_add(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], this->signature_type(2));
+        return this->numerics().quantized_add(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7],
+                                              this->signature_type(2));
     }
 };
 using QuantizedLinearAddDense = QuantizedLinearAddGpu<hewn::gpu::Form::Dense>;

@@ -1,5 +1,6 @@
-// QUANTIZED_LINEAR_MUL: clamp(round((a - a_zero_point) * (b - b_zero_point) * ratio) + output_zero_point, Min, Max), where ratio
-// is a_scale * b_scale / output_scale, rounded after each operation. The product of the differences is exact.
+// QUANTIZED_LINEAR_MUL: clamp(round((a - a_zero_point) * (b - b_zero_point) * ratio) +
+// output_zero_point, Min, Max), where ratio is a_scale * b_scale / output_scale, rounded after each
+// operation. The product of the differences is exact.
 #include "elementwise.h"
 #include "gpu.h"
 
@@ -12,10 +13,12 @@ struct Types {
 };
 
 // Form `general`: any ratio.
-class QuantizedLinearMulGeneral : public hewn::Elementwise<QuantizedLinearMulGeneral>, public Types {
+class QuantizedLinearMulGeneral : public hewn::Elementwise<QuantizedLinearMulGeneral>,
+                                  public Types {
 public:
     Input<Buffer<void, 2>> a{"a"}, b{"b"};
-    Input<int32_t> output_zero_point{"output_zero_point"}, a_zero_point{"a_zero_point"}, b_zero_point{"b_zero_point"};
+    Input<int32_t> output_zero_point{"output_zero_point"}, a_zero_point{"a_zero_point"},
+        b_zero_point{"b_zero_point"};
     Input<float> ratio{"ratio"};
     Output<Buffer<void, 2>> output{"output"};
 
@@ -28,13 +31,15 @@ public:
         const Type type = output.type();
         const std::vector<Expr> of = differences({{a, a_zero_point}, {b, b_zero_point}});
         const Expr quotient = hewn::rounded(hewn::rounded(of[0] * of[1]) * ratio);
-        const auto quantized = hewn::arm::is_target(target) ? hewn::arm::quantized : hewn::quantize_clamped;
+        const auto quantized =
+            hewn::arm::is_target(target) ? hewn::arm::quantized : hewn::quantize_clamped;
         define(output, quantized(quotient, cast(type, output_zero_point), type), Float(32));
     }
 
     void schedule() {
         schedule_rows(output, {&a, &b});
-        for (auto *scalar : {&output_zero_point, &a_zero_point, &b_zero_point}) scalar->set_estimate(0);
+        for (auto *scalar : {&output_zero_point, &a_zero_point, &b_zero_point})
+            scalar->set_estimate(0);
         ratio.set_estimate(1.0f);
     }
 };
@@ -43,10 +48,10 @@ public:
 
 using namespace hewn::gpu;
 
-// clamp(round(product * ratio) + zero_point, Min, Max) on a device that divides correctly and keeps subnormals. Nothing can be
-// contracted: the product is exact.
-Expr quantized_ieee(const Expr &product, const Expr &a_scale, const Expr &b_scale, const Expr &scale, const Expr &zero_point,
-                    const Type &type) {
+// clamp(round(product * ratio) + zero_point, Min, Max) on a device that divides correctly and keeps
+// subnormals. Nothing can be contracted: the product is exact.
+Expr quantized_ieee(const Expr &product, const Expr &a_scale, const Expr &b_scale,
+                    const Expr &scale, const Expr &zero_point, const Type &type) {
     const Expr ratio = divided_ieee(as_f32(a_scale) * as_f32(b_scale), as_f32(scale));
     return finished_ieee(strict_float(f32(product) * ratio), zero_point, type);
 }
@@ -56,28 +61,33 @@ Expr shifted_down(const Expr &value, const Expr &bits) {
     return (value + (u32(1) << (bits - u32(1))) - u32(1) + ((value >> bits) & u32(1))) >> bits;
 }
 
-// The magnitude of RN(a * b), of magnitudes that are neither 0 nor NaN. The significands' product rounds to 24 bits. Its error,
-// an integer modulo 2^32, says on which side of the exact one it lies, which decides where the result is subnormal and rounds to
-// fewer.
+// The magnitude of RN(a * b), of magnitudes that are neither 0 nor NaN. The significands' product
+// rounds to 24 bits. Its error, an integer modulo 2^32, says on which side of the exact one it
+// lies, which decides where the result is subnormal and rounds to fewer.
 Expr scale_product(const Expr &a, const Expr &b) {
     const Parts ap = parts_of(a, true), bp = parts_of(b, true);
     const Expr product = as_u32(ap.significand() * bp.significand());
-    const Expr carry = (product >> u32(23)) - u32(127), mantissa = (product & u32(kFraction)) | u32(kHidden);
+    const Expr carry = (product >> u32(23)) - u32(127),
+               mantissa = (product & u32(kFraction)) | u32(kHidden);
     const Expr error = as_i32(ap.mantissa() * bp.mantissa() - (mantissa << (carry + u32(23))));
     const Expr exponent = ap.exponent + bp.exponent - i32(127) + as_i32(carry);
     const Expr side = select(error > i32(0), i32(1), error < i32(0), i32(-1), i32(0));
     const Expr exact = (mantissa << u32(2)) + as_u32(side);
     const Expr subnormal = shifted_down(exact, as_u32(clamp(i32(3) - exponent, i32(3), i32(28))));
-    const Expr normal = (as_u32(clamp(exponent, i32(0), i32(255))) << u32(23)) | (product & u32(kFraction));
-    const Expr finite = select(exponent >= i32(255), u32(kInfinity), exponent >= i32(1), normal, subnormal);
+    const Expr normal =
+        (as_u32(clamp(exponent, i32(0), i32(255))) << u32(23)) | (product & u32(kFraction));
+    const Expr finite =
+        select(exponent >= i32(255), u32(kInfinity), exponent >= i32(1), normal, subnormal);
     return select(max(a, b) == u32(kInfinity), u32(kInfinity), finite);
 }
 
-// The significand of RN(x / y) for mantissas y <= x < 2 * y, as a mantissa. Three steps of 8 bits leave quotient + rest / y =
-// 2^24 * x / y. A step's estimate is off by less than 2^-1 + 1, so |rest| < 1.5 * y and its integers are exact modulo 2^32. A
-// quotient of mantissas is never the middle of two floats.
+// The significand of RN(x / y) for mantissas y <= x < 2 * y, as a mantissa. Three steps of 8 bits
+// leave quotient + rest / y = 2^24 * x / y. A step's estimate is off by less than 2^-1 + 1, so
+// |rest| < 1.5 * y and its integers are exact modulo 2^32. A quotient of mantissas is never the
+// middle of two floats.
 Expr quotient_mantissa(const Expr &x, const Expr &y) {
-    const Expr inverse = fast_inverse(f32(as_i32(y)) * 0x1p-23f) * 0x1p-15f;  // 256 / y, with a relative error below 2^-10
+    const Expr inverse = fast_inverse(f32(as_i32(y)) * 0x1p-23f) *
+                         0x1p-15f;  // 256 / y, with a relative error below 2^-10
     Expr quotient = u32(0), rest = as_i32(x);
     for (int step = 0; step < 3; step++) {
         const Expr digit = int32(f32(rest) * inverse);
@@ -85,29 +95,35 @@ Expr quotient_mantissa(const Expr &x, const Expr &y) {
         quotient = (quotient << u32(8)) + as_u32(digit);
     }
     const auto one_if = [](const Expr &condition) { return select(condition, u32(1), u32(0)); };
-    const Expr down = quotient + one_if(rest >= as_i32(y)) - one_if(rest < i32(0)) - one_if(rest < -as_i32(y));
+    const Expr down =
+        quotient + one_if(rest >= as_i32(y)) - one_if(rest < i32(0)) - one_if(rest < -as_i32(y));
     return (down + u32(1)) >> u32(1);
 }
 
-// The same on other devices, in integers. `product` is exact in f32. A result is the zero point where the product is 0 or the
-// ratio is 0 or NaN. Else it depends on |product * ratio| from 2^-2 to 2^10; a ratio that is not a normal number saturates or
-// gives the zero point.
-Expr quantized_by_integers(const Expr &product, const Expr &a_scale, const Expr &b_scale, const Expr &scale,
-                           const Expr &zero_point, const Type &type) {
-    const Expr a = a_scale & u32(kMagnitude), b = b_scale & u32(kMagnitude), divisor = scale & u32(kMagnitude);
+// The same on other devices, in integers. `product` is exact in f32. A result is the zero point
+// where the product is 0 or the ratio is 0 or NaN. Else it depends on |product * ratio| from 2^-2
+// to 2^10; a ratio that is not a normal number saturates or gives the zero point.
+Expr quantized_by_integers(const Expr &product, const Expr &a_scale, const Expr &b_scale,
+                           const Expr &scale, const Expr &zero_point, const Type &type) {
+    const Expr a = a_scale & u32(kMagnitude), b = b_scale & u32(kMagnitude),
+               divisor = scale & u32(kMagnitude);
     const Expr dividend = scale_product(a, b);
     const Parts xp = parts_of(dividend, true), yp = parts_of(divisor, true);
     const Expr below = select(xp.fraction < yp.fraction, i32(1), i32(0));
     const Expr mantissa = quotient_mantissa(xp.mantissa() << as_u32(below), yp.mantissa());
-    const Expr ratio_exponent = select(dividend == u32(kInfinity), i32(10000), xp.exponent - below) -
-                                select(divisor >= u32(kInfinity), i32(100000), yp.exponent);
+    const Expr ratio_exponent =
+        select(dividend == u32(kInfinity), i32(10000), xp.exponent - below) -
+        select(divisor >= u32(kInfinity), i32(100000), yp.exponent);
 
-    const Expr quotient = as_u32(f32(product) * as_f32((mantissa & u32(kFraction)) | u32(kOne)));  // the truth's one rounding
+    const Expr quotient = as_u32(f32(product) * as_f32((mantissa & u32(kFraction)) |
+                                                       u32(kOne)));  // the truth's one rounding
     const Expr magnitude = quotient & u32(kMagnitude);
     const Expr exponent = clamp(as_i32(magnitude >> u32(23)) + ratio_exponent, i32(124), i32(137));
-    const Expr integer = shifted_down((magnitude & u32(kFraction)) | u32(kHidden), as_u32(i32(150) - exponent));
+    const Expr integer =
+        shifted_down((magnitude & u32(kFraction)) | u32(kHidden), as_u32(i32(150) - exponent));
     const auto neither_0_nor_nan = [](const Expr &bits) { return bits - u32(1) < u32(kInfinity); };
-    const Expr counts = product != i32(0) && neither_0_nor_nan(a) && neither_0_nor_nan(b) && dividend != u32(0);
+    const Expr counts =
+        product != i32(0) && neither_0_nor_nan(a) && neither_0_nor_nan(b) && dividend != u32(0);
     const Expr rounded = select(counts, as_i32(integer), i32(0));
     const Expr negative = ((quotient ^ a_scale ^ b_scale ^ scale) & u32(kSign)) != u32(0);
     const Expr result = select(negative, -rounded, rounded) + int32(zero_point);
@@ -121,10 +137,15 @@ public:
 
     std::vector<Operand> operands() {
         const Type in = this->signature_type(0), out = this->signature_type(1), f32 = Float(32);
-        return {
-            {"a", in, true},         {"a_scale", f32, false},     {"a_zero_point", in, false},  {"b", in, true},
-            {"b_scale", f32, false}, {"b_zero_point", in, false}, {"output_scale", f32, false}, {"output_zero_point", out, false},
-            {"output", out, true}};
+        return {{"a", in, true},
+                {"a_scale", f32, false},
+                {"a_zero_point", in, false},
+                {"b", in, true},
+                {"b_scale", f32, false},
+                {"b_zero_point", in, false},
+                {"output_scale", f32, false},
+                {"output_zero_point", out, false},
+                {"output", out, true}};
     }
     Expr value(const std::vector<Expr> &v) {
         const Expr product = (int32(v[0]) - int32(v[2])) * (int32(v[3]) - int32(v[5]));

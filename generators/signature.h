@@ -15,8 +15,8 @@ using namespace Halide;
 // What this process generates, for messages: "quantize_linear f32_u8".
 inline std::string kernel_name;
 
-// Ends the generator run with that rule unless it holds. Each helper says so which types it holds: with others it would give
-// wrong results, and no compiler would warn.
+// Ends the generator run with that rule unless it holds. Each helper says so which types it holds:
+// with others it would give wrong results, and no compiler would warn.
 inline void require(bool holds, const std::string &rule) {
     if (!holds) throw CompileError(kernel_name + ": " + rule + "\n");
 }
@@ -28,12 +28,15 @@ inline std::string rule_for(const char *helper, const std::string &types, const 
     return std::string(helper) + " holds " + types + ", not " + type_name(type);
 }
 
-inline bool is_integer_up_to(int bits, const Type &type) { return type.is_int_or_uint() && type.bits() <= bits; }
+inline bool is_integer_up_to(int bits, const Type &type) {
+    return type.is_int_or_uint() && type.bits() <= bits;
+}
 inline void require_byte(const char *helper, const Type &type) {
     require(is_integer_up_to(8, type), rule_for(helper, "integers of 8 bits", type));
 }
 inline void require_integer_up_to(int bits, const char *helper, const Type &type) {
-    require(is_integer_up_to(bits, type), rule_for(helper, "integers of up to " + std::to_string(bits) + " bits", type));
+    require(is_integer_up_to(bits, type),
+            rule_for(helper, "integers of up to " + std::to_string(bits) + " bits", type));
 }
 inline void require_type(const char *helper, const Type &expected, const Type &type) {
     require(type == expected, rule_for(helper, type_name(expected), type));
@@ -45,7 +48,8 @@ inline Type type_named(const std::string &name) {
     return name[0] == 'f' ? Float(bits) : name[0] == 'i' ? Int(bits) : UInt(bits);
 }
 
-// An operator, and for each word of its signatures the types that all of its forms can be made for, as "f32 f16".
+// An operator, and for each word of its signatures the types that all of its forms can be made for,
+// as "f32 f16".
 struct SignatureTypes {
     std::string operator_name;
     std::vector<std::string> words;
@@ -59,7 +63,8 @@ inline std::vector<std::string> split(const std::string &text, char separator) {
 }
 
 // The index-th type of a signature such as "f32_u8", all of whose types must be among `types`.
-inline Type type_of_signature(const SignatureTypes &types, const std::string &signature, int index) {
+inline Type type_of_signature(const SignatureTypes &types, const std::string &signature,
+                              int index) {
     kernel_name = types.operator_name + " " + signature;
     const std::vector<std::string> words = split(signature, '_');
     require(words.size() == types.words.size(),
@@ -67,7 +72,8 @@ inline Type type_of_signature(const SignatureTypes &types, const std::string &si
     for (size_t i = 0; i < words.size(); i++) {
         const std::vector<std::string> known = split(types.words[i], ' ');
         require(std::find(known.begin(), known.end(), words[i]) != known.end(),
-                "type " + std::to_string(i + 1) + " is '" + words[i] + "', and must be one of: " + types.words[i]);
+                "type " + std::to_string(i + 1) + " is '" + words[i] +
+                    "', and must be one of: " + types.words[i]);
     }
     return type_named(words[index]);
 }

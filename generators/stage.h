@@ -22,15 +22,16 @@ inline std::vector<Var> vars_of(const Expr &e) {
         void visit(const Internal::Variable *variable) override {
             const auto same = [&](const Var &var) { return var.name() == variable->name; };
             const bool is_var = !variable->param.defined() && !variable->reduction_domain.defined();
-            if (is_var && std::none_of(vars.begin(), vars.end(), same)) vars.emplace_back(variable->name);
+            if (is_var && std::none_of(vars.begin(), vars.end(), same))
+                vars.emplace_back(variable->name);
         }
     } visitor;
     e.accept(&visitor);
     return visitor.vars;
 }
 
-// e in an inlined Func of its own. strict_float rewrites the whole expression tree below it, but stops at a Func. This keeps
-// strict operations and fused multiply-adds apart.
+// e in an inlined Func of its own. strict_float rewrites the whole expression tree below it, but
+// stops at a Func. This keeps strict operations and fused multiply-adds apart.
 inline Expr stage(const Expr &e) {
     const std::vector<Var> vars = vars_of(e);
     Func f;
@@ -41,13 +42,16 @@ inline Expr stage(const Expr &e) {
 // RN(e) for an e of one float operation: neither reassociated nor contracted with its neighbours.
 inline Expr rounded(const Expr &e) { return stage(strict_float(e)); }
 
-// Calls the scalar LLVM intrinsic `name`, for those that Halide cannot emit as vectors. LLVM joins the lanes.
-inline Expr llvm_call(const Type &type, const std::string &name, const std::vector<Expr> &arguments) {
+// Calls the scalar LLVM intrinsic `name`, for those that Halide cannot emit as vectors. LLVM joins
+// the lanes.
+inline Expr llvm_call(const Type &type, const std::string &name,
+                      const std::vector<Expr> &arguments) {
     return Internal::Call::make(type, name, arguments, Internal::Call::PureExtern);
 }
 
 // llvm_call, kept apart from the expressions around it.
-inline Expr intrinsic(const Type &type, const std::string &name, const std::vector<Expr> &arguments) {
+inline Expr intrinsic(const Type &type, const std::string &name,
+                      const std::vector<Expr> &arguments) {
     return stage(llvm_call(type, name, arguments));
 }
 

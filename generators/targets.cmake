@@ -1,16 +1,21 @@
-# THE list of targets, in ascending rank. Of those that a device can run, dispatch picks the highest (but see the knob rank_in_halves).
+# THE list of targets, in ascending rank. Of those that a device can run, dispatch picks the highest
+# (but see the knob rank_in_halves).
 #
-# hewn_target(<name> RANK <number> ARCH <Halide architecture> FEATURES <Halide feature>... PROBE <run-time feature>...
+# hewn_target(<name> RANK <number> ARCH <Halide architecture> FEATURES <Halide feature>... PROBE
+# <run-time feature>...
 #             [BASE <name>] [F16_FEATURES <Halide feature>...] [ALWAYS <feature>...] [MARCH <architecture>] [ONLY <regular expression>])
-#   PROBE: features that must all be present at run time, by the names that runtime/dispatch/probe.h knows.
+#   PROBE: features that must all be present at run time, by the names that runtime/dispatch/probe.h
+#   knows.
 #   BASE: a target above in this list; its FEATURES and its PROBE come before the target's own.
 #   F16_FEATURES: further features for kernels with f16 in their signature.
-#   ALWAYS: what forms may need (operators.cmake) and the architecture always has, without a feature of that name.
-#   MARCH: ARM's name of an architecture with exactly what the kernels may use (tests/build/leak_test.sh); x86's follows from PROBE.
-#   ONLY: build the target only for kernels, <operator>_<signature>, that match. Dispatch takes the others from the next lower target.
-# hewn_target(<name> RANK <number> DEVICE <cuda|opencl|d3d12> FEATURES <Halide feature>... [ONLY <regular expression>])
-#   A GPU's target: on every architecture, for devices of that kind; CUDA's from the compute capability in FEATURES on. Float operations
-#   are strict. generators/numerics_gpu.h deals with what a GPU's compiler may still do to them.
+#   ALWAYS: what forms may need (operators.cmake) and the architecture always has, without a feature
+#   of that name. MARCH: ARM's name of an architecture with exactly what the kernels may use
+#   (tests/build/leak_test.sh); x86's follows from PROBE. ONLY: build the target only for kernels,
+#   <operator>_<signature>, that match. Dispatch takes the others from the next lower target.
+#   hewn_target(<name> RANK <number> DEVICE <cuda|opencl|d3d12> FEATURES <Halide feature>... [ONLY
+#   <regular expression>]) A GPU's target: on every architecture, for devices of that kind; CUDA's
+#   from the compute capability in FEATURES on. Float operations are strict.
+#   generators/numerics_gpu.h deals with what a GPU's compiler may still do to them.
 # The schedule's knobs are in tuning/<name>.json.
 
 hewn_target(x86_64_sse41 RANK 10 ARCH x86-64
@@ -23,8 +28,9 @@ hewn_target(x86_64_avx2 RANK 20 ARCH x86-64
 hewn_target(x86_64_avx512 RANK 30 ARCH x86-64
     FEATURES sse41 avx avx2 fma f16c avx512 avx512_skylake
     PROBE sse4.1 avx avx2 fma bmi f16c avx512f avx512cd avx512vl avx512dq avx512bw)
-# For vpdpbusd, which Halide has only with all features of a Zen 4 (docs/architecture.md#a-target-for-one-operator). These kernels need
-# only VNNI: tests/build/leak_test.sh.
+# For vpdpbusd, which Halide has only with all features of a Zen 4
+# (docs/architecture.md#a-target-for-one-operator). These kernels need only VNNI:
+# tests/build/leak_test.sh.
 hewn_target(x86_64_avx512_vnni RANK 40 ARCH x86-64 BASE x86_64_avx512
     FEATURES avx512_cannonlake avx512_zen4
     PROBE avx512vnni
@@ -35,8 +41,8 @@ hewn_target(x86_32_sse41 RANK 10 ARCH x86-32
     FEATURES sse41
     PROBE sse4.1)
 
-# Every ARMv8-A core. All of them have f16 conversions, but Halide emulates these unless it has arm_fp16. tests/build/leak_test.sh checks that
-# arm_fp16 lets in no ARMv8.2 instruction.
+# Every ARMv8-A core. All of them have f16 conversions, but Halide emulates these unless it has
+# arm_fp16. tests/build/leak_test.sh checks that arm_fp16 lets in no ARMv8.2 instruction.
 hewn_target(arm64_neon RANK 10 ARCH arm-64
     F16_FEATURES arm_fp16
     ALWAYS fma

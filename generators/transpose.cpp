@@ -1,5 +1,6 @@
-// A helper of the runtime, not an operator: output(x, y) = input(x, y), where the input is dense along y and the output along x.
-// Extents are multiples of a tile: 16 bytes of rows, `bytes` of columns. The runtime moves the edges.
+// A helper of the runtime, not an operator: output(x, y) = input(x, y), where the input is dense
+// along y and the output along x. Extents are multiples of a tile: 16 bytes of rows, `bytes` of
+// columns. The runtime moves the edges.
 #include "../runtime/base/kernel_contract.h"
 #include "signature.h"
 #include "stage.h"
@@ -8,22 +9,24 @@ namespace {
 
 using namespace Halide;
 
-// An N x N transposition is a perfect-shuffle network: log2 N rounds that interleave the lanes of rows j and j + N / 2. Written
-// like this, a round is exactly one interleaving instruction (punpck, zip) an output vector. Wider tiles hold several such
-// squares side by side, one in each 16 bytes of a vector, as AVX2's instructions treat them. Not for 8 and 16 bits
+// An N x N transposition is a perfect-shuffle network: log2 N rounds that interleave the lanes of
+// rows j and j + N / 2. Written like this, a round is exactly one interleaving instruction (punpck,
+// zip) an output vector. Wider tiles hold several such squares side by side, one in each 16 bytes
+// of a vector, as AVX2's instructions treat them. Not for 8 and 16 bits
 // (docs/performance.md#transposing).
 class Transpose : public Generator<Transpose> {
 public:
     GeneratorParam<std::string> signature{"signature", ""};
     GeneratorParam<int> bytes{"bytes", hewn::kSquareBytes};
     Input<Buffer<void, 2>> input{"input"};
-    // If not 0: prefetch the memory that lies this many elements along y from a tile's first column, as it will be read soon.
-    // `down` is added for each tile further down.
+    // If not 0: prefetch the memory that lies this many elements along y from a tile's first
+    // column, as it will be read soon. `down` is added for each tile further down.
     Input<int32_t> prefetch_distance{"prefetch_distance"}, down{"down"};
     Output<Buffer<void, 2>> output{"output"};
 
     void configure() {
-        const Type type = hewn::type_of_signature({"transpose", {"u8 u16 u32 u64"}}, signature.value(), 0);
+        const Type type =
+            hewn::type_of_signature({"transpose", {"u8 u16 u32 u64"}}, signature.value(), 0);
         input.set_type(type);
         output.set_type(type);
     }
@@ -33,22 +36,25 @@ public:
         squares_ = bytes / hewn::kSquareBytes;
         columns_ = n_ * squares_;
         prefetch_(tile_x_, tile_y_) = prefetch();
-        const Expr none = prefetches() ? select(prefetch_distance != 0, prefetch_(tile_x_, tile_y_), 0) : 0;
+        const Expr none =
+            prefetches() ? select(prefetch_distance != 0, prefetch_(tile_x_, tile_y_), 0) : 0;
         Func rows("rows");
         rows(lane_, square_, row_, tile_x_, tile_y_) =
-            input((tile_x_ * squares_ + square_) * n_ + row_, tile_y_ * n_ + lane_) + cast(output.type(), none);
+            input((tile_x_ * squares_ + square_) * n_ + row_, tile_y_ * n_ + lane_) +
+            cast(output.type(), none);
         rounds_.push_back(rows);
         for (int size = 1; size < n_; size *= 2) {
             const Func previous = rounds_.back();
             Func next("round");
             // Row 2j + h, lane k is lane h * N / 2 + k / 2 of row j (k even) or j + N / 2 (k odd).
             const Expr from = row_ % 2 * (n_ / 2) + lane_ / 2, j = row_ / 2;
-            next(lane_, square_, row_, tile_x_, tile_y_) = select(lane_ % 2 == 0, previous(from, square_, j, tile_x_, tile_y_),
-                                                                  previous(from, square_, j + n_ / 2, tile_x_, tile_y_));
+            next(lane_, square_, row_, tile_x_, tile_y_) =
+                select(lane_ % 2 == 0, previous(from, square_, j, tile_x_, tile_y_),
+                       previous(from, square_, j + n_ / 2, tile_x_, tile_y_));
             rounds_.push_back(next);
         }
-        output(hewn::x, hewn::y) =
-            rounds_.back()(hewn::x % n_, hewn::x / n_ % squares_, hewn::y % n_, hewn::x / columns_, hewn::y / n_);
+        output(hewn::x, hewn::y) = rounds_.back()(hewn::x % n_, hewn::x / n_ % squares_,
+                                                  hewn::y % n_, hewn::x / columns_, hewn::y / n_);
     }
 
     void schedule() {
@@ -71,7 +77,10 @@ public:
             prefetch_.compute_at(output, yo).store_in(MemoryType::Stack);
         }
         for (Func &round : rounds_) {
-            round.compute_at(output, yo).bound_extent(lane_, n_).bound_extent(square_, squares_).store_in(MemoryType::Stack);
+            round.compute_at(output, yo)
+                .bound_extent(lane_, n_)
+                .bound_extent(square_, squares_)
+                .store_in(MemoryType::Stack);
             round.unroll(row_).vectorize(lane_, n_);
             // A tile's rows are read 16 bytes at a time, and LLVM joins them.
             if (&round == &rounds_.front()) round.unroll(square_);
@@ -88,23 +97,27 @@ private:
     // runtime/cpu/plan.cpp asks for it on AMD's chips, which have AVX2.
     bool prefetches() const { return get_target().has_feature(Target::AVX2); }
 
-    // 0, after prefetches into L2, where Halide's own go into L1 alone. Four squares below one another share a cache line of each
-    // column, so each prefetches a quarter of the columns, at least one. The input's address modulo 64 and the square's row tell
-    // which: the four may belong to four calls. Squares further down prefetch what lies beside their column, so that the address
-    // is a sum that grows. In tall columns, where `down` is a square's height, they prefetch their lines along diagonals. LLVM's
-    // intrinsic, which the module declares for Halide's, returns no value, so nothing may use it.
+    // 0, after prefetches into L2, where Halide's own go into L1 alone. Four squares below one
+    // another share a cache line of each column, so each prefetches a quarter of the columns, at
+    // least one. The input's address modulo 64 and the square's row tell which: the four may belong
+    // to four calls. Squares further down prefetch what lies beside their column, so that the
+    // address is a sum that grows. In tall columns, where `down` is a square's height, they
+    // prefetch their lines along diagonals. LLVM's intrinsic, which the module declares for
+    // Halide's, returns no value, so nothing may use it.
     Expr prefetch() {
         using namespace Halide::Internal;
         const int share = std::max(1, columns_ / 4), bytes = output.type().bytes();
         const ImageParam image = input;
-        const Expr base = reinterpret<uint64_t>(Variable::make(Handle(), image.name(), image.parameter()));
+        const Expr base =
+            reinterpret<uint64_t>(Variable::make(Handle(), image.name(), image.parameter()));
         const Expr quarter = cast<int32_t>(base / hewn::kSquareBytes % 4) + tile_y_;
         Expr zero = 0;
         for (int i = 0; i < share; i++) {
             const Expr column = cast<int64_t>(tile_x_ * columns_ + quarter * share + i);
             const Expr at = column * image.dim(0).stride() + prefetch_distance + tile_y_ * down;
             const Expr address = reinterpret(Handle(), base + cast<uint64_t>(at * bytes));
-            const Expr line = Call::make(Int(32), "llvm.prefetch.p0", {address, 0, 2, 1}, Call::Extern);
+            const Expr line =
+                Call::make(Int(32), "llvm.prefetch.p0", {address, 0, 2, 1}, Call::Extern);
             zero = Call::make(Int(32), Call::return_second, {line, zero}, Call::Intrinsic);
         }
         return zero;

@@ -18,7 +18,8 @@ void fill(Tensor &tensor, F &&value_of) {
 
 void fill_random(Tensor &tensor, Random &random);
 
-// Contents for an operator's inputs: values that hit roundings, ties and both ends, and special ones.
+// Contents for an operator's inputs: values that hit roundings, ties and both ends, and special
+// ones.
 void fill_inputs(Problem &problem, Random &random, Scales scales = Scales::ordinary);
 
 }  // namespace hewn_test

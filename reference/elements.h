@@ -10,12 +10,15 @@
 
 namespace hewn_test {
 
-// Calls f(offsets) for every element of tensors in row-major order; strides and offsets are in elements, one for each tensor.
+// Calls f(offsets) for every element of tensors in row-major order; strides and offsets are in
+// elements, one for each tensor.
 template<class F>
-void for_each_element(const std::vector<int64_t> &sizes, const std::vector<std::vector<int64_t>> &strides, F &&f) {
+void for_each_element(const std::vector<int64_t> &sizes,
+                      const std::vector<std::vector<int64_t>> &strides, F &&f) {
     constexpr size_t MAX_TENSORS = 9;
     const size_t rank = sizes.size(), tensors = strides.size();
-    if (tensors > MAX_TENSORS) throw std::logic_error("more tensors than for_each_element has offsets for");
+    if (tensors > MAX_TENSORS)
+        throw std::logic_error("more tensors than for_each_element has offsets for");
     if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return;
     std::array<int64_t, MAX_TENSORS> offsets{}, row{}, step{};
     const int64_t columns = rank == 0 ? 1 : sizes[rank - 1];

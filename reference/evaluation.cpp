@@ -18,7 +18,8 @@ void with_each(const Evaluation &e, F &&f) {
 }  // namespace
 
 void evaluate(const Evaluation &evaluation, void *output) {
-    with_each(evaluation, [&](auto truth, int64_t at) { static_cast<decltype(truth) *>(output)[at] = truth; });
+    with_each(evaluation,
+              [&](auto truth, int64_t at) { static_cast<decltype(truth) *>(output)[at] = truth; });
 }
 
 int64_t count_differences(const Evaluation &evaluation, const void *output) {

@@ -10,7 +10,8 @@
 
 namespace hewn_test {
 
-// An operator on tensors in memory. Types and strides in DirectML's order, the output's last; strides in elements.
+// An operator on tensors in memory. Types and strides in DirectML's order, the output's last;
+// strides in elements.
 struct Evaluation {
     hewn_operator_type op = 0;
     DataTypes types;

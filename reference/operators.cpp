@@ -11,7 +11,8 @@ namespace hewn_test {
 namespace {
 namespace table {  // whose words would hide others' names
 
-constexpr Role data = Role::data, scale = Role::scale, zero_point = Role::zero_point, output = Role::output;
+constexpr Role data = Role::data, scale = Role::scale, zero_point = Role::zero_point,
+               output = Role::output;
 constexpr hewn_data_type type_none = HEWN_DATA_TYPE_UNKNOWN;
 constexpr uint32_t none = 0;
 #define HEWN_TYPE(word, name, number, bits) \
@@ -33,7 +34,8 @@ DataTypes types_in(uint32_t mask) {
 }
 
 OperatorFacts at_newest(OperatorFacts facts, const std::vector<Level> &levels) {
-    for (size_t t = 0; t < facts.tensors.size(); t++) facts.tensors[t].newest = types_in(levels.front().types.at(t));
+    for (size_t t = 0; t < facts.tensors.size(); t++)
+        facts.tensors[t].newest = types_in(levels.front().types.at(t));
     return facts;
 }
 
@@ -42,8 +44,10 @@ std::vector<OperatorFacts> read() {
 #define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element) \
     {#name, role, like, type_##integers, one_element, {}},
 #define HEWN_LEVEL(number, least, most, ...) {number, least, most, {__VA_ARGS__}},
-#define HEWN_OPERATOR(name, type, directml, command, formula, onnx, in_place, wraps, signature, tensors, levels) \
-    at_newest({type, #name, in_place, wraps, {HEWN_UNPACK tensors}, {HEWN_UNPACK signature}}, {HEWN_UNPACK levels}),
+#define HEWN_OPERATOR(name, type, directml, command, formula, onnx, in_place, wraps, signature, \
+                      tensors, levels) \
+    at_newest({type, #name, in_place, wraps, {HEWN_UNPACK tensors}, {HEWN_UNPACK signature}}, \
+              {HEWN_UNPACK levels}),
     return {
 #include "operators.inc"
     };
@@ -53,12 +57,13 @@ std::vector<OperatorFacts> read() {
 }  // namespace
 
 bool OperatorFacts::has_scalars() const {
-    return std::any_of(tensors.begin(), tensors.end(), [](const TensorFacts &tensor) { return tensor.one_element; });
+    return std::any_of(tensors.begin(), tensors.end(),
+                       [](const TensorFacts &tensor) { return tensor.one_element; });
 }
 
 bool OperatorFacts::is_linear() const {
-    return inputs() == 3 && !has_scalars() && tensors[0].role == Role::data && tensors[1].role == Role::scale &&
-           tensors[2].role == Role::zero_point;
+    return inputs() == 3 && !has_scalars() && tensors[0].role == Role::data &&
+           tensors[1].role == Role::scale && tensors[2].role == Role::zero_point;
 }
 
 const std::vector<OperatorFacts> &all_operators() {
@@ -85,7 +90,8 @@ DataTypes operand_types(const OperatorFacts &op, const std::string &signature) {
     std::istringstream words(signature);
     std::string word;
     for (const size_t t : op.signature) {
-        if (!std::getline(words, word, '_')) throw std::logic_error(op.name + ": a signature of too few types: " + signature);
+        if (!std::getline(words, word, '_'))
+            throw std::logic_error(op.name + ": a signature of too few types: " + signature);
         types[t] = parse_type(word);
         const int like = op.tensors[t].like;  // which has this type then, unless it is named itself
         if (like >= 0 && !types[size_t(like)]) types[size_t(like)] = types[t];
@@ -98,13 +104,19 @@ DataTypes operand_types(const OperatorFacts &op, const std::string &signature) {
         const TensorFacts &tensor = op.tensors[t];
         if (types[t]) continue;
         const hewn_data_type like = types[size_t(tensor.like)];
-        types[t] = tensor.integers && like != HEWN_DATA_TYPE_FLOAT32 && like != HEWN_DATA_TYPE_FLOAT16 ? tensor.integers : like;
+        types[t] =
+            tensor.integers && like != HEWN_DATA_TYPE_FLOAT32 && like != HEWN_DATA_TYPE_FLOAT16
+                ? tensor.integers
+                : like;
     }
     return types;
 }
-DataTypes operand_types(hewn_operator_type op, const std::string &signature) { return operand_types(facts(op), signature); }
+DataTypes operand_types(hewn_operator_type op, const std::string &signature) {
+    return operand_types(facts(op), signature);
+}
 
-Description::Description(hewn_operator_type type, TensorDescs tensors) : tensors_(std::move(tensors)), own_(1) {
+Description::Description(hewn_operator_type type, TensorDescs tensors)
+    : tensors_(std::move(tensors)), own_(1) {
     for (const auto &tensor : tensors_) own_.push_back(tensor ? &*tensor : nullptr);
     const uint32_t struct_size = uint32_t(own_.size() * sizeof own_[0]);
     std::memcpy(own_.data(), &struct_size, sizeof struct_size);

@@ -15,7 +15,8 @@ namespace hewn_test {
 using DataTypes = std::vector<hewn_data_type>;
 using TensorDescs = std::vector<std::optional<hewn_tensor_desc>>;  // no value: absent
 
-// What a tensor is: an input's elements to compute with, what quantizes those or the output's, or the output.
+// What a tensor is: an input's elements to compute with, what quantizes those or the output's, or
+// the output.
 enum class Role { data, scale, zero_point, output };
 
 // A tensor in the operator table.
@@ -25,7 +26,8 @@ struct TensorFacts {
     int like;                 // the tensor whose type it has; -1: none
     hewn_data_type integers;  // its type instead where that is an integer's; UNKNOWN: none
     bool one_element;         // whatever the data's sizes
-    DataTypes newest;         // the types that the newest feature level allows a tensor that is like no other
+    DataTypes
+        newest;  // the types that the newest feature level allows a tensor that is like no other
 };
 
 // An operator in the table: generators/operators.cmake.
@@ -57,11 +59,13 @@ const OperatorFacts &facts(const std::string &name);
 
 inline hewn_operator_type parse_operator(const std::string &name) { return facts(name).type; }
 
-// The types of an operator's tensors in DirectML's order, output last, for a signature such as "f32_u8".
+// The types of an operator's tensors in DirectML's order, output last, for a signature such as
+// "f32_u8".
 DataTypes operand_types(const OperatorFacts &op, const std::string &signature);
 DataTypes operand_types(hewn_operator_type op, const std::string &signature);
 
-// An operator's description with its tensors in DirectML's order, output last. Their sizes and strides stay the caller's.
+// An operator's description with its tensors in DirectML's order, output last. Their sizes and
+// strides stay the caller's.
 class Description {
 public:
     Description(hewn_operator_type type, TensorDescs tensors);
@@ -72,7 +76,8 @@ public:
 
 private:
     TensorDescs tensors_;
-    std::vector<const void *> own_;  // the operator's own description: its struct_size, then pointers to them
+    std::vector<const void *>
+        own_;  // the operator's own description: its struct_size, then pointers to them
     hewn_operator_desc desc_;
 };
 

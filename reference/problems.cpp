@@ -12,8 +12,10 @@ std::vector<int64_t> strides_of(Layout layout, const std::vector<int64_t> &sizes
     if (rank == 0 || layout == Layout::scalar) return strides;
     if (layout != Layout::per_row) strides[rank - 1] = 1;
     if (layout == Layout::per_column) return strides;
-    int64_t stride = (layout == Layout::dense ? std::max<int64_t>(sizes[rank - 1], 1) : 1) + padding;
-    for (size_t d = rank - 1; d-- > 0; stride *= std::max<int64_t>(sizes[d], 1)) strides[d] = stride;
+    int64_t stride =
+        (layout == Layout::dense ? std::max<int64_t>(sizes[rank - 1], 1) : 1) + padding;
+    for (size_t d = rank - 1; d-- > 0; stride *= std::max<int64_t>(sizes[d], 1))
+        strides[d] = stride;
     return strides;
 }
 
@@ -25,9 +27,10 @@ std::vector<size_t> free_inputs(hewn_operator_type op) {
     return free;
 }
 
-Problem make_problem(hewn_operator_type op, const std::vector<hewn_data_type> &types, const std::vector<int64_t> &sizes,
-                     const std::vector<std::vector<int64_t>> &strides, const std::vector<int64_t> &output_strides,
-                     Random &random) {
+Problem make_problem(hewn_operator_type op, const std::vector<hewn_data_type> &types,
+                     const std::vector<int64_t> &sizes,
+                     const std::vector<std::vector<int64_t>> &strides,
+                     const std::vector<int64_t> &output_strides, Random &random) {
     const bool aligned = random.one_in(2);
     const auto misalignment = [&](hewn_data_type type) {
         return aligned ? 0 : random.integer(0, 63 / int64_t(element_bytes(type)));
@@ -39,22 +42,27 @@ Problem make_problem(hewn_operator_type op, const std::vector<hewn_data_type> &t
     const std::vector<int64_t> ones(sizes.size(), 1);
     for (size_t i = 0; i + 1 < types.size(); i++) {
         const auto position = std::find(free.begin(), free.end(), i);
-        if (position == free.end()) problem.inputs.emplace_back(Tensor(types[i], ones, ones, misalignment(types[i])));
+        if (position == free.end())
+            problem.inputs.emplace_back(Tensor(types[i], ones, ones, misalignment(types[i])));
         else
-            problem.inputs.emplace_back(
-                Tensor(types[i], sizes, strides.at(size_t(position - free.begin())), misalignment(types[i])));
+            problem.inputs.emplace_back(Tensor(types[i], sizes,
+                                               strides.at(size_t(position - free.begin())),
+                                               misalignment(types[i])));
     }
     return problem;
 }
 
-Problem make_problem(hewn_operator_type op, const std::vector<hewn_data_type> &types, const std::vector<int64_t> &sizes,
-                     const std::vector<Layout> &layouts, Random &random, int64_t padding) {
+Problem make_problem(hewn_operator_type op, const std::vector<hewn_data_type> &types,
+                     const std::vector<int64_t> &sizes, const std::vector<Layout> &layouts,
+                     Random &random, int64_t padding) {
     std::vector<std::vector<int64_t>> strides;
     for (const Layout layout : layouts) strides.push_back(strides_of(layout, sizes, padding));
-    return make_problem(op, types, sizes, strides, strides_of(Layout::dense, sizes, padding), random);
+    return make_problem(op, types, sizes, strides, strides_of(Layout::dense, sizes, padding),
+                        random);
 }
 
-std::vector<std::vector<Layout>> all_layouts(hewn_operator_type op, const std::vector<Layout> &choices) {
+std::vector<std::vector<Layout>> all_layouts(hewn_operator_type op,
+                                             const std::vector<Layout> &choices) {
     std::vector<std::vector<Layout>> all{{}};
     for (size_t i = 0; i < free_inputs(op).size(); i++) {
         std::vector<std::vector<Layout>> longer;
@@ -69,19 +77,23 @@ std::vector<std::vector<Layout>> all_layouts(hewn_operator_type op, const std::v
     return all;
 }
 
-std::vector<Layout> all_dense(hewn_operator_type op) { return std::vector<Layout>(free_inputs(op).size(), Layout::dense); }
+std::vector<Layout> all_dense(hewn_operator_type op) {
+    return std::vector<Layout>(free_inputs(op).size(), Layout::dense);
+}
 
 std::vector<Layout> per_tensor(hewn_operator_type op) {
     std::vector<Layout> layouts;
-    for (const size_t i : free_inputs(op)) layouts.push_back(facts(op).is_parameter(i) ? Layout::scalar : Layout::dense);
+    for (const size_t i : free_inputs(op))
+        layouts.push_back(facts(op).is_parameter(i) ? Layout::scalar : Layout::dense);
     return layouts;
 }
 
 namespace {
 
-// Strides of a tensor whose dimensions lie in memory in any order and with any gaps. No two elements share memory, except
-// along dimensions with `broadcast` set.
-std::vector<int64_t> random_strides(const std::vector<int64_t> &sizes, const std::vector<bool> &broadcast, Random &random) {
+// Strides of a tensor whose dimensions lie in memory in any order and with any gaps. No two
+// elements share memory, except along dimensions with `broadcast` set.
+std::vector<int64_t> random_strides(const std::vector<int64_t> &sizes,
+                                    const std::vector<bool> &broadcast, Random &random) {
     std::vector<size_t> order(sizes.size());  // innermost first
     std::iota(order.begin(), order.end(), size_t(0));
     std::reverse(order.begin(), order.end());
@@ -105,7 +117,9 @@ std::vector<int64_t> random_sizes(Random &random, int64_t max_elements) {
     std::vector<int64_t> sizes(size_t(random.integer(1, 8)));
     int64_t elements = 1;
     for (int64_t &size : sizes) {
-        size = random.one_in(4) ? random.integer(1, 300) : random.one_in(8) ? 1 : random.integer(1, 6);
+        size = random.one_in(4)   ? random.integer(1, 300)
+               : random.one_in(8) ? 1
+                                  : random.integer(1, 6);
         if (elements * size > max_elements) size = 1;
         elements *= size;
     }
@@ -116,7 +130,8 @@ std::vector<int64_t> random_sizes(Random &random, int64_t max_elements) {
 
 }  // namespace
 
-Problem random_problem(hewn_operator_type op, const std::vector<hewn_data_type> &types, Random &random, int64_t max_elements) {
+Problem random_problem(hewn_operator_type op, const std::vector<hewn_data_type> &types,
+                       Random &random, int64_t max_elements) {
     const std::vector<int64_t> sizes = random_sizes(random, max_elements);
     const size_t rank = sizes.size();
     const std::vector<bool> none(rank, false);
@@ -147,7 +162,8 @@ Problem random_problem(hewn_operator_type op, const std::vector<hewn_data_type> 
         // The other form of one element: a view of the output's sizes, all strides 0.
         if (facts(op).is_one_element(i) && random.one_in(4))
             problem.inputs[i].emplace(Tensor(types[i], sizes, std::vector<int64_t>(rank, 0)));
-        if (facts(op).tensors[i].role == Role::zero_point && random.one_in(8)) problem.inputs[i].reset();
+        if (facts(op).tensors[i].role == Role::zero_point && random.one_in(8))
+            problem.inputs[i].reset();
     }
     return problem;
 }

@@ -19,29 +19,35 @@ enum class Layout {
 };
 
 // Strides of `layout` over `sizes`; `padding` elements lie between the rows.
-std::vector<int64_t> strides_of(Layout layout, const std::vector<int64_t> &sizes, int64_t padding = 0);
+std::vector<int64_t> strides_of(Layout layout, const std::vector<int64_t> &sizes,
+                                int64_t padding = 0);
 
 // The inputs whose layout is free: all but parameters of one element.
 std::vector<size_t> free_inputs(hewn_operator_type op);
 
-// A problem whose free inputs have `strides` (in free_inputs' order) and whose output has `output_strides`. Parameters of one
-// element have all sizes 1. Contents are still SENTINEL.
-Problem make_problem(hewn_operator_type op, const std::vector<hewn_data_type> &types, const std::vector<int64_t> &sizes,
-                     const std::vector<std::vector<int64_t>> &strides, const std::vector<int64_t> &output_strides,
-                     Random &random);
+// A problem whose free inputs have `strides` (in free_inputs' order) and whose output has
+// `output_strides`. Parameters of one element have all sizes 1. Contents are still SENTINEL.
+Problem make_problem(hewn_operator_type op, const std::vector<hewn_data_type> &types,
+                     const std::vector<int64_t> &sizes,
+                     const std::vector<std::vector<int64_t>> &strides,
+                     const std::vector<int64_t> &output_strides, Random &random);
 
-Problem make_problem(hewn_operator_type op, const std::vector<hewn_data_type> &types, const std::vector<int64_t> &sizes,
-                     const std::vector<Layout> &layouts, Random &random, int64_t padding = 0);
+Problem make_problem(hewn_operator_type op, const std::vector<hewn_data_type> &types,
+                     const std::vector<int64_t> &sizes, const std::vector<Layout> &layouts,
+                     Random &random, int64_t padding = 0);
 
 // Every way to choose one of `choices` for each free input of an operator.
-std::vector<std::vector<Layout>> all_layouts(hewn_operator_type op, const std::vector<Layout> &choices);
+std::vector<std::vector<Layout>> all_layouts(hewn_operator_type op,
+                                             const std::vector<Layout> &choices);
 
 std::vector<Layout> all_dense(hewn_operator_type op);
 
 // What models contain most: dense tensors with scalar parameters.
 std::vector<Layout> per_tensor(hewn_operator_type op);
 
-// Ranks 1 to 8, any broadcast mask, permuted and padded strides, overlapping inputs, absent zero points, in-place ADD.
-Problem random_problem(hewn_operator_type op, const std::vector<hewn_data_type> &types, Random &random, int64_t max_elements);
+// Ranks 1 to 8, any broadcast mask, permuted and padded strides, overlapping inputs, absent zero
+// points, in-place ADD.
+Problem random_problem(hewn_operator_type op, const std::vector<hewn_data_type> &types,
+                       Random &random, int64_t max_elements);
 
 }  // namespace hewn_test

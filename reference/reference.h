@@ -1,6 +1,7 @@
-// The truth of hewn's numerics in scalar C++: the only oracle. Every variant must equal it bit for bit (any NaN equals any NaN).
-// Evaluated in IEEE-754 binary32, one rounding to nearest even per written operation. Compile with -ffp-contract=off, in the
-// default floating-point mode. Formulas: DirectML's operator reference; the order of roundings: docs/numerics.md.
+// The truth of hewn's numerics in scalar C++: the only oracle. Every variant must equal it bit for
+// bit (any NaN equals any NaN). Evaluated in IEEE-754 binary32, one rounding to nearest even per
+// written operation. Compile with -ffp-contract=off, in the default floating-point mode. Formulas:
+// DirectML's operator reference; the order of roundings: docs/numerics.md.
 #pragma once
 
 #include <cmath>
@@ -30,7 +31,8 @@ inline uint32_t to_bits(float value) {
 
 // f32(h), exact.
 inline float to_f32(f16 h) {
-    const uint32_t sign = uint32_t(h.bits & 0x8000) << 16, exponent = (h.bits >> 10) & 31, mantissa = h.bits & 0x3ff;
+    const uint32_t sign = uint32_t(h.bits & 0x8000) << 16, exponent = (h.bits >> 10) & 31,
+                   mantissa = h.bits & 0x3ff;
     if (exponent == 31) return from_bits(sign | 0x7f800000 | mantissa << 13);
     if (exponent != 0) return from_bits(sign | (exponent + 112) << 23 | mantissa << 13);
     const float magnitude = float(mantissa) * 0x1p-24f;
@@ -47,7 +49,8 @@ inline f16 to_f16(float x) {
     if (magnitude > 0x7f800000) return {uint16_t(sign | 0x7e00)};
     if (magnitude >= 0x477ff000) return {uint16_t(sign | 0x7c00)};
     // Below 2^-14 the result is a multiple of 2^-24: adding 0.5 (whose ulp is 2^-24) rounds to it.
-    if (magnitude < 0x38800000) return {uint16_t(sign | (to_bits(from_bits(magnitude) + 0.5f) - 0x3f000000))};
+    if (magnitude < 0x38800000)
+        return {uint16_t(sign | (to_bits(from_bits(magnitude) + 0.5f) - 0x3f000000))};
     return {uint16_t(sign | ((magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13))};
 }
 
@@ -81,7 +84,8 @@ Out quantize_linear(In x, Scale s, Out z) {
     return quantize_quotient<Out>(to_f32(x) / to_f32(s), z);
 }
 
-// (x - z) * s: the difference is exact and rounds once to f32, the product rounds once, f16 once more.
+// (x - z) * s: the difference is exact and rounds once to f32, the product rounds once, f16 once
+// more.
 template<class Scale, class In>
 Scale dequantize_linear(In x, Scale s, In z) {
     return from_f32<Scale>(float(int64_t(x) - int64_t(z)) * to_f32(s));
@@ -94,7 +98,8 @@ Out quantized_linear_add(A a, float as, A az, B b, float bs, B bz, float os, Out
     return quantize_quotient<Out>((a_value + b_value) / os, oz);
 }
 
-// clamp(round((a - az) * (b - bz) * (as * bs / os)) + oz, Min, Max): the product of the differences is exact
+// clamp(round((a - az) * (b - bz) * (as * bs / os)) + oz, Min, Max): the product of the differences
+// is exact
 template<class Out, class In>
 Out quantized_linear_mul(In a, float as, In az, In b, float bs, In bz, float os, Out oz) {
     const float ratio = as * bs / os;
@@ -104,8 +109,10 @@ Out quantized_linear_mul(In a, float as, In az, In b, float bs, In bz, float os,
 // Equal bits, or both NaN.
 template<class T>
 bool same(T a, T b) {
-    if constexpr (std::is_same_v<T, f16>) return a.bits == b.bits || ((a.bits & 0x7fff) > 0x7c00 && (b.bits & 0x7fff) > 0x7c00);
-    else if constexpr (std::is_same_v<T, float>) return to_bits(a) == to_bits(b) || (std::isnan(a) && std::isnan(b));
+    if constexpr (std::is_same_v<T, f16>)
+        return a.bits == b.bits || ((a.bits & 0x7fff) > 0x7c00 && (b.bits & 0x7fff) > 0x7c00);
+    else if constexpr (std::is_same_v<T, float>)
+        return to_bits(a) == to_bits(b) || (std::isnan(a) && std::isnan(b));
     else return a == b;
 }
 

@@ -14,7 +14,8 @@ namespace hewn_test {
 std::vector<int64_t> packed_strides(const std::vector<int64_t> &sizes) {
     std::vector<int64_t> strides(sizes.size());
     int64_t stride = 1;
-    for (size_t d = sizes.size(); d-- > 0; stride *= std::max<int64_t>(sizes[d], 1)) strides[d] = stride;
+    for (size_t d = sizes.size(); d-- > 0; stride *= std::max<int64_t>(sizes[d], 1))
+        strides[d] = stride;
     return strides;
 }
 
@@ -22,13 +23,15 @@ int64_t element_count(const std::vector<int64_t> &sizes) {
     return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>());
 }
 
-Tensor::Tensor(hewn_data_type data_type, std::vector<int64_t> tensor_sizes, std::vector<int64_t> tensor_strides,
-               int64_t misalignment)
+Tensor::Tensor(hewn_data_type data_type, std::vector<int64_t> tensor_sizes,
+               std::vector<int64_t> tensor_strides, int64_t misalignment)
     : type(data_type), sizes(std::move(tensor_sizes)), strides(std::move(tensor_strides)) {
     constexpr size_t zone = 64, alignment = 64;
-    memory.assign(zone + alignment + size_t(misalignment) * element_bytes(type) + bytes() + zone, SENTINEL);
+    memory.assign(zone + alignment + size_t(misalignment) * element_bytes(type) + bytes() + zone,
+                  SENTINEL);
     const size_t address = reinterpret_cast<uintptr_t>(memory.data()) + zone;
-    offset = zone + (alignment - address % alignment) % alignment + size_t(misalignment) * element_bytes(type);
+    offset = zone + (alignment - address % alignment) % alignment +
+             size_t(misalignment) * element_bytes(type);
 }
 
 int64_t Tensor::span() const {
@@ -40,7 +43,8 @@ int64_t Tensor::span() const {
 
 Description Problem::description() const {
     TensorDescs tensors;
-    for (const auto &input : inputs) tensors.push_back(input ? std::optional(input->desc()) : std::nullopt);
+    for (const auto &input : inputs)
+        tensors.push_back(input ? std::optional(input->desc()) : std::nullopt);
     tensors.push_back(output.desc());
     return Description(op, std::move(tensors));
 }
@@ -49,14 +53,18 @@ std::vector<hewn_buffer_binding> Problem::bindings() const {
     std::vector<hewn_buffer_binding> result;
     for (size_t i = 0; i < inputs.size(); i++) {
         if (in_place >> i & 1) result.push_back(output.binding());
-        else result.push_back(inputs[i] ? inputs[i]->binding() : hewn_buffer_binding{sizeof(hewn_buffer_binding), nullptr, 0, 0});
+        else
+            result.push_back(inputs[i]
+                                 ? inputs[i]->binding()
+                                 : hewn_buffer_binding{sizeof(hewn_buffer_binding), nullptr, 0, 0});
     }
     return result;
 }
 
 DataTypes Problem::types() const {
     DataTypes result;
-    for (const auto &input : inputs) result.push_back(input ? input->type : hewn_data_type(HEWN_DATA_TYPE_UNKNOWN));
+    for (const auto &input : inputs)
+        result.push_back(input ? input->type : hewn_data_type(HEWN_DATA_TYPE_UNKNOWN));
     result.push_back(output.type);
     return result;
 }
@@ -65,8 +73,10 @@ Evaluation Problem::evaluation() const {
     Evaluation result{op, types(), output.sizes, {}, {}};
     for (size_t i = 0; i < inputs.size(); i++) {
         result.inputs.push_back(input_data(i));
-        std::vector<int64_t> strides = inputs[i] ? inputs[i]->strides : std::vector<int64_t>(output.sizes.size(), 0);
-        // A dimension of size 1 is not stepped along: scales of QUANTIZED_LINEAR_ADD have all sizes 1.
+        std::vector<int64_t> strides =
+            inputs[i] ? inputs[i]->strides : std::vector<int64_t>(output.sizes.size(), 0);
+        // A dimension of size 1 is not stepped along: scales of QUANTIZED_LINEAR_ADD have all sizes
+        // 1.
         for (size_t d = 0; inputs[i] && d < strides.size(); d++) {
             if (inputs[i]->sizes[d] == 1) strides[d] = 0;
         }
@@ -111,18 +121,23 @@ std::string inputs_at(const Problem &problem, const int64_t *offsets) {
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         if (!problem.inputs[i]) continue;
         const hewn_data_type type = problem.inputs[i]->type;
-        const uint8_t *const element = problem.input_data(i) + offsets[i] * int64_t(element_bytes(type));
-        text += " " + (problem.in_place >> i & 1 ? "-" : text_of(type, element));  // in place the input is gone
+        const uint8_t *const element =
+            problem.input_data(i) + offsets[i] * int64_t(element_bytes(type));
+        text += " " + (problem.in_place >> i & 1
+                           ? "-"
+                           : text_of(type, element));  // in place the input is gone
     }
     return text;
 }
 
 }  // namespace
 
-std::string difference(const Problem &problem, const std::vector<uint8_t> &expected, const std::vector<uint8_t> &actual) {
+std::string difference(const Problem &problem, const std::vector<uint8_t> &expected,
+                       const std::vector<uint8_t> &actual) {
     if (expected == actual) return "";
     const Tensor &output = problem.output;
-    const size_t size = element_bytes(output.type), base = output.offset, last = problem.inputs.size();
+    const size_t size = element_bytes(output.type), base = output.offset,
+                 last = problem.inputs.size();
     std::vector<uint8_t> rest = expected;  // with the elements of `actual`
     std::ostringstream text;
     int64_t differing = 0;
@@ -133,13 +148,15 @@ std::string difference(const Problem &problem, const std::vector<uint8_t> &expec
             const size_t at = base + size_t(o[last]) * size;
             const T want = load<T>(&rest[at]), got = load<T>(&actual[at]);
             if (!reference::same(want, got) && differing++ == 0) {
-                text << "element at offset " << o[last] << " is " << text_of(got) << " instead of " << text_of(want) << ", inputs"
-                     << inputs_at(problem, o);
+                text << "element at offset " << o[last] << " is " << text_of(got) << " instead of "
+                     << text_of(want) << ", inputs" << inputs_at(problem, o);
             }
             store(&rest[at], got);
         });
     });
-    if (differing) return std::to_string(differing) + " elements differ; " + text.str() + "; " + describe(problem);
+    if (differing)
+        return std::to_string(differing) + " elements differ; " + text.str() + "; " +
+               describe(problem);
     const auto padding = std::mismatch(rest.begin(), rest.end(), actual.begin());
     if (padding.first == rest.end()) return "";
     return "byte " + std::to_string(padding.first - rest.begin() - std::ptrdiff_t(base)) +

@@ -1,5 +1,5 @@
-// Strided tensors between sentinels, and an operator with its tensors. Runtime-typed, so that one test serves every line of
-// variants.inc.
+// Strided tensors between sentinels, and an operator with its tensors. Runtime-typed, so that one
+// test serves every line of variants.inc.
 #pragma once
 
 #include <hewn/hewn.h>
@@ -27,12 +27,13 @@ struct Spec {
 
     // The C view; valid while this object lives.
     hewn_tensor_desc desc() const {
-        return {sizeof(hewn_tensor_desc), type, uint32_t(sizes.size()), sizes.data(), strides.empty() ? nullptr : strides.data()};
+        return {sizeof(hewn_tensor_desc), type, uint32_t(sizes.size()), sizes.data(),
+                strides.empty() ? nullptr : strides.data()};
     }
 };
 
-// A tensor in memory of its own. Everything around and between its elements holds SENTINEL. The base is aligned to the element
-// and, with a `misalignment` in elements, to nothing more.
+// A tensor in memory of its own. Everything around and between its elements holds SENTINEL. The
+// base is aligned to the element and, with a `misalignment` in elements, to nothing more.
 struct Tensor {
     hewn_data_type type = HEWN_DATA_TYPE_UNKNOWN;
     std::vector<int64_t> sizes, strides;
@@ -40,8 +41,8 @@ struct Tensor {
     size_t offset = 0;  // of the first element in `memory`
 
     Tensor() = default;
-    Tensor(hewn_data_type data_type, std::vector<int64_t> tensor_sizes, std::vector<int64_t> tensor_strides,
-           int64_t misalignment = 0);
+    Tensor(hewn_data_type data_type, std::vector<int64_t> tensor_sizes,
+           std::vector<int64_t> tensor_strides, int64_t misalignment = 0);
     Tensor(hewn_data_type data_type, const std::vector<int64_t> &tensor_sizes)
         : Tensor(data_type, tensor_sizes, packed_strides(tensor_sizes)) {}
     // A copy would lie elsewhere: with another alignment.
@@ -66,9 +67,12 @@ struct Tensor {
 
     // The C view; valid while this object lives.
     hewn_tensor_desc desc() const {
-        return {sizeof(hewn_tensor_desc), type, uint32_t(sizes.size()), sizes.data(), strides.data()};
+        return {sizeof(hewn_tensor_desc), type, uint32_t(sizes.size()), sizes.data(),
+                strides.data()};
     }
-    hewn_buffer_binding binding() const { return {sizeof(hewn_buffer_binding), const_cast<uint8_t *>(data()), 0, bytes()}; }
+    hewn_buffer_binding binding() const {
+        return {sizeof(hewn_buffer_binding), const_cast<uint8_t *>(data()), 0, bytes()};
+    }
 };
 
 // One operator with its tensors.
@@ -76,7 +80,8 @@ struct Problem {
     hewn_operator_type op = 0;
     std::vector<std::optional<Tensor>> inputs;  // absent: an optional tensor left out
     Tensor output;
-    uint32_t in_place = 0;  // bit i: input i is bound to the output's memory (its own tensor then gives the layout only)
+    uint32_t in_place = 0;  // bit i: input i is bound to the output's memory (its own tensor then
+                            // gives the layout only)
 
     Description description() const;
     std::vector<hewn_buffer_binding> bindings() const;
@@ -94,8 +99,9 @@ void evaluate_reference(const Problem &problem, std::vector<uint8_t> &image);
 
 std::string describe(const Problem &problem);
 
-// What is wrong with the output's memory, which ought to be `expected`: elements bit for bit (any NaN equals any NaN), everything
-// else untouched. Empty: nothing.
-std::string difference(const Problem &problem, const std::vector<uint8_t> &expected, const std::vector<uint8_t> &actual);
+// What is wrong with the output's memory, which ought to be `expected`: elements bit for bit (any
+// NaN equals any NaN), everything else untouched. Empty: nothing.
+std::string difference(const Problem &problem, const std::vector<uint8_t> &expected,
+                       const std::vector<uint8_t> &actual);
 
 }  // namespace hewn_test

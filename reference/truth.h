@@ -1,4 +1,5 @@
-// The truth of each operator, whose formula is reference.h's. What is known of operators without it is in operators.h.
+// The truth of each operator, whose formula is reference.h's. What is known of operators without it
+// is in operators.h.
 #pragma once
 
 #include <stdexcept>
@@ -20,7 +21,8 @@ public:
 
     template<class T>
     const T *of(size_t input) const {
-        if (!first_.at(input)) throw std::logic_error("input " + std::to_string(input) + " is absent");
+        if (!first_.at(input))
+            throw std::logic_error("input " + std::to_string(input) + " is absent");
         return static_cast<const T *>(first_[input]);
     }
     // An absent zero point is a 0, which offsets of 0 find.
@@ -34,8 +36,9 @@ private:
     std::vector<const void *> first_;
 };
 
-// Truth<operator>::with(types, memory, f) calls f(element): element(offsets) is an element of the output, from those of the
-// inputs at offsets[0], offsets[1]... elements behind their first. `types` are those of all tensors, the output last.
+// Truth<operator>::with(types, memory, f) calls f(element): element(offsets) is an element of the
+// output, from those of the inputs at offsets[0], offsets[1]... elements behind their first.
+// `types` are those of all tensors, the output last.
 template<hewn_operator_type Operator>
 struct Truth;
 
@@ -57,17 +60,19 @@ struct Truth<HEWN_OPERATOR_QUANTIZE_LINEAR> {
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
         with_type<float, f16, int32_t>(types.at(0), [&](auto x_tag) {
             using X = decltype(x_tag);
-            with_type<std::conditional_t<std::is_same_v<X, int32_t>, float, X>>(types.at(1), [&](auto scale_tag) {
-                with_type<int8_t, uint8_t, int16_t, uint16_t>(types.at(3), [&](auto y_tag) {
-                    using Y = decltype(y_tag);
-                    const X *const x = memory.of<X>(0);
-                    const auto *const scale = memory.of<decltype(scale_tag)>(1);
-                    const Y *const zero_point = memory.zero_point<Y>(2);
-                    f([=](const int64_t *at) {
-                        return reference::quantize_linear<Y>(x[at[0]], scale[at[1]], zero_point[at[2]]);
+            with_type<std::conditional_t<std::is_same_v<X, int32_t>, float, X>>(
+                types.at(1), [&](auto scale_tag) {
+                    with_type<int8_t, uint8_t, int16_t, uint16_t>(types.at(3), [&](auto y_tag) {
+                        using Y = decltype(y_tag);
+                        const X *const x = memory.of<X>(0);
+                        const auto *const scale = memory.of<decltype(scale_tag)>(1);
+                        const Y *const zero_point = memory.zero_point<Y>(2);
+                        f([=](const int64_t *at) {
+                            return reference::quantize_linear<Y>(x[at[0]], scale[at[1]],
+                                                                 zero_point[at[2]]);
+                        });
                     });
                 });
-            });
         });
     }
 };
@@ -76,15 +81,19 @@ template<>
 struct Truth<HEWN_OPERATOR_DEQUANTIZE_LINEAR> {
     template<class F>
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
-        with_type<int32_t, int16_t, int8_t, uint32_t, uint16_t, uint8_t>(types.at(0), [&](auto x_tag) {
-            with_type<float, f16>(types.at(3), [&](auto y_tag) {
-                using X = decltype(x_tag);
-                using Y = decltype(y_tag);
-                const X *const x = memory.of<X>(0), *const zero_point = memory.zero_point<X>(2);
-                const Y *const scale = memory.of<Y>(1);
-                f([=](const int64_t *at) { return reference::dequantize_linear(x[at[0]], scale[at[1]], zero_point[at[2]]); });
+        with_type<int32_t, int16_t, int8_t, uint32_t, uint16_t, uint8_t>(
+            types.at(0), [&](auto x_tag) {
+                with_type<float, f16>(types.at(3), [&](auto y_tag) {
+                    using X = decltype(x_tag);
+                    using Y = decltype(y_tag);
+                    const X *const x = memory.of<X>(0), *const zero_point = memory.zero_point<X>(2);
+                    const Y *const scale = memory.of<Y>(1);
+                    f([=](const int64_t *at) {
+                        return reference::dequantize_linear(x[at[0]], scale[at[1]],
+                                                            zero_point[at[2]]);
+                    });
+                });
             });
-        });
     }
 };
 
@@ -100,10 +109,12 @@ struct Truth<HEWN_OPERATOR_QUANTIZED_LINEAR_ADD> {
                     using Y = decltype(y_tag);
                     const A *const a = memory.of<A>(0), a_zero_point = *memory.zero_point<A>(2);
                     const B *const b = memory.of<B>(3), b_zero_point = *memory.zero_point<B>(5);
-                    const float a_scale = *memory.of<float>(1), b_scale = *memory.of<float>(4), scale = *memory.of<float>(6);
+                    const float a_scale = *memory.of<float>(1), b_scale = *memory.of<float>(4),
+                                scale = *memory.of<float>(6);
                     const Y zero_point = *memory.zero_point<Y>(7);
                     f([=](const int64_t *at) {
-                        return reference::quantized_linear_add(a[at[0]], a_scale, a_zero_point, b[at[3]], b_scale, b_zero_point,
+                        return reference::quantized_linear_add(a[at[0]], a_scale, a_zero_point,
+                                                               b[at[3]], b_scale, b_zero_point,
                                                                scale, zero_point);
                     });
                 });
@@ -122,11 +133,13 @@ struct Truth<HEWN_OPERATOR_QUANTIZED_LINEAR_MUL> {
                 using Y = decltype(y_tag);
                 const X *const a = memory.of<X>(0), a_zero_point = *memory.zero_point<X>(2);
                 const X *const b = memory.of<X>(3), b_zero_point = *memory.zero_point<X>(5);
-                const float a_scale = *memory.of<float>(1), b_scale = *memory.of<float>(4), scale = *memory.of<float>(6);
+                const float a_scale = *memory.of<float>(1), b_scale = *memory.of<float>(4),
+                            scale = *memory.of<float>(6);
                 const Y zero_point = *memory.zero_point<Y>(7);
                 f([=](const int64_t *at) {
-                    return reference::quantized_linear_mul(a[at[0]], a_scale, a_zero_point, b[at[3]], b_scale, b_zero_point,
-                                                           scale, zero_point);
+                    return reference::quantized_linear_mul(a[at[0]], a_scale, a_zero_point,
+                                                           b[at[3]], b_scale, b_zero_point, scale,
+                                                           zero_point);
                 });
             });
         });
@@ -137,9 +150,8 @@ template<class F>
 void with_truth(hewn_operator_type type, const DataTypes &types, const InputMemory &memory, F &&f) {
     switch (type) {
 #define HEWN_OPERATOR(name, number, ...) \
-    case number: \
-        return Truth<number>::with(types, memory, f);
-#include "operators.inc"
+    case number: return Truth<number>::with(types, memory, f); \
+        #include "operators.inc"
     default: throw std::logic_error("no operator has the number " + std::to_string(type));
     }
 }

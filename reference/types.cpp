@@ -50,9 +50,11 @@ template<class T>
 std::string text_of(T value) {
     std::ostringstream text;
     if constexpr (std::is_same_v<T, f16>)
-        text << std::setprecision(9) << reference::to_f32(value) << " (0x" << std::hex << value.bits << ")";
+        text << std::setprecision(9) << reference::to_f32(value) << " (0x" << std::hex << value.bits
+             << ")";
     else if constexpr (std::is_same_v<T, float>)
-        text << std::setprecision(9) << value << " (0x" << std::hex << reference::to_bits(value) << ")";
+        text << std::setprecision(9) << value << " (0x" << std::hex << reference::to_bits(value)
+             << ")";
     else text << +value;
     return text.str();
 }

@@ -8,13 +8,14 @@
 
 namespace hewn_test {
 
-// ---- Random numbers ------------------------------------------------------------------------------------------------------
+// ---- Random numbers -----------------------------------------------------------------------------
 
 uint64_t seed() {
     static const uint64_t value = [] {
         const char *text = std::getenv("HEWN_SEED");
         const uint64_t chosen = text ? std::strtoull(text, nullptr, 0) : std::random_device{}();
-        std::printf("HEWN_SEED=%llu (set it to repeat this run)\n", static_cast<unsigned long long>(chosen));
+        std::printf("HEWN_SEED=%llu (set it to repeat this run)\n",
+                    static_cast<unsigned long long>(chosen));
         return chosen;
     }();
     return value;
@@ -28,9 +29,10 @@ uint64_t fnv1a(const std::string &text) {
 }
 }  // namespace
 
-Random::Random(const std::string &purpose) : engine_(seed() * 0x9e3779b97f4a7c15 + fnv1a(purpose)) {}
+Random::Random(const std::string &purpose)
+    : engine_(seed() * 0x9e3779b97f4a7c15 + fnv1a(purpose)) {}
 
-// ---- Special values ------------------------------------------------------------------------------------------------------
+// ---- Special values -----------------------------------------------------------------------------
 
 const std::vector<float> &special_f32() {
     static const std::vector<float> values = [] {
@@ -107,9 +109,10 @@ const std::vector<float> &special_f32() {
 const std::vector<f16> &special_f16() {
     static const std::vector<f16> values = [] {
         std::vector<f16> v;
-        for (const uint16_t bits : {0x0000, 0x0001, 0x0002, 0x03ff, 0x0400, 0x0401, 0x1400, 0x37ff, 0x3800, 0x3801,
-                                    0x3bff, 0x3c00, 0x3c01, 0x3e00, 0x4000, 0x4100, 0x57f0, 0x5800, 0x5bfc, 0x5c00,
-                                    0x6400, 0x6bff, 0x7800, 0x7bfe, 0x7bff, 0x7c00, 0x7c01, 0x7e00, 0x7fff}) {
+        for (const uint16_t bits :
+             {0x0000, 0x0001, 0x0002, 0x03ff, 0x0400, 0x0401, 0x1400, 0x37ff, 0x3800, 0x3801,
+              0x3bff, 0x3c00, 0x3c01, 0x3e00, 0x4000, 0x4100, 0x57f0, 0x5800, 0x5bfc, 0x5c00,
+              0x6400, 0x6bff, 0x7800, 0x7bfe, 0x7bff, 0x7c00, 0x7c01, 0x7e00, 0x7fff}) {
             v.push_back({bits});
             v.push_back({uint16_t(bits | 0x8000)});
         }
@@ -124,7 +127,8 @@ std::vector<T> special_values() {
     else if constexpr (std::is_same_v<T, f16>) return special_f16();
     else {
         std::vector<T> v;
-        // Ends of every narrower type, and neighbours of the powers of two where f32 starts to round.
+        // Ends of every narrower type, and neighbours of the powers of two where f32 starts to
+        // round.
         for (const uint64_t x : {0ull,
                                  1ull,
                                  2ull,
@@ -175,7 +179,8 @@ T random_value(Random &random) {
     }
     const uint64_t bits = random.bits();
     if constexpr (std::is_same_v<T, float>)
-        return random.one_in(4) ? reference::from_bits(uint32_t(bits)) : (random.unit() - 0.5f) * 600;
+        return random.one_in(4) ? reference::from_bits(uint32_t(bits))
+                                : (random.unit() - 0.5f) * 600;
     else if constexpr (std::is_same_v<T, f16>) return {uint16_t(bits)};
     else return T(bits);
 }
@@ -186,12 +191,12 @@ T random_value(Random &random) {
 HEWN_EACH_TYPE(HEWN_TYPE)
 #undef HEWN_TYPE
 
-// ---- Scales ---------------------------------------------------------------------------------------------------------------
+// ---- Scales -------------------------------------------------------------------------------------
 
 float random_ordinary_scale(Random &random, int exponent) {
     float scale = 1.0f;
     switch (random.integer(0, 3)) {
-    case 0: break;                                               // a power of two: quotients tie often
+    case 0: break;  // a power of two: quotients tie often
     case 1: scale = 1 + float(random.integer(0, 7)) / 8; break;  // few bits: ties too
     default: scale = 1 + random.unit() * (1 - 0x1p-20f);
     }

@@ -12,7 +12,8 @@ hewn_device_kind kind_of_variant(const char *variant) {
     };
     const std::string name = variant ? variant : "";
     const size_t separator = name.rfind("__");
-    const auto found = kinds.find(separator == std::string::npos ? name : name.substr(separator + 2));
+    const auto found =
+        kinds.find(separator == std::string::npos ? name : name.substr(separator + 2));
     return found == kinds.end() ? hewn_device_kind(HEWN_DEVICE_CPU) : found->second;
 }
 
@@ -32,7 +33,8 @@ const std::vector<Variant> &all_variants() {
     static const std::vector<Variant> variants = [] {
         std::vector<Variant> result;
         for (const auto &[op, signature, target] : LINES)
-            result.push_back({std::string(op) + "_" + signature + "__" + target, op, signature, target});
+            result.push_back(
+                {std::string(op) + "_" + signature + "__" + target, op, signature, target});
         return result;
     }();
     return variants;

@@ -14,7 +14,8 @@
 
 namespace hewn_test {
 
-// What a target's or variant's name is for. From the list of targets: asking the library loads a GPU's driver.
+// What a target's or variant's name is for. From the list of targets: asking the library loads a
+// GPU's driver.
 hewn_device_kind kind_of_variant(const char *variant);
 
 struct Variant {
@@ -25,7 +26,9 @@ struct Variant {
     // The public types that run on this kernel: unsigned integers share ADD's signed ones.
     std::vector<DataTypes> all_types() const;
     hewn_device_kind device() const { return kind_of_variant(target.c_str()); }
-    friend std::ostream &operator<<(std::ostream &out, const Variant &variant) { return out << variant.name; }
+    friend std::ostream &operator<<(std::ostream &out, const Variant &variant) {
+        return out << variant.name;
+    }
 };
 
 const std::vector<Variant> &all_variants();

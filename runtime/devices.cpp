@@ -32,17 +32,22 @@ BestDevice find_best(const GpuApi &api) {
         hewn_device_info info = {};
         if (api.describe(i, &info, nullptr) != HEWN_STATUS_OK) return best;
         const bool first = best.support.device != api.kind;
-        if (!first && (info.missing[0] || (!best.missing[0] && info.capability <= best.support.capability))) continue;
+        if (!first &&
+            (info.missing[0] || (!best.missing[0] && info.capability <= best.support.capability)))
+            continue;
         best.support = {api.kind, info.capability};
         memcpy(best.missing, info.missing, sizeof best.missing);
     }
 }
 
-// The index that HEWN_ANY_DEVICE stands for; 0 where nothing is there or nothing has what kernels need, which opening it then
-// tells. Software is what an OpenCL driver for CPUs was installed for, but Direct3D 12 has it on every Windows, and it is no GPU.
+// The index that HEWN_ANY_DEVICE stands for; 0 where nothing is there or nothing has what kernels
+// need, which opening it then tells. Software is what an OpenCL driver for CPUs was installed for,
+// but Direct3D 12 has it on every Windows, and it is no GPU.
 hewn_status find_any(hewn_device_kind kind, uint32_t *index, hewn_error *error) {
     hewn_device_info info = {sizeof info}, software = {};
-    for (uint32_t i = 0; kind != HEWN_DEVICE_CPU && hewn_get_device(kind, i, &info, nullptr) == HEWN_STATUS_OK; i++) {
+    for (uint32_t i = 0;
+         kind != HEWN_DEVICE_CPU && hewn_get_device(kind, i, &info, nullptr) == HEWN_STATUS_OK;
+         i++) {
         if (info.missing[0]) continue;
         if (!info.is_cpu) {
             *index = i;
@@ -52,11 +57,11 @@ hewn_status find_any(hewn_device_kind kind, uint32_t *index, hewn_error *error) 
     }
     *index = software.struct_size ? software.index : 0;
     if (!software.struct_size || kind != HEWN_DEVICE_D3D12) return HEWN_STATUS_OK;
-    return fail(
-        error, HEWN_STATUS_NO_DEVICE,
-        "D3D12: there is no GPU. Adapter %u, %s, is software on the CPU, for which hewn's own kernels are faster: it is opened "
-        "by its index alone",
-        unsigned(software.index), software.name);
+    return fail(error, HEWN_STATUS_NO_DEVICE,
+                "D3D12: there is no GPU. Adapter %u, %s, is software on the CPU, for which hewn's "
+                "own kernels are faster: it is opened "
+                "by its index alone",
+                unsigned(software.index), software.name);
 }
 
 }  // namespace
@@ -69,7 +74,8 @@ const BestDevice &best_device(hewn_device_kind kind) {
     while (i + 1 < kApiCount && kApis[i]->kind != kind) i++;
     if (known[i].load()) return best[i];
     // A thread that does not exist in a forked child may have held the mutex.
-    pthread_once(&prepared, [] { call_in_forked_child([] { mutex = PTHREAD_MUTEX_INITIALIZER; }); });
+    pthread_once(&prepared,
+                 [] { call_in_forked_child([] { mutex = PTHREAD_MUTEX_INITIALIZER; }); });
     pthread_mutex_lock(&mutex);
     if (!known[i].load()) {
         best[i] = find_best(*kApis[i]);
@@ -83,9 +89,11 @@ const BestDevice &best_device(hewn_device_kind kind) {
 
 using namespace hewn;
 
-hewn_status hewn_get_device(hewn_device_kind kind, uint32_t index, hewn_device_info *info, hewn_error *error) {
+hewn_status hewn_get_device(hewn_device_kind kind, uint32_t index, hewn_device_info *info,
+                            hewn_error *error) {
     if (!info || info->struct_size < sizeof *info)
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_device_info: is null or struct_size is too small");
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
+                    "hewn_device_info: is null or struct_size is too small");
     const uint32_t struct_size = info->struct_size;
     hewn_device_info found = {};
     found.kind = kind;
@@ -96,7 +104,8 @@ hewn_status hewn_get_device(hewn_device_kind kind, uint32_t index, hewn_device_i
         found.is_cpu = 1;
     } else {
         const GpuApi *api = api_of(kind);
-        if (!api) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%d is no kind of device", int(kind));
+        if (!api)
+            return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%d is no kind of device", int(kind));
         HEWN_CHECK(api->describe(index, &found, error));
     }
     *info = found;
@@ -104,15 +113,18 @@ hewn_status hewn_get_device(hewn_device_kind kind, uint32_t index, hewn_device_i
     return HEWN_STATUS_OK;
 }
 
-hewn_status hewn_open_device(hewn_device_kind kind, uint32_t index, hewn_device **device, hewn_error *error) {
-    if (!device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_open_device: device is null");
+hewn_status hewn_open_device(hewn_device_kind kind, uint32_t index, hewn_device **device,
+                             hewn_error *error) {
+    if (!device)
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_open_device: device is null");
     hewn_device_info info = {sizeof info};
-    hewn_status status = index == HEWN_ANY_DEVICE ? find_any(kind, &index, error) : hewn_status(HEWN_STATUS_OK);
+    hewn_status status =
+        index == HEWN_ANY_DEVICE ? find_any(kind, &index, error) : hewn_status(HEWN_STATUS_OK);
     if (status == HEWN_STATUS_OK) status = hewn_get_device(kind, index, &info, error);
     if (status != HEWN_STATUS_OK) return status;
     if (kind == HEWN_DEVICE_CPU) return hewn_create_cpu_device(nullptr, device, error);
     if (info.missing[0])
-        return fail(error, HEWN_STATUS_NO_DEVICE, "%s device %u, %s: lacks %s", names_of(kind).name, unsigned(index), info.name,
-                    info.missing);
+        return fail(error, HEWN_STATUS_NO_DEVICE, "%s device %u, %s: lacks %s", names_of(kind).name,
+                    unsigned(index), info.name, info.missing);
     return api_of(kind)->open(index, device, error);
 }

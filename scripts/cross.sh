@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds hewn for another system: scripts/cross.sh <os>-<arch> [-B FOLDER] [CMAKE ARGUMENT...]. The name is that of a toolchain file in
-# cmake/toolchains/ and of a preset. Installs the packages and wheels that the toolchain file names. Leaves FOLDER, build-<os>-<arch>/ if
-# none is given, and in it hewn-<version>-<os>-<arch>.tar.gz: headers, libraries, CMake package.
+# Builds hewn for another system: scripts/cross.sh <os>-<arch> [-B FOLDER] [CMAKE ARGUMENT...]. The
+# name is that of a toolchain file in cmake/toolchains/ and of a preset. Installs the packages and
+# wheels that the toolchain file names. Leaves FOLDER, build-<os>-<arch>/ if none is given, and in
+# it hewn-<version>-<os>-<arch>.tar.gz: headers, libraries, CMake package.
 set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Estimates how fast the ARM kernels are on chips that are not at hand, as a table (tools/estimate.py): scripts/estimate.sh [FILTER]
+# Estimates how fast the ARM kernels are on chips that are not at hand, as a table
+# (tools/estimate.py): scripts/estimate.sh [FILTER]
 set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what building and testing hewn needs: system packages (Debian 12 and 13, Ubuntu 22.04 and 24.04; as root or with sudo) and the
-# virtual environment .venv with the wheels of requirements.txt. When everything is there it only checks. Arguments: further packages.
+# Installs what building and testing hewn needs: system packages (Debian 12 and 13, Ubuntu 22.04 and
+# 24.04; as root or with sudo) and the virtual environment .venv with the wheels of
+# requirements.txt. When everything is there it only checks. Arguments: further packages.
 set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -42,8 +43,9 @@ install_packages() {
     "${apt[@]}" install --no-install-recommends "${missing[@]}"
 }
 
-# .venv is complete when its stamp names this folder (its scripts hold absolute paths), this Python and these requirements. The folder is
-# the one behind any links (cd -P), so that every script that calls this one gives it the same name.
+# .venv is complete when its stamp names this folder (its scripts hold absolute paths), this Python
+# and these requirements. The folder is the one behind any links (cd -P), so that every script that
+# calls this one gives it the same name.
 install_wheels() {
     local python=/usr/bin/python3 stamp=.venv/hewn.stamp wanted
     exec 9<scripts/setup.sh  # one at a time

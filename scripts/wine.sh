@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Prepares build-wine/, with which tests/support/run-wine.sh runs Windows programs: a Wine prefix and, of Mesa, a software Vulkan driver that is
-# new enough for Wine's Direct3D 12. Installs Wine. When everything is there it only checks. Exit status 77, with the reason, if it cannot
-# be had here.
+# Prepares build-wine/, with which tests/support/run-wine.sh runs Windows programs: a Wine prefix
+# and, of Mesa, a software Vulkan driver that is new enough for Wine's Direct3D 12. Installs Wine.
+# When everything is there it only checks. Exit status 77, with the reason, if it cannot be had
+# here.
 set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 wine=$PWD/build-wine stamp=build-wine/stamp
 
-# What the stamp of a complete build-wine/ says: this folder and script, and the system's Wine and Mesa, which may be removed or change.
+# What the stamp of a complete build-wine/ says: this folder and script, and the system's Wine and
+# Mesa, which may be removed or change.
 state() {
     echo "$PWD $(sha256sum <scripts/wine.sh)"
     dpkg-query --show --showformat='${Package} ${Version} ${db:Status-Status}\n' wine xvfb mesa-vulkan-drivers 2>/dev/null || true
@@ -34,8 +36,9 @@ command -v dpkg-query >/dev/null || skip "this is not a Debian or Ubuntu machine
 version=$(dpkg-query --show --showformat='${Version}' wine)
 dpkg --compare-versions "$version" ge 8 || skip "Wine $version is too old for Direct3D 12"
 
-# Debian 12's Mesa is too old: without VK_EXT_descriptor_indexing kernels write nothing. Its backports have a newer one. Only the driver
-# is unpacked from it, with package lists of its own, so the system's sources stay as they are.
+# Debian 12's Mesa is too old: without VK_EXT_descriptor_indexing kernels write nothing. Its
+# backports have a newer one. Only the driver is unpacked from it, with package lists of its own, so
+# the system's sources stay as they are.
 driver() { echo /usr/lib/x86_64-linux-gnu/libvulkan_lvp.so; }
 version=$(dpkg-query --show --showformat='${Version}' mesa-vulkan-drivers)
 if dpkg --compare-versions "$version" lt 23.1; then

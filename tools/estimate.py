@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 MCA = "llvm-mca-19"
-# LLVM's cortex-a76 is a model of Cortex-A57; neoverse-n1 is the A76's core in a server. Its apple-m1 models an older chip.
+# LLVM's cortex-a76 is a model of Cortex-A57; neoverse-n1 is the A76's core in a server. Its
+# apple-m1 models an older chip.
 CPUS = {"cortex-a55": "Cortex-A55", "neoverse-n1": "Neoverse N1 (A76)", "neoverse-n2": "Neoverse N2", "apple-m1": "Apple M1 (older model)"}
 TARGETS = ["arm64_neon", "arm64_fp16"]
 DEFAULT_FILTER = (

@@ -1,7 +1,8 @@
-# Android for CMAKE_ANDROID_ARCH_ABI, minSdk 21, included by the toolchain files of the architectures. With an NDK, whose folder
-# the environment's ANDROID_NDK_HOME or -DANDROID_NDK names, by its own toolchain file. Without one the kernels are the same and
-# the runtime is compiled by zig with musl's headers and linked against a stand-in (cmake/BionicStub.cmake): that checks, and does
-# not run.
+# Android for CMAKE_ANDROID_ARCH_ABI, minSdk 21, included by the toolchain files of the
+# architectures. With an NDK, whose folder the environment's ANDROID_NDK_HOME or -DANDROID_NDK
+# names, by its own toolchain file. Without one the kernels are the same and the runtime is compiled
+# by zig with musl's headers and linked against a stand-in (cmake/BionicStub.cmake): that checks,
+# and does not run.
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ANDROID_NDK)
 if(NOT ANDROID_NDK AND DEFINED ENV{ANDROID_NDK_HOME})
     set(ANDROID_NDK $ENV{ANDROID_NDK_HOME})

@@ -1,7 +1,7 @@
 # packages: clang lld llvm
 # wheels: ziglang==0.15.2
-# macOS 11 and newer on Apple's own chips. What is C, and the link of the libraries, is clang's and lld's: zig's own linker cannot
-# hide symbols.
+# macOS 11 and newer on Apple's own chips. What is C, and the link of the libraries, is clang's and
+# lld's: zig's own linker cannot hide symbols.
 set(CMAKE_SYSTEM_NAME Darwin)
 set(CMAKE_SYSTEM_PROCESSOR arm64)
 set(HEWN_ZIG_TARGET aarch64-macos.11.0)

@@ -1,5 +1,6 @@
 # packages: g++-mingw-w64-x86-64 clang lld llvm
-# Windows on x86-64 with Debian's and Ubuntu's MinGW-w64, its POSIX threads; what is built runs under Wine.
+# Windows on x86-64 with Debian's and Ubuntu's MinGW-w64, its POSIX threads; what is built runs
+# under Wine.
 set(CMAKE_SYSTEM_NAME Windows)
 set(CMAKE_SYSTEM_PROCESSOR AMD64)
 set(CMAKE_C_COMPILER x86_64-w64-mingw32-gcc-posix)
@@ -10,7 +11,8 @@ set(CMAKE_CROSSCOMPILING_EMULATOR ${CMAKE_CURRENT_LIST_DIR}/../../tests/support/
 set(CMAKE_FIND_ROOT_PATH /usr/x86_64-w64-mingw32)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
-# No DLL beside the system's own. GCC aligns no stack to 32 bytes here, so that its moves must not ask for it.
+# No DLL beside the system's own. GCC aligns no stack to 32 bytes here, so that its moves must not
+# ask for it.
 set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
 set(CMAKE_SHARED_LINKER_FLAGS_INIT -static)
 set(CMAKE_C_FLAGS_INIT -Wa,-muse-unaligned-vector-move)

@@ -1,5 +1,5 @@
-# The C and C++ compiler in the wheel ziglang, which holds several systems' headers and libraries, for HEWN_ZIG_TARGET; LLVM's
-# tools for objects. Included by the toolchain files of those systems.
+# The C and C++ compiler in the wheel ziglang, which holds several systems' headers and libraries,
+# for HEWN_ZIG_TARGET; LLVM's tools for objects. Included by the toolchain files of those systems.
 file(GLOB zig ${CMAKE_CURRENT_LIST_DIR}/../../.venv/lib/python3*/site-packages/ziglang/zig)
 set(CMAKE_C_COMPILER ${zig} cc -target ${HEWN_ZIG_TARGET})
 set(CMAKE_CXX_COMPILER ${zig} c++ -target ${HEWN_ZIG_TARGET})
@@ -11,8 +11,8 @@ set(HEWN_SIZE_TOOL /usr/bin/llvm-size)
 # What `find_package` finds on this machine is not for the target.
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
-# Linking a C++ program would build the target's C++ library first, minutes of work that nothing here needs: no test programs, and
-# the compiler's identity is told instead of found out.
+# Linking a C++ program would build the target's C++ library first, minutes of work that nothing
+# here needs: no test programs, and the compiler's identity is told instead of found out.
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 foreach(language C CXX)
     set(CMAKE_${language}_COMPILER_ID_RUN TRUE)

@@ -9,15 +9,21 @@ int main(void) {
     const uint8_t zero_point = 100;
     uint8_t output[2][4];
 
-    /* Scale and zero point are tensors of the input's sizes that repeat one element: their strides are 0. */
+    /* Scale and zero point are tensors of the input's sizes that repeat one element: their strides
+     * are 0. */
     const int64_t sizes[] = {2, 4}, repeat[] = {0, 0};
-    const hewn_tensor_desc input_tensor = {sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_FLOAT32, 2, sizes, NULL};
-    const hewn_tensor_desc scale_tensor = {sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_FLOAT32, 2, sizes, repeat};
-    const hewn_tensor_desc zero_point_tensor = {sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_UINT8, 2, sizes, repeat};
-    const hewn_tensor_desc output_tensor = {sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_UINT8, 2, sizes, NULL};
-    const hewn_quantize_linear_desc quantize = {sizeof(hewn_quantize_linear_desc), &input_tensor, &scale_tensor,
-                                                &zero_point_tensor, &output_tensor};
-    const hewn_operator_desc desc = {sizeof(hewn_operator_desc), HEWN_OPERATOR_QUANTIZE_LINEAR, &quantize};
+    const hewn_tensor_desc input_tensor = {sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_FLOAT32, 2,
+                                           sizes, NULL};
+    const hewn_tensor_desc scale_tensor = {sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_FLOAT32, 2,
+                                           sizes, repeat};
+    const hewn_tensor_desc zero_point_tensor = {sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_UINT8, 2,
+                                                sizes, repeat};
+    const hewn_tensor_desc output_tensor = {sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_UINT8, 2,
+                                            sizes, NULL};
+    const hewn_quantize_linear_desc quantize = {sizeof(hewn_quantize_linear_desc), &input_tensor,
+                                                &scale_tensor, &zero_point_tensor, &output_tensor};
+    const hewn_operator_desc desc = {sizeof(hewn_operator_desc), HEWN_OPERATOR_QUANTIZE_LINEAR,
+                                     &quantize};
 
     hewn_error error = {sizeof(hewn_error), HEWN_STATUS_OK, ""};
     hewn_operator *op = NULL;
@@ -38,7 +44,8 @@ int main(void) {
         return 1;
     }
 
-    for (int row = 0; row < 2; row++) printf("%d %d %d %d\n", output[row][0], output[row][1], output[row][2], output[row][3]);
+    for (int row = 0; row < 2; row++)
+        printf("%d %d %d %d\n", output[row][0], output[row][1], output[row][2], output[row][3]);
     printf("%s\n", hewn_operator_variant(op));
     hewn_destroy_operator(op);
     return 0;

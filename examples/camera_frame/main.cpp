@@ -1,5 +1,5 @@
-// A camera's frame (HWC: rows of pixels of three bytes, each row padded to `pitch` bytes) as a network's input (CHW: three planes
-// of floats from 0 to 1), without another copy.
+// A camera's frame (HWC: rows of pixels of three bytes, each row padded to `pitch` bytes) as a
+// network's input (CHW: three planes of floats from 0 to 1), without another copy.
 #include <hewn/hewn.hpp>
 
 #include <cstdio>
@@ -12,22 +12,26 @@ int main() try {
 
     const auto u8 = hewn::DataType::UINT8, f32 = hewn::DataType::FLOAT32;
     const std::vector<int64_t> chw = {3, height, width};
-    const hewn::TensorDesc pixels = {u8, chw, {{1, pitch, 3}}};  // the bytes from one channel, row, column to the next
-    const hewn::TensorDesc planes = {f32, chw};                  // no strides: packed
+    const hewn::TensorDesc pixels = {
+        u8, chw, {{1, pitch, 3}}};  // the bytes from one channel, row, column to the next
+    const hewn::TensorDesc planes = {f32, chw};  // no strides: packed
     const hewn::TensorDesc one_scale = hewn::TensorDesc::broadcast_scalar(f32, chw);
 
     // u8 -> f32 is DEQUANTIZE_LINEAR: (pixel - zero point) * scale, here without a zero point.
-    const hewn::Operator to_planes = hewn::compile(hewn::DequantizeLinearDesc{pixels, one_scale, std::nullopt, planes});
+    const hewn::Operator to_planes =
+        hewn::compile(hewn::DequantizeLinearDesc{pixels, one_scale, std::nullopt, planes});
     std::vector<float> input(3 * height * width);
     to_planes.execute({frame, 1 / 255.0f, nullptr}, {input});  // for each frame
 
     int64_t wrong = 0, i = 0;
     for (int64_t c = 0; c < 3; c++) {
         for (int64_t y = 0; y < height; y++) {
-            for (int64_t x = 0; x < width; x++) wrong += input[i++] != frame[y * pitch + x * 3 + c] * (1 / 255.0f);
+            for (int64_t x = 0; x < width; x++)
+                wrong += input[i++] != frame[y * pitch + x * 3 + c] * (1 / 255.0f);
         }
     }
-    std::printf("%lld of %lld floats wrong (%s)\n", (long long)wrong, (long long)i, to_planes.variant());
+    std::printf("%lld of %lld floats wrong (%s)\n", (long long)wrong, (long long)i,
+                to_planes.variant());
     return wrong != 0;
 } catch (const hewn::Error &error) {
     std::fprintf(stderr, "%s\n", error.what());

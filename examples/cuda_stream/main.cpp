@@ -1,5 +1,5 @@
-// hewn inside a CUDA program, with its context, its stream and its memory. Quantizes, adds and dequantizes on the stream. Nothing
-// waits but the program's own copy at the end.
+// hewn inside a CUDA program, with its context, its stream and its memory. Quantizes, adds and
+// dequantizes on the stream. Nothing waits but the program's own copy at the end.
 #include <cuda_runtime_api.h>
 #include <hewn/hewn.hpp>
 
@@ -17,7 +17,8 @@ template<class T>
 T *to_device(const std::vector<T> &values, cudaStream_t stream) {
     T *memory = nullptr;
     check(cudaMallocAsync(reinterpret_cast<void **>(&memory), values.size() * sizeof(T), stream));
-    check(cudaMemcpyAsync(memory, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice, stream));
+    check(cudaMemcpyAsync(memory, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice,
+                          stream));
     return memory;
 }
 
@@ -29,34 +30,44 @@ int main() try {
 
     constexpr int64_t n = 1 << 20;
     const std::vector<int64_t> sizes = {n}, one = {1}, all_the_same = {0};
-    const hewn::TensorDesc f32 = {hewn::DataType::FLOAT32, sizes}, u8 = {hewn::DataType::UINT8, sizes};
+    const hewn::TensorDesc f32 = {hewn::DataType::FLOAT32, sizes},
+                           u8 = {hewn::DataType::UINT8, sizes};
     const hewn::TensorDesc scale = {hewn::DataType::FLOAT32, sizes, all_the_same},
                            zero_point = {hewn::DataType::UINT8, sizes, all_the_same};
-    const hewn::TensorDesc one_scale = {hewn::DataType::FLOAT32, one}, one_zero_point = {hewn::DataType::UINT8, one};
+    const hewn::TensorDesc one_scale = {hewn::DataType::FLOAT32, one},
+                           one_zero_point = {hewn::DataType::UINT8, one};
 
-    // A device on the runtime API's current context. Compiling loads the kernels; executing only launches them.
+    // A device on the runtime API's current context. Compiling loads the kernels; executing only
+    // launches them.
     const hewn::Device device = hewn::Device::cuda(nullptr, stream);
-    const hewn::Operator quantize = hewn::compile(hewn::QuantizeLinearDesc{f32, scale, zero_point, u8}, {}, &device);
-    const hewn::Operator add = hewn::compile(
-        hewn::QuantizedLinearAddDesc{u8, one_scale, one_zero_point, u8, one_scale, one_zero_point, one_scale, one_zero_point, u8},
-        {}, &device);
-    const hewn::Operator dequantize = hewn::compile(hewn::DequantizeLinearDesc{u8, scale, zero_point, f32}, {}, &device);
+    const hewn::Operator quantize =
+        hewn::compile(hewn::QuantizeLinearDesc{f32, scale, zero_point, u8}, {}, &device);
+    const hewn::Operator add =
+        hewn::compile(hewn::QuantizedLinearAddDesc{u8, one_scale, one_zero_point, u8, one_scale,
+                                                   one_zero_point, one_scale, one_zero_point, u8},
+                      {}, &device);
+    const hewn::Operator dequantize =
+        hewn::compile(hewn::DequantizeLinearDesc{u8, scale, zero_point, f32}, {}, &device);
 
-    float *x = to_device(std::vector<float>(n, 1.6f), stream), *s = to_device<float>({0.5f}, stream);
+    float *x = to_device(std::vector<float>(n, 1.6f), stream),
+          *s = to_device<float>({0.5f}, stream);
     uint8_t *z = to_device<uint8_t>({100}, stream), *q = to_device(std::vector<uint8_t>(n), stream),
             *sum = to_device(std::vector<uint8_t>(n), stream);
-    const hewn::Binding values(x, n * sizeof(float)), scales(s, sizeof(float)), zero_points(z, 1), quantized(q, n), sums(sum, n);
+    const hewn::Binding values(x, n * sizeof(float)), scales(s, sizeof(float)), zero_points(z, 1),
+        quantized(q, n), sums(sum, n);
 
     quantize.execute({values, scales, zero_points}, {quantized});
-    add.execute({quantized, scales, zero_points, quantized, scales, zero_points, scales, zero_points}, {sums});
+    add.execute(
+        {quantized, scales, zero_points, quantized, scales, zero_points, scales, zero_points},
+        {sums});
     dequantize.execute({sums, scales, zero_points}, {values});
 
     std::vector<float> result(n);
     check(cudaMemcpyAsync(result.data(), x, n * sizeof(float), cudaMemcpyDeviceToHost, stream));
     check(cudaStreamSynchronize(stream));
     std::printf("%g (%s)\n", result[n - 1], dequantize.variant());  // 1.6 is 3 steps of 0.5
-    for (void *memory : {static_cast<void *>(x), static_cast<void *>(s), static_cast<void *>(z), static_cast<void *>(q),
-                         static_cast<void *>(sum)})
+    for (void *memory : {static_cast<void *>(x), static_cast<void *>(s), static_cast<void *>(z),
+                         static_cast<void *>(q), static_cast<void *>(sum)})
         check(cudaFreeAsync(memory, stream));
     check(cudaStreamSynchronize(stream));
     return result[n - 1] == 3.0f ? 0 : 1;

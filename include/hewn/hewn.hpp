@@ -1,12 +1,15 @@
-// hewn for C++17: a thin header-only layer over hewn.h, with RAII handles and one exception type, hewn::Error.
+// hewn for C++17: a thin header-only layer over hewn.h, with RAII handles and one exception type,
+// hewn::Error.
 //
 //     auto f32 = hewn::TensorDesc{hewn::DataType::FLOAT32, {1024}};
 //     hewn::Operator add = hewn::compile(hewn::AddDesc{f32, f32, f32});
-//     add.execute({a, b}, {sum});                                           // std::vector<float> a, b, sum
+//     add.execute({a, b}, {sum});                                           // std::vector<float>
+//     a, b, sum
 //
-// Names are those of hewn.h, which documents shapes, units, errors and formulas. In an older C++, use hewn.h. Without exceptions
-// (-fno-exceptions) a failing call ends in hewn::failure_handler, and hewn's types are others than in files with exceptions:
-// between the two pass C handles (get()).
+// Names are those of hewn.h, which documents shapes, units, errors and formulas. In an older C++,
+// use hewn.h. Without exceptions (-fno-exceptions) a failing call ends in hewn::failure_handler,
+// and hewn's types are others than in files with exceptions: between the two pass C handles
+// (get()).
 #ifndef HEWN_HEWN_HPP
 #define HEWN_HEWN_HPP
 
@@ -35,14 +38,16 @@
 namespace hewn {
 #if !defined(__cpp_exceptions) && !defined(__EXCEPTIONS) && !defined(_CPPUNWIND)
 #define HEWN_NO_EXCEPTIONS
-inline namespace no_exceptions {  // other functions than those of a program's other files, which may have been compiled to throw
+inline namespace no_exceptions {  // other functions than those of a program's other files, which
+                                  // may have been compiled to throw
 #endif
 
-// Thrown by every failing call; without exceptions, given to failure_handler. what() names the tensor and the rule, status() is a
-// HEWN_STATUS_ value.
+// Thrown by every failing call; without exceptions, given to failure_handler. what() names the
+// tensor and the rule, status() is a HEWN_STATUS_ value.
 class Error : public std::runtime_error {
 public:
-    explicit Error(const hewn_error &error) : std::runtime_error(error.message), status_(error.status) {}
+    explicit Error(const hewn_error &error)
+        : std::runtime_error(error.message), status_(error.status) {}
     hewn_status status() const noexcept { return status_; }
 
 private:
@@ -50,9 +55,11 @@ private:
 };
 
 #ifdef HEWN_NO_EXCEPTIONS
-// Every failing call's last step: writes the message to stderr and aborts. Set another function before the first call; it must
-// not return (longjmp, exit, abort), or the program aborts after it.
-inline void (*failure_handler)(const Error &error) = [](const Error &error) { std::fprintf(stderr, "hewn: %s\n", error.what()); };
+// Every failing call's last step: writes the message to stderr and aborts. Set another function
+// before the first call; it must not return (longjmp, exit, abort), or the program aborts after it.
+inline void (*failure_handler)(const Error &error) = [](const Error &error) {
+    std::fprintf(stderr, "hewn: %s\n", error.what());
+};
 #endif
 
 namespace detail {
@@ -110,7 +117,8 @@ enum class FeatureLevel : hewn_feature_level {
     LEVEL_HEWN = HEWN_FEATURE_LEVEL_HEWN,
 };
 
-// hewn_tensor_desc with its own storage. Sizes are outermost first; strides are in elements, 0 broadcasts, none: packed.
+// hewn_tensor_desc with its own storage. Sizes are outermost first; strides are in elements, 0
+// broadcasts, none: packed.
 struct TensorDesc {
     DataType data_type = DataType::FLOAT32;
     std::vector<int64_t> sizes;
@@ -125,12 +133,13 @@ struct TensorDesc {
     // The C view. Valid while this object lives and is not changed.
     hewn_tensor_desc c_desc() const {
         if (strides && strides->size() != sizes.size()) {
-            detail::fail(
-                {sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT,
-                 "TensorDesc: strides and sizes differ in length; each dimension has a stride, 0 where an input repeats"});
+            detail::fail({sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT,
+                          "TensorDesc: strides and sizes differ in length; each dimension has a "
+                          "stride, 0 where an input repeats"});
         }
-        return {sizeof(hewn_tensor_desc), static_cast<hewn_data_type>(data_type), static_cast<uint32_t>(sizes.size()),
-                sizes.data(), strides ? strides->data() : nullptr};
+        return {sizeof(hewn_tensor_desc), static_cast<hewn_data_type>(data_type),
+                static_cast<uint32_t>(sizes.size()), sizes.data(),
+                strides ? strides->data() : nullptr};
     }
 
     // The bytes that a binding needs: hewn_tensor_size.
@@ -142,18 +151,21 @@ struct TensorDesc {
     }
 };
 
-// A zero point, which may be absent: std::nullopt, a TensorDesc, an optional one, or a TensorDesc's members in braces.
+// A zero point, which may be absent: std::nullopt, a TensorDesc, an optional one, or a TensorDesc's
+// members in braces.
 struct OptionalTensorDesc : std::optional<TensorDesc> {
     OptionalTensorDesc(std::nullopt_t = std::nullopt) {}
     OptionalTensorDesc(TensorDesc desc) : optional(std::move(desc)) {}
     OptionalTensorDesc(std::optional<TensorDesc> desc) : optional(std::move(desc)) {}
-    OptionalTensorDesc(DataType data_type, std::vector<int64_t> sizes, std::optional<std::vector<int64_t>> strides = std::nullopt)
+    OptionalTensorDesc(DataType data_type, std::vector<int64_t> sizes,
+                       std::optional<std::vector<int64_t>> strides = std::nullopt)
         : optional(TensorDesc{data_type, std::move(sizes), std::move(strides)}) {}
 };
 
 // Options of one execution: execute({...}, {...}, &options).
 struct ExecuteOptions : hewn_execute_options {
-    explicit ExecuteOptions(int32_t threads = 0, hewn_parallel_for_fn executor = nullptr, void *executor_context = nullptr)
+    explicit ExecuteOptions(int32_t threads = 0, hewn_parallel_for_fn executor = nullptr,
+                            void *executor_context = nullptr)
         : hewn_execute_options{sizeof(hewn_execute_options), threads, executor, executor_context} {}
 };
 
@@ -176,21 +188,24 @@ template<class T, size_t N>
 constexpr bool is_std_array<std::array<T, N>> = true;
 // Integers, float, double, _Float16 and the like, which are no std::is_floating_point before C++23.
 template<class T>
-constexpr bool is_number =
-    std::is_convertible_v<T, float> && !std::is_class_v<T> && !std::is_enum_v<T> && !std::is_same_v<T, bool>;
+constexpr bool is_number = std::is_convertible_v<T, float> && !std::is_class_v<T> &&
+                           !std::is_enum_v<T> && !std::is_same_v<T, bool>;
 
-// What memory of Ts holds: a data type; UNKNOWN for bytes and structs, which may be any; or why no tensor can be bound to it: no
-// operator has such numbers, or they are elsewhere (behind pointers, bindings, views and containers, which have a data()).
+// What memory of Ts holds: a data type; UNKNOWN for bytes and structs, which may be any; or why no
+// tensor can be bound to it: no operator has such numbers, or they are elsewhere (behind pointers,
+// bindings, views and containers, which have a data()).
 constexpr hewn_data_type NO_DATA_TYPE = -1, NO_NUMBERS = -2, NO_MEMORY = -3;
 template<class Const>
 constexpr hewn_data_type type_of() {
     using T = std::remove_cv_t<Const>;
     if constexpr (std::is_array_v<T>) return type_of<std::remove_extent_t<T>>();
     else if constexpr (is_std_array<T>) return type_of<typename T::value_type>();
-    else if constexpr (!std::is_trivially_copyable_v<T> || std::is_pointer_v<T> || has_data<T>) return NO_NUMBERS;
+    else if constexpr (!std::is_trivially_copyable_v<T> || std::is_pointer_v<T> || has_data<T>)
+        return NO_NUMBERS;
     else if constexpr (std::is_base_of_v<hewn_buffer_binding, T>) return NO_NUMBERS;
-    else if constexpr (std::is_constructible_v<T, std::nullopt_t>) return HEWN_DATA_TYPE_UNKNOWN;  // std::optional
-    else if constexpr (has_value_type<T>) return type_of<typename T::value_type>();                // std::complex
+    else if constexpr (std::is_constructible_v<T, std::nullopt_t>)
+        return HEWN_DATA_TYPE_UNKNOWN;  // std::optional
+    else if constexpr (has_value_type<T>) return type_of<typename T::value_type>();  // std::complex
     else if constexpr (!is_number<T> || std::is_same_v<T, char>) return HEWN_DATA_TYPE_UNKNOWN;
     else if constexpr (std::is_integral_v<T>) {
         switch (sizeof(T)) {
@@ -203,17 +218,20 @@ constexpr hewn_data_type type_of() {
     } else if constexpr (sizeof(T) == 4) return HEWN_DATA_TYPE_FLOAT32;
     else if constexpr (sizeof(T) == 2) {
         constexpr float bit_10 = 1.0009765625f;  // f16 has it after the point, bfloat16 only 7
-        return static_cast<float>(static_cast<T>(bit_10)) == bit_10 ? HEWN_DATA_TYPE_FLOAT16 : NO_DATA_TYPE;
+        return static_cast<float>(static_cast<T>(bit_10)) == bit_10 ? HEWN_DATA_TYPE_FLOAT16
+                                                                    : NO_DATA_TYPE;
     } else return NO_DATA_TYPE;
 }
 
-// The elements, const if they are only read, of an X: a container, a C array, or one number. void: X is none of these.
+// The elements, const if they are only read, of an X: a container, a C array, or one number. void:
+// X is none of these.
 template<class X, class = void>
 struct Memory {
     using Element = std::conditional_t<is_number<std::remove_cv_t<X>>, X, void>;
 };
 template<class X>
-struct Memory<X, std::void_t<decltype(std::data(std::declval<X &>())), decltype(std::size(std::declval<X &>()))>> {
+struct Memory<X, std::void_t<decltype(std::data(std::declval<X &>())),
+                             decltype(std::size(std::declval<X &>()))>> {
     using Element = std::remove_pointer_t<decltype(std::data(std::declval<X &>()))>;
 };
 template<class X>
@@ -227,21 +245,23 @@ hewn_buffer_binding bind(X &x) {
     const auto binding = [](const void *memory, size_t bytes) -> hewn_buffer_binding {
         return {HEWN_BINDING_OF(held_by<X>()), const_cast<void *>(memory), 0, bytes};
     };
-    if constexpr (has_data<X>) return binding(std::data(x), std::size(x) * sizeof(typename Memory<X>::Element));
+    if constexpr (has_data<X>)
+        return binding(std::data(x), std::size(x) * sizeof(typename Memory<X>::Element));
     else return binding(&x, sizeof(x));
 }
 
-// What an argument of type X && is, bound as an output. A temporary counts as const, as what is written to it is lost, unless it
-// is a view of memory (std::span).
+// What an argument of type X && is, bound as an output. A temporary counts as const, as what is
+// written to it is lost, unless it is a view of memory (std::span).
 template<class X>
 using Output = std::conditional_t<std::is_reference_v<X>, std::remove_reference_t<X>, const X>;
 template<class X>
 constexpr bool is_const_memory = std::is_const_v<typename Memory<X>::Element>;
 }  // namespace detail
 
-// One tensor's writable memory, for an output or an input. Made from a container with data() (std::vector, std::array,
-// std::span), a C array or one number, whose type must then be the description's (std::uint16_t also for FLOAT16; char, std::byte
-// and structs are bytes of any type). Or made from a pointer, of any type, an offset and the bytes that may be used from that
+// One tensor's writable memory, for an output or an input. Made from a container with data()
+// (std::vector, std::array, std::span), a C array or one number, whose type must then be the
+// description's (std::uint16_t also for FLOAT16; char, std::byte and structs are bytes of any
+// type). Or made from a pointer, of any type, an offset and the bytes that may be used from that
 // offset on (not the bytes of the whole buffer).
 struct Binding : hewn_buffer_binding {
     Binding(void *memory, uint64_t bytes, uint64_t byte_offset = 0)
@@ -254,27 +274,35 @@ struct Binding : hewn_buffer_binding {
     template<class X, class As = detail::Output<X>,
              std::enable_if_t<detail::held_by<As>() >= 0 && detail::is_const_memory<As>, int> = 0>
     Binding(X &&) = delete;  // an output is written: it is neither const nor a temporary
-    template<class X, std::enable_if_t<detail::held_by<detail::Output<X>>() == detail::NO_DATA_TYPE, int> = 0>
+    template<class X, std::enable_if_t<detail::held_by<detail::Output<X>>() == detail::NO_DATA_TYPE,
+                                       int> = 0>
     Binding(X &&) = delete;  // no operator has double, long double or bfloat16: convert to float
-    template<class X, std::enable_if_t<detail::held_by<detail::Output<X>>() == detail::NO_NUMBERS, int> = 0>
-    Binding(X &&) = delete;  // numbers side by side are due: a container with data(), a C array, {pointer, bytes}
+    template<class X,
+             std::enable_if_t<detail::held_by<detail::Output<X>>() == detail::NO_NUMBERS, int> = 0>
+    Binding(X &&) = delete;  // numbers side by side are due: a container with data(), a C array,
+                             // {pointer, bytes}
 };
 
-// An input's memory, which is only read. Made as a Binding is, also from what is const. nullptr is an absent optional tensor. A
-// temporary, as a number that is written in the call, must live until the execution has ended.
+// An input's memory, which is only read. Made as a Binding is, also from what is const. nullptr is
+// an absent optional tensor. A temporary, as a number that is written in the call, must live until
+// the execution has ended.
 struct InputBinding : hewn_buffer_binding {
-    InputBinding(std::nullptr_t) : hewn_buffer_binding{sizeof(hewn_buffer_binding), nullptr, 0, 0} {}
+    InputBinding(std::nullptr_t)
+        : hewn_buffer_binding{sizeof(hewn_buffer_binding), nullptr, 0, 0} {}
     InputBinding(const void *memory, uint64_t bytes, uint64_t byte_offset = 0)
-        : hewn_buffer_binding{sizeof(hewn_buffer_binding), const_cast<void *>(memory), byte_offset, bytes} {}
+        : hewn_buffer_binding{sizeof(hewn_buffer_binding), const_cast<void *>(memory), byte_offset,
+                              bytes} {}
     InputBinding(const Binding &binding) : hewn_buffer_binding(binding) {}
     template<class X, std::enable_if_t<detail::held_by<const X>() >= 0, int> = 0>
     InputBinding(const X &memory) : hewn_buffer_binding(detail::bind(memory)) {}
 
     // What is no input, and why.
     template<class X, std::enable_if_t<detail::held_by<const X>() == detail::NO_DATA_TYPE, int> = 0>
-    InputBinding(const X &) = delete;  // no operator has double, long double or bfloat16: convert to float
+    InputBinding(const X &) =
+        delete;  // no operator has double, long double or bfloat16: convert to float
     template<class X, std::enable_if_t<detail::held_by<const X>() == detail::NO_NUMBERS, int> = 0>
-    InputBinding(const X &) = delete;  // numbers side by side are due: a container with data(), a C array, {pointer, bytes}
+    InputBinding(const X &) = delete;  // numbers side by side are due: a container with data(), a C
+                                       // array, {pointer, bytes}
 };
 
 struct CompileOptions {
@@ -283,8 +311,8 @@ struct CompileOptions {
     int32_t max_threads = 0;   // for the CPU, like parallel_for, which must outlive the operator
     hewn_parallel_for_fn parallel_for = nullptr;
     void *parallel_for_context = nullptr;
-    // Scales and zero points that never change, one for each input, nullptr for one that is no constant: {nullptr, scale,
-    // nullptr}. They are copied; executions take nullptr for them.
+    // Scales and zero points that never change, one for each input, nullptr for one that is no
+    // constant: {nullptr, scale, nullptr}. They are copied; executions take nullptr for them.
     std::vector<InputBinding> constants = {};
 };
 
@@ -300,29 +328,45 @@ namespace detail {
 inline hewn_device *handle_of(const Device &device);
 }
 
-// Where operators run. Movable; a moved-from Device is of no use. Programs that stay on the CPU need none.
+// Where operators run. Movable; a moved-from Device is of no use. Programs that stay on the CPU
+// need none.
 class Device {
 public:
     // A CPU device with its own memory hooks.
-    explicit Device(hewn_cpu_device_desc desc = {sizeof(hewn_cpu_device_desc), nullptr, nullptr, nullptr})
-        : Device([&](hewn_device **device, hewn_error *error) { return hewn_create_cpu_device(&desc, device, error); }) {}
-    // On a CUcontext (nullptr: the thread's current one) and a CUstream of it (nullptr: the default stream).
+    explicit Device(hewn_cpu_device_desc desc = {sizeof(hewn_cpu_device_desc), nullptr, nullptr,
+                                                 nullptr})
+        : Device([&](hewn_device **device, hewn_error *error) {
+              return hewn_create_cpu_device(&desc, device, error);
+          }) {}
+    // On a CUcontext (nullptr: the thread's current one) and a CUstream of it (nullptr: the default
+    // stream).
     static Device cuda(void *context, void *stream) {
-        const hewn_cuda_device_desc desc = {sizeof(hewn_cuda_device_desc), context, stream, nullptr, nullptr, nullptr};
-        return Device([&](hewn_device **device, hewn_error *error) { return hewn_create_cuda_device(&desc, device, error); });
+        const hewn_cuda_device_desc desc = {
+            sizeof(hewn_cuda_device_desc), context, stream, nullptr, nullptr, nullptr};
+        return Device([&](hewn_device **device, hewn_error *error) {
+            return hewn_create_cuda_device(&desc, device, error);
+        });
     }
     // On a cl_context and an in-order cl_command_queue of it.
     static Device opencl(void *context, void *queue) {
-        const hewn_opencl_device_desc desc = {sizeof(hewn_opencl_device_desc), context, queue, nullptr, nullptr, nullptr};
-        return Device([&](hewn_device **device, hewn_error *error) { return hewn_create_opencl_device(&desc, device, error); });
+        const hewn_opencl_device_desc desc = {
+            sizeof(hewn_opencl_device_desc), context, queue, nullptr, nullptr, nullptr};
+        return Device([&](hewn_device **device, hewn_error *error) {
+            return hewn_create_opencl_device(&desc, device, error);
+        });
     }
-    // On an ID3D12Device. queue is an ID3D12CommandQueue for what is executed rather than recorded; nullptr: one of its own.
+    // On an ID3D12Device. queue is an ID3D12CommandQueue for what is executed rather than recorded;
+    // nullptr: one of its own.
     static Device d3d12(void *device, void *queue = nullptr) {
-        const hewn_d3d12_device_desc desc = {sizeof(hewn_d3d12_device_desc), device, queue, nullptr, nullptr, nullptr};
-        return Device([&](hewn_device **result, hewn_error *error) { return hewn_create_d3d12_device(&desc, result, error); });
+        const hewn_d3d12_device_desc desc = {
+            sizeof(hewn_d3d12_device_desc), device, queue, nullptr, nullptr, nullptr};
+        return Device([&](hewn_device **result, hewn_error *error) {
+            return hewn_create_d3d12_device(&desc, result, error);
+        });
     }
-    // The index-th device of a kind, by default the first (HEWN_ANY_DEVICE), with a context and a queue of its own. CUDA gets the
-    // GPU's primary context, which the CUDA runtime uses as well, and its default stream.
+    // The index-th device of a kind, by default the first (HEWN_ANY_DEVICE), with a context and a
+    // queue of its own. CUDA gets the GPU's primary context, which the CUDA runtime uses as well,
+    // and its default stream.
     static Device open(DeviceKind kind, uint32_t index = HEWN_ANY_DEVICE) {
         return Device([&](hewn_device **device, hewn_error *error) {
             return hewn_open_device(static_cast<hewn_device_kind>(kind), index, device, error);
@@ -332,7 +376,8 @@ public:
     hewn_device *get() const noexcept { return handle_.get(); }
     DeviceKind kind() const noexcept { return static_cast<DeviceKind>(hewn_kind_of_device(get())); }
     void synchronize() const {
-        detail::check([&](hewn_error *error) { return hewn_synchronize(detail::handle_of(*this), error); });
+        detail::check(
+            [&](hewn_error *error) { return hewn_synchronize(detail::handle_of(*this), error); });
     }
 
 private:
@@ -351,7 +396,8 @@ private:
 namespace detail {
 // A null handle would mean the CPU, but it is that of a Device that was moved from. Fails.
 inline hewn_device *handle_of(const Device &device) {
-    if (!device.get()) fail({sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT, "device: was moved from"});
+    if (!device.get())
+        fail({sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT, "device: was moved from"});
     return device.get();
 }
 }  // namespace detail
@@ -360,19 +406,25 @@ inline hewn_device *handle_of(const Device &device) {
 class DeviceMemory {
 public:
     // `bytes` bytes, whose contents are not set.
-    DeviceMemory(const Device &device, uint64_t bytes) : memory_(nullptr, Free{device.get()}), bytes_(bytes) {
+    DeviceMemory(const Device &device, uint64_t bytes)
+        : memory_(nullptr, Free{device.get()}), bytes_(bytes) {
         void *memory = nullptr;
-        detail::check([&](hewn_error *error) { return hewn_allocate(detail::handle_of(device), bytes, &memory, error); });
+        detail::check([&](hewn_error *error) {
+            return hewn_allocate(detail::handle_of(device), bytes, &memory, error);
+        });
         memory_.reset(memory);
     }
-    // Copy to and from byte `offset` of this memory, after all that was enqueued before, and wait for the copy.
+    // Copy to and from byte `offset` of this memory, after all that was enqueued before, and wait
+    // for the copy.
     void write(const void *from, uint64_t bytes, uint64_t offset = 0) {
-        detail::check(
-            [&](hewn_error *error) { return hewn_write(memory_.get_deleter().device, get(), offset, from, bytes, error); });
+        detail::check([&](hewn_error *error) {
+            return hewn_write(memory_.get_deleter().device, get(), offset, from, bytes, error);
+        });
     }
     void read(void *to, uint64_t bytes, uint64_t offset = 0) const {
-        detail::check(
-            [&](hewn_error *error) { return hewn_read(memory_.get_deleter().device, get(), offset, to, bytes, error); });
+        detail::check([&](hewn_error *error) {
+            return hewn_read(memory_.get_deleter().device, get(), offset, to, bytes, error);
+        });
     }
     void *get() const noexcept { return memory_.get(); }
     Binding binding() const { return Binding(get(), bytes_); }
@@ -391,8 +443,8 @@ inline std::vector<hewn_device_info> devices(DeviceKind kind) {
     std::vector<hewn_device_info> infos;
     hewn_device_info info{};
     info.struct_size = sizeof(info);
-    while (hewn_get_device(static_cast<hewn_device_kind>(kind), static_cast<uint32_t>(infos.size()), &info, nullptr) ==
-           HEWN_STATUS_OK)
+    while (hewn_get_device(static_cast<hewn_device_kind>(kind), static_cast<uint32_t>(infos.size()),
+                           &info, nullptr) == HEWN_STATUS_OK)
         infos.push_back(info);
     return infos;
 }
@@ -411,7 +463,9 @@ public:
 
 private:
     struct Destroy {
-        void operator()(hewn_bound_operator *bound) const noexcept { hewn_destroy_bound_operator(bound); }
+        void operator()(hewn_bound_operator *bound) const noexcept {
+            hewn_destroy_bound_operator(bound);
+        }
     };
     std::unique_ptr<hewn_bound_operator, Destroy> handle_;
 };
@@ -422,37 +476,40 @@ public:
     // Takes ownership of the handle.
     explicit Operator(hewn_operator *op) : handle_(op) {}
 
-    // hewn_execute, with inputs in the order of the description's members and nullptr for an absent one. Returns when the output
-    // is written, on a GPU once the work is enqueued. Throws Error.
+    // hewn_execute, with inputs in the order of the description's members and nullptr for an absent
+    // one. Returns when the output is written, on a GPU once the work is enqueued. Throws Error.
     void execute(std::initializer_list<InputBinding> inputs, std::initializer_list<Binding> outputs,
                  const hewn_execute_options *options = nullptr) const {
         execute(inputs.begin(), inputs.size(), outputs.begin(), outputs.size(), options);
     }
-    void execute(const InputBinding *inputs, size_t input_count, const Binding *outputs, size_t output_count,
-                 const hewn_execute_options *options = nullptr) const {
+    void execute(const InputBinding *inputs, size_t input_count, const Binding *outputs,
+                 size_t output_count, const hewn_execute_options *options = nullptr) const {
         detail::check([&](hewn_error *error) {
-            return hewn_execute(get(), inputs, static_cast<uint32_t>(input_count), outputs, static_cast<uint32_t>(output_count),
-                                options, error);
+            return hewn_execute(get(), inputs, static_cast<uint32_t>(input_count), outputs,
+                                static_cast<uint32_t>(output_count), options, error);
         });
     }
     // hewn_bind, with bindings as for execute. Throws Error.
-    BoundOperator bind(std::initializer_list<InputBinding> inputs, std::initializer_list<Binding> outputs,
+    BoundOperator bind(std::initializer_list<InputBinding> inputs,
+                       std::initializer_list<Binding> outputs,
                        const hewn_execute_options *options = nullptr) const {
         return bind(inputs.begin(), inputs.size(), outputs.begin(), outputs.size(), options);
     }
-    BoundOperator bind(const InputBinding *inputs, size_t input_count, const Binding *outputs, size_t output_count,
-                       const hewn_execute_options *options = nullptr) const {
+    BoundOperator bind(const InputBinding *inputs, size_t input_count, const Binding *outputs,
+                       size_t output_count, const hewn_execute_options *options = nullptr) const {
         hewn_bound_operator *bound = nullptr;
         detail::check([&](hewn_error *error) {
-            return hewn_bind(get(), inputs, static_cast<uint32_t>(input_count), outputs, static_cast<uint32_t>(output_count),
-                             options, &bound, error);
+            return hewn_bind(get(), inputs, static_cast<uint32_t>(input_count), outputs,
+                             static_cast<uint32_t>(output_count), options, &bound, error);
         });
         return BoundOperator(bound);
     }
     // Records into an open ID3D12GraphicsCommandList: hewn_d3d12_record.
-    void record(void *command_list, std::initializer_list<InputBinding> inputs, std::initializer_list<Binding> outputs) const {
+    void record(void *command_list, std::initializer_list<InputBinding> inputs,
+                std::initializer_list<Binding> outputs) const {
         detail::check([&](hewn_error *error) {
-            return hewn_d3d12_record(get(), command_list, inputs.begin(), static_cast<uint32_t>(inputs.size()), outputs.begin(),
+            return hewn_d3d12_record(get(), command_list, inputs.begin(),
+                                     static_cast<uint32_t>(inputs.size()), outputs.begin(),
                                      static_cast<uint32_t>(outputs.size()), error);
         });
     }
@@ -466,30 +523,34 @@ private:
     std::unique_ptr<hewn_operator, Destroy> handle_;
 };
 
-// hewn_compile for a device; nullptr: the CPU. `tensors` are the operator's in order, the output last, null where one is absent.
-// Throws Error. The Device object may go before the operator, but what it was made of (memory hooks, a CUDA context and stream)
-// must outlive the operator. Each operator has a description of its own as well, with its compile(), in <hewn/operators.hpp>.
+// hewn_compile for a device; nullptr: the CPU. `tensors` are the operator's in order, the output
+// last, null where one is absent. Throws Error. The Device object may go before the operator, but
+// what it was made of (memory hooks, a CUDA context and stream) must outlive the operator. Each
+// operator has a description of its own as well, with its compile(), in <hewn/operators.hpp>.
 inline Operator compile(hewn_operator_type type, const std::vector<const TensorDesc *> &tensors,
                         const CompileOptions &options = {}, const Device *device = nullptr) {
     std::vector<hewn_tensor_desc> c_descs;
-    for (const TensorDesc *tensor : tensors) c_descs.push_back(tensor ? tensor->c_desc() : hewn_tensor_desc{});
+    for (const TensorDesc *tensor : tensors)
+        c_descs.push_back(tensor ? tensor->c_desc() : hewn_tensor_desc{});
     // As the operator's struct: struct_size, which takes the room of a pointer, then the pointers.
     std::vector<const hewn_tensor_desc *> desc(1 + tensors.size());
     const auto struct_size = static_cast<uint32_t>(desc.size() * sizeof(desc[0]));
     std::memcpy(desc.data(), &struct_size, sizeof(struct_size));
     for (size_t i = 0; i < tensors.size(); i++) desc[1 + i] = tensors[i] ? &c_descs[i] : nullptr;
     const hewn_operator_desc operator_desc{sizeof(hewn_operator_desc), type, desc.data()};
-    const hewn_compile_options c_options{sizeof(hewn_compile_options),
-                                         static_cast<hewn_feature_level>(options.feature_level),
-                                         options.variant.empty() ? nullptr : options.variant.c_str(),
-                                         options.max_threads,
-                                         options.parallel_for,
-                                         options.parallel_for_context,
-                                         options.constants.empty() ? nullptr : options.constants.data(),
-                                         static_cast<uint32_t>(options.constants.size())};
+    const hewn_compile_options c_options{
+        sizeof(hewn_compile_options),
+        static_cast<hewn_feature_level>(options.feature_level),
+        options.variant.empty() ? nullptr : options.variant.c_str(),
+        options.max_threads,
+        options.parallel_for,
+        options.parallel_for_context,
+        options.constants.empty() ? nullptr : options.constants.data(),
+        static_cast<uint32_t>(options.constants.size())};
     hewn_operator *op = nullptr;
     detail::check([&](hewn_error *error) {
-        return hewn_compile(device ? detail::handle_of(*device) : nullptr, &operator_desc, &c_options, &op, error);
+        return hewn_compile(device ? detail::handle_of(*device) : nullptr, &operator_desc,
+                            &c_options, &op, error);
     });
     return Operator(op);
 }
@@ -501,7 +562,8 @@ inline const TensorDesc *pointer(const OptionalTensorDesc &desc) { return desc ?
 
 #include <hewn/operators.hpp>
 
-// An operator at a feature level, and its tensors, the output last: hewn_get_operator and hewn_get_operator_tensor.
+// An operator at a feature level, and its tensors, the output last: hewn_get_operator and
+// hewn_get_operator_tensor.
 struct OperatorInfo : hewn_operator_info {
     std::vector<hewn_operator_tensor_info> tensors;
 };

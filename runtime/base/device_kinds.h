@@ -1,4 +1,5 @@
-// What the kinds of devices are called, in messages and on the command line, which includes this too.
+// What the kinds of devices are called, in messages and on the command line, which includes this
+// too.
 #pragma once
 
 #include <hewn/hewn.h>
@@ -26,7 +27,9 @@ constexpr int kDeviceKindCount = int(sizeof kDeviceKinds / sizeof *kDeviceKinds)
 constexpr const DeviceKindNames &names_of(hewn_device_kind kind) {
     return kDeviceKinds[kind > 0 && kind < kDeviceKindCount ? kind : 0];
 }
-static_assert(names_of(HEWN_DEVICE_CPU).kind == HEWN_DEVICE_CPU && names_of(HEWN_DEVICE_CUDA).kind == HEWN_DEVICE_CUDA &&
-              names_of(HEWN_DEVICE_OPENCL).kind == HEWN_DEVICE_OPENCL && names_of(HEWN_DEVICE_D3D12).kind == HEWN_DEVICE_D3D12);
+static_assert(names_of(HEWN_DEVICE_CPU).kind == HEWN_DEVICE_CPU &&
+              names_of(HEWN_DEVICE_CUDA).kind == HEWN_DEVICE_CUDA &&
+              names_of(HEWN_DEVICE_OPENCL).kind == HEWN_DEVICE_OPENCL &&
+              names_of(HEWN_DEVICE_D3D12).kind == HEWN_DEVICE_D3D12);
 
 }  // namespace hewn

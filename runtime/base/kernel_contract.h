@@ -1,14 +1,15 @@
-// What generators and runtime must agree on besides the kernels' types and the order of most of their arguments. Both include it.
+// What generators and runtime must agree on besides the kernels' types and the order of most of
+// their arguments. Both include it.
 #pragma once
 
 namespace hewn {
 
-// The forms `repeating` take rows of at least kRepeatingLanes elements and read as many parameters, which repeat along the row
-// after a divisor of kRepeatingPeriod elements.
+// The forms `repeating` take rows of at least kRepeatingLanes elements and read as many parameters,
+// which repeat along the row after a divisor of kRepeatingPeriod elements.
 constexpr int kRepeatingLanes = 16, kRepeatingPeriod = 8;
 
-// A transposition goes by squares with this many bytes in a row, a vector of SSE and NEON. A tile has the rows of one square and
-// the columns of one or several (the kernel's `bytes`).
+// A transposition goes by squares with this many bytes in a row, a vector of SSE and NEON. A tile
+// has the rows of one square and the columns of one or several (the kernel's `bytes`).
 constexpr int kSquareBytes = 16;
 
 // Bytes of the narrowest varying tensor in one step of a GPU's form `dense`.
@@ -17,20 +18,21 @@ constexpr int kGpuStepBytes = 16;
 // Elements of every tensor in such a step.
 constexpr int gpu_step_elements(int narrowest_bytes) { return kGpuStepBytes / narrowest_bytes; }
 
-// Dimensions that a GPU's form `strided` takes, and tensors that vary, the output among them, which is the last.
+// Dimensions that a GPU's form `strided` takes, and tensors that vary, the output among them, which
+// is the last.
 constexpr int kGpuRank = 8, kGpuOperands = 4;
 
-// The scalar arguments of that form, innermost dimension first: how many elements there are, what takes an element's index apart
-// (the sizes, and for each a division's multiplier and shift) and what puts it together again for each tensor, and how many
-// dimensions are in use.
+// The scalar arguments of that form, innermost dimension first: how many elements there are, what
+// takes an element's index apart (the sizes, and for each a division's multiplier and shift) and
+// what puts it together again for each tensor, and how many dimensions are in use.
 template<class Int32, class UInt32>
 struct StridedScalars {
     Int32 count, rank;
     UInt32 size[kGpuRank], multiplier[kGpuRank], shift[kGpuRank], stride[kGpuOperands][kGpuRank];
 };
 
-// Calls visit(scalar, name, index...) for those that a kernel of so many varying tensors has, in their order. The last dimension
-// has no division: its index is what the others leave.
+// Calls visit(scalar, name, index...) for those that a kernel of so many varying tensors has, in
+// their order. The last dimension has no division: its index is what the others leave.
 template<class Scalars, class Visit>
 constexpr void for_each_strided_scalar(Scalars &scalars, int operands, const Visit &visit) {
     visit(scalars.count, "count");

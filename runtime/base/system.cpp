@@ -22,7 +22,8 @@ void deallocate_aligned(void *memory) { _aligned_free(memory); }
 
 void *open_driver(const char *const *names) {
     HMODULE library = nullptr;
-    while (*names && !library) library = LoadLibraryExA(*names++, nullptr, LOAD_LIBRARY_SEARCH_SYSTEM32);
+    while (*names && !library)
+        library = LoadLibraryExA(*names++, nullptr, LOAD_LIBRARY_SEARCH_SYSTEM32);
     return reinterpret_cast<void *>(library);
 }
 void *driver_symbol(void *library, const char *name) {
@@ -36,7 +37,8 @@ int online_cpus() {
 
 int available_cpus() {
     DWORD_PTR process = 0, system = 0;  // 0 if the process has threads in several groups of 64 CPUs
-    if (GetProcessAffinityMask(GetCurrentProcess(), &process, &system) && process) return __builtin_popcountll(process);
+    if (GetProcessAffinityMask(GetCurrentProcess(), &process, &system) && process)
+        return __builtin_popcountll(process);
     return online_cpus();
 }
 
@@ -68,7 +70,8 @@ void *open_driver(const char *const *names) {
 void *driver_symbol(void *library, const char *name) { return dlsym(library, name); }
 
 int online_cpus() {
-    static std::atomic<int> known{0};  // sysconf reads a file of the kernel's: 5 us, more than all else of a compilation
+    static std::atomic<int> known{
+        0};  // sysconf reads a file of the kernel's: 5 us, more than all else of a compilation
     int cpus = known.load(std::memory_order_relaxed);
     if (cpus > 0) return cpus;
     const long online = sysconf(_SC_NPROCESSORS_ONLN);

@@ -13,10 +13,12 @@ namespace hewn {
 #define HEWN_THREAD_SANITIZER
 #endif
 
-// As long as it lives, ThreadSanitizer overlooks what this thread reads and writes (docs/architecture.md#threads). Of the program
-// no more than an allocator may run meanwhile. In a library built with ThreadSanitizer nothing is overlooked.
+// As long as it lives, ThreadSanitizer overlooks what this thread reads and writes
+// (docs/architecture.md#threads). Of the program no more than an allocator may run meanwhile. In a
+// library built with ThreadSanitizer nothing is overlooked.
 #if defined(__GLIBC__) && !defined(HEWN_THREAD_SANITIZER)
-// ThreadSanitizer's, which on Linux needs glibc; null in a program without it. They are about reads as well.
+// ThreadSanitizer's, which on Linux needs glibc; null in a program without it. They are about reads
+// as well.
 extern "C" __attribute__((weak)) void AnnotateIgnoreWritesBegin(const char *file, int line);
 extern "C" __attribute__((weak)) void AnnotateIgnoreWritesEnd(const char *file, int line);
 

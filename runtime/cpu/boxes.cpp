@@ -17,10 +17,12 @@ namespace hewn {
 
 namespace {
 
-// to[i * to_step] = from[i * from_step], with elements of T and steps in bytes. Four are read before four are written: as the
-// compiler must assume that the memory overlaps, it would otherwise wait for each.
+// to[i * to_step] = from[i * from_step], with elements of T and steps in bytes. Four are read
+// before four are written: as the compiler must assume that the memory overlaps, it would otherwise
+// wait for each.
 template<class T>
-inline __attribute__((always_inline)) void copy_steps(uint8_t *to, int64_t to_step, const uint8_t *from, int64_t from_step,
+inline __attribute__((always_inline)) void copy_steps(uint8_t *to, int64_t to_step,
+                                                      const uint8_t *from, int64_t from_step,
                                                       int64_t count) {
     for (; count >= 4; count -= 4, to += 4 * to_step, from += 4 * from_step) {
         T a, b, c, d;
@@ -37,7 +39,8 @@ inline __attribute__((always_inline)) void copy_steps(uint8_t *to, int64_t to_st
     for (; count > 0; count--, to += to_step, from += from_step) std::memcpy(to, from, sizeof(T));
 }
 
-// Moves elements between a tensor, where they lie `step` bytes apart as those of a piece do (see Plan), and dense memory.
+// Moves elements between a tensor, where they lie `step` bytes apart as those of a piece do (see
+// Plan), and dense memory.
 using MovePiece = void (*)(uint8_t *, const uint8_t *, int64_t step, int64_t count);
 template<class T>
 void gather_piece(uint8_t *to, const uint8_t *from, int64_t step, int64_t count) {
@@ -64,8 +67,10 @@ void scatter_elements(uint8_t *to, const uint8_t *from, const int32_t *table, in
 // One function for each binary logarithm of the element's bytes.
 #define HEWN_BY_SHIFT(function) \
     { function<uint8_t>, function<uint16_t>, function<uint32_t>, function<uint64_t> }
-constexpr MovePiece kGatherPiece[] = HEWN_BY_SHIFT(gather_piece), kScatterPiece[] = HEWN_BY_SHIFT(scatter_piece);
-constexpr MoveElements kGatherElements[] = HEWN_BY_SHIFT(gather_elements), kScatterElements[] = HEWN_BY_SHIFT(scatter_elements);
+constexpr MovePiece kGatherPiece[] = HEWN_BY_SHIFT(gather_piece),
+                    kScatterPiece[] = HEWN_BY_SHIFT(scatter_piece);
+constexpr MoveElements kGatherElements[] = HEWN_BY_SHIFT(gather_elements),
+                       kScatterElements[] = HEWN_BY_SHIFT(scatter_elements);
 #undef HEWN_BY_SHIFT
 
 // Brings the first `count` elements of a run of operand o from its tensor to dense memory.
@@ -73,17 +78,20 @@ void gather(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *from
     const int32_t *table = plan.table[o];
     if (plan.piece == 1) return kGatherElements[shift](to, from, table, count);
     for (int64_t i = 0; i < count; i += plan.piece)
-        kGatherPiece[shift](to + (i << shift), from + *table++, plan.element_step[o], std::min(plan.piece, count - i));
+        kGatherPiece[shift](to + (i << shift), from + *table++, plan.element_step[o],
+                            std::min(plan.piece, count - i));
 }
 // The reverse.
 void scatter(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *from, int64_t count) {
     const int32_t *table = plan.table[o];
     if (plan.piece == 1) return kScatterElements[shift](to, from, table, count);
     for (int64_t i = 0; i < count; i += plan.piece)
-        kScatterPiece[shift](to + *table++, from + (i << shift), plan.element_step[o], std::min(plan.piece, count - i));
+        kScatterPiece[shift](to + *table++, from + (i << shift), plan.element_step[o],
+                             std::min(plan.piece, count - i));
 }
 
-// A kernel that transposes whole tiles, of `bytes` bytes of columns by kSquareBytes of rows, on targets of rank `rank` and above.
+// A kernel that transposes whole tiles, of `bytes` bytes of columns by kSquareBytes of rows, on
+// targets of rank `rank` and above.
 struct TransposeTiles {
     KernelFunction kernel;
     int bits, bytes;
@@ -94,15 +102,19 @@ constexpr TransposeTiles kTransposeTiles[] = {
 #include "transpositions.inc"
 };
 
-// to(x, y) = from(x, y) for x < width, y < height, which are whole tiles. `to` is dense along x with `to_pitch` bytes from row to
-// row, `from` is dense along y with `from_step` bytes from x to x. Unless `prefetch_distance` is 0, memory to prefetch lies that
-// many elements from the first of each column. Neither this nor transpose() is inlined, for size.
-__attribute__((noinline)) int transpose_tiles(const TransposeTiles &tiles, uint8_t *to, int64_t to_pitch, const uint8_t *from,
-                                              int64_t from_step, int64_t width, int64_t height, int32_t prefetch_distance,
-                                              void *user_context) {
+// to(x, y) = from(x, y) for x < width, y < height, which are whole tiles. `to` is dense along x
+// with `to_pitch` bytes from row to row, `from` is dense along y with `from_step` bytes from x to
+// x. Unless `prefetch_distance` is 0, memory to prefetch lies that many elements from the first of
+// each column. Neither this nor transpose() is inlined, for size.
+__attribute__((noinline)) int transpose_tiles(const TransposeTiles &tiles, uint8_t *to,
+                                              int64_t to_pitch, const uint8_t *from,
+                                              int64_t from_step, int64_t width, int64_t height,
+                                              int32_t prefetch_distance, void *user_context) {
     const int shift = __builtin_ctz(unsigned(tiles.bits / 8));  // faster than a division
-    halide_dimension_t from_dims[2] = {{0, int32_t(width), int32_t(from_step >> shift), 0}, {0, int32_t(height), 1, 0}};
-    halide_dimension_t to_dims[2] = {{0, int32_t(width), 1, 0}, {0, int32_t(height), int32_t(to_pitch >> shift), 0}};
+    halide_dimension_t from_dims[2] = {{0, int32_t(width), int32_t(from_step >> shift), 0},
+                                       {0, int32_t(height), 1, 0}};
+    halide_dimension_t to_dims[2] = {{0, int32_t(width), 1, 0},
+                                     {0, int32_t(height), int32_t(to_pitch >> shift), 0}};
     halide_buffer_t source = {}, destination = {};
     source.host = const_cast<uint8_t *>(from);
     source.dim = from_dims;
@@ -110,37 +122,45 @@ __attribute__((noinline)) int transpose_tiles(const TransposeTiles &tiles, uint8
     destination.dim = to_dims;
     source.dimensions = destination.dimensions = 2;
     source.type = destination.type = halide_type_t(halide_type_uint, uint8_t(tiles.bits));
-    int32_t down = height << shift > kLineBytes ? kSquareBytes >> shift : 0;  // to the further lines of the next tall tile
+    int32_t down = height << shift > kLineBytes ? kSquareBytes >> shift
+                                                : 0;  // to the further lines of the next tall tile
     void *arguments[] = {&user_context, &source, &prefetch_distance, &down, &destination};
     return tiles.kernel(arguments);
 }
 
-// transpose_tiles for any extents, with elements of 2^shift bytes. An edge is a tile that overlaps the last whole one
-// (docs/performance.md#transposing), unless it has so few elements that they take less time than a call.
-__attribute__((noinline)) int transpose(int32_t target_rank, int shift, uint8_t *to, int64_t to_pitch, const uint8_t *from,
-                                        int64_t from_step, int64_t width, int64_t height, int32_t prefetch_distance,
+// transpose_tiles for any extents, with elements of 2^shift bytes. An edge is a tile that overlaps
+// the last whole one (docs/performance.md#transposing), unless it has so few elements that they
+// take less time than a call.
+__attribute__((noinline)) int transpose(int32_t target_rank, int shift, uint8_t *to,
+                                        int64_t to_pitch, const uint8_t *from, int64_t from_step,
+                                        int64_t width, int64_t height, int32_t prefetch_distance,
                                         void *user_context) {
     constexpr int64_t kFewElements = 64;
-    const int64_t tile_rows = kSquareBytes >> shift, whole_rows = height / tile_rows * tile_rows, last_rows = height - tile_rows;
+    const int64_t tile_rows = kSquareBytes >> shift, whole_rows = height / tile_rows * tile_rows,
+                  last_rows = height - tile_rows;
     const auto run_elements = [&](int64_t x, int64_t columns, int64_t y) {
         for (const int64_t end = x + columns; x < end; x++)
-            kScatterPiece[shift](to + y * to_pitch + (x << shift), from + x * from_step + (y << shift), to_pitch, height - y);
+            kScatterPiece[shift](to + y * to_pitch + (x << shift),
+                                 from + x * from_step + (y << shift), to_pitch, height - y);
         return 0;
     };
     const auto run_columns = [&](const TransposeTiles &tiles, int64_t x, int64_t columns) {
         uint8_t *const to_column = to + (x << shift);
         const uint8_t *const column = from + x * from_step;
-        if (const int error = transpose_tiles(tiles, to_column, to_pitch, column, from_step, columns, whole_rows,
-                                              prefetch_distance, user_context))
+        if (const int error = transpose_tiles(tiles, to_column, to_pitch, column, from_step,
+                                              columns, whole_rows, prefetch_distance, user_context))
             return error;
         if (whole_rows == height) return 0;
-        if ((height - whole_rows) * columns < kFewElements) return run_elements(x, columns, whole_rows);
-        return transpose_tiles(tiles, to_column + last_rows * to_pitch, to_pitch, column + (last_rows << shift), from_step,
-                               columns, tile_rows, 0, user_context);
+        if ((height - whole_rows) * columns < kFewElements)
+            return run_elements(x, columns, whole_rows);
+        return transpose_tiles(tiles, to_column + last_rows * to_pitch, to_pitch,
+                               column + (last_rows << shift), from_step, columns, tile_rows, 0,
+                               user_context);
     };
 
     int64_t done = 0;
-    for (size_t t = std::size(kTransposeTiles); t-- > 0 && whole_rows > 0;) {  // the highest rank first
+    for (size_t t = std::size(kTransposeTiles);
+         t-- > 0 && whole_rows > 0;) {  // the highest rank first
         const TransposeTiles &tiles = kTransposeTiles[t];
         if (tiles.bits != 8 << shift || tiles.rank > target_rank) continue;
         const int64_t columns = tiles.bytes >> shift, whole = (width - done) / columns * columns;
@@ -160,7 +180,9 @@ __attribute__((noinline)) int transpose(int32_t target_rank, int shift, uint8_t 
 class Walker {
 public:
     // Not inlined, for size: it runs three times a slice.
-    __attribute__((noinline)) Walker(const Plan &plan, const halide_buffer_t *operands, int64_t first) : plan_(plan) {
+    __attribute__((noinline))
+    Walker(const Plan &plan, const halide_buffer_t *operands, int64_t first)
+        : plan_(plan) {
         for (int o = 0; o < plan.operands; o++) pointers_[o] = operands[o].host;
         for (int l = 0; l < plan.loop_count; l++) {
             index_[l] = first % plan.loops[l].count;
@@ -190,16 +212,21 @@ private:
     int64_t index_[kMaxRank + 1];
 
     void move(int l, int64_t steps) {
-        for (int o = 0; o < plan_.operands; o++) pointers_[o] += steps * plan_.loops[l].step_bytes[o];
+        for (int o = 0; o < plan_.operands; o++)
+            pointers_[o] += steps * plan_.loops[l].step_bytes[o];
     }
     // A cut dimension's last step may be shorter.
     int64_t extent(int loop, int64_t full) const {
-        return loop < 0 ? full : std::min(full, plan_.loops[loop].size - index_[loop] * plan_.loops[loop].step);
+        return loop < 0
+                   ? full
+                   : std::min(full, plan_.loops[loop].size - index_[loop] * plan_.loops[loop].step);
     }
 };
 
-// Points buffers to dimensions in the context, which lives as long as they do. Not inlined, for size.
-__attribute__((noinline)) void set_dims(const Plan &plan, BoxCall &context, halide_buffer_t *buffers) {
+// Points buffers to dimensions in the context, which lives as long as they do. Not inlined, for
+// size.
+__attribute__((noinline)) void set_dims(const Plan &plan, BoxCall &context,
+                                        halide_buffer_t *buffers) {
     std::memcpy(context.dims, plan.dims, sizeof context.dims);
     for (int o = 0; o < plan.operands; o++) buffers[o].dim = context.dims[o];
 }
@@ -211,7 +238,8 @@ void set_extents(BoxCall &context, int operands, int64_t run, int64_t rows) {
     }
 }
 
-int run_direct(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context) {
+int run_direct(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers,
+               CallBox call, BoxCall &context) {
     set_dims(plan, context, buffers);
     Walker walker(plan, buffers, first);
     for (int64_t box = first; box < last; box++, walker.next()) {
@@ -222,8 +250,11 @@ int run_direct(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *b
     return 0;
 }
 
-// Whether operand o is in place and varies along the run, so that the kernel reads or writes it in memory.
-bool runs_in_place(const Plan &plan, int o) { return plan.access[o] == Access::InPlace && plan.dims[o][0].stride == 1; }
+// Whether operand o is in place and varies along the run, so that the kernel reads or writes it in
+// memory.
+bool runs_in_place(const Plan &plan, int o) {
+    return plan.access[o] == Access::InPlace && plan.dims[o][0].stride == 1;
+}
 
 // The scratch memory of one slice, and the moves between it and the tensors.
 class Scratch {
@@ -237,8 +268,10 @@ public:
 
     uint8_t *at(int o) { return memory_ + plan_.scratch_at[o]; }
 
-    // Brings input o, which lies at `tensor`, into scratch, unless the block brought there last holds it. `next` as in store().
-    int load(int o, const uint8_t *tensor, int64_t run, int64_t rows, const Walker *next, uint32_t &filled) {
+    // Brings input o, which lies at `tensor`, into scratch, unless the block brought there last
+    // holds it. `next` as in store().
+    int load(int o, const uint8_t *tensor, int64_t run, int64_t rows, const Walker *next,
+             uint32_t &filled) {
         Block &block = loaded_[o];
         if (block.tensor == tensor && run <= block.run && rows <= block.rows) return 0;
         block = {tensor, run, rows};
@@ -246,7 +279,8 @@ public:
         if (plan_.access[o] == Access::Transpose) {
             return load_transposed(o, tensor, run, rows, next);
         }
-        const int64_t distinct_rows = plan_.row_bytes[o] == 0 ? 1 : rows, read = std::min(run, plan_.read[o]);
+        const int64_t distinct_rows = plan_.row_bytes[o] == 0 ? 1 : rows,
+                      read = std::min(run, plan_.read[o]);
         for (int64_t y = 0; y < distinct_rows; y++) {
             uint8_t *const row = at(o) + y * pitch(o);
             const int64_t period = std::min(read, plan_.period[o]);
@@ -256,15 +290,16 @@ public:
         return 0;
     }
 
-    // Brings the output's block from scratch to its tensor; it is never transposed (Planner::access). `walker` is at the block's
-    // box. `next` is at a box to prefetch, or null.
+    // Brings the output's block from scratch to its tensor; it is never transposed
+    // (Planner::access). `walker` is at the block's box. `next` is at a box to prefetch, or null.
     void store(const Walker &walker, int64_t run, int64_t rows, const Walker *next) {
         const int o = plan_.operands - 1;
         uint8_t *const tensor = walker.pointer(o);
         for (int64_t y = 0; y < rows; y++) {
             uint8_t *const to = tensor + y * plan_.row_bytes[o];
             const uint8_t *const from = at(o) + y * pitch(o);
-            if (plan_.access[o] == Access::Stream) stream_copy(to, from, run << shift(o), prefetch_of(next, y));
+            if (plan_.access[o] == Access::Stream)
+                stream_copy(to, from, run << shift(o), prefetch_of(next, y));
             else scatter(plan_, o, shift(o), to, from, run);
         }
     }
@@ -278,40 +313,51 @@ private:
     } loaded_[kMaxOperands] = {};
     alignas(64) uint8_t memory_[kScratchMemory];
 
-    // The transposition prefetches the next tile, line by line as it goes rather than in bursts, and into L2
-    // (docs/performance.md#transposing). The next rows of operands in place are prefetched part by part.
-    int load_transposed(int o, const uint8_t *tensor, int64_t run, int64_t rows, const Walker *next) {
+    // The transposition prefetches the next tile, line by line as it goes rather than in bursts,
+    // and into L2 (docs/performance.md#transposing). The next rows of operands in place are
+    // prefetched part by part.
+    int load_transposed(int o, const uint8_t *tensor, int64_t run, int64_t rows,
+                        const Walker *next) {
         constexpr int64_t kPart = 64;
-        const int32_t prefetch_distance = next && plan_.prefetches_tiles ? tile_distance(o, next->pointer(o) - tensor, rows) : 0;
+        const int32_t prefetch_distance =
+            next && plan_.prefetches_tiles ? tile_distance(o, next->pointer(o) - tensor, rows) : 0;
         const bool prefetches_beside = next && plan_.prefetches_beside;
         const int64_t step = plan_.element_step[o], part = prefetches_beside ? kPart : run;
         for (int64_t first = 0; first < run; first += part) {
-            const int64_t width = std::min(part, run - first), row = rows * first / run, end = rows * (first + width) / run;
+            const int64_t width = std::min(part, run - first), row = rows * first / run,
+                          end = rows * (first + width) / run;
             for (int i = 0; i < plan_.operands && prefetches_beside; i++) {
                 if (runs_in_place(plan_, i) && plan_.row_bytes[i] != 0)
-                    prefetch_rows(next->pointer(i) + row * plan_.row_bytes[i], end - row, plan_.row_bytes[i], run << shift(i));
+                    prefetch_rows(next->pointer(i) + row * plan_.row_bytes[i], end - row,
+                                  plan_.row_bytes[i], run << shift(i));
             }
-            if (const int error = transpose(plan_.target_rank, shift(o), at(o) + (first << shift(o)), pitch(o),
-                                            tensor + first * step, step, width, rows, prefetch_distance, user_context_))
+            if (const int error = transpose(
+                    plan_.target_rank, shift(o), at(o) + (first << shift(o)), pitch(o),
+                    tensor + first * step, step, width, rows, prefetch_distance, user_context_))
                 return error;
         }
         return 0;
     }
 
-    // How far to prefetch in each column of a tile of operand o, in elements from the tile's first. The next tile lies `bytes`
-    // further on. For a tall tile, up to the next one's first element: the transposition also prefetches its further lines.
-    // Otherwise up to the last element of the line in which the next tile begins, as a line that two tiles share was read with
-    // the first of them. 0, nothing: the next tile is this one, or too far for an int32.
+    // How far to prefetch in each column of a tile of operand o, in elements from the tile's first.
+    // The next tile lies `bytes` further on. For a tall tile, up to the next one's first element:
+    // the transposition also prefetches its further lines. Otherwise up to the last element of the
+    // line in which the next tile begins, as a line that two tiles share was read with the first of
+    // them. 0, nothing: the next tile is this one, or too far for an int32.
     int32_t tile_distance(int o, int64_t bytes, int64_t rows) const {
-        const int64_t line = kLineBytes >> shift(o), elements = (bytes >> shift(o)) + (rows > line ? 0 : rows - 1);
+        const int64_t line = kLineBytes >> shift(o),
+                      elements = (bytes >> shift(o)) + (rows > line ? 0 : rows - 1);
         return bytes != 0 && elements == int32_t(elements) ? int32_t(elements) : 0;
     }
 
-    // Prefetches `count` pieces of memory, each `bytes` long and `step` bytes after the one before. A line of which a piece has
-    // only the last bytes was read with the piece before. Always inlined, as prefetch_part() is.
-    __attribute__((always_inline)) static void prefetch_rows(const uint8_t *memory, int64_t count, int64_t step, int64_t bytes) {
+    // Prefetches `count` pieces of memory, each `bytes` long and `step` bytes after the one before.
+    // A line of which a piece has only the last bytes was read with the piece before. Always
+    // inlined, as prefetch_part() is.
+    __attribute__((always_inline)) static void prefetch_rows(const uint8_t *memory, int64_t count,
+                                                             int64_t step, int64_t bytes) {
         for (int64_t i = 0; i < count; i++) {
-            for (int64_t byte = bytes - 1; byte >= 0; byte -= kLineBytes) __builtin_prefetch(memory + i * step + byte, 0, 2);
+            for (int64_t byte = bytes - 1; byte >= 0; byte -= kLineBytes)
+                __builtin_prefetch(memory + i * step + byte, 0, 2);
         }
     }
 
@@ -333,17 +379,21 @@ private:
     int64_t pitch(int o) const { return int64_t(plan_.dims[o][1].stride) << shift(o); }
 };
 
-// How many boxes ahead to prefetch: the next one; if the output is streamed, 16 KiB of inputs ahead, including transposed ones
-// (docs/performance.md#streaming).
+// How many boxes ahead to prefetch: the next one; if the output is streamed, 16 KiB of inputs
+// ahead, including transposed ones (docs/performance.md#streaming).
 int64_t prefetch_distance_boxes(const Plan &plan) {
     if (plan.access[plan.operands - 1] != Access::Stream) return 1;
     int64_t bytes = 0;  // of each element, of inputs that are prefetched
     for (int o = 0; o < plan.operands - 1; o++)
-        bytes += (plan.prefetched >> o & 1) || plan.access[o] == Access::Transpose ? plan.element_bytes[o] : 0;
-    return std::max<int64_t>(1, (16 << 10) / (plan.run_inner * plan.run_outer * plan.rows * std::max<int64_t>(bytes, 1)));
+        bytes += (plan.prefetched >> o & 1) || plan.access[o] == Access::Transpose
+                     ? plan.element_bytes[o]
+                     : 0;
+    return std::max<int64_t>(1, (16 << 10) / (plan.run_inner * plan.run_outer * plan.rows *
+                                              std::max<int64_t>(bytes, 1)));
 }
 
-int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context) {
+int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers,
+                        CallBox call, BoxCall &context) {
     const int output = plan.operands - 1;
     Scratch scratch(plan, context.user_context);
     set_dims(plan, context, buffers);
@@ -358,7 +408,9 @@ int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_bu
             const bool in_place = plan.access[o] == Access::InPlace;
             buffers[o].host = in_place ? walker.pointer(o) : scratch.at(o);
             if (in_place || o == output) continue;
-            if (const int error = scratch.load(o, walker.pointer(o), run, rows, next, context.filled)) return error;
+            if (const int error =
+                    scratch.load(o, walker.pointer(o), run, rows, next, context.filled))
+                return error;
         }
         if (const int error = call(context, buffers)) return error;
         if (plan.access[output] == Access::InPlace) continue;
@@ -370,12 +422,15 @@ int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_bu
 }  // namespace
 
 void repeat_row(uint8_t *row, int64_t filled, int64_t count, int shift) {
-    for (; filled < count; filled = std::min(2 * filled, count)) {  // whole periods, then the rest of one
-        std::memcpy(row + (filled << shift), row, size_t(std::min(filled, count - filled)) << shift);
+    for (; filled < count;
+         filled = std::min(2 * filled, count)) {  // whole periods, then the rest of one
+        std::memcpy(row + (filled << shift), row,
+                    size_t(std::min(filled, count - filled)) << shift);
     }
 }
 
-int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers, CallBox call, BoxCall &context) {
+int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers,
+                   CallBox call, BoxCall &context) {
     if (plan.scratch) return run_through_scratch(plan, first, last, buffers, call, context);
     return run_direct(plan, first, last, buffers, call, context);
 }

@@ -9,10 +9,12 @@ int call_dequantize(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
     const CpuKernel &kernel = call.kernel;
     const Form &form = takes_repeating(kernel, operands[kScale]) ? *kernel.repeating : *kernel.form;
-    return call_kernel(form, call, &operands[0], &operands[1], &operands[2], kernel.prefetch_distance, &operands[3]);
+    return call_kernel(form, call, &operands[0], &operands[1], &operands[2],
+                       kernel.prefetch_distance, &operands[3]);
 }
 
-__attribute__((cold)) void choose_dequantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
+__attribute__((cold)) void choose_dequantize_forms(const Space &space, const Variant &variant,
+                                                   CpuKernel &kernel) {
     kernel.form = variant.form("general");
     kernel.call = call_dequantize;
     kernel.prefetch_share = PrefetchShare::Usual;

@@ -16,8 +16,8 @@
 #include "pool.h"
 
 #if defined(__ELF__)
-// No kernel traces. Halide's own, which is weak, would come with all that it prints by into every program, 5.5 KB, as the pointer
-// to it lies beside those that are used.
+// No kernel traces. Halide's own, which is weak, would come with all that it prints by into every
+// program, 5.5 KB, as the pointer to it lies beside those that are used.
 extern "C" int32_t halide_default_trace(void *, const halide_trace_event_t *) { return 0; }
 #endif
 
@@ -27,33 +27,39 @@ namespace {
 
 // ---- Memory ----
 
-void *HEWN_CALL allocate_from_system(void *, size_t bytes, size_t alignment) { return allocate_aligned(bytes, alignment); }
+void *HEWN_CALL allocate_from_system(void *, size_t bytes, size_t alignment) {
+    return allocate_aligned(bytes, alignment);
+}
 void HEWN_CALL deallocate_to_system(void *, void *memory) { deallocate_aligned(memory); }
 
 // ---- Compile ----
 
 // What a binding of a tensor must fulfil.
 struct BindingRule {
-    uint64_t bytes;        // kUnbound: the tensor is absent or a constant, its binding has no buffer
-    uint64_t highest;      // address at which it ends within the address space; 0: at none, for it is too large
-    uint64_t misaligned;   // bits of an address that must be 0
-    uint64_t overlapping;  // an input's: at how many addresses it would share a byte with the output
-    uint32_t typed[2];     // struct_size of a binding that says its type: the tensor's, or its stand-in's
-    bool in_place;         // an input's: but it may lie where the output lies
+    uint64_t bytes;    // kUnbound: the tensor is absent or a constant, its binding has no buffer
+    uint64_t highest;  // address at which it ends within the address space; 0: at none, for it is
+                       // too large
+    uint64_t misaligned;  // bits of an address that must be 0
+    uint64_t
+        overlapping;  // an input's: at how many addresses it would share a byte with the output
+    uint32_t
+        typed[2];   // struct_size of a binding that says its type: the tensor's, or its stand-in's
+    bool in_place;  // an input's: but it may lie where the output lies
 };
 constexpr uint64_t kUnbound = UINT64_MAX;  // no memory has so many
 
 struct CpuOperator : hewn_operator {
     BindingRule inputs[kMaxInputs], output;
-    void *fixed[kMaxInputs];           // where inputs that are not bound lie; null of the others
-    void *constants;                   // the memory of those that are constants
-    int32_t operand_at[kMaxOperands];  // which address of an execution is the kernel's (see Addresses)
+    void *fixed[kMaxInputs];  // where inputs that are not bound lie; null of the others
+    void *constants;          // the memory of those that are constants
+    int32_t
+        operand_at[kMaxOperands];  // which address of an execution is the kernel's (see Addresses)
     Plan plan;
     CpuKernel kernel;
     halide_buffer_t buffers[kMaxOperands];  // what a kernel with assertions looks at; else unused
     int32_t max_threads;                    // 0: no limit
-    int32_t cpus;                           // that an execution of the operator's executor may run on
-    int32_t online;                         // that one of a caller's may
+    int32_t cpus;    // that an execution of the operator's executor may run on
+    int32_t online;  // that one of a caller's may
     hewn_parallel_for_fn parallel_for;
     void *parallel_for_context;
 };
@@ -62,12 +68,13 @@ BindingRule binding_rule(const Problem &problem, const Tensor &tensor) {
     const Tensor &output = problem.output;
     const uint64_t bytes = is_bound(tensor) ? tensor.bytes : kUnbound;
     const uint64_t highest = bytes <= UINTPTR_MAX ? UINTPTR_MAX - bytes : 0;
-    return {bytes,
-            highest,
-            uint64_t(tensor.element_bytes - 1),
-            tensor.bytes + output.bytes - 1,
-            {uint32_t(HEWN_BINDING_OF(tensor.type)), uint32_t(HEWN_BINDING_OF(stand_in(tensor.type)))},
-            problem.info->in_place && same_byte_strides(output, tensor)};
+    return {
+        bytes,
+        highest,
+        uint64_t(tensor.element_bytes - 1),
+        tensor.bytes + output.bytes - 1,
+        {uint32_t(HEWN_BINDING_OF(tensor.type)), uint32_t(HEWN_BINDING_OF(stand_in(tensor.type)))},
+        problem.info->in_place && same_byte_strides(output, tensor)};
 }
 
 void destroy(hewn_operator *op) {
@@ -115,7 +122,9 @@ struct Execution {
     KernelErrors &errors;            // and what it reported
 };
 
-void on_kernel_error(void *user_context, const char *message) { static_cast<KernelErrors *>(user_context)->note(message); }
+void on_kernel_error(void *user_context, const char *message) {
+    static_cast<KernelErrors *>(user_context)->note(message);
+}
 
 }  // namespace
 
@@ -128,15 +137,17 @@ void prepare_process() {
 
 namespace {
 
-__attribute__((cold)) hewn_status compile(const hewn_device &device, const Problem &problem, const hewn_compile_options &options,
-                                          hewn_operator **op, hewn_error *error) {
+__attribute__((cold)) hewn_status compile(const hewn_device &device, const Problem &problem,
+                                          const hewn_compile_options &options, hewn_operator **op,
+                                          hewn_error *error) {
     prepare_process();
-    const FloatingPointMode mode;  // planning weighs costs in floating point, which the caller may have made to trap
+    const FloatingPointMode
+        mode;  // planning weighs costs in floating point, which the caller may have made to trap
     const char *name = problem.info->dml_name;
     const Variant *variant = nullptr;
     const Chip chip = this_chip();
-    const hewn_status status =
-        pick_variant(problem.info->name, problem.signature, options.variant, device.support, chip, &variant, error);
+    const hewn_status status = pick_variant(problem.info->name, problem.signature, options.variant,
+                                            device.support, chip, &variant, error);
     if (status != HEWN_STATUS_OK) return status;
 
     CpuOperator *cpu = device.allocator.allocate<CpuOperator>();
@@ -150,14 +161,18 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
     cpu->parallel_for_context = options.parallel_for_context;
     cpu->max_threads = options.max_threads;
     cpu->online = online_cpus();
-    cpu->cpus = options.parallel_for ? cpu->online : available_cpus();  // its threads are not this one's
-    for (int i = 0; i < problem.info->input_count; i++) cpu->inputs[i] = binding_rule(problem, problem.inputs[i]);
+    cpu->cpus =
+        options.parallel_for ? cpu->online : available_cpus();  // its threads are not this one's
+    for (int i = 0; i < problem.info->input_count; i++)
+        cpu->inputs[i] = binding_rule(problem, problem.inputs[i]);
     cpu->output = binding_rule(problem, problem.output);
     if (!fix_inputs(*cpu)) {
         destroy(cpu);
-        return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's constants", name);
+        return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's constants",
+                    name);
     }
-    for (int o = 0; o <= problem.info->operand_count; o++) cpu->operand_at[o] = tensor_of_operand(problem, o);
+    for (int o = 0; o <= problem.info->operand_count; o++)
+        cpu->operand_at[o] = tensor_of_operand(problem, o);
     if (!problem.output.empty()) {
         const Tensor *operands[kMaxOperands];
         const int count = list_operands(cpu->problem, operands);
@@ -166,19 +181,24 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
             cpu->buffers[o].dimensions = 2;
         }
         const Space space = merge_dimensions(operands, count);
-        if (!plan_kernel(space, *variant, chip, {cpu->max_threads, cpu->cpus}, cpu->allocator, cpu->plan, cpu->kernel)) {
+        if (!plan_kernel(space, *variant, chip, {cpu->max_threads, cpu->cpus}, cpu->allocator,
+                         cpu->plan, cpu->kernel)) {
             destroy(cpu);
-            return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan", name);
+            return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan",
+                        name);
         }
         cpu->plan.target_rank = variant->target->rank;
         const CpuForms &forms = forms_of(*problem.info);
         KernelErrors errors;
-        const int failed = forms.settle ? forms.settle(cpu->plan, cpu->allocator, cpu->kernel, cpu->fixed, &errors) : 0;
+        const int failed =
+            forms.settle ? forms.settle(cpu->plan, cpu->allocator, cpu->kernel, cpu->fixed, &errors)
+                         : 0;
         if (failed != 0) destroy(cpu);
-        if (failed == kNoMemory) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator", name);
+        if (failed == kNoMemory)
+            return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator", name);
         if (failed != 0) {
-            return fail(error, HEWN_STATUS_KERNEL_FAILED, "%s: kernel %s failed with code %d: %s", name, variant->name, failed,
-                        errors.message);
+            return fail(error, HEWN_STATUS_KERNEL_FAILED, "%s: kernel %s failed with code %d: %s",
+                        name, variant->name, failed, errors.message);
         }
     }
     *op = cpu;
@@ -187,20 +207,25 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
 
 // ---- Execute ----
 
-// The address of a present tensor's binding. False where a rule is broken, which read_address puts in words.
-inline bool fulfils(const BindingRule &rule, const hewn_buffer_binding &binding, uintptr_t &address) {
+// The address of a present tensor's binding. False where a rule is broken, which read_address puts
+// in words.
+inline bool fulfils(const BindingRule &rule, const hewn_buffer_binding &binding,
+                    uintptr_t &address) {
     const uint32_t size = binding.struct_size;
     return binding.size >= rule.bytes &&
-           (size == sizeof(hewn_buffer_binding) || size == rule.typed[0] || size == rule.typed[1]) &&
-           !__builtin_add_overflow(reinterpret_cast<uintptr_t>(binding.buffer), binding.offset, &address) &&
+           (size == sizeof(hewn_buffer_binding) || size == rule.typed[0] ||
+            size == rule.typed[1]) &&
+           !__builtin_add_overflow(reinterpret_cast<uintptr_t>(binding.buffer), binding.offset,
+                                   &address) &&
            address <= rule.highest && (address & rule.misaligned) == 0;
 }
 
-// All addresses, where every binding is as it should be, no tensor is empty and the output lies apart from all inputs or in
-// place: the usual case, in few instructions, most of what a small call takes. False: it needs a closer look.
+// All addresses, where every binding is as it should be, no tensor is empty and the output lies
+// apart from all inputs or in place: the usual case, in few instructions, most of what a small call
+// takes. False: it needs a closer look.
 template<int Inputs>
-inline bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, const hewn_buffer_binding &output,
-                   Addresses &addresses) {
+inline bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs,
+                   const hewn_buffer_binding &output, Addresses &addresses) {
     uintptr_t out, in;
     if (op.output.bytes == 0 || !output.buffer || !fulfils(op.output, output, out)) return false;
     addresses[Inputs] = reinterpret_cast<void *>(out);
@@ -208,22 +233,29 @@ inline bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, con
     for (int i = 0; i < Inputs; i++) {
         const BindingRule &rule = op.inputs[i];
         if (inputs[i].buffer) {
-            if (!fulfils(rule, inputs[i], in)) return false;  // that of a tensor that is not bound never does
-            // in - out lies between -bytes and the output's bytes. In 64 bits, as addresses of 32 would wrap before.
-            if (uint64_t(in) - out + (rule.bytes - 1) < rule.overlapping && !(rule.in_place && in == out)) return false;
+            if (!fulfils(rule, inputs[i], in))
+                return false;  // that of a tensor that is not bound never does
+            // in - out lies between -bytes and the output's bytes. In 64 bits, as addresses of 32
+            // would wrap before.
+            if (uint64_t(in) - out + (rule.bytes - 1) < rule.overlapping &&
+                !(rule.in_place && in == out))
+                return false;
             addresses[i] = reinterpret_cast<void *>(in);
         } else {
-            if (rule.bytes != kUnbound || inputs[i].struct_size != sizeof(hewn_buffer_binding)) return false;
+            if (rule.bytes != kUnbound || inputs[i].struct_size != sizeof(hewn_buffer_binding))
+                return false;
             addresses[i] = op.fixed[i];
         }
     }
     return true;
 }
 
-bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, const hewn_buffer_binding &output, Addresses &addresses) {
+bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs,
+            const hewn_buffer_binding &output, Addresses &addresses) {
 #define HEWN_TENSOR(...) +1
 #define HEWN_COUNT(...) (-1 __VA_ARGS__)
-#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, tensors, levels) \
+#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, \
+                      tensors, levels) \
     if constexpr (is_built(#name)) { \
         if (op.problem.info->input_count == HEWN_COUNT tensors) \
             return locate<HEWN_COUNT tensors>(op, inputs, output, addresses); \
@@ -233,22 +265,24 @@ bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs, const hewn
     return false;
 }
 
-hewn_status read_address(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, void **result,
-                         hewn_error *error) {
+hewn_status read_address(const Problem &problem, const Tensor &tensor,
+                         const hewn_buffer_binding &binding, void **result, hewn_error *error) {
     uintptr_t address = 0;
-    const hewn_status status =
-        check_binding(problem, tensor, binding, reinterpret_cast<uintptr_t>(binding.buffer), &address, error);
+    const hewn_status status = check_binding(
+        problem, tensor, binding, reinterpret_cast<uintptr_t>(binding.buffer), &address, error);
     *result = reinterpret_cast<void *>(address);
     return status;
 }
 
 // All addresses, or what is wrong with a binding.
 __attribute__((noinline)) hewn_status read_addresses(const CpuOperator &op, const Bindings &inputs,
-                                                     const hewn_buffer_binding &output, Addresses &addresses, hewn_error *error) {
+                                                     const hewn_buffer_binding &output,
+                                                     Addresses &addresses, hewn_error *error) {
     const Problem &problem = op.problem;
     void *&out = addresses[problem.info->input_count];
     hewn_status status = check_struct_sizes(problem, inputs, error);
-    if (status == HEWN_STATUS_OK) status = read_address(problem, problem.output, output, &out, error);
+    if (status == HEWN_STATUS_OK)
+        status = read_address(problem, problem.output, output, &out, error);
     for (int i = 0; status == HEWN_STATUS_OK && i < problem.info->input_count; i++) {
         const Tensor &input = problem.inputs[i];
         if (!is_bound(input)) {
@@ -258,15 +292,17 @@ __attribute__((noinline)) hewn_status read_addresses(const CpuOperator &op, cons
         }
         status = read_address(problem, input, inputs[i], &addresses[i], error);
         if (status == HEWN_STATUS_OK) {
-            status =
-                check_overlap(problem, input, reinterpret_cast<uintptr_t>(addresses[i]), reinterpret_cast<uintptr_t>(out), error);
+            status = check_overlap(problem, input, reinterpret_cast<uintptr_t>(addresses[i]),
+                                   reinterpret_cast<uintptr_t>(out), error);
         }
     }
     return status;
 }
 
-// Boxes [first, last) of an operator. 0, or the code of the first error, which is noted in call's user context.
-inline int run_boxes_of(const CpuOperator &op, const Addresses &addresses, int64_t first, int64_t last, CpuCall &call) {
+// Boxes [first, last) of an operator. 0, or the code of the first error, which is noted in call's
+// user context.
+inline int run_boxes_of(const CpuOperator &op, const Addresses &addresses, int64_t first,
+                        int64_t last, CpuCall &call) {
     const FloatingPointMode mode(op.kernel.subnormals);
     call.flushes = mode.flushes();
     call.maybe_invalid = mode.began_invalid();
@@ -279,14 +315,16 @@ inline int run_boxes_of(const CpuOperator &op, const Addresses &addresses, int64
 }
 
 // The same with a large state: apart, for its frame is large.
-__attribute__((noinline)) int run_boxes_with_large_state(const CpuOperator &op, const Addresses &addresses, int64_t first,
+__attribute__((noinline)) int run_boxes_with_large_state(const CpuOperator &op,
+                                                         const Addresses &addresses, int64_t first,
                                                          int64_t last, CpuCall &call) {
     alignas(64) uint8_t state[kLargeStateBytes];
     call.large = state;
     return run_boxes_of(op, addresses, first, last, call);
 }
 
-inline int run_range(const CpuOperator &op, const Addresses &addresses, int64_t first, int64_t last, KernelErrors &errors) {
+inline int run_range(const CpuOperator &op, const Addresses &addresses, int64_t first, int64_t last,
+                     KernelErrors &errors) {
     CpuCall call(op.kernel, addresses, &errors);
     return op.kernel.large_state ? run_boxes_with_large_state(op, addresses, first, last, call)
                                  : run_boxes_of(op, addresses, first, last, call);
@@ -294,13 +332,17 @@ inline int run_range(const CpuOperator &op, const Addresses &addresses, int64_t 
 
 void HEWN_CALL run_slice(void *argument, int32_t index) {
     Execution &execution = *static_cast<Execution *>(argument);
-    const int64_t together = execution.op.plan.boxes_together, parts = execution.op.plan.box_count / together;
+    const int64_t together = execution.op.plan.boxes_together,
+                  parts = execution.op.plan.box_count / together;
     const int64_t share = parts / execution.slices, rest = parts % execution.slices;
-    const int64_t first = share * index + (index < rest ? index : rest), last = first + share + (index < rest);
+    const int64_t first = share * index + (index < rest ? index : rest),
+                  last = first + share + (index < rest);
     KernelErrors errors;
-    if (const int code = run_range(execution.op, execution.addresses, first * together, last * together, errors)) {
+    if (const int code = run_range(execution.op, execution.addresses, first * together,
+                                   last * together, errors)) {
         int32_t none = 0;
-        if (execution.failed.compare_exchange_strong(none, code)) execution.errors.note(errors.message);
+        if (execution.failed.compare_exchange_strong(none, code))
+            execution.errors.note(errors.message);
     }
 }
 
@@ -313,21 +355,23 @@ struct Executor {
 
 inline Executor choose_executor(const CpuOperator &op, const hewn_execute_options *options) {
     if (!op.plan.parallel) return {};
-    const int32_t max_threads = options && options->max_threads > 0 ? options->max_threads : op.max_threads;
+    const int32_t max_threads =
+        options && options->max_threads > 0 ? options->max_threads : op.max_threads;
     const bool own = options && options->parallel_for;
     return {slice_count(op.plan, op.variant->plan, max_threads, own ? op.online : op.cpus),
-            own ? options->parallel_for : op.parallel_for, own ? options->parallel_for_context : op.parallel_for_context};
+            own ? options->parallel_for : op.parallel_for,
+            own ? options->parallel_for_context : op.parallel_for_context};
 }
 
-__attribute__((cold, noinline)) hewn_status report(const CpuOperator &op, int failed, const KernelErrors &errors,
-                                                   hewn_error *error) {
-    return fail(error, HEWN_STATUS_KERNEL_FAILED, "%s: kernel %s failed with code %d: %s", op.problem.info->dml_name,
-                op.variant->name, failed, errors.message);
+__attribute__((cold, noinline)) hewn_status report(const CpuOperator &op, int failed,
+                                                   const KernelErrors &errors, hewn_error *error) {
+    return fail(error, HEWN_STATUS_KERNEL_FAILED, "%s: kernel %s failed with code %d: %s",
+                op.problem.info->dml_name, op.variant->name, failed, errors.message);
 }
 
 // In slices, or as one.
-__attribute__((noinline)) hewn_status run_slices(const CpuOperator &op, const Addresses &addresses, const Executor &executor,
-                                                 hewn_error *error) {
+__attribute__((noinline)) hewn_status run_slices(const CpuOperator &op, const Addresses &addresses,
+                                                 const Executor &executor, hewn_error *error) {
     KernelErrors errors;
     Execution execution{op, addresses, executor.slices, {0}, errors};
     if (executor.slices == 1) run_slice(&execution, 0);
@@ -350,7 +394,8 @@ hewn_status execute(const hewn_operator &base, Bindings inputs, const hewn_buffe
         if (executor.slices > 1) return run_slices(op, addresses, executor, error);
     }
     KernelErrors errors;
-    const int failed = run_range(op, addresses, 0, op.plan.box_count, errors);  // here, for small calls: a call more costs 7 %
+    const int failed = run_range(op, addresses, 0, op.plan.box_count,
+                                 errors);  // here, for small calls: a call more costs 7 %
     return failed == 0 ? hewn_status(HEWN_STATUS_OK) : report(op, failed, errors, error);
 }
 
@@ -362,7 +407,9 @@ struct CpuBoundOperator : hewn_bound_operator {
     halide_buffer_t buffers[kMaxOperands];  // of a plan with one box
 };
 
-const CpuOperator &operator_of(const hewn_bound_operator &bound) { return static_cast<const CpuOperator &>(*bound.op); }
+const CpuOperator &operator_of(const hewn_bound_operator &bound) {
+    return static_cast<const CpuOperator &>(*bound.op);
+}
 
 hewn_status run_nothing(const hewn_bound_operator &, hewn_error *) { return HEWN_STATUS_OK; }
 
@@ -380,18 +427,24 @@ hewn_status run_one_box_bound(const hewn_bound_operator &base, hewn_error *error
     const FloatingPointMode mode(kernel.subnormals);
     call.flushes = mode.flushes();
     call.maybe_invalid = mode.began_invalid();
-    const int failed = kernel.call(call, const_cast<halide_buffer_t *>(bound.buffers));  // which it only reads
-    return failed == 0 ? hewn_status(HEWN_STATUS_OK) : report(operator_of(bound), failed, errors, error);
+    const int failed =
+        kernel.call(call, const_cast<halide_buffer_t *>(bound.buffers));  // which it only reads
+    return failed == 0 ? hewn_status(HEWN_STATUS_OK)
+                       : report(operator_of(bound), failed, errors, error);
 }
 
-__attribute__((cold)) hewn_status bind(const hewn_operator &base, Bindings inputs, const hewn_buffer_binding &output,
-                                       const hewn_execute_options *options, hewn_bound_operator **result, hewn_error *error) {
+__attribute__((cold)) hewn_status bind(const hewn_operator &base, Bindings inputs,
+                                       const hewn_buffer_binding &output,
+                                       const hewn_execute_options *options,
+                                       hewn_bound_operator **result, hewn_error *error) {
     const CpuOperator &op = static_cast<const CpuOperator &>(base);
     Addresses addresses = {};
     const hewn_status status = read_addresses(op, inputs, output, addresses, error);
     if (status != HEWN_STATUS_OK) return status;
     CpuBoundOperator *bound = op.allocator.allocate<CpuBoundOperator>();
-    if (!bound) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the bound operator", op.problem.info->dml_name);
+    if (!bound)
+        return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the bound operator",
+                    op.problem.info->dml_name);
     bound->op = &op;
     std::memcpy(bound->addresses, addresses, sizeof addresses);
     bound->executor = choose_executor(op, options);
@@ -413,34 +466,42 @@ void destroy_device(hewn_device *device) { device->allocator.deallocate(device);
 // ---- Memory of bindings: the program's own ----
 
 hewn_status allocate_memory(hewn_device &device, uint64_t bytes, void **memory, hewn_error *error) {
-    *memory = bytes <= SIZE_MAX ? device.allocator.allocate_hook(device.allocator.context, size_t(bytes), 64) : nullptr;
+    *memory = bytes <= SIZE_MAX
+                  ? device.allocator.allocate_hook(device.allocator.context, size_t(bytes), 64)
+                  : nullptr;
     return *memory ? HEWN_STATUS_OK
-                   : fail(error, HEWN_STATUS_OUT_OF_MEMORY, "CPU: no memory for %llu bytes", (unsigned long long)bytes);
+                   : fail(error, HEWN_STATUS_OUT_OF_MEMORY, "CPU: no memory for %llu bytes",
+                          (unsigned long long)bytes);
 }
 void deallocate_memory(hewn_device &device, void *memory) { device.allocator.deallocate(memory); }
-hewn_status write_memory(hewn_device &, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *) {
+hewn_status write_memory(hewn_device &, void *memory, uint64_t offset, const void *from,
+                         uint64_t bytes, hewn_error *) {
     std::memcpy(static_cast<char *>(memory) + offset, from, size_t(bytes));
     return HEWN_STATUS_OK;
 }
-hewn_status read_memory(hewn_device &, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *) {
+hewn_status read_memory(hewn_device &, void *memory, uint64_t offset, void *to, uint64_t bytes,
+                        hewn_error *) {
     std::memcpy(to, static_cast<char *>(memory) + offset, size_t(bytes));
     return HEWN_STATUS_OK;
 }
 hewn_status synchronize(hewn_device &, hewn_error *) { return HEWN_STATUS_OK; }
 
-constexpr Backend kCpu = {compile,         execute,           bind,         destroy,     destroy_device,
-                          allocate_memory, deallocate_memory, write_memory, read_memory, synchronize};
+constexpr Backend kCpu = {
+    compile,         execute,           bind,         destroy,     destroy_device,
+    allocate_memory, deallocate_memory, write_memory, read_memory, synchronize};
 
-constexpr hewn_device kDefaultDevice = {&kCpu, {allocate_from_system, deallocate_to_system, nullptr}, {HEWN_DEVICE_CPU, 0}};
+constexpr hewn_device kDefaultDevice = {
+    &kCpu, {allocate_from_system, deallocate_to_system, nullptr}, {HEWN_DEVICE_CPU, 0}};
 
 }  // namespace
 
 const hewn_device &default_device() { return kDefaultDevice; }
 
-hewn_status read_allocator(hewn_allocate_fn allocate, hewn_deallocate_fn deallocate, void *context, const char *desc,
-                           Allocator *allocator, hewn_error *error) {
+hewn_status read_allocator(hewn_allocate_fn allocate, hewn_deallocate_fn deallocate, void *context,
+                           const char *desc, Allocator *allocator, hewn_error *error) {
     if (!allocate != !deallocate)
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s: set both allocate and deallocate, or none", desc);
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
+                    "%s: set both allocate and deallocate, or none", desc);
     *allocator = allocate ? Allocator{allocate, deallocate, context} : kDefaultDevice.allocator;
     return HEWN_STATUS_OK;
 }
@@ -449,19 +510,24 @@ hewn_status read_allocator(hewn_allocate_fn allocate, hewn_deallocate_fn dealloc
 
 using namespace hewn;
 
-hewn_status hewn_create_cpu_device(const hewn_cpu_device_desc *desc, hewn_device **device, hewn_error *error) {
-    if (!device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_create_cpu_device: device is null");
+hewn_status hewn_create_cpu_device(const hewn_cpu_device_desc *desc, hewn_device **device,
+                                   hewn_error *error) {
+    if (!device)
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_create_cpu_device: device is null");
     Allocator allocator = kDefaultDevice.allocator;
     if (desc) {
         if (desc->struct_size < sizeof(hewn_cpu_device_desc)) {
-            return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_cpu_device_desc: struct_size is too small");
+            return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
+                        "hewn_cpu_device_desc: struct_size is too small");
         }
         const hewn_status status =
-            read_allocator(desc->allocate, desc->deallocate, desc->allocator_context, "hewn_cpu_device_desc", &allocator, error);
+            read_allocator(desc->allocate, desc->deallocate, desc->allocator_context,
+                           "hewn_cpu_device_desc", &allocator, error);
         if (status != HEWN_STATUS_OK) return status;
     }
     hewn_device *created = allocator.allocate<hewn_device>();
-    if (!created) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "hewn_create_cpu_device: no memory");
+    if (!created)
+        return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "hewn_create_cpu_device: no memory");
     created->backend = &kCpu;
     created->allocator = allocator;
     created->support = {HEWN_DEVICE_CPU, 0};

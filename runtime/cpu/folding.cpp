@@ -12,20 +12,25 @@ constexpr int kValues = 256;  // of 8 bits
 constexpr int kRows = 16;     // of kValues pairs each, computed together
 
 // The float `steps` steps farther from 0; 0 stays.
-float stepped(float value, int steps) { return value == 0 ? value : float_of(bits_of(value) + uint32_t(steps)); }
+float stepped(float value, int steps) {
+    return value == 0 ? value : float_of(bits_of(value) + uint32_t(steps));
+}
 
 }  // namespace
 
-int find_folded_factors(const Quantization &quantization, const halide_type_t *types, ComputeQuantizedAdd compute,
-                        const void *context, FoldedFactors &factors, bool &fits) {
+int find_folded_factors(const Quantization &quantization, const halide_type_t *types,
+                        ComputeQuantizedAdd compute, const void *context, FoldedFactors &factors,
+                        bool &fits) {
     const float *const scale = quantization.scale;
     const int32_t *const zero_point = quantization.zero_point;
     FoldedFactors nearest;
     nearest.a = float(double(scale[0]) / double(scale[2]));
     nearest.b = float(double(scale[1]) / double(scale[2]));
-    nearest.offset = float(-double(zero_point[0]) * double(nearest.a) - double(zero_point[1]) * double(nearest.b));
+    nearest.offset = float(-double(zero_point[0]) * double(nearest.a) -
+                           double(zero_point[1]) * double(nearest.b));
 
-    alignas(64) uint8_t a[kRows * kValues], b[kValues], expected[kRows * kValues], folded[kRows * kValues];
+    alignas(64) uint8_t a[kRows * kValues], b[kValues], expected[kRows * kValues],
+        folded[kRows * kValues];
     for (int i = 0; i < kValues; i++) b[i] = uint8_t(i);
     uint8_t *const hosts[3] = {a, b, nullptr};
     halide_dimension_t dims[3][2];
@@ -41,18 +46,23 @@ int find_folded_factors(const Quantization &quantization, const halide_type_t *t
 
     // Steps of a's factor, of b's and of the offset. How often the first and any of the seven fit:
     // docs/numerics.md.
-    constexpr int kSteps[][3] = {{0, 0, 0}, {0, 0, 1}, {0, 0, -1}, {0, 1, 0}, {0, -1, 0}, {1, 0, 0}, {-1, 0, 0}};
+    constexpr int kSteps[][3] = {{0, 0, 0},  {0, 0, 1}, {0, 0, -1}, {0, 1, 0},
+                                 {0, -1, 0}, {1, 0, 0}, {-1, 0, 0}};
     constexpr int kParts = kValues / kRows;
     int first = 0;  // begins with the part in which the previous factors differed, as the next may
     for (const int(&steps)[3] : kSteps) {
-        factors = {stepped(nearest.a, steps[0]), stepped(nearest.b, steps[1]), stepped(nearest.offset, steps[2])};
+        factors = {stepped(nearest.a, steps[0]), stepped(nearest.b, steps[1]),
+                   stepped(nearest.offset, steps[2])};
         fits = true;
         for (int i = 0; i < kParts && fits; i++) {
             const int part = (first + i) % kParts;
-            for (int row = 0; row < kRows; row++) std::memset(a + row * kValues, part * kRows + row, kValues);
+            for (int row = 0; row < kRows; row++)
+                std::memset(a + row * kValues, part * kRows + row, kValues);
             for (uint8_t *result : {expected, folded}) {
                 operands[2].host = result;
-                if (const int code = compute(context, operands, result == folded ? &factors : nullptr)) return code;
+                if (const int code =
+                        compute(context, operands, result == folded ? &factors : nullptr))
+                    return code;
             }
             fits = std::memcmp(expected, folded, sizeof folded) == 0;
             if (!fits) first = part;

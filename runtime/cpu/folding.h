@@ -1,5 +1,6 @@
-// QUANTIZED_LINEAR_ADD by its form `folded`. It takes a third of the operations out of the formula and so rounds otherwise. It is
-// used only where it gives the same outputs: for given scales and zero points there are 2^16 pairs of inputs, and all are tried.
+// QUANTIZED_LINEAR_ADD by its form `folded`. It takes a third of the operations out of the formula
+// and so rounds otherwise. It is used only where it gives the same outputs: for given scales and
+// zero points there are 2^16 pairs of inputs, and all are tried.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +21,17 @@ struct FoldedFactors {
     float a, b, offset;
 };
 
-// Computes rows of A, B and the output: folded if factors are given, else by the formula. Returns 0 or a kernel's error.
-using ComputeQuantizedAdd = int (*)(const void *context, halide_buffer_t *operands, const FoldedFactors *factors);
+// Computes rows of A, B and the output: folded if factors are given, else by the formula. Returns 0
+// or a kernel's error.
+using ComputeQuantizedAdd = int (*)(const void *context, halide_buffer_t *operands,
+                                    const FoldedFactors *factors);
 
-// Tries all pairs of inputs with the factors next to the exact ones, until some give the formula's outputs. `fits`: whether any
-// do. `types` are those of A, B and the output. Takes the time of 2^17 elements if the first factors fit, as they usually do, and
-// of 2^20 at most. Returns 0 or a kernel's error.
-int find_folded_factors(const Quantization &quantization, const halide_type_t *types, ComputeQuantizedAdd compute,
-                        const void *context, FoldedFactors &factors, bool &fits);
+// Tries all pairs of inputs with the factors next to the exact ones, until some give the formula's
+// outputs. `fits`: whether any do. `types` are those of A, B and the output. Takes the time of 2^17
+// elements if the first factors fit, as they usually do, and of 2^20 at most. Returns 0 or a
+// kernel's error.
+int find_folded_factors(const Quantization &quantization, const halide_type_t *types,
+                        ComputeQuantizedAdd compute, const void *context, FoldedFactors &factors,
+                        bool &fits);
 
 }  // namespace hewn

@@ -9,31 +9,43 @@ namespace hewn {
 
 namespace {
 
-// By the operators' places in the table. Null if there are no kernels, so that a program does not link what nothing calls.
+// By the operators' places in the table. Null if there are no kernels, so that a program does not
+// link what nothing calls.
 constexpr const CpuForms *kForms[] = {
 #define HEWN_OPERATOR(name, ...) is_built(#name) ? &forms_of_##name : nullptr,
 #include "operators.inc"
 };
 
-// How many elements ahead kernels prefetch, with the plan in `slices` slices on `cpus` CPUs of a chip; 0: they do not.
-__attribute__((cold)) int32_t choose_prefetch_distance(const Plan &plan, int32_t slices, int32_t cpus, const Chip &chip,
+// How many elements ahead kernels prefetch, with the plan in `slices` slices on `cpus` CPUs of a
+// chip; 0: they do not.
+__attribute__((cold)) int32_t choose_prefetch_distance(const Plan &plan, int32_t slices,
+                                                       int32_t cpus, const Chip &chip,
                                                        const CpuKernel &kernel) {
-    // Only operands in place are worth prefetching. With `repeating`, the parameters in scratch memory are only a vector each.
+    // Only operands in place are worth prefetching. With `repeating`, the parameters in scratch
+    // memory are only a vector each.
     bool in_place = true;
     for (int o = 0; o < plan.operands; o++)
-        in_place &= plan.access[o] == Access::InPlace || (kernel.repeating && (o == kScale || o == kZeroPoint));
-    const int64_t widest = *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
+        in_place &= plan.access[o] == Access::InPlace ||
+                    (kernel.repeating && (o == kScale || o == kZeroPoint));
+    const int64_t widest =
+        *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
     const int64_t distance =
-        in_place ? prefetch_distance_bytes(chip, plan.moved_bytes, std::min(slices, cpus), kernel.prefetch_share) / widest : 0;
-    return plan.run_inner * plan.run_outer >= distance ? int32_t(distance) : 0;  // loops that prefetch are for long rows
+        in_place ? prefetch_distance_bytes(chip, plan.moved_bytes, std::min(slices, cpus),
+                                           kernel.prefetch_share) /
+                       widest
+                 : 0;
+    return plan.run_inner * plan.run_outer >= distance
+               ? int32_t(distance)
+               : 0;  // loops that prefetch are for long rows
 }
 
 }  // namespace
 
 const CpuForms &forms_of(const OperatorInfo &info) { return *kForms[&info - kOperators]; }
 
-__attribute__((cold)) int plan_kernel(const Space &space, const Variant &variant, const Chip &chip, Threads threads,
-                                      const Allocator &allocator, Plan &plan, CpuKernel &kernel) {
+__attribute__((cold)) int plan_kernel(const Space &space, const Variant &variant, const Chip &chip,
+                                      Threads threads, const Allocator &allocator, Plan &plan,
+                                      CpuKernel &kernel) {
     const CpuForms &forms = forms_of(*kernel.problem->info);
     forms.choose(space, variant, kernel);
     PlanKnobs knobs = variant.plan;
@@ -41,7 +53,8 @@ __attribute__((cold)) int plan_kernel(const Space &space, const Variant &variant
     for (int plans = 1; build_plan(space, kernel.traits(), knobs, chip, allocator, plan); plans++) {
         const int32_t slices = slice_count(plan, variant.plan, threads.most, threads.cpus);
         if (!forms.fit || forms.fit(plan, slices, variant, kernel)) {
-            kernel.prefetch_distance = choose_prefetch_distance(plan, slices, threads.cpus, chip, kernel);
+            kernel.prefetch_distance =
+                choose_prefetch_distance(plan, slices, threads.cpus, chip, kernel);
             return plans;
         }
         destroy_plan(allocator, plan);

@@ -1,5 +1,5 @@
-// How an operator runs on the CPU: which of a variant's forms it uses, and how it calls one on a box. Each operator has its own
-// <operator>.cpp.
+// How an operator runs on the CPU: which of a variant's forms it uses, and how it calls one on a
+// box. Each operator has its own <operator>.cpp.
 #pragma once
 
 #include <HalideRuntime.h>
@@ -17,27 +17,31 @@
 namespace hewn {
 
 #if defined(HEWN_KERNEL_ASSERTIONS)
-// Kernels with assertions check what the runtime otherwise proves: each buffer's type and dimension count.
+// Kernels with assertions check what the runtime otherwise proves: each buffer's type and dimension
+// count.
 constexpr bool kKernelAssertions = true;
 #else
 constexpr bool kKernelAssertions = false;
 #endif
 
-// Most bytes of what an operator keeps for a slice: usually, and where CpuKernel::large_state says so.
+// Most bytes of what an operator keeps for a slice: usually, and where CpuKernel::large_state says
+// so.
 constexpr size_t kStateBytes = 2304, kLargeStateBytes = 33 << 10;
 
 // One slice of an execution on the CPU.
 struct CpuCall : BoxCall {
     const struct CpuKernel &kernel;
-    void *const *inputs;        // all of the operator's, in order; absent ones point to zeros
-    void *large = nullptr;      // kLargeStateBytes, if the kernel asks for them
-    bool flushes = false;       // subnormals, at present (FloatingPointMode)
-    bool maybe_invalid = true;  // the thread's flag of invalid operations may be set (see InvalidOperationFlag)
+    void *const *inputs;    // all of the operator's, in order; absent ones point to zeros
+    void *large = nullptr;  // kLargeStateBytes, if the kernel asks for them
+    bool flushes = false;   // subnormals, at present (FloatingPointMode)
+    bool maybe_invalid =
+        true;  // the thread's flag of invalid operations may be set (see InvalidOperationFlag)
 
     CpuCall(const CpuKernel &kernel, void *const *inputs, void *user_context)
         : BoxCall(user_context), kernel(kernel), inputs(inputs) {}
 
-    // What the operator keeps from box to box: one type for each operator. Made when it is first asked for.
+    // What the operator keeps from box to box: one type for each operator. Made when it is first
+    // asked for.
     template<class State>
     State &state() {
         static_assert(sizeof(State) <= kLargeStateBytes && alignof(State) <= 64);
@@ -54,33 +58,39 @@ private:
     };
 };
 
-// The layout of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR with a scale a column and one zero point (see Form).
+// The layout of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR with a scale a column and one zero point (see
+// Form).
 constexpr uint32_t kOneZeroPoint = 1u << 0b110;
 
 // How the CPU runs a problem with a variant.
 struct CpuKernel {
     const Problem *problem;
-    const Form *form, *reciprocal, *folded, *columns, *repeating;  // all but `form`: null if not used
-    uint32_t uniform;                                              // as KernelTraits has it
-    bool compute_bound;                                            // as KernelTraits has it
+    const Form *form, *reciprocal, *folded, *columns,
+        *repeating;                // all but `form`: null if not used
+    uint32_t uniform;              // as KernelTraits has it
+    bool compute_bound;            // as KernelTraits has it
     int32_t distinct_scales;       // for `columns`: the period after which a row of scales repeats
     PrefetchShare prefetch_share;  // of the last-level cache, up to which prefetching pays
     int32_t prefetch_distance;     // in elements, for kernels that can prefetch; 0: they do not
     CallBox call;                  // its context is a CpuCall
     Subnormals subnormals;         // in a slice; a call that needs them otherwise keeps them
     bool large_state;              // what is kept for a slice is larger than kStateBytes
-    void *settled;                 // what CpuForms::settle prepared, in the device's memory; or null
+    void *settled;  // what CpuForms::settle prepared, in the device's memory; or null
 
-    // `repeating` reads rows of both parameters. So one zero point beside a scale a column is gathered into a row for it.
-    KernelTraits traits() const { return {repeating ? form->layouts & ~kOneZeroPoint : form->layouts, uniform, compute_bound}; }
+    // `repeating` reads rows of both parameters. So one zero point beside a scale a column is
+    // gathered into a row for it.
+    KernelTraits traits() const {
+        return {repeating ? form->layouts & ~kOneZeroPoint : form->layouts, uniform, compute_bound};
+    }
 };
 
-// Calls a CPU kernel on a box. The arguments have the types and order of its generator's inputs, then its output. Halide's
-// uniform entry point takes an array of pointers to them instead; writing and reading it costs small calls of many
-// arguments a tenth more instructions.
+// Calls a CPU kernel on a box. The arguments have the types and order of its generator's inputs,
+// then its output. Halide's uniform entry point takes an array of pointers to them instead; writing
+// and reading it costs small calls of many arguments a tenth more instructions.
 template<class... Arguments>
 int call_kernel(const Form &form, const CpuCall &call, Arguments... arguments) {
-    return reinterpret_cast<int (*)(const void *, Arguments...)>(form.entry)(call.user_context, arguments...);
+    return reinterpret_cast<int (*)(const void *, Arguments...)>(form.entry)(call.user_context,
+                                                                             arguments...);
 }
 
 constexpr int kNoMemory = halide_error_code_out_of_memory;
@@ -89,12 +99,14 @@ constexpr int kNoMemory = halide_error_code_out_of_memory;
 struct CpuForms {
     // Chooses the forms for the merged space, before it is planned.
     void (*choose)(const Space &space, const Variant &variant, CpuKernel &kernel);
-    // Drops forms that do not pay if the plan runs in `slices` slices, and tells the plan what the others read. False: plan
-    // again, for the forms that are left. Null: nothing to do.
+    // Drops forms that do not pay if the plan runs in `slices` slices, and tells the plan what the
+    // others read. False: plan again, for the forms that are left. Null: nothing to do.
     bool (*fit)(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel);
-    // Once the plan is made: prepares what constants alone decide, in kernel.settled. `inputs` are where inputs that are not
-    // bound lie. May run kernels with the user context. Returns 0, kNoMemory or a kernel's error. Null: nothing to do.
-    int (*settle)(const Plan &plan, const Allocator &allocator, CpuKernel &kernel, void *const *inputs, void *user_context);
+    // Once the plan is made: prepares what constants alone decide, in kernel.settled. `inputs` are
+    // where inputs that are not bound lie. May run kernels with the user context. Returns 0,
+    // kNoMemory or a kernel's error. Null: nothing to do.
+    int (*settle)(const Plan &plan, const Allocator &allocator, CpuKernel &kernel,
+                  void *const *inputs, void *user_context);
 };
 #define HEWN_OPERATOR(name, ...) extern const CpuForms forms_of_##name;
 #include "operators.inc"
@@ -107,9 +119,10 @@ struct Threads {
     int32_t cpus;
 };
 
-// Chooses the forms of kernel.problem's operator and plans for those that pay, again as often as its `fit` drops one. Then
-// chooses how far ahead kernels prefetch. Returns how many plans that took; 0: no memory.
-int plan_kernel(const Space &space, const Variant &variant, const Chip &chip, Threads threads, const Allocator &allocator,
-                Plan &plan, CpuKernel &kernel);
+// Chooses the forms of kernel.problem's operator and plans for those that pay, again as often as
+// its `fit` drops one. Then chooses how far ahead kernels prefetch. Returns how many plans that
+// took; 0: no memory.
+int plan_kernel(const Space &space, const Variant &variant, const Chip &chip, Threads threads,
+                const Allocator &allocator, Plan &plan, CpuKernel &kernel);
 
 }  // namespace hewn

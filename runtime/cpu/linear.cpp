@@ -3,7 +3,9 @@
 namespace hewn {
 
 bool fit_repeating(const Plan &plan, CpuKernel &kernel) {
-    const auto repeats = [&](int o) { return plan.access[o] == Access::Table && kRepeatingPeriod % plan.period[o] == 0; };
+    const auto repeats = [&](int o) {
+        return plan.access[o] == Access::Table && kRepeatingPeriod % plan.period[o] == 0;
+    };
     if (!kernel.repeating || (repeats(kScale) && repeats(kZeroPoint))) return true;
     kernel.repeating = nullptr;
     return !gathers_one_zero_point(plan);

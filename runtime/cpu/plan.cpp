@@ -10,33 +10,37 @@ namespace hewn {
 
 namespace {
 
-// An operand's part of scratch memory. A run fills at most half of it, so that three operands fit an L1 cache of 32 KiB; a
-// transposed tile or a streamed block may fill it.
+// An operand's part of scratch memory. A run fills at most half of it, so that three operands fit
+// an L1 cache of 32 KiB; a transposed tile or a streamed block may fill it.
 constexpr int64_t kScratchBytes = 16 << 10;
 constexpr int64_t kRunBytes = 8 << 10;
 constexpr int64_t kTileBytes = 32 << 10;  // of a tall tile
-// In a transposed tile, rows of at least kPaddedBytes are a cache line longer than needed. The 16 bytes that the transposition
-// writes of each row then lie in different cache sets.
+// In a transposed tile, rows of at least kPaddedBytes are a cache line longer than needed. The 16
+// bytes that the transposition writes of each row then lie in different cache sets.
 constexpr int64_t kPaddedBytes = 256, kPadBytes = 64;
-// An operand of up to this many bytes, such as a row that all rows share, stays in a core's own cache. It is not prefetched
-// beside a streamed output, where it would use up its part of what is fetched ahead.
+// An operand of up to this many bytes, such as a row that all rows share, stays in a core's own
+// cache. It is not prefetched beside a streamed output, where it would use up its part of what is
+// fetched ahead.
 constexpr int64_t kOwnCacheBytes = 256 << 10;
 // Gap between the operands' parts of scratch memory, so that they do not share cache sets.
 constexpr int64_t kScratchStagger = 320;
-static_assert(kScratchMemory == kMaxOperands * (kScratchBytes + kScratchBytes / kPaddedBytes * kPadBytes + kScratchStagger));
+static_assert(kScratchMemory ==
+              kMaxOperands *
+                  (kScratchBytes + kScratchBytes / kPaddedBytes * kPadBytes + kScratchStagger));
 // Halide's index arithmetic is in int32.
 constexpr int64_t kMaxIndex = INT32_MAX;
 
 // The digit of operand o in a layout (see Form).
 uint32_t digit(int operands, int o) { return 1u << (operands - 2 - o); }
 
-// The specialised layout with the fewest digits set that has all digits of `needed`. Operands of its other digits are expanded in
-// scratch.
+// The specialised layout with the fewest digits set that has all digits of `needed`. Operands of
+// its other digits are expanded in scratch.
 uint32_t covering_layout(uint32_t layouts, uint32_t needed) {
     uint32_t best = UINT32_MAX;
     for (uint32_t layout = 0; layout < 1u << (kMaxOperands - 1); layout++) {
         if (!(layouts >> layout & 1) || (layout & needed) != needed) continue;
-        if (best == UINT32_MAX || __builtin_popcount(layout) < __builtin_popcount(best)) best = layout;
+        if (best == UINT32_MAX || __builtin_popcount(layout) < __builtin_popcount(best))
+            best = layout;
     }
     return best;
 }
@@ -57,15 +61,22 @@ struct Box {
 // Makes each decision about a box, before the plan is written down.
 class Planner {
 public:
-    Planner(const Space &space, const KernelTraits &kernel, const PlanKnobs &knobs, const Chip &chip)
-        : knobs_(knobs), kernel_(kernel), chip_(chip), operands_(space.operands), output_(space.operands - 1), space_(space) {
+    Planner(const Space &space, const KernelTraits &kernel, const PlanKnobs &knobs,
+            const Chip &chip)
+        : knobs_(knobs),
+          kernel_(kernel),
+          chip_(chip),
+          operands_(space.operands),
+          output_(space.operands - 1),
+          space_(space) {
         for (int o = 0; o < operands_; o++) widest_ = std::max<int64_t>(widest_, element_bytes(o));
         interleaves_ = interleaving_pays();
         if (interleaves_) std::swap(space_.dims[0], space_.dims[1]);
         while (run_rank_ < space.rank && !ends_runs(run_rank_)) run_rank_++;
         for (int o = 0; o < operands_; o++) moved_bytes_ += bytes_of(o);
         streams_ = kCanStream && !kernel.compute_bound && dim(0).stride[output_] == 1 &&
-                   moved_bytes_ >= double(knobs.stream_bytes) && bytes_of(output_) >= moved_bytes_ / 6;
+                   moved_bytes_ >= double(knobs.stream_bytes) &&
+                   bytes_of(output_) >= moved_bytes_ / 6;
     }
 
     double moved_bytes() const { return moved_bytes_; }
@@ -73,11 +84,13 @@ public:
     // Bytes of operand o's distinct elements.
     double bytes_of(int o) const {
         double bytes = element_bytes(o);
-        for (int k = 0; k < space_.rank; k++) bytes *= dim(k).stride[o] != 0 ? double(dim(k).size) : 1.0;
+        for (int k = 0; k < space_.rank; k++)
+            bytes *= dim(k).stride[o] != 0 ? double(dim(k).size) : 1.0;
         return bytes;
     }
 
-    // Whether, beside a streamed output, operand o comes from memory rather than from a core's own cache.
+    // Whether, beside a streamed output, operand o comes from memory rather than from a core's own
+    // cache.
     bool from_memory(int o) const { return bytes_of(o) > double(kOwnCacheBytes); }
 
     bool parallel() const { return moved_bytes_ >= double(knobs_.parallel_bytes); }
@@ -100,7 +113,9 @@ public:
     }
 
     // The layout that serves the run of a box: with the digits of the inputs that vary along it.
-    uint32_t layout_of(const Box &box) const { return covering_layout(kernel_.layouts, varying(box)); }
+    uint32_t layout_of(const Box &box) const {
+        return covering_layout(kernel_.layouts, varying(box));
+    }
 
     // How operand o lies along the run of a box.
     bool dense(const Box &box, int o) const {
@@ -120,9 +135,12 @@ public:
 
     // `runs`: the kernel takes a run of the operand, rather than one element for the whole run.
     Access access(const Box &box, int o, bool runs) const {
-        if (!runs || dense(box, o)) return o == output_ && streams_ ? Access::Stream : Access::InPlace;
-        const bool beside = o != output_ && box.last == 0 && box.row_dim >= 0 && dim(box.row_dim).stride[o] == 1;
-        return beside && transposing_pays(o, box.outer, box.rows) ? Access::Transpose : Access::Table;
+        if (!runs || dense(box, o))
+            return o == output_ && streams_ ? Access::Stream : Access::InPlace;
+        const bool beside =
+            o != output_ && box.last == 0 && box.row_dim >= 0 && dim(box.row_dim).stride[o] == 1;
+        return beside && transposing_pays(o, box.outer, box.rows) ? Access::Transpose
+                                                                  : Access::Table;
     }
 
 private:
@@ -140,23 +158,26 @@ private:
     int64_t widest_ = 1;
     int run_rank_ = 0;  // how many dimensions a run may go through
     double moved_bytes_ = 0;
-    // Whether the output bypasses the caches: it is dense, the operands exceed them, and enough is output to outweigh the copy.
+    // Whether the output bypasses the caches: it is dense, the operands exceed them, and enough is
+    // output to outweigh the copy.
     bool streams_ = false;
     // Whether runs go through the second dimension, and scattering interleaves the output's rows.
     bool interleaves_ = false;
 
-    // Whether operand o is transposed faster than gathered: 8 elements on a side (of bytes 16, a square's), and enough of them
-    // for the calls.
+    // Whether operand o is transposed faster than gathered: 8 elements on a side (of bytes 16, a
+    // square's), and enough of them for the calls.
     bool transposing_pays(int o, int64_t columns, int64_t rows) const {
         const int64_t side = std::max<int64_t>(kTransposeSide, kSquareBytes / element_bytes(o));
         const bool edges_cost = element_bytes(o) == 1 && (columns | rows) % side != 0;
         return columns >= side && rows >= side && columns * rows >= (edges_cost ? 512 : 256);
     }
 
-    // Planes to pixels: whether runs should go through the second dimension, because the output's innermost one is short and
-    // inputs, dense along the second, then stay in place. In ns: gathering an element by its own offset, moving it evenly.
+    // Planes to pixels: whether runs should go through the second dimension, because the output's
+    // innermost one is short and inputs, dense along the second, then stay in place. In ns:
+    // gathering an element by its own offset, moving it evenly.
     bool interleaving_pays() const {
-        if (space_.rank < 2 || dim(0).size >= kTransposeSide || dim(1).size < 64 || dim(0).stride[output_] != 1 || ends_runs(1))
+        if (space_.rank < 2 || dim(0).size >= kTransposeSide || dim(1).size < 64 ||
+            dim(0).stride[output_] != 1 || ends_runs(1))
             return false;
         double short_runs = 0, long_runs = 0.18;
         for (int o = 0; o < output_; o++) {
@@ -182,14 +203,20 @@ private:
     int32_t element_bytes(int o) const { return space_.element_bytes[o]; }
 
     // Whether operand o can be used in place, row by row.
-    bool is_unit(int o) const { return dim(0).stride[o] == 1 || (o != output_ && dim(0).stride[o] == 0); }
+    bool is_unit(int o) const {
+        return dim(0).stride[o] == 1 || (o != output_ && dim(0).stride[o] == 0);
+    }
 
-    // What is read and written in runs along dimension 0: bytes of the widest element in place (0: none) and in scratch memory;
-    // the sum of those in scratch memory; and the bitwise or of the bytes from element to element there.
+    // What is read and written in runs along dimension 0: bytes of the widest element in place (0:
+    // none) and in scratch memory; the sum of those in scratch memory; and the bitwise or of the
+    // bytes from element to element there.
     struct Runs {
-        int64_t widest_in_place = 0, widest_in_scratch = 1, in_scratch = 0, operands_in_scratch = 0, steps = 0;
+        int64_t widest_in_place = 0, widest_in_scratch = 1, in_scratch = 0, operands_in_scratch = 0,
+                steps = 0;
 
-        bool lie_apart_by_multiples_of(int64_t power_of_two) const { return (steps & (power_of_two - 1)) == 0; }
+        bool lie_apart_by_multiples_of(int64_t power_of_two) const {
+            return (steps & (power_of_two - 1)) == 0;
+        }
     };
     Runs runs() const {
         const uint32_t layout = layout_of({});
@@ -206,9 +233,10 @@ private:
         return all;
     }
 
-    // A tile of several cache lines of each column instead of one, in 32 KiB an operand (docs/performance.md#tall-tiles): four
-    // lines of 128 columns. If memory binds, and operands in place are as wide, rows should be longer: two lines of 256 columns,
-    // unless the L2 cache holds the operands. False: no such tile, `box` is unchanged.
+    // A tile of several cache lines of each column instead of one, in 32 KiB an operand
+    // (docs/performance.md#tall-tiles): four lines of 128 columns. If memory binds, and operands in
+    // place are as wide, rows should be longer: two lines of 256 columns, unless the L2 cache holds
+    // the operands. False: no such tile, `box` is unchanged.
     bool tall_tile(int partner, const Runs &runs, Box &box) const {
         const int64_t apart = tall_tile_columns_apart(chip_, moved_bytes_);
         if (apart == 0 || streams_ || !runs.lie_apart_by_multiples_of(apart)) return false;
@@ -220,8 +248,10 @@ private:
             tall.outer = columns;
             tall.rows = kTileBytes / columns / runs.widest_in_scratch;
             const int64_t pads = kPadBytes * tall.rows + kScratchStagger;
-            if (columns > dim(0).size || columns > most_outer(tall, columns) || tall.rows > most_rows(partner, columns) ||
-                tall.rows * columns * runs.in_scratch + pads * runs.operands_in_scratch > kScratchMemory)
+            if (columns > dim(0).size || columns > most_outer(tall, columns) ||
+                tall.rows > most_rows(partner, columns) ||
+                tall.rows * columns * runs.in_scratch + pads * runs.operands_in_scratch >
+                    kScratchMemory)
                 continue;
             box = tall;
             return true;
@@ -229,8 +259,8 @@ private:
         return false;
     }
 
-    // Whether short rows are flattened through scratch, rather than looped over: by an estimate in ns
-    // (docs/architecture.md#boxes-rows-and-runs).
+    // Whether short rows are flattened through scratch, rather than looped over: by an estimate in
+    // ns (docs/architecture.md#boxes-rows-and-runs).
     bool flattening_pays() const {
         if (dim(0).size >= 32 || run_rank_ < 2) return false;
         Box flat;
@@ -252,8 +282,9 @@ private:
         return k == space_.rank;
     }
 
-    // The most rows along dimension k. Every operand's rows * stride + run must fit in int32, as Halide's indices do. Where an
-    // operand varies that must be constant along each run, kMaxUniformRows is the limit.
+    // The most rows along dimension k. Every operand's rows * stride + run must fit in int32, as
+    // Halide's indices do. Where an operand varies that must be constant along each run,
+    // kMaxUniformRows is the limit.
     int64_t most_rows(int k, int64_t run) const {
         int64_t most = ends_runs(k) ? std::min<int64_t>(dim(k).size, kMaxUniformRows) : dim(k).size;
         for (int o = 0; o < operands_; o++) {
@@ -262,8 +293,8 @@ private:
         return std::max<int64_t>(most, 1);
     }
 
-    // Elements of a block of the streamed output. Two inputs from memory share what one alone may take
-    // (docs/performance.md#streaming).
+    // Elements of a block of the streamed output. Two inputs from memory share what one alone may
+    // take (docs/performance.md#streaming).
     int64_t stream_block_elements() const {
         int64_t inputs = 0;
         for (int o = 0; o < output_; o++) inputs += from_memory(o);
@@ -273,44 +304,50 @@ private:
     Box direct_box() const {
         int64_t bytes = 0;  // moved per element
         for (int o = 0; o < operands_; o++) bytes += dim(0).stride[o] != 0 ? element_bytes(o) : 0;
-        const int64_t elements = streams_ ? stream_block_elements() : box_bytes() / bytes / 256 * 256;
+        const int64_t elements =
+            streams_ ? stream_block_elements() : box_bytes() / bytes / 256 * 256;
         Box box;
         box.outer = std::min(dim(0).size, elements);
         if (space_.rank > 1 && box.outer == dim(0).size) {
             box.row_dim = row_dimension(box.outer);
-            const int64_t together = box.row_dim == 1 ? 1 : dim(1).size;  // boxes that share cache lines
-            box.rows = std::clamp<int64_t>(elements / box.outer / together, 1, most_rows(box.row_dim, box.outer));
+            const int64_t together =
+                box.row_dim == 1 ? 1 : dim(1).size;  // boxes that share cache lines
+            box.rows = std::clamp<int64_t>(elements / box.outer / together, 1,
+                                           most_rows(box.row_dim, box.outer));
         }
         return box;
     }
 
-    // The dimension that rows of a box in place go through: the next one, or the one after that if the next would make calls of
-    // few short rows. Beyond 8 MiB of operands only the shortest calls count, because what lies between the rows is fetched and
-    // left.
+    // The dimension that rows of a box in place go through: the next one, or the one after that if
+    // the next would make calls of few short rows. Beyond 8 MiB of operands only the shortest calls
+    // count, because what lies between the rows is fetched and left.
     int row_dimension(int64_t run) const {
         const int64_t short_call = moved_bytes_ <= double(8 << 20) ? 256 : 64;
-        const bool other = space_.rank > 2 && !streams_ && dim(2).size > dim(1).size && run * dim(1).size * widest_ <= short_call;
+        const bool other = space_.rank > 2 && !streams_ && dim(2).size > dim(1).size &&
+                           run * dim(1).size * widest_ <= short_call;
         return other ? 2 : 1;
     }
 
-    // Whether the run should go on into the next dimension. If so, operands that were constant so far must be gathered; if not,
-    // each such run is a row of its own, which takes as long as some 32 elements. Not counted are operands that are the same in
-    // all of the longest runs, as they are gathered once, and those that no layout lets the kernel read as one element.
+    // Whether the run should go on into the next dimension. If so, operands that were constant so
+    // far must be gathered; if not, each such run is a row of its own, which takes as long as some
+    // 32 elements. Not counted are operands that are the same in all of the longest runs, as they
+    // are gathered once, and those that no layout lets the kernel read as one element.
     bool continuing_pays(const Box &box, int64_t limit) const {
         const uint32_t layout = layout_of(box);
         int longest = box.last + 1;
         int64_t inner = box.inner * dim(box.last).size;
-        while (longest < run_rank_ && inner * dim(longest).size < limit) inner *= dim(longest++).size;
+        while (longest < run_rank_ && inner * dim(longest).size < limit)
+            inner *= dim(longest++).size;
         int begin = 0;
         for (int o = 0; o < output_; o++) {
-            begin += constant(box, o) && !(layout & digit(operands_, o)) && dim(box.last + 1).stride[o] != 0 &&
-                     !repeats_from(longest, o);
+            begin += constant(box, o) && !(layout & digit(operands_, o)) &&
+                     dim(box.last + 1).stride[o] != 0 && !repeats_from(longest, o);
         }
         return box.inner * dim(box.last).size * begin < 32;
     }
 
-    // The dimension (-1: none) along which an operand is dense that is strided along the run. A box of both dimensions keeps the
-    // operand's cache lines in use, the more so if it is transposed.
+    // The dimension (-1: none) along which an operand is dense that is strided along the run. A box
+    // of both dimensions keeps the operand's cache lines in use, the more so if it is transposed.
     struct Partner {
         int dimension = -1;
         bool transposes = false;
@@ -320,20 +357,23 @@ private:
         for (int o = 0; o < operands_; o++) {
             for (int k = 1; k < space_.rank && !is_unit(o); k++) {
                 const bool pays = transposing_pays(o, dim(0).size, dim(k).size);
-                if (dim(k).stride[o] != 1 || dim(k).size < 2 || (partner.transposes && !pays)) continue;
+                if (dim(k).stride[o] != 1 || dim(k).size < 2 || (partner.transposes && !pays))
+                    continue;
                 partner = {k, pays};
             }
         }
         return partner;
     }
 
-    // A tile of a transposed operand. It has as many rows as a cache line holds of the widest element in scratch, so that lines
-    // are read once, and long runs for the other operands (docs/performance.md#transposing).
+    // A tile of a transposed operand. It has as many rows as a cache line holds of the widest
+    // element in scratch, so that lines are read once, and long runs for the other operands
+    // (docs/performance.md#transposing).
     Box tile_box(int partner) const {
         Box box;
         const Runs all = runs();
         if (tall_tile(partner, all, box)) return box;
-        const int64_t widest = all.widest_in_scratch, rows = kLineBytes / widest, tile = kRunBytes / widest;
+        const int64_t widest = all.widest_in_scratch, rows = kLineBytes / widest,
+                      tile = kRunBytes / widest;
         box.row_dim = partner;
         box.outer = std::min(dim(0).size, kScratchBytes / kLineBytes);
         box.rows = std::min(dim(partner).size, rows);
@@ -344,8 +384,8 @@ private:
         return box;
     }
 
-    // A run through as many dimensions as scratch memory is meant for. Rows go through `partner` (-1: none) if the run does not
-    // reach it.
+    // A run through as many dimensions as scratch memory is meant for. Rows go through `partner`
+    // (-1: none) if the run does not reach it.
     Box flattened_box(int partner) const {
         Box box;
         const int64_t run = kRunBytes / widest_;
@@ -357,15 +397,18 @@ private:
         } else if (partner > 0) {
             int64_t below = 1;
             for (int k = 0; k < partner && below <= limit; k++) below *= dim(k).size;
-            // Otherwise the run goes through it, or its rows do; rows with scales of their own should be long.
+            // Otherwise the run goes through it, or its rows do; rows with scales of their own
+            // should be long.
             if (below * 2 > limit && partner < run_rank_) {
                 box.row_dim = partner;
                 box.rows = std::min<int64_t>({dim(partner).size, 16, most_rows(partner, run)});
                 limit /= box.rows;
             }
         }
-        while (box.last + 1 < run_rank_ && box.last + 1 != box.row_dim && box.inner * dim(box.last).size < limit &&
-               most_outer(box, dim(box.last).size) == dim(box.last).size && continuing_pays(box, limit)) {
+        while (box.last + 1 < run_rank_ && box.last + 1 != box.row_dim &&
+               box.inner * dim(box.last).size < limit &&
+               most_outer(box, dim(box.last).size) == dim(box.last).size &&
+               continuing_pays(box, limit)) {
             box.inner *= dim(box.last++).size;
         }
         box.outer = std::clamp<int64_t>(limit / box.inner, 1, dim(box.last).size);
@@ -373,14 +416,15 @@ private:
         return box;
     }
 
-    // If all that a flattened run has in scratch memory repeats along the run's last dimension, divides that dimension into
-    // shorter runs and rows of them. Less scratch memory is then filled, and a call does more. Not if the output is streamed,
-    // block by block.
+    // If all that a flattened run has in scratch memory repeats along the run's last dimension,
+    // divides that dimension into shorter runs and rows of them. Less scratch memory is then
+    // filled, and a call does more. Not if the output is streamed, block by block.
     void divide_run(Box &box) {
         if (box.last == 0 || box.row_dim >= 0 || streams_ || space_.rank == kMaxRank) return;
         Dimension &last = space_.dims[box.last];
         int64_t elements = 1, in_place_bytes = 0;
-        for (int k = 0; k < space_.rank; k++) elements = std::min<int64_t>(elements * dim(k).size, kMaxIndex);
+        for (int k = 0; k < space_.rank; k++)
+            elements = std::min<int64_t>(elements * dim(k).size, kMaxIndex);
         for (int o = 0; o < operands_; o++) {
             const bool in_place = dense(box, o) && last.stride[o] != 0;
             if (!in_place && (o == output_ || last.stride[o] != 0)) return;
@@ -402,29 +446,34 @@ private:
         box.rows = std::clamp<int64_t>(most, 1, most_rows(box.row_dim, outer * box.inner));
     }
 
-    // If a run ends before the next dimension, rows go through that, as many as scratch memory is meant for.
+    // If a run ends before the next dimension, rows go through that, as many as scratch memory is
+    // meant for.
     void add_rows(Box &box) const {
         const int next = box.last + 1;
         if (box.row_dim >= 0 || next >= space_.rank || box.outer != dim(box.last).size) return;
-        const int64_t run = box.inner * box.outer, rows = std::min(kRunBytes / widest_ / run, most_rows(next, run));
+        const int64_t run = box.inner * box.outer,
+                      rows = std::min(kRunBytes / widest_ / run, most_rows(next, run));
         if (rows <= 1) return;
         box.row_dim = next;
         box.rows = rows;
     }
 
-    // Limits `outer` so that byte offsets within the run, which tables hold, and indices of a transposed tile fit in int32.
+    // Limits `outer` so that byte offsets within the run, which tables hold, and indices of a
+    // transposed tile fit in int32.
     int64_t most_outer(const Box &box, int64_t outer) const {
         for (int o = 0; o < operands_; o++) {
             int64_t below = 0;  // fits: each dimension before was limited
             for (int k = 0; k < box.last; k++) below += (dim(k).size - 1) * dim(k).stride[o];
-            const int64_t room = INT32_MAX / element_bytes(o) - below - box.rows, stride = dim(box.last).stride[o];
+            const int64_t room = INT32_MAX / element_bytes(o) - below - box.rows,
+                          stride = dim(box.last).stride[o];
             if (stride > 0) outer = std::min(outer, room / stride);
         }
         return std::max<int64_t>(outer, 1);
     }
 };
 
-// Elements after which operand o repeats along a run: those of the dimensions inside the outer ones along which it is constant.
+// Elements after which operand o repeats along a run: those of the dimensions inside the outer ones
+// along which it is constant.
 int64_t period_of(const Space &space, const Box &box, int o) {
     int64_t elements = 1, period = 1;
     for (int k = 0; k <= box.last; k++) {
@@ -434,16 +483,18 @@ int64_t period_of(const Space &space, const Box &box, int o) {
     return period;
 }
 
-// Elements of a piece of the run. Each takes a load and a store, one with its own offset another load.
+// Elements of a piece of the run. Each takes a load and a store, one with its own offset another
+// load.
 int64_t piece_of(const Space &space, const Box &box) {
     constexpr int64_t kShortest = 16;
     const int64_t inner = box.last == 0 ? box.outer : space.dims[0].size;
     return inner >= kShortest ? inner : 1;
 }
 
-// table[i]: the byte offset of the run's i-th piece of operand o, i < count. A piece is an element or the innermost dimension.
-void fill_table(const Space &space, const Box &box, int o, int32_t element_bytes, bool of_elements, int64_t count,
-                int32_t *table) {
+// table[i]: the byte offset of the run's i-th piece of operand o, i < count. A piece is an element
+// or the innermost dimension.
+void fill_table(const Space &space, const Box &box, int o, int32_t element_bytes, bool of_elements,
+                int64_t count, int32_t *table) {
     table[0] = 0;
     for (int64_t k = of_elements ? 0 : 1, filled = 1; k <= box.last && filled < count; k++) {
         const int64_t end = std::min(filled * space.dims[k].size, count);
@@ -456,14 +507,18 @@ void fill_table(const Space &space, const Box &box, int o, int32_t element_bytes
 // Elements from row to row of operand o as the kernel sees it; in the tensor they are row_stride.
 int64_t kernel_row_stride(const Plan &plan, int o, int64_t run, int64_t row_stride) {
     if (plan.access[o] == Access::InPlace) return row_stride;
-    if (o != plan.operands - 1 && row_stride == 0) return 0;  // the same in every row: scratch has it once
+    if (o != plan.operands - 1 && row_stride == 0)
+        return 0;  // the same in every row: scratch has it once
     const int32_t bytes = plan.element_bytes[o];
-    return plan.access[o] == Access::Transpose && run * bytes >= kPaddedBytes ? run + kPadBytes / bytes : run;
+    return plan.access[o] == Access::Transpose && run * bytes >= kPaddedBytes
+               ? run + kPadBytes / bytes
+               : run;
 }
 
-// Adds the loops over boxes. Boxes beside each other in memory come first: along the run, or along the rows if those of a
-// transposed operand lie beside the last ones, in the same pages and pairs of cache lines. If rows leave out a dimension, the
-// boxes between the rows of a box come next, while their lines are in the cache.
+// Adds the loops over boxes. Boxes beside each other in memory come first: along the run, or along
+// the rows if those of a transposed operand lie beside the last ones, in the same pages and pairs
+// of cache lines. If rows leave out a dimension, the boxes between the rows of a box come next,
+// while their lines are in the cache.
 void add_loops(const Space &space, const Box &box, bool rows_first, Plan &plan) {
     plan.run_loop = plan.row_loop = -1;
     plan.box_count = 1;
@@ -472,7 +527,8 @@ void add_loops(const Space &space, const Box &box, bool rows_first, Plan &plan) 
         loop.size = space.dims[k].size;
         loop.step = step;
         loop.count = ceil_div(loop.size, step);
-        for (int o = 0; o < plan.operands; o++) loop.step_bytes[o] = step * space.dims[k].stride[o] * plan.element_bytes[o];
+        for (int o = 0; o < plan.operands; o++)
+            loop.step_bytes[o] = step * space.dims[k].stride[o] * plan.element_bytes[o];
         plan.box_count *= loop.count;
         return plan.loop_count++;
     };
@@ -489,20 +545,23 @@ void add_loops(const Space &space, const Box &box, bool rows_first, Plan &plan) 
     }
 }
 
-// Writes down how operand o is reached. `runs`: it varies along the kernel's run; otherwise the kernel takes one element of each
-// row. `scratch`: bytes of the operands before it, to which its own are added. False: no memory.
-bool plan_operand(const Planner &planner, const Box &box, int o, bool runs, const Allocator &allocator, int64_t &scratch,
-                  Plan &plan) {
+// Writes down how operand o is reached. `runs`: it varies along the kernel's run; otherwise the
+// kernel takes one element of each row. `scratch`: bytes of the operands before it, to which its
+// own are added. False: no memory.
+bool plan_operand(const Planner &planner, const Box &box, int o, bool runs,
+                  const Allocator &allocator, int64_t &scratch, Plan &plan) {
     const Space &space = planner.space();
     const bool output = o == plan.operands - 1;
     const int32_t bytes = plan.element_bytes[o];
-    const int64_t run = box.inner * box.outer, row_stride = box.row_dim >= 0 ? space.dims[box.row_dim].stride[o] : 0;
+    const int64_t run = box.inner * box.outer,
+                  row_stride = box.row_dim >= 0 ? space.dims[box.row_dim].stride[o] : 0;
     plan.row_bytes[o] = row_stride * bytes;
     plan.element_step[o] = space.dims[0].stride[o] * bytes;
     plan.access[o] = planner.access(box, o, runs);
     plan.scratch |= plan.access[o] != Access::InPlace;
     plan.dims[o][0] = {0, int32_t(run), runs ? 1 : 0, 0};
-    plan.dims[o][1] = {0, int32_t(box.rows), box.rows > 1 ? int32_t(kernel_row_stride(plan, o, run, row_stride)) : 0, 0};
+    plan.dims[o][1] = {0, int32_t(box.rows),
+                       box.rows > 1 ? int32_t(kernel_row_stride(plan, o, run, row_stride)) : 0, 0};
     if (plan.access[o] == Access::InPlace) {
         plan.prefetched |= runs && !output && planner.from_memory(o) ? 1u << o : 0;
         return true;
@@ -523,7 +582,8 @@ bool plan_operand(const Planner &planner, const Box &box, int o, bool runs, cons
 }  // namespace
 
 // Compiled for size, with all that it inlines, as it runs once an operator.
-__attribute__((cold)) bool build_plan(const Space &given, const KernelTraits &kernel, const PlanKnobs &knobs, const Chip &chip,
+__attribute__((cold)) bool build_plan(const Space &given, const KernelTraits &kernel,
+                                      const PlanKnobs &knobs, const Chip &chip,
                                       const Allocator &allocator, Plan &plan) {
     Planner planner(given, kernel, knobs, chip);
     const Box box = planner.choose_box();
@@ -550,7 +610,8 @@ __attribute__((cold)) bool build_plan(const Space &given, const KernelTraits &ke
     }
     const bool transposes = std::count(plan.access, plan.access + operands, Access::Transpose) > 0;
     plan.prefetches_tiles = transposes && prefetches_next_tile(chip, plan.moved_bytes);
-    plan.prefetches_beside = plan.prefetches_tiles && !planner.streams() && prefetches_rows_beside(chip, plan.moved_bytes);
+    plan.prefetches_beside = plan.prefetches_tiles && !planner.streams() &&
+                             prefetches_rows_beside(chip, plan.moved_bytes);
     const ChipTraits &traits = traits_of(chip);
     plan.prefetch_into = traits.stream_prefetch_into;
     if (__builtin_popcount(plan.prefetched) < traits.stream_prefetch_inputs) plan.prefetched = 0;
@@ -580,7 +641,9 @@ __attribute__((cold)) int64_t repeated_boxes(const Plan &plan, int o) {
 }
 
 __attribute__((cold)) int64_t repeated_rows(const Plan &plan, int o) {
-    return plan.rows > 1 && plan.row_bytes[o] != 0 ? 1 : std::min(plan.rows * repeated_boxes(plan, o), kMany);
+    return plan.rows > 1 && plan.row_bytes[o] != 0
+               ? 1
+               : std::min(plan.rows * repeated_boxes(plan, o), kMany);
 }
 
 __attribute__((cold)) int64_t values_of_a_box(const Plan &plan, int o) {

@@ -43,7 +43,8 @@ extern "C" halide_thread *halide_spawn_thread(void (*fn)(void *), void *argument
     Thread *thread = static_cast<Thread *>(std::malloc(sizeof(Thread)));
     if (!thread) return nullptr;
     *thread = {fn, argument, {}};
-    if (pthread_create(&thread->handle, nullptr, run, thread) == 0) return reinterpret_cast<halide_thread *>(thread);
+    if (pthread_create(&thread->handle, nullptr, run, thread) == 0)
+        return reinterpret_cast<halide_thread *>(thread);
     std::free(thread);
     return nullptr;
 }
@@ -56,8 +57,9 @@ extern "C" void halide_join_thread(halide_thread *started) {
 
 #else
 
-// COFF's weak functions cannot be replaced. The build has Halide's call these for the system's (cmake/Kernels.cmake). It writes
-// to what it takes for memory for a thread, of three pointers, the last of them the handle, and gives it to CreateThread.
+// COFF's weak functions cannot be replaced. The build has Halide's call these for the system's
+// (cmake/Kernels.cmake). It writes to what it takes for memory for a thread, of three pointers, the
+// last of them the handle, and gives it to CreateThread.
 namespace {
 void *no_thread[3];
 }
@@ -69,8 +71,9 @@ extern "C" void *hewn_halide_malloc(size_t bytes) {
 extern "C" void hewn_halide_free(void *memory) {
     if (memory != no_thread) std::free(memory);
 }
-extern "C" HANDLE hewn_halide_create_thread(SECURITY_ATTRIBUTES *security, SIZE_T stack, LPTHREAD_START_ROUTINE fn,
-                                            void *argument, DWORD flags, DWORD *id) {
+extern "C" HANDLE hewn_halide_create_thread(SECURITY_ATTRIBUTES *security, SIZE_T stack,
+                                            LPTHREAD_START_ROUTINE fn, void *argument, DWORD flags,
+                                            DWORD *id) {
     return argument == no_thread ? nullptr : CreateThread(security, stack, fn, argument, flags, id);
 }
 extern "C" DWORD hewn_halide_join(HANDLE thread, DWORD milliseconds) {
@@ -86,8 +89,9 @@ namespace hewn {
 
 namespace {
 
-// A thread that shares a call's work with the pool's threads; made on it. Linux may wake those on the caller's CPU, where they
-// come too late: what it does about that is told in docs/architecture.md#threads.
+// A thread that shares a call's work with the pool's threads; made on it. Linux may wake those on
+// the caller's CPU, where they come too late: what it does about that is told in
+// docs/architecture.md#threads.
 class Caller {
 public:
     Caller *next = nullptr;
@@ -117,7 +121,8 @@ private:
 #endif
 };
 
-// A forked child uses nothing of what follows: the pool's threads do not exist there, and one may have held the mutex.
+// A forked child uses nothing of what follows: the pool's threads do not exist there, and one may
+// have held the mutex.
 std::atomic<bool> is_forked_child{false};
 // Whether the process reports forks (call_in_forked_child). If not, the pool is not used.
 bool fork_is_noticed = false;
@@ -125,9 +130,10 @@ bool fork_is_noticed = false;
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;  // guards the following
 Caller *callers = nullptr;                          // those that are executing
 bool started = false;                               // the pool may have threads
-bool ended = false;                                 // for good: the process exits, or the library is unloaded
+bool ended = false;  // for good: the process exits, or the library is unloaded
 #if defined(__linux__)
-cpu_set_t pool_cpus;  // CPUs that the pool's threads began with: those of the thread that started it
+cpu_set_t
+    pool_cpus;  // CPUs that the pool's threads began with: those of the thread that started it
 #endif
 
 class Lock {
@@ -144,7 +150,8 @@ bool enter(Caller &caller) {
 #if defined(__linux__)
     if (!started && sched_getaffinity(0, sizeof pool_cpus, &pool_cpus) != 0) CPU_ZERO(&pool_cpus);
 #endif
-    // Otherwise HL_NUM_THREADS of the environment would decide, which is meant for the program's own Halide.
+    // Otherwise HL_NUM_THREADS of the environment would decide, which is meant for the program's
+    // own Halide.
     if (!started) halide_set_num_threads(online_cpus());
     started = true;
     caller.next = callers;
@@ -161,7 +168,8 @@ void leave(Caller &caller) {
 
 #if defined(__linux__)
 
-// Whether the thread executes an operator itself. It is the program's then, and its CPUs are not ours to choose.
+// Whether the thread executes an operator itself. It is the program's then, and its CPUs are not
+// ours to choose.
 bool is_caller(int32_t thread) {
     const Lock lock;
     for (const Caller *caller = callers; caller; caller = caller->next) {
@@ -176,15 +184,18 @@ void Caller::begin_part() {
         joined_.store(true, std::memory_order_relaxed);
         if (cpu_ < 0 || sched_getcpu() != cpu_ || is_caller(thread)) return;
         cpu_set_t others, callers_own, own;
-        if (sched_getaffinity(thread_, sizeof callers_own, &callers_own) != 0) CPU_ZERO(&callers_own);
+        if (sched_getaffinity(thread_, sizeof callers_own, &callers_own) != 0)
+            CPU_ZERO(&callers_own);
         if (sched_getaffinity(0, sizeof own, &own) != 0) CPU_ZERO(&own);
-        // If both threads have CPUs other than the pool began with, the program or taskset gave them to all of its threads.
+        // If both threads have CPUs other than the pool began with, the program or taskset gave
+        // them to all of its threads.
         if (CPU_EQUAL(&own, &callers_own) && !CPU_EQUAL(&own, &pool_cpus)) return;
         // The caller's CPUs too: the pool may have been started by a thread of few CPUs.
         CPU_OR(&others, &pool_cpus, &callers_own);
         CPU_CLR(size_t(cpu_), &others);
         if (CPU_COUNT(&others) > 0) sched_setaffinity(0, sizeof others, &others);
-    } else if (!gave_way_ && !joined_.load(std::memory_order_relaxed) && now_ns() - start_ns_ > kPatienceNs) {
+    } else if (!gave_way_ && !joined_.load(std::memory_order_relaxed) &&
+               now_ns() - start_ns_ > kPatienceNs) {
         gave_way_ = true;
         sched_yield();
     }
@@ -199,8 +210,9 @@ void end_threads() {
     started = false;
 }
 
-// Unloading the library with threads still in it would crash. At exit this ends them as Halide's own hook would have. The pool is
-// left to threads of the program that still execute, as they may at exit.
+// Unloading the library with threads still in it would crash. At exit this ends them as Halide's
+// own hook would have. The pool is left to threads of the program that still execute, as they may
+// at exit.
 __attribute__((destructor)) void end_pool() {
     if (is_forked_child.load()) return;
     const Lock lock;
@@ -216,7 +228,8 @@ void HEWN_CALL pool_parallel_for(void *, int32_t count, hewn_slice_fn fn, void *
         void *arg;
         Caller caller;
     } work = {fn, arg, {}};
-    if (is_forked_child.load(std::memory_order_relaxed) || !fork_is_noticed || !enter(work.caller)) {
+    if (is_forked_child.load(std::memory_order_relaxed) || !fork_is_noticed ||
+        !enter(work.caller)) {
         for (int32_t i = 0; i < count; i++) fn(arg, i);
         return;
     }

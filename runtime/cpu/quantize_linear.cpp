@@ -12,9 +12,9 @@ struct Reciprocals {
     const float *r0, *r1;
 };
 
-// What is kept for a slice: which boxes are divided at once, as earlier ones had to be computed again. Values that need division
-// come alone or in most boxes: after the first such box the next one is tried, after the second one is left out, then 3, 7 and so
-// on.
+// What is kept for a slice: which boxes are divided at once, as earlier ones had to be computed
+// again. Values that need division come alone or in most boxes: after the first such box the next
+// one is tried, after the second one is left out, then 3, 7 and so on.
 class InvalidBoxes {
 public:
     void met() {
@@ -31,8 +31,8 @@ private:
 // The longest row of scales that a slice prepares.
 constexpr int kMaxColumns = 4096;
 
-// What is kept for a slice where scales are no constants: the reciprocals of those of its last box, while they stay at their
-// address and are not filled anew in scratch memory (BoxCall::filled).
+// What is kept for a slice where scales are no constants: the reciprocals of those of its last box,
+// while they stay at their address and are not filled anew in scratch memory (BoxCall::filled).
 struct PreparedScales {
     InvalidBoxes invalid;
     const void *from = nullptr;  // the scales; null: nothing is prepared
@@ -44,9 +44,11 @@ struct Prepared : PreparedScales {
     alignas(64) float r0[Most], r1[Most];
 };
 
-// Prepares the reciprocals of `count` scales that lie `step_bytes` apart. False: one is not ordinary, and its arithmetic may have
-// raised the flag of invalid operations. The caller then divides, which notes that (call_quantize_divided).
-bool set_reciprocals(const void *scales, hewn_data_type type, int64_t step_bytes, int64_t count, float *r0, float *r1) {
+// Prepares the reciprocals of `count` scales that lie `step_bytes` apart. False: one is not
+// ordinary, and its arithmetic may have raised the flag of invalid operations. The caller then
+// divides, which notes that (call_quantize_divided).
+bool set_reciprocals(const void *scales, hewn_data_type type, int64_t step_bytes, int64_t count,
+                     float *r0, float *r1) {
     const char *const first = static_cast<const char *>(scales);
     int64_t unfit = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -70,21 +72,23 @@ inline halide_buffer_t buffer_of(const float *reciprocals, halide_dimension_t *d
     return buffer;
 }
 
-// Whether quotients by these f32 scales quantize the same with subnormals flushed: none is small, or 0 (docs/numerics.md). As
-// bits, NaN is large.
+// Whether quotients by these f32 scales quantize the same with subnormals flushed: none is small,
+// or 0 (docs/numerics.md). As bits, NaN is large.
 bool flushable(const halide_buffer_t &scales) {
     const int32_t columns = scales.dim[0].stride == 0 ? 1 : scales.dim[0].extent;
     const int32_t rows = scales.dim[1].stride == 0 ? 1 : scales.dim[1].extent;
     uint32_t least = UINT32_MAX;
     for (int32_t y = 0; y < rows; y++) {
-        const float *const row = reinterpret_cast<const float *>(scales.host) + int64_t(y) * scales.dim[1].stride;
+        const float *const row =
+            reinterpret_cast<const float *>(scales.host) + int64_t(y) * scales.dim[1].stride;
         for (int32_t x = 0; x < columns; x++) least = std::min(least, bits_of(row[x]) & 0x7fffffff);
     }
     return least >= bits_of(0x1p-60f);
 }
 
 int divide(const CpuCall &call, halide_buffer_t *operands) {
-    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], &operands[2], &operands[3]);
+    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], &operands[2],
+                       &operands[3]);
 }
 
 // Where subnormals are flushed. Apart, for it would slow small calls.
@@ -103,13 +107,16 @@ int call_quantize_divided(BoxCall &context, halide_buffer_t *operands) {
 // The reciprocals of constant scales, all of whose memory was prepared: those of a box's first on.
 Reciprocals settled_reciprocals(const CpuCall &call, const halide_buffer_t &scale) {
     const Tensor &tensor = call.kernel.problem->inputs[kScale];
-    const float *const r0 = static_cast<const float *>(call.kernel.settled) +
-                            (scale.host - static_cast<const uint8_t *>(call.inputs[kScale])) / tensor.element_bytes;
+    const float *const r0 =
+        static_cast<const float *>(call.kernel.settled) +
+        (scale.host - static_cast<const uint8_t *>(call.inputs[kScale])) / tensor.element_bytes;
     return {r0, r0 + tensor.bytes / uint64_t(tensor.element_bytes)};
 }
 
-// Prepares `count` scales that lie `step` elements apart. They repeat after the kernel's distinct ones.
-void prepare(const CpuKernel &kernel, const void *scales, int32_t count, int64_t step, PreparedScales &p, float *r0, float *r1) {
+// Prepares `count` scales that lie `step` elements apart. They repeat after the kernel's distinct
+// ones.
+void prepare(const CpuKernel &kernel, const void *scales, int32_t count, int64_t step,
+             PreparedScales &p, float *r0, float *r1) {
     const hewn_data_type type = kernel.problem->inputs[kScale].type;
     const int32_t distinct = std::min(count, kernel.distinct_scales);
     p.from = scales;
@@ -118,9 +125,11 @@ void prepare(const CpuKernel &kernel, const void *scales, int32_t count, int64_t
     for (float *row : {r0, r1}) repeat_row(reinterpret_cast<uint8_t *>(row), distinct, count, 2);
 }
 
-// Reciprocals of a box's `count` scales, `step` elements apart: settled ones lie as the scales do, others densely.
+// Reciprocals of a box's `count` scales, `step` elements apart: settled ones lie as the scales do,
+// others densely.
 template<int Most>
-Reciprocals find_reciprocals(CpuCall &call, const halide_buffer_t &scale, int32_t count, int64_t step, InvalidBoxes *&invalid) {
+Reciprocals find_reciprocals(CpuCall &call, const halide_buffer_t &scale, int32_t count,
+                             int64_t step, InvalidBoxes *&invalid) {
     if (call.kernel.settled) {
         invalid = &call.state<InvalidBoxes>();
         return settled_reciprocals(call, scale);
@@ -134,8 +143,8 @@ Reciprocals find_reciprocals(CpuCall &call, const halide_buffer_t &scale, int32_
 
 // Has `compute` run the box with buffers of the reciprocals. False: it must be divided.
 template<class Compute>
-bool by_reciprocals(CpuCall &call, const Reciprocals &reciprocals, InvalidBoxes &boxes, halide_dimension_t *dims, int &code,
-                    const Compute &compute) {
+bool by_reciprocals(CpuCall &call, const Reciprocals &reciprocals, InvalidBoxes &boxes,
+                    halide_dimension_t *dims, int &code, const Compute &compute) {
     if (!reciprocals.r0 || boxes.leave_out()) return false;
     halide_buffer_t r0 = buffer_of(reciprocals.r0, dims), r1 = buffer_of(reciprocals.r1, dims);
     const InvalidOperationFlag invalid(call.maybe_invalid);
@@ -151,15 +160,18 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     const CpuKernel &kernel = call.kernel;
     const halide_dimension_t &rows = operands[kScale].dim[1];
     InvalidBoxes *invalid;
-    const Reciprocals reciprocals =
-        find_reciprocals<kMaxUniformRows>(call, operands[kScale], rows.stride == 0 ? 1 : rows.extent, rows.stride, invalid);
-    halide_dimension_t dims[2] = {{0, 1, 0, 0}, {0, rows.extent, kernel.settled ? rows.stride : rows.stride != 0, 0}};
+    const Reciprocals reciprocals = find_reciprocals<kMaxUniformRows>(
+        call, operands[kScale], rows.stride == 0 ? 1 : rows.extent, rows.stride, invalid);
+    halide_dimension_t dims[2] = {
+        {0, 1, 0, 0}, {0, rows.extent, kernel.settled ? rows.stride : rows.stride != 0, 0}};
     int code;
     const auto compute = [&](halide_buffer_t *r0, halide_buffer_t *r1) {
-        return call_kernel(*kernel.reciprocal, call, &operands[0], &operands[0], r0, r1, &operands[2], kernel.prefetch_distance,
-                           &operands[3]);
+        return call_kernel(*kernel.reciprocal, call, &operands[0], &operands[0], r0, r1,
+                           &operands[2], kernel.prefetch_distance, &operands[3]);
     };
-    return by_reciprocals(call, reciprocals, *invalid, dims, code, compute) ? code : call_quantize_divided(context, operands);
+    return by_reciprocals(call, reciprocals, *invalid, dims, code, compute)
+               ? code
+               : call_quantize_divided(context, operands);
 }
 
 // Gives up `reciprocal`, which needs one scale and one zero point a row.
@@ -175,7 +187,8 @@ void complete_rows(const halide_buffer_t &rows, hewn_data_type type) {
     const int shift = __builtin_ctz(unsigned(type_bytes(type)));
     const int32_t distinct_rows = rows.dim[1].stride == 0 ? 1 : rows.dim[1].extent;
     for (int32_t y = 0; y < distinct_rows; y++)
-        repeat_row(rows.host + (int64_t(y) * rows.dim[1].stride << shift), kRepeatingLanes, rows.dim[0].extent, shift);
+        repeat_row(rows.host + (int64_t(y) * rows.dim[1].stride << shift), kRepeatingLanes,
+                   rows.dim[0].extent, shift);
 }
 
 // Calls the kernel with a scale a column.
@@ -190,14 +203,16 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
     halide_dimension_t dims[2] = {{0, count, 1, 0}, {0, scale.dim[1].extent, 0, 0}};
     int code;
     const auto compute = [&](halide_buffer_t *r0, halide_buffer_t *r1) {
-        return repeating ? call_kernel(*kernel.repeating, call, &operands[0], &operands[0], r0, r1, &operands[2],
-                                       kernel.prefetch_distance, &operands[3])
-                         : call_kernel(*kernel.columns, call, &operands[0], r0, r1, &operands[2], &operands[3]);
+        return repeating ? call_kernel(*kernel.repeating, call, &operands[0], &operands[0], r0, r1,
+                                       &operands[2], kernel.prefetch_distance, &operands[3])
+                         : call_kernel(*kernel.columns, call, &operands[0], r0, r1, &operands[2],
+                                       &operands[3]);
     };
     if (by_reciprocals(call, reciprocals, *invalid, dims, code, compute)) return code;
     // Dividing reads whole rows.
     if (repeating) {
-        for (int o : {kScale, kZeroPoint}) complete_rows(operands[o], kernel.problem->inputs[o].type);
+        for (int o : {kScale, kZeroPoint})
+            complete_rows(operands[o], kernel.problem->inputs[o].type);
     }
     return call_quantize_divided(context, operands);
 }
@@ -206,7 +221,8 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
 bool has_ordinary_constants(const Problem &problem) {
     const Tensor &scales = problem.inputs[kScale];
     const char *const first = static_cast<const char *>(problem.constants[kScale]);
-    for (uint64_t at = 0; scales.constant && at < scales.bytes; at += uint64_t(scales.element_bytes)) {
+    for (uint64_t at = 0; scales.constant && at < scales.bytes;
+         at += uint64_t(scales.element_bytes)) {
         if (!ordinary(read_scale(first + at, scales.type))) return false;
     }
     return scales.constant;
@@ -217,65 +233,80 @@ bool settles(const Plan &plan, const CpuKernel &kernel) {
     return plan.access[kScale] == Access::InPlace && has_ordinary_constants(*kernel.problem);
 }
 
-// Whether the plan's boxes are worth their reciprocals (docs/performance.md#scales). One scale for all is, from
-// `elements` elements on. Boxes of several scales need twice as many elements, and a fifth more for each scale; boxes in sequence
-// that have the same scales share that.
+// Whether the plan's boxes are worth their reciprocals (docs/performance.md#scales). One scale for
+// all is, from `elements` elements on. Boxes of several scales need twice as many elements, and a
+// fifth more for each scale; boxes in sequence that have the same scales share that.
 bool reciprocals_pay(const Plan &plan, int32_t slices, bool settled, int64_t elements) {
     const int64_t run = plan.run_inner * plan.run_outer;
-    const int64_t values = std::max(values_of_a_box(plan, kScale), values_of_a_box(plan, kZeroPoint));
+    const int64_t values =
+        std::max(values_of_a_box(plan, kScale), values_of_a_box(plan, kZeroPoint));
     const int64_t sharing = std::max<int64_t>(repeated_boxes(plan, kScale) / slices, 1);
     if (values == 0) return true;
     if (values == 1) return run * plan.rows >= elements;
-    // Rows shorter than a block of the packed narrowing are as slow as dividing. Without reciprocals all rows of a box are one
-    // run, whose scales are gathered once if boxes share them.
+    // Rows shorter than a block of the packed narrowing are as slow as dividing. Without
+    // reciprocals all rows of a box are one run, whose scales are gathered once if boxes share
+    // them.
     const int64_t least = plan.scratch && sharing > 1 ? elements : elements / 8;
-    return run >= least && (settled || run * plan.rows * 5 >= elements * (5 + (4 + values) / sharing));
+    return run >= least &&
+           (settled || run * plan.rows * 5 >= elements * (5 + (4 + values) / sharing));
 }
 
-// Whether to use the reciprocals of a row of scales, which each slice prepares unless they are settled. Sets `distinct` to how
-// many of these differ.
-bool columns_pay(const Plan &plan, int32_t slices, bool repeating, bool settled, int64_t reciprocal_elements, int64_t &distinct) {
-    // Preparing a scale takes as long as eight divisions, copying a prepared one as long as one. Enough rows must share it to
-    // gain at least half of that: 16, or 32 where dividing is fast.
+// Whether to use the reciprocals of a row of scales, which each slice prepares unless they are
+// settled. Sets `distinct` to how many of these differ.
+bool columns_pay(const Plan &plan, int32_t slices, bool repeating, bool settled,
+                 int64_t reciprocal_elements, int64_t &distinct) {
+    // Preparing a scale takes as long as eight divisions, copying a prepared one as long as one.
+    // Enough rows must share it to gain at least half of that: 16, or 32 where dividing is fast.
     const int64_t preparing = reciprocal_elements / 16;
     constexpr int64_t kCopying = 4;
-    constexpr int64_t kLeastRepeating = 512;  // elements, for `repeating`, which copies a vector of reciprocals
-    const bool in_place = plan.access[kScale] == Access::InPlace, table = plan.access[kScale] == Access::Table;
+    constexpr int64_t kLeastRepeating =
+        512;  // elements, for `repeating`, which copies a vector of reciprocals
+    const bool in_place = plan.access[kScale] == Access::InPlace,
+               table = plan.access[kScale] == Access::Table;
     const bool cut = plan.run_loop >= 0 && plan.loops[plan.run_loop].step_bytes[kScale] != 0;
     const int64_t run = plan.run_inner * plan.run_outer;
     // All rows of a box must have one row of scales: reciprocals are prepared for no more.
     const bool one_row = plan.rows == 1 || plan.row_bytes[kScale] == 0;
-    if (!one_row || plan.dims[kScale][0].stride != 1 || !(in_place || (table && !cut))) return false;
-    if (settled) return repeated_rows(plan, kScale) > 1;  // of scales that are used once they would only take memory
+    if (!one_row || plan.dims[kScale][0].stride != 1 || !(in_place || (table && !cut)))
+        return false;
+    if (settled)
+        return repeated_rows(plan, kScale) >
+               1;  // of scales that are used once they would only take memory
     if (run > kMaxColumns) return false;
     int64_t rows = cut ? plan.rows : repeated_rows(plan, kScale);
     if (rows > plan.rows) rows = std::max(rows / slices, plan.rows);
     distinct = table ? plan.period[kScale] : run;
-    return (repeating ? rows * run >= kLeastRepeating : rows >= kCopying) && rows * run >= preparing * distinct;
+    return (repeating ? rows * run >= kLeastRepeating : rows >= kCopying) &&
+           rows * run >= preparing * distinct;
 }
 
-// Only f32 inputs may be subnormal. Setting the mode is 1 % of the time that kFlushedElements take, and too much for what is not
-// worth a reciprocal.
-Subnormals choose_subnormals(const Problem &problem, int64_t elements, int64_t reciprocal_elements) {
+// Only f32 inputs may be subnormal. Setting the mode is 1 % of the time that kFlushedElements take,
+// and too much for what is not worth a reciprocal.
+Subnormals choose_subnormals(const Problem &problem, int64_t elements,
+                             int64_t reciprocal_elements) {
     constexpr int64_t kFlushedElements = 16384;
-    if (problem.inputs[0].type != HEWN_DATA_TYPE_FLOAT32 || elements < reciprocal_elements) return Subnormals::Keep;
+    if (problem.inputs[0].type != HEWN_DATA_TYPE_FLOAT32 || elements < reciprocal_elements)
+        return Subnormals::Keep;
     return elements >= kFlushedElements ? Subnormals::Flush : Subnormals::FlushOnceMet;
 }
 
-// QUANTIZE_LINEAR runs in one of four modes. choose_quantize_forms takes the first that the layout allows. With the plan,
-// fit_quantize keeps it or goes on to a later one. If that changes what the plan should do, the operator is planned again, twice
-// at most. All modes keep `form`, which divides, for scales that are not ordinary.
+// QUANTIZE_LINEAR runs in one of four modes. choose_quantize_forms takes the first that the layout
+// allows. With the plan, fit_quantize keeps it or goes on to a later one. If that changes what the
+// plan should do, the operator is planned again, twice at most. All modes keep `form`, which
+// divides, for scales that are not ordinary.
 //
 //     mode        call                     not null             parameters
-//     a row       call_quantize            reciprocal           one scale and zero point a row: `uniform`
-//     repeating   call_quantize_columns    columns, repeating   repeat within a vector
-//     columns     call_quantize_columns    columns              a scale a column: constants, or enough rows of it
-//     dividing    call_quantize_divided                         any
-__attribute__((cold)) void choose_quantize_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
+//     a row       call_quantize            reciprocal           one scale and zero point a row:
+//     `uniform` repeating   call_quantize_columns    columns, repeating   repeat within a vector
+//     columns     call_quantize_columns    columns              a scale a column: constants, or
+//     enough rows of it dividing    call_quantize_divided                         any
+__attribute__((cold)) void choose_quantize_forms(const Space &space, const Variant &variant,
+                                                 CpuKernel &kernel) {
     kernel.form = variant.form("divide");
     kernel.call = call_quantize_divided;
     kernel.prefetch_share = PrefetchShare::Usual;
-    kernel.subnormals = choose_subnormals(*kernel.problem, element_count(space), variant.plan.reciprocal_elements);
+    kernel.subnormals =
+        choose_subnormals(*kernel.problem, element_count(space), variant.plan.reciprocal_elements);
     if (!InvalidOperationFlag::works()) return;
     const int64_t *const along_rows = space.dims[0].stride;
     kernel.reciprocal = variant.form("reciprocal");
@@ -290,16 +321,18 @@ __attribute__((cold)) void choose_quantize_forms(const Space &space, const Varia
     }
 }
 
-__attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel) {
+__attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Variant &variant,
+                                        CpuKernel &kernel) {
     if (kernel.reciprocal) {
-        if (reciprocals_pay(plan, slices, settles(plan, kernel), variant.plan.reciprocal_elements)) return true;
+        if (reciprocals_pay(plan, slices, settles(plan, kernel), variant.plan.reciprocal_elements))
+            return true;
         leave_reciprocal(variant, kernel);
         return false;
     }
     if (!fit_repeating(plan, kernel)) return false;
     int64_t distinct = 0;
-    if (kernel.columns &&
-        columns_pay(plan, slices, kernel.repeating, settles(plan, kernel), variant.plan.reciprocal_elements, distinct)) {
+    if (kernel.columns && columns_pay(plan, slices, kernel.repeating, settles(plan, kernel),
+                                      variant.plan.reciprocal_elements, distinct)) {
         kernel.distinct_scales = int32_t(distinct);
         kernel.large_state = true;
         kernel.call = call_quantize_columns;
@@ -313,14 +346,15 @@ __attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Varian
 }
 
 // Prepares the reciprocals of all constant scales.
-__attribute__((cold)) int settle_quantize(const Plan &plan, const Allocator &allocator, CpuKernel &kernel, void *const *inputs,
-                                          void *) {
+__attribute__((cold)) int settle_quantize(const Plan &plan, const Allocator &allocator,
+                                          CpuKernel &kernel, void *const *inputs, void *) {
     if (!(kernel.reciprocal || kernel.columns) || !settles(plan, kernel)) return 0;
     const Tensor &scales = kernel.problem->inputs[kScale];
     const size_t count = size_t(scales.bytes) / size_t(scales.element_bytes);
     float *const r0 = allocator.allocate<float>(2 * count);
     if (!r0) return kNoMemory;
-    set_reciprocals(inputs[kScale], scales.type, scales.element_bytes, int64_t(count), r0, r0 + count);
+    set_reciprocals(inputs[kScale], scales.type, scales.element_bytes, int64_t(count), r0,
+                    r0 + count);
     kernel.settled = r0;
     kernel.large_state = false;
     return 0;

@@ -1,5 +1,6 @@
-// QUANTIZED_LINEAR_ADD on the CPU: by the formula, with the output's scale or its reciprocal; or by folded factors, if its
-// parameters are constants and the factors were seen to give the same outputs (folding.h).
+// QUANTIZED_LINEAR_ADD on the CPU: by the formula, with the output's scale or its reciprocal; or by
+// folded factors, if its parameters are constants and the factors were seen to give the same
+// outputs (folding.h).
 #include "folding.h"
 
 #include <cmath>
@@ -24,13 +25,14 @@ struct Parameters {
     FoldedFactors factors;
 };
 
-// Reads the scales and zero points of A, B and the output into `q`. Returning a struct would copy it by wide loads of what narrow
-// stores just wrote, which wait for those stores.
+// Reads the scales and zero points of A, B and the output into `q`. Returning a struct would copy
+// it by wide loads of what narrow stores just wrote, which wait for those stores.
 void read_quantization(const CpuCall &call, Quantization &q) {
     for (int t = 0; t < 3; t++) {
         const int zero_point = kZeroPoints[t];
         q.scale[t] = read_scale(call.inputs[kScales[t]], HEWN_DATA_TYPE_FLOAT32);
-        q.zero_point[t] = read_byte(call.inputs[zero_point], call.kernel.problem->inputs[zero_point].type);
+        q.zero_point[t] =
+            read_byte(call.inputs[zero_point], call.kernel.problem->inputs[zero_point].type);
     }
 }
 
@@ -50,20 +52,23 @@ void prepare_quantized_add(const CpuCall &call, Parameters &p) {
     p.form = kernel.reciprocal;
 }
 
-// Calls a form that rounds as the formula does. `divisor` is the output's scale, or the two parts of its reciprocal.
+// Calls a form that rounds as the formula does. `divisor` is the output's scale, or the two parts
+// of its reciprocal.
 template<class... Divisor>
-int call_by_formula(const Form &form, const CpuCall &call, const Quantization &q, halide_buffer_t *operands, Divisor... divisor) {
-    return call_kernel(form, call, &operands[0], &operands[1], q.zero_point[2], q.scale[0], q.scale[1], q.zero_point[0],
-                       q.zero_point[1], divisor..., &operands[2]);
+int call_by_formula(const Form &form, const CpuCall &call, const Quantization &q,
+                    halide_buffer_t *operands, Divisor... divisor) {
+    return call_kernel(form, call, &operands[0], &operands[1], q.zero_point[2], q.scale[0],
+                       q.scale[1], q.zero_point[0], q.zero_point[1], divisor..., &operands[2]);
 }
 
-int call_quantized_add_form(const Form &form, const CpuCall &call, const Parameters &p, halide_buffer_t *operands) {
+int call_quantized_add_form(const Form &form, const CpuCall &call, const Parameters &p,
+                            halide_buffer_t *operands) {
     const CpuKernel &kernel = call.kernel;
     const Quantization &q = p.quantization;
     if (&form == kernel.form) return call_by_formula(form, call, q, operands, q.scale[2]);
     if (&form == kernel.reciprocal) return call_by_formula(form, call, q, operands, p.r0, p.r1);
-    return call_kernel(form, call, &operands[0], &operands[1], q.zero_point[2], p.factors.a, p.factors.b, p.factors.offset,
-                       &operands[2]);
+    return call_kernel(form, call, &operands[0], &operands[1], q.zero_point[2], p.factors.a,
+                       p.factors.b, p.factors.offset, &operands[2]);
 }
 
 // Searches for factors that give the outputs of the form that p has. Returns 0 or a kernel's error.
@@ -72,14 +77,16 @@ int search_factors(const CpuCall &call, const Parameters &p, FoldedFactors &fact
         const CpuCall &call;
         Parameters parameters;
     } trial = {call, p};
-    const auto compute = [](const void *context, halide_buffer_t *operands, const FoldedFactors *factors) {
+    const auto compute = [](const void *context, halide_buffer_t *operands,
+                            const FoldedFactors *factors) {
         Trial trial = *static_cast<const Trial *>(context);
         if (factors) trial.parameters.factors = *factors;
         const Form &form = factors ? *trial.call.kernel.folded : *trial.parameters.form;
         return call_quantized_add_form(form, trial.call, trial.parameters, operands);
     };
     const Problem &problem = *call.kernel.problem;
-    const halide_type_t types[] = {halide_type(problem.inputs[kA].type), halide_type(problem.inputs[kB].type),
+    const halide_type_t types[] = {halide_type(problem.inputs[kA].type),
+                                   halide_type(problem.inputs[kB].type),
                                    halide_type(problem.output.type)};
     return find_folded_factors(p.quantization, types, compute, &trial, factors, fits);
 }
@@ -106,7 +113,8 @@ int call_quantized_add_settled(BoxCall &context, halide_buffer_t *operands) {
     return call_quantized_add_form(*p.form, call, p, operands);
 }
 
-__attribute__((cold)) int settle_quantized_add(const Plan &, const Allocator &allocator, CpuKernel &kernel, void *const *inputs,
+__attribute__((cold)) int settle_quantized_add(const Plan &, const Allocator &allocator,
+                                               CpuKernel &kernel, void *const *inputs,
                                                void *user_context) {
     for (const auto &parameters : {kScales, kZeroPoints}) {
         for (int t = 0; t < 3; t++) {
@@ -126,7 +134,8 @@ __attribute__((cold)) int settle_quantized_add(const Plan &, const Allocator &al
     return code;
 }
 
-__attribute__((cold)) void choose_quantized_add_forms(const Space &space, const Variant &variant, CpuKernel &kernel) {
+__attribute__((cold)) void choose_quantized_add_forms(const Space &space, const Variant &variant,
+                                                      CpuKernel &kernel) {
     kernel.form = variant.form("divide");
     kernel.compute_bound = true;
     kernel.call = call_quantized_add_divided;
@@ -139,6 +148,7 @@ __attribute__((cold)) void choose_quantized_add_forms(const Space &space, const 
 
 }  // namespace
 
-const CpuForms forms_of_quantized_linear_add = {choose_quantized_add_forms, nullptr, settle_quantized_add};
+const CpuForms forms_of_quantized_linear_add = {choose_quantized_add_forms, nullptr,
+                                                settle_quantized_add};
 
 }  // namespace hewn

@@ -8,7 +8,9 @@ namespace {
 // Indices of its inputs.
 enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutputZeroPoint };
 
-float scale(const CpuCall &call, int input) { return read_scale(call.inputs[input], HEWN_DATA_TYPE_FLOAT32); }
+float scale(const CpuCall &call, int input) {
+    return read_scale(call.inputs[input], HEWN_DATA_TYPE_FLOAT32);
+}
 
 int32_t zero_point(const CpuCall &call, int input) {
     return read_byte(call.inputs[input], call.kernel.problem->inputs[input].type);
@@ -17,11 +19,13 @@ int32_t zero_point(const CpuCall &call, int input) {
 int call_quantized_mul(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
     const float ratio = scale(call, kAScale) * scale(call, kBScale) / scale(call, kOutputScale);
-    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1], zero_point(call, kOutputZeroPoint),
-                       zero_point(call, kAZeroPoint), zero_point(call, kBZeroPoint), ratio, &operands[2]);
+    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1],
+                       zero_point(call, kOutputZeroPoint), zero_point(call, kAZeroPoint),
+                       zero_point(call, kBZeroPoint), ratio, &operands[2]);
 }
 
-__attribute__((cold)) void choose_quantized_mul_form(const Space &, const Variant &variant, CpuKernel &kernel) {
+__attribute__((cold)) void choose_quantized_mul_form(const Space &, const Variant &variant,
+                                                     CpuKernel &kernel) {
     kernel.form = variant.form("general");
     kernel.compute_bound = true;
     kernel.call = call_quantized_mul;

@@ -12,7 +12,8 @@
 namespace hewn {
 
 inline float half_to_float(uint16_t bits) {
-    const uint32_t sign = uint32_t(bits & 0x8000) << 16, exponent = bits >> 10 & 31, mantissa = bits & 0x3ff;
+    const uint32_t sign = uint32_t(bits & 0x8000) << 16, exponent = bits >> 10 & 31,
+                   mantissa = bits & 0x3ff;
     if (exponent == 0) return float_of(sign | bits_of(float(mantissa) * 0x1p-24f));  // exact
     return float_of(sign | (exponent == 31 ? 0x7f800000 : (exponent + 112) << 23) | mantissa << 13);
 }
@@ -35,7 +36,8 @@ inline int32_t read_byte(const void *byte, hewn_data_type type) {
                                        : int32_t(*static_cast<const uint8_t *>(byte));
 }
 
-// ARM has no flag for inf - inf. So a reciprocal's two parts have one sign there, and cannot cancel (docs/numerics.md).
+// ARM has no flag for inf - inf. So a reciprocal's two parts have one sign there, and cannot cancel
+// (docs/numerics.md).
 #if defined(__aarch64__)
 constexpr bool kOneSign = true;
 #else
@@ -44,18 +46,22 @@ constexpr bool kOneSign = false;
 
 // True where times_reciprocal (generators/numerics.h) is proved to round as division does.
 inline bool ordinary(float scale) {
-    // With parts of one sign, twelve mantissas fail. All of them end so, and every scale that ends so divides.
+    // With parts of one sign, twelve mantissas fail. All of them end so, and every scale that ends
+    // so divides.
     const bool fails = kOneSign && (bits_of(scale) & 0xffff) >= 0xfffd;
-    const bool large = std::fabs(scale) >= 0x1p-60f, small = std::fabs(scale) <= 0x1p60f;  // neither, if NaN
+    const bool large = std::fabs(scale) >= 0x1p-60f,
+               small = std::fabs(scale) <= 0x1p60f;  // neither, if NaN
     return large & small & !fails;
 }
 
-// r0 + r1 ~ 1 / s in twice the precision, computed in double: r0 = RN(1 / s), r1 = RN(1 / s - r0). With kOneSign r0 is the
-// largest float below 1 / s in magnitude, so that r1 has its sign and is not 0.
+// r0 + r1 ~ 1 / s in twice the precision, computed in double: r0 = RN(1 / s), r1 = RN(1 / s - r0).
+// With kOneSign r0 is the largest float below 1 / s in magnitude, so that r1 has its sign and is
+// not 0.
 inline void set_reciprocal(float scale, float &r0, float &r1) {
     const double reciprocal = 1.0 / double(scale);
     r0 = float(reciprocal);
-    if (kOneSign && std::fabs(double(r0)) >= std::fabs(reciprocal)) r0 = float_of(bits_of(r0) - 1);  // the next one toward 0
+    if (kOneSign && std::fabs(double(r0)) >= std::fabs(reciprocal))
+        r0 = float_of(bits_of(r0) - 1);  // the next one toward 0
     r1 = float(reciprocal - double(r0));
 }
 

@@ -1,4 +1,5 @@
-// Copying past the caches, for outputs that would not stay there. Such a store need not read its line first.
+// Copying past the caches, for outputs that would not stay there. Such a store need not read its
+// line first.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,12 @@
 
 namespace hewn {
 
-// Memory that will be read soon after a copy, and is brought into a core's own caches during it. Without that, reading and
-// writing take turns.
+// Memory that will be read soon after a copy, and is brought into a core's own caches during it.
+// Without that, reading and writing take turns.
 struct Prefetch {
     const uint8_t *at[kMaxOperands - 1];
-    int numerator[kMaxOperands - 1], shift[kMaxOperands - 1];  // numerator / 2^shift bytes of it for each byte copied
+    int numerator[kMaxOperands - 1],
+        shift[kMaxOperands - 1];  // numerator / 2^shift bytes of it for each byte copied
     int count;
     PrefetchInto to;
 };
@@ -26,17 +28,20 @@ struct Prefetch {
 
 constexpr bool kCanStream = true;
 
-// Prefetches the share of part [first, end) of a copy. Always inlined: GCC 12 thinks that a function which only prefetches has no
-// effects, and drops the calls.
+// Prefetches the share of part [first, end) of a copy. Always inlined: GCC 12 thinks that a
+// function which only prefetches has no effects, and drops the calls.
 template<int Locality>
-__attribute__((always_inline)) inline void prefetch_lines(const Prefetch &prefetch, int64_t first, int64_t end) {
+__attribute__((always_inline)) inline void prefetch_lines(const Prefetch &prefetch, int64_t first,
+                                                          int64_t end) {
     for (int i = 0; i < prefetch.count; i++) {
         const int64_t last = end * prefetch.numerator[i] >> prefetch.shift[i];
-        for (int64_t line = (first * prefetch.numerator[i] >> prefetch.shift[i]) & ~int64_t(63); line < last; line += 64)
+        for (int64_t line = (first * prefetch.numerator[i] >> prefetch.shift[i]) & ~int64_t(63);
+             line < last; line += 64)
             __builtin_prefetch(prefetch.at[i] + line, 0, Locality);
     }
 }
-__attribute__((always_inline)) inline void prefetch_part(const Prefetch &prefetch, int64_t first, int64_t end) {
+__attribute__((always_inline)) inline void prefetch_part(const Prefetch &prefetch, int64_t first,
+                                                         int64_t end) {
     switch (prefetch.to) {  // as the builtin's locality
     case PrefetchInto::All: return prefetch_lines<3>(prefetch, first, end);
     case PrefetchInto::L2: return prefetch_lines<2>(prefetch, first, end);
@@ -44,8 +49,10 @@ __attribute__((always_inline)) inline void prefetch_part(const Prefetch &prefetc
     }
 }
 
-// Streams whole lines of 64 bytes; `to` is aligned to one. (Why in 32 bytes and in short parts: docs/performance.md#streaming.)
-__attribute__((target("avx"))) inline void stream_lines_avx(uint8_t *to, const uint8_t *from, int64_t bytes) {
+// Streams whole lines of 64 bytes; `to` is aligned to one. (Why in 32 bytes and in short parts:
+// docs/performance.md#streaming.)
+__attribute__((target("avx"))) inline void stream_lines_avx(uint8_t *to, const uint8_t *from,
+                                                            int64_t bytes) {
     for (int64_t i = 0; i < bytes; i += 64) {
         const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + i));
         const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + i + 32));
@@ -56,7 +63,8 @@ __attribute__((target("avx"))) inline void stream_lines_avx(uint8_t *to, const u
 
 inline void stream_lines_sse(uint8_t *to, const uint8_t *from, int64_t bytes) {
     for (int64_t i = 0; i < bytes; i += 16) {
-        _mm_stream_si128(reinterpret_cast<__m128i *>(to + i), _mm_loadu_si128(reinterpret_cast<const __m128i *>(from + i)));
+        _mm_stream_si128(reinterpret_cast<__m128i *>(to + i),
+                         _mm_loadu_si128(reinterpret_cast<const __m128i *>(from + i)));
     }
 }
 

@@ -23,19 +23,22 @@ int amd_family() {
 int64_t amd_cache_bytes(unsigned level) {
     constexpr unsigned kCacheProperties = 0x8000001d;
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-    for (unsigned i = 0; i < 8 && __get_cpuid_count(kCacheProperties, i, &eax, &ebx, &ecx, &edx); i++) {
+    for (unsigned i = 0; i < 8 && __get_cpuid_count(kCacheProperties, i, &eax, &ebx, &ecx, &edx);
+         i++) {
         const unsigned type = eax & 31;
         if (type == 0) break;
         // Line size, partitions, ways and sets, each less one.
         if ((eax >> 5 & 7) == level)
-            return int64_t((ebx & 0xfff) + 1) * ((ebx >> 12 & 0x3ff) + 1) * ((ebx >> 22) + 1) * (int64_t(ecx) + 1);
+            return int64_t((ebx & 0xfff) + 1) * ((ebx >> 12 & 0x3ff) + 1) * ((ebx >> 22) + 1) *
+                   (int64_t(ecx) + 1);
     }
     return 0;
 }
 
 }  // namespace
 
-// Kept, as CPUID takes microseconds in a virtual machine. Threads that ask at the same time find the same values.
+// Kept, as CPUID takes microseconds in a virtual machine. Threads that ask at the same time find
+// the same values.
 __attribute__((cold)) Chip this_chip() {
     static std::atomic<int> family{-1};
     static std::atomic<int64_t> l2{0}, l3{0};
@@ -46,7 +49,8 @@ __attribute__((cold)) Chip this_chip() {
         l3.store(amd ? amd_cache_bytes(3) : 0, std::memory_order_relaxed);
         family.store(amd ? amd_family() : 0, std::memory_order_release);
     }
-    return {family.load(std::memory_order_relaxed), l2.load(std::memory_order_relaxed), l3.load(std::memory_order_relaxed)};
+    return {family.load(std::memory_order_relaxed), l2.load(std::memory_order_relaxed),
+            l3.load(std::memory_order_relaxed)};
 }
 
 #else
@@ -73,10 +77,12 @@ const ChipTraits &traits_of(const Chip &chip) {
     return *row;
 }
 
-int64_t prefetch_distance_bytes(const Chip &chip, double moved_bytes, int32_t threads, PrefetchShare share) {
+int64_t prefetch_distance_bytes(const Chip &chip, double moved_bytes, int32_t threads,
+                                PrefetchShare share) {
     const ChipTraits &traits = traits_of(chip);
     const int32_t shares[] = {0, traits.add_prefetch_l3_64ths, traits.kernel_prefetch_l3_64ths};
-    const double least = 1.5 * double(chip.l2_bytes) * threads, most = shares[int(share)] / 64.0 * double(chip.l3_bytes);
+    const double least = 1.5 * double(chip.l2_bytes) * threads,
+                 most = shares[int(share)] / 64.0 * double(chip.l3_bytes);
     return least < moved_bytes && moved_bytes <= most ? traits.kernel_prefetch_bytes : 0;
 }
 

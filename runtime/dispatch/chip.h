@@ -1,4 +1,5 @@
-// What the chip decides about how kernels are called. generators/chips.cmake lists the chips with what was measured on each.
+// What the chip decides about how kernels are called. generators/chips.cmake lists the chips with
+// what was measured on each.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +8,8 @@ namespace hewn {
 
 struct Chip {
     int amd_family;  // 0: not AMD's
-    // Cache sizes in bytes, of AMD's chips alone, whose last-level cache outruns streaming to memory
-    // (docs/architecture.md#streaming-and-prefetching); 0: not known.
+    // Cache sizes in bytes, of AMD's chips alone, whose last-level cache outruns streaming to
+    // memory (docs/architecture.md#streaming-and-prefetching); 0: not known.
     int64_t l2_bytes, l3_bytes;
 };
 
@@ -37,10 +38,13 @@ const ChipTraits &traits_of(const Chip &chip);
 // Up to what share of the last-level cache a kernel prefetches.
 enum class PrefetchShare : uint8_t { None, OfAdd, Usual };
 
-// How many bytes ahead a kernel that can prefetch should do so; 0: not at all. `threads` share `moved_bytes` of operands.
-int64_t prefetch_distance_bytes(const Chip &chip, double moved_bytes, int32_t threads, PrefetchShare share);
+// How many bytes ahead a kernel that can prefetch should do so; 0: not at all. `threads` share
+// `moved_bytes` of operands.
+int64_t prefetch_distance_bytes(const Chip &chip, double moved_bytes, int32_t threads,
+                                PrefetchShare share);
 
-// Whether the next tile is prefetched while one is transposed, and the next rows of operands in place beside it.
+// Whether the next tile is prefetched while one is transposed, and the next rows of operands in
+// place beside it.
 bool prefetches_next_tile(const Chip &chip, double moved_bytes);
 bool prefetches_rows_beside(const Chip &chip, double moved_bytes);
 

@@ -14,26 +14,32 @@ namespace hewn {
 
 // The functions of one kind of device.
 struct Backend {
-    hewn_status (*compile)(const hewn_device &device, const Problem &problem, const hewn_compile_options &options,
-                           hewn_operator **op, hewn_error *error);
-    // The caller has checked that the bindings are not null and their number is right; all else about them is the backend's
-    // business. options may be null.
-    hewn_status (*execute)(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output,
-                           const hewn_execute_options *options, hewn_error *error);
+    hewn_status (*compile)(const hewn_device &device, const Problem &problem,
+                           const hewn_compile_options &options, hewn_operator **op,
+                           hewn_error *error);
+    // The caller has checked that the bindings are not null and their number is right; all else
+    // about them is the backend's business. options may be null.
+    hewn_status (*execute)(const hewn_operator &op, Bindings inputs,
+                           const hewn_buffer_binding &output, const hewn_execute_options *options,
+                           hewn_error *error);
     // The same for bindings that are checked once; see hewn_bound_operator.
     hewn_status (*bind)(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output,
-                        const hewn_execute_options *options, hewn_bound_operator **bound, hewn_error *error);
+                        const hewn_execute_options *options, hewn_bound_operator **bound,
+                        hewn_error *error);
     void (*destroy)(hewn_operator *op);
     void (*destroy_device)(hewn_device *device);
     // Memory for bindings, and copies that have happened when they return.
     hewn_status (*allocate)(hewn_device &device, uint64_t bytes, void **memory, hewn_error *error);
     void (*deallocate)(hewn_device &device, void *memory);
-    hewn_status (*write)(hewn_device &device, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error);
-    hewn_status (*read)(hewn_device &device, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error);
+    hewn_status (*write)(hewn_device &device, void *memory, uint64_t offset, const void *from,
+                         uint64_t bytes, hewn_error *error);
+    hewn_status (*read)(hewn_device &device, void *memory, uint64_t offset, void *to,
+                        uint64_t bytes, hewn_error *error);
     hewn_status (*synchronize)(hewn_device &device, hewn_error *error);
 };
 
-// The first that Halide reports as text from inside kernels, whose user context begins with this. Of one thread.
+// The first that Halide reports as text from inside kernels, whose user context begins with this.
+// Of one thread.
 struct KernelErrors {
     char message[sizeof(hewn_error::message)];
 
@@ -55,8 +61,8 @@ struct BestDevice {
 const BestDevice &best_device(hewn_device_kind kind);
 
 // The hooks of a device's description: both, or the C library's for none.
-hewn_status read_allocator(hewn_allocate_fn allocate, hewn_deallocate_fn deallocate, void *context, const char *desc,
-                           Allocator *allocator, hewn_error *error);
+hewn_status read_allocator(hewn_allocate_fn allocate, hewn_deallocate_fn deallocate, void *context,
+                           const char *desc, Allocator *allocator, hewn_error *error);
 
 // The device that a null pointer stands for.
 const hewn_device &default_device();

@@ -25,7 +25,8 @@ namespace {
 }
 
 // What this machine lacks, of what compile would find on its best device of the kind.
-[[maybe_unused]] const char *missing_device(hewn_device_kind kind, int32_t capability, const char *capability_name) {
+[[maybe_unused]] const char *missing_device(hewn_device_kind kind, int32_t capability,
+                                            const char *capability_name) {
     const BestDevice &best = best_device(kind);
     if (best.support.device != kind) return names_of(kind).a_device;
     if (best.support.capability < capability) return capability_name;
@@ -37,13 +38,22 @@ namespace {
 #define HEWN_TARGET(name, rank, halide_target, probes) \
     const char *missing_##name() { probes return nullptr; }
 #define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) \
-    const char *missing_##name() { return missing_device(device, tenths(capability), "compute capability " #capability); }
+    const char *missing_##name() { \
+        return missing_device(device, tenths(capability), "compute capability " #capability); \
+    }
 #include "targets.inc"
 
 constexpr Target kTargets[] = {
-#define HEWN_TARGET(name, rank, halide_target, probes) {#name, halide_target, rank, missing_##name, HEWN_DEVICE_CPU, 0, nullptr},
+#define HEWN_TARGET(name, rank, halide_target, probes) \
+    {#name, halide_target, rank, missing_##name, HEWN_DEVICE_CPU, 0, nullptr},
 #define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) \
-    {#name, halide_target, rank, missing_##name, device, tenths(capability), "compute capability " #capability},
+    {#name, \
+     halide_target, \
+     rank, \
+     missing_##name, \
+     device, \
+     tenths(capability), \
+     "compute capability " #capability},
 #include "targets.inc"
 };
 
@@ -76,8 +86,12 @@ constexpr uint32_t layout_mask(std::initializer_list<int> layouts) {
 constexpr Variant kVariants[] = {
 #define HEWN_FORM(entry, form, ...) {#form, entry, layout_mask({__VA_ARGS__})},
 #define HEWN_VARIANT(operator_name, signature, target, forms) \
-    {#operator_name "_" #signature "__" #target,       #operator_name, #signature, &kTargets[kTarget_##target], \
-     plan_##operator_name##_##signature##__##target(), {forms}},
+    {#operator_name "_" #signature "__" #target, \
+     #operator_name, \
+     #signature, \
+     &kTargets[kTarget_##target], \
+     plan_##operator_name##_##signature##__##target(), \
+     {forms}},
 #include "variants.inc"
 };
 
@@ -87,14 +101,17 @@ bool fits(const Variant &variant, const char *operator_name, const char *signatu
     return equal(variant.operator_name, operator_name) && equal(variant.signature, signature);
 }
 
-// Of the variants that fit and that `runs` accepts the one whose rank is the highest on that chip; null if there is none.
+// Of the variants that fit and that `runs` accepts the one whose rank is the highest on that chip;
+// null if there is none.
 template<class Runs>
-const Variant *best_variant(const char *operator_name, const char *signature, const Chip &chip, const Runs &runs) {
+const Variant *best_variant(const char *operator_name, const char *signature, const Chip &chip,
+                            const Runs &runs) {
     const Variant *best = nullptr;
     int64_t best_rank = 0;
     for (const Variant &variant : kVariants) {
         if (!fits(variant, operator_name, signature) || !runs(*variant.target)) continue;
-        const int64_t in_halves = traits_of(chip).avx512_in_halves ? variant.plan.rank_in_halves : 0;
+        const int64_t in_halves =
+            traits_of(chip).avx512_in_halves ? variant.plan.rank_in_halves : 0;
         const int64_t rank = in_halves > 0 ? in_halves : variant.target->rank;
         if (best && rank <= best_rank) continue;
         best = &variant;
@@ -115,14 +132,16 @@ const Form *Variant::form(const char *form_name) const {
 const Target *least_target(hewn_device_kind kind) {
     const Target *least = nullptr;
     for (const Target &target : kTargets) {
-        if (target.device == kind && (!least || target.capability < least->capability)) least = &target;
+        if (target.device == kind && (!least || target.capability < least->capability))
+            least = &target;
     }
     return least;
 }
 
 const char *Support::missing(const Target &target) const {
     if (target.device != device)
-        return target.device == HEWN_DEVICE_CPU ? names_of(target.device).a_device : "a device of its kind";
+        return target.device == HEWN_DEVICE_CPU ? names_of(target.device).a_device
+                                                : "a device of its kind";
     if (device == HEWN_DEVICE_CPU) return target.missing();
     return capability < target.capability ? target.capability_name : nullptr;
 }
@@ -130,8 +149,9 @@ const char *Support::missing(const Target &target) const {
 namespace {
 
 // `by` begins messages: what forced it.
-hewn_status pick_forced(const char *operator_name, const char *signature, const char *forced, const char *by,
-                        const Support &support, const Variant **variant, hewn_error *error) {
+hewn_status pick_forced(const char *operator_name, const char *signature, const char *forced,
+                        const char *by, const Support &support, const Variant **variant,
+                        hewn_error *error) {
     const Variant *named = nullptr;
     const Target *forced_target = nullptr;
     for (const Variant &candidate : kVariants) {
@@ -141,56 +161,69 @@ hewn_status pick_forced(const char *operator_name, const char *signature, const 
         if (named ? named->target == &target : equal(forced, target.name)) forced_target = &target;
     }
     if (!forced_target) {
-        return fail(error, HEWN_STATUS_NO_VARIANT, "%s '%s' is neither a target nor a variant of this build; its targets:%s", by,
+        return fail(error, HEWN_STATUS_NO_VARIANT,
+                    "%s '%s' is neither a target nor a variant of this build; its targets:%s", by,
                     forced, kTargetNames);
     }
     if (named && !fits(*named, operator_name, signature)) {
-        return fail(error, HEWN_STATUS_NO_VARIANT, "%s '%s' does not fit: %s needs %s_%s__<target>", by, forced, operator_name,
-                    operator_name, signature);
+        return fail(error, HEWN_STATUS_NO_VARIANT, "%s '%s' does not fit: %s needs %s_%s__<target>",
+                    by, forced, operator_name, operator_name, signature);
     }
     if (forced_target->device != support.device) {
-        return fail(error, HEWN_STATUS_NO_VARIANT, "%s '%s' cannot run here: it is for %s, the device is %s", by, forced,
+        return fail(error, HEWN_STATUS_NO_VARIANT,
+                    "%s '%s' cannot run here: it is for %s, the device is %s", by, forced,
                     names_of(forced_target->device).name, names_of(support.device).name);
     }
     if (const char *missing = support.missing(*forced_target)) {
-        return fail(error, HEWN_STATUS_NO_VARIANT, "%s '%s' cannot run here: this %s lacks %s", by, forced,
-                    support.device == HEWN_DEVICE_CPU ? "CPU or its system" : "device", missing);
+        return fail(error, HEWN_STATUS_NO_VARIANT, "%s '%s' cannot run here: this %s lacks %s", by,
+                    forced, support.device == HEWN_DEVICE_CPU ? "CPU or its system" : "device",
+                    missing);
     }
-    // A build has a kernel for all of its targets but those that leave it to the ones below them (ONLY in
-    // generators/targets.cmake).
-    const auto not_above = [&](const Target &target) { return target.rank <= forced_target->rank && !support.missing(target); };
+    // A build has a kernel for all of its targets but those that leave it to the ones below them
+    // (ONLY in generators/targets.cmake).
+    const auto not_above = [&](const Target &target) {
+        return target.rank <= forced_target->rank && !support.missing(target);
+    };
     *variant = named ? named : best_variant(operator_name, signature, Chip{}, not_above);
     if (*variant) return HEWN_STATUS_OK;
     return fail(error, HEWN_STATUS_NO_VARIANT,
-                "%s '%s' has no kernel %s_%s, nor has a target below it that runs here: see HEWN_OPERATORS, HEWN_SIGNATURES "
+                "%s '%s' has no kernel %s_%s, nor has a target below it that runs here: see "
+                "HEWN_OPERATORS, HEWN_SIGNATURES "
                 "and HEWN_TARGETS",
                 by, forced, operator_name, signature);
 }
 
 }  // namespace
 
-hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced, const Support &support,
-                         const Chip &chip, const Variant **variant, hewn_error *error) {
+hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced,
+                         const Support &support, const Chip &chip, const Variant **variant,
+                         hewn_error *error) {
     const char *by = "forced variant";
     if (!forced || !*forced) {
         forced = std::getenv("HEWN_VARIANT");
         by = "forced variant (the environment's HEWN_VARIANT)";
     }
-    if (forced && *forced) return pick_forced(operator_name, signature, forced, by, support, variant, error);
+    if (forced && *forced)
+        return pick_forced(operator_name, signature, forced, by, support, variant, error);
 
-    *variant = best_variant(operator_name, signature, chip, [&](const Target &target) { return !support.missing(target); });
+    *variant = best_variant(operator_name, signature, chip,
+                            [&](const Target &target) { return !support.missing(target); });
     if (*variant) return HEWN_STATUS_OK;
     for (const Variant &candidate : kVariants) {  // the first that fits has the lowest rank
-        if (!fits(candidate, operator_name, signature) || candidate.target->device != support.device) continue;
-        return fail(error, HEWN_STATUS_NO_VARIANT,
-                    "no variant of %s_%s runs on this %s: even %s needs %s, which it or its system lacks", operator_name,
-                    signature, support.device == HEWN_DEVICE_CPU ? "CPU" : "device", candidate.target->name,
-                    support.missing(*candidate.target));
+        if (!fits(candidate, operator_name, signature) ||
+            candidate.target->device != support.device)
+            continue;
+        return fail(
+            error, HEWN_STATUS_NO_VARIANT,
+            "no variant of %s_%s runs on this %s: even %s needs %s, which it or its system lacks",
+            operator_name, signature, support.device == HEWN_DEVICE_CPU ? "CPU" : "device",
+            candidate.target->name, support.missing(*candidate.target));
     }
-    return fail(error, HEWN_STATUS_UNSUPPORTED,
-                "this build of hewn has no kernel %s_%s for %s: see HEWN_OPERATORS, HEWN_SIGNATURES "
-                "and HEWN_TARGETS",
-                operator_name, signature, names_of(support.device).name);
+    return fail(
+        error, HEWN_STATUS_UNSUPPORTED,
+        "this build of hewn has no kernel %s_%s for %s: see HEWN_OPERATORS, HEWN_SIGNATURES "
+        "and HEWN_TARGETS",
+        operator_name, signature, names_of(support.device).name);
 }
 
 }  // namespace hewn
@@ -200,7 +233,8 @@ using namespace hewn;
 uint32_t hewn_target_count(void) { return sizeof kTargets / sizeof kTargets[0]; }
 
 hewn_status hewn_get_target(uint32_t index, hewn_target_info *info) {
-    if (index >= hewn_target_count() || !info || info->struct_size < sizeof *info) return HEWN_STATUS_INVALID_ARGUMENT;
+    if (index >= hewn_target_count() || !info || info->struct_size < sizeof *info)
+        return HEWN_STATUS_INVALID_ARGUMENT;
     const Target &target = kTargets[index];
     const char *missing = target.missing();
     info->name = target.name;
@@ -215,17 +249,24 @@ hewn_status hewn_get_target(uint32_t index, hewn_target_info *info) {
 uint32_t hewn_variant_count(void) { return sizeof kVariants / sizeof kVariants[0]; }
 
 hewn_status hewn_get_variant(uint32_t index, hewn_variant_info *info) {
-    if (index >= hewn_variant_count() || !info || info->struct_size < sizeof *info) return HEWN_STATUS_INVALID_ARGUMENT;
+    if (index >= hewn_variant_count() || !info || info->struct_size < sizeof *info)
+        return HEWN_STATUS_INVALID_ARGUMENT;
     const Variant &variant = kVariants[index];
     info->name = variant.name;
     info->operator_name = variant.operator_name;
     info->signature = variant.signature;
     info->target = variant.target->name;
     info->supported = variant.target->missing() ? 0 : 1;
-    const auto runs = [&](const Target &target) { return target.device == variant.target->device && !target.missing(); };
-    info->picked = best_variant(variant.operator_name, variant.signature, this_chip(), runs) == &variant ? 1 : 0;
+    const auto runs = [&](const Target &target) {
+        return target.device == variant.target->device && !target.missing();
+    };
+    info->picked =
+        best_variant(variant.operator_name, variant.signature, this_chip(), runs) == &variant ? 1
+                                                                                              : 0;
     info->device = variant.target->device;
     return HEWN_STATUS_OK;
 }
 
-uint32_t hewn_version(void) { return HEWN_VERSION_MAJOR << 16 | HEWN_VERSION_MINOR << 8 | HEWN_VERSION_PATCH; }
+uint32_t hewn_version(void) {
+    return HEWN_VERSION_MAJOR << 16 | HEWN_VERSION_MINOR << 8 | HEWN_VERSION_PATCH;
+}

@@ -1,4 +1,5 @@
-// The variants of this build: listing them, probing the machine, picking one or taking the forced one.
+// The variants of this build: listing them, probing the machine, picking one or taking the forced
+// one.
 #pragma once
 
 #include <hewn/hewn.h>
@@ -9,7 +10,8 @@
 
 #include "knobs.h"
 
-// For declarations of kernels: no other library may use or replace them, which Halide's objects do not say themselves.
+// For declarations of kernels: no other library may use or replace them, which Halide's objects do
+// not say themselves.
 #if defined(__ELF__)
 #define HEWN_HIDDEN __attribute__((visibility("hidden")))
 #else
@@ -20,14 +22,15 @@ namespace hewn {
 
 struct Chip;
 
-// Halide's uniform entry point of a kernel: pointers to its arguments in order, the user context first.
+// Halide's uniform entry point of a kernel: pointers to its arguments in order, the user context
+// first.
 using KernelFunction = int (*)(void **arguments);
 // A kernel's entry, cast to its type where it is called (docs/architecture.md#entry-points).
 using KernelEntry = void (*)();
 
-// One compiled function of a variant. A layout is a binary number, one digit an input that rows are made of
-// (generators/operators.cmake), the first input's highest: 1 where the input's stride along the row is 1, 0 where it is 0. Bit L
-// of `layouts` is set where the form is specialised for L.
+// One compiled function of a variant. A layout is a binary number, one digit an input that rows are
+// made of (generators/operators.cmake), the first input's highest: 1 where the input's stride along
+// the row is 1, 0 where it is 0. Bit L of `layouts` is set where the form is specialised for L.
 struct Form {
     const char *name;
     KernelEntry entry;
@@ -38,7 +41,8 @@ struct Target {
     const char *name;
     const char *halide_target;
     int32_t rank;
-    const char *(*missing)();  // the first feature this machine lacks, null if it can run the target
+    const char *(
+        *missing)();  // the first feature this machine lacks, null if it can run the target
     hewn_device_kind device;
     int32_t capability;  // a GPU's: the least compute capability, times ten
     const char *capability_name;
@@ -53,7 +57,8 @@ struct Support {
     const char *missing(const Target &target) const;
 };
 
-// This build's target of a GPU's kind that asks for the least compute capability; null if there is none.
+// This build's target of a GPU's kind that asks for the least compute capability; null if there is
+// none.
 const Target *least_target(hewn_device_kind kind);
 
 constexpr int kMaxForms = 4;
@@ -82,10 +87,12 @@ constexpr bool is_built(std::string_view operator_name) {
     return false;
 }
 
-// The variant that runs operator x signature on a device: the forced one (a variant's name, or a target's, whose kernel may be
-// the next lower target's; null or "": HEWN_VARIANT in the environment, else none is forced), or the one of the highest rank on
-// the chip that the device can run.
-hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced, const Support &support,
-                         const Chip &chip, const Variant **variant, hewn_error *error);
+// The variant that runs operator x signature on a device: the forced one (a variant's name, or a
+// target's, whose kernel may be the next lower target's; null or "": HEWN_VARIANT in the
+// environment, else none is forced), or the one of the highest rank on the chip that the device can
+// run.
+hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced,
+                         const Support &support, const Chip &chip, const Variant **variant,
+                         hewn_error *error);
 
 }  // namespace hewn

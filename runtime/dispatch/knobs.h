@@ -1,4 +1,5 @@
-// A variant's plan parameters, which dispatch hands out with the variant. Apart from the plan itself, which is the CPU's alone.
+// A variant's plan parameters, which dispatch hands out with the variant. Apart from the plan
+// itself, which is the CPU's alone.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,11 @@
-// HEWN_CPU_SUPPORTS("feature"): whether this CPU has a PROBE feature of targets.cmake, and its operating system allows its use.
+// HEWN_CPU_SUPPORTS("feature"): whether this CPU has a PROBE feature of targets.cmake, and its
+// operating system allows its use.
 #pragma once
 
 #if defined(__x86_64__) || defined(__i386__)
 
-// The compiler's probe. Unlike Halide's, it checks that the operating system saves the wide registers.
+// The compiler's probe. Unlike Halide's, it checks that the operating system saves the wide
+// registers.
 #define HEWN_CPU_SUPPORTS(feature) (__builtin_cpu_init(), __builtin_cpu_supports(feature) != 0)
 
 #elif defined(__aarch64__)
@@ -20,14 +22,15 @@
 
 namespace hewn {
 
-// `feature` is spelled as in Linux's /proc/cpuinfo: fphp and asimdhp (f16 arithmetic, scalar and vector), asimddp (dot product).
-// A feature that the system cannot be asked about counts as absent.
+// `feature` is spelled as in Linux's /proc/cpuinfo: fphp and asimdhp (f16 arithmetic, scalar and
+// vector), asimddp (dot product). A feature that the system cannot be asked about counts as absent.
 inline bool arm64_supports(const char *feature) {
     struct Feature {
         const char *name;
         unsigned long hwcap;      // Linux, Android: bit of AT_HWCAP (asm/hwcap.h)
         const char *apple;        // name of a sysctl
-        unsigned windows_number;  // of IsProcessorFeaturePresent: PF_ARM_V82_FP16_..., PF_ARM_V82_DP_... (winnt.h)
+        unsigned windows_number;  // of IsProcessorFeaturePresent: PF_ARM_V82_FP16_...,
+                                  // PF_ARM_V82_DP_... (winnt.h)
     };
     constexpr Feature kFeatures[] = {{"fphp", 1ul << 9, "hw.optional.arm.FEAT_FP16", 67},
                                      {"asimdhp", 1ul << 10, "hw.optional.arm.FEAT_FP16", 67},

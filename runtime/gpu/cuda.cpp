@@ -22,8 +22,8 @@ using Handle = struct CuObject *;  // CUcontext, CUstream, CUmodule, CUfunction
 using Pointer = uint64_t;          // CUdeviceptr
 using Result = int32_t;
 
-constexpr Result kOutOfMemory = 2, kNoDevice = 100, kInvalidPtx = 218, kUnsupportedPtxVersion = 222, kJitCompilerNotFound = 221,
-                 kSystemDriverMismatch = 803;
+constexpr Result kOutOfMemory = 2, kNoDevice = 100, kInvalidPtx = 218, kUnsupportedPtxVersion = 222,
+                 kJitCompilerNotFound = 221, kSystemDriverMismatch = 803;
 enum : int {
     kCapabilityMajor = 75,
     kCapabilityMinor = 76,
@@ -50,7 +50,9 @@ enum : int {
     F(ModuleLoadDataEx, , (Handle *, const void *, unsigned, const int *, void **)) \
     F(ModuleUnload, , (Handle)) \
     F(ModuleGetFunction, , (Handle *, Handle, const char *)) \
-    F(LaunchKernel, , (Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void **, void **)) \
+    F(LaunchKernel, , \
+      (Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, \
+       void **, void **)) \
     F(MemAlloc, _v2, (Pointer *, size_t)) \
     F(MemFree, _v2, (Pointer)) \
     F(MemcpyHtoDAsync, _v2, (Pointer, const void *, size_t, Handle)) \
@@ -67,7 +69,9 @@ struct Driver {
 
 const char *name_of(const Driver &driver, Result code) {
     const char *name = nullptr;
-    return driver.GetErrorName && driver.GetErrorName(code, &name) == 0 && name ? name : "an unknown error";
+    return driver.GetErrorName && driver.GetErrorName(code, &name) == 0 && name
+               ? name
+               : "an unknown error";
 }
 
 void load_driver(Driver &driver) {
@@ -82,8 +86,11 @@ void load_driver(Driver &driver) {
         return;
     }
 #define HEWN_CU_LOAD(member, suffix, arguments) \
-    driver.member = reinterpret_cast<Result(HEWN_CU *) arguments>(driver_symbol(library, "cu" #member #suffix)); \
-    if (!driver.member) snprintf(driver.absent, sizeof driver.absent, "the CUDA driver is too old: it lacks cu" #member #suffix);
+    driver.member = reinterpret_cast<Result(HEWN_CU *) arguments>( \
+        driver_symbol(library, "cu" #member #suffix)); \
+    if (!driver.member) \
+        snprintf(driver.absent, sizeof driver.absent, \
+                 "the CUDA driver is too old: it lacks cu" #member #suffix);
     HEWN_CU_FUNCTIONS(HEWN_CU_LOAD)
 #undef HEWN_CU_LOAD
     if (driver.absent[0]) return;
@@ -104,7 +111,9 @@ const Driver &cu() {
 
 // ---- Errors ----
 
-hewn_status status_of(Result code) { return code == kOutOfMemory ? HEWN_STATUS_OUT_OF_MEMORY : HEWN_STATUS_DEVICE_FAILED; }
+hewn_status status_of(Result code) {
+    return code == kOutOfMemory ? HEWN_STATUS_OUT_OF_MEMORY : HEWN_STATUS_DEVICE_FAILED;
+}
 
 hewn_status checked(Result code, const char *what, hewn_error *error) {
     if (code == 0) return HEWN_STATUS_OK;
@@ -140,7 +149,9 @@ int attribute(int device, int what) {
     return value;
 }
 
-int32_t capability_of(int device) { return attribute(device, kCapabilityMajor) * 10 + attribute(device, kCapabilityMinor); }
+int32_t capability_of(int device) {
+    return attribute(device, kCapabilityMajor) * 10 + attribute(device, kCapabilityMinor);
+}
 
 // What a device of that capability lacks for every kernel of this build, null if nothing.
 const char *missing(int32_t capability) {
@@ -148,10 +159,10 @@ const char *missing(int32_t capability) {
     return least && capability < least->capability ? least->capability_name : nullptr;
 }
 
-// owned: the ordinal whose primary context was retained for the device, which is released with it or where this fails; -1: the
-// context is the caller's.
-hewn_status create(Handle context, Handle stream, int owned, const Allocator &allocator, hewn_device **result,
-                   hewn_error *error) {
+// owned: the ordinal whose primary context was retained for the device, which is released with it
+// or where this fails; -1: the context is the caller's.
+hewn_status create(Handle context, Handle stream, int owned, const Allocator &allocator,
+                   hewn_device **result, hewn_error *error) {
     const auto given_up = [&](hewn_status status) {
         if (owned >= 0) cu().DevicePrimaryCtxRelease(owned);
         return status;
@@ -159,8 +170,9 @@ hewn_status create(Handle context, Handle stream, int owned, const Allocator &al
     int ordinal = 0;
     Result code = cu().CtxPushCurrent(context);
     if (code) {
-        return given_up(
-            fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_cuda_device_desc: context is no context: %s", name_of(cu(), code)));
+        return given_up(fail(error, HEWN_STATUS_INVALID_ARGUMENT,
+                             "hewn_cuda_device_desc: context is no context: %s",
+                             name_of(cu(), code)));
     }
     code = cu().CtxGetDevice(&ordinal);
     Handle popped = nullptr;
@@ -168,11 +180,13 @@ hewn_status create(Handle context, Handle stream, int owned, const Allocator &al
     if (code) return given_up(checked(code, "cuCtxGetDevice", error));
     const int32_t capability = capability_of(ordinal);
     if (const char *lacks = missing(capability)) {
-        return given_up(fail(error, HEWN_STATUS_NO_DEVICE, "CUDA: the device has compute capability %d.%d, hewn needs %s",
+        return given_up(fail(error, HEWN_STATUS_NO_DEVICE,
+                             "CUDA: the device has compute capability %d.%d, hewn needs %s",
                              int(capability / 10), int(capability % 10), lacks));
     }
     CuDevice *device = allocator.allocate<CuDevice>();
-    if (!device) return given_up(fail(error, HEWN_STATUS_OUT_OF_MEMORY, "CUDA: no memory for the device"));
+    if (!device)
+        return given_up(fail(error, HEWN_STATUS_OUT_OF_MEMORY, "CUDA: no memory for the device"));
     device->context = context;
     device->stream = stream;
     device->ordinal = ordinal;
@@ -189,7 +203,8 @@ hewn_status find_device(uint32_t index, int *ordinal, hewn_error *error) {
     HEWN_CHECK(checked(cu().DeviceGetCount(&count), "cuDeviceGetCount", error));
     if (count == 0) return fail(error, HEWN_STATUS_NO_DEVICE, "CUDA: the driver has no device");
     if (index >= uint32_t(count))
-        return fail(error, HEWN_STATUS_NO_DEVICE, "CUDA: there is no device %u, the driver has %d", unsigned(index), count);
+        return fail(error, HEWN_STATUS_NO_DEVICE, "CUDA: there is no device %u, the driver has %d",
+                    unsigned(index), count);
     return checked(cu().DeviceGet(ordinal, int(index)), "cuDeviceGet", error);
 }
 
@@ -201,7 +216,8 @@ hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) 
     cu().DeviceTotalMem(&bytes, ordinal);
     info->memory = bytes;
     info->capability = capability_of(ordinal);
-    if (const char *lacks = missing(info->capability)) snprintf(info->missing, sizeof info->missing, "%s", lacks);
+    if (const char *lacks = missing(info->capability))
+        snprintf(info->missing, sizeof info->missing, "%s", lacks);
     return HEWN_STATUS_OK;
 }
 
@@ -209,17 +225,19 @@ hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
     int ordinal = 0;
     HEWN_CHECK(find_device(index, &ordinal, error));
     Handle context = nullptr;
-    HEWN_CHECK(checked(cu().DevicePrimaryCtxRetain(&context, ordinal), "cuDevicePrimaryCtxRetain", error));
+    HEWN_CHECK(
+        checked(cu().DevicePrimaryCtxRetain(&context, ordinal), "cuDevicePrimaryCtxRetain", error));
     return create(context, nullptr, ordinal, default_device().allocator, result, error);
 }
 
 // ---- Memory ----
 
-hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding,
-                   GpuAddress *base, hewn_error *error) {
+hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tensor,
+                   const hewn_buffer_binding &binding, GpuAddress *base, hewn_error *error) {
     *base = {0, reinterpret_cast<uintptr_t>(binding.buffer)};
     unsigned type = 0;
-    if (!cu_device(device).reaches_any_memory && cu().PointerGetAttribute(&type, kPointerMemoryType, base->address))
+    if (!cu_device(device).reaches_any_memory &&
+        cu().PointerGetAttribute(&type, kPointerMemoryType, base->address))
         return refuse(problem, tensor, error)("the binding's buffer is not memory that CUDA knows");
     return HEWN_STATUS_OK;
 }
@@ -235,15 +253,17 @@ void deallocate(GpuDevice &, void *memory) { cu().MemFree(reinterpret_cast<uintp
 hewn_status synchronize(GpuDevice &device, hewn_error *error) {
     return checked(cu().StreamSynchronize(cu_device(device).stream), "cuStreamSynchronize", error);
 }
-hewn_status write(GpuDevice &device, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
-    const Result code =
-        cu().MemcpyHtoDAsync(reinterpret_cast<uintptr_t>(memory) + offset, from, size_t(bytes), cu_device(device).stream);
+hewn_status write(GpuDevice &device, void *memory, uint64_t offset, const void *from,
+                  uint64_t bytes, hewn_error *error) {
+    const Result code = cu().MemcpyHtoDAsync(reinterpret_cast<uintptr_t>(memory) + offset, from,
+                                             size_t(bytes), cu_device(device).stream);
     HEWN_CHECK(checked(code, "cuMemcpyHtoDAsync", error));
     return synchronize(device, error);
 }
-hewn_status read(GpuDevice &device, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
-    const Result code =
-        cu().MemcpyDtoHAsync(to, reinterpret_cast<uintptr_t>(memory) + offset, size_t(bytes), cu_device(device).stream);
+hewn_status read(GpuDevice &device, void *memory, uint64_t offset, void *to, uint64_t bytes,
+                 hewn_error *error) {
+    const Result code = cu().MemcpyDtoHAsync(to, reinterpret_cast<uintptr_t>(memory) + offset,
+                                             size_t(bytes), cu_device(device).stream);
     HEWN_CHECK(checked(code, "cuMemcpyDtoHAsync", error));
     return synchronize(device, error);
 }
@@ -259,9 +279,11 @@ hewn_status load(GpuDevice &, const char *source, size_t, void **module, hewn_er
     *module = loaded;
     if (code == 0) return HEWN_STATUS_OK;
     join_lines(log);
-    const bool old = code == kUnsupportedPtxVersion || code == kJitCompilerNotFound || code == kInvalidPtx;
-    return fail(error, old ? hewn_status(HEWN_STATUS_NO_DEVICE) : status_of(code), "CUDA: cuModuleLoadDataEx failed: %s%s %s",
-                name_of(cu(), code), code == kUnsupportedPtxVersion ? ", the driver is too old" : "", log);
+    const bool old =
+        code == kUnsupportedPtxVersion || code == kJitCompilerNotFound || code == kInvalidPtx;
+    return fail(error, old ? hewn_status(HEWN_STATUS_NO_DEVICE) : status_of(code),
+                "CUDA: cuModuleLoadDataEx failed: %s%s %s", name_of(cu(), code),
+                code == kUnsupportedPtxVersion ? ", the driver is too old" : "", log);
 }
 void unload(GpuDevice &, void *module) { cu().ModuleUnload(static_cast<Handle>(module)); }
 
@@ -278,17 +300,22 @@ int launch(GpuCall &call, void *function, const GpuLaunch &launch) {
     Pointer pointers[kMost];
     void *arguments[kMost];
     for (size_t a = 0; launch.argument_bytes[a]; a++) {
-        if (a == kMost) return call.failed(HEWN_STATUS_KERNEL_FAILED, "CUDA: a kernel of more than 64 arguments");
+        if (a == kMost)
+            return call.failed(HEWN_STATUS_KERNEL_FAILED,
+                               "CUDA: a kernel of more than 64 arguments");
         arguments[a] = launch.arguments[a];
         if (!launch.is_buffer[a]) continue;
         pointers[a] = static_cast<const halide_buffer_t *>(launch.arguments[a])->device;
         arguments[a] = &pointers[a];
     }
     const auto n = [](size_t size) { return unsigned(size); };
-    const Result code = cu().LaunchKernel(static_cast<Handle>(function), n(launch.blocks[0]), n(launch.blocks[1]),
-                                          n(launch.blocks[2]), n(launch.threads[0]), n(launch.threads[1]), n(launch.threads[2]),
-                                          0, cu_device(call.device).stream, arguments, nullptr);
-    return code ? call.failed(status_of(code), "CUDA: cuLaunchKernel failed: %s", name_of(cu(), code)) : 0;
+    const Result code = cu().LaunchKernel(
+        static_cast<Handle>(function), n(launch.blocks[0]), n(launch.blocks[1]),
+        n(launch.blocks[2]), n(launch.threads[0]), n(launch.threads[1]), n(launch.threads[2]), 0,
+        cu_device(call.device).stream, arguments, nullptr);
+    return code ? call.failed(status_of(code), "CUDA: cuLaunchKernel failed: %s",
+                              name_of(cu(), code))
+                : 0;
 }
 
 }  // namespace
@@ -310,7 +337,8 @@ using namespace hewn;
 HEWN_HALIDE_GPU_FUNCTIONS(cuda)
 HEWN_HALIDE_GPU_RUN(cuda)
 
-hewn_status hewn_create_cuda_device(const hewn_cuda_device_desc *desc, hewn_device **device, hewn_error *error) {
+hewn_status hewn_create_cuda_device(const hewn_cuda_device_desc *desc, hewn_device **device,
+                                    hewn_error *error) {
     Allocator allocator;
     HEWN_CHECK(read_device_desc(desc, device, HEWN_DEVICE_CUDA, &allocator, error));
     if (cu().absent[0]) return fail(error, HEWN_STATUS_NO_DEVICE, "CUDA: %s", cu().absent);

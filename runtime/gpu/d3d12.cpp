@@ -1,5 +1,6 @@
-// The Direct3D 12 device (docs/windows.md): records into a command list of the program's own, or into one of its own that it
-// submits. Kernels take root descriptors and root constants alone: no descriptor heap, no scratch memory.
+// The Direct3D 12 device (docs/windows.md): records into a command list of the program's own, or
+// into one of its own that it submits. Kernels take root descriptors and root constants alone: no
+// descriptor heap, no scratch memory.
 #include <cstdio>
 #include <cstring>
 
@@ -10,7 +11,8 @@
 #if defined(HEWN_D3D12)  // a build with its kernels
 
 #define INITGUID
-#define WIDL_EXPLICIT_AGGREGATE_RETURNS  // MinGW's headers: structs are returned as by Microsoft's compilers
+#define WIDL_EXPLICIT_AGGREGATE_RETURNS  // MinGW's headers: structs are returned as by Microsoft's
+                                         // compilers
 #include <d3d12.h>
 #include <dxgi1_4.h>
 
@@ -24,7 +26,8 @@ using namespace d3d12;
 
 // ---- Shaders ----
 
-#define HEWN_SHADER(number, module, entry, buffers, constants, ...) const uint8_t code_##number[] = {__VA_ARGS__};
+#define HEWN_SHADER(number, module, entry, buffers, constants, ...) \
+    const uint8_t code_##number[] = {__VA_ARGS__};
 #include "shaders.inc"
 #undef HEWN_SHADER
 
@@ -54,16 +57,20 @@ struct Driver {
 };
 
 Driver load_driver() {
-    constexpr const char *kNames[] = {"d3d12.dll", nullptr}, *kFactoryNames[] = {"dxgi.dll", nullptr};
+    constexpr const char *kNames[] = {"d3d12.dll", nullptr},
+                         *kFactoryNames[] = {"dxgi.dll", nullptr};
     Driver driver = {};
-    void *const library = open_driver(kNames), *const factory = library ? open_driver(kFactoryNames) : nullptr;
+    void *const library = open_driver(kNames), *const factory =
+                                                   library ? open_driver(kFactoryNames) : nullptr;
     if (!library) driver.absent = "no Direct3D 12: d3d12.dll is not there";
     else if (!factory) driver.absent = "no Direct3D 12: dxgi.dll is not there";
     if (driver.absent) return driver;
-    driver.create_device = reinterpret_cast<PFN_D3D12_CREATE_DEVICE>(driver_symbol(library, "D3D12CreateDevice"));
-    driver.serialize =
-        reinterpret_cast<decltype(&D3D12SerializeRootSignature)>(driver_symbol(library, "D3D12SerializeRootSignature"));
-    driver.create_factory = reinterpret_cast<HRESULT(WINAPI *)(REFIID, void **)>(driver_symbol(factory, "CreateDXGIFactory1"));
+    driver.create_device =
+        reinterpret_cast<PFN_D3D12_CREATE_DEVICE>(driver_symbol(library, "D3D12CreateDevice"));
+    driver.serialize = reinterpret_cast<decltype(&D3D12SerializeRootSignature)>(
+        driver_symbol(library, "D3D12SerializeRootSignature"));
+    driver.create_factory = reinterpret_cast<HRESULT(WINAPI *)(REFIID, void **)>(
+        driver_symbol(factory, "CreateDXGIFactory1"));
     if (!driver.create_device || !driver.serialize || !driver.create_factory)
         driver.absent = "no Direct3D 12: d3d12.dll or dxgi.dll lacks a function";
     return driver;
@@ -110,8 +117,8 @@ void release(GpuDevice &base) {
 }
 
 // Takes a reference to `device` and, if there is one, to `queue`.
-hewn_status create(ID3D12Device *device, ID3D12CommandQueue *queue, const Allocator &allocator, hewn_device **result,
-                   hewn_error *error) {
+hewn_status create(ID3D12Device *device, ID3D12CommandQueue *queue, const Allocator &allocator,
+                   hewn_device **result, hewn_error *error) {
     DxDevice *created = allocator.allocate<DxDevice>();
     if (!created) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "D3D12: no memory for the device");
     created->device = device;
@@ -135,7 +142,8 @@ hewn_status find_adapter(uint32_t index, IDXGIAdapter1 **adapter, hewn_error *er
     code = factory->EnumAdapters1(index, adapter);
     factory->Release();
     if (SUCCEEDED(code)) return HEWN_STATUS_OK;
-    if (index == 0) return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: the system has no graphics adapter");
+    if (index == 0)
+        return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: the system has no graphics adapter");
     return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: there is no adapter %u", unsigned(index));
 }
 
@@ -144,11 +152,15 @@ hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) 
     HEWN_CHECK(find_adapter(index, &adapter, error));
     DXGI_ADAPTER_DESC1 desc = {};
     adapter->GetDesc1(&desc);
-    WideCharToMultiByte(CP_UTF8, 0, desc.Description, -1, info->name, sizeof info->name - 1, nullptr, nullptr);
+    WideCharToMultiByte(CP_UTF8, 0, desc.Description, -1, info->name, sizeof info->name - 1,
+                        nullptr, nullptr);
     info->is_cpu = desc.Flags & DXGI_ADAPTER_FLAG_SOFTWARE ? 1 : 0;
     info->memory = desc.DedicatedVideoMemory ? desc.DedicatedVideoMemory : desc.SharedSystemMemory;
-    const HRESULT code = dx().create_device(adapter, D3D_FEATURE_LEVEL_11_0, IID_ID3D12Device, nullptr);
-    if (FAILED(code)) snprintf(info->missing, sizeof info->missing, "Direct3D 12 (code 0x%08lx)", (unsigned long)code);
+    const HRESULT code =
+        dx().create_device(adapter, D3D_FEATURE_LEVEL_11_0, IID_ID3D12Device, nullptr);
+    if (FAILED(code))
+        snprintf(info->missing, sizeof info->missing, "Direct3D 12 (code 0x%08lx)",
+                 (unsigned long)code);
     adapter->Release();
     return HEWN_STATUS_OK;
 }
@@ -157,7 +169,8 @@ hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
     IDXGIAdapter1 *adapter = nullptr;
     HEWN_CHECK(find_adapter(index, &adapter, error));
     ID3D12Device *device = nullptr;
-    const HRESULT code = dx().create_device(adapter, D3D_FEATURE_LEVEL_11_0, IID_ID3D12Device, out(&device));
+    const HRESULT code =
+        dx().create_device(adapter, D3D_FEATURE_LEVEL_11_0, IID_ID3D12Device, out(&device));
     adapter->Release();
     HEWN_CHECK(checked(code, "D3D12CreateDevice", error, HEWN_STATUS_NO_DEVICE));
     const hewn_status status = create(device, nullptr, default_device().allocator, result, error);
@@ -167,23 +180,29 @@ hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
 
 // ---- Memory ----
 
-hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding,
-                   GpuAddress *base, hewn_error *error) {
+hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tensor,
+                   const hewn_buffer_binding &binding, GpuAddress *base, hewn_error *error) {
     ID3D12Resource *const resource = static_cast<ID3D12Resource *>(binding.buffer);
     D3D12_RESOURCE_DESC desc = {};
     resource->GetDesc(&desc);
-    if (desc.Dimension != D3D12_RESOURCE_DIMENSION_BUFFER) return refuse(problem, tensor, error)("the resource is not a buffer");
+    if (desc.Dimension != D3D12_RESOURCE_DIMENSION_BUFFER)
+        return refuse(problem, tensor, error)("the resource is not a buffer");
     if (!(desc.Flags & D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS))
-        return refuse(problem, tensor, error)("the resource was made without D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS");
-    if (!is_of(resource, dx_device(device).device)) return refuse(problem, tensor, error)("the resource is of another device");
+        return refuse(problem, tensor, error)(
+            "the resource was made without D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS");
+    if (!is_of(resource, dx_device(device).device))
+        return refuse(problem, tensor, error)("the resource is of another device");
     if (binding.offset > desc.Width || binding.size > desc.Width - binding.offset)
         return refuse(problem, tensor, error)("the binding ends beyond the resource's %llu bytes",
                                               (unsigned long long)desc.Width);
-    *base = {0, resource->GetGPUVirtualAddress()};  // so that overlap is seen between placed resources too
+    *base = {
+        0,
+        resource->GetGPUVirtualAddress()};  // so that overlap is seen between placed resources too
     return HEWN_STATUS_OK;
 }
 
-// A root descriptor can begin at any 16 bytes: one for every operand, so that indices begin near 0 whatever its offset.
+// A root descriptor can begin at any 16 bytes: one for every operand, so that indices begin near 0
+// whatever its offset.
 int view(GpuCall &, GpuTensor *tensors, int count) {
     for (int t = 0; t < count; t++) {
         GpuAddress &at = tensors[t].at;
@@ -195,9 +214,10 @@ int view(GpuCall &, GpuTensor *tensors, int count) {
 hewn_status allocate(GpuDevice &device, uint64_t bytes, void **memory, hewn_error *error) {
     ID3D12Resource *resource = nullptr;
     if (bytes > UINT64_MAX - 15)
-        return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "Direct3D 12: no memory of %llu bytes", (unsigned long long)bytes);
-    const HRESULT code =
-        create_buffer(dx_device(device).device, D3D12_HEAP_TYPE_DEFAULT, (bytes + 15) & ~uint64_t(15), &resource);
+        return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "Direct3D 12: no memory of %llu bytes",
+                    (unsigned long long)bytes);
+    const HRESULT code = create_buffer(dx_device(device).device, D3D12_HEAP_TYPE_DEFAULT,
+                                       (bytes + 15) & ~uint64_t(15), &resource);
     *memory = resource;
     return checked(code, "ID3D12Device::CreateCommittedResource", error);
 }
@@ -207,13 +227,19 @@ void deallocate(GpuDevice &base, void *memory) {
     static_cast<ID3D12Resource *>(memory)->Release();
 }
 
-hewn_status write(GpuDevice &device, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
-    return dx_device(device).own.write(static_cast<ID3D12Resource *>(memory), offset, from, bytes, error);
+hewn_status write(GpuDevice &device, void *memory, uint64_t offset, const void *from,
+                  uint64_t bytes, hewn_error *error) {
+    return dx_device(device).own.write(static_cast<ID3D12Resource *>(memory), offset, from, bytes,
+                                       error);
 }
-hewn_status read(GpuDevice &device, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
-    return dx_device(device).own.read(static_cast<ID3D12Resource *>(memory), offset, to, bytes, error);
+hewn_status read(GpuDevice &device, void *memory, uint64_t offset, void *to, uint64_t bytes,
+                 hewn_error *error) {
+    return dx_device(device).own.read(static_cast<ID3D12Resource *>(memory), offset, to, bytes,
+                                      error);
 }
-hewn_status synchronize(GpuDevice &device, hewn_error *error) { return dx_device(device).own.synchronize(error); }
+hewn_status synchronize(GpuDevice &device, hewn_error *error) {
+    return dx_device(device).own.synchronize(error);
+}
 
 // ---- Kernels ----
 
@@ -224,11 +250,13 @@ hewn_status load(GpuDevice &, const char *name, size_t, void **module, hewn_erro
         *module = const_cast<Shader *>(&shader);  // the module's first
         return HEWN_STATUS_OK;
     }
-    return fail(error, HEWN_STATUS_KERNEL_FAILED, "D3D12: this build has no shader for the kernel %s", name);
+    return fail(error, HEWN_STATUS_KERNEL_FAILED,
+                "D3D12: this build has no shader for the kernel %s", name);
 }
 void unload(GpuDevice &, void *) {}
 
-hewn_status create_pipeline(DxDevice &device, const Shader &shader, Pipeline &pipeline, hewn_error *error) {
+hewn_status create_pipeline(DxDevice &device, const Shader &shader, Pipeline &pipeline,
+                            hewn_error *error) {
     D3D12_ROOT_PARAMETER parameters[kMaxBuffers + 1] = {};
     for (uint32_t b = 0; b < shader.buffers; b++) {
         parameters[b].ParameterType = D3D12_ROOT_PARAMETER_TYPE_UAV;
@@ -236,36 +264,44 @@ hewn_status create_pipeline(DxDevice &device, const Shader &shader, Pipeline &pi
     }
     parameters[shader.buffers].ParameterType = D3D12_ROOT_PARAMETER_TYPE_32BIT_CONSTANTS;
     parameters[shader.buffers].Constants.Num32BitValues = shader.constants;
-    const D3D12_ROOT_SIGNATURE_DESC desc = {shader.buffers + 1, parameters, 0, nullptr, D3D12_ROOT_SIGNATURE_FLAG_NONE};
+    const D3D12_ROOT_SIGNATURE_DESC desc = {shader.buffers + 1, parameters, 0, nullptr,
+                                            D3D12_ROOT_SIGNATURE_FLAG_NONE};
     ID3DBlob *blob = nullptr, *messages = nullptr;
     HRESULT code = dx().serialize(&desc, D3D_ROOT_SIGNATURE_VERSION_1, &blob, &messages);
     release_object(messages);
     HEWN_CHECK(checked(code, "D3D12SerializeRootSignature", error));
-    code = device.device->CreateRootSignature(0, blob->GetBufferPointer(), blob->GetBufferSize(), IID_ID3D12RootSignature,
-                                              out(&pipeline.root));
+    code = device.device->CreateRootSignature(0, blob->GetBufferPointer(), blob->GetBufferSize(),
+                                              IID_ID3D12RootSignature, out(&pipeline.root));
     blob->Release();
     HEWN_CHECK(checked(code, "ID3D12Device::CreateRootSignature", error));
     D3D12_COMPUTE_PIPELINE_STATE_DESC state = {};
     state.pRootSignature = pipeline.root;
     state.CS = {shader.code, shader.bytes};
-    code = device.device->CreateComputePipelineState(&state, IID_ID3D12PipelineState, out(&pipeline.state));
+    code = device.device->CreateComputePipelineState(&state, IID_ID3D12PipelineState,
+                                                     out(&pipeline.state));
     if (SUCCEEDED(code)) return HEWN_STATUS_OK;
     release_object(pipeline.root);
     return checked(code, "ID3D12Device::CreateComputePipelineState", error);
 }
 
-hewn_status find(GpuDevice &base, void *module, const char *entry, void **result, hewn_error *error) {
+hewn_status find(GpuDevice &base, void *module, const char *entry, void **result,
+                 hewn_error *error) {
     DxDevice &device = dx_device(base);
-    const Shader *shader = static_cast<const Shader *>(module), *const end = kShaders + kShaderCount;
+    const Shader *shader = static_cast<const Shader *>(module), *const end =
+                                                                    kShaders + kShaderCount;
     const char *const name = shader->module;
     const auto same_module = [&] { return shader < end && strcmp(shader->module, name) == 0; };
     while (same_module() && strcmp(shader->entry, entry) != 0) shader++;
-    if (!same_module()) return fail(error, HEWN_STATUS_KERNEL_FAILED, "D3D12: the kernel %s has no shader %s", name, entry);
+    if (!same_module())
+        return fail(error, HEWN_STATUS_KERNEL_FAILED, "D3D12: the kernel %s has no shader %s", name,
+                    entry);
     if (shader->buffers > kMaxBuffers || shader->constants > kMaxConstants)
-        return fail(error, HEWN_STATUS_KERNEL_FAILED, "D3D12: the shader %s has too many arguments", entry);
+        return fail(error, HEWN_STATUS_KERNEL_FAILED, "D3D12: the shader %s has too many arguments",
+                    entry);
     pthread_mutex_lock(&device.mutex);
     Pipeline &pipeline = device.pipelines[shader - kShaders];
-    const hewn_status status = pipeline.state ? hewn_status(HEWN_STATUS_OK) : create_pipeline(device, *shader, pipeline, error);
+    const hewn_status status = pipeline.state ? hewn_status(HEWN_STATUS_OK)
+                                              : create_pipeline(device, *shader, pipeline, error);
     pthread_mutex_unlock(&device.mutex);
     *result = const_cast<Shader *>(shader);
     return status;
@@ -281,24 +317,29 @@ int launch(GpuCall &call, void *function, const GpuLaunch &launch) {
     for (size_t a = 0; launch.argument_bytes[a]; a++) {
         if (launch.is_buffer[a]) {
             if (buffer_count < kMaxBuffers)
-                buffers[buffer_count] = static_cast<const halide_buffer_t *>(launch.arguments[a])->device;
+                buffers[buffer_count] =
+                    static_cast<const halide_buffer_t *>(launch.arguments[a])->device;
             buffer_count++;
         } else {
-            if (constant_count < kMaxConstants) memcpy(&constants[constant_count], launch.arguments[a], 4);
+            if (constant_count < kMaxConstants)
+                memcpy(&constants[constant_count], launch.arguments[a], 4);
             constant_count++;
         }
     }
     const UINT base = constant_count++;  // the first group's number
     if (buffer_count != shader.buffers || constant_count != shader.constants)
-        return call.failed(HEWN_STATUS_KERNEL_FAILED, "D3D12: the arguments of %s are not its shader's", shader.entry);
+        return call.failed(HEWN_STATUS_KERNEL_FAILED,
+                           "D3D12: the arguments of %s are not its shader's", shader.entry);
     list->SetComputeRootSignature(pipeline.root);
     list->SetPipelineState(pipeline.state);
-    for (uint32_t b = 0; b < buffer_count; b++) list->SetComputeRootUnorderedAccessView(b, buffers[b]);
+    for (uint32_t b = 0; b < buffer_count; b++)
+        list->SetComputeRootUnorderedAccessView(b, buffers[b]);
     for (size_t first = 0; first < launch.blocks[0]; first += kMaxGroups) {
         constants[base] = uint32_t(first);
         list->SetComputeRoot32BitConstants(buffer_count, constant_count, constants, 0);
         const size_t rest = launch.blocks[0] - first;
-        list->Dispatch(UINT(rest < kMaxGroups ? rest : kMaxGroups), UINT(launch.blocks[1]), UINT(launch.blocks[2]));
+        list->Dispatch(UINT(rest < kMaxGroups ? rest : kMaxGroups), UINT(launch.blocks[1]),
+                       UINT(launch.blocks[2]));
     }
     return 0;
 }
@@ -311,7 +352,9 @@ hewn_status begin(GpuDevice &device, void **list, hewn_error *error) {
     *list = own;
     return status;
 }
-hewn_status submit(GpuDevice &device, hewn_error *error) { return dx_device(device).own.submit(error); }
+hewn_status submit(GpuDevice &device, hewn_error *error) {
+    return dx_device(device).own.submit(error);
+}
 
 void barrier(GpuCall &call) {
     D3D12_RESOURCE_BARRIER of_all = {};
@@ -326,7 +369,8 @@ constexpr GpuApi kD3d12 = [] {
     api.kind = HEWN_DEVICE_D3D12;
     api.offsets = true;
     api.only_32_bits = true;
-    api.index_limit = int64_t(1) << 27;  // the least number of elements that a buffer's view may have
+    api.index_limit =
+        int64_t(1) << 27;  // the least number of elements that a buffer's view may have
     HEWN_SET_GPU_FUNCTIONS(api);
     api.view = view;
     api.begin = begin;
@@ -341,31 +385,36 @@ using namespace hewn;
 
 HEWN_HALIDE_GPU_FUNCTIONS(d3d12compute)
 
-extern "C" int halide_d3d12compute_run(void *context, void *, const char *entry, int blocks_x, int blocks_y, int blocks_z,
-                                       int threads_x, int threads_y, int threads_z, int, halide_type_t types[], void *arguments[],
+extern "C" int halide_d3d12compute_run(void *context, void *, const char *entry, int blocks_x,
+                                       int blocks_y, int blocks_z, int threads_x, int threads_y,
+                                       int threads_z, int, halide_type_t types[], void *arguments[],
                                        int8_t is_buffer[]) {
     size_t argument_bytes[kMaxBuffers + kMaxConstants + 1] = {};
     for (size_t a = 0; arguments[a] && a < kMaxBuffers + kMaxConstants; a++)
         argument_bytes[a] = is_buffer[a] ? 8 : types[a].bytes();
-    return gpu_run(context, entry, {blocks_x, blocks_y, blocks_z}, {threads_x, threads_y, threads_z}, argument_bytes, arguments,
-                   is_buffer);
+    return gpu_run(context, entry, {blocks_x, blocks_y, blocks_z},
+                   {threads_x, threads_y, threads_z}, argument_bytes, arguments, is_buffer);
 }
 
-hewn_status hewn_create_d3d12_device(const hewn_d3d12_device_desc *desc, hewn_device **device, hewn_error *error) {
+hewn_status hewn_create_d3d12_device(const hewn_d3d12_device_desc *desc, hewn_device **device,
+                                     hewn_error *error) {
     Allocator allocator;
     HEWN_CHECK(read_device_desc(desc, device, HEWN_DEVICE_D3D12, &allocator, error));
-    if (!desc->device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_device_desc: device is null");
+    if (!desc->device)
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_device_desc: device is null");
     if (dx().absent) return fail(error, HEWN_STATUS_NO_DEVICE, "D3D12: %s", dx().absent);
     ID3D12Device *const on = static_cast<ID3D12Device *>(desc->device);
     ID3D12CommandQueue *const queue = static_cast<ID3D12CommandQueue *>(desc->queue);
     if (queue) {
         D3D12_COMMAND_QUEUE_DESC found = {};
         queue->GetDesc(&found);
-        if (found.Type != D3D12_COMMAND_LIST_TYPE_COMPUTE && found.Type != D3D12_COMMAND_LIST_TYPE_DIRECT)
+        if (found.Type != D3D12_COMMAND_LIST_TYPE_COMPUTE &&
+            found.Type != D3D12_COMMAND_LIST_TYPE_DIRECT)
             return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
                         "hewn_d3d12_device_desc: queue is neither of type DIRECT nor COMPUTE");
         if (!is_of(queue, on))
-            return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_device_desc: queue is of another device");
+            return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
+                        "hewn_d3d12_device_desc: queue is of another device");
     }
     return create(on, queue, allocator, device, error);
 }
@@ -394,7 +443,8 @@ constexpr GpuApi kD3d12 = [] {
 
 }  // namespace hewn
 
-hewn_status hewn_create_d3d12_device(const hewn_d3d12_device_desc *, hewn_device **, hewn_error *error) {
+hewn_status hewn_create_d3d12_device(const hewn_d3d12_device_desc *, hewn_device **,
+                                     hewn_error *error) {
     return hewn::absent(error);
 }
 

@@ -1,5 +1,5 @@
-// What a Direct3D 12 device submits itself: lists, one at a time, and copies by memory of its own. Of d3d12.cpp alone,
-// which tells Microsoft's headers how to be included.
+// What a Direct3D 12 device submits itself: lists, one at a time, and copies by memory of its own.
+// Of d3d12.cpp alone, which tells Microsoft's headers how to be included.
 #pragma once
 
 #include <d3d12.h>
@@ -16,7 +16,8 @@ inline hewn_status status_of(HRESULT code) {
 }
 
 // `status`: of a failure, if not the code's own.
-inline hewn_status checked(HRESULT code, const char *what, hewn_error *error, hewn_status status = HEWN_STATUS_OK) {
+inline hewn_status checked(HRESULT code, const char *what, hewn_error *error,
+                           hewn_status status = HEWN_STATUS_OK) {
     if (SUCCEEDED(code)) return HEWN_STATUS_OK;
     if (status == HEWN_STATUS_OK) status = status_of(code);
     return fail(error, status, "D3D12: %s failed with code 0x%08lx", what, (unsigned long)code);
@@ -34,7 +35,8 @@ void release_object(T *&object) {
     object = nullptr;
 }
 
-inline HRESULT create_buffer(ID3D12Device *device, D3D12_HEAP_TYPE type, uint64_t bytes, ID3D12Resource **resource) {
+inline HRESULT create_buffer(ID3D12Device *device, D3D12_HEAP_TYPE type, uint64_t bytes,
+                             ID3D12Resource **resource) {
     D3D12_HEAP_PROPERTIES heap = {};
     heap.Type = type;
     D3D12_RESOURCE_DESC desc = {};
@@ -44,10 +46,12 @@ inline HRESULT create_buffer(ID3D12Device *device, D3D12_HEAP_TYPE type, uint64_
     desc.SampleDesc.Count = 1;
     desc.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
     if (type == D3D12_HEAP_TYPE_DEFAULT) desc.Flags = D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS;
-    const D3D12_RESOURCE_STATES state = type == D3D12_HEAP_TYPE_UPLOAD     ? D3D12_RESOURCE_STATE_GENERIC_READ
-                                        : type == D3D12_HEAP_TYPE_READBACK ? D3D12_RESOURCE_STATE_COPY_DEST
-                                                                           : D3D12_RESOURCE_STATE_COMMON;
-    return device->CreateCommittedResource(&heap, D3D12_HEAP_FLAG_NONE, &desc, state, nullptr, IID_ID3D12Resource, out(resource));
+    const D3D12_RESOURCE_STATES state =
+        type == D3D12_HEAP_TYPE_UPLOAD     ? D3D12_RESOURCE_STATE_GENERIC_READ
+        : type == D3D12_HEAP_TYPE_READBACK ? D3D12_RESOURCE_STATE_COPY_DEST
+                                           : D3D12_RESOURCE_STATE_COMMON;
+    return device->CreateCommittedResource(&heap, D3D12_HEAP_FLAG_NONE, &desc, state, nullptr,
+                                           IID_ID3D12Resource, out(resource));
 }
 
 constexpr uint64_t kStagingBytes = 4 << 20;
@@ -63,7 +67,8 @@ constexpr uint32_t kListsOfBatch = 128;
 // Begins as zeros.
 class Queue {
 public:
-    // On the program's queue; null: on one of its own. Takes references. `release` is due also where it fails.
+    // On the program's queue; null: on one of its own. Takes references. `release` is due also
+    // where it fails.
     hewn_status create(ID3D12Device *device, ID3D12CommandQueue *queue, hewn_error *error) {
         pthread_mutex_init(&mutex_, nullptr);
         device_ = device;
@@ -107,12 +112,15 @@ public:
         return status;
     }
 
-    hewn_status write(ID3D12Resource *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
+    hewn_status write(ID3D12Resource *memory, uint64_t offset, const void *from, uint64_t bytes,
+                      hewn_error *error) {
         return in_parts(bytes, [&](uint64_t done, uint64_t part) {
-            return write_part(memory, offset + done, static_cast<const char *>(from) + done, part, error);
+            return write_part(memory, offset + done, static_cast<const char *>(from) + done, part,
+                              error);
         });
     }
-    hewn_status read(ID3D12Resource *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
+    hewn_status read(ID3D12Resource *memory, uint64_t offset, void *to, uint64_t bytes,
+                     hewn_error *error) {
         return in_parts(bytes, [&](uint64_t done, uint64_t part) {
             return read_part(memory, offset + done, static_cast<char *>(to) + done, part, error);
         });
@@ -138,17 +146,20 @@ private:
         else code = device_->CreateCommandQueue(&desc, IID_ID3D12CommandQueue, out(&queue_));
         HEWN_CHECK(checked(code, "ID3D12Device::CreateCommandQueue", error));
         for (Batch &batch : batches_) {
-            HEWN_CHECK(checked(device_->CreateCommandAllocator(desc.Type, IID_ID3D12CommandAllocator, out(&batch.allocator)),
+            HEWN_CHECK(checked(device_->CreateCommandAllocator(
+                                   desc.Type, IID_ID3D12CommandAllocator, out(&batch.allocator)),
                                "ID3D12Device::CreateCommandAllocator", error));
         }
-        code =
-            device_->CreateCommandList(0, desc.Type, batches_[0].allocator, nullptr, IID_ID3D12GraphicsCommandList, out(&list_));
+        code = device_->CreateCommandList(0, desc.Type, batches_[0].allocator, nullptr,
+                                          IID_ID3D12GraphicsCommandList, out(&list_));
         if (SUCCEEDED(code)) code = list_->Close();
         HEWN_CHECK(checked(code, "ID3D12Device::CreateCommandList", error));
-        HEWN_CHECK(checked(device_->CreateFence(0, D3D12_FENCE_FLAG_NONE, IID_ID3D12Fence, out(&fence_)),
-                           "ID3D12Device::CreateFence", error));
+        HEWN_CHECK(
+            checked(device_->CreateFence(0, D3D12_FENCE_FLAG_NONE, IID_ID3D12Fence, out(&fence_)),
+                    "ID3D12Device::CreateFence", error));
         code = create_buffer(device_, D3D12_HEAP_TYPE_UPLOAD, kStagingBytes, &upload_);
-        if (SUCCEEDED(code)) code = create_buffer(device_, D3D12_HEAP_TYPE_READBACK, kStagingBytes, &readback_);
+        if (SUCCEEDED(code))
+            code = create_buffer(device_, D3D12_HEAP_TYPE_READBACK, kStagingBytes, &readback_);
         HEWN_CHECK(checked(code, "ID3D12Device::CreateCommittedResource", error));
         event_ = CreateEventA(nullptr, FALSE, FALSE, nullptr);
         return event_ ? hewn_status(HEWN_STATUS_OK) : checked(E_OUTOFMEMORY, "CreateEvent", error);
@@ -180,7 +191,8 @@ private:
             HEWN_CHECK(wait_until(batches_[other].end, error));
             batch_ = other;
         }
-        return checked(list_->Reset(batches_[batch_].allocator, nullptr), "ID3D12GraphicsCommandList::Reset", error);
+        return checked(list_->Reset(batches_[batch_].allocator, nullptr),
+                       "ID3D12GraphicsCommandList::Reset", error);
     }
 
     hewn_status submit_list(hewn_error *error) {
@@ -195,18 +207,20 @@ private:
         return checked(code, "ID3D12CommandQueue::Signal", error);
     }
 
-    // A part of a copy, of at most the staging memory's size, which has ended when it returns: the memory serves the next one,
-    // and another queue may read what was written, which nothing else would order behind the copy. Between lists buffers fall
-    // back to the common state, from which they take any.
-    hewn_status copy(ID3D12Resource *to, uint64_t to_offset, ID3D12Resource *from, uint64_t from_offset, uint64_t bytes,
-                     hewn_error *error) {
+    // A part of a copy, of at most the staging memory's size, which has ended when it returns: the
+    // memory serves the next one, and another queue may read what was written, which nothing else
+    // would order behind the copy. Between lists buffers fall back to the common state, from which
+    // they take any.
+    hewn_status copy(ID3D12Resource *to, uint64_t to_offset, ID3D12Resource *from,
+                     uint64_t from_offset, uint64_t bytes, hewn_error *error) {
         HEWN_CHECK(begin_list(error));
         list_->CopyBufferRegion(to, to_offset, from, from_offset, bytes);
         HEWN_CHECK(submit_list(error));
         return wait(error);
     }
 
-    hewn_status write_part(ID3D12Resource *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
+    hewn_status write_part(ID3D12Resource *memory, uint64_t offset, const void *from,
+                           uint64_t bytes, hewn_error *error) {
         void *staging = nullptr;
         const D3D12_RANGE none = {0, 0};
         HEWN_CHECK(checked(upload_->Map(0, &none, &staging), "ID3D12Resource::Map", error));
@@ -215,7 +229,8 @@ private:
         return copy(memory, offset, upload_, 0, bytes, error);
     }
 
-    hewn_status read_part(ID3D12Resource *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
+    hewn_status read_part(ID3D12Resource *memory, uint64_t offset, void *to, uint64_t bytes,
+                          hewn_error *error) {
         HEWN_CHECK(copy(readback_, 0, memory, offset, bytes, error));
         void *staging = nullptr;
         const D3D12_RANGE all = {0, SIZE_T(bytes)}, none = {0, 0};

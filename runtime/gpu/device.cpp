@@ -18,7 +18,9 @@ namespace {
 class Entered {
 public:
     Entered(GpuDevice &device, hewn_error *error)
-        : device_(device), status(device.api->enter ? device.api->enter(device, error) : hewn_status(HEWN_STATUS_OK)) {}
+        : device_(device),
+          status(device.api->enter ? device.api->enter(device, error)
+                                   : hewn_status(HEWN_STATUS_OK)) {}
     ~Entered() {
         if (status == HEWN_STATUS_OK && device_.api->leave) device_.api->leave(device_);
     }
@@ -57,7 +59,8 @@ void destroy(hewn_operator *base) {
         const Entered entered(*device, nullptr);
         for (int i = 0; i < op->function_count && entered.status == HEWN_STATUS_OK; i++)
             device->api->drop(*device, op->functions[i].handle);
-        if (op->constants && entered.status == HEWN_STATUS_OK) device->api->deallocate(*device, op->constants);
+        if (op->constants && entered.status == HEWN_STATUS_OK)
+            device->api->deallocate(*device, op->constants);
     }
     op->allocator.deallocate(op);
     release(device);
@@ -66,8 +69,10 @@ void destroy(hewn_operator *base) {
 void destroy_device(hewn_device *device) { release(static_cast<GpuDevice *>(device)); }
 
 hewn_status report(const GpuCall &call, hewn_error *error) {
-    const hewn_status status = call.status != HEWN_STATUS_OK ? call.status : hewn_status(HEWN_STATUS_KERNEL_FAILED);
-    return fail(error, status, "%s: kernel %s: %s", call.op.problem.info->dml_name, call.op.variant->name, call.message);
+    const hewn_status status =
+        call.status != HEWN_STATUS_OK ? call.status : hewn_status(HEWN_STATUS_KERNEL_FAILED);
+    return fail(error, status, "%s: kernel %s: %s", call.op.problem.info->dml_name,
+                call.op.variant->name, call.message);
 }
 
 hewn_status write_constants(GpuOperator &op, hewn_error *error) {
@@ -76,29 +81,34 @@ hewn_status write_constants(GpuOperator &op, hewn_error *error) {
     const uint64_t bytes = constant_offset(problem, problem.info->input_count);
     if (bytes == 0) return HEWN_STATUS_OK;
     hewn_status status = device.api->allocate(device, bytes, &op.constants, error);
-    if (status != HEWN_STATUS_OK) op.constants = nullptr;  // drivers write their result even if they fail
+    if (status != HEWN_STATUS_OK)
+        op.constants = nullptr;  // drivers write their result even if they fail
     for (int i = 0; i < problem.info->input_count && status == HEWN_STATUS_OK; i++) {
         const Tensor &tensor = problem.inputs[i];
         if (tensor.constant && !tensor.empty())
-            status =
-                device.api->write(device, op.constants, constant_offset(problem, i), problem.constants[i], tensor.bytes, error);
+            status = device.api->write(device, op.constants, constant_offset(problem, i),
+                                       problem.constants[i], tensor.bytes, error);
         problem.constants[i] = nullptr;  // the caller's memory
     }
     return status;
 }
 
-hewn_status compile(const hewn_device &base, const Problem &problem, const hewn_compile_options &options, hewn_operator **result,
+hewn_status compile(const hewn_device &base, const Problem &problem,
+                    const hewn_compile_options &options, hewn_operator **result,
                     hewn_error *error) {
     prepare_process();
     GpuDevice &device = static_cast<GpuDevice &>(const_cast<hewn_device &>(base));
     const OperatorInfo &info = *problem.info;
     const Variant *variant = nullptr;
-    HEWN_CHECK(pick_variant(info.name, problem.signature, options.variant, base.support, {}, &variant, error));
+    HEWN_CHECK(pick_variant(info.name, problem.signature, options.variant, base.support, {},
+                            &variant, error));
     const Entered entered(device, error);
     HEWN_CHECK(entered.status);
 
     GpuOperator *op = device.allocator.allocate<GpuOperator>();
-    if (!op) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator", info.dml_name);
+    if (!op)
+        return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator",
+                    info.dml_name);
     op->backend = device.backend;
     op->allocator = device.allocator;
     op->problem = problem;
@@ -122,12 +132,14 @@ hewn_status compile(const hewn_device &base, const Problem &problem, const hewn_
     return HEWN_STATUS_OK;
 }
 
-// Where the bindings' tensors are, the inputs in order, then the output, or what is wrong with one. `located` begins as zeros.
-hewn_status locate(const GpuOperator &op, const Bindings &inputs, const hewn_buffer_binding &output, GpuAddress *located,
-                   hewn_error *error) {
+// Where the bindings' tensors are, the inputs in order, then the output, or what is wrong with one.
+// `located` begins as zeros.
+hewn_status locate(const GpuOperator &op, const Bindings &inputs, const hewn_buffer_binding &output,
+                   GpuAddress *located, hewn_error *error) {
     GpuDevice &device = *op.device;
     const Problem &problem = op.problem;
-    for (int i = -1; i < problem.info->input_count; i++) {  // the output first: inputs are compared with it
+    for (int i = -1; i < problem.info->input_count;
+         i++) {  // the output first: inputs are compared with it
         const int t = i < 0 ? problem.info->input_count : i;
         const Tensor &tensor = hewn::tensor(problem, t);
         hewn_buffer_binding binding = i < 0 ? output : inputs[i];
@@ -139,7 +151,8 @@ hewn_status locate(const GpuOperator &op, const Bindings &inputs, const hewn_buf
         }
         GpuAddress &at = located[t];
         const GpuAddress &output_at = located[problem.info->input_count];
-        if (binding.buffer) HEWN_CHECK(device.api->locate(device, problem, tensor, binding, &at, error));
+        if (binding.buffer)
+            HEWN_CHECK(device.api->locate(device, problem, tensor, binding, &at, error));
         if (!is_bound(tensor)) {
             at.address += binding.offset;
             continue;
@@ -148,19 +161,22 @@ hewn_status locate(const GpuOperator &op, const Bindings &inputs, const hewn_buf
         HEWN_CHECK(check_binding(problem, tensor, binding, at.address, &address, error));
         at.address = address;
         if (i >= 0 && at.memory == output_at.memory)
-            HEWN_CHECK(check_overlap(problem, tensor, address, uintptr_t(output_at.address), error));
+            HEWN_CHECK(
+                check_overlap(problem, tensor, address, uintptr_t(output_at.address), error));
     }
     return HEWN_STATUS_OK;
 }
 
-// Launches into a list of the program's; null: into one of the device's own, which is submitted, or to its queue.
+// Launches into a list of the program's; null: into one of the device's own, which is submitted, or
+// to its queue.
 hewn_status launch(GpuOperator &op, const GpuAddress *at, void *list, hewn_error *error) {
     GpuDevice &device = *op.device;
     const GpuApi &api = *device.api;
     GpuCall call(device, op, false);
     call.list = list;
     const bool submits = !list && api.begin;
-    hewn_status status = submits ? api.begin(device, &call.list, error) : hewn_status(HEWN_STATUS_OK);
+    hewn_status status =
+        submits ? api.begin(device, &call.list, error) : hewn_status(HEWN_STATUS_OK);
     if (status != HEWN_STATUS_OK) return status;
     if (launch_boxes(call, at) != 0) status = report(call, error);
     if (call.list) api.barrier(call);
@@ -171,8 +187,8 @@ hewn_status launch(GpuOperator &op, const GpuAddress *at, void *list, hewn_error
 
 // then(op, located) in the driver's state, if the bindings are right.
 template<class Then>
-hewn_status with_located(const hewn_operator &base, const Bindings &inputs, const hewn_buffer_binding &output, hewn_error *error,
-                         const Then &then) {
+hewn_status with_located(const hewn_operator &base, const Bindings &inputs,
+                         const hewn_buffer_binding &output, hewn_error *error, const Then &then) {
     GpuOperator &op = static_cast<GpuOperator &>(const_cast<hewn_operator &>(base));
     HEWN_CHECK(check_struct_sizes(op.problem, inputs, error));
     const Entered entered(*op.device, error);
@@ -182,8 +198,8 @@ hewn_status with_located(const hewn_operator &base, const Bindings &inputs, cons
     return then(op, at);
 }
 
-hewn_status execute(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, const hewn_execute_options *,
-                    hewn_error *error) {
+hewn_status execute(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output,
+                    const hewn_execute_options *, hewn_error *error) {
     return gpu_record(op, inputs, output, nullptr, error);
 }
 
@@ -199,12 +215,13 @@ hewn_status run(const hewn_bound_operator &base, hewn_error *error) {
     return launch(op, bound.at, nullptr, error);
 }
 
-hewn_status bind(const hewn_operator &base, Bindings inputs, const hewn_buffer_binding &output, const hewn_execute_options *,
-                 hewn_bound_operator **result, hewn_error *error) {
+hewn_status bind(const hewn_operator &base, Bindings inputs, const hewn_buffer_binding &output,
+                 const hewn_execute_options *, hewn_bound_operator **result, hewn_error *error) {
     return with_located(base, inputs, output, error, [&](GpuOperator &op, const GpuAddress *at) {
         GpuBoundOperator *bound = op.allocator.allocate<GpuBoundOperator>();
         if (!bound)
-            return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the bound operator", op.problem.info->dml_name);
+            return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the bound operator",
+                        op.problem.info->dml_name);
         bound->op = &op;
         bound->run = run;
         for (int t = 0; t < kMaxTensors; t++) bound->at[t] = at[t];
@@ -217,7 +234,8 @@ hewn_status bind(const hewn_operator &base, Bindings inputs, const hewn_buffer_b
 
 // The driver's function in its state.
 template<class Function, class... Arguments>
-hewn_status entering(hewn_device &base, hewn_error *error, Function GpuApi::*function, Arguments... arguments) {
+hewn_status entering(hewn_device &base, hewn_error *error, Function GpuApi::*function,
+                     Arguments... arguments) {
     GpuDevice &device = static_cast<GpuDevice &>(base);
     const Entered entered(device, error);
     HEWN_CHECK(entered.status);
@@ -232,15 +250,20 @@ void deallocate(hewn_device &base, void *memory) {
     const Entered entered(device, nullptr);
     if (entered.status == HEWN_STATUS_OK) device.api->deallocate(device, memory);
 }
-hewn_status write(hewn_device &base, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
+hewn_status write(hewn_device &base, void *memory, uint64_t offset, const void *from,
+                  uint64_t bytes, hewn_error *error) {
     return entering(base, error, &GpuApi::write, memory, offset, from, bytes);
 }
-hewn_status read(hewn_device &base, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
+hewn_status read(hewn_device &base, void *memory, uint64_t offset, void *to, uint64_t bytes,
+                 hewn_error *error) {
     return entering(base, error, &GpuApi::read, memory, offset, to, bytes);
 }
-hewn_status synchronize(hewn_device &base, hewn_error *error) { return entering(base, error, &GpuApi::synchronize); }
+hewn_status synchronize(hewn_device &base, hewn_error *error) {
+    return entering(base, error, &GpuApi::synchronize);
+}
 
-constexpr Backend kGpu = {compile, execute, bind, destroy, destroy_device, allocate, deallocate, write, read, synchronize};
+constexpr Backend kGpu = {compile,  execute,    bind,  destroy, destroy_device,
+                          allocate, deallocate, write, read,    synchronize};
 
 }  // namespace
 
@@ -257,8 +280,8 @@ int GpuCall::failed(hewn_status what, const char *format, ...) {
     return halide_error_code_device_run_failed;
 }
 
-hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocator &allocator, int32_t capability,
-                             hewn_error *error) {
+hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocator &allocator,
+                             int32_t capability, hewn_error *error) {
     device->backend = &kGpu;
     device->allocator = allocator;
     device->support = {api.kind, capability};
@@ -267,15 +290,17 @@ hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocat
     pthread_mutex_init(&device->mutex, nullptr);
     const uint8_t zeros[16] = {};
     hewn_status status = allocate(*device, sizeof zeros, &device->zeros, error);
-    if (status == HEWN_STATUS_OK) status = write(*device, device->zeros, 0, zeros, sizeof zeros, error);
+    if (status == HEWN_STATUS_OK)
+        status = write(*device, device->zeros, 0, zeros, sizeof zeros, error);
     if (status != HEWN_STATUS_OK) release(device);
     return status;
 }
 
-hewn_status gpu_record(const hewn_operator &base, Bindings inputs, const hewn_buffer_binding &output, void *list,
-                       hewn_error *error) {
+hewn_status gpu_record(const hewn_operator &base, Bindings inputs,
+                       const hewn_buffer_binding &output, void *list, hewn_error *error) {
     return with_located(base, inputs, output, error, [&](GpuOperator &op, const GpuAddress *at) {
-        return op.problem.output.empty() ? hewn_status(HEWN_STATUS_OK) : launch(op, at, list, error);
+        return op.problem.output.empty() ? hewn_status(HEWN_STATUS_OK)
+                                         : launch(op, at, list, error);
     });
 }
 

@@ -1,5 +1,6 @@
-// What the GPU devices share (device.cpp, launch.h), and the seam under which each kind of driver is (cuda.cpp, opencl.cpp,
-// d3d12.cpp). Halide's own GPU runtimes are not used: docs/architecture.md#our-own-launcher.
+// What the GPU devices share (device.cpp, launch.h), and the seam under which each kind of driver
+// is (cuda.cpp, opencl.cpp, d3d12.cpp). Halide's own GPU runtimes are not used:
+// docs/architecture.md#our-own-launcher.
 #pragma once
 
 #include <HalideRuntime.h>
@@ -34,13 +35,15 @@ struct GpuCall : KernelErrors {
     const bool prepares;          // load the kernels that would run, and launch nothing
     GpuModule *module = nullptr;  // while preparing
     hewn_status status = HEWN_STATUS_OK;
-    void *list = nullptr;      // what launches are recorded into; null: they go to the device's queue
+    void *list = nullptr;  // what launches are recorded into; null: they go to the device's queue
     void *views[kMaxTensors];  // of this launch (GpuApi::view)
     int32_t view_count = 0;
 
-    GpuCall(GpuDevice &device, GpuOperator &op, bool prepares) : device(device), op(op), prepares(prepares) {}
+    GpuCall(GpuDevice &device, GpuOperator &op, bool prepares)
+        : device(device), op(op), prepares(prepares) {}
     // Notes what went wrong, the first time; gives the code that generated code returns.
-    int failed(hewn_status what, const char *format, ...) __attribute__((format(printf, 3, 4), cold));
+    int failed(hewn_status what, const char *format, ...)
+        __attribute__((format(printf, 3, 4), cold));
 };
 
 struct GpuLaunch {
@@ -50,49 +53,58 @@ struct GpuLaunch {
     const int8_t *is_buffer;
 };
 
-// A kind of driver. Functions that return a status fill in `error`, which may be null, where they fail; those of a GpuCall note a
-// failure in it (GpuCall::failed) and return the code for generated code. All but release, describe and open are called between
-// enter and leave, on any thread and on several at once.
+// A kind of driver. Functions that return a status fill in `error`, which may be null, where they
+// fail; those of a GpuCall note a failure in it (GpuCall::failed) and return the code for generated
+// code. All but release, describe and open are called between enter and leave, on any thread and on
+// several at once.
 struct GpuApi {
     hewn_device_kind kind;
-    bool offsets;         // kernels take an operand's offset as its dimension's -min; false: addresses are pointers
+    bool offsets;  // kernels take an operand's offset as its dimension's -min; false: addresses are
+                   // pointers
     bool only_32_bits;    // kernels see 64-bit elements as pairs of words
     int64_t index_limit;  // indices of a launch stay below; at most kGpuIndexLimit
 
     // ---- Devices ----
 
-    // Makes the driver ready for calls about the device on this thread; where it succeeds, leave follows on the same thread.
-    // Null: it always is.
+    // Makes the driver ready for calls about the device on this thread; where it succeeds, leave
+    // follows on the same thread. Null: it always is.
     hewn_status (*enter)(GpuDevice &, hewn_error *);
     void (*leave)(GpuDevice &);
     // Gives the driver's objects of a device back, after all that was loaded and allocated on it.
     void (*release)(GpuDevice &);
-    // The index-th device that the driver has: what it is called, and what it can run. NO_DEVICE past the last one.
+    // The index-th device that the driver has: what it is called, and what it can run. NO_DEVICE
+    // past the last one.
     hewn_status (*describe)(uint32_t index, hewn_device_info *, hewn_error *);
     // A device with a context and a queue of its own, on the index-th.
     hewn_status (*open)(uint32_t index, hewn_device **, hewn_error *);
 
     // ---- Kernels ----
 
-    // Compiles or looks up a unit of device code, with the device's mutex held; unload gives it back, with the device's last
-    // reference.
+    // Compiles or looks up a unit of device code, with the device's mutex held; unload gives it
+    // back, with the device's last reference.
     hewn_status (*load)(GpuDevice &, const char *source, size_t bytes, void **module, hewn_error *);
     void (*unload)(GpuDevice &, void *module);
-    // A kernel of the module, for one operator, with the mutex free; drop gives it back, before the module is unloaded.
-    hewn_status (*find)(GpuDevice &, void *module, const char *entry, void **function, hewn_error *);
+    // A kernel of the module, for one operator, with the mutex free; drop gives it back, before the
+    // module is unloaded.
+    hewn_status (*find)(GpuDevice &, void *module, const char *entry, void **function,
+                        hewn_error *);
     void (*drop)(GpuDevice &, void *function);
-    // Enqueues the kernel behind what was launched before, or records it into call.list. Does not wait.
+    // Enqueues the kernel behind what was launched before, or records it into call.list. Does not
+    // wait.
     int (*launch)(GpuCall &, void *function, const GpuLaunch &);
 
     // ---- Bindings ----
 
-    // Checks the memory of a tensor's binding; base is its offset or address, less the binding's own offset.
-    hewn_status (*locate)(GpuDevice &, const Problem &, const Tensor &, const hewn_buffer_binding &, GpuAddress *base,
-                          hewn_error *);
-    // Turns the addresses of a launch's tensors into those that its kernel is given. May make temporary objects of the driver's
-    // for them, which go into call.views. Null: addresses are given as they are.
+    // Checks the memory of a tensor's binding; base is its offset or address, less the binding's
+    // own offset.
+    hewn_status (*locate)(GpuDevice &, const Problem &, const Tensor &, const hewn_buffer_binding &,
+                          GpuAddress *base, hewn_error *);
+    // Turns the addresses of a launch's tensors into those that its kernel is given. May make
+    // temporary objects of the driver's for them, which go into call.views. Null: addresses are
+    // given as they are.
     int (*view)(GpuCall &, GpuTensor *, int count);
-    // Gives the objects in call.views back, after the launch or where it does not come to be. Null: `view` makes none.
+    // Gives the objects in call.views back, after the launch or where it does not come to be. Null:
+    // `view` makes none.
     void (*end_views)(GpuCall &);
 
     // ---- Memory, for hewn_allocate and the like ----
@@ -100,18 +112,22 @@ struct GpuApi {
     hewn_status (*allocate)(GpuDevice &, uint64_t bytes, void **memory, hewn_error *);
     void (*deallocate)(GpuDevice &, void *memory);  // also while what was enqueued uses it
     // Copies that have happened when they return, behind what was enqueued.
-    hewn_status (*write)(GpuDevice &, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *);
-    hewn_status (*read)(GpuDevice &, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *);
+    hewn_status (*write)(GpuDevice &, void *memory, uint64_t offset, const void *from,
+                         uint64_t bytes, hewn_error *);
+    hewn_status (*read)(GpuDevice &, void *memory, uint64_t offset, void *to, uint64_t bytes,
+                        hewn_error *);
     hewn_status (*synchronize)(GpuDevice &, hewn_error *);  // waits for what was enqueued
 
     // ---- Lists: of a kind whose launches are recorded; else null ----
 
-    // Opens a list of the device's own, and takes the device's lock: `submit` must follow, on the same thread, whatever fails in
-    // between.
+    // Opens a list of the device's own, and takes the device's lock: `submit` must follow, on the
+    // same thread, whatever fails in between.
     hewn_status (*begin)(GpuDevice &, void **list, hewn_error *);
-    // Closes that list, puts it into the device's queue and gives the lock back, also where it fails.
+    // Closes that list, puts it into the device's queue and gives the lock back, also where it
+    // fails.
     hewn_status (*submit)(GpuDevice &, hewn_error *);
-    // Behind an operator's launches in call.list, a program's or the device's own: what follows there sees what they wrote.
+    // Behind an operator's launches in call.list, a program's or the device's own: what follows
+    // there sees what they wrote.
     void (*barrier)(GpuCall &);
 };
 
@@ -142,9 +158,10 @@ struct GpuDevice : hewn_device {
     void *zeros;  // what an absent zero point reads: 16 bytes
 };
 
-// Sets a zeroed device up, whose driver's objects are in place, and allocates its `zeros`. On a failure everything is released.
-hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocator &allocator, int32_t capability,
-                             hewn_error *error);
+// Sets a zeroed device up, whose driver's objects are in place, and allocates its `zeros`. On a
+// failure everything is released.
+hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocator &allocator,
+                             int32_t capability, hewn_error *error);
 
 // What generated code says its buffers are of; it compares the address.
 extern const halide_device_interface_t kGpuInterface;
@@ -153,27 +170,31 @@ int gpu_initialize(void *call, const char *source, int bytes);
 struct GpuExtent {
     int x, y, z;
 };
-int gpu_run(void *call, const char *entry, GpuExtent blocks, GpuExtent threads, const size_t *argument_bytes,
-            void *const *arguments, const int8_t *is_buffer);
+int gpu_run(void *call, const char *entry, GpuExtent blocks, GpuExtent threads,
+            const size_t *argument_bytes, void *const *arguments, const int8_t *is_buffer);
 
 // What generated code calls of a kind, in the place of Halide's runtime.
 #define HEWN_HALIDE_GPU_FUNCTIONS(kind) \
-    extern "C" int halide_##kind##_initialize_kernels(void *context, void **, const char *source, int bytes) { \
+    extern "C" int halide_##kind##_initialize_kernels(void *context, void **, const char *source, \
+                                                      int bytes) { \
         return gpu_initialize(context, source, bytes); \
     } \
     extern "C" void halide_##kind##_finalize_kernels(void *, void *) {} \
-    extern "C" const halide_device_interface_t *halide_##kind##_device_interface() { return &kGpuInterface; }
+    extern "C" const halide_device_interface_t *halide_##kind##_device_interface() { \
+        return &kGpuInterface; \
+    }
 #define HEWN_HALIDE_GPU_RUN(kind) \
-    extern "C" int halide_##kind##_run(void *context, void *, const char *entry, int blocks_x, int blocks_y, int blocks_z, \
-                                       int threads_x, int threads_y, int threads_z, int, size_t argument_bytes[], \
+    extern "C" int halide_##kind##_run(void *context, void *, const char *entry, int blocks_x, \
+                                       int blocks_y, int blocks_z, int threads_x, int threads_y, \
+                                       int threads_z, int, size_t argument_bytes[], \
                                        void *arguments[], int8_t is_buffer[]) { \
-        return gpu_run(context, entry, {blocks_x, blocks_y, blocks_z}, {threads_x, threads_y, threads_z}, argument_bytes, \
-                       arguments, is_buffer); \
+        return gpu_run(context, entry, {blocks_x, blocks_y, blocks_z}, \
+                       {threads_x, threads_y, threads_z}, argument_bytes, arguments, is_buffer); \
     }
 
 // Launches an operator, into a program's list if there is one.
-hewn_status gpu_record(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output, void *list,
-                       hewn_error *error);
+hewn_status gpu_record(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output,
+                       void *list, hewn_error *error);
 
 // Makes a driver's log part of a message.
 inline void join_lines(char *log) {
@@ -184,15 +205,19 @@ inline void join_lines(char *log) {
 
 // What every function that creates a device checks first, of the struct it is given.
 template<class Desc>
-hewn_status read_device_desc(const Desc *desc, hewn_device **device, hewn_device_kind kind, Allocator *allocator,
-                             hewn_error *error) {
+hewn_status read_device_desc(const Desc *desc, hewn_device **device, hewn_device_kind kind,
+                             Allocator *allocator, hewn_error *error) {
     const char *word = names_of(kind).word;
-    if (!device) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_create_%s_device: device is null", word);
+    if (!device)
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_create_%s_device: device is null",
+                    word);
     char name[32];
     snprintf(name, sizeof name, "hewn_%s_device_desc", word);
     if (!desc || desc->struct_size < sizeof *desc)
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s: is null or struct_size is too small", name);
-    return read_allocator(desc->allocate, desc->deallocate, desc->allocator_context, name, allocator, error);
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s: is null or struct_size is too small",
+                    name);
+    return read_allocator(desc->allocate, desc->deallocate, desc->allocator_context, name,
+                          allocator, error);
 }
 
 }  // namespace hewn

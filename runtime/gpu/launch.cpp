@@ -17,18 +17,21 @@ namespace {
 bool addressable(const Space &space, const int64_t *extent, int64_t limit) {
     int64_t elements = 1;
     for (int d = 0; d < space.rank; d++) {
-        if (__builtin_mul_overflow(elements, extent[d], &elements) || elements >= limit) return false;
+        if (__builtin_mul_overflow(elements, extent[d], &elements) || elements >= limit)
+            return false;
     }
     for (int o = 0; o < space.operands; o++) {
         const int64_t words = space.element_bytes[o] > 4 ? space.element_bytes[o] / 4 : 1;
         int64_t span = 1;
-        for (int d = 0; d < space.rank; d++) span += (extent[d] - 1) * space.dims[d].stride[o];  // of a tensor: below 2^63
+        for (int d = 0; d < space.rank; d++)
+            span += (extent[d] - 1) * space.dims[d].stride[o];  // of a tensor: below 2^63
         if (span >= limit / words) return false;
     }
     return true;
 }
 
-// Halves the dimension that reaches furthest until the box is addressable. Halves keep the alignment of 64 elements.
+// Halves the dimension that reaches furthest until the box is addressable. Halves keep the
+// alignment of 64 elements.
 void choose_extents(GpuOperator &op) {
     for (int d = 0; d < op.space.rank; d++) op.extent[d] = op.space.dims[d].size;
     while (!addressable(op.space, op.extent, op.device->api->index_limit)) {
@@ -57,7 +60,8 @@ void choose_extents(GpuOperator &op) {
 int64_t step_elements(const Space &space) {
     int32_t bytes = kGpuStepBytes;
     for (int o = 0; o < space.operands; o++) {
-        if (space.dims[0].stride[o] && space.element_bytes[o] < bytes) bytes = space.element_bytes[o];
+        if (space.dims[0].stride[o] && space.element_bytes[o] < bytes)
+            bytes = space.element_bytes[o];
     }
     return gpu_step_elements(bytes);
 }
@@ -116,12 +120,14 @@ int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
     return 0;
 }
 
-// Calls a form, whose arguments are the inputs' buffers, what `add_scalars(arguments)` adds, and the output's buffer.
+// Calls a form, whose arguments are the inputs' buffers, what `add_scalars(arguments)` adds, and
+// the output's buffer.
 template<class AddScalars>
-int call_form(GpuCall &call, const Form &form, Launch &launch, const bool *words, const AddScalars &add_scalars) {
+int call_form(GpuCall &call, const Form &form, Launch &launch, const bool *words,
+              const AddScalars &add_scalars) {
     if (const int code = set_buffers(call, launch, words)) return code;
-    void *context = static_cast<KernelErrors *>(&call), *arguments[1 + kMaxTensors + kMaxScalars] = {&context},
-         **next = arguments;
+    void *context = static_cast<KernelErrors *>(&call),
+         *arguments[1 + kMaxTensors + kMaxScalars] = {&context}, **next = arguments;
     const int inputs = call.op.problem.info->input_count;
     for (int i = 0; i < inputs; i++) *++next = &launch.buffers[i];
     add_scalars(next);
@@ -137,7 +143,8 @@ int run_dense(GpuCall &call, Launch &launch, int32_t steps) {
     const Problem &problem = call.op.problem;
     const Space &space = call.op.space;
     bool words[kMaxTensors] = {};
-    for (int o = 0; o < space.operands; o++) words[tensor_of_operand(problem, o)] = space.dims[0].stride[o] != 0;
+    for (int o = 0; o < space.operands; o++)
+        words[tensor_of_operand(problem, o)] = space.dims[0].stride[o] != 0;
     return call_form(call, *call.op.dense, launch, words, [&](void **&next) { *++next = &steps; });
 }
 
@@ -156,18 +163,21 @@ int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
         if (!used) continue;
         scalars.count *= int32_t(extent[d]);
         // A dimension of one index may have strides beyond 32 bits.
-        for (int o = 0; o < space.operands; o++) scalars.stride[o][d] = extent[d] > 1 ? uint32_t(space.dims[d].stride[o]) : 0;
+        for (int o = 0; o < space.operands; o++)
+            scalars.stride[o][d] = extent[d] > 1 ? uint32_t(space.dims[d].stride[o]) : 0;
     }
     const bool words[kMaxTensors] = {};
     return call_form(call, *call.op.strided, launch, words, [&](void **&next) {
-        for_each_strided_scalar(scalars, space.operands, [&](auto &scalar, auto...) { *++next = &scalar; });
+        for_each_strided_scalar(scalars, space.operands,
+                                [&](auto &scalar, auto...) { *++next = &scalar; });
     });
 }
 
 bool aligned(const GpuOperator &op, const Launch &launch) {
     uint64_t bits = 0;
     for (int o = 0; o < op.space.operands; o++) {
-        if (op.space.dims[0].stride[o]) bits |= launch.tensors[tensor_of_operand(op.problem, o)].at.address;
+        if (op.space.dims[0].stride[o])
+            bits |= launch.tensors[tensor_of_operand(op.problem, o)].at.address;
     }
     return bits % 16 == 0;
 }
@@ -177,7 +187,8 @@ void advance(const GpuOperator &op, Launch &launch, const int64_t *index) {
     for (int o = 0; o < op.space.operands; o++) {
         int64_t elements = 0;  // 0 for an absent tensor, whose strides are 0
         for (int d = 0; d < op.space.rank; d++) elements += index[d] * op.space.dims[d].stride[o];
-        launch.tensors[tensor_of_operand(op.problem, o)].at.address += uint64_t(elements) * uint64_t(op.space.element_bytes[o]);
+        launch.tensors[tensor_of_operand(op.problem, o)].at.address +=
+            uint64_t(elements) * uint64_t(op.space.element_bytes[o]);
     }
 }
 
@@ -189,7 +200,8 @@ int run_box(GpuCall &call, const GpuAddress *at, const int64_t *index, const int
         launch.tensors[t] = {at[t], at[t].address + tensor(op.problem, t).bytes};
     advance(op, launch, index);
     if (!op.dense || !aligned(op, launch)) return run_strided(call, launch, extent);
-    const int64_t steps = extent[0] / op.step_elements, done = steps * op.step_elements, rest = extent[0] - done;
+    const int64_t steps = extent[0] / op.step_elements, done = steps * op.step_elements,
+                  rest = extent[0] - done;
     if (steps > 0) {
         if (const int code = run_dense(call, launch, int32_t(steps))) return code;
     }
@@ -228,7 +240,8 @@ int launch_boxes(GpuCall &call, const GpuAddress *at) {
         }
         if (const int code = run_box(call, at, index, extent)) return code;
         int d = 0;
-        while (d < op.space.rank && (index[d] += extent[d]) >= op.space.dims[d].size) index[d++] = 0;
+        while (d < op.space.rank && (index[d] += extent[d]) >= op.space.dims[d].size)
+            index[d++] = 0;
         if (d == op.space.rank) return 0;
     }
 }
@@ -239,7 +252,8 @@ const halide_device_interface_t kGpuInterface = {};
 
 namespace {
 
-// The device's module of that source, loaded the first time; null: it could not be. The device's mutex is held.
+// The device's module of that source, loaded the first time; null: it could not be. The device's
+// mutex is held.
 GpuModule *module_of(GpuCall &call, const char *source, size_t bytes) {
     GpuDevice &device = call.device;
     for (GpuModule *module = device.modules; module; module = module->next) {
@@ -251,7 +265,8 @@ GpuModule *module_of(GpuCall &call, const char *source, size_t bytes) {
         return nullptr;
     }
     hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
-    if (const hewn_status status = device.api->load(device, source, bytes, &module->handle, &error)) {
+    if (const hewn_status status =
+            device.api->load(device, source, bytes, &module->handle, &error)) {
         device.allocator.deallocate(module);
         call.failed(status, "%s", error.message);
         return nullptr;
@@ -265,9 +280,11 @@ GpuModule *module_of(GpuCall &call, const char *source, size_t bytes) {
 int load_function(GpuCall &call, const char *entry) {
     GpuOperator &op = call.op;
     hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
-    if (op.function_count == kMaxFunctions) return call.failed(HEWN_STATUS_KERNEL_FAILED, "%s is one kernel too many", entry);
+    if (op.function_count == kMaxFunctions)
+        return call.failed(HEWN_STATUS_KERNEL_FAILED, "%s is one kernel too many", entry);
     GpuFunction &function = op.functions[op.function_count];
-    if (const hewn_status status = call.device.api->find(call.device, call.module->handle, entry, &function.handle, &error))
+    if (const hewn_status status = call.device.api->find(call.device, call.module->handle, entry,
+                                                         &function.handle, &error))
         return call.failed(status, "%s", error.message);
     function.entry = entry;
     op.function_count++;
@@ -285,8 +302,8 @@ int gpu_initialize(void *context, const char *source, int bytes) {
     return call.module ? 0 : int(halide_error_code_device_run_failed);
 }
 
-int gpu_run(void *context, const char *entry, GpuExtent blocks, GpuExtent threads, const size_t *argument_bytes,
-            void *const *arguments, const int8_t *is_buffer) {
+int gpu_run(void *context, const char *entry, GpuExtent blocks, GpuExtent threads,
+            const size_t *argument_bytes, void *const *arguments, const int8_t *is_buffer) {
     GpuCall &call = *static_cast<GpuCall *>(static_cast<KernelErrors *>(context));
     const GpuOperator &op = call.op;
     if (call.status != HEWN_STATUS_OK) return halide_error_code_device_run_failed;

@@ -1,4 +1,5 @@
-// From a GPU's operator to launches of its kernels: boxes of the tensors' space, a launch or two for each.
+// From a GPU's operator to launches of its kernels: boxes of the tensors' space, a launch or two
+// for each.
 #pragma once
 
 #include "device.h"
@@ -12,11 +13,11 @@ struct GpuFunction {
     void *handle;
 };
 
-// How an operator's tensors reach its kernels. A launch is a box: as much of the merged space as Halide's 32-bit indices can
-// address.
+// How an operator's tensors reach its kernels. A launch is a box: as much of the merged space as
+// Halide's 32-bit indices can address.
 struct GpuOperator : hewn_operator {
     GpuDevice *device;
-    void *constants;                       // device memory with the inputs that are constants; null: none are
+    void *constants;  // device memory with the inputs that are constants; null: none are
     const Form *dense, *strided;           // dense: null where the layout is not the one it serves
     Space space;                           // of the operands
     int64_t extent[kMaxRank];              // of a box, along each dimension of the space
@@ -25,13 +26,16 @@ struct GpuOperator : hewn_operator {
     int32_t function_count;
 };
 
-// Chooses forms and boxes. The operator's device, variant and problem are set; its output is not empty.
+// Chooses forms and boxes. The operator's device, variant and problem are set; its output is not
+// empty.
 void plan_launches(GpuOperator &op);
 
-// Loads every kernel that a launch may need into call.op; `call` prepares. 0, or generated code's code for a failure.
+// Loads every kernel that a launch may need into call.op; `call` prepares. 0, or generated code's
+// code for a failure.
 int load_kernels(GpuCall &call);
 
-// Launches all boxes of tensors that begin at `at`, the inputs in order, then the output. 0, or such a code.
+// Launches all boxes of tensors that begin at `at`, the inputs in order, then the output. 0, or
+// such a code.
 int launch_boxes(GpuCall &call, const GpuAddress *at);
 
 }  // namespace hewn

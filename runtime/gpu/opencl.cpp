@@ -51,8 +51,8 @@ enum : cl_uint {
     kFpRoundToNearest = 4,
     kQueueOutOfOrder = 1,
 };
-constexpr cl_int kOutOfResources = -5, kOutOfHostMemory = -6, kMemAllocationFailure = -4, kPlatformNotFound = -1001,
-                 kInvalidBufferSize = -61;
+constexpr cl_int kOutOfResources = -5, kOutOfHostMemory = -6, kMemAllocationFailure = -4,
+                 kPlatformNotFound = -1001, kInvalidBufferSize = -61;
 
 using Notify = void(HEWN_CL *)(const char *, const void *, size_t, void *);
 
@@ -60,7 +60,8 @@ using Notify = void(HEWN_CL *)(const char *, const void *, size_t, void *);
     F(cl_int, GetPlatformIDs, (cl_uint, Handle *, cl_uint *)) \
     F(cl_int, GetDeviceIDs, (Handle, cl_bits, cl_uint, Handle *, cl_uint *)) \
     F(cl_int, GetDeviceInfo, (Handle, cl_uint, size_t, void *, size_t *)) \
-    F(Handle, CreateContext, (const intptr_t *, cl_uint, const Handle *, Notify, void *, cl_int *)) \
+    F(Handle, CreateContext, \
+      (const intptr_t *, cl_uint, const Handle *, Notify, void *, cl_int *)) \
     F(cl_int, RetainContext, (Handle)) \
     F(cl_int, ReleaseContext, (Handle)) \
     F(Handle, CreateCommandQueue, (Handle, Handle, cl_bits, cl_int *)) \
@@ -79,9 +80,12 @@ using Notify = void(HEWN_CL *)(const char *, const void *, size_t, void *);
     F(cl_int, ReleaseKernel, (Handle)) \
     F(cl_int, SetKernelArg, (Handle, cl_uint, size_t, const void *)) \
     F(cl_int, EnqueueNDRangeKernel, \
-      (Handle, Handle, cl_uint, const size_t *, const size_t *, const size_t *, cl_uint, const Handle *, Handle *)) \
-    F(cl_int, EnqueueWriteBuffer, (Handle, Handle, cl_uint, size_t, size_t, const void *, cl_uint, const Handle *, Handle *)) \
-    F(cl_int, EnqueueReadBuffer, (Handle, Handle, cl_uint, size_t, size_t, void *, cl_uint, const Handle *, Handle *)) \
+      (Handle, Handle, cl_uint, const size_t *, const size_t *, const size_t *, cl_uint, \
+       const Handle *, Handle *)) \
+    F(cl_int, EnqueueWriteBuffer, \
+      (Handle, Handle, cl_uint, size_t, size_t, const void *, cl_uint, const Handle *, Handle *)) \
+    F(cl_int, EnqueueReadBuffer, \
+      (Handle, Handle, cl_uint, size_t, size_t, void *, cl_uint, const Handle *, Handle *)) \
     F(cl_int, Finish, (Handle))
 
 struct Driver {
@@ -104,7 +108,8 @@ Driver load_driver() {
     if (!library) return driver;
     driver.absent = nullptr;
 #define HEWN_CL_LOAD(result, name, arguments) \
-    driver.name = reinterpret_cast<result(HEWN_CL *) arguments>(driver_symbol(library, "cl" #name)); \
+    driver.name = \
+        reinterpret_cast<result(HEWN_CL *) arguments>(driver_symbol(library, "cl" #name)); \
     if (!driver.name) driver.absent = "the OpenCL driver is too old: it lacks cl" #name;
     HEWN_CL_FUNCTIONS(HEWN_CL_LOAD)
 #undef HEWN_CL_LOAD
@@ -175,7 +180,8 @@ const char *missing(Handle device) {
     return nullptr;
 }
 
-hewn_status create(Handle context, Handle queue, const Allocator &allocator, hewn_device **result, hewn_error *error) {
+hewn_status create(Handle context, Handle queue, const Allocator &allocator, hewn_device **result,
+                   hewn_error *error) {
     Handle of_queue = nullptr, id = nullptr;
     cl_bits properties = 0;
     cl_int code = 0;
@@ -186,13 +192,16 @@ hewn_status create(Handle context, Handle queue, const Allocator &allocator, hew
     get(kQueueDevice, id);
     get(kQueueProperties, properties);
     if (code)
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_opencl_device_desc: queue is no command queue (code %d)",
-                    int(code));
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
+                    "hewn_opencl_device_desc: queue is no command queue (code %d)", int(code));
     if (of_queue != context)
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_opencl_device_desc: queue is of another context");
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
+                    "hewn_opencl_device_desc: queue is of another context");
     if (properties & kQueueOutOfOrder)
-        return fail(error, HEWN_STATUS_UNSUPPORTED, "hewn_opencl_device_desc: queue is out of order; hewn needs one in order");
-    if (const char *lacks = missing(id)) return fail(error, HEWN_STATUS_NO_DEVICE, "OpenCL: the device lacks %s", lacks);
+        return fail(error, HEWN_STATUS_UNSUPPORTED,
+                    "hewn_opencl_device_desc: queue is out of order; hewn needs one in order");
+    if (const char *lacks = missing(id))
+        return fail(error, HEWN_STATUS_NO_DEVICE, "OpenCL: the device lacks %s", lacks);
     ClDevice *device = allocator.allocate<ClDevice>();
     if (!device) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "OpenCL: no memory for the device");
     device->context = context;
@@ -217,7 +226,8 @@ hewn_status find_device(uint32_t index, Handle *found, hewn_error *error) {
     for (cl_uint p = 0; p < platform_count && p < kMost; p++) {
         cl_uint count = 0;
         code = cl().GetDeviceIDs(platforms[p], kDeviceTypeAll, kMost, devices, &count);
-        if (code) continue;  // a platform without devices, or one that does not work: the others still do
+        if (code)
+            continue;  // a platform without devices, or one that does not work: the others still do
         if (count > kMost) count = kMost;
         if (index < seen + count) {
             *found = devices[index - seen];
@@ -226,8 +236,8 @@ hewn_status find_device(uint32_t index, Handle *found, hewn_error *error) {
         seen += count;
     }
     if (seen == 0) return fail(error, HEWN_STATUS_NO_DEVICE, "OpenCL: the driver has no device");
-    return fail(error, HEWN_STATUS_NO_DEVICE, "OpenCL: there is no device %u, the driver has %u", unsigned(index),
-                unsigned(seen));
+    return fail(error, HEWN_STATUS_NO_DEVICE, "OpenCL: there is no device %u, the driver has %u",
+                unsigned(index), unsigned(seen));
 }
 
 hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) {
@@ -237,8 +247,11 @@ hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) 
     cl().GetDeviceInfo(device, kDeviceName, sizeof name - 1, name, nullptr);
     snprintf(info->name, sizeof info->name, "%.*s", int(sizeof info->name - 1), name);
     info->memory = device_value<cl_bits>(device, kDeviceGlobalMemSize);
-    info->is_cpu = device_value<cl_bits>(device, kDeviceType) & kDeviceTypeGpu ? 0 : 1;  // accelerators are emulated, or slow
-    if (const char *lacks = missing(device)) snprintf(info->missing, sizeof info->missing, "%s", lacks);
+    info->is_cpu = device_value<cl_bits>(device, kDeviceType) & kDeviceTypeGpu
+                       ? 0
+                       : 1;  // accelerators are emulated, or slow
+    if (const char *lacks = missing(device))
+        snprintf(info->missing, sizeof info->missing, "%s", lacks);
     return HEWN_STATUS_OK;
 }
 
@@ -262,8 +275,8 @@ hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
 // ---- Memory ----
 
 // A sub-buffer shares its parent's memory: both are known by the parent and the place in it.
-hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding,
-                   GpuAddress *base, hewn_error *error) {
+hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tensor,
+                   const hewn_buffer_binding &binding, GpuAddress *base, hewn_error *error) {
     const Handle memory = static_cast<Handle>(binding.buffer);
     Handle context = nullptr, parent = nullptr;
     cl_uint type = 0;
@@ -277,27 +290,38 @@ hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tens
     get(kMemSize, bytes);
     get(kMemAssociated, parent);
     if (parent) get(kMemOffset, offset);
-    if (code) return refuse(problem, tensor, error)("the binding's buffer is no memory object (code %d)", int(code));
-    if (context != cl_device(device).context) return refuse(problem, tensor, error)("the binding's buffer is of another context");
-    if (type != kMemTypeBuffer) return refuse(problem, tensor, error)("the binding's buffer is an image or a pipe");
+    if (code)
+        return refuse(problem, tensor, error)("the binding's buffer is no memory object (code %d)",
+                                              int(code));
+    if (context != cl_device(device).context)
+        return refuse(problem, tensor, error)("the binding's buffer is of another context");
+    if (type != kMemTypeBuffer)
+        return refuse(problem, tensor, error)("the binding's buffer is an image or a pipe");
     if (binding.offset > bytes || binding.size > bytes - binding.offset)
-        return refuse(problem, tensor, error)("the binding ends beyond the memory object's %llu bytes",
-                                              (unsigned long long)bytes);
+        return refuse(problem, tensor, error)(
+            "the binding ends beyond the memory object's %llu bytes", (unsigned long long)bytes);
     *base = {reinterpret_cast<uint64_t>(parent ? parent : memory), offset};
     return HEWN_STATUS_OK;
 }
 
-// The sub-buffer [origin, end) of `memory` in the place of tensor t, and of those after it that need the same one.
+// The sub-buffer [origin, end) of `memory` in the place of tensor t, and of those after it that
+// need the same one.
 int make_view(GpuCall &call, GpuTensor *tensors, const GpuView *views, int count, int t) {
     const GpuView view = views[t];
-    const struct { size_t origin, size; } region = {size_t(view.begin), size_t(view.end - view.begin)};
+    const struct {
+        size_t origin, size;
+    } region = {size_t(view.begin), size_t(view.end - view.begin)};
     cl_int code = 0;
     const Handle memory = reinterpret_cast<Handle>(view.memory),
-                 part = cl().CreateSubBuffer(memory, 0 /* the access of memory */, kBufferRegion, &region, &code);
-    if (code) return call.failed(status_of(code), "OpenCL: clCreateSubBuffer failed with code %d", int(code));
+                 part = cl().CreateSubBuffer(memory, 0 /* the access of memory */, kBufferRegion,
+                                             &region, &code);
+    if (code)
+        return call.failed(status_of(code), "OpenCL: clCreateSubBuffer failed with code %d",
+                           int(code));
     call.views[call.view_count++] = part;
     for (; t < count; t++) {
-        if (views[t] == view) tensors[t].at = {reinterpret_cast<uint64_t>(part), tensors[t].at.address - view.begin};
+        if (views[t] == view)
+            tensors[t].at = {reinterpret_cast<uint64_t>(part), tensors[t].at.address - view.begin};
     }
     return 0;
 }
@@ -315,24 +339,30 @@ int view(GpuCall &call, GpuTensor *tensors, int count) {
 }
 
 void end_views(GpuCall &call) {  // the queue keeps what it still needs
-    while (call.view_count) cl().ReleaseMemObject(static_cast<Handle>(call.views[--call.view_count]));
+    while (call.view_count)
+        cl().ReleaseMemObject(static_cast<Handle>(call.views[--call.view_count]));
 }
 
 hewn_status allocate(GpuDevice &device, uint64_t bytes, void **memory, hewn_error *error) {
     cl_int code = 0;
-    *memory = cl().CreateBuffer(cl_device(device).context, kMemReadWrite, size_t(bytes), nullptr, &code);
+    *memory =
+        cl().CreateBuffer(cl_device(device).context, kMemReadWrite, size_t(bytes), nullptr, &code);
     return checked(code, "clCreateBuffer", error);
 }
 void deallocate(GpuDevice &, void *memory) { cl().ReleaseMemObject(static_cast<Handle>(memory)); }
 
-hewn_status write(GpuDevice &device, void *memory, uint64_t offset, const void *from, uint64_t bytes, hewn_error *error) {
-    const cl_int code = cl().EnqueueWriteBuffer(cl_device(device).queue, static_cast<Handle>(memory), 1, size_t(offset),
-                                                size_t(bytes), from, 0, nullptr, nullptr);
+hewn_status write(GpuDevice &device, void *memory, uint64_t offset, const void *from,
+                  uint64_t bytes, hewn_error *error) {
+    const cl_int code =
+        cl().EnqueueWriteBuffer(cl_device(device).queue, static_cast<Handle>(memory), 1,
+                                size_t(offset), size_t(bytes), from, 0, nullptr, nullptr);
     return checked(code, "clEnqueueWriteBuffer", error);
 }
-hewn_status read(GpuDevice &device, void *memory, uint64_t offset, void *to, uint64_t bytes, hewn_error *error) {
-    const cl_int code = cl().EnqueueReadBuffer(cl_device(device).queue, static_cast<Handle>(memory), 1, size_t(offset),
-                                               size_t(bytes), to, 0, nullptr, nullptr);
+hewn_status read(GpuDevice &device, void *memory, uint64_t offset, void *to, uint64_t bytes,
+                 hewn_error *error) {
+    const cl_int code =
+        cl().EnqueueReadBuffer(cl_device(device).queue, static_cast<Handle>(memory), 1,
+                               size_t(offset), size_t(bytes), to, 0, nullptr, nullptr);
     return checked(code, "clEnqueueReadBuffer", error);
 }
 hewn_status synchronize(GpuDevice &device, hewn_error *error) {
@@ -341,7 +371,8 @@ hewn_status synchronize(GpuDevice &device, hewn_error *error) {
 
 // ---- Kernels ----
 
-// What the compiler said, which a driver gives whole or not at all. Null: nothing, or no memory for it.
+// What the compiler said, which a driver gives whole or not at all. Null: nothing, or no memory for
+// it.
 char *build_log(const ClDevice &device, Handle program) {
     size_t bytes = 0;
     cl().GetProgramBuildInfo(program, device.device, kProgramBuildLog, 0, nullptr, &bytes);
@@ -352,7 +383,8 @@ char *build_log(const ClDevice &device, Handle program) {
     return log;
 }
 
-hewn_status load(GpuDevice &base, const char *source, size_t bytes, void **module, hewn_error *error) {
+hewn_status load(GpuDevice &base, const char *source, size_t bytes, void **module,
+                 hewn_error *error) {
     const ClDevice &device = cl_device(base);
     cl_int code = 0;
     const size_t length = strnlen(source, bytes);
@@ -363,7 +395,8 @@ hewn_status load(GpuDevice &base, const char *source, size_t bytes, void **modul
         char *const log = build_log(device, program);
         cl().ReleaseProgram(program);
         const hewn_status status =
-            fail(error, status_of(code), "OpenCL: clBuildProgram failed with code %d: %s", int(code), log ? log : "no log");
+            fail(error, status_of(code), "OpenCL: clBuildProgram failed with code %d: %s",
+                 int(code), log ? log : "no log");
         device.allocator.deallocate(log);
         return status;
     }
@@ -372,7 +405,8 @@ hewn_status load(GpuDevice &base, const char *source, size_t bytes, void **modul
 }
 void unload(GpuDevice &, void *module) { cl().ReleaseProgram(static_cast<Handle>(module)); }
 
-hewn_status find(GpuDevice &device, void *module, const char *entry, void **result, hewn_error *error) {
+hewn_status find(GpuDevice &device, void *module, const char *entry, void **result,
+                 hewn_error *error) {
     cl_int code = 0;
     const Handle kernel = cl().CreateKernel(static_cast<Handle>(module), entry, &code);
     HEWN_CHECK(checked(code, "clCreateKernel", error));
@@ -402,20 +436,25 @@ int launch(GpuCall &call, void *base, const GpuLaunch &launch) {
     pthread_mutex_lock(&function.mutex);
     for (; launch.argument_bytes[a] && code == 0; a++) {
         if (launch.is_buffer[a]) {
-            const Handle memory = reinterpret_cast<Handle>(static_cast<const halide_buffer_t *>(launch.arguments[a])->device);
+            const Handle memory = reinterpret_cast<Handle>(
+                static_cast<const halide_buffer_t *>(launch.arguments[a])->device);
             code = cl().SetKernelArg(function.kernel, cl_uint(a), sizeof memory, &memory);
         } else {
-            code = cl().SetKernelArg(function.kernel, cl_uint(a), launch.argument_bytes[a], launch.arguments[a]);
+            code = cl().SetKernelArg(function.kernel, cl_uint(a), launch.argument_bytes[a],
+                                     launch.arguments[a]);
         }
     }
-    if (code == 0) code = cl().SetKernelArg(function.kernel, cl_uint(a), 16, nullptr);  // Halide's shared memory, unused
+    if (code == 0)
+        code = cl().SetKernelArg(function.kernel, cl_uint(a), 16,
+                                 nullptr);  // Halide's shared memory, unused
     if (code == 0) {
         what = "clEnqueueNDRangeKernel";
-        code = cl().EnqueueNDRangeKernel(cl_device(call.device).queue, function.kernel, 3, nullptr, global, launch.threads, 0,
-                                         nullptr, nullptr);
+        code = cl().EnqueueNDRangeKernel(cl_device(call.device).queue, function.kernel, 3, nullptr,
+                                         global, launch.threads, 0, nullptr, nullptr);
     }
     pthread_mutex_unlock(&function.mutex);
-    return code ? call.failed(status_of(code), "OpenCL: %s failed with code %d", what, int(code)) : 0;
+    return code ? call.failed(status_of(code), "OpenCL: %s failed with code %d", what, int(code))
+                : 0;
 }
 
 }  // namespace
@@ -438,11 +477,14 @@ using namespace hewn;
 HEWN_HALIDE_GPU_FUNCTIONS(opencl)
 HEWN_HALIDE_GPU_RUN(opencl)
 
-hewn_status hewn_create_opencl_device(const hewn_opencl_device_desc *desc, hewn_device **device, hewn_error *error) {
+hewn_status hewn_create_opencl_device(const hewn_opencl_device_desc *desc, hewn_device **device,
+                                      hewn_error *error) {
     Allocator allocator;
     HEWN_CHECK(read_device_desc(desc, device, HEWN_DEVICE_OPENCL, &allocator, error));
     if (!desc->context || !desc->queue)
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_opencl_device_desc: context or queue is null");
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
+                    "hewn_opencl_device_desc: context or queue is null");
     if (cl().absent) return fail(error, HEWN_STATUS_NO_DEVICE, "OpenCL: %s", cl().absent);
-    return create(static_cast<Handle>(desc->context), static_cast<Handle>(desc->queue), allocator, device, error);
+    return create(static_cast<Handle>(desc->context), static_cast<Handle>(desc->queue), allocator,
+                  device, error);
 }

@@ -1,5 +1,5 @@
-// Where a launch's tensors lie, and which part of a memory object it is given in the place of the whole one: OpenCL's
-// sub-buffers.
+// Where a launch's tensors lie, and which part of a memory object it is given in the place of the
+// whole one: OpenCL's sub-buffers.
 #pragma once
 
 #include <algorithm>
@@ -7,20 +7,21 @@
 
 namespace hewn {
 
-// Where a binding's first byte is: `memory` is what the driver calls the memory (0 where addresses alone tell), `address` the
-// place in it.
+// Where a binding's first byte is: `memory` is what the driver calls the memory (0 where addresses
+// alone tell), `address` the place in it.
 struct GpuAddress {
     uint64_t memory, address;
 };
 
-// What a launch reads or writes of a tensor: from an address up to `end`, which is in the same memory.
+// What a launch reads or writes of a tensor: from an address up to `end`, which is in the same
+// memory.
 struct GpuTensor {
     GpuAddress at;
     uint64_t end;
 };
 
-// What indices of a launch stay below at most, of elements and of 32-bit words: an offset as large may be added to them in 31
-// bits.
+// What indices of a launch stay below at most, of elements and of 32-bit words: an offset as large
+// may be added to them in 31 bits.
 constexpr int64_t kGpuIndexLimit = int64_t(1) << 30;
 
 // Bytes [begin, end) of a memory object, or the whole object.
@@ -29,7 +30,8 @@ struct GpuView {
     bool whole;
 
     bool operator==(const GpuView &other) const {
-        return memory == other.memory && begin == other.begin && end == other.end && whole == other.whole;
+        return memory == other.memory && begin == other.begin && end == other.end &&
+               whole == other.whole;
     }
 };
 
@@ -38,8 +40,8 @@ struct GpuSpan {
     uint64_t first, last, end;
 };
 
-// The span of tensor t and of the others in its memory or, if `meeting`, of those alone whose bytes lie among its own or among
-// those of another that does.
+// The span of tensor t and of the others in its memory or, if `meeting`, of those alone whose bytes
+// lie among its own or among those of another that does.
 inline GpuSpan span_of(const GpuTensor *tensors, int count, int t, bool meeting) {
     const GpuTensor &tensor = tensors[t];
     GpuSpan span = {tensor.at.address, tensor.at.address, tensor.end};
@@ -56,12 +58,12 @@ inline GpuSpan span_of(const GpuTensor *tensors, int count, int t, bool meeting)
     return span;
 }
 
-// Chooses the views of a launch's tensors. A kernel reaches what begins less than kGpuIndexLimit bytes after its view's
-// beginning, which is a multiple of `alignment`.
+// Chooses the views of a launch's tensors. A kernel reaches what begins less than kGpuIndexLimit
+// bytes after its view's beginning, which is a multiple of `alignment`.
 //
 // The tensors of a memory object share the whole object or else one view, if one reaches them all
-// (docs/architecture.md#two-forms). If not, those share one whose bytes lie among one another's, and the views of neighbours
-// overlap by less than `alignment`.
+// (docs/architecture.md#two-forms). If not, those share one whose bytes lie among one another's,
+// and the views of neighbours overlap by less than `alignment`.
 inline void choose_views(const GpuTensor *tensors, int count, uint64_t alignment, GpuView *views) {
     constexpr uint64_t kLimit = uint64_t(kGpuIndexLimit);
     for (int t = 0; t < count; t++) {
@@ -71,7 +73,9 @@ inline void choose_views(const GpuTensor *tensors, int count, uint64_t alignment
             views[t] = {tensor.at.memory, 0, 0, true};
             continue;
         }
-        const auto reaches = [&] { return span.last - span.first / alignment * alignment < kLimit; };
+        const auto reaches = [&] {
+            return span.last - span.first / alignment * alignment < kLimit;
+        };
         if (!reaches()) span = span_of(tensors, count, t, true);
         if (!reaches()) span = {tensor.at.address, tensor.at.address, tensor.end};
         views[t] = {tensor.at.memory, span.first / alignment * alignment, span.end, false};

@@ -7,12 +7,14 @@ namespace hewn {
 hewn_status check_struct_sizes(const Problem &problem, const Bindings &inputs, hewn_error *error) {
     for (int i = 0; i < problem.info->input_count; i++) {
         if (inputs.has_struct_size(i)) continue;
-        return refuse(problem, problem.inputs[i], error)("struct_size of the binding differs from the first input binding's");
+        return refuse(problem, problem.inputs[i],
+                      error)("struct_size of the binding differs from the first input binding's");
     }
     return HEWN_STATUS_OK;
 }
 
-hewn_status check_unbound(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, hewn_error *error) {
+hewn_status check_unbound(const Problem &problem, const Tensor &tensor,
+                          const hewn_buffer_binding &binding, hewn_error *error) {
     if (!binding.buffer) return HEWN_STATUS_OK;
     return refuse(problem, tensor, error)("has a binding but was %s at compile",
                                           tensor.constant ? "given as a constant" : "absent");
@@ -20,28 +22,34 @@ hewn_status check_unbound(const Problem &problem, const Tensor &tensor, const he
 
 namespace {
 
-// A constant whose elements are all the same is one element that repeats: kernels for that are faster.
+// A constant whose elements are all the same is one element that repeats: kernels for that are
+// faster.
 void join_equal_elements(Tensor &tensor, const void *values) {
     const size_t bytes = size_t(tensor.element_bytes);
     const char *const first = static_cast<const char *>(values);
-    if (tensor.empty() || std::memcmp(first, first + bytes, size_t(tensor.bytes) - bytes) != 0) return;
+    if (tensor.empty() || std::memcmp(first, first + bytes, size_t(tensor.bytes) - bytes) != 0)
+        return;
     for (int64_t &stride : tensor.strides) stride = 0;
     tensor.bytes = bytes;
 }
 
 }  // namespace
 
-hewn_status read_constants(const hewn_compile_options &options, Problem &problem, hewn_error *error) {
+hewn_status read_constants(const hewn_compile_options &options, Problem &problem,
+                           hewn_error *error) {
     for (const void *&constant : problem.constants) constant = nullptr;
     if (!options.constants && options.constant_count == 0) return HEWN_STATUS_OK;
     const OperatorInfo &info = *problem.info;
     if (!options.constants || options.constant_count != uint32_t(info.input_count)) {
         return fail(error, HEWN_STATUS_INVALID_BINDING,
-                    "%s: %u bindings of constants given, %d due, with a null buffer for an input that is no constant",
-                    info.dml_name, unsigned(options.constants ? options.constant_count : 0), info.input_count);
+                    "%s: %u bindings of constants given, %d due, with a null buffer for an input "
+                    "that is no constant",
+                    info.dml_name, unsigned(options.constants ? options.constant_count : 0),
+                    info.input_count);
     }
     if (size_of(*options.constants) < sizeof(hewn_buffer_binding)) {
-        return refuse(problem, problem.inputs[0], error)("struct_size of the constant's binding is too small");
+        return refuse(problem, problem.inputs[0],
+                      error)("struct_size of the constant's binding is too small");
     }
     const Bindings constants(options.constants);
     hewn_status status = check_struct_sizes(problem, constants, error);
@@ -54,7 +62,8 @@ hewn_status read_constants(const hewn_compile_options &options, Problem &problem
         }
         if (!tensor.present) return check_unbound(problem, tensor, binding, error);
         uintptr_t address = 0;
-        status = check_binding(problem, tensor, binding, reinterpret_cast<uintptr_t>(binding.buffer), &address, error);
+        status = check_binding(problem, tensor, binding,
+                               reinterpret_cast<uintptr_t>(binding.buffer), &address, error);
         if (status != HEWN_STATUS_OK) break;
         problem.constants[i] = reinterpret_cast<const void *>(address);
         tensor.constant = true;
@@ -73,42 +82,49 @@ uint64_t constant_offset(const Problem &problem, int i) {
     return offset;
 }
 
-hewn_status check_binding(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, uint64_t base,
-                          uintptr_t *at, hewn_error *error) {
+hewn_status check_binding(const Problem &problem, const Tensor &tensor,
+                          const hewn_buffer_binding &binding, uint64_t base, uintptr_t *at,
+                          hewn_error *error) {
     const hewn_data_type type = type_of(binding);
     if (type != HEWN_DATA_TYPE_UNKNOWN && type != tensor.type && type != stand_in(tensor.type)) {
         return refuse(problem, tensor, error)(
-            "the binding's elements are %s, the description's %s; a pointer and a size are taken without a type", type_name(type),
-            type_name(tensor.type));
+            "the binding's elements are %s, the description's %s; a pointer and a size are taken "
+            "without a type",
+            type_name(type), type_name(tensor.type));
     }
     if (!binding.buffer && !tensor.empty()) {
         return refuse(problem, tensor, error)("the binding's buffer is null");
     }
     if (binding.size < tensor.bytes) {
-        return refuse(problem, tensor, error)("the binding has %llu bytes, %llu are needed%s", (unsigned long long)binding.size,
-                                              (unsigned long long)tensor.bytes,
-                                              &tensor == &problem.output || repeats(tensor) ? "" : kRepeatsHint);
+        return refuse(problem, tensor, error)(
+            "the binding has %llu bytes, %llu are needed%s", (unsigned long long)binding.size,
+            (unsigned long long)tensor.bytes,
+            &tensor == &problem.output || repeats(tensor) ? "" : kRepeatsHint);
     }
     uint64_t address, end;
-    if (__builtin_add_overflow(base, binding.offset, &address) || __builtin_add_overflow(address, tensor.bytes, &end) ||
-        end > UINTPTR_MAX) {
+    if (__builtin_add_overflow(base, binding.offset, &address) ||
+        __builtin_add_overflow(address, tensor.bytes, &end) || end > UINTPTR_MAX) {
         return refuse(problem, tensor, error)("the address overflows");
     }
     if (address & uint64_t(tensor.element_bytes - 1)) {
-        return refuse(problem, tensor, error)("the address is misaligned, elements have %d bytes", int(tensor.element_bytes));
+        return refuse(problem, tensor, error)("the address is misaligned, elements have %d bytes",
+                                              int(tensor.element_bytes));
     }
     *at = uintptr_t(address);
     return HEWN_STATUS_OK;
 }
 
-hewn_status check_overlap(const Problem &problem, const Tensor &input, uintptr_t in, uintptr_t out, hewn_error *error) {
+hewn_status check_overlap(const Problem &problem, const Tensor &input, uintptr_t in, uintptr_t out,
+                          hewn_error *error) {
     const Tensor &output = problem.output;
     if (out + output.bytes <= in || in + input.bytes <= out) return HEWN_STATUS_OK;
-    if (problem.info->in_place && in == out && same_byte_strides(output, input)) return HEWN_STATUS_OK;
+    if (problem.info->in_place && in == out && same_byte_strides(output, input))
+        return HEWN_STATUS_OK;
     if (provably_disjoint(output, out, input, in)) return HEWN_STATUS_OK;
     return refuse(problem, output, error)(
         "overlaps %s%s", input.name,
-        problem.info->in_place ? "; allowed in place (same address and strides) or interleaved (equal strides in bytes)"
+        problem.info->in_place ? "; allowed in place (same address and strides) or interleaved "
+                                 "(equal strides in bytes)"
                                : "; allowed only interleaved (equal strides in bytes)");
 }
 

@@ -8,9 +8,12 @@
 
 namespace hewn {
 
-// The two parts of a binding's struct_size (HEWN_BINDING_OF): its size, and the type of its memory, 0 if that is not said.
+// The two parts of a binding's struct_size (HEWN_BINDING_OF): its size, and the type of its memory,
+// 0 if that is not said.
 inline uint32_t size_of(const hewn_buffer_binding &binding) { return binding.struct_size & 0xffff; }
-inline hewn_data_type type_of(const hewn_buffer_binding &binding) { return hewn_data_type(binding.struct_size >> 16); }
+inline hewn_data_type type_of(const hewn_buffer_binding &binding) {
+    return hewn_data_type(binding.struct_size >> 16);
+}
 // f16 is also kept as integers of 16 bits, for compilers without a type for it.
 constexpr hewn_data_type stand_in(hewn_data_type type) {
     return type == HEWN_DATA_TYPE_FLOAT16 ? hewn_data_type(HEWN_DATA_TYPE_UINT16) : type;
@@ -19,13 +22,16 @@ constexpr hewn_data_type stand_in(hewn_data_type type) {
 // The caller's array of bindings. The first one's size is the distance between them.
 class Bindings {
 public:
-    explicit Bindings(const hewn_buffer_binding *first) : first_(reinterpret_cast<const char *>(first)), step_(size_of(*first)) {}
+    explicit Bindings(const hewn_buffer_binding *first)
+        : first_(reinterpret_cast<const char *>(first)), step_(size_of(*first)) {}
     const hewn_buffer_binding &operator[](int i) const {
         return *reinterpret_cast<const hewn_buffer_binding *>(first_ + size_t(i) * step_);
     }
     // As a plain array; null if its elements are longer.
     const hewn_buffer_binding *plain() const {
-        return step_ == sizeof(hewn_buffer_binding) ? reinterpret_cast<const hewn_buffer_binding *>(first_) : nullptr;
+        return step_ == sizeof(hewn_buffer_binding)
+                   ? reinterpret_cast<const hewn_buffer_binding *>(first_)
+                   : nullptr;
     }
     // False if element i is no binding.
     bool has_struct_size(int i) const { return size_of((*this)[i]) == step_; }
@@ -41,20 +47,26 @@ inline TensorFailure refuse(const Problem &problem, const Tensor &tensor, hewn_e
 }
 // Checks that all of the operator's input bindings have the first one's struct_size.
 hewn_status check_struct_sizes(const Problem &problem, const Bindings &inputs, hewn_error *error);
-// Checks a present tensor's binding, whose buffer begins at `base`. Sets *address to that of its first byte.
-hewn_status check_binding(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, uint64_t base,
-                          uintptr_t *address, hewn_error *error);
+// Checks a present tensor's binding, whose buffer begins at `base`. Sets *address to that of its
+// first byte.
+hewn_status check_binding(const Problem &problem, const Tensor &tensor,
+                          const hewn_buffer_binding &binding, uint64_t base, uintptr_t *address,
+                          hewn_error *error);
 // Whether executions bind the tensor: it is neither absent nor a constant.
 inline bool is_bound(const Tensor &tensor) { return tensor.present && !tensor.constant; }
 // Checks that a tensor that is not bound has no buffer.
-hewn_status check_unbound(const Problem &problem, const Tensor &tensor, const hewn_buffer_binding &binding, hewn_error *error);
-// Checks that the output's elements at `output_at` and the input's at `input_at` overlap only where that is allowed.
-hewn_status check_overlap(const Problem &problem, const Tensor &input, uintptr_t input_at, uintptr_t output_at,
-                          hewn_error *error);
+hewn_status check_unbound(const Problem &problem, const Tensor &tensor,
+                          const hewn_buffer_binding &binding, hewn_error *error);
+// Checks that the output's elements at `output_at` and the input's at `input_at` overlap only where
+// that is allowed.
+hewn_status check_overlap(const Problem &problem, const Tensor &input, uintptr_t input_at,
+                          uintptr_t output_at, hewn_error *error);
 
 // Reads hewn_compile_options' constants into the problem.
-hewn_status read_constants(const hewn_compile_options &options, Problem &problem, hewn_error *error);
-// Where constant i lies in memory that has all of them, each aligned for any device; for i = input_count the bytes of all.
+hewn_status read_constants(const hewn_compile_options &options, Problem &problem,
+                           hewn_error *error);
+// Where constant i lies in memory that has all of them, each aligned for any device; for i =
+// input_count the bytes of all.
 uint64_t constant_offset(const Problem &problem, int i);
 
 }  // namespace hewn

@@ -39,26 +39,31 @@ const char *word_of(hewn_feature_level level) {
     return known->word;
 }
 
-constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROLE_SCALE, zero_point = HEWN_TENSOR_ROLE_ZERO_POINT,
+constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROLE_SCALE,
+                           zero_point = HEWN_TENSOR_ROLE_ZERO_POINT,
                            output = HEWN_TENSOR_ROLE_OUTPUT;
 
 #define HEWN_UNPACK(...) __VA_ARGS__
 #define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element) \
     {#name, role, like, type_##integers, optional_from, one_element},
 #define HEWN_LEVEL(level, least, most, ...) {level, least, most, {__VA_ARGS__}},
-#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, tensors, levels) \
+#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, \
+                      tensors, levels) \
     constexpr TensorRule tensors_##name[] = {HEWN_UNPACK tensors}; \
     constexpr LevelRule levels_##name[] = {HEWN_UNPACK levels}; \
     constexpr int signature_##name[] = {HEWN_UNPACK signature};
 #include "operators.inc"
 
 // A signature has room.
-#define HEWN_OPERATOR(name, ...) static_assert(sizeof signature_##name / sizeof(int) * sizeof "i32" <= sizeof Problem::signature);
+#define HEWN_OPERATOR(name, ...) \
+    static_assert(sizeof signature_##name / sizeof(int) * sizeof "i32" <= \
+                  sizeof Problem::signature);
 #include "operators.inc"
 
 // hewn.h's description of an operator has the table's tensors, in its order, behind struct_size.
 #define HEWN_TENSOR(name, member, ...) offsetof(Desc, member),
-#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, tensors, levels) \
+#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, \
+                      tensors, levels) \
     constexpr bool describes_##name() { \
         using Desc = hewn_##name##_desc; \
         size_t due = sizeof(void *); \
@@ -72,7 +77,8 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
 #include "operators.inc"
 
 template<size_t Tensors, size_t Levels, size_t Words>
-constexpr OperatorInfo with_lists(OperatorInfo info, const TensorRule (&tensors)[Tensors], const LevelRule (&levels)[Levels],
+constexpr OperatorInfo with_lists(OperatorInfo info, const TensorRule (&tensors)[Tensors],
+                                  const LevelRule (&levels)[Levels],
                                   const int (&signature)[Words]) {
     info.input_count = int(Tensors) - 1;
     info.level_count = int(Levels);
@@ -90,8 +96,8 @@ constexpr OperatorInfo with_lists(OperatorInfo info, const TensorRule (&tensors)
 
 constexpr OperatorInfo kOperators[] = {
 #define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, ...) \
-    with_lists({type, #name, #dml_name, #command, formula, onnx, in_place, wraps}, tensors_##name, levels_##name, \
-               signature_##name),
+    with_lists({type, #name, #dml_name, #command, formula, onnx, in_place, wraps}, tensors_##name, \
+               levels_##name, signature_##name),
 #include "operators.inc"
 };
 
@@ -124,19 +130,25 @@ uint32_t types_of(const OperatorInfo &info, const LevelRule &level, int t) {
 class Reader {
 public:
     Reader(Problem &problem, hewn_feature_level level, hewn_error *error)
-        : info_(*problem.info), problem_(problem), level_(level), rule_(rule_at(info_, level)), error_(error) {}
+        : info_(*problem.info),
+          problem_(problem),
+          level_(level),
+          rule_(rule_at(info_, level)),
+          error_(error) {}
 
     hewn_status read(const void *desc) {
         HEWN_CHECK(check_introduced());
         HEWN_CHECK(read_tensors(desc));
         HEWN_CHECK(check_rank());
-        for (const auto check : {&Reader::check_type, &Reader::check_presence, &Reader::check_sizes, &Reader::check_like}) {
+        for (const auto check : {&Reader::check_type, &Reader::check_presence, &Reader::check_sizes,
+                                 &Reader::check_like}) {
             for (int t = 0; t <= info_.input_count; t++) HEWN_CHECK((this->*check)(t));
         }
         set_signature();
         if (strides_never_overlap(problem_.output)) return HEWN_STATUS_OK;
         return failed(info_.input_count)(
-            "strides overlap; sorted, each must exceed the span of all smaller dimensions, and be above 0");
+            "strides overlap; sorted, each must exceed the span of all smaller dimensions, and be "
+            "above 0");
     }
 
 private:
@@ -155,24 +167,30 @@ private:
 
     hewn_status check_introduced() {
         if (rule_) return HEWN_STATUS_OK;
-        return fail(error_, HEWN_STATUS_UNSUPPORTED, "%s: needs feature level %s, compiled at %s", info_.dml_name,
-                    word_of(info_.levels[info_.level_count - 1].level), word_of(level_));
+        return fail(error_, HEWN_STATUS_UNSUPPORTED, "%s: needs feature level %s, compiled at %s",
+                    info_.dml_name, word_of(info_.levels[info_.level_count - 1].level),
+                    word_of(level_));
     }
 
     // A description is its struct_size, then a pointer to each tensor.
     hewn_status read_tensors(const void *desc) {
-        if (!desc) return fail(error_, HEWN_STATUS_INVALID_ARGUMENT, "%s: the operator's description is null", info_.dml_name);
+        if (!desc)
+            return fail(error_, HEWN_STATUS_INVALID_ARGUMENT,
+                        "%s: the operator's description is null", info_.dml_name);
         const size_t tensors = size_t(info_.input_count) + 1, due = (1 + tensors) * sizeof(void *);
         uint32_t struct_size;
         std::memcpy(&struct_size, desc, sizeof struct_size);
         if (struct_size < due)
-            return fail(error_, HEWN_STATUS_INVALID_ARGUMENT, "%s: struct_size %u of the operator's description is less than %u",
+            return fail(error_, HEWN_STATUS_INVALID_ARGUMENT,
+                        "%s: struct_size %u of the operator's description is less than %u",
                         info_.dml_name, unsigned(struct_size), unsigned(due));
         const hewn_tensor_desc *descs[kMaxTensors];
-        std::memcpy(descs, static_cast<const char *>(desc) + sizeof(void *), tensors * sizeof *descs);
+        std::memcpy(descs, static_cast<const char *>(desc) + sizeof(void *),
+                    tensors * sizeof *descs);
         for (int t = 0; t <= info_.input_count; t++) {
             if (descs[t] || !info_.tensors[t].optional_from)
-                HEWN_CHECK(read_tensor(descs[t], info_.dml_name, info_.tensors[t].name, at(t), error_));
+                HEWN_CHECK(
+                    read_tensor(descs[t], info_.dml_name, info_.tensors[t].name, at(t), error_));
         }
         for (int t = 0; t <= info_.input_count; t++) {
             if (!descs[t]) set_absent(t);
@@ -198,17 +216,20 @@ private:
         for (const LevelRule *newer = rule_; newer-- != info_.levels;) {
             if (fits(*newer)) return needs(t, what, newer->level);
         }
-        return failed(t, HEWN_STATUS_UNSUPPORTED)("%s is not supported; feature level %s has %s", what, word_of(level_), allowed);
+        return failed(t, HEWN_STATUS_UNSUPPORTED)("%s is not supported; feature level %s has %s",
+                                                  what, word_of(level_), allowed);
     }
     hewn_status needs(int t, const char *what, hewn_feature_level level) {
-        return failed(t, HEWN_STATUS_UNSUPPORTED)("%s needs feature level %s, compiled at %s", what, word_of(level),
-                                                  word_of(level_));
+        return failed(t, HEWN_STATUS_UNSUPPORTED)("%s needs feature level %s, compiled at %s", what,
+                                                  word_of(level), word_of(level_));
     }
 
     // DirectML lacks rank 0. Here it is one element, and is supported wherever rank 1 is.
     hewn_status check_rank() {
         const int given = at(0).rank, rank = given > 0 ? given : 1;
-        const auto fits = [&](const LevelRule &rule) { return rule.min_rank <= rank && rank <= rule.max_rank; };
+        const auto fits = [&](const LevelRule &rule) {
+            return rule.min_rank <= rank && rank <= rule.max_rank;
+        };
         if (fits(*rule_)) return HEWN_STATUS_OK;
         char what[32], allowed[32];
         snprintf(what, sizeof what, "dimension count %d", given);
@@ -225,7 +246,8 @@ private:
         for (hewn_data_type each = 0; each < 32; each++) {
             if (!(rule_->types[t] & 1u << each)) continue;
             const size_t length = std::strlen(allowed);
-            snprintf(allowed + length, sizeof allowed - length, "%s%s", length ? ", " : "", type_name(each));
+            snprintf(allowed + length, sizeof allowed - length, "%s%s", length ? ", " : "",
+                     type_name(each));
         }
         return unsupported(t, type_name(at(t).type), allowed, fits);
     }
@@ -240,8 +262,9 @@ private:
         if (rule.like < 0) return HEWN_STATUS_OK;
         const hewn_data_type due = type_like(rule, at(rule.like).type);
         if (at(t).type == due) return HEWN_STATUS_OK;
-        return failed(t)("data type is %s, must be %s: %s's%s%s%s", type_name(at(t).type), type_name(due),
-                         info_.tensors[rule.like].name, rule.integers ? ", " : "", rule.integers ? type_name(rule.integers) : "",
+        return failed(t)("data type is %s, must be %s: %s's%s%s%s", type_name(at(t).type),
+                         type_name(due), info_.tensors[rule.like].name, rule.integers ? ", " : "",
+                         rule.integers ? type_name(rule.integers) : "",
                          rule.integers ? " for integers" : "");
     }
 
@@ -250,24 +273,27 @@ private:
         const Tensor &first = at(0), &other = at(t);
         const bool one = info_.tensors[t].one_element;
         if (other.rank != first.rank) {
-            return failed(t)("has %d dimensions, %s has %d; they must be equal%s", other.rank, first.name, first.rank,
-                             one ? kOneElement : kRepeatsHint);
+            return failed(t)("has %d dimensions, %s has %d; they must be equal%s", other.rank,
+                             first.name, first.rank, one ? kOneElement : kRepeatsHint);
         }
         if (one) return check_one_element(t);
         for (int d = 0; d < other.rank; d++) {
             if (other.sizes[d] == first.sizes[d]) continue;
-            return failed(t)("size %lld of dimension %d differs from %s's %lld%s", (long long)other.sizes[d], d, first.name,
-                             (long long)first.sizes[d], kRepeatsHint);
+            return failed(t)("size %lld of dimension %d differs from %s's %lld%s",
+                             (long long)other.sizes[d], d, first.name, (long long)first.sizes[d],
+                             kRepeatsHint);
         }
         return HEWN_STATUS_OK;
     }
 
-    // A size of 1, where a stride means nothing, or a stride of 0. An empty view will do if the first tensor is empty too.
+    // A size of 1, where a stride means nothing, or a stride of 0. An empty view will do if the
+    // first tensor is empty too.
     hewn_status check_one_element(int t) {
         const Tensor &first = at(0), &other = at(t);
         for (int d = 0; d < other.rank; d++) {
             if (other.sizes[d] != 1 && other.strides[d] != 0)
-                return failed(t)("must have exactly 1 element: in each dimension the size 1 or the stride 0");
+                return failed(t)(
+                    "must have exactly 1 element: in each dimension the size 1 or the stride 0");
         }
         if (!other.empty() || first.empty()) return HEWN_STATUS_OK;
         return failed(t)("must have exactly 1 element: is empty, and %s is not", first.name);
@@ -277,7 +303,8 @@ private:
         problem_.signature[0] = 0;
         for (int s = 0; s < info_.signature_count; s++) {
             if (s > 0) std::strcat(problem_.signature, "_");
-            std::strcat(problem_.signature, type_word(kernel_type(info_, at(info_.signature[s]).type)));
+            std::strcat(problem_.signature,
+                        type_word(kernel_type(info_, at(info_.signature[s]).type)));
         }
     }
 };
@@ -295,7 +322,10 @@ hewn_feature_level known_level(hewn_feature_level level) {
 
 hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type) {
     if (!info.unsigned_as_signed || !(1u << type & kUnsigned)) return type;
-    return type == type_u64 ? type_i64 : type == type_u32 ? type_i32 : type == type_u16 ? type_i16 : type_i8;
+    return type == type_u64   ? type_i64
+           : type == type_u32 ? type_i32
+           : type == type_u16 ? type_i16
+                              : type_i8;
 }
 
 halide_type_t halide_type(hewn_data_type type) {
@@ -316,21 +346,25 @@ __attribute__((cold)) int list_operands(const Problem &problem, const Tensor **o
     return count;
 }
 
-__attribute__((cold)) hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level, Problem &problem,
+__attribute__((cold)) hewn_status read_operator(const hewn_operator_desc *desc,
+                                                hewn_feature_level level, Problem &problem,
                                                 hewn_error *error) {
     if (!desc) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_operator_desc: is null");
     if (desc->struct_size < sizeof(hewn_operator_desc)) {
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_operator_desc: struct_size is too small");
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
+                    "hewn_operator_desc: struct_size is too small");
     }
     const hewn_feature_level known = known_level(level);
     if (!known)
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "feature level 0x%x is none of DirectML's, nor hewn's", unsigned(level));
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
+                    "feature level 0x%x is none of DirectML's, nor hewn's", unsigned(level));
     for (const OperatorInfo &info : kOperators) {
         if (info.type != desc->type) continue;
         problem.info = &info;
         return Reader(problem, known, error).read(desc->desc);
     }
-    return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_operator_desc: %d is no operator type", int(desc->type));
+    return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_operator_desc: %d is no operator type",
+                int(desc->type));
 }
 
 }  // namespace hewn
@@ -343,7 +377,8 @@ uint32_t hewn_operator_count(void) { return kOperatorCount; }
 
 hewn_status hewn_get_operator(uint32_t index, hewn_feature_level level, hewn_operator_info *info) {
     const hewn_feature_level known = known_level(level);
-    if (index >= kOperatorCount || !known || !info || info->struct_size < sizeof *info) return HEWN_STATUS_INVALID_ARGUMENT;
+    if (index >= kOperatorCount || !known || !info || info->struct_size < sizeof *info)
+        return HEWN_STATUS_INVALID_ARGUMENT;
     const OperatorInfo &op = kOperators[index];
     const LevelRule *rule = rule_at(op, known);
     info->type = op.type;
@@ -360,10 +395,11 @@ hewn_status hewn_get_operator(uint32_t index, hewn_feature_level level, hewn_ope
     return HEWN_STATUS_OK;
 }
 
-hewn_status hewn_get_operator_tensor(uint32_t index, uint32_t tensor_index, hewn_feature_level level,
-                                     hewn_operator_tensor_info *info) {
+hewn_status hewn_get_operator_tensor(uint32_t index, uint32_t tensor_index,
+                                     hewn_feature_level level, hewn_operator_tensor_info *info) {
     const hewn_feature_level known = known_level(level);
-    if (index >= kOperatorCount || !known || !info || info->struct_size < sizeof *info) return HEWN_STATUS_INVALID_ARGUMENT;
+    if (index >= kOperatorCount || !known || !info || info->struct_size < sizeof *info)
+        return HEWN_STATUS_INVALID_ARGUMENT;
     const OperatorInfo &op = kOperators[index];
     if (tensor_index > uint32_t(op.input_count)) return HEWN_STATUS_INVALID_ARGUMENT;
     const LevelRule *level_rule = rule_at(op, known);
@@ -375,7 +411,8 @@ hewn_status hewn_get_operator_tensor(uint32_t index, uint32_t tensor_index, hewn
     info->optional = rule.optional_from && known >= rule.optional_from;
     info->one_element = rule.one_element;
     info->in_signature = 0;
-    for (int s = 0; s < op.signature_count; s++) info->in_signature |= op.signature[s] == int(tensor_index);
+    for (int s = 0; s < op.signature_count; s++)
+        info->in_signature |= op.signature[s] == int(tensor_index);
     info->types = level_rule ? types_of(op, *level_rule, int(tensor_index)) : 0;
     return HEWN_STATUS_OK;
 }

@@ -13,7 +13,8 @@ namespace hewn {
 // The tensors of the operator that has the most, the output among them.
 #define HEWN_TENSOR(...) +1
 #define HEWN_COUNT(...) (0 __VA_ARGS__)
-#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, tensors, levels) \
+#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, \
+                      tensors, levels) \
     HEWN_COUNT tensors,
 constexpr int kTensorCounts[] = {
 #include "operators.inc"
@@ -29,10 +30,10 @@ constexpr int kMaxTensors = max_tensor_count(), kMaxInputs = kMaxTensors - 1;
 struct TensorRule {
     const char *name;  // DirectML's: "ScaleTensor"
     hewn_tensor_role role;
-    int like;                          // the tensor whose type this one has; -1: the level says which types
-    hewn_data_type integers;           // the type instead, beside integers of `like`; UNKNOWN: none
+    int like;                 // the tensor whose type this one has; -1: the level says which types
+    hewn_data_type integers;  // the type instead, beside integers of `like`; UNKNOWN: none
     hewn_feature_level optional_from;  // the level from which on it may be left out; 0: never
-    bool one_element;                  // whatever the others' sizes; else it has those of the first tensor
+    bool one_element;  // whatever the others' sizes; else it has those of the first tensor
 };
 
 // What DirectML allows from a level on.
@@ -48,7 +49,8 @@ struct OperatorInfo {
     const char *dml_name;  // "QUANTIZE_LINEAR", for messages
     const char *command, *formula, *onnx_name;
     bool in_place;            // the output may be bound in place of an input of equal strides
-    bool unsigned_as_signed;  // the kernels of signed types also serve the unsigned types of their width (a wrapping sum)
+    bool unsigned_as_signed;  // the kernels of signed types also serve the unsigned types of their
+                              // width (a wrapping sum)
     int input_count;
     int level_count, signature_count;
     const TensorRule *tensors;  // in DirectML's order, the output last
@@ -64,7 +66,8 @@ extern const OperatorInfo kOperators[kOperatorCount];
 
 // ---- Problems ----
 
-// A checked description, ready for a device: an operator, its tensors, and the signature of the kernel that computes it.
+// A checked description, ready for a device: an operator, its tensors, and the signature of the
+// kernel that computes it.
 struct Problem {
     const OperatorInfo *info;
     Tensor inputs[kMaxInputs];
@@ -82,7 +85,9 @@ halide_type_t halide_type(hewn_data_type type);
 inline const Tensor &tensor(const Problem &problem, int t) {
     return t == problem.info->input_count ? problem.output : problem.inputs[t];
 }
-inline Tensor &tensor(Problem &problem, int t) { return t == problem.info->input_count ? problem.output : problem.inputs[t]; }
+inline Tensor &tensor(Problem &problem, int t) {
+    return t == problem.info->input_count ? problem.output : problem.inputs[t];
+}
 
 // Which tensor operand o is. Operands have the order of the kernel's buffers, the output last.
 int tensor_of_operand(const Problem &problem, int o);
@@ -91,6 +96,7 @@ int tensor_of_operand(const Problem &problem, int o);
 int list_operands(const Problem &problem, const Tensor **operands);
 
 // Reads a whole description and checks it at a feature level.
-hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level, Problem &problem, hewn_error *error);
+hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level,
+                          Problem &problem, hewn_error *error);
 
 }  // namespace hewn

@@ -19,7 +19,9 @@ constexpr TypeInfo kTypes[] = {
 #include "types.inc"
 };
 
-bool is_type(hewn_data_type type) { return type > 0 && size_t(type) < sizeof kTypes / sizeof kTypes[0]; }
+bool is_type(hewn_data_type type) {
+    return type > 0 && size_t(type) < sizeof kTypes / sizeof kTypes[0];
+}
 
 // The tensor's dimensions of more than one element, by ascending stride.
 struct Strided {
@@ -40,30 +42,37 @@ struct Strided {
     }
 };
 
-// Whether an element of one lattice shares a byte with one of another, which begins `offset` bytes after it and has the same
-// strides in bytes: is there an index difference |k_i| < sizes[i] with -other_bytes < offset + sum(k_i * stride_i) < bytes?
-// Strides exceed the span of all smaller dimensions. So in each dimension only the two multiples next to `offset` can bring the
-// rest into reach. That holds for wider other elements too, as the common strides are multiples of both elements' bytes.
-bool lattices_meet(const Strided &lattice, int dimension, int64_t offset, int64_t element_bytes, int64_t bytes,
-                   int64_t other_bytes) {
+// Whether an element of one lattice shares a byte with one of another, which begins `offset` bytes
+// after it and has the same strides in bytes: is there an index difference |k_i| < sizes[i] with
+// -other_bytes < offset + sum(k_i * stride_i) < bytes? Strides exceed the span of all smaller
+// dimensions. So in each dimension only the two multiples next to `offset` can bring the rest into
+// reach. That holds for wider other elements too, as the common strides are multiples of both
+// elements' bytes.
+bool lattices_meet(const Strided &lattice, int dimension, int64_t offset, int64_t element_bytes,
+                   int64_t bytes, int64_t other_bytes) {
     if (dimension < 0) return -other_bytes < offset && offset < bytes;
-    const int64_t stride = lattice.strides[dimension] * element_bytes, most = lattice.sizes[dimension] - 1;
+    const int64_t stride = lattice.strides[dimension] * element_bytes,
+                  most = lattice.sizes[dimension] - 1;
     const int64_t below = offset / stride - (offset % stride < 0);
     for (const int64_t k : {below, below + 1}) {
         if (k < -most || k > most) continue;
-        if (lattices_meet(lattice, dimension - 1, offset - k * stride, element_bytes, bytes, other_bytes)) return true;
+        if (lattices_meet(lattice, dimension - 1, offset - k * stride, element_bytes, bytes,
+                          other_bytes))
+            return true;
     }
     return false;
 }
 
 }  // namespace
 
-const char *type_name(hewn_data_type type) { return is_type(type) ? kTypes[type].name : "an unknown type"; }
+const char *type_name(hewn_data_type type) {
+    return is_type(type) ? kTypes[type].name : "an unknown type";
+}
 const char *type_word(hewn_data_type type) { return kTypes[type].word; }
 int type_bytes(hewn_data_type type) { return is_type(type) ? kTypes[type].bytes : 0; }
 
-__attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, const char *context, const char *name, Tensor &tensor,
-                                              hewn_error *error) {
+__attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, const char *context,
+                                              const char *name, Tensor &tensor, hewn_error *error) {
     const TensorFailure refuse = {error, HEWN_STATUS_INVALID_ARGUMENT, context, name};
     if (!desc) return refuse("is null");
     if (desc->struct_size < sizeof(hewn_tensor_desc)) return refuse("struct_size is too small");
@@ -71,7 +80,8 @@ __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, cons
         return refuse("%d is no data type", int(desc->data_type));
     }
     if (desc->dimension_count > kMaxRank) {
-        return refuse("has %u dimensions, at most %d are allowed", unsigned(desc->dimension_count), kMaxRank);
+        return refuse("has %u dimensions, at most %d are allowed", unsigned(desc->dimension_count),
+                      kMaxRank);
     }
     if (desc->dimension_count > 0 && !desc->sizes) return refuse("sizes are null");
 
@@ -96,19 +106,22 @@ __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, cons
         empty |= desc->sizes[d] == 0;
     }
 
-    // All products and sums below are of values >= 0 and checked. An empty tensor has no elements whose address could overflow.
+    // All products and sums below are of values >= 0 and checked. An empty tensor has no elements
+    // whose address could overflow.
     int64_t elements = 1, last = 0;
     for (int d = tensor.rank - 1; d >= 0; d--) {
         const int64_t size = empty ? 1 : tensor.sizes[d];
         tensor.strides[d] = desc->strides ? desc->strides[d] : elements;
         int64_t step = 0;
-        if (__builtin_mul_overflow(elements, size, &elements) || __builtin_mul_overflow(size - 1, tensor.strides[d], &step) ||
+        if (__builtin_mul_overflow(elements, size, &elements) ||
+            __builtin_mul_overflow(size - 1, tensor.strides[d], &step) ||
             __builtin_add_overflow(last, step, &last)) {
             return refuse("sizes and strides overflow 63 bits");
         }
     }
     int64_t bytes = 0;
-    if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, int64_t(tensor.element_bytes), &bytes) ||
+    if (__builtin_add_overflow(last, 1, &last) ||
+        __builtin_mul_overflow(last, int64_t(tensor.element_bytes), &bytes) ||
         __builtin_mul_overflow(elements, int64_t(tensor.element_bytes), &elements)) {
         return refuse("sizes and strides overflow 63 bits");
     }
@@ -116,7 +129,9 @@ __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, cons
     return HEWN_STATUS_OK;
 }
 
-bool same_sizes(const Tensor &a, const Tensor &b) { return a.rank == b.rank && std::equal(a.sizes, a.sizes + a.rank, b.sizes); }
+bool same_sizes(const Tensor &a, const Tensor &b) {
+    return a.rank == b.rank && std::equal(a.sizes, a.sizes + a.rank, b.sizes);
+}
 
 bool repeats(const Tensor &tensor) {
     for (int d = 0; d < tensor.rank; d++) {
@@ -142,21 +157,26 @@ bool same_byte_strides(const Tensor &a, const Tensor &b) {
         int64_t a_stride, b_stride;
         if (a.sizes[d] == 1) continue;
         if (__builtin_mul_overflow(a.strides[d], int64_t(a.element_bytes), &a_stride) ||
-            __builtin_mul_overflow(b.strides[d], int64_t(b.element_bytes), &b_stride) || a_stride != b_stride) {
+            __builtin_mul_overflow(b.strides[d], int64_t(b.element_bytes), &b_stride) ||
+            a_stride != b_stride) {
             return false;
         }
     }
     return true;
 }
 
-bool provably_disjoint(const Tensor &output, uintptr_t output_base, const Tensor &other, uintptr_t other_base) {
+bool provably_disjoint(const Tensor &output, uintptr_t output_base, const Tensor &other,
+                       uintptr_t other_base) {
     if (output.empty() || other.empty()) return true;
-    if (output_base + output.bytes <= other_base || other_base + other.bytes <= output_base) return true;
+    if (output_base + output.bytes <= other_base || other_base + other.bytes <= output_base)
+        return true;
     if (!same_byte_strides(output, other)) return false;
     // The ranges meet, so the offset is within their 63-bit sizes.
-    const int64_t offset = other_base >= output_base ? int64_t(other_base - output_base) : -int64_t(output_base - other_base);
+    const int64_t offset = other_base >= output_base ? int64_t(other_base - output_base)
+                                                     : -int64_t(output_base - other_base);
     const Strided lattice(output);
-    return !lattices_meet(lattice, lattice.rank - 1, offset, output.element_bytes, output.element_bytes, other.element_bytes);
+    return !lattices_meet(lattice, lattice.rank - 1, offset, output.element_bytes,
+                          output.element_bytes, other.element_bytes);
 }
 
 __attribute__((cold)) Space merge_dimensions(const Tensor *const *operands, int count) {
@@ -168,7 +188,8 @@ __attribute__((cold)) Space merge_dimensions(const Tensor *const *operands, int 
         Dimension dim = {output.sizes[d], {}};
         for (int o = 0; o < count; o++) dim.stride[o] = operands[o]->strides[d];
         int i = rank++;
-        for (; i > 0 && sorted[i - 1].stride[count - 1] > dim.stride[count - 1]; i--) sorted[i] = sorted[i - 1];
+        for (; i > 0 && sorted[i - 1].stride[count - 1] > dim.stride[count - 1]; i--)
+            sorted[i] = sorted[i - 1];
         sorted[i] = dim;
     }
 
@@ -180,8 +201,10 @@ __attribute__((cold)) Space merge_dimensions(const Tensor *const *operands, int 
         if (joins) {
             const Dimension &inner = space.dims[space.rank - 1];
             for (int o = 0; o < count; o++) {
-                int64_t whole = 0;  // may overflow: need not be an address of the tensor if the outer stride is 0
-                joins &= !__builtin_mul_overflow(inner.stride[o], inner.size, &whole) && sorted[i].stride[o] == whole;
+                int64_t whole = 0;  // may overflow: need not be an address of the tensor if the
+                                    // outer stride is 0
+                joins &= !__builtin_mul_overflow(inner.stride[o], inner.size, &whole) &&
+                         sorted[i].stride[o] == whole;
             }
         }
         if (joins) space.dims[space.rank - 1].size *= sorted[i].size;

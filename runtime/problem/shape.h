@@ -26,9 +26,11 @@ struct Tensor {
     bool empty() const { return bytes == 0; }
 };
 
-// The end of messages to those used to other libraries' broadcasting, or who have forgotten the strides.
+// The end of messages to those used to other libraries' broadcasting, or who have forgotten the
+// strides.
 constexpr char kRepeatsHint[] =
-    "; an input that repeats, as one scale for many elements, has strides of 0, for example {0, 0, 1}";
+    "; an input that repeats, as one scale for many elements, has strides of 0, for example {0, 0, "
+    "1}";
 
 // "FLOAT32"; "an unknown type" for a number that is none.
 const char *type_name(hewn_data_type type);
@@ -37,23 +39,28 @@ const char *type_word(hewn_data_type type);
 // Bytes of an element; 0 for a number that is no type.
 int type_bytes(hewn_data_type type);
 
-// Reads and checks one description: type, rank, sizes, strides, sums within 63 bits. Messages begin with `context` and `name`.
-hewn_status read_tensor(const hewn_tensor_desc *desc, const char *context, const char *name, Tensor &tensor, hewn_error *error);
+// Reads and checks one description: type, rank, sizes, strides, sums within 63 bits. Messages begin
+// with `context` and `name`.
+hewn_status read_tensor(const hewn_tensor_desc *desc, const char *context, const char *name,
+                        Tensor &tensor, hewn_error *error);
 
 bool same_sizes(const Tensor &a, const Tensor &b);
 
 // True if elements lie at the same address.
 bool repeats(const Tensor &tensor);
 
-// True if every element certainly has its own address: sorted, each stride exceeds the span of all smaller dimensions.
+// True if every element certainly has its own address: sorted, each stride exceeds the span of all
+// smaller dimensions.
 bool strides_never_overlap(const Tensor &tensor);
 
-// True if the tensors' strides are the same number of bytes in every dimension of more than one element.
+// True if the tensors' strides are the same number of bytes in every dimension of more than one
+// element.
 bool same_byte_strides(const Tensor &a, const Tensor &b);
 
-// True if it is proved that no element of `output` (at `output_base`) shares a byte with one of `other`: their ranges are apart,
-// or their strides in bytes are equal and the elements interleave.
-bool provably_disjoint(const Tensor &output, uintptr_t output_base, const Tensor &other, uintptr_t other_base);
+// True if it is proved that no element of `output` (at `output_base`) shares a byte with one of
+// `other`: their ranges are apart, or their strides in bytes are equal and the elements interleave.
+bool provably_disjoint(const Tensor &output, uintptr_t output_base, const Tensor &other,
+                       uintptr_t other_base);
 
 // One dimension of all operands at once. Strides are in elements of each operand.
 struct Dimension {
@@ -61,8 +68,9 @@ struct Dimension {
     int64_t stride[kMaxOperands];
 };
 
-// The iteration space of an element-wise computation: innermost dimension first, sorted by the output's stride, without
-// dimensions of size 1. Neighbours are joined where every operand goes through them as through one.
+// The iteration space of an element-wise computation: innermost dimension first, sorted by the
+// output's stride, without dimensions of size 1. Neighbours are joined where every operand goes
+// through them as through one.
 struct Space {
     int operands;  // the inputs, then the output
     int32_t element_bytes[kMaxOperands];

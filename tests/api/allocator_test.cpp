@@ -1,4 +1,5 @@
-// The device's allocator hooks: everything they gave comes back, and whatever they refuse is a status.
+// The device's allocator hooks: everything they gave comes back, and whatever they refuse is a
+// status.
 #include <gtest/gtest.h>
 #include <hewn/hewn.hpp>
 
@@ -24,7 +25,8 @@ struct Heap {
         auto *heap = static_cast<Heap *>(context);
         EXPECT_GT(bytes, 0u);
         // At least that of an int32_t: nothing that the library keeps on the CPU is of less.
-        EXPECT_TRUE(alignment >= 4 && (alignment & (alignment - 1)) == 0 && alignment <= 64) << alignment;
+        EXPECT_TRUE(alignment >= 4 && (alignment & (alignment - 1)) == 0 && alignment <= 64)
+            << alignment;
         if (heap->allocations++ == heap->fail_at) return nullptr;
         // Aligned to what was asked for and to nothing more.
         void *block = std::malloc(bytes + 2 * alignment);
@@ -43,13 +45,16 @@ struct Heap {
         std::free(found->second);
         heap->live.erase(found);
     }
-    hewn_cpu_device_desc desc() { return {sizeof(hewn_cpu_device_desc), allocate, deallocate, this}; }
+    hewn_cpu_device_desc desc() {
+        return {sizeof(hewn_cpu_device_desc), allocate, deallocate, this};
+    }
     ~Heap() {
         for (const auto &[memory, block] : live) std::free(block);
     }
 };
 
-// Operators of every kind, with plans of scratch blocks, and one that is planned twice, as its rows' scales are too many.
+// Operators of every kind, with plans of scratch blocks, and one that is planned twice, as its
+// rows' scales are too many.
 std::vector<Problem> problems() {
     Random random("Allocator");
     std::vector<Problem> result;
@@ -59,11 +64,13 @@ std::vector<Problem> problems() {
         const hewn_operator_type op = known.type;
         const DataTypes types = operand_types(op, signatures.front());
         result.push_back(make_problem(op, types, {1000}, per_tensor(op), random));
-        result.push_back(make_problem(op, types, {4, 30, 3, 5},
-                                      std::vector<std::vector<int64_t>>(free_inputs(op).size(), {1, 4, 600, 120}),
-                                      packed_strides({4, 30, 3, 5}), random));
+        result.push_back(make_problem(
+            op, types, {4, 30, 3, 5},
+            std::vector<std::vector<int64_t>>(free_inputs(op).size(), {1, 4, 600, 120}),
+            packed_strides({4, 30, 3, 5}), random));
         if (op != HEWN_OPERATOR_QUANTIZE_LINEAR) continue;
-        result.push_back(make_problem(op, types, {50, 20}, {{40, 2}, {1, 0}, {1, 0}}, packed_strides({50, 20}), random));
+        result.push_back(make_problem(op, types, {50, 20}, {{40, 2}, {1, 0}, {1, 0}},
+                                      packed_strides({50, 20}), random));
     }
     for (Problem &problem : result) fill_inputs(problem, random);
     return result;
@@ -72,7 +79,8 @@ std::vector<Problem> problems() {
 DevicePtr create(Heap &heap, Outcome &outcome) {
     hewn_device *device = nullptr;
     const hewn_cpu_device_desc desc = heap.desc();
-    outcome = outcome_of([&](hewn_error *error) { return hewn_create_cpu_device(&desc, &device, error); });
+    outcome = outcome_of(
+        [&](hewn_error *error) { return hewn_create_cpu_device(&desc, &device, error); });
     EXPECT_EQ(device != nullptr, outcome.status == HEWN_STATUS_OK);
     return DevicePtr(device);
 }
@@ -86,7 +94,9 @@ TEST(Allocator, GivesMemoryForBindings) {
         for (const uint64_t bytes : {0, 1, 1000}) {  // of which the hooks are never asked for 0
             const int before = heap.allocations;
             void *memory = nullptr;
-            outcome = outcome_of([&](hewn_error *error) { return hewn_allocate(device.get(), bytes, &memory, error); });
+            outcome = outcome_of([&](hewn_error *error) {
+                return hewn_allocate(device.get(), bytes, &memory, error);
+            });
             ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
             EXPECT_EQ(heap.allocations, before + 1);
             EXPECT_EQ(heap.live.count(memory), 1u) << "not the device's memory";
@@ -96,7 +106,8 @@ TEST(Allocator, GivesMemoryForBindings) {
         }
         heap.fail_at = heap.allocations;
         void *memory = untouched<void>();
-        outcome = outcome_of([&](hewn_error *error) { return hewn_allocate(device.get(), 64, &memory, error); });
+        outcome = outcome_of(
+            [&](hewn_error *error) { return hewn_allocate(device.get(), 64, &memory, error); });
         EXPECT_EQ(outcome.status, HEWN_STATUS_OUT_OF_MEMORY) << outcome;
         EXPECT_EQ(memory, untouched<void>());
     }
@@ -112,7 +123,8 @@ TEST(Allocator, IsUsedAndBalanced) {
             ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
             const hewn_compile_options options = compile_options(nullptr, 1);
             OperatorPtr op;
-            ASSERT_EQ(compile(problem.description(), &options, op, device.get()).status, HEWN_STATUS_OK);
+            ASSERT_EQ(compile(problem.description(), &options, op, device.get()).status,
+                      HEWN_STATUS_OK);
             EXPECT_GT(heap.allocations, 0) << "the hooks were not called";
             const int compiled = heap.allocations;
             device.reset();  // operators outlive their device
@@ -120,14 +132,18 @@ TEST(Allocator, IsUsedAndBalanced) {
             evaluate_reference(problem, expected);
             const std::vector<hewn_buffer_binding> inputs = problem.bindings();
             const hewn_buffer_binding output = problem.output.binding();
-            ASSERT_EQ(hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, nullptr),
+            ASSERT_EQ(hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1,
+                                   nullptr, nullptr),
                       HEWN_STATUS_OK);
             EXPECT_TRUE(output_equals(problem, expected, problem.output.memory));
             EXPECT_EQ(heap.allocations, compiled) << "execute allocated";
             BoundOperatorPtr bound;
-            ASSERT_EQ(bind_operator(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, bound).status,
+            ASSERT_EQ(bind_operator(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1,
+                                    nullptr, bound)
+                          .status,
                       HEWN_STATUS_OK);
-            EXPECT_EQ(heap.allocations, compiled + 1) << "the bound operator is not in the device's memory";
+            EXPECT_EQ(heap.allocations, compiled + 1)
+                << "the bound operator is not in the device's memory";
             ASSERT_EQ(hewn_run(bound.get(), nullptr), HEWN_STATUS_OK);
             EXPECT_EQ(heap.allocations, compiled + 1) << "a run allocated";
         }
@@ -147,20 +163,24 @@ TEST(Allocator, EachFailureIsAStatus) {
                 const DevicePtr device = create(heap, outcome);
                 if (outcome.status == HEWN_STATUS_OK) {
                     const Constants constants(problem);
-                    const hewn_compile_options options = constants.added_to(compile_options(nullptr, 1));
+                    const hewn_compile_options options =
+                        constants.added_to(compile_options(nullptr, 1));
                     OperatorPtr op;
                     outcome = compile(problem.description(), &options, op, device.get());
                     BoundOperatorPtr bound;
                     std::vector<hewn_buffer_binding> inputs = problem.bindings();
                     for (size_t i = 0; i < inputs.size(); i++) {
-                        if (constants.mask >> i & 1) inputs[i] = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
+                        if (constants.mask >> i & 1)
+                            inputs[i] = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
                     }
                     const hewn_buffer_binding output = problem.output.binding();
                     if (outcome.status == HEWN_STATUS_OK)
-                        outcome = bind_operator(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, bound);
+                        outcome = bind_operator(op.get(), inputs.data(), uint32_t(inputs.size()),
+                                                &output, 1, nullptr, bound);
                 }
             }
-            EXPECT_TRUE(heap.live.empty()) << "failing allocation " << failures << " leaked " << heap.live.size();
+            EXPECT_TRUE(heap.live.empty())
+                << "failing allocation " << failures << " leaked " << heap.live.size();
             if (outcome.status == HEWN_STATUS_OK) break;  // that many allocations were not made
             EXPECT_EQ(outcome.status, HEWN_STATUS_OUT_OF_MEMORY) << outcome;
         }
@@ -192,7 +212,8 @@ TEST(Allocator, RefusedCompileLeaksNothing) {
         for (Problem &problem : problems()) {
             const hewn_compile_options options = compile_options("no such variant");
             OperatorPtr op;
-            EXPECT_EQ(compile(problem.description(), &options, op, device.get()).status, HEWN_STATUS_NO_VARIANT);
+            EXPECT_EQ(compile(problem.description(), &options, op, device.get()).status,
+                      HEWN_STATUS_NO_VARIANT);
         }
     }
     EXPECT_TRUE(heap.live.empty());

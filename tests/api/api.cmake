@@ -52,7 +52,8 @@ if(NOT HEWN_SANITIZED)  # a sanitizer does not survive a fork with threads
     hewn_add_test(fork posix COMMAND hewn_posix_tests --gtest_brief=1 --gtest_filter=ForkTest.*)
 endif()
 if(NOT CMAKE_CROSSCOMPILING AND NOT HEWN_SANITIZED AND HEWN_ARCH STREQUAL "x86-64")
-    # Valgrind does not emulate the flag that tells QUANTIZE_LINEAR where to divide. It knows AVX2, not AVX-512.
+    # Valgrind does not emulate the flag that tells QUANTIZE_LINEAR where to divide. It knows AVX2,
+    # not AVX-512.
     find_program(HEWN_VALGRIND valgrind REQUIRED)
     hewn_add_test(valgrind posix slow COMMAND ${HEWN_VALGRIND} --quiet $<TARGET_FILE:hewn_tests> --gtest_brief=1
         --gtest_filter=FpMode.InvalidOperations)
@@ -71,7 +72,8 @@ endif()
 
 # A program with ThreadSanitizer, which GCC brings along, beside each of the libraries.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CROSSCOMPILING AND NOT HEWN_SANITIZED)
-    # Older ones end at once on a Linux that lays programs out at random over more of the addresses (vm.mmap_rnd_bits).
+    # Older ones end at once on a Linux that lays programs out at random over more of the addresses
+    # (vm.mmap_rnd_bits).
     set(old_sanitizer SKIP_REGULAR_EXPRESSION "FATAL: ThreadSanitizer: unexpected memory mapping")
     foreach(library hewn_static hewn)
         set(name hewn_thread_sanitizer_test_${library})

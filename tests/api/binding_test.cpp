@@ -1,4 +1,5 @@
-// What execute refuses: bindings that are missing, short, misaligned or overlap. A refused call writes nothing.
+// What execute refuses: bindings that are missing, short, misaligned or overlap. A refused call
+// writes nothing.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -18,8 +19,8 @@ namespace hewn_test {
 namespace {
 
 constexpr hewn_status REFUSED = HEWN_STATUS_INVALID_BINDING;
-constexpr hewn_data_type F32 = HEWN_DATA_TYPE_FLOAT32, U8 = HEWN_DATA_TYPE_UINT8, I8 = HEWN_DATA_TYPE_INT8,
-                         I32 = HEWN_DATA_TYPE_INT32;
+constexpr hewn_data_type F32 = HEWN_DATA_TYPE_FLOAT32, U8 = HEWN_DATA_TYPE_UINT8,
+                         I8 = HEWN_DATA_TYPE_INT8, I32 = HEWN_DATA_TYPE_INT32;
 
 // An operator and one memory that all its bindings point into: tests overlap them as they like.
 class Arena {
@@ -39,23 +40,32 @@ public:
         EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
     }
 
-    uint8_t *base() { return memory_.data() + 64 - reinterpret_cast<uintptr_t>(memory_.data()) % 64; }
+    uint8_t *base() {
+        return memory_.data() + 64 - reinterpret_cast<uintptr_t>(memory_.data()) % 64;
+    }
     // Operand i at `offset` bytes in the arena.
-    hewn_buffer_binding at(size_t i, int64_t offset) { return {sizeof(hewn_buffer_binding), base() + offset, 0, sizes_[i]}; }
+    hewn_buffer_binding at(size_t i, int64_t offset) {
+        return {sizeof(hewn_buffer_binding), base() + offset, 0, sizes_[i]};
+    }
 
     Outcome run(std::vector<hewn_buffer_binding> inputs, hewn_buffer_binding output) {
         return run(inputs.data(), uint32_t(inputs.size()), &output, 1);
     }
-    // Also checks that a refused call has written nothing, and that hewn_bind refuses the same in the same words.
-    Outcome run(const hewn_buffer_binding *inputs, uint32_t input_count, const hewn_buffer_binding *outputs,
-                uint32_t output_count, const hewn_execute_options *options = nullptr) {
+    // Also checks that a refused call has written nothing, and that hewn_bind refuses the same in
+    // the same words.
+    Outcome run(const hewn_buffer_binding *inputs, uint32_t input_count,
+                const hewn_buffer_binding *outputs, uint32_t output_count,
+                const hewn_execute_options *options = nullptr) {
         const std::vector<uint8_t> before = memory_;
         const Outcome outcome = outcome_of([&](hewn_error *error) {
-            return hewn_execute(op_.get(), inputs, input_count, outputs, output_count, options, error);
+            return hewn_execute(op_.get(), inputs, input_count, outputs, output_count, options,
+                                error);
         });
-        EXPECT_TRUE(outcome.status == HEWN_STATUS_OK || memory_ == before) << "a refused call wrote memory: " << outcome;
+        EXPECT_TRUE(outcome.status == HEWN_STATUS_OK || memory_ == before)
+            << "a refused call wrote memory: " << outcome;
         BoundOperatorPtr bound;
-        const Outcome binding = bind_operator(op_.get(), inputs, input_count, outputs, output_count, options, bound);
+        const Outcome binding =
+            bind_operator(op_.get(), inputs, input_count, outputs, output_count, options, bound);
         EXPECT_EQ(binding.status, outcome.status) << binding;
         EXPECT_EQ(binding.message, outcome.message);
         return outcome;
@@ -67,11 +77,14 @@ private:
     OperatorPtr op_;
 };
 
-testing::AssertionResult refused(const Outcome &outcome, const std::vector<std::string> &words, hewn_status status = REFUSED) {
-    if (outcome.status != status) return testing::AssertionFailure() << "expected status " << status << ", got " << outcome;
+testing::AssertionResult refused(const Outcome &outcome, const std::vector<std::string> &words,
+                                 hewn_status status = REFUSED) {
+    if (outcome.status != status)
+        return testing::AssertionFailure() << "expected status " << status << ", got " << outcome;
     for (const std::string &word : words) {
         if (outcome.message.find(word) == std::string::npos)
-            return testing::AssertionFailure() << "\"" << word << "\" is not in the message: " << outcome;
+            return testing::AssertionFailure()
+                   << "\"" << word << "\" is not in the message: " << outcome;
     }
     return testing::AssertionSuccess();
 }
@@ -81,17 +94,23 @@ testing::AssertionResult accepted(const Outcome &outcome) {
     return testing::AssertionFailure() << outcome;
 }
 
-Arena add(const Spec &a, const Spec &b, const Spec &output) { return Arena(HEWN_OPERATOR_ADD, {a, b, output}); }
-Arena dense_add(hewn_data_type type = F32, int64_t n = 100) { return add({type, {n}, {1}}, {type, {n}, {1}}, {type, {n}, {1}}); }
+Arena add(const Spec &a, const Spec &b, const Spec &output) {
+    return Arena(HEWN_OPERATOR_ADD, {a, b, output});
+}
+Arena dense_add(hewn_data_type type = F32, int64_t n = 100) {
+    return add({type, {n}, {1}}, {type, {n}, {1}}, {type, {n}, {1}});
+}
 Arena dense_quantize(int64_t n = 100) {
-    return Arena(HEWN_OPERATOR_QUANTIZE_LINEAR, {{F32, {n}, {1}}, {F32, {n}, {0}}, {U8, {n}, {0}}, {U8, {n}, {1}}});
+    return Arena(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                 {{F32, {n}, {1}}, {F32, {n}, {0}}, {U8, {n}, {0}}, {U8, {n}, {1}}});
 }
 Arena dense_qadd(int64_t n = 100) {
     const Spec data{U8, {n}, {1}}, scale{F32, {1}, {1}}, zero_point{U8, {1}, {1}};
-    return Arena(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, {data, scale, zero_point, data, scale, zero_point, scale, zero_point, data});
+    return Arena(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
+                 {data, scale, zero_point, data, scale, zero_point, scale, zero_point, data});
 }
 
-// ---- Each binding by itself ----------------------------------------------------------------------------------------------
+// ---- Each binding by itself ---------------------------------------------------------------------
 
 TEST(Binding, Good) {
     Arena arena = dense_add();
@@ -112,12 +131,14 @@ TEST(Binding, Short) {
     }
 }
 
-// Forgotten strides are seen first when a scale is bound. An output does not repeat; what repeats has been given its strides.
+// Forgotten strides are seen first when a scale is bound. An output does not repeat; what repeats
+// has been given its strides.
 TEST(Binding, ShortForLackOfStrides) {
     const Spec data{F32, {4, 5, 3}}, quantized{U8, {4, 5, 3}};
     const std::string hint = "strides of 0, for example {0, 0, 1}";
     const auto message_with_12_bytes = [](Arena &&arena, size_t of) {
-        hewn_buffer_binding bindings[] = {arena.at(0, 0), arena.at(1, 1024), arena.at(2, 2048), arena.at(3, 3072)};
+        hewn_buffer_binding bindings[] = {arena.at(0, 0), arena.at(1, 1024), arena.at(2, 2048),
+                                          arena.at(3, 3072)};
         bindings[of].size = 12;
         const Outcome outcome = arena.run(bindings, 3, &bindings[3], 1);
         EXPECT_EQ(outcome.status, REFUSED);
@@ -127,11 +148,15 @@ TEST(Binding, ShortForLackOfStrides) {
         return Arena(HEWN_OPERATOR_QUANTIZE_LINEAR, {data, scale, quantized, quantized});
     };
     EXPECT_EQ(message_with_12_bytes(quantize(data), 1),
-              "QUANTIZE_LINEAR ScaleTensor: the binding has 12 bytes, 240 are needed; an input that repeats, as one scale for "
+              "QUANTIZE_LINEAR ScaleTensor: the binding has 12 bytes, 240 are needed; an input "
+              "that repeats, as one scale for "
               "many elements, has " +
                   hint);
-    EXPECT_NE(message_with_12_bytes(quantize(data), 2).find("12 bytes, 60 are needed; an input that repeats"), std::string::npos);
-    EXPECT_EQ(message_with_12_bytes(quantize(data), 3), "QUANTIZE_LINEAR OutputTensor: the binding has 12 bytes, 60 are needed");
+    EXPECT_NE(message_with_12_bytes(quantize(data), 2)
+                  .find("12 bytes, 60 are needed; an input that repeats"),
+              std::string::npos);
+    EXPECT_EQ(message_with_12_bytes(quantize(data), 3),
+              "QUANTIZE_LINEAR OutputTensor: the binding has 12 bytes, 60 are needed");
     EXPECT_EQ(message_with_12_bytes(quantize({F32, {4, 5, 3}, {0, 1, 0}}), 1),
               "QUANTIZE_LINEAR ScaleTensor: the binding has 12 bytes, 20 are needed");
 }
@@ -150,15 +175,19 @@ TEST(Binding, Null) {
 
 TEST(Binding, Misaligned) {
     const char *names[] = {"ATensor", "BTensor", "OutputTensor"};
-    for (const auto &[type, bytes] :
-         std::vector<std::pair<hewn_data_type, int>>{{F32, 4}, {HEWN_DATA_TYPE_FLOAT16, 2}, {HEWN_DATA_TYPE_INT64, 8}}) {
+    for (const auto &[type, bytes] : std::vector<std::pair<hewn_data_type, int>>{
+             {F32, 4}, {HEWN_DATA_TYPE_FLOAT16, 2}, {HEWN_DATA_TYPE_INT64, 8}}) {
         for (size_t i = 0; i < 3; i++) {
             for (int offset = 1; offset <= 8; offset++) {
                 Arena arena = dense_add(type);
-                hewn_buffer_binding bindings[] = {arena.at(0, 0), arena.at(1, 1024), arena.at(2, 2048)};
+                hewn_buffer_binding bindings[] = {arena.at(0, 0), arena.at(1, 1024),
+                                                  arena.at(2, 2048)};
                 bindings[i].buffer = static_cast<uint8_t *>(bindings[i].buffer) + offset;
-                if (offset % bytes == 0) EXPECT_TRUE(accepted(arena.run(bindings, 2, &bindings[2], 1)));
-                else EXPECT_TRUE(refused(arena.run(bindings, 2, &bindings[2], 1), {names[i], "align"}));
+                if (offset % bytes == 0)
+                    EXPECT_TRUE(accepted(arena.run(bindings, 2, &bindings[2], 1)));
+                else
+                    EXPECT_TRUE(
+                        refused(arena.run(bindings, 2, &bindings[2], 1), {names[i], "align"}));
             }
         }
     }
@@ -169,7 +198,8 @@ TEST(Binding, Misaligned) {
     EXPECT_TRUE(accepted(arena.run({a, arena.at(1, 1024)}, arena.at(2, 2048))));
     a = arena.at(0, 0);
     a.offset = 2;
-    EXPECT_TRUE(refused(arena.run({a, arena.at(1, 1024)}, arena.at(2, 2048)), {"ATensor", "align"}));
+    EXPECT_TRUE(
+        refused(arena.run({a, arena.at(1, 1024)}, arena.at(2, 2048)), {"ATensor", "align"}));
 }
 
 TEST(Binding, OffsetIsAdded) {
@@ -196,7 +226,8 @@ TEST(Binding, AddressOverflow) {
     // Its 400 bytes end 336 bytes, one element and no byte beyond the last address.
     for (const uint64_t before : {64, 396, 400}) {
         a.offset = -uint64_t(reinterpret_cast<uintptr_t>(a.buffer)) - before;
-        EXPECT_TRUE(refused(arena.run({a, arena.at(1, 1024)}, arena.at(2, 2048)), {"ATensor", "overflows"}));
+        EXPECT_TRUE(refused(arena.run({a, arena.at(1, 1024)}, arena.at(2, 2048)),
+                            {"ATensor", "overflows"}));
     }
 }
 
@@ -204,9 +235,11 @@ TEST(Binding, AddressOverflow) {
 TEST(Binding, LargerThanTheAddressSpace) {
     if (sizeof(void *) > 4) GTEST_SKIP() << "no tensor is";
     Arena inputs = add({U8, {2}, {int64_t(5) << 30}}, {U8, {2}, {1}}, {U8, {2}, {1}});
-    EXPECT_TRUE(refused(inputs.run({inputs.at(0, 0), inputs.at(1, 64)}, inputs.at(2, 128)), {"ATensor", "overflows"}));
+    EXPECT_TRUE(refused(inputs.run({inputs.at(0, 0), inputs.at(1, 64)}, inputs.at(2, 128)),
+                        {"ATensor", "overflows"}));
     Arena outputs = add({U8, {2}, {1}}, {U8, {2}, {1}}, {U8, {2}, {int64_t(5) << 30}});
-    EXPECT_TRUE(refused(outputs.run({outputs.at(0, 0), outputs.at(1, 64)}, outputs.at(2, 128)), {"OutputTensor", "overflows"}));
+    EXPECT_TRUE(refused(outputs.run({outputs.at(0, 0), outputs.at(1, 64)}, outputs.at(2, 128)),
+                        {"OutputTensor", "overflows"}));
 }
 
 TEST(Binding, StructSize) {
@@ -220,10 +253,12 @@ TEST(Binding, StructSize) {
     }
 }
 
-// Each input's binding, not only the first two, has the first one's struct_size: neither a shorter nor a longer.
+// Each input's binding, not only the first two, has the first one's struct_size: neither a shorter
+// nor a longer.
 TEST(Binding, StructSizesOfInputsAreEqual) {
-    const char *names[] = {"ATensor",      "AScaleTensor",     "AZeroPointTensor",  "BTensor",
-                           "BScaleTensor", "BZeroPointTensor", "OutputScaleTensor", "OutputZeroPointTensor"};
+    const char *names[] = {"ATensor",           "AScaleTensor",         "AZeroPointTensor",
+                           "BTensor",           "BScaleTensor",         "BZeroPointTensor",
+                           "OutputScaleTensor", "OutputZeroPointTensor"};
     Arena arena = dense_qadd();
     std::vector<hewn_buffer_binding> inputs;
     for (size_t i = 0; i < 8; i++) inputs.push_back(arena.at(i, 128 * int64_t(i)));
@@ -232,25 +267,35 @@ TEST(Binding, StructSizesOfInputsAreEqual) {
         for (size_t i = 1; i < 8; i++) {
             std::vector<hewn_buffer_binding> wrong = inputs;
             wrong[i].struct_size = struct_size;
-            EXPECT_TRUE(refused(arena.run(wrong, arena.at(8, 1024)), {names[i], "struct_size"})) << struct_size;
+            EXPECT_TRUE(refused(arena.run(wrong, arena.at(8, 1024)), {names[i], "struct_size"}))
+                << struct_size;
         }
     }
 }
 
-// What a binding says of its memory's type is compared with the description; what it does not say is not.
+// What a binding says of its memory's type is compared with the description; what it does not say
+// is not.
 TEST(Binding, Types) {
     const char *names[] = {"ATensor", "BTensor", "OutputTensor"};
-    constexpr hewn_data_type F16 = HEWN_DATA_TYPE_FLOAT16, U16 = HEWN_DATA_TYPE_UINT16, I16 = HEWN_DATA_TYPE_INT16;
+    constexpr hewn_data_type F16 = HEWN_DATA_TYPE_FLOAT16, U16 = HEWN_DATA_TYPE_UINT16,
+                             I16 = HEWN_DATA_TYPE_INT16;
     const auto fits = [](hewn_data_type memory, hewn_data_type described) {
-        return memory == HEWN_DATA_TYPE_UNKNOWN || memory == described || (memory == U16 && described == F16);
+        return memory == HEWN_DATA_TYPE_UNKNOWN || memory == described ||
+               (memory == U16 && described == F16);
     };
-    for (const auto &[described, kernel] : std::vector<std::pair<hewn_data_type, const char *>>{
-             {F32, "f32"}, {F16, "f16"}, {U16, "i16"}, {I16, "i16"}, {I32, "i32"}, {HEWN_DATA_TYPE_INT64, "i64"}}) {
+    for (const auto &[described, kernel] :
+         std::vector<std::pair<hewn_data_type, const char *>>{{F32, "f32"},
+                                                              {F16, "f16"},
+                                                              {U16, "i16"},
+                                                              {I16, "i16"},
+                                                              {I32, "i32"},
+                                                              {HEWN_DATA_TYPE_INT64, "i64"}}) {
         if (runnable_variants("add", kernel).empty()) continue;
         for (hewn_data_type memory = 0; memory <= 12; memory++) {  // 12 is no type
             for (size_t i = 0; i < 3; i++) {
                 Arena arena = dense_add(described);
-                hewn_buffer_binding bindings[] = {arena.at(0, 0), arena.at(1, 1024), arena.at(2, 2048)};
+                hewn_buffer_binding bindings[] = {arena.at(0, 0), arena.at(1, 1024),
+                                                  arena.at(2, 2048)};
                 bindings[i].struct_size = uint32_t(HEWN_BINDING_OF(memory));
                 const Outcome outcome = arena.run(bindings, 2, &bindings[2], 1);
                 if (fits(memory, described)) EXPECT_TRUE(accepted(outcome)) << memory;
@@ -261,11 +306,13 @@ TEST(Binding, Types) {
     Arena arena = dense_add();
     hewn_buffer_binding a = arena.at(0, 0);
     a.struct_size = uint32_t(HEWN_BINDING_OF(HEWN_DATA_TYPE_FLOAT64));
-    EXPECT_TRUE(refused(arena.run({a, arena.at(1, 1024)}, arena.at(2, 2048)),
-                        {"ADD ATensor: the binding's elements are FLOAT64, the description's FLOAT32"}));
+    EXPECT_TRUE(
+        refused(arena.run({a, arena.at(1, 1024)}, arena.at(2, 2048)),
+                {"ADD ATensor: the binding's elements are FLOAT64, the description's FLOAT32"}));
     // Also where the tensor is empty, and where the type is all that its binding has.
     Arena empty = dense_add(F32, 0);
-    const hewn_buffer_binding none{sizeof none, nullptr, 0, 0}, typed{HEWN_BINDING_OF(U8), nullptr, 0, 0};
+    const hewn_buffer_binding none{sizeof none, nullptr, 0, 0},
+        typed{HEWN_BINDING_OF(U8), nullptr, 0, 0};
     EXPECT_TRUE(refused(empty.run({none, typed}, none), {"BTensor", "UINT8"}));
 }
 
@@ -282,98 +329,122 @@ TEST(Binding, LongerStructs) {
     inputs[0].binding.struct_size |= F32 << 16;  // they may tell their types, too
     ASSERT_TRUE(accepted(arena.run(&inputs[0].binding, 2, &output.binding, 1)));
     for (int i = 0; i < 100; i++) {
-        const float a = load<float>(arena.base() + i * 4), b = load<float>(arena.base() + 1024 + i * 4);
+        const float a = load<float>(arena.base() + i * 4),
+                    b = load<float>(arena.base() + 1024 + i * 4);
         ASSERT_TRUE(reference::same(load<float>(arena.base() + 2048 + i * 4), a + b));
     }
     inputs[1].binding.struct_size |= I32 << 16;
-    EXPECT_TRUE(refused(arena.run(&inputs[0].binding, 2, &output.binding, 1), {"BTensor", "INT32", "FLOAT32"}));
+    EXPECT_TRUE(refused(arena.run(&inputs[0].binding, 2, &output.binding, 1),
+                        {"BTensor", "INT32", "FLOAT32"}));
 }
 
 TEST(Binding, Counts) {
     Arena arena = dense_add();
     const hewn_buffer_binding inputs[] = {arena.at(0, 0), arena.at(1, 1024), arena.at(1, 1024)},
                               outputs[] = {arena.at(2, 2048), arena.at(2, 4096)};
-    for (const uint32_t count : {0, 1, 3}) EXPECT_TRUE(refused(arena.run(inputs, count, outputs, 1), {"input", "2 due"}));
-    for (const uint32_t count : {0, 2}) EXPECT_TRUE(refused(arena.run(inputs, 2, outputs, count), {"output", "1 "}));
+    for (const uint32_t count : {0, 1, 3})
+        EXPECT_TRUE(refused(arena.run(inputs, count, outputs, 1), {"input", "2 due"}));
+    for (const uint32_t count : {0, 2})
+        EXPECT_TRUE(refused(arena.run(inputs, 2, outputs, count), {"output", "1 "}));
     EXPECT_TRUE(refused(arena.run(nullptr, 2, outputs, 1), {"null"}));
     EXPECT_TRUE(refused(arena.run(inputs, 2, nullptr, 1), {"null"}));
     Arena quantize = dense_quantize();
-    const hewn_buffer_binding q[] = {quantize.at(0, 0), quantize.at(1, 1024)}, y = quantize.at(3, 2048);
-    EXPECT_TRUE(refused(quantize.run(q, 2, &y, 1), {"input", "3 due", "null buffer for a tensor that is absent"}));
+    const hewn_buffer_binding q[] = {quantize.at(0, 0), quantize.at(1, 1024)},
+                              y = quantize.at(3, 2048);
+    EXPECT_TRUE(refused(quantize.run(q, 2, &y, 1),
+                        {"input", "3 due", "null buffer for a tensor that is absent"}));
 }
 
 TEST(Bind, NullArguments) {
     BoundOperatorPtr bound;
-    EXPECT_TRUE(refused(bind_operator(nullptr, nullptr, 0, nullptr, 0, nullptr, bound), {"hewn_bind: op is null"},
-                        HEWN_STATUS_INVALID_ARGUMENT));
-    const auto nowhere = [](hewn_error *error) { return hewn_bind(nullptr, nullptr, 0, nullptr, 0, nullptr, nullptr, error); };
-    EXPECT_TRUE(refused(outcome_of(nowhere), {"hewn_bind: bound is null"}, HEWN_STATUS_INVALID_ARGUMENT));
-    EXPECT_TRUE(refused(outcome_of([](hewn_error *error) { return hewn_run(nullptr, error); }), {"hewn_run: bound is null"},
-                        HEWN_STATUS_INVALID_ARGUMENT));
+    EXPECT_TRUE(refused(bind_operator(nullptr, nullptr, 0, nullptr, 0, nullptr, bound),
+                        {"hewn_bind: op is null"}, HEWN_STATUS_INVALID_ARGUMENT));
+    const auto nowhere = [](hewn_error *error) {
+        return hewn_bind(nullptr, nullptr, 0, nullptr, 0, nullptr, nullptr, error);
+    };
+    EXPECT_TRUE(
+        refused(outcome_of(nowhere), {"hewn_bind: bound is null"}, HEWN_STATUS_INVALID_ARGUMENT));
+    EXPECT_TRUE(refused(outcome_of([](hewn_error *error) { return hewn_run(nullptr, error); }),
+                        {"hewn_run: bound is null"}, HEWN_STATUS_INVALID_ARGUMENT));
     EXPECT_EQ(hewn_run(nullptr, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
     hewn_destroy_bound_operator(nullptr);
 }
 
 TEST(Execute, NullOperator) {
-    const Outcome outcome =
-        outcome_of([](hewn_error *error) { return hewn_execute(nullptr, nullptr, 0, nullptr, 0, nullptr, error); });
+    const Outcome outcome = outcome_of([](hewn_error *error) {
+        return hewn_execute(nullptr, nullptr, 0, nullptr, 0, nullptr, error);
+    });
     EXPECT_TRUE(refused(outcome, {"null"}, HEWN_STATUS_INVALID_ARGUMENT));
-    EXPECT_EQ(hewn_execute(nullptr, nullptr, 0, nullptr, 0, nullptr, nullptr), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(hewn_execute(nullptr, nullptr, 0, nullptr, 0, nullptr, nullptr),
+              HEWN_STATUS_INVALID_ARGUMENT);
     EXPECT_STREQ(hewn_operator_variant(nullptr), "");
 }
 
 TEST(Execute, Options) {
     Arena arena = dense_add();
-    const hewn_buffer_binding inputs[] = {arena.at(0, 0), arena.at(1, 1024)}, output = arena.at(2, 2048);
+    const hewn_buffer_binding inputs[] = {arena.at(0, 0), arena.at(1, 1024)},
+                              output = arena.at(2, 2048);
     hewn_execute_options options{sizeof options, 0, nullptr, nullptr};
     EXPECT_TRUE(accepted(arena.run(inputs, 2, &output, 1, &options)));
     options.max_threads = -1;
-    EXPECT_TRUE(refused(arena.run(inputs, 2, &output, 1, &options), {"max_threads"}, HEWN_STATUS_INVALID_ARGUMENT));
+    EXPECT_TRUE(refused(arena.run(inputs, 2, &output, 1, &options), {"max_threads"},
+                        HEWN_STATUS_INVALID_ARGUMENT));
     options.max_threads = 1;
     options.struct_size--;
-    EXPECT_TRUE(refused(arena.run(inputs, 2, &output, 1, &options), {"struct_size"}, HEWN_STATUS_INVALID_ARGUMENT));
+    EXPECT_TRUE(refused(arena.run(inputs, 2, &output, 1, &options), {"struct_size"},
+                        HEWN_STATUS_INVALID_ARGUMENT));
 }
 
-// ---- Optional and empty tensors ------------------------------------------------------------------------------------------
+// ---- Optional and empty tensors -----------------------------------------------------------------
 
 TEST(Optional, AbsentZeroPointIsNullOrIgnored) {
     const int64_t n = 10, one = 1, zero = 0;
-    const hewn_tensor_desc x{sizeof x, F32, 1, &n, &one}, scale{sizeof scale, F32, 1, &n, &zero}, y{sizeof y, U8, 1, &n, &one};
+    const hewn_tensor_desc x{sizeof x, F32, 1, &n, &one}, scale{sizeof scale, F32, 1, &n, &zero},
+        y{sizeof y, U8, 1, &n, &one};
     const hewn_compile_options options = compile_options();
     OperatorPtr op;
-    ASSERT_TRUE(accepted(compile(Description(HEWN_OPERATOR_QUANTIZE_LINEAR, {x, scale, std::nullopt, y}), &options, op)));
+    ASSERT_TRUE(accepted(compile(
+        Description(HEWN_OPERATOR_QUANTIZE_LINEAR, {x, scale, std::nullopt, y}), &options, op)));
     const std::vector<float> input = {-1, 0, 1, 2, 3, 4, 5, 6, 7, 8};
     const float s = 0.5f;
     std::vector<uint8_t> output(10, 77);
-    const hewn_buffer_binding inputs[] = {{sizeof inputs[0], const_cast<float *>(input.data()), 0, 40},
-                                          {sizeof inputs[0], const_cast<float *>(&s), 0, 4},
-                                          {sizeof inputs[0], nullptr, 0, 0}};
+    const hewn_buffer_binding inputs[] = {
+        {sizeof inputs[0], const_cast<float *>(input.data()), 0, 40},
+        {sizeof inputs[0], const_cast<float *>(&s), 0, 4},
+        {sizeof inputs[0], nullptr, 0, 0}};
     const hewn_buffer_binding out{sizeof out, output.data(), 0, 10};
-    ASSERT_TRUE(
-        accepted(outcome_of([&](hewn_error *error) { return hewn_execute(op.get(), inputs, 3, &out, 1, nullptr, error); })));
+    ASSERT_TRUE(accepted(outcome_of([&](hewn_error *error) {
+        return hewn_execute(op.get(), inputs, 3, &out, 1, nullptr, error);
+    })));
     EXPECT_EQ(output, (std::vector<uint8_t>{0, 0, 2, 4, 6, 8, 10, 12, 14, 16}));
     // All three inputs are counted still.
-    const Outcome two = outcome_of([&](hewn_error *error) { return hewn_execute(op.get(), inputs, 2, &out, 1, nullptr, error); });
+    const Outcome two = outcome_of([&](hewn_error *error) {
+        return hewn_execute(op.get(), inputs, 2, &out, 1, nullptr, error);
+    });
     EXPECT_TRUE(refused(two, {"input", "3 due"}));
 }
 
 // A binding for a tensor that the operator was compiled without: it was a mistake somewhere.
 TEST(Optional, BoundThoughAbsent) {
     const int64_t n = 10, one = 1, zero = 0;
-    const hewn_tensor_desc x{sizeof x, F32, 1, &n, &one}, scale{sizeof scale, F32, 1, &n, &zero}, y{sizeof y, U8, 1, &n, &one};
+    const hewn_tensor_desc x{sizeof x, F32, 1, &n, &one}, scale{sizeof scale, F32, 1, &n, &zero},
+        y{sizeof y, U8, 1, &n, &one};
     const hewn_compile_options options = compile_options();
     OperatorPtr op;
-    ASSERT_TRUE(accepted(compile(Description(HEWN_OPERATOR_QUANTIZE_LINEAR, {x, scale, std::nullopt, y}), &options, op)));
+    ASSERT_TRUE(accepted(compile(
+        Description(HEWN_OPERATOR_QUANTIZE_LINEAR, {x, scale, std::nullopt, y}), &options, op)));
     float input[10] = {}, s = 1;
     uint8_t z = 3, output[10];
     std::memset(output, SENTINEL, sizeof output);
     for (const uint64_t size : {uint64_t(1), UINT64_MAX}) {
-        const hewn_buffer_binding inputs[] = {
-            {sizeof inputs[0], input, 0, 40}, {sizeof inputs[0], &s, 0, 4}, {HEWN_BINDING_OF(U8), &z, 0, size}};
+        const hewn_buffer_binding inputs[] = {{sizeof inputs[0], input, 0, 40},
+                                              {sizeof inputs[0], &s, 0, 4},
+                                              {HEWN_BINDING_OF(U8), &z, 0, size}};
         const hewn_buffer_binding out{sizeof out, output, 0, 10};
-        EXPECT_TRUE(
-            refused(outcome_of([&](hewn_error *error) { return hewn_execute(op.get(), inputs, 3, &out, 1, nullptr, error); }),
-                    {"ZeroPointTensor"}));
+        EXPECT_TRUE(refused(outcome_of([&](hewn_error *error) {
+                                return hewn_execute(op.get(), inputs, 3, &out, 1, nullptr, error);
+                            }),
+                            {"ZeroPointTensor"}));
         EXPECT_EQ(output[0], SENTINEL);
     }
 }
@@ -381,7 +452,8 @@ TEST(Optional, BoundThoughAbsent) {
 TEST(Optional, PresentButUnbound) {
     Arena arena = dense_quantize();
     hewn_buffer_binding none{sizeof none, nullptr, 0, 0};
-    EXPECT_TRUE(refused(arena.run({arena.at(0, 0), arena.at(1, 1024), none}, arena.at(3, 2048)), {"ZeroPointTensor", "null"}));
+    EXPECT_TRUE(refused(arena.run({arena.at(0, 0), arena.at(1, 1024), none}, arena.at(3, 2048)),
+                        {"ZeroPointTensor", "null"}));
 }
 
 TEST(Empty, NeedsNoMemory) {
@@ -391,14 +463,15 @@ TEST(Empty, NeedsNoMemory) {
     EXPECT_TRUE(accepted(arena.run({arena.at(0, 0), arena.at(1, 0)}, arena.at(2, 0))));
     // Nothing lies in a parameter either.
     Arena qadd = dense_qadd(0);
-    EXPECT_TRUE(accepted(qadd.run({qadd.at(0, 0), qadd.at(1, 1024), qadd.at(2, 1028), qadd.at(3, 0), qadd.at(4, 1032),
-                                   qadd.at(5, 1036), qadd.at(6, 1040), qadd.at(7, 1044)},
-                                  qadd.at(8, 1026))));
+    EXPECT_TRUE(
+        accepted(qadd.run({qadd.at(0, 0), qadd.at(1, 1024), qadd.at(2, 1028), qadd.at(3, 0),
+                           qadd.at(4, 1032), qadd.at(5, 1036), qadd.at(6, 1040), qadd.at(7, 1044)},
+                          qadd.at(8, 1026))));
     // A refusal comes first all the same.
     EXPECT_TRUE(refused(arena.run({none}, none), {"input", "2 due"}));
 }
 
-// ---- In place ------------------------------------------------------------------------------------------------------------
+// ---- In place -----------------------------------------------------------------------------------
 
 TEST(InPlace, SameLayoutIsAccepted) {
     Arena arena = dense_add();
@@ -414,30 +487,35 @@ TEST(InPlace, SameLayoutIsAccepted) {
     Arena strided = add({F32, {4, 8}, {16, 2}}, {F32, {4, 8}, {8, 1}}, {F32, {4, 8}, {16, 2}});
     EXPECT_TRUE(accepted(strided.run({strided.at(0, 0), strided.at(1, 1024)}, strided.at(2, 0))));
     // The strides of dimensions of size 1 do not matter.
-    Arena ones = add({F32, {1, 8, 1}, {99, 1, 5}}, {F32, {1, 8, 1}, {8, 1, 1}}, {F32, {1, 8, 1}, {8, 1, 0}});
+    Arena ones =
+        add({F32, {1, 8, 1}, {99, 1, 5}}, {F32, {1, 8, 1}, {8, 1, 1}}, {F32, {1, 8, 1}, {8, 1, 0}});
     EXPECT_TRUE(accepted(ones.run({ones.at(0, 0), ones.at(1, 1024)}, ones.at(2, 0))));
 }
 
 TEST(InPlace, OtherLayoutsAreRefused) {
     Arena transposed = add({F32, {4, 4}, {1, 4}}, {F32, {4, 4}, {4, 1}}, {F32, {4, 4}, {4, 1}});
-    EXPECT_TRUE(refused(transposed.run({transposed.at(0, 0), transposed.at(1, 1024)}, transposed.at(2, 0)),
-                        {"OutputTensor", "ATensor", "overlap"}));
-    EXPECT_TRUE(accepted(transposed.run({transposed.at(0, 1024), transposed.at(1, 0)}, transposed.at(2, 0))));
-    Arena broadcast = add({F32, {4, 8}, {0, 1}}, {F32, {4, 8}, {8, 0}}, {F32, {4, 8}, {8, 1}});
-    EXPECT_TRUE(refused(broadcast.run({broadcast.at(0, 0), broadcast.at(1, 1024)}, broadcast.at(2, 0)),
-                        {"OutputTensor", "ATensor", "overlap"}));
-    EXPECT_TRUE(refused(broadcast.run({broadcast.at(0, 1024), broadcast.at(1, 0)}, broadcast.at(2, 0)),
-                        {"OutputTensor", "BTensor", "overlap"}));
-    Arena padded = add({F32, {4, 8}, {9, 1}}, {F32, {4, 8}, {8, 1}}, {F32, {4, 8}, {8, 1}});
     EXPECT_TRUE(
-        refused(padded.run({padded.at(0, 0), padded.at(1, 1024)}, padded.at(2, 0)), {"OutputTensor", "ATensor", "overlap"}));
+        refused(transposed.run({transposed.at(0, 0), transposed.at(1, 1024)}, transposed.at(2, 0)),
+                {"OutputTensor", "ATensor", "overlap"}));
+    EXPECT_TRUE(accepted(
+        transposed.run({transposed.at(0, 1024), transposed.at(1, 0)}, transposed.at(2, 0))));
+    Arena broadcast = add({F32, {4, 8}, {0, 1}}, {F32, {4, 8}, {8, 0}}, {F32, {4, 8}, {8, 1}});
+    EXPECT_TRUE(
+        refused(broadcast.run({broadcast.at(0, 0), broadcast.at(1, 1024)}, broadcast.at(2, 0)),
+                {"OutputTensor", "ATensor", "overlap"}));
+    EXPECT_TRUE(
+        refused(broadcast.run({broadcast.at(0, 1024), broadcast.at(1, 0)}, broadcast.at(2, 0)),
+                {"OutputTensor", "BTensor", "overlap"}));
+    Arena padded = add({F32, {4, 8}, {9, 1}}, {F32, {4, 8}, {8, 1}}, {F32, {4, 8}, {8, 1}});
+    EXPECT_TRUE(refused(padded.run({padded.at(0, 0), padded.at(1, 1024)}, padded.at(2, 0)),
+                        {"OutputTensor", "ATensor", "overlap"}));
 }
 
 TEST(InPlace, IsForAddOnly) {
     Arena qadd = dense_qadd();
     const auto run = [&](int64_t a, int64_t b, int64_t output) {
-        return qadd.run({qadd.at(0, a), qadd.at(1, 1024), qadd.at(2, 1028), qadd.at(3, b), qadd.at(4, 1032), qadd.at(5, 1036),
-                         qadd.at(6, 1040), qadd.at(7, 1044)},
+        return qadd.run({qadd.at(0, a), qadd.at(1, 1024), qadd.at(2, 1028), qadd.at(3, b),
+                         qadd.at(4, 1032), qadd.at(5, 1036), qadd.at(6, 1040), qadd.at(7, 1044)},
                         qadd.at(8, output));
     };
     EXPECT_TRUE(accepted(run(0, 128, 256)));
@@ -446,26 +524,33 @@ TEST(InPlace, IsForAddOnly) {
     EXPECT_TRUE(refused(run(0, 128, 1000), {"OutputTensor", "AScaleTensor", "overlap"}));
     EXPECT_TRUE(accepted(run(0, 128, 1045)));
     EXPECT_TRUE(refused(run(0, 128, 1044), {"OutputTensor", "OutputZeroPointTensor", "overlap"}));
-    // An i8 output of the very bytes of its i8 zero point, element for element: no operator but ADD.
+    // An i8 output of the very bytes of its i8 zero point, element for element: no operator but
+    // ADD.
     const Spec bytes{I8, {100}, {1}};
-    Arena quantize(HEWN_OPERATOR_QUANTIZE_LINEAR, {{F32, {100}, {1}}, {F32, {100}, {0}}, bytes, bytes});
-    EXPECT_TRUE(refused(quantize.run({quantize.at(0, 0), quantize.at(1, 1024), quantize.at(2, 2048)}, quantize.at(3, 2048)),
-                        {"OutputTensor", "ZeroPointTensor", "overlap"}));
+    Arena quantize(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                   {{F32, {100}, {1}}, {F32, {100}, {0}}, bytes, bytes});
+    EXPECT_TRUE(
+        refused(quantize.run({quantize.at(0, 0), quantize.at(1, 1024), quantize.at(2, 2048)},
+                             quantize.at(3, 2048)),
+                {"OutputTensor", "ZeroPointTensor", "overlap"}));
     Arena dequantize(HEWN_OPERATOR_DEQUANTIZE_LINEAR,
                      {{I32, {100}, {1}}, {F32, {100}, {0}}, {I32, {100}, {0}}, {F32, {100}, {1}}});
-    EXPECT_TRUE(
-        refused(dequantize.run({dequantize.at(0, 0), dequantize.at(1, 1024), dequantize.at(2, 1028)}, dequantize.at(3, 0)),
-                {"OutputTensor", "InputTensor", "overlap"}));
+    EXPECT_TRUE(refused(
+        dequantize.run({dequantize.at(0, 0), dequantize.at(1, 1024), dequantize.at(2, 1028)},
+                       dequantize.at(3, 0)),
+        {"OutputTensor", "InputTensor", "overlap"}));
 }
 
-// ---- Overlap -------------------------------------------------------------------------------------------------------------
+// ---- Overlap ------------------------------------------------------------------------------------
 
-// Windows of one tensor: a short box of one begins where a whole box of the next does, and is not taken for it.
+// Windows of one tensor: a short box of one begins where a whole box of the next does, and is not
+// taken for it.
 TEST(Overlap, WindowsOfAnInput) {
     if (runnable_variants("add", "f32").empty()) GTEST_SKIP() << "not in this build";
     Random random("Overlap.WindowsOfAnInput");
-    Problem problem = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {3, 30, 100},
-                                   {{4000, 200, 2}, {0, 1, 0}}, {3000, 100, 1}, random);
+    Problem problem =
+        make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {3, 30, 100},
+                     {{4000, 200, 2}, {0, 1, 0}}, {3000, 100, 1}, random);
     fill_inputs(problem, random);
     EXPECT_TRUE(check(problem, compile_options()));
 }
@@ -473,47 +558,59 @@ TEST(Overlap, WindowsOfAnInput) {
 TEST(Overlap, ByteRanges) {
     Arena arena = dense_add();
     for (const int64_t offset : {-396, -4, 4, 8, 64, 396}) {
-        EXPECT_TRUE(refused(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 512 + offset)),
-                            {"OutputTensor", "ATensor", "overlap"}))
+        EXPECT_TRUE(
+            refused(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 512 + offset)),
+                    {"OutputTensor", "ATensor", "overlap"}))
             << offset;
-        EXPECT_TRUE(refused(arena.run({arena.at(0, 2048), arena.at(1, 512)}, arena.at(2, 512 + offset)),
-                            {"OutputTensor", "BTensor", "overlap"}))
+        EXPECT_TRUE(
+            refused(arena.run({arena.at(0, 2048), arena.at(1, 512)}, arena.at(2, 512 + offset)),
+                    {"OutputTensor", "BTensor", "overlap"}))
             << offset;
     }
     for (const int64_t offset : {-400, 400})
-        EXPECT_TRUE(accepted(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 512 + offset)))) << offset;
+        EXPECT_TRUE(
+            accepted(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 512 + offset))))
+            << offset;
 }
 
 TEST(Overlap, OfDifferentTypes) {
     Arena quantize = dense_quantize();
     for (const int64_t offset : {-99, -1, 0, 1, 399}) {
         EXPECT_TRUE(
-            refused(quantize.run({quantize.at(0, 512), quantize.at(1, 2048), quantize.at(2, 2052)}, quantize.at(3, 512 + offset)),
+            refused(quantize.run({quantize.at(0, 512), quantize.at(1, 2048), quantize.at(2, 2052)},
+                                 quantize.at(3, 512 + offset)),
                     {"OutputTensor", "InputTensor", "overlap"}))
             << offset;
     }
     for (const int64_t offset : {-100, 400})
-        EXPECT_TRUE(accepted(
-            quantize.run({quantize.at(0, 512), quantize.at(1, 2048), quantize.at(2, 2052)}, quantize.at(3, 512 + offset))))
+        EXPECT_TRUE(
+            accepted(quantize.run({quantize.at(0, 512), quantize.at(1, 2048), quantize.at(2, 2052)},
+                                  quantize.at(3, 512 + offset))))
             << offset;
     // A scalar parameter inside the output.
-    EXPECT_TRUE(refused(quantize.run({quantize.at(0, 512), quantize.at(1, 2048), quantize.at(2, 4000)}, quantize.at(3, 2000)),
-                        {"OutputTensor", "ScaleTensor", "overlap"}));
-    EXPECT_TRUE(refused(quantize.run({quantize.at(0, 512), quantize.at(1, 4000), quantize.at(2, 2099)}, quantize.at(3, 2000)),
-                        {"OutputTensor", "ZeroPointTensor", "overlap"}));
-    EXPECT_TRUE(accepted(quantize.run({quantize.at(0, 512), quantize.at(1, 4000), quantize.at(2, 2100)}, quantize.at(3, 2000))));
+    EXPECT_TRUE(
+        refused(quantize.run({quantize.at(0, 512), quantize.at(1, 2048), quantize.at(2, 4000)},
+                             quantize.at(3, 2000)),
+                {"OutputTensor", "ScaleTensor", "overlap"}));
+    EXPECT_TRUE(
+        refused(quantize.run({quantize.at(0, 512), quantize.at(1, 4000), quantize.at(2, 2099)},
+                             quantize.at(3, 2000)),
+                {"OutputTensor", "ZeroPointTensor", "overlap"}));
+    EXPECT_TRUE(accepted(quantize.run(
+        {quantize.at(0, 512), quantize.at(1, 4000), quantize.at(2, 2100)}, quantize.at(3, 2000))));
 }
 
-// Equal strides whose offset proves the elements disjoint; the same strides with an offset that makes them meet.
+// Equal strides whose offset proves the elements disjoint; the same strides with an offset that
+// makes them meet.
 TEST(Overlap, InterleavedElements) {
     Arena arena = add({F32, {50}, {2}}, {F32, {50}, {2}}, {F32, {50}, {2}});
     EXPECT_TRUE(accepted(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 516))));
     EXPECT_TRUE(accepted(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 508))));
     EXPECT_TRUE(accepted(arena.run({arena.at(0, 512), arena.at(1, 512)}, arena.at(2, 516))));
-    EXPECT_TRUE(
-        refused(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 520)), {"OutputTensor", "ATensor", "overlap"}));
-    EXPECT_TRUE(
-        refused(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 504)), {"OutputTensor", "ATensor", "overlap"}));
+    EXPECT_TRUE(refused(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 520)),
+                        {"OutputTensor", "ATensor", "overlap"}));
+    EXPECT_TRUE(refused(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 504)),
+                        {"OutputTensor", "ATensor", "overlap"}));
     // Beyond the last element.
     EXPECT_TRUE(accepted(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 512 + 400))));
     EXPECT_TRUE(refused(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 512 + 392)),
@@ -524,8 +621,10 @@ TEST(Overlap, InterleavedRows) {
     // Halves of the same rows: NCHW channels, columns of an image.
     const Spec left{F32, {4, 8}, {16, 1}};
     Arena arena = add(left, left, left);
-    EXPECT_TRUE(accepted(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 512 + 8 * 4))));
-    EXPECT_TRUE(accepted(arena.run({arena.at(0, 512 + 8 * 4), arena.at(1, 512 + 8 * 4)}, arena.at(2, 512))));
+    EXPECT_TRUE(
+        accepted(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 512 + 8 * 4))));
+    EXPECT_TRUE(accepted(
+        arena.run({arena.at(0, 512 + 8 * 4), arena.at(1, 512 + 8 * 4)}, arena.at(2, 512))));
     EXPECT_TRUE(refused(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 512 + 7 * 4)),
                         {"OutputTensor", "ATensor", "overlap"}));
     EXPECT_TRUE(refused(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 512 + 9 * 4)),
@@ -534,22 +633,27 @@ TEST(Overlap, InterleavedRows) {
                         {"OutputTensor", "ATensor", "overlap"}));
     // Equal ranges, other strides: not proved, refused, though no element is shared.
     Arena other = add({F32, {4, 8}, {16, 2}}, left, {F32, {4, 8}, {1, 8}});
-    EXPECT_TRUE(
-        refused(other.run({other.at(0, 512), other.at(1, 2048)}, other.at(2, 516)), {"OutputTensor", "ATensor", "overlap"}));
+    EXPECT_TRUE(refused(other.run({other.at(0, 512), other.at(1, 2048)}, other.at(2, 516)),
+                        {"OutputTensor", "ATensor", "overlap"}));
 }
 
 // Elements of 4 bytes and of 1, each 8 bytes apart: the narrow ones fit between the wide ones.
 TEST(Overlap, InterleavedElementsOfDifferentTypes) {
-    Arena quantize(HEWN_OPERATOR_QUANTIZE_LINEAR, {{F32, {50}, {2}}, {F32, {50}, {0}}, {U8, {50}, {0}}, {U8, {50}, {8}}});
-    Arena dequantize(HEWN_OPERATOR_DEQUANTIZE_LINEAR, {{U8, {50}, {8}}, {F32, {50}, {0}}, {U8, {50}, {0}}, {F32, {50}, {2}}});
-    for (int64_t offset = -10; offset <= 10; offset++) {  // of the narrow elements from the wide ones
+    Arena quantize(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                   {{F32, {50}, {2}}, {F32, {50}, {0}}, {U8, {50}, {0}}, {U8, {50}, {8}}});
+    Arena dequantize(HEWN_OPERATOR_DEQUANTIZE_LINEAR,
+                     {{U8, {50}, {8}}, {F32, {50}, {0}}, {U8, {50}, {0}}, {F32, {50}, {2}}});
+    for (int64_t offset = -10; offset <= 10;
+         offset++) {  // of the narrow elements from the wide ones
         const bool meet = (offset + 16) % 8 < 4;
         for (Arena *arena : {&quantize, &dequantize}) {
             const int64_t narrow = 512 + offset, wide = 512;
             const bool to_narrow = arena == &quantize;
-            const Outcome outcome = arena->run({arena->at(0, to_narrow ? wide : narrow), arena->at(1, 2048), arena->at(2, 2052)},
-                                               arena->at(3, to_narrow ? narrow : wide));
-            if (meet) EXPECT_TRUE(refused(outcome, {"OutputTensor", "InputTensor", "overlap"})) << offset;
+            const Outcome outcome = arena->run(
+                {arena->at(0, to_narrow ? wide : narrow), arena->at(1, 2048), arena->at(2, 2052)},
+                arena->at(3, to_narrow ? narrow : wide));
+            if (meet)
+                EXPECT_TRUE(refused(outcome, {"OutputTensor", "InputTensor", "overlap"})) << offset;
             else EXPECT_TRUE(accepted(outcome)) << offset;
         }
     }

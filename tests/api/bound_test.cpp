@@ -1,5 +1,5 @@
-// Bound execution: hewn_bind and hewn_run. (What hewn_bind refuses: binding_test.cpp. All layouts and types: check() runs bound
-// one problem in two.)
+// Bound execution: hewn_bind and hewn_run. (What hewn_bind refuses: binding_test.cpp. All layouts
+// and types: check() runs bound one problem in two.)
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
 
@@ -32,11 +32,13 @@ std::vector<Problem> problems(const std::vector<int64_t> &sizes, Random &random)
     return result;
 }
 
-BoundOperatorPtr bound_to(const hewn_operator *op, const Problem &problem, const hewn_execute_options *options = nullptr) {
+BoundOperatorPtr bound_to(const hewn_operator *op, const Problem &problem,
+                          const hewn_execute_options *options = nullptr) {
     const std::vector<hewn_buffer_binding> inputs = problem.bindings();
     const hewn_buffer_binding output = problem.output.binding();
     BoundOperatorPtr bound;
-    const Outcome outcome = bind_operator(op, inputs.data(), uint32_t(inputs.size()), &output, 1, options, bound);
+    const Outcome outcome =
+        bind_operator(op, inputs.data(), uint32_t(inputs.size()), &output, 1, options, bound);
     EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
     return bound;
 }
@@ -55,7 +57,8 @@ TEST(Bound, RunsSeeWhatTheMemoryHolds) {
                 std::vector<uint8_t> expected = problem.output.memory;
                 evaluate_reference(problem, expected);
                 ASSERT_EQ(hewn_run(bound.get(), nullptr), HEWN_STATUS_OK);
-                ASSERT_TRUE(output_equals(problem, expected, problem.output.memory)) << "run " << run;
+                ASSERT_TRUE(output_equals(problem, expected, problem.output.memory))
+                    << "run " << run;
             }
         }
     }
@@ -106,7 +109,8 @@ TEST(Bound, AnyThreadRuns) {
         std::vector<std::thread> threads;
         for (int t = 0; t < 3; t++) {
             threads.emplace_back([&] {
-                for (int i = 0; i < 20; i++) failed += hewn_run(shared.get(), nullptr) != HEWN_STATUS_OK;
+                for (int i = 0; i < 20; i++)
+                    failed += hewn_run(shared.get(), nullptr) != HEWN_STATUS_OK;
             });
         }
         for (std::thread &thread : threads) thread.join();

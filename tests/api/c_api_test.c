@@ -1,4 +1,5 @@
-/* A C99 program: compiled as C, linked as C, with nothing of C++. The example of hewn.h's first lines, and a refused call. */
+/* A C99 program: compiled as C, linked as C, with nothing of C++. The example of hewn.h's first
+ * lines, and a refused call. */
 #include <hewn/hewn.h>
 
 #include <stdio.h>
@@ -17,7 +18,9 @@ int main(void) {
     hewn_error error = {sizeof error, HEWN_STATUS_OK, ""};
     hewn_operator *op = NULL;
 
-    const float input[10] = {-1000.0f, -1.0f, -0.75f, -0.25f, 0.0f, 0.25f, 0.75f, 1.25f, 2.0f, 1000.0f}, s = 0.5f;
+    const float input[10] = {-1000.0f, -1.0f, -0.75f, -0.25f, 0.0f,
+                             0.25f,    0.75f, 1.25f,  2.0f,   1000.0f},
+                s = 0.5f;
     const uint8_t z = 3, expected[10] = {0, 1, 1, 3, 3, 3, 5, 5, 7, 255};
     uint8_t output[10];
     hewn_buffer_binding inputs[3], result;
@@ -28,7 +31,8 @@ int main(void) {
     zero_point.data_type = y.data_type = HEWN_DATA_TYPE_UINT8;
 
     if (hewn_version() >> 16 != HEWN_VERSION_MAJOR) return fail("version", &error);
-    if (hewn_compile(NULL, &desc, NULL, &op, &error) != HEWN_STATUS_OK) return fail("compile", &error);
+    if (hewn_compile(NULL, &desc, NULL, &op, &error) != HEWN_STATUS_OK)
+        return fail("compile", &error);
     memset(inputs, 0, sizeof inputs);
     inputs[0].struct_size = inputs[1].struct_size = inputs[2].struct_size = sizeof inputs[0];
     inputs[0].buffer = (void *)input;
@@ -40,13 +44,15 @@ int main(void) {
     result = inputs[0];
     result.buffer = output;
     result.size = sizeof output;
-    if (hewn_execute(op, inputs, 3, &result, 1, NULL, &error) != HEWN_STATUS_OK) return fail("execute", &error);
+    if (hewn_execute(op, inputs, 3, &result, 1, NULL, &error) != HEWN_STATUS_OK)
+        return fail("execute", &error);
     if (memcmp(output, expected, sizeof output) != 0) return fail("a wrong result", &error);
 
     result.size--;
     if (hewn_execute(op, inputs, 3, &result, 1, NULL, &error) != HEWN_STATUS_INVALID_BINDING)
         return fail("a short buffer was accepted", &error);
-    if (!strstr(error.message, "OutputTensor")) return fail("the message does not name the tensor", &error);
+    if (!strstr(error.message, "OutputTensor"))
+        return fail("the message does not name the tensor", &error);
     hewn_destroy_operator(op);
     hewn_shutdown();
     printf("ok\n");

@@ -1,5 +1,5 @@
-// Scales and zero points given at compile: hewn_compile_options' constants. (All layouts and types: check() has them for one
-// problem in three.)
+// Scales and zero points given at compile: hewn_compile_options' constants. (All layouts and types:
+// check() has them for one problem in three.)
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
 
@@ -27,19 +27,23 @@ hewn_buffer_binding binding(T &memory, size_t bytes = sizeof(T)) {
 class ConstantsTest : public testing::Test {
 protected:
     void SetUp() override {
-        if (runnable_variants("quantize_linear", "f32_u8").empty()) GTEST_SKIP() << "quantize_linear f32_u8: not in this build";
+        if (runnable_variants("quantize_linear", "f32_u8").empty())
+            GTEST_SKIP() << "quantize_linear f32_u8: not in this build";
     }
     Outcome compiled(const std::vector<hewn_buffer_binding> &constants, bool zero_point = true) {
-        const Spec x{HEWN_DATA_TYPE_FLOAT32, {4}}, scale{HEWN_DATA_TYPE_FLOAT32, {4}, {0}}, zero{HEWN_DATA_TYPE_UINT8, {4}, {0}},
-            y{HEWN_DATA_TYPE_UINT8, {4}};
+        const Spec x{HEWN_DATA_TYPE_FLOAT32, {4}}, scale{HEWN_DATA_TYPE_FLOAT32, {4}, {0}},
+            zero{HEWN_DATA_TYPE_UINT8, {4}, {0}}, y{HEWN_DATA_TYPE_UINT8, {4}};
         hewn_compile_options options = compile_options();
         options.constants = constants.data();
         options.constant_count = uint32_t(constants.size());
-        return compile(Description(HEWN_OPERATOR_QUANTIZE_LINEAR,
-                                   {x.desc(), scale.desc(), zero_point ? std::optional(zero.desc()) : std::nullopt, y.desc()}),
-                       &options, op_);
+        return compile(
+            Description(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                        {x.desc(), scale.desc(),
+                         zero_point ? std::optional(zero.desc()) : std::nullopt, y.desc()}),
+            &options, op_);
     }
-    void refused(const std::vector<hewn_buffer_binding> &constants, const std::string &words, bool zero_point = true) {
+    void refused(const std::vector<hewn_buffer_binding> &constants, const std::string &words,
+                 bool zero_point = true) {
         const Outcome outcome = compiled(constants, zero_point);
         EXPECT_EQ(outcome.status, HEWN_STATUS_INVALID_BINDING) << outcome;
         EXPECT_NE(outcome.message.find(words), std::string::npos) << outcome;
@@ -47,7 +51,8 @@ protected:
     Outcome executed(const std::vector<hewn_buffer_binding> &inputs) {
         const hewn_buffer_binding output = binding(y_);
         return outcome_of([&](hewn_error *error) {
-            return hewn_execute(op_.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, error);
+            return hewn_execute(op_.get(), inputs.data(), uint32_t(inputs.size()), &output, 1,
+                                nullptr, error);
         });
     }
 
@@ -77,17 +82,22 @@ TEST_F(ConstantsTest, AreNotBoundAgain) {
     ASSERT_EQ(compiled({NONE, binding(scale_), NONE}).status, HEWN_STATUS_OK);
     const Outcome outcome = executed({binding(x_), binding(scale_), binding(zero_point_)});
     EXPECT_EQ(outcome.status, HEWN_STATUS_INVALID_BINDING) << outcome;
-    EXPECT_NE(outcome.message.find("ScaleTensor: has a binding but was given as a constant at compile"), std::string::npos)
+    EXPECT_NE(
+        outcome.message.find("ScaleTensor: has a binding but was given as a constant at compile"),
+        std::string::npos)
         << outcome;
     EXPECT_EQ(y_[0], 0) << "a refused call wrote";
-    EXPECT_EQ(executed({binding(x_), NONE, NONE}).status, HEWN_STATUS_INVALID_BINDING) << "the zero point is no constant";
+    EXPECT_EQ(executed({binding(x_), NONE, NONE}).status, HEWN_STATUS_INVALID_BINDING)
+        << "the zero point is no constant";
 }
 
 TEST_F(ConstantsTest, WhatIsRefused) {
-    refused({binding(x_), binding(scale_), NONE}, "InputTensor: only scales and zero points can be constants");
+    refused({binding(x_), binding(scale_), NONE},
+            "InputTensor: only scales and zero points can be constants");
     refused({NONE, binding(scale_)}, "2 bindings of constants given, 3 due");
     refused({NONE, binding(scale_, 3), NONE}, "ScaleTensor: the binding has 3 bytes, 4 are needed");
-    refused({NONE, binding(scale_), binding(zero_point_)}, "ZeroPointTensor: has a binding but was absent", false);
+    refused({NONE, binding(scale_), binding(zero_point_)},
+            "ZeroPointTensor: has a binding but was absent", false);
     hewn_buffer_binding typed = binding(scale_);
     typed.struct_size = HEWN_BINDING_OF(HEWN_DATA_TYPE_INT32);
     refused({NONE, typed, NONE}, "ScaleTensor: the binding's elements are INT32");
@@ -103,7 +113,8 @@ TEST_F(ConstantsTest, WhatIsRefused) {
     hewn_compile_options options = compile_options();
     options.constant_count = 3;
     const Spec f32{HEWN_DATA_TYPE_FLOAT32, {4}};
-    const Outcome outcome = compile(Description(HEWN_OPERATOR_ADD, {f32.desc(), f32.desc(), f32.desc()}), &options, op_);
+    const Outcome outcome = compile(
+        Description(HEWN_OPERATOR_ADD, {f32.desc(), f32.desc(), f32.desc()}), &options, op_);
     EXPECT_EQ(outcome.status, HEWN_STATUS_INVALID_BINDING) << outcome;
 }
 
@@ -114,11 +125,15 @@ TEST_F(ConstantsTest, AnOlderProgramHasNone) {
     options.constants = &NONE;  // beyond its struct: not read
     options.constant_count = 77;
     const Spec f32{HEWN_DATA_TYPE_FLOAT32, {4}};
-    EXPECT_EQ(compile(Description(HEWN_OPERATOR_ADD, {f32.desc(), f32.desc(), f32.desc()}), &options, op_).status,
-              HEWN_STATUS_OK);
+    EXPECT_EQ(
+        compile(Description(HEWN_OPERATOR_ADD, {f32.desc(), f32.desc(), f32.desc()}), &options, op_)
+            .status,
+        HEWN_STATUS_OK);
     options.struct_size--;
-    EXPECT_EQ(compile(Description(HEWN_OPERATOR_ADD, {f32.desc(), f32.desc(), f32.desc()}), &options, op_).status,
-              HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(
+        compile(Description(HEWN_OPERATOR_ADD, {f32.desc(), f32.desc(), f32.desc()}), &options, op_)
+            .status,
+        HEWN_STATUS_INVALID_ARGUMENT);
 }
 
 }  // namespace

@@ -23,10 +23,11 @@ const TensorDesc F32 = {DataType::FLOAT32, {4}}, U8 = {DataType::UINT8, {4}};
 class CppApi : public testing::Test {
 protected:
     void SetUp() override {
-        for (const char *kernel :
-             {"add f32", "quantize_linear f32_u8", "dequantize_linear u8_f32", "quantized_linear_add u8_u8_u8"}) {
+        for (const char *kernel : {"add f32", "quantize_linear f32_u8", "dequantize_linear u8_f32",
+                                   "quantized_linear_add u8_u8_u8"}) {
             const std::string text = kernel, name = text.substr(0, text.find(' '));
-            if (runnable_variants(name, text.substr(name.size() + 1)).empty()) GTEST_SKIP() << kernel << ": not in this build";
+            if (runnable_variants(name, text.substr(name.size() + 1)).empty())
+                GTEST_SKIP() << kernel << ": not in this build";
         }
     }
 };
@@ -62,20 +63,26 @@ TEST_F(CppApi, Descriptions) {
     std::vector<uint8_t> q(4), sum(4);
     std::vector<float> y(4);
 
-    hewn::compile(hewn::QuantizeLinearDesc{F32, scale, zero_point, U8}).execute({x, half, {&ten, 1}}, {q});
+    hewn::compile(hewn::QuantizeLinearDesc{F32, scale, zero_point, U8})
+        .execute({x, half, {&ten, 1}}, {q});
     EXPECT_EQ(q, (std::vector<uint8_t>{10, 12, 14, 16}));
-    hewn::compile(hewn::QuantizeLinearDesc{F32, scale, std::nullopt, U8}).execute({x, half, nullptr}, {q});
+    hewn::compile(hewn::QuantizeLinearDesc{F32, scale, std::nullopt, U8})
+        .execute({x, half, nullptr}, {q});
     EXPECT_EQ(q, (std::vector<uint8_t>{0, 2, 4, 6}));
-    hewn::compile(hewn::DequantizeLinearDesc{U8, scale, zero_point, F32}).execute({q, half, {&three, 1}}, {y});
+    hewn::compile(hewn::DequantizeLinearDesc{U8, scale, zero_point, F32})
+        .execute({q, half, {&three, 1}}, {y});
     EXPECT_EQ(y, (std::vector<float>{-1.5f, -0.5f, 0.5f, 1.5f}));
 
     const std::array<float, 1> quarter = {0.25f};
-    const hewn::QuantizedLinearAddDesc desc = {U8, scale, zero_point, U8, scale, zero_point, scale, zero_point, U8};
+    const hewn::QuantizedLinearAddDesc desc = {U8,         scale, zero_point, U8, scale,
+                                               zero_point, scale, zero_point, U8};
     const std::vector<uint8_t> b = {8, 8, 8, 8};
     // (q - 1) / 2 + (8 - 3) / 4, in halves, and 10
-    hewn::compile(desc).execute({q, half, {&one, 1}, b, quarter, {&three, 1}, half, {&ten, 1}}, {sum});
+    hewn::compile(desc).execute({q, half, {&one, 1}, b, quarter, {&three, 1}, half, {&ten, 1}},
+                                {sum});
     EXPECT_EQ(sum, (std::vector<uint8_t>{12, 14, 16, 18}));
-    const hewn::QuantizedLinearAddDesc without = {U8, scale, std::nullopt, U8, scale, std::nullopt, scale, std::nullopt, U8};
+    const hewn::QuantizedLinearAddDesc without = {U8,           scale, std::nullopt, U8, scale,
+                                                  std::nullopt, scale, std::nullopt, U8};
     hewn::compile(without).execute({q, half, nullptr, b, quarter, nullptr, half, nullptr}, {sum});
     EXPECT_EQ(sum, (std::vector<uint8_t>{4, 6, 8, 10}));
 }
@@ -88,30 +95,43 @@ TEST_F(CppApi, ZeroPointsInBraces) {
     const std::vector<float> x = {0, 1, 2, 3}, ones = {1, 1, 1, 1};
     const std::vector<uint8_t> zero_points = {1, 2, 3, 4};
     std::vector<uint8_t> q(4);
-    const auto run = [&](const hewn::QuantizeLinearDesc &desc, const hewn::InputBinding &zero_point) {
+    const auto run = [&](const hewn::QuantizeLinearDesc &desc,
+                         const hewn::InputBinding &zero_point) {
         hewn::compile(desc).execute({x, ones, zero_point}, {q});
         return q;
     };
-    const std::vector<uint8_t> with = {1, 3, 5, 7}, with_first = {1, 2, 3, 4}, without = {0, 1, 2, 3};
+    const std::vector<uint8_t> with = {1, 3, 5, 7}, with_first = {1, 2, 3, 4},
+                               without = {0, 1, 2, 3};
     EXPECT_EQ(run({{f32, s}, {f32, s}, {u8, s}, {u8, s}}, zero_points), with);
     EXPECT_EQ(run({{f32, s}, {f32, s}, {u8, {4}, {{0}}}, {u8, s}}, zero_points), with_first);
     EXPECT_EQ(run({{f32, s}, {f32, s}, {u8, s, repeat}, {u8, s}}, zero_points), with_first);
     EXPECT_EQ(run({F32, F32, given, U8}, zero_points), with);
-    for (const hewn::OptionalTensorDesc &none : {hewn::OptionalTensorDesc(std::nullopt), hewn::OptionalTensorDesc(absent), {}})
+    for (const hewn::OptionalTensorDesc &none :
+         {hewn::OptionalTensorDesc(std::nullopt), hewn::OptionalTensorDesc(absent), {}})
         EXPECT_EQ(run({F32, F32, none, U8}, nullptr), without);
-    hewn::QuantizedLinearAddDesc add = {
-        U8, {f32, s, repeat}, {u8, s, repeat}, U8, {f32, s, repeat}, {u8, s, repeat}, {f32, s, repeat}, {u8, s, repeat}, U8};
+    hewn::QuantizedLinearAddDesc add = {U8,
+                                        {f32, s, repeat},
+                                        {u8, s, repeat},
+                                        U8,
+                                        {f32, s, repeat},
+                                        {u8, s, repeat},
+                                        {f32, s, repeat},
+                                        {u8, s, repeat},
+                                        U8};
     EXPECT_EQ(add.output_zero_point_tensor->sizes, s);
     add.output_zero_point_tensor = std::nullopt;
     EXPECT_FALSE(add.output_zero_point_tensor);
 }
 
-// Above, A, B and the output are of one type, so that one in another's place would not show. Of different types it is refused.
+// Above, A, B and the output are of one type, so that one in another's place would not show. Of
+// different types it is refused.
 TEST_F(CppApi, DescriptionsOfDifferentTypes) {
     for (const char *signature : {"u8_i8_u8", "u8_u8_i8"}) {
-        if (runnable_variants("quantized_linear_add", signature).empty()) GTEST_SKIP() << signature << ": not in this build";
+        if (runnable_variants("quantized_linear_add", signature).empty())
+            GTEST_SKIP() << signature << ": not in this build";
     }
-    const TensorDesc I8 = {DataType::INT8, {4}}, scale = TensorDesc::broadcast_scalar(DataType::FLOAT32, {4}),
+    const TensorDesc I8 = {DataType::INT8, {4}},
+                     scale = TensorDesc::broadcast_scalar(DataType::FLOAT32, {4}),
                      u8 = TensorDesc::broadcast_scalar(DataType::UINT8, {4}),
                      i8 = TensorDesc::broadcast_scalar(DataType::INT8, {4});
     const hewn::QuantizedLinearAddDesc other_b = {U8, scale, u8, I8, scale, i8, scale, u8, U8},
@@ -125,10 +145,15 @@ TEST_F(CppApi, TensorDescriptions) {
     EXPECT_EQ((TensorDesc{DataType::FLOAT16, {2, 3}, {{4, 1}}}).size_in_bytes(), 14u);
     EXPECT_EQ(TensorDesc::broadcast_scalar(DataType::INT64, {2, 3}).size_in_bytes(), 8u);
     const TensorDesc wrong = {DataType::FLOAT32, {2, 3}, {{1}}};
-    EXPECT_NE(message_of([&] { wrong.c_desc(); }).find("each dimension has a stride, 0 where an input repeats"),
+    EXPECT_NE(message_of([&] {
+                  wrong.c_desc();
+              }).find("each dimension has a stride, 0 where an input repeats"),
               std::string::npos);
     EXPECT_EQ(status_of([&] { wrong.c_desc(); }), HEWN_STATUS_INVALID_ARGUMENT);
-    EXPECT_EQ(status_of([&] { hewn::compile(hewn::AddDesc{wrong, wrong, wrong}); }), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(status_of([&] {
+                  hewn::compile(hewn::AddDesc{wrong, wrong, wrong});
+              }),
+              HEWN_STATUS_INVALID_ARGUMENT);
 }
 
 // Options arrive: level, variant, executor, threads.
@@ -178,7 +203,8 @@ TEST_F(CppApi, Bindings) {
     EXPECT_EQ(sum, (std::vector<float>{-1, -1, 2, 4, 6, 8})) << "a refused call wrote";
 }
 
-// What the description says is the truth; a container, an array or a number of another type is refused, bytes are not.
+// What the description says is the truth; a container, an array or a number of another type is
+// refused, bytes are not.
 TEST_F(CppApi, TypesOfMemory) {
     const hewn::Operator add = hewn::compile(hewn::AddDesc{F32, F32, F32});
     std::vector<float> a = {1, 2, 3, 4}, sum(4, -1);
@@ -187,8 +213,9 @@ TEST_F(CppApi, TypesOfMemory) {
     const std::array<std::array<int32_t, 2>, 2> nested = {};
     std::vector<int32_t> output(4);
     const int32_t array[4] = {};
-    for (const hewn::InputBinding &wrong : {hewn::InputBinding(wide), hewn::InputBinding(narrow), hewn::InputBinding(nested),
-                                            hewn::InputBinding(array), hewn::InputBinding(array[0])}) {
+    for (const hewn::InputBinding &wrong :
+         {hewn::InputBinding(wide), hewn::InputBinding(narrow), hewn::InputBinding(nested),
+          hewn::InputBinding(array), hewn::InputBinding(array[0])}) {
         EXPECT_EQ(status_of([&] { add.execute({wrong, a}, {sum}); }), HEWN_STATUS_INVALID_BINDING);
         EXPECT_EQ(status_of([&] { add.execute({a, wrong}, {sum}); }), HEWN_STATUS_INVALID_BINDING);
     }
@@ -202,19 +229,22 @@ TEST_F(CppApi, TypesOfMemory) {
     const std::vector<std::byte> more_bytes(16);
     const std::vector<Point> points(2);
     const std::vector<std::complex<float>> complex(2);
-    for (const hewn::InputBinding &right : {hewn::InputBinding(bytes), hewn::InputBinding(more_bytes), hewn::InputBinding(points),
-                                            hewn::InputBinding(complex), hewn::InputBinding(narrow.data(), narrow.size())}) {
+    for (const hewn::InputBinding &right :
+         {hewn::InputBinding(bytes), hewn::InputBinding(more_bytes), hewn::InputBinding(points),
+          hewn::InputBinding(complex), hewn::InputBinding(narrow.data(), narrow.size())}) {
         add.execute({right, a}, {sum});
         EXPECT_EQ(sum, a);
     }
     // Handed to C's functions, a binding is one of C's.
-    const hewn_buffer_binding inputs[] = {hewn::InputBinding(a), hewn::InputBinding(a)}, out = hewn::Binding(sum);
+    const hewn_buffer_binding inputs[] = {hewn::InputBinding(a), hewn::InputBinding(a)},
+                              out = hewn::Binding(sum);
     EXPECT_EQ(hewn_execute(add.get(), inputs, 2, &out, 1, nullptr, nullptr), HEWN_STATUS_OK);
 }
 
 // hewn.hpp's enumerators are those of generators/operators.cmake.
 #define HEWN_TYPE(word, name, number, bits) static_assert(hewn_data_type(DataType::name) == number);
-#define HEWN_LEVEL(name, word, number) static_assert(hewn_feature_level(hewn::FeatureLevel::LEVEL_##name) == number);
+#define HEWN_LEVEL(name, word, number) \
+    static_assert(hewn_feature_level(hewn::FeatureLevel::LEVEL_##name) == number);
 #include "types.inc"
 
 TEST_F(CppApi, Bound) {
@@ -238,10 +268,10 @@ TEST_F(CppApi, Constants) {
     hewn::CompileOptions options;
     options.constants = {nullptr, scale, zero_point};
     const hewn::TensorDesc f32 = {DataType::FLOAT32, {4}}, u8 = {DataType::UINT8, {4}};
-    const hewn::Operator quantize =
-        hewn::compile(hewn::QuantizeLinearDesc{f32, hewn::TensorDesc::broadcast_scalar(DataType::FLOAT32, {4}),
-                                               hewn::TensorDesc::broadcast_scalar(DataType::UINT8, {4}), u8},
-                      options);
+    const hewn::Operator quantize = hewn::compile(
+        hewn::QuantizeLinearDesc{f32, hewn::TensorDesc::broadcast_scalar(DataType::FLOAT32, {4}),
+                                 hewn::TensorDesc::broadcast_scalar(DataType::UINT8, {4}), u8},
+        options);
     const std::vector<float> x = {1, 2, 3, 4};
     std::vector<uint8_t> y(4);
     quantize.execute({x, nullptr, nullptr}, {y});
@@ -286,7 +316,8 @@ struct Span {  // std::span, which C++17 lacks
 TEST_F(CppApi, ArraysViewsAndNumbers) {
     const TensorDesc scale = TensorDesc::broadcast_scalar(DataType::FLOAT32, {4}),
                      zero_point = TensorDesc::broadcast_scalar(DataType::UINT8, {4});
-    const hewn::Operator quantize = hewn::compile(hewn::QuantizeLinearDesc{F32, scale, zero_point, U8});
+    const hewn::Operator quantize =
+        hewn::compile(hewn::QuantizeLinearDesc{F32, scale, zero_point, U8});
     const float x[4] = {0, 1, 2, 3}, half = 0.5f;
     const float rows[2][2] = {{0, 1}, {2, 3}};
     uint8_t q[4] = {}, ten = 10;
@@ -303,8 +334,16 @@ TEST_F(CppApi, ArraysViewsAndNumbers) {
     const Span<uint8_t> view = {q, 4};
     quantize.execute({x, half, ten}, {view});
     expect();
-    EXPECT_EQ(status_of([&] { quantize.execute({x, half, 10}, {q}); }), HEWN_STATUS_INVALID_BINDING) << "10 is an INT32";
-    EXPECT_EQ(status_of([&] { quantize.execute({half, half, ten}, {q}); }), HEWN_STATUS_INVALID_BINDING) << "4 bytes of 16";
+    EXPECT_EQ(status_of([&] {
+                  quantize.execute({x, half, 10}, {q});
+              }),
+              HEWN_STATUS_INVALID_BINDING)
+        << "10 is an INT32";
+    EXPECT_EQ(status_of([&] {
+                  quantize.execute({half, half, ten}, {q});
+              }),
+              HEWN_STATUS_INVALID_BINDING)
+        << "4 bytes of 16";
 
     const TensorDesc one = {DataType::FLOAT32, {}};
     float sum = 0;
@@ -316,14 +355,18 @@ TEST_F(CppApi, ArraysViewsAndNumbers) {
 static_assert(std::is_constructible_v<hewn::Binding, std::vector<float> &>);
 static_assert(std::is_constructible_v<hewn::InputBinding, const std::array<uint16_t, 4> &>);
 static_assert(!std::is_constructible_v<hewn::Binding, std::vector<std::vector<float>> &>);
-static_assert(!std::is_constructible_v<hewn::InputBinding, const std::vector<std::vector<float>> &>);
+static_assert(
+    !std::is_constructible_v<hewn::InputBinding, const std::vector<std::vector<float>> &>);
 static_assert(!std::is_constructible_v<hewn::InputBinding, const std::vector<float *> &>);
 static_assert(!std::is_constructible_v<hewn::InputBinding, const std::vector<std::string_view> &>);
-static_assert(!std::is_constructible_v<hewn::InputBinding, const std::vector<hewn::InputBinding> &>);
+static_assert(
+    !std::is_constructible_v<hewn::InputBinding, const std::vector<hewn::InputBinding> &>);
 static_assert(!std::is_constructible_v<hewn::Binding, std::vector<hewn::Binding> &>);
-static_assert(!std::is_constructible_v<hewn::Binding, std::vector<std::array<std::string_view, 2>> &>);
+static_assert(
+    !std::is_constructible_v<hewn::Binding, std::vector<std::array<std::string_view, 2>> &>);
 static_assert(std::is_constructible_v<hewn::Binding, std::vector<std::array<float, 3>> &>);
-static_assert(std::is_constructible_v<hewn::InputBinding, const std::vector<std::complex<float>> &>);
+static_assert(
+    std::is_constructible_v<hewn::InputBinding, const std::vector<std::complex<float>> &>);
 static_assert(!std::is_constructible_v<hewn::Binding, const std::vector<float> &>);
 
 TEST_F(CppApi, DeviceAndMemory) {
@@ -340,7 +383,8 @@ TEST_F(CppApi, DeviceAndMemory) {
     std::vector<float> sum(3);
     result.read(sum.data(), 12, 4);
     EXPECT_EQ(sum, (std::vector<float>{4, 6, 8}));
-    EXPECT_EQ(status_of([] { hewn::Device::open(static_cast<hewn::DeviceKind>(99)); }), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(status_of([] { hewn::Device::open(static_cast<hewn::DeviceKind>(99)); }),
+              HEWN_STATUS_INVALID_ARGUMENT);
 }
 
 // It would be the CPU, and pointers of a GPU's memory its own.
@@ -348,10 +392,16 @@ TEST_F(CppApi, AMovedFromDeviceIsRefused) {
     hewn::Device device;
     const hewn::Device other = std::move(device);
     // NOLINTNEXTLINE(bugprone-use-after-move)
-    EXPECT_EQ(status_of([&] { hewn::compile(hewn::AddDesc{F32, F32, F32}, {}, &device); }), HEWN_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(status_of([&] {
+                  hewn::compile(hewn::AddDesc{F32, F32, F32}, {}, &device);
+              }),
+              HEWN_STATUS_INVALID_ARGUMENT);
     EXPECT_EQ(status_of([&] { hewn::DeviceMemory(device, 16); }), HEWN_STATUS_INVALID_ARGUMENT);
     EXPECT_EQ(status_of([&] { device.synchronize(); }), HEWN_STATUS_INVALID_ARGUMENT);
-    EXPECT_EQ(status_of([&] { hewn::compile(hewn::AddDesc{F32, F32, F32}, {}, &other); }), HEWN_STATUS_OK);
+    EXPECT_EQ(status_of([&] {
+                  hewn::compile(hewn::AddDesc{F32, F32, F32}, {}, &other);
+              }),
+              HEWN_STATUS_OK);
 }
 
 TEST_F(CppApi, Lists) {

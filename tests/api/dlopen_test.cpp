@@ -22,7 +22,8 @@ struct Library {
         return function;
     }
 };
-#define HEWN_GET(library, function) library.get(static_cast<decltype(&function)>(nullptr), #function)
+#define HEWN_GET(library, function) \
+    library.get(static_cast<decltype(&function)>(nullptr), #function)
 
 // ADD of four million i32 on up to `max_threads` threads.
 void add(const Library &library, int32_t max_threads) {
@@ -30,14 +31,19 @@ void add(const Library &library, int32_t max_threads) {
     const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_INT32, 1, &n, nullptr};
     const hewn_add_desc add{sizeof add, &tensor, &tensor, &tensor};
     const hewn_operator_desc desc{sizeof desc, HEWN_OPERATOR_ADD, &add};
-    hewn_compile_options options{sizeof options, HEWN_FEATURE_LEVEL_NEWEST, nullptr, max_threads, nullptr, nullptr, nullptr, 0};
+    hewn_compile_options options{sizeof options, HEWN_FEATURE_LEVEL_NEWEST,
+                                 nullptr,        max_threads,
+                                 nullptr,        nullptr,
+                                 nullptr,        0};
     hewn_operator *op = nullptr;
-    ASSERT_EQ(HEWN_GET(library, hewn_compile)(nullptr, &desc, &options, &op, nullptr), HEWN_STATUS_OK);
+    ASSERT_EQ(HEWN_GET(library, hewn_compile)(nullptr, &desc, &options, &op, nullptr),
+              HEWN_STATUS_OK);
     std::vector<int32_t> a(size_t(n), 3), b(size_t(n), 4), sum(size_t(n), 0);
     const hewn_buffer_binding inputs[] = {{sizeof inputs[0], a.data(), 0, uint64_t(n) * 4},
                                           {sizeof inputs[0], b.data(), 0, uint64_t(n) * 4}};
     const hewn_buffer_binding output{sizeof output, sum.data(), 0, uint64_t(n) * 4};
-    EXPECT_EQ(HEWN_GET(library, hewn_execute)(op, inputs, 2, &output, 1, nullptr, nullptr), HEWN_STATUS_OK);
+    EXPECT_EQ(HEWN_GET(library, hewn_execute)(op, inputs, 2, &output, 1, nullptr, nullptr),
+              HEWN_STATUS_OK);
     EXPECT_EQ(std::count(sum.begin(), sum.end(), 7), n);
     HEWN_GET(library, hewn_destroy_operator)(op);
 }

@@ -62,7 +62,8 @@ TEST_F(Forcing, ListsAreComplete) {
         hewn_variant_info info{};
         info.struct_size = sizeof info;
         ASSERT_EQ(hewn_get_variant(i, &info), HEWN_STATUS_OK);
-        EXPECT_EQ(info.name, std::string(info.operator_name) + "_" + info.signature + "__" + info.target);
+        EXPECT_EQ(info.name,
+                  std::string(info.operator_name) + "_" + info.signature + "__" + info.target);
         EXPECT_TRUE(listed.insert(info.name).second) << info.name << " is listed twice";
     }
     EXPECT_EQ(built, listed);
@@ -105,13 +106,16 @@ TEST_F(Forcing, TargetsAscendInRank) {
 }
 
 #if defined(__linux__) && defined(__x86_64__)
-// A target runs here exactly if the system names the features that README.md says it needs, by Linux's words for them. One that
-// is not found any more would only be skipped by the other tests.
+// A target runs here exactly if the system names the features that README.md says it needs, by
+// Linux's words for them. One that is not found any more would only be skipped by the other tests.
 TEST_F(Forcing, TargetsRunWhereTheirFeaturesAre) {
     const std::string sse41 = "sse4_1", avx2 = sse41 + " avx avx2 fma f16c",
-                      avx512 = avx2 + " bmi1 avx512f avx512cd avx512vl avx512dq avx512bw", vnni = avx512 + " avx512_vnni";
-    const std::map<std::string, std::string> needs = {
-        {"x86_64_sse41", sse41}, {"x86_64_avx2", avx2}, {"x86_64_avx512", avx512}, {"x86_64_avx512_vnni", vnni}};
+                      avx512 = avx2 + " bmi1 avx512f avx512cd avx512vl avx512dq avx512bw",
+                      vnni = avx512 + " avx512_vnni";
+    const std::map<std::string, std::string> needs = {{"x86_64_sse41", sse41},
+                                                      {"x86_64_avx2", avx2},
+                                                      {"x86_64_avx512", avx512},
+                                                      {"x86_64_avx512_vnni", vnni}};
     std::ifstream cpuinfo("/proc/cpuinfo");
     std::string line;
     while (std::getline(cpuinfo, line) && line.rfind("flags", 0) != 0) {
@@ -125,7 +129,8 @@ TEST_F(Forcing, TargetsRunWhereTheirFeaturesAre) {
         std::istringstream needed(needs.at(target.name));
         bool runs = true;
         for (std::string flag; needed >> flag;) runs &= flags.count(flag) > 0;
-        EXPECT_EQ(target.supported == 1, runs) << target.name << " lacks '" << target.missing << "'";
+        EXPECT_EQ(target.supported == 1, runs)
+            << target.name << " lacks '" << target.missing << "'";
     }
 }
 #endif
@@ -140,8 +145,8 @@ bool runs_in_halves() {
 #endif
 }
 
-// Exactly one variant of each operator x signature is picked: of those that run here, the one of the highest rank, as it counts
-// on this chip.
+// Exactly one variant of each operator x signature is picked: of those that run here, the one of
+// the highest rank, as it counts on this chip.
 TEST_F(Forcing, PicksTheHighestRank) {
     std::map<std::string, int32_t> rank;
     for (const auto &target : targets()) rank[target.name] = target.rank;
@@ -156,7 +161,8 @@ TEST_F(Forcing, PicksTheHighestRank) {
         ASSERT_EQ(hewn_get_variant(i, &info), HEWN_STATUS_OK);
         if (info.device != HEWN_DEVICE_CPU) continue;
         const std::string kernel = std::string(info.operator_name) + "_" + info.signature;
-        if (info.supported && (best[kernel].empty() || counts(kernel, info.target) > counts(kernel, best[kernel])))
+        if (info.supported &&
+            (best[kernel].empty() || counts(kernel, info.target) > counts(kernel, best[kernel])))
             best[kernel] = info.target;
         if (info.picked) {
             EXPECT_TRUE(picked.emplace(kernel, info.target).second) << kernel << " is picked twice";
@@ -178,11 +184,13 @@ TEST_F(Forcing, TargetAndVariantNames) {
     }
 }
 
-// A target that leaves a kernel to the ones below it (ONLY in targets.cmake) is no error: its name applies to every operator.
-// What no target has is one, also where this build has been told to leave it out.
+// A target that leaves a kernel to the ones below it (ONLY in targets.cmake) is no error: its name
+// applies to every operator. What no target has is one, also where this build has been told to
+// leave it out.
 TEST_F(Forcing, TargetNamesApplyToEveryOperator) {
     std::set<std::pair<std::string, std::string>> kernels = {{"add", "f16"}, {"add", "i64"}};
-    for (const Variant &variant : all_variants()) kernels.emplace(variant.operator_name, variant.signature);
+    for (const Variant &variant : all_variants())
+        kernels.emplace(variant.operator_name, variant.signature);
     Random random("Forcing.TargetNames");
     for (const auto &[operator_name, signature] : kernels) {
         const hewn_operator_type type = parse_operator(operator_name);
@@ -197,7 +205,8 @@ TEST_F(Forcing, TargetNamesApplyToEveryOperator) {
             if (expected.empty()) {
                 EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT) << target.name << " " << kernel;
                 EXPECT_NE(outcome.message.find(target.name), std::string::npos) << outcome;
-                EXPECT_NE(outcome.message.find("no kernel " + kernel), std::string::npos) << outcome;
+                EXPECT_NE(outcome.message.find("no kernel " + kernel), std::string::npos)
+                    << outcome;
             } else {
                 EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
                 EXPECT_EQ(ran(), expected) << target.name;
@@ -226,18 +235,22 @@ TEST_F(Forcing, EnvironmentForcesWhatOptionsLeaveOpen) {
     const Outcome outcome = add(nullptr);
     EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT);
     EXPECT_NE(outcome.message.find("x86_64_mmx"), std::string::npos) << outcome;
-    EXPECT_NE(outcome.message.find("its targets: " + std::string(targets()[0].name)), std::string::npos) << outcome;
+    EXPECT_NE(outcome.message.find("its targets: " + std::string(targets()[0].name)),
+              std::string::npos)
+        << outcome;
     EXPECT_NE(outcome.message.find("HEWN_VARIANT"), std::string::npos) << outcome;
     const Outcome by_option = add("x86_64_mmx");
     EXPECT_EQ(by_option.message.find("HEWN_VARIANT"), std::string::npos) << by_option;
-    EXPECT_NE(add("x86_64_\r\nmmx").message.find("x86_64_  mmx"), std::string::npos) << "messages have one line";
+    EXPECT_NE(add("x86_64_\r\nmmx").message.find("x86_64_  mmx"), std::string::npos)
+        << "messages have one line";
 }
 
 // `picked` tells what compile takes where nothing is forced: the environment is not looked at.
 TEST_F(Forcing, EnvironmentDoesNotChangePicked) {
     const auto picked = [] {
         std::vector<int32_t> flags;
-        for (const Variant &variant : built_variants()) flags.push_back(find_variant(variant.name)->picked);
+        for (const Variant &variant : built_variants())
+            flags.push_back(find_variant(variant.name)->picked);
         return flags;
     };
     const auto before = picked();
@@ -246,8 +259,8 @@ TEST_F(Forcing, EnvironmentDoesNotChangePicked) {
 }
 
 TEST_F(Forcing, Unknown) {
-    for (const char *name : {"x86_64_mmx", "x86_64_sse4", "x86_64_sse411", "X86_64_SSE41", "add_f32", "add_f32__",
-                             "add_f33__x86_64_sse41", "nonsense"}) {
+    for (const char *name : {"x86_64_mmx", "x86_64_sse4", "x86_64_sse411", "X86_64_SSE41",
+                             "add_f32", "add_f32__", "add_f33__x86_64_sse41", "nonsense"}) {
         const Outcome outcome = add(name);
         EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT) << name;
         EXPECT_NE(outcome.message.find(name), std::string::npos) << outcome;
@@ -266,7 +279,8 @@ TEST_F(Forcing, NotFitting) {
     }
 }
 
-// What this machine cannot run is refused with the feature it lacks. Under qemu-x86_64 this always finds something.
+// What this machine cannot run is refused with the feature it lacks. Under qemu-x86_64 this always
+// finds something.
 TEST_F(Forcing, NotRunnable) {
     size_t refused = 0;
     for (const auto &target : targets()) {

@@ -1,4 +1,5 @@
-// fork after the library has used threads: the child executes again, on its own thread, and exits as any program. POSIX.
+// fork after the library has used threads: the child executes again, on its own thread, and exits
+// as any program. POSIX.
 #include <gtest/gtest.h>
 
 #include <signal.h>
@@ -22,7 +23,8 @@ namespace {
 int exit_code(pid_t child) {
     for (int i = 0; i < 30000; i++) {
         int status = 0;
-        if (waitpid(child, &status, WNOHANG) == child) return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        if (waitpid(child, &status, WNOHANG) == child)
+            return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     kill(child, SIGKILL);
@@ -34,8 +36,8 @@ class ForkTest : public testing::Test {
 protected:
     void SetUp() override {
         Random random("Fork");
-        problem_ = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {3000001},
-                                all_dense(HEWN_OPERATOR_ADD), random);
+        problem_ = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"),
+                                {3000001}, all_dense(HEWN_OPERATOR_ADD), random);
         fill_inputs(problem_, random);
         expected_ = problem_.output.memory;
         evaluate_reference(problem_, expected_);
@@ -101,8 +103,8 @@ TEST_F(ForkTest, BeforeThePoolEverRan) {
 // Forked at any moment of other threads' executions, when the pool's locks may be held.
 TEST_F(ForkTest, WhileOtherThreadsExecute) {
     Random random("Fork.While");
-    Problem other =
-        make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {90000}, all_dense(HEWN_OPERATOR_ADD), random);
+    Problem other = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"),
+                                 {90000}, all_dense(HEWN_OPERATOR_ADD), random);
     const hewn_compile_options options = compile_options(nullptr, 4);
     OperatorPtr op;
     ASSERT_EQ(compile(other.description(), &options, op).status, HEWN_STATUS_OK);
@@ -118,8 +120,10 @@ TEST_F(ForkTest, WhileOtherThreadsExecute) {
         });
     }
     for (int i = 0; i < 150; i++) {
-        const int code =
-            in_child([&] { return hewn_execute(op.get(), inputs.data(), 2, &output, 1, nullptr, nullptr) == HEWN_STATUS_OK; });
+        const int code = in_child([&] {
+            return hewn_execute(op.get(), inputs.data(), 2, &output, 1, nullptr, nullptr) ==
+                   HEWN_STATUS_OK;
+        });
         EXPECT_EQ(code, 0);
         if (code != 0) break;
     }

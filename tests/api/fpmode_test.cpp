@@ -38,7 +38,8 @@ struct Mode {
 uint64_t read_mode() { return _mm_getcsr() & ~0x3fu; }
 void write_mode(uint64_t mode) { _mm_setcsr(unsigned(mode)); }
 
-constexpr uint64_t DEFAULT = 0x1f80, FLUSHING_TOWARD_ZERO = DEFAULT | 0xe040, FLUSHING_UPWARD = DEFAULT | 0xc040, UNMASKED = 0;
+constexpr uint64_t DEFAULT = 0x1f80, FLUSHING_TOWARD_ZERO = DEFAULT | 0xe040,
+                   FLUSHING_UPWARD = DEFAULT | 0xc040, UNMASKED = 0;
 constexpr Mode MODES[] = {
     {"flush to zero, denormals are zero", DEFAULT | 0x8040},
     {"flush to zero", DEFAULT | 0x8000},
@@ -60,8 +61,9 @@ uint64_t read_mode() {
 }
 void write_mode(uint64_t mode) { __asm__ volatile("msr fpcr, %0" : : "r"(mode) : "memory"); }
 
-constexpr uint64_t DEFAULT = 0, FZ = 1 << 24, FZ16 = 1 << 19, DN = 1 << 25, AHP = 1 << 26, UP = 1 << 22, DOWN = 2 << 22,
-                   TOWARD_ZERO = 3 << 22, FLUSHING_TOWARD_ZERO = TOWARD_ZERO | FZ | FZ16, FLUSHING_UPWARD = UP | FZ | FZ16,
+constexpr uint64_t DEFAULT = 0, FZ = 1 << 24, FZ16 = 1 << 19, DN = 1 << 25, AHP = 1 << 26,
+                   UP = 1 << 22, DOWN = 2 << 22, TOWARD_ZERO = 3 << 22,
+                   FLUSHING_TOWARD_ZERO = TOWARD_ZERO | FZ | FZ16, FLUSHING_UPWARD = UP | FZ | FZ16,
                    UNMASKED = 0x9f00;
 constexpr Mode MODES[] = {
     {"flush to zero", FZ},
@@ -91,20 +93,25 @@ bool keeps_mode(uint64_t mode, Call &&call) {
 
 class FpModeTest : public VariantTest {};
 
-// Values that round, tie, overflow and are subnormal. The truth is computed in the default mode; only hewn's own calls run in
-// the other one.
+// Values that round, tie, overflow and are subnormal. The truth is computed in the default mode;
+// only hewn's own calls run in the other one.
 TEST_P(FpModeTest, ChangesNothing) {
     const Variant &variant = GetParam();
-    if (kind_of_variant(variant.name.c_str()) != HEWN_DEVICE_CPU) GTEST_SKIP() << "a GPU has a mode of its own";
+    if (kind_of_variant(variant.name.c_str()) != HEWN_DEVICE_CPU)
+        GTEST_SKIP() << "a GPU has a mode of its own";
     Random random = this->random();
     // Small; of many slices; through scratch blocks; of short rows, where planning weighs costs.
     std::vector<Problem> problems;
-    problems.push_back(make_problem(variant.op(), variant.types(), {1000}, all_dense(variant.op()), random));
-    problems.push_back(make_problem(variant.op(), variant.types(), {60000}, per_tensor(variant.op()), random));
-    problems.push_back(make_problem(variant.op(), variant.types(), {70, 50},
-                                    std::vector<std::vector<int64_t>>(free_inputs(variant.op()).size(), {1, 70}), {50, 1},
-                                    random));
-    problems.push_back(make_problem(variant.op(), variant.types(), {40, 5}, all_dense(variant.op()), random, 2));
+    problems.push_back(
+        make_problem(variant.op(), variant.types(), {1000}, all_dense(variant.op()), random));
+    problems.push_back(
+        make_problem(variant.op(), variant.types(), {60000}, per_tensor(variant.op()), random));
+    problems.push_back(
+        make_problem(variant.op(), variant.types(), {70, 50},
+                     std::vector<std::vector<int64_t>>(free_inputs(variant.op()).size(), {1, 70}),
+                     {50, 1}, random));
+    problems.push_back(
+        make_problem(variant.op(), variant.types(), {40, 5}, all_dense(variant.op()), random, 2));
     for (size_t p = 0; p < 2 * problems.size(); p++) {
         Problem &problem = problems[p / 2];
         fill_inputs(problem, random, p % 2 ? Scales::extraordinary : Scales::ordinary);
@@ -125,7 +132,8 @@ TEST_P(FpModeTest, ChangesNothing) {
             ASSERT_EQ(compiled, HEWN_STATUS_OK);
             problem.output.memory = before;
             EXPECT_TRUE(keeps_mode(mode.bits, [&] {
-                executed = hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, nullptr);
+                executed = hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output,
+                                        1, nullptr, nullptr);
             })) << mode.name;
             ASSERT_EQ(executed, HEWN_STATUS_OK);
             ASSERT_TRUE(output_equals(problem, expected, problem.output.memory)) << mode.name;
@@ -136,43 +144,53 @@ TEST_P(FpModeTest, ChangesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(, FpModeTest, testing::ValuesIn(built_variants()), variant_name);
 
-// Subnormal inputs among quotients at ties, by scales of every size: enough elements to flush subnormals where that changes
-// nothing, and too few. Scales for all, a row, a column, periods within a vector, and each element; ordinary ones alone, and ones
-// among which some are not, which must be divided by as they are.
+// Subnormal inputs among quotients at ties, by scales of every size: enough elements to flush
+// subnormals where that changes nothing, and too few. Scales for all, a row, a column, periods
+// within a vector, and each element; ordinary ones alone, and ones among which some are not, which
+// must be divided by as they are.
 TEST(FpMode, SubnormalInputs) {
     Random random("FpMode.SubnormalInputs");
-    const std::vector<std::vector<float>> scales = {{0.5f, 0x1p-60f, -0x1p60f, 3.0f},
-                                                    {0x1p-61f, 0x1.fffffep-61f, 0x1p127f, 1.0f},
-                                                    {0x1p-125f, 0x1p-126f, -0x1p-127f, 0x1p-149f},
-                                                    {0.5f, 0.0f, 1.0f, 2.0f},
-                                                    {std::nanf(""), std::numeric_limits<float>::infinity(), 0.25f, 0x1p-126f}};
+    const std::vector<std::vector<float>> scales = {
+        {0.5f, 0x1p-60f, -0x1p60f, 3.0f},
+        {0x1p-61f, 0x1.fffffep-61f, 0x1p127f, 1.0f},
+        {0x1p-125f, 0x1p-126f, -0x1p-127f, 0x1p-149f},
+        {0.5f, 0.0f, 1.0f, 2.0f},
+        {std::nanf(""), std::numeric_limits<float>::infinity(), 0.25f, 0x1p-126f}};
     for (const int64_t rows : {2, 40}) {
         constexpr int64_t COLUMNS = 600;
         using Strides = std::vector<int64_t>;
-        for (const Strides &strides : {Strides{0, 0}, Strides{1, 0}, Strides{0, 1}, Strides{COLUMNS, 1}}) {
-            Problem problem = make_problem(HEWN_OPERATOR_QUANTIZE_LINEAR, operand_types(HEWN_OPERATOR_QUANTIZE_LINEAR, "f32_u8"),
-                                           {rows, COLUMNS}, {{COLUMNS, 1}, strides, {0, 0}}, {COLUMNS, 1}, random);
+        for (const Strides &strides :
+             {Strides{0, 0}, Strides{1, 0}, Strides{0, 1}, Strides{COLUMNS, 1}}) {
+            Problem problem = make_problem(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                                           operand_types(HEWN_OPERATOR_QUANTIZE_LINEAR, "f32_u8"),
+                                           {rows, COLUMNS}, {{COLUMNS, 1}, strides, {0, 0}},
+                                           {COLUMNS, 1}, random);
             fill_inputs(problem, random);
             for (const std::vector<float> &values : scales) {
                 const size_t kinds = random.one_in(2) ? 1 : values.size();
-                fill(*problem.inputs[1], [&](int64_t i) { problem.inputs[1]->set(i, values[size_t(i) % kinds]); });
+                fill(*problem.inputs[1],
+                     [&](int64_t i) { problem.inputs[1]->set(i, values[size_t(i) % kinds]); });
                 fill(*problem.inputs[0], [&](int64_t i) {
-                    const float subnormal = reference::from_bits(uint32_t(random.bits()) & 0x807fffff);
+                    const float subnormal =
+                        reference::from_bits(uint32_t(random.bits()) & 0x807fffff);
                     const float tie = (float(random.integer(0, 254)) + 0.5f) * random.pick(values);
                     problem.inputs[0]->set(i, random.one_in(2) ? subnormal : tie);
                 });
                 for (const std::string &variant : runnable_variants("quantize_linear", "f32_u8"))
-                    EXPECT_TRUE(check(problem, compile_options(variant.c_str(), 1))) << variant << " " << values[0];
+                    EXPECT_TRUE(check(problem, compile_options(variant.c_str(), 1)))
+                        << variant << " " << values[0];
             }
         }
     }
 }
 
 #if defined(__SSE2__)
-// What QUANTIZE_LINEAR's unclamped form cannot compute is computed all the same: wherever it stands in one box or several, and
-// whether the flag that tells was raised before. It is raised then afterwards, too.
+// What QUANTIZE_LINEAR's unclamped form cannot compute is computed all the same: wherever it stands
+// in one box or several, and whether the flag that tells was raised before. It is raised then
+// afterwards, too.
 TEST(FpMode, InvalidOperations) {
-    constexpr float SCALE = 0.5f, INF = std::numeric_limits<float>::infinity(), TWO_31_SCALES = 0x1p31f * SCALE;
+    constexpr float SCALE = 0.5f, INF = std::numeric_limits<float>::infinity(),
+                    TWO_31_SCALES = 0x1p31f * SCALE;
     constexpr unsigned INVALID = 1;
     Random random("FpMode.Invalid");
     for (const char *signature : {"f32_i8", "f32_u8"}) {
@@ -184,25 +202,30 @@ TEST(FpMode, InvalidOperations) {
             struct Shape {
                 std::vector<int64_t> sizes, scale_strides;
             };
-            for (const Shape &shape :
-                 {Shape{{300}, {0}}, Shape{{130000}, {0}}, Shape{{40, 65}, {0, 1}}, Shape{{3, 20, 33}, {33, 0, 1}}}) {
+            for (const Shape &shape : {Shape{{300}, {0}}, Shape{{130000}, {0}},
+                                       Shape{{40, 65}, {0, 1}}, Shape{{3, 20, 33}, {33, 0, 1}}}) {
                 int64_t elements = 1;
                 for (const int64_t size : shape.sizes) elements *= size;
-                Problem problem = make_problem(HEWN_OPERATOR_QUANTIZE_LINEAR, types, shape.sizes,
-                                               {packed_strides(shape.sizes), shape.scale_strides, shape.scale_strides},
-                                               packed_strides(shape.sizes), random);
+                Problem problem = make_problem(
+                    HEWN_OPERATOR_QUANTIZE_LINEAR, types, shape.sizes,
+                    {packed_strides(shape.sizes), shape.scale_strides, shape.scale_strides},
+                    packed_strides(shape.sizes), random);
                 fill_inputs(problem, random, Scales::ordinary);
                 fill(*problem.inputs[1], [&](int64_t i) { problem.inputs[1]->set(i, SCALE); });
-                for (const float value : {std::nanf(""), INF, -INF, 3e38f, -3e38f, TWO_31_SCALES, -TWO_31_SCALES,
-                                          std::nextafter(TWO_31_SCALES, 0.0f), std::nextafter(-TWO_31_SCALES, -INF)}) {
+                for (const float value :
+                     {std::nanf(""), INF, -INF, 3e38f, -3e38f, TWO_31_SCALES, -TWO_31_SCALES,
+                      std::nextafter(TWO_31_SCALES, 0.0f), std::nextafter(-TWO_31_SCALES, -INF)}) {
                     for (const int64_t at : {int64_t(0), elements / 2, elements - 1}) {
-                        float *const input = reinterpret_cast<float *>(problem.inputs[0]->data()) + at;
+                        float *const input =
+                            reinterpret_cast<float *>(problem.inputs[0]->data()) + at;
                         const float kept = *input;
                         *input = value;
                         for (const unsigned flag : {0u, INVALID}) {
                             _mm_setcsr((_mm_getcsr() & ~INVALID) | flag);
-                            const unsigned held = _mm_getcsr() & INVALID;  // 0 in emulators without the flag
-                            EXPECT_TRUE(check(problem, options)) << variant << " " << value << " at " << at << " of " << elements;
+                            const unsigned held =
+                                _mm_getcsr() & INVALID;  // 0 in emulators without the flag
+                            EXPECT_TRUE(check(problem, options))
+                                << variant << " " << value << " at " << at << " of " << elements;
                             EXPECT_EQ(_mm_getcsr() & held, held);
                         }
                         *input = kept;
@@ -218,7 +241,8 @@ TEST(FpMode, FlagsStayRaised) {
     if (runnable_variants("quantize_linear", "f32_u8").empty()) GTEST_SKIP() << "not in this build";
     constexpr unsigned FLAGS = 0x3f;
     Random random("FpMode.Flags");
-    Problem problem = make_problem(HEWN_OPERATOR_QUANTIZE_LINEAR, operand_types(HEWN_OPERATOR_QUANTIZE_LINEAR, "f32_u8"), {2000},
+    Problem problem = make_problem(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                                   operand_types(HEWN_OPERATOR_QUANTIZE_LINEAR, "f32_u8"), {2000},
                                    per_tensor(HEWN_OPERATOR_QUANTIZE_LINEAR), random);
     fill_inputs(problem, random);
     const hewn_compile_options options = compile_options(nullptr, 1);
@@ -233,10 +257,11 @@ TEST(FpMode, FlagsStayRaised) {
     _mm_setcsr(_mm_getcsr() & ~FLAGS);
 }
 
-// That the forms which multiply by reciprocals are taken, which no result tells: they leave the flag raised where a quotient does
-// not fit, and `divide`, which clamps before it converts, does not. For one scale of as many elements as any value of the knob
-// reciprocal_elements asks for, for a scale a column of enough rows, for boxes that cut rows, and for a scale a row where a box
-// has elements enough for its scales.
+// That the forms which multiply by reciprocals are taken, which no result tells: they leave the
+// flag raised where a quotient does not fit, and `divide`, which clamps before it converts, does
+// not. For one scale of as many elements as any value of the knob reciprocal_elements asks for, for
+// a scale a column of enough rows, for boxes that cut rows, and for a scale a row where a box has
+// elements enough for its scales.
 TEST(FpMode, ReciprocalsAreTaken) {
     constexpr float SCALE = 0.5f, LARGE = 3e38f;
     constexpr unsigned INVALID = 1;
@@ -263,7 +288,8 @@ TEST(FpMode, ReciprocalsAreTaken) {
         {{50, 700}, {1, 0}, true, {1400, 2}},
         {{40, 8, 8}, {0, 0, 0}, true, {64, 1, 8}},
         {{600, 150, 8}, {1, 0, 0}, false, {1, 4900, 600}},
-        // Too few, but for scales that all boxes share; and rows so short that a row of several scales is one of columns.
+        // Too few, but for scales that all boxes share; and rows so short that a row of several
+        // scales is one of columns.
         {{200, 16, 70}, {0, 1, 0}, true},
         {{4000, 16, 4}, {0, 1, 0}, true}};
     for (const std::string &variant : runnable_variants("quantize_linear", "f32_u8")) {
@@ -275,36 +301,43 @@ TEST(FpMode, ReciprocalsAreTaken) {
                 elements *= c.sizes[d];
                 if (!c.strides.empty()) last += (c.sizes[d] - 1) * c.strides[d];
             }
-            std::vector<float> x(size_t(c.strides.empty() ? elements : last + 1), 1.0f), scale(4097, SCALE);
+            std::vector<float> x(size_t(c.strides.empty() ? elements : last + 1), 1.0f),
+                scale(4097, SCALE);
             std::vector<uint8_t> output(static_cast<size_t>(elements)), zero_point(4097, 7);
             x.back() = LARGE;
             hewn::CompileOptions options;
             options.variant = variant;
             options.max_threads = 1;
             hewn::TensorDesc x_desc = {hewn::DataType::FLOAT32, c.sizes};
-            if (!c.strides.empty()) x_desc = hewn::TensorDesc{hewn::DataType::FLOAT32, c.sizes, c.strides};
-            const hewn::Operator op =
-                hewn::compile(hewn::QuantizeLinearDesc{x_desc,
-                                                       {hewn::DataType::FLOAT32, c.sizes, c.scale_strides},
-                                                       hewn::TensorDesc{hewn::DataType::UINT8, c.sizes, c.scale_strides},
-                                                       {hewn::DataType::UINT8, c.sizes}},
-                              options);
-            const hewn_buffer_binding inputs[] = {{sizeof(hewn_buffer_binding), x.data(), 0, x.size() * sizeof(float)},
-                                                  {sizeof(hewn_buffer_binding), scale.data(), 0, scale.size() * sizeof(float)},
-                                                  {sizeof(hewn_buffer_binding), zero_point.data(), 0, zero_point.size()}};
-            const hewn_buffer_binding out = {sizeof(hewn_buffer_binding), output.data(), 0, output.size()};
+            if (!c.strides.empty())
+                x_desc = hewn::TensorDesc{hewn::DataType::FLOAT32, c.sizes, c.strides};
+            const hewn::Operator op = hewn::compile(
+                hewn::QuantizeLinearDesc{
+                    x_desc,
+                    {hewn::DataType::FLOAT32, c.sizes, c.scale_strides},
+                    hewn::TensorDesc{hewn::DataType::UINT8, c.sizes, c.scale_strides},
+                    {hewn::DataType::UINT8, c.sizes}},
+                options);
+            const hewn_buffer_binding inputs[] = {
+                {sizeof(hewn_buffer_binding), x.data(), 0, x.size() * sizeof(float)},
+                {sizeof(hewn_buffer_binding), scale.data(), 0, scale.size() * sizeof(float)},
+                {sizeof(hewn_buffer_binding), zero_point.data(), 0, zero_point.size()}};
+            const hewn_buffer_binding out = {sizeof(hewn_buffer_binding), output.data(), 0,
+                                             output.size()};
             _mm_setcsr(_mm_getcsr() & ~INVALID);
             ASSERT_EQ(hewn_execute(op.get(), inputs, 3, &out, 1, nullptr, nullptr), HEWN_STATUS_OK);
             const bool raised = _mm_getcsr() & INVALID;
             EXPECT_EQ(raised, has_reciprocals && c.reciprocals)
-                << variant << " " << testing::PrintToString(c.sizes) << " " << testing::PrintToString(c.scale_strides);
+                << variant << " " << testing::PrintToString(c.sizes) << " "
+                << testing::PrintToString(c.scale_strides);
             EXPECT_EQ(output.front(), 9);
             EXPECT_EQ(output.back(), 255);
         }
     }
 }
 
-// What becomes of subnormals, which no result tells: the thread's flag of subnormal operands stays clear where they are flushed.
+// What becomes of subnormals, which no result tells: the thread's flag of subnormal operands stays
+// clear where they are flushed.
 TEST(FpMode, SubnormalsAreFlushedWhereThatChangesNothing) {
     constexpr unsigned MET = 2;
     _mm_setcsr(_mm_getcsr() & ~MET);
@@ -317,12 +350,15 @@ TEST(FpMode, SubnormalsAreFlushedWhereThatChangesNothing) {
         float scale;
         bool flushed;
     };
-    const std::vector<Case> cases = {
-        {{ROWS, COLUMNS}, {0, 0}, 0.5f, true},         {{ROWS, COLUMNS}, {0, 1}, 0.5f, true},
-        {{ROWS, COLUMNS}, {1, 0}, 0.5f, true},         {{ROWS, COLUMNS}, {COLUMNS, 1}, 0.5f, true},
-        {{ROWS * COLUMNS / 4, 4}, {0, 1}, 0.5f, true}, {{ROWS, COLUMNS}, {0, 0}, 0x1p100f, true},
-        {{ROWS, COLUMNS}, {0, 0}, 0x1p-61f, false},    {{ROWS, COLUMNS}, {COLUMNS, 1}, 0x1p-61f, false},
-        {{ROWS, COLUMNS - 1}, {0, 0}, 0.5f, false}};
+    const std::vector<Case> cases = {{{ROWS, COLUMNS}, {0, 0}, 0.5f, true},
+                                     {{ROWS, COLUMNS}, {0, 1}, 0.5f, true},
+                                     {{ROWS, COLUMNS}, {1, 0}, 0.5f, true},
+                                     {{ROWS, COLUMNS}, {COLUMNS, 1}, 0.5f, true},
+                                     {{ROWS * COLUMNS / 4, 4}, {0, 1}, 0.5f, true},
+                                     {{ROWS, COLUMNS}, {0, 0}, 0x1p100f, true},
+                                     {{ROWS, COLUMNS}, {0, 0}, 0x1p-61f, false},
+                                     {{ROWS, COLUMNS}, {COLUMNS, 1}, 0x1p-61f, false},
+                                     {{ROWS, COLUMNS - 1}, {0, 0}, 0.5f, false}};
     for (const std::string &variant : runnable_variants("quantize_linear", "f32_u8")) {
         if (kind_of_variant(variant.c_str()) != HEWN_DEVICE_CPU) continue;
         for (const Case &c : cases) {
@@ -332,14 +368,17 @@ TEST(FpMode, SubnormalsAreFlushedWhereThatChangesNothing) {
             options.variant = variant;
             options.max_threads = 1;
             const hewn::TensorDesc scale_desc = {hewn::DataType::FLOAT32, c.sizes, c.scale_strides};
-            const hewn::Operator op = hewn::compile(
-                hewn::QuantizeLinearDesc{
-                    {hewn::DataType::FLOAT32, c.sizes}, scale_desc, std::nullopt, {hewn::DataType::UINT8, c.sizes}},
-                options);
+            const hewn::Operator op =
+                hewn::compile(hewn::QuantizeLinearDesc{{hewn::DataType::FLOAT32, c.sizes},
+                                                       scale_desc,
+                                                       std::nullopt,
+                                                       {hewn::DataType::UINT8, c.sizes}},
+                              options);
             _mm_setcsr(_mm_getcsr() & ~MET);
             op.execute({x, scale, nullptr}, {output});
-            EXPECT_EQ((_mm_getcsr() & MET) == 0, c.flushed) << variant << " " << testing::PrintToString(c.sizes) << " "
-                                                            << testing::PrintToString(c.scale_strides) << " " << c.scale;
+            EXPECT_EQ((_mm_getcsr() & MET) == 0, c.flushed)
+                << variant << " " << testing::PrintToString(c.sizes) << " "
+                << testing::PrintToString(c.scale_strides) << " " << c.scale;
         }
     }
 }
@@ -366,8 +405,8 @@ TEST(FpMode, OfTheUsersThreads) {
     for (const char *signature : {"f32_u8", "f16_i8"}) {
         if (runnable_variants("quantize_linear", signature).empty()) continue;
         const auto types = operand_types(HEWN_OPERATOR_QUANTIZE_LINEAR, signature);
-        Problem problem =
-            make_problem(HEWN_OPERATOR_QUANTIZE_LINEAR, types, {600000}, all_dense(HEWN_OPERATOR_QUANTIZE_LINEAR), random);
+        Problem problem = make_problem(HEWN_OPERATOR_QUANTIZE_LINEAR, types, {600000},
+                                       all_dense(HEWN_OPERATOR_QUANTIZE_LINEAR), random);
         fill_inputs(problem, random, Scales::extraordinary);
         hewn_compile_options options = compile_options();
         options.parallel_for = in_mode<FLUSHING_UPWARD>;
@@ -380,8 +419,8 @@ TEST(FpMode, OfTheUsersThreads) {
 // The library's own threads may be started from any mode, and inherit it.
 TEST(FpMode, OfTheCallerThatStartsThePool) {
     Random random("FpMode.Pool");
-    Problem problem =
-        make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {2000000}, all_dense(HEWN_OPERATOR_ADD), random);
+    Problem problem = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"),
+                                   {2000000}, all_dense(HEWN_OPERATOR_ADD), random);
     fill_inputs(problem, random);
     const std::vector<uint8_t> before = problem.output.memory;
     std::vector<uint8_t> expected = before;
@@ -397,7 +436,8 @@ TEST(FpMode, OfTheCallerThatStartsThePool) {
             problem.output.memory = before;
             hewn_status status = -1;
             EXPECT_TRUE(keeps_mode(mode, [&] {
-                status = hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, nullptr);
+                status = hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1,
+                                      nullptr, nullptr);
             }));
             ASSERT_EQ(status, HEWN_STATUS_OK);
             ASSERT_TRUE(output_equals(problem, expected, problem.output.memory));
@@ -409,8 +449,8 @@ TEST(FpMode, OfTheCallerThatStartsThePool) {
 // What <cfenv> offers on every machine.
 TEST(FpMode, RoundingDirections) {
     Random random("FpMode.Rounding");
-    Problem problem =
-        make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {5000}, all_dense(HEWN_OPERATOR_ADD), random);
+    Problem problem = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"),
+                                   {5000}, all_dense(HEWN_OPERATOR_ADD), random);
     fill_inputs(problem, random);
     std::vector<uint8_t> expected = problem.output.memory;
     evaluate_reference(problem, expected);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# lines_test.sh WORK CXX...: lines that a user of hewn.hpp may write compile without a warning. Lines that cannot be right do not,
-# and the compiler's message has the reason: it shows the line of the header that deletes the constructor.
+# lines_test.sh WORK CXX...: lines that a user of hewn.hpp may write compile without a warning.
+# Lines that cannot be right do not, and the compiler's message has the reason: it shows the line of
+# the header that deletes the constructor.
 set -euo pipefail
 work=$1
 shift

@@ -38,7 +38,8 @@ endif()
 if(TARGET hewn_checked)
     hewn_add_test(api.checked main checked COMMAND hewn_checked_tests --gtest_brief=1 --gtest_filter=-${filter}:Reference.*)
 endif()
-# These devices' kernels are the same text on every system: they are tested on Linux, where the drivers are.
+# These devices' kernels are the same text on every system: they are tested on Linux, where the
+# drivers are.
 set(tested_on_linux cuda opencl)
 foreach(target IN LISTS chosen_targets)
     hewn_get(target ${target} DEVICE)

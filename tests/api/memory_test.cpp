@@ -1,5 +1,6 @@
-// Sizes and strides beyond 32 bits. Inputs repeat one window of memory or are sparse, so that they cost little; outputs are real.
-// A test that needs more memory than there is is skipped under its own name. Linux.
+// Sizes and strides beyond 32 bits. Inputs repeat one window of memory or are sparse, so that they
+// cost little; outputs are real. A test that needs more memory than there is is skipped under its
+// own name. Linux.
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>
@@ -29,22 +30,26 @@ constexpr uint64_t GiB = uint64_t(1) << 30;
     do { \
         const uint64_t needed = (bytes) + GiB / 2, there = available_memory(); \
         if (there < needed) { \
-            GTEST_SKIP() << testing::UnitTest::GetInstance()->current_test_info()->test_suite_name() << "." \
-                         << testing::UnitTest::GetInstance()->current_test_info()->name() << ": needs " << (needed >> 20) \
-                         << " MiB of free memory, there are " << (there >> 20) << " MiB"; \
+            GTEST_SKIP() \
+                << testing::UnitTest::GetInstance()->current_test_info()->test_suite_name() << "." \
+                << testing::UnitTest::GetInstance()->current_test_info()->name() << ": needs " \
+                << (needed >> 20) << " MiB of free memory, there are " << (there >> 20) << " MiB"; \
         } \
     } while (false)
 
-// A window of memory seen over and over again in `bytes` of addresses: the memory of one window, the contents of a large tensor.
+// A window of memory seen over and over again in `bytes` of addresses: the memory of one window,
+// the contents of a large tensor.
 class Repeated {
 public:
     static constexpr uint64_t WINDOW = uint64_t(1) << 24;
 
-    explicit Repeated(uint64_t bytes) : mapping_((bytes + WINDOW - 1) / WINDOW * WINDOW, PROT_NONE) {
+    explicit Repeated(uint64_t bytes)
+        : mapping_((bytes + WINDOW - 1) / WINDOW * WINDOW, PROT_NONE) {
         const int file = memfd_create("hewn_test", 0);
         bool mapped = file >= 0 && ftruncate(file, off_t(WINDOW)) == 0;
         for (uint64_t at = 0; mapped && at < mapping_.bytes(); at += WINDOW) {
-            mapped = mmap(mapping_.data() + at, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED;
+            mapped = mmap(mapping_.data() + at, WINDOW, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED;
         }
         if (file >= 0) close(file);
         if (!mapped) throw std::runtime_error("mapping a window repeatedly failed");
@@ -74,12 +79,13 @@ Outcome run(hewn_operator_type op, const std::vector<Operand> &operands,
     const Outcome compiled = compile(Description(op, std::move(descs)), &options, handle);
     if (compiled.status != HEWN_STATUS_OK) return compiled;
     return outcome_of([&](hewn_error *error) {
-        return hewn_execute(handle.get(), bindings.data(), uint32_t(bindings.size() - 1), &bindings.back(), 1, nullptr, error);
+        return hewn_execute(handle.get(), bindings.data(), uint32_t(bindings.size() - 1),
+                            &bindings.back(), 1, nullptr, error);
     });
 }
 
-constexpr hewn_data_type F32 = HEWN_DATA_TYPE_FLOAT32, U8 = HEWN_DATA_TYPE_UINT8, I8 = HEWN_DATA_TYPE_INT8,
-                         I64 = HEWN_DATA_TYPE_INT64;
+constexpr hewn_data_type F32 = HEWN_DATA_TYPE_FLOAT32, U8 = HEWN_DATA_TYPE_UINT8,
+                         I8 = HEWN_DATA_TYPE_INT8, I64 = HEWN_DATA_TYPE_INT64;
 
 // Where `count` elements of period `period` differ from the expected one, or -1.
 template<class T>
@@ -97,7 +103,9 @@ int64_t first_difference(const T *actual, int64_t count, const std::vector<T> &p
 // A large output: real memory, in large pages where the system has them.
 class Output {
 public:
-    explicit Output(uint64_t bytes) : mapping_(bytes + 4096) { madvise(mapping_.data(), mapping_.bytes(), MADV_HUGEPAGE); }
+    explicit Output(uint64_t bytes) : mapping_(bytes + 4096) {
+        madvise(mapping_.data(), mapping_.bytes(), MADV_HUGEPAGE);
+    }
     uint8_t *data() const { return mapping_.data(); }
 
 private:
@@ -114,9 +122,11 @@ TEST(Memory, AddU8Of3GiB) {
     for (uint64_t i = 0; i < Repeated::WINDOW; i++) a.data()[i] = uint8_t(random.bits());
     // b is a, one byte further.
     std::vector<uint8_t> period(Repeated::WINDOW);
-    for (size_t i = 0; i < period.size(); i++) period[i] = reference::add(a.data()[i], a.data()[i + 1]);
-    const Outcome outcome =
-        run(HEWN_OPERATOR_ADD, {{U8, {n}, {1}, a.data()}, {U8, {n}, {1}, a.data() + 1}, {U8, {n}, {1}, output.data()}});
+    for (size_t i = 0; i < period.size(); i++)
+        period[i] = reference::add(a.data()[i], a.data()[i + 1]);
+    const Outcome outcome = run(
+        HEWN_OPERATOR_ADD,
+        {{U8, {n}, {1}, a.data()}, {U8, {n}, {1}, a.data() + 1}, {U8, {n}, {1}, output.data()}});
     ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
     EXPECT_EQ(first_difference(output.data(), n, period), -1);
     EXPECT_EQ(output.data()[n], 0) << "written beyond the end";
@@ -135,18 +145,22 @@ TEST(Memory, DequantizeTo3GiB) {
         x.data()[i] = uint8_t(random.bits());
         period[i] = reference::dequantize_linear(x.data()[i], scale, zero_point);
     }
-    const auto parameter = [](const void *value) { return const_cast<uint8_t *>(static_cast<const uint8_t *>(value)); };
-    const Outcome outcome = run(HEWN_OPERATOR_DEQUANTIZE_LINEAR, {{U8, {n}, {1}, x.data()},
-                                                                  {F32, {n}, {0}, parameter(&scale)},
-                                                                  {U8, {n}, {0}, parameter(&zero_point)},
-                                                                  {F32, {n}, {1}, output.data()}});
+    const auto parameter = [](const void *value) {
+        return const_cast<uint8_t *>(static_cast<const uint8_t *>(value));
+    };
+    const Outcome outcome =
+        run(HEWN_OPERATOR_DEQUANTIZE_LINEAR, {{U8, {n}, {1}, x.data()},
+                                              {F32, {n}, {0}, parameter(&scale)},
+                                              {U8, {n}, {0}, parameter(&zero_point)},
+                                              {F32, {n}, {1}, output.data()}});
     ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
     EXPECT_EQ(first_difference(reinterpret_cast<const float *>(output.data()), n, period), -1);
 }
 
 TEST(Memory, QuantizeFrom3GiB) {
     HEWN_NEEDS_MEMORY(1 * GiB);
-    const int64_t rows = 3 * 512 * 1024 / 4 + 1, columns = 2048, n = rows * columns;  // 3 GiB of f32, one scale a column
+    const int64_t rows = 3 * 512 * 1024 / 4 + 1, columns = 2048,
+                  n = rows * columns;  // 3 GiB of f32, one scale a column
     const Repeated x{uint64_t(n) * 4};
     const Output output{uint64_t(n)};
     Random random("Memory.Quantize");
@@ -160,10 +174,11 @@ TEST(Memory, QuantizeFrom3GiB) {
         period[i] = reference::quantize_linear(values[i], scale[i % columns], zero_point);
     }
     const Outcome outcome =
-        run(HEWN_OPERATOR_QUANTIZE_LINEAR, {{F32, {rows, columns}, {columns, 1}, x.data()},
-                                            {F32, {rows, columns}, {0, 1}, reinterpret_cast<uint8_t *>(scale.data())},
-                                            {U8, {rows, columns}, {0, 0}, const_cast<uint8_t *>(&zero_point)},
-                                            {U8, {rows, columns}, {columns, 1}, output.data()}});
+        run(HEWN_OPERATOR_QUANTIZE_LINEAR,
+            {{F32, {rows, columns}, {columns, 1}, x.data()},
+             {F32, {rows, columns}, {0, 1}, reinterpret_cast<uint8_t *>(scale.data())},
+             {U8, {rows, columns}, {0, 0}, const_cast<uint8_t *>(&zero_point)},
+             {U8, {rows, columns}, {columns, 1}, output.data()}});
     ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
     EXPECT_EQ(first_difference(output.data(), n, period), -1);
 }
@@ -179,8 +194,9 @@ TEST(Memory, StridedDimensionBeyond2To31) {
     const uint8_t b = 200;
     std::vector<uint8_t> period(Repeated::WINDOW / 2);
     for (size_t i = 0; i < period.size(); i++) period[i] = reference::add(a.data()[2 * i], b);
-    const Outcome outcome = run(
-        HEWN_OPERATOR_ADD, {{U8, {n}, {2}, a.data()}, {U8, {n}, {0}, const_cast<uint8_t *>(&b)}, {U8, {n}, {1}, output.data()}});
+    const Outcome outcome = run(HEWN_OPERATOR_ADD, {{U8, {n}, {2}, a.data()},
+                                                    {U8, {n}, {0}, const_cast<uint8_t *>(&b)},
+                                                    {U8, {n}, {1}, output.data()}});
     ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
     EXPECT_EQ(first_difference(output.data(), n, period), -1);
 }
@@ -201,26 +217,33 @@ TEST(Memory, BeyondTheCache) {
     for (const std::string &variant : runnable_variants("add", "f32")) {
         for (const int64_t misalignment : {0, 1, 5}) {
             const Output output{uint64_t(n) * 4 + 64};
-            const Outcome outcome =
-                run(HEWN_OPERATOR_ADD,
-                    {{F32, {n}, {1}, a.data()}, {F32, {n}, {1}, b.data()}, {F32, {n}, {1}, output.data() + 4 * misalignment}},
-                    compile_options(variant.c_str()));
+            const Outcome outcome = run(HEWN_OPERATOR_ADD,
+                                        {{F32, {n}, {1}, a.data()},
+                                         {F32, {n}, {1}, b.data()},
+                                         {F32, {n}, {1}, output.data() + 4 * misalignment}},
+                                        compile_options(variant.c_str()));
             ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << variant << ": " << outcome;
-            EXPECT_EQ(first_difference(reinterpret_cast<const float *>(output.data() + 4 * misalignment), n, period), -1)
+            EXPECT_EQ(
+                first_difference(reinterpret_cast<const float *>(output.data() + 4 * misalignment),
+                                 n, period),
+                -1)
                 << variant;
-            EXPECT_EQ(load<float>(output.data() + 4 * (misalignment + n)), 0.0f) << "written beyond the end";
+            EXPECT_EQ(load<float>(output.data() + 4 * (misalignment + n)), 0.0f)
+                << "written beyond the end";
         }
     }
 }
 
-// Rows with gaps between them, so many that the output bypasses the caches where a target can: the gaps stay as they were, and
-// the rows begin at any alignment. The memory of the inputs, and so the truth, repeats every WINDOW / PITCH / element bytes rows.
+// Rows with gaps between them, so many that the output bypasses the caches where a target can: the
+// gaps stay as they were, and the rows begin at any alignment. The memory of the inputs, and so the
+// truth, repeats every WINDOW / PITCH / element bytes rows.
 void beyond_the_cache(const std::string &operator_name, const std::string &signature) {
     constexpr int64_t PITCH = 2048, COLUMNS = 2047;
     const OperatorFacts &op = facts(operator_name);
     const DataTypes types = operand_types(op, signature);
     int64_t bytes = 0;
-    for (size_t i = 0; i < types.size(); i++) bytes += op.is_parameter(i) ? 0 : int64_t(element_bytes(types[i]));
+    for (size_t i = 0; i < types.size(); i++)
+        bytes += op.is_parameter(i) ? 0 : int64_t(element_bytes(types[i]));
     const int64_t rows = 100 * 1000 * 1000 / (bytes * COLUMNS);
 
     Random random("Memory." + operator_name + signature);
@@ -231,16 +254,20 @@ void beyond_the_cache(const std::string &operator_name, const std::string &signa
     std::vector<std::vector<int64_t>> strides;
     for (size_t i = 0; i + 1 < types.size(); i++) {
         const bool dense = !op.is_parameter(i);
-        memory.emplace_back(dense ? uint64_t(rows * PITCH) * element_bytes(types[i]) : Repeated::WINDOW);
+        memory.emplace_back(dense ? uint64_t(rows * PITCH) * element_bytes(types[i])
+                                  : Repeated::WINDOW);
         with_any_type(types[i], [&](auto tag) {
             using T = decltype(tag);
             T *values = reinterpret_cast<T *>(memory.back().data());
             if (!dense) values[0] = reference::from_f32<T>(3);
             else
-                for (uint64_t k = 0; k < Repeated::WINDOW / sizeof(T); k++) values[k] = random_value<T>(random);
+                for (uint64_t k = 0; k < Repeated::WINDOW / sizeof(T); k++)
+                    values[k] = random_value<T>(random);
         });
         strides.push_back(dense ? std::vector<int64_t>{PITCH, 1} : std::vector<int64_t>{0, 0});
-        operands.push_back({types[i], op.is_one_element(i) ? std::vector<int64_t>{1, 1} : std::vector<int64_t>{rows, COLUMNS},
+        operands.push_back({types[i],
+                            op.is_one_element(i) ? std::vector<int64_t>{1, 1}
+                                                 : std::vector<int64_t>{rows, COLUMNS},
                             strides.back(), memory.back().data()});
         pointers.push_back(memory.back().data());
     }
@@ -250,7 +277,11 @@ void beyond_the_cache(const std::string &operator_name, const std::string &signa
         using Out = decltype(tag);
         std::vector<Out> period(size_t(Repeated::WINDOW) / element_bytes(types[0]));
         std::memset(static_cast<void *>(period.data()), 0, period.size() * sizeof(Out));
-        evaluate({op.type, types, {int64_t(period.size()) / PITCH, COLUMNS}, std::move(strides), std::move(pointers)},
+        evaluate({op.type,
+                  types,
+                  {int64_t(period.size()) / PITCH, COLUMNS},
+                  std::move(strides),
+                  std::move(pointers)},
                  period.data());
         for (const std::string &variant : runnable_variants(operator_name, signature)) {
             for (const int64_t misalignment : {0, 3}) {
@@ -258,7 +289,9 @@ void beyond_the_cache(const std::string &operator_name, const std::string &signa
                 operands.back().memory = output.data() + misalignment * int64_t(sizeof(Out));
                 const Outcome outcome = run(op.type, operands, compile_options(variant.c_str()));
                 ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << variant << ": " << outcome;
-                EXPECT_EQ(first_difference(reinterpret_cast<const Out *>(operands.back().memory), rows * PITCH, period), -1)
+                EXPECT_EQ(first_difference(reinterpret_cast<const Out *>(operands.back().memory),
+                                           rows * PITCH, period),
+                          -1)
                     << variant;
             }
         }
@@ -268,20 +301,22 @@ void beyond_the_cache(const std::string &operator_name, const std::string &signa
 TEST(Memory, BeyondTheCacheInRows) {
     HEWN_NEEDS_MEMORY(GiB);
     for (const char *signature : {"i8", "f16", "f32", "i64"}) beyond_the_cache("add", signature);
-    for (const char *signature : {"u8_f32", "i16_f16"}) beyond_the_cache("dequantize_linear", signature);
+    for (const char *signature : {"u8_f32", "i16_f16"})
+        beyond_the_cache("dequantize_linear", signature);
     beyond_the_cache("quantize_linear", "f32_u8");
     beyond_the_cache("quantized_linear_add", "u8_i8_u8");
 }
 
-// ---- Sparse tensors ------------------------------------------------------------------------------------------------------
+// ---- Sparse tensors -----------------------------------------------------------------------------
 
 // Elements far apart in a huge reservation of addresses, of which only the touched pages exist.
 template<class T>
-void far_apart(const std::vector<int64_t> &sizes, const std::vector<int64_t> &a_strides, const std::vector<int64_t> &b_strides,
-               const std::vector<int64_t> &output_strides) {
+void far_apart(const std::vector<int64_t> &sizes, const std::vector<int64_t> &a_strides,
+               const std::vector<int64_t> &b_strides, const std::vector<int64_t> &output_strides) {
     const auto span = [&](const std::vector<int64_t> &strides) {
         int64_t last = 0;
-        for (size_t d = 0; d < sizes.size(); d++) last += (sizes[d] - 1) * strides[d];  // NOLINT(modernize-loop-convert)
+        for (size_t d = 0; d < sizes.size(); d++)
+            last += (sizes[d] - 1) * strides[d];  // NOLINT(modernize-loop-convert)
         return uint64_t(last + 1) * sizeof(T);
     };
     const Mapping a(span(a_strides)), b(span(b_strides)), output(span(output_strides));
@@ -291,15 +326,19 @@ void far_apart(const std::vector<int64_t> &sizes, const std::vector<int64_t> &a_
         for (;;) {
             int64_t o[3] = {0, 0, 0};
             for (size_t d = 0; d < sizes.size(); d++)
-                o[0] += index[d] * a_strides[d], o[1] += index[d] * b_strides[d], o[2] += index[d] * output_strides[d];
+                o[0] += index[d] * a_strides[d], o[1] += index[d] * b_strides[d],
+                    o[2] += index[d] * output_strides[d];
             f(o);
             size_t d = sizes.size();
             while (d > 0 && ++index[d - 1] == sizes[d - 1]) index[--d] = 0;
             if (d == 0) return;
         }
     };
-    T *x = reinterpret_cast<T *>(a.data()), *y = reinterpret_cast<T *>(b.data()), *z = reinterpret_cast<T *>(output.data());
-    each([&](const int64_t *o) { x[o[0]] = T(random.integer(-100, 100)), y[o[1]] = T(random.integer(-100, 100)); });
+    T *x = reinterpret_cast<T *>(a.data()), *y = reinterpret_cast<T *>(b.data()),
+      *z = reinterpret_cast<T *>(output.data());
+    each([&](const int64_t *o) {
+        x[o[0]] = T(random.integer(-100, 100)), y[o[1]] = T(random.integer(-100, 100));
+    });
     constexpr hewn_data_type type = DataTypeOf<T>::value;
     for (const std::string &target : runnable_targets("add")) {
         const Outcome outcome = run(HEWN_OPERATOR_ADD,
@@ -331,9 +370,11 @@ TEST(Sparse, ElementsFarApart) {
     far_apart<float>({40}, {300 * 1000 * 1000}, {150 * 1000 * 1000 + 1}, {1});
 }
 TEST(Sparse, OuterDimensionsFarApart) {
-    far_apart<float>({2, 3, 4, 5}, {4 * BILLION, BILLION, 5, 1}, {0, BILLION + 20, 1, 4}, {4 * BILLION, 60, 1, 4});
-    far_apart<int16_t>({2, 2, 2, 2, 2, 2, 2, 3}, {BILLION, 4 * BILLION, 2 * BILLION, 30, 1, 50, 0, 3},
-                       {1, 2, 4, 8, 16, 32, 64, 128}, {1, BILLION, 2 * BILLION, 4 * BILLION, 3, 7, 20, 50});
+    far_apart<float>({2, 3, 4, 5}, {4 * BILLION, BILLION, 5, 1}, {0, BILLION + 20, 1, 4},
+                     {4 * BILLION, 60, 1, 4});
+    far_apart<int16_t>(
+        {2, 2, 2, 2, 2, 2, 2, 3}, {BILLION, 4 * BILLION, 2 * BILLION, 30, 1, 50, 0, 3},
+        {1, 2, 4, 8, 16, 32, 64, 128}, {1, BILLION, 2 * BILLION, 4 * BILLION, 3, 7, 20, 50});
 }
 // Two rows of a box whose scales are more than 2^31 bytes apart.
 TEST(Sparse, ScalesFarApart) {
@@ -352,17 +393,19 @@ TEST(Sparse, ScalesFarApart) {
     }
     for (const std::string &target : runnable_targets("quantize_linear")) {
         std::vector<uint8_t> output(x.size());
-        const Outcome outcome = run(HEWN_OPERATOR_QUANTIZE_LINEAR,
-                                    {{F32, {rows, columns}, {columns, 1}, reinterpret_cast<uint8_t *>(x.data())},
-                                     {F32, {rows, columns}, {stride, 0}, scales.data()},
-                                     {U8, {rows, columns}, {0, 0}, const_cast<uint8_t *>(&zero_point)},
-                                     {U8, {rows, columns}, {columns, 1}, output.data()}},
-                                    compile_options(target.c_str()));
+        const Outcome outcome =
+            run(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                {{F32, {rows, columns}, {columns, 1}, reinterpret_cast<uint8_t *>(x.data())},
+                 {F32, {rows, columns}, {stride, 0}, scales.data()},
+                 {U8, {rows, columns}, {0, 0}, const_cast<uint8_t *>(&zero_point)},
+                 {U8, {rows, columns}, {columns, 1}, output.data()}},
+                compile_options(target.c_str()));
         ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
         EXPECT_EQ(output, expected) << target;
     }
 }
-// Strides whose byte offsets pass 2^31 and 2^32 only when multiplied by the element size, or by the index.
+// Strides whose byte offsets pass 2^31 and 2^32 only when multiplied by the element size, or by the
+// index.
 TEST(Sparse, OffsetsAroundPowersOfTwo) {
     for (const int64_t around : {BILLION / 2, BILLION, 2 * BILLION, 4 * BILLION}) {
         for (const int64_t delta : {-1, 0, 1}) {

@@ -1,5 +1,6 @@
-// hewn.hpp in a program without exceptions (and without RTTI), whose other file (throwing.cpp) has them. "replaced": a failing
-// call reaches the program's own failure_handler. "abort": it writes the message and aborts.
+// hewn.hpp in a program without exceptions (and without RTTI), whose other file (throwing.cpp) has
+// them. "replaced": a failing call reaches the program's own failure_handler. "abort": it writes
+// the message and aborts.
 #include <hewn/hewn.hpp>
 
 #include <csignal>
@@ -23,7 +24,8 @@ namespace {
 }
 
 [[noreturn]] void on_failure(const hewn::Error &error) {
-    end(error.status() == HEWN_STATUS_INVALID_BINDING && std::strstr(error.what(), "BTensor"), error.what());
+    end(error.status() == HEWN_STATUS_INVALID_BINDING && std::strstr(error.what(), "BTensor"),
+        error.what());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# quotes_test.sh SOURCE: the README's block of C++ after a sentence "`examples/NAME` is the whole program:" stands in that program, line by
-# line, whatever the indentation.
+# quotes_test.sh SOURCE: the README's block of C++ after a sentence "`examples/NAME` is the whole
+# program:" stands in that program, line by line, whatever the indentation.
 set -euo pipefail
 cd "$1"
 mapfile -t names < <(sed -n 's/.*`examples\/\([a-z_]*\)` is the whole program:$/\1/p' README.md)

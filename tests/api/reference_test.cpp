@@ -1,4 +1,5 @@
-// The reference itself, against arithmetic made another way: exact values in double or integers, rounded once.
+// The reference itself, against arithmetic made another way: exact values in double or integers,
+// rounded once.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,9 +14,10 @@ namespace {
 // f16's value from its definition, in double.
 double value_of(f16 h) {
     const int exponent = h.bits >> 10 & 31, mantissa = h.bits & 1023;
-    const double magnitude = exponent == 31  ? (mantissa ? std::nan("") : std::numeric_limits<double>::infinity())
-                             : exponent == 0 ? std::ldexp(mantissa, -24)
-                                             : std::ldexp(1024 + mantissa, exponent - 25);
+    const double magnitude =
+        exponent == 31  ? (mantissa ? std::nan("") : std::numeric_limits<double>::infinity())
+        : exponent == 0 ? std::ldexp(mantissa, -24)
+                        : std::ldexp(1024 + mantissa, exponent - 25);
     return h.bits & 0x8000 ? -magnitude : magnitude;
 }
 
@@ -24,7 +26,8 @@ TEST(Reference, F16ToF32IsExact) {
         const f16 h{uint16_t(bits)};
         const float f = reference::to_f32(h);
         if (std::isnan(value_of(h))) EXPECT_TRUE(std::isnan(f)) << bits;
-        else EXPECT_TRUE(double(f) == value_of(h) && std::signbit(f) == bool(bits & 0x8000)) << bits;
+        else
+            EXPECT_TRUE(double(f) == value_of(h) && std::signbit(f) == bool(bits & 0x8000)) << bits;
     }
 }
 
@@ -37,7 +40,8 @@ TEST(Reference, F32ToF16RoundsToNearestEven) {
         const f16 even = bits & 1 ? high : low;
         for (const float sign : {1.0f, -1.0f}) {
             const auto expect = [&](float x, f16 want) {
-                EXPECT_EQ(reference::to_f16(sign * x).bits, want.bits | (sign < 0 ? 0x8000 : 0)) << x;
+                EXPECT_EQ(reference::to_f16(sign * x).bits, want.bits | (sign < 0 ? 0x8000 : 0))
+                    << x;
             };
             expect(float(value_of(low)), low);
             expect(std::nextafter(float(value_of(low)), 1e9f), low);
@@ -52,7 +56,8 @@ TEST(Reference, F32ToF16RoundsToNearestEven) {
     EXPECT_EQ(reference::to_f16(-0.0f).bits, 0x8000);
     EXPECT_EQ(reference::to_f16(0x1p-149f).bits, 0);
     EXPECT_GT(reference::to_f16(std::nanf("")).bits & 0x7fff, 0x7c00);
-    EXPECT_GT(reference::to_f16(reference::from_bits(0x7f800001)).bits & 0x7fff, 0x7c00) << "a NaN stays one";
+    EXPECT_GT(reference::to_f16(reference::from_bits(0x7f800001)).bits & 0x7fff, 0x7c00)
+        << "a NaN stays one";
     EXPECT_GT(reference::to_f16(reference::from_bits(0xffffffff)).bits & 0x7fff, 0x7c00);
 }
 
@@ -71,7 +76,8 @@ TEST(Reference, F16AgreesWithTheCompiler) {
 TEST(Reference, AddF16RoundsOnce) {
     Random random("Reference.AddF16");
     for (int i = 0; i < 300000; i++) {
-        const f16 a{uint16_t(random.bits())}, b{uint16_t(random.bits())}, sum = reference::add(a, b);
+        const f16 a{uint16_t(random.bits())}, b{uint16_t(random.bits())},
+            sum = reference::add(a, b);
         const double exact = value_of(a) + value_of(b);
         if (std::isnan(exact) || std::isinf(exact)) {
             const double got = value_of(sum);
@@ -87,8 +93,10 @@ TEST(Reference, AddF16RoundsOnce) {
         for (const int step : {-1, 1}) {
             const int neighbour = (sum.bits & 0x7fff) + step;
             if (neighbour < 0 || neighbour >= 0x7c00) continue;
-            const double other = std::abs(value_of({uint16_t(neighbour | (sum.bits & 0x8000))}) - exact);
-            ASSERT_TRUE(error < other || (error == other && sum.bits % 2 == 0)) << text_of(a) << " + " << text_of(b);
+            const double other =
+                std::abs(value_of({uint16_t(neighbour | (sum.bits & 0x8000))}) - exact);
+            ASSERT_TRUE(error < other || (error == other && sum.bits % 2 == 0))
+                << text_of(a) << " + " << text_of(b);
         }
     }
 }
@@ -105,8 +113,12 @@ TEST(Reference, AddWraps) {
 
 // Worked by hand.
 TEST(Reference, QuantizeLinear) {
-    const auto u8 = [](float x, float s, uint8_t z) { return int(reference::quantize_linear<uint8_t>(x, s, z)); };
-    const auto i8 = [](float x, float s, int8_t z) { return int(reference::quantize_linear<int8_t>(x, s, z)); };
+    const auto u8 = [](float x, float s, uint8_t z) {
+        return int(reference::quantize_linear<uint8_t>(x, s, z));
+    };
+    const auto i8 = [](float x, float s, int8_t z) {
+        return int(reference::quantize_linear<int8_t>(x, s, z));
+    };
     const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
     EXPECT_EQ(u8(0.5f, 1, 0), 0);
     EXPECT_EQ(u8(1.5f, 1, 0), 2);
@@ -131,46 +143,61 @@ TEST(Reference, QuantizeLinear) {
         EXPECT_EQ(i8(1e38f, 1e-38f, z), 127);
         EXPECT_EQ(i8(1, inf, z), z);
     }
-    EXPECT_EQ(int(reference::quantize_linear<int8_t>(int32_t(INT32_MAX), 0x1p31f, int8_t(0))), 1) << "2^31 - 1 widens to 2^31";
-    EXPECT_EQ(int(reference::quantize_linear<uint8_t>(int32_t(16777217), 16777216.0f * 2, uint8_t(0))), 0)
+    EXPECT_EQ(int(reference::quantize_linear<int8_t>(int32_t(INT32_MAX), 0x1p31f, int8_t(0))), 1)
+        << "2^31 - 1 widens to 2^31";
+    EXPECT_EQ(
+        int(reference::quantize_linear<uint8_t>(int32_t(16777217), 16777216.0f * 2, uint8_t(0))), 0)
         << "a tie, as 2^24 + 1 widens to 2^24";
     EXPECT_EQ(int(reference::quantize_linear<uint8_t>(f16{0x3c00}, f16{0x0001}, uint8_t(0))), 255)
         << "a subnormal f16 scale counts";
 }
 
-// The exact difference of 33 bits, rounded once to f32 by the definition, then one more rounding for the product.
+// The exact difference of 33 bits, rounded once to f32 by the definition, then one more rounding
+// for the product.
 TEST(Reference, DequantizeLinear) {
     EXPECT_EQ(reference::dequantize_linear(uint32_t(0xffffffff), 1.0f, uint32_t(0)), 4294967296.0f);
-    EXPECT_EQ(reference::dequantize_linear(uint32_t(0), 1.0f, uint32_t(0xffffffff)), -4294967296.0f);
-    EXPECT_EQ(reference::dequantize_linear(int32_t(INT32_MAX), 1.0f, int32_t(INT32_MIN)), 4294967296.0f);
+    EXPECT_EQ(reference::dequantize_linear(uint32_t(0), 1.0f, uint32_t(0xffffffff)),
+              -4294967296.0f);
+    EXPECT_EQ(reference::dequantize_linear(int32_t(INT32_MAX), 1.0f, int32_t(INT32_MIN)),
+              4294967296.0f);
     EXPECT_EQ(reference::dequantize_linear(uint8_t(3), 0.5f, uint8_t(255)), -126.0f);
     EXPECT_EQ(reference::dequantize_linear(int32_t(16777217), 1.0f, int32_t(0)), 16777216.0f);
     EXPECT_EQ(reference::dequantize_linear(int32_t(16777219), 1.0f, int32_t(0)), 16777220.0f);
     EXPECT_EQ(reference::dequantize_linear(int32_t(INT32_MIN), 1.0f, int32_t(1)), -2147483648.0f);
-    EXPECT_EQ(reference::dequantize_linear(int32_t(65520), f16{0x3c00}, int32_t(0)).bits, 0x7c00) << "f16 overflows";
+    EXPECT_EQ(reference::dequantize_linear(int32_t(65520), f16{0x3c00}, int32_t(0)).bits, 0x7c00)
+        << "f16 overflows";
     EXPECT_EQ(reference::dequantize_linear(int32_t(65519), f16{0x3c00}, int32_t(0)).bits, 0x7bff);
-    EXPECT_EQ(reference::dequantize_linear(int8_t(5), f16{0x0001}, int8_t(2)).bits, 3) << "subnormals are kept";
-    EXPECT_TRUE(std::isnan(reference::dequantize_linear(uint8_t(7), std::numeric_limits<float>::infinity(), uint8_t(7))));
-    EXPECT_EQ(reference::to_bits(reference::dequantize_linear(uint8_t(7), -1.0f, uint8_t(7))), 0x80000000u);
+    EXPECT_EQ(reference::dequantize_linear(int8_t(5), f16{0x0001}, int8_t(2)).bits, 3)
+        << "subnormals are kept";
+    EXPECT_TRUE(std::isnan(reference::dequantize_linear(
+        uint8_t(7), std::numeric_limits<float>::infinity(), uint8_t(7))));
+    EXPECT_EQ(reference::to_bits(reference::dequantize_linear(uint8_t(7), -1.0f, uint8_t(7))),
+              0x80000000u);
     Random random("Reference.Dequantize");
     for (int i = 0; i < 200000; i++) {
-        const uint32_t x = uint32_t(random.bits()),
-                       z = random.one_in(2) ? x + uint32_t(random.integer(-9, 9)) : uint32_t(random.bits());
+        const uint32_t x = uint32_t(random.bits()), z = random.one_in(2)
+                                                            ? x + uint32_t(random.integer(-9, 9))
+                                                            : uint32_t(random.bits());
         const float s = random_ordinary_scale(random, 0);
-        // A difference of 33 bits is exact in double, and so is its product with f32 rounded from it (48 bits).
-        const float difference = float(double(x) - double(z)), want = float(double(difference) * double(s));
-        ASSERT_EQ(reference::to_bits(reference::dequantize_linear(x, s, z)), reference::to_bits(want));
+        // A difference of 33 bits is exact in double, and so is its product with f32 rounded from
+        // it (48 bits).
+        const float difference = float(double(x) - double(z)),
+                    want = float(double(difference) * double(s));
+        ASSERT_EQ(reference::to_bits(reference::dequantize_linear(x, s, z)),
+                  reference::to_bits(want));
     }
 }
 
 TEST(Reference, QuantizedLinearAdd) {
     const auto add = [](int a, float as, int az, int b, float bs, int bz, float os, int oz) {
-        return int(reference::quantized_linear_add(uint8_t(a), as, uint8_t(az), uint8_t(b), bs, uint8_t(bz), os, uint8_t(oz)));
+        return int(reference::quantized_linear_add(uint8_t(a), as, uint8_t(az), uint8_t(b), bs,
+                                                   uint8_t(bz), os, uint8_t(oz)));
     };
     EXPECT_EQ(add(10, 1, 0, 20, 1, 0, 1, 0), 30);
     EXPECT_EQ(add(1, 0.5f, 0, 2, 0.5f, 0, 1, 0), 2) << "1.5";
     EXPECT_EQ(add(1, 0.5f, 0, 4, 0.5f, 0, 1, 0), 2) << "2.5";
-    EXPECT_EQ(add(1, 0.5f, 0, 4, 0.5f, 0, 1, 1), 3) << "2.5, odd zero point: rounded before it is added";
+    EXPECT_EQ(add(1, 0.5f, 0, 4, 0.5f, 0, 1, 1), 3)
+        << "2.5, odd zero point: rounded before it is added";
     EXPECT_EQ(add(1, 0.5f, 0, 4, 0.5f, 0, -1, 9), 7);
     EXPECT_EQ(add(255, 1, 0, 255, 1, 0, 1, 0), 255);
     EXPECT_EQ(add(0, 1, 255, 0, 1, 255, 1, 255), 0);

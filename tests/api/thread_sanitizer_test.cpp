@@ -1,7 +1,9 @@
-// A program built with ThreadSanitizer that uses the libraries as they are built for users, without it:
+// A program built with ThreadSanitizer that uses the libraries as they are built for users, without
+// it:
 //     thread_sanitizer_test clean     threads that execute on the pool at the same time: no report
-//     thread_sanitizer_test cuda      threads that launch at the same time, with the driver of fake_cuda.c: no report
-//     thread_sanitizer_test race      the same, and two of them count without a lock: a report of that
+//     thread_sanitizer_test cuda      threads that launch at the same time, with the driver of
+//     fake_cuda.c: no report thread_sanitizer_test race      the same, and two of them count
+//     without a lock: a report of that
 #include <hewn/hewn.hpp>
 
 #include <algorithm>
@@ -20,7 +22,8 @@ int raced = 0;
 __attribute__((noinline)) void count_without_lock() { raced++; }
 
 hewn::Operator compile_add(const std::vector<int64_t> &strides) {
-    const hewn::TensorDesc dense = {hewn::DataType::INT32, {1024, 128}}, a = {hewn::DataType::INT32, {1024, 128}, strides};
+    const hewn::TensorDesc dense = {hewn::DataType::INT32, {1024, 128}},
+                           a = {hewn::DataType::INT32, {1024, 128}, strides};
     hewn::CompileOptions options;
     options.max_threads = 8;  // a number: this may be a single CPU
     return hewn::compile(hewn::AddDesc{a, dense, dense}, options);
@@ -62,7 +65,8 @@ void launch() {
     for (int t = 0; t < 4; t++) {
         threads.emplace_back([&] {
             for (int i = 0; i < 5000; i++)
-                wrong += hewn_execute(add.get(), inputs, 2, &output, 1, nullptr, nullptr) != HEWN_STATUS_OK;
+                wrong += hewn_execute(add.get(), inputs, 2, &output, 1, nullptr, nullptr) !=
+                         HEWN_STATUS_OK;
         });
     }
     for (std::thread &thread : threads) thread.join();

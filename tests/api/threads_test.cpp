@@ -1,4 +1,5 @@
-// Slices on threads: the library's pool, the user's parallel_for, many callers at once. The result is the serial one.
+// Slices on threads: the library's pool, the user's parallel_for, many callers at once. The result
+// is the serial one.
 #include <hewn/hewn.hpp>
 
 #include <gtest/gtest.h>
@@ -28,7 +29,8 @@
 namespace hewn_test {
 namespace {
 
-// Work of many slices for each operator: dense, and of another signature per axis and through scratch blocks.
+// Work of many slices for each operator: dense, and of another signature per axis and through
+// scratch blocks.
 std::vector<Problem> large_problems(const std::string &purpose) {
     Random random(purpose);
     std::vector<Problem> problems;
@@ -41,14 +43,17 @@ std::vector<Problem> large_problems(const std::string &purpose) {
             if (known.is_parameter(i)) strides.push_back({1, 0});
             else strides.push_back({1, 1100});  // transposed
         }
-        problems.push_back(make_problem(op, operand_types(op, signatures.front()), {700001}, per_tensor(op), random));
-        problems.push_back(make_problem(op, operand_types(op, signatures.back()), {1100, 700}, strides, {700, 1}, random));
+        problems.push_back(make_problem(op, operand_types(op, signatures.front()), {700001},
+                                        per_tensor(op), random));
+        problems.push_back(make_problem(op, operand_types(op, signatures.back()), {1100, 700},
+                                        strides, {700, 1}, random));
     }
     for (Problem &problem : problems) fill_inputs(problem, random);
     return problems;
 }
 
-hewn_compile_options with_executor(hewn_parallel_for_fn parallel_for, void *context = nullptr, int32_t max_threads = 0) {
+hewn_compile_options with_executor(hewn_parallel_for_fn parallel_for, void *context = nullptr,
+                                   int32_t max_threads = 0) {
     hewn_compile_options options = compile_options(nullptr, max_threads);
     options.parallel_for = parallel_for;
     options.parallel_for_context = context;
@@ -72,7 +77,8 @@ TEST(Threads, UsersParallelFor) {
         EXPECT_TRUE(check(problem, with_executor(on_std_threads))) << "std::thread";
         EXPECT_TRUE(check(problem, with_executor(in_reverse))) << "reverse order";
         Counting counting;
-        EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &counting, 8)));  // a number: this may be a single CPU
+        EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &counting,
+                                                 8)));  // a number: this may be a single CPU
         EXPECT_EQ(counting.calls, 1) << "large work goes to the executor once";
         EXPECT_GT(counting.slices, 1);
     }
@@ -93,8 +99,8 @@ TEST(Threads, UsersParallelForOfAPinnedCompiler) {
         ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
         Counting of_operator, of_call;
         const hewn_execute_options options{sizeof options, 0, Counting::parallel_for, &of_call};
-        const bool right =
-            check(problem, with_executor(Counting::parallel_for, &of_operator)) && check(problem, compile_options(), &options);
+        const bool right = check(problem, with_executor(Counting::parallel_for, &of_operator)) &&
+                           check(problem, compile_options(), &options);
         ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
         EXPECT_TRUE(right);
         EXPECT_GT(of_operator.slices, 1);
@@ -112,14 +118,16 @@ std::vector<pid_t> other_threads() {
     return threads;
 }
 
-// The number of them once it is at most `count`, or has not become that: of a thread that was joined the system may tell for a
-// while.
+// The number of them once it is at most `count`, or has not become that: of a thread that was
+// joined the system may tell for a while.
 size_t other_threads_down_to(size_t count) {
-    for (int i = 0; i < 200 && other_threads().size() > count; i++) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    for (int i = 0; i < 200 && other_threads().size() > count; i++)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
     return other_threads().size();
 }
 
-// Threads of the pool that wait for the caller's CPU move to another one that the caller may use, and the caller's own CPUs stay.
+// Threads of the pool that wait for the caller's CPU move to another one that the caller may use,
+// and the caller's own CPUs stay.
 TEST(Threads, PoolLeavesTheCallersCpu) {
     cpu_set_t all;
     CPU_ZERO(&all);
@@ -130,7 +138,8 @@ TEST(Threads, PoolLeavesTheCallersCpu) {
     Problem &problem = problems[0];
     EXPECT_TRUE(check(problem, compile_options()));  // which starts the pool
     bool moved = false;
-    for (int i = 0; i < 1000 && !moved; i++) {  // this thread may leave its CPU, or do all the work, before others begin
+    for (int i = 0; i < 1000 && !moved;
+         i++) {  // this thread may leave its CPU, or do all the work, before others begin
         const size_t cpu = size_t(sched_getcpu());
         cpu_set_t here;
         CPU_ZERO(&here);
@@ -142,13 +151,15 @@ TEST(Threads, PoolLeavesTheCallersCpu) {
         for (const pid_t thread : pool) {
             cpu_set_t now, expected = all;
             CPU_CLR(cpu, &expected);
-            if (sched_getaffinity(thread, sizeof now, &now) != 0 || CPU_EQUAL(&now, &here)) continue;
+            if (sched_getaffinity(thread, sizeof now, &now) != 0 || CPU_EQUAL(&now, &here))
+                continue;
             EXPECT_TRUE(CPU_EQUAL(&now, &expected));
             moved = true;
         }
     }
     EXPECT_TRUE(moved);
-    for (const pid_t thread : other_threads()) sched_setaffinity(thread, sizeof all, &all);  // for the tests after this one
+    for (const pid_t thread : other_threads())
+        sched_setaffinity(thread, sizeof all, &all);  // for the tests after this one
     cpu_set_t now;
     ASSERT_EQ(sched_getaffinity(0, sizeof now, &now), 0);
     EXPECT_TRUE(CPU_EQUAL(&now, &all));
@@ -174,7 +185,8 @@ TEST(Threads, PoolStaysWhereAllThreadsWerePut) {
     CPU_SET(size_t(sched_getcpu()), &here);
     for (const pid_t thread : pool) ASSERT_EQ(sched_setaffinity(thread, sizeof here, &here), 0);
     ASSERT_EQ(sched_setaffinity(0, sizeof here, &here), 0);
-    for (int i = 0; i < 200; i++) add.execute({input, input}, {sum});  // few leave the pool's threads time on that CPU
+    for (int i = 0; i < 200; i++)
+        add.execute({input, input}, {sum});  // few leave the pool's threads time on that CPU
     for (const pid_t thread : pool) {
         cpu_set_t now;
         ASSERT_EQ(sched_getaffinity(thread, sizeof now, &now), 0);
@@ -198,8 +210,8 @@ TEST(Threads, ParallelForOfOneCall) {
 
 TEST(Threads, SmallWorkStaysOnTheCaller) {
     Random random("Threads.Small");
-    Problem problem =
-        make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {100}, all_dense(HEWN_OPERATOR_ADD), random);
+    Problem problem = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"),
+                                   {100}, all_dense(HEWN_OPERATOR_ADD), random);
     fill_inputs(problem, random);
     Counting counting;
     EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &counting)));
@@ -214,7 +226,8 @@ TEST(Threads, MaxThreadsOneIsTheCaller) {
         const hewn_execute_options options{sizeof options, 1, nullptr, nullptr};
         EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &counting), &options));
         EXPECT_EQ(counting.calls, 0) << "the limit of one call";
-        const hewn_execute_options executor_alone{sizeof executor_alone, 0, Counting::parallel_for, &counting};
+        const hewn_execute_options executor_alone{sizeof executor_alone, 0, Counting::parallel_for,
+                                                  &counting};
         EXPECT_TRUE(check(problem, compile_options(nullptr, 1), &executor_alone));
         EXPECT_EQ(counting.calls, 0) << "a call without a limit has the operator's";
         const hewn_execute_options more{sizeof more, 8, nullptr, nullptr};
@@ -223,11 +236,13 @@ TEST(Threads, MaxThreadsOneIsTheCaller) {
     }
 }
 
-// Threads that run at the same time, counted by an executor that starts one for each index it is given.
+// Threads that run at the same time, counted by an executor that starts one for each index it is
+// given.
 TEST(Threads, MaxThreadsLimitsTheSlicesInFlight) {
     struct Widest {
         std::atomic<int> widest{0};
-        static void HEWN_CALL parallel_for(void *context, int32_t count, hewn_slice_fn fn, void *arg) {
+        static void HEWN_CALL parallel_for(void *context, int32_t count, hewn_slice_fn fn,
+                                           void *arg) {
             auto *self = static_cast<Widest *>(context);
             self->widest = std::max<int>(self->widest, count);
             in_reverse(nullptr, count, fn, arg);
@@ -237,18 +252,19 @@ TEST(Threads, MaxThreadsLimitsTheSlicesInFlight) {
         for (const int32_t limit : {2, 3}) {
             Widest widest;
             EXPECT_TRUE(check(problem, with_executor(Widest::parallel_for, &widest, limit)));
-            EXPECT_LE(widest.widest, limit) << "an executor may run every index on a thread of its own";
+            EXPECT_LE(widest.widest, limit)
+                << "an executor may run every index on a thread of its own";
         }
     }
 }
 
-// Where rows leave out a short dimension, boxes that follow each other share cache lines of the output. Slices are made of such
-// groups: a slice counted in single boxes would leave elements out.
+// Where rows leave out a short dimension, boxes that follow each other share cache lines of the
+// output. Slices are made of such groups: a slice counted in single boxes would leave elements out.
 TEST(Threads, SlicesOfBoxesThatShareLines) {
     if (runnable_variants("add", "f32").empty()) GTEST_SKIP() << "not in this build";
     Random random("Threads.SlicesOfBoxesThatShareLines");
-    Problem problem = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {8192, 2, 32},
-                                   {{64, 32, 1}, {32, 0, 1}}, {64, 32, 1}, random);
+    Problem problem = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"),
+                                   {8192, 2, 32}, {{64, 32, 1}, {32, 0, 1}}, {64, 32, 1}, random);
     fill_inputs(problem, random);
     Counting counting;
     EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &counting, 4)));
@@ -272,8 +288,8 @@ void eight_callers(const hewn_compile_options &options) {
                     std::fill(output.memory.begin(), output.memory.end(), SENTINEL);
                     const std::vector<hewn_buffer_binding> inputs = first.bindings();
                     const hewn_buffer_binding binding = output.binding();
-                    if (hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &binding, 1, nullptr, nullptr) !=
-                        HEWN_STATUS_OK)
+                    if (hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &binding, 1,
+                                     nullptr, nullptr) != HEWN_STATUS_OK)
                         failed++;
                     // NaNs may differ: compared element by element.
                     std::vector<uint8_t> actual = first.output.memory;
@@ -292,29 +308,34 @@ TEST(Threads, EightCallersOfOneOperator) { eight_callers(compile_options()); }
 TEST(Threads, EightSerialCallersOfOneOperator) { eight_callers(compile_options(nullptr, 1)); }
 TEST(Threads, EightCallersWithTheirOwnThreads) { eight_callers(with_executor(on_std_threads)); }
 
-// One compiled operator, threads that bring scales of their own: it keeps what it made of the one it met last. First one thread
-// in turns, where most of it can go wrong.
+// One compiled operator, threads that bring scales of their own: it keeps what it made of the one
+// it met last. First one thread in turns, where most of it can go wrong.
 TEST(Threads, ScalesThatDifferFromCallToCall) {
     constexpr int64_t ELEMENTS = 1000;
     if (runnable_variants("quantize_linear", "f32_u8").empty()) GTEST_SKIP() << "not in this build";
     const std::vector<int64_t> sizes = {ELEMENTS}, one = {0};
-    const hewn::Operator op = hewn::compile(hewn::QuantizeLinearDesc{{hewn::DataType::FLOAT32, sizes},
-                                                                     {hewn::DataType::FLOAT32, sizes, one},
-                                                                     hewn::TensorDesc{hewn::DataType::UINT8, sizes, one},
-                                                                     {hewn::DataType::UINT8, sizes}});
+    const hewn::Operator op =
+        hewn::compile(hewn::QuantizeLinearDesc{{hewn::DataType::FLOAT32, sizes},
+                                               {hewn::DataType::FLOAT32, sizes, one},
+                                               hewn::TensorDesc{hewn::DataType::UINT8, sizes, one},
+                                               {hewn::DataType::UINT8, sizes}});
     constexpr uint8_t ZERO_POINT = 100;
     std::vector<float> x(ELEMENTS);
-    for (size_t i = 0; i < x.size(); i++) x[i] = float(int(i) - 500) * 0.0625f;  // ties among the quotients
+    for (size_t i = 0; i < x.size(); i++)
+        x[i] = float(int(i) - 500) * 0.0625f;  // ties among the quotients
     const float scales[] = {0.125f, 0.3f, 0.1f, 0.07f, 0.125f, -0.3f};
     std::atomic<int> wrong{0};
     const auto call = [&](float scale) {
         std::vector<uint8_t> output(ELEMENTS);
-        const hewn_buffer_binding inputs[] = {{sizeof(hewn_buffer_binding), x.data(), 0, x.size() * sizeof(float)},
-                                              {sizeof(hewn_buffer_binding), &scale, 0, sizeof scale},
-                                              {sizeof(hewn_buffer_binding), const_cast<uint8_t *>(&ZERO_POINT), 0, 1}};
-        const hewn_buffer_binding out = {sizeof(hewn_buffer_binding), output.data(), 0, output.size()};
+        const hewn_buffer_binding inputs[] = {
+            {sizeof(hewn_buffer_binding), x.data(), 0, x.size() * sizeof(float)},
+            {sizeof(hewn_buffer_binding), &scale, 0, sizeof scale},
+            {sizeof(hewn_buffer_binding), const_cast<uint8_t *>(&ZERO_POINT), 0, 1}};
+        const hewn_buffer_binding out = {sizeof(hewn_buffer_binding), output.data(), 0,
+                                         output.size()};
         if (hewn_execute(op.get(), inputs, 3, &out, 1, nullptr, nullptr) != HEWN_STATUS_OK) wrong++;
-        for (size_t i = 0; i < x.size(); i++) wrong += output[i] != reference::quantize_linear(x[i], scale, ZERO_POINT);
+        for (size_t i = 0; i < x.size(); i++)
+            wrong += output[i] != reference::quantize_linear(x[i], scale, ZERO_POINT);
     };
     for (int i = 0; i < 60; i++) call(scales[i % 3 + i / 20]);
     EXPECT_EQ(wrong, 0) << "in turns";
@@ -336,7 +357,8 @@ TEST(Threads, ExecuteOptions) {
     const std::vector<float> a(COUNT, 1), b(COUNT, 2);
     std::vector<float> sum(COUNT);
     Counting counting;
-    const hewn::ExecuteOptions several(4, Counting::parallel_for, &counting), one(1, Counting::parallel_for, &counting);
+    const hewn::ExecuteOptions several(4, Counting::parallel_for, &counting),
+        one(1, Counting::parallel_for, &counting);
     add.execute({a, b}, {sum}, &several);
     EXPECT_EQ(counting.calls, 1);
     EXPECT_EQ(sum, std::vector<float>(COUNT, 3));
@@ -390,7 +412,8 @@ TEST(Threads, ShutdownOnTwoThreads) {
 }
 
 #if defined(__linux__)
-// Three threads of this program execute at once, and so each other's slices; one may run on one CPU alone.
+// Three threads of this program execute at once, and so each other's slices; one may run on one CPU
+// alone.
 TEST(Threads, CpusOfCallersStay) {
     cpu_set_t all, one;
     CPU_ZERO(&all);
@@ -402,8 +425,8 @@ TEST(Threads, CpusOfCallersStay) {
     const auto execute_often = [&](const cpu_set_t &cpus, int t) {
         ASSERT_EQ(sched_setaffinity(0, sizeof cpus, &cpus), 0);
         Random random("Threads.CpusOfCallersStay." + std::to_string(t));
-        Problem problem = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {1 << 18},
-                                       all_dense(HEWN_OPERATOR_ADD), random);
+        Problem problem = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"),
+                                       {1 << 18}, all_dense(HEWN_OPERATOR_ADD), random);
         const hewn_compile_options options = compile_options(nullptr, 4);
         OperatorPtr op;
         if (compile(problem.description(), &options, op).status != HEWN_STATUS_OK) return;
@@ -436,7 +459,8 @@ TEST(Threads, ExitWhileOthersExecute) {
                         for (;; executions++) add.execute({a, b}, {sum});
                     }).detach();
                 }
-                while (executions < 10 + 7 * i) std::this_thread::sleep_for(std::chrono::microseconds(50));
+                while (executions < 10 + 7 * i)
+                    std::this_thread::sleep_for(std::chrono::microseconds(50));
                 std::exit(0);
             },
             testing::ExitedWithCode(0), "^$");

@@ -1,5 +1,5 @@
-// What compile accepts and refuses: every row of DirectML's tables by feature level and its neighbours, every rule with its
-// message.
+// What compile accepts and refuses: every row of DirectML's tables by feature level and its
+// neighbours, every rule with its message.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -21,10 +21,12 @@ namespace {
 
 using Types = std::vector<hewn_data_type>;
 
-constexpr hewn_data_type F32 = HEWN_DATA_TYPE_FLOAT32, F16 = HEWN_DATA_TYPE_FLOAT16, F64 = HEWN_DATA_TYPE_FLOAT64,
-                         U64 = HEWN_DATA_TYPE_UINT64, U32 = HEWN_DATA_TYPE_UINT32, U16 = HEWN_DATA_TYPE_UINT16,
-                         U8 = HEWN_DATA_TYPE_UINT8, I64 = HEWN_DATA_TYPE_INT64, I32 = HEWN_DATA_TYPE_INT32,
-                         I16 = HEWN_DATA_TYPE_INT16, I8 = HEWN_DATA_TYPE_INT8;
+constexpr hewn_data_type F32 = HEWN_DATA_TYPE_FLOAT32, F16 = HEWN_DATA_TYPE_FLOAT16,
+                         F64 = HEWN_DATA_TYPE_FLOAT64, U64 = HEWN_DATA_TYPE_UINT64,
+                         U32 = HEWN_DATA_TYPE_UINT32, U16 = HEWN_DATA_TYPE_UINT16,
+                         U8 = HEWN_DATA_TYPE_UINT8, I64 = HEWN_DATA_TYPE_INT64,
+                         I32 = HEWN_DATA_TYPE_INT32, I16 = HEWN_DATA_TYPE_INT16,
+                         I8 = HEWN_DATA_TYPE_INT8;
 const Types ALL_TYPES = {F32, F16, F64, U64, U32, U16, U8, I64, I32, I16, I8};
 
 const std::vector<hewn_feature_level> LEVELS = {
@@ -39,7 +41,7 @@ std::string level_name(hewn_feature_level level) {
     throw std::logic_error("no feature level has the number " + std::to_string(level));
 }
 
-// ---- The table, as hewn_get_operator tells it (docs/operators.md has it a second time: operators_doc_test.py) -----------
+// ---- The table, as hewn_get_operator tells it (docs/operators.md has it a second time: operators_
 
 uint32_t index_of(hewn_operator_type op) {
     for (uint32_t i = 0; i < all_operators().size(); i++) {
@@ -55,10 +57,12 @@ hewn_operator_info info_of(hewn_operator_type op, hewn_feature_level level) {
     return info;
 }
 
-hewn_operator_tensor_info tensor_info_of(hewn_operator_type op, size_t tensor, hewn_feature_level level) {
+hewn_operator_tensor_info tensor_info_of(hewn_operator_type op, size_t tensor,
+                                         hewn_feature_level level) {
     hewn_operator_tensor_info info{};
     info.struct_size = sizeof info;
-    EXPECT_EQ(hewn_get_operator_tensor(index_of(op), uint32_t(tensor), level, &info), HEWN_STATUS_OK);
+    EXPECT_EQ(hewn_get_operator_tensor(index_of(op), uint32_t(tensor), level, &info),
+              HEWN_STATUS_OK);
     return info;
 }
 
@@ -68,7 +72,8 @@ bool type_fits(hewn_operator_type op, const Types &types, size_t i, hewn_feature
     if (types[i] == 0) return info.optional;
     if (info.like < 0) return info.types >> types[i] & 1;
     const hewn_data_type like = types[size_t(info.like)];
-    return types[i] == (info.like_integers && like != F32 && like != F16 ? info.like_integers : like);
+    return types[i] ==
+           (info.like_integers && like != F32 && like != F16 ? info.like_integers : like);
 }
 
 // Whether an operator accepts `types` of `rank` dimensions at `level`. No dimensions stand for one.
@@ -82,7 +87,7 @@ bool accepted(hewn_operator_type op, const Types &types, uint32_t rank, hewn_fea
     return true;
 }
 
-// ---- Helpers -------------------------------------------------------------------------------------------------------------
+// ---- Helpers ------------------------------------------------------------------------------------
 
 hewn_compile_options at_level(hewn_feature_level level) {
     hewn_compile_options options = compile_options();
@@ -90,9 +95,11 @@ hewn_compile_options at_level(hewn_feature_level level) {
     return options;
 }
 
-Outcome try_compile(hewn_operator_type op, const std::vector<std::optional<Spec>> &tensors, hewn_feature_level level = 0) {
+Outcome try_compile(hewn_operator_type op, const std::vector<std::optional<Spec>> &tensors,
+                    hewn_feature_level level = 0) {
     TensorDescs descs;
-    for (const auto &tensor : tensors) descs.push_back(tensor ? std::optional(tensor->desc()) : std::nullopt);
+    for (const auto &tensor : tensors)
+        descs.push_back(tensor ? std::optional(tensor->desc()) : std::nullopt);
     const hewn_compile_options options = at_level(level);
     OperatorPtr handle;
     return compile(Description(op, std::move(descs)), &options, handle);
@@ -131,7 +138,8 @@ Operator operator_of(hewn_operator_type op, const std::string &signature) {
     return result;
 }
 
-const Operator ADD = operator_of(HEWN_OPERATOR_ADD, "f32"), QUANTIZE = operator_of(HEWN_OPERATOR_QUANTIZE_LINEAR, "f32_u8"),
+const Operator ADD = operator_of(HEWN_OPERATOR_ADD, "f32"),
+               QUANTIZE = operator_of(HEWN_OPERATOR_QUANTIZE_LINEAR, "f32_u8"),
                DEQUANTIZE = operator_of(HEWN_OPERATOR_DEQUANTIZE_LINEAR, "u8_f32"),
                QADD = operator_of(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, "u8_i8_u8");
 
@@ -150,52 +158,63 @@ const std::vector<Operator> OPERATORS = [] {
     return operators;
 }();
 
-bool optional_tensor(const Operator &op, size_t i) { return std::string(op.tensors[i]).find("ZeroPoint") != std::string::npos; }
+bool optional_tensor(const Operator &op, size_t i) {
+    return std::string(op.tensors[i]).find("ZeroPoint") != std::string::npos;
+}
 
 // True if the message has all the words, whatever their case.
-testing::AssertionResult refused(const Outcome &outcome, hewn_status status, const std::vector<std::string> &words) {
+testing::AssertionResult refused(const Outcome &outcome, hewn_status status,
+                                 const std::vector<std::string> &words) {
     const auto lower = [](std::string text) {
         for (char &c : text) c = char(std::tolower(static_cast<unsigned char>(c)));
         return text;
     };
-    if (outcome.status != status) return testing::AssertionFailure() << "expected status " << status << ", got " << outcome;
+    if (outcome.status != status)
+        return testing::AssertionFailure() << "expected status " << status << ", got " << outcome;
     for (const std::string &word : words) {
         if (lower(outcome.message).find(lower(word)) == std::string::npos) {
-            return testing::AssertionFailure() << "\"" << word << "\" is not in the message: " << outcome;
+            return testing::AssertionFailure()
+                   << "\"" << word << "\" is not in the message: " << outcome;
         }
     }
     return testing::AssertionSuccess();
 }
 
-const std::string REPEATS = "an input that repeats, as one scale for many elements, has strides of 0, for example {0, 0, 1}";
+const std::string REPEATS =
+    "an input that repeats, as one scale for many elements, has strides of 0, for example {0, 0, "
+    "1}";
 
 constexpr hewn_status INVALID = HEWN_STATUS_INVALID_ARGUMENT, UNSUPPORTED = HEWN_STATUS_UNSUPPORTED;
 
-// ---- The tables ----------------------------------------------------------------------------------------------------------
+// ---- The tables ---------------------------------------------------------------------------------
 
-// Compares compile with those tables on one set of types, at one level. A refusal that a later level would lift must name that
-// level.
-testing::AssertionResult agrees(const Operator &op, const Types &types, uint32_t rank, hewn_feature_level level,
-                                bool single_cause) {
-    const Outcome outcome = try_compile(op.op, tensors_of(op.op, types, std::vector<int64_t>(rank, 2)), level);
+// Compares compile with those tables on one set of types, at one level. A refusal that a later
+// level would lift must name that level.
+testing::AssertionResult agrees(const Operator &op, const Types &types, uint32_t rank,
+                                hewn_feature_level level, bool single_cause) {
+    const Outcome outcome =
+        try_compile(op.op, tensors_of(op.op, types, std::vector<int64_t>(rank, 2)), level);
     const auto where = [&] {
-        return "; " + std::string(op.name) + " of types" + types_text(types) + ", rank " + std::to_string(rank) + ", level " +
-               level_name(level);
+        return "; " + std::string(op.name) + " of types" + types_text(types) + ", rank " +
+               std::to_string(rank) + ", level " + level_name(level);
     };
     if (accepted(op.op, types, rank, level)) {
         if (outcome.status == HEWN_STATUS_OK) return testing::AssertionSuccess();
         return testing::AssertionFailure() << "refused: " << outcome << where();
     }
-    if (outcome.status == HEWN_STATUS_OK) return testing::AssertionFailure() << "accepted" << where();
-    if (outcome.status != INVALID && outcome.status != UNSUPPORTED) return testing::AssertionFailure() << outcome << where();
+    if (outcome.status == HEWN_STATUS_OK)
+        return testing::AssertionFailure() << "accepted" << where();
+    if (outcome.status != INVALID && outcome.status != UNSUPPORTED)
+        return testing::AssertionFailure() << outcome << where();
     for (const hewn_feature_level later : LEVELS) {
         if (later <= level || !accepted(op.op, types, rank, later)) continue;
         if (outcome.status != UNSUPPORTED)
             return testing::AssertionFailure()
-                   << "level " << level_name(later) << " has it, so expected UNSUPPORTED: " << outcome << where();
+                   << "level " << level_name(later)
+                   << " has it, so expected UNSUPPORTED: " << outcome << where();
         if (single_cause && outcome.message.find(level_name(later)) == std::string::npos) {
-            return testing::AssertionFailure()
-                   << "does not say that level " << level_name(later) << " has it: " << outcome << where();
+            return testing::AssertionFailure() << "does not say that level " << level_name(later)
+                                               << " has it: " << outcome << where();
         }
         break;
     }
@@ -214,18 +233,22 @@ void all_types(const Operator &op, bool zero_point) {
                     }
                     Types zero_points = ALL_TYPES;
                     zero_points.push_back(0);
-                    for (const hewn_data_type z : zero_points) ASSERT_TRUE(agrees(op, {a, b, z, output}, 4, level, false));
+                    for (const hewn_data_type z : zero_points)
+                        ASSERT_TRUE(agrees(op, {a, b, z, output}, 4, level, false));
                 }
             }
         }
     }
 }
 
-// The tests lay out, fill and skip by the roles that the table gives tensors: they are what DirectML's names say.
+// The tests lay out, fill and skip by the roles that the table gives tensors: they are what
+// DirectML's names say.
 TEST(Tables, NamesFitTheRoles) {
     for (const OperatorFacts &op : all_operators()) {
         for (const TensorFacts &tensor : op.tensors) {
-            const auto has = [&](const char *word) { return tensor.name.find(word) != std::string::npos; };
+            const auto has = [&](const char *word) {
+                return tensor.name.find(word) != std::string::npos;
+            };
             const Role role = has("ZeroPoint")                ? Role::zero_point
                               : has("Scale")                  ? Role::scale
                               : tensor.name == "OutputTensor" ? Role::output
@@ -249,12 +272,14 @@ TEST(Tables, RefuseWhatIsNotThere) {
     EXPECT_EQ(hewn_get_operator_tensor(0, 0, newest, nullptr), INVALID);
     EXPECT_EQ(hewn_get_operator(hewn_operator_count(), newest, &info), INVALID);
     EXPECT_EQ(hewn_get_operator_tensor(hewn_operator_count(), 0, newest, &tensor), INVALID);
-    EXPECT_EQ(hewn_get_operator_tensor(0, info_of(ADD.op, newest).tensor_count, newest, &tensor), INVALID);
+    EXPECT_EQ(hewn_get_operator_tensor(0, info_of(ADD.op, newest).tensor_count, newest, &tensor),
+              INVALID);
     EXPECT_EQ(hewn_get_operator(0, 0x1100, &info), INVALID);
     EXPECT_EQ(hewn_get_operator_tensor(0, 0, 0x1100, &tensor), INVALID);
     EXPECT_EQ(info.name, nullptr);
     EXPECT_EQ(tensor.name, nullptr);
-    EXPECT_EQ(info_of(QADD.op, HEWN_FEATURE_LEVEL_3_1).max_dimension_count, 0u) << "not introduced yet";
+    EXPECT_EQ(info_of(QADD.op, HEWN_FEATURE_LEVEL_3_1).max_dimension_count, 0u)
+        << "not introduced yet";
 }
 
 TEST(Tables, AddTypes) { all_types(ADD, false); }
@@ -266,8 +291,11 @@ TEST(Tables, QuantizedLinearAddTypes) {
     for (const hewn_feature_level level : LEVELS) {
         for (int mask = 0; mask < 64; mask++) {
             const auto byte = [&](int bit) { return mask >> bit & 1 ? U8 : I8; };
-            const auto zero = [&](int bit, hewn_data_type type) { return mask >> bit & 1 ? type : 0; };
-            const Types types = {byte(0), F32, zero(3, byte(0)), byte(1), F32, zero(4, byte(1)), F32, zero(5, byte(2)), byte(2)};
+            const auto zero = [&](int bit, hewn_data_type type) {
+                return mask >> bit & 1 ? type : 0;
+            };
+            const Types types = {byte(0),          F32, zero(3, byte(0)), byte(1), F32,
+                                 zero(4, byte(1)), F32, zero(5, byte(2)), byte(2)};
             ASSERT_TRUE(agrees(QADD, types, 4, level, true));
             for (size_t i = 0; i < types.size(); i++) {
                 for (const hewn_data_type type : ALL_TYPES) {
@@ -291,51 +319,70 @@ TEST(Tables, DimensionCounts) {
 
 // The message for one cause alone names the tensor, its type and the level that has it.
 TEST(Tables, MessagesNameTheLevel) {
-    EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {I8, I8, I8}), 0x4100), UNSUPPORTED, {"ATensor", "INT8", "5.1"}));
+    EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {I8, I8, I8}), 0x4100), UNSUPPORTED,
+                        {"ATensor", "INT8", "5.1"}));
     // What no level has: what there is instead.
-    EXPECT_TRUE(refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {U8, F32, U8, U8}), 0x6400), UNSUPPORTED,
-                        {"InputTensor: UINT8 is not supported; feature level 6.4 has FLOAT32, FLOAT16, INT32"}));
-    EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {F64, F64, F64}), 0x6400), UNSUPPORTED,
-                        {"ATensor: FLOAT64 is not supported", "UINT64, INT64"}));
+    EXPECT_TRUE(refused(
+        try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {U8, F32, U8, U8}), 0x6400), UNSUPPORTED,
+        {"InputTensor: UINT8 is not supported; feature level 6.4 has FLOAT32, FLOAT16, INT32"}));
+    EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {F64, F64, F64}), 0x6400),
+                        UNSUPPORTED, {"ATensor: FLOAT64 is not supported", "UINT64, INT64"}));
+    EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {I64, I64, I64}), 0x3100),
+                        UNSUPPORTED, {"ATensor", "INT64", "4.1"}));
+    EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {U32, U32, U32}), 0x2000),
+                        UNSUPPORTED, {"ATensor", "UINT32", "2.1"}));
+    EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, ADD.types, {7}), 0x2100),
+                        UNSUPPORTED, {"dimension", "3.0"}));
     EXPECT_TRUE(
-        refused(try_compile(ADD.op, tensors_of(ADD.op, {I64, I64, I64}), 0x3100), UNSUPPORTED, {"ATensor", "INT64", "4.1"}));
+        refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {F16, F16, U8, U8}), 0x5200),
+                UNSUPPORTED, {"InputTensor", "FLOAT16", "6.0"}));
     EXPECT_TRUE(
-        refused(try_compile(ADD.op, tensors_of(ADD.op, {U32, U32, U32}), 0x2000), UNSUPPORTED, {"ATensor", "UINT32", "2.1"}));
-    EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, ADD.types, {7}), 0x2100), UNSUPPORTED, {"dimension", "3.0"}));
-    EXPECT_TRUE(refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {F16, F16, U8, U8}), 0x5200), UNSUPPORTED,
-                        {"InputTensor", "FLOAT16", "6.0"}));
-    EXPECT_TRUE(refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {I32, F32, U8, U8}), 0x2000), UNSUPPORTED,
-                        {"InputTensor", "INT32", "2.1"}));
+        refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {I32, F32, U8, U8}), 0x2000),
+                UNSUPPORTED, {"InputTensor", "INT32", "2.1"}));
     EXPECT_TRUE(
-        refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {F32, F32, I8, I8}), 0x1000), UNSUPPORTED, {"INT8", "2.1"}));
-    EXPECT_TRUE(refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {F32, F32, 0, U8}), 0x6000), UNSUPPORTED,
-                        {"ZeroPointTensor", "6.2"}));
-    EXPECT_TRUE(refused(try_compile(DEQUANTIZE.op, tensors_of(DEQUANTIZE.op, {U8, F32, 0, F32}), 0x6100), UNSUPPORTED,
-                        {"ZeroPointTensor", "6.2"}));
-    EXPECT_TRUE(refused(try_compile(DEQUANTIZE.op, tensors_of(DEQUANTIZE.op, {I16, F32, I16, F32}), 0x1000), UNSUPPORTED,
-                        {"InputTensor", "INT16", "2.1"}));
-    EXPECT_TRUE(refused(try_compile(DEQUANTIZE.op, tensors_of(DEQUANTIZE.op, {U8, F16, U8, F16}), 0x5200), UNSUPPORTED,
-                        {"ScaleTensor", "FLOAT16", "6.0"}));
+        refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {F32, F32, I8, I8}), 0x1000),
+                UNSUPPORTED, {"INT8", "2.1"}));
+    EXPECT_TRUE(
+        refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {F32, F32, 0, U8}), 0x6000),
+                UNSUPPORTED, {"ZeroPointTensor", "6.2"}));
+    EXPECT_TRUE(
+        refused(try_compile(DEQUANTIZE.op, tensors_of(DEQUANTIZE.op, {U8, F32, 0, F32}), 0x6100),
+                UNSUPPORTED, {"ZeroPointTensor", "6.2"}));
+    EXPECT_TRUE(
+        refused(try_compile(DEQUANTIZE.op, tensors_of(DEQUANTIZE.op, {I16, F32, I16, F32}), 0x1000),
+                UNSUPPORTED, {"InputTensor", "INT16", "2.1"}));
+    EXPECT_TRUE(
+        refused(try_compile(DEQUANTIZE.op, tensors_of(DEQUANTIZE.op, {U8, F16, U8, F16}), 0x5200),
+                UNSUPPORTED, {"ScaleTensor", "FLOAT16", "6.0"}));
     for (const hewn_feature_level level : {0x1000, 0x2000, 0x2100, 0x3000, 0x3100}) {
-        EXPECT_TRUE(refused(try_compile(QADD.op, tensors_of(QADD.op, QADD.types), level), UNSUPPORTED,
-                            {"QUANTIZED_LINEAR_ADD", "needs feature level 4.0", "compiled at " + level_name(level)}));
+        EXPECT_TRUE(refused(try_compile(QADD.op, tensors_of(QADD.op, QADD.types), level),
+                            UNSUPPORTED,
+                            {"QUANTIZED_LINEAR_ADD", "needs feature level 4.0",
+                             "compiled at " + level_name(level)}));
     }
-    EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {F64, F64, F64})), UNSUPPORTED, {"ATensor", "FLOAT64"}));
+    EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {F64, F64, F64})), UNSUPPORTED,
+                        {"ATensor", "FLOAT64"}));
 }
 
 TEST(Tables, UnknownLevels) {
     for (const hewn_feature_level level :
-         {1, 0x0fff, 0x1100, 0x2200, 0x3200, 0x5300, 0x6500, 0x7000, 0x6401, 0xffff, 0x10001, 0x11000, -1, INT32_MIN}) {
-        EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, ADD.types), level), INVALID, {"level"})) << level;
+         {1, 0x0fff, 0x1100, 0x2200, 0x3200, 0x5300, 0x6500, 0x7000, 0x6401, 0xffff, 0x10001,
+          0x11000, -1, INT32_MIN}) {
+        EXPECT_TRUE(
+            refused(try_compile(ADD.op, tensors_of(ADD.op, ADD.types), level), INVALID, {"level"}))
+            << level;
     }
 }
 
-// ---- Rules that no level lifts -------------------------------------------------------------------------------------------
+// ---- Rules that no level lifts ------------------------------------------------------------------
 
 // Applies `change` to each tensor of each operator in turn and expects a refusal that names it.
 void each_tensor(
-    const std::function<void(Spec &)> &change, hewn_status status, const std::vector<std::string> &words,
-    const std::function<bool(const Operator &, size_t)> &concerns = [](const Operator &, size_t) { return true; }) {
+    const std::function<void(Spec &)> &change, hewn_status status,
+    const std::vector<std::string> &words,
+    const std::function<bool(const Operator &, size_t)> &concerns = [](const Operator &, size_t) {
+        return true;
+    }) {
     for (const Operator &op : OPERATORS) {
         for (size_t i = 0; i < op.types.size(); i++) {
             if (!concerns(op, i)) continue;
@@ -343,7 +390,8 @@ void each_tensor(
             change(*tensors[i]);
             std::vector<std::string> all = words;
             all.push_back(op.tensors[i]);
-            EXPECT_TRUE(refused(try_compile(op.op, tensors), status, all)) << op.name << " " << op.tensors[i];
+            EXPECT_TRUE(refused(try_compile(op.op, tensors), status, all))
+                << op.name << " " << op.tensors[i];
         }
     }
 }
@@ -353,14 +401,16 @@ TEST(Rules, NegativeStride) {
         [](Spec &spec) {
             spec.strides = {60, 20, -5, 1};
         },
-        INVALID, {"stride -5 of dimension 2 is negative", "copy the tensor (NumPy: np.ascontiguousarray)"});
+        INVALID,
+        {"stride -5 of dimension 2 is negative", "copy the tensor (NumPy: np.ascontiguousarray)"});
     // Also where it has no effect: in a dimension of size 1, in an empty tensor.
-    EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{F32, {1}, {-1}}, Spec{F32, {1}}, Spec{F32, {1}}}), INVALID,
-                        {"ATensor", "stride", "negative"}));
-    EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{F32, {0}}, Spec{F32, {0}, {-1}}, Spec{F32, {0}}}), INVALID,
-                        {"BTensor", "stride", "negative"}));
-    EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{F32, {4}, {INT64_MIN}}, Spec{F32, {4}}, Spec{F32, {4}}}), INVALID,
-                        {"ATensor", "stride", "negative"}));
+    EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{F32, {1}, {-1}}, Spec{F32, {1}}, Spec{F32, {1}}}),
+                        INVALID, {"ATensor", "stride", "negative"}));
+    EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{F32, {0}}, Spec{F32, {0}, {-1}}, Spec{F32, {0}}}),
+                        INVALID, {"BTensor", "stride", "negative"}));
+    EXPECT_TRUE(
+        refused(try_compile(ADD.op, {Spec{F32, {4}, {INT64_MIN}}, Spec{F32, {4}}, Spec{F32, {4}}}),
+                INVALID, {"ATensor", "stride", "negative"}));
 }
 
 TEST(Rules, NegativeSize) {
@@ -369,8 +419,9 @@ TEST(Rules, NegativeSize) {
 
 TEST(Rules, RankNine) {
     for (const Operator &op : OPERATORS) {
-        EXPECT_TRUE(refused(try_compile(op.op, tensors_of(op.op, op.types, std::vector<int64_t>(9, 1))), INVALID,
-                            {op.tensors[0], "dimension", "8"}));
+        EXPECT_TRUE(
+            refused(try_compile(op.op, tensors_of(op.op, op.types, std::vector<int64_t>(9, 1))),
+                    INVALID, {op.tensors[0], "dimension", "8"}));
     }
     each_tensor([](Spec &spec) { spec.sizes.assign(9, 1); }, INVALID, {"dimension"});
 }
@@ -378,26 +429,41 @@ TEST(Rules, RankNine) {
 TEST(Rules, DimensionCountsDiffer) {
     const auto pop_back = [](Spec &spec) { spec.sizes.pop_back(); };
     // The first is what the others are compared with.
-    each_tensor(pop_back, INVALID, {"has 3 dimensions", "has 4; they must be equal", REPEATS},
-                [](const Operator &op, size_t i) { return i > 0 && !facts(op.op).is_one_element(i); });
-    each_tensor(pop_back, INVALID, {"has 3 dimensions", "in each dimension the size 1 or the stride 0"},
+    each_tensor(
+        pop_back, INVALID, {"has 3 dimensions", "has 4; they must be equal", REPEATS},
+        [](const Operator &op, size_t i) { return i > 0 && !facts(op.op).is_one_element(i); });
+    each_tensor(pop_back, INVALID,
+                {"has 3 dimensions", "in each dimension the size 1 or the stride 0"},
                 [](const Operator &op, size_t i) { return facts(op.op).is_one_element(i); });
 }
 
 TEST(Rules, SizesDiffer) {
-    each_tensor([](Spec &spec) { spec.sizes[2]++; }, INVALID, {"size", REPEATS},
-                [](const Operator &op, size_t i) { return i > 0 && !facts(op.op).is_one_element(i); });
+    each_tensor(
+        [](Spec &spec) { spec.sizes[2]++; }, INVALID, {"size", REPEATS},
+        [](const Operator &op, size_t i) { return i > 0 && !facts(op.op).is_one_element(i); });
     // A scale of one element is no broadcast: DirectML wants the input's sizes and strides of 0.
-    EXPECT_TRUE(refused(try_compile(QUANTIZE.op, {Spec{F32, {4}}, Spec{F32, {1}}, Spec{U8, {4}}, Spec{U8, {4}}}), INVALID,
-                        {"ScaleTensor", "size", REPEATS}));
-    EXPECT_TRUE(refused(try_compile(DEQUANTIZE.op, {Spec{U8, {4}}, Spec{F32, {4}}, Spec{U8, {1}}, Spec{F32, {4}}}), INVALID,
-                        {"ZeroPointTensor", "size"}));
+    EXPECT_TRUE(refused(
+        try_compile(QUANTIZE.op, {Spec{F32, {4}}, Spec{F32, {1}}, Spec{U8, {4}}, Spec{U8, {4}}}),
+        INVALID, {"ScaleTensor", "size", REPEATS}));
+    EXPECT_TRUE(refused(
+        try_compile(DEQUANTIZE.op, {Spec{U8, {4}}, Spec{F32, {4}}, Spec{U8, {1}}, Spec{F32, {4}}}),
+        INVALID, {"ZeroPointTensor", "size"}));
 }
 
 TEST(Rules, OneElementParameters) {
-    const auto parameter = [](const Operator &op, size_t i) { return facts(op.op).is_one_element(i); };
-    each_tensor([](Spec &spec) { spec.sizes = {1, 2, 1, 1}; }, INVALID, {"exactly 1 element"}, parameter);
-    each_tensor([](Spec &spec) { spec.sizes = {0, 1, 1, 1}; }, INVALID, {"exactly 1 element"}, parameter);
+    const auto parameter = [](const Operator &op, size_t i) {
+        return facts(op.op).is_one_element(i);
+    };
+    each_tensor(
+        [](Spec &spec) {
+            spec.sizes = {1, 2, 1, 1};
+        },
+        INVALID, {"exactly 1 element"}, parameter);
+    each_tensor(
+        [](Spec &spec) {
+            spec.sizes = {0, 1, 1, 1};
+        },
+        INVALID, {"exactly 1 element"}, parameter);
     const auto empty = [](Spec &spec) { spec.sizes = {0, 1, 1, 1}, spec.strides = {0, 0, 0, 0}; };
     each_tensor(empty, INVALID, {"exactly 1 element", "is empty, and ATensor is not"}, parameter);
     // A view of several sizes with one stride that moves.
@@ -408,7 +474,8 @@ TEST(Rules, OneElementParameters) {
         INVALID, {"exactly 1 element"}, parameter);
     // All-broadcast views are one element.
     auto tensors = tensors_of(QADD.op, QADD.types);
-    for (const size_t i : {1, 2, 4, 5, 6, 7}) tensors[i] = Spec{QADD.types[i], {2, 3, 4, 5}, std::vector<int64_t>(4, 0)};
+    for (const size_t i : {1, 2, 4, 5, 6, 7})
+        tensors[i] = Spec{QADD.types[i], {2, 3, 4, 5}, std::vector<int64_t>(4, 0)};
     EXPECT_EQ(try_compile(QADD.op, tensors).status, HEWN_STATUS_OK);
     // Strides of dimensions of size 1 mean nothing.
     tensors[1] = Spec{F32, {1, 1, 1, 1}, {7, 0, 3, 1}};
@@ -416,9 +483,11 @@ TEST(Rules, OneElementParameters) {
     tensors[1] = Spec{F32, {2, 1, 4, 1}, {0, 5, 0, 7}};
     EXPECT_EQ(try_compile(QADD.op, tensors).status, HEWN_STATUS_OK);
     tensors[1] = Spec{F32, {2, 1, 4, 1}, {0, 5, 1, 7}};
-    EXPECT_TRUE(refused(try_compile(QADD.op, tensors), INVALID, {"AScaleTensor", "exactly 1 element"}));
+    EXPECT_TRUE(
+        refused(try_compile(QADD.op, tensors), INVALID, {"AScaleTensor", "exactly 1 element"}));
     tensors[1] = Spec{F32, {0, 1, 4, 1}, {0, 5, 0, 7}};  // empty, and A is not
-    EXPECT_TRUE(refused(try_compile(QADD.op, tensors), INVALID, {"AScaleTensor", "exactly 1 element"}));
+    EXPECT_TRUE(
+        refused(try_compile(QADD.op, tensors), INVALID, {"AScaleTensor", "exactly 1 element"}));
     // Of an empty A such a view is empty too.
     tensors = tensors_of(QADD.op, QADD.types, {0, 4});
     for (const size_t i : {1, 2, 4, 5, 6, 7}) tensors[i] = Spec{QADD.types[i], {0, 4}, {0, 0}};
@@ -426,25 +495,31 @@ TEST(Rules, OneElementParameters) {
 }
 
 TEST(Rules, TypesThatMustAgree) {
-    EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {F32, F16, F32})), INVALID, {"BTensor", "type"}));
-    EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {F32, F32, F16})), INVALID, {"OutputTensor", "type"}));
-    EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {I32, U32, I32})), INVALID, {"BTensor", "type"}));
+    EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {F32, F16, F32})), INVALID,
+                        {"BTensor", "type"}));
+    EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {F32, F32, F16})), INVALID,
+                        {"OutputTensor", "type"}));
+    EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {I32, U32, I32})), INVALID,
+                        {"BTensor", "type"}));
+    EXPECT_TRUE(refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {F32, F16, U8, U8})),
+                        INVALID, {"ScaleTensor", "FLOAT32"}));
+    EXPECT_TRUE(refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {I32, F16, U8, U8})),
+                        INVALID, {"ScaleTensor", "FLOAT32"}));
+    EXPECT_TRUE(refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {F32, F32, I8, U8})),
+                        INVALID, {"ZeroPointTensor", "type"}));
+    EXPECT_TRUE(refused(try_compile(DEQUANTIZE.op, tensors_of(DEQUANTIZE.op, {U8, F32, I8, F32})),
+                        INVALID, {"ZeroPointTensor", "type"}));
+    EXPECT_TRUE(refused(try_compile(DEQUANTIZE.op, tensors_of(DEQUANTIZE.op, {U8, F32, U8, F16})),
+                        INVALID, {"OutputTensor", "type"}));
     EXPECT_TRUE(
-        refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {F32, F16, U8, U8})), INVALID, {"ScaleTensor", "FLOAT32"}));
+        refused(try_compile(QADD.op, tensors_of(QADD.op, {U8, F32, I8, I8, F32, I8, F32, U8, U8})),
+                INVALID, {"AZeroPointTensor", "type"}));
     EXPECT_TRUE(
-        refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {I32, F16, U8, U8})), INVALID, {"ScaleTensor", "FLOAT32"}));
+        refused(try_compile(QADD.op, tensors_of(QADD.op, {U8, F32, U8, I8, F32, U8, F32, U8, U8})),
+                INVALID, {"BZeroPointTensor", "type"}));
     EXPECT_TRUE(
-        refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {F32, F32, I8, U8})), INVALID, {"ZeroPointTensor", "type"}));
-    EXPECT_TRUE(
-        refused(try_compile(DEQUANTIZE.op, tensors_of(DEQUANTIZE.op, {U8, F32, I8, F32})), INVALID, {"ZeroPointTensor", "type"}));
-    EXPECT_TRUE(
-        refused(try_compile(DEQUANTIZE.op, tensors_of(DEQUANTIZE.op, {U8, F32, U8, F16})), INVALID, {"OutputTensor", "type"}));
-    EXPECT_TRUE(refused(try_compile(QADD.op, tensors_of(QADD.op, {U8, F32, I8, I8, F32, I8, F32, U8, U8})), INVALID,
-                        {"AZeroPointTensor", "type"}));
-    EXPECT_TRUE(refused(try_compile(QADD.op, tensors_of(QADD.op, {U8, F32, U8, I8, F32, U8, F32, U8, U8})), INVALID,
-                        {"BZeroPointTensor", "type"}));
-    EXPECT_TRUE(refused(try_compile(QADD.op, tensors_of(QADD.op, {U8, F32, U8, I8, F32, I8, F32, I8, U8})), INVALID,
-                        {"OutputZeroPointTensor", "type"}));
+        refused(try_compile(QADD.op, tensors_of(QADD.op, {U8, F32, U8, I8, F32, I8, F32, I8, U8})),
+                INVALID, {"OutputZeroPointTensor", "type"}));
 }
 
 TEST(Rules, UnknownTypes) {
@@ -457,62 +532,91 @@ TEST(Rules, Overflow) {
     constexpr int64_t BIG = int64_t(1) << 40;
     each_tensor([](Spec &spec) { spec.sizes = {BIG, BIG, 1, 1}; }, INVALID, {"overflow"});
     each_tensor([](Spec &spec) { spec.sizes = {1, 1, 2, INT64_MAX}; }, INVALID, {"overflow"});
-    each_tensor([](Spec &spec) { spec.sizes = {2, 3, 4, 5}, spec.strides = {INT64_MAX, 20, 5, 1}; }, INVALID, {"overflow"});
+    each_tensor(
+        [](Spec &spec) {
+            spec.sizes = {2, 3, 4, 5}, spec.strides = {INT64_MAX, 20, 5, 1};
+        },
+        INVALID, {"overflow"});
     each_tensor(
         [](Spec &spec) {
             spec.sizes = {2, 3, 4, 5}, spec.strides = {INT64_MAX / 2, INT64_MAX / 4, 5, 1};
         },
         INVALID, {"overflow"});
     // More elements than 63 bits count, though all broadcast.
-    EXPECT_TRUE(
-        refused(try_compile(ADD.op, {Spec{F32, {BIG, BIG}, {0, 0}}, Spec{F32, {BIG, BIG}, {0, 0}}, Spec{F32, {BIG, BIG}}}),
-                INVALID, {"ATensor", "overflow"}));
+    EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{F32, {BIG, BIG}, {0, 0}},
+                                             Spec{F32, {BIG, BIG}, {0, 0}}, Spec{F32, {BIG, BIG}}}),
+                        INVALID, {"ATensor", "overflow"}));
     // Four steps that together wrap around to 0, and more bytes of elements than 63 bits count.
     constexpr int64_t QUARTER = int64_t(1) << 62;
     EXPECT_TRUE(
-        refused(try_compile(ADD.op, {Spec{I8, {5}, {QUARTER}}, Spec{I8, {5}}, Spec{I8, {5}}}), INVALID, {"ATensor", "overflow"}));
-    EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{F32, {QUARTER}, {0}}, Spec{F32, {QUARTER}, {0}}, Spec{F32, {QUARTER}}}),
+        refused(try_compile(ADD.op, {Spec{I8, {5}, {QUARTER}}, Spec{I8, {5}}, Spec{I8, {5}}}),
+                INVALID, {"ATensor", "overflow"}));
+    EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{F32, {QUARTER}, {0}}, Spec{F32, {QUARTER}, {0}},
+                                             Spec{F32, {QUARTER}}}),
                         INVALID, {"ATensor", "overflow"}));
     // In bytes only.
-    EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{F32, {2}, {INT64_MAX / 4 + 1}}, Spec{F32, {2}}, Spec{F32, {2}}}), INVALID,
-                        {"ATensor", "overflow"}));
-    // The largest stride that does not overflow, and the next: the last element's offset has 63 bits, the bytes up to it do not.
-    EXPECT_EQ(try_compile(ADD.op, {Spec{I8, {2}, {INT64_MAX - 1}}, Spec{I8, {2}}, Spec{I8, {2}}}).status, HEWN_STATUS_OK);
-    EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{I8, {2}, {INT64_MAX}}, Spec{I8, {2}}, Spec{I8, {2}}}), INVALID,
-                        {"ATensor", "overflow"}));
+    EXPECT_TRUE(refused(
+        try_compile(ADD.op, {Spec{F32, {2}, {INT64_MAX / 4 + 1}}, Spec{F32, {2}}, Spec{F32, {2}}}),
+        INVALID, {"ATensor", "overflow"}));
+    // The largest stride that does not overflow, and the next: the last element's offset has 63
+    // bits, the bytes up to it do not.
+    EXPECT_EQ(
+        try_compile(ADD.op, {Spec{I8, {2}, {INT64_MAX - 1}}, Spec{I8, {2}}, Spec{I8, {2}}}).status,
+        HEWN_STATUS_OK);
+    EXPECT_TRUE(
+        refused(try_compile(ADD.op, {Spec{I8, {2}, {INT64_MAX}}, Spec{I8, {2}}, Spec{I8, {2}}}),
+                INVALID, {"ATensor", "overflow"}));
     // Strides of dimensions of size 1 take no part, nor do an empty tensor's.
-    EXPECT_EQ(try_compile(ADD.op, {Spec{F32, {1, 4}, {INT64_MAX, 1}}, Spec{F32, {1, 4}}, Spec{F32, {1, 4}}}).status,
+    EXPECT_EQ(try_compile(ADD.op,
+                          {Spec{F32, {1, 4}, {INT64_MAX, 1}}, Spec{F32, {1, 4}}, Spec{F32, {1, 4}}})
+                  .status,
               HEWN_STATUS_OK);
-    EXPECT_EQ(try_compile(ADD.op, {Spec{F32, {0, 4}, {INT64_MAX, INT64_MAX}}, Spec{F32, {0, 4}}, Spec{F32, {0, 4}}}).status,
+    EXPECT_EQ(try_compile(ADD.op, {Spec{F32, {0, 4}, {INT64_MAX, INT64_MAX}}, Spec{F32, {0, 4}},
+                                   Spec{F32, {0, 4}}})
+                  .status,
               HEWN_STATUS_OK);
 }
 
-// The largest tensors of some shapes are planned for; a sanitizer (the 32-bit tests have one) tells of what overflows.
+// The largest tensors of some shapes are planned for; a sanitizer (the 32-bit tests have one) tells
+// of what overflows.
 TEST(Rules, LargestTensors) {
-    for (const std::vector<int64_t> &shape : std::vector<std::vector<int64_t>>{
-             {1}, {1, 2}, {2, 1}, {3, 1, 5}, {7, 1, 2, 4}, {1, 1 << 20}, {1 << 20, 1}, {1 << 30, 1, 1}, {1, 3, 1 << 20}}) {
-        const auto sizes_of = [&](int64_t elements) {  // the first dimension of 1 takes what the others leave
-            std::vector<int64_t> sizes = shape;
-            for (const int64_t size : shape) elements /= size;
-            *std::find(sizes.begin(), sizes.end(), 1) = elements;
-            return sizes;
-        };
+    for (const std::vector<int64_t> &shape : std::vector<std::vector<int64_t>>{{1},
+                                                                               {1, 2},
+                                                                               {2, 1},
+                                                                               {3, 1, 5},
+                                                                               {7, 1, 2, 4},
+                                                                               {1, 1 << 20},
+                                                                               {1 << 20, 1},
+                                                                               {1 << 30, 1, 1},
+                                                                               {1, 3, 1 << 20}}) {
+        const auto sizes_of =
+            [&](int64_t elements) {  // the first dimension of 1 takes what the others leave
+                std::vector<int64_t> sizes = shape;
+                for (const int64_t size : shape) elements /= size;
+                *std::find(sizes.begin(), sizes.end(), 1) = elements;
+                return sizes;
+            };
         const auto transposed = [](const std::vector<int64_t> &sizes) {
             std::vector<int64_t> strides(sizes.size(), 1);
             for (size_t d = 1; d < sizes.size(); d++) strides[d] = strides[d - 1] * sizes[d - 1];
             return strides;
         };
-        const std::vector<int64_t> bytes = sizes_of(INT64_MAX), words = sizes_of(INT64_MAX / 4), none(shape.size(), 0);
-        const auto compiles = [&](const Operator &op, const std::vector<std::optional<Spec>> &tensors) {
+        const std::vector<int64_t> bytes = sizes_of(INT64_MAX), words = sizes_of(INT64_MAX / 4),
+                                   none(shape.size(), 0);
+        const auto compiles = [&](const Operator &op,
+                                  const std::vector<std::optional<Spec>> &tensors) {
             const Outcome outcome = try_compile(op.op, tensors);
-            EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << op.name << " " << testing::PrintToString(shape) << outcome;
+            EXPECT_EQ(outcome.status, HEWN_STATUS_OK)
+                << op.name << " " << testing::PrintToString(shape) << outcome;
         };
         compiles(ADD, {Spec{I8, bytes}, Spec{I8, bytes}, Spec{I8, bytes}});
         compiles(ADD, {Spec{I8, bytes, none}, Spec{I8, bytes, transposed(bytes)}, Spec{I8, bytes}});
         compiles(ADD, {Spec{F32, words, transposed(words)}, Spec{F32, words}, Spec{F32, words}});
         for (const std::vector<int64_t> &strides : {none, transposed(words)}) {
-            compiles(QUANTIZE, {Spec{F32, words}, Spec{F32, words, strides}, Spec{U8, words, strides}, Spec{U8, words}});
-            compiles(DEQUANTIZE, {Spec{U8, words}, Spec{F32, words, strides}, Spec{U8, words, strides}, Spec{F32, words}});
+            compiles(QUANTIZE, {Spec{F32, words}, Spec{F32, words, strides},
+                                Spec{U8, words, strides}, Spec{U8, words}});
+            compiles(DEQUANTIZE, {Spec{U8, words}, Spec{F32, words, strides},
+                                  Spec{U8, words, strides}, Spec{F32, words}});
         }
         const std::vector<int64_t> one(shape.size(), 1);
         const Spec q{U8, bytes}, scale{F32, one}, zero_point{U8, one};
@@ -521,25 +625,32 @@ TEST(Rules, LargestTensors) {
 }
 
 TEST(Rules, OutputStridesThatOverlap) {
-    const auto with_output = [](const Operator &op, const std::vector<int64_t> &sizes, std::vector<int64_t> strides) {
+    const auto with_output = [](const Operator &op, const std::vector<int64_t> &sizes,
+                                std::vector<int64_t> strides) {
         auto tensors = tensors_of(op.op, op.types, sizes);
         tensors.back()->strides = std::move(strides);
         return try_compile(op.op, tensors);
     };
     for (const Operator &op : OPERATORS) {
-        for (const auto &[sizes, strides] : std::vector<std::pair<std::vector<int64_t>, std::vector<int64_t>>>{
+        for (const auto &[sizes, strides] :
+             std::vector<std::pair<std::vector<int64_t>, std::vector<int64_t>>>{
                  {{4}, {0}},        // one element for all
                  {{3, 4}, {0, 1}},  // broadcast
                  {{3, 4}, {1, 1}},  // windows
                  {{3, 4}, {3, 1}},  // rows that meet
                  {{3, 4}, {2, 2}},
                  {{2, 3, 4}, {12, 4, 2}},  // the inner two collide
-                 {{2, 2, 2}, {3, 2, 1}},   // each is more than the one before, not than all before together
-                 {{3, 4}, {2, 3}},         // distinct for some sizes, but not provably: 2 <= span of neither
+                 {{2, 2, 2},
+                  {3, 2, 1}},  // each is more than the one before, not than all before together
+                 {{3, 4},
+                  {2, 3}},  // distinct for some sizes, but not provably: 2 <= span of neither
                  {{4, 3}, {3, 4}}}) {
-            EXPECT_TRUE(refused(with_output(op, sizes, strides), INVALID, {"OutputTensor", "stride", "overlap"})) << op.name;
+            EXPECT_TRUE(refused(with_output(op, sizes, strides), INVALID,
+                                {"OutputTensor", "stride", "overlap"}))
+                << op.name;
         }
-        for (const auto &[sizes, strides] : std::vector<std::pair<std::vector<int64_t>, std::vector<int64_t>>>{
+        for (const auto &[sizes, strides] :
+             std::vector<std::pair<std::vector<int64_t>, std::vector<int64_t>>>{
                  {{4}, {1}},
                  {{4}, {3}},
                  {{3, 4}, {4, 1}},
@@ -558,7 +669,8 @@ TEST(Rules, OutputStridesThatOverlap) {
 // Inputs may have any strides >= 0.
 TEST(Rules, InputStridesMayOverlap) {
     for (const Operator &op : OPERATORS) {
-        for (const std::vector<int64_t> &strides : {std::vector<int64_t>{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 3}, {0, 7}}) {
+        for (const std::vector<int64_t> &strides :
+             {std::vector<int64_t>{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 3}, {0, 7}}) {
             auto tensors = tensors_of(op.op, op.types, {3, 4});
             for (size_t i = 0; i + 1 < tensors.size(); i++) {
                 if (!facts(op.op).is_one_element(i)) tensors[i]->strides = strides;
@@ -570,31 +682,38 @@ TEST(Rules, InputStridesMayOverlap) {
 
 TEST(Rules, EmptyAndRankZero) {
     for (const Operator &op : OPERATORS) {
-        EXPECT_EQ(try_compile(op.op, tensors_of(op.op, op.types, {})).status, HEWN_STATUS_OK) << op.name;
-        EXPECT_EQ(try_compile(op.op, tensors_of(op.op, op.types, {0})).status, HEWN_STATUS_OK) << op.name;
-        EXPECT_EQ(try_compile(op.op, tensors_of(op.op, op.types, {3, 0, 5})).status, HEWN_STATUS_OK) << op.name;
+        EXPECT_EQ(try_compile(op.op, tensors_of(op.op, op.types, {})).status, HEWN_STATUS_OK)
+            << op.name;
+        EXPECT_EQ(try_compile(op.op, tensors_of(op.op, op.types, {0})).status, HEWN_STATUS_OK)
+            << op.name;
+        EXPECT_EQ(try_compile(op.op, tensors_of(op.op, op.types, {3, 0, 5})).status, HEWN_STATUS_OK)
+            << op.name;
     }
 }
 
-// ---- Null pointers, struct_size, enumerators -----------------------------------------------------------------------------
+// ---- Null pointers, struct_size, enumerators ----------------------------------------------------
 
 TEST(Rules, NullTensors) {
     for (const Operator &op : OPERATORS) {
         for (size_t i = 0; i < op.types.size(); i++) {
             auto tensors = tensors_of(op.op, op.types);
             tensors[i].reset();
-            if (optional_tensor(op, i)) EXPECT_EQ(try_compile(op.op, tensors).status, HEWN_STATUS_OK);
-            else EXPECT_TRUE(refused(try_compile(op.op, tensors), INVALID, {op.tensors[i], "null"}));
+            if (optional_tensor(op, i))
+                EXPECT_EQ(try_compile(op.op, tensors).status, HEWN_STATUS_OK);
+            else
+                EXPECT_TRUE(refused(try_compile(op.op, tensors), INVALID, {op.tensors[i], "null"}));
         }
     }
 }
 
 class RawCompile : public testing::Test {
 protected:
-    Outcome run(const hewn_operator_desc *operator_desc, const hewn_compile_options *options = nullptr) {
+    Outcome run(const hewn_operator_desc *operator_desc,
+                const hewn_compile_options *options = nullptr) {
         hewn_operator *op = untouched<hewn_operator>();
-        const Outcome outcome =
-            outcome_of([&](hewn_error *error) { return hewn_compile(nullptr, operator_desc, options, &op, error); });
+        const Outcome outcome = outcome_of([&](hewn_error *error) {
+            return hewn_compile(nullptr, operator_desc, options, &op, error);
+        });
         EXPECT_EQ(op != untouched<hewn_operator>(), outcome.status == HEWN_STATUS_OK);
         if (outcome.status == HEWN_STATUS_OK) hewn_destroy_operator(op);
         return outcome;
@@ -611,9 +730,10 @@ protected:
 TEST_F(RawCompile, NullPointers) {
     ASSERT_EQ(run().status, HEWN_STATUS_OK);
     EXPECT_TRUE(refused(run(nullptr), INVALID, {"null"}));
-    EXPECT_TRUE(
-        refused(outcome_of([&](hewn_error *error) { return hewn_compile(nullptr, &operator_desc, nullptr, nullptr, error); }),
-                INVALID, {"null"}));
+    EXPECT_TRUE(refused(outcome_of([&](hewn_error *error) {
+                            return hewn_compile(nullptr, &operator_desc, nullptr, nullptr, error);
+                        }),
+                        INVALID, {"null"}));
     operator_desc.desc = nullptr;
     EXPECT_TRUE(refused(run(), INVALID, {"null"}));
     operator_desc.desc = &add;
@@ -654,7 +774,8 @@ TEST_F(RawCompile, StructSizes) {
     tensor.struct_size--;
     EXPECT_TRUE(refused(run(), INVALID, {"ATensor", "struct_size"}));
     tensor.struct_size++;
-    options.struct_size = offsetof(hewn_compile_options, constants) - 1;  // less than the first version's
+    options.struct_size =
+        offsetof(hewn_compile_options, constants) - 1;  // less than the first version's
     EXPECT_TRUE(refused(run(&operator_desc, &options), INVALID, {"struct_size"}));
     options.struct_size = sizeof options;
     // Larger ones come from callers built with a later header.
@@ -699,10 +820,12 @@ TEST_F(RawCompile, StructsOfALaterHeader) {
 
     ASSERT_EQ(hewn_compile(nullptr, &operator_desc, nullptr, &op, nullptr), HEWN_STATUS_OK);
     float memory[4] = {1, 2, 3, 4}, sum[4];
-    const hewn_buffer_binding input = {sizeof input, memory, 0, sizeof memory}, output = {sizeof output, sum, 0, sizeof sum};
+    const hewn_buffer_binding input = {sizeof input, memory, 0, sizeof memory},
+                              output = {sizeof output, sum, 0, sizeof sum};
     const hewn_buffer_binding inputs[] = {input, input};
     Later<hewn_execute_options> execute_options;
-    EXPECT_EQ(hewn_execute(op, inputs, 2, &output, 1, &execute_options.known, nullptr), HEWN_STATUS_OK);
+    EXPECT_EQ(hewn_execute(op, inputs, 2, &output, 1, &execute_options.known, nullptr),
+              HEWN_STATUS_OK);
     EXPECT_EQ(sum[3], 8);
     hewn_destroy_operator(op);
 }
@@ -716,7 +839,8 @@ TEST_F(RawCompile, StructSizeOfEveryDesc) {
     too_small(HEWN_OPERATOR_ADD, hewn_add_desc{}, "ADD");
     too_small(HEWN_OPERATOR_QUANTIZE_LINEAR, hewn_quantize_linear_desc{}, "QUANTIZE_LINEAR");
     too_small(HEWN_OPERATOR_DEQUANTIZE_LINEAR, hewn_dequantize_linear_desc{}, "DEQUANTIZE_LINEAR");
-    too_small(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, hewn_quantized_linear_add_desc{}, "QUANTIZED_LINEAR_ADD");
+    too_small(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, hewn_quantized_linear_add_desc{},
+              "QUANTIZED_LINEAR_ADD");
 }
 
 TEST_F(RawCompile, UnknownOperator) {
@@ -731,7 +855,7 @@ TEST_F(RawCompile, NegativeMaxThreads) {
     EXPECT_TRUE(refused(run(&operator_desc, &options), INVALID, {"max_threads"}));
 }
 
-// ---- hewn_tensor_size ----------------------------------------------------------------------------------------------------
+// ---- hewn_tensor_size ---------------------------------------------------------------------------
 
 TEST(TensorSize, IsTheSpanInBytes) {
     const auto bytes = [](const Spec &spec) {
@@ -779,14 +903,15 @@ TEST(TensorSize, Refuses) {
     EXPECT_EQ(bytes, 77u) << "a refused call wrote its result";
 }
 
-// ---- Devices -------------------------------------------------------------------------------------------------------------
+// ---- Devices ------------------------------------------------------------------------------------
 
 void *HEWN_CALL no_memory(void *, size_t, size_t) { return nullptr; }
 
 TEST(Device, Rules) {
     const auto create = [](const hewn_cpu_device_desc *desc) {
         hewn_device *device = untouched<hewn_device>();
-        const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_create_cpu_device(desc, &device, error); });
+        const Outcome outcome = outcome_of(
+            [&](hewn_error *error) { return hewn_create_cpu_device(desc, &device, error); });
         EXPECT_EQ(device != untouched<hewn_device>(), outcome.status == HEWN_STATUS_OK);
         if (outcome.status == HEWN_STATUS_OK) hewn_destroy_device(device);
         return outcome;
@@ -801,14 +926,17 @@ TEST(Device, Rules) {
     desc.allocate = nullptr;
     desc.deallocate = [](void *, void *) {};
     EXPECT_TRUE(refused(create(&desc), INVALID, {"allocate"})) << "the other without the one";
-    EXPECT_TRUE(refused(outcome_of([](hewn_error *error) { return hewn_create_cpu_device(nullptr, nullptr, error); }), INVALID,
-                        {"null"}));
+    EXPECT_TRUE(refused(outcome_of([](hewn_error *error) {
+                            return hewn_create_cpu_device(nullptr, nullptr, error);
+                        }),
+                        INVALID, {"null"}));
     hewn_destroy_device(nullptr);
     hewn_destroy_operator(nullptr);
 }
 
 TEST(Library, VersionIsTheHeaders) {
-    EXPECT_EQ(hewn_version(), uint32_t(HEWN_VERSION_MAJOR << 16 | HEWN_VERSION_MINOR << 8 | HEWN_VERSION_PATCH));
+    EXPECT_EQ(hewn_version(),
+              uint32_t(HEWN_VERSION_MAJOR << 16 | HEWN_VERSION_MINOR << 8 | HEWN_VERSION_PATCH));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Every variant against the scalar truth, bit for bit: all short lengths, all layouts, all kinds of values.
+// Every variant against the scalar truth, bit for bit: all short lengths, all layouts, all kinds of
+// values.
 #include <gtest/gtest.h>
 
 #include "../../reference/contents.h"
@@ -13,16 +14,20 @@ namespace {
 
 // Beyond three vectors of 64 elements: every path through whole blocks, vectors and tails.
 constexpr int64_t EVERY_PATH = 264;
-const std::vector<int64_t> ROW_LENGTHS = {1,  2,  3,  4,  5,  7,  8,  9,  11, 15,  16,  17,  23,  31,  32,  33,
-                                          47, 48, 49, 63, 64, 65, 95, 96, 97, 127, 128, 129, 191, 192, 193, 257};
-// A GPU's steps are of 2 to 16 elements, its blocks of 256 threads; each call has to reach the device. How many rows there are
-// does not choose its form.
-const std::vector<int64_t> DEVICE_ROW_LENGTHS = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 257};
-const std::vector<int64_t> DEVICE_LENGTHS = {0,   1,    2,    3,    4,    5,    7,    8,    9,    15,  16,
-                                             17,  31,   32,   33,   47,   48,   63,   255,  256,  257, 300,
-                                             511, 1023, 1024, 1025, 2047, 2048, 4095, 4096, 4111, 8209};
+const std::vector<int64_t> ROW_LENGTHS = {1,  2,  3,  4,   5,   7,   8,   9,   11,  15, 16,
+                                          17, 23, 31, 32,  33,  47,  48,  49,  63,  64, 65,
+                                          95, 96, 97, 127, 128, 129, 191, 192, 193, 257};
+// A GPU's steps are of 2 to 16 elements, its blocks of 256 threads; each call has to reach the
+// device. How many rows there are does not choose its form.
+const std::vector<int64_t> DEVICE_ROW_LENGTHS = {1,  2,  3,  4,  5,  7,  8,  9,  15,
+                                                 16, 17, 31, 32, 33, 63, 64, 65, 257};
+const std::vector<int64_t> DEVICE_LENGTHS = {
+    0,  1,  2,   3,   4,   5,   7,   8,    9,    15,   16,   17,   31,   32,   33,   47,
+    48, 63, 255, 256, 257, 300, 511, 1023, 1024, 1025, 2047, 2048, 4095, 4096, 4111, 8209};
 // How many elements quantization with one scale takes another form from.
-int64_t reciprocal_elements(const Variant &variant) { return plan_knobs().at(variant.name).at("reciprocal_elements"); }
+int64_t reciprocal_elements(const Variant &variant) {
+    return plan_knobs().at(variant.name).at("reciprocal_elements");
+}
 
 std::vector<int64_t> lengths_of(const Variant &variant) {
     if (variant.device() != HEWN_DEVICE_CPU) return DEVICE_LENGTHS;
@@ -60,15 +65,20 @@ TEST_P(VariantTest, EveryRowLayout) {
     Random random = this->random();
     const bool cpu = variant.device() == HEWN_DEVICE_CPU;
     const int64_t enough = reciprocal_elements(variant);
-    for (const auto &layouts : all_layouts(variant.op(), {Layout::dense, Layout::scalar, Layout::per_row, Layout::per_column})) {
+    for (const auto &layouts : all_layouts(
+             variant.op(), {Layout::dense, Layout::scalar, Layout::per_row, Layout::per_column})) {
         for (const int64_t length : cpu ? ROW_LENGTHS : DEVICE_ROW_LENGTHS) {
             if (left_out(random, 6)) continue;
             for (const int64_t padding : {0, 37}) {
                 // Few rows, and enough of them for the form of many elements.
-                for (const int64_t rows : cpu ? std::vector<int64_t>{3, enough / length + 2} : std::vector<int64_t>{3}) {
-                    Problem problem = make_problem(variant.op(), variant.types(), {rows, length}, layouts, random, padding);
-                    fill_inputs(problem, random, random.one_in(4) ? Scales::extraordinary : Scales::ordinary);
-                    ASSERT_TRUE(check(problem, variant.name)) << rows << " rows of " << length << ", padding " << padding;
+                for (const int64_t rows :
+                     cpu ? std::vector<int64_t>{3, enough / length + 2} : std::vector<int64_t>{3}) {
+                    Problem problem = make_problem(variant.op(), variant.types(), {rows, length},
+                                                   layouts, random, padding);
+                    fill_inputs(problem, random,
+                                random.one_in(4) ? Scales::extraordinary : Scales::ordinary);
+                    ASSERT_TRUE(check(problem, variant.name))
+                        << rows << " rows of " << length << ", padding " << padding;
                 }
             }
         }
@@ -86,13 +96,16 @@ TEST_P(VariantTest, PerAxis) {
                 sizes[axis] = channels;
                 if (axis == 1) sizes[3] = pixels;
                 for (const bool scalar_zero_point : {false, true}) {
-                    std::vector<std::vector<int64_t>> strides(free_inputs(variant.op()).size(), packed_strides(sizes));
+                    std::vector<std::vector<int64_t>> strides(free_inputs(variant.op()).size(),
+                                                              packed_strides(sizes));
                     for (size_t i = 1; i < strides.size(); i++) {
                         strides[i].assign(4, 0);
                         if (i == 1 || !scalar_zero_point) strides[i][axis] = 1;
                     }
-                    Problem problem = make_problem(variant.op(), variant.types(), sizes, strides, packed_strides(sizes), random);
-                    fill_inputs(problem, random, random.one_in(4) ? Scales::extraordinary : Scales::ordinary);
+                    Problem problem = make_problem(variant.op(), variant.types(), sizes, strides,
+                                                   packed_strides(sizes), random);
+                    fill_inputs(problem, random,
+                                random.one_in(4) ? Scales::extraordinary : Scales::ordinary);
                     ASSERT_TRUE(check(problem, variant.name));
                 }
             }
@@ -100,8 +113,9 @@ TEST_P(VariantTest, PerAxis) {
     }
 }
 
-// Rows enough that a row of parameters is prepared once for all of them: where it lies, gathered, of another tensor every few
-// boxes, longer than is kept, and repeating after parts of a vector, in rows whose last box is shorter than one.
+// Rows enough that a row of parameters is prepared once for all of them: where it lies, gathered,
+// of another tensor every few boxes, longer than is kept, and repeating after parts of a vector, in
+// rows whose last box is shorter than one.
 TEST_P(VariantTest, ParametersOfColumns) {
     const Variant &variant = GetParam();
     Random random = this->random();
@@ -131,24 +145,29 @@ TEST_P(VariantTest, ParametersOfColumns) {
     }
     for (const Shape &shape : shapes) {
         for (const size_t zero_point_dimensions :
-             {shape.sizes.size(), size_t(1), size_t(0)}) {  // that it varies along, of the last ones
-            std::vector<std::vector<int64_t>> strides(free_inputs(variant.op()).size(), packed_strides(shape.sizes));
+             {shape.sizes.size(), size_t(1),
+              size_t(0)}) {  // that it varies along, of the last ones
+            std::vector<std::vector<int64_t>> strides(free_inputs(variant.op()).size(),
+                                                      packed_strides(shape.sizes));
             for (size_t i = 1; i < strides.size(); i++) strides[i] = shape.parameter_strides;
-            std::fill(strides.back().begin(), strides.back().end() - ptrdiff_t(zero_point_dimensions), 0);
-            Problem problem =
-                make_problem(variant.op(), variant.types(), shape.sizes, strides, packed_strides(shape.sizes), random);
+            std::fill(strides.back().begin(),
+                      strides.back().end() - ptrdiff_t(zero_point_dimensions), 0);
+            Problem problem = make_problem(variant.op(), variant.types(), shape.sizes, strides,
+                                           packed_strides(shape.sizes), random);
             if (left_out(random, 8)) continue;
             for (const Scales scales : scales_for(variant)) {
                 fill_inputs(problem, random, scales);
                 ASSERT_TRUE(check(problem, variant.name, random.one_in(2) ? 1 : 0))
-                    << testing::PrintToString(shape.sizes) << " " << testing::PrintToString(shape.parameter_strides);
+                    << testing::PrintToString(shape.sizes) << " "
+                    << testing::PrintToString(shape.parameter_strides);
             }
         }
     }
 }
 
-// Rows of a scale and a zero point each, enough to fill boxes of them: packed, padded and transposed, the same again in each
-// outer step, in several dimensions, and with one scale or zero point for all rows; a scale of 0 in one of them.
+// Rows of a scale and a zero point each, enough to fill boxes of them: packed, padded and
+// transposed, the same again in each outer step, in several dimensions, and with one scale or zero
+// point for all rows; a scale of 0 in one of them.
 TEST_P(VariantTest, ParametersOfRows) {
     const Variant &variant = GetParam();
     if (!facts(variant.op()).is_linear()) GTEST_SKIP() << "has no scale and zero point of its own";
@@ -163,7 +182,8 @@ TEST_P(VariantTest, ParametersOfRows) {
                                        {{300, 200}, {1, 300}, {1, 0}},
                                        {{70, 1000}, {1, 70}, {1, 0}},
                                        {{9, 20, 130}, {2800, 140, 1}, {1, 0, 0}},
-                                       // Strided, of a few channels, and scales of which two outer steps share some.
+                                       // Strided, of a few channels, and scales of which two outer
+                                       // steps share some.
                                        {{50, 700}, {1400, 2}, {1, 0}},
                                        {{40, 7, 128}, {896, 1, 7}, {0, 1, 0}},
                                        {{2, 600, 150}, {90000, 150, 1}, {512, 1, 0}},
@@ -173,21 +193,25 @@ TEST_P(VariantTest, ParametersOfRows) {
         for (const int varying : {0b11, 0b01, 0b10}) {  // the scale, the zero point
             if (left_out(random, 8)) continue;
             const std::vector<int64_t> &by_row = shape.parameter_strides;
-            Problem problem = make_problem(variant.op(), variant.types(), shape.sizes,
-                                           {shape.x_strides, varying & 1 ? by_row : none, varying & 2 ? by_row : none},
-                                           packed_strides(shape.sizes), random);
+            Problem problem = make_problem(
+                variant.op(), variant.types(), shape.sizes,
+                {shape.x_strides, varying & 1 ? by_row : none, varying & 2 ? by_row : none},
+                packed_strides(shape.sizes), random);
             for (const Scales scales : scales_for(variant)) {
                 fill_inputs(problem, random, scales);
-                ASSERT_TRUE(check(problem, variant.name, random.one_in(2) ? 1 : 0)) << testing::PrintToString(shape.sizes);
+                ASSERT_TRUE(check(problem, variant.name, random.one_in(2) ? 1 : 0))
+                    << testing::PrintToString(shape.sizes);
             }
             fill_inputs(problem, random);
             set_float(*problem.inputs[1], problem.inputs[1]->span() * 2 / 3, 0);
-            ASSERT_TRUE(check(problem, variant.name)) << testing::PrintToString(shape.sizes) << ", one scale of 0";
+            ASSERT_TRUE(check(problem, variant.name))
+                << testing::PrintToString(shape.sizes) << ", one scale of 0";
         }
     }
 }
 
-// Scales that repeat along the run, with zero points that do so differently in each row of a transposed box.
+// Scales that repeat along the run, with zero points that do so differently in each row of a
+// transposed box.
 TEST_P(VariantTest, ZeroPointsOfRows) {
     const Variant &variant = GetParam();
     if (!facts(variant.op()).is_linear()) GTEST_SKIP() << "has no scale and zero point of its own";
@@ -195,15 +219,17 @@ TEST_P(VariantTest, ZeroPointsOfRows) {
     if (left_out(random, 8)) return;
     const std::vector<int64_t> sizes = {50, 1000, 4};
     Problem problem =
-        make_problem(variant.op(), variant.types(), sizes, {{1, 200, 50}, {0, 0, 1}, {4, 0, 1}}, packed_strides(sizes), random);
+        make_problem(variant.op(), variant.types(), sizes, {{1, 200, 50}, {0, 0, 1}, {4, 0, 1}},
+                     packed_strides(sizes), random);
     for (const Scales scales : scales_for(variant)) {
         fill_inputs(problem, random, scales);
         ASSERT_TRUE(check(problem, variant.name));
     }
 }
 
-// Zero points a column that are all equal, in each outer step to another number, for kernels are given one of them; and that
-// are but for the first, one between or the last. Where they lie and gathered, for rows in boxes of several and of one.
+// Zero points a column that are all equal, in each outer step to another number, for kernels are
+// given one of them; and that are but for the first, one between or the last. Where they lie and
+// gathered, for rows in boxes of several and of one.
 TEST_P(VariantTest, EqualZeroPointsOfColumns) {
     const Variant &variant = GetParam();
     if (!facts(variant.op()).is_linear()) GTEST_SKIP() << "has no scale and zero point of its own";
@@ -221,22 +247,27 @@ TEST_P(VariantTest, EqualZeroPointsOfColumns) {
     }
     for (const Shape &shape : shapes) {
         if (left_out(random, 4)) continue;
-        Problem problem = make_problem(variant.op(), variant.types(), shape.sizes,
-                                       {shape.x_strides, shape.parameter_strides, shape.parameter_strides},
-                                       packed_strides(shape.sizes), random);
+        Problem problem =
+            make_problem(variant.op(), variant.types(), shape.sizes,
+                         {shape.x_strides, shape.parameter_strides, shape.parameter_strides},
+                         packed_strides(shape.sizes), random);
         Tensor &zero_points = *problem.inputs[2];
         const int64_t count = zero_points.span(), row = shape.sizes.back();
-        with_type<int32_t, int16_t, int8_t, uint32_t, uint16_t, uint8_t>(zero_points.type, [&](auto tag) {
-            using Z = decltype(tag);
-            for (const int first : {0, 3}) {
-                for (const int64_t odd : {int64_t(-1), int64_t(0), row / 2, count - 1}) {
-                    fill_inputs(problem, random);
-                    fill(zero_points, [&](int64_t i) { zero_points.set(i, Z(first + i / row + (i == odd ? 1 : 0))); });
-                    ASSERT_TRUE(check(problem, variant.name, random.one_in(2) ? 1 : 0))
-                        << testing::PrintToString(shape.sizes) << ", " << first << " and one more at " << odd;
+        with_type<int32_t, int16_t, int8_t, uint32_t, uint16_t, uint8_t>(
+            zero_points.type, [&](auto tag) {
+                using Z = decltype(tag);
+                for (const int first : {0, 3}) {
+                    for (const int64_t odd : {int64_t(-1), int64_t(0), row / 2, count - 1}) {
+                        fill_inputs(problem, random);
+                        fill(zero_points, [&](int64_t i) {
+                            zero_points.set(i, Z(first + i / row + (i == odd ? 1 : 0)));
+                        });
+                        ASSERT_TRUE(check(problem, variant.name, random.one_in(2) ? 1 : 0))
+                            << testing::PrintToString(shape.sizes) << ", " << first
+                            << " and one more at " << odd;
+                    }
                 }
-            }
-        });
+            });
         if (HasFatalFailure()) return;
     }
 }
@@ -246,8 +277,8 @@ TEST_P(VariantTest, RandomLayouts) {
     Random random = this->random();
     const char *count = std::getenv("HEWN_RANDOM_LAYOUTS");
     for (int i = 0, n = count ? std::atoi(count) : EMULATED ? 60 : 300; i < n; i++) {
-        Problem problem =
-            random_problem(variant.op(), random.pick(variant.all_types()), random, random.one_in(16) ? 50000 : 3000);
+        Problem problem = random_problem(variant.op(), random.pick(variant.all_types()), random,
+                                         random.one_in(16) ? 50000 : 3000);
         fill_inputs(problem, random, random.one_in(4) ? Scales::extraordinary : Scales::ordinary);
         ASSERT_TRUE(check(problem, variant.name)) << "layout " << i << " of HEWN_SEED=" << seed();
     }
@@ -259,19 +290,21 @@ class InPlaceTest : public VariantTest {};
 TEST_P(InPlaceTest, EveryLengthAndRow) {
     const Variant &variant = GetParam();
     Random random = this->random();
-    const auto run = [&](const std::vector<int64_t> &sizes, const std::vector<int64_t> &strides, uint32_t in_place,
-                         Layout other) {
+    const auto run = [&](const std::vector<int64_t> &sizes, const std::vector<int64_t> &strides,
+                         uint32_t in_place, Layout other) {
         std::vector<std::vector<int64_t>> inputs(2, strides_of(other, sizes));
         for (size_t i = 0; i < 2; i++) {
             if (in_place >> i & 1) inputs[i] = strides;
         }
-        Problem problem = make_problem(variant.op(), variant.types(), sizes, inputs, strides, random);
+        Problem problem =
+            make_problem(variant.op(), variant.types(), sizes, inputs, strides, random);
         problem.in_place = in_place;
         fill_inputs(problem, random);
         return check(problem, variant.name);
     };
     for (uint32_t in_place = 1; in_place <= 3; in_place++) {
-        for (const Layout other : {Layout::dense, Layout::scalar, Layout::per_row, Layout::per_column}) {
+        for (const Layout other :
+             {Layout::dense, Layout::scalar, Layout::per_row, Layout::per_column}) {
             for (const int64_t length : lengths_of(variant)) {
                 if (length > 100 && left_out(random, 16)) continue;
                 ASSERT_TRUE(run({length}, {1}, in_place, other));
@@ -285,7 +318,8 @@ TEST_P(InPlaceTest, EveryLengthAndRow) {
     }
 }
 
-// Work of many slices: long rows, many short rows, transposed, per channel. On the library's threads and on the caller's only.
+// Work of many slices: long rows, many short rows, transposed, per channel. On the library's
+// threads and on the caller's only.
 TEST_P(VariantTest, Large) {
     const Variant &variant = GetParam();
     Random random = this->random();
@@ -293,15 +327,19 @@ TEST_P(VariantTest, Large) {
         std::vector<int64_t> sizes;
         bool transposed_output;
     };
-    for (const Shape &shape : {Shape{{300007}, false}, Shape{{3, 70001}, false}, Shape{{70001, 3}, false},
-                               Shape{{301, 701}, true}, Shape{{2, 130, 33, 31}, false}}) {
+    for (const Shape &shape :
+         {Shape{{300007}, false}, Shape{{3, 70001}, false}, Shape{{70001, 3}, false},
+          Shape{{301, 701}, true}, Shape{{2, 130, 33, 31}, false}}) {
         const std::vector<int64_t> &sizes = shape.sizes;
         std::vector<std::vector<int64_t>> strides;
-        for (const Layout layout : per_tensor(variant.op())) strides.push_back(strides_of(layout, sizes));
-        if (sizes.size() == 4 && facts(variant.op()).is_linear()) strides[1] = strides[2] = {0, 1, 0, 0};
+        for (const Layout layout : per_tensor(variant.op()))
+            strides.push_back(strides_of(layout, sizes));
+        if (sizes.size() == 4 && facts(variant.op()).is_linear())
+            strides[1] = strides[2] = {0, 1, 0, 0};
         const std::vector<int64_t> output_strides =
             shape.transposed_output ? std::vector<int64_t>{1, sizes[0]} : packed_strides(sizes);
-        Problem problem = make_problem(variant.op(), variant.types(), sizes, strides, output_strides, random);
+        Problem problem =
+            make_problem(variant.op(), variant.types(), sizes, strides, output_strides, random);
         fill_inputs(problem, random);
         if (left_out(random, 3)) continue;
         for (const int32_t max_threads : {0, 1, 3})
@@ -317,33 +355,38 @@ TEST_P(VariantTest, Large) {
 TEST_P(VariantTest, RankZero) {
     const Variant &variant = GetParam();
     Random random = this->random();
-    Problem problem = make_problem(variant.op(), variant.types(), {}, all_dense(variant.op()), random);
+    Problem problem =
+        make_problem(variant.op(), variant.types(), {}, all_dense(variant.op()), random);
     for (int i = 0; i < 20; i++) {
         fill_inputs(problem, random, i % 2 ? Scales::ordinary : Scales::extraordinary);
         ASSERT_TRUE(check(problem, variant.name));
     }
 }
 
-// ---- Special values ------------------------------------------------------------------------------------------------------
+// ---- Special values -----------------------------------------------------------------------------
 
 template<class T>
 void copy_into(Tensor &tensor, const std::vector<T> &values) {
     for (size_t i = 0; i < values.size(); i++) tensor.set(int64_t(i), values[i]);
 }
 
-// ADD: every special value with every other. Wrapping, overflow to infinity, inf - inf, NaN, -0.0, subnormals.
-testing::AssertionResult add_specials(const Variant &variant, const std::vector<hewn_data_type> &types, Random &random) {
+// ADD: every special value with every other. Wrapping, overflow to infinity, inf - inf, NaN, -0.0,
+// subnormals.
+testing::AssertionResult add_specials(const Variant &variant,
+                                      const std::vector<hewn_data_type> &types, Random &random) {
     testing::AssertionResult result = testing::AssertionSuccess();
     with_any_type(types[0], [&](auto tag) {
         const auto values = special_values<decltype(tag)>();
         const int64_t n = int64_t(values.size());
-        Problem problem = make_problem(HEWN_OPERATOR_ADD, types, {n, n}, {Layout::per_row, Layout::per_column}, random);
+        Problem problem = make_problem(HEWN_OPERATOR_ADD, types, {n, n},
+                                       {Layout::per_row, Layout::per_column}, random);
         copy_into(*problem.inputs[0], values);
         copy_into(*problem.inputs[1], values);
         result = check(problem, variant.name);
         if (!result) return;
         // The same pairs from dense operands.
-        Problem dense = make_problem(HEWN_OPERATOR_ADD, types, {n * n}, all_dense(HEWN_OPERATOR_ADD), random);
+        Problem dense =
+            make_problem(HEWN_OPERATOR_ADD, types, {n * n}, all_dense(HEWN_OPERATOR_ADD), random);
         for (int64_t i = 0; i < n * n; i++) {
             dense.inputs[0]->set(i, values[size_t(i / n)]);
             dense.inputs[1]->set(i, values[size_t(i % n)]);
@@ -358,17 +401,20 @@ template<class S>
 std::vector<S> scales_of(Random &random) {
     std::vector<S> scales = special_values<S>();
     if constexpr (std::is_same_v<S, float>) {
-        for (const float s :
-             {0x1p-61f, 0x1.000002p-60f, 0x1.fffffep59f, 0x1p61f, 0.01f, 0.003921569f, 3.0f, 7.0f, 1e-30f, 1e30f, 0x1.fffffep0f,
-              // Reciprocals whose second part is lost among the subnormals.
-              0x1.5a3d71p120f, 0x1.b33333p122f, 0x1.234567p124f, 0x1.7fff3p125f}) {
+        for (const float s : {0x1p-61f, 0x1.000002p-60f, 0x1.fffffep59f, 0x1p61f, 0.01f,
+                              0.003921569f, 3.0f, 7.0f, 1e-30f, 1e30f, 0x1.fffffep0f,
+                              // Reciprocals whose second part is lost among the subnormals.
+                              0x1.5a3d71p120f, 0x1.b33333p122f, 0x1.234567p124f, 0x1.7fff3p125f}) {
             scales.push_back(s);
             scales.push_back(-s);
         }
     }
     for (int i = 0; i < 20; i++) {
-        if constexpr (std::is_same_v<S, float>) scales.push_back(random_ordinary_scale(random, int(random.integer(-20, 20))));
-        else scales.push_back(reference::to_f16(random_ordinary_scale(random, int(random.integer(-8, 8)))));
+        if constexpr (std::is_same_v<S, float>)
+            scales.push_back(random_ordinary_scale(random, int(random.integer(-20, 20))));
+        else
+            scales.push_back(
+                reference::to_f16(random_ordinary_scale(random, int(random.integer(-8, 8)))));
     }
     return scales;
 }
@@ -376,11 +422,18 @@ std::vector<S> scales_of(Random &random) {
 template<class Q>
 std::vector<Q> zero_points() {
     using limits = std::numeric_limits<Q>;
-    return {Q(0), Q(1), limits::min(), limits::max(), Q(limits::max() / 2), Q(limits::max() / 2 + 1), Q(limits::min() + 3),
+    return {Q(0),
+            Q(1),
+            limits::min(),
+            limits::max(),
+            Q(limits::max() / 2),
+            Q(limits::max() / 2 + 1),
+            Q(limits::min() + 3),
             Q(77)};
 }
 
-// Quotients in steps of 1/2: all that 8 bits can tell apart with any zero point. Of those of 16 bits besides both ends and some.
+// Quotients in steps of 1/2: all that 8 bits can tell apart with any zero point. Of those of 16
+// bits besides both ends and some.
 template<class Q>
 std::vector<float> boundaries(Random &random) {
     std::vector<float> quotients;
@@ -393,8 +446,8 @@ std::vector<float> boundaries(Random &random) {
     return quotients;
 }
 
-// QUANTIZE_LINEAR: special inputs, and around each scale the ties and both ends, for special scales and zero points; as a
-// scalar scale and as a dense one.
+// QUANTIZE_LINEAR: special inputs, and around each scale the ties and both ends, for special scales
+// and zero points; as a scalar scale and as a dense one.
 testing::AssertionResult quantize_specials(const Variant &variant, Random &random) {
     const auto types = variant.types();
     testing::AssertionResult result = testing::AssertionSuccess();
@@ -410,30 +463,40 @@ testing::AssertionResult quantize_specials(const Variant &variant, Random &rando
                     for (const float q : quotients) {
                         const float value = q * s;
                         if constexpr (std::is_same_v<X, int32_t>) {
-                            if (!std::isnan(value)) x.push_back(int32_t(std::clamp(value, -0x1p31f, 0x1.fffffep30f)));
+                            if (!std::isnan(value))
+                                x.push_back(int32_t(std::clamp(value, -0x1p31f, 0x1.fffffep30f)));
                         } else {
                             x.push_back(reference::from_f32<X>(value));
                             x.push_back(reference::from_f32<X>(std::nextafter(value, 0.0f)));
                         }
                     }
                     std::vector<std::vector<X>> contents = {x};
-                    // On the CPU one NaN or quotient beyond int32 leaves all to the form that divides.
+                    // On the CPU one NaN or quotient beyond int32 leaves all to the form that
+                    // divides.
                     if (variant.device() == HEWN_DEVICE_CPU) {
                         contents.emplace_back();
                         for (const X value : x) {
-                            if (std::fabs(reference::to_f32(value) / s) < 0x1p31f) contents.back().push_back(value);
+                            if (std::fabs(reference::to_f32(value) / s) < 0x1p31f)
+                                contents.back().push_back(value);
                         }
                     }
                     for (const std::vector<X> &values : contents) {
                         const size_t n = values.size();
-                        const auto run = [&](const std::vector<int64_t> &sizes, const std::vector<int64_t> &x_strides,
-                                             const std::vector<int64_t> &strides, const std::vector<Q> &zeros) {
-                            Problem problem = make_problem(variant.op(), types, sizes, {x_strides, strides, strides},
+                        const auto run = [&](const std::vector<int64_t> &sizes,
+                                             const std::vector<int64_t> &x_strides,
+                                             const std::vector<int64_t> &strides,
+                                             const std::vector<Q> &zeros) {
+                            Problem problem = make_problem(variant.op(), types, sizes,
+                                                           {x_strides, strides, strides},
                                                            packed_strides(sizes), random);
-                            fill(*problem.inputs[0], [&](int64_t i) { problem.inputs[0]->set(i, values[size_t(i) % n]); });
-                            fill(*problem.inputs[1], [&](int64_t i) { problem.inputs[1]->set(i, scale); });
-                            fill(*problem.inputs[2],
-                                 [&](int64_t i) { problem.inputs[2]->set(i, zeros[size_t(i) / n % zeros.size()]); });
+                            fill(*problem.inputs[0], [&](int64_t i) {
+                                problem.inputs[0]->set(i, values[size_t(i) % n]);
+                            });
+                            fill(*problem.inputs[1],
+                                 [&](int64_t i) { problem.inputs[1]->set(i, scale); });
+                            fill(*problem.inputs[2], [&](int64_t i) {
+                                problem.inputs[2]->set(i, zeros[size_t(i) / n % zeros.size()]);
+                            });
                             result = check(problem, variant.name);
                         };
                         const std::vector<Q> all = zero_points<Q>();
@@ -441,7 +504,8 @@ testing::AssertionResult quantize_specials(const Variant &variant, Random &rando
                             run({int64_t(n)}, {1}, {0}, {zero_point});
                             if (!result) return;
                         }
-                        run({int64_t(all.size()), int64_t(n)}, {int64_t(n), 1}, {int64_t(n), 1}, all);
+                        run({int64_t(all.size()), int64_t(n)}, {int64_t(n), 1}, {int64_t(n), 1},
+                            all);
                         if (result) run({int64_t(n), 16}, {1, 0}, {0, 1}, {77});
                         if (!result) return;
                     }
@@ -452,8 +516,8 @@ testing::AssertionResult quantize_specials(const Variant &variant, Random &rando
     return result;
 }
 
-// DEQUANTIZE_LINEAR: special inputs by special zero points, for special scales. 33-bit differences, u32 from 2^31 on, sums
-// that round, f16 overflow and subnormals.
+// DEQUANTIZE_LINEAR: special inputs by special zero points, for special scales. 33-bit differences,
+// u32 from 2^31 on, sums that round, f16 overflow and subnormals.
 testing::AssertionResult dequantize_specials(const Variant &variant, Random &random) {
     const auto types = variant.types();
     testing::AssertionResult result = testing::AssertionSuccess();
@@ -467,7 +531,8 @@ testing::AssertionResult dequantize_specials(const Variant &variant, Random &ran
                 const std::vector<int64_t> sizes = {int64_t(zero.size()), int64_t(x.size())};
                 for (const Layout layout : {Layout::scalar, Layout::dense}) {
                     Problem problem =
-                        make_problem(variant.op(), types, sizes, {Layout::per_column, layout, Layout::per_row}, random);
+                        make_problem(variant.op(), types, sizes,
+                                     {Layout::per_column, layout, Layout::per_row}, random);
                     copy_into(*problem.inputs[0], x);
                     copy_into(*problem.inputs[2], zero);
                     fill(*problem.inputs[1], [&](int64_t i) { problem.inputs[1]->set(i, scale); });
@@ -475,7 +540,8 @@ testing::AssertionResult dequantize_specials(const Variant &variant, Random &ran
                     if (!result) return;
                 }
                 // One zero point for the whole call, as models have it.
-                Problem problem = make_problem(variant.op(), types, {int64_t(x.size())}, per_tensor(variant.op()), random);
+                Problem problem = make_problem(variant.op(), types, {int64_t(x.size())},
+                                               per_tensor(variant.op()), random);
                 copy_into(*problem.inputs[0], x);
                 problem.inputs[1]->set(0, scale);
                 for (const X z : zero) {
@@ -484,11 +550,12 @@ testing::AssertionResult dequantize_specials(const Variant &variant, Random &ran
                     if (!result) return;
                 }
                 // One a column, of which the first is 0.
-                problem = make_problem(variant.op(), types, {int64_t(x.size())}, {Layout::dense, Layout::scalar, Layout::dense},
-                                       random);
+                problem = make_problem(variant.op(), types, {int64_t(x.size())},
+                                       {Layout::dense, Layout::scalar, Layout::dense}, random);
                 copy_into(*problem.inputs[0], x);
                 problem.inputs[1]->set(0, scale);
-                fill(*problem.inputs[2], [&](int64_t i) { problem.inputs[2]->set(i, zero[size_t(i) % zero.size()]); });
+                fill(*problem.inputs[2],
+                     [&](int64_t i) { problem.inputs[2]->set(i, zero[size_t(i) % zero.size()]); });
                 result = check(problem, variant.name);
                 if (!result) return;
             }
@@ -502,9 +569,11 @@ using ScaleSets = std::vector<std::array<float, 3>>;
 
 void add_random_scales(ScaleSets &scales, Random &random) {
     for (int i = 0; i < 30; i++)
-        scales.push_back({random.pick(special_f32()), random.pick(special_f32()), random.pick(special_f32())});
+        scales.push_back(
+            {random.pick(special_f32()), random.pick(special_f32()), random.pick(special_f32())});
     for (int i = 0; i < 30; i++)
-        scales.push_back({random_ordinary_scale(random, 0), random_ordinary_scale(random, 0), random_ordinary_scale(random, 0)});
+        scales.push_back({random_ordinary_scale(random, 0), random_ordinary_scale(random, 0),
+                          random_ordinary_scale(random, 0)});
 }
 
 // For QUANTIZED_LINEAR_ADD: scales that tie, vanish, overflow or are not numbers.
@@ -543,11 +612,15 @@ ScaleSets scales_of_sums(Random &random) {
     return scales;
 }
 
-// For QUANTIZED_LINEAR_MUL: ratios that tie, vanish or overflow, products of scales that round among the subnormals, and do not.
+// For QUANTIZED_LINEAR_MUL: ratios that tie, vanish or overflow, products of scales that round
+// among the subnormals, and do not.
 ScaleSets scales_of_products(Random &random) {
-    constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
-    ScaleSets scales = {{1, 1, 2}, {0.5f, -0.5f, 64}, {1, 1, 512}, {-1, 1, 0x1p17f}, {1, 1, 0x1p-9f}, {3, 1, 1024}};
-    // Products next to the middle of two subnormal numbers, which they would be if they rounded to 24 bits first.
+    constexpr float kInfinity = std::numeric_limits<float>::infinity(),
+                    kNaN = std::numeric_limits<float>::quiet_NaN();
+    ScaleSets scales = {{1, 1, 2},        {0.5f, -0.5f, 64}, {1, 1, 512},
+                        {-1, 1, 0x1p17f}, {1, 1, 0x1p-9f},   {3, 1, 1024}};
+    // Products next to the middle of two subnormal numbers, which they would be if they rounded to
+    // 24 bits first.
     for (int i = 0; i < 80; i++) {
         const double middle = (i % 20 + 0.5) * 0x1p-149;
         const float a = random_ordinary_scale(random, int(random.integer(-100, -50)));
@@ -556,14 +629,19 @@ ScaleSets scales_of_products(Random &random) {
     scales.push_back({0x1p-75f, 0x1p-75f, 0x1p-149f});
     for (const float output : {1.0f, 0x1p120f, 0.0f, -0.0f, kInfinity, kNaN}) {
         for (const float b : {0x1p64f, 0x1.fffffep63f, 0x1p-149f, 0.0f, kInfinity, kNaN}) {
-            for (const float a : {0x1p64f, 0x1p-149f, 0.0f, -kInfinity}) scales.push_back({a, b, output});
+            for (const float a : {0x1p64f, 0x1p-149f, 0.0f, -kInfinity})
+                scales.push_back({a, b, output});
         }
     }
-    // Ratios of 2^-18 to 2^-1, whatever the scales; and next to 1 / (2 n), with which every n-th product is next to a tie.
+    // Ratios of 2^-18 to 2^-1, whatever the scales; and next to 1 / (2 n), with which every n-th
+    // product is next to a tie.
     for (int i = 0; i < 100; i++) {
         const float a = random_ordinary_scale(random, int(random.integer(-75, 60)));
         const float b = random_ordinary_scale(random, int(random.integer(-75, 60)));
-        scales.push_back({a, b, float(double(a) * b / double(random_ordinary_scale(random, int(random.integer(-18, -1)))))});
+        scales.push_back(
+            {a, b,
+             float(double(a) * b /
+                   double(random_ordinary_scale(random, int(random.integer(-18, -1)))))});
         scales.push_back({a, b, a * b * 2 * float(random.integer(1, 127))});
     }
     add_random_scales(scales, random);
@@ -571,13 +649,15 @@ ScaleSets scales_of_products(Random &random) {
 }
 
 // Of operators whose scales are one element each: all a by a few b, for those scales.
-testing::AssertionResult scalar_specials(const Variant &variant, const ScaleSets &scales, Random &random) {
+testing::AssertionResult scalar_specials(const Variant &variant, const ScaleSets &scales,
+                                         Random &random) {
     const auto types = variant.types();
     testing::AssertionResult result = testing::AssertionSuccess();
     with_type<int8_t, uint8_t>(types[0], [&](auto a_tag) {
         with_type<int8_t, uint8_t>(types[3], [&](auto b_tag) {
             with_type<int8_t, uint8_t>(types[8], [&](auto q_tag) {
-                Problem problem = make_problem(variant.op(), types, {9, 256}, {Layout::per_column, Layout::per_row}, random);
+                Problem problem = make_problem(variant.op(), types, {9, 256},
+                                               {Layout::per_column, Layout::per_row}, random);
                 for (int i = 0; i < 256; i++) problem.inputs[0]->set(i, decltype(a_tag)(i));
                 for (const auto &[a_scale, b_scale, scale] : scales) {
                     problem.inputs[1]->set(0, a_scale);
@@ -588,10 +668,12 @@ testing::AssertionResult scalar_specials(const Variant &variant, const ScaleSets
                         problem.inputs[5]->set(0, random.pick(zero_points<decltype(b_tag)>()));
                         problem.inputs[7]->set(0, random.pick(zero_points<decltype(q_tag)>()));
                         for (int i = 0; i < 9; i++)
-                            problem.inputs[3]->set(i, decltype(b_tag)(i < 4 ? i * 85 : int(random.bits())));
+                            problem.inputs[3]->set(
+                                i, decltype(b_tag)(i < 4 ? i * 85 : int(random.bits())));
                         result = check(problem, variant.name);
                         if (!result) {
-                            result << "; scales " << text_of(a_scale) << ", " << text_of(b_scale) << ", " << text_of(scale);
+                            result << "; scales " << text_of(a_scale) << ", " << text_of(b_scale)
+                                   << ", " << text_of(scale);
                             return;
                         }
                     }
@@ -607,12 +689,17 @@ TEST_P(VariantTest, SpecialValues) {
     Random random = this->random();
     switch (variant.op()) {
     case HEWN_OPERATOR_ADD:
-        for (const auto &types : variant.all_types()) EXPECT_TRUE(add_specials(variant, types, random));
+        for (const auto &types : variant.all_types())
+            EXPECT_TRUE(add_specials(variant, types, random));
         break;
     case HEWN_OPERATOR_QUANTIZE_LINEAR: EXPECT_TRUE(quantize_specials(variant, random)); break;
     case HEWN_OPERATOR_DEQUANTIZE_LINEAR: EXPECT_TRUE(dequantize_specials(variant, random)); break;
-    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD: EXPECT_TRUE(scalar_specials(variant, scales_of_sums(random), random)); break;
-    case HEWN_OPERATOR_QUANTIZED_LINEAR_MUL: EXPECT_TRUE(scalar_specials(variant, scales_of_products(random), random)); break;
+    case HEWN_OPERATOR_QUANTIZED_LINEAR_ADD:
+        EXPECT_TRUE(scalar_specials(variant, scales_of_sums(random), random));
+        break;
+    case HEWN_OPERATOR_QUANTIZED_LINEAR_MUL:
+        EXPECT_TRUE(scalar_specials(variant, scales_of_products(random), random));
+        break;
     default: FAIL() << "no special values for " << variant.operator_name;
     }
 }

@@ -113,7 +113,8 @@ if(HEWN_ARCH STREQUAL "x86-64")
         $<FILTER:$<TARGET_OBJECTS:hewn_static>,INCLUDE,/boxes[.]>)
 endif()
 
-# A program with a Halide of its own: a kernel with a complete runtime, beside each of the libraries.
+# A program with a Halide of its own: a kernel with a complete runtime, beside each of the
+# libraries.
 set(app_dir ${CMAKE_CURRENT_BINARY_DIR}/own_halide)
 file(MAKE_DIRECTORY ${app_dir})
 add_custom_command(OUTPUT ${app_dir}/app_add.o ${app_dir}/app_add.h

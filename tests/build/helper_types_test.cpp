@@ -1,5 +1,5 @@
-// The generators' numeric helpers, called without the generators: each holds some types and ends the generator run for all
-// others, naming the kernel, itself and the types.
+// The generators' numeric helpers, called without the generators: each holds some types and ends
+// the generator run for all others, naming the kernel, itself and the types.
 #include <cstdio>
 #include <functional>
 
@@ -38,9 +38,10 @@ void taken(const char *helper, const std::function<void()> &call) {
 }
 
 // f(type), for the types that a helper holds and for all others.
-void holds(const char *helper, const std::vector<Type> &held, const std::function<void(const Type &)> &f) {
-    for (const Type &type :
-         {Float(16), Float(32), Float(64), Int(8), Int(16), Int(32), Int(64), UInt(8), UInt(16), UInt(32), UInt(64)}) {
+void holds(const char *helper, const std::vector<Type> &held,
+           const std::function<void(const Type &)> &f) {
+    for (const Type &type : {Float(16), Float(32), Float(64), Int(8), Int(16), Int(32), Int(64),
+                             UInt(8), UInt(16), UInt(32), UInt(64)}) {
         const auto call = [&] { f(type); };
         if (std::find(held.begin(), held.end(), type) != held.end()) taken(helper, call);
         else refused(helper, helper, call);
@@ -64,28 +65,39 @@ int main() {
     holds("to_f32", numbers, [&](const Type &t) { to_f32(variable(t)); });
     holds("to_f16", f32, [&](const Type &t) { to_f16(variable(t), x86); });
     holds("round_to_int32", f32, [&](const Type &t) { round_to_int32(variable(t)); });
-    holds("quantize_clamped", up_to_16, [&](const Type &t) { quantize_clamped(q, variable(t), t); });
+    holds("quantize_clamped", up_to_16,
+          [&](const Type &t) { quantize_clamped(q, variable(t), t); });
     for (const auto &target : {x86, arm})
-        holds("difference_f32", up_to_32, [&](const Type &t) { difference_f32(variable(t), variable(t), target); });
-    refused("difference_f32", "difference_f32", [&] { difference_f32(variable(UInt(32)), variable(Int(32)), x86); });
-    holds("difference_f32", bytes, [&](const Type &t) { hewn::arm::difference_f32(variable(t), variable(t), arm); });
+        holds("difference_f32", up_to_32,
+              [&](const Type &t) { difference_f32(variable(t), variable(t), target); });
+    refused("difference_f32", "difference_f32",
+            [&] { difference_f32(variable(UInt(32)), variable(Int(32)), x86); });
+    holds("difference_f32", bytes,
+          [&](const Type &t) { hewn::arm::difference_f32(variable(t), variable(t), arm); });
     holds("quantized", up_to_16, [&](const Type &t) { hewn::arm::quantized(q, variable(t), t); });
-    holds("quantized_number", bytes, [&](const Type &t) { hewn::arm::quantized_number(q, variable(Int(32)), t); });
-    holds("sum_f16", {Float(16)}, [&](const Type &t) { hewn::arm::sum_f16(variable(t), variable(t), arm); });
+    holds("quantized_number", bytes,
+          [&](const Type &t) { hewn::arm::quantized_number(q, variable(Int(32)), t); });
+    holds("sum_f16", {Float(16)},
+          [&](const Type &t) { hewn::arm::sum_f16(variable(t), variable(t), arm); });
 
     holds("widened", {UInt(16)}, [&](const Type &t) { gpu::widened(variable(t)); });
     holds("narrowed", {UInt(32)}, [&](const Type &t) { gpu::narrowed(variable(t)); });
     holds("converted", {Int(32)}, [&](const Type &t) { gpu::converted(variable(t)); });
-    holds("difference", up_to_32, [&](const Type &t) { gpu::difference(variable(t), variable(t)); });
-    holds("quantized", up_to_16, [&](const Type &t) { gpu::quantize(bits, bits, variable(t), t, true, true); });
+    holds("difference", up_to_32,
+          [&](const Type &t) { gpu::difference(variable(t), variable(t)); });
+    holds("quantized", up_to_16,
+          [&](const Type &t) { gpu::quantize(bits, bits, variable(t), t, true, true); });
     holds("finished_ieee", up_to_16, [&](const Type &t) { gpu::finished_ieee(q, variable(t), t); });
-    holds("addend_ieee", bytes, [&](const Type &t) { gpu::addend_ieee(variable(t), variable(t), bits); });
+    holds("addend_ieee", bytes,
+          [&](const Type &t) { gpu::addend_ieee(variable(t), variable(t), bits); });
     holds("addend", bytes, [&](const Type &t) {
-        gpu::quantized_add(variable(t), bits, variable(t), variable(t), bits, variable(t), bits, variable(UInt(8)), UInt(8));
+        gpu::quantized_add(variable(t), bits, variable(t), variable(t), bits, variable(t), bits,
+                           variable(UInt(8)), UInt(8));
     });
     for (const auto &target : {cuda, opencl}) {
         const gpu::Numerics numerics(target, true);
-        holds("to_f32", {Float(16), Float(32), Int(32)}, [&](const Type &t) { numerics.to_f32(variable(gpu::bits_type(t)), t); });
+        holds("to_f32", {Float(16), Float(32), Int(32)},
+              [&](const Type &t) { numerics.to_f32(variable(gpu::bits_type(t)), t); });
         holds("from_f32", {Float(16), Float(32)}, [&](const Type &t) { numerics.from_f32(q, t); });
     }
     return failed != 0;

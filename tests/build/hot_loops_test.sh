@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
-# What depends on LLVM joining the lanes of llvm.lrint and llvm.fma: every x86 kernel that narrows to 8 bits converts vectors,
-# in every form, and converts one element at a time at most in its scalar tail, of which there is one a layout; AVX-512 has
-# masks instead, and whole vectors alone. Differences of narrow integers stay in 32 bits, and the maximum that keeps Halide from
-# narrowing them is folded away (hewn::difference_f32). No kernel calls a function of libm for a lane. And what depends on
-# Halide finding vpdpbusd, keeping a prefetch and dropping the branch that a shortcut excludes, and on LLVM loading twice what is
-# passed twice, in ascending order (quotient() in generators/quantize_linear.cpp), and packing what lies in order (define_packed in
-# generators/elementwise.h). And that vectors of 32 and 64 bytes that LLVM keeps on the stack lie aligned there, so that none lies across two
-# pages. And what depends on the C++ compiler keeping the prefetches of boxes.cpp: of streamed outputs' inputs by
-# each hint, of operands beside transposed ones; and on the module declaring LLVM's prefetch intrinsic (generators/transpose.cpp).
+# What depends on LLVM joining the lanes of llvm.lrint and llvm.fma: every x86 kernel that narrows
+# to 8 bits converts vectors, in every form, and converts one element at a time at most in its
+# scalar tail, of which there is one a layout; AVX-512 has masks instead, and whole vectors alone.
+# Differences of narrow integers stay in 32 bits, and the maximum that keeps Halide from narrowing
+# them is folded away (hewn::difference_f32). No kernel calls a function of libm for a lane. And
+# what depends on Halide finding vpdpbusd, keeping a prefetch and dropping the branch that a
+# shortcut excludes, and on LLVM loading twice what is passed twice, in ascending order (quotient()
+# in generators/quantize_linear.cpp), and packing what lies in order (define_packed in
+# generators/elementwise.h). And that vectors of 32 and 64 bytes that LLVM keeps on the stack lie
+# aligned there, so that none lies across two pages. And what depends on the C++ compiler keeping
+# the prefetches of boxes.cpp: of streamed outputs' inputs by
+# each hint, of operands beside transposed ones; and on the module declaring LLVM's prefetch
+# intrinsic (generators/transpose.cpp).
 #
 #     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE BOXES_OBJECT
 #
@@ -23,8 +27,9 @@ fail() {
     failed=1
 }
 
-# ascending VERB LEAST OFFSET...: what `name` reads or multiplies by in memory, LEAST times at least, in ascending order and a cache
-# line further on at most. [] is no offset: 0, where a loop begins.
+# ascending VERB LEAST OFFSET...: what `name` reads or multiplies by in memory, LEAST times at
+# least, in ascending order and a cache line further on at most. [] is no offset: 0, where a loop
+# begins.
 ascending() {
     local verb=$1 least=$2 last=0 offset
     shift 2
@@ -57,7 +62,8 @@ while read -r object; do
     *__x86_64_sse41* | *__x86_64_avx2* | *__x86_64_avx512* | transpose_*) ;;
     *) fail "$name: what its target's loops should be is not known here" ;;
     esac
-    # Whatever else a kernel needs comes from Halide's runtime or is one of the compiler's memory functions.
+    # Whatever else a kernel needs comes from Halide's runtime or is one of the compiler's memory
+    # functions.
     unknown=$("$nm" --undefined-only "$object" | awk '{print $NF}' | grep -vE '^(halide_.*|_?_?mem(cpy|set|move))$' || true)
     [[ -z $unknown ]] || fail "$name: calls $(tr '\n' ' ' <<<"$unknown")"
     code=$("$objdump" --disassemble --no-show-raw-insn "$object")
@@ -118,7 +124,8 @@ while read -r object; do
 done <"$objects"
 
 code=$("$objdump" --disassemble --no-show-raw-insn "$boxes")
-# What keeps the results the same and only makes them slow, or late, without: prefetches, streaming stores and their fence.
+# What keeps the results the same and only makes them slow, or late, without: prefetches, streaming
+# stores and their fence.
 for instruction_and_least in prefetcht0:1 prefetcht1:2 prefetchnta:1 movntdq:1 vmovntdq:2 sfence:1; do
     instruction=${instruction_and_least%:*} least=${instruction_and_least#*:}
     kept=$(grep -c "\\b$instruction\\b" <<<"$code" || true)

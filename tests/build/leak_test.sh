@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# No instruction in a target's kernels that its PROBE does not ask for; on ARM, nor a scalar operation in a loop that should have
-# become a vector's: leak_test.sh CC OBJDUMP OBJECTS <target>=<option>..., where OBJECTS lists the kernels' objects and the option
-# makes CC assemble for what the target's PROBE asks for and nothing more. Targets ascend in rank; two that probe the same are not
-# compared.
+# No instruction in a target's kernels that its PROBE does not ask for; on ARM, nor a scalar
+# operation in a loop that should have become a vector's: leak_test.sh CC OBJDUMP OBJECTS
+# <target>=<option>..., where OBJECTS lists the kernels' objects and the option makes CC assemble
+# for what the target's PROBE asks for and nothing more. Targets ascend in rank; two that probe the
+# same are not compared.
 set -euo pipefail
 cc=$1 objdump=$2 objects=$3
 shift 3
@@ -10,9 +11,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-# The instructions of an object as a source for the assembler: mnemonics and operands as objdump prints them. Left out: branches
-# and addresses, which are the same on every ARMv8 and every x86-64, and x86's padding, which objdump prints with more prefixes
-# than are assembled.
+# The instructions of an object as a source for the assembler: mnemonics and operands as objdump
+# prints them. Left out: branches and addresses, which are the same on every ARMv8 and every x86-64,
+# and x86's padding, which objdump prints with more prefixes than are assembled.
 instructions() {
     "$objdump" --disassemble --no-show-raw-insn "$1" | sed -n 's/^ *[0-9a-f]*:\t//p' | sed 's/ *\/\/.*//; s/ *# .*//; s/ *<.*//' |
         grep -vE '^(b|bl|b\.[a-z]+|cbn?z|tbn?z|adrp?|j[a-z]+|call|data16|cs|nopw|nopl|\.)\b'
@@ -41,8 +42,9 @@ for word in "$@"; do
     lower=$word
 done
 
-# In a whole kernel one call (of its own function by the uniform entry point) and no scalar rounding outside the tails: LLVM did
-# join the lanes. A kernel whose lanes were not joined has hundreds. tests/build/hot_loops_test.sh is x86's.
+# In a whole kernel one call (of its own function by the uniform entry point) and no scalar rounding
+# outside the tails: LLVM did join the lanes. A kernel whose lanes were not joined has hundreds.
+# tests/build/hot_loops_test.sh is x86's.
 while read -r object; do
     name=${object##*/}
     calls=$("$objdump" -d --no-show-raw-insn "$object" | grep -cE '\sbl\s' || true)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Looks at the package of a system whose programs do not run here, for what can be seen of it without: object format and CPU, what it
-# needs of the system, what it exports, that every kernel is there. Exit 77: there is no build.
+# Looks at the package of a system whose programs do not run here, for what can be seen of it
+# without: object format and CPU, what it needs of the system, what it exports, that every kernel is
+# there. Exit 77: there is no build.
 #
 #     tests/build/libraries_test.sh FOLDER     # of scripts/cross.sh: build-<os>-<arch>, or any folder whose name ends in <os>-<arch>
 set -euo pipefail
@@ -44,7 +45,8 @@ check_elf() {  # FORMAT ARCHITECTURE
     if [[ -z ${ANDROID_NDK_HOME:-} ]]; then none "a program runs, with musl in bionic's place" "$(run_with_musl "$2" 2>&1 | grep -vx ok || true)"; fi
 }
 
-# tests/api/c_api_test.c with the static library: on x86-64 with the system's musl, for ARM with zig's, which takes it a minute to compile.
+# tests/api/c_api_test.c with the static library: on x86-64 with the system's musl, for ARM with
+# zig's, which takes it a minute to compile.
 run_with_musl() {  # ARCHITECTURE
     local program=$build/c_api_test compiler=(musl-gcc) run=()
     if [[ $1 != x86_64 ]]; then compiler=(python -m ziglang cc -target "$1-linux-musl") run=("qemu-$1-static"); fi
@@ -88,7 +90,8 @@ macos-arm64) check_macho "Mach-O arm64" ;;
 windows-arm64) check_coff COFF-ARM64 ;;
 *) none "checks" "there are none for it" ;;
 esac
-# Its variants are those of operators.cmake, and their names are in the library, whose table holds them.
+# Its variants are those of operators.cmake, and their names are in the library, whose table holds
+# them.
 shared=(bin/hewn.dll lib/libhewn.dylib lib/libhewn.so)
 mapfile -t shared < <(ls "${shared[@]}" 2>/dev/null)
 variants=$(sed -nE 's/^HEWN_VARIANT\(([a-z_]+), ([a-z0-9_]+), ([a-z0-9_]+),.*/\1_\2__\3/p' "$build/generated/include/variants.inc")

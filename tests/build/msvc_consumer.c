@@ -1,6 +1,6 @@
-/* A C program of Microsoft's ABI: compiled for x86_64-pc-windows-msvc without any C library, linked against hewn.lib by LLVM's
- * linker. Exit status 0: ADD and QUANTIZE_LINEAR computed what is due, and a mistake got its message; else the number of the
- * failed step. */
+/* A C program of Microsoft's ABI: compiled for x86_64-pc-windows-msvc without any C library, linked
+ * against hewn.lib by LLVM's linker. Exit status 0: ADD and QUANTIZE_LINEAR computed what is due,
+ * and a mistake got its message; else the number of the failed step. */
 #include <hewn/hewn.h>
 
 __declspec(dllimport) __declspec(noreturn) void ExitProcess(unsigned status);
@@ -20,7 +20,8 @@ static int begins(const char *text, const char *with) {
 
 static int run(void) {
     enum { COUNT = 5 };
-    float a[COUNT] = {1, 2, 3, 4, 5}, b[COUNT] = {10, 20, 30, 40, 50}, sum[COUNT] = {0}, scale = 0.5f;
+    float a[COUNT] = {1, 2, 3, 4, 5}, b[COUNT] = {10, 20, 30, 40, 50}, sum[COUNT] = {0},
+          scale = 0.5f;
     uint8_t zero_point = 128, quantized[COUNT] = {0};
     const int64_t sizes[1] = {COUNT}, broadcast[1] = {0};
     hewn_tensor_desc tensor = {sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, sizes, 0};
@@ -30,7 +31,8 @@ static int run(void) {
     hewn_add_desc add = {sizeof add, &tensor, &tensor, &tensor};
     hewn_quantize_linear_desc quantize = {sizeof quantize, &tensor, &scalar, &byte, &bytes};
     hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_ADD, &add};
-    hewn_buffer_binding inputs[3] = {{sizeof *inputs, a, 0, sizeof a}, {sizeof *inputs, b, 0, sizeof b}};
+    hewn_buffer_binding inputs[3] = {{sizeof *inputs, a, 0, sizeof a},
+                                     {sizeof *inputs, b, 0, sizeof b}};
     hewn_buffer_binding output = {sizeof output, sum, 0, sizeof sum};
     hewn_error error = {sizeof error, 0, {0}};
     hewn_operator *op = 0;
@@ -44,7 +46,8 @@ static int run(void) {
     }
     output.size = sizeof sum - 1;
     if (hewn_execute(op, inputs, 2, &output, 1, 0, &error) != HEWN_STATUS_INVALID_BINDING) return 5;
-    if (error.status != HEWN_STATUS_INVALID_BINDING || !begins(error.message, "ADD OutputTensor")) return 6;
+    if (error.status != HEWN_STATUS_INVALID_BINDING || !begins(error.message, "ADD OutputTensor"))
+        return 6;
     hewn_destroy_operator(op);
 
     desc.type = HEWN_OPERATOR_QUANTIZE_LINEAR;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A program with one kernel, of QUANTIZE_LINEAR and of QUANTIZED_LINEAR_ADD, whose kernels are the largest: how much larger than an empty
-# one it is, on every CPU target; and that the operators without a kernel say so. Built from a copy in a folder whose name is as odd as a
-# folder's may be.
+# A program with one kernel, of QUANTIZE_LINEAR and of QUANTIZED_LINEAR_ADD, whose kernels are the
+# largest: how much larger than an empty one it is, on every CPU target; and that the operators
+# without a kernel say so. Built from a copy in a folder whose name is as odd as a folder's may be.
 #     one_kernel_test.sh CMAKE SOURCE SCRATCH-FOLDER CC CXX HALIDE-INCLUDE-DIR GENERATOR MAKE-PROGRAM HEWN_GENERATORS SIZE NM
 set -euo pipefail
 cmake=$1 source=$2 scratch=$3 cc=$4 cxx=$5 halide=$6 generator=$7 make=$8 generators=$9 size=${10} nm=${11}
@@ -40,7 +40,8 @@ if ! grep choose_quantize_forms <<<"$names" || grep -E 'choose_(quantized_add|de
     exit 1
 fi
 failed=0
-# check PROGRAM KERNEL MOST: loosely, as compilers differ; what is left out is looked for by name as well.
+# check PROGRAM KERNEL MOST: loosely, as compilers differ; what is left out is looked for by name as
+# well.
 check() {
     local more=$(($(text "$1") - $(text empty)))
     echo "a program with $2 has $more bytes of text more than an empty one"

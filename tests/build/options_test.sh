@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What the CMake options choose: options_test.sh CMAKE SOURCE SCRATCH-FOLDER CXX HALIDE-INCLUDE-DIR GENERATOR MAKE-PROGRAM
+# What the CMake options choose: options_test.sh CMAKE SOURCE SCRATCH-FOLDER CXX HALIDE-INCLUDE-DIR
+# GENERATOR MAKE-PROGRAM
 set -euo pipefail
 cmake=$1 source=$2 scratch=$3 cxx=$4 halide=$5 generator=$6 make=$7
 failed=0

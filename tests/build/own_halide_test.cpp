@@ -1,5 +1,6 @@
-// A program with a Halide of its own beside hewn: each keeps its runtime, handlers and threads. The program's kernel is app_add,
-// with a complete runtime, whose halide_error, halide_malloc and halide_free are replaced by the program's.
+// A program with a Halide of its own beside hewn: each keeps its runtime, handlers and threads. The
+// program's kernel is app_add, with a complete runtime, whose halide_error, halide_malloc and
+// halide_free are replaced by the program's.
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
 
@@ -41,7 +42,8 @@ hewn_status hewn_add(int64_t n, uint64_t output_bytes, hewn_error *error = nullp
     const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &n, nullptr};
     const hewn_add_desc add{sizeof add, &tensor, &tensor, &tensor};
     const hewn_operator_desc desc{sizeof desc, HEWN_OPERATOR_ADD, &add};
-    const hewn_compile_options options{sizeof options, HEWN_FEATURE_LEVEL_NEWEST, nullptr, 4, nullptr, nullptr, nullptr, 0};
+    const hewn_compile_options options{
+        sizeof options, HEWN_FEATURE_LEVEL_NEWEST, nullptr, 4, nullptr, nullptr, nullptr, 0};
     hewn_operator *op = nullptr;
     hewn_status status = hewn_compile(nullptr, &desc, &options, &op, error);
     if (status != HEWN_STATUS_OK) return status;
@@ -58,7 +60,8 @@ hewn_status hewn_add(int64_t n, uint64_t output_bytes, hewn_error *error = nullp
     return status;
 }
 
-// One execution of the program's own kernel; an innermost stride of 2 is a layout that it was not compiled for.
+// One execution of the program's own kernel; an innermost stride of 2 is a layout that it was not
+// compiled for.
 int app(int stride) {
     std::vector<float> memory(2000, 1.5f), result(1000);
     const auto buffer = [&](std::vector<float> &data, int x_stride) {
@@ -113,7 +116,8 @@ TEST_F(OwnHalide, MemoryAndThreadsStayApart) {
         nullptr, [](void *, int, uint8_t *) { return 0; }, 0, 8, nullptr);
     EXPECT_EQ(parallel_loops, 1);
     halide_shutdown_thread_pool();
-    EXPECT_EQ(hewn_add(4 << 20, 16 << 20), HEWN_STATUS_OK) << "hewn's threads are not the program's";
+    EXPECT_EQ(hewn_add(4 << 20, 16 << 20), HEWN_STATUS_OK)
+        << "hewn's threads are not the program's";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Prints the variant that is picked here and checks its results, or prints the error of a machine that can run none.
-// qemu_test.sh runs it on CPUs that the machine at hand is not.
+// Prints the variant that is picked here and checks its results, or prints the error of a machine
+// that can run none. qemu_test.sh runs it on CPUs that the machine at hand is not.
 #include <hewn/hewn.h>
 
 #include <cstdio>
@@ -20,7 +20,8 @@ int main() {
     const int64_t n = 1000, zero = 0, one = 1;
     const hewn_tensor_desc x{sizeof x, HEWN_DATA_TYPE_FLOAT32, 1, &n, &one},
         scale{sizeof scale, HEWN_DATA_TYPE_FLOAT32, 1, &n, &zero},
-        zero_point{sizeof zero_point, HEWN_DATA_TYPE_UINT8, 1, &n, &zero}, y{sizeof y, HEWN_DATA_TYPE_UINT8, 1, &n, &one};
+        zero_point{sizeof zero_point, HEWN_DATA_TYPE_UINT8, 1, &n, &zero},
+        y{sizeof y, HEWN_DATA_TYPE_UINT8, 1, &n, &one};
     const hewn_quantize_linear_desc quantize{sizeof quantize, &x, &scale, &zero_point, &y};
     const hewn_operator_desc desc{sizeof desc, HEWN_OPERATOR_QUANTIZE_LINEAR, &quantize};
     hewn_error error{};
@@ -38,7 +39,8 @@ int main() {
                                           {sizeof inputs[0], const_cast<float *>(&s), 0, 4},
                                           {sizeof inputs[0], const_cast<uint8_t *>(&z), 0, 1}};
     const hewn_buffer_binding result{sizeof result, output.data(), 0, uint64_t(n)};
-    if (hewn_execute(op, inputs, 3, &result, 1, nullptr, &error) != HEWN_STATUS_OK) return refused(error);
+    if (hewn_execute(op, inputs, 3, &result, 1, nullptr, &error) != HEWN_STATUS_OK)
+        return refused(error);
     hewn_destroy_operator(op);
     for (size_t i = 0; i < output.size(); i++) {
         const uint8_t want = reference::quantize_linear(input[i], s, z);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The library on CPUs that this machine is not: qemu_test.sh PROBE TESTS PLAN_TESTS x86-64|arm-64. Exit 77: skipped.
+# The library on CPUs that this machine is not: qemu_test.sh PROBE TESTS PLAN_TESTS x86-64|arm-64.
+# Exit 77: skipped.
 set -euo pipefail
 probe=$1 tests=$2 plan_tests=$3 arch=$4
 case $arch in
@@ -18,7 +19,8 @@ unset HEWN_VARIANT GTEST_COLOR
 failed=0
 passed='PASSED  ] [1-9]'  # a filter that chooses no test passes as well
 
-# expect CPU EXIT-CODE WORD COMMAND...: the command's exit code, and a word of what it prints, as a pattern.
+# expect CPU EXIT-CODE WORD COMMAND...: the command's exit code, and a word of what it prints, as a
+# pattern.
 expect() {
     local cpu=$1 code=$2 word=$3 got=0 output
     shift 3

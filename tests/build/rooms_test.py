@@ -7,7 +7,8 @@ import pathlib
 import re
 import sys
 
-# What each room may include beside itself and include/hewn. Of a room with a file in the list, that file alone.
+# What each room may include beside itself and include/hewn. Of a room with a file in the list, that
+# file alone.
 RUNTIME = ["runtime/base", "runtime/problem", "runtime/dispatch"]
 ROOMS = {
     "include/hewn": [],

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Generators refuse types that their helpers do not hold, with the operator, the signature and the rule: signatures_test.sh
-# HEWN_GENERATORS SOURCE WORK. (That the listed signatures are taken shows the build, which makes them all.)
+# Generators refuse types that their helpers do not hold, with the operator, the signature and the
+# rule: signatures_test.sh HEWN_GENERATORS SOURCE WORK. (That the listed signatures are taken shows
+# the build, which makes them all.)
 set -euo pipefail
 generators=$1 lists=$2/generators work=$3
 failed=0
@@ -19,7 +20,8 @@ refused() {
     fi
 }
 
-# operator SIGNATURE...: none of them is one of the operator's; its forms that are for GPUs, and the others.
+# operator SIGNATURE...: none of them is one of the operator's; its forms that are for GPUs, and the
+# others.
 operator() {
     local operator=$1 signature form target
     while read -r form; do

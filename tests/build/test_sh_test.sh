@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# test_sh_test.sh CTEST SOURCE WORK BUILD: what ./test.sh runs for which arguments, played with programs that only note how they were
-# called; and what its presets choose and how long a test may take, asked of ctest in the build itself.
+# test_sh_test.sh CTEST SOURCE WORK BUILD: what ./test.sh runs for which arguments, played with
+# programs that only note how they were called; and what its presets choose and how long a test may
+# take, asked of ctest in the build itself.
 set -euo pipefail
 ctest=$1 source=$2 work=$3 build=$4
 failed=0
@@ -68,7 +69,8 @@ quick=$(tests quick)
 check "the preset quick has the tests of this system" "" "$(comm -13 <(echo "$quick") <(echo api))"
 check "and no slow ones, no other system's" "" \
     "$(comm -12 <(echo "$quick") <( (tests default -L '^(slow|wine)$'; tests default -R '^(qemu|x86-32|libraries)[.]') | sort -u))"
-# A limit is for hangs: on a busy machine tests have taken ten times as long. (A build for another system may be an older one.)
+# A limit is for hangs: on a busy machine tests have taken ten times as long. (A build for another
+# system may be an older one.)
 check "time limits below half an hour" "" "$("$ctest" --preset default -E '^(qemu|x86-32|wine)([.]|$)' --show-only=json-v1 | python3 -c '
 import json, sys
 for test in json.load(sys.stdin)["tests"]:

@@ -29,8 +29,8 @@ import search  # noqa: E402
 
 BUILD = None
 
-# A library that calls the library GOOD and then does what FAULT says. ADD f32, but for `careless`, which is of QUANTIZE_LINEAR f32_u8, and
-# `zero point 0`, of DEQUANTIZE_LINEAR u8_f32.
+# A library that calls the library GOOD and then does what FAULT says. ADD f32, but for `careless`,
+# which is of QUANTIZE_LINEAR f32_u8, and `zero point 0`, of DEQUANTIZE_LINEAR u8_f32.
 FAULTY = r"""
 #include <dlfcn.h>
 #include <math.h>
@@ -156,7 +156,8 @@ class TunerTest(unittest.TestCase):
                 for problem in result["problems"]:
                     self.assertIsNone(problem["ns"][i])
         self.assertNotIn(wrong, [f["knobs"] for f in outcome["finalists"]])
-        # What the generator itself refuses is no fault of the run: ADD may stand in place of an input.
+        # What the generator itself refuses is no fault of the run: ADD may stand in place of an
+        # input.
         refused = [e for e in outcome["tried"] if e["status"] == "refused"]
         self.assertEqual({dict(map(tuple, e["knobs"]))["tail"] for e in refused}, {"shifted"})
         self.assertIn("computes elements twice", refused[0]["message"])
@@ -217,7 +218,8 @@ class TunerTest(unittest.TestCase):
         # What autoscheduled kernels are not asked for.
         for fault, check in [("layout", ["--only"]), ("row ends", ["--only", "--whole"]), ("long row's end", ["--whole"]), ("in place", ["--whole"])]:
             self.assertEqual(self.faults(kernel, [faulty], check=check, GOOD=good, FAULT=fault), [("", "")], fault)
-        # Of a form that leaves extraordinary quotients to another: a quotient by the reciprocal, wrong only next to ties.
+        # Of a form that leaves extraordinary quotients to another: a quotient by the reciprocal,
+        # wrong only next to ties.
         forms = BUILD.forms(kernel_named("quantize_linear", "f32_u8", "divide"))
         for kernel, fault in [*([kernel_named("quantize_linear", "f32_u8", "reciprocal"), "careless"] for _ in range("reciprocal" in forms)),
                               (kernel_named("dequantize_linear", "u8_f32", "general"), "zero point 0")]:
@@ -522,7 +524,8 @@ class TunerTest(unittest.TestCase):
         def write(name, tail, **more):
             (self.folder / f"{name}.json").write_text(json.dumps({"knobs": {"add": {"general": {"tail": tail}}, **more}}))
 
-        # Values of the signature are before those of the operator, a target's own file before its family's; what neither has is the default.
+        # Values of the signature are before those of the operator, a target's own file before its
+        # family's; what neither has is the default.
         knobs = lambda: dict(BUILD.default_knobs(kernel, self.folder))
         defaults = {name: values[0] for name, values in BUILD.spaces["kernel"].items()}
         write(family, "stepped")
@@ -625,7 +628,8 @@ class TunerTest(unittest.TestCase):
                 program.record("build", "kernel", {"adopted": adopted, "finalists": [finalist], "tried": [1, 2]}, {"chip": "a chip"})
             record.assert_called_once_with("build", "kernel", adopted and finalist["knobs"], told)
 
-        # What of a budget of 150 s is left after 50 is shared out, three parts to plans. qemu's times are not recorded.
+        # What of a budget of 150 s is left after 50 is shared out, three parts to plans. qemu's
+        # times are not recorded.
         build = types.SimpleNamespace(tuning=self.folder, kernels=[types.SimpleNamespace(name=form, form=form, knobs=(), target="t")
                                                                    for form in ("general", "dense", "plan")])
         options = types.SimpleNamespace(dask=None, jobs=1, budget=150, build_dir=self.folder, runner="local")

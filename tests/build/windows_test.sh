@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# windows_test.sh imports OBJDUMP FILE...: the programs and DLLs need no DLL but Windows' own and hewn.dll, and hewn.dll exports
-# hewn_* alone and holds shaders compiled alone.
-# windows_test.sh msvc SOURCE BUILD WORK: the C program of Microsoft's ABI (msvc_consumer.c) against hewn.lib, run under Wine.
+# windows_test.sh imports OBJDUMP FILE...: the programs and DLLs need no DLL but Windows' own and
+# hewn.dll, and hewn.dll exports hewn_* alone and holds shaders compiled alone.
+# windows_test.sh msvc SOURCE BUILD WORK: the C program of Microsoft's ABI (msvc_consumer.c) against
+# hewn.lib, run under Wine.
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# wine_skipped_test.sh CTEST SOURCE WORK: on a machine where Wine cannot be had ctest lists the Windows build's tests as one that
-# is skipped, with the reason. Played with the project's own scripts, but a setup.sh that installs nothing and a uname that says
-# what it is told.
+# wine_skipped_test.sh CTEST SOURCE WORK: on a machine where Wine cannot be had ctest lists the
+# Windows build's tests as one that is skipped, with the reason. Played with the project's own
+# scripts, but a setup.sh that installs nothing and a uname that says what it is told.
 set -euo pipefail
 ctest=$1 source=$2 work=$3
 rm -rf "$work"

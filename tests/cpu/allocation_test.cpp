@@ -1,5 +1,6 @@
-// Execute allocates nothing and takes no lock, shown by counting: this program's malloc family, mmap and pthread locks are its
-// own, and so are the allocation, lock and thread pool of the library's private Halide runtime (see CMakeLists.txt). Linux.
+// Execute allocates nothing and takes no lock, shown by counting: this program's malloc family,
+// mmap and pthread locks are its own, and so are the allocation, lock and thread pool of the
+// library's private Halide runtime (see CMakeLists.txt). Linux.
 #include <gtest/gtest.h>
 
 #include <dlfcn.h>
@@ -47,18 +48,26 @@ void __libc_free(void *);
 
 void *malloc(size_t bytes) { return count(allocations), __libc_malloc(bytes); }
 void *calloc(size_t n, size_t bytes) { return count(allocations), __libc_calloc(n, bytes); }
-void *realloc(void *memory, size_t bytes) { return count(allocations), __libc_realloc(memory, bytes); }
-void *memalign(size_t alignment, size_t bytes) { return count(allocations), __libc_memalign(alignment, bytes); }
-void *aligned_alloc(size_t alignment, size_t bytes) { return count(allocations), __libc_memalign(alignment, bytes); }
+void *realloc(void *memory, size_t bytes) {
+    return count(allocations), __libc_realloc(memory, bytes);
+}
+void *memalign(size_t alignment, size_t bytes) {
+    return count(allocations), __libc_memalign(alignment, bytes);
+}
+void *aligned_alloc(size_t alignment, size_t bytes) {
+    return count(allocations), __libc_memalign(alignment, bytes);
+}
 int posix_memalign(void **memory, size_t alignment, size_t bytes) {
     count(allocations);
     *memory = __libc_memalign(alignment, bytes);
     return *memory ? 0 : ENOMEM;
 }
 void free(void *memory) { return count(allocations), __libc_free(memory); }
-void *mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset) noexcept {
+void *mmap(void *address, size_t bytes, int protection, int flags, int file,
+           off_t offset) noexcept {
     count(allocations);
-    return reinterpret_cast<void *>(syscall(SYS_mmap, address, bytes, protection, flags, file, offset));
+    return reinterpret_cast<void *>(
+        syscall(SYS_mmap, address, bytes, protection, flags, file, offset));
 }
 
 int pthread_mutex_lock(pthread_mutex_t *mutex) noexcept {
@@ -86,7 +95,8 @@ int pthread_once(pthread_once_t *once, void (*init)()) {
     return count(locks), real(once, init);
 }
 
-// A machine of more CPUs than glibc's cpu_set_t has bits, which the kernel, while this is tested, refuses to fill.
+// A machine of more CPUs than glibc's cpu_set_t has bits, which the kernel, while this is tested,
+// refuses to fill.
 int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set) noexcept {
     static const auto real = next<int(pid_t, size_t, cpu_set_t *)>("sched_getaffinity");
     if (!many_cpus) return real(process, bytes, set);
@@ -104,9 +114,10 @@ void *__wrap_hewnrt_halide_malloc(void *user_context, size_t bytes) {
     return count(allocations), __real_hewnrt_halide_malloc(user_context, bytes);
 }
 int __real_hewnrt_halide_do_par_for(void *, int (*)(void *, int, uint8_t *), int, int, uint8_t *);
-int __wrap_hewnrt_halide_do_par_for(void *user_context, int (*task)(void *, int, uint8_t *), int min, int size,
-                                    uint8_t *closure) {
-    return count(pool_calls), __real_hewnrt_halide_do_par_for(user_context, task, min, size, closure);
+int __wrap_hewnrt_halide_do_par_for(void *user_context, int (*task)(void *, int, uint8_t *),
+                                    int min, int size, uint8_t *closure) {
+    return count(pool_calls),
+           __real_hewnrt_halide_do_par_for(user_context, task, min, size, closure);
 }
 }
 
@@ -139,7 +150,10 @@ TEST(Counters, Work) {
               0);
     EXPECT_EQ(counts_of([&] { memory = aligned_alloc(64, 64); }).allocations, 1);
     std::free(memory);
-    EXPECT_EQ(counts_of([&] { memory = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }).allocations, 1);
+    EXPECT_EQ(counts_of([&] {
+                  memory = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+              }).allocations,
+              1);
     munmap(memory, 4096);
     std::mutex mutex;
     EXPECT_EQ(counts_of([&] { const std::lock_guard lock(mutex); }).locks, 1);
@@ -149,7 +163,8 @@ TEST(Counters, Work) {
     const hewn_add_desc add{sizeof add, &tensor, &tensor, &tensor};
     const hewn_operator_desc desc{sizeof desc, HEWN_OPERATOR_ADD, &add};
     hewn_operator *op = nullptr;
-    EXPECT_GT(counts_of([&] { hewn_compile(nullptr, &desc, nullptr, &op, nullptr); }).allocations, 0);
+    EXPECT_GT(counts_of([&] { hewn_compile(nullptr, &desc, nullptr, &op, nullptr); }).allocations,
+              0);
     EXPECT_GT(counts_of([&] { hewn_destroy_operator(op); }).allocations, 0);
 }
 
@@ -161,13 +176,18 @@ TEST_P(AllocationTest, ExecuteAllocatesAndLocksNothing) {
     Random random = this->random();
     std::vector<Problem> problems;
     const size_t inputs = free_inputs(variant.op()).size();
-    problems.push_back(make_problem(variant.op(), variant.types(), {7}, all_dense(variant.op()), random));
-    problems.push_back(make_problem(variant.op(), variant.types(), {1 << 20}, per_tensor(variant.op()), random));
+    problems.push_back(
+        make_problem(variant.op(), variant.types(), {7}, all_dense(variant.op()), random));
+    problems.push_back(
+        make_problem(variant.op(), variant.types(), {1 << 20}, per_tensor(variant.op()), random));
     problems.push_back(make_problem(variant.op(), variant.types(), {700, 500},
-                                    std::vector<std::vector<int64_t>>(inputs, {1, 700}), {500, 1}, random));
+                                    std::vector<std::vector<int64_t>>(inputs, {1, 700}), {500, 1},
+                                    random));
     problems.push_back(make_problem(variant.op(), variant.types(), {300, 7, 100},
-                                    std::vector<std::vector<int64_t>>(inputs, {0, 3, 21}), {1, 300, 2100}, random));
-    for (int i = 0; i < 30; i++) problems.push_back(random_problem(variant.op(), variant.types(), random, 20000));
+                                    std::vector<std::vector<int64_t>>(inputs, {0, 3, 21}),
+                                    {1, 300, 2100}, random));
+    for (int i = 0; i < 30; i++)
+        problems.push_back(random_problem(variant.op(), variant.types(), random, 20000));
     for (Problem &problem : problems) {
         fill_inputs(problem, random, random.one_in(2) ? Scales::ordinary : Scales::extraordinary);
         std::vector<uint8_t> expected = problem.output.memory;
@@ -184,7 +204,8 @@ TEST_P(AllocationTest, ExecuteAllocatesAndLocksNothing) {
             hewn_status status = -1;
             // The very first call, before anything could have been set up.
             const Counts counts = counts_of([&] {
-                status = hewn_execute(op.get(), bindings.data(), uint32_t(bindings.size()), &output, 1, nullptr, nullptr);
+                status = hewn_execute(op.get(), bindings.data(), uint32_t(bindings.size()), &output,
+                                      1, nullptr, nullptr);
             });
             ASSERT_EQ(status, HEWN_STATUS_OK);
             ASSERT_EQ(counts.allocations, 0) << describe(problem);
@@ -193,7 +214,9 @@ TEST_P(AllocationTest, ExecuteAllocatesAndLocksNothing) {
             ASSERT_TRUE(output_equals(problem, expected, problem.output.memory));
 
             BoundOperatorPtr bound;
-            ASSERT_EQ(bind_operator(op.get(), bindings.data(), uint32_t(bindings.size()), &output, 1, nullptr, bound).status,
+            ASSERT_EQ(bind_operator(op.get(), bindings.data(), uint32_t(bindings.size()), &output,
+                                    1, nullptr, bound)
+                          .status,
                       HEWN_STATUS_OK);
             const Counts run = counts_of([&] { status = hewn_run(bound.get(), nullptr); });
             ASSERT_EQ(status, HEWN_STATUS_OK);
@@ -208,8 +231,8 @@ INSTANTIATE_TEST_SUITE_P(, AllocationTest, testing::ValuesIn(built_variants()), 
 size_t stack_of(const std::function<void()> &call) {
     constexpr size_t BYTES = 1 << 20;
     constexpr unsigned char PAINT = 0xa5;
-    auto *const stack =
-        static_cast<unsigned char *>(mmap(nullptr, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto *const stack = static_cast<unsigned char *>(
+        mmap(nullptr, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     std::memset(stack, PAINT, BYTES);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
@@ -219,7 +242,8 @@ size_t stack_of(const std::function<void()> &call) {
         (*static_cast<const std::function<void()> *>(argument))();
         return nullptr;
     };
-    EXPECT_EQ(pthread_create(&thread, &attributes, run, const_cast<std::function<void()> *>(&call)), 0);
+    EXPECT_EQ(pthread_create(&thread, &attributes, run, const_cast<std::function<void()> *>(&call)),
+              0);
     pthread_join(thread, nullptr);
     pthread_attr_destroy(&attributes);
     size_t unused = 0;
@@ -235,10 +259,12 @@ TEST_P(AllocationTest, StackIsBounded) {
     const size_t inputs = free_inputs(variant.op()).size();
     std::vector<Problem> problems;
     problems.push_back(make_problem(variant.op(), variant.types(), {700, 500},
-                                    std::vector<std::vector<int64_t>>(inputs, {1, 700}), {500, 1}, random));
+                                    std::vector<std::vector<int64_t>>(inputs, {1, 700}), {500, 1},
+                                    random));
     size_t limit = 90;
     if (variant.op() == HEWN_OPERATOR_QUANTIZE_LINEAR) {
-        problems.push_back(make_problem(variant.op(), variant.types(), {700, 500}, {{1, 700}, {0, 1}, {0, 1}}, {500, 1}, random));
+        problems.push_back(make_problem(variant.op(), variant.types(), {700, 500},
+                                        {{1, 700}, {0, 1}, {0, 1}}, {500, 1}, random));
         limit += 33;
     }
     const size_t thread_alone = stack_of([] {});
@@ -249,9 +275,12 @@ TEST_P(AllocationTest, StackIsBounded) {
         ASSERT_EQ(compile(problem.description(), &options, op).status, HEWN_STATUS_OK);
         const std::vector<hewn_buffer_binding> bindings = problem.bindings();
         const hewn_buffer_binding output = problem.output.binding();
-        const size_t bytes =
-            stack_of([&] { hewn_execute(op.get(), bindings.data(), uint32_t(bindings.size()), &output, 1, nullptr, nullptr); });
-        EXPECT_GT(bytes, thread_alone + 10000) << describe(problem) << ": no scratch memory was measured";
+        const size_t bytes = stack_of([&] {
+            hewn_execute(op.get(), bindings.data(), uint32_t(bindings.size()), &output, 1, nullptr,
+                         nullptr);
+        });
+        EXPECT_GT(bytes, thread_alone + 10000)
+            << describe(problem) << ": no scratch memory was measured";
         EXPECT_LE(bytes, thread_alone + limit * 1024) << describe(problem);
     }
 }
@@ -262,14 +291,17 @@ TEST(Allocation, RefusedExecute) {
     const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr};
     const hewn_compile_options options = compile_options();
     OperatorPtr op;
-    ASSERT_EQ(compile(Description(HEWN_OPERATOR_ADD, {tensor, tensor, tensor}), &options, op).status, HEWN_STATUS_OK);
+    ASSERT_EQ(
+        compile(Description(HEWN_OPERATOR_ADD, {tensor, tensor, tensor}), &options, op).status,
+        HEWN_STATUS_OK);
     float memory[4] = {};
     const hewn_buffer_binding good{sizeof good, memory, 0, 16}, shorter{sizeof good, memory, 0, 15};
     const hewn_buffer_binding inputs[] = {good, shorter};
     hewn_error error{};
     error.struct_size = sizeof error;
     hewn_status status = HEWN_STATUS_OK;
-    const Counts counts = counts_of([&] { status = hewn_execute(op.get(), inputs, 2, &good, 1, nullptr, &error); });
+    const Counts counts =
+        counts_of([&] { status = hewn_execute(op.get(), inputs, 2, &good, 1, nullptr, &error); });
     EXPECT_EQ(status, HEWN_STATUS_INVALID_BINDING);
     EXPECT_EQ(counts.allocations, 0);
     EXPECT_EQ(counts.locks, 0);
@@ -278,15 +310,19 @@ TEST(Allocation, RefusedExecute) {
 // Only work for the pool reaches the pool.
 TEST(Allocation, PoolIsUsedForLargeWorkOnly) {
     Random random("Allocation.Pool");
-    for (const auto &[size, calls] : {std::pair<int64_t, long>{100, 0}, std::pair<int64_t, long>{4000000, 1}}) {
-        Problem problem = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {size},
-                                       all_dense(HEWN_OPERATOR_ADD), random);
+    for (const auto &[size, calls] :
+         {std::pair<int64_t, long>{100, 0}, std::pair<int64_t, long>{4000000, 1}}) {
+        Problem problem = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"),
+                                       {size}, all_dense(HEWN_OPERATOR_ADD), random);
         const hewn_compile_options options = compile_options(nullptr, 4);
         OperatorPtr op;
         ASSERT_EQ(compile(problem.description(), &options, op).status, HEWN_STATUS_OK);
         const std::vector<hewn_buffer_binding> bindings = problem.bindings();
         const hewn_buffer_binding output = problem.output.binding();
-        EXPECT_EQ(counts_of([&] { hewn_execute(op.get(), bindings.data(), 2, &output, 1, nullptr, nullptr); }).pool_calls, calls)
+        EXPECT_EQ(counts_of([&] {
+                      hewn_execute(op.get(), bindings.data(), 2, &output, 1, nullptr, nullptr);
+                  }).pool_calls,
+                  calls)
             << size;
     }
     hewn_shutdown();
@@ -299,29 +335,33 @@ TEST(Cpus, OfTheThreadThatCompiles) {
     CPU_ZERO(&one);
     CPU_SET(size_t(sched_getcpu()), &one);
     Random random("Allocation.OneCpu");
-    Problem problem =
-        make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {4000000}, all_dense(HEWN_OPERATOR_ADD), random);
+    Problem problem = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"),
+                                   {4000000}, all_dense(HEWN_OPERATOR_ADD), random);
     const hewn_compile_options options = compile_options();
     OperatorPtr op;
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
     const Outcome outcome = compile(problem.description(), &options, op);
     ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
     ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
-    EXPECT_EQ(counts_of([&] { ASSERT_EQ(execute(op.get(), problem).status, HEWN_STATUS_OK); }).pool_calls, 0);
+    EXPECT_EQ(
+        counts_of([&] { ASSERT_EQ(execute(op.get(), problem).status, HEWN_STATUS_OK); }).pool_calls,
+        0);
 }
 
 // An affinity mask that cannot be had is no reason for one thread.
 TEST(Cpus, MoreThanAMaskHolds) {
     Random random("Allocation.Cpus");
-    Problem problem =
-        make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"), {4000000}, all_dense(HEWN_OPERATOR_ADD), random);
+    Problem problem = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"),
+                                   {4000000}, all_dense(HEWN_OPERATOR_ADD), random);
     const hewn_compile_options options = compile_options();
     OperatorPtr op;
     many_cpus = true;
     const Outcome outcome = compile(problem.description(), &options, op);
     many_cpus = false;
     ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
-    EXPECT_EQ(counts_of([&] { ASSERT_EQ(execute(op.get(), problem).status, HEWN_STATUS_OK); }).pool_calls, 1);
+    EXPECT_EQ(
+        counts_of([&] { ASSERT_EQ(execute(op.get(), problem).status, HEWN_STATUS_OK); }).pool_calls,
+        1);
     hewn_shutdown();
 }
 

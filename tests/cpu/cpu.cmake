@@ -42,8 +42,8 @@ endif()
 hewn_test_program(hewn_failing_kernel_tests hewn::hewn_static cpu/failing_kernel_test.cpp)
 hewn_add_test(failing_kernel posix COMMAND hewn_failing_kernel_tests --gtest_brief=1)
 
-# Memory and threads that the pool cannot have. With musl as well, the C library of other systems, where a thread that was not had is met
-# differently.
+# Memory and threads that the pool cannot have. With musl as well, the C library of other systems,
+# where a thread that was not had is met differently.
 set(wrapped malloc posix_memalign free pthread_atfork pthread_create pthread_join sysconf)
 list(TRANSFORM wrapped PREPEND -Wl,--wrap=)
 add_executable(hewn_failing_threads_test cpu/failing_threads_test.c)

@@ -1,5 +1,5 @@
-// All inputs there are: 8- and 16-bit types completely, f32 completely for one scale a run. On two threads, each variant on every
-// block whose truth is computed once.
+// All inputs there are: 8- and 16-bit types completely, f32 completely for one scale a run. On two
+// threads, each variant on every block whose truth is computed once.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,10 +17,10 @@
 #include "../support/execution.h"
 #include "../support/runnable.h"
 
-// GCC on x86-64 Linux compiles the truth a second time for AVX2 and chooses when the program starts: the same operations in the
-// same order, and twice as fast as with libm's nearbyintf.
-#if defined(__x86_64__) && defined(__linux__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
+// GCC on x86-64 Linux compiles the truth a second time for AVX2 and chooses when the program
+// starts: the same operations in the same order, and twice as fast as with libm's nearbyintf.
+#if defined(__x86_64__) && defined(__linux__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define HEWN_TEST_CLONES __attribute__((target_clones("avx2", "default")))
 #else
 #define HEWN_TEST_CLONES
@@ -63,19 +63,26 @@ void on_two_threads(int64_t count, const std::function<void(int64_t)> &work) {
 // A compiled operator on rank-1 tensors of `n` elements whose parameters are scalars.
 class Runner {
 public:
-    Runner(const std::string &operator_name, const std::string &signature, const std::string &variant, int64_t n)
-        : variant_(variant), operator_(facts(operator_name)), types_(operand_types(operator_, signature)), n_(n) {
+    Runner(const std::string &operator_name, const std::string &signature,
+           const std::string &variant, int64_t n)
+        : variant_(variant),
+          operator_(facts(operator_name)),
+          types_(operand_types(operator_, signature)),
+          n_(n) {
         const hewn_compile_options options = compile_options(variant.c_str(), 1);
         const Outcome outcome = compile(options, op_);
         EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << variant << ": " << outcome;
     }
     // Operands in DirectML's order, output last.
-    bool run(const std::vector<const void *> &operands) const { return op_ && execute(op_, bindings_of(operands)); }
+    bool run(const std::vector<const void *> &operands) const {
+        return op_ && execute(op_, bindings_of(operands));
+    }
     // The same by an operator that has the parameters as constants.
     bool run_with_constants(const std::vector<const void *> &operands) const {
         std::vector<hewn_buffer_binding> bindings = bindings_of(operands), constants = bindings;
         for (size_t i = 0; i + 1 < operands.size(); i++)
-            (operator_.is_parameter(i) ? bindings : constants)[i] = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
+            (operator_.is_parameter(i) ? bindings : constants)[i] = {sizeof(hewn_buffer_binding),
+                                                                     nullptr, 0, 0};
         hewn_compile_options options = compile_options(variant_.c_str(), 1);
         options.constants = constants.data();
         options.constant_count = uint32_t(constants.size() - 1);
@@ -96,7 +103,8 @@ private:
         const int64_t dense = 1, broadcast = 0, one = 1;
         TensorDescs descs;
         for (size_t i = 0; i < types_.size(); i++) {
-            descs.push_back(hewn_tensor_desc{sizeof(hewn_tensor_desc), types_[i], 1, operator_.is_one_element(i) ? &one : &n_,
+            descs.push_back(hewn_tensor_desc{sizeof(hewn_tensor_desc), types_[i], 1,
+                                             operator_.is_one_element(i) ? &one : &n_,
                                              operator_.is_parameter(i) ? &broadcast : &dense});
         }
         return hewn_test::compile(Description(operator_.type, std::move(descs)), &options, op);
@@ -104,18 +112,21 @@ private:
     std::vector<hewn_buffer_binding> bindings_of(const std::vector<const void *> &operands) const {
         std::vector<hewn_buffer_binding> bindings;
         for (size_t i = 0; i < operands.size(); i++) {
-            const uint64_t bytes = (operator_.is_parameter(i) ? 1 : uint64_t(n_)) * element_bytes(types_[i]);
-            bindings.push_back({sizeof(hewn_buffer_binding), const_cast<void *>(operands[i]), 0, bytes});
+            const uint64_t bytes =
+                (operator_.is_parameter(i) ? 1 : uint64_t(n_)) * element_bytes(types_[i]);
+            bindings.push_back(
+                {sizeof(hewn_buffer_binding), const_cast<void *>(operands[i]), 0, bytes});
         }
         return bindings;
     }
     static bool execute(const OperatorPtr &op, const std::vector<hewn_buffer_binding> &bindings) {
-        return hewn_execute(op.get(), bindings.data(), uint32_t(bindings.size() - 1), &bindings.back(), 1, nullptr, nullptr) ==
-               HEWN_STATUS_OK;
+        return hewn_execute(op.get(), bindings.data(), uint32_t(bindings.size() - 1),
+                            &bindings.back(), 1, nullptr, nullptr) == HEWN_STATUS_OK;
     }
 };
 
-std::vector<Runner> runners(const std::string &operator_name, const std::string &signature, int64_t n) {
+std::vector<Runner> runners(const std::string &operator_name, const std::string &signature,
+                            int64_t n) {
     std::vector<Runner> result;
     for (const std::string &variant : runnable_variants(operator_name, signature))
         result.emplace_back(operator_name, signature, variant, n);
@@ -128,12 +139,13 @@ std::string differences(const Runner &runner, const std::vector<T> &want, const 
     if (std::memcmp(want.data(), got.data(), want.size() * sizeof(T)) == 0) return "";
     for (size_t i = 0; i < want.size(); i++) {
         if (!reference::same(want[i], got[i]))
-            return runner.variant() + ": " + text_of(got[i]) + " instead of " + text_of(want[i]) + " for " + inputs(i);
+            return runner.variant() + ": " + text_of(got[i]) + " instead of " + text_of(want[i]) +
+                   " for " + inputs(i);
     }
     return "";
 }
 
-// ---- QUANTIZE_LINEAR -----------------------------------------------------------------------------------------------------
+// ---- QUANTIZE_LINEAR ----------------------------------------------------------------------------
 
 template<class Q, class X, class S>
 HEWN_TEST_CLONES void quantize_all(const X *x, S scale, Q zero_point, Q *y, size_t n) {
@@ -144,14 +156,17 @@ template void quantize_all(const float *, float, uint8_t, uint8_t *, size_t);
 
 // Compares every variant of `signature` on x for one scale and zero point.
 template<class Q, class X, class S>
-void compare_quantize(const std::vector<Runner> &runners, const std::vector<X> &x, S scale, Q zero_point, FirstFailure &failure) {
+void compare_quantize(const std::vector<Runner> &runners, const std::vector<X> &x, S scale,
+                      Q zero_point, FirstFailure &failure) {
     std::vector<Q> want(x.size()), got(x.size());
     quantize_all(x.data(), scale, zero_point, want.data(), x.size());
     for (const Runner &runner : runners) {
         std::memset(got.data(), SENTINEL, got.size() * sizeof(Q));
-        if (!runner.run({x.data(), &scale, &zero_point, got.data()})) failure.report(runner.variant() + " failed");
+        if (!runner.run({x.data(), &scale, &zero_point, got.data()}))
+            failure.report(runner.variant() + " failed");
         const std::string text = differences<Q>(runner, want, got, [&](size_t i) {
-            return "x " + text_of(x[i]) + ", scale " + text_of(scale) + ", zero point " + text_of(zero_point);
+            return "x " + text_of(x[i]) + ", scale " + text_of(scale) + ", zero point " +
+                   text_of(zero_point);
         });
         if (!text.empty()) failure.report(text);
     }
@@ -161,7 +176,8 @@ template<class Q>
 void all_f32(const std::string &signature, float scale, Q zero_point) {
     constexpr int64_t BLOCK = 1 << 15;  // x and the results stay in L2
     const std::vector<Runner> all = runners("quantize_linear", signature, BLOCK);
-    if (all.empty()) GTEST_SKIP() << "quantize_linear_" << signature << ": no variant of it runs here";
+    if (all.empty())
+        GTEST_SKIP() << "quantize_linear_" << signature << ": no variant of it runs here";
     FirstFailure failure;
     Random random("ExhaustiveQuantizeF32." + signature);
     const int64_t first = first_of(random);
@@ -169,7 +185,8 @@ void all_f32(const std::string &signature, float scale, Q zero_point) {
         if (failure) return;
         const int64_t block = index * ONE_IN + first;
         std::vector<float> x(BLOCK);
-        for (int64_t i = 0; i < BLOCK; i++) x[size_t(i)] = reference::from_bits(uint32_t(block * BLOCK + i));
+        for (int64_t i = 0; i < BLOCK; i++)
+            x[size_t(i)] = reference::from_bits(uint32_t(block * BLOCK + i));
         compare_quantize(all, x, scale, zero_point, failure);
     });
     EXPECT_FALSE(failure) << failure.text() << "; HEWN_SEED=" << seed();
@@ -187,21 +204,26 @@ TEST(ExhaustiveQuantizeF32, I8) {
     all_f32<int8_t>("f32_i8", scale, int8_t(random.bits()));
 }
 
-// The longer sweep: scales at the ends of the reciprocal form's range, beyond it, negative, and random ones.
+// The longer sweep: scales at the ends of the reciprocal form's range, beyond it, negative, and
+// random ones.
 TEST(ExhaustiveQuantizeF32, DISABLED_ManyScales) {
     Random random("ExhaustiveQuantizeF32.ManyScales");
-    std::vector<float> scales = {0x1p-60f, -0x1.fffffep59f, 0x1p60f, 0x1.fffffep-61f, 0x1.fffffep0f, 1.0f / 255, 0x1p-149f, 0.0f};
-    for (int i = 0; i < 8; i++) scales.push_back(random_ordinary_scale(random, int(random.integer(-58, 58))));
+    std::vector<float> scales = {0x1p-60f,      -0x1.fffffep59f, 0x1p60f,   0x1.fffffep-61f,
+                                 0x1.fffffep0f, 1.0f / 255,      0x1p-149f, 0.0f};
+    for (int i = 0; i < 8; i++)
+        scales.push_back(random_ordinary_scale(random, int(random.integer(-58, 58))));
     for (const float scale : scales) {
         all_f32<uint8_t>("f32_u8", scale, uint8_t(random.bits()));
         all_f32<int8_t>("f32_i8", scale, int8_t(random.bits()));
     }
 }
 
-// `count` mantissas of the scale, the i-th being mantissa(i), at every x that rounds to either side of a boundary between 8-bit
-// results, and its neighbours up to 2 ulp: the quotient in two operations decides every one like a division.
+// `count` mantissas of the scale, the i-th being mantissa(i), at every x that rounds to either side
+// of a boundary between 8-bit results, and its neighbours up to 2 ulp: the quotient in two
+// operations decides every one like a division.
 void all_boundaries(int64_t count, const std::function<uint32_t(int64_t)> &mantissa) {
-    constexpr int64_t BOUNDARIES = 511;  // q = -254.5 ... 255.5 covers every zero point of either type
+    constexpr int64_t BOUNDARIES =
+        511;  // q = -254.5 ... 255.5 covers every zero point of either type
     constexpr int64_t N = BOUNDARIES * 5;
     const std::vector<Runner> all = runners("quantize_linear", "f32_u8", N);
     if (all.empty()) GTEST_SKIP() << "quantize_linear_f32_u8: no variant of it runs here";
@@ -213,7 +235,8 @@ void all_boundaries(int64_t count, const std::function<uint32_t(int64_t)> &manti
             const float scale = reference::from_bits(0x3f800000 | mantissa(i));
             for (int64_t b = 0; b < BOUNDARIES; b++) {
                 const uint32_t bits = reference::to_bits((float(b) - 254.5f) * scale);
-                for (int ulp = 0; ulp < 5; ulp++) x[size_t(b * 5 + ulp)] = reference::from_bits(bits + uint32_t(ulp - 2));
+                for (int ulp = 0; ulp < 5; ulp++)
+                    x[size_t(b * 5 + ulp)] = reference::from_bits(bits + uint32_t(ulp - 2));
             }
             // Every boundary lies within [0, 255] for one of the two.
             compare_quantize(all, x, scale, uint8_t(0), failure);
@@ -227,26 +250,31 @@ TEST(ExhaustiveQuantizeF32, DISABLED_AllMantissas) {
     all_boundaries(int64_t(1) << 23, [](int64_t i) { return uint32_t(i); });
 }
 
-// Those that ARM's kernels leave to division, as twelve of them fail there by a reciprocal, and their neighbours.
+// Those that ARM's kernels leave to division, as twelve of them fail there by a reciprocal, and
+// their neighbours.
 TEST(ExhaustiveQuantizeF32, MantissasThatFailByReciprocal) {
-    all_boundaries(int64_t(1) << 10, [](int64_t i) { return uint32_t(i / 8 << 16) + 0xfff8 + uint32_t(i % 8); });
+    all_boundaries(int64_t(1) << 10,
+                   [](int64_t i) { return uint32_t(i / 8 << 16) + 0xfff8 + uint32_t(i % 8); });
 }
 
 template<class Q>
 void all_f16(const std::string &signature) {
     const std::vector<Runner> all = runners("quantize_linear", signature, 65536);
-    if (all.empty()) GTEST_SKIP() << "quantize_linear_" << signature << ": no variant of it runs here";
+    if (all.empty())
+        GTEST_SKIP() << "quantize_linear_" << signature << ": no variant of it runs here";
     std::vector<f16> x(65536), scales = special_f16();
     for (size_t i = 0; i < x.size(); i++) x[i] = {uint16_t(i)};
     Random random("ExhaustiveQuantizeF16." + signature);
     while (scales.size() < size_t(EMULATED ? 40 : 600))
         scales.push_back(random.one_in(3) ? f16{uint16_t(random.bits())}
-                                          : reference::to_f16(random_ordinary_scale(random, int(random.integer(-8, 8)))));
+                                          : reference::to_f16(random_ordinary_scale(
+                                                random, int(random.integer(-8, 8)))));
     std::vector<Q> zero_points;
     for (size_t i = 0; i < scales.size(); i++) zero_points.push_back(Q(random.bits()));
     FirstFailure failure;
-    on_two_threads(int64_t(scales.size()),
-                   [&](int64_t i) { compare_quantize(all, x, scales[size_t(i)], zero_points[size_t(i)], failure); });
+    on_two_threads(int64_t(scales.size()), [&](int64_t i) {
+        compare_quantize(all, x, scales[size_t(i)], zero_points[size_t(i)], failure);
+    });
     EXPECT_FALSE(failure) << failure.text();
 }
 
@@ -255,23 +283,28 @@ TEST(ExhaustiveQuantizeF16, I8) { all_f16<int8_t>("f16_i8"); }
 TEST(ExhaustiveQuantizeF16, U16) { all_f16<uint16_t>("f16_u16"); }
 TEST(ExhaustiveQuantizeF16, I16) { all_f16<int16_t>("f16_i16"); }
 
-// All ties of a 16-bit output, q = -65535.5 ... 65535.5 covering every zero point, and their neighbours up to 2 ulp.
+// All ties of a 16-bit output, q = -65535.5 ... 65535.5 covering every zero point, and their
+// neighbours up to 2 ulp.
 template<class Q>
 void all_ties(const std::string &signature) {
     constexpr size_t TIES = 131072, N = TIES * 5;
     const std::vector<Runner> all = runners("quantize_linear", signature, N);
-    if (all.empty()) GTEST_SKIP() << "quantize_linear_" << signature << ": no variant of it runs here";
+    if (all.empty())
+        GTEST_SKIP() << "quantize_linear_" << signature << ": no variant of it runs here";
     Random random("ExhaustiveQuantizeF32." + signature);
     std::vector<float> scales = {1, -0x1p-60f, 0x1p100f, 0x1p-149f, 0x1.fffffep0f};
-    while (scales.size() < (EMULATED ? 8 : 100)) scales.push_back(random_ordinary_scale(random, int(random.integer(-100, 100))));
-    const std::vector<Q> zero_points = {0, std::numeric_limits<Q>::min(), std::numeric_limits<Q>::max(), Q(random.bits())};
+    while (scales.size() < (EMULATED ? 8 : 100))
+        scales.push_back(random_ordinary_scale(random, int(random.integer(-100, 100))));
+    const std::vector<Q> zero_points = {0, std::numeric_limits<Q>::min(),
+                                        std::numeric_limits<Q>::max(), Q(random.bits())};
     FirstFailure failure;
     on_two_threads(int64_t(scales.size()), [&](int64_t index) {
         const float scale = scales[size_t(index)];
         std::vector<float> x(N);
         for (size_t t = 0; t < TIES; t++) {
             const uint32_t bits = reference::to_bits((float(t) - 65535.5f) * scale);
-            for (size_t ulp = 0; ulp < 5; ulp++) x[t * 5 + ulp] = reference::from_bits(bits + uint32_t(ulp) - 2);
+            for (size_t ulp = 0; ulp < 5; ulp++)
+                x[t * 5 + ulp] = reference::from_bits(bits + uint32_t(ulp) - 2);
         }
         for (const Q zero_point : zero_points) compare_quantize(all, x, scale, zero_point, failure);
     });
@@ -281,36 +314,42 @@ void all_ties(const std::string &signature) {
 TEST(ExhaustiveQuantizeF32, U16Ties) { all_ties<uint16_t>("f32_u16"); }
 TEST(ExhaustiveQuantizeF32, I16Ties) { all_ties<int16_t>("f32_i16"); }
 
-// ---- DEQUANTIZE_LINEAR ---------------------------------------------------------------------------------------------------
+// ---- DEQUANTIZE_LINEAR --------------------------------------------------------------------------
 
 // All inputs of an 8- or 16-bit type for many (scale, zero point).
 template<class X, class S>
 void all_integers(const std::string &signature) {
     constexpr size_t N = size_t(1) << (8 * sizeof(X));
     const std::vector<Runner> all = runners("dequantize_linear", signature, N);
-    if (all.empty()) GTEST_SKIP() << "dequantize_linear_" << signature << ": no variant of it runs here";
+    if (all.empty())
+        GTEST_SKIP() << "dequantize_linear_" << signature << ": no variant of it runs here";
     std::vector<X> x(N);
     for (size_t i = 0; i < N; i++) x[i] = X(i);
     Random random("ExhaustiveDequantize." + signature);
     std::vector<S> scales = special_values<S>();
     for (int i = 0; i < 40; i++)
-        scales.push_back(reference::from_f32<S>(random_ordinary_scale(random, int(random.integer(-12, 12)))));
+        scales.push_back(
+            reference::from_f32<S>(random_ordinary_scale(random, int(random.integer(-12, 12)))));
     std::vector<X> zero_points;
     if (sizeof(X) == 1) zero_points = x;  // all
     FirstFailure failure;
     for (const S scale : scales) {
         if (left_out(random, 8)) continue;
         if (sizeof(X) == 2) {
-            zero_points = {X(0), X(1), std::numeric_limits<X>::min(), std::numeric_limits<X>::max(), X(random.bits())};
+            zero_points = {X(0), X(1), std::numeric_limits<X>::min(), std::numeric_limits<X>::max(),
+                           X(random.bits())};
         }
         for (const X zero_point : zero_points) {
             std::vector<S> want(N), got(N);
-            for (size_t i = 0; i < N; i++) want[i] = reference::dequantize_linear(x[i], scale, zero_point);
+            for (size_t i = 0; i < N; i++)
+                want[i] = reference::dequantize_linear(x[i], scale, zero_point);
             for (const Runner &runner : all) {
                 std::memset(got.data(), SENTINEL, got.size() * sizeof(S));
-                if (!runner.run({x.data(), &scale, &zero_point, got.data()})) failure.report(runner.variant() + " failed");
+                if (!runner.run({x.data(), &scale, &zero_point, got.data()}))
+                    failure.report(runner.variant() + " failed");
                 const std::string text = differences<S>(runner, want, got, [&](size_t i) {
-                    return "x " + text_of(x[i]) + ", scale " + text_of(scale) + ", zero point " + text_of(zero_point);
+                    return "x " + text_of(x[i]) + ", scale " + text_of(scale) + ", zero point " +
+                           text_of(zero_point);
                 });
                 if (!text.empty()) failure.report(text);
             }
@@ -336,11 +375,13 @@ TEST(ExhaustiveDequantize, U16) {
     all_integers<uint16_t, f16>("u16_f16");
 }
 
-// ---- QUANTIZED_LINEAR_ADD ------------------------------------------------------------------------------------------------
+// ---- QUANTIZED_LINEAR_ADD -----------------------------------------------------------------------
 
 template<class A, class B, class Q>
-HEWN_TEST_CLONES void quantized_add_all(const A *a, float as, A az, const B *b, float bs, B bz, float os, Q oz, Q *y, size_t n) {
-    for (size_t i = 0; i < n; i++) y[i] = reference::quantized_linear_add(a[i], as, az, b[i], bs, bz, os, oz);
+HEWN_TEST_CLONES void quantized_add_all(const A *a, float as, A az, const B *b, float bs, B bz,
+                                        float os, Q oz, Q *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = reference::quantized_linear_add(a[i], as, az, b[i], bs, bz, os, oz);
 }
 
 // All pairs (a, b) for many scales, half of them prone to ties, and zero points.
@@ -348,7 +389,8 @@ template<class A, class B, class Q>
 void all_pairs(const std::string &signature) {
     constexpr size_t N = 65536;
     const std::vector<Runner> all = runners("quantized_linear_add", signature, N);
-    if (all.empty()) GTEST_SKIP() << "quantized_linear_add_" << signature << ": no variant of it runs here";
+    if (all.empty())
+        GTEST_SKIP() << "quantized_linear_add_" << signature << ": no variant of it runs here";
     std::vector<A> a(N);
     std::vector<B> b(N);
     for (size_t i = 0; i < N; i++) a[i] = A(i & 255), b[i] = B(i >> 8);
@@ -370,14 +412,16 @@ void all_pairs(const std::string &signature) {
     }
     for (int i = 0; i < 150; i++) {  // as / os and bs / os are multiples of 1/8
         const float os = random_ordinary_scale(random, int(random.integer(-10, 10)));
-        add_set(os * float(random.integer(-16, 16)) / 8, os * float(random.integer(-16, 16)) / 8, os);
+        add_set(os * float(random.integer(-16, 16)) / 8, os * float(random.integer(-16, 16)) / 8,
+                os);
     }
     for (int i = 0; i < 300; i++) {
         const int exponent = int(random.integer(-12, 12));
         add_set(random_ordinary_scale(random, exponent), random_ordinary_scale(random, exponent),
                 random_ordinary_scale(random, exponent));
     }
-    for (int i = 0; i < 10; i++) add_set(random.pick(special_f32()), random.pick(special_f32()), random.pick(special_f32()));
+    for (int i = 0; i < 10; i++)
+        add_set(random.pick(special_f32()), random.pick(special_f32()), random.pick(special_f32()));
     FirstFailure failure;
     if (EMULATED) {
         random.shuffle(sets);
@@ -388,16 +432,18 @@ void all_pairs(const std::string &signature) {
         std::vector<Q> want(N), got(N);
         quantized_add_all(a.data(), p.as, p.az, b.data(), p.bs, p.bz, p.os, p.oz, want.data(), N);
         for (const Runner &runner : all) {
-            for (const bool constant : {false, true}) {  // constants alone are folded (runtime/cpu/folding.h)
+            for (const bool constant :
+                 {false, true}) {  // constants alone are folded (runtime/cpu/folding.h)
                 std::memset(got.data(), SENTINEL, got.size());
-                const std::vector<const void *> operands = {a.data(), &p.as, &p.az, b.data(),  &p.bs,
-                                                            &p.bz,    &p.os, &p.oz, got.data()};
+                const std::vector<const void *> operands = {
+                    a.data(), &p.as, &p.az, b.data(), &p.bs, &p.bz, &p.os, &p.oz, got.data()};
                 if (!(constant ? runner.run_with_constants(operands) : runner.run(operands)))
                     failure.report(runner.variant() + " failed");
                 const std::string text = differences<Q>(runner, want, got, [&](size_t i) {
-                    return std::string(constant ? "constants" : "bound") + ", a " + text_of(a[i]) + ", b " + text_of(b[i]) +
-                           ", scales " + text_of(p.as) + ", " + text_of(p.bs) + ", " + text_of(p.os) + ", zero points " +
-                           text_of(p.az) + ", " + text_of(p.bz) + ", " + text_of(p.oz);
+                    return std::string(constant ? "constants" : "bound") + ", a " + text_of(a[i]) +
+                           ", b " + text_of(b[i]) + ", scales " + text_of(p.as) + ", " +
+                           text_of(p.bs) + ", " + text_of(p.os) + ", zero points " + text_of(p.az) +
+                           ", " + text_of(p.bz) + ", " + text_of(p.oz);
                 });
                 if (!text.empty()) failure.report(text);
             }

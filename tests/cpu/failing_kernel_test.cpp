@@ -1,5 +1,6 @@
-// What an execution says of a kernel that fails, which those that are shipped do not: here every kernel and transposition does.
-// The linker takes this program's own for those of the static library.
+// What an execution says of a kernel that fails, which those that are shipped do not: here every
+// kernel and transposition does. The linker takes this program's own for those of the static
+// library.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +29,8 @@ int failing_kernel(void *user_context) {
     return hewnrt_halide_error(user_context, message), -7 - n;
 }
 
-// A name of it for every entry: by the assembler, for C++ would take one that variants share for two.
+// A name of it for every entry: by the assembler, for C++ would take one that variants share for
+// two.
 #define HEWN_VARIANT(op, signature, target, ...) __VA_ARGS__
 #define HEWN_FORM(entry, ...) __asm__(".globl " #entry "\n.set " #entry ", failing_kernel\n");
 #include "variants.inc"
@@ -61,12 +63,16 @@ protected:
 TEST_P(FailingKernelTest, IsNamedWithWhatItSays) {
     const Variant &variant = GetParam();
     Random random = this->random();
-    Problem small = make_problem(variant.op(), variant.types(), {5, 20}, all_dense(variant.op()), random);
+    Problem small =
+        make_problem(variant.op(), variant.types(), {5, 20}, all_dense(variant.op()), random);
     EXPECT_EQ(message_of(compile_options(variant.name.c_str(), 1), small), "-7: failure 0 says no");
     EXPECT_EQ(failures, 1) << "went on after a failure";
-    // In slices, each of which fails: the first, in time, is told of; of several at once any, but its code with its message.
-    Problem large = make_problem(variant.op(), variant.types(), {3000000}, per_tensor(variant.op()), random);
-    for (const hewn_parallel_for_fn parallel_for : {in_reverse, on_std_threads, hewn_parallel_for_fn(nullptr)}) {
+    // In slices, each of which fails: the first, in time, is told of; of several at once any, but
+    // its code with its message.
+    Problem large =
+        make_problem(variant.op(), variant.types(), {3000000}, per_tensor(variant.op()), random);
+    for (const hewn_parallel_for_fn parallel_for :
+         {in_reverse, on_std_threads, hewn_parallel_for_fn(nullptr)}) {
         hewn_compile_options options = compile_options(variant.name.c_str(), 4);
         options.parallel_for = parallel_for;
         const std::string message = message_of(options, large);
@@ -79,7 +85,8 @@ TEST_P(FailingKernelTest, IsNamedWithWhatItSays) {
     }
 }
 
-// compile runs kernels too, where constants let it try a form. It tells what they say, and gives nothing.
+// compile runs kernels too, where constants let it try a form. It tells what they say, and gives
+// nothing.
 TEST_P(FailingKernelTest, CompileTellsOfIt) {
     static const std::set<std::string> tried = {
 #define HEWN_VARIANT(op, signature, target, forms) #op "_" #signature "__" #target forms,
@@ -91,19 +98,25 @@ TEST_P(FailingKernelTest, CompileTellsOfIt) {
         return line.rfind(variant.name + " ", 0) == 0 && line.find(" folded") != std::string::npos;
     });
     Random random = this->random();
-    Problem problem = make_problem(variant.op(), variant.types(), {100000}, per_tensor(variant.op()), random);
+    Problem problem =
+        make_problem(variant.op(), variant.types(), {100000}, per_tensor(variant.op()), random);
     for (auto &input : problem.inputs) {
-        if (input && input->type == HEWN_DATA_TYPE_FLOAT32) input->set(0, 0.5f);  // scales with which the form may fit
+        if (input && input->type == HEWN_DATA_TYPE_FLOAT32)
+            input->set(0, 0.5f);  // scales with which the form may fit
     }
     const Constants constants(problem);
-    const hewn_compile_options options = constants.added_to(compile_options(variant.name.c_str(), 1));
+    const hewn_compile_options options =
+        constants.added_to(compile_options(variant.name.c_str(), 1));
     failures = 0;
     OperatorPtr op;
     const Outcome outcome = compile(problem.description(), &options, op);
-    EXPECT_EQ(outcome.status, tries == tried.end() ? HEWN_STATUS_OK : HEWN_STATUS_KERNEL_FAILED) << outcome;
+    EXPECT_EQ(outcome.status, tries == tried.end() ? HEWN_STATUS_OK : HEWN_STATUS_KERNEL_FAILED)
+        << outcome;
     EXPECT_EQ(failures, tries == tried.end() ? 0 : 1);
     if (tries != tried.end()) {
-        EXPECT_NE(outcome.message.find("kernel " + variant.name + " failed with code -7: failure 0 says no"), std::string::npos)
+        EXPECT_NE(outcome.message.find("kernel " + variant.name +
+                                       " failed with code -7: failure 0 says no"),
+                  std::string::npos)
             << outcome;
     }
 }
@@ -112,7 +125,8 @@ TEST_P(FailingKernelTest, TranspositionsFailItToo) {
     const Variant &variant = GetParam();
     Random random = this->random();
     std::vector<std::vector<int64_t>> strides(free_inputs(variant.op()).size(), {1, 64});
-    Problem problem = make_problem(variant.op(), variant.types(), {64, 64}, strides, {64, 1}, random);
+    Problem problem =
+        make_problem(variant.op(), variant.types(), {64, 64}, strides, {64, 1}, random);
     EXPECT_EQ(message_of(compile_options(variant.name.c_str(), 1), problem).substr(0, 2), "-8");
 }
 

@@ -1,6 +1,8 @@
-/* Threads and memory that cannot be had when the library's pool starts: results are right all the same, nothing crashes in
- * hewn_shutdown or at exit, nothing is left, and once there is enough again the pool has all its threads. Each case is a process, in which
- * one call fails or all from one on. The linker's --wrap sends the library's calls here; C, so that musl's compiler takes it as well. */
+/* Threads and memory that cannot be had when the library's pool starts: results are right all the
+ * same, nothing crashes in hewn_shutdown or at exit, nothing is left, and once there is enough
+ * again the pool has all its threads. Each case is a process, in which one call fails or all from
+ * one on. The linker's --wrap sends the library's calls here; C, so that musl's compiler takes it
+ * as well. */
 #include <hewn/hewn.h>
 
 #include <errno.h>
@@ -23,7 +25,8 @@ static int calls[2], refused, blocks, created, joined, in_libc;
 static int32_t a[ELEMENTS], b[ELEMENTS], sum[ELEMENTS];
 
 static int fails(enum kind kind) {
-    const int call = calls[kind]++, now = kind == failing.kind && call >= failing.first && call <= failing.last;
+    const int call = calls[kind]++,
+              now = kind == failing.kind && call >= failing.first && call <= failing.last;
     refused += now;
     return now;
 }
@@ -52,8 +55,10 @@ int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*ch
     code = __real_pthread_atfork(prepare, parent, child);
     return in_libc = 0, code;
 }
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*entry)(void *), void *argument);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*entry)(void *), void *argument) {
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*entry)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*entry)(void *), void *argument) {
     if (fails(THREAD)) return EAGAIN;
     return created++, __real_pthread_create(thread, attributes, entry, argument);
 }
@@ -65,11 +70,19 @@ int __wrap_pthread_join(pthread_t thread, void **result) {
 long __real_sysconf(int name);
 long __wrap_sysconf(int name) { return name == _SC_NPROCESSORS_ONLN ? CPUS : __real_sysconf(name); }
 
-#if !defined(__GLIBC__) /* of which Ubuntu's g++ has the library call these in the place of snprintf, memset and others */
-void *__memset_chk(void *to, int byte, size_t size, size_t room) { return (void)room, memset(to, byte, size); }
-void *__memcpy_chk(void *to, const void *from, size_t size, size_t room) { return (void)room, memcpy(to, from, size); }
-void *__memmove_chk(void *to, const void *from, size_t size, size_t room) { return (void)room, memmove(to, from, size); }
-int __vsnprintf_chk(char *text, size_t size, int flags, size_t room, const char *format, va_list arguments) {
+#if !defined(__GLIBC__) /* of which Ubuntu's g++ has the library call these in the place of \
+                           snprintf, memset and others */
+void *__memset_chk(void *to, int byte, size_t size, size_t room) {
+    return (void)room, memset(to, byte, size);
+}
+void *__memcpy_chk(void *to, const void *from, size_t size, size_t room) {
+    return (void)room, memcpy(to, from, size);
+}
+void *__memmove_chk(void *to, const void *from, size_t size, size_t room) {
+    return (void)room, memmove(to, from, size);
+}
+int __vsnprintf_chk(char *text, size_t size, int flags, size_t room, const char *format,
+                    va_list arguments) {
     (void)flags, (void)room;
     return vsnprintf(text, size, format, arguments);
 }
@@ -85,7 +98,8 @@ int __snprintf_chk(char *text, size_t size, int flags, size_t room, const char *
 
 static void expect(int fulfilled, const char *what) {
     if (fulfilled) return;
-    fprintf(stderr, "%s: %d to %d: %s\n", failing.kind == MEMORY ? "memory" : "threads", failing.first, failing.last, what);
+    fprintf(stderr, "%s: %d to %d: %s\n", failing.kind == MEMORY ? "memory" : "threads",
+            failing.first, failing.last, what);
     _exit(1);
 }
 
@@ -100,12 +114,14 @@ static hewn_status compile(hewn_operator **op) {
     const hewn_tensor_desc tensor = {sizeof tensor, HEWN_DATA_TYPE_INT32, 1, &size, NULL};
     const hewn_add_desc add = {sizeof add, &tensor, &tensor, &tensor};
     const hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_ADD, &add};
-    const hewn_compile_options options = {sizeof options, HEWN_FEATURE_LEVEL_NEWEST, NULL, CPUS, NULL, NULL, NULL, 0};
+    const hewn_compile_options options = {
+        sizeof options, HEWN_FEATURE_LEVEL_NEWEST, NULL, CPUS, NULL, NULL, NULL, 0};
     return hewn_compile(NULL, &desc, &options, op, NULL);
 }
 
 static void execute(hewn_operator *op) {
-    const hewn_buffer_binding inputs[] = {{sizeof inputs[0], a, 0, sizeof a}, {sizeof inputs[0], b, 0, sizeof b}};
+    const hewn_buffer_binding inputs[] = {{sizeof inputs[0], a, 0, sizeof a},
+                                          {sizeof inputs[0], b, 0, sizeof b}};
     const hewn_buffer_binding output = {sizeof output, sum, 0, sizeof sum};
     int i;
     memset(sum, 0xff, sizeof sum);
@@ -118,7 +134,8 @@ static int run(int shuts_down) {
     int started, threads;
     const hewn_status status = compile(&op);
     if (status != HEWN_STATUS_OK) {
-        expect(status == HEWN_STATUS_OUT_OF_MEMORY && failing.kind == MEMORY && refused > 0, "compile failed");
+        expect(status == HEWN_STATUS_OUT_OF_MEMORY && failing.kind == MEMORY && refused > 0,
+               "compile failed");
         expect(op == NULL, "there is an operator");
         return 0;
     }
@@ -127,12 +144,14 @@ static int run(int shuts_down) {
     execute(op);
     execute(op);
     started = created;
-    expect(started + refused == threads, "the pool did not ask for the threads of all CPUs but the caller's, once");
+    expect(started + refused == threads,
+           "the pool did not ask for the threads of all CPUs but the caller's, once");
     if (shuts_down) {
         hewn_shutdown();
         failing.last = -1;
         execute(op);
-        expect(created - started == threads, "after hewn_shutdown the pool does not have all threads");
+        expect(created - started == threads,
+               "after hewn_shutdown the pool does not have all threads");
         hewn_shutdown();
     }
     hewn_destroy_operator(op);
@@ -166,7 +185,8 @@ int main(void) {
         for (way = 0; way < 4; way++) {
             int call = 0, status;
             while ((status = status_of(kind, call, way & 1 ? 1000000 : call, way & 2)) == 0) call++;
-            printf("%s, %s, %s: %d calls\n", names[kind], way & 1 ? "all from one on" : "one", way & 2 ? "shut down" : "exit", call);
+            printf("%s, %s, %s: %d calls\n", names[kind], way & 1 ? "all from one on" : "one",
+                   way & 2 ? "shut down" : "exit", call);
             if (status != NO_FAILURE || call < CPUS - 1 || (kind == THREAD && call != CPUS - 1)) {
                 printf("call %d ended with status %d\n", call, status);
                 return 1;

@@ -1,5 +1,5 @@
-// QUANTIZED_LINEAR_ADD's form `folded`: its kernels compute what it says in every layout, the search gives factors only where all
-// pairs agree, and executions use it then.
+// QUANTIZED_LINEAR_ADD's form `folded`: its kernels compute what it says in every layout, the
+// search gives factors only where all pairs agree, and executions use it then.
 #include "../../runtime/cpu/folding.h"
 
 #include <gtest/gtest.h>
@@ -29,8 +29,8 @@ using hewn::Quantization;
 bool is_signed(halide_type_t type) { return type.code == halide_type_int; }
 int number(uint8_t byte, halide_type_t type) { return is_signed(type) ? int8_t(byte) : byte; }
 
-// RN(a * b + c). Not std::fma: MinGW's rounds twice. The exact product's sum in double, rounded to odd, rounds to f32 as the
-// exact sum does.
+// RN(a * b + c). Not std::fma: MinGW's rounds twice. The exact product's sum in double, rounded to
+// odd, rounds to f32 as the exact sum does.
 float fused(float a, float b, float c) {
     const double product = double(a) * double(b), sum = product + c;
     const double rest = sum - product, error = (product - (sum - rest)) + (double(c) - rest);
@@ -43,9 +43,10 @@ float fused(float a, float b, float c) {
 }
 
 // clamp(round(RN(a * factor + RN(b * factor + offset))) + zero_point)
-uint8_t folded(const halide_type_t *types, uint8_t a, uint8_t b, const FoldedFactors &factors, int32_t zero_point) {
-    const float quotient =
-        fused(float(number(a, types[0])), factors.a, fused(float(number(b, types[1])), factors.b, factors.offset));
+uint8_t folded(const halide_type_t *types, uint8_t a, uint8_t b, const FoldedFactors &factors,
+               int32_t zero_point) {
+    const float quotient = fused(float(number(a, types[0])), factors.a,
+                                 fused(float(number(b, types[1])), factors.b, factors.offset));
     const int low = is_signed(types[2]) ? -128 : 0;
     const int64_t sum = int64_t(std::nearbyint(quotient)) + zero_point;
     return uint8_t(std::clamp<int64_t>(sum, low, low + 255));
@@ -53,15 +54,18 @@ uint8_t folded(const halide_type_t *types, uint8_t a, uint8_t b, const FoldedFac
 
 template<class A, class B, class Q>
 uint8_t by_formula_of(uint8_t a, uint8_t b, const Quantization &q) {
-    return uint8_t(reference::quantized_linear_add(A(a), q.scale[0], A(q.zero_point[0]), B(b), q.scale[1], B(q.zero_point[1]),
-                                                   q.scale[2], Q(q.zero_point[2])));
+    return uint8_t(reference::quantized_linear_add(A(a), q.scale[0], A(q.zero_point[0]), B(b),
+                                                   q.scale[1], B(q.zero_point[1]), q.scale[2],
+                                                   Q(q.zero_point[2])));
 }
 uint8_t by_formula(const halide_type_t *types, uint8_t a, uint8_t b, const Quantization &q) {
     using Function = uint8_t (*)(uint8_t, uint8_t, const Quantization &);
     using I = int8_t;
     using U = uint8_t;
-    constexpr Function of[] = {by_formula_of<U, U, U>, by_formula_of<U, U, I>, by_formula_of<U, I, U>, by_formula_of<U, I, I>,
-                               by_formula_of<I, U, U>, by_formula_of<I, U, I>, by_formula_of<I, I, U>, by_formula_of<I, I, I>};
+    constexpr Function of[] = {by_formula_of<U, U, U>, by_formula_of<U, U, I>,
+                               by_formula_of<U, I, U>, by_formula_of<U, I, I>,
+                               by_formula_of<I, U, U>, by_formula_of<I, U, I>,
+                               by_formula_of<I, I, U>, by_formula_of<I, I, I>};
     return of[is_signed(types[0]) * 4 + is_signed(types[1]) * 2 + is_signed(types[2])](a, b, q);
 }
 
@@ -79,12 +83,15 @@ struct Folded {
 std::vector<Folded> folded_variants() {
     std::vector<Folded> found;
     for (const hewn_test::Variant &built : hewn_test::built_variants()) {
-        if (built.operator_name != "quantized_linear_add" || !hewn_test::find_variant(built.name)->supported) continue;
+        if (built.operator_name != "quantized_linear_add" ||
+            !hewn_test::find_variant(built.name)->supported)
+            continue;
         const std::vector<hewn_data_type> types = built.types();
         Folded one = {built.name, nullptr, nullptr, {}, {types[0], types[3], types[8]}};
-        EXPECT_EQ(hewn::pick_variant(built.operator_name.c_str(), built.signature.c_str(), built.name.c_str(),
-                                     {HEWN_DEVICE_CPU, 0}, {}, &one.variant, nullptr),
-                  HEWN_STATUS_OK);
+        EXPECT_EQ(
+            hewn::pick_variant(built.operator_name.c_str(), built.signature.c_str(),
+                               built.name.c_str(), {HEWN_DEVICE_CPU, 0}, {}, &one.variant, nullptr),
+            HEWN_STATUS_OK);
         one.form = one.variant->form("folded");
         if (!one.form) continue;
         for (size_t t = 0; t < 3; t++) one.types[t] = hewn::halide_type(one.data_types[t]);
@@ -93,13 +100,15 @@ std::vector<Folded> folded_variants() {
     return found;
 }
 
-// Scales whose formula has only exact operations, so that folding them changes nothing; and sums of sixths, whose ties its
-// roundings decide.
-const Quantization kFitting = {{0x1p-5f, 0x1p-6f, 0x1p-5f}, {3, 7, 5}}, kDiffering = {{1, 1, 6}, {3, 7, 5}};
+// Scales whose formula has only exact operations, so that folding them changes nothing; and sums of
+// sixths, whose ties its roundings decide.
+const Quantization kFitting = {{0x1p-5f, 0x1p-6f, 0x1p-5f}, {3, 7, 5}},
+                   kDiffering = {{1, 1, 6}, {3, 7, 5}};
 
 // ---- Kernels ----
 
-using FoldedKernel = int (*)(const void *, halide_buffer_t *, halide_buffer_t *, int32_t, float, float, float, halide_buffer_t *);
+using FoldedKernel = int (*)(const void *, halide_buffer_t *, halide_buffer_t *, int32_t, float,
+                             float, float, halide_buffer_t *);
 
 TEST(Folding, KernelsComputeWhatTheFormSays) {
     const std::vector<Folded> variants = folded_variants();
@@ -108,8 +117,8 @@ TEST(Folding, KernelsComputeWhatTheFormSays) {
     constexpr size_t kGuard = 64;
     std::mt19937 random(1);
     std::uniform_real_distribution<float> factor(-2, 2), offset(-300, 300);
-    // Any factors; sixths, whose sums lie next to ties, where it shows how they are rounded; halves, whose sums are ties; and
-    // quotients as large as may be.
+    // Any factors; sixths, whose sums lie next to ties, where it shows how they are rounded;
+    // halves, whose sums are ties; and quotients as large as may be.
     const auto pick_factors = [&](int kind) -> FoldedFactors {
         const float whole = float(int(random() % 300)) - 150;
         switch (kind) {
@@ -122,13 +131,17 @@ TEST(Folding, KernelsComputeWhatTheFormSays) {
     for (const Folded &one : variants) {
         for (int layout : {0b11, 0b10, 0b01}) {
             for (int width = 1; width <= kWidest; width += width < 300 ? 1 : 50) {
-                SCOPED_TRACE(one.name + ", layout " + std::to_string(layout) + ", rows of " + std::to_string(width));
+                SCOPED_TRACE(one.name + ", layout " + std::to_string(layout) + ", rows of " +
+                             std::to_string(width));
                 const FoldedFactors factors = pick_factors(width % 4);
                 const int32_t zero_point = number(uint8_t(random()), one.types[2]);
                 const size_t elements = size_t(width) * kRows;
-                std::vector<uint8_t> data[3] = {std::vector<uint8_t>(elements), std::vector<uint8_t>(elements),
+                std::vector<uint8_t> data[3] = {std::vector<uint8_t>(elements),
+                                                std::vector<uint8_t>(elements),
                                                 std::vector<uint8_t>(elements + kGuard, 0xa5)};
-                for (int o = 0; o < 2; o++) std::generate(data[o].begin(), data[o].end(), [&] { return uint8_t(random()); });
+                for (int o = 0; o < 2; o++)
+                    std::generate(data[o].begin(), data[o].end(),
+                                  [&] { return uint8_t(random()); });
                 halide_dimension_t dims[3][2];
                 halide_buffer_t buffers[3] = {};
                 const int strides[3] = {layout >> 1, layout & 1, 1};
@@ -140,16 +153,19 @@ TEST(Folding, KernelsComputeWhatTheFormSays) {
                     buffers[o].dimensions = 2;
                     buffers[o].dim = dims[o];
                 }
-                ASSERT_EQ(reinterpret_cast<FoldedKernel>(one.form->entry)(nullptr, &buffers[0], &buffers[1], zero_point,
-                                                                          factors.a, factors.b, factors.offset, &buffers[2]),
+                ASSERT_EQ(reinterpret_cast<FoldedKernel>(one.form->entry)(
+                              nullptr, &buffers[0], &buffers[1], zero_point, factors.a, factors.b,
+                              factors.offset, &buffers[2]),
                           0);
                 std::vector<uint8_t> expected = data[2];
                 for (int y = 0; y < kRows; y++) {
                     for (int x = 0; x < width; x++) {
                         const auto at = [&](int o) {
-                            return data[o][size_t(int64_t(x) * dims[o][0].stride + int64_t(y) * dims[o][1].stride)];
+                            return data[o][size_t(int64_t(x) * dims[o][0].stride +
+                                                  int64_t(y) * dims[o][1].stride)];
                         };
-                        expected[size_t(int64_t(y) * width + x)] = folded(one.types, at(0), at(1), factors, zero_point);
+                        expected[size_t(int64_t(y) * width + x)] =
+                            folded(one.types, at(0), at(1), factors, zero_point);
                     }
                 }
                 ASSERT_EQ(data[2], expected);
@@ -171,19 +187,23 @@ struct Computer {
     // 1: there are factors, 0: none fit, -1: the kernel's error.
     int find(FoldedFactors &factors) const {
         bool fits = false;
-        const int code = hewn::find_folded_factors(quantization, types, compute, this, factors, fits);
+        const int code =
+            hewn::find_folded_factors(quantization, types, compute, this, factors, fits);
         return code ? code : fits;
     }
-    static int compute(const void *context, halide_buffer_t *operands, const FoldedFactors *factors) {
+    static int compute(const void *context, halide_buffer_t *operands,
+                       const FoldedFactors *factors) {
         const Computer &self = *static_cast<const Computer *>(context);
         if (self.calls++ == self.fail_at) return -1;
         const halide_dimension_t *const dim = operands[2].dim;
         for (int y = 0; y < dim[1].extent; y++) {
             for (int x = 0; x < dim[0].extent; x++) {
                 const auto at = [&](int o) -> uint8_t & {
-                    return operands[o].host[x * operands[o].dim[0].stride + y * operands[o].dim[1].stride];
+                    return operands[o]
+                        .host[x * operands[o].dim[0].stride + y * operands[o].dim[1].stride];
                 };
-                at(2) = factors ? folded(self.types, at(0), at(1), *factors, self.quantization.zero_point[2])
+                at(2) = factors ? folded(self.types, at(0), at(1), *factors,
+                                         self.quantization.zero_point[2])
                                 : by_formula(self.types, at(0), at(1), self.quantization);
                 if (factors && self.spoil(at(0), at(1))) at(2) ^= 1;
             }
@@ -210,9 +230,11 @@ TEST(Folding, FindsFactorsOnlyWhereAllPairsAgree) {
         FoldedFactors factors;
         if (searching.find(factors) != 1) continue;
         fitting++;
-        other_than_nearest += factors.a != q.scale[0] / q.scale[2] || factors.b != q.scale[1] / q.scale[2];
+        other_than_nearest +=
+            factors.a != q.scale[0] / q.scale[2] || factors.b != q.scale[1] / q.scale[2];
         for (int pair = 0; pair < 1 << 16; pair++) {
-            ASSERT_EQ(folded(searching.types, uint8_t(pair), uint8_t(pair >> 8), factors, q.zero_point[2]),
+            ASSERT_EQ(folded(searching.types, uint8_t(pair), uint8_t(pair >> 8), factors,
+                             q.zero_point[2]),
                       by_formula(searching.types, uint8_t(pair), uint8_t(pair >> 8), q));
         }
     }
@@ -226,7 +248,8 @@ TEST(Folding, LooksAtEveryPair) {
     EXPECT_EQ((Computer{kDiffering, {kI8, kU8, kI8}}.find(factors)), 0);
     std::mt19937 random(3);
     for (int i = 0; i < 40; i++) {
-        const int a = i < 4 ? i % 2 * 255 : int(random() % 256), b = i < 4 ? i / 2 * 255 : int(random() % 256);
+        const int a = i < 4 ? i % 2 * 255 : int(random() % 256),
+                  b = i < 4 ? i / 2 * 255 : int(random() % 256);
         Computer one_wrong = {kFitting, {kI8, kU8, kI8}};
         one_wrong.spoil = [&](int x, int y) { return x == a && y == b; };
         EXPECT_EQ(one_wrong.find(factors), 0) << a << ", " << b;
@@ -250,16 +273,21 @@ hewn::Problem problem_of_all_pairs(const Folded &of) {
     const auto described = [](hewn_data_type type, const int64_t &size) {
         return hewn_tensor_desc{sizeof(hewn_tensor_desc), type, 1, &size, nullptr};
     };
-    const hewn_tensor_desc a = described(of.data_types[0], kPairs), a_zero = described(of.data_types[0], one),
-                           b = described(of.data_types[1], kPairs), b_zero = described(of.data_types[1], one),
-                           output = described(of.data_types[2], kPairs), output_zero = described(of.data_types[2], one),
+    const hewn_tensor_desc a = described(of.data_types[0], kPairs),
+                           a_zero = described(of.data_types[0], one),
+                           b = described(of.data_types[1], kPairs),
+                           b_zero = described(of.data_types[1], one),
+                           output = described(of.data_types[2], kPairs),
+                           output_zero = described(of.data_types[2], one),
                            scale = described(HEWN_DATA_TYPE_FLOAT32, one);
     const hewn_quantized_linear_add_desc own = {sizeof own, &a,      &scale, &a_zero,      &b,
                                                 &scale,     &b_zero, &scale, &output_zero, &output};
     const hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, &own};
     hewn::Problem problem = {};
     hewn_error error = {sizeof error, 0, ""};
-    EXPECT_EQ(hewn::read_operator(&desc, HEWN_FEATURE_LEVEL_NEWEST, problem, &error), HEWN_STATUS_OK) << error.message;
+    EXPECT_EQ(hewn::read_operator(&desc, HEWN_FEATURE_LEVEL_NEWEST, problem, &error),
+              HEWN_STATUS_OK)
+        << error.message;
     return problem;
 }
 
@@ -272,7 +300,8 @@ struct AllPairs {
     Quantization parameters;
     uint8_t zero_points[3];
     float *const scale = parameters.scale;
-    void *inputs[8] = {nullptr, scale, zero_points, nullptr, scale + 1, zero_points + 1, scale + 2, zero_points + 2};
+    void *inputs[8] = {nullptr,   scale,           zero_points, nullptr,
+                       scale + 1, zero_points + 1, scale + 2,   zero_points + 2};
 
     AllPairs(const Folded &of, const hewn::Variant &variant, const Quantization &q)
         : of(of), problem(problem_of_all_pairs(of)), parameters(q) {
@@ -286,7 +315,8 @@ struct AllPairs {
         const hewn::Tensor *operands[hewn::kMaxOperands];
         const int count = hewn::list_operands(problem, operands);
         kernel.problem = &problem;
-        hewn::forms_of(*problem.info).choose(hewn::merge_dimensions(operands, count), variant, kernel);
+        hewn::forms_of(*problem.info)
+            .choose(hewn::merge_dimensions(operands, count), variant, kernel);
     }
     std::vector<uint8_t> execute() {
         std::vector<uint8_t> result(size_t(kPairs), 0xa5);
@@ -311,24 +341,28 @@ struct AllPairs {
 
 FoldedKernel folded_entry;
 int folded_calls;
-int count_folded(const void *context, halide_buffer_t *a, halide_buffer_t *b, int32_t zero_point, float of_a, float of_b,
-                 float offset, halide_buffer_t *output) {
+int count_folded(const void *context, halide_buffer_t *a, halide_buffer_t *b, int32_t zero_point,
+                 float of_a, float of_b, float offset, halide_buffer_t *output) {
     folded_calls++;
     return folded_entry(context, a, b, zero_point, of_a, of_b, offset, output);
 }
 
-// With constants an operator searches at compile. It folds those that fit, and nothing that is bound.
+// With constants an operator searches at compile. It folds those that fit, and nothing that is
+// bound.
 TEST(Folding, ConstantsAreSettled) {
     const std::vector<Folded> variants = folded_variants();
     if (variants.empty()) GTEST_SKIP() << "no variant of this build that runs here has the form";
     const hewn::Allocator &allocator = hewn::default_device().allocator;
-    const hewn::Allocator none = {[](void *, size_t, size_t) -> void * { return nullptr; }, allocator.deallocate_hook, nullptr};
+    const hewn::Allocator none = {[](void *, size_t, size_t) -> void * { return nullptr; },
+                                  allocator.deallocate_hook, nullptr};
     for (const Folded &of : variants) {
         SCOPED_TRACE(of.name);
         hewn::Variant counting = *of.variant;
-        counting.forms[of.form - of.variant->forms].entry = reinterpret_cast<hewn::KernelEntry>(count_folded);
+        counting.forms[of.form - of.variant->forms].entry =
+            reinterpret_cast<hewn::KernelEntry>(count_folded);
         folded_entry = reinterpret_cast<FoldedKernel>(of.form->entry);
-        for (const Quantization &q : {kFitting, kDiffering, Quantization{{0x1p30f, 1, 1}, {3, 7, 5}}}) {
+        for (const Quantization &q :
+             {kFitting, kDiffering, Quantization{{0x1p30f, 1, 1}, {3, 7, 5}}}) {
             AllPairs pairs(of, counting, q);
             folded_calls = 0;
             const std::vector<uint8_t> bound = pairs.execute();
@@ -343,7 +377,8 @@ TEST(Folding, ConstantsAreSettled) {
             const std::vector<uint8_t> constant = pairs.execute();
             EXPECT_EQ(folded_calls, q.scale[0] == kFitting.scale[0]);
             for (size_t pair = 0; pair < size_t(kPairs); pair++) {
-                ASSERT_EQ(bound[pair], by_formula(of.types, pairs.a[pair], pairs.b[pair], q)) << pair;
+                ASSERT_EQ(bound[pair], by_formula(of.types, pairs.a[pair], pairs.b[pair], q))
+                    << pair;
                 ASSERT_EQ(constant[pair], bound[pair]) << pair;
             }
             allocator.deallocate(pairs.kernel.settled);

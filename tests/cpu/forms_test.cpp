@@ -1,4 +1,5 @@
-// Which of a variant's forms are called and how often, which no result tells: with forms that count instead of computing.
+// Which of a variant's forms are called and how often, which no result tells: with forms that count
+// instead of computing.
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
 
@@ -33,18 +34,20 @@ void compute(bool invalid) {
     (void)quotient;
 }
 
-int divide(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *) {
+int divide(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *,
+           halide_buffer_t *) {
     divided++;
     compute(std::count(scales.begin(), scales.end(), 0.0f) > 0);
     return 0;
 }
 
-int multiply(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *r0, halide_buffer_t *r1, halide_buffer_t *,
-             int32_t, halide_buffer_t *) {
+int multiply(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *r0,
+             halide_buffer_t *r1, halide_buffer_t *, int32_t, halide_buffer_t *) {
     multiplied++;
     for (size_t y = 0; y < scales.size(); y++) {
         const auto at = [&](const halide_buffer_t *rows) {
-            return double(reinterpret_cast<const float *>(rows->host)[int64_t(y) * rows->dim[1].stride]);
+            return double(
+                reinterpret_cast<const float *>(rows->host)[int64_t(y) * rows->dim[1].stride]);
         };
         EXPECT_NEAR((at(r0) + at(r1)) * double(scales[y]), 1, 0x1p-46) << "row " << y;
     }
@@ -59,7 +62,9 @@ hewn::Problem read(hewn_operator_type type, const Desc &own) {
     hewn_error error = {};
     error.struct_size = sizeof error;
     hewn::Problem problem = {};
-    EXPECT_EQ(hewn::read_operator(&desc, HEWN_FEATURE_LEVEL_NEWEST, problem, &error), HEWN_STATUS_OK) << error.message;
+    EXPECT_EQ(hewn::read_operator(&desc, HEWN_FEATURE_LEVEL_NEWEST, problem, &error),
+              HEWN_STATUS_OK)
+        << error.message;
     return problem;
 }
 
@@ -72,16 +77,21 @@ bool is_built(std::initializer_list<const char *> operators) {
 }
 constexpr char kNotBuilt[] = "this build has no kernels of an operator whose forms are chosen";
 
-// DEQUANTIZE_LINEAR of integers to f32 or, where `quantizes`, QUANTIZE_LINEAR of f32 to integers. The output is packed.
-hewn::Problem linear_problem(bool quantizes, hewn_data_type integers, const Sizes &sizes, const Sizes &input_strides,
-                             const Sizes &scale_strides, const Sizes &zero_point_strides) {
+// DEQUANTIZE_LINEAR of integers to f32 or, where `quantizes`, QUANTIZE_LINEAR of f32 to integers.
+// The output is packed.
+hewn::Problem linear_problem(bool quantizes, hewn_data_type integers, const Sizes &sizes,
+                             const Sizes &input_strides, const Sizes &scale_strides,
+                             const Sizes &zero_point_strides) {
     const auto described = [&](hewn_data_type type, const Sizes *strides) {
-        return hewn_tensor_desc{sizeof(hewn_tensor_desc), type, uint32_t(sizes.size()), sizes.data(),
-                                strides ? strides->data() : nullptr};
+        return hewn_tensor_desc{sizeof(hewn_tensor_desc), type, uint32_t(sizes.size()),
+                                sizes.data(), strides ? strides->data() : nullptr};
     };
-    const hewn_data_type from = quantizes ? HEWN_DATA_TYPE_FLOAT32 : integers, to = quantizes ? integers : HEWN_DATA_TYPE_FLOAT32;
-    const hewn_tensor_desc input = described(from, &input_strides), scale = described(HEWN_DATA_TYPE_FLOAT32, &scale_strides),
-                           zero_point = described(integers, &zero_point_strides), output = described(to, nullptr);
+    const hewn_data_type from = quantizes ? HEWN_DATA_TYPE_FLOAT32 : integers,
+                         to = quantizes ? integers : HEWN_DATA_TYPE_FLOAT32;
+    const hewn_tensor_desc input = described(from, &input_strides),
+                           scale = described(HEWN_DATA_TYPE_FLOAT32, &scale_strides),
+                           zero_point = described(integers, &zero_point_strides),
+                           output = described(to, nullptr);
     if (quantizes) {
         const hewn_quantize_linear_desc own = {sizeof own, &input, &scale, &zero_point, &output};
         return read(HEWN_OPERATOR_QUANTIZE_LINEAR, own);
@@ -90,9 +100,10 @@ hewn::Problem linear_problem(bool quantizes, hewn_data_type integers, const Size
     return read(HEWN_OPERATOR_DEQUANTIZE_LINEAR, own);
 }
 
-// Chooses the kernel's forms for a problem on a Zen 5. How many plans it took. `made` receives the last, without its tables.
-int plan(const hewn::Problem &problem, const hewn::Variant &variant, hewn::CpuKernel &kernel, hewn::Plan *made = nullptr,
-         hewn::Threads threads = {1, 1}) {
+// Chooses the kernel's forms for a problem on a Zen 5. How many plans it took. `made` receives the
+// last, without its tables.
+int plan(const hewn::Problem &problem, const hewn::Variant &variant, hewn::CpuKernel &kernel,
+         hewn::Plan *made = nullptr, hewn::Threads threads = {1, 1}) {
     const hewn::Tensor *operands[hewn::kMaxOperands];
     const int count = hewn::list_operands(problem, operands);
     const hewn::Space space = hewn::merge_dimensions(operands, count);
@@ -106,7 +117,8 @@ int plan(const hewn::Problem &problem, const hewn::Variant &variant, hewn::CpuKe
 }
 
 // The layouts of the forms that read both parameters, as the build has them.
-constexpr uint32_t kParametersOfAll = 1u << 0b100 | 1u << 0b110 | 1u << 0b111, kParametersOfColumns = 1u << 0b1110 | 1u << 0b1111;
+constexpr uint32_t kParametersOfAll = 1u << 0b100 | 1u << 0b110 | 1u << 0b111,
+                   kParametersOfColumns = 1u << 0b1110 | 1u << 0b1111;
 
 // QUANTIZE_LINEAR f32 to u8 of rows with a scale each.
 class QuantizedRows : public testing::Test {
@@ -114,11 +126,14 @@ protected:
     static constexpr int64_t kRows = 4, kColumns = 1024;
 
     void SetUp() override {
-        if (!hewn::InvalidOperationFlag::works()) GTEST_SKIP() << "the flag of invalid operations is not raised here";
+        if (!hewn::InvalidOperationFlag::works())
+            GTEST_SKIP() << "the flag of invalid operations is not raised here";
         if (!is_built({"quantize_linear"})) GTEST_SKIP() << kNotBuilt;
-        problem_ = linear_problem(true, HEWN_DATA_TYPE_UINT8, {kRows, kColumns}, {kColumns, 1}, {1, 0}, {0, 0});
+        problem_ = linear_problem(true, HEWN_DATA_TYPE_UINT8, {kRows, kColumns}, {kColumns, 1},
+                                  {1, 0}, {0, 0});
         variant_.forms[0] = {"divide", reinterpret_cast<hewn::KernelEntry>(divide), 1u << 0b100};
-        variant_.forms[1] = {"reciprocal", reinterpret_cast<hewn::KernelEntry>(multiply), 1u << 0b1};
+        variant_.forms[1] = {"reciprocal", reinterpret_cast<hewn::KernelEntry>(multiply),
+                             1u << 0b1};
         constexpr int64_t most = kRows * kColumns * 5 / (9 + kRows);
         EXPECT_EQ(choose(most + 1), 2);
         EXPECT_EQ(kernel_.reciprocal, nullptr) << "a box has too few elements for its scales";
@@ -152,7 +167,8 @@ protected:
     }
 
     // A box of that many rows, the first of those whose scales lie at `from`. They were `prepared`.
-    void execute_box(hewn::CpuCall &call, const std::vector<float> &from, int32_t rows, const std::vector<float> &prepared) {
+    void execute_box(hewn::CpuCall &call, const std::vector<float> &from, int32_t rows,
+                     const std::vector<float> &prepared) {
         scales.assign(prepared.begin(), prepared.begin() + rows);
         halide_dimension_t dims[] = {{0, int32_t(kColumns), 0, 0}, {0, rows, rows > 1, 0}};
         halide_buffer_t buffers[hewn::kMaxOperands] = {};
@@ -160,7 +176,9 @@ protected:
         buffers[1].host = reinterpret_cast<uint8_t *>(const_cast<float *>(from.data()));
         ASSERT_EQ(kernel_.call(call, buffers), failure);
     }
-    void execute_box(hewn::CpuCall &call, const std::vector<float> &from, int32_t rows) { execute_box(call, from, rows, from); }
+    void execute_box(hewn::CpuCall &call, const std::vector<float> &from, int32_t rows) {
+        execute_box(call, from, rows, from);
+    }
 
     hewn::Problem problem_ = {};
     hewn::Variant variant_ = {};
@@ -181,7 +199,8 @@ TEST_F(QuantizedRows, AreComputedOnceAfterOneThatDivides) {
 }
 
 TEST_F(QuantizedRows, DivideWhereAScaleIsNotOrdinary) {
-    constexpr float INF = std::numeric_limits<float>::infinity(), NOT_A_NUMBER = std::numeric_limits<float>::quiet_NaN();
+    constexpr float INF = std::numeric_limits<float>::infinity(),
+                    NOT_A_NUMBER = std::numeric_limits<float>::quiet_NaN();
     execute({{0x1p-70f}, {INF, 0.5f}, {0.5f, 0.25f, NOT_A_NUMBER}, {0.5f, 0x1p70f, 0.25f}});
     EXPECT_EQ(multiplied, 0);
     EXPECT_EQ(divided, 4);
@@ -196,14 +215,16 @@ TEST_F(QuantizedRows, FailOnce) {
     EXPECT_EQ(divided, 0);
 }
 
-// Rows that repeat one after the other use what was prepared, fewer of them as well; more are prepared anew.
+// Rows that repeat one after the other use what was prepared, fewer of them as well; more are
+// prepared anew.
 TEST_F(QuantizedRows, PrepareOnce) {
     std::vector<float> box = {0.5f, 0.25f, 3.0f};
     const std::vector<float> before = box, after = {0.125f, 0.75f, 5.0f};
     hewn::CpuCall call(kernel_, nullptr, nullptr);
     execute_box(call, box, 2);
     std::copy(after.begin(), after.end(), box.begin());
-    for (const int32_t rows : {1, 2, 3, 2}) execute_box(call, box, rows, multiplied < 3 ? before : after);
+    for (const int32_t rows : {1, 2, 3, 2})
+        execute_box(call, box, rows, multiplied < 3 ? before : after);
     EXPECT_EQ(multiplied, 5);
 }
 
@@ -239,10 +260,12 @@ TEST_F(QuantizedRows, AreSettledWhereScalesAreConstants) {
     EXPECT_EQ(choose(64, &made), 1);
     ASSERT_EQ(hewn::forms_of(*problem_.info).settle(made, allocator, kernel_, inputs, nullptr), 0);
     EXPECT_EQ(kernel_.settled, nullptr) << "one scale is not ordinary";
-    const hewn::Allocator none = {[](void *, size_t, size_t) -> void * { return nullptr; }, allocator.deallocate_hook, nullptr};
+    const hewn::Allocator none = {[](void *, size_t, size_t) -> void * { return nullptr; },
+                                  allocator.deallocate_hook, nullptr};
     constants[3] = 1;
     EXPECT_EQ(choose(64, &made), 1);
-    EXPECT_EQ(hewn::forms_of(*problem_.info).settle(made, none, kernel_, inputs, nullptr), hewn::kNoMemory);
+    EXPECT_EQ(hewn::forms_of(*problem_.info).settle(made, none, kernel_, inputs, nullptr),
+              hewn::kNoMemory);
 }
 
 #if defined(__x86_64__)  // ARM's conversions saturate, and nothing is told
@@ -253,7 +276,8 @@ TEST_F(QuantizedRows, AreDividedWhereMultiplyingMeetsANaN) {
     EXPECT_EQ(divided, 2);
 }
 
-// Of 16 boxes those that meet no NaN are not divided after one that does. If all do, the 1st, 2nd, 4th, 8th and 16th are tried.
+// Of 16 boxes those that meet no NaN are not divided after one that does. If all do, the 1st, 2nd,
+// 4th, 8th and 16th are tried.
 TEST_F(QuantizedRows, AreTriedAgainAfterANaN) {
     const std::vector<float> scale = {0.5f};
     for (const bool in_all : {false, true}) {
@@ -269,16 +293,19 @@ TEST_F(QuantizedRows, AreTriedAgainAfterANaN) {
 }
 #endif
 
-int divide_columns(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *) {
+int divide_columns(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *,
+                   halide_buffer_t *) {
     divided++;
     return 0;
 }
 
-int multiply_columns(const void *, halide_buffer_t *, halide_buffer_t *r0, halide_buffer_t *r1, halide_buffer_t *,
-                     halide_buffer_t *) {
+int multiply_columns(const void *, halide_buffer_t *, halide_buffer_t *r0, halide_buffer_t *r1,
+                     halide_buffer_t *, halide_buffer_t *) {
     multiplied++;
     for (size_t x = 0; x < scales.size(); x++) {
-        const auto at = [&](const halide_buffer_t *row) { return double(reinterpret_cast<const float *>(row->host)[x]); };
+        const auto at = [&](const halide_buffer_t *row) {
+            return double(reinterpret_cast<const float *>(row->host)[x]);
+        };
         EXPECT_NEAR((at(r0) + at(r1)) * double(scales[x]), 1, 0x1p-46) << "column " << x;
     }
     return 0;
@@ -287,8 +314,10 @@ int multiply_columns(const void *, halide_buffer_t *, halide_buffer_t *r0, halid
 // With these two forms, whose boxes hold all that the tests below have.
 hewn::Variant columns_variant() {
     hewn::Variant variant = {};
-    variant.forms[0] = {"divide", reinterpret_cast<hewn::KernelEntry>(divide_columns), kParametersOfAll};
-    variant.forms[1] = {"columns", reinterpret_cast<hewn::KernelEntry>(multiply_columns), kParametersOfColumns};
+    variant.forms[0] = {"divide", reinterpret_cast<hewn::KernelEntry>(divide_columns),
+                        kParametersOfAll};
+    variant.forms[1] = {"columns", reinterpret_cast<hewn::KernelEntry>(multiply_columns),
+                        kParametersOfColumns};
     variant.plan.box_bytes = 1 << 20;
     variant.plan.stream_bytes = variant.plan.parallel_bytes = 1 << 30;
     return variant;
@@ -300,23 +329,26 @@ protected:
     static constexpr int32_t kColumns = 1024, kPart = 512;
 
     void SetUp() override {
-        if (!hewn::InvalidOperationFlag::works()) GTEST_SKIP() << "the flag of invalid operations is not raised here";
+        if (!hewn::InvalidOperationFlag::works())
+            GTEST_SKIP() << "the flag of invalid operations is not raised here";
         if (!is_built({"quantize_linear"})) GTEST_SKIP() << kNotBuilt;
         variant_.plan.reciprocal_elements = 64;
         divided = multiplied = 0;
     }
 
     void choose(int64_t rows, const std::vector<float> *constants = nullptr) {
-        problem_ = linear_problem(true, HEWN_DATA_TYPE_INT8, {rows, kColumns}, {kColumns, 1}, {0, 1}, {0, 1});
+        problem_ = linear_problem(true, HEWN_DATA_TYPE_INT8, {rows, kColumns}, {kColumns, 1},
+                                  {0, 1}, {0, 1});
         problem_.inputs[1].constant = constants;
         if (constants) problem_.constants[1] = constants->data();
         kernel_ = {};
         EXPECT_EQ(plan(problem_, variant_, kernel_, &made_), 1);
     }
 
-    // A box of `count` columns from `first` on, whose scales lie in `row` and are those of `prepared`.
-    void execute_box(hewn::CpuCall &call, const std::vector<float> &row, size_t first, int32_t count,
-                     const std::vector<float> &prepared) {
+    // A box of `count` columns from `first` on, whose scales lie in `row` and are those of
+    // `prepared`.
+    void execute_box(hewn::CpuCall &call, const std::vector<float> &row, size_t first,
+                     int32_t count, const std::vector<float> &prepared) {
         scales.assign(prepared.begin() + int64_t(first), prepared.begin() + int64_t(first) + count);
         halide_dimension_t dims[] = {{0, count, 1, 0}, {0, 4, 0, 0}};
         halide_buffer_t buffers[hewn::kMaxOperands] = {};
@@ -386,14 +418,16 @@ TEST(Constants, AreOneWhereAllAreEqual) {
     if (!is_built({"dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
     for (const size_t other : {0, 1, 511, 1023, 1024}) {
         SCOPED_TRACE(other);
-        hewn::Problem problem = linear_problem(false, HEWN_DATA_TYPE_INT16, {4, 1024}, {1024, 1}, {0, 1}, {0, 1});
+        hewn::Problem problem =
+            linear_problem(false, HEWN_DATA_TYPE_INT16, {4, 1024}, {1024, 1}, {0, 1}, {0, 1});
         std::vector<float> scale(1024, -0.5f);
         std::vector<int16_t> zero_point(1024, 7);
         if (other < 1024) zero_point[other] = 7 + 256;
         const hewn_buffer_binding bindings[] = {
             {sizeof(hewn_buffer_binding), nullptr, 0, 0},
             {sizeof(hewn_buffer_binding), scale.data(), 0, scale.size() * sizeof scale[0]},
-            {sizeof(hewn_buffer_binding), zero_point.data(), 0, zero_point.size() * sizeof zero_point[0]}};
+            {sizeof(hewn_buffer_binding), zero_point.data(), 0,
+             zero_point.size() * sizeof zero_point[0]}};
         hewn_compile_options options = {};
         options.constants = bindings;
         options.constant_count = 3;
@@ -405,14 +439,15 @@ TEST(Constants, AreOneWhereAllAreEqual) {
     }
 }
 
-// What is chosen for DEQUANTIZE_LINEAR i8 to f32 or, where `quantizes`, QUANTIZE_LINEAR f32 to i8, with all forms that there are.
+// What is chosen for DEQUANTIZE_LINEAR i8 to f32 or, where `quantizes`, QUANTIZE_LINEAR f32 to i8,
+// with all forms that there are.
 struct Planned {
     bool repeating;
     int32_t distance;
     int plans;  // that it took
 };
-Planned planned(bool quantizes, const Sizes &sizes, const Sizes &input_strides, const Sizes &scale_strides,
-                const Sizes &zero_point_strides) {
+Planned planned(bool quantizes, const Sizes &sizes, const Sizes &input_strides,
+                const Sizes &scale_strides, const Sizes &zero_point_strides) {
     hewn::Variant variant = {};
     variant.plan.stream_bytes = variant.plan.parallel_bytes = INT64_MAX;
     if (quantizes) {
@@ -424,8 +459,8 @@ Planned planned(bool quantizes, const Sizes &sizes, const Sizes &input_strides, 
         variant.forms[0] = {"general", nullptr, kParametersOfAll};
         variant.forms[1] = {"repeating", nullptr, 1u << 0b1};
     }
-    const hewn::Problem problem =
-        linear_problem(quantizes, HEWN_DATA_TYPE_INT8, sizes, input_strides, scale_strides, zero_point_strides);
+    const hewn::Problem problem = linear_problem(quantizes, HEWN_DATA_TYPE_INT8, sizes,
+                                                 input_strides, scale_strides, zero_point_strides);
     hewn::CpuKernel kernel = {};
     const int plans = plan(problem, variant, kernel);
     return {kernel.repeating != nullptr, kernel.prefetch_distance, plans};
@@ -438,12 +473,15 @@ TEST(Forms, PrefetchWhatLiesInPlace) {
     constexpr int32_t kDistance = 1024 / 4;
     for (const bool quantizes : {false, true}) {
         SCOPED_TRACE(quantizes ? "QUANTIZE_LINEAR" : "DEQUANTIZE_LINEAR");
-        if (quantizes && !hewn::InvalidOperationFlag::works()) continue;  // by division, which never prefetches
-        const auto distance = [&](const Sizes &sizes, const Sizes &input_strides, const Sizes &strides) {
+        if (quantizes && !hewn::InvalidOperationFlag::works())
+            continue;  // by division, which never prefetches
+        const auto distance = [&](const Sizes &sizes, const Sizes &input_strides,
+                                  const Sizes &strides) {
             return planned(quantizes, sizes, input_strides, strides, strides).distance;
         };
         EXPECT_EQ(distance({kElements}, {1}, {0}), kDistance);
-        for (const int64_t period : {2, 4, 8}) EXPECT_EQ(distance({kElements / period, period}, {period, 1}, {0, 1}), kDistance);
+        for (const int64_t period : {2, 4, 8})
+            EXPECT_EQ(distance({kElements / period, period}, {period, 1}, {0, 1}), kDistance);
         EXPECT_EQ(distance({kElements / 3, 3}, {3, 1}, {0, 1}), 0);
         EXPECT_EQ(distance({1024, 1024}, {1, 1024}, {0, 0}), 0);
         EXPECT_EQ(distance({kElements / 4, 4}, {1, kElements / 4}, {0, 1}), 0);
@@ -456,10 +494,13 @@ struct PlannedSum {
     int32_t distance;
 };
 // A sum of packed tensors, but for B's strides, on a Zen 5.
-PlannedSum planned_sum(hewn_data_type type, const Sizes &sizes, const Sizes &strides, int64_t stream_bytes,
-                       int64_t parallel_bytes, hewn::Threads threads = {1, 1}) {
-    const hewn_tensor_desc packed = {sizeof packed, type, uint32_t(sizes.size()), sizes.data(), nullptr},
-                           b = {sizeof b, type, uint32_t(sizes.size()), sizes.data(), strides.data()};
+PlannedSum planned_sum(hewn_data_type type, const Sizes &sizes, const Sizes &strides,
+                       int64_t stream_bytes, int64_t parallel_bytes,
+                       hewn::Threads threads = {1, 1}) {
+    const hewn_tensor_desc packed = {sizeof packed, type, uint32_t(sizes.size()), sizes.data(),
+                                     nullptr},
+                           b = {sizeof b, type, uint32_t(sizes.size()), sizes.data(),
+                                strides.data()};
     const hewn_add_desc own = {sizeof own, &packed, &b, &packed};
     const hewn::Problem problem = read(HEWN_OPERATOR_ADD, own);
     hewn::Variant variant = {};
@@ -496,7 +537,8 @@ TEST(Forms, PrefetchShortSums) {
 TEST(Forms, PrefetchByAThreadsShare) {
     if (!is_built({"add"})) GTEST_SKIP() << kNotBuilt;
     const auto distance = [](hewn::Threads threads) {
-        return planned_sum(HEWN_DATA_TYPE_FLOAT32, {(1 << 20) / 3}, {1}, INT64_MAX, 0, threads).distance;
+        return planned_sum(HEWN_DATA_TYPE_FLOAT32, {(1 << 20) / 3}, {1}, INT64_MAX, 0, threads)
+            .distance;
     };
     EXPECT_EQ(distance({0, 2}), 256) << "eight slices on two CPUs";
     EXPECT_EQ(distance({0, 8}), 0);
@@ -513,19 +555,22 @@ TEST(Forms, StreamBeyondTheLastCache) {
     EXPECT_EQ(output(1 << 22), hewn::kCanStream ? hewn::Access::Stream : hewn::Access::InPlace);
 }
 
-// Beside scales that repeat within a vector one zero point, for all or for each of several rows, is read as a vector of it;
-// beside others it stays where it lies, which takes a second plan where they repeat after more, or in too few elements.
+// Beside scales that repeat within a vector one zero point, for all or for each of several rows, is
+// read as a vector of it; beside others it stays where it lies, which takes a second plan where
+// they repeat after more, or in too few elements.
 TEST(Forms, ReadOneZeroPoint) {
     if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
     for (const bool quantizes : {false, true}) {
         SCOPED_TRACE(quantizes ? "QUANTIZE_LINEAR" : "DEQUANTIZE_LINEAR");
         if (quantizes && !hewn::InvalidOperationFlag::works()) continue;  // by division alone
-        const auto of = [&](const Sizes &sizes, const Sizes &input_strides, const Sizes &scale_strides, const Sizes &strides) {
+        const auto of = [&](const Sizes &sizes, const Sizes &input_strides,
+                            const Sizes &scale_strides, const Sizes &strides) {
             return planned(quantizes, sizes, input_strides, scale_strides, strides);
         };
         const Planned vectors = of({1 << 18, 4}, {4, 1}, {0, 1}, {0, 0}),
                       rows = of({16, 1000, 4}, {4000, 4, 1}, {0, 0, 1}, {1, 0, 0}),
-                      threes = of({1 << 18, 3}, {3, 1}, {0, 1}, {0, 0}), columns = of({256, 1024}, {1024, 1}, {0, 1}, {0, 0}),
+                      threes = of({1 << 18, 3}, {3, 1}, {0, 1}, {0, 0}),
+                      columns = of({256, 1024}, {1024, 1}, {0, 1}, {0, 0}),
                       few = of({8, 4}, {4, 1}, {0, 1}, {0, 0}),
                       long_periods = of({16, 100, 4}, {400, 1, 100}, {0, 4, 1}, {0, 0, 0});
         EXPECT_TRUE(vectors.repeating);
@@ -577,17 +622,21 @@ TEST(Forms, FlushSubnormals) {
 
 // QUANTIZED_LINEAR_ADD and QUANTIZED_LINEAR_MUL alone compute longer than their memory takes.
 TEST(Forms, AreBoundByArithmetic) {
-    if (!is_built({"add", "quantize_linear", "dequantize_linear", "quantized_linear_add", "quantized_linear_mul"}))
+    if (!is_built({"add", "quantize_linear", "dequantize_linear", "quantized_linear_add",
+                   "quantized_linear_mul"}))
         GTEST_SKIP() << kNotBuilt;
     const Sizes size = {4096}, once = {0};
     const auto described = [&](hewn_data_type type, const Sizes *strides) {
-        return hewn_tensor_desc{sizeof(hewn_tensor_desc), type, 1, size.data(), strides ? strides->data() : nullptr};
+        return hewn_tensor_desc{sizeof(hewn_tensor_desc), type, 1, size.data(),
+                                strides ? strides->data() : nullptr};
     };
-    const hewn_tensor_desc x = described(HEWN_DATA_TYPE_INT8, nullptr), number = described(HEWN_DATA_TYPE_FLOAT32, nullptr),
+    const hewn_tensor_desc x = described(HEWN_DATA_TYPE_INT8, nullptr),
+                           number = described(HEWN_DATA_TYPE_FLOAT32, nullptr),
                            scale = described(HEWN_DATA_TYPE_FLOAT32, &once);
     const hewn_add_desc add = {sizeof add, &x, &x, &x};
     const hewn_quantize_linear_desc quantize = {sizeof quantize, &number, &scale, nullptr, &x};
-    const hewn_dequantize_linear_desc dequantize = {sizeof dequantize, &x, &scale, nullptr, &number};
+    const hewn_dequantize_linear_desc dequantize = {sizeof dequantize, &x, &scale, nullptr,
+                                                    &number};
     const hewn_quantized_linear_add_desc quantized_add = {
         sizeof quantized_add, &x, &scale, nullptr, &x, &scale, nullptr, &scale, nullptr, &x};
     const hewn_quantized_linear_mul_desc quantized_mul = {

@@ -1,4 +1,5 @@
-// No variant reads or writes a byte outside its tensors: each tensor ends, or begins, at a page that faults. POSIX.
+// No variant reads or writes a byte outside its tensors: each tensor ends, or begins, at a page
+// that faults. POSIX.
 #include <gtest/gtest.h>
 
 #include <csetjmp>
@@ -22,7 +23,8 @@ void on_fault(int signal) {
     std::signal(signal, SIG_DFL);  // not ours: die of it
 }
 
-// Runs call() and says whether it faulted. Serial calls only: the handler runs on the thread that faults.
+// Runs call() and says whether it faulted. Serial calls only: the handler runs on the thread that
+// faults.
 template<class Call>
 bool faults(Call &&call) {
     struct sigaction action {
@@ -73,12 +75,13 @@ protected:
         Outcome outcome;
         if (faults([&] {
                 outcome = outcome_of([&](hewn_error *error) {
-                    return hewn_execute(op, inputs.data(), uint32_t(inputs.size()), &binding, 1, nullptr, error);
+                    return hewn_execute(op, inputs.data(), uint32_t(inputs.size()), &binding, 1,
+                                        nullptr, error);
                 });
             })) {
-            return testing::AssertionFailure()
-                   << "an access outside a tensor that " << (flush == Flush::begin ? "begins" : "ends") << " at a guard page; "
-                   << describe(problem);
+            return testing::AssertionFailure() << "an access outside a tensor that "
+                                               << (flush == Flush::begin ? "begins" : "ends")
+                                               << " at a guard page; " << describe(problem);
         }
         if (outcome.status != HEWN_STATUS_OK) return testing::AssertionFailure() << outcome;
         std::vector<uint8_t> actual = output.memory;
@@ -97,9 +100,10 @@ protected:
 
 private:
     static constexpr size_t CAPACITY = 1 << 18;
-    GuardedPages pages_[9] = {GuardedPages(CAPACITY), GuardedPages(CAPACITY), GuardedPages(CAPACITY),
-                              GuardedPages(CAPACITY), GuardedPages(CAPACITY), GuardedPages(CAPACITY),
-                              GuardedPages(CAPACITY), GuardedPages(CAPACITY), GuardedPages(CAPACITY)};
+    GuardedPages pages_[9] = {
+        GuardedPages(CAPACITY), GuardedPages(CAPACITY), GuardedPages(CAPACITY),
+        GuardedPages(CAPACITY), GuardedPages(CAPACITY), GuardedPages(CAPACITY),
+        GuardedPages(CAPACITY), GuardedPages(CAPACITY), GuardedPages(CAPACITY)};
 };
 
 TEST_P(GuardPagesTest, DenseLengths) {
@@ -126,8 +130,8 @@ TEST_P(GuardPagesTest, ParametersOfRows) {
     const Variant &variant = GetParam();
     if (!facts(variant.op()).is_linear()) GTEST_SKIP() << "has no scale and zero point of its own";
     Random random = this->random();
-    Problem problem =
-        make_problem(variant.op(), variant.types(), {600, 100}, {Layout::dense, Layout::per_row, Layout::per_row}, random);
+    Problem problem = make_problem(variant.op(), variant.types(), {600, 100},
+                                   {Layout::dense, Layout::per_row, Layout::per_row}, random);
     for (const Scales scales : {Scales::ordinary, Scales::extraordinary}) {
         fill_inputs(problem, random, scales);
         ASSERT_TRUE(run(problem));

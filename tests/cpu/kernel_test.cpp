@@ -53,7 +53,9 @@ struct Rows {
 
 template<class... Arguments>
 void call(const hewn::Form &form, Arguments... arguments) {
-    EXPECT_EQ(reinterpret_cast<int (*)(const void *, Arguments...)>(form.entry)(nullptr, arguments...), 0);
+    EXPECT_EQ(
+        reinterpret_cast<int (*)(const void *, Arguments...)>(form.entry)(nullptr, arguments...),
+        0);
 }
 
 // Kernels of the forms that may prefetch (of `repeating` see below).
@@ -66,29 +68,36 @@ public:
         if (operator_ == HEWN_OPERATOR_QUANTIZE_LINEAR) types_ = {types_.front(), types_.back()};
     }
 
-    // The elements that rows of random inputs, the same for a seed, give in a layout with what lies `distance` elements ahead
-    // prefetched for; in place of the input of that number, if any.
-    std::vector<uint8_t> run(uint32_t layout, int width, int rows, int distance, unsigned seed, int in_place = -1) const {
+    // The elements that rows of random inputs, the same for a seed, give in a layout with what lies
+    // `distance` elements ahead prefetched for; in place of the input of that number, if any.
+    std::vector<uint8_t> run(uint32_t layout, int width, int rows, int distance, unsigned seed,
+                             int in_place = -1) const {
         std::mt19937 random(seed);
         const int inputs = int(types_.size()) - 1, count = width * rows;
         std::vector<std::vector<uint8_t>> elements;
-        for (int i = 0; i < inputs; i++) elements.push_back(random_elements(types_[size_t(i)], count, random));
+        for (int i = 0; i < inputs; i++)
+            elements.push_back(random_elements(types_[size_t(i)], count, random));
         const size_t output_bytes = size_t(count) * element_bytes(types_.back());
         elements.emplace_back(output_bytes + kGuard, kUntouched);
         std::vector<Rows> buffers;
         buffers.reserve(elements.size());
         for (int i = 0; i <= inputs; i++)
-            buffers.emplace_back(elements[size_t(i)], width, rows, i == inputs ? 1 : int(layout >> (inputs - 1 - i) & 1));
+            buffers.emplace_back(elements[size_t(i)], width, rows,
+                                 i == inputs ? 1 : int(layout >> (inputs - 1 - i) & 1));
         if (in_place >= 0) buffers.back().buffer.host = buffers[size_t(in_place)].buffer.host;
         const auto at = [&](int i) { return &buffers[size_t(i)].buffer; };
         switch (operator_) {
         case HEWN_OPERATOR_ADD: call(form_, at(0), at(1), distance, at(2)); break;
         case HEWN_OPERATOR_QUANTIZE_LINEAR: quantize(at(0), distance, at(1), rows); break;
-        case HEWN_OPERATOR_DEQUANTIZE_LINEAR: call(form_, at(0), at(1), at(2), distance, at(3)); break;
+        case HEWN_OPERATOR_DEQUANTIZE_LINEAR:
+            call(form_, at(0), at(1), at(2), distance, at(3));
+            break;
         default: ADD_FAILURE() << "how are kernels of operator " << operator_ << " called?";
         }
-        for (size_t i = output_bytes; i < elements.back().size(); i++) EXPECT_EQ(elements.back()[i], kUntouched);
-        std::vector<uint8_t> &output = elements[in_place >= 0 ? size_t(in_place) : elements.size() - 1];
+        for (size_t i = output_bytes; i < elements.back().size(); i++)
+            EXPECT_EQ(elements.back()[i], kUntouched);
+        std::vector<uint8_t> &output =
+            elements[in_place >= 0 ? size_t(in_place) : elements.size() - 1];
         output.resize(output_bytes);
         return output;
     }
@@ -129,12 +138,17 @@ TEST(Kernel, PrefetchingChangesNoResult) {
         ASSERT_EQ(hewn_get_variant(v, &info), HEWN_STATUS_OK);
         const std::string name = info.operator_name;
         // Those with scalars compute for too long to prefetch.
-        if (hewn_test::facts(name).has_scalars() || !info.supported || info.device != HEWN_DEVICE_CPU) continue;
-        if (std::string(info.target).find("avx512") == std::string::npos) continue;  // the others do not prefetch
+        if (hewn_test::facts(name).has_scalars() || !info.supported ||
+            info.device != HEWN_DEVICE_CPU)
+            continue;
+        if (std::string(info.target).find("avx512") == std::string::npos)
+            continue;  // the others do not prefetch
         const hewn::Variant *variant = nullptr;
-        ASSERT_EQ(hewn::pick_variant(info.operator_name, info.signature, info.name, {HEWN_DEVICE_CPU, 0}, {}, &variant, nullptr),
+        ASSERT_EQ(hewn::pick_variant(info.operator_name, info.signature, info.name,
+                                     {HEWN_DEVICE_CPU, 0}, {}, &variant, nullptr),
                   HEWN_STATUS_OK);
-        const hewn::Form *form = variant->form(name == "quantize_linear" ? "reciprocal" : "general");
+        const hewn::Form *form =
+            variant->form(name == "quantize_linear" ? "reciprocal" : "general");
         if (!form) continue;
         kernels++;
         SCOPED_TRACE(info.name);
@@ -142,12 +156,14 @@ TEST(Kernel, PrefetchingChangesNoResult) {
         for (uint32_t layout = 0; layout < 8; layout++) {
             if (!(form->layouts >> layout & 1)) continue;
             for (int width = 1; width <= 700; width += width < 300 ? 1 : 50) {
-                SCOPED_TRACE("layout " + std::to_string(layout) + ", rows of " + std::to_string(width));
+                SCOPED_TRACE("layout " + std::to_string(layout) + ", rows of " +
+                             std::to_string(width));
                 const auto expected = kernel.run(layout, width, 2, 0, unsigned(width));
                 for (const int distance : {1, 256, 1 << 24}) {
                     EXPECT_EQ(kernel.run(layout, width, 2, distance, unsigned(width)), expected);
                     for (int i = 0; name == "add" && layout == 0b11 && i < 2; i++)
-                        EXPECT_EQ(kernel.run(layout, width, 2, distance, unsigned(width), i), expected);
+                        EXPECT_EQ(kernel.run(layout, width, 2, distance, unsigned(width), i),
+                                  expected);
                 }
             }
         }
@@ -155,22 +171,25 @@ TEST(Kernel, PrefetchingChangesNoResult) {
     if (kernels == 0) GTEST_SKIP() << "no kernel of this build that runs here has such a form";
 }
 
-// Where nothing is forced, a kernel of AVX-512 may count less than AVX2's on a chip that runs its vectors in halves, but never
-// less than SSE4.1's; forced, it runs there as well.
+// Where nothing is forced, a kernel of AVX-512 may count less than AVX2's on a chip that runs its
+// vectors in halves, but never less than SSE4.1's; forced, it runs there as well.
 TEST(Dispatch, CountsVectorsInHalvesAsTuned) {
-    if (const char *forced = std::getenv("HEWN_VARIANT"); forced && *forced) GTEST_SKIP() << "HEWN_VARIANT forces " << forced;
-    const hewn::Chip in_halves = {0x19, 1 << 20, 32 << 20}, whole = {0x1a, 1 << 20, 32 << 20}, other = {};
+    if (const char *forced = std::getenv("HEWN_VARIANT"); forced && *forced)
+        GTEST_SKIP() << "HEWN_VARIANT forces " << forced;
+    const hewn::Chip in_halves = {0x19, 1 << 20, 32 << 20}, whole = {0x1a, 1 << 20, 32 << 20},
+                     other = {};
     for (const hewn_test::Variant &built : hewn_test::built_variants()) {
         if (!hewn_test::find_variant(built.name)->supported) continue;
         SCOPED_TRACE(built.name);
         const auto pick = [&](const char *forced, const hewn::Chip &chip) {
             const hewn::Variant *variant = nullptr;
-            EXPECT_EQ(hewn::pick_variant(built.operator_name.c_str(), built.signature.c_str(), forced, {HEWN_DEVICE_CPU, 0}, chip,
-                                         &variant, nullptr),
+            EXPECT_EQ(hewn::pick_variant(built.operator_name.c_str(), built.signature.c_str(),
+                                         forced, {HEWN_DEVICE_CPU, 0}, chip, &variant, nullptr),
                       HEWN_STATUS_OK);
             return variant;
         };
-        const hewn::Variant *const highest = pick(nullptr, other), *const picked = pick(nullptr, in_halves);
+        const hewn::Variant *const highest = pick(nullptr, other), *const picked =
+                                                                       pick(nullptr, in_halves);
         EXPECT_EQ(pick(nullptr, whole), highest);
         for (const char *const forced : {built.name.c_str(), highest->target->name})
             EXPECT_EQ(pick(forced, in_halves), pick(forced, other));
@@ -179,7 +198,8 @@ TEST(Dispatch, CountsVectorsInHalvesAsTuned) {
         if (rank != 0) {
             EXPECT_EQ(target, "x86_64_avx512");
         }
-        if (rank == 0 || !hewn_test::find_variant(built.operator_name + "_" + built.signature + "__x86_64_avx2")) {
+        if (rank == 0 || !hewn_test::find_variant(built.operator_name + "_" + built.signature +
+                                                  "__x86_64_avx2")) {
             EXPECT_EQ(picked, highest);
             continue;
         }
@@ -187,39 +207,46 @@ TEST(Dispatch, CountsVectorsInHalvesAsTuned) {
     }
 }
 
-// The forms `repeating` give what the forms that read whole rows of parameters give, from the first 16 of them: rows of whole
-// periods, of every number of steps and vectors, with parameters of their own, whatever is prefetched.
+// The forms `repeating` give what the forms that read whole rows of parameters give, from the first
+// 16 of them: rows of whole periods, of every number of steps and vectors, with parameters of their
+// own, whatever is prefetched.
 TEST(Kernel, RepeatingIsTheSameAsRows) {
     constexpr int kRows = 3, kRead = 16;
     int kernels = 0;
     for (const hewn_test::Variant &built : hewn_test::built_variants()) {
-        if (!hewn_test::find_variant(built.name)->supported || built.device() != HEWN_DEVICE_CPU) continue;
+        if (!hewn_test::find_variant(built.name)->supported || built.device() != HEWN_DEVICE_CPU)
+            continue;
         const hewn::Variant *variant = nullptr;
-        ASSERT_EQ(hewn::pick_variant(built.operator_name.c_str(), built.signature.c_str(), built.name.c_str(),
-                                     {HEWN_DEVICE_CPU, 0}, {}, &variant, nullptr),
-                  HEWN_STATUS_OK);
+        ASSERT_EQ(
+            hewn::pick_variant(built.operator_name.c_str(), built.signature.c_str(),
+                               built.name.c_str(), {HEWN_DEVICE_CPU, 0}, {}, &variant, nullptr),
+            HEWN_STATUS_OK);
         const hewn::Form *repeating = variant->form("repeating");
         if (!repeating) continue;
         kernels++;
         SCOPED_TRACE(built.name);
-        ASSERT_TRUE(hewn_test::facts(built.operator_name).is_linear()) << "how is its form `repeating` called?";
+        ASSERT_TRUE(hewn_test::facts(built.operator_name).is_linear())
+            << "how is its form `repeating` called?";
         const bool quantizes = built.op() == HEWN_OPERATOR_QUANTIZE_LINEAR;
         const DataTypes operands = built.types();
         const hewn_data_type from = operands[0], to = operands[3];
         std::mt19937 random{unsigned(kernels)};
         for (const int period : {1, 2, 4, 8}) {
             for (int width = kRead; width <= 700; width += width < 300 ? period : 13 * period) {
-                SCOPED_TRACE("period " + std::to_string(period) + ", rows of " + std::to_string(width));
+                SCOPED_TRACE("period " + std::to_string(period) + ", rows of " +
+                             std::to_string(width));
                 std::vector<uint8_t> input = random_elements(from, width * kRows, random);
                 // Whole rows of parameters, and the same with others behind the first 16.
                 std::vector<uint8_t> whole[3], first[3];
                 // Reciprocals in two parts, or the scale.
-                const hewn_data_type scale = quantizes ? hewn_data_type(HEWN_DATA_TYPE_FLOAT32) : operands[1];
+                const hewn_data_type scale =
+                    quantizes ? hewn_data_type(HEWN_DATA_TYPE_FLOAT32) : operands[1];
                 const hewn_data_type types[] = {scale, scale, operands[2]};
                 for (int p = 0; p < 3; p++) {
                     const size_t bytes = element_bytes(types[p]), row = size_t(width) * bytes;
                     whole[p] = random_elements(types[p], width * kRows, random);
-                    if (quantizes && p < 2) {  // quotients about the output's range; r1 is smaller by 2^24
+                    if (quantizes &&
+                        p < 2) {  // quotients about the output's range; r1 is smaller by 2^24
                         for (size_t at = 0; at < whole[p].size(); at += sizeof(float)) {
                             float number;
                             std::memcpy(&number, &whole[p][at], sizeof number);
@@ -230,27 +257,33 @@ TEST(Kernel, RepeatingIsTheSameAsRows) {
                     first[p] = whole[p];
                     for (size_t y = 0; y < kRows; y++) {
                         for (size_t at = size_t(period) * bytes; at < row; at++)
-                            whole[p][y * row + at] = whole[p][y * row + at - size_t(period) * bytes];
+                            whole[p][y * row + at] =
+                                whole[p][y * row + at - size_t(period) * bytes];
                         std::memcpy(&first[p][y * row], &whole[p][y * row], kRead * bytes);
                     }
                 }
                 const auto run = [&](std::vector<uint8_t>(&p)[3], const auto &call_form) {
-                    std::vector<uint8_t> output(size_t(width * kRows) * element_bytes(to) + kGuard, kUntouched);
-                    Rows in(input, width, kRows, 1), r0(p[0], width, kRows, 1), r1(p[1], width, kRows, 1),
-                        z(p[2], width, kRows, 1), out(output, width, kRows, 1);
+                    std::vector<uint8_t> output(size_t(width * kRows) * element_bytes(to) + kGuard,
+                                                kUntouched);
+                    Rows in(input, width, kRows, 1), r0(p[0], width, kRows, 1),
+                        r1(p[1], width, kRows, 1), z(p[2], width, kRows, 1),
+                        out(output, width, kRows, 1);
                     call_form(&in.buffer, &r0.buffer, &r1.buffer, &z.buffer, &out.buffer);
-                    for (size_t i = output.size() - kGuard; i < output.size(); i++) EXPECT_EQ(output[i], kUntouched);
+                    for (size_t i = output.size() - kGuard; i < output.size(); i++)
+                        EXPECT_EQ(output[i], kUntouched);
                     return output;
                 };
-                const auto expected = run(whole, [&](auto *i, auto *r0, auto *r1, auto *z, auto *o) {
-                    if (quantizes) call(*variant->form("columns"), i, r0, r1, z, o);
-                    else call(*variant->form("general"), i, r0, z, int32_t(0), o);
-                });
-                for (const int32_t distance : {0, 1, 256, 1 << 24}) {
-                    const auto output = run(first, [&](auto *i, auto *r0, auto *r1, auto *z, auto *o) {
-                        if (quantizes) call(*repeating, i, i, r0, r1, z, distance, o);
-                        else call(*repeating, i, r0, z, distance, o);
+                const auto expected =
+                    run(whole, [&](auto *i, auto *r0, auto *r1, auto *z, auto *o) {
+                        if (quantizes) call(*variant->form("columns"), i, r0, r1, z, o);
+                        else call(*variant->form("general"), i, r0, z, int32_t(0), o);
                     });
+                for (const int32_t distance : {0, 1, 256, 1 << 24}) {
+                    const auto output =
+                        run(first, [&](auto *i, auto *r0, auto *r1, auto *z, auto *o) {
+                            if (quantizes) call(*repeating, i, i, r0, r1, z, distance, o);
+                            else call(*repeating, i, r0, z, distance, o);
+                        });
                     ASSERT_EQ(output, expected) << "prefetching " << distance << " elements ahead";
                 }
             }

@@ -1,5 +1,5 @@
-// The plan by itself: random layouts, cut and moved through scratch in every way, with a scalar sum in the kernel's place that
-// also checks what a kernel is promised.
+// The plan by itself: random layouts, cut and moved through scratch in every way, with a scalar sum
+// in the kernel's place that also checks what a kernel is promised.
 #include "../../runtime/cpu/boxes.h"
 #include "../../runtime/cpu/stream.h"
 #include "../../runtime/dispatch/chip.h"
@@ -25,12 +25,12 @@ using hewn::Access;
 using hewn::kMaxOperands;
 
 // Chips that plans differ for.
-constexpr hewn::Chip kOtherChip = {0, 0, 0}, kZen1 = {0x17, 512 << 10, 8 << 20}, kZen4 = {0x19, 1 << 20, 32 << 20},
-                     kZen5 = {0x1a, 1 << 20, 32 << 20};
+constexpr hewn::Chip kOtherChip = {0, 0, 0}, kZen1 = {0x17, 512 << 10, 8 << 20},
+                     kZen4 = {0x19, 1 << 20, 32 << 20}, kZen5 = {0x1a, 1 << 20, 32 << 20};
 
 hewn::Allocator test_allocator() {
-    return {[](void *, size_t bytes, size_t) { return std::malloc(bytes); }, [](void *, void *memory) { std::free(memory); },
-            nullptr};
+    return {[](void *, size_t bytes, size_t) { return std::malloc(bytes); },
+            [](void *, void *memory) { std::free(memory); }, nullptr};
 }
 
 uint64_t load(const uint8_t *from, int bytes) {
@@ -82,7 +82,8 @@ int sum_box(hewn::BoxCall &opaque, halide_buffer_t *buffers) {
     for (int o = 0; o < context.operands; o++) {
         if (context.plan->access[o] == Access::InPlace) continue;
         promise(context.plan->scratch_at[o] >= scratch, "parts of scratch memory do not overlap");
-        scratch = context.plan->scratch_at[o] + ((rows - 1) * buffers[o].dim[1].stride + run) * context.element_bytes[o];
+        scratch = context.plan->scratch_at[o] +
+                  ((rows - 1) * buffers[o].dim[1].stride + run) * context.element_bytes[o];
         promise(scratch <= hewn::kScratchMemory, "scratch memory holds it");
     }
     promise(context.layouts >> layout & 1, "the layout is one that the kernel is specialised for");
@@ -90,7 +91,9 @@ int sum_box(hewn::BoxCall &opaque, halide_buffer_t *buffers) {
         for (int64_t x = 0; x < run; x++) {
             uint64_t sum = 0;
             const auto at = [&](int o) {
-                return buffers[o].host + (y * buffers[o].dim[1].stride + x * buffers[o].dim[0].stride) * context.element_bytes[o];
+                return buffers[o].host +
+                       (y * buffers[o].dim[1].stride + x * buffers[o].dim[0].stride) *
+                           context.element_bytes[o];
             };
             for (int o = 0; o < output; o++) sum += load(at(o), context.element_bytes[o]);
             std::memcpy(at(output), &sum, size_t(context.element_bytes[output]));
@@ -99,16 +102,19 @@ int sum_box(hewn::BoxCall &opaque, halide_buffer_t *buffers) {
     for (int o = 0; o < output; o++) {
         auto &last = context.last[o];
         const uint8_t *const host = buffers[o].host;
-        const size_t bytes = size_t(((run - 1) * buffers[o].dim[0].stride + 1) * context.element_bytes[o]);
-        const bool stays = context.box > context.first && host == last.host && !(context.filled >> o & 1);
+        const size_t bytes =
+            size_t(((run - 1) * buffers[o].dim[0].stride + 1) * context.element_bytes[o]);
+        const bool stays =
+            context.box > context.first && host == last.host && !(context.filled >> o & 1);
         if (stays && bytes <= last.run.size())
-            promise(std::memcmp(host, last.run.data(), bytes) == 0, "what was not filled is as it was");
+            promise(std::memcmp(host, last.run.data(), bytes) == 0,
+                    "what was not filled is as it was");
         const hewn::Plan &plan = *context.plan;
         const bool cut = plan.run_loop >= 0 && plan.loops[plan.run_loop].step_bytes[o] != 0;
         const int64_t repeated_boxes = cut ? 0 : hewn::repeated_rows(plan, o) / plan.rows;
         // After a partial box a whole one is filled anew.
-        if (context.box > context.first && repeated_boxes > 0 && context.box % repeated_boxes != 0 && run <= last.length &&
-            rows <= last.rows) {
+        if (context.box > context.first && repeated_boxes > 0 &&
+            context.box % repeated_boxes != 0 && run <= last.length && rows <= last.rows) {
             promise(stays, "repeated rows lie where they were");
         }
         last.host = host;
@@ -128,7 +134,8 @@ int32_t highest_rank() {
         hewn_target_info info = {};
         info.struct_size = sizeof info;
         EXPECT_EQ(hewn_get_target(t, &info), HEWN_STATUS_OK);
-        if (info.device == HEWN_DEVICE_CPU && info.supported) highest = std::max(highest, info.rank);
+        if (info.device == HEWN_DEVICE_CPU && info.supported)
+            highest = std::max(highest, info.rank);
     }
     return highest;
 }
@@ -150,7 +157,8 @@ hewn::Plan plan_of(const std::vector<hewn::Dimension> &dims, const std::vector<i
                    const hewn::KernelTraits &traits = kSum, const hewn::PlanKnobs &knobs = kKnobs,
                    const hewn::Chip &chip = kOtherChip) {
     hewn::Plan plan;
-    EXPECT_TRUE(hewn::build_plan(space_of(dims, bytes), traits, knobs, chip, test_allocator(), plan));
+    EXPECT_TRUE(
+        hewn::build_plan(space_of(dims, bytes), traits, knobs, chip, test_allocator(), plan));
     hewn::destroy_plan(test_allocator(), plan);
     return plan;
 }
@@ -164,7 +172,9 @@ class RandomLayout {
 public:
     explicit RandomLayout(std::mt19937 &random) : random_(random) {}
 
-    int between(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+    int between(int low, int high) {
+        return std::uniform_int_distribution<int>(low, high)(random_);
+    }
 
     // Of a matrix that a tall tile may fit in.
     std::vector<int64_t> large_sizes() {
@@ -262,7 +272,8 @@ TEST(Plan, KnobsReachIt) {
     knobs.stream_bytes = 12 * kElements;
     EXPECT_EQ(dense_plan(kElements - 1, knobs).access[2], Access::InPlace);
     EXPECT_EQ(dense_plan(kElements, knobs).access[2], Access::Stream);
-    EXPECT_EQ(dense_plan(kElements, knobs).run_outer * 4, (2 << 10) / 2) << "for two inputs from memory";
+    EXPECT_EQ(dense_plan(kElements, knobs).run_outer * 4, (2 << 10) / 2)
+        << "for two inputs from memory";
     knobs.stream_block_bytes = 8 << 10;
     EXPECT_EQ(dense_plan(kElements, knobs).run_outer * 4, (8 << 10) / 2);
 }
@@ -270,12 +281,14 @@ TEST(Plan, KnobsReachIt) {
 // As the kernel tells it, where this is an AMD.
 TEST(Chip, CachesAreTheSecondAndTheLast) {
     std::ifstream cpu("/proc/cpuinfo");
-    const std::string text{std::istreambuf_iterator<char>(cpu), {}}, caches = "/sys/devices/system/cpu/cpu0/cache/index";
+    const std::string text{std::istreambuf_iterator<char>(cpu), {}},
+        caches = "/sys/devices/system/cpu/cpu0/cache/index";
     const bool amd = hewn::kCanStream && text.find("AuthenticAMD") != std::string::npos;
     for (const unsigned level : {2u, 3u}) {
         std::ifstream cache(caches + std::to_string(level) + "/size");
         int64_t kibibytes = 0;
-        if (text.empty() || (amd && (text.find(" topoext") == std::string::npos || !(cache >> kibibytes))))
+        if (text.empty() ||
+            (amd && (text.find(" topoext") == std::string::npos || !(cache >> kibibytes))))
             GTEST_SKIP() << "the system does not tell";
         for (int i = 0; i < 2; i++) {
             const hewn::Chip chip = hewn::this_chip();
@@ -304,13 +317,18 @@ TEST(Chip, PrefetchesBeyondTheSecondCacheWithinTheLast) {
     EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, least + 1, 1, hewn::PrefetchShare::Usual), 0);
     EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, most, 1, hewn::PrefetchShare::Usual), 0);
     EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, most + 1, 1, hewn::PrefetchShare::Usual), 0);
-    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, 2 * least, 2, hewn::PrefetchShare::Usual), 0);  // each core's share
-    EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, 2 * least + 2, 2, hewn::PrefetchShare::Usual), 0);
-    EXPECT_EQ(hewn::prefetch_distance_bytes({0x1a, 0, 0}, least, 1, hewn::PrefetchShare::Usual), 0);  // hidden caches
+    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, 2 * least, 2, hewn::PrefetchShare::Usual),
+              0);  // each core's share
+    EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, 2 * least + 2, 2, hewn::PrefetchShare::Usual),
+              0);
+    EXPECT_EQ(hewn::prefetch_distance_bytes({0x1a, 0, 0}, least, 1, hewn::PrefetchShare::Usual),
+              0);  // hidden caches
 }
 
 // [rows, 4] + [4] of f32.
-hewn::Plan inner_plan(int64_t rows) { return plan_of({{4, {1, 1, 1}}, {rows, {4, 0, 4}}}, {4, 4, 4}); }
+hewn::Plan inner_plan(int64_t rows) {
+    return plan_of({{4, {1, 1, 1}}, {rows, {4, 0, 4}}}, {4, 4, 4});
+}
 
 TEST(Plan, RunsThatRepeatAreDividedIntoRows) {
     const hewn::Plan few = inner_plan(1024), many = inner_plan(1 << 18), odd = inner_plan(1021);
@@ -327,18 +345,21 @@ TEST(Plan, RunsThatRepeatAreDividedIntoRows) {
 TEST(Plan, RunsOfEightDimensionsAreNotDivided) {
     for (const int rank : {7, 8}) {
         std::vector<hewn::Dimension> dims = {{4, {1, 1, 1}}, {1024, {4, 0, 4}}};
-        for (int k = 2; k < rank; k++) dims.push_back({2, {int64_t(5000) << k, 0, int64_t(5000) << k}});
+        for (int k = 2; k < rank; k++)
+            dims.push_back({2, {int64_t(5000) << k, 0, int64_t(5000) << k}});
         const hewn::Plan plan = plan_of(dims, {4, 4, 4});
         EXPECT_EQ(plan.run_inner * plan.run_outer, 2048);
         EXPECT_EQ(plan.rows, rank == 8 ? 1 : 2);
     }
 }
 
-// Rows of [N, k, run] + [N, 1, run] go through N where k of them are a short call, whose boxes come one after the other; not
-// where they are longer, where N is short and where the output is streamed.
+// Rows of [N, k, run] + [N, 1, run] go through N where k of them are a short call, whose boxes come
+// one after the other; not where they are longer, where N is short and where the output is
+// streamed.
 TEST(Plan, RowsLeaveOutAShortDimension) {
     const auto planned = [](int64_t run, int64_t k, int64_t rows) {
-        return plan_of({{run, {1, 1, 1}}, {k, {run, 0, run}}, {rows, {run * k, run, run * k}}}, {1, 1, 1});
+        return plan_of({{run, {1, 1, 1}}, {k, {run, 0, run}}, {rows, {run * k, run, run * k}}},
+                       {1, 1, 1});
     };
     EXPECT_EQ(planned(32, 2, 1000).rows, 1000);
     EXPECT_FALSE(planned(16, 2, 1000).scratch) << "flattened, elements would have to be gathered";
@@ -360,26 +381,41 @@ TEST(Plan, RowsLeaveOutAShortDimension) {
     }
 }
 
-// Small matrices, many of them, are gathered: of bytes up to 20 x 20, of wider elements up to 14 x 14.
+// Small matrices, many of them, are gathered: of bytes up to 20 x 20, of wider elements up to 14 x
+// 14.
 TEST(Plan, SmallMatricesAreNotTransposed) {
     const auto access = [](int32_t bytes, int64_t columns, int64_t rows) {
         const int64_t matrix = columns * rows;
-        return plan_of({{columns, {rows, 1, 1}}, {rows, {1, columns, columns}}, {100, {matrix, matrix, matrix}}},
+        return plan_of({{columns, {rows, 1, 1}},
+                        {rows, {1, columns, columns}},
+                        {100, {matrix, matrix, matrix}}},
                        {bytes, bytes, bytes})
             .access[0];
     };
-    for (const auto &[bytes, columns, rows] :
-         {std::array<int, 3>{1, 20, 20}, {1, 64, 14}, {1, 14, 64}, {2, 14, 14}, {4, 14, 14}, {8, 10, 10}})
-        EXPECT_EQ(access(bytes, columns, rows), Access::Table) << bytes << ": " << columns << " x " << rows;
-    for (const auto &[bytes, columns, rows] :
-         {std::array<int, 3>{1, 16, 16}, {1, 24, 24}, {1, 64, 16}, {2, 16, 16}, {4, 16, 16}, {4, 64, 8}, {8, 8, 64}})
-        EXPECT_EQ(access(bytes, columns, rows), Access::Transpose) << bytes << ": " << columns << " x " << rows;
+    for (const auto &[bytes, columns, rows] : {std::array<int, 3>{1, 20, 20},
+                                               {1, 64, 14},
+                                               {1, 14, 64},
+                                               {2, 14, 14},
+                                               {4, 14, 14},
+                                               {8, 10, 10}})
+        EXPECT_EQ(access(bytes, columns, rows), Access::Table)
+            << bytes << ": " << columns << " x " << rows;
+    for (const auto &[bytes, columns, rows] : {std::array<int, 3>{1, 16, 16},
+                                               {1, 24, 24},
+                                               {1, 64, 16},
+                                               {2, 16, 16},
+                                               {4, 16, 16},
+                                               {4, 64, 8},
+                                               {8, 8, 64}})
+        EXPECT_EQ(access(bytes, columns, rows), Access::Transpose)
+            << bytes << ": " << columns << " x " << rows;
 }
 
-// A run of two dimensions beside rows along which an operand lies dense: it is gathered, for its elements lie evenly along the
-// first dimension alone.
+// A run of two dimensions beside rows along which an operand lies dense: it is gathered, for its
+// elements lie evenly along the first dimension alone.
 TEST(Plan, FlattenedRunsAreNotTransposed) {
-    const hewn::Plan plan = plan_of({{4, {64 * 300, 1, 1}}, {300, {64, 4, 4}}, {64, {1, 4 * 300, 4 * 300}}}, {4, 4, 4});
+    const hewn::Plan plan =
+        plan_of({{4, {64 * 300, 1, 1}}, {300, {64, 4, 4}}, {64, {1, 4 * 300, 4 * 300}}}, {4, 4, 4});
     EXPECT_EQ(plan.run_inner, 4);
     EXPECT_EQ(plan.run_outer, 32);
     EXPECT_EQ(plan.rows, 16);
@@ -387,11 +423,13 @@ TEST(Plan, FlattenedRunsAreNotTransposed) {
     EXPECT_EQ(plan.piece, 1) << "a piece of 4 elements is not worth its table";
 }
 
-// Planes to pixels of a scale a plane: the planes stay in place and their rows are interleaved, in boxes that have all planes.
-// Not pixels to planes, where the output stays in place, nor where few elements lie side by side or planes do not lie dense.
+// Planes to pixels of a scale a plane: the planes stay in place and their rows are interleaved, in
+// boxes that have all planes. Not pixels to planes, where the output stays in place, nor where few
+// elements lie side by side or planes do not lie dense.
 TEST(Plan, PlanesAreInterleaved) {
     constexpr uint32_t kLayouts = 1u << 0b100 | 1u << 0b110 | 1u << 0b111;
-    const auto planned = [&](const hewn::Dimension &inner, const hewn::Dimension &outer, uint32_t uniform = 0) {
+    const auto planned = [&](const hewn::Dimension &inner, const hewn::Dimension &outer,
+                             uint32_t uniform = 0) {
         return plan_of({inner, outer}, {4, 4, 1, 1}, {kLayouts, uniform, false});
     };
     const hewn::Plan planes = planned({3, {10000, 1, 1, 1}}, {10000, {1, 0, 0, 3}});
@@ -404,15 +442,17 @@ TEST(Plan, PlanesAreInterleaved) {
     const hewn::Plan one_scale = planned({3, {10000, 0, 0, 1}}, {10000, {1, 0, 0, 3}}, 0b0110);
     EXPECT_EQ(one_scale.access[3], Access::Table);
     EXPECT_EQ(one_scale.rows, 3);
-    EXPECT_EQ(planned({3, {10000, 0, 0, 1}}, {10000, {1, 1, 1, 3}}, 0b0110).access[3], Access::InPlace)
+    EXPECT_EQ(planned({3, {10000, 0, 0, 1}}, {10000, {1, 1, 1, 3}}, 0b0110).access[3],
+              Access::InPlace)
         << "which have to be constant along a run";
     EXPECT_EQ(planned({10000, {3, 0, 0, 1}}, {3, {1, 1, 1, 10000}}).access[3], Access::InPlace);
     EXPECT_EQ(planned({3, {63, 1, 1, 1}}, {63, {1, 0, 0, 3}}).access[3], Access::InPlace);
     EXPECT_EQ(planned({3, {20000, 1, 1, 1}}, {10000, {2, 0, 0, 3}}).access[3], Access::InPlace);
 }
 
-// Strided elements and parameters a row: runs end where the latter change, which are not gathered then, and rows go on; not
-// where runs are short, where a layout needs them gathered, and where they are the same in each of the longest runs.
+// Strided elements and parameters a row: runs end where the latter change, which are not gathered
+// then, and rows go on; not where runs are short, where a layout needs them gathered, and where
+// they are the same in each of the longest runs.
 TEST(Plan, LongRunsEndWhereConstantsChange) {
     constexpr uint32_t kLayouts = 1u << 0b100 | 1u << 0b110 | 1u << 0b111;
     const auto planned = [&](const std::vector<hewn::Dimension> &dims) {
@@ -422,10 +462,13 @@ TEST(Plan, LongRunsEndWhereConstantsChange) {
     };
     const auto ends = [&](int64_t columns, int64_t scale_stride, int64_t zero_point_stride) {
         const hewn::Plan plan =
-            planned({{columns, {2, 0, 0, 1}}, {1000, {2 * columns, scale_stride, zero_point_stride, columns}}});
+            planned({{columns, {2, 0, 0, 1}},
+                     {1000, {2 * columns, scale_stride, zero_point_stride, columns}}});
         const bool ended = plan.run_inner * plan.run_outer == columns;
         EXPECT_EQ(plan.rows, ended ? 2048 / columns : 1);
-        for (int o : {1, 2}) EXPECT_EQ(plan.access[o], ended || plan.dims[o][0].stride == 0 ? Access::InPlace : Access::Table);
+        for (int o : {1, 2})
+            EXPECT_EQ(plan.access[o],
+                      ended || plan.dims[o][0].stride == 0 ? Access::InPlace : Access::Table);
         return ended;
     };
     EXPECT_FALSE(ends(15, 1, 1));
@@ -434,7 +477,8 @@ TEST(Plan, LongRunsEndWhereConstantsChange) {
     EXPECT_TRUE(ends(32, 1, 0));
     EXPECT_FALSE(ends(100, 0, 0));
     // 4 x 8 elements of each of 500 channels, and of several images.
-    const hewn::Dimension x = {4, {2, 0, 0, 1}}, y = {8, {10, 0, 0, 4}}, channels = {500, {100, 1, 0, 32}};
+    const hewn::Dimension x = {4, {2, 0, 0, 1}}, y = {8, {10, 0, 0, 4}},
+                          channels = {500, {100, 1, 0, 32}};
     EXPECT_EQ(planned({x, y, channels}).run_inner * planned({x, y, channels}).run_outer, 32);
     EXPECT_EQ(planned({x, y, channels, {3, {50000, 500, 0, 16000}}}).rows, 64);
     const hewn::Plan images = planned({x, y, {50, {100, 1, 0, 32}}, {300, {5000, 0, 0, 1600}}});
@@ -442,11 +486,12 @@ TEST(Plan, LongRunsEndWhereConstantsChange) {
     // A scale an element leaves the zero point, a zero point an element needs the scale gathered.
     EXPECT_EQ(planned({{64, {2, 1, 0, 1}}, {1000, {128, 64, 1, 64}}}).run_outer, 64);
     EXPECT_EQ(planned({{64, {2, 0, 1, 1}}, {1000, {128, 1, 64, 64}}}).run_inner, 64);
-    EXPECT_EQ(planned({{100, {2, 0, 0, 1}}, {1000, {300000000, 1, 1, 100}}}).rows, 7) << "as far as int32 reaches";
+    EXPECT_EQ(planned({{100, {2, 0, 0, 1}}, {1000, {300000000, 1, 1, 100}}}).rows, 7)
+        << "as far as int32 reaches";
 }
 
-// A transposed matrix of bytes and a scalar make one of f32: a box has as many rows as a cache line has bytes, but where the
-// output goes through scratch memory as well, as many as it has f32.
+// A transposed matrix of bytes and a scalar make one of f32: a box has as many rows as a cache line
+// has bytes, but where the output goes through scratch memory as well, as many as it has f32.
 TEST(Plan, TransposedRowsFillCacheLinesOfWhatIsInScratch) {
     for (const hewn::Chip &chip : {kOtherChip, kZen4, kZen5}) {
         for (const bool streams : {false, hewn::kCanStream}) {
@@ -470,10 +515,12 @@ struct Given {
 };
 
 // A matrix and a transposed one of `size` x `size` elements, each of its own bytes, make a third.
-hewn::Plan transposed_plan(int64_t size, int32_t bytes, int32_t transposed_bytes, int32_t output_bytes, const Given &given) {
+hewn::Plan transposed_plan(int64_t size, int32_t bytes, int32_t transposed_bytes,
+                           int32_t output_bytes, const Given &given) {
     hewn::PlanKnobs knobs = kKnobs;
     knobs.stream_bytes = given.stream_bytes;
-    const hewn::Plan plan = plan_of({{size, {1, size, 1}}, {size, {size, 1, size}}}, {bytes, transposed_bytes, output_bytes},
+    const hewn::Plan plan = plan_of({{size, {1, size, 1}}, {size, {size, 1, size}}},
+                                    {bytes, transposed_bytes, output_bytes},
                                     {1u << 0b11, 0, given.compute_bound}, knobs, given.chip);
     EXPECT_EQ(plan.access[1], Access::Transpose);
     return plan;
@@ -484,19 +531,22 @@ TEST(Chip, StreamingFetchesIntoItsCaches) {
     EXPECT_EQ(hewn::traits_of(kZen4).stream_prefetch_into, hewn::PrefetchInto::L2);
     EXPECT_EQ(hewn::traits_of(kZen5).stream_prefetch_into, hewn::PrefetchInto::L1Alone);
     for (const hewn::Chip &chip : {kOtherChip, kZen4, kZen5})
-        EXPECT_EQ(transposed_plan(1000, 4, 4, 4, {chip}).prefetch_into, hewn::traits_of(chip).stream_prefetch_into);
+        EXPECT_EQ(transposed_plan(1000, 4, 4, 4, {chip}).prefetch_into,
+                  hewn::traits_of(chip).stream_prefetch_into);
 }
 
-// The next rows of the same columns come first. They are prefetched on AMD's chips, where a core's own cache does not hold what
-// is moved; rows of operands in place beside them where the output is not streamed, on a Zen 5 where the last cache does not hold
-// it, on a Zen 1 nowhere.
+// The next rows of the same columns come first. They are prefetched on AMD's chips, where a core's
+// own cache does not hold what is moved; rows of operands in place beside them where the output is
+// not streamed, on a Zen 5 where the last cache does not hold it, on a Zen 1 nowhere.
 TEST(Plan, AsksForTheNextTileOfATransposition) {
-    for (const hewn::Chip &chip : {kOtherChip, kZen1, kZen4, kZen5, hewn::Chip{0x1a, 1 << 20, 0}}) {  // caches may be hidden
+    for (const hewn::Chip &chip :
+         {kOtherChip, kZen1, kZen4, kZen5, hewn::Chip{0x1a, 1 << 20, 0}}) {  // caches may be hidden
         const hewn::Plan plan = transposed_plan(1024, 4, 4, 4, {chip});
         EXPECT_EQ(plan.row_loop, 0);
         EXPECT_EQ(plan.run_loop, 1);
         const auto planned = [&](double bytes, int64_t stream_bytes) {
-            return transposed_plan(int64_t(std::ceil(std::sqrt(bytes / 12))), 4, 4, 4, {chip, stream_bytes});
+            return transposed_plan(int64_t(std::ceil(std::sqrt(bytes / 12))), 4, 4, 4,
+                                   {chip, stream_bytes});
         };
         const bool amd = chip.amd_family > 0, zen1 = chip.amd_family == kZen1.amd_family,
                    zen5 = chip.amd_family == kZen5.amd_family;
@@ -505,7 +555,8 @@ TEST(Plan, AsksForTheNextTileOfATransposition) {
         EXPECT_EQ(planned(least, INT64_MAX).prefetches_tiles, amd);
         EXPECT_EQ(planned(least, 0).prefetches_tiles, amd);
         EXPECT_FALSE(planned(beside * 0.98, INT64_MAX).prefetches_beside);
-        EXPECT_EQ(planned(beside, INT64_MAX).prefetches_beside, amd && !zen1 && !(zen5 && chip.l3_bytes == 0));
+        EXPECT_EQ(planned(beside, INT64_MAX).prefetches_beside,
+                  amd && !zen1 && !(zen5 && chip.l3_bytes == 0));
         EXPECT_FALSE(hewn::kCanStream && planned(beside, 0).prefetches_beside);
     }
     EXPECT_FALSE(dense_plan(1 << 24, kKnobs).prefetches_tiles);
@@ -515,30 +566,37 @@ TEST(Plan, AsksForTheNextTileOfATransposition) {
 // A kernel that computes longer than its memory takes gains nothing by streamed stores.
 TEST(Plan, StreamsWhereMemoryBinds) {
     for (const bool compute_bound : {false, true}) {
-        const Access expected = hewn::kCanStream && !compute_bound ? Access::Stream : Access::InPlace;
-        EXPECT_EQ(transposed_plan(1000, 1, 1, 1, {kOtherChip, 0, compute_bound}).access[2], expected);
+        const Access expected =
+            hewn::kCanStream && !compute_bound ? Access::Stream : Access::InPlace;
+        EXPECT_EQ(transposed_plan(1000, 1, 1, 1, {kOtherChip, 0, compute_bound}).access[2],
+                  expected);
     }
 }
 
-// Of f32 with a scale and a zero point for each element, to u8, a tenth is written; with one of each a fifth.
+// Of f32 with a scale and a zero point for each element, to u8, a tenth is written; with one of
+// each a fifth.
 TEST(Plan, StreamsWhereASixthIsWritten) {
     hewn::PlanKnobs knobs = kKnobs;
     knobs.stream_bytes = 0;
     const auto output = [&](int64_t stride) {
-        return plan_of({{1 << 20, {1, stride, stride, 1}}}, {4, 4, 1, 1}, {1u << 0b100 | 1u << 0b111, 0, false}, knobs).access[3];
+        return plan_of({{1 << 20, {1, stride, stride, 1}}}, {4, 4, 1, 1},
+                       {1u << 0b100 | 1u << 0b111, 0, false}, knobs)
+            .access[3];
     };
     EXPECT_EQ(output(1), Access::InPlace);
     EXPECT_EQ(output(0), hewn::kCanStream ? Access::Stream : Access::InPlace);
 }
 
-// On a Zen 5 within half of the last cache: two cache lines of 256 columns that lie whole cache lines apart, four of 128 where
-// the others are narrower or the kernel computes longer than its memory takes: 32 KiB.
+// On a Zen 5 within half of the last cache: two cache lines of 256 columns that lie whole cache
+// lines apart, four of 128 where the others are narrower or the kernel computes longer than its
+// memory takes: 32 KiB.
 TEST(Plan, TallTilesHoldSeveralLines) {
     const auto expect_tile = [](const hewn::Plan &plan, int64_t rows, int64_t columns) {
         EXPECT_EQ(plan.rows, rows);
         EXPECT_EQ(plan.run_outer, columns);
     };
-    for (int32_t bytes : {1, 2, 4, 8}) expect_tile(transposed_plan(704, bytes, bytes, bytes, {kZen5}), 128 / bytes, 256);
+    for (int32_t bytes : {1, 2, 4, 8})
+        expect_tile(transposed_plan(704, bytes, bytes, bytes, {kZen5}), 128 / bytes, 256);
     expect_tile(transposed_plan(704, 1, 1, 1, {kZen5, kKnobs.stream_bytes, true}), 256, 128);
     expect_tile(transposed_plan(704, 1, 4, 1, {kZen5}), 64, 128);
     expect_tile(transposed_plan(128, 1, 4, 1, {kZen5}), 64, 128);
@@ -548,25 +606,31 @@ TEST(Plan, TallTilesHoldSeveralLines) {
 
     // The transpose of one and another of f32.
     const auto planned = [](int64_t columns, int64_t rows, bool both) {
-        return plan_of({{columns, {both ? rows : 1, rows, 1}}, {rows, {both ? 1 : columns, 1, columns}}}, {4, 4, 4}, kSum, kKnobs,
-                       kZen5);
+        return plan_of(
+            {{columns, {both ? rows : 1, rows, 1}}, {rows, {both ? 1 : columns, 1, columns}}},
+            {4, 4, 4}, kSum, kKnobs, kZen5);
     };
     expect_tile(planned(1000, 1008, true), 32, 256);
     expect_tile(planned(1000, 1000, true), 16, 256);
     // The transposes of three, whose tall tiles scratch memory does not hold.
-    const hewn::Plan three =
-        plan_of({{704, {704, 704, 704, 1}}, {704, {1, 1, 1, 704}}}, {4, 4, 4, 4}, {1u << 0b111, 0, false}, kKnobs, kZen5);
+    const hewn::Plan three = plan_of({{704, {704, 704, 704, 1}}, {704, {1, 1, 1, 704}}},
+                                     {4, 4, 4, 4}, {1u << 0b111, 0, false}, kKnobs, kZen5);
     for (int o = 0; o < 3; o++) EXPECT_EQ(three.access[o], Access::Transpose);
     EXPECT_EQ(three.rows, 16);
-    // The transposes of two of bytes: scratch memory would hold 128 columns of 256 rows without the rows' pads.
-    EXPECT_EQ(plan_of({{704, {704, 704, 1}}, {704, {1, 1, 704}}}, {1, 1, 1}, {1u << 0b11, 0, true}, kKnobs, kZen5).rows, 64);
+    // The transposes of two of bytes: scratch memory would hold 128 columns of 256 rows without the
+    // rows' pads.
+    EXPECT_EQ(plan_of({{704, {704, 704, 1}}, {704, {1, 1, 704}}}, {1, 1, 1}, {1u << 0b11, 0, true},
+                      kKnobs, kZen5)
+                  .rows,
+              64);
     // Matrices that some of these tiles do not fit in.
     expect_tile(planned(255, 4000, false), 64, 128);
     expect_tile(planned(10000, 32, false), 32, 256);
     expect_tile(planned(10000, 24, false), 16, 256);
     EXPECT_LT(planned(127, 8000, false).rows, 32);
 
-    for (const hewn::Chip &chip : {kOtherChip, kZen1, kZen4}) EXPECT_EQ(transposed_plan(704, 4, 4, 4, {chip}).rows, 16);
+    for (const hewn::Chip &chip : {kOtherChip, kZen1, kZen4})
+        EXPECT_EQ(transposed_plan(704, 4, 4, 4, {chip}).rows, 16);
     // On a Zen 4 where columns lie a multiple of 2 KiB apart.
     EXPECT_EQ(transposed_plan(512, 4, 4, 4, {kOtherChip}).rows, 16);
     expect_tile(transposed_plan(512, 4, 4, 4, {kZen4}), 32, 256);
@@ -575,14 +639,17 @@ TEST(Plan, TallTilesHoldSeveralLines) {
     EXPECT_EQ(transposed_plan(1024, 4, 1, 4, {kZen4}).rows, 64);
     EXPECT_EQ(transposed_plan(1152, 4, 4, 4, {kZen5}).rows, 32);  // 15.2 MiB
     EXPECT_EQ(transposed_plan(1184, 4, 4, 4, {kZen5}).rows, 16);  // 16.04
-    EXPECT_EQ(transposed_plan(704, 4, 4, 4, {kZen5, 0}).rows, hewn::kCanStream ? 16 : 32) << "beside a streamed output";
+    EXPECT_EQ(transposed_plan(704, 4, 4, 4, {kZen5, 0}).rows, hewn::kCanStream ? 16 : 32)
+        << "beside a streamed output";
 }
 
-// Rows and a row that all share, beside a streamed output: where a core's own cache holds the latter, it is not fetched and
-// blocks are as long as the knob says, else half as long. One input alone is not fetched on a Zen 4, nothing on a Zen 1.
+// Rows and a row that all share, beside a streamed output: where a core's own cache holds the
+// latter, it is not fetched and blocks are as long as the knob says, else half as long. One input
+// alone is not fetched on a Zen 4, nothing on a Zen 1.
 TEST(Plan, FetchesWhatIsNotInACoresOwnCache) {
     const auto prefetched_of = [](const hewn::Chip &chip, int64_t columns, int64_t rows) {
-        const hewn::Plan plan = plan_of({{columns, {1, 1, 1}}, {rows, {columns, 0, columns}}}, {4, 4, 4}, kSum, kKnobs, chip);
+        const hewn::Plan plan = plan_of({{columns, {1, 1, 1}}, {rows, {columns, 0, columns}}},
+                                        {4, 4, 4}, kSum, kKnobs, chip);
         EXPECT_EQ(plan.access[2], hewn::kCanStream ? Access::Stream : Access::InPlace);
         if (hewn::kCanStream) {
             EXPECT_EQ(plan.run_outer * 4, columns * 4 > 256 << 10 ? 1 << 10 : 2 << 10);
@@ -590,18 +657,22 @@ TEST(Plan, FetchesWhatIsNotInACoresOwnCache) {
         return plan.prefetched;
     };
     for (const hewn::Chip &chip : {kOtherChip, kZen4, kZen5}) {
-        EXPECT_EQ(prefetched_of(chip, 64 << 10, 256), chip.amd_family == kZen4.amd_family ? 0 : 0b01u);
+        EXPECT_EQ(prefetched_of(chip, 64 << 10, 256),
+                  chip.amd_family == kZen4.amd_family ? 0 : 0b01u);
         EXPECT_EQ(prefetched_of(chip, (64 << 10) + 1, 256), 0b11u);
     }
     EXPECT_EQ(prefetched_of(kZen1, (64 << 10) + 1, 256), 0u);
     EXPECT_EQ(dense_plan(16 << 20, kKnobs).prefetched, 0b11u);
-    EXPECT_EQ(transposed_plan(4096, 4, 4, 4, {kOtherChip}).prefetched, 0b01u);  // not what goes through scratch memory
+    EXPECT_EQ(transposed_plan(4096, 4, 4, 4, {kOtherChip}).prefetched,
+              0b01u);  // not what goes through scratch memory
     EXPECT_EQ(transposed_plan(4096, 4, 4, 4, {kZen4}).prefetched, 0u);
 }
 
-// Quantizing [images, channels, pixels] with a scale and a zero point a channel, of a whole tensor, transposed, padded.
+// Quantizing [images, channels, pixels] with a scale and a zero point a channel, of a whole tensor,
+// transposed, padded.
 TEST(Plan, UniformOperandsVaryByRow) {
-    constexpr uint32_t kScaleAndZeroPoint = 0b110, kLayouts = 1u << 0b100 | 1u << 0b110 | 1u << 0b111;
+    constexpr uint32_t kScaleAndZeroPoint = 0b110,
+                       kLayouts = 1u << 0b100 | 1u << 0b110 | 1u << 0b111;
     constexpr int64_t kImages = 3, kChannels = 600, kPixels = 100;
     hewn::PlanKnobs knobs = kKnobs;
     knobs.box_bytes = knobs.parallel_bytes = knobs.stream_bytes = INT64_MAX;
@@ -609,33 +680,41 @@ TEST(Plan, UniformOperandsVaryByRow) {
         return plan_of(dims, {input_bytes, 4, 1, 1}, {kLayouts, kScaleAndZeroPoint, false}, knobs);
     };
     constexpr int64_t kImage = kPixels * kChannels;
-    const hewn::Plan by_row =
-        planned({{kPixels, {1, 0, 0, 1}}, {kChannels, {kPixels, 1, 2, kPixels}}, {kImages, {kImage, 0, 0, kImage}}}, 4);
+    const hewn::Plan by_row = planned({{kPixels, {1, 0, 0, 1}},
+                                       {kChannels, {kPixels, 1, 2, kPixels}},
+                                       {kImages, {kImage, 0, 0, kImage}}},
+                                      4);
     EXPECT_EQ(by_row.rows, hewn::kMaxUniformRows);
     EXPECT_EQ(by_row.dims[1][1].stride, 1);
     EXPECT_EQ(by_row.dims[2][1].stride, 2);
     EXPECT_EQ(by_row.box_count, 3 * kImages);
     EXPECT_EQ(hewn::values_of_a_box(by_row, 1), by_row.rows);
 
-    const hewn::Plan transposed = planned({{kPixels, {kChannels, 0, 0, 1}}, {kChannels, {1, 1, 2, kPixels}}}, 4);
+    const hewn::Plan transposed =
+        planned({{kPixels, {kChannels, 0, 0, 1}}, {kChannels, {1, 1, 2, kPixels}}}, 4);
     EXPECT_EQ(transposed.access[0], Access::Transpose);
     EXPECT_GE(transposed.rows, 16);
     EXPECT_EQ(transposed.dims[1][1].stride, 1);
 
     // Of short runs a tile would have more rows than may vary.
-    const hewn::Plan short_runs =
-        planned({{8, {kChannels, 0, 0, 1}}, {150, {8 * kChannels + 8, 0, 0, 8}}, {kChannels, {1, 1, 1, 1200}}}, 2);
+    const hewn::Plan short_runs = planned({{8, {kChannels, 0, 0, 1}},
+                                           {150, {8 * kChannels + 8, 0, 0, 8}},
+                                           {kChannels, {1, 1, 1, 1200}}},
+                                          2);
     EXPECT_EQ(short_runs.access[0], Access::Transpose);
     EXPECT_EQ(short_runs.rows, hewn::kMaxUniformRows);
 
     // Too few channels to transpose: rows all the same.
-    const hewn::Plan few_channels = planned({{128, {7, 0, 0, 1}}, {7, {1, 1, 1, 128}}, {50, {896, 0, 0, 896}}}, 4);
+    const hewn::Plan few_channels =
+        planned({{128, {7, 0, 0, 1}}, {7, {1, 1, 1, 128}}, {50, {896, 0, 0, 896}}}, 4);
     EXPECT_EQ(few_channels.access[0], Access::Table);
     EXPECT_EQ(few_channels.rows, 7);
 
-    // Padded rows of pixels, a scale an image: a box has one, and with a scale for all of them none of its own.
-    std::vector<hewn::Dimension> padded = {
-        {kPixels, {1, 0, 0, 1}}, {kChannels, {kPixels + 7, 0, 0, kPixels}}, {kImages, {2 * kImage, 1, 1, kImage}}};
+    // Padded rows of pixels, a scale an image: a box has one, and with a scale for all of them none
+    // of its own.
+    std::vector<hewn::Dimension> padded = {{kPixels, {1, 0, 0, 1}},
+                                           {kChannels, {kPixels + 7, 0, 0, kPixels}},
+                                           {kImages, {2 * kImage, 1, 1, kImage}}};
     const hewn::Plan an_image = planned(padded, 4);
     EXPECT_EQ(an_image.rows, kChannels);
     EXPECT_EQ(hewn::values_of_a_box(an_image, 1), 1);
@@ -644,29 +723,36 @@ TEST(Plan, UniformOperandsVaryByRow) {
     EXPECT_EQ(hewn::values_of_a_box(planned(padded, 4), 2), 1);
 }
 
-// Sizes innermost first; strides of a, b and a dense output. No operand's span in a box may exceed what its table and scratch
-// memory hold, nor may that of a tile's columns or of its rows.
+// Sizes innermost first; strides of a, b and a dense output. No operand's span in a box may exceed
+// what its table and scratch memory hold, nor may that of a tile's columns or of its rows.
 TEST(Plan, HugeStridesAreNotDivided) {
     struct Case {
         int32_t bytes;
         hewn::Dimension inner, outer;
     };
-    for (const Case &c :
-         {Case{4, {100, {1, 1, 1}}, {20, {300000000, 0, 100}}}, Case{4, {2, {1 << 27, 1, 1}}, {100, {1 << 24, 2, 2}}},
-          Case{8, {300, {1, 2, 1}}, {20, {140000000, 0, 300}}}, Case{4, {4, {1, 1, 1}}, {1024, {INT32_MAX, 0, 4}}},
-          Case{1, {3, {int64_t(1) << 31, 0, 1}}, {100, {1, 1, 3}}}, Case{4, {1000, {1 << 24, 1, 1}}, {1000, {1, 1000, 1000}}},
-          Case{4, {1024, {1024, 1, 1}}, {1024, {1, 1 << 28, 1024}}}, Case{4, {1100, {7, 1, 1}}, {7, {1, 1 << 29, 1100}}}}) {
+    for (const Case &c : {Case{4, {100, {1, 1, 1}}, {20, {300000000, 0, 100}}},
+                          Case{4, {2, {1 << 27, 1, 1}}, {100, {1 << 24, 2, 2}}},
+                          Case{8, {300, {1, 2, 1}}, {20, {140000000, 0, 300}}},
+                          Case{4, {4, {1, 1, 1}}, {1024, {INT32_MAX, 0, 4}}},
+                          Case{1, {3, {int64_t(1) << 31, 0, 1}}, {100, {1, 1, 3}}},
+                          Case{4, {1000, {1 << 24, 1, 1}}, {1000, {1, 1000, 1000}}},
+                          Case{4, {1024, {1024, 1, 1}}, {1024, {1, 1 << 28, 1024}}},
+                          Case{4, {1100, {7, 1, 1}}, {7, {1, 1 << 29, 1100}}}}) {
         const hewn::Space space = space_of({c.inner, c.outer}, {c.bytes, c.bytes, c.bytes});
         hewn::Plan plan;
         ASSERT_TRUE(hewn::build_plan(space, kSum, kKnobs, kZen5, test_allocator(), plan));
         for (int o = 0; o < 3; o++) {
-            EXPECT_LE((plan.rows - 1) * plan.row_bytes[o] / c.bytes, INT32_MAX) << "Halide's bound of its indices";
+            EXPECT_LE((plan.rows - 1) * plan.row_bytes[o] / c.bytes, INT32_MAX)
+                << "Halide's bound of its indices";
             if (plan.access[o] == Access::InPlace) continue;
             if (plan.access[o] == Access::Transpose) {
-                EXPECT_LE((plan.run_outer - 1) * plan.element_step[o] / c.bytes + plan.rows - 1, INT32_MAX);
+                EXPECT_LE((plan.run_outer - 1) * plan.element_step[o] / c.bytes + plan.rows - 1,
+                          INT32_MAX);
             }
-            for (int64_t i = 0; i * plan.piece < plan.period[o]; i++) EXPECT_GE(plan.table[o][i], 0);
-            EXPECT_LE((plan.rows - 1) * plan.dims[o][1].stride + plan.dims[o][0].extent, (16 << 10) / c.bytes);
+            for (int64_t i = 0; i * plan.piece < plan.period[o]; i++)
+                EXPECT_GE(plan.table[o][i], 0);
+            EXPECT_LE((plan.rows - 1) * plan.dims[o][1].stride + plan.dims[o][0].extent,
+                      (16 << 10) / c.bytes);
         }
         hewn::destroy_plan(test_allocator(), plan);
     }
@@ -675,24 +761,30 @@ TEST(Plan, HugeStridesAreNotDivided) {
 TEST(Plan, RandomLayoutsSumRight) {
     std::mt19937 random(20260);
     RandomLayout layout(random);
-    int seen[4] = {}, divided = 0, cut = 0;  // by Access; runs of several dimensions in rows, the last box with fewer
+    int seen[4] = {}, divided = 0,
+        cut = 0;  // by Access; runs of several dimensions in rows, the last box with fewer
     int large_transposed = 0, tall_transposed = 0;
-    int interleaved = 0, pieces = 0, left_out = 0;  // scattered planes; runs in pieces; rows that leave out a dimension
+    int interleaved = 0, pieces = 0,
+        left_out = 0;  // scattered planes; runs in pieces; rows that leave out a dimension
     const int32_t highest = highest_rank();
     for (int iteration = 0; iteration < 4000; iteration++) {
         SCOPED_TRACE(iteration);
         const int operands = layout.between(3, 4), output = operands - 1;
-        const uint32_t two_inputs = 1u << 0b11 | 1u << 0b10 | 1u << 0b01, three_inputs = 1u << 0b100 | 1u << 0b110 | 1u << 0b111;
+        const uint32_t two_inputs = 1u << 0b11 | 1u << 0b10 | 1u << 0b01,
+                       three_inputs = 1u << 0b100 | 1u << 0b110 | 1u << 0b111;
         const bool large = iteration % 100 == 0;
-        const std::vector<int64_t> sizes = large ? layout.large_sizes() : layout.sizes(layout.between(1, 8));
-        const int64_t elements = std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>());
+        const std::vector<int64_t> sizes =
+            large ? layout.large_sizes() : layout.sizes(layout.between(1, 8));
+        const int64_t elements =
+            std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>());
         int32_t bytes[kMaxOperands];
         std::vector<Operand> data;
         std::vector<hewn::Tensor> tensors;
         const int one_size = 1 << layout.between(0, 3);
         for (int o = 0; o < operands; o++) {
             bytes[o] = layout.between(0, 1) ? one_size : 1 << layout.between(0, 3);
-            data.push_back(large && o == 0 ? layout.transposed(sizes, bytes[o]) : layout.operand(sizes, bytes[o], o == output));
+            data.push_back(large && o == 0 ? layout.transposed(sizes, bytes[o])
+                                           : layout.operand(sizes, bytes[o], o == output));
             tensors.push_back(tensor(sizes, data.back(), bytes[o]));
         }
         const hewn::Tensor *pointers[kMaxOperands];
@@ -706,10 +798,12 @@ TEST(Plan, RandomLayoutsSumRight) {
         for (int64_t i = 0; i < elements; i++) {
             int64_t offsets[kMaxOperands] = {}, rest = i;
             for (size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) {
-                for (int o = 0; o < operands; o++) offsets[o] += rest % sizes[d] * data[size_t(o)].strides[d] * bytes[o];
+                for (int o = 0; o < operands; o++)
+                    offsets[o] += rest % sizes[d] * data[size_t(o)].strides[d] * bytes[o];
             }
             uint64_t sum = 0;
-            for (int o = 0; o < output; o++) sum += load(data[size_t(o)].memory.data() + offsets[o], bytes[o]);
+            for (int o = 0; o < output; o++)
+                sum += load(data[size_t(o)].memory.data() + offsets[o], bytes[o]);
             std::memcpy(expected.data() + offsets[output], &sum, size_t(bytes[output]));
         }
 
@@ -720,41 +814,51 @@ TEST(Plan, RandomLayoutsSumRight) {
         context.element_bytes = bytes;
         context.layouts = operands == 3 ? two_inputs : three_inputs;
         const hewn::Space space = hewn::merge_dimensions(pointers, operands);
-        const bool constant = operands == 4 && space.dims[0].stride[1] == 0 && space.dims[0].stride[2] == 0;
+        const bool constant =
+            operands == 4 && space.dims[0].stride[1] == 0 && space.dims[0].stride[2] == 0;
         context.uniform = constant ? 0b110 : 0;
         hewn::PlanKnobs knobs = kKnobs;
         knobs.box_bytes = int64_t(16 << 10) << (layout.between(0, 2) ? 0 : layout.between(1, 6));
         knobs.stream_block_bytes = int64_t(1 << 10) << layout.between(0, 3);
-        if (layout.between(0, 1) && !large) knobs.stream_bytes = 0;  // no tile is tall beside a streamed output
+        if (layout.between(0, 1) && !large)
+            knobs.stream_bytes = 0;  // no tile is tall beside a streamed output
         if (layout.between(0, 3)) knobs.parallel_bytes = 0;
         const hewn::Chip chips[] = {kOtherChip, kZen4, kZen5};
-        const hewn::Chip &chip = chips[large ? 2 : layout.between(0, 2)];  // tiles are tall in large tensors on the last alone
-        const hewn::KernelTraits kernel = {context.layouts, context.uniform, layout.between(0, 3) == 0};
+        const hewn::Chip &chip =
+            chips[large ? 2 : layout.between(0, 2)];  // tiles are tall in large tensors on the last
+                                                      // alone
+        const hewn::KernelTraits kernel = {context.layouts, context.uniform,
+                                           layout.between(0, 3) == 0};
         ASSERT_TRUE(hewn::build_plan(space, kernel, knobs, chip, test_allocator(), plan));
         plan.prefetches_tiles = layout.between(0, 1);  // few of these move enough for it
         plan.prefetches_beside = layout.between(0, 1);
         const bool fetches = layout.between(0, 1) != 0;
         for (int o = 0; o < output; o++) {
-            if (fetches && plan.access[o] == Access::InPlace && plan.dims[o][0].stride == 1) plan.prefetched |= 1u << o;
+            if (fetches && plan.access[o] == Access::InPlace && plan.dims[o][0].stride == 1)
+                plan.prefetched |= 1u << o;
         }
         plan.target_rank = layout.between(0, 1) ? highest : 0;
         for (int o = 0; o < operands; o++) {
             seen[int(plan.access[o])]++;
             large_transposed += large && plan.access[o] == Access::Transpose;
-            tall_transposed += large && plan.access[o] == Access::Transpose && plan.rows * bytes[o] > 64;
+            tall_transposed +=
+                large && plan.access[o] == Access::Transpose && plan.rows * bytes[o] > 64;
         }
-        interleaved += space.dims[0].stride[output] == 1 && plan.element_step[output] > bytes[output];
+        interleaved +=
+            space.dims[0].stride[output] == 1 && plan.element_step[output] > bytes[output];
         pieces += plan.scratch && plan.piece > 1 && plan.run_inner > 1;
-        left_out += !plan.scratch && plan.rows > 1 && plan.row_bytes[output] != space.dims[1].stride[output] * bytes[output];
+        left_out += !plan.scratch && plan.rows > 1 &&
+                    plan.row_bytes[output] != space.dims[1].stride[output] * bytes[output];
         // Rows of a run's own last dimension go on where the run ends.
-        const bool own =
-            plan.run_inner > 1 && plan.rows > 1 && plan.row_bytes[output] == plan.run_inner * plan.run_outer * bytes[output];
+        const bool own = plan.run_inner > 1 && plan.rows > 1 &&
+                         plan.row_bytes[output] == plan.run_inner * plan.run_outer * bytes[output];
         divided += own;
         cut += own && plan.row_loop >= 0 && plan.loops[plan.row_loop].size % plan.rows != 0;
 
         // In slices, in any order.
         std::vector<int64_t> cuts = {0, plan.box_count};
-        for (int i = 0; i < 3; i++) cuts.push_back(std::uniform_int_distribution<int64_t>(0, plan.box_count)(random));
+        for (int i = 0; i < 3; i++)
+            cuts.push_back(std::uniform_int_distribution<int64_t>(0, plan.box_count)(random));
         std::sort(cuts.begin(), cuts.end());
         std::vector<size_t> order(cuts.size() - 1);
         std::iota(order.begin(), order.end(), 0);
@@ -765,7 +869,8 @@ TEST(Plan, RandomLayoutsSumRight) {
             if (cuts[i] < cuts[i + 1]) {
                 context.box = context.first = cuts[i];
                 context.filled = 0;
-                ASSERT_EQ(hewn::run_boxes(plan, cuts[i], cuts[i + 1], buffers, sum_box, context), 0);
+                ASSERT_EQ(hewn::run_boxes(plan, cuts[i], cuts[i + 1], buffers, sum_box, context),
+                          0);
             }
         }
         hewn::destroy_plan(test_allocator(), plan);

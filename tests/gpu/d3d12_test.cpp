@@ -1,5 +1,5 @@
-// The Direct3D 12 device beyond its kernels' results (variants_test.cpp): recording, what is refused, what the library loads and
-// keeps.
+// The Direct3D 12 device beyond its kernels' results (variants_test.cpp): recording, what is
+// refused, what the library loads and keeps.
 #include <gtest/gtest.h>
 
 #define WIDL_EXPLICIT_AGGREGATE_RETURNS
@@ -36,7 +36,8 @@ Com<T> make(Create &&create) {
 // A method of an object's class, replaced while this lives: for what no machine here has.
 class Replaced {
 public:
-    Replaced(void *object, size_t method, void *function) : slot_(*static_cast<void ***>(object) + method), original_(*slot_) {
+    Replaced(void *object, size_t method, void *function)
+        : slot_(*static_cast<void ***>(object) + method), original_(*slot_) {
         set(function);
     }
     ~Replaced() { set(original_); }
@@ -68,26 +69,33 @@ Com<ID3D12Resource> make_buffer(ID3D12Device *device, uint64_t bytes, D3D12_RESO
     heap.Type = D3D12_HEAP_TYPE_DEFAULT;
     const D3D12_RESOURCE_DESC desc = buffer_desc(bytes, flags);
     return make<ID3D12Resource>([&](const GUID &iid, void **out) {
-        return device->CreateCommittedResource(&heap, D3D12_HEAP_FLAG_NONE, &desc, D3D12_RESOURCE_STATE_COMMON, nullptr, iid,
-                                               out);
+        return device->CreateCommittedResource(&heap, D3D12_HEAP_FLAG_NONE, &desc,
+                                               D3D12_RESOURCE_STATE_COMMON, nullptr, iid, out);
     });
 }
 
 // A program's own device with a list.
 struct Program {
-    Com<ID3D12Device> device = make<ID3D12Device>(
-        [](const GUID &iid, void **out) { return D3D12CreateDevice(nullptr, D3D_FEATURE_LEVEL_11_0, iid, out); });
-    Com<ID3D12CommandAllocator> allocator = make<ID3D12CommandAllocator>(
-        [&](const GUID &iid, void **out) { return device->CreateCommandAllocator(D3D12_COMMAND_LIST_TYPE_COMPUTE, iid, out); });
-    Com<ID3D12GraphicsCommandList> list = make<ID3D12GraphicsCommandList>([&](const GUID &iid, void **out) {
-        return device->CreateCommandList(0, D3D12_COMMAND_LIST_TYPE_COMPUTE, allocator.get(), nullptr, iid, out);
+    Com<ID3D12Device> device = make<ID3D12Device>([](const GUID &iid, void **out) {
+        return D3D12CreateDevice(nullptr, D3D_FEATURE_LEVEL_11_0, iid, out);
     });
+    Com<ID3D12CommandAllocator> allocator =
+        make<ID3D12CommandAllocator>([&](const GUID &iid, void **out) {
+            return device->CreateCommandAllocator(D3D12_COMMAND_LIST_TYPE_COMPUTE, iid, out);
+        });
+    Com<ID3D12GraphicsCommandList> list =
+        make<ID3D12GraphicsCommandList>([&](const GUID &iid, void **out) {
+            return device->CreateCommandList(0, D3D12_COMMAND_LIST_TYPE_COMPUTE, allocator.get(),
+                                             nullptr, iid, out);
+        });
     DevicePtr hewn;
 
     Program() {
-        const hewn_d3d12_device_desc desc = {sizeof desc, device.get(), nullptr, nullptr, nullptr, nullptr};
+        const hewn_d3d12_device_desc desc = {sizeof desc, device.get(), nullptr,
+                                             nullptr,     nullptr,      nullptr};
         hewn_device *created = nullptr;
-        const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_create_d3d12_device(&desc, &created, error); });
+        const Outcome outcome = outcome_of(
+            [&](hewn_error *error) { return hewn_create_d3d12_device(&desc, &created, error); });
         EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
         hewn.reset(created);
     }
@@ -105,11 +113,14 @@ OperatorPtr compile_add(hewn_device *device, int64_t size = COUNT) {
 }
 
 // ADD with all three tensors in one resource.
-Outcome record(const hewn_operator *op, ID3D12GraphicsCommandList *list, ID3D12Resource *resource, uint64_t output = 8192,
-               uint64_t size = 4 * COUNT) {
-    const hewn_buffer_binding inputs[] = {{sizeof *inputs, resource, 4, 4 * COUNT}, {sizeof *inputs, resource, 4096, 4 * COUNT}};
+Outcome record(const hewn_operator *op, ID3D12GraphicsCommandList *list, ID3D12Resource *resource,
+               uint64_t output = 8192, uint64_t size = 4 * COUNT) {
+    const hewn_buffer_binding inputs[] = {{sizeof *inputs, resource, 4, 4 * COUNT},
+                                          {sizeof *inputs, resource, 4096, 4 * COUNT}};
     const hewn_buffer_binding bound = {sizeof bound, resource, output, size};
-    return outcome_of([&](hewn_error *error) { return hewn_d3d12_record(op, list, inputs, 2, &bound, 1, error); });
+    return outcome_of([&](hewn_error *error) {
+        return hewn_d3d12_record(op, list, inputs, 2, &bound, 1, error);
+    });
 }
 
 void expect_refused(const Outcome &outcome, hewn_status status, const std::string &message) {
@@ -120,30 +131,38 @@ void expect_refused(const Outcome &outcome, hewn_status status, const std::strin
 TEST(D3d12, RefusesWhatItCannotBind) {
     Program program, other;
     const OperatorPtr op = compile_add(program.hewn.get());
-    const auto good = make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+    const auto good =
+        make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
     const auto plain = make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_NONE);
-    const auto foreign = make_buffer(other.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+    const auto foreign =
+        make_buffer(other.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
     EXPECT_EQ(record(op.get(), program.list.get(), good.get()).status, HEWN_STATUS_OK);
     const hewn_status refused = HEWN_STATUS_INVALID_BINDING;
     expect_refused(record(op.get(), program.list.get(), plain.get()), refused,
-                   "ADD OutputTensor: the resource was made without D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS");
+                   "ADD OutputTensor: the resource was made without "
+                   "D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS");
     expect_refused(record(op.get(), program.list.get(), foreign.get()), refused,
                    "ADD OutputTensor: the resource is of another device");
     expect_refused(record(op.get(), program.list.get(), good.get(), 65536 - 3996), refused,
                    "ADD OutputTensor: the binding ends beyond the resource's 65536 bytes");
-    expect_refused(record(op.get(), program.list.get(), good.get(), 8193), refused, "ADD OutputTensor");  // misaligned
-    expect_refused(record(op.get(), program.list.get(), good.get(), 4100), refused, "ADD ");              // overlaps an input
-    expect_refused(record(op.get(), program.list.get(), good.get(), 8192, 3999), refused, "ADD OutputTensor");
+    expect_refused(record(op.get(), program.list.get(), good.get(), 8193), refused,
+                   "ADD OutputTensor");  // misaligned
+    expect_refused(record(op.get(), program.list.get(), good.get(), 4100), refused,
+                   "ADD ");  // overlaps an input
+    expect_refused(record(op.get(), program.list.get(), good.get(), 8192, 3999), refused,
+                   "ADD OutputTensor");
     expect_refused(record(op.get(), program.list.get(), nullptr), refused, "ADD OutputTensor");
-    expect_refused(record(op.get(), nullptr, good.get()), HEWN_STATUS_INVALID_ARGUMENT, "command_list is null");
-    expect_refused(record(nullptr, program.list.get(), good.get()), HEWN_STATUS_INVALID_ARGUMENT, "op is null");
+    expect_refused(record(op.get(), nullptr, good.get()), HEWN_STATUS_INVALID_ARGUMENT,
+                   "command_list is null");
+    expect_refused(record(nullptr, program.list.get(), good.get()), HEWN_STATUS_INVALID_ARGUMENT,
+                   "op is null");
     const OperatorPtr on_cpu = compile_add(nullptr);
-    expect_refused(record(on_cpu.get(), program.list.get(), good.get()), HEWN_STATUS_INVALID_ARGUMENT,
-                   "the operator is for the CPU");
+    expect_refused(record(on_cpu.get(), program.list.get(), good.get()),
+                   HEWN_STATUS_INVALID_ARGUMENT, "the operator is for the CPU");
 }
 
-// Resources placed in one heap: the second's first byte is the first's at 64 KiB. Wine gives every resource addresses of its own;
-// the second's are made to be what Windows' are, the heap's.
+// Resources placed in one heap: the second's first byte is the first's at 64 KiB. Wine gives every
+// resource addresses of its own; the second's are made to be what Windows' are, the heap's.
 ID3D12Resource *placed_first, *placed_second;
 UINT64(WINAPI *real_address)(ID3D12Resource *);
 UINT64 WINAPI placed_address(ID3D12Resource *resource) {
@@ -157,20 +176,23 @@ TEST(D3d12, RefusesPlacedResourcesThatOverlap) {
     heap_desc.SizeInBytes = 3 * 65536;
     heap_desc.Properties.Type = D3D12_HEAP_TYPE_DEFAULT;
     heap_desc.Flags = D3D12_HEAP_FLAG_ALLOW_ONLY_BUFFERS;
-    const auto heap =
-        make<ID3D12Heap>([&](const GUID &iid, void **out) { return program.device->CreateHeap(&heap_desc, iid, out); });
+    const auto heap = make<ID3D12Heap>([&](const GUID &iid, void **out) {
+        return program.device->CreateHeap(&heap_desc, iid, out);
+    });
     const auto place = [&](uint64_t offset) {
-        const D3D12_RESOURCE_DESC desc = buffer_desc(2 * 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+        const D3D12_RESOURCE_DESC desc =
+            buffer_desc(2 * 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
         return make<ID3D12Resource>([&](const GUID &iid, void **out) {
-            return program.device->CreatePlacedResource(heap.get(), offset, &desc, D3D12_RESOURCE_STATE_COMMON, nullptr, iid,
-                                                        out);
+            return program.device->CreatePlacedResource(
+                heap.get(), offset, &desc, D3D12_RESOURCE_STATE_COMMON, nullptr, iid, out);
         });
     };
     const auto first = place(0), second = place(65536);
     placed_first = first.get();
     placed_second = second.get();
     constexpr size_t GET_GPU_VIRTUAL_ADDRESS = 11;  // of ID3D12Resource's methods
-    const Replaced replaced(first.get(), GET_GPU_VIRTUAL_ADDRESS, reinterpret_cast<void *>(placed_address));
+    const Replaced replaced(first.get(), GET_GPU_VIRTUAL_ADDRESS,
+                            reinterpret_cast<void *>(placed_address));
     real_address = reinterpret_cast<decltype(real_address)>(replaced.original());
 
     const uint64_t bytes = 4 * COUNT;
@@ -178,8 +200,9 @@ TEST(D3d12, RefusesPlacedResourcesThatOverlap) {
         const hewn_buffer_binding inputs[] = {{sizeof *inputs, first.get(), 0, bytes},
                                               {sizeof *inputs, first.get(), input, bytes}};
         const hewn_buffer_binding bound = {sizeof bound, second.get(), output, bytes};
-        return outcome_of(
-            [&](hewn_error *error) { return hewn_d3d12_record(op.get(), program.list.get(), inputs, 2, &bound, 1, error); });
+        return outcome_of([&](hewn_error *error) {
+            return hewn_d3d12_record(op.get(), program.list.get(), inputs, 2, &bound, 1, error);
+        });
     };
     EXPECT_EQ(record_at(65536, bytes).status, HEWN_STATUS_OK);          // right behind the input
     EXPECT_EQ(record_at(65536 + bytes, 0).status, HEWN_STATUS_OK);      // right before it
@@ -196,21 +219,23 @@ HRESULT WINAPI get_desc_with_flags(IDXGIAdapter1 *adapter, DXGI_ADAPTER_DESC1 *d
     return code;
 }
 
-// Microsoft's WARP, which every Windows has, is listed for what it is and taken only by its index. Wine says of no adapter that
-// it is software.
+// Microsoft's WARP, which every Windows has, is listed for what it is and taken only by its index.
+// Wine says of no adapter that it is software.
 TEST(D3d12, SoftwareAdapter) {
     const auto factory = make<IDXGIFactory1>(CreateDXGIFactory1);
     IDXGIAdapter1 *found = nullptr;
     ASSERT_EQ(factory->EnumAdapters1(0, &found), S_OK);
     const Com<IDXGIAdapter1> adapter(found);
     constexpr size_t GET_DESC1 = 10;  // of IDXGIAdapter1's methods
-    const Replaced replaced(adapter.get(), GET_DESC1, reinterpret_cast<void *>(get_desc_with_flags));
+    const Replaced replaced(adapter.get(), GET_DESC1,
+                            reinterpret_cast<void *>(get_desc_with_flags));
     real_get_desc = reinterpret_cast<decltype(real_get_desc)>(replaced.original());
 
     const auto open = [](uint32_t index, DevicePtr &device) {
         hewn_device *opened = nullptr;
-        const Outcome outcome =
-            outcome_of([&](hewn_error *error) { return hewn_open_device(HEWN_DEVICE_D3D12, index, &opened, error); });
+        const Outcome outcome = outcome_of([&](hewn_error *error) {
+            return hewn_open_device(HEWN_DEVICE_D3D12, index, &opened, error);
+        });
         device.reset(opened);
         return outcome;
     };
@@ -223,7 +248,8 @@ TEST(D3d12, SoftwareAdapter) {
         DevicePtr device;
         EXPECT_EQ(open(0, device).status, HEWN_STATUS_OK);
         const Outcome any = open(HEWN_ANY_DEVICE, device);
-        if (software) expect_refused(any, HEWN_STATUS_NO_DEVICE, "D3D12: there is no GPU. Adapter 0, ");
+        if (software)
+            expect_refused(any, HEWN_STATUS_NO_DEVICE, "D3D12: there is no GPU. Adapter 0, ");
         else EXPECT_EQ(any.status, HEWN_STATUS_OK) << any;
     }
 }
@@ -232,12 +258,16 @@ TEST(D3d12, RefusesWhatIsNoDescription) {
     hewn_device *device = nullptr;
     hewn_d3d12_device_desc desc = {sizeof desc, nullptr, nullptr, nullptr, nullptr, nullptr};
     const auto create = [&] {
-        return outcome_of([&](hewn_error *error) { return hewn_create_d3d12_device(&desc, &device, error); });
+        return outcome_of(
+            [&](hewn_error *error) { return hewn_create_d3d12_device(&desc, &device, error); });
     };
-    expect_refused(create(), HEWN_STATUS_INVALID_ARGUMENT, "hewn_d3d12_device_desc: device is null");
+    expect_refused(create(), HEWN_STATUS_INVALID_ARGUMENT,
+                   "hewn_d3d12_device_desc: device is null");
     desc.struct_size--;
     expect_refused(create(), HEWN_STATUS_INVALID_ARGUMENT, "struct_size is too small");
-    expect_refused(outcome_of([&](hewn_error *error) { return hewn_open_device(HEWN_DEVICE_D3D12, 99, &device, error); }),
+    expect_refused(outcome_of([&](hewn_error *error) {
+                       return hewn_open_device(HEWN_DEVICE_D3D12, 99, &device, error);
+                   }),
                    HEWN_STATUS_NO_DEVICE, "there is no adapter 99");
     EXPECT_EQ(device, nullptr);
 }
@@ -245,14 +275,16 @@ TEST(D3d12, RefusesWhatIsNoDescription) {
 Com<ID3D12CommandQueue> make_queue(ID3D12Device *device, D3D12_COMMAND_LIST_TYPE type) {
     D3D12_COMMAND_QUEUE_DESC desc = {};
     desc.Type = type;
-    return make<ID3D12CommandQueue>([&](const GUID &iid, void **out) { return device->CreateCommandQueue(&desc, iid, out); });
+    return make<ID3D12CommandQueue>(
+        [&](const GUID &iid, void **out) { return device->CreateCommandQueue(&desc, iid, out); });
 }
 
 // A hewn device on the program's queue.
 Outcome create_on(ID3D12Device *device, ID3D12CommandQueue *queue, DevicePtr &result) {
     const hewn_d3d12_device_desc desc = {sizeof desc, device, queue, nullptr, nullptr, nullptr};
     hewn_device *created = nullptr;
-    const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_create_d3d12_device(&desc, &created, error); });
+    const Outcome outcome = outcome_of(
+        [&](hewn_error *error) { return hewn_create_d3d12_device(&desc, &created, error); });
     result.reset(created);
     return outcome;
 }
@@ -260,12 +292,15 @@ Outcome create_on(ID3D12Device *device, ID3D12CommandQueue *queue, DevicePtr &re
 TEST(D3d12, RefusesQueuesThatCannotRunKernels) {
     const Program program, other;
     DevicePtr device;
-    for (const auto type : {D3D12_COMMAND_LIST_TYPE_DIRECT, D3D12_COMMAND_LIST_TYPE_COMPUTE, D3D12_COMMAND_LIST_TYPE_COPY}) {
-        const auto queue = make_queue(program.device.get(), type), foreign = make_queue(other.device.get(), type);
+    for (const auto type : {D3D12_COMMAND_LIST_TYPE_DIRECT, D3D12_COMMAND_LIST_TYPE_COMPUTE,
+                            D3D12_COMMAND_LIST_TYPE_COPY}) {
+        const auto queue = make_queue(program.device.get(), type),
+                   foreign = make_queue(other.device.get(), type);
         const Outcome outcome = create_on(program.device.get(), queue.get(), device);
         if (type != D3D12_COMMAND_LIST_TYPE_COPY) {
             EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
-            expect_refused(create_on(program.device.get(), foreign.get(), device), HEWN_STATUS_INVALID_ARGUMENT,
+            expect_refused(create_on(program.device.get(), foreign.get(), device),
+                           HEWN_STATUS_INVALID_ARGUMENT,
                            "hewn_d3d12_device_desc: queue is of another device");
         } else {
             expect_refused(outcome, HEWN_STATUS_INVALID_ARGUMENT,
@@ -276,14 +311,17 @@ TEST(D3d12, RefusesQueuesThatCannotRunKernels) {
 
 // ADD with all three tensors in one resource.
 Outcome run_add(const hewn_operator *op, ID3D12Resource *resource, uint64_t output = 8192) {
-    const hewn_buffer_binding inputs[] = {{sizeof *inputs, resource, 4, 4 * COUNT}, {sizeof *inputs, resource, 4096, 4 * COUNT}};
+    const hewn_buffer_binding inputs[] = {{sizeof *inputs, resource, 4, 4 * COUNT},
+                                          {sizeof *inputs, resource, 4096, 4 * COUNT}};
     const hewn_buffer_binding bound = {sizeof bound, resource, output, 4 * COUNT};
-    return outcome_of([&](hewn_error *error) { return hewn_execute(op, inputs, 2, &bound, 1, nullptr, error); });
+    return outcome_of(
+        [&](hewn_error *error) { return hewn_execute(op, inputs, 2, &bound, 1, nullptr, error); });
 }
 
 int submissions;
 void(WINAPI *real_execute)(ID3D12CommandQueue *, UINT, ID3D12CommandList *const *);
-void WINAPI count_and_execute(ID3D12CommandQueue *queue, UINT count, ID3D12CommandList *const *lists) {
+void WINAPI count_and_execute(ID3D12CommandQueue *queue, UINT count,
+                              ID3D12CommandList *const *lists) {
     submissions++;
     real_execute(queue, count, lists);
 }
@@ -294,20 +332,25 @@ TEST(D3d12, RefusedExecuteSubmitsNothing) {
     DevicePtr device;
     ASSERT_EQ(create_on(program.device.get(), queue.get(), device).status, HEWN_STATUS_OK);
     const OperatorPtr op = compile_add(device.get());
-    const auto buffer = make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+    const auto buffer =
+        make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
     constexpr size_t EXECUTE_COMMAND_LISTS = 10;  // of ID3D12CommandQueue's methods
-    const Replaced replaced(queue.get(), EXECUTE_COMMAND_LISTS, reinterpret_cast<void *>(count_and_execute));
+    const Replaced replaced(queue.get(), EXECUTE_COMMAND_LISTS,
+                            reinterpret_cast<void *>(count_and_execute));
     real_execute = reinterpret_cast<decltype(real_execute)>(replaced.original());
     submissions = 0;
-    expect_refused(run_add(op.get(), buffer.get(), 8193), HEWN_STATUS_INVALID_BINDING, "ADD OutputTensor");
-    expect_refused(run_add(op.get(), buffer.get(), 65536 - 3996), HEWN_STATUS_INVALID_BINDING, "ends beyond");
+    expect_refused(run_add(op.get(), buffer.get(), 8193), HEWN_STATUS_INVALID_BINDING,
+                   "ADD OutputTensor");
+    expect_refused(run_add(op.get(), buffer.get(), 65536 - 3996), HEWN_STATUS_INVALID_BINDING,
+                   "ends beyond");
     EXPECT_EQ(submissions, 0);
     EXPECT_EQ(run_add(op.get(), buffer.get()).status, HEWN_STATUS_OK);
     EXPECT_EQ(submissions, 1);
     EXPECT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
 }
 
-// What lists are told, in order: D a dispatch, B a UAV barrier for all resources, ? another barrier.
+// What lists are told, in order: D a dispatch, B a UAV barrier for all resources, ? another
+// barrier.
 std::string told;
 void(WINAPI *real_dispatch)(ID3D12GraphicsCommandList *, UINT, UINT, UINT);
 void WINAPI note_dispatch(ID3D12GraphicsCommandList *list, UINT x, UINT y, UINT z) {
@@ -315,21 +358,26 @@ void WINAPI note_dispatch(ID3D12GraphicsCommandList *list, UINT x, UINT y, UINT 
     real_dispatch(list, x, y, z);
 }
 void(WINAPI *real_barrier)(ID3D12GraphicsCommandList *, UINT, const D3D12_RESOURCE_BARRIER *);
-void WINAPI note_barriers(ID3D12GraphicsCommandList *list, UINT count, const D3D12_RESOURCE_BARRIER *barriers) {
+void WINAPI note_barriers(ID3D12GraphicsCommandList *list, UINT count,
+                          const D3D12_RESOURCE_BARRIER *barriers) {
     for (UINT i = 0; i < count; i++) {
-        const bool of_all = barriers[i].Type == D3D12_RESOURCE_BARRIER_TYPE_UAV && !barriers[i].UAV.pResource;
+        const bool of_all =
+            barriers[i].Type == D3D12_RESOURCE_BARRIER_TYPE_UAV && !barriers[i].UAV.pResource;
         told += of_all ? 'B' : '?';
     }
     real_barrier(list, count, barriers);
 }
 
-// Behind the dispatches of each operator there is a barrier: the next one in the list may read what it wrote. No result shows
-// that here, where dispatches run one after the other.
+// Behind the dispatches of each operator there is a barrier: the next one in the list may read what
+// it wrote. No result shows that here, where dispatches run one after the other.
 TEST(D3d12, BarrierBehindEachOperator) {
     Program program;
-    const OperatorPtr strided = compile_add(program.hewn.get()), both = compile_add(program.hewn.get(), COUNT - 1);
-    const auto buffer = make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
-    constexpr size_t DISPATCH = 14, RESOURCE_BARRIER = 26;  // of ID3D12GraphicsCommandList's methods
+    const OperatorPtr strided = compile_add(program.hewn.get()),
+                      both = compile_add(program.hewn.get(), COUNT - 1);
+    const auto buffer =
+        make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+    constexpr size_t DISPATCH = 14,
+                     RESOURCE_BARRIER = 26;  // of ID3D12GraphicsCommandList's methods
     const Replaced dispatch(program.list.get(), DISPATCH, reinterpret_cast<void *>(note_dispatch)),
         barrier(program.list.get(), RESOURCE_BARRIER, reinterpret_cast<void *>(note_barriers));
     real_dispatch = reinterpret_cast<decltype(real_dispatch)>(dispatch.original());
@@ -338,15 +386,17 @@ TEST(D3d12, BarrierBehindEachOperator) {
         const hewn_buffer_binding inputs[] = {{sizeof *inputs, buffer.get(), 0, 4 * COUNT},
                                               {sizeof *inputs, buffer.get(), 4096, 4 * COUNT}};
         const hewn_buffer_binding bound = {sizeof bound, buffer.get(), output, 4 * COUNT};
-        return outcome_of(
-            [&](hewn_error *error) { return hewn_d3d12_record(both.get(), program.list.get(), inputs, 2, &bound, 1, error); });
+        return outcome_of([&](hewn_error *error) {
+            return hewn_d3d12_record(both.get(), program.list.get(), inputs, 2, &bound, 1, error);
+        });
     };
     const auto expect_told = [&](const char *expected, hewn_status status, const auto &use) {
         told.clear();
         EXPECT_EQ(use().status, status);
         EXPECT_EQ(told, expected);
     };
-    expect_told("DB", HEWN_STATUS_OK, [&] { return record(strided.get(), program.list.get(), buffer.get()); });
+    expect_told("DB", HEWN_STATUS_OK,
+                [&] { return record(strided.get(), program.list.get(), buffer.get()); });
     expect_told("DDB", HEWN_STATUS_OK, [&] { return record_both(8192); });
     expect_told("DDB", HEWN_STATUS_OK, [&] { return record_both(16384); });
     expect_told("", HEWN_STATUS_INVALID_BINDING, [&] { return record_both(8193); });
@@ -358,26 +408,32 @@ TEST(D3d12, BarrierBehindEachOperator) {
 TEST(D3d12, SubmitsWhileTheQueueIsBusy) {
     const Program program;
     const auto queue = make_queue(program.device.get(), D3D12_COMMAND_LIST_TYPE_COMPUTE);
-    const auto fence = make<ID3D12Fence>(
-        [&](const GUID &iid, void **out) { return program.device->CreateFence(0, D3D12_FENCE_FLAG_NONE, iid, out); });
+    const auto fence = make<ID3D12Fence>([&](const GUID &iid, void **out) {
+        return program.device->CreateFence(0, D3D12_FENCE_FLAG_NONE, iid, out);
+    });
     DevicePtr device;
     ASSERT_EQ(create_on(program.device.get(), queue.get(), device).status, HEWN_STATUS_OK);
     const OperatorPtr op = compile_add(device.get());
-    const auto buffer = make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+    const auto buffer =
+        make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
     ASSERT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
     for (const UINT64 stop : {1, 2}) {
         ASSERT_EQ(queue->Wait(fence.get(), stop), S_OK);
-        for (int i = 0; i < 128; i++) ASSERT_EQ(run_add(op.get(), buffer.get()).status, HEWN_STATUS_OK);
+        for (int i = 0; i < 128; i++)
+            ASSERT_EQ(run_add(op.get(), buffer.get()).status, HEWN_STATUS_OK);
     }
     ASSERT_EQ(fence->Signal(1), S_OK);
-    auto next = std::async(std::launch::async, [&] { return run_add(op.get(), buffer.get()).status; });
-    EXPECT_EQ(next.wait_for(std::chrono::minutes(5)), std::future_status::ready) << "it waits for what was submitted last";
+    auto next =
+        std::async(std::launch::async, [&] { return run_add(op.get(), buffer.get()).status; });
+    EXPECT_EQ(next.wait_for(std::chrono::minutes(5)), std::future_status::ready)
+        << "it waits for what was submitted last";
     ASSERT_EQ(fence->Signal(2), S_OK);
     EXPECT_EQ(next.get(), HEWN_STATUS_OK);
     EXPECT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
 }
 
-// Several devices, each with pipelines of its own; an operator outlives its device's handle; threads compile at once.
+// Several devices, each with pipelines of its own; an operator outlives its device's handle;
+// threads compile at once.
 TEST(D3d12, SeveralDevices) {
     std::vector<std::thread> threads;
     for (int t = 0; t < 2; t++) {
@@ -385,7 +441,8 @@ TEST(D3d12, SeveralDevices) {
             Program program;
             const OperatorPtr op = compile_add(program.hewn.get());
             program.hewn.reset();
-            const auto buffer = make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+            const auto buffer = make_buffer(program.device.get(), 65536,
+                                            D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
             EXPECT_EQ(record(op.get(), program.list.get(), buffer.get()).status, HEWN_STATUS_OK);
             EXPECT_EQ(program.list->Close(), S_OK);
         });
@@ -400,16 +457,18 @@ uint64_t private_bytes() {
     return counters.PagefileUsage;
 }
 
-// The list's own memory is the program's, freed with it: recorded into lists of 100, the hundredth costs no more than the first
-// few.
+// The list's own memory is the program's, freed with it: recorded into lists of 100, the hundredth
+// costs no more than the first few.
 TEST(D3d12, RecordingKeepsNoMemory) {
     Program program;
     const OperatorPtr op = compile_add(program.hewn.get());
-    const auto buffer = make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+    const auto buffer =
+        make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
     uint64_t before = 0;
     for (int round = 0; round < 100; round++) {
         if (round == 10) before = private_bytes();
-        for (int i = 0; i < 100; i++) ASSERT_EQ(record(op.get(), program.list.get(), buffer.get()).status, HEWN_STATUS_OK);
+        for (int i = 0; i < 100; i++)
+            ASSERT_EQ(record(op.get(), program.list.get(), buffer.get()).status, HEWN_STATUS_OK);
         ASSERT_EQ(program.list->Close(), S_OK);
         ASSERT_EQ(program.allocator->Reset(), S_OK);
         ASSERT_EQ(program.list->Reset(program.allocator.get(), nullptr), S_OK);
@@ -420,7 +479,8 @@ TEST(D3d12, RecordingKeepsNoMemory) {
 // More than 65,535 groups: several dispatches; every element arrives.
 TEST(D3d12, ManyGroups) {
     hewn_device *const device = device_for("add_f32__d3d12");
-    const int64_t size = 65536 * 256 + 77, stride = 2;  // of the strided form, whose groups make 256 elements
+    const int64_t size = 65536 * 256 + 77,
+                  stride = 2;  // of the strided form, whose groups make 256 elements
     const hewn_tensor_desc packed = {sizeof packed, HEWN_DATA_TYPE_INT8, 1, &size, nullptr};
     const hewn_tensor_desc spread = {sizeof spread, HEWN_DATA_TYPE_INT8, 1, &size, &stride};
     const Description description(HEWN_OPERATOR_ADD, {packed, spread, packed});
@@ -432,16 +492,20 @@ TEST(D3d12, ManyGroups) {
         b[2 * i] = int8_t(i);
     }
     void *memory[3] = {};
-    const hewn_buffer_binding inputs[] = {{sizeof *inputs, nullptr, 0, a.size()}, {sizeof *inputs, nullptr, 0, b.size()}};
-    hewn_buffer_binding bound[] = {inputs[0], inputs[1], {sizeof *bound, nullptr, 0, result.size()}};
+    const hewn_buffer_binding inputs[] = {{sizeof *inputs, nullptr, 0, a.size()},
+                                          {sizeof *inputs, nullptr, 0, b.size()}};
+    hewn_buffer_binding bound[] = {
+        inputs[0], inputs[1], {sizeof *bound, nullptr, 0, result.size()}};
     const void *const from[] = {a.data(), b.data(), result.data()};
     for (int t = 0; t < 3; t++) {
         ASSERT_EQ(hewn_allocate(device, bound[t].size, &memory[t], nullptr), HEWN_STATUS_OK);
-        ASSERT_EQ(hewn_write(device, memory[t], 0, from[t], bound[t].size, nullptr), HEWN_STATUS_OK);
+        ASSERT_EQ(hewn_write(device, memory[t], 0, from[t], bound[t].size, nullptr),
+                  HEWN_STATUS_OK);
         bound[t].buffer = memory[t];
     }
     ASSERT_EQ(hewn_execute(op.get(), bound, 2, bound + 2, 1, nullptr, nullptr), HEWN_STATUS_OK);
-    ASSERT_EQ(hewn_read(device, memory[2], 0, result.data(), result.size(), nullptr), HEWN_STATUS_OK);
+    ASSERT_EQ(hewn_read(device, memory[2], 0, result.data(), result.size(), nullptr),
+              HEWN_STATUS_OK);
     int64_t wrong = 0;
     for (int64_t i = 0; i < size; i++) wrong += result[i] != int8_t(a[i] + b[2 * i]);
     EXPECT_EQ(wrong, 0);
@@ -451,7 +515,8 @@ TEST(D3d12, ManyGroups) {
 // Last: after all that runs kernels.
 TEST(D3d12, ZLoadsNoShaderCompiler) {
     ASSERT_NE(device_for("add_f32__d3d12"), nullptr);
-    for (const char *name : {"d3dcompiler_47.dll", "d3dcompiler_46.dll", "d3dcompiler_43.dll", "dxcompiler.dll"})
+    for (const char *name :
+         {"d3dcompiler_47.dll", "d3dcompiler_46.dll", "d3dcompiler_43.dll", "dxcompiler.dll"})
         EXPECT_EQ(GetModuleHandleA(name), nullptr) << name;
 }
 

@@ -1,7 +1,9 @@
-/* A libcuda.so.1 for tests where there is no NVIDIA driver. It has the functions that hewn calls, device memory that is the
- * program's, and launches that are counted and checked but compute nothing. FAKE_CUDA in the environment says what goes wrong.
- * It is stricter than a driver may be: what belongs to a context is used in that context alone, and a copy happens when its
- * stream is waited for, not before. Its functions' types are the driver API's, as the CUDA toolkit documents them. */
+/* A libcuda.so.1 for tests where there is no NVIDIA driver. It has the functions that hewn calls,
+ * device memory that is the program's, and launches that are counted and checked but compute
+ * nothing. FAKE_CUDA in the environment says what goes wrong. It is stricter than a driver may be:
+ * what belongs to a context is used in that context alone, and a copy happens when its stream is
+ * waited for, not before. Its functions' types are the driver API's, as the CUDA toolkit documents
+ * them. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,9 +28,11 @@ static int is(const char *what) {
 }
 
 /* What the tests look at. */
-EXPORT int fake_launches = 0, fake_modules = 0, fake_contexts = 0, fake_memory = 0, fake_synchronizations = 0;
-EXPORT int fake_copies = 0;  /* that nobody has waited for */
-EXPORT int fake_misuses = 0; /* what the program must not do, also where it looks at no code: stderr says what it was */
+EXPORT int fake_launches = 0, fake_modules = 0, fake_contexts = 0, fake_memory = 0,
+           fake_synchronizations = 0;
+EXPORT int fake_copies = 0; /* that nobody has waited for */
+EXPORT int fake_misuses =
+    0; /* what the program must not do, also where it looks at no code: stderr says what it was */
 EXPORT unsigned fake_grid[3], fake_block[3];
 EXPORT uint64_t fake_pointers[4];
 EXPORT void *fake_stream, *fake_synchronized; /* of the last launch; the last that was waited for */
@@ -40,7 +44,8 @@ static int misuse(int code, const char *what) {
     return fake_misuses++, code;
 }
 
-/* The thread's contexts that are current, the last one on top. A handle's low bits are the device's number. */
+/* The thread's contexts that are current, the last one on top. A handle's low bits are the device's
+ * number. */
 enum { DEVICES = 2, PRIMARY = 0x1000, OWN = 0x2000 }; /* OWN: the program's */
 static int retained[DEVICES];
 static _Thread_local void *stack[16];
@@ -58,7 +63,8 @@ static struct Memory *memory = NULL;
 /* The context of the memory that holds [at, at + bytes), null if there is none. */
 static void *context_of(uint64_t at, size_t bytes) {
     const struct Memory *m = memory;
-    while (m && (at < m->at || at - m->at > m->bytes || bytes > m->bytes - (at - m->at))) m = m->next;
+    while (m && (at < m->at || at - m->at > m->bytes || bytes > m->bytes - (at - m->at)))
+        m = m->next;
     return m ? m->context : NULL;
 }
 
@@ -71,7 +77,8 @@ struct Copy {
 };
 static struct Copy *copies = NULL; /* in order */
 
-/* A module is kept when it is unloaded, so that a later use of it is seen: its context is null then. */
+/* A module is kept when it is unloaded, so that a later use of it is seen: its context is null
+ * then. */
 struct Function {
     const struct Module *module;
     const char *text;
@@ -97,11 +104,20 @@ EXPORT int cuGetErrorName(int code, const char **name) {
 }
 EXPORT int cuDeviceGetCount(int *count) { return *count = is("empty") ? 0 : 2, OK; }
 EXPORT int cuDeviceGet(int *device, int ordinal) { return *device = ordinal, OK; }
-EXPORT int cuDeviceGetName(char *name, int bytes, int device) { return snprintf(name, (size_t)bytes, "Fake %d", device), OK; }
-EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device) { return *bytes = (size_t)8 << 30, device < 0; }
+EXPORT int cuDeviceGetName(char *name, int bytes, int device) {
+    return snprintf(name, (size_t)bytes, "Fake %d", device), OK;
+}
+EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    return *bytes = (size_t)8 << 30, device < 0;
+}
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
-    const int capability = is("old device") || (is("old first device") && device == 0) ? 70 : device ? 75 : 90;
-    *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : attribute == 88 ? is("pageable") : 0;
+    const int capability = is("old device") || (is("old first device") && device == 0) ? 70
+                           : device                                                    ? 75
+                                                                                       : 90;
+    *value = attribute == 75   ? capability / 10
+             : attribute == 76 ? capability % 10
+             : attribute == 88 ? is("pageable")
+                               : 0;
     return OK;
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
@@ -117,9 +133,12 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
 EXPORT int cuCtxGetCurrent(void **context) { return *context = current(), OK; }
 EXPORT int cuCtxPushCurrent_v2(void *context) {
     const uintptr_t device = (uintptr_t)context & 0xf, kind = (uintptr_t)context - device;
-    if (is("context") || device >= DEVICES || (kind != PRIMARY && kind != OWN)) return INVALID_CONTEXT;
-    if (kind == PRIMARY && !retained[device]) return misuse(INVALID_CONTEXT, "a primary context is entered that is not retained");
-    if (depth == sizeof stack / sizeof *stack) return misuse(INVALID_CONTEXT, "contexts are entered but not left");
+    if (is("context") || device >= DEVICES || (kind != PRIMARY && kind != OWN))
+        return INVALID_CONTEXT;
+    if (kind == PRIMARY && !retained[device])
+        return misuse(INVALID_CONTEXT, "a primary context is entered that is not retained");
+    if (depth == sizeof stack / sizeof *stack)
+        return misuse(INVALID_CONTEXT, "contexts are entered but not left");
     return stack[depth++] = context, OK;
 }
 EXPORT int cuCtxPopCurrent_v2(void **context) {
@@ -127,12 +146,16 @@ EXPORT int cuCtxPopCurrent_v2(void **context) {
     return *context = stack[--depth], OK;
 }
 EXPORT int fake_depth(void) { return depth; }
-EXPORT int cuCtxGetDevice(int *device) { return depth ? *device = (int)((uintptr_t)current() & 0xf), OK : INVALID_CONTEXT; }
+EXPORT int cuCtxGetDevice(int *device) {
+    return depth ? *device = (int)((uintptr_t)current() & 0xf), OK : INVALID_CONTEXT;
+}
 
-EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count, const int *options, void **values) {
+EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count, const int *options,
+                              void **values) {
     if (!depth) return INVALID_CONTEXT;
     if (is("old driver")) {
-        if (count == 2 && options[0] == 5) snprintf((char *)values[0], (size_t)values[1], "ptxas fatal: line 1\nline 2");
+        if (count == 2 && options[0] == 5)
+            snprintf((char *)values[0], (size_t)values[1], "ptxas fatal: line 1\nline 2");
         return UNSUPPORTED_PTX;
     }
     if (!strstr((const char *)image, ".entry")) return INVALID_VALUE;
@@ -144,12 +167,14 @@ EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count, 
 }
 EXPORT int cuModuleUnload(void *handle) {
     struct Module *module = handle;
-    if (!depth || module->context != current()) return misuse(INVALID_CONTEXT, "a module is unloaded outside its context");
+    if (!depth || module->context != current())
+        return misuse(INVALID_CONTEXT, "a module is unloaded outside its context");
     return fake_modules--, module->context = NULL, OK;
 }
 EXPORT int cuModuleGetFunction(void **result, void *handle, const char *name) {
     struct Module *module = handle;
-    if (!depth || module->context != current()) return misuse(INVALID_CONTEXT, "a function is looked up outside its context");
+    if (!depth || module->context != current())
+        return misuse(INVALID_CONTEXT, "a function is looked up outside its context");
     char entry[300];
     snprintf(entry, sizeof entry, ".entry %s(", name);
     const char *text = strstr(module->text, entry);
@@ -163,16 +188,19 @@ EXPORT int cuModuleGetFunction(void **result, void *handle, const char *name) {
     }
     return *result = function, OK;
 }
-/* Each parameter that the PTX declares is read: an argument that is missing is a fault here as there. */
-EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                          unsigned shared, void *stream, void **arguments, void **extra) {
+/* Each parameter that the PTX declares is read: an argument that is missing is a fault here as
+ * there. */
+EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                          unsigned by, unsigned bz, unsigned shared, void *stream, void **arguments,
+                          void **extra) {
     const struct Function *function = handle;
     if (extra || shared) return INVALID_VALUE;
     if (!depth || function->module->context != current())
         return misuse(INVALID_CONTEXT, "a function is launched outside its context");
     const char *end = strchr(function->text, '{');
     int parameters = 0, pointers = 0;
-    for (const char *at = function->text; (at = strstr(at, ".param ")) && at < end; at++, parameters++) {
+    for (const char *at = function->text; (at = strstr(at, ".param ")) && at < end;
+         at++, parameters++) {
         const int wide = strncmp(at + 7, ".u64", 4) == 0 || strncmp(at + 7, ".b64", 4) == 0;
         uint64_t value = 0;
         memcpy(&value, arguments[parameters], wide ? 8 : 4);
@@ -204,7 +232,8 @@ EXPORT int cuMemFree_v2(uint64_t pointer) {
     while (*link && (*link)->at != pointer) link = &(*link)->next;
     struct Memory *freed = *link;
     if (!freed) return misuse(INVALID_VALUE, "memory is freed that is not allocated");
-    if (!depth || freed->context != current()) return misuse(INVALID_CONTEXT, "memory is freed outside its context");
+    if (!depth || freed->context != current())
+        return misuse(INVALID_CONTEXT, "memory is freed outside its context");
     for (struct Copy **of = &copies, *copy; (copy = *of);) {
         const uint64_t to = (uint64_t)(uintptr_t)copy->to, from = (uint64_t)(uintptr_t)copy->from;
         if (to - pointer >= freed->bytes && from - pointer >= freed->bytes) {
@@ -224,7 +253,8 @@ EXPORT int cuMemFree_v2(uint64_t pointer) {
 static int copy(void *to, const void *from, size_t bytes, uint64_t pointer, void *stream) {
     const void *context = context_of(pointer, bytes);
     if (!context) return misuse(INVALID_VALUE, "memory is copied that is not allocated");
-    if (context != current()) return misuse(INVALID_CONTEXT, "memory is copied outside its context");
+    if (context != current())
+        return misuse(INVALID_CONTEXT, "memory is copied outside its context");
     struct Copy *added = calloc(1, sizeof *added), **last = &copies;
     if (!added) return OUT_OF_MEMORY;
     *added = (struct Copy){to, from, bytes, current(), stream, NULL};

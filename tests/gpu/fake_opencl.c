@@ -1,7 +1,7 @@
-/* A libOpenCL.so.1 for tests: a platform without a device, one with a CPU and one with a GPU, which are opened, have memory and
- * launch kernels, but compute nothing. FAKE_OPENCL in the environment says what both lack; "GPU " before it: what the GPU lacks.
- * A command queue that nobody retains is refused, and a copy that is not waited for never happens. Its functions' types are
- * OpenCL's. */
+/* A libOpenCL.so.1 for tests: a platform without a device, one with a CPU and one with a GPU, which
+ * are opened, have memory and launch kernels, but compute nothing. FAKE_OPENCL in the environment
+ * says what both lack; "GPU " before it: what the GPU lacks. A command queue that nobody retains is
+ * refused, and a copy that is not waited for never happens. Its functions' types are OpenCL's. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +22,14 @@ enum {
 };
 
 /* A handle's low bits are the device's number: 1 the CPU, 2 the GPU. */
-enum { PLATFORM = 0x1000, DEVICE = 0x2000, CONTEXT = 0x3000, QUEUE = 0x4000, PROGRAM = 0x5000, KERNEL = 0x6000 };
+enum {
+    PLATFORM = 0x1000,
+    DEVICE = 0x2000,
+    CONTEXT = 0x3000,
+    QUEUE = 0x4000,
+    PROGRAM = 0x5000,
+    KERNEL = 0x6000
+};
 static void *handle(int kind, int device) { return (void *)(uintptr_t)(kind + device); }
 static int device_of(const void *object) { return (int)((uintptr_t)object & 0xf); }
 
@@ -42,23 +49,28 @@ EXPORT int clGetPlatformIDs(unsigned most, void **platforms, unsigned *count) {
     for (unsigned p = 0; p < 3 && p < most; p++) platforms[p] = handle(PLATFORM, (int)p);
     return *count = 3, OK;
 }
-EXPORT int clGetDeviceIDs(void *platform, uint64_t type, unsigned most, void **devices, unsigned *count) {
+EXPORT int clGetDeviceIDs(void *platform, uint64_t type, unsigned most, void **devices,
+                          unsigned *count) {
     const int device = device_of(platform);
     if (!device || !type || !most) return DEVICE_NOT_FOUND;
     devices[0] = handle(DEVICE, device);
     return *count = 1, OK;
 }
-EXPORT int clGetDeviceInfo(void *object, unsigned what, size_t bytes, void *value, size_t *written) {
+EXPORT int clGetDeviceInfo(void *object, unsigned what, size_t bytes, void *value,
+                           size_t *written) {
     const int device = device_of(object);
     uint64_t number = 0;
     (void)written;
     switch (what) {
-    case 0x1000: number = device == 2 ? 4 : 2; break;                      /* CL_DEVICE_TYPE */
-    case 0x1004: number = lacks(device, "work-groups") ? 255 : 256; break; /* CL_DEVICE_MAX_WORK_GROUP_SIZE */
-    case 0x100d: number = lacks(device, "64 bits") ? 32 : 64; break;       /* CL_DEVICE_ADDRESS_BITS */
-    case 0x1019: number = 1024; break;                                     /* CL_DEVICE_MEM_BASE_ADDR_ALIGN */
-    case 0x101b:                                                           /* CL_DEVICE_SINGLE_FP_CONFIG */
-        number = 0x3f & ~(lacks(device, "subnormals") ? 1u : 0) & ~(lacks(device, "rounding") ? 4u : 0);
+    case 0x1000: number = device == 2 ? 4 : 2; break; /* CL_DEVICE_TYPE */
+    case 0x1004:
+        number = lacks(device, "work-groups") ? 255 : 256;
+        break; /* CL_DEVICE_MAX_WORK_GROUP_SIZE */
+    case 0x100d: number = lacks(device, "64 bits") ? 32 : 64; break; /* CL_DEVICE_ADDRESS_BITS */
+    case 0x1019: number = 1024; break; /* CL_DEVICE_MEM_BASE_ADDR_ALIGN */
+    case 0x101b:                       /* CL_DEVICE_SINGLE_FP_CONFIG */
+        number =
+            0x3f & ~(lacks(device, "subnormals") ? 1u : 0) & ~(lacks(device, "rounding") ? 4u : 0);
         break;
     case 0x101f: number = (uint64_t)8 << 30; break;               /* CL_DEVICE_GLOBAL_MEM_SIZE */
     case 0x1026: number = !lacks(device, "little-endian"); break; /* CL_DEVICE_ENDIAN_LITTLE */
@@ -68,32 +80,43 @@ EXPORT int clGetDeviceInfo(void *object, unsigned what, size_t bytes, void *valu
     return bytes > sizeof number ? INVALID_VALUE : (memcpy(value, &number, bytes), OK);
 }
 
-EXPORT void *clCreateContext(const intptr_t *properties, unsigned count, void *const *devices, void *notify, void *data,
-                             int *code) {
+EXPORT void *clCreateContext(const intptr_t *properties, unsigned count, void *const *devices,
+                             void *notify, void *data, int *code) {
     (void)properties, (void)notify, (void)data;
     *code = count == 1 ? OK : INVALID_VALUE;
     fake_opened = device_of(devices[0]);
     fake_references++, fake_contexts[fake_opened]++;
     return handle(CONTEXT, fake_opened);
 }
-EXPORT int clRetainContext(void *context) { return fake_references++, fake_contexts[device_of(context)]++, OK; }
-EXPORT int clReleaseContext(void *context) { return fake_references--, fake_contexts[device_of(context)]--, OK; }
+EXPORT int clRetainContext(void *context) {
+    return fake_references++, fake_contexts[device_of(context)]++, OK;
+}
+EXPORT int clReleaseContext(void *context) {
+    return fake_references--, fake_contexts[device_of(context)]--, OK;
+}
 EXPORT void *clCreateCommandQueue(void *context, void *device, uint64_t properties, int *code) {
     *code = properties || device_of(context) != device_of(device) ? INVALID_VALUE : OK;
     fake_references++, fake_queues[device_of(device)]++;
     return handle(QUEUE, device_of(device));
 }
-EXPORT int clRetainCommandQueue(void *queue) { return fake_references++, fake_queues[device_of(queue)]++, OK; }
-EXPORT int clReleaseCommandQueue(void *queue) { return fake_references--, fake_queues[device_of(queue)]--, OK; }
+EXPORT int clRetainCommandQueue(void *queue) {
+    return fake_references++, fake_queues[device_of(queue)]++, OK;
+}
+EXPORT int clReleaseCommandQueue(void *queue) {
+    return fake_references--, fake_queues[device_of(queue)]--, OK;
+}
 static int is_live(const void *queue) { return fake_queues[device_of(queue)] > 0; }
 EXPORT int clFinish(void *queue) {
     fake_finished = queue;
-    return !is_live(queue) ? INVALID_QUEUE : lacks(device_of(queue), "completion") ? EXEC_STATUS_ERROR : OK;
+    return !is_live(queue)                         ? INVALID_QUEUE
+           : lacks(device_of(queue), "completion") ? EXEC_STATUS_ERROR
+                                                   : OK;
 }
-EXPORT int clGetCommandQueueInfo(void *queue, unsigned what, size_t bytes, void *value, size_t *written) {
+EXPORT int clGetCommandQueueInfo(void *queue, unsigned what, size_t bytes, void *value,
+                                 size_t *written) {
     void *const answer = what == 0x1090   ? handle(CONTEXT, device_of(queue)) /* CL_QUEUE_CONTEXT */
                          : what == 0x1091 ? handle(DEVICE, device_of(queue))  /* CL_QUEUE_DEVICE */
-                                          : NULL;                             /* CL_QUEUE_PROPERTIES */
+                                          : NULL; /* CL_QUEUE_PROPERTIES */
     return memcpy(value, &answer, bytes), (void)written, OK;
 }
 
@@ -117,12 +140,16 @@ EXPORT void *clCreateBuffer(void *context, uint64_t flags, size_t bytes, void *h
     char *const data = bytes <= 1 << 20 ? calloc(bytes + 1, 1) : NULL;
     return new_memory((struct Memory){NULL, context, bytes, 0, 1, data}, code);
 }
-EXPORT void *clCreateSubBuffer(void *of, uint64_t flags, unsigned kind, const void *region, int *code) {
+EXPORT void *clCreateSubBuffer(void *of, uint64_t flags, unsigned kind, const void *region,
+                               int *code) {
     struct Memory *const parent = of;
     const size_t origin = ((const size_t *)region)[0], bytes = ((const size_t *)region)[1];
-    const int bad = kind != 0x1220 || parent->parent || origin > parent->bytes || bytes > parent->bytes - origin;
+    const int bad = kind != 0x1220 || parent->parent || origin > parent->bytes ||
+                    bytes > parent->bytes - origin;
     (void)flags;
-    *code = bad ? INVALID_VALUE : origin % 128 ? MISALIGNED_SUB_BUFFER_OFFSET : OK; /* CL_DEVICE_MEM_BASE_ADDR_ALIGN's bits */
+    *code = bad            ? INVALID_VALUE
+            : origin % 128 ? MISALIGNED_SUB_BUFFER_OFFSET
+                           : OK; /* CL_DEVICE_MEM_BASE_ADDR_ALIGN's bits */
     if (*code) return NULL;
     parent->references++, fake_views++;
     return new_memory((struct Memory){parent, parent->context, bytes, origin, 1, NULL}, code);
@@ -135,7 +162,8 @@ EXPORT int clReleaseMemObject(void *object) {
     free(memory);
     return fake_references--, OK;
 }
-EXPORT int clGetMemObjectInfo(void *object, unsigned what, size_t bytes, void *value, size_t *written) {
+EXPORT int clGetMemObjectInfo(void *object, unsigned what, size_t bytes, void *value,
+                              size_t *written) {
     const struct Memory *const memory = object;
     (void)written;
     const unsigned buffer = 0x10f0;
@@ -143,25 +171,28 @@ EXPORT int clGetMemObjectInfo(void *object, unsigned what, size_t bytes, void *v
     case 0x1100: return memcpy(value, &buffer, bytes), OK;          /* CL_MEM_TYPE */
     case 0x1102: return memcpy(value, &memory->bytes, bytes), OK;   /* CL_MEM_SIZE */
     case 0x1106: return memcpy(value, &memory->context, bytes), OK; /* CL_MEM_CONTEXT */
-    case 0x1107: return memcpy(value, &memory->parent, bytes), OK;  /* CL_MEM_ASSOCIATED_MEMOBJECT */
-    case 0x1108: return memcpy(value, &memory->origin, bytes), OK;  /* CL_MEM_OFFSET */
+    case 0x1107: return memcpy(value, &memory->parent, bytes), OK; /* CL_MEM_ASSOCIATED_MEMOBJECT */
+    case 0x1108: return memcpy(value, &memory->origin, bytes), OK; /* CL_MEM_OFFSET */
     default: return INVALID_VALUE;
     }
 }
-static char *data_of(const void *queue, const struct Memory *memory, size_t offset, size_t bytes, int *code) {
+static char *data_of(const void *queue, const struct Memory *memory, size_t offset, size_t bytes,
+                     int *code) {
     const int bad = !memory->data || offset > memory->bytes || bytes > memory->bytes - offset;
     *code = !is_live(queue) ? INVALID_QUEUE : bad ? INVALID_VALUE : OK;
     return bad ? NULL : memory->data + offset;
 }
-EXPORT int clEnqueueWriteBuffer(void *queue, void *memory, unsigned wait, size_t offset, size_t bytes, const void *from,
-                                unsigned count, void *const *events, void **event) {
+EXPORT int clEnqueueWriteBuffer(void *queue, void *memory, unsigned wait, size_t offset,
+                                size_t bytes, const void *from, unsigned count, void *const *events,
+                                void **event) {
     int code;
     char *const to = data_of(queue, memory, offset, bytes, &code);
     if (wait && !code) memcpy(to, from, bytes);
     return (void)count, (void)events, (void)event, code;
 }
-EXPORT int clEnqueueReadBuffer(void *queue, void *memory, unsigned wait, size_t offset, size_t bytes, void *to, unsigned count,
-                               void *const *events, void **event) {
+EXPORT int clEnqueueReadBuffer(void *queue, void *memory, unsigned wait, size_t offset,
+                               size_t bytes, void *to, unsigned count, void *const *events,
+                               void **event) {
     int code;
     const char *const from = data_of(queue, memory, offset, bytes, &code);
     if (wait && !code) memcpy(to, from, bytes);
@@ -169,21 +200,24 @@ EXPORT int clEnqueueReadBuffer(void *queue, void *memory, unsigned wait, size_t 
 }
 
 /* As in other drivers, a log that is longer than what is there for it is not given. */
-EXPORT void *clCreateProgramWithSource(void *context, unsigned count, const char *const *sources, const size_t *lengths,
-                                       int *code) {
+EXPORT void *clCreateProgramWithSource(void *context, unsigned count, const char *const *sources,
+                                       const size_t *lengths, int *code) {
     (void)sources, (void)lengths;
     *code = count == 1 ? OK : INVALID_VALUE;
     fake_references++;
     return handle(PROGRAM, device_of(context));
 }
-EXPORT int clBuildProgram(void *program, unsigned count, void *const *devices, const char *options, void *notify, void *data) {
+EXPORT int clBuildProgram(void *program, unsigned count, void *const *devices, const char *options,
+                          void *notify, void *data) {
     (void)count, (void)devices, (void)options, (void)notify, (void)data;
     return lacks(device_of(program), "compiler") ? BUILD_PROGRAM_FAILURE : OK;
 }
-EXPORT int clGetProgramBuildInfo(void *program, void *device, unsigned what, size_t bytes, void *value, size_t *written) {
+EXPORT int clGetProgramBuildInfo(void *program, void *device, unsigned what, size_t bytes,
+                                 void *value, size_t *written) {
     static const char log[1000] = "line 1: no such thing\nline 2: nor this";
     (void)program, (void)device;
-    if (what != 0x1183 || (value && bytes < sizeof log)) return INVALID_VALUE; /* CL_PROGRAM_BUILD_LOG */
+    if (what != 0x1183 || (value && bytes < sizeof log))
+        return INVALID_VALUE; /* CL_PROGRAM_BUILD_LOG */
     if (written) *written = sizeof log;
     return value ? (memcpy(value, log, sizeof log), OK) : OK;
 }
@@ -198,8 +232,9 @@ EXPORT int clReleaseKernel(void *kernel) { return fake_references--, kernel == N
 EXPORT int clSetKernelArg(void *kernel, unsigned index, size_t bytes, const void *value) {
     return (void)kernel, (void)index, (void)value, bytes ? OK : INVALID_VALUE;
 }
-EXPORT int clEnqueueNDRangeKernel(void *queue, void *kernel, unsigned dimensions, const size_t *offset, const size_t *global,
-                                  const size_t *local, unsigned count, void *const *events, void **event) {
+EXPORT int clEnqueueNDRangeKernel(void *queue, void *kernel, unsigned dimensions,
+                                  const size_t *offset, const size_t *global, const size_t *local,
+                                  unsigned count, void *const *events, void **event) {
     (void)offset, (void)count, (void)events, (void)event;
     if (!is_live(queue)) return INVALID_QUEUE;
     if (device_of(kernel) != device_of(queue)) return INVALID_VALUE;

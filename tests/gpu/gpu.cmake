@@ -1,5 +1,6 @@
-# GPUs. In a native build on Linux OpenCL's tests run on the machine's own device; CUDA's, and those of devices that lack something, run on
-# drivers that compute nothing (fake_*.c). Of Windows' build Direct3D 12's run under Wine.
+# GPUs. In a native build on Linux OpenCL's tests run on the machine's own device; CUDA's, and those
+# of devices that lack something, run on drivers that compute nothing (fake_*.c). Of Windows' build
+# Direct3D 12's run under Wine.
 
 if(WIN32 AND CMAKE_CROSSCOMPILING)
     if(TARGET hewn_cli)
@@ -23,8 +24,8 @@ target_link_libraries(hewn_gpu_tests PRIVATE ${CMAKE_DL_LIBS})
 
 hewn_add_test(gpu.common posix COMMAND hewn_gpu_tests --gtest_filter=Gpu.*)
 
-# Without a driver or a device these are skipped. They are ctest entries of their own, because ctest reports an entry as skipped when its
-# skip pattern matches, even if another test in it failed.
+# Without a driver or a device these are skipped. They are ctest entries of their own, because ctest
+# reports an entry as skipped when its skip pattern matches, even if another test in it failed.
 set(no_opencl SKIP_REGULAR_EXPRESSION "Skipped\nOpenCL: (no OpenCL driver|the driver has no device)|${old_pocl}")
 hewn_add_test(gpu.opencl posix COMMAND hewn_gpu_tests --gtest_filter=OpenCl.* PROPERTIES ${no_opencl})
 hewn_add_test(gpu.no_platform posix COMMAND hewn_gpu_tests --gtest_filter=NoPlatform.*

@@ -1,6 +1,7 @@
-// GPU devices: what is refused and how, the caller's own contexts, memory and queues, lifetimes. OpenCL runs where there is a
-// driver (PoCL in ./test.sh); what its devices may lack and what hewn keeps of it, and CUDA's side, run against
-// tests/gpu/fake_opencl.c and tests/gpu/fake_cuda.c, which compute nothing.
+// GPU devices: what is refused and how, the caller's own contexts, memory and queues, lifetimes.
+// OpenCL runs where there is a driver (PoCL in ./test.sh); what its devices may lack and what hewn
+// keeps of it, and CUDA's side, run against tests/gpu/fake_opencl.c and tests/gpu/fake_cuda.c,
+// which compute nothing.
 #include "../../runtime/gpu/division.h"
 #include "../../runtime/gpu/views.h"
 
@@ -20,32 +21,39 @@
 namespace hewn_test {
 namespace {
 
-// ---- What both kinds share -----------------------------------------------------------------------------------------------
+// ---- What both kinds share ----------------------------------------------------------------------
 
 Outcome open(hewn_device_kind kind, uint32_t index, DevicePtr &device) {
     hewn_device *opened = nullptr;
-    const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_open_device(kind, index, &opened, error); });
+    const Outcome outcome = outcome_of(
+        [&](hewn_error *error) { return hewn_open_device(kind, index, &opened, error); });
     EXPECT_EQ(outcome.status == HEWN_STATUS_OK, opened != nullptr) << outcome;
     device.reset(opened);
     return outcome;
 }
 
-bool says(const Outcome &outcome, const std::string &text) { return outcome.message.find(text) != std::string::npos; }
+bool says(const Outcome &outcome, const std::string &text) {
+    return outcome.message.find(text) != std::string::npos;
+}
 
 // A sum of `count` elements on `device`, ready to run.
 struct Sum {
     Tensor tensor;
     OperatorPtr op;
 
-    Sum(hewn_device *device, int64_t count, hewn_data_type type = HEWN_DATA_TYPE_FLOAT32) : tensor(type, {count}) {
+    Sum(hewn_device *device, int64_t count, hewn_data_type type = HEWN_DATA_TYPE_FLOAT32)
+        : tensor(type, {count}) {
         const hewn_tensor_desc desc = tensor.desc();
         const Description description(HEWN_OPERATOR_ADD, {desc, desc, desc});
         const Outcome outcome = compile(description, nullptr, op, device);
         EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
     }
-    Outcome run(const hewn_buffer_binding &a, const hewn_buffer_binding &b, const hewn_buffer_binding &output) const {
+    Outcome run(const hewn_buffer_binding &a, const hewn_buffer_binding &b,
+                const hewn_buffer_binding &output) const {
         const hewn_buffer_binding inputs[] = {a, b};
-        return outcome_of([&](hewn_error *error) { return hewn_execute(op.get(), inputs, 2, &output, 1, nullptr, error); });
+        return outcome_of([&](hewn_error *error) {
+            return hewn_execute(op.get(), inputs, 2, &output, 1, nullptr, error);
+        });
     }
 };
 
@@ -61,7 +69,9 @@ TEST(Gpu, UnknownDevices) {
     EXPECT_EQ(open(HEWN_DEVICE_CPU, HEWN_ANY_DEVICE, device).status, HEWN_STATUS_OK);
     EXPECT_EQ(open(HEWN_DEVICE_CUDA, 99, device).status, HEWN_STATUS_NO_DEVICE);
     EXPECT_EQ(open(HEWN_DEVICE_OPENCL, 99, device).status, HEWN_STATUS_NO_DEVICE);
-    EXPECT_EQ(outcome_of([](hewn_error *error) { return hewn_open_device(HEWN_DEVICE_CPU, 0, nullptr, error); }).status,
+    EXPECT_EQ(outcome_of([](hewn_error *error) {
+                  return hewn_open_device(HEWN_DEVICE_CPU, 0, nullptr, error);
+              }).status,
               HEWN_STATUS_INVALID_ARGUMENT);
     hewn_device_info info{};
     info.struct_size = 8;
@@ -75,10 +85,12 @@ TEST(Gpu, UnknownDevices) {
 TEST(Gpu, BadDescriptions) {
     hewn_device *device = nullptr;
     const auto cuda = [&](const hewn_cuda_device_desc *desc) {
-        return outcome_of([&](hewn_error *error) { return hewn_create_cuda_device(desc, &device, error); });
+        return outcome_of(
+            [&](hewn_error *error) { return hewn_create_cuda_device(desc, &device, error); });
     };
     const auto opencl = [&](const hewn_opencl_device_desc *desc) {
-        return outcome_of([&](hewn_error *error) { return hewn_create_opencl_device(desc, &device, error); });
+        return outcome_of(
+            [&](hewn_error *error) { return hewn_create_opencl_device(desc, &device, error); });
     };
     EXPECT_TRUE(says(cuda(nullptr), "hewn_cuda_device_desc"));
     EXPECT_TRUE(says(opencl(nullptr), "hewn_opencl_device_desc"));
@@ -92,17 +104,21 @@ TEST(Gpu, BadDescriptions) {
     opencl_desc.struct_size = sizeof opencl_desc;
     EXPECT_TRUE(says(opencl(&opencl_desc), "context or queue is null"));
     EXPECT_EQ(device, nullptr);
-    EXPECT_EQ(outcome_of([](hewn_error *error) { return hewn_create_cuda_device(nullptr, nullptr, error); }).status,
+    EXPECT_EQ(outcome_of([](hewn_error *error) {
+                  return hewn_create_cuda_device(nullptr, nullptr, error);
+              }).status,
               HEWN_STATUS_INVALID_ARGUMENT);
-    EXPECT_EQ(outcome_of([](hewn_error *error) { return hewn_create_opencl_device(nullptr, nullptr, error); }).status,
+    EXPECT_EQ(outcome_of([](hewn_error *error) {
+                  return hewn_create_opencl_device(nullptr, nullptr, error);
+              }).status,
               HEWN_STATUS_INVALID_ARGUMENT);
 }
 
 // Without drivers there is a reason, and the CPU works. The test is run where there are none.
 TEST(NoDriver, CpuStaysUsable) {
     DevicePtr device;
-    for (const auto &[kind, name] :
-         {std::pair(HEWN_DEVICE_CUDA, "libcuda.so.1"), std::pair(HEWN_DEVICE_OPENCL, "libOpenCL.so.1")}) {
+    for (const auto &[kind, name] : {std::pair(HEWN_DEVICE_CUDA, "libcuda.so.1"),
+                                     std::pair(HEWN_DEVICE_OPENCL, "libOpenCL.so.1")}) {
         if (void *driver = dlopen(name, RTLD_NOW)) {
             dlclose(driver);
             GTEST_SKIP() << "this machine has " << name;
@@ -115,16 +131,21 @@ TEST(NoDriver, CpuStaysUsable) {
     int object = 0;
     hewn_device *device_of_objects = untouched<hewn_device>();
     const hewn_cuda_device_desc cuda = {sizeof cuda, &object, nullptr, nullptr, nullptr, nullptr};
-    const hewn_opencl_device_desc opencl = {sizeof opencl, &object, &object, nullptr, nullptr, nullptr};
-    const hewn_d3d12_device_desc d3d12 = {sizeof d3d12, &object, nullptr, nullptr, nullptr, nullptr};
+    const hewn_opencl_device_desc opencl = {sizeof opencl, &object, &object,
+                                            nullptr,       nullptr, nullptr};
+    const hewn_d3d12_device_desc d3d12 = {sizeof d3d12, &object, nullptr,
+                                          nullptr,      nullptr, nullptr};
     const auto refused = [&](const auto &create, const auto &desc, const char *reason) {
-        const Outcome outcome = outcome_of([&](hewn_error *error) { return create(&desc, &device_of_objects, error); });
+        const Outcome outcome =
+            outcome_of([&](hewn_error *error) { return create(&desc, &device_of_objects, error); });
         EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE) << outcome;
         EXPECT_TRUE(says(outcome, reason)) << outcome;
-        EXPECT_EQ(device_of_objects, untouched<hewn_device>()) << "a refused call wrote: " << reason;
+        EXPECT_EQ(device_of_objects, untouched<hewn_device>())
+            << "a refused call wrote: " << reason;
     };
     refused(hewn_create_cuda_device, cuda, "CUDA: no CUDA driver: libcuda.so.1 is not there");
-    refused(hewn_create_opencl_device, opencl, "OpenCL: no OpenCL driver: libOpenCL.so.1 is not there");
+    refused(hewn_create_opencl_device, opencl,
+            "OpenCL: no OpenCL driver: libOpenCL.so.1 is not there");
     refused(hewn_create_d3d12_device, d3d12, "D3D12: it is a part of Windows");
 
     const Sum sum(nullptr, 2);
@@ -136,7 +157,8 @@ TEST(NoDriver, CpuStaysUsable) {
 // A driver that has no device at all: OpenCL's loader told of no platform.
 TEST(NoPlatform, Open) {
     const char *vendors = std::getenv("OCL_ICD_VENDORS");
-    if (!vendors || std::string(vendors) != "/nowhere") GTEST_SKIP() << "not run with OCL_ICD_VENDORS=/nowhere";
+    if (!vendors || std::string(vendors) != "/nowhere")
+        GTEST_SKIP() << "not run with OCL_ICD_VENDORS=/nowhere";
     DevicePtr device;
     const Outcome outcome = open(HEWN_DEVICE_OPENCL, 0, device);
     if (says(outcome, "libOpenCL.so.1 is not there")) GTEST_SKIP() << outcome.message;
@@ -165,7 +187,8 @@ TEST(Gpu, CpuMemory) {
     hewn_deallocate(nullptr, memory);
     hewn_deallocate(nullptr, nullptr);
     memory = &back;
-    const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_allocate(nullptr, UINT64_MAX / 2, &memory, error); });
+    const Outcome outcome = outcome_of(
+        [&](hewn_error *error) { return hewn_allocate(nullptr, UINT64_MAX / 2, &memory, error); });
     EXPECT_EQ(outcome.status, HEWN_STATUS_OUT_OF_MEMORY);
     EXPECT_EQ(memory, &back) << "a refused call wrote";
 }
@@ -176,8 +199,9 @@ TEST(Gpu, OthersAreNotRecorded) {
     float a[2] = {}, c[2] = {};
     const hewn_buffer_binding inputs[] = {at(a, 0, 8), at(a, 0, 8)}, output = at(c, 0, 8);
     const auto record = [&](const hewn_operator *op, void *list) {
-        const Outcome outcome =
-            outcome_of([&](hewn_error *error) { return hewn_d3d12_record(op, list, inputs, 2, &output, 1, error); });
+        const Outcome outcome = outcome_of([&](hewn_error *error) {
+            return hewn_d3d12_record(op, list, inputs, 2, &output, 1, error);
+        });
         EXPECT_EQ(outcome.status, HEWN_STATUS_INVALID_ARGUMENT);
         return outcome;
     };
@@ -186,8 +210,9 @@ TEST(Gpu, OthersAreNotRecorded) {
     EXPECT_TRUE(says(record(sum.op.get(), a), "the operator is for the CPU"));
 }
 
-// What the strided kernels divide by. n * multiplier exceeds n * 2^shift / size by a part that grows with n: too large a result
-// shows at the last n that is one short of a multiple, too small a one at any multiple.
+// What the strided kernels divide by. n * multiplier exceeds n * 2^shift / size by a part that
+// grows with n: too large a result shows at the last n that is one short of a multiple, too small a
+// one at any multiple.
 TEST(Gpu, Divisions) {
     constexpr uint32_t END = uint32_t(1) << 31;
     const auto check = [](uint32_t size) {
@@ -195,7 +220,8 @@ TEST(Gpu, Divisions) {
         const uint32_t last = END / size * size;
         for (const uint32_t n : {0u, 1u, size - 1, size, last - 1, last - size, last, END - 1}) {
             if (n == END) continue;
-            ASSERT_EQ(uint32_t(uint64_t(n) * by.multiplier >> by.shift), n / size) << n << " / " << size;
+            ASSERT_EQ(uint32_t(uint64_t(n) * by.multiplier >> by.shift), n / size)
+                << n << " / " << size;
         }
     };
     for (uint32_t size = 1; size <= 1 << 16; size++) check(size);
@@ -204,10 +230,11 @@ TEST(Gpu, Divisions) {
     }
     check(END - 1);
     Random random("Divisions");
-    for (int i = 0; i < 100'000; i++) check(uint32_t(random.integer(1, (int64_t(1) << random.integer(1, 31)) - 1)));
+    for (int i = 0; i < 100'000; i++)
+        check(uint32_t(random.integer(1, (int64_t(1) << random.integer(1, 31)) - 1)));
 }
 
-// ---- OpenCL --------------------------------------------------------------------------------------------------------------
+// ---- OpenCL -------------------------------------------------------------------------------------
 
 using Handle = void *;  // every cl_* object
 
@@ -221,15 +248,16 @@ F symbol(const char *name) {
 std::vector<Handle> devices_of(Handle platform) {
     std::vector<Handle> devices(64);
     unsigned count = 0;
-    symbol<int (*)(Handle, uint64_t, unsigned, Handle *, unsigned *)>("clGetDeviceIDs")(platform, 0xffffffff, 64, devices.data(),
-                                                                                        &count);
+    symbol<int (*)(Handle, uint64_t, unsigned, Handle *, unsigned *)>("clGetDeviceIDs")(
+        platform, 0xffffffff, 64, devices.data(), &count);
     devices.resize(count);
     return devices;
 }
 std::vector<Handle> platforms() {
     std::vector<Handle> platforms(64);
     unsigned count = 0;
-    if (const auto get = symbol<int (*)(unsigned, Handle *, unsigned *)>("clGetPlatformIDs")) get(64, platforms.data(), &count);
+    if (const auto get = symbol<int (*)(unsigned, Handle *, unsigned *)>("clGetPlatformIDs"))
+        get(64, platforms.data(), &count);
     platforms.resize(count);
     return platforms;
 }
@@ -237,7 +265,8 @@ std::vector<Handle> platforms() {
 Outcome create(Handle context, Handle queue, DevicePtr &device) {
     const hewn_opencl_device_desc desc = {sizeof desc, context, queue, nullptr, nullptr, nullptr};
     hewn_device *created = nullptr;
-    const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_create_opencl_device(&desc, &created, error); });
+    const Outcome outcome = outcome_of(
+        [&](hewn_error *error) { return hewn_create_opencl_device(&desc, &created, error); });
     EXPECT_EQ(outcome.status == HEWN_STATUS_OK, created != nullptr) << outcome;
     device.reset(created);
     return outcome;
@@ -251,10 +280,11 @@ TEST(Gpu, OpenClDevices) {
     for (const Handle platform : platforms()) {
         constexpr unsigned PLATFORM_NAME = 0x0902;
         char name[256] = {};
-        symbol<int (*)(Handle, unsigned, size_t, void *, size_t *)>("clGetPlatformInfo")(platform, PLATFORM_NAME, sizeof name - 1,
-                                                                                         name, nullptr);
+        symbol<int (*)(Handle, unsigned, size_t, void *, size_t *)>("clGetPlatformInfo")(
+            platform, PLATFORM_NAME, sizeof name - 1, name, nullptr);
         for (size_t i = devices_of(platform).size(); i-- > 0; index++) {
-            ASSERT_EQ(hewn_get_device(HEWN_DEVICE_OPENCL, index, &info, nullptr), HEWN_STATUS_OK) << index << " of " << name;
+            ASSERT_EQ(hewn_get_device(HEWN_DEVICE_OPENCL, index, &info, nullptr), HEWN_STATUS_OK)
+                << index << " of " << name;
             EXPECT_TRUE(std::string(name) != "Portable Computing Language" || !info.missing[0])
                 << info.name << " lacks " << info.missing;
         }
@@ -271,31 +301,33 @@ protected:
     static int finish(Handle queue) { return symbol<int (*)(Handle)>("clFinish")(queue); }
     Handle new_context() {
         int code = 0;
-        const Handle context = symbol<Handle (*)(const intptr_t *, unsigned, const Handle *, void *, void *, int *)>(
-            "clCreateContext")(nullptr, 1, &id_, nullptr, nullptr, &code);
+        const Handle context =
+            symbol<Handle (*)(const intptr_t *, unsigned, const Handle *, void *, void *, int *)>(
+                "clCreateContext")(nullptr, 1, &id_, nullptr, nullptr, &code);
         EXPECT_EQ(code, 0);
         return context;
     }
     enum Access : uint64_t { READ_WRITE = 1, WRITE_ONLY = 2, READ_ONLY = 4 };  // CL_MEM_...
     static Handle new_memory(Handle context, size_t bytes, Access access = READ_WRITE) {
-        return symbol<Handle (*)(Handle, uint64_t, size_t, void *, int *)>("clCreateBuffer")(context, access, bytes, nullptr,
-                                                                                             nullptr);
+        return symbol<Handle (*)(Handle, uint64_t, size_t, void *, int *)>("clCreateBuffer")(
+            context, access, bytes, nullptr, nullptr);
     }
     // Of 100 x 10 f32 numbers; null if the device has no images.
     static Handle new_image(Handle context) {
         constexpr unsigned R_OF_FLOATS[] = {0x10b0, 0x10de};  // CL_R, CL_FLOAT
-        return symbol<Handle (*)(Handle, uint64_t, const void *, size_t, size_t, size_t, void *, int *)>("clCreateImage2D")(
-            context, READ_WRITE, R_OF_FLOATS, 100, 10, 0, nullptr, nullptr);
+        return symbol<Handle (*)(Handle, uint64_t, const void *, size_t, size_t, size_t, void *,
+                                 int *)>("clCreateImage2D")(context, READ_WRITE, R_OF_FLOATS, 100,
+                                                            10, 0, nullptr, nullptr);
     }
     static Handle part_of(Handle memory, size_t origin, size_t bytes) {
         const size_t region[] = {origin, bytes};
-        return symbol<Handle (*)(Handle, uint64_t, unsigned, const void *, int *)>("clCreateSubBuffer")(memory, 1, 0x1220, region,
-                                                                                                        nullptr);
+        return symbol<Handle (*)(Handle, uint64_t, unsigned, const void *, int *)>(
+            "clCreateSubBuffer")(memory, 1, 0x1220, region, nullptr);
     }
     Handle new_queue(uint64_t properties) {
         int code = 0;
-        const Handle queue =
-            symbol<Handle (*)(Handle, Handle, uint64_t, int *)>("clCreateCommandQueue")(context_, id_, properties, &code);
+        const Handle queue = symbol<Handle (*)(Handle, Handle, uint64_t, int *)>(
+            "clCreateCommandQueue")(context_, id_, properties, &code);
         return code ? nullptr : queue;
     }
     static void release(const char *function, Handle object) {
@@ -306,7 +338,8 @@ protected:
         const Outcome outcome = open(HEWN_DEVICE_OPENCL, 0, device_);
         if (outcome.status != HEWN_STATUS_OK) GTEST_SKIP() << outcome.message;
         for (const Handle platform : platforms()) {
-            if (const std::vector<Handle> devices = devices_of(platform); !id_ && !devices.empty()) id_ = devices[0];
+            if (const std::vector<Handle> devices = devices_of(platform); !id_ && !devices.empty())
+                id_ = devices[0];
         }
         ASSERT_NE(id_, nullptr);
         context_ = new_context();
@@ -326,40 +359,48 @@ protected:
         std::vector<float> values(static_cast<size_t>(count));
         std::iota(values.begin(), values.end(), 0.0f);
         const Handle memory = new_memory(context_, values.size() * 4);
-        EXPECT_EQ(hewn_write(device_.get(), memory, 0, values.data(), values.size() * 4, nullptr), HEWN_STATUS_OK);
+        EXPECT_EQ(hewn_write(device_.get(), memory, 0, values.data(), values.size() * 4, nullptr),
+                  HEWN_STATUS_OK);
         return memory;
     }
     std::vector<float> read(Handle memory, int count) {
         std::vector<float> values(static_cast<size_t>(count));
-        EXPECT_EQ(hewn_read(device_.get(), memory, 0, values.data(), values.size() * 4, nullptr), HEWN_STATUS_OK);
+        EXPECT_EQ(hewn_read(device_.get(), memory, 0, values.data(), values.size() * 4, nullptr),
+                  HEWN_STATUS_OK);
         return values;
     }
 };
 
-// Everything in one memory object at offsets of its own, on the application's queue, waited for by the application.
+// Everything in one memory object at offsets of its own, on the application's queue, waited for by
+// the application.
 TEST_F(OpenCl, OneMemoryObject) {
     const Handle memory = floats(3000);
     const Sum sum(device_.get(), 1000);
     for (const uint64_t shift : {0, 4}) {
-        ASSERT_EQ(sum.run(at(memory, 0 + shift, 4000), at(memory, 4000 + shift, 4000), at(memory, 8000 - shift, 4000)).status,
+        ASSERT_EQ(sum.run(at(memory, 0 + shift, 4000), at(memory, 4000 + shift, 4000),
+                          at(memory, 8000 - shift, 4000))
+                      .status,
                   shift ? HEWN_STATUS_INVALID_BINDING : HEWN_STATUS_OK);
     }
     ASSERT_EQ(finish(queue_), 0);
     const std::vector<float> result = read(memory, 3000);
     for (int i = 0; i < 1000; i++) ASSERT_EQ(result[size_t(2000 + i)], float(i + 1000 + i)) << i;
     // In place.
-    ASSERT_EQ(sum.run(at(memory, 0, 4000), at(memory, 4000, 4000), at(memory, 4000, 4000)).status, HEWN_STATUS_OK);
+    ASSERT_EQ(sum.run(at(memory, 0, 4000), at(memory, 4000, 4000), at(memory, 4000, 4000)).status,
+              HEWN_STATUS_OK);
     EXPECT_EQ(read(memory, 3000)[1999], float(999 + 1999));
     release("clReleaseMemObject", memory);
 }
 
 TEST_F(OpenCl, RefusedBindings) {
-    const Handle memory = floats(3000), other = new_memory(other_context_, 4000), part = part_of(memory, 4096, 4096);
+    const Handle memory = floats(3000), other = new_memory(other_context_, 4000),
+                 part = part_of(memory, 4096, 4096);
     ASSERT_NE(part, nullptr);
     const Sum sum(device_.get(), 1000);
     const std::vector<float> before = read(memory, 3000);
     const hewn_buffer_binding good = at(memory, 0, 4000), output = at(memory, 8000, 4000);
-    const auto refused = [&](const hewn_buffer_binding &a, const hewn_buffer_binding &out, const char *text) {
+    const auto refused = [&](const hewn_buffer_binding &a, const hewn_buffer_binding &out,
+                             const char *text) {
         const Outcome outcome = sum.run(a, good, out);
         EXPECT_EQ(outcome.status, HEWN_STATUS_INVALID_BINDING) << text;
         EXPECT_TRUE(says(outcome, text)) << outcome;
@@ -368,13 +409,15 @@ TEST_F(OpenCl, RefusedBindings) {
     refused(at(nullptr, 0, 4000), output, "ATensor: the binding's buffer is null");
     refused(at(memory, 0, 3996), output, "ATensor: the binding has 3996 bytes");
     refused(at(memory, 2, 4000), output, "ATensor: the address is misaligned");
-    refused(at(memory, 8004, 4000), output, "ATensor: the binding ends beyond the memory object's 12000 bytes");
+    refused(at(memory, 8004, 4000), output,
+            "ATensor: the binding ends beyond the memory object's 12000 bytes");
     refused(good, at(memory, UINT64_MAX - 3, 4000), "OutputTensor: the binding ends beyond");
     refused(at(other, 0, 4000), output, "ATensor: the binding's buffer is of another context");
     const Handle image = new_image(context_);
     if (image) refused(at(image, 0, 4000), output, "ATensor: the binding's buffer is an image");
     refused(at(memory, 4004, 4000), output, "OutputTensor: overlaps ATensor");
-    refused(at(memory, 4200, 4000), at(part, 0, 4000), "OutputTensor: overlaps ATensor");  // a part of the same memory
+    refused(at(memory, 4200, 4000), at(part, 0, 4000),
+            "OutputTensor: overlaps ATensor");  // a part of the same memory
     EXPECT_EQ(read(memory, 3000), before) << "a refused call wrote";
     EXPECT_EQ(sum.run(at(memory, 0, 4000), good, at(part, 0, 4000)).status, HEWN_STATUS_OK);
     EXPECT_EQ(read(memory, 3000)[1024], 0.0f);
@@ -386,8 +429,8 @@ TEST_F(OpenCl, ReferencesAreBalanced) {
     const auto references = [&] {
         unsigned count = 0;
         constexpr unsigned CONTEXT_REFERENCE_COUNT = 0x1080;
-        symbol<int (*)(Handle, unsigned, size_t, void *, size_t *)>("clGetContextInfo")(context_, CONTEXT_REFERENCE_COUNT,
-                                                                                        sizeof count, &count, nullptr);
+        symbol<int (*)(Handle, unsigned, size_t, void *, size_t *)>("clGetContextInfo")(
+            context_, CONTEXT_REFERENCE_COUNT, sizeof count, &count, nullptr);
         return count;
     };
     device_.reset();
@@ -407,7 +450,8 @@ TEST_F(OpenCl, AbsentZeroPoint) {
     const hewn_tensor_desc u8 = elements.desc(), f32 = numbers.desc();
     OperatorPtr op;
     const Outcome compiled =
-        compile(Description(HEWN_OPERATOR_DEQUANTIZE_LINEAR, {u8, f32, std::nullopt, f32}), nullptr, op, device_.get());
+        compile(Description(HEWN_OPERATOR_DEQUANTIZE_LINEAR, {u8, f32, std::nullopt, f32}), nullptr,
+                op, device_.get());
     ASSERT_EQ(compiled.status, HEWN_STATUS_OK) << compiled;
     const Handle memory = floats(12);
     const uint8_t bytes[] = {10, 20, 30, 40};
@@ -415,7 +459,9 @@ TEST_F(OpenCl, AbsentZeroPoint) {
     hewn_buffer_binding inputs[] = {at(memory, 0, 4), at(memory, 16, 16), at(nullptr, 64, 0)};
     const hewn_buffer_binding output = at(memory, 32, 16);
     const auto run = [&] {
-        return outcome_of([&](hewn_error *error) { return hewn_execute(op.get(), inputs, 3, &output, 1, nullptr, error); });
+        return outcome_of([&](hewn_error *error) {
+            return hewn_execute(op.get(), inputs, 3, &output, 1, nullptr, error);
+        });
     };
     const Outcome outcome = run();
     EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
@@ -442,12 +488,14 @@ TEST_F(OpenCl, RefusedQueues) {
 
 TEST_F(OpenCl, OutOfMemory) {
     void *memory = this;
-    const Outcome outcome =
-        outcome_of([&](hewn_error *error) { return hewn_allocate(device_.get(), uint64_t(1) << 60, &memory, error); });
+    const Outcome outcome = outcome_of([&](hewn_error *error) {
+        return hewn_allocate(device_.get(), uint64_t(1) << 60, &memory, error);
+    });
     EXPECT_EQ(outcome.status, HEWN_STATUS_OUT_OF_MEMORY) << outcome;
     EXPECT_TRUE(says(outcome, "OpenCL")) << outcome;
     EXPECT_EQ(memory, this) << "a refused call wrote";
-    ASSERT_EQ(hewn_allocate(device_.get(), 0, &memory, nullptr), HEWN_STATUS_OK) << "no bytes are no failure";
+    ASSERT_EQ(hewn_allocate(device_.get(), 0, &memory, nullptr), HEWN_STATUS_OK)
+        << "no bytes are no failure";
     hewn_deallocate(device_.get(), memory);
 }
 
@@ -457,12 +505,14 @@ TEST_F(OpenCl, BeyondTheEnd) {
     const std::vector<float> before = read(memory, 4);
     const float values[] = {-1, -2};
     float back[] = {-1, -2};
-    const Outcome written =
-        outcome_of([&](hewn_error *error) { return hewn_write(device_.get(), memory, 12, values, sizeof values, error); });
+    const Outcome written = outcome_of([&](hewn_error *error) {
+        return hewn_write(device_.get(), memory, 12, values, sizeof values, error);
+    });
     EXPECT_EQ(written.status, HEWN_STATUS_DEVICE_FAILED);
     EXPECT_TRUE(says(written, "clEnqueueWriteBuffer failed")) << written;
-    const Outcome read_back =
-        outcome_of([&](hewn_error *error) { return hewn_read(device_.get(), memory, 12, back, sizeof back, error); });
+    const Outcome read_back = outcome_of([&](hewn_error *error) {
+        return hewn_read(device_.get(), memory, 12, back, sizeof back, error);
+    });
     EXPECT_EQ(read_back.status, HEWN_STATUS_DEVICE_FAILED);
     EXPECT_TRUE(says(read_back, "clEnqueueReadBuffer failed")) << read_back;
     EXPECT_EQ(read(memory, 4), before) << "a refused call wrote";
@@ -496,7 +546,8 @@ TEST_F(OpenCl, OperatorOutlivesItsDevice) {
     DevicePtr reader;
     ASSERT_EQ(create(context_, queue_, reader).status, HEWN_STATUS_OK);
     device_.reset();
-    EXPECT_EQ(sum.run(at(memory, 0, 400), at(memory, 400, 400), at(memory, 800, 400)).status, HEWN_STATUS_OK);
+    EXPECT_EQ(sum.run(at(memory, 0, 400), at(memory, 400, 400), at(memory, 800, 400)).status,
+              HEWN_STATUS_OK);
     device_ = std::move(reader);
     EXPECT_EQ(read(memory, 300)[299], before[99] + before[199]);
     release("clReleaseMemObject", memory);
@@ -516,7 +567,8 @@ TEST_F(OpenCl, Threads) {
             const uint64_t bytes = COUNT * 4;
             for (int i = 0; i < ROUNDS; i++) {  // b + a, then b - in place - more
                 const Outcome outcome =
-                    sum.run(at(mine, 0, bytes), at(mine, i ? 2 * bytes : bytes, bytes), at(mine, 2 * bytes, bytes));
+                    sum.run(at(mine, 0, bytes), at(mine, i ? 2 * bytes : bytes, bytes),
+                            at(mine, 2 * bytes, bytes));
                 failed += outcome.status != HEWN_STATUS_OK;
             }
         });
@@ -525,12 +577,14 @@ TEST_F(OpenCl, Threads) {
     EXPECT_EQ(failed, 0);
     for (const Handle mine : memory) {
         const std::vector<float> result = read(mine, 3 * COUNT);
-        for (int i = 0; i < COUNT; i++) ASSERT_EQ(result[size_t(2 * COUNT + i)], float(COUNT + i + ROUNDS * i)) << i;
+        for (int i = 0; i < COUNT; i++)
+            ASSERT_EQ(result[size_t(2 * COUNT + i)], float(COUNT + i + ROUNDS * i)) << i;
         release("clReleaseMemObject", mine);
     }
 }
 
-// Offsets beyond what 31 bits of elements reach, and layouts that take several launches: 2 x 2 elements 2^30 apart.
+// Offsets beyond what 31 bits of elements reach, and layouts that take several launches: 2 x 2
+// elements 2^30 apart.
 TEST_F(OpenCl, FarApart) {
     constexpr uint64_t FAR = uint64_t(1) << 30, BYTES = FAR + 4096 + 64;
     const Handle memory = new_memory(context_, BYTES);
@@ -542,20 +596,24 @@ TEST_F(OpenCl, FarApart) {
     write(FAR + 3, a, 4);
     write(FAR + 100, b, 4);
     const Sum sum(device_.get(), 4, HEWN_DATA_TYPE_UINT8);
-    ASSERT_EQ(sum.run(at(memory, FAR + 3, 4), at(memory, FAR + 100, 4), at(memory, FAR + 4099, 4)).status, HEWN_STATUS_OK);
+    ASSERT_EQ(
+        sum.run(at(memory, FAR + 3, 4), at(memory, FAR + 100, 4), at(memory, FAR + 4099, 4)).status,
+        HEWN_STATUS_OK);
     uint8_t result[4];
     ASSERT_EQ(hewn_read(device_.get(), memory, FAR + 4099, result, 4, nullptr), HEWN_STATUS_OK);
     for (int i = 0; i < 4; i++) EXPECT_EQ(result[i], a[i] + b[i]);
 
     const Tensor wide(HEWN_DATA_TYPE_UINT8, {2, 2}, {2, 1}), far(HEWN_DATA_TYPE_UINT8, {1}, {1});
     const int64_t sizes[] = {2, 2}, strides[] = {int64_t(FAR), 1};
-    const hewn_tensor_desc far_desc = {sizeof far_desc, HEWN_DATA_TYPE_UINT8, 2, sizes, strides}, near_desc = wide.desc();
+    const hewn_tensor_desc far_desc = {sizeof far_desc, HEWN_DATA_TYPE_UINT8, 2, sizes, strides},
+                           near_desc = wide.desc();
     const Description description(HEWN_OPERATOR_ADD, {far_desc, near_desc, near_desc});
     OperatorPtr op;
     ASSERT_EQ(compile(description, nullptr, op, device_.get()).status, HEWN_STATUS_OK);
     write(3, b, 2);
     write(64, a, 4);
-    const hewn_buffer_binding inputs[] = {at(memory, 3, FAR + 2), at(memory, 64, 4)}, output = at(memory, FAR + 4100, 4);
+    const hewn_buffer_binding inputs[] = {at(memory, 3, FAR + 2), at(memory, 64, 4)},
+                              output = at(memory, FAR + 4100, 4);
     ASSERT_EQ(hewn_execute(op.get(), inputs, 2, &output, 1, nullptr, nullptr), HEWN_STATUS_OK);
     ASSERT_EQ(hewn_read(device_.get(), memory, FAR + 4100, result, 4, nullptr), HEWN_STATUS_OK);
     const uint8_t expected[] = {11, 22, 4, 6};
@@ -566,13 +624,15 @@ TEST_F(OpenCl, FarApart) {
 // What reaches that far is a part of the program's memory, and keeps its access.
 TEST_F(OpenCl, FarInMemoryOfOneAccess) {
     constexpr uint64_t FAR = uint64_t(1) << 30, BYTES = FAR + 64;
-    const Handle inputs = new_memory(context_, BYTES, READ_ONLY), outputs = new_memory(context_, BYTES, WRITE_ONLY);
+    const Handle inputs = new_memory(context_, BYTES, READ_ONLY),
+                 outputs = new_memory(context_, BYTES, WRITE_ONLY);
     if (!inputs || !outputs) GTEST_SKIP() << "the device has no " << 2 * BYTES << " bytes";
     const uint8_t values[] = {1, 2, 3, 40, 50, 60};
     uint8_t result[3];
     ASSERT_EQ(hewn_write(device_.get(), inputs, FAR + 5, values, 6, nullptr), HEWN_STATUS_OK);
     const Sum sum(device_.get(), 3, HEWN_DATA_TYPE_UINT8);
-    const Outcome outcome = sum.run(at(inputs, FAR + 5, 3), at(inputs, FAR + 8, 3), at(outputs, FAR + 7, 3));
+    const Outcome outcome =
+        sum.run(at(inputs, FAR + 5, 3), at(inputs, FAR + 8, 3), at(outputs, FAR + 7, 3));
     EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
     ASSERT_EQ(hewn_read(device_.get(), outputs, FAR + 7, result, 3, nullptr), HEWN_STATUS_OK);
     for (int i = 0; i < 3; i++) EXPECT_EQ(result[i], values[i] + values[i + 3]) << i;
@@ -580,7 +640,7 @@ TEST_F(OpenCl, FarInMemoryOfOneAccess) {
     release("clReleaseMemObject", outputs);
 }
 
-// ---- OpenCL's devices, on the fake driver --------------------------------------------------------------------------------
+// ---- OpenCL's devices, on the fake driver -------------------------------------------------------
 
 class FakeOpenCl : public testing::Test {
 protected:
@@ -591,7 +651,8 @@ protected:
     }
     void SetUp() override {
         driver_ = dlopen("libOpenCL.so.1", RTLD_NOW);
-        if (!driver_ || !dlsym(driver_, "fake_opened")) GTEST_SKIP() << "not run with the fake driver";
+        if (!driver_ || !dlsym(driver_, "fake_opened"))
+            GTEST_SKIP() << "not run with the fake driver";
         unsetenv("FAKE_OPENCL");
     }
     void TearDown() override {
@@ -624,13 +685,15 @@ TEST_F(FakeOpenCl, Lacking) {
             EXPECT_TRUE(says(outcome, std::string("lacks ") + missing)) << outcome;
         }
         // The program's own context and queue.
-        const Outcome outcome = create(reinterpret_cast<Handle>(0x3002), reinterpret_cast<Handle>(0x4002), device);
+        const Outcome outcome =
+            create(reinterpret_cast<Handle>(0x3002), reinterpret_cast<Handle>(0x4002), device);
         EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE) << mode;
         EXPECT_TRUE(says(outcome, std::string("lacks ") + missing)) << outcome;
     }
 }
 
-// The GPU comes behind the CPU, which the driver lists first; but what lacks something is not taken.
+// The GPU comes behind the CPU, which the driver lists first; but what lacks something is not
+// taken.
 TEST_F(FakeOpenCl, AnyDevice) {
     hewn_device_info info{};
     info.struct_size = sizeof info;
@@ -640,7 +703,9 @@ TEST_F(FakeOpenCl, AnyDevice) {
         EXPECT_STREQ(info.missing, "");
         EXPECT_EQ(info.is_cpu, index == 0);
     }
-    EXPECT_TRUE(says(outcome_of([&](hewn_error *error) { return hewn_get_device(HEWN_DEVICE_OPENCL, 2, &info, error); }),
+    EXPECT_TRUE(says(outcome_of([&](hewn_error *error) {
+                         return hewn_get_device(HEWN_DEVICE_OPENCL, 2, &info, error);
+                     }),
                      "there is no device 2, the driver has 2"));
     constexpr int CPU = 1, GPU = 2;
     DevicePtr device;
@@ -666,20 +731,26 @@ TEST_F(FakeOpenCl, TheBuildLogIsTold) {
         hewn_operator *op = nullptr;
         return hewn_compile(device.get(), &desc, nullptr, &op, error);
     });
-    if (outcome.status == HEWN_STATUS_UNSUPPORTED) GTEST_SKIP() << outcome;  // a build without the kernel
+    if (outcome.status == HEWN_STATUS_UNSUPPORTED)
+        GTEST_SKIP() << outcome;  // a build without the kernel
     EXPECT_EQ(outcome.status, HEWN_STATUS_DEVICE_FAILED);
-    EXPECT_TRUE(says(outcome, "clBuildProgram failed with code -11: line 1: no such thing line 2: nor this")) << outcome;
+    EXPECT_TRUE(says(outcome,
+                     "clBuildProgram failed with code -11: line 1: no such thing line 2: nor this"))
+        << outcome;
     device.reset();
     EXPECT_EQ(variable("fake_references"), 0);
 }
 
-// The program's context and queue are kept as long as the device, and no longer; the queue is what hewn_synchronize waits for.
+// The program's context and queue are kept as long as the device, and no longer; the queue is what
+// hewn_synchronize waits for.
 TEST_F(FakeOpenCl, OwnContextAndQueue) {
     int code = 0;
     const Handle id = reinterpret_cast<Handle>(0x2002);
-    const Handle context = symbol<Handle (*)(const intptr_t *, unsigned, const Handle *, void *, void *, int *)>(
-        "clCreateContext")(nullptr, 1, &id, nullptr, nullptr, &code);
-    const Handle queue = symbol<Handle (*)(Handle, Handle, uint64_t, int *)>("clCreateCommandQueue")(context, id, 0, &code);
+    const Handle context =
+        symbol<Handle (*)(const intptr_t *, unsigned, const Handle *, void *, void *, int *)>(
+            "clCreateContext")(nullptr, 1, &id, nullptr, nullptr, &code);
+    const Handle queue = symbol<Handle (*)(Handle, Handle, uint64_t, int *)>(
+        "clCreateCommandQueue")(context, id, 0, &code);
     const int &contexts = (&variable("fake_contexts"))[2], &queues = (&variable("fake_queues"))[2];
     DevicePtr device;
     ASSERT_EQ(create(context, queue, device).status, HEWN_STATUS_OK);
@@ -690,7 +761,8 @@ TEST_F(FakeOpenCl, OwnContextAndQueue) {
     EXPECT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
     EXPECT_EQ(variable<Handle>("fake_finished"), queue);
     setenv("FAKE_OPENCL", "completion", 1);
-    const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_synchronize(device.get(), error); });
+    const Outcome outcome =
+        outcome_of([&](hewn_error *error) { return hewn_synchronize(device.get(), error); });
     EXPECT_EQ(outcome.status, HEWN_STATUS_DEVICE_FAILED);
     EXPECT_TRUE(says(outcome, "clFinish failed with code -14")) << outcome;
     device.reset();
@@ -712,7 +784,8 @@ TEST_F(FakeOpenCl, Copies) {
     hewn_deallocate(device.get(), memory);
 }
 
-// Far tensors are launched on parts of the program's memory, which the call gives back; TearDown counts them.
+// Far tensors are launched on parts of the program's memory, which the call gives back; TearDown
+// counts them.
 TEST_F(FakeOpenCl, Views) {
     if (!find_variant("add_f32__opencl")) GTEST_SKIP() << "a build without the kernel";
     constexpr uint64_t FAR = uint64_t(1) << 33;
@@ -724,7 +797,8 @@ TEST_F(FakeOpenCl, Views) {
         const Sum sum(device.get(), 64);
         int &launches = variable("fake_launches"), &views = variable("fake_views");
         launches = views = 0;
-        const Outcome outcome = sum.run(at(memory, 20, 256), at(memory, FAR + 20, 256), at(memory, 2 * FAR + 20, 256));
+        const Outcome outcome =
+            sum.run(at(memory, 20, 256), at(memory, FAR + 20, 256), at(memory, 2 * FAR + 20, 256));
         EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
         EXPECT_EQ(launches, 1);
         EXPECT_EQ(views, 3);
@@ -732,7 +806,8 @@ TEST_F(FakeOpenCl, Views) {
     hewn_deallocate(device.get(), memory);
 }
 
-// Tensors of one memory object have one view or none, as far as indices reach: views that overlap are undefined.
+// Tensors of one memory object have one view or none, as far as indices reach: views that overlap
+// are undefined.
 TEST(GpuViews, OneForAMemoryObject) {
     using hewn::GpuView;
     constexpr uint64_t LIMIT = uint64_t(hewn::kGpuIndexLimit), ALIGNMENT = 128;
@@ -742,15 +817,20 @@ TEST(GpuViews, OneForAMemoryObject) {
         return views;
     };
     const auto whole = [](uint64_t memory) { return GpuView{memory, 0, 0, true}; };
-    EXPECT_EQ(views_of({{{1, 0}, 64}, {{1, LIMIT - 4}, 2 * LIMIT}, {{2, 4}, 8}}), (std::vector{whole(1), whole(1), whole(2)}));
-    // The output lies far: the inputs beside it are read through its view, another object's as it is.
+    EXPECT_EQ(views_of({{{1, 0}, 64}, {{1, LIMIT - 4}, 2 * LIMIT}, {{2, 4}, 8}}),
+              (std::vector{whole(1), whole(1), whole(2)}));
+    // The output lies far: the inputs beside it are read through its view, another object's as it
+    // is.
     const GpuView shared = {1, LIMIT - 512, LIMIT + 64, false};
     EXPECT_EQ(views_of({{{1, LIMIT - 500}, LIMIT - 400}, {{2, 0}, 64}, {{1, LIMIT}, LIMIT + 64}}),
               (std::vector{shared, whole(2), shared}));
     // Too far apart for one.
     EXPECT_EQ(
-        views_of({{{1, 60}, 124}, {{1, LIMIT + 200}, LIMIT + 264}, {{1, LIMIT + 200}, LIMIT + 264}}),
-        (std::vector<GpuView>{{1, 0, 124, false}, {1, LIMIT + 128, LIMIT + 264, false}, {1, LIMIT + 128, LIMIT + 264, false}}));
+        views_of(
+            {{{1, 60}, 124}, {{1, LIMIT + 200}, LIMIT + 264}, {{1, LIMIT + 200}, LIMIT + 264}}),
+        (std::vector<GpuView>{{1, 0, 124, false},
+                              {1, LIMIT + 128, LIMIT + 264, false},
+                              {1, LIMIT + 128, LIMIT + 264, false}}));
     // Too far apart for one, but two lie among one another's bytes, by way of a third.
     EXPECT_EQ(views_of({{{1, 60}, 124},
                         {{1, LIMIT + 200}, LIMIT + 264},
@@ -767,7 +847,7 @@ TEST(GpuViews, OneForAMemoryObject) {
     EXPECT_EQ(views_of({{{1, 128}, 192}, {{1, LIMIT + 128}, LIMIT + 129}})[0].end, 192);
 }
 
-// ---- CUDA, on the fake driver --------------------------------------------------------------------------------------------
+// ---- CUDA, on the fake driver -------------------------------------------------------------------
 
 // "cuda_sm75": compute capability 7.5
 std::string capability_of(const std::string &target) {
@@ -785,7 +865,8 @@ std::string least_capability() {
 
 class FakeCuda : public testing::Test {
 protected:
-    static constexpr uintptr_t PRIMARY_CONTEXT = 0x1000, OWN_CONTEXT = 0x2000;  // the fake driver's, of device 0
+    static constexpr uintptr_t PRIMARY_CONTEXT = 0x1000,
+                               OWN_CONTEXT = 0x2000;  // the fake driver's, of device 0
     void *driver_ = nullptr;
     template<class T>
     T &variable(const char *name) {
@@ -793,13 +874,15 @@ protected:
     }
     void SetUp() override {
         driver_ = dlopen("libcuda.so.1", RTLD_NOW);
-        if (!driver_ || !dlsym(driver_, "fake_launches")) GTEST_SKIP() << "not run with the fake driver";
+        if (!driver_ || !dlsym(driver_, "fake_launches"))
+            GTEST_SKIP() << "not run with the fake driver";
         unsetenv("FAKE_CUDA");
     }
     void TearDown() override {
         unsetenv("FAKE_CUDA");
         if (driver_ && dlsym(driver_, "fake_depth")) {
-            EXPECT_EQ(reinterpret_cast<int (*)()>(dlsym(driver_, "fake_depth"))(), 0) << "a context was left current";
+            EXPECT_EQ(reinterpret_cast<int (*)()>(dlsym(driver_, "fake_depth"))(), 0)
+                << "a context was left current";
             EXPECT_EQ(variable<int>("fake_misuses"), 0) << "stderr says which";
             for (const char *count : {"fake_contexts", "fake_modules", "fake_copies"})
                 EXPECT_EQ(variable<int>(count), 0) << count;
@@ -807,9 +890,11 @@ protected:
     }
     // A device in the program's own context.
     static Outcome create(uintptr_t context, void *stream, DevicePtr &device) {
-        const hewn_cuda_device_desc desc = {sizeof desc, reinterpret_cast<void *>(context), stream, nullptr, nullptr, nullptr};
+        const hewn_cuda_device_desc desc = {
+            sizeof desc, reinterpret_cast<void *>(context), stream, nullptr, nullptr, nullptr};
         hewn_device *created = untouched<hewn_device>();
-        const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_create_cuda_device(&desc, &created, error); });
+        const Outcome outcome = outcome_of(
+            [&](hewn_error *error) { return hewn_create_cuda_device(&desc, &created, error); });
         EXPECT_EQ(outcome.status == HEWN_STATUS_OK, created != untouched<hewn_device>()) << outcome;
         if (outcome.status == HEWN_STATUS_OK) device.reset(created);
         return outcome;
@@ -824,10 +909,13 @@ TEST_F(FakeCuda, Devices) {
     EXPECT_EQ(info.capability, 75);
     EXPECT_EQ(info.memory, uint64_t(8) << 30);
     EXPECT_EQ(info.missing[0], 0);
-    EXPECT_TRUE(says(outcome_of([&](hewn_error *error) { return hewn_get_device(HEWN_DEVICE_CUDA, 2, &info, error); }),
+    EXPECT_TRUE(says(outcome_of([&](hewn_error *error) {
+                         return hewn_get_device(HEWN_DEVICE_CUDA, 2, &info, error);
+                     }),
                      "there is no device 2"));
     for (const hewn_target_info &target : targets())
-        EXPECT_TRUE(target.device != HEWN_DEVICE_CUDA || target.supported) << target.name << ": the first device has it";
+        EXPECT_TRUE(target.device != HEWN_DEVICE_CUDA || target.supported)
+            << target.name << ": the first device has it";
     // Any device is one that has what kernels need.
     setenv("FAKE_CUDA", "old first device", 1);
     DevicePtr device;
@@ -857,26 +945,35 @@ TEST_F(FakeCuda, Launches) {
             const uint64_t bytes = (4096 + 3) * 4;
             launches = synchronizations = 0;
             // Aligned: whole steps, then what is left over.
-            ASSERT_EQ(sum.run(at(memory, 0, bytes), at(memory, 65536, bytes), at(memory, 131072, bytes)).status, HEWN_STATUS_OK);
+            ASSERT_EQ(
+                sum.run(at(memory, 0, bytes), at(memory, 65536, bytes), at(memory, 131072, bytes))
+                    .status,
+                HEWN_STATUS_OK);
             EXPECT_EQ(launches, 2);
             EXPECT_EQ(grid[0], 1u);
             const uint64_t base = reinterpret_cast<uintptr_t>(memory) + 4096 * 4;
             for (const uint64_t offset : {0, 65536, 131072})
-                EXPECT_TRUE(pointers[0] == base + offset || pointers[1] == base + offset || pointers[2] == base + offset)
+                EXPECT_TRUE(pointers[0] == base + offset || pointers[1] == base + offset ||
+                            pointers[2] == base + offset)
                     << offset;
             // Misaligned, any tensor by less than 16 bytes: one launch, whatever the layout.
             for (const uint64_t offset : {4, 8}) {
                 for (int t = 0; t < 3; t++) {
                     launches = 0;
-                    const uint64_t a = t == 0 ? offset : 0, b = 65536 + (t == 1 ? offset : 0), c = 131072 + (t == 2 ? offset : 0);
-                    ASSERT_EQ(sum.run(at(memory, a, bytes), at(memory, b, bytes), at(memory, c, bytes)).status, HEWN_STATUS_OK);
+                    const uint64_t a = t == 0 ? offset : 0, b = 65536 + (t == 1 ? offset : 0),
+                                   c = 131072 + (t == 2 ? offset : 0);
+                    ASSERT_EQ(
+                        sum.run(at(memory, a, bytes), at(memory, b, bytes), at(memory, c, bytes))
+                            .status,
+                        HEWN_STATUS_OK);
                     EXPECT_EQ(launches, 1) << "tensor " << t << " at " << offset;
                     EXPECT_EQ(grid[0] * block[0], (4096u + 3 + block[0] - 1) / block[0] * block[0]);
                 }
             }
             EXPECT_NE(std::string(kernel).find("kernel"), std::string::npos);
             // Overlap is known by the address alone.
-            EXPECT_EQ(sum.run(at(memory, 4, bytes), at(memory, 65536, bytes), at(memory, 0, bytes)).status,
+            EXPECT_EQ(sum.run(at(memory, 4, bytes), at(memory, 65536, bytes), at(memory, 0, bytes))
+                          .status,
                       HEWN_STATUS_INVALID_BINDING);
             EXPECT_EQ(launches, 1);
             EXPECT_EQ(synchronizations, 0) << "an execution waits for the device";
@@ -884,12 +981,16 @@ TEST_F(FakeCuda, Launches) {
             EXPECT_EQ(synchronizations, 1);
         }
         {
-            const Tensor elements(HEWN_DATA_TYPE_UINT8, {100}), scales(HEWN_DATA_TYPE_FLOAT16, {100});
+            const Tensor elements(HEWN_DATA_TYPE_UINT8, {100}),
+                scales(HEWN_DATA_TYPE_FLOAT16, {100});
             const hewn_tensor_desc u8 = elements.desc(), f16 = scales.desc();
             OperatorPtr op;
-            ASSERT_EQ(compile(Description(HEWN_OPERATOR_DEQUANTIZE_LINEAR, {u8, f16, u8, f16}), nullptr, op, device.get()).status,
+            ASSERT_EQ(compile(Description(HEWN_OPERATOR_DEQUANTIZE_LINEAR, {u8, f16, u8, f16}),
+                              nullptr, op, device.get())
+                          .status,
                       HEWN_STATUS_OK);
-            EXPECT_EQ(hewn_operator_variant(op.get()), std::string("dequantize_linear_u8_f16__") + target);
+            EXPECT_EQ(hewn_operator_variant(op.get()),
+                      std::string("dequantize_linear_u8_f16__") + target);
         }
         hewn_deallocate(device.get(), memory);
         device.reset();
@@ -914,7 +1015,9 @@ TEST_F(FakeCuda, ForcedTargets) {
     ASSERT_EQ(open(HEWN_DEVICE_CUDA, 1, device).status, HEWN_STATUS_OK);
     const Outcome outcome = compile(description, &options, op, device.get());
     EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT);
-    EXPECT_TRUE(says(outcome, "'cuda_sm80' cannot run here: this device lacks compute capability 8.0")) << outcome;
+    EXPECT_TRUE(
+        says(outcome, "'cuda_sm80' cannot run here: this device lacks compute capability 8.0"))
+        << outcome;
 }
 
 // Every variant's kernels are found in its PTX and get every argument, in every layout.
@@ -928,7 +1031,8 @@ TEST_F(FakeCuda, EveryKernel) {
         for (int i = 0; i < 40; i++) {
             Problem problem =
                 i % 2 ? random_problem(variant.op(), variant.types(), random, 3000)
-                      : make_problem(variant.op(), variant.types(), {random.integer(2, 5000)}, per_tensor(variant.op()), random);
+                      : make_problem(variant.op(), variant.types(), {random.integer(2, 5000)},
+                                     per_tensor(variant.op()), random);
             const hewn_compile_options options = compile_options(variant.name.c_str());
             OperatorPtr op;
             Outcome outcome = compile(problem.description(), &options, op, device.get());
@@ -942,7 +1046,8 @@ TEST_F(FakeCuda, EveryKernel) {
     }
 }
 
-// Beyond 2^30 elements, and strides beyond 2^31: several launches, none of which the 32-bit indices leave.
+// Beyond 2^30 elements, and strides beyond 2^31: several launches, none of which the 32-bit indices
+// leave.
 TEST_F(FakeCuda, Huge) {
     int &launches = variable<int>("fake_launches");
     DevicePtr device;
@@ -952,12 +1057,15 @@ TEST_F(FakeCuda, Huge) {
         int64_t span = 1;
         for (size_t d = 0; d < sizes.size(); d++) span += (sizes[d] - 1) * strides[d];
         span *= int64_t(element_bytes(type));
-        const hewn_tensor_desc desc = {sizeof desc, type, uint32_t(sizes.size()), sizes.data(), strides.data()};
+        const hewn_tensor_desc desc = {sizeof desc, type, uint32_t(sizes.size()), sizes.data(),
+                                       strides.data()};
         const Description description(HEWN_OPERATOR_ADD, {desc, desc, desc});
         OperatorPtr op;
         EXPECT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK);
         // Addresses that nobody follows.
-        const auto memory = [](uint64_t address) { return reinterpret_cast<void *>(uintptr_t(address)); };
+        const auto memory = [](uint64_t address) {
+            return reinterpret_cast<void *>(uintptr_t(address));
+        };
         const hewn_buffer_binding inputs[] = {at(memory(uint64_t(1) << 40), 0, uint64_t(span)),
                                               at(memory(uint64_t(2) << 40), 0, uint64_t(span))};
         const hewn_buffer_binding output = at(memory(uint64_t(3) << 40), 0, uint64_t(span));
@@ -969,10 +1077,13 @@ TEST_F(FakeCuda, Huge) {
     EXPECT_EQ(run({int64_t(1) << 33}, {1}), 16);
     EXPECT_EQ(run({int64_t(1) << 33}, {1}, HEWN_DATA_TYPE_INT64), 32) << "32-bit words are counted";
     EXPECT_EQ(run({(1 << 30) + 16}, {1}), 2) << "halves are aligned";
-    EXPECT_EQ(run({(1 << 30) + 8}, {1}), 3) << "the second half is shorter: whole steps, and the rest by itself";
+    EXPECT_EQ(run({(1 << 30) + 8}, {1}), 3)
+        << "the second half is shorter: whole steps, and the rest by itself";
     EXPECT_EQ(run({4, 1 << 20}, {int64_t(1) << 32, 1}), 4);
     EXPECT_EQ(run({1 << 20, 4}, {1, int64_t(1) << 32}), 4);
-    EXPECT_EQ(run({2, 2, 2, 2, 2, 2, 2, 2}, {1 << 14, 1 << 12, 1 << 10, 1 << 8, 1 << 6, 1 << 4, 1 << 2, 1}), 1);
+    EXPECT_EQ(run({2, 2, 2, 2, 2, 2, 2, 2},
+                  {1 << 14, 1 << 12, 1 << 10, 1 << 8, 1 << 6, 1 << 4, 1 << 2, 1}),
+              1);
 }
 
 // The most elements that a tensor can have, in place: their first launch, which fails.
@@ -984,10 +1095,12 @@ TEST_F(FakeCuda, Largest) {
     const Description description(HEWN_OPERATOR_ADD, {desc, desc, desc});
     OperatorPtr op;
     ASSERT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK);
-    const hewn_buffer_binding binding = at(reinterpret_cast<void *>(uintptr_t(1) << 40), 0, uint64_t(elements));
+    const hewn_buffer_binding binding =
+        at(reinterpret_cast<void *>(uintptr_t(1) << 40), 0, uint64_t(elements));
     const hewn_buffer_binding inputs[] = {binding, binding};
     setenv("FAKE_CUDA", "launch", 1);
-    EXPECT_EQ(hewn_execute(op.get(), inputs, 2, &binding, 1, nullptr, nullptr), HEWN_STATUS_DEVICE_FAILED);
+    EXPECT_EQ(hewn_execute(op.get(), inputs, 2, &binding, 1, nullptr, nullptr),
+              HEWN_STATUS_DEVICE_FAILED);
     unsetenv("FAKE_CUDA");
     EXPECT_EQ(variable<unsigned>("fake_grid") * variable<unsigned>("fake_block"), (1u << 29) / 16);
 }
@@ -1002,14 +1115,17 @@ TEST_F(FakeCuda, TwoDevices) {
     }
     for (const uint32_t i : {0u, 1u}) {
         const Sum sum(devices[i].get(), 64);
-        ASSERT_EQ(sum.run(at(memory[i], 0, 256), at(memory[i], 256, 256), at(memory[i], 512, 256)).status, HEWN_STATUS_OK);
+        ASSERT_EQ(
+            sum.run(at(memory[i], 0, 256), at(memory[i], 256, 256), at(memory[i], 512, 256)).status,
+            HEWN_STATUS_OK);
         EXPECT_EQ(variable<uintptr_t>("fake_context"), PRIMARY_CONTEXT + i);
         EXPECT_EQ(hewn_synchronize(devices[i].get(), nullptr), HEWN_STATUS_OK);
         hewn_deallocate(devices[i].get(), memory[i]);
     }
     devices[1].reset();
     EXPECT_EQ(variable<int>("fake_contexts"), 1);
-    EXPECT_EQ(hewn_synchronize(devices[0].get(), nullptr), HEWN_STATUS_OK) << "the other device's context was given back";
+    EXPECT_EQ(hewn_synchronize(devices[0].get(), nullptr), HEWN_STATUS_OK)
+        << "the other device's context was given back";
 }
 
 // Copies go to the device's stream, and have happened when the call returns.
@@ -1021,7 +1137,8 @@ TEST_F(FakeCuda, Copies) {
         void *memory = nullptr;
         ASSERT_EQ(hewn_allocate(device.get(), 64, &memory, nullptr), HEWN_STATUS_OK);
         int value = 42, back = 0;
-        EXPECT_EQ(hewn_write(device.get(), memory, 8, &value, sizeof value, nullptr), HEWN_STATUS_OK);
+        EXPECT_EQ(hewn_write(device.get(), memory, 8, &value, sizeof value, nullptr),
+                  HEWN_STATUS_OK);
         EXPECT_EQ(variable<int>("fake_copies"), 0) << "a write is not waited for";
         value = 1;
         EXPECT_EQ(hewn_read(device.get(), memory, 8, &back, sizeof back, nullptr), HEWN_STATUS_OK);
@@ -1035,13 +1152,16 @@ TEST_F(FakeCuda, OwnContextAndStream) {
     DevicePtr device;
     int stream = 0;
     EXPECT_TRUE(says(create(0, &stream, device), "the thread has no current one"));
-    EXPECT_TRUE(says(create(reinterpret_cast<uintptr_t>(&stream), &stream, device), "context is no context"));
+    EXPECT_TRUE(says(create(reinterpret_cast<uintptr_t>(&stream), &stream, device),
+                     "context is no context"));
     ASSERT_EQ(create(OWN_CONTEXT, &stream, device).status, HEWN_STATUS_OK);
-    EXPECT_EQ(variable<int>("fake_contexts"), 0) << "the application's context is not retained as the primary one";
+    EXPECT_EQ(variable<int>("fake_contexts"), 0)
+        << "the application's context is not retained as the primary one";
     void *memory = nullptr;
     ASSERT_EQ(hewn_allocate(device.get(), 1024, &memory, nullptr), HEWN_STATUS_OK);
     const Sum sum(device.get(), 64);
-    ASSERT_EQ(sum.run(at(memory, 0, 256), at(memory, 256, 256), at(memory, 512, 256)).status, HEWN_STATUS_OK);
+    ASSERT_EQ(sum.run(at(memory, 0, 256), at(memory, 256, 256), at(memory, 512, 256)).status,
+              HEWN_STATUS_OK);
     EXPECT_EQ(variable<void *>("fake_stream"), &stream);
     EXPECT_EQ(variable<uintptr_t>("fake_context"), OWN_CONTEXT);
     variable<void *>("fake_synchronized") = nullptr;
@@ -1050,7 +1170,8 @@ TEST_F(FakeCuda, OwnContextAndStream) {
     setenv("FAKE_CUDA", "host pointers", 1);
     const Outcome outcome = sum.run(at(memory, 0, 256), at(memory, 256, 256), at(memory, 512, 256));
     EXPECT_EQ(outcome.status, HEWN_STATUS_INVALID_BINDING);
-    EXPECT_TRUE(says(outcome, "OutputTensor: the binding's buffer is not memory that CUDA knows")) << outcome;
+    EXPECT_TRUE(says(outcome, "OutputTensor: the binding's buffer is not memory that CUDA knows"))
+        << outcome;
     setenv("FAKE_CUDA", "launch", 1);
     const Outcome launch = sum.run(at(memory, 0, 256), at(memory, 256, 256), at(memory, 512, 256));
     EXPECT_EQ(launch.status, HEWN_STATUS_DEVICE_FAILED);
@@ -1060,11 +1181,12 @@ TEST_F(FakeCuda, OwnContextAndStream) {
     hewn_deallocate(device.get(), memory);
 }
 
-// A GPU that reads the program's memory as it is: what the driver does not know is no mistake there.
+// A GPU that reads the program's memory as it is: what the driver does not know is no mistake
+// there.
 TEST_F(FakeCuda, PageableMemory) {
     float a[64] = {}, b[64] = {}, c[64];
-    for (const auto &[mode, status] :
-         {std::pair("host pointers", HEWN_STATUS_INVALID_BINDING), std::pair("pageable", HEWN_STATUS_OK)}) {
+    for (const auto &[mode, status] : {std::pair("host pointers", HEWN_STATUS_INVALID_BINDING),
+                                       std::pair("pageable", HEWN_STATUS_OK)}) {
         DevicePtr device;
         setenv("FAKE_CUDA", mode, 1);
         ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
@@ -1075,7 +1197,8 @@ TEST_F(FakeCuda, PageableMemory) {
     }
 }
 
-// A context that is not to be entered: every function says so, and asks the driver for nothing in the one that is current.
+// A context that is not to be entered: every function says so, and asks the driver for nothing in
+// the one that is current.
 TEST_F(FakeCuda, LostContext) {
     DevicePtr device;
     ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
@@ -1084,11 +1207,13 @@ TEST_F(FakeCuda, LostContext) {
     const Sum sum(device.get(), 64);
     const hewn_tensor_desc desc = sum.tensor.desc();
     const Description description(HEWN_OPERATOR_ADD, {desc, desc, desc});
-    const int launches = variable<int>("fake_launches"), memory_count = variable<int>("fake_memory");
+    const int launches = variable<int>("fake_launches"),
+              memory_count = variable<int>("fake_memory");
     float value = 1;
     const auto lost = [&](const char *what, const Outcome &outcome) {
         EXPECT_EQ(outcome.status, HEWN_STATUS_DEVICE_FAILED) << what;
-        EXPECT_TRUE(says(outcome, "cuCtxPushCurrent failed: CUDA_ERROR_INVALID_CONTEXT")) << what << ": " << outcome;
+        EXPECT_TRUE(says(outcome, "cuCtxPushCurrent failed: CUDA_ERROR_INVALID_CONTEXT"))
+            << what << ": " << outcome;
     };
     const auto call = [&](const char *what, const auto &function) {
         lost(what, outcome_of([&](hewn_error *error) { return function(device.get(), error); }));
@@ -1099,10 +1224,16 @@ TEST_F(FakeCuda, LostContext) {
         lost("compile", compile(description, nullptr, op, device.get()));
     }
     lost("execute", sum.run(at(memory, 0, 256), at(memory, 256, 256), at(memory, 512, 256)));
-    call("allocate", [&](hewn_device *on, hewn_error *error) { return hewn_allocate(on, 64, &other, error); });
-    call("write", [&](hewn_device *on, hewn_error *error) { return hewn_write(on, memory, 0, &value, 4, error); });
-    call("read", [&](hewn_device *on, hewn_error *error) { return hewn_read(on, memory, 0, &value, 4, error); });
-    call("synchronize", [](hewn_device *on, hewn_error *error) { return hewn_synchronize(on, error); });
+    call("allocate",
+         [&](hewn_device *on, hewn_error *error) { return hewn_allocate(on, 64, &other, error); });
+    call("write", [&](hewn_device *on, hewn_error *error) {
+        return hewn_write(on, memory, 0, &value, 4, error);
+    });
+    call("read", [&](hewn_device *on, hewn_error *error) {
+        return hewn_read(on, memory, 0, &value, 4, error);
+    });
+    call("synchronize",
+         [](hewn_device *on, hewn_error *error) { return hewn_synchronize(on, error); });
     hewn_deallocate(device.get(), memory);
     unsetenv("FAKE_CUDA");
     EXPECT_EQ(other, this) << "a refused call wrote";
@@ -1135,9 +1266,11 @@ TEST_F(FakeCuda, Failures) {
     EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE);
     EXPECT_TRUE(says(outcome, "the driver is too old ptxas fatal: line 1 line 2")) << outcome;
     unsetenv("FAKE_CUDA");
-    EXPECT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK) << "a failure is not remembered";
+    EXPECT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK)
+        << "a failure is not remembered";
     void *memory = this;
-    EXPECT_EQ(hewn_allocate(device.get(), uint64_t(9) << 30, &memory, nullptr), HEWN_STATUS_OUT_OF_MEMORY);
+    EXPECT_EQ(hewn_allocate(device.get(), uint64_t(9) << 30, &memory, nullptr),
+              HEWN_STATUS_OUT_OF_MEMORY);
     EXPECT_EQ(memory, this) << "a refused call wrote";
     op.reset();
     device.reset();
@@ -1153,30 +1286,35 @@ struct WithConstants {
     OperatorPtr op;
 
     Outcome compiled(hewn_device *device) {
-        const hewn_buffer_binding constants[] = {at(nullptr, 0, 0), at(&scale_value, 0, 4), at(&zero_point_value, 0, 1)};
+        const hewn_buffer_binding constants[] = {at(nullptr, 0, 0), at(&scale_value, 0, 4),
+                                                 at(&zero_point_value, 0, 1)};
         hewn_compile_options options = compile_options();
         options.constants = constants;
         options.constant_count = 3;
-        return compile(Description(HEWN_OPERATOR_QUANTIZE_LINEAR, {x.desc(), scale.desc(), zero_point.desc(), y.desc()}),
+        return compile(Description(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                                   {x.desc(), scale.desc(), zero_point.desc(), y.desc()}),
                        &options, op, device);
     }
     // To memory that holds the input and, from byte 64 on, the output.
     Outcome bound(void *memory, BoundOperatorPtr &result) const {
-        const hewn_buffer_binding inputs[] = {at(memory, 0, 16), at(nullptr, 0, 0), at(nullptr, 0, 0)},
+        const hewn_buffer_binding inputs[] = {at(memory, 0, 16), at(nullptr, 0, 0),
+                                              at(nullptr, 0, 0)},
                                   output = at(memory, 64, 4);
         return bind_operator(op.get(), inputs, 3, &output, 1, nullptr, result);
     }
 };
 
-// Constants are in memory of the device's, which the operator gives back, also where something fails on the way.
+// Constants are in memory of the device's, which the operator gives back, also where something
+// fails on the way.
 TEST_F(FakeCuda, Constants) {
     DevicePtr device;
     ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
     const int before = variable<int>("fake_memory");
     WithConstants quantize;
-    for (const auto &[mode, status] : {std::pair<const char *, hewn_status>{"memory", HEWN_STATUS_OUT_OF_MEMORY},
-                                       {"launch", HEWN_STATUS_DEVICE_FAILED},  // of the copy, which is waited for
-                                       {"old driver", HEWN_STATUS_NO_DEVICE}}) {
+    for (const auto &[mode, status] :
+         {std::pair<const char *, hewn_status>{"memory", HEWN_STATUS_OUT_OF_MEMORY},
+          {"launch", HEWN_STATUS_DEVICE_FAILED},  // of the copy, which is waited for
+          {"old driver", HEWN_STATUS_NO_DEVICE}}) {
         setenv("FAKE_CUDA", mode, 1);
         const Outcome outcome = quantize.compiled(device.get());
         unsetenv("FAKE_CUDA");
@@ -1198,7 +1336,9 @@ TEST_F(FakeCuda, Bound) {
         sizeof desc,
         reinterpret_cast<void *>(OWN_CONTEXT),
         nullptr,
-        [](void *context, size_t bytes, size_t) { return *static_cast<bool *>(context) ? nullptr : std::malloc(bytes); },
+        [](void *context, size_t bytes, size_t) {
+            return *static_cast<bool *>(context) ? nullptr : std::malloc(bytes);
+        },
         [](void *, void *memory) { std::free(memory); },
         &fails};
     hewn_device *created = nullptr;
@@ -1213,7 +1353,9 @@ TEST_F(FakeCuda, Bound) {
     EXPECT_EQ(quantize.bound(memory, bound).status, HEWN_STATUS_OUT_OF_MEMORY);
     fails = false;
     ASSERT_EQ(quantize.bound(memory, bound).status, HEWN_STATUS_OK);
-    const auto run = [&] { return outcome_of([&](hewn_error *error) { return hewn_run(bound.get(), error); }); };
+    const auto run = [&] {
+        return outcome_of([&](hewn_error *error) { return hewn_run(bound.get(), error); });
+    };
     const int launches = variable<int>("fake_launches");
     EXPECT_EQ(run().status, HEWN_STATUS_OK);
     EXPECT_GT(variable<int>("fake_launches"), launches);
@@ -1226,7 +1368,8 @@ TEST_F(FakeCuda, Bound) {
     hewn_deallocate(device.get(), memory);
 }
 
-// What compile allocates by the program's hooks, it gives back, also where the driver refuses a kernel.
+// What compile allocates by the program's hooks, it gives back, also where the driver refuses a
+// kernel.
 TEST_F(FakeCuda, HooksAreBalanced) {
     int live = 0;
     const hewn_cuda_device_desc desc = {sizeof desc,
@@ -1260,10 +1403,12 @@ TEST_F(FakeCuda, HooksAreBalanced) {
     EXPECT_EQ(live, 0);
 }
 
-// A process whose only devices are too old from its start: a machine's best device is looked for once.
+// A process whose only devices are too old from its start: a machine's best device is looked for
+// once.
 TEST(FakeCudaOfOldDevices, Targets) {
     const char *mode = std::getenv("FAKE_CUDA");
-    if (!mode || std::string(mode) != "old device") GTEST_SKIP() << "not run with FAKE_CUDA='old device'";
+    if (!mode || std::string(mode) != "old device")
+        GTEST_SKIP() << "not run with FAKE_CUDA='old device'";
     for (const hewn_target_info &target : targets()) {
         if (target.device != HEWN_DEVICE_CUDA) continue;
         EXPECT_EQ(target.supported, 0) << target.name;
@@ -1271,26 +1416,33 @@ TEST(FakeCudaOfOldDevices, Targets) {
     }
     // The program's own context, of which nothing is kept or released.
     hewn_device *device = nullptr;
-    const hewn_cuda_device_desc desc = {sizeof desc, reinterpret_cast<void *>(uintptr_t(0x2000)), nullptr, nullptr, nullptr,
-                                        nullptr};
-    const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_create_cuda_device(&desc, &device, error); });
+    const hewn_cuda_device_desc desc = {sizeof desc, reinterpret_cast<void *>(uintptr_t(0x2000)),
+                                        nullptr,     nullptr,
+                                        nullptr,     nullptr};
+    const Outcome outcome = outcome_of(
+        [&](hewn_error *error) { return hewn_create_cuda_device(&desc, &device, error); });
     EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE);
-    EXPECT_TRUE(says(outcome, "the device has compute capability 7.0, hewn needs " + least_capability())) << outcome;
+    EXPECT_TRUE(
+        says(outcome, "the device has compute capability 7.0, hewn needs " + least_capability()))
+        << outcome;
     EXPECT_EQ(*static_cast<int *>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fake_contexts")), 0);
 }
 
 // A process in which cuInit fails: the fake driver is told so before it starts.
 TEST(FakeCudaWithoutDevice, Open) {
     const char *mode = std::getenv("FAKE_CUDA");
-    if (!mode || std::string(mode) != "no device") GTEST_SKIP() << "not run with FAKE_CUDA='no device'";
+    if (!mode || std::string(mode) != "no device")
+        GTEST_SKIP() << "not run with FAKE_CUDA='no device'";
     DevicePtr device;
     const Outcome outcome = open(HEWN_DEVICE_CUDA, 0, device);
     EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE);
     EXPECT_TRUE(says(outcome, "cuInit failed: CUDA_ERROR_NO_DEVICE")) << outcome;
     hewn_device *created = untouched<hewn_device>();
-    const hewn_cuda_device_desc desc = {sizeof desc, reinterpret_cast<void *>(uintptr_t(0x2000)), nullptr, nullptr, nullptr,
-                                        nullptr};
-    const Outcome own = outcome_of([&](hewn_error *error) { return hewn_create_cuda_device(&desc, &created, error); });
+    const hewn_cuda_device_desc desc = {sizeof desc, reinterpret_cast<void *>(uintptr_t(0x2000)),
+                                        nullptr,     nullptr,
+                                        nullptr,     nullptr};
+    const Outcome own = outcome_of(
+        [&](hewn_error *error) { return hewn_create_cuda_device(&desc, &created, error); });
     EXPECT_EQ(own.status, HEWN_STATUS_NO_DEVICE);
     EXPECT_TRUE(says(own, "cuInit failed: CUDA_ERROR_NO_DEVICE")) << own;
     EXPECT_EQ(created, untouched<hewn_device>());

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# no_d3d12_test.sh HEWN.EXE: without d3d12.dll, and without an adapter that has Direct3D 12, the device is refused with a message
-# of its own, and the CPU's variants work.
+# no_d3d12_test.sh HEWN.EXE: without d3d12.dll, and without an adapter that has Direct3D 12, the
+# device is refused with a message of its own, and the CPU's variants work.
 set -euo pipefail
 wine=$(dirname "${BASH_SOURCE[0]}")/../support/run-wine.sh program=$1
 

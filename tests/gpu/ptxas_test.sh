@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Reads the PTX of every CUDA kernel, assembles it for every architecture from its own on, and prints what the kernels take.
-# Asserts: division and rounding as IEEE-754 has them; 16-byte loads and stores, and pairs of f16, in the dense kernels; assembled,
-# no spills, no stack, few registers.
+# Reads the PTX of every CUDA kernel, assembles it for every architecture from its own on, and
+# prints what the kernels take. Asserts: division and rounding as IEEE-754 has them; 16-byte loads
+# and stores, and pairs of f16, in the dense kernels; assembled, no spills, no stack, few registers.
 #   ptxas_test.sh <folder of the device code> <target>...
 # Exit code 77: nothing is wrong with the PTX, but no ptxas is here to assemble it.
 set -euo pipefail
@@ -45,7 +45,8 @@ for target in "$@"; do
         esac
         if ! grep -qP "$pair" <<<"$ptx" || grep -qP "$single" <<<"$ptx"; then fail "$name: f16 not in pairs"; fi
         wide='\.v4\.b32|\.v2\.b64'
-        # Every tensor of a dense kernel but the single scales and zero points; and no store that is narrower.
+        # Every tensor of a dense kernel but the single scales and zero points; and no store that is
+        # narrower.
         grep -qE "ld\.global[a-z.]*($wide)" <<<"$ptx" || fail "$name: no 16-byte load"
         grep -qE "st\.global[a-z.]*($wide)" <<<"$ptx" || fail "$name: no 16-byte store"
         if grep -E 'st\.global' <<<"$ptx" | grep -qvE "$wide"; then fail "$name: a store narrower than 16 bytes"; fi
@@ -69,8 +70,8 @@ for target in "$@"; do
             grep -B2 -E '[1-9][0-9]* bytes (stack|spill)' "$scratch/log" | head -n 20
             fail "$target spills on $architecture"
         fi
-        # Registers that leave room for all threads of a multiprocessor on 7.5, and for 1536 later: so many loads hide the
-        # memory's latency.
+        # Registers that leave room for all threads of a multiprocessor on 7.5, and for 1536 later:
+        # so many loads hide the memory's latency.
         allowed=40
         if [[ $architecture == sm_75 ]]; then allowed=64; fi
         # "Compiling entry function '<name>' ..." and "Used <n> registers" alternate.

@@ -15,14 +15,16 @@ testing::AssertionResult check(Problem &problem, const hewn_compile_options &com
                                const hewn_execute_options *execute_options) {
     const std::vector<uint8_t> before = problem.output.memory;
     std::vector<std::vector<uint8_t>> inputs_before;
-    for (const auto &input : problem.inputs) inputs_before.push_back(input ? input->memory : std::vector<uint8_t>());
+    for (const auto &input : problem.inputs)
+        inputs_before.push_back(input ? input->memory : std::vector<uint8_t>());
     std::vector<uint8_t> expected = before;
     evaluate_reference(problem, expected);
 
     // One operator in three has its scales and zero points as constants.
     const Constants constants(problem);
     const bool with_constants = way_of(problem) / 2 % 3 == 0 && constants.mask;
-    const hewn_compile_options options = with_constants ? constants.added_to(compile_options) : compile_options;
+    const hewn_compile_options options =
+        with_constants ? constants.added_to(compile_options) : compile_options;
     OperatorPtr op;
     hewn_device *device = device_for(options.variant);
     const Outcome compiled = compile(problem.description(), &options, op, device);
@@ -31,15 +33,18 @@ testing::AssertionResult check(Problem &problem, const hewn_compile_options &com
     // A full variant name must be exactly what runs.
     if (options.variant && std::strstr(options.variant, "__") &&
         std::strcmp(options.variant, hewn_operator_variant(op.get())) != 0) {
-        return testing::AssertionFailure() << "forced " << options.variant << " but got " << hewn_operator_variant(op.get());
+        return testing::AssertionFailure()
+               << "forced " << options.variant << " but got " << hewn_operator_variant(op.get());
     }
-    const Outcome executed = execute(op.get(), problem, execute_options, device, with_constants ? constants.mask : 0);
+    const Outcome executed =
+        execute(op.get(), problem, execute_options, device, with_constants ? constants.mask : 0);
     if (executed.status != HEWN_STATUS_OK)
         return testing::AssertionFailure() << "execute: " << executed << "; " << describe(problem);
 
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         if (problem.inputs[i] && problem.inputs[i]->memory != inputs_before[i]) {
-            return testing::AssertionFailure() << "input " << i << " was written; " << describe(problem);
+            return testing::AssertionFailure()
+                   << "input " << i << " was written; " << describe(problem);
         }
     }
     testing::AssertionResult result = output_equals(problem, expected, problem.output.memory);

@@ -22,7 +22,8 @@ Outcome outcome_of(hewn_status (*call)(const void *context, hewn_error *), const
     hewn_error before = error;
     const hewn_status status = call(context, &error);
     if (status == HEWN_STATUS_OK) {
-        EXPECT_EQ(std::memcmp(&error, &before, sizeof error), 0) << "a successful call wrote into its hewn_error";
+        EXPECT_EQ(std::memcmp(&error, &before, sizeof error), 0)
+            << "a successful call wrote into its hewn_error";
         return {};
     }
     EXPECT_EQ(error.struct_size, sizeof error);
@@ -36,7 +37,14 @@ Outcome outcome_of(hewn_status (*call)(const void *context, hewn_error *), const
 }
 
 hewn_compile_options compile_options(const char *variant, int32_t max_threads) {
-    return {sizeof(hewn_compile_options), HEWN_FEATURE_LEVEL_NEWEST, variant, max_threads, nullptr, nullptr, nullptr, 0};
+    return {sizeof(hewn_compile_options),
+            HEWN_FEATURE_LEVEL_NEWEST,
+            variant,
+            max_threads,
+            nullptr,
+            nullptr,
+            nullptr,
+            0};
 }
 
 Constants::Constants(const Problem &problem) : bindings(problem.bindings()) {
@@ -52,27 +60,32 @@ hewn_compile_options Constants::added_to(hewn_compile_options options) const {
     return options;
 }
 
-Outcome compile(const Description &description, const hewn_compile_options *options, OperatorPtr &op, hewn_device *device) {
+Outcome compile(const Description &description, const hewn_compile_options *options,
+                OperatorPtr &op, hewn_device *device) {
     hewn_operator *handle = untouched<hewn_operator>();
-    Outcome outcome =
-        outcome_of([&](hewn_error *error) { return hewn_compile(device, description.get(), options, &handle, error); });
+    Outcome outcome = outcome_of([&](hewn_error *error) {
+        return hewn_compile(device, description.get(), options, &handle, error);
+    });
     EXPECT_EQ(outcome.status == HEWN_STATUS_OK, handle != untouched<hewn_operator>()) << outcome;
     op.reset(outcome.status == HEWN_STATUS_OK ? handle : nullptr);
     return outcome;
 }
 
-Outcome bind_operator(const hewn_operator *op, const hewn_buffer_binding *inputs, uint32_t input_count,
-                      const hewn_buffer_binding *outputs, uint32_t output_count, const hewn_execute_options *options,
+Outcome bind_operator(const hewn_operator *op, const hewn_buffer_binding *inputs,
+                      uint32_t input_count, const hewn_buffer_binding *outputs,
+                      uint32_t output_count, const hewn_execute_options *options,
                       BoundOperatorPtr &bound) {
     hewn_bound_operator *handle = untouched<hewn_bound_operator>();
-    const Outcome outcome = outcome_of(
-        [&](hewn_error *error) { return hewn_bind(op, inputs, input_count, outputs, output_count, options, &handle, error); });
-    EXPECT_EQ(outcome.status == HEWN_STATUS_OK, handle != untouched<hewn_bound_operator>()) << outcome;
+    const Outcome outcome = outcome_of([&](hewn_error *error) {
+        return hewn_bind(op, inputs, input_count, outputs, output_count, options, &handle, error);
+    });
+    EXPECT_EQ(outcome.status == HEWN_STATUS_OK, handle != untouched<hewn_bound_operator>())
+        << outcome;
     bound.reset(outcome.status == HEWN_STATUS_OK ? handle : nullptr);
     return outcome;
 }
 
-// ---- Devices -------------------------------------------------------------------------------------------------------------
+// ---- Devices ------------------------------------------------------------------------------------
 
 hewn_device *device_for(const char *variant) {
     static std::map<hewn_device_kind, DevicePtr> devices;
@@ -81,7 +94,8 @@ hewn_device *device_for(const char *variant) {
     DevicePtr &device = devices[kind];
     if (!device) {
         hewn_device *opened = nullptr;
-        const Outcome outcome = outcome_of([&](hewn_error *error) { return hewn_open_device(kind, 0, &opened, error); });
+        const Outcome outcome = outcome_of(
+            [&](hewn_error *error) { return hewn_open_device(kind, 0, &opened, error); });
         if (outcome.status != HEWN_STATUS_OK) throw std::runtime_error(outcome.message);
         device.reset(opened);
     }
@@ -90,13 +104,16 @@ hewn_device *device_for(const char *variant) {
 
 namespace {
 
-// The memory of a problem's tensors, sentinels and all, in a device's while it executes: in one allocation, because a copy there
-// or back takes a device longer than such a problem. Each lies as the original does: with the same alignment.
+// The memory of a problem's tensors, sentinels and all, in a device's while it executes: in one
+// allocation, because a copy there or back takes a device longer than such a problem. Each lies as
+// the original does: with the same alignment.
 class DeviceCopies {
 public:
-    DeviceCopies(hewn_device *device, std::vector<Tensor *> tensors) : device_(device), tensors_(std::move(tensors)) {
+    DeviceCopies(hewn_device *device, std::vector<Tensor *> tensors)
+        : device_(device), tensors_(std::move(tensors)) {
         for (const Tensor *tensor : tensors_) {
-            offsets_.push_back((image_.size() + 63) / 64 * 64 + reinterpret_cast<uintptr_t>(tensor->memory.data()) % 64);
+            offsets_.push_back((image_.size() + 63) / 64 * 64 +
+                               reinterpret_cast<uintptr_t>(tensor->memory.data()) % 64);
             image_.resize(offsets_.back());
             image_.insert(image_.end(), tensor->memory.begin(), tensor->memory.end());
         }
@@ -104,20 +121,29 @@ public:
         if (at.bytes < image_.size()) {
             hewn_deallocate(device, at.memory);
             at.bytes = 2 * image_.size();
-            succeeds([&](hewn_error *error) { return hewn_allocate(device, at.bytes, &at.memory, error); });
+            succeeds([&](hewn_error *error) {
+                return hewn_allocate(device, at.bytes, &at.memory, error);
+            });
         }
         memory_ = at.memory;
-        succeeds([&](hewn_error *error) { return hewn_write(device, memory_, 0, image_.data(), image_.size(), error); });
+        succeeds([&](hewn_error *error) {
+            return hewn_write(device, memory_, 0, image_.data(), image_.size(), error);
+        });
     }
     hewn_buffer_binding binding(const Tensor *tensor) const {
-        const size_t i = size_t(std::find(tensors_.begin(), tensors_.end(), tensor) - tensors_.begin());
-        return {sizeof(hewn_buffer_binding), memory_, offsets_[i] + tensor->offset, tensor->bytes()};
+        const size_t i =
+            size_t(std::find(tensors_.begin(), tensors_.end(), tensor) - tensors_.begin());
+        return {sizeof(hewn_buffer_binding), memory_, offsets_[i] + tensor->offset,
+                tensor->bytes()};
     }
     void read_back() {
-        succeeds([&](hewn_error *error) { return hewn_read(device_, memory_, 0, image_.data(), image_.size(), error); });
+        succeeds([&](hewn_error *error) {
+            return hewn_read(device_, memory_, 0, image_.data(), image_.size(), error);
+        });
         for (size_t i = 0; i < tensors_.size(); i++) {
             std::vector<uint8_t> &memory = tensors_[i]->memory;
-            std::copy_n(image_.begin() + std::ptrdiff_t(offsets_[i]), memory.size(), memory.begin());
+            std::copy_n(image_.begin() + std::ptrdiff_t(offsets_[i]), memory.size(),
+                        memory.begin());
         }
     }
 
@@ -143,11 +169,14 @@ private:
     void *memory_ = nullptr;
 };
 
-Outcome execute_or_run(const hewn_operator *op, bool binds, const std::vector<hewn_buffer_binding> &inputs,
+Outcome execute_or_run(const hewn_operator *op, bool binds,
+                       const std::vector<hewn_buffer_binding> &inputs,
                        const hewn_buffer_binding &output, const hewn_execute_options *options) {
     const uint32_t count = uint32_t(inputs.size());
     if (!binds)
-        return outcome_of([&](hewn_error *error) { return hewn_execute(op, inputs.data(), count, &output, 1, options, error); });
+        return outcome_of([&](hewn_error *error) {
+            return hewn_execute(op, inputs.data(), count, &output, 1, options, error);
+        });
     BoundOperatorPtr bound;
     const Outcome outcome = bind_operator(op, inputs.data(), count, &output, 1, options, bound);
     if (outcome.status != HEWN_STATUS_OK) return outcome;
@@ -158,14 +187,16 @@ Outcome execute_or_run(const hewn_operator *op, bool binds, const std::vector<he
 
 size_t way_of(const Problem &problem) { return std::hash<std::string>()(describe(problem)); }
 
-Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_options *options, hewn_device *device,
-                uint32_t constants) {
+Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_options *options,
+                hewn_device *device, uint32_t constants) {
     std::vector<hewn_buffer_binding> inputs = problem.bindings();
     hewn_buffer_binding output = problem.output.binding();
     std::optional<DeviceCopies> copies;
     if (device) {
         std::vector<Tensor *> tensors = {&problem.output};
-        const auto on_its_own = [&](size_t i) { return problem.inputs[i] && !(problem.in_place >> i & 1); };
+        const auto on_its_own = [&](size_t i) {
+            return problem.inputs[i] && !(problem.in_place >> i & 1);
+        };
         for (size_t i = 0; i < inputs.size(); i++) {
             if (on_its_own(i)) tensors.push_back(&*problem.inputs[i]);
         }

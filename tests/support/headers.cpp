@@ -1,1 +1,2 @@
-// Nothing of its own: the target hewn_test_headers needs a source to have precompiled headers, which all tests take.
+// Nothing of its own: the target hewn_test_headers needs a source to have precompiled headers,
+// which all tests take.

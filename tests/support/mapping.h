@@ -16,11 +16,13 @@ class Mapping {
 public:
     // `bytes` of zeros. Pages that are only read, or never touched, cost no memory.
     explicit Mapping(uint64_t bytes, int protection = PROT_READ | PROT_WRITE) : bytes_(bytes) {
-        void *memory = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *memory =
+            mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED) throw std::runtime_error("mmap failed");
         memory_ = static_cast<uint8_t *>(memory);
     }
-    Mapping(Mapping &&other) noexcept : memory_(std::exchange(other.memory_, nullptr)), bytes_(other.bytes_) {}
+    Mapping(Mapping &&other) noexcept
+        : memory_(std::exchange(other.memory_, nullptr)), bytes_(other.bytes_) {}
     Mapping(const Mapping &) = delete;
     Mapping &operator=(const Mapping &) = delete;
     ~Mapping() {

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# tests/support/run-wine.sh PROGRAM.exe ARGUMENT...: runs a Windows program under Wine, in a prefix of its own (scripts/wine.sh prepares
-# it): a display that nobody sees, Direct3D 12 over Vulkan on Mesa's software rasteriser. Relative file names are as on Linux. One
-# program at a time: a Wine server that outlives its display has no adapters. HEWN_WINE_NO_ADAPTER=1: without any Vulkan
+# tests/support/run-wine.sh PROGRAM.exe ARGUMENT...: runs a Windows program under Wine, in a prefix
+# of its own (scripts/wine.sh prepares it): a display that nobody sees, Direct3D 12 over Vulkan on
+# Mesa's software rasteriser. Relative file names are as on Linux. One program at a time: a Wine
+# server that outlives its display has no adapters. HEWN_WINE_NO_ADAPTER=1: without any Vulkan
 # device; HEWN_WINE_OVERRIDES: more of WINEDLLOVERRIDES.
 # Exit status 77, with the reason: Wine cannot be had here.
 set -euo pipefail

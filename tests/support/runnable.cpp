@@ -28,13 +28,15 @@ std::vector<hewn_target_info> targets() {
 std::vector<std::string> runnable_targets(const std::string &operator_name) {
     std::vector<std::string> names;
     for (const hewn_target_info &target : targets()) {
-        if (target.supported && target.device == HEWN_DEVICE_CPU && holds(target.name, operator_name))
+        if (target.supported && target.device == HEWN_DEVICE_CPU &&
+            holds(target.name, operator_name))
             names.push_back(target.name);
     }
     return names;
 }
 
-std::vector<std::string> runnable_variants(const std::string &operator_name, const std::string &signature) {
+std::vector<std::string> runnable_variants(const std::string &operator_name,
+                                           const std::string &signature) {
     std::vector<std::string> names;
     for (const Variant &variant : built_variants()) {
         if (variant.operator_name != operator_name || variant.signature != signature) continue;
@@ -47,7 +49,9 @@ std::vector<std::string> runnable_variants(const std::string &operator_name, con
 std::vector<std::string> runnable_signatures(const std::string &operator_name) {
     std::vector<std::string> signatures;
     for (const Variant &variant : built_variants()) {
-        if (variant.operator_name != operator_name || runnable_variants(operator_name, variant.signature).empty()) continue;
+        if (variant.operator_name != operator_name ||
+            runnable_variants(operator_name, variant.signature).empty())
+            continue;
         if (std::find(signatures.begin(), signatures.end(), variant.signature) == signatures.end())
             signatures.push_back(variant.signature);
     }

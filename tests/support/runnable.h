@@ -13,11 +13,13 @@ std::optional<hewn_variant_info> find_variant(const std::string &name);
 
 std::vector<hewn_target_info> targets();
 
-// Names of the targets with kernels of the operator that this machine's CPU can run, in ascending rank.
+// Names of the targets with kernels of the operator that this machine's CPU can run, in ascending
+// rank.
 std::vector<std::string> runnable_targets(const std::string &operator_name);
 
 // Of `signature`, one name for each target that this machine's CPU can run and that holds it.
-std::vector<std::string> runnable_variants(const std::string &operator_name, const std::string &signature);
+std::vector<std::string> runnable_variants(const std::string &operator_name,
+                                           const std::string &signature);
 
 // Of an operator, the signatures that have such a name, in the order of variants.inc.
 std::vector<std::string> runnable_signatures(const std::string &operator_name);

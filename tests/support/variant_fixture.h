@@ -15,9 +15,13 @@ namespace hewn_test {
 class VariantTest : public testing::TestWithParam<Variant> {
 protected:
     void SetUp() override;
-    Random random() const { return Random(testing::UnitTest::GetInstance()->current_test_info()->name()); }
+    Random random() const {
+        return Random(testing::UnitTest::GetInstance()->current_test_info()->name());
+    }
 };
 
-inline std::string variant_name(const testing::TestParamInfo<Variant> &info) { return info.param.name; }
+inline std::string variant_name(const testing::TestParamInfo<Variant> &info) {
+    return info.param.name;
+}
 
 }  // namespace hewn_test

@@ -944,7 +944,8 @@ class BadUsageTest(CliTest):
         self.assert_same(self.compute("add", a, self.path("link.npy"), out="link_to_link.npy"), 3 * np.arange(3))
         self.assertTrue(os.path.islink(self.path("link.npy")))
         self.assert_same(np.load(self.path("elsewhere/real.npy")), 3 * np.arange(3))
-        # As a store by contents has them: the name says what kind of file it is; and one that leads nowhere yet.
+        # As a store by contents has them: the name says what kind of file it is; and one that leads
+        # nowhere yet.
         os.symlink(os.path.join("elsewhere", "0a1b"), self.path("link.png"))
         self.succeed("quantize", self.save("b.npy", np.ones((2, 2), F32)), "--scale", 1, "--type", "u8", "-o", self.path("link.png"))
         self.assertTrue(os.path.islink(self.path("link.png")))
@@ -1204,7 +1205,8 @@ class ConformanceTest(CliTest):
         self.check(add_case("f16", a=[6e-8, 1], b=[0, 1], out=[0, 2]), failed=1, says=["got 5.9605e-08 (0x0001), expected 0 (0x0000)"])
         self.check(linear_case("QUANTIZE_LINEAR", "f32", ["nan", "inf", "-inf"], 1, 7, "u8", [7, 255, 0]), passed=1)
         self.check(linear_case("QUANTIZE_LINEAR", "f32", ["-nan", "+inf"], 1, 7, "u8", [7, 255]), passed=1)
-        # A NaN on one side alone is a difference, whichever it is; so is an infinity where there is none.
+        # A NaN on one side alone is a difference, whichever it is; so is an infinity where there is
+        # none.
         self.check(add_case(a=[1, 1], b=[0, 0], out=["nan", 1]), failed=1, says=["got 1 ", "expected nan"])
         self.check(add_case(a=[1, 1], b=[0, 0], out=["inf", 1]), failed=1, says=["expected inf"])
 
@@ -1221,7 +1223,8 @@ class ConformanceTest(CliTest):
         ]:
             self.check(add_case(dtype, a, b, out), passed=1)
             self.check(add_case(dtype, a, b, [out[0], out[1] ^ 1, *out[2:]]), failed=1, says=["element [1]"])
-        # "2.0" is an integer too, up to the ends of the range, where a double holds all of the type's numbers.
+        # "2.0" is an integer too, up to the ends of the range, where a double holds all of the
+        # type's numbers.
         for dtype, low, high in [("i8", -128, 127), ("u8", 0, 255), ("i16", -2**15, 2**15 - 1), ("u16", 0, 2**16 - 1), ("i32", -2**31, 2**31 - 1),
                                  ("u32", 0, 2**32 - 1)]:
             self.check(add_case(dtype, [float(low), float(high)], [0, 0], [low, high]), passed=1)
@@ -1634,7 +1637,8 @@ class ConformanceTest(CliTest):
 
 
 # What DxDispatch knows of DirectML's operators: GetBindPoints and ParseDml...OperatorDesc in
-# DxDispatch/src/model/JsonParsersGenerated.cpp of microsoft/DirectML at a9614e8, required tensors and optional ones.
+# DxDispatch/src/model/JsonParsersGenerated.cpp of microsoft/DirectML at a9614e8, required tensors
+# and optional ones.
 DXDISPATCH_OPERATORS = {
     "DML_OPERATOR_ELEMENT_WISE_ADD": ({"ATensor", "BTensor", "OutputTensor"}, set()),
     "DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR": ({"InputTensor", "ScaleTensor", "OutputTensor"}, {"ZeroPointTensor"}),

@@ -1,12 +1,17 @@
-// dxbc OUT COMPILER_DLL LIST: compiles the HLSL of Direct3D 12 kernels, as Halide writes it, in the files that LIST names. Writes
-// OUT, a table of shaders that runtime/gpu/d3d12.cpp includes. It is a Windows program that only the build needs (elsewhere it
-// runs under Wine); it uses Microsoft's compiler.
+// dxbc OUT COMPILER_DLL LIST: compiles the HLSL of Direct3D 12 kernels, as Halide writes it, in the
+// files that LIST names. Writes OUT, a table of shaders that runtime/gpu/d3d12.cpp includes. It is
+// a Windows program that only the build needs (elsewhere it runs under Wine); it uses Microsoft's
+// compiler.
 //
 // It changes the text so that kernels need no more than root arguments:
-//   - Buffers become RWStructuredBuffer, which a root descriptor can stand for at any multiple of 4 bytes.
-//   - Elements of 8 and 16 bits, which the buffer's name tells (generators/gpu.h), become parts of 32-bit words. A store flips,
-//     atomically, those of its own bits that differ: other threads may write the rest of the word, but nobody else these bits.
-//   - A further constant is the number of the first group, because a dispatch has at most 65,535 groups.
+//   - Buffers become RWStructuredBuffer, which a root descriptor can stand for at any multiple of 4
+//   bytes.
+//   - Elements of 8 and 16 bits, which the buffer's name tells (generators/gpu.h), become parts of
+//   32-bit words. A store flips,
+//     atomically, those of its own bits that differ: other threads may write the rest of the word,
+//     but nobody else these bits.
+//   - A further constant is the number of the first group, because a dispatch has at most 65,535
+//   groups.
 #include <d3dcompiler.h>
 #include <windows.h>
 
@@ -35,11 +40,13 @@ void hewn_store(RWStructuredBuffer<uint> words, int i, int bits, uint value) {
 )";
 
 void replace_all(std::string &text, const std::string &from, const std::string &to) {
-    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+        text.replace(at, from.size(), to);
 }
 
 // Turns name[index] = value; and name[index], of a buffer of narrow elements, into calls.
-void replace_accesses(std::string &text, const std::string &name, const std::string &bits, bool is_signed) {
+void replace_accesses(std::string &text, const std::string &name, const std::string &bits,
+                      bool is_signed) {
     const std::string from = name + "[";
     for (size_t at = 0; (at = text.find(from, at)) != std::string::npos;) {
         if (at > 0 && (isalnum(text[at - 1]) || text[at - 1] == '_')) {
@@ -49,10 +56,12 @@ void replace_accesses(std::string &text, const std::string &name, const std::str
         size_t end = at + from.size();
         for (int depth = 1; depth; end++) depth += text[end] == '[' ? 1 : text[end] == ']' ? -1 : 0;
         const std::string index = text.substr(at + from.size(), end - 1 - at - from.size());
-        std::string to = (is_signed ? "hewn_load_signed(" : "hewn_load(") + name + ", " + index + ", " + bits + ")";
+        std::string to = (is_signed ? "hewn_load_signed(" : "hewn_load(") + name + ", " + index +
+                         ", " + bits + ")";
         if (text.compare(end, 3, " = ") == 0) {
             const size_t semicolon = text.find(';', end);
-            to = "hewn_store(" + name + ", " + index + ", " + bits + ", uint(" + text.substr(end + 3, semicolon - end - 3) + "))";
+            to = "hewn_store(" + name + ", " + index + ", " + bits + ", uint(" +
+                 text.substr(end + 3, semicolon - end - 3) + "))";
             end = semicolon;
         }
         text.replace(at, end - at, to);
@@ -82,14 +91,16 @@ std::string read_hlsl(const std::string &name) {
     bytes << file.rdbuf();
     const std::string text = bytes.str().c_str();  // up to a NUL
     if (text.empty()) throw std::runtime_error("cannot read " + name);
-    if (text.find("__NUM_TREADS_") != std::string::npos || text.find("__GROUPSHARED_SIZE") != std::string::npos)
+    if (text.find("__NUM_TREADS_") != std::string::npos ||
+        text.find("__GROUPSHARED_SIZE") != std::string::npos)
         throw std::runtime_error(name + ": sizes that are only known at run time");
     return text;
 }
 
 long count(const std::string &text, const char *pattern) {
     const std::regex regex(pattern);
-    return long(std::distance(std::sregex_iterator(text.begin(), text.end(), regex), std::sregex_iterator()));
+    return long(std::distance(std::sregex_iterator(text.begin(), text.end(), regex),
+                              std::sregex_iterator()));
 }
 
 class Compiler {
@@ -97,22 +108,32 @@ public:
     explicit Compiler(const char *path) {
         const HMODULE library = LoadLibraryA(path);
         if (!library) throw std::runtime_error(std::string("cannot load ") + path);
-        compile_ = reinterpret_cast<pD3DCompile>(reinterpret_cast<void *>(GetProcAddress(library, "D3DCompile")));
-        strip_ = reinterpret_cast<decltype(&D3DStripShader)>(reinterpret_cast<void *>(GetProcAddress(library, "D3DStripShader")));
-        if (!compile_ || !strip_) throw std::runtime_error("the compiler's DLL lacks D3DCompile or D3DStripShader");
+        compile_ = reinterpret_cast<pD3DCompile>(
+            reinterpret_cast<void *>(GetProcAddress(library, "D3DCompile")));
+        strip_ = reinterpret_cast<decltype(&D3DStripShader)>(
+            reinterpret_cast<void *>(GetProcAddress(library, "D3DStripShader")));
+        if (!compile_ || !strip_)
+            throw std::runtime_error("the compiler's DLL lacks D3DCompile or D3DStripShader");
     }
 
-    // The DXBC of an entry point, without what only a debugger or reflection reads. `name` is for messages.
-    ID3DBlob *compile(const std::string &text, const std::string &entry, const std::string &name) const {
+    // The DXBC of an entry point, without what only a debugger or reflection reads. `name` is for
+    // messages.
+    ID3DBlob *compile(const std::string &text, const std::string &entry,
+                      const std::string &name) const {
         ID3DBlob *code = nullptr, *messages = nullptr, *stripped = nullptr;
-        const HRESULT result = compile_(text.data(), text.size(), name.c_str(), nullptr, nullptr, entry.c_str(), "cs_5_1",
-                                        D3DCOMPILE_IEEE_STRICTNESS | D3DCOMPILE_OPTIMIZATION_LEVEL3, 0, &code, &messages);
+        const HRESULT result = compile_(
+            text.data(), text.size(), name.c_str(), nullptr, nullptr, entry.c_str(), "cs_5_1",
+            D3DCOMPILE_IEEE_STRICTNESS | D3DCOMPILE_OPTIMIZATION_LEVEL3, 0, &code, &messages);
         if (FAILED(result))
             throw std::runtime_error(name + " " + entry + ": " +
-                                     (messages ? static_cast<const char *>(messages->GetBufferPointer()) : "no message"));
-        const bool shorter = SUCCEEDED(
-            strip_(code->GetBufferPointer(), code->GetBufferSize(),
-                   D3DCOMPILER_STRIP_REFLECTION_DATA | D3DCOMPILER_STRIP_DEBUG_INFO | D3DCOMPILER_STRIP_TEST_BLOBS, &stripped));
+                                     (messages
+                                          ? static_cast<const char *>(messages->GetBufferPointer())
+                                          : "no message"));
+        const bool shorter =
+            SUCCEEDED(strip_(code->GetBufferPointer(), code->GetBufferSize(),
+                             D3DCOMPILER_STRIP_REFLECTION_DATA | D3DCOMPILER_STRIP_DEBUG_INFO |
+                                 D3DCOMPILER_STRIP_TEST_BLOBS,
+                             &stripped));
         return shorter ? stripped : code;
     }
 
@@ -122,15 +143,19 @@ private:
 };
 
 // The lines of the table for the kernels in a file. `shaders` counts them.
-std::string compile_file(const Compiler &compiler, const std::string &name, const std::string &out, int &shaders) {
+std::string compile_file(const Compiler &compiler, const std::string &name, const std::string &out,
+                         int &shaders) {
     const std::string text = with_root_arguments(read_hlsl(name));
-    const std::string module = std::filesystem::path(name).stem().string();  // the name by which the runtime finds it
+    const std::string module =
+        std::filesystem::path(name).stem().string();  // the name by which the runtime finds it
     std::string table;
     const std::regex kernel(R"(void (_kernel\w*)\(([^)]*)\))");
     for (std::sregex_iterator k(text.begin(), text.end(), kernel), end; k != end; ++k) {
         const std::string entry = (*k)[1], parameters = (*k)[2];
-        const long buffers = count(parameters, "RWStructuredBuffer"), constants = count(parameters, "uniform ");
-        if (2 * buffers + constants > 64) throw std::runtime_error(name + " " + entry + ": more than 64 words of root arguments");
+        const long buffers = count(parameters, "RWStructuredBuffer"),
+                   constants = count(parameters, "uniform ");
+        if (2 * buffers + constants > 64)
+            throw std::runtime_error(name + " " + entry + ": more than 64 words of root arguments");
         ID3DBlob *code;
         try {
             code = compiler.compile(text, entry, name);
@@ -138,10 +163,11 @@ std::string compile_file(const Compiler &compiler, const std::string &name, cons
             std::ofstream(out + ".hlsl", std::ios::binary) << text;  // to look at
             throw;
         }
-        table += "HEWN_SHADER(" + std::to_string(shaders++) + ", \"" + module + "\", \"" + entry + "\", " +
-                 std::to_string(buffers) + ", " + std::to_string(constants);
+        table += "HEWN_SHADER(" + std::to_string(shaders++) + ", \"" + module + "\", \"" + entry +
+                 "\", " + std::to_string(buffers) + ", " + std::to_string(constants);
         const auto *at = static_cast<const unsigned char *>(code->GetBufferPointer());
-        for (size_t i = 0; i < code->GetBufferSize(); i++) table += (i % 32 ? "," : ",\n") + std::to_string(at[i]);
+        for (size_t i = 0; i < code->GetBufferSize(); i++)
+            table += (i % 32 ? "," : ",\n") + std::to_string(at[i]);
         table += ")\n";
     }
     return table;
@@ -152,9 +178,12 @@ void run(const std::string &out, const char *compiler_dll, const std::string &li
     std::string table;
     int shaders = 0;
     std::ifstream list(list_file);
-    for (std::string name; std::getline(list, name);) table += compile_file(compiler, name, out, shaders);
+    for (std::string name; std::getline(list, name);)
+        table += compile_file(compiler, name, out, shaders);
     std::ofstream stream(out, std::ios::binary);
-    stream << "// Written by tools/dxbc: HEWN_SHADER(number, kernel, entry point, buffers, constants, bytes...)\n" << table;
+    stream << "// Written by tools/dxbc: HEWN_SHADER(number, kernel, entry point, buffers, "
+              "constants, bytes...)\n"
+           << table;
     if (!stream.flush()) throw std::runtime_error("cannot write " + out);
 }
 

@@ -35,13 +35,14 @@ void store_integer(const std::string &text, Array &array, const std::string &opt
     const char *begin = text.c_str() + (text[0] == '+'), *end = text.c_str() + text.size();
     T value{};
     const auto [stop, error] = std::from_chars(begin, end, value);
-    const std::string range =
-        std::to_string(+std::numeric_limits<T>::min()) + ".." + std::to_string(+std::numeric_limits<T>::max());
+    const std::string range = std::to_string(+std::numeric_limits<T>::min()) + ".." +
+                              std::to_string(+std::numeric_limits<T>::max());
     if (error == std::errc::result_out_of_range || (std::is_unsigned_v<T> && text[0] == '-'))
-        throw InputError(option + ": " + text + " is outside " + std::string(type_name(array.type)) + "'s range " + range);
+        throw InputError(option + ": " + text + " is outside " +
+                         std::string(type_name(array.type)) + "'s range " + range);
     if (error != std::errc() || stop != end)
-        throw InputError(option + ": " + text + " is not an integer, but its type is " + std::string(type_name(array.type)) +
-                         ", " + range);
+        throw InputError(option + ": " + text + " is not an integer, but its type is " +
+                         std::string(type_name(array.type)) + ", " + range);
     *array.as<T>() = value;
 }
 }  // namespace
@@ -56,7 +57,9 @@ std::optional<DataType> type_from_name(std::string_view name) {
 
 size_t type_bytes(DataType type) { return type_info(type).bytes; }
 
-bool is_float(DataType type) { return type == DataType::FLOAT32 || type == DataType::FLOAT16 || type == DataType::FLOAT64; }
+bool is_float(DataType type) {
+    return type == DataType::FLOAT32 || type == DataType::FLOAT16 || type == DataType::FLOAT64;
+}
 
 uint16_t f16_from_double(double value) {
     const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
@@ -67,16 +70,17 @@ uint16_t f16_from_double(double value) {
     if (magnitude < 0x1p-14) return sign | uint16_t(std::nearbyint(magnitude * 0x1p24));
     int exponent;
     const double fraction = std::frexp(magnitude, &exponent);  // in [0.5, 1)
-    // 11 significant bits. The implicit one is subtracted, and a carry moves into the exponent, as it should.
+    // 11 significant bits. The implicit one is subtracted, and a carry moves into the exponent, as
+    // it should.
     return sign | uint16_t(((exponent + 14) << 10) + int(std::nearbyint(fraction * 2048)) - 1024);
 }
 
 double double_from_f16(uint16_t bits) {
     const int exponent = bits >> 10 & 31, mantissa = bits & 0x3ff;
-    const double magnitude = exponent == 31
-                                 ? (mantissa ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity())
-                             : exponent ? std::ldexp(mantissa + 1024, exponent - 25)
-                                        : std::ldexp(mantissa, -24);
+    const double magnitude = exponent == 31 ? (mantissa ? std::numeric_limits<double>::quiet_NaN()
+                                                        : std::numeric_limits<double>::infinity())
+                             : exponent     ? std::ldexp(mantissa + 1024, exponent - 25)
+                                            : std::ldexp(mantissa, -24);
     return bits & 0x8000 ? -magnitude : magnitude;
 }
 
@@ -111,10 +115,13 @@ Array Array::allocate(std::string name, DataType type, Sizes sizes) {
         throw InputError(name + ": the product of the sizes " + to_string(sizes) + " overflows");
     Array array;
     array.bytes = uint64_t(*count * element);
-    if (array.bytes > std::numeric_limits<size_t>::max() / 2) throw MemoryError(name + ": does not fit into memory");
-    // Not value-initialised: the bytes are about to be read or computed. A spare byte keeps an empty tensor's pointer valid.
+    if (array.bytes > std::numeric_limits<size_t>::max() / 2)
+        throw MemoryError(name + ": does not fit into memory");
+    // Not value-initialised: the bytes are about to be read or computed. A spare byte keeps an
+    // empty tensor's pointer valid.
     std::byte *data = new (std::nothrow) std::byte[size_t(array.bytes) + 1];
-    if (!data) throw MemoryError(name + ": out of memory for " + std::to_string(array.bytes) + " bytes");
+    if (!data)
+        throw MemoryError(name + ": out of memory for " + std::to_string(array.bytes) + " bytes");
     array.data.reset(data);
     array.name = std::move(name);
     array.type = type;
@@ -123,19 +130,24 @@ Array Array::allocate(std::string name, DataType type, Sizes sizes) {
     return array;
 }
 
-std::string Array::describe() const { return std::string(type_name(type)) + " " + to_string(sizes); }
+std::string Array::describe() const {
+    return std::string(type_name(type)) + " " + to_string(sizes);
+}
 
 Sizes broadcast_sizes(const Array &a, const char *a_tensor, const Array &b, const char *b_tensor) {
-    const Array &longer = a.sizes.size() >= b.sizes.size() ? a : b, &shorter = &longer == &a ? b : a;
+    const Array &longer = a.sizes.size() >= b.sizes.size() ? a : b,
+                &shorter = &longer == &a ? b : a;
     Sizes sizes = longer.sizes;
     const size_t skip = longer.sizes.size() - shorter.sizes.size();
     for (size_t i = 0; i < shorter.sizes.size(); i++) {
         int64_t &size = sizes[skip + i];
         if (size == shorter.sizes[i] || shorter.sizes[i] == 1) continue;
         if (size != 1)
-            throw InputError(std::string(a_tensor) + " (" + a.name + ") has sizes " + to_string(a.sizes) + " and " + b_tensor +
-                             " (" + b.name + ") " + to_string(b.sizes) +
-                             ": neither equal nor broadcastable (NumPy's rule: sizes, aligned at the last, are equal or 1)");
+            throw InputError(std::string(a_tensor) + " (" + a.name + ") has sizes " +
+                             to_string(a.sizes) + " and " + b_tensor + " (" + b.name + ") " +
+                             to_string(b.sizes) +
+                             ": neither equal nor broadcastable (NumPy's rule: sizes, aligned at "
+                             "the last, are equal or 1)");
         size = shorter.sizes[i];
     }
     return sizes;
@@ -143,8 +155,9 @@ Sizes broadcast_sizes(const Array &a, const char *a_tensor, const Array &b, cons
 
 TensorDesc broadcast_to(const Array &array, const Sizes &sizes, std::string_view tensor) {
     const auto fail = [&] {
-        throw InputError(std::string(tensor) + " (" + array.name + ") has sizes " + to_string(array.sizes) +
-                         ", which do not broadcast to " + to_string(sizes) +
+        throw InputError(std::string(tensor) + " (" + array.name + ") has sizes " +
+                         to_string(array.sizes) + ", which do not broadcast to " +
+                         to_string(sizes) +
                          " (NumPy's rule: sizes, aligned at the last, are equal or 1)");
     };
     TensorDesc desc{array.type, sizes, Sizes(sizes.size(), 0)};
@@ -154,17 +167,20 @@ TensorDesc broadcast_to(const Array &array, const Sizes &sizes, std::string_view
             if (size != 1) fail();  // more dimensions are fine while they have size 1
             continue;
         }
-        if (size == sizes[sizes.size() - back]) (*desc.strides)[sizes.size() - back] = array.strides[array.sizes.size() - back];
+        if (size == sizes[sizes.size() - back])
+            (*desc.strides)[sizes.size() - back] = array.strides[array.sizes.size() - back];
         else if (size != 1) fail();
     }
     return desc;
 }
 
-TensorDesc broadcast_along(const Array &array, const Sizes &sizes, size_t axis, std::string_view tensor) {
+TensorDesc broadcast_along(const Array &array, const Sizes &sizes, size_t axis,
+                           std::string_view tensor) {
     if (array.sizes.at(0) != sizes.at(axis))
-        throw InputError(std::string(tensor) + " (" + array.name + ") has " + std::to_string(array.sizes[0]) +
-                         " elements, but axis " + std::to_string(axis) + " of the input's sizes " + to_string(sizes) + " has " +
-                         std::to_string(sizes[axis]));
+        throw InputError(std::string(tensor) + " (" + array.name + ") has " +
+                         std::to_string(array.sizes[0]) + " elements, but axis " +
+                         std::to_string(axis) + " of the input's sizes " + to_string(sizes) +
+                         " has " + std::to_string(sizes[axis]));
     TensorDesc desc{array.type, sizes, Sizes(sizes.size(), 0)};
     (*desc.strides)[axis] = array.strides[0];
     return desc;
@@ -200,14 +216,18 @@ Array array_from_number(const std::string &text, DataType type, const std::strin
     } else {
         *array.as<double>() = exact;
     }
-    // strtod itself gives inf for a number beyond the range of double and 0 for one below it. Such a text has digits that tell.
-    const bool spelled_infinite =
-        text.find_first_of("iI") != std::string::npos && text.find_first_of("0123456789") == std::string::npos;
+    // strtod itself gives inf for a number beyond the range of double and 0 for one below it. Such
+    // a text has digits that tell.
+    const bool spelled_infinite = text.find_first_of("iI") != std::string::npos &&
+                                  text.find_first_of("0123456789") == std::string::npos;
     const bool hexadecimal = text.find_first_of("xX") != std::string::npos;
     const bool spelled_zero =
-        text.find_first_of(hexadecimal ? "123456789abcdefABCDEF" : "123456789") >= text.find_first_of(hexadecimal ? "pP" : "eE");
-    if ((std::isinf(rounded) && !spelled_infinite) || (rounded == 0 && (exact != 0 || !spelled_zero)))
-        throw InputError(option + ": " + text + " is " + (rounded == 0 ? "too small" : "too large") + " for an " +
+        text.find_first_of(hexadecimal ? "123456789abcdefABCDEF" : "123456789") >=
+        text.find_first_of(hexadecimal ? "pP" : "eE");
+    if ((std::isinf(rounded) && !spelled_infinite) ||
+        (rounded == 0 && (exact != 0 || !spelled_zero)))
+        throw InputError(option + ": " + text + " is " +
+                         (rounded == 0 ? "too small" : "too large") + " for an " +
                          std::string(type_name(type)));
     return array;
 }

@@ -18,21 +18,23 @@ struct InputError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// There is not enough memory: exit code 3, as for std::bad_alloc and the library's HEWN_STATUS_OUT_OF_MEMORY.
+// There is not enough memory: exit code 3, as for std::bad_alloc and the library's
+// HEWN_STATUS_OUT_OF_MEMORY.
 struct MemoryError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
 using Sizes = std::vector<int64_t>;
 
-// hewn's names of the data types: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64. f64 has a DataType, but no operator takes it.
+// hewn's names of the data types: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64. f64 has a DataType, but no
+// operator takes it.
 std::string_view type_name(DataType type);
 std::optional<DataType> type_from_name(std::string_view name);
 size_t type_bytes(DataType type);
 bool is_float(DataType type);
 
-// binary16 <-> double. Rounds from the double in one step (by way of f32 it could round twice), ties to even, from 65520 on to
-// infinity.
+// binary16 <-> double. Rounds from the double in one step (by way of f32 it could round twice),
+// ties to even, from 65520 on to infinity.
 uint16_t f16_from_double(double value);
 double double_from_f16(uint16_t bits);
 
@@ -42,7 +44,8 @@ std::string to_string(const Sizes &sizes);
 // The number of elements; nothing if it does not fit in int64_t.
 std::optional<int64_t> element_count(const Sizes &sizes);
 
-// Row-major strides in elements. All zero for an empty tensor, where strides mean nothing and might overflow.
+// Row-major strides in elements. All zero for an empty tensor, where strides mean nothing and might
+// overflow.
 Sizes packed_strides(const Sizes &sizes);
 
 struct Array {
@@ -71,20 +74,24 @@ struct Array {
     }
 };
 
-// NumPy's rule: sizes, aligned at the innermost dimension, are equal or 1. Messages have DirectML's names of the tensors.
+// NumPy's rule: sizes, aligned at the innermost dimension, are equal or 1. Messages have DirectML's
+// names of the tensors.
 Sizes broadcast_sizes(const Array &a, const char *a_tensor, const Array &b, const char *b_tensor);
 
-// The array as an operand of a tensor with these sizes: stride 0 where it repeats. `tensor` is DirectML's name, for messages.
+// The array as an operand of a tensor with these sizes: stride 0 where it repeats. `tensor` is
+// DirectML's name, for messages.
 TensorDesc broadcast_to(const Array &array, const Sizes &sizes, std::string_view tensor);
 
 // The same for a 1-D array along one axis (0..rank-1) of the sizes.
-TensorDesc broadcast_along(const Array &array, const Sizes &sizes, size_t axis, std::string_view tensor);
+TensorDesc broadcast_along(const Array &array, const Sizes &sizes, size_t axis,
+                           std::string_view tensor);
 
-// True if the whole text is a number: "3", "-0.5", "1e-3", "nan", "inf". Otherwise it is the name of a file.
+// True if the whole text is a number: "3", "-0.5", "1e-3", "nan", "inf". Otherwise it is the name
+// of a file.
 bool is_number(const std::string &text);
 
-// The number as an array of rank 0. f16 is rounded from the nearest double. A number that the type cannot hold is an error that
-// names `option`.
+// The number as an array of rank 0. f16 is rounded from the nearest double. A number that the type
+// cannot hold is an error that names `option`.
 Array array_from_number(const std::string &text, DataType type, const std::string &option);
 
 }  // namespace hewn::cli

@@ -13,27 +13,32 @@ namespace hewn::cli {
 namespace {
 using nlohmann::json;
 
-// What ONNX calls them. The strides, or the sizes of what is stored expanded, have the blocks already.
+// What ONNX calls them. The strides, or the sizes of what is stored expanded, have the blocks
+// already.
 const std::set<std::string> AXIS_AND_BLOCKS = {"axis", "block_size"};
 
 // The format's fields (tests/data/README.md), information for people among them.
-const std::set<std::string> CASE_FIELDS = {"id",      "op",      "inputs",  "attrs", "output", "tolerance",
-                                           "formula", "beyond",  "source",  "note",  "also",   "expected_real",
-                                           "row",     "checked", "deviates"};
-const std::set<std::string> TENSOR_FIELDS = {"dtype", "shape", "data", "strides", "orig_shape", "orig_data"};
+const std::set<std::string> CASE_FIELDS = {
+    "id",     "op",   "inputs", "attrs",         "output", "tolerance", "formula", "beyond",
+    "source", "note", "also",   "expected_real", "row",    "checked",   "deviates"};
+const std::set<std::string> TENSOR_FIELDS = {"dtype",   "shape",      "data",
+                                             "strides", "orig_shape", "orig_data"};
 const std::set<std::string> TOLERANCE_FIELDS = {"ulp", "abs", "rel"};
 
 // Data types of other projects that are in no operator's table.
 bool is_foreign_type(const std::string &name) {
-    static const std::set<std::string> NAMES = {"f64", "bf16", "bool", "c64", "c128", "string", "i1",
-                                                "i2",  "i3",   "i4",   "u1",  "u2",   "u3",     "u4"};
+    static const std::set<std::string> NAMES = {"f64",    "bf16", "bool", "c64", "c128",
+                                                "string", "i1",   "i2",   "i3",  "i4",
+                                                "u1",     "u2",   "u3",   "u4"};
     const auto begins = [&](const char *prefix) { return name.rfind(prefix, 0) == 0; };
-    return NAMES.count(name) != 0 || begins("float8") || begins("float6") || begins("float4") || begins("f8") || begins("f6") ||
-           begins("f4") || begins("e8m0");
+    return NAMES.count(name) != 0 || begins("float8") || begins("float6") || begins("float4") ||
+           begins("f8") || begins("f6") || begins("f4") || begins("e8m0");
 }
 
 // A value for a message. Nested values could be of any size and depth, so only their kind is told.
-std::string brief(const json &value) { return value.is_structured() ? std::string("an ") + value.type_name() : value.dump(); }
+std::string brief(const json &value) {
+    return value.is_structured() ? std::string("an ") + value.type_name() : value.dump();
+}
 
 const std::string CASE = "the case";
 
@@ -56,7 +61,8 @@ const std::string &text_member(const json &object, const char *key, const std::s
     return value.get_ref<const std::string &>();
 }
 
-// What is not known might change what the case means, so that it would pass or fail for the wrong reason.
+// What is not known might change what the case means, so that it would pass or fail for the wrong
+// reason.
 void check_fields(const json &object, const std::set<std::string> &known, const std::string &what) {
     if (!object.is_object()) throw InputError(what + " is not an object");
     for (const auto &[key, value] : object.items())
@@ -67,9 +73,12 @@ Sizes integers(const json &array, const std::string &what) {
     if (!array.is_array()) throw InputError(what + " is not an array");
     Sizes values;
     for (const json &value : array) {
-        if (!value.is_number_integer()) throw InputError(what + " holds " + brief(value) + ", which is not an integer");
-        const bool fits = !value.is_number_unsigned() || value.get<uint64_t>() <= uint64_t(INT64_MAX);
-        if (!fits || value.get<int64_t>() < 0) throw InputError(what + " holds " + brief(value) + "; it must be 0 to 2^63 - 1");
+        if (!value.is_number_integer())
+            throw InputError(what + " holds " + brief(value) + ", which is not an integer");
+        const bool fits =
+            !value.is_number_unsigned() || value.get<uint64_t>() <= uint64_t(INT64_MAX);
+        if (!fits || value.get<int64_t>() < 0)
+            throw InputError(what + " holds " + brief(value) + "; it must be 0 to 2^63 - 1");
         values.push_back(value.get<int64_t>());
     }
     return values;
@@ -93,9 +102,10 @@ struct Header {
 
 Header parse_header(const json &tensor, const std::string &name) {
     check_fields(tensor, TENSOR_FIELDS, name);
-    Header header{text_member(tensor, "dtype", name), std::nullopt, integers(member(tensor, "shape", name), name + ": 'shape'"),
-                  std::nullopt};
-    if (const json *strides = optional_member(tensor, "strides")) header.strides = integers(*strides, name + ": 'strides'");
+    Header header{text_member(tensor, "dtype", name), std::nullopt,
+                  integers(member(tensor, "shape", name), name + ": 'shape'"), std::nullopt};
+    if (const json *strides = optional_member(tensor, "strides"))
+        header.strides = integers(*strides, name + ": 'strides'");
     header.type = type_from_name(header.dtype);
     if (is_foreign_type(header.dtype)) header.type.reset();
     else if (!header.type) throw InputError(name + ": unknown dtype '" + header.dtype + "'");
@@ -109,7 +119,8 @@ void check_attributes(const OperatorInfo &op, const json &attrs, const Header &o
     check_fields(attrs, known, std::string("'attrs' of ") + op.directml_name);
     const json *type = optional_member(attrs, "output_dtype");
     if (type && *type != output.dtype)
-        throw InputError("'output_dtype' is " + brief(*type) + ", but the output is of " + output.dtype);
+        throw InputError("'output_dtype' is " + brief(*type) + ", but the output is of " +
+                         output.dtype);
 }
 
 // The output's strides may be written down, but only as they are.
@@ -117,18 +128,24 @@ void check_packed(const Header &output) {
     if (!output.strides || element_count(output.shape).value_or(0) == 0) return;
     const Sizes &strides = *output.strides, due = packed_strides(output.shape);
     bool packed = strides.size() == due.size();
-    for (size_t i = 0; packed && i < due.size(); i++) packed = output.shape[i] == 1 || strides[i] == due[i];
-    if (!packed) throw InputError("output: 'strides' is " + to_string(strides) + ", but the output is packed");
+    for (size_t i = 0; packed && i < due.size(); i++)
+        packed = output.shape[i] == 1 || strides[i] == due[i];
+    if (!packed)
+        throw InputError("output: 'strides' is " + to_string(strides) +
+                         ", but the output is packed");
 }
 
 [[noreturn]] void bad_value(const json &value, const std::string &where, DataType type) {
-    const char *hint = is_float(type) && value.is_string()                ? " (strings are \"nan\", \"inf\" and \"-inf\")"
-                       : type_bytes(type) == 8 && value.is_number_float() ? " (write an integer in its range)"
-                                                                          : "";
-    throw InputError(where + ": " + brief(value) + " is not a value of " + std::string(type_name(type)) + hint);
+    const char *hint =
+        is_float(type) && value.is_string() ? " (strings are \"nan\", \"inf\" and \"-inf\")"
+        : type_bytes(type) == 8 && value.is_number_float() ? " (write an integer in its range)"
+                                                           : "";
+    throw InputError(where + ": " + brief(value) + " is not a value of " +
+                     std::string(type_name(type)) + hint);
 }
 
-// "-0", which "%g" prints for -0.0. The parser makes signed integers of numbers with a minus sign only, so a signed 0 is "-0".
+// "-0", which "%g" prints for -0.0. The parser makes signed integers of numbers with a minus sign
+// only, so a signed 0 is "-0".
 bool is_negative_zero(const json &value) {
     return value.is_number_integer() && !value.is_number_unsigned() && value.get<int64_t>() == 0;
 }
@@ -148,12 +165,14 @@ T integer_value(const json &value, const std::string &where, DataType type) {
     } else if (value.is_number_float() && sizeof(T) < 8) {
         // "2.0" is an integer too, but not for 64 bits, where the parser may have rounded.
         const double number = value.get<double>();
-        if (number >= Limits::min() && number <= Limits::max() && number == std::trunc(number)) return T(number);
+        if (number >= Limits::min() && number <= Limits::max() && number == std::trunc(number))
+            return T(number);
     }
     bad_value(value, where, type);
 }
 
-// f32 and f16 are rounded from the double nearest to the JSON number. A number that rounds to infinity is no value of the tensor.
+// f32 and f16 are rounded from the double nearest to the JSON number. A number that rounds to
+// infinity is no value of the tensor.
 template<class Round>
 auto float_value(const json &value, const std::string &where, DataType type, Round round) {
     if (value.is_string()) {
@@ -178,18 +197,35 @@ auto float_value(const json &value, const std::string &where, DataType type, Rou
 void store(Array &array, int64_t i, const json &value, const std::string &where) {
     const DataType type = array.type;
     switch (type) {
-    case DataType::FLOAT32: array.as<float>()[i] = float_value(value, where, type, [](auto x) { return float(x); }); break;
+    case DataType::FLOAT32:
+        array.as<float>()[i] = float_value(value, where, type, [](auto x) { return float(x); });
+        break;
     case DataType::FLOAT16:
-        array.as<uint16_t>()[i] = float_value(value, where, type, [](auto x) { return f16_from_double(double(x)); });
+        array.as<uint16_t>()[i] =
+            float_value(value, where, type, [](auto x) { return f16_from_double(double(x)); });
         break;
     case DataType::INT8: array.as<int8_t>()[i] = integer_value<int8_t>(value, where, type); break;
-    case DataType::UINT8: array.as<uint8_t>()[i] = integer_value<uint8_t>(value, where, type); break;
-    case DataType::INT16: array.as<int16_t>()[i] = integer_value<int16_t>(value, where, type); break;
-    case DataType::UINT16: array.as<uint16_t>()[i] = integer_value<uint16_t>(value, where, type); break;
-    case DataType::INT32: array.as<int32_t>()[i] = integer_value<int32_t>(value, where, type); break;
-    case DataType::UINT32: array.as<uint32_t>()[i] = integer_value<uint32_t>(value, where, type); break;
-    case DataType::INT64: array.as<int64_t>()[i] = integer_value<int64_t>(value, where, type); break;
-    case DataType::UINT64: array.as<uint64_t>()[i] = integer_value<uint64_t>(value, where, type); break;
+    case DataType::UINT8:
+        array.as<uint8_t>()[i] = integer_value<uint8_t>(value, where, type);
+        break;
+    case DataType::INT16:
+        array.as<int16_t>()[i] = integer_value<int16_t>(value, where, type);
+        break;
+    case DataType::UINT16:
+        array.as<uint16_t>()[i] = integer_value<uint16_t>(value, where, type);
+        break;
+    case DataType::INT32:
+        array.as<int32_t>()[i] = integer_value<int32_t>(value, where, type);
+        break;
+    case DataType::UINT32:
+        array.as<uint32_t>()[i] = integer_value<uint32_t>(value, where, type);
+        break;
+    case DataType::INT64:
+        array.as<int64_t>()[i] = integer_value<int64_t>(value, where, type);
+        break;
+    case DataType::UINT64:
+        array.as<uint64_t>()[i] = integer_value<uint64_t>(value, where, type);
+        break;
     case DataType::FLOAT64: bad_value(value, where, type);
     }
 }
@@ -199,10 +235,12 @@ Array parse_data(const json &tensor, const Header &header, const std::string &na
     if (!data.is_array()) throw InputError(name + ": 'data' is not an array");
     const std::optional<int64_t> count = element_count(header.shape);
     if (!count || uint64_t(*count) != data.size())
-        throw InputError(name + ": 'data' has " + std::to_string(data.size()) + " elements, but 'shape' " +
-                         to_string(header.shape) + " has " + (count ? std::to_string(*count) : "too many"));
+        throw InputError(name + ": 'data' has " + std::to_string(data.size()) +
+                         " elements, but 'shape' " + to_string(header.shape) + " has " +
+                         (count ? std::to_string(*count) : "too many"));
     Array array = Array::allocate(name, *header.type, header.shape);
-    for (int64_t i = 0; i < *count; i++) store(array, i, data[size_t(i)], name + ": data[" + std::to_string(i) + "]");
+    for (int64_t i = 0; i < *count; i++)
+        store(array, i, data[size_t(i)], name + ": data[" + std::to_string(i) + "]");
     return array;
 }
 
@@ -214,32 +252,39 @@ const json *find_axis(const json &object) {
 
 // A negative axis counts from the end. One from 2^63 on must not become negative.
 size_t parse_axis(const json &axis, size_t rank) {
-    const bool fits = axis.is_number_integer() && (!axis.is_number_unsigned() || axis.get<uint64_t>() <= uint64_t(INT64_MAX));
+    const bool fits = axis.is_number_integer() &&
+                      (!axis.is_number_unsigned() || axis.get<uint64_t>() <= uint64_t(INT64_MAX));
     const int64_t most = int64_t(rank), value = fits ? axis.get<int64_t>() : most;
     if (value < -most || value >= most)
-        throw InputError("'axis' is " + brief(axis) + ", not a dimension of the output's " + std::to_string(rank));
+        throw InputError("'axis' is " + brief(axis) + ", not a dimension of the output's " +
+                         std::to_string(rank));
     return size_t(value < 0 ? value + most : value);
 }
 
-// The stored data over the output's sizes: by its strides, else along `axis` if it has one dimension, else by NumPy's rule. Where
-// no tensor needs it, `axis` may be anything: ONNX's is 1 even if the rank is 1 or 0.
-TensorDesc parse_layout(const Header &header, const Array &array, const Sizes &sizes, const json *axis, const std::string &name) {
-    if (element_count(sizes).value_or(0) == 0) return {array.type, sizes};  // the output is empty: strides mean nothing
+// The stored data over the output's sizes: by its strides, else along `axis` if it has one
+// dimension, else by NumPy's rule. Where no tensor needs it, `axis` may be anything: ONNX's is 1
+// even if the rank is 1 or 0.
+TensorDesc parse_layout(const Header &header, const Array &array, const Sizes &sizes,
+                        const json *axis, const std::string &name) {
+    if (element_count(sizes).value_or(0) == 0)
+        return {array.type, sizes};  // the output is empty: strides mean nothing
     if (!header.strides && axis && array.sizes.size() == 1 && array.count() != 1)
         return broadcast_along(array, sizes, parse_axis(*axis, sizes.size()), name);
     if (!header.strides) return broadcast_to(array, sizes, name);
     if (array.count() == 0) throw InputError(name + ": has no elements, but the output has");
     const Sizes &strides = *header.strides;
     if (strides.size() != sizes.size())
-        throw InputError(name + ": 'strides' has " + std::to_string(strides.size()) + " values, but the output's shape " +
-                         to_string(sizes) + " has " + std::to_string(sizes.size()));
+        throw InputError(name + ": 'strides' has " + std::to_string(strides.size()) +
+                         " values, but the output's shape " + to_string(sizes) + " has " +
+                         std::to_string(sizes.size()));
     // The last element read is at sum((size - 1) * stride).
     int64_t left = array.count() - 1;
     for (size_t i = 0; i < sizes.size(); i++) {
         const int64_t steps = sizes[i] - 1, stride = strides[i];
         if (steps > 0 && stride > left / steps)
-            throw InputError(name + ": 'strides' " + to_string(strides) + " over the output's shape " + to_string(sizes) +
-                             " lead outside its " + std::to_string(array.count()) + " elements");
+            throw InputError(name + ": 'strides' " + to_string(strides) +
+                             " over the output's shape " + to_string(sizes) + " lead outside its " +
+                             std::to_string(array.count()) + " elements");
         left -= steps * stride;
     }
     return {array.type, sizes, strides};
@@ -249,28 +294,34 @@ void parse_tolerance(Case &result, const json &object) {
     const json *formula = optional_member(object, "formula");
     result.exact = formula && *formula == "exact";
     if (formula && !result.exact && *formula != "within_tolerance")
-        throw InputError("'formula' is " + brief(*formula) + ", not \"exact\", \"within_tolerance\" or \"differs\"");
+        throw InputError("'formula' is " + brief(*formula) +
+                         ", not \"exact\", \"within_tolerance\" or \"differs\"");
     const json *found = optional_member(object, "tolerance");
     if (!found) return;
     Tolerance &tolerance = result.tolerance;
     check_fields(*found, TOLERANCE_FIELDS, "'tolerance'");
     for (const auto &[key, value] : found->items()) {
         if (!value.is_number() || value.get<double>() < 0)
-            throw InputError("'tolerance': '" + key + "' is " + brief(value) + ", not a number from 0 on");
-        (key == "ulp" ? tolerance.ulp : key == "abs" ? tolerance.abs : tolerance.rel) = value.get<double>();
+            throw InputError("'tolerance': '" + key + "' is " + brief(value) +
+                             ", not a number from 0 on");
+        (key == "ulp"   ? tolerance.ulp
+         : key == "abs" ? tolerance.abs
+                        : tolerance.rel) = value.get<double>();
     }
-    result.zero_has_no_sign = scale_of_output(*result.op) && (tolerance.ulp > 0 || tolerance.abs > 0 || tolerance.rel > 0);
+    result.zero_has_no_sign = scale_of_output(*result.op) &&
+                              (tolerance.ulp > 0 || tolerance.abs > 0 || tolerance.rel > 0);
 }
 
 using Headers = std::map<std::string, Header>;  // the output's among them, by DirectML's name
 
-// Why the case is outside DirectML's tables; empty if it is inside. This looks at types and shapes alone and does not ask the
-// library, so a library that refuses too much fails the case.
+// Why the case is outside DirectML's tables; empty if it is inside. This looks at types and shapes
+// alone and does not ask the library, so a library that refuses too much fails the case.
 std::string outside_tables(const OperatorInfo &op, const Headers &headers) {
     const Header &output = headers.at(op.tensors.back().name);
     for (const auto &[name, header] : headers)
         if (!header.type) return "dtype " + header.dtype;
-    if (output.shape.size() > HEWN_DIMENSION_COUNT_MAX) return "rank above " + std::to_string(HEWN_DIMENSION_COUNT_MAX);
+    if (output.shape.size() > HEWN_DIMENSION_COUNT_MAX)
+        return "rank above " + std::to_string(HEWN_DIMENSION_COUNT_MAX);
     for (const TensorInfo &tensor : op.tensors) {
         const auto found = headers.find(tensor.name);
         if (found == headers.end()) continue;
@@ -305,15 +356,18 @@ Headers parse_headers(const OperatorInfo &op, const json &tensors, const json &o
         else if (!tensor.optional) throw InputError(std::string(tensor.name) + " is missing");
     }
     for (const auto &[key, tensor] : tensors.items())
-        if (names.count(key) == 0) throw InputError(std::string(op.directml_name) + " has no tensor '" + key + "'");
+        if (names.count(key) == 0)
+            throw InputError(std::string(op.directml_name) + " has no tensor '" + key + "'");
     headers.emplace(op.tensors.back().name, parse_header(output, "output"));
     return headers;
 }
 
 void parse_into(Case &result, const json &object) {
-    const json *beyond = optional_member(object, "beyond"), *formula = optional_member(object, "formula");
+    const json *beyond = optional_member(object, "beyond"),
+               *formula = optional_member(object, "formula");
     if (beyond && *beyond != false) {
-        result.skip = "beyond: " + (beyond->is_string() ? beyond->get<std::string>() : brief(*beyond));
+        result.skip =
+            "beyond: " + (beyond->is_string() ? beyond->get<std::string>() : brief(*beyond));
         return;
     }
     const OperatorInfo &op = operator_called(text_member(object, "op", CASE));
@@ -325,7 +379,8 @@ void parse_into(Case &result, const json &object) {
     }
 
     check_fields(object, CASE_FIELDS, CASE);
-    const json &tensors = member(object, "inputs", CASE), &output_tensor = member(object, "output", CASE);
+    const json &tensors = member(object, "inputs", CASE),
+               &output_tensor = member(object, "output", CASE);
     const Headers headers = parse_headers(op, tensors, output_tensor);
     const Header &output = headers.at(op.tensors.back().name);
     if (const json *attrs = optional_member(object, "attrs")) check_attributes(op, *attrs, output);
@@ -351,7 +406,8 @@ void parse_into(Case &result, const json &object) {
         const Header &header = found->second;
         CaseTensor parsed;
         parsed.array = parse_data(tensors.at(tensor.name), header, tensor.name);
-        parsed.desc = parse_layout(header, parsed.array, output.shape, is_parameter(tensor) ? axis : nullptr, tensor.name);
+        parsed.desc = parse_layout(header, parsed.array, output.shape,
+                                   is_parameter(tensor) ? axis : nullptr, tensor.name);
         // Strides of 0 make it one element even where the output has a dimension of 0 or 1.
         if (tensor.one_element) parsed.desc.strides = Sizes(output.shape.size(), 0);
         result.inputs.emplace(tensor.name, std::move(parsed));

@@ -1,5 +1,5 @@
-// A case is an operator with its inputs and its result. Conformance cases are JSON objects, one a line, in the format of
-// tests/data/README.md.
+// A case is an operator with its inputs and its result. Conformance cases are JSON objects, one a
+// line, in the format of tests/data/README.md.
 #pragma once
 
 #include <map>
@@ -32,16 +32,17 @@ struct Case {
     Array expected;
     Tolerance tolerance;  // the source's own
     bool exact = true;    // bits must be equal: the tolerance does not apply
-    // The one exception, where the output is like a scale: -0.0 passes where 0.0 (not -0.0) is expected. 0 times a negative scale
-    // is -0.0, in the source of the case as well. But the source compares with a tolerance and writes 0.0, which says nothing of
-    // the sign.
+    // The one exception, where the output is like a scale: -0.0 passes where 0.0 (not -0.0) is
+    // expected. 0 times a negative scale is -0.0, in the source of the case as well. But the source
+    // compares with a tolerance and writes 0.0, which says nothing of the sign.
     bool zero_has_no_sign = false;
 };
 
 // Throws InputError, whose text starts with `where` ("file:line") and the id, if it is known.
 Case parse_case(const std::string &line, const std::string &where);
 
-// What a command needs to run cases: a device (none: the CPU), the choice of a variant there, and the kernels that it leaves.
+// What a command needs to run cases: a device (none: the CPU), the choice of a variant there, and
+// the kernels that it leaves.
 struct CaseRunner {
     std::optional<Device> device;
     DeviceKind kind;
@@ -52,7 +53,8 @@ struct CaseRunner {
     // Throws OperatorError, whose text starts with `command`, if nothing can run.
     CaseRunner(const std::string &command, const ExecutionOptions &execution);
 
-    // The operator's result on the case's inputs. Of `expected`, only the type and sizes are used. Throws Error.
+    // The operator's result on the case's inputs. Of `expected`, only the type and sizes are used.
+    // Throws Error.
     Array run(const Case &test) const;
 };
 

@@ -41,7 +41,8 @@ bool same(T a, T b) {
     else return a == b;
 }
 
-// Maps floats of one type to integers in the same order: neighbours are 1 apart, -0 and +0 are equal.
+// Maps floats of one type to integers in the same order: neighbours are 1 apart, -0 and +0 are
+// equal.
 template<class T>
 int64_t ordinal(T value) {
     std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t> bits;
@@ -54,12 +55,14 @@ template<class T>
 bool within(T got, T expected, const Tolerance &tolerance) {
     if constexpr (std::is_integral_v<T>) {
         // An integer's unit in the last place is 1. The difference is exact.
-        const double difference =
-            got > expected ? double(uint64_t(got) - uint64_t(expected)) : double(uint64_t(expected) - uint64_t(got));
-        return difference <= tolerance.ulp || difference <= tolerance.abs + tolerance.rel * std::fabs(double(expected));
+        const double difference = got > expected ? double(uint64_t(got) - uint64_t(expected))
+                                                 : double(uint64_t(expected) - uint64_t(got));
+        return difference <= tolerance.ulp ||
+               difference <= tolerance.abs + tolerance.rel * std::fabs(double(expected));
     } else {
         const double g = real(got), e = real(expected);
-        if (!std::isfinite(g) || !std::isfinite(e)) return false;  // an infinity is near nothing; equal infinities are the same
+        if (!std::isfinite(g) || !std::isfinite(e))
+            return false;  // an infinity is near nothing; equal infinities are the same
         return double(std::llabs(ordinal(got) - ordinal(expected))) <= tolerance.ulp ||
                std::fabs(g - e) <= tolerance.abs + tolerance.rel * std::fabs(e);
     }
@@ -90,14 +93,17 @@ Sizes index_of(int64_t i, const Sizes &sizes) {
 // True if the scale of the output's element i is below 0.
 bool has_negative_scale(const Case &test, int64_t i) {
     const CaseTensor &scale = test.inputs.at(scale_of_output(*test.op)->name);
-    const Sizes index = index_of(i, test.expected.sizes), strides = scale.desc.strides.value_or(packed_strides(scale.desc.sizes));
+    const Sizes index = index_of(i, test.expected.sizes),
+                strides = scale.desc.strides.value_or(packed_strides(scale.desc.sizes));
     int64_t offset = 0;
     for (size_t d = 0; d < index.size(); d++) offset += index[d] * strides[d];
-    return scale.array.type == DataType::FLOAT32 ? scale.array.as<float>()[offset] < 0
-                                                 : double_from_f16(scale.array.as<uint16_t>()[offset]) < 0;
+    return scale.array.type == DataType::FLOAT32
+               ? scale.array.as<float>()[offset] < 0
+               : double_from_f16(scale.array.as<uint16_t>()[offset]) < 0;
 }
 
-// What is wrong with the result; empty if nothing is. `negative_zeros` counts results of -0.0 that passed for an expected 0.0.
+// What is wrong with the result; empty if nothing is. `negative_zeros` counts results of -0.0 that
+// passed for an expected 0.0.
 template<class T>
 std::string difference(const Array &got, const Case &test, int64_t &negative_zeros) {
     const Array &expected = test.expected;
@@ -106,8 +112,10 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
     for (int64_t i = 0; i < count; i++) {
         if (same(g[i], e[i]) || (!test.exact && within(g[i], e[i], test.tolerance))) continue;
         if constexpr (!std::is_integral_v<T>) {
-            const bool negative_for_positive_zero = real(g[i]) == 0 && real(e[i]) == 0 && !std::signbit(real(e[i]));
-            if (negative_for_positive_zero && test.zero_has_no_sign && has_negative_scale(test, i)) {
+            const bool negative_for_positive_zero =
+                real(g[i]) == 0 && real(e[i]) == 0 && !std::signbit(real(e[i]));
+            if (negative_for_positive_zero && test.zero_has_no_sign &&
+                has_negative_scale(test, i)) {
                 negative_zeros++;
                 continue;
             }
@@ -115,8 +123,9 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
         if (differing++ == 0) first = i;
     }
     if (differing == 0) return "";
-    return "element " + to_string(index_of(first, expected.sizes)) + ": got " + show(g[first]) + ", expected " + show(e[first]) +
-           "; " + std::to_string(differing) + " of " + std::to_string(count) + " differ";
+    return "element " + to_string(index_of(first, expected.sizes)) + ": got " + show(g[first]) +
+           ", expected " + show(e[first]) + "; " + std::to_string(differing) + " of " +
+           std::to_string(count) + " differ";
 }
 
 std::string difference(const Array &got, const Case &test, int64_t &negative_zeros) {
@@ -213,23 +222,31 @@ Conformance conformance(const std::vector<std::string> &files, const ExecutionOp
     const CaseRunner runner("conformance", options);
 
     uint64_t total_bytes = 0;
-    for (const std::string &file : files) total_bytes += regular_file_size(file);  // all must exist before any is run
+    for (const std::string &file : files)
+        total_bytes += regular_file_size(file);  // all must exist before any is run
 
     Tally tally;
     Progress progress("conformance", total_bytes);
     for (const std::string &file : files) run_file(runner, file, tally, progress);
 
     if (tally.skipped) std::cout << "skipped, by reason:\n";
-    for (const auto &[reason, count] : tally.reasons) std::cout << "  " << count << "  " << reason << "\n";
+    for (const auto &[reason, count] : tally.reasons)
+        std::cout << "  " << count << "  " << reason << "\n";
     if (tally.negative_zeros)
-        std::cout << "results of -0.0 (0 times a negative scale) where a source that compares with a tolerance wrote 0.0: "
+        std::cout << "results of -0.0 (0 times a negative scale) where a source that compares with "
+                     "a tolerance wrote 0.0: "
                   << tally.negative_zeros << "\n";
-    std::cout << "with " << (runner.choice.one_variant ? runner.choice.forced : "kernels of " + picked_targets(runner.choice))
+    std::cout << "with "
+              << (runner.choice.one_variant ? runner.choice.forced
+                                            : "kernels of " + picked_targets(runner.choice))
               << ": " << runner.choice.reason << "\n";
-    std::cout << tally.passed << " passed, " << tally.failed << " failed, " << tally.skipped << " skipped";
+    std::cout << tally.passed << " passed, " << tally.failed << " failed, " << tally.skipped
+              << " skipped";
     if (tally.unusable) std::cout << ", " << tally.unusable << " unusable";
     std::cout << std::endl;
-    return tally.unusable ? Conformance::Unusable : tally.failed ? Conformance::Failed : Conformance::Passed;
+    return tally.unusable ? Conformance::Unusable
+           : tally.failed ? Conformance::Failed
+                          : Conformance::Passed;
 }
 
 }  // namespace hewn::cli

@@ -14,8 +14,9 @@ enum class Conformance {
     Unusable  // some line is not a case, or some file has none
 };
 
-// Runs every case of the files. Prints failures and, last, "N passed, N failed, N skipped", and how many lines and files could
-// not be used, if any. Throws InputError if a file cannot be read, OperatorError if no variant, or not the forced one, can run.
+// Runs every case of the files. Prints failures and, last, "N passed, N failed, N skipped", and how
+// many lines and files could not be used, if any. Throws InputError if a file cannot be read,
+// OperatorError if no variant, or not the forced one, can run.
 Conformance conformance(const std::vector<std::string> &files, const ExecutionOptions &options);
 
 }  // namespace hewn::cli

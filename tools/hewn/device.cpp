@@ -6,7 +6,9 @@
 
 namespace hewn::cli {
 
-const char *kind_name(DeviceKind kind) { return names_of(static_cast<hewn_device_kind>(kind)).word; }
+const char *kind_name(DeviceKind kind) {
+    return names_of(static_cast<hewn_device_kind>(kind)).word;
+}
 
 std::string kind_names(const std::string &conjunction) {
     std::string text;
@@ -35,11 +37,13 @@ DeviceName parse_device(const std::string &text) {
 
 std::optional<Device> open_device(const std::string &text) {
     const DeviceName name = text.empty() ? DeviceName() : parse_device(text);
-    if (name.kind == DeviceKind::CPU && (name.index == 0 || name.index == HEWN_ANY_DEVICE)) return std::nullopt;
+    if (name.kind == DeviceKind::CPU && (name.index == 0 || name.index == HEWN_ANY_DEVICE))
+        return std::nullopt;
     return Device::open(name.kind, name.index);
 }
 
-void execute(const Operator &op, const Device *device, const std::vector<const Array *> &inputs, Array &output) {
+void execute(const Operator &op, const Device *device, const std::vector<const Array *> &inputs,
+             Array &output) {
     std::vector<DeviceMemory> copies;
     std::vector<InputBinding> bindings;
     for (const Array *input : inputs) {

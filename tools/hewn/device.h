@@ -23,7 +23,8 @@ struct ExecutionOptions {
     int threads = 0;      // the most; 0: as many as help
 };
 
-// "cpu", "cuda", "opencl", "d3d12": the first that is not software on a CPU; with an index that one: "cuda:1". Throws InputError.
+// "cpu", "cuda", "opencl", "d3d12": the first that is not software on a CPU; with an index that
+// one: "cuda:1". Throws InputError.
 struct DeviceName {
     DeviceKind kind = DeviceKind::CPU;
     uint32_t index = HEWN_ANY_DEVICE;
@@ -35,7 +36,9 @@ std::string kind_names(const std::string &conjunction);  // "cpu, cuda, opencl o
 // Nothing for the CPU. Throws Error if there is no such device.
 std::optional<Device> open_device(const std::string &text);
 
-// Executes and waits. Inputs are in the operator's order; an absent one is null. For a GPU, copies there and back.
-void execute(const Operator &op, const Device *device, const std::vector<const Array *> &inputs, Array &output);
+// Executes and waits. Inputs are in the operator's order; an absent one is null. For a GPU, copies
+// there and back.
+void execute(const Operator &op, const Device *device, const std::vector<const Array *> &inputs,
+             Array &output);
 
 }  // namespace hewn::cli

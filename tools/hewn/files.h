@@ -1,4 +1,5 @@
-// Files as tensors: .npy, .png, .jpg by their extension. An output file appears whole or not at all.
+// Files as tensors: .npy, .png, .jpg by their extension. An output file appears whole or not at
+// all.
 #pragma once
 
 #include <cstdio>
@@ -12,7 +13,8 @@
 
 namespace hewn::cli {
 
-// The tensor in a file. `normalize` is for operators on real numbers: an image becomes f32 in 0..1 instead of u8 or u16.
+// The tensor in a file. `normalize` is for operators on real numbers: an image becomes f32 in 0..1
+// instead of u8 or u16.
 Array load_array(const std::string &path, bool normalize = false, const ImageLimits &limits = {});
 
 // Refuses, before any work, what save_array could not write.
@@ -22,8 +24,9 @@ void check_output_type(const std::string &path, DataType type, const Sizes &size
 // Writes a row-major array.
 void save_array(const std::string &path, const Array &array);
 
-// A file under a temporary name beside its final name (or beside the file that a link leads to), with the permissions of what it
-// replaces. commit() moves it there. Without commit() nothing is left, unless a signal ends the program.
+// A file under a temporary name beside its final name (or beside the file that a link leads to),
+// with the permissions of what it replaces. commit() moves it there. Without commit() nothing is
+// left, unless a signal ends the program.
 class OutputFile {
 public:
     explicit OutputFile(std::string path);

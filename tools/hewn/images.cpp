@@ -19,7 +19,8 @@
 namespace hewn::cli {
 
 namespace {
-// libpng and libjpeg report errors by a function that must not return. Here it leaves the message and jumps back to guard().
+// libpng and libjpeg report errors by a function that must not return. Here it leaves the message
+// and jumps back to guard().
 struct Failure {
     std::string what;  // what the message begins with
     std::jmp_buf jump;
@@ -41,14 +42,17 @@ struct Failure {
 };
 
 // Where rows of pixels begin.
-std::byte *row_of(const Array &image, uint64_t y) { return image.data.get() + image.bytes / uint64_t(image.sizes[0]) * y; }
+std::byte *row_of(const Array &image, uint64_t y) {
+    return image.data.get() + image.bytes / uint64_t(image.sizes[0]) * y;
+}
 
 // u8 or u16, without its contents.
-Array allocate_image(const std::string &path, uint64_t width, uint64_t height, int channels, int bits,
-                     const ImageLimits &limits) {
+Array allocate_image(const std::string &path, uint64_t width, uint64_t height, int channels,
+                     int bits, const ImageLimits &limits) {
     const uint64_t bytes = width * height * uint64_t(channels * bits / 8);  // both are below 2^20
     if (bytes > uint64_t(limits.mib) << 20)
-        throw InputError(path + ": its pixels take " + std::to_string(bytes) + " bytes, more than " + std::to_string(limits.mib) +
+        throw InputError(path + ": its pixels take " + std::to_string(bytes) +
+                         " bytes, more than " + std::to_string(limits.mib) +
                          " MiB (--max-image-mib sets the limit)");
     Sizes sizes = {int64_t(height), int64_t(width)};
     if (channels > 1) sizes.push_back(channels);
@@ -62,7 +66,9 @@ struct Png {
     png_structp png = nullptr;
     png_infop info = nullptr;
 
-    static void on_error(png_structp png, png_const_charp text) { static_cast<Failure *>(png_get_error_ptr(png))->fail(text); }
+    static void on_error(png_structp png, png_const_charp text) {
+        static_cast<Failure *>(png_get_error_ptr(png))->fail(text);
+    }
 
     static void *allocate(png_structp png, size_t bytes) {
         void *memory = std::malloc(bytes);
@@ -75,7 +81,8 @@ struct Png {
     // `create` is png_create_read_struct_2 or png_create_write_struct_2. Warnings are errors.
     template<class Create>
     void open(Create create, std::FILE *file) {
-        png = create(PNG_LIBPNG_VER_STRING, &failure, on_error, on_error, &failure, allocate, release);
+        png = create(PNG_LIBPNG_VER_STRING, &failure, on_error, on_error, &failure, allocate,
+                     release);
         if (png) info = png_create_info_struct(png);
         if (!info) failure.fail("it cannot be opened");
         png_init_io(png, file);
@@ -110,11 +117,15 @@ Array load_png(const std::string &path, std::FILE *file, const ImageLimits &limi
     const int bits = png_get_bit_depth(png, info);
     if ((bits != 8 && bits != 16) || png_get_color_type(png, info) == PNG_COLOR_TYPE_PALETTE ||
         png_get_interlace_type(png, info) != PNG_INTERLACE_NONE)
-        throw InputError(reader.failure.what + "only 8 or 16 bits a channel, without palette and interlacing, are supported");
+        throw InputError(
+            reader.failure.what +
+            "only 8 or 16 bits a channel, without palette and interlacing, are supported");
     const png_uint_32 height = png_get_image_height(png, info);
-    const Array image = allocate_image(path, png_get_image_width(png, info), height, png_get_channels(png, info), bits, limits);
+    const Array image = allocate_image(path, png_get_image_width(png, info), height,
+                                       png_get_channels(png, info), bits, limits);
     reader.failure.guard([&] {
-        for (png_uint_32 y = 0; y < height; y++) png_read_row(png, reinterpret_cast<png_bytep>(row_of(image, y)), nullptr);
+        for (png_uint_32 y = 0; y < height; y++)
+            png_read_row(png, reinterpret_cast<png_bytep>(row_of(image, y)), nullptr);
         png_read_end(png, nullptr);  // compares the checksum of all rows
     });
     return image;
@@ -150,7 +161,8 @@ struct Jpeg {
         Jpeg &self = of(info);
         if (self.jpeg.input_scan_number <= self.max_scans) return;
         char text[100];
-        std::snprintf(text, sizeof text, "it has more than %d scans (--max-scans sets the limit)", self.max_scans);
+        std::snprintf(text, sizeof text, "it has more than %d scans (--max-scans sets the limit)",
+                      self.max_scans);
         self.failure.fail(text);
     }
 
@@ -177,7 +189,8 @@ Array load_jpeg(const std::string &path, std::FILE *file, const ImageLimits &lim
         jpeg_calc_output_dimensions(&jpeg);
     });
     if (jpeg.num_components == 4) throw InputError(reader.failure.what + "CMYK is not supported");
-    const Array image = allocate_image(path, jpeg.output_width, jpeg.output_height, jpeg.output_components, 8, limits);
+    const Array image = allocate_image(path, jpeg.output_width, jpeg.output_height,
+                                       jpeg.output_components, 8, limits);
     reader.failure.guard([&] {
         jpeg_start_decompress(&jpeg);
         while (jpeg.output_scanline < jpeg.output_height) {
@@ -195,7 +208,8 @@ Array load_jpeg(const std::string &path, std::FILE *file, const ImageLimits &lim
 Array normalized(const Array &image) {
     Array result = Array::allocate(image.name, DataType::FLOAT32, image.sizes);
     const auto divide = [&](const auto *values, float most) {
-        for (int64_t i = 0, count = image.count(); i < count; i++) result.as<float>()[i] = float(values[i]) / most;
+        for (int64_t i = 0, count = image.count(); i < count; i++)
+            result.as<float>()[i] = float(values[i]) / most;
     };
     if (image.type == DataType::UINT16) divide(image.as<uint16_t>(), 65535);
     else divide(image.as<uint8_t>(), 255);
@@ -207,9 +221,11 @@ Array pixels_of(const Array &array) {
     if (!is_float(array.type)) return array;
     Array pixels = Array::allocate(array.name, DataType::UINT8, array.sizes);
     for (int64_t i = 0, count = array.count(); i < count; i++) {
-        const double value =
-            array.type == DataType::FLOAT32 ? double(array.as<float>()[i]) : double_from_f16(array.as<uint16_t>()[i]);
-        pixels.as<uint8_t>()[i] = value > 0 ? uint8_t(std::nearbyint(std::min(value, 1.0) * 255)) : 0;  // NaN is black
+        const double value = array.type == DataType::FLOAT32
+                                 ? double(array.as<float>()[i])
+                                 : double_from_f16(array.as<uint16_t>()[i]);
+        pixels.as<uint8_t>()[i] =
+            value > 0 ? uint8_t(std::nearbyint(std::min(value, 1.0) * 255)) : 0;  // NaN is black
     }
     return pixels;
 }
@@ -217,30 +233,34 @@ Array pixels_of(const Array &array) {
 
 Array load_image(const std::string &path, bool normalize, const ImageLimits &limits) {
     const File file = open_file(path, "rb", path);
-    const Array image =
-        lowercase_extension(path) == ".png" ? load_png(path, file.get(), limits) : load_jpeg(path, file.get(), limits);
+    const Array image = lowercase_extension(path) == ".png" ? load_png(path, file.get(), limits)
+                                                            : load_jpeg(path, file.get(), limits);
     return normalize ? normalized(image) : image;
 }
 
 void check_png(const std::string &name, DataType type, const Sizes &sizes) {
-    const bool shape_fits = sizes.size() == 2 || (sizes.size() == 3 && sizes[2] >= 1 && sizes[2] <= 4);
-    const bool type_fits =
-        type == DataType::UINT8 || type == DataType::UINT16 || type == DataType::FLOAT32 || type == DataType::FLOAT16;
+    const bool shape_fits =
+        sizes.size() == 2 || (sizes.size() == 3 && sizes[2] >= 1 && sizes[2] <= 4);
+    const bool type_fits = type == DataType::UINT8 || type == DataType::UINT16 ||
+                           type == DataType::FLOAT32 || type == DataType::FLOAT16;
     if (!type_fits)
-        throw InputError(name + ": a PNG holds u8 or u16 (f32 and f16 as 0..1), not " + std::string(type_name(type)) +
-                         "; write a .npy file");
+        throw InputError(name + ": a PNG holds u8 or u16 (f32 and f16 as 0..1), not " +
+                         std::string(type_name(type)) + "; write a .npy file");
     if (!shape_fits)
-        throw InputError(name + ": a PNG has sizes [height, width] or [height, width, 1 to 4], not " + to_string(sizes) +
-                         "; write a .npy file");
+        throw InputError(name +
+                         ": a PNG has sizes [height, width] or [height, width, 1 to 4], not " +
+                         to_string(sizes) + "; write a .npy file");
     // libpng's own limits
     if (sizes[0] < 1 || sizes[1] < 1 || sizes[0] > 1000000 || sizes[1] > 1000000)
-        throw InputError(name + ": a PNG is 1 to 1000000 pixels wide and high, not " + to_string(sizes) + "; write a .npy file");
+        throw InputError(name + ": a PNG is 1 to 1000000 pixels wide and high, not " +
+                         to_string(sizes) + "; write a .npy file");
 }
 
 void save_png(const std::string &path, const std::string &name, const Array &array) {
     check_png(name, array.type, array.sizes);
     const Array pixels = pixels_of(array);
-    constexpr int COLOR_TYPES[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
+    constexpr int COLOR_TYPES[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA,
+                                   PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
     const png_uint_32 height = png_uint_32(array.sizes[0]), width = png_uint_32(array.sizes[1]);
     const int color_type = COLOR_TYPES[array.sizes.size() == 3 ? array.sizes[2] - 1 : 0];
     File file = open_file(path, "wb", name);
@@ -248,15 +268,18 @@ void save_png(const std::string &path, const std::string &name, const Array &arr
     writer.failure.what = name + ": cannot be written: ";
     writer.failure.guard([&] {
         writer.open(png_create_write_struct_2, file.get());
-        png_set_IHDR(writer.png, writer.info, width, height, pixels.type == DataType::UINT16 ? 16 : 8, color_type,
-                     PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+        png_set_IHDR(writer.png, writer.info, width, height,
+                     pixels.type == DataType::UINT16 ? 16 : 8, color_type, PNG_INTERLACE_NONE,
+                     PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
         png_write_info(writer.png, writer.info);
         writer.swap_bytes();
-        for (png_uint_32 y = 0; y < height; y++) png_write_row(writer.png, reinterpret_cast<png_const_bytep>(row_of(pixels, y)));
+        for (png_uint_32 y = 0; y < height; y++)
+            png_write_row(writer.png, reinterpret_cast<png_const_bytep>(row_of(pixels, y)));
         png_write_end(writer.png, nullptr);
     });
     // A full disk may only show here.
-    if (std::fclose(file.release()) != 0) throw InputError(writer.failure.what + std::strerror(errno));
+    if (std::fclose(file.release()) != 0)
+        throw InputError(writer.failure.what + std::strerror(errno));
 }
 
 }  // namespace hewn::cli

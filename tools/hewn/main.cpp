@@ -24,7 +24,8 @@ using hewn::DataType, hewn::OperatorInfo;
 
 constexpr int EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_MEMORY = 3;
 
-constexpr char FOOTER[] = R"(Tensors are .npy files: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64, little-endian,
+constexpr char FOOTER[] =
+    R"(Tensors are .npy files: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64, little-endian,
 ranks 0 to 8, either order. Images (.jpg, and .png without palette and
 interlacing) are tensors [height, width] or [height, width, channels], u8
 (16 bits: u16) as stored; quantize reads them as f32, value / 255 (65535). An
@@ -46,9 +47,13 @@ failed; 2 wrong usage or bad input; 3 out of memory.
 )";
 
 void add_execution(CLI::App &command, ExecutionOptions &options) {
-    command.add_option("--device", options.device, kind_names("or") + ": the first GPU; cuda:1 for the second device")
+    command
+        .add_option("--device", options.device,
+                    kind_names("or") + ": the first GPU; cuda:1 for the second device")
         ->type_name("DEVICE");
-    command.add_option("--variant", options.variant, "force a target (x86_64_avx2) or one variant (add_f32__x86_64_avx2)")
+    command
+        .add_option("--variant", options.variant,
+                    "force a target (x86_64_avx2) or one variant (add_f32__x86_64_avx2)")
         ->type_name("NAME");
     command.add_option("--threads", options.threads, "most threads; 0: as many as help")
         ->check(CLI::Range(0, std::numeric_limits<int>::max()))
@@ -56,16 +61,22 @@ void add_execution(CLI::App &command, ExecutionOptions &options) {
 }
 
 void add_common(CLI::App &command, OperatorOptions &options) {
-    command.add_option("-o,--output", options.output, "output file, .npy or .png")->required()->type_name("FILE");
+    command.add_option("-o,--output", options.output, "output file, .npy or .png")
+        ->required()
+        ->type_name("FILE");
     command
         .add_option("--feature-level", options.feature_level,
                     "DirectML's 1.0 to 6.4, or hewn, which has all there is; default: hewn")
         ->type_name("LEVEL");
     const CLI::Range positive(1, std::numeric_limits<int>::max());
-    command.add_option("--max-image-mib", options.image_limits.mib, "most MiB of an image's pixels as stored; default: 512")
+    command
+        .add_option("--max-image-mib", options.image_limits.mib,
+                    "most MiB of an image's pixels as stored; default: 512")
         ->check(positive)
         ->type_name("N");
-    command.add_option("--max-scans", options.image_limits.scans, "most scans of a progressive JPEG; default: 100")
+    command
+        .add_option("--max-scans", options.image_limits.scans,
+                    "most scans of a progressive JPEG; default: 100")
         ->check(positive)
         ->type_name("N");
     add_execution(command, options);
@@ -77,11 +88,15 @@ void add_info_command(CLI::App &app) {
     struct Options {
         bool json = false, licenses = false;
     };
-    CLI::App &command =
-        *app.add_subcommand("info", "targets and variants of this build, which run here, which is picked and why; devices");
+    CLI::App &command = *app.add_subcommand(
+        "info",
+        "targets and variants of this build, which run here, which is picked and why; devices");
     const auto options = std::make_shared<Options>();
     command.add_flag("--json", options->json, "the same as JSON, every variant on its own");
-    command.add_flag("--licenses", options->licenses, "the licences of hewn and of what is linked into it")->excludes("--json");
+    command
+        .add_flag("--licenses", options->licenses,
+                  "the licences of hewn and of what is linked into it")
+        ->excludes("--json");
     command.callback([options] {
         if (options->licenses) print_licenses();
         else print_info(options->json);
@@ -91,7 +106,8 @@ void add_info_command(CLI::App &app) {
 // "u8 or i8"
 std::string types_text(const TensorInfo &tensor) {
     std::string text;
-    for (const DataType type : types_of(tensor)) text += (text.empty() ? "" : " ") + std::string(type_name(type));
+    for (const DataType type : types_of(tensor))
+        text += (text.empty() ? "" : " ") + std::string(type_name(type));
     return text;
 }
 
@@ -100,14 +116,16 @@ void add_input(CLI::App &command, const OperatorInfo &op, size_t input, Operator
     if (is_parameter(tensor)) {
         command
             .add_option(argument_of(tensor), options.inputs[input],
-                        std::string(tensor.name) + ": number or .npy file" + (tensor.optional ? "; absent: 0" : ""))
+                        std::string(tensor.name) + ": number or .npy file" +
+                            (tensor.optional ? "; absent: 0" : ""))
             ->required(!tensor.optional)
             ->type_name(tensor.role == HEWN_TENSOR_ROLE_SCALE ? "S" : "Z");
         return;
     }
     command
         .add_option(argument_of(tensor), options.inputs[input],
-                    std::string(tensor.name) + ": " + types_text(tensor) + (takes_number(op, input) ? "; or a number" : ""))
+                    std::string(tensor.name) + ": " + types_text(tensor) +
+                        (takes_number(op, input) ? "; or a number" : ""))
         ->required()
         ->type_name("FILE");
 }
@@ -121,9 +139,10 @@ void add_type(CLI::App &command, const OperatorInfo &op, OperatorOptions &option
     command
         .add_option(
             "--type", options.type,
-            std::string("type of the output") + (of_scale   ? " and the scale; default: the scale file's, else " + names.front()
-                                                 : of_input ? "; default: the first input's"
-                                                            : ""))
+            std::string("type of the output") +
+                (of_scale   ? " and the scale; default: the scale file's, else " + names.front()
+                 : of_input ? "; default: the first input's"
+                            : ""))
         ->required(!of_scale && !of_input)
         ->check(CLI::IsMember(names));
 }
@@ -131,9 +150,12 @@ void add_type(CLI::App &command, const OperatorInfo &op, OperatorOptions &option
 void add_axis(CLI::App &command, OperatorOptions &options) {
     CLI::Option *axis = command
                             .add_option("--axis", options.axis,
-                                        "the input's axis of a 1-D scale or zero point and of blocks; negative: from the last")
+                                        "the input's axis of a 1-D scale or zero point and of "
+                                        "blocks; negative: from the last")
                             ->type_name("N");
-    command.add_option("--block-size", options.block_size, "elements along --axis that share a scale and a zero point")
+    command
+        .add_option("--block-size", options.block_size,
+                    "elements along --axis that share a scale and a zero point")
         ->needs(axis)
         ->check(CLI::Range(1, std::numeric_limits<int>::max()))
         ->type_name("B");
@@ -155,9 +177,12 @@ void add_conformance_command(CLI::App &app, int &exit_code) {
     struct Options : ExecutionOptions {
         std::vector<std::string> files;
     };
-    CLI::App &command = *app.add_subcommand("conformance", "run cases in the format of tests/data/README.md");
+    CLI::App &command =
+        *app.add_subcommand("conformance", "run cases in the format of tests/data/README.md");
     const auto options = std::make_shared<Options>();
-    command.add_option("FILES", options->files, "files of one JSON object a line")->required()->type_name("FILE.jsonl");
+    command.add_option("FILES", options->files, "files of one JSON object a line")
+        ->required()
+        ->type_name("FILE.jsonl");
     add_execution(command, *options);
     command.callback([options, &exit_code] {
         switch (conformance(options->files, *options)) {
@@ -172,16 +197,21 @@ void add_replay_command(CLI::App &app) {
     struct Options : ExecutionOptions {
         std::string folder;
     };
-    CLI::App &command = *app.add_subcommand(
-        "replay", "write cases of every kernel for DirectML's DxDispatch, with hewn's results to compare (docs/windows.md)");
+    CLI::App &command =
+        *app.add_subcommand("replay",
+                            "write cases of every kernel for DirectML's DxDispatch, with hewn's "
+                            "results to compare (docs/windows.md)");
     const auto options = std::make_shared<Options>();
-    command.add_option("DIR", options->folder, "folder for the files, made if it is not there")->required()->type_name("DIR");
+    command.add_option("DIR", options->folder, "folder for the files, made if it is not there")
+        ->required()
+        ->type_name("DIR");
     add_execution(command, *options);
     command.callback([options] { replay(options->folder, *options); });
 }
 
 int run(int argc, char **argv) {
-    CLI::App app("hewn: DirectML's element-wise operators on files, by precompiled kernels", "hewn");
+    CLI::App app("hewn: DirectML's element-wise operators on files, by precompiled kernels",
+                 "hewn");
     app.footer(FOOTER);
     app.allow_windows_style_options(false);  // a file's name may begin with a slash (under Wine)
     app.require_subcommand(1);
@@ -195,16 +225,20 @@ int run(int argc, char **argv) {
     add_conformance_command(app, exit_code);
     add_replay_command(app);
 
-    // Callbacks run in the order of the command line's subcommands, after everything is parsed. --progress is known by then.
+    // Callbacks run in the order of the command line's subcommands, after everything is parsed.
+    // --progress is known by then.
     app.parse_complete_callback([&] { Progress::show(progress); });
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
         if (error.get_exit_code() != 0) {
             // CLI11 would only say that a subcommand is required.
-            const bool unknown = argc > 1 && argv[1][0] != '-' &&
-                                 app.get_subcommands([&](CLI::App *command) { return command->check_name(argv[1]); }).empty();
-            std::cerr << "hewn: error: " << (unknown ? "unknown subcommand " + std::string(argv[1]) : error.what())
+            const bool unknown =
+                argc > 1 && argv[1][0] != '-' &&
+                app.get_subcommands([&](CLI::App *command) { return command->check_name(argv[1]); })
+                    .empty();
+            std::cerr << "hewn: error: "
+                      << (unknown ? "unknown subcommand " + std::string(argv[1]) : error.what())
                       << "\nRun hewn --help, or hewn <subcommand> --help.\n";
             return EXIT_USAGE;
         }
@@ -244,7 +278,8 @@ int main(int argc, char **argv) {
     } catch (const std::bad_alloc &) {
         return fail("out of memory", EXIT_MEMORY);
     } catch (const hewn::Error &error) {
-        return fail(error.what(), error.status() == HEWN_STATUS_OUT_OF_MEMORY ? EXIT_MEMORY : EXIT_FAILED);
+        return fail(error.what(),
+                    error.status() == HEWN_STATUS_OUT_OF_MEMORY ? EXIT_MEMORY : EXIT_FAILED);
     } catch (const std::exception &error) {  // the library's refusal, with the names of files
         return fail(error.what(), EXIT_FAILED);
     }

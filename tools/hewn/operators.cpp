@@ -14,7 +14,8 @@
 namespace hewn::cli {
 
 namespace {
-// A tensor's name in DirectML and the array bound to it (none: absent). `due` is for a hint alone: the library checks types.
+// A tensor's name in DirectML and the array bound to it (none: absent). `due` is for a hint alone:
+// the library checks types.
 struct Operand {
     const TensorInfo *tensor;
     std::optional<Array> array;
@@ -28,8 +29,8 @@ struct Operand {
     }
 };
 
-// NumPy's own choice for integers is i64. Where that is none of the tensor's types, another was meant: the first of these that
-// is.
+// NumPy's own choice for integers is i64. Where that is none of the tensor's types, another was
+// meant: the first of these that is.
 DataType meant_by(const Array &array, const TensorInfo &tensor) {
     if (array.type != DataType::INT64 || allows(tensor, array.type)) return array.type;
     for (const DataType type : {DataType::FLOAT32, DataType::INT32}) {
@@ -47,7 +48,9 @@ CompileOptions compile_options(const OperatorOptions &options) {
 }
 
 // "InputTensor (x.npy"
-std::string opening(const Operand &operand) { return std::string(operand.tensor->name) + " (" + operand.array->name; }
+std::string opening(const Operand &operand) {
+    return std::string(operand.tensor->name) + " (" + operand.array->name;
+}
 
 // "ATensor (a.npy) is f32"
 std::string type_text(const Operand &operand, const char *verb = "is ") {
@@ -58,13 +61,14 @@ std::optional<size_t> resolve_axis(const std::optional<int> &axis, const Operand
     if (!axis) return std::nullopt;
     const int rank = int(input.array->sizes.size());
     if (*axis < -rank || *axis >= rank)
-        throw InputError("--axis " + std::to_string(*axis) + ": " + opening(input) + ") has " + std::to_string(rank) +
-                         " dimensions");
+        throw InputError("--axis " + std::to_string(*axis) + ": " + opening(input) + ") has " +
+                         std::to_string(rank) + " dimensions");
     return size_t(*axis < 0 ? *axis + rank : *axis);
 }
 
-// How tensors over the first input's sizes are described. With --block-size, the axis becomes two dimensions, the blocks and the
-// elements of a block: parameters, one for each block, repeat along the latter.
+// How tensors over the first input's sizes are described. With --block-size, the axis becomes two
+// dimensions, the blocks and the elements of a block: parameters, one for each block, repeat along
+// the latter.
 class Layout {
 public:
     Layout(const Operand &input, const Sizes &sizes, const OperatorOptions &options)
@@ -74,11 +78,12 @@ public:
                           of = " of " + opening(input) + " " + input.array->describe() + ")";
         int64_t &size = parameters_.at(axis_.value());
         if (size % *block_ != 0)
-            throw InputError(option + " does not divide the " + std::to_string(size) + " elements of axis " +
-                             std::to_string(*axis_) + of);
+            throw InputError(option + " does not divide the " + std::to_string(size) +
+                             " elements of axis " + std::to_string(*axis_) + of);
         if (input.array->sizes.size() == HEWN_DIMENSION_COUNT_MAX)
-            throw InputError(option + " makes two dimensions of axis " + std::to_string(*axis_) + of + ", which has " +
-                             std::to_string(HEWN_DIMENSION_COUNT_MAX) + " dimensions, the most, already");
+            throw InputError(option + " makes two dimensions of axis " + std::to_string(*axis_) +
+                             of + ", which has " + std::to_string(HEWN_DIMENSION_COUNT_MAX) +
+                             " dimensions, the most, already");
         size /= *block_;
     }
 
@@ -91,16 +96,18 @@ public:
         return in_blocks(desc, stride);
     }
 
-    // A scale or zero point: along the axis if --axis is given and it is 1-D with more than one element, else by NumPy's rule.
+    // A scale or zero point: along the axis if --axis is given and it is 1-D with more than one
+    // element, else by NumPy's rule.
     TensorDesc parameter(const Array &array, const char *tensor) const {
         try {
             const bool along = axis_ && array.sizes.size() == 1 && array.sizes[0] != 1;
-            const TensorDesc desc =
-                along ? broadcast_along(array, parameters_, *axis_, tensor) : broadcast_to(array, parameters_, tensor);
+            const TensorDesc desc = along ? broadcast_along(array, parameters_, *axis_, tensor)
+                                          : broadcast_to(array, parameters_, tensor);
             return block_ ? in_blocks(desc, 0) : desc;
         } catch (const InputError &error) {
             throw InputError(std::string(error.what()) +
-                             (block_   ? "; with --block-size " + std::to_string(*block_) + " the input's sizes count blocks"
+                             (block_ ? "; with --block-size " + std::to_string(*block_) +
+                                           " the input's sizes count blocks"
                               : !axis_ ? "; --axis says which dimension a 1-D array belongs to"
                                        : ""));
         }
@@ -123,8 +130,8 @@ private:
 // A scale or zero point of one element: all sizes 1, of the operator's rank.
 TensorDesc place_scalar(const Array &array, size_t rank, const char *tensor) {
     if (array.count() != 1)
-        throw InputError(std::string(tensor) + " (" + array.name + ") has " + std::to_string(array.count()) +
-                         " elements, but exactly 1 is due");
+        throw InputError(std::string(tensor) + " (" + array.name + ") has " +
+                         std::to_string(array.count()) + " elements, but exactly 1 is due");
     return {array.type, Sizes(rank, 1)};
 }
 
@@ -133,7 +140,8 @@ class Run {
 public:
     Run(const OperatorInfo &op, const OperatorOptions &options) : op_(op), options_(options) {
         for (const TensorInfo &tensor : op.tensors) {
-            if (tensor.role != HEWN_TENSOR_ROLE_OUTPUT) operands_.push_back({&tensor, std::nullopt});
+            if (tensor.role != HEWN_TENSOR_ROLE_OUTPUT)
+                operands_.push_back({&tensor, std::nullopt});
         }
     }
 
@@ -146,7 +154,8 @@ public:
         Sizes sizes = first.array->sizes;
         for (const Operand &other : operands_) {
             if (&other != &first && other.tensor->role == HEWN_TENSOR_ROLE_DATA)
-                sizes = broadcast_sizes(*first.array, first.tensor->name, *other.array, other.tensor->name);
+                sizes = broadcast_sizes(*first.array, first.tensor->name, *other.array,
+                                        other.tensor->name);
         }
         check_output_type(options_.output, output_type_, sizes);
         execute_and_save(sizes, describe(sizes));
@@ -173,12 +182,14 @@ private:
             if (!file) file = &operands_[i];
         }
         if (!file) {
-            throw InputError(std::string(op_.command) + ": " + *options_.inputs[0] + " and " + *options_.inputs[1] +
+            throw InputError(std::string(op_.command) + ": " + *options_.inputs[0] + " and " +
+                             *options_.inputs[1] +
                              " are both numbers; one must be a file, which gives the type");
         }
         for (size_t i = 0; i < operands_.size(); i++) {
             if (!is_data(i) || operands_[i].array) continue;
-            operands_[i].array = array_from_number(*options_.inputs[i], file->array->type, argument_of(*operands_[i].tensor));
+            operands_[i].array = array_from_number(*options_.inputs[i], file->array->type,
+                                                   argument_of(*operands_[i].tensor));
             operands_[i].due = file->due;
         }
     }
@@ -189,14 +200,17 @@ private:
             const Operand &like = operands_.at(size_t(operands_[i].tensor->like));
             const DataType type = operands_[i].array->type, other = like.array->type;
             if (type == other) continue;
-            throw InputError(type_text(like) + " and " + type_text(operands_[i], "") + ": they must have one data type; " +
+            throw InputError(type_text(like) + " and " + type_text(operands_[i], "") +
+                             ": they must have one data type; " +
                              astype_hint(other == DataType::INT64 ? type : other));
         }
     }
 
-    // The types that follow from others': first those of scales, then the output's, then those of zero points.
+    // The types that follow from others': first those of scales, then the output's, then those of
+    // zero points.
     void load_parameters() {
-        for (const hewn_tensor_role role : {HEWN_TENSOR_ROLE_SCALE, HEWN_TENSOR_ROLE_OUTPUT, HEWN_TENSOR_ROLE_ZERO_POINT}) {
+        for (const hewn_tensor_role role :
+             {HEWN_TENSOR_ROLE_SCALE, HEWN_TENSOR_ROLE_OUTPUT, HEWN_TENSOR_ROLE_ZERO_POINT}) {
             if (role == HEWN_TENSOR_ROLE_OUTPUT) set_output_type();
             for (size_t i = 0; i < operands_.size(); i++) {
                 Operand &operand = operands_[i];
@@ -213,13 +227,16 @@ private:
             const bool output = size_t(tensor.like) == operands_.size();
             return type_like(tensor, output ? output_type_ : operands_[size_t(tensor.like)].due);
         }
-        if (&tensor == typed_by_option(op_) && !options_.type.empty()) return type_from_name(options_.type).value();
+        if (&tensor == typed_by_option(op_) && !options_.type.empty())
+            return type_from_name(options_.type).value();
         return types_of(tensor).front();
     }
 
-    // A scale or zero point: a number as the type that is due, or a file's array as it is (the library checks its type).
+    // A scale or zero point: a number as the type that is due, or a file's array as it is (the
+    // library checks its type).
     Array load_parameter(const std::string &text, const Operand &operand) const {
-        const std::string argument = argument_of(*operand.tensor), option = argument.substr(0, argument.find(','));
+        const std::string argument = argument_of(*operand.tensor),
+                          option = argument.substr(0, argument.find(','));
         if (is_number(text)) return array_from_number(text, operand.due, option);
         std::error_code unreadable;
         if (text != "-" && !std::filesystem::exists(text, unreadable))
@@ -230,14 +247,17 @@ private:
     // --type decides a number's type, and must agree with a file's.
     void check_typed(Operand &scale) const {
         if (!options_.type.empty() && scale.array->type != scale.due)
-            throw InputError(type_text(scale) + ", but the output has the scale's type and --type is " + options_.type + "; " +
-                             astype_hint(scale.due));
+            throw InputError(type_text(scale) +
+                             ", but the output has the scale's type and --type is " +
+                             options_.type + "; " + astype_hint(scale.due));
         if (allows(*scale.tensor, scale.array->type)) scale.due = scale.array->type;
     }
 
     void set_output_type() {
         if (output().like >= 0) output_type_ = operands_[size_t(output().like)].array->type;
-        else output_type_ = options_.type.empty() ? operands_.front().array->type : type_from_name(options_.type).value();
+        else
+            output_type_ = options_.type.empty() ? operands_.front().array->type
+                                                 : type_from_name(options_.type).value();
     }
 
     // The description's tensors, the output last.
@@ -249,7 +269,8 @@ private:
             if (!operand.array) descs.push_back(std::nullopt);
             else if (operand.tensor->role == HEWN_TENSOR_ROLE_DATA)
                 descs.push_back(layout.data(broadcast_to(*operand.array, sizes, name)));
-            else if (operand.tensor->one_element) descs.push_back(place_scalar(*operand.array, sizes.size(), name));
+            else if (operand.tensor->one_element)
+                descs.push_back(place_scalar(*operand.array, sizes.size(), name));
             else descs.push_back(layout.parameter(*operand.array, name));
         }
         descs.push_back(layout.data({output_type_, sizes, packed_strides(sizes)}));
@@ -261,7 +282,8 @@ private:
         for (const auto &desc : descs) tensors.push_back(desc ? &*desc : nullptr);
         try {
             const std::optional<Device> device = open_device(options_.device);
-            const Operator op = compile(op_.type, tensors, compile_options(options_), device ? &*device : nullptr);
+            const Operator op =
+                compile(op_.type, tensors, compile_options(options_), device ? &*device : nullptr);
             Array result = Array::allocate(options_.output, output_type_, sizes);
             std::vector<const Array *> inputs;
             uint64_t bytes = result.bytes;
@@ -275,7 +297,8 @@ private:
                 progress.advance(bytes);
             }
             save_array(options_.output, result);
-            std::cout << options_.output << ": " << result.describe() << " by " << op.variant() << "\n";
+            std::cout << options_.output << ": " << result.describe() << " by " << op.variant()
+                      << "\n";
         } catch (const Error &error) {
             refuse(error, sizes, descs.back()->sizes);
         }
@@ -297,7 +320,8 @@ private:
 }  // namespace
 
 std::string argument_of(const TensorInfo &tensor) {
-    const std::string whole = tensor.name, name = whole.substr(0, whole.size() - std::string("Tensor").size());
+    const std::string whole = tensor.name,
+                      name = whole.substr(0, whole.size() - std::string("Tensor").size());
     if (tensor.role == HEWN_TENSOR_ROLE_DATA) return name == "Input" ? "IN" : name;
     std::string option = "-";
     for (const char c : name) {
@@ -305,7 +329,8 @@ std::string argument_of(const TensorInfo &tensor) {
         option += char(std::tolower(static_cast<unsigned char>(c)));
     }
     const std::string output = "--output-";
-    return option.rfind(output, 0) == 0 ? "--" + option.substr(output.size()) + "," + option : option;
+    return option.rfind(output, 0) == 0 ? "--" + option.substr(output.size()) + "," + option
+                                        : option;
 }
 
 bool takes_number(const OperatorInfo &op, size_t input) {
@@ -321,7 +346,9 @@ const TensorInfo *typed_by_option(const OperatorInfo &op) {
     return op.tensors.back().like < 0 ? &op.tensors.back() : scale_of_output(op);
 }
 
-bool has_type_of_input(const OperatorInfo &op) { return (op.tensors.front().types & ~op.tensors.back().types) == 0; }
+bool has_type_of_input(const OperatorInfo &op) {
+    return (op.tensors.front().types & ~op.tensors.back().types) == 0;
+}
 
 FeatureLevel parse_feature_level(const std::string &text) {
     if (text.empty()) return FeatureLevel::NEWEST;
@@ -333,6 +360,8 @@ FeatureLevel parse_feature_level(const std::string &text) {
     throw InputError("--feature-level: " + text + " is none of" + known);
 }
 
-void run_operator(const OperatorInfo &op, const OperatorOptions &options) { Run(op, options).run(); }
+void run_operator(const OperatorInfo &op, const OperatorOptions &options) {
+    Run(op, options).run();
+}
 
 }  // namespace hewn::cli

@@ -1,4 +1,5 @@
-// The operators on files: load, broadcast, compile, execute, save. One way for all, from the library's table.
+// The operators on files: load, broadcast, compile, execute, save. One way for all, from the
+// library's table.
 #pragma once
 
 #include <hewn/hewn.hpp>
@@ -13,8 +14,9 @@
 namespace hewn::cli {
 
 struct OperatorOptions : ExecutionOptions {
-    std::vector<std::optional<std::string>> inputs;  // files or numbers, in the operator's order; none: absent
-    std::string type;                                // the output's; empty: it follows from the inputs'
+    std::vector<std::optional<std::string>>
+        inputs;        // files or numbers, in the operator's order; none: absent
+    std::string type;  // the output's; empty: it follows from the inputs'
     std::optional<int> axis;
     std::optional<int> block_size;  // along the axis
     std::string output;
@@ -25,10 +27,12 @@ struct OperatorOptions : ExecutionOptions {
 // How the command line calls an input: "A", "IN", "--a-scale", "--scale,--output-scale".
 std::string argument_of(const TensorInfo &tensor);
 
-// Whether a number may stand for the input, of the type of another: where both have one type and nothing quantizes them.
+// Whether a number may stand for the input, of the type of another: where both have one type and
+// nothing quantizes them.
 bool takes_number(const OperatorInfo &op, size_t input);
 
-// The tensor whose type --type says: the output, or the scale that it is like. None if its type follows from the input's.
+// The tensor whose type --type says: the output, or the scale that it is like. None if its type
+// follows from the input's.
 const TensorInfo *typed_by_option(const OperatorInfo &op);
 
 // Whether the output has the first input's type if nothing else is said.

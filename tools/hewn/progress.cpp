@@ -41,7 +41,8 @@ void Progress::advance(uint64_t units) {
 void Progress::print() {
     // On a terminal the line is overwritten; a log gets a line each.
     const int percent = total_ ? int(double(done_) / double(total_) * 100) : 100;
-    std::fprintf(stderr, stderr_is_terminal() ? "\rhewn: %s: %d %%" : "hewn: %s: %d %%\n", what_.c_str(), percent);
+    std::fprintf(stderr, stderr_is_terminal() ? "\rhewn: %s: %d %%" : "hewn: %s: %d %%\n",
+                 what_.c_str(), percent);
     std::fflush(stderr);
     printed_ = true;
     next_ = Clock::now() + std::chrono::milliseconds(200);

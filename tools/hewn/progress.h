@@ -9,7 +9,8 @@ namespace hewn::cli {
 
 class Progress {
 public:
-    // Shown on a terminal once a step takes longer than half a second; with `always` (--progress) everywhere and at once.
+    // Shown on a terminal once a step takes longer than half a second; with `always` (--progress)
+    // everywhere and at once.
     static void show(bool always);
 
     // A step of `total` units (bytes, cases), which ends with the object's scope.

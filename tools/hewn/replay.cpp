@@ -28,16 +28,18 @@ using Values = std::vector<uint64_t>;  // elements of any type, as their bits
 
 // ---- Values ----
 
-// Integers: values that wrap. Floats, with both signs: zero, the ends of the subnormal and the normal numbers, infinity, a NaN,
-// and values that make ties: half a unit in the last place of 1, 1, and the number after it.
+// Integers: values that wrap. Floats, with both signs: zero, the ends of the subnormal and the
+// normal numbers, infinity, a NaN, and values that make ties: half a unit in the last place of 1,
+// 1, and the number after it.
 Values special_values(DataType type) {
     const uint64_t sign = uint64_t(1) << (8 * type_bytes(type) - 1);
     if (!is_float(type)) return {0, 1, 2, sign - 1, sign, sign + 1, 2 * sign - 2, 2 * sign - 1};
-    const uint64_t fraction = type == DataType::FLOAT32 ? 23 : 10, normal = uint64_t(1) << fraction, infinity = sign - normal,
-                   one = (infinity - normal) / 2;
+    const uint64_t fraction = type == DataType::FLOAT32 ? 23 : 10, normal = uint64_t(1) << fraction,
+                   infinity = sign - normal, one = (infinity - normal) / 2;
     Values values;
-    for (const uint64_t magnitude : Values{0, 1, normal - 1, normal, one - (fraction + 1) * normal, one, one + 1, infinity - 1,
-                                           infinity, infinity + normal / 2}) {
+    for (const uint64_t magnitude :
+         Values{0, 1, normal - 1, normal, one - (fraction + 1) * normal, one, one + 1, infinity - 1,
+                infinity, infinity + normal / 2}) {
         values.push_back(magnitude);
         values.push_back(sign | magnitude);
     }
@@ -62,7 +64,8 @@ Values spread_values(DataType type) {
     return values;
 }
 
-// Ties of an 8-bit output with any zero point, x / scale = k + 1/2, each with its neighbours; and the special values.
+// Ties of an 8-bit output with any zero point, x / scale = k + 1/2, each with its neighbours; and
+// the special values.
 Values tie_values(DataType type, double scale) {
     Values values = special_values(type);
     for (int k = -256; k < 256; k++) {
@@ -72,7 +75,8 @@ Values tie_values(DataType type, double scale) {
     return values;
 }
 
-// The fifth scale is that of the tests that ONNX Runtime skips on DirectML: 5 / scale is next to 127.5.
+// The fifth scale is that of the tests that ONNX Runtime skips on DirectML: 5 / scale is next to
+// 127.5.
 constexpr double SCALES[] = {1, 2, 0.5, 0.1, 0.039215686, 1.0 / 3, 1e-3, 1e3};
 constexpr size_t ROWS = sizeof SCALES / sizeof *SCALES;
 
@@ -99,13 +103,16 @@ struct Draft {
     std::map<std::string, CaseTensor> inputs = {};
 
     void add(size_t i, const Sizes &stored, const Values &values) {
-        inputs.emplace(op.tensors[i].name, tensor(types[i], op.tensors[i].one_element ? stored : sizes, stored, values));
+        inputs.emplace(
+            op.tensors[i].name,
+            tensor(types[i], op.tensors[i].one_element ? stored : sizes, stored, values));
     }
     Case finish() && {
         Case result;
         result.id = name;
         result.op = &op;
-        result.expected = Array::allocate("", types.back(), sizes);  // CaseRunner makes the contents
+        result.expected =
+            Array::allocate("", types.back(), sizes);  // CaseRunner makes the contents
         result.inputs = std::move(inputs);
         result.signature = kernel_name(op, types);
         return result;
@@ -133,13 +140,17 @@ Case plain_case(const OperatorInfo &op, const std::vector<DataType> &types) {
     return std::move(draft).finish();
 }
 
-// An input with a scale and a zero point for each row. Quotients tie; products are of values from one end to the other.
+// An input with a scale and a zero point for each row. Quotients tie; products are of values from
+// one end to the other.
 Case linear_case(const OperatorInfo &op, const std::vector<DataType> &types) {
     constexpr size_t INPUT = 0, SCALE = 1, ZERO_POINT = 2;
     Values inputs, scales;
     for (const double each : SCALES) {
-        const double scale = types[SCALE] == DataType::FLOAT16 ? double_from_f16(f16_from_double(each)) : double(float(each));
-        const Values row = scale_of_output(op) ? spread_values(types[INPUT]) : tie_values(types[INPUT], scale);
+        const double scale = types[SCALE] == DataType::FLOAT16
+                                 ? double_from_f16(f16_from_double(each))
+                                 : double(float(each));
+        const Values row =
+            scale_of_output(op) ? spread_values(types[INPUT]) : tie_values(types[INPUT], scale);
         inputs.insert(inputs.end(), row.begin(), row.end());
         scales.push_back(bits_of(types[SCALE], each));
     }
@@ -152,15 +163,18 @@ Case linear_case(const OperatorInfo &op, const std::vector<DataType> &types) {
     return std::move(draft).finish();
 }
 
-// Scales and zero points of A, B and the output, in this order. The first set gives ties in half of the sums.
+// Scales and zero points of A, B and the output, in this order. The first set gives ties in half of
+// the sums.
 struct Parameters {
     double scales[3];
     uint64_t zero_points[3];
 };
-constexpr Parameters PARAMETERS[] = {
-    {{1, 1, 2}, {0, 0, 0}}, {{0.1, 0.2, 0.3}, {0x80, 0x7f, 1}}, {{0.039215686, 0.039215686, 0.078431372}, {10, 0xff, 0x80}}};
+constexpr Parameters PARAMETERS[] = {{{1, 1, 2}, {0, 0, 0}},
+                                     {{0.1, 0.2, 0.3}, {0x80, 0x7f, 1}},
+                                     {{0.039215686, 0.039215686, 0.078431372}, {10, 0xff, 0x80}}};
 
-// Quantized inputs of bytes with scales and zero points of one element: every value of A with every special one of B.
+// Quantized inputs of bytes with scales and zero points of one element: every value of A with every
+// special one of B.
 Case quantized_case(const OperatorInfo &op, const std::vector<DataType> &types, size_t set) {
     Values all(256);
     std::iota(all.begin(), all.end(), 0);
@@ -171,12 +185,15 @@ Case quantized_case(const OperatorInfo &op, const std::vector<DataType> &types, 
         if (op.tensors[i].role == HEWN_TENSOR_ROLE_DATA && data++ == 1)
             std::tie(values[0], values[1]) = all_pairs(all, special_values(types[i]));
     }
-    Draft draft{op, types, kernel_name(op, types) + "_" + std::to_string(set), table(values[0].size() / 256, 256)};
+    Draft draft{op, types, kernel_name(op, types) + "_" + std::to_string(set),
+                table(values[0].size() / 256, 256)};
     data = 0;
     for (size_t i = 0; i + 1 < types.size(); i++) {
         switch (op.tensors[i].role) {
         case HEWN_TENSOR_ROLE_DATA: draft.add(i, draft.sizes, values[data++]); break;
-        case HEWN_TENSOR_ROLE_SCALE: draft.add(i, one, {bits_of(types[i], PARAMETERS[set].scales[scale++])}); break;
+        case HEWN_TENSOR_ROLE_SCALE:
+            draft.add(i, one, {bits_of(types[i], PARAMETERS[set].scales[scale++])});
+            break;
         default: draft.add(i, one, {PARAMETERS[set].zero_points[zero_point++]});
         }
     }
@@ -189,7 +206,8 @@ std::vector<DataType> types_named(const OperatorInfo &op, const std::string &sig
     std::istringstream words(signature);
     std::string word;
     for (size_t i = 0; i < known.size(); i++) {
-        if (op.tensors[i].in_signature && std::getline(words, word, '_')) known[i] = type_from_name(word);
+        if (op.tensors[i].in_signature && std::getline(words, word, '_'))
+            known[i] = type_from_name(word);
     }
     const int like = op.tensors.back().like;
     if (like >= 0 && known.back() && !known[size_t(like)]) known[size_t(like)] = known.back();
@@ -199,7 +217,8 @@ std::vector<DataType> types_named(const OperatorInfo &op, const std::string &sig
         else if (op.tensors[i].like < 0) types[i] = types_of(op.tensors[i]).front();
     }
     for (size_t i = 0; i < known.size(); i++) {
-        if (!known[i] && op.tensors[i].like >= 0) types[i] = type_like(op.tensors[i], types[size_t(op.tensors[i].like)]);
+        if (!known[i] && op.tensors[i].like >= 0)
+            types[i] = type_like(op.tensors[i], types[size_t(op.tensors[i].like)]);
     }
     return types;
 }
@@ -216,21 +235,24 @@ bool in_directml(const OperatorInfo &op, const std::vector<DataType> &types) {
 
 std::vector<Case> cases_of(const std::string &operator_name, const std::string &signature) {
     const auto &table = operator_table();
-    const auto op =
-        std::find_if(table.begin(), table.end(), [&](const OperatorInfo &each) { return operator_name == each.name; });
+    const auto op = std::find_if(table.begin(), table.end(), [&](const OperatorInfo &each) {
+        return operator_name == each.name;
+    });
     std::vector<DataType> types = types_named(*op, signature);
     std::vector<Case> cases;
     if (!in_directml(*op, types)) return cases;
     if (has_axis(*op)) return {linear_case(*op, types)};
     if (std::any_of(op->tensors.begin(), op->tensors.end(), is_parameter)) {
-        for (size_t set = 0; set < std::size(PARAMETERS); set++) cases.push_back(quantized_case(*op, types, set));
+        for (size_t set = 0; set < std::size(PARAMETERS); set++)
+            cases.push_back(quantized_case(*op, types, set));
         return cases;
     }
     cases.push_back(plain_case(*op, types));
     std::string twin(type_name(types.front()));
     if (op->unsigned_as_signed && twin[0] == 'i') {
         twin[0] = 'u';
-        cases.push_back(plain_case(*op, std::vector<DataType>(types.size(), type_from_name(twin).value())));
+        cases.push_back(
+            plain_case(*op, std::vector<DataType>(types.size(), type_from_name(twin).value())));
     }
     return cases;
 }
@@ -242,7 +264,9 @@ std::string dml_type(DataType type) {
     return (name[0] == 'f' ? "FLOAT" : name[0] == 'u' ? "UINT" : "INT") + name.substr(1);
 }
 
-std::string dml_operator(const Case &test) { return std::string("DML_OPERATOR_ELEMENT_WISE_") + test.op->directml_name; }
+std::string dml_operator(const Case &test) {
+    return std::string("DML_OPERATOR_ELEMENT_WISE_") + test.op->directml_name;
+}
 
 json dml_tensor(const TensorDesc &desc) {
     json result = {{"DataType", dml_type(desc.data_type)}, {"Sizes", desc.sizes}};
@@ -250,7 +274,8 @@ json dml_tensor(const TensorDesc &desc) {
     return result;
 }
 
-// The format of DxDispatch/doc/Guide.md in microsoft/DirectML. What DirectML does not write stays 85.
+// The format of DxDispatch/doc/Guide.md in microsoft/DirectML. What DirectML does not write stays
+// 85.
 json dxdispatch_model(const Case &test) {
     const Array &output = test.expected;
     json resources, desc, bindings;
@@ -260,8 +285,9 @@ json dxdispatch_model(const Case &test) {
         desc[name] = dml_tensor(tensor.desc);
         bindings[name] = name;
     }
-    resources["OutputTensor"] = {{"initialValuesDataType", dml_type(output.type)},
-                                 {"initialValues", {{"valueCount", output.count()}, {"value", 85}}}};
+    resources["OutputTensor"] = {
+        {"initialValuesDataType", dml_type(output.type)},
+        {"initialValues", {{"valueCount", output.count()}, {"value", 85}}}};
     desc["OutputTensor"] = dml_tensor({output.type, output.sizes});
     bindings["OutputTensor"] = "OutputTensor";
     return {{"resources", resources},
@@ -294,7 +320,8 @@ void replay(const std::string &folder, const ExecutionOptions &options) {
         for (Case &test : cases_of(variant.operator_name, variant.signature)) {
             test.expected = runner.run(test);
             const std::string path = (fs::path(folder) / test.id).string();
-            for (const auto &[name, tensor] : test.inputs) save_array(path + "." + name + ".npy", tensor.array);
+            for (const auto &[name, tensor] : test.inputs)
+                save_array(path + "." + name + ".npy", tensor.array);
             save_array(path + ".hewn.npy", test.expected);
             save_text(path + ".json", dxdispatch_model(test).dump(2) + "\n");
             written++;

@@ -24,13 +24,16 @@ DataType type_like(const TensorInfo &tensor, DataType other) {
 }
 
 bool has_axis(const OperatorInfo &op) {
-    return std::any_of(op.tensors.begin(), op.tensors.end(),
-                       [](const TensorInfo &tensor) { return is_parameter(tensor) && !tensor.one_element; });
+    return std::any_of(op.tensors.begin(), op.tensors.end(), [](const TensorInfo &tensor) {
+        return is_parameter(tensor) && !tensor.one_element;
+    });
 }
 
 const TensorInfo *scale_of_output(const OperatorInfo &op) {
     const int like = op.tensors.back().like;
-    return like >= 0 && op.tensors[size_t(like)].role == HEWN_TENSOR_ROLE_SCALE ? &op.tensors[size_t(like)] : nullptr;
+    return like >= 0 && op.tensors[size_t(like)].role == HEWN_TENSOR_ROLE_SCALE
+               ? &op.tensors[size_t(like)]
+               : nullptr;
 }
 
 std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &types) {

@@ -14,18 +14,21 @@ const std::vector<OperatorInfo> &operator_table();
 inline bool is_parameter(const TensorInfo &tensor) {
     return tensor.role == HEWN_TENSOR_ROLE_SCALE || tensor.role == HEWN_TENSOR_ROLE_ZERO_POINT;
 }
-inline bool allows(const TensorInfo &tensor, DataType type) { return tensor.types >> int(type) & 1; }
+inline bool allows(const TensorInfo &tensor, DataType type) {
+    return tensor.types >> int(type) & 1;
+}
 // In the order of DirectML's numbers.
 std::vector<DataType> types_of(const TensorInfo &tensor);
 
 // The type that is due for a tensor beside one of type `other`, which it is like.
 DataType type_like(const TensorInfo &tensor, DataType other);
 
-// Whether there is a scale and a zero point for all elements, each element or anything between: whether axes and blocks mean
-// something. Else each is one element, or there are none.
+// Whether there is a scale and a zero point for all elements, each element or anything between:
+// whether axes and blocks mean something. Else each is one element, or there are none.
 bool has_axis(const OperatorInfo &op);
 
-// The scale whose type the output has, as products with it have (DEQUANTIZE_LINEAR); null: there is none.
+// The scale whose type the output has, as products with it have (DEQUANTIZE_LINEAR); null: there is
+// none.
 const TensorInfo *scale_of_output(const OperatorInfo &op);
 
 // The name, without its target, of the kernel for tensors of these types: "quantize_linear_f32_u8".

@@ -5,21 +5,27 @@
 
 namespace hewn::cli {
 
-std::string kernel_of(const hewn_variant_info &variant) { return std::string(variant.operator_name) + "_" + variant.signature; }
+std::string kernel_of(const hewn_variant_info &variant) {
+    return std::string(variant.operator_name) + "_" + variant.signature;
+}
 
 std::string lack_of(const hewn_target_info &target) {
-    return (target.device == HEWN_DEVICE_CPU ? "this CPU or its system lacks " : "this machine lacks ") +
+    return (target.device == HEWN_DEVICE_CPU ? "this CPU or its system lacks "
+                                             : "this machine lacks ") +
            std::string(target.missing);
 }
 
 namespace {
-// The variants picked with a forced target: for each kernel, the highest rank among this target and those below it.
+// The variants picked with a forced target: for each kernel, the highest rank among this target and
+// those below it.
 std::set<std::string> picked_up_to(const hewn_target_info &forced) {
     std::map<std::string, std::string> names;
     for (const hewn_target_info &target : targets()) {  // in ascending rank
-        if (target.device != forced.device || !target.supported || target.rank > forced.rank) continue;
+        if (target.device != forced.device || !target.supported || target.rank > forced.rank)
+            continue;
         for (const hewn_variant_info &variant : variants())
-            if (std::string(variant.target) == target.name) names[kernel_of(variant)] = variant.name;
+            if (std::string(variant.target) == target.name)
+                names[kernel_of(variant)] = variant.name;
     }
     std::set<std::string> picked;
     for (const auto &[kernel, name] : names) picked.insert(name);
@@ -48,7 +54,8 @@ Choice forced_choice(const std::string &forced, const std::string &by, DeviceKin
     for (const hewn_target_info &target : targets()) {
         known += (known.empty() ? "" : " ") + std::string(target.name);
         if (name != target.name) continue;
-        choice.possible = target.supported && target.device == static_cast<hewn_device_kind>(device);
+        choice.possible =
+            target.supported && target.device == static_cast<hewn_device_kind>(device);
         if (choice.possible) {
             choice.target = target.name;
             choice.picked = choice.one_variant ? std::set{forced} : picked_up_to(target);
@@ -56,19 +63,24 @@ Choice forced_choice(const std::string &forced, const std::string &by, DeviceKin
         choice.reason = by + forced + reason_of(choice, target);
     }
     if (choice.reason.empty())
-        choice.reason = by + forced + " is neither a target (" + known + ") nor a variant of this build (hewn info lists them)";
+        choice.reason = by + forced + " is neither a target (" + known +
+                        ") nor a variant of this build (hewn info lists them)";
     return choice;
 }
 
 Choice best_choice(DeviceKind device) {
     Choice choice;
-    std::vector<hewn_target_info> all = targets();  // in ascending rank; some have only a few kernels
-    const auto other = [&](const hewn_target_info &target) { return target.device != static_cast<hewn_device_kind>(device); };
+    std::vector<hewn_target_info> all =
+        targets();  // in ascending rank; some have only a few kernels
+    const auto other = [&](const hewn_target_info &target) {
+        return target.device != static_cast<hewn_device_kind>(device);
+    };
     all.erase(std::remove_if(all.begin(), all.end(), other), all.end());
     std::map<std::string, size_t> kernels;
     for (const hewn_variant_info &variant : variants()) {
         kernels[variant.target] += size_t(variant.picked);
-        if (variant.picked && variant.device == static_cast<hewn_device_kind>(device)) choice.picked.insert(variant.name);
+        if (variant.picked && variant.device == static_cast<hewn_device_kind>(device))
+            choice.picked.insert(variant.name);
     }
     size_t most = 1;
     for (const hewn_target_info &target : all) {
@@ -78,9 +90,13 @@ Choice best_choice(DeviceKind device) {
     }
     choice.possible = !choice.target.empty();
     if (choice.possible)
-        choice.reason = "the highest rank that has the kernel and runs here, except where a lower rank's is faster on this chip";
+        choice.reason =
+            "the highest rank that has the kernel and runs here, except where a lower rank's is "
+            "faster on this chip";
     else if (all.empty()) choice.reason = "this build has no targets for this device";
-    else choice.reason = "no target of this build runs here; of " + std::string(all[0].name) + ": " + lack_of(all[0]);
+    else
+        choice.reason = "no target of this build runs here; of " + std::string(all[0].name) + ": " +
+                        lack_of(all[0]);
     return choice;
 }
 }  // namespace
@@ -106,7 +122,9 @@ std::string picked_targets(const Choice &choice) {
     std::string text;
     for (const hewn_target_info &target : targets()) {
         const size_t kernels = picked_count(choice, target.name);
-        if (kernels != 0) text += (text.empty() ? "" : ", ") + std::string(target.name) + " (" + std::to_string(kernels) + ")";
+        if (kernels != 0)
+            text += (text.empty() ? "" : ", ") + std::string(target.name) + " (" +
+                    std::to_string(kernels) + ")";
     }
     return text;
 }
@@ -115,7 +133,8 @@ std::string reason_of_picks(const Choice &choice, const hewn_target_info &target
     if (!choice.forced.empty()) return choice.reason;
     std::set<std::string> above;  // kernels of higher targets that run here
     for (const hewn_target_info &other : targets()) {
-        if (other.device != target.device || !other.supported || other.rank <= target.rank) continue;
+        if (other.device != target.device || !other.supported || other.rank <= target.rank)
+            continue;
         for (const hewn_variant_info &variant : variants())
             if (std::string(variant.target) == other.name) above.insert(kernel_of(variant));
     }
@@ -129,7 +148,9 @@ std::string reason_of_picks(const Choice &choice, const hewn_target_info &target
     return !faster ? by_rank : !highest ? by_speed : by_rank + ", or " + by_speed;
 }
 
-bool is_picked(const Choice &choice, const hewn_variant_info &info) { return choice.picked.count(info.name) > 0; }
+bool is_picked(const Choice &choice, const hewn_variant_info &info) {
+    return choice.picked.count(info.name) > 0;
+}
 
 size_t picked_count(const Choice &choice, const std::string &target) {
     size_t count = 0;

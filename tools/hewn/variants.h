@@ -13,20 +13,23 @@ struct Choice {
     std::string target;  // the target that runs, or most of what runs; empty if nothing can
     std::string reason;  // why, or why nothing
     bool possible = false;
-    bool one_variant = false;      // `forced` is one variant's full name: only its operator and signature run
+    bool one_variant =
+        false;  // `forced` is one variant's full name: only its operator and signature run
     std::set<std::string> picked;  // names of the variants that hewn_compile takes
 };
 
 // The choice that hewn_compile will make on a device of that kind, before anything is compiled.
 Choice choose_target(const std::string &variant_option, DeviceKind device = DeviceKind::CPU);
 
-// The kernels, "add_f32" and so on, that this build has for the kind of device and the choice leaves, each with one variant.
+// The kernels, "add_f32" and so on, that this build has for the kind of device and the choice
+// leaves, each with one variant.
 std::map<std::string, hewn_variant_info> kernels_for(const Choice &choice, DeviceKind device);
 
 // True if hewn_compile takes variant `info` under this choice.
 bool is_picked(const Choice &choice, const hewn_variant_info &info);
 
-// The targets from which kernels are picked, with their numbers: "x86_64_avx2 (8), x86_64_avx512 (24)".
+// The targets from which kernels are picked, with their numbers: "x86_64_avx2 (8), x86_64_avx512
+// (24)".
 std::string picked_targets(const Choice &choice);
 
 // Why a target that is picked for some kernels is picked.

@@ -57,8 +57,9 @@ def build_candidate(build, kernel, knobs, library, signature=None, generator_arg
         else:
             objects = generate(build, kernel, knobs, folder, signature, generator_arguments)
         digest = hashlib.sha256(objects.read_bytes()).hexdigest()[:16]
-        # Symbols are renamed as in the static library, whose private Halide runtime has names of its own. The archive's own member for
-        # this form stays out, because the linker takes members only for symbols that are still undefined.
+        # Symbols are renamed as in the static library, whose private Halide runtime has names of
+        # its own. The archive's own member for this form stays out, because the linker takes
+        # members only for symbols that are still undefined.
         archive = build.folder / "libhewn.a"
         subprocess.run([build.objcopy, f"--redefine-syms={archive}.symbols", objects], check=True)
         linked = pathlib.Path(folder) / "linked"

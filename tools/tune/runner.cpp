@@ -1,9 +1,11 @@
-// Checks and times candidates: hewn libraries that differ in their kernels' knobs, loaded side by side.
+// Checks and times candidates: hewn libraries that differ in their kernels' knobs, loaded side by
+// side.
 //
-//     tune_runner measure --variant quantize_linear_f32_u8__x86_64_avx2 --form reciprocal --rounds 30 incumbent.so candidate.so
-//     tune_runner targets libhewn.so
+//     tune_runner measure --variant quantize_linear_f32_u8__x86_64_avx2 --form reciprocal --rounds
+//     30 incumbent.so candidate.so tune_runner targets libhewn.so
 //
-// A library whose bits differ from the reference's is reported and not timed. The result is JSON on the standard output.
+// A library whose bits differ from the reference's is reported and not timed. The result is JSON on
+// the standard output.
 #include <dlfcn.h>
 
 #include <CLI/CLI.hpp>
@@ -74,10 +76,13 @@ json targets_of(const std::string &path) {
     for (uint32_t i = 0; i < count(); i++) {
         hewn_target_info info{};
         info.struct_size = sizeof info;
-        if (get(i, &info) != HEWN_STATUS_OK) throw std::runtime_error(path + ": hewn_get_target refuses");
-        targets.push_back({{"name", info.name}, {"rank", info.rank}, {"supported", info.supported != 0}});
+        if (get(i, &info) != HEWN_STATUS_OK)
+            throw std::runtime_error(path + ": hewn_get_target refuses");
+        targets.push_back(
+            {{"name", info.name}, {"rank", info.rank}, {"supported", info.supported != 0}});
     }
-    return {{"targets", targets}, {"avx512_in_halves", hewn::traits_of(hewn::this_chip()).avx512_in_halves}};
+    return {{"targets", targets},
+            {"avx512_in_halves", hewn::traits_of(hewn::this_chip()).avx512_in_halves}};
 }
 
 // ---- Options ----
@@ -100,19 +105,27 @@ Options parse(int argc, char **argv) {
     std::string variant;
     CLI::App app("Checks and times candidate libraries");
     app.require_subcommand(1);
-    CLI::App &targets = *app.add_subcommand("targets", "The targets of a library, and which this machine can run");
+    CLI::App &targets =
+        *app.add_subcommand("targets", "The targets of a library, and which this machine can run");
     targets.add_option("library", options.targets_of, "The library")->required();
     CLI::App &measure = *app.add_subcommand("measure", "Checks and times libraries");
     measure.add_option("--variant", variant, "<operator>_<signature>__<target>")->required();
-    measure.add_option("--form", options.form, "The form that the candidates differ in")->required();
+    measure.add_option("--form", options.form, "The form that the candidates differ in")
+        ->required();
     measure.add_option("--layouts", options.layouts, "Layouts to time")->delimiter(',');
     measure.add_flag("--only", options.only, "Check no other layouts than these");
-    measure.add_flag("--whole", options.whole, "Check neither rows that are no multiple of a vector nor execution in place");
+    measure.add_flag("--whole", options.whole,
+                     "Check neither rows that are no multiple of a vector nor execution in place");
     measure.add_option("--elements", options.elements, "Elements to time")->delimiter(',');
-    measure.add_option("--threads", options.threads, "Threads to time, 0 for all; only one below 64 Ki elements")->delimiter(',');
-    measure.add_option("--rounds", options.rounds, "Rounds of one sample of each library; 0: check only");
+    measure
+        .add_option("--threads", options.threads,
+                    "Threads to time, 0 for all; only one below 64 Ki elements")
+        ->delimiter(',');
+    measure.add_option("--rounds", options.rounds,
+                       "Rounds of one sample of each library; 0: check only");
     measure.add_option("--sample-us", options.sample_us, "Microseconds of a sample");
-    measure.add_option("libraries", options.libraries, "Libraries, the incumbent first")->required();
+    measure.add_option("libraries", options.libraries, "Libraries, the incumbent first")
+        ->required();
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
@@ -121,15 +134,17 @@ Options parse(int argc, char **argv) {
     for (const Variant &built : built_variants()) {
         if (built.name == variant) options.variant = built;
     }
-    if (options.variant.name != variant) throw std::runtime_error("no variant of this build is called " + variant);
+    if (options.variant.name != variant)
+        throw std::runtime_error("no variant of this build is called " + variant);
     return options;
 }
 
 // ---- Problems that reach a form ----
 
-// Sets parameters with which the operator picks the form (runtime/cpu/<operator>.cpp). QUANTIZED_LINEAR_ADD divides if the
-// output's scale is extraordinary. Scales that are powers of two can be folded, sums of sixths never. QUANTIZE_LINEAR divides a
-// row with an extraordinary scale.
+// Sets parameters with which the operator picks the form (runtime/cpu/<operator>.cpp).
+// QUANTIZED_LINEAR_ADD divides if the output's scale is extraordinary. Scales that are powers of
+// two can be folded, sums of sixths never. QUANTIZE_LINEAR divides a row with an extraordinary
+// scale.
 void reach(Problem &problem, const std::string &form) {
     if (problem.op == "quantize_linear" && form == "divide" && problem.inputs[1].span() > 1)
         std::memset(problem.inputs[1].data, 0, problem.inputs[1].element_bytes());
@@ -145,7 +160,8 @@ void reach(Problem &problem, const std::string &form) {
 }
 
 // With constants, as apps have them: QUANTIZED_LINEAR_ADD folds no others. threads: 0 means all.
-Operator compile_with(const Library &library, const Problem &problem, const std::string &variant, int threads) {
+Operator compile_with(const Library &library, const Problem &problem, const std::string &variant,
+                      int threads) {
     hewn::CompileOptions options;
     options.variant = variant;
     options.max_threads = threads;
@@ -157,7 +173,8 @@ void run(const Library &library, const Operator &op, const Problem &problem) {
     const std::vector<hewn_buffer_binding> inputs = bindings_beside_constants(problem);
     const hewn_buffer_binding output = problem.output.binding();
     hewn_error error = {sizeof error, 0, ""};
-    if (library.execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr, &error) != HEWN_STATUS_OK)
+    if (library.execute(op.get(), inputs.data(), uint32_t(inputs.size()), &output, 1, nullptr,
+                        &error) != HEWN_STATUS_OK)
         throw std::runtime_error(error.message);
 }
 
@@ -165,11 +182,13 @@ void run(const Library &library, const Operator &op, const Problem &problem) {
 
 // Whether the form takes only ordinary quotients and leaves all others to `divide`.
 bool takes_ordinary(const std::string &op, const std::string &form) {
-    return form == "reciprocal" || form == "columns" || (op == "quantize_linear" && form == "repeating");
+    return form == "reciprocal" || form == "columns" ||
+           (op == "quantize_linear" && form == "repeating");
 }
 
-// Changes the contents to any bits, with two exceptions. Zero points of DEQUANTIZE_LINEAR become 0 where they were not, and vice
-// versa, because 0 has a shortcut. QUANTIZE_LINEAR gets numbers around ties, where a careless quotient goes to the other side.
+// Changes the contents to any bits, with two exceptions. Zero points of DEQUANTIZE_LINEAR become 0
+// where they were not, and vice versa, because 0 has a shortcut. QUANTIZE_LINEAR gets numbers
+// around ties, where a careless quotient goes to the other side.
 void scramble(Problem &problem, const std::string &form) {
     std::mt19937 random(7);
     for (size_t i = 0; i < problem.inputs.size(); i++) {
@@ -180,13 +199,16 @@ void scramble(Problem &problem, const std::string &form) {
         if (takes_ordinary(problem.op, form) && input.type != "f32") continue;
         const size_t bytes = size_t(input.span()) * input.element_bytes();
         uint8_t *const data = static_cast<uint8_t *>(input.data);
-        const bool all_0 = zero_point && input.element_bytes() < 4;  // those of 32 bits were 0 before
+        const bool all_0 =
+            zero_point && input.element_bytes() < 4;  // those of 32 bits were 0 before
         for (size_t b = 0; b < bytes; b++) data[b] = all_0 ? 0 : uint8_t(random() >> 11);
         if (problem.op != "quantize_linear" || input.type != "f32") continue;
         const std::vector<double> scales = problem.inputs[1].values();
         for (int64_t e = 0; e < input.span(); e += takes_ordinary(problem.op, form) ? 1 : 2) {
-            const float tie = (float(int(random() % 512) - 256) + 0.5f) * float(scales[size_t(e) % scales.size()]);
-            static_cast<float *>(input.data)[e] = reference::from_bits(reference::to_bits(tie) + random() % 3 - 1);
+            const float tie = (float(int(random() % 512) - 256) + 0.5f) *
+                              float(scales[size_t(e) % scales.size()]);
+            static_cast<float *>(input.data)[e] =
+                reference::from_bits(reference::to_bits(tie) + random() % 3 - 1);
         }
     }
 }
@@ -204,8 +226,8 @@ class Checker {
 public:
     explicit Checker(const Options &options) : options_(options) {}
 
-    // Checks all layouts, row lengths around vectors and blocks, two kinds of contents, execution in place where the operator
-    // allows it, and the largest number of elements in several threads.
+    // Checks all layouts, row lengths around vectors and blocks, two kinds of contents, execution
+    // in place where the operator allows it, and the largest number of elements in several threads.
     Fault check(const Library &library);
 
 private:
@@ -216,14 +238,16 @@ private:
     void check_largest(const Library &library);
 
     const Options &options_;
-    Arena arena_;                         // of the current problem
-    std::string kind_;                    // of a fault that the current check finds
-    std::vector<uint8_t> largest_right_;  // the largest problem's output, from the first library that was right
+    Arena arena_;       // of the current problem
+    std::string kind_;  // of a fault that the current check finds
+    std::vector<uint8_t>
+        largest_right_;  // the largest problem's output, from the first library that was right
 };
 
 Fault Checker::check(const Library &library) {
     try {
-        for (const std::string &layout : options_.only ? options_.layouts : all_layouts()) check_layout(library, layout);
+        for (const std::string &layout : options_.only ? options_.layouts : all_layouts())
+            check_layout(library, layout);
         if (!options_.whole) check_contents(library, make("dense", 70001), "tails");
         check_largest(library);
     } catch (const std::exception &error) {
@@ -235,7 +259,8 @@ Fault Checker::check(const Library &library) {
 // Makes a problem with room around its output.
 Problem Checker::make(const std::string &layout, int64_t elements) {
     arena_.reset();
-    Problem problem = make_problem(options_.variant.operator_name, options_.variant.signature, layout, elements, arena_);
+    Problem problem = make_problem(options_.variant.operator_name, options_.variant.signature,
+                                   layout, elements, arena_);
     const size_t bytes = size_t(problem.output.span()) * problem.output.element_bytes();
     problem.output.data = static_cast<char *>(arena_.take(bytes + 2 * kGuard)) + kGuard;
     return problem;
@@ -243,14 +268,18 @@ Problem Checker::make(const std::string &layout, int64_t elements) {
 
 void Checker::check_layout(const Library &library, const std::string &layout) {
     const bool repeating = options_.form == "repeating";
-    const int64_t elements = options_.form == "columns" || repeating ? 65536 : 4096;  // these forms pay only with many rows
+    const int64_t elements = options_.form == "columns" || repeating
+                                 ? 65536
+                                 : 4096;  // these forms pay only with many rows
     if (!layout_fits(options_.variant.operator_name, layout, elements)) return;
     check_contents(library, make(layout, elements), "bits");
     if (options_.whole) return;
     const std::vector<int64_t> sizes = make(layout, elements).output.sizes;
-    // The last dimension is the period of `repeating`. So the first one is varied, in sizes at which the form pays.
+    // The last dimension is the period of `repeating`. So the first one is varied, in sizes at
+    // which the form pays.
     const size_t varied = repeating ? 0 : sizes.size() - 1;
-    for (const int64_t width : {1, 2, 3, 7, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 129, 255, 257, 511, 1000, 1023}) {
+    for (const int64_t width :
+         {1, 2, 3, 7, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 129, 255, 257, 511, 1000, 1023}) {
         const int64_t size = repeating ? 512 + width : width;
         if (size >= sizes[varied]) continue;
         Problem problem = make(layout, elements);
@@ -266,7 +295,9 @@ void Checker::check_contents(const Library &library, Problem problem, const char
     check_once(library, problem, false);
     scramble(problem, options_.form);
     check_once(library, problem, false);
-    if (options_.whole || problem.op != "add" || problem.inputs[0].strides != problem.output.strides) return;
+    if (options_.whole || problem.op != "add" ||
+        problem.inputs[0].strides != problem.output.strides)
+        return;
     kind_ = "in place";
     check_once(library, problem, true);
 }
@@ -288,7 +319,8 @@ void Checker::check_once(const Library &library, Problem &problem, bool in_place
     const bool rows = output.sizes.size() == 2;
     for (int64_t y = 0; y < (rows ? output.sizes[0] : 1); y++) {
         for (int64_t x = 0; x < output.sizes.back(); x++) {
-            const size_t at = size_t((rows ? y * output.strides[0] : 0) + x * output.strides.back()) * element;
+            const size_t at =
+                size_t((rows ? y * output.strides[0] : 0) + x * output.strides.back()) * element;
             std::memcpy(place + at, &before[kGuard + at], element);
         }
     }
@@ -296,11 +328,13 @@ void Checker::check_once(const Library &library, Problem &problem, bool in_place
         throw std::runtime_error("bytes beside the output's elements were written");
 }
 
-// In all threads. The reference is slow, so once a library is right the others are compared with its output.
+// In all threads. The reference is slow, so once a library is right the others are compared with
+// its output.
 void Checker::check_largest(const Library &library) {
     kind_ = "bits";
     const auto &sizes = options_.elements;
-    Problem problem = make("dense", sizes.empty() ? 1 : *std::max_element(sizes.begin(), sizes.end()));
+    Problem problem =
+        make("dense", sizes.empty() ? 1 : *std::max_element(sizes.begin(), sizes.end()));
     reach(problem, options_.form);
     const size_t bytes = size_t(problem.output.span()) * problem.output.element_bytes();
     uint8_t *const output = static_cast<uint8_t *>(problem.output.data);
@@ -338,7 +372,11 @@ std::vector<Contender> check_all(const Options &options) {
 
 // ---- Timing ----
 
-double now_ns() { return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now_ns() {
+    return std::chrono::duration<double, std::nano>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
 
 // Times the contenders that are right, in rounds of one sample of each.
 class Timing {
@@ -373,7 +411,8 @@ private:
     std::vector<Timed> timed_;
 };
 
-Timing::Timing(const Options &options, const std::vector<Contender> &contenders) : options_(options), contenders_(contenders) {
+Timing::Timing(const Options &options, const std::vector<Contender> &contenders)
+    : options_(options), contenders_(contenders) {
     for (size_t i = 0; i < contenders.size(); i++) {
         if (contenders[i].fault.kind.empty()) right_.push_back(i);
     }
@@ -382,9 +421,12 @@ Timing::Timing(const Options &options, const std::vector<Contender> &contenders)
 void Timing::add(const std::string &layout, int64_t elements, int threads) {
     constexpr int64_t kThreadedElements = 64 << 10;
     const Variant &variant = options_.variant;
-    if (!layout_fits(variant.operator_name, layout, elements) || (threads != 1 && elements < kThreadedElements)) return;
+    if (!layout_fits(variant.operator_name, layout, elements) ||
+        (threads != 1 && elements < kThreadedElements))
+        return;
     Timed &timed = timed_.emplace_back();
-    timed.problem = make_problem(variant.operator_name, variant.signature, layout, elements, arena_);
+    timed.problem =
+        make_problem(variant.operator_name, variant.signature, layout, elements, arena_);
     timed.threads = threads;
     reach(timed.problem, options_.form);
     timed.inputs = bindings_beside_constants(timed.problem);
@@ -400,13 +442,14 @@ void Timing::call(const Timed &timed, size_t contender, int times) const {
     const auto execute = contenders_[contender].library->execute;
     const hewn_operator *const op = timed.ops[contender].get();
     for (int i = 0; i < times; i++)
-        execute(op, timed.inputs.data(), uint32_t(timed.inputs.size()), &timed.output, 1, nullptr, nullptr);
+        execute(op, timed.inputs.data(), uint32_t(timed.inputs.size()), &timed.output, 1, nullptr,
+                nullptr);
 }
 
 // Nanoseconds of a call.
 double Timing::sample(const Timed &timed, size_t contender) const {
     if (timed.threads != 1) settle();  // the other libraries have pools of their own
-    call(timed, contender, 1);         // the library before may have streamed the output out of the caches
+    call(timed, contender, 1);  // the library before may have streamed the output out of the caches
     const double start = now_ns();
     call(timed, contender, timed.calls);
     return (now_ns() - start) / timed.calls;
@@ -414,7 +457,9 @@ double Timing::sample(const Timed &timed, size_t contender) const {
 
 void Timing::calibrate() {
     for (Timed &timed : timed_) {
-        while (sample(timed, right_.front()) * timed.calls < options_.sample_us * 1e3 && timed.calls < 1 << 20) timed.calls *= 2;
+        while (sample(timed, right_.front()) * timed.calls < options_.sample_us * 1e3 &&
+               timed.calls < 1 << 20)
+            timed.calls *= 2;
         for (const size_t i : right_) sample(timed, i);
     }
 }
@@ -425,8 +470,8 @@ void Timing::run() {
     for (int round = 0; round < options_.rounds; round++) {
         for (Timed &timed : timed_) {
             std::shuffle(order.begin(), order.end(), random);
-            // The caches still hold the last problem: of 1 Mi elements even the second call takes 1.4 times as long as later
-            // ones.
+            // The caches still hold the last problem: of 1 Mi elements even the second call takes
+            // 1.4 times as long as later ones.
             call(timed, order.front(), 2);
             for (const size_t i : order) timed.ns[i].push_back(sample(timed, i));
         }
@@ -437,7 +482,8 @@ json Timing::report() const {
     json problems = json::array();
     for (const Timed &timed : timed_) {
         json ns = json::array();
-        for (const std::vector<double> &rounds : timed.ns) ns.push_back(rounds.empty() ? json(nullptr) : json(rounds));
+        for (const std::vector<double> &rounds : timed.ns)
+            ns.push_back(rounds.empty() ? json(nullptr) : json(rounds));
         problems.push_back({{"layout", timed.problem.layout},
                             {"elements", timed.problem.elements},
                             {"threads", timed.threads},
@@ -449,7 +495,8 @@ json Timing::report() const {
 
 json time_all(const Options &options, const std::vector<Contender> &contenders) {
     const auto is_right = [](const Contender &contender) { return contender.fault.kind.empty(); };
-    if (options.rounds == 0 || std::none_of(contenders.begin(), contenders.end(), is_right)) return json::array();
+    if (options.rounds == 0 || std::none_of(contenders.begin(), contenders.end(), is_right))
+        return json::array();
     Timing timing(options, contenders);
     for (const std::string &layout : options.layouts) {
         for (const int64_t elements : options.elements) {
@@ -465,7 +512,9 @@ json measure(const Options &options) {
     const std::vector<Contender> contenders = check_all(options);
     json libraries = json::array();
     for (const Contender &contender : contenders)
-        libraries.push_back({{"path", contender.path}, {"fault", contender.fault.kind}, {"message", contender.fault.message}});
+        libraries.push_back({{"path", contender.path},
+                             {"fault", contender.fault.kind},
+                             {"message", contender.fault.message}});
     return {{"libraries", libraries}, {"problems", time_all(options, contenders)}};
 }
 
@@ -474,7 +523,9 @@ json measure(const Options &options) {
 int main(int argc, char **argv) {
     try {
         const Options options = parse(argc, argv);
-        std::cout << (options.targets_of.empty() ? measure(options) : targets_of(options.targets_of)) << "\n";
+        std::cout << (options.targets_of.empty() ? measure(options)
+                                                 : targets_of(options.targets_of))
+                  << "\n";
         return 0;
     } catch (const std::exception &error) {
         std::cerr << "tune_runner: " << error.what() << "\n";

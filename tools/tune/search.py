@@ -19,11 +19,14 @@ from kernels import knob_text, write_atomically
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 from bootstrap import median_interval  # noqa: E402
 
-# Numbers of elements: those that decide, for kernels and for plans, and those that must not become slower.
+# Numbers of elements: those that decide, for kernels and for plans, and those that must not become
+# slower.
 DECIDING, PLAN_DECIDING, GUARDED = (4096, 65536, 1 << 20), (65536, 1 << 20, 1 << 22, 1 << 24), (16, 1000)
 SCREENING_ROUNDS, FINAL_ROUNDS, FINALISTS = 9, 40, 8
-# A candidate replaces the incumbent if the 95 % interval of its gain lies above ADOPTED and at no size wholly below 1 - LOSS, or below 1
-# - PAID times the gain if that allows more. (Three times the speed may cost a nanosecond of a call of 16 elements.)
+# A candidate replaces the incumbent if the 95 % interval of its gain lies above ADOPTED and at no
+# size wholly below 1 - LOSS, or below 1
+# - PAID times the gain if that allows more. (Three times the speed may cost a nanosecond of a call
+#   of 16 elements.)
 ADOPTED, LOSS, PAID = 1.02, 0.02, 0.2
 BATCH = 8
 
@@ -179,7 +182,8 @@ class Search:
         self.problems = problems_of(build, kernel)
         if runner == "qemu":  # one size is enough for the mechanics, and large ones take minutes
             self.problems = dataclasses.replace(self.problems, elements=GUARDED + DECIDING[:1])
-        # Knobs that give the same code are measured once. {digest of the code: the knobs that had it first}.
+        # Knobs that give the same code are measured once. {digest of the code: the knobs that had
+        # it first}.
         self.first = {entry["code"]: as_knobs(entry) for entry in self.cache.known.values() if "code" in entry}
 
     def library(self, knobs):

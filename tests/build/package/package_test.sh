@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# package_test.sh SOURCE BUILD WORK CMAKE LIBDIR: installs BUILD below WORK, moves the installation, and uses it as a stranger would:
-# find_package in C++ and C, shared and static, pkg-config, versions that must be refused. CC, CXX and their flags as in BUILD. LIBDIR is
-# the libraries' folder in the installation.
+# package_test.sh SOURCE BUILD WORK CMAKE LIBDIR: installs BUILD below WORK, moves the installation,
+# and uses it as a stranger would: find_package in C++ and C, shared and static, pkg-config,
+# versions that must be refused. CC, CXX and their flags as in BUILD. LIBDIR is the libraries'
+# folder in the installation.
 set -euo pipefail
 source=$1 build=$2 work=$3 cmake=$4 lib=$5
 prefix=$work/moved/prefix
@@ -11,7 +12,8 @@ fail() {
     exit 1
 }
 
-# expect NAME LINES PROGRAM: the program's output begins with these lines and ends with the name of a variant.
+# expect NAME LINES PROGRAM: the program's output begins with these lines and ends with the name of
+# a variant.
 expect() {
     local output
     output=$("$3") || fail "$1: exit status $?"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# subproject_test.sh SOURCE WORK CMAKE HALIDE-INCLUDE-DIR HEWN_GENERATORS NM READELF: hewn by add_subdirectory in a project of C, built by
-# make with what a distribution or the parent may ask for: no build type, unity builds, link-time optimisation, libstdc++'s assertions,
-# inexact mathematics, folders named as package managers name them; then a table of further flags and variables of a parent's. CC and CXX
-# are the compilers.
+# subproject_test.sh SOURCE WORK CMAKE HALIDE-INCLUDE-DIR HEWN_GENERATORS NM READELF: hewn by
+# add_subdirectory in a project of C, built by make with what a distribution or the parent may ask
+# for: no build type, unity builds, link-time optimisation, libstdc++'s assertions, inexact
+# mathematics, folders named as package managers name them; then a table of further flags and
+# variables of a parent's. CC and CXX are the compilers.
 set -euo pipefail
 source=$1 work=$2 cmake=$3 halide=$4 generators=$5 nm=$6 readelf=$7
 unset HEWN_VARIANT CLICOLOR_FORCE
@@ -31,7 +32,8 @@ endforeach()
 install(TARGETS app_hewn_static)
 END
 
-# Adds two tensors, the first of which has NaN for a scale: every sum is NaN, whose quantization is the zero point.
+# Adds two tensors, the first of which has NaN for a scale: every sum is NaN, whose quantization is
+# the zero point.
 cat >"$work/parent/nan_scale.c" <<'END'
 #include <hewn/hewn.h>
 
@@ -78,7 +80,8 @@ configure -DCMAKE_BUILD_TYPE= -DCMAKE_UNITY_BUILD=ON -DCMAKE_INTERPROCEDURAL_OPT
 
 if grep -vF "$build/" "$build/hewn/generated/shipped/objects.txt"; then fail "the files above are not in $build"; fi
 
-# Two libraries need the kernels: each generator runs once all the same, else they write the same file at the same time.
+# Two libraries need the kernels: each generator runs once all the same, else they write the same
+# file at the same time.
 runs=$(sed -n 's/^\[.*\] \(.*(shipped)\)$/\1/p' "$work/build.log" | sort)
 [[ $(wc -l <<<"$runs") -ge 5 && $runs == "$(uniq <<<"$runs")" ]] || fail "generator runs: $runs"
 
@@ -102,8 +105,8 @@ grep -qx "libdir=$work/absolute/lib" "$build/hewn/hewn.pc" || fail "hewn.pc: $(c
 grep -qx "includedir=/usr/local/include" "$build/hewn/hewn.pc" || fail "hewn.pc: $(cat "$build/hewn/hewn.pc")"
 echo "passed: what is installed"
 
-# ---- What else a parent may ask for. Each row either builds, with generators of its own, and gives the right results, or is refused with a
-# message: row WHAT builds|MESSAGE ARGUMENT...
+# ---- What else a parent may ask for. Each row either builds, with generators of its own, and gives
+# the right results, or is refused with a message: row WHAT builds|MESSAGE ARGUMENT...
 row() {
     local what=$1 wanted=$2 log=$work/row.log
     build=$work/row
