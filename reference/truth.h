@@ -150,8 +150,7 @@ template<class F>
 void with_truth(hewn_operator_type type, const DataTypes &types, const InputMemory &memory, F &&f) {
     switch (type) {
 #define HEWN_OPERATOR(name, number, ...) \
-    case number: return Truth<number>::with(types, memory, f); \
-        #include "operators.inc"
+    case number: return Truth<number>::with(types, memory, f); #include "operators.inc"
     default: throw std::logic_error("no operator has the number " + std::to_string(type));
     }
 }

@@ -5,7 +5,7 @@
  * bindings as often as it wants:
  *
  *     hewn_operator *op = NULL;
- *     hewn_compile(NULL, &desc, NULL, &op, &error);  // NULL device: the CPU; NULL options: defaults
+ *     hewn_compile(NULL, &desc, NULL, &op, &error);  // the CPU; default options
  *     hewn_execute(op, inputs, 2, &output, 1, NULL, &error);
  *     hewn_destroy_operator(op);
  *
