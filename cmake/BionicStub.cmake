@@ -13,8 +13,3 @@ add_library(hewn_bionic_stub SHARED ${PROJECT_BINARY_DIR}/bionic/c.c)
 target_compile_options(hewn_bionic_stub PRIVATE -fno-builtin -w)
 target_link_options(hewn_bionic_stub PRIVATE -nostdlib)
 set_target_properties(hewn_bionic_stub PROPERTIES OUTPUT_NAME c LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bionic NO_SONAME OFF)
-# A stand-in for the NDK's compiler library, which asks the CPU for its features: here it has none.
-if(HEWN_ARCH STREQUAL "x86-64")
-    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/bionic/builtins.c CONTENT "int __cpu_model[4]; unsigned __cpu_features2[4]; void __cpu_indicator_init(void) {}\n" @ONLY)
-    target_sources(hewn PRIVATE ${PROJECT_BINARY_DIR}/bionic/builtins.c)
-endif()

@@ -13,6 +13,9 @@ endif()
 list(GET os_of_${CMAKE_SYSTEM_NAME} 0 HEWN_OS)
 list(GET os_of_${CMAKE_SYSTEM_NAME} 1 HEWN_OBJECT_EXTENSION)
 list(GET os_of_${CMAKE_SYSTEM_NAME} 2 HEWN_OBJECT_FORMAT)
+if(CMAKE_SYSTEM_NAME STREQUAL "iOS" AND CMAKE_OSX_SYSROOT MATCHES "[Ss]imulator")
+    string(APPEND HEWN_OS -simulator)  # Halide's feature: another platform in the objects
+endif()
 set(processor ${CMAKE_SYSTEM_PROCESSOR})
 if(APPLE AND CMAKE_OSX_ARCHITECTURES)  # the target, not the host
     set(processor ${CMAKE_OSX_ARCHITECTURES})

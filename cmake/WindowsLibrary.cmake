@@ -10,6 +10,9 @@ set(definition ${PROJECT_BINARY_DIR}/hewn.def)
 file(CONFIGURE OUTPUT ${definition} CONTENT "LIBRARY hewn.dll\nEXPORTS\n${exports}\n" @ONLY)
 
 set_target_properties(hewn PROPERTIES PREFIX "" IMPORT_PREFIX "" IMPORT_SUFFIX .lib VERSION "" SOVERSION "")
+enable_language(RC)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/hewn.rc.in ${PROJECT_BINARY_DIR}/hewn.rc @ONLY)
+target_sources(hewn PRIVATE ${PROJECT_BINARY_DIR}/hewn.rc)
 # GNU's linker makes an import library too, in a form that Microsoft's linker is known to stumble
 # over.
 find_program(HEWN_DLLTOOL NAMES llvm-dlltool llvm-dlltool-19 llvm-dlltool-18 llvm-dlltool-15 llvm-dlltool-14 REQUIRED

@@ -19,6 +19,6 @@ else()
     set(HEWN_BIONIC_STUB TRUE)
     include(${CMAKE_CURRENT_LIST_DIR}/zig.cmake)
     # musl has bcmp, bionic does not.
-    set(CMAKE_C_FLAGS_INIT -fno-builtin-bcmp)
-    set(CMAKE_CXX_FLAGS_INIT -fno-builtin-bcmp)
+    string(APPEND CMAKE_C_FLAGS_INIT " -fno-builtin-bcmp")
+    string(APPEND CMAKE_CXX_FLAGS_INIT " -fno-builtin-bcmp")
 endif()

@@ -276,11 +276,10 @@ struct Binding : hewn_buffer_binding {
     Binding(X &&) = delete;  // an output is written: it is neither const nor a temporary
     template<class X, std::enable_if_t<detail::held_by<detail::Output<X>>() == detail::NO_DATA_TYPE,
                                        int> = 0>
-    Binding(X &&) = delete;  // no operator has double, long double or bfloat16: convert to float
+    Binding(X &&) = delete;  // no operator takes double or bfloat16: convert to float
     template<class X,
              std::enable_if_t<detail::held_by<detail::Output<X>>() == detail::NO_NUMBERS, int> = 0>
-    Binding(X &&) = delete;  // numbers side by side are due: a container with data(), a C array,
-                             // {pointer, bytes}
+    Binding(X &&) = delete;  // due: a container with data(), a C array, {pointer, bytes}
 };
 
 // An input's memory, which is only read. Made as a Binding is, also from what is const. nullptr is
@@ -298,11 +297,9 @@ struct InputBinding : hewn_buffer_binding {
 
     // What is no input, and why.
     template<class X, std::enable_if_t<detail::held_by<const X>() == detail::NO_DATA_TYPE, int> = 0>
-    InputBinding(const X &) =
-        delete;  // no operator has double, long double or bfloat16: convert to float
+    InputBinding(const X &) = delete;  // no operator takes double or bfloat16: convert to float
     template<class X, std::enable_if_t<detail::held_by<const X>() == detail::NO_NUMBERS, int> = 0>
-    InputBinding(const X &) = delete;  // numbers side by side are due: a container with data(), a C
-                                       // array, {pointer, bytes}
+    InputBinding(const X &) = delete;  // due: a container with data(), a C array, {pointer, bytes}
 };
 
 struct CompileOptions {

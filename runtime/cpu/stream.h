@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "../base/x86_features.h"
 #include "../dispatch/chip.h"
 #include "../problem/shape.h"
 
@@ -74,7 +75,7 @@ inline void stream_copy(uint8_t *to, const uint8_t *from, int64_t bytes, const P
     if (head > bytes) head = bytes;
     const int64_t end = head + ((bytes - head) & ~int64_t(63));
     std::memcpy(to, from, size_t(head));
-    const auto stream_lines = __builtin_cpu_supports("avx") ? stream_lines_avx : stream_lines_sse;
+    const auto stream_lines = x86_has<x86_bit("avx")>() ? stream_lines_avx : stream_lines_sse;
     // Shorter parts where two inputs are prefetched: fewer lines at once.
     const int64_t part = prefetch.count > 1 ? 256 : 512;
     for (int64_t first = head; first < end; first += part) {

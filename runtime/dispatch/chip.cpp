@@ -5,6 +5,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+
+#include "../base/x86_features.h"
 #endif
 
 namespace hewn {
@@ -43,8 +45,7 @@ __attribute__((cold)) Chip this_chip() {
     static std::atomic<int> family{-1};
     static std::atomic<int64_t> l2{0}, l3{0};
     if (family.load(std::memory_order_acquire) < 0) {
-        __builtin_cpu_init();
-        const bool amd = __builtin_cpu_is("amd");
+        const bool amd = x86_is_amd();
         l2.store(amd ? amd_cache_bytes(2) : 0, std::memory_order_relaxed);
         l3.store(amd ? amd_cache_bytes(3) : 0, std::memory_order_relaxed);
         family.store(amd ? amd_family() : 0, std::memory_order_release);

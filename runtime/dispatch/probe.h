@@ -4,9 +4,9 @@
 
 #if defined(__x86_64__) || defined(__i386__)
 
-// The compiler's probe. Unlike Halide's, it checks that the operating system saves the wide
-// registers.
-#define HEWN_CPU_SUPPORTS(feature) (__builtin_cpu_init(), __builtin_cpu_supports(feature) != 0)
+#include "../base/x86_features.h"
+
+#define HEWN_CPU_SUPPORTS(feature) hewn::x86_has<hewn::x86_bit(feature)>()
 
 #elif defined(__aarch64__)
 

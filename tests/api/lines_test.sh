@@ -67,13 +67,13 @@ echo '#endif' >>"$work/good.cpp"
 
 written='an output is written: it is neither const nor a temporary'
 for output in constant constant_array 'std::vector<float>(4)' 0.5f 'std::as_const(number)'; do bad "$written" "op.execute({x}, {$output});"; done
-type='no operator has double, long double or bfloat16: convert to float'
+type='no operator takes double or bfloat16: convert to float'
 for memory in doubles wide 'wide[0]' 'std::vector<long double>(4)' 'std::vector<std::complex<double>>(4)'; do
     bad "$type" "op.execute({x, $memory}, {x});"
 done
 for output in doubles wide 'wide[0]'; do bad "$type" "op.execute({x, x}, {$output});"; done
 bad "$type" 'op.execute({x, 0.5}, {x});'
-numbers='numbers side by side are due: a container with data(), a C array, {pointer, bytes}'
+numbers='due: a container with data(), a C array, {pointer, bytes}'
 for memory in pointer rows_of_rows bits list pointers 'std::vector<hewn::InputBinding>{}'; do bad "$numbers" "op.execute({x, $memory}, {x});"; done
 for output in pointer rows_of_rows bits list pointers; do bad "$numbers" "op.execute({x, x}, {$output});"; done
 

@@ -110,7 +110,7 @@ endif()
 if(HEWN_ARCH STREQUAL "x86-64")
     hewn_add_test(hot_loops posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/hot_loops_test.sh
         ${CMAKE_NM} ${CMAKE_OBJDUMP} ${HEWN_GENERATED_DIR}/shipped/objects.txt
-        $<FILTER:$<TARGET_OBJECTS:hewn_static>,INCLUDE,/boxes[.]>)
+        $<FILTER:$<TARGET_OBJECTS:hewn_shipped_runtime>,INCLUDE,/boxes[.]>)
 endif()
 
 # A program with a Halide of its own: a kernel with a complete runtime, beside each of the
@@ -139,7 +139,15 @@ if(NOT HEWN_SANITIZED)
     add_executable(hewn_probe build/probe.cpp)
     hewn_test_options(hewn_probe)
     target_link_libraries(hewn_probe PRIVATE hewn::hewn_static)
+    set(features)
+    if(HEWN_ARCH STREQUAL "x86-64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        add_executable(hewn_x86_features_test build/x86_features_test.cpp)
+        hewn_test_options(hewn_x86_features_test)
+        target_link_libraries(hewn_x86_features_test PRIVATE hewn::hewn_static)
+        hewn_add_test(x86_features posix COMMAND hewn_x86_features_test)
+        set(features $<TARGET_FILE:hewn_x86_features_test>)
+    endif()
     # Without PoCL, which compiles for this machine's CPU, not for the emulated one.
     hewn_add_test(qemu posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/qemu_test.sh $<TARGET_FILE:hewn_probe> $<TARGET_FILE:hewn_tests>
-        $<TARGET_FILE:hewn_plan_tests> ${HEWN_ARCH} PROPERTIES SKIP_RETURN_CODE 77 COST 50 ENVIRONMENT "OCL_ICD_VENDORS=/nowhere")
+        $<TARGET_FILE:hewn_plan_tests> ${HEWN_ARCH} ${features} PROPERTIES SKIP_RETURN_CODE 77 COST 50 ENVIRONMENT "OCL_ICD_VENDORS=/nowhere")
 endif()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The library on CPUs that this machine is not: qemu_test.sh PROBE TESTS PLAN_TESTS x86-64|arm-64.
-# Exit 77: skipped.
+# The library on CPUs that this machine is not:
+# qemu_test.sh PROBE TESTS PLAN_TESTS x86-64|arm-64 [X86_FEATURES]. Exit 77: skipped.
 set -euo pipefail
 probe=$1 tests=$2 plan_tests=$3 arch=$4
 case $arch in
@@ -66,4 +66,17 @@ expect Haswell 0 "quantize_linear_f32_u8__x86_64_avx2" "$probe"
 # (/proc/cpuinfo is of the CPU that emulates.)
 expect Haswell,-xsave 0 "$passed" "$tests" --gtest_brief=1 '--gtest_filter=Forcing.*-*TargetsRunWhereTheirFeaturesAre'
 expect Haswell,-xsave 0 "dequantize_linear_u8_f32__x86_64_avx2: this machine lacks" "$tests" '--gtest_filter=VariantTest.RankZero/dequantize_linear_u8_f32__*'
+
+# What CPUID is taken to say, beside what the compiler says, on every CPU of 64 bits that QEMU knows.
+features=${5-}
+if [[ $features ]]; then
+    compared=0
+    for cpu in $("$qemu" -cpu help | sed -nE 's/^x86 ([^ ]+) .*/\1/p' | grep -vE '^(base|host)$|-v[0-9]+$'); do
+        said=$("$qemu" -cpu "$cpu" "$features" 2>&1) || true
+        if [[ $said == *"does not support 64 bit"* ]]; then continue; fi
+        expect "$cpu" 0 "the compiler" "$features"
+        compared=$((compared + 1))
+    done
+    if ((compared < 20)); then echo "FAILED  only $compared CPUs compared" && failed=1; fi
+fi
 exit $failed

@@ -1,0 +1,8 @@
+# packages: llvm
+# wheels: ziglang==0.15.2
+# package: cpu
+# ARM64 Linux with musl 1.1.24 and newer.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(HEWN_ZIG_TARGET aarch64-linux-musl)
+include(${CMAKE_CURRENT_LIST_DIR}/zig.cmake)
