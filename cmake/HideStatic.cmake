@@ -13,6 +13,6 @@ function(hewn_hide_static target file)
     check_linker_flag(${language} LINKER:--exclude-libs,libhewn.a HEWN_LINKER_EXCLUDES_LIBS)
     if(HEWN_LINKER_EXCLUDES_LIBS)
         set_property(TARGET ${target} APPEND PROPERTY
-            INTERFACE_LINK_OPTIONS LINKER:--exclude-libs,${file})
+            INTERFACE_LINK_OPTIONS $<BUILD_INTERFACE:LINKER:--exclude-libs,${file}>)
     endif()
 endfunction()
