@@ -1,0 +1,119 @@
+"""What all forms of package share: what is released, and files that are packed the same way each
+time, in a fixed order, with a fixed time, owner and mode."""
+import dataclasses
+import gzip
+import hashlib
+import os
+import pathlib
+import re
+import subprocess
+import tarfile
+import time
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+HEADER = (ROOT / "include/hewn/hewn.h").read_text(encoding="utf-8")
+VERSION = ".".join(re.findall(r"^#define HEWN_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", HEADER, re.M))
+OPERATORS = re.findall(r"^ +HEWN_OPERATOR_(\w+) = \d+", HEADER, re.M)
+FUNCTIONS = re.findall(r"^HEWN_API .*HEWN_CALL (hewn_\w+)\(", HEADER, re.M)
+SUMMARY = re.search(r'^project\(.* DESCRIPTION "(.*)"', (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
+# There is no site yet, so a name that can never be one: a releaser gives theirs.
+HOMEPAGE = "https://hewn.invalid"
+NOTICES = ("LICENSE", "THIRD_PARTY.md")
+ARCHIVES = (".tar.gz", ".zip")
+
+
+def epoch():
+    """The time that packed files have, in seconds: the last commit's, unless the environment says."""
+    set_time = os.environ.get("SOURCE_DATE_EPOCH")
+    log = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
+    return int(set_time or subprocess.run(log, check=True, capture_output=True).stdout)
+
+
+def files(folder):
+    """(name, path) of every file and link below a folder, sorted by name."""
+    found = (path for path in folder.rglob("*") if path.is_symlink() or path.is_file())
+    return sorted((path.relative_to(folder).as_posix(), path) for path in found)
+
+
+def digest(path, algorithm="sha256"):
+    return hashlib.new(algorithm, path.read_bytes()).hexdigest()
+
+
+def written_list(words):
+    return ", ".join(words[:-1]) + " and " + words[-1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Release:
+    stage: pathlib.Path
+    dist: pathlib.Path
+    debug: pathlib.Path | None = None
+    homepage: str = HOMEPAGE
+    epoch: int = dataclasses.field(default_factory=epoch)
+
+    @property
+    def downloads(self):
+        return f"{self.homepage}/releases/download/v{VERSION}"
+
+    def staged(self, systems):
+        """Those of these systems, in their order, that are built."""
+        return [system for system in systems if (self.stage / system).is_dir()]
+
+    def file(self, system, *names):
+        """The first of these files that a system's stage has."""
+        for name in names:
+            if (self.stage / system / name).is_file():
+                return self.stage / system / name
+        raise SystemExit(f"{self.stage / system}: there is no {' or '.join(names)}")
+
+    def headers(self, system):
+        return files(self.stage / system / "include")
+
+    def notices(self, system):
+        return {name: self.file(system, f"share/doc/hewn/{name}") for name in NOTICES}
+
+    def archives(self):
+        """{system: archive} of dist/, of what a program links."""
+        name = re.compile(rf"hewn-{re.escape(VERSION)}-(\w+-[\w-]+?)(\.tar\.gz|\.zip)")
+        found = {m[1]: path for path in sorted(self.dist.iterdir()) if (m := name.fullmatch(path.name))}
+        return {system: path for system, path in found.items() if not system.endswith("-debug")}
+
+    def fill(self, template, **more):
+        """A template of this folder's, with @NAME@ filled in."""
+        values = {"VERSION": VERSION, "HOMEPAGE": self.homepage, "DOWNLOADS": self.downloads,
+                  "SUMMARY": SUMMARY, "OPERATORS": written_list(OPERATORS), **more}
+        text = (HERE / template).read_text(encoding="utf-8")
+        return re.sub(r"@([A-Z_]+)@", lambda name: str(values[name[1]]), text)
+
+    def tar(self, name, top, folder):
+        """dist/<name> with a folder's files below top/."""
+        def fixed(info):
+            info.mode = 0o777 if info.issym() else 0o755 if info.mode & 0o100 else 0o644
+            info.uid = info.gid = 0
+            info.uname = info.gname = ""
+            info.mtime = self.epoch
+            return info
+
+        with (open(self.dist / name, "wb") as out,
+              gzip.GzipFile("", "wb", fileobj=out, mtime=0) as packed,
+              tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar):
+            for path, file in files(folder):
+                tar.add(file, f"{top}/{path}", filter=fixed)
+        return self.dist / name
+
+    def zip(self, name, entries):
+        """dist/<name> of {name inside: text, bytes or path}, in this order."""
+        when = time.gmtime(self.epoch)[:6]
+        with zipfile.ZipFile(self.dist / name, "w", zipfile.ZIP_DEFLATED) as packed:
+            for path, data in entries.items():
+                info = zipfile.ZipInfo(path, when)
+                info.create_system, info.external_attr = 3, 0o100644 << 16  # as on Unix, a file
+                info.compress_type = zipfile.ZIP_DEFLATED
+                packed.writestr(info, data.read_bytes() if isinstance(data, pathlib.Path) else data)
+        return self.dist / name
+
+    def write(self, name, text):
+        (self.dist / name).write_text(text, encoding="utf-8", newline="\n")
+        return self.dist / name
