@@ -1,0 +1,110 @@
+"""A CycloneDX bill of materials: each package in DIST, and what of others' work is in its files."""
+import datetime
+import re
+import tarfile
+import uuid
+import zipfile
+
+import aar
+import common
+import nuget
+
+TOOL = r"/bin/hewn(\.exe)?$|^deb/hewn_"
+# {the first column of THIRD_PARTY.md's table: (name, SPDX licence, package, the files that have it)},
+# a file being <system>/... A static library has of others' work only Halide's.
+PARTS = {
+    "Halide 21.0.0, its runtime and generated code":
+        ("Halide", "MIT", "pkg:pypi/halide@21.0.0",
+         r"/libhewn[^/]*\.(so[\d.]*|dylib|a)$|\.dll$|^deb/(lib)?hewn|" + TOOL),
+    "MinGW-w64's C runtime": ("mingw-w64", "ZPL-2.1", None, r"^windows.*\.(dll|exe)$"),
+    "winpthreads":
+        ("winpthreads", "MIT AND BSD-3-Clause", None, r"^windows-x86_64.*\.(dll|exe)$"),
+    "Zig's compiler_rt":
+        ("compiler_rt", "MIT", "pkg:pypi/ziglang@0.15.2",
+         r"^(linux|android).*\.so[\d.]*$|^windows-arm64.*\.dll$"),
+    "libgcc, libstdc++":
+        ("libgcc and libstdc++", "GPL-3.0-or-later WITH GCC-exception-3.1", None,
+         r"^windows-x86_64.*\.(dll|exe)$|^deb/(lib)?hewn[\d.]*_"),
+    "CLI11": ("CLI11", "BSD-3-Clause", None, TOOL),
+    "JSON for Modern C++ (nlohmann)": ("nlohmann_json", "MIT", None, TOOL),
+}
+PACKAGES = (".aar", ".deb", ".nupkg", *common.ARCHIVES)
+
+
+def check_notices(text):
+    """THIRD_PARTY.md has the same parts: those of its table that are linked into the library or the
+    tool."""
+    rows = re.findall(r"^\| (.+?) \| .+? \| (.+?) \| (.+?) \| .+? \|$", text, re.M)[1:]
+    linked = {name for name, *places in rows
+              if any(place not in ("–", "linked dynamically") for place in places)}
+    if linked != set(PARTS):
+        raise SystemExit(f"sbom: of THIRD_PARTY.md and PARTS only one has {linked ^ set(PARTS)}")
+
+
+def members(path):
+    """The files in a package, each as <system>/..., whatever the package calls the system."""
+    if path.suffix == ".deb":
+        return [f"deb/{path.name}"]
+    if path.name.endswith(".tar.gz"):
+        with tarfile.open(path) as packed:
+            names = packed.getnames()
+    else:
+        with zipfile.ZipFile(path) as packed:
+            names = packed.namelist()
+    names = [name.removeprefix(f"hewn-{common.VERSION}-") for name in names]
+    called = {f"/android.{abi}/": system for system, abi in aar.ABIS.items()}
+    called |= {f"runtimes/{rid}/": system for system, rid in nuget.RIDS.items()}
+    return [next((f"{system}/{name}" for word, system in called.items() if word in name), name)
+            for name in names]
+
+
+def parts_of(path):
+    return [part for part, (*_, pattern) in PARTS.items()
+            if any(re.search(pattern, name) for name in members(path))]
+
+
+def bill(release, packages):
+    from cyclonedx.model import HashAlgorithm, HashType
+    from cyclonedx.model.bom import Bom
+    from cyclonedx.model.component import Component, ComponentType
+    from cyclonedx.factory.license import LicenseFactory
+    from packageurl import PackageURL
+
+    def component(kind, name, licence, package=None, **more):
+        return Component(type=kind, name=name, bom_ref=name, **more,
+                         licenses=[LicenseFactory().make_from_string(licence)],
+                         purl=PackageURL.from_string(package) if package else None)
+
+    bom = Bom()
+    bom.metadata.timestamp = datetime.datetime.fromtimestamp(release.epoch, datetime.timezone.utc)
+    hewn = bom.metadata.component = component(
+        ComponentType.LIBRARY, "hewn", "Apache-2.0", f"pkg:generic/hewn@{common.VERSION}",
+        version=common.VERSION, description=common.SUMMARY)
+    others = {part: component(ComponentType.LIBRARY, name, licence, package)
+              for part, (name, licence, package, _) in PARTS.items()}
+    for path in packages:
+        file = component(ComponentType.FILE, path.name, "Apache-2.0", version=common.VERSION,
+                         hashes=[HashType(alg=HashAlgorithm.SHA_256, content=common.digest(path))])
+        inside = [others[part] for part in parts_of(path)]
+        bom.components.update([file, *inside])
+        bom.register_dependency(file, inside)
+    bom.register_dependency(hewn, [part for part in bom.components if part.hashes])
+    # The same packages give the same number.
+    names = " ".join(f"{path.name} {common.digest(path)}" for path in packages)
+    bom.serial_number = uuid.uuid5(uuid.NAMESPACE_URL, names)
+    return bom
+
+
+def pack(release):
+    from cyclonedx.output import make_outputter
+    from cyclonedx.schema import OutputFormat, SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+
+    check_notices((common.ROOT / "THIRD_PARTY.md").read_text(encoding="utf-8"))
+    packages = [path for path in sorted(release.dist.iterdir()) if path.name.endswith(PACKAGES)]
+    out = make_outputter(bill(release, packages), OutputFormat.JSON, SchemaVersion.V1_6)
+    text = out.output_as_string(indent=1) + "\n"
+    error = JsonStrictValidator(SchemaVersion.V1_6).validate_str(text)
+    if error:
+        raise SystemExit(f"sbom: no valid CycloneDX 1.6: {error}")
+    yield release.write(f"hewn-{common.VERSION}.cdx.json", text)
