@@ -5,14 +5,16 @@ android {
     compileSdk = 34
     defaultConfig {
         minSdk = 21
-        ndk { abiFilters += "arm64-v8a" }
+        ndk { abiFilters += listOf("arm64-v8a", "x86_64") }
         externalNativeBuild {
-            cmake {
-                // Where the package of `ANDROID_NDK_HOME=... scripts/cross.sh android-arm64` was unpacked.
-                arguments += "-Dhewn_DIR=${rootDir}/hewn-0.1.0-android-arm64/lib/cmake/hewn"
-                arguments += "-DANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES=ON"  // pages of 16 KiB
-            }
+            cmake { arguments += "-DANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES=ON" }  // pages of 16 KiB
         }
     }
+    buildFeatures { prefab = true }  // CMake finds what the AAR holds
     externalNativeBuild { cmake { path = file("src/main/cpp/CMakeLists.txt") } }
+}
+
+dependencies {
+    implementation(files("libs/hewn-0.1.0.aar"))
+    // With the AAR and its .pom in a Maven repository: implementation("io.github.hewn:hewn:0.1.0")
 }

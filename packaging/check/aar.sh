@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# aar.sh DIST WORK: the AAR as an application meets it: by prefab's rules, then CMake's find_package,
+# linked; a program with the static library runs, for ARM under QEMU. musl is in bionic's place, and
+# zig in the NDK's.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+apt llvm qemu-user-static
+zig=$(zig)/zig aar=$(only_file 'hewn-*.aar')
+
+# compiler NAME ARCH: zig as a compiler for it. Its linker knows no --exclude-libs, which the NDK's does.
+compiler() {
+    cat >"$work/$2/$1" <<END
+#!/usr/bin/env bash
+for argument; do
+    shift
+    [[ \$argument == *--exclude-libs* ]] || set -- "\$@" "\$argument"
+done
+exec "$zig" $1 -target $2-linux-musl "\$@"
+END
+    chmod +x "$work/$2/$1"
+}
+
+check() {  # ABI ARCH COMMAND...
+    local prefab=$work/$2/prefab build=$work/$2/build test=$root/tests/api/c_api_test.c program
+    mkdir -p "$work/$2"
+    python "$here/prefab.py" "$aar" "$prefab" "$1"
+    compiler cc "$2"
+    cmake -S "$here/aar" -B "$build" -G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$2" \
+        -DCMAKE_C_COMPILER="$work/$2/cc" -DCMAKE_LIBRARY_ARCHITECTURE="$2-linux-android" \
+        -DCMAKE_FIND_ROOT_PATH="$prefab" -DCMAKE_PREFIX_PATH="$prefab" -DHEWN_TEST="$test" \
+        -DHEWN_EXAMPLE="$root/examples/android/app/src/main/cpp" \
+        -DCMAKE_EXE_LINKER_FLAGS=-static >"$build.log" 2>&1 || { tail -20 "$build.log"; fail "$1: configure"; }
+    cmake --build "$build" >>"$build.log" 2>&1 || { tail -20 "$build.log"; fail "$1: build"; }
+    program=$("${@:3}" "$build/with_static") || fail "$1: $program"
+    llvm-readelf -d "$build/libwith_shared.so" | grep -q 'NEEDED.*libhewn.so' ||
+        fail "$1: what links the shared library does not need it"
+    echo "ok      $1: found, linked, run"
+}
+check arm64-v8a aarch64 qemu-aarch64-static
+if [[ $(uname -m) == x86_64 ]]; then check x86_64 x86_64; fi

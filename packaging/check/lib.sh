@@ -1,0 +1,30 @@
+# shellcheck shell=bash
+# Sourced by the checks, each `<form>.sh DIST WORK`: exit status 0, 1, or 77 with the reason where a
+# tool cannot be had. Every check begins in an empty WORK.
+set -euo pipefail
+here=$(CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(realpath "$here/../..")
+export PATH="$root/.venv/bin:$PATH"
+dist=$(realpath "${1:?"usage: $0 DIST WORK"}") work=$(realpath -m "${2:?"usage: $0 DIST WORK"}")
+rm -rf "$work" && mkdir -p "$work"
+
+skip() { echo "skipped: $*" && exit 77; }
+fail() { echo "FAILED  $*" >&2 && exit 1; }
+# only_file PATTERN: the file of dist/ with this name.
+only_file() {
+    local found=("$dist"/$1)
+    [[ ${#found[@]} == 1 && -e ${found[0]} ]] || fail "there is not one $1 in $dist"
+    echo "${found[0]}"
+}
+# apt PACKAGE...: has them installed, or skips.
+apt() { "$root/scripts/setup.sh" "$@" >&2 || skip "no packages $*"; }
+# zig: its folder, of the wheel that the toolchain files name.
+zig() {
+    local wheel
+    if ! python -c 'import ziglang' 2>/dev/null; then
+        wheel=$(sed -n 's/^# wheels: //p' "$root/cmake/toolchains/macos-arm64.cmake")
+        python -m pip install --quiet --disable-pip-version-check --no-input --no-deps \
+            --only-binary :all: "$wheel" >&2 || skip "no wheel $wheel"
+    fi
+    python -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__))'
+}
