@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# nuget.sh DIST WORK: NuGet's client installs the package; MSBuild (Mono's xbuild) takes its targets,
+# which copy the DLL of the platform and refuse others; a C program is compiled and linked from it,
+# and runs under Wine where that can be had.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+apt nuget mono-xbuild mingw-w64 gcc-mingw-w64-x86-64
+package=$(only_file 'hewn.*.nupkg')
+# The client's cache would give an earlier package of the same version.
+export HOME=$work NUGET_PACKAGES=$work/cache
+cp "$package" "$work/"
+nuget install hewn -Source "$work" -OutputDirectory "$work/packages" -NoCache >"$work/log" 2>&1 ||
+    { cat "$work/log"; fail "nuget install"; }
+native=$(echo "$work"/packages/hewn.*/) && native=${native%/}
+cmp "$native"/build{,Transitive}/native/hewn.targets
+
+evaluate() {  # PLATFORM
+    xbuild /nologo /verbosity:normal "/p:Platform=$1;HewnTargets=$native/build/native/hewn.targets" \
+        "$here/nuget/consumer.vcxproj" 2>&1
+}
+for platform in x64:win-x64 ARM64:win-arm64; do
+    evaluate "${platform%:*}" >"$work/log" || { cat "$work/log"; fail "${platform%:*}: xbuild"; }
+    dll=$(sed -n 's/.*copies //p' "$work/log" | tr '\\' /)
+    [[ $(realpath "$dll") == "$(realpath "$native/runtimes/${platform#*:}/native/hewn.dll")" ]] ||
+        fail "${platform%:*}: copies '$dll'"
+    [[ -f $native/build/native/lib/${platform%:*}/hewn.lib ]] || fail "${platform%:*}: no hewn.lib"
+done
+if evaluate Win32 >"$work/log"; then fail "Win32 is not refused"; fi
+grep -q 'not for Win32' "$work/log" || fail "Win32 is refused in other words: $(<"$work/log")"
+echo "ok      nuget: installed, x64 and ARM64 taken, Win32 refused"
+
+x86_64-w64-mingw32-gcc -I"$native/build/native/include" "$root/tests/api/c_api_test.c" \
+    "$native/build/native/lib/x64/hewn.lib" -o "$work/c_api_test.exe"
+cp "$native/runtimes/win-x64/native/hewn.dll" "$work/"
+status=0
+"$root/tests/support/run-wine.sh" "$work/c_api_test.exe" || status=$?
+case $status in
+0) echo "ok      nuget: a C program linked and run" ;;
+77) echo "skipped nuget: a C program is linked, but there is no Wine that would run it" ;;
+*) fail "the C program under Wine: $status" ;;
+esac
