@@ -15,6 +15,7 @@ NEEDS = {"Linux": ["pthread", "dl", "m"], "Android": ["log", "dl", "m"]}
 
 class Hewn(ConanFile):
     name = "hewn"
+    version = "@VERSION@"
     description = "@SUMMARY@: @OPERATORS@"
     license = "Apache-2.0"
     homepage = "@HOMEPAGE@"
@@ -68,6 +69,7 @@ class Hewn(ConanFile):
         self.cpp_info.libs = ["hewn"]
         if not self.options.shared:
             self.cpp_info.defines = ["HEWN_STATIC"]
-            self.cpp_info.system_libs = NEEDS.get(str(self.settings.os), [])
-            if self.settings.os in NEEDS:  # a library that links this one does not export it
+            system = str(self.settings.os)
+            self.cpp_info.system_libs = NEEDS.get(system, [])
+            if system in NEEDS:  # a library that links this one does not export it
                 self.cpp_info.sharedlinkflags = ["-Wl,--exclude-libs,libhewn.a"]

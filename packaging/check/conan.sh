@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# conan.sh DIST WORK: `conan create` of the recipe, from the archives in DIST, static and shared, each
+# with its test package, whose program runs; a second build type takes the same binary; packages for
+# the other systems are made; what has no archive is refused.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+[[ $(uname -m) == x86_64 ]] || skip "the profile is of x86-64"
+command -v g++ >/dev/null || skip "no g++"
+tar -xzf "$(only_file 'hewn-*-conan.tar.gz')" -C "$work"
+recipe=$work/hewn-conan
+export CONAN_HOME=$work/conan2
+# A release's archives are where it was published; these are here.
+sed -i "s|\"url\": \".*/|\"url\": \"file://$dist/|" "$recipe/conandata.yml"
+conan() { "$root/packaging/python.sh" -m conans.conan "$@"; }
+# quietly WHAT COMMAND...
+quietly() {
+    "${@:2}" >"$work/log" 2>&1 || { tail -20 "$work/log"; fail "$1"; }
+    echo "ok      conan: $1"
+}
+create() { conan create "$recipe" --no-remote "$@"; }
+
+conan profile detect >/dev/null 2>&1
+for shared in False True; do
+    quietly "create, shared=$shared" create -o "hewn/*:shared=$shared" -s compiler.cppstd=17
+    grep -q '^11 22 33 44 ' "$work/log" || fail "the test package's program printed no sums"
+done
+version=$(sed -n 's/^#define HEWN_VERSION_[A-Z]* //p' "$root/include/hewn/hewn.h" | paste -sd .)
+quietly "another compiler and build type take the same binary" \
+    conan install --no-remote --requires "hewn/$version" -s build_type=Debug -s compiler=clang \
+    -s compiler.version=14 -s compiler.libcxx=libstdc++11 --output-folder "$work/install"
+# of SYSTEM ARGUMENT...: the package for another system, if its archive is in DIST.
+of() {
+    compgen -G "$dist/hewn-$version-$1.*" >/dev/null || return 0
+    quietly "package for $1" create --test-folder= "${@:2}"
+}
+of linux-gnu-arm64 -s arch=armv8
+of linux-musl-x86_64 -o 'hewn/*:libc=musl'
+of linux-musl-arm64 -o 'hewn/*:libc=musl' -s arch=armv8
+of android-arm64 -s os=Android -s os.api_level=21 -s arch=armv8
+of android-x86_64 -s os=Android -s os.api_level=21
+of macos-arm64 -s os=Macos -s arch=armv8
+of macos-x86_64 -s os=Macos
+of windows-arm64 -s os=Windows -s arch=armv8
+of windows-x86_64 -s os=Windows
+if create --test-folder= -s arch=riscv64 >"$work/log" 2>&1; then fail "riscv64 is not refused"; fi
+grep -q 'no archive for Linux on riscv64' "$work/log" || fail "refused in other words: $(tail -3 "$work/log")"
+echo "ok      conan: what has no archive is refused"
