@@ -2,6 +2,7 @@
 
 Its modules are CMake's targets hewn::hewn and hewn::hewn_static. There is no jni/: the Android
 Gradle plugin packs the shared library from prefab/, and refuses a second one."""
+
 import json
 import re
 
@@ -12,8 +13,10 @@ ANDROID = (common.ROOT / "cmake/toolchains/android.cmake").read_text()
 MIN_SDK = int(re.search(r"ANDROID_PLATFORM android-(\d+)", ANDROID)[1])
 # The extension of each module's library, and what a program links besides. What links the static
 # one does not export it.
-MODULES = {"hewn": ("so", []),
-           "hewn_static": ("a", ["-llog", "-ldl", "-lm", "-Wl,--exclude-libs,libhewn.a"])}
+MODULES = {
+    "hewn": ("so", []),
+    "hewn_static": ("a", ["-llog", "-ldl", "-lm", "-Wl,--exclude-libs,libhewn.a"]),
+}
 
 
 def json_text(**value):
@@ -29,19 +32,23 @@ def module(release, name, systems):
     for system in systems:
         abi = ABIS[system]
         folder = f"{top}/libs/android.{abi}"
-        # stl: nothing of C++ crosses the boundary. ndk: of several libraries the one is picked whose
-        # NDK is nearest; there is but one.
-        yield f"{folder}/abi.json", json_text(abi=abi, api=MIN_SDK, ndk=21, stl="none",
-                                              static=extension == "a")
+        # stl: nothing of C++ crosses the boundary. ndk: of several libraries the one is picked
+        # whose NDK is nearest; there is but one.
+        yield (
+            f"{folder}/abi.json",
+            json_text(abi=abi, api=MIN_SDK, ndk=21, stl="none", static=extension == "a"),
+        )
         yield f"{folder}/libhewn.{extension}", release.file(system, f"lib/libhewn.{extension}")
 
 
 def contents(release, systems):
-    yield "AndroidManifest.xml", release.fill("aar/AndroidManifest.xml", MIN_SDK=MIN_SDK)
+    yield "AndroidManifest.xml", release.fill("aar/AndroidManifest.xml", MINSDK=MIN_SDK)
     for name, file in release.notices(systems[0]).items():
         yield f"META-INF/{name}", file
-    yield "prefab/prefab.json", json_text(schema_version=2, name="hewn", version=common.VERSION,
-                                          dependencies=[])
+    yield (
+        "prefab/prefab.json",
+        json_text(schema_version=2, name="hewn", version=common.VERSION, dependencies=[]),
+    )
     for name in MODULES:
         yield from module(release, name, systems)
 

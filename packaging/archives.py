@@ -1,5 +1,6 @@
 """An archive of each system, as installed; zip for Windows, for whose links none are needed. Debug
 symbols are archives of their own."""
+
 import common
 
 
@@ -7,8 +8,9 @@ def pack(release):
     for folder in sorted(path for path in release.stage.iterdir() if path.is_dir()):
         name = f"hewn-{common.VERSION}-{folder.name}"
         if folder.name.startswith("windows-"):
-            yield release.zip(f"{name}.zip",
-                              {f"{name}/{path}": file for path, file in common.files(folder)})
+            yield release.zip(
+                f"{name}.zip", {f"{name}/{path}": file for path, file in common.files(folder)}
+            )
         else:
             yield release.tar(f"{name}.tar.gz", name, folder)
     if release.debug:

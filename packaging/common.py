@@ -1,5 +1,6 @@
 """What all forms of package share: what is released, and files that are packed the same way each
 time, in a fixed order, with a fixed time, owner and mode."""
+
 import dataclasses
 import gzip
 import hashlib
@@ -17,7 +18,9 @@ HEADER = (ROOT / "include/hewn/hewn.h").read_text(encoding="utf-8")
 VERSION = ".".join(re.findall(r"^#define HEWN_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", HEADER, re.M))
 OPERATORS = re.findall(r"^ +HEWN_OPERATOR_(\w+) = \d+", HEADER, re.M)
 FUNCTIONS = re.findall(r"^HEWN_API .*HEWN_CALL (hewn_\w+)\(", HEADER, re.M)
-SUMMARY = re.search(r'^project\(.* DESCRIPTION "(.*)"', (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
+SUMMARY = re.search(
+    r'^project\(.* DESCRIPTION "(.*)"', (ROOT / "CMakeLists.txt").read_text(), re.M
+)[1]
 # There is no site yet, so a name that can never be one: a releaser gives theirs.
 HOMEPAGE = "https://hewn.invalid"
 NOTICES = ("LICENSE", "THIRD_PARTY.md")
@@ -25,7 +28,7 @@ ARCHIVES = (".tar.gz", ".zip")
 
 
 def epoch():
-    """The time that packed files have, in seconds: the last commit's, unless the environment says."""
+    """The time that packed files have: the last commit's, unless the environment says."""
     set_time = os.environ.get("SOURCE_DATE_EPOCH")
     log = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
     return int(set_time or subprocess.run(log, check=True, capture_output=True).stdout)
@@ -77,18 +80,27 @@ class Release:
     def archives(self):
         """{system: archive} of dist/, of what a program links."""
         name = re.compile(rf"hewn-{re.escape(VERSION)}-(\w+-[\w-]+?)(\.tar\.gz|\.zip)")
-        found = {m[1]: path for path in sorted(self.dist.iterdir()) if (m := name.fullmatch(path.name))}
+        found = {
+            m[1]: path for path in sorted(self.dist.iterdir()) if (m := name.fullmatch(path.name))
+        }
         return {system: path for system, path in found.items() if not system.endswith("-debug")}
 
     def fill(self, template, **more):
         """A template of this folder's, with @NAME@ filled in."""
-        values = {"VERSION": VERSION, "HOMEPAGE": self.homepage, "DOWNLOADS": self.downloads,
-                  "SUMMARY": SUMMARY, "OPERATORS": written_list(OPERATORS), **more}
+        values = {
+            "VERSION": VERSION,
+            "HOMEPAGE": self.homepage,
+            "DOWNLOADS": self.downloads,
+            "SUMMARY": SUMMARY,
+            "OPERATORS": written_list(OPERATORS),
+            **more,
+        }
         text = (HERE / template).read_text(encoding="utf-8")
-        return re.sub(r"@([A-Z_]+)@", lambda name: str(values[name[1]]), text)
+        return re.sub(r"@([A-Z0-9]+)@", lambda name: str(values[name[1]]), text)
 
     def tar(self, name, top, folder):
         """dist/<name> with a folder's files below top/."""
+
         def fixed(info):
             info.mode = 0o777 if info.issym() else 0o755 if info.mode & 0o100 else 0o644
             info.uid = info.gid = 0
@@ -96,9 +108,11 @@ class Release:
             info.mtime = self.epoch
             return info
 
-        with (open(self.dist / name, "wb") as out,
-              gzip.GzipFile("", "wb", fileobj=out, mtime=0) as packed,
-              tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar):
+        with (
+            open(self.dist / name, "wb") as out,
+            gzip.GzipFile("", "wb", fileobj=out, mtime=0) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar,
+        ):
             for path, file in files(folder):
                 tar.add(file, f"{top}/{path}", filter=fixed)
         return self.dist / name

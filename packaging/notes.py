@@ -1,4 +1,5 @@
 """The release notes: the version's section of CHANGELOG.md."""
+
 import re
 
 import common

@@ -1,19 +1,28 @@
 """NuGet: for C and C++ of Visual Studio (build/native, and buildTransitive for what such a project
 is a part of), and native libraries for .NET (runtimes/)."""
+
 import common
 
-RIDS = {"windows-x86_64": "win-x64", "windows-arm64": "win-arm64",
-        "linux-gnu-x86_64": "linux-x64", "linux-gnu-arm64": "linux-arm64",
-        "linux-musl-x86_64": "linux-musl-x64", "linux-musl-arm64": "linux-musl-arm64",
-        "macos-x86_64": "osx-x64", "macos-arm64": "osx-arm64"}
+RIDS = {
+    "windows-x86_64": "win-x64",
+    "windows-arm64": "win-arm64",
+    "linux-gnu-x86_64": "linux-x64",
+    "linux-gnu-arm64": "linux-arm64",
+    "linux-musl-x86_64": "linux-musl-x64",
+    "linux-musl-arm64": "linux-musl-arm64",
+    "macos-x86_64": "osx-x64",
+    "macos-arm64": "osx-arm64",
+}
 PLATFORMS = {"windows-x86_64": "x64", "windows-arm64": "ARM64"}  # as Visual Studio names them
 TYPES = {"rels": "application/vnd.openxmlformats-package.relationships+xml"}
 
 
 def contents(release, systems):
     windows = release.staged(PLATFORMS)
-    words = {"RIDS": common.written_list([RIDS[system] for system in systems]),
-             "PLATFORMS": " and ".join(PLATFORMS[system] for system in windows)}
+    words = {
+        "RIDS": common.written_list([RIDS[system] for system in systems]),
+        "PLATFORMS": " and ".join(PLATFORMS[system] for system in windows),
+    }
     yield "_rels/.rels", release.fill("nuget/rels.xml")
     for name in ("hewn.nuspec", "README.md"):
         yield name, release.fill(f"nuget/{name}", **words)
@@ -25,8 +34,10 @@ def contents(release, systems):
     for path, file in release.headers(windows[0]):
         yield f"build/native/include/{path}", file
     for system in windows:
-        yield (f"build/native/lib/{PLATFORMS[system]}/hewn.lib",
-               release.file(system, "lib/hewn.lib"))
+        yield (
+            f"build/native/lib/{PLATFORMS[system]}/hewn.lib",
+            release.file(system, "lib/hewn.lib"),
+        )
     for system in systems:
         library = release.file(system, "bin/hewn.dll", "lib/libhewn.so", "lib/libhewn.dylib")
         yield f"runtimes/{RIDS[system]}/native/{library.name}", library
@@ -35,8 +46,11 @@ def contents(release, systems):
 def content_types(release, names):
     """What an OPC package says of its parts' extensions."""
     extensions = sorted({name.rpartition(".")[2] for name in names})
-    lines = (f'  <Default Extension="{extension}" ContentType="'
-             f'{TYPES.get(extension, "application/octet")}" />' for extension in extensions)
+    lines = (
+        f'  <Default Extension="{extension}" ContentType="'
+        f'{TYPES.get(extension, "application/octet")}" />'
+        for extension in extensions
+    )
     return release.fill("nuget/content_types.xml", TYPES="\n".join(lines))
 
 

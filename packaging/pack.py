@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Packs what is built: the systems that a form takes and that are in STAGE, each as `cmake --install`
-leaves it in STAGE/<system>, with DEBUG/<system> for debug symbols. Prints each file it writes."""
+"""Packs what is built: the systems that a form takes and that are in STAGE, each as
+`cmake --install` leaves it in STAGE/<system>, with DEBUG/<system> for debug symbols. Prints each
+file it writes."""
+
 import argparse
 import importlib
 import pathlib
@@ -27,11 +29,17 @@ def arguments():
     parser.add_argument("--stage", required=True, help="the systems' installations", **folder)
     parser.add_argument("--dist", required=True, help="where packages go", **folder)
     parser.add_argument("--debug", help="the systems' debug symbols", **folder)
-    parser.add_argument("--forbid", nargs="+", default=[], metavar="PATH",
-                        help="a folder's name that no file may hold")
+    parser.add_argument(
+        "--forbid",
+        nargs="+",
+        default=[],
+        metavar="PATH",
+        help="a folder's name that no file may hold",
+    )
     parser.add_argument("--homepage", default=common.HOMEPAGE, metavar="URL")
-    parser.add_argument("forms", nargs="*", metavar="FORM",
-                        help=f"of {' '.join(FORMS)}; none: all of them")
+    parser.add_argument(
+        "forms", nargs="*", metavar="FORM", help=f"of {' '.join(FORMS)}; none: all of them"
+    )
     given = parser.parse_args()
     unknown = set(given.forms) - set(FORMS)
     if unknown:

@@ -1,4 +1,5 @@
 """A CycloneDX bill of materials: each package in DIST, and what of others' work is in its files."""
+
 import datetime
 import re
 import tarfile
@@ -10,21 +11,29 @@ import common
 import nuget
 
 TOOL = r"/bin/hewn(\.exe)?$|^deb/hewn_"
-# {the first column of THIRD_PARTY.md's table: (name, SPDX licence, package, the files that have it)},
-# a file being <system>/... A static library has of others' work only Halide's.
+# {the first column of THIRD_PARTY.md's table: (name, SPDX licence, package, which files have it)};
+# a file is <system>/... A static library has of others' work only Halide's.
 PARTS = {
-    "Halide 21.0.0, its runtime and generated code":
-        ("Halide", "MIT", "pkg:pypi/halide@21.0.0",
-         r"/libhewn[^/]*\.(so[\d.]*|dylib|a)$|\.dll$|^deb/(lib)?hewn|" + TOOL),
+    "Halide 21.0.0, its runtime and generated code": (
+        "Halide",
+        "MIT",
+        "pkg:pypi/halide@21.0.0",
+        r"/libhewn[^/]*\.(so[\d.]*|dylib|a)$|\.dll$|^deb/(lib)?hewn|" + TOOL,
+    ),
     "MinGW-w64's C runtime": ("mingw-w64", "ZPL-2.1", None, r"^windows.*\.(dll|exe)$"),
-    "winpthreads":
-        ("winpthreads", "MIT AND BSD-3-Clause", None, r"^windows-x86_64.*\.(dll|exe)$"),
-    "Zig's compiler_rt":
-        ("compiler_rt", "MIT", "pkg:pypi/ziglang@0.15.2",
-         r"^(linux|android).*\.so[\d.]*$|^windows-arm64.*\.dll$"),
-    "libgcc, libstdc++":
-        ("libgcc and libstdc++", "GPL-3.0-or-later WITH GCC-exception-3.1", None,
-         r"^windows-x86_64.*\.(dll|exe)$|^deb/(lib)?hewn[\d.]*_"),
+    "winpthreads": ("winpthreads", "MIT AND BSD-3-Clause", None, r"^windows-x86_64.*\.(dll|exe)$"),
+    "Zig's compiler_rt": (
+        "compiler_rt",
+        "MIT",
+        "pkg:pypi/ziglang@0.15.2",
+        r"^(linux|android).*\.so[\d.]*$|^windows-arm64.*\.dll$",
+    ),
+    "libgcc, libstdc++": (
+        "libgcc and libstdc++",
+        "GPL-3.0-or-later WITH GCC-exception-3.1",
+        None,
+        r"^windows-x86_64.*\.(dll|exe)$|^deb/(lib)?hewn[\d.]*_",
+    ),
     "CLI11": ("CLI11", "BSD-3-Clause", None, TOOL),
     "JSON for Modern C++ (nlohmann)": ("nlohmann_json", "MIT", None, TOOL),
 }
@@ -35,8 +44,11 @@ def check_notices(text):
     """THIRD_PARTY.md has the same parts: those of its table that are linked into the library or the
     tool."""
     rows = re.findall(r"^\| (.+?) \| .+? \| (.+?) \| (.+?) \| .+? \|$", text, re.M)[1:]
-    linked = {name for name, *places in rows
-              if any(place not in ("–", "linked dynamically") for place in places)}
+    linked = {
+        name
+        for name, *places in rows
+        if any(place not in ("–", "linked dynamically") for place in places)
+    }
     if linked != set(PARTS):
         raise SystemExit(f"sbom: of THIRD_PARTY.md and PARTS only one has {linked ^ set(PARTS)}")
 
@@ -54,37 +66,59 @@ def members(path):
     names = [name.removeprefix(f"hewn-{common.VERSION}-") for name in names]
     called = {f"/android.{abi}/": system for system, abi in aar.ABIS.items()}
     called |= {f"runtimes/{rid}/": system for system, rid in nuget.RIDS.items()}
-    return [next((f"{system}/{name}" for word, system in called.items() if word in name), name)
-            for name in names]
+    return [
+        next((f"{system}/{name}" for word, system in called.items() if word in name), name)
+        for name in names
+    ]
 
 
 def parts_of(path):
-    return [part for part, (*_, pattern) in PARTS.items()
-            if any(re.search(pattern, name) for name in members(path))]
+    return [
+        part
+        for part, (*_, pattern) in PARTS.items()
+        if any(re.search(pattern, name) for name in members(path))
+    ]
 
 
 def bill(release, packages):
+    from cyclonedx.contrib.license.factories import LicenseFactory
     from cyclonedx.model import HashAlgorithm, HashType
     from cyclonedx.model.bom import Bom
     from cyclonedx.model.component import Component, ComponentType
-    from cyclonedx.factory.license import LicenseFactory
     from packageurl import PackageURL
 
     def component(kind, name, licence, package=None, **more):
-        return Component(type=kind, name=name, bom_ref=name, **more,
-                         licenses=[LicenseFactory().make_from_string(licence)],
-                         purl=PackageURL.from_string(package) if package else None)
+        return Component(
+            type=kind,
+            name=name,
+            bom_ref=name,
+            **more,
+            licenses=[LicenseFactory().make_from_string(licence)],
+            purl=PackageURL.from_string(package) if package else None,
+        )
 
     bom = Bom()
     bom.metadata.timestamp = datetime.datetime.fromtimestamp(release.epoch, datetime.timezone.utc)
     hewn = bom.metadata.component = component(
-        ComponentType.LIBRARY, "hewn", "Apache-2.0", f"pkg:generic/hewn@{common.VERSION}",
-        version=common.VERSION, description=common.SUMMARY)
-    others = {part: component(ComponentType.LIBRARY, name, licence, package)
-              for part, (name, licence, package, _) in PARTS.items()}
+        ComponentType.LIBRARY,
+        "hewn",
+        "Apache-2.0",
+        f"pkg:generic/hewn@{common.VERSION}",
+        version=common.VERSION,
+        description=common.SUMMARY,
+    )
+    others = {
+        part: component(ComponentType.LIBRARY, name, licence, package)
+        for part, (name, licence, package, _) in PARTS.items()
+    }
     for path in packages:
-        file = component(ComponentType.FILE, path.name, "Apache-2.0", version=common.VERSION,
-                         hashes=[HashType(alg=HashAlgorithm.SHA_256, content=common.digest(path))])
+        file = component(
+            ComponentType.FILE,
+            path.name,
+            "Apache-2.0",
+            version=common.VERSION,
+            hashes=[HashType(alg=HashAlgorithm.SHA_256, content=common.digest(path))],
+        )
         inside = [others[part] for part in parts_of(path)]
         bom.components.update([file, *inside])
         bom.register_dependency(file, inside)

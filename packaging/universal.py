@@ -1,4 +1,5 @@
 """macOS' two architectures as one more system in STAGE: what differs is joined by llvm-lipo."""
+
 import shutil
 import subprocess
 
@@ -26,8 +27,9 @@ def join(arm, intel, to):
 
 
 def pack(release):
+    """Writes nothing to DIST: the other forms do."""
     if release.staged(PARTS) != list(PARTS):
-        return
+        return []
     arm, intel, to = (release.stage / system for system in (*PARTS, UNIVERSAL))
     names = [name for name, _ in common.files(arm)]
     if names != [name for name, _ in common.files(intel)]:
@@ -35,4 +37,4 @@ def pack(release):
     shutil.rmtree(to, ignore_errors=True)
     for name in names:
         join(arm / name, intel / name, to / name)
-    yield to
+    return []

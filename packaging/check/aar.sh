@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# aar.sh DIST WORK: the AAR as an application meets it: by prefab's rules, then CMake's find_package,
-# linked; a program with the static library runs, for ARM under QEMU. musl is in bionic's place, and
-# zig in the NDK's.
+# aar.sh DIST WORK: the AAR as an application meets it: by prefab's rules, then found and linked by
+# CMake; a program with the static library runs, for ARM under QEMU. musl is in bionic's place, and
+# zig in the NDK's. examples/android is built with it.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 apt llvm qemu-user-static
-zig=$(zig)/zig aar=$(only_file 'hewn-*.aar')
+zig=$(zig)/zig
+aar=$(only_file 'hewn-*.aar')
 
-# compiler NAME ARCH: zig as a compiler for it. Its linker knows no --exclude-libs, which the NDK's does.
+# compiler NAME ARCH: zig as a compiler for it. Unlike the NDK's linker, zig's knows no
+# --exclude-libs.
 compiler() {
     cat >"$work/$2/$1" <<END
 #!/usr/bin/env bash
@@ -24,12 +26,14 @@ check() {  # ABI ARCH COMMAND...
     mkdir -p "$work/$2"
     python "$here/prefab.py" "$aar" "$prefab" "$1"
     compiler cc "$2"
-    cmake -S "$here/aar" -B "$build" -G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$2" \
+    cmake -S "$here/aar" -B "$build" -G Ninja \
+        -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$2" \
         -DCMAKE_C_COMPILER="$work/$2/cc" -DCMAKE_LIBRARY_ARCHITECTURE="$2-linux-android" \
         -DCMAKE_FIND_ROOT_PATH="$prefab" -DCMAKE_PREFIX_PATH="$prefab" -DHEWN_TEST="$test" \
         -DHEWN_EXAMPLE="$root/examples/android/app/src/main/cpp" \
-        -DCMAKE_EXE_LINKER_FLAGS=-static >"$build.log" 2>&1 || { tail -20 "$build.log"; fail "$1: configure"; }
-    cmake --build "$build" >>"$build.log" 2>&1 || { tail -20 "$build.log"; fail "$1: build"; }
+        -DCMAKE_EXE_LINKER_FLAGS=-static >"$build.log" 2>&1 &&
+        cmake --build "$build" >>"$build.log" 2>&1 ||
+        { tail -20 "$build.log" && fail "$1: build"; }
     program=$("${@:3}" "$build/with_static") || fail "$1: $program"
     llvm-readelf -d "$build/libwith_shared.so" | grep -q 'NEEDED.*libhewn.so' ||
         fail "$1: what links the shared library does not need it"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# conan.sh DIST WORK: `conan create` of the recipe, from the archives in DIST, static and shared, each
-# with its test package, whose program runs; a second build type takes the same binary; packages for
-# the other systems are made; what has no archive is refused.
+# conan.sh DIST WORK: `conan create` of the recipe, from the archives in DIST, static and shared,
+# each with its test package, whose program runs; another compiler and build type take the same
+# binary; packages for the other systems are made; what has no archive is refused.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [[ $(uname -m) == x86_64 ]] || skip "the profile is of x86-64"
 command -v g++ >/dev/null || skip "no g++"
@@ -42,5 +42,6 @@ of macos-x86_64 -s os=Macos
 of windows-arm64 -s os=Windows -s arch=armv8
 of windows-x86_64 -s os=Windows
 if create --test-folder= -s arch=riscv64 >"$work/log" 2>&1; then fail "riscv64 is not refused"; fi
-grep -q 'no archive for Linux on riscv64' "$work/log" || fail "refused in other words: $(tail -3 "$work/log")"
+grep -q 'no archive for Linux on riscv64' "$work/log" ||
+    fail "refused in other words: $(tail -3 "$work/log")"
 echo "ok      conan: what has no archive is refused"

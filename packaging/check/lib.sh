@@ -8,7 +8,7 @@ export PATH="$root/.venv/bin:$PATH"
 dist=$(realpath "${1:?"usage: $0 DIST WORK"}") work=$(realpath -m "${2:?"usage: $0 DIST WORK"}")
 rm -rf "$work" && mkdir -p "$work"
 
-skip() { echo "skipped: $*" && exit 77; }
+skip() { echo "skipped: $*" >&2 && exit 77; }
 fail() { echo "FAILED  $*" >&2 && exit 1; }
 # only_file PATTERN: the file of dist/ with this name.
 only_file() {

@@ -1,24 +1,23 @@
 #!/usr/bin/env bash
-# nuget.sh DIST WORK: NuGet's client installs the package; MSBuild (Mono's xbuild) takes its targets,
-# which copy the DLL of the platform and refuse others; a C program is compiled and linked from it,
-# and runs under Wine where that can be had.
+# nuget.sh DIST WORK: NuGet's client installs the package; Mono's xbuild takes its targets, which
+# copy the DLL of the platform and refuse others; a C program is compiled and linked from it, and
+# runs under Wine where that can be had.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 apt nuget mono-xbuild mingw-w64 gcc-mingw-w64-x86-64
 package=$(only_file 'hewn.*.nupkg')
 # The client's cache would give an earlier package of the same version.
-export HOME=$work NUGET_PACKAGES=$work/cache
 cp "$package" "$work/"
-nuget install hewn -Source "$work" -OutputDirectory "$work/packages" -NoCache >"$work/log" 2>&1 ||
-    { cat "$work/log"; fail "nuget install"; }
+HOME=$work nuget install hewn -Source "$work" -OutputDirectory "$work/packages" -NoCache \
+    >"$work/log" 2>&1 || { cat "$work/log" && fail "nuget install"; }
 native=$(echo "$work"/packages/hewn.*/) && native=${native%/}
 cmp "$native"/build{,Transitive}/native/hewn.targets
 
 evaluate() {  # PLATFORM
-    xbuild /nologo /verbosity:normal "/p:Platform=$1;HewnTargets=$native/build/native/hewn.targets" \
+    xbuild /nologo "/p:Platform=$1;HewnTargets=$native/build/native/hewn.targets" \
         "$here/nuget/consumer.vcxproj" 2>&1
 }
 for platform in x64:win-x64 ARM64:win-arm64; do
-    evaluate "${platform%:*}" >"$work/log" || { cat "$work/log"; fail "${platform%:*}: xbuild"; }
+    evaluate "${platform%:*}" >"$work/log" || { cat "$work/log" && fail "${platform%:*}: xbuild"; }
     dll=$(sed -n 's/.*copies //p' "$work/log" | tr '\\' /)
     [[ $(realpath "$dll") == "$(realpath "$native/runtimes/${platform#*:}/native/hewn.dll")" ]] ||
         fail "${platform%:*}: copies '$dll'"

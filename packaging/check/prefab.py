@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Does what prefab does with the AAR when an application is built: checks it by prefab's rules and
-writes the CMake package that the application finds. Prefab itself is a Java program that no registry
-here has; the rules are those of google/prefab's api/ and cmake-plugin/, as read in November 2026.
+writes the CMake package that the application finds. Prefab itself is a Java program that neither
+Debian nor PyPI has; the rules are those of its source, api/ and cmake-plugin/, as read in November
+2026.
 
     prefab.py AAR OUT ABI [--stl STL] [--api LEVEL]
 """
+
 import argparse
 import json
 import pathlib
 import re
+import shutil
 import zipfile
 
 TRIPLES = {"arm64-v8a": "aarch64-linux-android", "x86_64": "x86_64-linux-android"}
@@ -75,15 +78,22 @@ def cmake_target(package, module, wanted):
     usable = [library for library, reason in found if not reason]
     if len(usable) != 1:
         raise SystemExit(f"{module.name}: {len(usable)} libraries fit: {found}")
-    links = (f"{package}::{name[1:]}" if name.startswith(":") else name
-             for name in info.get("export_libraries", []))
-    return TARGET.format(target=f"{package}::{module.name}", library=usable[0],
-                         kind="STATIC" if usable[0].suffix == ".a" else "SHARED",
-                         include=module / "include", links=";".join(links))
+    links = (
+        f"{package}::{name[1:]}" if name.startswith(":") else name
+        for name in info.get("export_libraries", [])
+    )
+    return TARGET.format(
+        target=f"{package}::{module.name}",
+        library=usable[0],
+        kind="STATIC" if usable[0].suffix == ".a" else "SHARED",
+        include=module / "include",
+        links=";".join(links),
+    )
 
 
 def unpacked(aar, to):
     """The prefab/ of an AAR; what the Android Gradle plugin refuses is refused."""
+    shutil.rmtree(to, ignore_errors=True)
     with zipfile.ZipFile(aar) as packed:
         names = packed.namelist()
         packed.extractall(to)

@@ -1,5 +1,6 @@
 """hewn's release archives as a Conan 2 package. The library's boundary is C, so that one binary
 serves every compiler and build type."""
+
 import os
 
 from conan import ConanFile
@@ -33,15 +34,19 @@ class Hewn(ConanFile):
 
     @property
     def _archive(self):
-        parts = (SYSTEMS.get(str(self.settings.os)), self.options.get_safe("libc"),
-                 ARCHITECTURES.get(str(self.settings.arch)))
+        parts = (
+            SYSTEMS.get(str(self.settings.os)),
+            self.options.get_safe("libc"),
+            ARCHITECTURES.get(str(self.settings.arch)),
+        )
         system = "-".join(str(part) for part in parts if part)
         return self.conan_data["sources"][self.version].get(system)
 
     def validate(self):
         if not self._archive:
             raise ConanInvalidConfiguration(
-                f"hewn has no archive for {self.settings.os} on {self.settings.arch}")
+                f"hewn has no archive for {self.settings.os} on {self.settings.arch}"
+            )
         if self.settings.os == "Windows" and not self.options.shared:
             raise ConanInvalidConfiguration("hewn is a DLL on Windows: -o hewn/*:shared=True")
 
@@ -54,8 +59,12 @@ class Hewn(ConanFile):
 
     def package(self):
         for name in ("LICENSE", "THIRD_PARTY.md"):
-            copy(self, name, os.path.join(self.build_folder, "share/doc/hewn"),
-                 os.path.join(self.package_folder, "licenses"))
+            copy(
+                self,
+                name,
+                os.path.join(self.build_folder, "share/doc/hewn"),
+                os.path.join(self.package_folder, "licenses"),
+            )
         libraries = SHARED if self.options.shared else ("lib/*.a",)
         for pattern in ("include/*", *libraries):
             copy(self, pattern, self.build_folder, self.package_folder)

@@ -32,6 +32,7 @@ if(native_linux)
     hewn_add_test(rooms posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/rooms_test.py ${PROJECT_SOURCE_DIR})
     hewn_add_test(operators_doc posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/operators_doc_test.py
         ${HEWN_GENERATED_DIR}/operators.json)
+    include(${CMAKE_CURRENT_LIST_DIR}/packaging.cmake)
 endif()
 
 # ---- What only ARM has ----
