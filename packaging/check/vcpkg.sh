@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# vcpkg.sh DIST WORK: the port, run with stand-ins for vcpkg's functions, from the archives in DIST;
+# examples/add is built against what it installs, statically and dynamically. vcpkg itself is not
+# here.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+[[ $(uname -m) == x86_64 ]] || skip "the triplet is of x86-64"
+tar -xzf "$(only_file 'hewn-*-vcpkg.tar.gz')" -C "$work"
+for linkage in static:hewn_static:so dynamic:hewn:a; do
+    IFS=: read -r name target unwanted <<<"$linkage"
+    cmake -DPORT="$work/hewn-vcpkg/hewn" -DDIST="$dist" -DWORK="$work/$name" -DLINKAGE="$name" \
+        -P "$here/vcpkg/vcpkg.cmake"
+    left=$(find "$work/$name/package/lib" -name "*.$unwanted*")
+    [[ -z $left ]] || fail "$name: the package has $left"
+    cmake -S "$root/examples/add" -B "$work/$name/build" -G Ninja \
+        -DCMAKE_PREFIX_PATH="$work/$name/package" -DHEWN_LIBRARY="hewn::$target" >/dev/null
+    cmake --build "$work/$name/build" >/dev/null
+    "$work/$name/build/add" | grep '^11 22 33 44 ' >/dev/null || fail "$name: the sums are wrong"
+    echo "ok      vcpkg: the port's files, $name: found, linked, run"
+done
