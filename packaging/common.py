@@ -45,7 +45,7 @@ def digest(path, algorithm="sha256"):
 
 
 def written_list(words):
-    return ", ".join(words[:-1]) + " and " + words[-1]
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 @dataclasses.dataclass(frozen=True)

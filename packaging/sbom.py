@@ -28,6 +28,12 @@ PARTS = {
         "pkg:pypi/ziglang@0.15.2",
         r"^(linux|android).*\.so[\d.]*$|^windows-arm64.*\.dll$",
     ),
+    "glibc's pthread_atfork": (
+        "glibc",
+        "LGPL-2.1-or-later WITH GCC-exception-2.0",
+        None,
+        r"^linux-gnu-arm64.*\.so[\d.]*$",
+    ),
     "libgcc, libstdc++": (
         "libgcc and libstdc++",
         "GPL-3.0-or-later WITH GCC-exception-3.1",

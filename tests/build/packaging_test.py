@@ -302,6 +302,14 @@ class PackagingTest(unittest.TestCase):
                 self.refuses(nuget, f"there is no {file.partition('/')[2]}")
                 write(self.stage / file, kept)
 
+    def test_one_platform_is_enough(self):
+        for system in nuget.RIDS:
+            if system != "windows-x86_64":
+                shutil.rmtree(self.stage / system)
+        with zipfile.ZipFile(self.pack(nuget)[0]) as packed:
+            targets = packed.read("build/native/hewn.targets").decode()
+        self.assertIn("for the platforms x64, not for", targets)
+
     # ---- Apple ----
 
     @unittest.skipIf(UNLIPOED, UNLIPOED)
@@ -373,6 +381,7 @@ class PackagingTest(unittest.TestCase):
         for system, parts in (
             ("macos-arm64.tar.gz", {"Halide"}),
             ("android-arm64.tar.gz", {"Halide", "compiler_rt"}),
+            ("linux-gnu-arm64.tar.gz", {"Halide", "compiler_rt", "glibc"}),
             ("windows-arm64.zip", {"Halide", "compiler_rt", "mingw-w64"}),
         ):
             self.assertEqual(self.parts(packed[f"hewn-{common.VERSION}-{system}"]), parts, system)
