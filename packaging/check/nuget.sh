@@ -3,7 +3,7 @@
 # copy the DLL of the platform and refuse others; a C program is compiled and linked from it, and
 # runs under Wine where that can be had.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-apt nuget mono-xbuild mingw-w64 gcc-mingw-w64-x86-64
+apt nuget mono-xbuild g++-mingw-w64-x86-64
 package=$(only_file 'hewn.*.nupkg')
 # The client's cache would give an earlier package of the same version.
 cp "$package" "$work/"
