@@ -17,10 +17,7 @@ ROOT = HERE.parent
 HEADER = (ROOT / "include/hewn/hewn.h").read_text(encoding="utf-8")
 VERSION = ".".join(re.findall(r"^#define HEWN_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", HEADER, re.M))
 OPERATORS = re.findall(r"^ +HEWN_OPERATOR_(\w+) = \d+", HEADER, re.M)
-FUNCTIONS = re.findall(r"^HEWN_API .*HEWN_CALL (hewn_\w+)\(", HEADER, re.M)
-SUMMARY = re.search(
-    r'^project\(.* DESCRIPTION "(.*)"', (ROOT / "CMakeLists.txt").read_text(), re.M
-)[1]
+SUMMARY = re.search(r'\sDESCRIPTION\s+"(.*?)"', (ROOT / "CMakeLists.txt").read_text())[1]
 # There is no site yet, so a name that can never be one: a releaser gives theirs.
 HOMEPAGE = "https://hewn.invalid"
 NOTICES = ("LICENSE", "THIRD_PARTY.md")

@@ -79,10 +79,11 @@ def members(path):
 
 
 def parts_of(path):
+    names = members(path)
     return [
         part
         for part, (*_, pattern) in PARTS.items()
-        if any(re.search(pattern, name) for name in members(path))
+        if any(re.search(pattern, name) for name in names)
     ]
 
 

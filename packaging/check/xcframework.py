@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""xcframework.py XCFRAMEWORK: what Xcode reads in it, one line a slice and architecture:
-TRIPLE ARCH LIBRARY HEADERS, with tabs between them and with the oldest systems of the Package.swift beside it."""
+"""xcframework.py XCFRAMEWORK: what Xcode reads in it, a line for each slice and architecture:
+TRIPLE, ARCH, LIBRARY and HEADERS, with tabs between them. The triple has the oldest system that the
+Package.swift beside it names."""
 
 import pathlib
 import plistlib
