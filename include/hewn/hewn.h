@@ -38,7 +38,7 @@
 #include <stdint.h>
 
 #define HEWN_VERSION_MAJOR 0
-#define HEWN_VERSION_MINOR 1
+#define HEWN_VERSION_MINOR 2
 #define HEWN_VERSION_PATCH 0
 
 #if defined(_WIN32)

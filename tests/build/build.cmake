@@ -35,6 +35,10 @@ if(native_linux)
     include(${CMAKE_CURRENT_LIST_DIR}/packaging.cmake)
 endif()
 
+# ---- The project's habits: version, lint, reference, reports ----
+
+include(build/habits.cmake)
+
 # ---- What only ARM has ----
 
 if(HEWN_ARCH STREQUAL "arm-64" AND CMAKE_SYSTEM_NAME STREQUAL "Linux")

@@ -5,7 +5,7 @@
 
 namespace hewn::cli {
 
-// The version of the linked library: "0.1.0".
+// The version of the linked library: "<major>.<minor>.<patch>".
 std::string version_string();
 
 void print_info(bool json);

@@ -6,6 +6,9 @@
 set -euo pipefail
 source=$1 build=$2 work=$3 cmake=$4 lib=$5
 prefix=$work/moved/prefix
+version=$(sed -nE 's/#define HEWN_VERSION_[A-Z]+ ([0-9]+)$/\1/p' "$source/include/hewn/hewn.h" |
+    paste -sd .)
+minor=${version%.*} so=$lib/libhewn.so
 
 fail() {
     echo "package_test: $*" >&2
@@ -33,7 +36,8 @@ for component in hewn_Runtime hewn_Development; do
     "$cmake" --install "$build" --prefix "$work/prefix" --component $component >>"$work/install.log" ||
         fail "install failed: $(tail -5 "$work/install.log")"
     [[ $component == hewn_Runtime ]] || continue
-    [[ -e $work/prefix/$lib/libhewn.so.0.1.0 && -L $work/prefix/$lib/libhewn.so.0.1 && -e $work/prefix/share/doc/hewn/LICENSE ]] ||
+    [[ -e $work/prefix/$so.$version && -L $work/prefix/$so.$minor &&
+        -e $work/prefix/share/doc/hewn/LICENSE ]] ||
         fail "hewn_Runtime lacks the library or its licence"
     if find "$work/prefix" -name 'libhewn.so' -o -name '*.a' -o -name '*.h' -o -name '*.cmake' -o -name '*.pc' | grep .; then
         fail "hewn_Runtime has the files above"
@@ -48,12 +52,13 @@ awk '/^```cpp$/ { inside = 1; next } inside && /^```$/ { exit } inside' "$source
     fail "README.md and examples/add/main.cpp differ"
 
 # ---- What is installed.
-for file in include/hewn/hewn.h include/hewn/hewn.hpp "$lib"/libhewn.a "$lib"/libhewn.so "$lib"/libhewn.so.0.1 "$lib"/libhewn.so.0.1.0 \
-    "$lib"/cmake/hewn/hewnConfig.cmake "$lib"/cmake/hewn/hewnConfigVersion.cmake "$lib"/pkgconfig/hewn.pc \
-    share/doc/hewn/LICENSE share/doc/hewn/THIRD_PARTY.md share/doc/hewn/numerics.md share/doc/hewn/operators.md; do
+for file in include/hewn/hewn.h include/hewn/hewn.hpp "$lib/libhewn.a" "$so"{,".$minor",".$version"} \
+    "$lib"/cmake/hewn/hewnConfig{,Version}.cmake "$lib/pkgconfig/hewn.pc" \
+    share/doc/hewn/{LICENSE,THIRD_PARTY.md,numerics.md,operators.md}; do
     [[ -e $prefix/$file ]] || fail "$file is not installed"
 done
-[[ -L $prefix/$lib/libhewn.so && -L $prefix/$lib/libhewn.so.0.1 ]] || fail "libhewn.so and libhewn.so.0.1 are to be links"
+[[ -L $prefix/$so && -L $prefix/$so.$minor ]] ||
+    fail "libhewn.so and libhewn.so.$minor are to be links"
 cmp "$source/LICENSE" "$prefix/share/doc/hewn/LICENSE"
 cmp "$source/THIRD_PARTY.md" "$prefix/share/doc/hewn/THIRD_PARTY.md"
 grep -q 'Copyright (c) .* MIT CSAIL, Google' "$prefix/share/doc/hewn/THIRD_PARTY.md" || fail "Halide's copyright notice is missing"
@@ -96,7 +101,7 @@ else
     echo "skipped: examples/cuda_stream, no CUDA toolkit"
 fi
 
-readelf -d "$work/add-hewn/add" | grep -q 'NEEDED.*libhewn\.so\.0' || fail "the shared library is not used by its SONAME"
+readelf -d "$work/add-hewn/add" | grep -qF "[libhewn.so.$minor]" || fail "the shared library is not used by its SONAME"
 for program in "$work/add-hewn_static/add" "$work/c_quantize-hewn_static/c_quantize"; do
     if readelf -d "$program" | grep 'NEEDED.*libhewn'; then fail "$program is not linked statically"; fi
 done
@@ -121,7 +126,7 @@ exported=$(nm -D --defined-only "$work/plugin/build/libplugin.so" | awk '{ print
 [[ $exported == plugin ]] || fail "a plugin exports also: $(grep -v -x plugin <<<"$exported" | head -5)"
 echo "passed: what a shared library with hewn_static exports"
 
-# ---- Versions: only 0.1 is compatible with 0.1.
+# ---- Versions: only those of the same minor version are compatible, and none newer.
 mkdir "$work/version"
 cat >"$work/version/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.16)
@@ -131,7 +136,8 @@ if(NOT "${hewn_FOUND}" STREQUAL EXPECTED)
     message(FATAL_ERROR "hewn ${WANTED}: found is ${hewn_FOUND}, not ${EXPECTED}")
 endif()
 END
-for wanted in 0.1:1 0.1.0:1 0.1.9:0 0.2:0 1.0:0; do
+major=${minor%.*} next=$((${minor#*.} + 1))
+for wanted in "$minor:1" "$version:1" "$minor.99:0" "$major.$next:0" "$((major + 1)).0:0"; do
     "$cmake" -S "$work/version" -B "$work/version/$wanted" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DWANTED="${wanted%:*}" \
         -DEXPECTED="${wanted#*:}" >"$work/version.log" 2>&1 || fail "$(tail -3 "$work/version.log")"
 done
@@ -139,7 +145,8 @@ echo "passed: versions"
 
 # ---- pkg-config.
 export PKG_CONFIG_PATH=$prefix/$lib/pkgconfig
-[[ $(pkg-config --modversion hewn) == 0.1.0 ]] || fail "pkg-config --modversion: $(pkg-config --modversion hewn)"
+[[ $(pkg-config --modversion hewn) == "$version" ]] ||
+    fail "pkg-config --modversion: $(pkg-config --modversion hewn)"
 # shellcheck disable=SC2046,SC2086  # flags are words
 $CC $CFLAGS "$source/examples/c_quantize/main.c" $(pkg-config --cflags --libs hewn) -o "$work/with_pkg_config" ||
     fail "does not build with pkg-config's $(pkg-config --cflags --libs hewn)"
