@@ -22,7 +22,8 @@ prefix=$PWD/build/demo/prefix
 # Joined by &&: `stage` looks at a command's status, and so set -e is off in it.
 build_example() {
     cmake --install build --prefix "$prefix" >build/demo/install.log &&
-        cmake -S examples/add -B build/demo/add -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" >build/demo/add.log &&
+        cmake -S examples/add -B build/demo/add -G Ninja -DCMAKE_BUILD_TYPE=Release \
+            -DCMAKE_PREFIX_PATH="$prefix" >build/demo/add.log &&
         cmake --build build/demo/add
 }
 

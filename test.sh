@@ -2,10 +2,13 @@
 # Sets the machine up, configures, builds and tests, in one command. The last lines are ctest's
 # summary.
 #
-#     ./test.sh [CTEST ARGUMENT...]            builds for this system and all others, runs every test, those of ARM on two emulated
-#                                              CPUs, those of Windows under Wine; looks at the packages of systems whose programs do
-#                                              not run here, of one kernel an operator
-#     ./test.sh --quick [CTEST ARGUMENT...]    a first look: this system alone, without the slow tests
+#     ./test.sh [CTEST ARGUMENT...]            builds for this system and all others, runs every
+#                                              test, those of ARM on two emulated CPUs, those of
+#                                              Windows under Wine; looks at the packages of systems
+#                                              whose programs do not run here, of one kernel an
+#                                              operator
+#     ./test.sh --quick [CTEST ARGUMENT...]    a first look: this system alone, without the slow
+#                                              tests
 #
 #     ./test.sh -R variants.x86_64_avx2        runs the tests whose names match
 set -euo pipefail
@@ -22,7 +25,8 @@ source scripts/stage.sh
 
 build_for_others() {
     local wine=0 toolchain system
-    local kernels="add_f32;quantize_linear_f32_u8;dequantize_linear_u8_f32;quantized_linear_add_u8_u8_u8;quantized_linear_mul_u8_u8"
+    local kernels="add_f32;quantize_linear_f32_u8;dequantize_linear_u8_f32"
+    kernels+=";quantized_linear_add_u8_u8_u8;quantized_linear_mul_u8_u8"
     stage arm64 scripts/cross.sh linux-arm64
     stage x86-32 scripts/cross.sh linux-x86
     # Without Wine ctest lists its tests as one that is skipped.
@@ -32,13 +36,18 @@ build_for_others() {
     77) rm -rf build-windows-x86_64 ;;
     *) exit "$wine" ;;
     esac
-    for toolchain in $(grep --files-without-match CMAKE_CROSSCOMPILING_EMULATOR cmake/toolchains/*-*.cmake); do
+    for toolchain in $(grep -L CMAKE_CROSSCOMPILING_EMULATOR cmake/toolchains/*-*.cmake); do
         system=$(basename "$toolchain" .cmake)
-        stage "$system" scripts/cross.sh "$system" -B "build-libraries/$system" "-DHEWN_SIGNATURES=$kernels"
+        stage "$system" scripts/cross.sh "$system" -B "build-libraries/$system" \
+            "-DHEWN_SIGNATURES=$kernels"
     done
 }
 
-if [[ $preset == quick ]]; then stage set-up scripts/setup.sh; else stage set-up ./tune.sh --set-up; fi
+if [[ $preset == quick ]]; then
+    stage set-up scripts/setup.sh
+else
+    stage set-up ./tune.sh --set-up
+fi
 export PATH="$PWD/.venv/bin:$PATH"
 stage configure cmake --preset default
 stage build cmake --build --preset default
@@ -48,6 +57,8 @@ if [[ $preset == default ]]; then exec ctest --preset default "${arguments[@]}";
 
 status=0
 ctest --preset quick "${arguments[@]}" || status=$?
-slow=$(ctest --preset default --show-only -L '^slow$' | sed -n 's/^ *Test *#[0-9]*: //p' | paste -sd ' ')
-echo "--quick left out the builds for other systems, their tests, and what takes long: $slow. ./test.sh runs it all."
+slow=$(ctest --preset default --show-only -L '^slow$' | sed -n 's/^ *Test *#[0-9]*: //p' |
+    paste -sd ' ')
+echo "--quick left out the builds for other systems, their tests, and what takes long: $slow." \
+    "./test.sh runs it all."
 exit $status

@@ -19,7 +19,8 @@ install_wheels() {
     if [[ -f $stamp && $(<"$stamp") == "$wanted" ]]; then return; fi
     echo "tune.sh: making $venv"
     "$python" -m venv --clear "$venv"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-deps --only-binary :all: \
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-deps \
+        --only-binary :all: \
         -r "$root/tools/tune/requirements.txt"
     printf '%s\n' "$wanted" >"$stamp"
 }

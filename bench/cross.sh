@@ -17,12 +17,17 @@ fetch_source() {
     rm -rf "$source" "$apt"
     mkdir -p "$source" "$apt/parts" "$apt/lists/partial"
     for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
-        if [[ -f $file ]]; then sed 's/^deb /deb-src /' "$file" >"$apt/parts/$(basename "$file" .list).list"; fi
+        if [[ -f $file ]]; then
+            sed 's/^deb /deb-src /' "$file" >"$apt/parts/$(basename "$file" .list).list"
+        fi
     done
     for file in /etc/apt/sources.list.d/*.sources; do
-        if [[ -f $file ]]; then sed 's/^Types:.*/Types: deb-src/' "$file" >"$apt/parts/$(basename "$file")"; fi
+        if [[ -f $file ]]; then
+            sed 's/^Types:.*/Types: deb-src/' "$file" >"$apt/parts/$(basename "$file")"
+        fi
     done
-    options=(-qq -o Dir::Etc::SourceList=/dev/null -o "Dir::Etc::SourceParts=$apt/parts" -o "Dir::State::Lists=$apt/lists" -o APT::Sandbox::User=)
+    options=(-qq -o Dir::Etc::SourceList=/dev/null -o "Dir::Etc::SourceParts=$apt/parts"
+        -o "Dir::State::Lists=$apt/lists" -o APT::Sandbox::User=)
     apt-get "${options[@]}" update
     (cd "$apt" && apt-get "${options[@]}" source --download-only benchmark)
     tar --extract --file "$apt"/benchmark_*.orig.tar.* --directory "$source" --strip-components=1

@@ -4,8 +4,10 @@
 # Leaves report.json and table.md.
 #
 #     ./bench/gpu.sh                   needs an NVIDIA driver
-#     ./bench/gpu.sh --dry-run         the same on OpenCL with few elements: shows that the script works where there is no GPU
-#     --built                          with the programs in build/ as they are: installs and builds nothing (bench/README.md)
+#     ./bench/gpu.sh --dry-run         the same on OpenCL with few elements: shows that the script
+#                                      works where there is no GPU
+#     --built                          with the programs in build/ as they are: installs and builds
+#                                      nothing (bench/README.md)
 #     --no-tests                       measures only
 #     --results DIR                    where they go; default: build/gpu-results
 set -euo pipefail

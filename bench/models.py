@@ -1,6 +1,6 @@
-"""ONNX models of one operator. Scales and zero points are initializers, as real models have them."""
+"""ONNX models of one operator. Scales and zero points are initializers, as real models have
+them."""
 
-import onnx
 from onnx import TensorProto, helper, numpy_helper
 import numpy as np
 
@@ -18,14 +18,17 @@ TYPES = {
 
 
 def make(onnx_name, tensors, parameters, output, axis):
-    """The model's bytes. `onnx_name`: domain and operator, "ai.onnx.Add". `tensors`: {input position: (type, shape, transposed)}. `parameters`: {input position: (type, values)}, one
-    value for the tensor or for each index of `axis`. `output`: (type, shape). Graph inputs are t<position>, the output is y."""
+    """The model's bytes. `onnx_name`: domain and operator, "ai.onnx.Add". `tensors`: {input
+    position: (type, shape, transposed)}. `parameters`: {input position: (type, values)}, one value
+    for the tensor or for each index of `axis`. `output`: (type, shape). Graph inputs are
+    t<position>, the output is y."""
     nodes, inputs, initializers, names = [], [], [], {}
     for position, (type_name, shape, transposed) in tensors.items():
         names[position] = f"t{position}"
         inputs.append(helper.make_tensor_value_info(names[position], TYPES[type_name][0], shape))
         if transposed:
-            nodes.append(helper.make_node("Transpose", [names[position]], [f"t{position}_transposed"], perm=[1, 0]))
+            nodes.append(helper.make_node("Transpose", [names[position]],
+                                          [f"t{position}_transposed"], perm=[1, 0]))
             names[position] += "_transposed"
     for position, (type_name, values) in parameters.items():
         names[position] = f"p{position}"
@@ -33,7 +36,8 @@ def make(onnx_name, tensors, parameters, output, axis):
         initializers.append(numpy_helper.from_array(array, names[position]))
     domain, kind = onnx_name.rsplit(".", 1)
     attributes = {"axis": axis} if axis >= 0 else {}
-    nodes.append(helper.make_node(kind, [names[i] for i in sorted(names)], ["y"], domain="" if domain == "ai.onnx" else domain, **attributes))
+    nodes.append(helper.make_node(kind, [names[i] for i in sorted(names)], ["y"],
+                                  domain="" if domain == "ai.onnx" else domain, **attributes))
     outputs = [helper.make_tensor_value_info("y", TYPES[output[0]][0], output[1])]
     # From opset 19 on the scale of an i32 input would have to be i32.
     opset = 13 if kind == "QuantizeLinear" and tensors[0][0] == "i32" else 21

@@ -8,7 +8,8 @@ def version():
 
 
 def prepare(op, inputs, output):
-    """Returns run(n), which computes the operator n times on these arrays; None for an operator that is not here."""
+    """Returns run(n), which computes the operator n times on these arrays; None for an operator
+    that is not here."""
     if op not in globals():
         return None
     step = globals()[op](inputs, output)
@@ -70,7 +71,8 @@ def dequantize_linear(inputs, output):
 def quantized_linear_add(inputs, output):
     a, a_scale, a_zero_point, b, b_scale, b_zero_point, output_scale, output_zero_point = inputs
     first = lambda parameter: np.float32(parameter.flat[0])
-    a_s, a_z, b_s, b_z, o_s, o_z = map(first, (a_scale, a_zero_point, b_scale, b_zero_point, output_scale, output_zero_point))
+    a_s, a_z, b_s, b_z, o_s, o_z = map(first, (a_scale, a_zero_point, b_scale, b_zero_point,
+                                               output_scale, output_zero_point))
     t, u = np.empty(output.shape, np.float32), np.empty(output.shape, np.float32)
     store = quantize_into(output)
 
@@ -88,8 +90,10 @@ def quantized_linear_add(inputs, output):
 
 def quantized_linear_mul(inputs, output):
     a, a_scale, a_zero_point, b, b_scale, b_zero_point, output_scale, output_zero_point = inputs
-    a_z, b_z, o_z = (np.float32(parameter.flat[0]) for parameter in (a_zero_point, b_zero_point, output_zero_point))
-    ratio = np.float32(a_scale.flat[0]) * np.float32(b_scale.flat[0]) / np.float32(output_scale.flat[0])
+    a_z, b_z, o_z = (np.float32(parameter.flat[0])
+                     for parameter in (a_zero_point, b_zero_point, output_zero_point))
+    a_s, b_s, o_s = (np.float32(scale.flat[0]) for scale in (a_scale, b_scale, output_scale))
+    ratio = a_s * b_s / o_s
     t, u = np.empty(output.shape, np.float32), np.empty(output.shape, np.float32)
     store = quantize_into(output)
 
@@ -105,4 +109,5 @@ def quantized_linear_mul(inputs, output):
 
 def collapse(values, view):
     """`values` with size 1 along the dimensions that `view` repeats."""
-    return np.ascontiguousarray(values[tuple(slice(None) if s else slice(0, 1) for s in view.strides)])
+    return np.ascontiguousarray(values[tuple(slice(None) if s else slice(0, 1)
+                                             for s in view.strides)])

@@ -1,8 +1,8 @@
 """Pictures and a page of what compare measured: plots.py REPORT FOLDER
 
-<operator>.png has a panel for each signature: GB/s over elements on one thread, for hewn, its peers or a baseline, and the machine's
-limit. layouts.png has the ratio to each peer in each layout, calls.png the time of a call of 16 elements. index.html shows all of these
-and all rows."""
+<operator>.png has a panel for each signature: GB/s over elements on one thread, for hewn, its peers
+or a baseline, and the machine's limit. layouts.png has the ratio to each peer in each layout,
+calls.png the time of a call of 16 elements. index.html shows all of these and all rows."""
 
 import argparse
 import html
@@ -16,7 +16,8 @@ import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 HEWN = "#d62728"
-COLORS = {"ONNX Runtime": "#1f77b4", "oneDNN": "#2ca02c", "XNNPACK": "#9467bd", "NumPy": "#8c8c8c", "baseline": "#ff7f0e"}
+COLORS = {"ONNX Runtime": "#1f77b4", "oneDNN": "#2ca02c", "XNNPACK": "#9467bd", "NumPy": "#8c8c8c",
+          "baseline": "#ff7f0e"}
 MARKERS = {"ONNX Runtime": "s", "oneDNN": "^", "XNNPACK": "D", "NumPy": "v", "baseline": "P"}
 COLUMNS = 4
 
@@ -50,7 +51,8 @@ def machine(report):
 def panels(count):
     columns = min(COLUMNS, count)
     lines = -(-count // columns)
-    figure, axes = plt.subplots(lines, columns, figsize=(max(8, 4.6 * columns), 3.9 * lines + 0.9), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(lines, columns, figsize=(max(8, 4.6 * columns), 3.9 * lines + 0.9),
+                                squeeze=False, layout="constrained")
     for axis in axes.flat[count:]:
         axis.set_visible(False)
     return figure, list(axes.flat[:count])
@@ -58,7 +60,8 @@ def panels(count):
 
 def plain_numbers(axis):
     low, high = axis.get_view_interval()
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high > 30 * low else (1, 1.5, 2, 3, 4, 5, 6, 8)))
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high > 30 * low
+                                      else (1, 1.5, 2, 3, 4, 5, 6, 8)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
 
@@ -72,13 +75,15 @@ def share_legend(figure, axes):
     for axis in axes:
         handles, labels = axis.get_legend_handles_labels()
         entries |= dict(zip(labels, handles))
-    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=max(3, int(figure.get_figwidth() / 2)), frameon=False)
+    figure.legend(entries.values(), entries.keys(), loc="outside lower center",
+                  ncols=max(3, int(figure.get_figwidth() / 2)), frameon=False)
 
 
 def roofline(report, op, path):
     """Draws dense tensors of one operator. False if there is nothing to draw."""
     # A call of 16 elements is a matter of nanoseconds, not of bandwidth.
-    rows = [r for r in report["rows"] if r["op"] == op and r["layout"] == "dense" and r["elements"] >= 1024]
+    rows = [r for r in report["rows"] if r["op"] == op and r["layout"] == "dense"
+            and r["elements"] >= 1024]
     rows = [r for r in rows if r["threads"] == min(r["threads"] for r in rows)]
     signatures = unique(r["signature"] for r in rows)
     if not signatures:
@@ -88,13 +93,18 @@ def roofline(report, op, path):
         mine = [r for r in rows if r["signature"] == signature]
         elements = [r["elements"] for r in mine]
         limit = [r["limit_gbps"] for r in mine]
-        axis.plot(elements, limit, "--", color="black", linewidth=1, label="limit: the fastest copy of as many bytes")
+        axis.plot(elements, limit, "--", color="black", linewidth=1,
+                  label="limit: the fastest copy of as many bytes")
         for peer, color in COLORS.items():
-            points = [(r["elements"], p["gbps"]) for r in mine for p in r["peers"] if p["peer"] == peer]
+            points = [(r["elements"], p["gbps"]) for r in mine
+                      for p in r["peers"] if p["peer"] == peer]
             if points:
-                axis.plot(*zip(*points), color=color, marker=MARKERS[peer], markersize=5, linewidth=1.2, label=peer)
-        axis.plot(elements, [r["hewn_gbps"] for r in mine], color=HEWN, marker="o", markersize=6, linewidth=2.4, label="hewn", zorder=5)
-        axis.set(title=signature, xscale="log", yscale="log", xlabel="elements", ylabel="GB/s read + written")
+                axis.plot(*zip(*points), color=color, marker=MARKERS[peer], markersize=5,
+                          linewidth=1.2, label=peer)
+        axis.plot(elements, [r["hewn_gbps"] for r in mine], color=HEWN, marker="o", markersize=6,
+                  linewidth=2.4, label="hewn", zorder=5)
+        axis.set(title=signature, xscale="log", yscale="log", xlabel="elements",
+                 ylabel="GB/s read + written")
         axis.set_xscale("log", base=2)
         axis.set_xticks(elements, [elements_text(e) for e in elements])
         axis.set_ylim(top=1.4 * max(limit + [r["hewn_gbps"] for r in mine]))
@@ -115,10 +125,13 @@ def calls(report, path):
         return False
     figure, axis = plt.subplots(figsize=(8, 0.28 * len(rows) + 1.8), layout="constrained")
     for peer, color in COLORS.items():
-        points = [(r["hewn_ns"] * r["hewn_gbps"] / p["gbps"], i) for i, r in enumerate(rows) for p in r["peers"] if p["peer"] == peer]
+        points = [(r["hewn_ns"] * r["hewn_gbps"] / p["gbps"], i) for i, r in enumerate(rows)
+                  for p in r["peers"] if p["peer"] == peer]
         if points:
-            axis.plot(*zip(*points), color=color, marker=MARKERS[peer], linestyle="none", label=peer)
-    axis.plot([r["hewn_ns"] for r in rows], range(len(rows)), color=HEWN, marker="o", linestyle="none", label="hewn", zorder=5)
+            axis.plot(*zip(*points), color=color, marker=MARKERS[peer], linestyle="none",
+                      label=peer)
+    axis.plot([r["hewn_ns"] for r in rows], range(len(rows)), color=HEWN, marker="o",
+              linestyle="none", label="hewn", zorder=5)
     axis.set_yticks(range(len(rows)), [f"{r['op']} {r['signature']}" for r in rows], fontsize=8)
     axis.invert_yaxis()
     axis.set(xscale="log", xlabel="ns a call (left is faster)")
@@ -132,7 +145,8 @@ def calls(report, path):
 
 
 def layouts(report, path):
-    """Draws hewn's ratio to each peer by layout, at the size closest to 1 Mi elements. False if there is nothing to draw."""
+    """Draws hewn's ratio to each peer by layout, at the size closest to 1 Mi elements. False if
+    there is nothing to draw."""
     rows = [r for r in report["rows"] if r["layout"] != "dense"]
     if not rows:
         return False
@@ -140,21 +154,25 @@ def layouts(report, path):
     best = {}
     for row in (r for r in rows if r["threads"] == threads):
         key = (row["op"] + " " + row["signature"], row["layout"])
-        if key not in best or abs(row["elements"] - (1 << 20)) < abs(best[key]["elements"] - (1 << 20)):
+        if key not in best or (abs(row["elements"] - (1 << 20))
+                               < abs(best[key]["elements"] - (1 << 20))):
             best[key] = row
     kernels = unique(kernel for kernel, _ in best)
     figure, axes = panels(len(kernels))
     for axis, kernel in zip(axes, kernels):
         mine = [row for key, row in best.items() if key[0] == kernel]
-        order = [name for name in COLORS if any(p["peer"] == name for row in mine for p in row["peers"])]
+        order = [name for name in COLORS if any(p["peer"] == name for row in mine
+                                                for p in row["peers"])]
         for i, row in enumerate(mine):
             for peer in row["peers"]:
                 at = i + 0.18 * (order.index(peer["peer"]) - (len(order) - 1) / 2)
                 error = [[peer["ratio"] - peer["ratio_low"]], [peer["ratio_high"] - peer["ratio"]]]
-                axis.errorbar(peer["ratio"], at, xerr=error, color=COLORS[peer["peer"]], marker=MARKERS[peer["peer"]], linestyle="none",
+                axis.errorbar(peer["ratio"], at, xerr=error, color=COLORS[peer["peer"]],
+                              marker=MARKERS[peer["peer"]], linestyle="none",
                               label=peer["peer"])
         axis.axvline(1, color=HEWN, linewidth=1.5)
-        axis.set_yticks(range(len(mine)), [f"{r['layout']}\n{elements_text(r['elements'])}" for r in mine], fontsize=8)
+        axis.set_yticks(range(len(mine)), [f"{r['layout']}\n{elements_text(r['elements'])}"
+                                           for r in mine], fontsize=8)
         axis.invert_yaxis()
         axis.set(title=kernel, xscale="log", xlabel="hewn's speed over the peer's")
         plain_numbers(axis.xaxis)
@@ -168,11 +186,14 @@ def layouts(report, path):
 
 def table(report):
     peers = unique(p["peer"] for r in report["rows"] for p in r["peers"])
-    head = ["operator", "signature", "layout", "elements", "threads", "a call", "GB/s", "of limit"] + peers
+    head = ["operator", "signature", "layout", "elements", "threads", "a call", "GB/s",
+            "of limit"] + peers
     lines = ["<tr>" + "".join(f"<th>{html.escape(h)}</th>" for h in head) + "</tr>"]
     for row in report["rows"]:
-        cells = [row["op"], row["signature"], row["layout"], elements_text(row["elements"]), row["threads"], duration_text(row["hewn_ns"]),
-                 f"{row['hewn_gbps']:.3g}", f"{100 * row['hewn_gbps'] / row['limit_gbps']:.0f} %" if row["elements"] >= 1024 else ""]
+        cells = [row["op"], row["signature"], row["layout"], elements_text(row["elements"]),
+                 row["threads"], duration_text(row["hewn_ns"]),
+                 f"{row['hewn_gbps']:.3g}", f"{100 * row['hewn_gbps'] / row['limit_gbps']:.0f} %"
+                 if row["elements"] >= 1024 else ""]
         line = "".join(f"<td>{html.escape(str(c))}</td>" for c in cells)
         for name in peers:
             found = [p for p in row["peers"] if p["peer"] == name]
@@ -180,9 +201,12 @@ def table(report):
                 line += "<td></td>"
                 continue
             peer = found[0]
-            kind = "faster" if peer["ratio_low"] > 1 else "slower" if peer["ratio_high"] < 1 else "equal"
-            exact = "" if not peer["differing"] else f" <small>{100 * peer['differing'] / row['elements']:.2g} % of its results differ</small>"
-            line += f"<td class={kind}><b>{ratio_text(peer['ratio'])}</b> <small>{ratio_text(peer['ratio_low'])}–{ratio_text(peer['ratio_high'])}</small>{exact}</td>"
+            low, high = peer["ratio_low"], peer["ratio_high"]
+            kind = "faster" if low > 1 else "slower" if high < 1 else "equal"
+            differing = 100 * peer["differing"] / row["elements"]
+            exact = f" <small>{differing:.2g} % of its results differ</small>" if differing else ""
+            line += (f"<td class={kind}><b>{ratio_text(peer['ratio'])}</b> "
+                     f"<small>{ratio_text(low)}–{ratio_text(high)}</small>{exact}</td>")
         lines.append(f"<tr>{line}</tr>")
     return "\n".join(lines)
 
@@ -190,16 +214,21 @@ def table(report):
 PAGE = """<!DOCTYPE html>
 <html lang="en"><meta charset="utf-8"><title>hewn, side by side</title>
 <style>
-body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 1500px; padding: 0 1em; }}
+body {{
+  font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 1500px; padding: 0 1em;
+}}
 img {{ max-width: 100%; }} table {{ border-collapse: collapse; font-size: 13px; }}
-td, th {{ padding: 2px 9px; text-align: left; border-bottom: 1px solid #ddd; }} th {{ position: sticky; top: 0; background: white; }}
-small {{ color: #555; }} .faster {{ background: #e3f4e3; }} .slower {{ background: #fbe0de; }} .equal {{ background: #f4f4f4; }}
+td, th {{ padding: 2px 9px; text-align: left; border-bottom: 1px solid #ddd; }}
+th {{ position: sticky; top: 0; background: white; }} small {{ color: #555; }}
+.faster {{ background: #e3f4e3; }} .slower {{ background: #fbe0de; }}
+.equal {{ background: #f4f4f4; }}
 </style>
 <h1>hewn, side by side</h1>
 <p>{machine}. {versions}.</p>
-<p>Peers' columns in the table: hewn's speed over the peer's, the median over interleaved rounds and its 95 % bootstrap interval. The
-pictures' lines are medians of each one's own times, and may cross where the ratio of the rounds says otherwise. Reading is faster than
-copying: what reads more than it writes may pass the limit.</p>
+<p>Peers' columns in the table: hewn's speed over the peer's, the median over interleaved rounds
+and its 95 % bootstrap interval. The pictures' lines are medians of each one's own times, and may
+cross where the ratio of the rounds says otherwise. Reading is faster than copying: what reads more
+than it writes may pass the limit.</p>
 {images}
 <h2>All rows</h2>
 <table>{table}</table>
@@ -224,7 +253,8 @@ def main():
         pictures.append("calls.png")
     images = "\n".join(f'<p><img src="{name}" alt="{name}"></p>' for name in pictures)
     versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
-    page = PAGE.format(machine=html.escape(machine(report)), versions=html.escape(versions), images=images, table=table(report))
+    page = PAGE.format(machine=html.escape(machine(report)), versions=html.escape(versions),
+                       images=images, table=table(report))
     (arguments.folder / "index.html").write_text(page, encoding="utf-8")
 
 

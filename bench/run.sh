@@ -6,7 +6,8 @@
 #     ./bench/run.sh --quick --json rows.json under a minute
 #     ./bench/run.sh --op add --elements 1Mi  a part of it; --help lists everything
 #
-#     --results DIR          where report.json, the pictures and index.html go; default: build/bench-results
+#     --results DIR          where report.json, the pictures and index.html go; default:
+#                            build/bench-results
 #     --xnnpack-prefix DIR   an XNNPACK of your own instead of the system's
 #     --onednn-prefix DIR    the same for oneDNN
 set -euo pipefail
@@ -39,14 +40,16 @@ packages=(libbenchmark-dev libdnnl-dev libxnnpack-dev libpthreadpool-dev python3
 venv=build/bench-venv log=build/bench.log
 
 install_packages() {
-    local package missing=() as_root=()
+    local package state missing=() as_root=()
     for package in "${packages[@]}"; do
-        [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
+        state=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)
+        [[ $state == installed ]] || missing+=("$package")
     done
     ((${#missing[@]})) || return 0
     echo "run.sh: installing ${missing[*]}"
     ((EUID == 0)) || as_root=(sudo)
-    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
+    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes
+        -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
     "${apt[@]}" update
     "${apt[@]}" install --no-install-recommends "${missing[@]}"
 }
@@ -57,7 +60,8 @@ install_wheels() {
     if [[ -f $stamp && $(<"$stamp") == "$wanted" ]]; then return; fi
     echo "run.sh: making $venv"
     "$python" -m venv --clear "$venv"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-deps --only-binary :all: \
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-deps \
+        --only-binary :all: \
         -r bench/requirements.txt
     printf '%s\n' "$wanted" >"$stamp"
 }
@@ -76,16 +80,19 @@ install_packages
 install_wheels
 export PATH="$root/.venv/bin:$PATH"
 [[ -f build/build.ninja ]] || echo "run.sh: building hewn: some minutes the first time"
-if ! logged cmake --preset default -DHEWN_BUILD_BENCH=ON -DHEWN_BENCH_PYTHON="$root/$venv/bin/python" \
+if ! logged cmake --preset default -DHEWN_BUILD_BENCH=ON \
+    -DHEWN_BENCH_PYTHON="$root/$venv/bin/python" \
     -DHEWN_BENCH_XNNPACK_PREFIX="$xnnpack_prefix" -DHEWN_BENCH_ONEDNN_PREFIX="$onednn_prefix"; then
-    cmake --preset default -DHEWN_BUILD_BENCH=OFF >"$log" 2>&1 || true  # ./test.sh and ./demo.sh build there too
+    # ./test.sh and ./demo.sh build there too.
+    cmake --preset default -DHEWN_BUILD_BENCH=OFF >"$log" 2>&1 || true
     exit 1
 fi
 logged cmake --build build --target compare
 
 mkdir -p "$results"
 status=0
-(cd "$caller" && "$root/build/bench/compare" --report "$results/report.json" ${compare_arguments[@]+"${compare_arguments[@]}"}) || status=$?
+(cd "$caller" && "$root/build/bench/compare" --report "$results/report.json" \
+    ${compare_arguments[@]+"${compare_arguments[@]}"}) || status=$?
 if [[ $results/report.json -nt $log ]]; then
     "$venv/bin/python" bench/plots.py "$results/report.json" "$results"
     echo

@@ -1,8 +1,8 @@
 """The rows of reports as a Markdown table: table.py [--threads N] REPORT... > table.md
 
-A line is an operator, signature and layout; a column is a number of elements. An entry has hewn's speed over that of the best peer, its
-95 % interval, that peer, hewn's GB/s and its share of the machine's limit.
-"""
+A line is an operator, signature and layout; a column is a number of elements. An entry has hewn's
+speed over that of the best peer, its 95 % interval, that peer, hewn's GB/s and its share of the
+machine's limit."""
 
 import argparse
 import json
@@ -10,7 +10,8 @@ import json
 
 def size_text(elements):
     for unit, name in ((1 << 20, "Mi"), (1 << 10, "Ki")):
-        if round(elements / unit) >= 1 and abs(elements / unit - round(elements / unit)) < 0.01:  # 4095 is 4 Ki, 1500 is not 1
+        # 4095 is 4 Ki, 1500 is not 1.
+        if round(elements / unit) >= 1 and abs(elements / unit - round(elements / unit)) < 0.01:
             return f"{round(elements / unit)} {name}"
     return str(elements)
 
@@ -21,7 +22,8 @@ def entry(row):
     peer = min(row["peers"], key=lambda p: p["ratio"])
     share = row["hewn_gbps"] / row["limit_gbps"]
     inexact = "\\*" if peer["differing"] else ""
-    return (f"**{peer['ratio']:.2f}** {peer['ratio_low']:.2f}–{peer['ratio_high']:.2f} {peer['peer']}{inexact}, "
+    return (f"**{peer['ratio']:.2f}** {peer['ratio_low']:.2f}–{peer['ratio_high']:.2f} "
+            f"{peer['peer']}{inexact}, "
             f"{row['hewn_gbps']:.0f} GB/s, {share:.0%}")
 
 
@@ -44,7 +46,8 @@ def main():
     print("| operator | layout | " + " | ".join(columns) + " |")
     print("|---|---|" + "---|" * len(columns))
     for (operator, signature, layout), entries in lines.items():
-        print(f"| {operator} `{signature}` | {layout} | " + " | ".join(entries.get(size, "") for size in columns) + " |")
+        print(f"| {operator} `{signature}` | {layout} | "
+              + " | ".join(entries.get(size, "") for size in columns) + " |")
 
 
 if __name__ == "__main__":

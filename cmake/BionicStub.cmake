@@ -1,7 +1,8 @@
 # A stand-in for an NDK's libraries for Android: a library that exports the names in
 # cmake/bionic.txt and does nothing. What links against it needs no other name of the system; it
 # cannot run.
-message(NOTICE "No NDK (ANDROID_NDK_HOME): libhewn.so is linked against a stand-in for Android's libraries. It is for checks, not for devices.")
+message(NOTICE "No NDK (ANDROID_NDK_HOME): libhewn.so is linked against a stand-in for Android's "
+    "libraries. It is for checks, not for devices.")
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/bionic.txt names REGEX "^[^#]")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/bionic.txt)
 set(source "")

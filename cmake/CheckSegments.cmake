@@ -1,5 +1,6 @@
 # Fails unless every loaded segment of the ELF shared library LIBRARY fits pages of 16 KiB.
-execute_process(COMMAND ${READELF} -lW ${LIBRARY} OUTPUT_VARIABLE segments COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${READELF} -lW ${LIBRARY} OUTPUT_VARIABLE segments
+    COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[ ]LOAD [^\n]*" segments "${segments}")
 if(NOT segments)
     message(FATAL_ERROR "${LIBRARY}: no segments found")

@@ -17,8 +17,9 @@ function(hewn_write_list file macros sources lines)
 endfunction()
 
 # variants.inc: HEWN_VARIANT(operator, signature, target, forms) for each variant. forms has for
-# each form HEWN_FORM(entry, form, layouts...): the function to call, hewnk_<owner>__<form> (a
-# GPU's: ..._argv); layouts as binary numbers.
+# each form
+#   HEWN_FORM(entry, form, layouts...): the function to call, hewnk_<owner>__<form> (a GPU's:
+#   ..._argv); layouts as binary numbers.
 function(hewn_write_variants)
     set(lines)
     get_property(variants GLOBAL PROPERTY HEWN_VARIANTS)
@@ -31,9 +32,11 @@ function(hewn_write_variants)
             list(JOIN form_LAYOUTS ", " layouts)
             string(APPEND forms " HEWN_FORM(${form_ENTRY}, ${form}, ${layouts})")
         endforeach()
-        string(APPEND lines "HEWN_VARIANT(${variant_OPERATOR}, ${variant_SIGNATURE}, ${variant_TARGET},${forms})\n")
+        string(APPEND lines "HEWN_VARIANT("
+            "${variant_OPERATOR}, ${variant_SIGNATURE}, ${variant_TARGET},${forms})\n")
     endforeach()
-    hewn_write_list(variants.inc "HEWN_VARIANT;HEWN_FORM" "generators/operators.cmake, generators/targets.cmake and the tuning files" "${lines}")
+    hewn_write_list(variants.inc "HEWN_VARIANT;HEWN_FORM"
+        "generators/operators.cmake, generators/targets.cmake and the tuning files" "${lines}")
 endfunction()
 
 # plans.inc: HEWN_PLAN(variant, knobs) for each variant. knobs has HEWN_PLAN_KNOB(knob, value) for
@@ -47,7 +50,8 @@ function(hewn_write_plans)
         list(JOIN plan_KNOBS " " knobs)
         string(APPEND lines "HEWN_PLAN(${variant}, ${knobs})\n")
     endforeach()
-    hewn_write_list(plans.inc "HEWN_PLAN;HEWN_PLAN_KNOB" "the lists in generators/ and the tuning files" "${lines}")
+    hewn_write_list(plans.inc "HEWN_PLAN;HEWN_PLAN_KNOB"
+        "the lists in generators/ and the tuning files" "${lines}")
 endfunction()
 
 # plan_knobs.inc: HEWN_PLAN_KNOB(knob, default) for each knob of a plan.
@@ -59,7 +63,8 @@ function(hewn_write_plan_knobs)
         list(GET knob_VALUES 0 default)
         string(APPEND lines "HEWN_PLAN_KNOB(${knob}, ${default})\n")
     endforeach()
-    hewn_write_list(plan_knobs.inc "HEWN_PLAN_KNOB" "generators/knobs.cmake: each knob of a plan and its default" "${lines}")
+    hewn_write_list(plan_knobs.inc "HEWN_PLAN_KNOB"
+        "generators/knobs.cmake: each knob of a plan and its default" "${lines}")
 endfunction()
 
 # targets.inc, in ascending rank: HEWN_TARGET(name, rank, "halide target", probes) for each CPU
@@ -73,27 +78,32 @@ function(hewn_write_targets)
         set(words "${target}, ${target_RANK}, \"${halide_target}\"")
         if(target_DEVICE)
             string(TOUPPER ${target_DEVICE} device)
-            string(APPEND lines "HEWN_GPU_TARGET(${words}, HEWN_DEVICE_${device}, ${target_CAPABILITY})\n")
+            string(APPEND lines
+                "HEWN_GPU_TARGET(${words}, HEWN_DEVICE_${device}, ${target_CAPABILITY})\n")
         else()
             list(TRANSFORM target_PROBE REPLACE "(.+)" "HEWN_PROBE(\"\\1\")")
             list(JOIN target_PROBE " " probes)
             string(APPEND lines "HEWN_TARGET(${words}, ${probes})\n")
         endif()
     endforeach()
-    hewn_write_list(targets.inc "HEWN_TARGET;HEWN_PROBE;HEWN_GPU_TARGET" "generators/targets.cmake" "${lines}")
+    hewn_write_list(targets.inc "HEWN_TARGET;HEWN_PROBE;HEWN_GPU_TARGET" "generators/targets.cmake"
+        "${lines}")
 endfunction()
 
 # chips.inc: HEWN_CHIP(name, columns...) for each chip of generators/chips.cmake, which explains the
 # columns. What a row leaves out is below.
 function(hewn_chip name)
-    cmake_parse_arguments(PARSE_ARGV 1 chip "AVX512_IN_HALVES" "TILE_PREFETCH_FROM;BESIDE_PREFETCH_FROM;TALL_TILE_COLUMNS_APART"
+    cmake_parse_arguments(PARSE_ARGV 1 chip "AVX512_IN_HALVES"
+        "TILE_PREFETCH_FROM;BESIDE_PREFETCH_FROM;TALL_TILE_COLUMNS_APART"
         "AMD;STREAM_PREFETCH;KERNEL_PREFETCH")
     if(chip_UNPARSED_ARGUMENTS)
-        message(FATAL_ERROR "generators/chips.cmake: ${name}: '${chip_UNPARSED_ARGUMENTS}' is no column")
+        message(FATAL_ERROR
+            "generators/chips.cmake: ${name}: '${chip_UNPARSED_ARGUMENTS}' is no column")
     endif()
     string(TOLOWER ${chip_AVX512_IN_HALVES} words)
-    foreach(column IN ITEMS "STREAM_PREFETCH:All, kNoInputs" "KERNEL_PREFETCH:0, 0, 0" "TILE_PREFETCH_FROM:kNever"
-            "BESIDE_PREFETCH_FROM:kNever" "TALL_TILE_COLUMNS_APART:0" "AMD:0, kNewest")
+    foreach(column IN ITEMS "STREAM_PREFETCH:All, kNoInputs" "KERNEL_PREFETCH:0, 0, 0"
+            "TILE_PREFETCH_FROM:kNever" "BESIDE_PREFETCH_FROM:kNever" "TALL_TILE_COLUMNS_APART:0"
+            "AMD:0, kNewest")
         string(REGEX MATCH "(.+):(.+)" column ${column})
         list(JOIN chip_${CMAKE_MATCH_1} ", " value)
         if(value STREQUAL "")
@@ -116,10 +126,11 @@ function(hewn_write_transpositions)
     set(lines)
     foreach(name IN LISTS transpositions)
         hewn_get(transposition ${name} ENTRY BITS BYTES RANK)
-        string(APPEND lines
-            "HEWN_TRANSPOSITION(${transposition_ENTRY}, ${transposition_BITS}, ${transposition_BYTES}, ${transposition_RANK})\n")
+        string(APPEND lines "HEWN_TRANSPOSITION(${transposition_ENTRY}, ${transposition_BITS}, "
+            "${transposition_BYTES}, ${transposition_RANK})\n")
     endforeach()
-    hewn_write_list(transpositions.inc "HEWN_TRANSPOSITION" "generators/transpositions.cmake and generators/targets.cmake" "${lines}")
+    hewn_write_list(transpositions.inc "HEWN_TRANSPOSITION"
+        "generators/transpositions.cmake and generators/targets.cmake" "${lines}")
 endfunction()
 
 # kernels.json, for tools/tune: the knobs with their values, and the kernels for CPUs with their
@@ -156,8 +167,9 @@ function(hewn_write_kernels_json)
             list(TRANSFORM form_KNOBS REPLACE "(.+)=(.+)" "\"\\1\": \"\\2\"")
             list(JOIN form_KNOBS ", " knobs)
             string(CONCAT kernel
-                "{\"operator\": \"${variant_OPERATOR}\", \"signature\": \"${variant_SIGNATURE}\", \"target\": \"${variant_TARGET}\", "
-                "\"form\": \"${form}\", \"halide_target\": \"${run_target}\", \"layouts\": \"${layouts}\", "
+                "{\"operator\": \"${variant_OPERATOR}\", \"signature\": \"${variant_SIGNATURE}\", "
+                "\"target\": \"${variant_TARGET}\", \"form\": \"${form}\", "
+                "\"halide_target\": \"${run_target}\", \"layouts\": \"${layouts}\", "
                 "\"llvm_args\": \"${form_LLVM_ARGS}\", \"knobs\": {${knobs}}}")
             list(APPEND kernels "${kernel}")
         endforeach()
@@ -165,8 +177,9 @@ function(hewn_write_kernels_json)
     list(JOIN kernels ",\n    " kernels)
     string(CONCAT text
         "{\"halide\": \"${HEWN_HALIDE_VERSION}\", \"halide_library\": \"${HEWN_HALIDE_LIBRARY}\", "
-        "\"source\": \"${PROJECT_SOURCE_DIR}\", \"tuning\": \"${HEWN_TUNING_DIR}\", \"cc\": \"${CMAKE_C_COMPILER}\", "
-        "\"objcopy\": \"${CMAKE_OBJCOPY}\",\n \"knobs\": {\"kernel\": {${CPU_spaces}}, \"plan\": {${PLAN_spaces}}},\n"
+        "\"source\": \"${PROJECT_SOURCE_DIR}\", \"tuning\": \"${HEWN_TUNING_DIR}\", "
+        "\"cc\": \"${CMAKE_C_COMPILER}\", \"objcopy\": \"${CMAKE_OBJCOPY}\",\n"
+        " \"knobs\": {\"kernel\": {${CPU_spaces}}, \"plan\": {${PLAN_spaces}}},\n"
         " \"by_hand\": [${by_hand}],\n"
         " \"kernels\": [\n    ${kernels}]}\n")
     file(GENERATE OUTPUT ${HEWN_GENERATED_DIR}/kernels.json CONTENT "${text}")

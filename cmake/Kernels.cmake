@@ -24,16 +24,21 @@ function(hewn_add_halide_runtime out dir flavour)
     set(exit_hooks_ELF .fini_array* .init_array*)
     set(exit_hooks_MACHO __DATA,__mod_init_func)
     set(exit_hooks_COFF .CRT$XTX)
-    list(TRANSFORM exit_hooks_${HEWN_OBJECT_FORMAT} PREPEND --remove-section= OUTPUT_VARIABLE runtime_edits)
+    list(TRANSFORM exit_hooks_${HEWN_OBJECT_FORMAT} PREPEND --remove-section=
+        OUTPUT_VARIABLE runtime_edits)
     if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
         # Without this the sanitizer does not see the pool's synchronisation. GCC's library lacks
         # two of LLVM's functions.
         string(APPEND runtime_target -tsan)
-        list(APPEND runtime_edits --redefine-sym __tsan_memcpy=memcpy --redefine-sym __tsan_memset=memset)
+        list(APPEND runtime_edits --redefine-sym __tsan_memcpy=memcpy
+            --redefine-sym __tsan_memset=memset)
     endif()
-    if(HEWN_OBJECT_FORMAT STREQUAL "COFF")  # what its pool starts and joins threads by is hewn's: see runtime/cpu/pool.cpp
-        list(APPEND runtime_edits --redefine-sym malloc=hewn_halide_malloc --redefine-sym free=hewn_halide_free
-            --redefine-sym CreateThread=hewn_halide_create_thread --redefine-sym WaitForSingleObject=hewn_halide_join)
+    # What the pool starts and joins threads by is hewn's: see runtime/cpu/pool.cpp.
+    if(HEWN_OBJECT_FORMAT STREQUAL "COFF")
+        list(APPEND runtime_edits --redefine-sym malloc=hewn_halide_malloc
+            --redefine-sym free=hewn_halide_free
+            --redefine-sym CreateThread=hewn_halide_create_thread
+            --redefine-sym WaitForSingleObject=hewn_halide_join)
     endif()
     add_custom_command(OUTPUT ${runtime}
         COMMAND hewn_generators -r halide_runtime -o ${dir} -e object target=${runtime_target}
@@ -55,18 +60,20 @@ function(hewn_add_d3d12_object object name flavour)
         COMMAND ${ARGN}
         COMMAND ${CMAKE_COMMAND} -DASSEMBLY=${assembly} -DNAME=${name} -P ${name_shader}
         COMMAND ${HEWN_CLANG} --target=x86_64-w64-mingw32 -c ${assembly} -o ${object}
-        BYPRODUCTS ${hlsl} DEPENDS hewn_generators ${name_shader} VERBATIM COMMENT "${name} (${flavour})")
+        BYPRODUCTS ${hlsl} DEPENDS hewn_generators ${name_shader} VERBATIM
+        COMMENT "${name} (${flavour})")
     set_property(GLOBAL APPEND PROPERTY HEWN_HLSL ${hlsl})
 endfunction()
 
 # hewn_add_object(<out> <name> FLAVOUR <flavour> FUNCTION <function> GENERATOR <generator>
-# HALIDE_TARGET <Halide target> [DEVICE <device>]
+#                 HALIDE_TARGET <Halide target> [DEVICE <device>]
 #                 [LLVM_ARGS <string>] [FLAGS <Halide flag>...] ARGUMENTS <parameter>=<value>...)
 #   One generator run: the function in the object <out>, <name>.o. A GPU's objects are the same in
 #   every flavour, because assertions would only look at the host's side. They are made once; their
 #   device code is put beside them, for tests to look at.
 function(hewn_add_object out name)
-    cmake_parse_arguments(PARSE_ARGV 2 run "" "FLAVOUR;FUNCTION;GENERATOR;HALIDE_TARGET;DEVICE;LLVM_ARGS" "FLAGS;ARGUMENTS")
+    cmake_parse_arguments(PARSE_ARGV 2 run ""
+        "FLAVOUR;FUNCTION;GENERATOR;HALIDE_TARGET;DEVICE;LLVM_ARGS" "FLAGS;ARGUMENTS")
     set(dir ${HEWN_GENERATED_DIR}/${run_FLAVOUR})
     set(flags ${run_FLAGS})
     set(outputs object)
@@ -88,7 +95,8 @@ function(hewn_add_object out name)
 
     file(MAKE_DIRECTORY ${dir})
     hewn_run_target(target ${run_HALIDE_TARGET} ${flags})
-    set(run hewn_generators -g ${run_GENERATOR} -n ${name} -f ${run_FUNCTION} -o ${dir} -e ${outputs} target=${target} ${run_ARGUMENTS})
+    set(run hewn_generators -g ${run_GENERATOR} -n ${name} -f ${run_FUNCTION} -o ${dir}
+        -e ${outputs} target=${target} ${run_ARGUMENTS})
     if(run_LLVM_ARGS)
         list(TRANSFORM run REPLACE "^hewn_generators$" "$<TARGET_FILE:hewn_generators>")
         list(PREPEND run ${CMAKE_COMMAND} -E env "HL_LLVM_ARGS=${run_LLVM_ARGS}")
@@ -96,7 +104,8 @@ function(hewn_add_object out name)
     if("${run_DEVICE}" STREQUAL "d3d12")
         hewn_add_d3d12_object(${object} ${name} ${run_FLAVOUR} ${run})
     else()
-        add_custom_command(OUTPUT ${object} COMMAND ${run} DEPENDS hewn_generators VERBATIM COMMENT "${name} (${run_FLAVOUR})")
+        add_custom_command(OUTPUT ${object} COMMAND ${run} DEPENDS hewn_generators VERBATIM
+            COMMENT "${name} (${run_FLAVOUR})")
     endif()
 endfunction()
 
@@ -111,8 +120,8 @@ function(hewn_add_kernels flavour)
     hewn_add_halide_runtime(objects ${dir} ${flavour})
     foreach(name IN LISTS transpositions)
         hewn_get(transposition ${name} TYPE BYTES HALIDE_TARGET FUNCTION)
-        hewn_add_object(object ${name} FLAVOUR ${flavour} FUNCTION ${transposition_FUNCTION} GENERATOR transpose
-            HALIDE_TARGET ${transposition_HALIDE_TARGET} FLAGS ${ARGN}
+        hewn_add_object(object ${name} FLAVOUR ${flavour} FUNCTION ${transposition_FUNCTION}
+            GENERATOR transpose HALIDE_TARGET ${transposition_HALIDE_TARGET} FLAGS ${ARGN}
             ARGUMENTS signature=${transposition_TYPE} bytes=${transposition_BYTES})
         list(APPEND objects ${object})
     endforeach()
@@ -129,8 +138,10 @@ function(hewn_add_kernels flavour)
             if(layouts)
                 string(PREPEND layouts "layouts=")
             endif()
-            hewn_add_object(object ${variant}__${form} FLAVOUR ${flavour} FUNCTION ${form_FUNCTION} GENERATOR ${variant_OPERATOR}_${form}
-                HALIDE_TARGET ${form_HALIDE_TARGET} DEVICE ${target_DEVICE} LLVM_ARGS "${form_LLVM_ARGS}" FLAGS ${ARGN}
+            hewn_add_object(object ${variant}__${form} FLAVOUR ${flavour} FUNCTION ${form_FUNCTION}
+                GENERATOR ${variant_OPERATOR}_${form}
+                HALIDE_TARGET ${form_HALIDE_TARGET} DEVICE ${target_DEVICE}
+                LLVM_ARGS "${form_LLVM_ARGS}" FLAGS ${ARGN}
                 ARGUMENTS signature=${variant_SIGNATURE} ${layouts} ${form_KNOBS})
             list(APPEND objects ${object})
         endforeach()

@@ -39,11 +39,13 @@ function(hewn_transposition)
 endfunction()
 
 function(hewn_target name)
-    cmake_parse_arguments(PARSE_ARGV 1 target "" "RANK;ARCH;BASE;DEVICE;MARCH;ONLY" "FEATURES;F16_FEATURES;ALWAYS;PROBE")
+    cmake_parse_arguments(PARSE_ARGV 1 target "" "RANK;ARCH;BASE;DEVICE;MARCH;ONLY"
+        "FEATURES;F16_FEATURES;ALWAYS;PROBE")
     if(target_BASE)
         get_property(above GLOBAL PROPERTY HEWN_ALL_TARGETS)
         if(NOT target_BASE IN_LIST above)
-            message(FATAL_ERROR "generators/targets.cmake: '${target_BASE}', the BASE of ${name}, is no target above it")
+            message(FATAL_ERROR "generators/targets.cmake: "
+                "'${target_BASE}', the BASE of ${name}, is no target above it")
         endif()
         hewn_get(base ${target_BASE} FEATURES PROBE)
         list(PREPEND target_FEATURES ${base_FEATURES})
@@ -135,13 +137,17 @@ foreach(target IN LISTS all_targets)
     endif()
 endforeach()
 
-set(HEWN_OPERATORS "" CACHE STRING "Operators to build, as in generators/operators.cmake; empty: all")
-set(HEWN_SIGNATURES "" CACHE STRING "Signatures to build, e.g. add_f32;quantize_linear_f32_u8; empty: all of HEWN_OPERATORS")
-set(HEWN_TARGETS "" CACHE STRING "Targets to build, as in generators/targets.cmake, or cpu or gpu for all of these; empty: all of this architecture and, in a native build, of GPUs")
+set(HEWN_OPERATORS ""
+    CACHE STRING "Operators to build, as in generators/operators.cmake; empty: all")
+set(HEWN_SIGNATURES "" CACHE STRING
+    "Signatures to build, e.g. add_f32;quantize_linear_f32_u8; empty: all of HEWN_OPERATORS")
+set(HEWN_TARGETS "" CACHE STRING "Targets to build, as in generators/targets.cmake, or cpu or gpu \
+for all of these; empty: all of this architecture and, in a native build, of GPUs")
 hewn_choose(chosen_operators HEWN_OPERATORS ${all_operators})
 hewn_choose(chosen_signatures HEWN_SIGNATURES ${all_signatures})
 hewn_choose(chosen_targets HEWN_TARGETS ${fitting_targets})
-if(CMAKE_CROSSCOMPILING AND NOT HEWN_TARGETS)  # GPUs only on request: what they need of the other system is not known here
+# GPUs only on request: what they need of the other system is not known here.
+if(CMAKE_CROSSCOMPILING AND NOT HEWN_TARGETS)
     list(REMOVE_ITEM chosen_targets ${HEWN_TARGETS_gpu})
 endif()
 
@@ -151,7 +157,8 @@ function(hewn_signatures out operator target)
     hewn_get(target ${target} ONLY)
     set(built)
     foreach(signature IN LISTS operator_SIGNATURES)
-        if("${operator}_${signature}" IN_LIST chosen_signatures AND "${operator}_${signature}" MATCHES "${target_ONLY}")
+        if("${operator}_${signature}" IN_LIST chosen_signatures
+            AND "${operator}_${signature}" MATCHES "${target_ONLY}")
             list(APPEND built ${signature})
         endif()
     endforeach()
@@ -191,7 +198,8 @@ foreach(target IN LISTS chosen_targets)  # a target without any of the signature
     endif()
 endforeach()
 if(NOT chosen_targets)
-    message(FATAL_ERROR "HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS leave no variant to build")
+    message(FATAL_ERROR
+        "HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS leave no variant to build")
 endif()
 
 # The transpositions that the chosen variants may call: for the widths of their elements, and no
@@ -224,7 +232,8 @@ function(hewn_choose_transpositions out)
         if(transposition_TARGET)
             hewn_get(target ${transposition_TARGET} ARCH RANK)
             if(NOT target_RANK)
-                message(FATAL_ERROR "generators/transpositions.cmake: '${transposition_TARGET}' is not a target")
+                message(FATAL_ERROR
+                    "generators/transpositions.cmake: '${transposition_TARGET}' is not a target")
             endif()
             if(NOT target_ARCH STREQUAL HEWN_ARCH)
                 continue()

@@ -2,9 +2,11 @@
 # as Halide writes it, replaces the HLSL by the kernel's name. tools/dxbc compiles the HLSL; the
 # library finds the shaders by the name.
 file(READ ${ASSEMBLY} text)
-string(REGEX REPLACE "(d3d12compute_gpu_source_kernels\\.data:\n[ \t]*\\.asciz[ \t]*)\"[^\n]*\"" "\\1\"${NAME}\"" named "${text}")
+string(REGEX REPLACE "(d3d12compute_gpu_source_kernels\\.data:\n[ \t]*\\.asciz[ \t]*)\"[^\n]*\""
+    "\\1\"${NAME}\"" named "${text}")
 if(named STREQUAL text)
     message(FATAL_ERROR "${ASSEMBLY} holds no HLSL where Halide 21 puts it")
 endif()
-string(REGEX REPLACE ",unique,[0-9]+\n" "\n" named "${named}")  # of functions' sections, which Debian 12's clang 14 cannot read
+# These belong to functions' sections. Debian 12's clang 14 cannot read them.
+string(REGEX REPLACE ",unique,[0-9]+\n" "\n" named "${named}")
 file(WRITE ${ASSEMBLY} "${named}")

@@ -33,7 +33,8 @@ function(hewn_operator operator type name)
     set(operator_NAME ${name})
     set_property(GLOBAL APPEND PROPERTY HEWN_ALL_OPERATORS ${operator})
     hewn_set_keys(${operator} operator TYPE NAME COMMAND ONNX IN_PLACE WRAPS)
-    set_property(GLOBAL PROPERTY HEWN_${operator}_FORMULA "${operator_FORMULA}")  # text, with semicolons
+    # Text, with semicolons.
+    set_property(GLOBAL PROPERTY HEWN_${operator}_FORMULA "${operator_FORMULA}")
 endfunction()
 
 function(hewn_tensor operator tensor role)
@@ -146,7 +147,8 @@ function(hewn_write_types)
     get_property(types GLOBAL PROPERTY HEWN_DATA_TYPES)
     foreach(type IN LISTS types)
         string(REGEX MATCH "^([a-z]+([0-9]+))=([A-Z0-9]+):([0-9]+)$" type ${type})
-        string(APPEND lines "HEWN_TYPE(${CMAKE_MATCH_1}, ${CMAKE_MATCH_3}, ${CMAKE_MATCH_4}, ${CMAKE_MATCH_2})\n")
+        string(APPEND lines
+            "HEWN_TYPE(${CMAKE_MATCH_1}, ${CMAKE_MATCH_3}, ${CMAKE_MATCH_4}, ${CMAKE_MATCH_2})\n")
     endforeach()
     get_property(levels GLOBAL PROPERTY HEWN_FEATURE_LEVELS)
     foreach(level IN LISTS levels)
@@ -176,9 +178,11 @@ function(hewn_tell_tensors out operator)
         if(NOT integers)
             set(integers none)
         endif()
-        string(APPEND rows "    HEWN_TENSOR(${tensor}, ${member}, ${role}, ${like}, ${integers}, ${optional}, ${one})\n")
-        list(APPEND json "{\"name\": \"${tensor}\", \"role\": \"${role}\", \"like\": ${like}, \"integers\": \"${tensor_INTEGERS}\", \
-\"optional_from\": \"${tensor_OPTIONAL}\", \"one_element\": ${one}}")
+        string(APPEND rows "    HEWN_TENSOR("
+            "${tensor}, ${member}, ${role}, ${like}, ${integers}, ${optional}, ${one})\n")
+        list(APPEND json "{\"name\": \"${tensor}\", \"role\": \"${role}\", \"like\": ${like}, \
+\"integers\": \"${tensor_INTEGERS}\", \"optional_from\": \"${tensor_OPTIONAL}\", \
+\"one_element\": ${one}}")
         set(kind TensorDesc)
         if(tensor_OPTIONAL)
             set(kind OptionalTensorDesc)
@@ -225,18 +229,21 @@ function(hewn_tell_levels out operator)
 endfunction()
 
 # operators.inc: HEWN_OPERATOR(operator, number, name, command, "formula", "onnx", in_place, wraps,
-# (signature), (tensors), (levels)), with HEWN_TENSOR(name, member, role, like, integers,
-# optional_from, one) for each tensor, `like` and the signature being tensors' indices, and
-# HEWN_LEVEL(number, least, most, types...) for each level, newest first, with the types of each
-# tensor, `none` where it is like another. operators.json has the same for programs in other
-# languages. hewn/operators.hpp has a description and a compile() for each operator.
+# (signature), (tensors), (levels)), with
+#   HEWN_TENSOR(name, member, role, like, integers, optional_from, one) for each tensor, `like` and
+#   the signature being tensors' indices, and
+#   HEWN_LEVEL(number, least, most, types...) for each level, newest first, with the types of each
+#   tensor, `none` where it is like another.
+# operators.json has the same for programs in other languages. hewn/operators.hpp has a description
+# and a compile() for each operator.
 function(hewn_write_operators)
     hewn_write_types()
     foreach(part inc json hpp)
         set(${part})
     endforeach()
     foreach(operator IN LISTS all_operators)
-        hewn_get(operator ${operator} TYPE NAME COMMAND ONNX IN_PLACE WRAPS TENSORS SIGNATURE SIGNATURES)
+        hewn_get(operator ${operator} TYPE NAME COMMAND ONNX IN_PLACE WRAPS TENSORS SIGNATURE
+            SIGNATURES)
         get_property(formula GLOBAL PROPERTY HEWN_${operator}_FORMULA)
         hewn_tell_tensors(tensors ${operator})
         hewn_tell_levels(levels ${operator})
@@ -248,27 +255,40 @@ function(hewn_write_operators)
             list(APPEND indices ${index})
         endforeach()
         list(JOIN indices ", " signature)
-        string(APPEND inc "HEWN_OPERATOR(${operator}, ${operator_TYPE}, ${operator_NAME}, ${operator_COMMAND}, \"${formula}\", \
-\"${operator_ONNX}\", ${in_place}, ${wraps}, (${signature}),\n  (\n${tensors_rows}  ),\n  (\n${levels_rows}  ))\n")
+        string(APPEND inc
+            "HEWN_OPERATOR(${operator}, ${operator_TYPE}, ${operator_NAME}, ${operator_COMMAND}, "
+            "\"${formula}\", \"${operator_ONNX}\", ${in_place}, ${wraps}, (${signature}),\n"
+            "  (\n${tensors_rows}  ),\n  (\n${levels_rows}  ))\n")
         list(JOIN operator_SIGNATURES "\", \"" signatures)
         if(json)
             string(APPEND json ",\n   ")
         endif()
-        string(APPEND json "{\"name\": \"${operator}\", \"number\": ${operator_TYPE}, \"directml\": \"${operator_NAME}\", \
-\"command\": \"${operator_COMMAND}\", \"formula\": \"${formula}\", \"onnx\": \"${operator_ONNX}\", \"in_place\": ${in_place}, \
-\"signature\": [${signature}],\n    \"signatures\": [\"${signatures}\"],\n    \"tensors\": [\n      ${tensors_json}],\n    \"levels\": [\n\
-      ${levels_json}]}")
+        string(APPEND json
+            "{\"name\": \"${operator}\", \"number\": ${operator_TYPE}, "
+            "\"directml\": \"${operator_NAME}\", \"command\": \"${operator_COMMAND}\", "
+            "\"formula\": \"${formula}\", \"onnx\": \"${operator_ONNX}\", "
+            "\"in_place\": ${in_place}, \"signature\": [${signature}],\n"
+            "    \"signatures\": [\"${signatures}\"],\n"
+            "    \"tensors\": [\n      ${tensors_json}],\n"
+            "    \"levels\": [\n      ${levels_json}]}")
         hewn_camel_case(camel ${operator})
-        string(APPEND hpp "// ${operator_NAME}: hewn_${operator}_desc.\nstruct ${camel}Desc {\n${tensors_members}};\n"
-            "inline Operator compile(const ${camel}Desc &desc, const CompileOptions &options = {}, const Device *device = nullptr) {\n"
-            "    return compile(HEWN_OPERATOR_${operator_NAME},\n                   {${tensors_arguments}},\n"
+        string(APPEND hpp
+            "// ${operator_NAME}: hewn_${operator}_desc.\n"
+            "struct ${camel}Desc {\n${tensors_members}};\n"
+            "inline Operator compile("
+            "const ${camel}Desc &desc, const CompileOptions &options = {},\n"
+            "                        const Device *device = nullptr) {\n"
+            "    return compile(HEWN_OPERATOR_${operator_NAME},\n"
+            "                   {${tensors_arguments}},\n"
             "                   options, device);\n}\n\n")
     endforeach()
-    hewn_write_list(operators.inc "HEWN_OPERATOR;HEWN_TENSOR;HEWN_LEVEL" "generators/operators.cmake" "${inc}")
+    hewn_write_list(operators.inc "HEWN_OPERATOR;HEWN_TENSOR;HEWN_LEVEL"
+        "generators/operators.cmake" "${inc}")
     file(GENERATE OUTPUT ${HEWN_GENERATED_DIR}/operators.json CONTENT "[\n   ${json}\n]\n")
     file(GENERATE OUTPUT ${HEWN_GENERATED_DIR}/public/hewn/operators.hpp CONTENT
-"// A part of hewn.hpp, written from hewn's operator table (generators/operators.cmake): each operator's description, which owns its
-// tensors', and its compile(). hewn.h documents the operators.
+"// A part of hewn.hpp, written from hewn's operator table (generators/operators.cmake): each
+// operator's description, which owns its tensors', and its compile(). hewn.h documents the
+// operators.
 #ifndef HEWN_HEWN_HPP
 #error \"include hewn/hewn.hpp\"
 #endif

@@ -30,5 +30,6 @@ else()
     message(FATAL_ERROR "hewn: no kernels for ${processor} yet")
 endif()
 if("${CMAKE_SIZEOF_VOID_P}" STREQUAL "4" AND NOT HEWN_ARCH STREQUAL "x86-32")  # -m32, -mx32
-    message(FATAL_ERROR "hewn: no kernels for programs of 32 bits yet, on ${processor} for those of 64 alone")
+    message(FATAL_ERROR
+        "hewn: no kernels for programs of 32 bits yet, on ${processor} for those of 64 alone")
 endif()

@@ -3,7 +3,8 @@
 # Reads the file of every chosen target in HEWN_TUNING_DIR. A word there that the lists do not have
 # is an error. Writes nothing.
 
-set(HEWN_TUNING_DIR ${PROJECT_SOURCE_DIR}/tuning CACHE PATH "Folder of <target>.json, the tuned knobs")
+set(HEWN_TUNING_DIR ${PROJECT_SOURCE_DIR}/tuning
+    CACHE PATH "Folder of <target>.json, the tuned knobs")
 
 # Members of the object at `path...` of a JSON text; empty if there is no object.
 function(hewn_members out text)
@@ -35,7 +36,8 @@ endfunction()
 function(hewn_check_tuning file text target)
     hewn_members(keys "${text}" knobs)
     foreach(key IN LISTS keys)
-        hewn_check_known(${file} ${key} "an operator or operator_signature" ${all_operators} ${all_signatures})
+        hewn_check_known(${file} ${key} "an operator or operator_signature" ${all_operators}
+            ${all_signatures})
         foreach(candidate IN LISTS all_operators)
             hewn_get(candidate ${candidate} SIGNATURES)
             list(TRANSFORM candidate_SIGNATURES PREPEND ${candidate}_)
@@ -65,7 +67,8 @@ function(hewn_check_tuning file text target)
                 hewn_check_known(${file} ${knob} "a knob of ${key} ${form}" ${known_knobs})
                 hewn_get(knob ${knob} VALUES)
                 string(JSON value GET "${text}" knobs ${key} ${form} ${knob})
-                hewn_check_known(${file} "${value}" "a value of the knob ${knob} (${key} ${form})" ${knob_VALUES})
+                hewn_check_known(${file} "${value}" "a value of the knob ${knob} (${key} ${form})"
+                    ${knob_VALUES})
             endforeach()
         endforeach()
     endforeach()
@@ -73,8 +76,8 @@ endfunction()
 
 # Reads <target>.json in HEWN_TUNING_DIR, else its family's file: that of the longest beginning of
 # the name, x86_64.json for x86_64_sse41; for GPUs gpu.json.
-#   {"halide": version, "target": name, "knobs": {<operator>[_<signature>]: {<form>: {<knob>:
-#   value}}}, ...}
+#   {"halide": version, "target": name,
+#    "knobs": {<operator>[_<signature>]: {<form>: {<knob>: value}}}, ...}
 function(hewn_read_tuning target)
     if(NOT IS_DIRECTORY ${HEWN_TUNING_DIR})
         message(FATAL_ERROR "HEWN_TUNING_DIR: ${HEWN_TUNING_DIR} is not a folder")
@@ -93,16 +96,19 @@ function(hewn_read_tuning target)
     set(file ${HEWN_TUNING_DIR}/${name}.json)
     if(NOT EXISTS ${file})
         list(JOIN tried ", " tried)
-        message(FATAL_ERROR "HEWN_TUNING_DIR: ${HEWN_TUNING_DIR} has no file for ${target}, none of ${tried}")
+        message(FATAL_ERROR
+            "HEWN_TUNING_DIR: ${HEWN_TUNING_DIR} has no file for ${target}, none of ${tried}")
     endif()
     # The folder as well: a file of the target's own may come.
-    set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file} ${HEWN_TUNING_DIR})
+    set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file}
+        ${HEWN_TUNING_DIR})
     file(READ ${file} text)
     string(JSON halide ERROR_VARIABLE fault GET "${text}" halide)
     if(fault)
         message(FATAL_ERROR "${file}: no tuning file: ${fault}")
     elseif(NOT halide VERSION_EQUAL HEWN_HALIDE_VERSION)
-        message(FATAL_ERROR "${file}: measured with Halide ${halide}, this build uses ${HEWN_HALIDE_VERSION}: tune again")
+        message(FATAL_ERROR "${file}: measured with Halide ${halide}, "
+            "this build uses ${HEWN_HALIDE_VERSION}: tune again")
     endif()
     string(JSON written_for ERROR_VARIABLE absent GET "${text}" target)
     if(NOT absent AND NOT written_for STREQUAL name)

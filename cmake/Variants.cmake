@@ -5,12 +5,15 @@
 #   HEWN_VARIANTS               <operator>_<signature>__<target>, by target in ascending rank
 #   HEWN_<variant>_<KEY>        OPERATOR, SIGNATURE, TARGET, FORMS
 #   HEWN_<variant>__<form>_<KEY>
-#       HALIDE_TARGET, LAYOUTS, KNOBS   what the function is compiled for and with; knobs as `knob=value`
+#       HALIDE_TARGET, LAYOUTS, KNOBS   what the function is compiled for and with; knobs as
+#                                       `knob=value`
 #       LLVM_ARGS                       what LLVM is told, one string
 #       OWNER                           the variant whose function it is
-#       FUNCTION, ENTRY                 its name in the generator run, and the name by which the runtime calls it
+#       FUNCTION, ENTRY                 its name in the generator run, and the name by which the
+#                                       runtime calls it
 #   HEWN_<variant>__plan_<KEY>  HALIDE_TARGET, KNOBS, OWNER of its plans, which are one more form to
-#   the tuner HEWN_<transposition>_<KEY>  HALIDE_TARGET, FUNCTION, ENTRY, as a form's
+#                               the tuner
+#   HEWN_<transposition>_<KEY>  HALIDE_TARGET, FUNCTION, ENTRY, as a form's
 
 # The Halide target of `target`. Kernels with f16 in SIGNATURE get F16_FEATURES as well; the
 # features WITHOUT are left out.
@@ -54,10 +57,12 @@ function(hewn_resolve_form operator signature target form)
             break()
         endif()
         set(lower_variant ${operator}_${signature}__${lower})
-        hewn_get(lower_form ${lower_variant}__${form} HALIDE_TARGET KNOBS)  # empty where it has no such form
+        # Empty where it has no such form.
+        hewn_get(lower_form ${lower_variant}__${form} HALIDE_TARGET KNOBS)
         hewn_get(lower ${lower} PROBE)
         list(REMOVE_ITEM lower_PROBE ${target_PROBE} "")
-        if(lower_form_HALIDE_TARGET STREQUAL halide_target AND lower_form_KNOBS STREQUAL "${knobs}" AND NOT lower_PROBE)
+        if(lower_form_HALIDE_TARGET STREQUAL halide_target AND lower_form_KNOBS STREQUAL "${knobs}"
+            AND NOT lower_PROBE)
             set(owner ${lower_variant})
             break()
         endif()

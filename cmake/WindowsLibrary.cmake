@@ -15,9 +15,11 @@ configure_file(${CMAKE_CURRENT_LIST_DIR}/hewn.rc.in ${PROJECT_BINARY_DIR}/hewn.r
 target_sources(hewn PRIVATE ${PROJECT_BINARY_DIR}/hewn.rc)
 # GNU's linker makes an import library too, in a form that Microsoft's linker is known to stumble
 # over.
-find_program(HEWN_DLLTOOL NAMES llvm-dlltool llvm-dlltool-19 llvm-dlltool-18 llvm-dlltool-15 llvm-dlltool-14 REQUIRED
+find_program(HEWN_DLLTOOL
+    NAMES llvm-dlltool llvm-dlltool-19 llvm-dlltool-18 llvm-dlltool-15 llvm-dlltool-14 REQUIRED
     DOC "LLVM's dlltool, for the import library")
 set(machine_of_x86-64 i386:x86-64)
 set(machine_of_arm-64 arm64)
 add_custom_command(TARGET hewn POST_BUILD
-    COMMAND ${HEWN_DLLTOOL} -m ${machine_of_${HEWN_ARCH}} -d ${definition} -l $<TARGET_LINKER_FILE:hewn> VERBATIM)
+    COMMAND ${HEWN_DLLTOOL} -m ${machine_of_${HEWN_ARCH}} -d ${definition}
+        -l $<TARGET_LINKER_FILE:hewn> VERBATIM)

@@ -4,21 +4,22 @@
 #
 # hewn_chip(<name> [AMD <first family> <last family>] [<column> <value>...])
 #   AMD: the chips of AMD's with these families. kNewest: also all later ones. Without AMD the row
-#   is for every chip. What a row leaves out is not done. Numbers are bytes unless they say
-#   otherwise; sizes are those of all operands together. AVX512_IN_HALVES: AVX-512's vectors run in
-#   halves, so that the knob rank_in_halves counts.
+#     is for every chip.
+# What a row leaves out is not done. Numbers are bytes unless they say otherwise; sizes are those of
+# all operands together.
+#   AVX512_IN_HALVES: AVX-512's vectors run in halves, so that the knob rank_in_halves counts.
 #   STREAM_PREFETCH <All|L2|L1Alone> <inputs>: while an output is streamed, its inputs are
-#   prefetched into these caches (all; L2 and those
-#     below; L1 alone), if at least so many come from memory. Transposed inputs do not count: their transposition prefetches them.
+#     prefetched into these caches (all; L2 and those below; L1 alone), if at least so many come
+#     from memory. Transposed inputs do not count: their transposition prefetches them.
 #   KERNEL_PREFETCH <ahead> <64ths> <64ths for ADD>: kernels that can prefetch do so, so far ahead,
-#   if the operands exceed 1.5 times the L2
-#     caches of the threads and fill at most so many 64ths of the L3. 64ths for ADD: ADD's of any type but f16.
+#     if the operands exceed 1.5 times the L2 caches of the threads and fill at most so many 64ths
+#     of the L3. 64ths for ADD: ADD's of any type but f16.
 #   TILE_PREFETCH_FROM <size>: while a tile is transposed, the next one is prefetched, from this
-#   size on. BESIDE_PREFETCH_FROM <size|kBeyondL3>: so are the next rows of operands in place, where
-#   the next tile is and nothing is streamed.
-#     kBeyondL3: from the L3's size on, if that is known.
+#     size on.
+#   BESIDE_PREFETCH_FROM <size|kBeyondL3>: so are the next rows of operands in place, where the next
+#     tile is and nothing is streamed. kBeyondL3: from the L3's size on, if that is known.
 #   TALL_TILE_COLUMNS_APART <bytes>: tall tiles pay if columns lie a multiple of this apart, within
-#   half of the L3, as others use a part of it.
+#     half of the L3, as others use a part of it.
 
 # A Zen 4 splits loads of 64 bytes, so prefetching in kernels loses everywhere. Columns 2 KiB apart
 # share one or two of an L1 cache's 64 sets.

@@ -1,12 +1,13 @@
 # THE list of knobs: schedule parameters that tuning/<target>.json sets and tools/tune searches.
 #
 # hewn_knob(<name> [GPU|PLAN] [BY_HAND] VALUES <value>...), with all values that the knob may have,
-# the default first. Neither GPU nor PLAN: a GeneratorParam of hewn::Elementwise
-# (generators/elementwise.h).
+# the default first.
+#   Neither GPU nor PLAN: a GeneratorParam of hewn::Elementwise (generators/elementwise.h).
 #   GPU: a GeneratorParam of the GPUs' generators (generators/gpu.h), which the tuner does not
 #   search yet.
 #   PLAN: a member of hewn::PlanKnobs (runtime/dispatch/knobs.h, made from this list); tuning files
-#   have them as a form `plan`. BY_HAND: the tuner leaves it as it is.
+#   have them as a form `plan`.
+#   BY_HAND: the tuner leaves it as it is.
 # Generators refuse GeneratorParams that do not fit together, with a reason, and the tuner passes
 # on. Those of plans all fit together.
 
@@ -25,7 +26,8 @@ hewn_knob(box_bytes PLAN VALUES 262144 65536 131072 524288 1048576)
 # The output is streamed past the caches from this many bytes of all operands on. On AMD's chips
 # they must also exceed the last-level cache (runtime/dispatch/chip.h). The largest value is as good
 # as never.
-hewn_knob(stream_bytes PLAN VALUES 67108864 8388608 16777216 33554432 134217728 268435456 1073741824)
+hewn_knob(stream_bytes PLAN VALUES 67108864 8388608 16777216 33554432 134217728 268435456
+    1073741824)
 # Bytes of the widest operand in a block of a streamed output; half of them where several inputs
 # come from memory. Long enough for the copy, short enough to be in L1 still when it is copied.
 # Blocks of transposed operands are their tiles instead.

@@ -1,35 +1,42 @@
 # THE list of operators, with the data types and DirectML's feature levels: what each operator is
 # called, its tensors, the types that it takes, the forms of its kernels.
 #
-# hewn_data_types(<word>=<name>:<number>...)  the word is that of signatures, name and number are
-# DirectML's hewn_feature_levels(<level>...)             ascending: DirectML's, then `hewn`, which
-# has what is hewn's alone hewn_operator(<operator> <number> <name> COMMAND <hewn's subcommand>
-# FORMULA <text> ONNX <domain.operator> [IN_PLACE] [WRAPS]) The algorithm is
-# generators/<operator>.cpp, how the CPU runs it runtime/cpu/<operator>.cpp. IN_PLACE: the output
-# may lie on an input of equal strides. WRAPS: kernels of signed types serve the unsigned ones of
-# their width too. hewn_tensor(<operator> <tensor> <DATA|SCALE|ZERO_POINT|OUTPUT> [LIKE <tensor>
-# [INTEGERS <type>]] [OPTIONAL <level>] [ONE]) In DirectML's order, the output last. LIKE: has that
-# tensor's type (INTEGERS: or this one, where that is an integer's). OPTIONAL: may be left out from
-# that level on. ONE: one element, whatever the sizes of the others; else of the first tensor's
-# sizes. hewn_signature(<operator> <tensor>...)      the tensors whose types name a kernel: f32_u8
+# hewn_data_types(<word>=<name>:<number>...)
+#   The word is that of signatures, name and number are DirectML's.
+# hewn_feature_levels(<level>...)
+#   Ascending: DirectML's, then `hewn`, which has what is hewn's alone.
+# hewn_operator(<operator> <number> <name> COMMAND <hewn's subcommand> FORMULA <text>
+#               ONNX <domain.operator> [IN_PLACE] [WRAPS])
+#   The algorithm is generators/<operator>.cpp, how the CPU runs it runtime/cpu/<operator>.cpp.
+#   IN_PLACE: the output may lie on an input of equal strides. WRAPS: kernels of signed types serve
+#   the unsigned ones of their width too.
+# hewn_tensor(<operator> <tensor> <DATA|SCALE|ZERO_POINT|OUTPUT> [LIKE <tensor> [INTEGERS <type>]]
+#             [OPTIONAL <level>] [ONE])
+#   In DirectML's order, the output last. LIKE: has that tensor's type (INTEGERS: or this one, where
+#   that is an integer's). OPTIONAL: may be left out from that level on. ONE: one element, whatever
+#   the sizes of the others; else of the first tensor's sizes.
+# hewn_signature(<operator> <tensor>...)
+#   The tensors whose types name a kernel: f32_u8.
 # hewn_level(<operator> <level> RANKS <least> <most> <tensor>=<type>,<type>...)
 #   What is allowed from that level on, newest first: the types of each tensor that is LIKE no
 #   other. DirectML's levels allow what DirectML does.
 # hewn_form(<operator> <form> LAYOUTS <layout>... [ONLY <regular expression>] [NEEDS <feature>]
-# [WITHOUT <feature>...] [GPU]) A compiled function of each of the operator's variants, made by the
-# generator <operator>_<form>. A layout has one digit for each input that the generator passes to
-# schedule_rows: 1 if it runs along the row, 0 if it is constant in it. The most frequent layout
-# comes first. Plans use the layouts of the operator's first form, whose inputs are the operands.
+#           [WITHOUT <feature>...] [GPU])
+#   A compiled function of each of the operator's variants, made by the generator <operator>_<form>.
+#   A layout has one digit for each input that the generator passes to schedule_rows: 1 if it runs
+#   along the row, 0 if it is constant in it. The most frequent layout comes first. Plans use the
+#   layouts of the operator's first form, whose inputs are the operands.
 #   ONLY: of signatures that match.
 #   NEEDS: only on targets that list the feature.
 #   WITHOUT: features of a target that are not used for the form.
 #   GPU: a form of targets with a DEVICE, which have no other forms (generators/gpu.h). Only inputs
-#   that vary have digits. hewn_set(<operator>_<form> LLVM_ARGS <regular expression> <argument>...)
+#   that vary have digits.
+# hewn_set(<operator>_<form> LLVM_ARGS <regular expression> <argument>...)
 #   What LLVM is told when it compiles the form's kernels whose <signature>__<target> matches (in
 #   Halide's HL_LLVM_ARGS).
 
-hewn_data_types(f32=FLOAT32:1 f16=FLOAT16:2 u32=UINT32:3 u16=UINT16:4 u8=UINT8:5 i32=INT32:6 i16=INT16:7 i8=INT8:8 f64=FLOAT64:9
-    u64=UINT64:10 i64=INT64:11)
+hewn_data_types(f32=FLOAT32:1 f16=FLOAT16:2 u32=UINT32:3 u16=UINT16:4 u8=UINT8:5 i32=INT32:6
+    i16=INT16:7 i8=INT8:8 f64=FLOAT64:9 u64=UINT64:10 i64=INT64:11)
 hewn_feature_levels(1.0 2.0 2.1 3.0 3.1 4.0 4.1 5.0 5.1 5.2 6.0 6.1 6.2 6.3 6.4 hewn)
 
 hewn_operator(add 1 ADD COMMAND add ONNX ai.onnx.Add IN_PLACE WRAPS
@@ -98,7 +105,8 @@ hewn_tensor(quantized_linear_add BTensor DATA)
 hewn_tensor(quantized_linear_add BScaleTensor SCALE ONE)
 hewn_tensor(quantized_linear_add BZeroPointTensor ZERO_POINT LIKE BTensor OPTIONAL 4.0 ONE)
 hewn_tensor(quantized_linear_add OutputScaleTensor SCALE ONE)
-hewn_tensor(quantized_linear_add OutputZeroPointTensor ZERO_POINT LIKE OutputTensor OPTIONAL 4.0 ONE)
+hewn_tensor(quantized_linear_add OutputZeroPointTensor ZERO_POINT LIKE OutputTensor
+    OPTIONAL 4.0 ONE)
 hewn_tensor(quantized_linear_add OutputTensor OUTPUT)
 hewn_signature(quantized_linear_add ATensor BTensor OutputTensor)
 hewn_level(quantized_linear_add 4.0 RANKS 1 8 ATensor=i8,u8 BTensor=i8,u8 OutputTensor=i8,u8
@@ -108,7 +116,8 @@ hewn_level(quantized_linear_add 4.0 RANKS 1 8 ATensor=i8,u8 BTensor=i8,u8 Output
 # `divide` is x86_64_avx512's own function.
 hewn_form(quantized_linear_add divide LAYOUTS 11 10 01 WITHOUT avx512_cannonlake avx512_zen4)
 hewn_form(quantized_linear_add reciprocal LAYOUTS 11 10 01 NEEDS fma)
-hewn_form(quantized_linear_add folded LAYOUTS 11 10 01 NEEDS fma WITHOUT avx512_cannonlake avx512_zen4)
+hewn_form(quantized_linear_add folded LAYOUTS 11 10 01 NEEDS fma WITHOUT avx512_cannonlake
+    avx512_zen4)
 hewn_form(quantized_linear_add dense LAYOUTS 11 GPU)
 hewn_form(quantized_linear_add strided GPU)
 
@@ -121,7 +130,8 @@ hewn_tensor(quantized_linear_mul BTensor DATA LIKE ATensor)
 hewn_tensor(quantized_linear_mul BScaleTensor SCALE ONE)
 hewn_tensor(quantized_linear_mul BZeroPointTensor ZERO_POINT LIKE BTensor OPTIONAL hewn ONE)
 hewn_tensor(quantized_linear_mul OutputScaleTensor SCALE ONE)
-hewn_tensor(quantized_linear_mul OutputZeroPointTensor ZERO_POINT LIKE OutputTensor OPTIONAL hewn ONE)
+hewn_tensor(quantized_linear_mul OutputZeroPointTensor ZERO_POINT LIKE OutputTensor
+    OPTIONAL hewn ONE)
 hewn_tensor(quantized_linear_mul OutputTensor OUTPUT)
 hewn_signature(quantized_linear_mul ATensor OutputTensor)
 hewn_level(quantized_linear_mul hewn RANKS 1 8 ATensor=i8,u8 OutputTensor=i8,u8

@@ -1,21 +1,24 @@
 # THE list of targets, in ascending rank. Of those that a device can run, dispatch picks the highest
 # (but see the knob rank_in_halves).
 #
-# hewn_target(<name> RANK <number> ARCH <Halide architecture> FEATURES <Halide feature>... PROBE
-# <run-time feature>...
-#             [BASE <name>] [F16_FEATURES <Halide feature>...] [ALWAYS <feature>...] [MARCH <architecture>] [ONLY <regular expression>])
+# hewn_target(<name> RANK <number> ARCH <Halide architecture> FEATURES <Halide feature>...
+#             PROBE <run-time feature>... [BASE <name>] [F16_FEATURES <Halide feature>...]
+#             [ALWAYS <feature>...] [MARCH <architecture>] [ONLY <regular expression>])
 #   PROBE: features that must all be present at run time, by the names that runtime/dispatch/probe.h
-#   knows.
+#     knows.
 #   BASE: a target above in this list; its FEATURES and its PROBE come before the target's own.
 #   F16_FEATURES: further features for kernels with f16 in their signature.
 #   ALWAYS: what forms may need (operators.cmake) and the architecture always has, without a feature
-#   of that name. MARCH: ARM's name of an architecture with exactly what the kernels may use
-#   (tests/build/leak_test.sh); x86's follows from PROBE. ONLY: build the target only for kernels,
-#   <operator>_<signature>, that match. Dispatch takes the others from the next lower target.
-#   hewn_target(<name> RANK <number> DEVICE <cuda|opencl|d3d12> FEATURES <Halide feature>... [ONLY
-#   <regular expression>]) A GPU's target: on every architecture, for devices of that kind; CUDA's
-#   from the compute capability in FEATURES on. Float operations are strict.
-#   generators/numerics_gpu.h deals with what a GPU's compiler may still do to them.
+#     of that name.
+#   MARCH: ARM's name of an architecture with exactly what the kernels may use
+#     (tests/build/leak_test.sh); x86's follows from PROBE.
+#   ONLY: build the target only for kernels, <operator>_<signature>, that match. Dispatch takes the
+#     others from the next lower target.
+# hewn_target(<name> RANK <number> DEVICE <cuda|opencl|d3d12> FEATURES <Halide feature>...
+#             [ONLY <regular expression>])
+#   A GPU's target: on every architecture, for devices of that kind; CUDA's from the compute
+#   capability in FEATURES on. Float operations are strict. generators/numerics_gpu.h deals with
+#   what a GPU's compiler may still do to them.
 # The schedule's knobs are in tuning/<name>.json.
 
 hewn_target(x86_64_sse41 RANK 10 ARCH x86-64

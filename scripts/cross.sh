@@ -9,7 +9,8 @@ CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 target=${1:-} toolchain=cmake/toolchains/${1:-}.cmake
 if [[ $target != *-* || ! -f $toolchain ]]; then
     if [[ $target && $target != -* ]]; then echo "cross.sh: there is no target $target" >&2; fi
-    echo "usage: scripts/cross.sh TARGET [-B FOLDER] [CMAKE ARGUMENT...]; TARGET is one of:" $(basename --suffix=.cmake cmake/toolchains/*-*.cmake) >&2
+    echo "usage: scripts/cross.sh TARGET [-B FOLDER] [CMAKE ARGUMENT...]; TARGET is one of:" \
+        $(basename --suffix=.cmake cmake/toolchains/*-*.cmake) >&2
     exit 2
 fi
 shift
@@ -23,7 +24,8 @@ read -r -a wheels <<<"$(needs wheels)"
 scripts/setup.sh "${packages[@]}"
 export PATH="$PWD/.venv/bin:$PATH"
 if ((${#wheels[@]})); then
-    python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --only-binary :all: "${wheels[@]}"
+    python -m pip install --quiet --disable-pip-version-check --no-input --no-deps \
+        --only-binary :all: "${wheels[@]}"
 fi
 
 if grep -q run-wine.sh "$toolchain"; then scripts/wine.sh; fi
@@ -38,6 +40,7 @@ cmake --build "$build"
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:.*=//p' "$build/CMakeCache.txt")
 name=hewn-$version-$target
 cmake --install "$build" --prefix "$build/package/$name" >/dev/null
-tar --create --gzip --file "$build/$name.tar.gz" --directory "$build/package" --sort=name --owner=0 --group=0 --numeric-owner \
+tar --create --gzip --file "$build/$name.tar.gz" --directory "$build/package" --sort=name \
+    --owner=0 --group=0 --numeric-owner \
     --mode=u=rwX,go=rX "$name"
 echo "cross: $build/$name.tar.gz"

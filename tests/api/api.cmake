@@ -2,20 +2,23 @@
 
 # ---- Headers: each by itself, compiled as strictly as any caller's code may be ----
 
-file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/hewn/*.h ${PROJECT_SOURCE_DIR}/include/hewn/*.hpp)
+file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/hewn/*.h
+    ${PROJECT_SOURCE_DIR}/include/hewn/*.hpp)
 set(include -I${PROJECT_SOURCE_DIR}/include -I${HEWN_GENERATED_DIR}/public)
 set(strict -fsyntax-only -Wall -Wextra -Wshadow -pedantic -Werror ${include})
 foreach(header IN LISTS headers)
     cmake_path(GET header FILENAME name)
     if(name MATCHES "\\.h$")
         foreach(standard c99 c11)
-            hewn_add_test(header.${name}.${standard} headers COMMAND ${CMAKE_C_COMPILER} -std=${standard} ${strict} -x c ${header})
+            hewn_add_test(header.${name}.${standard} headers
+                COMMAND ${CMAKE_C_COMPILER} -std=${standard} ${strict} -x c ${header})
         endforeach()
     endif()
     foreach(standard c++17 c++20)
         set(command COMMAND ${CMAKE_CXX_COMPILER} -std=${standard} ${strict} -x c++ ${header})
         hewn_add_test(header.${name}.${standard} headers ${command})
-        hewn_add_test(header.${name}.${standard}.no_exceptions headers ${command} -fno-exceptions -fno-rtti)
+        hewn_add_test(header.${name}.${standard}.no_exceptions headers ${command} -fno-exceptions
+            -fno-rtti)
     endforeach()
 endforeach()
 
@@ -26,19 +29,21 @@ target_link_libraries(hewn_c_api_test PRIVATE ${hewn_product})
 hewn_add_test(c_api headers COMMAND hewn_c_api_test)
 
 # hewn.hpp as users write it: what compiles, and what the compiler says where it does not.
-hewn_add_test(lines headers COMMAND ${CMAKE_CURRENT_LIST_DIR}/lines_test.sh ${CMAKE_CURRENT_BINARY_DIR}/lines
-    ${CMAKE_CXX_COMPILER} ${include})
+hewn_add_test(lines headers COMMAND ${CMAKE_CURRENT_LIST_DIR}/lines_test.sh
+    ${CMAKE_CURRENT_BINARY_DIR}/lines ${CMAKE_CXX_COMPILER} ${include})
 
 hewn_add_test(quotes headers COMMAND ${CMAKE_CURRENT_LIST_DIR}/quotes_test.sh ${PROJECT_SOURCE_DIR})
 
 # hewn.hpp where nothing can be thrown, beside a file of the same program that throws.
 add_executable(hewn_no_exceptions_test api/no_exceptions_test.cpp api/throwing.cpp)
 hewn_test_options(hewn_no_exceptions_test)
-set_source_files_properties(api/no_exceptions_test.cpp PROPERTIES COMPILE_OPTIONS "-fno-exceptions;-fno-rtti")
+set_source_files_properties(api/no_exceptions_test.cpp
+    PROPERTIES COMPILE_OPTIONS "-fno-exceptions;-fno-rtti")
 target_link_libraries(hewn_no_exceptions_test PRIVATE ${hewn_product})
 hewn_add_test(no_exceptions.replaced headers COMMAND hewn_no_exceptions_test replaced)
 hewn_add_test(no_exceptions.abort headers COMMAND hewn_no_exceptions_test abort
-    PROPERTIES PASS_REGULAR_EXPRESSION "hewn: ADD BTensor: the binding has 12 bytes, 16 are needed.*passed: aborted")
+    PROPERTIES PASS_REGULAR_EXPRESSION
+        "hewn: ADD BTensor: the binding has 12 bytes, 16 are needed.*passed: aborted")
 
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
     return()
@@ -47,7 +52,8 @@ endif()
 # ---- Forks, memory ----
 
 hewn_test_objects(hewn_memory_objects api/memory_test.cpp)
-hewn_test_program(hewn_posix_tests hewn::hewn_static api/fork_test.cpp $<TARGET_OBJECTS:hewn_memory_objects>)
+hewn_test_program(hewn_posix_tests hewn::hewn_static api/fork_test.cpp
+    $<TARGET_OBJECTS:hewn_memory_objects>)
 if(NOT HEWN_SANITIZED)  # a sanitizer does not survive a fork with threads
     hewn_add_test(fork posix COMMAND hewn_posix_tests --gtest_brief=1 --gtest_filter=ForkTest.*)
 endif()
@@ -55,17 +61,21 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT HEWN_SANITIZED AND HEWN_ARCH STREQUAL "x86-6
     # Valgrind does not emulate the flag that tells QUANTIZE_LINEAR where to divide. It knows AVX2,
     # not AVX-512.
     find_program(HEWN_VALGRIND valgrind REQUIRED)
-    hewn_add_test(valgrind posix slow COMMAND ${HEWN_VALGRIND} --quiet $<TARGET_FILE:hewn_tests> --gtest_brief=1
-        --gtest_filter=FpMode.InvalidOperations)
+    hewn_add_test(valgrind posix slow COMMAND ${HEWN_VALGRIND} --quiet $<TARGET_FILE:hewn_tests>
+        --gtest_brief=1 --gtest_filter=FpMode.InvalidOperations)
 endif()
 if(NOT HEWN_TEST_CPUS)  # emulation is too slow for gigabytes
     # Alone: it takes up to 3.5 GiB.
-    hewn_add_test(memory posix slow COMMAND hewn_posix_tests --gtest_filter=Memory.*:Sparse.* PROPERTIES RUN_SERIAL ON)
+    hewn_add_test(memory posix slow COMMAND hewn_posix_tests --gtest_filter=Memory.*:Sparse.*
+        PROPERTIES RUN_SERIAL ON)
 endif()
 
-if(TARGET hewn_checked)  # strides beyond 2^31 and 2^32, within the bounds that Halide itself computes
-    hewn_test_program(hewn_checked_sparse_tests hewn::hewn_checked $<TARGET_OBJECTS:hewn_memory_objects>)
-    hewn_add_test(sparse.checked posix checked COMMAND hewn_checked_sparse_tests --gtest_filter=Sparse.*)
+# Strides beyond 2^31 and 2^32, within the bounds that Halide itself computes.
+if(TARGET hewn_checked)
+    hewn_test_program(hewn_checked_sparse_tests hewn::hewn_checked
+        $<TARGET_OBJECTS:hewn_memory_objects>)
+    hewn_add_test(sparse.checked posix checked COMMAND hewn_checked_sparse_tests
+        --gtest_filter=Sparse.*)
 endif()
 
 # ---- The library in a program ----
@@ -82,13 +92,16 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CROSSCOMPILING AND NOT HEW
         target_compile_options(${name} PRIVATE -fsanitize=thread)
         target_link_options(${name} PRIVATE -fsanitize=thread)
         target_link_libraries(${name} PRIVATE hewn::${library} Threads::Threads)
-        hewn_add_test(thread_sanitizer.${library} posix COMMAND ${name} clean PROPERTIES ${old_sanitizer})
+        hewn_add_test(thread_sanitizer.${library} posix COMMAND ${name} clean
+            PROPERTIES ${old_sanitizer})
         if(chosen_targets MATCHES "cuda")
             hewn_add_test(thread_sanitizer.${library}.cuda posix COMMAND ${name} cuda
                 PROPERTIES ${old_sanitizer} ENVIRONMENT LD_LIBRARY_PATH=${fakes})
         endif()
-        hewn_add_test(thread_sanitizer.${library}.race posix COMMAND ${name} race PROPERTIES ${old_sanitizer}
-            PASS_REGULAR_EXPRESSION "SUMMARY: ThreadSanitizer: data race .* in [^\n]*count_without_lock")
+        hewn_add_test(thread_sanitizer.${library}.race posix COMMAND ${name} race
+            PROPERTIES ${old_sanitizer}
+            PASS_REGULAR_EXPRESSION
+            "SUMMARY: ThreadSanitizer: data race .* in [^\n]*count_without_lock")
     endforeach()
 endif()
 

@@ -18,8 +18,8 @@ cat >"$work/begin" <<'END'
 #include <span>
 #endif
 using hewn::DataType, hewn::TensorDesc;
-void lines(const hewn::Operator &op, std::vector<float> x, const std::vector<float> constant, float *pointer,
-           const std::vector<int64_t> s, uint64_t bytes) {
+void lines(const hewn::Operator &op, std::vector<float> x, const std::vector<float> constant,
+           float *pointer, const std::vector<int64_t> s, uint64_t bytes) {
     const auto f32 = DataType::FLOAT32, u8 = DataType::UINT8;
     std::vector<double> doubles;
     std::vector<std::vector<float>> rows_of_rows;
@@ -48,10 +48,12 @@ good 'op.execute({x, constant}, {x});'
 good 'op.execute({array, constant_array, rows, nested}, {array});'
 good 'op.execute({array, array}, {rows});'
 good 'op.execute({array, number, uint8_t(3), 0.5f, nullptr}, {number});'
-good 'op.execute({{pointer, 16}, {pointer, bytes, 4}, {&number, sizeof number}}, {{pointer, bytes}});'
+good 'op.execute({{pointer, 16}, {pointer, bytes, 4}, {&number, sizeof number}},
+                 {{pointer, bytes}});'
 good 'const hewn::Binding out(pointer, 16, 4); op.execute({out, out, x}, {out});'
 good 'hewn::ExecuteOptions options(1); op.execute({x, x}, {x}, &options);'
-good 'std::vector<hewn::InputBinding> in = {x, constant}; hewn::Binding out = x; op.execute(in.data(), in.size(), &out, 1);'
+good 'std::vector<hewn::InputBinding> in = {x, constant}; hewn::Binding out = x;
+      op.execute(in.data(), in.size(), &out, 1);'
 good 'op.execute({std::vector<float>(4), x}, {x});'
 good 'std::vector<std::complex<float>> c; std::vector<std::byte> b; op.execute({c, b}, {c});'
 good '[[maybe_unused]] hewn_buffer_binding c[] = {hewn::Binding(x), hewn::InputBinding(x)};'
@@ -59,7 +61,8 @@ good 'hewn::compile(hewn::QuantizeLinearDesc{{f32, s}, {f32, s}, {u8, s}, q});'
 good 'hewn::compile(hewn::QuantizeLinearDesc{{f32, s}, {f32, s, {{0}}}, {u8, s, s}, {u8, s}});'
 good 'hewn::compile(hewn::DequantizeLinearDesc{q, {f32, s}, std::nullopt, {f32, s}});'
 good 'hewn::compile(hewn::DequantizeLinearDesc{q, {f32, s}, optional, {f32, s}});'
-good 'hewn::QuantizeLinearDesc desc = {{f32, s}, {f32, s}, {}, q}; desc.zero_point_tensor = q; desc.zero_point_tensor = {u8, s};'
+good 'hewn::QuantizeLinearDesc desc = {{f32, s}, {f32, s}, {}, q};
+      desc.zero_point_tensor = q; desc.zero_point_tensor = {u8, s};'
 echo '#if __cplusplus >= 202002L' >>"$work/good.cpp"
 good 'op.execute({std::span(x), std::span(constant), std::span(array)}, {std::span(x)});'
 good 'op.execute({x, x}, {std::span(x).first(4)});'
@@ -83,9 +86,11 @@ for standard in c++17 c++20; do
     "${compiler[@]}" -std=$standard "$work/good.cpp" || failed=1
     "${compiler[@]}" -std=$standard "$work/bad.cpp" 2>"$work/messages" && failed=1
     for i in "${!bad[@]}"; do  # from the line's error to the next
-        message=$(awk -v line="^bad:$((i + 1)):.* error: " '/ error: / { inside = $0 ~ line } inside' "$work/messages")
+        message=$(awk -v line="^bad:$((i + 1)):.* error: " \
+            '/ error: / { inside = $0 ~ line } inside' "$work/messages")
         [[ $message == *"${reasons[i]}"* ]] && continue
-        printf 'lines_test: with %s the messages of this lack "%s": %s\n%s\n' $standard "${reasons[i]}" "${bad[i]}" "$message" >&2
+        printf 'lines_test: with %s the messages of this lack "%s": %s\n%s\n' $standard \
+            "${reasons[i]}" "${bad[i]}" "$message" >&2
         failed=1
     done
 done

@@ -31,12 +31,14 @@ endif()
 set(variant_suites VariantTest InPlaceTest FpModeTest)
 list(TRANSFORM variant_suites APPEND ".*" OUTPUT_VARIABLE filter)
 list(JOIN filter ":" filter)
-hewn_add_test(api main EACH_CPU COMMAND hewn_tests --gtest_brief=1 --gtest_filter=-${filter}${not_emulated})
+hewn_add_test(api main EACH_CPU COMMAND hewn_tests --gtest_brief=1
+    --gtest_filter=-${filter}${not_emulated})
 if(HEWN_ARCH STREQUAL "x86-32")
     return()
 endif()
 if(TARGET hewn_checked)
-    hewn_add_test(api.checked main checked COMMAND hewn_checked_tests --gtest_brief=1 --gtest_filter=-${filter}:Reference.*)
+    hewn_add_test(api.checked main checked COMMAND hewn_checked_tests --gtest_brief=1
+        --gtest_filter=-${filter}:Reference.*)
 endif()
 # These devices' kernels are the same text on every system: they are tested on Linux, where the
 # drivers are.
@@ -48,11 +50,14 @@ foreach(target IN LISTS chosen_targets)
     endif()
     list(TRANSFORM variant_suites APPEND ".*__${target}" OUTPUT_VARIABLE filter)
     list(JOIN filter ":" filter)
-    set(skipped PROPERTIES SKIP_REGULAR_EXPRESSION ": this machine lacks |${old_pocl}" COST 100 TARGET ${target})
+    set(skipped PROPERTIES SKIP_REGULAR_EXPRESSION ": this machine lacks |${old_pocl}" COST 100
+        TARGET ${target})
     if(target_DEVICE STREQUAL "d3d12")
-        set(skipped PROPERTIES COST 300 SKIP_REGULAR_EXPRESSION ": this machine lacks " TARGET ${target})
+        set(skipped PROPERTIES COST 300 SKIP_REGULAR_EXPRESSION ": this machine lacks "
+            TARGET ${target})
     endif()
-    hewn_add_test(variants.${target} main COMMAND hewn_tests --gtest_brief=1 --gtest_filter=${filter} ${skipped})
+    hewn_add_test(variants.${target} main COMMAND hewn_tests --gtest_brief=1
+        --gtest_filter=${filter} ${skipped})
     if(TARGET hewn_checked AND NOT target_DEVICE)  # a GPU's kernels are the same in both
         hewn_add_test(variants.${target}.checked main checked
             COMMAND hewn_checked_tests --gtest_brief=1 --gtest_filter=${filter} ${skipped})

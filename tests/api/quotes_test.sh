@@ -7,7 +7,9 @@ mapfile -t names < <(sed -n 's/.*`examples\/\([a-z_]*\)` is the whole program:$/
 ((${#names[@]})) || { echo "quotes_test: README.md quotes no example" >&2; exit 1; }
 for name in "${names[@]}"; do
     quote=$(awk -v name="\`examples/$name\` is the whole program:" 'index($0, name) { found = 1 }
-        found && /^```$/ { exit } inside { sub(/^ */, ""); print } found && /^```cpp$/ { inside = 1 }' README.md)
+        found && /^```$/ { exit }
+        inside { sub(/^ */, ""); print }
+        found && /^```cpp$/ { inside = 1 }' README.md)
     [[ $quote && $(sed 's/^ *//' "examples/$name/main.cpp") == *"$quote"* ]] || {
         printf 'quotes_test: this is not in examples/%s/main.cpp:\n%s\n' "$name" "$quote" >&2
         exit 1

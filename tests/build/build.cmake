@@ -2,7 +2,8 @@
 
 # ---- Instructions that a target may not have ----
 
-if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")  # whose assembler can be told which instructions exist
+# GNU's assembler can be told which instructions exist.
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     set(marches)
     foreach(target IN LISTS chosen_targets)
         hewn_get(target ${target} DEVICE MARCH PROBE)
@@ -10,7 +11,8 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")  #
             continue()
         elseif(HEWN_ARCH STREQUAL "x86-64")
             list(JOIN target_PROBE "+" probes)
-            string(REPLACE "avx512vnni" "avx512_vnni" probes ${probes})  # as the assembler spells it
+            # As the assembler spells it.
+            string(REPLACE "avx512vnni" "avx512_vnni" probes ${probes})
             set(march -Wa,-march=generic64+${probes})
         elseif(target_MARCH)
             set(march -march=${target_MARCH})
@@ -20,17 +22,21 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")  #
         list(APPEND marches ${target}=${march})
     endforeach()
     if(marches)
-        hewn_add_test(leak.${HEWN_ARCH} main COMMAND ${CMAKE_CURRENT_LIST_DIR}/leak_test.sh ${CMAKE_C_COMPILER} ${CMAKE_OBJDUMP}
-            ${HEWN_GENERATED_DIR}/shipped/objects.txt ${marches})
+        hewn_add_test(leak.${HEWN_ARCH} main COMMAND ${CMAKE_CURRENT_LIST_DIR}/leak_test.sh
+            ${CMAKE_C_COMPILER} ${CMAKE_OBJDUMP} ${HEWN_GENERATED_DIR}/shipped/objects.txt
+            ${marches})
     endif()
 endif()
 
 # ---- The sources ----
 
 if(native_linux)
-    find_program(HEWN_PYTHON python3 HINTS ${PROJECT_SOURCE_DIR}/.venv/bin REQUIRED DOC "Python with NumPy, for tests")
-    hewn_add_test(rooms posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/rooms_test.py ${PROJECT_SOURCE_DIR})
-    hewn_add_test(operators_doc posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/operators_doc_test.py
+    find_program(HEWN_PYTHON python3 HINTS ${PROJECT_SOURCE_DIR}/.venv/bin REQUIRED
+        DOC "Python with NumPy, for tests")
+    hewn_add_test(rooms posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/rooms_test.py
+        ${PROJECT_SOURCE_DIR})
+    hewn_add_test(operators_doc posix
+        COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/operators_doc_test.py
         ${HEWN_GENERATED_DIR}/operators.json)
     include(${CMAKE_CURRENT_LIST_DIR}/packaging.cmake)
 endif()
@@ -45,7 +51,8 @@ if(HEWN_ARCH STREQUAL "arm-64" AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
     # The size of all kernels of a target.
     foreach(target IN LISTS chosen_targets)
         hewn_add_test(code_size.${target} main COMMAND awk
-            "/__${target}$/ { sum += $1 } END { print sum \" bytes of kernels\"; exit !(sum > 0 && sum < 400000) }"
+            "/__${target}$/ { sum += $1 } \
+END { print sum \" bytes of kernels\"; exit !(sum > 0 && sum < 400000) }"
             ${PROJECT_BINARY_DIR}/code-size.txt)
     endforeach()
 endif()
@@ -59,7 +66,8 @@ if(WIN32 AND CMAKE_CROSSCOMPILING)
         list(APPEND programs $<TARGET_FILE:hewn_cli>)
     endif()
     hewn_add_test(imports windows COMMAND ${test} imports ${CMAKE_OBJDUMP} ${programs})
-    hewn_add_test(msvc windows COMMAND ${test} msvc ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/msvc
+    hewn_add_test(msvc windows COMMAND ${test} msvc ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}
+        ${CMAKE_CURRENT_BINARY_DIR}/msvc
         PROPERTIES SKIP_RETURN_CODE 77)
 endif()
 
@@ -67,7 +75,8 @@ endif()
 
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
     # The tests of the builds for other systems that scripts/cross.sh has made: qemu.*, wine.*
-    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_CURRENT_LIST_DIR}/cross_tests.cmake)
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES
+        ${CMAKE_CURRENT_LIST_DIR}/cross_tests.cmake)
 endif()
 if(NOT CMAKE_CROSSCOMPILING)
     add_subdirectory(build/package package)
@@ -80,13 +89,15 @@ endif()
 # ---- The build itself ----
 
 if(NOT CMAKE_CROSSCOMPILING)
-    hewn_add_test(wine_skipped posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/wine_skipped_test.sh ${CMAKE_CTEST_COMMAND} ${PROJECT_SOURCE_DIR}
-        ${CMAKE_CURRENT_BINARY_DIR}/wine_skipped)
-    hewn_add_test(test_sh posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_sh_test.sh ${CMAKE_CTEST_COMMAND} ${PROJECT_SOURCE_DIR}
-        ${CMAKE_CURRENT_BINARY_DIR}/test_sh ${PROJECT_BINARY_DIR})
+    hewn_add_test(wine_skipped posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/wine_skipped_test.sh
+        ${CMAKE_CTEST_COMMAND} ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/wine_skipped)
+    hewn_add_test(test_sh posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_sh_test.sh
+        ${CMAKE_CTEST_COMMAND} ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/test_sh
+        ${PROJECT_BINARY_DIR})
     if(NOT HEWN_SANITIZED)  # Halide never frees what it makes
-        hewn_add_test(signatures posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/signatures_test.sh $<TARGET_FILE:hewn_generators>
-            ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/signatures)
+        hewn_add_test(signatures posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/signatures_test.sh
+            $<TARGET_FILE:hewn_generators> ${PROJECT_SOURCE_DIR}
+            ${CMAKE_CURRENT_BINARY_DIR}/signatures)
         if(TARGET hewn_halide)  # the generators are built here
             add_executable(hewn_helper_types_tests build/helper_types_test.cpp)
             target_link_libraries(hewn_helper_types_tests PRIVATE hewn_halide)
@@ -94,13 +105,16 @@ if(NOT CMAKE_CROSSCOMPILING)
         endif()
     endif()
     # What HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS choose; configures only.
-    hewn_add_test(options posix slow COMMAND ${CMAKE_CURRENT_LIST_DIR}/options_test.sh ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR}
-        ${CMAKE_CURRENT_BINARY_DIR}/options ${CMAKE_CXX_COMPILER} ${HEWN_HALIDE_INCLUDE_DIR} ${CMAKE_GENERATOR} ${CMAKE_MAKE_PROGRAM}
+    hewn_add_test(options posix slow COMMAND ${CMAKE_CURRENT_LIST_DIR}/options_test.sh
+        ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/options
+        ${CMAKE_CXX_COMPILER} ${HEWN_HALIDE_INCLUDE_DIR} ${CMAKE_GENERATOR} ${CMAKE_MAKE_PROGRAM}
         PROPERTIES COST 40)
     if(HEWN_ARCH STREQUAL "x86-64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT HEWN_SANITIZED)
-        hewn_add_test(one_kernel posix slow COMMAND ${CMAKE_CURRENT_LIST_DIR}/one_kernel_test.sh ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR}
-            ${CMAKE_CURRENT_BINARY_DIR}/one_kernel ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER} ${HEWN_HALIDE_INCLUDE_DIR} ${CMAKE_GENERATOR}
-            ${CMAKE_MAKE_PROGRAM} $<TARGET_FILE:hewn_generators> ${HEWN_SIZE_TOOL} ${CMAKE_NM} PROPERTIES PROCESSORS 2 COST 30)
+        hewn_add_test(one_kernel posix slow COMMAND ${CMAKE_CURRENT_LIST_DIR}/one_kernel_test.sh
+            ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/one_kernel
+            ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER} ${HEWN_HALIDE_INCLUDE_DIR} ${CMAKE_GENERATOR}
+            ${CMAKE_MAKE_PROGRAM} $<TARGET_FILE:hewn_generators> ${HEWN_SIZE_TOOL} ${CMAKE_NM}
+            PROPERTIES PROCESSORS 2 COST 30)
     endif()
 endif()
 
@@ -134,7 +148,8 @@ foreach(library hewn_static hewn)
     hewn_test_options(${name})
     target_precompile_headers(${name} REUSE_FROM hewn_test_headers)
     target_include_directories(${name} SYSTEM PRIVATE ${app_dir} ${HEWN_HALIDE_INCLUDE_DIR})
-    target_link_libraries(${name} PRIVATE hewn::${library} GTest::gtest_main Threads::Threads ${CMAKE_DL_LIBS})
+    target_link_libraries(${name} PRIVATE hewn::${library} GTest::gtest_main Threads::Threads
+        ${CMAKE_DL_LIBS})
     hewn_add_test(own_halide.${library} posix COMMAND ${name})
 endforeach()
 

@@ -9,9 +9,8 @@
 # in generators/quantize_linear.cpp), and packing what lies in order (define_packed in
 # generators/elementwise.h). And that vectors of 32 and 64 bytes that LLVM keeps on the stack lie
 # aligned there, so that none lies across two pages. And what depends on the C++ compiler keeping
-# the prefetches of boxes.cpp: of streamed outputs' inputs by
-# each hint, of operands beside transposed ones; and on the module declaring LLVM's prefetch
-# intrinsic (generators/transpose.cpp).
+# the prefetches of boxes.cpp: of streamed outputs' inputs by each hint, of operands beside
+# transposed ones; and on the module declaring LLVM's prefetch intrinsic (generators/transpose.cpp).
 #
 #     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE BOXES_OBJECT
 #
@@ -35,7 +34,8 @@ ascending() {
     shift 2
     for offset; do
         offset=${offset//[\[\]]/} offset=${offset:-0}
-        ((offset == 0 || (offset >= last && offset <= last + 64))) || fail "$name: $verb at $offset just after $last"
+        ((offset == 0 || (offset >= last && offset <= last + 64))) ||
+            fail "$name: $verb at $offset just after $last"
         last=$offset
     done
     (($# >= least)) || fail "$name: $verb $# times, $least expected at least"
@@ -45,15 +45,19 @@ ascending() {
 declare -A layouts_of
 while read -r entry layouts; do
     layouts_of[$entry]=$layouts
-done < <(grep -oE 'HEWN_FORM\(hewnk_[^)]*' "$variants" | awk -F ', ' '{sub(".*hewnk_", ""); print $1, NF - 2}')
+done < <(grep -oE 'HEWN_FORM\(hewnk_[^)]*' "$variants" |
+    awk -F ', ' '{sub(".*hewnk_", ""); print $1, NF - 2}')
 
 while read -r object; do
     name=$(basename "$object" .o)
-    [[ $name == *__x86_64_* || $name == transpose_* ]] || continue  # not the Halide runtime, kernels of a GPU
+    # Not the Halide runtime, kernels of a GPU.
+    [[ $name == *__x86_64_* || $name == transpose_* ]] || continue
     case $name in
     add_*__general | dequantize_linear_*__general | dequantize_linear_*__repeating) ;;
-    quantize_linear_*__divide | quantize_linear_*__reciprocal | quantize_linear_*__columns | quantize_linear_*__repeating) ;;
-    quantized_linear_add_*__divide | quantized_linear_add_*__reciprocal | quantized_linear_add_*__folded) ;;
+    quantize_linear_*__divide | quantize_linear_*__reciprocal | quantize_linear_*__columns | \
+        quantize_linear_*__repeating) ;;
+    quantized_linear_add_*__divide | quantized_linear_add_*__reciprocal | \
+        quantized_linear_add_*__folded) ;;
     quantized_linear_mul_*__general) ;;
     transpose_u8 | transpose_u16 | transpose_u32 | transpose_u64 | transpose_u*__x86_64_avx2) ;;
     *) fail "$name: what its loop should be is not known here" ;;
@@ -64,13 +68,16 @@ while read -r object; do
     esac
     # Whatever else a kernel needs comes from Halide's runtime or is one of the compiler's memory
     # functions.
-    unknown=$("$nm" --undefined-only "$object" | awk '{print $NF}' | grep -vE '^(halide_.*|_?_?mem(cpy|set|move))$' || true)
+    unknown=$("$nm" --undefined-only "$object" | awk '{print $NF}' |
+        grep -vE '^(halide_.*|_?_?mem(cpy|set|move))$' || true)
     [[ -z $unknown ]] || fail "$name: calls $(tr '\n' ' ' <<<"$unknown")"
     code=$("$objdump" --disassemble --no-show-raw-insn "$object")
     ! grep -qE '\bvmov(up[sd]|dqu[0-9]*) +%[yz]mm[0-9]+,(-?0x[0-9a-f]+)?\(%rsp\)' <<<"$code" ||
-        fail "$name: keeps vectors on a stack that is not aligned for them (see x86_64_avx2 in generators/targets.cmake)"
+        fail "$name: keeps vectors on a stack that is not aligned for them" \
+            "(see x86_64_avx2 in generators/targets.cmake)"
     case $name in
-    add_*avx512*__general | dequantize_linear_*_f32__*avx512*__general | dequantize_linear_*_f32__*avx512*__repeating | \
+    add_*avx512*__general | dequantize_linear_*_f32__*avx512*__general | \
+        dequantize_linear_*_f32__*avx512*__repeating | \
         quantize_linear_*avx512*__reciprocal | quantize_linear_*avx512*__repeating)
         grep -q prefetch <<<"$code" || fail "$name: prefetches nothing"
         ;;
@@ -81,19 +88,23 @@ while read -r object; do
         ((kept == quarter)) || fail "$name: $kept prefetches, $quarter expected"
         ;;
     dequantize_linear_*_f32__*sse41__general | dequantize_linear_*_f32__*avx2__general)
-        ! grep -qE '\bv?blendvps\b' <<<"$code" || fail "$name: computes with and without a zero point, and chooses"
+        ! grep -qE '\bv?blendvps\b' <<<"$code" ||
+            fail "$name: computes with and without a zero point, and chooses"
         ;;
     quantize_linear_f32_*avx2__reciprocal | quantize_linear_f32_*avx2__repeating)
         [[ $name == *__repeating ]] || ! grep -qE '\bvmov[au]ps .*\(.*,%ymm' <<<"$code" ||
             fail "$name: loads what it could multiply by in memory"
         # shellcheck disable=SC2046
-        ascending "multiplies by memory" 16 $(sed -nE '/rip/d; s/.*\bvmulps +(-?0x[0-9a-f]+)?\(.*,%ymm.*/[\1]/p' <<<"$code")
+        ascending "multiplies by memory" 16 \
+            $(sed -nE '/rip/d; s/.*\bvmulps +(-?0x[0-9a-f]+)?\(.*,%ymm.*/[\1]/p' <<<"$code")
         ;;
     esac
     [[ $name == quantize* || $name == dequantize* ]] || continue
 
     narrowed=$(grep -cE '\bv?(psubw|pmaxsd)\b' <<<"$code" || true)
-    ((narrowed == 0)) || fail "$name: $narrowed psubw or pmaxsd: a difference was narrowed, or its maximum is still there"
+    ((narrowed == 0)) ||
+        fail "$name: $narrowed psubw or pmaxsd: a difference was narrowed, or its maximum is" \
+            "still there"
     [[ $name == quantize* ]] || continue
     vectors=$(grep -cE '\bv?cvtps2dq\b' <<<"$code" || true)
     scalars=$(grep -cE '\bv?cvtt?ss2si' <<<"$code" || true)
@@ -103,30 +114,39 @@ while read -r object; do
     ((scalars <= layouts)) || fail "$name: $scalars cvtss2si, $layouts expected at most"
     if [[ $name == *avx512* ]]; then
         parts=$(grep -cE '\bvcvtps2dq .*%[xy]mm' <<<"$code" || true)
-        ((parts == 0)) || fail "$name: $parts vcvtps2dq of parts of a vector: its lanes were not joined whole"
+        ((parts == 0)) ||
+            fail "$name: $parts vcvtps2dq of parts of a vector: its lanes were not joined whole"
     fi
     case $name in
     quantize*avx512*__columns | quantize*avx512*__reciprocal | quantize*avx512*__folded)
-        grep -q 'vpmovsdw .*%zmm' <<<"$code" || fail "$name: no vpmovsdw: it narrows by packs and moves between lanes"
+        grep -q 'vpmovsdw .*%zmm' <<<"$code" ||
+            fail "$name: no vpmovsdw: it narrows by packs and moves between lanes"
         ;;
     quantize*avx512*__repeating)
-        grep -q 'vpackssdw .*%zmm' <<<"$code" || fail "$name: no vpackssdw: it narrows vector by vector"
-        ! grep -qE '\bv(perm[ti]2|permq|permw|shuf|insert)' <<<"$code" || fail "$name: permutes more than the bytes that it packed"
+        grep -q 'vpackssdw .*%zmm' <<<"$code" ||
+            fail "$name: no vpackssdw: it narrows vector by vector"
+        ! grep -qE '\bv(perm[ti]2|permq|permw|shuf|insert)' <<<"$code" ||
+            fail "$name: permutes more than the bytes that it packed"
         # shellcheck disable=SC2046
-        ascending "reads memory" 8 $(sed -nE 's/.*\bv(movups|cvtdq2ps|cvtph2ps) +(-?0x[0-9a-f]+)?\(.*,%zmm.*/[\2]/p' <<<"$code")
+        ascending "reads memory" 8 \
+            $(sed -nE 's/.*\bv(movups|cvtdq2ps|cvtph2ps) +(-?0x[0-9a-f]+)?\(.*,%zmm.*/[\2]/p' \
+            <<<"$code")
         ;;
     quantize*avx2__columns | quantize*avx2__repeating)
-        ! grep -qE '\bv(perm2[fi]128|permq|insert[fi]128)\b' <<<"$code" || fail "$name: permutes more than the bytes that it packed"
+        ! grep -qE '\bv(perm2[fi]128|permq|insert[fi]128)\b' <<<"$code" ||
+            fail "$name: permutes more than the bytes that it packed"
         ;;
     esac
-    [[ $name != *avx512_vnni__reciprocal ]] || grep -q 'vpdpbusd .*%zmm' <<<"$code" || fail "$name: no vpdpbusd"
+    [[ $name != *avx512_vnni__reciprocal ]] || grep -q 'vpdpbusd .*%zmm' <<<"$code" ||
+        fail "$name: no vpdpbusd"
     checked=$((checked + 1))
 done <"$objects"
 
 code=$("$objdump" --disassemble --no-show-raw-insn "$boxes")
 # What keeps the results the same and only makes them slow, or late, without: prefetches, streaming
 # stores and their fence.
-for instruction_and_least in prefetcht0:1 prefetcht1:2 prefetchnta:1 movntdq:1 vmovntdq:2 sfence:1; do
+for instruction_and_least in prefetcht0:1 prefetcht1:2 prefetchnta:1 movntdq:1 vmovntdq:2 \
+    sfence:1; do
     instruction=${instruction_and_least%:*} least=${instruction_and_least#*:}
     kept=$(grep -c "\\b$instruction\\b" <<<"$code" || true)
     ((kept >= least)) || fail "$boxes: $kept $instruction, $least expected at least"

@@ -3,7 +3,8 @@
 # without: object format and CPU, what it needs of the system, what it exports, that every kernel is
 # there. Exit 77: there is no build.
 #
-#     tests/build/libraries_test.sh FOLDER     # of scripts/cross.sh: build-<os>-<arch>, or any folder whose name ends in <os>-<arch>
+#     tests/build/libraries_test.sh FOLDER     # of scripts/cross.sh: build-<os>-<arch>, or any
+#                                              folder whose name ends in <os>-<arch>
 set -euo pipefail
 build=$(realpath --canonicalize-missing "${1:?"usage: tests/build/libraries_test.sh FOLDER"}")
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -11,7 +12,8 @@ root=$PWD
 target=$(basename "$build") && target=${target#build-}
 failed=0
 # Targets of some kernels alone, which take the others from the target below.
-partial=$(awk '/^hewn_target\(/ {name = substr($1, 13)} /^ *ONLY / {print name}' generators/targets.cmake | paste -sd '|')
+partial=$(awk '/^hewn_target\(/ {name = substr($1, 13)} /^ *ONLY / {print name}' \
+    generators/targets.cmake | paste -sd '|')
 
 # none WHAT LINES: the lines must be empty.
 none() {
@@ -25,33 +27,52 @@ none() {
 # same WHAT EXPECTED GOT: as sets of lines.
 same() { none "$1" "$(diff <(sort -u <<<"$2") <(sort -u <<<"$3") || true)"; }
 # only WHAT PATTERN LINES: there are lines, and each matches the whole of an extended pattern.
-only() { none "$1" "$(if [[ $3 ]]; then grep -vxE "$2" <<<"$3" || true; else echo "none found"; fi)"; }
+only() {
+    none "$1" "$(if [[ $3 ]]; then grep -vxE "$2" <<<"$3" || true; else echo "none found"; fi)"
+}
 
 formats() { llvm-readobj --file-headers "$@" | sed -n 's/^Format: //p'; }
 names() { llvm-nm --format=posix "$@" 2>/dev/null | awk 'NF > 1 {print $1}' | sort -u; }
 # What the file, or no other member of the archive, defines.
 missing() { comm -23 <(names --undefined-only "$@") <(names --defined-only "$@"); }
-functions() { sed -n 's/^HEWN_API .*HEWN_CALL \(hewn_[a-z0-9_]*\)(.*/\1/p' "$root/include/hewn/hewn.h"; }
+functions() {
+    sed -n 's/^HEWN_API .*HEWN_CALL \(hewn_[a-z0-9_]*\)(.*/\1/p' "$root/include/hewn/hewn.h"
+}
 
 check_elf() {  # FORMAT ARCHITECTURE
     local bionic
     same "format" "$1" "$(formats lib/libhewn.so lib/libhewn.a)"
-    none "segments of 16 KiB" "$(cmake -DREADELF="$(type -P llvm-readelf)" -DLIBRARY=lib/libhewn.so -P "$root/cmake/CheckSegments.cmake" 2>&1 || true)"
-    none "symbols" "$("$root/tests/build/symbols_test.sh" llvm-nm llvm-readelf lib/libhewn.a lib/libhewn.so | grep -v '^ok ' || true)"
+    none "segments of 16 KiB" \
+        "$(cmake -DREADELF="$(type -P llvm-readelf)" -DLIBRARY=lib/libhewn.so \
+        -P "$root/cmake/CheckSegments.cmake" 2>&1 || true)"
+    none "symbols" "$("$root/tests/build/symbols_test.sh" llvm-nm llvm-readelf lib/libhewn.a \
+        lib/libhewn.so | grep -v '^ok ' || true)"
     bionic=$(grep -v '^#' "$root/cmake/bionic.txt" | paste -sd '|')
-    only "the shared library needs names of bionic's" "$bionic" "$(missing --dynamic lib/libhewn.so)"
+    only "the shared library needs names of bionic's" "$bionic" \
+        "$(missing --dynamic lib/libhewn.so)"
     # __cpu_*: in the library of the NDK's compiler.
-    only "the static library needs names of bionic's" "$bionic|__cpu_(model|features2|indicator_init)" "$(missing lib/libhewn.a)"
-    if [[ -z ${ANDROID_NDK_HOME:-} ]]; then none "a program runs, with musl in bionic's place" "$(run_with_musl "$2" 2>&1 | grep -vx ok || true)"; fi
+    only "the static library needs names of bionic's" \
+        "$bionic|__cpu_(model|features2|indicator_init)" "$(missing lib/libhewn.a)"
+    if [[ -z ${ANDROID_NDK_HOME:-} ]]; then
+        none "a program runs, with musl in bionic's place" \
+            "$(run_with_musl "$2" 2>&1 | grep -vx ok || true)"
+    fi
 }
 
 # tests/api/c_api_test.c with the static library: on x86-64 with the system's musl, for ARM with
 # zig's, which takes it a minute to compile.
 run_with_musl() {  # ARCHITECTURE
     local program=$build/c_api_test compiler=(musl-gcc) run=()
-    if [[ $1 != x86_64 ]]; then compiler=(python -m ziglang cc -target "$1-linux-musl") run=("qemu-$1-static"); fi
-    echo 'int __android_log_print(int priority, const char *tag, const char *format, ...) { return !priority + !tag + !format; }' >"$program.log.c"
-    "${compiler[@]}" -static -DHEWN_STATIC -Iinclude "$root/tests/api/c_api_test.c" "$program.log.c" lib/libhewn.a -o "$program" &&
+    if [[ $1 != x86_64 ]]; then
+        compiler=(python -m ziglang cc -target "$1-linux-musl") run=("qemu-$1-static")
+    fi
+    cat >"$program.log.c" <<'END'
+int __android_log_print(int priority, const char *tag, const char *format, ...) {
+    return !priority + !tag + !format;
+}
+END
+    "${compiler[@]}" -static -DHEWN_STATIC -Iinclude "$root/tests/api/c_api_test.c" \
+        "$program.log.c" lib/libhewn.a -o "$program" &&
         "${run[@]}" "$program" || echo "failed with $?"
 }
 
@@ -59,25 +80,33 @@ check_macho() {  # FORMAT
     local commands
     commands=$(llvm-objdump --macho --private-headers lib/libhewn.dylib)
     same "format" "$1" "$(formats lib/libhewn.dylib lib/libhewn.a)"
-    same "install name" "@rpath/libhewn.${version%.*}.dylib" "$(sed -n '/cmd LC_ID_DYLIB/,/name/s/^ *name \(.*\) (offset.*/\1/p' <<<"$commands")"
-    same "libraries needed" /usr/lib/libSystem.B.dylib "$(sed -n '/cmd LC_LOAD_DYLIB/,/name/s/^ *name \(.*\) (offset.*/\1/p' <<<"$commands")"
+    same "install name" "@rpath/libhewn.${version%.*}.dylib" \
+        "$(sed -n '/cmd LC_ID_DYLIB/,/name/s/^ *name \(.*\) (offset.*/\1/p' <<<"$commands")"
+    same "libraries needed" /usr/lib/libSystem.B.dylib \
+        "$(sed -n '/cmd LC_LOAD_DYLIB/,/name/s/^ *name \(.*\) (offset.*/\1/p' <<<"$commands")"
     same "oldest system" "platform macos minos 11.0" \
-        "$(sed -nE '/cmd LC_BUILD_VERSION/,/minos/s/^ *(platform|minos) (.*)/\1 \2/p' <<<"$commands" | paste -sd ' ')"
-    same "signed, as Apple's chips want it" LC_CODE_SIGNATURE "$(grep -o LC_CODE_SIGNATURE <<<"$commands" || true)"
-    same "exports" "$(functions | sed 's/^/_/')" "$(names --extern-only --defined-only lib/libhewn.dylib)"
-    only "the static library's C names begin with hewn" '_hewn.*|__Z.*' "$(names --extern-only --defined-only lib/libhewn.a)"
+        "$(sed -nE '/cmd LC_BUILD_VERSION/,/minos/s/^ *(platform|minos) (.*)/\1 \2/p' \
+        <<<"$commands" | paste -sd ' ')"
+    same "signed, as Apple's chips want it" LC_CODE_SIGNATURE \
+        "$(grep -o LC_CODE_SIGNATURE <<<"$commands" || true)"
+    same "exports" "$(functions | sed 's/^/_/')" \
+        "$(names --extern-only --defined-only lib/libhewn.dylib)"
+    only "the static library's C names begin with hewn" '_hewn.*|__Z.*' \
+        "$(names --extern-only --defined-only lib/libhewn.a)"
 }
 
 check_coff() {  # FORMAT
     same "format" "$1" "$(formats bin/hewn.dll)"
     only "DLLs needed are Windows' own" 'KERNEL32\.dll|api-ms-win-crt-[a-z]+-l1-1-0\.dll' \
         "$(llvm-readobj --coff-imports bin/hewn.dll | sed -n 's/^  Name: //p')"
-    same "exports" "$(functions)" "$(llvm-readobj --coff-exports bin/hewn.dll | sed -n 's/^  Name: //p')"
+    same "exports" "$(functions)" "$(llvm-readobj --coff-exports bin/hewn.dll |
+        sed -n 's/^  Name: //p')"
     same "import library" "$(functions)" "$(names --defined-only lib/hewn.lib | grep '^hewn_')"
 }
 
 if [[ ! -d $build/package ]]; then
-    echo "skipped: there is no package in $build: ./test.sh makes it, as does scripts/cross.sh $target -B '$build'"
+    echo "skipped: there is no package in $build: ./test.sh makes it, as does" \
+        "scripts/cross.sh $target -B '$build'"
     exit 77
 fi
 export PATH="$root/.venv/bin:$PATH"
@@ -94,10 +123,13 @@ esac
 # them.
 shared=(bin/hewn.dll lib/libhewn.dylib lib/libhewn.so)
 mapfile -t shared < <(ls "${shared[@]}" 2>/dev/null)
-variants=$(sed -nE 's/^HEWN_VARIANT\(([a-z_]+), ([a-z0-9_]+), ([a-z0-9_]+),.*/\1_\2__\3/p' "$build/generated/include/variants.inc")
+variants=$(sed -nE 's/^HEWN_VARIANT\(([a-z_]+), ([a-z0-9_]+), ([a-z0-9_]+),.*/\1_\2__\3/p' \
+    "$build/generated/include/variants.inc")
 only "variants are listed" '.+__.+' "$variants"
 kernels=$(awk -F__ '{print $1}' <<<"$variants" | sort -u | wc -l)
 same "$kernels kernels a target" "$kernels" \
-    "$(grep -vE "__($partial)\$" <<<"$variants" | sed 's/.*__//' | sort | uniq -c | awk '{print $1}')"
-none "every variant" "$(while read -r variant; do grep -qaF "$variant" "${shared[0]}" || echo "$variant"; done <<<"$variants")"
+    "$(grep -vE "__($partial)\$" <<<"$variants" | sed 's/.*__//' | sort | uniq -c |
+    awk '{print $1}')"
+none "every variant" "$(while read -r variant; do grep -qaF "$variant" "${shared[0]}" ||
+    echo "$variant"; done <<<"$variants")"
 exit $failed

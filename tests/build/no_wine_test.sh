@@ -3,5 +3,6 @@
 # ctest list them as skipped.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 cat build-wine/skipped 2>/dev/null ||
-    echo "wine: skipped: build-windows-x86_64/ is not there: scripts/cross.sh windows-x86_64, which needs scripts/wine.sh"
+    echo "wine: skipped: build-windows-x86_64/ is not there: scripts/cross.sh windows-x86_64," \
+        "which needs scripts/wine.sh"
 exit 77

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""operators_doc_test.py operators.json: docs/operators.md, written down from DirectML's reference, says what the build's operator table
-says: types, levels, tensors, roles, types, what may be absent, kernels."""
+"""operators_doc_test.py operators.json: docs/operators.md, written down from DirectML's reference,
+says what the build's operator table says: types, levels, tensors, roles, types, what may be absent,
+kernels."""
 
 import json
 import pathlib
@@ -20,16 +21,19 @@ def sections(text):
 def tables(text):
     """Each table as a list of its rows, the heading first, cells without spaces around them."""
     found = re.findall(r"((?:^\|.*\|\n)+)", text, flags=re.MULTILINE)
-    return [[[cell.strip() for cell in line.strip().strip("|").split("|")] for line in table.splitlines() if not re.match(r"^\|(-+\|)+$", line)]
+    return [[[cell.strip() for cell in line.strip().strip("|").split("|")]
+             for line in table.splitlines() if not re.match(r"^\|(-+\|)+$", line)]
             for table in found]
 
 
 def tensor_row(tensor, tensors):
     """A row of the page for a tensor of the table."""
-    name = tensor["name"] + (f", optional from {tensor['optional_from']}" if tensor["optional_from"] else "")
+    name = tensor["name"] + (f", optional from {tensor['optional_from']}"
+                             if tensor["optional_from"] else "")
     like = f"{tensors[tensor['like']]['name']}'s" if tensor["like"] >= 0 else ""
     integers = f", {tensor['integers']} for integers" if tensor["integers"] else ""
-    return [name, tensor["role"].replace("_", " "), like + integers, "one" if tensor["one_element"] else ""]
+    return [name, tensor["role"].replace("_", " "), like + integers,
+            "one" if tensor["one_element"] else ""]
 
 
 class OperatorsDocTest(unittest.TestCase):
@@ -40,33 +44,38 @@ class OperatorsDocTest(unittest.TestCase):
 
     def test_every_operator_has_a_section(self):
         others = {"Feature levels", "Kernels", "Tensors and buffers"}
-        self.assertEqual([name for name in self.page if name not in others], [op["directml"] for op in OPERATORS])
+        self.assertEqual([name for name in self.page if name not in others],
+                         [op["directml"] for op in OPERATORS])
 
     def test_names(self):
         for op in OPERATORS:
             text = " ".join(self.page[op["directml"]].split())
-            self.assertIn(f"Number {op['number']}; ONNX `{op['onnx']}`; `hewn {op['command']}`.", text)
+            self.assertIn(f"Number {op['number']}; ONNX `{op['onnx']}`; `hewn {op['command']}`.",
+                          text)
             self.assertEqual("The output may be bound in place" in text, op["in_place"], op["name"])
 
     def test_tensors(self):
         for op in OPERATORS:
             heading, *rows = tables(self.page[op["directml"]])[0]
             self.assertEqual(heading, ["tensor", "role", "type", "elements"])
-            self.assertEqual(rows, [tensor_row(tensor, op["tensors"]) for tensor in op["tensors"]], op["name"])
+            self.assertEqual(rows, [tensor_row(tensor, op["tensors"]) for tensor in op["tensors"]],
+                             op["name"])
 
     def test_levels(self):
         for op in OPERATORS:
             own = [tensor["name"] for tensor in op["tensors"] if tensor["like"] < 0]
             heading, *rows = tables(self.page[op["directml"]])[1]
             self.assertEqual(heading, ["level", "dimension counts", *own])
-            table = [[level["level"], "{}–{}".format(*level["ranks"]), *(" ".join(level["types"][name]) for name in own)]
+            table = [[level["level"], "{}–{}".format(*level["ranks"]),
+                      *(" ".join(level["types"][name]) for name in own)]
                      for level in op["levels"]]
             self.assertEqual(rows, table, op["name"])
 
     def test_kernels(self):
         heading, *rows = tables(self.page["Kernels"])[0]
         self.assertEqual(heading[:3], ["operator", "kernels", "tensors"])
-        table = [[op["directml"], str(len(op["signatures"])), ", ".join(op["tensors"][i]["name"] for i in op["signature"])]
+        table = [[op["directml"], str(len(op["signatures"])),
+                  ", ".join(op["tensors"][i]["name"] for i in op["signature"])]
                  for op in OPERATORS]
         self.assertEqual([row[:3] for row in rows], table)
 

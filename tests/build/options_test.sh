@@ -7,36 +7,56 @@ failed=0
 
 configure() {
     rm -rf "$scratch"
-    "$cmake" -S "$source" -B "$scratch" -G "$generator" -DCMAKE_MAKE_PROGRAM="$make" -DCMAKE_CXX_COMPILER="$cxx" -DHEWN_HALIDE_INCLUDE_DIR="$halide" -DHEWN_BUILD_TESTS=OFF \
+    "$cmake" -S "$source" -B "$scratch" -G "$generator" -DCMAKE_MAKE_PROGRAM="$make" \
+        -DCMAKE_CXX_COMPILER="$cxx" -DHEWN_HALIDE_INCLUDE_DIR="$halide" -DHEWN_BUILD_TESTS=OFF \
         -DHEWN_BUILD_TOOLS=OFF -DHEWN_BUILD_EXAMPLES=OFF "$@" >"$scratch.log" 2>&1
 }
 check() {  # check WHAT WANTED GOT
-    if [[ $2 == "$3" ]]; then echo "ok      $1"; else echo "FAILED  $1: '$3' instead of '$2'"; failed=1; fi
+    if [[ $2 == "$3" ]]; then
+        echo "ok      $1"
+    else
+        echo "FAILED  $1: '$3' instead of '$2'"
+        failed=1
+    fi
 }
 refused() {  # refused MESSAGE OPTION...
     local message=$1
     shift
     if configure "$@"; then check "$*" "an error" "none"; else
-        check "$* is refused" yes "$(tr -s '[:space:]' ' ' <"$scratch.log" | grep -q "$message" && echo yes || cat "$scratch.log")"
+        check "$* is refused" yes "$(tr -s '[:space:]' ' ' <"$scratch.log" | grep -q "$message" &&
+            echo yes || cat "$scratch.log")"
     fi
 }
-names() { sed -n "s/^$1(\\([^,)]*\\), *\\([^,)]*\\).*/\\$2/p" "$scratch/generated/include/$3" | sort -u | paste -sd' '; }
+names() {
+    sed -n "s/^$1(\\([^,)]*\\), *\\([^,)]*\\).*/\\$2/p" "$scratch/generated/include/$3" | sort -u |
+        paste -sd' '
+}
 
 # Dispatch and the transpositions take the first target for the lowest, whatever the option's order.
 configure "-DHEWN_TARGETS=x86_64_avx512;x86_64_sse41;x86_64_avx512"
 check "targets ascend in rank" "x86_64_sse41 x86_64_avx512" \
-    "$(sed -n 's/^HEWN_TARGET(\([^,]*\),.*/\1/p' "$scratch/generated/include/targets.inc" | paste -sd' ')"
+    "$(sed -n 's/^HEWN_TARGET(\([^,]*\),.*/\1/p' "$scratch/generated/include/targets.inc" |
+    paste -sd' ')"
 
-chosen_targets() { sed -n 's/^HEWN_[GPU_]*TARGET(\([^,]*\),.*/\1/p' "$scratch/generated/include/targets.inc" | paste -sd' '; }
+chosen_targets() {
+    sed -n 's/^HEWN_[GPU_]*TARGET(\([^,]*\),.*/\1/p' "$scratch/generated/include/targets.inc" |
+        paste -sd' '
+}
 configure -DHEWN_TARGETS=cpu
-check "the CPU's targets" "x86_64_sse41 x86_64_avx2 x86_64_avx512 x86_64_avx512_vnni" "$(chosen_targets)"
+check "the CPU's targets" "x86_64_sse41 x86_64_avx2 x86_64_avx512 x86_64_avx512_vnni" \
+    "$(chosen_targets)"
 configure "-DHEWN_TARGETS=x86_64_avx2;gpu"
 check "a target and the GPUs'" "x86_64_avx2 opencl cuda_sm75 cuda_sm80" "$(chosen_targets)"
 
 configure "-DHEWN_SIGNATURES=quantize_linear_f32_u8;add_i8" "-DHEWN_TARGETS=x86_64_avx2"
-check "two signatures, one target" "2" "$(grep -c '^HEWN_VARIANT' "$scratch/generated/include/variants.inc")"
-transpositions() { sed -n 's/^HEWN_TRANSPOSITION(hewnk_transpose_\([^,]*\)_argv,.*/\1/p' "$scratch/generated/include/transpositions.inc" | paste -sd' '; }
-check "transpositions of elements and scales" "u8 u32 u8__x86_64_avx2 u32__x86_64_avx2" "$(transpositions)"
+check "two signatures, one target" "2" \
+    "$(grep -c '^HEWN_VARIANT' "$scratch/generated/include/variants.inc")"
+transpositions() {
+    sed -n 's/^HEWN_TRANSPOSITION(hewnk_transpose_\([^,]*\)_argv,.*/\1/p' \
+        "$scratch/generated/include/transpositions.inc" | paste -sd' '
+}
+check "transpositions of elements and scales" "u8 u32 u8__x86_64_avx2 u32__x86_64_avx2" \
+    "$(transpositions)"
 configure -DHEWN_SIGNATURES=add_f16 -DHEWN_TARGETS=x86_64_sse41
 check "transpositions that the lowest target may run" "u16" "$(transpositions)"
 configure -DHEWN_SIGNATURES=dequantize_linear_u8_f16 -DHEWN_TARGETS=x86_64_sse41
@@ -44,8 +64,10 @@ check "transpositions of elements and scales of f16" "u8 u16" "$(transpositions)
 configure -DHEWN_SIGNATURES=add_f16 -DHEWN_TARGETS=opencl
 check "a transposition where no CPU needs one" "u32" "$(transpositions)"
 configure "-DHEWN_SIGNATURES=add_f16;dequantize_linear_u8_f16" "-DHEWN_TARGETS=cuda_sm75;cuda_sm80"
-check "a target with signatures of its own" "add_f16__cuda_sm75 dequantize_linear_u8_f16__cuda_sm75 dequantize_linear_u8_f16__cuda_sm80" \
-    "$(sed -n 's/^HEWN_VARIANT(\([^,]*\), \([^,]*\), \([^,]*\),.*/\1_\2__\3/p' "$scratch/generated/include/variants.inc" | sort | paste -sd' ')"
+check "a target with signatures of its own" \
+    "add_f16__cuda_sm75 dequantize_linear_u8_f16__cuda_sm75 dequantize_linear_u8_f16__cuda_sm80" \
+    "$(sed -n 's/^HEWN_VARIANT(\([^,]*\), \([^,]*\), \([^,]*\),.*/\1_\2__\3/p' \
+    "$scratch/generated/include/variants.inc" | sort | paste -sd' ')"
 configure "-DHEWN_OPERATORS=add"
 check "one operator" "add" "$(names HEWN_VARIANT 1 variants.inc)"
 
@@ -57,10 +79,13 @@ refused "leave no variant" -DHEWN_SIGNATURES=add_f32 -DHEWN_TARGETS=cuda_sm80
 
 # What is not there is named, and what to do.
 refused "Halide 21.0.0 was not found.*scripts/setup.sh" "-DHEWN_HALIDE_DIR=$scratch/nowhere"
-configure "-DHEWN_HALIDE_DIR=$(dirname "$halide")" "-DHEWN_HALIDE_INCLUDE_DIR:PATH=$(dirname "$halide")/gone"
-check "what was found once and is gone is looked for again" "$halide" "$(sed -n 's/^HEWN_HALIDE_INCLUDE_DIR:PATH=//p' "$scratch/CMakeCache.txt")"
+configure "-DHEWN_HALIDE_DIR=$(dirname "$halide")" \
+    "-DHEWN_HALIDE_INCLUDE_DIR:PATH=$(dirname "$halide")/gone"
+check "what was found once and is gone is looked for again" "$halide" \
+    "$(sed -n 's/^HEWN_HALIDE_INCLUDE_DIR:PATH=//p' "$scratch/CMakeCache.txt")"
 refused "HEWN_HALIDE_INCLUDE_DIR: $scratch-gone has no" "-DHEWN_HALIDE_INCLUDE_DIR=$scratch-gone"
-refused "HEWN_HALIDE_INCLUDE_DIR: $scratch-empty has no HalideRuntime.h" "-DHEWN_HALIDE_INCLUDE_DIR=$scratch-empty"
+refused "HEWN_HALIDE_INCLUDE_DIR: $scratch-empty has no HalideRuntime.h" \
+    "-DHEWN_HALIDE_INCLUDE_DIR=$scratch-empty"
 refused "HEWN_GENERATORS: there is no $scratch/nowhere" "-DHEWN_GENERATORS=$scratch/nowhere"
 refused "HEWN_TUNING_DIR: $scratch/nowhere is not a folder" "-DHEWN_TUNING_DIR=$scratch/nowhere"
 
@@ -77,8 +102,10 @@ mistuned "tuned for the target arm64" 's/"target": "[^"]*"/"target": "arm64"/'
 mistuned "'unroll' is not a knob of add general" '0,/"vector"/s//"unroll"/'
 mistuned "'3' is not a value of the knob vector" '0,/"vector": [0-9]*/s//"vector": 3/'
 mistuned "'box_bytes' is not a knob of add general" '0,/"vector": [0-9]*/s//"box_bytes": 65536/'
-mistuned "'tail' is not a knob of quantized_linear_add plan" 's/"reciprocal_elements": [0-9]*/"tail": "packed"/'
-mistuned "'5000' is not a value of the knob box_bytes" 's/"reciprocal_elements": [0-9]*/"box_bytes": 5000/'
+mistuned "'tail' is not a knob of quantized_linear_add plan" \
+    's/"reciprocal_elements": [0-9]*/"tail": "packed"/'
+mistuned "'5000' is not a value of the knob box_bytes" \
+    's/"reciprocal_elements": [0-9]*/"box_bytes": 5000/'
 mistuned "'multiply' is not an operator" 's/"quantized_linear_add"/"multiply"/'
 mistuned "'general' is not a form of quantized_linear_add" 's/"folded"/"general"/'
 mistuned "'dense' is not a form of quantized_linear_add for x86_64_avx2" 's/"folded"/"dense"/'
@@ -88,18 +115,26 @@ mistuned "no tuning file" 's/{/[/'
 rm -rf "$tuning"
 cp -r "$source/tuning" "$tuning"
 rm "$tuning/x86_64_avx2.json"
-configure "-DHEWN_TUNING_DIR=$tuning" -DHEWN_TARGETS=x86_64_avx2 -DHEWN_SIGNATURES=quantize_linear_f32_u8
-check "the family's values" yes "$(grep -rqE 'quantize_linear_f32_u8__x86_64_avx2__repeating .*tail=shifted' "$scratch"/build.ninja \
+configure "-DHEWN_TUNING_DIR=$tuning" -DHEWN_TARGETS=x86_64_avx2 \
+    -DHEWN_SIGNATURES=quantize_linear_f32_u8
+check "the family's values" yes \
+    "$(grep -rqE 'quantize_linear_f32_u8__x86_64_avx2__repeating .*tail=shifted' \
+    "$scratch"/build.ninja \
     "$scratch"/CMakeFiles 2>/dev/null && echo yes)"
 rm "$tuning/x86_64.json"
-refused "no file for x86_64_avx2, none of x86_64_avx2.json, x86_64.json, x86.json" "-DHEWN_TUNING_DIR=$tuning" -DHEWN_TARGETS=x86_64_avx2
+refused "no file for x86_64_avx2, none of x86_64_avx2.json, x86_64.json, x86.json" \
+    "-DHEWN_TUNING_DIR=$tuning" -DHEWN_TARGETS=x86_64_avx2
 rm -rf "$tuning"
 cp -r "$source/tuning" "$tuning"
 
 # A plan's knobs: the signature's own before the operator's before the default.
-plan_of() { sed -n "s/^HEWN_PLAN($1__x86_64_avx2, .*KNOB($2, \([0-9]*\)).*/\1/p" "$scratch/generated/include/plans.inc"; }
+plan_of() {
+    sed -n "s/^HEWN_PLAN($1__x86_64_avx2, .*KNOB($2, \([0-9]*\)).*/\1/p" \
+        "$scratch/generated/include/plans.inc"
+}
 cp "$source/tuning/x86_64_avx2.json" "$tuning"
-sed -i 's/"knobs": {/&"quantized_linear_add_u8_u8_u8": {"plan": {"box_bytes": 65536}},/; s/"reciprocal_elements"/"box_bytes": 131072, &/' \
+sed -i -e 's/"knobs": {/&"quantized_linear_add_u8_u8_u8": {"plan": {"box_bytes": 65536}},/' \
+    -e 's/"reciprocal_elements"/"box_bytes": 131072, &/' \
     "$tuning/x86_64_avx2.json"
 configure "-DHEWN_TUNING_DIR=$tuning" -DHEWN_TARGETS=x86_64_avx2
 check "a signature's plan" 65536 "$(plan_of quantized_linear_add_u8_u8_u8 box_bytes)"

@@ -34,14 +34,17 @@ expect() {
 }
 
 if [[ $arch == arm-64 ]]; then
-    for cpu in cortex-a53 cortex-a57 cortex-a72; do expect $cpu 0 "quantize_linear_f32_u8__arm64_neon" "$probe"; done
+    for cpu in cortex-a53 cortex-a57 cortex-a72; do
+        expect $cpu 0 "quantize_linear_f32_u8__arm64_neon" "$probe"
+    done
     known=$("$qemu" -cpu help || true)  # exits with 1
     for cpu in cortex-a76 neoverse-n1 max; do
         if [[ $known == *$cpu* ]]; then expect $cpu 0 "quantize_linear_f32_u8__arm64_fp16" "$probe"
         else echo "skipped: $cpu ($("$qemu" --version | head -n 1) does not know it)"; fi
     done
     expect cortex-a57 0 "$passed" "$tests" --gtest_brief=1 '--gtest_filter=Forcing.*'
-    expect cortex-a57 0 "dequantize_linear_u8_f32__arm64_fp16: this machine lacks fphp" "$tests" '--gtest_filter=VariantTest.RankZero/dequantize_linear_u8_f32__*'
+    expect cortex-a57 0 "dequantize_linear_u8_f32__arm64_fp16: this machine lacks fphp" "$tests" \
+        '--gtest_filter=VariantTest.RankZero/dequantize_linear_u8_f32__*'
     exit $failed
 fi
 

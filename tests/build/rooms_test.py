@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""No arrow points up between the rooms of the source: rooms_test.py SOURCE. Reads the #include lines and names each file that breaks a rule.
+"""No arrow points up between the rooms of the source: rooms_test.py SOURCE. Reads the #include
+lines and names each file that breaks a rule.
 
-A file may include its own room, what ROOMS lists for it, and include/hewn. Names without a file in the source are others' or written by
-the build (hewn_variants' .inc files), and of no room."""
+A file may include its own room, what ROOMS lists for it, and include/hewn. Names without a file in
+the source are others' or written by the build (hewn_variants' .inc files), and of no room."""
 import pathlib
 import re
 import sys
@@ -22,8 +23,10 @@ SOURCES = {".c", ".cpp", ".h", ".hpp", ".inc"}
 
 
 def included(source, file):
-    """The project's files that `file` includes, relative to the source: found beside it, at the root or in include/, as a compiler would."""
-    for name in re.findall(r'^\s*#\s*include\s*["<]([^">]+)[">]', file.read_text(encoding="utf-8"), flags=re.MULTILINE):
+    """The project's files that `file` includes, relative to the source: found beside it, at the
+    root or in include/, as a compiler would."""
+    for name in re.findall(r'^\s*#\s*include\s*["<]([^">]+)[">]', file.read_text(encoding="utf-8"),
+                           flags=re.MULTILINE):
         for folder in (file.parent, source, source / "include"):
             path = pathlib.Path(folder / name).resolve()
             if path.is_file() and path.is_relative_to(source):
@@ -44,9 +47,11 @@ def faults(source):
             for path in included(source, file):
                 folder = path.rpartition("/")[0]
                 if folder not in (room, "include/hewn", *below) and path not in below:
-                    yield f"{file.relative_to(source)}: {room} may not include {path}; it may include: {' '.join(['include/hewn', *below])}"
+                    yield (f"{file.relative_to(source)}: {room} may not include {path}; it may "
+                           f"include: {' '.join(['include/hewn', *below])}")
     known = {source / room for room in ROOMS}
-    for folder in {file.parent for room in ROOMS for file in (source / room).rglob("*") if file.suffix in SOURCES} - known:
+    for folder in {file.parent for room in ROOMS for file in (source / room).rglob("*")
+                   if file.suffix in SOURCES} - known:
         yield f"{folder.relative_to(source)}: a room that rooms_test.py does not know"
 
 

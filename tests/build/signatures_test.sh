@@ -15,7 +15,8 @@ refused() {
     if ((status != 0)) && [[ $output == *"$2: $3"* && -z $(ls "$work") ]]; then
         echo "ok      $1 $2"
     else
-        printf 'FAILED  %s %s: exit status %s, %s in the folder, no "%s" in: %s\n' "$1" "$2" "$status" "$(ls "$work" | paste -sd ' ')" "$3" "$output"
+        printf 'FAILED  %s %s: exit status %s, %s in the folder, no "%s" in: %s\n' "$1" "$2" \
+            "$status" "$(ls "$work" | paste -sd ' ')" "$3" "$output"
         failed=1
     fi
 }
@@ -28,7 +29,8 @@ operator() {
         target=x86-64-linux-sse41-avx-avx2-fma-f16c
         if [[ $form == *GPU* ]]; then target=x86-64-linux-opencl; fi
         for signature in "${@:2}"; do
-            refused "${operator}_${form%% *}" "$operator $signature" "" "signature=$signature" layouts=111 "target=$target-no_runtime"
+            refused "${operator}_${form%% *}" "$operator $signature" "" "signature=$signature" \
+                layouts=111 "target=$target-no_runtime"
         done
     done < <(sed -nE "s/^hewn_form\($operator (.*)\)/\1/p" "$lists/operators.cmake")
 }
@@ -38,9 +40,12 @@ operator quantize_linear f32_i32 f64_u8 u32_u8 f32
 operator dequantize_linear i64_f32 f32_f32 u8_f64 u8_i8
 operator quantized_linear_add i8_i8_i16 i16_u8_u8 u8_u8
 operator quantized_linear_mul i8_i16 u16_u8 u8_u8_u8
-refused quantize_linear_reciprocal "quantize_linear f16_i16" "narrowed holds integers of 8 bits, not i16" signature=f16_i16 layouts=1 \
+refused quantize_linear_reciprocal "quantize_linear f16_i16" \
+    "narrowed holds integers of 8 bits, not i16" signature=f16_i16 layouts=1 \
     target=x86-64-linux-sse41-avx-avx2-fma-f16c-no_runtime
-refused transpose "transpose i8" "type 1 is 'i8', and must be one of: u8 u16 u32 u64" signature=i8 target=x86-64-linux
-refused add_general "add bf16" "type 1 is 'bf16', and must be one of: f32 f16 i64 i32 i16 i8" signature=bf16 target=x86-64-linux
+refused transpose "transpose i8" "type 1 is 'i8', and must be one of: u8 u16 u32 u64" signature=i8 \
+    target=x86-64-linux
+refused add_general "add bf16" "type 1 is 'bf16', and must be one of: f32 f16 i64 i32 i16 i8" \
+    signature=bf16 target=x86-64-linux
 refused add_general "add " "a signature of this operator has 1 types" target=x86-64-linux
 exit $failed

@@ -7,7 +7,12 @@ ctest=$1 source=$2 work=$3 build=$4
 failed=0
 
 check() {  # check WHAT WANTED GOT
-    if [[ $2 == "$3" ]]; then echo "ok      $1"; else printf 'FAILED  %s:\n%s\n   instead of:\n%s\n' "$1" "$3" "$2"; failed=1; fi
+    if [[ $2 == "$3" ]]; then
+        echo "ok      $1"
+    else
+        printf 'FAILED  %s:\n%s\n   instead of:\n%s\n' "$1" "$3" "$2"
+        failed=1
+    fi
 }
 
 rm -rf "$work"
@@ -26,7 +31,9 @@ wine.sh*) exit 77 ;;
 esac
 END
 chmod +x "$work/bin/note"
-for program in tune.sh scripts/{setup,cross,wine}.sh bin/{cmake,ctest}; do ln -s "$work/bin/note" "$work/$program"; done
+for program in tune.sh scripts/{setup,cross,wine}.sh bin/{cmake,ctest}; do
+    ln -s "$work/bin/note" "$work/$program"
+done
 export CALLS=$work/calls
 
 # played STATUS ARGUMENT...: the calls that test.sh makes are in $calls, what it prints in $output.
@@ -46,14 +53,18 @@ for argument in -h --help; do
 done
 
 played 8 --quick -R 'two words'
-check "--quick" $'setup.sh \n'"$built"$'\nctest --preset quick -R two words\nctest --preset default --show-only -L ^slow$' "$calls"
-check "--quick says what it left out" 1 "$(tail -1 <<<"$output" | grep -c 'left out the builds.*one another')"
+check "--quick" $'setup.sh \n'"$built"$'\nctest --preset quick -R two words\n'\
+'ctest --preset default --show-only -L ^slow$' "$calls"
+check "--quick says what it left out" 1 \
+    "$(tail -1 <<<"$output" | grep -c 'left out the builds.*one another')"
 
 played 8 -R some
-check "everything" $'tune.sh --set-up\n'"$built"$'\ncross.sh linux-arm64\ncross.sh linux-x86\nwine.sh \n*\nctest --preset default -R some' \
+check "everything" $'tune.sh --set-up\n'"$built"$'\ncross.sh linux-arm64\ncross.sh linux-x86\n'\
+$'wine.sh \n*\nctest --preset default -R some' \
     "$(sed 's/^cross.sh .*-B .*/*/' <<<"$calls" | uniq)"
 # What the README says that there is is what is built, or Wine's, which is not here.
-systems=$(sed -n '/^## Other systems/,/^## /s/^| \(`.*\)/\1/p' "$source/README.md" | grep -oE '`[a-z]+-[a-z0-9_]+`' | tr -d '`' | sort)
+systems=$(sed -n '/^## Other systems/,/^## /s/^| \(`.*\)/\1/p' "$source/README.md" |
+    grep -oE '`[a-z]+-[a-z0-9_]+`' | tr -d '`' | sort)
 check "every other system of the README's" "$systems" \
     "$( (echo windows-x86_64; sed -n 's/^cross\.sh \([^ ]*\).*/\1/p' <<<"$calls") | sort)"
 
@@ -68,12 +79,15 @@ tests() { "$ctest" --preset "$1" --show-only "${@:2}" | sed -n 's/^ *Test *#[0-9
 quick=$(tests quick)
 check "the preset quick has the tests of this system" "" "$(comm -13 <(echo "$quick") <(echo api))"
 check "and no slow ones, no other system's" "" \
-    "$(comm -12 <(echo "$quick") <( (tests default -L '^(slow|wine)$'; tests default -R '^(qemu|x86-32|libraries)[.]') | sort -u))"
+    "$(comm -12 <(echo "$quick") <( (tests default -L '^(slow|wine)$'; tests default \
+    -R '^(qemu|x86-32|libraries)[.]') | sort -u))"
 # A limit is for hangs: on a busy machine tests have taken ten times as long. (A build for another
 # system may be an older one.)
-check "time limits below half an hour" "" "$("$ctest" --preset default -E '^(qemu|x86-32|wine)([.]|$)' --show-only=json-v1 | python3 -c '
+check "time limits below half an hour" "" \
+    "$("$ctest" --preset default -E '^(qemu|x86-32|wine)([.]|$)' --show-only=json-v1 | python3 -c '
 import json, sys
 for test in json.load(sys.stdin)["tests"]:
-    limit = {property["name"]: property["value"] for property in test["properties"]}.get("TIMEOUT", "no limit of its own")
+    properties = {property["name"]: property["value"] for property in test["properties"]}
+    limit = properties.get("TIMEOUT", "no limit of its own")
     if limit == "no limit of its own" or limit < 1800: print(test["name"], limit)')"
 exit $failed

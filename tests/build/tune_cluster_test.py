@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The tuner on a Dask cluster of two workers, one of them killed mid-run: tune_cluster_test.py BUILD-FOLDER
+"""The tuner on a Dask cluster of two workers, one of them killed mid-run: tune_cluster_test.py
+BUILD-FOLDER
 
-Needs the tuner's virtual environment (build-tune/venv/bin/python, which ./tune.sh --set-up makes) and a build with add_f32.
-"""
+Needs the tuner's virtual environment (build-tune/venv/bin/python, which ./tune.sh --set-up makes)
+and a build with add_f32."""
 
 import os
 import pathlib
@@ -28,20 +29,23 @@ class ClusterTest(unittest.TestCase):
     def test_a_killed_worker_loses_nothing(self):
         folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, folder)
-        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, resources={"chip": 1}, dashboard_address=None) as cluster:
+        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, resources={"chip": 1},
+                                      dashboard_address=None) as cluster:
             engine = jobs.DaskEngine(cluster.scheduler_address, "chip")
             killed = []
 
             def kill_the_busy_one():
                 busy = [address for address, tasks in engine.client.processing().items() if tasks]
-                victim = next(worker for worker in cluster.workers.values() if worker.worker_address in busy)
+                victim = next(worker for worker in cluster.workers.values()
+                              if worker.worker_address in busy)
                 os.kill(victim.pid, signal.SIGKILL)
                 killed.append(victim.pid)
 
             measure = engine.measure
 
             def measure_with_a_death(*arguments):
-                if len(arguments[2]) > 1 and not killed:  # the first batch: while its measurement runs
+                # The first batch: while its measurement runs.
+                if len(arguments[2]) > 1 and not killed:
                     threading.Timer(0.1, kill_the_busy_one).start()
                 return measure(*arguments)
 

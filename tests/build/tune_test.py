@@ -37,16 +37,28 @@ FAULTY = r"""
 #include <stdlib.h>
 #include <string.h>
 #include "hewn/hewn.h"
-struct op { hewn_operator *real; int64_t width, elements, pitch; int rank, threads, one_scale; float scale; unsigned char zero_point; };
+struct op {
+    hewn_operator *real;
+    int64_t width, elements, pitch;
+    int rank, threads, one_scale;
+    float scale;
+    unsigned char zero_point;
+};
 static void *good;
-__attribute__((constructor)) static void load(void) { good = dlopen(getenv("GOOD"), RTLD_NOW | RTLD_LOCAL); }
+__attribute__((constructor)) static void load(void) {
+    good = dlopen(getenv("GOOD"), RTLD_NOW | RTLD_LOCAL);
+}
 static int is(const char *fault) { return strcmp(getenv("FAULT"), fault) == 0; }
-hewn_status hewn_compile(hewn_device *device, const hewn_operator_desc *desc, const hewn_compile_options *options, hewn_operator **made,
+hewn_status hewn_compile(hewn_device *device, const hewn_operator_desc *desc,
+                         const hewn_compile_options *options, hewn_operator **made,
                          hewn_error *error) {
-    hewn_status (*call)(hewn_device *, const hewn_operator_desc *, const hewn_compile_options *, hewn_operator **, hewn_error *);
+    hewn_status (*call)(hewn_device *, const hewn_operator_desc *, const hewn_compile_options *,
+                        hewn_operator **, hewn_error *);
     const int linear = desc->type != HEWN_OPERATOR_ADD;
-    const hewn_quantize_linear_desc *q = desc->desc;  // hewn_dequantize_linear_desc has the same members
-    const hewn_tensor_desc *out = linear ? q->output_tensor : ((const hewn_add_desc *)desc->desc)->output_tensor;
+    // hewn_dequantize_linear_desc has the same members.
+    const hewn_quantize_linear_desc *q = desc->desc;
+    const hewn_add_desc *add = desc->desc;
+    const hewn_tensor_desc *out = linear ? q->output_tensor : add->output_tensor;
     struct op *op = calloc(1, sizeof *op);
     op->rank = (int)out->dimension_count;
     op->elements = 1;
@@ -69,21 +81,26 @@ void hewn_destroy_operator(hewn_operator *op) {
     if (op) call(((struct op *)op)->real);
     free(op);
 }
-hewn_status hewn_execute(const hewn_operator *operator, const hewn_buffer_binding *in, uint32_t inputs, const hewn_buffer_binding *out,
-                         uint32_t outputs, const hewn_execute_options *options, hewn_error *error) {
-    hewn_status (*call)(const hewn_operator *, const hewn_buffer_binding *, uint32_t, const hewn_buffer_binding *, uint32_t,
-                        const hewn_execute_options *, hewn_error *);
+hewn_status hewn_execute(const hewn_operator *operator, const hewn_buffer_binding *in,
+                         uint32_t inputs, const hewn_buffer_binding *out, uint32_t outputs,
+                         const hewn_execute_options *options, hewn_error *error) {
+    hewn_status (*call)(const hewn_operator *, const hewn_buffer_binding *, uint32_t,
+                        const hewn_buffer_binding *, uint32_t, const hewn_execute_options *,
+                        hewn_error *);
     const struct op *op = (const struct op *)operator;
     unsigned char *const first = out->buffer, *const end = first + out->size, last = end[-1];
     const float *const x = in->buffer;
     int any_nan = 0, ordinary = 1;
-    for (int64_t i = 0; is("NaN") && i < (op->rank == 1 ? op->elements : 1); i++) any_nan |= x[i] != x[i];
-    for (int64_t i = 0; is("careless") && i < (op->one_scale ? op->elements : 0); i++) ordinary &= fabsf(x[i]) < 100;
+    for (int64_t i = 0; is("NaN") && i < (op->rank == 1 ? op->elements : 1); i++)
+        any_nan |= x[i] != x[i];
+    for (int64_t i = 0; is("careless") && i < (op->one_scale ? op->elements : 0); i++)
+        ordinary &= fabsf(x[i]) < 100;
     *(void **)&call = dlsym(good, "hewn_execute");
     const hewn_status status = call(op->real, in, inputs, out, outputs, options, error);
     const int in_place = in->buffer == out->buffer, odd = op->width % 16 != 0;
-    if (is("value") || any_nan || (is("row ends") && odd && op->elements < 65536) || (is("long row's end") && odd && op->elements > 65536) ||
-        (is("in place") && in_place) || (is("layout") && op->rank == 2) || (is("threads") && op->threads != 1) ||
+    if (is("value") || any_nan || (is("row ends") && odd && op->elements < 65536) ||
+        (is("long row's end") && odd && op->elements > 65536) || (is("in place") && in_place) ||
+        (is("layout") && op->rank == 2) || (is("threads") && op->threads != 1) ||
         (is("largest") && op->elements >= 200000) || (is("zero point 0") && op->zero_point == 0))
         first[0] ^= 1;
     if (is("unwritten") && op->threads != 1) end[-1] = last;
@@ -100,15 +117,18 @@ hewn_status hewn_execute(const hewn_operator *operator, const hewn_buffer_bindin
 
 
 def kernel_named(operator, signature, form):
-    """The form that dispatch picks on this machine. Skips the test where the build lacks the kernel, and only there."""
+    """The form that dispatch picks on this machine. Skips the test where the build lacks the
+    kernel, and only there."""
     if (operator, signature) not in {(k.operator, k.signature) for k in BUILD.kernels}:
         raise unittest.SkipTest(f"this build has no {operator}_{signature}")
     chosen = kernels.picked(BUILD, *kernels.this_machine(BUILD))
-    return next(k for k in chosen if (k.operator, k.signature, k.form) == (operator, signature, form))
+    return next(k for k in chosen if (k.operator, k.signature,
+                                      k.form) == (operator, signature, form))
 
 
 class CountingEngine(jobs.LocalEngine):
-    """Counts what is built; builds `wrong` knobs from another signature: a kernel that computes something else."""
+    """Counts what is built; builds `wrong` knobs from another signature: a kernel that computes
+    something else."""
 
     def __init__(self, wrong=None):
         super().__init__(1)
@@ -116,7 +136,8 @@ class CountingEngine(jobs.LocalEngine):
 
     def build_all(self, calls):
         self.built += [call[2] for call in calls]
-        return super().build_all([(*call, "i32") if call[2] == self.wrong else call for call in calls])
+        return super().build_all([(*call, "i32") if call[2] == self.wrong else call
+                                  for call in calls])
 
     def measure(self, *arguments):
         result = super().measure(*arguments)
@@ -125,13 +146,15 @@ class CountingEngine(jobs.LocalEngine):
 
 
 def small_search(engine, folder, report=lambda text: None):
-    tuning = search.Search(BUILD, kernel_named("add", "f32", "general"), engine, folder, report=report)
+    tuning = search.Search(BUILD, kernel_named("add", "f32", "general"), engine, folder,
+                           report=report)
     tuning.candidates = lambda: [knobs for knobs in small_space() if knobs != tuning.incumbent]
     return tuning
 
 
 def small_space():
-    return [kernels.knob_tuple({"tail": tail, "vector": vector, "width": 0}) for vector in (1, 2, 4, 8)
+    return [kernels.knob_tuple({"tail": tail, "vector": vector, "width": 0})
+            for vector in (1, 2, 4, 8)
             for tail in ("masked", "shifted", "stepped")]
 
 
@@ -167,30 +190,38 @@ class TunerTest(unittest.TestCase):
         engine = CountingEngine()
         tuning = small_search(engine, self.folder)
         engine.wrong = tuning.incumbent
-        with self.assertRaisesRegex(RuntimeError, "present knobs are wrong .bits.: .* differ from the reference"):
+        with self.assertRaisesRegex(RuntimeError, "present knobs are wrong .bits.: .* differ from "
+                                                  "the reference"):
             tuning.run(time.monotonic() + 3600)
 
     def test_crashing_candidate_is_left_out(self):
         kernel = kernel_named("add", "f32", "general")
         good = str(self.folder / "good.so")
         jobs.build_candidate(BUILD, kernel, kernel.knobs, good)
-        (self.folder / "crash.c").write_text("__attribute__((constructor)) static void die(void) { __builtin_trap(); }")
+        (self.folder / "crash.c").write_text(
+            "__attribute__((constructor)) static void die(void) { __builtin_trap(); }")
         bad = str(self.folder / "crash.so")
-        subprocess.run([BUILD.cc, "-shared", "-fPIC", "-o", bad, self.folder / "crash.c"], check=True)
-        result = jobs.measure(BUILD, kernel, [good, bad, good], "local", jobs.Problems(("dense",), (16, 1000)), 2, 50)
+        subprocess.run([BUILD.cc, "-shared", "-fPIC", "-o", bad, self.folder / "crash.c"],
+                       check=True)
+        result = jobs.measure(BUILD, kernel, [good, bad, good], "local",
+                              jobs.Problems(("dense",), (16, 1000)), 2, 50)
         self.assertEqual([l["fault"] for l in result["libraries"]], ["", "crash", ""])
         for problem in result["problems"]:
             self.assertIsNone(problem["ns"][1])
             self.assertEqual(len(problem["ns"][2]), 2)
-        places = lambda result: [(p["layout"], p["elements"], p["threads"], p["bytes"]) for p in result["problems"]]
+        places = lambda result: [(p["layout"], p["elements"], p["threads"], p["bytes"])
+                                 for p in result["problems"]]
         self.assertEqual(places(result), [("dense", 16, 1, 192), ("dense", 1000, 1, 12000)])
         # Several threads only from 64 Ki elements on.
-        result = jobs.measure(BUILD, kernel, [good], "local", jobs.Problems(("dense",), (1000, 65536), (1, 0)), 1, 50)
-        self.assertEqual(places(result), [("dense", n, threads, 12 * n) for n, threads in [(1000, 1), (65536, 1), (65536, 0)]])
+        result = jobs.measure(BUILD, kernel, [good], "local",
+                              jobs.Problems(("dense",), (1000, 65536), (1, 0)), 1, 50)
+        self.assertEqual(places(result), [("dense", n, threads, 12 * n)
+                                          for n, threads in [(1000, 1), (65536, 1), (65536, 0)]])
 
     def faults(self, kernel, libraries, elements=(16, 200000), check=(), **environment):
         with unittest.mock.patch.dict(os.environ, environment):
-            result = jobs.measure(BUILD, kernel, libraries, "local", jobs.Problems(("dense",), elements), 0, 50, check)
+            result = jobs.measure(BUILD, kernel, libraries, "local",
+                                  jobs.Problems(("dense",), elements), 0, 50, check)
         self.assertEqual(result["problems"], [])
         return [(library["fault"], library["message"]) for library in result["libraries"]]
 
@@ -198,44 +229,60 @@ class TunerTest(unittest.TestCase):
         """What a candidate may do wrong in one place alone."""
         (self.folder / "faulty.c").write_text(FAULTY)
         good, faulty = str(self.folder / "good.so"), str(self.folder / "faulty.so")
-        subprocess.run([BUILD.cc, "-shared", "-fPIC", "-O1", "-ffp-contract=off", f"-I{SOURCE / 'include'}", "-o", faulty, self.folder / "faulty.c",
+        subprocess.run([BUILD.cc, "-shared", "-fPIC", "-O1", "-ffp-contract=off",
+                        f"-I{SOURCE / 'include'}", "-o", faulty, self.folder / "faulty.c",
                         "-ldl", "-lm"], check=True)
         kernel = kernel_named("add", "f32", "general")
         jobs.build_candidate(BUILD, kernel, kernel.knobs, good)
         self.assertEqual(self.faults(kernel, [faulty], GOOD=good, FAULT="none"), [("", "")])
-        for fault, kind, says in [("value", "bits", "differ"), ("NaN", "bits", "differ"), ("layout", "bits", "differ"), ("row ends", "tails", "differ"),
-                                  ("long row's end", "tails", "differ"), ("in place", "in place", "differ"), ("threads", "bits", "differ"),
-                                  ("largest", "bits", "differ"), ("unwritten", "bits", "differ"), ("before", "bits", "beside"),
+        for fault, kind, says in [("value", "bits", "differ"), ("NaN", "bits", "differ"),
+                                  ("layout", "bits", "differ"), ("row ends", "tails", "differ"),
+                                  ("long row's end", "tails", "differ"),
+                                  ("in place", "in place", "differ"), ("threads", "bits", "differ"),
+                                  ("largest", "bits", "differ"), ("unwritten", "bits", "differ"),
+                                  ("before", "bits", "beside"),
                                   ("behind", "bits", "beside"), ("between", "tails", "beside")]:
             with self.subTest(fault):
                 (right, wrong) = self.faults(kernel, [good, faulty], GOOD=good, FAULT=fault)
                 self.assertEqual((right, wrong[0]), (("", ""), kind))
                 self.assertIn(says, wrong[1])
-        self.assertEqual([kind for kind, _ in self.faults(kernel, [good, str(self.folder / "none.so")])], ["", "load"])
+        self.assertEqual(
+            [kind for kind, _ in self.faults(kernel, [good, str(self.folder / "none.so")])],
+            ["", "load"])
         # The first library is compared with the reference itself, the others with what it gave.
         for fault in ["threads", "unwritten"]:
-            self.assertEqual(self.faults(kernel, [faulty], GOOD=good, FAULT=fault)[0][0], "bits", fault)
+            self.assertEqual(self.faults(kernel, [faulty], GOOD=good, FAULT=fault)[0][0], "bits",
+                             fault)
         # What autoscheduled kernels are not asked for.
-        for fault, check in [("layout", ["--only"]), ("row ends", ["--only", "--whole"]), ("long row's end", ["--whole"]), ("in place", ["--whole"])]:
-            self.assertEqual(self.faults(kernel, [faulty], check=check, GOOD=good, FAULT=fault), [("", "")], fault)
+        for fault, check in [("layout", ["--only"]), ("row ends", ["--only", "--whole"]),
+                             ("long row's end", ["--whole"]), ("in place", ["--whole"])]:
+            self.assertEqual(self.faults(kernel, [faulty], check=check, GOOD=good, FAULT=fault),
+                             [("", "")], fault)
         # Of a form that leaves extraordinary quotients to another: a quotient by the reciprocal,
         # wrong only next to ties.
         forms = BUILD.forms(kernel_named("quantize_linear", "f32_u8", "divide"))
-        for kernel, fault in [*([kernel_named("quantize_linear", "f32_u8", "reciprocal"), "careless"] for _ in range("reciprocal" in forms)),
-                              (kernel_named("dequantize_linear", "u8_f32", "general"), "zero point 0")]:
+        for kernel, fault in [*([kernel_named("quantize_linear", "f32_u8", "reciprocal"),
+                                 "careless"] for _ in range("reciprocal" in forms)),
+                              (kernel_named("dequantize_linear", "u8_f32", "general"),
+                               "zero point 0")]:
             jobs.build_candidate(BUILD, kernel, kernel.knobs, good)
-            self.assertEqual([kind for kind, _ in self.faults(kernel, [good, faulty], GOOD=good, FAULT=fault)], ["", "bits"], fault)
+            self.assertEqual([kind for kind, _ in self.faults(kernel, [good, faulty], GOOD=good,
+                                                              FAULT=fault)], ["", "bits"], fault)
 
     def test_every_form_is_checked(self):
-        """A form that computes something else is found, because the problems reach it. (Of `folded` the library itself finds it.)"""
-        for operator, signature, other in [("quantize_linear", "f32_u8", "f32_i8"), ("dequantize_linear", "u8_f32", "i8_f32"),
+        """A form that computes something else is found, because the problems reach it. (Of `folded`
+        the library itself finds it.)"""
+        for operator, signature, other in [("quantize_linear", "f32_u8", "f32_i8"),
+                                           ("dequantize_linear", "u8_f32", "i8_f32"),
                                            ("quantized_linear_add", "u8_u8_u8", "u8_u8_i8")]:
             chosen = kernels.picked(BUILD, *kernels.this_machine(BUILD))
-            for kernel in [k for k in chosen if (k.operator, k.signature) == (operator, signature) and k.form not in ("plan", "folded")]:
+            for kernel in [k for k in chosen if (k.operator, k.signature) == (operator, signature)
+                           and k.form not in ("plan", "folded")]:
                 with self.subTest(kernel.name):
                     wrong = str(self.folder / f"{kernel.name}.so")
                     jobs.build_candidate(BUILD, kernel, kernel.knobs, wrong, other)
-                    self.assertEqual([kind for kind, _ in self.faults(kernel, [wrong], (16,))], ["bits"])
+                    self.assertEqual([kind for kind, _ in self.faults(kernel, [wrong], (16,))],
+                                     ["bits"])
 
     def test_measuring(self):
         """The command that runs, where, and what is made of a crash."""
@@ -246,18 +293,23 @@ class TunerTest(unittest.TestCase):
                 calls.append((runner, [str(word) for word in command], list(libraries)))
                 if crashes(libraries):
                     return types.SimpleNamespace(returncode=-11, stdout="", stderr="gone")
-                told = {"libraries": [{"path": l, "fault": "", "message": ""} for l in libraries], "problems": [{"ns": [[1.0]] * len(libraries)}]}
+                told = {"libraries": [{"path": l, "fault": "", "message": ""} for l in libraries],
+                        "problems": [{"ns": [[1.0]] * len(libraries)}]}
                 return types.SimpleNamespace(returncode=0, stdout=json.dumps(told), stderr="")
             calls.clear()
             return unittest.mock.patch.object(jobs, "run_on", run_on)
 
-        one, all_threads = jobs.Problems(("dense", "inner_4"), (16, 1000)), jobs.Problems(("dense",), (16,), (1, 0))
+        one, all_threads = jobs.Problems(("dense", "inner_4"),
+                                         (16, 1000)), jobs.Problems(("dense",), (16,), (1, 0))
         with run(lambda libraries: False):
             jobs.measure(BUILD, kernel, ["a"], "local:1", one, 3, 50, ["--only"])
             jobs.measure(BUILD, kernel, ["a"], "local:1", all_threads, 3)
             jobs.measure(BUILD, kernel, ["a"], "ssh:there", all_threads, 3)
-        self.assertEqual([runner for runner, _, _ in calls], ["local:1", "local", "ssh:there"])  # all threads do not fit on one CPU
-        self.assertEqual(" ".join(calls[0][1][1:]), f"measure --variant {kernel.variant} --form general --rounds 3 --layouts dense,inner_4 "
+        # All threads do not fit on one CPU.
+        self.assertEqual([runner for runner, _, _ in calls], ["local:1", "local", "ssh:there"])
+        self.assertEqual(" ".join(calls[0][1][1:]),
+                         f"measure --variant {kernel.variant} --form general --rounds 3 --layouts "
+                         "dense,inner_4 "
                          "--elements 16,1000 --threads 1 --sample-us 50 --only")
         with run(lambda libraries: "b" in libraries):
             result = jobs.measure(BUILD, kernel, ["a", "b", "c"], "local", one, 3)
@@ -265,26 +317,37 @@ class TunerTest(unittest.TestCase):
         self.assertIn("-11: gone", result["libraries"][1]["message"])
         self.assertEqual(result["problems"], [{"ns": [[1.0], None, [1.0]]}])
         with run(lambda libraries: "b" in libraries):
-            self.assertEqual(jobs.measure(BUILD, kernel, ["a", "b"], "local", one, 0)["problems"], [])
-        for crashes in [lambda libraries: "a" in libraries, lambda libraries: len(libraries) > 1]:  # the incumbent; none alone
+            self.assertEqual(jobs.measure(BUILD, kernel, ["a", "b"], "local", one, 0)["problems"],
+                             [])
+        # The incumbent; none alone.
+        for crashes in [lambda libraries: "a" in libraries, lambda libraries: len(libraries) > 1]:
             with run(crashes), self.assertRaisesRegex(RuntimeError, "measuring failed: gone"):
                 jobs.measure(BUILD, kernel, ["a", "b"], "local", one, 3)
-        unknown = jobs.run_on("local", [BUILD.tune_runner, "measure", "--variant", "nonsense", "--form", "general"], ["a"])
-        self.assertEqual((unknown.returncode, unknown.stderr), (1, "tune_runner: no variant of this build is called nonsense\n"))
+        unknown = jobs.run_on("local", [BUILD.tune_runner, "measure", "--variant", "nonsense",
+                                        "--form", "general"], ["a"])
+        self.assertEqual((unknown.returncode, unknown.stderr),
+                         (1, "tune_runner: no variant of this build is called nonsense\n"))
         cpu = max(os.sched_getaffinity(0))
-        told = jobs.run_on(f"local:{cpu}", [sys.executable, "-c", "import os; print(os.sched_getaffinity(0))"], []).stdout
+        told = jobs.run_on(f"local:{cpu}", [sys.executable, "-c",
+                                            "import os; print(os.sched_getaffinity(0))"], []).stdout
         self.assertEqual(told.strip(), f"{{{cpu}}}")
 
     def test_the_generators_reason(self):
-        (self.folder / "hewn_generators").write_text("#!/bin/sh\necho 'Warning: of Halide'\necho \"Unhandled exception: Error: no such tail $HL_LLVM_ARGS\"\nexit 1\n")
+        (self.folder / "hewn_generators").write_text(
+            "#!/bin/sh\necho 'Warning: of Halide'\necho \"Unhandled exception: Error: no such tail "
+            "$HL_LLVM_ARGS\"\nexit 1\n")
         (self.folder / "hewn_generators").chmod(0o755)
-        kernel = dataclasses.replace(kernel_named("add", "f32", "general"), llvm_args="-as-the-build -tells")
+        kernel = dataclasses.replace(kernel_named("add", "f32", "general"),
+                                     llvm_args="-as-the-build -tells")
         with self.assertRaisesRegex(jobs.Refused, "^no such tail -as-the-build -tells$"):
-            jobs.generate(types.SimpleNamespace(folder=self.folder), kernel, kernel.knobs, self.folder, None, ())
+            jobs.generate(types.SimpleNamespace(folder=self.folder), kernel, kernel.knobs,
+                          self.folder, None, ())
 
     def test_killed_run_resumes(self):
-        child = subprocess.Popen([sys.executable, __file__, str(BUILD.folder), "--search", str(self.folder)])
-        cache = next(iter(small_search(CountingEngine(), self.folder).cache.path.parents)) / "candidates.jsonl"
+        child = subprocess.Popen([sys.executable, __file__, str(BUILD.folder), "--search",
+                                  str(self.folder)])
+        cache = next(iter(small_search(CountingEngine(),
+                                       self.folder).cache.path.parents)) / "candidates.jsonl"
         while not (cache.exists() and cache.read_text().count("\n") >= 3):
             self.assertIsNone(child.poll(), "the run ended before it could be killed")
             time.sleep(0.02)
@@ -315,7 +378,8 @@ class TunerTest(unittest.TestCase):
 
             def measured(libraries, rounds):
                 base = rng.normal(100, 1, (len(search.GUARDED + search.DECIDING), rounds))
-                problems = [{"layout": "dense", "elements": n, "threads": 1, "bytes": 12 * n, "ns": [list(old), list(rng.normal(
+                problems = [{"layout": "dense", "elements": n, "threads": 1, "bytes": 12 * n,
+                             "ns": [list(old), list(rng.normal(
                     100 * (1.2 if n == slower_at else 1 / gain), 1, rounds))]}
                     for n, old in zip(search.GUARDED + search.DECIDING, base)]
                 return {"libraries": [{"fault": ""}] * 2, "problems": problems}
@@ -329,7 +393,8 @@ class TunerTest(unittest.TestCase):
         guarded = outcome(1.10, slower_at=16)
         self.assertIsNone(guarded["adopted"])
         self.assertEqual(guarded["finalists"][0]["slower_at"], [16])
-        self.assertIsNotNone(outcome(3.0, slower_at=16)["adopted"])  # a sixth of a call of 16, for three times the speed
+        # A sixth of a call of 16, for three times the speed.
+        self.assertIsNotNone(outcome(3.0, slower_at=16)["adopted"])
 
     def test_a_winner_has_to_win_again(self):
         tuning = small_search(CountingEngine(), self.folder)
@@ -338,16 +403,19 @@ class TunerTest(unittest.TestCase):
         def measured(libraries, rounds):
             gain = next(gains)
             return {"libraries": [{"fault": ""}] * 2, "problems": [
-                {"layout": "dense", "elements": n, "threads": 1, "bytes": n, "ns": [[100.0] * rounds, [100.0 / gain] * rounds]}
+                {"layout": "dense", "elements": n, "threads": 1, "bytes": n,
+                 "ns": [[100.0] * rounds, [100.0 / gain] * rounds]}
                 for n in search.GUARDED + search.DECIDING]}
 
         tuning.measure = measured
-        self.assertIsNone(tuning.finals([{"status": "timed", "gain": 1.2, "knobs": small_space()[0]}], "grid")["adopted"])
+        self.assertIsNone(tuning.finals([{"status": "timed", "gain": 1.2,
+                                          "knobs": small_space()[0]}], "grid")["adopted"])
 
     def test_knobs_of_the_same_code_are_measured_once(self):
         engine = CountingEngine()
         tuning = small_search(engine, self.folder)
-        twins = [kernels.knob_tuple({"tail": "masked", "vector": vector, "width": 64 // vector}) for vector in (1, 2, 4)]
+        twins = [kernels.knob_tuple({"tail": "masked", "vector": vector, "width": 64 // vector})
+                 for vector in (1, 2, 4)]
         engine.build_all([tuning.call(tuning.incumbent)])
         first, *rest = tuning.screen(twins)
         self.assertEqual(first["status"], "timed")
@@ -364,56 +432,77 @@ class TunerTest(unittest.TestCase):
             build = types.SimpleNamespace(forms=lambda kernel: forms)
             return search.problems_of(build, dataclasses.replace(add, operator=operator, form=form))
 
-        self.assertEqual(problems("add", "general", ["general"]), jobs.Problems(("dense",), guarded + deciding))
-        self.assertEqual(problems("add", "plan", ["general"]), jobs.Problems(("dense",), guarded + (65536, 1 << 20, 1 << 22, 1 << 24), (1, 0)))
-        self.assertEqual(problems("quantize_linear", "divide", ["divide"]), jobs.Problems(("dense", "per_axis_last"), guarded + deciding))
+        self.assertEqual(problems("add", "general", ["general"]),
+                         jobs.Problems(("dense",), guarded + deciding))
+        self.assertEqual(problems("add", "plan", ["general"]),
+                         jobs.Problems(("dense",), guarded + (65536, 1 << 20, 1 << 22, 1 << 24),
+                                       (1, 0)))
+        self.assertEqual(problems("quantize_linear", "divide", ["divide"]),
+                         jobs.Problems(("dense", "per_axis_last"), guarded + deciding))
         forms = ["divide", "reciprocal", "columns", "repeating"]
-        self.assertEqual(problems("quantize_linear", "divide", forms), jobs.Problems(("per_axis_last",), guarded + deciding))
-        self.assertEqual(problems("quantize_linear", "reciprocal", forms), jobs.Problems(("dense",), guarded + deciding))
-        self.assertEqual(problems("quantize_linear", "columns", forms), jobs.Problems(("per_axis_last",), guarded + deciding[1:]))
-        self.assertEqual(problems("quantize_linear", "repeating", forms), jobs.Problems(("inner_4",), guarded[1:] + deciding))
-        self.assertEqual(problems("dequantize_linear", "repeating", ["general", "repeating"]), jobs.Problems(("inner_4",), guarded[1:] + deciding))
-        self.assertEqual(problems("dequantize_linear", "general", ["general"]), jobs.Problems(("dense", "per_axis_last"), guarded + deciding))
+        self.assertEqual(problems("quantize_linear", "divide", forms),
+                         jobs.Problems(("per_axis_last",), guarded + deciding))
+        self.assertEqual(problems("quantize_linear", "reciprocal", forms),
+                         jobs.Problems(("dense",), guarded + deciding))
+        self.assertEqual(problems("quantize_linear", "columns", forms),
+                         jobs.Problems(("per_axis_last",), guarded + deciding[1:]))
+        self.assertEqual(problems("quantize_linear", "repeating", forms),
+                         jobs.Problems(("inner_4",), guarded[1:] + deciding))
+        self.assertEqual(problems("dequantize_linear", "repeating", ["general", "repeating"]),
+                         jobs.Problems(("inner_4",), guarded[1:] + deciding))
+        self.assertEqual(problems("dequantize_linear", "general", ["general"]),
+                         jobs.Problems(("dense", "per_axis_last"), guarded + deciding))
 
     def test_scores_and_speeds(self):
         def problem(elements, old, new):
-            return {"layout": "dense", "elements": elements, "threads": 1, "bytes": 1000, "ns": [old, new]}
+            return {"layout": "dense", "elements": elements, "threads": 1, "bytes": 1000,
+                    "ns": [old, new]}
 
-        result = {"problems": [problem(16, [100.0] * 4, [1.0] * 4), problem(4096, [200.0] * 4, [100.0] * 4), problem(65536, [800.0] * 4, [100.0] * 4)]}
+        result = {"problems": [problem(16, [100.0] * 4, [1.0] * 4),
+                               problem(4096, [200.0] * 4, [100.0] * 4),
+                               problem(65536, [800.0] * 4, [100.0] * 4)]}
         deciding, own = search.gains(result, 1)
         np.testing.assert_allclose(deciding, [4] * 4)  # of 2 and 8; 16 elements do not decide
         np.testing.assert_allclose(own, [[100] * 4, [2] * 4, [8] * 4])
         self.assertAlmostEqual(search.screened(result, 1), 4)
-        (row,) = search.speeds({"problems": [problem(16, [500.0] * 4, [200.0, 250.0, 250.0, 300.0])]}, 0, 1)
-        self.assertEqual((row["before"], row["after"], row["spread"], row["gain"][0]), (2.0, 4.0, 0.1, 2.0))
+        (row,) = search.speeds({"problems": [problem(16, [500.0] * 4,
+                                                     [200.0, 250.0, 250.0, 300.0])]}, 0, 1)
+        self.assertEqual((row["before"], row["after"], row["spread"], row["gain"][0]),
+                         (2.0, 4.0, 0.1, 2.0))
 
     def test_the_cache_is_of_what_was_measured(self):
         kernel, keys = kernel_named("add", "f32", "general"), set()
-        for arguments in [{}, {"chip": "another"}, {"runner": "ssh:there"}, {"start": small_space()[0]}]:
+        for arguments in [{}, {"chip": "another"}, {"runner": "ssh:there"},
+                          {"start": small_space()[0]}]:
             keys.add(search.Search(BUILD, kernel, None, self.folder, **arguments).cache.key)
         with unittest.mock.patch.object(search, "sources_digest", lambda build: "others"):
             keys.add(search.Search(BUILD, kernel, None, self.folder).cache.key)
         self.assertEqual(len(keys), 5)
-        self.assertEqual(search.Search(BUILD, kernel, None, self.folder, "qemu").problems.elements, (16, 1000, 4096))
-        files = [self.folder / name for name in ("hewn_generators", "generated/include/chips.inc", "runtime/cpu/plan.cpp", "runtime/hewn.map")]
+        self.assertEqual(search.Search(BUILD, kernel, None, self.folder, "qemu").problems.elements,
+                         (16, 1000, 4096))
+        files = [self.folder / name for name in ("hewn_generators", "generated/include/chips.inc",
+                                                 "runtime/cpu/plan.cpp", "runtime/hewn.map")]
         for file in files:
             file.parent.mkdir(parents=True, exist_ok=True)
         digests = set()
         for changed in [None, *files]:
             for file in files:
                 file.write_text("new" if file == changed else "old")
-            digests.add(search.sources_digest(types.SimpleNamespace(folder=self.folder, source=self.folder)))
+            digests.add(search.sources_digest(types.SimpleNamespace(folder=self.folder,
+                                                                    source=self.folder)))
         self.assertEqual(len(digests), 5)
         cache = search.Cache(self.folder / "candidates.jsonl", "a")
         cache.put(small_space()[0], status="timed", gain=2)
         self.assertEqual(cache.get(small_space()[0])["gain"], 2)
-        self.assertEqual(search.Cache(self.folder / "candidates.jsonl", "a").get(small_space()[0])["gain"], 2)
+        self.assertEqual(search.Cache(self.folder / "candidates.jsonl",
+                                      "a").get(small_space()[0])["gain"], 2)
         self.assertIsNone(search.Cache(self.folder / "candidates.jsonl", "b").get(small_space()[0]))
 
     def test_the_order_of_the_search(self):
         space = {"a": ["1", "2", "4"], "b": ["x", "y"], "c": ["0", "8"]}
         incumbent = kernels.knob_tuple({"a": "4", "b": "y", "c": "8"})
-        every = [kernels.knob_tuple({"a": a, "b": b, "c": c}) for a in space["a"] for b in space["b"] for c in space["c"]]
+        every = [kernels.knob_tuple({"a": a, "b": b, "c": c}) for a in space["a"]
+                 for b in space["b"] for c in space["c"]]
         candidates = [knobs for knobs in every if knobs != incumbent]
         different = lambda knobs: sum(one != other for one, other in zip(knobs, incumbent))
         grid = search.Grid(candidates, incumbent)
@@ -437,9 +526,12 @@ class TunerTest(unittest.TestCase):
             self.assertEqual(trial.value, 0.0 if trial.params["b"] == "x" else 1.0)
 
     def simulated(self, gain, code=repr):
-        """A search whose libraries are empty files, and whose candidates take 100 ns / gain(knobs)."""
+        """A search whose libraries are empty files, and whose candidates take 100 ns /
+        gain(knobs)."""
         tuning = small_search(None, self.folder)
-        tuning.candidates = lambda: [knobs for knobs in small_space() + [kernels.knob_tuple({"tail": "masked", "vector": 1, "width": w}) for w in (4, 8)]
+        tuning.candidates = lambda: [knobs for knobs in small_space()
+                                     + [kernels.knob_tuple({"tail": "masked", "vector": 1,
+                                                            "width": w}) for w in (4, 8)]
                                      if knobs != tuning.incumbent]
         built, measured, by_library = [], [], {}
 
@@ -455,7 +547,8 @@ class TunerTest(unittest.TestCase):
             knobs = [by_library[library] for library in libraries]
             measured.append(knobs)
             return {"libraries": [{"path": l, "fault": "", "message": ""} for l in libraries],
-                    "problems": [{"layout": "dense", "elements": n, "threads": 1, "bytes": n, "ns": [[100.0 / gain(k)] * rounds for k in knobs]}
+                    "problems": [{"layout": "dense", "elements": n, "threads": 1, "bytes": n,
+                                  "ns": [[100.0 / gain(k)] * rounds for k in knobs]}
                                  for n in search.GUARDED + search.DECIDING]}
 
         tuning.engine = types.SimpleNamespace(build_all=build_all, measure=measure)
@@ -469,9 +562,11 @@ class TunerTest(unittest.TestCase):
         best = sorted(tuning.candidates(), key=ranks.get, reverse=True)
         outcome = tuning.run(time.monotonic() + 3600)
         self.assertEqual((outcome["strategy"], len(outcome["tried"])), ("grid", len(best)))
-        self.assertEqual(measured[-2:], [[tuning.incumbent, *best[:search.FINALISTS]], [tuning.incumbent, best[0]]])
+        self.assertEqual(measured[-2:], [[tuning.incumbent, *best[:search.FINALISTS]],
+                                         [tuning.incumbent, best[0]]])
         self.assertEqual(outcome["adopted"]["knobs"], best[0])
-        self.assertEqual([finalist["knobs"] for finalist in outcome["finalists"]], best[:search.FINALISTS])
+        self.assertEqual([finalist["knobs"] for finalist in outcome["finalists"]],
+                         best[:search.FINALISTS])
         self.assertAlmostEqual(outcome["adopted"]["gain"], ranks[best[0]])
         tuning.remove_libraries()
         self.assertEqual(list(tuning.folder.glob("*.so")), [])
@@ -485,9 +580,11 @@ class TunerTest(unittest.TestCase):
     def test_the_code_of_the_present_knobs_is_not_measured(self):
         tuning, _, measured = self.simulated(lambda knobs: 1.0, code=lambda knobs: "all the same")
         outcome = tuning.run(time.monotonic() + 3600)
-        self.assertEqual({(entry["status"], entry["gain"]) for entry in outcome["tried"]}, {("same", 1.0)})
+        self.assertEqual({(entry["status"], entry["gain"]) for entry in outcome["tried"]},
+                         {("same", 1.0)})
         self.assertEqual(measured, [[tuning.incumbent]])
-        self.assertEqual([pathlib.Path(tuning.library(tuning.incumbent))], list(tuning.folder.glob("*.so")))
+        self.assertEqual([pathlib.Path(tuning.library(tuning.incumbent))],
+                         list(tuning.folder.glob("*.so")))
         self.assertIsNone(outcome["adopted"])
 
     def test_refused_present_knobs_end_the_run(self):
@@ -496,33 +593,45 @@ class TunerTest(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "the present knobs .*: no such tail"):
             tuning.run(time.monotonic() + 3600)
 
-    @unittest.skipUnless(importlib.util.find_spec("optuna"), "no Optuna: ./tune.sh --set-up installs it")
+    @unittest.skipUnless(importlib.util.find_spec("optuna"),
+                         "no Optuna: ./tune.sh --set-up installs it")
     def test_a_run_without_time_left_screens_one_batch(self):
         tuning, _, _ = self.simulated(lambda knobs: 1.0)
         outcome = tuning.run(time.monotonic())
         self.assertEqual((outcome["strategy"], len(outcome["tried"])), ("Optuna", search.BATCH))
 
     def test_tables(self):
-        loser = {"knobs": (("tail", "masked"),), "gain": 1.5, "low": 1.4, "high": 1.6, "slower_at": [16], "GB/s": []}
-        speed = {"layout": "dense", "elements": 4096, "threads": 1, "before": 10.0, "after": 20.0, "spread": 0.01}
-        winner = {**loser, "knobs": (("tail", "stepped"),), "gain": 1.2, "slower_at": [], "GB/s": [speed, {**speed, "threads": 0}]}
-        outcome = {"kernel": "k", "incumbent": (("tail", "shifted"),), "finalists": [winner, loser], "adopted": winner, "tried": []}
+        loser = {"knobs": (("tail", "masked"),), "gain": 1.5, "low": 1.4, "high": 1.6,
+                 "slower_at": [16], "GB/s": []}
+        speed = {"layout": "dense", "elements": 4096, "threads": 1, "before": 10.0, "after": 20.0,
+                 "spread": 0.01}
+        winner = {**loser, "knobs": (("tail", "stepped"),), "gain": 1.2, "slower_at": [],
+                  "GB/s": [speed, {**speed, "threads": 0}]}
+        outcome = {"kernel": "k", "incumbent": (("tail", "shifted"),),
+                   "finalists": [winner, loser], "adopted": winner, "tried": []}
         lines = report.table([outcome])
         self.assertEqual(lines[1].split(), "k 1.200 1.400 to 1.600 adopted: tail=stepped".split())
-        self.assertEqual([line.split() for line in lines[2:]], [f"dense, 4096 elements{where} 10.00 -> 20.00 GB/s spread 1.0%".split()
+        self.assertEqual([line.split() for line in lines[2:]],
+                         [f"dense, 4096 elements{where} 10.00 -> 20.00 GB/s spread 1.0%".split()
                                                                 for where in ("", ", all threads")])
-        self.assertTrue(report.table([{**outcome, "adopted": None}])[1].endswith("kept: tail=shifted (the best candidate is slower at [16])"))
-        self.assertTrue(report.table([{**outcome, "adopted": None, "finalists": [winner]}])[1].endswith("kept: tail=shifted"))
-        self.assertIn("no candidate gives the right bits", report.table([{**outcome, "adopted": None, "finalists": []}])[1])
+        self.assertTrue(report.table([{**outcome, "adopted": None}])[1].endswith(
+            "kept: tail=shifted (the best candidate is slower at [16])"))
+        alone = {**outcome, "adopted": None, "finalists": [winner]}
+        self.assertTrue(report.table([alone])[1].endswith("kept: tail=shifted"))
+        self.assertIn("no candidate gives the right bits",
+                      report.table([{**outcome, "adopted": None, "finalists": []}])[1])
 
     def test_comparison_with_other_tuning_files(self):
-        kernel = next(k for k in BUILD.kernels if (k.operator, k.signature, k.form) == ("add", "f32", "general"))
+        kernel = next(k for k in BUILD.kernels if (k.operator, k.signature,
+                                                   k.form) == ("add", "f32", "general"))
         family = kernel.family(SOURCE / "tuning")
-        with self.assertRaisesRegex(RuntimeError, f"{self.folder} has no tuning file of {kernel.target}"):
+        with self.assertRaisesRegex(RuntimeError, f"{self.folder} has no tuning file of "
+                                                  f"{kernel.target}"):
             autoschedulers.compare(BUILD, kernel, "local", self.folder / "w", self.folder)
 
         def write(name, tail, **more):
-            (self.folder / f"{name}.json").write_text(json.dumps({"knobs": {"add": {"general": {"tail": tail}}, **more}}))
+            (self.folder / f"{name}.json").write_text(
+                json.dumps({"knobs": {"add": {"general": {"tail": tail}}, **more}}))
 
         # Values of the signature are before those of the operator, a target's own file before its
         # family's; what neither has is the default.
@@ -541,13 +650,19 @@ class TunerTest(unittest.TestCase):
         speeds = iter([[1.0, 2.0, 1.0], [1.0, 2.0, 2.0]])
 
         def measure(build, kernel, libraries, runner, problems, rounds, sample_us=200, check=()):
-            self.assertEqual(problems.elements, autoschedulers.SIZES if not check else autoschedulers.ELEMENTS)
+            self.assertEqual(problems.elements,
+                             autoschedulers.SIZES if not check else autoschedulers.ELEMENTS)
             slowness = [1.0] * 6 if check else [0.5, *next(speeds), 0.5, 0.5]
             names = [pathlib.Path(library).stem for library in libraries]
-            breaks = lambda name: "tails" if name == "li2018" and "--whole" not in check else "bits" if name == "adams2019" else ""
-            return {"libraries": [{"fault": breaks(name), "message": "so"} for name in names], "problems": [
-                {"layout": "dense", "elements": n, "threads": 1, "bytes": n, "ns": [[100.0 * (slow if name == "present" else 1.0)] * 40 for name in names]}
-                for n, slow in zip(problems.elements, slowness)]}
+            faults = {"adams2019": "bits"}
+            if "--whole" not in check:
+                faults["li2018"] = "tails"
+            problems = [
+                {"layout": "dense", "elements": n, "threads": 1, "bytes": n,
+                 "ns": [[100.0 * (slow if name == "present" else 1.0)] * 40 for name in names]}
+                for n, slow in zip(problems.elements, slowness)]
+            return {"libraries": [{"fault": faults.get(name, ""), "message": "so"}
+                                  for name in names], "problems": problems}
 
         def build(build, kernel, knobs, library, signature, arguments):
             if "shifted" in dict(knobs).values():
@@ -556,36 +671,46 @@ class TunerTest(unittest.TestCase):
             shutil.copy(BUILD.tune_runner, library)
             return repr(knobs) + repr(arguments)
 
-        with unittest.mock.patch.object(autoschedulers, "measure", measure), unittest.mock.patch.object(autoschedulers, "build_candidate", build):
-            compared = autoschedulers.compare(BUILD, dataclasses.replace(kernel, knobs=()), "local", self.folder / "w", self.folder)
+        with (unittest.mock.patch.object(autoschedulers, "measure", measure),
+              unittest.mock.patch.object(autoschedulers, "build_candidate", build)):
+            compared = autoschedulers.compare(BUILD, dataclasses.replace(kernel, knobs=()),
+                                              "local", self.folder / "w", self.folder)
             self.assertEqual(compared["sizes"], [])  # the others are refused
             text = "\n".join(autoschedulers.table(compared))
             self.assertIn("not built: ADD computes elements twice", text)
             self.assertIn("present / default: not compared", text)
             write(kernel.target, "stepped")
-            compared = autoschedulers.compare(BUILD, dataclasses.replace(kernel, knobs=()), "local", self.folder / "w", self.folder)
-            same = autoschedulers.compare(BUILD, dataclasses.replace(kernel, knobs=(("tail", "stepped"),)), "local", self.folder / "w", self.folder)
-        self.assertEqual([row["slower"] for row in compared["sizes"]], [False, False, True, False, False, False])
-        self.assertEqual([row["gain"][0] for row in compared["sizes"]], [2.0, 1.0, 0.5, 1.0, 2.0, 2.0])
+            compared = autoschedulers.compare(BUILD, dataclasses.replace(kernel, knobs=()),
+                                              "local", self.folder / "w", self.folder)
+            stepped = dataclasses.replace(kernel, knobs=(("tail", "stepped"),))
+            same = autoschedulers.compare(BUILD, stepped, "local", self.folder / "w", self.folder)
+        self.assertEqual([row["slower"] for row in compared["sizes"]],
+                         [False, False, True, False, False, False])
+        self.assertEqual([row["gain"][0] for row in compared["sizes"]],
+                         [2.0, 1.0, 0.5, 1.0, 2.0, 2.0])
         text = "\n".join(autoschedulers.table(compared))
         self.assertEqual((text.count("SLOWER"), same["sizes"]), (1, []))
         self.assertIn("present / default: the same code", "\n".join(autoschedulers.table(same)))
         rows = {row["name"]: row for row in compared["rows"]}
-        self.assertEqual({name: row["fault"] for name, row in rows.items()}, {"present": "", "default": "", "mullapudi2016": "", "adams2019": "breaks bits: so",
-                                                                              "li2018": "breaks row ends: so"})
+        self.assertEqual({name: row["fault"] for name, row in rows.items()},
+                         {"present": "", "default": "", "mullapudi2016": "",
+                          "adams2019": "breaks bits: so", "li2018": "breaks row ends: so"})
         self.assertEqual({name for name, row in rows.items() if "gain" not in row}, {"adams2019"})
         self.assertEqual({row["bytes"] for row in rows.values()}, {0})
         self.assertEqual(list((self.folder / "w").rglob("*.so")), [])
 
     def test_the_program(self):
-        """tools/tune/__main__.py: its arguments, a kernel that fails, the time of each, and what is recorded."""
-        spec = importlib.util.spec_from_file_location("tune_program", SOURCE / "tools/tune/__main__.py")
+        """tools/tune/__main__.py: its arguments, a kernel that fails, the time of each, and what is
+        recorded."""
+        spec = importlib.util.spec_from_file_location("tune_program",
+                                                      SOURCE / "tools/tune/__main__.py")
         program = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(program)
         self.assertEqual([program.seconds(text) for text in ("90s", "10m", "1h")], [90, 600, 3600])
 
         def arguments(*words):
-            with unittest.mock.patch.object(sys, "argv", ["tune", *words]), open(self.folder / "error", "w+") as error:
+            with (unittest.mock.patch.object(sys, "argv", ["tune", *words]),
+                  open(self.folder / "error", "w+") as error):
                 with unittest.mock.patch.object(sys, "stderr", error):
                     try:
                         return program.arguments()
@@ -593,12 +718,17 @@ class TunerTest(unittest.TestCase):
                         error.seek(0)
                         return error.read()
 
-        self.assertEqual((arguments().target, arguments().budget, arguments().runner), ("auto", 600, "local"))
+        self.assertEqual((arguments().target, arguments().budget, arguments().runner),
+                         ("auto", 600, "local"))
         self.assertEqual(arguments("--runner", "ssh:there").runner, "ssh:there")
-        for words, says in [(["--budget", "10"], "'10' is not a time"), (["--budget", "m"], "'m' is not a time"), (["--runner", "ssh:"], "--runner ssh:: not"),
-                            (["--runner", "locals"], "--runner locals: not"), (["--tuning-dir", "/nowhere"], "--tuning-dir /nowhere: not a folder"),
+        for words, says in [(["--budget", "10"], "'10' is not a time"),
+                            (["--budget", "m"], "'m' is not a time"),
+                            (["--runner", "ssh:"], "--runner ssh:: not"),
+                            (["--runner", "locals"], "--runner locals: not"),
+                            (["--tuning-dir", "/nowhere"], "--tuning-dir /nowhere: not a folder"),
                             (["--against", "/nowhere"], "--against /nowhere: not a folder"),
-                            (["--op", "add", "--op", "quantize_linear", "--signature", "f32"], "--signature with several --op")]:
+                            (["--op", "add", "--op", "quantize_linear", "--signature", "f32"],
+                             "--signature with several --op")]:
             self.assertIn(says, arguments(*words))
 
         build = types.SimpleNamespace(kernels=[types.SimpleNamespace(name=name) for name in "abc"])
@@ -612,120 +742,162 @@ class TunerTest(unittest.TestCase):
                 raise RuntimeError("b is wrong")
             return 3
 
-        with open(self.folder / "output", "w+") as output, unittest.mock.patch.object(sys, "stdout", output):
+        with (open(self.folder / "output", "w+") as output,
+              unittest.mock.patch.object(sys, "stdout", output)):
             self.assertEqual(program.each(build, search.Journal(path, "key"), work), ([1, 3], 1))
             output.seek(0)
             self.assertIn("FAILED: b is wrong", output.read())
         self.assertEqual(asked, [("b", 1), ("c", 2)])
         self.assertEqual(search.Journal(path, "key").outcomes, {"a": 1, "c": 3})
 
-        speed = {"layout": "dense", "elements": 16, "threads": 0, "before": 1.0, "after": 2.0, "spread": 0.1}
-        finalist = {"knobs": (("tail", "stepped"),), "low": 1.0, "gain": 1.2345, "high": 1.5, "GB/s": [speed]}
-        told = {"chip": "a chip", "candidates": 2, "knobs": "tail=stepped", "gain": [1.0, 1.234, 1.5],
+        speed = {"layout": "dense", "elements": 16, "threads": 0, "before": 1.0, "after": 2.0,
+                 "spread": 0.1}
+        finalist = {"knobs": (("tail", "stepped"),), "low": 1.0, "gain": 1.2345, "high": 1.5,
+                    "GB/s": [speed]}
+        told = {"chip": "a chip", "candidates": 2, "knobs": "tail=stepped",
+                "gain": [1.0, 1.234, 1.5],
                 "GB/s before, after, spread": {"dense, 16 elements, all threads": [1.0, 2.0, 0.1]}}
         for adopted in (None, finalist):
             with unittest.mock.patch.object(kernels, "record") as record:
-                program.record("build", "kernel", {"adopted": adopted, "finalists": [finalist], "tried": [1, 2]}, {"chip": "a chip"})
+                program.record("build", "kernel", {"adopted": adopted, "finalists": [finalist],
+                                                   "tried": [1, 2]}, {"chip": "a chip"})
             record.assert_called_once_with("build", "kernel", adopted and finalist["knobs"], told)
 
         # What of a budget of 150 s is left after 50 is shared out, three parts to plans. qemu's
         # times are not recorded.
-        build = types.SimpleNamespace(tuning=self.folder, kernels=[types.SimpleNamespace(name=form, form=form, knobs=(), target="t")
-                                                                   for form in ("general", "dense", "plan")])
-        options = types.SimpleNamespace(dask=None, jobs=1, budget=150, build_dir=self.folder, runner="local")
+        forms = [types.SimpleNamespace(name=form, form=form, knobs=(), target="t")
+                 for form in ("general", "dense", "plan")]
+        build = types.SimpleNamespace(tuning=self.folder, kernels=forms)
+        options = types.SimpleNamespace(dask=None, jobs=1, budget=150, build_dir=self.folder,
+                                        runner="local")
         outcome = {"kernel": "k", "adopted": None, "finalists": [], "tried": []}
         patched = lambda name, value: unittest.mock.patch.object(program, name, value)
         for runner, records in [("local", 3), ("qemu", 0)]:
             options.runner, shares = runner, []
-            made = lambda *_, **__: types.SimpleNamespace(run=lambda deadline: shares.append(deadline - 1000) or outcome, remove_libraries=lambda: None)
-            record, pages = unittest.mock.Mock(), types.SimpleNamespace(table=report.table, write=lambda *_, **__: "page")
+            made = lambda *_, **__: types.SimpleNamespace(
+                run=lambda deadline: shares.append(deadline - 1000) or outcome,
+                remove_libraries=lambda: None)
+            record = unittest.mock.Mock()
+            pages = types.SimpleNamespace(table=report.table, write=lambda *_, **__: "page")
+            clock = types.SimpleNamespace(monotonic=lambda: 1000)
             journal = search.Journal(self.folder / f"{runner}.json", "key")
             journal.spent = 50
-            with open(os.devnull, "w") as nowhere, unittest.mock.patch.object(sys, "stdout", nowhere), patched("record", record), \
-                    patched("report", pages), patched("cmake", unittest.mock.Mock()), patched("time", types.SimpleNamespace(monotonic=lambda: 1000)), \
-                    unittest.mock.patch.object(search, "Search", made):
-                self.assertEqual(program.tune(options, build, runner, {"chip": "a chip"}, journal), 0)
+            with (open(os.devnull, "w") as nowhere,
+                  unittest.mock.patch.object(sys, "stdout", nowhere), patched("record", record),
+                  patched("report", pages), patched("cmake", unittest.mock.Mock()),
+                  patched("time", clock), unittest.mock.patch.object(search, "Search", made)):
+                self.assertEqual(program.tune(options, build, runner, {"chip": "a chip"}, journal),
+                                 0)
             self.assertEqual((shares, record.call_count), ([20, 25, 100], records))
 
         asked = []
-        for words in (["--op", "add", "--signature", "f32", "--signature", "i8"], ["--signature", "add_f32"]):
-            build_for = lambda options, signatures: asked.append(signatures) or types.SimpleNamespace(kernels=[])
-            with patched("build_for", build_for), unittest.mock.patch.object(sys, "argv", ["tune", *words]), open(os.devnull, "w") as nowhere:
-                with unittest.mock.patch.object(sys, "stdout", nowhere), self.assertRaisesRegex(SystemExit, "has no knobs"):
-                    program.main()
+        for words in (["--op", "add", "--signature", "f32", "--signature", "i8"],
+                      ["--signature", "add_f32"]):
+            nothing = types.SimpleNamespace(kernels=[])
+            build_for = lambda options, signatures: asked.append(signatures) or nothing
+            with (patched("build_for", build_for),
+                  unittest.mock.patch.object(sys, "argv", ["tune", *words]),
+                  open(os.devnull, "w") as nowhere,
+                  unittest.mock.patch.object(sys, "stdout", nowhere),
+                  self.assertRaisesRegex(SystemExit, "has no knobs")):
+                program.main()
         self.assertEqual(asked, [["add_f32", "add_i8"], ["add_f32"]])
 
     def test_plan_candidates(self):
         kernel = kernel_named("add", "f32", "plan")
-        tuning = search.Search(BUILD, kernel, CountingEngine(), self.folder, report=lambda text: None)
+        tuning = search.Search(BUILD, kernel, CountingEngine(), self.folder,
+                               report=lambda text: None)
         defaults = {name: values[0] for name, values in BUILD.spaces["plan"].items()}
         tuning.problems = jobs.Problems(("dense",), (16, 1 << 20), (1, 0))
-        tuning.candidates = lambda: [kernels.knob_tuple({**defaults, "box_bytes": n, "stream_bytes": 8 << 20, "parallel_bytes": 262144})
+        tuning.candidates = lambda: [kernels.knob_tuple(
+            {**defaults, "box_bytes": n, "stream_bytes": 8 << 20, "parallel_bytes": 262144})
                                      for n in (65536, 1 << 20)]
         outcome = tuning.run(time.monotonic() + 3600)
         self.assertEqual([e["status"] for e in outcome["tried"]], ["timed", "timed"])
-        self.assertEqual([(p["elements"], p["threads"]) for p in outcome["finalists"][0]["GB/s"]], [(16, 1), (1 << 20, 1), (1 << 20, 0)])
+        self.assertEqual([(p["elements"], p["threads"]) for p in outcome["finalists"][0]["GB/s"]],
+                         [(16, 1), (1 << 20, 1), (1 << 20, 0)])
 
     def test_knobs_by_hand_stay(self):
         kernel = kernel_named("add", "f32", "plan")
         start = {"reciprocal_elements": "512", "slices_per_cpu": "2"}
-        tuning = search.Search(BUILD, kernel, CountingEngine(), self.folder, report=lambda text: None, start=kernels.knob_tuple(start))
+        tuning = search.Search(BUILD, kernel, CountingEngine(), self.folder,
+                               report=lambda text: None, start=kernels.knob_tuple(start))
         candidates = [dict(knobs) for knobs in tuning.candidates()]
         self.assertEqual({knobs["reciprocal_elements"] for knobs in candidates}, {"512"})
-        self.assertEqual({knobs["slices_per_cpu"] for knobs in candidates}, set(BUILD.spaces["plan"]["slices_per_cpu"]))
+        self.assertEqual({knobs["slices_per_cpu"] for knobs in candidates},
+                         set(BUILD.spaces["plan"]["slices_per_cpu"]))
         self.assertNotIn(tuning.incumbent, tuning.candidates())
 
     def test_auto_tunes_what_dispatch_picks(self):
         ranks = {"x86_64_avx2": 20, "x86_64_avx512": 30, "x86_64_avx512_vnni": 40}
-        if not set(ranks) <= {kernel.target for kernel in BUILD.kernels} or "add" not in {kernel.operator for kernel in BUILD.kernels}:
+        targets = {kernel.target for kernel in BUILD.kernels}
+        if not set(ranks) <= targets or "add" not in {kernel.operator for kernel in BUILD.kernels}:
             self.skipTest("not all of them were built")
         wanted = {"add": "x86_64_avx512", "quantized_linear_add": "x86_64_avx512_vnni"}
         picked = kernels.picked(BUILD, ranks)
         for operator, target in wanted.items():
-            self.assertEqual({kernel.target for kernel in picked if kernel.operator == operator}, {target})
+            self.assertEqual({kernel.target for kernel in picked if kernel.operator == operator},
+                             {target})
         left = {key for key, rank in BUILD.ranks_in_halves.items() if rank}
         for kernel in kernels.picked(BUILD, ranks, in_halves=True):
             key = kernel.operator, kernel.signature
-            wanted = "x86_64_avx512_vnni" if kernel.operator == "quantized_linear_add" else "x86_64_avx512"
-            self.assertEqual(kernel.target, "x86_64_avx2" if (*key, wanted) in left else wanted, key)
+            vnni = "_vnni" if kernel.operator == "quantized_linear_add" else ""
+            wanted = f"x86_64_avx512{vnni}"
+            self.assertEqual(kernel.target, "x86_64_avx2" if (*key, wanted) in left else wanted,
+                             key)
         del ranks["x86_64_avx512_vnni"]
-        self.assertEqual({kernel.target for kernel in kernels.picked(BUILD, ranks)}, {"x86_64_avx512"})
+        self.assertEqual({kernel.target for kernel in kernels.picked(BUILD, ranks)},
+                         {"x86_64_avx512"})
 
     def test_this_machine(self):
         ranks, in_halves = kernels.this_machine(BUILD)
-        info = json.loads(subprocess.run([BUILD.folder / "bin/hewn", "info", "--json"], capture_output=True, check=True).stdout)
-        self.assertEqual(ranks, {target["name"]: target["rank"] for target in info["targets"] if target["supported"]})
-        picked = {f"{k.operator}_{k.signature}__{k.target}" for k in kernels.picked(BUILD, ranks, in_halves) if k.form != "plan"}
+        info = json.loads(subprocess.run([BUILD.folder / "bin/hewn", "info", "--json"],
+                                         capture_output=True, check=True).stdout)
+        self.assertEqual(ranks, {target["name"]: target["rank"] for target in info["targets"]
+                                 if target["supported"]})
+        picked = {f"{k.operator}_{k.signature}__{k.target}"
+                  for k in kernels.picked(BUILD, ranks, in_halves) if k.form != "plan"}
         if not os.environ.get("HEWN_VARIANT"):
             cpu = {target["name"] for target in info["targets"] if target["device"] == "cpu"}
-            self.assertEqual(picked, {v["name"] for v in info["variants"] if v["picked"] and v["target"] in cpu})
+            self.assertEqual(picked, {v["name"] for v in info["variants"] if v["picked"]
+                                      and v["target"] in cpu})
         nowhere = kernels.Build(BUILD.folder)
         nowhere.folder = self.folder
-        with self.assertRaisesRegex(RuntimeError, "the targets of .*libhewn.so cannot be read: .*No such file"):
+        with self.assertRaisesRegex(RuntimeError, "the targets of .*libhewn.so cannot be read: "
+                                                  ".*No such file"):
             kernels.this_machine(nowhere)
 
     def test_a_run_of_several_kernels_goes_on(self):
         path = self.folder / "run.json"
         search.Journal(path, "key").finish("a", {"adopted": None}, 3)
         search.Journal(path, "key").finish("b", {"adopted": None}, 4)
-        self.assertEqual((search.Journal(path, "key").spent, set(search.Journal(path, "key").outcomes)), (7, {"a", "b"}))
-        self.assertEqual((search.Journal(path, "another").spent, search.Journal(path, "another").outcomes), (0, {}))
+        self.assertEqual((search.Journal(path, "key").spent,
+                          set(search.Journal(path, "key").outcomes)), (7, {"a", "b"}))
+        self.assertEqual((search.Journal(path, "another").spent,
+                          search.Journal(path, "another").outcomes), (0, {}))
 
-    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "no matplotlib: ./tune.sh --set-up installs it")
+    @unittest.skipUnless(importlib.util.find_spec("matplotlib"),
+                         "no matplotlib: ./tune.sh --set-up installs it")
     def test_report(self):
         tuning = small_search(CountingEngine(), self.folder)
         tuning.candidates = lambda: small_space()[:3]
         outcome = tuning.run(time.monotonic() + 3600)
-        row = {"knobs": tuning.incumbent, "seconds": 1.0, "fault": "", "code": "1", "bytes": 0, "gain": 1.0, "low": 0.9, "high": 1.1}
-        size = {"layout": "dense", "threads": 1, "before": 1.0, "after": 0.5, "spread": 0.1, "slower": False}
+        row = {"knobs": tuning.incumbent, "seconds": 1.0, "fault": "", "code": "1", "bytes": 0,
+               "gain": 1.0, "low": 0.9, "high": 1.1}
+        size = {"layout": "dense", "threads": 1, "before": 1.0, "after": 0.5, "spread": 0.1,
+                "slower": False}
         compared = {"kernel": outcome["kernel"],
-                    "rows": [{**row, "name": "present"}, {**row, "name": "default"}, {**row, "name": "li2018", "fault": "breaks row ends"}],
-                    "sizes": [{**size, "elements": 16, "gain": [1.2, 1.1, 1.3]}, {**size, "elements": 256, "gain": [0.5, 0.4, 0.6], "slower": True}]}
+                    "rows": [{**row, "name": "present"}, {**row, "name": "default"},
+                             {**row, "name": "li2018", "fault": "breaks row ends"}],
+                    "sizes": [{**size, "elements": 16, "gain": [1.2, 1.1, 1.3]},
+                              {**size, "elements": 256, "gain": [0.5, 0.4, 0.6], "slower": True}]}
         report.write(self.folder / "report", {"chip": "<a chip>"}, tuned=[outcome])
-        page = report.write(self.folder / "report", {"chip": "<another>"}, compared=[compared]).read_text()
+        page = report.write(self.folder / "report", {"chip": "<another>"},
+                            compared=[compared]).read_text()
         for entry in outcome["tried"]:
             self.assertIn(kernels.knob_text(entry["knobs"]), page)
-        for text in ("&lt;a chip&gt;", "&lt;another&gt;", "computes elements twice", "breaks row ends",
+        for text in ("&lt;a chip&gt;", "&lt;another&gt;", "computes elements twice",
+                     "breaks row ends",
                      f"{outcome['kernel']} (dense, 256 elements)", "anderson2021"):
             self.assertIn(text, page)
         self.assertNotIn(f"{outcome['kernel']} (dense, 16 elements)", page)  # which is not slower
@@ -735,18 +907,23 @@ class TunerTest(unittest.TestCase):
             self.assertEqual((self.folder / "report" / picture).read_bytes()[:4], b"\x89PNG")
 
     def test_runners_elsewhere(self):
-        """ssh and adb with programs in their place, which do on this machine what those do on another."""
+        """ssh and adb with programs in their place, which do on this machine what those do on
+        another."""
         tools = self.folder / "bin"
         tools.mkdir()
         device = self.folder / "device"
         scripts = {
             "ssh": 'shift; TMPDIR={device} exec sh -c "$*"',
-            "scp": 'shift; for last; do :; done; while [ $# -gt 1 ]; do cp "$1" "${{last#*:}}"; shift; done',
-            "adb": 'verb=$1; shift; if [ $verb = shell ]; then exec sh -c "$(echo "$*" | sed s:/data/local/tmp:{device}:g)"; fi\n'
-                   'for last; do :; done; while [ $# -gt 1 ]; do cp "$1" "$(echo "$last" | sed s:/data/local/tmp:{device}:)"; shift; done'}
+            "scp": 'shift; for last; do :; done; while [ $# -gt 1 ]; do cp "$1" "${{last#*:}}"; '
+                   'shift; done',
+            "adb": 'verb=$1; shift; if [ $verb = shell ]; then exec sh -c "$(echo "$*" | sed '
+                   's:/data/local/tmp:{device}:g)"; fi\n'
+                   'for last; do :; done; while [ $# -gt 1 ]; do cp "$1" "$(echo "$last" | sed '
+                   's:/data/local/tmp:{device}:)"; shift; done'}
         device.mkdir()
         for name, script in scripts.items():
-            (tools / name).write_text("#!/bin/sh\necho $0 >>{log}\n".format(log=self.folder / name) + script.format(device=device) + "\n")
+            (tools / name).write_text("#!/bin/sh\necho $0 >>{log}\n".format(log=self.folder / name)
+                                      + script.format(device=device) + "\n")
             (tools / name).chmod(0o755)
         kernel = kernel_named("add", "f32", "general")
         library = self.folder / "present.so"
@@ -755,36 +932,48 @@ class TunerTest(unittest.TestCase):
         self.addCleanup(os.environ.update, PATH=path)
         os.environ["PATH"] = f"{tools}:{path}"
         for runner, calls in (("ssh:elsewhere", 3), ("adb", 3)):
-            result = jobs.measure(BUILD, kernel, [str(library)], runner, jobs.Problems(("dense",), (16, 1000)), 2, 50)
+            result = jobs.measure(BUILD, kernel, [str(library)], runner,
+                                  jobs.Problems(("dense",), (16, 1000)), 2, 50)
             self.assertEqual([l["fault"] for l in result["libraries"]], [""])
             self.assertEqual([len(p["ns"][0]) for p in result["problems"]], [2, 2])
-            self.assertGreaterEqual(len((self.folder / runner.partition(":")[0]).read_text().splitlines()), calls)
-        self.assertEqual([p.name for p in device.iterdir()], ["hewn-tune"])  # ssh's folder is gone, adb's is made anew each time
+            self.assertGreaterEqual(
+                len((self.folder / runner.partition(":")[0]).read_text().splitlines()), calls)
+        # Ssh's folder is gone, adb's is made anew each time.
+        self.assertEqual([p.name for p in device.iterdir()], ["hewn-tune"])
 
     def test_adopted_values_are_what_the_next_build_reads(self):
         build = kernels.Build(BUILD.folder)
         build.tuning = self.folder
         text = (SOURCE / "tuning/x86_64.json").read_text()
-        (self.folder / "x86_64.json").write_text(json.dumps({**json.loads(text), "tuned": {"add general": {"kept": {"chip": "a third"}}}}))
-        kernel = next(k for k in build.kernels if k.operator == "add" and k.target.startswith("x86_64_"))
+        (self.folder / "x86_64.json").write_text(
+            json.dumps({**json.loads(text),
+                        "tuned": {"add general": {"kept": {"chip": "a third"}}}}))
+        kernel = next(k for k in build.kernels if k.operator == "add"
+                      and k.target.startswith("x86_64_"))
         path = self.folder / f"{kernel.target}.json"
         kernels.record(build, kernel, None, {"chip": "a chip"})
         self.assertFalse(path.exists())  # nothing changed: the family's file still serves
-        kernels.record(build, kernel, kernels.knob_tuple({"tail": "stepped", "vector": 8, "width": 4}), {"chip": "a chip"})
+        kernels.record(build, kernel,
+                       kernels.knob_tuple({"tail": "stepped", "vector": 8, "width": 4}),
+                       {"chip": "a chip"})
         kernels.record(build, kernel, None, {"chip": "another"})
         document = json.loads(path.read_text())
         family = json.loads((SOURCE / "tuning/x86_64.json").read_text())
         key = f"add_{kernel.signature}"
-        self.assertEqual(document["knobs"].pop(key), {"general": {"tail": "stepped", "vector": 8, "width": 4}})
+        self.assertEqual(document["knobs"].pop(key),
+                         {"general": {"tail": "stepped", "vector": 8, "width": 4}})
         self.assertEqual(document["knobs"], family["knobs"])
         self.assertEqual((document["target"], document["halide"]), (kernel.target, build.halide))
-        self.assertEqual(document["tuned"], {f"{key} general": {"adopted": {"chip": "a chip"}, "kept": {"chip": "another"}}})
+        self.assertEqual(document["tuned"],
+                         {f"{key} general": {"adopted": {"chip": "a chip"},
+                                             "kept": {"chip": "another"}}})
         self.assertEqual(document["provenance"], ["the values of x86_64"])
         later = dataclasses.replace(kernel, target="x86_64_avx10_256")
         self.assertEqual(later.family(self.folder), "x86_64")
         (self.folder / "x86_64_avx10.json").write_text("{}")
         self.assertEqual(later.family(self.folder), "x86_64_avx10")
-        self.assertEqual(build.default_knobs(kernel), kernels.knob_tuple({"tail": "stepped", "vector": 4, "width": 0}))
+        self.assertEqual(build.default_knobs(kernel),
+                         kernels.knob_tuple({"tail": "stepped", "vector": 4, "width": 0}))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,8 @@ imports() {
         [[ $file == *.dll ]] || continue
         if grep --quiet --text numthreads "$file"; then fail "$file holds the text of shaders"; fi
         # Lines of "[ 0] name" and, of binutils after 2.40, "[ 0] +base[ 1]  0000 name".
-        table=$(sed -n '/^.Ordinal.Name Pointer. Table/,/^$/s/^[[:space:]]*\[ *[0-9]*\] \(.* \)\{0,1\}\([^ ]*\)$/\2/p' <<<"$table")
+        table=$(sed -n '/^.Ordinal.Name Pointer. Table/,/^$/p' <<<"$table" |
+            sed -n 's/^[[:space:]]*\[ *[0-9]*\] \(.* \)\{0,1\}\([^ ]*\)$/\2/p')
         [[ $(grep -c '^hewn_' <<<"$table") -ge 20 ]] || fail "$file exports: $table"
         if grep -v '^hewn_' <<<"$table"; then fail "$file exports the above"; fi
     done
@@ -37,9 +38,11 @@ msvc() {
     mkdir -p "$work"
     printf 'LIBRARY kernel32.dll\nEXPORTS\n    ExitProcess\n' >"$work/kernel32.def"
     llvm-dlltool -m i386:x86-64 -d "$work/kernel32.def" -l "$work/kernel32.lib"
-    clang --target=x86_64-pc-windows-msvc -std=c99 -ffreestanding -fno-builtin -O1 -Wall -Wextra -Werror -I "$source/include" \
+    clang --target=x86_64-pc-windows-msvc -std=c99 -ffreestanding -fno-builtin -O1 -Wall -Wextra \
+        -Werror -I "$source/include" \
         -c "$source/tests/build/msvc_consumer.c" -o "$work/consumer.obj"
-    lld-link /nologo /nodefaultlib /subsystem:console /entry:mainCRTStartup /out:"$work/consumer.exe" "$work/consumer.obj" \
+    lld-link /nologo /nodefaultlib /subsystem:console /entry:mainCRTStartup \
+        /out:"$work/consumer.exe" "$work/consumer.obj" \
         "$build/hewn.lib" "$work/kernel32.lib"
     cp "$build/bin/hewn.dll" "$work"
     "$here/../support/run-wine.sh" "$work/consumer.exe"

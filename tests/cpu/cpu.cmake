@@ -2,12 +2,13 @@
 
 hewn_test_objects(hewn_folding_objects cpu/folding_test.cpp)
 target_include_directories(hewn_folding_objects SYSTEM PRIVATE ${HEWN_HALIDE_INCLUDE_DIR})
-hewn_test_program(hewn_plan_tests hewn::hewn_static cpu/plan_test.cpp cpu/kernel_test.cpp cpu/forms_test.cpp
-    $<TARGET_OBJECTS:hewn_folding_objects>)
+hewn_test_program(hewn_plan_tests hewn::hewn_static cpu/plan_test.cpp cpu/kernel_test.cpp
+    cpu/forms_test.cpp $<TARGET_OBJECTS:hewn_folding_objects>)
 target_include_directories(hewn_plan_tests SYSTEM PRIVATE ${HEWN_HALIDE_INCLUDE_DIR})
 hewn_add_test(plan main COMMAND hewn_plan_tests --gtest_brief=1 PROPERTIES COST 60)
 if(TARGET hewn_checked)  # with what the search for factors gives them
-    hewn_test_program(hewn_checked_folding_tests hewn::hewn_checked $<TARGET_OBJECTS:hewn_folding_objects>)
+    hewn_test_program(hewn_checked_folding_tests hewn::hewn_checked
+        $<TARGET_OBJECTS:hewn_folding_objects>)
     hewn_add_test(folding.checked main checked COMMAND hewn_checked_folding_tests --gtest_brief=1)
 endif()
 if(WIN32 OR HEWN_ARCH STREQUAL "x86-32")  # Windows' kernels are those of Linux: once is enough
@@ -17,11 +18,13 @@ endif()
 # ---- All inputs ----
 
 hewn_test_program(hewn_exhaustive_tests hewn::hewn_static cpu/exhaustive_test.cpp)
-target_compile_options(hewn_exhaustive_tests PRIVATE -O3)  # it computes the truth of all of them itself
-set_target_properties(hewn_exhaustive_tests PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)  # which are for other options
+# -O3, as it computes the truth of all of them itself; the precompiled headers are for other
+# options.
+target_compile_options(hewn_exhaustive_tests PRIVATE -O3)
+set_target_properties(hewn_exhaustive_tests PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
 hewn_add_test(exhaustive main slow COMMAND hewn_exhaustive_tests PROPERTIES PROCESSORS 2 COST 20)
-hewn_add_test(exhaustive.long long COMMAND hewn_exhaustive_tests --gtest_also_run_disabled_tests --gtest_filter=*DISABLED_*
-    PROPERTIES PROCESSORS 2 TIMEOUT 43200)
+hewn_add_test(exhaustive.long long COMMAND hewn_exhaustive_tests --gtest_also_run_disabled_tests
+    --gtest_filter=*DISABLED_* PROPERTIES PROCESSORS 2 TIMEOUT 43200)
 
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
     return()
@@ -29,13 +32,17 @@ endif()
 
 # ---- Memory and threads ----
 
-if(NOT HEWN_SANITIZED)  # which does not survive a jump out of its fault handler, and has the allocator and the locks to itself
+# A sanitizer does not survive a jump out of its fault handler, and has the allocator and the locks
+# to itself.
+if(NOT HEWN_SANITIZED)
     hewn_test_program(hewn_guard_pages_tests hewn::hewn_static cpu/guard_pages_test.cpp)
-    hewn_add_test(guard_pages posix COMMAND hewn_guard_pages_tests --gtest_brief=1 PROPERTIES COST 50)
+    hewn_add_test(guard_pages posix COMMAND hewn_guard_pages_tests --gtest_brief=1
+        PROPERTIES COST 50)
 
     hewn_test_program(hewn_allocation_tests hewn::hewn_static cpu/allocation_test.cpp)
     target_link_libraries(hewn_allocation_tests PRIVATE ${CMAKE_DL_LIBS})
-    target_link_options(hewn_allocation_tests PRIVATE -Wl,--wrap=hewnrt_halide_malloc -Wl,--wrap=hewnrt_halide_do_par_for)
+    target_link_options(hewn_allocation_tests PRIVATE -Wl,--wrap=hewnrt_halide_malloc
+        -Wl,--wrap=hewnrt_halide_do_par_for)
     hewn_add_test(allocation posix COMMAND hewn_allocation_tests --gtest_brief=1 PROPERTIES COST 60)
 endif()
 
@@ -56,8 +63,10 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT HEWN_SANITIZED)
     find_program(HEWN_MUSL_GCC musl-gcc REQUIRED DOC "GCC with musl (musl-tools), for a test")
     set(program ${CMAKE_CURRENT_BINARY_DIR}/failing_threads_musl)
     add_custom_command(OUTPUT ${program}
-        COMMAND ${HEWN_MUSL_GCC} -static -Wl,--gc-sections -DHEWN_STATIC -I${PROJECT_SOURCE_DIR}/include
-                ${CMAKE_CURRENT_SOURCE_DIR}/cpu/failing_threads_test.c $<TARGET_FILE:hewn_static> ${wrapped} -o ${program}
+        COMMAND ${HEWN_MUSL_GCC} -static -Wl,--gc-sections -DHEWN_STATIC
+                -I${PROJECT_SOURCE_DIR}/include
+                ${CMAKE_CURRENT_SOURCE_DIR}/cpu/failing_threads_test.c $<TARGET_FILE:hewn_static>
+                ${wrapped} -o ${program}
         DEPENDS cpu/failing_threads_test.c hewn_static VERBATIM COMMENT "failing_threads with musl")
     add_custom_target(hewn_failing_threads_musl ALL DEPENDS ${program})
     hewn_add_test(failing_threads.musl posix COMMAND ${program})

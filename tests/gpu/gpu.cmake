@@ -5,14 +5,16 @@
 if(WIN32 AND CMAKE_CROSSCOMPILING)
     if(TARGET hewn_cli)
         hewn_add_test(cuda.absent windows COMMAND hewn_cli info
-            PROPERTIES PASS_REGULAR_EXPRESSION "cuda: none. CUDA: no CUDA driver: nvcuda.dll is not there")
+            PROPERTIES PASS_REGULAR_EXPRESSION
+                "cuda: none. CUDA: no CUDA driver: nvcuda.dll is not there")
     endif()
     if("d3d12" IN_LIST chosen_targets)
         hewn_test_program(hewn_d3d12_tests hewn::hewn gpu/d3d12_test.cpp)
         target_link_libraries(hewn_d3d12_tests PRIVATE d3d12 dxgi dxguid psapi)
         hewn_add_test(d3d12 windows COMMAND hewn_d3d12_tests)
         hewn_add_test(d3d12.app windows COMMAND d3d12_app)
-        hewn_add_test(d3d12.absent windows COMMAND ${CMAKE_CURRENT_LIST_DIR}/no_d3d12_test.sh $<TARGET_FILE:hewn_cli>)
+        hewn_add_test(d3d12.absent windows COMMAND ${CMAKE_CURRENT_LIST_DIR}/no_d3d12_test.sh
+            $<TARGET_FILE:hewn_cli>)
     endif()
 endif()
 if(NOT native_linux)
@@ -26,8 +28,10 @@ hewn_add_test(gpu.common posix COMMAND hewn_gpu_tests --gtest_filter=Gpu.*)
 
 # Without a driver or a device these are skipped. They are ctest entries of their own, because ctest
 # reports an entry as skipped when its skip pattern matches, even if another test in it failed.
-set(no_opencl SKIP_REGULAR_EXPRESSION "Skipped\nOpenCL: (no OpenCL driver|the driver has no device)|${old_pocl}")
-hewn_add_test(gpu.opencl posix COMMAND hewn_gpu_tests --gtest_filter=OpenCl.* PROPERTIES ${no_opencl})
+set(no_opencl SKIP_REGULAR_EXPRESSION
+    "Skipped\nOpenCL: (no OpenCL driver|the driver has no device)|${old_pocl}")
+hewn_add_test(gpu.opencl posix COMMAND hewn_gpu_tests --gtest_filter=OpenCl.*
+    PROPERTIES ${no_opencl})
 hewn_add_test(gpu.no_platform posix COMMAND hewn_gpu_tests --gtest_filter=NoPlatform.*
     PROPERTIES ENVIRONMENT "OCL_ICD_VENDORS=/nowhere" ${no_opencl})
 
@@ -35,13 +39,15 @@ set(absent ${CMAKE_CURRENT_BINARY_DIR}/absent)
 foreach(driver libOpenCL.so.1 libOpenCL.so libcuda.so.1)  # the loader finds these empty files first
     file(WRITE ${absent}/${driver} "")
 endforeach()
-hewn_add_test(gpu.no_driver posix COMMAND hewn_gpu_tests --gtest_filter=NoDriver.* PROPERTIES ENVIRONMENT LD_LIBRARY_PATH=${absent})
+hewn_add_test(gpu.no_driver posix COMMAND hewn_gpu_tests --gtest_filter=NoDriver.*
+    PROPERTIES ENVIRONMENT LD_LIBRARY_PATH=${absent})
 
 set(fakes ${CMAKE_CURRENT_BINARY_DIR}/fake)
 foreach(driver cuda OpenCL)
     string(TOLOWER fake_${driver} fake)
     add_library(${fake} SHARED gpu/${fake}.c)
-    set_target_properties(${fake} PROPERTIES OUTPUT_NAME ${driver} SUFFIX .so.1 LIBRARY_OUTPUT_DIRECTORY ${fakes})
+    set_target_properties(${fake} PROPERTIES OUTPUT_NAME ${driver} SUFFIX .so.1
+        LIBRARY_OUTPUT_DIRECTORY ${fakes})
     target_compile_options(${fake} PRIVATE -Wall -Wextra)
 endforeach()
 hewn_add_test(gpu.opencl.devices posix COMMAND hewn_gpu_tests --gtest_filter=FakeOpenCl.*
@@ -50,15 +56,18 @@ set(never_skipped gpu.common gpu.no_driver gpu.opencl.devices)
 if(chosen_targets MATCHES "cuda")
     hewn_add_test(gpu.cuda posix COMMAND hewn_gpu_tests --gtest_filter=FakeCuda.*
         PROPERTIES ENVIRONMENT LD_LIBRARY_PATH=${fakes})
-    hewn_add_test(gpu.cuda.no_device posix COMMAND hewn_gpu_tests --gtest_filter=FakeCudaWithoutDevice.*
+    hewn_add_test(gpu.cuda.no_device posix
+        COMMAND hewn_gpu_tests --gtest_filter=FakeCudaWithoutDevice.*
         PROPERTIES ENVIRONMENT "LD_LIBRARY_PATH=${fakes};FAKE_CUDA=no device")
-    hewn_add_test(gpu.cuda.old_device posix COMMAND hewn_gpu_tests --gtest_filter=FakeCudaOfOldDevices.*
+    hewn_add_test(gpu.cuda.old_device posix
+        COMMAND hewn_gpu_tests --gtest_filter=FakeCudaOfOldDevices.*
         PROPERTIES ENVIRONMENT "LD_LIBRARY_PATH=${fakes};FAKE_CUDA=old device")
     list(APPEND never_skipped gpu.cuda gpu.cuda.no_device gpu.cuda.old_device)
 
     set(cuda_targets ${chosen_targets})
     list(FILTER cuda_targets INCLUDE REGEX "^cuda")
-    hewn_add_test(ptxas posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/ptxas_test.sh ${HEWN_GENERATED_DIR}/gpu ${cuda_targets}
+    hewn_add_test(ptxas posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/ptxas_test.sh
+        ${HEWN_GENERATED_DIR}/gpu ${cuda_targets}
         PROPERTIES SKIP_RETURN_CODE 77)
 endif()
 # These need nothing but what is built: a skipped test in one of them is a failure.

@@ -43,13 +43,17 @@ for target in "$@"; do
         *__cuda_sm80__*) pair='cvt\.rn\.f16x2\.f32' single='cvt\.rn\.f16\.f32' ;;
         *) pair= single='(?!)' ;;
         esac
-        if ! grep -qP "$pair" <<<"$ptx" || grep -qP "$single" <<<"$ptx"; then fail "$name: f16 not in pairs"; fi
+        if ! grep -qP "$pair" <<<"$ptx" || grep -qP "$single" <<<"$ptx"; then
+            fail "$name: f16 not in pairs"
+        fi
         wide='\.v4\.b32|\.v2\.b64'
         # Every tensor of a dense kernel but the single scales and zero points; and no store that is
         # narrower.
         grep -qE "ld\.global[a-z.]*($wide)" <<<"$ptx" || fail "$name: no 16-byte load"
         grep -qE "st\.global[a-z.]*($wide)" <<<"$ptx" || fail "$name: no 16-byte store"
-        if grep -E 'st\.global' <<<"$ptx" | grep -qvE "$wide"; then fail "$name: a store narrower than 16 bytes"; fi
+        if grep -E 'st\.global' <<<"$ptx" | grep -qvE "$wide"; then
+            fail "$name: a store narrower than 16 bytes"
+        fi
     done
     echo "$target: $kernels modules"
     ((kernels > 0)) || fail "$target: no device code in $folder"
@@ -66,7 +70,8 @@ for target in "$@"; do
             fail "$target does not assemble for $architecture"
             continue
         fi
-        if grep -E 'spill|stack' "$scratch/log" | grep -qvE ' 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads'; then
+        if grep -E 'spill|stack' "$scratch/log" |
+            grep -qvE ' 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads'; then
             grep -B2 -E '[1-9][0-9]* bytes (stack|spill)' "$scratch/log" | head -n 20
             fail "$target spills on $architecture"
         fi
@@ -82,10 +87,15 @@ for target in "$@"; do
                 form = name ~ /__dense/ ? "dense" : "strided"
                 if (used > most[form]) { most[form] = used; which[form] = name }
                 count[form]++
-                if (form == "dense" && used > allowed) { print "FAILED: " name " takes " used " registers on " architecture; failed = 1 }
+                if (form == "dense" && used > allowed) {
+                    print "FAILED: " name " takes " used " registers on " architecture
+                    failed = 1
+                }
             }
             END {
-                for (form in most) printf "%s on %s: %d %s kernels, most registers %d (%s)\n", target, architecture, count[form], form, most[form], which[form]
+                for (form in most)
+                    printf "%s on %s: %d %s kernels, most registers %d (%s)\n", target,
+                        architecture, count[form], form, most[form], which[form]
                 exit failed
             }' "$scratch/log" || failures=$((failures + 1))
     done

@@ -11,8 +11,12 @@ wine=$(CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build-wine
 
 export WINEPREFIX=$wine/prefix WINEDEBUG=${WINEDEBUG:--all}
 export VK_DRIVER_FILES=$wine/lavapipe.json VK_ICD_FILENAMES=$wine/lavapipe.json
-if [[ ${HEWN_WINE_NO_ADAPTER:-} ]]; then export VK_DRIVER_FILES=/nonexistent VK_ICD_FILENAMES=/nonexistent; fi
-export WINEDLLOVERRIDES="d3dcompiler_47=n;mscoree,mshtml=;${HEWN_WINE_OVERRIDES:-}"  # the native HLSL compiler, if any
+if [[ ${HEWN_WINE_NO_ADAPTER:-} ]]; then
+    export VK_DRIVER_FILES=/nonexistent VK_ICD_FILENAMES=/nonexistent
+fi
+# The native HLSL compiler, if any.
+export WINEDLLOVERRIDES="d3dcompiler_47=n;mscoree,mshtml=;${HEWN_WINE_OVERRIDES:-}"
 export VKD3D_CONFIG=virtual_heaps  # the same results, without 40 seconds of start-up
 export VKD3D_SHADER_CACHE_PATH=$wine XDG_CACHE_HOME=$wine/cache
-exec flock --close "$wine/lock" xvfb-run --auto-servernum sh -c 'wine "$@"; status=$?; wineserver -k; exit $status' sh "$@"
+exec flock --close "$wine/lock" xvfb-run --auto-servernum sh \
+    -c 'wine "$@"; status=$?; wineserver -k; exit $status' sh "$@"

@@ -10,11 +10,13 @@ if(TARGET hewn_cli)
         if(target_DEVICE)
             set(on --device ${target_DEVICE})
         endif()
-        if(WIN32 AND target_DEVICE STREQUAL "cuda")  # Wine has no driver for it; of OpenCL it passes on the system's
+        # Wine has no driver for it; of OpenCL it passes on the system's.
+        if(WIN32 AND target_DEVICE STREQUAL "cuda")
             continue()
         endif()
-        hewn_add_test(conformance.${target} main COMMAND hewn_cli conformance ${cases} --variant ${target} ${on}
-            PROPERTIES SKIP_REGULAR_EXPRESSION
-                "cannot run here|error: (CUDA|OpenCL): (no (CUDA|OpenCL) driver|the driver has no device)|${old_pocl}" TARGET ${target})
+        hewn_add_test(conformance.${target} main COMMAND hewn_cli conformance ${cases}
+            --variant ${target} ${on}
+            TARGET ${target} PROPERTIES SKIP_REGULAR_EXPRESSION "cannot run here|${old_pocl}|\
+error: (CUDA|OpenCL): (no (CUDA|OpenCL) driver|the driver has no device)")
     endforeach()
 endif()

@@ -1,4 +1,5 @@
-"""Tunes the kernels' knobs for this chip; ../../tune.sh sets up what this needs and passes its arguments."""
+"""Tunes the kernels' knobs for this chip; ../../tune.sh sets up what this needs and passes its
+arguments."""
 
 import argparse
 import datetime
@@ -32,20 +33,34 @@ def folder(text):
 
 def arguments():
     parser = argparse.ArgumentParser(prog="tune.sh", description=__doc__.split(";")[0] + ".")
-    parser.add_argument("--target", default="auto", help="a target of generators/targets.cmake; auto: of each signature the best that this machine runs")
-    parser.add_argument("--op", action="append", default=[], help="an operator; several times: several; default: all")
+    parser.add_argument("--target", default="auto",
+                        help="a target of generators/targets.cmake; auto: of each signature the "
+                             "best that this machine runs")
+    parser.add_argument("--op", action="append", default=[],
+                        help="an operator; several times: several; default: all")
     parser.add_argument("--signature", action="append", default=[],
-                        help="of one --op a signature, f32_u8; without --op add_f32 and the like; default: all")
-    parser.add_argument("--budget", type=seconds, default=seconds("10m"), help="searching time: 90s, 10m (default), 1h")
+                        help="of one --op a signature, f32_u8; without --op add_f32 and the like; "
+                             "default: all")
+    parser.add_argument("--budget", type=seconds, default=seconds("10m"),
+                        help="searching time: 90s, 10m (default), 1h")
     parser.add_argument("--cpu", help="measure on this CPU alone; default: the last one")
     parser.add_argument("--jobs", type=int, help="builds at a time; default: one a CPU")
-    parser.add_argument("--runner", default="local", help="where candidates run: local, qemu (mechanics only), ssh:HOST, adb")
-    parser.add_argument("--dask", metavar="ADDRESS", help="a Dask scheduler to spread builds and measurements over")
-    parser.add_argument("--chip", default="chip", help="with --dask: the resource of the workers that measure")
-    parser.add_argument("--report", action="store_true", help="search nothing: compare the present knobs, the defaults and autoschedulers")
-    parser.add_argument("--against", type=folder, help="with --report: another folder of tuning files, in the place of the defaults")
-    parser.add_argument("--tuning-dir", type=folder, default=SOURCE / "tuning", help="where <target>.json is read and written")
-    parser.add_argument("--build-dir", type=folder, default=SOURCE / "build-tune", help="cache, candidates and report stay there")
+    parser.add_argument("--runner", default="local",
+                        help="where candidates run: local, qemu (mechanics only), ssh:HOST, adb")
+    parser.add_argument("--dask", metavar="ADDRESS",
+                        help="a Dask scheduler to spread builds and measurements over")
+    parser.add_argument("--chip", default="chip",
+                        help="with --dask: the resource of the workers that measure")
+    parser.add_argument("--report", action="store_true",
+                        help="search nothing: compare the present knobs, the defaults and "
+                             "autoschedulers")
+    parser.add_argument("--against", type=folder,
+                        help="with --report: another folder of tuning files, in the place of the "
+                             "defaults")
+    parser.add_argument("--tuning-dir", type=folder, default=SOURCE / "tuning",
+                        help="where <target>.json is read and written")
+    parser.add_argument("--build-dir", type=folder, default=SOURCE / "build-tune",
+                        help="cache, candidates and report stay there")
     options = parser.parse_args()
     if not re.fullmatch(r"local|qemu|adb|ssh:.+", options.runner):
         parser.error(f"--runner {options.runner}: not local, qemu, ssh:HOST or adb")
@@ -64,20 +79,25 @@ def cmake(*words):
 
 
 def configure(options, targets, operators, signatures):
-    cmake("-S", SOURCE, "-B", options.build_dir, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DHEWN_BUILD_TESTS=OFF",
-          "-DHEWN_BUILD_EXAMPLES=OFF", f"-DHEWN_TUNING_DIR={options.tuning_dir}", f"-DHEWN_TARGETS={';'.join(targets)}",
+    cmake("-S", SOURCE, "-B", options.build_dir, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+          "-DHEWN_BUILD_TESTS=OFF",
+          "-DHEWN_BUILD_EXAMPLES=OFF", f"-DHEWN_TUNING_DIR={options.tuning_dir}",
+          f"-DHEWN_TARGETS={';'.join(targets)}",
           f"-DHEWN_OPERATORS={';'.join(operators)}", f"-DHEWN_SIGNATURES={';'.join(signatures)}")
     return kernels.Build(options.build_dir)
 
 
 def build_for(options, signatures):
-    """The restricted build from which candidates are linked, and which a changed tuning file rebuilds. It has the kernels to tune."""
+    """The restricted build from which candidates are linked, and which a changed tuning file
+    rebuilds. It has the kernels to tune."""
     if options.target == "auto":
-        build = configure(options, [], ["quantized_linear_add"], ["quantized_linear_add_i8_i8_i8"])  # every CPU target has it
+        # Every CPU target has it.
+        build = configure(options, [], ["quantized_linear_add"], ["quantized_linear_add_i8_i8_i8"])
         cmake("--build", options.build_dir, "--target", "hewn", "tune_runner")
         ranks, in_halves = kernels.this_machine(build)
         chosen = kernels.picked(configure(options, [], options.op, signatures), ranks, in_halves)
-        build = configure(options, sorted({kernel.target for kernel in chosen}, key=ranks.get), options.op, signatures)
+        build = configure(options, sorted({kernel.target for kernel in chosen}, key=ranks.get),
+                          options.op, signatures)
         build.kernels = kernels.picked(build, ranks, in_halves)
     else:
         build = configure(options, [options.target], options.op, signatures)
@@ -90,17 +110,21 @@ def record(build, kernel, outcome, provenance):
     best, story = report.leader_of(outcome), {**provenance, "candidates": len(outcome["tried"])}
     if best:
         speeds = {report.place(p): [p["before"], p["after"], p["spread"]] for p in best["GB/s"]}
-        story.update({"knobs": kernels.knob_text(best["knobs"]), "gain": [round(best[key], 3) for key in ("low", "gain", "high")],
+        story.update({"knobs": kernels.knob_text(best["knobs"]),
+                      "gain": [round(best[key], 3) for key in ("low", "gain", "high")],
                       "GB/s before, after, spread": speeds})
-    kernels.record(build, kernel, outcome["adopted"]["knobs"] if outcome["adopted"] else None, story)
+    kernels.record(build, kernel, outcome["adopted"]["knobs"] if outcome["adopted"] else None,
+                   story)
 
 
 def each(build, journal, work):
-    """The results of work(kernel, its place in the run) for all kernels, of this run and of the interrupted run that it continues. A
-    kernel that fails is named, and the run goes on; the second value is how many failed."""
+    """The results of work(kernel, its place in the run) for all kernels, of this run and of the
+    interrupted run that it continues. A kernel that fails is named, and the run goes on; the second
+    value is how many failed."""
     failed = 0
     if journal.outcomes:
-        print(f"tune: {len(journal.outcomes)} of {len(build.kernels)} kernels were done before the interruption", flush=True)
+        print(f"tune: {len(journal.outcomes)} of {len(build.kernels)} kernels were done before the "
+              "interruption", flush=True)
     for i, kernel in enumerate(build.kernels):
         if kernel.name in journal.outcomes:
             continue
@@ -110,11 +134,13 @@ def each(build, journal, work):
         except (RuntimeError, subprocess.CalledProcessError) as error:
             print(f"FAILED: {error} {getattr(error, 'stderr', None) or ''}", flush=True)
             failed += 1
-    return [journal.outcomes[kernel.name] for kernel in build.kernels if kernel.name in journal.outcomes], failed
+    return [journal.outcomes[kernel.name] for kernel in build.kernels
+            if kernel.name in journal.outcomes], failed
 
 
 def tune(options, build, runner, provenance, journal):
-    engine = jobs.DaskEngine(options.dask, options.chip) if options.dask else jobs.LocalEngine(options.jobs)
+    engine = jobs.DaskEngine(options.dask,
+                             options.chip) if options.dask else jobs.LocalEngine(options.jobs)
     end = time.monotonic() + options.budget - journal.spent
     total = len(build.kernels)
     weight = lambda kernel: 3 if kernel.form == "plan" else 1  # larger tensors, all threads
@@ -122,8 +148,10 @@ def tune(options, build, runner, provenance, journal):
     def work(kernel, i):
         left = max(end - time.monotonic(), 0)
         share = left * weight(kernel) / sum(map(weight, build.kernels[i:]))
-        print(f"[{i + 1}/{total}] {kernel.name}, {share:.0f} of {left:.0f} s: now {kernels.knob_text(kernel.knobs)}", flush=True)
-        run = search.Search(build, kernel, engine, options.build_dir / "tune", runner, lambda text: print("    " + text, flush=True),
+        print(f"[{i + 1}/{total}] {kernel.name}, {share:.0f} of {left:.0f} s: now "
+              f"{kernels.knob_text(kernel.knobs)}", flush=True)
+        run = search.Search(build, kernel, engine, options.build_dir / "tune", runner,
+                            lambda text: print("    " + text, flush=True),
                             chip=provenance["chip"])
         outcome = run.run(time.monotonic() + share)
         run.remove_libraries()
@@ -137,9 +165,11 @@ def tune(options, build, runner, provenance, journal):
     if options.runner == "qemu":
         print("qemu's times say nothing about a chip: nothing was recorded.")
     else:
-        cmake("--build", options.build_dir, "--target", "hewn", "hewn_static")  # configures again if the tuning file changed
+        # Configures again if the tuning file changed.
+        cmake("--build", options.build_dir, "--target", "hewn", "hewn_static")
         files = sorted({build.tuning / f"{kernel.target}.json" for kernel in build.kernels})
-        named = " ".join(str(file) if file.exists() else f"{file} (not written: nothing was adopted)" for file in files)
+        named = " ".join(str(file) if file.exists()
+                         else f"{file} (not written: nothing was adopted)" for file in files)
         print(f"Tuned values: {named}\nLibrary:      {options.build_dir / 'libhewn.so'}")
     print(f"Report:       {page}")
     return failed
@@ -148,7 +178,8 @@ def tune(options, build, runner, provenance, journal):
 def compare(options, build, runner, provenance, journal):
     def work(kernel, i):
         print(f"[{i + 1}/{len(build.kernels)}]", end=" ", flush=True)
-        compared = autoschedulers.compare(build, kernel, runner, options.build_dir / "tune", options.against)
+        compared = autoschedulers.compare(build, kernel, runner, options.build_dir / "tune",
+                                          options.against)
         print("\n".join(autoschedulers.table(compared)), flush=True)
         return compared
 
@@ -156,13 +187,15 @@ def compare(options, build, runner, provenance, journal):
     if options.against:
         provenance = {**provenance, "defaults": str(options.against)}
     print("anderson2021, which schedules GPUs, was not run.")
-    print(f"Report: {report.write(options.build_dir / 'tune-report', provenance, compared=compared)}")
+    folder = options.build_dir / "tune-report"
+    print(f"Report: {report.write(folder, provenance, compared=compared)}")
     return failed
 
 
 def main():
     options = arguments()
-    signatures = [f"{op}_{signature}" for op in options.op for signature in options.signature] or options.signature
+    signatures = [f"{op}_{signature}" for op in options.op
+                  for signature in options.signature] or options.signature
     print("tune: building; some minutes the first time", flush=True)
     build = build_for(options, signatures)
     if not build.kernels:
@@ -170,12 +203,15 @@ def main():
     cpu = options.cpu or str(max(os.sched_getaffinity(0)))
     runner = f"local:{cpu}" if options.runner == "local" else options.runner
     chip = search.chip_name() if options.runner == "local" else options.runner
-    provenance = {"chip": chip, "os": f"{platform.system()} {platform.release()}", "halide": build.halide,
+    provenance = {"chip": chip, "os": f"{platform.system()} {platform.release()}",
+                  "halide": build.halide,
                   "date": datetime.date.today().isoformat()}
-    asked = [search.sources_digest(build), options.target, options.op, signatures, options.budget, runner, chip]
+    asked = [search.sources_digest(build), options.target, options.op, signatures, options.budget,
+             runner, chip]
     if options.report:
         asked += [build.kernels, options.against]
-    journal = search.Journal(options.build_dir / "tune" / ("report.json" if options.report else "run.json"), repr(asked))
+    journal = search.Journal(options.build_dir / "tune" / ("report.json" if options.report
+                                                           else "run.json"), repr(asked))
     failed = (compare if options.report else tune)(options, build, runner, provenance, journal)
     journal.path.unlink(missing_ok=True)
     sys.exit(1 if failed else 0)

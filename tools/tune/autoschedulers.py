@@ -1,7 +1,9 @@
-"""The present knobs beside the defaults and beside Halide's autoschedulers: speed, compile time, size, and what breaks.
+"""The present knobs beside the defaults and beside Halide's autoschedulers: speed, compile time,
+size, and what breaks.
 
-An autoscheduled kernel knows only the form's first layout. If it breaks row ends or execution in place it is still timed, on rows that are
-multiples of a vector, where its bits are right: it is compared, never adopted."""
+An autoscheduled kernel knows only the form's first layout. If it breaks row ends or execution in
+place it is still timed, on rows that are multiples of a vector, where its bits are right: it is
+compared, never adopted."""
 
 import dataclasses
 import pathlib
@@ -29,11 +31,13 @@ def contenders(build, kernel, against):
     for name, parameter in AUTOSCHEDULERS.items():
         plugin = next(pathlib.Path(build.halide_library).parent.glob(f"libautoschedule_{name}.so"))
         # Kernels are serial: the runtime slices the work.
-        yield name, (("tail", "masked"),), ("-p", str(plugin), f"autoscheduler={parameter}", "autoscheduler.parallelism=1")
+        yield name, (("tail", "masked"),), ("-p", str(plugin), f"autoscheduler={parameter}",
+                                            "autoscheduler.parallelism=1")
 
 
 def build_all(build, kernel, folder, against):
-    """Rows of {"name", "knobs", "seconds", "fault"}; built ones also have "library", "code" and "bytes" (beyond those of the first)."""
+    """Rows of {"name", "knobs", "seconds", "fault"}; built ones also have "library", "code" and
+    "bytes" (beyond those of the first)."""
     rows = []
     for name, knobs, arguments in contenders(build, kernel, against):
         library = pathlib.Path(folder) / kernel.name / f"{name}.so"
@@ -41,7 +45,8 @@ def build_all(build, kernel, folder, against):
         try:
             row["code"] = build_candidate(build, kernel, knobs, library, None, arguments)
             row["library"] = str(library)
-            row["bytes"] = int(subprocess.run(["size", library], capture_output=True, text=True).stdout.split()[6])
+            row["bytes"] = int(subprocess.run(["size", library], capture_output=True,
+                                              text=True).stdout.split()[6])
         except Refused as refused:
             row["fault"] = f"not built: {refused}"
         except subprocess.CalledProcessError:
@@ -55,26 +60,32 @@ def build_all(build, kernel, folder, against):
 
 
 def compare_schedules(build, kernel, runner, rows):
-    """Adds {"gain", "low", "high"}, present time / its own, to rows whose bits are right on whole vectors, and notes what breaks."""
+    """Adds {"gain", "low", "high"}, present time / its own, to rows whose bits are right on whole
+    vectors, and notes what breaks."""
     built = [row for row in rows if "library" in row]
     libraries = [row["library"] for row in built]
     problems = Problems(("dense",), ELEMENTS)
     sound = measure(build, kernel, libraries, runner, problems, 0, check=["--only"])["libraries"]
-    result = measure(build, kernel, libraries, runner, problems, ROUNDS, check=["--only", "--whole"])
+    result = measure(build, kernel, libraries, runner, problems, ROUNDS,
+                     check=["--only", "--whole"])
     for i, row in enumerate(built):
         fault, whole_fault = sound[i], result["libraries"][i]
         if fault["fault"]:
-            row["fault"] = f"breaks {FAULTS.get(fault['fault'], fault['fault'])}: {fault['message']}"
+            kind = FAULTS.get(fault["fault"], fault["fault"])
+            row["fault"] = f"breaks {kind}: {fault['message']}"
         if whole_fault["fault"]:
             row["fault"] = f"breaks {whole_fault['fault']}: {whole_fault['message']}"
         else:
-            row["gain"], row["low"], row["high"] = search.median_interval(search.gains(result, i)[0])
+            row["gain"], row["low"], row["high"] = search.median_interval(
+                search.gains(result, i)[0])
 
 
 def compare_sizes(build, kernel, runner, default, present):
-    """search.speeds() with the defaults as before and the present knobs as after, at every size. "slower": slower in both of two runs."""
+    """search.speeds() with the defaults as before and the present knobs as after, at every size.
+    "slower": slower in both of two runs."""
     problems = dataclasses.replace(search.problems_of(build, kernel), elements=SIZES)
-    run = lambda: search.speeds(measure(build, kernel, [default, present], runner, problems, ROUNDS), 0, 1)
+    run = lambda: search.speeds(measure(build, kernel, [default, present], runner, problems,
+                                        ROUNDS), 0, 1)
     beaten = lambda row: row["gain"][2] < 1
     first = run()
     second = run() if any(map(beaten, first)) else first
@@ -84,8 +95,8 @@ def compare_sizes(build, kernel, runner, default, present):
 
 
 def compare(build, kernel, runner, folder, against=None):
-    """{"kernel", "rows", "sizes"}. No sizes if the defaults, or the knobs of the tuning files in `against`, give the same code or are
-    refused."""
+    """{"kernel", "rows", "sizes"}. No sizes if the defaults, or the knobs of the tuning files in
+    `against`, give the same code or are refused."""
     rows = build_all(build, kernel, folder, against)
     present, default = rows[0], rows[1]
     sizes = []
@@ -100,15 +111,22 @@ def compare(build, kernel, runner, folder, against=None):
 
 
 def table(compared):
-    lines = [f"{compared['kernel']}", f"    {'':<16} {'speed':>6} {'95 %':>15} {'compile':>8} {'code':>9}"]
+    lines = [f"{compared['kernel']}",
+             f"    {'':<16} {'speed':>6} {'95 %':>15} {'compile':>8} {'code':>9}"]
     for row in compared["rows"]:
-        speed = f"{row['gain']:>6.2f} {row['low']:>7.2f} to {row['high']:.2f}" if "gain" in row else f"{'':>6} {'':>15}"
+        speed = f"{'':>6} {'':>15}"
+        if "gain" in row:
+            speed = f"{row['gain']:>6.2f} {row['low']:>7.2f} to {row['high']:.2f}"
         size = f"{row['bytes']:>+9d}" if "bytes" in row else f"{'':>9}"
-        lines.append(f"    {row['name']:<16} {speed} {row['seconds']:>6.1f} s {size} {row['fault']}")
+        lines.append(
+            f"    {row['name']:<16} {speed} {row['seconds']:>6.1f} s {size} {row['fault']}")
     if not compared["sizes"]:
-        lines.append("    present / default: " + ("the same code" if "code" in compared["rows"][1] else "not compared"))
+        lines.append("    present / default: " + ("the same code" if "code" in compared["rows"][1]
+                                                  else "not compared"))
     for row in compared["sizes"]:
         gain, low, high = row["gain"]
-        lines.append(f"    present / default {row['layout']:>14} {row['elements']:>9} elements, {row['threads'] or 'all'} thread(s): "
+        lines.append(
+            f"    present / default {row['layout']:>14} {row['elements']:>9} elements, "
+            f"{row['threads'] or 'all'} thread(s): "
                      f"{gain:.3f} ({low:.3f} to {high:.3f}){'  SLOWER' if row['slower'] else ''}")
     return lines

@@ -1,4 +1,5 @@
-"""The jobs of a tuning run, here or elsewhere: building a candidate, checking and timing candidates."""
+"""The jobs of a tuning run, here or elsewhere: building a candidate, checking and timing
+candidates."""
 
 import concurrent.futures
 import dataclasses
@@ -18,28 +19,36 @@ class Refused(Exception):
 
 def generate(build, kernel, knobs, folder, signature, generator_arguments):
     """The kernel's object."""
-    command = [build.folder / "hewn_generators", "-g", f"{kernel.operator}_{kernel.form}", "-n", kernel.name,
+    command = [build.folder / "hewn_generators", "-g", f"{kernel.operator}_{kernel.form}", "-n",
+               kernel.name,
                "-f", f"hewnk_{kernel.name}", "-o", folder, "-e", "object", *generator_arguments,
-               f"target={kernel.halide_target}", f"signature={signature or kernel.signature}", f"layouts={kernel.layouts}",
+               f"target={kernel.halide_target}", f"signature={signature or kernel.signature}",
+               f"layouts={kernel.layouts}",
                *(f"{name}={value}" for name, value in knobs)]
     environment = os.environ | ({"HL_LLVM_ARGS": kernel.llvm_args} if kernel.llvm_args else {})
     run = subprocess.run(command, capture_output=True, text=True, env=environment)
     if run.returncode:
         # "Unhandled exception: Error: <reason>", perhaps after warnings. Some errors have no text.
-        lines = [re.sub("^(Unhandled exception: )?(Error: *)?", "", line) for line in (run.stdout + run.stderr).splitlines()
+        lines = [re.sub("^(Unhandled exception: )?(Error: *)?", "", line)
+                 for line in (run.stdout + run.stderr).splitlines()
                  if not line.startswith("Warning")]
-        raise Refused(next(filter(None, lines), f"the generator ended with {run.returncode} and no reason"))
+        raise Refused(next(filter(None, lines),
+                           f"the generator ended with {run.returncode} and no reason"))
     return next(pathlib.Path(folder).glob("*.o*"))
 
 
 def compile_plan(build, kernel, knobs, folder):
-    """The object of runtime/dispatch/dispatch.cpp, which holds the knobs of all plans, with `knobs` for those of this operator."""
+    """The object of runtime/dispatch/dispatch.cpp, which holds the knobs of all plans, with `knobs`
+    for those of this operator."""
     values = " ".join(f"HEWN_PLAN_KNOB({name}, {value})" for name, value in knobs)
-    plans, count = re.subn(rf"^(HEWN_PLAN\({kernel.operator}_\w+__{kernel.target}, ).*$", rf"\1{values})",
-                           (build.folder / "generated/include/plans.inc").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    plans, count = re.subn(rf"^(HEWN_PLAN\({kernel.operator}_\w+__{kernel.target}, ).*$",
+                           rf"\1{values})",
+                           (build.folder / "generated/include/plans.inc").read_text(
+                               encoding="utf-8"), flags=re.MULTILINE)
     assert count, kernel.name
     (pathlib.Path(folder) / "plans.inc").write_text(plans, encoding="utf-8")
-    compiled = next(entry for entry in json.loads((build.folder / "compile_commands.json").read_text(encoding="utf-8"))
+    commands = (build.folder / "compile_commands.json").read_text(encoding="utf-8")
+    compiled = next(entry for entry in json.loads(commands)
                     if "hewn_static.dir/runtime/dispatch/dispatch.cpp" in entry["output"])
     compiler, *words = shlex.split(compiled["command"])
     words[words.index("-o") + 1] = str(pathlib.Path(folder) / "dispatch.o")
@@ -48,7 +57,8 @@ def compile_plan(build, kernel, knobs, folder):
 
 
 def build_candidate(build, kernel, knobs, library, signature=None, generator_arguments=()):
-    """Links `library`: the hewn library with `kernel` built with `knobs` instead of its own. Returns a digest of the kernel's code."""
+    """Links `library`: the hewn library with `kernel` built with `knobs` instead of its own.
+    Returns a digest of the kernel's code."""
     library = pathlib.Path(library)
     library.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=library.parent) as folder:
@@ -64,14 +74,17 @@ def build_candidate(build, kernel, knobs, library, signature=None, generator_arg
         subprocess.run([build.objcopy, f"--redefine-syms={archive}.symbols", objects], check=True)
         linked = pathlib.Path(folder) / "linked"
         exports = [f"-Wl,-u,hewn_{name}" for name in ("compile", "execute", "destroy_operator")]
-        subprocess.run([build.cc, "-shared", "-o", linked, objects, *exports, archive, "-lpthread", "-ldl", "-Wl,--gc-sections",
-                        "-Wl,-Bsymbolic", f"-Wl,--version-script={build.source / 'runtime/hewn.map'}"], check=True)
+        subprocess.run([build.cc, "-shared", "-o", linked, objects, *exports, archive, "-lpthread",
+                        "-ldl", "-Wl,--gc-sections",
+                        "-Wl,-Bsymbolic",
+                        f"-Wl,--version-script={build.source / 'runtime/hewn.map'}"], check=True)
         os.replace(linked, library)
     return digest
 
 
 def try_build(*call):
-    """build_candidate(*call), with its result as a value that can pass between processes: {"code": digest} or {"refused": reason}."""
+    """build_candidate(*call), with its result as a value that can pass between processes: {"code":
+    digest} or {"refused": reason}."""
     try:
         return {"code": build_candidate(*call)}
     except Refused as refused:
@@ -85,12 +98,16 @@ def run_local(command, libraries, prefix=()):
 
 
 def run_ssh(host, command, libraries):
-    """Copies the program and the libraries to a folder on the other machine, and deletes it afterwards."""
-    folder = subprocess.run(["ssh", host, "mktemp -d"], capture_output=True, text=True, check=True).stdout.strip()
+    """Copies the program and the libraries to a folder on the other machine, and deletes it
+    afterwards."""
+    folder = subprocess.run(["ssh", host, "mktemp -d"], capture_output=True, text=True,
+                            check=True).stdout.strip()
     try:
         subprocess.run(["scp", "-q", command[0], *libraries, f"{host}:{folder}/"], check=True)
-        remote = [f"./{os.path.basename(command[0])}", *command[1:], *(f"./{os.path.basename(l)}" for l in libraries)]
-        return subprocess.run(["ssh", host, f"cd {shlex.quote(folder)} && {shlex.join(remote)}"], capture_output=True, text=True)
+        remote = [f"./{os.path.basename(command[0])}", *command[1:],
+                  *(f"./{os.path.basename(l)}" for l in libraries)]
+        return subprocess.run(["ssh", host, f"cd {shlex.quote(folder)} && {shlex.join(remote)}"],
+                              capture_output=True, text=True)
     finally:
         subprocess.run(["ssh", host, f"rm -rf {shlex.quote(folder)}"], check=False)
 
@@ -99,12 +116,15 @@ def run_adb(command, libraries):
     folder = "/data/local/tmp/hewn-tune"
     subprocess.run(["adb", "shell", f"rm -rf {folder} && mkdir -p {folder}"], check=True)
     subprocess.run(["adb", "push", command[0], *libraries, folder], check=True, capture_output=True)
-    remote = [f"./{os.path.basename(command[0])}", *command[1:], *(f"./{os.path.basename(l)}" for l in libraries)]
-    return subprocess.run(["adb", "shell", f"cd {folder} && {shlex.join(remote)}"], capture_output=True, text=True)
+    remote = [f"./{os.path.basename(command[0])}", *command[1:],
+              *(f"./{os.path.basename(l)}" for l in libraries)]
+    return subprocess.run(["adb", "shell", f"cd {folder} && {shlex.join(remote)}"],
+                          capture_output=True, text=True)
 
 
 def run_on(runner, command, libraries):
-    """Runs the command with the libraries as its last arguments. `runner`: "local[:CPU]", "qemu", "ssh:HOST" or "adb"."""
+    """Runs the command with the libraries as its last arguments. `runner`: "local[:CPU]", "qemu",
+    "ssh:HOST" or "adb"."""
     kind, _, argument = runner.partition(":")
     command = [str(word) for word in command]
     if kind == "local":
@@ -120,7 +140,8 @@ def run_on(runner, command, libraries):
 
 @dataclasses.dataclass(frozen=True)
 class Problems:
-    """What is timed: every layout with every number of elements and of threads; 0 threads are all."""
+    """What is timed: every layout with every number of elements and of threads; 0 threads are
+    all."""
 
     layouts: tuple
     elements: tuple
@@ -132,20 +153,24 @@ class Problems:
 
 
 def measure(build, kernel, libraries, runner, problems, rounds, sample_us=200, check=()):
-    """Checks every library and times the right ones in interleaved rounds. The first library is the incumbent. `check` narrows the
-    check: tune_runner's --only and --whole. Returns {"libraries", "problems"}."""
+    """Checks every library and times the right ones in interleaved rounds. The first library is the
+    incumbent. `check` narrows the check: tune_runner's --only and --whole. Returns {"libraries",
+    "problems"}."""
     if problems.threads != (1,):
         runner = re.sub("^local:.*", "local", runner)  # not on one CPU
-    command = [build.tune_runner, "measure", "--variant", kernel.variant, "--form", kernel.form, "--rounds", rounds,
+    command = [build.tune_runner, "measure", "--variant", kernel.variant, "--form", kernel.form,
+               "--rounds", rounds,
                *problems.arguments(), "--sample-us", sample_us, *check]
     run = run_on(runner, command, list(libraries))
     if run.returncode == 0:
         return json.loads(run.stdout)
     if len(libraries) == 1:
-        fault = {"path": libraries[0], "fault": "crash", "message": f"exit status {run.returncode}: {run.stderr.strip()[-300:]}"}
+        fault = {"path": libraries[0], "fault": "crash",
+                 "message": f"exit status {run.returncode}: {run.stderr.strip()[-300:]}"}
         return {"libraries": [fault], "problems": []}
     # One of them crashed: find out which, and continue without it.
-    checks = [measure(build, kernel, [l], runner, problems, 0, sample_us, check)["libraries"][0] for l in libraries]
+    checks = [measure(build, kernel, [l], runner, problems, 0, sample_us, check)["libraries"][0]
+              for l in libraries]
     if rounds == 0:
         return {"libraries": checks, "problems": []}
     sound = [l for l, c in zip(libraries, checks) if not c["fault"]]
@@ -168,15 +193,17 @@ class LocalEngine:
 
     def build_all(self, calls):
         """try_build(*call) for each call."""
-        return [future.result() for future in [self.pool.submit(try_build, *call) for call in calls]]
+        return [future.result()
+                for future in [self.pool.submit(try_build, *call) for call in calls]]
 
     def measure(self, *arguments):
         return measure(*arguments)
 
 
 class DaskEngine:
-    """A Dask cluster whose workers see this folder. Builds go to any worker. A measurement goes alone to a worker that advertises the
-    resource `chip` (dask worker --resources chip=1). Dask repeats what was lost with a worker."""
+    """A Dask cluster whose workers see this folder. Builds go to any worker. A measurement goes
+    alone to a worker that advertises the resource `chip` (dask worker --resources chip=1). Dask
+    repeats what was lost with a worker."""
 
     def __init__(self, address, chip):
         import distributed  # only needed with --dask
@@ -186,7 +213,9 @@ class DaskEngine:
             self.client.upload_file(str(pathlib.Path(__file__).with_name(module)))
 
     def build_all(self, calls):
-        return self.client.gather([self.client.submit(try_build, *call, pure=False) for call in calls])
+        return self.client.gather([self.client.submit(try_build, *call, pure=False)
+                                   for call in calls])
 
     def measure(self, *arguments):
-        return self.client.submit(measure, *arguments, pure=False, resources={self.chip: 1}).result()
+        return self.client.submit(measure, *arguments, pure=False,
+                                  resources={self.chip: 1}).result()

@@ -9,8 +9,9 @@ import subprocess
 
 @dataclasses.dataclass(frozen=True)
 class Kernel:
-    """The unit of tuning: one form of a variant or, with `form` "plan", the plans of an operator's variants, which are measured with
-    the first of its signatures. `knobs` are those it is built with."""
+    """The unit of tuning: one form of a variant or, with `form` "plan", the plans of an operator's
+    variants, which are measured with the first of its signatures. `knobs` are those it is built
+    with."""
 
     operator: str
     signature: str
@@ -26,7 +27,8 @@ class Kernel:
         return f"{self.operator}_{self.signature}__{self.target}"
 
     def family(self, tuning):
-        """The name of the file for a target without its own: the longest beginning of its name that has one (cmake/Tuning.cmake)."""
+        """The name of the file for a target without its own: the longest beginning of its name that
+        has one (cmake/Tuning.cmake)."""
         words = self.target.split("_")
         names = ["_".join(words[:n]) for n in range(len(words) - 1, 0, -1)]
         found = next((name for name in names if (tuning / f"{name}.json").exists()), None)
@@ -45,7 +47,8 @@ class Kernel:
 
 
 class Build:
-    """A build folder: its kernels (plans last), the values of their knobs (the default first) and its tools."""
+    """A build folder: its kernels (plans last), the values of their knobs (the default first) and
+    its tools."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
@@ -58,7 +61,9 @@ class Build:
         self.spaces, self.by_hand = text["knobs"], text["by_hand"]
         kernels = [Kernel(**{**k, "knobs": knob_tuple(k["knobs"])}) for k in text["kernels"]]
         plans = {(k.operator, k.target): k for k in reversed(kernels) if k.form == "plan"}
-        self.ranks_in_halves = {(k.operator, k.signature, k.target): int(dict(k.knobs)["rank_in_halves"]) for k in kernels if k.form == "plan"}
+        self.ranks_in_halves = {(k.operator, k.signature,
+                                 k.target): int(dict(k.knobs)["rank_in_halves"])
+                                for k in kernels if k.form == "plan"}
         self.kernels = [k for k in kernels if k.form != "plan"] + list(reversed(plans.values()))
 
     def forms(self, kernel):
@@ -68,21 +73,26 @@ class Build:
         return self.spaces["plan" if kernel.form == "plan" else "kernel"]
 
     def searched(self, kernel, knobs):
-        """The values to search, by knob, starting from `knobs`, all of the kernel's. Knobs set by hand keep their value."""
-        return {name: [dict(knobs)[name]] if name in self.by_hand else values for name, values in self.space(kernel).items()}
+        """The values to search, by knob, starting from `knobs`, all of the kernel's. Knobs set by
+        hand keep their value."""
+        return {name: [dict(knobs)[name]] if name in self.by_hand else values
+                for name, values in self.space(kernel).items()}
 
     def complete(self, kernel, knobs):
         """All knobs of the kernel: `knobs`, and the defaults of the others."""
-        return knob_tuple({name: values[0] for name, values in self.space(kernel).items()} | dict(knobs))
+        return knob_tuple({name: values[0] for name, values in self.space(kernel).items()}
+                          | dict(knobs))
 
     def default_knobs(self, kernel, against=None):
-        """The kernel's knobs on a target without a tuning file, which are its family's; or those by the files in the folder `against`."""
+        """The kernel's knobs on a target without a tuning file, which are its family's; or those by
+        the files in the folder `against`."""
         own = against / f"{kernel.target}.json" if against else None
         tuning = against or self.tuning
         file = own if own and own.exists() else tuning / f"{kernel.family(tuning)}.json"
         knobs = json.loads(file.read_text(encoding="utf-8"))["knobs"]
         keys = (kernel.operator, f"{kernel.operator}_{kernel.signature}")
-        return self.complete(kernel, knob_tuple({n: v for key in keys for n, v in knobs.get(key, {}).get(kernel.form, {}).items()}))
+        return self.complete(kernel, knob_tuple(
+            {n: v for key in keys for n, v in knobs.get(key, {}).get(kernel.form, {}).items()}))
 
 
 def knob_tuple(knobs):
@@ -100,8 +110,8 @@ def write_atomically(path, text):
 
 
 def record(build, kernel, knobs, provenance):
-    """Writes the kernel's new `knobs` into its target's tuning file, which starts as a copy of its family's. With `knobs` None, notes
-    in an existing file that the present ones were kept."""
+    """Writes the kernel's new `knobs` into its target's tuning file, which starts as a copy of its
+    family's. With `knobs` None, notes in an existing file that the present ones were kept."""
     path = build.tuning / f"{kernel.target}.json"
     if knobs is None and not path.exists():
         return
@@ -116,34 +126,42 @@ def record(build, kernel, knobs, provenance):
     if knobs is None:
         story["kept"] = provenance
     else:
-        document["knobs"].setdefault(kernel.key, {})[kernel.form] = {n: int(v) if v.isdigit() else v for n, v in knobs}
+        document["knobs"].setdefault(kernel.key, {})[kernel.form] = {n: int(v) if v.isdigit()
+                                                                     else v for n, v in knobs}
         story.clear()
         story["adopted"] = provenance
     tuned = document.pop("tuned")  # a line each, so that diffs stay readable
-    lines = ",\n".join(f"        {json.dumps(name)}: {json.dumps(tuned[name])}" for name in sorted(tuned))
-    write_atomically(path, json.dumps(document, indent=4)[:-2] + f',\n    "tuned": {{\n{lines}\n    }}\n}}\n')
+    lines = ",\n".join(f"        {json.dumps(name)}: {json.dumps(tuned[name])}"
+                       for name in sorted(tuned))
+    write_atomically(path, json.dumps(document,
+                                      indent=4)[:-2] + f',\n    "tuned": {{\n{lines}\n    }}\n}}\n')
 
 
 def this_machine(build):
-    """What dispatch decides by here: {name: rank} of the targets that the build's library has and this machine runs, and whether its
-    chip runs AVX-512, if at all, in halves."""
+    """What dispatch decides by here: {name: rank} of the targets that the build's library has and
+    this machine runs, and whether its chip runs AVX-512, if at all, in halves."""
     library = build.folder / "libhewn.so"
     run = subprocess.run([build.tune_runner, "targets", library], capture_output=True, text=True)
     if run.returncode:
         raise RuntimeError(f"the targets of {library} cannot be read: {run.stderr.strip()}")
     told = json.loads(run.stdout)
-    return {target["name"]: target["rank"] for target in told["targets"] if target["supported"]}, told["avx512_in_halves"]
+    return {target["name"]: target["rank"] for target in told["targets"]
+            if target["supported"]}, told["avx512_in_halves"]
 
 
 def picked(build, ranks, in_halves=False):
-    """The build's kernels of the variants that dispatch picks on a machine that runs targets of these ranks; `in_halves`: on a chip
-    that runs vectors in halves. A plan is picked with the first of its target's signatures."""
+    """The build's kernels of the variants that dispatch picks on a machine that runs targets of
+    these ranks; `in_halves`: on a chip that runs vectors in halves. A plan is picked with the first
+    of its target's signatures."""
     def rank(operator, signature, target):
-        return (in_halves and build.ranks_in_halves.get((operator, signature, target))) or ranks[target]
+        return (in_halves
+                and build.ranks_in_halves.get((operator, signature, target))) or ranks[target]
 
     best = {}
     for kernel in build.kernels:
         if kernel.target in ranks:
             key = kernel.operator, kernel.signature
-            best[key] = max(best.setdefault(key, kernel.target), kernel.target, key=lambda target: rank(*key, target))
-    return [kernel for kernel in build.kernels if best.get((kernel.operator, kernel.signature)) == kernel.target]
+            best[key] = max(best.setdefault(key, kernel.target), kernel.target,
+                            key=lambda target: rank(*key, target))
+    return [kernel for kernel in build.kernels if best.get((kernel.operator, kernel.signature))
+            == kernel.target]

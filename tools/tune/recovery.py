@@ -1,9 +1,10 @@
-"""A benchmark of the tuner: how much of the present speed of QUANTIZE_LINEAR f32_u8 a run recovers from vectors of 4 lanes, one a step.
+"""A benchmark of the tuner: how much of the present speed of QUANTIZE_LINEAR f32_u8 a run recovers
+from vectors of 4 lanes, one a step.
 
     recovery.py BUILD-FOLDER CPU SECONDS
 
-Prints the interval of present time / recovered time; 1 means all was recovered. Fails if its upper end is below 0.95.
-"""
+Prints the interval of present time / recovered time; 1 means all was recovered. Fails if its upper
+end is below 0.95."""
 
 import sys
 import tempfile
@@ -19,7 +20,8 @@ BAD = kernels.knob_tuple({"width": 4, "vector": 1, "tail": "masked"})
 def main(folder, cpu, budget):
     build = kernels.Build(folder)
     kernel = next(k for k in kernels.picked(build, *kernels.this_machine(build))
-                  if (k.operator, k.signature) == ("quantize_linear", "f32_u8") and (k.form == "reciprocal" or len(build.forms(k)) == 1))
+                  if (k.operator, k.signature) == ("quantize_linear", "f32_u8")
+                  and (k.form == "reciprocal" or len(build.forms(k)) == 1))
     with tempfile.TemporaryDirectory() as scratch:
         engine, runner = jobs.LocalEngine(), f"local:{cpu}"
         started = search.Search(build, kernel, engine, scratch, runner, start=BAD)
@@ -27,10 +29,12 @@ def main(folder, cpu, budget):
         found = outcome["adopted"]["knobs"] if outcome["adopted"] else BAD
         present = search.Search(build, kernel, engine, scratch, runner)
         engine.build_all([present.call(present.incumbent), present.call(found)])
-        result = present.measure([present.library(present.incumbent), present.library(found)], search.FINAL_ROUNDS)
+        result = present.measure([present.library(present.incumbent), present.library(found)],
+                                 search.FINAL_ROUNDS)
         median, low, high = search.median_interval(search.gains(result, 1)[0])
     print(f"{kernel.name}: {len(outcome['tried'])} candidates, found {kernels.knob_text(found)}")
-    print(f"recovered {median:.3f} ({low:.3f} to {high:.3f}) of the speed of {kernels.knob_text(present.incumbent)}")
+    print(f"recovered {median:.3f} ({low:.3f} to {high:.3f}) of the speed of "
+          f"{kernels.knob_text(present.incumbent)}")
     return 0 if high >= 0.95 else 1
 
 

@@ -1,4 +1,5 @@
-"""The search for one kernel's knobs: candidates are screened in batches against the incumbent, and the best ones measured thoroughly."""
+"""The search for one kernel's knobs: candidates are screened in batches against the incumbent, and
+the best ones measured thoroughly."""
 
 import dataclasses
 import hashlib
@@ -21,23 +22,25 @@ from bootstrap import median_interval  # noqa: E402
 
 # Numbers of elements: those that decide, for kernels and for plans, and those that must not become
 # slower.
-DECIDING, PLAN_DECIDING, GUARDED = (4096, 65536, 1 << 20), (65536, 1 << 20, 1 << 22, 1 << 24), (16, 1000)
+DECIDING, PLAN_DECIDING, GUARDED = (4096, 65536,
+                                    1 << 20), (65536, 1 << 20, 1 << 22, 1 << 24), (16, 1000)
 SCREENING_ROUNDS, FINAL_ROUNDS, FINALISTS = 9, 40, 8
 # A candidate replaces the incumbent if the 95 % interval of its gain lies above ADOPTED and at no
-# size wholly below 1 - LOSS, or below 1
-# - PAID times the gain if that allows more. (Three times the speed may cost a nanosecond of a call
-#   of 16 elements.)
+# size wholly below 1 - LOSS, or below 1 - PAID times the gain if that allows more. (Three times the
+# speed may cost a nanosecond of a call of 16 elements.)
 ADOPTED, LOSS, PAID = 1.02, 0.02, 0.2
 BATCH = 8
 
 
 def problems_of(build, kernel):
-    """The problems that time the kernel: the layouts that reach the form at full speed. Plans run with one thread and with all."""
+    """The problems that time the kernel: the layouts that reach the form at full speed. Plans run
+    with one thread and with all."""
     if kernel.form == "plan":
         return Problems(("dense",), GUARDED + PLAN_DECIDING, (1, 0))
     layouts = ("dense",)
     if kernel.operator == "quantize_linear" and kernel.form == "divide":
-        layouts = ("dense", "per_axis_last") if len(build.forms(kernel)) == 1 else ("per_axis_last",)
+        layouts = ("dense",
+                   "per_axis_last") if len(build.forms(kernel)) == 1 else ("per_axis_last",)
     if kernel.form == "columns":  # fewer elements have too few rows for it
         return Problems(("per_axis_last",), GUARDED + DECIDING[1:])
     if kernel.form == "repeating":
@@ -48,27 +51,33 @@ def problems_of(build, kernel):
 
 
 def sources_digest(build):
-    """A digest of what is measured, apart from the knobs: the generators, and the runtime around the kernels."""
+    """A digest of what is measured, apart from the knobs: the generators, and the runtime around
+    the kernels."""
     files = [build.folder / "hewn_generators", build.folder / "generated/include/chips.inc",
              *sorted(file for file in (build.source / "runtime").rglob("*") if file.is_file())]
-    return hashlib.sha256(b"".join(hashlib.sha256(file.read_bytes()).digest() for file in files)).hexdigest()
+    return hashlib.sha256(b"".join(hashlib.sha256(file.read_bytes()).digest()
+                                   for file in files)).hexdigest()
 
 
 def gains(result, candidate):
-    """Incumbent's time / candidate's: the geometric mean of the deciding problems in each round, and each problem's own."""
+    """Incumbent's time / candidate's: the geometric mean of the deciding problems in each round,
+    and each problem's own."""
     own = [np.array(p["ns"][0]) / np.array(p["ns"][candidate]) for p in result["problems"]]
     deciding = [gain for gain, p in zip(own, result["problems"]) if p["elements"] not in GUARDED]
     return np.exp(np.mean(np.log(deciding), axis=0)), own
 
 
 def screened(result, candidate):
-    """The candidate's score: as gains(), but from the 25th percentile of the times, disturbed least. It only chooses finalists."""
-    times = [np.percentile([p["ns"][0], p["ns"][candidate]], 25, axis=1) for p in result["problems"] if p["elements"] not in GUARDED]
+    """The candidate's score: as gains(), but from the 25th percentile of the times, disturbed
+    least. It only chooses finalists."""
+    times = [np.percentile([p["ns"][0], p["ns"][candidate]], 25, axis=1)
+             for p in result["problems"] if p["elements"] not in GUARDED]
     return float(np.exp(np.mean([np.log(old / new) for old, new in times])))
 
 
 class Cache:
-    """One JSON line for each candidate, written as soon as it is known, so that an interrupted run can continue."""
+    """One JSON line for each candidate, written as soon as it is known, so that an interrupted run
+    can continue."""
 
     def __init__(self, path, key):
         self.path, self.key, self.known = path, key, {}
@@ -95,8 +104,8 @@ class Cache:
 
 
 class Journal:
-    """The progress of a run over several kernels: {kernel's name: outcome}, and the seconds spent. An interrupted run continues if it
-    has the same `key`."""
+    """The progress of a run over several kernels: {kernel's name: outcome}, and the seconds spent.
+    An interrupted run continues if it has the same `key`."""
 
     def __init__(self, path, key):
         self.path, self.key, self.spent, self.outcomes = path, key, 0, {}
@@ -107,7 +116,8 @@ class Journal:
         self.spent += seconds
         self.outcomes[name] = outcome
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(self.path, json.dumps({"key": self.key, "spent": self.spent, "outcomes": self.outcomes}))
+        write_atomically(self.path, json.dumps({"key": self.key, "spent": self.spent,
+                                                "outcomes": self.outcomes}))
 
 
 class Grid:
@@ -126,16 +136,19 @@ class Grid:
 
 
 class Optimiser:
-    """Optuna's tree-structured Parzen estimator, for spaces too large for the available time. It first asks for candidates that differ
-    from the incumbent in one knob."""
+    """Optuna's tree-structured Parzen estimator, for spaces too large for the available time. It
+    first asks for candidates that differ from the incumbent in one knob."""
 
     def __init__(self, space, candidates, incumbent):
         import optuna  # not needed for a grid
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self.study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=0))
-        self.distributions = {name: optuna.distributions.CategoricalDistribution(values) for name, values in space.items()}
-        self.trials, self.scores, self.total, self.failed = {}, {}, len(candidates), optuna.trial.TrialState.FAIL
+        self.study = optuna.create_study(direction="maximize",
+                                         sampler=optuna.samplers.TPESampler(seed=0))
+        self.distributions = {name: optuna.distributions.CategoricalDistribution(values)
+                              for name, values in space.items()}
+        self.trials, self.scores, self.total = {}, {}, len(candidates)
+        self.failed = optuna.trial.TrialState.FAIL
         self.study.enqueue_trial(dict(incumbent))
         self.trials[incumbent] = self.study.ask(self.distributions)
         self.tell(incumbent, 1.0)
@@ -165,32 +178,39 @@ class Optimiser:
         self._tell(self.trials[knobs], score)
 
     def _tell(self, trial, score):
-        self.study.tell(trial, score if score is not None else 0.0)  # knobs that are no candidate gain nothing
+        # Knobs that are no candidate gain nothing.
+        self.study.tell(trial, score if score is not None else 0.0)
 
 
 class Search:
-    """Tunes one kernel, from the knobs `start` (default: its present ones), until `deadline` (time.monotonic). Calls report(text)
-    after each batch."""
+    """Tunes one kernel, from the knobs `start` (default: its present ones), until `deadline`
+    (time.monotonic). Calls report(text) after each batch."""
 
-    def __init__(self, build, kernel, engine, folder, runner="local", report=print, chip="", start=None):
-        self.build, self.kernel, self.engine, self.runner, self.report = build, kernel, engine, runner, report
+    def __init__(self, build, kernel, engine, folder, runner="local", report=print, chip="",
+                 start=None):
+        self.build, self.kernel, self.engine = build, kernel, engine
+        self.runner, self.report = runner, report
         self.folder = pathlib.Path(folder) / kernel.name
         # All knobs, so that the generator's defaults are named too.
         self.incumbent = build.complete(kernel, start if start is not None else kernel.knobs)
-        key = hashlib.sha256(repr((sources_digest(build), kernel, self.incumbent, runner, chip)).encode()).hexdigest()[:16]
+        key = hashlib.sha256(repr((sources_digest(build), kernel, self.incumbent, runner,
+                                   chip)).encode()).hexdigest()[:16]
         self.cache = Cache(self.folder / "candidates.jsonl", key)
         self.problems = problems_of(build, kernel)
         if runner == "qemu":  # one size is enough for the mechanics, and large ones take minutes
             self.problems = dataclasses.replace(self.problems, elements=GUARDED + DECIDING[:1])
         # Knobs that give the same code are measured once. {digest of the code: the knobs that had
         # it first}.
-        self.first = {entry["code"]: as_knobs(entry) for entry in self.cache.known.values() if "code" in entry}
+        self.first = {entry["code"]: as_knobs(entry) for entry in self.cache.known.values()
+                      if "code" in entry}
 
     def library(self, knobs):
-        return str(self.folder / (hashlib.sha256(repr((self.cache.key, knobs)).encode()).hexdigest()[:16] + ".so"))
+        digest = hashlib.sha256(repr((self.cache.key, knobs)).encode()).hexdigest()
+        return str(self.folder / f"{digest[:16]}.so")
 
     def remove_libraries(self):
-        """Deletes them: hundreds of kernels times a hundred candidates would fill a disk, and the cache has the results."""
+        """Deletes them: hundreds of kernels times a hundred candidates would fill a disk, and the
+        cache has the results."""
         for library in self.folder.glob("*.so"):
             library.unlink()
 
@@ -198,16 +218,19 @@ class Search:
         space = self.build.searched(self.kernel, self.incumbent)
         names = sorted(space)
         combinations = itertools.product(*(space[name] for name in names))
-        return [knobs for knobs in (tuple(zip(names, values)) for values in combinations) if knobs != self.incumbent]
+        return [knobs for knobs in (tuple(zip(names, values)) for values in combinations)
+                if knobs != self.incumbent]
 
     def measure(self, libraries, rounds):
-        return self.engine.measure(self.build, self.kernel, libraries, self.runner, self.problems, rounds)
+        return self.engine.measure(self.build, self.kernel, libraries, self.runner, self.problems,
+                                   rounds)
 
     def call(self, knobs):
         return self.build, self.kernel, knobs, self.library(knobs)
 
     def screen(self, batch):
-        """Builds, checks and screens the candidates that the cache does not know. Returns the cache's entries of the batch."""
+        """Builds, checks and screens the candidates that the cache does not know. Returns the
+        cache's entries of the batch."""
         new = [knobs for knobs in batch if self.cache.get(knobs) is None]
         built, same = {}, {}
         for knobs, outcome in zip(new, self.engine.build_all([self.call(knobs) for knobs in new])):
@@ -219,33 +242,41 @@ class Search:
                 same[knobs] = first
                 pathlib.Path(self.library(knobs)).unlink()
         if built:
-            result = self.measure([self.library(self.incumbent)] + [self.library(knobs) for knobs in built], SCREENING_ROUNDS)
+            result = self.measure([self.library(self.incumbent)]
+                                  + [self.library(knobs) for knobs in built], SCREENING_ROUNDS)
             for i, (knobs, code) in enumerate(built.items(), 1):
                 fault = result["libraries"][i]
                 if fault["fault"]:
-                    self.cache.put(knobs, status="wrong", code=code, fault=fault["fault"], message=fault["message"])
+                    self.cache.put(knobs, status="wrong", code=code, fault=fault["fault"],
+                                   message=fault["message"])
                 else:
                     self.cache.put(knobs, status="timed", code=code, gain=screened(result, i))
         for knobs, first in same.items():
             gain = 1.0 if first == self.incumbent else self.cache.get(first).get("gain")
-            self.cache.put(knobs, status="same", gain=gain, message=f"the code of {knob_text(first)}")
+            self.cache.put(knobs, status="same", gain=gain,
+                           message=f"the code of {knob_text(first)}")
         return [self.cache.get(knobs) for knobs in batch]
 
     def run(self, deadline):
         started = time.monotonic()
         outcome = self.engine.build_all([self.call(self.incumbent)])[0]
         if "refused" in outcome:
-            raise RuntimeError(f"{self.kernel.name}: the present knobs {knob_text(self.incumbent)}: {outcome['refused']}")
+            raise RuntimeError(
+                f"{self.kernel.name}: the present knobs {knob_text(self.incumbent)}: "
+                f"{outcome['refused']}")
         self.first[outcome["code"]] = self.incumbent
         checked = self.measure([self.library(self.incumbent)], 1)["libraries"][0]
         if checked["fault"]:
-            raise RuntimeError(f"{self.kernel.name}: the present knobs are wrong ({checked['fault']}): {checked['message']}")
+            raise RuntimeError(
+                f"{self.kernel.name}: the present knobs are wrong ({checked['fault']}): "
+                f"{checked['message']}")
         candidates = self.candidates()
         # A candidate costs about as much as the incumbent did; builds go in parallel.
         needed = len(candidates) * 0.6 * (time.monotonic() - started)
         grid = needed <= 0.75 * (deadline - time.monotonic())
         space = self.build.searched(self.kernel, self.incumbent)
-        strategy = Grid(candidates, self.incumbent) if grid else Optimiser(space, candidates, self.incumbent)
+        strategy = Grid(candidates,
+                        self.incumbent) if grid else Optimiser(space, candidates, self.incumbent)
         done, slowest = [], 0
         while batch := strategy.ask(BATCH):
             batch_started = time.monotonic()
@@ -254,9 +285,12 @@ class Search:
                 done.append(entry)
             timed = [entry for entry in done if entry["status"] == "timed"]
             best = max(timed, key=lambda entry: entry["gain"], default=None)
-            leader = f"best {best['gain']:.3f} {knob_text(best['knobs'])}" if best else "none right yet"
+            leader = "none right yet"
+            if best:
+                leader = f"best {best['gain']:.3f} {knob_text(best['knobs'])}"
             left = max(0, deadline - time.monotonic())
-            self.report(f"{len(done)}/{len(candidates)} {'grid' if grid else 'Optuna'}, {left:.0f} s left: {leader}")
+            self.report(f"{len(done)}/{len(candidates)} {'grid' if grid else 'Optuna'}, {left:.0f} "
+                        f"s left: {leader}")
             slowest = max(slowest, time.monotonic() - batch_started)
             # There must be time for another batch and for the finals, which take about two.
             if time.monotonic() + 3 * slowest > deadline or len(done) >= len(candidates):
@@ -264,10 +298,13 @@ class Search:
         return self.finals(done, "grid" if grid else "Optuna")
 
     def finals(self, done, strategy):
-        """The outcome: what was tried, the finalists with their intervals and speeds, and the one adopted, if any."""
-        timed = sorted((e for e in done if e["status"] == "timed"), key=lambda e: -e["gain"])[:FINALISTS]
+        """The outcome: what was tried, the finalists with their intervals and speeds, and the one
+        adopted, if any."""
+        timed = sorted((e for e in done if e["status"] == "timed"),
+                       key=lambda e: -e["gain"])[:FINALISTS]
         finalists = [as_knobs(entry) for entry in timed]
-        outcome = {"kernel": self.kernel.name, "strategy": strategy, "tried": done, "incumbent": self.incumbent}
+        outcome = {"kernel": self.kernel.name, "strategy": strategy, "tried": done,
+                   "incumbent": self.incumbent}
         # A resumed run may find candidates in the cache whose libraries are gone.
         missing = [knobs for knobs in finalists if not pathlib.Path(self.library(knobs)).exists()]
         self.engine.build_all([self.call(knobs) for knobs in missing])
@@ -281,8 +318,10 @@ class Search:
         return outcome
 
     def compare(self, rivals):
-        """For each rival that is right: its gain with its interval, where it is slower, and its speeds."""
-        result = self.measure([self.library(knobs) for knobs in [self.incumbent, *rivals]], FINAL_ROUNDS)
+        """For each rival that is right: its gain with its interval, where it is slower, and its
+        speeds."""
+        result = self.measure([self.library(knobs) for knobs in [self.incumbent, *rivals]],
+                              FINAL_ROUNDS)
         rows = []
         for i, knobs in enumerate(rivals, 1):
             if result["libraries"][i]["fault"]:
@@ -290,8 +329,10 @@ class Search:
             deciding, own = gains(result, i)
             median, low, high = median_interval(deciding)
             bearable = 1 - max(LOSS, PAID * (low - 1))
-            slower = [p["elements"] for p, gain in zip(result["problems"], own) if median_interval(gain)[2] < bearable]
-            rows.append({"knobs": knobs, "gain": median, "low": low, "high": high, "slower_at": slower, "GB/s": speeds(result, 0, i)})
+            slower = [p["elements"] for p, gain in zip(result["problems"], own)
+                      if median_interval(gain)[2] < bearable]
+            rows.append({"knobs": knobs, "gain": median, "low": low, "high": high,
+                         "slower_at": slower, "GB/s": speeds(result, 0, i)})
         return rows
 
 
@@ -304,21 +345,27 @@ def convinces(finalist):
 
 
 def speeds(result, before, after):
-    """GB/s of each problem: medians before and after, and the distance of the quartiles after, relative to its median."""
+    """GB/s of each problem: medians before and after, and the distance of the quartiles after,
+    relative to its median."""
     table = []
     for p in result["problems"]:
         old, new = np.array(p["ns"][before]), np.array(p["ns"][after])
         low, high = np.percentile(new, [25, 75])
         table.append({"layout": p["layout"], "elements": p["elements"], "threads": p["threads"],
-                      "before": round(p["bytes"] / float(np.median(old)), 3), "after": round(p["bytes"] / float(np.median(new)), 3),
+                      "before": round(p["bytes"] / float(np.median(old)), 3),
+                      "after": round(p["bytes"] / float(np.median(new)), 3),
                       "spread": round(float((high - low) / np.median(new)), 3),
                       "gain": [round(value, 3) for value in median_interval(old / new)]})
     return table
 
 
 def chip_name():
-    """The processor's name with its family and model, as the system tells them: on a virtual machine the name is often only a brand's."""
-    text = subprocess.run(["lscpu"], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout
+    """The processor's name with its family and model, as the system tells them: on a virtual
+    machine the name is often only a brand's."""
+    text = subprocess.run(["lscpu"], capture_output=True, text=True,
+                          env={**os.environ, "LC_ALL": "C"}).stdout
     told = dict(re.findall(r"^(Model name|CPU family|Model):\s*(.*\S)", text, re.MULTILINE))
-    numbers = f" (family {told['CPU family']}, model {told['Model']})" if "CPU family" in told and "Model" in told else ""
+    numbers = ""
+    if "CPU family" in told and "Model" in told:
+        numbers = f" (family {told['CPU family']}, model {told['Model']})"
     return told.get("Model name", "unknown") + numbers

@@ -26,33 +26,39 @@ expect() {
 
 # configure EXAMPLE FOLDER ARGUMENT...
 configure() {
-    "$cmake" -S "$source/examples/$1" -B "$work/$2" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" "${@:3}" >"$work/$2.log" 2>&1
+    "$cmake" -S "$source/examples/$1" -B "$work/$2" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+        "${@:3}" >"$work/$2.log" 2>&1
 }
 
 rm -rf "$work"
 mkdir -p "$work/moved"
 # By its two components, which together are the whole.
 for component in hewn_Runtime hewn_Development; do
-    "$cmake" --install "$build" --prefix "$work/prefix" --component $component >>"$work/install.log" ||
+    "$cmake" --install "$build" --prefix "$work/prefix" --component $component \
+        >>"$work/install.log" ||
         fail "install failed: $(tail -5 "$work/install.log")"
     [[ $component == hewn_Runtime ]] || continue
     [[ -e $work/prefix/$so.$version && -L $work/prefix/$so.$minor &&
         -e $work/prefix/share/doc/hewn/LICENSE ]] ||
         fail "hewn_Runtime lacks the library or its licence"
-    if find "$work/prefix" -name 'libhewn.so' -o -name '*.a' -o -name '*.h' -o -name '*.cmake' -o -name '*.pc' | grep .; then
+    if find "$work/prefix" -name 'libhewn.so' -o -name '*.a' -o -name '*.h' -o -name '*.cmake' \
+        -o -name '*.pc' | grep .; then
         fail "hewn_Runtime has the files above"
     fi
 done
 "$cmake" --install "$build" --prefix "$work/whole" >"$work/install.log"
-diff <(cd "$work/prefix" && find . | sort) <(cd "$work/whole" && find . | sort) || fail "the components are not the whole"
+diff <(cd "$work/prefix" && find . | sort) <(cd "$work/whole" && find . | sort) ||
+    fail "the components are not the whole"
 mv "$work/prefix" "$prefix"
 
 # ---- The README shows the example as it is.
-awk '/^```cpp$/ { inside = 1; next } inside && /^```$/ { exit } inside' "$source/README.md" | cmp - "$source/examples/add/main.cpp" ||
+awk '/^```cpp$/ { inside = 1; next } inside && /^```$/ { exit } inside' "$source/README.md" |
+    cmp - "$source/examples/add/main.cpp" ||
     fail "README.md and examples/add/main.cpp differ"
 
 # ---- What is installed.
-for file in include/hewn/hewn.h include/hewn/hewn.hpp "$lib/libhewn.a" "$so"{,".$minor",".$version"} \
+for file in include/hewn/hewn.h include/hewn/hewn.hpp "$lib/libhewn.a" \
+    "$so"{,".$minor",".$version"} \
     "$lib"/cmake/hewn/hewnConfig{,Version}.cmake "$lib/pkgconfig/hewn.pc" \
     share/doc/hewn/{LICENSE,THIRD_PARTY.md,numerics.md,operators.md}; do
     [[ -e $prefix/$file ]] || fail "$file is not installed"
@@ -61,8 +67,10 @@ done
     fail "libhewn.so and libhewn.so.$minor are to be links"
 cmp "$source/LICENSE" "$prefix/share/doc/hewn/LICENSE"
 cmp "$source/THIRD_PARTY.md" "$prefix/share/doc/hewn/THIRD_PARTY.md"
-grep -q 'Copyright (c) .* MIT CSAIL, Google' "$prefix/share/doc/hewn/THIRD_PARTY.md" || fail "Halide's copyright notice is missing"
-if grep -rlF -e "$source" -e "$build" -e "$work/prefix" "$prefix/$lib/cmake" "$prefix/$lib/pkgconfig" "$prefix/include"; then
+grep -q 'Copyright (c) .* MIT CSAIL, Google' "$prefix/share/doc/hewn/THIRD_PARTY.md" ||
+    fail "Halide's copyright notice is missing"
+if grep -rlF -e "$source" -e "$build" -e "$work/prefix" "$prefix/$lib/cmake" \
+    "$prefix/$lib/pkgconfig" "$prefix/include"; then
     fail "the files above name folders of the build"
 fi
 echo "passed: installed files"
@@ -72,27 +80,35 @@ add='11 22 33 44 (add_f32__' quantize=$'0 100 113 132\n164 228 255 255\nquantize
 for library in hewn::hewn hewn::hewn_static; do
     for example in add c_quantize; do
         folder=$example-${library#hewn::}
-        { configure "$example" "$folder" -DHEWN_LIBRARY=$library && "$cmake" --build "$work/$folder" >>"$work/$folder.log"; } ||
+        { configure "$example" "$folder" -DHEWN_LIBRARY=$library &&
+            "$cmake" --build "$work/$folder" >>"$work/$folder.log"; } ||
             fail "$example with $library does not build: $(tail -20 "$work/$folder.log")"
     done
     expect "examples/add with $library" "$add" "$work/add-${library#hewn::}/add"
-    expect "examples/c_quantize with $library" "$quantize" "$work/c_quantize-${library#hewn::}/c_quantize"
+    expect "examples/c_quantize with $library" "$quantize" \
+        "$work/c_quantize-${library#hewn::}/c_quantize"
 done
 # ---- One program for every device; here the CPU, or a GPU where there is one.
-{ configure best_device best_device && "$cmake" --build "$work/best_device" >>"$work/best_device.log"; } ||
+{ configure best_device best_device && "$cmake" --build "$work/best_device" \
+    >>"$work/best_device.log"; } ||
     fail "best_device does not build: $(tail -20 "$work/best_device.log")"
-device_output=$("$work/best_device/best_device") || fail "best_device: exit status $?, $device_output"
-[[ $device_output == *"0.75 by dequantize_linear_u8_f32__"* ]] || fail "best_device printed: $device_output"
+device_output=$("$work/best_device/best_device") ||
+    fail "best_device: exit status $?, $device_output"
+[[ $device_output == *"0.75 by dequantize_linear_u8_f32__"* ]] ||
+    fail "best_device printed: $device_output"
 echo "passed: examples/best_device"
-{ configure camera_frame camera_frame && "$cmake" --build "$work/camera_frame" >>"$work/camera_frame.log"; } ||
+{ configure camera_frame camera_frame && "$cmake" --build "$work/camera_frame" \
+    >>"$work/camera_frame.log"; } ||
     fail "camera_frame does not build: $(tail -20 "$work/camera_frame.log")"
 "$work/camera_frame/camera_frame" || fail "camera_frame: exit status $?"
 echo "passed: examples/camera_frame"
 if [[ -x $(command -v nvcc || echo /usr/local/cuda/bin/nvcc) ]]; then
-    { configure cuda_stream cuda_stream && "$cmake" --build "$work/cuda_stream" >>"$work/cuda_stream.log"; } ||
+    { configure cuda_stream cuda_stream && "$cmake" --build "$work/cuda_stream" \
+        >>"$work/cuda_stream.log"; } ||
         fail "cuda_stream does not build: $(tail -20 "$work/cuda_stream.log")"
     if ldconfig -p | grep -q 'libcuda\.so\.1'; then
-        "$work/cuda_stream/cuda_stream" | grep -qx '3 (dequantize_linear_u8_f32__cuda_.*' || fail "cuda_stream does not run"
+        "$work/cuda_stream/cuda_stream" | grep -qx '3 (dequantize_linear_u8_f32__cuda_.*' ||
+            fail "cuda_stream does not run"
         echo "passed: examples/cuda_stream"
     else
         echo "passed: examples/cuda_stream builds; skipped: no NVIDIA driver to run it"
@@ -101,11 +117,16 @@ else
     echo "skipped: examples/cuda_stream, no CUDA toolkit"
 fi
 
-readelf -d "$work/add-hewn/add" | grep -qF "[libhewn.so.$minor]" || fail "the shared library is not used by its SONAME"
+readelf -d "$work/add-hewn/add" | grep -qF "[libhewn.so.$minor]" ||
+    fail "the shared library is not used by its SONAME"
 for program in "$work/add-hewn_static/add" "$work/c_quantize-hewn_static/c_quantize"; do
-    if readelf -d "$program" | grep 'NEEDED.*libhewn'; then fail "$program is not linked statically"; fi
+    if readelf -d "$program" | grep 'NEEDED.*libhewn'; then
+        fail "$program is not linked statically"
+    fi
 done
-if readelf -d "$work/c_quantize-hewn_static/c_quantize" | grep 'NEEDED.*libstdc++'; then fail "a C program needs libstdc++"; fi
+if readelf -d "$work/c_quantize-hewn_static/c_quantize" | grep 'NEEDED.*libstdc++'; then
+    fail "a C program needs libstdc++"
+fi
 
 # ---- A shared library that links hewn_static exports its own functions alone.
 mkdir "$work/plugin"
@@ -118,12 +139,16 @@ target_link_libraries(plugin PRIVATE hewn::hewn_static)
 END
 cat >"$work/plugin/plugin.c" <<'END'
 #include <hewn/hewn.h>
-hewn_status plugin(const hewn_operator_desc *desc, hewn_operator **op) { return hewn_compile(NULL, desc, NULL, op, NULL); }
+hewn_status plugin(const hewn_operator_desc *desc, hewn_operator **op) {
+    return hewn_compile(NULL, desc, NULL, op, NULL);
+}
 END
-{ "$cmake" -S "$work/plugin" -B "$work/plugin/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" && "$cmake" --build "$work/plugin/build"; } \
+{ "$cmake" -S "$work/plugin" -B "$work/plugin/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" &&
+    "$cmake" --build "$work/plugin/build"; } \
     >"$work/plugin.log" 2>&1 || fail "a plugin does not build: $(tail -20 "$work/plugin.log")"
 exported=$(nm -D --defined-only "$work/plugin/build/libplugin.so" | awk '{ print $3 }')
-[[ $exported == plugin ]] || fail "a plugin exports also: $(grep -v -x plugin <<<"$exported" | head -5)"
+[[ $exported == plugin ]] ||
+    fail "a plugin exports also: $(grep -v -x plugin <<<"$exported" | head -5)"
 echo "passed: what a shared library with hewn_static exports"
 
 # ---- Versions: only those of the same minor version are compatible, and none newer.
@@ -138,7 +163,8 @@ endif()
 END
 major=${minor%.*} next=$((${minor#*.} + 1))
 for wanted in "$minor:1" "$version:1" "$minor.99:0" "$major.$next:0" "$((major + 1)).0:0"; do
-    "$cmake" -S "$work/version" -B "$work/version/$wanted" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DWANTED="${wanted%:*}" \
+    "$cmake" -S "$work/version" -B "$work/version/$wanted" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+        -DWANTED="${wanted%:*}" \
         -DEXPECTED="${wanted#*:}" >"$work/version.log" 2>&1 || fail "$(tail -3 "$work/version.log")"
 done
 echo "passed: versions"
@@ -148,12 +174,14 @@ export PKG_CONFIG_PATH=$prefix/$lib/pkgconfig
 [[ $(pkg-config --modversion hewn) == "$version" ]] ||
     fail "pkg-config --modversion: $(pkg-config --modversion hewn)"
 # shellcheck disable=SC2046,SC2086  # flags are words
-$CC $CFLAGS "$source/examples/c_quantize/main.c" $(pkg-config --cflags --libs hewn) -o "$work/with_pkg_config" ||
+$CC $CFLAGS "$source/examples/c_quantize/main.c" $(pkg-config --cflags --libs hewn) \
+    -o "$work/with_pkg_config" ||
     fail "does not build with pkg-config's $(pkg-config --cflags --libs hewn)"
 LD_LIBRARY_PATH=$prefix/$lib expect "pkg-config, shared" "$quantize" "$work/with_pkg_config"
 if [[ $CFLAGS != *-fsanitize* ]]; then
     # shellcheck disable=SC2046,SC2086
-    $CC $CFLAGS -static "$source/examples/c_quantize/main.c" $(pkg-config --static --cflags --libs hewn) -o "$work/all_static" ||
+    $CC $CFLAGS -static "$source/examples/c_quantize/main.c" $(pkg-config --static --cflags \
+        --libs hewn) -o "$work/all_static" ||
         fail "does not build with pkg-config's $(pkg-config --static --cflags --libs hewn)"
     expect "pkg-config, everything static" "$quantize" "$work/all_static"
 fi

@@ -42,7 +42,8 @@ cat >"$work/parent/nan_scale.c" <<'END'
 int main(void) {
     enum { kCount = 1024 };
     const int64_t sizes[] = {kCount}, repeat[] = {0};
-    const hewn_tensor_desc q = {sizeof q, HEWN_DATA_TYPE_UINT8, 1, sizes, NULL}, z = {sizeof z, HEWN_DATA_TYPE_UINT8, 1, sizes, repeat};
+    const hewn_tensor_desc q = {sizeof q, HEWN_DATA_TYPE_UINT8, 1, sizes, NULL};
+    const hewn_tensor_desc z = {sizeof z, HEWN_DATA_TYPE_UINT8, 1, sizes, repeat};
     const hewn_tensor_desc s = {sizeof s, HEWN_DATA_TYPE_FLOAT32, 1, sizes, repeat};
     const hewn_quantized_linear_add_desc add = {sizeof add, &q, &s, &z, &q, &s, &z, &s, &z, &q};
     const hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, &add};
@@ -52,11 +53,14 @@ int main(void) {
     hewn_error error = {sizeof error, 0, ""};
     hewn_operator *op = NULL;
     for (int i = 0; i < kCount; i++) a[i] = (uint8_t)i;
-    const hewn_buffer_binding x = {sizeof x, a, 0, sizeof a}, y = {sizeof y, sum, 0, sizeof sum}, one = {sizeof one, &scale, 0, sizeof scale};
-    const hewn_buffer_binding nan = {sizeof nan, (void *)&nan_bits, 0, sizeof nan_bits}, zero = {sizeof zero, &zero_point, 0, 1};
+    const hewn_buffer_binding x = {sizeof x, a, 0, sizeof a}, y = {sizeof y, sum, 0, sizeof sum};
+    const hewn_buffer_binding one = {sizeof one, &scale, 0, sizeof scale};
+    const hewn_buffer_binding nan = {sizeof nan, (void *)&nan_bits, 0, sizeof nan_bits};
+    const hewn_buffer_binding zero = {sizeof zero, &zero_point, 0, 1};
     const hewn_buffer_binding inputs[] = {x, nan, zero, x, one, zero, one, zero};
     int wrong = 0;
-    if (hewn_compile(NULL, &desc, NULL, &op, &error) || hewn_execute(op, inputs, 8, &y, 1, NULL, &error)) {
+    if (hewn_compile(NULL, &desc, NULL, &op, &error) ||
+        hewn_execute(op, inputs, 8, &y, 1, NULL, &error)) {
         puts(error.message);
         return 1;
     }
@@ -69,16 +73,22 @@ END
 
 build=$work/@scope/build@1.0  # CMake takes what stands between two @ for a variable
 configure() {
-    "$cmake" -S "$work/parent" -B "$build" -G "Unix Makefiles" -DHEWN_SOURCE="$source" -DHEWN_HALIDE_INCLUDE_DIR="$halide" \
-        -DHEWN_GENERATORS="$generators" "-DHEWN_SIGNATURES=quantize_linear_f32_u8;add_i8;quantized_linear_add_u8_u8_u8" \
+    "$cmake" -S "$work/parent" -B "$build" -G "Unix Makefiles" -DHEWN_SOURCE="$source" \
+        -DHEWN_HALIDE_INCLUDE_DIR="$halide" \
+        -DHEWN_GENERATORS="$generators" \
+        "-DHEWN_SIGNATURES=quantize_linear_f32_u8;add_i8;quantized_linear_add_u8_u8_u8" \
         "-DHEWN_TARGETS=x86_64_sse41;x86_64_avx2" "$@" >"$work.log" 2>&1
 }
+odd_flags="-D_GLIBCXX_DEBUG -D_GLIBCXX_ASSERTIONS -flto=auto -ffat-lto-objects -ffast-math"
 configure -DCMAKE_BUILD_TYPE= -DCMAKE_UNITY_BUILD=ON -DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON \
-    "-DCMAKE_CXX_FLAGS=-D_GLIBCXX_DEBUG -D_GLIBCXX_ASSERTIONS -flto=auto -ffat-lto-objects -ffast-math" \
+    "-DCMAKE_CXX_FLAGS=$odd_flags" \
     -DCMAKE_SHARED_LINKER_FLAGS=-Wl,--no-as-needed || fail "does not configure: $(cat "$work.log")"
-"$cmake" --build "$build" --parallel 4 >"$work/build.log" 2>&1 || fail "does not build: $(tail -20 "$work/build.log")"
+"$cmake" --build "$build" --parallel 4 >"$work/build.log" 2>&1 ||
+    fail "does not build: $(tail -20 "$work/build.log")"
 
-if grep -vF "$build/" "$build/hewn/generated/shipped/objects.txt"; then fail "the files above are not in $build"; fi
+if grep -vF "$build/" "$build/hewn/generated/shipped/objects.txt"; then
+    fail "the files above are not in $build"
+fi
 
 # Two libraries need the kernels: each generator runs once all the same, else they write the same
 # file at the same time.
@@ -86,23 +96,35 @@ runs=$(sed -n 's/^\[.*\] \(.*(shipped)\)$/\1/p' "$work/build.log" | sort)
 [[ $(wc -l <<<"$runs") -ge 5 && $runs == "$(uniq <<<"$runs")" ]] || fail "generator runs: $runs"
 
 for app in app_hewn app_hewn_static; do
-    [[ $(HEWN_VARIANT=x86_64_sse41 "$build/$app") == $'0 100 113 132\n164 228 255 255\nquantize_linear_f32_u8__x86_64_sse41' ]] || fail "$app prints something else"
+    [[ $(HEWN_VARIANT=x86_64_sse41 "$build/$app") == \
+        $'0 100 113 132\n164 228 255 255\nquantize_linear_f32_u8__x86_64_sse41' ]] ||
+        fail "$app prints something else"
 done
-renamed=$("$nm" --defined-only --extern-only "$build/hewn/libhewn.a" 2>/dev/null | grep -c ' hewnrt_halide_') || fail "no symbol is renamed"
-if "$nm" --defined-only --extern-only "$build/hewn/libhewn.a" | grep ' halide_'; then fail "these of Halide's are not renamed"; fi
-[[ $("$nm" -D --defined-only "$build/libplugin.so" | awk '{ print $3 }') == main ]] || fail "a plugin exports more than its own"
+renamed=$("$nm" --defined-only --extern-only "$build/hewn/libhewn.a" 2>/dev/null |
+    grep -c ' hewnrt_halide_') || fail "no symbol is renamed"
+if "$nm" --defined-only --extern-only "$build/hewn/libhewn.a" | grep ' halide_'; then
+    fail "these of Halide's are not renamed"
+fi
+[[ $("$nm" -D --defined-only "$build/libplugin.so" | awk '{ print $3 }') == main ]] ||
+    fail "a plugin exports more than its own"
 "$build/nan_scale" || fail "mathematics that the parent asks for are the library's"
 for file in hewn/libhewn.so app_hewn_static; do
-    if "$readelf" -d "$build/$file" | grep 'NEEDED.*libstdc++'; then fail "$file needs the C++ runtime library"; fi
+    if "$readelf" -d "$build/$file" | grep 'NEEDED.*libstdc++'; then
+        fail "$file needs the C++ runtime library"
+    fi
 done
 grep -q -- '-O2' "$build/hewn/CMakeFiles/hewn_shipped_runtime.dir/flags.make" || fail "the runtime is not optimised"
 echo "passed: a parent of C, $renamed symbols renamed"
 
 "$cmake" --install "$build" --prefix "$work/prefix" >/dev/null
-[[ $(cd "$work/prefix" && find . -type f) == ./bin/app_hewn_static ]] || fail "installs more than the parent's: $(find "$work/prefix" -type f)"
-configure -DHEWN_INSTALL=ON -DCMAKE_INSTALL_LIBDIR="$work/absolute/lib" || fail "does not configure: $(cat "$work.log")"
-grep -qx "libdir=$work/absolute/lib" "$build/hewn/hewn.pc" || fail "hewn.pc: $(cat "$build/hewn/hewn.pc")"
-grep -qx "includedir=/usr/local/include" "$build/hewn/hewn.pc" || fail "hewn.pc: $(cat "$build/hewn/hewn.pc")"
+[[ $(cd "$work/prefix" && find . -type f) == ./bin/app_hewn_static ]] ||
+    fail "installs more than the parent's: $(find "$work/prefix" -type f)"
+configure -DHEWN_INSTALL=ON -DCMAKE_INSTALL_LIBDIR="$work/absolute/lib" ||
+    fail "does not configure: $(cat "$work.log")"
+grep -qx "libdir=$work/absolute/lib" "$build/hewn/hewn.pc" ||
+    fail "hewn.pc: $(cat "$build/hewn/hewn.pc")"
+grep -qx "includedir=/usr/local/include" "$build/hewn/hewn.pc" ||
+    fail "hewn.pc: $(cat "$build/hewn/hewn.pc")"
 echo "passed: what is installed"
 
 # ---- What else a parent may ask for. Each row either builds, with generators of its own, and gives
@@ -112,26 +134,35 @@ row() {
     build=$work/row
     rm -rf "$build"
     shift 2
-    set -- -S "$work/parent" -B "$build" -G Ninja -DHEWN_SOURCE="$source" -DHEWN_HALIDE_DIR="$(dirname "$halide")" \
+    set -- -S "$work/parent" -B "$build" -G Ninja -DHEWN_SOURCE="$source" \
+        -DHEWN_HALIDE_DIR="$(dirname "$halide")" \
         -DHEWN_SIGNATURES=quantize_linear_f32_u8 -DHEWN_TARGETS=x86_64_sse41 "$@"
     if [[ $wanted == builds ]]; then
-        { "$cmake" "$@" && "$cmake" --build "$build" --target app_hewn_static; } >"$log" 2>&1 || fail "$what: $(tail -30 "$log")"
-        [[ $("$build/app_hewn_static") == $'0 100 113 132\n164 228 255 255\n'* ]] || fail "$what: prints something else"
+        { "$cmake" "$@" && "$cmake" --build "$build" --target app_hewn_static; } >"$log" 2>&1 ||
+            fail "$what: $(tail -30 "$log")"
+        [[ $("$build/app_hewn_static") == $'0 100 113 132\n164 228 255 255\n'* ]] ||
+            fail "$what: prints something else"
     else
         if "$cmake" "$@" >"$log" 2>&1; then fail "$what: is not refused"; fi
         grep -qF "$wanted" "$log" || fail "$what: $(cat "$log")"
     fi
     echo "passed: $what"
 }
-options=(-march=native -Ofast -ffast-math -fshort-enums -funsigned-char -flto -Wall -Wextra -Wundef -Werror)
-for option in -fno-exceptions -fno-rtti -D_GLIBCXX_DEBUG -D_GLIBCXX_USE_CXX11_ABI=0 -Wold-style-cast -Wuseless-cast; do
+options=(-march=native -Ofast -ffast-math -fshort-enums -funsigned-char -flto -Wall -Wextra
+    -Wundef -Werror)
+for option in -fno-exceptions -fno-rtti -D_GLIBCXX_DEBUG -D_GLIBCXX_USE_CXX11_ABI=0 \
+    -Wold-style-cast -Wuseless-cast; do
     options+=("\$<\$<COMPILE_LANGUAGE:CXX>:$option>")
 done
 variables=(
-    -DCMAKE_CXX_STANDARD=14 -DCMAKE_CXX_EXTENSIONS=ON -DCMAKE_UNITY_BUILD=ON -DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON
-    -DCMAKE_C_VISIBILITY_PRESET=hidden -DCMAKE_CXX_VISIBILITY_PRESET=internal -DCMAKE_VISIBILITY_INLINES_HIDDEN=ON
+    -DCMAKE_CXX_STANDARD=14 -DCMAKE_CXX_EXTENSIONS=ON -DCMAKE_UNITY_BUILD=ON \
+    -DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON
+    -DCMAKE_C_VISIBILITY_PRESET=hidden -DCMAKE_CXX_VISIBILITY_PRESET=internal \
+    -DCMAKE_VISIBILITY_INLINES_HIDDEN=ON
     -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DCMAKE_POSITION_INDEPENDENT_CODE=OFF -DBUILD_SHARED_LIBS=ON
 )
-row "flags and variables for 64 bits" builds "-DPARENT_OPTIONS=$(IFS=';' && echo "${options[*]}")" "${variables[@]}"
-row "programs of 32 bits" "no kernels for programs of 32 bits" -DCMAKE_C_FLAGS=-m32 -DCMAKE_CXX_FLAGS=-m32 \
+row "flags and variables for 64 bits" builds "-DPARENT_OPTIONS=$(IFS=';' && echo "${options[*]}")" \
+    "${variables[@]}"
+row "programs of 32 bits" "no kernels for programs of 32 bits" -DCMAKE_C_FLAGS=-m32 \
+    -DCMAKE_CXX_FLAGS=-m32 \
     -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY  # where the system has no libraries for them
