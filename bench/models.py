@@ -1,8 +1,8 @@
 """ONNX models of one operator. Scales and zero points are initializers, as real models have
 them."""
 
-from onnx import TensorProto, helper, numpy_helper
 import numpy as np
+from onnx import TensorProto, helper, numpy_helper
 
 TYPES = {
     "f32": (TensorProto.FLOAT, np.float32),

@@ -6,3 +6,9 @@ endif()
 
 hewn_add_test(version posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/version_test.py
     ${PROJECT_SOURCE_DIR} ${PROJECT_VERSION})
+
+# scripts/lint.sh's tools. The first to run installs them all.
+foreach(tool clang-format cmake-lint shell ruff markdown github lines)
+    hewn_add_test(lint.${tool} posix COMMAND ${PROJECT_SOURCE_DIR}/scripts/lint.sh ${tool})
+endforeach()
+hewn_add_test(lint.clang-tidy long COMMAND ${PROJECT_SOURCE_DIR}/scripts/lint.sh clang-tidy)

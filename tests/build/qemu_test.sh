@@ -4,13 +4,13 @@
 set -euo pipefail
 probe=$1 tests=$2 plan_tests=$3 arch=$4
 case $arch in
-x86-64) name=qemu-x86_64 ;;
+x86-64) name="qemu-x86_64" ;;
 arm-64)
-    name=qemu-aarch64
+    name="qemu-aarch64"
     export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
     ;;
 esac
-qemu=$(command -v $name-static || command -v $name || true)
+qemu=$(command -v "$name-static" || command -v "$name" || true)
 if [[ -z $qemu ]]; then
     echo "skipped: qemu_test (no $name-static; Debian and Ubuntu: qemu-user-static)"
     exit 77

@@ -41,7 +41,7 @@ for target in "$@"; do
         case $name in
         add_f16__*) pair='add(\.rn)?\.f16x2' single='add(\.rn)?\.f16 ' ;;
         *__cuda_sm80__*) pair='cvt\.rn\.f16x2\.f32' single='cvt\.rn\.f16\.f32' ;;
-        *) pair= single='(?!)' ;;
+        *) pair='' single='(?!)' ;;
         esac
         if ! grep -qP "$pair" <<<"$ptx" || grep -qP "$single" <<<"$ptx"; then
             fail "$name: f16 not in pairs"

@@ -34,7 +34,8 @@ int hewn_load_signed(RWStructuredBuffer<uint> words, int i, int bits) {
     return int(hewn_load(words, i, bits) << (32 - bits)) >> (32 - bits);
 }
 void hewn_store(RWStructuredBuffer<uint> words, int i, int bits, uint value) {
-    const uint word = uint(i) / uint(32 / bits), shift = hewn_shift(i, bits), mask = ((1u << bits) - 1u) << shift;
+    const uint word = uint(i) / uint(32 / bits), shift = hewn_shift(i, bits);
+    const uint mask = ((1u << bits) - 1u) << shift;
     InterlockedXor(words[word], (words[word] ^ (value << shift)) & mask);
 }
 )";

@@ -13,7 +13,6 @@ import sys
 import time
 
 import numpy as np
-
 from jobs import Problems
 from kernels import knob_text, write_atomically
 
