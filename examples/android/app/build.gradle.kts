@@ -15,6 +15,6 @@ android {
 }
 
 dependencies {
-    implementation(files("libs/hewn-0.1.0.aar"))
-    // With the AAR and its .pom in a Maven repository: implementation("io.github.hewn:hewn:0.1.0")
+    implementation(files("libs/hewn-0.2.0.aar"))
+    // With the AAR and its .pom in a Maven repository: implementation("io.github.hewn:hewn:0.2.0")
 }
