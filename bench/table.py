@@ -1,30 +1,73 @@
 """The rows of reports as a Markdown table: table.py [--threads N] REPORT... > table.md
 
 A line is an operator, signature and layout; a column is a number of elements. An entry has hewn's
-speed over that of the best peer, its 95 % interval, that peer, hewn's GB/s and its share of the
-machine's limit."""
+speed over that of the best peer, its 95 % interval, that peer (\\* where its results are not
+exact), hewn's GB/s and its share of the machine's limit.
+"""
 
 import argparse
 import json
+import pathlib
 
 
 def size_text(elements):
     for unit, name in ((1 << 20, "Mi"), (1 << 10, "Ki")):
-        # 4095 is 4 Ki, 1500 is not 1.
-        if round(elements / unit) >= 1 and abs(elements / unit - round(elements / unit)) < 0.01:
-            return f"{round(elements / unit)} {name}"
+        whole = round(elements / unit)
+        if whole >= 1 and abs(elements / unit - whole) < 0.01:  # 4095 is 4 Ki, 1500 is not 1
+            return f"{whole} {name}"
     return str(elements)
 
 
-def entry(row):
+def best(row):
+    """What a table says of a report's row, rounded as the table rounds it."""
+    cell = {
+        "op": row["op"].upper(),
+        "signature": row["signature"],
+        "layout": row["layout"],
+        "elements": row["elements"],
+        "gbps": round(row["hewn_gbps"]),
+    }
     if not row["peers"]:
-        return f"{row['hewn_gbps']:.0f} GB/s"
+        return cell
     peer = min(row["peers"], key=lambda p: p["ratio"])
-    share = row["hewn_gbps"] / row["limit_gbps"]
-    inexact = "\\*" if peer["differing"] else ""
-    return (f"**{peer['ratio']:.2f}** {peer['ratio_low']:.2f}–{peer['ratio_high']:.2f} "
-            f"{peer['peer']}{inexact}, "
-            f"{row['hewn_gbps']:.0f} GB/s, {share:.0%}")
+    return cell | {
+        "limit": round(row["hewn_gbps"] / row["limit_gbps"], 2),
+        "ratio": round(peer["ratio"], 2),
+        "low": round(peer["ratio_low"], 2),
+        "high": round(peer["ratio_high"], 2),
+        "peer": peer["peer"],
+        "exact": not peer["differing"],
+    }
+
+
+def entry(cell):
+    if "peer" not in cell:
+        return f"{cell['gbps']} GB/s"
+    peer = cell["peer"] + ("" if cell["exact"] else "\\*")
+    return (
+        f"**{cell['ratio']:.2f}** {cell['low']:.2f}–{cell['high']:.2f} {peer}, "
+        f"{cell['gbps']} GB/s, {cell['limit']:.0%}"
+    )
+
+
+def lines(cells, text=entry, layouts=True):
+    """The table's lines. text says what stands in a cell."""
+    sizes = list(dict.fromkeys(size_text(n) for n in sorted({c["elements"] for c in cells})))
+    kernels = {}
+    for cell in cells:
+        kernel = cell["op"], cell["signature"], cell["layout"]
+        kernels.setdefault(kernel, {})[size_text(cell["elements"])] = text(cell)
+    heads = ["operator", "layout"] if layouts else ["operator"]
+    yield "| " + " | ".join(heads + sizes) + " |"
+    yield "|" + "---|" * len(heads + sizes)
+    for (op, signature, layout), entries in kernels.items():
+        heads = [f"{op} `{signature}`", layout] if layouts else [f"{op} `{signature}`"]
+        yield "| " + " | ".join(heads + [entries.get(size, "") for size in sizes]) + " |"
+
+
+def read_report(path, threads):
+    rows = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))["rows"]
+    return [best(row) for row in rows if row["threads"] == threads]
 
 
 def main():
@@ -32,22 +75,7 @@ def main():
     parser.add_argument("reports", nargs="+", metavar="REPORT", help="written by compare --report")
     parser.add_argument("--threads", type=int, default=1, help="only rows of this many threads")
     options = parser.parse_args()
-    lines, sizes = {}, set()
-    for name in options.reports:
-        with open(name, encoding="utf-8") as file:
-            for row in json.load(file)["rows"]:
-                if row["threads"] != options.threads:
-                    continue
-                size = size_text(row["elements"])
-                sizes.add((row["elements"], size))
-                operator = row["op"].upper(), row["signature"], row["layout"]
-                lines.setdefault(operator, {})[size] = entry(row)
-    columns = list(dict.fromkeys(size for _, size in sorted(sizes)))
-    print("| operator | layout | " + " | ".join(columns) + " |")
-    print("|---|---|" + "---|" * len(columns))
-    for (operator, signature, layout), entries in lines.items():
-        print(f"| {operator} `{signature}` | {layout} | "
-              + " | ".join(entries.get(size, "") for size in columns) + " |")
+    print(*lines([c for r in options.reports for c in read_report(r, options.threads)]), sep="\n")
 
 
 if __name__ == "__main__":

@@ -1,18 +1,16 @@
 #!/usr/bin/env bash
-# quotes_test.sh SOURCE: the README's block of C++ after a sentence "`examples/NAME` is the whole
+# quotes_test.sh SOURCE: the block of C++ in README.md or docs/using.md after a sentence "`examples/NAME` is the whole
 # program:" stands in that program, line by line, whatever the indentation.
 set -euo pipefail
 cd "$1"
-mapfile -t names < <(sed -n 's/.*`examples\/\([a-z_]*\)` is the whole program:$/\1/p' README.md)
-((${#names[@]})) || { echo "quotes_test: README.md quotes no example" >&2; exit 1; }
+mapfile -t names < <(sed -n 's/.*`examples\/\([a-z_]*\)` is the whole program:$/\1/p' README.md docs/using.md)
+((${#names[@]})) || { echo "quotes_test: no example is quoted" >&2; exit 1; }
 for name in "${names[@]}"; do
     quote=$(awk -v name="\`examples/$name\` is the whole program:" 'index($0, name) { found = 1 }
-        found && /^```$/ { exit }
-        inside { sub(/^ */, ""); print }
-        found && /^```cpp$/ { inside = 1 }' README.md)
+        found && /^```$/ { exit } inside { sub(/^ */, ""); print } found && /^```cpp$/ { inside = 1 }' README.md docs/using.md)
     [[ $quote && $(sed 's/^ *//' "examples/$name/main.cpp") == *"$quote"* ]] || {
         printf 'quotes_test: this is not in examples/%s/main.cpp:\n%s\n' "$name" "$quote" >&2
         exit 1
     }
-    echo "passed: examples/$name/main.cpp has the $(wc -l <<<"$quote") lines that README.md quotes"
+    echo "passed: examples/$name/main.cpp has the $(wc -l <<<"$quote") lines that are quoted"
 done
