@@ -1,6 +1,7 @@
 # THE list of chips: what the runtime decides by the chip, where no knob of a target can. The
-# reasons for each value and the figures are in docs/architecture.md#streaming-and-prefetching and
-# docs/performance.md. runtime/dispatch/chip.h reads the list; a chip takes the first row that fits.
+# reasons for each value and the figures are in docs/lab/architecture.md#streaming-and-prefetching
+# and docs/lab/performance.md. runtime/dispatch/chip.h reads the list; a chip takes the first row
+# that fits.
 #
 # hewn_chip(<name> [AMD <first family> <last family>] [<column> <value>...])
 #   AMD: the chips of AMD's with these families. kNewest: also all later ones. Without AMD the row
@@ -9,11 +10,13 @@
 # all operands together.
 #   AVX512_IN_HALVES: AVX-512's vectors run in halves, so that the knob rank_in_halves counts.
 #   STREAM_PREFETCH <All|L2|L1Alone> <inputs>: while an output is streamed, its inputs are
-#     prefetched into these caches (all; L2 and those below; L1 alone), if at least so many come
-#     from memory. Transposed inputs do not count: their transposition prefetches them.
+#   prefetched into these caches (all; L2 and those
+#     below; L1 alone), if at least so many come from memory. Transposed inputs do not count: their
+#     transposition prefetches them.
 #   KERNEL_PREFETCH <ahead> <64ths> <64ths for ADD>: kernels that can prefetch do so, so far ahead,
-#     if the operands exceed 1.5 times the L2 caches of the threads and fill at most so many 64ths
-#     of the L3. 64ths for ADD: ADD's of any type but f16.
+#   if the operands exceed 1.5 times the L2
+#     caches of the threads and fill at most so many 64ths of the L3. 64ths for ADD: ADD's of any
+#     type but f16.
 #   TILE_PREFETCH_FROM <size>: while a tile is transposed, the next one is prefetched, from this
 #     size on.
 #   BESIDE_PREFETCH_FROM <size|kBeyondL3>: so are the next rows of operands in place, where the next

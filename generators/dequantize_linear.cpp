@@ -40,7 +40,7 @@ public:
     }
 
 protected:
-    // To f16 the kernel loses by prefetching (docs/performance.md#software-prefetching).
+    // To f16 the kernel loses by prefetching (docs/lab/performance.md#software-prefetching).
     void prefetch_output() {
         using Prefetched = typename hewn::Elementwise<Derived>::Prefetched;
         this->set_prefetched(output.type() == Float(32)
@@ -65,7 +65,7 @@ public:
 private:
     // A difference of 32 bits takes seven operations, so there is always a path without it. A
     // narrower one is one operation of five: where leaving it out pays,
-    // docs/performance.md#a-zero-point-of-0 says. ARM subtracts where it widens.
+    // docs/lab/performance.md#a-zero-point-of-0 says. ARM subtracts where it widens.
     bool shortens() const {
         const Target t = target;
         const bool counts = t.arch == Target::X86 && !t.has_feature(Target::AVX512_Skylake);

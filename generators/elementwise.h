@@ -134,7 +134,7 @@ protected:
     }
 
     // Makes the definitions from here on prefetch these buffers (possibly none) in whole steps,
-    // unless `distance` is 0. With AVX-512 alone (docs/performance.md#software-prefetching).
+    // unless `distance` is 0. With AVX-512 alone (docs/lab/performance.md#software-prefetching).
     void set_prefetched(const std::vector<Prefetched> &buffers, PrefetchDistance &distance) {
         distance.set_estimate(0);
         if (!has_masks() || this->using_autoscheduler())
@@ -628,7 +628,7 @@ private:
         if (!prefetched_.empty())
             vectorize_steps(stage.specialize(prefetch_distance_ > 0), columns, strategy);
         vectorize_steps(stage, columns, strategy);
-        // Scalars take three times as long as masks or vectors of 4 (docs/performance.md#runs).
+        // Scalars take three times as long as masks or vectors of 4 (docs/lab/performance.md#runs).
         const int least = has_masks() ? width_ : 4;
         for (int v = step_; v > least;) {
             v = std::max(v / 4, least);

@@ -49,8 +49,8 @@ inline Expr to_f16(const Expr &e, const Target &target) {
     return select(strict_float(e != e), float16_t::make_nan(), converted);
 }
 
-// e * (r0 + r1): docs/numerics.md#the-two-operation-quotient. `again` has the value of e; it may
-// come from a second load.
+// e * (r0 + r1): docs/lab/numerics.md#the-two-operation-quotient. `again` has the value of e; it
+// may come from a second load.
 inline Expr times_reciprocal(const Expr &e, const Expr &again, const Expr &r0, const Expr &r1) {
     return fma(again, r0, rounded(e * r1));
 }
@@ -59,7 +59,7 @@ inline Expr times_reciprocal(const Expr &e, const Expr &r0, const Expr &r1) {
 }
 
 // RN(e - zero_point) for any integer type. Up to 16 bits exactly, in int32, which x86 subtracts on
-// more ports than f32. 32 bits by halves (docs/numerics.md#a-difference-of-33-bits).
+// more ports than f32. 32 bits by halves (docs/lab/numerics.md#a-difference-of-33-bits).
 inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Target &target) {
     require_integer_up_to(32, "difference_f32", e.type());
     if (e.type().bits() == 8 && arm::is_target(target))

@@ -1,5 +1,5 @@
-// The helpers of numerics.h in ARM64's instructions. docs/numerics.md#arm64 explains why each is
-// exact. LLVM's intrinsics are called lane by lane; its vectorizer joins the lanes.
+// The helpers of numerics.h in ARM64's instructions. docs/lab/numerics.md#arm64 explains why each
+// is exact. LLVM's intrinsics are called lane by lane; its vectorizer joins the lanes.
 #pragma once
 
 #include <Halide.h>

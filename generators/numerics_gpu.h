@@ -1,7 +1,7 @@
 // Numeric helpers of the GPU kernels. Values are bit patterns (u32 for f32, u16 for f16), and every
 // value that decides a result is an integer. A float operation is only used where it is exact, or
 // is the one rounding that the truth asks for, between two integer operations.
-// docs/numerics.md#gpus tells the reasons, and why each formula is exact.
+// docs/lab/numerics.md#gpus tells the reasons, and why each formula is exact.
 #pragma once
 
 #include <Halide.h>
@@ -110,7 +110,7 @@ inline Expr rough_inverse(const Expr &e, const Type &type) {
 //   [-2, type.bits() + 1].
 //
 // k is the truncated rough quotient, `difference` and `half_ulp` are D and T of
-// docs/numerics.md#gpus: an odd k goes up if D >= -T, an even k if D > T.
+// docs/lab/numerics.md#gpus: an odd k goes up if D >= -T, an even k if D > T.
 inline Expr quantized(const Parts &x, const Parts &scale, const Expr &distance,
                       const Expr &negative, const Expr &zero, const Expr &zero_point,
                       const Type &type) {
@@ -206,7 +206,7 @@ inline Expr finished_ieee(const Expr &q, const Expr &zero_point, const Type &typ
 inline Expr divided_ieee(const Expr &a, const Expr &b) { return strict_float(a / b); }
 
 // RN(x / scale), or a number that rounds to the same 8-bit result, for many x and one scale, given
-// as bits: the two-operation quotient on CUDA (docs/numerics.md#gpus), which also tells what
+// as bits: the two-operation quotient on CUDA (docs/lab/numerics.md#gpus), which also tells what
 // becomes of infinities and NaN.
 inline Expr times_reciprocal_ieee(const Expr &x, const Expr &scale) {
     const auto fma = [](const Expr &a, const Expr &b, const Expr &c) {

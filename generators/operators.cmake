@@ -75,7 +75,7 @@ hewn_form(quantize_linear dense LAYOUTS 100 GPU)
 hewn_form(quantize_linear strided GPU)
 # LLVM would join the products of a block's vectors, as they are packed together, and divide them
 # again, the last first. A Zen 1, whose prefetching follows ascending lines, would be slower
-# (docs/performance.md#ascending-order).
+# (docs/lab/performance.md#ascending-order).
 foreach(form reciprocal repeating)
     hewn_set(quantize_linear_${form} LLVM_ARGS "^f32_.*__x86_64_avx2$" -disable-vector-combine)
 endforeach()

@@ -56,7 +56,7 @@ void expect_vectors_apart() {
 
 // input(x, y) * (r0 + r1), as hewn::times_reciprocal. `again` is the same buffer, which LLVM does
 // not know. So AVX2 multiplies by memory twice instead of loading an f32 for two products: 19
-// instead of 23 instructions for 32 elements. A Zen 3 gains (docs/performance.md).
+// instead of 23 instructions for 32 elements. A Zen 3 gains (docs/lab/performance.md).
 Expr quotient(Rows &input, Rows &again, const Expr &r0, const Expr &r1, const Target &target) {
     const bool twice = input.type() == Float(32) && target.has_feature(Target::AVX2) &&
                        !target.has_feature(Target::AVX512_Skylake);

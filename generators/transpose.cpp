@@ -13,7 +13,7 @@ using namespace Halide;
 // rows j and j + N / 2. Written like this, a round is exactly one interleaving instruction (punpck,
 // zip) an output vector. Wider tiles hold several such squares side by side, one in each 16 bytes
 // of a vector, as AVX2's instructions treat them. Not for 8 and 16 bits
-// (docs/performance.md#transposing).
+// (docs/lab/performance.md#transposing).
 class Transpose : public Generator<Transpose> {
 public:
     GeneratorParam<std::string> signature{"signature", ""};

@@ -19,7 +19,8 @@ __attribute__((cold)) void choose_add_form(const Space &, const Variant &variant
 
 // A chip may follow ADD's long streams by itself, so ADD has a share of its own of the last-level
 // cache up to which it prefetches. f16 takes longer to add than to read: with two large inputs it
-// prefetches up to the usual share, with one not at all (docs/performance.md#software-prefetching).
+// prefetches up to the usual share, with one not at all
+// (docs/lab/performance.md#software-prefetching).
 __attribute__((cold)) bool fit_add(Plan &plan, int32_t, const Variant &, CpuKernel &kernel) {
     const bool one_large_input = __builtin_popcount(plan.prefetched) < 2;
     const bool f16 = kernel.problem->output.type == HEWN_DATA_TYPE_FLOAT16;

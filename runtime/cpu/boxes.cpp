@@ -129,7 +129,7 @@ __attribute__((noinline)) int transpose_tiles(const TransposeTiles &tiles, uint8
 }
 
 // transpose_tiles for any extents, with elements of 2^shift bytes. An edge is a tile that overlaps
-// the last whole one (docs/performance.md#transposing), unless it has so few elements that they
+// the last whole one (docs/lab/performance.md#transposing), unless it has so few elements that they
 // take less time than a call.
 __attribute__((noinline)) int transpose(int32_t target_rank, int shift, uint8_t *to,
                                         int64_t to_pitch, const uint8_t *from, int64_t from_step,
@@ -314,7 +314,7 @@ private:
     alignas(64) uint8_t memory_[kScratchMemory];
 
     // The transposition prefetches the next tile, line by line as it goes rather than in bursts,
-    // and into L2 (docs/performance.md#transposing). The next rows of operands in place are
+    // and into L2 (docs/lab/performance.md#transposing). The next rows of operands in place are
     // prefetched part by part.
     int load_transposed(int o, const uint8_t *tensor, int64_t run, int64_t rows,
                         const Walker *next) {
@@ -380,7 +380,7 @@ private:
 };
 
 // How many boxes ahead to prefetch: the next one; if the output is streamed, 16 KiB of inputs
-// ahead, including transposed ones (docs/performance.md#streaming).
+// ahead, including transposed ones (docs/lab/performance.md#streaming).
 int64_t prefetch_distance_boxes(const Plan &plan) {
     if (plan.access[plan.operands - 1] != Access::Stream) return 1;
     int64_t bytes = 0;  // of each element, of inputs that are prefetched

@@ -13,7 +13,7 @@ namespace hewn {
 
 // What becomes of subnormal f32 numbers, as operands and as results. Flushing makes them 0, for
 // work whose results are the same. Smaller work flushes only on a thread that has met subnormals
-// before, by its sticky flag, which ARM does not have (docs/numerics.md#flushing-subnormals).
+// before, by its sticky flag, which ARM does not have (docs/lab/numerics.md#flushing-subnormals).
 enum class Subnormals : uint8_t { Keep, FlushOnceMet, Flush };
 
 // For the object's lifetime the thread rounds to nearest, masks exceptions and keeps subnormals or

@@ -234,9 +234,9 @@ private:
     }
 
     // A tile of several cache lines of each column instead of one, in 32 KiB an operand
-    // (docs/performance.md#tall-tiles): four lines of 128 columns. If memory binds, and operands in
-    // place are as wide, rows should be longer: two lines of 256 columns, unless the L2 cache holds
-    // the operands. False: no such tile, `box` is unchanged.
+    // (docs/lab/performance.md#tall-tiles): four lines of 128 columns. If memory binds, and
+    // operands in place are as wide, rows should be longer: two lines of 256 columns, unless the
+    // L2 cache holds the operands. False: no such tile, `box` is unchanged.
     bool tall_tile(int partner, const Runs &runs, Box &box) const {
         const int64_t apart = tall_tile_columns_apart(chip_, moved_bytes_);
         if (apart == 0 || streams_ || !runs.lie_apart_by_multiples_of(apart)) return false;
@@ -260,7 +260,7 @@ private:
     }
 
     // Whether short rows are flattened through scratch, rather than looped over: by an estimate in
-    // ns (docs/architecture.md#boxes-rows-and-runs).
+    // ns (docs/lab/architecture.md#boxes-rows-and-runs).
     bool flattening_pays() const {
         if (dim(0).size >= 32 || run_rank_ < 2) return false;
         Box flat;
@@ -294,7 +294,7 @@ private:
     }
 
     // Elements of a block of the streamed output. Two inputs from memory share what one alone may
-    // take (docs/performance.md#streaming).
+    // take (docs/lab/performance.md#streaming).
     int64_t stream_block_elements() const {
         int64_t inputs = 0;
         for (int o = 0; o < output_; o++) inputs += from_memory(o);
@@ -367,7 +367,7 @@ private:
 
     // A tile of a transposed operand. It has as many rows as a cache line holds of the widest
     // element in scratch, so that lines are read once, and long runs for the other operands
-    // (docs/performance.md#transposing).
+    // (docs/lab/performance.md#transposing).
     Box tile_box(int partner) const {
         Box box;
         const Runs all = runs();

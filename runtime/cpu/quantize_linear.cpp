@@ -233,9 +233,9 @@ bool settles(const Plan &plan, const CpuKernel &kernel) {
     return plan.access[kScale] == Access::InPlace && has_ordinary_constants(*kernel.problem);
 }
 
-// Whether the plan's boxes are worth their reciprocals (docs/performance.md#scales). One scale for
-// all is, from `elements` elements on. Boxes of several scales need twice as many elements, and a
-// fifth more for each scale; boxes in sequence that have the same scales share that.
+// Whether the plan's boxes are worth their reciprocals (docs/lab/performance.md#scales). One scale
+// for all is, from `elements` elements on. Boxes of several scales need twice as many elements,
+// and a fifth more for each scale; boxes in sequence that have the same scales share that.
 bool reciprocals_pay(const Plan &plan, int32_t slices, bool settled, int64_t elements) {
     const int64_t run = plan.run_inner * plan.run_outer;
     const int64_t values =

@@ -51,7 +51,7 @@ __attribute__((always_inline)) inline void prefetch_part(const Prefetch &prefetc
 }
 
 // Streams whole lines of 64 bytes; `to` is aligned to one. (Why in 32 bytes and in short parts:
-// docs/performance.md#streaming.)
+// docs/lab/performance.md#streaming.)
 __attribute__((target("avx"))) inline void stream_lines_avx(uint8_t *to, const uint8_t *from,
                                                             int64_t bytes) {
     for (int64_t i = 0; i < bytes; i += 64) {

@@ -9,7 +9,7 @@ namespace hewn {
 struct Chip {
     int amd_family;  // 0: not AMD's
     // Cache sizes in bytes, of AMD's chips alone, whose last-level cache outruns streaming to
-    // memory (docs/architecture.md#streaming-and-prefetching); 0: not known.
+    // memory (docs/lab/architecture.md#streaming-and-prefetching); 0: not known.
     int64_t l2_bytes, l3_bytes;
 };
 
