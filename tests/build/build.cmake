@@ -38,7 +38,8 @@ if(native_linux)
     hewn_add_test(operators_doc posix
         COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/operators_doc_test.py
         ${HEWN_GENERATED_DIR}/operators.json)
-    include(${CMAKE_CURRENT_LIST_DIR}/packaging.cmake)
+    hewn_add_test(docs posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/docs_test.py
+        ${PROJECT_BINARY_DIR} ${HEWN_GENERATED_DIR})
 endif()
 
 # ---- The project's habits: version, lint, reference, reports ----
