@@ -166,9 +166,9 @@ def write_claim(machine):
     """How many of the dense rows in cache are as fast as the fastest peer, as the tables round."""
     found = [c["ratio"] for c in cells(machine, "dense") if c["elements"] in IN_CACHE]
     even = sum(r >= 1 for r in found)
-    yield f"- **Fast.** {even} of {len(found)} dense cases in cache run at least as fast as the"
-    yield "  fastest of ONNX Runtime, oneDNN, XNNPACK and NumPy"
-    yield f"  (one thread of a {title(machine, '')}; the slowest case runs at {min(found):.2f}x)."
+    yield f"**Fast.** {even} of {len(found)} dense cases in cache run at least as fast as the"
+    yield "fastest of ONNX Runtime, oneDNN, XNNPACK and NumPy"
+    yield f"(one thread of a {title(machine, '')}; the slowest case runs at {min(found):.2f}x)."
 
 
 def write_code_size(system):
