@@ -24,9 +24,7 @@ CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")"
 source scripts/stage.sh
 
 build_for_others() {
-    local wine=0 toolchain system
-    local kernels="add_f32;quantize_linear_f32_u8;dequantize_linear_u8_f32"
-    kernels+=";quantized_linear_add_u8_u8_u8;quantized_linear_mul_u8_u8"
+    local wine=0
     stage arm64 scripts/cross.sh linux-arm64
     stage x86-32 scripts/cross.sh linux-x86
     # Without Wine ctest lists its tests as one that is skipped.
@@ -36,11 +34,7 @@ build_for_others() {
     77) rm -rf build-windows-x86_64 ;;
     *) exit "$wine" ;;
     esac
-    for toolchain in $(grep -L CMAKE_CROSSCOMPILING_EMULATOR cmake/toolchains/*-*.cmake); do
-        system=$(basename "$toolchain" .cmake)
-        stage "$system" scripts/cross.sh "$system" -B "build-libraries/$system" \
-            "-DHEWN_SIGNATURES=$kernels"
-    done
+    stage packages scripts/release.sh --quick -B build-packages-quick
 }
 
 if [[ $preset == quick ]]; then

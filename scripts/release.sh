@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# Builds and packs everything that a release consists of: scripts/release.sh [OPTION...] [FORM...]
+# Builds and packs everything that a release consists of: scripts/release.sh [OPTION...]
 #
-#     --quick       few kernels, for CPUs alone: as ./test.sh does it, in minutes
+#     --quick       one kernel of each operator, for CPUs alone: in minutes, as ./test.sh does it
 #     --check       uses each artefact as its user would (docs/packages.md)
 #     --sign FILE   signs SHA256SUMS with this minisign secret key
-#     -B FOLDER     the folder to build in; build-packages/ if none is given
+#     -B FOLDER     builds in this folder instead of build-packages/, and packs in its dist/
 #
-# Leaves the artefacts in dist/, or FOLDER/dist/ if one is given. What is built for a system is what
-# the line `# package:` of its toolchain file in cmake/toolchains/ says: its targets, and further
-# flavours as NAME=TARGETS.
+# Leaves the artefacts in dist/. What is built for a system is what the line `# package:` of its
+# toolchain file in cmake/toolchains/ says: its targets, and further flavours as NAME=TARGETS.
 set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/stage.sh
@@ -25,68 +24,103 @@ while (($#)); do
     esac
     shift
 done
-# The release's time, for all that notes one.
+# What is packed has this time.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
-export SOURCE_DATE_EPOCH
-
-# One kernel of each operator.
-signatures="" shader_compiler=()
+export SOURCE_DATE_EPOCH HEWN_SIGNATURES=""
 if ((quick)); then
-    signatures="add_f32;quantize_linear_f32_u8;dequantize_linear_u8_f32"
-    signatures+=";quantized_linear_add_u8_u8_u8;quantized_linear_mul_u8_u8"
+    HEWN_SIGNATURES="add_f32;quantize_linear_f32_u8;dequantize_linear_u8_f32"
+    HEWN_SIGNATURES+=";quantized_linear_add_u8_u8_u8;quantized_linear_mul_u8_u8"
 fi
 
-# build SYSTEM NAME TARGETS: builds and installs it in stage/NAME, and its debug symbols in
-# debug/NAME. Debug information names files as from the source's folder.
+# quietly LOG COMMAND...: shows the end of its output if it fails.
+quietly() {
+    local log=$1 status=0
+    shift
+    "$@" >"$log" 2>&1 || status=$?
+    if ((status)); then tail -n 30 "$log" >&2; fi
+    return $status
+}
+
+# build SYSTEM NAME TARGETS: builds and installs it in stage/NAME, its debug symbols in debug/NAME.
+# Debug information names files relative to the sources' folder.
 build() {
-    local system=$1 name=$2 targets=$3 stage=$folder/stage/$2 release="-O3 -DNDEBUG" arguments=()
+    local system=$1 name=$2 targets=$3 stage=$folder/stage/$2 release="-O3 -DNDEBUG"
     case $system in
     linux-* | android-* | windows-x86_64)
-        release+=" -g1 -ffile-prefix-map=$PWD=. -ffile-prefix-map=$folder/$name=build"
+        release+=" -g1 -ffile-prefix-map='$PWD'=. -ffile-prefix-map='$folder/$name'=build"
         ;;
     esac
-    if [[ $system == windows-x86_64 && $targets == *gpu* ]]; then scripts/wine.sh; fi
-    scripts/cross.sh "$system" -B "$folder/$name" "-DHEWN_TARGETS=$targets" "-DHEWN_SIGNATURES=$signatures" \
-        "-DCMAKE_C_FLAGS_RELEASE=$release" "-DCMAKE_CXX_FLAGS_RELEASE=$release" -DCMAKE_INSTALL_LIBDIR=lib \
-        -DHEWN_BUILD_TESTS=OFF -DHEWN_BUILD_EXAMPLES=OFF >"$folder/$name.log" 2>&1 ||
-        { tail -n 30 "$folder/$name.log" && return 1; }
+    quietly "$folder/$name.log" scripts/cross.sh "$system" -B "$folder/$name" \
+        "-DHEWN_TARGETS=$targets" "-DHEWN_SIGNATURES=$HEWN_SIGNATURES" \
+        "-DCMAKE_C_FLAGS_RELEASE=$release" "-DCMAKE_CXX_FLAGS_RELEASE=$release" \
+        -DCMAKE_INSTALL_LIBDIR=lib -DHEWN_BUILD_TESTS=OFF -DHEWN_BUILD_EXAMPLES=OFF || return
     rm -rf "$stage" "$folder/debug/$name"
     mkdir -p "$folder/stage"
     cp -a "$folder/$name"/package/*/ "$stage"
     split_debug_symbols "$stage" "$folder/debug/$name"
 }
 
-split_debug_symbols() {
-    local stage=$1 debug=$2 library
+split_debug_symbols() {  # STAGE DEBUG
+    local stage=$1 debug=$2 library symbols
     while IFS= read -r library; do
         mkdir -p "$debug"
-        llvm-objcopy --only-keep-debug "$library" "$debug/${library##*/}.debug"
-        llvm-objcopy --strip-all --add-gnu-debuglink="$debug/${library##*/}.debug" "$library"
+        symbols=$debug/${library##*/}.debug
+        llvm-objcopy --only-keep-debug "$library" "$symbols"
+        llvm-objcopy --strip-debug --add-gnu-debuglink="$symbols" "$library"
     done < <(find "$stage" -type f \( -name 'libhewn.so*' -o -name hewn.dll \))
-    if [[ -d $debug && -f $stage/lib/libhewn.a ]]; then llvm-strip --strip-debug "$stage/lib/libhewn.a"; fi
+    if [[ -d $debug && -f $stage/lib/libhewn.a ]]; then
+        llvm-strip --strip-debug "$stage/lib/libhewn.a"
+    fi
 }
 
 build_all() {
-    local toolchain system line flavour
+    local toolchain system flavour flavours
+    mkdir -p "$folder"
     for toolchain in $(grep --files-with-matches '^# package:' cmake/toolchains/*.cmake); do
         system=$(basename "$toolchain" .cmake)
-        line=$(sed -n 's/^# package: *//p' "$toolchain")
-        for flavour in $line; do
-            if [[ $flavour != *=* ]]; then
-                if ((quick)); then flavour=cpu; fi
-                stage "$system" build "$system" "$system" "$flavour"
-            elif ! ((quick)); then
-                stage "$system-${flavour%%=*}" build "$system" "$system-${flavour%%=*}" "${flavour#*=}"
-            fi
+        read -r -a flavours <<<"$(sed -n 's/^# package: *//p' "$toolchain")"
+        if ((quick)); then flavours=(cpu); fi
+        for flavour in "${flavours[@]}"; do
+            case $flavour in
+            *=*) stage "$system, ${flavour%%=*}" build "$system" "$system-${flavour%%=*}" \
+                "${flavour#*=}" ;;
+            *) stage "$system" build "$system" "$system" "$flavour" ;;
+            esac
         done
     done
 }
 
 pack() {
-    rm -rf "$dist" && mkdir -p "$dist"
-    build-packages-venv/bin/python packaging/pack.py --stage "$folder/stage" --debug "$folder/debug" --dist "$dist" --forbid "$PWD"
+    local python=(packaging/python.sh packaging/pack.py --stage "$folder/stage" --dist "$dist"
+        --debug "$folder/debug" --forbid "$PWD" "$folder" --)
+    rm -rf "$dist"
+    mkdir -p "$dist"
+    cp "$folder"/deb/*.deb "$dist"
+    "${python[@]}"
+    if [[ $key ]]; then
+        scripts/setup.sh minisign
+        minisign -S -s "$key" -m "$dist/SHA256SUMS"
+    fi
 }
 
-stage set-up scripts/setup.sh
+check_all() {
+    local form status=0 failed=0
+    mkdir -p "$folder/check"
+    for form in packaging/check/*.sh; do
+        form=$(basename "$form" .sh)
+        if [[ $form == lib ]]; then continue; fi
+        status=0
+        stage "check: $form" "packaging/check/$form.sh" "$dist" "$folder/check/$form" || status=$?
+        if ((status != 0 && status != 77)); then failed=1; fi
+    done
+    return $failed
+}
+
+stage set-up scripts/setup.sh debhelper help2man lintian
 build_all
+stage deb quietly "$folder/deb.log" packaging/deb.sh "$folder/deb"
+stage pack pack
+status=0
+if ((check)); then check_all || status=$?; fi
 print_stage_times
+exit $status

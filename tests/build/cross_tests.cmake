@@ -21,14 +21,27 @@ else()
     add_test(wine ${source}/tests/build/no_wine_test.sh)
     set_tests_properties(wine PROPERTIES SKIP_RETURN_CODE 77)
 endif()
+# What scripts/release.sh --quick has built and packed.
+set(packages ${source}/build-packages-quick)
 file(GLOB toolchains ${source}/cmake/toolchains/*-*.cmake)
 foreach(toolchain IN LISTS toolchains)
     file(READ ${toolchain} text)
     get_filename_component(system ${toolchain} NAME_WE)
-    if(NOT text MATCHES "CMAKE_CROSSCOMPILING_EMULATOR")
-        add_test(libraries.${system} ${source}/tests/build/libraries_test.sh
-            ${source}/build-libraries/${system})
-        set_tests_properties(libraries.${system} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800
-            COST 80)
+    if(text MATCHES "\n# package:" AND NOT text MATCHES "CMAKE_CROSSCOMPILING_EMULATOR")
+        add_test(libraries.${system} ${source}/tests/build/libraries_test.sh ${packages}/${system})
+        set_tests_properties(libraries.${system} PROPERTIES
+            SKIP_RETURN_CODE 77 TIMEOUT 1800 COST 80)
     endif()
 endforeach()
+# The other checks, of scripts/release.sh --check alone, take long or install much.
+foreach(form aar archives auditwheel conan deb sums vcpkg xcframework)
+    set(name package.${form})
+    if(EXISTS ${packages}/dist)
+        add_test(${name} ${source}/packaging/check/${form}.sh
+            ${packages}/dist ${packages}/check/${form})
+    else()
+        add_test(${name} sh -c "echo skipped: ./test.sh makes the packages; exit 77")
+    endif()
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800 COST 60)
+endforeach()
+set_tests_properties(package.archives PROPERTIES RESOURCE_LOCK wine)

@@ -39,20 +39,23 @@ functions() {
     sed -n 's/^HEWN_API .*HEWN_CALL \(hewn_[a-z0-9_]*\)(.*/\1/p' "$root/include/hewn/hewn.h"
 }
 
-check_elf() {  # FORMAT ARCHITECTURE
-    local bionic
+check_elf() {  # FORMAT
     same "format" "$1" "$(formats lib/libhewn.so lib/libhewn.a)"
     none "segments of 16 KiB" \
         "$(cmake -DREADELF="$(type -P llvm-readelf)" -DLIBRARY=lib/libhewn.so \
         -P "$root/cmake/CheckSegments.cmake" 2>&1 || true)"
     none "symbols" "$("$root/tests/build/symbols_test.sh" llvm-nm llvm-readelf lib/libhewn.a \
         lib/libhewn.so | grep -v '^ok ' || true)"
+    same "a build id" 1 "$(llvm-readelf -n lib/libhewn.so | grep -c 'Build ID: [0-9a-f]')"
+}
+
+check_android() {  # FORMAT ARCHITECTURE
+    local bionic
+    check_elf "$1"
     bionic=$(grep -v '^#' "$root/cmake/bionic.txt" | paste -sd '|')
     only "the shared library needs names of bionic's" "$bionic" \
         "$(missing --dynamic lib/libhewn.so)"
-    # __cpu_*: in the library of the NDK's compiler.
-    only "the static library needs names of bionic's" \
-        "$bionic|__cpu_(model|features2|indicator_init)" "$(missing lib/libhewn.a)"
+    only "the static library needs names of bionic's" "$bionic" "$(missing lib/libhewn.a)"
     if [[ -z ${ANDROID_NDK_HOME:-} ]]; then
         none "a program runs, with musl in bionic's place" \
             "$(run_with_musl "$2" 2>&1 | grep -vx ok || true)"
@@ -95,12 +98,24 @@ check_macho() {  # FORMAT
         "$(names --extern-only --defined-only lib/libhewn.a)"
 }
 
+check_ios() {  # PLATFORM OLDEST
+    same "format" "Mach-O arm64" "$(formats lib/libhewn.a)"
+    same "platform and oldest system of every object" "platform $1 minos $2" \
+        "$(llvm-objdump --macho --private-headers lib/libhewn.a |
+            sed -nE '/cmd LC_BUILD_VERSION/,/minos/s/^ *(platform|minos) (.*)/\1 \2/p' |
+            paste -d ' ' - -)"
+    only "C names begin with hewn" '_hewn.*|__Z.*' \
+        "$(names --extern-only --defined-only lib/libhewn.a)"
+}
+
 check_coff() {  # FORMAT
     same "format" "$1" "$(formats bin/hewn.dll)"
     only "DLLs needed are Windows' own" 'KERNEL32\.dll|api-ms-win-crt-[a-z]+-l1-1-0\.dll' \
         "$(llvm-readobj --coff-imports bin/hewn.dll | sed -n 's/^  Name: //p')"
     same "exports" "$(functions)" "$(llvm-readobj --coff-exports bin/hewn.dll |
         sed -n 's/^  Name: //p')"
+    same "version resource" "$version" \
+        "$(strings -el bin/hewn.dll | sed -n '/^ProductVersion$/{n;p}')"
     same "import library" "$(functions)" "$(names --defined-only lib/hewn.lib | grep '^hewn_')"
 }
 
@@ -113,16 +128,22 @@ export PATH="$root/.venv/bin:$PATH"
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:.*=//p' "$build/CMakeCache.txt")
 cd "$build/package/hewn-$version-$target"
 case $target in
-android-arm64) check_elf elf64-littleaarch64 aarch64 ;;
-android-x86_64) check_elf elf64-x86-64 x86_64 ;;
+android-arm64) check_android elf64-littleaarch64 aarch64 ;;
+android-x86_64) check_android elf64-x86-64 x86_64 ;;
+linux-*-arm64) check_elf elf64-littleaarch64 ;;
+linux-*-x86_64) check_elf elf64-x86-64 ;;
 macos-arm64) check_macho "Mach-O arm64" ;;
+macos-x86_64) check_macho "Mach-O 64-bit x86-64" ;;
+ios-arm64) check_ios ios 13.0 ;;
+ios-simulator-arm64) check_ios iossimulator 14.0 ;;
 windows-arm64) check_coff COFF-ARM64 ;;
 *) none "checks" "there are none for it" ;;
 esac
 # Its variants are those of operators.cmake, and their names are in the library, whose table holds
 # them.
-shared=(bin/hewn.dll lib/libhewn.dylib lib/libhewn.so)
-mapfile -t shared < <(ls "${shared[@]}" 2>/dev/null)
+for library in bin/hewn.dll lib/libhewn.dylib lib/libhewn.so lib/libhewn.a; do
+    if [[ -e $library ]]; then break; fi
+done
 variants=$(sed -nE 's/^HEWN_VARIANT\(([a-z_]+), ([a-z0-9_]+), ([a-z0-9_]+),.*/\1_\2__\3/p' \
     "$build/generated/include/variants.inc")
 only "variants are listed" '.+__.+' "$variants"
@@ -130,6 +151,6 @@ kernels=$(awk -F__ '{print $1}' <<<"$variants" | sort -u | wc -l)
 same "$kernels kernels a target" "$kernels" \
     "$(grep -vE "__($partial)\$" <<<"$variants" | sed 's/.*__//' | sort | uniq -c |
     awk '{print $1}')"
-none "every variant" "$(while read -r variant; do grep -qaF "$variant" "${shared[0]}" ||
+none "every variant" "$(while read -r variant; do grep -qaF "$variant" "$library" ||
     echo "$variant"; done <<<"$variants")"
 exit $failed

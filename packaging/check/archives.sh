@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# archives.sh DIST WORK: each archive unpacked and used with what it is for. On the systems that run
+# here: CMake, pkg-config and a plain compiler, the shared and the static library, a program that
+# runs: ARM64 under QEMU, musl with its own loader, Windows under Wine. On the others: the link.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+apt clang lld llvm musl-tools qemu-user-static g++-aarch64-linux-gnu g++-mingw-w64-x86-64
+zig=$(zig)/zig
+version=$(sed -n 's/^#define HEWN_VERSION_[A-Z]* //p' "$root/include/hewn/hewn.h" | paste -sd .)
+example=$root/examples/c_quantize
+printed=$'0 100 113 132\n164 228 255 255\nquantize_linear_f32_u8__'
+
+# run WHAT COMMAND...: what the example prints, and nothing else.
+run() {
+    local output
+    output=$("${@:2}" 2>&1) || fail "$1: exit status $?: $output"
+    [[ ${output//$'\r'/} == "$printed"* ]] || fail "$1 printed: $output"
+    echo "ok      $1"
+}
+
+# configured EXAMPLE BUILD PREFIX ARGUMENT...: the example, built against the package by CMake.
+configured() {
+    { cmake -S "$root/examples/$1" -B "$2" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_PREFIX_PATH="$3" -DCMAKE_FIND_ROOT_PATH="$3" "${@:4}" && cmake --build "$2"; } \
+        >"$2.log" 2>&1 || { tail -n 20 "$2.log" && fail "$2: does not build"; }
+}
+
+# by_cmake SYSTEM PREFIX TOOLCHAIN RUNNER...: both libraries by find_package, in C and C++.
+by_cmake() {
+    local system=$1 prefix=$2 library build arguments=()
+    if [[ $3 != native ]]; then arguments=(--toolchain "$root/cmake/toolchains/$3.cmake"); fi
+    for library in hewn::hewn hewn::hewn_static; do
+        build=$work/$system-${library#hewn::}
+        if [[ $system == windows-* && $library == *static ]]; then continue; fi
+        configured c_quantize "$build" "$prefix" -DHEWN_LIBRARY=$library "${arguments[@]}"
+        if [[ $system == windows-* ]]; then cp "$prefix/bin/hewn.dll" "$build"; fi
+        if (($# > 3)); then
+            run "$system: CMake, $library" "${@:4}" "$(echo "$build"/c_quantize*(.exe))"
+        else
+            echo "ok      $system: CMake, $library, linked"
+        fi
+    done
+}
+shopt -s extglob
+
+by_pkg_config() {  # SYSTEM PREFIX
+    local flags=() program=$work/$1-pkg-config
+    read -r -a flags <<<"$(PKG_CONFIG_PATH=$2/lib/pkgconfig pkg-config --cflags --libs hewn)"
+    cc "$example/main.c" "${flags[@]}" -o "$program"
+    LD_LIBRARY_PATH=$2/lib run "$1: pkg-config" "$program"
+    read -r -a flags <<<"$(PKG_CONFIG_PATH=$2/lib/pkgconfig pkg-config --static --cflags --libs hewn)"
+    cc -static "$example/main.c" "${flags[@]}" -o "$program"
+    run "$1: pkg-config, everything static" "$program"
+}
+
+by_compiler() {  # WHAT PREFIX RUN COMPILER...: the static library named as a file
+    local program=$work/$1-compiler
+    "${@:4}" -static "$example/main.c" -I"$2/include" "$2/lib/libhewn.a" -o "$program" ||
+        fail "$1: the compiler's command"
+    # shellcheck disable=SC2086  # the runner is words
+    run "$1: a compiler's command" $3 "$program"
+}
+
+oldest_glibc() {  # SYSTEM PREFIX
+    local newest
+    newest=$(llvm-readelf --version-info "$2/lib/libhewn.so" | grep -o 'GLIBC_[0-9.]*' | sort -V |
+        tail -1)
+    [[ $newest ]] || fail "$1: no version of glibc's in libhewn.so"
+    [[ $(printf '%s\n' GLIBC_2.17 "$newest" | sort -V | tail -1) == GLIBC_2.17 ]] ||
+        fail "$1: libhewn.so needs $newest"
+    echo "ok      $1: needs no symbol newer than GLIBC_2.17"
+}
+
+# Its build id is the one in the debug symbols' file, by which a debugger finds it.
+debug_symbols() {  # SYSTEM PREFIX
+    local id symbols=$work/debug-$1
+    mkdir -p "$symbols"
+    tar -xf "$(only_file "hewn-$version-$1-debug.tar.gz")" -C "$symbols"
+    id=$(llvm-readelf -n "$2/lib/libhewn.so" | sed -n 's/^ *Build ID: //p')
+    [[ $id && $(llvm-readelf -n "$(find "$symbols" -name '*.debug')" |
+        sed -n 's/^ *Build ID: //p') == "$id" ]] || fail "$1: no debug symbols of the build id '$id'"
+    if llvm-readelf -S "$2/lib/libhewn.so" | grep -q '\.debug_info'; then
+        fail "$1: libhewn.so has debug information"
+    fi
+    echo "ok      $1: build id, debug symbols apart"
+}
+
+check() {  # SYSTEM PREFIX
+    case $1 in
+    linux-*) debug_symbols "$1" "$2" ;;&
+    linux-gnu-*) oldest_glibc "$1" "$2" ;;&
+    linux-gnu-x86_64*) by_cmake "$1" "$2" native env && by_pkg_config "$1" "$2" &&
+        by_compiler "$1" "$2" env cc -pthread ;;
+    linux-gnu-arm64*) by_cmake "$1" "$2" linux-arm64 qemu-aarch64-static -L /usr/aarch64-linux-gnu ;;
+    linux-musl-x86_64)
+        by_compiler "$1" "$2" env musl-gcc
+        musl-gcc "$example/main.c" -I"$2/include" -L"$2/lib" -lhewn -o "$work/$1-shared"
+        run "$1: the shared library, musl's loader" env LD_LIBRARY_PATH="$2/lib" "$work/$1-shared"
+        ;;
+    linux-musl-arm64)
+        by_compiler "$1" "$2" qemu-aarch64-static "$zig" cc -target aarch64-linux-musl
+        ;;
+    windows-x86_64*)
+        if "$root/scripts/wine.sh" >&2; then
+            by_cmake "$1" "$2" windows-x86_64 "$root/tests/support/run-wine.sh"
+        else
+            by_cmake "$1" "$2" windows-x86_64
+        fi
+        ;;
+    macos-universal) ;;  # its halves are checked
+    windows-arm64) by_cmake "$1" "$2" "$1" ;;
+    macos-*)
+        by_cmake "$1" "$2" "$1" # the example's flags are the toolchain's
+        ;;
+    *) echo "skipped: $1 is another check's" ;;
+    esac
+}
+
+for archive in "$dist/hewn-$version"-*-*.{tar.gz,zip}; do
+    [[ -e $archive ]] || continue
+    system=$(basename "$archive") system=${system#hewn-"$version"-} system=${system%.@(tar.gz|zip)}
+    case $system in *-debug | *xcframework* | *conan* | *vcpkg*) continue ;; esac
+    mkdir -p "$work/unpacked"
+    if [[ $archive == *.zip ]]; then python -m zipfile -e "$archive" "$work/unpacked"
+    else tar -xf "$archive" -C "$work/unpacked"; fi
+    check "$system" "$work/unpacked/hewn-$version-$system"
+done

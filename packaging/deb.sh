@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# packaging/deb.sh FOLDER: builds this system's Debian packages there, by debhelper: libhewn0.x,
+# libhewn-dev, hewn (the tool) and their debug symbols. HEWN_SIGNATURES in the environment: only these
+# kernels.
+set -euo pipefail
+out=$(realpath -m "${1:?"usage: packaging/deb.sh FOLDER"}")
+CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
+root=$PWD header=include/hewn/hewn.h
+part() { sed -n "s/^#define HEWN_VERSION_$1 //p" "$header"; }
+version=$(part MAJOR).$(part MINOR).$(part PATCH)
+soversion=$(part MAJOR).$(part MINOR)
+scripts/setup.sh debhelper help2man
+export PATH="$root/.venv/bin:$PATH" HEWN_GENERATORS=$root/build/hewn_generators
+cmake --preset default >/dev/null
+cmake --build --preset default --target hewn_generators
+
+source=$out/hewn-$version
+rm -rf "$out"
+mkdir -p "$source"
+git ls-files -z | xargs -0 cp --parents --no-dereference -t "$source"
+cp -r packaging/debian "$source/debian"
+cd "$source/debian"
+sed -i "s/@SOVERSION@/$soversion/" control rules
+mv libhewn.install "libhewn$soversion.install"
+for package in "libhewn$soversion" libhewn-dev hewn; do
+    cp lintian-overrides "$package.lintian-overrides"
+done
+rm lintian-overrides
+# Every function of the header has been there since this version: before 1.0 each minor version has a
+# soname of its own.
+{
+    echo "libhewn.so.$soversion libhewn$soversion #MINVER#"
+    echo "* Build-Depends-Package: libhewn-dev"
+    sed -n "s/^HEWN_API .*HEWN_CALL \(hewn_[a-z0-9_]*\)(.*/ \1@Base $version/p" "$root/$header" | sort
+} >"libhewn$soversion.symbols"
+date=$(date --utc --rfc-email --date="@${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct)}")
+cat >changelog <<END
+hewn ($version-1) unstable; urgency=medium
+
+  * Release $version. CHANGELOG.md has what changed.
+
+ -- hewn <hewn@example.org>  $date
+END
+cd ..
+dpkg-buildpackage --build=binary --unsigned-source --unsigned-changes --no-check-builddeps
