@@ -12,3 +12,5 @@ foreach(tool clang-format cmake-lint shell ruff markdown github lines)
     hewn_add_test(lint.${tool} posix COMMAND ${PROJECT_SOURCE_DIR}/scripts/lint.sh ${tool})
 endforeach()
 hewn_add_test(lint.clang-tidy long COMMAND ${PROJECT_SOURCE_DIR}/scripts/lint.sh clang-tidy)
+hewn_add_test(speed_gate posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/gate_test.py
+    ${PROJECT_SOURCE_DIR})
