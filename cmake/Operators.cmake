@@ -187,7 +187,7 @@ function(hewn_tell_tensors out operator)
         if(tensor_OPTIONAL)
             set(kind OptionalTensorDesc)
         endif()
-        string(APPEND members "    ${kind} ${member};\n")
+        string(APPEND members "    ${kind} ${member};  // ${tensor}\n")
         list(APPEND arguments "detail::pointer(desc.${member})")
     endforeach()
     list(JOIN json ",\n      " json)
@@ -275,6 +275,7 @@ function(hewn_write_operators)
         string(APPEND hpp
             "// ${operator_NAME}: hewn_${operator}_desc.\n"
             "struct ${camel}Desc {\n${tensors_members}};\n"
+            "// hewn_compile of it.\n"
             "inline Operator compile("
             "const ${camel}Desc &desc, const CompileOptions &options = {},\n"
             "                        const Device *device = nullptr) {\n"

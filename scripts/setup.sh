@@ -13,6 +13,7 @@ packages=(
     libcli11-dev nlohmann-json3-dev   # the command line tool
     libgtest-dev qemu-user-static     # tests: qemu emulates older CPUs,
     valgrind                          # and Valgrind one that raises no flags
+    doxygen                           # the reference of the headers
     musl-tools                        # and another C library
     g++-aarch64-linux-gnu             # the build for ARM, whose tests run under qemu
     pocl-opencl-icd ocl-icd-libopencl1  # tests: PoCL runs the OpenCL kernels on the CPU

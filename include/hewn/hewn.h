@@ -37,8 +37,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The version of this header; hewn_version has the library's. */
 #define HEWN_VERSION_MAJOR 0
+/* Below 1.0 a new one may break programs. */
 #define HEWN_VERSION_MINOR 2
+/* A new one only mends. */
 #define HEWN_VERSION_PATCH 0
 
 #if defined(_WIN32)
@@ -61,6 +64,7 @@ extern "C" {
 
 /* ---- Status and errors ----------------------------------------------------------------------- */
 
+/* What a function returns. */
 typedef int32_t hewn_status;
 enum {
     HEWN_STATUS_OK = 0,
@@ -83,8 +87,8 @@ enum {
  * untouched. */
 typedef struct hewn_error {
     uint32_t struct_size; /* sizeof(hewn_error) */
-    hewn_status status;
-    char message[256]; /* English, one line, NUL-terminated, cut if too long */
+    hewn_status status;   /* what the call returned */
+    char message[256];    /* English, one line, NUL-terminated, cut if too long */
 } hewn_error;
 
 /* ---- Tensors --------------------------------------------------------------------------------- */
@@ -114,8 +118,8 @@ enum {
  * 3.0, QUANTIZED_LINEAR_ADD 4.0). A size of 0 makes the tensor empty: executing then does
  * nothing. */
 typedef struct hewn_tensor_desc {
-    uint32_t struct_size; /* sizeof(hewn_tensor_desc) */
-    hewn_data_type data_type;
+    uint32_t struct_size;     /* sizeof(hewn_tensor_desc) */
+    hewn_data_type data_type; /* of the elements */
     uint32_t dimension_count; /* 0..HEWN_DIMENSION_COUNT_MAX */
     const int64_t *sizes;     /* [dimension_count], in elements, each >= 0; may be NULL at rank 0 */
     const int64_t *strides;   /* [dimension_count], in elements, each >= 0; 0 broadcasts an input;
@@ -139,10 +143,10 @@ HEWN_API hewn_status HEWN_CALL hewn_tensor_size(const hewn_tensor_desc *tensor, 
  * once, in the tensor's type. In place: the output may be bound to the same memory, with the same
  * strides, as either input or both. */
 typedef struct hewn_add_desc {
-    uint32_t struct_size; /* sizeof(hewn_add_desc) */
-    const hewn_tensor_desc *a_tensor;
-    const hewn_tensor_desc *b_tensor;
-    const hewn_tensor_desc *output_tensor;
+    uint32_t struct_size;                  /* sizeof(hewn_add_desc) */
+    const hewn_tensor_desc *a_tensor;      /* a */
+    const hewn_tensor_desc *b_tensor;      /* b */
+    const hewn_tensor_desc *output_tensor; /* f */
 } hewn_add_desc;
 
 /* f(x, scale, zero_point) = clamp(round(x / scale) + zero_point, Min, Max), ties to even; u8:
@@ -153,11 +157,11 @@ typedef struct hewn_add_desc {
  * if the input is i32. The zero point has the output's type. NaN gives the zero point, and +-inf
  * saturates. A scale of 0, inf or NaN is no error: the same arithmetic gives the result. */
 typedef struct hewn_quantize_linear_desc {
-    uint32_t struct_size; /* sizeof(hewn_quantize_linear_desc) */
-    const hewn_tensor_desc *input_tensor;
-    const hewn_tensor_desc *scale_tensor;
+    uint32_t struct_size;                      /* sizeof(hewn_quantize_linear_desc) */
+    const hewn_tensor_desc *input_tensor;      /* x */
+    const hewn_tensor_desc *scale_tensor;      /* scale */
     const hewn_tensor_desc *zero_point_tensor; /* optional from feature level 6.2: NULL means 0 */
-    const hewn_tensor_desc *output_tensor;
+    const hewn_tensor_desc *output_tensor;     /* f */
 } hewn_quantize_linear_desc;
 
 /* f(x, scale, zero_point) = (x - zero_point) * scale.
@@ -166,11 +170,11 @@ typedef struct hewn_quantize_linear_desc {
  * scale's type. The difference is exact and rounds once to f32. The product rounds once, and once
  * more to f16 if the output is f16. */
 typedef struct hewn_dequantize_linear_desc {
-    uint32_t struct_size; /* sizeof(hewn_dequantize_linear_desc) */
-    const hewn_tensor_desc *input_tensor;
-    const hewn_tensor_desc *scale_tensor;
+    uint32_t struct_size;                      /* sizeof(hewn_dequantize_linear_desc) */
+    const hewn_tensor_desc *input_tensor;      /* x */
+    const hewn_tensor_desc *scale_tensor;      /* scale */
     const hewn_tensor_desc *zero_point_tensor; /* optional from feature level 6.2: NULL means 0 */
-    const hewn_tensor_desc *output_tensor;
+    const hewn_tensor_desc *output_tensor;     /* f */
 } hewn_dequantize_linear_desc;
 
 /* f = clamp(round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / output_scale) +
@@ -181,16 +185,16 @@ typedef struct hewn_dequantize_linear_desc {
  * separately, then their sum, then the quotient; round takes ties to even. Min and Max, NaN, +-inf
  * and extraordinary scales are as for QUANTIZE_LINEAR. */
 typedef struct hewn_quantized_linear_add_desc {
-    uint32_t struct_size; /* sizeof(hewn_quantized_linear_add_desc) */
-    const hewn_tensor_desc *a_tensor;
-    const hewn_tensor_desc *a_scale_tensor;
-    const hewn_tensor_desc *a_zero_point_tensor; /* optional: NULL means 0 */
-    const hewn_tensor_desc *b_tensor;
-    const hewn_tensor_desc *b_scale_tensor;
-    const hewn_tensor_desc *b_zero_point_tensor; /* optional: NULL means 0 */
-    const hewn_tensor_desc *output_scale_tensor;
+    uint32_t struct_size;                             /* sizeof(hewn_quantized_linear_add_desc) */
+    const hewn_tensor_desc *a_tensor;                 /* a */
+    const hewn_tensor_desc *a_scale_tensor;           /* a_scale */
+    const hewn_tensor_desc *a_zero_point_tensor;      /* optional: NULL means 0 */
+    const hewn_tensor_desc *b_tensor;                 /* b */
+    const hewn_tensor_desc *b_scale_tensor;           /* b_scale */
+    const hewn_tensor_desc *b_zero_point_tensor;      /* optional: NULL means 0 */
+    const hewn_tensor_desc *output_scale_tensor;      /* output_scale */
     const hewn_tensor_desc *output_zero_point_tensor; /* optional: NULL means 0 */
-    const hewn_tensor_desc *output_tensor;
+    const hewn_tensor_desc *output_tensor;            /* f */
 } hewn_quantized_linear_add_desc;
 
 /* f = clamp(round((a - a_zero_point) * (b - b_zero_point) * (a_scale * b_scale / output_scale)) +
@@ -202,18 +206,19 @@ typedef struct hewn_quantized_linear_add_desc {
  * the product with that; round takes ties to even. Min and Max, NaN, +-inf and extraordinary scales
  * are as for QUANTIZE_LINEAR. */
 typedef struct hewn_quantized_linear_mul_desc {
-    uint32_t struct_size; /* sizeof(hewn_quantized_linear_mul_desc) */
-    const hewn_tensor_desc *a_tensor;
-    const hewn_tensor_desc *a_scale_tensor;
-    const hewn_tensor_desc *a_zero_point_tensor; /* optional: NULL means 0 */
-    const hewn_tensor_desc *b_tensor;
-    const hewn_tensor_desc *b_scale_tensor;
-    const hewn_tensor_desc *b_zero_point_tensor; /* optional: NULL means 0 */
-    const hewn_tensor_desc *output_scale_tensor;
+    uint32_t struct_size;                             /* sizeof(hewn_quantized_linear_mul_desc) */
+    const hewn_tensor_desc *a_tensor;                 /* a */
+    const hewn_tensor_desc *a_scale_tensor;           /* a_scale */
+    const hewn_tensor_desc *a_zero_point_tensor;      /* optional: NULL means 0 */
+    const hewn_tensor_desc *b_tensor;                 /* b */
+    const hewn_tensor_desc *b_scale_tensor;           /* b_scale */
+    const hewn_tensor_desc *b_zero_point_tensor;      /* optional: NULL means 0 */
+    const hewn_tensor_desc *output_scale_tensor;      /* output_scale */
     const hewn_tensor_desc *output_zero_point_tensor; /* optional: NULL means 0 */
-    const hewn_tensor_desc *output_tensor;
+    const hewn_tensor_desc *output_tensor;            /* f */
 } hewn_quantized_linear_mul_desc;
 
+/* Which operator a hewn_operator_desc describes. */
 typedef int32_t hewn_operator_type;
 enum {
     HEWN_OPERATOR_ADD = 1,                  /* desc: hewn_add_desc */
@@ -223,10 +228,11 @@ enum {
     HEWN_OPERATOR_QUANTIZED_LINEAR_MUL = 5  /* desc: hewn_quantized_linear_mul_desc */
 };
 
+/* An operator of any type, for hewn_compile. */
 typedef struct hewn_operator_desc {
-    uint32_t struct_size; /* sizeof(hewn_operator_desc) */
-    hewn_operator_type type;
-    const void *desc; /* the struct of that type */
+    uint32_t struct_size;    /* sizeof(hewn_operator_desc) */
+    hewn_operator_type type; /* which struct desc is */
+    const void *desc;        /* the struct of that type */
 } hewn_operator_desc;
 
 /* The values are DML_FEATURE_LEVEL's, but the last. A level uses the operator's newest table that
@@ -255,6 +261,7 @@ enum {
 
 /* ---- Devices --------------------------------------------------------------------------------- */
 
+/* What operators are compiled for and run on. */
 typedef struct hewn_device hewn_device;
 
 /* Memory hooks. allocate returns `bytes` bytes aligned to `alignment` (a power of two, at most 64),
@@ -262,13 +269,15 @@ typedef struct hewn_device hewn_device;
  * hewn_allocate and hewn_deallocate; executing never does. Several threads may call them at once.
  * They and their context must outlive the device and all of its operators. */
 typedef void *(HEWN_CALL *hewn_allocate_fn)(void *context, size_t bytes, size_t alignment);
+/* Gives back what hewn_allocate_fn returned. */
 typedef void(HEWN_CALL *hewn_deallocate_fn)(void *context, void *memory);
 
+/* The CPU, with memory hooks. */
 typedef struct hewn_cpu_device_desc {
-    uint32_t struct_size;      /* sizeof(hewn_cpu_device_desc) */
-    hewn_allocate_fn allocate; /* NULL: the C library's. Set both hooks or none */
-    hewn_deallocate_fn deallocate;
-    void *allocator_context;
+    uint32_t struct_size;          /* sizeof(hewn_cpu_device_desc) */
+    hewn_allocate_fn allocate;     /* NULL: the C library's. Set both hooks or none */
+    hewn_deallocate_fn deallocate; /* the other hook */
+    void *allocator_context;       /* passed to both */
 } hewn_cpu_device_desc;
 
 /* Creates a CPU device. desc may be NULL. A program without memory hooks can pass a NULL device to
@@ -279,6 +288,7 @@ HEWN_API hewn_status HEWN_CALL hewn_create_cpu_device(const hewn_cpu_device_desc
 /* Ignores NULL. Operators compiled for the device stay valid. */
 HEWN_API void HEWN_CALL hewn_destroy_device(hewn_device *device);
 
+/* Kinds of devices. */
 typedef int32_t hewn_device_kind;
 enum {
     HEWN_DEVICE_CPU = 0,
@@ -308,25 +318,26 @@ enum {
  * - HEWN_STATUS_OUT_OF_MEMORY: from the driver or the hook; HEWN_STATUS_DEVICE_FAILED: from the
  *   driver. */
 typedef struct hewn_cuda_device_desc {
-    uint32_t struct_size;      /* sizeof(hewn_cuda_device_desc) */
-    void *context;             /* CUcontext; NULL: the calling thread's current one */
-    void *stream;              /* CUstream of that context; NULL: the default stream */
-    hewn_allocate_fn allocate; /* for host memory, as in hewn_cpu_device_desc */
-    hewn_deallocate_fn deallocate;
-    void *allocator_context;
+    uint32_t struct_size;          /* sizeof(hewn_cuda_device_desc) */
+    void *context;                 /* CUcontext; NULL: the calling thread's current one */
+    void *stream;                  /* CUstream of that context; NULL: the default stream */
+    hewn_allocate_fn allocate;     /* for host memory, as in hewn_cpu_device_desc */
+    hewn_deallocate_fn deallocate; /* the other hook */
+    void *allocator_context;       /* passed to both */
 } hewn_cuda_device_desc;
 /* HEWN_STATUS_INVALID_ARGUMENT also if context is no CUcontext, or is NULL while the calling thread
  * has no current one. */
 HEWN_API hewn_status HEWN_CALL hewn_create_cuda_device(const hewn_cuda_device_desc *desc,
                                                        hewn_device **device, hewn_error *error);
 
+/* An OpenCL device, on the program's context and queue. */
 typedef struct hewn_opencl_device_desc {
     uint32_t struct_size; /* sizeof(hewn_opencl_device_desc) */
     void *context;        /* cl_context; retained by the device */
     void *queue;          /* cl_command_queue of that context, in order; retained by the device */
-    hewn_allocate_fn allocate; /* for host memory, as in hewn_cpu_device_desc */
-    hewn_deallocate_fn deallocate;
-    void *allocator_context;
+    hewn_allocate_fn allocate;     /* for host memory, as in hewn_cpu_device_desc */
+    hewn_deallocate_fn deallocate; /* the other hook */
+    void *allocator_context;       /* passed to both */
 } hewn_opencl_device_desc;
 /* HEWN_STATUS_INVALID_ARGUMENT also if queue is no cl_command_queue of the context;
  * HEWN_STATUS_UNSUPPORTED if out of order. */
@@ -341,9 +352,9 @@ typedef struct hewn_d3d12_device_desc {
     uint32_t struct_size; /* sizeof(hewn_d3d12_device_desc) */
     void *device;         /* ID3D12Device; retained by the device */
     void *queue; /* ID3D12CommandQueue, COMPUTE or DIRECT, retained; NULL: one of its own */
-    hewn_allocate_fn allocate; /* for host memory, as in hewn_cpu_device_desc */
-    hewn_deallocate_fn deallocate;
-    void *allocator_context;
+    hewn_allocate_fn allocate;     /* for host memory, as in hewn_cpu_device_desc */
+    hewn_deallocate_fn deallocate; /* the other hook */
+    void *allocator_context;       /* passed to both */
 } hewn_d3d12_device_desc;
 /* HEWN_STATUS_INVALID_ARGUMENT also if queue is neither COMPUTE nor DIRECT, or is of another
  * device. */
@@ -352,12 +363,12 @@ HEWN_API hewn_status HEWN_CALL hewn_create_d3d12_device(const hewn_d3d12_device_
 
 /* A device of this machine, for listings and hewn_open_device. */
 typedef struct hewn_device_info {
-    uint32_t struct_size; /* sizeof(hewn_device_info) */
-    hewn_device_kind kind;
-    uint32_t index;     /* among the devices of its kind */
-    char name[128];     /* from its driver */
-    uint64_t memory;    /* in bytes; 0: not known */
-    int32_t capability; /* CUDA: compute capability times ten; else 0 */
+    uint32_t struct_size;  /* sizeof(hewn_device_info) */
+    hewn_device_kind kind; /* for hewn_open_device */
+    uint32_t index;        /* among the devices of its kind */
+    char name[128];        /* from its driver */
+    uint64_t memory;       /* in bytes; 0: not known */
+    int32_t capability;    /* CUDA: compute capability times ten; else 0 */
     int32_t is_cpu; /* 1: software on a CPU, such as PoCL and WARP, or no GPU; hewn's own CPU device
                        is faster */
     char missing[64]; /* what it lacks to run hewn's kernels; "" if nothing */
@@ -369,6 +380,8 @@ typedef struct hewn_device_info {
  * HEWN_STATUS_DEVICE_FAILED: from the driver. */
 HEWN_API hewn_status HEWN_CALL hewn_get_device(hewn_device_kind kind, uint32_t index,
                                                hewn_device_info *info, hewn_error *error);
+/* An index for hewn_open_device. */
+#define HEWN_ANY_DEVICE UINT32_MAX
 /* Opens a device, for tools, tests and programs that have none: the index-th of its kind, or with
  * HEWN_ANY_DEVICE the first that lacks nothing. HEWN_ANY_DEVICE prefers GPUs to software on the CPU
  * (is_cpu), and never opens the latter for Direct3D 12: it then returns HEWN_STATUS_NO_DEVICE.
@@ -376,7 +389,6 @@ HEWN_API hewn_status HEWN_CALL hewn_get_device(hewn_device_kind kind, uint32_t i
  * GPU's primary context, which the CUDA runtime uses as well, and its default stream. Host memory
  * comes from the C library. Statuses are those of hewn_get_device and of the functions that create
  * devices. */
-#define HEWN_ANY_DEVICE UINT32_MAX
 HEWN_API hewn_status HEWN_CALL hewn_open_device(hewn_device_kind kind, uint32_t index,
                                                 hewn_device **device, hewn_error *error);
 /* The device's kind. NULL is the CPU. */
@@ -393,11 +405,12 @@ HEWN_API hewn_status HEWN_CALL hewn_allocate(hewn_device *device, uint64_t bytes
                                              hewn_error *error);
 HEWN_API void HEWN_CALL hewn_deallocate(
     hewn_device *device, void *memory); /* ignores NULL memory; may wait for the device */
-/* Copy between the program's memory and the device's, after all that was enqueued before, and wait
- * for the copy. On the CPU nothing checks offset + bytes against the memory's size; on a GPU that
- * is left to the driver. */
+/* hewn_write and hewn_read copy between the program's memory and the device's, after all that was
+ * enqueued before, and wait for the copy. On the CPU nothing checks offset + bytes against the
+ * memory's size; on a GPU that is left to the driver. */
 HEWN_API hewn_status HEWN_CALL hewn_write(hewn_device *device, void *memory, uint64_t offset,
                                           const void *from, uint64_t bytes, hewn_error *error);
+/* The other direction of hewn_write. */
 HEWN_API hewn_status HEWN_CALL hewn_read(hewn_device *device, void *memory, uint64_t offset,
                                          void *to, uint64_t bytes, hewn_error *error);
 /* Waits for all that was enqueued on the device's stream or queue; on Direct3D 12 for all that hewn
@@ -414,6 +427,7 @@ typedef void(HEWN_CALL *hewn_slice_fn)(void *arg, int32_t index);
 typedef void(HEWN_CALL *hewn_parallel_for_fn)(void *context, int32_t count, hewn_slice_fn fn,
                                               void *arg);
 
+/* A tensor's memory: see struct hewn_buffer_binding. */
 typedef struct hewn_buffer_binding hewn_buffer_binding;
 
 /* Options of hewn_compile.
@@ -442,6 +456,7 @@ typedef struct hewn_compile_options {
     uint32_t constant_count;              /* the number of inputs, or 0 with none */
 } hewn_compile_options;
 
+/* A compiled operator. */
 typedef struct hewn_operator hewn_operator;
 
 /* Compiles an operator: validates the description against the operator's table, merges dimensions,
@@ -488,6 +503,7 @@ struct hewn_buffer_binding {
  * is older than this macro. */
 #define HEWN_BINDING_OF(data_type) (sizeof(hewn_buffer_binding) | (data_type)*65536u)
 
+/* Options of one execution. */
 typedef struct hewn_execute_options {
     uint32_t struct_size;              /* sizeof(hewn_execute_options) */
     int32_t max_threads;               /* 0: the operator's; on GPUs these three are ignored */
@@ -563,8 +579,8 @@ HEWN_API hewn_status HEWN_CALL hewn_d3d12_record(const hewn_operator *op, void *
  * struct_size, then a pointer to each tensor's description, in the order of the table; NULL where
  * an optional tensor is absent. */
 typedef struct hewn_operator_info {
-    uint32_t struct_size; /* sizeof(hewn_operator_info) */
-    hewn_operator_type type;
+    uint32_t struct_size;       /* sizeof(hewn_operator_info) */
+    hewn_operator_type type;    /* for hewn_operator_desc */
     const char *name;           /* "quantize_linear", as in names of variants */
     const char *directml_name;  /* "QUANTIZE_LINEAR" */
     const char *onnx_name;      /* domain and operator: "ai.onnx.QuantizeLinear" */
@@ -576,9 +592,10 @@ typedef struct hewn_operator_info {
                                    width */
     uint32_t
         min_dimension_count; /* at the level; both are 0 if it does not have the operator yet */
-    uint32_t max_dimension_count;
+    uint32_t max_dimension_count; /* at the level */
 } hewn_operator_info;
 
+/* What a tensor is to its operator. */
 typedef int32_t hewn_tensor_role;
 enum {
     HEWN_TENSOR_ROLE_DATA = 0, /* an input to compute with */
@@ -587,11 +604,12 @@ enum {
     HEWN_TENSOR_ROLE_OUTPUT = 3
 };
 
+/* A tensor of an operator. */
 typedef struct hewn_operator_tensor_info {
-    uint32_t struct_size; /* sizeof(hewn_operator_tensor_info) */
-    const char *name;     /* "ScaleTensor" */
-    hewn_tensor_role role;
-    int32_t optional;    /* 1: may be absent at the level */
+    uint32_t struct_size;  /* sizeof(hewn_operator_tensor_info) */
+    const char *name;      /* "ScaleTensor" */
+    hewn_tensor_role role; /* what it is to the operator */
+    int32_t optional;      /* 1: may be absent at the level */
     int32_t one_element; /* 1: exactly one element, whatever the others' sizes; else it has those of
                             tensor 0 */
     int32_t in_signature; /* 1: a kernel's signature names its type */
@@ -601,19 +619,22 @@ typedef struct hewn_operator_tensor_info {
     uint32_t types;    /* at the level: bit t is set if the data type t is allowed */
 } hewn_operator_tensor_info;
 
+/* The number of operators. */
+HEWN_API uint32_t HEWN_CALL hewn_operator_count(void);
 /* hewn_get_operator describes the index-th operator at a feature level, hewn_get_operator_tensor
  * one of its tensors. They are the same in every build (which kernels one has: hewn_get_variant).
  * HEWN_STATUS_INVALID_ARGUMENT: there is no such operator, tensor or level, info is null, or its
  * struct_size is too small. */
-HEWN_API uint32_t HEWN_CALL hewn_operator_count(void);
 HEWN_API hewn_status HEWN_CALL hewn_get_operator(uint32_t index, hewn_feature_level level,
                                                  hewn_operator_info *info);
+/* Describes a tensor of an operator: see hewn_get_operator. */
 HEWN_API hewn_status HEWN_CALL hewn_get_operator_tensor(uint32_t index, uint32_t tensor,
                                                         hewn_feature_level level,
                                                         hewn_operator_tensor_info *info);
 
 /* ---- What was built, what runs here ---------------------------------------------------------- */
 
+/* A set of CPU features, or a kind of GPU, that kernels are compiled for. */
 typedef struct hewn_target_info {
     uint32_t struct_size;      /* sizeof(hewn_target_info) */
     const char *name;          /* "x86_64_avx2" */
@@ -624,9 +645,10 @@ typedef struct hewn_target_info {
     hewn_device_kind device; /* what it is for; asking about a GPU's target loads the driver */
 } hewn_target_info;
 
+/* The number of targets of this build. */
+HEWN_API uint32_t HEWN_CALL hewn_target_count(void);
 /* hewn_get_target describes the index-th target of this build, in ascending rank.
  * HEWN_STATUS_INVALID_ARGUMENT: there is none, info is null, or its struct_size is too small. */
-HEWN_API uint32_t HEWN_CALL hewn_target_count(void);
 HEWN_API hewn_status HEWN_CALL hewn_get_target(uint32_t index, hewn_target_info *info);
 
 /* A variant: one kernel, operator x signature x target. */
@@ -642,10 +664,11 @@ typedef struct hewn_variant_info {
     hewn_device_kind device; /* what it is for */
 } hewn_variant_info;
 
+/* The number of variants of this build. */
+HEWN_API uint32_t HEWN_CALL hewn_variant_count(void);
 /* hewn_get_variant describes the index-th variant of this build, by ascending rank of its target;
  * for a GPU's it loads the driver. HEWN_STATUS_INVALID_ARGUMENT: there is none, info is null, or
  * its struct_size is too small. */
-HEWN_API uint32_t HEWN_CALL hewn_variant_count(void);
 HEWN_API hewn_status HEWN_CALL hewn_get_variant(uint32_t index, hewn_variant_info *info);
 
 /* ---- Library --------------------------------------------------------------------------------- */

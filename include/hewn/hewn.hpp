@@ -46,8 +46,10 @@ inline namespace no_exceptions {  // other functions than those of a program's o
 // tensor and the rule, status() is a HEWN_STATUS_ value.
 class Error : public std::runtime_error {
 public:
+    // Of a call that failed.
     explicit Error(const hewn_error &error)
         : std::runtime_error(error.message), status_(error.status) {}
+    // What the call returned.
     hewn_status status() const noexcept { return status_; }
 
 private:
@@ -97,6 +99,7 @@ enum class DataType : hewn_data_type {
     INT64 = HEWN_DATA_TYPE_INT64,
 };
 
+// What the operators of a build may do: hewn_feature_level.
 enum class FeatureLevel : hewn_feature_level {
     NEWEST = HEWN_FEATURE_LEVEL_NEWEST,
     LEVEL_1_0 = HEWN_FEATURE_LEVEL_1_0,
@@ -120,8 +123,11 @@ enum class FeatureLevel : hewn_feature_level {
 // hewn_tensor_desc with its own storage. Sizes are outermost first; strides are in elements, 0
 // broadcasts, none: packed.
 struct TensorDesc {
+    // Of the elements.
     DataType data_type = DataType::FLOAT32;
+    // In elements, each >= 0.
     std::vector<int64_t> sizes;
+    // In elements, each >= 0; none: packed.
     std::optional<std::vector<int64_t>> strides = std::nullopt;
 
     // An input of these sizes that repeats one element: all strides are 0.
@@ -154,9 +160,13 @@ struct TensorDesc {
 // A zero point, which may be absent: std::nullopt, a TensorDesc, an optional one, or a TensorDesc's
 // members in braces.
 struct OptionalTensorDesc : std::optional<TensorDesc> {
+    // An absent one.
     OptionalTensorDesc(std::nullopt_t = std::nullopt) {}
+    // A zero point of this description.
     OptionalTensorDesc(TensorDesc desc) : optional(std::move(desc)) {}
+    // Absent if the optional is empty.
     OptionalTensorDesc(std::optional<TensorDesc> desc) : optional(std::move(desc)) {}
+    // A zero point with these members of a TensorDesc.
     OptionalTensorDesc(DataType data_type, std::vector<int64_t> sizes,
                        std::optional<std::vector<int64_t>> strides = std::nullopt)
         : optional(TensorDesc{data_type, std::move(sizes), std::move(strides)}) {}
@@ -164,6 +174,7 @@ struct OptionalTensorDesc : std::optional<TensorDesc> {
 
 // Options of one execution: execute({...}, {...}, &options).
 struct ExecuteOptions : hewn_execute_options {
+    // The members of hewn_execute_options; 0 and nullptr: the operator's own.
     explicit ExecuteOptions(int32_t threads = 0, hewn_parallel_for_fn executor = nullptr,
                             void *executor_context = nullptr)
         : hewn_execute_options{sizeof(hewn_execute_options), threads, executor, executor_context} {}
@@ -264,6 +275,7 @@ constexpr bool is_const_memory = std::is_const_v<typename Memory<X>::Element>;
 // type). Or made from a pointer, of any type, an offset and the bytes that may be used from that
 // offset on (not the bytes of the whole buffer).
 struct Binding : hewn_buffer_binding {
+    // `bytes` bytes, from byte_offset on.
     Binding(void *memory, uint64_t bytes, uint64_t byte_offset = 0)
         : hewn_buffer_binding{sizeof(hewn_buffer_binding), memory, byte_offset, bytes} {}
     template<class X, class As = detail::Output<X>,
@@ -286,11 +298,14 @@ struct Binding : hewn_buffer_binding {
 // an absent optional tensor. A temporary, as a number that is written in the call, must live until
 // the execution has ended.
 struct InputBinding : hewn_buffer_binding {
+    // An absent tensor, or a constant.
     InputBinding(std::nullptr_t)
         : hewn_buffer_binding{sizeof(hewn_buffer_binding), nullptr, 0, 0} {}
+    // `bytes` bytes, from byte_offset on.
     InputBinding(const void *memory, uint64_t bytes, uint64_t byte_offset = 0)
         : hewn_buffer_binding{sizeof(hewn_buffer_binding), const_cast<void *>(memory), byte_offset,
                               bytes} {}
+    // The same memory.
     InputBinding(const Binding &binding) : hewn_buffer_binding(binding) {}
     template<class X, std::enable_if_t<detail::held_by<const X>() >= 0, int> = 0>
     InputBinding(const X &memory) : hewn_buffer_binding(detail::bind(memory)) {}
@@ -302,17 +317,21 @@ struct InputBinding : hewn_buffer_binding {
     InputBinding(const X &) = delete;  // due: a container with data(), a C array, {pointer, bytes}
 };
 
+// Options of compile().
 struct CompileOptions {
+    // The table of operators that holds.
     FeatureLevel feature_level = FeatureLevel::NEWEST;
     std::string variant = {};  // empty: HEWN_VARIANT, else the best
     int32_t max_threads = 0;   // for the CPU, like parallel_for, which must outlive the operator
-    hewn_parallel_for_fn parallel_for = nullptr;
+    hewn_parallel_for_fn parallel_for = nullptr;  // nullptr: the library's own pool
+    // Passed to parallel_for.
     void *parallel_for_context = nullptr;
     // Scales and zero points that never change, one for each input, nullptr for one that is no
     // constant: {nullptr, scale, nullptr}. They are copied; executions take nullptr for them.
     std::vector<InputBinding> constants = {};
 };
 
+// Kinds of devices: hewn_device_kind.
 enum class DeviceKind : hewn_device_kind {
     CPU = HEWN_DEVICE_CPU,
     CUDA = HEWN_DEVICE_CUDA,
@@ -370,8 +389,11 @@ public:
         });
     }
 
+    // The C handle.
     hewn_device *get() const noexcept { return handle_.get(); }
+    // What it is.
     DeviceKind kind() const noexcept { return static_cast<DeviceKind>(hewn_kind_of_device(get())); }
+    // hewn_synchronize.
     void synchronize() const {
         detail::check(
             [&](hewn_error *error) { return hewn_synchronize(detail::handle_of(*this), error); });
@@ -418,12 +440,15 @@ public:
             return hewn_write(memory_.get_deleter().device, get(), offset, from, bytes, error);
         });
     }
+    // As write, in the other direction.
     void read(void *to, uint64_t bytes, uint64_t offset = 0) const {
         detail::check([&](hewn_error *error) {
             return hewn_read(memory_.get_deleter().device, get(), offset, to, bytes, error);
         });
     }
+    // What hewn_buffer_binding's buffer takes.
     void *get() const noexcept { return memory_.get(); }
+    // All of it.
     Binding binding() const { return Binding(get(), bytes_); }
 
 private:
@@ -456,6 +481,7 @@ public:
     void run() const {
         detail::check([&](hewn_error *error) { return hewn_run(get(), error); });
     }
+    // The C handle.
     hewn_bound_operator *get() const noexcept { return handle_.get(); }
 
 private:
@@ -479,6 +505,7 @@ public:
                  const hewn_execute_options *options = nullptr) const {
         execute(inputs.begin(), inputs.size(), outputs.begin(), outputs.size(), options);
     }
+    // The same with arrays.
     void execute(const InputBinding *inputs, size_t input_count, const Binding *outputs,
                  size_t output_count, const hewn_execute_options *options = nullptr) const {
         detail::check([&](hewn_error *error) {
@@ -492,6 +519,7 @@ public:
                        const hewn_execute_options *options = nullptr) const {
         return bind(inputs.begin(), inputs.size(), outputs.begin(), outputs.size(), options);
     }
+    // The same with arrays.
     BoundOperator bind(const InputBinding *inputs, size_t input_count, const Binding *outputs,
                        size_t output_count, const hewn_execute_options *options = nullptr) const {
         hewn_bound_operator *bound = nullptr;
@@ -510,7 +538,9 @@ public:
                                      static_cast<uint32_t>(outputs.size()), error);
         });
     }
+    // hewn_operator_variant.
     const char *variant() const noexcept { return hewn_operator_variant(get()); }
+    // The C handle.
     hewn_operator *get() const noexcept { return handle_.get(); }
 
 private:
@@ -562,6 +592,7 @@ inline const TensorDesc *pointer(const OptionalTensorDesc &desc) { return desc ?
 // An operator at a feature level, and its tensors, the output last: hewn_get_operator and
 // hewn_get_operator_tensor.
 struct OperatorInfo : hewn_operator_info {
+    // In order, the output last.
     std::vector<hewn_operator_tensor_info> tensors;
 };
 
@@ -581,7 +612,7 @@ inline std::vector<OperatorInfo> operators(FeatureLevel feature_level = FeatureL
     return infos;
 }
 
-// The targets and variants of this build, in the order of hewn_get_target and hewn_get_variant.
+// The targets of this build, in the order of hewn_get_target.
 inline std::vector<hewn_target_info> targets() {
     std::vector<hewn_target_info> infos(hewn_target_count());
     for (uint32_t i = 0; i < infos.size(); i++) {
@@ -591,6 +622,7 @@ inline std::vector<hewn_target_info> targets() {
     return infos;
 }
 
+// The variants of this build, in the order of hewn_get_variant.
 inline std::vector<hewn_variant_info> variants() {
     std::vector<hewn_variant_info> infos(hewn_variant_count());
     for (uint32_t i = 0; i < infos.size(); i++) {
