@@ -106,7 +106,9 @@ lint() {  # TOOL
     lines) on code bash -c 'too_long "$@"' lines ;;
     clang-tidy)
         scripts/setup.sh clang-tidy >/dev/null
-        of 'runtime/*.cpp' | xargs --null --no-run-if-empty --max-args 1 clang-tidy --quiet -p build
+        # Without two files: f16c is no feature to 14, and it crashes on opencl.cpp.
+        of 'runtime/*.cpp' | grep -zvE '/(dispatch/dispatch|gpu/opencl)\.cpp$' |
+            xargs --null --no-run-if-empty --max-args 1 clang-tidy --quiet -p build
         ;;
     *) echo "lint: there is no $1; --help lists them" >&2 && return 2 ;;
     esac

@@ -44,7 +44,8 @@ struct CpuCall : BoxCall {
     // asked for.
     template<class State>
     State &state() {
-        static_assert(sizeof(State) <= kLargeStateBytes && alignof(State) <= 64);
+        static_assert(sizeof(State) <= kLargeStateBytes);
+        static_assert(alignof(State) <= 64);
         void *const memory = sizeof(State) <= kStateBytes ? small_ : large;
         if (!begun_) new (memory) State;
         begun_ = true;

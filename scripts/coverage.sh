@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# How much of runtime/ the quick tests run: builds with --coverage and few kernels in
+# build-coverage/, runs the tests, and writes build-coverage/html/index.html and, as the last line,
+# the totals. Arguments are of ctest: scripts/coverage.sh -R plan
+set -euo pipefail
+if [[ ${1-} == -h || ${1-} == --help ]]; then
+    sed -n '2,/^set/{/^set/!s/^# \?//p}' "${BASH_SOURCE[0]}"
+    exit
+fi
+CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
+scripts/setup.sh
+export PATH="$PWD/.venv/bin:$PATH"
+build=build-coverage venv=$PWD/build-coverage/venv
+# One kernel of each operator: the runtime does not differ between types.
+kernels="add_f32;quantize_linear_f32_u8;dequantize_linear_u8_f32"
+kernels+=";quantized_linear_add_u8_u8_u8;quantized_linear_mul_u8_u8"
+# The generators need no second build where there is one.
+generators=()
+if [[ -x build/hewn_generators ]]; then
+    generators=("-DHEWN_GENERATORS=$PWD/build/hewn_generators")
+fi
+# -fprofile-update=atomic: several threads run the same lines.
+cmake -G Ninja -B $build -DCMAKE_BUILD_TYPE=Debug "-DHEWN_SIGNATURES=$kernels" \
+    "-DCMAKE_CXX_FLAGS=--coverage -fprofile-update=atomic" -DHEWN_BUILD_EXAMPLES=OFF \
+    "${generators[@]}"
+cmake --build $build
+if [[ ! -x $venv/bin/gcovr ]]; then
+    /usr/bin/python3 -m venv --clear "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-deps \
+        --only-binary :all: -r scripts/coverage-requirements.txt
+fi
+find $build -name '*.gcda' -delete
+status=0
+# What looks at the build itself is not about coverage, and finds another build here.
+ctest --test-dir $build --output-on-failure -LE '^(long|slow|headers)$' \
+    -E '^(lint|qemu|symbols|hot_loops|leak|allocation|signatures|test_sh|wine_skipped)' "$@" ||
+    status=$?
+mkdir -p $build/html
+"$venv/bin/gcovr" --root . --filter 'runtime/' --object-directory $build \
+    --exclude-unreachable-branches --html-details $build/html/index.html --print-summary |
+    grep -E '^(lines|functions|branches):'
+exit $status
