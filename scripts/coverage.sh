@@ -37,6 +37,7 @@ ctest --test-dir $build --output-on-failure -LE '^(long|slow|headers)$' \
     status=$?
 mkdir -p $build/html
 "$venv/bin/gcovr" --root . --filter 'runtime/' --object-directory $build \
-    --exclude-unreachable-branches --html-details $build/html/index.html --print-summary |
+    --exclude-unreachable-branches --html-details $build/html/index.html --print-summary \
+    $build/CMakeFiles/hewn_static.dir |
     grep -E '^(lines|functions|branches):'
 exit $status
