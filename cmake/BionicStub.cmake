@@ -13,4 +13,5 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/bionic/c.c CONTENT "${source}" @ONLY
 add_library(hewn_bionic_stub SHARED ${PROJECT_BINARY_DIR}/bionic/c.c)
 target_compile_options(hewn_bionic_stub PRIVATE -fno-builtin -w)
 target_link_options(hewn_bionic_stub PRIVATE -nostdlib)
-set_target_properties(hewn_bionic_stub PROPERTIES OUTPUT_NAME c LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bionic NO_SONAME OFF)
+set_target_properties(hewn_bionic_stub PROPERTIES OUTPUT_NAME c NO_SONAME OFF
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bionic)

@@ -1,6 +1,6 @@
 # hewn_hide_static(<target> <file>): a shared library that links the static library <target>, whose
-# file has this name, must not export it, where another library's hewn would take its place. Halide's
-# objects do not say so themselves. Not all linkers know the option: zig's refuses it.
+# file has this name, must not export it, where another library's hewn would take its place.
+# Halide's objects do not say so themselves. Not all linkers know the option: zig's refuses it.
 include(CheckLinkerFlag)
 
 function(hewn_hide_static target file)

@@ -9,7 +9,8 @@ list(JOIN exports "\n" exports)
 set(definition ${PROJECT_BINARY_DIR}/hewn.def)
 file(CONFIGURE OUTPUT ${definition} CONTENT "LIBRARY hewn.dll\nEXPORTS\n${exports}\n" @ONLY)
 
-set_target_properties(hewn PROPERTIES PREFIX "" IMPORT_PREFIX "" IMPORT_SUFFIX .lib VERSION "" SOVERSION "")
+set_target_properties(hewn PROPERTIES PREFIX "" IMPORT_PREFIX "" IMPORT_SUFFIX .lib
+    VERSION "" SOVERSION "")
 enable_language(RC)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/hewn.rc.in ${PROJECT_BINARY_DIR}/hewn.rc @ONLY)
 target_sources(hewn PRIVATE ${PROJECT_BINARY_DIR}/hewn.rc)

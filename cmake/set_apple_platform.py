@@ -1,9 +1,10 @@
 """set_apple_platform.py PLATFORM VERSION ARCHIVE: in each object of the static library, sets the
 platform and the oldest system that it is for.
 
-Halide writes those of its own choice (iOS 17.0, macOS 12.0), and Xcode's linker warns of each object
-that is newer than the application's. Apple's vtool does the same for one object, on a Mac. Mach-O:
-mach-o/loader.h's mach_header_64 and build_version_command; ar: 4.4BSD's format of long names."""
+Halide writes those of its own choice (iOS 17.0, macOS 12.0), and Xcode's linker warns of each
+object that is newer than the application's. Apple's vtool does the same for one object, on a Mac.
+Mach-O: mach-o/loader.h's mach_header_64 and build_version_command; ar: 4.4BSD's format of long
+names."""
 
 import argparse
 import pathlib

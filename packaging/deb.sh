@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # packaging/deb.sh FOLDER: builds this system's Debian packages there, by debhelper: libhewn0.x,
-# libhewn-dev, hewn (the tool) and their debug symbols. HEWN_SIGNATURES in the environment: only these
-# kernels.
+# libhewn-dev, hewn (the tool) and their debug symbols. HEWN_SIGNATURES in the environment: only
+# these kernels.
 set -euo pipefail
 out=$(realpath -m "${1:?"usage: packaging/deb.sh FOLDER"}")
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -26,12 +26,13 @@ for package in "libhewn$soversion" libhewn-dev hewn; do
     cp lintian-overrides "$package.lintian-overrides"
 done
 rm lintian-overrides
-# Every function of the header has been there since this version: before 1.0 each minor version has a
-# soname of its own.
+# Every function of the header has been there since this version: before 1.0 each minor version has
+# a soname of its own.
 {
     echo "libhewn.so.$soversion libhewn$soversion #MINVER#"
     echo "* Build-Depends-Package: libhewn-dev"
-    sed -n "s/^HEWN_API .*HEWN_CALL \(hewn_[a-z0-9_]*\)(.*/ \1@Base $version/p" "$root/$header" | sort
+    sed -n "s/^HEWN_API .*HEWN_CALL \(hewn_[a-z0-9_]*\)(.*/ \1@Base $version/p" "$root/$header" |
+        sort
 } >"libhewn$soversion.symbols"
 date=$(date --utc --rfc-email --date="@${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct)}")
 cat >changelog <<END

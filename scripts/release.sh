@@ -38,7 +38,7 @@ quietly() {
     shift
     "$@" >"$log" 2>&1 || status=$?
     if ((status)); then tail -n 30 "$log" >&2; fi
-    return $status
+    return "$status"
 }
 
 # build SYSTEM NAME TARGETS: builds and installs it in stage/NAME, its debug symbols in debug/NAME.

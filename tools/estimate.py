@@ -2,11 +2,12 @@
 """Static estimates of the ARM kernels' hot loops, for chips that are not at hand:
 scripts/estimate.sh runs it.
 
-estimate.py BUILD [FILTER]: BUILD is a configured build for ARM64 (build-linux-arm64), FILTER a regular expression for kernels' names.
-Compiles each chosen kernel to assembly exactly as BUILD compiles it to an object. Takes the loop that stores most, and asks llvm-mca for
-the cycles of an iteration and the busiest resource. Prints a Markdown table of cycles per element with a row for each kernel; where its
-targets differ, `arm64_neon / arm64_fp16`.
-docs/lab/performance.md has the table without a FILTER."""
+estimate.py BUILD [FILTER]: BUILD is a configured build for ARM64 (build-linux-arm64), FILTER a
+regular expression for kernels' names. Compiles each chosen kernel to assembly exactly as BUILD
+compiles it to an object. Takes the loop that stores most, and asks llvm-mca for the cycles of an
+iteration and the busiest resource. Prints a Markdown table of cycles per element with a row for
+each kernel; where its targets differ, `arm64_neon / arm64_fp16`. docs/lab/performance.md has
+the table without a FILTER."""
 import re
 import subprocess
 import sys

@@ -1,5 +1,6 @@
-# The static library for iOS's HEWN_IOS_SDK, by zig's clang with its headers of macOS in the place of
-# Apple's SDK, which no registry has. Included by the toolchain files of the device and the simulator.
+# The static library for iOS's HEWN_IOS_SDK, by zig's clang with its headers of macOS in the place
+# of Apple's SDK, which no registry has. Included by the toolchain files of the device and the
+# simulator.
 set(CMAKE_SYSTEM_NAME iOS)
 set(CMAKE_SYSTEM_PROCESSOR arm64)
 include(${CMAKE_CURRENT_LIST_DIR}/zig.cmake)

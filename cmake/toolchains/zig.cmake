@@ -2,7 +2,8 @@
 # for HEWN_ZIG_TARGET; LLVM's tools for objects. Included by the toolchain files of those systems.
 file(GLOB zig ${CMAKE_CURRENT_LIST_DIR}/../../.venv/lib/python3*/site-packages/ziglang/zig)
 if(NOT zig)
-    message(FATAL_ERROR "${CMAKE_TOOLCHAIN_FILE} needs the wheel ziglang in .venv: use scripts/cross.sh")
+    message(FATAL_ERROR
+        "${CMAKE_TOOLCHAIN_FILE} needs the wheel ziglang in .venv: use scripts/cross.sh")
 endif()
 set(CMAKE_C_COMPILER ${zig} cc -target ${HEWN_ZIG_TARGET})
 set(CMAKE_CXX_COMPILER ${zig} c++ -target ${HEWN_ZIG_TARGET})

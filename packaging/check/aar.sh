@@ -2,6 +2,7 @@
 # aar.sh DIST WORK: the AAR as an application meets it: by prefab's rules, then found and linked by
 # CMake; a program with the static library runs, for ARM under QEMU. musl is in bionic's place, and
 # zig in the NDK's. examples/android is built with it.
+# shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 apt llvm qemu-user-static
 zig=$(zig)/zig

@@ -2,6 +2,7 @@
 # archives.sh DIST WORK: each archive unpacked and used with what it is for. On the systems that run
 # here: CMake, pkg-config and a plain compiler, the shared and the static library, a program that
 # runs: ARM64 under QEMU, musl with its own loader, Windows under Wine. On the others: the link.
+# shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 apt clang lld llvm musl-tools qemu-user-static g++-aarch64-linux-gnu g++-mingw-w64-x86-64
 zig=$(zig)/zig
@@ -47,7 +48,8 @@ by_pkg_config() {  # SYSTEM PREFIX
     read -r -a flags <<<"$(PKG_CONFIG_PATH=$2/lib/pkgconfig pkg-config --cflags --libs hewn)"
     cc "$example/main.c" "${flags[@]}" -o "$program"
     LD_LIBRARY_PATH=$2/lib run "$1: pkg-config" "$program"
-    read -r -a flags <<<"$(PKG_CONFIG_PATH=$2/lib/pkgconfig pkg-config --static --cflags --libs hewn)"
+    read -r -a flags <<<"$(PKG_CONFIG_PATH=$2/lib/pkgconfig \
+        pkg-config --static --cflags --libs hewn)"
     cc -static "$example/main.c" "${flags[@]}" -o "$program"
     run "$1: pkg-config, everything static" "$program"
 }
@@ -77,7 +79,8 @@ debug_symbols() {  # SYSTEM PREFIX
     tar -xf "$(only_file "hewn-$version-$1-debug.tar.gz")" -C "$symbols"
     id=$(llvm-readelf -n "$2/lib/libhewn.so" | sed -n 's/^ *Build ID: //p')
     [[ $id && $(llvm-readelf -n "$(find "$symbols" -name '*.debug')" |
-        sed -n 's/^ *Build ID: //p') == "$id" ]] || fail "$1: no debug symbols of the build id '$id'"
+        sed -n 's/^ *Build ID: //p') == "$id" ]] ||
+        fail "$1: no debug symbols of the build id '$id'"
     if llvm-readelf -S "$2/lib/libhewn.so" | grep -q '\.debug_info'; then
         fail "$1: libhewn.so has debug information"
     fi
@@ -90,7 +93,9 @@ check() {  # SYSTEM PREFIX
     linux-gnu-*) oldest_glibc "$1" "$2" ;;&
     linux-gnu-x86_64*) by_cmake "$1" "$2" native env && by_pkg_config "$1" "$2" &&
         by_compiler "$1" "$2" env cc -pthread ;;
-    linux-gnu-arm64*) by_cmake "$1" "$2" linux-arm64 qemu-aarch64-static -L /usr/aarch64-linux-gnu ;;
+    linux-gnu-arm64*)
+        by_cmake "$1" "$2" linux-arm64 qemu-aarch64-static -L /usr/aarch64-linux-gnu
+        ;;
     linux-musl-x86_64)
         by_compiler "$1" "$2" env musl-gcc
         musl-gcc "$example/main.c" -I"$2/include" -L"$2/lib" -lhewn -o "$work/$1-shared"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# auditwheel.sh DIST WORK: what auditwheel says of the archives for glibc, packed as a wheel: they are
-# manylinux_2_17's.
+# auditwheel.sh DIST WORK: what auditwheel says of the archives for glibc, packed as a wheel: they
+# are manylinux_2_17's.
+# shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 version=$(sed -n 's/^#define HEWN_VERSION_[A-Z]* //p' "$root/include/hewn/hewn.h" | paste -sd .)
 apt patchelf
@@ -11,7 +12,7 @@ for arch in x86_64:x86_64 arm64:aarch64; do
     cp "$work/hewn-$version-$system/lib/libhewn.so" "$work/$system/hewn/"
     cd "$work/$system/hewn-$version.dist-info"
     printf 'Metadata-Version: 2.1\nName: hewn\nVersion: %s\n' "$version" >METADATA
-    printf 'Wheel-Version: 1.0\nGenerator: hewn\nRoot-Is-Purelib: false\nTag: %s\n' $tag >WHEEL
+    printf 'Wheel-Version: 1.0\nGenerator: hewn\nRoot-Is-Purelib: false\nTag: %s\n' "$tag" >WHEEL
     touch RECORD
     wheel=$work/hewn-$version-$tag.whl
     (cd .. && python -m zipfile -c "$wheel" hewn "hewn-$version.dist-info")

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# chroot.sh DIST WORK: on systems made anew. Debian 11, whose glibc is older than this one: a program
-# with the archive's libraries. Debian 12: the Debian packages installed by apt, used, removed.
+# chroot.sh DIST WORK: on systems made anew. Debian 11, whose glibc is older than this one: a
+# program with the archive's libraries. Debian 12: the Debian packages installed by apt, used,
+# removed.
+# shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 if ((EUID != 0)); then skip "chroots take root"; fi
 apt debootstrap
@@ -11,8 +13,14 @@ system() {  # NAME: a minimal Debian, below WORK
         skip "no debootstrap of $1: $(tail -1 "$work/$1.log")"
 }
 # in NAME COMMAND...
-in() { chroot "$work/$1" env DEBIAN_FRONTEND=noninteractive HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin "${@:2}"; }
-install_in() { in "$1" apt-get -qq -o APT::Sandbox::User=root install --no-install-recommends "${@:2}" >>"$work/$1.log" 2>&1; }
+in() {
+    chroot "$work/$1" env DEBIAN_FRONTEND=noninteractive HOME=/root \
+        PATH=/usr/sbin:/usr/bin:/sbin:/bin "${@:2}"
+}
+install_in() {
+    in "$1" apt-get -qq -o APT::Sandbox::User=root install --no-install-recommends "${@:2}" \
+        >>"$work/$1.log" 2>&1
+}
 
 works() {  # NAME PROGRAM...: prints what examples/c_quantize prints
     local printed
@@ -25,9 +33,10 @@ install_in bullseye gcc libc6-dev || fail "no compiler: $(tail -3 "$work/bullsey
 tar -xf "$(only_file "hewn-$version-linux-gnu-x86_64.tar.gz")" -C "$work/bullseye/opt"
 cp "$root/examples/c_quantize/main.c" "$work/bullseye/opt"
 prefix=/opt/hewn-$version-linux-gnu-x86_64
-in bullseye gcc /opt/main.c -I$prefix/include -L$prefix/lib -lhewn -o /opt/shared
-in bullseye gcc /opt/main.c -I$prefix/include $prefix/lib/libhewn.a -ldl -lpthread -lm -o /opt/static
-works bullseye env LD_LIBRARY_PATH=$prefix/lib /opt/shared
+compile=(gcc /opt/main.c "-I$prefix/include")
+in bullseye "${compile[@]}" "-L$prefix/lib" -lhewn -o /opt/shared
+in bullseye "${compile[@]}" "$prefix/lib/libhewn.a" -ldl -lpthread -lm -o /opt/static
+works bullseye env "LD_LIBRARY_PATH=$prefix/lib" /opt/shared
 works bullseye /opt/static
 echo "ok      Debian 11, glibc $(in bullseye ldd --version | sed -n '1s/.* //p'): both libraries"
 
@@ -35,8 +44,8 @@ system bookworm
 cp "$dist"/*.deb "$root/examples/c_quantize/main.c" "$work/bookworm/opt"
 in bookworm sh -c 'rm /opt/*-dbgsym_*'
 install_in bookworm gcc libc6-dev pkg-config || fail "no compiler: $(tail -3 "$work/bookworm.log")"
-in bookworm sh -c 'apt-get -qq -o APT::Sandbox::User=root install --no-install-recommends /opt/*.deb' \
-    >>"$work/bookworm.log" 2>&1 || fail "apt: $(tail -3 "$work/bookworm.log")"
+mapfile -t debs < <(in bookworm sh -c 'ls /opt/*.deb')
+install_in bookworm "${debs[@]}" || fail "apt: $(tail -3 "$work/bookworm.log")"
 in bookworm sh -c 'gcc /opt/main.c $(pkg-config --cflags --libs hewn) -o /opt/shared'
 works bookworm /opt/shared
 in bookworm hewn info >"$work/info" || fail "the tool does not run"

@@ -2,6 +2,7 @@
 # conan.sh DIST WORK: `conan create` of the recipe, from the archives in DIST, static and shared,
 # each with its test package, whose program runs; another compiler and build type take the same
 # binary; packages for the other systems are made; what has no archive is refused.
+# shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [[ $(uname -m) == x86_64 ]] || skip "the profile is of x86-64"
 command -v g++ >/dev/null || skip "no g++"

@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # deb.sh DIST WORK: the Debian packages by lintian; what they install, used from another folder.
 # chroot.sh installs them.
+# shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 apt lintian
 debs=("$dist"/*.deb)
 [[ ${#debs[@]} == 5 ]] || fail "not five packages: ${debs[*]}"
-found=$(lintian --info --no-tag-display-limit --fail-on none "${debs[@]}")
-[[ -z $found ]] || fail "lintian: $found"
+said=$(lintian --info --no-tag-display-limit --fail-on none "${debs[@]}")
+[[ -z $said ]] || fail "lintian: $said"
 echo "ok      lintian has nothing to say"
 for deb in "${debs[@]}"; do dpkg-deb --extract "$deb" "$work/root"; done
 "$work/root/usr/bin/hewn" info >"$work/info" || fail "the tool does not run"
 grep -q x86_64_avx2 "$work/info" || fail "the tool lists no targets: $(<"$work/info")"
-cmake -S "$root/examples/add" -B "$work/add" -G Ninja -DCMAKE_PREFIX_PATH="$work/root/usr" >"$work/log"
+cmake -S "$root/examples/add" -B "$work/add" -G Ninja -DCMAKE_PREFIX_PATH="$work/root/usr" \
+    >"$work/log"
 cmake --build "$work/add" >>"$work/log"
 printed=$("$work/add/add")
 [[ $printed == "11 22 33 44 "* ]] || fail "examples/add printed: $printed"

@@ -12,7 +12,8 @@ skip() { echo "skipped: $*" >&2 && exit 77; }
 fail() { echo "FAILED  $*" >&2 && exit 1; }
 # only_file PATTERN: the file of dist/ with this name.
 only_file() {
-    local found=("$dist"/$1)
+    local found
+    mapfile -t found < <(compgen -G "$dist/$1")
     [[ ${#found[@]} == 1 && -e ${found[0]} ]] || fail "there is not one $1 in $dist"
     echo "${found[0]}"
 }

@@ -2,6 +2,7 @@
 # nuget.sh DIST WORK: NuGet's client installs the package; Mono's xbuild takes its targets, which
 # copy the DLL of the platform and refuse others; a C program is compiled and linked from it, and
 # runs under Wine where that can be had.
+# shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 apt nuget mono-xbuild g++-mingw-w64-x86-64
 package=$(only_file 'hewn.*.nupkg')
@@ -18,7 +19,7 @@ evaluate() {  # PLATFORM
 }
 for platform in x64:win-x64 ARM64:win-arm64; do
     evaluate "${platform%:*}" >"$work/log" || { cat "$work/log" && fail "${platform%:*}: xbuild"; }
-    dll=$(sed -n 's/.*copies //p' "$work/log" | tr '\\' /)
+    dll=$(sed -n 's/.*copies //p' "$work/log" | tr '\134' /)  # a backslash
     [[ $(realpath "$dll") == "$(realpath "$native/runtimes/${platform#*:}/native/hewn.dll")" ]] ||
         fail "${platform%:*}: copies '$dll'"
     [[ -f $native/build/native/lib/${platform%:*}/hewn.lib ]] || fail "${platform%:*}: no hewn.lib"

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # reproducible.sh DIST WORK: the same sources in another folder, whose name has a space, give the
 # same files, of each form: scripts/release.sh --quick here and there. Takes a quarter of an hour.
+# shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$root"
 [[ -z $(git status --porcelain) ]] || skip "the sources here are not those of a commit"
 here=$work/here there="$work/another folder/hewn"
-scripts/release.sh --quick -B "$here" >"$work/here.log" 2>&1 || fail "here: $(tail "$work/here.log")"
+scripts/release.sh --quick -B "$here" >"$work/here.log" 2>&1 ||
+    fail "here: $(tail "$work/here.log")"
 git clone --quiet "$root" "$there"
 "$there/scripts/release.sh" --quick -B "$there/build-packages" >"$work/there.log" 2>&1 ||
     fail "there: $(tail "$work/there.log")"

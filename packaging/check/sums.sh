@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # sums.sh DIST WORK: SHA256SUMS is of every file in DIST; the bill of materials is valid and has
 # their hashes.
+# shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$dist"
 sha256sum --check --strict --quiet SHA256SUMS

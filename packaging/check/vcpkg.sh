@@ -2,6 +2,7 @@
 # vcpkg.sh DIST WORK: the port, run with stand-ins for vcpkg's functions, from the archives in DIST;
 # examples/add is built against what it installs, statically and dynamically. vcpkg itself is not
 # here.
+# shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [[ $(uname -m) == x86_64 ]] || skip "the triplet is of x86-64"
 tar -xzf "$(only_file 'hewn-*-vcpkg.tar.gz')" -C "$work"

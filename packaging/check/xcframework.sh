@@ -3,6 +3,7 @@
 # includes its header as a module links with it, by lld for the oldest system that Package.swift
 # names, without a warning. Xcode is not here, nor Apple's SDK: zig's headers and libSystem of macOS
 # are in their place, and stand-ins for Foundation and libobjc.
+# shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 apt clang lld llvm unzip
 zig=$(zig)/lib/libc
@@ -10,7 +11,8 @@ archive=$(only_file 'hewn-*.xcframework.zip')
 unzip -q "$archive" -d "$work"
 cp "$dist/Package.swift" "$work/"
 for name in Package.swift hewn.podspec.json; do
-    grep -q "$(sha256sum "$archive" | cut -d' ' -f1)" "$dist/$name" || fail "$name has another checksum"
+    grep -q "$(sha256sum "$archive" | cut -d' ' -f1)" "$dist/$name" ||
+        fail "$name has another checksum"
 done
 
 # stand_in NAME INSTALL-NAME SYMBOL...: a library's text-based stub for $target.

@@ -69,16 +69,23 @@ good 'op.execute({x, x}, {std::span(x).first(4)});'
 echo '#endif' >>"$work/good.cpp"
 
 written='an output is written: it is neither const nor a temporary'
-for output in constant constant_array 'std::vector<float>(4)' 0.5f 'std::as_const(number)'; do bad "$written" "op.execute({x}, {$output});"; done
+for output in constant constant_array 'std::vector<float>(4)' 0.5f 'std::as_const(number)'; do
+    bad "$written" "op.execute({x}, {$output});"
+done
 type='no operator takes double or bfloat16: convert to float'
-for memory in doubles wide 'wide[0]' 'std::vector<long double>(4)' 'std::vector<std::complex<double>>(4)'; do
+for memory in doubles wide 'wide[0]' 'std::vector<long double>(4)' \
+    'std::vector<std::complex<double>>(4)'; do
     bad "$type" "op.execute({x, $memory}, {x});"
 done
 for output in doubles wide 'wide[0]'; do bad "$type" "op.execute({x, x}, {$output});"; done
 bad "$type" 'op.execute({x, 0.5}, {x});'
 numbers='due: a container with data(), a C array, {pointer, bytes}'
-for memory in pointer rows_of_rows bits list pointers 'std::vector<hewn::InputBinding>{}'; do bad "$numbers" "op.execute({x, $memory}, {x});"; done
-for output in pointer rows_of_rows bits list pointers; do bad "$numbers" "op.execute({x, x}, {$output});"; done
+for memory in pointer rows_of_rows bits list pointers 'std::vector<hewn::InputBinding>{}'; do
+    bad "$numbers" "op.execute({x, $memory}, {x});"
+done
+for output in pointer rows_of_rows bits list pointers; do
+    bad "$numbers" "op.execute({x, x}, {$output});"
+done
 
 for file in good bad; do echo '}' >>"$work/$file.cpp"; done
 failed=0

@@ -4,11 +4,14 @@
 # indentation.
 set -euo pipefail
 cd "$1"
-mapfile -t names < <(sed -n 's/.*`examples\/\([a-z_]*\)` is the whole program:$/\1/p' README.md docs/using.md)
+mapfile -t names < <(sed -n 's/.*`examples\/\([a-z_]*\)` is the whole program:$/\1/p' \
+    README.md docs/using.md)
 ((${#names[@]})) || { echo "quotes_test: no example is quoted" >&2; exit 1; }
 for name in "${names[@]}"; do
     quote=$(awk -v name="\`examples/$name\` is the whole program:" 'index($0, name) { found = 1 }
-        found && /^```$/ { exit } inside { sub(/^ */, ""); print } found && /^```cpp$/ { inside = 1 }' README.md docs/using.md)
+        found && /^```$/ { exit }
+        inside { sub(/^ */, ""); print }
+        found && /^```cpp$/ { inside = 1 }' README.md docs/using.md)
     [[ $quote && $(sed 's/^ *//' "examples/$name/main.cpp") == *"$quote"* ]] || {
         printf 'quotes_test: this is not in examples/%s/main.cpp:\n%s\n' "$name" "$quote" >&2
         exit 1

@@ -169,6 +169,8 @@ if(NOT HEWN_SANITIZED)
         set(features $<TARGET_FILE:hewn_x86_features_test>)
     endif()
     # Without PoCL, which compiles for this machine's CPU, not for the emulated one.
-    hewn_add_test(qemu posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/qemu_test.sh $<TARGET_FILE:hewn_probe> $<TARGET_FILE:hewn_tests>
-        $<TARGET_FILE:hewn_plan_tests> ${HEWN_ARCH} ${features} PROPERTIES SKIP_RETURN_CODE 77 COST 50 ENVIRONMENT "OCL_ICD_VENDORS=/nowhere")
+    hewn_add_test(qemu posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/qemu_test.sh
+        $<TARGET_FILE:hewn_probe> $<TARGET_FILE:hewn_tests> $<TARGET_FILE:hewn_plan_tests>
+        ${HEWN_ARCH} ${features}
+        PROPERTIES SKIP_RETURN_CODE 77 COST 50 ENVIRONMENT "OCL_ICD_VENDORS=/nowhere")
 endif()

@@ -287,7 +287,7 @@ class PackagingTest(unittest.TestCase):
         with zipfile.ZipFile(self.pack(nuget)[0]) as packed:
             names = packed.namelist()
             targets = packed.read("buildTransitive/native/hewn.targets").decode()
-        for system, rid in nuget.RIDS.items():
+        for rid in nuget.RIDS.values():
             self.assertEqual(sum(name.startswith(f"runtimes/{rid}/native/") for name in names), 1)
         for platform in nuget.PLATFORMS.values():
             self.assertIn(f"build/native/lib/{platform}/hewn.lib", names)

@@ -67,14 +67,18 @@ expect Haswell 0 "quantize_linear_f32_u8__x86_64_avx2" "$probe"
 
 # What cannot run there is refused when forced, and skipped by name.
 # (/proc/cpuinfo is of the CPU that emulates.)
-expect Haswell,-xsave 0 "$passed" "$tests" --gtest_brief=1 '--gtest_filter=Forcing.*-*TargetsRunWhereTheirFeaturesAre'
-expect Haswell,-xsave 0 "dequantize_linear_u8_f32__x86_64_avx2: this machine lacks" "$tests" '--gtest_filter=VariantTest.RankZero/dequantize_linear_u8_f32__*'
+expect Haswell,-xsave 0 "$passed" "$tests" --gtest_brief=1 \
+    '--gtest_filter=Forcing.*-*TargetsRunWhereTheirFeaturesAre'
+expect Haswell,-xsave 0 "dequantize_linear_u8_f32__x86_64_avx2: this machine lacks" "$tests" \
+    '--gtest_filter=VariantTest.RankZero/dequantize_linear_u8_f32__*'
 
-# What CPUID is taken to say, beside what the compiler says, on every CPU of 64 bits that QEMU knows.
+# What CPUID is taken to say, beside what the compiler says, on every CPU of 64 bits that QEMU
+# knows.
 features=${5-}
 if [[ $features ]]; then
     compared=0
-    for cpu in $("$qemu" -cpu help | sed -nE 's/^x86 ([^ ]+) .*/\1/p' | grep -vE '^(base|host)$|-v[0-9]+$'); do
+    for cpu in $("$qemu" -cpu help | sed -nE 's/^x86 ([^ ]+) .*/\1/p' |
+        grep -vE '^(base|host)$|-v[0-9]+$'); do
         said=$("$qemu" -cpu "$cpu" "$features" 2>&1) || true
         if [[ $said == *"does not support 64 bit"* ]]; then continue; fi
         expect "$cpu" 0 "the compiler" "$features"

@@ -63,7 +63,8 @@ check "everything" $'tune.sh --set-up\n'"$built"$'\ncross.sh linux-arm64\ncross.
 $'wine.sh \n*\nctest --preset default -R some' \
     "$(sed 's/^cross.sh .*-B .*/*/' <<<"$calls" | uniq)"
 # What the README says that there is is what is built, or Wine's, which is not here.
-systems=$(sed -n '/^## Platforms/,/^## /s/^| \(`.*\)/\1/p' "$source/README.md" | grep -oE '`[a-z]+-[a-z0-9_]+`' | tr -d '`' | sort)
+systems=$(sed -n '/^## Platforms/,/^## /s/^| \(`.*\)/\1/p' "$source/README.md" |
+    grep -oE '`[a-z]+-[a-z0-9_]+`' | tr -d '`' | sort)
 check "every other system of the README's" "$systems" \
     "$( (echo windows-x86_64; sed -n 's/^cross\.sh \([^ ]*\).*/\1/p' <<<"$calls") | sort)"
 

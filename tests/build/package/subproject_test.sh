@@ -113,7 +113,8 @@ for file in hewn/libhewn.so app_hewn_static; do
         fail "$file needs the C++ runtime library"
     fi
 done
-grep -q -- '-O2' "$build/hewn/CMakeFiles/hewn_shipped_runtime.dir/flags.make" || fail "the runtime is not optimised"
+grep -q -- '-O2' "$build/hewn/CMakeFiles/hewn_shipped_runtime.dir/flags.make" ||
+    fail "the runtime is not optimised"
 echo "passed: a parent of C, $renamed symbols renamed"
 
 "$cmake" --install "$build" --prefix "$work/prefix" >/dev/null
