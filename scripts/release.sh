@@ -56,17 +56,17 @@ build() {
         -DCMAKE_INSTALL_LIBDIR=lib -DHEWN_BUILD_TESTS=OFF -DHEWN_BUILD_EXAMPLES=OFF || return
     rm -rf "$stage" "$folder/debug/$name"
     mkdir -p "$folder/stage"
-    cp -a "$folder/$name"/package/*/ "$stage"
+    cp -a "$folder/$name"/package/*/ "$stage" || return
     split_debug_symbols "$stage" "$folder/debug/$name"
 }
 
 split_debug_symbols() {  # STAGE DEBUG
-    local stage=$1 debug=$2 library symbols
+    local stage=$1 debug=$2 library symbols objcopy=llvm-objcopy
+    if [[ $stage == *windows-x86_64* ]]; then objcopy=x86_64-w64-mingw32-objcopy; fi
     while IFS= read -r library; do
-        mkdir -p "$debug"
         symbols=$debug/${library##*/}.debug
-        llvm-objcopy --only-keep-debug "$library" "$symbols"
-        llvm-objcopy --strip-debug --add-gnu-debuglink="$symbols" "$library"
+        mkdir -p "$debug" && $objcopy --only-keep-debug "$library" "$symbols" &&
+            $objcopy --strip-debug --add-gnu-debuglink="$symbols" "$library" || return
     done < <(find "$stage" -type f \( -name 'libhewn.so*' -o -name hewn.dll \))
     if [[ -d $debug && -f $stage/lib/libhewn.a ]]; then
         llvm-strip --strip-debug "$stage/lib/libhewn.a"
@@ -93,13 +93,9 @@ build_all() {
 pack() {
     local python=(packaging/python.sh packaging/pack.py --stage "$folder/stage" --dist "$dist"
         --debug "$folder/debug" --forbid "$PWD" "$folder" --)
-    rm -rf "$dist"
-    mkdir -p "$dist"
-    cp "$folder"/deb/*.deb "$dist"
-    "${python[@]}"
+    rm -rf "$dist" && mkdir -p "$dist" && cp "$folder"/deb/*.deb "$dist" && "${python[@]}" || return
     if [[ $key ]]; then
-        scripts/setup.sh minisign
-        minisign -S -s "$key" -m "$dist/SHA256SUMS"
+        scripts/setup.sh minisign && minisign -S -s "$key" -m "$dist/SHA256SUMS"
     fi
 }
 
