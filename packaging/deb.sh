@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # packaging/deb.sh FOLDER: builds this system's Debian packages there, by debhelper: libhewn0.x,
-# libhewn-dev, hewn (the tool) and their debug symbols. HEWN_SIGNATURES in the environment: only
-# these kernels.
+# libhewn-dev, hewn (the tool) and their debug symbols. HEWN_SIGNATURES and HEWN_TARGETS in
+# the environment: these kernels alone.
 set -euo pipefail
 out=$(realpath -m "${1:?"usage: packaging/deb.sh FOLDER"}")
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -10,7 +10,8 @@ part() { sed -n "s/^#define HEWN_VERSION_$1 //p" "$header"; }
 version=$(part MAJOR).$(part MINOR).$(part PATCH)
 soversion=$(part MAJOR).$(part MINOR)
 scripts/setup.sh debhelper help2man
-export PATH="$root/.venv/bin:$PATH" VIRTUAL_ENV=$root/.venv HEWN_GENERATORS=$root/build/hewn_generators
+export PATH="$root/.venv/bin:$PATH" VIRTUAL_ENV=$root/.venv
+export HEWN_GENERATORS=$root/build/hewn_generators
 cmake --preset default >/dev/null
 cmake --build --preset default --target hewn_generators
 

@@ -26,8 +26,9 @@ while (($#)); do
 done
 # What is packed has this time.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
-export SOURCE_DATE_EPOCH HEWN_SIGNATURES=""
+export SOURCE_DATE_EPOCH HEWN_SIGNATURES="" HEWN_TARGETS=""
 if ((quick)); then
+    HEWN_TARGETS=cpu
     HEWN_SIGNATURES="add_f32;quantize_linear_f32_u8;dequantize_linear_u8_f32"
     HEWN_SIGNATURES+=";quantized_linear_add_u8_u8_u8;quantized_linear_mul_u8_u8"
 fi
@@ -62,12 +63,13 @@ build() {
 
 split_debug_symbols() {  # STAGE DEBUG
     local stage=$1 debug=$2 library symbols objcopy=llvm-objcopy
+    if [[ $stage == *windows-arm64* ]]; then return; fi  # its symbols would be in a PDB
     if [[ $stage == *windows-x86_64* ]]; then objcopy=x86_64-w64-mingw32-objcopy; fi
     while IFS= read -r library; do
         symbols=$debug/${library##*/}.debug
         mkdir -p "$debug" && $objcopy --only-keep-debug "$library" "$symbols" &&
             $objcopy --strip-debug --add-gnu-debuglink="$symbols" "$library" || return
-    done < <(find "$stage" -type f \( -name 'libhewn.so*' -o -name hewn.dll \))
+    done < <(find "$stage" -type f \( -name 'libhewn.so*' -o -name hewn.dll -o -name hewn.exe \))
     if [[ -d $debug && -f $stage/lib/libhewn.a ]]; then
         llvm-strip --strip-debug "$stage/lib/libhewn.a"
     fi

@@ -4,6 +4,7 @@
 # runs: ARM64 under QEMU, musl with its own loader, Windows under Wine. On the others: the link.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+shopt -s extglob
 apt clang lld llvm musl-tools qemu-user-static g++-aarch64-linux-gnu g++-mingw-w64-x86-64
 zig=$(zig)/zig
 version=$(sed -n 's/^#define HEWN_VERSION_[A-Z]* //p' "$root/include/hewn/hewn.h" | paste -sd .)
@@ -41,7 +42,6 @@ by_cmake() {
         fi
     done
 }
-shopt -s extglob
 
 by_pkg_config() {  # SYSTEM PREFIX
     local flags=() program=$work/$1-pkg-config
@@ -60,6 +60,18 @@ by_compiler() {  # WHAT PREFIX RUN COMPILER...: the static library named as a fi
         fail "$1: the compiler's command"
     # shellcheck disable=SC2086  # the runner is words
     run "$1: a compiler's command" $3 "$program"
+}
+
+# zig's linker refuses the option that hides the static library.
+by_zig() {  # SYSTEM PREFIX
+    CC="$zig cc" configured c_quantize "$work/$1-zig" "$2" -DHEWN_LIBRARY=hewn::hewn_static
+    run "$1: CMake with zig" "$work/$1-zig/c_quantize"
+}
+
+version_resource() {  # SYSTEM PREFIX
+    [[ $(strings -el "$2/bin/hewn.dll" | sed -n '/^ProductVersion$/{n;p}') == "$version" ]] ||
+        fail "$1: hewn.dll's version resource does not say $version"
+    echo "ok      $1: version resource"
 }
 
 oldest_glibc() {  # SYSTEM PREFIX
@@ -91,8 +103,12 @@ check() {  # SYSTEM PREFIX
     case $1 in
     linux-*) debug_symbols "$1" "$2" ;;&
     linux-gnu-*) oldest_glibc "$1" "$2" ;;&
-    linux-gnu-x86_64*) by_cmake "$1" "$2" native env && by_pkg_config "$1" "$2" &&
-        by_compiler "$1" "$2" env cc -pthread ;;
+    linux-gnu-x86_64*)
+        by_cmake "$1" "$2" native env
+        by_pkg_config "$1" "$2"
+        by_compiler "$1" "$2" env cc -pthread
+        by_zig "$1" "$2"
+        ;;
     linux-gnu-arm64*)
         by_cmake "$1" "$2" linux-arm64 qemu-aarch64-static -L /usr/aarch64-linux-gnu
         ;;
@@ -104,6 +120,7 @@ check() {  # SYSTEM PREFIX
     linux-musl-arm64)
         by_compiler "$1" "$2" qemu-aarch64-static "$zig" cc -target aarch64-linux-musl
         ;;
+    windows-*) version_resource "$1" "$2" ;;&
     windows-x86_64*)
         if "$root/scripts/wine.sh" >&2; then
             by_cmake "$1" "$2" windows-x86_64 "$root/tests/support/run-wine.sh"

@@ -13,7 +13,7 @@ for arch in x86_64:x86_64 arm64:aarch64; do
     cd "$work/$system/hewn-$version.dist-info"
     printf 'Metadata-Version: 2.1\nName: hewn\nVersion: %s\n' "$version" >METADATA
     printf 'Wheel-Version: 1.0\nGenerator: hewn\nRoot-Is-Purelib: false\nTag: %s\n' "$tag" >WHEEL
-    touch RECORD
+    printf '%s,,\n' hewn/libhewn.so "hewn-$version.dist-info"/{METADATA,WHEEL,RECORD} >RECORD
     wheel=$work/hewn-$version-$tag.whl
     (cd .. && python -m zipfile -c "$wheel" hewn "hewn-$version.dist-info")
     said=$("$root/packaging/python.sh" -m auditwheel show "$wheel")

@@ -114,8 +114,6 @@ check_coff() {  # FORMAT
         "$(llvm-readobj --coff-imports bin/hewn.dll | sed -n 's/^  Name: //p')"
     same "exports" "$(functions)" "$(llvm-readobj --coff-exports bin/hewn.dll |
         sed -n 's/^  Name: //p')"
-    same "version resource" "$version" \
-        "$(strings -el bin/hewn.dll | sed -n '/^ProductVersion$/{n;p}')"
     same "import library" "$(functions)" "$(names --defined-only lib/hewn.lib | grep '^hewn_')"
 }
 

@@ -151,6 +151,32 @@ exported=$(nm -D --defined-only "$work/plugin/build/libplugin.so" | awk '{ print
     fail "a plugin exports also: $(grep -v -x plugin <<<"$exported" | head -5)"
 echo "passed: what a shared library with hewn_static exports"
 
+# ---- A distribution may leave one library out: the other is found, the one that is asked for is
+# missed.
+components() {  # WANTED EXPECTED
+    "$cmake" -S "$work/components" -B "$work/components/build" -G Ninja --fresh \
+        -DCMAKE_PREFIX_PATH="$work/one" -DWANTED="$1" -DEXPECTED="$2" >"$work/components.log" 2>&1 ||
+        fail "with $without left out: $(tail -3 "$work/components.log")"
+}
+mkdir "$work/components"
+cat >"$work/components/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(components LANGUAGES CXX)
+find_package(hewn CONFIG QUIET COMPONENTS ${WANTED})
+if(NOT "${hewn_FOUND}" STREQUAL EXPECTED)
+    message(FATAL_ERROR "hewn ${WANTED}: found is ${hewn_FOUND}, not ${EXPECTED}")
+endif()
+END
+for without in static shared; do
+    cp -a "$prefix" "$work/one"
+    rm "$work/one/$lib/cmake/hewn/hewn-$without-targets"*
+    if [[ $without == static ]]; then rm "$work/one/$lib/libhewn.a"; else rm "$work/one/$lib/"*.so*; fi
+    components "" 1
+    components $without 0
+    rm -r "$work/one"
+done
+echo "passed: one library without the other"
+
 # ---- Versions: only those of the same minor version are compatible, and none newer.
 mkdir "$work/version"
 cat >"$work/version/CMakeLists.txt" <<'END'
