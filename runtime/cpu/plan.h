@@ -1,5 +1,5 @@
 // A CPU plan: how an element-wise computation of any layout becomes calls of a rank-2 kernel.
-// Reasons: docs/architecture.md#kernels-are-rank-2, which also explains the words run, box, slice,
+// Reasons: docs/architecture.md#forms-take-two-dimensions, which also explains the words run, box, slice,
 // scratch, in place and tile. Measurements: docs/lab/performance.md#what-the-plans-decisions-gain.
 #pragma once
 
