@@ -33,6 +33,10 @@ function(hewn_add_halide_runtime out dir flavour)
         list(APPEND runtime_edits --redefine-sym __tsan_memcpy=memcpy
             --redefine-sym __tsan_memset=memset)
     endif()
+    if(HEWN_OS STREQUAL "linux" AND NOT HEWN_ARCH STREQUAL "x86-32")
+        # The same function with 64 bits; musl's static library has not got it.
+        list(APPEND runtime_edits --redefine-sym fopen64=fopen)
+    endif()
     # What the pool starts and joins threads by is hewn's: see runtime/cpu/pool.cpp.
     if(HEWN_OBJECT_FORMAT STREQUAL "COFF")
         list(APPEND runtime_edits --redefine-sym malloc=hewn_halide_malloc

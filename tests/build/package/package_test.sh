@@ -155,7 +155,8 @@ echo "passed: what a shared library with hewn_static exports"
 # missed.
 components() {  # WANTED EXPECTED
     "$cmake" -S "$work/components" -B "$work/components/build" -G Ninja --fresh \
-        -DCMAKE_PREFIX_PATH="$work/one" -DWANTED="$1" -DEXPECTED="$2" >"$work/components.log" 2>&1 ||
+        -DCMAKE_PREFIX_PATH="$work/one" -DWANTED="$1" -DEXPECTED="$2" \
+        >"$work/components.log" 2>&1 ||
         fail "with $without left out: $(tail -3 "$work/components.log")"
 }
 mkdir "$work/components"
@@ -170,7 +171,7 @@ END
 for without in static shared; do
     cp -a "$prefix" "$work/one"
     rm "$work/one/$lib/cmake/hewn/hewn-$without-targets"*
-    if [[ $without == static ]]; then rm "$work/one/$lib/libhewn.a"; else rm "$work/one/$lib/"*.so*; fi
+    rm "$work/one/$lib/"$([[ $without == static ]] && echo "*.a" || echo "*.so*")
     components "" 1
     components $without 0
     rm -r "$work/one"
