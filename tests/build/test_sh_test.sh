@@ -62,7 +62,7 @@ check "everything" $'tune.sh --set-up\n'"$built"$'\ncross.sh linux-arm64\ncross.
 $'wine.sh \nrelease.sh --quick -B build-packages-quick\nctest --preset default -R some' "$calls"
 # What the README says that there is can be built.
 systems=$(sed -n '/^## Platforms/,/^## /s/^| \(`.*\)/\1/p' "$source/README.md" |
-    grep -oE '`[a-z]+-[a-z0-9_]+`' | tr -d '`' | sort)
+    grep -oE '`[a-z]+(-[a-z0-9_]+)+`' | tr -d '`' | sort)
 check "every other system of the README's" "$systems" \
     "$(basename --suffix .cmake -a "$source"/cmake/toolchains/*-*.cmake | sort)"
 
