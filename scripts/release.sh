@@ -61,13 +61,16 @@ build() {
     split_debug_symbols "$stage" "$folder/debug/$name"
 }
 
-split_debug_symbols() {  # STAGE DEBUG
+# split_debug_symbols STAGE DEBUG. Of pthread_atfork, which is in glibc's static part for ARM64, zig
+# brings debug information that names the folder of its wheel: there names of functions are kept.
+split_debug_symbols() {
     local stage=$1 debug=$2 library symbols objcopy=llvm-objcopy
     if [[ $stage == *windows-arm64* ]]; then return; fi  # its symbols would be in a PDB
     if [[ $stage == *windows-x86_64* ]]; then objcopy=x86_64-w64-mingw32-objcopy; fi
     while IFS= read -r library; do
         symbols=$debug/${library##*/}.debug
         mkdir -p "$debug" && $objcopy --only-keep-debug "$library" "$symbols" &&
+            { [[ $stage != *linux-gnu-arm64* ]] || llvm-objcopy --strip-debug "$symbols"; } &&
             $objcopy --strip-debug --add-gnu-debuglink="$symbols" "$library" || return
     done < <(find "$stage" -type f \( -name 'libhewn.so*' -o -name hewn.dll -o -name hewn.exe \))
     if [[ -d $debug && -f $stage/lib/libhewn.a ]]; then

@@ -6,6 +6,3 @@ set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(HEWN_ZIG_TARGET aarch64-linux-gnu.2.17)
 include(${CMAKE_CURRENT_LIST_DIR}/zig.cmake)
-# Of pthread_atfork, which is in glibc's static part, zig brings debug information that names the
-# folder of its wheel.
-set(CMAKE_SHARED_LINKER_FLAGS_INIT -Wl,--strip-debug)
