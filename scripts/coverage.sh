@@ -38,6 +38,6 @@ ctest --test-dir $build --output-on-failure -LE '^(long|slow|headers)$' \
 mkdir -p $build/html
 "$venv/bin/gcovr" --root . --filter 'runtime/' --object-directory $build \
     --exclude-unreachable-branches --html-details $build/html/index.html --print-summary \
-    $build/CMakeFiles/hewn_static.dir |
+    $build/CMakeFiles/hewn_shipped_runtime.dir |
     grep -E '^(lines|functions|branches):'
 exit $status

@@ -49,7 +49,7 @@ def compile_plan(build, kernel, knobs, folder):
     (pathlib.Path(folder) / "plans.inc").write_text(plans, encoding="utf-8")
     commands = (build.folder / "compile_commands.json").read_text(encoding="utf-8")
     compiled = next(entry for entry in json.loads(commands)
-                    if "hewn_static.dir/runtime/dispatch/dispatch.cpp" in entry["output"])
+                    if "hewn_shipped_runtime.dir/runtime/dispatch/dispatch.cpp" in entry["output"])
     compiler, *words = shlex.split(compiled["command"])
     words[words.index("-o") + 1] = str(pathlib.Path(folder) / "dispatch.o")
     subprocess.run([compiler, f"-I{folder}", *words], cwd=compiled["directory"], check=True)
