@@ -25,10 +25,12 @@ ARCHIVES = (".tar.gz", ".zip")
 
 
 def epoch():
-    """The time that packed files have: the last commit's, unless the environment says."""
+    """The time that packed files have, in seconds: the last commit's, unless the environment says;
+    in a source package the changelog's."""
     set_time = os.environ.get("SOURCE_DATE_EPOCH")
     log = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
-    return int(set_time or subprocess.run(log, check=True, capture_output=True).stdout)
+    committed = set_time or subprocess.run(log, check=False, capture_output=True).stdout
+    return int(committed or (ROOT / "CHANGELOG.md").stat().st_mtime)
 
 
 def files(folder):

@@ -18,7 +18,9 @@ cmake --build --preset default --target hewn_generators
 source=$out/hewn-$version
 rm -rf "$out"
 mkdir -p "$source"
-git ls-files -z | xargs -0 cp --parents --no-dereference -t "$source"
+# Of a source package all but builds.
+{ git ls-files -z || find . -path './build*' -prune -o -path ./dist -prune -o -path ./.venv \
+    -prune -o -type f -print0; } | xargs -0 cp --parents --no-dereference -t "$source"
 cp -r packaging/debian "$source/debian"
 cd "$source/debian"
 sed -i "s/@SOVERSION@/$soversion/" control rules
@@ -35,7 +37,8 @@ rm lintian-overrides
     sed -n "s/^HEWN_API .*HEWN_CALL \(hewn_[a-z0-9_]*\)(.*/ \1@Base $version/p" "$root/$header" |
         sort
 } >"libhewn$soversion.symbols"
-date=$(date --utc --rfc-email --date="@${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct)}")
+epoch=${SOURCE_DATE_EPOCH:-$(stat --format=%Y "$root/CHANGELOG.md")}
+date=$(date --utc --rfc-email --date="@$epoch")
 cat >changelog <<END
 hewn ($version-1) unstable; urgency=medium
 

@@ -25,7 +25,7 @@ while (($#)); do
     shift
 done
 # What is packed has this time.
-SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct || stat --format=%Y CHANGELOG.md)}
 export SOURCE_DATE_EPOCH HEWN_SIGNATURES="" HEWN_TARGETS=""
 if ((quick)); then
     HEWN_TARGETS=cpu
