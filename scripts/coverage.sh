@@ -8,19 +8,17 @@ if [[ ${1-} == -h || ${1-} == --help ]]; then
     exit
 fi
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/stage.sh
 scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH"
 build=build-coverage venv=$PWD/build-coverage/venv
-# One kernel of each operator: the runtime does not differ between types.
-kernels="add_f32;quantize_linear_f32_u8;dequantize_linear_u8_f32"
-kernels+=";quantized_linear_add_u8_u8_u8;quantized_linear_mul_u8_u8"
 # The generators need no second build where there is one.
 generators=()
 if [[ -x build/hewn_generators ]]; then
     generators=("-DHEWN_GENERATORS=$PWD/build/hewn_generators")
 fi
 # -fprofile-update=atomic: several threads run the same lines.
-cmake -G Ninja -B $build -DCMAKE_BUILD_TYPE=Debug "-DHEWN_SIGNATURES=$kernels" \
+cmake -G Ninja -B $build -DCMAKE_BUILD_TYPE=Debug "-DHEWN_SIGNATURES=$one_kernel_each" \
     "-DCMAKE_CXX_FLAGS=--coverage -fprofile-update=atomic" -DHEWN_BUILD_EXAMPLES=OFF \
     "${generators[@]}"
 cmake --build $build

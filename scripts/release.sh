@@ -28,9 +28,7 @@ done
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct || stat --format=%Y CHANGELOG.md)}
 export SOURCE_DATE_EPOCH HEWN_SIGNATURES="" HEWN_TARGETS=""
 if ((quick)); then
-    HEWN_TARGETS=cpu
-    HEWN_SIGNATURES="add_f32;quantize_linear_f32_u8;dequantize_linear_u8_f32"
-    HEWN_SIGNATURES+=";quantized_linear_add_u8_u8_u8;quantized_linear_mul_u8_u8"
+    HEWN_TARGETS=cpu HEWN_SIGNATURES=$one_kernel_each
 fi
 
 # quietly LOG COMMAND...: shows the end of its output if it fails.

@@ -1,5 +1,10 @@
 # shellcheck shell=bash
-# Sourced by demo.sh and test.sh.
+# Sourced by the scripts that build in stages, and by those that build few kernels.
+
+# One kernel of each operator: the runtime and the packages do not differ between types.
+# shellcheck disable=SC2034
+one_kernel_each="add_f32;quantize_linear_f32_u8;dequantize_linear_u8_f32"
+one_kernel_each+=";quantized_linear_add_u8_u8_u8;quantized_linear_mul_u8_u8"
 
 stage_times=()
 

@@ -7,11 +7,10 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 shopt -s extglob
 apt clang lld llvm musl-tools qemu-user-static g++-aarch64-linux-gnu g++-mingw-w64-x86-64
 zig=$(zig)/zig
-version=$(sed -n 's/^#define HEWN_VERSION_[A-Z]* //p' "$root/include/hewn/hewn.h" | paste -sd .)
 example=$root/examples/c_quantize
 printed=$'0 100 113 132\n164 228 255 255\nquantize_linear_f32_u8__'
 
-# run WHAT COMMAND...: what the example prints, and nothing else.
+# run WHAT COMMAND...: prints what the example does, whatever the variant that was picked.
 run() {
     local output
     output=$("${@:2}" 2>&1) || fail "$1: exit status $?: $output"
@@ -26,7 +25,8 @@ configured() {
         >"$2.log" 2>&1 || { tail -n 20 "$2.log" && fail "$2: does not build"; }
 }
 
-# by_cmake SYSTEM PREFIX TOOLCHAIN RUNNER...: both libraries by find_package, in C and C++.
+# by_cmake SYSTEM PREFIX TOOLCHAIN [RUNNER...]: both libraries by find_package; without a runner
+# linked alone.
 by_cmake() {
     local system=$1 prefix=$2 library build arguments=()
     if [[ $3 != native ]]; then arguments=(--toolchain "$root/cmake/toolchains/$3.cmake"); fi

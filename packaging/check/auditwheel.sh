@@ -3,7 +3,6 @@
 # are manylinux_2_17's.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-version=$(sed -n 's/^#define HEWN_VERSION_[A-Z]* //p' "$root/include/hewn/hewn.h" | paste -sd .)
 apt patchelf
 for arch in x86_64:x86_64 arm64:aarch64; do
     system=linux-gnu-${arch%:*} tag=py3-none-linux_${arch#*:}

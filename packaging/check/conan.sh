@@ -24,7 +24,6 @@ for shared in False True; do
     quietly "create, shared=$shared" create -o "hewn/*:shared=$shared" -s compiler.cppstd=17
     grep -q '^11 22 33 44 ' "$work/log" || fail "the test package's program printed no sums"
 done
-version=$(sed -n 's/^#define HEWN_VERSION_[A-Z]* //p' "$root/include/hewn/hewn.h" | paste -sd .)
 quietly "another compiler and build type take the same binary" \
     conan install --no-remote --requires "hewn/$version" -s build_type=Debug -s compiler=clang \
     -s compiler.version=14 -s compiler.libcxx=libstdc++11 --output-folder "$work/install"

@@ -9,10 +9,10 @@ debs=("$dist"/*.deb)
 said=$(lintian --info --no-tag-display-limit --fail-on none "${debs[@]}")
 [[ -z $said ]] || fail "lintian: $said"
 echo "ok      lintian has nothing to say"
-for deb in "${debs[@]}"; do dpkg-deb --extract "$deb" "$work/root"; done
-"$work/root/usr/bin/hewn" info >"$work/info" || fail "the tool does not run"
+for deb in "${debs[@]}"; do dpkg-deb --extract "$deb" "$work/installed"; done
+"$work/installed/usr/bin/hewn" info >"$work/info" || fail "the tool does not run"
 grep -q x86_64_avx2 "$work/info" || fail "the tool lists no targets: $(<"$work/info")"
-cmake -S "$root/examples/add" -B "$work/add" -G Ninja -DCMAKE_PREFIX_PATH="$work/root/usr" \
+cmake -S "$root/examples/add" -B "$work/add" -G Ninja -DCMAKE_PREFIX_PATH="$work/installed/usr" \
     >"$work/log"
 cmake --build "$work/add" >>"$work/log"
 printed=$("$work/add/add")

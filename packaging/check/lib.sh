@@ -6,6 +6,8 @@ here=$(CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(realpath "$here/../..")
 export PATH="$root/.venv/bin:$PATH"
 dist=$(realpath "${1:?"usage: $0 DIST WORK"}") work=$(realpath -m "${2:?"usage: $0 DIST WORK"}")
+# shellcheck disable=SC2034
+version=$(sed -n 's/^#define HEWN_VERSION_[A-Z]* //p' "$root/include/hewn/hewn.h" | paste -sd .)
 rm -rf "$work" && mkdir -p "$work"
 
 skip() { echo "skipped: $*" >&2 && exit 77; }

@@ -33,8 +33,8 @@ foreach(toolchain IN LISTS toolchains)
             SKIP_RETURN_CODE 77 TIMEOUT 1800 COST 80)
     endif()
 endforeach()
-# The other checks, of scripts/release.sh --check alone, take long or install much.
-foreach(form aar archives auditwheel conan deb sums vcpkg xcframework)
+# The other checks, of scripts/release.sh --check alone, take long.
+foreach(form aar archives auditwheel conan deb nuget sums vcpkg xcframework)
     set(name package.${form})
     if(EXISTS ${packages}/dist)
         add_test(${name} ${source}/packaging/check/${form}.sh
@@ -44,4 +44,4 @@ foreach(form aar archives auditwheel conan deb sums vcpkg xcframework)
     endif()
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800 COST 60)
 endforeach()
-set_tests_properties(package.archives PROPERTIES RESOURCE_LOCK wine)
+set_tests_properties(package.archives package.nuget PROPERTIES RESOURCE_LOCK wine)
