@@ -10,17 +10,19 @@ part() { sed -n "s/^#define HEWN_VERSION_$1 //p" "$header"; }
 version=$(part MAJOR).$(part MINOR).$(part PATCH)
 soversion=$(part MAJOR).$(part MINOR)
 scripts/setup.sh debhelper help2man
-export PATH="$root/.venv/bin:$PATH" VIRTUAL_ENV=$root/.venv
-export HEWN_GENERATORS=$root/build/hewn_generators
+export PATH="$root/.venv/bin:$PATH" HEWN_GENERATORS=$root/build/hewn_generators
 cmake --preset default >/dev/null
 cmake --build --preset default --target hewn_generators
 
-source=$out/hewn-$version
-rm -rf "$out"
-mkdir -p "$source"
+# debhelper builds in no folder whose name has a space, and its flags leave no folder's name behind.
+build=$(mktemp -d)
+trap 'rm -rf "$build"' EXIT
+source=$build/hewn-$version
+mkdir "$source"
 # Of a source package all but builds.
 { git ls-files -z || find . -path './build*' -prune -o -path ./dist -prune -o -path ./.venv \
     -prune -o -type f -print0; } | xargs -0 cp --parents --no-dereference -t "$source"
+ln -s "$root/.venv" "$source/.venv"  # Halide, by a name that debug information may have
 cp -r packaging/debian "$source/debian"
 cd "$source/debian"
 sed -i "s/@SOVERSION@/$soversion/" control rules
@@ -48,3 +50,6 @@ hewn ($version-1) unstable; urgency=medium
 END
 cd ..
 dpkg-buildpackage --build=binary --unsigned-source --unsigned-changes --no-check-builddeps
+rm -rf "$out"
+mkdir -p "$out"
+mv ../*.deb "$out"

@@ -11,6 +11,7 @@ file(MAKE_DIRECTORY ${sdk}/usr)
 file(CREATE_LINK ${zig_folder}/lib/libc/include/any-macos-any ${sdk}/usr/include SYMBOLIC)
 set(CMAKE_OSX_SYSROOT ${sdk})
 foreach(language C CXX)
-    list(APPEND CMAKE_${language}_COMPILER -idirafter ${zig_folder}/lib/libc/include/any-macos-any)
+    string(APPEND CMAKE_${language}_FLAGS_INIT
+        " -idirafter \"${zig_folder}/lib/libc/include/any-macos-any\"")
 endforeach()
 set(CMAKE_MACOSX_RPATH OFF)

@@ -10,7 +10,7 @@ endif()
 set(HEWN_ZIG_TARGET ${zig_arch}-macos.11.0)
 include(${CMAKE_CURRENT_LIST_DIR}/zig.cmake)
 cmake_path(GET zig PARENT_PATH zig_folder)
-set(CMAKE_C_COMPILER clang --target=${CMAKE_SYSTEM_PROCESSOR}-apple-macos11.0
-    -isystem ${zig_folder}/lib/libc/include/any-macos-any)
+set(CMAKE_C_COMPILER clang --target=${CMAKE_SYSTEM_PROCESSOR}-apple-macos11.0)
+string(APPEND CMAKE_C_FLAGS_INIT " -isystem \"${zig_folder}/lib/libc/include/any-macos-any\"")
 set(CMAKE_SHARED_LINKER_FLAGS_INIT
-    "-fuse-ld=lld -nostdlib -L${zig_folder}/lib/libc/darwin -lSystem")
+    "-fuse-ld=lld -nostdlib -L\"${zig_folder}/lib/libc/darwin\" -lSystem")
