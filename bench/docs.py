@@ -183,9 +183,20 @@ def write_code_size(system):
     yield "| all | " + " | ".join(f"{n:,}" for n in sums) + " | |"
 
 
+def write_code_totals():
+    """Of each system the target with the most code."""
+    texts = []
+    for system, about in json.loads(CODE_SIZE.read_text(encoding="utf-8")).items():
+        targets = {t for sizes in about.values() for t in sizes["targets"]}
+        most = max(sum(s["targets"].get(t, 0) for s in about.values()) for t in targets)
+        texts.append(f"{system} {most // 1000:,} KB")
+    yield f"A target's kernels have at most: {', '.join(texts)}."
+
+
 WRITERS = {
     "claim": write_claim,
     "code_size": write_code_size,
+    "code_totals": write_code_totals,
     "machines": write_machines,
     "speed": write_speed,
     "summary": write_summary,

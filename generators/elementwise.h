@@ -16,8 +16,8 @@
 
 namespace hewn {
 
-// How to compute a row whose length is no multiple of the step: docs/architecture.md#tails. Shifted
-// and Packed compute some elements twice, so their output must not lie in place of an input.
+// How to compute a row whose length is no multiple of the step: docs/lab/architecture.md#tails.
+// Shifted and Packed compute some elements twice: their output must not lie in place of an input.
 enum class Tail { Masked, Shifted, Stepped, Packed };
 
 // A kernel's buffers are rank 2. x runs along a row, where the output's stride is 1 and an input's
@@ -428,7 +428,7 @@ private:
     }
 
     // row(4 i + v) - zero_point of a block of 4 n bytes, each picked, widened and subtracted by one
-    // vpdpbusd (docs/architecture.md#a-target-for-one-operator). One factor of its products is
+    // vpdpbusd (docs/lab/architecture.md#a-target-for-one-operator). One factor of its products is
     // unsigned, the other signed.
     template<class Row>
     Func picked_difference(const Row &row, const Expr &zero_point, const Var &first) {

@@ -24,7 +24,7 @@
 hewn_target(x86_64_sse41 RANK 10 ARCH x86-64
     FEATURES sse41
     PROBE sse4.1)
-# enable_backtraces: for the vectors on the stack (docs/architecture.md#vectors-on-the-stack).
+# enable_backtraces: for the vectors on the stack (docs/lab/architecture.md#vectors-on-the-stack).
 hewn_target(x86_64_avx2 RANK 20 ARCH x86-64
     FEATURES sse41 avx avx2 fma f16c enable_backtraces
     PROBE sse4.1 avx avx2 fma f16c)
@@ -32,7 +32,7 @@ hewn_target(x86_64_avx512 RANK 30 ARCH x86-64
     FEATURES sse41 avx avx2 fma f16c avx512 avx512_skylake
     PROBE sse4.1 avx avx2 fma bmi f16c avx512f avx512cd avx512vl avx512dq avx512bw)
 # For vpdpbusd, which Halide has only with all features of a Zen 4
-# (docs/architecture.md#a-target-for-one-operator). These kernels need only VNNI:
+# (docs/lab/architecture.md#a-target-for-one-operator). These kernels need only VNNI:
 # tests/build/leak_test.sh.
 hewn_target(x86_64_avx512_vnni RANK 40 ARCH x86-64 BASE x86_64_avx512
     FEATURES avx512_cannonlake avx512_zen4
