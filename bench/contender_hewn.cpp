@@ -97,7 +97,7 @@ public:
         }
         const hewn_buffer_binding output = problem.output.binding();
         const hewn_execute_options in_pthreadpool = {sizeof in_pthreadpool, 0, run_in_pthreadpool,
-                                                     thread_pool(threads)};
+                                                     thread_pool(threads), 0};
         const auto options = options_.in_pthreadpool ? std::optional(in_pthreadpool) : std::nullopt;
         bound_.reset();
         try {

@@ -43,6 +43,11 @@ __attribute__((cold, noinline)) hewn_status refuse_bindings(
                 of_inputs ? problem.inputs[0].name : problem.output.name);
 }
 
+// hewn_execute_options of the first version.
+constexpr size_t kExecuteOptionsBytes = offsetof(hewn_execute_options, output_is_read_next);
+
+bool is_flag(int32_t value) { return uint32_t(value) <= 1; }
+
 // What is asked of an operator: an execution, a binding, a recording.
 struct Request {
     const char *function;
@@ -55,8 +60,8 @@ struct Request {
 
     bool well_formed() const {
         return op &&
-               (!options ||
-                (options->struct_size >= sizeof *options && options->max_threads >= 0)) &&
+               (!options || (options->struct_size >= kExecuteOptionsBytes &&
+                             options->max_threads >= 0 && is_flag(read_next(options)))) &&
                ::well_formed(inputs, input_count, uint32_t(op->problem.info->input_count)) &&
                ::well_formed(outputs, output_count, 1);
     }
@@ -67,12 +72,15 @@ __attribute__((cold, noinline)) hewn_status refuse(const Request &request, hewn_
     const hewn_execute_options *options = request.options;
     if (!request.op)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%s: op is null", request.function);
-    if (options && options->struct_size < sizeof *options)
+    if (options && options->struct_size < kExecuteOptionsBytes)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
                     "hewn_execute_options: struct_size is too small");
     if (options && options->max_threads < 0)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
                     "hewn_execute_options: max_threads is negative");
+    if (!is_flag(read_next(options)))
+        return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
+                    "hewn_execute_options: output_is_read_next is neither 0 nor 1");
     return refuse_bindings(request.op->problem, request.inputs, request.input_count,
                            request.outputs, request.output_count, error);
 }

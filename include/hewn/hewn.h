@@ -506,9 +506,11 @@ struct hewn_buffer_binding {
 /* Options of one execution. */
 typedef struct hewn_execute_options {
     uint32_t struct_size;              /* sizeof(hewn_execute_options) */
-    int32_t max_threads;               /* 0: the operator's; on GPUs these three are ignored */
+    int32_t max_threads;               /* 0: the operator's; on GPUs all these are ignored */
     hewn_parallel_for_fn parallel_for; /* NULL: the operator's */
     void *parallel_for_context;        /* for parallel_for; both are used until the call returns */
+    int32_t output_is_read_next; /* 1: soon, as in a chain of operators: an output that the caches
+                                    can hold is left there; 0: a large one is stored past them */
 } hewn_execute_options;
 
 /* Runs the operator. On the CPU it returns when the output is written, on a GPU once the work is
@@ -526,8 +528,8 @@ typedef struct hewn_execute_options {
  * On a GPU it takes locks while it prepares launches (OpenCL: one of the operator's kernel,
  * Direct3D 12: one of the device), and drivers may allocate. Memory that lies 1 GiB or more into a
  * cl_mem gets a sub-buffer.
- * - HEWN_STATUS_INVALID_ARGUMENT: op is null, or the options' struct_size is too small or
- *   max_threads < 0;
+ * - HEWN_STATUS_INVALID_ARGUMENT: op is null, or the options' struct_size is too small,
+ *   max_threads < 0 or output_is_read_next neither 0 nor 1;
  * - HEWN_STATUS_INVALID_BINDING: a binding is missing, too small, misaligned, overlaps or holds
  *   another type (HEWN_BINDING_OF), there is one too many, or one is not the device's (CUDA: not a
  *   GPU's; the driver checks whose memory it is);

@@ -176,8 +176,9 @@ struct OptionalTensorDesc : std::optional<TensorDesc> {
 struct ExecuteOptions : hewn_execute_options {
     // The members of hewn_execute_options; 0 and nullptr: the operator's own.
     explicit ExecuteOptions(int32_t threads = 0, hewn_parallel_for_fn executor = nullptr,
-                            void *executor_context = nullptr)
-        : hewn_execute_options{sizeof(hewn_execute_options), threads, executor, executor_context} {}
+                            void *executor_context = nullptr, bool read_next = false)
+        : hewn_execute_options{sizeof(hewn_execute_options), threads, executor, executor_context,
+                               read_next} {}
 };
 
 namespace detail {

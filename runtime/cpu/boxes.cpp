@@ -392,11 +392,23 @@ int64_t prefetch_distance_boxes(const Plan &plan) {
                                               std::max<int64_t>(bytes, 1)));
 }
 
+// Has a streamed output computed where it lies, in the same boxes.
+void keep_in_caches(const Plan &plan, BoxCall &context) {
+    const int output = plan.operands - 1;
+    const int64_t row = plan.row_bytes[output] / plan.element_bytes[output];
+    if (plan.rows > 1) context.dims[output][1].stride = int32_t(row);
+}
+
 int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers,
                         CallBox call, BoxCall &context) {
     const int output = plan.operands - 1;
+    const bool keeps = plan.kept_if_read_next && context.output_is_read_next;
+    const auto is_in_place = [&](int o) {
+        return plan.access[o] == Access::InPlace || (keeps && o == output);
+    };
     Scratch scratch(plan, context.user_context);
     set_dims(plan, context, buffers);
+    if (keeps) keep_in_caches(plan, context);
     const int64_t distance = prefetch_distance_boxes(plan);
     Walker walker(plan, buffers, first), prefetched(plan, buffers, first + distance);
     for (int64_t box = first; box < last; box++, walker.next(), prefetched.next()) {
@@ -405,7 +417,7 @@ int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_bu
         set_extents(context, plan.operands, run, rows);
         context.filled = 0;
         for (int o = 0; o < plan.operands; o++) {
-            const bool in_place = plan.access[o] == Access::InPlace;
+            const bool in_place = is_in_place(o);
             buffers[o].host = in_place ? walker.pointer(o) : scratch.at(o);
             if (in_place || o == output) continue;
             if (const int error =
@@ -413,7 +425,7 @@ int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_bu
                 return error;
         }
         if (const int error = call(context, buffers)) return error;
-        if (plan.access[output] == Access::InPlace) continue;
+        if (is_in_place(output)) continue;
         scratch.store(walker, run, rows, next);
     }
     return 0;

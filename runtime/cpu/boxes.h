@@ -16,6 +16,7 @@ void repeat_row(uint8_t *row, int64_t filled, int64_t count, int shift);
 struct BoxCall {
     void *const user_context;  // what kernels are given, the runtime's own helpers among them
     uint32_t filled = 0;  // a bit for each operand whose scratch memory was filled for this box
+    bool output_is_read_next = false;  // see Plan::kept_if_read_next
     // The buffers' dimensions, if there are several boxes or scratch memory. A union does not
     // construct them, which would take time in every small call.
     union {

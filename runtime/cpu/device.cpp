@@ -120,6 +120,7 @@ struct Execution {
     int32_t slices;
     std::atomic<int32_t> failed{0};  // the first failing slice's code
     KernelErrors &errors;            // and what it reported
+    bool output_is_read_next;
 };
 
 void on_kernel_error(void *user_context, const char *message) {
@@ -324,8 +325,9 @@ __attribute__((noinline)) int run_boxes_with_large_state(const CpuOperator &op,
 }
 
 inline int run_range(const CpuOperator &op, const Addresses &addresses, int64_t first, int64_t last,
-                     KernelErrors &errors) {
+                     bool output_is_read_next, KernelErrors &errors) {
     CpuCall call(op.kernel, addresses, &errors);
+    call.output_is_read_next = output_is_read_next;
     return op.kernel.large_state ? run_boxes_with_large_state(op, addresses, first, last, call)
                                  : run_boxes_of(op, addresses, first, last, call);
 }
@@ -339,28 +341,30 @@ void HEWN_CALL run_slice(void *argument, int32_t index) {
                   last = first + share + (index < rest);
     KernelErrors errors;
     if (const int code = run_range(execution.op, execution.addresses, first * together,
-                                   last * together, errors)) {
+                                   last * together, execution.output_is_read_next, errors)) {
         int32_t none = 0;
         if (execution.failed.compare_exchange_strong(none, code))
             execution.errors.note(errors.message);
     }
 }
 
-// How many slices, and who runs them if they are several.
+// How many slices, who runs them if they are several, and how.
 struct Executor {
-    int32_t slices = 1;
-    hewn_parallel_for_fn parallel_for = nullptr;
-    void *context = nullptr;
+    int32_t slices;
+    hewn_parallel_for_fn parallel_for;
+    void *context;
+    bool output_is_read_next;
 };
 
 inline Executor choose_executor(const CpuOperator &op, const hewn_execute_options *options) {
-    if (!op.plan.parallel) return {};
+    const bool output_is_read_next = read_next(options) != 0;
+    if (!op.plan.parallel) return {1, nullptr, nullptr, output_is_read_next};
     const int32_t max_threads =
         options && options->max_threads > 0 ? options->max_threads : op.max_threads;
     const bool own = options && options->parallel_for;
     return {slice_count(op.plan, op.variant->plan, max_threads, own ? op.online : op.cpus),
             own ? options->parallel_for : op.parallel_for,
-            own ? options->parallel_for_context : op.parallel_for_context};
+            own ? options->parallel_for_context : op.parallel_for_context, output_is_read_next};
 }
 
 __attribute__((cold, noinline)) hewn_status report(const CpuOperator &op, int failed,
@@ -373,7 +377,7 @@ __attribute__((cold, noinline)) hewn_status report(const CpuOperator &op, int fa
 __attribute__((noinline)) hewn_status run_slices(const CpuOperator &op, const Addresses &addresses,
                                                  const Executor &executor, hewn_error *error) {
     KernelErrors errors;
-    Execution execution{op, addresses, executor.slices, {0}, errors};
+    Execution execution{op, addresses, executor.slices, {0}, errors, executor.output_is_read_next};
     if (executor.slices == 1) run_slice(&execution, 0);
     else executor.parallel_for(executor.context, executor.slices, run_slice, &execution);
     const int failed = execution.failed.load(std::memory_order_relaxed);
@@ -389,13 +393,12 @@ hewn_status execute(const hewn_operator &base, Bindings inputs, const hewn_buffe
         const hewn_status status = read_addresses(op, inputs, output, addresses, error);
         if (status != HEWN_STATUS_OK || op.problem.output.empty()) return status;
     }
-    if (op.plan.parallel) {
-        const Executor executor = choose_executor(op, options);
-        if (executor.slices > 1) return run_slices(op, addresses, executor, error);
-    }
+    const Executor executor = choose_executor(op, options);
+    if (executor.slices > 1) return run_slices(op, addresses, executor, error);
     KernelErrors errors;
-    const int failed = run_range(op, addresses, 0, op.plan.box_count,
-                                 errors);  // here, for small calls: a call more costs 7 %
+    // Here, for small calls: a call more costs 7 %.
+    const int failed =
+        run_range(op, addresses, 0, op.plan.box_count, executor.output_is_read_next, errors);
     return failed == 0 ? hewn_status(HEWN_STATUS_OK) : report(op, failed, errors, error);
 }
 

@@ -97,6 +97,14 @@ public:
 
     bool streams() const { return streams_; }
 
+    // Whether a cache would hold what is streamed until it is read next. Beside ONNX Runtime's sum,
+    // which is never streamed, a Xeon's chain of ADDs ran at 0.79x with 12 MiB of operands, and at
+    // 1.29x with 48. What an AMD chip streams, its last-level cache does not hold.
+    bool kept_if_read_next() const {
+        constexpr double kHeld = 32 << 20;
+        return streams_ && chip_.l3_bytes == 0 && moved_bytes_ < kHeld;
+    }
+
     // The iteration space: as given, or with a dimension divided into two once the box is chosen.
     const Space &space() const { return space_; }
 
@@ -594,6 +602,7 @@ __attribute__((cold)) bool build_plan(const Space &given, const KernelTraits &ke
     plan.operands = operands;
     plan.moved_bytes = planner.moved_bytes();
     plan.parallel = planner.parallel();
+    plan.kept_if_read_next = planner.kept_if_read_next();
     plan.run_inner = box.inner;
     plan.run_outer = box.outer;
     plan.rows = box.rows;

@@ -50,6 +50,7 @@ struct Plan {
                                        // memory, in bytes
     bool scratch;                      // some operand is not used where it lies
     bool one_box;                      // there is one box and no scratch
+    bool kept_if_read_next;  // the output is streamed, but not where the caller reads it next
     // While a tile of a transposed operand is brought into scratch: whether its next tile is
     // prefetched, and whether the next rows of operands in place are.
     bool prefetches_tiles, prefetches_beside;

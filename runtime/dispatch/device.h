@@ -12,6 +12,12 @@
 
 namespace hewn {
 
+// hewn_execute_options::output_is_read_next of options that a caller may have left out, or that are
+// those of an older header.
+inline int32_t read_next(const hewn_execute_options *options) {
+    return options && options->struct_size >= sizeof *options ? options->output_is_read_next : 0;
+}
+
 // The functions of one kind of device.
 struct Backend {
     hewn_status (*compile)(const hewn_device &device, const Problem &problem,

@@ -384,15 +384,26 @@ TEST(Execute, Options) {
     Arena arena = dense_add();
     const hewn_buffer_binding inputs[] = {arena.at(0, 0), arena.at(1, 1024)},
                               output = arena.at(2, 2048);
-    hewn_execute_options options{sizeof options, 0, nullptr, nullptr};
+    hewn_execute_options options{sizeof options, 0, nullptr, nullptr, 0};
+    EXPECT_TRUE(accepted(arena.run(inputs, 2, &output, 1, &options)));
+    options.output_is_read_next = 1;
+    EXPECT_TRUE(accepted(arena.run(inputs, 2, &output, 1, &options)));
+    const auto is_refused = [&](const char *member) {
+        return refused(arena.run(inputs, 2, &output, 1, &options), {member},
+                       HEWN_STATUS_INVALID_ARGUMENT);
+    };
+    for (const int32_t value : {-1, 2}) {
+        options.output_is_read_next = value;
+        EXPECT_TRUE(is_refused("output_is_read_next"));
+    }
+    // The first version's options end before it.
+    options.struct_size = offsetof(hewn_execute_options, output_is_read_next);
     EXPECT_TRUE(accepted(arena.run(inputs, 2, &output, 1, &options)));
     options.max_threads = -1;
-    EXPECT_TRUE(refused(arena.run(inputs, 2, &output, 1, &options), {"max_threads"},
-                        HEWN_STATUS_INVALID_ARGUMENT));
+    EXPECT_TRUE(is_refused("max_threads"));
     options.max_threads = 1;
     options.struct_size--;
-    EXPECT_TRUE(refused(arena.run(inputs, 2, &output, 1, &options), {"struct_size"},
-                        HEWN_STATUS_INVALID_ARGUMENT));
+    EXPECT_TRUE(is_refused("struct_size"));
 }
 
 // ---- Optional and empty tensors -----------------------------------------------------------------

@@ -84,7 +84,7 @@ TEST(Bound, KeepsItsExecutor) {
         OperatorPtr op;
         ASSERT_EQ(compile(problem.description(), nullptr, op).status, HEWN_STATUS_OK);
         Counting counting;
-        const hewn_execute_options options{sizeof options, 3, Counting::parallel_for, &counting};
+        const hewn_execute_options options{sizeof options, 3, Counting::parallel_for, &counting, 0};
         const BoundOperatorPtr bound = bound_to(op.get(), problem, &options);
         for (int run = 1; run <= 2; run++) {
             ASSERT_EQ(hewn_run(bound.get(), nullptr), HEWN_STATUS_OK);

@@ -88,7 +88,7 @@ TEST_F(ForkTest, ChildCompiles) {
 TEST_F(ForkTest, ChildUsesItsOwnThreads) {
     ASSERT_TRUE(run());
     EXPECT_EQ(in_child([&] {
-                  const hewn_execute_options options{sizeof options, 0, on_std_threads, nullptr};
+                  const hewn_execute_options options{sizeof options, 0, on_std_threads, nullptr, 0};
                   return run(&options);
               }),
               0);

@@ -98,7 +98,7 @@ TEST(Threads, UsersParallelForOfAPinnedCompiler) {
     for (Problem &problem : large_problems("Threads.UsersParallelForOfAPinnedCompiler")) {
         ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
         Counting of_operator, of_call;
-        const hewn_execute_options options{sizeof options, 0, Counting::parallel_for, &of_call};
+        const hewn_execute_options options{sizeof options, 0, Counting::parallel_for, &of_call, 0};
         const bool right = check(problem, with_executor(Counting::parallel_for, &of_operator)) &&
                            check(problem, compile_options(), &options);
         ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
@@ -201,7 +201,7 @@ TEST(Threads, PoolStaysWhereAllThreadsWerePut) {
 TEST(Threads, ParallelForOfOneCall) {
     for (Problem &problem : large_problems("Threads.OneCall")) {
         Counting compiled, called;
-        const hewn_execute_options options{sizeof options, 8, Counting::parallel_for, &called};
+        const hewn_execute_options options{sizeof options, 8, Counting::parallel_for, &called, 0};
         EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &compiled), &options));
         EXPECT_EQ(compiled.calls, 0);
         EXPECT_EQ(called.calls, 1);
@@ -223,14 +223,14 @@ TEST(Threads, MaxThreadsOneIsTheCaller) {
         Counting counting;
         EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &counting, 1)));
         EXPECT_EQ(counting.calls, 0);
-        const hewn_execute_options options{sizeof options, 1, nullptr, nullptr};
+        const hewn_execute_options options{sizeof options, 1, nullptr, nullptr, 0};
         EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &counting), &options));
         EXPECT_EQ(counting.calls, 0) << "the limit of one call";
         const hewn_execute_options executor_alone{sizeof executor_alone, 0, Counting::parallel_for,
-                                                  &counting};
+                                                  &counting, 0};
         EXPECT_TRUE(check(problem, compile_options(nullptr, 1), &executor_alone));
         EXPECT_EQ(counting.calls, 0) << "a call without a limit has the operator's";
-        const hewn_execute_options more{sizeof more, 8, nullptr, nullptr};
+        const hewn_execute_options more{sizeof more, 8, nullptr, nullptr, 0};
         EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &counting, 1), &more));
         EXPECT_EQ(counting.calls, 1) << "which replaces the operator's";
     }
@@ -358,12 +358,37 @@ TEST(Threads, ExecuteOptions) {
     std::vector<float> sum(COUNT);
     Counting counting;
     const hewn::ExecuteOptions several(4, Counting::parallel_for, &counting),
-        one(1, Counting::parallel_for, &counting);
+        one(1, Counting::parallel_for, &counting), chained(4, nullptr, nullptr, true);
     add.execute({a, b}, {sum}, &several);
     EXPECT_EQ(counting.calls, 1);
     EXPECT_EQ(sum, std::vector<float>(COUNT, 3));
     add.execute({a, b}, {sum}, &one);
     EXPECT_EQ(counting.calls, 1);
+    EXPECT_EQ(chained.output_is_read_next, 1);
+    add.execute({sum, b}, {sum}, &chained);
+    EXPECT_EQ(sum, std::vector<float>(COUNT, 5));
+}
+
+// A large output that is read next is not streamed: the same bits, in slices and as one, executed
+// and bound.
+TEST(Threads, OutputIsReadNext) {
+    Random random("Threads.OutputIsReadNext");
+    for (const OperatorFacts &known : all_operators()) {
+        const std::vector<std::string> signatures = runnable_signatures(known.name);
+        if (signatures.empty()) continue;
+        const DataTypes types = operand_types(known, signatures.front());
+        for (const std::vector<int64_t> &sizes :
+             {std::vector<int64_t>{(17 << 20) / 12}, {700, 2001}, {701, 2001}, {3 << 20}}) {
+            Problem problem =
+                make_problem(known.type, types, sizes, per_tensor(known.type), random);
+            fill_inputs(problem, random);
+            for (const int32_t max_threads : {1, 3}) {
+                const hewn_execute_options options{sizeof options, max_threads, nullptr, nullptr,
+                                                   1};
+                EXPECT_TRUE(check(problem, compile_options(), &options)) << known.name;
+            }
+        }
+    }
 }
 
 // Compiling from many threads at once: whatever the process sets up once, it sets up once.

@@ -50,6 +50,7 @@ struct SumContext : hewn::BoxCall {
     } last[kMaxOperands];
     const int32_t *element_bytes;
     uint32_t layouts, uniform;
+    const std::vector<uint8_t> *output_memory;
     int64_t elements = 0;
     std::string broken;  // the first promise that a call broke
 
@@ -78,9 +79,14 @@ int sum_box(hewn::BoxCall &opaque, halide_buffer_t *buffers) {
         }
     }
     promise(buffers[output].dim[0].stride == 1, "the output is dense");
+    const bool streams = context.plan->access[output] == Access::Stream;
+    const size_t place = size_t(buffers[output].host - context.output_memory->data());
+    promise(!streams || context.output_is_read_next == (place < context.output_memory->size()),
+            "a streamed output is written where it lies if it is read next, and only then");
     int64_t scratch = 0;
     for (int o = 0; o < context.operands; o++) {
         if (context.plan->access[o] == Access::InPlace) continue;
+        if (o == output && streams && context.output_is_read_next) continue;
         promise(context.plan->scratch_at[o] >= scratch, "parts of scratch memory do not overlap");
         scratch = context.plan->scratch_at[o] +
                   ((rows - 1) * buffers[o].dim[1].stride + run) * context.element_bytes[o];
@@ -243,8 +249,9 @@ hewn::Tensor tensor(const std::vector<int64_t> &sizes, const Operand &operand, i
 }
 
 // The plan of a dense sum of two vectors of f32.
-hewn::Plan dense_plan(int64_t elements, const hewn::PlanKnobs &knobs) {
-    return plan_of({{elements, {1, 1, 1}}}, {4, 4, 4}, kSum, knobs);
+hewn::Plan dense_plan(int64_t elements, const hewn::PlanKnobs &knobs,
+                      const hewn::Chip &chip = kOtherChip) {
+    return plan_of({{elements, {1, 1, 1}}}, {4, 4, 4}, kSum, knobs, chip);
 }
 
 TEST(Plan, KnobsReachIt) {
@@ -564,6 +571,18 @@ TEST(Plan, AsksForTheNextTileOfATransposition) {
 }
 
 // A kernel that computes longer than its memory takes gains nothing by streamed stores.
+TEST(Plan, KeepsWhatIsReadNextWhereACacheHoldsIt) {
+    const auto keeps = [](int64_t elements, const hewn::Chip &chip) {
+        hewn::PlanKnobs knobs = kKnobs;
+        knobs.stream_bytes = 8 << 20;
+        return dense_plan(elements, knobs, chip).kept_if_read_next;
+    };
+    EXPECT_FALSE(keeps(1 << 19, kOtherChip)) << "not streamed";
+    EXPECT_EQ(keeps(1 << 20, kOtherChip), hewn::kCanStream);
+    EXPECT_FALSE(keeps(4 << 20, kOtherChip)) << "beyond the caches";
+    EXPECT_FALSE(keeps(1 << 20, kZen5)) << "streams only beyond its last cache";
+}
+
 TEST(Plan, StreamsWhereMemoryBinds) {
     for (const bool compute_bound : {false, true}) {
         const Access expected =
@@ -766,6 +785,7 @@ TEST(Plan, RandomLayoutsSumRight) {
     int large_transposed = 0, tall_transposed = 0;
     int interleaved = 0, pieces = 0,
         left_out = 0;  // scattered planes; runs in pieces; rows that leave out a dimension
+    int kept = 0, kept_rows = 0;  // streamed outputs that are read next; of several rows
     const int32_t highest = highest_rank();
     for (int iteration = 0; iteration < 4000; iteration++) {
         SCOPED_TRACE(iteration);
@@ -812,6 +832,8 @@ TEST(Plan, RandomLayoutsSumRight) {
         context.operands = operands;
         context.plan = &plan;
         context.element_bytes = bytes;
+        context.output_memory = &data.back().memory;
+        context.output_is_read_next = layout.between(0, 1) != 0;
         context.layouts = operands == 3 ? two_inputs : three_inputs;
         const hewn::Space space = hewn::merge_dimensions(pointers, operands);
         const bool constant =
@@ -832,6 +854,7 @@ TEST(Plan, RandomLayoutsSumRight) {
         ASSERT_TRUE(hewn::build_plan(space, kernel, knobs, chip, test_allocator(), plan));
         plan.prefetches_tiles = layout.between(0, 1);  // few of these move enough for it
         plan.prefetches_beside = layout.between(0, 1);
+        plan.kept_if_read_next = plan.access[output] == Access::Stream;
         const bool fetches = layout.between(0, 1) != 0;
         for (int o = 0; o < output; o++) {
             if (fetches && plan.access[o] == Access::InPlace && plan.dims[o][0].stride == 1)
@@ -847,6 +870,9 @@ TEST(Plan, RandomLayoutsSumRight) {
         interleaved +=
             space.dims[0].stride[output] == 1 && plan.element_step[output] > bytes[output];
         pieces += plan.scratch && plan.piece > 1 && plan.run_inner > 1;
+        const bool keeps = plan.access[output] == Access::Stream && context.output_is_read_next;
+        kept += keeps;
+        kept_rows += keeps && plan.rows > 1;
         left_out += !plan.scratch && plan.rows > 1 &&
                     plan.row_bytes[output] != space.dims[1].stride[output] * bytes[output];
         // Rows of a run's own last dimension go on where the run ends.
@@ -883,6 +909,10 @@ TEST(Plan, RandomLayoutsSumRight) {
     EXPECT_GT(interleaved, 20);
     EXPECT_GT(pieces, 20);
     EXPECT_GT(left_out, 20);
+    if (hewn::kCanStream) {
+        EXPECT_GT(kept, 20);
+        EXPECT_GT(kept_rows, 20);
+    }
     EXPECT_GT(large_transposed, 3);
     EXPECT_GT(tall_transposed, 5) << "of " << large_transposed;
     for (Access access : {Access::InPlace, Access::Table, Access::Transpose, Access::Stream}) {
