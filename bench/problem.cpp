@@ -118,7 +118,7 @@ std::vector<double> Operand::values() const {
 
 hewn_tensor_desc Operand::desc() const {
     return {sizeof(hewn_tensor_desc), parse_type(type), uint32_t(sizes.size()), sizes.data(),
-            strides.data()};
+            strides.data(),           nullptr};
 }
 
 // ---- Problems -----------------------------------------------------------------------------------

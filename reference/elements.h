@@ -42,4 +42,26 @@ void for_each_element(const std::vector<int64_t> &sizes,
     }
 }
 
+// The same where index i of dimension d is element i / block_sizes[t][d] of tensor t; no block
+// sizes: 1.
+template<class F>
+void for_each_element(const std::vector<int64_t> &sizes,
+                      const std::vector<std::vector<int64_t>> &strides,
+                      const std::vector<std::vector<int64_t>> &block_sizes, F &&f) {
+    if (block_sizes.empty()) return for_each_element(sizes, strides, f);
+    const size_t rank = sizes.size();
+    int64_t count = 1;
+    for (const int64_t size : sizes) count *= size;
+    std::vector<int64_t> offsets(strides.size());
+    for (int64_t element = 0; element < count; element++) {
+        std::fill(offsets.begin(), offsets.end(), 0);
+        int64_t left = element;
+        for (size_t d = rank; d-- > 0; left /= sizes[d]) {
+            for (size_t t = 0; t < strides.size(); t++)
+                offsets[t] += left % sizes[d] / block_sizes[t][d] * strides[t][d];
+        }
+        f(static_cast<const int64_t *>(offsets.data()));
+    }
+}
+
 }  // namespace hewn_test

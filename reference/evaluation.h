@@ -17,7 +17,8 @@ struct Evaluation {
     DataTypes types;
     std::vector<int64_t> sizes;
     std::vector<std::vector<int64_t>> strides;
-    std::vector<const void *> inputs;  // their first elements; null: absent
+    std::vector<const void *> inputs;                    // their first elements; null: absent
+    std::vector<std::vector<int64_t>> block_sizes = {};  // as strides; none at all: 1
 };
 
 // Writes every element of the output, whose first is at `output`.

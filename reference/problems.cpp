@@ -130,15 +130,42 @@ std::vector<int64_t> random_sizes(Random &random, int64_t max_elements) {
 
 }  // namespace
 
+namespace {
+
+// Sometimes blocks, of a dimension or two, of which at most one has a short last one.
+std::vector<int64_t> random_block_sizes(const std::vector<int64_t> &sizes, Random &random) {
+    std::vector<int64_t> block_sizes(sizes.size(), 1);
+    bool divides = false;
+    for (int64_t left = random.one_in(3) ? random.integer(1, 2) : 0; left > 0; left--) {
+        const size_t d = size_t(random.integer(0, int64_t(sizes.size()) - 1));
+        const int64_t block = random.one_in(4) ? 16 : random.integer(1, 8);
+        if (divides && sizes[d] % block != 0) continue;
+        divides |= sizes[d] % block != 0;
+        if (block_sizes[d] == 1) block_sizes[d] = block;
+    }
+    return block_sizes;
+}
+
+std::vector<int64_t> stored_sizes(std::vector<int64_t> sizes,
+                                  const std::vector<int64_t> &block_sizes) {
+    for (size_t d = 0; d < sizes.size(); d++)
+        sizes[d] = (sizes[d] + block_sizes[d] - 1) / block_sizes[d];
+    return sizes;
+}
+
+}  // namespace
+
 Problem random_problem(hewn_operator_type op, const std::vector<hewn_data_type> &types,
                        Random &random, int64_t max_elements) {
     const std::vector<int64_t> sizes = random_sizes(random, max_elements);
     const size_t rank = sizes.size();
     const std::vector<bool> none(rank, false);
-    std::vector<std::vector<int64_t>> strides;
+    std::vector<std::vector<int64_t>> strides, blocks;
+    const std::vector<int64_t> ones(rank, 1), in_blocks = random_block_sizes(sizes, random);
     const std::vector<size_t> free = free_inputs(op);
     for (const size_t i : free) {
         std::vector<bool> broadcast = none;
+        blocks.push_back(facts(op).is_parameter(i) && !random.one_in(4) ? in_blocks : ones);
         const int64_t kind = random.integer(facts(op).is_parameter(i) ? 0 : 2, 5);
         if (kind <= 1) {  // a parameter: per tensor or per axis
             broadcast.assign(rank, true);
@@ -146,7 +173,7 @@ Problem random_problem(hewn_operator_type op, const std::vector<hewn_data_type> 
         } else if (kind <= 4) {
             for (size_t d = 0; d < rank; d++) broadcast[d] = random.one_in(3);
         }
-        strides.push_back(random_strides(sizes, broadcast, random));
+        strides.push_back(random_strides(stored_sizes(sizes, blocks.back()), broadcast, random));
         if (random.one_in(16)) {  // any strides at all: windows that overlap
             for (int64_t &stride : strides.back()) stride = random.integer(0, 9);
         }
@@ -158,6 +185,11 @@ Problem random_problem(hewn_operator_type op, const std::vector<hewn_data_type> 
     }
     Problem problem = make_problem(op, types, sizes, strides, output_strides, random);
     problem.in_place = in_place;
+    for (size_t i = 0; i < free.size(); i++) {
+        if (blocks[i] != ones)
+            problem.inputs[free[i]].emplace(
+                Tensor(types[free[i]], sizes, strides[i], 0, blocks[i]));
+    }
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         // The other form of one element: a view of the output's sizes, all strides 0.
         if (facts(op).is_one_element(i) && random.one_in(4))

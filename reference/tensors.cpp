@@ -24,8 +24,12 @@ int64_t element_count(const std::vector<int64_t> &sizes) {
 }
 
 Tensor::Tensor(hewn_data_type data_type, std::vector<int64_t> tensor_sizes,
-               std::vector<int64_t> tensor_strides, int64_t misalignment)
-    : type(data_type), sizes(std::move(tensor_sizes)), strides(std::move(tensor_strides)) {
+               std::vector<int64_t> tensor_strides, int64_t misalignment,
+               std::vector<int64_t> tensor_block_sizes)
+    : type(data_type),
+      sizes(std::move(tensor_sizes)),
+      strides(std::move(tensor_strides)),
+      block_sizes(std::move(tensor_block_sizes)) {
     constexpr size_t zone = 64, alignment = 64;
     memory.assign(zone + alignment + size_t(misalignment) * element_bytes(type) + bytes() + zone,
                   SENTINEL);
@@ -37,7 +41,7 @@ Tensor::Tensor(hewn_data_type data_type, std::vector<int64_t> tensor_sizes,
 int64_t Tensor::span() const {
     if (element_count(sizes) == 0) return 0;
     int64_t last = 0;
-    for (size_t d = 0; d < sizes.size(); d++) last += (sizes[d] - 1) * strides[d];
+    for (size_t d = 0; d < sizes.size(); d++) last += (sizes[d] - 1) / block_size(d) * strides[d];
     return last + 1;
 }
 
@@ -69,8 +73,20 @@ DataTypes Problem::types() const {
     return result;
 }
 
+std::vector<std::vector<int64_t>> Problem::block_sizes() const {
+    const std::vector<int64_t> none(output.sizes.size(), 1);
+    std::vector<std::vector<int64_t>> result(inputs.size() + 1, none);
+    for (size_t i = 0; i < inputs.size(); i++) {
+        if (inputs[i] && !inputs[i]->block_sizes.empty()) result[i] = inputs[i]->block_sizes;
+    }
+    for (const auto &each : result) {
+        if (each != none) return result;
+    }
+    return {};
+}
+
 Evaluation Problem::evaluation() const {
-    Evaluation result{op, types(), output.sizes, {}, {}};
+    Evaluation result{op, types(), output.sizes, {}, {}, {}};
     for (size_t i = 0; i < inputs.size(); i++) {
         result.inputs.push_back(input_data(i));
         std::vector<int64_t> strides =
@@ -83,6 +99,7 @@ Evaluation Problem::evaluation() const {
         result.strides.push_back(std::move(strides));
     }
     result.strides.push_back(output.strides);
+    result.block_sizes = block_sizes();
     return result;
 }
 
@@ -107,6 +124,9 @@ std::string describe(const Problem &problem) {
         }
         text << " strides ";
         list(problem.inputs[i]->strides);
+        if (problem.inputs[i]->block_sizes.empty()) continue;
+        text << " blocks ";
+        list(problem.inputs[i]->block_sizes);
     }
     text << "; output strides ";
     list(problem.output.strides);
@@ -144,15 +164,16 @@ std::string difference(const Problem &problem, const std::vector<uint8_t> &expec
     const Evaluation tensors = problem.evaluation();
     with_any_type(output.type, [&](auto tag) {
         using T = decltype(tag);
-        for_each_element(tensors.sizes, tensors.strides, [&](const int64_t *o) {
-            const size_t at = base + size_t(o[last]) * size;
-            const T want = load<T>(&rest[at]), got = load<T>(&actual[at]);
-            if (!reference::same(want, got) && differing++ == 0) {
-                text << "element at offset " << o[last] << " is " << text_of(got) << " instead of "
-                     << text_of(want) << ", inputs" << inputs_at(problem, o);
-            }
-            store(&rest[at], got);
-        });
+        for_each_element(
+            tensors.sizes, tensors.strides, tensors.block_sizes, [&](const int64_t *o) {
+                const size_t at = base + size_t(o[last]) * size;
+                const T want = load<T>(&rest[at]), got = load<T>(&actual[at]);
+                if (!reference::same(want, got) && differing++ == 0) {
+                    text << "element at offset " << o[last] << " is " << text_of(got)
+                         << " instead of " << text_of(want) << ", inputs" << inputs_at(problem, o);
+                }
+                store(&rest[at], got);
+            });
     });
     if (differing)
         return std::to_string(differing) + " elements differ; " + text.str() + "; " +

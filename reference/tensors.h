@@ -23,12 +23,16 @@ int64_t element_count(const std::vector<int64_t> &sizes);
 // A tensor without its memory.
 struct Spec {
     hewn_data_type type;
-    std::vector<int64_t> sizes, strides = {};  // no strides: packed
+    std::vector<int64_t> sizes, strides = {}, block_sizes = {};  // no strides: packed
 
     // The C view; valid while this object lives.
     hewn_tensor_desc desc() const {
-        return {sizeof(hewn_tensor_desc), type, uint32_t(sizes.size()), sizes.data(),
-                strides.empty() ? nullptr : strides.data()};
+        return {sizeof(hewn_tensor_desc),
+                type,
+                uint32_t(sizes.size()),
+                sizes.data(),
+                strides.empty() ? nullptr : strides.data(),
+                block_sizes.empty() ? nullptr : block_sizes.data()};
     }
 };
 
@@ -36,13 +40,14 @@ struct Spec {
 // base is aligned to the element and, with a `misalignment` in elements, to nothing more.
 struct Tensor {
     hewn_data_type type = HEWN_DATA_TYPE_UNKNOWN;
-    std::vector<int64_t> sizes, strides;
+    std::vector<int64_t> sizes, strides, block_sizes;  // no block sizes: 1
     std::vector<uint8_t> memory;
     size_t offset = 0;  // of the first element in `memory`
 
     Tensor() = default;
     Tensor(hewn_data_type data_type, std::vector<int64_t> tensor_sizes,
-           std::vector<int64_t> tensor_strides, int64_t misalignment = 0);
+           std::vector<int64_t> tensor_strides, int64_t misalignment = 0,
+           std::vector<int64_t> tensor_block_sizes = {});
     Tensor(hewn_data_type data_type, const std::vector<int64_t> &tensor_sizes)
         : Tensor(data_type, tensor_sizes, packed_strides(tensor_sizes)) {}
     // A copy would lie elsewhere: with another alignment.
@@ -63,12 +68,14 @@ struct Tensor {
     }
 
     int64_t span() const;  // in elements, from the first to the last
+    int64_t block_size(size_t d) const { return block_sizes.empty() ? 1 : block_sizes[d]; }
     uint64_t bytes() const { return uint64_t(span()) * element_bytes(type); }
 
     // The C view; valid while this object lives.
     hewn_tensor_desc desc() const {
-        return {sizeof(hewn_tensor_desc), type, uint32_t(sizes.size()), sizes.data(),
-                strides.data()};
+        return {sizeof(hewn_tensor_desc), type,
+                uint32_t(sizes.size()),   sizes.data(),
+                strides.data(),           block_sizes.empty() ? nullptr : block_sizes.data()};
     }
     hewn_buffer_binding binding() const {
         return {sizeof(hewn_buffer_binding), const_cast<uint8_t *>(data()), 0, bytes()};
@@ -91,6 +98,8 @@ struct Problem {
     }
     // In DirectML's order, output last; absent inputs have none.
     DataTypes types() const;
+    // In the same order; none at all if all are 1.
+    std::vector<std::vector<int64_t>> block_sizes() const;
     Evaluation evaluation() const;
 };
 

@@ -12,14 +12,14 @@ int main(void) {
     /* Scale and zero point are tensors of the input's sizes that repeat one element: their strides
      * are 0. */
     const int64_t sizes[] = {2, 4}, repeat[] = {0, 0};
-    const hewn_tensor_desc input_tensor = {sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_FLOAT32, 2,
-                                           sizes, NULL};
-    const hewn_tensor_desc scale_tensor = {sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_FLOAT32, 2,
-                                           sizes, repeat};
-    const hewn_tensor_desc zero_point_tensor = {sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_UINT8, 2,
-                                                sizes, repeat};
-    const hewn_tensor_desc output_tensor = {sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_UINT8, 2,
-                                            sizes, NULL};
+    const hewn_tensor_desc input_tensor = {
+        sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_FLOAT32, 2, sizes, NULL, NULL};
+    const hewn_tensor_desc scale_tensor = {
+        sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_FLOAT32, 2, sizes, repeat, NULL};
+    const hewn_tensor_desc zero_point_tensor = {
+        sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_UINT8, 2, sizes, repeat, NULL};
+    const hewn_tensor_desc output_tensor = {
+        sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_UINT8, 2, sizes, NULL, NULL};
     const hewn_quantize_linear_desc quantize = {sizeof(hewn_quantize_linear_desc), &input_tensor,
                                                 &scale_tensor, &zero_point_tensor, &output_tensor};
     const hewn_operator_desc desc = {sizeof(hewn_operator_desc), HEWN_OPERATOR_QUANTIZE_LINEAR,

@@ -124,12 +124,22 @@ typedef struct hewn_tensor_desc {
     const int64_t *sizes;     /* [dimension_count], in elements, each >= 0; may be NULL at rank 0 */
     const int64_t *strides;   /* [dimension_count], in elements, each >= 0; 0 broadcasts an input;
                                  NULL: packed, row-major */
+    const int64_t *block_sizes; /* [dimension_count], each >= 1; NULL: all 1. A scale or zero point
+                                   of QUANTIZE_LINEAR or DEQUANTIZE_LINEAR may have others, from
+                                   HEWN_FEATURE_LEVEL_HEWN on: see below */
 } hewn_tensor_desc;
 
+/* Blocks. Where a scale serves a block of elements of a dimension, as ONNX's block_size says, its
+ * description has the input's sizes like any other's, and the block's size: index i of dimension d
+ * reads element i / block_sizes[d] of the dimension. strides step from block to block, and packed
+ * ones (NULL) are those of ceil(sizes[d] / block_sizes[d]) elements. The last block may be short,
+ * in one dimension of an operator. Where both the scale and the zero point have blocks in a
+ * dimension, these are equal. */
+
 /* Sets *bytes to the bytes from the tensor's first element to the end of its last, which suffice
- * for a binding: (sum((size - 1) * stride) + 1) * element bytes; 0 if empty. (DirectML's
- * DMLCalcBufferTensorSize rounds up to 4; hewn does not.) HEWN_STATUS_INVALID_ARGUMENT: a pointer
- * is null, or the description breaks a rule above or overflows 63 bits. */
+ * for a binding: (sum((size - 1) / block size * stride) + 1) * element bytes; 0 if empty.
+ * (DirectML's DMLCalcBufferTensorSize rounds up to 4; hewn does not.) HEWN_STATUS_INVALID_ARGUMENT:
+ * a pointer is null, or the description breaks a rule above or overflows 63 bits. */
 HEWN_API hewn_status HEWN_CALL hewn_tensor_size(const hewn_tensor_desc *tensor, uint64_t *bytes,
                                                 hewn_error *error);
 
@@ -153,9 +163,10 @@ typedef struct hewn_add_desc {
  * 0..255, i8: -128..127, u16: 0..65535, i16: -32768..32767 (both from HEWN_FEATURE_LEVEL_HEWN on).
  * DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC.
  * All tensors have the input's sizes: a scalar or per-axis scale is a tensor of those sizes with
- * strides of 0. x (f32, f16, i32) is widened to f32 first. The scale has the input's type, or f32
- * if the input is i32. The zero point has the output's type. NaN gives the zero point, and +-inf
- * saturates. A scale of 0, inf or NaN is no error: the same arithmetic gives the result. */
+ * strides of 0, one scale for a block has block_sizes. x (f32, f16, i32) is widened to f32 first.
+ * The scale has the input's type, or f32 if the input is i32. The zero point has the output's type.
+ * NaN gives the zero point, and +-inf saturates. A scale of 0, inf or NaN is no error: the same
+ * arithmetic gives the result. */
 typedef struct hewn_quantize_linear_desc {
     uint32_t struct_size;                      /* sizeof(hewn_quantize_linear_desc) */
     const hewn_tensor_desc *input_tensor;      /* x */

@@ -129,11 +129,19 @@ struct TensorDesc {
     std::vector<int64_t> sizes;
     // In elements, each >= 0; none: packed.
     std::optional<std::vector<int64_t>> strides = std::nullopt;
+    // How many elements of each dimension share one of this tensor's, each >= 1; none: 1.
+    std::optional<std::vector<int64_t>> block_sizes = std::nullopt;
 
     // An input of these sizes that repeats one element: all strides are 0.
     static TensorDesc broadcast_scalar(DataType data_type, std::vector<int64_t> sizes) {
         std::vector<int64_t> zeros(sizes.size(), 0);
         return {data_type, std::move(sizes), std::move(zeros)};
+    }
+    // A packed scale or zero point of ceil(sizes / block_sizes) elements, each of which serves a
+    // block of a tensor of these sizes.
+    static TensorDesc in_blocks(DataType data_type, std::vector<int64_t> sizes,
+                                std::vector<int64_t> block_sizes) {
+        return {data_type, std::move(sizes), std::nullopt, std::move(block_sizes)};
     }
 
     // The C view. Valid while this object lives and is not changed.
@@ -143,9 +151,17 @@ struct TensorDesc {
                           "TensorDesc: strides and sizes differ in length; each dimension has a "
                           "stride, 0 where an input repeats"});
         }
-        return {sizeof(hewn_tensor_desc), static_cast<hewn_data_type>(data_type),
-                static_cast<uint32_t>(sizes.size()), sizes.data(),
-                strides ? strides->data() : nullptr};
+        if (block_sizes && block_sizes->size() != sizes.size()) {
+            detail::fail({sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT,
+                          "TensorDesc: block_sizes and sizes differ in length; each dimension has "
+                          "one, 1 where there are no blocks"});
+        }
+        return {sizeof(hewn_tensor_desc),
+                static_cast<hewn_data_type>(data_type),
+                static_cast<uint32_t>(sizes.size()),
+                sizes.data(),
+                strides ? strides->data() : nullptr,
+                block_sizes ? block_sizes->data() : nullptr};
     }
 
     // The bytes that a binding needs: hewn_tensor_size.
@@ -168,8 +184,10 @@ struct OptionalTensorDesc : std::optional<TensorDesc> {
     OptionalTensorDesc(std::optional<TensorDesc> desc) : optional(std::move(desc)) {}
     // A zero point with these members of a TensorDesc.
     OptionalTensorDesc(DataType data_type, std::vector<int64_t> sizes,
-                       std::optional<std::vector<int64_t>> strides = std::nullopt)
-        : optional(TensorDesc{data_type, std::move(sizes), std::move(strides)}) {}
+                       std::optional<std::vector<int64_t>> strides = std::nullopt,
+                       std::optional<std::vector<int64_t>> block_sizes = std::nullopt)
+        : optional(TensorDesc{data_type, std::move(sizes), std::move(strides),
+                              std::move(block_sizes)}) {}
 };
 
 // Options of one execution: execute({...}, {...}, &options).

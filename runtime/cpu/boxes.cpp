@@ -209,7 +209,7 @@ public:
 private:
     const Plan &plan_;
     uint8_t *pointers_[kMaxOperands];
-    int64_t index_[kMaxRank + 1];
+    int64_t index_[kMaxDimensions + 1];
 
     void move(int l, int64_t steps) {
         for (int o = 0; o < plan_.operands; o++)

@@ -48,6 +48,13 @@ struct BindingRule {
 };
 constexpr uint64_t kUnbound = UINT64_MAX;  // no memory has so many
 
+// The short blocks at a dimension's end, which run after all the others.
+struct CpuRest {
+    int64_t first_bytes[kMaxOperands];  // from each operand's first element on
+    Plan plan;
+    CpuKernel kernel;
+};
+
 struct CpuOperator : hewn_operator {
     BindingRule inputs[kMaxInputs], output;
     void *fixed[kMaxInputs];  // where inputs that are not bound lie; null of the others
@@ -56,6 +63,7 @@ struct CpuOperator : hewn_operator {
         operand_at[kMaxOperands];  // which address of an execution is the kernel's (see Addresses)
     Plan plan;
     CpuKernel kernel;
+    CpuRest *rest;                          // null: there is none
     halide_buffer_t buffers[kMaxOperands];  // what a kernel with assertions looks at; else unused
     int32_t max_threads;                    // 0: no limit
     int32_t cpus;    // that an execution of the operator's executor may run on
@@ -82,6 +90,11 @@ void destroy(hewn_operator *op) {
     const Allocator allocator = cpu->allocator;
     destroy_plan(allocator, cpu->plan);
     allocator.deallocate(cpu->kernel.settled);
+    if (cpu->rest) {
+        destroy_plan(allocator, cpu->rest->plan);
+        allocator.deallocate(cpu->rest->kernel.settled);
+        allocator.deallocate(cpu->rest);
+    }
     allocator.deallocate(cpu->constants);
     allocator.deallocate(cpu);
 }
@@ -113,14 +126,21 @@ bool fix_inputs(CpuOperator &op) {
 // Where the tensors of an execution lie: the inputs in order, then the output.
 using Addresses = void *[kMaxTensors];
 
-// An execution in slices.
-struct Execution {
+// A part of an execution, all of it where there is no rest.
+struct Work {
     const CpuOperator &op;
-    const Addresses &addresses;
-    int32_t slices;
-    std::atomic<int32_t> failed{0};  // the first failing slice's code
-    KernelErrors &errors;            // and what it reported
+    const Plan &plan;
+    const CpuKernel &kernel;
+    const Addresses &tensors, &first;  // where the tensors begin, and where the part's elements do
     bool output_is_read_next;
+};
+
+// One in slices.
+struct Execution {
+    const Work &work;
+    int32_t slices;
+    KernelErrors &errors;            // what the first failing slice reported
+    std::atomic<int32_t> failed{0};  // and its code
 };
 
 void on_kernel_error(void *user_context, const char *message) {
@@ -137,6 +157,48 @@ void prepare_process() {
 }
 
 namespace {
+
+// Plans a part of the operator, with what its constants decide.
+__attribute__((cold)) hewn_status plan_part(CpuOperator &op, const Space &space, const Chip &chip,
+                                            Plan &plan, CpuKernel &kernel, hewn_error *error) {
+    const char *name = op.problem.info->dml_name;
+    kernel.problem = &op.problem;
+    if (!plan_kernel(space, *op.variant, chip, {op.max_threads, op.cpus}, op.allocator, plan,
+                     kernel))
+        return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan",
+                    name);
+    plan.target_rank = op.variant->target->rank;
+    const CpuForms &forms = forms_of(*op.problem.info);
+    KernelErrors errors;
+    const int failed =
+        forms.settle ? forms.settle(plan, op.allocator, kernel, op.fixed, &errors) : 0;
+    if (failed == 0) return HEWN_STATUS_OK;
+    if (failed == kNoMemory)
+        return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator", name);
+    return fail(error, HEWN_STATUS_KERNEL_FAILED, "%s: kernel %s failed with code %d: %s", name,
+                op.variant->name, failed, errors.message);
+}
+
+// Plans the operator, whose output is not empty.
+__attribute__((cold)) hewn_status plan_parts(CpuOperator &op, const Chip &chip, hewn_error *error) {
+    const Tensor *operands[kMaxOperands];
+    const int count = list_operands(op.problem, operands);
+    for (int o = 0; o < count && kKernelAssertions; o++) {
+        op.buffers[o].type = halide_type(kernel_type(*op.problem.info, operands[o]->type));
+        op.buffers[o].dimensions = 2;
+    }
+    Part parts[kMaxParts];
+    const int part_count = split_blocks(operands, count, parts);
+    HEWN_CHECK(plan_part(op, parts[0].space, chip, op.plan, op.kernel, error));
+    if (part_count == 1) return HEWN_STATUS_OK;
+    op.rest = op.allocator.allocate<CpuRest>();
+    if (!op.rest)
+        return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator",
+                    op.problem.info->dml_name);
+    for (int o = 0; o < count; o++)
+        op.rest->first_bytes[o] = parts[1].first[o] * operands[o]->element_bytes;
+    return plan_part(op, parts[1].space, chip, op.rest->plan, op.rest->kernel, error);
+}
 
 __attribute__((cold)) hewn_status compile(const hewn_device &device, const Problem &problem,
                                           const hewn_compile_options &options, hewn_operator **op,
@@ -157,7 +219,6 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
     cpu->allocator = device.allocator;
     cpu->problem = problem;
     cpu->variant = variant;
-    cpu->kernel.problem = &cpu->problem;
     cpu->parallel_for = options.parallel_for ? options.parallel_for : pool_parallel_for;
     cpu->parallel_for_context = options.parallel_for_context;
     cpu->max_threads = options.max_threads;
@@ -175,31 +236,10 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
     for (int o = 0; o <= problem.info->operand_count; o++)
         cpu->operand_at[o] = tensor_of_operand(problem, o);
     if (!problem.output.empty()) {
-        const Tensor *operands[kMaxOperands];
-        const int count = list_operands(cpu->problem, operands);
-        for (int o = 0; o < count && kKernelAssertions; o++) {
-            cpu->buffers[o].type = halide_type(kernel_type(*problem.info, operands[o]->type));
-            cpu->buffers[o].dimensions = 2;
-        }
-        const Space space = merge_dimensions(operands, count);
-        if (!plan_kernel(space, *variant, chip, {cpu->max_threads, cpu->cpus}, cpu->allocator,
-                         cpu->plan, cpu->kernel)) {
+        const hewn_status planned = plan_parts(*cpu, chip, error);
+        if (planned != HEWN_STATUS_OK) {
             destroy(cpu);
-            return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan",
-                        name);
-        }
-        cpu->plan.target_rank = variant->target->rank;
-        const CpuForms &forms = forms_of(*problem.info);
-        KernelErrors errors;
-        const int failed =
-            forms.settle ? forms.settle(cpu->plan, cpu->allocator, cpu->kernel, cpu->fixed, &errors)
-                         : 0;
-        if (failed != 0) destroy(cpu);
-        if (failed == kNoMemory)
-            return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator", name);
-        if (failed != 0) {
-            return fail(error, HEWN_STATUS_KERNEL_FAILED, "%s: kernel %s failed with code %d: %s",
-                        name, variant->name, failed, errors.message);
+            return planned;
         }
     }
     *op = cpu;
@@ -300,48 +340,44 @@ __attribute__((noinline)) hewn_status read_addresses(const CpuOperator &op, cons
     return status;
 }
 
-// Boxes [first, last) of an operator. 0, or the code of the first error, which is noted in call's
-// user context.
-inline int run_boxes_of(const CpuOperator &op, const Addresses &addresses, int64_t first,
-                        int64_t last, CpuCall &call) {
-    const FloatingPointMode mode(op.kernel.subnormals);
+// Boxes [first, last) of a part. 0, or the code of the first error, which is noted in call's user
+// context.
+inline int run_boxes_of(const Work &work, int64_t first, int64_t last, CpuCall &call) {
+    const FloatingPointMode mode(work.kernel.subnormals);
     call.flushes = mode.flushes();
     call.maybe_invalid = mode.began_invalid();
     halide_buffer_t buffers[kMaxOperands];
-    if (kKernelAssertions) std::memcpy(buffers, op.buffers, sizeof buffers);
+    if (kKernelAssertions) std::memcpy(buffers, work.op.buffers, sizeof buffers);
 #pragma GCC unroll 8
     for (int o = 0; o < kMaxOperands; o++)  // all, whatever their number: counting costs more
-        buffers[o].host = static_cast<uint8_t *>(addresses[op.operand_at[o]]);
-    return run_boxes(op.plan, first, last, buffers, op.kernel.call, call);
+        buffers[o].host = static_cast<uint8_t *>(work.first[work.op.operand_at[o]]);
+    return run_boxes(work.plan, first, last, buffers, work.kernel.call, call);
 }
 
 // The same with a large state: apart, for its frame is large.
-__attribute__((noinline)) int run_boxes_with_large_state(const CpuOperator &op,
-                                                         const Addresses &addresses, int64_t first,
+__attribute__((noinline)) int run_boxes_with_large_state(const Work &work, int64_t first,
                                                          int64_t last, CpuCall &call) {
     alignas(64) uint8_t state[kLargeStateBytes];
     call.large = state;
-    return run_boxes_of(op, addresses, first, last, call);
+    return run_boxes_of(work, first, last, call);
 }
 
-inline int run_range(const CpuOperator &op, const Addresses &addresses, int64_t first, int64_t last,
-                     bool output_is_read_next, KernelErrors &errors) {
-    CpuCall call(op.kernel, addresses, &errors);
-    call.output_is_read_next = output_is_read_next;
-    return op.kernel.large_state ? run_boxes_with_large_state(op, addresses, first, last, call)
-                                 : run_boxes_of(op, addresses, first, last, call);
+inline int run_range(const Work &work, int64_t first, int64_t last, KernelErrors &errors) {
+    CpuCall call(work.kernel, work.tensors, &errors);
+    call.output_is_read_next = work.output_is_read_next;
+    return work.kernel.large_state ? run_boxes_with_large_state(work, first, last, call)
+                                   : run_boxes_of(work, first, last, call);
 }
 
 void HEWN_CALL run_slice(void *argument, int32_t index) {
     Execution &execution = *static_cast<Execution *>(argument);
-    const int64_t together = execution.op.plan.boxes_together,
-                  parts = execution.op.plan.box_count / together;
+    const Plan &plan = execution.work.plan;
+    const int64_t together = plan.boxes_together, parts = plan.box_count / together;
     const int64_t share = parts / execution.slices, rest = parts % execution.slices;
     const int64_t first = share * index + (index < rest ? index : rest),
                   last = first + share + (index < rest);
     KernelErrors errors;
-    if (const int code = run_range(execution.op, execution.addresses, first * together,
-                                   last * together, execution.output_is_read_next, errors)) {
+    if (const int code = run_range(execution.work, first * together, last * together, errors)) {
         int32_t none = 0;
         if (execution.failed.compare_exchange_strong(none, code))
             execution.errors.note(errors.message);
@@ -356,13 +392,14 @@ struct Executor {
     bool output_is_read_next;
 };
 
-inline Executor choose_executor(const CpuOperator &op, const hewn_execute_options *options) {
+inline Executor choose_executor(const CpuOperator &op, const Plan &plan,
+                                const hewn_execute_options *options) {
     const bool output_is_read_next = read_next(options) != 0;
-    if (!op.plan.parallel) return {1, nullptr, nullptr, output_is_read_next};
+    if (!plan.parallel) return {1, nullptr, nullptr, output_is_read_next};
     const int32_t max_threads =
         options && options->max_threads > 0 ? options->max_threads : op.max_threads;
     const bool own = options && options->parallel_for;
-    return {slice_count(op.plan, op.variant->plan, max_threads, own ? op.online : op.cpus),
+    return {slice_count(plan, op.variant->plan, max_threads, own ? op.online : op.cpus),
             own ? options->parallel_for : op.parallel_for,
             own ? options->parallel_for_context : op.parallel_for_context, output_is_read_next};
 }
@@ -374,14 +411,32 @@ __attribute__((cold, noinline)) hewn_status report(const CpuOperator &op, int fa
 }
 
 // In slices, or as one.
-__attribute__((noinline)) hewn_status run_slices(const CpuOperator &op, const Addresses &addresses,
-                                                 const Executor &executor, hewn_error *error) {
+__attribute__((noinline)) hewn_status run_slices(const Work &work, const Executor &executor,
+                                                 hewn_error *error) {
     KernelErrors errors;
-    Execution execution{op, addresses, executor.slices, {0}, errors, executor.output_is_read_next};
+    Execution execution{work, executor.slices, errors};
     if (executor.slices == 1) run_slice(&execution, 0);
     else executor.parallel_for(executor.context, executor.slices, run_slice, &execution);
     const int failed = execution.failed.load(std::memory_order_relaxed);
-    return failed == 0 ? hewn_status(HEWN_STATUS_OK) : report(op, failed, errors, error);
+    return failed == 0 ? hewn_status(HEWN_STATUS_OK) : report(work.op, failed, errors, error);
+}
+
+Work whole_blocks(const CpuOperator &op, const Addresses &addresses, const Executor &executor) {
+    return {op, op.plan, op.kernel, addresses, addresses, executor.output_is_read_next};
+}
+
+__attribute__((cold, noinline)) hewn_status run_rest(const CpuOperator &op,
+                                                     const Addresses &addresses,
+                                                     const Executor &executor, hewn_error *error) {
+    Addresses first;
+    std::memcpy(first, addresses, sizeof first);
+    for (int o = 0; o < op.rest->plan.operands; o++) {
+        void *&at = first[op.operand_at[o]];
+        at = static_cast<uint8_t *>(at) + op.rest->first_bytes[o];
+    }
+    return run_slices(
+        {op, op.rest->plan, op.rest->kernel, addresses, first, executor.output_is_read_next},
+        executor, error);
 }
 
 hewn_status execute(const hewn_operator &base, Bindings inputs, const hewn_buffer_binding &output,
@@ -393,20 +448,25 @@ hewn_status execute(const hewn_operator &base, Bindings inputs, const hewn_buffe
         const hewn_status status = read_addresses(op, inputs, output, addresses, error);
         if (status != HEWN_STATUS_OK || op.problem.output.empty()) return status;
     }
-    const Executor executor = choose_executor(op, options);
-    if (executor.slices > 1) return run_slices(op, addresses, executor, error);
-    KernelErrors errors;
-    // Here, for small calls: a call more costs 7 %.
-    const int failed =
-        run_range(op, addresses, 0, op.plan.box_count, executor.output_is_read_next, errors);
-    return failed == 0 ? hewn_status(HEWN_STATUS_OK) : report(op, failed, errors, error);
+    const Executor executor = choose_executor(op, op.plan, options);
+    const Work work = whole_blocks(op, addresses, executor);
+    if (executor.slices > 1) {
+        HEWN_CHECK(run_slices(work, executor, error));
+    } else {
+        KernelErrors errors;
+        // Here, for small calls: a call more costs 7 %.
+        if (const int failed = run_range(work, 0, op.plan.box_count, errors))
+            return report(op, failed, errors, error);
+    }
+    return op.rest ? run_rest(op, addresses, choose_executor(op, op.rest->plan, options), error)
+                   : hewn_status(HEWN_STATUS_OK);
 }
 
 // ---- Bound execution ----
 
 struct CpuBoundOperator : hewn_bound_operator {
     Addresses addresses;
-    Executor executor;
+    Executor executor, rest_executor;
     halide_buffer_t buffers[kMaxOperands];  // of a plan with one box
 };
 
@@ -418,7 +478,11 @@ hewn_status run_nothing(const hewn_bound_operator &, hewn_error *) { return HEWN
 
 hewn_status run_boxes_bound(const hewn_bound_operator &base, hewn_error *error) {
     const CpuBoundOperator &bound = static_cast<const CpuBoundOperator &>(base);
-    return run_slices(operator_of(bound), bound.addresses, bound.executor, error);
+    const CpuOperator &op = operator_of(bound);
+    HEWN_CHECK(
+        run_slices(whole_blocks(op, bound.addresses, bound.executor), bound.executor, error));
+    return op.rest ? run_rest(op, bound.addresses, bound.rest_executor, error)
+                   : hewn_status(HEWN_STATUS_OK);
 }
 
 // One call of a kernel on buffers that are ready: all that small work needs.
@@ -450,9 +514,10 @@ __attribute__((cold)) hewn_status bind(const hewn_operator &base, Bindings input
                     op.problem.info->dml_name);
     bound->op = &op;
     std::memcpy(bound->addresses, addresses, sizeof addresses);
-    bound->executor = choose_executor(op, options);
+    bound->executor = choose_executor(op, op.plan, options);
+    if (op.rest) bound->rest_executor = choose_executor(op, op.rest->plan, options);
     bound->run = op.problem.output.empty() ? run_nothing : run_boxes_bound;
-    if (bound->run == run_boxes_bound && op.plan.one_box && !op.kernel.large_state) {
+    if (bound->run == run_boxes_bound && op.plan.one_box && !op.kernel.large_state && !op.rest) {
         bound->run = run_one_box_bound;
         std::memcpy(bound->buffers, op.buffers, sizeof bound->buffers);
         for (int o = 0; o < op.plan.operands; o++) {

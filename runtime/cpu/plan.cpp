@@ -428,7 +428,7 @@ private:
     // divides that dimension into shorter runs and rows of them. Less scratch memory is then
     // filled, and a call does more. Not if the output is streamed, block by block.
     void divide_run(Box &box) {
-        if (box.last == 0 || box.row_dim >= 0 || streams_ || space_.rank == kMaxRank) return;
+        if (box.last == 0 || box.row_dim >= 0 || streams_ || space_.rank == kMaxDimensions) return;
         Dimension &last = space_.dims[box.last];
         int64_t elements = 1, in_place_bytes = 0;
         for (int k = 0; k < space_.rank; k++)

@@ -65,7 +65,7 @@ struct Plan {
     struct Loop {
         int64_t size, step, count;
         int64_t step_bytes[kMaxOperands];
-    } loops[kMaxRank + 1];
+    } loops[kMaxDimensions + 1];
     int loop_count, run_loop, row_loop;
     int64_t box_count;
     int64_t boxes_together;  // boxes in sequence that share cache lines of the output, for one

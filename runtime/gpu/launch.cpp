@@ -30,27 +30,28 @@ bool addressable(const Space &space, const int64_t *extent, int64_t limit) {
     return true;
 }
 
-// Halves the dimension that reaches furthest until the box is addressable. Halves keep the
-// alignment of 64 elements.
-void choose_extents(GpuOperator &op) {
-    for (int d = 0; d < op.space.rank; d++) op.extent[d] = op.space.dims[d].size;
-    while (!addressable(op.space, op.extent, op.device->api->index_limit)) {
+// One index of the dimensions beyond those that kernels have, the outermost. Halves the dimension
+// that reaches furthest until the box is addressable. Halves keep the alignment of 64 elements.
+void choose_extents(GpuPart &part, int64_t limit) {
+    const Space &space = part.space;
+    for (int d = 0; d < space.rank; d++) part.extent[d] = d < kGpuRank ? space.dims[d].size : 1;
+    while (!addressable(space, part.extent, limit)) {
         int widest = 0;
         int64_t furthest_of_all = 0;
-        for (int d = 0; d < op.space.rank; d++) {
-            int64_t furthest = op.extent[d];
-            for (int o = 0; o < op.space.operands; o++) {
-                const int64_t along = (op.extent[d] - 1) * op.space.dims[d].stride[o];
+        for (int d = 0; d < space.rank; d++) {
+            int64_t furthest = part.extent[d];
+            for (int o = 0; o < space.operands; o++) {
+                const int64_t along = (part.extent[d] - 1) * space.dims[d].stride[o];
                 if (along > furthest) furthest = along;
             }
-            if (op.extent[d] > 1 && furthest >= furthest_of_all) {
+            if (part.extent[d] > 1 && furthest >= furthest_of_all) {
                 widest = d;
                 furthest_of_all = furthest;
             }
         }
-        int64_t half = op.extent[widest] - op.extent[widest] / 2;
+        int64_t half = part.extent[widest] - part.extent[widest] / 2;
         if (half > 64) half = (half + 63) / 64 * 64;
-        op.extent[widest] = half;
+        part.extent[widest] = half;
     }
 }
 
@@ -139,22 +140,22 @@ int call_form(GpuCall &call, const Form &form, Launch &launch, const bool *words
     return call.status != HEWN_STATUS_OK ? int(halide_error_code_device_run_failed) : code;
 }
 
-int run_dense(GpuCall &call, Launch &launch, int32_t steps) {
+int run_dense(GpuCall &call, const GpuPart &part, Launch &launch, int32_t steps) {
     const Problem &problem = call.op.problem;
-    const Space &space = call.op.space;
+    const Space &space = part.space;
     bool words[kMaxTensors] = {};
     for (int o = 0; o < space.operands; o++)
         words[tensor_of_operand(problem, o)] = space.dims[0].stride[o] != 0;
-    return call_form(call, *call.op.dense, launch, words, [&](void **&next) { *++next = &steps; });
+    return call_form(call, *part.dense, launch, words, [&](void **&next) { *++next = &steps; });
 }
 
-int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
-    static_assert(kMaxRank == kGpuRank && kMaxOperands == kGpuOperands);
-    const Space &space = call.op.space;
+int run_strided(GpuCall &call, const GpuPart &part, Launch &launch, const int64_t *extent) {
+    static_assert(kMaxOperands == kGpuOperands);
+    const Space &space = part.space;
     Scalars scalars = {};
     scalars.count = 1;
-    scalars.rank = space.rank;
-    for (int d = 0; d < kMaxRank; d++) {
+    scalars.rank = std::min(space.rank, kGpuRank);
+    for (int d = 0; d < kGpuRank; d++) {
         const bool used = d < space.rank;
         scalars.size[d] = used ? uint32_t(extent[d]) : 1;
         const Division division = division_by(scalars.size[d]);
@@ -173,41 +174,62 @@ int run_strided(GpuCall &call, Launch &launch, const int64_t *extent) {
     });
 }
 
-bool aligned(const GpuOperator &op, const Launch &launch) {
+bool aligned(const Problem &problem, const Space &space, const Launch &launch) {
     uint64_t bits = 0;
-    for (int o = 0; o < op.space.operands; o++) {
-        if (op.space.dims[0].stride[o])
-            bits |= launch.tensors[tensor_of_operand(op.problem, o)].at.address;
+    for (int o = 0; o < space.operands; o++) {
+        if (space.dims[0].stride[o])
+            bits |= launch.tensors[tensor_of_operand(problem, o)].at.address;
     }
     return bits % 16 == 0;
 }
 
+// Moves operand o by so many elements; 0 for an absent tensor, whose strides are 0.
+void advance(const Problem &problem, Launch &launch, int o, int64_t elements) {
+    const int t = tensor_of_operand(problem, o);
+    launch.tensors[t].at.address += uint64_t(elements) * uint64_t(tensor(problem, t).element_bytes);
+}
+
 // Moves operands to the box at `index`, one number a dimension: of the form `dense` there is one.
-void advance(const GpuOperator &op, Launch &launch, const int64_t *index) {
-    for (int o = 0; o < op.space.operands; o++) {
-        int64_t elements = 0;  // 0 for an absent tensor, whose strides are 0
-        for (int d = 0; d < op.space.rank; d++) elements += index[d] * op.space.dims[d].stride[o];
-        launch.tensors[tensor_of_operand(op.problem, o)].at.address +=
-            uint64_t(elements) * uint64_t(op.space.element_bytes[o]);
+void advance(const Problem &problem, const Space &space, Launch &launch, const int64_t *index) {
+    for (int o = 0; o < space.operands; o++) {
+        int64_t elements = 0;
+        for (int d = 0; d < space.rank; d++) elements += index[d] * space.dims[d].stride[o];
+        advance(problem, launch, o, elements);
     }
 }
 
 // One box: dense as far as it goes, and what is left over strided.
-int run_box(GpuCall &call, const GpuAddress *at, const int64_t *index, const int64_t *extent) {
-    const GpuOperator &op = call.op;
+int run_box(GpuCall &call, const GpuPart &part, const GpuAddress *at, const int64_t *index,
+            const int64_t *extent) {
+    const Problem &problem = call.op.problem;
     Launch launch;
-    for (int t = 0; t <= op.problem.info->input_count; t++)
-        launch.tensors[t] = {at[t], at[t].address + tensor(op.problem, t).bytes};
-    advance(op, launch, index);
-    if (!op.dense || !aligned(op, launch)) return run_strided(call, launch, extent);
-    const int64_t steps = extent[0] / op.step_elements, done = steps * op.step_elements,
+    for (int t = 0; t <= problem.info->input_count; t++)
+        launch.tensors[t] = {at[t], at[t].address + tensor(problem, t).bytes};
+    for (int o = 0; o < part.space.operands; o++) advance(problem, launch, o, part.first[o]);
+    advance(problem, part.space, launch, index);
+    if (!part.dense || !aligned(problem, part.space, launch))
+        return run_strided(call, part, launch, extent);
+    const int64_t steps = extent[0] / part.step_elements, done = steps * part.step_elements,
                   rest = extent[0] - done;
     if (steps > 0) {
-        if (const int code = run_dense(call, launch, int32_t(steps))) return code;
+        if (const int code = run_dense(call, part, launch, int32_t(steps))) return code;
     }
     if (rest == 0) return 0;
-    advance(op, launch, &done);
-    return run_strided(call, launch, &rest);
+    advance(problem, part.space, launch, &done);
+    return run_strided(call, part, launch, &rest);
+}
+
+int launch_part(GpuCall &call, const GpuPart &part, const GpuAddress *at) {
+    const Space &space = part.space;
+    int64_t index[kMaxDimensions] = {}, extent[kMaxDimensions];
+    for (;;) {
+        for (int d = 0; d < space.rank; d++)
+            extent[d] = std::min(space.dims[d].size - index[d], part.extent[d]);
+        if (const int code = run_box(call, part, at, index, extent)) return code;
+        int d = 0;
+        while (d < space.rank && (index[d] += extent[d]) >= space.dims[d].size) index[d++] = 0;
+        if (d == space.rank) return 0;
+    }
 }
 
 }  // namespace
@@ -215,35 +237,36 @@ int run_box(GpuCall &call, const GpuAddress *at, const int64_t *index, const int
 void plan_launches(GpuOperator &op) {
     const Tensor *operands[kMaxOperands];
     const int count = list_operands(op.problem, operands);
-    op.space = merge_dimensions(operands, count);
-    choose_extents(op);
+    Part parts[kMaxParts];
+    op.part_count = split_blocks(operands, count, parts);
     op.strided = op.variant->form("strided");
-    op.dense = dense_form(op.space, *op.variant);
-    op.step_elements = step_elements(op.space);
+    for (int p = 0; p < op.part_count; p++) {
+        GpuPart &part = op.parts[p];
+        static_cast<Part &>(part) = parts[p];
+        choose_extents(part, op.device->api->index_limit);
+        part.dense = dense_form(part.space, *op.variant);
+        part.step_elements = step_elements(part.space);
+    }
 }
 
 int load_kernels(GpuCall &call) {
     Launch launch = {};
-    int64_t one[kMaxRank];
+    int64_t one[kMaxDimensions];
     for (int64_t &extent : one) extent = 1;
-    const int code = run_strided(call, launch, one);
-    return code == 0 && call.op.dense ? run_dense(call, launch, 1) : code;
+    for (int p = 0; p < call.op.part_count; p++) {
+        const GpuPart &part = call.op.parts[p];
+        if (const int code = run_strided(call, part, launch, one)) return code;
+        const int code = part.dense ? run_dense(call, part, launch, 1) : 0;
+        if (code != 0) return code;
+    }
+    return 0;
 }
 
 int launch_boxes(GpuCall &call, const GpuAddress *at) {
-    const GpuOperator &op = call.op;
-    int64_t index[kMaxRank] = {}, extent[kMaxRank];
-    for (;;) {
-        for (int d = 0; d < op.space.rank; d++) {
-            const int64_t rest = op.space.dims[d].size - index[d];
-            extent[d] = rest < op.extent[d] ? rest : op.extent[d];
-        }
-        if (const int code = run_box(call, at, index, extent)) return code;
-        int d = 0;
-        while (d < op.space.rank && (index[d] += extent[d]) >= op.space.dims[d].size)
-            index[d++] = 0;
-        if (d == op.space.rank) return 0;
+    for (int p = 0; p < call.op.part_count; p++) {
+        if (const int code = launch_part(call, call.op.parts[p], at)) return code;
     }
+    return 0;
 }
 
 // ---- What generated code calls ----
@@ -279,6 +302,9 @@ GpuModule *module_of(GpuCall &call, const char *source, size_t bytes) {
 // Loads the kernel of call.module into the operator.
 int load_function(GpuCall &call, const char *entry) {
     GpuOperator &op = call.op;
+    for (int i = 0; i < op.function_count; i++) {
+        if (op.functions[i].entry == entry) return 0;  // for another part
+    }
     hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
     if (op.function_count == kMaxFunctions)
         return call.failed(HEWN_STATUS_KERNEL_FAILED, "%s is one kernel too many", entry);

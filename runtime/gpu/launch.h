@@ -13,15 +13,20 @@ struct GpuFunction {
     void *handle;
 };
 
-// How an operator's tensors reach its kernels. A launch is a box: as much of the merged space as
-// Halide's 32-bit indices can address.
+// How a part of the operands' elements reaches the kernels. A launch is a box: as much of the
+// merged space as the kernels and Halide's 32-bit indices can address.
+struct GpuPart : Part {
+    const Form *dense;               // null where the layout is not the one it serves
+    int64_t step_elements;           // of `dense`
+    int64_t extent[kMaxDimensions];  // of a box, along each dimension of the space
+};
+
 struct GpuOperator : hewn_operator {
     GpuDevice *device;
     void *constants;  // device memory with the inputs that are constants; null: none are
-    const Form *dense, *strided;           // dense: null where the layout is not the one it serves
-    Space space;                           // of the operands
-    int64_t extent[kMaxRank];              // of a box, along each dimension of the space
-    int64_t step_elements;                 // of `dense`
+    const Form *strided;
+    GpuPart parts[kMaxParts];
+    int32_t part_count;
     GpuFunction functions[kMaxFunctions];  // what compile loaded
     int32_t function_count;
 };

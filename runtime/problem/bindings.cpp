@@ -29,7 +29,10 @@ void join_equal_elements(Tensor &tensor, const void *values) {
     const char *const first = static_cast<const char *>(values);
     if (tensor.empty() || std::memcmp(first, first + bytes, size_t(tensor.bytes) - bytes) != 0)
         return;
-    for (int64_t &stride : tensor.strides) stride = 0;
+    for (int d = 0; d < tensor.rank; d++) {
+        tensor.strides[d] = 0;
+        tensor.block_sizes[d] = 1;
+    }
     tensor.bytes = bytes;
 }
 

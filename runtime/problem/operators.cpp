@@ -141,9 +141,10 @@ public:
         HEWN_CHECK(read_tensors(desc));
         HEWN_CHECK(check_rank());
         for (const auto check : {&Reader::check_type, &Reader::check_presence, &Reader::check_sizes,
-                                 &Reader::check_like}) {
+                                 &Reader::check_like, &Reader::check_blocks}) {
             for (int t = 0; t <= info_.input_count; t++) HEWN_CHECK((this->*check)(t));
         }
+        for (int d = 0; d < problem_.output.rank; d++) HEWN_CHECK(check_blocks_along(d));
         set_signature();
         if (strides_never_overlap(problem_.output)) return HEWN_STATUS_OK;
         return failed(info_.input_count)(
@@ -157,6 +158,7 @@ private:
     const hewn_feature_level level_;
     const LevelRule *const rule_;
     hewn_error *const error_;
+    int short_ = -1;  // the dimension whose last block is short
 
     Tensor &at(int t) { return tensor(problem_, t); }
 
@@ -297,6 +299,40 @@ private:
         }
         if (!other.empty() || first.empty()) return HEWN_STATUS_OK;
         return failed(t)("must have exactly 1 element: is empty, and %s is not", first.name);
+    }
+
+    hewn_status check_blocks(int t) {
+        const TensorRule &rule = info_.tensors[t];
+        if (!at(t).blocked) return HEWN_STATUS_OK;
+        if (rule.one_element ||
+            (rule.role != HEWN_TENSOR_ROLE_SCALE && rule.role != HEWN_TENSOR_ROLE_ZERO_POINT))
+            return failed(t)(
+                "has block sizes above 1; only scales and zero points of more than one element may "
+                "have them");
+        return level_ >= HEWN_FEATURE_LEVEL_HEWN
+                   ? HEWN_STATUS_OK
+                   : needs(t, "a block size", HEWN_FEATURE_LEVEL_HEWN);
+    }
+
+    // All tensors' blocks of a dimension are equal, and short in no other one.
+    hewn_status check_blocks_along(int d) {
+        int first = -1;
+        for (int t = 0; t <= info_.input_count; t++) {
+            const int64_t size = at(t).block_sizes[d];
+            if (size == 1) continue;
+            if (first < 0) first = t;
+            if (size != at(first).block_sizes[d])
+                return failed(t, HEWN_STATUS_UNSUPPORTED)(
+                    "block size %lld of dimension %d differs from %s's %lld", (long long)size, d,
+                    at(first).name, (long long)at(first).block_sizes[d]);
+        }
+        if (first < 0 || problem_.output.sizes[d] % at(first).block_sizes[d] == 0)
+            return HEWN_STATUS_OK;
+        if (short_ >= 0)
+            return failed(first, HEWN_STATUS_UNSUPPORTED)(
+                "the last block is short in the dimensions %d and %d; it may be in one", short_, d);
+        short_ = d;
+        return HEWN_STATUS_OK;
     }
 
     void set_signature() {

@@ -1,6 +1,7 @@
 #include "shape.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "../base/error.h"
 
@@ -22,6 +23,9 @@ constexpr TypeInfo kTypes[] = {
 bool is_type(hewn_data_type type) {
     return type > 0 && size_t(type) < sizeof kTypes / sizeof kTypes[0];
 }
+
+// A hewn_tensor_desc of the first version.
+constexpr size_t kTensorDescBytes = offsetof(hewn_tensor_desc, block_sizes);
 
 // The tensor's dimensions of more than one element, by ascending stride.
 struct Strided {
@@ -75,7 +79,7 @@ __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, cons
                                               const char *name, Tensor &tensor, hewn_error *error) {
     const TensorFailure refuse = {error, HEWN_STATUS_INVALID_ARGUMENT, context, name};
     if (!desc) return refuse("is null");
-    if (desc->struct_size < sizeof(hewn_tensor_desc)) return refuse("struct_size is too small");
+    if (desc->struct_size < kTensorDescBytes) return refuse("struct_size is too small");
     if (!is_type(desc->data_type)) {
         return refuse("%d is no data type", int(desc->data_type));
     }
@@ -91,6 +95,8 @@ __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, cons
     tensor.type = desc->data_type;
     tensor.element_bytes = type_bytes(desc->data_type);
     tensor.rank = int(desc->dimension_count);
+    const int64_t *const block_sizes =
+        desc->struct_size >= sizeof *desc ? desc->block_sizes : nullptr;
     bool empty = false;
     for (int d = 0; d < tensor.rank; d++) {
         tensor.sizes[d] = desc->sizes[d];
@@ -103,21 +109,32 @@ __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, cons
                 "np.ascontiguousarray) and describe the copy",
                 (long long)desc->strides[d], d);
         }
+        tensor.block_sizes[d] = block_sizes ? block_sizes[d] : 1;
+        if (tensor.block_sizes[d] < 1) {
+            return refuse("block size %lld of dimension %d is less than 1",
+                          (long long)tensor.block_sizes[d], d);
+        }
+        tensor.blocked |= tensor.block_sizes[d] > 1;
         empty |= desc->sizes[d] == 0;
     }
 
     // All products and sums below are of values >= 0 and checked. An empty tensor has no elements
     // whose address could overflow.
-    int64_t elements = 1, last = 0;
+    int64_t elements = 1, stored = 1, last = 0;
     for (int d = tensor.rank - 1; d >= 0; d--) {
-        const int64_t size = empty ? 1 : tensor.sizes[d];
-        tensor.strides[d] = desc->strides ? desc->strides[d] : elements;
+        const int64_t size = empty ? 1 : tensor.sizes[d],
+                      blocks_before = (size - 1) / tensor.block_sizes[d];
+        tensor.strides[d] = desc->strides ? desc->strides[d] : stored;
         int64_t step = 0;
         if (__builtin_mul_overflow(elements, size, &elements) ||
-            __builtin_mul_overflow(size - 1, tensor.strides[d], &step) ||
+            __builtin_mul_overflow(stored, blocks_before + 1, &stored) ||
+            __builtin_mul_overflow(blocks_before, tensor.strides[d], &step) ||
             __builtin_add_overflow(last, step, &last)) {
             return refuse("sizes and strides overflow 63 bits");
         }
+        if (tensor.block_sizes[d] == 1 || (blocks_before > 0 && tensor.strides[d] > 0)) continue;
+        tensor.block_sizes[d] = 1;
+        tensor.strides[d] = 0;
     }
     int64_t bytes = 0;
     if (__builtin_add_overflow(last, 1, &last) ||
@@ -152,7 +169,7 @@ bool strides_never_overlap(const Tensor &tensor) {
 }
 
 bool same_byte_strides(const Tensor &a, const Tensor &b) {
-    if (!same_sizes(a, b)) return false;
+    if (!same_sizes(a, b) || a.blocked || b.blocked) return false;
     for (int d = 0; d < a.rank; d++) {
         int64_t a_stride, b_stride;
         if (a.sizes[d] == 1) continue;
@@ -179,41 +196,94 @@ bool provably_disjoint(const Tensor &output, uintptr_t output_base, const Tensor
                           output.element_bytes, other.element_bytes);
 }
 
-__attribute__((cold)) Space merge_dimensions(const Tensor *const *operands, int count) {
-    const Tensor &output = *operands[count - 1];
-    Dimension sorted[kMaxRank];
-    int rank = 0;
-    for (int d = output.rank - 1; d >= 0; d--) {
-        if (output.sizes[d] == 1) continue;
-        Dimension dim = {output.sizes[d], {}};
-        for (int o = 0; o < count; o++) dim.stride[o] = operands[o]->strides[d];
-        int i = rank++;
-        for (; i > 0 && sorted[i - 1].stride[count - 1] > dim.stride[count - 1]; i--)
-            sorted[i] = sorted[i - 1];
-        sorted[i] = dim;
-    }
+namespace {
 
-    Space space = {};
-    space.operands = count;
-    for (int o = 0; o < count; o++) space.element_bytes[o] = operands[o]->element_bytes;
-    for (int i = 0; i < rank; i++) {
+// The block that a dimension is divided by for any of the operands: 1 for none.
+int64_t block_size(const Tensor *const *operands, int count, int d) {
+    int64_t size = 1;
+    for (int o = 0; o < count; o++) size = std::max(size, operands[o]->block_sizes[d]);
+    return size;
+}
+
+// The dimensions of a computation, innermost first, by ascending stride of the output.
+struct Sorted {
+    const int output;  // which operand it is
+    int rank = 0;
+    Dimension dims[kMaxDimensions];
+
+    void add(const Dimension &dim) {
+        if (dim.size == 1) return;
+        int i = rank++;
+        for (; i > 0 && dims[i - 1].stride[output] > dim.stride[output]; i--) dims[i] = dims[i - 1];
+        dims[i] = dim;
+    }
+};
+
+// Adds elements [first, first + size) of dimension d, whole blocks or a part of one, as its blocks
+// and the elements of a block. Moves `part.first` there.
+void add_dimension(const Tensor *const *operands, int count, int d, int64_t first, int64_t size,
+                   Sorted &sorted, Part &part) {
+    const int64_t block = block_size(operands, count, d);
+    Dimension within = {std::min(block, size), {}}, blocks = {size / within.size, {}};
+    for (int o = 0; o < count; o++) {
+        const int64_t stride = operands[o]->strides[d];
+        const bool blocked = operands[o]->block_sizes[d] > 1;
+        within.stride[o] = blocked ? 0 : stride;
+        blocks.stride[o] = blocks.size == 1 ? 0 : blocked ? stride : stride * block;
+        part.first[o] += (blocked ? first / block : first) * stride;
+    }
+    sorted.add(within);
+    sorted.add(blocks);
+}
+
+// Joins neighbours that every operand goes through as through one.
+void merge(const Sorted &sorted, Space &space) {
+    for (int i = 0; i < sorted.rank; i++) {
         bool joins = space.rank > 0;
-        if (joins) {
+        for (int o = 0; o < space.operands && joins; o++) {
             const Dimension &inner = space.dims[space.rank - 1];
-            for (int o = 0; o < count; o++) {
-                int64_t whole = 0;  // may overflow: need not be an address of the tensor if the
-                                    // outer stride is 0
-                joins &= !__builtin_mul_overflow(inner.stride[o], inner.size, &whole) &&
-                         sorted[i].stride[o] == whole;
-            }
+            int64_t whole = 0;  // may overflow: need not be an address of the tensor if the outer
+                                // stride is 0
+            joins = !__builtin_mul_overflow(inner.stride[o], inner.size, &whole) &&
+                    sorted.dims[i].stride[o] == whole;
         }
-        if (joins) space.dims[space.rank - 1].size *= sorted[i].size;
-        else space.dims[space.rank++] = sorted[i];
+        if (joins) space.dims[space.rank - 1].size *= sorted.dims[i].size;
+        else space.dims[space.rank++] = sorted.dims[i];
     }
-    if (space.rank == 0) {
-        space.dims[space.rank++] = {1, {1, 1, 1, 1}};
+    if (space.rank == 0) space.dims[space.rank++] = {1, {1, 1, 1, 1}};
+}
+
+// The dimension whose last block is short for some of the operands; -1: none.
+int short_dimension(const Tensor *const *operands, int count) {
+    const Tensor &output = *operands[count - 1];
+    for (int d = 0; d < output.rank; d++) {
+        if (output.sizes[d] % block_size(operands, count, d) != 0) return d;
     }
-    return space;
+    return -1;
+}
+
+}  // namespace
+
+__attribute__((cold)) int split_blocks(const Tensor *const *operands, int count,
+                                       Part (&parts)[kMaxParts]) {
+    const Tensor &output = *operands[count - 1];
+    const int divided = short_dimension(operands, count), part_count = divided < 0 ? 1 : 2;
+    for (int p = 0; p < part_count; p++) {
+        Part &part = parts[p] = {};
+        Sorted sorted = {count - 1, 0, {}};
+        part.space.operands = count;
+        for (int o = 0; o < count; o++) part.space.element_bytes[o] = operands[o]->element_bytes;
+        for (int d = output.rank - 1; d >= 0; d--) {
+            const int64_t size = output.sizes[d],
+                          rest = d == divided ? size % block_size(operands, count, d) : 0;
+            if (p == 0) add_dimension(operands, count, d, 0, size - rest, sorted, part);
+            else
+                add_dimension(operands, count, d, d == divided ? size - rest : 0,
+                              d == divided ? rest : size, sorted, part);
+        }
+        merge(sorted, part.space);
+    }
+    return part_count;
 }
 
 int64_t element_count(const Space &space) {

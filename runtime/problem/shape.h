@@ -8,6 +8,8 @@
 namespace hewn {
 
 constexpr int kMaxRank = HEWN_DIMENSION_COUNT_MAX;
+// A dimension in blocks is two: the blocks, and the elements of one.
+constexpr int kMaxDimensions = 2 * kMaxRank;
 // The inputs of one element-wise computation, and its output.
 constexpr int kMaxOperands = 4;
 
@@ -16,12 +18,14 @@ struct Tensor {
     const char *name;  // DirectML's: "InputTensor"
     bool present;
     bool constant;  // its values were given at compile
+    bool blocked;   // its description has block sizes above 1
     hewn_data_type type;
     int32_t element_bytes;
     int32_t rank;
     uint64_t bytes;  // hewn_tensor_size
     int64_t sizes[kMaxRank];
     int64_t strides[kMaxRank];
+    int64_t block_sizes[kMaxRank];  // 1 as well where one block is all, of stride 0 then
 
     bool empty() const { return bytes == 0; }
 };
@@ -75,12 +79,21 @@ struct Space {
     int operands;  // the inputs, then the output
     int32_t element_bytes[kMaxOperands];
     int rank;  // >= 1; a single element is one dimension of size 1
-    Dimension dims[kMaxRank];
+    Dimension dims[kMaxDimensions];
 };
+
+// What of a computation is one space: all whole blocks, or the short ones at a dimension's end.
+struct Part {
+    Space space;
+    int64_t first[kMaxOperands];  // from each operand's first element to the part's, in elements
+};
+constexpr int kMaxParts = 2;
 
 int64_t element_count(const Space &space);
 
-// The operands are non-empty and of equal sizes; the last one is the output.
-Space merge_dimensions(const Tensor *const *operands, int count);
+// The parts of a computation. The operands are non-empty and of equal sizes, block sizes above 1 in
+// a dimension are equal, and at most one has a short last block; the last operand is the output.
+// Returns how many parts there are.
+int split_blocks(const Tensor *const *operands, int count, Part (&parts)[kMaxParts]);
 
 }  // namespace hewn

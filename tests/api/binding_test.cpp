@@ -410,8 +410,8 @@ TEST(Execute, Options) {
 
 TEST(Optional, AbsentZeroPointIsNullOrIgnored) {
     const int64_t n = 10, one = 1, zero = 0;
-    const hewn_tensor_desc x{sizeof x, F32, 1, &n, &one}, scale{sizeof scale, F32, 1, &n, &zero},
-        y{sizeof y, U8, 1, &n, &one};
+    const hewn_tensor_desc x{sizeof x, F32, 1, &n, &one, nullptr},
+        scale{sizeof scale, F32, 1, &n, &zero, nullptr}, y{sizeof y, U8, 1, &n, &one, nullptr};
     const hewn_compile_options options = compile_options();
     OperatorPtr op;
     ASSERT_TRUE(accepted(compile(
@@ -438,8 +438,8 @@ TEST(Optional, AbsentZeroPointIsNullOrIgnored) {
 // A binding for a tensor that the operator was compiled without: it was a mistake somewhere.
 TEST(Optional, BoundThoughAbsent) {
     const int64_t n = 10, one = 1, zero = 0;
-    const hewn_tensor_desc x{sizeof x, F32, 1, &n, &one}, scale{sizeof scale, F32, 1, &n, &zero},
-        y{sizeof y, U8, 1, &n, &one};
+    const hewn_tensor_desc x{sizeof x, F32, 1, &n, &one, nullptr},
+        scale{sizeof scale, F32, 1, &n, &zero, nullptr}, y{sizeof y, U8, 1, &n, &one, nullptr};
     const hewn_compile_options options = compile_options();
     OperatorPtr op;
     ASSERT_TRUE(accepted(compile(

@@ -73,6 +73,13 @@ TEST_F(CppApi, Descriptions) {
         .execute({q, half, {&three, 1}}, {y});
     EXPECT_EQ(y, (std::vector<float>{-1.5f, -0.5f, 0.5f, 1.5f}));
 
+    // One scale for two elements.
+    const std::array<float, 2> pairs = {1, 10};
+    hewn::compile(hewn::DequantizeLinearDesc{U8, TensorDesc::in_blocks(DataType::FLOAT32, {4}, {2}),
+                                             std::nullopt, F32})
+        .execute({q, pairs, nullptr}, {y});
+    EXPECT_EQ(y, (std::vector<float>{0, 2, 40, 60}));
+
     const std::array<float, 1> quarter = {0.25f};
     const hewn::QuantizedLinearAddDesc desc = {U8,         scale, zero_point, U8, scale,
                                                zero_point, scale, zero_point, U8};
@@ -150,6 +157,11 @@ TEST_F(CppApi, TensorDescriptions) {
               }).find("each dimension has a stride, 0 where an input repeats"),
               std::string::npos);
     EXPECT_EQ(status_of([&] { wrong.c_desc(); }), HEWN_STATUS_INVALID_ARGUMENT);
+    const TensorDesc blocks = TensorDesc::in_blocks(DataType::FLOAT32, {2, 5}, {1, 2});
+    EXPECT_EQ(blocks.size_in_bytes(), 2u * 3 * 4);
+    const TensorDesc few = TensorDesc::in_blocks(DataType::FLOAT32, {2, 5}, {2});
+    EXPECT_NE(message_of([&] { few.c_desc(); }).find("block_sizes and sizes differ in length"),
+              std::string::npos);
     EXPECT_EQ(status_of([&] {
                   hewn::compile(hewn::AddDesc{wrong, wrong, wrong});
               }),

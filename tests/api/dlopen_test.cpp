@@ -28,7 +28,7 @@ struct Library {
 // ADD of four million i32 on up to `max_threads` threads.
 void add(const Library &library, int32_t max_threads) {
     const int64_t n = 4 << 20;
-    const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_INT32, 1, &n, nullptr};
+    const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_INT32, 1, &n, nullptr, nullptr};
     const hewn_add_desc add{sizeof add, &tensor, &tensor, &tensor};
     const hewn_operator_desc desc{sizeof desc, HEWN_OPERATOR_ADD, &add};
     hewn_compile_options options{sizeof options, HEWN_FEATURE_LEVEL_NEWEST,

@@ -44,7 +44,8 @@ protected:
     Outcome add(const char *variant) {
         const hewn_compile_options options = compile_options(variant);
         const int64_t size = 4;
-        const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr};
+        const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr,
+                                      nullptr};
         return compile(Description(HEWN_OPERATOR_ADD, {tensor, tensor, tensor}), &options, op);
     }
     std::string ran() const { return hewn_operator_variant(op.get()); }

@@ -450,6 +450,43 @@ TEST(Rules, SizesDiffer) {
         INVALID, {"ZeroPointTensor", "size"}));
 }
 
+TEST(Rules, BlocksOfWhat) {
+    const auto blocked = [](Spec &spec) { spec.block_sizes.assign(spec.sizes.size(), 2); };
+    const auto may_have = [](const Operator &op, size_t i) {
+        return facts(op.op).is_parameter(i) && !facts(op.op).is_one_element(i);
+    };
+    each_tensor(blocked, INVALID, {"only scales and zero points of more than one element"},
+                [&](const Operator &op, size_t i) { return !may_have(op, i); });
+    each_tensor([](Spec &spec) { spec.block_sizes.assign(spec.sizes.size(), 0); }, INVALID,
+                {"block size 0 of dimension 0 is less than 1"});
+    for (const size_t i : {1, 2}) {
+        std::vector<std::optional<Spec>> tensors = tensors_of(QUANTIZE.op, QUANTIZE.types, {4, 6});
+        tensors[i]->block_sizes = {1, 3};
+        EXPECT_EQ(try_compile(QUANTIZE.op, tensors).status, HEWN_STATUS_OK) << i;
+        EXPECT_TRUE(refused(try_compile(QUANTIZE.op, tensors, 0x6400), UNSUPPORTED,
+                            {QUANTIZE.tensors[i], "a block size needs feature level hewn"}));
+        tensors[i]->strides = {INT64_MAX, INT64_MAX};
+        EXPECT_TRUE(refused(try_compile(QUANTIZE.op, tensors), INVALID, {"overflow"}));
+    }
+}
+
+TEST(Rules, BlocksTogether) {
+    const auto compiled = [](std::vector<int64_t> scale, std::vector<int64_t> zero_point) {
+        std::vector<std::optional<Spec>> tensors = tensors_of(QUANTIZE.op, QUANTIZE.types, {4, 7});
+        tensors[1]->block_sizes = std::move(scale), tensors[2]->block_sizes = std::move(zero_point);
+        return try_compile(QUANTIZE.op, tensors);
+    };
+    EXPECT_EQ(compiled({2, 3}, {2, 3}).status, HEWN_STATUS_OK);
+    EXPECT_EQ(compiled({1, 3}, {2, 1}).status, HEWN_STATUS_OK);
+    EXPECT_EQ(compiled({4, 3}, {2, 3}).status, HEWN_STATUS_OK);  // one block of all is none
+    EXPECT_TRUE(refused(compiled({2, 3}, {2, 4}), UNSUPPORTED,
+                        {"ZeroPointTensor", "block size 4 of dimension 1", "ScaleTensor's 3"}));
+    EXPECT_TRUE(refused(compiled({3, 2}, {1, 2}), UNSUPPORTED,
+                        {"ScaleTensor", "short in the dimensions 0 and 1"}));
+    EXPECT_TRUE(refused(compiled({3, 1}, {1, 2}), UNSUPPORTED,
+                        {"ZeroPointTensor", "short in the dimensions 0 and 1"}));
+}
+
 TEST(Rules, OneElementParameters) {
     const auto parameter = [](const Operator &op, size_t i) {
         return facts(op.op).is_one_element(i);
@@ -721,7 +758,7 @@ protected:
     Outcome run() { return run(&operator_desc); }
 
     int64_t size = 4;
-    hewn_tensor_desc tensor = {sizeof tensor, F32, 1, &size, nullptr};
+    hewn_tensor_desc tensor = {sizeof tensor, F32, 1, &size, nullptr, nullptr};
     hewn_add_desc add = {sizeof add, &tensor, &tensor, &tensor};
     hewn_operator_desc operator_desc = {sizeof operator_desc, HEWN_OPERATOR_ADD, &add};
     hewn_compile_options options = compile_options();
@@ -874,6 +911,17 @@ TEST(TensorSize, IsTheSpanInBytes) {
     EXPECT_EQ(bytes({I8, {1, 4}, {1000, 1}}), 4u);
     EXPECT_EQ(bytes({I8, {int64_t(1) << 40}}), uint64_t(1) << 40);
     EXPECT_EQ(bytes({F64, {2}}), 16u);  // known, though no operator takes it
+    // Of 2 x 3 blocks, packed and not; of one; and a description of the first version, without any.
+    EXPECT_EQ(bytes({F32, {4, 5}, {}, {2, 2}}), 6u * 4);
+    EXPECT_EQ(bytes({F32, {4, 5}, {10, 2}, {2, 2}}), (10u + 2 * 2 + 1) * 4);
+    EXPECT_EQ(bytes({F32, {4, 5}, {10, 2}, {INT64_MAX, 5}}), 4u);
+    EXPECT_EQ(bytes({F32, {0, 5}, {}, {1, 2}}), 0u);
+    const Spec blocked{F32, {4, 5}, {}, {2, 2}};
+    hewn_tensor_desc old = blocked.desc();
+    old.struct_size = offsetof(hewn_tensor_desc, block_sizes);
+    uint64_t result = 0;
+    EXPECT_EQ(hewn_tensor_size(&old, &result, nullptr), HEWN_STATUS_OK);
+    EXPECT_EQ(result, 4u * 5 * 4);
 }
 
 TEST(TensorSize, Refuses) {
@@ -895,7 +943,7 @@ TEST(TensorSize, Refuses) {
     bad.dimension_count = 9;
     EXPECT_TRUE(refused(size(&bad, &bytes), INVALID, {"dimension"}));
     const int64_t sizes[] = {int64_t(1) << 40, int64_t(1) << 40};
-    bad = {sizeof bad, F32, 2, sizes, nullptr};
+    bad = {sizeof bad, F32, 2, sizes, nullptr, nullptr};
     EXPECT_TRUE(refused(size(&bad, &bytes), INVALID, {"overflow"}));
     const Spec one_byte_beyond{U8, {2}, {INT64_MAX}};
     bad = one_byte_beyond.desc();

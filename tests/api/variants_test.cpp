@@ -165,6 +165,50 @@ TEST_P(VariantTest, ParametersOfColumns) {
     }
 }
 
+// A scale and a zero point for each block, of every length of a row: in each dimension, in two,
+// with a short last block, with one zero point or one an element, and with more rows than one
+// thread takes.
+TEST_P(VariantTest, Blocks) {
+    const Variant &variant = GetParam();
+    if (!facts(variant.op()).is_linear()) GTEST_SKIP() << "has no scale and zero point of its own";
+    Random random = this->random();
+    struct Shape {
+        std::vector<int64_t> sizes, block_sizes;
+    };
+    std::vector<Shape> shapes = {{{3, 4, 6}, {3, 2, 1}},
+                                 {{5, 7, 40}, {1, 2, 8}},
+                                 {{64, 3}, {16, 1}},
+                                 {{50, 40}, {16, 1}},
+                                 {{4, 4096}, {1, 32}},
+                                 {{90, 4096}, {1, 128}},
+                                 {{2, 2, 2, 2, 2, 2, 2, 6}, {1, 1, 1, 1, 1, 1, 1, 4}},
+                                 {{3, 2, 3, 2, 3, 2, 3, 4}, {2, 2, 3, 1, 3, 2, 3, 2}}};
+    for (const int64_t block : {2, 3, 15, 16, 17, 32, 64, 128}) {
+        for (const int64_t size : {1, 31, 32, 33, 64, 100, 128, 300})
+            shapes.push_back({{5, size}, {1, block}});
+    }
+    const std::vector<hewn_data_type> types = variant.types();
+    for (const auto &[sizes, block_sizes] : shapes) {
+        std::vector<int64_t> stored = sizes;
+        for (size_t d = 0; d < sizes.size(); d++) stored[d] = (sizes[d] - 1) / block_sizes[d] + 1;
+        const std::vector<int64_t> none(sizes.size(), 0), packed = packed_strides(sizes);
+        for (const int zero_point : {0, 1, 2}) {  // of a block, one, of an element
+            if (left_out(random, 6) || (zero_point > 0 && element_count(sizes) > 4096)) continue;
+            Problem problem =
+                make_problem(variant.op(), types, sizes, {packed, packed, packed}, packed, random);
+            problem.inputs[1].emplace(
+                Tensor(types[1], sizes, packed_strides(stored), 0, block_sizes));
+            if (zero_point == 0)
+                problem.inputs[2].emplace(
+                    Tensor(types[2], sizes, packed_strides(stored), 0, block_sizes));
+            if (zero_point == 1) problem.inputs[2].emplace(Tensor(types[2], sizes, none));
+            fill_inputs(problem, random,
+                        random.one_in(4) ? Scales::extraordinary : Scales::ordinary);
+            ASSERT_TRUE(check(problem, variant.name, random.one_in(2) ? 1 : 0));
+        }
+    }
+}
+
 // Rows of a scale and a zero point each, enough to fill boxes of them: packed, padded and
 // transposed, the same again in each outer step, in several dimensions, and with one scale or zero
 // point for all rows; a scale of 0 in one of them.

@@ -24,10 +24,10 @@ static int run(void) {
           scale = 0.5f;
     uint8_t zero_point = 128, quantized[COUNT] = {0};
     const int64_t sizes[1] = {COUNT}, broadcast[1] = {0};
-    hewn_tensor_desc tensor = {sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, sizes, 0};
-    hewn_tensor_desc scalar = {sizeof scalar, HEWN_DATA_TYPE_FLOAT32, 1, sizes, broadcast};
-    hewn_tensor_desc byte = {sizeof byte, HEWN_DATA_TYPE_UINT8, 1, sizes, broadcast};
-    hewn_tensor_desc bytes = {sizeof bytes, HEWN_DATA_TYPE_UINT8, 1, sizes, 0};
+    hewn_tensor_desc tensor = {sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, sizes, 0, NULL};
+    hewn_tensor_desc scalar = {sizeof scalar, HEWN_DATA_TYPE_FLOAT32, 1, sizes, broadcast, NULL};
+    hewn_tensor_desc byte = {sizeof byte, HEWN_DATA_TYPE_UINT8, 1, sizes, broadcast, NULL};
+    hewn_tensor_desc bytes = {sizeof bytes, HEWN_DATA_TYPE_UINT8, 1, sizes, 0, NULL};
     hewn_add_desc add = {sizeof add, &tensor, &tensor, &tensor};
     hewn_quantize_linear_desc quantize = {sizeof quantize, &tensor, &scalar, &byte, &bytes};
     hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_ADD, &add};

@@ -24,10 +24,10 @@ static void expect(hewn_operator_type type, const void *description, hewn_status
 
 int main(void) {
     const int64_t sizes[] = {4}, repeat[] = {0};
-    const hewn_tensor_desc x = {sizeof x, HEWN_DATA_TYPE_FLOAT32, 1, sizes, NULL},
-                           q = {sizeof q, HEWN_DATA_TYPE_UINT8, 1, sizes, NULL};
-    const hewn_tensor_desc scale = {sizeof scale, HEWN_DATA_TYPE_FLOAT32, 1, sizes, repeat};
-    const hewn_tensor_desc zero = {sizeof zero, HEWN_DATA_TYPE_UINT8, 1, sizes, repeat};
+    const hewn_tensor_desc x = {sizeof x, HEWN_DATA_TYPE_FLOAT32, 1, sizes, NULL, NULL},
+                           q = {sizeof q, HEWN_DATA_TYPE_UINT8, 1, sizes, NULL, NULL};
+    const hewn_tensor_desc scale = {sizeof scale, HEWN_DATA_TYPE_FLOAT32, 1, sizes, repeat, NULL};
+    const hewn_tensor_desc zero = {sizeof zero, HEWN_DATA_TYPE_UINT8, 1, sizes, repeat, NULL};
     const hewn_add_desc add = {sizeof add, &x, &x, &x}, mixed = {sizeof mixed, &x, &q, &x};
     const hewn_quantize_linear_desc quantize = {sizeof quantize, &x, &scale, &zero, &q};
     const hewn_dequantize_linear_desc dequantize = {sizeof dequantize, &q, &scale, &zero, &x};

@@ -39,7 +39,7 @@ namespace {
 
 // ADD f32 of n elements through hewn, on threads.
 hewn_status hewn_add(int64_t n, uint64_t output_bytes, hewn_error *error = nullptr) {
-    const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &n, nullptr};
+    const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &n, nullptr, nullptr};
     const hewn_add_desc add{sizeof add, &tensor, &tensor, &tensor};
     const hewn_operator_desc desc{sizeof desc, HEWN_OPERATOR_ADD, &add};
     const hewn_compile_options options{

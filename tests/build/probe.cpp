@@ -18,10 +18,10 @@ int refused(const hewn_error &error) {
 
 int main() {
     const int64_t n = 1000, zero = 0, one = 1;
-    const hewn_tensor_desc x{sizeof x, HEWN_DATA_TYPE_FLOAT32, 1, &n, &one},
-        scale{sizeof scale, HEWN_DATA_TYPE_FLOAT32, 1, &n, &zero},
-        zero_point{sizeof zero_point, HEWN_DATA_TYPE_UINT8, 1, &n, &zero},
-        y{sizeof y, HEWN_DATA_TYPE_UINT8, 1, &n, &one};
+    const hewn_tensor_desc x{sizeof x, HEWN_DATA_TYPE_FLOAT32, 1, &n, &one, nullptr},
+        scale{sizeof scale, HEWN_DATA_TYPE_FLOAT32, 1, &n, &zero, nullptr},
+        zero_point{sizeof zero_point, HEWN_DATA_TYPE_UINT8, 1, &n, &zero, nullptr},
+        y{sizeof y, HEWN_DATA_TYPE_UINT8, 1, &n, &one, nullptr};
     const hewn_quantize_linear_desc quantize{sizeof quantize, &x, &scale, &zero_point, &y};
     const hewn_operator_desc desc{sizeof desc, HEWN_OPERATOR_QUANTIZE_LINEAR, &quantize};
     hewn_error error{};

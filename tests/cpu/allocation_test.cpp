@@ -159,7 +159,8 @@ TEST(Counters, Work) {
     EXPECT_EQ(counts_of([&] { const std::lock_guard lock(mutex); }).locks, 1);
     // Compiling allocates: the library's calls arrive here.
     const int64_t size = 4;
-    const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr};
+    const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr,
+                                  nullptr};
     const hewn_add_desc add{sizeof add, &tensor, &tensor, &tensor};
     const hewn_operator_desc desc{sizeof desc, HEWN_OPERATOR_ADD, &add};
     hewn_operator *op = nullptr;
@@ -288,7 +289,8 @@ TEST_P(AllocationTest, StackIsBounded) {
 // A refused execute does not either.
 TEST(Allocation, RefusedExecute) {
     const int64_t size = 4;
-    const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr};
+    const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr,
+                                  nullptr};
     const hewn_compile_options options = compile_options();
     OperatorPtr op;
     ASSERT_EQ(

@@ -103,9 +103,9 @@ private:
         const int64_t dense = 1, broadcast = 0, one = 1;
         TensorDescs descs;
         for (size_t i = 0; i < types_.size(); i++) {
-            descs.push_back(hewn_tensor_desc{sizeof(hewn_tensor_desc), types_[i], 1,
-                                             operator_.is_one_element(i) ? &one : &n_,
-                                             operator_.is_parameter(i) ? &broadcast : &dense});
+            descs.push_back(hewn_tensor_desc{
+                sizeof(hewn_tensor_desc), types_[i], 1, operator_.is_one_element(i) ? &one : &n_,
+                operator_.is_parameter(i) ? &broadcast : &dense, nullptr});
         }
         return hewn_test::compile(Description(operator_.type, std::move(descs)), &options, op);
     }

@@ -111,7 +111,7 @@ __attribute__((destructor(101))) static void nothing_is_left(void) {
 
 static hewn_status compile(hewn_operator **op) {
     const int64_t size = ELEMENTS;
-    const hewn_tensor_desc tensor = {sizeof tensor, HEWN_DATA_TYPE_INT32, 1, &size, NULL};
+    const hewn_tensor_desc tensor = {sizeof tensor, HEWN_DATA_TYPE_INT32, 1, &size, NULL, NULL};
     const hewn_add_desc add = {sizeof add, &tensor, &tensor, &tensor};
     const hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_ADD, &add};
     const hewn_compile_options options = {

@@ -20,6 +20,7 @@
 #include "../../runtime/dispatch/device.h"
 #include "../../runtime/dispatch/dispatch.h"
 #include "../support/runnable.h"
+#include "../support/spaces.h"
 
 namespace {
 
@@ -271,7 +272,7 @@ constexpr int64_t kPairs = 1 << 16;
 hewn::Problem problem_of_all_pairs(const Folded &of) {
     constexpr int64_t one = 1;
     const auto described = [](hewn_data_type type, const int64_t &size) {
-        return hewn_tensor_desc{sizeof(hewn_tensor_desc), type, 1, &size, nullptr};
+        return hewn_tensor_desc{sizeof(hewn_tensor_desc), type, 1, &size, nullptr, nullptr};
     };
     const hewn_tensor_desc a = described(of.data_types[0], kPairs),
                            a_zero = described(of.data_types[0], one),
@@ -315,8 +316,7 @@ struct AllPairs {
         const hewn::Tensor *operands[hewn::kMaxOperands];
         const int count = hewn::list_operands(problem, operands);
         kernel.problem = &problem;
-        hewn::forms_of(*problem.info)
-            .choose(hewn::merge_dimensions(operands, count), variant, kernel);
+        hewn::forms_of(*problem.info).choose(hewn_test::merged(operands, count), variant, kernel);
     }
     std::vector<uint8_t> execute() {
         std::vector<uint8_t> result(size_t(kPairs), 0xa5);

@@ -17,6 +17,7 @@
 #include "../../runtime/dispatch/dispatch.h"
 #include "../../runtime/problem/bindings.h"
 #include "../../runtime/problem/shape.h"
+#include "../support/spaces.h"
 
 namespace {
 
@@ -83,8 +84,12 @@ hewn::Problem linear_problem(bool quantizes, hewn_data_type integers, const Size
                              const Sizes &input_strides, const Sizes &scale_strides,
                              const Sizes &zero_point_strides) {
     const auto described = [&](hewn_data_type type, const Sizes *strides) {
-        return hewn_tensor_desc{sizeof(hewn_tensor_desc), type, uint32_t(sizes.size()),
-                                sizes.data(), strides ? strides->data() : nullptr};
+        return hewn_tensor_desc{sizeof(hewn_tensor_desc),
+                                type,
+                                uint32_t(sizes.size()),
+                                sizes.data(),
+                                strides ? strides->data() : nullptr,
+                                nullptr};
     };
     const hewn_data_type from = quantizes ? HEWN_DATA_TYPE_FLOAT32 : integers,
                          to = quantizes ? integers : HEWN_DATA_TYPE_FLOAT32;
@@ -106,7 +111,7 @@ int plan(const hewn::Problem &problem, const hewn::Variant &variant, hewn::CpuKe
          hewn::Plan *made = nullptr, hewn::Threads threads = {1, 1}) {
     const hewn::Tensor *operands[hewn::kMaxOperands];
     const int count = hewn::list_operands(problem, operands);
-    const hewn::Space space = hewn::merge_dimensions(operands, count);
+    const hewn::Space space = hewn_test::merged(operands, count);
     const hewn::Allocator &allocator = hewn::default_device().allocator;
     kernel.problem = &problem;
     hewn::Plan plan;
@@ -497,10 +502,10 @@ struct PlannedSum {
 PlannedSum planned_sum(hewn_data_type type, const Sizes &sizes, const Sizes &strides,
                        int64_t stream_bytes, int64_t parallel_bytes,
                        hewn::Threads threads = {1, 1}) {
-    const hewn_tensor_desc packed = {sizeof packed, type, uint32_t(sizes.size()), sizes.data(),
-                                     nullptr},
-                           b = {sizeof b, type, uint32_t(sizes.size()), sizes.data(),
-                                strides.data()};
+    const hewn_tensor_desc packed = {sizeof packed, type,    uint32_t(sizes.size()),
+                                     sizes.data(),  nullptr, nullptr},
+                           b = {sizeof b,     type,           uint32_t(sizes.size()),
+                                sizes.data(), strides.data(), nullptr};
     const hewn_add_desc own = {sizeof own, &packed, &b, &packed};
     const hewn::Problem problem = read(HEWN_OPERATOR_ADD, own);
     hewn::Variant variant = {};
@@ -627,8 +632,12 @@ TEST(Forms, AreBoundByArithmetic) {
         GTEST_SKIP() << kNotBuilt;
     const Sizes size = {4096}, once = {0};
     const auto described = [&](hewn_data_type type, const Sizes *strides) {
-        return hewn_tensor_desc{sizeof(hewn_tensor_desc), type, 1, size.data(),
-                                strides ? strides->data() : nullptr};
+        return hewn_tensor_desc{sizeof(hewn_tensor_desc),
+                                type,
+                                1,
+                                size.data(),
+                                strides ? strides->data() : nullptr,
+                                nullptr};
     };
     const hewn_tensor_desc x = described(HEWN_DATA_TYPE_INT8, nullptr),
                            number = described(HEWN_DATA_TYPE_FLOAT32, nullptr),
@@ -648,7 +657,7 @@ TEST(Forms, AreBoundByArithmetic) {
         kernel.problem = &problem;
         const hewn::Tensor *operands[hewn::kMaxOperands];
         const int count = hewn::list_operands(problem, operands);
-        forms_of(*problem.info).choose(hewn::merge_dimensions(operands, count), variant, kernel);
+        forms_of(*problem.info).choose(hewn_test::merged(operands, count), variant, kernel);
         return kernel.compute_bound;
     };
     EXPECT_FALSE(bound(read(HEWN_OPERATOR_ADD, add)));

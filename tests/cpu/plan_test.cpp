@@ -3,6 +3,7 @@
 #include "../../runtime/cpu/boxes.h"
 #include "../../runtime/cpu/stream.h"
 #include "../../runtime/dispatch/chip.h"
+#include "../support/spaces.h"
 
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
@@ -349,14 +350,14 @@ TEST(Plan, RunsThatRepeatAreDividedIntoRows) {
 }
 
 // Unless there is no dimension left for it.
-TEST(Plan, RunsOfEightDimensionsAreNotDivided) {
-    for (const int rank : {7, 8}) {
+TEST(Plan, RunsOfAllDimensionsAreNotDivided) {
+    for (const int rank : {8, 15, hewn::kMaxDimensions}) {
         std::vector<hewn::Dimension> dims = {{4, {1, 1, 1}}, {1024, {4, 0, 4}}};
         for (int k = 2; k < rank; k++)
-            dims.push_back({2, {int64_t(5000) << k, 0, int64_t(5000) << k}});
+            dims.push_back({k < 8 ? 2 : 1, {int64_t(5000) << k, 0, int64_t(5000) << k}});
         const hewn::Plan plan = plan_of(dims, {4, 4, 4});
         EXPECT_EQ(plan.run_inner * plan.run_outer, 2048);
-        EXPECT_EQ(plan.rows, rank == 8 ? 1 : 2);
+        EXPECT_EQ(plan.rows, rank == hewn::kMaxDimensions ? 1 : 2);
     }
 }
 
@@ -835,7 +836,7 @@ TEST(Plan, RandomLayoutsSumRight) {
         context.output_memory = &data.back().memory;
         context.output_is_read_next = layout.between(0, 1) != 0;
         context.layouts = operands == 3 ? two_inputs : three_inputs;
-        const hewn::Space space = hewn::merge_dimensions(pointers, operands);
+        const hewn::Space space = hewn_test::merged(pointers, operands);
         const bool constant =
             operands == 4 && space.dims[0].stride[1] == 0 && space.dims[0].stride[2] == 0;
         context.uniform = constant ? 0b110 : 0;

@@ -104,7 +104,8 @@ struct Program {
 constexpr uint64_t COUNT = 1000;
 
 OperatorPtr compile_add(hewn_device *device, int64_t size = COUNT) {
-    const hewn_tensor_desc tensor = {sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr};
+    const hewn_tensor_desc tensor = {sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr,
+                                     nullptr};
     const Description description(HEWN_OPERATOR_ADD, {tensor, tensor, tensor});
     OperatorPtr op;
     const Outcome outcome = compile(description, nullptr, op, device);
@@ -481,8 +482,10 @@ TEST(D3d12, ManyGroups) {
     hewn_device *const device = device_for("add_f32__d3d12");
     const int64_t size = 65536 * 256 + 77,
                   stride = 2;  // of the strided form, whose groups make 256 elements
-    const hewn_tensor_desc packed = {sizeof packed, HEWN_DATA_TYPE_INT8, 1, &size, nullptr};
-    const hewn_tensor_desc spread = {sizeof spread, HEWN_DATA_TYPE_INT8, 1, &size, &stride};
+    const hewn_tensor_desc packed = {sizeof packed, HEWN_DATA_TYPE_INT8, 1, &size, nullptr,
+                                     nullptr};
+    const hewn_tensor_desc spread = {sizeof spread, HEWN_DATA_TYPE_INT8, 1, &size, &stride,
+                                     nullptr};
     const Description description(HEWN_OPERATOR_ADD, {packed, spread, packed});
     OperatorPtr op;
     ASSERT_EQ(compile(description, nullptr, op, device).status, HEWN_STATUS_OK);

@@ -605,7 +605,8 @@ TEST_F(OpenCl, FarApart) {
 
     const Tensor wide(HEWN_DATA_TYPE_UINT8, {2, 2}, {2, 1}), far(HEWN_DATA_TYPE_UINT8, {1}, {1});
     const int64_t sizes[] = {2, 2}, strides[] = {int64_t(FAR), 1};
-    const hewn_tensor_desc far_desc = {sizeof far_desc, HEWN_DATA_TYPE_UINT8, 2, sizes, strides},
+    const hewn_tensor_desc far_desc = {sizeof far_desc, HEWN_DATA_TYPE_UINT8, 2, sizes, strides,
+                                       nullptr},
                            near_desc = wide.desc();
     const Description description(HEWN_OPERATOR_ADD, {far_desc, near_desc, near_desc});
     OperatorPtr op;
@@ -724,7 +725,7 @@ TEST_F(FakeOpenCl, TheBuildLogIsTold) {
     setenv("FAKE_OPENCL", "compiler", 1);
     ASSERT_EQ(open(HEWN_DEVICE_OPENCL, HEWN_ANY_DEVICE, device).status, HEWN_STATUS_OK);
     const int64_t sizes[] = {4};
-    const hewn_tensor_desc f32 = {sizeof f32, HEWN_DATA_TYPE_FLOAT32, 1, sizes, nullptr};
+    const hewn_tensor_desc f32 = {sizeof f32, HEWN_DATA_TYPE_FLOAT32, 1, sizes, nullptr, nullptr};
     const hewn_add_desc add = {sizeof add, &f32, &f32, &f32};
     const hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_ADD, &add};
     const Outcome outcome = outcome_of([&](hewn_error *error) {
@@ -1057,8 +1058,8 @@ TEST_F(FakeCuda, Huge) {
         int64_t span = 1;
         for (size_t d = 0; d < sizes.size(); d++) span += (sizes[d] - 1) * strides[d];
         span *= int64_t(element_bytes(type));
-        const hewn_tensor_desc desc = {sizeof desc, type, uint32_t(sizes.size()), sizes.data(),
-                                       strides.data()};
+        const hewn_tensor_desc desc = {sizeof desc,  type,           uint32_t(sizes.size()),
+                                       sizes.data(), strides.data(), nullptr};
         const Description description(HEWN_OPERATOR_ADD, {desc, desc, desc});
         OperatorPtr op;
         EXPECT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK);
@@ -1091,7 +1092,8 @@ TEST_F(FakeCuda, Largest) {
     DevicePtr device;
     ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
     const int64_t elements = INT64_MAX;
-    const hewn_tensor_desc desc = {sizeof desc, HEWN_DATA_TYPE_INT8, 1, &elements, nullptr};
+    const hewn_tensor_desc desc = {sizeof desc, HEWN_DATA_TYPE_INT8, 1, &elements, nullptr,
+                                   nullptr};
     const Description description(HEWN_OPERATOR_ADD, {desc, desc, desc});
     OperatorPtr op;
     ASSERT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK);

@@ -21,8 +21,8 @@ const std::set<std::string> AXIS_AND_BLOCKS = {"axis", "block_size"};
 const std::set<std::string> CASE_FIELDS = {
     "id",     "op",   "inputs", "attrs",         "output", "tolerance", "formula", "beyond",
     "source", "note", "also",   "expected_real", "row",    "checked",   "deviates"};
-const std::set<std::string> TENSOR_FIELDS = {"dtype",   "shape",      "data",
-                                             "strides", "orig_shape", "orig_data"};
+const std::set<std::string> TENSOR_FIELDS = {"dtype", "shape",      "data",     "strides",
+                                             "block", "orig_shape", "orig_data"};
 const std::set<std::string> TOLERANCE_FIELDS = {"ulp", "abs", "rel"};
 
 // Data types of other projects that are in no operator's table.
@@ -89,7 +89,7 @@ struct Header {
     std::string dtype;
     std::optional<DataType> type;  // nothing for a foreign type
     Sizes shape;
-    std::optional<Sizes> strides;  // over the output's sizes
+    std::optional<Sizes> strides, block;  // over the output's sizes
 
     // Whether one element serves the whole output of these sizes.
     bool is_scalar(const Sizes &output) const {
@@ -103,9 +103,12 @@ struct Header {
 Header parse_header(const json &tensor, const std::string &name) {
     check_fields(tensor, TENSOR_FIELDS, name);
     Header header{text_member(tensor, "dtype", name), std::nullopt,
-                  integers(member(tensor, "shape", name), name + ": 'shape'"), std::nullopt};
+                  integers(member(tensor, "shape", name), name + ": 'shape'"), std::nullopt,
+                  std::nullopt};
     if (const json *strides = optional_member(tensor, "strides"))
         header.strides = integers(*strides, name + ": 'strides'");
+    if (const json *block = optional_member(tensor, "block"))
+        header.block = integers(*block, name + ": 'block'");
     header.type = type_from_name(header.dtype);
     if (is_foreign_type(header.dtype)) header.type.reset();
     else if (!header.type) throw InputError(name + ": unknown dtype '" + header.dtype + "'");
@@ -268,6 +271,7 @@ TensorDesc parse_layout(const Header &header, const Array &array, const Sizes &s
                         const json *axis, const std::string &name) {
     if (element_count(sizes).value_or(0) == 0)
         return {array.type, sizes};  // the output is empty: strides mean nothing
+    if (header.block && !header.strides) throw InputError(name + ": 'block' without 'strides'");
     if (!header.strides && axis && array.sizes.size() == 1 && array.count() != 1)
         return broadcast_along(array, sizes, parse_axis(*axis, sizes.size()), name);
     if (!header.strides) return broadcast_to(array, sizes, name);
@@ -277,17 +281,21 @@ TensorDesc parse_layout(const Header &header, const Array &array, const Sizes &s
         throw InputError(name + ": 'strides' has " + std::to_string(strides.size()) +
                          " values, but the output's shape " + to_string(sizes) + " has " +
                          std::to_string(sizes.size()));
-    // The last element read is at sum((size - 1) * stride).
+    const Sizes block = header.block.value_or(Sizes(sizes.size(), 1));
+    if (block.size() != sizes.size() || std::count(block.begin(), block.end(), 0))
+        throw InputError(name + ": 'block' " + to_string(block) + " is not a number from 1 on " +
+                         "for each of the output's dimensions, " + to_string(sizes));
+    // The last element read is at sum((size - 1) / block * stride).
     int64_t left = array.count() - 1;
     for (size_t i = 0; i < sizes.size(); i++) {
-        const int64_t steps = sizes[i] - 1, stride = strides[i];
+        const int64_t steps = (sizes[i] - 1) / block[i], stride = strides[i];
         if (steps > 0 && stride > left / steps)
             throw InputError(name + ": 'strides' " + to_string(strides) +
                              " over the output's shape " + to_string(sizes) + " lead outside its " +
                              std::to_string(array.count()) + " elements");
         left -= steps * stride;
     }
-    return {array.type, sizes, strides};
+    return {array.type, sizes, strides, block};
 }
 
 void parse_tolerance(Case &result, const json &object) {

@@ -35,7 +35,7 @@ output, pipes and devices are not supported.
 
 Scales and zero points are numbers or .npy files: of one element, 1-D along the
 input's --axis, or of sizes that broadcast to the input's by NumPy's rule. With
---block-size B each serves B neighbours along --axis, whose size B must divide:
+--block-size B each serves B neighbours along --axis (the last one what is left):
 sizes then count blocks there. One operand of add may be a number too, of the
 other's type. A number that its type cannot hold is an error; a negative one
 follows a "=" (--scale=-2) or, of add, a "--".

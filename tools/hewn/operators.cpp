@@ -66,65 +66,45 @@ std::optional<size_t> resolve_axis(const std::optional<int> &axis, const Operand
     return size_t(*axis < 0 ? *axis + rank : *axis);
 }
 
-// How tensors over the first input's sizes are described. With --block-size, the axis becomes two
-// dimensions, the blocks and the elements of a block: parameters, one for each block, repeat along
-// the latter.
+// How scales and zero points lie over the first input's sizes.
 class Layout {
 public:
     Layout(const Operand &input, const Sizes &sizes, const OperatorOptions &options)
-        : axis_(resolve_axis(options.axis, input)), block_(options.block_size), parameters_(sizes) {
-        if (!block_) return;
-        const std::string option = "--block-size " + std::to_string(*block_),
-                          of = " of " + opening(input) + " " + input.array->describe() + ")";
-        int64_t &size = parameters_.at(axis_.value());
-        if (size % *block_ != 0)
-            throw InputError(option + " does not divide the " + std::to_string(size) +
-                             " elements of axis " + std::to_string(*axis_) + of);
-        if (input.array->sizes.size() == HEWN_DIMENSION_COUNT_MAX)
-            throw InputError(option + " makes two dimensions of axis " + std::to_string(*axis_) +
-                             of + ", which has " + std::to_string(HEWN_DIMENSION_COUNT_MAX) +
-                             " dimensions, the most, already");
-        size /= *block_;
+        : axis_(resolve_axis(options.axis, input)),
+          sizes_(sizes),
+          block_sizes_(sizes.size(), 1),
+          stored_(sizes) {
+        if (!options.block_size) return;
+        const int64_t block = *options.block_size;
+        block_sizes_.at(axis_.value()) = block;
+        int64_t &size = stored_.at(*axis_);
+        size = size / block + (size % block != 0);
     }
 
-    // The output, and an input that is broadcast to its sizes.
-    TensorDesc data(TensorDesc desc) const {
-        if (!block_) return desc;
-        const int64_t stride = (*desc.strides)[*axis_];
-        desc.sizes = parameters_;
-        (*desc.strides)[*axis_] *= *block_;
-        return in_blocks(desc, stride);
-    }
-
-    // A scale or zero point: along the axis if --axis is given and it is 1-D with more than one
-    // element, else by NumPy's rule.
+    // Along the axis if --axis is given and it is 1-D with more than one element, else by NumPy's
+    // rule.
     TensorDesc parameter(const Array &array, const char *tensor) const {
         try {
             const bool along = axis_ && array.sizes.size() == 1 && array.sizes[0] != 1;
-            const TensorDesc desc = along ? broadcast_along(array, parameters_, *axis_, tensor)
-                                          : broadcast_to(array, parameters_, tensor);
-            return block_ ? in_blocks(desc, 0) : desc;
+            TensorDesc desc = along ? broadcast_along(array, stored_, *axis_, tensor)
+                                    : broadcast_to(array, stored_, tensor);
+            desc.sizes = sizes_;
+            desc.block_sizes = block_sizes_;
+            return desc;
         } catch (const InputError &error) {
             throw InputError(std::string(error.what()) +
-                             (block_ ? "; with --block-size " + std::to_string(*block_) +
-                                           " the input's sizes count blocks"
+                             (stored_ != sizes_
+                                  ? "; with --block-size " + std::to_string(block_sizes_[*axis_]) +
+                                        " the input's sizes count blocks"
                               : !axis_ ? "; --axis says which dimension a 1-D array belongs to"
                                        : ""));
         }
     }
 
 private:
-    // `desc` describes the blocks; `stride` is that of the elements of a block.
-    TensorDesc in_blocks(TensorDesc desc, int64_t stride) const {
-        const auto after = std::ptrdiff_t(*axis_) + 1;
-        desc.sizes.insert(desc.sizes.begin() + after, *block_);
-        desc.strides->insert(desc.strides->begin() + after, stride);
-        return desc;
-    }
-
     std::optional<size_t> axis_;
-    std::optional<int> block_;
-    Sizes parameters_;  // the input's sizes, with as many along the axis as there are blocks
+    Sizes sizes_, block_sizes_;
+    Sizes stored_;  // as many along the axis as there are blocks
 };
 
 // A scale or zero point of one element: all sizes 1, of the operator's rank.
@@ -268,12 +248,12 @@ private:
             const char *name = operand.tensor->name;
             if (!operand.array) descs.push_back(std::nullopt);
             else if (operand.tensor->role == HEWN_TENSOR_ROLE_DATA)
-                descs.push_back(layout.data(broadcast_to(*operand.array, sizes, name)));
+                descs.push_back(broadcast_to(*operand.array, sizes, name));
             else if (operand.tensor->one_element)
                 descs.push_back(place_scalar(*operand.array, sizes.size(), name));
             else descs.push_back(layout.parameter(*operand.array, name));
         }
-        descs.push_back(layout.data({output_type_, sizes, packed_strides(sizes)}));
+        descs.push_back(TensorDesc{output_type_, sizes, packed_strides(sizes)});
         return descs;
     }
 
@@ -300,19 +280,18 @@ private:
             std::cout << options_.output << ": " << result.describe() << " by " << op.variant()
                       << "\n";
         } catch (const Error &error) {
-            refuse(error, sizes, descs.back()->sizes);
+            refuse(error);
         }
     }
 
     // The library's errors speak of tensors, but the user knows files, so an error here names both.
-    [[noreturn]] void refuse(const Error &error, const Sizes &sizes, const Sizes &described) const {
+    [[noreturn]] void refuse(const Error &error) const {
         std::string text = std::string(op_.command) + ": " + error.what() + " (";
         const char *separator = "";
         for (const Operand &operand : operands_) {
             text += separator + operand.describe();
             separator = "; ";
         }
-        if (sizes != described) text += "; in blocks: sizes " + to_string(described);
         if (error.status() == HEWN_STATUS_OUT_OF_MEMORY) throw MemoryError(text + ")");
         throw OperatorError(text + ")");
     }
