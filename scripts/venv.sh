@@ -1,0 +1,22 @@
+# shellcheck shell=bash
+# Sourced by scripts that run Python's wheels of their own.
+
+# make_venv FOLDER REQUIREMENTS: the virtual environment FOLDER with exactly these wheels. Made anew
+# when the folder, whose name its scripts hold, Python or the wanted wheels change. Exit status 77:
+# the wheels cannot be had.
+make_venv() {
+    local venv=$1 requirements=$2 python=/usr/bin/python3 wanted
+    [[ -x $python ]] || python=python3
+    wanted="$venv $("$python" -V) $(sha256sum <"$requirements")"
+    exec 9<"$requirements"
+    flock 9  # one at a time
+    if [[ ! -f $venv/hewn.stamp || $(<"$venv/hewn.stamp") != "$wanted" ]]; then
+        rm -rf "$venv"
+        "$python" -m venv "$venv"
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-deps \
+            --only-binary :all: -r "$requirements" >&2 ||
+            { echo "skipped: the wheels of $requirements cannot be had" && exit 77; }
+        printf '%s\n' "$wanted" >"$venv/hewn.stamp"
+    fi
+    exec 9<&-
+}
