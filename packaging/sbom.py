@@ -10,6 +10,7 @@ import aar
 import common
 import nuget
 
+WHEEL = r"^hewn/_hewn[^/]*\.(so|pyd)$"
 TOOL = r"/bin/hewn(\.exe)?$|^deb/hewn_"
 # {the first column of THIRD_PARTY.md's table: (name, SPDX licence, package, which files have it)};
 # a file is <system>/... A static library has of others' work only Halide's.
@@ -18,7 +19,7 @@ PARTS = {
         "Halide",
         "MIT",
         "pkg:pypi/halide@21.0.0",
-        r"/libhewn[^/]*\.(so[\d.]*|dylib|a)$|\.dll$|^deb/(lib)?hewn|" + TOOL,
+        r"/libhewn[^/]*\.(so[\d.]*|dylib|a)$|\.dll$|^deb/(lib)?hewn|" + WHEEL + "|" + TOOL,
     ),
     "MinGW-w64's C runtime": ("mingw-w64", "ZPL-2.1", None, r"^windows.*\.(dll|exe)$"),
     "winpthreads": ("winpthreads", "MIT AND BSD-3-Clause", None, r"^windows-x86_64.*\.(dll|exe)$"),
@@ -40,10 +41,18 @@ PARTS = {
         None,
         r"^windows-x86_64.*\.(dll|exe)$|^deb/(lib)?hewn[\d.]*_",
     ),
+    "nanobind": ("nanobind", "BSD-3-Clause", "pkg:pypi/nanobind@3.1.0", WHEEL),
+    "robin-map (Tessil)": ("robin-map", "MIT", None, WHEEL),
+    "LLVM's libc++, libc++abi and libunwind": (
+        "libc++",
+        "Apache-2.0 WITH LLVM-exception",
+        "pkg:pypi/ziglang@0.15.2",
+        WHEEL,
+    ),
     "CLI11": ("CLI11", "BSD-3-Clause", None, TOOL),
     "JSON for Modern C++ (nlohmann)": ("nlohmann_json", "MIT", None, TOOL),
 }
-PACKAGES = (".aar", ".deb", ".nupkg", *common.ARCHIVES)
+PACKAGES = (".aar", ".deb", ".nupkg", ".whl", *common.ARCHIVES)
 
 
 def check_notices(text):

@@ -41,6 +41,7 @@ if(native_linux)
     hewn_add_test(docs posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/docs_test.py
         ${PROJECT_BINARY_DIR} ${HEWN_GENERATED_DIR})
     include(${CMAKE_CURRENT_LIST_DIR}/packaging.cmake)
+    include(${CMAKE_CURRENT_LIST_DIR}/python.cmake)
 endif()
 
 # ---- The project's habits: version, lint, reference, reports ----

@@ -1,0 +1,108 @@
+"""python -m hewn: what this build is, its check against NumPy, and the operators on .npy files."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+from typing import Any
+
+import numpy
+
+import hewn
+from hewn._operators import OPERATORS
+from hewn._table import Operator
+
+
+def value(text: str) -> Any:
+    """A number, or the array of a .npy file."""
+    try:
+        number = ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        number = None
+    if isinstance(number, (int, float)):
+        return number
+    try:
+        return numpy.load(text, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{text}: {error}") from None
+
+
+def option(word: str) -> str:
+    return "--" + word.replace("_", "-")
+
+
+def add_operator(commands: Any, name: str, row: Operator) -> None:
+    about = getattr(hewn, name).__doc__
+    parser = commands.add_parser(
+        row.command,
+        help=row.formula,
+        description=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    for tensor, role, optional in list(zip(row.names, row.roles, row.optional))[:-1]:
+        if role == "data":
+            parser.add_argument(tensor, type=value, help="a .npy file, or a number")
+        else:
+            parser.add_argument(option(tensor), type=value, required=not optional, metavar="VALUE")
+    for word in row.keywords:
+        if word != "out":
+            kind = str if word in ("dtype", "variant") else int
+            parser.add_argument(option(word), type=kind, metavar=word.upper())
+    parser.add_argument("-o", "--out", required=True, metavar="FILE", help="a .npy file")
+    parser.set_defaults(run=run_operator, operator=name)
+
+
+def run_operator(given: argparse.Namespace) -> int:
+    row, values = OPERATORS[given.operator], vars(given)
+    inputs = [values[tensor] for tensor in row.names[:-1]]
+    keywords = {word: values[word] for word in row.keywords if word != "out"}
+    numpy.save(given.out, getattr(hewn, given.operator)(*inputs, **keywords), allow_pickle=False)
+    return 0
+
+
+def run_info(given: argparse.Namespace) -> int:
+    about = hewn.info()
+    print(f"hewn {about.version}, NumPy {numpy.__version__}, Python {sys.version.split()[0]}")
+    for target in about.targets:
+        kernels = [v for v in about.variants if v.target == target.name]
+        runs = "runs here" if target.supported else f"lacks {target.missing}"
+        picked = sum(v.picked for v in kernels)
+        print(f"{target.name}: {len(kernels)} kernels, {picked} picked; {runs}")
+    return 0
+
+
+def run_verify(given: argparse.Namespace) -> int:
+    results = hewn.verify(given.pattern)
+    for result in results:
+        if result.wrong:
+            print(f"{result.variant}: {result.wrong} of {result.elements} elements are wrong")
+    wrong = sum(bool(result.wrong) for result in results)
+    print(f"{len(results)} kernels against NumPy: {wrong} differ")
+    return int(wrong > 0)
+
+
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m hewn", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    info = commands.add_parser("info", help="the version, the targets and what runs here")
+    info.set_defaults(run=run_info)
+    verify = commands.add_parser("verify", help="every kernel that runs here, against NumPy")
+    verify.add_argument("pattern", nargs="?", default="", help="those with this in their name")
+    verify.set_defaults(run=run_verify)
+    for name, row in OPERATORS.items():
+        add_operator(commands, name, row)
+    return parser
+
+
+def main() -> int:
+    given = arguments().parse_args()
+    try:
+        return int(given.run(given))
+    except (hewn.Error, OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""What the operators' functions share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from ._operators import Status
+
+# An array of NumPy or of a framework with DLPack or the buffer protocol, or a number.
+Tensor = Any
+# A name ("uint8"), a type or a dtype of NumPy's or of another framework.
+DType = Any
+
+
+class Error(ValueError):
+    """What hewn refuses. The message names the argument and the rule."""
+
+    status: Status
+
+    def __init__(self, status: Status, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+    def __reduce__(self) -> tuple[type[Error], tuple[Status, str]]:
+        return type(self), (self.status, str(self))
+
+
+class Operator(NamedTuple):
+    """A row of the operator table. Inputs in order, the output last."""
+
+    number: int
+    command: str
+    formula: str
+    names: tuple[str, ...]
+    roles: tuple[str, ...]
+    optional: tuple[bool, ...]
+    like: tuple[tuple[int, str], ...]  # the tensor whose type it has, -1: none; for integers' this
+    signature: tuple[int, ...]  # the tensors whose types name a kernel
+    keywords: tuple[str, ...]

@@ -1,0 +1,149 @@
+"""Kernels against NumPy, on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+from . import _hewn, _operators
+from ._operators import OPERATORS
+from ._table import Error
+
+Values = NDArray[Any]
+TYPES = {
+    "f32": "float32", "f16": "float16", "i8": "int8", "u8": "uint8", "i16": "int16",
+    "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
+}  # fmt: skip
+ELEMENTS = 4099
+f32 = numpy.float32
+
+
+class Verified(NamedTuple):
+    """A kernel, and how many of its results' elements were other than NumPy's."""
+
+    variant: str
+    elements: int
+    wrong: int
+
+
+# ---- The formulas (docs/numerics.md): each written operation rounds once, to float32 ----
+
+
+def _requantized(values: Values, zero_point: Values) -> Values:
+    """Rounded to the zero point's type, ties to even. NaN is the zero point."""
+    limits = numpy.iinfo(zero_point.dtype)
+    shifted = numpy.rint(values).astype(numpy.float64) + zero_point
+    known = numpy.where(numpy.isnan(shifted), zero_point.astype(numpy.float64), shifted)
+    return numpy.clip(known, limits.min, limits.max).astype(zero_point.dtype)
+
+
+def _difference(x: Values, zero_point: Values) -> Values:
+    return (x.astype(numpy.int64) - zero_point.astype(numpy.int64)).astype(f32)
+
+
+def _quantize_linear(x: Values, scale: Values, zero_point: Values) -> Values:
+    return _requantized(x.astype(f32) / scale.astype(f32), zero_point)
+
+
+def _dequantize_linear(x: Values, scale: Values, zero_point: Values) -> Values:
+    return (_difference(x, zero_point) * scale.astype(f32)).astype(scale.dtype)
+
+
+def _quantized_linear_add(
+    a: Values, a_scale: Values, a_zero_point: Values, b: Values, b_scale: Values,
+    b_zero_point: Values, output_scale: Values, output_zero_point: Values,
+) -> Values:  # fmt: skip
+    total = _difference(a, a_zero_point) * a_scale + _difference(b, b_zero_point) * b_scale
+    return _requantized(total / output_scale, output_zero_point)
+
+
+def _quantized_linear_mul(
+    a: Values, a_scale: Values, a_zero_point: Values, b: Values, b_scale: Values,
+    b_zero_point: Values, output_scale: Values, output_zero_point: Values,
+) -> Values:  # fmt: skip
+    product = _difference(a, a_zero_point) * _difference(b, b_zero_point)
+    return _requantized(product * (a_scale * b_scale / output_scale), output_zero_point)
+
+
+FORMULAS: dict[str, Callable[..., Values]] = {
+    "add": numpy.add,
+    "quantize_linear": _quantize_linear,
+    "dequantize_linear": _dequantize_linear,
+    "quantized_linear_add": _quantized_linear_add,
+    "quantized_linear_mul": _quantized_linear_mul,
+}
+
+
+def reference(operator: str, inputs: list[Values]) -> Values:
+    """What the operator's formula gives, by NumPy. Zero points must be arrays."""
+    with numpy.errstate(all="ignore"):
+        return numpy.asarray(FORMULAS[operator](*inputs))
+
+
+def same_bits(a: Values, b: Values) -> NDArray[numpy.bool_]:
+    """Elementwise; any NaN is any NaN."""
+    bits = f"u{a.itemsize}"
+    equal: NDArray[numpy.bool_] = a.view(bits) == b.view(bits)
+    return equal | (numpy.isnan(a) & numpy.isnan(b)) if a.dtype.kind == "f" else equal
+
+
+# ---- Values ----
+
+
+def _data(random: numpy.random.Generator, dtype: str) -> Values:
+    if numpy.dtype(dtype).kind != "f":
+        limits = numpy.iinfo(dtype)
+        return random.integers(limits.min, limits.max, ELEMENTS, dtype, endpoint=True)
+    values = (random.standard_normal(ELEMENTS) * 40).astype(dtype)
+    special = [0.0, -0.0, 0.5, 1.5, 2.5, -0.5, 6e-8, numpy.inf, -numpy.inf, numpy.nan]
+    values[: len(special)] = special
+    return values
+
+
+def _inputs(
+    random: numpy.random.Generator, roles: tuple[str, ...], types: list[str]
+) -> Iterator[Values]:
+    for role, dtype in zip(roles[:-1], types):
+        if role == "data":
+            yield _data(random, dtype)
+        elif role == "scale":
+            yield numpy.asarray(0.011 + random.random() / 3, dtype)
+        else:
+            yield numpy.asarray(random.integers(0, 100), dtype)
+
+
+def _types(operator: str, signature: str) -> list[str]:
+    """Those of the operator's tensors, for a kernel's signature."""
+    row, words = OPERATORS[operator], signature.split("_")
+    types = ["" for _ in row.names]
+    for tensor, word in zip(row.signature, words):
+        types[tensor] = TYPES[word]
+    for _ in row.names:  # what is like a tensor that is like another
+        for tensor, (like, integers) in enumerate(row.like):
+            if not types[tensor] and like >= 0 and types[like]:
+                whole = numpy.dtype(types[like]).kind != "f"
+                types[tensor] = TYPES[integers] if integers and whole else types[like]
+            if types[tensor] and like >= 0 and not types[like] and not integers:
+                types[like] = types[tensor]
+    return [dtype or "float32" for dtype in types]
+
+
+def verify(pattern: str = "", seed: int = 1) -> list[Verified]:
+    """Runs each kernel for the CPU that can run here and whose name has `pattern`, and counts the
+    elements that differ in a bit from NumPy's."""
+    results = []
+    for name, operator, signature, _, supported, _, device in _hewn.variants():
+        if not supported or device != "cpu" or pattern not in name:
+            continue
+        random, row = numpy.random.default_rng(seed), OPERATORS[operator]
+        types = _types(operator, signature)
+        inputs = list(_inputs(random, row.roles, types))
+        expected = reference(operator, inputs)
+        got = getattr(_operators, operator)(*inputs, variant=name)
+        results.append(Verified(name, got.size, int((~same_bits(got, expected)).sum())))
+    if not results:
+        raise Error(_operators.Status.NO_VARIANT, f"no kernel that runs here has {pattern}")
+    return results

@@ -1,0 +1,287 @@
+#include "library.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace hewn_python {
+
+namespace {
+constexpr size_t MOST_CACHED = 1024;
+
+int as_threads(nb::handle threads) {
+    if (threads.is_none()) return 0;
+    const long value = PyLong_AsLong(threads.ptr());
+    if (value == -1 && PyErr_Occurred()) throw nb::python_error();
+    if (value < 1 || value > INT32_MAX)
+        refuse("threads", std::to_string(value) + ", at least 1 is due");
+    return int(value);
+}
+
+// HEWN_VARIANT holds at each call, so that it is a part of what was compiled.
+std::string as_variant(nb::handle variant) {
+    if (!variant.is_none()) return nb::cast<nb::str>(variant).c_str();
+    const char *environment = std::getenv("HEWN_VARIANT");
+    return environment ? environment : "";
+}
+
+// The tensors' memory; constants have none.
+struct Bindings {
+    hewn_buffer_binding bindings[MAX_TENSORS];
+    uint64_t bytes = 0;
+    uint32_t inputs;
+
+    explicit Bindings(Problem &problem, const std::vector<bool> &constants = {}) {
+        inputs = uint32_t(problem.row().output());
+        for (size_t i = 0; i <= inputs; i++) {
+            Tensor &tensor = problem.tensor(i);
+            const bool bound = tensor.is_present() && !(i < constants.size() && constants[i]);
+            bindings[i] = {sizeof(bindings[i]), bound ? tensor.memory() : nullptr, 0,
+                           bound ? tensor.bytes : 0};
+            bytes += bindings[i].size;
+        }
+    }
+};
+
+// Calls `run(&error)`, without the GIL if it takes long.
+template<class Run>
+void check(const Row &row, uint64_t bytes, Run &&run) {
+    hewn_error error;
+    error.struct_size = sizeof(error);
+    hewn_status status;
+    if (bytes > HOLD_GIL_BYTES) {
+        nb::gil_scoped_release released;
+        status = run(&error);
+    } else {
+        status = run(&error);
+    }
+    if (status != HEWN_STATUS_OK) throw Failure{status, row.in_python(error.message)};
+}
+
+void execute(const hewn::Operator &op, Problem &problem, const std::vector<bool> &constants = {}) {
+    const Bindings b(problem, constants);
+    check(problem.row(), b.bytes, [&](hewn_error *error) {
+        return hewn_execute(op.get(), b.bindings, b.inputs, b.bindings + b.inputs, 1, nullptr,
+                            error);
+    });
+}
+}  // namespace
+
+// ---- Library ----
+
+Library::Library(nb::dict names, nb::object make, nb::object error)
+    : make_(std::move(make)), error_(std::move(error)) {
+    for (const hewn::OperatorInfo &info : hewn::operators()) {
+        Row row{info, {}};
+        const nb::handle known = names[nb::int_(info.type)];
+        for (nb::handle name : nb::cast<nb::tuple>(known))
+            row.names.push_back(nb::cast<nb::str>(name).c_str());
+        if (row.names.size() != row.count() || row.count() > MAX_TENSORS)
+            throw std::logic_error("the package is of another operator table");
+        rows_.push_back(std::move(row));
+    }
+}
+
+const Row &Library::row(int type) const {
+    for (const Row &row : rows_) {
+        if (row.info.type == type) return row;
+    }
+    refuse("operator", "there is no number " + std::to_string(type));
+}
+
+void Library::raise(const Failure &failure) const {
+    const nb::object error = error_(int(failure.status), nb::str(failure.message.c_str()));
+    PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(error.ptr())), error.ptr());
+    throw nb::python_error();
+}
+
+nb::object Library::output(nb::handle out, nb::handle like, const Shape &shape,
+                           hewn_data_type type) const {
+    if (!out.is_none()) return nb::borrow(out);
+    const nb::object sizes = nb::steal(PyTuple_New(Py_ssize_t(shape.rank)));
+    for (uint32_t i = 0; i < shape.rank; i++)
+        PyTuple_SetItem(sizes.ptr(), Py_ssize_t(i), PyLong_FromLongLong(shape.sizes[i]));
+    return make_(like, sizes, nb::str(name_of(type).c_str()));
+}
+
+Library::Cached Library::compiled(const Problem &problem, const std::string &variant, int threads) {
+    std::string key(reinterpret_cast<char *>(&threads), sizeof(threads));
+    key.reserve(256);
+    problem.append_key(key);
+    key += variant;
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        const auto found = cache_.find(key);
+        if (found != cache_.end()) return found->second;
+    }
+    auto op = std::make_shared<const hewn::Operator>(problem.compile(variant, threads, {}));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (cache_.size() >= MOST_CACHED) cache_.clear();  // programs have few layouts
+    return cache_.emplace(std::move(key), std::move(op)).first->second;
+}
+
+nb::object Library::call(int type, nb::tuple inputs, nb::tuple options) {
+    try {
+        const Arguments given(row(type), inputs, options);
+        Problem problem(row(type), given);
+        nb::object result =
+            output(given.out, given.inputs[0], problem.shape(), problem.output().type);
+        if (!problem.has_output()) problem.take_output(result);
+        execute(*compiled(problem, as_variant(given.variant), as_threads(given.threads)), problem);
+        return result;
+    } catch (const Failure &failure) {
+        raise(failure);
+    }
+}
+
+int Library::traverse(PyObject *self, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (!nb::inst_ready(self)) return 0;
+    const Library &library = *nb::inst_ptr<Library>(self);
+    Py_VISIT(library.make_.ptr());
+    Py_VISIT(library.error_.ptr());
+    return 0;
+}
+
+int Library::clear(PyObject *self) {
+    Library &library = *nb::inst_ptr<Library>(self);
+    library.make_.reset();
+    library.error_.reset();
+    return 0;
+}
+
+// ---- Operator ----
+
+namespace {
+std::vector<bool> constants_of(const Problem &problem, bool arrays) {
+    std::vector<bool> constants;
+    for (size_t i = 0; i < problem.row().output(); i++) {
+        const Kind kind = problem.tensor(i).kind;
+        constants.push_back(problem.row().is_parameter(i) &&
+                            (kind == Kind::number || (kind == Kind::array && arrays)));
+    }
+    return constants;
+}
+
+// With an output that is packed, unless one is given.
+Problem described(const Row &row, const Arguments &given) {
+    Problem problem(row, given);
+    if (!problem.has_output()) problem.describe_packed_output();
+    return problem;
+}
+
+std::string layout(const Tensor &tensor) {
+    Shape strides;
+    strides.rank = tensor.shape.rank;
+    std::memcpy(strides.sizes, tensor.own_strides, sizeof(strides.sizes));
+    return name_of(tensor.type) + " " + tensor.shape.text() + " with strides " + strides.text();
+}
+
+bool lies_alike(const Tensor &a, const Tensor &b) {
+    return a.type == b.type && a.shape == b.shape &&
+           std::memcmp(a.own_strides, b.own_strides, a.shape.rank * sizeof(a.own_strides[0])) == 0;
+}
+}  // namespace
+
+Problem Operator::without_arrays(Problem problem) {
+    for (size_t i = 0; i <= problem.row().output(); i++) {
+        problem.tensor(i).array = Array();
+        problem.tensor(i).address = nullptr;
+    }
+    return problem;
+}
+
+Operator::Operator(nb::object library, int type, nb::tuple inputs, nb::tuple options,
+                   bool constants)
+    : library_object_(std::move(library)), library_(nb::cast<Library &>(library_object_)) {
+    try {
+        const Arguments given(library_.row(type), inputs, options);
+        Problem problem = described(library_.row(type), given);
+        constants_ = constants_of(problem, constants);
+        op_.emplace(
+            problem.compile(as_variant(given.variant), as_threads(given.threads), constants_));
+        problem_.emplace(without_arrays(std::move(problem)));
+    } catch (const Failure &failure) {
+        library_.raise(failure);
+    }
+}
+
+// Of the inputs that a call gives: arrays that are no constants.
+std::vector<size_t> Operator::free_inputs() const {
+    std::vector<size_t> free;
+    for (size_t i = 0; i < constants_.size(); i++) {
+        if (problem_->tensor(i).kind == Kind::array && !constants_[i]) free.push_back(i);
+    }
+    return free;
+}
+
+nb::tuple Operator::inputs() const {
+    nb::list names;
+    for (size_t i : free_inputs()) names.append(problem_->row().names[i].c_str());
+    return nb::tuple(names);
+}
+
+void Operator::take(Problem &problem, size_t i, nb::handle given, const char *name) const {
+    Tensor tensor;
+    take_array(tensor, given, name, /*written=*/i == problem.row().output());
+    Tensor &due = problem.tensor(i);
+    if (!lies_alike(tensor, due))
+        refuse(name, "is " + layout(tensor) + "; compiled for " + layout(due));
+    std::memcpy(tensor.strides, due.strides, sizeof(due.strides));
+    due = tensor;
+}
+
+Problem Operator::problem_of(nb::args inputs, nb::handle out, nb::object &result) const {
+    const std::vector<size_t> free = free_inputs();
+    if (inputs.size() != free.size())
+        refuse("inputs", std::to_string(inputs.size()) + " are given, and " +
+                             std::to_string(free.size()) + " are due");
+    Problem problem = *problem_;
+    const Row &row = problem.row();
+    for (size_t k = 0; k < free.size(); k++)
+        take(problem, free[k], inputs[k], row.names[free[k]].c_str());
+    result = library_.output(out, inputs[0], problem.shape(), problem.output().type);
+    take(problem, row.output(), result, "out");
+    return problem;
+}
+
+nb::object Operator::call(nb::args inputs, nb::handle out) const {
+    try {
+        nb::object result;
+        Problem problem = problem_of(inputs, out, result);
+        execute(*op_, problem, constants_);
+        return result;
+    } catch (const Failure &failure) {
+        library_.raise(failure);
+    }
+}
+
+// ---- BoundOperator ----
+
+BoundOperator::BoundOperator(nb::object op, nb::args inputs, nb::handle out)
+    : operator_object_(std::move(op)), operator_(nb::cast<const Operator &>(operator_object_)) {
+    try {
+        problem_.emplace(operator_.problem_of(inputs, out, result_));
+        const Bindings b(*problem_, operator_.constants_);
+        bytes_ = b.bytes;
+        hewn_bound_operator *bound = nullptr;
+        check(problem_->row(), 0, [&](hewn_error *error) {
+            return hewn_bind(operator_.op_->get(), b.bindings, b.inputs, b.bindings + b.inputs, 1,
+                             nullptr, &bound, error);
+        });
+        bound_.emplace(bound);
+    } catch (const Failure &failure) {
+        operator_.library_.raise(failure);
+    }
+}
+
+nb::object BoundOperator::run() const {
+    try {
+        check(problem_->row(), bytes_,
+              [&](hewn_error *error) { return hewn_run(bound_->get(), error); });
+        return result_;
+    } catch (const Failure &failure) {
+        operator_.library_.raise(failure);
+    }
+}
+
+}  // namespace hewn_python

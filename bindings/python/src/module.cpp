@@ -1,0 +1,63 @@
+// The extension module hewn._hewn: see hewn/_hewn.pyi.
+#include "library.h"
+
+namespace hewn_python {
+
+namespace {
+const char *kind_of(hewn_device_kind kind) {
+    const char *names[] = {"cpu", "cuda", "opencl", "d3d12"};
+    return names[kind];
+}
+
+nb::list targets() {
+    nb::list list;
+    for (const hewn_target_info &t : hewn::targets())
+        list.append(
+            nb::make_tuple(t.name, t.rank, bool(t.supported), t.missing, kind_of(t.device)));
+    return list;
+}
+
+nb::list variants() {
+    nb::list list;
+    for (const hewn_variant_info &v : hewn::variants())
+        list.append(nb::make_tuple(v.name, v.operator_name, v.signature, v.target,
+                                   bool(v.supported), bool(v.picked), kind_of(v.device)));
+    return list;
+}
+
+std::string version() {
+    const uint32_t number = hewn_version();
+    return std::to_string(number >> 16) + "." + std::to_string(number >> 8 & 255) + "." +
+           std::to_string(number & 255);
+}
+}  // namespace
+
+}  // namespace hewn_python
+
+NB_MODULE(_hewn, module) {
+    using namespace hewn_python;
+    const auto any = [](const char *name) { return nb::arg(name).none(); };
+    static PyType_Slot collected[] = {
+        {Py_tp_traverse, reinterpret_cast<void *>(Library::traverse)},
+        {Py_tp_clear, reinterpret_cast<void *>(Library::clear)},
+        {0, nullptr},
+    };
+    nb::class_<Library>(module, "Library", nb::type_slots(collected))
+        .def(nb::init<nb::dict, nb::object, nb::object>())
+        .def("call", &Library::call);  // neither names nor None: nanobind's quickest call
+    nb::class_<Operator>(module, "Operator")
+        .def(nb::init<nb::object, int, nb::tuple, nb::tuple, bool>())
+        .def("__call__", &Operator::call, nb::arg("inputs"), any("out") = nb::none())
+        .def(
+            "bind",
+            [](nb::object self, nb::args inputs, nb::handle out) {
+                return new BoundOperator(std::move(self), std::move(inputs), out);
+            },
+            nb::arg("inputs"), any("out") = nb::none())
+        .def_prop_ro("variant", &Operator::variant)
+        .def_prop_ro("inputs", &Operator::inputs);
+    nb::class_<BoundOperator>(module, "BoundOperator").def("__call__", &BoundOperator::run);
+    module.def("targets", &targets);
+    module.def("variants", &variants);
+    module.def("version", [] { return nb::str(version().c_str()); });
+}

@@ -1,0 +1,293 @@
+#include "problem.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace hewn_python {
+
+std::string Row::in_python(std::string message) const {
+    for (size_t i = 0; i < count(); i++) {
+        const std::string name = tensor(i).name;
+        for (size_t at = 0; (at = message.find(name, at)) != message.npos; at += names[i].size())
+            message.replace(at, name.size(), names[i]);
+    }
+    return message;
+}
+
+Arguments::Arguments(const Row &row, nb::tuple inputs, nb::tuple options) {
+    nb::handle *keywords[] = {&axis, &block_size, &dtype, &out, &threads, &variant};
+    if (inputs.size() != row.output() || options.size() != std::size(keywords))
+        throw std::logic_error("not an operator's arguments");
+    for (size_t i = 0; i < inputs.size(); i++)
+        this->inputs[i] = PyTuple_GetItem(inputs.ptr(), Py_ssize_t(i));
+    for (size_t i = 0; i < options.size(); i++)
+        *keywords[i] = PyTuple_GetItem(options.ptr(), Py_ssize_t(i));
+}
+
+Problem::Problem(const Row &row, const Arguments &given) : row_(&row) {
+    take_arrays(given);
+    resolve_types(given);
+    broadcast_data();
+    set_blocks(given);
+    place();
+    if (output_given_) take_output(given.out);
+}
+
+// ---- Types ----
+
+void Problem::take_arrays(const Arguments &given) {
+    for (size_t i = 0; i < row_->output(); i++) {
+        const nb::handle argument = given.inputs[i];
+        if (argument.is_none()) {
+            if (!row_->tensor(i).optional) refuse(name(i), "is None, and not optional");
+        } else if (!is_number(argument)) {
+            take_array(tensors_[i], argument, name(i));
+            refuse_other_types(i);
+        } else if (i == 0) {
+            refuse(name(i), "is a number; an array is due, whose type and sizes the others follow");
+        }
+    }
+}
+
+// Others' types follow from this one; what the library would say of those would mislead.
+void Problem::refuse_other_types(size_t i) const {
+    const hewn_operator_tensor_info &tensor = row_->tensor(i);
+    if (tensor.like >= 0 || tensor.types >> tensors_[i].type & 1) return;
+    std::string due;
+    for (hewn_data_type type = 1; type < 32; type++) {
+        if (tensor.types >> type & 1) due += (due.empty() ? "" : ", ") + name_of(type);
+    }
+    refuse(name(i), "is " + name_of(tensors_[i].type) + "; the operator takes " + due,
+           HEWN_STATUS_UNSUPPORTED);
+}
+
+// The type that a number gets: that of the tensor it is like, or the least of its own.
+hewn_data_type Problem::due(size_t i, hewn_data_type asked) const {
+    const hewn_operator_tensor_info &tensor = row_->tensor(i);
+    if (tensor.like < 0) {
+        if (asked && row_->tensor(row_->output()).like == int(i)) return asked;
+        hewn_data_type least = 1;
+        while (!(tensor.types >> least & 1)) least++;
+        return least;
+    }
+    const hewn_data_type type = tensors_[tensor.like].type;
+    return tensor.like_integers && is_integer(type) ? tensor.like_integers : type;
+}
+
+// Where it follows from no tensor: the zero point's, the first tensor's if the output may have it,
+// or ONNX's default.
+hewn_data_type Problem::output_type(hewn_data_type asked) const {
+    const hewn_operator_tensor_info &output = row_->tensor(row_->output());
+    if (output.like >= 0) return tensors_[output.like].type;
+    if (asked) return asked;
+    for (size_t i = 0; i < row_->output(); i++) {
+        if (row_->tensor(i).like == int(row_->output()) && tensors_[i].kind == Kind::array)
+            return tensors_[i].type;
+    }
+    return output.types >> tensors_[0].type & 1 ? tensors_[0].type : HEWN_DATA_TYPE_UINT8;
+}
+
+void Problem::take_numbers(const Arguments &given, hewn_tensor_role role, hewn_data_type asked) {
+    for (size_t i = 0; i < row_->output(); i++) {
+        if (row_->tensor(i).role != role || tensors_[i].is_present()) continue;
+        const nb::handle argument = given.inputs[i];
+        if (!argument.is_none()) take_number(tensors_[i], argument, due(i, asked), name(i));
+    }
+}
+
+void Problem::resolve_types(const Arguments &given) {
+    Tensor &output = this->output();
+    hewn_data_type asked = type_asked(given.dtype);
+    output_given_ = !given.out.is_none();
+    if (output_given_) {
+        take_array(output, given.out, "out", /*written=*/true);
+        if (asked && asked != output.type)
+            refuse("dtype", "is " + name_of(asked) + ", and out is " + name_of(output.type));
+        asked = output.type;
+    }
+    take_numbers(given, HEWN_TENSOR_ROLE_DATA, asked);
+    take_numbers(given, HEWN_TENSOR_ROLE_SCALE, asked);
+    const hewn_data_type type = output_type(asked);
+    if (asked && asked != type)
+        refuse(output_given_ ? "out" : "dtype", "is " + name_of(asked) + "; the output is " +
+                                                    name_of(type) + ", as " +
+                                                    name(row_->tensor(row_->output()).like));
+    output.type = type;
+    take_numbers(given, HEWN_TENSOR_ROLE_ZERO_POINT, asked);
+}
+
+// ---- Sizes ----
+
+void Problem::broadcast_data() {
+    shape_ = tensors_[0].shape;
+    for (size_t i = 1; i < row_->output(); i++) {
+        if (row_->tensor(i).role != HEWN_TENSOR_ROLE_DATA) continue;
+        const Shape first = shape_, &other = tensors_[i].shape;
+        shape_.rank = std::max(first.rank, other.rank);
+        for (uint32_t k = 1; k <= shape_.rank; k++) {  // from the innermost
+            const int64_t a = k <= first.rank ? first.sizes[first.rank - k] : 1,
+                          b = k <= other.rank ? other.sizes[other.rank - k] : 1;
+            if (a != b && a != 1 && b != 1)
+                refuse(name(i), other.text() + " cannot be broadcast with " + first.text());
+            shape_.sizes[shape_.rank - k] = a == 1 ? b : a;
+        }
+    }
+}
+
+// An argument that counts something.
+static int64_t as_index(nb::handle given, const char *name) {
+    const long long value = PyLong_AsLongLong(given.ptr());
+    if (value == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        refuse(name, "is no integer");
+    }
+    return value;
+}
+
+void Problem::set_blocks(const Arguments &given) {
+    if (!given.axis.is_none()) {
+        const int64_t axis = as_index(given.axis, "axis"), rank = shape_.rank;
+        if (axis < -rank || axis >= rank)
+            refuse("axis", std::to_string(axis) + ", and " + name(0) + " has " +
+                               std::to_string(rank) + " dimensions");
+        axis_ = int(axis < 0 ? axis + rank : axis);
+    }
+    if (given.block_size.is_none()) return;
+    block_ = as_index(given.block_size, "block_size");
+    if (axis_ < 0) refuse("block_size", "needs an axis");
+    if (block_ < 1 || shape_.sizes[axis_] % block_ != 0)
+        refuse("block_size", std::to_string(block_) + " does not divide the " +
+                                 std::to_string(shape_.sizes[axis_]) + " elements of the axis");
+    if (shape_.rank == MAX_RANK)
+        refuse("block_size", "makes two dimensions of one, and 8 are the most",
+               HEWN_STATUS_UNSUPPORTED);
+}
+
+// By NumPy's rule.
+void Problem::broadcast(Tensor &tensor, const Shape &to, const char *name) {
+    const Shape &from = tensor.shape;
+    for (uint32_t k = 1; k <= from.rank; k++) {
+        const int64_t size = from.sizes[from.rank - k];
+        if (size == 1) continue;
+        if (k > to.rank || size != to.sizes[to.rank - k])
+            refuse(name, from.text() + " cannot be broadcast to " + to.text() +
+                             (from.rank == 1 ? "; axis says which dimension it goes along" : "") +
+                             (block_ ? "; with block_size the axis counts blocks" : ""));
+        tensor.strides[to.rank - k] = tensor.own_strides[from.rank - k];
+    }
+}
+
+void Problem::place_parameter(size_t i, const Shape &blocks) {
+    Tensor &tensor = tensors_[i];
+    if (row_->tensor(i).one_element && tensor.count() != 1)
+        refuse(name(i), "has " + std::to_string(tensor.count()) + " elements; one is due");
+    if (tensor.count() == 1) return;
+    if (axis_ >= 0 && tensor.shape.rank == 1) {
+        if (tensor.shape.sizes[0] != blocks.sizes[axis_])
+            refuse(name(i), tensor.shape.text() + ", and there are " +
+                                std::to_string(blocks.sizes[axis_]) + " along the axis");
+        tensor.strides[axis_] = tensor.own_strides[0];
+    } else {
+        broadcast(tensor, blocks, name(i));
+    }
+}
+
+// The axis as two dimensions: blocks, and the elements of a block, `within` apart.
+void Problem::split(Tensor &tensor, int64_t within) {
+    for (int k = int(shape_.rank); k > axis_ + 1; k--) tensor.strides[k] = tensor.strides[k - 1];
+    tensor.strides[axis_ + 1] = within;
+}
+
+void Problem::place() {
+    sizes_ = shape_;
+    if (block_) sizes_.sizes[axis_] /= block_;
+    const Shape blocks = sizes_;
+    for (size_t i = 0; i < row_->output(); i++) {
+        std::fill_n(tensors_[i].strides, shape_.rank, 0);
+        if (row_->is_parameter(i)) place_parameter(i, blocks);
+        else broadcast(tensors_[i], shape_, name(i));
+        if (!block_) continue;
+        const int64_t stride = row_->is_parameter(i) ? 0 : tensors_[i].strides[axis_];
+        if (!row_->is_parameter(i)) tensors_[i].strides[axis_] *= block_;
+        split(tensors_[i], stride);
+    }
+    if (!block_) return;
+    for (int k = int(shape_.rank); k > axis_ + 1; k--) sizes_.sizes[k] = sizes_.sizes[k - 1];
+    sizes_.sizes[axis_ + 1] = block_;
+    sizes_.rank++;
+}
+
+void Problem::place_output() {
+    Tensor &output = this->output();
+    std::copy(output.own_strides, output.own_strides + shape_.rank, output.strides);
+    if (!block_) return;
+    const int64_t stride = output.strides[axis_];
+    output.strides[axis_] *= block_;
+    split(output, stride);
+}
+
+void Problem::take_output(nb::handle out) {
+    Tensor &output = this->output();
+    if (!output_given_) take_array(output, out, "out", /*written=*/true);
+    output_given_ = true;
+    if (!(output.shape == shape_))
+        refuse("out", "is " + output.shape.text() + "; the result is " + shape_.text());
+    place_output();
+}
+
+void Problem::describe_packed_output() {
+    Tensor &output = this->output();
+    output.kind = Kind::array;
+    output.shape = shape_;
+    int64_t stride = 1;
+    for (uint32_t k = shape_.rank; k-- > 0;) {
+        output.own_strides[k] = shape_.sizes[k] > 1 ? stride : 1;  // as take_array has it
+        stride *= shape_.sizes[k];
+    }
+    place_output();
+}
+
+// ---- To the library ----
+
+hewn::Operator Problem::compile(const std::string &variant, int threads,
+                                const std::vector<bool> &constants) const {
+    const uint32_t rank = sizes_.rank;
+    const std::vector<int64_t> sizes(sizes_.sizes, sizes_.sizes + rank);
+    std::vector<hewn::TensorDesc> descs(row_->count());
+    std::vector<const hewn::TensorDesc *> tensors(row_->count());
+    for (size_t i = 0; i < row_->count(); i++) {
+        if (!tensors_[i].is_present() && i != row_->output()) continue;
+        descs[i] = {hewn::DataType(tensors_[i].type), sizes,
+                    std::vector<int64_t>(tensors_[i].strides, tensors_[i].strides + rank)};
+        tensors[i] = &descs[i];
+    }
+    hewn::CompileOptions options;
+    options.variant = variant;
+    options.max_threads = threads;
+    for (size_t i = 0; i < constants.size(); i++) {
+        Tensor &constant = const_cast<Tensor &>(tensors_[i]);
+        if (!constants[i]) options.constants.push_back(nullptr);
+        else options.constants.push_back({constant.memory(), constant.bytes});
+    }
+    try {
+        return hewn::compile(row_->info.type, tensors, options);
+    } catch (const hewn::Error &error) {
+        throw Failure{error.status(), row_->in_python(error.what())};
+    }
+}
+
+void Problem::append_key(std::string &key) const {
+    const auto add = [&](const void *data, size_t size) {
+        key.append(static_cast<const char *>(data), size);
+    };
+    add(&row_->info.type, sizeof(row_->info.type));
+    add(&sizes_.rank, sizeof(sizes_.rank));
+    add(sizes_.sizes, sizes_.rank * sizeof(sizes_.sizes[0]));
+    for (size_t i = 0; i < row_->count(); i++) {
+        const Tensor &tensor = tensors_[i];
+        add(&tensor.type, sizeof(tensor.type));
+        if (tensor.type) add(tensor.strides, sizes_.rank * sizeof(tensor.strides[0]));
+    }
+}
+
+}  // namespace hewn_python

@@ -1,0 +1,85 @@
+// A call as the operator's tensors: their types and how they lie, from what was given.
+#pragma once
+
+#include <hewn/hewn.hpp>
+
+#include <string>
+#include <vector>
+
+#include "tensor.h"
+
+namespace hewn_python {
+
+constexpr size_t MAX_TENSORS = 12;
+
+// A row of the library's table, with Python's name for each tensor.
+struct Row {
+    hewn::OperatorInfo info;
+    std::vector<std::string> names;
+
+    size_t count() const { return info.tensors.size(); }
+    size_t output() const { return count() - 1; }
+    const hewn_operator_tensor_info &tensor(size_t i) const { return info.tensors[i]; }
+    bool is_parameter(size_t i) const {
+        return tensor(i).role == HEWN_TENSOR_ROLE_SCALE ||
+               tensor(i).role == HEWN_TENSOR_ROLE_ZERO_POINT;
+    }
+    // A message of the library's, with these names.
+    std::string in_python(std::string message) const;
+};
+
+// What a function of the package was given; None: absent.
+struct Arguments {
+    // options: the others, in this order.
+    Arguments(const Row &row, nb::tuple inputs, nb::tuple options);
+
+    nb::handle inputs[MAX_TENSORS];
+    nb::handle axis, block_size, dtype, out, threads, variant;
+};
+
+class Problem {
+public:
+    Problem(const Row &row, const Arguments &given);
+
+    const Row &row() const { return *row_; }
+    Tensor &tensor(size_t i) { return tensors_[i]; }
+    const Tensor &tensor(size_t i) const { return tensors_[i]; }
+    Tensor &output() { return tensors_[row_->output()]; }
+    // The output's, as its array has them.
+    const Shape &shape() const { return shape_; }
+    bool has_output() const { return output_given_; }
+    void take_output(nb::handle out);
+    // One that no array was given for.
+    void describe_packed_output();
+    // What hewn_compile takes, block sizes being dimensions of their own.
+    hewn::Operator compile(const std::string &variant, int threads,
+                           const std::vector<bool> &constants) const;
+    // What an operator is compiled for, as bytes, is appended.
+    void append_key(std::string &key) const;
+
+private:
+    const Row *row_;
+    Tensor tensors_[MAX_TENSORS];
+    Shape shape_;        // of the output
+    Shape sizes_;        // the operator's: with a block size, an axis is two dimensions
+    int axis_ = -1;      // -1: none
+    int64_t block_ = 0;  // 0: none
+    bool output_given_ = false;
+
+    const char *name(size_t i) const { return row_->names[i].c_str(); }
+    hewn_data_type due(size_t i, hewn_data_type asked) const;
+    hewn_data_type output_type(hewn_data_type asked) const;
+    void take_arrays(const Arguments &given);
+    void refuse_other_types(size_t i) const;
+    void take_numbers(const Arguments &given, hewn_tensor_role role, hewn_data_type asked);
+    void resolve_types(const Arguments &given);
+    void broadcast_data();
+    void set_blocks(const Arguments &given);
+    void broadcast(Tensor &tensor, const Shape &to, const char *name);
+    void place_parameter(size_t i, const Shape &blocks);
+    void place();
+    void split(Tensor &tensor, int64_t within);
+    void place_output();
+};
+
+}  // namespace hewn_python

@@ -1,0 +1,44 @@
+// An argument as a tensor: an array of any framework, without a copy, or a number.
+#pragma once
+
+#include "types.h"
+
+namespace hewn_python {
+
+constexpr uint32_t MAX_RANK = HEWN_DIMENSION_COUNT_MAX;
+
+struct Shape {
+    uint32_t rank = 0;
+    int64_t sizes[MAX_RANK];  // up to the rank, as all arrays here: most have few dimensions
+
+    // "[2, 3]"
+    std::string text() const;
+    bool operator==(const Shape &other) const;
+};
+
+enum class Kind { absent, array, number };
+
+struct Tensor {
+    Kind kind = Kind::absent;
+    hewn_data_type type = HEWN_DATA_TYPE_UNKNOWN;
+    Array array;         // keeps the memory
+    uint64_t bytes = 0;  // from the first element to the end of the last
+    Shape shape;         // the array's own, as are its strides; all in elements
+    int64_t own_strides[MAX_RANK];
+    int64_t strides[MAX_RANK];  // over the operator's sizes
+    void *address = nullptr;    // of an array's first element
+    alignas(8) unsigned char number[8] = {};
+
+    bool is_present() const { return kind != Kind::absent; }
+    void *memory() { return kind == Kind::number ? number : address; }
+    uint64_t count() const { return kind == Kind::array ? array.size() : 1; }
+};
+
+// Whether an argument is a number of Python's, whose type follows from the other tensors'.
+bool is_number(nb::handle given);
+// The array that an argument is.
+void take_array(Tensor &tensor, nb::handle given, const char *name, bool written = false);
+// The number that an argument is, as the type.
+void take_number(Tensor &tensor, nb::handle given, hewn_data_type type, const char *name);
+
+}  // namespace hewn_python

@@ -1,0 +1,66 @@
+#include "types.h"
+
+namespace hewn_python {
+
+namespace {
+using Code = nb::dlpack::dtype_code;
+struct Row {
+    hewn_data_type type;
+    Code code;
+    unsigned bits;
+};
+constexpr Row rows[] = {
+    {HEWN_DATA_TYPE_FLOAT32, Code::Float, 32}, {HEWN_DATA_TYPE_FLOAT16, Code::Float, 16},
+    {HEWN_DATA_TYPE_FLOAT64, Code::Float, 64}, {HEWN_DATA_TYPE_INT8, Code::Int, 8},
+    {HEWN_DATA_TYPE_UINT8, Code::UInt, 8},     {HEWN_DATA_TYPE_INT16, Code::Int, 16},
+    {HEWN_DATA_TYPE_UINT16, Code::UInt, 16},   {HEWN_DATA_TYPE_INT32, Code::Int, 32},
+    {HEWN_DATA_TYPE_UINT32, Code::UInt, 32},   {HEWN_DATA_TYPE_INT64, Code::Int, 64},
+    {HEWN_DATA_TYPE_UINT64, Code::UInt, 64},
+};
+
+const Row &row_of(hewn_data_type type) {
+    for (const Row &row : rows) {
+        if (row.type == type) return row;
+    }
+    throw Failure{HEWN_STATUS_INVALID_ARGUMENT, "there is no data type " + std::to_string(type)};
+}
+
+std::string name_of(const Row &row) {
+    const char *kind = row.code == Code::Float ? "float" : row.code == Code::Int ? "int" : "uint";
+    return kind + std::to_string(row.bits);
+}
+
+// numpy.dtype has a name, numpy.uint8 a __name__; torch.uint8 prints as it is written.
+std::string name_asked(nb::handle dtype) {
+    if (nb::isinstance<nb::str>(dtype)) return nb::cast<nb::str>(dtype).c_str();
+    for (const char *attribute : {"name", "__name__"}) {
+        if (nb::hasattr(dtype, attribute)) return text_of(dtype.attr(attribute));
+    }
+    const std::string written = text_of(nb::borrow(dtype));
+    return written.substr(written.rfind('.') + 1);
+}
+}  // namespace
+
+std::string name_of(hewn_data_type type) { return name_of(row_of(type)); }
+unsigned bits_of(hewn_data_type type) { return row_of(type).bits; }
+bool is_integer(hewn_data_type type) { return row_of(type).code != Code::Float; }
+bool is_signed(hewn_data_type type) { return row_of(type).code != Code::UInt; }
+
+hewn_data_type type_of(nb::dlpack::dtype dtype) {
+    for (const Row &row : rows) {
+        if (dtype.code == uint8_t(row.code) && dtype.bits == row.bits && dtype.lanes == 1)
+            return row.type;
+    }
+    return HEWN_DATA_TYPE_UNKNOWN;
+}
+
+hewn_data_type type_asked(nb::handle dtype) {
+    if (dtype.is_none()) return HEWN_DATA_TYPE_UNKNOWN;
+    const std::string name = name_asked(dtype);
+    for (const Row &row : rows) {
+        if (name == name_of(row)) return row.type;
+    }
+    refuse("dtype", "hewn has no type " + name, HEWN_STATUS_UNSUPPORTED);
+}
+
+}  // namespace hewn_python

@@ -1,0 +1,39 @@
+// Data types by their names in Python ("float32") and in DLPack.
+#pragma once
+
+#include <hewn/hewn.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <string>
+
+namespace hewn_python {
+
+namespace nb = nanobind;
+using Array = nb::ndarray<nb::ro>;
+
+// Raised as hewn.Error. The message names the tensor or the argument, and the rule.
+struct Failure {
+    hewn_status status;
+    std::string message;
+};
+[[noreturn]] inline void refuse(const std::string &what, const std::string &rule,
+                                hewn_status status = HEWN_STATUS_INVALID_ARGUMENT) {
+    throw Failure{status, what + ": " + rule};
+}
+
+// str() of an object.
+inline std::string text_of(const nb::object &object) { return nb::str(nb::handle(object)).c_str(); }
+
+// "float32"
+std::string name_of(hewn_data_type type);
+unsigned bits_of(hewn_data_type type);
+bool is_integer(hewn_data_type type);
+bool is_signed(hewn_data_type type);
+// Of an array's elements; UNKNOWN: hewn has no such type.
+hewn_data_type type_of(nb::dlpack::dtype dtype);
+// What a `dtype` argument means: a name, or a type of NumPy's or of another framework. None is
+// UNKNOWN.
+hewn_data_type type_asked(nb::handle dtype);
+
+}  // namespace hewn_python

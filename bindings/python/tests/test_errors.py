@@ -1,0 +1,138 @@
+"""Every refusal names the argument and the rule, and writes nothing."""
+
+import pickle
+
+import hewn
+import numpy as np
+import pytest
+
+X = np.linspace(-3, 3, 24, dtype=np.float32).reshape(2, 3, 4)
+Q = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
+READ_ONLY = np.zeros((2, 3, 4), np.uint8)
+READ_ONLY.flags.writeable = False
+SHARED = np.zeros(40, np.float32)
+ONE = (Q, 0.1, 3, Q, 0.1, 3, 0.2, 3)
+
+
+def quantize(x=X, scale=0.1, zero_point=None, **keywords):
+    return lambda: hewn.quantize_linear(x, scale, zero_point, **keywords)
+
+
+REFUSED = [
+    # What is given.
+    (quantize([1, 2]), "x: is no array (<class 'list'>)"),
+    (quantize("text"), "x: is no array (<class 'str'>)"),
+    (quantize(None), "x: is None, and not optional"),
+    (quantize(1.5), "x: is a number; an array is due"),
+    (quantize(scale=None), "scale: is None, and not optional"),
+    (quantize(scale="0.1"), "scale: is no array"),
+    (quantize(out=[1]), "out: is no array"),
+    (quantize(out=READ_ONLY), "out: is read-only"),
+    (quantize(np.zeros((1,) * 9, np.float32)), "x: has 9 dimensions, more than 8"),
+    (quantize(X[::-1]), "QUANTIZE_LINEAR x: stride -12 of dimension 0 is negative"),
+    (quantize(X.astype(">f4")), "x: hewn cannot read >f4"),
+    # Types.
+    (quantize(X.astype("f8")), "x: is float64; the operator takes float32, float16, int32"),
+    (quantize(X.astype("c8")), "x: hewn has no type complex64"),
+    (quantize(X > 0), "x: hewn has no type bool8"),
+    (quantize(scale=np.ones((), "f8")), "scale: data type is FLOAT64, must be FLOAT32: x's"),
+    (quantize(zero_point=np.int8(1), dtype="uint8"), "zero_point: data type is INT8, must"),
+    (quantize(dtype="float32"), "out: FLOAT32 is not supported"),
+    (quantize(dtype="bfloat16"), "dtype: hewn has no type bfloat16"),
+    (quantize(dtype=float), "dtype: hewn has no type float"),
+    (quantize(dtype="int8", out=Q.copy()), "dtype: is int8, and out is uint8"),
+    (lambda: hewn.add(X, Q), "b: data type is UINT8, must be FLOAT32: a's"),
+    (
+        lambda: hewn.dequantize_linear(Q, np.float32(1), dtype="float16"),
+        "dtype: is float16; the output is float32, as scale",
+    ),
+    (
+        lambda: hewn.add(X, X, out=np.empty(X.shape, "f2")),
+        "out: is float16; the output is float32, as a",
+    ),
+    # Numbers.
+    (quantize(scale=1e39), "scale: is beyond float32"),
+    (quantize(X.astype("f2"), scale=1e5), "scale: is beyond float16"),
+    (quantize(zero_point=256), "zero_point: 256 is no uint8"),
+    (quantize(zero_point=-1), "zero_point: -1 is no uint8"),
+    (quantize(zero_point=2**80), "zero_point: 1208925819614629174706176 is no uint8"),
+    (quantize(zero_point=1.5), "zero_point: 1.5 is no uint8"),
+    (quantize(zero_point=-129, dtype="int8"), "zero_point: -129 is no int8"),
+    # Shapes.
+    (lambda: hewn.add(X, X[..., :2]), "b: [2, 3, 2] cannot be broadcast with [2, 3, 4]"),
+    (
+        quantize(scale=np.ones(3, "f4")),
+        "scale: [3] cannot be broadcast to [2, 3, 4]; axis says which dimension",
+    ),
+    (quantize(scale=np.ones(3, "f4"), axis=2), "scale: [3], and there are 4 along the axis"),
+    (quantize(scale=np.ones((2, 2, 3, 4), "f4")), "scale: [2, 2, 3, 4] cannot be broadcast to"),
+    (quantize(out=np.empty((2, 3), "u1")), "out: is [2, 3]; the result is [2, 3, 4]"),
+    (quantize(out=np.broadcast_to(READ_ONLY, (2, 3, 4))), "out: is read-only"),
+    (lambda: hewn.quantized_linear_add(Q, Q.astype("f4"), *ONE[2:]), "a_scale: has 24 elements"),
+    # Axis and blocks.
+    (quantize(axis=3), "axis: 3, and x has 3 dimensions"),
+    (quantize(axis=-4), "axis: -4, and x has 3 dimensions"),
+    (quantize(axis=1.5), "axis: is no integer"),
+    (quantize(block_size=2), "block_size: needs an axis"),
+    (quantize(axis=1, block_size=2), "block_size: 2 does not divide the 3 elements of the axis"),
+    (quantize(axis=1, block_size=0), "block_size: 0 does not divide"),
+    (quantize(X.reshape(2, 3, 4, 1, 1, 1, 1, 1), axis=2, block_size=2), "block_size: makes two"),
+    (
+        quantize(scale=np.ones((2, 3, 4), "f4"), axis=2, block_size=2),
+        "cannot be broadcast to [2, 3, 2]; with block_size the axis counts blocks",
+    ),
+    # The rest.
+    (quantize(threads=0), "threads: 0, at least 1 is due"),
+    (quantize(variant="x86_128"), "forced variant 'x86_128' is neither a target nor a variant"),
+    (lambda: hewn.add(SHARED[:-8], SHARED[8:], out=SHARED[8:]), "out: overlaps"),
+    (lambda: hewn.compile("multiply", X), "operator: there is no multiply"),
+    (lambda: hewn.compile("add", X, X, X), "add: has 2 inputs"),
+    (lambda: hewn.verify("no such kernel"), "no kernel that runs here has no such kernel"),
+]
+
+
+@pytest.mark.parametrize("call, words", REFUSED, ids=[words for _, words in REFUSED])
+def test_refused(call, words):
+    with pytest.raises(hewn.Error) as caught:
+        call()
+    assert words in str(caught.value)
+    assert isinstance(caught.value.status, hewn.Status)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_a_refused_call_has_written_nothing():
+    out = np.full(X.shape, 77, np.uint8)
+    for bad in ({"scale": np.ones(3, "f4")}, {"zero_point": 300}, {"variant": "x86_128"}):
+        with pytest.raises(hewn.Error):
+            quantize(**{"out": out, **bad})()
+    assert (out == 77).all()
+
+
+def test_status():
+    with pytest.raises(hewn.Error) as caught:
+        quantize(X.astype("f8"))()
+    assert caught.value.status is hewn.Status.UNSUPPORTED == 2
+    with pytest.raises(hewn.Error) as caught:
+        quantize(variant="x86_128")()
+    assert caught.value.status is hewn.Status.NO_VARIANT
+    copied = pickle.loads(pickle.dumps(caught.value))
+    assert (copied.status, str(copied)) == (caught.value.status, str(caught.value))
+
+
+def test_types_of_arguments():
+    with pytest.raises(TypeError):
+        hewn.quantize_linear(X)  # without a scale
+    with pytest.raises(TypeError):
+        hewn.quantize_linear(X, 0.1, None, 1)  # axis by position
+    with pytest.raises(TypeError):
+        hewn.add(X, X, axis=1)
+
+
+def test_variant_of_the_environment(monkeypatch):
+    """Holds from one call to the next."""
+    quantize()()
+    monkeypatch.setenv("HEWN_VARIANT", "x86_128")
+    with pytest.raises(hewn.Error, match="x86_128"):
+        quantize()()
+    monkeypatch.delenv("HEWN_VARIANT")
+    quantize()()

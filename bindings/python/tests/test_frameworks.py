@@ -1,0 +1,97 @@
+"""Arrays of others: PyTorch's and ml_dtypes', where they are installed, and what has DLPack."""
+
+import hewn
+import numpy as np
+import pytest
+
+X = np.linspace(-3, 3, 24, dtype=np.float32).reshape(2, 3, 4)
+
+
+class OnlyDLPack:
+    """What nothing is known of but the protocol."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **keywords):
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_dlpack():
+    out = np.empty(X.shape, np.uint8)
+    wrapped = OnlyDLPack(out)
+    assert hewn.quantize_linear(OnlyDLPack(X), 0.1, 3, out=wrapped) is wrapped
+    np.testing.assert_array_equal(out, hewn.quantize_linear(X, 0.1, 3))
+    assert isinstance(hewn.quantize_linear(OnlyDLPack(X.T), 0.1, 3), np.ndarray)
+
+
+def test_a_framework_s_own_refusal_is_told():
+    class Refuses(OnlyDLPack):
+        def __dlpack__(self, **keywords):
+            raise BufferError("use detach()")
+
+    with pytest.raises(hewn.Error, match=r"x: .*use detach\(\)"):
+        hewn.quantize_linear(Refuses(X), 0.1)
+
+
+def test_subclasses_of_numpy():
+    got = hewn.quantize_linear(np.ma.masked_array(X), 0.1, 3)
+    np.testing.assert_array_equal(got, hewn.quantize_linear(X, 0.1, 3))
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "int4"])
+def test_ml_dtypes_that_hewn_has_not(name):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    dtype = getattr(ml_dtypes, name)
+    with pytest.raises(hewn.Error, match=f"x: .*{name}"):
+        hewn.quantize_linear(X.astype(dtype), 0.1)
+    with pytest.raises(hewn.Error, match=f"dtype: hewn has no type {name}"):
+        hewn.quantize_linear(X, 0.1, dtype=dtype)
+
+
+# ---- PyTorch ----
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch")
+
+
+def test_torch(torch):
+    x = torch.from_numpy(X.copy())
+    got = hewn.quantize_linear(x, 0.1, 3)
+    assert isinstance(got, torch.Tensor) and got.dtype == torch.uint8
+    np.testing.assert_array_equal(got.numpy(), hewn.quantize_linear(X, 0.1, 3))
+    turned = hewn.quantize_linear(x.permute(2, 0, 1), 0.1, 3).numpy()
+    np.testing.assert_array_equal(turned, hewn.quantize_linear(X, 0.1, 3).transpose(2, 0, 1))
+    scales = torch.linspace(0.1, 0.5, 3)
+    got = hewn.quantize_linear(x, scales, torch.arange(3, dtype=torch.int8), axis=1).numpy()
+    zeros = np.arange(3, dtype=np.int8)
+    np.testing.assert_array_equal(got, hewn.quantize_linear(X, scales.numpy(), zeros, axis=1))
+    assert hewn.quantize_linear(x, 0.1, dtype=torch.int8).dtype == torch.int8
+
+
+def test_torch_writes_in_place(torch):
+    x, out = torch.from_numpy(X.copy()), torch.empty(X.shape, dtype=torch.int8)
+    address = out.data_ptr()
+    assert hewn.quantize_linear(x, 0.1, out=out) is out
+    assert out.data_ptr() == address
+    np.testing.assert_array_equal(out.numpy(), hewn.quantize_linear(X, 0.1, dtype="int8"))
+
+
+def test_torch_s_own_quantization(torch):
+    x = torch.from_numpy(X.copy())
+    theirs = torch.quantize_per_tensor(x, 0.125, 3, torch.quint8)  # a scale without rounding
+    np.testing.assert_array_equal(hewn.quantize_linear(x, 0.125, 3), theirs.int_repr())
+
+
+def test_torch_refused(torch):
+    for bad, words in (
+        (torch.zeros(3).bfloat16(), "x: hewn has no type bfloat16"),
+        (torch.zeros(3, requires_grad=True), "detach"),
+    ):
+        with pytest.raises(hewn.Error, match=words):
+            hewn.quantize_linear(bad, 0.1)

@@ -1,0 +1,139 @@
+"""References, leaks, threads."""
+
+import gc
+import sys
+import threading
+import time
+
+import hewn
+import numpy as np
+import pytest
+
+X = np.linspace(-3, 3, 4096, dtype=np.float32)
+
+
+def resident_pages():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1])
+
+
+def everything():
+    """Calls that succeed and that fail, of each kind."""
+    out = np.empty(X.shape, np.uint8)
+    hewn.quantize_linear(X, 0.1, 3)
+    hewn.quantize_linear(X, np.full(4096, 0.1, "f4"), np.zeros(4096, "u1"), axis=0, out=out)
+    op = hewn.compile("quantize_linear", X, np.full(4096, 0.1, "f4"))
+    op.bind(X, out=out)()
+    op(X)
+    for bad in ({"out": X}, {"zero_point": 999}, {"dtype": "float64"}, {"out": np.empty(3, "u1")}):
+        with pytest.raises(hewn.Error):
+            hewn.quantize_linear(X, 0.1, **bad)
+    with pytest.raises(hewn.Error):
+        op(out)
+
+
+def counts():
+    gc.collect()
+    return [sys.getrefcount(item) for item in (X, None, hewn.Error, hewn.quantize_linear)]
+
+
+def test_no_reference_is_kept():
+    everything()
+    before = counts()
+    for _ in range(100):
+        everything()
+    assert counts() == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_no_leak():
+    for _ in range(300):
+        everything()
+    before = resident_pages()
+    for _ in range(1000):
+        everything()
+    assert resident_pages() - before < 250  # 1 MiB; the outputs alone would be 12 MiB
+
+
+def test_the_cache_is_bounded():
+    """Each size is compiled for."""
+    for count in range(3000):
+        hewn.quantize_linear(X[:count], 0.1)
+    before = resident_pages()
+    for count in range(3000):
+        hewn.quantize_linear(X[:count], 0.2)
+    assert resident_pages() - before < 500
+
+
+def test_operators_keep_no_arrays():
+    x = X.copy()
+    count = sys.getrefcount(x)
+    op = hewn.compile("quantize_linear", x, 0.1)
+    assert sys.getrefcount(x) == count
+    bound = op.bind(x)
+    assert sys.getrefcount(x) > count
+    del bound
+    gc.collect()
+    assert sys.getrefcount(x) == count
+
+
+def test_the_gil_is_released():
+    x, out = np.ones(1 << 24, np.float32), np.empty(1 << 24, np.uint8)
+    bound = hewn.compile("quantize_linear", x, 0.5, threads=1).bind(x, out=out)
+    for run in (lambda: hewn.quantize_linear(x, 0.5, out=out, threads=1), bound):
+        assert counted_while(run) > 100
+
+
+def counted_while(run):
+    """How far another thread counts in the time."""
+    counts, stop = [0], threading.Event()
+
+    def count():
+        while not stop.is_set():
+            counts[0] += 1
+
+    thread = threading.Thread(target=count)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(0.2)  # in less, the GIL changes hands only if it is given back
+    try:
+        thread.start()
+        time.sleep(0.01)
+        before = counts[0]
+        run()
+        return counts[0] - before
+    finally:
+        stop.set()
+        sys.setswitchinterval(interval)
+        thread.join()
+
+
+def test_threads_share_functions_and_operators():
+    op, errors = hewn.compile("add", X, X), []
+
+    def work(seed):
+        try:
+            random = np.random.default_rng(seed)
+            for size in random.integers(1, 400, 300):
+                x = random.standard_normal(size).astype(np.float32)
+                np.testing.assert_array_equal(hewn.add(x, x), x + x)
+                np.testing.assert_array_equal(op(X, X), X + X)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
+def test_modules_state_is_collected():
+    """At exit nanobind tells what was not."""
+    import subprocess
+
+    program = "import hewn, numpy as np; hewn.quantize_linear(np.ones(3, 'f4'), 1.0)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("", "")

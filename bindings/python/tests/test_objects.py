@@ -1,0 +1,115 @@
+"""Compiled and bound operators; what the package tells of itself."""
+
+import gc
+import inspect
+
+import hewn
+import numpy as np
+import pytest
+from hewn._operators import OPERATORS
+
+X = np.linspace(-3, 3, 24, dtype=np.float32).reshape(4, 6)
+
+
+def test_numbers_stay():
+    op = hewn.compile(hewn.quantize_linear, X, 0.1, 3)
+    assert op.inputs == ("x",)
+    assert op.variant.startswith("quantize_linear_f32_u8__")
+    for x in (X, X * 2):
+        np.testing.assert_array_equal(op(x), hewn.quantize_linear(x, 0.1, 3))
+    out = np.empty(X.shape, np.uint8)
+    assert op(X, out=out) is out
+
+
+def test_arrays_are_copied_as_constants():
+    scales = np.linspace(0.1, 0.6, 6, dtype=np.float32)
+    op = hewn.compile("quantize_linear", X, scales, axis=1)
+    expected = hewn.quantize_linear(X, scales, axis=1)
+    scales[:] = 9
+    np.testing.assert_array_equal(op(X), expected)
+
+
+def test_arrays_that_are_no_constants():
+    scales = np.linspace(0.1, 0.6, 4, dtype=np.float32)
+    op = hewn.compile("quantize_linear", X, scales, 3, axis=0, constants=False)
+    assert op.inputs == ("x", "scale")
+    np.testing.assert_array_equal(
+        op(X, scales * 2), hewn.quantize_linear(X, scales * 2, 3, axis=0)
+    )
+
+
+def test_layouts_of_compiled_operators():
+    view = np.zeros((6, 4), np.float32).T
+    view[...] = X
+    out = np.empty((4, 12), np.uint8)[:, ::2]
+    op = hewn.compile("quantize_linear", view, 0.1, out=out)
+    np.testing.assert_array_equal(op(view, out=out), hewn.quantize_linear(X, 0.1))
+    blocks = hewn.compile("quantize_linear", X, np.ones((4, 2), "f4"), axis=1, block_size=3)
+    np.testing.assert_array_equal(blocks(X), hewn.quantize_linear(X, 1.0))
+
+
+def test_numbers_among_data():
+    op = hewn.compile("add", X, 2)
+    np.testing.assert_array_equal(op(X), X + 2)
+    gc.collect()
+    np.testing.assert_array_equal(op(X * 3), X * 3 + 2)
+
+
+def test_bound():
+    x, out = X.copy(), np.empty(X.shape, np.uint8)
+    bound = hewn.compile("quantize_linear", x, 0.1, 3).bind(x, out=out)
+    gc.collect()  # it keeps the operator and the arrays
+    assert bound() is out
+    np.testing.assert_array_equal(out, hewn.quantize_linear(X, 0.1, 3))
+    x *= 2
+    np.testing.assert_array_equal(bound(), hewn.quantize_linear(x, 0.1, 3))
+
+
+def test_bound_keeps_what_it_made():
+    bound = hewn.compile("add", X, X).bind(X.copy(), X.copy())
+    gc.collect()
+    np.testing.assert_array_equal(bound(), X + X)
+
+
+OP = hewn.compile("quantize_linear", X, 0.1, 3)
+REFUSED = [
+    (lambda: OP(), "inputs: 0 are given, and 1 are due"),
+    (lambda: OP(X, X), "inputs: 2 are given"),
+    (lambda: OP(X.T), "x: is float32 [6, 4] with strides [1, 6]; compiled for float32 [4, 6]"),
+    (lambda: OP(X.astype("i4")), "x: is int32 [4, 6]"),
+    (lambda: OP(0.5), "x: is no array"),
+    (lambda: OP(X, out=np.empty((4, 6), "i1")), "out: is int8 [4, 6]"),
+    (lambda: OP.bind(X[:2]), "x: is float32 [2, 6]"),
+    (lambda: hewn.compile("quantize_linear", X), "scale: is None"),
+    (lambda: hewn.compile("quantize_linear", X, 0.1, out=np.broadcast_to(X, X.shape)), "read-only"),
+]
+
+
+@pytest.mark.parametrize("call, words", REFUSED, ids=[words for _, words in REFUSED])
+def test_refused(call, words):
+    with pytest.raises(hewn.Error) as caught:
+        call()
+    assert words in str(caught.value)
+
+
+def test_info():
+    about = hewn.info()
+    assert about.version == hewn.__version__
+    assert any(target.supported and target.device == "cpu" for target in about.targets)
+    assert {v.target for v in about.variants} <= {target.name for target in about.targets}
+    assert about.variants == hewn.variants()
+
+
+def test_functions_are_the_tables():
+    """Names, order and optional inputs from the table; the documentation too."""
+    for name, row in OPERATORS.items():
+        parameters = inspect.signature(getattr(hewn, name)).parameters
+        assert tuple(parameters) == (*row.names[:-1], *row.keywords)
+        required = [word for word, p in parameters.items() if p.default is p.empty]
+        assert required == list(row.names[: len(required)])
+        doc = inspect.getdoc(getattr(hewn, name))
+        for word in parameters:
+            assert f"\n{word}: " in doc
+        for part in ("Returns", "Raises hewn.Error", "Source: DirectML"):
+            assert part in doc
+        assert name in hewn.__all__

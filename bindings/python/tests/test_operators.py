@@ -1,0 +1,287 @@
+"""Every operator's bits against NumPy's: types, layouts, axes, blocks, outputs."""
+
+import functools
+
+import hewn
+import numpy as np
+import pytest
+from hewn._operators import OPERATORS
+from hewn._verify import TYPES, _types, reference, same_bits
+from hypothesis import given, settings, strategies as st
+from hypothesis.extra import numpy as hnp
+
+SIGNATURES = sorted({(v.operator, v.signature) for v in hewn.variants()})
+WORDS = {dtype: word for word, dtype in TYPES.items()}
+
+
+def dequantized(x, scale, zero_point=0):
+    return ((x.astype(np.int64) - zero_point).astype(np.float32) * np.float32(scale)).astype("f4")
+
+
+def quantized(x, scale, zero_point=0, dtype="uint8"):
+    zero_points = np.asarray(zero_point).astype(dtype)
+    return reference("quantize_linear", [x, np.asarray(scale, x.dtype), zero_points])
+
+
+def check(got, expected):
+    assert got.dtype == expected.dtype
+    assert got.shape == expected.shape
+    assert same_bits(np.ascontiguousarray(got), np.ascontiguousarray(expected)).all()
+
+
+def values(random, shape, dtype):
+    if np.dtype(dtype).kind == "f":
+        return (random.standard_normal(shape) * 30).astype(dtype)
+    limits = np.iinfo(dtype)
+    return random.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+
+
+def needs(operator, *types):
+    """Builds may have few kernels."""
+    if (operator, "_".join(WORDS[dtype] for dtype in types)) not in SIGNATURES:
+        pytest.skip("this build has no such kernel")
+
+
+@pytest.fixture
+def x():
+    return values(np.random.default_rng(1), (3, 8, 10), "float32")
+
+
+def test_verify_runs_every_kernel_that_can_run():
+    results = hewn.verify()
+    able = {v.name for v in hewn.variants() if v.supported and v.device == "cpu"}
+    assert {result.variant for result in results} == able
+    assert [result for result in results if result.wrong] == []
+    assert min(result.elements for result in results) > 4096
+
+
+def test_verify_tells_a_wrong_kernel(monkeypatch):
+    from hewn import _verify
+
+    wrong = lambda a, b: a + b + (np.arange(a.size) == 7).astype(a.dtype)
+    monkeypatch.setitem(_verify.FORMULAS, "add", wrong)
+    assert {result.wrong for result in hewn.verify("add_f32__")} == {1}
+
+
+@pytest.mark.parametrize("operator, signature", SIGNATURES)
+def test_types(operator, signature):
+    """Each signature that the library was built with, on strided arrays, by its function."""
+    random, row = np.random.default_rng(2), OPERATORS[operator]
+    inputs = []
+    for role, dtype in zip(row.roles[:-1], _types(operator, signature)):
+        if role == "data":
+            inputs.append(values(random, (7, 12, 6), dtype)[::2, 1:, ::3].transpose(1, 2, 0))
+        else:
+            inputs.append(np.asarray(0.25 if role == "scale" else 3, dtype))
+    got = getattr(hewn, operator)(*inputs, **_dtype(operator, signature))
+    check(got, reference(operator, inputs))
+
+
+def _dtype(operator, signature):
+    asked = TYPES[signature.split("_")[-1]]
+    return {"dtype": asked} if "dtype" in OPERATORS[operator].keywords else {}
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
+def test_unsigned_types_of_signed_kernels(dtype):
+    needs("add", dtype[1:])
+    a, b = values(np.random.default_rng(3), (2, 40), dtype)
+    check(hewn.add(a, b), a + b)
+
+
+# ---- Scales and zero points ----
+
+
+def test_a_number_is_rounded_once():
+    needs("quantize_linear", "float16", "int16")
+    tie = 1 + 2**-11 + 2**-30
+    assert np.float16(np.float32(tie)) != np.float16(tie)  # by way of float32
+    x = np.array([1000.0], np.float16)
+    expected = hewn.quantize_linear(x, np.float16(tie), dtype="int16")
+    check(hewn.quantize_linear(x, tie, dtype="int16"), expected)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
+def test_axis(x, axis):
+    size = x.shape[axis]
+    scales = np.linspace(0.1, 0.9, size).astype(np.float32)
+    zeros = np.arange(size, dtype=np.uint8)
+    shape = [1, 1, 1]
+    shape[axis] = size
+    expected = quantized(x, scales.reshape(shape), zeros.reshape(shape))
+    check(hewn.quantize_linear(x, scales, zeros, axis=axis), expected)
+    check(hewn.quantize_linear(x, scales.reshape(shape), zeros.reshape(shape)), expected)
+    back = hewn.dequantize_linear(expected, scales, zeros, axis=axis)
+    check(back, dequantized(expected, scales.reshape(shape), zeros.reshape(shape)))
+
+
+def test_without_axis_parameters_broadcast_as_numpy_does(x):
+    scales = np.linspace(0.1, 0.9, x.shape[-1]).astype(np.float32)
+    check(hewn.quantize_linear(x, scales), quantized(x, scales))
+    scales = np.abs(x) + np.float32(0.5)  # one for each element
+    check(hewn.quantize_linear(x, scales), quantized(x, scales))
+
+
+@pytest.mark.parametrize("axis, block", [(1, 2), (1, 4), (2, 5), (0, 3), (-1, 10), (1, 8), (2, 1)])
+def test_blocks(x, axis, block):
+    random = np.random.default_rng(4)
+    shape = list(x.shape)
+    shape[axis] //= block
+    scales = random.uniform(0.1, 0.9, shape).astype(np.float32)
+    zeros = random.integers(0, 255, shape, np.uint8)
+    wide = [np.repeat(p, block, axis) for p in (scales, zeros)]
+    expected = quantized(x, *wide)
+    check(hewn.quantize_linear(x, scales, zeros, axis=axis, block_size=block), expected)
+    out = np.empty((10, 3, 8), np.uint8).transpose(1, 2, 0)
+    hewn.quantize_linear(x, scales, zeros, axis=axis, block_size=block, out=out)
+    check(out, expected)
+    got = hewn.dequantize_linear(expected, scales, zeros, axis=axis, block_size=block)
+    check(got, dequantized(expected, *wide))
+
+
+def test_one_scale_for_each_block_along_an_axis(x):
+    scales = np.array([0.5, 0.25], np.float32)
+    got = hewn.quantize_linear(x, scales, axis=1, block_size=4)
+    check(got, quantized(x, np.repeat(scales, 4)[:, None]))
+
+
+# ---- Types that follow ----
+
+
+def test_the_output_type(x):
+    needs("quantize_linear", "float32", "int8")
+    default, from_zero = hewn.quantize_linear(x, 0.5), hewn.quantize_linear(x, 0.5, np.int8(-3))
+    check(default, quantized(x, 0.5))
+    check(from_zero, quantized(x, 0.5, -3, "int8"))
+    for dtype in ("int8", np.int8, np.dtype("int8")):
+        check(hewn.quantize_linear(x, 0.5, -3, dtype=dtype), quantized(x, 0.5, -3, "int8"))
+    out = np.empty(x.shape, np.int8)
+    check(hewn.quantize_linear(x, 0.5, -3, out=out), quantized(x, 0.5, -3, "int8"))
+
+
+def test_quantized_linear_add_follows_its_first_input():
+    a, b = np.arange(20, dtype=np.uint8), np.arange(20, dtype=np.uint8)[::2].repeat(2)
+    got = hewn.quantized_linear_add(a, 0.1, 3, b, 0.3, None, 0.2)
+    parameters = [np.float32(0.1), np.uint8(3)], [np.float32(0.3), np.uint8(0)]
+    last = [np.float32(0.2), np.uint8(0)]
+    check(got, reference("quantized_linear_add", [a, *parameters[0], b, *parameters[1], *last]))
+
+
+def test_data_inputs_broadcast_and_may_be_numbers():
+    a, b = np.arange(12, dtype=np.float32).reshape(3, 4), np.arange(3, dtype=np.float32)[:, None]
+    check(hewn.add(a, b), a + b)
+    check(hewn.add(b, a), a + b)
+    check(hewn.add(a[:, :1], a[0]), a[:, :1] + a[0])
+    check(hewn.add(a, 2.5), a + np.float32(2.5))
+    check(hewn.add(a, 2), a + np.float32(2))
+
+
+# ---- Layouts and outputs ----
+
+LAYOUTS = {
+    "transposed": lambda x: x.T,
+    "steps": lambda x: x[::2, 1:, ::3],
+    "one axis": lambda x: x[1, :, 3],
+    "Fortran": np.asfortranarray,
+    "no axis": lambda x: x[0, 0, 0:1].reshape(()),
+    "empty": lambda x: x[:, :0],
+    "one element, backwards": lambda x: x[:1, :1, :1][::-1],
+    "broadcast": lambda x: np.broadcast_to(x[0], (4, *x.shape[1:])),
+    "8 dimensions": lambda x: x.reshape(3, 2, 2, 2, 5, 2, 1, 1),
+    "a field": lambda x: np.ones((5, 3), [("a", "f4"), ("b", "f4")])["b"],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts(x, layout):
+    view = LAYOUTS[layout](x)
+    check(hewn.quantize_linear(view, 0.1, 3), quantized(view, 0.1, 3))
+
+
+def test_read_only_inputs(x):
+    x.flags.writeable = False
+    check(hewn.quantize_linear(x, 0.1, 3), quantized(x, 0.1, 3))
+
+
+def test_other_buffers():
+    from array import array
+
+    for given_ in (array("f", [1, 2, 3]), memoryview(array("f", [1, 2, 3]))):
+        got = hewn.quantize_linear(given_, 0.5)
+        assert isinstance(got, np.ndarray)
+        assert got.tolist() == [2, 4, 6]
+
+
+def test_out_is_returned_and_only_its_elements_are_written(x):
+    memory = np.full((6, 8, 20), 99, np.uint8)
+    out = memory[::2, :, ::2]
+    assert hewn.quantize_linear(x, 0.1, 3, out=out) is out
+    check(out, quantized(x, 0.1, 3))
+    assert (memory[1::2] == 99).all() and (memory[:, :, 1::2] == 99).all()
+
+
+def test_in_place(x):
+    expected = x + x
+    assert hewn.add(x, x, out=x) is x
+    check(x, expected)
+
+
+@st.composite
+def views(draw):
+    """Arrays of 1 to 5 dimensions, cut, stepped over, turned; strides not negative."""
+    shape = draw(hnp.array_shapes(min_dims=1, max_dims=5, min_side=0, max_side=7))
+    base = np.arange(max(1, int(np.prod(shape))), dtype=np.float32)[: int(np.prod(shape))]
+    view = (base * np.float32(0.37) - 90).reshape(shape)
+    cut = [slice(draw(st.integers(0, 2)), None, draw(st.integers(1, 3))) for _ in shape]
+    view = view[tuple(cut)].transpose(draw(st.permutations(range(len(shape)))))
+    return np.broadcast_to(view, (2, *view.shape)) if draw(st.booleans()) else view
+
+
+@settings(max_examples=200, deadline=None, database=None, derandomize=True)
+@given(views(), st.data())
+def test_any_layout(view, data):
+    check(hewn.quantize_linear(view, 0.5, 7), quantized(view, 0.5, 7))
+    axis = data.draw(st.integers(-view.ndim, view.ndim - 1))
+    scales = np.linspace(0.2, 0.7, view.shape[axis]).astype(np.float32)
+    wide = np.moveaxis(np.broadcast_to(scales, np.moveaxis(view, axis, -1).shape), -1, axis)
+    check(hewn.quantize_linear(view, scales, axis=axis), quantized(view, wide))
+    check(hewn.add(view, view), view + view)
+
+
+# ---- ONNX's reference ----
+
+
+@functools.cache
+def onnx_model(operator, dtype, axis):
+    pytest.importorskip("onnx")
+    from onnx import helper as h
+    from onnx.reference import ReferenceEvaluator
+
+    node = h.make_node(operator, ["x", "s", "z"], ["y"], **({} if axis is None else {"axis": axis}))
+    types = {"x": "float32", "s": "float32", "z": dtype, "y": dtype}
+    if operator == "DequantizeLinear":
+        types = {"x": dtype, "s": "float32", "z": dtype, "y": "float32"}
+    of = lambda name: h.make_tensor_value_info(
+        name, h.np_dtype_to_tensor_dtype(np.dtype(types[name])), None
+    )
+    graph = h.make_graph([node], "g", [of(n) for n in "xsz"], [of("y")])
+    model = h.make_model(graph, opset_imports=[h.make_opsetid("", 21)])
+    return ReferenceEvaluator(model)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16"])
+@pytest.mark.parametrize("axis", [None, 0, 1, 2])
+def test_onnx(x, dtype, axis):
+    """The same formula. ONNX's axis is 1 by default, and of one dimension only."""
+    needs("quantize_linear", "float32", dtype)
+    needs("dequantize_linear", dtype, "float32")
+    scales, zeros = np.float32(0.25), np.asarray(5, dtype)
+    if axis is not None:
+        scales = np.linspace(0.1, 0.9, x.shape[axis]).astype(np.float32)
+        zeros = np.arange(x.shape[axis]).astype(dtype)
+    feeds = {"x": x, "s": np.asarray(scales), "z": zeros}
+    expected = onnx_model("QuantizeLinear", dtype, axis).run(None, feeds)[0]
+    check(hewn.quantize_linear(x, scales, zeros, axis=axis), expected)
+    feeds["x"] = expected
+    back = onnx_model("DequantizeLinear", dtype, axis).run(None, feeds)[0]
+    check(hewn.dequantize_linear(expected, scales, zeros, axis=axis), back)
