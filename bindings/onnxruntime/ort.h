@@ -1,0 +1,82 @@
+// Calls of ONNX Runtime, and the passage between its statuses and C++'s exceptions.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "onnxruntime_abi.h"
+
+namespace hewn_ort {
+
+// The oldest that has what is called here: kernels of plugins, and shapes without allocation.
+constexpr uint32_t kApiVersion = 24;
+constexpr const char *kProviderName = "HewnExecutionProvider";
+
+class Failure : public std::exception {
+public:
+    explicit Failure(std::string message, OrtErrorCode code = ORT_FAIL)
+        : message_(std::move(message)), code_(code) {}
+    const char *what() const noexcept override { return message_.c_str(); }
+    OrtErrorCode code() const { return code_; }
+
+private:
+    std::string message_;
+    OrtErrorCode code_;
+};
+
+// ort(&OrtApi::GetTensorData, value, &data) calls a function and throws what it reports.
+class Ort {
+public:
+    const OrtApi &api;
+    const OrtEpApi &ep;
+
+    explicit Ort(const OrtApi &table) : api(table), ep(*table.GetEpApi()) {}
+
+    template<class Function, class... Arguments>
+    void operator()(Function OrtApi::*function, Arguments... arguments) const {
+        check((api.*function)(arguments...));
+    }
+    template<class Function, class... Arguments>
+    void operator()(Function OrtEpApi::*function, Arguments... arguments) const {
+        check((ep.*function)(arguments...));
+    }
+    // What a function writes through its last parameter.
+    template<class Value, class Function, class Table, class... Arguments>
+    Value get(Function Table::*function, Arguments... arguments) const {
+        Value value{};
+        (*this)(function, arguments..., &value);
+        return value;
+    }
+    // The same; `otherwise` if the function fails, as it does for what is absent.
+    template<class Value, class Function, class... Arguments>
+    Value get_or(Value otherwise, Function OrtApi::*function, Arguments... arguments) const {
+        Value value = otherwise;
+        OrtStatus *const absent = (api.*function)(arguments..., &value);
+        if (!absent) return value;
+        api.ReleaseStatus(absent);
+        return otherwise;
+    }
+    // Runs what ONNX Runtime asked for; no exception leaves it.
+    template<class Function>
+    OrtStatus *guard(Function &&function) const noexcept {
+        try {
+            function();
+            return nullptr;
+        } catch (const Failure &failure) {
+            return api.CreateStatus(failure.code(), failure.what());
+        } catch (const std::exception &exception) {
+            return api.CreateStatus(ORT_FAIL, exception.what());
+        }
+    }
+
+private:
+    void check(OrtStatus *status) const {
+        if (!status) return;
+        const Failure failure(api.GetErrorMessage(status), api.GetErrorCode(status));
+        api.ReleaseStatus(status);
+        throw failure;
+    }
+};
+
+}  // namespace hewn_ort

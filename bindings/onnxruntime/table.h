@@ -1,0 +1,65 @@
+// hewn's operators in ONNX's words: which nodes they may compute.
+#pragma once
+
+#include <hewn/hewn.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onnxruntime_abi.h"
+
+namespace hewn_ort {
+
+// The tensors of the operator that has the most, with room.
+constexpr size_t kMaxTensors = 16;
+using Types = std::array<hewn_data_type, kMaxTensors>;  // UNKNOWN: absent, or none of hewn's
+
+// The description of any operator.
+struct AnyDesc {
+    uint32_t struct_size;
+    const hewn_tensor_desc *tensors[kMaxTensors];
+};
+
+// A row of hewn's operator table.
+struct Operator {
+    hewn_operator_type type;
+    std::string domain, name;  // ONNX's: "" and "QuantizeLinear"
+    bool in_place;
+    size_t inputs;  // in ONNX's order, which is hewn's
+    std::array<hewn_operator_tensor_info, kMaxTensors> tensors;
+
+    bool is_data(size_t i) const { return tensors[i].role == HEWN_TENSOR_ROLE_DATA; }
+    // A scale or zero point that may have more than one element.
+    bool is_sized_parameter(size_t i) const { return !is_data(i) && !tensors[i].one_element; }
+};
+const std::vector<Operator> &operators();
+const Operator &operator_of(hewn_operator_type type);
+
+// A node of a model, as far as it decides whether hewn computes it.
+struct NodeFacts {
+    std::string domain, name;
+    int version = 0;  // the opset that brought its meaning
+    std::vector<hewn_data_type> inputs, outputs;
+    std::vector<bool> present;  // inputs
+    int64_t axis = 1, block_size = 0, precision = 0;
+
+    bool is(std::string_view type) const { return domain.empty() && name == type; }
+    hewn_data_type input(size_t i) const {
+        return i < inputs.size() ? inputs[i] : hewn_data_type(HEWN_DATA_TYPE_UNKNOWN);
+    }
+};
+
+// The versions of ONNX's operator whose meaning is that of hewn's.
+const std::vector<int> &known_versions(const std::string &domain, const std::string &name);
+
+// The operator that computes a node; null: none. `target`: as hewn_compile_options::variant.
+const Operator *operator_for(const NodeFacts &node, const std::string &target);
+// Whether hewn has this operator of these types on this machine. Types of absent inputs: UNKNOWN.
+bool computes(const Operator &op, const Types &types, const std::string &target);
+
+hewn_data_type hewn_type(ONNXTensorElementDataType type);  // UNKNOWN: hewn has none
+uint64_t bytes_of(hewn_data_type type);
+
+}  // namespace hewn_ort

@@ -1,0 +1,308 @@
+"""What the provider promises beside the results of single nodes: behaviour_test.py [OLD], with a
+folder that has an ONNX Runtime which is too old."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import common
+import numpy as np
+import onnxruntime as ort
+import onnxruntime_ep_hewn as hewn
+from common import Level
+from onnx import TensorProto, helper
+
+F32 = np.float32
+OLD = sys.argv.pop() if len(sys.argv) > 1 else None
+RECENT = tuple(int(n) for n in ort.__version__.split(".")[:2]) >= (1, 27)
+SUM = helper.make_node("Add", ["a", "b"], ["y"])
+SUM_MODEL = common.model([SUM], [("a", F32, ["n"]), ("b", F32, ["m"])], [("y", F32, None)])
+ONES = {"a": np.ones(5, F32), "b": np.ones(1, F32)}
+WHOLE = ["Add", "DequantizeLinear", "DequantizeLinear", "QuantizeLinear"]
+
+
+def group(middle, rng, types, as_inputs=False):
+    """DequantizeLinear x 2, `middle` and QuantizeLinear, with random scales and zero points."""
+    parameters = {}
+    for name, dtype in zip("aby", types):
+        info = np.iinfo(dtype)
+        scale = rng.choice([0.1, 0.2, 0.05, 0.017]) * rng.uniform(0.5, 2)
+        parameters[name + "s"] = np.asarray(scale, F32)
+        parameters[name + "z"] = np.asarray(rng.integers(info.min, info.max + 1), dtype)
+    nodes = [
+        helper.make_node("DequantizeLinear", ["a", "as", "az"], ["af"]),
+        helper.make_node("DequantizeLinear", ["b", "bs", "bz"], ["bf"]),
+        helper.make_node(middle, ["af", "bf"], ["yf"]),
+        helper.make_node("QuantizeLinear", ["yf", "ys", "yz"], ["y"]),
+    ]
+    inputs = [(name, dtype, ["n"]) for name, dtype in zip("ab", types)]
+    constants = parameters
+    if as_inputs:
+        inputs += [(name, value.dtype, []) for name, value in parameters.items()]
+        constants = {}
+    return common.model(nodes, inputs, [("y", types[2], ["n"])], constants), parameters
+
+
+def every_pair(types):
+    pairs = np.arange(65536)
+    return {
+        "a": (pairs >> 8).astype(np.uint8).view(types[0]),
+        "b": (pairs & 255).astype(np.uint8).view(types[1]),
+    }
+
+
+def product_by_formula(feeds, v, dtype):
+    a, b = (feeds[n].astype(F32) - F32(v[n + "z"]) for n in "ab")
+    y = np.rint(a * b * (v["as"] * v["bs"] / v["ys"])) + F32(v["yz"])
+    return np.clip(y, np.iinfo(dtype).min, np.iinfo(dtype).max).astype(dtype)
+
+
+def run_python(code, *arguments, path=()):
+    """What another process prints. `path`: folders before this one's."""
+    here = [str(pathlib.Path(__file__).parent), str(pathlib.Path(hewn.__file__).parents[1])]
+    paths = [*path, *here, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(paths))
+    command = [sys.executable, "-W", "ignore", "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    return done.stdout + done.stderr
+
+
+class Groups(unittest.TestCase):
+    def setUp(self):
+        self.rng = np.random.default_rng(3)
+        self.types = [np.uint8, np.int8]
+
+    def runs_whole(self, model, feeds, middle="Add"):
+        session = common.on_hewn(model)
+        self.assertEqual(common.taken(session), [sorted([middle, *WHOLE[1:]])])
+        return session.run(None, feeds)[0]
+
+    def test_sums_are_the_nodes_one_by_one(self):
+        for i in range(16):
+            types = [self.types[i >> k & 1] for k in range(3)]
+            model, _ = group("Add", self.rng, types)
+            feeds = every_pair(types)
+            apart = common.on_cpu(model, common.session_options(Level.ORT_DISABLE_ALL))
+            y = self.runs_whole(model, feeds)
+            self.assertTrue(common.equal(y, apart.run(None, feeds)[0]), types)
+
+    def test_products_are_qlinearmul(self):
+        for i in range(8):
+            types = [self.types[i & 1]] * 2 + [self.types[i >> 1 & 1]]
+            model, parameters = group("Mul", self.rng, types)
+            feeds = every_pair(types)
+            y = self.runs_whole(model, feeds, "Mul")
+            self.assertTrue(common.equal(y, product_by_formula(feeds, parameters, types[2])))
+
+    def test_scales_may_be_inputs(self):
+        model, parameters = group("Add", self.rng, self.types * 2, as_inputs=True)
+        feeds = {**every_pair(self.types), **parameters}
+        apart = common.on_cpu(model, common.session_options(Level.ORT_DISABLE_ALL))
+        y = self.runs_whole(model, feeds)
+        self.assertTrue(common.equal(y, apart.run(None, feeds)[0]))
+
+    def test_a_product_of_two_types_is_no_group(self):
+        model, _ = group("Mul", self.rng, [np.uint8, np.int8, np.uint8])
+        session = common.on_hewn(model, common.session_options(Level.ORT_DISABLE_ALL))
+        self.assertNotIn("Mul", common.taken_nodes(session))
+
+    def test_what_others_read_is_no_group(self):
+        """The sum is an output too, or another node's input. (Of what DequantizeLinear gives, ONNX
+        Runtime makes a copy for each reader.)"""
+        for is_output in (True, False):
+            model, _ = group("Add", self.rng, [np.uint8] * 3)
+            if not is_output:
+                other = helper.make_node("QuantizeLinear", ["yf", "as", "az"], ["other"])
+                model.graph.node.append(other)
+            shown, dtype = ("yf", F32) if is_output else ("other", np.uint8)
+            model.graph.output.append(common.typed(shown, np.dtype(dtype), ["n"]))
+            session = common.on_hewn(model, common.session_options(Level.ORT_DISABLE_ALL))
+            self.assertIn(["Add"], common.taken(session))
+            feeds = {"a": np.arange(5, dtype=np.uint8), "b": np.ones(5, np.uint8)}
+            self.assertEqual(len(session.run(None, feeds)), 2)
+
+
+class Graphs(unittest.TestCase):
+    def test_bodies_of_if_and_loop(self):
+        def body(node, name, inputs=()):
+            y = helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+            return helper.make_graph([node], name, inputs, [y])
+
+        twice = body(helper.make_node("Add", ["a", "a"], ["p"]), "p")
+        both = body(helper.make_node("Add", ["a", "b"], ["q"]), "q")
+        choice = helper.make_node("If", ["c"], ["y"], then_branch=twice, else_branch=both)
+        inputs = [("c", np.bool_, []), ("a", F32, ["n"]), ("b", F32, ["n"])]
+        session = common.on_hewn(common.model([choice], inputs, [("y", F32, None)]), claim="all")
+        self.assertEqual(common.taken(session), [["Add"], ["Add"]])
+        feeds = {"a": np.ones(3, F32), "b": np.full(3, 4, F32)}
+        for chosen, value in ((True, 2), (False, 5)):
+            y = session.run(None, {"c": np.asarray(chosen), **feeds})[0]
+            self.assertEqual(y.tolist(), [value] * 3)
+
+    def test_sums_that_the_cpu_provider_fuses_stay_there(self):
+        nodes = [helper.make_node("Conv", ["a", "w"], ["p"]),
+                 helper.make_node("Add", ["p", "a"], ["y"])]
+        image = [1, 1, 4, 4]
+        constants = {"w": np.ones((1, 1, 1, 1), F32)}
+        model = common.model(nodes, [("a", F32, image)], [("y", F32, image)], constants)
+        self.assertEqual(common.taken(common.on_hewn(model)), [])
+        self.assertEqual(common.taken(common.on_hewn(model, claim="all")), [["Add"]])
+
+    def test_a_model_optimized_first_loses_no_fusion(self):
+        nodes = [helper.make_node("MatMul", ["a", "w"], ["p"]),
+                 helper.make_node("Add", ["p", "c"], ["q"]),
+                 helper.make_node("Add", ["q", "a"], ["y"])]
+        constants = {"w": np.eye(4, dtype=F32), "c": np.ones(4, F32)}
+        model = common.model(nodes, [("a", F32, [2, 4])], [("y", F32, [2, 4])], constants)
+        session = hewn.InferenceSession(model.SerializeToString(), common.session_options)
+        nodes = session.get_provider_graph_assignment_info()
+        kinds = {node.op_type: part.ep_name for part in nodes for node in part.get_nodes()}
+        self.assertEqual(kinds["Add"], hewn.get_ep_name(), kinds)
+        self.assertEqual(len(kinds), 2, kinds)  # a product with a bias, and a sum
+        y = session.run(None, {"a": np.ones((2, 4), F32)})[0]
+        self.assertEqual(y.tolist(), [[3] * 4] * 2)
+
+    def test_a_division_in_f16_is_not_hewns(self):
+        for precision, is_hewns in ((None, True), (1, True), (10, False)):
+            attributes = {} if precision is None else {"precision": precision}
+            node = helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"], **attributes)
+            constants = {"s": np.asarray(0.5, F32), "z": np.asarray(3, np.uint8)}
+            model = common.model([node], [("x", F32, ["n"])], [("y", np.uint8, ["n"])], constants,
+                                 opset=23)
+            options = common.session_options(Level.ORT_DISABLE_ALL)
+            self.assertEqual(common.taken_nodes(common.on_hewn(model, options)),
+                             ["QuantizeLinear"] * is_hewns, precision)
+
+    def test_a_scale_with_too_many_elements_is_refused(self):
+        node = helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"])
+        inputs = [("x", F32, [2, 3]), ("s", F32, ["n"]), ("z", np.uint8, ["m"])]
+        model = common.model([node], inputs, [("y", np.uint8, None)])
+        session = common.alone(model)
+        for scales, zero_points in ((2, 2), (1, 3), (3, 1)):
+            feeds = {"x": np.ones((2, 3), F32), "s": np.ones(scales, F32),
+                     "z": np.zeros(zero_points, np.uint8)}
+            with self.assertRaisesRegex(Exception, "scale"):
+                session.run(None, feeds)
+
+
+class Resources(unittest.TestCase):
+    PEAK = """
+import re, sys, common, numpy as np
+from onnx import helper
+n, count = 1 << 23, 6
+nodes = [helper.make_node("Add", [f"t{i}", "b"], [f"t{i + 1}"]) for i in range(count)]
+nodes.append(helper.make_node("ReduceMax", [f"t{count}"], ["y"], keepdims=0))
+inputs = [("t0", np.float32, [n]), ("b", np.float32, [1])]
+options = common.session_options(common.Level.ORT_DISABLE_ALL)
+options.enable_cpu_mem_arena = options.enable_mem_pattern = False
+model = common.model(nodes, inputs, [("y", np.float32, [])])
+session = (common.on_hewn if sys.argv[1] == "hewn" else common.on_cpu)(model, options)
+feeds = {"t0": np.ones(n, np.float32), "b": np.ones(1, np.float32)}
+def peak():  # in KiB
+    return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
+before = peak()
+assert session.run(None, feeds)[0] == 1 + count
+print(peak() - before >> 10)
+"""
+
+    def test_sums_run_in_place(self):
+        on_hewn, on_cpu = (int(run_python(self.PEAK, way)) for way in ("hewn", "cpu"))
+        self.assertLess(on_hewn, on_cpu - 16, "MiB: a tensor has 32")
+
+    def test_no_threads_are_started(self):
+        session = common.on_hewn(SUM_MODEL, common.session_options(threads=2))
+        before = len(os.listdir("/proc/self/task"))
+        x = np.arange(1 << 22, dtype=F32)
+        self.assertTrue(common.equal(session.run(None, {"a": x, "b": x})[0], x + x))
+        self.assertEqual(len(os.listdir("/proc/self/task")), before)
+
+
+class Options(unittest.TestCase):
+    def test_wrong_ones_are_refused(self):
+        for options, words in (
+            ({"claim": "some"}, "beside or all"),
+            ({"claims": "all"}, "there are claim, operators"),
+            ({"operators": "Add,Sub"}, "Sub is not one of hewn's"),
+            ({"target": "x86_64_vax"}, "a target that runs here"),
+            ({"threads": "two"}, "a number"),
+            ({"threads": -1}, "a number"),
+        ):
+            with self.subTest(options), self.assertRaisesRegex(Exception, words):
+                common.on_hewn(SUM_MODEL, **options)
+
+    def test_right_ones(self):
+        for options in ({"operators": "Add"}, {"target": TARGET}, {"threads": 1}):
+            session = common.on_hewn(SUM_MODEL, **options)
+            self.assertEqual(session.run(None, ONES)[0].tolist(), [2] * 5)
+        other = common.on_hewn(SUM_MODEL, operators="QLinearAdd,QuantizeLinear")
+        self.assertEqual(common.taken(other), [])
+
+    def test_without_fallback_other_nodes_are_refused(self):
+        sine = common.model([helper.make_node("Sin", ["a"], ["y"])], [("a", F32, ["n"])],
+                            [("y", F32, ["n"])])
+        with self.assertRaisesRegex(Exception, "fallback"):
+            common.alone(sine)
+
+    def test_shapes_that_do_not_go_together(self):
+        session = common.alone(SUM_MODEL)
+        with self.assertRaisesRegex(Exception, "cannot be broadcast"):
+            session.run(None, {"a": np.ones(2, F32), "b": np.ones(3, F32)})
+        self.assertEqual(session.run(None, ONES)[0].tolist(), [2] * 5, "and it goes on")
+
+
+class Registering(unittest.TestCase):
+    def test_paths_are_absolute(self):
+        """Of a package that was found by a relative path as well."""
+        self.assertTrue(os.path.isabs(hewn.get_library_path()))
+        package = pathlib.Path(hewn.__file__).parents[1]
+        code = ("import os, onnxruntime_ep_hewn as h; print(os.path.isabs(h.get_library_path()), "
+                "h.get_ep_names())")
+        printed = run_python(code, path=[os.path.relpath(package)])
+        self.assertEqual(printed.strip(), "True ['HewnExecutionProvider']")
+
+    def test_again(self):
+        code = """
+import common, numpy as np, onnxruntime as ort, onnxruntime_ep_hewn as hewn
+from behaviour_test import ONES, SUM_MODEL
+for _ in range(2):
+    hewn.register()
+    hewn.register()
+    session = common.on_hewn(SUM_MODEL)
+    assert session.run(None, ONES)[0].tolist() == [2] * 5
+    del session
+    ort.unregister_execution_provider_library(hewn.get_ep_name())
+    assert hewn.get_ep_name() not in [d.ep_name for d in ort.get_ep_devices()]
+print("done")
+"""
+        self.assertEqual(run_python(code).strip().splitlines()[-1], "done")
+
+    @unittest.skipUnless(RECENT, "ONNX Runtime 1.27 and later take it by name")
+    def test_by_name(self):
+        hewn.register()
+        providers = [("HewnExecutionProvider", {"claim": "all"}), "CPUExecutionProvider"]
+        model = SUM_MODEL.SerializeToString()
+        session = ort.InferenceSession(model, common.session_options(), providers=providers)
+        self.assertEqual(common.taken(session), [["Add"]])
+
+    @unittest.skipUnless(OLD, "no older ONNX Runtime was given")
+    def test_an_older_one_is_refused(self):
+        """By the package, and by the library itself."""
+        needs = "hewn's execution provider needs ONNX Runtime 1.24 or later; this is 1.23"
+        direct = ("import onnxruntime, onnxruntime_ep_hewn as h; "
+                  "onnxruntime.register_execution_provider_library('h', h.get_library_path())")
+        self.assertIn(needs, run_python("import onnxruntime_ep_hewn as h; h.register()",
+                                        path=[OLD]))
+        self.assertIn(needs, run_python(direct, path=[OLD]))
+
+
+def lowest_target():
+    """One that every machine of this kind has."""
+    return "arm64_neon" if os.uname().machine == "aarch64" else "x86_64_sse41"
+
+
+TARGET = lowest_target()
+
+if __name__ == "__main__":
+    unittest.main()

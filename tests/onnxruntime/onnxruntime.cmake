@@ -1,0 +1,38 @@
+# The execution provider of ONNX Runtime, in the newest ONNX Runtime and in the oldest that takes it
+# (python.sh installs them).
+
+if(NOT HEWN_BUILD_ORT)
+    return()
+endif()
+set(here ${CMAKE_CURRENT_LIST_DIR})
+
+set(HEWN_ONNXRUNTIME_INCLUDE "" CACHE PATH
+    "The folder of ONNX Runtime's headers, for the test that ours agree with them; may be empty")
+hewn_add_test(onnxruntime.abi posix
+    COMMAND ${here}/abi_test.sh ${CMAKE_CXX_COMPILER} "${HEWN_ONNXRUNTIME_INCLUDE}"
+    PROPERTIES SKIP_RETURN_CODE 77)
+# They need all kernels, and a Python without the sanitizers' libraries.
+if(NOT native_linux OR HEWN_SIGNATURES OR HEWN_SANITIZED)
+    return()
+endif()
+hewn_add_test(onnxruntime.exports posix
+    COMMAND ${here}/exports_test.sh ${CMAKE_NM} $<TARGET_FILE:hewn_onnxruntime>)
+
+# hewn_onnxruntime_test(<name> <version> <label> <cost> <argument>...): a Python program.
+function(hewn_onnxruntime_test name version label cost)
+    hewn_add_test(onnxruntime.${name}.${version} ${label}
+        COMMAND ${here}/python.sh ${PROJECT_BINARY_DIR}/onnxruntime ${version} ${here}/${ARGN}
+        PROPERTIES SKIP_RETURN_CODE 77 COST ${cost} ENVIRONMENT
+            "PYTHONPATH=${PROJECT_BINARY_DIR}/bindings/onnxruntime/python;OMP_NUM_THREADS=1")
+endfunction()
+
+foreach(version 1.24.1 newest)
+    hewn_onnxruntime_test(nodes ${version} posix 15 nodes_test.py)
+    hewn_onnxruntime_test(random ${version} posix 10 random_test.py 1000)
+    hewn_onnxruntime_test(behaviour ${version} posix 5 behaviour_test.py @onnxruntime==1.23.2@)
+    hewn_onnxruntime_test(random_long ${version} long 0 random_test.py 20000)
+endforeach()
+# Downloads of 15 MB, which the virtual environment has, and of 12.
+hewn_onnxruntime_test(models newest posix 10 models_test.py "PP-OCR cls")
+hewn_onnxruntime_test(models_long newest long 0 models_test.py "PP-OCRv4 det" "PP-OCRv4 rec"
+    YOLOv8n --with @nudenet==3.4.2@)
