@@ -1694,6 +1694,35 @@ class ConformanceTest(CliTest):
             item.update(shape=[1] * 8, strides=[1] * 8)
         self.check(deep, passed=1)
 
+    def test_the_family(self):
+        """Rows, operators and attributes that hewn lacks, refusals, blocks."""
+        other = dict(add_case(), op="REQUANTIZE", row="REQ")
+        clamp = linear_case("QUANTIZE_LINEAR", "f32", [1.0], 1.0, 0, "u8", [1], row="Q.8")
+        clamp["attrs"] = {"precision": "f16"}
+        self.check([other, clamp], skipped=2,
+                   says=["  1  REQ: outside the tables: operator REQUANTIZE\n",
+                         "  1  Q.8: outside the tables: attribute precision\n"])
+        refused = linear_case("QUANTIZE_LINEAR", "f32", [1.0], 1.0, 0, "i16", [1], rule="none")
+        for item in [*refused["inputs"].values(), refused["output"]]:
+            del item["data"]
+        refused.update(attrs={"feature_level": "6.4"}, expect="UNSUPPORTED")
+        self.check(refused, passed=1)
+        self.check(dict(refused, expect="INVALID_ARGUMENT"), failed=1, says=["6.4"])
+        fine = dict(linear_case("QUANTIZE_LINEAR", "f32", [1.0], 1.0, 0, "u8", [1]),
+                    expect="UNSUPPORTED")
+        self.check(fine, failed=1, says=["is not refused"])
+        self.broken(dict(refused, expect="OK"), "'expect' is \"OK\"")
+        blocks = linear_case("DEQUANTIZE_LINEAR", "u8", [1, 2, 3, 4, 5], 1.0, None, "f32",
+                             [1, 2, 30, 40, 500])
+        scale = tensor("f32", [3], [1, 10, 100], [1], block=[2])
+        blocks["inputs"]["ScaleTensor"] = scale
+        self.check(blocks, passed=1)
+        for change, says in [({"block": [0]}, "'block' [0]"), ({"block": [2, 1]}, "'block' [2, 1]"),
+                             ({"block": [1]}, "lead outside its 3 elements"),
+                             ({"strides": None}, "'block' without 'strides'")]:
+            blocks["inputs"]["ScaleTensor"] = {**scale, **change}
+            self.broken(blocks, "ScaleTensor", says)
+
     def test_types_outside_the_tables(self):
         foreign = ["f64", "bf16", "bool", "c64", "c128", "string", "i1", "i2", "i3", "i4", "u1",
                    "u2", "u3", "u4", "float8e5m2", "float6e2m3", "float4e2m1",
@@ -1878,21 +1907,21 @@ class ConformanceTest(CliTest):
                 "output": tensor("u8", [1], [2])}
         self.check([quantize, qadd], passed=2)
         for case in [quantize, qadd, add_case()]:
-            self.broken(json.dumps({**case, "expect": "UNSUPPORTED"}),
-                        "the case has the unknown field 'expect'")
             self.broken(json.dumps({**case, "sources": None}),
                         "the case has the unknown field 'sources'")
-            for key in ["saturate", "Output_dtype", "Axis", "clamp"]:
+            for key in ["Saturate", "Output_dtype", "Axis", "clip"]:
                 self.broken(json.dumps({**case, "attrs": {key: 1}}),
                             f"'attrs' of {case['op']} has the unknown field '{key}'")
             for attrs in [5, [], "axis"]:
                 self.broken(json.dumps({**case, "attrs": attrs}), "'attrs'", "is not an object")
             for name in case["inputs"]:
                 changed = json.loads(json.dumps(case))
-                changed["inputs"][name]["block"] = [2]
-                self.broken(json.dumps(changed), f"{name} has the unknown field 'block'")
+                changed["inputs"][name]["blocks"] = [2]
+                self.broken(json.dumps(changed), f"{name} has the unknown field 'blocks'")
             self.broken(json.dumps({**case, "output": {**case["output"], "packed": "00"}}),
-                        "output has the unknown field 'packed'")
+                        "output: 'packed' is for types of less than 8 bits")
+            self.broken(json.dumps({**case, "output": {**case["output"], "block": [1]}}),
+                        "output: has 'block'")
         for case in [qadd, add_case()]:
             self.broken(json.dumps({**case, "attrs": {"axis": 0}}), "unknown field 'axis'")
             self.broken(json.dumps({**case, "attrs": {"block_size": 0}}),

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "operators.h"
+
 namespace hewn::cli {
 
 namespace {
@@ -19,10 +21,15 @@ const std::set<std::string> AXIS_AND_BLOCKS = {"axis", "block_size"};
 
 // The format's fields (tests/data/README.md), information for people among them.
 const std::set<std::string> CASE_FIELDS = {
-    "id",     "op",   "inputs", "attrs",         "output", "tolerance", "formula", "beyond",
-    "source", "note", "also",   "expected_real", "row",    "checked",   "deviates"};
-const std::set<std::string> TENSOR_FIELDS = {"dtype", "shape",      "data",     "strides",
-                                             "block", "orig_shape", "orig_data"};
+    "id",      "op",       "inputs", "attrs", "output", "outputs",       "tolerance",
+    "formula", "beyond",   "source", "note",  "also",   "expected_real", "row",
+    "checked", "deviates", "expect", "rule"};
+const std::set<std::string> TENSOR_FIELDS = {"dtype", "shape",      "data",      "strides",
+                                             "block", "orig_shape", "orig_data", "packed"};
+// Of the quantization family, and not in the operator table.
+const std::set<std::string> FOREIGN_OPERATORS = {"ADD1", "QUANTIZE", "DEQUANTIZE",
+                                                 "DYNAMIC_QUANTIZE_LINEAR", "REQUANTIZE"};
+const std::set<std::string> FOREIGN_ATTRIBUTES = {"activation", "clamp", "precision", "saturate"};
 const std::set<std::string> TOLERANCE_FIELDS = {"ulp", "abs", "rel"};
 
 // Data types of other projects that are in no operator's table.
@@ -112,12 +119,22 @@ Header parse_header(const json &tensor, const std::string &name) {
     header.type = type_from_name(header.dtype);
     if (is_foreign_type(header.dtype)) header.type.reset();
     else if (!header.type) throw InputError(name + ": unknown dtype '" + header.dtype + "'");
+    if (header.type && optional_member(tensor, "packed"))
+        throw InputError(name + ": 'packed' is for types of less than 8 bits");
     return header;
+}
+
+// An attribute that no operator of the table has; empty: there is none.
+std::string foreign_attribute(const json &object) {
+    const json *attrs = optional_member(object, "attrs");
+    for (const std::string &name : FOREIGN_ATTRIBUTES)
+        if (attrs && optional_member(*attrs, name.c_str())) return name;
+    return "";
 }
 
 // What ONNX says by attributes. The output's type may be said by one, but only as it is.
 void check_attributes(const OperatorInfo &op, const json &attrs, const Header &output) {
-    std::set<std::string> known = {"output_dtype"};
+    std::set<std::string> known = {"output_dtype", "feature_level"};
     if (has_axis(op)) known.insert(AXIS_AND_BLOCKS.begin(), AXIS_AND_BLOCKS.end());
     check_fields(attrs, known, std::string("'attrs' of ") + op.directml_name);
     const json *type = optional_member(attrs, "output_dtype");
@@ -128,6 +145,7 @@ void check_attributes(const OperatorInfo &op, const json &attrs, const Header &o
 
 // The output's strides may be written down, but only as they are.
 void check_packed(const Header &output) {
+    if (output.block) throw InputError("output: has 'block'");
     if (!output.strides || element_count(output.shape).value_or(0) == 0) return;
     const Sizes &strides = *output.strides, due = packed_strides(output.shape);
     bool packed = strides.size() == due.size();
@@ -352,6 +370,23 @@ const OperatorInfo &operator_called(const std::string &directml_name) {
     throw InputError("unknown op '" + directml_name + "'");
 }
 
+hewn_status refusal_called(const json &name) {
+    if (name == "INVALID_ARGUMENT") return HEWN_STATUS_INVALID_ARGUMENT;
+    if (name == "UNSUPPORTED") return HEWN_STATUS_UNSUPPORTED;
+    throw InputError("'expect' is " + brief(name) +
+                     ", not \"INVALID_ARGUMENT\" or \"UNSUPPORTED\"");
+}
+
+// A description that must be refused: of no memory.
+void parse_refusal(Case &result, const Headers &headers) {
+    const Header &output = headers.at(result.op->tensors.back().name);
+    for (const auto &[name, header] : headers) {
+        const TensorDesc desc = {*header.type, output.shape, header.strides, header.block};
+        if (&header == &output) result.output = desc;
+        else result.inputs.emplace(name, CaseTensor{{}, desc});
+    }
+}
+
 Headers parse_headers(const OperatorInfo &op, const json &tensors, const json &output) {
     if (!tensors.is_object()) throw InputError("'inputs' is not an object");
     std::set<std::string> names;
@@ -378,7 +413,14 @@ void parse_into(Case &result, const json &object) {
             "beyond: " + (beyond->is_string() ? beyond->get<std::string>() : brief(*beyond));
         return;
     }
-    const OperatorInfo &op = operator_called(text_member(object, "op", CASE));
+    const std::string &name = text_member(object, "op", CASE);
+    const json *row = optional_member(object, "row");
+    if (row && row->is_string()) result.row = row->get<std::string>();
+    if (FOREIGN_OPERATORS.count(name)) {
+        result.skip = "outside the tables: operator " + name;
+        return;
+    }
+    const OperatorInfo &op = operator_called(name);
     result.op = &op;
 
     if (formula && *formula == "differs") {
@@ -391,10 +433,24 @@ void parse_into(Case &result, const json &object) {
                &output_tensor = member(object, "output", CASE);
     const Headers headers = parse_headers(op, tensors, output_tensor);
     const Header &output = headers.at(op.tensors.back().name);
+    const std::string foreign = foreign_attribute(object);
+    if (!foreign.empty()) {
+        result.skip = "outside the tables: attribute " + foreign;
+        return;
+    }
     if (const json *attrs = optional_member(object, "attrs")) check_attributes(op, *attrs, output);
+    if (const json *attrs = optional_member(object, "attrs")) {
+        if (optional_member(*attrs, "feature_level"))
+            result.level = parse_feature_level(text_member(*attrs, "feature_level", "'attrs'"));
+    }
     const std::string outside = outside_tables(op, headers);
     if (!outside.empty()) {
         result.skip = "outside the tables: " + outside;
+        return;
+    }
+    if (const json *expect = optional_member(object, "expect")) {
+        result.refusal = refusal_called(*expect);
+        parse_refusal(result, headers);
         return;
     }
 
@@ -420,6 +476,7 @@ void parse_into(Case &result, const json &object) {
         if (tensor.one_element) parsed.desc.strides = Sizes(output.shape.size(), 0);
         result.inputs.emplace(tensor.name, std::move(parsed));
     }
+    result.output = {result.expected.type, result.expected.sizes};
 }
 
 }  // namespace
@@ -465,11 +522,13 @@ Array CaseRunner::run(const Case &test) const {
         arrays.push_back(present ? &found->second.array : nullptr);
         descs.push_back(present ? &found->second.desc : nullptr);
     }
-    Array result = Array::allocate("output", test.expected.type, test.expected.sizes);
-    const TensorDesc output{result.type, result.sizes};
-    descs.push_back(&output);
+    descs.push_back(&test.output);
     const Device *const on = device ? &*device : nullptr;
-    execute(compile(test.op->type, descs, options, on), on, arrays, result);
+    CompileOptions of_case = options;
+    of_case.feature_level = test.level;
+    const Operator op = compile(test.op->type, descs, of_case, on);
+    Array result = Array::allocate("output", test.output.data_type, test.output.sizes);
+    if (!test.refusal) execute(op, on, arrays, result);
     return result;
 }
 

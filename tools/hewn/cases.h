@@ -25,10 +25,15 @@ struct CaseTensor {
 
 struct Case {
     std::string id;
+    std::string row;   // of a list of what is tested; empty: none
     std::string skip;  // why the case is not run; if set, nothing below is
     const OperatorInfo *op = nullptr;
     std::string signature;  // of the kernel it needs: "quantize_linear_f32_u8"
     std::map<std::string, CaseTensor> inputs;
+    FeatureLevel level = FeatureLevel::NEWEST;
+    // What compiling must be refused with. Arrays have no data then, and `expected` no elements.
+    std::optional<hewn_status> refusal;
+    TensorDesc output;
     Array expected;
     Tolerance tolerance;  // the source's own
     bool exact = true;    // bits must be equal: the tolerance does not apply

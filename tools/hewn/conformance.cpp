@@ -158,7 +158,8 @@ struct Tally {
 
 // Empty if the case is to be run.
 std::string reason_to_skip(const CaseRunner &runner, const Case &test) {
-    if (!test.skip.empty() || runner.runnable.count(test.signature)) return test.skip;
+    if (!test.skip.empty()) return test.row + (test.row.empty() ? "" : ": ") + test.skip;
+    if (test.refusal || runner.runnable.count(test.signature)) return "";
     const std::string &forced = runner.choice.forced;
     if (runner.choice.one_variant) return "not a case of the forced variant " + forced;
     return "this build has no kernel " + test.signature + (forced.empty() ? "" : " for " + forced);
@@ -173,10 +174,11 @@ void run_case(const CaseRunner &runner, const Case &test, const std::string &whe
     }
     std::string problem;
     try {
-        problem = difference(runner.run(test), test, tally.negative_zeros);
+        const Array result = runner.run(test);
+        problem = test.refusal ? "is not refused" : difference(result, test, tally.negative_zeros);
     } catch (const Error &error) {
         if (error.status() == HEWN_STATUS_OUT_OF_MEMORY) throw;  // which says nothing of the case
-        problem = std::string("refused: ") + error.what();
+        if (error.status() != test.refusal) problem = std::string("refused: ") + error.what();
     }
     if (problem.empty()) {
         tally.passed++;
