@@ -52,6 +52,7 @@ class Release:
     stage: pathlib.Path
     dist: pathlib.Path
     debug: pathlib.Path | None = None
+    python: pathlib.Path | None = None
     homepage: str = HOMEPAGE
     epoch: int = dataclasses.field(default_factory=epoch)
 

@@ -10,7 +10,8 @@ import pathlib
 import common
 
 # In this order: later forms take what earlier ones write.
-FORMS = ("universal", "archives", "aar", "xcframework", "nuget", "recipes", "notes", "sbom", "sums")
+FORMS = ("universal", "archives", "aar", "xcframework", "nuget", "recipes", "wheels")
+FORMS += ("notes", "sbom", "sums")
 
 
 def refuse_names(folder, forbidden):
@@ -29,6 +30,7 @@ def arguments():
     parser.add_argument("--stage", required=True, help="the systems' installations", **folder)
     parser.add_argument("--dist", required=True, help="where packages go", **folder)
     parser.add_argument("--debug", help="the systems' debug symbols", **folder)
+    parser.add_argument("--python", help="the systems' Python packages", **folder)
     parser.add_argument(
         "--forbid",
         nargs="+",
@@ -49,10 +51,11 @@ def arguments():
 
 def main():
     given = arguments()
-    for folder in filter(None, (given.stage, given.debug)):
+    for folder in filter(None, (given.stage, given.debug, given.python)):
         refuse_names(folder, given.forbid)
     given.dist.mkdir(parents=True, exist_ok=True)
-    release = common.Release(given.stage, given.dist, given.debug, given.homepage)
+    folders = (given.stage, given.dist, given.debug, given.python)
+    release = common.Release(*folders, given.homepage)
     for form in (form for form in FORMS if form in given.forms or not given.forms):
         for path in importlib.import_module(form).pack(release):
             print(f"{form}: {path.name}, {path.stat().st_size:,} bytes", flush=True)

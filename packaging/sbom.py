@@ -11,6 +11,8 @@ import common
 import nuget
 
 WHEEL = r"^hewn/_hewn[^/]*\.(so|pyd)$"
+WINDOWS_WHEEL = r"^hewn/_hewn\.pyd$"
+ZIG_WHEEL = r"^hewn/_hewn[^/]*\.so$"
 TOOL = r"/bin/hewn(\.exe)?$|^deb/hewn_"
 # {the first column of THIRD_PARTY.md's table: (name, SPDX licence, package, which files have it)};
 # a file is <system>/... A static library has of others' work only Halide's.
@@ -21,8 +23,18 @@ PARTS = {
         "pkg:pypi/halide@21.0.0",
         r"/libhewn[^/]*\.(so[\d.]*|dylib|a)$|\.dll$|^deb/(lib)?hewn|" + WHEEL + "|" + TOOL,
     ),
-    "MinGW-w64's C runtime": ("mingw-w64", "ZPL-2.1", None, r"^windows.*\.(dll|exe)$"),
-    "winpthreads": ("winpthreads", "MIT AND BSD-3-Clause", None, r"^windows-x86_64.*\.(dll|exe)$"),
+    "MinGW-w64's C runtime": (
+        "mingw-w64",
+        "ZPL-2.1",
+        None,
+        r"^windows.*\.(dll|exe)$|" + WINDOWS_WHEEL,
+    ),
+    "winpthreads": (
+        "winpthreads",
+        "MIT AND BSD-3-Clause",
+        None,
+        r"^windows-x86_64.*\.(dll|exe)$|" + WINDOWS_WHEEL,
+    ),
     "Zig's compiler_rt": (
         "compiler_rt",
         "MIT",
@@ -39,7 +51,7 @@ PARTS = {
         "libgcc and libstdc++",
         "GPL-3.0-or-later WITH GCC-exception-3.1",
         None,
-        r"^windows-x86_64.*\.(dll|exe)$|^deb/(lib)?hewn[\d.]*_",
+        r"^windows-x86_64.*\.(dll|exe)$|^deb/(lib)?hewn[\d.]*_|" + WINDOWS_WHEEL,
     ),
     "nanobind": ("nanobind", "BSD-3-Clause", "pkg:pypi/nanobind@3.1.0", WHEEL),
     "robin-map (Tessil)": ("robin-map", "MIT", None, WHEEL),
@@ -47,7 +59,7 @@ PARTS = {
         "libc++",
         "Apache-2.0 WITH LLVM-exception",
         "pkg:pypi/ziglang@0.15.2",
-        WHEEL,
+        ZIG_WHEEL,
     ),
     "CLI11": ("CLI11", "BSD-3-Clause", None, TOOL),
     "JSON for Modern C++ (nlohmann)": ("nlohmann_json", "MIT", None, TOOL),

@@ -7,7 +7,8 @@
 #     -B FOLDER     builds in this folder instead of build-packages/, and packs in its dist/
 #
 # Leaves the artefacts in dist/. What is built for a system is what the line `# package:` of its
-# toolchain file in cmake/toolchains/ says: its targets, and further flavours as NAME=TARGETS.
+# toolchain file in cmake/toolchains/ says: its targets, and further flavours as NAME=TARGETS. The
+# line `# wheel:` has the platform of the system's Python wheel; --quick makes x86-64 Linux's alone.
 set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/stage.sh
@@ -93,9 +94,39 @@ build_all() {
     done
 }
 
+# build_wheel SYSTEM: the Python package of a system that is built, without GPUs' kernels if it is
+# built without them, in python/SYSTEM.
+build_wheel() {
+    local system=$1 stage=$folder/stage/$1-cpu
+    [[ -d $stage ]] || stage=$folder/stage/$system
+    local defines=(-DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG"
+        "-DCMAKE_PREFIX_PATH=$stage" "-DHEWN_PYTHON_HEADERS=$folder/python-headers"
+        "-DHEWN_OPERATORS_JSON=$PWD/build/generated/operators.json"
+        "-DHEWN_NANOBIND=$(packaging/python.sh -c 'import nanobind as n; print(n.__path__[0])')")
+    rm -rf "$folder/python/$system"
+    cmake -S bindings/python -B "$folder/python-$system" -G Ninja \
+        --toolchain "$PWD/cmake/toolchains/$system.cmake" "${defines[@]}" &&
+        cmake --build "$folder/python-$system" &&
+        cmake --install "$folder/python-$system" --prefix "$folder/python/$system" \
+            --component python
+}
+
+build_wheels() {
+    local toolchain system status=0
+    rm -rf "$folder/python"
+    packaging/python_headers.sh "$folder/python-headers" || status=$?
+    if ((status == 77)); then return; fi
+    for toolchain in $(grep --files-with-matches '^# wheel:' cmake/toolchains/*.cmake); do
+        system=$(basename "$toolchain" .cmake)
+        if ((quick)) && [[ $system != linux-gnu-x86_64 ]]; then continue; fi
+        PATH=$PWD/.venv/bin:$PATH stage "wheel: $system" \
+            quietly "$folder/python-$system.log" build_wheel "$system" || return
+    done
+}
+
 pack() {
     local python=(packaging/python.sh packaging/pack.py --stage "$folder/stage" --dist "$dist"
-        --debug "$folder/debug" --forbid "$PWD" "$folder" --)
+        --debug "$folder/debug" --python "$folder/python" --forbid "$PWD" "$folder" --)
     rm -rf "$dist" && mkdir -p "$dist" && cp "$folder"/deb/*.deb "$dist" && "${python[@]}" || return
     if [[ $key ]]; then
         scripts/setup.sh minisign && minisign -S -s "$key" -m "$dist/SHA256SUMS"
@@ -118,6 +149,7 @@ check_all() {
 stage set-up scripts/setup.sh debhelper help2man lintian
 build_all
 stage deb quietly "$folder/deb.log" packaging/deb.sh "$folder/deb"
+build_wheels
 stage pack pack
 status=0
 if ((check)); then check_all || status=$?; fi

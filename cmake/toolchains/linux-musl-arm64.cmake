@@ -1,6 +1,7 @@
 # packages: llvm
 # wheels: ziglang==0.15.2
 # package: cpu
+# wheel: musllinux_1_1_aarch64
 # ARM64 Linux with musl 1.1.24 and newer.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

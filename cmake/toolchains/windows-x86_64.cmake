@@ -1,5 +1,6 @@
 # packages: g++-mingw-w64-x86-64 clang lld llvm
 # package: cpu;gpu cpu=cpu
+# wheel: win_amd64
 # Windows on x86-64 with Debian's and Ubuntu's MinGW-w64, its POSIX threads; what is built runs
 # under Wine.
 set(CMAKE_SYSTEM_NAME Windows)

@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """The packers of packaging/, on installations made up of small files: packaging_test.py"""
 
+import base64
+import dataclasses
+import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -26,6 +30,7 @@ import recipes  # noqa: E402
 import sbom  # noqa: E402
 import sums  # noqa: E402
 import universal  # noqa: E402
+import wheels  # noqa: E402
 import xcframework  # noqa: E402
 
 CPUS = {"arm64": (0x0100000C, 0), "x86_64": (0x01000007, 3)}
@@ -43,6 +48,12 @@ try:
     UNBILLED = ""
 except ImportError:
     UNBILLED = "no cyclonedx-python-lib: packaging/python.sh installs it"
+try:
+    import pyproject_metadata  # noqa: F401
+
+    UNWHEELED = ""
+except ImportError:
+    UNWHEELED = "no pyproject-metadata: packaging/python.sh installs it"
 try:
     UNLIPOED = "" if universal.lipo() and shutil.which("llvm-objdump") else "no llvm-objdump"
 except SystemExit as reason:
@@ -356,6 +367,57 @@ class PackagingTest(unittest.TestCase):
         for system, source in sources.items():
             path = packed[source["url"].rpartition("/")[2]]
             self.assertIn(f"set(sha512_{system} {common.digest(path, 'sha512')})", text)
+
+    # ---- Python ----
+
+    def pack_wheel(self, system, extension):
+        python = self.folder / "python"
+        write(python / system / "hewn/__init__.py", "import")
+        write(python / system / "hewn" / extension, "extension")
+        release = dataclasses.replace(self.release, python=python)
+        return wheels.wheel(release, system)
+
+    @unittest.skipIf(UNWHEELED, UNWHEELED)
+    def test_a_wheel(self):
+        path = self.pack_wheel("linux-gnu-arm64", "_hewn.abi3.so")
+        name = f"hewn-{common.VERSION}"
+        self.assertEqual(path.name, f"{name}-cp312-abi3-manylinux_2_17_aarch64.whl")
+        with zipfile.ZipFile(path) as packed:
+            files = {file: packed.read(file) for file in packed.namelist()}
+        record = files[f"{name}.dist-info/RECORD"].decode().splitlines()
+        self.assertEqual([line.split(",")[0] for line in record], list(files))
+        for line in record[:-1]:
+            file, digest, size = line.split(",")
+            self.assertEqual(int(size), len(files[file]))
+            wanted = base64.urlsafe_b64encode(hashlib.sha256(files[file]).digest()).decode()
+            self.assertEqual(digest, "sha256=" + wanted.rstrip("="))
+        about = files[f"{name}.dist-info/METADATA"].decode()
+        for line in ("Name: hewn", f"Version: {common.VERSION}", "Requires-Python: >=3.10"):
+            self.assertIn(f"\n{line}\n", about)
+        self.assertIn("\n# Python\n", about)
+        tags = files[f"{name}.dist-info/WHEEL"].decode()
+        self.assertIn("\nTag: cp312-abi3-manylinux_2_17_aarch64\n", tags)
+        self.assertIn(f"{name}.dist-info/licenses/THIRD_PARTY.md", files)
+        self.assertLessEqual({"nanobind", "robin-map", "libc++", "Halide"}, self.parts(path))
+        windows = self.parts(self.pack_wheel("windows-x86_64", "_hewn.pyd"))
+        self.assertLessEqual({"nanobind", "winpthreads", "Halide"}, windows)
+        self.assertNotIn("libc++", windows)
+
+    def test_without_python_s_packages_there_are_no_wheels(self):
+        self.assertEqual(self.pack(wheels), [])
+
+    def test_a_tool_has_one_version(self):
+        """Those that several lists of the project name."""
+        lists = [ROOT / "pyproject.toml", *sorted(ROOT.glob("*/requirements.txt"))]
+        lists += [ROOT / "bindings/python/requirements.txt"]
+        known = {}
+        for path in lists:
+            for name, version in re.findall(r"([\w.-]+)==([\w.]+)", path.read_text()):
+                name = name.lower().replace("_", "-")
+                if name in ("nanobind", "scikit-build-core", "halide"):
+                    known.setdefault(name, set()).add(version)
+        self.assertEqual([len(found) for found in known.values()], [1, 1, 1], known)
+        self.assertIn(f"nanobind@{known['nanobind'].pop()}", sbom.PARTS["nanobind"][2])
 
     # ---- Bill of materials ----
 

@@ -87,7 +87,12 @@ def test_the_page_s_programs_run(tmp_path, monkeypatch):
     assert len(programs()) >= 3
     names = {}
     for program in programs():
-        exec(compile(program, str(PAGE), "exec"), names)
+        try:
+            exec(compile(program, str(PAGE), "exec"), names)
+        except hewn.Error as error:
+            if "this build of hewn has no kernel" in str(error):
+                pytest.skip(str(error))
+            raise
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# python.sh DIST WORK: Python's wheels where they are used, with the package's own tests: in Debian
+# 13, whose Python is 3.13, on x86-64 in a chroot, on ARM64 by QEMU. Takes minutes.
+# shellcheck source=lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+if ((EUID != 0)); then skip "debootstrap takes root"; fi
+apt debootstrap qemu-user-static
+
+# Debian's packages, unpacked and not configured, which Python does not need.
+unpacked() {  # ARCH
+    debootstrap --foreign --arch="$1" --variant=minbase \
+        --include=python3-numpy,python3-pytest,python3-hypothesis trixie "$work/$1" \
+        >"$work/$1.log" 2>&1 || skip "no debootstrap of trixie: $(tail -1 "$work/$1.log")"
+    for deb in "$work/$1"/var/cache/apt/archives/*.deb; do
+        dpkg-deb --extract "$deb" "$work/$1"
+    done
+    # What the packages of BLAS would link when they are configured.
+    mapfile -t blas < <(find "$work/$1/usr/lib" -path '*/blas/*' -o -path '*/lapack/*')
+    cp -a "${blas[@]}" "$work/$1/usr/lib/$2/"
+}
+
+tests() {  # ARCH TRIPLET PLATFORM COMMAND...: runs them with the command before Python's name
+    local arch=$1 triplet=$2 platform=$3 wheel said
+    shift 3
+    wheel=$(only_file "hewn-$version-cp312-abi3-$platform.whl")
+    unpacked "$arch" "$triplet"
+    python3 -m zipfile -e "$wheel" "$work/$arch/opt/wheel"
+    cp -r "$root/bindings/python/tests" "$work/$arch/opt/tests"
+    said=$("$@" -B -m pytest -q -p no:cacheprovider "${files[@]}" 2>&1) ||
+        fail "$platform: $(tail -30 <<<"$said")"
+    [[ $said == *" passed"* ]] || fail "$platform: $said"
+    echo "ok      $platform: $(tail -1 <<<"$said")"
+}
+
+files=(/opt/tests/test_operators.py /opt/tests/test_errors.py /opt/tests/test_objects.py
+    /opt/tests/test_memory.py /opt/tests/test_frameworks.py)
+environment=(env -i HOME=/tmp LC_ALL=C.UTF-8 PATH=/usr/bin PYTHONPATH=/opt/wheel)
+tests amd64 x86_64-linux-gnu manylinux_2_17_x86_64 chroot "$work/amd64" "${environment[@]}" \
+    /usr/bin/python3.13
+if [[ ! -e $(compgen -G "$dist/*manylinux_2_17_aarch64.whl") ]]; then
+    skip "no wheel for ARM64 here: scripts/release.sh without --quick makes it"
+fi
+files=(/opt/tests/test_operators.py /opt/tests/test_errors.py)  # others take long
+emulated() {
+    cp /usr/bin/qemu-aarch64-static "$work/arm64/usr/bin/"
+    chroot "$work/arm64" "${environment[@]}" /usr/bin/qemu-aarch64-static "$@"
+}
+tests arm64 aarch64-linux-gnu manylinux_2_17_aarch64 emulated /usr/bin/python3.13

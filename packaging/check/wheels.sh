@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# wheels.sh DIST WORK: Python's wheels keep to the stable ABI, and to the Linux that their names
+# say; pip takes each for its platform. python.sh runs them.
+# shellcheck source=lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+apt patchelf
+wheels=("$dist"/*.whl)
+[[ -e ${wheels[0]} ]] || skip "no wheels: no headers of Python 3.12"
+only_file "hewn-$version.tar.gz" >"$work/source"
+for wheel in "${wheels[@]}"; do
+    tag=$(basename "$wheel" .whl) && tag=${tag#"hewn-$version-cp312-abi3-"}
+    said=$("$root/packaging/python.sh" -m abi3audit --strict --verbose "$wheel" 2>&1) ||
+        fail "$tag: abi3audit: $said"
+    said=$(tr -s ' \n' ' ' <<<"$said")
+    [[ $said == *"0 ABI version mismatches and 0 ABI violations"* ]] ||
+        fail "$tag: abi3audit: $said"
+    if [[ $tag == manylinux* ]]; then
+        said=$("$root/packaging/python.sh" -m auditwheel show "$wheel")
+        [[ $said == *"$tag"* ]] || fail "$tag: auditwheel: $said"
+    fi
+    "$root/packaging/python.sh" -m pip install --quiet --disable-pip-version-check --no-deps \
+        --no-index --target "$work/$tag" --platform "$tag" --python-version 3.12 \
+        --implementation cp --abi abi3 --only-binary :all: "$wheel" || fail "$tag: pip refuses it"
+    [[ -f $work/$tag/hewn/_operators.pyi ]] || fail "$tag: no stubs"
+    echo "ok      $tag"
+done
