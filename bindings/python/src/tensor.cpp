@@ -34,6 +34,14 @@ std::string reason(nb::handle given) {
     return text;
 }
 
+// PyTorch refuses to export a tensor that takes part in gradients, but its older function, which
+// nanobind then tries, does not. NumPy's arrays have buffers, and are spared the question.
+void refuse_gradient(nb::handle given, const char *name) {
+    if (PyObject_CheckBuffer(given.ptr()) || !nb::hasattr(given, "requires_grad")) return;
+    if (nb::cast<bool>(given.attr("requires_grad")))
+        refuse(name, "requires a gradient, which hewn does not compute: use detach()");
+}
+
 void load(Tensor &tensor, nb::handle given, const char *name, bool written) {
     if (!written) {
         if (!nb::try_cast(given, tensor.array)) refuse(name, reason(given));
@@ -57,6 +65,7 @@ std::string dlpack_name(nb::dlpack::dtype dtype) {
 
 void take_array(Tensor &tensor, nb::handle given, const char *name, bool written) {
     tensor.kind = Kind::array;
+    refuse_gradient(given, name);
     load(tensor, given, name, written);
     const Array &array = tensor.array;
     if (array.device_type() != nb::device::cpu::value)
