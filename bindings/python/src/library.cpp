@@ -79,6 +79,9 @@ Library::Library(nb::dict names, nb::object make, nb::object error)
             throw std::logic_error("the package is of another operator table");
         rows_.push_back(std::move(row));
     }
+    names_.resize(1);
+    while (names_.size() <= HEWN_DATA_TYPE_INT64)
+        names_.emplace_back(name_of(hewn_data_type(names_.size())).c_str());
 }
 
 const Row &Library::row(int type) const {
@@ -100,7 +103,7 @@ nb::object Library::output(nb::handle out, nb::handle like, const Shape &shape,
     const nb::object sizes = nb::steal(PyTuple_New(Py_ssize_t(shape.rank)));
     for (uint32_t i = 0; i < shape.rank; i++)
         PyTuple_SetItem(sizes.ptr(), Py_ssize_t(i), PyLong_FromLongLong(shape.sizes[i]));
-    return make_(like, sizes, nb::str(name_of(type).c_str()));
+    return make_(like, sizes, names_[size_t(type)]);
 }
 
 Library::Cached Library::compiled(const Problem &problem, const std::string &variant, int threads) {
@@ -162,13 +165,6 @@ std::vector<bool> constants_of(const Problem &problem, bool arrays) {
     return constants;
 }
 
-// With an output that is packed, unless one is given.
-Problem described(const Row &row, const Arguments &given) {
-    Problem problem(row, given);
-    if (!problem.has_output()) problem.describe_packed_output();
-    return problem;
-}
-
 std::string layout(const Tensor &tensor) {
     Shape strides;
     strides.rank = tensor.shape.rank;
@@ -182,24 +178,17 @@ bool lies_alike(const Tensor &a, const Tensor &b) {
 }
 }  // namespace
 
-Problem Operator::without_arrays(Problem problem) {
-    for (size_t i = 0; i <= problem.row().output(); i++) {
-        problem.tensor(i).array = Array();
-        problem.tensor(i).address = nullptr;
-    }
-    return problem;
-}
-
 Operator::Operator(nb::object library, int type, nb::tuple inputs, nb::tuple options,
                    bool constants)
     : library_object_(std::move(library)), library_(nb::cast<Library &>(library_object_)) {
     try {
         const Arguments given(library_.row(type), inputs, options);
-        Problem problem = described(library_.row(type), given);
+        Problem problem(library_.row(type), given);
+        if (!problem.has_output()) problem.describe_packed_output();
         constants_ = constants_of(problem, constants);
         op_.emplace(
             problem.compile(as_variant(given.variant), as_threads(given.threads), constants_));
-        problem_.emplace(without_arrays(std::move(problem)));
+        problem_.emplace(problem);
     } catch (const Failure &failure) {
         library_.raise(failure);
     }
@@ -227,27 +216,27 @@ void Operator::take(Problem &problem, size_t i, nb::handle given, const char *na
     if (!lies_alike(tensor, due))
         refuse(name, "is " + layout(tensor) + "; compiled for " + layout(due));
     std::memcpy(tensor.strides, due.strides, sizeof(due.strides));
-    due = tensor;
+    due = std::move(tensor);
 }
 
-Problem Operator::problem_of(nb::args inputs, nb::handle out, nb::object &result) const {
+void Operator::take_all(Problem &problem, nb::args inputs, nb::handle out,
+                        nb::object &result) const {
     const std::vector<size_t> free = free_inputs();
     if (inputs.size() != free.size())
         refuse("inputs", std::to_string(inputs.size()) + " are given, and " +
                              std::to_string(free.size()) + " are due");
-    Problem problem = *problem_;
     const Row &row = problem.row();
     for (size_t k = 0; k < free.size(); k++)
         take(problem, free[k], inputs[k], row.names[free[k]].c_str());
     result = library_.output(out, inputs[0], problem.shape(), problem.output().type);
     take(problem, row.output(), result, "out");
-    return problem;
 }
 
 nb::object Operator::call(nb::args inputs, nb::handle out) const {
     try {
         nb::object result;
-        Problem problem = problem_of(inputs, out, result);
+        Problem problem = *problem_;
+        take_all(problem, inputs, out, result);
         execute(*op_, problem, constants_);
         return result;
     } catch (const Failure &failure) {
@@ -260,7 +249,8 @@ nb::object Operator::call(nb::args inputs, nb::handle out) const {
 BoundOperator::BoundOperator(nb::object op, nb::args inputs, nb::handle out)
     : operator_object_(std::move(op)), operator_(nb::cast<const Operator &>(operator_object_)) {
     try {
-        problem_.emplace(operator_.problem_of(inputs, out, result_));
+        problem_.emplace(*operator_.problem_);
+        operator_.take_all(*problem_, inputs, out, result_);
         const Bindings b(*problem_, operator_.constants_);
         bytes_ = b.bytes;
         hewn_bound_operator *bound = nullptr;

@@ -35,7 +35,8 @@ private:
     using Cached = std::shared_ptr<const hewn::Operator>;
     std::vector<Row> rows_;  // by number
     nb::object make_, error_;
-    std::mutex mutex_;  // of the cache: compiling takes longer than running 1000 elements
+    std::vector<nb::str> names_;  // of data types, by number
+    std::mutex mutex_;            // of the cache: compiling takes longer than running 1000 elements
     std::unordered_map<std::string, Cached> cache_;
 
     Cached compiled(const Problem &problem, const std::string &variant, int threads);
@@ -55,14 +56,13 @@ private:
     friend class BoundOperator;
     nb::object library_object_;
     const Library &library_;
-    std::optional<Problem> problem_;  // what it was compiled for, without the arrays
+    std::optional<Problem> problem_;  // what it was compiled for
     std::vector<bool> constants_;
     std::optional<hewn::Operator> op_;
 
-    static Problem without_arrays(Problem problem);
     std::vector<size_t> free_inputs() const;
     void take(Problem &problem, size_t i, nb::handle given, const char *name) const;
-    Problem problem_of(nb::args inputs, nb::handle out, nb::object &result) const;
+    void take_all(Problem &problem, nb::args inputs, nb::handle out, nb::object &result) const;
 };
 
 // hewn.BoundOperator: an operator with its arrays, which it keeps.

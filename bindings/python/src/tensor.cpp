@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace hewn_python {
 
@@ -14,6 +15,25 @@ std::string Shape::text() const {
 
 bool Shape::operator==(const Shape &other) const {
     return rank == other.rank && std::memcmp(sizes, other.sizes, rank * sizeof(sizes[0])) == 0;
+}
+
+int64_t Tensor::count() const {
+    int64_t count = 1;
+    for (uint32_t i = 0; i < shape.rank; i++) count *= shape.sizes[i];
+    return count;
+}
+
+void Memory::give_back() {
+    if (has_buffer) PyBuffer_Release(&buffer);
+    has_buffer = false;
+}
+
+Memory &Memory::operator=(Memory &&other) noexcept {
+    give_back();
+    array = std::move(other.array);
+    buffer = other.buffer;  // its arrays of sizes are the owner's
+    has_buffer = std::exchange(other.has_buffer, false);
+    return *this;
 }
 
 bool is_number(nb::handle given) { return PyFloat_Check(given.ptr()) || PyLong_Check(given.ptr()); }
@@ -34,57 +54,83 @@ std::string reason(nb::handle given) {
     return text;
 }
 
-// PyTorch refuses to export a tensor that takes part in gradients, but its older function, which
-// nanobind then tries, does not. NumPy's arrays have buffers, and are spared the question.
-void refuse_gradient(nb::handle given, const char *name) {
-    if (PyObject_CheckBuffer(given.ptr()) || !nb::hasattr(given, "requires_grad")) return;
-    if (nb::cast<bool>(given.attr("requires_grad")))
-        refuse(name, "requires a gradient, which hewn does not compute: use detach()");
-}
-
-void load(Tensor &tensor, nb::handle given, const char *name, bool written) {
-    if (!written) {
-        if (!nb::try_cast(given, tensor.array)) refuse(name, reason(given));
-        tensor.address = const_cast<void *>(tensor.array.data());
-    } else {
-        nb::ndarray<> array;
-        if (!nb::try_cast(given, array))
-            refuse(name, nb::try_cast(given, tensor.array) ? "is read-only" : reason(given));
-        tensor.address = array.data();
-        tensor.array = Array(array);
-    }
-}
-
 std::string dlpack_name(nb::dlpack::dtype dtype) {
     const char *kinds[] = {"int", "uint", "float", "handle", "bfloat", "complex", "bool"};
     const size_t known = sizeof(kinds) / sizeof(kinds[0]);
     const std::string kind = dtype.code < known ? kinds[dtype.code] : "DLPack's type ";
     return kind + std::to_string(dtype.code < known ? dtype.bits : dtype.code);
 }
-}  // namespace
 
-void take_array(Tensor &tensor, nb::handle given, const char *name, bool written) {
-    tensor.kind = Kind::array;
+void set_rank(Tensor &tensor, size_t rank, const char *name) {
+    if (rank > MAX_RANK)
+        refuse(name, "has " + std::to_string(rank) + " dimensions, more than 8",
+               HEWN_STATUS_UNSUPPORTED);
+    tensor.shape.rank = uint32_t(rank);
+}
+
+// A dimension. The stride of one element, or none, has no meaning, and NumPy's may be negative.
+void set_size(Tensor &tensor, uint32_t i, int64_t size, int64_t stride) {
+    tensor.shape.sizes[i] = size;
+    tensor.own_strides[i] = size > 1 ? stride : 1;
+}
+
+// By the buffer protocol, which costs NumPy's arrays half of what DLPack does. False: it is none
+// whose type and strides hewn has; DLPack and its messages are next.
+bool borrow_buffer(Tensor &tensor, nb::handle given, const char *name, bool written) {
+    Py_buffer &buffer = tensor.lent.buffer;
+    if (!PyObject_CheckBuffer(given.ptr())) return false;
+    if (PyObject_GetBuffer(given.ptr(), &buffer, written ? PyBUF_RECORDS : PyBUF_RECORDS_RO)) {
+        PyErr_Clear();
+        return false;
+    }
+    tensor.lent.has_buffer = true;
+    tensor.type = type_of(buffer.format, buffer.itemsize);
+    if (tensor.type == HEWN_DATA_TYPE_UNKNOWN) return false;
+    set_rank(tensor, size_t(buffer.ndim), name);
+    for (int i = 0; i < buffer.ndim; i++) {
+        if (buffer.strides[i] % buffer.itemsize) return false;
+        set_size(tensor, uint32_t(i), buffer.shape[i], buffer.strides[i] / buffer.itemsize);
+    }
+    tensor.address = buffer.buf;
+    return true;
+}
+
+// PyTorch refuses to export a tensor that takes part in gradients, but its older function, which
+// nanobind then tries, does not.
+void refuse_gradient(nb::handle given, const char *name) {
+    if (nb::hasattr(given, "requires_grad") && nb::cast<bool>(given.attr("requires_grad")))
+        refuse(name, "requires a gradient, which hewn does not compute: use detach()");
+}
+
+void borrow_dlpack(Tensor &tensor, nb::handle given, const char *name, bool written) {
     refuse_gradient(given, name);
-    load(tensor, given, name, written);
-    const Array &array = tensor.array;
+    Array &array = tensor.lent.array;
+    nb::ndarray<> writable;
+    if (!nb::try_cast(given, array)) refuse(name, reason(given));
+    tensor.address = const_cast<void *>(array.data());
+    if (written) {
+        if (!nb::try_cast(given, writable)) refuse(name, "is read-only");
+        array = Array(writable);
+        tensor.address = writable.data();
+    }
     if (array.device_type() != nb::device::cpu::value)
         refuse(name, "is not in the CPU's memory", HEWN_STATUS_UNSUPPORTED);
     tensor.type = type_of(array.dtype());
     if (tensor.type == HEWN_DATA_TYPE_UNKNOWN)
         refuse(name, "hewn has no type " + dlpack_name(array.dtype()), HEWN_STATUS_UNSUPPORTED);
-    if (array.ndim() > MAX_RANK)
-        refuse(name, "has " + std::to_string(array.ndim()) + " dimensions, more than 8",
-               HEWN_STATUS_UNSUPPORTED);
-    tensor.shape.rank = uint32_t(array.ndim());
+    set_rank(tensor, array.ndim(), name);
+    for (uint32_t i = 0; i < tensor.shape.rank; i++)
+        set_size(tensor, i, int64_t(array.shape(i)), array.stride(i));
+}
+}  // namespace
+
+void take_array(Tensor &tensor, nb::handle given, const char *name, bool written) {
+    tensor.kind = Kind::array;
+    if (!borrow_buffer(tensor, given, name, written)) borrow_dlpack(tensor, given, name, written);
     int64_t last = 0;
-    for (uint32_t i = 0; i < tensor.shape.rank; i++) {
-        tensor.shape.sizes[i] = int64_t(array.shape(i));
-        // Of one element, or none, it has no meaning, and NumPy's may be negative.
-        tensor.own_strides[i] = tensor.shape.sizes[i] > 1 ? array.stride(i) : 1;
+    for (uint32_t i = 0; i < tensor.shape.rank; i++)
         last += (tensor.shape.sizes[i] - 1) * tensor.own_strides[i];
-    }
-    tensor.bytes = array.size() ? (uint64_t(last) + 1) * bits_of(tensor.type) / 8 : 0;
+    tensor.bytes = tensor.count() ? (uint64_t(last) + 1) * bits_of(tensor.type) / 8 : 0;
 }
 
 // ---- Numbers ----

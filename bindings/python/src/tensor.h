@@ -18,20 +18,45 @@ struct Shape {
 
 enum class Kind { absent, array, number };
 
-struct Tensor {
+// Memory that an array's owner lends: by the buffer protocol, or by DLPack.
+class Memory {
+public:
+    Memory() = default;
+    Memory(const Memory &) = delete;
+    Memory &operator=(Memory &&other) noexcept;
+    ~Memory() { give_back(); }
+
+    Array array;       // DLPack's
+    Py_buffer buffer;  // with an owner alone
+    bool has_buffer = false;
+
+private:
+    void give_back();
+};
+
+struct TensorLayout {
     Kind kind = Kind::absent;
     hewn_data_type type = HEWN_DATA_TYPE_UNKNOWN;
-    Array array;         // keeps the memory
     uint64_t bytes = 0;  // from the first element to the end of the last
     Shape shape;         // the array's own, as are its strides; all in elements
     int64_t own_strides[MAX_RANK];
     int64_t strides[MAX_RANK];  // over the operator's sizes
-    void *address = nullptr;    // of an array's first element
     alignas(8) unsigned char number[8] = {};
+};
+
+struct Tensor : TensorLayout {
+    Tensor() = default;
+    // A copy is of the description: it has no memory.
+    Tensor(const Tensor &other) : TensorLayout(other) {}
+    Tensor &operator=(Tensor &&other) = default;
+
+    Memory lent;
+    void *address = nullptr;  // of an array's first element
 
     bool is_present() const { return kind != Kind::absent; }
     void *memory() { return kind == Kind::number ? number : address; }
-    uint64_t count() const { return kind == Kind::array ? array.size() : 1; }
+    // Elements of its own.
+    int64_t count() const;
 };
 
 // Whether an argument is a number of Python's, whose type follows from the other tensors'.

@@ -1,5 +1,7 @@
 #include "types.h"
 
+#include <cstring>
+
 namespace hewn_python {
 
 namespace {
@@ -52,6 +54,18 @@ hewn_data_type type_of(nb::dlpack::dtype dtype) {
             return row.type;
     }
     return HEWN_DATA_TYPE_UNKNOWN;
+}
+
+// struct's letters, in this machine's order. What they say beside the kind is the element's bytes.
+hewn_data_type type_of(const char *format, Py_ssize_t bytes) {
+    if (!format) format = "B";
+    if (*format == '@' || *format == '=' || *format == '<') format++;
+    if (!*format || format[1]) return HEWN_DATA_TYPE_UNKNOWN;
+    const Code code = std::strchr("efd", *format)      ? Code::Float
+                      : std::strchr("bhilqn", *format) ? Code::Int
+                      : std::strchr("BHILQN", *format) ? Code::UInt
+                                                       : Code::Complex;
+    return type_of({uint8_t(code), uint8_t(8 * bytes), 1});
 }
 
 hewn_data_type type_asked(nb::handle dtype) {

@@ -32,6 +32,8 @@ bool is_integer(hewn_data_type type);
 bool is_signed(hewn_data_type type);
 // Of an array's elements; UNKNOWN: hewn has no such type.
 hewn_data_type type_of(nb::dlpack::dtype dtype);
+// The same, for a buffer's format and the bytes of an element.
+hewn_data_type type_of(const char *format, Py_ssize_t bytes);
 // What a `dtype` argument means: a name, or a type of NumPy's or of another framework. None is
 // UNKNOWN.
 hewn_data_type type_asked(nb::handle dtype);
