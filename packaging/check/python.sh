@@ -34,15 +34,17 @@ tests() {  # ARCH TRIPLET PLATFORM COMMAND...: runs them with the command before
 
 files=(/opt/tests/test_operators.py /opt/tests/test_errors.py /opt/tests/test_objects.py
     /opt/tests/test_memory.py /opt/tests/test_frameworks.py)
-environment=(env -i HOME=/tmp LC_ALL=C.UTF-8 PATH=/usr/bin PYTHONPATH=/opt/wheel)
-tests amd64 x86_64-linux-gnu manylinux_2_17_x86_64 chroot "$work/amd64" "${environment[@]}" \
-    /usr/bin/python3.13
+inside() {  # ARCH COMMAND...
+    env -i HOME=/tmp LC_ALL=C.UTF-8 PATH=/usr/bin PYTHONPATH=/opt/wheel \
+        "$(command -v chroot)" "$work/$1" "${@:2}"
+}
+tests amd64 x86_64-linux-gnu manylinux_2_17_x86_64 inside amd64 /usr/bin/python3.13
 if [[ ! -e $(compgen -G "$dist/*manylinux_2_17_aarch64.whl") ]]; then
     skip "no wheel for ARM64 here: scripts/release.sh without --quick makes it"
 fi
 files=(/opt/tests/test_operators.py /opt/tests/test_errors.py)  # others take long
 emulated() {
     cp /usr/bin/qemu-aarch64-static "$work/arm64/usr/bin/"
-    chroot "$work/arm64" "${environment[@]}" /usr/bin/qemu-aarch64-static "$@"
+    inside arm64 /usr/bin/qemu-aarch64-static "$@"
 }
 tests arm64 aarch64-linux-gnu manylinux_2_17_aarch64 emulated /usr/bin/python3.13

@@ -1,5 +1,7 @@
 """Arrays of others: PyTorch's and ml_dtypes', where they are installed, and what has DLPack."""
 
+import ctypes
+
 import hewn
 import numpy as np
 import pytest
@@ -35,6 +37,42 @@ def test_a_framework_s_own_refusal_is_told():
 
     with pytest.raises(hewn.Error, match=r"x: .*use detach\(\)"):
         hewn.quantize_linear(Refuses(X), 0.1)
+
+
+class OnDevice(ctypes.Structure):
+    """DLPack's DLManagedTensor: one float32 in a GPU's memory."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device", ctypes.c_int32),
+        ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.c_void_p), ("byte_offset", ctypes.c_uint64),
+        ("manager", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
+    ]  # fmt: skip
+
+    def capsule(self):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype = ctypes.py_object
+        new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self), b"dltensor", None)
+
+
+class Lends:
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __dlpack__(self, **keywords):
+        return self.tensor.capsule()
+
+
+def test_the_memory_of_a_gpu_is_refused():
+    # The functions' time of life is this one's, as is the shape's.
+    freed = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda tensor: None)
+    shape, address = (ctypes.c_int64 * 1)(1), ctypes.cast(freed, ctypes.c_void_p)
+    tensor = OnDevice(64, 2, 0, 1, 2, 32, 1, shape, None, 0, None, address)
+    with pytest.raises(hewn.Error, match="x: is not in the CPU's memory") as caught:
+        hewn.quantize_linear(Lends(tensor), 0.1)
+    assert caught.value.status is hewn.Status.UNSUPPORTED
 
 
 def test_subclasses_of_numpy():
