@@ -1,9 +1,10 @@
 """Writes the measured tables and charts of the documents: docs.py [--check]
 
 docs/measurements/<machine>.json has the measurements of a machine, code_size.json the kernels'
-bytes. What a page shows of them stands between the comments `<!-- bench/docs.py: WHAT -->` and
-`<!-- end -->`, where this script writes it; the charts are docs/charts/*.svg. --check writes
-nothing and fails if something is not what it would write.
+bytes, onnxruntime.json nodes and models in ONNX Runtime (onnxruntime_nodes.py). What a page shows
+of them stands between the comments `<!-- bench/docs.py: WHAT -->` and `<!-- end -->`, where this
+script writes it; the charts are docs/charts/*.svg. --check writes nothing and fails if something is
+not what it would write.
 
     docs.py --add REPORT MACHINE TABLE [--threads N]     a report of compare becomes a table
     docs.py --code-size build/code-size.txt              the sizes of a build's targets
@@ -22,6 +23,7 @@ import table
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 MEASUREMENTS = ROOT / "docs" / "measurements"
 CODE_SIZE = MEASUREMENTS / "code_size.json"
+ONNXRUNTIME = MEASUREMENTS / "onnxruntime.json"
 MARKED = re.compile(r"(<!-- bench/docs\.py: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 MACHINES = ["zen5", "zen4", "zen3", "zen1", "xeon"]
 COLUMNS = [(m, t) for m in MACHINES for t in ("", "avx2") if not t or m in ("zen5", "xeon")]
@@ -193,11 +195,38 @@ def write_code_totals():
     yield f"A target's kernels have at most: {', '.join(texts)}."
 
 
+def write_onnxruntime():
+    about = json.loads(ONNXRUNTIME.read_text(encoding="utf-8"))
+    nodes = {(row["name"], row["elements"]): row for row in about["nodes"]}
+    names, sizes = (list(dict.fromkeys(key[i] for key in nodes)) for i in (0, 1))
+    version, machine = about["onnxruntime"], about["machine"]
+    yield f"ONNX Runtime {version}'s time over hewn's, one thread of {machine},"
+    yield f"{about['date']}: a node, by its elements, and quantized models."
+    yield ""
+    yield "| | " + " | ".join(table.size_text(n) for n in sizes) + " |"
+    yield "|---|" + "---|" * len(sizes)
+    for name in names:
+        ratios = [f"{short(nodes[name, n]['ratio'])}x" for n in sizes]
+        yield f"| {name} | " + " | ".join(ratios) + " |"
+    yield ""
+    yield "| QDQ, QOperator | ms | nodes on hewn | optimized first | loaded directly |"
+    yield "|---|---|---|---|---|"
+    models = {}
+    for row in about["models"]:
+        models.setdefault(row["name"].rpartition(",")[0], []).append(row)
+    for name, rows in models.items():
+        cells_ = [[f"{row['ms']:.1f}" for row in rows], [str(row["nodes"]) for row in rows]]
+        for way in ("optimized_first", "direct"):
+            cells_.append([f"{short(row[way])}x" for row in rows])
+        yield f"| {name} | " + " | ".join(map(", ".join, cells_)) + " |"
+
+
 WRITERS = {
     "claim": write_claim,
     "code_size": write_code_size,
     "code_totals": write_code_totals,
     "machines": write_machines,
+    "onnxruntime": write_onnxruntime,
     "speed": write_speed,
     "summary": write_summary,
     "table": write_table,
