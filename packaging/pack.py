@@ -10,8 +10,19 @@ import pathlib
 import common
 
 # In this order: later forms take what earlier ones write.
-FORMS = ("universal", "archives", "aar", "xcframework", "nuget", "recipes", "wheels")
-FORMS += ("notes", "sbom", "sums")
+FORMS = (
+    "universal",
+    "archives",
+    "aar",
+    "xcframework",
+    "nuget",
+    "onnxruntime_wheel",
+    "recipes",
+    "wheels",
+    "notes",
+    "sbom",
+    "sums",
+)
 
 
 def refuse_names(folder, forbidden):

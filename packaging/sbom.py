@@ -9,10 +9,12 @@ import zipfile
 import aar
 import common
 import nuget
+import onnxruntime_wheel
 
 WHEEL = r"^hewn/_hewn[^/]*\.(so|pyd)$"
 WINDOWS_WHEEL = r"^hewn/_hewn\.pyd$"
 ZIG_WHEEL = r"^hewn/_hewn[^/]*\.so$"
+PROVIDER = r"onnxruntime_providers_hewn\.(so|dll)$"
 TOOL = r"/bin/hewn(\.exe)?$|^deb/hewn_"
 # {the first column of THIRD_PARTY.md's table: (name, SPDX licence, package, which files have it)};
 # a file is <system>/... A static library has of others' work only Halide's.
@@ -21,7 +23,7 @@ PARTS = {
         "Halide",
         "MIT",
         "pkg:pypi/halide@21.0.0",
-        r"/libhewn[^/]*\.(so[\d.]*|dylib|a)$|\.dll$|^deb/(lib)?hewn|" + WHEEL + "|" + TOOL,
+        r"/libhewn[^/]*\.(so[\d.]*|dylib|a)$|\.dll$|^deb/(lib)?hewn|" + WHEEL + "|" + PROVIDER + "|" + TOOL,
     ),
     "MinGW-w64's C runtime": (
         "mingw-w64",
@@ -59,7 +61,7 @@ PARTS = {
         "libc++",
         "Apache-2.0 WITH LLVM-exception",
         "pkg:pypi/ziglang@0.15.2",
-        ZIG_WHEEL,
+        ZIG_WHEEL + r"|^(linux-gnu|windows-arm64).*" + PROVIDER,
     ),
     "CLI11": ("CLI11", "BSD-3-Clause", None, TOOL),
     "JSON for Modern C++ (nlohmann)": ("nlohmann_json", "MIT", None, TOOL),
@@ -90,6 +92,8 @@ def members(path):
     else:
         with zipfile.ZipFile(path) as packed:
             names = packed.namelist()
+    if path.name.startswith(onnxruntime_wheel.MODULE):
+        return [f"{onnxruntime_wheel.system_of(path)}/{name}" for name in names]
     names = [name.removeprefix(f"hewn-{common.VERSION}-") for name in names]
     called = {f"/android.{abi}/": system for system, abi in aar.ABIS.items()}
     called |= {f"runtimes/{rid}/": system for system, rid in nuget.RIDS.items()}

@@ -45,15 +45,19 @@ quietly() {
 # Debug information names files relative to the sources' folder.
 build() {
     local system=$1 name=$2 targets=$3 stage=$folder/stage/$2 release="-O3 -DNDEBUG"
+    local ort=OFF
     case $system in
     linux-* | android-* | windows-x86_64)
         release+=" -g1 -ffile-prefix-map='$PWD'=. -ffile-prefix-map='$folder/$name'=build"
         ;;
     esac
+    # ONNX Runtime's provider, which has no use for GPUs' kernels, where its wheels are for.
+    if [[ $targets == cpu && $system =~ ^(linux-gnu|windows)- ]]; then ort=ON; fi
     quietly "$folder/$name.log" scripts/cross.sh "$system" -B "$folder/$name" \
         "-DHEWN_TARGETS=$targets" "-DHEWN_SIGNATURES=$HEWN_SIGNATURES" \
         "-DCMAKE_C_FLAGS_RELEASE=$release" "-DCMAKE_CXX_FLAGS_RELEASE=$release" \
-        -DCMAKE_INSTALL_LIBDIR=lib -DHEWN_BUILD_TESTS=OFF -DHEWN_BUILD_EXAMPLES=OFF || return
+        -DCMAKE_INSTALL_LIBDIR=lib "-DHEWN_BUILD_ORT=$ort" \
+        -DHEWN_BUILD_TESTS=OFF -DHEWN_BUILD_EXAMPLES=OFF || return
     rm -rf "$stage" "$folder/debug/$name"
     mkdir -p "$folder/stage"
     cp -a "$folder/$name"/package/*/ "$stage" || return
@@ -71,7 +75,8 @@ split_debug_symbols() {
         mkdir -p "$debug" && $objcopy --only-keep-debug "$library" "$symbols" &&
             { [[ $stage != *linux-gnu-arm64* ]] || llvm-objcopy --strip-debug "$symbols"; } &&
             $objcopy --strip-debug --add-gnu-debuglink="$symbols" "$library" || return
-    done < <(find "$stage" -type f \( -name 'libhewn.so*' -o -name hewn.dll -o -name hewn.exe \))
+    done < <(find "$stage" -type f \( -name 'libhewn.so*' -o -name hewn.dll -o -name hewn.exe \
+        -o -name '*onnxruntime_providers_hewn.*' \))
     if [[ -d $debug && -f $stage/lib/libhewn.a ]]; then
         llvm-strip --strip-debug "$stage/lib/libhewn.a"
     fi

@@ -25,6 +25,7 @@ import archives  # noqa: E402
 import common  # noqa: E402
 import notes  # noqa: E402
 import nuget  # noqa: E402
+import onnxruntime_wheel  # noqa: E402
 import pack  # noqa: E402
 import recipes  # noqa: E402
 import sbom  # noqa: E402
@@ -143,6 +144,7 @@ class PackagingTest(unittest.TestCase):
 
     def test_the_same_bytes_in_two_folders(self):
         # Those whose tools are here; the notes are a release's alone.
+        self.stage_providers()
         lacking = {"sbom"} if UNBILLED else set()
         lacking |= {"notes"} | ({"universal", "xcframework"} if UNLIPOED else set())
         outputs = []
@@ -197,6 +199,45 @@ class PackagingTest(unittest.TestCase):
                 return b"".join(packed.extractfile(member).read() for member in packed)
         with zipfile.ZipFile(path) as packed:
             return b"".join(packed.read(name) for name in packed.namelist())
+
+    # ---- Wheels of ONNX Runtime's provider ----
+
+    def stage_providers(self):
+        for name, library in (
+            ("linux-gnu-x86_64-cpu", "lib/libonnxruntime_providers_hewn.so"),
+            ("linux-gnu-arm64", "lib/libonnxruntime_providers_hewn.so"),
+            ("windows-x86_64", "bin/onnxruntime_providers_hewn.dll"),
+        ):
+            write(self.stage / name / library, f"provider {name}")
+
+    def test_a_wheel_of_the_provider_for_each_system(self):
+        self.assertEqual(self.pack(onnxruntime_wheel), [], "where nothing is built")
+        self.stage_providers()
+        packed = {path.name.partition("-py3-none-")[2]: path for path in
+                  self.pack(onnxruntime_wheel)}
+        linux = "manylinux2014_{0}.manylinux_2_17_{0}.whl"
+        self.assertEqual(list(packed), [linux.format("x86_64"), linux.format("aarch64"),
+                                        "win_amd64.whl"])
+        info = f"onnxruntime_ep_hewn-{common.VERSION}.dist-info/"
+        with zipfile.ZipFile(packed[linux.format("x86_64")]) as wheel:
+            text = {name: wheel.read(name).decode() for name in wheel.namelist()}
+        self.assertEqual(text["onnxruntime_ep_hewn/libonnxruntime_providers_hewn.so"],
+                         "provider linux-gnu-x86_64-cpu")
+        self.assertIn("Tag: py3-none-manylinux2014_x86_64\n", text[info + "WHEEL"])
+        self.assertIn(f"\nVersion: {common.VERSION}\n", text[info + "METADATA"])
+        self.assertNotIn("Requires-Dist", text[info + "METADATA"])
+        self.assertIn(info + "licenses/THIRD_PARTY.md", text)
+        listed = [line.split(",")[0] for line in text[info + "RECORD"].splitlines()]
+        self.assertEqual(sorted(listed), sorted(text))
+
+    def test_the_provider_has_its_c_plus_plus_library(self):
+        self.stage_providers()
+        parts = {path.name.partition("-py3-none-")[2].partition("_")[0]: sbom.parts_of(path)
+                 for path in self.pack(onnxruntime_wheel)}
+        self.assertIn("LLVM's libc++, libc++abi and libunwind", parts["manylinux2014"])
+        self.assertIn("libgcc, libstdc++", parts["win"])
+        for names in parts.values():
+            self.assertIn("Halide 21.0.0, its runtime and generated code", names)
 
     # ---- Archives, notes, sums ----
 
