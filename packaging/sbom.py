@@ -23,7 +23,7 @@ PARTS = {
         "Halide",
         "MIT",
         "pkg:pypi/halide@21.0.0",
-        r"/libhewn[^/]*\.(so[\d.]*|dylib|a)$|\.dll$|^deb/(lib)?hewn|" + WHEEL + "|" + PROVIDER + "|" + TOOL,
+        rf"/libhewn[^/]*\.(so[\d.]*|dylib|a)$|\.dll$|^deb/(lib)?hewn|{WHEEL}|{PROVIDER}|{TOOL}",
     ),
     "MinGW-w64's C runtime": (
         "mingw-w64",

@@ -11,3 +11,4 @@ find_program(CMAKE_RC_COMPILER REQUIRED
 set(CMAKE_RC_FLAGS_INIT --target=aarch64-w64-mingw32)
 # Without symbols no PDB is written, whose number would make two links of the same objects differ.
 set(CMAKE_SHARED_LINKER_FLAGS_INIT -s)
+set(CMAKE_MODULE_LINKER_FLAGS_INIT -s)

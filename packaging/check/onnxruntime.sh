@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # onnxruntime.sh DIST WORK: the wheel of the execution provider where there is no compiler: the
 # lines of docs/onnxruntime.md run a model, with nodes on hewn as ONNX Runtime's own record says;
-# what auditwheel says of the wheels.
+# what auditwheel says of the wheels. With ONNX Runtime's headers in the folder
+# HEWN_ONNXRUNTIME_INCLUDE: examples/onnxruntime with the DLL in Microsoft's library, under Wine.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 module=onnxruntime_ep_hewn tests=$root/tests/onnxruntime
@@ -22,8 +23,7 @@ audit() {
 
 # A virtual environment of its own, ONNX Runtime as the registry has it, no compiler on the PATH.
 use() {
-    local said newest
-    newest=$(grep -o '^onnxruntime==[0-9.]*' "$tests/requirements.txt")
+    local said
     python3 -m venv "$work/venv"
     "$work/venv/bin/pip" install --quiet --disable-pip-version-check --no-input \
         --only-binary ":all:" "$newest" "$(wheel x86_64)" ||
@@ -37,5 +37,33 @@ use() {
     echo "ok      the lines of docs/onnxruntime.md: $(tail -1 <<<"$said")"
 }
 
+# The DLL in Microsoft's library: the example's program, on the model of use().
+use_under_wine() {
+    local headers=${HEWN_ONNXRUNTIME_INCLUDE:-} said
+    if [[ ! -f $headers/onnxruntime_c_api.h ]]; then
+        echo "skipped Windows: HEWN_ONNXRUNTIME_INCLUDE names no folder with onnxruntime_c_api.h"
+        return
+    fi
+    apt g++-mingw-w64-x86-64
+    "$work/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps \
+        --only-binary ":all:" --platform win_amd64 --dest "$work" "$newest" ||
+        skip "ONNX Runtime for Windows cannot be had"
+    for wheel in "$work"/onnxruntime-*.whl "$(wheel win_amd64)"; do
+        python -m zipfile -e "$wheel" "$work/windows"
+    done
+    cd "$work/windows"
+    cp onnxruntime/capi/onnxruntime.dll "$module/onnxruntime_providers_hewn.dll" ../model.onnx .
+    printf 'LIBRARY onnxruntime.dll\nEXPORTS\n OrtGetApiBase\n' >onnxruntime.def
+    x86_64-w64-mingw32-dlltool -d onnxruntime.def -l libonnxruntime.a
+    x86_64-w64-mingw32-g++-posix -std=c++17 -static -I "$headers" \
+        "$root/examples/onnxruntime/main.cpp" -o run_model.exe libonnxruntime.a
+    said=$("$root/tests/support/run-wine.sh" ./run_model.exe \
+        "Z:${PWD//\//\\}\\onnxruntime_providers_hewn.dll" model.onnx | tr -d '\r')
+    [[ $said == *"HewnExecutionProvider: Mul"*": 0 of "* ]] || fail "under Wine: $said"
+    echo "ok      Windows, under Wine: $(tail -1 <<<"$said")"
+}
+
+newest=$(grep -o '^onnxruntime==[0-9.]*' "$tests/requirements.txt")
 audit
 use
+use_under_wine
