@@ -25,7 +25,7 @@ struct Chip;
 // Halide's uniform entry point of a kernel: pointers to its arguments in order, the user context
 // first.
 using KernelFunction = int (*)(void **arguments);
-// A kernel's entry, cast to its type where it is called (docs/architecture.md#entry-points).
+// A kernel's entry, cast to its type where it is called (docs/lab/architecture.md#entry-points).
 using KernelEntry = void (*)();
 
 // One compiled function of a variant. A layout is a binary number, one digit an input that rows are
