@@ -42,10 +42,11 @@ HEWN_HANDLE(OrtValue);
 HEWN_HANDLE(OrtValueInfo);
 #undef HEWN_HANDLE
 
-enum OrtErrorCode { ORT_OK = 0, ORT_FAIL = 1, ORT_INVALID_ARGUMENT = 2 };
-enum OrtOpAttrType { ORT_OP_ATTR_UNDEFINED = 0, ORT_OP_ATTR_INT = 1 };
-enum OrtHardwareDeviceType { OrtHardwareDeviceType_CPU = 0 };
-enum ONNXTensorElementDataType {
+// With a fixed type: ONNX Runtime has more numbers than are named here.
+enum OrtErrorCode : int { ORT_OK = 0, ORT_FAIL = 1, ORT_INVALID_ARGUMENT = 2 };
+enum OrtOpAttrType : int { ORT_OP_ATTR_UNDEFINED = 0, ORT_OP_ATTR_INT = 1 };
+enum OrtHardwareDeviceType : int { OrtHardwareDeviceType_CPU = 0 };
+enum ONNXTensorElementDataType : int {
     ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED = 0,
     ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT = 1,
     ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8 = 2,
