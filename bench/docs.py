@@ -24,6 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 MEASUREMENTS = ROOT / "docs" / "measurements"
 CODE_SIZE = MEASUREMENTS / "code_size.json"
 ONNXRUNTIME = MEASUREMENTS / "onnxruntime.json"
+PYTHON = MEASUREMENTS / "python.json"
 MARKED = re.compile(r"(<!-- bench/docs\.py: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 MACHINES = ["zen5", "zen4", "zen3", "zen1", "xeon"]
 COLUMNS = [(m, t) for m in MACHINES for t in ("", "avx2") if not t or m in ("zen5", "xeon")]
@@ -221,12 +222,31 @@ def write_onnxruntime():
         yield f"| {name} | " + " | ".join(map(", ".join, cells_)) + " |"
 
 
+def call_text(microseconds):
+    if microseconds is None:
+        return ""
+    return f"{microseconds:.2f}" if microseconds < 100 else f"{microseconds:.0f}"
+
+
+def write_python():
+    """What bench/python_calls.py measured."""
+    about = json.loads(PYTHON.read_text(encoding="utf-8"))
+    versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
+    yield "| microseconds | " + " | ".join(table.size_text(n) for n in about["sizes"]) + " |"
+    yield "|---|" + "---|" * len(about["sizes"])
+    for name, values in about["microseconds"].items():
+        yield f"| {name} | " + " | ".join(map(call_text, values)) + " |"
+    yield ""
+    yield f"{about['cpu']}, one thread; {versions}."
+
+
 WRITERS = {
     "claim": write_claim,
     "code_size": write_code_size,
     "code_totals": write_code_totals,
     "machines": write_machines,
     "onnxruntime": write_onnxruntime,
+    "python": write_python,
     "speed": write_speed,
     "summary": write_summary,
     "table": write_table,

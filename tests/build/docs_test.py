@@ -20,8 +20,8 @@ MAX_WORDS = 20_000
 UNCOUNTED = ("docs/lab/", "THIRD_PARTY.md")
 CODE = (".c", ".cmake", ".cpp", ".h", ".hpp", ".py", ".sh", ".txt")
 FOLDERS = (
-    "bench|cmake|docs|examples|generators|include|packaging|reference|runtime|scripts|tests|tools"
-    "|tuning"
+    "bench|bindings|cmake|docs|examples|generators|include|packaging|reference|runtime|scripts|tests"
+    "|tools|tuning"
 )
 
 

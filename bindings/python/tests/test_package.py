@@ -1,6 +1,7 @@
 """The installed package: its files, types, command line, and what documents show of it."""
 
 import importlib.metadata
+import importlib.util
 import os
 import pathlib
 import re
@@ -102,6 +103,18 @@ def test_examples_run(example, tmp_path):
     errors = [float(number) for number in re.findall(r"\d\.\d+", printed)]
     assert errors[1] < errors[0] / 2  # a scale a channel is better
     assert {path.name for path in tmp_path.iterdir()} == {"errors.png", "levels.png"}
+
+
+def test_the_measurement_measures(monkeypatch):
+    path = ROOT / "bench/python_calls.py"
+    spec = importlib.util.spec_from_file_location("python_calls", path)
+    measurement = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(measurement)
+    monkeypatch.setattr(measurement, "SECONDS", 0.01)
+    monkeypatch.setattr(measurement, "of_torch", lambda x: {})
+    monkeypatch.setattr(measurement, "of_onnxruntime", lambda x, out: {})
+    times = measurement.measure(64)
+    assert len(times) == 5 and min(times.values()) > 0
 
 
 # ---- python -m hewn ----

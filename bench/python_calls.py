@@ -1,0 +1,136 @@
+"""Microseconds of a call from Python, by one thread: python_calls.py [JSON]
+
+NumPy, PyTorch and ONNX Runtime where they are installed (onnx and onnxruntime for the last). Each
+time is the least of many; the contenders take turns in any order, so that a busy machine meets all
+alike. JSON, docs/measurements/python.json, is what bench/docs.py shows."""
+
+import json
+import pathlib
+import platform
+import random
+import sys
+import time
+
+import hewn
+import numpy as np
+
+SIZES = [16, 4 << 10, 1 << 20]
+SECONDS = 8  # for a size, each contender
+SCALE, ZERO = 0.02, 128
+
+
+def numpy_quantize(x, out):
+    y = np.divide(x, np.float32(SCALE))
+    np.rint(y, out=y)
+    np.add(y, np.float32(ZERO), out=y)
+    np.clip(y, 0, 255, out=y)
+    out[...] = y
+
+
+def of_torch(x):
+    import torch
+
+    torch.set_num_threads(1)
+    tensor = torch.from_numpy(x)
+    return {
+        "torch.quantize_per_tensor": lambda: torch.quantize_per_tensor(
+            tensor, SCALE, ZERO, torch.quint8
+        )
+    }
+
+
+def of_onnxruntime(x, out):
+    import onnxruntime as ort
+    from onnx import TensorProto, helper as h, numpy_helper
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    constants = [
+        numpy_helper.from_array(np.float32(SCALE), "s"),
+        numpy_helper.from_array(np.uint8(ZERO), "z"),
+    ]
+    tensor = lambda name, kind: h.make_tensor_value_info(name, kind, ["n"])
+    node = h.make_node("QuantizeLinear", ["x", "s", "z"], ["y"])
+    ends = [tensor("x", TensorProto.FLOAT)], [tensor("y", TensorProto.UINT8)]
+    graph = h.make_graph([node], "g", *ends, constants)
+    model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+    session = ort.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    binding = session.io_binding()
+    binding.bind_cpu_input("x", x)
+    binding.bind_output("y", "cpu", 0, np.uint8, out.shape, out.ctypes.data)
+    return {
+        "ONNX Runtime, `run`": lambda: session.run(None, {"x": x}),
+        "ONNX Runtime, bound": lambda: session.run_with_iobinding(binding),
+    }
+
+
+def contenders(size):
+    x = np.random.default_rng(0).standard_normal(size).astype(np.float32)
+    out = np.empty(size, np.uint8)
+    quantize = hewn.compile(hewn.quantize_linear, x, SCALE, ZERO, threads=1)
+    found = {
+        "`hewn.quantize_linear`, `out` given": lambda: hewn.quantize_linear(
+            x, SCALE, ZERO, out=out, threads=1
+        ),
+        "the same, a new array": lambda: hewn.quantize_linear(x, SCALE, ZERO, threads=1),
+        "compiled, `out` given": lambda: quantize(x, out=out),
+        "bound": quantize.bind(x, out=out),
+        "NumPy, five functions": lambda: numpy_quantize(x, out),
+    }
+    for make in (lambda: of_torch(x), lambda: of_onnxruntime(x, out)):
+        try:
+            found |= make()
+        except ImportError as error:
+            print(f"left out: {error}", file=sys.stderr)
+    return found
+
+
+def seconds(function, count):
+    function()  # whoever ran before has filled the caches
+    start = time.perf_counter()
+    for _ in range(count):
+        function()
+    return (time.perf_counter() - start) / count
+
+
+def measure(size):
+    """{contender: microseconds}"""
+    functions = contenders(size)
+    # As many calls as take 0.2 ms: few enough to run between two of other programs.
+    quick = {name: min(seconds(f, 3) for _ in range(9)) for name, f in functions.items()}
+    counts = {name: max(1, int(2e-4 / least)) for name, least in quick.items()}
+    best = dict.fromkeys(functions, float("inf"))
+    end = time.perf_counter() + SECONDS * len(functions)
+    while time.perf_counter() < end:
+        for name in random.sample(list(functions), len(functions)):
+            best[name] = min(best[name], seconds(functions[name], counts[name]))
+    return {name: round(1e6 * value, 3) for name, value in best.items()}
+
+
+def versions():
+    found = {"Python": platform.python_version(), "NumPy": np.__version__}
+    for name, module in (("PyTorch", "torch"), ("ONNX Runtime", "onnxruntime")):
+        if module in sys.modules:
+            found[name] = sys.modules[module].__version__
+    return found
+
+
+def cpu():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        return next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
+
+
+def main():
+    columns = {size: measure(size) for size in SIZES}
+    rows = {name: [columns[size].get(name) for size in SIZES] for name in columns[SIZES[0]]}
+    about = {"cpu": cpu(), "versions": versions(), "sizes": SIZES, "microseconds": rows}
+    text = json.dumps(about, indent=1) + "\n"
+    if len(sys.argv) > 1:
+        pathlib.Path(sys.argv[1]).write_text(text, encoding="utf-8")
+    print(text, end="")
+
+
+if __name__ == "__main__":
+    main()
