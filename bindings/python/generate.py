@@ -131,7 +131,11 @@ class Operator:
             " It may be an input." if self.row["in_place"] else ""
         )
         yield from textwrap.wrap(f"Raises {RAISES}", 92, subsequent_indent="    ")
-        yield f"Source: DirectML's {self.row['directml']}, ONNX's {self.row['onnx']}."
+        onnx = f"ONNX's {self.row['onnx']}"
+        if {level["level"] for level in self.row["levels"]} == {"hewn"}:
+            yield f"Source: {onnx}; DirectML has no such operator."
+        else:
+            yield f"Source: DirectML's {self.row['directml']}, {onnx}."
 
     def call(self):
         passed = [word if word in self.keywords() else "None" for word in KEYWORDS]
@@ -152,14 +156,20 @@ class Operator:
         return f"@overload\ndef {self.row['name']}(\n    {parameters},\n) -> {result}: ...\n"
 
     def entry(self):
-        """A line of OPERATORS."""
-        roles = tuple(tensor["role"] for tensor in self.tensors)
-        optional = tuple(bool(tensor["optional_from"]) for tensor in self.tensors)
-        values = (self.row["number"], self.row["command"], self.row["formula"])
-        keywords, names = tuple(self.keywords()), tuple(self.names)
-        like = tuple((tensor["like"], tensor["integers"]) for tensor in self.tensors)
-        rest = (names, roles, optional, like, tuple(self.row["signature"]), keywords)
-        return f"    {self.row['name']!r}: Operator(*{values},\n        *{rest}),\n"
+        """A row of OPERATORS."""
+        fields = {
+            "number": self.row["number"],
+            "command": self.row["command"],
+            "formula": self.row["formula"],
+            "names": tuple(self.names),
+            "roles": tuple(tensor["role"] for tensor in self.tensors),
+            "optional": tuple(bool(tensor["optional_from"]) for tensor in self.tensors),
+            "like": tuple((tensor["like"], tensor["integers"]) for tensor in self.tensors),
+            "signature": tuple(self.row["signature"]),
+            "keywords": tuple(self.keywords()),
+        }
+        lines = "".join(f"        {name}={value!r},\n" for name, value in fields.items())
+        return f'    "{self.row["name"]}": Operator(\n{lines}    ),\n'
 
 
 def statuses():
