@@ -62,6 +62,9 @@ private:
 
 struct Operand : Spec {
     uint8_t *memory;
+    Operand(hewn_data_type type, std::vector<int64_t> sizes, std::vector<int64_t> strides,
+            uint8_t *memory)
+        : Spec{type, std::move(sizes), std::move(strides)}, memory(memory) {}
 };
 
 // Compiles and executes; operands in DirectML's order, output last.
