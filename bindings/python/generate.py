@@ -23,7 +23,8 @@ KEYWORDS = {
 ABOUT = {
     "axis": "the dimension of `{x}` that a scale or zero point of one dimension goes along;"
     " without it they are broadcast by NumPy's rule.",
-    "block_size": "one scale and zero point for so many elements along `axis`; must divide them.",
+    "block_size": "one scale and zero point for so many elements along `axis`, the last block of"
+    " which may be short.",
     "dtype": "the output's type, as NumPy, PyTorch and their like name it; {default}.",
     "out": "an array for the result, of any strides without overlap. Else a packed array of `{x}`'s"
     " framework is made.",

@@ -58,7 +58,7 @@ struct CaseRunner {
     // Throws OperatorError, whose text starts with `command`, if nothing can run.
     CaseRunner(const std::string &command, const ExecutionOptions &execution);
 
-    // The operator's result on the case's inputs. Of `expected`, only the type and sizes are used.
+    // The operator's result on the case's inputs; `expected` is not looked at.
     // Throws Error.
     Array run(const Case &test) const;
 };

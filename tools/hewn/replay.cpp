@@ -113,6 +113,7 @@ struct Draft {
         result.op = &op;
         result.expected =
             Array::allocate("", types.back(), sizes);  // CaseRunner makes the contents
+        result.output = {result.expected.type, result.expected.sizes};
         result.inputs = std::move(inputs);
         result.signature = kernel_name(op, types);
         return result;

@@ -155,12 +155,7 @@ void Problem::set_blocks(const Arguments &given) {
     if (given.block_size.is_none()) return;
     block_ = as_index(given.block_size, "block_size");
     if (axis_ < 0) refuse("block_size", "needs an axis");
-    if (block_ < 1 || shape_.sizes[axis_] % block_ != 0)
-        refuse("block_size", std::to_string(block_) + " does not divide the " +
-                                 std::to_string(shape_.sizes[axis_]) + " elements of the axis");
-    if (shape_.rank == MAX_RANK)
-        refuse("block_size", "makes two dimensions of one, and 8 are the most",
-               HEWN_STATUS_UNSUPPORTED);
+    if (block_ < 1) refuse("block_size", std::to_string(block_) + ", at least 1 is due");
 }
 
 // By NumPy's rule.
@@ -192,38 +187,22 @@ void Problem::place_parameter(size_t i, const Shape &blocks) {
     }
 }
 
-// The axis as two dimensions: blocks, and the elements of a block, `within` apart.
-void Problem::split(Tensor &tensor, int64_t within) {
-    for (int k = int(shape_.rank); k > axis_ + 1; k--) tensor.strides[k] = tensor.strides[k - 1];
-    tensor.strides[axis_ + 1] = within;
-}
-
 void Problem::place() {
-    sizes_ = shape_;
-    if (block_) sizes_.sizes[axis_] /= block_;
-    const Shape blocks = sizes_;
+    Shape blocks = shape_;
+    if (block_) {
+        int64_t &size = blocks.sizes[axis_];
+        size = size / block_ + (size % block_ != 0);
+    }
     for (size_t i = 0; i < row_->output(); i++) {
         std::fill_n(tensors_[i].strides, shape_.rank, 0);
         if (row_->is_parameter(i)) place_parameter(i, blocks);
         else broadcast(tensors_[i], shape_, name(i));
-        if (!block_) continue;
-        const int64_t stride = row_->is_parameter(i) ? 0 : tensors_[i].strides[axis_];
-        if (!row_->is_parameter(i)) tensors_[i].strides[axis_] *= block_;
-        split(tensors_[i], stride);
     }
-    if (!block_) return;
-    for (int k = int(shape_.rank); k > axis_ + 1; k--) sizes_.sizes[k] = sizes_.sizes[k - 1];
-    sizes_.sizes[axis_ + 1] = block_;
-    sizes_.rank++;
 }
 
 void Problem::place_output() {
     Tensor &output = this->output();
     std::copy(output.own_strides, output.own_strides + shape_.rank, output.strides);
-    if (!block_) return;
-    const int64_t stride = output.strides[axis_];
-    output.strides[axis_] *= block_;
-    split(output, stride);
 }
 
 void Problem::take_output(nb::handle out) {
@@ -251,8 +230,8 @@ void Problem::describe_packed_output() {
 
 hewn::Operator Problem::compile(const std::string &variant, int threads,
                                 const std::vector<bool> &constants) const {
-    const uint32_t rank = sizes_.rank;
-    const std::vector<int64_t> sizes(sizes_.sizes, sizes_.sizes + rank);
+    const uint32_t rank = shape_.rank;
+    const std::vector<int64_t> sizes(shape_.sizes, shape_.sizes + rank);
     std::vector<hewn::TensorDesc> descs(row_->count());
     std::vector<const hewn::TensorDesc *> tensors(row_->count());
     for (size_t i = 0; i < row_->count(); i++) {
@@ -260,6 +239,9 @@ hewn::Operator Problem::compile(const std::string &variant, int threads,
         descs[i] = {hewn::DataType(tensors_[i].type), sizes,
                     std::vector<int64_t>(tensors_[i].strides, tensors_[i].strides + rank)};
         tensors[i] = &descs[i];
+        if (!block_ || !row_->is_parameter(i) || tensors_[i].count() == 1) continue;
+        descs[i].block_sizes.emplace(rank, 1);
+        (*descs[i].block_sizes)[size_t(axis_)] = block_;
     }
     hewn::CompileOptions options;
     options.variant = variant;
@@ -281,12 +263,14 @@ void Problem::append_key(std::string &key) const {
         key.append(static_cast<const char *>(data), size);
     };
     add(&row_->info.type, sizeof(row_->info.type));
-    add(&sizes_.rank, sizeof(sizes_.rank));
-    add(sizes_.sizes, sizes_.rank * sizeof(sizes_.sizes[0]));
+    add(&shape_.rank, sizeof(shape_.rank));
+    add(shape_.sizes, shape_.rank * sizeof(shape_.sizes[0]));
+    add(&block_, sizeof(block_));
+    if (block_) add(&axis_, sizeof(axis_));
     for (size_t i = 0; i < row_->count(); i++) {
         const Tensor &tensor = tensors_[i];
         add(&tensor.type, sizeof(tensor.type));
-        if (tensor.type) add(tensor.strides, sizes_.rank * sizeof(tensor.strides[0]));
+        if (tensor.type) add(tensor.strides, shape_.rank * sizeof(tensor.strides[0]));
     }
 }
 

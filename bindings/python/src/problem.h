@@ -45,13 +45,12 @@ public:
     Tensor &tensor(size_t i) { return tensors_[i]; }
     const Tensor &tensor(size_t i) const { return tensors_[i]; }
     Tensor &output() { return tensors_[row_->output()]; }
-    // The output's, as its array has them.
+    // The output's.
     const Shape &shape() const { return shape_; }
     bool has_output() const { return output_given_; }
     void take_output(nb::handle out);
     // One that no array was given for.
     void describe_packed_output();
-    // What hewn_compile takes, block sizes being dimensions of their own.
     hewn::Operator compile(const std::string &variant, int threads,
                            const std::vector<bool> &constants) const;
     // What an operator is compiled for, as bytes, is appended.
@@ -61,7 +60,6 @@ private:
     const Row *row_;
     Tensor tensors_[MAX_TENSORS];
     Shape shape_;        // of the output
-    Shape sizes_;        // the operator's: with a block size, an axis is two dimensions
     int axis_ = -1;      // -1: none
     int64_t block_ = 0;  // 0: none
     bool output_given_ = false;
@@ -78,7 +76,6 @@ private:
     void broadcast(Tensor &tensor, const Shape &to, const char *name);
     void place_parameter(size_t i, const Shape &blocks);
     void place();
-    void split(Tensor &tensor, int64_t within);
     void place_output();
 };
 

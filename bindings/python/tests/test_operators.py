@@ -122,14 +122,15 @@ def test_without_axis_parameters_broadcast_as_numpy_does(x):
     check(hewn.quantize_linear(x, scales), quantized(x, scales))
 
 
-@pytest.mark.parametrize("axis, block", [(1, 2), (1, 4), (2, 5), (0, 3), (-1, 10), (1, 8), (2, 1)])
+@pytest.mark.parametrize("axis, block", [(1, 2), (1, 4), (2, 5), (0, 3), (-1, 10), (1, 3), (2, 1)])
 def test_blocks(x, axis, block):
     random = np.random.default_rng(4)
     shape = list(x.shape)
-    shape[axis] //= block
+    shape[axis] = -(-shape[axis] // block)
     scales = random.uniform(0.1, 0.9, shape).astype(np.float32)
     zeros = random.integers(0, 255, shape, np.uint8)
-    wide = [np.repeat(p, block, axis) for p in (scales, zeros)]
+    every = range(x.shape[axis])
+    wide = [np.repeat(p, block, axis).take(every, axis) for p in (scales, zeros)]
     expected = quantized(x, *wide)
     check(hewn.quantize_linear(x, scales, zeros, axis=axis, block_size=block), expected)
     out = np.empty((10, 3, 8), np.uint8).transpose(1, 2, 0)
