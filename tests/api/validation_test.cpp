@@ -808,9 +808,10 @@ TEST_F(RawCompile, StructSizes) {
     add.struct_size--;
     EXPECT_TRUE(refused(run(), INVALID, {"ADD", "struct_size"}));
     add.struct_size++;
-    tensor.struct_size--;
+    tensor.struct_size =
+        offsetof(hewn_tensor_desc, block_sizes) - 1;  // less than the first version's
     EXPECT_TRUE(refused(run(), INVALID, {"ATensor", "struct_size"}));
-    tensor.struct_size++;
+    tensor.struct_size = sizeof tensor;
     options.struct_size =
         offsetof(hewn_compile_options, constants) - 1;  // less than the first version's
     EXPECT_TRUE(refused(run(&operator_desc, &options), INVALID, {"struct_size"}));
