@@ -64,8 +64,12 @@ build() {
     split_debug_symbols "$stage" "$folder/debug/$name"
 }
 
-# split_debug_symbols STAGE DEBUG. Of pthread_atfork, which is in glibc's static part for ARM64, zig
-# brings debug information that names the folder of its wheel: there names of functions are kept.
+# Of pthread_atfork, which is in glibc's static part for ARM64, and of the C++ library in ONNX
+# Runtime's provider, zig brings debug information that names the folder of its wheel: there names
+# of functions are kept.
+names_zigs_folder() { [[ $1 == *linux-gnu-arm64* || $1 == *providers_hewn.so* ]]; }
+
+# split_debug_symbols STAGE DEBUG.
 split_debug_symbols() {
     local stage=$1 debug=$2 library symbols objcopy=llvm-objcopy
     if [[ $stage == *windows-arm64* ]]; then return; fi  # its symbols would be in a PDB
@@ -73,7 +77,7 @@ split_debug_symbols() {
     while IFS= read -r library; do
         symbols=$debug/${library##*/}.debug
         mkdir -p "$debug" && $objcopy --only-keep-debug "$library" "$symbols" &&
-            { [[ $stage != *linux-gnu-arm64* ]] || llvm-objcopy --strip-debug "$symbols"; } &&
+            { ! names_zigs_folder "$symbols" || llvm-objcopy --strip-debug "$symbols"; } &&
             $objcopy --strip-debug --add-gnu-debuglink="$symbols" "$library" || return
     done < <(find "$stage" -type f \( -name 'libhewn.so*' -o -name hewn.dll -o -name hewn.exe \
         -o -name '*onnxruntime_providers_hewn.*' \))
