@@ -157,3 +157,4 @@ for archive in "$dist/hewn-$version"-*-*.{tar.gz,zip}; do
     else tar -xf "$archive" -C "$work/unpacked"; fi
     check "$system" "$work/unpacked/hewn-$version-$system"
 done
+[[ -d $work/unpacked ]] || fail "there is no archive in $dist"
