@@ -103,7 +103,7 @@ debug_symbols() {  # SYSTEM PREFIX
     mkdir -p "$symbols"
     tar -xf "$(only_file "hewn-$version-$1-debug.tar.gz")" -C "$symbols"
     id=$(llvm-readelf -n "$2/lib/libhewn.so" | sed -n 's/^ *Build ID: //p')
-    [[ $id && $(llvm-readelf -n "$(find "$symbols" -name '*.debug')" |
+    [[ $id && $(llvm-readelf -n "$(find "$symbols" -name 'libhewn.so*.debug')" |
         sed -n 's/^ *Build ID: //p') == "$id" ]] ||
         fail "$1: no debug symbols of the build id '$id'"
     if llvm-readelf -S "$2/lib/libhewn.so" | grep -q '\.debug_info'; then

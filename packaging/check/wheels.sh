@@ -4,7 +4,7 @@
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 apt patchelf
-wheels=("$dist"/*.whl)
+wheels=("$dist/hewn-$version"-*.whl)
 [[ -e ${wheels[0]} ]] || skip "no wheels: no headers of Python 3.12"
 only_file "hewn-$version.tar.gz" >"$work/source"
 for wheel in "${wheels[@]}"; do
