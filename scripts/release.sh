@@ -67,7 +67,7 @@ build() {
 # Of pthread_atfork, which is in glibc's static part for ARM64, and of the C++ library in ONNX
 # Runtime's provider, zig brings debug information that names the folder of its wheel: there names
 # of functions are kept.
-names_zigs_folder() { [[ $1 == *linux-gnu-arm64* || $1 == *providers_hewn.so* ]]; }
+names_zigs_folder() { grep --quiet --fixed-strings "$PWD/.venv/" "$1"; }
 
 # split_debug_symbols STAGE DEBUG.
 split_debug_symbols() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
 
 namespace hewn_ort {
 
@@ -49,6 +50,7 @@ struct Part {
     struct Dimension {
         int64_t size;
         std::array<int64_t, kMaxTensors> strides;
+        int64_t block = 1;  // how many elements share a scale and a zero point
     };
     std::vector<Dimension> dimensions;
     std::array<int64_t, kMaxTensors> first = {};
@@ -84,10 +86,10 @@ public:
     const std::vector<int64_t> &output() const { return output_; }
 
     // None if the output is empty.
-    std::vector<Part> parts() const {
+    std::optional<Part> all() const {
         if (product(output_.data(), output_.data() + output_.size()) == 0) return {};
-        if (!scale() || scale()->elements() == 1) return {whole()};
-        return description_.block_size == 0 ? std::vector<Part>{along_axis()} : in_blocks();
+        if (!scale() || scale()->elements() == 1) return whole();
+        return description_.block_size == 0 ? along_axis() : in_blocks();
     }
 
 private:
@@ -171,23 +173,16 @@ private:
                  dimension(x.inner, 1, 0)}};
     }
 
-    // Whole blocks, then the rest.
-    std::vector<Part> in_blocks() const {
+    // The last block may be short.
+    Part in_blocks() const {
         const Axis x = axis();
-        const int64_t block = description_.block_size, whole = x.size / block,
-                      rest = x.size % block, blocks = whole + (rest != 0);
+        const int64_t block = description_.block_size,
+                      blocks = x.size / block + (x.size % block != 0);
         check_blocks(blocks);
-        const Part::Dimension outer = dimension(x.outer, x.size * x.inner, blocks * x.inner),
-                              inner = dimension(x.inner, 1, 1);
-        std::vector<Part> parts;
-        if (whole)
-            parts.push_back({{outer, dimension(whole, block * x.inner, x.inner),
-                              dimension(block, x.inner, 0), inner}});
-        if (rest) {
-            parts.push_back({{outer, dimension(rest, x.inner, 0), inner}});
-            parts.back().first = dimension(1, whole * block * x.inner, whole * x.inner).strides;
-        }
-        return parts;
+        Part part = {{dimension(x.outer, x.size * x.inner, blocks * x.inner),
+                      dimension(x.size, x.inner, x.inner), dimension(x.inner, 1, 1)}};
+        part.dimensions[1].block = block;
+        return part;
     }
     void check_blocks(int64_t blocks) const {
         const Input &x = inputs_[0], &s = *scale();
@@ -233,7 +228,7 @@ public:
             plan_->shapes.push_back(int64_t(input.rank));
             plan_->shapes.insert(plan_->shapes.end(), input.dims, input.dims + input.rank);
         }
-        for (const Part &part : shaper_.parts()) add(part);
+        if (const std::optional<Part> part = shaper_.all()) add(*part);
         return std::move(plan_);
     }
 
@@ -287,16 +282,19 @@ private:
     }
 
     hewn_operator *compile(const Part &part, const hewn_compile_options &options) const {
-        std::vector<int64_t> sizes, strides[kMaxTensors];
+        std::vector<int64_t> sizes, block_sizes, strides[kMaxTensors];
         hewn_tensor_desc tensors[kMaxTensors];
         AnyDesc desc = {uint32_t((tensors_ + 1) * sizeof(void *)), {}};
         for (const Part::Dimension &dimension : part.dimensions) {
             sizes.push_back(dimension.size);
+            block_sizes.push_back(dimension.block);
             for (size_t t = 0; t < tensors_; t++) strides[t].push_back(dimension.strides[t]);
         }
         for (size_t t = 0; t < tensors_; t++) {
             tensors[t] = {sizeof tensors[t], description_.types[t], uint32_t(sizes.size()),
-                          sizes.data(), strides[t].data()};
+                          sizes.data(),      strides[t].data(),     nullptr};
+            if (description_.op->is_sized_parameter(t) && t + 1 < tensors_)
+                tensors[t].block_sizes = block_sizes.data();
             if (tensors[t].data_type != HEWN_DATA_TYPE_UNKNOWN) desc.tensors[t] = &tensors[t];
         }
         const hewn_operator_desc wrapped = {sizeof wrapped, description_.op->type, &desc};

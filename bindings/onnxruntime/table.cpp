@@ -47,12 +47,12 @@ bool is_linear(const std::string &name) {
 std::vector<Operator> read_operators() {
     std::vector<Operator> all;
     for (uint32_t i = 0; i < hewn_operator_count(); i++) {
-        all.push_back(read_operator(i));
-        if (all.back().inputs >= kMaxTensors) all.pop_back();
+        Operator op = read_operator(i);
+        all.push_back(op);
         // com.microsoft has these too, for fewer types.
-        if (!all.back().domain.empty() || !is_linear(all.back().name)) continue;
-        all.push_back(all.back());
-        all.back().domain = kMicrosoft;
+        if (!op.domain.empty() || !is_linear(op.name)) continue;
+        op.domain = kMicrosoft;
+        all.push_back(op);
     }
     return all;
 }

@@ -178,15 +178,23 @@ def statuses():
     return re.findall(r"^    HEWN_STATUS_(\w+) =\s+(\d+)", text, re.MULTILINE)
 
 
+def names_of(operators):
+    names = ", ".join(f'"{op.row["name"]}"' for op in operators)
+    return f"__all__ = [{names}]\n"
+
+
+def status_class(doc=""):
+    members = "".join(f"    {name} = {number}\n" for name, number in statuses())
+    return "class Status(enum.IntEnum):\n" + doc + members
+
+
 def module(operators):
     yield '"""The operators, written by generate.py from the operator table of hewn."""\n'
     yield "import enum\n\nfrom ._frameworks import empty\nfrom ._hewn import Library\n"
     yield "from ._table import Error, Operator\n\n"
-    names = ", ".join(f'"{op.row["name"]}"' for op in operators)
-    yield f"__all__ = [{names}]\n"
+    yield names_of(operators)
     yield "OPERATORS = {\n" + "".join(op.entry() for op in operators) + "}\n"
-    yield "\n\nclass Status(enum.IntEnum):\n" + '    """What hewn.Error tells."""\n\n'
-    yield "".join(f"    {name} = {number}\n" for name, number in statuses())
+    yield "\n\n" + status_class('    """What hewn.Error tells."""\n\n')
     yield "\n\ndef _error(status, message):\n    return Error(Status(status), message)\n"
     yield "\n\n_names = {row.number: row.names for row in OPERATORS.values()}\n"
     yield "library = Library(_names, empty, _error)\n"
@@ -199,11 +207,9 @@ def stub(operators):
     yield "import enum\nfrom typing import Any, TypeVar, overload\n\n"
     yield "from numpy.typing import NDArray\n\nfrom ._hewn import Library\n"
     yield "from ._table import DType, Operator, Tensor\n\n"
-    names = ", ".join(f'"{op.row["name"]}"' for op in operators)
-    yield f"__all__ = [{names}]\n"
+    yield names_of(operators)
     yield "OPERATORS: dict[str, Operator]\nlibrary: Library\nT = TypeVar('T')\n\n"
-    yield "class Status(enum.IntEnum):\n"
-    yield "".join(f"    {name} = {number}\n" for name, number in statuses()) + "\n"
+    yield status_class() + "\n"
     for op in operators:
         yield op.stub("NDArray[Any]", "NDArray[Any]") + op.stub("T", "T") + "\n"
 
