@@ -132,13 +132,13 @@ struct Work {
     const Plan &plan;
     const CpuKernel &kernel;
     const Addresses &tensors, &first;  // where the tensors begin, and where the part's elements do
-    bool output_is_read_next;
 };
 
 // One in slices.
 struct Execution {
     const Work &work;
     int32_t slices;
+    bool output_is_read_next;
     KernelErrors &errors;            // what the first failing slice reported
     std::atomic<int32_t> failed{0};  // and its code
 };
@@ -362,9 +362,10 @@ __attribute__((noinline)) int run_boxes_with_large_state(const Work &work, int64
     return run_boxes_of(work, first, last, call);
 }
 
-inline int run_range(const Work &work, int64_t first, int64_t last, KernelErrors &errors) {
+int run_range(const Work &work, int64_t first, int64_t last, bool output_is_read_next,
+              KernelErrors &errors) {
     CpuCall call(work.kernel, work.tensors, &errors);
-    call.output_is_read_next = work.output_is_read_next;
+    call.output_is_read_next = output_is_read_next;
     return work.kernel.large_state ? run_boxes_with_large_state(work, first, last, call)
                                    : run_boxes_of(work, first, last, call);
 }
@@ -377,7 +378,8 @@ void HEWN_CALL run_slice(void *argument, int32_t index) {
     const int64_t first = share * index + (index < rest ? index : rest),
                   last = first + share + (index < rest);
     KernelErrors errors;
-    if (const int code = run_range(execution.work, first * together, last * together, errors)) {
+    if (const int code = run_range(execution.work, first * together, last * together,
+                                   execution.output_is_read_next, errors)) {
         int32_t none = 0;
         if (execution.failed.compare_exchange_strong(none, code))
             execution.errors.note(errors.message);
@@ -414,15 +416,15 @@ __attribute__((cold, noinline)) hewn_status report(const CpuOperator &op, int fa
 __attribute__((noinline)) hewn_status run_slices(const Work &work, const Executor &executor,
                                                  hewn_error *error) {
     KernelErrors errors;
-    Execution execution{work, executor.slices, errors};
+    Execution execution{work, executor.slices, executor.output_is_read_next, errors};
     if (executor.slices == 1) run_slice(&execution, 0);
     else executor.parallel_for(executor.context, executor.slices, run_slice, &execution);
     const int failed = execution.failed.load(std::memory_order_relaxed);
     return failed == 0 ? hewn_status(HEWN_STATUS_OK) : report(work.op, failed, errors, error);
 }
 
-Work whole_blocks(const CpuOperator &op, const Addresses &addresses, const Executor &executor) {
-    return {op, op.plan, op.kernel, addresses, addresses, executor.output_is_read_next};
+Work whole_blocks(const CpuOperator &op, const Addresses &addresses) {
+    return {op, op.plan, op.kernel, addresses, addresses};
 }
 
 __attribute__((cold, noinline)) hewn_status run_rest(const CpuOperator &op,
@@ -434,9 +436,17 @@ __attribute__((cold, noinline)) hewn_status run_rest(const CpuOperator &op,
         void *&at = first[op.operand_at[o]];
         at = static_cast<uint8_t *>(at) + op.rest->first_bytes[o];
     }
-    return run_slices(
-        {op, op.rest->plan, op.rest->kernel, addresses, first, executor.output_is_read_next},
-        executor, error);
+    return run_slices({op, op.rest->plan, op.rest->kernel, addresses, first}, executor, error);
+}
+
+// In slices, if those help, and what short blocks leave.
+__attribute__((noinline)) hewn_status run_parts(const CpuOperator &op, const Addresses &addresses,
+                                                const hewn_execute_options *options,
+                                                hewn_error *error) {
+    const Executor executor = choose_executor(op, op.plan, options);
+    HEWN_CHECK(run_slices(whole_blocks(op, addresses), executor, error));
+    return op.rest ? run_rest(op, addresses, choose_executor(op, op.rest->plan, options), error)
+                   : hewn_status(HEWN_STATUS_OK);
 }
 
 hewn_status execute(const hewn_operator &base, Bindings inputs, const hewn_buffer_binding &output,
@@ -448,18 +458,14 @@ hewn_status execute(const hewn_operator &base, Bindings inputs, const hewn_buffe
         const hewn_status status = read_addresses(op, inputs, output, addresses, error);
         if (status != HEWN_STATUS_OK || op.problem.output.empty()) return status;
     }
-    const Executor executor = choose_executor(op, op.plan, options);
-    const Work work = whole_blocks(op, addresses, executor);
-    if (executor.slices > 1) {
-        HEWN_CHECK(run_slices(work, executor, error));
-    } else {
-        KernelErrors errors;
-        // Here, for small calls: a call more costs 7 %.
-        if (const int failed = run_range(work, 0, op.plan.box_count, errors))
-            return report(op, failed, errors, error);
-    }
-    return op.rest ? run_rest(op, addresses, choose_executor(op, op.rest->plan, options), error)
-                   : hewn_status(HEWN_STATUS_OK);
+    if (op.plan.parallel || op.rest || op.kernel.large_state)
+        return run_parts(op, addresses, options, error);
+    // Here, for small calls: a call more costs 7 %.
+    KernelErrors errors;
+    CpuCall call(op.kernel, addresses, &errors);
+    call.output_is_read_next = read_next(options) != 0;
+    const int failed = run_boxes_of(whole_blocks(op, addresses), 0, op.plan.box_count, call);
+    return failed == 0 ? hewn_status(HEWN_STATUS_OK) : report(op, failed, errors, error);
 }
 
 // ---- Bound execution ----
@@ -479,8 +485,7 @@ hewn_status run_nothing(const hewn_bound_operator &, hewn_error *) { return HEWN
 hewn_status run_boxes_bound(const hewn_bound_operator &base, hewn_error *error) {
     const CpuBoundOperator &bound = static_cast<const CpuBoundOperator &>(base);
     const CpuOperator &op = operator_of(bound);
-    HEWN_CHECK(
-        run_slices(whole_blocks(op, bound.addresses, bound.executor), bound.executor, error));
+    HEWN_CHECK(run_slices(whole_blocks(op, bound.addresses), bound.executor, error));
     return op.rest ? run_rest(op, bound.addresses, bound.rest_executor, error)
                    : hewn_status(HEWN_STATUS_OK);
 }
