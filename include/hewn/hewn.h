@@ -531,7 +531,7 @@ typedef struct hewn_execute_options {
  * a strided output's elements is never written. The output must not overlap an input, except in
  * place (ADD), or where both have equal strides in bytes and interleave.
  * On the CPU, serial or with the user's parallel_for, it allocates nothing and takes no lock. Each
- * thread that runs a slice needs up to 90 KiB of stack for layouts that are neither dense nor
+ * thread that runs a slice needs up to 92 KiB of stack for layouts that are neither dense nor
  * broadcast along a row and for streamed outputs (8 MiB and more of operands). QUANTIZE_LINEAR with
  * a scale a column needs 33 KiB more, of scales that are no constants. With the library's own pool,
  * a thread that waits for its slices also runs slices of others' executions: its stack must hold
