@@ -70,7 +70,7 @@ endfunction()
 
 include(${PROJECT_SOURCE_DIR}/generators/operators.cmake)
 
-# ---- The signatures: every combination of the newest level's types ----
+# ---- The signatures: every combination of the newest level's types of whole bytes ----
 
 function(hewn_derive_signatures operator)
     hewn_get(operator ${operator} SIGNATURE LEVELS WRAPS)
@@ -82,6 +82,7 @@ function(hewn_derive_signatures operator)
             set(tensor ${tensor_LIKE})
         endif()
         hewn_get(level ${operator}_${newest} ${tensor})
+        list(FILTER level_${tensor} EXCLUDE REGEX "^[iu][24]$")
         if(operator_WRAPS)
             list(FILTER level_${tensor} EXCLUDE REGEX "^u")
         endif()

@@ -2,7 +2,8 @@
 # called, its tensors, the types that it takes, the forms of its kernels.
 #
 # hewn_data_types(<word>=<name>:<number>...)
-#   The word is that of signatures, name and number are DirectML's.
+#   The word is that of signatures, name and number are DirectML's. Those of less than 8 bits are
+#   packed in memory, and computed by the kernels of the 8-bit type of their sign.
 # hewn_feature_levels(<level>...)
 #   Ascending: DirectML's, then `hewn`, which has what is hewn's alone.
 # hewn_operator(<operator> <number> <name> COMMAND <hewn's subcommand> FORMULA <text>
@@ -36,7 +37,8 @@
 #   Halide's HL_LLVM_ARGS).
 
 hewn_data_types(f32=FLOAT32:1 f16=FLOAT16:2 u32=UINT32:3 u16=UINT16:4 u8=UINT8:5 i32=INT32:6
-    i16=INT16:7 i8=INT8:8 f64=FLOAT64:9 u64=UINT64:10 i64=INT64:11)
+    i16=INT16:7 i8=INT8:8 f64=FLOAT64:9 u64=UINT64:10 i64=INT64:11 u4=UINT4:12 i4=INT4:13
+    u2=UINT2:30 i2=INT2:31)
 hewn_feature_levels(1.0 2.0 2.1 3.0 3.1 4.0 4.1 5.0 5.1 5.2 6.0 6.1 6.2 6.3 6.4 hewn)
 
 hewn_operator(add 1 ADD COMMAND add ONNX ai.onnx.Add IN_PLACE WRAPS
@@ -61,7 +63,8 @@ hewn_tensor(quantize_linear ScaleTensor SCALE LIKE InputTensor INTEGERS f32)
 hewn_tensor(quantize_linear ZeroPointTensor ZERO_POINT LIKE OutputTensor OPTIONAL 6.2)
 hewn_tensor(quantize_linear OutputTensor OUTPUT)
 hewn_signature(quantize_linear InputTensor OutputTensor)
-hewn_level(quantize_linear hewn RANKS 1 8 InputTensor=f32,f16,i32 OutputTensor=i8,u8,i16,u16)
+hewn_level(quantize_linear hewn RANKS 1 8 InputTensor=f32,f16,i32
+    OutputTensor=i8,u8,i16,u16,i4,u4,i2,u2)
 hewn_level(quantize_linear 6.0 RANKS 1 8 InputTensor=f32,f16,i32 OutputTensor=i8,u8)
 hewn_level(quantize_linear 3.0 RANKS 1 8 InputTensor=f32,i32 OutputTensor=i8,u8)
 hewn_level(quantize_linear 2.1 RANKS 4 4 InputTensor=f32,i32 OutputTensor=i8,u8)
@@ -87,6 +90,8 @@ hewn_tensor(dequantize_linear ScaleTensor SCALE)
 hewn_tensor(dequantize_linear ZeroPointTensor ZERO_POINT LIKE InputTensor OPTIONAL 6.2)
 hewn_tensor(dequantize_linear OutputTensor OUTPUT LIKE ScaleTensor)
 hewn_signature(dequantize_linear InputTensor OutputTensor)
+hewn_level(dequantize_linear hewn RANKS 1 8
+    InputTensor=i32,i16,i8,u32,u16,u8,i4,u4,i2,u2 ScaleTensor=f32,f16)
 hewn_level(dequantize_linear 6.0 RANKS 1 8 InputTensor=i32,i16,i8,u32,u16,u8 ScaleTensor=f32,f16)
 hewn_level(dequantize_linear 3.0 RANKS 1 8 InputTensor=i32,i16,i8,u32,u16,u8 ScaleTensor=f32)
 hewn_level(dequantize_linear 2.1 RANKS 4 4 InputTensor=i32,i16,i8,u32,u16,u8 ScaleTensor=f32)

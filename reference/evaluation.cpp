@@ -1,5 +1,7 @@
 #include "evaluation.h"
 
+#include <algorithm>
+
 #include "elements.h"
 #include "truth.h"
 
@@ -19,14 +21,24 @@ void with_each(const Evaluation &e, F &&f) {
 }  // namespace
 
 void evaluate(const Evaluation &evaluation, void *output) {
-    with_each(evaluation,
-              [&](auto truth, int64_t at) { static_cast<decltype(truth) *>(output)[at] = truth; });
+    int64_t end = 0;
+    with_each(evaluation, [&](auto truth, int64_t at) {
+        set_element(output, at, truth);
+        end = std::max(end, at + 1);
+    });
+    // The last byte's bits behind the last element are 0.
+    with_any_type(evaluation.types.back(), [&](auto tag) {
+        using T = decltype(tag);
+        if constexpr (packed_bits < T >> 0) {
+            for (int64_t i = end; i * packed_bits<T> % 8 != 0; i++) set_element(output, i, T(0));
+        }
+    });
 }
 
 int64_t count_differences(const Evaluation &evaluation, const void *output) {
     int64_t count = 0;
     with_each(evaluation, [&](auto truth, int64_t at) {
-        count += !reference::same(truth, static_cast<const decltype(truth) *>(output)[at]);
+        count += !reference::same(truth, element<decltype(truth)>(output, at));
     });
     return count;
 }

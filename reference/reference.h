@@ -17,6 +17,25 @@ struct f16 {
     uint16_t bits;
 };
 
+// An integer of fewer bits than T, kept in one.
+template<int Bits, class T>
+struct Narrow {
+    static constexpr int bits = Bits;
+    T value = 0;
+
+    Narrow() = default;
+    // The lowest bits of `integer`.
+    template<class Integer>
+    Narrow(Integer integer)
+        : value(T(T(uint64_t(int64_t(integer)) << (8 * sizeof(T) - Bits)) >>
+                  (8 * sizeof(T) - Bits))) {}
+    operator T() const { return value; }
+};
+using i4 = Narrow<4, int8_t>;
+using u4 = Narrow<4, uint8_t>;
+using i2 = Narrow<2, int8_t>;
+using u2 = Narrow<2, uint8_t>;
+
 inline float from_bits(uint32_t bits) {
     float value;
     std::memcpy(&value, &bits, sizeof value);
@@ -69,11 +88,22 @@ T add(T a, T b) {
     else return T(std::make_unsigned_t<T>(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b)));
 }
 
+// The range of an integer type.
+template<class T>
+struct Limits {
+    static constexpr T min = std::numeric_limits<T>::min(), max = std::numeric_limits<T>::max();
+};
+template<int Bits, class T>
+struct Limits<Narrow<Bits, T>> {
+    static constexpr int half = 1 << (Bits - 1), min = std::is_signed_v<T> ? -half : 0,
+                         max = min + 2 * half - 1;
+};
+
 // clamp(roundToIntegralTiesToEven(q) + z, Min, Max); NaN gives z.
 template<class Out>
 Out quantize_quotient(float q, Out z) {
     if (std::isnan(q)) return z;
-    constexpr double min = std::numeric_limits<Out>::min(), max = std::numeric_limits<Out>::max();
+    constexpr double min = Limits<Out>::min, max = Limits<Out>::max;
     const double r = double(std::nearbyint(q)) + z;  // exact wherever it decides
     return Out(r < min ? min : r > max ? max : r);
 }

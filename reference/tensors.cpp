@@ -140,12 +140,9 @@ std::string inputs_at(const Problem &problem, const int64_t *offsets) {
     std::string text;
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         if (!problem.inputs[i]) continue;
-        const hewn_data_type type = problem.inputs[i]->type;
-        const uint8_t *const element =
-            problem.input_data(i) + offsets[i] * int64_t(element_bytes(type));
         text += " " + (problem.in_place >> i & 1
-                           ? "-"
-                           : text_of(type, element));  // in place the input is gone
+                           ? "-"  // in place the input is gone
+                           : text_of(problem.inputs[i]->type, problem.input_data(i), offsets[i]));
     }
     return text;
 }
@@ -156,8 +153,7 @@ std::string difference(const Problem &problem, const std::vector<uint8_t> &expec
                        const std::vector<uint8_t> &actual) {
     if (expected == actual) return "";
     const Tensor &output = problem.output;
-    const size_t size = element_bytes(output.type), base = output.offset,
-                 last = problem.inputs.size();
+    const size_t base = output.offset, last = problem.inputs.size();
     std::vector<uint8_t> rest = expected;  // with the elements of `actual`
     std::ostringstream text;
     int64_t differing = 0;
@@ -166,13 +162,13 @@ std::string difference(const Problem &problem, const std::vector<uint8_t> &expec
         using T = decltype(tag);
         for_each_element(
             tensors.sizes, tensors.strides, tensors.block_sizes, [&](const int64_t *o) {
-                const size_t at = base + size_t(o[last]) * size;
-                const T want = load<T>(&rest[at]), got = load<T>(&actual[at]);
+                const T want = element<T>(&rest[base], o[last]),
+                        got = element<T>(&actual[base], o[last]);
                 if (!reference::same(want, got) && differing++ == 0) {
                     text << "element at offset " << o[last] << " is " << text_of(got)
                          << " instead of " << text_of(want) << ", inputs" << inputs_at(problem, o);
                 }
-                store(&rest[at], got);
+                set_element(&rest[base], o[last], got);
             });
     });
     if (differing)

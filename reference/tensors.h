@@ -60,16 +60,16 @@ struct Tensor {
     const uint8_t *data() const { return memory.data() + offset; }
     template<class T>
     T at(int64_t index) const {
-        return load<T>(data() + index * int64_t(sizeof(T)));
+        return element<T>(data(), index);
     }
     template<class T>
     void set(int64_t index, T value) {
-        store(data() + index * int64_t(sizeof(T)), value);
+        set_element(data(), index, value);
     }
 
     int64_t span() const;  // in elements, from the first to the last
     int64_t block_size(size_t d) const { return block_sizes.empty() ? 1 : block_sizes[d]; }
-    uint64_t bytes() const { return uint64_t(span()) * element_bytes(type); }
+    uint64_t bytes() const { return memory_bytes(type, span()); }
 
     // The C view; valid while this object lives.
     hewn_tensor_desc desc() const {

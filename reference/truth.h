@@ -14,22 +14,29 @@
 
 namespace hewn_test {
 
+// A tensor's elements, by their offsets.
+template<class T>
+struct Elements {
+    const void *first;
+    T operator[](int64_t offset) const { return element<T>(first, offset); }
+};
+
 // Where the inputs' first elements lie; null: absent.
 class InputMemory {
 public:
     explicit InputMemory(std::vector<const void *> first) : first_(std::move(first)) {}
 
     template<class T>
-    const T *of(size_t input) const {
+    Elements<T> of(size_t input) const {
         if (!first_.at(input))
             throw std::logic_error("input " + std::to_string(input) + " is absent");
-        return static_cast<const T *>(first_[input]);
+        return {first_[input]};
     }
     // An absent zero point is a 0, which offsets of 0 find.
     template<class T>
-    const T *zero_point(size_t input) const {
-        static constexpr T zero = 0;
-        return first_.at(input) ? of<T>(input) : &zero;
+    Elements<T> zero_point(size_t input) const {
+        static constexpr uint64_t zero = 0;
+        return {first_.at(input) ? first_[input] : &zero};
     }
 
 private:
@@ -48,8 +55,12 @@ struct Truth<HEWN_OPERATOR_ADD> {
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
         with_any_type(types.at(2), [&](auto tag) {
             using T = decltype(tag);
-            const T *const a = memory.of<T>(0), *const b = memory.of<T>(1);
-            f([=](const int64_t *at) { return reference::add(a[at[0]], b[at[1]]); });
+            if constexpr (packed_bits<T> == 0) {
+                const Elements<T> a = memory.of<T>(0), b = memory.of<T>(1);
+                f([=](const int64_t *at) { return reference::add(a[at[0]], b[at[1]]); });
+            } else {
+                throw std::logic_error("ADD has no packed types");
+            }
         });
     }
 };
@@ -62,16 +73,17 @@ struct Truth<HEWN_OPERATOR_QUANTIZE_LINEAR> {
             using X = decltype(x_tag);
             with_type<std::conditional_t<std::is_same_v<X, int32_t>, float, X>>(
                 types.at(1), [&](auto scale_tag) {
-                    with_type<int8_t, uint8_t, int16_t, uint16_t>(types.at(3), [&](auto y_tag) {
-                        using Y = decltype(y_tag);
-                        const X *const x = memory.of<X>(0);
-                        const auto *const scale = memory.of<decltype(scale_tag)>(1);
-                        const Y *const zero_point = memory.zero_point<Y>(2);
-                        f([=](const int64_t *at) {
-                            return reference::quantize_linear<Y>(x[at[0]], scale[at[1]],
-                                                                 zero_point[at[2]]);
+                    with_type<int8_t, uint8_t, int16_t, uint16_t, i4, u4, i2, u2>(
+                        types.at(3), [&](auto y_tag) {
+                            using Y = decltype(y_tag);
+                            const Elements<X> x = memory.of<X>(0);
+                            const auto scale = memory.of<decltype(scale_tag)>(1);
+                            const Elements<Y> zero_point = memory.zero_point<Y>(2);
+                            f([=](const int64_t *at) {
+                                return reference::quantize_linear<Y>(x[at[0]], scale[at[1]],
+                                                                     zero_point[at[2]]);
+                            });
                         });
-                    });
                 });
         });
     }
@@ -81,13 +93,13 @@ template<>
 struct Truth<HEWN_OPERATOR_DEQUANTIZE_LINEAR> {
     template<class F>
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
-        with_type<int32_t, int16_t, int8_t, uint32_t, uint16_t, uint8_t>(
+        with_type<int32_t, int16_t, int8_t, uint32_t, uint16_t, uint8_t, i4, u4, i2, u2>(
             types.at(0), [&](auto x_tag) {
                 with_type<float, f16>(types.at(3), [&](auto y_tag) {
                     using X = decltype(x_tag);
                     using Y = decltype(y_tag);
-                    const X *const x = memory.of<X>(0), *const zero_point = memory.zero_point<X>(2);
-                    const Y *const scale = memory.of<Y>(1);
+                    const Elements<X> x = memory.of<X>(0), zero_point = memory.zero_point<X>(2);
+                    const Elements<Y> scale = memory.of<Y>(1);
                     f([=](const int64_t *at) {
                         return reference::dequantize_linear(x[at[0]], scale[at[1]],
                                                             zero_point[at[2]]);
@@ -107,11 +119,13 @@ struct Truth<HEWN_OPERATOR_QUANTIZED_LINEAR_ADD> {
                     using A = decltype(a_tag);
                     using B = decltype(b_tag);
                     using Y = decltype(y_tag);
-                    const A *const a = memory.of<A>(0), a_zero_point = *memory.zero_point<A>(2);
-                    const B *const b = memory.of<B>(3), b_zero_point = *memory.zero_point<B>(5);
-                    const float a_scale = *memory.of<float>(1), b_scale = *memory.of<float>(4),
-                                scale = *memory.of<float>(6);
-                    const Y zero_point = *memory.zero_point<Y>(7);
+                    const Elements<A> a = memory.of<A>(0);
+                    const A a_zero_point = memory.zero_point<A>(2)[0];
+                    const Elements<B> b = memory.of<B>(3);
+                    const B b_zero_point = memory.zero_point<B>(5)[0];
+                    const float a_scale = memory.of<float>(1)[0], b_scale = memory.of<float>(4)[0],
+                                scale = memory.of<float>(6)[0];
+                    const Y zero_point = memory.zero_point<Y>(7)[0];
                     f([=](const int64_t *at) {
                         return reference::quantized_linear_add(a[at[0]], a_scale, a_zero_point,
                                                                b[at[3]], b_scale, b_zero_point,
@@ -131,11 +145,12 @@ struct Truth<HEWN_OPERATOR_QUANTIZED_LINEAR_MUL> {
             with_type<int8_t, uint8_t>(types.at(8), [&](auto y_tag) {
                 using X = decltype(x_tag);
                 using Y = decltype(y_tag);
-                const X *const a = memory.of<X>(0), a_zero_point = *memory.zero_point<X>(2);
-                const X *const b = memory.of<X>(3), b_zero_point = *memory.zero_point<X>(5);
-                const float a_scale = *memory.of<float>(1), b_scale = *memory.of<float>(4),
-                            scale = *memory.of<float>(6);
-                const Y zero_point = *memory.zero_point<Y>(7);
+                const Elements<X> a = memory.of<X>(0), b = memory.of<X>(3);
+                const X a_zero_point = memory.zero_point<X>(2)[0],
+                        b_zero_point = memory.zero_point<X>(5)[0];
+                const float a_scale = memory.of<float>(1)[0], b_scale = memory.of<float>(4)[0],
+                            scale = memory.of<float>(6)[0];
+                const Y zero_point = memory.zero_point<Y>(7)[0];
                 f([=](const int64_t *at) {
                     return reference::quantized_linear_mul(a[at[0]], a_scale, a_zero_point,
                                                            b[at[3]], b_scale, b_zero_point, scale,

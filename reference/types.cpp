@@ -22,6 +22,18 @@ size_t element_bytes(hewn_data_type type) {
     return bytes;
 }
 
+int packed_bits_of(hewn_data_type type) {
+    int bits = 0;
+    with_any_type(type, [&](auto tag) { bits = packed_bits<decltype(tag)>; });
+    return bits;
+}
+
+uint64_t memory_bytes(hewn_data_type type, int64_t elements) {
+    const int bits = packed_bits_of(type);
+    return bits > 0 ? (uint64_t(elements) * uint64_t(bits) + 7) / 8
+                    : uint64_t(elements) * element_bytes(type);
+}
+
 hewn_data_type parse_type(const std::string &name) {
     for (const auto &[text, type] : TYPE_NAMES) {
         if (name == text) return type;
@@ -34,6 +46,10 @@ const char *type_name(hewn_data_type type) {
         if (type == named) return text;
     }
     throw std::logic_error("no name for data type " + std::to_string(type));
+}
+
+hewn_data_type byte_of(hewn_data_type packed) {
+    return *type_name(packed) == 'i' ? HEWN_DATA_TYPE_INT8 : HEWN_DATA_TYPE_UINT8;
 }
 
 hewn_data_type unsigned_twin(hewn_data_type type) {
@@ -63,9 +79,9 @@ std::string text_of(T value) {
 HEWN_EACH_TYPE(HEWN_TYPE)
 #undef HEWN_TYPE
 
-std::string text_of(hewn_data_type type, const void *element) {
+std::string text_of(hewn_data_type type, const void *memory, int64_t index) {
     std::string text;
-    with_any_type(type, [&](auto tag) { text = text_of(load<decltype(tag)>(element)); });
+    with_any_type(type, [&](auto tag) { text = text_of(element<decltype(tag)>(memory, index)); });
     return text;
 }
 

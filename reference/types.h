@@ -13,7 +13,7 @@
 
 namespace hewn_test {
 
-using reference::f16;
+using reference::f16, reference::i4, reference::u4, reference::i2, reference::u2;
 
 // A type's name in signatures, itself, its enumerator.
 #define HEWN_EACH_TYPE(X) \
@@ -26,7 +26,14 @@ using reference::f16;
     X(i64, int64_t, INT64) \
     X(i32, int32_t, INT32) \
     X(i16, int16_t, INT16) \
-    X(i8, int8_t, INT8)
+    X(i8, int8_t, INT8) \
+    HEWN_EACH_PACKED_TYPE(X)
+// Several of them share a byte in a tensor.
+#define HEWN_EACH_PACKED_TYPE(X) \
+    X(i4, i4, INT4) \
+    X(u4, u4, UINT4) \
+    X(i2, i2, INT2) \
+    X(u2, u2, UINT2)
 
 template<class T>
 struct DataTypeOf;
@@ -34,6 +41,14 @@ struct DataTypeOf;
     template<> \
     struct DataTypeOf<T> : std::integral_constant<hewn_data_type, HEWN_DATA_TYPE_##number> {};
 HEWN_EACH_TYPE(HEWN_TYPE)
+#undef HEWN_TYPE
+
+template<class T>
+constexpr int packed_bits = 0;
+#define HEWN_TYPE(name, T, number) \
+    template<> \
+    constexpr int packed_bits<T> = T::bits;
+HEWN_EACH_PACKED_TYPE(HEWN_TYPE)
 #undef HEWN_TYPE
 
 // Calls f(T{}) for the one T of Ts that `type` stands for.
@@ -54,7 +69,12 @@ void with_any_type(hewn_data_type type, F &&f) {
     }
 }
 
+// Of one element; 1 where several share a byte.
 size_t element_bytes(hewn_data_type type);
+// Bits of an element that shares its byte; 0 where elements are whole bytes.
+int packed_bits_of(hewn_data_type type);
+// Of so many elements of a tensor.
+uint64_t memory_bytes(hewn_data_type type, int64_t elements);
 
 // By the names that signatures have. Throw std::logic_error for others.
 hewn_data_type parse_type(const std::string &name);
@@ -62,6 +82,8 @@ const char *type_name(hewn_data_type type);
 
 // The unsigned type of the same width; the type itself where there is none.
 hewn_data_type unsigned_twin(hewn_data_type type);
+// The 8-bit type of a packed type's sign.
+hewn_data_type byte_of(hewn_data_type packed);
 
 template<class T>
 T load(const void *memory) {
@@ -75,8 +97,33 @@ void store(void *memory, T value) {
     std::memcpy(memory, &value, sizeof value);
 }
 
+// Element `index` of a tensor that begins at `memory`.
+template<class T>
+T element(const void *memory, int64_t index) {
+    if constexpr (constexpr int bits = packed_bits<T>; bits > 0) {
+        const int64_t in_a_byte = 8 / bits;
+        return T(static_cast<const uint8_t *>(memory)[index / in_a_byte] >>
+                 (index % in_a_byte * bits));
+    } else {
+        return load<T>(static_cast<const uint8_t *>(memory) + index * int64_t(sizeof(T)));
+    }
+}
+
+template<class T>
+void set_element(void *memory, int64_t index, T value) {
+    if constexpr (constexpr int bits = packed_bits<T>; bits > 0) {
+        const int64_t in_a_byte = 8 / bits;
+        const int shift = int(index % in_a_byte) * bits, mask = (1 << bits) - 1;
+        uint8_t &byte = static_cast<uint8_t *>(memory)[index / in_a_byte];
+        byte = uint8_t((byte & ~(mask << shift)) | (int(value) & mask) << shift);
+    } else {
+        store(static_cast<uint8_t *>(memory) + index * int64_t(sizeof(T)), value);
+    }
+}
+
 template<class T>
 std::string text_of(T value);
-std::string text_of(hewn_data_type type, const void *element);
+// Of element `index` of a tensor that begins at `memory`.
+std::string text_of(hewn_data_type type, const void *memory, int64_t index);
 
 }  // namespace hewn_test

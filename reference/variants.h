@@ -23,7 +23,8 @@ struct Variant {
 
     hewn_operator_type op() const { return parse_operator(operator_name); }
     DataTypes types() const { return operand_types(op(), signature); }
-    // The public types that run on this kernel: unsigned integers share ADD's signed ones.
+    // The public types that run on this kernel: unsigned integers share ADD's signed ones, packed
+    // ones those of 8 bits on the CPU.
     std::vector<DataTypes> all_types() const;
     hewn_device_kind device() const { return kind_of_variant(target.c_str()); }
     friend std::ostream &operator<<(std::ostream &out, const Variant &variant) {

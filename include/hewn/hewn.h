@@ -93,7 +93,8 @@ typedef struct hewn_error {
 
 /* ---- Tensors --------------------------------------------------------------------------------- */
 
-/* The values are DML_TENSOR_DATA_TYPE's. */
+/* The values are DML_TENSOR_DATA_TYPE's; those of 2 bits are hewn's own. Elements of less than a
+ * byte are packed, the first in a byte's lowest bits. */
 typedef int32_t hewn_data_type;
 enum {
     HEWN_DATA_TYPE_UNKNOWN = 0,
@@ -107,7 +108,11 @@ enum {
     HEWN_DATA_TYPE_INT8 = 8,
     HEWN_DATA_TYPE_FLOAT64 = 9, /* known, never supported */
     HEWN_DATA_TYPE_UINT64 = 10,
-    HEWN_DATA_TYPE_INT64 = 11
+    HEWN_DATA_TYPE_INT64 = 11,
+    HEWN_DATA_TYPE_UINT4 = 12,
+    HEWN_DATA_TYPE_INT4 = 13,
+    HEWN_DATA_TYPE_UINT2 = 30,
+    HEWN_DATA_TYPE_INT2 = 31
 };
 
 /* The most dimensions that a tensor may have. */
@@ -116,7 +121,9 @@ enum {
 /* A tensor's type and layout. Dimensions go from the outermost to the innermost, as in DirectML.
  * Rank 0 (dimension_count 0) is one element; it is supported where rank 1 is (from feature level
  * 3.0, QUANTIZED_LINEAR_ADD 4.0). A size of 0 makes the tensor empty: executing then does
- * nothing. */
+ * nothing. Of packed types strides count elements too, a row may begin within a byte, and the
+ * tensor's first element is the first of a byte. What else a byte of such an output holds is kept,
+ * but bits behind its last element become 0. */
 typedef struct hewn_tensor_desc {
     uint32_t struct_size;     /* sizeof(hewn_tensor_desc) */
     hewn_data_type data_type; /* of the elements */

@@ -97,6 +97,10 @@ enum class DataType : hewn_data_type {
     FLOAT64 = HEWN_DATA_TYPE_FLOAT64,
     UINT64 = HEWN_DATA_TYPE_UINT64,
     INT64 = HEWN_DATA_TYPE_INT64,
+    UINT4 = HEWN_DATA_TYPE_UINT4,
+    INT4 = HEWN_DATA_TYPE_INT4,
+    UINT2 = HEWN_DATA_TYPE_UINT2,
+    INT2 = HEWN_DATA_TYPE_INT2,
 };
 
 // What the operators of a build may do: hewn_feature_level.

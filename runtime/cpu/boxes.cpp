@@ -6,6 +6,7 @@
 
 #include "../base/kernel_contract.h"
 #include "../dispatch/dispatch.h"
+#include "packing.h"
 #include "stream.h"
 
 extern "C" {
@@ -88,6 +89,16 @@ void scatter(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *fro
     for (int64_t i = 0; i < count; i += plan.piece)
         kScatterPiece[shift](to + *table++, from + (i << shift), plan.element_step[o],
                              std::min(plan.piece, count - i));
+}
+
+// The first `count` elements of a run that begins with element `first` of a packed operand: calls
+// move(first, step, count, done) for each piece of it, of which `done` elements came before.
+template<class Move>
+void for_each_piece(const Plan &plan, int o, int64_t first, int64_t count, const Move &move) {
+    const int32_t *table = plan.table[o];
+    if (!table) return move(first, 1, count, 0);
+    for (int64_t i = 0; i < count; i += plan.piece)
+        move(first + *table++, plan.element_step[o], std::min(plan.piece, count - i), i);
 }
 
 // A kernel that transposes whole tiles, of `bytes` bytes of columns by kSquareBytes of rows, on
@@ -183,7 +194,9 @@ public:
     __attribute__((noinline))
     Walker(const Plan &plan, const halide_buffer_t *operands, int64_t first)
         : plan_(plan) {
-        for (int o = 0; o < plan.operands; o++) pointers_[o] = operands[o].host;
+        for (int o = 0; o < plan.operands; o++)
+            at_[o] = plan.packing[o] ? uint64_t(plan.packed_first[o])
+                                     : reinterpret_cast<uintptr_t>(operands[o].host);
         for (int l = 0; l < plan.loop_count; l++) {
             index_[l] = first % plan.loops[l].count;
             first /= plan.loops[l].count;
@@ -191,7 +204,9 @@ public:
         }
     }
 
-    uint8_t *pointer(int o) const { return pointers_[o]; }
+    // Of a packed operand the index of an element, of others an address.
+    uint64_t at(int o) const { return at_[o]; }
+    uint8_t *pointer(int o) const { return reinterpret_cast<uint8_t *>(uintptr_t(at_[o])); }
     int64_t run() const { return plan_.run_inner * extent(plan_.run_loop, plan_.run_outer); }
     int64_t rows() const { return extent(plan_.row_loop, plan_.rows); }
 
@@ -208,12 +223,12 @@ public:
 
 private:
     const Plan &plan_;
-    uint8_t *pointers_[kMaxOperands];
+    uint64_t at_[kMaxOperands];
     int64_t index_[kMaxDimensions + 1];
 
     void move(int l, int64_t steps) {
         for (int o = 0; o < plan_.operands; o++)
-            pointers_[o] += steps * plan_.loops[l].step_bytes[o];
+            at_[o] += uint64_t(steps * plan_.loops[l].step_bytes[o]);
     }
     // A cut dimension's last step may be shorter.
     int64_t extent(int loop, int64_t full) const {
@@ -259,7 +274,10 @@ bool runs_in_place(const Plan &plan, int o) {
 // The scratch memory of one slice, and the moves between it and the tensors.
 class Scratch {
 public:
-    Scratch(const Plan &plan, void *user_context) : plan_(plan), user_context_(user_context) {}
+    Scratch(const Plan &plan, const halide_buffer_t *operands, void *user_context)
+        : plan_(plan), user_context_(user_context) {
+        for (int o = 0; o < plan.operands; o++) packed_[o] = {operands[o].host, plan.packing[o]};
+    }
     ~Scratch() {
         if (plan_.access[plan_.operands - 1] == Access::Stream) stream_fence();
     }
@@ -268,23 +286,29 @@ public:
 
     uint8_t *at(int o) { return memory_ + plan_.scratch_at[o]; }
 
-    // Brings input o, which lies at `tensor`, into scratch, unless the block brought there last
-    // holds it. `next` as in store().
-    int load(int o, const uint8_t *tensor, int64_t run, int64_t rows, const Walker *next,
+    // Brings input o, which `walker` is at, into scratch, unless the block brought there last holds
+    // it. `next` as in store().
+    int load(int o, const Walker &walker, int64_t run, int64_t rows, const Walker *next,
              uint32_t &filled) {
         Block &block = loaded_[o];
-        if (block.tensor == tensor && run <= block.run && rows <= block.rows) return 0;
-        block = {tensor, run, rows};
+        if (block.at == walker.at(o) && run <= block.run && rows <= block.rows) return 0;
+        block = {walker.at(o), run, rows};
         filled |= 1u << o;
         if (plan_.access[o] == Access::Transpose) {
-            return load_transposed(o, tensor, run, rows, next);
+            return load_transposed(o, walker.pointer(o), run, rows, next);
         }
         const int64_t distinct_rows = plan_.row_bytes[o] == 0 ? 1 : rows,
                       read = std::min(run, plan_.read[o]);
+        if (rows_are_one(o, read)) {
+            unpack_row(o, walker, 0, read * distinct_rows, at(o));
+            return 0;
+        }
         for (int64_t y = 0; y < distinct_rows; y++) {
             uint8_t *const row = at(o) + y * pitch(o);
             const int64_t period = std::min(read, plan_.period[o]);
-            gather(plan_, o, shift(o), row, tensor + y * plan_.row_bytes[o], period);
+            if (plan_.packing[o]) unpack_row(o, walker, y, period, row);
+            else
+                gather(plan_, o, shift(o), row, walker.pointer(o) + y * plan_.row_bytes[o], period);
             repeat_row(row, period, read, shift(o));
         }
         return 0;
@@ -294,11 +318,13 @@ public:
     // (Planner::access). `walker` is at the block's box. `next` is at a box to prefetch, or null.
     void store(const Walker &walker, int64_t run, int64_t rows, const Walker *next) {
         const int o = plan_.operands - 1;
+        if (rows_are_one(o, run)) return pack_row(o, walker, 0, run * rows, at(o));
         uint8_t *const tensor = walker.pointer(o);
         for (int64_t y = 0; y < rows; y++) {
             uint8_t *const to = tensor + y * plan_.row_bytes[o];
             const uint8_t *const from = at(o) + y * pitch(o);
-            if (plan_.access[o] == Access::Stream)
+            if (plan_.packing[o]) pack_row(o, walker, y, run, from);
+            else if (plan_.access[o] == Access::Stream)
                 stream_copy(to, from, run << shift(o), prefetch_of(next, y));
             else scatter(plan_, o, shift(o), to, from, run);
         }
@@ -307,11 +333,33 @@ public:
 private:
     const Plan &plan_;
     void *const user_context_;
+    PackedElements packed_[kMaxOperands];
     struct Block {
-        const uint8_t *tensor;
+        uint64_t at;
         int64_t run, rows;
     } loaded_[kMaxOperands] = {};
     alignas(64) uint8_t memory_[kScratchMemory];
+
+    // Whether the rows of a packed operand lie one behind the other, in memory and in scratch.
+    bool rows_are_one(int o, int64_t run) const {
+        return plan_.access[o] == Access::Packed && plan_.row_bytes[o] == run && pitch(o) == run;
+    }
+    int64_t packed_row(int o, const Walker &walker, int64_t y) const {
+        return int64_t(walker.at(o)) + y * plan_.row_bytes[o];
+    }
+    void unpack_row(int o, const Walker &walker, int64_t y, int64_t count, uint8_t *to) const {
+        for_each_piece(plan_, o, packed_row(o, walker, y), count,
+                       [&](int64_t first, int64_t step, int64_t length, int64_t done) {
+                           unpack(packed_[o], first, step, length, to + done);
+                       });
+    }
+    void pack_row(int o, const Walker &walker, int64_t y, int64_t count,
+                  const uint8_t *from) const {
+        for_each_piece(plan_, o, packed_row(o, walker, y), count,
+                       [&](int64_t first, int64_t step, int64_t length, int64_t done) {
+                           pack(packed_[o], first, step, length, plan_.packed_end, from + done);
+                       });
+    }
 
     // The transposition prefetches the next tile, line by line as it goes rather than in bursts,
     // and into L2 (docs/lab/performance.md#transposing). The next rows of operands in place are
@@ -406,7 +454,7 @@ int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_bu
     const auto is_in_place = [&](int o) {
         return plan.access[o] == Access::InPlace || (keeps && o == output);
     };
-    Scratch scratch(plan, context.user_context);
+    Scratch scratch(plan, buffers, context.user_context);
     set_dims(plan, context, buffers);
     if (keeps) keep_in_caches(plan, context);
     const int64_t distance = prefetch_distance_boxes(plan);
@@ -420,8 +468,7 @@ int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_bu
             const bool in_place = is_in_place(o);
             buffers[o].host = in_place ? walker.pointer(o) : scratch.at(o);
             if (in_place || o == output) continue;
-            if (const int error =
-                    scratch.load(o, walker.pointer(o), run, rows, next, context.filled))
+            if (const int error = scratch.load(o, walker, run, rows, next, context.filled))
                 return error;
         }
         if (const int error = call(context, buffers)) return error;

@@ -159,15 +159,16 @@ void prepare_process() {
 namespace {
 
 // Plans a part of the operator, with what its constants decide.
-__attribute__((cold)) hewn_status plan_part(CpuOperator &op, const Space &space, const Chip &chip,
+__attribute__((cold)) hewn_status plan_part(CpuOperator &op, const Part &part, const Chip &chip,
                                             Plan &plan, CpuKernel &kernel, hewn_error *error) {
     const char *name = op.problem.info->dml_name;
     kernel.problem = &op.problem;
-    if (!plan_kernel(space, *op.variant, chip, {op.max_threads, op.cpus}, op.allocator, plan,
+    if (!plan_kernel(part.space, *op.variant, chip, {op.max_threads, op.cpus}, op.allocator, plan,
                      kernel))
         return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan",
                     name);
     plan.target_rank = op.variant->target->rank;
+    place_packed(part, op.problem.output, plan);
     const CpuForms &forms = forms_of(*op.problem.info);
     KernelErrors errors;
     const int failed =
@@ -189,15 +190,16 @@ __attribute__((cold)) hewn_status plan_parts(CpuOperator &op, const Chip &chip, 
     }
     Part parts[kMaxParts];
     const int part_count = split_blocks(operands, count, parts);
-    HEWN_CHECK(plan_part(op, parts[0].space, chip, op.plan, op.kernel, error));
+    HEWN_CHECK(plan_part(op, parts[0], chip, op.plan, op.kernel, error));
     if (part_count == 1) return HEWN_STATUS_OK;
     op.rest = op.allocator.allocate<CpuRest>();
     if (!op.rest)
         return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator",
                     op.problem.info->dml_name);
     for (int o = 0; o < count; o++)
-        op.rest->first_bytes[o] = parts[1].first[o] * operands[o]->element_bytes;
-    return plan_part(op, parts[1].space, chip, op.rest->plan, op.rest->kernel, error);
+        op.rest->first_bytes[o] =
+            operands[o]->packing ? 0 : parts[1].first[o] * operands[o]->element_bytes;
+    return plan_part(op, parts[1], chip, op.rest->plan, op.rest->kernel, error);
 }
 
 __attribute__((cold)) hewn_status compile(const hewn_device &device, const Problem &problem,

@@ -74,8 +74,8 @@ public:
         if (interleaves_) std::swap(space_.dims[0], space_.dims[1]);
         while (run_rank_ < space.rank && !ends_runs(run_rank_)) run_rank_++;
         for (int o = 0; o < operands_; o++) moved_bytes_ += bytes_of(o);
-        streams_ = kCanStream && !kernel.compute_bound && dim(0).stride[output_] == 1 &&
-                   moved_bytes_ >= double(knobs.stream_bytes) &&
+        streams_ = kCanStream && !kernel.compute_bound && !space.packing[output_] &&
+                   dim(0).stride[output_] == 1 && moved_bytes_ >= double(knobs.stream_bytes) &&
                    bytes_of(output_) >= moved_bytes_ / 6;
     }
 
@@ -83,7 +83,7 @@ public:
 
     // Bytes of operand o's distinct elements.
     double bytes_of(int o) const {
-        double bytes = element_bytes(o);
+        double bytes = space_.packing[o] ? 1.0 / space_.packing[o].in_a_byte() : element_bytes(o);
         for (int k = 0; k < space_.rank; k++)
             bytes *= dim(k).stride[o] != 0 ? double(dim(k).size) : 1.0;
         return bytes;
@@ -110,13 +110,16 @@ public:
 
     Box choose_box() {
         bool unit = layout_of({}) == varying({});
-        for (int o = 0; o < operands_; o++) unit &= is_unit(o);
+        for (int o = 0; o < operands_; o++) unit &= is_unit(o) && !space_.packing[o];
         if (unit && !flattening_pays()) return direct_box();
         const Partner partner = find_partner();
-        if (partner.transposes) return tile_box(partner.dimension);
-        Box box = flattened_box(partner.dimension);
-        divide_run(box);
-        add_rows(box);
+        Box box =
+            partner.transposes ? tile_box(partner.dimension) : flattened_box(partner.dimension);
+        if (!partner.transposes) {
+            divide_run(box);
+            add_rows(box);
+        }
+        cut_at_whole_bytes(box);
         return box;
     }
 
@@ -143,6 +146,7 @@ public:
 
     // `runs`: the kernel takes a run of the operand, rather than one element for the whole run.
     Access access(const Box &box, int o, bool runs) const {
+        if (space_.packing[o]) return !runs || dense(box, o) ? Access::Packed : Access::Table;
         if (!runs || dense(box, o))
             return o == output_ && streams_ ? Access::Stream : Access::InPlace;
         const bool beside =
@@ -176,6 +180,7 @@ private:
     // square's), and enough of them for the calls.
     bool transposing_pays(int o, int64_t columns, int64_t rows) const {
         const int64_t side = std::max<int64_t>(kTransposeSide, kSquareBytes / element_bytes(o));
+        if (space_.packing[o]) return false;
         const bool edges_cost = element_bytes(o) == 1 && (columns | rows) % side != 0;
         return columns >= side && rows >= side && columns * rows >= (edges_cost ? 512 : 256);
     }
@@ -231,12 +236,13 @@ private:
         Runs all;
         for (int o = 0; o < operands_; o++) {
             if (o != output_ && !(layout & digit(operands_, o))) continue;
-            const bool scratch = dim(0).stride[o] != 1 || (o == output_ && streams_);
+            const bool packed = bool(space_.packing[o]);
+            const bool scratch = packed || dim(0).stride[o] != 1 || (o == output_ && streams_);
             int64_t &widest = scratch ? all.widest_in_scratch : all.widest_in_place;
             widest = std::max<int64_t>(widest, element_bytes(o));
             all.in_scratch += scratch ? element_bytes(o) : 0;
             all.operands_in_scratch += scratch;
-            all.steps |= scratch ? dim(0).stride[o] * element_bytes(o) : 0;
+            all.steps |= scratch && !packed ? dim(0).stride[o] * element_bytes(o) : 0;
         }
         return all;
     }
@@ -434,7 +440,7 @@ private:
         for (int k = 0; k < space_.rank; k++)
             elements = std::min<int64_t>(elements * dim(k).size, kMaxIndex);
         for (int o = 0; o < operands_; o++) {
-            const bool in_place = dense(box, o) && last.stride[o] != 0;
+            const bool in_place = dense(box, o) && last.stride[o] != 0 && !space_.packing[o];
             if (!in_place && (o == output_ || last.stride[o] != 0)) return;
             if (in_place) in_place_bytes += element_bytes(o);
         }
@@ -464,6 +470,18 @@ private:
         if (rows <= 1) return;
         box.row_dim = next;
         box.rows = rows;
+    }
+
+    // Where a dimension of a packed output is cut, cuts it between bytes, so that slices do not
+    // share one (writes_whole_bytes).
+    void cut_at_whole_bytes(Box &box) const {
+        if (!space_.packing[output_]) return;
+        const int in_a_byte = space_.packing[output_].in_a_byte();
+        const auto cut = [&](int64_t &extent, int64_t size) {
+            if (extent < size && extent > in_a_byte) extent -= extent % in_a_byte;
+        };
+        cut(box.outer, dim(box.last).size);
+        if (box.row_dim >= 0) cut(box.rows, dim(box.row_dim).size);
     }
 
     // Limits `outer` so that byte offsets within the run, which tables hold, and indices of a
@@ -553,6 +571,16 @@ void add_loops(const Space &space, const Box &box, bool rows_first, Plan &plan) 
     }
 }
 
+// Whether no two boxes of a packed output write to one byte.
+bool writes_whole_bytes(const Plan &plan) {
+    const int output = plan.operands - 1;
+    bool whole = plan.access[output] == Access::Packed &&
+                 plan.packed_first[output] % plan.packing[output].in_a_byte() == 0;
+    for (int l = 0; l < plan.loop_count; l++)
+        whole &= plan.loops[l].step_bytes[output] % plan.packing[output].in_a_byte() == 0;
+    return whole;
+}
+
 // Writes down how operand o is reached. `runs`: it varies along the kernel's run; otherwise the
 // kernel takes one element of each row. `scratch`: bytes of the operands before it, to which its
 // own are added. False: no memory.
@@ -567,19 +595,22 @@ bool plan_operand(const Planner &planner, const Box &box, int o, bool runs,
     plan.element_step[o] = space.dims[0].stride[o] * bytes;
     plan.access[o] = planner.access(box, o, runs);
     plan.scratch |= plan.access[o] != Access::InPlace;
+    const int64_t length = runs ? run : 1;
     plan.dims[o][0] = {0, int32_t(run), runs ? 1 : 0, 0};
     plan.dims[o][1] = {0, int32_t(box.rows),
-                       box.rows > 1 ? int32_t(kernel_row_stride(plan, o, run, row_stride)) : 0, 0};
+                       box.rows > 1 ? int32_t(kernel_row_stride(plan, o, length, row_stride)) : 0,
+                       0};
     if (plan.access[o] == Access::InPlace) {
         plan.prefetched |= runs && !output && planner.from_memory(o) ? 1u << o : 0;
         return true;
     }
     plan.scratch_at[o] = int32_t(scratch);
     const int64_t pitch = plan.dims[o][1].stride;
-    scratch += round_up(((box.rows - 1) * pitch + run) * bytes, kLineBytes) + kScratchStagger;
-    if (plan.access[o] != Access::Table) return true;
-    plan.period[o] = output ? run : period_of(space, box, o);
-    plan.read[o] = run;
+    scratch += round_up(((box.rows - 1) * pitch + length) * bytes, kLineBytes) + kScratchStagger;
+    if (plan.access[o] != Access::Table && plan.access[o] != Access::Packed) return true;
+    plan.period[o] = plan.read[o] = length;
+    if (plan.access[o] == Access::Packed) return true;
+    if (!output) plan.period[o] = period_of(space, box, o);
     const int64_t pieces = ceil_div(plan.period[o], plan.piece);
     plan.table[o] = allocator.allocate<int32_t>(size_t(pieces));
     if (!plan.table[o]) return false;
@@ -613,6 +644,7 @@ __attribute__((cold)) bool build_plan(const Space &given, const KernelTraits &ke
     for (int o = 0; o < operands; o++) {
         const bool runs = o == output || (layout & digit(operands, o));
         plan.element_bytes[o] = space.element_bytes[o];
+        plan.packing[o] = space.packing[o];
         if (plan_operand(planner, box, o, runs, allocator, scratch, plan)) continue;
         destroy_plan(allocator, plan);
         return false;
@@ -627,6 +659,15 @@ __attribute__((cold)) bool build_plan(const Space &given, const KernelTraits &ke
     add_loops(space, box, transposes, plan);
     plan.one_box = plan.loop_count == 0 && !plan.scratch;
     return true;
+}
+
+__attribute__((cold)) void place_packed(const Part &part, const Tensor &output, Plan &plan) {
+    std::copy(part.first, part.first + plan.operands, plan.packed_first);
+    if (!output.packing) return;
+    plan.packed_end = 1;
+    for (int d = 0; d < output.rank; d++)
+        plan.packed_end += (output.sizes[d] - 1) * output.strides[d];
+    plan.parallel &= writes_whole_bytes(plan);
 }
 
 void destroy_plan(const Allocator &allocator, Plan &plan) {

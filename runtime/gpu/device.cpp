@@ -93,6 +93,17 @@ hewn_status write_constants(GpuOperator &op, hewn_error *error) {
     return status;
 }
 
+// Kernels of GPUs read and write whole bytes.
+hewn_status check_packing(const Problem &problem, hewn_error *error) {
+    for (int t = 0; t <= problem.info->input_count; t++) {
+        const Tensor &each = tensor(problem, t);
+        if (each.packing)
+            return TensorFailure{error, HEWN_STATUS_UNSUPPORTED, problem.info->dml_name, each.name}(
+                "%s is supported on the CPU alone", type_name(each.type));
+    }
+    return HEWN_STATUS_OK;
+}
+
 hewn_status compile(const hewn_device &base, const Problem &problem,
                     const hewn_compile_options &options, hewn_operator **result,
                     hewn_error *error) {
@@ -100,6 +111,7 @@ hewn_status compile(const hewn_device &base, const Problem &problem,
     GpuDevice &device = static_cast<GpuDevice &>(const_cast<hewn_device &>(base));
     const OperatorInfo &info = *problem.info;
     const Variant *variant = nullptr;
+    HEWN_CHECK(check_packing(problem, error));
     HEWN_CHECK(pick_variant(info.name, problem.signature, options.variant, base.support, {},
                             &variant, error));
     const Entered entered(device, error);

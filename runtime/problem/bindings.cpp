@@ -27,7 +27,8 @@ namespace {
 void join_equal_elements(Tensor &tensor, const void *values) {
     const size_t bytes = size_t(tensor.element_bytes);
     const char *const first = static_cast<const char *>(values);
-    if (tensor.empty() || std::memcmp(first, first + bytes, size_t(tensor.bytes) - bytes) != 0)
+    if (tensor.empty() || tensor.packing ||
+        std::memcmp(first, first + bytes, size_t(tensor.bytes) - bytes) != 0)
         return;
     for (int d = 0; d < tensor.rank; d++) {
         tensor.strides[d] = 0;

@@ -208,6 +208,7 @@ private:
         absent.present = false;
         absent.type = at(info_.tensors[t].like).type;
         absent.element_bytes = type_bytes(absent.type);
+        absent.packing = {};
         absent.bytes = absent.empty() ? 0 : uint64_t(absent.element_bytes);
         std::memset(absent.strides, 0, sizeof absent.strides);
     }
@@ -357,6 +358,8 @@ hewn_feature_level known_level(hewn_feature_level level) {
 }  // namespace
 
 hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type) {
+    if (1u << type & (u4 | u2)) return type_u8;
+    if (1u << type & (i4 | i2)) return type_i8;
     if (!info.unsigned_as_signed || !(1u << type & kUnsigned)) return type;
     return type == type_u64   ? type_i64
            : type == type_u32 ? type_i32

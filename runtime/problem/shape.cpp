@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 
 #include "../base/error.h"
 
@@ -11,17 +12,35 @@ namespace {
 
 struct TypeInfo {
     const char *name, *word;
-    int bytes;
+    int bits;
 };
 
-constexpr TypeInfo kTypes[] = {
-    {nullptr, nullptr, 0},
-#define HEWN_TYPE(word, name, number, bits) {#name, #word, bits / 8},
+// By their numbers.
+constexpr struct Types {
+    TypeInfo of[32];
+} kTypes = [] {
+    Types types = {};
+#define HEWN_TYPE(word, name, number, bits) types.of[number] = {#name, #word, bits};
 #include "types.inc"
-};
+    return types;
+}();
 
 bool is_type(hewn_data_type type) {
-    return type > 0 && size_t(type) < sizeof kTypes / sizeof kTypes[0];
+    return type > 0 && size_t(type) < std::size(kTypes.of) && kTypes.of[type].bits > 0;
+}
+
+Packing packing_of(hewn_data_type type) {
+    const TypeInfo &info = kTypes.of[type];
+    return info.bits < 8 ? Packing{uint8_t(info.bits), info.word[0] == 'i'} : Packing{};
+}
+
+// The bytes of so many elements of a tensor. False: they overflow 63 bits.
+bool bytes_of(const Tensor &tensor, int64_t elements, int64_t &bytes) {
+    if (!tensor.packing)
+        return !__builtin_mul_overflow(elements, int64_t(tensor.element_bytes), &bytes);
+    const int64_t in_a_byte = tensor.packing.in_a_byte();
+    bytes = elements / in_a_byte + (elements % in_a_byte != 0);
+    return true;
 }
 
 // A hewn_tensor_desc of the first version.
@@ -70,10 +89,12 @@ bool lattices_meet(const Strided &lattice, int dimension, int64_t offset, int64_
 }  // namespace
 
 const char *type_name(hewn_data_type type) {
-    return is_type(type) ? kTypes[type].name : "an unknown type";
+    return is_type(type) ? kTypes.of[type].name : "an unknown type";
 }
-const char *type_word(hewn_data_type type) { return kTypes[type].word; }
-int type_bytes(hewn_data_type type) { return is_type(type) ? kTypes[type].bytes : 0; }
+const char *type_word(hewn_data_type type) { return kTypes.of[type].word; }
+int type_bytes(hewn_data_type type) {
+    return is_type(type) ? std::max(kTypes.of[type].bits / 8, 1) : 0;
+}
 
 __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, const char *context,
                                               const char *name, Tensor &tensor, hewn_error *error) {
@@ -94,6 +115,7 @@ __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, cons
     tensor.present = true;
     tensor.type = desc->data_type;
     tensor.element_bytes = type_bytes(desc->data_type);
+    tensor.packing = packing_of(desc->data_type);
     tensor.rank = int(desc->dimension_count);
     const int64_t *const block_sizes =
         desc->struct_size >= sizeof *desc ? desc->block_sizes : nullptr;
@@ -137,9 +159,8 @@ __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, cons
         tensor.strides[d] = 0;
     }
     int64_t bytes = 0;
-    if (__builtin_add_overflow(last, 1, &last) ||
-        __builtin_mul_overflow(last, int64_t(tensor.element_bytes), &bytes) ||
-        __builtin_mul_overflow(elements, int64_t(tensor.element_bytes), &elements)) {
+    if (__builtin_add_overflow(last, 1, &last) || !bytes_of(tensor, elements, bytes) ||
+        !bytes_of(tensor, last, bytes)) {
         return refuse("sizes and strides overflow 63 bits");
     }
     tensor.bytes = empty ? 0 : uint64_t(bytes);
@@ -169,7 +190,7 @@ bool strides_never_overlap(const Tensor &tensor) {
 }
 
 bool same_byte_strides(const Tensor &a, const Tensor &b) {
-    if (!same_sizes(a, b) || a.blocked || b.blocked) return false;
+    if (!same_sizes(a, b) || a.blocked || b.blocked || a.packing || b.packing) return false;
     for (int d = 0; d < a.rank; d++) {
         int64_t a_stride, b_stride;
         if (a.sizes[d] == 1) continue;
@@ -272,7 +293,10 @@ __attribute__((cold)) int split_blocks(const Tensor *const *operands, int count,
         Part &part = parts[p] = {};
         Sorted sorted = {count - 1, 0, {}};
         part.space.operands = count;
-        for (int o = 0; o < count; o++) part.space.element_bytes[o] = operands[o]->element_bytes;
+        for (int o = 0; o < count; o++) {
+            part.space.element_bytes[o] = operands[o]->element_bytes;
+            part.space.packing[o] = operands[o]->packing;
+        }
         for (int d = output.rank - 1; d >= 0; d--) {
             const int64_t size = output.sizes[d],
                           rest = d == divided ? size % block_size(operands, count, d) : 0;

@@ -13,6 +13,15 @@ constexpr int kMaxDimensions = 2 * kMaxRank;
 // The inputs of one element-wise computation, and its output.
 constexpr int kMaxOperands = 4;
 
+// How elements of less than a byte lie in their tensor.
+struct Packing {
+    uint8_t bits;  // of one; 0: elements are whole bytes
+    bool is_signed;
+
+    explicit operator bool() const { return bits != 0; }
+    int in_a_byte() const { return bits == 4 ? 2 : 4; }
+};
+
 // A checked copy of a hewn_tensor_desc. Sizes and strides in elements, outermost first.
 struct Tensor {
     const char *name;  // DirectML's: "InputTensor"
@@ -20,7 +29,8 @@ struct Tensor {
     bool constant;  // its values were given at compile
     bool blocked;   // its description has block sizes above 1
     hewn_data_type type;
-    int32_t element_bytes;
+    int32_t element_bytes;  // of one for a kernel: 1 where several share a byte
+    Packing packing;
     int32_t rank;
     uint64_t bytes;  // hewn_tensor_size
     int64_t sizes[kMaxRank];
@@ -40,7 +50,7 @@ constexpr char kRepeatsHint[] =
 const char *type_name(hewn_data_type type);
 // A valid type's word in a signature: "f32".
 const char *type_word(hewn_data_type type);
-// Bytes of an element; 0 for a number that is no type.
+// Bytes of an element as a kernel sees it; 0 for a number that is no type.
 int type_bytes(hewn_data_type type);
 
 // Reads and checks one description: type, rank, sizes, strides, sums within 63 bits. Messages begin
@@ -78,6 +88,7 @@ struct Dimension {
 struct Space {
     int operands;  // the inputs, then the output
     int32_t element_bytes[kMaxOperands];
+    Packing packing[kMaxOperands];
     int rank;  // >= 1; a single element is one dimension of size 1
     Dimension dims[kMaxDimensions];
 };

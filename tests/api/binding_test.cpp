@@ -611,6 +611,27 @@ TEST(Overlap, OfDifferentTypes) {
         {quantize.at(0, 512), quantize.at(1, 4000), quantize.at(2, 2100)}, quantize.at(3, 2000))));
 }
 
+// Elements of 4 bits are bound by whole bytes: 7 of them by 4.
+TEST(Overlap, OfPackedTypes) {
+    const hewn_data_type u4 = HEWN_DATA_TYPE_UINT4;
+    Arena arena(HEWN_OPERATOR_DEQUANTIZE_LINEAR,
+                {{u4, {7}}, {F32, {7}, {0}}, {u4, {7}, {0}}, {F32, {7}}});
+    const hewn_buffer_binding scale = arena.at(1, 4000), zero_point = arena.at(2, 4004);
+    for (const int64_t offset : {-3, 0, 27})
+        EXPECT_TRUE(
+            refused(arena.run({arena.at(0, 512 + offset), scale, zero_point}, arena.at(3, 512)),
+                    {"OutputTensor", "InputTensor", "overlap"}))
+            << offset;
+    for (const int64_t offset : {-4, 28})
+        EXPECT_TRUE(
+            accepted(arena.run({arena.at(0, 512 + offset), scale, zero_point}, arena.at(3, 512))))
+            << offset;
+    hewn_buffer_binding shorter = arena.at(0, 64);
+    shorter.size--;
+    EXPECT_TRUE(refused(arena.run({shorter, scale, zero_point}, arena.at(3, 512)),
+                        {"InputTensor", "3 bytes, 4 are needed"}));
+}
+
 // Equal strides whose offset proves the elements disjoint; the same strides with an offset that
 // makes them meet.
 TEST(Overlap, InterleavedElements) {

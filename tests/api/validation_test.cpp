@@ -26,8 +26,9 @@ constexpr hewn_data_type F32 = HEWN_DATA_TYPE_FLOAT32, F16 = HEWN_DATA_TYPE_FLOA
                          U32 = HEWN_DATA_TYPE_UINT32, U16 = HEWN_DATA_TYPE_UINT16,
                          U8 = HEWN_DATA_TYPE_UINT8, I64 = HEWN_DATA_TYPE_INT64,
                          I32 = HEWN_DATA_TYPE_INT32, I16 = HEWN_DATA_TYPE_INT16,
-                         I8 = HEWN_DATA_TYPE_INT8;
-const Types ALL_TYPES = {F32, F16, F64, U64, U32, U16, U8, I64, I32, I16, I8};
+                         I8 = HEWN_DATA_TYPE_INT8, U4 = HEWN_DATA_TYPE_UINT4,
+                         I2 = HEWN_DATA_TYPE_INT2;
+const Types ALL_TYPES = {F32, F16, F64, U64, U32, U16, U8, I64, I32, I16, I8, U4, I2};
 
 const std::vector<hewn_feature_level> LEVELS = {
 #define HEWN_LEVEL(name, word, number) HEWN_FEATURE_LEVEL_##name,
@@ -560,7 +561,8 @@ TEST(Rules, TypesThatMustAgree) {
 }
 
 TEST(Rules, UnknownTypes) {
-    each_tensor([](Spec &spec) { spec.type = 12; }, INVALID, {"type", "12"});
+    each_tensor([](Spec &spec) { spec.type = 14; }, INVALID, {"type", "14"});
+    each_tensor([](Spec &spec) { spec.type = 32; }, INVALID, {"type", "32"});
     each_tensor([](Spec &spec) { spec.type = -1; }, INVALID, {"type", "-1"});
     each_tensor([](Spec &spec) { spec.type = HEWN_DATA_TYPE_UNKNOWN; }, INVALID, {"type"});
 }
@@ -911,6 +913,11 @@ TEST(TensorSize, IsTheSpanInBytes) {
     EXPECT_EQ(bytes({F32, {5, 0, 3}}), 0u);
     EXPECT_EQ(bytes({I8, {1, 4}, {1000, 1}}), 4u);
     EXPECT_EQ(bytes({I8, {int64_t(1) << 40}}), uint64_t(1) << 40);
+    EXPECT_EQ(bytes({U4, {3, 5}}), 8u);  // rows begin within a byte
+    EXPECT_EQ(bytes({U4, {3, 5}, {6, 1}}), 9u);
+    EXPECT_EQ(bytes({U4, {0, 5}}), 0u);
+    EXPECT_EQ(bytes({I2, {9}}), 3u);
+    EXPECT_EQ(bytes({I2, {INT64_MAX}}), uint64_t(INT64_MAX) / 4 + 1);
     EXPECT_EQ(bytes({F64, {2}}), 16u);  // known, though no operator takes it
     // Of 2 x 3 blocks, packed and not; of one; and a description of the first version, without any.
     EXPECT_EQ(bytes({F32, {4, 5}, {}, {2, 2}}), 6u * 4);

@@ -48,7 +48,7 @@ TEST_P(VariantTest, EveryLength) {
     for (const auto &types : variant.all_types()) {
         for (const auto &layouts : all_layouts(variant.op(), {Layout::dense, Layout::scalar})) {
             for (const int64_t length : lengths_of(variant)) {
-                if (length > 100 && left_out(random, 16)) continue;
+                if ((length > 100 || types != variant.types()) && left_out(random, 16)) continue;
                 Problem problem = make_problem(variant.op(), types, {length}, layouts, random);
                 for (const Scales scales : scales_for(variant)) {
                     fill_inputs(problem, random, scales);
@@ -325,6 +325,45 @@ TEST_P(VariantTest, RandomLayouts) {
                                          random.one_in(16) ? 50000 : 3000);
         fill_inputs(problem, random, random.one_in(4) ? Scales::extraordinary : Scales::ordinary);
         ASSERT_TRUE(check(problem, variant.name)) << "layout " << i << " of HEWN_SEED=" << seed();
+    }
+}
+
+// Packed elements: rows that begin within a byte, padded, strided and transposed; parameters of
+// rows, columns and blocks, packed as well; several threads beside bytes that rows share.
+TEST_P(VariantTest, Packed) {
+    const Variant &variant = GetParam();
+    Random random = this->random();
+    struct Shape {
+        std::vector<int64_t> sizes, strides;
+    };
+    std::vector<Shape> shapes = {{{300007}, {1}},        {{3, 70001}, {70001, 1}},
+                                 {{70001, 3}, {3, 1}},   {{301, 701}, {1, 301}},
+                                 {{3001, 3}, {4, 1}},    {{257, 300}, {301, 1}},
+                                 {{64, 40}, {120, 3}},   {{2, 9, 7, 31}, {1953, 217, 31, 1}},
+                                 {{30, 4096}, {4096, 1}}};
+    for (int64_t length = 1; length <= 70; length++)
+        shapes.push_back({{7, length}, {length + random.integer(0, 3), 1}});
+    const std::vector<DataTypes> all = variant.all_types();
+    for (const auto &types : all) {
+        if (types == variant.types()) continue;
+        for (const auto &[sizes, strides] : shapes) {
+            if (left_out(random, 8)) continue;
+            const std::vector<int64_t> none(sizes.size(), 0);
+            std::vector<int64_t> rows = none, columns = none, blocks(sizes.size(), 1);
+            rows[0] = columns.back() = 1;
+            blocks.back() = 32;
+            const int64_t kind = random.integer(0, 3);
+            const std::vector<int64_t> &scales = kind == 0 ? none : kind == 1 ? rows : columns;
+            Problem problem = make_problem(variant.op(), types, sizes,
+                                           {random.one_in(3) ? packed_strides(sizes) : strides,
+                                            scales, random.one_in(3) ? none : scales},
+                                           strides, random);
+            for (size_t i = 1; kind == 3 && i < 3; i++)
+                problem.inputs[i].emplace(Tensor(types[i], sizes, columns, 0, blocks));
+            fill_inputs(problem, random);
+            for (const int32_t max_threads : {1, 0})
+                ASSERT_TRUE(check(problem, variant.name, max_threads)) << max_threads << " threads";
+        }
     }
 }
 

@@ -1021,6 +1021,19 @@ TEST_F(FakeCuda, ForcedTargets) {
         << outcome;
 }
 
+TEST_F(FakeCuda, PackedTypes) {
+    const Tensor q(HEWN_DATA_TYPE_INT4, {4}), x(HEWN_DATA_TYPE_FLOAT32, {4});
+    const Description description(HEWN_OPERATOR_DEQUANTIZE_LINEAR,
+                                  {q.desc(), x.desc(), q.desc(), x.desc()});
+    const hewn_compile_options options = compile_options();
+    DevicePtr device;
+    OperatorPtr op;
+    ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
+    const Outcome outcome = compile(description, &options, op, device.get());
+    EXPECT_EQ(outcome.status, HEWN_STATUS_UNSUPPORTED);
+    EXPECT_TRUE(says(outcome, "InputTensor: INT4 is supported on the CPU alone")) << outcome;
+}
+
 // Every variant's kernels are found in its PTX and get every argument, in every layout.
 TEST_F(FakeCuda, EveryKernel) {
     int &launches = variable<int>("fake_launches");

@@ -16,10 +16,10 @@ namespace {
 struct TypeInfo {
     DataType type;
     std::string_view name;
-    size_t bytes;
+    size_t bits;
 };
 constexpr TypeInfo TYPES[] = {
-#define HEWN_TYPE(word, name, number, bits) {DataType::name, #word, bits / 8},
+#define HEWN_TYPE(word, name, number, bits) {DataType::name, #word, bits},
 #include "types.inc"
 };
 
@@ -55,7 +55,14 @@ std::optional<DataType> type_from_name(std::string_view name) {
     return std::nullopt;
 }
 
-size_t type_bytes(DataType type) { return type_info(type).bytes; }
+size_t type_bytes(DataType type) { return std::max<size_t>(type_info(type).bits / 8, 1); }
+
+bool is_packed(DataType type) { return type_info(type).bits < 8; }
+
+DataType file_type(DataType type) {
+    if (!is_packed(type)) return type;
+    return type_name(type)[0] == 'i' ? DataType::INT8 : DataType::UINT8;
+}
 
 bool is_float(DataType type) {
     return type == DataType::FLOAT32 || type == DataType::FLOAT16 || type == DataType::FLOAT64;
@@ -114,7 +121,8 @@ Array Array::allocate(std::string name, DataType type, Sizes sizes) {
     if (!count || *count > std::numeric_limits<int64_t>::max() / element)
         throw InputError(name + ": the product of the sizes " + to_string(sizes) + " overflows");
     Array array;
-    array.bytes = uint64_t(*count * element);
+    array.bytes = is_packed(type) ? (uint64_t(*count) * type_info(type).bits + 7) / 8
+                                  : uint64_t(*count * element);
     if (array.bytes > std::numeric_limits<size_t>::max() / 2)
         throw MemoryError(name + ": does not fit into memory");
     // Not value-initialised: the bytes are about to be read or computed. A spare byte keeps an
@@ -132,6 +140,38 @@ Array Array::allocate(std::string name, DataType type, Sizes sizes) {
 
 std::string Array::describe() const {
     return std::string(type_name(type)) + " " + to_string(sizes);
+}
+
+Array Array::to_file_type() const {
+    if (!is_packed(type)) return *this;
+    const int bits = int(type_info(type).bits), in_a_byte = 8 / bits;
+    const int sign = file_type(type) == DataType::INT8 ? 1 << (bits - 1) : 0;
+    Array result = allocate(name, file_type(type), sizes);
+    for (int64_t i = 0, n = count(); i < n; i++) {
+        const int shift = int(i % in_a_byte) * bits;
+        const int value = as<uint8_t>()[i / in_a_byte] >> shift & ((1 << bits) - 1);
+        result.as<uint8_t>()[i] = uint8_t((value ^ sign) - sign);
+    }
+    return result;
+}
+
+Array Array::to_packed(DataType packed) const {
+    if (!is_packed(packed)) return *this;
+    const int bits = int(type_info(packed).bits), in_a_byte = 8 / bits;
+    const bool is_signed = file_type(packed) == DataType::INT8;
+    const int least = is_signed ? -(1 << (bits - 1)) : 0, most = least + (1 << bits) - 1;
+    Array result = allocate(name, packed, sizes);
+    std::fill_n(result.as<uint8_t>(), result.bytes, uint8_t(0));
+    for (int64_t i = 0, n = count(); i < n; i++) {
+        const int value = is_signed ? as<int8_t>()[i] : as<uint8_t>()[i];
+        if (value < least || value > most)
+            throw InputError(name + ": element " + std::to_string(i) + " is " +
+                             std::to_string(value) + ", " + std::string(type_name(packed)) +
+                             "'s range is " + std::to_string(least) + ".." + std::to_string(most));
+        result.as<uint8_t>()[i / in_a_byte] |=
+            uint8_t((value & ((1 << bits) - 1)) << (i % in_a_byte * bits));
+    }
+    return result;
 }
 
 Sizes broadcast_sizes(const Array &a, const char *a_tensor, const Array &b, const char *b_tensor) {
@@ -194,6 +234,7 @@ bool is_number(const std::string &text) {
 }
 
 Array array_from_number(const std::string &text, DataType type, const std::string &option) {
+    if (is_packed(type)) return array_from_number(text, file_type(type), option).to_packed(type);
     Array array = Array::allocate(option + " " + text, type, {});
     switch (type) {
     case DataType::INT8: store_integer<int8_t>(text, array, option); return array;

@@ -26,11 +26,16 @@ struct MemoryError : std::runtime_error {
 
 using Sizes = std::vector<int64_t>;
 
-// hewn's names of the data types: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64. f64 has a DataType, but no
-// operator takes it.
+// hewn's names of the data types: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64 i4 u4 i2 u2. f64 has a
+// DataType, but no operator takes it.
 std::string_view type_name(DataType type);
 std::optional<DataType> type_from_name(std::string_view name);
+// Of an element; 1 of a packed type, several of whose elements share a byte.
 size_t type_bytes(DataType type);
+bool is_packed(DataType type);
+// The type in which files hold a packed type's values, an element a byte: i8 or u8. Others as they
+// are.
+DataType file_type(DataType type);
 bool is_float(DataType type);
 
 // binary16 <-> double. Rounds from the double in one step (by way of f32 it could round twice),
@@ -63,6 +68,10 @@ struct Array {
     Binding binding() const { return Binding(data.get(), bytes); }
     // "f32 [2, 3]"
     std::string describe() const;
+    // Values of a packed type as those of its file_type, and back: dense arrays. to_packed throws
+    // InputError for a value that the type lacks. Arrays of other types as they are.
+    Array to_file_type() const;
+    Array to_packed(DataType packed) const;
 
     template<class T>
     T *as() {

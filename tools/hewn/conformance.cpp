@@ -130,6 +130,11 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
 }
 
 std::string difference(const Array &got, const Case &test, int64_t &negative_zeros) {
+    if (is_packed(got.type)) {
+        Case unpacked = test;
+        unpacked.expected = test.expected.to_file_type();
+        return difference(got.to_file_type(), unpacked, negative_zeros);
+    }
     switch (test.expected.type) {
     case DataType::FLOAT32: return difference<float>(got, test, negative_zeros);
     case DataType::FLOAT16: return difference<Half>(got, test, negative_zeros);
@@ -141,7 +146,7 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
     case DataType::UINT32: return difference<uint32_t>(got, test, negative_zeros);
     case DataType::INT64: return difference<int64_t>(got, test, negative_zeros);
     case DataType::UINT64: return difference<uint64_t>(got, test, negative_zeros);
-    case DataType::FLOAT64: break;
+    default: break;
     }
     throw std::logic_error("a case of a type that no operator has");
 }
@@ -156,9 +161,17 @@ struct Tally {
     int64_t cases() const { return passed + failed + skipped + unusable; }
 };
 
+bool has_packed_types(const Case &test) {
+    return is_packed(test.expected.type) ||
+           std::any_of(test.inputs.begin(), test.inputs.end(),
+                       [](const auto &input) { return is_packed(input.second.array.type); });
+}
+
 // Empty if the case is to be run.
 std::string reason_to_skip(const CaseRunner &runner, const Case &test) {
     if (!test.skip.empty()) return test.row + (test.row.empty() ? "" : ": ") + test.skip;
+    if (runner.kind != DeviceKind::CPU && has_packed_types(test))
+        return test.row + (test.row.empty() ? "" : ": ") + "packed types are for the CPU alone";
     if (test.refusal || runner.runnable.count(test.signature)) return "";
     const std::string &forced = runner.choice.forced;
     if (runner.choice.one_variant) return "not a case of the forced variant " + forced;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,9 @@ ranks 0 to 8, either order. Images (.jpg, and .png without palette and
 interlacing) are tensors [height, width] or [height, width, channels], u8
 (16 bits: u16) as stored; quantize reads them as f32, value / 255 (65535). An
 output that ends in .png holds u8 or u16, or f32 and f16 as 0..1, clamped and
-rounded to u8. The output file appears whole or not at all. Standard input and
-output, pipes and devices are not supported.
+rounded to u8. Values of i4, u4, i2 and u2 are in files of i8 and u8, one a byte:
+quantize --type u4, dequantize --bits 4. The output file appears whole or not at
+all. Standard input and output, pipes and devices are not supported.
 
 Scales and zero points are numbers or .npy files: of one element, 1-D along the
 input's --axis, or of sizes that broadcast to the input's by NumPy's rule. With
@@ -147,6 +149,19 @@ void add_type(CLI::App &command, const OperatorInfo &op, OperatorOptions &option
         ->check(CLI::IsMember(names));
 }
 
+// Where files may hold the data's elements in more bits than they have.
+void add_bits(CLI::App &command, const OperatorInfo &op, OperatorOptions &options) {
+    std::set<int> bits;
+    for (const DataType type : types_of(op.tensors.front()))
+        if (is_packed(type)) bits.insert(type_name(type)[1] - '0');
+    if (bits.empty()) return;
+    command
+        .add_option("--bits", options.bits,
+                    "bits of the elements of a u8 or i8 file and of its zero point")
+        ->check(CLI::IsMember(bits))
+        ->type_name("N");
+}
+
 void add_axis(CLI::App &command, OperatorOptions &options) {
     CLI::Option *axis = command
                             .add_option("--axis", options.axis,
@@ -169,6 +184,7 @@ void add_operator_command(CLI::App &app, const OperatorInfo &op) {
     for (size_t i = 0; i < options->inputs.size(); i++) add_input(command, op, i, *options);
     if (has_axis(op)) add_axis(command, *options);
     add_type(command, op, *options);
+    add_bits(command, op, *options);
     add_common(command, *options);
     command.callback([&op, options] { run_operator(op, *options); });
 }

@@ -137,7 +137,7 @@ public:
                 sizes = broadcast_sizes(*first.array, first.tensor->name, *other.array,
                                         other.tensor->name);
         }
-        check_output_type(options_.output, output_type_, sizes);
+        check_output_type(options_.output, file_type(output_type_), sizes);
         execute_and_save(sizes, describe(sizes));
     }
 
@@ -157,7 +157,8 @@ private:
             if (!is_data(i) || (takes_number(op_, i) && is_number(*options_.inputs[i]))) continue;
             // An image is read as f32 where its own type is none of the tensor's.
             const bool normalize = !allows(*operands_[i].tensor, DataType::UINT8);
-            operands_[i].array = load_array(*options_.inputs[i], normalize, options_.image_limits);
+            operands_[i].array =
+                narrowed(load_array(*options_.inputs[i], normalize, options_.image_limits));
             operands_[i].due = meant_by(*operands_[i].array, *operands_[i].tensor);
             if (!file) file = &operands_[i];
         }
@@ -172,6 +173,17 @@ private:
                                                    argument_of(*operands_[i].tensor));
             operands_[i].due = file->due;
         }
+    }
+
+    // With --bits, the array's values as those of a packed type.
+    Array narrowed(const Array &array) const {
+        if (!options_.bits) return array;
+        const std::string name = std::string(type_name(array.type)).substr(0, 1);
+        if (array.type != DataType::INT8 && array.type != DataType::UINT8)
+            throw InputError("--bits " + std::to_string(*options_.bits) + ": " + array.name +
+                             " is " + std::string(type_name(array.type)) +
+                             "; such values are in files of u8 or i8");
+        return array.to_packed(type_from_name(name + std::to_string(*options_.bits)).value());
     }
 
     void check_like() {
@@ -221,7 +233,8 @@ private:
         std::error_code unreadable;
         if (text != "-" && !std::filesystem::exists(text, unreadable))
             throw InputError(option + ": '" + text + "' is neither a number nor a file");
-        return load_array(text, /*normalize=*/false, options_.image_limits);
+        const Array array = load_array(text, /*normalize=*/false, options_.image_limits);
+        return array.type == file_type(operand.due) ? array.to_packed(operand.due) : array;
     }
 
     // --type decides a number's type, and must agree with a file's.
@@ -276,7 +289,7 @@ private:
                 execute(op, device ? &*device : nullptr, inputs, result);
                 progress.advance(bytes);
             }
-            save_array(options_.output, result);
+            save_array(options_.output, result.to_file_type());
             std::cout << options_.output << ": " << result.describe() << " by " << op.variant()
                       << "\n";
         } catch (const Error &error) {

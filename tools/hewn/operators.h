@@ -15,8 +15,9 @@ namespace hewn::cli {
 
 struct OperatorOptions : ExecutionOptions {
     std::vector<std::optional<std::string>>
-        inputs;        // files or numbers, in the operator's order; none: absent
-    std::string type;  // the output's; empty: it follows from the inputs'
+        inputs;               // files or numbers, in the operator's order; none: absent
+    std::string type;         // the output's; empty: it follows from the inputs'
+    std::optional<int> bits;  // of the data's elements, which files hold in a byte each
     std::optional<int> axis;
     std::optional<int> block_size;  // along the axis
     std::string output;

@@ -40,7 +40,7 @@ std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &typ
     std::string name = op.name;
     for (size_t i = 0; i < op.tensors.size(); i++) {
         if (!op.tensors[i].in_signature) continue;
-        std::string word(type_name(types.at(i)));
+        std::string word(type_name(file_type(types.at(i))));  // whose kernels packed types have
         if (op.unsigned_as_signed && word[0] == 'u') word[0] = 'i';
         name += "_" + word;
     }

@@ -55,7 +55,8 @@ void Problem::refuse_other_types(size_t i) const {
     if (tensor.like >= 0 || tensor.types >> tensors_[i].type & 1) return;
     std::string due;
     for (hewn_data_type type = 1; type < 32; type++) {
-        if (tensor.types >> type & 1) due += (due.empty() ? "" : ", ") + name_of(type);
+        if (tensor.types >> type & 1 && has_name(type))
+            due += (due.empty() ? "" : ", ") + name_of(type);
     }
     refuse(name(i), "is " + name_of(tensors_[i].type) + "; the operator takes " + due,
            HEWN_STATUS_UNSUPPORTED);

@@ -1,6 +1,8 @@
 #include "types.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace hewn_python {
 
@@ -43,6 +45,10 @@ std::string name_asked(nb::handle dtype) {
 }
 }  // namespace
 
+bool has_name(hewn_data_type type) {
+    return std::any_of(std::begin(rows), std::end(rows),
+                       [&](const Row &row) { return row.type == type; });
+}
 std::string name_of(hewn_data_type type) { return name_of(row_of(type)); }
 unsigned bits_of(hewn_data_type type) { return row_of(type).bits; }
 bool is_integer(hewn_data_type type) { return row_of(type).code != Code::Float; }

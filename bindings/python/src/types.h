@@ -26,6 +26,8 @@ struct Failure {
 inline std::string text_of(const nb::object &object) { return nb::str(nb::handle(object)).c_str(); }
 
 // "float32"
+// Whether arrays have the type.
+bool has_name(hewn_data_type type);
 std::string name_of(hewn_data_type type);
 unsigned bits_of(hewn_data_type type);
 bool is_integer(hewn_data_type type);

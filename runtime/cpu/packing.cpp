@@ -1,0 +1,154 @@
+#include "packing.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace hewn {
+
+namespace {
+
+// Vectors of GCC and Clang, which every target's compiler makes its own instructions of. A word has
+// the elements of one byte, a byte each: all integers are little-endian.
+typedef uint8_t Bytes4 __attribute__((vector_size(4)));
+typedef uint8_t Bytes8 __attribute__((vector_size(8)));
+typedef uint8_t Bytes __attribute__((vector_size(16)));
+typedef int8_t Signed __attribute__((vector_size(16)));
+typedef uint16_t Words16 __attribute__((vector_size(16)));
+typedef uint32_t Words32 __attribute__((vector_size(16)));
+
+// A step: 16 elements, in `Packed`.
+constexpr int kStep = sizeof(Bytes);
+template<int Bits>
+struct Lanes;
+template<>
+struct Lanes<4> {
+    using Packed = Bytes8;
+    using Words = Words16;
+    static Words spread(Words w) { return (w | w << 4) & 0x0f0f; }
+    static Words join(Words w) { return (w & 0x0f) | (w >> 4 & 0xf0); }
+};
+template<>
+struct Lanes<2> {
+    using Packed = Bytes4;
+    using Words = Words32;
+    static Words spread(Words w) { return (w | w << 6 | w << 12 | w << 18) & 0x03030303; }
+    static Words join(Words w) {
+        return (w & 0x03) | (w >> 6 & 0x0c) | (w >> 12 & 0x30) | (w >> 18 & 0xc0);
+    }
+};
+
+constexpr uint8_t mask_of(int bits) { return uint8_t((1 << bits) - 1); }
+
+uint8_t extended(uint8_t value, const Packing &packing) {
+    const uint8_t sign = uint8_t(packing.is_signed << (packing.bits - 1));
+    return uint8_t((value ^ sign) - sign);
+}
+
+uint8_t clamped(uint8_t value, const Packing &packing) {
+    const int half = 1 << (packing.bits - 1);
+    return packing.is_signed ? uint8_t(std::clamp<int>(int8_t(value), -half, half - 1))
+                             : std::min(value, mask_of(packing.bits));
+}
+
+// Where an element lies: its byte, and how far to the left.
+struct Place {
+    int64_t byte;
+    int shift;
+    Place(const Packing &packing, int64_t index)
+        : byte(index >> (packing.bits == 4 ? 1 : 2)),
+          shift(int(index & (packing.in_a_byte() - 1)) * packing.bits) {}
+};
+
+uint8_t get(const PackedElements &elements, int64_t index) {
+    const Place at(elements.packing, index);
+    return extended(elements.memory[at.byte] >> at.shift & mask_of(elements.packing.bits),
+                    elements.packing);
+}
+
+void put(const PackedElements &elements, int64_t index, int64_t end, uint8_t value) {
+    const Place at(elements.packing, index);
+    const uint8_t mask = index + 1 == end ? 0xff : mask_of(elements.packing.bits);
+    const uint8_t bits =
+        uint8_t((clamped(value, elements.packing) & mask_of(elements.packing.bits)) << at.shift);
+    uint8_t &byte = elements.memory[at.byte];
+    byte = uint8_t((byte & ~(mask << at.shift)) | bits);
+}
+
+// Whole bytes of `count` elements, a multiple of kStep.
+template<int Bits>
+void unpack_steps(const uint8_t *from, bool is_signed, int64_t count, uint8_t *to) {
+    using L = Lanes<Bits>;
+    const uint8_t sign = uint8_t(is_signed << (Bits - 1));
+    for (int64_t i = 0; i < count; i += kStep) {
+        typename L::Packed packed;
+        std::memcpy(&packed, from + i * Bits / 8, sizeof packed);
+        const auto words = L::spread(__builtin_convertvector(packed, typename L::Words));
+        const Bytes values = ((Bytes)words ^ sign) - sign;
+        std::memcpy(to + i, &values, sizeof values);
+    }
+}
+
+template<int Bits>
+void pack_steps(uint8_t *to, bool is_signed, int64_t count, const uint8_t *from) {
+    using L = Lanes<Bits>;
+    constexpr int8_t most = (1 << (Bits - 1)) - 1, least = -most - 1;
+    for (int64_t i = 0; i < count; i += kStep) {
+        Bytes values;
+        std::memcpy(&values, from + i, sizeof values);
+        if (is_signed) {
+            Signed s = (Signed)values;
+            s = s > most ? Signed{} + most : s;
+            s = s < least ? Signed{} + least : s;
+            values = (Bytes)s & mask_of(Bits);
+        } else {
+            values = values > mask_of(Bits) ? Bytes{} + mask_of(Bits) : values;
+        }
+        const typename L::Packed packed =
+            __builtin_convertvector(L::join((typename L::Words)values), typename L::Packed);
+        std::memcpy(to + i * Bits / 8, &packed, sizeof packed);
+    }
+}
+
+// A run of elements: those before the first whole byte, steps, those after the last.
+struct Run {
+    int64_t head, steps;
+    Run(const Packing &packing, int64_t first, int64_t count) {
+        const int in_a_byte = packing.in_a_byte();
+        head = std::min<int64_t>(-first & (in_a_byte - 1), count);
+        steps = (count - head) / kStep * kStep;
+    }
+};
+
+}  // namespace
+
+void unpack(const PackedElements &elements, int64_t first, int64_t step, int64_t count,
+            uint8_t *to) {
+    const Packing &packing = elements.packing;
+    const auto one_by_one = [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) to[i] = get(elements, first + i * step);
+    };
+    if (step != 1) return one_by_one(0, count);
+    const Run run(packing, first, count);
+    one_by_one(0, run.head);
+    const uint8_t *const from = elements.memory + Place(packing, first + run.head).byte;
+    (packing.bits == 4 ? unpack_steps<4> : unpack_steps<2>)(from, packing.is_signed, run.steps,
+                                                            to + run.head);
+    one_by_one(run.head + run.steps, count);
+}
+
+void pack(const PackedElements &elements, int64_t first, int64_t step, int64_t count, int64_t end,
+          const uint8_t *from) {
+    const Packing &packing = elements.packing;
+    const auto one_by_one = [&](int64_t begin, int64_t last) {
+        for (int64_t i = begin; i < last; i++) put(elements, first + i * step, end, from[i]);
+    };
+    if (step != 1) return one_by_one(0, count);
+    const Run run(packing, first, count);
+    one_by_one(0, run.head);
+    uint8_t *const to = elements.memory + Place(packing, first + run.head).byte;
+    (packing.bits == 4 ? pack_steps<4> : pack_steps<2>)(to, packing.is_signed, run.steps,
+                                                        from + run.head);
+    one_by_one(run.head + run.steps, count);
+}
+
+}  // namespace hewn
