@@ -20,7 +20,7 @@ struct Settings {
     int32_t max_threads = 0;  // 0: as many as help
 };
 
-// A tensor of an execution. Nothing is set beforehand, which would take time in every small node.
+// A tensor of a run. Nothing is set beforehand, which would take time in every small node.
 struct Input {
     const void *data;
     const int64_t *dims;
@@ -61,18 +61,20 @@ public:
 private:
     using Inputs = std::array<Input, kMaxTensors>;
     void read(const OrtKernelContext *context, Inputs &inputs) const;
-    std::unique_ptr<const Plan> make_plan(Inputs &inputs) const;
-    const Plan &plan_for(Inputs &inputs, std::unique_ptr<const Plan> &temporary) const;
-    bool fits(const Plan &plan, const Inputs &inputs) const;
+    std::unique_ptr<const Plan> make_plan(const Inputs &passed) const;
+    const Plan &plan_for(const Inputs &passed, std::unique_ptr<const Plan> &temporary) const;
 
+    // A small node's time is that of the cache lines that it reads, so what each run reads comes
+    // first.
     const Ort &ort_;
-    const Description description_;
-    const Settings settings_;
-    std::vector<size_t> bound_;  // the inputs that each run passes
+    std::vector<size_t> passed_;  // the numbers of the inputs that each run passes
     // Shapes met so far; a plan stays where it is. Once all places are taken, others are made for
     // one run each.
     static constexpr size_t kMostPlans = 64;
     mutable std::array<std::atomic<const Plan *>, kMostPlans> plans_{};
+    const Description description_;
+    const Settings settings_;
+    std::vector<size_t> operands_;  // which of the operator's inputs they are
 };
 
 }  // namespace hewn_ort

@@ -1,6 +1,7 @@
 """What the provider promises beside the results of single nodes: behaviour_test.py [OLD], with a
 folder that has an ONNX Runtime which is too old."""
 
+import concurrent.futures
 import os
 import pathlib
 import subprocess
@@ -250,6 +251,50 @@ class Options(unittest.TestCase):
         with self.assertRaisesRegex(Exception, "cannot be broadcast"):
             session.run(None, {"a": np.ones(2, F32), "b": np.ones(3, F32)})
         self.assertEqual(session.run(None, ONES)[0].tolist(), [2] * 5, "and it goes on")
+
+
+class SameMemory(unittest.TestCase):
+    """Of a node that meets the memory of its last run again, hewn's operators are bound to it."""
+
+    @staticmethod
+    def bound(session, a, b, y):
+        binding = session.io_binding()
+        binding.bind_cpu_input("a", a)
+        binding.bind_cpu_input("b", b)
+        binding.bind_output("y", "cpu", 0, y.dtype, y.shape, y.ctypes.data)
+        return lambda: session.run_with_iobinding(binding)
+
+    def test_new_contents_and_other_memory(self):
+        """Small, in slices, and of more dimensions than hewn has."""
+        strided = [[3, 1] * 5, [1, 2] * 5]
+        for shapes in ([[16], [16]], [[1 << 20], [1 << 20]], strided):
+            model = common.model([SUM], [("a", F32, shapes[0]), ("b", F32, shapes[1])],
+                                 [("y", F32, None)])
+            session = common.on_hewn(model, common.session_options(threads=2), claim="all")
+            arrays = [[np.empty(s, F32) for s in (*shapes, np.broadcast_shapes(*shapes))]
+                      for _ in range(2)]
+            runs = [self.bound(session, *three) for three in arrays]
+            for i, k in enumerate([0, 0, 0, 1, 0, 1, 1, 1, 0, 0]):
+                a, b, y = arrays[k]
+                a[...], b[...] = i + np.arange(a.size).reshape(a.shape), 100 * i
+                runs[k]()
+                self.assertTrue(np.array_equal(y, a + b), (shapes, i))
+
+    def test_by_many_threads(self):
+        session = common.on_hewn(SUM_MODEL)
+
+        def repeat(i):
+            a, b, y = (np.empty(1 << 16, F32) for _ in range(3))
+            run = self.bound(session, a, b, y)
+            for k in range(200):
+                a[:], b[:] = i, k
+                run()
+                if (y != i + k).any():
+                    return f"{i} + {k} is {y}"
+            return ""
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            self.assertEqual(set(pool.map(repeat, range(4))), {""})
 
 
 class Registering(unittest.TestCase):
