@@ -473,9 +473,14 @@ hewn_status execute(const hewn_operator &base, Bindings inputs, const hewn_buffe
 // ---- Bound execution ----
 
 struct CpuBoundOperator : hewn_bound_operator {
+    // Of a plan with one box, what its run reads: copies, as in a program that runs many operators
+    // a small run's time is that of the cache lines that it reads.
+    CpuKernel kernel;
     Addresses addresses;
+    halide_buffer_t buffers[kMaxOperands];
+    halide_dimension_t dims[kMaxOperands][2];
+
     Executor executor, rest_executor;
-    halide_buffer_t buffers[kMaxOperands];  // of a plan with one box
 };
 
 const CpuOperator &operator_of(const hewn_bound_operator &bound) {
@@ -495,14 +500,13 @@ hewn_status run_boxes_bound(const hewn_bound_operator &base, hewn_error *error) 
 // One call of a kernel on buffers that are ready: all that small work needs.
 hewn_status run_one_box_bound(const hewn_bound_operator &base, hewn_error *error) {
     const CpuBoundOperator &bound = static_cast<const CpuBoundOperator &>(base);
-    const CpuKernel &kernel = operator_of(bound).kernel;
     KernelErrors errors;
-    CpuCall call(kernel, bound.addresses, &errors);
-    const FloatingPointMode mode(kernel.subnormals);
+    CpuCall call(bound.kernel, bound.addresses, &errors);
+    const FloatingPointMode mode(bound.kernel.subnormals);
     call.flushes = mode.flushes();
     call.maybe_invalid = mode.began_invalid();
-    const int failed =
-        kernel.call(call, const_cast<halide_buffer_t *>(bound.buffers));  // which it only reads
+    const int failed = bound.kernel.call(
+        call, const_cast<halide_buffer_t *>(bound.buffers));  // which it only reads
     return failed == 0 ? hewn_status(HEWN_STATUS_OK)
                        : report(operator_of(bound), failed, errors, error);
 }
@@ -526,10 +530,12 @@ __attribute__((cold)) hewn_status bind(const hewn_operator &base, Bindings input
     bound->run = op.problem.output.empty() ? run_nothing : run_boxes_bound;
     if (bound->run == run_boxes_bound && op.plan.one_box && !op.kernel.large_state && !op.rest) {
         bound->run = run_one_box_bound;
+        bound->kernel = op.kernel;
         std::memcpy(bound->buffers, op.buffers, sizeof bound->buffers);
+        std::memcpy(bound->dims, op.plan.dims, sizeof bound->dims);
         for (int o = 0; o < op.plan.operands; o++) {
             bound->buffers[o].host = static_cast<uint8_t *>(addresses[op.operand_at[o]]);
-            bound->buffers[o].dim = const_cast<halide_dimension_t *>(op.plan.dims[o]);
+            bound->buffers[o].dim = bound->dims[o];
         }
     }
     *result = bound;
