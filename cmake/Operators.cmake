@@ -6,7 +6,7 @@
 # kernels). HEWN_<operator>_<tensor>_<KEY>: ROLE, LIKE, INTEGERS, OPTIONAL, ONE.
 # HEWN_<operator>_<level>_<KEY>: RANKS, and the types of a tensor as KEY. HEWN_<operator>_FORMS, and
 # HEWN_<operator>_<form>_<KEY>. hewn_write_operators() writes into the build tree
-# generated/operators.json, types.inc and operators.inc in generated/include/, and
+# generated/operators.json, types.inc, operators.inc and onnx.inc in generated/include/, and
 # hewn/operators.hpp, a part of hewn.hpp, in generated/public/.
 
 # ---- Reading ----
@@ -66,6 +66,16 @@ function(hewn_form operator form)
     foreach(key LAYOUTS ONLY NEEDS WITHOUT GPU)
         hewn_set(${operator}_${form} ${key} ${form_${key}})
     endforeach()
+endfunction()
+
+function(hewn_onnx operator domain name)
+    cmake_parse_arguments(PARSE_ARGV 3 node "BETWEEN" "" "VERSIONS")
+    hewn_get(operator ${operator} NAME)
+    string(TOLOWER ${node_BETWEEN} between)
+    list(JOIN node_VERSIONS ", " versions)
+    set(words "HEWN_OPERATOR_${operator_NAME}, \"${domain}\", \"${name}\", ${between}")
+    set_property(GLOBAL APPEND_STRING PROPERTY HEWN_ONNX_NODES
+        "HEWN_ONNX_NODE(${words}, ${versions})\n")
 endfunction()
 
 include(${PROJECT_SOURCE_DIR}/generators/operators.cmake)
@@ -235,7 +245,8 @@ endfunction()
 #   the signature being tensors' indices, and
 #   HEWN_LEVEL(number, least, most, types...) for each level, newest first, with the types of each
 #   tensor, `none` where it is like another.
-# operators.json has the same for programs in other languages. hewn/operators.hpp has a description
+# onnx.inc: HEWN_ONNX_NODE(type, "domain", "name", between, versions...) for each node of ONNX's.
+# operators.json has what operators.inc has for programs in other languages. hewn/operators.hpp has a description
 # and a compile() for each operator.
 function(hewn_write_operators)
     hewn_write_types()
@@ -286,6 +297,8 @@ function(hewn_write_operators)
     endforeach()
     hewn_write_list(operators.inc "HEWN_OPERATOR;HEWN_TENSOR;HEWN_LEVEL"
         "generators/operators.cmake" "${inc}")
+    get_property(nodes GLOBAL PROPERTY HEWN_ONNX_NODES)
+    hewn_write_list(onnx.inc "HEWN_ONNX_NODE" "generators/operators.cmake" "${nodes}")
     file(GENERATE OUTPUT ${HEWN_GENERATED_DIR}/operators.json CONTENT "[\n   ${json}\n]\n")
     file(GENERATE OUTPUT ${HEWN_GENERATED_DIR}/public/hewn/operators.hpp CONTENT
 "// A part of hewn.hpp, written from hewn's operator table (generators/operators.cmake): each

@@ -32,6 +32,9 @@
 #   WITHOUT: features of a target that are not used for the form.
 #   GPU: a form of targets with a DEVICE, which have no other forms (generators/gpu.h). Only inputs
 #   that vary have digits.
+# hewn_onnx(<operator> <domain> <name> VERSIONS <version>... [BETWEEN])
+#   A node that the operator computes in ONNX, and its versions (the opsets that changed it) whose
+#   meaning is hewn's. BETWEEN: the operator is two DequantizeLinear, this node, and QuantizeLinear.
 # hewn_set(<operator>_<form> LLVM_ARGS <regular expression> <argument>...)
 #   What LLVM is told when it compiles the form's kernels whose <signature>__<target> matches (in
 #   Halide's HL_LLVM_ARGS).
@@ -144,3 +147,17 @@ hewn_level(quantized_linear_mul hewn RANKS 1 8 ATensor=i8,u8 OutputTensor=i8,u8
 hewn_form(quantized_linear_mul general LAYOUTS 11 10 01)
 hewn_form(quantized_linear_mul dense LAYOUTS 11 GPU)
 hewn_form(quantized_linear_mul strided GPU)
+
+set(linear_versions 10 13 19 21 23 24 25 28)
+set(sum_versions 7 13 14)
+hewn_onnx(add ai.onnx Add VERSIONS ${sum_versions})
+hewn_onnx(quantize_linear ai.onnx QuantizeLinear VERSIONS ${linear_versions})
+hewn_onnx(dequantize_linear ai.onnx DequantizeLinear VERSIONS ${linear_versions})
+hewn_onnx(quantize_linear com.microsoft QuantizeLinear VERSIONS 1)
+hewn_onnx(dequantize_linear com.microsoft DequantizeLinear VERSIONS 1)
+hewn_onnx(quantized_linear_add com.microsoft QLinearAdd VERSIONS 1)
+hewn_onnx(quantized_linear_mul com.microsoft QLinearMul VERSIONS 1)
+# Of a sum hewn rounds as the four nodes do one by one; of a product as QLinearMul does, which ONNX
+# Runtime's own optimizer makes of them.
+hewn_onnx(quantized_linear_add ai.onnx Add VERSIONS ${sum_versions} BETWEEN)
+hewn_onnx(quantized_linear_mul ai.onnx Mul VERSIONS ${sum_versions} BETWEEN)

@@ -130,9 +130,8 @@ std::vector<Node> nodes_of(const Ort &ort, const OrtGraph *graph) {
 
 // ---- Groups ----
 
-// Two DequantizeLinear, a sum or product, and QuantizeLinear, with one scale each, which nothing
-// else reads: one of hewn's operators. That of a sum rounds as the four nodes do one by one; that
-// of a product is QLinearMul, as ONNX Runtime's own optimizer makes it.
+// Two DequantizeLinear, a node between, and QuantizeLinear, with one scale each, which nothing else
+// reads: one of hewn's operators.
 struct Group {
     const Operator *op;
     std::vector<Node> nodes;  // a, b, the middle, the last
@@ -156,22 +155,12 @@ struct Group {
     }
 };
 
-const Operator *operator_around(const NodeFacts &middle) {
-    if (middle.is("Add")) return &operator_of(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD);
-    if (middle.is("Mul")) return &operator_of(HEWN_OPERATOR_QUANTIZED_LINEAR_MUL);
-    return nullptr;
-}
-
-bool is_version_known(const NodeFacts &node) {
-    const std::vector<int> &known = known_versions(node.domain, node.name);
-    return std::count(known.begin(), known.end(), node.version);
-}
-
 bool has_one_scale(const Node &linear) { return linear.inputs()[1].is_one_element(); }
 
 std::optional<Group> group_around(const Ort &ort, const Node &middle, const std::string &target) {
-    const Operator *const op = operator_around(middle.facts());
-    if (!op || !is_version_known(middle.facts()) || middle.inputs().size() != 2) return {};
+    const Operator *const between = find_operator(middle.facts(), true);
+    if (!between || middle.inputs().size() != 2) return {};
+    const Operator *const op = &operator_of(between->type);
     Group group = {op, {}};
     for (const Value &input : middle.inputs()) {
         const OrtNode *const producer = input.producer();

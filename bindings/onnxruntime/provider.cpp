@@ -40,7 +40,7 @@ void read_operators(std::string_view value, std::set<std::string> &names) {
         const size_t end = std::min(value.find(',', begin), value.size());
         const std::string name(value.substr(begin, end - begin));
         bool known = false;
-        for (const Operator &op : operators()) known |= op.name == name;
+        for (const Operator &op : operators()) known |= op.name == name && !op.between;
         if (!known) refuse_option("operators", name, "one of hewn's, by ONNX's name");
         names.insert(name);
         begin = end + 1;
@@ -258,7 +258,9 @@ void Factory::set_memory() {
 void Factory::register_kernels() {
     ort(&OrtEpApi::CreateKernelRegistry, &registry);
     for (const Operator &op : operators()) {
-        for (const int version : known_versions(op.domain, op.name)) register_kernel(op, version);
+        for (const int version : op.versions) {
+            if (!op.between) register_kernel(op, version);
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 #include "table.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace hewn_ort {
 
@@ -21,16 +20,20 @@ constexpr struct {
               {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64, HEWN_DATA_TYPE_UINT64},
               {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, HEWN_DATA_TYPE_INT64}};
 
-// "ai.onnx.QuantizeLinear": ONNX's own domain has no name in a model.
-Operator read_operator(uint32_t index) {
-    hewn_operator_info info = {};
+uint32_t index_of(hewn_operator_type type, hewn_operator_info &info) {
+    uint32_t index = 0;
     info.struct_size = sizeof info;
-    hewn_get_operator(index, HEWN_FEATURE_LEVEL_NEWEST, &info);
-    const std::string full = info.onnx_name;
-    const size_t dot = full.rfind('.');
-    Operator op = {info.type,          full.substr(0, dot),   full.substr(dot + 1),
-                   info.in_place != 0, info.tensor_count - 1, {}};
-    if (op.domain == "ai.onnx") op.domain.clear();
+    while (hewn_get_operator(index, HEWN_FEATURE_LEVEL_NEWEST, &info), info.type != type) index++;
+    return index;
+}
+
+Operator read_operator(hewn_operator_type type, std::string domain, std::string name, bool between,
+                       std::vector<int> versions) {
+    hewn_operator_info info = {};
+    const uint32_t index = index_of(type, info);
+    if (domain == "ai.onnx") domain.clear();  // it has no name in a model
+    Operator op = {type,    std::move(domain),  std::move(name),       std::move(versions),
+                   between, info.in_place != 0, info.tensor_count - 1, {}};
     for (uint32_t t = 0; t < info.tensor_count; t++) {
         op.tensors[t].struct_size = sizeof op.tensors[t];
         hewn_get_operator_tensor(index, t, HEWN_FEATURE_LEVEL_NEWEST, &op.tensors[t]);
@@ -38,42 +41,29 @@ Operator read_operator(uint32_t index) {
     return op;
 }
 
-constexpr const char *kMicrosoft = "com.microsoft";
-
-bool is_linear(const std::string &name) {
-    return name == "QuantizeLinear" || name == "DequantizeLinear";
-}
-
-std::vector<Operator> read_operators() {
-    std::vector<Operator> all;
-    for (uint32_t i = 0; i < hewn_operator_count(); i++) {
-        Operator op = read_operator(i);
-        all.push_back(op);
-        // com.microsoft has these too, for fewer types.
-        if (!op.domain.empty() || !is_linear(op.name)) continue;
-        op.domain = kMicrosoft;
-        all.push_back(op);
-    }
-    return all;
-}
-
 }  // namespace
 
 const std::vector<Operator> &operators() {
-    static const std::vector<Operator> all = read_operators();
+    static const std::vector<Operator> all = {
+#define HEWN_ONNX_NODE(type, domain, name, between, ...) \
+    read_operator(type, domain, name, between, {__VA_ARGS__}),
+#include "onnx.inc"
+    };
     return all;
 }
 
 const Operator &operator_of(hewn_operator_type type) {
     return *std::find_if(operators().begin(), operators().end(),
-                         [&](const Operator &op) { return op.type == type; });
+                         [&](const Operator &op) { return op.type == type && !op.between; });
 }
 
-const std::vector<int> &known_versions(const std::string &domain, const std::string &name) {
-    static const std::vector<int> linear = {10, 13, 19, 21, 23, 24, 25, 28}, sum = {7, 13, 14},
-                                  contributed = {1}, none;
-    if (domain == kMicrosoft) return contributed;
-    return is_linear(name) ? linear : name == "Add" || name == "Mul" ? sum : none;
+const Operator *find_operator(const NodeFacts &node, bool between) {
+    for (const Operator &op : operators()) {
+        if (op.between == between && op.domain == node.domain && op.name == node.name &&
+            std::count(op.versions.begin(), op.versions.end(), node.version))
+            return &op;
+    }
+    return nullptr;
 }
 
 hewn_data_type hewn_type(ONNXTensorElementDataType type) {
@@ -109,16 +99,11 @@ bool computes(const Operator &op, const Types &types, const std::string &target)
 }
 
 const Operator *operator_for(const NodeFacts &node, const std::string &target) {
-    const std::vector<int> &versions = known_versions(node.domain, node.name);
-    const auto op =
-        std::find_if(operators().begin(), operators().end(), [&](const Operator &known) {
-            return known.domain == node.domain && known.name == node.name;
-        });
-    const bool meant =
-        std::count(versions.begin(), versions.end(), node.version) &&
-        // hewn divides in f32, whatever the scale's type
-        (node.precision == 0 || node.precision == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
-    if (op == operators().end() || !meant || node.outputs.size() != 1) return nullptr;
+    const Operator *const op = find_operator(node, false);
+    // hewn divides in f32, whatever the scale's type
+    const bool divides_so =
+        node.precision == 0 || node.precision == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
+    if (!op || !divides_so || node.outputs.size() != 1) return nullptr;
     if (node.inputs.size() > op->inputs) return nullptr;
     Types types = {};
     for (size_t i = 0; i < node.inputs.size(); i++) {
@@ -126,7 +111,7 @@ const Operator *operator_for(const NodeFacts &node, const std::string &target) {
         if (node.present[i] && types[i] == HEWN_DATA_TYPE_UNKNOWN) return nullptr;
     }
     types[op->inputs] = node.outputs[0];
-    return computes(*op, types, target) ? &*op : nullptr;
+    return computes(*op, types, target) ? op : nullptr;
 }
 
 }  // namespace hewn_ort

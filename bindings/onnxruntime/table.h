@@ -22,10 +22,12 @@ struct AnyDesc {
     const hewn_tensor_desc *tensors[kMaxTensors];
 };
 
-// A row of hewn's operator table.
+// One of hewn's operators as a node of ONNX's.
 struct Operator {
     hewn_operator_type type;
-    std::string domain, name;  // ONNX's: "" and "QuantizeLinear"
+    std::string domain, name;   // ONNX's: "" and "QuantizeLinear"
+    std::vector<int> versions;  // whose meaning is that of hewn's
+    bool between;               // the operator is this node between linear ones (see graph.cpp)
     bool in_place;
     size_t inputs;  // in ONNX's order, which is hewn's
     std::array<hewn_operator_tensor_info, kMaxTensors> tensors;
@@ -35,7 +37,7 @@ struct Operator {
     bool is_sized_parameter(size_t i) const { return !is_data(i) && !tensors[i].one_element; }
 };
 const std::vector<Operator> &operators();
-const Operator &operator_of(hewn_operator_type type);
+const Operator &operator_of(hewn_operator_type type);  // as one node
 
 // A node of a model, as far as it decides whether hewn computes it.
 struct NodeFacts {
@@ -51,8 +53,8 @@ struct NodeFacts {
     }
 };
 
-// The versions of ONNX's operator whose meaning is that of hewn's.
-const std::vector<int> &known_versions(const std::string &domain, const std::string &name);
+// The operator of this node, by itself or between others; null: hewn has none of its version.
+const Operator *find_operator(const NodeFacts &node, bool between);
 
 // The operator that computes a node; null: none. `target`: as hewn_compile_options::variant.
 const Operator *operator_for(const NodeFacts &node, const std::string &target);

@@ -226,6 +226,7 @@ class Options(unittest.TestCase):
             ({"claim": "some"}, "beside or all"),
             ({"claims": "all"}, "there are claim, operators"),
             ({"operators": "Add,Sub"}, "Sub is not one of hewn's"),
+            ({"operators": "Mul"}, "Mul is not one of hewn's"),
             ({"target": "x86_64_vax"}, "a target that runs here"),
             ({"threads": "two"}, "a number"),
             ({"threads": -1}, "a number"),
