@@ -1,12 +1,12 @@
-// ONNX Runtime out of its wheel. The wheel has no header; OrtApi is a table of functions that only
-// grows, so the functions below are called by their place in it
-// (include/onnxruntime/core/session/onnxruntime_c_api.h, version 1).
+// ONNX Runtime out of its wheel, which has no header. Of any version: OrtApi only grows, and the
+// functions below are in its first.
 #include <dlfcn.h>
 
 #include <map>
 #include <stdexcept>
 #include <tuple>
 
+#include "../bindings/onnxruntime/onnxruntime_abi.h"
 #include "contender.h"
 #include "python.h"
 
@@ -23,55 +23,37 @@ std::string onnx_name(const std::string &op) {
     throw std::logic_error("no operator is called " + op);
 }
 
-enum OrtFunction : size_t {
-    GET_ERROR_MESSAGE = 2,
-    CREATE_ENV = 3,
-    CREATE_SESSION_FROM_ARRAY = 8,
-    RUN = 9,
-    CREATE_SESSION_OPTIONS = 10,
-    SET_SESSION_LOG_SEVERITY_LEVEL = 22,
-    SET_INTRA_OP_NUM_THREADS = 24,
-    SET_INTER_OP_NUM_THREADS = 25,
-    CREATE_TENSOR_WITH_DATA = 49,
-    CREATE_CPU_MEMORY_INFO = 69,
-    RELEASE_STATUS = 93,
-    RELEASE_SESSION = 95,
-    RELEASE_VALUE = 96,
-    RELEASE_SESSION_OPTIONS = 100,
-};
-constexpr int LOG_FATAL = 4, ARENA_ALLOCATOR = 1, DEFAULT_MEMORY = 0;
-
-using Handle = void *;
-
-struct OrtApiBase {
-    Handle const *(*get_api)(uint32_t version);
-    const char *(*get_version)();
-};
-
-int onnx_type(const std::string &type) {
-    static const std::map<std::string, int> types = {{"f32", 1}, {"u8", 2},   {"i8", 3},
-                                                     {"u16", 4}, {"i16", 5},  {"i32", 6},
-                                                     {"i64", 7}, {"f16", 10}, {"u32", 12}};
+ONNXTensorElementDataType onnx_type(const std::string &type) {
+    static const std::map<std::string, ONNXTensorElementDataType> types = {
+        {"f32", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT},
+        {"f16", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16},
+        {"u8", ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8},
+        {"i8", ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8},
+        {"u16", ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16},
+        {"i16", ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16},
+        {"u32", ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32},
+        {"i32", ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32},
+        {"i64", ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64}};
     return types.at(type);
 }
 
 class OnnxRuntime : public Contender {
 public:
     explicit OnnxRuntime(const std::string &library) {
-        Handle const loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+        void *const loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (!loaded) throw std::runtime_error(dlerror());
         const auto get_base =
             reinterpret_cast<const OrtApiBase *(*)()>(dlsym(loaded, "OrtGetApiBase"));
         if (!get_base) throw std::runtime_error(library + " has no OrtGetApiBase");
         base_ = get_base();
-        api_ = base_->get_api(1);
-        check(call<Handle>(CREATE_ENV, LOG_FATAL, "hewn", &environment_));
-        check(call<Handle>(CREATE_CPU_MEMORY_INFO, ARENA_ALLOCATOR, DEFAULT_MEMORY, &memory_));
+        api_ = base_->GetApi(1);
+        check(api_->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "hewn", &environment_));
+        check(api_->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory_));
     }
     ~OnnxRuntime() override { release(); }
 
     std::string name() const override { return "ONNX Runtime"; }
-    std::string version() const override { return base_->get_version(); }
+    std::string version() const override { return base_->GetVersionString(); }
 
     Runner prepare(const Problem &problem, int threads) override {
         release();
@@ -105,17 +87,16 @@ public:
                               std::make_tuple(problem.output.type, problem.output.sizes), axis)
                 .cast<std::string>();
 
-        Handle options = nullptr;
-        check(call<Handle>(CREATE_SESSION_OPTIONS, &options));
-        check(call<Handle>(SET_INTRA_OP_NUM_THREADS, options, threads));
-        check(call<Handle>(SET_INTER_OP_NUM_THREADS, options, 1));
-        check(call<Handle>(SET_SESSION_LOG_SEVERITY_LEVEL, options, LOG_FATAL));
-        const Handle refused =
-            call<Handle>(CREATE_SESSION_FROM_ARRAY, environment_,
-                         static_cast<const void *>(model.data()), model.size(), options, &session_);
-        call<void>(RELEASE_SESSION_OPTIONS, options);
+        OrtSessionOptions *options = nullptr;
+        check(api_->CreateSessionOptions(&options));
+        check(api_->SetIntraOpNumThreads(options, threads));
+        check(api_->SetInterOpNumThreads(options, 1));
+        check(api_->SetSessionLogSeverityLevel(options, ORT_LOGGING_LEVEL_FATAL));
+        OrtStatus *const refused = api_->CreateSessionFromArray(environment_, model.data(),
+                                                                model.size(), options, &session_);
+        api_->ReleaseSessionOptions(options);
         if (refused) {  // no kernel for these types
-            call<void>(RELEASE_STATUS, refused);
+            api_->ReleaseStatus(refused);
             session_ = nullptr;
             return {};
         }
@@ -123,42 +104,38 @@ public:
         return repeat([this, names] {
             const char *inputs[2] = {names[0].c_str(), names.back().c_str()};
             const char *const output = "y";
-            check(call<Handle>(RUN, session_, static_cast<const void *>(nullptr), &inputs[0],
-                               values_.data(), names.size(), &output, size_t(1), &values_.back()));
+            check(api_->Run(session_, nullptr, inputs, values_.data(), names.size(), &output, 1,
+                            &values_.back()));
         });
     }
 
 private:
-    template<class Result, class... Arguments>
-    Result call(OrtFunction function, Arguments... arguments) const {
-        return reinterpret_cast<Result (*)(Arguments...)>(api_[function])(arguments...);
-    }
-
-    void check(Handle status) const {
+    void check(OrtStatus *status) const {
         if (status)
-            throw std::runtime_error(std::string("ONNX Runtime: ") +
-                                     call<const char *>(GET_ERROR_MESSAGE, status));
+            throw std::runtime_error(std::string("ONNX Runtime: ") + api_->GetErrorMessage(status));
     }
 
-    Handle tensor(const Operand &operand, const std::vector<int64_t> &shape) const {
-        Handle value = nullptr;
-        check(call<Handle>(CREATE_TENSOR_WITH_DATA, memory_, operand.data,
-                           size_t(operand.span()) * operand.element_bytes(), shape.data(),
-                           shape.size(), onnx_type(operand.type), &value));
+    OrtValue *tensor(const Operand &operand, const std::vector<int64_t> &shape) const {
+        OrtValue *value = nullptr;
+        check(api_->CreateTensorWithDataAsOrtValue(
+            memory_, operand.data, size_t(operand.span()) * operand.element_bytes(), shape.data(),
+            shape.size(), onnx_type(operand.type), &value));
         return value;
     }
 
     void release() {
-        for (const Handle value : values_) call<void>(RELEASE_VALUE, value);
+        for (OrtValue *value : values_) api_->ReleaseValue(value);
         values_.clear();
-        if (session_) call<void>(RELEASE_SESSION, session_);
+        if (session_) api_->ReleaseSession(session_);
         session_ = nullptr;
     }
 
     const OrtApiBase *base_ = nullptr;
-    Handle const *api_ = nullptr;
-    Handle environment_ = nullptr, memory_ = nullptr, session_ = nullptr;
-    std::vector<Handle> values_;  // the inputs, then the output
+    const OrtApi *api_ = nullptr;
+    OrtEnv *environment_ = nullptr;
+    OrtMemoryInfo *memory_ = nullptr;
+    OrtSession *session_ = nullptr;
+    std::vector<OrtValue *> values_;  // the inputs, then the output
 };
 
 }  // namespace

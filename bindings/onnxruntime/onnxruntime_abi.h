@@ -1,7 +1,8 @@
-// The part of ONNX Runtime's binary interface that the provider uses: types, numbers, and places in
-// the tables of functions of version 24, to which later versions only append. Upstream's headers,
-// 558 KB, are in no wheel and no package of Debian's; tests/onnxruntime/abi_test.sh compares this
-// one with them where they are given (HEWN_ONNXRUNTIME_INCLUDE).
+// The part of ONNX Runtime's binary interface that the provider and the benchmark use: types,
+// numbers, and places in the tables of functions of version 24, to which later versions only
+// append. Upstream's headers, 558 KB, are in no wheel and no package of Debian's;
+// tests/onnxruntime/abi_test.sh compares this one with them where they are given
+// (HEWN_ONNXRUNTIME_INCLUDE).
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,7 @@
 #define HEWN_HANDLE(name) typedef struct name name
 HEWN_HANDLE(OrtAllocator);
 HEWN_HANDLE(OrtDataTransferImpl);
+HEWN_HANDLE(OrtEnv);
 HEWN_HANDLE(OrtEpDevice);
 HEWN_HANDLE(OrtEpGraphSupportInfo);
 HEWN_HANDLE(OrtGraph);
@@ -34,6 +36,8 @@ HEWN_HANDLE(OrtNode);
 HEWN_HANDLE(OrtNodeComputeContext);
 HEWN_HANDLE(OrtNodeFusionOptions);
 HEWN_HANDLE(OrtOpAttr);
+HEWN_HANDLE(OrtRunOptions);
+HEWN_HANDLE(OrtSession);
 HEWN_HANDLE(OrtSessionOptions);
 HEWN_HANDLE(OrtStatus);
 HEWN_HANDLE(OrtTensorTypeAndShapeInfo);
@@ -44,6 +48,9 @@ HEWN_HANDLE(OrtValueInfo);
 
 // With a fixed type: ONNX Runtime has more numbers than are named here.
 enum OrtErrorCode : int { ORT_OK = 0, ORT_FAIL = 1, ORT_INVALID_ARGUMENT = 2 };
+enum OrtLoggingLevel : int { ORT_LOGGING_LEVEL_FATAL = 4 };
+enum OrtAllocatorType : int { OrtArenaAllocator = 1 };
+enum OrtMemType : int { OrtMemTypeDefault = 0 };
 enum OrtOpAttrType : int { ORT_OP_ATTR_UNDEFINED = 0, ORT_OP_ATTR_INT = 1 };
 enum OrtHardwareDeviceType : int { OrtHardwareDeviceType_CPU = 0 };
 enum ONNXTensorElementDataType : int {
@@ -159,7 +166,22 @@ struct OrtApi {
     OrtStatus *(ORT_API_CALL *CreateStatus)(OrtErrorCode, const char *) noexcept;
     OrtErrorCode(ORT_API_CALL *GetErrorCode)(const OrtStatus *) noexcept;
     const char *(ORT_API_CALL *GetErrorMessage)(const OrtStatus *) noexcept;
-    HEWN_UNUSED(3, 50);
+    HEWN_STATUS(CreateEnv, OrtLoggingLevel, const char *, OrtEnv **);
+    HEWN_UNUSED(4, 7);
+    HEWN_STATUS(CreateSessionFromArray, const OrtEnv *, const void *, size_t,
+                const OrtSessionOptions *, OrtSession **);
+    HEWN_STATUS(Run, OrtSession *, const OrtRunOptions *, const char *const *,
+                const OrtValue *const *, size_t, const char *const *, size_t, OrtValue **);
+    HEWN_STATUS(CreateSessionOptions, OrtSessionOptions **);
+    HEWN_UNUSED(11, 21);
+    HEWN_STATUS(SetSessionLogSeverityLevel, OrtSessionOptions *, int);
+    HEWN_UNUSED(23, 23);
+    HEWN_STATUS(SetIntraOpNumThreads, OrtSessionOptions *, int);
+    HEWN_STATUS(SetInterOpNumThreads, OrtSessionOptions *, int);
+    HEWN_UNUSED(26, 48);
+    HEWN_STATUS(CreateTensorWithDataAsOrtValue, const OrtMemoryInfo *, void *, size_t,
+                const int64_t *, size_t, ONNXTensorElementDataType, OrtValue **);
+    HEWN_UNUSED(50, 50);
     HEWN_STATUS(GetTensorMutableData, OrtValue *, void **);
     HEWN_UNUSED(52, 54);
     HEWN_STATUS(CastTypeInfoToTensorInfo, const OrtTypeInfo *, const OrtTensorTypeAndShapeInfo **);
@@ -168,7 +190,9 @@ struct OrtApi {
                 ONNXTensorElementDataType *);
     HEWN_STATUS(GetDimensionsCount, const OrtTensorTypeAndShapeInfo *, size_t *);
     HEWN_STATUS(GetDimensions, const OrtTensorTypeAndShapeInfo *, int64_t *, size_t);
-    HEWN_UNUSED(63, 85);
+    HEWN_UNUSED(63, 68);
+    HEWN_STATUS(CreateCpuMemoryInfo, OrtAllocatorType, OrtMemType, OrtMemoryInfo **);
+    HEWN_UNUSED(70, 85);
     HEWN_STATUS(KernelInfoGetAttribute_int64, const OrtKernelInfo *, const char *, int64_t *);
     HEWN_UNUSED(87, 89);
     HEWN_STATUS(KernelContext_GetInput, const OrtKernelContext *, size_t, const OrtValue **);
@@ -176,9 +200,14 @@ struct OrtApi {
                 OrtValue **);
     HEWN_UNUSED(92, 92);
     void(ORT_API_CALL *ReleaseStatus)(OrtStatus *);
-    HEWN_UNUSED(94, 97);
+    HEWN_UNUSED(94, 94);
+    void(ORT_API_CALL *ReleaseSession)(OrtSession *);
+    void(ORT_API_CALL *ReleaseValue)(OrtValue *);
+    HEWN_UNUSED(97, 97);
     void(ORT_API_CALL *ReleaseTypeInfo)(OrtTypeInfo *);
-    HEWN_UNUSED(99, 229);
+    HEWN_UNUSED(99, 99);
+    void(ORT_API_CALL *ReleaseSessionOptions)(OrtSessionOptions *);
+    HEWN_UNUSED(101, 229);
     HEWN_STATUS(KernelInfo_GetInputCount, const OrtKernelInfo *, size_t *);
     HEWN_STATUS(KernelInfo_GetOutputCount, const OrtKernelInfo *, size_t *);
     HEWN_UNUSED(232, 233);
