@@ -94,7 +94,7 @@ endfunction()
 # columns. What a row leaves out is below.
 function(hewn_chip name)
     cmake_parse_arguments(PARSE_ARGV 1 chip "AVX512_IN_HALVES"
-        "TILE_PREFETCH_FROM;BESIDE_PREFETCH_FROM;TALL_TILE_COLUMNS_APART"
+        "TILE_PREFETCH_FROM;BESIDE_PREFETCH_FROM;TALL_TILE_COLUMNS_APART;KEPT_BELOW"
         "AMD;STREAM_PREFETCH;KERNEL_PREFETCH")
     if(chip_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR
@@ -103,7 +103,7 @@ function(hewn_chip name)
     string(TOLOWER ${chip_AVX512_IN_HALVES} words)
     foreach(column IN ITEMS "STREAM_PREFETCH:All, kNoInputs" "KERNEL_PREFETCH:0, 0, 0"
             "TILE_PREFETCH_FROM:kNever" "BESIDE_PREFETCH_FROM:kNever" "TALL_TILE_COLUMNS_APART:0"
-            "AMD:0, kNewest")
+            "KEPT_BELOW:0" "AMD:0, kNewest")
         string(REGEX MATCH "(.+):(.+)" column ${column})
         list(JOIN chip_${CMAKE_MATCH_1} ", " value)
         if(value STREQUAL "")

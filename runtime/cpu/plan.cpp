@@ -97,12 +97,9 @@ public:
 
     bool streams() const { return streams_; }
 
-    // Whether a cache would hold what is streamed until it is read next. Beside ONNX Runtime's sum,
-    // which is never streamed, a Xeon's chain of ADDs ran at 0.79x with 12 MiB of operands, and at
-    // 1.29x with 48. What an AMD chip streams, its last-level cache does not hold.
+    // Whether a cache would hold what is streamed until it is read next.
     bool kept_if_read_next() const {
-        constexpr double kHeld = 32 << 20;
-        return streams_ && chip_.l3_bytes == 0 && moved_bytes_ < kHeld;
+        return streams_ && moved_bytes_ < double(traits_of(chip_).kept_below);
     }
 
     // The iteration space: as given, or with a dimension divided into two once the box is chosen.

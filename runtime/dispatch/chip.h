@@ -30,7 +30,7 @@ struct ChipTraits {
     int64_t kernel_prefetch_bytes;
     int32_t kernel_prefetch_l3_64ths, add_prefetch_l3_64ths;
     int64_t tile_prefetch_from, beside_prefetch_from;
-    int64_t tall_tile_columns_apart;
+    int64_t tall_tile_columns_apart, kept_below;
     int first_family, last_family;
 };
 const ChipTraits &traits_of(const Chip &chip);
