@@ -19,7 +19,9 @@ enum {
     NO_DEVICE = 100,
     INVALID_CONTEXT = 201,
     UNSUPPORTED_PTX = 222,
-    LAUNCH_FAILED = 719
+    LAUNCH_FAILED = 719,
+    CAPTURE_UNSUPPORTED = 900,
+    CAPTURE_INVALIDATED = 901
 };
 
 static int is(const char *what) {
@@ -92,6 +94,21 @@ struct Module {
 };
 static struct Module *modules = NULL;
 
+/* The stream that is captured, of one graph at a time; what it was given is counted, not done. What
+ * waits, allocates or copies memory that a driver must pin is not allowed meanwhile, whatever the
+ * stream: cuStreamBeginCapture in its mode "global". */
+struct Graph {
+    int launches, invalidated;
+};
+static struct Graph *captured = NULL;
+static void *captured_stream = NULL;
+static int not_captured(const char *function) {
+    if (!captured) return OK;
+    captured->invalidated = 1;
+    fprintf(stderr, "fake_cuda.c: %s while a stream is captured\n", function);
+    return fake_misuses++, CAPTURE_UNSUPPORTED;
+}
+
 EXPORT int cuInit(unsigned flags) { return flags || is("no device") ? NO_DEVICE : OK; }
 EXPORT int cuGetErrorName(int code, const char **name) {
     *name = code == OUT_OF_MEMORY     ? "CUDA_ERROR_OUT_OF_MEMORY"
@@ -152,6 +169,7 @@ EXPORT int cuCtxGetDevice(int *device) {
 
 EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count, const int *options,
                               void **values) {
+    if (not_captured("cuModuleLoadDataEx")) return CAPTURE_UNSUPPORTED;
     if (!depth) return INVALID_CONTEXT;
     if (is("old driver")) {
         if (count == 2 && options[0] == 5)
@@ -213,10 +231,12 @@ EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, u
     if (is("launch")) return LAUNCH_FAILED;
     fake_stream = stream;
     fake_context = current();
+    if (captured && stream == captured_stream) return captured->launches++, OK;
     fake_launches++;
     return OK;
 }
 EXPORT int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
+    if (not_captured("cuMemAlloc")) return CAPTURE_UNSUPPORTED;
     if (!depth) return INVALID_CONTEXT;
     if (is("memory") || bytes > (size_t)8 << 30) return OUT_OF_MEMORY;
     struct Memory *allocated = calloc(1, sizeof *allocated);
@@ -228,6 +248,7 @@ EXPORT int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
     return *pointer = allocated->at, OK;
 }
 EXPORT int cuMemFree_v2(uint64_t pointer) {
+    if (not_captured("cuMemFree")) return CAPTURE_UNSUPPORTED;
     struct Memory **link = &memory;
     while (*link && (*link)->at != pointer) link = &(*link)->next;
     struct Memory *freed = *link;
@@ -263,12 +284,47 @@ static int copy(void *to, const void *from, size_t bytes, uint64_t pointer, void
     return fake_copies++, OK;
 }
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
+    if (not_captured("cuMemcpyHtoDAsync")) return CAPTURE_UNSUPPORTED;
     return copy((void *)(uintptr_t)to, from, bytes, to, stream);
 }
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
+    if (not_captured("cuMemcpyDtoHAsync")) return CAPTURE_UNSUPPORTED;
     return copy(to, (const void *)(uintptr_t)from, bytes, from, stream);
 }
+/* For programs that use the driver beside hewn. */
+EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream) {
+    if (!context_of(to, bytes)) return misuse(INVALID_VALUE, "a copy goes to what is no memory");
+    return copy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes, from, stream);
+}
+EXPORT int cuStreamCreate(void **stream, unsigned flags) {
+    return flags > 1 ? INVALID_VALUE : !(*stream = malloc(1)) ? OUT_OF_MEMORY : OK;
+}
+EXPORT int cuStreamDestroy_v2(void *stream) { return free(stream), OK; }
+EXPORT int cuStreamBeginCapture_v2(void *stream, int mode) {
+    if (captured || !stream || mode != 0) return INVALID_VALUE;
+    captured_stream = stream;
+    return (captured = calloc(1, sizeof *captured)) ? OK : OUT_OF_MEMORY;
+}
+EXPORT int cuStreamEndCapture(void *stream, void **graph) {
+    if (!captured || stream != captured_stream) return INVALID_VALUE;
+    const int code = captured->invalidated ? CAPTURE_INVALIDATED : OK;
+    return *graph = captured, captured = NULL, code;
+}
+EXPORT int cuGraphInstantiateWithFlags(void **executable, const void *graph,
+                                       unsigned long long flags) {
+    struct Graph *copied = malloc(sizeof *copied);
+    if (!copied || flags) return free(copied), INVALID_VALUE;
+    *copied = *(const struct Graph *)graph;
+    return *executable = copied, OK;
+}
+EXPORT int cuGraphLaunch(void *executable, void *stream) {
+    (void)stream;
+    return fake_launches += ((struct Graph *)executable)->launches, OK;
+}
+EXPORT int cuGraphExecDestroy(void *executable) { return free(executable), OK; }
+EXPORT int cuGraphDestroy(void *graph) { return free(graph), OK; }
 EXPORT int cuStreamSynchronize(void *stream) {
+    if (not_captured("cuStreamSynchronize")) return CAPTURE_UNSUPPORTED;
     if (!depth) return misuse(INVALID_CONTEXT, "a stream is waited for outside a context");
     fake_synchronizations++;
     fake_synchronized = stream;

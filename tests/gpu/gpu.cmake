@@ -54,7 +54,7 @@ hewn_add_test(gpu.opencl.devices posix COMMAND hewn_gpu_tests --gtest_filter=Fak
     PROPERTIES ENVIRONMENT LD_LIBRARY_PATH=${fakes})
 set(never_skipped gpu.common gpu.no_driver gpu.opencl.devices)
 if(chosen_targets MATCHES "cuda")
-    hewn_add_test(gpu.cuda posix COMMAND hewn_gpu_tests --gtest_filter=FakeCuda.*
+    hewn_add_test(gpu.cuda posix COMMAND hewn_gpu_tests --gtest_filter=FakeCuda.*:Cuda.*
         PROPERTIES ENVIRONMENT LD_LIBRARY_PATH=${fakes})
     hewn_add_test(gpu.cuda.no_device posix
         COMMAND hewn_gpu_tests --gtest_filter=FakeCudaWithoutDevice.*

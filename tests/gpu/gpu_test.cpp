@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "../../bench/cuda.h"
 #include "../../reference/contents.h"
 #include "../../reference/problems.h"
 #include "../../reference/variants.h"
@@ -1416,6 +1417,50 @@ TEST_F(FakeCuda, HooksAreBalanced) {
     op.reset();
     device.reset();
     EXPECT_EQ(live, 0);
+}
+
+// Execution and a bound operator's, captured in the program's graph: nothing is launched then, all
+// of it each time that the graph is. On a card too, where the results are looked at.
+TEST(Cuda, Graph) {
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    if (!driver) GTEST_SKIP() << "no CUDA driver: libcuda.so.1 is not there";
+    const int *launches = static_cast<int *>(dlsym(driver, "fake_launches"));
+    const hewn_bench::Cuda cuda;
+    const hewn_cuda_device_desc desc = {sizeof desc, cuda.context(), cuda.stream(),
+                                        nullptr,     nullptr,        nullptr};
+    hewn_device *created = nullptr;
+    ASSERT_EQ(hewn_create_cuda_device(&desc, &created, nullptr), HEWN_STATUS_OK);
+    const DevicePtr device(created);
+    constexpr int64_t COUNT = 4096 + 3;  // a launch of each form
+    constexpr uint64_t BYTES = COUNT * 4, NEXT = 32768;
+    const Sum sum(created, COUNT);
+    void *memory = nullptr;
+    ASSERT_EQ(hewn_allocate(created, 3 * NEXT, &memory, nullptr), HEWN_STATUS_OK);
+    const hewn_buffer_binding a = at(memory, 0, BYTES), b = at(memory, NEXT, BYTES),
+                              c = at(memory, 2 * NEXT, BYTES), inputs[] = {a, c};
+    // c = a + b, then c = a + c.
+    std::vector<float> values(COUNT);
+    std::iota(values.begin(), values.end(), 0.0f);
+    for (const hewn_buffer_binding &input : {a, b})
+        ASSERT_EQ(hewn_write(created, memory, input.offset, values.data(), BYTES, nullptr),
+                  HEWN_STATUS_OK);
+    BoundOperatorPtr bound;
+    ASSERT_EQ(bind_operator(sum.op.get(), inputs, 2, &c, 1, nullptr, bound).status, HEWN_STATUS_OK);
+    const int before = launches ? *launches : 0;
+    const hewn_bench::Cuda::Graph graph(cuda, [&] {
+        EXPECT_EQ(sum.run(a, b, c).status, HEWN_STATUS_OK);
+        EXPECT_EQ(hewn_run(bound.get(), nullptr), HEWN_STATUS_OK);
+    });
+    if (launches) EXPECT_EQ(*launches, before);
+    for (int i = 1; i <= 3; i++) {
+        graph.launch();
+        ASSERT_EQ(hewn_synchronize(created, nullptr), HEWN_STATUS_OK);
+        if (launches) EXPECT_EQ(*launches, before + 4 * i);
+    }
+    std::vector<float> result(COUNT);
+    ASSERT_EQ(hewn_read(created, memory, c.offset, result.data(), BYTES, nullptr), HEWN_STATUS_OK);
+    for (int64_t i = 0; i < COUNT && !launches; i++) ASSERT_EQ(result[size_t(i)], 3.0f * float(i));
+    hewn_deallocate(created, memory);
 }
 
 // A process whose only devices are too old from its start: a machine's best device is looked for
