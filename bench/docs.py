@@ -315,18 +315,18 @@ def legend(series):
         yield text(at + 12, 42, name)
 
 
-def svg(heading, series, lines):
+def svg(heading, series, lines, ticks=TICKS):
     """lines: (name, for each series its numbers). The axis is logarithmic."""
 
     def x(value):
-        return LEFT + WIDTH * math.log(value / TICKS[0]) / math.log(TICKS[-1] / TICKS[0])
+        return LEFT + WIDTH * math.log(value / ticks[0]) / math.log(ticks[-1] / ticks[0])
 
     marks, bottom = bars(lines, x)
     size = f'width="{LEFT + WIDTH + 30}" height="{bottom + 26}"'
     yield f'<svg xmlns="http://www.w3.org/2000/svg" {size}>'
     yield '<rect width="100%" height="100%" fill="white"/>'
     yield text(8, 18, heading, more=' font-weight="bold"')
-    yield from [*legend(series), *axis(x, TICKS, bottom), *marks]
+    yield from [*legend(series), *axis(x, ticks, bottom), *marks]
     yield "</svg>"
 
 

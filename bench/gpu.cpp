@@ -1,18 +1,25 @@
-// Every signature on a GPU, dense with scalar parameters, beside the device's own rate of copying
-// within its memory. One JSON object a line.
-//   gpu --device cuda|opencl [--from 1Mi] [--to 1Gi] [--seconds 0.3]
-// Bytes are what each tensor's elements take, once; a copy's are read and written. Times are of as
-// many calls as fill --seconds, enqueued one behind the other and waited for at the end; the best
-// of three.
+// Every signature on a GPU, beside the device's own rate of copying within its memory. One JSON
+// object a line (bench/README.md):
+//   gpu --device cuda|opencl
+// - dense with scalar parameters, --from to --to elements in steps of 4, where parts of the result
+//   are compared with the truth;
+// - in every other layout, --layout-elements;
+// - of 4 Ki elements (CUDA), as launches on a stream and in a captured graph.
+// Bytes are what each tensor's elements take, once; a copy reads half of them and writes half.
+// Times are of as many calls as fill --seconds, enqueued one behind the other and waited for at the
+// end; the best of three.
 #include <dlfcn.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <hewn/hewn.hpp>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -20,126 +27,66 @@
 #include <utility>
 #include <vector>
 
-#include "../reference/operators.h"
+#include "../reference/evaluation.h"
 #include "../reference/variants.h"
+#include "cuda.h"
+#include "problem.h"
 
 namespace {
 
-using hewn::DataType, hewn::TensorDesc, hewn_test::Variant;
+using hewn_bench::Cuda, hewn_bench::Operand, hewn_bench::Problem, hewn_test::Variant;
 
-// A variant of each kernel: which one runs is up to the device.
-std::vector<Variant> kernels() {
+struct Options {
+    std::string device = "cuda", once;
+    std::vector<std::string> only;
+    int64_t from = int64_t(1) << 20, to = int64_t(1) << 30, layout_elements = int64_t(1) << 26;
+    double seconds = 0.05;
+};
+
+constexpr int64_t LAUNCHED_ELEMENTS = 4096;
+constexpr int LAUNCHES_IN_A_GRAPH = 64;
+
+std::string name_of(const Variant &kernel) { return kernel.operator_name + "_" + kernel.signature; }
+
+// A variant of each kernel, or of those of these names: which one runs is up to the device.
+std::vector<Variant> kernels(const std::vector<std::string> &only) {
     std::vector<Variant> result;
     std::set<std::string> seen;
     for (const Variant &variant : hewn_test::all_variants()) {
-        if (seen.insert(variant.operator_name + "_" + variant.signature).second)
-            result.push_back(variant);
+        const std::string name = name_of(variant);
+        const bool chosen = only.empty() || std::count(only.begin(), only.end(), name);
+        if (chosen && seen.insert(name).second) result.push_back(variant);
     }
+    if (result.empty()) throw std::runtime_error("--only: this build has no such kernel");
     return result;
 }
 
-// The tensors of a kernel on n elements, output last.
-struct Problem {
-    hewn::Operator op;
-    std::vector<TensorDesc> tensors;
-};
+// ---- The device ----
 
-Problem make_problem(const Variant &kernel, int64_t n, const hewn::Device &device) {
-    const hewn_test::OperatorFacts &facts = hewn_test::facts(kernel.operator_name);
-    std::vector<TensorDesc> tensors;
-    for (const hewn_data_type type : hewn_test::operand_types(facts, kernel.signature)) {
-        const bool parameter = facts.is_parameter(tensors.size());
-        tensors.push_back(parameter ? TensorDesc::broadcast_scalar(DataType(type), {n})
-                                    : TensorDesc{DataType(type), {n}});
-    }
-    hewn_test::TensorDescs descs;
-    for (const TensorDesc &tensor : tensors) descs.push_back(tensor.c_desc());
-    const hewn_test::Description description(facts.type, std::move(descs));
-    hewn_error error{sizeof error, HEWN_STATUS_OK, ""};
-    hewn_operator *op = nullptr;
-    if (hewn_compile(device.get(), description.get(), nullptr, &op, &error) != HEWN_STATUS_OK)
-        throw hewn::Error(error);
-    return {hewn::Operator(op), tensors};
-}
+// The program's own context and queue on the first device, which its copies share with hewn.
+struct Gpu {
+    std::unique_ptr<Cuda> cuda;  // none: OpenCL
+    void *queue = nullptr;
+    int (*copy_buffer)(void *, void *, void *, size_t, size_t, size_t, unsigned, void *,
+                       void *) = nullptr;
+    hewn::Device device;
+    std::string name;
 
-// Seconds of one call: the best of three rounds of as many as fill `seconds`.
-double time_of(const hewn::Device &device, double seconds, const std::function<void()> &call) {
-    const auto round = [&](int calls) {
-        device.synchronize();
-        const auto start = std::chrono::steady_clock::now();
-        for (int i = 0; i < calls; i++) call();
-        device.synchronize();
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
-               calls;
-    };
-    round(1);
-    const int calls = int(std::min(10000.0, std::max(3.0, seconds / round(2))));
-    double best = round(calls);
-    for (int i = 0; i < 2; i++) best = std::min(best, round(calls));
-    return best;
-}
-
-// The driver's copy from device memory to device memory, enqueued.
-class DeviceCopy {
-public:
-    DeviceCopy(const hewn::Device &device, void *stream)
-        : cuda_(device.kind() == hewn::DeviceKind::CUDA), stream_(stream) {
-        void *library = dlopen(cuda_ ? "libcuda.so.1" : "libOpenCL.so.1", RTLD_NOW);
-        function_ = library ? dlsym(library, cuda_ ? "cuMemcpyDtoDAsync_v2" : "clEnqueueCopyBuffer")
-                            : nullptr;
-        if (!function_) throw std::runtime_error("the driver cannot copy");
-    }
-    void operator()(void *to, size_t to_offset, void *from, size_t bytes) const {
-        const int code =
-            cuda_ ? reinterpret_cast<int (*)(uint64_t, uint64_t, size_t, void *)>(function_)(
-                        reinterpret_cast<uintptr_t>(to) + to_offset,
-                        reinterpret_cast<uintptr_t>(from), bytes, stream_)
-                  : reinterpret_cast<int (*)(void *, void *, void *, size_t, size_t, size_t,
-                                             unsigned, void *, void *)>(function_)(
-                        stream_, from, to, 0, to_offset, bytes, 0, nullptr, nullptr);
-        if (code)
+    // Enqueues the driver's copy from device memory to device memory.
+    void copy(void *to, size_t to_offset, void *from, size_t bytes) const {
+        if (cuda) return cuda->copy(to, to_offset, from, bytes);
+        if (const int code = copy_buffer(queue, from, to, 0, to_offset, bytes, 0, nullptr, nullptr))
             throw std::runtime_error("the driver's copy failed with code " + std::to_string(code));
     }
-
-private:
-    bool cuda_;
-    void *stream_, *function_;
 };
 
-// Fills memory with what is an ordinary number in every type: f32 from 2^-15 to 2^17, f16 from 0.5
-// to 8. A division of a zero, of which new memory is full, takes another path.
-void fill(hewn::DeviceMemory &memory, uint64_t bytes, const DeviceCopy &copy) {
-    std::vector<uint8_t> pattern(std::min<uint64_t>(bytes, 1 << 16));
-    for (size_t i = 0; i < pattern.size(); i++)
-        pattern[i] = uint8_t(0x38 + (i * 2654435761u >> 28 & 15));
-    memory.write(pattern.data(), pattern.size());
-    for (uint64_t done = pattern.size(); done < bytes;) {
-        const uint64_t part = std::min(done, bytes - done);
-        copy(memory.get(), size_t(done), memory.get(), size_t(part));
-        done += part;
-    }
+Gpu open_cuda() {
+    auto cuda = std::make_unique<Cuda>();
+    hewn::Device device = hewn::Device::cuda(cuda->context(), cuda->stream());
+    return {std::move(cuda), nullptr, nullptr, std::move(device), ""};
 }
 
-// The application's own context and queue, which the copy shares with hewn.
-hewn::Device open(const std::string &name, void **stream) {
-    if (name == "cuda") {
-        void *library = dlopen("libcuda.so.1", RTLD_NOW), *context = nullptr;
-        if (!library) throw std::runtime_error("no CUDA driver: libcuda.so.1 is not there");
-        int device = 0;
-        const auto check = [](int code) {
-            if (code)
-                throw std::runtime_error("the CUDA driver failed with code " +
-                                         std::to_string(code));
-        };
-        check(reinterpret_cast<int (*)(unsigned)>(dlsym(library, "cuInit"))(0));
-        check(reinterpret_cast<int (*)(int *, int)>(dlsym(library, "cuDeviceGet"))(&device, 0));
-        check(reinterpret_cast<int (*)(void **, int)>(dlsym(library, "cuDevicePrimaryCtxRetain"))(
-            &context, device));
-        check(reinterpret_cast<int (*)(void *)>(dlsym(library, "cuCtxPushCurrent_v2"))(context));
-        check(reinterpret_cast<int (*)(void **, unsigned)>(dlsym(library, "cuStreamCreate"))(stream,
-                                                                                             1));
-        return hewn::Device::cuda(context, *stream);
-    }
+Gpu open_opencl() {
     void *library = dlopen("libOpenCL.so.1", RTLD_NOW), *platform = nullptr, *device = nullptr;
     if (!library) throw std::runtime_error("no OpenCL driver: libOpenCL.so.1 is not there");
     int code = 0;
@@ -151,69 +98,240 @@ hewn::Device open(const std::string &name, void **stream) {
     void *context =
         reinterpret_cast<void *(*)(const intptr_t *, unsigned, void **, void *, void *, int *)>(
             dlsym(library, "clCreateContext"))(nullptr, 1, &device, nullptr, nullptr, &code);
-    *stream = reinterpret_cast<void *(*)(void *, void *, uint64_t, int *)>(
+    void *queue = reinterpret_cast<void *(*)(void *, void *, uint64_t, int *)>(
         dlsym(library, "clCreateCommandQueue"))(context, device, 0, &code);
-    return hewn::Device::opencl(context, *stream);
+    const auto copy =
+        reinterpret_cast<decltype(Gpu::copy_buffer)>(dlsym(library, "clEnqueueCopyBuffer"));
+    return {nullptr, queue, copy, hewn::Device::opencl(context, queue), ""};
 }
 
-struct Options {
-    std::string device = "cuda";
-    int64_t from = int64_t(1) << 20, to = int64_t(1) << 30;
-    double seconds = 0.3;
+Gpu open(const std::string &kind) {
+    Gpu gpu = kind == "cuda" ? open_cuda() : open_opencl();
+    gpu.name = hewn::devices(gpu.device.kind()).at(0).name;
+    return gpu;
+}
+
+// ---- Problems in its memory ----
+
+// Fills memory with what is an ordinary number in every type: f32 from 2^-15 to 2^17, f16 from 0.5
+// to 8. A division of a zero, of which new memory is full, takes another path.
+void fill(hewn::DeviceMemory &memory, uint64_t bytes, const Gpu &gpu) {
+    std::vector<uint8_t> pattern(std::min<uint64_t>(bytes, 1 << 16));
+    for (size_t i = 0; i < pattern.size(); i++)
+        pattern[i] = uint8_t(0x38 + (i * 2654435761u >> 28 & 15));
+    memory.write(pattern.data(), pattern.size());
+    for (uint64_t done = pattern.size(); done < bytes;) {
+        const uint64_t part = std::min(done, bytes - done);
+        gpu.copy(memory.get(), size_t(done), memory.get(), size_t(part));
+        done += part;
+    }
+}
+
+// A problem compiled for the device, with its tensors there.
+struct Prepared {
+    Problem problem;
+    hewn::Operator op;
+    std::vector<hewn::DeviceMemory> memory;  // the inputs', then the output's
+    std::vector<hewn::InputBinding> inputs;
+    hewn::Binding output;
+
+    void execute() const { op.execute(inputs.data(), inputs.size(), &output, 1); }
 };
 
-int run(const Options &options) {
-    const double seconds = options.seconds;
-    void *stream = nullptr;
-    const hewn::Device device = open(options.device, &stream);
-    const DeviceCopy copy(device, stream);
-    const hewn_device_info info = hewn::devices(device.kind()).at(0);
-    for (int64_t n = options.from; n <= options.to; n *= 4) {
-        const auto print = [&](const std::string &what, const std::string &variant, uint64_t bytes,
-                               double time) {
-            const nlohmann::ordered_json line = {{"device", info.name},
-                                                 {"kernel", what},
-                                                 {"variant", variant},
-                                                 {"elements", n},
-                                                 {"bytes", bytes},
-                                                 {"seconds", time},
-                                                 {"gb_per_s", double(bytes) / time / 1e9}};
-            std::printf("%s\n", line.dump().c_str());
-            std::fflush(stdout);
+hewn::Operator compile(const Gpu &gpu, const Problem &problem) {
+    hewn_error error{sizeof error, HEWN_STATUS_OK, ""};
+    hewn_operator *op = nullptr;
+    if (hewn_compile(gpu.device.get(), problem.description().get(), nullptr, &op, &error))
+        throw hewn::Error(error);
+    return hewn::Operator(op);
+}
+
+Prepared prepare(const Gpu &gpu, const Variant &kernel, const std::string &layout,
+                 int64_t elements) {
+    const Problem problem =
+        hewn_bench::lay_out(kernel.operator_name, kernel.signature, layout, elements);
+    Prepared result{problem, compile(gpu, problem), {}, {}, {nullptr, 0}};
+    std::vector<const Operand *> operands;
+    for (const Operand &input : problem.inputs) operands.push_back(&input);
+    operands.push_back(&problem.output);
+    for (const Operand *operand : operands) {
+        const uint64_t bytes = uint64_t(operand->span()) * operand->element_bytes();
+        result.memory.emplace_back(gpu.device, bytes);
+        fill(result.memory.back(), bytes, gpu);
+        result.inputs.push_back(result.memory.back().binding());
+    }
+    result.output = result.memory.back().binding();
+    result.inputs.pop_back();
+    return result;
+}
+
+// Of a dense problem that was executed, how many results at its start, around its middle and at its
+// end are not the truth: where it is launched in parts, the ends of these.
+int64_t differing(const Prepared &dense) {
+    const Problem &problem = dense.problem;
+    const int64_t part = std::min<int64_t>(problem.elements, 4096);
+    int64_t count = 0;
+    for (const int64_t first :
+         {int64_t(0), problem.elements / 2 - part / 2, problem.elements - part}) {
+        hewn_test::Evaluation evaluation;
+        evaluation.op = hewn_test::parse_operator(problem.op);
+        evaluation.sizes = {part};
+        std::vector<std::vector<uint8_t>> contents;
+        const auto read = [&](const Operand &operand, size_t t) {
+            const bool one = operand.span() == 1;
+            const size_t bytes = operand.element_bytes();
+            contents.emplace_back(one ? bytes : size_t(part) * bytes);
+            dense.memory[t].read(contents.back().data(), contents.back().size(),
+                                 one ? 0 : uint64_t(first) * bytes);
+            evaluation.types.push_back(hewn_test::parse_type(operand.type));
+            evaluation.strides.push_back({one ? 0 : 1});
         };
+        for (size_t i = 0; i < problem.inputs.size(); i++) {
+            read(problem.inputs[i], i);
+            evaluation.inputs.push_back(contents.back().data());
+        }
+        read(problem.output, problem.inputs.size());
+        count += hewn_test::count_differences(evaluation, contents.back().data());
+    }
+    return count;
+}
+
+// ---- Times ----
+
+// Seconds of one call: the best of three rounds of as many as fill `seconds`.
+double time_of(const Gpu &gpu, double seconds, const std::function<void()> &call) {
+    const auto round = [&](int calls) {
+        gpu.device.synchronize();
+        const auto start = std::chrono::steady_clock::now();
+        for (int i = 0; i < calls; i++) call();
+        gpu.device.synchronize();
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
+               calls;
+    };
+    round(1);
+    const int calls = int(std::min(10000.0, std::max(3.0, seconds / round(2))));
+    double best = round(calls);
+    for (int i = 0; i < 2; i++) best = std::min(best, round(calls));
+    return best;
+}
+
+// GB/s of the device's copies, by the bytes that they read and write together.
+class Copies {
+public:
+    Copies(const Gpu &gpu, double seconds) : gpu_(gpu), seconds_(seconds) {}
+    double rate(uint64_t bytes) {
+        const auto [at, added] = rates_.emplace(bytes, 0);
+        if (!added) return at->second;
+        const uint64_t half = std::max<uint64_t>(bytes / 2, 1);
+        hewn::DeviceMemory source(gpu_.device, half), target(gpu_.device, half);
+        fill(source, half, gpu_);
+        const double time = time_of(
+            gpu_, seconds_, [&] { gpu_.copy(target.get(), 0, source.get(), size_t(half)); });
+        return at->second = double(2 * half) / time / 1e9;
+    }
+
+private:
+    const Gpu &gpu_;
+    double seconds_;
+    std::map<uint64_t, double> rates_;
+};
+
+// ---- Rows ----
+
+using Row = nlohmann::ordered_json;
+
+class Rows {
+public:
+    Rows(const Gpu &gpu, const Options &options)
+        : gpu_(gpu), options_(options), copies_(gpu, options.seconds) {}
+
+    void dense(const Variant &kernel, int64_t elements) {
+        print(kernel, "dense", elements, [&](const Prepared &prepared, Row &row) {
+            bandwidth(prepared, row);
+            row["differing"] = differing(prepared);
+        });
+    }
+    void layout(const Variant &kernel, const std::string &layout, int64_t elements) {
+        print(kernel, layout, elements,
+              [&](const Prepared &prepared, Row &row) { bandwidth(prepared, row); });
+    }
+    void launches(const Variant &kernel) {
+        print(kernel, "launch", LAUNCHED_ELEMENTS, [&](const Prepared &prepared, Row &row) {
+            row["seconds"] = time_of(gpu_, options_.seconds, [&] { prepared.execute(); });
+        });
+        print(kernel, "graph", LAUNCHED_ELEMENTS, [&](const Prepared &prepared, Row &row) {
+            const Cuda::Graph graph(*gpu_.cuda, [&] {
+                for (int i = 0; i < LAUNCHES_IN_A_GRAPH; i++) prepared.execute();
+            });
+            row["seconds"] =
+                time_of(gpu_, options_.seconds, [&] { graph.launch(); }) / LAUNCHES_IN_A_GRAPH;
+        });
+    }
+
+private:
+    void bandwidth(const Prepared &prepared, Row &row) {
+        const double time = time_of(gpu_, options_.seconds, [&] { prepared.execute(); }),
+                     bytes = prepared.problem.bytes();
+        row["bytes"] = bytes;
+        row["seconds"] = time;
+        row["gb_per_s"] = bytes / time / 1e9;
+        row["copy_gb_per_s"] = copies_.rate(uint64_t(bytes));
+    }
+    template<class Measure>
+    void print(const Variant &kernel, const std::string &row_layout, int64_t elements,
+               const Measure &measure) {
+        Row row = {{"by", "hewn"},
+                   {"kernel", name_of(kernel)},
+                   {"layout", row_layout},
+                   {"elements", elements},
+                   {"device", gpu_.name}};
         try {
-            hewn::DeviceMemory source(device, uint64_t(n) * 4), target(device, uint64_t(n) * 4);
-            print("copy", "", uint64_t(n) * 8, time_of(device, seconds, [&] {
-                      copy(target.get(), 0, source.get(), size_t(n) * 4);
-                  }));
-        } catch (const hewn::Error &error) {
-            std::fprintf(stderr, "copy of %lld elements: %s\n", static_cast<long long>(n),
-                         error.what());
+            const bool launched = row_layout == "launch" || row_layout == "graph";
+            const Prepared prepared =
+                prepare(gpu_, kernel, launched ? "dense" : row_layout, elements);
+            row["variant"] = prepared.op.variant();
+            measure(prepared, row);
+        } catch (const std::exception &error) {  // too little memory, for one: other rows go on
+            row["error"] = error.what();
         }
-        for (const Variant &kernel : kernels()) {
-            try {
-                const Problem problem = make_problem(kernel, n, device);
-                std::vector<hewn::DeviceMemory> memory;
-                std::vector<hewn::InputBinding> inputs;
-                uint64_t bytes = 0;
-                for (const TensorDesc &tensor : problem.tensors) {
-                    const uint64_t size = tensor.size_in_bytes();
-                    memory.emplace_back(device, size);
-                    inputs.push_back(memory.back().binding());
-                    if (size >= uint64_t(n)) bytes += size;
-                    fill(memory.back(), size, copy);
-                }
-                const hewn::Binding output = memory.back().binding();
-                const double time = time_of(device, seconds, [&] {
-                    problem.op.execute(inputs.data(), inputs.size() - 1, &output, 1);
-                });
-                print(kernel.operator_name + "_" + kernel.signature, problem.op.variant(), bytes,
-                      time);
-            } catch (const hewn::Error &error) {
-                std::fprintf(stderr, "%s_%s of %lld elements: %s\n", kernel.operator_name.c_str(),
-                             kernel.signature.c_str(), static_cast<long long>(n), error.what());
-            }
+        std::printf("%s\n", row.dump().c_str());
+        std::fflush(stdout);
+    }
+
+    const Gpu &gpu_;
+    const Options &options_;
+    Copies copies_;
+};
+
+int execute_once(const Gpu &gpu, const std::vector<Variant> &chosen, const Options &options) {
+    for (const Variant &kernel : chosen) {
+        const Prepared prepared = prepare(gpu, kernel, options.once, options.layout_elements);
+        prepared.execute();
+        gpu.device.synchronize();
+    }
+    return 0;
+}
+
+int run(const Options &options) {
+    const Gpu gpu = open(options.device);
+    Rows rows(gpu, options);
+    const std::vector<Variant> chosen = kernels(options.only);
+    if (!options.once.empty()) return execute_once(gpu, chosen, options);
+    if (gpu.cuda)
+        for (const Variant &kernel : chosen) rows.launches(kernel);
+    // What needs most memory and time last: a run that is cut short has the others.
+    for (int64_t n = options.from; n < options.layout_elements && n <= options.to; n *= 4)
+        for (const Variant &kernel : chosen) rows.dense(kernel, n);
+    for (const std::string &layout : hewn_bench::all_layouts()) {
+        for (const Variant &kernel : chosen) {
+            const int64_t n = options.layout_elements;
+            if (layout != "dense" && hewn_bench::layout_fits(kernel.operator_name, layout, n))
+                rows.layout(kernel, layout, n);
         }
+    }
+    for (int64_t n = options.from; n <= options.to; n *= 4) {
+        if (n < options.layout_elements) continue;
+        for (const Variant &kernel : chosen) rows.dense(kernel, n);
     }
     return 0;
 }
@@ -225,13 +343,19 @@ int main(int argc, char **argv) {
     Options options;
     app.add_option("--device", options.device, "cuda or opencl")
         ->check(CLI::IsMember({"cuda", "opencl"}));
-    app.add_option("--from", options.from, "elements, e.g. 1Mi")
-        ->transform(CLI::AsSizeValue(false))
-        ->check(CLI::PositiveNumber);
-    app.add_option("--to", options.to, "elements, up to which there are steps of 4")
-        ->transform(CLI::AsSizeValue(false))
-        ->check(CLI::PositiveNumber);
+    const auto elements = [&](const char *name, int64_t &value, const char *what) {
+        app.add_option(name, value, what)
+            ->transform(CLI::AsSizeValue(false))
+            ->check(CLI::PositiveNumber);
+    };
+    elements("--from", options.from, "dense elements, e.g. 1Mi");
+    elements("--to", options.to, "dense elements, up to which there are steps of 4");
+    elements("--layout-elements", options.layout_elements, "elements in the other layouts");
     app.add_option("--seconds", options.seconds, "of a round")->check(CLI::PositiveNumber);
+    app.add_option("--only", options.only, "these kernels alone: add_f32 add_i8");
+    app.add_option("--once", options.once,
+                   "for a profiler: one execution of --layout-elements in this layout")
+        ->check(CLI::IsMember(hewn_bench::all_layouts()));
     CLI11_PARSE(app, argc, argv);
     try {
         return run(options);

@@ -1,47 +1,153 @@
 #!/usr/bin/env bash
-# hewn on this machine's NVIDIA GPU: runs all its tests there, then measures every signature from 1
-# Mi to 1 Gi elements beside the card's own device-to-device copies and, where installed, PyTorch.
-# Leaves report.json and table.md.
+# hewn on this NVIDIA GPU, in one run of at most 8 minutes: all tests
+# on it; every signature from 1 Mi to 1 Gi elements and, of 64 Mi, in other layouts, beside the
+# card's own copies and, where installed, PyTorch and Triton; launches of 4 Ki elements, alone and
+# in a captured graph. Leaves report.json, table.md, chart.svg and what they come from.
 #
-#     ./bench/gpu.sh                   needs an NVIDIA driver
-#     ./bench/gpu.sh --dry-run         the same on OpenCL with few elements: shows that the script
-#                                      works where there is no GPU
-#     --built                          with the programs in build/ as they are: installs and builds
-#                                      nothing (bench/README.md)
-#     --no-tests                       measures only
-#     --results DIR                    where they go; default: build/gpu-results
+#     ./bench/gpu.sh                    builds, then runs; needs an NVIDIA driver
+#     ./bench/gpu.sh --pack DIR         builds, then puts what runs into DIR, for a machine with a
+#                                       card that has no compiler and no network
+#     ./bench/gpu.sh --from DIR         there: runs what was packed
+#     --dry-run                         with the tests' CUDA driver, which computes nothing, and few
+#                                       elements: shows that the script works, and that results
+#                                       that differ are found: exit code 1
+#     --build DIR                       the build; default: build
+#     --results DIR                     where the results go; default: build/gpu-results
+#     --minutes N                       at most; default: 8
+#
+# Exit code: 1 if a test failed, a result differs or a step ran out of time; measuring goes on.
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
-results=$root/build/gpu-results device=cuda measured=(--from 1Mi --to 1Gi) built='' tests=yes
+build=$root/build from='' pack='' results=$root/build/gpu-results minutes=8 dry=''
+measured=() filter='*__cuda*'
 while (($#)); do
     case $1 in
     -h | --help) sed -n '2,/^set/{/^set/!s/^# \?//p}' "${BASH_SOURCE[0]}" && exit ;;
-    --dry-run) device=opencl measured=(--from 64Ki --to 256Ki --seconds 0.01) && shift ;;
-    --built) built=yes && shift ;;
-    --no-tests) tests='' && shift ;;
-    --results) results=$(realpath -m "${2:?}") || exit 2; shift 2 ;;
+    --dry-run) dry=yes && shift ;;
+    --pack) pack=$(realpath -m "${2:?}"); shift 2 ;;
+    --from) from=$(realpath "${2:?}") || exit 2; shift 2 ;;
+    --build) build=$(realpath "${2:?}") || exit 2; shift 2 ;;
+    --results) results=$(realpath -m "${2:?}"); shift 2 ;;
+    --minutes) minutes=${2:?}; shift 2 ;;
     *) echo "gpu.sh: unknown option $1" >&2 && exit 2 ;;
     esac
 done
 cd "$root"
-if [[ ! $built ]]; then
-    scripts/setup.sh
-    export PATH="$root/.venv/bin:$PATH"
-    cmake --preset default
-    cmake --build build --target hewn_tests hewn_gpu_tests hewn_cli hewn_gpu_bench
+programs=(bin/hewn bin/hewn_gpu_bench tests/hewn_tests tests/hewn_gpu_tests)
+
+# What the programs load beside the C library, which the other system has: its own, so that the
+# driver finds what it wants.
+libraries_of() {
+    ldd "$@" | awk '$3 ~ /^\// && $1 !~ /^(libc|libm|libdl|librt|libpthread)\.so/ { print $3 }' |
+        sort -u
+}
+pack_programs() {
+    local program
+    rm -rf "$pack"
+    mkdir -p "$pack"/{bin,tests/fake,libraries}
+    for program in "${programs[@]}"; do strip -o "$pack/$program" "$build/$program"; done
+    cp "$build/tests/fake/libcuda.so.1" "$pack/tests/fake"
+    libraries_of "${programs[@]/#/$build/}" | xargs -I{} cp -L {} "$pack/libraries"
+    du -sh "$pack"
+}
+if [[ ! $from ]]; then
+    if [[ $build == "$root/build" ]]; then
+        scripts/setup.sh
+        export PATH="$root/.venv/bin:$PATH"
+        cmake --preset default
+        cmake --build build --target hewn_tests hewn_gpu_tests hewn_cli hewn_gpu_bench fake_cuda
+    fi
+    if [[ $pack ]]; then pack_programs && exit; fi
+    from=$build
 fi
-if ! devices=$(build/bin/hewn info | grep "^  $device:") || [[ $devices == *": none;"* ]]; then
-    echo "gpu.sh: ${devices:-no $device here}; --dry-run shows the script on OpenCL" >&2
+
+paths=$from/libraries
+if [[ $dry ]]; then
+    paths=$from/tests/fake:$paths filter='*EveryLength*__cuda*'
+    measured=(--from 4Ki --to 64Ki --layout-elements 16Ki --seconds 0.0002)
+fi
+# The programs alone get the libraries: another program's may be newer.
+hewn() { LD_LIBRARY_PATH=$paths exec "$from/$1" "${@:2}"; }
+# Four processes at a time: the truth takes longer than a card.
+variants() {
+    local shard processes=() status=0
+    for shard in 0 1 2 3; do
+        GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=$shard hewn tests/hewn_tests --gtest_brief=1 \
+            --gtest_filter="$filter" &
+        processes+=($!)
+    done
+    for shard in "${processes[@]}"; do wait "$shard" || status=1; done
+    return "$status"
+}
+peers() {
+    local python
+    python=$(command -v python3) || { echo "no python3: no peers" && exit 77; }
+    "$python" bench/gpu_peers.py "$results/rows.jsonl"
+}
+# Why a card's kernels that miss a bar do: what its profiler says of the first ones.
+profile() {
+    local kernel layout elements
+    command -v ncu >/dev/null || { echo "no ncu" && exit 77; }
+    while read -r kernel layout elements; do
+        echo "== $kernel $layout $elements"
+        LD_LIBRARY_PATH=$paths ncu --section SpeedOfLight --section MemoryWorkloadAnalysis \
+            --section Occupancy --section WarpStateStats --section LaunchStats \
+            "$from/bin/hewn_gpu_bench" --only "$kernel" --once "$layout" \
+            --layout-elements "$elements" || true
+    done < <(python3 bench/gpu_report.py --misses "$results" | head -4)
+}
+export -f hewn variants peers profile
+export paths from filter results
+
+if ! device=$(hewn bin/hewn info | grep "^  cuda:") || [[ $device == *": none;"* ]]; then
+    echo "gpu.sh: ${device:-no CUDA here}; --dry-run shows the script without a card" >&2
     exit 1
 fi
-echo "$devices"
-
 mkdir -p "$results"
-if [[ $tests ]]; then
-    build/tests/hewn_tests --gtest_brief=1 --gtest_filter="*__$device*"
-    build/bin/hewn conformance tests/data/*.jsonl --device "$device"
-    build/tests/hewn_gpu_tests --gtest_brief=1 --gtest_filter='Gpu.*:OpenCl.*'
+rm -f "$results"/{log.txt,profile.txt,rows.jsonl,steps.jsonl,report.json,table.md,chart.svg}
+deadline=$((SECONDS + minutes * 60)) failed=0
+
+# step NAME MOST-SECONDS FILE COMMAND...: its output goes to the end of FILE, its messages and how
+# it ended to log.txt and steps.jsonl.
+step() {
+    local name=$1 most=$2 file=$results/$3 begun=$SECONDS code=0 outcome
+    shift 3
+    if ((most > deadline - SECONDS)); then most=$((deadline - SECONDS)); fi
+    echo "== $name" | tee -a "$results/log.txt"
+    if ((most > 0)); then
+        timeout "$most" bash -c '"$@"' bash "$@" >>"$file" 2>>"$results/log.txt" || code=$?
+    else
+        code=124
+    fi
+    case $code in
+    0) outcome=passed ;;
+    77) outcome=skipped ;;
+    124) outcome="out of time" failed=1 ;;
+    *) outcome=failed failed=1 ;;
+    esac
+    printf '{"step": "%s", "outcome": "%s", "seconds": %d}\n' "$name" "$outcome" \
+        $((SECONDS - begun)) | tee -a "$results/steps.jsonl"
+}
+{
+    echo "$device"
+    nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm,clocks.max.mem \
+        --format=csv || true
+} >>"$results/log.txt" 2>&1
+
+step "devices' tests" 60 log.txt hewn tests/hewn_gpu_tests --gtest_brief=1 \
+    --gtest_filter='Gpu.*:Cuda.*'
+step "conformance" 60 log.txt hewn bin/hewn conformance tests/data/*.jsonl --device cuda
+step "variants' tests" 150 log.txt variants
+step "speed" 180 rows.jsonl hewn bin/hewn_gpu_bench "${measured[@]}"
+step "peers" 90 rows.jsonl peers
+if command -v python3 >/dev/null; then
+    python3 bench/gpu_report.py "$results" || failed=1
+    step "profile" 60 profile.txt profile
+    python3 bench/gpu_report.py "$results" >/dev/null || failed=1
+else
+    echo "gpu.sh: no python3: bench/gpu_report.py $results makes the report elsewhere"
 fi
-build/bin/hewn_gpu_bench --device "$device" "${measured[@]}" >"$results/rows.jsonl"
-python3 bench/gpu_report.py "$results/rows.jsonl" "$results/report.json" "$results/table.md"
-echo "report: $results/report.json, $results/table.md"
+# A step's own output is in the log; here is what a look at the end of the run should show.
+grep -aE "FAILED|SKIPPED|differ|[0-9]+ passed" "$results/log.txt" | tail -20 || true
+cat "$results/steps.jsonl"
+exit $failed

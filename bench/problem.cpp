@@ -139,12 +139,14 @@ hewn_test::Description Problem::description() const {
     return hewn_test::Description(facts(op).type, std::move(tensors));
 }
 
-namespace {
-
-// Sizes and strides; data is still missing.
-void lay_out(Problem &problem, int64_t elements) {
-    const std::string &layout = problem.layout;
-    const bool is_linear = facts(problem.op).is_linear();
+Problem lay_out(const std::string &op, const std::string &signature, const std::string &layout,
+                int64_t elements) {
+    Problem problem{op, signature, layout, elements, {}, {}};
+    for (const hewn_data_type type : hewn_test::operand_types(facts(op), signature))
+        problem.inputs.push_back({hewn_test::type_name(type), {}, {}});
+    problem.output = problem.inputs.back();
+    problem.inputs.pop_back();
+    const bool is_linear = facts(op).is_linear();
     std::vector<int64_t> sizes{elements}, dense{1}, none{0},
         special;  // `special`: the second operand's, or the parameters'
     if (layout != "dense") {
@@ -175,7 +177,10 @@ void lay_out(Problem &problem, int64_t elements) {
     }
     problem.output.sizes = sizes;
     problem.output.strides = dense;
+    return problem;
 }
+
+namespace {
 
 // Repeats a random pattern of a prime length.
 template<class T, class Draw>
@@ -242,13 +247,7 @@ void fill_parameter(Problem &problem, size_t index) {
 
 Problem make_problem(const std::string &op, const std::string &signature, const std::string &layout,
                      int64_t elements, Arena &arena) {
-    Problem problem{op, signature, layout, elements, {}, {}};
-    for (const hewn_data_type type : hewn_test::operand_types(facts(op), signature))
-        problem.inputs.push_back({hewn_test::type_name(type), {}, {}});
-    problem.output = problem.inputs.back();
-    problem.inputs.pop_back();
-    lay_out(problem, elements);
-
+    Problem problem = lay_out(op, signature, layout, elements);
     std::mt19937 random(1);
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         Operand &input = problem.inputs[i];

@@ -87,7 +87,12 @@ struct Problem {
     hewn_test::Description description() const;
 };
 
-// `elements` may come out smaller where the layout wants whole rows.
+// Sizes and strides; data is null. `elements` may come out smaller where the layout wants whole
+// rows.
+Problem lay_out(const std::string &op, const std::string &signature, const std::string &layout,
+                int64_t elements);
+
+// The same with contents.
 Problem make_problem(const std::string &op, const std::string &signature, const std::string &layout,
                      int64_t elements, Arena &arena);
 

@@ -64,6 +64,11 @@ if(chosen_targets MATCHES "cuda")
         PROPERTIES ENVIRONMENT "LD_LIBRARY_PATH=${fakes};FAKE_CUDA=old device")
     list(APPEND never_skipped gpu.cuda gpu.cuda.no_device gpu.cuda.old_device)
 
+    if(TARGET hewn_gpu_bench AND NOT HEWN_SANITIZED)
+        hewn_add_test(gpu.script posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/gpu_sh_test.sh
+            ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/gpu_sh)
+    endif()
+
     set(cuda_targets ${chosen_targets})
     list(FILTER cuda_targets INCLUDE REGEX "^cuda")
     hewn_add_test(ptxas posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/ptxas_test.sh

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# bench/gpu.sh from one end to the other with the CUDA driver that computes nothing: packed, then
+# run from the pack without this build, as on a machine with a card. Every comparison must fail
+# there and everything else pass: gpu_sh_test.sh SOURCE BUILD SCRATCH-FOLDER
+set -euo pipefail
+source=$1 build=$2 scratch=$3
+rm -rf "$scratch"
+mkdir -p "$scratch"
+failed=0
+check() {  # check WHAT COMMAND...
+    if "${@:2}"; then echo "ok      $1"; else
+        echo "FAILED  $1"
+        failed=1
+    fi
+}
+
+"$source/bench/gpu.sh" --build "$build" --pack "$scratch/pack"
+size=$(du -sk "$scratch/pack" | cut -f1)
+check "a pack of $size KiB leaves half of the 64 MiB that travel" test "$size" -lt $((32 * 1024))
+
+code=0
+env -i PATH=/usr/bin:/bin HOME="$scratch" "$source/bench/gpu.sh" --from "$scratch/pack" --dry-run \
+    --results "$scratch/results" --minutes 4 >"$scratch/output.txt" 2>&1 || code=$?
+check "exit code 1, not $code: results differ" test "$code" = 1
+outcome() { grep -q "\"step\": \"$1\", \"outcome\": \"$2\"" "$scratch/results/steps.jsonl"; }
+check "the devices' tests pass" outcome "devices' tests" passed
+for step in "conformance" "variants' tests"; do
+    check "no result is right: $step" outcome "$step" failed
+done
+check "rows are measured" outcome speed passed
+
+# Every kernel of the build in every size and layout that it has, launched alone and in a graph.
+"$build/bin/hewn" info --json >"$scratch/info.json"
+python3 - "$scratch" <<'END' || failed=1
+import json
+import sys
+
+info, report = (json.load(open(sys.argv[1] + file)) for file in ("/info.json",
+                                                                  "/results/report.json"))
+kernels = {f"{v['operator']}_{v['signature']}" for v in info["variants"]
+           if v["target"].startswith("cuda")}
+rows = {(r["kernel"], r["layout"], r["elements"]): r for r in report["rows"] if r["by"] == "hewn"}
+places = [("dense", n << 10) for n in (4, 16, 64)] + [("launch", 4096), ("graph", 4096)]
+places += [(layout, 16384) for layout in ("per_channel_outer", "inner_3", "transposed",
+                                          "strided_rows")]
+missing = [(k, *place) for k in kernels for place in places if (k, *place) not in rows]
+wrong = [at for at, row in rows.items() if "error" in row]
+right = [at for at, row in rows.items() if row.get("differing") == 0]
+print(f"{len(kernels)} kernels, {len(rows)} rows; missing {missing[:5]}, not measured {wrong[:5]}, "
+      f"equal to the truth {right[:5]}")
+sys.exit(bool(not kernels or missing or wrong or right))
+END
+for file in table.md chart.svg log.txt; do
+    check "$file" test -s "$scratch/results/$file"
+done
+check "at most 8 files" test "$(find "$scratch/results" -type f | wc -l)" -le 8
+if ((failed)); then tail -50 "$scratch/output.txt"; fi
+exit $failed
