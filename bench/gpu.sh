@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # hewn on this NVIDIA GPU, in one run of at most 8 minutes: all tests
-# on it; every signature from 1 Mi to 1 Gi elements and, of 64 Mi, in other layouts, beside the
+# and 1500 random cases; every signature from 1 Mi to 1 Gi elements and, of 64 Mi, in other layouts, beside the
 # card's own copies and, where installed, PyTorch and Triton; launches of 4 Ki elements, alone and
 # in a captured graph. Leaves report.json, table.md, chart.svg and what they come from.
 #
@@ -19,7 +19,7 @@
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 build=$root/build from='' pack='' results=$root/build/gpu-results minutes=8 dry=''
-measured=() filter='*__cuda*'
+measured=() cases=1500 filter='*__cuda*'
 while (($#)); do
     case $1 in
     -h | --help) sed -n '2,/^set/{/^set/!s/^# \?//p}' "${BASH_SOURCE[0]}" && exit ;;
@@ -63,7 +63,7 @@ fi
 
 paths=$from/libraries
 if [[ $dry ]]; then
-    paths=$from/tests/fake:$paths filter='*EveryLength*__cuda*'
+    paths=$from/tests/fake:$paths filter='*EveryLength*__cuda*' cases=15
     measured=(--from 4Ki --to 64Ki --layout-elements 16Ki --seconds 0.0002)
 fi
 # The programs alone get the libraries: another program's may be newer.
@@ -137,6 +137,7 @@ step() {
 step "devices' tests" 60 log.txt hewn tests/hewn_gpu_tests --gtest_brief=1 \
     --gtest_filter='Gpu.*:Cuda.*'
 step "conformance" 60 log.txt hewn bin/hewn conformance tests/data/*.jsonl --device cuda
+step "random cases" 60 log.txt hewn bin/hewn verify --device cuda --cases "$cases"
 step "variants' tests" 150 log.txt variants
 step "speed" 180 rows.jsonl hewn bin/hewn_gpu_bench "${measured[@]}"
 step "peers" 90 rows.jsonl peers

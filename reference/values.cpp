@@ -4,14 +4,22 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 namespace hewn_test {
 
 // ---- Random numbers -----------------------------------------------------------------------------
 
+namespace {
+std::optional<uint64_t> given_seed;
+}
+
+void set_seed(uint64_t value) { given_seed = value; }
+
 uint64_t seed() {
     static const uint64_t value = [] {
+        if (given_seed) return *given_seed;
         const char *text = std::getenv("HEWN_SEED");
         const uint64_t chosen = text ? std::strtoull(text, nullptr, 0) : std::random_device{}();
         std::printf("HEWN_SEED=%llu (set it to repeat this run)\n",

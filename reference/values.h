@@ -16,6 +16,8 @@ namespace hewn_test {
 // One seed a process: HEWN_SEED, else a new one. Printed, because a failure is worth little without
 // it.
 uint64_t seed();
+// Before its first use: this one, which the caller prints.
+void set_seed(uint64_t value);
 
 class Random {
 public:

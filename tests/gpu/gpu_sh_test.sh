@@ -24,9 +24,12 @@ env -i PATH=/usr/bin:/bin HOME="$scratch" "$source/bench/gpu.sh" --from "$scratc
 check "exit code 1, not $code: results differ" test "$code" = 1
 outcome() { grep -q "\"step\": \"$1\", \"outcome\": \"$2\"" "$scratch/results/steps.jsonl"; }
 check "the devices' tests pass" outcome "devices' tests" passed
-for step in "conformance" "variants' tests"; do
+for step in "conformance" "random cases" "variants' tests"; do
     check "no result is right: $step" outcome "$step" failed
 done
+check "hewn verify finds each variant wrong" \
+    test "$(grep -c '^DIFFERS .*__cuda' "$scratch/results/log.txt")" = \
+    "$(sed -n 's/^variants *\([0-9]*\) on 1 devices.*/\1/p' "$scratch/results/log.txt")"
 check "rows are measured" outcome speed passed
 
 # Every kernel of the build in every size and layout that it has, launched alone and in a graph.

@@ -8,9 +8,10 @@
 #include <fstream>
 #include <iostream>
 #include <limits>
-#include <map>
+#include <sstream>
 #include <type_traits>
 
+#include "built_in_cases.h"
 #include "cases.h"
 #include "device.h"
 #include "files.h"
@@ -153,14 +154,6 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
 
 // ---- Running ----
 
-struct Tally {
-    int64_t passed = 0, failed = 0, skipped = 0, unusable = 0;
-    std::map<std::string, int64_t> reasons;  // of skipped cases
-    int64_t negative_zeros = 0;
-
-    int64_t cases() const { return passed + failed + skipped + unusable; }
-};
-
 bool has_packed_types(const Case &test) {
     return is_packed(test.expected.type) ||
            std::any_of(test.inputs.begin(), test.inputs.end(),
@@ -198,11 +191,11 @@ void run_case(const CaseRunner &runner, const Case &test, const std::string &whe
         return;
     }
     tally.failed++;
-    std::cout << "FAILED " << test.id << " (" << where << "): " << problem << "\n";
+    tally.failures.push_back("FAILED " + test.id + " (" + where + "): " + problem);
 }
 
 // False at the end of the file.
-bool read_line(std::ifstream &stream, std::string &line, const std::string &file) {
+bool read_line(std::istream &stream, std::string &line, const std::string &file) {
     try {
         stream.exceptions(std::ios::badbit);  // else getline takes a lack of memory for the end
         return bool(std::getline(stream, line));
@@ -211,28 +204,54 @@ bool read_line(std::ifstream &stream, std::string &line, const std::string &file
     }
 }
 
-void run_file(const CaseRunner &runner, const std::string &file, Tally &tally, Progress &progress) {
-    std::ifstream stream(file, std::ios::binary);
-    if (!stream) throw InputError(file + ": cannot be read");
+bool chosen(const Case &test, const std::string &op) {
+    return op.empty() || !test.op || op == test.op->name;
+}
+
+void run_lines(const CaseRunner &runner, std::istream &stream, const std::string &file,
+               const std::string &op, Tally &tally, Progress &progress) {
     int64_t number = 0;
-    const int64_t before = tally.cases();
     for (std::string line; read_line(stream, line, file); progress.advance(line.size() + 1)) {
         number++;
         if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
         const std::string where = file + ":" + std::to_string(number);
         try {
-            run_case(runner, parse_case(line, where), where, tally);
+            const Case test = parse_case(line, where);
+            if (chosen(test, op)) run_case(runner, test, where, tally);
         } catch (const InputError &error) {  // the results of the other cases count all the same
             std::cerr << "hewn: error: " << error.what() << "\n";
             tally.unusable++;
         }
     }
+}
+
+void run_file(const CaseRunner &runner, const std::string &file, Tally &tally, Progress &progress) {
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream) throw InputError(file + ": cannot be read");
+    const int64_t before = tally.cases();
+    const size_t failures = tally.failures.size();
+    run_lines(runner, stream, file, "", tally, progress);
+    for (size_t i = failures; i < tally.failures.size(); i++)
+        std::cout << tally.failures[i] << "\n";
     if (tally.cases() > before) return;
     std::cerr << "hewn: error: " << file << ": holds no case\n";
     tally.unusable++;
 }
 
 }  // namespace
+
+Tally built_in_conformance(const ExecutionOptions &options, const std::string &op) {
+    const CaseRunner runner("conformance", options);
+    Tally tally;
+    uint64_t bytes = 0;
+    for (const BuiltInCases &file : BUILT_IN_CASES) bytes += std::strlen(file.text);
+    Progress progress("conformance", bytes);
+    for (const BuiltInCases &file : BUILT_IN_CASES) {
+        std::istringstream stream(file.text);
+        run_lines(runner, stream, file.name, op, tally, progress);
+    }
+    return tally;
+}
 
 Conformance conformance(const std::vector<std::string> &files, const ExecutionOptions &options) {
     const CaseRunner runner("conformance", options);

@@ -1,12 +1,27 @@
 // hewn conformance: runs cases that others wrote on the kernels of this machine.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "device.h"
 
 namespace hewn::cli {
+
+// How cases went.
+struct Tally {
+    int64_t passed = 0, failed = 0, skipped = 0, unusable = 0;
+    std::map<std::string, int64_t> reasons;  // of skipped cases
+    std::vector<std::string> failures;       // a line each
+    int64_t negative_zeros = 0;
+
+    int64_t cases() const { return passed + failed + skipped + unusable; }
+};
+
+// The cases of tests/data, which are built in; of one operator, "add", alone unless it is empty.
+Tally built_in_conformance(const ExecutionOptions &options, const std::string &op);
 
 enum class Conformance {
     Passed,

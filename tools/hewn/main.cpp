@@ -18,6 +18,7 @@
 #include "operators.h"
 #include "progress.h"
 #include "replay.h"
+#include "verify.h"
 
 namespace {
 using namespace hewn::cli;
@@ -44,8 +45,8 @@ follows a "=" (--scale=-2) or, of add, a "--".
 
 HEWN_VARIANT in the environment does what --variant does.
 
-Exit code: 0 done; 1 the library refused the operator, or a conformance case
-failed; 2 wrong usage or bad input; 3 out of memory.
+Exit code: 0 done; 1 the library refused the operator, a conformance case
+failed, or a result of verify is wrong; 2 wrong usage or bad input; 3 out of memory.
 )";
 
 void add_execution(CLI::App &command, ExecutionOptions &options) {
@@ -209,6 +210,34 @@ void add_conformance_command(CLI::App &app, int &exit_code) {
     });
 }
 
+void add_verify_command(CLI::App &app, int &exit_code) {
+    CLI::App &command = *app.add_subcommand(
+        "verify",
+        "check every variant that can run here against the scalar truth, bit for bit, and measure "
+        "it beside memcpy: a page to paste into a report");
+    const auto options = std::make_shared<VerifyOptions>();
+    command.add_option("--seed", options->seed, "repeat the random cases of that run")
+        ->type_name("N");
+    CLI::Option *minutes = command
+                               .add_option("--minutes", options->minutes,
+                                           "of random cases beside the others; default: a third")
+                               ->check(CLI::NonNegativeNumber)
+                               ->type_name("N");
+    command.add_option("--cases", options->cases, "that many random cases instead")
+        ->check(CLI::PositiveNumber)
+        ->excludes(minutes)
+        ->type_name("N");
+    command
+        .add_option("--device", options->device,
+                    kind_names("or") + " alone; default: all that are here")
+        ->type_name("DEVICE");
+    command.add_option("--operator", options->op, "one alone: quantize_linear")->type_name("NAME");
+    command.add_flag("--json", options->json, "the same as JSON, with a line for each variant");
+    command.callback([options, &exit_code] {
+        if (!verify(*options)) exit_code = EXIT_FAILED;
+    });
+}
+
 void add_replay_command(CLI::App &app) {
     struct Options : ExecutionOptions {
         std::string folder;
@@ -239,6 +268,7 @@ int run(int argc, char **argv) {
     add_info_command(app);
     for (const OperatorInfo &op : operator_table()) add_operator_command(app, op);
     add_conformance_command(app, exit_code);
+    add_verify_command(app, exit_code);
     add_replay_command(app);
 
     // Callbacks run in the order of the command line's subcommands, after everything is parsed.

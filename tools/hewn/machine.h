@@ -1,0 +1,11 @@
+// What a report says of the machine that it comes from.
+#pragma once
+
+#include <string>
+
+namespace hewn::cli {
+
+std::string system_name();     // "Linux 6.1.0 x86_64"
+std::string processor_name();  // "AMD EPYC 7B13"; "unknown" where the system does not tell
+
+}  // namespace hewn::cli

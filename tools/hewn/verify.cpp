@@ -1,0 +1,403 @@
+#include "verify.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "../../reference/contents.h"
+#include "../../reference/problems.h"
+#include "../../reference/values.h"
+#include "../../reference/variants.h"
+#include "checker.h"
+#include "conformance.h"
+#include "device.h"
+#include "info.h"
+#include "machine.h"
+#include "progress.h"
+#include "table.h"
+#include "variants.h"
+
+namespace hewn::cli {
+
+namespace {
+
+using namespace hewn_test;
+using json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// ---- What is checked ----
+
+// A variant that can run here, and what was found of it.
+struct Checked {
+    hewn_variant_info info;
+    const Device *device;  // null: the CPU
+    int64_t cases = 0, elements = 0, differing = 0;
+    std::string smallest;  // what is wrong, of the smallest input found; empty: nothing
+
+    hewn_operator_type op() const { return facts(info.operator_name).type; }
+    // The public types that run on it.
+    std::vector<DataTypes> all_types() const {
+        return hewn_test::Variant{info.name, info.operator_name, info.signature, info.target}
+            .all_types();
+    }
+    bool passed() const { return smallest.empty(); }
+};
+
+// One more case, unless there was a difference already.
+void run_case(Checked &checked, Problem &problem, Random &random) {
+    if (!checked.passed()) return;
+    const Way way = {checked.info.name, random.one_in(3), random.one_in(2)};
+    const Difference found = check(problem, way, checked.device);
+    checked.cases++;
+    checked.elements += hewn_test::element_count(problem.output.sizes);
+    checked.differing += found.count;
+    if (found.text.empty()) return;
+    Problem least = smallest(problem, way, checked.device);
+    const std::string text = check(least, way, checked.device).text;
+    checked.smallest = (text.empty() ? found.text : text) +
+                       (way.constants ? "; scales and zero points as constants" : "") +
+                       (way.bound ? "; bound" : "");
+}
+
+template<class T>
+std::vector<T> all_or_special() {
+    if constexpr (sizeof(T) > 1) return special_values<T>();
+    else {
+        std::vector<T> all(256);
+        for (int i = 0; i < 256; i++) all[size_t(i)] = T(i);
+        return all;
+    }
+}
+
+int64_t count_all_or_special(hewn_data_type type) {
+    int64_t count = 0;
+    with_any_type(type, [&](auto tag) { count = int64_t(all_or_special<decltype(tag)>().size()); });
+    return count;
+}
+
+// From the first of them on, again and again.
+void fill_all_or_special(Tensor &tensor, int64_t first) {
+    with_any_type(tensor.type, [&](auto tag) {
+        using T = decltype(tag);
+        const std::vector<T> values = all_or_special<T>();
+        fill(tensor,
+             [&](int64_t at) { tensor.set(at, values[size_t(at + first) % values.size()]); });
+    });
+}
+
+// Special values (of 8 bits all values) of the first tensor with those of the second, along columns
+// and rows; others begin with a random one.
+void check_special_values(Checked &checked, const DataTypes &types, Random &random) {
+    const std::vector<size_t> free = free_inputs(checked.op());
+    std::vector<Layout> layouts(free.size(), Layout::per_row);
+    layouts[0] = Layout::per_column;
+    const int64_t rows = free.size() > 1 ? count_all_or_special(types[free[1]]) : 1;
+    const bool scalars = facts(checked.op()).has_scalars();
+    for (int round = 0; round < (scalars ? 8 : 2); round++) {
+        Problem problem = make_problem(
+            checked.op(), types, {rows, count_all_or_special(types[free[0]])}, layouts, random);
+        for (size_t i = 0; i < problem.inputs.size(); i++) {
+            const bool crossed = i == free.front() || (free.size() > 1 && i == free[1]);
+            fill_all_or_special(*problem.inputs[i], crossed ? 0 : random.integer(0, 1000));
+        }
+        run_case(checked, problem, random);
+    }
+}
+
+// Dense, of every short length, with values that make ties.
+void check_lengths(Checked &checked, const DataTypes &types, Random &random) {
+    for (int64_t length = 0; length <= 70; length++) {
+        Problem problem =
+            make_problem(checked.op(), types, {length}, per_tensor(checked.op()), random);
+        fill_inputs(problem, random);
+        run_case(checked, problem, random);
+    }
+}
+
+// Every input dense, constant, per row or per column; and once so many elements that they are cut
+// for threads.
+void check_layouts(Checked &checked, const DataTypes &types, Random &random) {
+    const auto layouts = all_layouts(
+        checked.op(), {Layout::dense, Layout::scalar, Layout::per_row, Layout::per_column});
+    for (const auto &layout : layouts) {
+        Problem problem =
+            make_problem(checked.op(), types, {7, 97}, layout, random, random.one_in(2) ? 0 : 5);
+        fill_inputs(problem, random, random.one_in(2) ? Scales::ordinary : Scales::extraordinary);
+        run_case(checked, problem, random);
+    }
+    Problem large =
+        make_problem(checked.op(), types, {3, (1 << 17) + 11}, per_tensor(checked.op()), random);
+    fill_inputs(large, random);
+    run_case(checked, large, random);
+}
+
+void check_random(Checked &checked, Random &random) {
+    Problem problem = random_problem(checked.op(), random.pick(checked.all_types()), random, 3000);
+    fill_inputs(problem, random, random.one_in(2) ? Scales::ordinary : Scales::extraordinary);
+    run_case(checked, problem, random);
+}
+
+void check_all(std::vector<Checked> &all, const VerifyOptions &options) {
+    const Clock::time_point start = Clock::now();
+    {
+        Progress progress("verify", all.size());
+        for (Checked &checked : all) {
+            Random random(checked.info.name);
+            for (const DataTypes &types : checked.all_types()) {
+                check_special_values(checked, types, random);
+                check_lengths(checked, types, random);
+                check_layouts(checked, types, random);
+            }
+            progress.advance(1);
+        }
+    }
+    Random random("random cases");
+    const double seconds = 60 * options.minutes;
+    const auto enough = [&](int64_t round) {
+        return options.cases ? round * int64_t(all.size()) >= options.cases
+                             : round > 0 && seconds_since(start) >= seconds;
+    };
+    Progress progress("random cases", uint64_t(options.cases ? options.cases : int64_t(seconds)));
+    double told = 0;
+    for (int64_t round = 0; !enough(round); round++) {
+        for (Checked &checked : all) check_random(checked, random);
+        const double done =
+            options.cases ? double(round) * double(all.size()) : seconds_since(start);
+        progress.advance(uint64_t(done) - uint64_t(told));
+        told = done;
+    }
+}
+
+// ---- Devices ----
+
+// All that can run hewn, the CPU first; or the one of this name.
+std::vector<std::string> device_names(const std::string &only) {
+    if (!only.empty()) return {only};
+    std::vector<std::string> names = {kind_name(DeviceKind::CPU)};
+    for (const DeviceKind kind : {DeviceKind::CUDA, DeviceKind::OPENCL, DeviceKind::D3D12})
+        for (const hewn_device_info &device : devices(kind))
+            if (!device.missing[0])
+                names.push_back(std::string(kind_name(kind)) + ":" + std::to_string(device.index));
+    return names;
+}
+
+struct Opened {
+    std::string name;  // "cuda:0"
+    std::optional<Device> device;
+
+    const Device *get() const { return device ? &*device : nullptr; }
+    DeviceKind kind() const { return device ? device->kind() : DeviceKind::CPU; }
+    std::string model() const {
+        if (!device) return processor_name();
+        const uint32_t index = parse_device(name).index;
+        return devices(kind()).at(index == HEWN_ANY_DEVICE ? 0 : index).name;
+    }
+};
+
+std::vector<Opened> open_devices(const std::string &only) {
+    std::vector<Opened> opened;
+    for (const std::string &name : device_names(only)) opened.push_back({name, open_device(name)});
+    return opened;
+}
+
+std::vector<Checked> variants_to_check(const std::vector<Opened> &opened, const std::string &op) {
+    std::vector<Checked> all;
+    for (const Opened &device : opened)
+        for (const hewn_variant_info &variant : variants())
+            if (variant.supported && DeviceKind(variant.device) == device.kind() &&
+                (op.empty() || op == variant.operator_name))
+                all.push_back({variant, device.get(), 0, 0, 0, {}});
+    return all;
+}
+
+void check_operator_name(const std::string &op) {
+    std::set<std::string> names;
+    for (const hewn_variant_info &variant : variants()) names.insert(variant.operator_name);
+    if (op.empty() || names.count(op)) return;
+    std::string known;
+    for (const std::string &name : names) known += (known.empty() ? "" : ", ") + name;
+    throw InputError("--operator: " + op + " is none of " + known);
+}
+
+// ---- Speed ----
+
+// The fewest seconds of a call in 20 ms of them.
+double seconds_of(const std::function<void()> &call) {
+    call();
+    double best = 1e9;
+    for (const Clock::time_point start = Clock::now(); seconds_since(start) < 0.02;) {
+        const Clock::time_point begin = Clock::now();
+        call();
+        best = std::min(best, seconds_since(begin));
+    }
+    return best;
+}
+
+constexpr int64_t TIMED_ELEMENTS = 1 << 20;
+
+// Bytes of a dense problem: each element once.
+double bytes_of(const Problem &problem) {
+    double bytes = double(problem.output.bytes());
+    for (const auto &input : problem.inputs) bytes += double(input->bytes());
+    return bytes;
+}
+
+double memcpy_seconds(double bytes) {
+    std::vector<char> from(size_t(bytes / 2), 1), to(from.size());
+    return seconds_of([&] {
+        std::memcpy(to.data(), from.data(), to.size());
+#if defined(__GNUC__)
+        __asm__ volatile("" : : "r"(to.data()) : "memory");  // it is done each time
+#endif
+    });
+}
+
+json speed_of(const hewn_variant_info &variant) {
+    Random random("speed");
+    const OperatorFacts &op = facts(variant.operator_name);
+    Problem problem = make_problem(op.type, operand_types(op, variant.signature), {TIMED_ELEMENTS},
+                                   per_tensor(op.type), random);
+    fill_inputs(problem, random);
+    const hewn_compile_options options = {
+        sizeof options, HEWN_FEATURE_LEVEL_NEWEST, variant.name, 1, nullptr, nullptr, nullptr, 0};
+    hewn_operator *handle = nullptr;
+    hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
+    if (hewn_compile(nullptr, problem.description().get(), &options, &handle, &error))
+        throw Error(error);
+    const hewn::Operator compiled(handle);
+    const std::vector<hewn_buffer_binding> inputs = problem.bindings();
+    const hewn_buffer_binding output = problem.output.binding();
+    const double bytes = bytes_of(problem),
+                 seconds = seconds_of([&] {
+                     hewn_execute(handle, inputs.data(), uint32_t(inputs.size()), &output, 1,
+                                  nullptr, nullptr);
+                 });
+    return {{"kernel", kernel_of(variant)},
+            {"variant", variant.name},
+            {"gb_per_s", bytes / seconds / 1e9},
+            {"memcpy_gb_per_s", bytes / memcpy_seconds(bytes) / 1e9}};
+}
+
+json speeds(const std::vector<Checked> &all) {
+    json rows = json::array();
+    for (const Checked &checked : all)
+        if (!checked.device && checked.info.picked) rows.push_back(speed_of(checked.info));
+    return rows;
+}
+
+// ---- The report ----
+
+json conformance_of(const std::vector<Opened> &opened, const std::string &op) {
+    json rows = json::array();
+    for (const Opened &device : opened) {
+        for (const hewn_target_info &target : targets()) {
+            if (!target.supported || DeviceKind(target.device) != device.kind()) continue;
+            ExecutionOptions options;
+            options.device = device.name;
+            options.variant = target.name;
+            const Tally tally = built_in_conformance(options, op);
+            rows.push_back({{"device", device.name},
+                            {"target", target.name},
+                            {"passed", tally.passed},
+                            {"failed", tally.failed},
+                            {"skipped", tally.skipped},
+                            {"failures", tally.failures}});
+        }
+    }
+    return rows;
+}
+
+json report_of(const std::vector<Opened> &opened, const std::vector<Checked> &all,
+               const VerifyOptions &options) {
+    json report = {{"hewn", version_string()},      {"system", system_name()},
+                   {"processor", processor_name()}, {"seed", seed()},
+                   {"devices", json::array()},      {"variants", json::array()}};
+    for (const Opened &device : opened)
+        report["devices"].push_back({{"device", device.name}, {"name", device.model()}});
+    for (const Checked &checked : all)
+        report["variants"].push_back({{"name", checked.info.name},
+                                      {"cases", checked.cases},
+                                      {"elements", checked.elements},
+                                      {"differing", checked.differing},
+                                      {"smallest", checked.smallest}});
+    report["conformance"] = conformance_of(opened, options.op);
+    report["speed"] = speeds(all);
+    bool passed = true;
+    for (const Checked &checked : all) passed &= checked.passed();
+    for (const json &row : report["conformance"]) passed &= row["failed"] == 0;
+    report["passed"] = passed;
+    return report;
+}
+
+void print_variants(const json &report) {
+    int64_t cases = 0, elements = 0, differing = 0, wrong = 0;
+    for (const json &variant : report["variants"]) {
+        cases += variant["cases"].get<int64_t>();
+        elements += variant["elements"].get<int64_t>();
+        differing += variant["differing"].get<int64_t>();
+        if (variant["smallest"] == "") continue;
+        wrong++;
+        std::cout << "DIFFERS " << variant["name"].get<std::string>() << ": "
+                  << variant["smallest"].get<std::string>() << "\n";
+    }
+    std::cout << "variants    " << report["variants"].size() << " on " << report["devices"].size()
+              << " devices, " << cases << " cases, " << elements << " elements: " << differing
+              << " differ";
+    if (wrong) std::cout << ", in " << wrong << " variants";
+    std::cout << "\n";
+}
+
+void print_page(const json &report) {
+    std::cout << "hewn " << report["hewn"].get<std::string>() << "\nsystem      "
+              << report["system"].get<std::string>() << "\n";
+    for (const json &device : report["devices"])
+        std::cout << "device      " << device["device"].get<std::string>() << ", "
+                  << device["name"].get<std::string>() << "\n";
+    std::cout << "seed        " << report["seed"].get<uint64_t>() << "\n";
+    print_variants(report);
+    for (const json &row : report["conformance"]) {
+        for (const json &failure : row["failures"]) std::cout << failure.get<std::string>() << "\n";
+        std::cout << "conformance " << row["target"].get<std::string>() << " on "
+                  << row["device"].get<std::string>() << ": " << row["passed"] << " passed, "
+                  << row["failed"] << " failed, " << row["skipped"] << " skipped\n";
+    }
+    char line[160];
+    for (const json &row : report["speed"]) {
+        std::snprintf(line, sizeof line, "speed       %-32s %7.1f GB/s, memcpy %.1f",
+                      row["kernel"].get<std::string>().c_str(), row["gb_per_s"].get<double>(),
+                      row["memcpy_gb_per_s"].get<double>());
+        std::cout << line << "\n";
+    }
+    std::cout << (report["passed"].get<bool>() ? "all results are right"
+                                               : "results DIFFER: please tell, with this page")
+              << std::endl;
+}
+
+}  // namespace
+
+bool verify(const VerifyOptions &options) {
+    check_operator_name(options.op);
+    set_seed(options.seed ? *options.seed : std::random_device{}());
+    const std::vector<Opened> opened = open_devices(options.device);
+    std::vector<Checked> all = variants_to_check(opened, options.op);
+    if (all.empty()) throw OperatorError("verify: no variant of this build can run here");
+    check_all(all, options);
+    const json report = report_of(opened, all, options);
+    if (options.json)
+        std::cout << report.dump(1, ' ', false, json::error_handler_t::replace) << std::endl;
+    else print_page(report);
+    return report["passed"].get<bool>();
+}
+
+}  // namespace hewn::cli
