@@ -33,3 +33,6 @@ if("${CMAKE_SIZEOF_VOID_P}" STREQUAL "4" AND NOT HEWN_ARCH STREQUAL "x86-32")  #
     message(FATAL_ERROR
         "hewn: no kernels for programs of 32 bits yet, on ${processor} for those of 64 alone")
 endif()
+if(CMAKE_CXX_BYTE_ORDER STREQUAL "BIG_ENDIAN")  # -mbig-endian; other processors are refused above
+    message(FATAL_ERROR "hewn: no kernels for big-endian programs yet")
+endif()

@@ -15,6 +15,7 @@ packages=(
     valgrind                          # and Valgrind one that raises no flags
     doxygen                           # the reference of the headers
     musl-tools                        # and another C library
+    abigail-tools                     # compare binary interfaces
     g++-aarch64-linux-gnu             # the build for ARM, whose tests run under qemu
     pocl-opencl-icd ocl-icd-libopencl1  # tests: PoCL runs the OpenCL kernels on the CPU
     "$@"

@@ -128,6 +128,11 @@ hewn_add_test(symbols posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/symbols_test.sh
 if(HEWN_SANITIZED)  # a sanitizer adds symbols of its own
     set_tests_properties(symbols PROPERTIES DISABLED ON)
 endif()
+if(native_linux)
+    hewn_add_test(abi posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/abi_test.sh ${PROJECT_SOURCE_DIR}
+        $<TARGET_FILE:hewn> ${CMAKE_NM} ${CMAKE_CXX_COMPILER} ${CMAKE_CURRENT_BINARY_DIR}/abi
+        PROPERTIES SKIP_RETURN_CODE 77)
+endif()
 
 if(HEWN_ARCH STREQUAL "x86-64")
     hewn_add_test(hot_loops posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/hot_loops_test.sh

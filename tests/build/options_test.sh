@@ -89,6 +89,21 @@ refused "HEWN_HALIDE_INCLUDE_DIR: $scratch-empty has no HalideRuntime.h" \
 refused "HEWN_GENERATORS: there is no $scratch/nowhere" "-DHEWN_GENERATORS=$scratch/nowhere"
 refused "HEWN_TUNING_DIR: $scratch/nowhere is not a folder" "-DHEWN_TUNING_DIR=$scratch/nowhere"
 
+# Systems without kernels, by name: other processors, 32 bits, the other byte order.
+foreign=(-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY
+    "-DHEWN_GENERATORS=$cxx")
+for processor in s390x armv7l riscv64; do
+    refused "no kernels for $processor yet" "${foreign[@]}" "-DCMAKE_SYSTEM_PROCESSOR=$processor"
+done
+refused "no kernels for programs of 32 bits yet, on x86_64" "${foreign[@]}" \
+    -DCMAKE_SYSTEM_PROCESSOR=x86_64 -DCMAKE_C_FLAGS=-m32 -DCMAKE_CXX_FLAGS=-m32
+if command -v aarch64-linux-gnu-g++ >/dev/null; then
+    refused "no kernels for big-endian programs yet" "${foreign[@]}" \
+        -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc \
+        -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_C_FLAGS=-mbig-endian \
+        -DCMAKE_CXX_FLAGS=-mbig-endian
+fi
+
 # Tuning files: what they say is checked before anything is built.
 tuning=$scratch-tuning
 mistuned() {  # mistuned MESSAGE SED-EXPRESSION: the file of x86_64_avx2, changed
