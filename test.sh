@@ -4,7 +4,8 @@
 #
 #     ./test.sh [CTEST ARGUMENT...]            builds for this system and all others, runs every
 #                                              test, those of ARM on two emulated CPUs, those of
-#                                              Windows under Wine; looks at the packages of systems
+#                                              Windows under Wine, those of WebAssembly in Node.js;
+#                                              looks at the packages of systems
 #                                              whose programs do not run here, of one kernel an
 #                                              operator
 #     ./test.sh --quick [CTEST ARGUMENT...]    a first look: this system alone, without the slow
@@ -27,6 +28,7 @@ build_for_others() {
     local wine=0
     stage arm64 scripts/cross.sh linux-arm64
     stage x86-32 scripts/cross.sh linux-x86
+    stage wasm32 scripts/cross.sh wasm32
     # Without Wine ctest lists its tests as one that is skipped.
     scripts/wine.sh || wine=$?
     case $wine in

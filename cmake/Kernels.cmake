@@ -121,7 +121,10 @@ endfunction()
 function(hewn_add_kernels flavour)
     set(dir ${HEWN_GENERATED_DIR}/${flavour})
     file(MAKE_DIRECTORY ${dir})
-    hewn_add_halide_runtime(objects ${dir} ${flavour})
+    set(objects)
+    if(NOT HEWN_OBJECT_FORMAT STREQUAL "WASM")  # runtime/wasm has what one thread needs of it
+        hewn_add_halide_runtime(objects ${dir} ${flavour})
+    endif()
     foreach(name IN LISTS transpositions)
         hewn_get(transposition ${name} TYPE BYTES HALIDE_TARGET FUNCTION)
         hewn_add_object(object ${name} FLAVOUR ${flavour} FUNCTION ${transposition_FUNCTION}

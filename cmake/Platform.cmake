@@ -1,12 +1,13 @@
 # The platform to build for: its operating system and architecture in Halide's words (HEWN_OS,
 # HEWN_ARCH), the extension of its objects (HEWN_OBJECT_EXTENSION) and their format
-# (HEWN_OBJECT_FORMAT: ELF, MACHO or COFF), which decides how they are linked.
+# (HEWN_OBJECT_FORMAT: ELF, MACHO, COFF or WASM), which decides how they are linked.
 
 set(os_of_Linux linux .o ELF)
 set(os_of_Android android .o ELF)
 set(os_of_Darwin osx .o MACHO)
 set(os_of_iOS ios .o MACHO)
 set(os_of_Windows windows .obj COFF)
+set(os_of_WASI wasmrt .o WASM)
 if(NOT DEFINED os_of_${CMAKE_SYSTEM_NAME})
     message(FATAL_ERROR "hewn: no kernels for ${CMAKE_SYSTEM_NAME} yet")
 endif()
@@ -26,10 +27,12 @@ elseif(processor MATCHES "^i[3-6]86$" AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
     set(HEWN_ARCH x86-32)
 elseif(processor MATCHES "^(aarch64|arm64|ARM64)$")
     set(HEWN_ARCH arm-64)
+elseif(processor STREQUAL "wasm32" AND CMAKE_SYSTEM_NAME STREQUAL "WASI")
+    set(HEWN_ARCH wasm-32)
 else()
     message(FATAL_ERROR "hewn: no kernels for ${processor} yet")
 endif()
-if("${CMAKE_SIZEOF_VOID_P}" STREQUAL "4" AND NOT HEWN_ARCH STREQUAL "x86-32")  # -m32, -mx32
+if("${CMAKE_SIZEOF_VOID_P}" STREQUAL "4" AND NOT HEWN_ARCH MATCHES "-32$")  # -m32, -mx32
     message(FATAL_ERROR
         "hewn: no kernels for programs of 32 bits yet, on ${processor} for those of 64 alone")
 endif()

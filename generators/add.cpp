@@ -39,7 +39,8 @@ public:
         } else if (type == Float(16) && hewn::arm::is_target(target)) {
             define(output, hewn::arm::sum_f16(a(x, y), b(x, y), target), type);
         } else {
-            const Expr sum = hewn::rounded(hewn::to_f32(a(x, y)) + hewn::to_f32(b(x, y)));
+            const Expr sum =
+                hewn::rounded(hewn::to_f32(a(x, y), target) + hewn::to_f32(b(x, y), target));
             // f16: f32 has 24 >= 2 * 11 + 2 bits, so rounding twice equals rounding once.
             define(output, type == Float(16) ? hewn::to_f16(sum, target) : sum, Float(32));
         }

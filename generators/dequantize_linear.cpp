@@ -14,7 +14,7 @@ struct Types {
 
 // difference * scale, in the type of scale.
 Expr scaled(const Expr &difference, const Expr &scale, const Target &target) {
-    const Expr product = hewn::rounded(difference * hewn::to_f32(scale));
+    const Expr product = hewn::rounded(difference * hewn::to_f32(scale, target));
     return scale.type() == Float(16) ? hewn::to_f16(product, target) : product;
 }
 

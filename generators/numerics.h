@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "numerics_arm.h"
+#include "numerics_wasm.h"
 #include "signature.h"
 #include "stage.h"
 
@@ -40,9 +41,15 @@ inline Expr to_f32(const Expr &e) {
     return stage(cast<float>(narrow ? cast<int32_t>(e) : e));
 }
 
+// The same of an element that may be f16.
+inline Expr to_f32(const Expr &e, const Target &target) {
+    return e.type() == Float(16) && wasm::is_target(target) ? wasm::to_f32(e) : to_f32(e);
+}
+
 // f16(e), nearest even; NaN stays NaN. e is f32.
 inline Expr to_f16(const Expr &e, const Target &target) {
     require_type("to_f16", Float(32), e.type());
+    if (wasm::is_target(target)) return wasm::to_f16(e);
     const Expr converted = cast<float16_t>(e);
     // Where the hardware has no conversion, Halide emulates it, and turns NaN into infinity.
     if (target.arch != Target::X86 || target.has_feature(Target::F16C)) return converted;
@@ -90,6 +97,13 @@ inline Expr quantize_clamped(const Expr &q, const Expr &zero_point, const Type &
     const Type wrapping = type.with_code(Type::UInt);
     return cast(type, cast(wrapping, round_to_int32(clamp_keeping_nan(q, low, high))) +
                           cast(wrapping, zero_point));
+}
+
+// The same in the instructions of the target.
+inline Expr quantized(const Expr &q, const Expr &zero_point, const Type &type,
+                      const Target &target) {
+    const bool saturates = arm::is_target(target) || wasm::is_target(target);
+    return (saturates ? arm::quantized : quantize_clamped)(q, zero_point, type);
 }
 
 }  // namespace hewn

@@ -33,10 +33,10 @@ public:
 
     void generate() {
         using hewn::x, hewn::y;
-        const Expr quotient = hewn::rounded(hewn::to_f32(input(x, y)) / hewn::to_f32(scale(x, y)));
-        const auto quantized =
-            hewn::arm::is_target(target) ? hewn::arm::quantized : hewn::quantize_clamped;
-        define(output, quantized(quotient, zero_point(x, y), output.type()), Float(32));
+        const Expr quotient =
+            hewn::rounded(hewn::to_f32(input(x, y), target) / hewn::to_f32(scale(x, y), target));
+        define(output, hewn::quantized(quotient, zero_point(x, y), output.type(), target),
+               Float(32));
     }
 
     void schedule() { schedule_rows(output, {&input, &scale, &zero_point}); }

@@ -93,10 +93,9 @@ public:
     void generate() {
         output_scale.set_estimate(1.0f);
         const Type type = output.type();
-        const auto quantized =
-            hewn::arm::is_target(target) ? hewn::arm::quantized : hewn::quantize_clamped;
         const Expr quotient = hewn::rounded(sum(differences(operands())) / output_scale);
-        define(output, quantized(quotient, cast(type, output_zero_point), type), Float(32));
+        define(output, hewn::quantized(quotient, cast(type, output_zero_point), type, target),
+               Float(32));
     }
 };
 

@@ -31,9 +31,8 @@ public:
         const Type type = output.type();
         const std::vector<Expr> of = differences({{a, a_zero_point}, {b, b_zero_point}});
         const Expr quotient = hewn::rounded(hewn::rounded(of[0] * of[1]) * ratio);
-        const auto quantized =
-            hewn::arm::is_target(target) ? hewn::arm::quantized : hewn::quantize_clamped;
-        define(output, quantized(quotient, cast(type, output_zero_point), type), Float(32));
+        define(output, hewn::quantized(quotient, cast(type, output_zero_point), type, target),
+               Float(32));
     }
 
     void schedule() {

@@ -57,6 +57,12 @@ hewn_target(arm64_fp16 RANK 20 ARCH arm-64
     PROBE fphp asimdhp asimddp
     MARCH armv8.2-a+fp16+dotprod)
 
+# Browsers, Node.js and other engines of WebAssembly. Nothing there is known to fuse a
+# multiplication and an addition, so forms that need it are left out. An engine that lacks vectors
+# refuses the module.
+hewn_target(wasm32_simd128 RANK 10 ARCH wasm-32
+    FEATURES wasm_simd128 wasm_bulk_memory)
+
 hewn_target(opencl RANK 110 DEVICE opencl
     FEATURES opencl strict_float)
 # Windows only. tools/dxbc compiles the HLSL of its kernels.

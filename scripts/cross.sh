@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Builds hewn for another system: scripts/cross.sh <os>-<arch> [-B FOLDER] [CMAKE ARGUMENT...]. The
-# name is that of a toolchain file in cmake/toolchains/ and of a preset. Installs the packages and
-# wheels that the toolchain file names. Leaves FOLDER, build-<os>-<arch>/ if none is given, and in
-# it hewn-<version>-<os>-<arch>.tar.gz: headers, libraries, CMake package.
+# Builds hewn for another system: scripts/cross.sh TARGET [-B FOLDER] [CMAKE ARGUMENT...]. TARGET is
+# <os>-<arch> or wasm32, the name of a preset and of a toolchain file in cmake/toolchains/ that says
+# which packages it needs. Installs these packages and wheels. Leaves FOLDER, build-TARGET/ if none
+# is given, and in it hewn-<version>-TARGET.tar.gz: headers, libraries, CMake package.
 set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 
 target=${1:-} toolchain=cmake/toolchains/${1:-}.cmake
-if [[ $target != *-* || ! -f $toolchain ]]; then
+if ! grep -q "^# packages:" "$toolchain" 2>/dev/null; then
     if [[ $target && $target != -* ]]; then echo "cross.sh: there is no target $target" >&2; fi
     echo "usage: scripts/cross.sh TARGET [-B FOLDER] [CMAKE ARGUMENT...]; TARGET is one of:" \
-        $(basename --suffix=.cmake cmake/toolchains/*-*.cmake) >&2
+        $(grep -l "^# packages:" cmake/toolchains/*.cmake | xargs basename --suffix=.cmake) >&2
     exit 2
 fi
 shift

@@ -5,7 +5,7 @@
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
-#elif !defined(__aarch64__)
+#elif !defined(__aarch64__) && !defined(__wasm__)
 #error "No floating-point mode known for this architecture"
 #endif
 
@@ -47,6 +47,12 @@ private:
                               kFlush = kDefault | 0x8040, kInvalid = 1, kMetSubnormals = 2;
     static Register read() { return _mm_getcsr(); }
     static void write(Register mode) { _mm_setcsr(mode); }
+#elif defined(__wasm__)
+    using Register = uint32_t;  // WebAssembly has this mode alone, and no flags
+    static constexpr Register kControl = 0, kDefault = 0, kFlush = 0, kInvalid = 0,
+                              kMetSubnormals = 0;
+    static Register read() { return 0; }
+    static void write(Register) {}
 #else
     using Register = uint64_t;  // FPCR: rounding, flushing of f32 and of f16, exceptions,
                                 // alternative f16 and NaN handling

@@ -14,6 +14,9 @@ set(main_sources
     api/variants_test.cpp)
 if(HEWN_ARCH STREQUAL "x86-32")  # what 32 bits of address change
     set(main_sources api/binding_test.cpp api/validation_test.cpp)
+elseif(HEWN_OBJECT_FORMAT STREQUAL "WASM")  # without those of threads, modes and exceptions
+    set(main_sources api/binding_test.cpp api/constants_test.cpp api/validation_test.cpp
+        api/variants_test.cpp)
 endif()
 if(TARGET hewn_checked)
     hewn_test_objects(hewn_main_tests ${main_sources})

@@ -16,6 +16,7 @@ ROOMS = {
     **{room: RUNTIME[:below] for below, room in enumerate(RUNTIME)},
     "runtime/cpu": RUNTIME,
     "runtime/gpu": RUNTIME,
+    "runtime/wasm": [*RUNTIME, "runtime/cpu", "runtime/gpu"],
     "runtime": [*RUNTIME, "runtime/cpu", "runtime/gpu"],
     "generators": ["runtime/base/kernel_contract.h"],
 }

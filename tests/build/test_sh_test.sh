@@ -59,7 +59,8 @@ check "--quick says what it left out" 1 \
 
 played 8 -R some
 check "everything" $'tune.sh --set-up\n'"$built"$'\ncross.sh linux-arm64\ncross.sh linux-x86\n'\
-$'wine.sh \nrelease.sh --quick -B build-packages-quick\nctest --preset default -R some' "$calls"
+$'cross.sh wasm32\nwine.sh \nrelease.sh --quick -B build-packages-quick\n'\
+'ctest --preset default -R some' "$calls"
 # What the README says that there is can be built.
 systems=$(sed -n '/^## Platforms/,/^## /s/^| \(`.*\)/\1/p' "$source/README.md" |
     grep -oE '`[a-z]+(-[a-z0-9_]+)+`' | tr -d '`' | sort)
@@ -78,11 +79,11 @@ quick=$(tests quick)
 check "the preset quick has the tests of this system" "" "$(comm -13 <(echo "$quick") <(echo api))"
 check "and no slow ones, no other system's" "" \
     "$(comm -12 <(echo "$quick") <( (tests default -L '^(slow|wine)$'; tests default \
-    -R '^(qemu|x86-32|libraries|package)[.]') | sort -u))"
+    -R '^(qemu|x86-32|wasm32|libraries|package)[.]') | sort -u))"
 # A limit is for hangs: on a busy machine tests have taken ten times as long. (A build for another
 # system may be an older one.)
 check "time limits below half an hour" "" \
-    "$("$ctest" --preset default -E '^(qemu|x86-32|wine)([.]|$)' --show-only=json-v1 | python3 -c '
+    "$("$ctest" --preset default -E '^(qemu|x86-32|wasm32|wine)([.]|$)' --show-only=json-v1 | python3 -c '
 import json, sys
 for test in json.load(sys.stdin)["tests"]:
     properties = {property["name"]: property["value"] for property in test["properties"]}

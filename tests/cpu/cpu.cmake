@@ -15,16 +15,7 @@ if(WIN32 OR HEWN_ARCH STREQUAL "x86-32")  # Windows' kernels are those of Linux:
     return()
 endif()
 
-# ---- All inputs ----
-
-hewn_test_program(hewn_exhaustive_tests hewn::hewn_static cpu/exhaustive_test.cpp)
-# -O3, as it computes the truth of all of them itself; the precompiled headers are for other
-# options.
-target_compile_options(hewn_exhaustive_tests PRIVATE -O3)
-set_target_properties(hewn_exhaustive_tests PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
-hewn_add_test(exhaustive main slow COMMAND hewn_exhaustive_tests PROPERTIES PROCESSORS 2 COST 20)
-hewn_add_test(exhaustive.long long COMMAND hewn_exhaustive_tests --gtest_also_run_disabled_tests
-    --gtest_filter=*DISABLED_* PROPERTIES PROCESSORS 2 TIMEOUT 43200)
+include(${CMAKE_CURRENT_LIST_DIR}/exhaustive.cmake)
 
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
     return()

@@ -49,15 +49,19 @@ private:
     std::string text_;
 };
 
-// Runs work(i) for i in [0, count) on two threads.
+// Runs work(i) for i in [0, count) on two threads, where there are any.
 void on_two_threads(int64_t count, const std::function<void(int64_t)> &work) {
     std::atomic<int64_t> next{0};
     const auto loop = [&] {
         for (int64_t i; (i = next++) < count;) work(i);
     };
+#if defined(__wasm__)
+    loop();
+#else
     std::thread second(loop);
     loop();
     second.join();
+#endif
 }
 
 // A compiled operator on rank-1 tensors of `n` elements whose parameters are scalars.
