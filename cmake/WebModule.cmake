@@ -1,11 +1,13 @@
-# The target hewn_module: hewn.wasm for bindings/web, which is the functions that it calls and what
-# they need. Linked as C, so that it cannot need a C++ runtime library.
+# The npm package of bindings/web, in web/ of the build: the target hewn_module makes hewn.wasm,
+# which is the functions that hewn.mjs calls and what they need. Linked as C, so that it cannot need
+# a C++ runtime library.
 set(HEWN_MODULE_EXPORTS malloc free hewn_version hewn_tensor_size hewn_compile
     hewn_destroy_operator hewn_operator_variant hewn_execute hewn_operator_count hewn_get_operator
     hewn_get_operator_tensor hewn_variant_count hewn_get_variant)
+set(web ${PROJECT_BINARY_DIR}/web)
 add_executable(hewn_module bindings/web/module.c)
 set_target_properties(hewn_module PROPERTIES OUTPUT_NAME hewn C_STANDARD 11 LINKER_LANGUAGE C
-    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/module)
+    RUNTIME_OUTPUT_DIRECTORY ${web})
 target_link_libraries(hewn_module PRIVATE hewn_static)
 list(TRANSFORM HEWN_MODULE_EXPORTS PREPEND -Wl,--export=)
 # Executing takes up to 125 KiB of stack, of which the linker gives 64 (include/hewn/hewn.h).
@@ -15,8 +17,22 @@ find_program(HEWN_WASM_OPT wasm-opt REQUIRED DOC "Binaryen's optimizer, for the 
 add_custom_command(TARGET hewn_module POST_BUILD
     COMMAND ${HEWN_WASM_OPT} -Os --enable-simd --enable-bulk-memory
         --enable-nontrapping-float-to-int --enable-sign-ext --enable-mutable-globals
-        $<TARGET_FILE:hewn_module> -o $<TARGET_FILE:hewn_module>
-    VERBATIM)
+        $<TARGET_FILE:hewn_module> -o $<TARGET_FILE:hewn_module> VERBATIM)
+
+# What is beside it: sources, and what is generated of the operator table.
+file(GLOB sources CONFIGURE_DEPENDS bindings/web/*.mjs bindings/web/*.d.ts)
+foreach(source IN LISTS sources ITEMS bindings/web/README.md LICENSE THIRD_PARTY.md)
+    cmake_path(GET source FILENAME name)
+    configure_file(${source} ${web}/${name} COPYONLY)
+endforeach()
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+set(generate ${PROJECT_SOURCE_DIR}/bindings/web/generate.py)
+add_custom_command(OUTPUT ${web}/operators.d.ts ${web}/package.json
+    COMMAND Python3::Interpreter ${generate} ${HEWN_GENERATED_DIR}/operators.json
+        ${PROJECT_VERSION} ${web}
+    DEPENDS ${generate} bindings/web/package.json bindings/python/generate.py
+        ${HEWN_GENERATED_DIR}/operators.json VERBATIM)
+add_custom_target(hewn_web ALL DEPENDS hewn_module ${web}/operators.d.ts)
 if(HEWN_INSTALL)
-    install(FILES $<TARGET_FILE:hewn_module> DESTINATION share/hewn COMPONENT hewn_Runtime)
+    install(DIRECTORY ${web} DESTINATION share/hewn COMPONENT hewn_Runtime)
 endif()

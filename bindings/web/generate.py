@@ -1,0 +1,68 @@
+"""Writes what is generated of the npm package: generate.py OPERATORS_JSON VERSION FOLDER
+
+OPERATORS_JSON is generated/operators.json of a build: generators/operators.cmake as JSON. FOLDER
+gets operators.d.ts and package.json. A new operator needs nothing here."""
+
+import importlib.util
+import json
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+# Python's package has the same table.
+SPEC = importlib.util.spec_from_file_location("python", HERE.parent / "python/generate.py")
+python = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(python)
+
+
+def camel(words):
+    first, *others = words.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+class Interface(python.Operator):
+    """An operator's tensors, by DirectML's names."""
+
+    def __init__(self, row):
+        super().__init__(row)
+        names = [tensor["name"].removesuffix("Tensor") for tensor in self.tensors]
+        self.names = [name[0].lower() + name[1:] for name in names]
+
+    def members(self):
+        for name, tensor in zip(self.names, self.tensors):
+            optional = "?" if tensor["optional_from"] else ""
+            yield f"        /** {self.type_text(tensor)} */\n        {name}{optional}: T;\n"
+
+    def text(self):
+        doc = f"    /** {self.row['formula']}. ONNX's {self.row['onnx']}. */\n"
+        return f"{doc}    {camel(self.row['name'])}: {{\n{''.join(self.members())}    }};\n"
+
+
+def declarations(rows):
+    yield "// Written by generate.py from hewn's operator table.\n"
+    yield "/** The tensors of each operator, in order, the output last; T for each. */\n"
+    yield "export interface Operators<T> {\n"
+    yield from (Interface(row).text() for row in rows)
+    yield "}\n"
+
+
+def package(version):
+    manifest = json.loads((HERE / "package.json").read_text(encoding="utf-8"))
+    return json.dumps({**manifest, "version": version}, indent=4) + "\n"
+
+
+def main():
+    table, version, folder = sys.argv[1:]
+    rows = json.loads(pathlib.Path(table).read_text(encoding="utf-8"))
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in (
+        ("operators.d.ts", "".join(declarations(rows))),
+        ("package.json", package(version)),
+    ):
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+// Runs conformance cases (tests/data/*.jsonl, in the format of its README.md) by the package, as
+// the command `hewn conformance` does: runCases(hewn, the text of a file).
+import {HewnError, arrayOf} from '../hewn.mjs';
+import {add, dequantizeLinear, quantizeLinear} from '../webnn.mjs';
+import {fromF16, stored, toF16} from '../verify.mjs';
+
+const dataType = word => ({f: 'float', i: 'int', u: 'uint'})[word[0]] + word.slice(1);
+const isType = word => /^(f(16|32)|[iu](8|16|32|64))$/.test(word);
+const lower = name => name[0].toLowerCase() + name.slice(1).replace(/Tensor$/, '');
+const plain = name => name.replaceAll('_', '').toLowerCase();
+const operatorOf = (hewn, name) =>
+    Object.values(hewn.operators).find(row => plain(row.name) === plain(name));
+
+// Integers of 64 bits as written.
+const parsed = line => JSON.parse(line, (_, value, {source} = {}) =>
+    (Number.isInteger(value) && !Number.isSafeInteger(value) && source ? source : value));
+
+const NUMBERS = {nan: NaN, inf: Infinity, '-inf': -Infinity};
+const number = value => NUMBERS[value] ?? Number(value);
+
+/** A case's data as the tensor's memory has them. */
+export function valuesOf({dtype, data}) {
+    if (dtype === 'f16') return Uint16Array.from(data, value => toF16(number(value)));
+    if (dtype.endsWith('64')) return arrayOf(dataType(dtype)).from(data, BigInt);
+    return arrayOf(dataType(dtype)).from(data, number);
+}
+
+function describe(tensor, role, shape, axis) {
+    const {dtype, strides, block} = tensor, desc = {dataType: dataType(dtype), shape};
+    const one = tensor.shape.every(size => size === 1);
+    if (strides || block) return {...desc, strides, blockSizes: block};
+    if (one) return {...desc, strides: shape.map(() => 0)};
+    if ((role === 'scale' || role === 'zeroPoint') && tensor.shape.length === 1)
+        return {...desc, strides: shape.map((_, d) => (d === axis ? 1 : 0))};
+    return desc;
+}
+
+// How far two elements are apart in units of the last place.
+function ulps(dtype, a, b) {
+    if (dtype[0] !== 'f') return Math.abs(Number(a) - Number(b));
+    const bits = dtype === 'f16' ? [a, b] : new Int32Array(Float32Array.of(a, b).buffer);
+    const sign = dtype === 'f16' ? 0x8000 : 0x80000000;
+    const [x, y] = [...bits].map(word => (word & sign ? -(word & (sign - 1)) : word));
+    return Math.abs(x - y);
+}
+
+function isWithin({dtype}, {ulp = 0, abs = 0, rel = 0}, got, expected) {
+    const [g, e] = [got, expected].map(value => (dtype === 'f16' ? fromF16(value) : Number(value)));
+    if (Number.isNaN(g) && Number.isNaN(e)) return true;
+    if (Object.is(g, e)) return true;
+    if (!Number.isFinite(g) || !Number.isFinite(e)) return false;
+    return ulps(dtype, got, expected) <= ulp || Math.abs(g - e) <= abs + rel * Math.abs(e);
+}
+
+// Tolerance of a case; of one that is exact, a source that compares with one may write 0 for -0.
+function wrongElements(test, got) {
+    const expected = valuesOf(test.output), exact = test.formula === 'exact';
+    const tolerant = Object.values(test.tolerance ?? {}).some(value => value > 0);
+    const allowed = exact ? {} : test.tolerance ?? {};
+    const zero = value => (test.output.dtype === 'f16' ? fromF16(value) : Number(value)) === 0;
+    return [...got].filter((value, i) => !isWithin(test.output, allowed, value, expected[i]) &&
+        !(tolerant && zero(value) && zero(expected[i]))).length;
+}
+
+function bound(hewn, descs, test) {
+    const tensors = {};
+    for (const [name, desc] of Object.entries(descs)) {
+        const tensor = tensors[name] = hewn.tensor(desc), key = Object.keys(test.inputs)
+            .find(input => lower(input) === name);
+        if (key) stored(tensor).set(valuesOf(test.inputs[key]).subarray(0, tensor.length));
+    }
+    return tensors;
+}
+
+/** Runs a compiled operator on a case's data; the output's elements. */
+export function results(hewn, operator, descs, test) {
+    const tensors = bound(hewn, descs, test);
+    operator.run(tensors);
+    const got = stored(tensors.output).slice();
+    for (const owner of [operator, ...Object.values(tensors)]) owner.destroy();
+    return got;
+}
+
+function run(hewn, row, test) {
+    const {shape} = test.output, descs = {output: {dataType: dataType(test.output.dtype), shape}};
+    for (const {name, role} of row.tensors) {
+        const key = Object.keys(test.inputs).find(input => lower(input) === name);
+        if (key && test.inputs[key])
+            descs[name] = describe(test.inputs[key], role, shape, test.attrs?.axis);
+    }
+    const operator = hewn.compile(row.name, descs, {});
+    return wrongElements(test, results(hewn, operator, descs, test));
+}
+
+const WEBNN = {
+    add: (hewn, {a, b}) => add(hewn, a, b),
+    quantizeLinear: (hewn, d) => quantizeLinear(hewn, d.input, d.scale, d.zeroPoint),
+    dequantizeLinear: (hewn, d) => dequantizeLinear(hewn, d.input, d.scale, d.zeroPoint),
+};
+
+// The same by webnn.mjs, from the shapes that the case's source has.
+function runWebnn(hewn, row, test) {
+    const inputs = {}, descs = {};
+    for (const [name, {dtype, ...tensor}] of Object.entries(test.inputs)) {
+        const {orig_shape: shape = tensor.shape, orig_data: data = tensor.data} = tensor;
+        inputs[name] = {dtype, shape, data};
+        descs[lower(name)] = {dataType: dataType(dtype), shape};
+    }
+    descs.output = {dataType: dataType(test.output.dtype), shape: test.output.shape};
+    const operator = WEBNN[row.name](hewn, descs);
+    return wrongElements(test, results(hewn, operator, descs, {...test, inputs}));
+}
+
+const reasonToSkip = ({beyond, formula, inputs, output}) =>
+    (beyond ? `beyond: ${beyond}` : formula === 'differs' ? 'formula: differs'
+        : [...Object.values(inputs), output].some(t => t && !isType(t.dtype)) ? 'another type'
+            : '');
+
+/** Runs the cases of a file's text into the tally; `webnn`: by webnn.mjs. */
+export function runCases(hewn, text, tally = {passed: 0, failed: [], skipped: {}}, webnn = false) {
+    for (const line of text.split('\n').filter(Boolean)) {
+        const test = parsed(line), row = operatorOf(hewn, test.op);
+        const skip = reasonToSkip(test) || (webnn && !WEBNN[row.name] ? "not WebNN's" : '');
+        if (skip) {
+            tally.skipped[skip] = (tally.skipped[skip] ?? 0) + 1;
+            continue;
+        }
+        try {
+            const wrong = webnn ? runWebnn(hewn, row, test) : run(hewn, row, test);
+            if (wrong) tally.failed.push(`${test.id}: ${wrong} elements differ`);
+            else tally.passed++;
+        } catch (error) {
+            if (!(error instanceof HewnError)) throw error;
+            const lacks = /^this build of hewn has no kernel/.test(error.message);
+            if (lacks) tally.skipped['no kernel'] = (tally.skipped['no kernel'] ?? 0) + 1;
+            else tally.failed.push(`${test.id}: refused: ${error.message}`);
+        }
+    }
+    return tally;
+}

@@ -1,0 +1,160 @@
+// The package in Node.js: node --test, with the folder of the package in HEWN_WEB and the
+// conformance cases in HEWN_DATA.
+import assert from 'node:assert/strict';
+import {readFileSync, readdirSync} from 'node:fs';
+import test from 'node:test';
+import {pathToFileURL} from 'node:url';
+
+const at = name => import(new URL(name, pathToFileURL(process.env.HEWN_WEB + '/')));
+const {HewnError, alongAxis, arrayOf, broadcast, load, repeated} = await at('hewn.mjs');
+const {broadcastShape, opSupportLimits, quantizeLinear} = await at('webnn.mjs');
+const {fromF16, toF16, verify} = await at('verify.mjs');
+const {runCases} = await at('tests/conformance.mjs');
+const hewn = await load();
+const f32 = (...shape) => ({dataType: 'float32', shape});
+const u8 = (...shape) => ({dataType: 'uint8', shape});
+
+// An operator's output for these values.
+function outputOf(name, descs, values, options) {
+    const tensors = {};
+    for (const key of Object.keys(descs)) tensors[key] = hewn.tensor(descs[key], values[key]);
+    hewn.compile(name, descs, options).run(tensors);
+    return [...tensors.output.data];
+}
+
+test('the formula, ties to even and saturation', () => {
+    const shape = [6], descs = {input: f32(6), scale: repeated('float32', shape), output: u8(6)};
+    const input = [0.25, 0.75, 1.25, -3, 1000, NaN];
+    const output = outputOf('quantizeLinear', descs, {input, scale: [0.5]});
+    assert.deepEqual(output, [0, 2, 2, 0, 255, 0]);
+});
+
+test('a scale for each index, for each block, of a short last block', () => {
+    const along = {input: f32(2, 2), scale: alongAxis('float32', [2, 2], 1), output: u8(2, 2)};
+    const values = {input: [1, 1, 2, 2], scale: [1, 0.5]};
+    assert.deepEqual(outputOf('quantizeLinear', along, values), [1, 2, 2, 4]);
+    const blocks = {input: f32(5), scale: {...f32(5), blockSizes: [2]}, output: u8(5)};
+    const blocked = {input: [1, 1, 1, 1, 1], scale: [1, 0.5, 0.25]};
+    assert.deepEqual(outputOf('quantizeLinear', blocks, blocked), [1, 1, 2, 2, 4]);
+});
+
+test('constants are read by compile', () => {
+    const scale = hewn.tensor(repeated('float32', [2]), [0.5]), input = hewn.tensor(f32(2), [1, 2]);
+    const output = hewn.tensor(u8(2));
+    const operator = hewn.compile('quantizeLinear', {input, scale, output}, {constants: {scale}});
+    scale.destroy();
+    operator.run({input, output});
+    assert.deepEqual([...output.data], [2, 4]);
+    assert.throws(() => operator.run({input, scale: input, output}), /ScaleTensor: has a binding/);
+});
+
+test('views outlive no growth, operators and tensors do', () => {
+    const descs = {a: f32(4), b: f32(4), output: f32(4)};
+    const a = hewn.tensor(f32(4), [1, 2, 3, 4]), output = hewn.tensor(f32(4));
+    const operator = hewn.compile('add', descs), view = a.data;
+    const large = hewn.tensor(u8(64 << 20));
+    assert.equal(view.length, 0);
+    operator.run({a, b: a, output});
+    assert.deepEqual([...output.data], [2, 4, 6, 8]);
+    large.destroy();
+});
+
+test('what is refused', () => {
+    const refused = (message, call) => assert.throws(call, {message});
+    const compile = (descs, options) => () => hewn.compile('add', descs, options);
+    const three = {a: f32(2), b: f32(2), output: f32(2)};
+    refused(/^'adds' is no operator$/, () => hewn.compile('adds', three));
+    refused(/^add has no c: a,b,output$/, compile({...three, c: f32(2)}));
+    refused(/^'float' is no data type$/, compile({...three, a: {dataType: 'float', shape: [2]}}));
+    refused(/^1.5 is no size of a dimension$/, compile({...three, a: f32(1.5)}));
+    refused(/ differ in length$/, compile({...three, a: {...f32(2), strides: [1, 1]}}));
+    refused(/ has no d: a,b$/, compile(three, {constants: {d: hewn.tensor(f32(2))}}));
+    refused(/no memory for 8589934592 bytes$/, () => hewn.tensor(f32(2 ** 31)));
+    refused(/^3 values for 2 elements$/, () => hewn.tensor(f32(2), [1, 2, 3]));
+    const status = (number, call) => assert.throws(call, error =>
+        error instanceof HewnError && error.status === number);
+    status(1, compile({...three, b: f32(3)}));
+    status(4, compile(three, {variant: 'x86_64_avx2'}));
+    const operator = hewn.compile('add', three), a = hewn.tensor(f32(2));
+    status(3, () => operator.run({a, b: a}));
+    status(3, () => operator.run({a, b: hewn.tensor(f32(1)), output: a}));
+    a.destroy();
+    status(3, () => operator.run({a, b: a, output: a}));
+    operator.destroy();
+    status(1, () => operator.run({a, b: a, output: a}));
+});
+
+test('destroyed memory is used again', () => {
+    const once = () => {
+        const x = hewn.tensor(f32(1 << 20));
+        const operator = hewn.compile('add', {a: x, b: x, output: x});
+        operator.run({a: x, b: x, output: x});
+        operator.destroy();
+        x.destroy();
+    };
+    once();
+    const before = hewn.memory.buffer.byteLength;
+    for (let i = 0; i < 100; i++) once();
+    assert.equal(hewn.memory.buffer.byteLength, before);
+});
+
+test('descriptions', () => {
+    assert.deepEqual(broadcast(f32(3, 1), [2, 3, 4]).strides, [0, 1, 0]);
+    assert.throws(() => broadcast(f32(3), [2]), RangeError);
+    assert.deepEqual(broadcastShape([2, 1], [5, 1, 3]), [5, 2, 3]);
+    assert.equal(arrayOf('int64'), BigInt64Array);
+    assert.throws(() => quantizeLinear(hewn, f32(4), f32(3), u8(3)), /not broadcast blockwise/);
+    const {add, quantizeLinear: limits} = opSupportLimits(hewn);
+    assert.deepEqual(limits.zeroPoint.dataTypes, limits.output.dataTypes);
+    assert.deepEqual(add.a.rankRange, {min: 0, max: 8});
+});
+
+test('f16 of JavaScript', () => {
+    for (let bits = 0; bits < 65536; bits++) {
+        const value = fromF16(bits);
+        assert.equal(toF16(value), Number.isNaN(value) ? 0x7e00 : bits);
+    }
+    assert.equal(toF16(2049), 0x6800);  // ties to even
+    assert.equal(toF16(65520), 0x7c00);
+});
+
+const data = name => readFileSync(`${process.env.HEWN_DATA}/${name}`, 'utf8');
+
+test('conformance', () => {
+    let tally;
+    for (const name of readdirSync(process.env.HEWN_DATA).filter(name => name.endsWith('.jsonl')))
+        tally = runCases(hewn, data(name), tally);
+    assert.deepEqual(tally.failed, []);
+    assert.ok(tally.passed > 100, `only ${tally.passed} passed`);
+});
+
+test("WebNN's cases by webnn.mjs", () => {
+    for (const name of ['wpt.jsonl', 'webnn-baseline.jsonl']) {
+        const {failed, passed} = runCases(hewn, data(name), undefined, true);
+        assert.deepEqual(failed, []);
+        assert.ok(passed > 5, `only ${passed} of ${name} passed`);
+    }
+});
+
+test('every kernel gives its formula', () => {
+    const results = verify(hewn);
+    assert.ok(results.length >= Object.keys(hewn.operators).length);
+    assert.deepEqual(results.filter(({differing}) => differing), []);
+});
+
+test('a kernel that is wrong is noticed', () => {
+    const {compile} = hewn;
+    hewn.compile = (...given) => {
+        const operator = compile.apply(hewn, given), run = operator.run.bind(operator);
+        operator.run = tensors => {
+            run(tensors);
+            tensors.output.bytes[5] ^= 1;
+        };
+        return operator;
+    };
+    try {
+        for (const {differing} of verify(hewn)) assert.ok(differing >= 1);
+    } finally {
+        delete hewn.compile;
+    }
+});

@@ -1,0 +1,195 @@
+// Whether the kernels give the formulas' results on this engine, bit for bit. The formulas are here
+// in JavaScript, one rounding for each written operation (docs/numerics.md).
+import {alongAxis, arrayOf, repeated} from './hewn.mjs';
+
+const f32 = Math.fround;
+
+// ---- binary16 ----
+
+const scratch = new DataView(new ArrayBuffer(8));
+
+/** The number that the bits of an f16 are. */
+export function fromF16(bits) {
+    const exponent = (bits >> 10) & 31, fraction = bits & 1023, sign = bits & 0x8000 ? -1 : 1;
+    if (exponent === 31) return fraction ? NaN : sign * Infinity;
+    return sign * (exponent ? (1024 + fraction) * 2 ** (exponent - 25) : fraction * 2 ** -24);
+}
+
+/** The bits of the f16 that is nearest, even if two are, to a number of 32 bits. */
+export function toF16(value) {
+    const magnitude = Math.abs(value);
+    scratch.setFloat64(0, value);
+    const sign = (scratch.getUint8(0) & 128) << 8;
+    if (Number.isNaN(value)) return 0x7e00;
+    // In units of the last place of its exponent, of which subnormals have the lowest.
+    const exponent = magnitude < 2 ** -14 ? -14 : Math.floor(Math.log2(magnitude));
+    const below = exponent > -14 && magnitude < 2 ** exponent ? exponent - 1 : exponent;
+    const units = rint(magnitude / 2 ** (below - 10));
+    const bits = units + ((below + 14) << 10);
+    return sign | (magnitude === Infinity || bits > 0x7c00 ? 0x7c00 : bits);
+}
+
+// ---- The formulas ----
+
+// To an integer, even if two are as near.
+const rint = x => (Math.abs(x) < 2 ** 51 ? x + 1.5 * 2 ** 52 - 1.5 * 2 ** 52 : x);
+
+// Rounded to an integer type; NaN is the zero point.
+function requantized(quotient, zeroPoint, {least, most}) {
+    return Number.isNaN(quotient) ? zeroPoint
+        : Math.min(Math.max(rint(quotient) + zeroPoint, least), most);
+}
+const difference = (x, zeroPoint) => f32(x - zeroPoint);
+
+const FORMULAS = {
+    add: (v, type) => (type.isFloat ? f32(v.a + v.b) : v.a + v.b),
+    quantizeLinear: (v, type) => requantized(f32(f32(v.input) / v.scale), v.zeroPoint, type),
+    dequantizeLinear: v => f32(difference(v.input, v.zeroPoint) * v.scale),
+    quantizedLinearAdd(v, type) {
+        const a = f32(difference(v.a, v.aZeroPoint) * v.aScale);
+        const b = f32(difference(v.b, v.bZeroPoint) * v.bScale);
+        return requantized(f32(f32(a + b) / v.outputScale), v.outputZeroPoint, type);
+    },
+    quantizedLinearMul(v, type) {
+        const product = f32(difference(v.a, v.aZeroPoint) * difference(v.b, v.bZeroPoint));
+        const ratio = f32(f32(v.aScale * v.bScale) / v.outputScale);
+        return requantized(f32(product * ratio), v.outputZeroPoint, type);
+    },
+};
+
+// ---- Elements ----
+
+// A type's elements as numbers (64 bits: BigInts), and the bits that they are stored as.
+function typeOf(dataType) {
+    const bits = Number(/\d+/.exec(dataType)[0]), isFloat = dataType.startsWith('float');
+    const signed = dataType.startsWith('int');
+    const type = {
+        bits, isFloat, Array: dataType === 'float16' ? Uint16Array : arrayOf(dataType),
+        number: dataType === 'float16' ? fromF16 : x => x,
+        stored: dataType === 'float16' ? toF16 : x => x,
+    };
+    if (!isFloat) type.least = signed ? -(2 ** (bits - 1)) : 0;
+    if (!isFloat) type.most = 2 ** (signed ? bits - 1 : bits) - 1;
+    return type;
+}
+
+/** A view of a tensor's memory in which an f16 is its bits. */
+export const stored = tensor => new (typeOf(tensor.dataType).Array)(
+    tensor.bytes.buffer, tensor.bytes.byteOffset, tensor.length);
+
+/** How many elements differ in a bit; any NaN is any NaN. */
+export function differing(dataType, got, expected) {
+    const {Array, number} = typeOf(dataType);
+    const bytes = Array.BYTES_PER_ELEMENT, Bits = [, Uint8Array, Uint16Array, , Uint32Array][bytes];
+    const bits = view => (Bits ? new Bits(view.buffer, view.byteOffset, view.length) : view);
+    const [left, right] = [bits(got), bits(expected)];
+    const isNaN = value => Number.isNaN(Number(number(value)));
+    let count = 0;
+    for (let i = 0; i < left.length; i++)
+        if (left[i] !== right[i] && !(isNaN(got[i]) && isNaN(expected[i]))) count++;
+    return count;
+}
+
+/** A sequence of uint32 that a seed determines (xorshift32). */
+export function randomWords(seed) {
+    let state = seed | 1;
+    return () => {
+        state ^= state << 13;
+        state ^= state >>> 17;
+        return (state ^= state << 5) >>> 0;
+    };
+}
+
+const SPECIAL = [0, -0, 0.5, 1.5, 2.5, -0.5, -1.5, 6e-8, 1e-40, 3e38, Infinity, -Infinity, NaN];
+
+function fill(view, type, random) {
+    const words = new Uint32Array(view.buffer, view.byteOffset, view.byteLength >> 2);
+    if (!type.isFloat) return words.forEach((_, i) => { words[i] = random(); });
+    // Half of them anything, half near what scales of the tests make integers and ties of.
+    view.forEach((_, i) => {
+        scratch.setUint32(0, random());
+        const any = scratch.getFloat32(0), near = f32(((random() % 4096) - 2048) / 8);
+        view[i] = type.stored(i < SPECIAL.length ? SPECIAL[i] : i & 1 ? any : near);
+    });
+}
+
+// The types of the operator's tensors, by name, for a kernel's signature, "f32_u8".
+function typesOf({tensors}, signature) {
+    const words = signature.split('_').map(word =>
+        ({f: 'float', i: 'int', u: 'uint'})[word[0]] + word.slice(1));
+    const types = tensors.map(tensor => (tensor.inSignature ? words.shift() : undefined));
+    const resolve = i => types[i] ??= tensors[i].like < 0 ? 'float32' : likeOf(tensors[i]);
+    const likeOf = ({like, likeIntegers}) =>
+        (likeIntegers && !resolve(like).startsWith('float') ? likeIntegers : resolve(like));
+    // Of an operator whose signature names a type by another tensor's that has it.
+    tensors.forEach(({like, likeIntegers}, i) => {
+        if (types[i] && like >= 0 && !likeIntegers) types[like] ??= types[i];
+    });
+    return Object.fromEntries(tensors.map(({name}, i) => [name, resolve(i)]));
+}
+
+const ROWS = 37, COLUMNS = 111;  // no multiple of a vector
+const SHAPE = [ROWS, COLUMNS];
+
+// How a scale or zero point lies: one, or one for each row or column.
+const describe = (dataType, axis) =>
+    (axis === undefined ? repeated(dataType, SHAPE) : alongAxis(dataType, SHAPE, axis));
+
+const aScale = random => f32(2 ** -(random() % 9) * (1 + (random() % 3) / 7));
+
+function problem(hewn, row, signature, axis, random) {
+    const types = typesOf(row, signature), tensors = {};
+    for (const {name, role, oneElement} of row.tensors) {
+        const packed = role === 'data' || role === 'output';
+        const desc = packed ? {dataType: types[name], shape: SHAPE}
+            : describe(types[name], oneElement ? undefined : axis);
+        const tensor = tensors[name] = hewn.tensor(desc), view = stored(tensor);
+        const type = typeOf(types[name]);
+        if (role === 'scale') view.forEach((_, i) => { view[i] = type.stored(aScale(random)); });
+        else if (role !== 'output') fill(view, type, random);
+    }
+    return tensors;
+}
+
+// A tensor's element for each of the output's.
+function reader(tensor) {
+    const {number} = typeOf(tensor.dataType), view = stored(tensor);
+    const [down, along] = tensor.strides ?? [COLUMNS, 1];
+    return (y, x) => number(view[y * down + x * along]);
+}
+
+function truth(row, tensors) {
+    const formula = FORMULAS[row.name], {output, ...inputs} = tensors;
+    if (!formula) throw new Error(`verify.mjs has no formula of ${row.name}`);
+    const type = typeOf(output.dataType), expected = new type.Array(output.length);
+    const readers = Object.entries(inputs).map(([name, tensor]) => [name, reader(tensor)]);
+    for (let i = 0; i < expected.length; i++) {
+        const values = {}, y = Math.floor(i / COLUMNS);
+        for (const [name, read] of readers) values[name] = read(y, i - y * COLUMNS);
+        expected[i] = type.stored(formula(values, type));
+    }
+    return expected;
+}
+
+/** Runs a kernel on random and special values, with one scale, one for each row, one for each
+ * column, and counts the results that differ. */
+export function verifyVariant(hewn, {name, operator, signature}, seed = 1) {
+    const row = hewn.operators[operator], random = randomWords(seed);
+    const wide = row.tensors.some(({role, oneElement}) => role === 'scale' && !oneElement);
+    const axes = wide ? [undefined, 0, 1] : [undefined];
+    const result = {variant: name, elements: 0, differing: 0};
+    for (const axis of axes) {
+        const tensors = problem(hewn, row, signature, axis, random);
+        const compiled = hewn.compile(operator, tensors, {variant: name});
+        compiled.run(tensors);
+        const {output} = tensors;
+        result.elements += output.length;
+        result.differing += differing(output.dataType, stored(output), truth(row, tensors));
+        for (const owner of [compiled, ...Object.values(tensors)]) owner.destroy();
+    }
+    return result;
+}
+
+/** verifyVariant of each kernel of the module. */
+export const verify = (hewn, seed = 1) =>
+    hewn.variants.map(variant => verifyVariant(hewn, variant, seed));

@@ -1,0 +1,53 @@
+// WebNN's operators on hewn. A description is WebNN's MLOperandDescriptor, {dataType, shape}; the
+// operator takes tensors of those shapes.
+import {broadcast} from './hewn.mjs';
+
+// Sizes from the innermost on; those that a shape has not are 1.
+const padded = (shape, rank) => [...Array(Math.max(rank - shape.length, 0)).fill(1), ...shape];
+
+// `from` says how many blocks each dimension has.
+function inBlocks({dataType, shape: from}, shape) {
+    const blocks = padded(from, shape.length);
+    const fits = blocks.length === shape.length && blocks.every((n, d) => n && shape[d] % n === 0);
+    if (!fits) throw new TypeError(`[${from}] does not broadcast blockwise to [${shape}]`);
+    return {dataType, shape, blockSizes: blocks.map((n, d) => shape[d] / n || 1)};
+}
+
+function linear(hewn, name, input, scale, zeroPoint, dataType, options) {
+    const {shape} = input;
+    const parameters = {scale: inBlocks(scale, shape), zeroPoint: inBlocks(zeroPoint, shape)};
+    return hewn.compile(name, {input, ...parameters, output: {dataType, shape}}, options);
+}
+
+/** quantizeLinear(input, scale, zeroPoint): the output has the zero point's data type. */
+export const quantizeLinear = (hewn, input, scale, zeroPoint, options) =>
+    linear(hewn, 'quantizeLinear', input, scale, zeroPoint, zeroPoint.dataType, options);
+
+/** dequantizeLinear(input, scale, zeroPoint): the output has the scale's data type. */
+export const dequantizeLinear = (hewn, input, scale, zeroPoint, options) =>
+    linear(hewn, 'dequantizeLinear', input, scale, zeroPoint, scale.dataType, options);
+
+/** The shape of what two shapes are broadcast to. */
+export function broadcastShape(a, b) {
+    const rank = Math.max(a.length, b.length), [left, right] = [padded(a, rank), padded(b, rank)];
+    return left.map((size, d) => (size === 1 ? right[d] : size));
+}
+
+/** add(a, b), broadcast in both directions. */
+export function add(hewn, a, b) {
+    const shape = broadcastShape(a.shape, b.shape), output = {dataType: a.dataType, shape};
+    return hewn.compile('add', {a: broadcast(a, shape), b: broadcast(b, shape), output});
+}
+
+/** What these take, as MLContext.opSupportLimits() says it. */
+export function opSupportLimits(hewn) {
+    const limits = name => {
+        const {tensors, maxRank} = hewn.operators[name];
+        const typesOf = ({types, like}) => (types.length ? types : typesOf(tensors[like]));
+        const rankRange = {min: 0, max: maxRank};
+        return Object.fromEntries(tensors.map(tensor =>
+            [tensor.name, {dataTypes: typesOf(tensor), rankRange}]));
+    };
+    return Object.fromEntries(['add', 'quantizeLinear', 'dequantizeLinear'].map(name =>
+        [name, limits(name)]));
+}

@@ -1,0 +1,4 @@
+# The npm package, bindings/web.
+
+hewn_add_test(web.node main COMMAND ${PROJECT_SOURCE_DIR}/bindings/web/test.sh ${PROJECT_BINARY_DIR}
+    ${PROJECT_BINARY_DIR}/web-node node)
