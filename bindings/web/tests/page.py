@@ -1,0 +1,146 @@
+"""Clicks through the page of examples/web in headless Chromium: page.py PAGE WORK
+
+PAGE is what make.sh made. WORK gets the screenshots page.png and phone.png."""
+
+import base64
+import functools
+import http.server
+import pathlib
+import shutil
+import sys
+import threading
+import unittest
+
+from playwright.sync_api import sync_playwright
+
+PAGE, WORK = map(pathlib.Path, sys.argv[1:])
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    extensions_map = {
+        **http.server.SimpleHTTPRequestHandler.extensions_map,
+        ".mjs": "text/javascript",
+        ".wasm": "application/wasm",
+    }
+
+    def log_message(self, *_):
+        pass
+
+
+class PageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        handler = functools.partial(Quiet, directory=PAGE)
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        cls.addClassCleanup(server.shutdown)
+        cls.url = f"http://127.0.0.1:{server.server_port}/"
+        playwright = sync_playwright().start()
+        cls.addClassCleanup(playwright.stop)
+        # As root there is no sandbox; what is opened is this page alone.
+        cls.browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        cls.addClassCleanup(cls.browser.close)
+
+    def open(self, **options):
+        self.errors, self.foreign = [], []
+        page = self.browser.new_page(**options)
+        self.addCleanup(page.close)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", self.note)
+        page.on("request", lambda request: self.foreign.append(request.url))
+        page.goto(self.url)
+        page.wait_for_selector("body[data-state=shown]", timeout=60_000)
+        return page
+
+    def note(self, message):
+        if message.type == "error":
+            self.errors.append(message.text)
+
+    def check(self, page):
+        """The page shows results, none of which differ, and only asked its own server."""
+        wrong = page.locator(".differing").all_text_contents()
+        self.assertEqual(wrong, ["0", "0"])
+        self.assertEqual(self.errors, [])
+        inside = (self.url, "blob:", "data:")
+        self.assertEqual([url for url in self.foreign if not url.startswith(inside)], [])
+
+    def test_every_choice(self):
+        page = self.open(viewport={"width": 1100, "height": 900})
+        self.check(page)
+        seen = set()
+        for bits in page.locator("#bits option").all_text_contents():
+            for scales in ("tensor", "channel"):
+                page.select_option("#bits", bits)
+                page.select_option("#scales", scales)
+                self.check(page)
+                seen.add(page.evaluate("document.getElementById('quantized').toDataURL()"))
+        self.assertGreater(len(seen), 12)
+        page.select_option("#bits", "3")
+        page.screenshot(path=WORK / "page.png", full_page=True)
+
+    def test_another_photograph(self):
+        page = self.open()
+        photo = PAGE / "narrow.png"
+        photo.write_bytes(narrow(page))
+        page.set_input_files("#file", photo)
+        page.wait_for_function("document.getElementById('status').textContent.startsWith('30 x')")
+        self.check(page)
+
+    def test_no_picture(self):
+        page = self.open()
+        page.set_input_files("#file", PAGE / "page.mjs")
+        page.wait_for_function("/Error/.test(document.getElementById('status').textContent)")
+
+    def test_verify(self):
+        page = self.open()
+        page.click("#verify")
+        page.wait_for_selector("body[data-state=verified], body[data-state=wrong]", timeout=120_000)
+        said = page.text_content("#status")
+        print(said)
+        self.assertEqual(page.get_attribute("body", "data-state"), "verified", said)
+        self.assertRegex(said, r"^This browser: 0 of \d{5,} results .* \d{3} passed and 0 failed")
+        self.check(page)
+
+    def test_a_wrong_result_is_shown(self):
+        """With a bit of each output turned, behind the package's back."""
+        page = self.browser.new_page()
+        self.addCleanup(page.close)
+        source = (PAGE / "hewn/hewn.mjs").read_text(encoding="utf-8")
+        right = "0, this.#hewn.error()));\n"
+        self.assertEqual(source.count(right), 1)
+        wrong = source.replace(right, right + "        tensors.output.bytes[41] ^= 1;\n")
+        page.route(
+            "**/hewn/hewn.mjs",
+            lambda route: route.fulfill(body=wrong, content_type="text/javascript"),
+        )
+        page.goto(self.url)
+        page.wait_for_selector("body[data-state=shown]", timeout=60_000)
+        self.assertNotIn("0", page.locator(".differing").all_text_contents())
+        page.click("#verify")
+        page.wait_for_selector("body[data-state=wrong]", timeout=120_000)
+
+    def test_a_phone(self):
+        page = self.open(viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
+        self.check(page)
+        widths = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+        self.assertLessEqual(*widths)
+        page.screenshot(path=WORK / "phone.png", full_page=True)
+
+
+def narrow(page):
+    """A PNG of 60 x 2048 pixels, of which the page makes half."""
+    url = page.evaluate("""() => {
+        const canvas = document.createElement('canvas');
+        [canvas.width, canvas.height] = [60, 2048];
+        const context = canvas.getContext('2d');
+        context.fillStyle = '#246';
+        context.fillRect(0, 0, 40, 1500);
+        return canvas.toDataURL();
+    }""")
+    return base64.b64decode(url.partition(",")[2])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
