@@ -1,5 +1,6 @@
 """The Python package's wheels, on the stable ABI, and its source package. What pip would build here
-has the same files and metadata (packaging_test.py)."""
+has the same files and metadata (packaging_test.py). The wheel of hewn-tune has the source package
+inside."""
 
 import base64
 import hashlib
@@ -43,17 +44,31 @@ def record(entries, name):
     yield f"{name},,\n"
 
 
-def wheel(release, system):
-    tag = f"{PYTHON}-{platform(system)}"
-    info = f"hewn-{common.VERSION}.dist-info"
-    entries = {path: file.read_bytes() for path, file in common.files(release.python / system)}
-    about = f"Wheel-Version: 1.0\nGenerator: hewn\nRoot-Is-Purelib: false\nTag: {tag}\n"
-    entries[f"{info}/METADATA"] = metadata().encode()
-    entries[f"{info}/WHEEL"] = about.encode()
-    for name in common.NOTICES:
-        entries[f"{info}/licenses/{name}"] = (common.ROOT / name).read_bytes()
+def pack_wheel(release, name, tag, pure, about, entries):
+    info = f"{name}-{common.VERSION}.dist-info"
+    kind = f"Wheel-Version: 1.0\nGenerator: hewn\nRoot-Is-Purelib: {pure}\nTag: {tag}\n"
+    entries |= {f"{info}/METADATA": about.encode(), f"{info}/WHEEL": kind.encode()}
+    for notice in common.NOTICES:
+        entries[f"{info}/licenses/{notice}"] = (common.ROOT / notice).read_bytes()
     entries[f"{info}/RECORD"] = "".join(record(entries, f"{info}/RECORD")).encode()
-    return release.zip(f"hewn-{common.VERSION}-{tag}.whl", entries)
+    return release.zip(f"{name}-{common.VERSION}-{tag}.whl", entries)
+
+
+def wheel(release, system):
+    entries = {path: file.read_bytes() for path, file in common.files(release.python / system)}
+    tag = f"{PYTHON}-{platform(system)}"
+    return pack_wheel(release, "hewn", tag, "false", metadata(), entries)
+
+
+def tuner(release, archive):
+    info = f"hewn_tune-{common.VERSION}.dist-info"
+    entries = {
+        "hewn_tune/__init__.py": (common.HERE / "tune/hewn_tune.py").read_bytes(),
+        f"hewn_tune/{archive.name}": archive.read_bytes(),
+        f"{info}/entry_points.txt": b"[console_scripts]\nhewn-tune = hewn_tune:main\n",
+    }
+    about = release.fill("tune/METADATA")
+    return pack_wheel(release, "hewn_tune", "py3-none-any", "true", about, entries)
 
 
 def source(release):
@@ -69,4 +84,6 @@ def pack(release):
         return
     for system in sorted(path.name for path in release.python.iterdir()):
         yield wheel(release, system)
-    yield source(release)
+    archive = source(release)
+    yield archive
+    yield tuner(release, archive)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # onnxruntime.sh DIST WORK: the wheel of the execution provider where there is no compiler: the
 # lines of docs/onnxruntime.md run a model, with nodes on hewn as ONNX Runtime's own record says;
-# what auditwheel says of the wheels. With ONNX Runtime's headers in the folder
+# what auditwheel says of the wheels; hewn[onnxruntime]. With ONNX Runtime's headers in the folder
 # HEWN_ONNXRUNTIME_INCLUDE: examples/onnxruntime with the DLL in Microsoft's library, under Wine.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -37,6 +37,19 @@ use() {
     echo "ok      the lines of docs/onnxruntime.md: $(tail -1 <<<"$said")"
 }
 
+# hewn[onnxruntime] brings both, for a Python that takes the wheel.
+extra() {
+    local wheel
+    wheel=$(only_file "hewn-$version-cp312-abi3-manylinux_2_17_x86_64.whl")
+    "$work/venv/bin/pip" install --quiet --disable-pip-version-check --no-input \
+        --only-binary ":all:" --python-version 3.13 --platform manylinux_2_28_x86_64 \
+        --platform manylinux_2_17_x86_64 --find-links "$dist" --target "$work/extra" \
+        "hewn[onnxruntime] @ file://$wheel" || fail "pip does not take hewn[onnxruntime]"
+    [[ -d $work/extra/onnxruntime && -f $work/extra/$module/__init__.py ]] ||
+        fail "hewn[onnxruntime] does not bring the provider"
+    echo "ok      hewn[onnxruntime]"
+}
+
 # The DLL in Microsoft's library: the example's program, on the model of use().
 use_under_wine() {
     local headers=${HEWN_ONNXRUNTIME_INCLUDE:-} said
@@ -66,4 +79,5 @@ use_under_wine() {
 newest=$(grep -o '^onnxruntime==[0-9.]*' "$tests/requirements.txt")
 audit
 use
+extra
 use_under_wine

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # wheels.sh DIST WORK: Python's wheels keep to the stable ABI, and to the Linux that their names
-# say; pip takes each for its platform. python.sh runs them.
+# say; pip takes each for its platform. python.sh runs them. hewn-tune, from its wheel, unpacks its
+# source, which sets itself up.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 apt patchelf
@@ -24,3 +25,9 @@ for wheel in "${wheels[@]}"; do
     [[ -f $work/$tag/hewn/_operators.pyi ]] || fail "$tag: no stubs"
     echo "ok      $tag"
 done
+python3 -m venv "$work/tune"
+"$work/tune/bin/pip" install --quiet --disable-pip-version-check --no-index \
+    "$(only_file "hewn_tune-$version-py3-none-any.whl")"
+said=$(cd "$work" && tune/bin/hewn-tune --help) || fail "hewn-tune: $said"
+[[ $said == *"--budget"* ]] || fail "hewn-tune: $said"
+echo "ok      hewn-tune"

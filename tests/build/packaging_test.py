@@ -452,6 +452,9 @@ class PackagingTest(unittest.TestCase):
         for line in ("Name: hewn", f"Version: {common.VERSION}", "Requires-Python: >=3.10"):
             self.assertIn(f"\n{line}\n", about)
         self.assertIn("\n# Python\n", about)
+        for extra, name_of_it in (("onnxruntime", "onnxruntime-ep-hewn"), ("tune", "hewn-tune")):
+            self.assertIn(f"\nProvides-Extra: {extra}\n", about)
+            self.assertRegex(about, f"Requires-Dist: {name_of_it} *; extra == [\"']{extra}")
         tags = files[f"{name}.dist-info/WHEEL"].decode()
         self.assertIn("\nTag: cp312-abi3-manylinux_2_17_aarch64\n", tags)
         self.assertIn(f"{name}.dist-info/licenses/THIRD_PARTY.md", files)
@@ -459,6 +462,25 @@ class PackagingTest(unittest.TestCase):
         windows = self.parts(self.pack_wheel("windows-x86_64", "_hewn.pyd"))
         self.assertLessEqual({"nanobind", "winpthreads", "Halide"}, windows)
         self.assertNotIn("libc++", windows)
+
+    def test_the_tuner_unpacks_its_source_once(self):
+        name = f"hewn-{common.VERSION}"
+        write(self.folder / name / "tune.sh", 'echo "$(basename "$(dirname "$0")") $*"\n')
+        archive = self.folder / f"{name}.tar.gz"
+        with tarfile.open(archive, "w:gz") as source:
+            source.add(self.folder / name, name)
+        shutil.rmtree(self.folder / name)
+        path = wheels.tuner(self.release, archive)
+        self.assertEqual(path.name, f"hewn_tune-{common.VERSION}-py3-none-any.whl")
+        shutil.unpack_archive(path, self.folder / "site", "zip")
+        program = "import importlib.metadata as m; hewn_tune, = m.entry_points("
+        program += "group='console_scripts', name='hewn-tune'); hewn_tune.load()()"
+        for told in ("unpacked", ""):
+            run = subprocess.run([sys.executable, "-c", program, "--op", "add"], check=True,
+                                 cwd=self.folder, capture_output=True, text=True,
+                                 env=os.environ | {"PYTHONPATH": str(self.folder / "site")})
+            self.assertEqual(run.stdout, f"{name} --op add\n")
+            self.assertEqual("unpacked" in run.stderr, bool(told), run.stderr)
 
     def test_without_python_s_packages_there_are_no_wheels(self):
         self.assertEqual(self.pack(wheels), [])
