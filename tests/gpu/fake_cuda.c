@@ -41,6 +41,11 @@ EXPORT void *fake_stream, *fake_synchronized; /* of the last launch; the last th
 EXPORT void *fake_context;                    /* of the last launch */
 EXPORT char fake_kernel[256];
 
+/* The call with this number fails, where a program is to see that; 0: none does. What
+ * gives something back, or waits, does so all the same. */
+EXPORT int fake_fail_at = 0, fake_calls = 0;
+static int fails(void) { return ++fake_calls == fake_fail_at; }
+
 static int misuse(int code, const char *what) {
     fprintf(stderr, "fake_cuda.c: %s\n", what);
     return fake_misuses++, code;
@@ -119,15 +124,24 @@ EXPORT int cuGetErrorName(int code, const char **name) {
                                       : "CUDA_ERROR_INVALID_VALUE";
     return OK;
 }
-EXPORT int cuDeviceGetCount(int *count) { return *count = is("empty") ? 0 : 2, OK; }
-EXPORT int cuDeviceGet(int *device, int ordinal) { return *device = ordinal, OK; }
+EXPORT int cuDeviceGetCount(int *count) {
+    if (fails()) return LAUNCH_FAILED;
+    return *count = is("empty") ? 0 : 2, OK;
+}
+EXPORT int cuDeviceGet(int *device, int ordinal) {
+    if (fails()) return LAUNCH_FAILED;
+    return *device = ordinal, OK;
+}
 EXPORT int cuDeviceGetName(char *name, int bytes, int device) {
+    if (fails()) return LAUNCH_FAILED;
     return snprintf(name, (size_t)bytes, "Fake %d", device), OK;
 }
 EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    if (fails()) return LAUNCH_FAILED;
     return *bytes = (size_t)8 << 30, device < 0;
 }
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    if (fails()) return LAUNCH_FAILED;
     const int capability = is("old device") || (is("old first device") && device == 0) ? 70
                            : device                                                    ? 75
                                                                                        : 90;
@@ -138,6 +152,7 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
     return OK;
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
+    if (fails()) return LAUNCH_FAILED;
     if (device < 0 || device >= DEVICES) return INVALID_VALUE;
     fake_contexts++, retained[device]++;
     return *context = (void *)(uintptr_t)(PRIMARY + device), OK;
@@ -145,10 +160,14 @@ EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
 EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
     if (device < 0 || device >= DEVICES || !retained[device])
         return misuse(INVALID_CONTEXT, "a primary context is released that is not retained");
-    return fake_contexts--, retained[device]--, OK;
+    return fake_contexts--, retained[device]--, fails() ? LAUNCH_FAILED : OK;
 }
-EXPORT int cuCtxGetCurrent(void **context) { return *context = current(), OK; }
+EXPORT int cuCtxGetCurrent(void **context) {
+    if (fails()) return LAUNCH_FAILED;
+    return *context = current(), OK;
+}
 EXPORT int cuCtxPushCurrent_v2(void *context) {
+    if (fails()) return LAUNCH_FAILED;
     const uintptr_t device = (uintptr_t)context & 0xf, kind = (uintptr_t)context - device;
     if (is("context") || device >= DEVICES || (kind != PRIMARY && kind != OWN))
         return INVALID_CONTEXT;
@@ -160,15 +179,17 @@ EXPORT int cuCtxPushCurrent_v2(void *context) {
 }
 EXPORT int cuCtxPopCurrent_v2(void **context) {
     if (!depth) return misuse(INVALID_CONTEXT, "a context is left that is not entered");
-    return *context = stack[--depth], OK;
+    return *context = stack[--depth], fails() ? LAUNCH_FAILED : OK;
 }
 EXPORT int fake_depth(void) { return depth; }
 EXPORT int cuCtxGetDevice(int *device) {
+    if (fails()) return LAUNCH_FAILED;
     return depth ? *device = (int)((uintptr_t)current() & 0xf), OK : INVALID_CONTEXT;
 }
 
 EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count, const int *options,
                               void **values) {
+    if (fails()) return LAUNCH_FAILED;
     if (not_captured("cuModuleLoadDataEx")) return CAPTURE_UNSUPPORTED;
     if (!depth) return INVALID_CONTEXT;
     if (is("old driver")) {
@@ -187,9 +208,10 @@ EXPORT int cuModuleUnload(void *handle) {
     struct Module *module = handle;
     if (!depth || module->context != current())
         return misuse(INVALID_CONTEXT, "a module is unloaded outside its context");
-    return fake_modules--, module->context = NULL, OK;
+    return fake_modules--, module->context = NULL, fails() ? LAUNCH_FAILED : OK;
 }
 EXPORT int cuModuleGetFunction(void **result, void *handle, const char *name) {
+    if (fails()) return LAUNCH_FAILED;
     struct Module *module = handle;
     if (!depth || module->context != current())
         return misuse(INVALID_CONTEXT, "a function is looked up outside its context");
@@ -211,6 +233,7 @@ EXPORT int cuModuleGetFunction(void **result, void *handle, const char *name) {
 EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                           unsigned by, unsigned bz, unsigned shared, void *stream, void **arguments,
                           void **extra) {
+    if (fails()) return LAUNCH_FAILED;
     const struct Function *function = handle;
     if (extra || shared) return INVALID_VALUE;
     if (!depth || function->module->context != current())
@@ -236,6 +259,7 @@ EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, u
     return OK;
 }
 EXPORT int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
+    if (fails()) return LAUNCH_FAILED;
     if (not_captured("cuMemAlloc")) return CAPTURE_UNSUPPORTED;
     if (!depth) return INVALID_CONTEXT;
     if (is("memory") || bytes > (size_t)8 << 30) return OUT_OF_MEMORY;
@@ -269,7 +293,7 @@ EXPORT int cuMemFree_v2(uint64_t pointer) {
     *link = freed->next;
     free((void *)(uintptr_t)pointer);
     free(freed);
-    return fake_memory--, OK;
+    return fake_memory--, fails() ? LAUNCH_FAILED : OK;
 }
 static int copy(void *to, const void *from, size_t bytes, uint64_t pointer, void *stream) {
     const void *context = context_of(pointer, bytes);
@@ -284,10 +308,12 @@ static int copy(void *to, const void *from, size_t bytes, uint64_t pointer, void
     return fake_copies++, OK;
 }
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
+    if (fails()) return LAUNCH_FAILED;
     if (not_captured("cuMemcpyHtoDAsync")) return CAPTURE_UNSUPPORTED;
     return copy((void *)(uintptr_t)to, from, bytes, to, stream);
 }
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
+    if (fails()) return LAUNCH_FAILED;
     if (not_captured("cuMemcpyDtoHAsync")) return CAPTURE_UNSUPPORTED;
     return copy(to, (const void *)(uintptr_t)from, bytes, from, stream);
 }
@@ -338,10 +364,11 @@ EXPORT int cuStreamSynchronize(void *stream) {
         free(done);
         fake_copies--;
     }
-    return is("launch") ? LAUNCH_FAILED : OK;
+    return is("launch") || fails() ? LAUNCH_FAILED : OK;
 }
 /* Odd pages are the host's. */
 EXPORT int cuPointerGetAttribute(void *value, int attribute, uint64_t pointer) {
+    if (fails()) return LAUNCH_FAILED;
     if (attribute != 2) return INVALID_VALUE;
     *(unsigned *)value = 2;
     return is("host pointers") ? INVALID_VALUE : pointer == 0;
