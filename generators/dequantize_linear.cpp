@@ -96,6 +96,38 @@ public:
     }
 };
 
+// Form `blocks`: a scale and a zero point a block, or one zero point.
+class DequantizeLinearBlocks : public hewn::Elementwise<DequantizeLinearBlocks>, public Types {
+public:
+    Input<Buffer<void, 2>> input{"input"}, scale{"scale"}, zero_point{"zero_point"};
+    Input<int32_t> shift{"shift"};
+    Output<Buffer<void, 2>> output{"output"};
+
+    void configure() {
+        input.set_type(signature_type(0));
+        scale.set_type(signature_type(1));
+        zero_point.set_type(signature_type(0));
+        output.set_type(signature_type(1));
+    }
+
+    void generate() {
+        using hewn::x, hewn::y, hewn::block;
+        define_of_blocks(
+            output,
+            {shift, scale.dim(0).extent(), {{{cast<int32_t>(zero_point(block, y))}, &zero_point}}},
+            [&](const std::vector<Expr> &p) {
+                const Expr difference = hewn::difference_f32(input(x, y), p[0], target);
+                return scaled(difference, scale(block, y), target);
+            });
+    }
+
+    void schedule() {
+        schedule_rows(output, {&input});
+        schedule_lanes(scale);
+        schedule_strided(zero_point);
+    }
+};
+
 template<hewn::gpu::Form kForm>
 class DequantizeLinearGpu : public hewn::gpu::Kernel<DequantizeLinearGpu<kForm>>, public Types {
 public:
@@ -119,5 +151,6 @@ using DequantizeLinearStrided = DequantizeLinearGpu<hewn::gpu::Form::Strided>;
 
 HALIDE_REGISTER_GENERATOR(DequantizeLinearGeneral, dequantize_linear_general)
 HALIDE_REGISTER_GENERATOR(DequantizeLinearRepeating, dequantize_linear_repeating)
+HALIDE_REGISTER_GENERATOR(DequantizeLinearBlocks, dequantize_linear_blocks)
 HALIDE_REGISTER_GENERATOR(DequantizeLinearDense, dequantize_linear_dense)
 HALIDE_REGISTER_GENERATOR(DequantizeLinearStrided, dequantize_linear_strided)

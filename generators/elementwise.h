@@ -196,6 +196,53 @@ protected:
         if (vector > 1) define_part(1, columns < step_, false);  // a row that has no step
     }
 
+    // From parameters of which `rows`, if it has one element for all blocks, has a stride of 0.
+    struct Prepared {
+        std::vector<Expr> values;
+        Rows *rows = nullptr;
+    };
+    // A form of blocks: `count` of kLeastBlock << shift elements. `prepared` is computed once for
+    // each (`block`, y), all that read parameters of one number of elements together.
+    struct Blocks {
+        Expr shift, count;
+        std::vector<Prepared> prepared;
+    };
+    using Value = std::function<Expr(const std::vector<Expr> &)>;
+
+    // output(x, y) = value(prepared), for rows of whole steps. The knob `vector` is how many times
+    // kLongestUnit elements a step has.
+    void define_of_blocks(OutputRows &output, const Blocks &blocks, const Value &value) {
+        width_ = kLeastBlock;
+        step_ = vector * kLongestUnit;
+        output(x, y) = undef(output.type());
+        for_units(output, blocks, [&](const Unit &u, const std::vector<Expr> &of_unit) {
+            const RDom part(0, width_, 0, step_ / width_, 0, u.steps, "blocks");
+            const Expr column = part.z * step_ + part.y * width_ + part.x,
+                       number = part.z * (step_ / u.elements) + part.y * width_ / u.elements;
+            output(column, y) =
+                Internal::substitute({{x.name(), column}, {unit.name(), number}},
+                                     Internal::substitute(block.name(), u.block, value(of_unit)));
+            parts_.push_back({part, PartKind::Lanes, 1});
+        });
+    }
+
+    // The same of narrowed(number(prepared), zero_point(prepared)).
+    void define_narrowed_of_blocks(OutputRows &output, const Blocks &blocks, const Value &number,
+                                   const Value &zero_point) {
+        if (tail != Tail::Packed) {
+            return define_of_blocks(output, blocks, [&](const std::vector<Expr> &p) {
+                return narrowed(number(p), zero_point(p), output.type());
+            });
+        }
+        set_step(Float(32));
+        step_ = vector * kLongestUnit;
+        output(x, y) = undef(output.type());
+        for_units(output, blocks, [&](const Unit &u, const std::vector<Expr> &of_unit) {
+            define_packed(output, {}, {}, number(of_unit), zero_point(of_unit),
+                          step_ / (4 * int32_lanes()), {}, false, &u);
+        });
+    }
+
     // define_lanes of narrowed(number, zero_point). Both may use `lane`.
     void define_narrowed_lanes(OutputRows &output, const Expr &number, const Expr &zero_point) {
         if (tail != Tail::Packed)
@@ -229,13 +276,15 @@ protected:
                 }
             }
             schedule_packs(out);
+            schedule_blocks(out);
         }
     }
 
-    // schedule_lanes: for an input that is read by `lane`. schedule_constants: for one that has one
-    // element a row.
+    // schedule_lanes: for an input that is read by `lane`, or by `block`. schedule_constants: for
+    // one that has one element a row. schedule_strided: for one by `block`, or with one element.
     void schedule_lanes(Rows &rows) { schedule_parameters(rows, 1); }
     void schedule_constants(Rows &rows) { schedule_parameters(rows, 0); }
+    void schedule_strided(Rows &rows) { schedule_parameters(rows, rows.dim(0).stride()); }
 
     // `again` is the buffer of `rows`, passed once more.
     void schedule_again(Rows &again, Rows &rows) {
@@ -263,10 +312,23 @@ private:
         Func numbers;
         std::vector<Func> packs, picked, of_row, of_step;  // the last two are zero points
     };
-    const Var i{"i"}, v{"v"}, j{"j"}, k{"k"}, h{"h"}, b{"b"};
+    // Elements that have one block's parameters: a block, or kLongestUnit of a longer one.
+    struct Unit {
+        int elements;
+        Expr steps;  // of a row with such units
+        Expr block;  // of the unit with the number `unit`
+    };
+    // A Func of (block, y), computed for all blocks of a row.
+    struct BlockFunc {
+        Func func;
+        Rows *rows;
+    };
+    static constexpr int kLongestUnit = 4 * kLeastBlock;
+    const Var i{"i"}, v{"v"}, j{"j"}, k{"k"}, h{"h"}, b{"b"}, unit{"unit"};
     int width_ = 0, step_ = 0;
     std::vector<Part> parts_;
     std::vector<BlockFuncs> block_funcs_;  // these are the first of parts_
+    std::vector<BlockFunc> row_funcs_;
     std::vector<Prefetched> prefetched_;
     Expr prefetch_distance_, shortcut_;
     const RDom byte_{0, 4, "byte"};
@@ -293,6 +355,46 @@ private:
 
     static bool uses(const Expr &e, const Var &var) {
         return Internal::expr_uses_var(e, var.name());
+    }
+
+    // Has `define` define a part for each length of a unit. It gets what is prepared for `unit`.
+    template<class Define>
+    void for_units(OutputRows &output, const Blocks &blocks, const Define &define) {
+        if (kBlocksTogether * kLeastBlock % step_ != 0)
+            throw CompileError("this form has shorter rows than steps\n");
+        for (int log2 = 0; kLeastBlock << log2 <= kLongestUnit; log2++) {
+            const bool longest = kLeastBlock << log2 == kLongestUnit;
+            const Expr fits = longest ? blocks.shift >= log2 : blocks.shift == log2,
+                       number = longest ? unit >> cast<uint32_t>(blocks.shift - log2) : unit;
+            const Unit u = {kLeastBlock << log2, select(fits, output.dim(0).extent() / step_, 0),
+                            unsafe_promise_clamped(number, 0, blocks.count - 1)};
+            std::vector<Expr> of_unit;
+            for (const Prepared &p : blocks.prepared) {
+                Func func("prepared");
+                func(block, y) = Tuple(p.values);
+                for (size_t i = 0; i < p.values.size(); i++)
+                    of_unit.push_back(p.values.size() > 1 ? Expr(func(u.block, y)[int(i)])
+                                                          : Expr(func(u.block, y)));
+                row_funcs_.push_back({func, p.rows});
+            }
+            define(u, of_unit);
+        }
+    }
+
+    void schedule_blocks(Func out) {
+        for (const BlockFunc &f : row_funcs_) {
+            Func func = f.func;
+            func.compute_at(out, y)
+                .store_in(MemoryType::Stack)
+                .bound_storage(block, kLongestBlockRow / kLeastBlock);
+            const auto vectorize = [&](Stage stage) {
+                stage.vectorize(block, kBlocksTogether, TailStrategy::RoundUp);
+            };
+            for (int stride = 0; f.rows && stride <= 1; stride++)
+                vectorize(Stage(func).specialize(f.rows->dim(0).stride() == stride));
+            if (f.rows) Stage(func).specialize_fail("a stride that the runtime never passes");
+            else vectorize(func);
+        }
     }
 
     // define_narrowed and define_narrowed_lanes with tail=packed.
@@ -340,7 +442,7 @@ private:
     // vector; the last step overlaps the one before.
     void define_packed(OutputRows &output, const std::vector<Operand> &operands,
                        const ToInt32 &to_int32, const Expr &of_column, const Expr &zero_point,
-                       int blocks, const Expr &fits, bool prefetches) {
+                       int blocks, const Expr &fits, bool prefetches, const Unit *units = nullptr) {
         // Two saturating packs turn four vectors of n int32 into one of 4 n bytes. A pack works
         // within lanes of 16 bytes, so the bytes come out in another order. The Funcs below are
         // indexed in that order, so that LLVM finds the packs of whole vectors, and restores the
@@ -359,6 +461,11 @@ private:
         const auto promised = [&](const Expr &column) {
             return unsafe_promise_clamped(column, 0, columns - 1);
         };
+        // The number of the unit that element times * e of block b is in.
+        const auto unit_of = [&](int times, const Expr &e) {
+            const int elements = units ? units->elements : 1;
+            return first / step * (step / elements) + (block * b + times * e) / elements;
+        };
         BlockFuncs funcs = {blocks, numbers, {words, bytes}, {}, {}, {}};
         if (picks) {
             std::vector<Expr> differences;
@@ -371,8 +478,11 @@ private:
             }
             numbers(i, v, b, first, y) = to_int32(differences);
         } else {
-            numbers(i, v, b, first, y) = Internal::substitute(
-                {{x.name(), promised(first + block * b + n * v + i)}, {lane.name(), i}}, of_column);
+            numbers(i, v, b, first, y) =
+                Internal::substitute({{x.name(), promised(first + block * b + n * v + i)},
+                                      {lane.name(), i},
+                                      {unit.name(), unit_of(n, v)}},
+                                     of_column);
         }
         // Zero points of lanes and columns are Funcs of their own, of a row and of a step. If they
         // are gathered beside the words, LLVM permutes everything they meet.
@@ -390,6 +500,15 @@ private:
                 cast<int16_t>(Internal::substitute(x.name(), column, zero_point));
             funcs.of_step = {zero_points};
             offset = zero_points(j, k, h, b, first, y);
+        } else if (uses(zero_point, unit)) {
+            const auto of_vector = [&](const Expr &vector) {
+                return Internal::substitute(unit.name(), unit_of(n, vector), zero_point);
+            };
+            const bool two = units->elements < 2 * n;  // in a vector of words
+            zero_points(j, k, h, b, first, y) =
+                two ? select(j / 4 == 0, of_vector(2 * h), of_vector(2 * h + 1)) : of_vector(2 * h);
+            funcs.of_step = {zero_points};
+            offset = zero_points(j, k, h, b, first, y);
         }
         if (prefetches) offset = prefetching(offset, first + block * b, block);
         words(j, k, h, b, first, y) =
@@ -398,9 +517,10 @@ private:
             saturating_cast(output.type(), words(j, (k + 2) % (n / 4), h, b, first, y));
         block_funcs_.push_back(funcs);
 
-        const RDom part(0, step, 0, select(fits, (columns + step - 1) / step, 0),
-                        "by" + std::to_string(blocks));
-        const Expr start = min(part.y * step, columns - step), column = part.x % block;
+        const Expr steps = units ? units->steps : select(fits, (columns + step - 1) / step, 0);
+        const RDom part(0, step, 0, steps, "by" + std::to_string(blocks));
+        const Expr start = units ? part.y * step : min(part.y * step, columns - step),
+                   column = part.x % block;
         const Expr element = picks ? column / 4 : column % n,
                    of_vector = picks ? column % 4 : column / n;
         output(promised(start + part.x), y) =
@@ -501,8 +621,8 @@ private:
         step_ = vector * width_;
     }
 
-    void schedule_parameters(Rows &rows, int x_stride) {
-        set_bounds(rows, Expr(x_stride));
+    void schedule_parameters(Rows &rows, const Expr &x_stride) {
+        set_bounds(rows, x_stride);
         if (this->using_autoscheduler()) set_estimates(rows);
     }
 
@@ -540,6 +660,14 @@ private:
         return stages;
     }
 
+    // The domain's loops inside those over rows.
+    static Stage &in_order(Stage &stage, const RDom &domain) {
+        std::vector<VarOrRVar> order;
+        for (int d = 0; d < domain.dimensions(); d++) order.push_back(domain[d]);
+        order.push_back(y);
+        return stage.reorder(order);
+    }
+
     void vectorize_part(Stage stage, const Part &part) {
         const RDom &domain = part.domain;
         switch (part.kind) {
@@ -547,7 +675,7 @@ private:
         case PartKind::Packed: {  // in the shape of `words`
             const RVar block("block"), group("group"), in_block("in_block"), in_group("in_group"),
                 quad("quad"), of_quad("of_quad");
-            stage.reorder(domain.x, domain.y, y)
+            in_order(stage, domain)
                 .split(domain.x, block, in_block, 4 * int32_lanes())
                 .unroll(block);
             stage.split(in_block, group, in_group, int32_lanes()).split(in_group, quad, of_quad, 4);
@@ -557,8 +685,7 @@ private:
         case PartKind::Masked: stage.vectorize(domain.x, width_, TailStrategy::GuardWithIf); break;
         case PartKind::Lanes: {
             const RVar group("group"), in_group("in_group");
-            stage.reorder(domain.x, domain.y, domain.z, y)
-                .split(domain.y, group, in_group, part.together);
+            in_order(stage, domain).split(domain.y, group, in_group, part.together);
             stage.vectorize(domain.x).vectorize(in_group).unroll(group);
             break;
         }

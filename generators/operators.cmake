@@ -77,6 +77,7 @@ hewn_form(quantize_linear divide LAYOUTS 100 110 111)
 hewn_form(quantize_linear reciprocal LAYOUTS 1 ONLY "8$" NEEDS fma)
 hewn_form(quantize_linear columns LAYOUTS 1110 1111 ONLY "8$" NEEDS avx2)
 hewn_form(quantize_linear repeating LAYOUTS 1 ONLY "8$" NEEDS avx2)
+hewn_form(quantize_linear blocks LAYOUTS 1 ONLY "f.*8$" NEEDS avx2)
 hewn_form(quantize_linear dense LAYOUTS 100 GPU)
 hewn_form(quantize_linear strided GPU)
 # LLVM would join the products of a block's vectors, as they are packed together, and divide them
@@ -101,6 +102,7 @@ hewn_level(dequantize_linear 2.1 RANKS 4 4 InputTensor=i32,i16,i8,u32,u16,u8 Sca
 hewn_level(dequantize_linear 1.0 RANKS 4 4 InputTensor=u8 ScaleTensor=f32)
 hewn_form(dequantize_linear general LAYOUTS 100 110 111)
 hewn_form(dequantize_linear repeating LAYOUTS 1 NEEDS avx2)
+hewn_form(dequantize_linear blocks LAYOUTS 1 ONLY "8_" NEEDS avx2)
 hewn_form(dequantize_linear dense LAYOUTS 100 GPU)
 hewn_form(dequantize_linear strided GPU)
 

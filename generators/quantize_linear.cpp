@@ -1,6 +1,7 @@
 // QUANTIZE_LINEAR: clamp(round(input / scale) + zero_point, Min, Max).
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "elementwise.h"
 #include "gpu.h"
@@ -148,6 +149,48 @@ public:
     void schedule() { schedule_rows(output, {&input, &r0, &r1, &zero_point}); }
 };
 
+// Form `blocks`: a scale and a zero point a block, or one zero point. The quotient is as in the
+// forms with prepared scales, but this one prepares them itself, and r1 is rounded otherwise:
+// docs/lab/numerics.md#reciprocals-in-the-kernel. A scale that this does not serve becomes NaN,
+// which raises the flag of invalid operations.
+class QuantizeLinearBlocks : public hewn::Elementwise<QuantizeLinearBlocks>, public Types {
+public:
+    Input<Buffer<void, 2>> input{"input"}, scale{"scale"}, zero_point{"zero_point"};
+    Input<int32_t> shift{"shift"};
+    Output<Buffer<void, 2>> output{"output"};
+
+    void configure() {
+        input.set_type(signature_type(0));
+        scale.set_type(scale_type(signature_type(0)));
+        zero_point.set_type(signature_type(1));
+        output.set_type(signature_type(1));
+    }
+
+    void generate() {
+        using hewn::x, hewn::y, hewn::block;
+        const Expr s = hewn::to_f32(scale(block, y)), r0 = hewn::rounded(1.0f / s),
+                   r1 = hewn::rounded(hewn::fma(-r0, s, 1.0f) * r0);
+        const Expr fails = (reinterpret<int32_t>(s) | ~0x7fffff) == -1,
+                   serves = abs(s) >= 0x1p-60f && abs(s) <= 0x1p60f && !fails;
+        const Prepared prepared = {{select(serves, r0, std::numeric_limits<float>::quiet_NaN()), r1,
+                                    cast<int16_t>(zero_point(block, y))},
+                                   &zero_point};
+        define_narrowed_of_blocks(
+            output, {shift, scale.dim(0).extent(), {prepared}},
+            [&](const std::vector<Expr> &p) {
+                return hewn::round_to_int32(
+                    hewn::times_reciprocal(hewn::to_f32(input(x, y)), p[0], p[1]));
+            },
+            [](const std::vector<Expr> &p) { return p[2]; });
+    }
+
+    void schedule() {
+        schedule_rows(output, {&input});
+        schedule_lanes(scale);
+        schedule_strided(zero_point);
+    }
+};
+
 template<hewn::gpu::Form kForm>
 class QuantizeLinearGpu : public hewn::gpu::Kernel<QuantizeLinearGpu<kForm>>, public Types {
 public:
@@ -175,5 +218,6 @@ HALIDE_REGISTER_GENERATOR(QuantizeLinearDivide, quantize_linear_divide)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearReciprocal, quantize_linear_reciprocal)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearColumns, quantize_linear_columns)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearRepeating, quantize_linear_repeating)
+HALIDE_REGISTER_GENERATOR(QuantizeLinearBlocks, quantize_linear_blocks)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearDense, quantize_linear_dense)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearStrided, quantize_linear_strided)

@@ -11,8 +11,9 @@ namespace hewn {
 
 using namespace Halide;  // the language of these headers; hewn's own names hide its
 
-// lane: the position of x in its vector, in forms that know it.
-inline const Var x{"x"}, y{"y"}, lane{"lane"};
+// In forms that know them: lane, the position of x in its vector; block, the number of the block
+// of equal parameters that x is in.
+inline const Var x{"x"}, y{"y"}, lane{"lane"}, block{"block"};
 
 // The Vars that e uses.
 inline std::vector<Var> vars_of(const Expr &e) {

@@ -8,6 +8,10 @@ namespace hewn {
 // which repeat along the row after a divisor of kRepeatingPeriod elements.
 constexpr int kRepeatingLanes = 16, kRepeatingPeriod = 8;
 
+// The forms `blocks` take rows of blocks of kLeastBlock << shift elements that share parameters. A
+// row has a multiple of kBlocksTogether blocks, and kLongestBlockRow elements at most.
+constexpr int kLeastBlock = 16, kBlocksTogether = 8, kLongestBlockRow = 4096;
+
 // A transposition goes by squares with this many bytes in a row, a vector of SSE and NEON. A tile
 // has the rows of one square and the columns of one or several (the kernel's `bytes`).
 constexpr int kSquareBytes = 16;

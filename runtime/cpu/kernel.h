@@ -66,8 +66,8 @@ constexpr uint32_t kOneZeroPoint = 1u << 0b110;
 // How the CPU runs a problem with a variant.
 struct CpuKernel {
     const Problem *problem;
-    const Form *form, *reciprocal, *folded, *columns,
-        *repeating;                // all but `form`: null if not used
+    const Form *form, *reciprocal, *folded, *columns, *repeating,
+        *blocks;                   // all but `form`: null if not used
     uint32_t uniform;              // as KernelTraits has it
     bool compute_bound;            // as KernelTraits has it
     int32_t distinct_scales;       // for `columns`: the period after which a row of scales repeats

@@ -28,6 +28,40 @@ inline bool gathers_one_zero_point(const Plan &plan) {
 // without it.
 bool fit_repeating(const Plan &plan, CpuKernel &kernel);
 
+constexpr int64_t kLongestBlock = 128;
+
+// Whether boxes may be blocks, by the innermost dimension.
+inline bool may_be_blocks(const Space &space) {
+    const int64_t size = space.dims[0].size;
+    return space.rank > 1 && size >= kLeastBlock && size <= kLongestBlock &&
+           (size & (size - 1)) == 0;
+}
+
+// Whether the boxes of a plan are blocks that the form `blocks` takes: beside each other, of
+// kLeastBlock elements and more. Beyond kLongestBlock other forms are as fast.
+bool fit_blocks(const Plan &plan);
+
+// Goes through a box of blocks in rows as the form `blocks` takes them.
+class BlockRows {
+public:
+    halide_buffer_t operands[4];
+    const int32_t shift;  // a block has kLeastBlock << shift elements
+
+    BlockRows(const Problem &problem, const halide_buffer_t *box);
+    BlockRows(const BlockRows &) = delete;
+    BlockRows &operator=(const BlockRows &) = delete;
+
+    // Points the operands to the next rows. False: to the blocks that are left, for other forms.
+    bool next();
+    bool has_left() const { return left_ > 0; }
+
+private:
+    const Problem &problem_;
+    const halide_buffer_t *const box_;
+    halide_dimension_t dims_[4][2];
+    int32_t done_ = 0, left_;  // blocks
+};
+
 // Brings only those elements of a row into scratch that `repeating` reads.
 void read_a_vector(Plan &plan);
 

@@ -141,17 +141,24 @@ Reciprocals find_reciprocals(CpuCall &call, const halide_buffer_t &scale, int32_
     return {p.fit ? p.r0 : nullptr, p.r1};
 }
 
-// Has `compute` run the box with buffers of the reciprocals. False: it must be divided.
+// Has `compute` run the box. False: it must be divided.
 template<class Compute>
-bool by_reciprocals(CpuCall &call, const Reciprocals &reciprocals, InvalidBoxes &boxes,
-                    halide_dimension_t *dims, int &code, const Compute &compute) {
-    if (!reciprocals.r0 || boxes.leave_out()) return false;
-    halide_buffer_t r0 = buffer_of(reciprocals.r0, dims), r1 = buffer_of(reciprocals.r1, dims);
+bool without_division(CpuCall &call, InvalidBoxes &boxes, int &code, const Compute &compute) {
+    if (boxes.leave_out()) return false;
     const InvalidOperationFlag invalid(call.maybe_invalid);
-    code = compute(&r0, &r1);
+    code = compute();
     if (code != 0 || !invalid.raised()) return true;
     boxes.met();
     return false;
+}
+
+// The same with buffers of the reciprocals.
+template<class Compute>
+bool by_reciprocals(CpuCall &call, const Reciprocals &reciprocals, InvalidBoxes &boxes,
+                    halide_dimension_t *dims, int &code, const Compute &compute) {
+    if (!reciprocals.r0) return false;
+    halide_buffer_t r0 = buffer_of(reciprocals.r0, dims), r1 = buffer_of(reciprocals.r1, dims);
+    return without_division(call, boxes, code, [&] { return compute(&r0, &r1); });
 }
 
 // Calls the kernel with a scale and a zero point a row.
@@ -172,6 +179,29 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     return by_reciprocals(call, reciprocals, *invalid, dims, code, compute)
                ? code
                : call_quantize_divided(context, operands);
+}
+
+// Calls the kernel with a scale and a zero point a block. It makes the reciprocals itself.
+int call_quantize_blocks(BoxCall &context, halide_buffer_t *operands) {
+    CpuCall &call = static_cast<CpuCall &>(context);
+    BlockRows rows(*call.kernel.problem, operands);
+    int code;
+    const auto compute = [&] {
+        halide_buffer_t *const o = rows.operands;
+        int code = 0;
+        while (code == 0 && rows.next())
+            code = call_kernel(*call.kernel.blocks, call, &o[0], &o[1], &o[2], rows.shift, &o[3]);
+        return code;
+    };
+    if (!without_division(call, call.state<InvalidBoxes>(), code, compute))
+        return call_quantize_divided(context, operands);
+    return code == 0 && rows.has_left() ? call_quantize_divided(context, rows.operands) : code;
+}
+
+void take_reciprocal(CpuKernel &kernel) {
+    kernel.call = call_quantize;
+    kernel.uniform = 1u << kScale | 1u << kZeroPoint;
+    kernel.distinct_scales = kMaxUniformRows;
 }
 
 // Gives up `reciprocal`, which needs one scale and one zero point a row.
@@ -309,13 +339,13 @@ __attribute__((cold)) void choose_quantize_forms(const Space &space, const Varia
         choose_subnormals(*kernel.problem, element_count(space), variant.plan.reciprocal_elements);
     if (!InvalidOperationFlag::works()) return;
     const int64_t *const along_rows = space.dims[0].stride;
-    kernel.reciprocal = variant.form("reciprocal");
-    if (kernel.reciprocal && along_rows[kScale] == 0 && along_rows[kZeroPoint] == 0 &&
-        element_count(space) >= variant.plan.reciprocal_elements) {
-        kernel.call = call_quantize;
-        kernel.uniform = 1u << kScale | 1u << kZeroPoint;
-        kernel.distinct_scales = kMaxUniformRows;
-    } else {
+    const bool uniform = along_rows[kScale] == 0 && along_rows[kZeroPoint] == 0 &&
+                         element_count(space) >= variant.plan.reciprocal_elements;
+    kernel.reciprocal = uniform ? variant.form("reciprocal") : nullptr;
+    kernel.blocks = uniform && may_be_blocks(space) ? variant.form("blocks") : nullptr;
+    if (kernel.blocks) kernel.call = call_quantize_blocks;
+    else if (kernel.reciprocal) take_reciprocal(kernel);
+    else {
         leave_reciprocal(variant, kernel);
         if (!may_repeat(space)) kernel.repeating = nullptr;
     }
@@ -323,6 +353,13 @@ __attribute__((cold)) void choose_quantize_forms(const Space &space, const Varia
 
 __attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Variant &variant,
                                         CpuKernel &kernel) {
+    if (kernel.blocks) {
+        if (fit_blocks(plan)) return true;
+        kernel.blocks = nullptr;
+        if (kernel.reciprocal) take_reciprocal(kernel);
+        else leave_reciprocal(variant, kernel);
+        return false;
+    }
     if (kernel.reciprocal) {
         if (reciprocals_pay(plan, slices, settles(plan, kernel), variant.plan.reciprocal_elements))
             return true;
@@ -348,7 +385,7 @@ __attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Varian
 // Prepares the reciprocals of all constant scales.
 __attribute__((cold)) int settle_quantize(const Plan &plan, const Allocator &allocator,
                                           CpuKernel &kernel, void *const *inputs, void *) {
-    if (!(kernel.reciprocal || kernel.columns) || !settles(plan, kernel)) return 0;
+    if (kernel.blocks || !(kernel.reciprocal || kernel.columns) || !settles(plan, kernel)) return 0;
     const Tensor &scales = kernel.problem->inputs[kScale];
     const size_t count = size_t(scales.bytes) / size_t(scales.element_bytes);
     float *const r0 = allocator.allocate<float>(2 * count);

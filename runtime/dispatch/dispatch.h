@@ -61,7 +61,7 @@ struct Support {
 // none.
 const Target *least_target(hewn_device_kind kind);
 
-constexpr int kMaxForms = 4;
+constexpr int kMaxForms = 5;
 
 struct Variant {
     const char *name;

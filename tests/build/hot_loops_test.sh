@@ -53,9 +53,10 @@ while read -r object; do
     # Not the Halide runtime, kernels of a GPU.
     [[ $name == *__x86_64_* || $name == transpose_* ]] || continue
     case $name in
-    add_*__general | dequantize_linear_*__general | dequantize_linear_*__repeating) ;;
+    add_*__general | dequantize_linear_*__general | dequantize_linear_*__repeating | \
+        dequantize_linear_*__blocks) ;;
     quantize_linear_*__divide | quantize_linear_*__reciprocal | quantize_linear_*__columns | \
-        quantize_linear_*__repeating) ;;
+        quantize_linear_*__repeating | quantize_linear_*__blocks) ;;
     quantized_linear_add_*__divide | quantized_linear_add_*__reciprocal | \
         quantized_linear_add_*__folded) ;;
     quantized_linear_mul_*__general) ;;
@@ -122,9 +123,11 @@ while read -r object; do
         grep -q 'vpmovsdw .*%zmm' <<<"$code" ||
             fail "$name: no vpmovsdw: it narrows by packs and moves between lanes"
         ;;
-    quantize*avx512*__repeating)
+    quantize*avx512*__repeating | quantize*avx512*__blocks)
         grep -q 'vpackssdw .*%zmm' <<<"$code" ||
             fail "$name: no vpackssdw: it narrows vector by vector"
+        ;;&
+    quantize*avx512*__repeating)
         ! grep -qE '\bv(perm[ti]2|permq|permw|shuf|insert)' <<<"$code" ||
             fail "$name: permutes more than the bytes that it packed"
         # shellcheck disable=SC2046
@@ -132,11 +135,17 @@ while read -r object; do
             $(sed -nE 's/.*\bv(movups|cvtdq2ps|cvtph2ps) +(-?0x[0-9a-f]+)?\(.*,%zmm.*/[\2]/p' \
             <<<"$code")
         ;;
-    quantize*avx2__columns | quantize*avx2__repeating)
+    quantize*avx2__columns | quantize*avx2__repeating | quantize*avx2__blocks)
         ! grep -qE '\bv(perm2[fi]128|permq|insert[fi]128)\b' <<<"$code" ||
             fail "$name: permutes more than the bytes that it packed"
         ;;
     esac
+    if [[ $name == *avx2__blocks || $name == *avx512__blocks ]]; then
+        divided=$(grep -cE '\bvdivps\b' <<<"$code" || true)
+        ((divided <= 6)) ||
+            fail "$name: $divided divisions: reciprocals are not prepared once, for each of three" \
+                "lengths and two strides of zero points"
+    fi
     [[ $name != *avx512_vnni__reciprocal ]] || grep -q 'vpdpbusd .*%zmm' <<<"$code" ||
         fail "$name: no vpdpbusd"
     checked=$((checked + 1))

@@ -64,15 +64,17 @@ void on_two_threads(int64_t count, const std::function<void(int64_t)> &work) {
 #endif
 }
 
-// A compiled operator on rank-1 tensors of `n` elements whose parameters are scalars.
+// A compiled operator on `n` elements whose parameters are scalars, or one for each `block`
+// elements.
 class Runner {
 public:
     Runner(const std::string &operator_name, const std::string &signature,
-           const std::string &variant, int64_t n)
+           const std::string &variant, int64_t n, int64_t block = 0)
         : variant_(variant),
           operator_(facts(operator_name)),
           types_(operand_types(operator_, signature)),
-          n_(n) {
+          n_(n),
+          block_(block) {
         const hewn_compile_options options = compile_options(variant.c_str(), 1);
         const Outcome outcome = compile(options, op_);
         EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << variant << ": " << outcome;
@@ -94,30 +96,33 @@ public:
         return compile(options, op).status == HEWN_STATUS_OK && execute(op, bindings);
     }
     const std::string &variant() const { return variant_; }
+    // How many scales there are, and zero points.
+    size_t parameters() const { return block_ > 0 ? size_t(n_ / block_) : 1; }
 
 private:
     std::string variant_;
     const OperatorFacts &operator_;
     const DataTypes types_;
-    const int64_t n_;
+    const int64_t n_, block_;
     OperatorPtr op_;
 
-    // Parameters are one element for all.
     Outcome compile(const hewn_compile_options &options, OperatorPtr &op) const {
         const int64_t dense = 1, broadcast = 0, one = 1;
         TensorDescs descs;
         for (size_t i = 0; i < types_.size(); i++) {
+            const bool blocked = block_ > 0 && operator_.is_parameter(i);
             descs.push_back(hewn_tensor_desc{
                 sizeof(hewn_tensor_desc), types_[i], 1, operator_.is_one_element(i) ? &one : &n_,
-                operator_.is_parameter(i) ? &broadcast : &dense, nullptr});
+                operator_.is_parameter(i) && !blocked ? &broadcast : &dense,
+                blocked ? &block_ : nullptr});
         }
         return hewn_test::compile(Description(operator_.type, std::move(descs)), &options, op);
     }
     std::vector<hewn_buffer_binding> bindings_of(const std::vector<const void *> &operands) const {
         std::vector<hewn_buffer_binding> bindings;
         for (size_t i = 0; i < operands.size(); i++) {
-            const uint64_t bytes =
-                (operator_.is_parameter(i) ? 1 : uint64_t(n_)) * element_bytes(types_[i]);
+            const uint64_t bytes = (operator_.is_parameter(i) ? parameters() : uint64_t(n_)) *
+                                   element_bytes(types_[i]);
             bindings.push_back(
                 {sizeof(hewn_buffer_binding), const_cast<void *>(operands[i]), 0, bytes});
         }
@@ -130,10 +135,10 @@ private:
 };
 
 std::vector<Runner> runners(const std::string &operator_name, const std::string &signature,
-                            int64_t n) {
+                            int64_t n, int64_t block = 0) {
     std::vector<Runner> result;
     for (const std::string &variant : runnable_variants(operator_name, signature))
-        result.emplace_back(operator_name, signature, variant, n);
+        result.emplace_back(operator_name, signature, variant, n, block);
     return result;
 }
 
@@ -166,7 +171,9 @@ void compare_quantize(const std::vector<Runner> &runners, const std::vector<X> &
     quantize_all(x.data(), scale, zero_point, want.data(), x.size());
     for (const Runner &runner : runners) {
         std::memset(got.data(), SENTINEL, got.size() * sizeof(Q));
-        if (!runner.run({x.data(), &scale, &zero_point, got.data()}))
+        const std::vector<S> scales(runner.parameters(), scale);
+        const std::vector<Q> zero_points(runner.parameters(), zero_point);
+        if (!runner.run({x.data(), scales.data(), zero_points.data(), got.data()}))
             failure.report(runner.variant() + " failed");
         const std::string text = differences<Q>(runner, want, got, [&](size_t i) {
             return "x " + text_of(x[i]) + ", scale " + text_of(scale) + ", zero point " +
@@ -224,12 +231,14 @@ TEST(ExhaustiveQuantizeF32, DISABLED_ManyScales) {
 
 // `count` mantissas of the scale, the i-th being mantissa(i), at every x that rounds to either side
 // of a boundary between 8-bit results, and its neighbours up to 2 ulp: the quotient in two
-// operations decides every one like a division.
+// operations decides every one like a division, with one scale and with one for each block.
 void all_boundaries(int64_t count, const std::function<uint32_t(int64_t)> &mantissa) {
     constexpr int64_t BOUNDARIES =
         511;  // q = -254.5 ... 255.5 covers every zero point of either type
-    constexpr int64_t N = BOUNDARIES * 5;
-    const std::vector<Runner> all = runners("quantize_linear", "f32_u8", N);
+    constexpr int64_t BLOCK = 16, N = (BOUNDARIES * 5 + 8 * BLOCK - 1) / (8 * BLOCK) * 8 * BLOCK;
+    std::vector<Runner> all = runners("quantize_linear", "f32_u8", N);
+    for (Runner &runner : runners("quantize_linear", "f32_u8", N, BLOCK))
+        all.push_back(std::move(runner));
     if (all.empty()) GTEST_SKIP() << "quantize_linear_f32_u8: no variant of it runs here";
     FirstFailure failure;
     constexpr int64_t STRIP = 1 << 7;
@@ -397,7 +406,6 @@ void all_pairs(const std::string &signature) {
         GTEST_SKIP() << "quantized_linear_add_" << signature << ": no variant of it runs here";
     std::vector<A> a(N);
     std::vector<B> b(N);
-    for (size_t i = 0; i < N; i++) a[i] = A(i & 255), b[i] = B(i >> 8);
     Random random("ExhaustiveQuantizedAdd." + signature);
     struct Parameters {
         float as, bs, os;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../../reference/variants.h"
+#include "../../runtime/base/kernel_contract.h"
 #include "../../runtime/cpu/fp_mode.h"
 #include "../../runtime/cpu/kernel.h"
 #include "../../runtime/cpu/stream.h"
@@ -297,6 +298,109 @@ TEST_F(QuantizedRows, AreTriedAgainAfterANaN) {
     }
 }
 #endif
+
+// A variant with the form `blocks` beside others, and boxes that hold all that the tests have.
+int64_t blocks_done;  // by the form `blocks`, of the test's scales
+int compute_blocks(const void *, halide_buffer_t *input, halide_buffer_t *scale,
+                   halide_buffer_t *zero_point, int32_t shift, halide_buffer_t *output) {
+    multiplied++;
+    const int32_t count = scale->dim[0].extent, rows = input->dim[1].extent,
+                  length = count * (hewn::kLeastBlock << shift);
+    EXPECT_EQ(count % hewn::kBlocksTogether, 0);
+    EXPECT_LE(length, hewn::kLongestBlockRow);
+    for (const halide_buffer_t *all : {input, output}) {
+        EXPECT_EQ(all->dim[0].extent, length);
+        EXPECT_EQ(all->dim[1].stride, length);
+    }
+    EXPECT_EQ(scale->dim[1].stride, count);
+    EXPECT_EQ(zero_point->dim[1].stride, 0);
+    EXPECT_EQ(reinterpret_cast<float *>(scale->host), scales.data() + blocks_done);
+    blocks_done += int64_t(count) * rows;
+    compute(meets_a_nan);
+    return failure;
+}
+hewn::Variant blocks_variant(bool quantizes) {
+    hewn::Variant variant = {};
+    variant.forms[0] = {quantizes ? "divide" : "general",
+                        reinterpret_cast<hewn::KernelEntry>(divide), kParametersOfAll};
+    variant.forms[1] = {"blocks", reinterpret_cast<hewn::KernelEntry>(compute_blocks), 1u << 0b1};
+    variant.forms[2] = {"reciprocal", reinterpret_cast<hewn::KernelEntry>(multiply), 1u << 0b1};
+    variant.plan.box_bytes = 1 << 20;
+    variant.plan.stream_bytes = variant.plan.parallel_bytes = 1 << 30;
+    variant.plan.reciprocal_elements = 256;
+    return variant;
+}
+
+// Blocks of a power of two, beside each other, with a scale each: by the form `blocks`. Others by
+// other forms.
+TEST(Blocks, AreComputedInRows) {
+    if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
+    const auto takes = [](bool quantizes, int64_t block, const Sizes &input, const Sizes &scale,
+                          const Sizes &zero_point) {
+        const hewn::Problem problem = linear_problem(quantizes, HEWN_DATA_TYPE_UINT8, {4, 8, block},
+                                                     input, scale, zero_point);
+        hewn::CpuKernel kernel = {};
+        plan(problem, blocks_variant(quantizes), kernel);
+        return kernel.blocks != nullptr;
+    };
+    for (const bool quantizes : {false, true}) {
+        if (quantizes && !hewn::InvalidOperationFlag::works()) continue;
+        for (const int64_t b : {8, 16, 24, 32, 48, 64, 128, 256}) {
+            const bool fits = b == 16 || b == 32 || b == 64 || b == 128;
+            EXPECT_EQ(takes(quantizes, b, {8 * b, b, 1}, {8, 1, 0}, {8, 1, 0}), fits) << b;
+            EXPECT_EQ(takes(quantizes, b, {8 * b, b, 1}, {8, 1, 0}, {0, 0, 0}), fits) << b;
+        }
+        EXPECT_FALSE(takes(quantizes, 32, {8 * 40, 40, 1}, {8, 1, 0}, {0, 0, 0})) << "padded";
+        EXPECT_FALSE(takes(quantizes, 32, {8 * 32, 32, 1}, {16, 2, 0}, {0, 0, 0})) << "apart";
+    }
+}
+
+// A box of 128 + 128 + 16 blocks of 32 elements and 3 that are left over.
+TEST(Blocks, AreDividedIntoRows) {
+    if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
+    for (const bool quantizes : {false, true}) {
+        if (quantizes && !hewn::InvalidOperationFlag::works()) continue;
+        constexpr int32_t kBlock = 32, kBlocks = 275;
+        const hewn::Problem problem = linear_problem(
+            quantizes, HEWN_DATA_TYPE_UINT8, {kBlocks, kBlock}, {kBlock, 1}, {1, 0}, {0, 0});
+        const hewn::Variant variant = blocks_variant(quantizes);
+        hewn::CpuKernel kernel = {};
+        EXPECT_EQ(plan(problem, variant, kernel), 1);
+        ASSERT_NE(kernel.blocks, nullptr);
+        scales.assign(kBlocks, 1.0f);
+        const auto execute = [&] {
+            multiplied = divided = 0;
+            blocks_done = 0;
+            halide_dimension_t data[] = {{0, kBlock, 1, 0}, {0, kBlocks, kBlock, 0}},
+                               each[] = {{0, kBlock, 0, 0}, {0, kBlocks, 1, 0}},
+                               one[] = {{0, kBlock, 0, 0}, {0, kBlocks, 0, 0}};
+            halide_buffer_t buffers[hewn::kMaxOperands] = {};
+            halide_dimension_t *const dims[] = {data, each, one, data};
+            for (int o = 0; o < hewn::kMaxOperands; o++) buffers[o].dim = dims[o];
+            buffers[1].host = reinterpret_cast<uint8_t *>(scales.data());
+            hewn::CpuCall call(kernel, nullptr, nullptr);
+            EXPECT_EQ(kernel.call(call, buffers), failure);
+        };
+        meets_a_nan = false;
+        failure = 0;
+        execute();
+        EXPECT_EQ(blocks_done, 272);
+        EXPECT_EQ(multiplied, 2);
+        EXPECT_EQ(divided, 1) << "what is left over";
+#if defined(__x86_64__)
+        meets_a_nan = true;
+        execute();
+        EXPECT_EQ(multiplied, 2);
+        EXPECT_EQ(divided, 1) << "all of the box, or what is left over";
+        meets_a_nan = false;
+#endif
+        failure = -5;
+        execute();
+        EXPECT_EQ(multiplied, 1);
+        EXPECT_EQ(divided, 0);
+        failure = 0;
+    }
+}
 
 int divide_columns(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *,
                    halide_buffer_t *) {
