@@ -2,7 +2,7 @@
 # other languages read of it.
 #
 # Sets, for each operator in HEWN_ALL_OPERATORS, HEWN_<operator>_<KEY>: TYPE (its number), NAME,
-# COMMAND, FORMULA, ONNX, IN_PLACE, WRAPS, TENSORS, SIGNATURE (tensors), LEVELS, SIGNATURES (of its
+# COMMAND, FORMULA, ONNX, IN_PLACE, WRAPS, ONE_WIDTH, TENSORS, SIGNATURE (tensors), LEVELS, SIGNATURES (of its
 # kernels). HEWN_<operator>_<tensor>_<KEY>: ROLE, LIKE, INTEGERS, OPTIONAL, ONE.
 # HEWN_<operator>_<level>_<KEY>: RANKS, and the types of a tensor as KEY. HEWN_<operator>_FORMS, and
 # HEWN_<operator>_<form>_<KEY>. hewn_write_operators() writes into the build tree
@@ -28,11 +28,11 @@ macro(hewn_set_keys name prefix)
 endmacro()
 
 function(hewn_operator operator type name)
-    cmake_parse_arguments(PARSE_ARGV 3 operator "IN_PLACE;WRAPS" "COMMAND;FORMULA;ONNX" "")
+    cmake_parse_arguments(PARSE_ARGV 3 operator "IN_PLACE;WRAPS;ONE_WIDTH" "COMMAND;FORMULA;ONNX" "")
     set(operator_TYPE ${type})
     set(operator_NAME ${name})
     set_property(GLOBAL APPEND PROPERTY HEWN_ALL_OPERATORS ${operator})
-    hewn_set_keys(${operator} operator TYPE NAME COMMAND ONNX IN_PLACE WRAPS)
+    hewn_set_keys(${operator} operator TYPE NAME COMMAND ONNX IN_PLACE WRAPS ONE_WIDTH)
     # Text, with semicolons.
     set_property(GLOBAL PROPERTY HEWN_${operator}_FORMULA "${operator_FORMULA}")
 endfunction()
@@ -83,7 +83,7 @@ include(${PROJECT_SOURCE_DIR}/generators/operators.cmake)
 # ---- The signatures: every combination of the newest level's types of whole bytes ----
 
 function(hewn_derive_signatures operator)
-    hewn_get(operator ${operator} SIGNATURE LEVELS WRAPS)
+    hewn_get(operator ${operator} SIGNATURE LEVELS WRAPS ONE_WIDTH)
     list(GET operator_LEVELS 0 newest)
     set(signatures "")
     foreach(tensor IN LISTS operator_SIGNATURE)
@@ -107,6 +107,9 @@ function(hewn_derive_signatures operator)
         set(signatures ${longer})
     endforeach()
     list(TRANSFORM signatures REPLACE "^_" "")
+    if(operator_ONE_WIDTH)
+        list(FILTER signatures INCLUDE REGEX "^[a-z]8(_[a-z]8)*$|^[a-z]16(_[a-z]16)*$")
+    endif()
     hewn_set(${operator} SIGNATURES ${signatures})
 endfunction()
 
@@ -240,7 +243,7 @@ function(hewn_tell_levels out operator)
 endfunction()
 
 # operators.inc: HEWN_OPERATOR(operator, number, name, command, "formula", "onnx", in_place, wraps,
-# (signature), (tensors), (levels)), with
+# one_width, (signature), (tensors), (levels)), with
 #   HEWN_TENSOR(name, member, role, like, integers, optional_from, one) for each tensor, `like` and
 #   the signature being tensors' indices, and
 #   HEWN_LEVEL(number, least, most, types...) for each level, newest first, with the types of each
@@ -254,13 +257,14 @@ function(hewn_write_operators)
         set(${part})
     endforeach()
     foreach(operator IN LISTS all_operators)
-        hewn_get(operator ${operator} TYPE NAME COMMAND ONNX IN_PLACE WRAPS TENSORS SIGNATURE
-            SIGNATURES)
+        hewn_get(operator ${operator} TYPE NAME COMMAND ONNX IN_PLACE WRAPS ONE_WIDTH TENSORS
+            SIGNATURE SIGNATURES)
         get_property(formula GLOBAL PROPERTY HEWN_${operator}_FORMULA)
         hewn_tell_tensors(tensors ${operator})
         hewn_tell_levels(levels ${operator})
         string(TOLOWER "${operator_IN_PLACE}" in_place)
         string(TOLOWER "${operator_WRAPS}" wraps)
+        string(TOLOWER "${operator_ONE_WIDTH}" one_width)
         set(indices)
         foreach(tensor IN LISTS operator_SIGNATURE)
             list(FIND operator_TENSORS ${tensor} index)
@@ -269,7 +273,8 @@ function(hewn_write_operators)
         list(JOIN indices ", " signature)
         string(APPEND inc
             "HEWN_OPERATOR(${operator}, ${operator_TYPE}, ${operator_NAME}, ${operator_COMMAND}, "
-            "\"${formula}\", \"${operator_ONNX}\", ${in_place}, ${wraps}, (${signature}),\n"
+            "\"${formula}\", \"${operator_ONNX}\", ${in_place}, ${wraps}, ${one_width}, "
+            "(${signature}),\n"
             "  (\n${tensors_rows}  ),\n  (\n${levels_rows}  ))\n")
         list(JOIN operator_SIGNATURES "\", \"" signatures)
         if(json)
@@ -279,7 +284,8 @@ function(hewn_write_operators)
             "{\"name\": \"${operator}\", \"number\": ${operator_TYPE}, "
             "\"directml\": \"${operator_NAME}\", \"command\": \"${operator_COMMAND}\", "
             "\"formula\": \"${formula}\", \"onnx\": \"${operator_ONNX}\", "
-            "\"in_place\": ${in_place}, \"signature\": [${signature}],\n"
+            "\"in_place\": ${in_place}, \"one_width\": ${one_width}, "
+            "\"signature\": [${signature}],\n"
             "    \"signatures\": [\"${signatures}\"],\n"
             "    \"tensors\": [\n      ${tensors_json}],\n"
             "    \"levels\": [\n      ${levels_json}]}")

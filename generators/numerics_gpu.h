@@ -149,7 +149,7 @@ struct Addend {
 
 inline Addend addend(const Expr &q, const Expr &zero_point, const Expr &scale, const Parts &parts,
                      const Expr &common) {
-    require_byte("addend", q.type());
+    require_integer_up_to(16, "addend", q.type());
     const Expr exponent = max(parts.exponent - common, i32(-60));
     // A scale of 0 must leave an addend of 0, as a difference of 0 does. Its parts would read as a
     // power of two.
@@ -186,8 +186,8 @@ inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero
     const Expr not_a_number = (scale & kMagnitude) >= kInfinity || av.scale_magnitude > kInfinity ||
                               bv.scale_magnitude > kInfinity;
     const Expr divisor = select(not_a_number, i32(100000), sp.exponent);
-    const Expr distance =
-        select(exponent >= 255, select(not_a_number, i32(-2), i32(9)), exponent - divisor);
+    const Expr distance = select(
+        exponent >= 255, select(not_a_number, i32(-2), i32(type.bits() + 1)), exponent - divisor);
     return quantized(x, sp, distance, ((sum ^ scale) & u32(kSign)) != 0, magnitude == 0, zero_point,
                      type);
 }
@@ -224,7 +224,7 @@ inline Expr times_reciprocal_ieee(const Expr &x, const Expr &scale) {
 // RN((q - zero_point) * scale). The scale's sign is applied after the product, so product and sum
 // cannot be contracted.
 inline Expr addend_ieee(const Expr &q, const Expr &zero_point, const Expr &scale) {
-    require_byte("addend_ieee", q.type());
+    require_integer_up_to(16, "addend_ieee", q.type());
     const Expr product = f32(int32(q) - int32(zero_point)) * as_f32(scale & kMagnitude);
     return as_f32(as_u32(product) ^ (scale & u32(kSign)));
 }

@@ -7,10 +7,10 @@
 # hewn_feature_levels(<level>...)
 #   Ascending: DirectML's, then `hewn`, which has what is hewn's alone.
 # hewn_operator(<operator> <number> <name> COMMAND <hewn's subcommand> FORMULA <text>
-#               ONNX <domain.operator> [IN_PLACE] [WRAPS])
+#               ONNX <domain.operator> [IN_PLACE] [WRAPS] [ONE_WIDTH])
 #   The algorithm is generators/<operator>.cpp, how the CPU runs it runtime/cpu/<operator>.cpp.
 #   IN_PLACE: the output may lie on an input of equal strides. WRAPS: kernels of signed types serve
-#   the unsigned ones of their width too.
+#   the unsigned ones of their width too. ONE_WIDTH: the types of a signature have one width.
 # hewn_tensor(<operator> <tensor> <DATA|SCALE|ZERO_POINT|OUTPUT> [LIKE <tensor> [INTEGERS <type>]]
 #             [OPTIONAL <level>] [ONE])
 #   In DirectML's order, the output last. LIKE: has that tensor's type (INTEGERS: or this one, where
@@ -107,6 +107,7 @@ hewn_form(dequantize_linear dense LAYOUTS 100 GPU)
 hewn_form(dequantize_linear strided GPU)
 
 hewn_operator(quantized_linear_add 4 QUANTIZED_LINEAR_ADD COMMAND qadd ONNX com.microsoft.QLinearAdd
+    ONE_WIDTH
     FORMULA "A + B of quantized tensors, quantized; ties to even")
 hewn_tensor(quantized_linear_add ATensor DATA)
 hewn_tensor(quantized_linear_add AScaleTensor SCALE ONE)
@@ -119,15 +120,18 @@ hewn_tensor(quantized_linear_add OutputZeroPointTensor ZERO_POINT LIKE OutputTen
     OPTIONAL 4.0 ONE)
 hewn_tensor(quantized_linear_add OutputTensor OUTPUT)
 hewn_signature(quantized_linear_add ATensor BTensor OutputTensor)
+hewn_level(quantized_linear_add hewn RANKS 1 8 ATensor=i8,u8,i16,u16 BTensor=i8,u8,i16,u16
+    OutputTensor=i8,u8,i16,u16 AScaleTensor=f32 BScaleTensor=f32 OutputScaleTensor=f32)
 hewn_level(quantized_linear_add 4.0 RANKS 1 8 ATensor=i8,u8 BTensor=i8,u8 OutputTensor=i8,u8
     AScaleTensor=f32 BScaleTensor=f32 OutputScaleTensor=f32)
 # Only `reciprocal` has a use for VNNI. With VNNI's features LLVM narrows `folded` by more moves
 # between lanes (64 elements take 20.8 cycles instead of 18.5 by llvm-mca's Ice Lake). Without them
 # `divide` is x86_64_avx512's own function.
 hewn_form(quantized_linear_add divide LAYOUTS 11 10 01 WITHOUT avx512_cannonlake avx512_zen4)
-hewn_form(quantized_linear_add reciprocal LAYOUTS 11 10 01 NEEDS fma)
-hewn_form(quantized_linear_add folded LAYOUTS 11 10 01 NEEDS fma WITHOUT avx512_cannonlake
-    avx512_zen4)
+# 16 bits divide: the ties of their quotients, and all of their pairs, are too many to try.
+hewn_form(quantized_linear_add reciprocal LAYOUTS 11 10 01 ONLY "8$" NEEDS fma)
+hewn_form(quantized_linear_add folded LAYOUTS 11 10 01 ONLY "8$" NEEDS fma
+    WITHOUT avx512_cannonlake avx512_zen4)
 hewn_form(quantized_linear_add dense LAYOUTS 11 GPU)
 hewn_form(quantized_linear_add strided GPU)
 

@@ -10,7 +10,8 @@ using namespace Halide;
 
 struct Types {
     static hewn::SignatureTypes types() {
-        return {"quantized_linear_add", {"i8 u8", "i8 u8", "i8 u8"}};
+        const std::string types = "i8 u8 i16 u16";
+        return {"quantized_linear_add", {types, types, types}, true};
     }
 };
 

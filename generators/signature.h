@@ -53,6 +53,7 @@ inline Type type_named(const std::string &name) {
 struct SignatureTypes {
     std::string operator_name;
     std::vector<std::string> words;
+    bool one_width = false;  // all words have types of one width
 };
 
 inline std::vector<std::string> split(const std::string &text, char separator) {
@@ -74,6 +75,8 @@ inline Type type_of_signature(const SignatureTypes &types, const std::string &si
         require(std::find(known.begin(), known.end(), words[i]) != known.end(),
                 "type " + std::to_string(i + 1) + " is '" + words[i] +
                     "', and must be one of: " + types.words[i]);
+        require(!types.one_width || words[i].substr(1) == words[0].substr(1),
+                "the types of this operator have one width");
     }
     return type_named(words[index]);
 }

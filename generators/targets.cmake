@@ -37,7 +37,7 @@ hewn_target(x86_64_avx512 RANK 30 ARCH x86-64
 hewn_target(x86_64_avx512_vnni RANK 40 ARCH x86-64 BASE x86_64_avx512
     FEATURES avx512_cannonlake avx512_zen4
     PROBE avx512vnni
-    ONLY "^quantized_linear_add_")
+    ONLY "^quantized_linear_add_.*8$")
 
 # For the tests of 32-bit code.
 hewn_target(x86_32_sse41 RANK 10 ARCH x86-32

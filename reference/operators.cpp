@@ -44,10 +44,11 @@ std::vector<OperatorFacts> read() {
 #define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element) \
     {#name, role, like, type_##integers, one_element, {}},
 #define HEWN_LEVEL(number, least, most, ...) {number, least, most, {__VA_ARGS__}},
-#define HEWN_OPERATOR(name, type, directml, command, formula, onnx, in_place, wraps, signature, \
-                      tensors, levels) \
-    at_newest({type, #name, in_place, wraps, {HEWN_UNPACK tensors}, {HEWN_UNPACK signature}}, \
-              {HEWN_UNPACK levels}),
+#define HEWN_OPERATOR(name, type, directml, command, formula, onnx, in_place, wraps, one_width, \
+                      signature, tensors, levels) \
+    at_newest( \
+        {type, #name, in_place, wraps, one_width, {HEWN_UNPACK tensors}, {HEWN_UNPACK signature}}, \
+        {HEWN_UNPACK levels}),
     return {
 #include "operators.inc"
     };

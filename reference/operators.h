@@ -36,6 +36,7 @@ struct OperatorFacts {
     std::string name;
     bool in_place;                     // the output may lie on an input
     bool wraps;                        // kernels of signed types serve the unsigned ones
+    bool one_width;                    // the types of a signature have one width
     std::vector<TensorFacts> tensors;  // in DirectML's order, the output last
     std::vector<size_t> signature;     // the tensors whose types its words are
 
@@ -43,6 +44,7 @@ struct OperatorFacts {
     bool is_parameter(size_t tensor) const {
         return tensors[tensor].role == Role::scale || tensors[tensor].role == Role::zero_point;
     }
+    bool is_scale(size_t tensor) const { return tensors[tensor].role == Role::scale; }
     bool is_one_element(size_t tensor) const { return tensors[tensor].one_element; }
     // Its scales and zero points are one element each.
     bool has_scalars() const;

@@ -113,9 +113,16 @@ template<>
 struct Truth<HEWN_OPERATOR_QUANTIZED_LINEAR_ADD> {
     template<class F>
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
-        with_type<int8_t, uint8_t>(types.at(0), [&](auto a_tag) {
-            with_type<int8_t, uint8_t>(types.at(3), [&](auto b_tag) {
-                with_type<int8_t, uint8_t>(types.at(8), [&](auto y_tag) {
+        if (element_bytes(types.at(0)) == 1) of_width<int8_t, uint8_t>(types, memory, f);
+        else of_width<int16_t, uint16_t>(types, memory, f);
+    }
+
+private:
+    template<class... Types, class F>
+    static void of_width(const DataTypes &types, const InputMemory &memory, F &&f) {
+        with_type<Types...>(types.at(0), [&](auto a_tag) {
+            with_type<Types...>(types.at(3), [&](auto b_tag) {
+                with_type<Types...>(types.at(8), [&](auto y_tag) {
                     using A = decltype(a_tag);
                     using B = decltype(b_tag);
                     using Y = decltype(y_tag);

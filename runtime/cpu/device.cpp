@@ -297,8 +297,8 @@ bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs,
             const hewn_buffer_binding &output, Addresses &addresses) {
 #define HEWN_TENSOR(...) +1
 #define HEWN_COUNT(...) (-1 __VA_ARGS__)
-#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, \
-                      tensors, levels) \
+#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, one_width, \
+                      signature, tensors, levels) \
     if constexpr (is_built(#name)) { \
         if (op.problem.info->input_count == HEWN_COUNT tensors) \
             return locate<HEWN_COUNT tensors>(op, inputs, output, addresses); \

@@ -13,7 +13,7 @@ namespace hewn {
 // The parameters of A, B and the output.
 struct Quantization {
     float scale[3];
-    int32_t zero_point[3];  // of 8 bits
+    int32_t zero_point[3];
 };
 
 // RN(a * factor_of_a + RN(b * factor_of_b + offset)).

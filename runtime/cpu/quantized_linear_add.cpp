@@ -32,11 +32,12 @@ void read_quantization(const CpuCall &call, Quantization &q) {
         const int zero_point = kZeroPoints[t];
         q.scale[t] = read_scale(call.inputs[kScales[t]], HEWN_DATA_TYPE_FLOAT32);
         q.zero_point[t] =
-            read_byte(call.inputs[zero_point], call.kernel.problem->inputs[zero_point].type);
+            read_zero_point(call.inputs[zero_point], call.kernel.problem->inputs[zero_point].type);
     }
 }
 
-// Whether no quotient reaches 2^31, as the forms other than `divide` need it. False for NaN.
+// Whether no quotient of 8-bit inputs reaches 2^31, as the forms other than `divide` need it. False
+// for NaN.
 bool bounded(const float *scale) {
     const double largest = 255 * (std::fabs(double(scale[0])) + std::fabs(double(scale[1])));
     return largest <= 0x1p30 * std::fabs(double(scale[2]));

@@ -13,7 +13,7 @@ float scale(const CpuCall &call, int input) {
 }
 
 int32_t zero_point(const CpuCall &call, int input) {
-    return read_byte(call.inputs[input], call.kernel.problem->inputs[input].type);
+    return read_zero_point(call.inputs[input], call.kernel.problem->inputs[input].type);
 }
 
 int call_quantized_mul(BoxCall &context, halide_buffer_t *operands) {

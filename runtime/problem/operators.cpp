@@ -47,8 +47,8 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
 #define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element) \
     {#name, role, like, type_##integers, optional_from, one_element},
 #define HEWN_LEVEL(level, least, most, ...) {level, least, most, {__VA_ARGS__}},
-#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, \
-                      tensors, levels) \
+#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, one_width, \
+                      signature, tensors, levels) \
     constexpr TensorRule tensors_##name[] = {HEWN_UNPACK tensors}; \
     constexpr LevelRule levels_##name[] = {HEWN_UNPACK levels}; \
     constexpr int signature_##name[] = {HEWN_UNPACK signature};
@@ -62,8 +62,8 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
 
 // hewn.h's description of an operator has the table's tensors, in its order, behind struct_size.
 #define HEWN_TENSOR(name, member, ...) offsetof(Desc, member),
-#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, \
-                      tensors, levels) \
+#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, one_width, \
+                      signature, tensors, levels) \
     constexpr bool describes_##name() { \
         using Desc = hewn_##name##_desc; \
         size_t due = sizeof(void *); \
@@ -95,9 +95,10 @@ constexpr OperatorInfo with_lists(OperatorInfo info, const TensorRule (&tensors)
 }  // namespace
 
 constexpr OperatorInfo kOperators[] = {
-#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, ...) \
-    with_lists({type, #name, #dml_name, #command, formula, onnx, in_place, wraps}, tensors_##name, \
-               levels_##name, signature_##name),
+#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, one_width, \
+                      ...) \
+    with_lists({type, #name, #dml_name, #command, formula, onnx, in_place, wraps, one_width}, \
+               tensors_##name, levels_##name, signature_##name),
 #include "operators.inc"
 };
 
@@ -140,8 +141,9 @@ public:
         HEWN_CHECK(check_introduced());
         HEWN_CHECK(read_tensors(desc));
         HEWN_CHECK(check_rank());
-        for (const auto check : {&Reader::check_type, &Reader::check_presence, &Reader::check_sizes,
-                                 &Reader::check_like, &Reader::check_blocks}) {
+        for (const auto check :
+             {&Reader::check_type, &Reader::check_width, &Reader::check_presence,
+              &Reader::check_sizes, &Reader::check_like, &Reader::check_blocks}) {
             for (int t = 0; t <= info_.input_count; t++) HEWN_CHECK((this->*check)(t));
         }
         for (int d = 0; d < problem_.output.rank; d++) HEWN_CHECK(check_blocks_along(d));
@@ -253,6 +255,18 @@ private:
                      type_name(each));
         }
         return unsupported(t, type_name(at(t).type), allowed, fits);
+    }
+
+    // Zero points are like tensors that are of the first one's width.
+    hewn_status check_width(int t) {
+        const TensorRule &rule = info_.tensors[t];
+        const bool named =
+            rule.role == HEWN_TENSOR_ROLE_DATA || rule.role == HEWN_TENSOR_ROLE_OUTPUT;
+        if (!info_.one_width || !named || at(t).element_bytes == at(0).element_bytes)
+            return HEWN_STATUS_OK;
+        return failed(t, HEWN_STATUS_UNSUPPORTED)(
+            "%s beside %s's %s is not supported; they must have one width", type_name(at(t).type),
+            info_.tensors[0].name, type_name(at(0).type));
     }
 
     hewn_status check_presence(int t) {

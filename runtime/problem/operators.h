@@ -13,8 +13,8 @@ namespace hewn {
 // The tensors of the operator that has the most, the output among them.
 #define HEWN_TENSOR(...) +1
 #define HEWN_COUNT(...) (0 __VA_ARGS__)
-#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, signature, \
-                      tensors, levels) \
+#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, one_width, \
+                      signature, tensors, levels) \
     HEWN_COUNT tensors,
 constexpr int kTensorCounts[] = {
 #include "operators.inc"
@@ -51,6 +51,7 @@ struct OperatorInfo {
     bool in_place;            // the output may be bound in place of an input of equal strides
     bool unsigned_as_signed;  // the kernels of signed types also serve the unsigned types of their
                               // width (a wrapping sum)
+    bool one_width;           // the types of a signature have one width
     int input_count;
     int level_count, signature_count;
     const TensorRule *tensors;  // in DirectML's order, the output last

@@ -84,6 +84,9 @@ bool accepted(hewn_operator_type op, const Types &types, uint32_t rank, hewn_fea
     if (rank < info.min_dimension_count || rank > info.max_dimension_count) return false;
     for (size_t i = 0; i < types.size(); i++) {
         if (!type_fits(op, types, i, level)) return false;
+        if (facts(op).one_width && types[i] != 0 && !facts(op).is_scale(i) &&
+            element_bytes(types[i]) != element_bytes(types[0]))
+            return false;
     }
     return true;
 }
@@ -290,13 +293,16 @@ TEST(Tables, DequantizeLinearTypes) { all_types(DEQUANTIZE, true); }
 TEST(Tables, QuantizedLinearAddTypes) {
     // Every accepted set, and each with one tensor of every type.
     for (const hewn_feature_level level : LEVELS) {
-        for (int mask = 0; mask < 64; mask++) {
-            const auto byte = [&](int bit) { return mask >> bit & 1 ? U8 : I8; };
+        for (int mask = 0; mask < 128; mask++) {
+            const bool wide = mask >> 6;
+            const auto number = [&](int bit) {
+                return mask >> bit & 1 ? (wide ? U16 : U8) : wide ? I16 : I8;
+            };
             const auto zero = [&](int bit, hewn_data_type type) {
                 return mask >> bit & 1 ? type : 0;
             };
-            const Types types = {byte(0),          F32, zero(3, byte(0)), byte(1), F32,
-                                 zero(4, byte(1)), F32, zero(5, byte(2)), byte(2)};
+            const Types types = {number(0),          F32, zero(3, number(0)), number(1), F32,
+                                 zero(4, number(1)), F32, zero(5, number(2)), number(2)};
             ASSERT_TRUE(agrees(QADD, types, 4, level, true));
             for (size_t i = 0; i < types.size(); i++) {
                 for (const hewn_data_type type : ALL_TYPES) {
@@ -322,6 +328,9 @@ TEST(Tables, DimensionCounts) {
 TEST(Tables, MessagesNameTheLevel) {
     EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {I8, I8, I8}), 0x4100), UNSUPPORTED,
                         {"ATensor", "INT8", "5.1"}));
+    EXPECT_TRUE(refused(
+        try_compile(QADD.op, tensors_of(QADD.op, {U8, F32, U8, I16, F32, I16, F32, U8, U8})),
+        UNSUPPORTED, {"BTensor: INT16 beside ATensor's UINT8 is not supported", "one width"}));
     // What no level has: what there is instead.
     EXPECT_TRUE(refused(
         try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {U8, F32, U8, U8}), 0x6400), UNSUPPORTED,

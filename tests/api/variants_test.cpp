@@ -736,39 +736,59 @@ ScaleSets scales_of_products(Random &random) {
     return scales;
 }
 
+// The i-th of 256 values: all of 8 bits; of 16 the ends and random ones.
+template<class T>
+T one_of_256(int i, Random &random) {
+    if (sizeof(T) == 1) return T(i);
+    return i == 0 ? std::numeric_limits<T>::min()
+                  : T(i == 255 ? std::numeric_limits<T>::max() : random.bits());
+}
+
+template<class A, class B, class Q>
+testing::AssertionResult scalar_specials(const Variant &variant, const ScaleSets &scales,
+                                         Random &random) {
+    Problem problem = make_problem(variant.op(), variant.types(), {9, 256},
+                                   {Layout::per_column, Layout::per_row}, random);
+    for (int i = 0; i < 256; i++) problem.inputs[0]->set(i, one_of_256<A>(i, random));
+    for (const auto &[a_scale, b_scale, scale] : scales) {
+        problem.inputs[1]->set(0, a_scale);
+        problem.inputs[4]->set(0, b_scale);
+        problem.inputs[6]->set(0, scale);
+        for (const auto a_zero : zero_points<A>()) {
+            problem.inputs[2]->set(0, a_zero);
+            problem.inputs[5]->set(0, random.pick(zero_points<B>()));
+            problem.inputs[7]->set(0, random.pick(zero_points<Q>()));
+            for (int i = 0; i < 9; i++)
+                problem.inputs[3]->set(
+                    i, one_of_256<B>(i < 4 ? i * 85 : int(random.bits() & 255), random));
+            if (const auto result = check(problem, variant.name); !result)
+                return testing::AssertionFailure()
+                       << result.message() << "; scales " << text_of(a_scale) << ", "
+                       << text_of(b_scale) << ", " << text_of(scale);
+        }
+    }
+    return testing::AssertionSuccess();
+}
+
 // Of operators whose scales are one element each: all a by a few b, for those scales.
 testing::AssertionResult scalar_specials(const Variant &variant, const ScaleSets &scales,
                                          Random &random) {
     const auto types = variant.types();
     testing::AssertionResult result = testing::AssertionSuccess();
-    with_type<int8_t, uint8_t>(types[0], [&](auto a_tag) {
-        with_type<int8_t, uint8_t>(types[3], [&](auto b_tag) {
-            with_type<int8_t, uint8_t>(types[8], [&](auto q_tag) {
-                Problem problem = make_problem(variant.op(), types, {9, 256},
-                                               {Layout::per_column, Layout::per_row}, random);
-                for (int i = 0; i < 256; i++) problem.inputs[0]->set(i, decltype(a_tag)(i));
-                for (const auto &[a_scale, b_scale, scale] : scales) {
-                    problem.inputs[1]->set(0, a_scale);
-                    problem.inputs[4]->set(0, b_scale);
-                    problem.inputs[6]->set(0, scale);
-                    for (const auto a_zero : zero_points<decltype(a_tag)>()) {
-                        problem.inputs[2]->set(0, a_zero);
-                        problem.inputs[5]->set(0, random.pick(zero_points<decltype(b_tag)>()));
-                        problem.inputs[7]->set(0, random.pick(zero_points<decltype(q_tag)>()));
-                        for (int i = 0; i < 9; i++)
-                            problem.inputs[3]->set(
-                                i, decltype(b_tag)(i < 4 ? i * 85 : int(random.bits())));
-                        result = check(problem, variant.name);
-                        if (!result) {
-                            result << "; scales " << text_of(a_scale) << ", " << text_of(b_scale)
-                                   << ", " << text_of(scale);
-                            return;
-                        }
-                    }
-                }
+    const auto of_one_width = [&](auto signed_tag, auto unsigned_tag) {
+        using I = decltype(signed_tag);
+        using U = decltype(unsigned_tag);
+        with_type<I, U>(types[0], [&](auto a) {
+            with_type<I, U>(types[3], [&](auto b) {
+                with_type<I, U>(types[8], [&](auto q) {
+                    result = scalar_specials<decltype(a), decltype(b), decltype(q)>(variant, scales,
+                                                                                    random);
+                });
             });
         });
-    });
+    };
+    if (element_bytes(types[0]) == 1) of_one_width(int8_t(), uint8_t());
+    else of_one_width(int16_t(), uint16_t());
     return result;
 }
 

@@ -88,9 +88,9 @@ int main() {
     holds("quantized", up_to_16,
           [&](const Type &t) { gpu::quantize(bits, bits, variable(t), t, true, true); });
     holds("finished_ieee", up_to_16, [&](const Type &t) { gpu::finished_ieee(q, variable(t), t); });
-    holds("addend_ieee", bytes,
+    holds("addend_ieee", up_to_16,
           [&](const Type &t) { gpu::addend_ieee(variable(t), variable(t), bits); });
-    holds("addend", bytes, [&](const Type &t) {
+    holds("addend", up_to_16, [&](const Type &t) {
         gpu::quantized_add(variable(t), bits, variable(t), variable(t), bits, variable(t), bits,
                            variable(UInt(8)), UInt(8));
     });

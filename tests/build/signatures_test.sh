@@ -43,6 +43,8 @@ operator quantized_linear_mul i8_i16 u16_u8 u8_u8_u8
 refused quantize_linear_reciprocal "quantize_linear f16_i16" \
     "narrowed holds integers of 8 bits, not i16" signature=f16_i16 layouts=1 \
     target=x86-64-linux-sse41-avx-avx2-fma-f16c-no_runtime
+refused quantized_linear_add_divide "quantized_linear_add i16_u8_u8" \
+    "the types of this operator have one width" signature=i16_u8_u8 layouts=11 target=x86-64-linux
 refused transpose "transpose i8" "type 1 is 'i8', and must be one of: u8 u16 u32 u64" signature=i8 \
     target=x86-64-linux
 refused add_general "add bf16" "type 1 is 'bf16', and must be one of: f32 f16 i64 i32 i16 i8" \

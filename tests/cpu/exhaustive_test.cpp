@@ -397,7 +397,8 @@ HEWN_TEST_CLONES void quantized_add_all(const A *a, float as, A az, const B *b, 
         y[i] = reference::quantized_linear_add(a[i], as, az, b[i], bs, bz, os, oz);
 }
 
-// All pairs (a, b) for many scales, half of them prone to ties, and zero points.
+// All pairs (a, b) of 8 bits, or all a of 16 with a random b each, for many scales, half of them
+// prone to ties, and zero points.
 template<class A, class B, class Q>
 void all_pairs(const std::string &signature) {
     constexpr size_t N = 65536;
@@ -407,6 +408,10 @@ void all_pairs(const std::string &signature) {
     std::vector<A> a(N);
     std::vector<B> b(N);
     Random random("ExhaustiveQuantizedAdd." + signature);
+    for (size_t i = 0; i < N; i++) {
+        a[i] = A(sizeof(A) == 1 ? i & 255 : i);
+        b[i] = B(sizeof(B) == 1 ? i >> 8 : random.bits());
+    }
     struct Parameters {
         float as, bs, os;
         A az;
@@ -446,7 +451,7 @@ void all_pairs(const std::string &signature) {
         for (const Runner &runner : all) {
             for (const bool constant :
                  {false, true}) {  // constants alone are folded (runtime/cpu/folding.h)
-                std::memset(got.data(), SENTINEL, got.size());
+                std::memset(got.data(), SENTINEL, got.size() * sizeof(Q));
                 const std::vector<const void *> operands = {
                     a.data(), &p.as, &p.az, b.data(), &p.bs, &p.bz, &p.os, &p.oz, got.data()};
                 if (!(constant ? runner.run_with_constants(operands) : runner.run(operands)))
@@ -472,6 +477,14 @@ TEST(ExhaustiveQuantizedAdd, U8I8I8) { all_pairs<uint8_t, int8_t, int8_t>("u8_i8
 TEST(ExhaustiveQuantizedAdd, U8I8U8) { all_pairs<uint8_t, int8_t, uint8_t>("u8_i8_u8"); }
 TEST(ExhaustiveQuantizedAdd, U8U8I8) { all_pairs<uint8_t, uint8_t, int8_t>("u8_u8_i8"); }
 TEST(ExhaustiveQuantizedAdd, U8U8U8) { all_pairs<uint8_t, uint8_t, uint8_t>("u8_u8_u8"); }
+TEST(ExhaustiveQuantizedAdd, I16I16I16) { all_pairs<int16_t, int16_t, int16_t>("i16_i16_i16"); }
+TEST(ExhaustiveQuantizedAdd, I16I16U16) { all_pairs<int16_t, int16_t, uint16_t>("i16_i16_u16"); }
+TEST(ExhaustiveQuantizedAdd, I16U16I16) { all_pairs<int16_t, uint16_t, int16_t>("i16_u16_i16"); }
+TEST(ExhaustiveQuantizedAdd, I16U16U16) { all_pairs<int16_t, uint16_t, uint16_t>("i16_u16_u16"); }
+TEST(ExhaustiveQuantizedAdd, U16I16I16) { all_pairs<uint16_t, int16_t, int16_t>("u16_i16_i16"); }
+TEST(ExhaustiveQuantizedAdd, U16I16U16) { all_pairs<uint16_t, int16_t, uint16_t>("u16_i16_u16"); }
+TEST(ExhaustiveQuantizedAdd, U16U16I16) { all_pairs<uint16_t, uint16_t, int16_t>("u16_u16_i16"); }
+TEST(ExhaustiveQuantizedAdd, U16U16U16) { all_pairs<uint16_t, uint16_t, uint16_t>("u16_u16_u16"); }
 
 }  // namespace
 }  // namespace hewn_test
