@@ -2,8 +2,8 @@
 # other languages read of it.
 #
 # Sets, for each operator in HEWN_ALL_OPERATORS, HEWN_<operator>_<KEY>: TYPE (its number), NAME,
-# COMMAND, FORMULA, ONNX, IN_PLACE, WRAPS, ONE_WIDTH, TENSORS, SIGNATURE (tensors), LEVELS, SIGNATURES (of its
-# kernels). HEWN_<operator>_<tensor>_<KEY>: ROLE, LIKE, INTEGERS, OPTIONAL, ONE.
+# COMMAND, FORMULA, ONNX, IN_PLACE, WRAPS, ONE_WIDTH, TENSORS, SIGNATURE (tensors), LEVELS,
+# SIGNATURES (of its kernels). HEWN_<operator>_<tensor>_<KEY>: ROLE, LIKE, INTEGERS, OPTIONAL, ONE.
 # HEWN_<operator>_<level>_<KEY>: RANKS, and the types of a tensor as KEY. HEWN_<operator>_FORMS, and
 # HEWN_<operator>_<form>_<KEY>. hewn_write_operators() writes into the build tree
 # generated/operators.json, types.inc, operators.inc and onnx.inc in generated/include/, and
@@ -28,7 +28,8 @@ macro(hewn_set_keys name prefix)
 endmacro()
 
 function(hewn_operator operator type name)
-    cmake_parse_arguments(PARSE_ARGV 3 operator "IN_PLACE;WRAPS;ONE_WIDTH" "COMMAND;FORMULA;ONNX" "")
+    cmake_parse_arguments(PARSE_ARGV 3 operator "IN_PLACE;WRAPS;ONE_WIDTH"
+        "COMMAND;FORMULA;ONNX" "")
     set(operator_TYPE ${type})
     set(operator_NAME ${name})
     set_property(GLOBAL APPEND PROPERTY HEWN_ALL_OPERATORS ${operator})
@@ -249,8 +250,8 @@ endfunction()
 #   HEWN_LEVEL(number, least, most, types...) for each level, newest first, with the types of each
 #   tensor, `none` where it is like another.
 # onnx.inc: HEWN_ONNX_NODE(type, "domain", "name", between, versions...) for each node of ONNX's.
-# operators.json has what operators.inc has for programs in other languages. hewn/operators.hpp has a description
-# and a compile() for each operator.
+# operators.json has what operators.inc has for programs in other languages. hewn/operators.hpp has
+# a description and a compile() for each operator.
 function(hewn_write_operators)
     hewn_write_types()
     foreach(part inc json hpp)

@@ -83,7 +83,8 @@ check "and no slow ones, no other system's" "" \
 # A limit is for hangs: on a busy machine tests have taken ten times as long. (A build for another
 # system may be an older one.)
 check "time limits below half an hour" "" \
-    "$("$ctest" --preset default -E '^(qemu|x86-32|wasm32|wine)([.]|$)' --show-only=json-v1 | python3 -c '
+    "$("$ctest" --preset default -E '^(qemu|x86-32|wasm32|wine)([.]|$)' --show-only=json-v1 |
+        python3 -c '
 import json, sys
 for test in json.load(sys.stdin)["tests"]:
     properties = {property["name"]: property["value"] for property in test["properties"]}
