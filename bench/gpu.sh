@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # hewn on this NVIDIA GPU, in one run of at most 8 minutes: all tests and 1500 random cases; every
 # signature from 1 Mi to 1 Gi elements and, of 64 Mi, in other layouts, beside the card's own copies
-# and, where installed, PyTorch and Triton; launches of 4 Ki elements, alone and in a captured graph.
-# Leaves report.json, table.md, chart.svg and what they come from.
+# and, where installed, PyTorch and Triton; launches of 4 Ki elements, alone and in a captured
+# graph. Leaves report.json, table.md, chart.svg and what they come from.
 #
 #     ./bench/gpu.sh                    builds, then runs; needs an NVIDIA driver
 #     ./bench/gpu.sh --pack DIR         builds, then puts what runs into DIR, for a machine with a
