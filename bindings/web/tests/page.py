@@ -43,15 +43,20 @@ class PageTest(unittest.TestCase):
         )
         cls.addClassCleanup(cls.browser.close)
 
+    def page(self, **options):
+        page = self.browser.new_page(**options)
+        page.set_default_timeout(600_000)  # a machine may be busy
+        self.addCleanup(page.close)
+        return page
+
     def open(self, **options):
         self.errors, self.foreign = [], []
-        page = self.browser.new_page(**options)
-        self.addCleanup(page.close)
+        page = self.page(**options)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", self.note)
         page.on("request", lambda request: self.foreign.append(request.url))
         page.goto(self.url)
-        page.wait_for_selector("body[data-state=shown]", timeout=60_000)
+        page.wait_for_selector("body[data-state=shown]")
         return page
 
     def note(self, message):
@@ -96,7 +101,7 @@ class PageTest(unittest.TestCase):
     def test_verify(self):
         page = self.open()
         page.click("#verify")
-        page.wait_for_selector("body[data-state=verified], body[data-state=wrong]", timeout=120_000)
+        page.wait_for_selector("body[data-state=verified], body[data-state=wrong]")
         said = page.text_content("#status")
         print(said)
         self.assertEqual(page.get_attribute("body", "data-state"), "verified", said)
@@ -105,8 +110,7 @@ class PageTest(unittest.TestCase):
 
     def test_a_wrong_result_is_shown(self):
         """With a bit of each output turned, behind the package's back."""
-        page = self.browser.new_page()
-        self.addCleanup(page.close)
+        page = self.page()
         source = (PAGE / "hewn/hewn.mjs").read_text(encoding="utf-8")
         right = "0, this.#hewn.error()));\n"
         self.assertEqual(source.count(right), 1)
@@ -116,10 +120,10 @@ class PageTest(unittest.TestCase):
             lambda route: route.fulfill(body=wrong, content_type="text/javascript"),
         )
         page.goto(self.url)
-        page.wait_for_selector("body[data-state=shown]", timeout=60_000)
+        page.wait_for_selector("body[data-state=shown]")
         self.assertNotIn("0", page.locator(".differing").all_text_contents())
         page.click("#verify")
-        page.wait_for_selector("body[data-state=wrong]", timeout=120_000)
+        page.wait_for_selector("body[data-state=wrong]")
 
     def test_a_phone(self):
         page = self.open(viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
