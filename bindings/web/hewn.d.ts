@@ -3,7 +3,7 @@ import type {Operators} from './operators.js';
 export type {Operators};
 
 export type DataType = 'float32' | 'float16' | 'uint64' | 'int64' | 'uint32' | 'int32' | 'uint16' |
-    'int16' | 'uint8' | 'int8';
+    'int16' | 'uint8' | 'int8' | 'uint4' | 'int4' | 'uint2' | 'int2';
 
 /** A tensor's type and layout. Dimensions go from the outermost to the innermost. */
 export interface TensorDesc {
@@ -28,7 +28,7 @@ export class Tensor implements TensorDesc {
     readonly shape: readonly number[];
     readonly strides?: readonly number[];
     readonly blockSizes?: readonly number[];
-    /** In memory, from the first element to the end of the last. */
+    /** In memory, from the first element to the end of the last; of packed types in bytes. */
     readonly length: number;
     readonly byteLength: number;
     /** A view of the elements, of the class that arrayOf() gives. What allocates memory (a tensor,
@@ -94,7 +94,8 @@ export class Hewn {
 export function load(source?: string | URL | BufferSource | Response | WebAssembly.Module |
     Promise<BufferSource | Response | WebAssembly.Module>): Promise<Hewn>;
 
-/** The typed array class of a data type. float16's is Float16Array, or where the engine has none
+/** The typed array class of a data type. Those of 4 and 2 bits are bytes, in which the first
+ * element has the lowest bits. float16's is Float16Array, or where the engine has none
  * Uint16Array, of the elements' bits. */
 export function arrayOf(dataType: DataType): any;
 /** One element for all of a shape. */

@@ -14,6 +14,10 @@ const TYPES = {
     int8: [8, Int8Array],
     uint64: [10, BigUint64Array],
     int64: [11, BigInt64Array],
+    uint4: [12, Uint8Array],  // packed, the first element in the lowest bits
+    int4: [13, Uint8Array],
+    uint2: [30, Uint8Array],
+    int2: [31, Uint8Array],
 };
 const typeName = number => Object.keys(TYPES).find(name => TYPES[name][0] === number);
 const ROLES = ['data', 'scale', 'zeroPoint', 'output'];

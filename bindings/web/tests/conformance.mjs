@@ -5,7 +5,7 @@ import {add, dequantizeLinear, quantizeLinear} from '../webnn.mjs';
 import {fromF16, stored, toF16} from '../verify.mjs';
 
 const dataType = word => ({f: 'float', i: 'int', u: 'uint'})[word[0]] + word.slice(1);
-const isType = word => /^(f(16|32)|[iu](8|16|32|64))$/.test(word);
+const isType = word => /^(f(16|32)|[iu](2|4|8|16|32|64))$/.test(word);
 const lower = name => name[0].toLowerCase() + name.slice(1).replace(/Tensor$/, '');
 const plain = name => name.replaceAll('_', '').toLowerCase();
 const operatorOf = (hewn, name) =>
@@ -18,8 +18,31 @@ const parsed = line => JSON.parse(line, (_, value, {source} = {}) =>
 const NUMBERS = {nan: NaN, inf: Infinity, '-inf': -Infinity};
 const number = value => NUMBERS[value] ?? Number(value);
 
+// Of a type that is packed its bits, else 0.
+const packedBits = dtype => (/[iu][24]$/.test(dtype) ? Number(dtype[1]) : 0);
+const place = (i, bits) => [(i * bits) >> 3, (i * bits) & 7];
+
+function pack({data, dtype}) {
+    const bits = packedBits(dtype), bytes = new Uint8Array(Math.ceil(data.length * bits / 8));
+    data.forEach((value, i) => {
+        const [byte, shift] = place(i, bits);
+        bytes[byte] |= (value & ((1 << bits) - 1)) << shift;
+    });
+    return bytes;
+}
+
+// The elements of a packed tensor, all without sign.
+function unpacked(bytes, {data, dtype}) {
+    const bits = packedBits(dtype);
+    return data.map((_, i) => {
+        const [byte, shift] = place(i, bits);
+        return (bytes[byte] >> shift) & ((1 << bits) - 1);
+    });
+}
+
 /** A case's data as the tensor's memory has them. */
 export function valuesOf({dtype, data}) {
+    if (packedBits(dtype)) return pack({dtype, data});
     if (dtype === 'f16') return Uint16Array.from(data, value => toF16(number(value)));
     if (dtype.endsWith('64')) return arrayOf(dataType(dtype)).from(data, BigInt);
     return arrayOf(dataType(dtype)).from(data, number);
@@ -54,11 +77,13 @@ function isWithin({dtype}, {ulp = 0, abs = 0, rel = 0}, got, expected) {
 
 // Tolerance of a case; of one that is exact, a source that compares with one may write 0 for -0.
 function wrongElements(test, got) {
-    const expected = valuesOf(test.output), exact = test.formula === 'exact';
+    const exact = test.formula === 'exact', elements = bytes =>
+        (packedBits(test.output.dtype) ? unpacked(bytes, test.output) : [...bytes]);
+    const expected = elements(valuesOf(test.output));
     const tolerant = Object.values(test.tolerance ?? {}).some(value => value > 0);
     const allowed = exact ? {} : test.tolerance ?? {};
     const zero = value => (test.output.dtype === 'f16' ? fromF16(value) : Number(value)) === 0;
-    return [...got].filter((value, i) => !isWithin(test.output, allowed, value, expected[i]) &&
+    return elements(got).filter((value, i) => !isWithin(test.output, allowed, value, expected[i]) &&
         !(tolerant && zero(value) && zero(expected[i]))).length;
 }
 

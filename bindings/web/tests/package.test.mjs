@@ -38,6 +38,12 @@ test('a scale for each index, for each block, of a short last block', () => {
     assert.deepEqual(outputOf('quantizeLinear', blocks, blocked), [1, 1, 2, 2, 4]);
 });
 
+test('packed types are bytes, the first element in the lowest bits', () => {
+    const shape = [3], scale = repeated('float32', shape), values = {input: [1, -2, 9], scale: [1]};
+    const descs = {input: f32(3), scale, output: {dataType: 'int4', shape}};
+    assert.deepEqual(outputOf('quantizeLinear', descs, values), [0xe1, 0x07]);
+});
+
 test('constants are read by compile', () => {
     const scale = hewn.tensor(repeated('float32', [2]), [0.5]), input = hewn.tensor(f32(2), [1, 2]);
     const output = hewn.tensor(u8(2));
@@ -129,8 +135,9 @@ test('conformance', () => {
 });
 
 test("WebNN's cases by webnn.mjs", () => {
-    for (const name of ['wpt.jsonl', 'webnn-baseline.jsonl']) {
-        const {failed, passed} = runCases(hewn, data(name), undefined, true);
+    for (const name of ['wpt.jsonl', 'webnn-baseline.jsonl', 'packed.jsonl']) {
+        const cases = data(name).split('\n').filter(line => /^{"id":"(wpt|webnn)/.test(line));
+        const {failed, passed} = runCases(hewn, cases.join('\n'), undefined, true);
         assert.deepEqual(failed, []);
         assert.ok(passed > 5, `only ${passed} of ${name} passed`);
     }
