@@ -35,6 +35,11 @@ int online_cpus() {
     return cpus > 0 ? int(cpus) : 1;
 }
 
+const char *environment_variable(const char *name, char *buffer, size_t bytes) {
+    const DWORD length = GetEnvironmentVariableA(name, buffer, DWORD(bytes));
+    return length > 0 && length < bytes ? buffer : nullptr;
+}
+
 int available_cpus() {
     DWORD_PTR process = 0, system = 0;  // 0 if the process has threads in several groups of 64 CPUs
     if (GetProcessAffinityMask(GetCurrentProcess(), &process, &system) && process)
@@ -79,6 +84,8 @@ int online_cpus() {
     known.store(cpus, std::memory_order_relaxed);
     return cpus;
 }
+
+const char *environment_variable(const char *name, char *, size_t) { return std::getenv(name); }
 
 int available_cpus() {
 #if defined(__linux__)

@@ -16,6 +16,11 @@ void *open_driver(const char *const *names);
 // A function of it, null if it has none of that name.
 void *driver_symbol(void *library, const char *name);
 
+// A variable of the environment as it is now; null: not set. On Windows it is read into `buffer`,
+// if it fits: a program's C library may be another, and ours has a copy of the environment from
+// when the process began.
+const char *environment_variable(const char *name, char *buffer, size_t bytes);
+
 // The number of CPUs that this thread (on Windows: this process) may run on or, if the system does
 // not tell, online_cpus().
 int available_cpus();

@@ -1,10 +1,10 @@
 #include "dispatch.h"
 
-#include <cstdlib>
 #include <cstring>
 
 #include "../base/device_kinds.h"
 #include "../base/error.h"
+#include "../base/system.h"
 #include "chip.h"
 #include "device.h"
 #include "probe.h"
@@ -199,8 +199,9 @@ hewn_status pick_variant(const char *operator_name, const char *signature, const
                          const Support &support, const Chip &chip, const Variant **variant,
                          hewn_error *error) {
     const char *by = "forced variant";
+    char environment[256];
     if (!forced || !*forced) {
-        forced = std::getenv("HEWN_VARIANT");
+        forced = environment_variable("HEWN_VARIANT", environment, sizeof environment);
         by = "forced variant (the environment's HEWN_VARIANT)";
     }
     if (forced && *forced)

@@ -1,5 +1,10 @@
 #include "library.h"
 
+#if defined(_WIN32)
+#define NOMINMAX
+#include <windows.h>
+#endif
+
 #include <cstdlib>
 #include <cstring>
 
@@ -20,8 +25,14 @@ int as_threads(nb::handle threads) {
 // HEWN_VARIANT holds at each call, so that it is a part of what was compiled.
 std::string as_variant(nb::handle variant) {
     if (!variant.is_none()) return nb::cast<nb::str>(variant).c_str();
+#if defined(_WIN32)  // Python's C library is another, and ours has an older copy of the environment
+    char environment[256];
+    const DWORD length = GetEnvironmentVariableA("HEWN_VARIANT", environment, sizeof environment);
+    return {environment, length < sizeof environment ? length : 0};
+#else
     const char *environment = std::getenv("HEWN_VARIANT");
     return environment ? environment : "";
+#endif
 }
 
 // The tensors' memory; constants have none.
