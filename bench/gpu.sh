@@ -66,6 +66,8 @@ if [[ $dry ]]; then
     paths=$from/tests/fake:$paths filter='*EveryLength*__cuda*' cases=15
     measured=(--from 4Ki --to 64Ki --layout-elements 16Ki --seconds 0.0002)
 fi
+# Where the caller finds its driver, too.
+paths+=${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 # The programs alone get the libraries: another program's may be newer.
 hewn() { LD_LIBRARY_PATH=$paths exec "$from/$1" "${@:2}"; }
 # Four processes at a time: the truth takes longer than a card.
