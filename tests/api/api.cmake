@@ -113,3 +113,6 @@ target_compile_definitions(hewn_dlopen_tests PRIVATE HEWN_LIBRARY="$<TARGET_FILE
 target_link_libraries(hewn_dlopen_tests PRIVATE GTest::gtest_main ${CMAKE_DL_LIBS})
 add_dependencies(hewn_dlopen_tests hewn)
 hewn_add_test(dlopen posix COMMAND hewn_dlopen_tests)
+
+hewn_test_program(hewn_scale_tests hewn::hewn_static api/scale_test.cpp)
+hewn_add_test(scale posix COMMAND hewn_scale_tests)

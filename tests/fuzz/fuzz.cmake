@@ -1,7 +1,8 @@
 # The fuzzers. HEWN_FUZZING_ENGINE, which build.sh sets, makes a program of each; without it one
 # program replays the kept inputs.
 
-set(HEWN_FUZZING_ENGINE "" CACHE STRING "What links libFuzzer, as -fsanitize=fuzzer; empty: replays")
+set(HEWN_FUZZING_ENGINE "" CACHE STRING
+    "What links libFuzzer, as -fsanitize=fuzzer; empty: replays")
 
 set(tool_objects $<FILTER:$<TARGET_OBJECTS:hewn_cli>,EXCLUDE,/main[.]cpp>)
 function(hewn_fuzz_program name)
