@@ -44,10 +44,10 @@ HEWN_EACH_TYPE(HEWN_TYPE)
 #undef HEWN_TYPE
 
 template<class T>
-constexpr int packed_bits = 0;
+inline constexpr int packed_bits = 0;
 #define HEWN_TYPE(name, T, number) \
     template<> \
-    constexpr int packed_bits<T> = T::bits;
+    inline constexpr int packed_bits<T> = T::bits;
 HEWN_EACH_PACKED_TYPE(HEWN_TYPE)
 #undef HEWN_TYPE
 
