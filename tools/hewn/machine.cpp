@@ -8,9 +8,7 @@
 #if defined(__APPLE__)
 #include <sys/sysctl.h>
 #endif
-#if defined(_WIN32)
-#include <windows.h>
-#else
+#if !defined(_WIN32)
 #include <sys/utsname.h>
 #endif
 
