@@ -118,10 +118,7 @@ nb::object Library::output(nb::handle out, nb::handle like, const Shape &shape,
 }
 
 Library::Cached Library::compiled(const Problem &problem, const std::string &variant, int threads) {
-    std::string key(reinterpret_cast<char *>(&threads), sizeof(threads));
-    key.reserve(256);
-    problem.append_key(key);
-    key += variant;
+    std::string key = problem.key(threads, variant);
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         const auto found = cache_.find(key);

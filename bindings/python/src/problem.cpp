@@ -259,20 +259,27 @@ hewn::Operator Problem::compile(const std::string &variant, int threads,
     }
 }
 
-void Problem::append_key(std::string &key) const {
-    const auto add = [&](const void *data, size_t size) {
-        key.append(static_cast<const char *>(data), size);
+// By memcpy() of sizes that are known, which is a tenth of what appending to a string takes.
+std::string Problem::key(int threads, const std::string &variant) const {
+    char bytes[MAX_TENSORS * (sizeof(Tensor::type) + sizeof(Tensor::strides)) + sizeof(Shape) + 64];
+    char *at = bytes;
+    const auto add = [&](const auto &value) {
+        std::memcpy(at, &value, sizeof(value));
+        at += sizeof(value);
     };
-    add(&row_->info.type, sizeof(row_->info.type));
-    add(&shape_.rank, sizeof(shape_.rank));
-    add(shape_.sizes, shape_.rank * sizeof(shape_.sizes[0]));
-    add(&block_, sizeof(block_));
-    if (block_) add(&axis_, sizeof(axis_));
+    add(threads);
+    add(row_->info.type);
+    add(shape_.rank);
+    for (uint32_t d = 0; d < shape_.rank; d++) add(shape_.sizes[d]);
+    add(block_);
+    if (block_) add(axis_);
     for (size_t i = 0; i < row_->count(); i++) {
         const Tensor &tensor = tensors_[i];
-        add(&tensor.type, sizeof(tensor.type));
-        if (tensor.type) add(tensor.strides, shape_.rank * sizeof(tensor.strides[0]));
+        add(tensor.type);
+        for (uint32_t d = 0; tensor.type && d < shape_.rank; d++) add(tensor.strides[d]);
     }
+    std::string key(bytes, size_t(at - bytes));
+    return variant.empty() ? key : key + variant;
 }
 
 }  // namespace hewn_python

@@ -53,8 +53,8 @@ public:
     void describe_packed_output();
     hewn::Operator compile(const std::string &variant, int threads,
                            const std::vector<bool> &constants) const;
-    // What an operator is compiled for, as bytes, is appended.
-    void append_key(std::string &key) const;
+    // What an operator is compiled for, as bytes.
+    std::string key(int threads, const std::string &variant) const;
 
 private:
     const Row *row_;
