@@ -13,7 +13,7 @@ bool fit_repeating(const Plan &plan, CpuKernel &kernel) {
     return !gathers_one_zero_point(plan);
 }
 
-bool fit_blocks(const Plan &plan) {
+__attribute__((cold)) bool fit_blocks(const Plan &plan) {
     const int64_t run = plan.run_inner * plan.run_outer;
     const auto lies = [&](int o, int64_t along, int64_t across) {
         return plan.dims[o][0].stride == along && plan.dims[o][1].stride == across;
@@ -23,16 +23,16 @@ bool fit_blocks(const Plan &plan) {
            (lies(kZeroPoint, 0, 1) || lies(kZeroPoint, 0, 0)) && lies(plan.operands - 1, 1, run);
 }
 
-BlockRows::BlockRows(const Problem &problem, const halide_buffer_t *box)
+__attribute__((cold)) BlockRows::BlockRows(const Problem &problem, const halide_buffer_t *box)
     : shift(__builtin_ctz(unsigned(box[kInput].dim[0].extent / kLeastBlock))),
       problem_(problem),
       box_(box),
       left_(box[kInput].dim[1].extent) {
-    std::copy(box, box + 4, operands);
+    if (kKernelAssertions) std::copy(box, box + 4, operands);
     for (int o = 0; o < 4; o++) operands[o].dim = dims_[o];
 }
 
-bool BlockRows::next() {
+__attribute__((cold)) bool BlockRows::next() {
     const int32_t block = kLeastBlock << shift, longest = kLongestBlockRow / block,
                   shorter = left_ / kBlocksTogether * kBlocksTogether,
                   of_row = std::min(longest, shorter);
