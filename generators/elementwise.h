@@ -196,24 +196,27 @@ protected:
         if (vector > 1) define_part(1, columns < step_, false);  // a row that has no step
     }
 
+    static constexpr int kStep = 4 * kLeastBlock;
     // From parameters of which `rows`, if it has one element for all blocks, has a stride of 0.
     struct Prepared {
         std::vector<Expr> values;
         Rows *rows = nullptr;
     };
     // A form of blocks: `count` of kLeastBlock << shift elements. `prepared` is computed once for
-    // each (`block`, y), all that read parameters of one number of elements together.
+    // each (`block`, y), all that read parameters of one number of elements together. Up to
+    // `longest_unit` elements the lengths of blocks have a loop each.
     struct Blocks {
         Expr shift, count;
         std::vector<Prepared> prepared;
+        int longest_unit = kStep;
     };
     using Value = std::function<Expr(const std::vector<Expr> &)>;
 
     // output(x, y) = value(prepared), for rows of whole steps. The knob `vector` is how many times
-    // kLongestUnit elements a step has.
+    // kStep elements a step has.
     void define_of_blocks(OutputRows &output, const Blocks &blocks, const Value &value) {
         width_ = kLeastBlock;
-        step_ = vector * kLongestUnit;
+        step_ = vector * kStep;
         output(x, y) = undef(output.type());
         for_units(output, blocks, [&](const Unit &u, const std::vector<Expr> &of_unit) {
             const RDom part(0, width_, 0, step_ / width_, 0, u.steps, "blocks");
@@ -235,7 +238,7 @@ protected:
             });
         }
         set_step(Float(32));
-        step_ = vector * kLongestUnit;
+        step_ = vector * kStep;
         output(x, y) = undef(output.type());
         for_units(output, blocks, [&](const Unit &u, const std::vector<Expr> &of_unit) {
             define_packed(output, {}, {}, number(of_unit), zero_point(of_unit),
@@ -312,7 +315,7 @@ private:
         Func numbers;
         std::vector<Func> packs, picked, of_row, of_step;  // the last two are zero points
     };
-    // Elements that have one block's parameters: a block, or kLongestUnit of a longer one.
+    // Elements that have one block's parameters: a block, or the longest unit of a longer one.
     struct Unit {
         int elements;
         Expr steps;  // of a row with such units
@@ -323,7 +326,6 @@ private:
         Func func;
         Rows *rows;
     };
-    static constexpr int kLongestUnit = 4 * kLeastBlock;
     const Var i{"i"}, v{"v"}, j{"j"}, k{"k"}, h{"h"}, b{"b"}, unit{"unit"};
     int width_ = 0, step_ = 0;
     std::vector<Part> parts_;
@@ -362,8 +364,8 @@ private:
     void for_units(OutputRows &output, const Blocks &blocks, const Define &define) {
         if (kBlocksTogether * kLeastBlock % step_ != 0)
             throw CompileError("this form has shorter rows than steps\n");
-        for (int log2 = 0; kLeastBlock << log2 <= kLongestUnit; log2++) {
-            const bool longest = kLeastBlock << log2 == kLongestUnit;
+        for (int log2 = 0; kLeastBlock << log2 <= blocks.longest_unit; log2++) {
+            const bool longest = kLeastBlock << log2 == blocks.longest_unit;
             const Expr fits = longest ? blocks.shift >= log2 : blocks.shift == log2,
                        number = longest ? unit >> cast<uint32_t>(blocks.shift - log2) : unit;
             const Unit u = {kLeastBlock << log2, select(fits, output.dim(0).extent() / step_, 0),

@@ -176,7 +176,7 @@ public:
                                     cast<int16_t>(zero_point(block, y))},
                                    &zero_point};
         define_narrowed_of_blocks(
-            output, {shift, scale.dim(0).extent(), {prepared}},
+            output, {shift, scale.dim(0).extent(), {prepared}, 2 * hewn::kLeastBlock},
             [&](const std::vector<Expr> &p) {
                 return hewn::round_to_int32(
                     hewn::times_reciprocal(hewn::to_f32(input(x, y)), p[0], p[1]));
