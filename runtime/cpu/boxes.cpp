@@ -91,6 +91,11 @@ void scatter(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *fro
                              std::min(plan.piece, count - i));
 }
 
+// Whether operand o is packed, in a build that has an operator for such types.
+bool is_packed(const Plan &plan, int o) {
+    return (is_built("quantize_linear") || is_built("dequantize_linear")) && plan.packing[o];
+}
+
 // The first `count` elements of a run that begins with element `first` of a packed operand: calls
 // move(first, step, count, done) for each piece of it, of which `done` elements came before.
 template<class Move>
@@ -306,7 +311,7 @@ public:
         for (int64_t y = 0; y < distinct_rows; y++) {
             uint8_t *const row = at(o) + y * pitch(o);
             const int64_t period = std::min(read, plan_.period[o]);
-            if (plan_.packing[o]) unpack_row(o, walker, y, period, row);
+            if (is_packed(plan_, o)) unpack_row(o, walker, y, period, row);
             else
                 gather(plan_, o, shift(o), row, walker.pointer(o) + y * plan_.row_bytes[o], period);
             repeat_row(row, period, read, shift(o));
@@ -323,7 +328,7 @@ public:
         for (int64_t y = 0; y < rows; y++) {
             uint8_t *const to = tensor + y * plan_.row_bytes[o];
             const uint8_t *const from = at(o) + y * pitch(o);
-            if (plan_.packing[o]) pack_row(o, walker, y, run, from);
+            if (is_packed(plan_, o)) pack_row(o, walker, y, run, from);
             else if (plan_.access[o] == Access::Stream)
                 stream_copy(to, from, run << shift(o), prefetch_of(next, y));
             else scatter(plan_, o, shift(o), to, from, run);
@@ -342,7 +347,8 @@ private:
 
     // Whether the rows of a packed operand lie one behind the other, in memory and in scratch.
     bool rows_are_one(int o, int64_t run) const {
-        return plan_.access[o] == Access::Packed && plan_.row_bytes[o] == run && pitch(o) == run;
+        return is_packed(plan_, o) && plan_.access[o] == Access::Packed &&
+               plan_.row_bytes[o] == run && pitch(o) == run;
     }
     int64_t packed_row(int o, const Walker &walker, int64_t y) const {
         return int64_t(walker.at(o)) + y * plan_.row_bytes[o];
