@@ -19,6 +19,8 @@ void *allocate_aligned(size_t bytes, size_t alignment) {
 }
 void deallocate_aligned(void *memory) { std::free(memory); }
 
+const char *environment_variable(const char *name, char *, size_t) { return std::getenv(name); }
+
 int online_cpus() { return 1; }
 int available_cpus() { return 1; }
 void run_once(void (*fn)()) {
