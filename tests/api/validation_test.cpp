@@ -295,6 +295,8 @@ TEST(Tables, QuantizedLinearAddTypes) {
     for (const hewn_feature_level level : LEVELS) {
         for (int mask = 0; mask < 128; mask++) {
             const bool wide = mask >> 6;
+            // Below 4.0 the operator's absence is told, of wide types' two causes.
+            const bool one_cause = !wide || level >= HEWN_FEATURE_LEVEL_4_0;
             const auto number = [&](int bit) {
                 return mask >> bit & 1 ? (wide ? U16 : U8) : wide ? I16 : I8;
             };
@@ -303,12 +305,12 @@ TEST(Tables, QuantizedLinearAddTypes) {
             };
             const Types types = {number(0),          F32, zero(3, number(0)), number(1), F32,
                                  zero(4, number(1)), F32, zero(5, number(2)), number(2)};
-            ASSERT_TRUE(agrees(QADD, types, 4, level, true));
+            ASSERT_TRUE(agrees(QADD, types, 4, level, one_cause));
             for (size_t i = 0; i < types.size(); i++) {
                 for (const hewn_data_type type : ALL_TYPES) {
                     Types other = types;
                     other[i] = type;
-                    ASSERT_TRUE(agrees(QADD, other, 4, level, true));
+                    ASSERT_TRUE(agrees(QADD, other, 4, level, one_cause));
                 }
             }
         }
