@@ -27,10 +27,10 @@ hewn_target(x86_64_sse41 RANK 10 ARCH x86-64
 # enable_backtraces: for the vectors on the stack (docs/lab/architecture.md#vectors-on-the-stack).
 hewn_target(x86_64_avx2 RANK 20 ARCH x86-64
     FEATURES sse41 avx avx2 fma f16c enable_backtraces
-    PROBE sse4.1 avx avx2 fma f16c)
+    PROBE sse4.1 avx avx2 fma bmi2 f16c)
 hewn_target(x86_64_avx512 RANK 30 ARCH x86-64
     FEATURES sse41 avx avx2 fma f16c avx512 avx512_skylake
-    PROBE sse4.1 avx avx2 fma bmi f16c avx512f avx512cd avx512vl avx512dq avx512bw)
+    PROBE sse4.1 avx avx2 fma bmi bmi2 f16c avx512f avx512cd avx512vl avx512dq avx512bw)
 # For vpdpbusd, which Halide has only with all features of a Zen 4
 # (docs/lab/architecture.md#a-target-for-one-operator). These kernels need only VNNI:
 # tests/build/leak_test.sh.

@@ -25,6 +25,7 @@ int main() {
     COMPARE("fma");
     COMPARE("f16c");
     COMPARE("bmi");
+    COMPARE("bmi2");
     COMPARE("avx2");
     COMPARE("avx512f");
     COMPARE("avx512dq");
