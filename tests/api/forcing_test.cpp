@@ -110,7 +110,7 @@ TEST_F(Forcing, TargetsAscendInRank) {
 // A target runs here exactly if the system names the features that README.md says it needs, by
 // Linux's words for them. One that is not found any more would only be skipped by the other tests.
 TEST_F(Forcing, TargetsRunWhereTheirFeaturesAre) {
-    const std::string sse41 = "sse4_1", avx2 = sse41 + " avx avx2 fma f16c",
+    const std::string sse41 = "sse4_1", avx2 = sse41 + " avx avx2 fma bmi2 f16c",
                       avx512 = avx2 + " bmi1 avx512f avx512cd avx512vl avx512dq avx512bw",
                       vnni = avx512 + " avx512_vnni";
     const std::map<std::string, std::string> needs = {{"x86_64_sse41", sse41},
