@@ -91,10 +91,8 @@ void scatter(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *fro
                              std::min(plan.piece, count - i));
 }
 
-// Whether operand o is packed, in a build that has an operator for such types.
-bool is_packed(const Plan &plan, int o) {
-    return (is_built("quantize_linear") || is_built("dequantize_linear")) && plan.packing[o];
-}
+// Known to the compiler where no operator of the build takes packed types.
+bool is_packed(const Plan &plan, int o) { return packed_words::kTaken && plan.packing[o]; }
 
 // The first `count` elements of a run that begins with element `first` of a packed operand: calls
 // move(first, step, count, done) for each piece of it, of which `done` elements came before.

@@ -18,8 +18,7 @@ __attribute__((cold)) bool fit_blocks(const Plan &plan) {
     const auto lies = [&](int o, int64_t along, int64_t across) {
         return plan.dims[o][0].stride == along && plan.dims[o][1].stride == across;
     };
-    return run >= kLeastBlock && run <= kLongestBlock && (run & (run - 1)) == 0 &&
-           lies(kInput, 1, run) && lies(kScale, 0, 1) &&
+    return is_block(run) && lies(kInput, 1, run) && lies(kScale, 0, 1) &&
            (lies(kZeroPoint, 0, 1) || lies(kZeroPoint, 0, 0)) && lies(plan.operands - 1, 1, run);
 }
 

@@ -30,11 +30,14 @@ bool fit_repeating(const Plan &plan, CpuKernel &kernel);
 
 constexpr int64_t kLongestBlock = 128;
 
+// Whether blocks of so many elements have a form of their own.
+inline bool is_block(int64_t size) {
+    return size >= kLeastBlock && size <= kLongestBlock && (size & (size - 1)) == 0;
+}
+
 // Whether boxes may be blocks, by the innermost dimension.
 inline bool may_be_blocks(const Space &space) {
-    const int64_t size = space.dims[0].size;
-    return space.rank > 1 && size >= kLeastBlock && size <= kLongestBlock &&
-           (size & (size - 1)) == 0;
+    return space.rank > 1 && is_block(space.dims[0].size);
 }
 
 // Whether the boxes of a plan are blocks that the form `blocks` takes: beside each other, of

@@ -119,36 +119,41 @@ struct Run {
     }
 };
 
+// Elements [begin, end) of what unpack() and pack() take, one by one. Not inlined, for size.
+__attribute__((noinline)) void unpack_each(const PackedElements &elements, int64_t first,
+                                           int64_t step, int64_t begin, int64_t end, uint8_t *to) {
+    for (int64_t i = begin; i < end; i++) to[i] = get(elements, first + i * step);
+}
+__attribute__((noinline)) void pack_each(const PackedElements &elements, int64_t first,
+                                         int64_t step, int64_t begin, int64_t last, int64_t end,
+                                         const uint8_t *from) {
+    for (int64_t i = begin; i < last; i++) put(elements, first + i * step, end, from[i]);
+}
+
 }  // namespace
 
 void unpack(const PackedElements &elements, int64_t first, int64_t step, int64_t count,
             uint8_t *to) {
     const Packing &packing = elements.packing;
-    const auto one_by_one = [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++) to[i] = get(elements, first + i * step);
-    };
-    if (step != 1) return one_by_one(0, count);
+    if (step != 1) return unpack_each(elements, first, step, 0, count, to);
     const Run run(packing, first, count);
-    one_by_one(0, run.head);
+    unpack_each(elements, first, 1, 0, run.head, to);
     const uint8_t *const from = elements.memory + Place(packing, first + run.head).byte;
     (packing.bits == 4 ? unpack_steps<4> : unpack_steps<2>)(from, packing.is_signed, run.steps,
                                                             to + run.head);
-    one_by_one(run.head + run.steps, count);
+    unpack_each(elements, first, 1, run.head + run.steps, count, to);
 }
 
 void pack(const PackedElements &elements, int64_t first, int64_t step, int64_t count, int64_t end,
           const uint8_t *from) {
     const Packing &packing = elements.packing;
-    const auto one_by_one = [&](int64_t begin, int64_t last) {
-        for (int64_t i = begin; i < last; i++) put(elements, first + i * step, end, from[i]);
-    };
-    if (step != 1) return one_by_one(0, count);
+    if (step != 1) return pack_each(elements, first, step, 0, count, end, from);
     const Run run(packing, first, count);
-    one_by_one(0, run.head);
+    pack_each(elements, first, 1, 0, run.head, end, from);
     uint8_t *const to = elements.memory + Place(packing, first + run.head).byte;
     (packing.bits == 4 ? pack_steps<4> : pack_steps<2>)(to, packing.is_signed, run.steps,
                                                         from + run.head);
-    one_by_one(run.head + run.steps, count);
+    pack_each(elements, first, 1, run.head + run.steps, count, end, from);
 }
 
 }  // namespace hewn

@@ -3,10 +3,34 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
+#include "../dispatch/dispatch.h"
 #include "../problem/shape.h"
 
 namespace hewn {
+
+// The table's words: 1 of a packed type.
+namespace packed_words {
+constexpr bool none = false;
+#define HEWN_TYPE(word, name, number, bits) [[maybe_unused]] constexpr bool word = bits < 8;
+#include "types.inc"
+constexpr bool any(std::initializer_list<int> types) {
+    for (const int packed : types)
+        if (packed) return true;
+    return false;
+}
+// Whether this build has an operator that takes such types. Others need not link what follows.
+#define HEWN_LEVEL(level, least, most, ...) || any({__VA_ARGS__})
+#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, one_width, \
+                      signature, tensors, levels) \
+    || (is_built(#name) && (false HEWN_UNPACK levels))
+#define HEWN_UNPACK(...) __VA_ARGS__
+constexpr bool kTaken = false
+#include "operators.inc"
+    ;
+#undef HEWN_UNPACK
+}  // namespace packed_words
 
 // Packed elements in memory, by their index from `memory` on.
 struct PackedElements {

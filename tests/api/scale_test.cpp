@@ -1,11 +1,10 @@
-// Many of what programs have few: operators alive, compiles, threads' worth of slices.
+// Many of what programs have few: operators alive, threads' worth of slices.
 #include <hewn/hewn.h>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
 #include <map>
 #include <vector>
 
@@ -79,23 +78,6 @@ TEST(Scale, OperatorsAlive) {
     EXPECT_EQ(memory.bytes, before);
     device.reset();
     EXPECT_TRUE(memory.live.empty());
-}
-
-// A million a minute of this thread's time.
-TEST(Scale, Compiles) {
-    constexpr int COUNT = 10'000;
-    const std::vector<Problem> problems = one_of_each(1000);
-    const std::clock_t begin = std::clock();
-    for (int i = 0; i < COUNT; i++) {
-        const Problem &problem = problems[size_t(i) % problems.size()];
-        hewn_operator *op = nullptr;
-        ASSERT_EQ(hewn_compile(nullptr, problem.description().get(), nullptr, &op, nullptr),
-                  HEWN_STATUS_OK);
-        hewn_destroy_operator(op);
-    }
-    const double seconds = double(std::clock() - begin) / CLOCKS_PER_SEC;
-    std::printf("%.0f compiles a minute\n", COUNT / seconds * 60);
-    EXPECT_LE(seconds, COUNT / 1e6 * 60);
 }
 
 // More CPUs than are here, by an executor: no more slices than asked for, each of the same result.

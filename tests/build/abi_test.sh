@@ -2,12 +2,16 @@
 # The binary interface beside its baseline in abi/: abi_test.sh SOURCE LIBRARY NM CXX SCRATCH-FOLDER
 #
 # - symbols.txt: what the library exports, which all must be there.
-# - hewn.h: the header of then. What it declares must be the same today: functions' parameters,
-#   structs' members and where they lie (abidiff compares the debug information of one program
-#   compiled with either header), enumerators' values. New functions and enumerators are not told.
+# - hewn.h: the header of then, without its comments. What it declares must be the same today:
+#   functions' parameters, structs' members and where they lie (abidiff compares the debug
+#   information of one program compiled with either header), enumerators' values. New functions and
+#   enumerators are not told.
 #
 # A struct that has grown at its end is told too. That is allowed: if the report says no more than
-# "data member insertion", copy the header to abi/ in the same commit.
+# "data member insertion", take today's header in the same commit:
+#
+#     { echo '// clang-format off'
+#       perl -0pe 's,/\*.*?\*/,,gs; s/[ \t]+$//gm; s/\n\n+/\n/g; s/\A\n//' include/hewn/hewn.h; }
 set -euo pipefail
 source=$1 library=$2 nm=$3 cxx=$4 scratch=$5
 baseline=$source/tests/build/abi failed=0

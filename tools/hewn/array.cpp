@@ -9,6 +9,9 @@
 #include <limits>
 #include <new>
 #include <type_traits>
+#include <utility>
+
+#include "../../reference/types.h"
 
 namespace hewn::cli {
 
@@ -142,35 +145,43 @@ std::string Array::describe() const {
     return std::string(type_name(type)) + " " + to_string(sizes);
 }
 
+namespace {
+// Calls f(T{}) for the packed type that reference/ has for it.
+template<class F>
+void with_packed_type(DataType type, F &&f) {
+    using namespace hewn_test;
+    with_type<i4, u4, i2, u2>(hewn_data_type(type), std::forward<F>(f));
+}
+}  // namespace
+
 Array Array::to_file_type() const {
     if (!is_packed(type)) return *this;
-    const int bits = int(type_info(type).bits), in_a_byte = 8 / bits;
-    const int sign = file_type(type) == DataType::INT8 ? 1 << (bits - 1) : 0;
     Array result = allocate(name, file_type(type), sizes);
-    for (int64_t i = 0, n = count(); i < n; i++) {
-        const int shift = int(i % in_a_byte) * bits;
-        const int value = as<uint8_t>()[i / in_a_byte] >> shift & ((1 << bits) - 1);
-        result.as<uint8_t>()[i] = uint8_t((value ^ sign) - sign);
-    }
+    with_packed_type(type, [&](auto tag) {
+        for (int64_t i = 0, n = count(); i < n; i++)
+            result.as<uint8_t>()[i] =
+                uint8_t(hewn_test::element<decltype(tag)>(as<uint8_t>(), i).value);
+    });
     return result;
 }
 
 Array Array::to_packed(DataType packed) const {
     if (!is_packed(packed)) return *this;
-    const int bits = int(type_info(packed).bits), in_a_byte = 8 / bits;
-    const bool is_signed = file_type(packed) == DataType::INT8;
-    const int least = is_signed ? -(1 << (bits - 1)) : 0, most = least + (1 << bits) - 1;
     Array result = allocate(name, packed, sizes);
     std::fill_n(result.as<uint8_t>(), result.bytes, uint8_t(0));
-    for (int64_t i = 0, n = count(); i < n; i++) {
-        const int value = is_signed ? as<int8_t>()[i] : as<uint8_t>()[i];
-        if (value < least || value > most)
-            throw InputError(name + ": element " + std::to_string(i) + " is " +
-                             std::to_string(value) + ", " + std::string(type_name(packed)) +
-                             "'s range is " + std::to_string(least) + ".." + std::to_string(most));
-        result.as<uint8_t>()[i / in_a_byte] |=
-            uint8_t((value & ((1 << bits) - 1)) << (i % in_a_byte * bits));
-    }
+    with_packed_type(packed, [&](auto tag) {
+        using T = decltype(tag);
+        constexpr int least = reference::Limits<T>::min, most = reference::Limits<T>::max;
+        for (int64_t i = 0, n = count(); i < n; i++) {
+            const int value = least < 0 ? as<int8_t>()[i] : as<uint8_t>()[i];
+            if (value < least || value > most)
+                throw InputError(name + ": element " + std::to_string(i) + " is " +
+                                 std::to_string(value) + ", " + std::string(type_name(packed)) +
+                                 "'s range is " + std::to_string(least) + ".." +
+                                 std::to_string(most));
+            hewn_test::set_element(result.as<uint8_t>(), i, T(value));
+        }
+    });
     return result;
 }
 

@@ -186,11 +186,10 @@ std::vector<T> simpler(T value) {
     if constexpr (std::is_same_v<T, f16>) values.push_back({0x3c00});
     else values.push_back(T(1));
     uint64_t bits = 0;
-    std::memcpy(&bits, &value, sizeof value);
+    set_element(&bits, 0, value);
     for (size_t cleared = 8 * sizeof value - 1; cleared > 0; cleared--) {
         const uint64_t left = bits >> cleared << cleared;
-        std::memcpy(&value, &left, sizeof value);
-        values.push_back(value);
+        values.push_back(element<T>(&left, 0));
     }
     return values;
 }
