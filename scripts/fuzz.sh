@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Fuzzes with libFuzzer, AddressSanitizer and UBSan: scripts/fuzz.sh MINUTES [FUZZER...]
 #
-# Each fuzzer of tests/fuzz (cases, descriptions, executions, images, npy) runs for so many minutes,
-# one after the other, and goes on from what earlier runs found in build-fuzz/corpus. A finding is
-# left in build-fuzz/findings, with how to repeat it; the exit code is then 1.
+# Each fuzzer of tests/fuzz, named as its folder in corpus/, runs for so many minutes, one after the
+# other, and goes on from what earlier runs found in build-fuzz/corpus. A finding is left in
+# build-fuzz/findings, with how to repeat it; the exit code is then 1.
 #
 #     --keep        copy the smallest set of inputs that reaches all that these reach to
 #                   tests/fuzz/corpus, which ctest replays: 40 a fuzzer, of 4 KiB at most
@@ -19,7 +19,7 @@ for argument; do
 done
 minutes=${arguments[0]:?fuzz.sh: how many minutes?}
 fuzzers=("${arguments[@]:1}")
-if ((${#fuzzers[@]} == 0)); then fuzzers=(cases descriptions executions images npy); fi
+if ((${#fuzzers[@]} == 0)); then mapfile -t fuzzers < <(ls tests/fuzz/corpus); fi
 
 scripts/setup.sh clang
 version=$(clang -dumpversion | cut -d. -f1)

@@ -21,8 +21,8 @@ only_file() {
 }
 # apt PACKAGE...: has them installed, or skips.
 apt() { "$root/scripts/setup.sh" "$@" >&2 || skip "no packages $*"; }
-# wheel MODULE SYSTEM: the module's folder, of a wheel that the system's toolchain file names.
-wheel() {
+# wheel_folder MODULE SYSTEM: the module's, of a wheel that the system's toolchain file names.
+wheel_folder() {
     local wheels
     if ! python -c "import $1" 2>/dev/null; then
         read -r -a wheels <<<"$(sed -n 's/^# wheels: //p' "$root/cmake/toolchains/$2.cmake")"
@@ -31,4 +31,4 @@ wheel() {
     fi
     python -c "import os, $1; print(os.path.dirname($1.__file__))"
 }
-zig() { wheel ziglang macos-arm64; }
+zig() { wheel_folder ziglang macos-arm64; }

