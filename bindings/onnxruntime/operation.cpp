@@ -288,7 +288,7 @@ private:
         Plan::Part compiled = {};
         hewn_buffer_binding constants[kMaxTensors];
         for (size_t t = 0; t < tensors_; t++) {
-            constants[t] = binding(t, uint64_t(part.first[t]));
+            constants[t] = binding(t, part.first[t]);
             compiled.bindings.push_back(constants[t]);
             if (is_constant(t)) constants[t].buffer = const_cast<void *>(inputs_[t].data);
         }
@@ -303,16 +303,17 @@ private:
         plan_->parts.push_back(std::move(compiled));
     }
     bool is_constant(size_t t) const { return t + 1 < tensors_ && description_.constants[t]; }
-    hewn_buffer_binding binding(size_t t, uint64_t first) const {
-        if (description_.types[t] == HEWN_DATA_TYPE_UNKNOWN)
-            return {sizeof(hewn_buffer_binding), nullptr, 0, 0};
+    hewn_buffer_binding binding(size_t t, int64_t first) const {
+        const hewn_data_type type = description_.types[t];
+        if (type == HEWN_DATA_TYPE_UNKNOWN) return {sizeof(hewn_buffer_binding), nullptr, 0, 0};
         const std::vector<int64_t> &output = shaper_.output();
         const int64_t elements = t + 1 < tensors_
                                      ? inputs_[t].elements()
                                      : product(output.data(), output.data() + output.size());
-        const uint64_t bytes = bytes_of(description_.types[t]);
-        return {sizeof(hewn_buffer_binding), nullptr, first * bytes,
-                (uint64_t(elements) - first) * bytes};
+        const uint64_t skipped = bytes_of(type, first);
+        if (bytes_of(type, 8 * first) != 8 * skipped)
+            refuse("a part of a packed tensor of more than 8 dimensions begins within a byte");
+        return {sizeof(hewn_buffer_binding), nullptr, skipped, bytes_of(type, elements) - skipped};
     }
 
     hewn_operator *compile(const Part &part, const hewn_compile_options &options) const {
@@ -422,7 +423,7 @@ Constant::Constant(const Ort &ort, const OrtValue *value) {
     ort(&OrtApi::GetTensorData, value, &input.data);
     dims.assign(input.dims, input.dims + input.rank);
     const auto *const data = static_cast<const std::byte *>(input.data);
-    bytes.assign(data, data + uint64_t(input.elements()) * bytes_of(hewn_type(type)));
+    bytes.assign(data, data + bytes_of(hewn_type(type), input.elements()));
 }
 
 Operation::Operation(const Ort &ort, Description description, Settings settings)

@@ -18,7 +18,11 @@ constexpr struct {
               {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32, HEWN_DATA_TYPE_UINT32},
               {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32, HEWN_DATA_TYPE_INT32},
               {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64, HEWN_DATA_TYPE_UINT64},
-              {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, HEWN_DATA_TYPE_INT64}};
+              {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, HEWN_DATA_TYPE_INT64},
+              {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4, HEWN_DATA_TYPE_UINT4},
+              {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4, HEWN_DATA_TYPE_INT4},
+              {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT2, HEWN_DATA_TYPE_UINT2},
+              {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT2, HEWN_DATA_TYPE_INT2}};
 
 uint32_t index_of(hewn_operator_type type, hewn_operator_info &info) {
     uint32_t index = 0;
@@ -73,11 +77,11 @@ hewn_data_type hewn_type(ONNXTensorElementDataType type) {
     return HEWN_DATA_TYPE_UNKNOWN;
 }
 
-uint64_t bytes_of(hewn_data_type type) {
-    const hewn_tensor_desc one = {sizeof one, type, 0, nullptr, nullptr};
+uint64_t bytes_of(hewn_data_type type, int64_t elements) {
+    const hewn_tensor_desc dense = {sizeof dense, type, 1, &elements, nullptr};
     uint64_t bytes = 0;
-    hewn_tensor_size(&one, &bytes, nullptr);
-    return bytes;
+    hewn_tensor_size(&dense, &bytes, nullptr);
+    return bytes;  // 0 elements are an error, and 0 bytes
 }
 
 // Compiles it of one element: no rule of hewn's is said again here.

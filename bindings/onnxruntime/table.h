@@ -62,6 +62,6 @@ const Operator *operator_for(const NodeFacts &node, const std::string &target);
 bool computes(const Operator &op, const Types &types, const std::string &target);
 
 hewn_data_type hewn_type(ONNXTensorElementDataType type);  // UNKNOWN: hewn has none
-uint64_t bytes_of(hewn_data_type type);
+uint64_t bytes_of(hewn_data_type type, int64_t elements);  // packed, if the type is
 
 }  // namespace hewn_ort
