@@ -56,11 +56,7 @@ class Operator:
         self.row = row
         self.tensors = row["tensors"]
         self.names = [python_name(tensor) for tensor in self.tensors]
-        # Arrays have no types of less than a byte.
-        self.types = {
-            tensor: [word for word in words if int(word[1:]) >= 8]
-            for tensor, words in row["levels"][0]["types"].items()
-        }
+        self.types = row["levels"][0]["types"]
         self.inputs = self.names[:-1]
 
     def keywords(self):

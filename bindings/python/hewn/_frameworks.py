@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Any
 
@@ -12,12 +13,19 @@ _DTYPES = {
     for kind in ("int", "uint", "float")
     for name in (f"{kind}{bits}" for bits in (8, 16, 32, 64) if (kind, bits) != ("float", 8))
 }
+_WHOLE = frozenset(_DTYPES)  # of whole bytes
+
+def _dtype(name: str) -> Any:
+    """NumPy's; those of 4 and 2 bits are the package ml_dtypes'."""
+    if name not in _DTYPES:
+        _DTYPES[name] = numpy.dtype(getattr(importlib.import_module("ml_dtypes"), name))
+    return _DTYPES[name]
 
 def empty(like: Any, shape: tuple[int, ...], dtype: str) -> Any:
     """A packed array of `like`'s framework; NumPy's if it makes none."""
     if type(like) is numpy.ndarray:
-        return numpy.empty(shape, _DTYPES[dtype])
+        return numpy.empty(shape, _dtype(dtype))
     framework = sys.modules.get(type(like).__module__.partition(".")[0])
-    if framework is not None and framework.__name__ == "torch":
+    if framework is not None and framework.__name__ == "torch" and dtype in _WHOLE:
         return framework.empty(shape, dtype=getattr(framework, dtype), device=like.device)
-    return numpy.empty(shape, dtype)
+    return numpy.empty(shape, _dtype(dtype))

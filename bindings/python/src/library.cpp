@@ -90,9 +90,8 @@ Library::Library(nb::dict names, nb::object make, nb::object error)
             throw std::logic_error("the package is of another operator table");
         rows_.push_back(std::move(row));
     }
-    names_.resize(1);
-    while (names_.size() <= HEWN_DATA_TYPE_INT64)
-        names_.emplace_back(name_of(hewn_data_type(names_.size())).c_str());
+    for (hewn_data_type type = 0; type < 32; type++)
+        names_.emplace_back(has_name(type) ? name_of(type).c_str() : "");
 }
 
 const Row &Library::row(int type) const {
@@ -138,6 +137,7 @@ nb::object Library::call(int type, nb::tuple inputs, nb::tuple options) {
             output(given.out, given.inputs[0], problem.shape(), problem.output().type);
         if (!problem.has_output()) problem.take_output(result);
         execute(*compiled(problem, as_variant(given.variant), as_threads(given.threads)), problem);
+        problem.output().give(result);
         return result;
     } catch (const Failure &failure) {
         raise(failure);
@@ -246,6 +246,7 @@ nb::object Operator::call(nb::args inputs, nb::handle out) const {
         Problem problem = *problem_;
         take_all(problem, inputs, out, result);
         execute(*op_, problem, constants_);
+        problem.output().give(result);
         return result;
     } catch (const Failure &failure) {
         library_.raise(failure);
@@ -254,11 +255,24 @@ nb::object Operator::call(nb::args inputs, nb::handle out) const {
 
 // ---- BoundOperator ----
 
+namespace {
+void refuse_copies(const Problem &problem) {
+    for (size_t i = 0; i < problem.row().count(); i++) {
+        if (problem.tensor(i).is_copied())
+            refuse(problem.row().names[i],
+                   "is " + name_of(problem.tensor(i).type) +
+                       ", copied at each call, and cannot be bound",
+                   HEWN_STATUS_UNSUPPORTED);
+    }
+}
+}  // namespace
+
 BoundOperator::BoundOperator(nb::object op, nb::args inputs, nb::handle out)
     : operator_object_(std::move(op)), operator_(nb::cast<const Operator &>(operator_object_)) {
     try {
         problem_.emplace(*operator_.problem_);
         operator_.take_all(*problem_, inputs, out, result_);
+        refuse_copies(*problem_);
         const Bindings b(*problem_, operator_.constants_);
         bytes_ = b.bytes;
         hewn_bound_operator *bound = nullptr;

@@ -237,7 +237,7 @@ hewn::Operator Problem::compile(const std::string &variant, int threads,
     std::vector<const hewn::TensorDesc *> tensors(row_->count());
     for (size_t i = 0; i < row_->count(); i++) {
         if (!tensors_[i].is_present() && i != row_->output()) continue;
-        descs[i] = {hewn::DataType(tensors_[i].type), sizes,
+        descs[i] = {hewn::DataType(in_memory(tensors_[i].type)), sizes,
                     std::vector<int64_t>(tensors_[i].strides, tensors_[i].strides + rank)};
         tensors[i] = &descs[i];
         if (!block_ || !row_->is_parameter(i) || tensors_[i].count() == 1) continue;

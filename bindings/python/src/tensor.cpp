@@ -31,6 +31,7 @@ void Memory::give_back() {
 Memory &Memory::operator=(Memory &&other) noexcept {
     give_back();
     array = std::move(other.array);
+    wide = std::move(other.wide);
     buffer = other.buffer;  // its arrays of sizes are the owner's
     has_buffer = std::exchange(other.has_buffer, false);
     return *this;
@@ -102,11 +103,28 @@ void refuse_gradient(nb::handle given, const char *name) {
         refuse(name, "requires a gradient, which hewn does not compute: use detach()");
 }
 
+// An array of ml_dtypes that is narrow: it has neither a buffer nor DLPack.
+bool copy_narrow(Tensor &tensor, nb::handle given, const char *name, bool written) {
+    if (!nb::hasattr(given, "dtype") || !nb::hasattr(given, "flags")) return false;
+    const hewn_data_type type = type_named(given.attr("dtype"));
+    if (type == HEWN_DATA_TYPE_UNKNOWN || !is_narrow(type)) return false;
+    if (written && !nb::cast<bool>(given.attr("flags").attr("writeable")))
+        refuse(name, "is read-only");
+    nb::object wide = given.attr("astype")(name_of(in_memory(type)).c_str());
+    borrow_buffer(tensor, wide, name, written);
+    tensor.lent.wide = std::move(wide);
+    tensor.type = type;
+    return true;
+}
+
 void borrow_dlpack(Tensor &tensor, nb::handle given, const char *name, bool written) {
     refuse_gradient(given, name);
     Array &array = tensor.lent.array;
     nb::ndarray<> writable;
-    if (!nb::try_cast(given, array)) refuse(name, reason(given));
+    if (!nb::try_cast(given, array)) {
+        if (copy_narrow(tensor, given, name, written)) return;
+        refuse(name, reason(given));
+    }
     tensor.address = const_cast<void *>(array.data());
     if (written) {
         if (!nb::try_cast(given, writable)) refuse(name, "is read-only");
@@ -130,7 +148,17 @@ void take_array(Tensor &tensor, nb::handle given, const char *name, bool written
     int64_t last = 0;
     for (uint32_t i = 0; i < tensor.shape.rank; i++)
         last += (tensor.shape.sizes[i] - 1) * tensor.own_strides[i];
-    tensor.bytes = tensor.count() ? (uint64_t(last) + 1) * bits_of(tensor.type) / 8 : 0;
+    tensor.bytes = tensor.count() ? (uint64_t(last) + 1) * bytes_of(tensor.type) : 0;
+}
+
+// The 8-bit kernel's results are clamped to less: clamp(clamp(v, -128, 127), -8, 7) is
+// clamp(v, -8, 7).
+void Tensor::give(nb::handle array) const {
+    if (!is_copied()) return;
+    const int most = (1 << bits_of(type)) - 1, half = most >> 1;
+    const nb::object clamped =
+        is_signed(type) ? lent.wide.attr("clip")(-half - 1, half) : lent.wide.attr("clip")(0, most);
+    array.attr("__setitem__")(nb::ellipsis(), clamped);
 }
 
 // ---- Numbers ----
@@ -183,7 +211,7 @@ void take_number(Tensor &tensor, nb::handle given, hewn_data_type type, const ch
     }
     tensor.kind = Kind::number;
     tensor.type = type;
-    tensor.bytes = bits_of(type) / 8;
+    tensor.bytes = bytes_of(type);
 }
 
 }  // namespace hewn_python

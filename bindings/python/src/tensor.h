@@ -27,6 +27,7 @@ public:
     ~Memory() { give_back(); }
 
     Array array;       // DLPack's
+    nb::object wide;   // the copy of an array whose type is narrow
     Py_buffer buffer;  // with an owner alone
     bool has_buffer = false;
 
@@ -57,6 +58,9 @@ struct Tensor : TensorLayout {
     void *memory() { return kind == Kind::number ? number : address; }
     // Elements of its own.
     int64_t count() const;
+    bool is_copied() const { return lent.wide.is_valid(); }
+    // What was computed, into the array that was given.
+    void give(nb::handle array) const;
 };
 
 // Whether an argument is a number of Python's, whose type follows from the other tensors'.

@@ -19,7 +19,9 @@ constexpr Row rows[] = {
     {HEWN_DATA_TYPE_UINT8, Code::UInt, 8},     {HEWN_DATA_TYPE_INT16, Code::Int, 16},
     {HEWN_DATA_TYPE_UINT16, Code::UInt, 16},   {HEWN_DATA_TYPE_INT32, Code::Int, 32},
     {HEWN_DATA_TYPE_UINT32, Code::UInt, 32},   {HEWN_DATA_TYPE_INT64, Code::Int, 64},
-    {HEWN_DATA_TYPE_UINT64, Code::UInt, 64},
+    {HEWN_DATA_TYPE_UINT64, Code::UInt, 64},   {HEWN_DATA_TYPE_INT4, Code::Int, 4},
+    {HEWN_DATA_TYPE_UINT4, Code::UInt, 4},     {HEWN_DATA_TYPE_INT2, Code::Int, 2},
+    {HEWN_DATA_TYPE_UINT2, Code::UInt, 2},
 };
 
 const Row &row_of(hewn_data_type type) {
@@ -51,10 +53,18 @@ bool has_name(hewn_data_type type) {
 }
 std::string name_of(hewn_data_type type) { return name_of(row_of(type)); }
 unsigned bits_of(hewn_data_type type) { return row_of(type).bits; }
+bool is_narrow(hewn_data_type type) { return bits_of(type) < 8; }
+hewn_data_type in_memory(hewn_data_type type) {
+    if (!is_narrow(type)) return type;
+    return is_signed(type) ? HEWN_DATA_TYPE_INT8 : HEWN_DATA_TYPE_UINT8;
+}
+unsigned bytes_of(hewn_data_type type) { return bits_of(in_memory(type)) / 8; }
 bool is_integer(hewn_data_type type) { return row_of(type).code != Code::Float; }
 bool is_signed(hewn_data_type type) { return row_of(type).code != Code::UInt; }
 
+// DLPack's types of less than 8 bits are packed.
 hewn_data_type type_of(nb::dlpack::dtype dtype) {
+    if (dtype.bits < 8) return HEWN_DATA_TYPE_UNKNOWN;
     for (const Row &row : rows) {
         if (dtype.code == uint8_t(row.code) && dtype.bits == row.bits && dtype.lanes == 1)
             return row.type;
@@ -74,13 +84,20 @@ hewn_data_type type_of(const char *format, Py_ssize_t bytes) {
     return type_of({uint8_t(code), uint8_t(8 * bytes), 1});
 }
 
-hewn_data_type type_asked(nb::handle dtype) {
-    if (dtype.is_none()) return HEWN_DATA_TYPE_UNKNOWN;
+hewn_data_type type_named(nb::handle dtype) {
     const std::string name = name_asked(dtype);
     for (const Row &row : rows) {
         if (name == name_of(row)) return row.type;
     }
-    refuse("dtype", "hewn has no type " + name, HEWN_STATUS_UNSUPPORTED);
+    return HEWN_DATA_TYPE_UNKNOWN;
+}
+
+hewn_data_type type_asked(nb::handle dtype) {
+    if (dtype.is_none()) return HEWN_DATA_TYPE_UNKNOWN;
+    const hewn_data_type type = type_named(dtype);
+    if (type == HEWN_DATA_TYPE_UNKNOWN)
+        refuse("dtype", "hewn has no type " + name_asked(dtype), HEWN_STATUS_UNSUPPORTED);
+    return type;
 }
 
 }  // namespace hewn_python

@@ -25,11 +25,17 @@ struct Failure {
 // str() of an object.
 inline std::string text_of(const nb::object &object) { return nb::str(nb::handle(object)).c_str(); }
 
-// "float32"
 // Whether arrays have the type.
 bool has_name(hewn_data_type type);
+// "float32"
 std::string name_of(hewn_data_type type);
 unsigned bits_of(hewn_data_type type);
+// Whether it has less than 8 bits. Arrays of ml_dtypes have a byte for each of its elements, and
+// are copied to and from the 8-bit type of its sign, whose kernels compute them.
+bool is_narrow(hewn_data_type type);
+// The type of an element in memory, and its bytes.
+hewn_data_type in_memory(hewn_data_type type);
+unsigned bytes_of(hewn_data_type type);
 bool is_integer(hewn_data_type type);
 bool is_signed(hewn_data_type type);
 // Of an array's elements; UNKNOWN: hewn has no such type.
@@ -39,5 +45,7 @@ hewn_data_type type_of(const char *format, Py_ssize_t bytes);
 // What a `dtype` argument means: a name, or a type of NumPy's or of another framework. None is
 // UNKNOWN.
 hewn_data_type type_asked(nb::handle dtype);
+// The same; UNKNOWN where hewn has no such type.
+hewn_data_type type_named(nb::handle dtype);
 
 }  // namespace hewn_python

@@ -80,7 +80,7 @@ def test_subclasses_of_numpy():
     np.testing.assert_array_equal(got, hewn.quantize_linear(X, 0.1, 3))
 
 
-@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "int4"])
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn"])
 def test_ml_dtypes_that_hewn_has_not(name):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     dtype = getattr(ml_dtypes, name)
@@ -88,6 +88,67 @@ def test_ml_dtypes_that_hewn_has_not(name):
         hewn.quantize_linear(X.astype(dtype), 0.1)
     with pytest.raises(hewn.Error, match=f"dtype: hewn has no type {name}"):
         hewn.quantize_linear(X, 0.1, dtype=dtype)
+
+
+NARROW = {"int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3)}
+
+
+@pytest.fixture(params=NARROW)
+def narrow(request):
+    return getattr(pytest.importorskip("ml_dtypes"), request.param), *NARROW[request.param]
+
+
+def test_quantize_to_4_and_2_bits(narrow):
+    dtype, low, high = narrow
+    x = np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, 0.25, 0.75, -0.25, *X.ravel()], np.float32)
+    for zero_point in (low, 1, high):
+        got = hewn.quantize_linear(x, 0.5, zero_point, dtype=dtype)
+        wide = hewn.quantize_linear(x, 0.5, zero_point, dtype="int8").astype(int)
+        assert got.dtype == dtype
+        np.testing.assert_array_equal(got.astype(int), np.clip(wide, low, high))
+    zeros = np.array(low, dtype)
+    assert hewn.quantize_linear(x, 0.5, zeros).dtype == dtype
+    out = np.zeros((2 * x.size, 2), dtype)
+    assert hewn.quantize_linear(x, 0.5, zeros, out=out[::2, 1]).base is out
+    np.testing.assert_array_equal(out[::2, 1], hewn.quantize_linear(x, 0.5, zeros))
+    assert not out[1::2].astype(int).any() and not out[:, 0].astype(int).any()
+
+
+def test_dequantize_from_4_and_2_bits(narrow):
+    dtype, low, high = narrow
+    x = np.arange(low, high + 1).astype(dtype)
+    for zero_point in (None, high, np.array(low, dtype)):
+        zero = np.float32(0 if zero_point is None else zero_point)
+        got = hewn.dequantize_linear(x, 0.1, zero_point)
+        np.testing.assert_array_equal(got, (x.astype(np.float32) - zero) * np.float32(0.1))
+    blocks = hewn.dequantize_linear(x[:4], np.float32([0.5, 2]), axis=0, block_size=2)
+    np.testing.assert_array_equal(blocks, x[:4].astype(np.float32) * np.float32([0.5, 0.5, 2, 2]))
+
+
+def test_4_bits_in_compiled_operators(narrow):
+    dtype, low, high = narrow
+    x = np.arange(low, high + 1).astype(dtype)
+    op = hewn.compile("dequantize_linear", x, np.float32(0.1), np.array(low, dtype))
+    np.testing.assert_array_equal(op(x), hewn.dequantize_linear(x, 0.1, low))
+    back = hewn.compile("quantize_linear", op(x), 0.1, low, dtype=dtype)
+    np.testing.assert_array_equal(back(op(x)), x)
+    for bind, name in ((lambda: op.bind(x), "x"), (lambda: back.bind(op(x)), "out")):
+        with pytest.raises(hewn.Error, match=f"{name}: is {dtype.__name__}, copied at each call"):
+            bind()
+
+
+def test_4_bits_refused(narrow):
+    dtype, low, high = narrow
+    x = np.zeros(3, dtype)
+    for operator in (hewn.add, lambda x, y: hewn.quantize_linear(x, 0.1)):
+        with pytest.raises(hewn.Error, match=f"(x|a): is {dtype.__name__}"):
+            operator(x, x)
+    with pytest.raises(hewn.Error, match=f"zero_point: {high + 1} is no {dtype.__name__}"):
+        hewn.dequantize_linear(x, 0.1, high + 1)
+    out = np.zeros(3, dtype)
+    out.flags.writeable = False
+    with pytest.raises(hewn.Error, match="out: is read-only"):
+        hewn.quantize_linear(np.ones(3, np.float32), 0.1, out=out)
 
 
 # ---- PyTorch ----
