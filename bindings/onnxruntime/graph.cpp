@@ -272,6 +272,14 @@ std::unique_ptr<const Constant> constant_of(const Ort &ort, const OrtKernelInfo 
     return constant && value ? std::make_unique<const Constant>(ort, value) : nullptr;
 }
 
+// Short data are kept: a sum with them folds more often. A copy of weights would be for nothing.
+std::unique_ptr<const Constant> kept(const Operator &op, size_t i,
+                                     std::unique_ptr<const Constant> constant) {
+    constexpr size_t kMostBytes = 4096;
+    const bool is_long = constant && op.is_data(i) && constant->bytes.size() > kMostBytes;
+    return is_long ? nullptr : std::move(constant);
+}
+
 }  // namespace
 
 Description describe_kernel(const Ort &ort, const OrtKernelInfo *info, const std::string &target) {
@@ -286,7 +294,7 @@ Description describe_kernel(const Ort &ort, const OrtKernelInfo *info, const std
     for (size_t i = 0; i < facts.present.size(); i++) {
         if (!facts.present[i]) continue;
         description.types[i] = facts.inputs[i];
-        if (!description.op->is_data(i)) description.constants[i] = constant_of(ort, info, i);
+        description.constants[i] = kept(*description.op, i, constant_of(ort, info, i));
         if (!description.constants[i]) description.passed[i] = int(i);
     }
     description.types[inputs] = facts.outputs[0];
@@ -342,7 +350,7 @@ Description describe_fused(const Ort &ort, const OrtGraph *graph, const OrtNode 
         description.constants.resize(group->op->inputs);
         for (size_t i = 0; i < group->op->inputs; i++) {
             if (!group->has(i)) continue;
-            if (!group->op->is_data(i)) description.constants[i] = group->input(i).constant();
+            description.constants[i] = kept(*group->op, i, group->input(i).constant());
             if (!description.constants[i])
                 description.passed[i] = number_of(group->input(i).name());
         }

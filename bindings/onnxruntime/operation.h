@@ -28,7 +28,7 @@ struct Input {
     int64_t elements() const;
 };
 
-// A scale or zero point whose value never changes: a copy.
+// An input whose value never changes: a copy.
 struct Constant {
     std::vector<std::byte> bytes;
     std::vector<int64_t> dims;

@@ -454,12 +454,12 @@ typedef struct hewn_buffer_binding hewn_buffer_binding;
  *   that is not set either, the highest rank that has the kernel and runs here is taken, except
  *   where a lower rank's is faster on this chip.
  * - With max_threads 0, the library's pool goes by the CPUs that the compiling thread may run on.
- * - constants are scales and zero points whose values never change (DirectML binds such tensors at
- *   initialisation): a binding for each input, in order, of host memory on every kind of device; a
- *   null buffer for an input that is no constant. They are copied. Executions and hewn_bind then
- *   take a null buffer for them. What follows from them is prepared at compile, so they are faster
- *   than scales and zero points that each execution binds; QUANTIZED_LINEAR_ADD with all six as
- *   constants takes some 30 microseconds more to compile. */
+ * - constants are inputs whose values never change, scales and zero points above all (DirectML
+ *   binds such tensors at initialisation): a binding for each input, in order, of host memory on
+ *   every kind of device; a null buffer for an input that is no constant. They are copied.
+ *   Executions and hewn_bind then take a null buffer for them. What follows from them is prepared
+ *   at compile, so they are faster than scales and zero points that each execution binds;
+ *   QUANTIZED_LINEAR_ADD with all six as constants takes some 30 microseconds more to compile. */
 typedef struct hewn_compile_options {
     uint32_t struct_size;             /* sizeof(hewn_compile_options) */
     hewn_feature_level feature_level; /* 0: the newest */
@@ -485,8 +485,8 @@ typedef struct hewn_operator hewn_operator;
  *   overlapping output strides;
  * - HEWN_STATUS_UNSUPPORTED: the feature level lacks a type or dimension count or requires an
  *   absent tensor; or, if no variant is forced, this build lacks the kernel;
- * - HEWN_STATUS_INVALID_BINDING: a constant is no scale or zero point, is absent from the
- *   description, or is too small, misaligned or of another type;
+ * - HEWN_STATUS_INVALID_BINDING: a constant is absent from the description, or is too small,
+ *   misaligned or of another type;
  * - HEWN_STATUS_NO_VARIANT: no variant runs here, or the forced one is unknown, does not fit or
  *   cannot run, or neither it nor a target below it has the kernel in this build;
  * - HEWN_STATUS_OUT_OF_MEMORY; HEWN_STATUS_KERNEL_FAILED;

@@ -18,8 +18,25 @@ float stepped(float value, int steps) {
 
 }  // namespace
 
+Bytes all_bytes() {
+    Bytes all;
+    for (int i = 0; i < kValues; i++) all.value[i] = uint8_t(i);
+    return all;
+}
+
+Bytes bytes_in(const void *memory, uint64_t size) {
+    bool present[kValues] = {};
+    for (uint64_t i = 0; i < size; i++) present[static_cast<const uint8_t *>(memory)[i]] = true;
+    Bytes bytes = {};
+    for (int i = 0, last = 0; i < kValues; i++) {
+        if (present[i]) last = i;
+        bytes.value[i] = uint8_t(last);
+    }
+    return bytes;
+}
+
 int find_folded_factors(const Quantization &quantization, const halide_type_t *types,
-                        ComputeQuantizedAdd compute, const void *context, FoldedFactors &factors,
+                        const Bytes &a, const Bytes &b, ComputeQuantizedAdd compute, const void *context, FoldedFactors &factors,
                         bool &fits) {
     const float *const scale = quantization.scale;
     const int32_t *const zero_point = quantization.zero_point;
@@ -29,10 +46,10 @@ int find_folded_factors(const Quantization &quantization, const halide_type_t *t
     nearest.offset = float(-double(zero_point[0]) * double(nearest.a) -
                            double(zero_point[1]) * double(nearest.b));
 
-    alignas(64) uint8_t a[kRows * kValues], b[kValues], expected[kRows * kValues],
+    alignas(64) uint8_t rows[kRows * kValues], columns[kValues], expected[kRows * kValues],
         folded[kRows * kValues];
-    for (int i = 0; i < kValues; i++) b[i] = uint8_t(i);
-    uint8_t *const hosts[3] = {a, b, nullptr};
+    std::memcpy(columns, b.value, sizeof columns);
+    uint8_t *const hosts[3] = {rows, columns, nullptr};
     halide_dimension_t dims[3][2];
     halide_buffer_t operands[3] = {};
     for (int o = 0; o < 3; o++) {
@@ -57,7 +74,7 @@ int find_folded_factors(const Quantization &quantization, const halide_type_t *t
         for (int i = 0; i < kParts && fits; i++) {
             const int part = (first + i) % kParts;
             for (int row = 0; row < kRows; row++)
-                std::memset(a + row * kValues, part * kRows + row, kValues);
+                std::memset(rows + row * kValues, a.value[part * kRows + row], kValues);
             for (uint8_t *result : {expected, folded}) {
                 operands[2].host = result;
                 if (const int code =

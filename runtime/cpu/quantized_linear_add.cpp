@@ -72,6 +72,11 @@ int call_quantized_add_form(const Form &form, const CpuCall &call, const Paramet
                        p.factors.b, p.factors.offset, &operands[2]);
 }
 
+Bytes bytes_of(const Problem &problem, int input) {
+    const Tensor &tensor = problem.inputs[input];
+    return tensor.constant ? bytes_in(problem.constants[input], tensor.bytes) : all_bytes();
+}
+
 // Searches for factors that give the outputs of the form that p has. Returns 0 or a kernel's error.
 int search_factors(const CpuCall &call, const Parameters &p, FoldedFactors &factors, bool &fits) {
     struct Trial {
@@ -89,7 +94,8 @@ int search_factors(const CpuCall &call, const Parameters &p, FoldedFactors &fact
     const halide_type_t types[] = {halide_type(problem.inputs[kA].type),
                                    halide_type(problem.inputs[kB].type),
                                    halide_type(problem.output.type)};
-    return find_folded_factors(p.quantization, types, compute, &trial, factors, fits);
+    return find_folded_factors(p.quantization, types, bytes_of(problem, kA), bytes_of(problem, kB),
+                               compute, &trial, factors, fits);
 }
 
 // Calls the dividing form.

@@ -61,9 +61,6 @@ hewn_status read_constants(const hewn_compile_options &options, Problem &problem
         Tensor &tensor = problem.inputs[i];
         const hewn_buffer_binding &binding = constants[i];
         if (!binding.buffer) continue;
-        if (info.tensors[i].role == HEWN_TENSOR_ROLE_DATA) {
-            return refuse(problem, tensor, error)("only scales and zero points can be constants");
-        }
         if (!tensor.present) return check_unbound(problem, tensor, binding, error);
         uintptr_t address = 0;
         status = check_binding(problem, tensor, binding,

@@ -1,8 +1,9 @@
-// Scales and zero points given at compile: hewn_compile_options' constants. (All layouts and types:
+// Inputs given at compile: hewn_compile_options' constants. (All layouts and types:
 // check() has them for one problem in three.)
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -69,6 +70,15 @@ TEST_F(ConstantsTest, AreCopied) {
     for (int i = 0; i < 4; i++) EXPECT_EQ(y_[i], 12 + 2 * i);
 }
 
+TEST_F(ConstantsTest, DataMayBeOne) {
+    ASSERT_EQ(compiled({binding(x_), NONE, NONE}).status, HEWN_STATUS_OK);
+    std::fill_n(x_, 4, 100.0f);
+    ASSERT_EQ(executed({NONE, binding(scale_), binding(zero_point_)}).status, HEWN_STATUS_OK);
+    for (int i = 0; i < 4; i++) EXPECT_EQ(y_[i], 12 + 2 * i);
+    EXPECT_EQ(executed({binding(x_), binding(scale_), binding(zero_point_)}).status,
+              HEWN_STATUS_INVALID_BINDING);
+}
+
 TEST_F(ConstantsTest, OneAloneBesideABinding) {
     ASSERT_EQ(compiled({NONE, binding(scale_), NONE}).status, HEWN_STATUS_OK);
     ASSERT_EQ(executed({binding(x_), NONE, binding(zero_point_)}).status, HEWN_STATUS_OK);
@@ -92,8 +102,6 @@ TEST_F(ConstantsTest, AreNotBoundAgain) {
 }
 
 TEST_F(ConstantsTest, WhatIsRefused) {
-    refused({binding(x_), binding(scale_), NONE},
-            "InputTensor: only scales and zero points can be constants");
     refused({NONE, binding(scale_)}, "2 bindings of constants given, 3 due");
     refused({NONE, binding(scale_, 3), NONE}, "ScaleTensor: the binding has 3 bytes, 4 are needed");
     refused({NONE, binding(scale_), binding(zero_point_)},

@@ -246,6 +246,8 @@ def random_models(count):
         parameters = [name for name in case.present if name not in ("x", "a", "b")]
         constants = parameters if rng.random() < 0.5 else []
         constants = list(dict.fromkeys([*constants, *case.must_be_constant]))
+        if "b" in case.inputs and rng.random() < 0.3:
+            constants.append("b")
         made, feeds = case.model(constants, dynamic=rng.random() < 0.5)
         level = common.session_options(common.Level.ORT_DISABLE_ALL)
         cpu = result(lambda m: common.on_cpu(m, level), made, feeds)

@@ -47,9 +47,10 @@ hewn_compile_options compile_options(const char *variant, int32_t max_threads) {
             0};
 }
 
-Constants::Constants(const Problem &problem) : bindings(problem.bindings()) {
+Constants::Constants(const Problem &problem, bool data) : bindings(problem.bindings()) {
     for (size_t i = 0; i < bindings.size(); i++) {
-        if (facts(problem.op).is_parameter(i) && bindings[i].buffer) mask |= 1u << i;
+        const bool chosen = facts(problem.op).is_parameter(i) || (data && i > 0);
+        if (chosen && bindings[i].buffer) mask |= 1u << i;
         else bindings[i] = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
     }
 }

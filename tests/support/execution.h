@@ -53,12 +53,12 @@ T *untouched() {
 
 hewn_compile_options compile_options(const char *variant = nullptr, int32_t max_threads = 0);
 
-// A problem's scales and zero points as constants.
+// A problem's scales and zero points as constants, with `data` its data inputs but the first too.
 struct Constants {
     std::vector<hewn_buffer_binding> bindings;  // one for each input
     uint32_t mask = 0;                          // a bit for each that is a constant
 
-    explicit Constants(const Problem &problem);
+    explicit Constants(const Problem &problem, bool data = false);
     // Valid while this object lives.
     hewn_compile_options added_to(hewn_compile_options options) const;
 };

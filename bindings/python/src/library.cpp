@@ -167,8 +167,8 @@ std::vector<bool> constants_of(const Problem &problem, bool arrays) {
     std::vector<bool> constants;
     for (size_t i = 0; i < problem.row().output(); i++) {
         const Kind kind = problem.tensor(i).kind;
-        constants.push_back(problem.row().is_parameter(i) &&
-                            (kind == Kind::number || (kind == Kind::array && arrays)));
+        constants.push_back(kind == Kind::number ||
+                            (problem.row().is_parameter(i) && kind == Kind::array && arrays));
     }
     return constants;
 }
