@@ -151,6 +151,7 @@ hewn_signature(quantized_linear_mul ATensor OutputTensor)
 hewn_level(quantized_linear_mul hewn RANKS 1 8 ATensor=i8,u8 OutputTensor=i8,u8
     AScaleTensor=f32 BScaleTensor=f32 OutputScaleTensor=f32)
 hewn_form(quantized_linear_mul general LAYOUTS 11 10 01)
+hewn_form(quantized_linear_mul bounded LAYOUTS 11 10 01 NEEDS avx2)
 hewn_form(quantized_linear_mul dense LAYOUTS 11 GPU)
 hewn_form(quantized_linear_mul strided GPU)
 

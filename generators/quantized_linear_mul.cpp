@@ -12,34 +12,62 @@ struct Types {
     static hewn::SignatureTypes types() { return {"quantized_linear_mul", {"i8 u8", "i8 u8"}}; }
 };
 
-// Form `general`: any ratio.
-class QuantizedLinearMulGeneral : public hewn::Elementwise<QuantizedLinearMulGeneral>,
-                                  public Types {
+// What the forms share.
+template<class Derived>
+class QuantizedLinearMul : public hewn::Elementwise<Derived>, public Types {
 public:
-    Input<Buffer<void, 2>> a{"a"}, b{"b"};
-    Input<int32_t> output_zero_point{"output_zero_point"}, a_zero_point{"a_zero_point"},
+    template<class T>
+    using In = GeneratorInput<T>;
+    In<Buffer<void, 2>> a{"a"}, b{"b"};
+    In<int32_t> output_zero_point{"output_zero_point"}, a_zero_point{"a_zero_point"},
         b_zero_point{"b_zero_point"};
-    Input<float> ratio{"ratio"};
-    Output<Buffer<void, 2>> output{"output"};
+    In<float> ratio{"ratio"};
+    GeneratorOutput<Buffer<void, 2>> output{"output"};
 
     void configure() {
-        for (auto *input : {&a, &b}) input->set_type(signature_type(0));
-        output.set_type(signature_type(1));
-    }
-
-    void generate() {
-        const Type type = output.type();
-        const std::vector<Expr> of = differences({{a, a_zero_point}, {b, b_zero_point}});
-        const Expr quotient = hewn::rounded(hewn::rounded(of[0] * of[1]) * ratio);
-        define(output, hewn::quantized(quotient, cast(type, output_zero_point), type, target),
-               Float(32));
+        for (auto *input : {&a, &b}) input->set_type(this->signature_type(0));
+        output.set_type(this->signature_type(1));
     }
 
     void schedule() {
-        schedule_rows(output, {&a, &b});
+        this->schedule_rows(output, {&a, &b});
         for (auto *scalar : {&output_zero_point, &a_zero_point, &b_zero_point})
             scalar->set_estimate(0);
         ratio.set_estimate(1.0f);
+    }
+
+protected:
+    std::vector<typename hewn::Elementwise<Derived>::Operand> operands() {
+        return {{a, a_zero_point}, {b, b_zero_point}};
+    }
+    Expr quotient(const std::vector<Expr> &differences) {
+        return hewn::rounded(hewn::rounded(differences[0] * differences[1]) * ratio);
+    }
+};
+
+// Form `general`: any ratio.
+class QuantizedLinearMulGeneral : public QuantizedLinearMul<QuantizedLinearMulGeneral> {
+public:
+    void generate() {
+        const Type type = output.type();
+        define(output,
+               hewn::quantized(quotient(differences(operands())), cast(type, output_zero_point),
+                               type, target),
+               Float(32));
+    }
+};
+
+// Form `bounded`: no quotient is large, 255 * 255 * |ratio| <= 2^30, so that narrowing saturates
+// and nothing needs clamping in f32.
+class QuantizedLinearMulBounded : public QuantizedLinearMul<QuantizedLinearMulBounded> {
+public:
+    void generate() {
+        define_narrowed(
+            output, {&a, &b}, operands(),
+            [&](const std::vector<Expr> &differences) {
+                return hewn::round_to_int32(quotient(differences));
+            },
+            output_zero_point);
     }
 };
 
@@ -158,5 +186,6 @@ using QuantizedLinearMulStrided = QuantizedLinearMulGpu<Form::Strided>;
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(QuantizedLinearMulGeneral, quantized_linear_mul_general)
+HALIDE_REGISTER_GENERATOR(QuantizedLinearMulBounded, quantized_linear_mul_bounded)
 HALIDE_REGISTER_GENERATOR(QuantizedLinearMulDense, quantized_linear_mul_dense)
 HALIDE_REGISTER_GENERATOR(QuantizedLinearMulStrided, quantized_linear_mul_strided)

@@ -36,8 +36,8 @@ Bytes bytes_in(const void *memory, uint64_t size) {
 }
 
 int find_folded_factors(const Quantization &quantization, const halide_type_t *types,
-                        const Bytes &a, const Bytes &b, ComputeQuantizedAdd compute, const void *context, FoldedFactors &factors,
-                        bool &fits) {
+                        const Bytes &a, const Bytes &b, ComputeQuantizedAdd compute,
+                        const void *context, FoldedFactors &factors, bool &fits) {
     const float *const scale = quantization.scale;
     const int32_t *const zero_point = quantization.zero_point;
     FoldedFactors nearest;

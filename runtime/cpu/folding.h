@@ -34,12 +34,12 @@ struct FoldedFactors {
 using ComputeQuantizedAdd = int (*)(const void *context, halide_buffer_t *operands,
                                     const FoldedFactors *factors);
 
-// Tries all pairs of A's and B's bytes with the factors next to the exact ones, until some give the formula's
-// outputs. `fits`: whether any do. `types` are those of A, B and the output. Takes the time of 2^17
-// elements if the first factors fit, as they usually do, and of 2^20 at most. Returns 0 or a
-// kernel's error.
+// Tries all pairs of A's and B's bytes with the factors next to the exact ones, until some give the
+// formula's outputs. `fits`: whether any do. `types` are those of A, B and the output. Takes the
+// time of 2^17 elements if the first factors fit, as they usually do, and of 2^20 at most. Returns
+// 0 or a kernel's error.
 int find_folded_factors(const Quantization &quantization, const halide_type_t *types,
-                        const Bytes &a, const Bytes &b, ComputeQuantizedAdd compute, const void *context, FoldedFactors &factors,
-                        bool &fits);
+                        const Bytes &a, const Bytes &b, ComputeQuantizedAdd compute,
+                        const void *context, FoldedFactors &factors, bool &fits);
 
 }  // namespace hewn

@@ -66,7 +66,7 @@ constexpr uint32_t kOneZeroPoint = 1u << 0b110;
 // How the CPU runs a problem with a variant.
 struct CpuKernel {
     const Problem *problem;
-    const Form *form, *reciprocal, *folded, *columns, *repeating,
+    const Form *form, *reciprocal, *folded, *bounded, *columns, *repeating,
         *blocks;                   // all but `form`: null if not used
     uint32_t uniform;              // as KernelTraits has it
     bool compute_bound;            // as KernelTraits has it

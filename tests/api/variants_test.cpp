@@ -711,6 +711,11 @@ ScaleSets scales_of_products(Random &random) {
                     kNaN = std::numeric_limits<float>::quiet_NaN();
     ScaleSets scales = {{1, 1, 2},        {0.5f, -0.5f, 64}, {1, 1, 512},
                         {-1, 1, 0x1p17f}, {1, 1, 0x1p-9f},   {3, 1, 1024}};
+    // The largest ratio of the form `bounded` is 2^14.
+    for (const float ratio : {0x1p14f, 0x1.000002p14f, 0x1.fffffep13f}) {
+        scales.push_back({ratio, 1, 1});
+        scales.push_back({ratio, -1, 1});
+    }
     // Products next to the middle of two subnormal numbers, which they would be if they rounded to
     // 24 bits first.
     for (int i = 0; i < 80; i++) {

@@ -59,7 +59,7 @@ while read -r object; do
         quantize_linear_*__repeating | quantize_linear_*__blocks) ;;
     quantized_linear_add_*__divide | quantized_linear_add_*__reciprocal | \
         quantized_linear_add_*__folded) ;;
-    quantized_linear_mul_*__general) ;;
+    quantized_linear_mul_*__general | quantized_linear_mul_*__bounded) ;;
     transpose_u8 | transpose_u16 | transpose_u32 | transpose_u64 | transpose_u*__x86_64_avx2) ;;
     *) fail "$name: what its loop should be is not known here" ;;
     esac

@@ -4,6 +4,7 @@
 #include <hewn/hewn.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -727,6 +728,60 @@ TEST(Forms, FlushSubnormals) {
     }
     _mm_setcsr(before);
 #endif
+}
+
+int general_products, bounded_products;
+
+template<int *kCalls>
+int count_product(const void *, halide_buffer_t *, halide_buffer_t *, int32_t, int32_t, int32_t,
+                  float, halide_buffer_t *) {
+    ++*kCalls;
+    return 0;
+}
+
+// QUANTIZED_LINEAR_MUL narrows without clamping where the ratio of the scales is at most 2^14, of
+// enough elements.
+TEST(Forms, NarrowBoundedProducts) {
+    if (!is_built({"quantized_linear_mul"})) GTEST_SKIP() << kNotBuilt;
+    const auto entry = [](auto *function) { return reinterpret_cast<hewn::KernelEntry>(function); };
+    hewn::Variant variant = {};
+    const hewn::Form forms[] = {
+        {"general", entry(count_product<&general_products>), 1u << 0b11 | 1u << 0b10 | 1u << 0b01},
+        {"bounded", entry(count_product<&bounded_products>), 1u << 0b11 | 1u << 0b10 | 1u << 0b01}};
+    std::copy(std::begin(forms), std::end(forms), variant.forms);
+    variant.plan.reciprocal_elements = 256;
+    const auto takes_bounded = [&](int64_t elements, float ratio) {
+        const Sizes size = {elements}, once = {0};
+        const auto described = [&](hewn_data_type type, const Sizes *strides) {
+            return hewn_tensor_desc{sizeof(hewn_tensor_desc),
+                                    type,
+                                    1,
+                                    size.data(),
+                                    strides ? strides->data() : nullptr,
+                                    nullptr};
+        };
+        const hewn_tensor_desc x = described(HEWN_DATA_TYPE_INT8, nullptr),
+                               scale = described(HEWN_DATA_TYPE_FLOAT32, &once);
+        const hewn_quantized_linear_mul_desc desc = {sizeof desc, &x,      &scale, nullptr, &x,
+                                                     &scale,      nullptr, &scale, nullptr, &x};
+        const hewn::Problem problem = read(HEWN_OPERATOR_QUANTIZED_LINEAR_MUL, desc);
+        hewn::CpuKernel kernel = {};
+        plan(problem, variant, kernel);
+        float one = 1;
+        int8_t zero = 0;
+        void *inputs[] = {nullptr, &ratio, &zero, nullptr, &one, &zero, &one, &zero};
+        general_products = bounded_products = 0;
+        hewn::CpuCall call(kernel, inputs, nullptr);
+        halide_buffer_t operands[3] = {};
+        EXPECT_EQ(kernel.call(call, operands), 0);
+        EXPECT_EQ(general_products + bounded_products, 1);
+        return bounded_products == 1;
+    };
+    EXPECT_TRUE(takes_bounded(256, 0x1p14f));
+    EXPECT_TRUE(takes_bounded(256, -0x1p14f));
+    EXPECT_FALSE(takes_bounded(255, 1));
+    for (const float large : {0x1.000002p14f, -0x1.000002p14f, HUGE_VALF, NAN})
+        EXPECT_FALSE(takes_bounded(256, large)) << large;
 }
 
 // QUANTIZED_LINEAR_ADD and QUANTIZED_LINEAR_MUL alone compute longer than their memory takes.

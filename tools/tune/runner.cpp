@@ -144,10 +144,12 @@ Options parse(int argc, char **argv) {
 // Sets parameters with which the operator picks the form (runtime/cpu/<operator>.cpp).
 // QUANTIZED_LINEAR_ADD divides if the output's scale is extraordinary. Scales that are powers of
 // two can be folded, sums of sixths never. QUANTIZE_LINEAR divides a row with an extraordinary
-// scale.
+// scale. QUANTIZED_LINEAR_MUL clamps if the scales' ratio is large.
 void reach(Problem &problem, const std::string &form) {
     if (problem.op == "quantize_linear" && form == "divide" && problem.inputs[1].span() > 1)
         std::memset(problem.inputs[1].data, 0, problem.inputs[1].element_bytes());
+    if (problem.op == "quantized_linear_mul" && form == "general")
+        *static_cast<float *>(problem.inputs[1].data) = 0x1p40f;
     if (problem.op != "quantized_linear_add") return;
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         Operand &input = problem.inputs[i];

@@ -1,0 +1,80 @@
+"""The operators' own time in quantized models, by ONNX Runtime's profile: its CPU provider's and
+hewn's, in the same optimized model, on one thread. Of each node the tenth percentile of its times,
+as what else the machine does only adds to them; the sessions take turns. Run it by
+
+    PYTHONPATH=build/bindings/onnxruntime/python tests/onnxruntime/python.sh build/onnxruntime \\
+        newest bench/onnxruntime_own_time.py "PP-OCRv4 det"... [--with @nudenet==3.4.2@]
+"""
+
+import collections
+import json
+import pathlib
+import sys
+import tempfile
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "tests/onnxruntime"))
+import common  # noqa: E402
+import numpy as np  # noqa: E402
+import onnxruntime_ep_hewn as hewn  # noqa: E402
+import quantized  # noqa: E402
+
+OPERATORS = ("QuantizeLinear", "DequantizeLinear", "QLinearAdd", "QLinearMul")
+TURNS, RUNS = 8, 8
+
+
+def profile(make_session, model, image, folder):
+    """{(node, operator): its times in microseconds} of a session's runs."""
+    options = common.session_options()
+    options.enable_profiling = True
+    options.profile_file_prefix = str(folder / "profile")
+    session = make_session(model, options)
+    feeds = {session.get_inputs()[0].name: image}
+    for _ in range(RUNS):
+        session.run(None, feeds)
+    events = json.loads(pathlib.Path(session.end_profiling()).read_text(encoding="utf-8"))
+    times = collections.defaultdict(list)
+    for event in events:
+        if event["name"].endswith("_kernel_time"):
+            times[event["name"], event["args"]["op_name"]].append(event["dur"])
+    return times
+
+
+def own_times(name, form, folder):
+    """For each provider {operator: (nodes, microseconds)}."""
+    path = quantized.quantize(name, form, folder)
+    model = hewn._optimize(path, common.session_options(), folder)
+    image = next(iter(quantized.crops(quantized.MODELS[name].size, 1, seed=7)))
+    sessions = (common.on_cpu, lambda *given: common.on_hewn(*given, claim="all"))
+    all_times = [collections.defaultdict(list) for _ in sessions]
+    for _ in range(TURNS):
+        for make_session, times in zip(sessions, all_times):
+            for node, durations in profile(make_session, model, image, folder).items():
+                times[node] += durations
+    for times in all_times:
+        sums = {operator: np.zeros(2) for operator in OPERATORS}
+        for (_, operator), durations in times.items():
+            if operator in sums:
+                sums[operator] += [1, np.percentile(durations, 10)]
+        yield sums
+
+
+def main(names):
+    if "--with" in names:  # a folder with a package more
+        names, sys.path[:0] = names[:-2], names[-1:]
+    for name in names:
+        for form in ("QDQ", "QOperator"):
+            with tempfile.TemporaryDirectory() as folder:
+                cpu, hewns = own_times(name, form, pathlib.Path(folder))
+            for sums in (cpu, hewns):
+                sums["together"] = sum(sums.values())
+            print(f"| {name}, {form} | nodes | ONNX Runtime | hewn | |\n|---|---|---|---|---|")
+            for operator, (nodes, microseconds) in cpu.items():
+                if nodes:
+                    own = hewns[operator][1]
+                    ratio = microseconds / own if own else float("nan")
+                    print(f"| {operator} | {nodes:.0f} | {microseconds:,.0f} | {own:,.0f} | "
+                          f"{ratio:.2f}x |", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
