@@ -115,7 +115,7 @@ endfunction()
 
 get_property(all_targets GLOBAL PROPERTY HEWN_ALL_TARGETS)
 set(all_signatures)
-foreach(operator IN LISTS all_operators)
+foreach(operator IN LISTS kernel_operators)
     hewn_get(operator ${operator} SIGNATURES)
     list(TRANSFORM operator_SIGNATURES PREPEND ${operator}_)
     list(APPEND all_signatures ${operator_SIGNATURES})
@@ -143,7 +143,7 @@ set(HEWN_SIGNATURES "" CACHE STRING
     "Signatures to build, e.g. add_f32;quantize_linear_f32_u8; empty: all of HEWN_OPERATORS")
 set(HEWN_TARGETS "" CACHE STRING "Targets to build, as in generators/targets.cmake, or cpu or gpu \
 for all of these; empty: all of this architecture and, in a native build, of GPUs")
-hewn_choose(chosen_operators HEWN_OPERATORS ${all_operators})
+hewn_choose(chosen_operators HEWN_OPERATORS ${kernel_operators})
 hewn_choose(chosen_signatures HEWN_SIGNATURES ${all_signatures})
 hewn_choose(chosen_targets HEWN_TARGETS ${fitting_targets})
 # GPUs only on request: what they need of the other system is not known here.

@@ -2,8 +2,9 @@
 # other languages read of it.
 #
 # Sets, for each operator in HEWN_ALL_OPERATORS, HEWN_<operator>_<KEY>: TYPE (its number), NAME,
-# COMMAND, FORMULA, ONNX, IN_PLACE, WRAPS, ONE_WIDTH, TENSORS, SIGNATURE (tensors), LEVELS,
-# SIGNATURES (of its kernels). HEWN_<operator>_<tensor>_<KEY>: ROLE, LIKE, INTEGERS, OPTIONAL, ONE.
+# COMMAND, FORMULA, ONNX, IN_PLACE, WRAPS, ONE_WIDTH, KERNELS (the operator that has them), TENSORS,
+# SIGNATURE (tensors), LEVELS, SIGNATURES (of its own kernels; HEWN_KERNEL_OPERATORS have some).
+# HEWN_<operator>_<tensor>_<KEY>: ROLE, LIKE, INTEGERS, OPTIONAL, ONE, BLOCKS, MIDDLE.
 # HEWN_<operator>_<level>_<KEY>: RANKS, and the types of a tensor as KEY. HEWN_<operator>_FORMS, and
 # HEWN_<operator>_<form>_<KEY>. hewn_write_operators() writes into the build tree
 # generated/operators.json, types.inc, operators.inc and onnx.inc in generated/include/, and
@@ -29,20 +30,24 @@ endmacro()
 
 function(hewn_operator operator type name)
     cmake_parse_arguments(PARSE_ARGV 3 operator "IN_PLACE;WRAPS;ONE_WIDTH"
-        "COMMAND;FORMULA;ONNX" "")
+        "COMMAND;FORMULA;ONNX;KERNELS" "")
     set(operator_TYPE ${type})
     set(operator_NAME ${name})
     set_property(GLOBAL APPEND PROPERTY HEWN_ALL_OPERATORS ${operator})
-    hewn_set_keys(${operator} operator TYPE NAME COMMAND ONNX IN_PLACE WRAPS ONE_WIDTH)
+    if(NOT operator_KERNELS)
+        set(operator_KERNELS ${operator})
+        set_property(GLOBAL APPEND PROPERTY HEWN_KERNEL_OPERATORS ${operator})
+    endif()
+    hewn_set_keys(${operator} operator TYPE NAME COMMAND ONNX IN_PLACE WRAPS ONE_WIDTH KERNELS)
     # Text, with semicolons.
     set_property(GLOBAL PROPERTY HEWN_${operator}_FORMULA "${operator_FORMULA}")
 endfunction()
 
 function(hewn_tensor operator tensor role)
-    cmake_parse_arguments(PARSE_ARGV 3 tensor "ONE" "LIKE;INTEGERS;OPTIONAL" "")
+    cmake_parse_arguments(PARSE_ARGV 3 tensor "ONE;BLOCKS;MIDDLE" "LIKE;INTEGERS;OPTIONAL" "")
     set(tensor_ROLE ${role})
     set_property(GLOBAL APPEND PROPERTY HEWN_${operator}_TENSORS ${tensor})
-    hewn_set_keys(${operator}_${tensor} tensor ROLE LIKE INTEGERS OPTIONAL ONE)
+    hewn_set_keys(${operator}_${tensor} tensor ROLE LIKE INTEGERS OPTIONAL ONE BLOCKS MIDDLE)
 endfunction()
 
 function(hewn_signature operator)
@@ -115,7 +120,8 @@ function(hewn_derive_signatures operator)
 endfunction()
 
 get_property(all_operators GLOBAL PROPERTY HEWN_ALL_OPERATORS)
-foreach(operator IN LISTS all_operators)
+get_property(kernel_operators GLOBAL PROPERTY HEWN_KERNEL_OPERATORS)
+foreach(operator IN LISTS kernel_operators)
     hewn_derive_signatures(${operator})
 endforeach()
 
@@ -183,9 +189,11 @@ function(hewn_tell_tensors out operator)
     endforeach()
     hewn_get(operator ${operator} TENSORS)
     foreach(tensor IN LISTS operator_TENSORS)
-        hewn_get(tensor ${operator}_${tensor} ROLE LIKE INTEGERS OPTIONAL ONE)
+        hewn_get(tensor ${operator}_${tensor} ROLE LIKE INTEGERS OPTIONAL ONE BLOCKS MIDDLE)
         string(TOLOWER "${tensor_ROLE}" role)
         string(TOLOWER "${tensor_ONE}" one)
+        string(TOLOWER "${tensor_BLOCKS}" blocks)
+        string(TOLOWER "${tensor_MIDDLE}" middle)
         list(FIND operator_TENSORS "${tensor_LIKE}" like)
         hewn_level_number(optional "${tensor_OPTIONAL}")
         hewn_snake_case(member ${tensor})
@@ -194,10 +202,11 @@ function(hewn_tell_tensors out operator)
             set(integers none)
         endif()
         string(APPEND rows "    HEWN_TENSOR("
-            "${tensor}, ${member}, ${role}, ${like}, ${integers}, ${optional}, ${one})\n")
+            "${tensor}, ${member}, ${role}, ${like}, ${integers}, ${optional}, ${one}, ${blocks}, "
+            "${middle})\n")
         list(APPEND json "{\"name\": \"${tensor}\", \"role\": \"${role}\", \"like\": ${like}, \
 \"integers\": \"${tensor_INTEGERS}\", \"optional_from\": \"${tensor_OPTIONAL}\", \
-\"one_element\": ${one}}")
+\"one_element\": ${one}, \"blocks\": ${blocks}, \"middle\": ${middle}}")
         set(kind TensorDesc)
         if(tensor_OPTIONAL)
             set(kind OptionalTensorDesc)
@@ -243,10 +252,10 @@ function(hewn_tell_levels out operator)
     set(${out}_json "${json}" PARENT_SCOPE)
 endfunction()
 
-# operators.inc: HEWN_OPERATOR(operator, number, name, command, "formula", "onnx", in_place, wraps,
-# one_width, (signature), (tensors), (levels)), with
-#   HEWN_TENSOR(name, member, role, like, integers, optional_from, one) for each tensor, `like` and
-#   the signature being tensors' indices, and
+# operators.inc: HEWN_OPERATOR(operator, kernels, number, name, command, "formula", "onnx",
+# in_place, wraps, one_width, (signature), (tensors), (levels)), with
+#   HEWN_TENSOR(name, member, role, like, integers, optional_from, one, blocks, middle) for each
+#   tensor, `like` and the signature being tensors' indices, and
 #   HEWN_LEVEL(number, least, most, types...) for each level, newest first, with the types of each
 #   tensor, `none` where it is like another.
 # onnx.inc: HEWN_ONNX_NODE(type, "domain", "name", between, versions...) for each node of ONNX's.
@@ -258,8 +267,8 @@ function(hewn_write_operators)
         set(${part})
     endforeach()
     foreach(operator IN LISTS all_operators)
-        hewn_get(operator ${operator} TYPE NAME COMMAND ONNX IN_PLACE WRAPS ONE_WIDTH TENSORS
-            SIGNATURE SIGNATURES)
+        hewn_get(operator ${operator} TYPE NAME COMMAND ONNX IN_PLACE WRAPS ONE_WIDTH KERNELS
+            TENSORS SIGNATURE SIGNATURES)
         get_property(formula GLOBAL PROPERTY HEWN_${operator}_FORMULA)
         hewn_tell_tensors(tensors ${operator})
         hewn_tell_levels(levels ${operator})
@@ -273,11 +282,12 @@ function(hewn_write_operators)
         endforeach()
         list(JOIN indices ", " signature)
         string(APPEND inc
-            "HEWN_OPERATOR(${operator}, ${operator_TYPE}, ${operator_NAME}, ${operator_COMMAND}, "
-            "\"${formula}\", \"${operator_ONNX}\", ${in_place}, ${wraps}, ${one_width}, "
-            "(${signature}),\n"
+            "HEWN_OPERATOR(${operator}, ${operator_KERNELS}, ${operator_TYPE}, ${operator_NAME}, "
+            "${operator_COMMAND}, \"${formula}\", \"${operator_ONNX}\", ${in_place}, ${wraps}, "
+            "${one_width}, (${signature}),\n"
             "  (\n${tensors_rows}  ),\n  (\n${levels_rows}  ))\n")
-        list(JOIN operator_SIGNATURES "\", \"" signatures)
+        list(TRANSFORM operator_SIGNATURES REPLACE "(.+)" "\"\\1\"")
+        list(JOIN operator_SIGNATURES ", " signatures)
         if(json)
             string(APPEND json ",\n   ")
         endif()
@@ -287,7 +297,7 @@ function(hewn_write_operators)
             "\"formula\": \"${formula}\", \"onnx\": \"${operator_ONNX}\", "
             "\"in_place\": ${in_place}, \"one_width\": ${one_width}, "
             "\"signature\": [${signature}],\n"
-            "    \"signatures\": [\"${signatures}\"],\n"
+            "    \"kernels\": \"${operator_KERNELS}\", \"signatures\": [${signatures}],\n"
             "    \"tensors\": [\n      ${tensors_json}],\n"
             "    \"levels\": [\n      ${levels_json}]}")
         hewn_camel_case(camel ${operator})

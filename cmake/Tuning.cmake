@@ -36,9 +36,9 @@ endfunction()
 function(hewn_check_tuning file text target)
     hewn_members(keys "${text}" knobs)
     foreach(key IN LISTS keys)
-        hewn_check_known(${file} ${key} "an operator or operator_signature" ${all_operators}
+        hewn_check_known(${file} ${key} "an operator or operator_signature" ${kernel_operators}
             ${all_signatures})
-        foreach(candidate IN LISTS all_operators)
+        foreach(candidate IN LISTS kernel_operators)
             hewn_get(candidate ${candidate} SIGNATURES)
             list(TRANSFORM candidate_SIGNATURES PREPEND ${candidate}_)
             if("${key}" IN_LIST candidate_SIGNATURES OR key STREQUAL candidate)

@@ -7,15 +7,18 @@
 # hewn_feature_levels(<level>...)
 #   Ascending: DirectML's, then `hewn`, which has what is hewn's alone.
 # hewn_operator(<operator> <number> <name> COMMAND <hewn's subcommand> FORMULA <text>
-#               ONNX <domain.operator> [IN_PLACE] [WRAPS] [ONE_WIDTH])
+#               ONNX <domain.operator> [IN_PLACE] [WRAPS] [ONE_WIDTH] [KERNELS <operator>])
 #   The algorithm is generators/<operator>.cpp, how the CPU runs it runtime/cpu/<operator>.cpp.
 #   IN_PLACE: the output may lie on an input of equal strides. WRAPS: kernels of signed types serve
 #   the unsigned ones of their width too. ONE_WIDTH: the types of a signature have one width.
+#   KERNELS: that operator's kernels compute it, so that it has neither forms nor files of its own.
 # hewn_tensor(<operator> <tensor> <DATA|SCALE|ZERO_POINT|OUTPUT> [LIKE <tensor> [INTEGERS <type>]]
-#             [OPTIONAL <level>] [ONE])
+#             [OPTIONAL <level>] [ONE] [BLOCKS] [MIDDLE])
 #   In DirectML's order, the output last. LIKE: has that tensor's type (INTEGERS: or this one, where
 #   that is an integer's). OPTIONAL: may be left out from that level on. ONE: one element, whatever
-#   the sizes of the others; else of the first tensor's sizes.
+#   the sizes of the others; else of the first tensor's sizes. BLOCKS: or of sizes that divide
+#   those, one element for a whole block. MIDDLE: absent, it is not 0 but the middle of an
+#   unsigned type.
 # hewn_signature(<operator> <tensor>...)
 #   The tensors whose types name a kernel: f32_u8.
 # hewn_level(<operator> <level> RANKS <least> <most> <tensor>=<type>,<type>...)
@@ -105,6 +108,25 @@ hewn_form(dequantize_linear repeating LAYOUTS 1 NEEDS avx2)
 hewn_form(dequantize_linear blocks LAYOUTS 1 ONLY "8_" NEEDS avx2)
 hewn_form(dequantize_linear dense LAYOUTS 100 GPU)
 hewn_form(dequantize_linear strided GPU)
+
+# The successors of the linear two. A zero point's presence is DirectML's quantization type.
+hewn_operator(quantize 7 QUANTIZE COMMAND dml-quantize ONNX ai.onnx.QuantizeLinear
+    KERNELS quantize_linear FORMULA "clamp(round(IN / scale) + zero point), ties to even")
+hewn_tensor(quantize InputTensor DATA)
+hewn_tensor(quantize ScaleTensor SCALE LIKE InputTensor BLOCKS)
+hewn_tensor(quantize ZeroPointTensor ZERO_POINT LIKE OutputTensor OPTIONAL 6.3 BLOCKS MIDDLE)
+hewn_tensor(quantize OutputTensor OUTPUT)
+hewn_signature(quantize InputTensor OutputTensor)
+hewn_level(quantize 6.3 RANKS 1 8 InputTensor=f32,f16 OutputTensor=i8,u8,i4,u4)
+
+hewn_operator(dequantize 8 DEQUANTIZE COMMAND dml-dequantize ONNX ai.onnx.DequantizeLinear
+    KERNELS dequantize_linear FORMULA "(IN - zero point) * scale")
+hewn_tensor(dequantize InputTensor DATA)
+hewn_tensor(dequantize ScaleTensor SCALE BLOCKS)
+hewn_tensor(dequantize ZeroPointTensor ZERO_POINT LIKE InputTensor OPTIONAL 6.3 BLOCKS MIDDLE)
+hewn_tensor(dequantize OutputTensor OUTPUT LIKE ScaleTensor)
+hewn_signature(dequantize InputTensor OutputTensor)
+hewn_level(dequantize 6.3 RANKS 1 8 InputTensor=i8,u8,i4,u4 ScaleTensor=f32,f16)
 
 hewn_operator(quantized_linear_add 4 QUANTIZED_LINEAR_ADD COMMAND qadd ONNX com.microsoft.QLinearAdd
     ONE_WIDTH

@@ -41,14 +41,20 @@ OperatorFacts at_newest(OperatorFacts facts, const std::vector<Level> &levels) {
 
 std::vector<OperatorFacts> read() {
 #define HEWN_UNPACK(...) __VA_ARGS__
-#define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element) \
-    {#name, role, like, type_##integers, one_element, {}},
+#define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element, blocks, ...) \
+    {#name, role, like, type_##integers, one_element, blocks, {}},
 #define HEWN_LEVEL(number, least, most, ...) {number, least, most, {__VA_ARGS__}},
-#define HEWN_OPERATOR(name, type, directml, command, formula, onnx, in_place, wraps, one_width, \
-                      signature, tensors, levels) \
-    at_newest( \
-        {type, #name, in_place, wraps, one_width, {HEWN_UNPACK tensors}, {HEWN_UNPACK signature}}, \
-        {HEWN_UNPACK levels}),
+#define HEWN_OPERATOR(name, kernels, type, directml, command, formula, onnx, in_place, wraps, \
+                      one_width, signature, tensors, levels) \
+    at_newest({type, \
+               #name, \
+               #kernels, \
+               in_place, \
+               wraps, \
+               one_width, \
+               {HEWN_UNPACK tensors}, \
+               {HEWN_UNPACK signature}}, \
+              {HEWN_UNPACK levels}),
     return {
 #include "operators.inc"
     };
@@ -60,6 +66,20 @@ std::vector<OperatorFacts> read() {
 bool OperatorFacts::has_scalars() const {
     return std::any_of(tensors.begin(), tensors.end(),
                        [](const TensorFacts &tensor) { return tensor.one_element; });
+}
+
+bool OperatorFacts::takes(const DataTypes &types) const {
+    for (size_t t = 0; t < tensors.size(); t++) {
+        const DataTypes &newest = tensors[t].newest;
+        if (tensors[t].like < 0 && !std::count(newest.begin(), newest.end(), types.at(t)))
+            return false;
+    }
+    return true;
+}
+
+bool OperatorFacts::has_whole_blocks() const {
+    return std::any_of(tensors.begin(), tensors.end(),
+                       [](const TensorFacts &tensor) { return tensor.whole_blocks; });
 }
 
 bool OperatorFacts::is_linear() const {

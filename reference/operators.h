@@ -26,6 +26,7 @@ struct TensorFacts {
     int like;                 // the tensor whose type it has; -1: none
     hewn_data_type integers;  // its type instead where that is an integer's; UNKNOWN: none
     bool one_element;         // whatever the data's sizes
+    bool whole_blocks;        // its blocks divide the data's sizes
     DataTypes
         newest;  // the types that the newest feature level allows a tensor that is like no other
 };
@@ -34,6 +35,7 @@ struct TensorFacts {
 struct OperatorFacts {
     hewn_operator_type type;
     std::string name;
+    std::string kernels;               // the operator whose kernels compute it
     bool in_place;                     // the output may lie on an input
     bool wraps;                        // kernels of signed types serve the unsigned ones
     bool one_width;                    // the types of a signature have one width
@@ -46,6 +48,10 @@ struct OperatorFacts {
     }
     bool is_scale(size_t tensor) const { return tensors[tensor].role == Role::scale; }
     bool is_one_element(size_t tensor) const { return tensors[tensor].one_element; }
+    // Whether its tensors may have these types.
+    bool takes(const DataTypes &types) const;
+    // Its blocks divide the data's sizes.
+    bool has_whole_blocks() const;
     // Its scales and zero points are one element each.
     bool has_scalars() const;
     // Linear, from numbers to quantized ones.

@@ -133,9 +133,10 @@ std::vector<int64_t> random_sizes(Random &random, int64_t max_elements) {
 namespace {
 
 // Sometimes blocks, of a dimension or two, of which at most one has a short last one.
-std::vector<int64_t> random_block_sizes(const std::vector<int64_t> &sizes, Random &random) {
+std::vector<int64_t> random_block_sizes(const std::vector<int64_t> &sizes, bool whole,
+                                        Random &random) {
     std::vector<int64_t> block_sizes(sizes.size(), 1);
-    bool divides = false;
+    bool divides = whole;
     for (int64_t left = random.one_in(3) ? random.integer(1, 2) : 0; left > 0; left--) {
         const size_t d = size_t(random.integer(0, int64_t(sizes.size()) - 1));
         const int64_t block = random.one_in(4) ? 16 : random.integer(1, 8);
@@ -161,7 +162,8 @@ Problem random_problem(hewn_operator_type op, const std::vector<hewn_data_type> 
     const size_t rank = sizes.size();
     const std::vector<bool> none(rank, false);
     std::vector<std::vector<int64_t>> strides, blocks;
-    const std::vector<int64_t> ones(rank, 1), in_blocks = random_block_sizes(sizes, random);
+    const std::vector<int64_t> ones(rank, 1),
+        in_blocks = random_block_sizes(sizes, facts(op).has_whole_blocks(), random);
     const std::vector<size_t> free = free_inputs(op);
     for (const size_t i : free) {
         std::vector<bool> broadcast = none;

@@ -99,6 +99,11 @@ struct Limits<Narrow<Bits, T>> {
                          max = min + 2 * half - 1;
 };
 
+// What an absent zero point of DirectML's QUANTIZE and DEQUANTIZE is: the middle of an unsigned
+// type, 0 of a signed one.
+template<class T>
+constexpr int middle = Limits<T>::min < 0 ? 0 : Limits<T>::max / 2 + 1;
+
 // clamp(roundToIntegralTiesToEven(q) + z, Min, Max); NaN gives z.
 template<class Out>
 Out quantize_quotient(float q, Out z) {

@@ -24,7 +24,11 @@ struct Elements {
 // Where the inputs' first elements lie; null: absent.
 class InputMemory {
 public:
-    explicit InputMemory(std::vector<const void *> first) : first_(std::move(first)) {}
+    explicit InputMemory(std::vector<const void *> first, bool around_middle = false)
+        : first_(std::move(first)), around_middle_(around_middle) {}
+
+    // Whose absent zero points are middles.
+    InputMemory around_middle() const { return InputMemory(first_, true); }
 
     template<class T>
     Elements<T> of(size_t input) const {
@@ -32,15 +36,16 @@ public:
             throw std::logic_error("input " + std::to_string(input) + " is absent");
         return {first_[input]};
     }
-    // An absent zero point is a 0, which offsets of 0 find.
+    // An absent zero point is one value, which offsets of 0 find.
     template<class T>
     Elements<T> zero_point(size_t input) const {
-        static constexpr uint64_t zero = 0;
-        return {first_.at(input) ? first_[input] : &zero};
+        static constexpr uint64_t zero = 0, middle = uint64_t(reference::middle<T>);
+        return {first_.at(input) ? first_[input] : around_middle_ ? &middle : &zero};
     }
 
 private:
     std::vector<const void *> first_;
+    bool around_middle_;
 };
 
 // Truth<operator>::with(types, memory, f) calls f(element): element(offsets) is an element of the
@@ -109,6 +114,18 @@ struct Truth<HEWN_OPERATOR_DEQUANTIZE_LINEAR> {
     }
 };
 
+template<hewn_operator_type Linear>
+struct TruthAroundMiddle {
+    template<class F>
+    static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
+        Truth<Linear>::with(types, memory.around_middle(), f);
+    }
+};
+template<>
+struct Truth<HEWN_OPERATOR_QUANTIZE> : TruthAroundMiddle<HEWN_OPERATOR_QUANTIZE_LINEAR> {};
+template<>
+struct Truth<HEWN_OPERATOR_DEQUANTIZE> : TruthAroundMiddle<HEWN_OPERATOR_DEQUANTIZE_LINEAR> {};
+
 template<>
 struct Truth<HEWN_OPERATOR_QUANTIZED_LINEAR_ADD> {
     template<class F>
@@ -170,7 +187,7 @@ struct Truth<HEWN_OPERATOR_QUANTIZED_LINEAR_MUL> {
 
 template<class F>
 void with_truth(hewn_operator_type type, const DataTypes &types, const InputMemory &memory, F &&f) {
-#define HEWN_OPERATOR(name, number, ...) \
+#define HEWN_OPERATOR(name, kernels, number, ...) \
     if (type == number) return Truth<number>::with(types, memory, f);
 #include "operators.inc"
     throw std::logic_error("no operator has the number " + std::to_string(type));

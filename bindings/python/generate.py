@@ -23,8 +23,7 @@ KEYWORDS = {
 ABOUT = {
     "axis": "the dimension of `{x}` that a scale or zero point of one dimension goes along;"
     " without it they are broadcast by NumPy's rule.",
-    "block_size": "one scale and zero point for so many elements along `axis`, the last block of"
-    " which may be short.",
+    "block_size": "one scale and zero point for so many elements along `axis`{short}.",
     "dtype": "the output's type, as NumPy, PyTorch and their like name it; {default}.",
     "out": "an array for the result, of any strides without overlap. Else a packed array of `{x}`'s"
     " framework is made.",
@@ -105,7 +104,8 @@ class Operator:
         for index, (name, tensor) in enumerate(zip(self.inputs, self.tensors)):
             text = f"{self.type_text(tensor)}; {self.shape_text(index, tensor)}."
             if tensor["optional_from"]:
-                text += " None is 0."
+                middle = ", or an unsigned type's middle" if tensor["middle"] else ""
+                text += f" None is 0{middle}."
             yield name, text
 
     def default_type(self):
@@ -122,7 +122,9 @@ class Operator:
         letters = {"IN": "x", "A": "a", "B": "b"}
         yield re.sub(r"\b(IN|A|B)\b", lambda m: letters[m[0]], self.row["formula"]) + "."
         yield ""
-        values = {"x": self.inputs[0], "default": self.default_type()}
+        whole = any(tensor["blocks"] for tensor in self.tensors)
+        short = "" if whole else ", the last block of which may be short"
+        values = {"x": self.inputs[0], "default": self.default_type(), "short": short}
         about = {word: ABOUT[word].format(**values) for word in self.keywords()}
         for name, text in [*self.tensor_lines(), *about.items()]:
             yield from textwrap.wrap(f"{name}: {text}", 92, subsequent_indent="    ")

@@ -195,6 +195,32 @@ typedef struct hewn_dequantize_linear_desc {
     const hewn_tensor_desc *output_tensor;     /* f */
 } hewn_dequantize_linear_desc;
 
+/* QUANTIZE_LINEAR as DirectML's feature level 6.3 has it: DML_QUANTIZE_OPERATOR_DESC. Its array of
+ * quantization tensors is scale_tensor and zero_point_tensor, whose presence is the quantization
+ * type: DML_QUANTIZATION_TYPE_SCALE_ZERO_POINT, or DML_QUANTIZATION_TYPE_SCALE if it is NULL. It is
+ * then the middle of an unsigned type (u8: 128, u4: 8), 0 of a signed one.
+ * x and scale are f32 or f16, both the same; f is i8, u8, i4 or u4. The sizes of scale and zero
+ * point are x's or divide them, in any dimensions: an element serves a block of x's. Blocks may be
+ * said by block_sizes too, and are whole. Else as QUANTIZE_LINEAR. */
+typedef struct hewn_quantize_desc {
+    uint32_t struct_size;                      /* sizeof(hewn_quantize_desc) */
+    const hewn_tensor_desc *input_tensor;      /* x */
+    const hewn_tensor_desc *scale_tensor;      /* scale */
+    const hewn_tensor_desc *zero_point_tensor; /* optional: NULL means the middle */
+    const hewn_tensor_desc *output_tensor;     /* f */
+} hewn_quantize_desc;
+
+/* DEQUANTIZE_LINEAR as DirectML's feature level 6.3 has it: DML_DEQUANTIZE_OPERATOR_DESC. Scale and
+ * zero point are as for QUANTIZE. x is i8, u8, i4 or u4; scale and f are f32 or f16, both the same.
+ * Else as DEQUANTIZE_LINEAR. */
+typedef struct hewn_dequantize_desc {
+    uint32_t struct_size;                      /* sizeof(hewn_dequantize_desc) */
+    const hewn_tensor_desc *input_tensor;      /* x */
+    const hewn_tensor_desc *scale_tensor;      /* scale */
+    const hewn_tensor_desc *zero_point_tensor; /* optional: NULL means the middle */
+    const hewn_tensor_desc *output_tensor;     /* f */
+} hewn_dequantize_desc;
+
 /* f = clamp(round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / output_scale) +
  * output_zero_point, Min, Max). DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC.
  * a, b and the output have equal sizes; each is i8 or u8, whatever the others are. Scales (f32) and
@@ -243,7 +269,9 @@ enum {
     HEWN_OPERATOR_QUANTIZE_LINEAR = 2,      /* desc: hewn_quantize_linear_desc */
     HEWN_OPERATOR_DEQUANTIZE_LINEAR = 3,    /* desc: hewn_dequantize_linear_desc */
     HEWN_OPERATOR_QUANTIZED_LINEAR_ADD = 4, /* desc: hewn_quantized_linear_add_desc */
-    HEWN_OPERATOR_QUANTIZED_LINEAR_MUL = 5  /* desc: hewn_quantized_linear_mul_desc */
+    HEWN_OPERATOR_QUANTIZED_LINEAR_MUL = 5, /* desc: hewn_quantized_linear_mul_desc */
+    HEWN_OPERATOR_QUANTIZE = 7,             /* desc: hewn_quantize_desc */
+    HEWN_OPERATOR_DEQUANTIZE = 8            /* desc: hewn_dequantize_desc */
 };
 
 /* An operator of any type, for hewn_compile. */

@@ -211,8 +211,8 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
     const char *name = problem.info->dml_name;
     const Variant *variant = nullptr;
     const Chip chip = this_chip();
-    const hewn_status status = pick_variant(problem.info->name, problem.signature, options.variant,
-                                            device.support, chip, &variant, error);
+    const hewn_status status = pick_variant(problem.info->kernels, problem.signature,
+                                            options.variant, device.support, chip, &variant, error);
     if (status != HEWN_STATUS_OK) return status;
 
     CpuOperator *cpu = device.allocator.allocate<CpuOperator>();
@@ -297,9 +297,9 @@ bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs,
             const hewn_buffer_binding &output, Addresses &addresses) {
 #define HEWN_TENSOR(...) +1
 #define HEWN_COUNT(...) (-1 __VA_ARGS__)
-#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, one_width, \
-                      signature, tensors, levels) \
-    if constexpr (is_built(#name)) { \
+#define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
+                      one_width, signature, tensors, levels) \
+    if constexpr (is_built(#kernels)) { \
         if (op.problem.info->input_count == HEWN_COUNT tensors) \
             return locate<HEWN_COUNT tensors>(op, inputs, output, addresses); \
     }

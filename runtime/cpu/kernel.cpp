@@ -12,7 +12,7 @@ namespace {
 // By the operators' places in the table. Null if there are no kernels, so that a program does not
 // link what nothing calls.
 constexpr const CpuForms *kForms[] = {
-#define HEWN_OPERATOR(name, ...) is_built(#name) ? &forms_of_##name : nullptr,
+#define HEWN_OPERATOR(name, kernels, ...) is_built(#kernels) ? &forms_of_##kernels : nullptr,
 #include "operators.inc"
 };
 

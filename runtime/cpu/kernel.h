@@ -109,7 +109,7 @@ struct CpuForms {
     int (*settle)(const Plan &plan, const Allocator &allocator, CpuKernel &kernel,
                   void *const *inputs, void *user_context);
 };
-#define HEWN_OPERATOR(name, ...) extern const CpuForms forms_of_##name;
+#define HEWN_OPERATOR(name, kernels, ...) extern const CpuForms forms_of_##kernels;
 #include "operators.inc"
 // Of an operator that this build has kernels of.
 const CpuForms &forms_of(const OperatorInfo &info);

@@ -22,9 +22,9 @@ constexpr bool any(std::initializer_list<int> types) {
 }
 // Whether this build has an operator that takes such types. Others need not link what follows.
 #define HEWN_LEVEL(level, least, most, ...) || any({__VA_ARGS__})
-#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, one_width, \
-                      signature, tensors, levels) \
-    || (is_built(#name) && (false HEWN_UNPACK levels))
+#define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
+                      one_width, signature, tensors, levels) \
+    || (is_built(#kernels) && (false HEWN_UNPACK levels))
 #define HEWN_UNPACK(...) __VA_ARGS__
 constexpr bool kTaken = false
 #include "operators.inc"

@@ -112,7 +112,7 @@ hewn_status compile(const hewn_device &base, const Problem &problem,
     const OperatorInfo &info = *problem.info;
     const Variant *variant = nullptr;
     HEWN_CHECK(check_packing(problem, error));
-    HEWN_CHECK(pick_variant(info.name, problem.signature, options.variant, base.support, {},
+    HEWN_CHECK(pick_variant(info.kernels, problem.signature, options.variant, base.support, {},
                             &variant, error));
     const Entered entered(device, error);
     HEWN_CHECK(entered.status);

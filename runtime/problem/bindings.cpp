@@ -17,7 +17,7 @@ hewn_status check_unbound(const Problem &problem, const Tensor &tensor,
                           const hewn_buffer_binding &binding, hewn_error *error) {
     if (!binding.buffer) return HEWN_STATUS_OK;
     return refuse(problem, tensor, error)("has a binding but was %s at compile",
-                                          tensor.constant ? "given as a constant" : "absent");
+                                          tensor.present ? "given as a constant" : "absent");
 }
 
 namespace {
@@ -41,7 +41,6 @@ void join_equal_elements(Tensor &tensor, const void *values) {
 
 hewn_status read_constants(const hewn_compile_options &options, Problem &problem,
                            hewn_error *error) {
-    for (const void *&constant : problem.constants) constant = nullptr;
     if (!options.constants && options.constant_count == 0) return HEWN_STATUS_OK;
     const OperatorInfo &info = *problem.info;
     if (!options.constants || options.constant_count != uint32_t(info.input_count)) {

@@ -23,6 +23,8 @@ constexpr uint32_t none = 0;
 #define HEWN_LEVEL(name, word, number) static_assert(HEWN_FEATURE_LEVEL_##name == number);
 #include "types.inc"
 constexpr uint32_t kFloats = f32 | f16, kUnsigned = u64 | u32 | u16 | u8;
+// The middles of unsigned types, as bytes of a kernel.
+constexpr uint8_t kMiddleOfU8 = 128, kMiddleOfU4 = 8;
 
 constexpr struct Level {
     hewn_feature_level number;
@@ -44,11 +46,12 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
                            output = HEWN_TENSOR_ROLE_OUTPUT;
 
 #define HEWN_UNPACK(...) __VA_ARGS__
-#define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element) \
-    {#name, role, like, type_##integers, optional_from, one_element},
+#define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element, blocks, \
+                    middle) \
+    {#name, role, like, type_##integers, optional_from, one_element, blocks, middle},
 #define HEWN_LEVEL(level, least, most, ...) {level, least, most, {__VA_ARGS__}},
-#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, one_width, \
-                      signature, tensors, levels) \
+#define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
+                      one_width, signature, tensors, levels) \
     constexpr TensorRule tensors_##name[] = {HEWN_UNPACK tensors}; \
     constexpr LevelRule levels_##name[] = {HEWN_UNPACK levels}; \
     constexpr int signature_##name[] = {HEWN_UNPACK signature};
@@ -62,8 +65,8 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
 
 // hewn.h's description of an operator has the table's tensors, in its order, behind struct_size.
 #define HEWN_TENSOR(name, member, ...) offsetof(Desc, member),
-#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, one_width, \
-                      signature, tensors, levels) \
+#define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
+                      one_width, signature, tensors, levels) \
     constexpr bool describes_##name() { \
         using Desc = hewn_##name##_desc; \
         size_t due = sizeof(void *); \
@@ -95,10 +98,11 @@ constexpr OperatorInfo with_lists(OperatorInfo info, const TensorRule (&tensors)
 }  // namespace
 
 constexpr OperatorInfo kOperators[] = {
-#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, one_width, \
-                      ...) \
-    with_lists({type, #name, #dml_name, #command, formula, onnx, in_place, wraps, one_width}, \
-               tensors_##name, levels_##name, signature_##name),
+#define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
+                      one_width, ...) \
+    with_lists( \
+        {type, #name, #kernels, #dml_name, #command, formula, onnx, in_place, wraps, one_width}, \
+        tensors_##name, levels_##name, signature_##name),
 #include "operators.inc"
 };
 
@@ -202,7 +206,8 @@ private:
         return HEWN_STATUS_OK;
     }
 
-    // An absent tensor reads as zeros of the first one's sizes.
+    // An absent tensor reads as one value of the first one's sizes: 0, or the constant that its
+    // rule says.
     void set_absent(int t) {
         Tensor &absent = at(t);
         absent = at(0);
@@ -213,6 +218,11 @@ private:
         absent.packing = {};
         absent.bytes = absent.empty() ? 0 : uint64_t(absent.element_bytes);
         std::memset(absent.strides, 0, sizeof absent.strides);
+        if (info_.tensors[t].middle)
+            problem_.constants[t] = absent.type == type_u8   ? &kMiddleOfU8
+                                    : absent.type == type_u4 ? &kMiddleOfU4
+                                                             : nullptr;
+        absent.constant = problem_.constants[t] != nullptr;
     }
 
     // What the level lacks, and which level, if any, has it.
@@ -295,12 +305,27 @@ private:
         }
         if (one) return check_one_element(t);
         for (int d = 0; d < other.rank; d++) {
-            if (other.sizes[d] == first.sizes[d]) continue;
-            return failed(t)("size %lld of dimension %d differs from %s's %lld%s",
-                             (long long)other.sizes[d], d, first.name, (long long)first.sizes[d],
-                             kRepeatsHint);
+            if (other.sizes[d] == first.sizes[d] || spread(t, d)) continue;
+            const bool divides = info_.tensors[t].blocks && other.block_sizes[d] == 1;
+            return failed(t)("size %lld of dimension %d %s %s's %lld%s", (long long)other.sizes[d],
+                             d, divides ? "does not divide" : "differs from", first.name,
+                             (long long)first.sizes[d], kRepeatsHint);
         }
         return HEWN_STATUS_OK;
+    }
+
+    // Of a size that divides the first tensor's, where that may be: gives each element its block of
+    // that tensor's size. False: it may not.
+    bool spread(int t, int d) {
+        Tensor &own = at(t);
+        const int64_t size = at(0).sizes[d], blocks = own.sizes[d];
+        if (!info_.tensors[t].blocks || own.block_sizes[d] > 1 || blocks == 0 || size % blocks != 0)
+            return false;
+        own.sizes[d] = size;
+        if (blocks == 1 || size == 0) own.strides[d] = 0;
+        if (own.strides[d] != 0) own.block_sizes[d] = size / blocks;
+        own.blocked |= own.block_sizes[d] > 1;
+        return true;
     }
 
     // A size of 1, where a stride means nothing, or a stride of 0. An empty view will do if the
@@ -324,7 +349,7 @@ private:
             return failed(t)(
                 "has block sizes above 1; only scales and zero points of more than one element may "
                 "have them");
-        return level_ >= HEWN_FEATURE_LEVEL_HEWN
+        return level_ >= HEWN_FEATURE_LEVEL_HEWN || rule.blocks
                    ? HEWN_STATUS_OK
                    : needs(t, "a block size", HEWN_FEATURE_LEVEL_HEWN);
     }
@@ -343,6 +368,10 @@ private:
         }
         if (first < 0 || problem_.output.sizes[d] % at(first).block_sizes[d] == 0)
             return HEWN_STATUS_OK;
+        if (info_.tensors[first].blocks)
+            return failed(first)("block size %lld of dimension %d does not divide %s's %lld",
+                                 (long long)at(first).block_sizes[d], d, at(0).name,
+                                 (long long)at(0).sizes[d]);
         if (short_ >= 0)
             return failed(first, HEWN_STATUS_UNSUPPORTED)(
                 "the last block is short in the dimensions %d and %d; it may be in one", short_, d);
@@ -414,6 +443,7 @@ __attribute__((cold)) hewn_status read_operator(const hewn_operator_desc *desc,
     for (const OperatorInfo &info : kOperators) {
         if (info.type != desc->type) continue;
         problem.info = &info;
+        for (const void *&constant : problem.constants) constant = nullptr;
         return Reader(problem, known, error).read(desc->desc);
     }
     return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_operator_desc: %d is no operator type",

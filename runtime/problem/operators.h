@@ -13,8 +13,8 @@ namespace hewn {
 // The tensors of the operator that has the most, the output among them.
 #define HEWN_TENSOR(...) +1
 #define HEWN_COUNT(...) (0 __VA_ARGS__)
-#define HEWN_OPERATOR(name, type, dml_name, command, formula, onnx, in_place, wraps, one_width, \
-                      signature, tensors, levels) \
+#define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
+                      one_width, signature, tensors, levels) \
     HEWN_COUNT tensors,
 constexpr int kTensorCounts[] = {
 #include "operators.inc"
@@ -34,6 +34,8 @@ struct TensorRule {
     hewn_data_type integers;  // the type instead, beside integers of `like`; UNKNOWN: none
     hewn_feature_level optional_from;  // the level from which on it may be left out; 0: never
     bool one_element;  // whatever the others' sizes; else it has those of the first tensor
+    bool blocks;       // or sizes that divide those; whole blocks at every level
+    bool middle;       // absent, it is the middle of an unsigned type
 };
 
 // What DirectML allows from a level on.
@@ -46,6 +48,7 @@ struct LevelRule {
 struct OperatorInfo {
     hewn_operator_type type;
     const char *name;      // "quantize_linear"
+    const char *kernels;   // the operator whose kernels compute it
     const char *dml_name;  // "QUANTIZE_LINEAR", for messages
     const char *command, *formula, *onnx_name;
     bool in_place;            // the output may be bound in place of an input of equal strides
@@ -74,7 +77,8 @@ struct Problem {
     Tensor inputs[kMaxInputs];
     Tensor output;
     char signature[16];
-    const void *constants[kMaxInputs];  // where the values of those inputs lie; null of the others
+    // Where the values of inputs lie that are known at compile; null of the others.
+    const void *constants[kMaxInputs];
 };
 
 // The type that the operator's kernel has for a tensor of `type`.

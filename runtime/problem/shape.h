@@ -26,7 +26,7 @@ struct Packing {
 struct Tensor {
     const char *name;  // DirectML's: "InputTensor"
     bool present;
-    bool constant;  // its values were given at compile
+    bool constant;  // its values are known at compile
     bool blocked;   // its description has block sizes above 1
     hewn_data_type type;
     int32_t element_bytes;  // of one for a kernel: 1 where several share a byte

@@ -304,6 +304,28 @@ TEST_F(CppApi, TableOfOperators) {
     EXPECT_EQ(sum, (std::vector<float>{2, 4, 6, 8}));
 }
 
+// DirectML's own pair: sizes that divide, and no zero point, which is the middle of u8.
+TEST_F(CppApi, QuantizeAndDequantize) {
+    const TensorDesc f32 = {DataType::FLOAT32, {2, 4}}, u8 = {DataType::UINT8, {2, 4}},
+                     scale = {DataType::FLOAT32, {2, 2}};
+    const hewn::Operator quantize = hewn::compile(hewn::QuantizeDesc{f32, scale, std::nullopt, u8}),
+                         dequantize =
+                             hewn::compile(hewn::DequantizeDesc{u8, scale, std::nullopt, f32});
+    const std::vector<float> x = {1, -1, 1, 2, -200, 3, 100, 0}, scales = {1, 0.5f, 2, 0.25f};
+    std::vector<uint8_t> q(8);
+    quantize.execute({x, scales, nullptr}, {q});
+    EXPECT_EQ(q, (std::vector<uint8_t>{129, 127, 130, 132, 28, 130, 255, 128}));
+    std::vector<float> y(8);
+    dequantize.execute({q, scales, nullptr}, {y});
+    EXPECT_EQ(y, (std::vector<float>{1, -1, 1, 2, -200, 4, 31.75f, 0}));
+    const std::vector<uint8_t> zero_point = {0};
+    EXPECT_EQ(status_of([&] {
+                  quantize.execute({x, scales, zero_point}, {q});
+              }),
+              HEWN_STATUS_INVALID_BINDING)
+        << "absent at compile";
+}
+
 TEST_F(CppApi, HalfIsAlsoKeptInIntegers) {
     if (runnable_variants("add", "f16").empty()) GTEST_SKIP() << "add f16: not in this build";
     const TensorDesc f16 = {DataType::FLOAT16, {2}};

@@ -145,6 +145,8 @@ Operator operator_of(hewn_operator_type op, const std::string &signature) {
 const Operator ADD = operator_of(HEWN_OPERATOR_ADD, "f32"),
                QUANTIZE = operator_of(HEWN_OPERATOR_QUANTIZE_LINEAR, "f32_u8"),
                DEQUANTIZE = operator_of(HEWN_OPERATOR_DEQUANTIZE_LINEAR, "u8_f32"),
+               QUANTIZE_63 = operator_of(HEWN_OPERATOR_QUANTIZE, "f32_u8"),
+               DEQUANTIZE_63 = operator_of(HEWN_OPERATOR_DEQUANTIZE, "u8_f32"),
                QADD = operator_of(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, "u8_i8_u8");
 
 // Each of the table, of the first types that it takes.
@@ -290,6 +292,9 @@ TEST(Tables, AddTypes) { all_types(ADD, false); }
 TEST(Tables, QuantizeLinearTypes) { all_types(QUANTIZE, true); }
 TEST(Tables, DequantizeLinearTypes) { all_types(DEQUANTIZE, true); }
 
+TEST(Tables, QuantizeTypes) { all_types(QUANTIZE_63, true); }
+TEST(Tables, DequantizeTypes) { all_types(DEQUANTIZE_63, true); }
+
 TEST(Tables, QuantizedLinearAddTypes) {
     // Every accepted set, and each with one tensor of every type.
     for (const hewn_feature_level level : LEVELS) {
@@ -374,6 +379,9 @@ TEST(Tables, MessagesNameTheLevel) {
     }
     EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {F64, F64, F64})), UNSUPPORTED,
                         {"ATensor", "FLOAT64"}));
+    for (const Operator &op : {QUANTIZE_63, DEQUANTIZE_63})
+        EXPECT_TRUE(refused(try_compile(op.op, tensors_of(op.op, op.types), 0x6200), UNSUPPORTED,
+                            {op.name, "needs feature level 6.3", "compiled at 6.2"}));
 }
 
 TEST(Tables, UnknownLevels) {
@@ -497,6 +505,47 @@ TEST(Rules, BlocksTogether) {
                         {"ScaleTensor", "short in the dimensions 0 and 1"}));
     EXPECT_TRUE(refused(compiled({3, 1}, {1, 2}), UNSUPPORTED,
                         {"ZeroPointTensor", "short in the dimensions 0 and 1"}));
+}
+
+// Parameters of QUANTIZE and DEQUANTIZE: sizes that divide the input's, or blocks of them.
+TEST(Rules, SizesThatDivide) {
+    for (const Operator &op : {QUANTIZE_63, DEQUANTIZE_63}) {
+        for (const size_t i : {1, 2}) {
+            const auto compiled = [&](const Spec &spec) {
+                auto tensors = tensors_of(op.op, op.types, {4, 6});
+                tensors[i] = spec;
+                tensors[i]->type = op.types[i];
+                return try_compile(op.op, tensors, HEWN_FEATURE_LEVEL_6_3);
+            };
+            for (const std::vector<int64_t> &sizes :
+                 {std::vector<int64_t>{4, 6}, {2, 3}, {1, 1}, {4, 2}, {1, 6}, {2, 1}}) {
+                EXPECT_EQ(compiled({F32, sizes}).status, HEWN_STATUS_OK);
+                EXPECT_EQ(compiled({F32, sizes, {100, 7}}).status, HEWN_STATUS_OK);
+                EXPECT_EQ(compiled({F32, sizes, {0, 0}}).status, HEWN_STATUS_OK);
+            }
+            EXPECT_EQ(compiled({F32, {4, 6}, {}, {2, 3}}).status, HEWN_STATUS_OK);
+            EXPECT_EQ(compiled({F32, {2, 6}, {}, {1, 3}}).status, HEWN_STATUS_OK);
+            EXPECT_TRUE(
+                refused(compiled({F32, {4, 4}}), INVALID,
+                        {op.tensors[i], "size 4 of dimension 1 does not divide InputTensor's 6"}));
+            EXPECT_TRUE(refused(compiled({F32, {0, 6}}), INVALID,
+                                {op.tensors[i], "size 0 of dimension 0 does not divide"}));
+            EXPECT_TRUE(refused(compiled({F32, {8, 6}}), INVALID,
+                                {op.tensors[i], "size 8 of dimension 0 does not divide"}));
+            EXPECT_TRUE(refused(compiled({F32, {4, 3}, {}, {1, 2}}), INVALID,
+                                {op.tensors[i], "size 3 of dimension 1 differs from"}));
+            EXPECT_TRUE(refused(
+                compiled({F32, {4, 6}, {}, {1, 4}}), INVALID,
+                {op.tensors[i], "block size 4 of dimension 1 does not divide InputTensor's 6"}));
+        }
+        auto tensors = tensors_of(op.op, op.types, {4, 6});
+        tensors[1]->sizes = {2, 3}, tensors[2]->sizes = {2, 2};
+        EXPECT_TRUE(refused(try_compile(op.op, tensors), UNSUPPORTED,
+                            {"ZeroPointTensor", "block size 3 of dimension 1", "ScaleTensor's 2"}));
+        tensors = tensors_of(op.op, op.types, {0, 6});
+        tensors[1]->sizes = {1, 3};
+        EXPECT_EQ(try_compile(op.op, tensors).status, HEWN_STATUS_OK) << "empty";
+    }
 }
 
 TEST(Rules, OneElementParameters) {
@@ -890,6 +939,8 @@ TEST_F(RawCompile, StructSizeOfEveryDesc) {
     too_small(HEWN_OPERATOR_ADD, hewn_add_desc{}, "ADD");
     too_small(HEWN_OPERATOR_QUANTIZE_LINEAR, hewn_quantize_linear_desc{}, "QUANTIZE_LINEAR");
     too_small(HEWN_OPERATOR_DEQUANTIZE_LINEAR, hewn_dequantize_linear_desc{}, "DEQUANTIZE_LINEAR");
+    too_small(HEWN_OPERATOR_QUANTIZE, hewn_quantize_desc{}, "QUANTIZE");
+    too_small(HEWN_OPERATOR_DEQUANTIZE, hewn_dequantize_desc{}, "DEQUANTIZE");
     too_small(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, hewn_quantized_linear_add_desc{},
               "QUANTIZED_LINEAR_ADD");
 }

@@ -333,6 +333,28 @@ TEST_P(VariantTest, RandomLayouts) {
     }
 }
 
+// Other operators that run on the kernel, of the types that they take: DirectML's QUANTIZE and
+// DEQUANTIZE, whose absent zero point is a middle.
+TEST_P(VariantTest, OperatorsOfTheKernel) {
+    const Variant &variant = GetParam();
+    Random random = this->random();
+    int operators = 0;
+    for (const OperatorFacts &op : all_operators()) {
+        if (op.kernels != variant.operator_name || op.type == variant.op()) continue;
+        for (const DataTypes &types : variant.all_types()) {
+            if (!op.takes(types)) continue;
+            operators++;
+            for (int i = 0, n = EMULATED ? 20 : 60; i < n; i++) {
+                Problem problem = random_problem(op.type, types, random, 3000);
+                fill_inputs(problem, random,
+                            random.one_in(4) ? Scales::extraordinary : Scales::ordinary);
+                ASSERT_TRUE(check(problem, variant.name)) << op.name;
+            }
+        }
+    }
+    if (operators == 0) GTEST_SKIP() << "none";
+}
+
 // Packed elements: rows that begin within a byte, padded, strided and transposed; parameters of
 // rows, columns and blocks, packed as well; several threads beside bytes that rows share.
 TEST_P(VariantTest, Packed) {

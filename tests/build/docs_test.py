@@ -157,7 +157,7 @@ class Numbers(unittest.TestCase):
 
     def test_kernels_of_an_operator(self):
         rows = re.findall(r"^\| ([A-Z_]+) \|.*\| (\d+) \|$", text("README.md"), re.MULTILINE)
-        self.assertEqual(rows, [(op, str(n)) for op, n in self.kernels.items()])
+        self.assertEqual(rows, [(op, str(n)) for op, n in self.kernels.items() if n])
 
     def test_kernels(self):
         total = sum(self.kernels.values())

@@ -27,8 +27,7 @@ const std::set<std::string> CASE_FIELDS = {
 const std::set<std::string> TENSOR_FIELDS = {"dtype", "shape",      "data",      "strides",
                                              "block", "orig_shape", "orig_data", "packed"};
 // Of the quantization family, and not in the operator table.
-const std::set<std::string> FOREIGN_OPERATORS = {"ADD1", "QUANTIZE", "DEQUANTIZE",
-                                                 "DYNAMIC_QUANTIZE_LINEAR", "REQUANTIZE"};
+const std::set<std::string> FOREIGN_OPERATORS = {"ADD1", "DYNAMIC_QUANTIZE_LINEAR", "REQUANTIZE"};
 const std::set<std::string> FOREIGN_ATTRIBUTES = {"activation", "clamp", "precision", "saturate"};
 const std::set<std::string> TOLERANCE_FIELDS = {"ulp", "abs", "rel"};
 
@@ -131,11 +130,21 @@ std::string foreign_attribute(const json &object) {
     return "";
 }
 
-// What ONNX says by attributes. The output's type may be said by one, but only as it is.
-void check_attributes(const OperatorInfo &op, const json &attrs, const Header &output) {
+using Headers = std::map<std::string, Header>;  // the output's among them, by DirectML's name
+
+// What ONNX and DirectML say by attributes. The output's type may be said by one, and whether there
+// is a zero point, but only as they are.
+void check_attributes(const OperatorInfo &op, const json &attrs, const Headers &headers) {
+    const Header &output = headers.at(op.tensors.back().name);
     std::set<std::string> known = {"output_dtype", "feature_level"};
     if (has_axis(op)) known.insert(AXIS_AND_BLOCKS.begin(), AXIS_AND_BLOCKS.end());
+    if (has_quantization_type(op)) known.insert("quantization_type");
     check_fields(attrs, known, std::string("'attrs' of ") + op.directml_name);
+    const json *quantization = optional_member(attrs, "quantization_type");
+    const char *due = headers.count("ZeroPointTensor") ? "SCALE_ZERO_POINT" : "SCALE";
+    if (quantization && *quantization != due)
+        throw InputError("'quantization_type' is " + brief(*quantization) +
+                         ", but the tensors are " + due);
     const json *type = optional_member(attrs, "output_dtype");
     if (type && *type != output.dtype)
         throw InputError("'output_dtype' is " + brief(*type) + ", but the output is of " +
@@ -354,14 +363,18 @@ void parse_tolerance(Case &result, const json &object) {
                               (tolerance.ulp > 0 || tolerance.abs > 0 || tolerance.rel > 0);
 }
 
-using Headers = std::map<std::string, Header>;  // the output's among them, by DirectML's name
+// Empty: there is none.
+std::string foreign_type(const Headers &headers) {
+    for (const auto &[name, header] : headers)
+        if (!header.type) return "dtype " + header.dtype;
+    return "";
+}
 
 // Why the case is outside DirectML's tables; empty if it is inside. This looks at types and shapes
 // alone and does not ask the library, so a library that refuses too much fails the case.
 std::string outside_tables(const OperatorInfo &op, const Headers &headers) {
     const Header &output = headers.at(op.tensors.back().name);
-    for (const auto &[name, header] : headers)
-        if (!header.type) return "dtype " + header.dtype;
+    if (const std::string foreign = foreign_type(headers); !foreign.empty()) return foreign;
     if (output.shape.size() > HEWN_DIMENSION_COUNT_MAX)
         return "rank above " + std::to_string(HEWN_DIMENSION_COUNT_MAX);
     for (const TensorInfo &tensor : op.tensors) {
@@ -454,17 +467,19 @@ void parse_into(Case &result, const json &object) {
         result.skip = "outside the tables: attribute " + foreign;
         return;
     }
-    if (const json *attrs = optional_member(object, "attrs")) check_attributes(op, *attrs, output);
+    if (const json *attrs = optional_member(object, "attrs")) check_attributes(op, *attrs, headers);
     if (const json *attrs = optional_member(object, "attrs")) {
         if (optional_member(*attrs, "feature_level"))
             result.level = parse_feature_level(text_member(*attrs, "feature_level", "'attrs'"));
     }
-    const std::string outside = outside_tables(op, headers);
+    // Of what must be refused the library sees all that it can be told.
+    const json *expect = optional_member(object, "expect");
+    const std::string outside = expect ? foreign_type(headers) : outside_tables(op, headers);
     if (!outside.empty()) {
         result.skip = "outside the tables: " + outside;
         return;
     }
-    if (const json *expect = optional_member(object, "expect")) {
+    if (expect) {
         result.refusal = refusal_called(*expect);
         parse_refusal(result, headers);
         return;

@@ -118,9 +118,12 @@ void add_input(CLI::App &command, const OperatorInfo &op, size_t input, Operator
     const TensorInfo &tensor = op.tensors[input];
     if (is_parameter(tensor)) {
         command
-            .add_option(argument_of(tensor), options.inputs[input],
-                        std::string(tensor.name) + ": number or .npy file" +
-                            (tensor.optional ? "; absent: 0" : ""))
+            .add_option(
+                argument_of(tensor), options.inputs[input],
+                std::string(tensor.name) + ": number or .npy file" +
+                    (!tensor.optional            ? ""
+                     : has_quantization_type(op) ? "; absent: an unsigned type's middle, or 0"
+                                                 : "; absent: 0"))
             ->required(!tensor.optional)
             ->type_name(tensor.role == HEWN_TENSOR_ROLE_SCALE ? "S" : "Z");
         return;

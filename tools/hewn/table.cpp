@@ -36,8 +36,33 @@ const TensorInfo *scale_of_output(const OperatorInfo &op) {
                : nullptr;
 }
 
+namespace {
+// What the generated table has and the library's own does not tell.
+struct Kernels {
+    hewn_operator_type type;
+    const char *of;
+    bool middle;  // for an absent zero point
+};
+const Kernels &kernels_of(const OperatorInfo &op) {
+    static const std::vector<Kernels> all = {
+#define HEWN_UNPACK(...) __VA_ARGS__
+#define HEWN_TENSOR(name, member, role, like, integers, optional_from, one, blocks, middle) \
+    || middle
+#define HEWN_OPERATOR(name, kernels, type, directml, command, formula, onnx, in_place, wraps, \
+                      one_width, signature, tensors, ...) \
+    {type, #kernels, false HEWN_UNPACK tensors},
+#include "operators.inc"
+#undef HEWN_UNPACK
+    };
+    return *std::find_if(all.begin(), all.end(),
+                         [&](const Kernels &each) { return each.type == op.type; });
+}
+}  // namespace
+
+bool has_quantization_type(const OperatorInfo &op) { return kernels_of(op).middle; }
+
 std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &types) {
-    std::string name = op.name;
+    std::string name = kernels_of(op).of;
     for (size_t i = 0; i < op.tensors.size(); i++) {
         if (!op.tensors[i].in_signature) continue;
         std::string word(type_name(file_type(types.at(i))));  // whose kernels packed types have

@@ -31,6 +31,10 @@ bool has_axis(const OperatorInfo &op);
 // none.
 const TensorInfo *scale_of_output(const OperatorInfo &op);
 
+// Whether DirectML says by a quantization type which parameters there are: an absent zero point is
+// then the middle of an unsigned type.
+bool has_quantization_type(const OperatorInfo &op);
+
 // The name, without its target, of the kernel for tensors of these types: "quantize_linear_f32_u8".
 std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &types);
 

@@ -146,6 +146,22 @@ def test_one_scale_for_each_block_along_an_axis(x):
     check(got, quantized(x, np.repeat(scales, 4)[:, None]))
 
 
+@pytest.mark.parametrize("dtype, middle", [("uint8", 128), ("int8", 0)])
+def test_an_absent_zero_point_of_directmls_pair_is_the_middle(x, dtype, middle):
+    needs("quantize_linear", "float32", dtype)
+    needs("dequantize_linear", dtype, "float32")
+    scales = np.array([0.5, 0.25], np.float32)
+    wide = np.repeat(scales, 4)[:, None]
+    expected = quantized(x, wide, middle, dtype)
+    check(hewn.quantize(x, scales, dtype=dtype, axis=1, block_size=4), expected)
+    check(hewn.quantize(x, scales, 3, dtype=dtype, axis=1, block_size=4),
+          quantized(x, wide, 3, dtype))  # fmt: skip
+    back = hewn.dequantize(expected, scales, axis=1, block_size=4)
+    check(back, dequantized(expected, wide, middle))
+    with pytest.raises(hewn.Error, match="does not divide"):
+        hewn.quantize(x, scales[[0, 1, 0]], dtype=dtype, axis=1, block_size=3)
+
+
 # ---- Types that follow ----
 
 
