@@ -4,7 +4,7 @@
 # Sets, for each operator in HEWN_ALL_OPERATORS, HEWN_<operator>_<KEY>: TYPE (its number), NAME,
 # COMMAND, FORMULA, ONNX, IN_PLACE, WRAPS, ONE_WIDTH, KERNELS (the operator that has them), TENSORS,
 # SIGNATURE (tensors), LEVELS, SIGNATURES (of its own kernels; HEWN_KERNEL_OPERATORS have some).
-# HEWN_<operator>_<tensor>_<KEY>: ROLE, LIKE, INTEGERS, OPTIONAL, ONE, BLOCKS, MIDDLE.
+# HEWN_<operator>_<tensor>_<KEY>: ROLE, LIKE, INTEGERS, OPTIONAL, ONE, BLOCKS, MIDDLE, MIXED.
 # HEWN_<operator>_<level>_<KEY>: RANKS, and the types of a tensor as KEY. HEWN_<operator>_FORMS, and
 # HEWN_<operator>_<form>_<KEY>. hewn_write_operators() writes into the build tree
 # generated/operators.json, types.inc, operators.inc and onnx.inc in generated/include/, and
@@ -44,10 +44,10 @@ function(hewn_operator operator type name)
 endfunction()
 
 function(hewn_tensor operator tensor role)
-    cmake_parse_arguments(PARSE_ARGV 3 tensor "ONE;BLOCKS;MIDDLE" "LIKE;INTEGERS;OPTIONAL" "")
+    cmake_parse_arguments(PARSE_ARGV 3 tensor "ONE;BLOCKS;MIDDLE;MIXED" "LIKE;INTEGERS;OPTIONAL" "")
     set(tensor_ROLE ${role})
     set_property(GLOBAL APPEND PROPERTY HEWN_${operator}_TENSORS ${tensor})
-    hewn_set_keys(${operator}_${tensor} tensor ROLE LIKE INTEGERS OPTIONAL ONE BLOCKS MIDDLE)
+    hewn_set_keys(${operator}_${tensor} tensor ROLE LIKE INTEGERS OPTIONAL ONE BLOCKS MIDDLE MIXED)
 endfunction()
 
 function(hewn_signature operator)
@@ -189,11 +189,13 @@ function(hewn_tell_tensors out operator)
     endforeach()
     hewn_get(operator ${operator} TENSORS)
     foreach(tensor IN LISTS operator_TENSORS)
-        hewn_get(tensor ${operator}_${tensor} ROLE LIKE INTEGERS OPTIONAL ONE BLOCKS MIDDLE)
+        hewn_get(tensor ${operator}_${tensor} ROLE LIKE INTEGERS OPTIONAL ONE BLOCKS MIDDLE
+            MIXED)
         string(TOLOWER "${tensor_ROLE}" role)
         string(TOLOWER "${tensor_ONE}" one)
         string(TOLOWER "${tensor_BLOCKS}" blocks)
         string(TOLOWER "${tensor_MIDDLE}" middle)
+        string(TOLOWER "${tensor_MIXED}" mixed)
         list(FIND operator_TENSORS "${tensor_LIKE}" like)
         hewn_level_number(optional "${tensor_OPTIONAL}")
         hewn_snake_case(member ${tensor})
@@ -203,10 +205,10 @@ function(hewn_tell_tensors out operator)
         endif()
         string(APPEND rows "    HEWN_TENSOR("
             "${tensor}, ${member}, ${role}, ${like}, ${integers}, ${optional}, ${one}, ${blocks}, "
-            "${middle})\n")
+            "${middle}, ${mixed})\n")
         list(APPEND json "{\"name\": \"${tensor}\", \"role\": \"${role}\", \"like\": ${like}, \
 \"integers\": \"${tensor_INTEGERS}\", \"optional_from\": \"${tensor_OPTIONAL}\", \
-\"one_element\": ${one}, \"blocks\": ${blocks}, \"middle\": ${middle}}")
+\"one_element\": ${one}, \"blocks\": ${blocks}, \"middle\": ${middle}, \"mixed\": ${mixed}}")
         set(kind TensorDesc)
         if(tensor_OPTIONAL)
             set(kind OptionalTensorDesc)
@@ -254,8 +256,8 @@ endfunction()
 
 # operators.inc: HEWN_OPERATOR(operator, kernels, number, name, command, "formula", "onnx",
 # in_place, wraps, one_width, (signature), (tensors), (levels)), with
-#   HEWN_TENSOR(name, member, role, like, integers, optional_from, one, blocks, middle) for each
-#   tensor, `like` and the signature being tensors' indices, and
+#   HEWN_TENSOR(name, member, role, like, integers, optional_from, one, blocks, middle, mixed) for
+#   each tensor, `like` and the signature being tensors' indices, and
 #   HEWN_LEVEL(number, least, most, types...) for each level, newest first, with the types of each
 #   tensor, `none` where it is like another.
 # onnx.inc: HEWN_ONNX_NODE(type, "domain", "name", between, versions...) for each node of ONNX's.

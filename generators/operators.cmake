@@ -13,12 +13,13 @@
 #   the unsigned ones of their width too. ONE_WIDTH: the types of a signature have one width.
 #   KERNELS: that operator's kernels compute it, so that it has neither forms nor files of its own.
 # hewn_tensor(<operator> <tensor> <DATA|SCALE|ZERO_POINT|OUTPUT> [LIKE <tensor> [INTEGERS <type>]]
-#             [OPTIONAL <level>] [ONE] [BLOCKS] [MIDDLE])
+#             [OPTIONAL <level>] [ONE] [BLOCKS] [MIDDLE] [MIXED])
 #   In DirectML's order, the output last. LIKE: has that tensor's type (INTEGERS: or this one, where
 #   that is an integer's). OPTIONAL: may be left out from that level on. ONE: one element, whatever
 #   the sizes of the others; else of the first tensor's sizes. BLOCKS: or of sizes that divide
-#   those, one element for a whole block. MIDDLE: absent, it is not 0 but the middle of an
-#   unsigned type.
+#   those, one element for a whole block. MIDDLE: absent, it is not 0 but the middle of an unsigned
+#   type. MIXED: of floats, it may be another one than that tensor's from hewn's level on; the
+#   kernel is then that of f32, and f16 is converted around it.
 # hewn_signature(<operator> <tensor>...)
 #   The tensors whose types name a kernel: f32_u8.
 # hewn_level(<operator> <level> RANKS <least> <most> <tensor>=<type>,<type>...)
@@ -65,7 +66,7 @@ hewn_form(add strided GPU)
 hewn_operator(quantize_linear 2 QUANTIZE_LINEAR COMMAND quantize ONNX ai.onnx.QuantizeLinear
     FORMULA "clamp(round(IN / scale) + zero point), ties to even")
 hewn_tensor(quantize_linear InputTensor DATA)
-hewn_tensor(quantize_linear ScaleTensor SCALE LIKE InputTensor INTEGERS f32)
+hewn_tensor(quantize_linear ScaleTensor SCALE LIKE InputTensor INTEGERS f32 MIXED)
 hewn_tensor(quantize_linear ZeroPointTensor ZERO_POINT LIKE OutputTensor OPTIONAL 6.2)
 hewn_tensor(quantize_linear OutputTensor OUTPUT)
 hewn_signature(quantize_linear InputTensor OutputTensor)
@@ -95,7 +96,7 @@ hewn_operator(dequantize_linear 3 DEQUANTIZE_LINEAR COMMAND dequantize ONNX ai.o
 hewn_tensor(dequantize_linear InputTensor DATA)
 hewn_tensor(dequantize_linear ScaleTensor SCALE)
 hewn_tensor(dequantize_linear ZeroPointTensor ZERO_POINT LIKE InputTensor OPTIONAL 6.2)
-hewn_tensor(dequantize_linear OutputTensor OUTPUT LIKE ScaleTensor)
+hewn_tensor(dequantize_linear OutputTensor OUTPUT LIKE ScaleTensor MIXED)
 hewn_signature(dequantize_linear InputTensor OutputTensor)
 hewn_level(dequantize_linear hewn RANKS 1 8
     InputTensor=i32,i16,i8,u32,u16,u8,i4,u4,i2,u2 ScaleTensor=f32,f16)

@@ -27,6 +27,7 @@ struct TensorFacts {
     hewn_data_type integers;  // its type instead where that is an integer's; UNKNOWN: none
     bool one_element;         // whatever the data's sizes
     bool whole_blocks;        // its blocks divide the data's sizes
+    bool mixed;               // of floats, any
     DataTypes
         newest;  // the types that the newest feature level allows a tensor that is like no other
 };

@@ -121,9 +121,13 @@ Out quantize_linear(In x, Scale s, Out z) {
 
 // (x - z) * s: the difference is exact and rounds once to f32, the product rounds once, f16 once
 // more.
+template<class Out, class Scale, class In>
+Out dequantize_linear_to(In x, Scale s, In z) {
+    return from_f32<Out>(float(int64_t(x) - int64_t(z)) * to_f32(s));
+}
 template<class Scale, class In>
 Scale dequantize_linear(In x, Scale s, In z) {
-    return from_f32<Scale>(float(int64_t(x) - int64_t(z)) * to_f32(s));
+    return dequantize_linear_to<Scale>(x, s, z);
 }
 
 // clamp(round(((a - az) * as + (b - bz) * bs) / os) + oz, Min, Max)

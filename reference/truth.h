@@ -76,20 +76,19 @@ struct Truth<HEWN_OPERATOR_QUANTIZE_LINEAR> {
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
         with_type<float, f16, int32_t>(types.at(0), [&](auto x_tag) {
             using X = decltype(x_tag);
-            with_type<std::conditional_t<std::is_same_v<X, int32_t>, float, X>>(
-                types.at(1), [&](auto scale_tag) {
-                    with_type<int8_t, uint8_t, int16_t, uint16_t, i4, u4, i2, u2>(
-                        types.at(3), [&](auto y_tag) {
-                            using Y = decltype(y_tag);
-                            const Elements<X> x = memory.of<X>(0);
-                            const auto scale = memory.of<decltype(scale_tag)>(1);
-                            const Elements<Y> zero_point = memory.zero_point<Y>(2);
-                            f([=](const int64_t *at) {
-                                return reference::quantize_linear<Y>(x[at[0]], scale[at[1]],
-                                                                     zero_point[at[2]]);
-                            });
+            with_type<float, f16>(types.at(1), [&](auto scale_tag) {
+                with_type<int8_t, uint8_t, int16_t, uint16_t, i4, u4, i2, u2>(
+                    types.at(3), [&](auto y_tag) {
+                        using Y = decltype(y_tag);
+                        const Elements<X> x = memory.of<X>(0);
+                        const auto scale = memory.of<decltype(scale_tag)>(1);
+                        const Elements<Y> zero_point = memory.zero_point<Y>(2);
+                        f([=](const int64_t *at) {
+                            return reference::quantize_linear<Y>(x[at[0]], scale[at[1]],
+                                                                 zero_point[at[2]]);
                         });
-                });
+                    });
+            });
         });
     }
 };
@@ -100,14 +99,16 @@ struct Truth<HEWN_OPERATOR_DEQUANTIZE_LINEAR> {
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
         with_type<int32_t, int16_t, int8_t, uint32_t, uint16_t, uint8_t, i4, u4, i2, u2>(
             types.at(0), [&](auto x_tag) {
-                with_type<float, f16>(types.at(3), [&](auto y_tag) {
-                    using X = decltype(x_tag);
-                    using Y = decltype(y_tag);
-                    const Elements<X> x = memory.of<X>(0), zero_point = memory.zero_point<X>(2);
-                    const Elements<Y> scale = memory.of<Y>(1);
-                    f([=](const int64_t *at) {
-                        return reference::dequantize_linear(x[at[0]], scale[at[1]],
-                                                            zero_point[at[2]]);
+                with_type<float, f16>(types.at(1), [&](auto scale_tag) {
+                    with_type<float, f16>(types.at(3), [&](auto y_tag) {
+                        using X = decltype(x_tag);
+                        using Y = decltype(y_tag);
+                        const Elements<X> x = memory.of<X>(0), zero_point = memory.zero_point<X>(2);
+                        const auto scale = memory.of<decltype(scale_tag)>(1);
+                        f([=](const int64_t *at) {
+                            return reference::dequantize_linear_to<Y>(x[at[0]], scale[at[1]],
+                                                                      zero_point[at[2]]);
+                        });
                     });
                 });
             });

@@ -171,8 +171,9 @@ typedef struct hewn_add_desc {
  * DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC.
  * All tensors have the input's sizes: a scalar or per-axis scale is a tensor of those sizes with
  * strides of 0, one scale for a block has block_sizes. x (f32, f16, i32) is widened to f32 first.
- * The scale has the input's type, or f32 if the input is i32. The zero point has the output's type.
- * NaN gives the zero point, and +-inf saturates. A scale of 0, inf or NaN is no error: the same
+ * The scale has the input's type, or f32 if the input is i32; from HEWN_FEATURE_LEVEL_HEWN on, and
+ * on the CPU, it is f32 or f16, whatever the input is. The zero point has the output's type. NaN
+ * gives the zero point, and +-inf saturates. A scale of 0, inf or NaN is no error: the same
  * arithmetic gives the result. */
 typedef struct hewn_quantize_linear_desc {
     uint32_t struct_size;                      /* sizeof(hewn_quantize_linear_desc) */
@@ -184,9 +185,10 @@ typedef struct hewn_quantize_linear_desc {
 
 /* f(x, scale, zero_point) = (x - zero_point) * scale.
  * DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC.
- * All tensors have the input's sizes. The zero point has the input's type, the output has the
- * scale's type. The difference is exact and rounds once to f32. The product rounds once, and once
- * more to f16 if the output is f16. */
+ * All tensors have the input's sizes. The zero point has the input's type. The output has the
+ * scale's type; from HEWN_FEATURE_LEVEL_HEWN on, and on the CPU, it is f32 or f16, whatever the
+ * scale is. The difference is exact and rounds once to f32. The product rounds once, and once more
+ * to f16 if the output is f16. */
 typedef struct hewn_dequantize_linear_desc {
     uint32_t struct_size;                      /* sizeof(hewn_dequantize_linear_desc) */
     const hewn_tensor_desc *input_tensor;      /* x */
@@ -661,7 +663,8 @@ typedef struct hewn_operator_tensor_info {
     int32_t one_element; /* 1: exactly one element, whatever the others' sizes; else it has those of
                             tensor 0 */
     int32_t in_signature; /* 1: a kernel's signature names its type */
-    int32_t like;         /* the tensor whose type it has; -1: any of `types` */
+    int32_t like; /* the tensor whose type it has; -1: any of `types`. Which floats may differ
+                     from that one's, from HEWN_FEATURE_LEVEL_HEWN on, is not told */
     hewn_data_type
         like_integers; /* its type where that tensor's is an integer's; UNKNOWN: the same */
     uint32_t types;    /* at the level: bit t is set if the data type t is allowed */

@@ -94,12 +94,13 @@ void scatter(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *fro
 // Known to the compiler where no operator of the build takes packed types.
 bool is_packed(const Plan &plan, int o) { return packed_words::kTaken && plan.packing[o]; }
 
-// The first `count` elements of a run that begins with element `first` of a packed operand: calls
-// move(first, step, count, done) for each piece of it, of which `done` elements came before.
+// The first `count` elements of a run that begins at place `first` of a packed operand: calls
+// move(first, step, count, done) for each piece of it, of which `done` elements came before. Places
+// and steps are in bytes of unpacked elements.
 template<class Move>
 void for_each_piece(const Plan &plan, int o, int64_t first, int64_t count, const Move &move) {
     const int32_t *table = plan.table[o];
-    if (!table) return move(first, 1, count, 0);
+    if (!table) return move(first, plan.element_bytes[o], count, 0);
     for (int64_t i = 0; i < count; i += plan.piece)
         move(first + *table++, plan.element_step[o], std::min(plan.piece, count - i), i);
 }
@@ -207,7 +208,7 @@ public:
         }
     }
 
-    // Of a packed operand the index of an element, of others an address.
+    // Of a packed operand an element's place in its tensor, of others an address.
     uint64_t at(int o) const { return at_[o]; }
     uint8_t *pointer(int o) const { return reinterpret_cast<uint8_t *>(uintptr_t(at_[o])); }
     int64_t run() const { return plan_.run_inner * extent(plan_.run_loop, plan_.run_outer); }
@@ -346,7 +347,7 @@ private:
     // Whether the rows of a packed operand lie one behind the other, in memory and in scratch.
     bool rows_are_one(int o, int64_t run) const {
         return is_packed(plan_, o) && plan_.access[o] == Access::Packed &&
-               plan_.row_bytes[o] == run && pitch(o) == run;
+               plan_.row_bytes[o] == run << shift(o) && pitch(o) == run << shift(o);
     }
     int64_t packed_row(int o, const Walker &walker, int64_t y) const {
         return int64_t(walker.at(o)) + y * plan_.row_bytes[o];
@@ -354,14 +355,16 @@ private:
     void unpack_row(int o, const Walker &walker, int64_t y, int64_t count, uint8_t *to) const {
         for_each_piece(plan_, o, packed_row(o, walker, y), count,
                        [&](int64_t first, int64_t step, int64_t length, int64_t done) {
-                           unpack(packed_[o], first, step, length, to + done);
+                           unpack(packed_[o], first >> shift(o), step >> shift(o), length,
+                                  to + (done << shift(o)));
                        });
     }
     void pack_row(int o, const Walker &walker, int64_t y, int64_t count,
                   const uint8_t *from) const {
         for_each_piece(plan_, o, packed_row(o, walker, y), count,
                        [&](int64_t first, int64_t step, int64_t length, int64_t done) {
-                           pack(packed_[o], first, step, length, plan_.packed_end, from + done);
+                           pack(packed_[o], first >> shift(o), step >> shift(o), length,
+                                plan_.packed_end, from + (done << shift(o)));
                        });
     }
 

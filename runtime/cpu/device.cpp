@@ -185,7 +185,7 @@ __attribute__((cold)) hewn_status plan_parts(CpuOperator &op, const Chip &chip, 
     const Tensor *operands[kMaxOperands];
     const int count = list_operands(op.problem, operands);
     for (int o = 0; o < count && kKernelAssertions; o++) {
-        op.buffers[o].type = halide_type(kernel_type(*op.problem.info, operands[o]->type));
+        op.buffers[o].type = halide_type(kernel_type(*op.problem.info, *operands[o]));
         op.buffers[o].dimensions = 2;
     }
     Part parts[kMaxParts];

@@ -40,7 +40,7 @@ __attribute__((cold)) bool BlockRows::next() {
         const bool parameter = o == kScale || o == kZeroPoint;
         const int32_t apart = box_[o].dim[1].stride;  // blocks
         operands[o].host =
-            box_[o].host + int64_t(done_) * apart * tensor(problem_, o).element_bytes;
+            box_[o].host + int64_t(done_) * apart * tensor(problem_, o).kernel_bytes();
         dims_[o][0] = box_[o].dim[0];
         dims_[o][1] = {0, rows, apart, 0};
         if (of_row == 0) continue;

@@ -1,5 +1,5 @@
-// Elements of less than a byte: the first lies in a byte's lowest bits. Kernels compute with bytes,
-// so that a slice brings them to and from its scratch memory.
+// Elements that a slice brings to and from its scratch memory, where they are as the kernel takes
+// them: several of a byte, the first in its lowest bits, are bytes there; f16 beside f32 is f32.
 #pragma once
 
 #include <cstdint>
@@ -38,12 +38,13 @@ struct PackedElements {
     Packing packing;
 };
 
-// to[i] = element first + i * step, with its sign, for i < count.
+// to[i] = element first + i * step, as the kernel takes it, for i < count.
 void unpack(const PackedElements &elements, int64_t first, int64_t step, int64_t count,
             uint8_t *to);
 
-// Element first + i * step = from[i], clamped to the type's range, for i < count. What else is in
-// their bytes stays, but bits behind element `end` - 1, the memory's last, become 0.
+// Element first + i * step = from[i], clamped to the type's range or rounded to nearest even, for
+// i < count. What else is in their bytes stays, but bits behind element `end` - 1, the memory's
+// last, become 0.
 void pack(const PackedElements &elements, int64_t first, int64_t step, int64_t count, int64_t end,
           const uint8_t *from);
 

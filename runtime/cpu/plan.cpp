@@ -83,7 +83,7 @@ public:
 
     // Bytes of operand o's distinct elements.
     double bytes_of(int o) const {
-        double bytes = space_.packing[o] ? 1.0 / space_.packing[o].in_a_byte() : element_bytes(o);
+        double bytes = space_.packing[o] ? space_.packing[o].bits / 8.0 : element_bytes(o);
         for (int k = 0; k < space_.rank; k++)
             bytes *= dim(k).stride[o] != 0 ? double(dim(k).size) : 1.0;
         return bytes;
@@ -571,6 +571,7 @@ void add_loops(const Space &space, const Box &box, bool rows_first, Plan &plan) 
 // Whether no two boxes of a packed output write to one byte.
 bool writes_whole_bytes(const Plan &plan) {
     const int output = plan.operands - 1;
+    if (plan.packing[output].widens()) return true;
     bool whole = plan.access[output] == Access::Packed &&
                  plan.packed_first[output] % plan.packing[output].in_a_byte() == 0;
     for (int l = 0; l < plan.loop_count; l++)
@@ -659,7 +660,8 @@ __attribute__((cold)) bool build_plan(const Space &given, const KernelTraits &ke
 }
 
 __attribute__((cold)) void place_packed(const Part &part, const Tensor &output, Plan &plan) {
-    std::copy(part.first, part.first + plan.operands, plan.packed_first);
+    for (int o = 0; o < plan.operands; o++)
+        plan.packed_first[o] = part.first[o] * plan.element_bytes[o];
     if (!output.packing) return;
     plan.packed_end = 1;
     for (int d = 0; d < output.rank; d++)

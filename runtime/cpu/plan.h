@@ -21,15 +21,15 @@ enum class Access : uint8_t {
     Table,      // through scratch, by a table of the byte offsets of the run's pieces
     Transpose,  // through scratch: strided along the run, dense along the rows
     Stream,     // the output: through scratch, to memory past the caches
-    Packed      // through scratch: elements of less than a byte, dense along the run or one for it
+    Packed      // through scratch: elements that are unpacked, dense along the run or one for it
 };
 
 struct Plan {
-    int operands;  // the inputs, then the output
-    int32_t element_bytes[kMaxOperands];
-    // Of elements that share a byte, what is in bytes below is in elements.
+    int operands;                         // the inputs, then the output
+    int32_t element_bytes[kMaxOperands];  // as the kernel takes them
+    // Of packed elements, what is in bytes below is in bytes of unpacked ones.
     Packing packing[kMaxOperands];
-    int64_t packed_first[kMaxOperands];  // the first one's index in its tensor
+    int64_t packed_first[kMaxOperands];  // the first one's place in its tensor
     int64_t packed_end;  // how many the output's memory has, those between its elements among them
 
     // The full box. The run is run_inner elements (whole flattened dimensions) times run_outer of

@@ -117,7 +117,7 @@ Reciprocals settled_reciprocals(const CpuCall &call, const halide_buffer_t &scal
 // ones.
 void prepare(const CpuKernel &kernel, const void *scales, int32_t count, int64_t step,
              PreparedScales &p, float *r0, float *r1) {
-    const hewn_data_type type = kernel.problem->inputs[kScale].type;
+    const hewn_data_type type = kernel_type(*kernel.problem->info, kernel.problem->inputs[kScale]);
     const int32_t distinct = std::min(count, kernel.distinct_scales);
     p.from = scales;
     p.count = count;
@@ -242,7 +242,8 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
     // Dividing reads whole rows.
     if (repeating) {
         for (int o : {kScale, kZeroPoint})
-            complete_rows(operands[o], kernel.problem->inputs[o].type);
+            complete_rows(operands[o],
+                          kernel_type(*kernel.problem->info, kernel.problem->inputs[o]));
     }
     return call_quantize_divided(context, operands);
 }

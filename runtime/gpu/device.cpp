@@ -93,10 +93,13 @@ hewn_status write_constants(GpuOperator &op, hewn_error *error) {
     return status;
 }
 
-// Kernels of GPUs read and write whole bytes.
+// Kernels of GPUs read and write elements as they are.
 hewn_status check_packing(const Problem &problem, hewn_error *error) {
     for (int t = 0; t <= problem.info->input_count; t++) {
         const Tensor &each = tensor(problem, t);
+        if (each.packing.widens())
+            return TensorFailure{error, HEWN_STATUS_UNSUPPORTED, problem.info->dml_name, each.name}(
+                "%s beside another float is supported on the CPU alone", type_name(each.type));
         if (each.packing)
             return TensorFailure{error, HEWN_STATUS_UNSUPPORTED, problem.info->dml_name, each.name}(
                 "%s is supported on the CPU alone", type_name(each.type));

@@ -47,8 +47,8 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
 
 #define HEWN_UNPACK(...) __VA_ARGS__
 #define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element, blocks, \
-                    middle) \
-    {#name, role, like, type_##integers, optional_from, one_element, blocks, middle},
+                    middle, mixed) \
+    {#name, role, like, type_##integers, optional_from, one_element, blocks, middle, mixed},
 #define HEWN_LEVEL(level, least, most, ...) {level, least, most, {__VA_ARGS__}},
 #define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
                       one_width, signature, tensors, levels) \
@@ -289,10 +289,24 @@ private:
         if (rule.like < 0) return HEWN_STATUS_OK;
         const hewn_data_type due = type_like(rule, at(rule.like).type);
         if (at(t).type == due) return HEWN_STATUS_OK;
+        if (rule.mixed && (1u << at(t).type & kFloats) && (1u << due & kFloats)) return mix(t, due);
         return failed(t)("data type is %s, must be %s: %s's%s%s%s", type_name(at(t).type),
                          type_name(due), info_.tensors[rule.like].name, rule.integers ? ", " : "",
                          rule.integers ? type_name(rule.integers) : "",
                          rule.integers ? " for integers" : "");
+    }
+
+    // Of two floats the kernel takes the wider one.
+    hewn_status mix(int t, hewn_data_type due) {
+        if (level_ < HEWN_FEATURE_LEVEL_HEWN) {
+            char what[64];
+            snprintf(what, sizeof what, "%s where %s is due", type_name(at(t).type),
+                     type_name(due));
+            return needs(t, what, HEWN_FEATURE_LEVEL_HEWN);
+        }
+        for (Tensor *each : {&at(t), &at(info_.tensors[t].like)})
+            if (each->type == type_f16) each->packing = kWidened;
+        return HEWN_STATUS_OK;
     }
 
     hewn_status check_sizes(int t) {
@@ -383,8 +397,7 @@ private:
         problem_.signature[0] = 0;
         for (int s = 0; s < info_.signature_count; s++) {
             if (s > 0) std::strcat(problem_.signature, "_");
-            std::strcat(problem_.signature,
-                        type_word(kernel_type(info_, at(info_.signature[s]).type)));
+            std::strcat(problem_.signature, type_word(kernel_type(info_, at(info_.signature[s]))));
         }
     }
 };
@@ -400,7 +413,9 @@ hewn_feature_level known_level(hewn_feature_level level) {
 
 }  // namespace
 
-hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type) {
+hewn_data_type kernel_type(const OperatorInfo &info, const Tensor &tensor) {
+    const hewn_data_type type = tensor.type;
+    if (tensor.packing.widens()) return type_f32;
     if (1u << type & (u4 | u2)) return type_u8;
     if (1u << type & (i4 | i2)) return type_i8;
     if (!info.unsigned_as_signed || !(1u << type & kUnsigned)) return type;

@@ -36,6 +36,7 @@ struct TensorRule {
     bool one_element;  // whatever the others' sizes; else it has those of the first tensor
     bool blocks;       // or sizes that divide those; whole blocks at every level
     bool middle;       // absent, it is the middle of an unsigned type
+    bool mixed;        // of floats, it may be another one from hewn's own level on
 };
 
 // What DirectML allows from a level on.
@@ -81,8 +82,8 @@ struct Problem {
     const void *constants[kMaxInputs];
 };
 
-// The type that the operator's kernel has for a tensor of `type`.
-hewn_data_type kernel_type(const OperatorInfo &info, hewn_data_type type);
+// The type that the operator's kernel has for a tensor.
+hewn_data_type kernel_type(const OperatorInfo &info, const Tensor &tensor);
 
 halide_type_t halide_type(hewn_data_type type);
 

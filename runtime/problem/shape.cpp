@@ -294,7 +294,7 @@ __attribute__((cold)) int split_blocks(const Tensor *const *operands, int count,
         Sorted sorted = {count - 1, 0, {}};
         part.space.operands = count;
         for (int o = 0; o < count; o++) {
-            part.space.element_bytes[o] = operands[o]->element_bytes;
+            part.space.element_bytes[o] = operands[o]->kernel_bytes();
             part.space.packing[o] = operands[o]->packing;
         }
         for (int d = output.rank - 1; d >= 0; d--) {

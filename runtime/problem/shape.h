@@ -13,14 +13,17 @@ constexpr int kMaxDimensions = 2 * kMaxRank;
 // The inputs of one element-wise computation, and its output.
 constexpr int kMaxOperands = 4;
 
-// How elements of less than a byte lie in their tensor.
+// How elements lie in their tensor that are not as the kernel takes them: several in a byte, or f16
+// where it takes f32.
 struct Packing {
-    uint8_t bits;  // of one; 0: elements are whole bytes
+    uint8_t bits;  // of one; 0: elements are as the kernel takes them
     bool is_signed;
 
     explicit operator bool() const { return bits != 0; }
-    int in_a_byte() const { return bits == 4 ? 2 : 4; }
+    bool widens() const { return bits == 16; }
+    int in_a_byte() const { return bits == 4 ? 2 : bits == 2 ? 4 : 1; }
 };
+constexpr Packing kWidened = {16, true};
 
 // A checked copy of a hewn_tensor_desc. Sizes and strides in elements, outermost first.
 struct Tensor {
@@ -29,7 +32,7 @@ struct Tensor {
     bool constant;  // its values are known at compile
     bool blocked;   // its description has block sizes above 1
     hewn_data_type type;
-    int32_t element_bytes;  // of one for a kernel: 1 where several share a byte
+    int32_t element_bytes;  // of one in memory: 1 where several share a byte
     Packing packing;
     int32_t rank;
     uint64_t bytes;  // hewn_tensor_size
@@ -38,6 +41,7 @@ struct Tensor {
     int64_t block_sizes[kMaxRank];  // 1 as well where one block is all, of stride 0 then
 
     bool empty() const { return bytes == 0; }
+    int32_t kernel_bytes() const { return packing.widens() ? 4 : element_bytes; }
 };
 
 // The end of messages to those used to other libraries' broadcasting, or who have forgotten the

@@ -72,9 +72,12 @@ bool type_fits(hewn_operator_type op, const Types &types, size_t i, hewn_feature
     const hewn_operator_tensor_info info = tensor_info_of(op, i, level);
     if (types[i] == 0) return info.optional;
     if (info.like < 0) return info.types >> types[i] & 1;
-    const hewn_data_type like = types[size_t(info.like)];
-    return types[i] ==
-           (info.like_integers && like != F32 && like != F16 ? info.like_integers : like);
+    const hewn_data_type like = types[size_t(info.like)],
+                         due = info.like_integers && like != F32 && like != F16 ? info.like_integers
+                                                                                : like;
+    const auto is_float = [](hewn_data_type type) { return type == F32 || type == F16; };
+    return types[i] == due || (facts(op).tensors[i].mixed && level >= HEWN_FEATURE_LEVEL_HEWN &&
+                               is_float(types[i]) && is_float(due));
 }
 
 // Whether an operator accepts `types` of `rank` dimensions at `level`. No dimensions stand for one.
@@ -599,15 +602,26 @@ TEST(Rules, TypesThatMustAgree) {
                         {"OutputTensor", "type"}));
     EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {I32, U32, I32})), INVALID,
                         {"BTensor", "type"}));
-    EXPECT_TRUE(refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {F32, F16, U8, U8})),
+    EXPECT_TRUE(refused(try_compile(QUANTIZE_63.op, tensors_of(QUANTIZE_63.op, {F32, F16, U8, U8})),
                         INVALID, {"ScaleTensor", "FLOAT32"}));
-    EXPECT_TRUE(refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {I32, F16, U8, U8})),
+    EXPECT_TRUE(
+        refused(try_compile(DEQUANTIZE_63.op, tensors_of(DEQUANTIZE_63.op, {U8, F32, 0, F16})),
+                INVALID, {"OutputTensor", "FLOAT32"}));
+    EXPECT_TRUE(refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {F32, U8, U8, U8})),
                         INVALID, {"ScaleTensor", "FLOAT32"}));
+    // Mixed floats are hewn's.
+    for (const hewn_data_type x : {F32, I32})
+        EXPECT_TRUE(refused(
+            try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {x, F16, U8, U8}), 0x6400),
+            UNSUPPORTED, {"ScaleTensor: FLOAT16 where FLOAT32 is due needs feature level hewn"}));
+    EXPECT_TRUE(refused(
+        try_compile(DEQUANTIZE.op, tensors_of(DEQUANTIZE.op, {U8, F16, U8, F32}), 0x6400),
+        UNSUPPORTED, {"OutputTensor: FLOAT32 where FLOAT16 is due needs feature level hewn"}));
     EXPECT_TRUE(refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {F32, F32, I8, U8})),
                         INVALID, {"ZeroPointTensor", "type"}));
     EXPECT_TRUE(refused(try_compile(DEQUANTIZE.op, tensors_of(DEQUANTIZE.op, {U8, F32, I8, F32})),
                         INVALID, {"ZeroPointTensor", "type"}));
-    EXPECT_TRUE(refused(try_compile(DEQUANTIZE.op, tensors_of(DEQUANTIZE.op, {U8, F32, U8, F16})),
+    EXPECT_TRUE(refused(try_compile(DEQUANTIZE.op, tensors_of(DEQUANTIZE.op, {U8, F32, U8, U8})),
                         INVALID, {"OutputTensor", "type"}));
     EXPECT_TRUE(
         refused(try_compile(QADD.op, tensors_of(QADD.op, {U8, F32, I8, I8, F32, I8, F32, U8, U8})),

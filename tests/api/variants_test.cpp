@@ -31,6 +31,24 @@ int64_t reciprocal_elements(const Variant &variant) {
     return plan_knobs().at(variant.name).at("reciprocal_elements");
 }
 
+// The types with which the variant is given f16 beside f32.
+std::vector<DataTypes> mixed_types(const Variant &variant) {
+    std::vector<DataTypes> all;
+    const OperatorFacts &op = facts(variant.op());
+    for (size_t t = 0; t < op.tensors.size(); t++) {
+        if (!op.tensors[t].mixed) continue;
+        const size_t like = size_t(op.tensors[t].like);
+        for (const size_t narrow : {t, like}) {
+            DataTypes types = variant.types();
+            if (types[t] != HEWN_DATA_TYPE_FLOAT32 || types[narrow] != HEWN_DATA_TYPE_FLOAT32)
+                continue;
+            types[narrow] = HEWN_DATA_TYPE_FLOAT16;
+            all.push_back(types);
+        }
+    }
+    return all;
+}
+
 std::vector<int64_t> lengths_of(const Variant &variant) {
     if (variant.device() != HEWN_DEVICE_CPU) return DEVICE_LENGTHS;
     std::vector<int64_t> all(reciprocal_elements(variant) + EVERY_PATH + 1);
@@ -353,6 +371,59 @@ TEST_P(VariantTest, OperatorsOfTheKernel) {
         }
     }
     if (operators == 0) GTEST_SKIP() << "none";
+}
+
+// Floats of two types, of which a kernel takes the wider one.
+TEST_P(VariantTest, MixedTypes) {
+    const Variant &variant = GetParam();
+    if (variant.device() != HEWN_DEVICE_CPU) GTEST_SKIP() << "on the CPU alone";
+    Random random = this->random();
+    for (const DataTypes &types : mixed_types(variant)) {
+        for (int i = 0, n = EMULATED ? 20 : 80; i < n; i++) {
+            Problem problem =
+                random_problem(variant.op(), types, random, random.one_in(16) ? 50000 : 3000);
+            fill_inputs(problem, random,
+                        random.one_in(4) ? Scales::extraordinary : Scales::ordinary);
+            ASSERT_TRUE(check(problem, variant.name)) << "layout " << i;
+        }
+        // Slices, and more columns than are gathered at once.
+        for (const std::vector<int64_t> &sizes : {std::vector<int64_t>{300001}, {700, 501}}) {
+            Problem problem =
+                make_problem(variant.op(), types, sizes, per_tensor(variant.op()), random);
+            fill_inputs(problem, random);
+            ASSERT_TRUE(check(problem, variant.name, 3));
+        }
+    }
+}
+
+// Every f16 as a scale beside f32, and every product between two f16 that ties or nearly does.
+TEST_P(VariantTest, MixedRounding) {
+    const Variant &variant = GetParam();
+    if (variant.device() != HEWN_DEVICE_CPU || variant.signature != "i32_f32")
+        GTEST_SKIP() << "DEQUANTIZE_LINEAR of i32 has products of any 24 bits";
+    Random random = this->random();
+    const std::vector<DataTypes> mixed = mixed_types(variant);
+    ASSERT_EQ(mixed.size(), 2u);
+    Problem scales = make_problem(variant.op(), mixed[1], {1 << 16},
+                                  {Layout::scalar, Layout::dense, Layout::scalar}, random);
+    scales.inputs[0]->set(0, int32_t(1));
+    scales.inputs[2]->set(0, int32_t(0));
+    for (int bits = 0; bits < 1 << 16; bits++) scales.inputs[1]->set(bits, f16{uint16_t(bits)});
+    ASSERT_TRUE(check(scales, variant.name));
+
+    std::vector<int32_t> x;
+    for (int32_t upper = 1 << 10; upper < 1 << 11; upper++) {
+        for (const int32_t lower : {0, 1, 0xfff, 0x1000, 0x1001, 0x1fff})
+            x.push_back((upper << 13 | lower) * (random.one_in(2) ? 1 : -1));
+    }
+    Problem products = make_problem(variant.op(), mixed[0], {int64_t(x.size())},
+                                    {Layout::dense, Layout::scalar, Layout::scalar}, random);
+    fill(*products.inputs[0], [&](int64_t i) { products.inputs[0]->set(i, x[size_t(i)]); });
+    products.inputs[2]->set(0, int32_t(0));
+    for (int exponent = -27 - 23; exponent <= 17 - 23; exponent++) {
+        products.inputs[1]->set(0, std::ldexp(1.0f, exponent));
+        ASSERT_TRUE(check(products, variant.name)) << exponent;
+    }
 }
 
 // Packed elements: rows that begin within a byte, padded, strided and transposed; parameters of

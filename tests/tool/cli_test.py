@@ -628,7 +628,7 @@ class QuantizeTest(CliTest):
         x = self.save("x.npy", np.zeros(3, "f4"))
         hint = lambda descr: f"save it with .astype('{descr}')"
         self.refuse("quantize", x, "--scale", self.save("s.npy", F16(1)), "--type", "u8",
-                    says=["ScaleTensor", "s.npy", hint("<f4")], code=1)
+                    "--feature-level", "6.4", says=["ScaleTensor", "s.npy", hint("<f4")], code=1)
         self.refuse("quantize", x, "--scale", 1, "--zero-point", self.save("z.npy", np.int8(1)),
                     "--type", "u8", says=["ZeroPointTensor", "z.npy", hint("|u1")], code=1)
         self.assertNotIn("astype",
@@ -665,7 +665,7 @@ class QuantizeTest(CliTest):
             self.assertRegex(text, tensor + r"\S+\.npy i64 \[3?\], " + re.escape(hint(descr)))
         self.refuse("add", n, u, says=["i64", hint("|u1")])
         self.refuse("add", x, half, says=["f16", hint("<f4")])
-        self.refuse("dequantize", u, "--scale", self.save("s.npy", F32(1)), "--type", "f16",
+        self.refuse("dml-dequantize", u, "--scale", self.save("s.npy", F32(1)), "--type", "f16",
                     says=hint("<f2"))
 
 
@@ -709,9 +709,16 @@ class DequantizeTest(CliTest):
                            self.save("z.npy", zero), "--axis", 1)
         self.assert_same(got, dequantize(x, scale[:, None], zero[:, None]))
 
-    def test_type_must_agree_with_the_scale_file(self):
-        x, s = self.save("x.npy", np.zeros(3, "u1")), self.save("s.npy", F32(1))
-        self.refuse("dequantize", x, "--scale", s, "--type", "f16",
+    def test_the_output_may_have_another_type_than_the_scale_file(self):
+        x, third = self.save("x.npy", np.arange(3, dtype="u1")), 1 / F32(3)
+        for scale, kind in [(third, F16), (F16(third), F32)]:
+            name = {F16: "f16", F32: "f32"}[kind]
+            arguments = ["dequantize", x, "--scale", self.save("s.npy", scale), "--type", name]
+            product = np.arange(3, dtype=F32) * F32(scale)
+            self.assert_same(self.compute(*arguments), product.astype(kind))
+            self.refuse(*arguments, "--feature-level", "6.4", code=1,
+                        says=["OutputTensor", "needs feature level hewn"])
+        self.refuse("dml-dequantize", x, "--scale", self.save("s.npy", third), "--type", "f16",
                     says=["ScaleTensor", "s.npy", "f32", "f16"])
 
     def test_round_trip(self):
@@ -1746,13 +1753,13 @@ class ConformanceTest(CliTest):
                    passed=2, skipped=2, says=["dtype float8e4m3fn", "beyond: true"])
         self.check([add_case(beyond=None, out=(4, 7)), add_case(beyond=False, out=(4, 7))],
                    failed=2)
-        quantize32 = linear_case("QUANTIZE_LINEAR", "f32", [1.0], 1.0, 0, "i32", [1])
+        quantize64 = linear_case("QUANTIZE_LINEAR", "f32", [1.0], 1.0, 0, "i64", [1])
         wide = linear_case("DEQUANTIZE_LINEAR", "i64", [1], 1.0, 0, "f32", [1.0])
-        mixed = linear_case("QUANTIZE_LINEAR", "f16", [1.0], 1.0, 0, "u8", [1])
-        self.check([quantize32, wide, mixed], skipped=3,
-                   says=["QUANTIZE_LINEAR OutputTensor of i32",
+        mixed = linear_case("QUANTIZE", "f16", [1.0], 1.0, 0, "u8", [1])
+        self.check([quantize64, wide, mixed], skipped=3,
+                   says=["QUANTIZE_LINEAR OutputTensor of i64",
                          "DEQUANTIZE_LINEAR InputTensor of i64",
-                         "QUANTIZE_LINEAR ScaleTensor of f32 beside InputTensor of f16"])
+                         "QUANTIZE ScaleTensor of f32 beside InputTensor of f16"])
         deep = add_case("u8", [1], [1], [2])
         for item in [*deep["inputs"].values(), deep["output"]]:
             item["shape"] = [1] * 9
@@ -1817,19 +1824,19 @@ class ConformanceTest(CliTest):
             (changed(add_case(), BTensor="i32"), "ADD BTensor of i32 beside ATensor of f32"),
             (changed(add_case(), output="i32"), "ADD OutputTensor of i32 beside ATensor of f32"),
             (changed(add_case(), output="bool"), "dtype bool"),
-            (changed(quantize, output="i32", ZeroPointTensor="i32"),
-             "QUANTIZE_LINEAR OutputTensor of i32"),
+            (changed(quantize, output="i64", ZeroPointTensor="i64"),
+             "QUANTIZE_LINEAR OutputTensor of i64"),
             (changed(quantize, InputTensor="i16"), "QUANTIZE_LINEAR InputTensor of i16"),
-            (changed(quantize, ScaleTensor="f16"),
-             "QUANTIZE_LINEAR ScaleTensor of f16 beside InputTensor of f32"),
+            ({**changed(quantize, ScaleTensor="f16"), "op": "QUANTIZE"},
+             "QUANTIZE ScaleTensor of f16 beside InputTensor of f32"),
             (changed(quantize, ZeroPointTensor="i8"),
              "QUANTIZE_LINEAR ZeroPointTensor of i8 beside OutputTensor of u8"),
             (changed(dequantize, InputTensor="i64", ZeroPointTensor="i64"),
              "DEQUANTIZE_LINEAR InputTensor of i64"),
             (changed(dequantize, output="i32", ScaleTensor="i32"),
              "DEQUANTIZE_LINEAR ScaleTensor of i32"),
-            (changed(dequantize, ScaleTensor="f16"),
-             "DEQUANTIZE_LINEAR OutputTensor of f32 beside ScaleTensor of f16"),
+            ({**changed(dequantize, ScaleTensor="f16"), "op": "DEQUANTIZE"},
+             "DEQUANTIZE OutputTensor of f32 beside ScaleTensor of f16"),
             (changed(dequantize, ZeroPointTensor="i8"),
              "DEQUANTIZE_LINEAR ZeroPointTensor of i8 beside InputTensor of u8"),
             *((changed(qadd, **{name: "i32", zero: "i32"}), f"QUANTIZED_LINEAR_ADD {tensor} of i32")

@@ -387,7 +387,9 @@ std::string outside_tables(const OperatorInfo &op, const Headers &headers) {
         if (tensor.like < 0) continue;
         const TensorInfo &like = op.tensors[size_t(tensor.like)];
         const Header &other = headers.at(like.name);
-        if (*header.type != type_like(tensor, *other.type))
+        const DataType due = type_like(tensor, *other.type);
+        const bool mixes = mixes_floats(op) && is_float(*header.type) && is_float(due);
+        if (*header.type != due && !mixes)
             return what + header.dtype + " beside " + like.name + " of " + other.dtype;
     }
     return "";

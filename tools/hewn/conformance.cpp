@@ -154,17 +154,25 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
 
 // ---- Running ----
 
-bool has_packed_types(const Case &test) {
-    return is_packed(test.expected.type) ||
-           std::any_of(test.inputs.begin(), test.inputs.end(),
-                       [](const auto &input) { return is_packed(input.second.array.type); });
+// Packed types, or floats of two types: they are for the CPU alone.
+bool has_converted_types(const Case &test) {
+    const auto any = [&](const auto &is) {
+        return is(test.expected.type) ||
+               std::any_of(test.inputs.begin(), test.inputs.end(),
+                           [&](const auto &input) { return is(input.second.array.type); });
+    };
+    const auto has = [&](DataType type) {
+        return any([&](DataType other) { return other == type; });
+    };
+    return any(is_packed) || (has(DataType::FLOAT32) && has(DataType::FLOAT16));
 }
 
 // Empty if the case is to be run.
 std::string reason_to_skip(const CaseRunner &runner, const Case &test) {
     if (!test.skip.empty()) return test.row + (test.row.empty() ? "" : ": ") + test.skip;
-    if (runner.kind != DeviceKind::CPU && has_packed_types(test))
-        return test.row + (test.row.empty() ? "" : ": ") + "packed types are for the CPU alone";
+    if (runner.kind != DeviceKind::CPU && has_converted_types(test))
+        return test.row + (test.row.empty() ? "" : ": ") +
+               "packed types and mixed floats are for the CPU alone";
     if (test.refusal || runner.runnable.count(test.signature)) return "";
     const std::string &forced = runner.choice.forced;
     if (runner.choice.one_variant) return "not a case of the forced variant " + forced;

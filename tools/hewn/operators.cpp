@@ -237,9 +237,10 @@ private:
         return array.type == file_type(operand.due) ? array.to_packed(operand.due) : array;
     }
 
-    // --type decides a number's type, and must agree with a file's.
+    // --type decides a number's type, and must agree with a file's unless floats mix.
     void check_typed(Operand &scale) const {
-        if (!options_.type.empty() && scale.array->type != scale.due)
+        const bool mixes = mixes_floats(op_) && allows(*scale.tensor, scale.array->type);
+        if (!options_.type.empty() && scale.array->type != scale.due && !mixes)
             throw InputError(type_text(scale) +
                              ", but the output has the scale's type and --type is " +
                              options_.type + "; " + astype_hint(scale.due));
@@ -247,10 +248,9 @@ private:
     }
 
     void set_output_type() {
-        if (output().like >= 0) output_type_ = operands_[size_t(output().like)].array->type;
-        else
-            output_type_ = options_.type.empty() ? operands_.front().array->type
-                                                 : type_from_name(options_.type).value();
+        const bool asked = !options_.type.empty() && (output().like < 0 || mixes_floats(op_));
+        if (asked) output_type_ = type_from_name(options_.type).value();
+        else output_type_ = operands_[size_t(std::max(output().like, 0))].array->type;
     }
 
     // The description's tensors, the output last.

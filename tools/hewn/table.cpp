@@ -1,6 +1,7 @@
 #include "table.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "array.h"
 
@@ -41,31 +42,39 @@ namespace {
 struct Kernels {
     hewn_operator_type type;
     const char *of;
-    bool middle;  // for an absent zero point
+    bool middle, mixed;  // of any of its tensors
 };
 const Kernels &kernels_of(const OperatorInfo &op) {
-    static const std::vector<Kernels> all = {
+    constexpr int MIDDLE = 1, MIXED = 2;
+    static constexpr Kernels all[] = {
 #define HEWN_UNPACK(...) __VA_ARGS__
-#define HEWN_TENSOR(name, member, role, like, integers, optional_from, one, blocks, middle) \
-    || middle
+#define HEWN_TENSOR(name, member, role, like, integers, optional_from, one, blocks, middle, mixed) \
+    | (middle ? MIDDLE : 0) | (mixed ? MIXED : 0)
 #define HEWN_OPERATOR(name, kernels, type, directml, command, formula, onnx, in_place, wraps, \
                       one_width, signature, tensors, ...) \
-    {type, #kernels, false HEWN_UNPACK tensors},
+    {type, #kernels, ((0 HEWN_UNPACK tensors) & MIDDLE) != 0, \
+     ((0 HEWN_UNPACK tensors) & MIXED) != 0},
 #include "operators.inc"
 #undef HEWN_UNPACK
     };
-    return *std::find_if(all.begin(), all.end(),
+    return *std::find_if(std::begin(all), std::end(all),
                          [&](const Kernels &each) { return each.type == op.type; });
 }
 }  // namespace
 
 bool has_quantization_type(const OperatorInfo &op) { return kernels_of(op).middle; }
+bool mixes_floats(const OperatorInfo &op) { return kernels_of(op).mixed; }
 
 std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &types) {
     std::string name = kernels_of(op).of;
+    const auto has = [&](DataType type) {
+        return std::count(types.begin(), types.end(), type) > 0;
+    };
+    const bool widens = has(DataType::FLOAT32) && has(DataType::FLOAT16);
     for (size_t i = 0; i < op.tensors.size(); i++) {
         if (!op.tensors[i].in_signature) continue;
-        std::string word(type_name(file_type(types.at(i))));  // whose kernels packed types have
+        const DataType type = widens && is_float(types.at(i)) ? DataType::FLOAT32 : types.at(i);
+        std::string word(type_name(file_type(type)));  // whose kernels packed types have
         if (op.unsigned_as_signed && word[0] == 'u') word[0] = 'i';
         name += "_" + word;
     }

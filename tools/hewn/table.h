@@ -35,6 +35,9 @@ const TensorInfo *scale_of_output(const OperatorInfo &op);
 // then the middle of an unsigned type.
 bool has_quantization_type(const OperatorInfo &op);
 
+// Whether floats that have one type by the table may be of two.
+bool mixes_floats(const OperatorInfo &op);
+
 // The name, without its target, of the kernel for tensors of these types: "quantize_linear_f32_u8".
 std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &types);
 
