@@ -151,7 +151,7 @@ if(CMAKE_CROSSCOMPILING AND NOT HEWN_TARGETS)
     list(REMOVE_ITEM chosen_targets ${HEWN_TARGETS_gpu})
 endif()
 
-# The signatures of `operator` that are built for `target`.
+# The signatures of `operator` that are built for `target`: of those that it has a form for.
 function(hewn_signatures out operator target)
     hewn_get(operator ${operator} SIGNATURES)
     hewn_get(target ${target} ONLY)
@@ -159,7 +159,10 @@ function(hewn_signatures out operator target)
     foreach(signature IN LISTS operator_SIGNATURES)
         if("${operator}_${signature}" IN_LIST chosen_signatures
             AND "${operator}_${signature}" MATCHES "${target_ONLY}")
-            list(APPEND built ${signature})
+            hewn_forms(forms ${operator} ${target} ${signature})
+            if(forms)
+                list(APPEND built ${signature})
+            endif()
         endif()
     endforeach()
     set(${out} ${built} PARENT_SCOPE)

@@ -99,9 +99,32 @@ inline Expr quantize_clamped(const Expr &q, const Expr &zero_point, const Type &
                           cast(wrapping, zero_point));
 }
 
+// The same of a type of 32 bits, which f32 cannot hold: q, once it is at most 2^33, and the zero
+// point are each high * 2^16 + low, exactly, and no sum of halves overflows. As 2^16 is even, low
+// ties where q does.
+inline Expr quantized_by_halves(const Expr &q, const Expr &zero_point, const Type &type,
+                                const Target &target) {
+    require(type == Int(32) || type == UInt(32),
+            rule_for("quantized_by_halves", "integers of 32 bits", type));
+    require_type("quantized_by_halves", type, zero_point.type());
+    const auto i32 = [](const Expr &e) { return cast<int32_t>(e); };
+    const Expr clamped = clamp_keeping_nan(q, -0x1p33f, 0x1p33f),
+               number = stage(select(strict_float(q != q), 0.0f, clamped));
+    const Expr high = stage(i32(rounded(number * 0x1p-16f)));  // toward 0
+    const Expr rest = rounded(number - rounded(stage(cast<float>(high)) * 0x1p16f));
+    const bool saturates = arm::is_target(target) || wasm::is_target(target);
+    const Expr low =
+        (saturates ? arm::round_to_int32(rest) : round_to_int32(rest)) + i32(zero_point & 0xffff);
+    const Expr sum = high + i32(zero_point >> 16) + (low >> 16);
+    const Expr value = cast<uint32_t>(sum) << 16 | cast<uint32_t>(low & 0xffff);
+    const int32_t least = type.is_int() ? -0x8000 : 0;
+    return select(sum<least, type.min(), sum> least + 0xffff, type.max(), cast(type, value));
+}
+
 // The same in the instructions of the target.
 inline Expr quantized(const Expr &q, const Expr &zero_point, const Type &type,
                       const Target &target) {
+    if (type.bits() == 32) return quantized_by_halves(q, zero_point, type, target);
     const bool saturates = arm::is_target(target) || wasm::is_target(target);
     return (saturates ? arm::quantized : quantize_clamped)(q, zero_point, type);
 }

@@ -71,7 +71,7 @@ hewn_tensor(quantize_linear ZeroPointTensor ZERO_POINT LIKE OutputTensor OPTIONA
 hewn_tensor(quantize_linear OutputTensor OUTPUT)
 hewn_signature(quantize_linear InputTensor OutputTensor)
 hewn_level(quantize_linear hewn RANKS 1 8 InputTensor=f32,f16,i32
-    OutputTensor=i8,u8,i16,u16,i4,u4,i2,u2)
+    OutputTensor=i8,u8,i16,u16,i32,u32,i4,u4,i2,u2)
 hewn_level(quantize_linear 6.0 RANKS 1 8 InputTensor=f32,f16,i32 OutputTensor=i8,u8)
 hewn_level(quantize_linear 3.0 RANKS 1 8 InputTensor=f32,i32 OutputTensor=i8,u8)
 hewn_level(quantize_linear 2.1 RANKS 4 4 InputTensor=f32,i32 OutputTensor=i8,u8)
@@ -82,8 +82,9 @@ hewn_form(quantize_linear reciprocal LAYOUTS 1 ONLY "8$" NEEDS fma)
 hewn_form(quantize_linear columns LAYOUTS 1110 1111 ONLY "8$" NEEDS avx2)
 hewn_form(quantize_linear repeating LAYOUTS 1 ONLY "8$" NEEDS avx2)
 hewn_form(quantize_linear blocks LAYOUTS 1 ONLY "f.*8$" NEEDS avx2)
-hewn_form(quantize_linear dense LAYOUTS 100 GPU)
-hewn_form(quantize_linear strided GPU)
+# Quotients of more than 17 bits would need another division where GPUs round it otherwise.
+hewn_form(quantize_linear dense LAYOUTS 100 ONLY "[0-9]_.(8|16)$" GPU)
+hewn_form(quantize_linear strided ONLY "[0-9]_.(8|16)$" GPU)
 # LLVM would join the products of a block's vectors, as they are packed together, and divide them
 # again, the last first. A Zen 1, whose prefetching follows ascending lines, would be slower
 # (docs/lab/performance.md#ascending-order).

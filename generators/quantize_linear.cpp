@@ -12,7 +12,7 @@ using namespace Halide;
 
 struct Types {
     static hewn::SignatureTypes types() {
-        return {"quantize_linear", {"f32 f16 i32", "i8 u8 i16 u16"}};
+        return {"quantize_linear", {"f32 f16 i32", "i8 u8 i16 u16 i32 u32"}};
     }
 };
 

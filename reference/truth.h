@@ -77,7 +77,7 @@ struct Truth<HEWN_OPERATOR_QUANTIZE_LINEAR> {
         with_type<float, f16, int32_t>(types.at(0), [&](auto x_tag) {
             using X = decltype(x_tag);
             with_type<float, f16>(types.at(1), [&](auto scale_tag) {
-                with_type<int8_t, uint8_t, int16_t, uint16_t, i4, u4, i2, u2>(
+                with_type<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, i4, u4, i2, u2>(
                     types.at(3), [&](auto y_tag) {
                         using Y = decltype(y_tag);
                         const Elements<X> x = memory.of<X>(0);

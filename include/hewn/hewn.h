@@ -167,7 +167,8 @@ typedef struct hewn_add_desc {
 } hewn_add_desc;
 
 /* f(x, scale, zero_point) = clamp(round(x / scale) + zero_point, Min, Max), ties to even; u8:
- * 0..255, i8: -128..127, u16: 0..65535, i16: -32768..32767 (both from HEWN_FEATURE_LEVEL_HEWN on).
+ * 0..255, i8: -128..127, u16: 0..65535, i16: -32768..32767, u32, i32, u4, i4, u2 and i2 likewise
+ * (all but u8 and i8 from HEWN_FEATURE_LEVEL_HEWN on, of 32 and fewer than 8 bits on the CPU).
  * DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC.
  * All tensors have the input's sizes: a scalar or per-axis scale is a tensor of those sizes with
  * strides of 0, one scale for a block has block_sizes. x (f32, f16, i32) is widened to f32 first.

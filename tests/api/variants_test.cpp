@@ -615,8 +615,8 @@ std::vector<Q> zero_points() {
             Q(77)};
 }
 
-// Quotients in steps of 1/2: all that 8 bits can tell apart with any zero point. Of those of 16
-// bits besides both ends and some.
+// Quotients in steps of 1/2: all that 8 bits can tell apart with any zero point. Of those of 16 and
+// 32 bits besides both ends and some, and where the halves of 32 bits meet.
 template<class Q>
 std::vector<float> boundaries(Random &random) {
     std::vector<float> quotients;
@@ -626,6 +626,16 @@ std::vector<float> boundaries(Random &random) {
         for (int half = end - 5; half <= end + 5; half++) quotients.push_back(float(half) / 2);
     }
     for (int i = 0; i < 300; i++) quotients.push_back(float(random.integer(-131072, 131072)) / 2);
+    if (sizeof(Q) == 2) return quotients;
+    for (const float end : {0x1p22f, 0x1p23f, 0x1p24f, 0x1p31f, 0x1p32f, 0x1p33f}) {
+        for (const float near : {end, std::nextafter(end, 0.0f), std::nextafter(end, 2 * end)}) {
+            quotients.push_back(near);
+            quotients.push_back(-near);
+        }
+    }
+    for (int i = 0; i < 300; i++)
+        quotients.push_back(
+            std::ldexp(float(random.integer(-(1 << 24), 1 << 24)), int(random.integer(-9, 9))));
     return quotients;
 }
 
@@ -636,66 +646,68 @@ testing::AssertionResult quantize_specials(const Variant &variant, Random &rando
     testing::AssertionResult result = testing::AssertionSuccess();
     with_type<float, f16, int32_t>(types[0], [&](auto x_tag) {
         with_type<float, f16>(types[1], [&](auto s_tag) {
-            with_type<int8_t, uint8_t, int16_t, uint16_t>(types[3], [&](auto q_tag) {
-                using X = decltype(x_tag);
-                using Q = decltype(q_tag);
-                const std::vector<float> quotients = boundaries<Q>(random);
-                for (const auto scale : scales_of<decltype(s_tag)>(random)) {
-                    std::vector<X> x = special_values<X>();
-                    const float s = reference::to_f32(scale);
-                    for (const float q : quotients) {
-                        const float value = q * s;
-                        if constexpr (std::is_same_v<X, int32_t>) {
-                            if (!std::isnan(value))
-                                x.push_back(int32_t(std::clamp(value, -0x1p31f, 0x1.fffffep30f)));
-                        } else {
-                            x.push_back(reference::from_f32<X>(value));
-                            x.push_back(reference::from_f32<X>(std::nextafter(value, 0.0f)));
+            with_type<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t>(
+                types[3], [&](auto q_tag) {
+                    using X = decltype(x_tag);
+                    using Q = decltype(q_tag);
+                    const std::vector<float> quotients = boundaries<Q>(random);
+                    for (const auto scale : scales_of<decltype(s_tag)>(random)) {
+                        std::vector<X> x = special_values<X>();
+                        const float s = reference::to_f32(scale);
+                        for (const float q : quotients) {
+                            const float value = q * s;
+                            if constexpr (std::is_same_v<X, int32_t>) {
+                                if (!std::isnan(value))
+                                    x.push_back(
+                                        int32_t(std::clamp(value, -0x1p31f, 0x1.fffffep30f)));
+                            } else {
+                                x.push_back(reference::from_f32<X>(value));
+                                x.push_back(reference::from_f32<X>(std::nextafter(value, 0.0f)));
+                            }
                         }
-                    }
-                    std::vector<std::vector<X>> contents = {x};
-                    // On the CPU one NaN or quotient beyond int32 leaves all to the form that
-                    // divides.
-                    if (variant.device() == HEWN_DEVICE_CPU) {
-                        contents.emplace_back();
-                        for (const X value : x) {
-                            if (std::fabs(reference::to_f32(value) / s) < 0x1p31f)
-                                contents.back().push_back(value);
+                        std::vector<std::vector<X>> contents = {x};
+                        // On the CPU one NaN or quotient beyond int32 leaves all to the form that
+                        // divides.
+                        if (variant.device() == HEWN_DEVICE_CPU) {
+                            contents.emplace_back();
+                            for (const X value : x) {
+                                if (std::fabs(reference::to_f32(value) / s) < 0x1p31f)
+                                    contents.back().push_back(value);
+                            }
                         }
-                    }
-                    for (const std::vector<X> &values : contents) {
-                        const size_t n = values.size();
-                        const auto run = [&](const std::vector<int64_t> &sizes,
-                                             const std::vector<int64_t> &x_strides,
-                                             const std::vector<int64_t> &strides,
-                                             const std::vector<Q> &zeros) {
-                            Problem problem = make_problem(variant.op(), types, sizes,
-                                                           {x_strides, strides, strides},
-                                                           packed_strides(sizes), random);
-                            fill(*problem.inputs[0], [&](int64_t i) {
-                                problem.inputs[0]->set(i, values[size_t(i) % n]);
-                            });
-                            fill(*problem.inputs[1],
-                                 [&](int64_t i) { problem.inputs[1]->set(i, scale); });
-                            fill(*problem.inputs[2], [&](int64_t i) {
-                                problem.inputs[2]->set(i, zeros[size_t(i) / n % zeros.size()]);
-                            });
-                            result = check(problem, variant.name);
-                        };
-                        const std::vector<Q> all = zero_points<Q>();
-                        for (const Q zero_point : all) {
-                            run({int64_t(n)}, {1}, {0}, {zero_point});
+                        for (const std::vector<X> &values : contents) {
+                            const size_t n = values.size();
+                            const auto run = [&](const std::vector<int64_t> &sizes,
+                                                 const std::vector<int64_t> &x_strides,
+                                                 const std::vector<int64_t> &strides,
+                                                 const std::vector<Q> &zeros) {
+                                Problem problem = make_problem(variant.op(), types, sizes,
+                                                               {x_strides, strides, strides},
+                                                               packed_strides(sizes), random);
+                                fill(*problem.inputs[0], [&](int64_t i) {
+                                    problem.inputs[0]->set(i, values[size_t(i) % n]);
+                                });
+                                fill(*problem.inputs[1],
+                                     [&](int64_t i) { problem.inputs[1]->set(i, scale); });
+                                fill(*problem.inputs[2], [&](int64_t i) {
+                                    problem.inputs[2]->set(i, zeros[size_t(i) / n % zeros.size()]);
+                                });
+                                result = check(problem, variant.name);
+                            };
+                            const std::vector<Q> all = zero_points<Q>();
+                            for (const Q zero_point : all) {
+                                run({int64_t(n)}, {1}, {0}, {zero_point});
+                                if (!result) return;
+                            }
+                            run({int64_t(all.size()), int64_t(n)}, {int64_t(n), 1}, {int64_t(n), 1},
+                                all);
+                            if (result) run({int64_t(n), 16}, {1, 0}, {0, 1}, {77});
+                            const int64_t blocks = int64_t(n + 127) / 128 * 8;
+                            if (result) run({blocks, 16}, {16, 1}, {1, 0}, {77});
                             if (!result) return;
                         }
-                        run({int64_t(all.size()), int64_t(n)}, {int64_t(n), 1}, {int64_t(n), 1},
-                            all);
-                        if (result) run({int64_t(n), 16}, {1, 0}, {0, 1}, {77});
-                        const int64_t blocks = int64_t(n + 127) / 128 * 8;
-                        if (result) run({blocks, 16}, {16, 1}, {1, 0}, {77});
-                        if (!result) return;
                     }
-                }
-            });
+                });
         });
     });
     return result;

@@ -68,6 +68,9 @@ int main() {
     holds("quantize_clamped", up_to_16,
           [&](const Type &t) { quantize_clamped(q, variable(t), t); });
     for (const auto &target : {x86, arm})
+        holds("quantized_by_halves", {Int(32), UInt(32)},
+              [&](const Type &t) { quantized_by_halves(q, variable(t), t, target); });
+    for (const auto &target : {x86, arm})
         holds("difference_f32", up_to_32,
               [&](const Type &t) { difference_f32(variable(t), variable(t), target); });
     refused("difference_f32", "difference_f32",

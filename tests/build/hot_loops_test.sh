@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What depends on LLVM joining the lanes of llvm.lrint and llvm.fma: every x86 kernel that narrows
 # to 8 bits converts vectors, in every form, and converts one element at a time at most in its
-# scalar tail, of which there is one a layout; AVX-512 has masks instead, and whole vectors alone.
+# scalar tail, of which there is one a layout (of 32 bits its two halves); AVX-512 has masks
+# instead, and whole vectors alone.
 # Differences of narrow integers stay in 32 bits, and the maximum that keeps Halide from narrowing
 # them is folded away (hewn::difference_f32). No kernel calls a function of libm for a lane. And
 # what depends on Halide finding vpdpbusd, keeping a prefetch and dropping the branch that a
@@ -111,6 +112,7 @@ while read -r object; do
     scalars=$(grep -cE '\bv?cvtt?ss2si' <<<"$code" || true)
     layouts=${layouts_of[$name]:?}
     [[ $name != *avx512* && $name != *__repeating ]] || layouts=0
+    [[ $name != *_[iu]32__*__divide ]] || layouts=$((2 * layouts))  # the halves of 32 bits
     ((vectors > 0)) || fail "$name: no cvtps2dq: its lanes were not joined"
     ((scalars <= layouts)) || fail "$name: $scalars cvtss2si, $layouts expected at most"
     if [[ $name == *avx512* ]]; then

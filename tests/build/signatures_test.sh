@@ -36,7 +36,7 @@ operator() {
 }
 
 operator add u8 u64 f64 f32_f32
-operator quantize_linear f32_i32 f64_u8 u32_u8 f32
+operator quantize_linear f32_i64 f64_u8 u32_u8 f32
 operator dequantize_linear i64_f32 f32_f32 u8_f64 u8_i8
 operator quantized_linear_add i8_i8_i16 i16_u8_u8 u8_u8
 operator quantized_linear_mul i8_i16 u16_u8 u8_u8_u8

@@ -294,6 +294,8 @@ void all_f16(const std::string &signature) {
 TEST(ExhaustiveQuantizeF16, U8) { all_f16<uint8_t>("f16_u8"); }
 TEST(ExhaustiveQuantizeF16, I8) { all_f16<int8_t>("f16_i8"); }
 TEST(ExhaustiveQuantizeF16, U16) { all_f16<uint16_t>("f16_u16"); }
+TEST(ExhaustiveQuantizeF16, I32) { all_f16<int32_t>("f16_i32"); }
+TEST(ExhaustiveQuantizeF16, U32) { all_f16<uint32_t>("f16_u32"); }
 TEST(ExhaustiveQuantizeF16, I16) { all_f16<int16_t>("f16_i16"); }
 
 // All ties of a 16-bit output, q = -65535.5 ... 65535.5 covering every zero point, and their

@@ -624,6 +624,17 @@ class QuantizeTest(CliTest):
             got = self.compute("quantize", self.save("x.npy", x), "--scale", 1, "--type", "u8")
             self.assert_same(got, x.astype(np.uint8))
 
+    def test_32_bits(self):
+        x = self.save("x.npy", np.array([2.5, np.nan, 3e9, -3e9, 1e10, -np.inf], F32))
+        for name, zero, expected in [
+                ("i32", -2**31, [2 - 2**31, -2**31, 3 * 10**9 - 2**31, -2**31, 2**31 - 1, -2**31]),
+                ("u32", 2**32 - 1, [2**32 - 1, 2**32 - 1, 2**32 - 1, 2**32 - 1 - 3 * 10**9,
+                                    2**32 - 1, 0])]:
+            got = self.compute("quantize", x, "--scale", 1, f"--zero-point={zero}", "--type", name)
+            self.assert_same(got, np.array(expected, name[0] + "4"), name)
+        self.refuse("quantize", x, "--scale", 1, "--type", "i32", "--feature-level", "6.4", code=1,
+                    says="OutputTensor: INT32 needs feature level hewn")
+
     def test_files_must_have_the_right_type(self):
         x = self.save("x.npy", np.zeros(3, "f4"))
         hint = lambda descr: f"save it with .astype('{descr}')"
