@@ -145,8 +145,9 @@ function(hewn_add_kernels flavour)
             if(layouts)
                 string(PREPEND layouts "layouts=")
             endif()
+            hewn_get(form ${variant_OPERATOR}_${form} OF)
             hewn_add_object(object ${variant}__${form} FLAVOUR ${flavour} FUNCTION ${form_FUNCTION}
-                GENERATOR ${variant_OPERATOR}_${form}
+                GENERATOR ${form_OF}_${form}
                 HALIDE_TARGET ${form_HALIDE_TARGET} DEVICE ${target_DEVICE}
                 LLVM_ARGS "${form_LLVM_ARGS}" FLAGS ${ARGN}
                 ARGUMENTS signature=${variant_SIGNATURE} ${layouts} ${form_KNOBS})

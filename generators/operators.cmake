@@ -14,7 +14,8 @@
 #   KERNELS: that operator's kernels compute it, so that it has neither forms nor files of its own.
 # hewn_tensor(<operator> <tensor> <DATA|SCALE|ZERO_POINT|OUTPUT> [LIKE <tensor> [INTEGERS <type>]]
 #             [OPTIONAL <level>] [ONE] [BLOCKS] [MIDDLE] [MIXED])
-#   In DirectML's order, the output last. LIKE: has that tensor's type (INTEGERS: or this one, where
+#   In DirectML's order, the outputs last; of several the first has an element for each input's.
+#   LIKE: has that tensor's type (INTEGERS: or this one, where
 #   that is an integer's). OPTIONAL: may be left out from that level on. ONE: one element, whatever
 #   the sizes of the others; else of the first tensor's sizes. BLOCKS: or of sizes that divide
 #   those, one element for a whole block. MIDDLE: absent, it is not 0 but the middle of an unsigned
@@ -26,7 +27,7 @@
 #   What is allowed from that level on, newest first: the types of each tensor that is LIKE no
 #   other. DirectML's levels allow what DirectML does.
 # hewn_form(<operator> <form> LAYOUTS <layout>... [ONLY <regular expression>] [NEEDS <feature>]
-#           [WITHOUT <feature>...] [GPU])
+#           [WITHOUT <feature>...] [OF <operator>] [GPU])
 #   A compiled function of each of the operator's variants, made by the generator <operator>_<form>.
 #   A layout has one digit for each input that the generator passes to schedule_rows: 1 if it runs
 #   along the row, 0 if it is constant in it. The most frequent layout comes first. Plans use the
@@ -34,6 +35,7 @@
 #   ONLY: of signatures that match.
 #   NEEDS: only on targets that list the feature.
 #   WITHOUT: features of a target that are not used for the form.
+#   OF: the function is that operator's, of the same name, signature and knobs. It is built once.
 #   GPU: a form of targets with a DEVICE, which have no other forms (generators/gpu.h). Only inputs
 #   that vary have digits.
 # hewn_onnx(<operator> <domain> <name> VERSIONS <version>... [BETWEEN])
@@ -178,6 +180,21 @@ hewn_form(quantized_linear_mul general LAYOUTS 11 10 01)
 hewn_form(quantized_linear_mul bounded LAYOUTS 11 10 01 NEEDS avx2)
 hewn_form(quantized_linear_mul dense LAYOUTS 11 GPU)
 hewn_form(quantized_linear_mul strided GPU)
+
+hewn_operator(dynamic_quantize_linear 6 DYNAMIC_QUANTIZE_LINEAR COMMAND dynamic
+    ONNX ai.onnx.DynamicQuantizeLinear
+    FORMULA "quantize IN with the scale and zero point of its range")
+hewn_tensor(dynamic_quantize_linear InputTensor DATA)
+hewn_tensor(dynamic_quantize_linear OutputTensor OUTPUT)
+hewn_tensor(dynamic_quantize_linear OutputScaleTensor OUTPUT ONE)
+hewn_tensor(dynamic_quantize_linear OutputZeroPointTensor OUTPUT LIKE OutputTensor ONE)
+hewn_signature(dynamic_quantize_linear InputTensor OutputTensor)
+hewn_level(dynamic_quantize_linear 4.0 RANKS 1 8 InputTensor=f32,f16 OutputTensor=i8,u8
+    OutputScaleTensor=f32)
+hewn_form(dynamic_quantize_linear range LAYOUTS 1)
+# As QUANTIZE_LINEAR's, but with a scale of f32 beside f16 too. 111 is one element.
+hewn_form(dynamic_quantize_linear divide LAYOUTS 100 111)
+hewn_form(dynamic_quantize_linear reciprocal LAYOUTS 1 NEEDS fma OF quantize_linear)
 
 set(linear_versions 10 13 19 21 23 24 25 28)
 set(sum_versions 7 13 14)

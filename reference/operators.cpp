@@ -64,6 +64,12 @@ std::vector<OperatorFacts> read() {
 }  // namespace table
 }  // namespace
 
+size_t OperatorFacts::inputs() const {
+    return size_t(std::count_if(tensors.begin(), tensors.end(), [](const TensorFacts &tensor) {
+        return tensor.role != Role::output;
+    }));
+}
+
 bool OperatorFacts::has_scalars() const {
     return std::any_of(tensors.begin(), tensors.end(),
                        [](const TensorFacts &tensor) { return tensor.one_element; });

@@ -40,10 +40,12 @@ struct OperatorFacts {
     bool in_place;                     // the output may lie on an input
     bool wraps;                        // kernels of signed types serve the unsigned ones
     bool one_width;                    // the types of a signature have one width
-    std::vector<TensorFacts> tensors;  // in DirectML's order, the output last
+    std::vector<TensorFacts> tensors;  // in DirectML's order, the outputs last
     std::vector<size_t> signature;     // the tensors whose types its words are
 
-    size_t inputs() const { return tensors.size() - 1; }
+    size_t inputs() const;
+    // It has one output, each of whose elements follows from the inputs' elements at its place.
+    bool is_elementwise() const { return inputs() + 1 == tensors.size(); }
     bool is_parameter(size_t tensor) const {
         return tensors[tensor].role == Role::scale || tensors[tensor].role == Role::zero_point;
     }
@@ -56,7 +58,7 @@ struct OperatorFacts {
     // Its scales and zero points are one element each.
     bool has_scalars() const;
     // Linear, from numbers to quantized ones.
-    bool quantizes() const { return is_linear() && tensors.back().like < 0; }
+    bool quantizes() const { return is_linear() && tensors[inputs()].like < 0; }
     // One tensor with a scale and a zero point that may differ between its elements.
     bool is_linear() const;
 };

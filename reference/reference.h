@@ -119,6 +119,33 @@ Out quantize_linear(In x, Scale s, Out z) {
     return quantize_quotient<Out>(to_f32(x) / to_f32(s), z);
 }
 
+// The range of a tensor that DYNAMIC_QUANTIZE_LINEAR quantizes. It holds 0; NaN does not count.
+struct Range {
+    float low = 0, high = 0;
+
+    void add(float x) {
+        if (x < low) low = x;
+        if (x > high) high = x;
+    }
+};
+
+// (high - low) / (Max - Min); 1 where all is 0.
+template<class Out>
+float dynamic_scale(const Range &range) {
+    if (range.low == range.high) return 1;
+    const float extent = range.high - range.low;
+    return extent / float(int(Limits<Out>::max) - int(Limits<Out>::min));
+}
+
+// roundToIntegralTiesToEven(clamp(Min - low / s, Min, Max)); where that is NaN, Min.
+template<class Out>
+Out dynamic_zero_point(const Range &range, float s) {
+    constexpr float min = Limits<Out>::min, max = Limits<Out>::max;
+    const float quotient = range.low / s, z = min - quotient;
+    if (std::isnan(z) || z < min) return Out(min);
+    return Out(std::nearbyint(z > max ? max : z));
+}
+
 // (x - z) * s: the difference is exact and rounds once to f32, the product rounds once, f16 once
 // more.
 template<class Out, class Scale, class In>

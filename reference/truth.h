@@ -186,6 +186,15 @@ struct Truth<HEWN_OPERATOR_QUANTIZED_LINEAR_MUL> {
     }
 };
 
+// Of one element: s and z follow from the tensor (Range), which is not here.
+template<>
+struct Truth<HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR> {
+    template<class F>
+    static void with(const DataTypes &, const InputMemory &, F &&) {
+        throw std::logic_error("DYNAMIC_QUANTIZE_LINEAR is not element-wise");
+    }
+};
+
 template<class F>
 void with_truth(hewn_operator_type type, const DataTypes &types, const InputMemory &memory, F &&f) {
 #define HEWN_OPERATOR(name, kernels, number, ...) \

@@ -34,7 +34,7 @@ std::vector<DataTypes> Variant::all_types() const {
 }
 
 // From arrays that the compiler lays out: it takes a minute for as many strings in braces.
-const std::vector<Variant> &all_variants() {
+const std::vector<Variant> &listed_variants() {
     static constexpr const char *LINES[][3] = {
 #define HEWN_VARIANT(op, signature, target, ...) {#op, #signature, #target},
 #include "variants.inc"
@@ -44,6 +44,17 @@ const std::vector<Variant> &all_variants() {
         for (const auto &[op, signature, target] : LINES)
             result.push_back(
                 {std::string(op) + "_" + signature + "__" + target, op, signature, target});
+        return result;
+    }();
+    return variants;
+}
+
+const std::vector<Variant> &all_variants() {
+    static const std::vector<Variant> variants = [] {
+        std::vector<Variant> result;
+        for (const Variant &variant : listed_variants()) {
+            if (facts(variant.op()).is_elementwise()) result.push_back(variant);
+        }
         return result;
     }();
     return variants;
@@ -88,7 +99,7 @@ const std::vector<Variant> &built_variants() {
 
 std::vector<Variant> variants_of(const std::string &operator_name) {
     std::vector<Variant> result;
-    for (const Variant &variant : all_variants()) {
+    for (const Variant &variant : listed_variants()) {
         if (variant.operator_name == operator_name) result.push_back(variant);
     }
     return result;

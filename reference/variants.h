@@ -32,9 +32,12 @@ struct Variant {
     }
 };
 
+const std::vector<Variant> &listed_variants();
+// Those of operators that are element-wise, which one test serves: all but
+// DYNAMIC_QUANTIZE_LINEAR's.
 const std::vector<Variant> &all_variants();
-const std::vector<Variant> &built_variants();  // those for the CPU
-std::vector<Variant> variants_of(const std::string &operator_name);
+const std::vector<Variant> &built_variants();  // those of all_variants() for the CPU
+std::vector<Variant> variants_of(const std::string &operator_name);  // any of the list
 
 // Each variant's plan knobs: the lines of plans.inc.
 const std::map<std::string, std::map<std::string, int64_t>> &plan_knobs();

@@ -29,7 +29,8 @@ __attribute__((cold, noinline)) hewn_status refuse_bindings(
     const bool of_inputs = !well_formed(inputs, input_count, uint32_t(problem.info->input_count));
     const char *name = problem.info->dml_name, *which = of_inputs ? "input" : "output";
     const uint32_t count = of_inputs ? input_count : output_count,
-                   due = of_inputs ? uint32_t(problem.info->input_count) : 1;
+                   due =
+                       uint32_t(of_inputs ? problem.info->input_count : problem.info->output_count);
     if (count != due) {
         return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: %u %s bindings given, %u due%s", name,
                     unsigned(count), which, unsigned(due),
@@ -63,7 +64,7 @@ struct Request {
                (!options || (options->struct_size >= kExecuteOptionsBytes &&
                              options->max_threads >= 0 && is_flag(read_next(options)))) &&
                ::well_formed(inputs, input_count, uint32_t(op->problem.info->input_count)) &&
-               ::well_formed(outputs, output_count, 1);
+               ::well_formed(outputs, output_count, uint32_t(op->problem.info->output_count));
     }
 };
 

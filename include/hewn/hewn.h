@@ -265,16 +265,37 @@ typedef struct hewn_quantized_linear_mul_desc {
     const hewn_tensor_desc *output_tensor;            /* f */
 } hewn_quantized_linear_mul_desc;
 
+/* f = clamp(round(x / s) + z, Min, Max), where the range of x decides s and z:
+ *     high = max(0, largest x), low = min(0, least x)
+ *     s = (high - low) / (Max - Min), or 1 if high and low are equal
+ *     z = round(clamp(Min - low / s, Min, Max))
+ * DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, from level 4.0 on; ONNX's DynamicQuantizeLinear. On
+ * the CPU alone: HEWN_STATUS_UNSUPPORTED on a GPU.
+ * x is f32 or f16, f is i8 or u8, of equal sizes. s (f32) and z (of f's type) have the same
+ * dimension count, all sizes 1. All three outputs are bound, in this order; none may overlap
+ * another. Each written operation rounds in f32, to nearest even. NaN in x does not count in the
+ * range. A s of 0 (the range underflows) or +inf (it overflows) follows from the formula; where
+ * low / s is NaN, z is Min. Min and Max, NaN and +-inf of x are as for QUANTIZE_LINEAR. An empty x
+ * gives s = 1 and z = Min. */
+typedef struct hewn_dynamic_quantize_linear_desc {
+    uint32_t struct_size;                        /* sizeof(hewn_dynamic_quantize_linear_desc) */
+    const hewn_tensor_desc *input_tensor;        /* x */
+    const hewn_tensor_desc *output_tensor;       /* f */
+    const hewn_tensor_desc *output_scale_tensor; /* s */
+    const hewn_tensor_desc *output_zero_point_tensor; /* z */
+} hewn_dynamic_quantize_linear_desc;
+
 /* Which operator a hewn_operator_desc describes. */
 typedef int32_t hewn_operator_type;
 enum {
-    HEWN_OPERATOR_ADD = 1,                  /* desc: hewn_add_desc */
-    HEWN_OPERATOR_QUANTIZE_LINEAR = 2,      /* desc: hewn_quantize_linear_desc */
-    HEWN_OPERATOR_DEQUANTIZE_LINEAR = 3,    /* desc: hewn_dequantize_linear_desc */
-    HEWN_OPERATOR_QUANTIZED_LINEAR_ADD = 4, /* desc: hewn_quantized_linear_add_desc */
-    HEWN_OPERATOR_QUANTIZED_LINEAR_MUL = 5, /* desc: hewn_quantized_linear_mul_desc */
-    HEWN_OPERATOR_QUANTIZE = 7,             /* desc: hewn_quantize_desc */
-    HEWN_OPERATOR_DEQUANTIZE = 8            /* desc: hewn_dequantize_desc */
+    HEWN_OPERATOR_ADD = 1,                    /* desc: hewn_add_desc */
+    HEWN_OPERATOR_QUANTIZE_LINEAR = 2,        /* desc: hewn_quantize_linear_desc */
+    HEWN_OPERATOR_DEQUANTIZE_LINEAR = 3,      /* desc: hewn_dequantize_linear_desc */
+    HEWN_OPERATOR_QUANTIZED_LINEAR_ADD = 4,   /* desc: hewn_quantized_linear_add_desc */
+    HEWN_OPERATOR_QUANTIZED_LINEAR_MUL = 5,   /* desc: hewn_quantized_linear_mul_desc */
+    HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR = 6, /* desc: hewn_dynamic_quantize_linear_desc */
+    HEWN_OPERATOR_QUANTIZE = 7,                /* desc: hewn_quantize_desc */
+    HEWN_OPERATOR_DEQUANTIZE = 8               /* desc: hewn_dequantize_desc */
 };
 
 /* An operator of any type, for hewn_compile. */

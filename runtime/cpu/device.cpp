@@ -11,6 +11,7 @@
 #include "../dispatch/device.h"
 #include "../problem/bindings.h"
 #include "boxes.h"
+#include "dynamic_quantize_linear.h"
 #include "fp_mode.h"
 #include "kernel.h"
 #include "pool.h"
@@ -55,8 +56,18 @@ struct CpuRest {
     CpuKernel kernel;
 };
 
+// Where it is false, a program does not link what nothing calls.
+constexpr bool kHasPasses = is_built("dynamic_quantize_linear");
+
+// The first pass of DYNAMIC_QUANTIZE_LINEAR; the operator's own plan and kernel are the second.
+struct CpuRange {
+    Problem quantization;  // the second pass as a problem
+    Plan plan;
+    CpuKernel kernel;
+};
+
 struct CpuOperator : hewn_operator {
-    BindingRule inputs[kMaxInputs], output;
+    BindingRule inputs[kMaxInputs], output;  // the latter empty where there are several outputs
     void *fixed[kMaxInputs];  // where inputs that are not bound lie; null of the others
     void *constants;          // the memory of those that are constants
     int32_t
@@ -64,6 +75,7 @@ struct CpuOperator : hewn_operator {
     Plan plan;
     CpuKernel kernel;
     CpuRest *rest;                          // null: there is none
+    CpuRange *range;                        // null: all other operators
     halide_buffer_t buffers[kMaxOperands];  // what a kernel with assertions looks at; else unused
     int32_t max_threads;                    // 0: no limit
     int32_t cpus;    // that an execution of the operator's executor may run on
@@ -95,6 +107,10 @@ void destroy(hewn_operator *op) {
         allocator.deallocate(cpu->rest->kernel.settled);
         allocator.deallocate(cpu->rest);
     }
+    if (kHasPasses && cpu->range) {
+        destroy_plan(allocator, cpu->range->plan);
+        allocator.deallocate(cpu->range);
+    }
     allocator.deallocate(cpu->constants);
     allocator.deallocate(cpu);
 }
@@ -123,7 +139,7 @@ bool fix_inputs(CpuOperator &op) {
     return true;
 }
 
-// Where the tensors of an execution lie: the inputs in order, then the output.
+// Where the tensors of an execution lie: the inputs in order, then the outputs.
 using Addresses = void *[kMaxTensors];
 
 // A part of an execution, all of it where there is no rest.
@@ -158,18 +174,19 @@ void prepare_process() {
 
 namespace {
 
-// Plans a part of the operator, with what its constants decide.
-__attribute__((cold)) hewn_status plan_part(CpuOperator &op, const Part &part, const Chip &chip,
-                                            Plan &plan, CpuKernel &kernel, hewn_error *error) {
+// Plans a part of the operator, or a pass of it, with what its constants decide.
+__attribute__((cold)) hewn_status plan_part(CpuOperator &op, const Problem &problem,
+                                            const Part &part, const Chip &chip, Plan &plan,
+                                            CpuKernel &kernel, hewn_error *error) {
     const char *name = op.problem.info->dml_name;
-    kernel.problem = &op.problem;
+    kernel.problem = &problem;
     if (!plan_kernel(part.space, *op.variant, chip, {op.max_threads, op.cpus}, op.allocator, plan,
                      kernel))
         return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan",
                     name);
     plan.target_rank = op.variant->target->rank;
     place_packed(part, op.problem.output, plan);
-    const CpuForms &forms = forms_of(*op.problem.info);
+    const CpuForms &forms = forms_of(*problem.info);
     KernelErrors errors;
     const int failed =
         forms.settle ? forms.settle(plan, op.allocator, kernel, op.fixed, &errors) : 0;
@@ -180,17 +197,19 @@ __attribute__((cold)) hewn_status plan_part(CpuOperator &op, const Part &part, c
                 op.variant->name, failed, errors.message);
 }
 
-// Plans the operator, whose output is not empty.
-__attribute__((cold)) hewn_status plan_parts(CpuOperator &op, const Chip &chip, hewn_error *error) {
+// Plans the operator, whose output is not empty, or its second pass.
+__attribute__((cold)) hewn_status plan_parts(CpuOperator &op, const Problem &problem,
+                                             const Chip &chip, hewn_error *error) {
     const Tensor *operands[kMaxOperands];
-    const int count = list_operands(op.problem, operands);
+    const int count = list_operands(problem, operands);
+    for (int o = 0; o < count; o++) op.operand_at[o] = tensor_of_operand(problem, o);
     for (int o = 0; o < count && kKernelAssertions; o++) {
-        op.buffers[o].type = halide_type(kernel_type(*op.problem.info, *operands[o]));
+        op.buffers[o].type = halide_type(kernel_type(*problem.info, *operands[o]));
         op.buffers[o].dimensions = 2;
     }
     Part parts[kMaxParts];
     const int part_count = split_blocks(operands, count, parts);
-    HEWN_CHECK(plan_part(op, parts[0], chip, op.plan, op.kernel, error));
+    HEWN_CHECK(plan_part(op, problem, parts[0], chip, op.plan, op.kernel, error));
     if (part_count == 1) return HEWN_STATUS_OK;
     op.rest = op.allocator.allocate<CpuRest>();
     if (!op.rest)
@@ -199,7 +218,28 @@ __attribute__((cold)) hewn_status plan_parts(CpuOperator &op, const Chip &chip, 
     for (int o = 0; o < count; o++)
         op.rest->first_bytes[o] =
             operands[o]->packing ? 0 : parts[1].first[o] * operands[o]->element_bytes;
-    return plan_part(op, parts[1], chip, op.rest->plan, op.rest->kernel, error);
+    return plan_part(op, problem, parts[1], chip, op.rest->plan, op.rest->kernel, error);
+}
+
+// Plans both passes of DYNAMIC_QUANTIZE_LINEAR.
+__attribute__((cold)) hewn_status plan_passes(CpuOperator &op, const Chip &chip,
+                                              hewn_error *error) {
+    op.range = op.allocator.allocate<CpuRange>();
+    if (!op.range)
+        return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator",
+                    op.problem.info->dml_name);
+    op.range->quantization = quantization_of(op.problem);
+    if (op.problem.output.empty()) return HEWN_STATUS_OK;
+    const Part all = {range_space(op.problem.inputs[kDynamicInput]), {}};
+    HEWN_CHECK(plan_part(op, op.problem, all, chip, op.range->plan, op.range->kernel, error));
+    return plan_parts(op, op.range->quantization, chip, error);
+}
+
+__attribute__((cold)) hewn_status plan_operator(CpuOperator &op, const Chip &chip,
+                                                hewn_error *error) {
+    if (kHasPasses && op.problem.info->output_count > 1) return plan_passes(op, chip, error);
+    return op.problem.output.empty() ? hewn_status(HEWN_STATUS_OK)
+                                     : plan_parts(op, op.problem, chip, error);
 }
 
 __attribute__((cold)) hewn_status compile(const hewn_device &device, const Problem &problem,
@@ -229,20 +269,16 @@ __attribute__((cold)) hewn_status compile(const hewn_device &device, const Probl
         options.parallel_for ? cpu->online : available_cpus();  // its threads are not this one's
     for (int i = 0; i < problem.info->input_count; i++)
         cpu->inputs[i] = binding_rule(problem, problem.inputs[i]);
-    cpu->output = binding_rule(problem, problem.output);
+    if (problem.info->output_count == 1) cpu->output = binding_rule(problem, problem.output);
     if (!fix_inputs(*cpu)) {
         destroy(cpu);
         return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's constants",
                     name);
     }
-    for (int o = 0; o <= problem.info->operand_count; o++)
-        cpu->operand_at[o] = tensor_of_operand(problem, o);
-    if (!problem.output.empty()) {
-        const hewn_status planned = plan_parts(*cpu, chip, error);
-        if (planned != HEWN_STATUS_OK) {
-            destroy(cpu);
-            return planned;
-        }
+    const hewn_status planned = plan_operator(*cpu, chip, error);
+    if (planned != HEWN_STATUS_OK) {
+        destroy(cpu);
+        return planned;
     }
     *op = cpu;
     return HEWN_STATUS_OK;
@@ -317,15 +353,38 @@ hewn_status read_address(const Problem &problem, const Tensor &tensor,
     return status;
 }
 
-// All addresses, or what is wrong with a binding.
+// An output's address, which lies apart from the outputs before it.
+hewn_status read_output(const Problem &problem, int output, const hewn_buffer_binding &binding,
+                        Addresses &addresses, hewn_error *error) {
+    const auto address = [&](int t) { return reinterpret_cast<uintptr_t>(addresses[t]); };
+    const int t = problem.info->input_count + output;
+    const Tensor &written = tensor(problem, t);
+    HEWN_CHECK(read_address(problem, written, binding, &addresses[t], error));
+    for (int before = problem.info->input_count; before < t; before++)
+        HEWN_CHECK(check_overlap(problem, written, address(t), tensor(problem, before),
+                                 address(before), error));
+    return HEWN_STATUS_OK;
+}
+
+// That input `i` lies apart from all outputs.
+hewn_status check_apart(const Problem &problem, int i, const Addresses &addresses,
+                        hewn_error *error) {
+    const auto address = [&](int t) { return reinterpret_cast<uintptr_t>(addresses[t]); };
+    for (int t = problem.info->input_count; t < tensor_count(*problem.info); t++)
+        HEWN_CHECK(check_overlap(problem, tensor(problem, t), address(t), problem.inputs[i],
+                                 address(i), error));
+    return HEWN_STATUS_OK;
+}
+
+// All addresses, or what is wrong with a binding. `output` is the first of the outputs' bindings.
 __attribute__((noinline)) hewn_status read_addresses(const CpuOperator &op, const Bindings &inputs,
                                                      const hewn_buffer_binding &output,
                                                      Addresses &addresses, hewn_error *error) {
     const Problem &problem = op.problem;
-    void *&out = addresses[problem.info->input_count];
-    hewn_status status = check_struct_sizes(problem, inputs, error);
-    if (status == HEWN_STATUS_OK)
-        status = read_address(problem, problem.output, output, &out, error);
+    const Bindings outputs(&output);
+    hewn_status status = check_struct_sizes(problem, inputs, outputs, error);
+    for (int o = 0; status == HEWN_STATUS_OK && o < problem.info->output_count; o++)
+        status = read_output(problem, o, outputs[o], addresses, error);
     for (int i = 0; status == HEWN_STATUS_OK && i < problem.info->input_count; i++) {
         const Tensor &input = problem.inputs[i];
         if (!is_bound(input)) {
@@ -334,10 +393,7 @@ __attribute__((noinline)) hewn_status read_addresses(const CpuOperator &op, cons
             continue;
         }
         status = read_address(problem, input, inputs[i], &addresses[i], error);
-        if (status == HEWN_STATUS_OK) {
-            status = check_overlap(problem, input, reinterpret_cast<uintptr_t>(addresses[i]),
-                                   reinterpret_cast<uintptr_t>(out), error);
-        }
+        if (status == HEWN_STATUS_OK) status = check_apart(problem, i, addresses, error);
     }
     return status;
 }
@@ -451,6 +507,27 @@ __attribute__((noinline)) hewn_status run_parts(const CpuOperator &op, const Add
                    : hewn_status(HEWN_STATUS_OK);
 }
 
+// Both passes of DYNAMIC_QUANTIZE_LINEAR, and what is between them.
+__attribute__((noinline)) hewn_status run_passes(const CpuOperator &op, const Addresses &tensors,
+                                                 const Executor &of_range,
+                                                 const Executor &of_elements, hewn_error *error) {
+    const Problem &problem = op.problem;
+    Range range;
+    if (!problem.output.empty()) {
+        const Addresses first = {tensors[kDynamicInput], &range};
+        HEWN_CHECK(
+            run_slices({op, op.range->plan, op.range->kernel, first, first}, of_range, error));
+    }
+    const auto unless_empty = [&](int t) {
+        return tensor(problem, t).empty() ? nullptr : tensors[t];
+    };
+    write_parameters(problem, range, unless_empty(kDynamicScale), unless_empty(kDynamicZeroPoint));
+    if (problem.output.empty()) return HEWN_STATUS_OK;
+    const Addresses second = {tensors[kDynamicInput], tensors[kDynamicScale],
+                              tensors[kDynamicZeroPoint], tensors[kDynamicOutput]};
+    return run_slices(whole_blocks(op, second), of_elements, error);
+}
+
 hewn_status execute(const hewn_operator &base, Bindings inputs, const hewn_buffer_binding &output,
                     const hewn_execute_options *options, hewn_error *error) {
     const CpuOperator &op = static_cast<const CpuOperator &>(base);
@@ -458,7 +535,11 @@ hewn_status execute(const hewn_operator &base, Bindings inputs, const hewn_buffe
     const hewn_buffer_binding *const plain = inputs.plain();
     if (!plain || !locate(op, plain, output, addresses)) {
         const hewn_status status = read_addresses(op, inputs, output, addresses, error);
-        if (status != HEWN_STATUS_OK || op.problem.output.empty()) return status;
+        if (status != HEWN_STATUS_OK) return status;
+        if (kHasPasses && op.range)
+            return run_passes(op, addresses, choose_executor(op, op.range->plan, options),
+                              choose_executor(op, op.plan, options), error);
+        if (op.problem.output.empty()) return status;
     }
     if (op.plan.parallel || op.rest || op.kernel.large_state)
         return run_parts(op, addresses, options, error);
@@ -480,7 +561,7 @@ struct CpuBoundOperator : hewn_bound_operator {
     halide_buffer_t buffers[kMaxOperands];
     halide_dimension_t dims[kMaxOperands][2];
 
-    Executor executor, rest_executor;
+    Executor executor, rest_executor, range_executor;
 };
 
 const CpuOperator &operator_of(const hewn_bound_operator &bound) {
@@ -495,6 +576,12 @@ hewn_status run_boxes_bound(const hewn_bound_operator &base, hewn_error *error) 
     HEWN_CHECK(run_slices(whole_blocks(op, bound.addresses), bound.executor, error));
     return op.rest ? run_rest(op, bound.addresses, bound.rest_executor, error)
                    : hewn_status(HEWN_STATUS_OK);
+}
+
+hewn_status run_passes_bound(const hewn_bound_operator &base, hewn_error *error) {
+    const CpuBoundOperator &bound = static_cast<const CpuBoundOperator &>(base);
+    return run_passes(operator_of(bound), bound.addresses, bound.range_executor, bound.executor,
+                      error);
 }
 
 // One call of a kernel on buffers that are ready: all that small work needs.
@@ -528,6 +615,10 @@ __attribute__((cold)) hewn_status bind(const hewn_operator &base, Bindings input
     bound->executor = choose_executor(op, op.plan, options);
     if (op.rest) bound->rest_executor = choose_executor(op, op.rest->plan, options);
     bound->run = op.problem.output.empty() ? run_nothing : run_boxes_bound;
+    if (kHasPasses && op.range) {
+        bound->range_executor = choose_executor(op, op.range->plan, options);
+        bound->run = run_passes_bound;
+    }
     if (bound->run == run_boxes_bound && op.plan.one_box && !op.kernel.large_state && !op.rest) {
         bound->run = run_one_box_bound;
         bound->kernel = op.kernel;

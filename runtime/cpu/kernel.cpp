@@ -9,10 +9,16 @@ namespace hewn {
 
 namespace {
 
+// Whether an operator's forms are chosen. DYNAMIC_QUANTIZE_LINEAR's second pass has
+// QUANTIZE_LINEAR's.
+constexpr bool is_chosen(std::string_view name) {
+    return is_built(name) || (name == "quantize_linear" && is_built("dynamic_quantize_linear"));
+}
+
 // By the operators' places in the table. Null if there are no kernels, so that a program does not
 // link what nothing calls.
 constexpr const CpuForms *kForms[] = {
-#define HEWN_OPERATOR(name, kernels, ...) is_built(#kernels) ? &forms_of_##kernels : nullptr,
+#define HEWN_OPERATOR(name, kernels, ...) is_chosen(#kernels) ? &forms_of_##kernels : nullptr,
 #include "operators.inc"
 };
 

@@ -24,7 +24,8 @@ struct Backend {
                            const hewn_compile_options &options, hewn_operator **op,
                            hewn_error *error);
     // The caller has checked that the bindings are not null and their number is right; all else
-    // about them is the backend's business. options may be null.
+    // about them is the backend's business. `output` is the first of the operator's outputs, which
+    // Bindings(&output) has all of. options may be null.
     hewn_status (*execute)(const hewn_operator &op, Bindings inputs,
                            const hewn_buffer_binding &output, const hewn_execute_options *options,
                            hewn_error *error);

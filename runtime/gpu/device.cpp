@@ -107,6 +107,13 @@ hewn_status check_packing(const Problem &problem, hewn_error *error) {
     return HEWN_STATUS_OK;
 }
 
+// Kernels of GPUs are launched once.
+hewn_status check_passes(const Problem &problem, hewn_error *error) {
+    if (problem.info->output_count == 1) return HEWN_STATUS_OK;
+    return fail(error, HEWN_STATUS_UNSUPPORTED, "%s is supported on the CPU alone",
+                problem.info->dml_name);
+}
+
 hewn_status compile(const hewn_device &base, const Problem &problem,
                     const hewn_compile_options &options, hewn_operator **result,
                     hewn_error *error) {
@@ -115,6 +122,7 @@ hewn_status compile(const hewn_device &base, const Problem &problem,
     const OperatorInfo &info = *problem.info;
     const Variant *variant = nullptr;
     HEWN_CHECK(check_packing(problem, error));
+    HEWN_CHECK(check_passes(problem, error));
     HEWN_CHECK(pick_variant(info.kernels, problem.signature, options.variant, base.support, {},
                             &variant, error));
     const Entered entered(device, error);
@@ -176,8 +184,8 @@ hewn_status locate(const GpuOperator &op, const Bindings &inputs, const hewn_buf
         HEWN_CHECK(check_binding(problem, tensor, binding, at.address, &address, error));
         at.address = address;
         if (i >= 0 && at.memory == output_at.memory)
-            HEWN_CHECK(
-                check_overlap(problem, tensor, address, uintptr_t(output_at.address), error));
+            HEWN_CHECK(check_overlap(problem, problem.output, uintptr_t(output_at.address), tensor,
+                                     address, error));
     }
     return HEWN_STATUS_OK;
 }
@@ -205,7 +213,7 @@ template<class Then>
 hewn_status with_located(const hewn_operator &base, const Bindings &inputs,
                          const hewn_buffer_binding &output, hewn_error *error, const Then &then) {
     GpuOperator &op = static_cast<GpuOperator &>(const_cast<hewn_operator &>(base));
-    HEWN_CHECK(check_struct_sizes(op.problem, inputs, error));
+    HEWN_CHECK(check_struct_sizes(op.problem, inputs, Bindings(&output), error));
     const Entered entered(*op.device, error);
     HEWN_CHECK(entered.status);
     GpuAddress at[kMaxTensors] = {};

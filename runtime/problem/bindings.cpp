@@ -4,13 +4,27 @@
 
 namespace hewn {
 
-hewn_status check_struct_sizes(const Problem &problem, const Bindings &inputs, hewn_error *error) {
-    for (int i = 0; i < problem.info->input_count; i++) {
-        if (inputs.has_struct_size(i)) continue;
-        return refuse(problem, problem.inputs[i],
-                      error)("struct_size of the binding differs from the first input binding's");
+namespace {
+
+// `count` bindings of the tensors from `first` on; `kind` is in the message.
+hewn_status check_equal_sizes(const Problem &problem, const Bindings &bindings, int first,
+                              int count, const char *kind, hewn_error *error) {
+    for (int i = 0; i < count; i++) {
+        if (bindings.has_struct_size(i)) continue;
+        return refuse(problem, tensor(problem, first + i), error)(
+            "struct_size of the binding differs from the first %s binding's", kind);
     }
     return HEWN_STATUS_OK;
+}
+
+}  // namespace
+
+hewn_status check_struct_sizes(const Problem &problem, const Bindings &inputs,
+                               const Bindings &outputs, hewn_error *error) {
+    const OperatorInfo &info = *problem.info;
+    HEWN_CHECK(check_equal_sizes(problem, inputs, 0, info.input_count, "input", error));
+    return check_equal_sizes(problem, outputs, info.input_count, info.output_count, "output",
+                             error);
 }
 
 hewn_status check_unbound(const Problem &problem, const Tensor &tensor,
@@ -21,6 +35,10 @@ hewn_status check_unbound(const Problem &problem, const Tensor &tensor,
 }
 
 namespace {
+
+bool is_output(const Problem &problem, const Tensor &tensor) {
+    return &tensor < problem.inputs || &tensor >= problem.inputs + kMaxInputs;
+}
 
 // A constant whose elements are all the same is one element that repeats: kernels for that are
 // faster.
@@ -55,7 +73,7 @@ hewn_status read_constants(const hewn_compile_options &options, Problem &problem
                       error)("struct_size of the constant's binding is too small");
     }
     const Bindings constants(options.constants);
-    hewn_status status = check_struct_sizes(problem, constants, error);
+    hewn_status status = check_equal_sizes(problem, constants, 0, info.input_count, "input", error);
     for (int i = 0; i < info.input_count && status == HEWN_STATUS_OK; i++) {
         Tensor &tensor = problem.inputs[i];
         const hewn_buffer_binding &binding = constants[i];
@@ -99,7 +117,7 @@ hewn_status check_binding(const Problem &problem, const Tensor &tensor,
         return refuse(problem, tensor, error)(
             "the binding has %llu bytes, %llu are needed%s", (unsigned long long)binding.size,
             (unsigned long long)tensor.bytes,
-            &tensor == &problem.output || repeats(tensor) ? "" : kRepeatsHint);
+            is_output(problem, tensor) || repeats(tensor) ? "" : kRepeatsHint);
     }
     uint64_t address, end;
     if (__builtin_add_overflow(base, binding.offset, &address) ||
@@ -114,15 +132,14 @@ hewn_status check_binding(const Problem &problem, const Tensor &tensor,
     return HEWN_STATUS_OK;
 }
 
-hewn_status check_overlap(const Problem &problem, const Tensor &input, uintptr_t in, uintptr_t out,
-                          hewn_error *error) {
-    const Tensor &output = problem.output;
-    if (out + output.bytes <= in || in + input.bytes <= out) return HEWN_STATUS_OK;
-    if (problem.info->in_place && in == out && same_byte_strides(output, input))
+hewn_status check_overlap(const Problem &problem, const Tensor &output, uintptr_t out,
+                          const Tensor &other, uintptr_t at, hewn_error *error) {
+    if (out + output.bytes <= at || at + other.bytes <= out) return HEWN_STATUS_OK;
+    if (problem.info->in_place && at == out && same_byte_strides(output, other))
         return HEWN_STATUS_OK;
-    if (provably_disjoint(output, out, input, in)) return HEWN_STATUS_OK;
+    if (provably_disjoint(output, out, other, at)) return HEWN_STATUS_OK;
     return refuse(problem, output, error)(
-        "overlaps %s%s", input.name,
+        "overlaps %s%s", other.name,
         problem.info->in_place ? "; allowed in place (same address and strides) or interleaved "
                                  "(equal strides in bytes)"
                                : "; allowed only interleaved (equal strides in bytes)");

@@ -45,8 +45,10 @@ private:
 inline TensorFailure refuse(const Problem &problem, const Tensor &tensor, hewn_error *error) {
     return {error, HEWN_STATUS_INVALID_BINDING, problem.info->dml_name, tensor.name};
 }
-// Checks that all of the operator's input bindings have the first one's struct_size.
-hewn_status check_struct_sizes(const Problem &problem, const Bindings &inputs, hewn_error *error);
+// Checks that all of the operator's input bindings have the first one's struct_size, and all of its
+// output bindings likewise.
+hewn_status check_struct_sizes(const Problem &problem, const Bindings &inputs,
+                               const Bindings &outputs, hewn_error *error);
 // Checks a present tensor's binding, whose buffer begins at `base`. Sets *address to that of its
 // first byte.
 hewn_status check_binding(const Problem &problem, const Tensor &tensor,
@@ -57,10 +59,10 @@ inline bool is_bound(const Tensor &tensor) { return tensor.present && !tensor.co
 // Checks that a tensor that is not bound has no buffer.
 hewn_status check_unbound(const Problem &problem, const Tensor &tensor,
                           const hewn_buffer_binding &binding, hewn_error *error);
-// Checks that the output's elements at `output_at` and the input's at `input_at` overlap only where
-// that is allowed.
-hewn_status check_overlap(const Problem &problem, const Tensor &input, uintptr_t input_at,
-                          uintptr_t output_at, hewn_error *error);
+// Checks that an output's elements at `output_at` and those of another tensor, an input or an
+// output before it, at `other_at` overlap only where that is allowed.
+hewn_status check_overlap(const Problem &problem, const Tensor &output, uintptr_t output_at,
+                          const Tensor &other, uintptr_t other_at, hewn_error *error);
 
 // Reads hewn_compile_options' constants into the problem.
 hewn_status read_constants(const hewn_compile_options &options, Problem &problem,

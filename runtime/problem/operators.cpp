@@ -83,7 +83,8 @@ template<size_t Tensors, size_t Levels, size_t Words>
 constexpr OperatorInfo with_lists(OperatorInfo info, const TensorRule (&tensors)[Tensors],
                                   const LevelRule (&levels)[Levels],
                                   const int (&signature)[Words]) {
-    info.input_count = int(Tensors) - 1;
+    for (const TensorRule &tensor : tensors) info.output_count += tensor.role == output;
+    info.input_count = int(Tensors) - info.output_count;
     info.level_count = int(Levels);
     info.signature_count = int(Words);
     info.tensors = tensors;
@@ -148,14 +149,12 @@ public:
         for (const auto check :
              {&Reader::check_type, &Reader::check_width, &Reader::check_presence,
               &Reader::check_sizes, &Reader::check_like, &Reader::check_blocks}) {
-            for (int t = 0; t <= info_.input_count; t++) HEWN_CHECK((this->*check)(t));
+            for (int t = 0; t < tensor_count(info_); t++) HEWN_CHECK((this->*check)(t));
         }
         for (int d = 0; d < problem_.output.rank; d++) HEWN_CHECK(check_blocks_along(d));
         set_signature();
-        if (strides_never_overlap(problem_.output)) return HEWN_STATUS_OK;
-        return failed(info_.input_count)(
-            "strides overlap; sorted, each must exceed the span of all smaller dimensions, and be "
-            "above 0");
+        for (int t = info_.input_count; t < tensor_count(info_); t++) HEWN_CHECK(check_output(t));
+        return HEWN_STATUS_OK;
     }
 
 private:
@@ -173,6 +172,13 @@ private:
         return {error_, status, info_.dml_name, info_.tensors[t].name};
     }
 
+    hewn_status check_output(int t) {
+        if (strides_never_overlap(at(t))) return HEWN_STATUS_OK;
+        return failed(t)(
+            "strides overlap; sorted, each must exceed the span of all smaller dimensions, and be "
+            "above 0");
+    }
+
     hewn_status check_introduced() {
         if (rule_) return HEWN_STATUS_OK;
         return fail(error_, HEWN_STATUS_UNSUPPORTED, "%s: needs feature level %s, compiled at %s",
@@ -185,7 +191,7 @@ private:
         if (!desc)
             return fail(error_, HEWN_STATUS_INVALID_ARGUMENT,
                         "%s: the operator's description is null", info_.dml_name);
-        const size_t tensors = size_t(info_.input_count) + 1, due = (1 + tensors) * sizeof(void *);
+        const size_t tensors = size_t(tensor_count(info_)), due = (1 + tensors) * sizeof(void *);
         uint32_t struct_size;
         std::memcpy(&struct_size, desc, sizeof struct_size);
         if (struct_size < due)
@@ -195,12 +201,12 @@ private:
         const hewn_tensor_desc *descs[kMaxTensors];
         std::memcpy(descs, static_cast<const char *>(desc) + sizeof(void *),
                     tensors * sizeof *descs);
-        for (int t = 0; t <= info_.input_count; t++) {
+        for (int t = 0; t < int(tensors); t++) {
             if (descs[t] || !info_.tensors[t].optional_from)
                 HEWN_CHECK(
                     read_tensor(descs[t], info_.dml_name, info_.tensors[t].name, at(t), error_));
         }
-        for (int t = 0; t <= info_.input_count; t++) {
+        for (int t = 0; t < int(tensors); t++) {
             if (!descs[t]) set_absent(t);
         }
         return HEWN_STATUS_OK;
@@ -371,7 +377,7 @@ private:
     // All tensors' blocks of a dimension are equal, and short in no other one.
     hewn_status check_blocks_along(int d) {
         int first = -1;
-        for (int t = 0; t <= info_.input_count; t++) {
+        for (int t = 0; t < tensor_count(info_); t++) {
             const int64_t size = at(t).block_sizes[d];
             if (size == 1) continue;
             if (first < 0) first = t;
@@ -485,7 +491,7 @@ hewn_status hewn_get_operator(uint32_t index, hewn_feature_level level, hewn_ope
     info->onnx_name = op.onnx_name;
     info->command = op.command;
     info->formula = op.formula;
-    info->tensor_count = uint32_t(op.input_count) + 1;
+    info->tensor_count = uint32_t(tensor_count(op));
     info->in_place = op.in_place;
     info->unsigned_as_signed = op.unsigned_as_signed;
     info->min_dimension_count = rule ? uint32_t(rule->min_rank) : 0;
@@ -499,7 +505,7 @@ hewn_status hewn_get_operator_tensor(uint32_t index, uint32_t tensor_index,
     if (index >= kOperatorCount || !known || !info || info->struct_size < sizeof *info)
         return HEWN_STATUS_INVALID_ARGUMENT;
     const OperatorInfo &op = kOperators[index];
-    if (tensor_index > uint32_t(op.input_count)) return HEWN_STATUS_INVALID_ARGUMENT;
+    if (tensor_index >= uint32_t(tensor_count(op))) return HEWN_STATUS_INVALID_ARGUMENT;
     const LevelRule *level_rule = rule_at(op, known);
     const TensorRule &rule = op.tensors[tensor_index];
     info->name = rule.name;

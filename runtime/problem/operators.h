@@ -25,7 +25,7 @@ constexpr int max_tensor_count() {
     for (const int count : kTensorCounts) most = count > most ? count : most;
     return most;
 }
-constexpr int kMaxTensors = max_tensor_count(), kMaxInputs = kMaxTensors - 1;
+constexpr int kMaxTensors = max_tensor_count(), kMaxInputs = kMaxTensors - 1, kMaxOutputs = 3;
 
 struct TensorRule {
     const char *name;  // DirectML's: "ScaleTensor"
@@ -56,9 +56,9 @@ struct OperatorInfo {
     bool unsigned_as_signed;  // the kernels of signed types also serve the unsigned types of their
                               // width (a wrapping sum)
     bool one_width;           // the types of a signature have one width
-    int input_count;
+    int input_count, output_count;
     int level_count, signature_count;
-    const TensorRule *tensors;  // in DirectML's order, the output last
+    const TensorRule *tensors;  // in DirectML's order, the outputs last
     const LevelRule *levels;    // newest first
     const int *signature;       // the tensors whose types are its words
     // The inputs that vary with the element, in the order of the kernels' buffers.
@@ -76,7 +76,8 @@ extern const OperatorInfo kOperators[kOperatorCount];
 struct Problem {
     const OperatorInfo *info;
     Tensor inputs[kMaxInputs];
-    Tensor output;
+    Tensor output;  // of several the first
+    Tensor other_outputs[kMaxOutputs - 1];
     char signature[16];
     // Where the values of inputs lie that are known at compile; null of the others.
     const void *constants[kMaxInputs];
@@ -87,13 +88,17 @@ hewn_data_type kernel_type(const OperatorInfo &info, const Tensor &tensor);
 
 halide_type_t halide_type(hewn_data_type type);
 
-// Tensor t of the problem: the inputs in order, then the output.
+// Tensor t of the problem: the inputs in order, then the outputs.
 inline const Tensor &tensor(const Problem &problem, int t) {
-    return t == problem.info->input_count ? problem.output : problem.inputs[t];
+    const int output = t - problem.info->input_count;
+    return output < 0    ? problem.inputs[t]
+           : output == 0 ? problem.output
+                         : problem.other_outputs[output - 1];
 }
 inline Tensor &tensor(Problem &problem, int t) {
-    return t == problem.info->input_count ? problem.output : problem.inputs[t];
+    return const_cast<Tensor &>(tensor(static_cast<const Problem &>(problem), t));
 }
+inline int tensor_count(const OperatorInfo &info) { return info.input_count + info.output_count; }
 
 // Which tensor operand o is. Operands have the order of the kernel's buffers, the output last.
 int tensor_of_operand(const Problem &problem, int o);

@@ -58,7 +58,7 @@ protected:
 
 TEST_F(Forcing, ListsAreComplete) {
     std::set<std::string> built, listed;
-    for (const Variant &variant : all_variants()) built.insert(variant.name);
+    for (const Variant &variant : listed_variants()) built.insert(variant.name);
     for (uint32_t i = 0; i < hewn_variant_count(); i++) {
         hewn_variant_info info{};
         info.struct_size = sizeof info;

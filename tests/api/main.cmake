@@ -6,6 +6,7 @@ set(main_sources
     api/bound_test.cpp
     api/constants_test.cpp
     api/cpp_api_test.cpp
+    api/dynamic_quantize_linear_test.cpp
     api/forcing_test.cpp
     api/fpmode_test.cpp
     api/reference_test.cpp
@@ -15,8 +16,8 @@ set(main_sources
 if(HEWN_ARCH STREQUAL "x86-32")  # what 32 bits of address change
     set(main_sources api/binding_test.cpp api/validation_test.cpp)
 elseif(HEWN_OBJECT_FORMAT STREQUAL "WASM")  # without those of threads, modes and exceptions
-    set(main_sources api/binding_test.cpp api/constants_test.cpp api/validation_test.cpp
-        api/variants_test.cpp)
+    set(main_sources api/binding_test.cpp api/constants_test.cpp
+        api/dynamic_quantize_linear_test.cpp api/validation_test.cpp api/variants_test.cpp)
     set(few_kernels add_f16 add_i8 quantize_linear_f32_u8 quantize_linear_f16_i16
         dequantize_linear_i32_f16 dequantize_linear_u8_f32 quantized_linear_add_u8_i8_u8
         quantized_linear_mul_u8_u8)
@@ -34,7 +35,7 @@ set(not_emulated)
 if(HEWN_TEST_CPUS)  # minutes of contention between eight emulated threads
     set(not_emulated ":Threads.Eight*:Threads.ParallelForOfOneCall:Threads.ExitWhileOthersExecute")
 endif()
-set(variant_suites VariantTest InPlaceTest FpModeTest)
+set(variant_suites VariantTest DynamicTest InPlaceTest FpModeTest)
 list(TRANSFORM variant_suites APPEND ".*" OUTPUT_VARIABLE filter)
 list(JOIN filter ":" filter)
 hewn_add_test(api main EACH_CPU COMMAND hewn_tests --gtest_brief=1

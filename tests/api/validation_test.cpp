@@ -168,7 +168,7 @@ const std::vector<Operator> OPERATORS = [] {
 }();
 
 bool optional_tensor(const Operator &op, size_t i) {
-    return std::string(op.tensors[i]).find("ZeroPoint") != std::string::npos;
+    return facts(op.op).tensors[i].role == Role::zero_point;
 }
 
 // True if the message has all the words, whatever their case.
@@ -254,14 +254,16 @@ void all_types(const Operator &op, bool zero_point) {
 // DirectML's names say.
 TEST(Tables, NamesFitTheRoles) {
     for (const OperatorFacts &op : all_operators()) {
-        for (const TensorFacts &tensor : op.tensors) {
+        for (size_t t = 0; t < op.tensors.size(); t++) {
+            const TensorFacts &tensor = op.tensors[t];
             const auto has = [&](const char *word) {
                 return tensor.name.find(word) != std::string::npos;
             };
-            const Role role = has("ZeroPoint")                ? Role::zero_point
-                              : has("Scale")                  ? Role::scale
-                              : tensor.name == "OutputTensor" ? Role::output
-                                                              : Role::data;
+            const Role role = t >= op.inputs()   ? Role::output
+                              : has("ZeroPoint") ? Role::zero_point
+                              : has("Scale")     ? Role::scale
+                                                 : Role::data;
+            EXPECT_EQ(tensor.name == "OutputTensor", t == op.inputs()) << op.name;
             EXPECT_TRUE(tensor.role == role) << op.name << ": " << tensor.name;
         }
     }
@@ -566,7 +568,8 @@ TEST(Rules, OneElementParameters) {
         },
         INVALID, {"exactly 1 element"}, parameter);
     const auto empty = [](Spec &spec) { spec.sizes = {0, 1, 1, 1}, spec.strides = {0, 0, 0, 0}; };
-    each_tensor(empty, INVALID, {"exactly 1 element", "is empty, and ATensor is not"}, parameter);
+    each_tensor(empty, INVALID, {"exactly 1 element", "is empty, and ", "Tensor is not"},
+                parameter);
     // A view of several sizes with one stride that moves.
     each_tensor(
         [](Spec &spec) {
@@ -741,7 +744,7 @@ TEST(Rules, OutputStridesThatOverlap) {
     const auto with_output = [](const Operator &op, const std::vector<int64_t> &sizes,
                                 std::vector<int64_t> strides) {
         auto tensors = tensors_of(op.op, op.types, sizes);
-        tensors.back()->strides = std::move(strides);
+        tensors[facts(op.op).inputs()]->strides = std::move(strides);
         return try_compile(op.op, tensors);
     };
     for (const Operator &op : OPERATORS) {

@@ -18,10 +18,12 @@
 #include <thread>
 
 #include "../../reference/contents.h"
+#include "../../reference/dynamic.h"
 #include "../../reference/problems.h"
 #include "../../reference/variants.h"
 #include "../support/check.h"
 #include "../support/executors.h"
+#include "../support/runnable.h"
 #include "../support/variant_fixture.h"
 
 namespace {
@@ -283,6 +285,41 @@ TEST_P(AllocationTest, StackIsBounded) {
         EXPECT_GT(bytes, thread_alone + 10000)
             << describe(problem) << ": no scratch memory was measured";
         EXPECT_LE(bytes, thread_alone + limit * 1024) << describe(problem);
+    }
+}
+
+// Both passes of DYNAMIC_QUANTIZE_LINEAR: in one slice and in many, where the input lies and
+// through scratch memory.
+TEST(Allocation, DynamicQuantization) {
+    Random random("Allocation.DynamicQuantization");
+    for (const std::string &signature : runnable_signatures("dynamic_quantize_linear")) {
+        const DataTypes types = operand_types(DYNAMIC, signature);
+        Dynamic small({types[0], types[1]}, 7), large({types[0], types[1]}, 1 << 20);
+        Dynamic transposed(Tensor(types[0], {700, 500}, {1, 700}), Tensor(types[1], {700, 500}));
+        Dynamic strided(Tensor(types[0], {700, 500}, {3000, 3}), Tensor(types[1], {700, 500}));
+        for (Dynamic *problem : {&small, &large, &transposed, &strided}) {
+            fill_normal(problem->input, random);
+            const Images expected = truth(*problem);
+            for (const bool serial : {true, false}) {
+                hewn_compile_options options = compile_options(nullptr, serial ? 1 : 0);
+                if (!serial) options.parallel_for = in_reverse;
+                OperatorPtr op;
+                ASSERT_EQ(compile(problem->description(), &options, op).status, HEWN_STATUS_OK);
+                const hewn_buffer_binding input = problem->input.binding();
+                const std::vector<hewn_buffer_binding> outputs = problem->bindings();
+                hewn_status status = -1;
+                const auto run = [&] {
+                    status = hewn_execute(op.get(), &input, 1, outputs.data(), 3, nullptr, nullptr);
+                };
+                const Counts counts = counts_of(run);
+                ASSERT_EQ(status, HEWN_STATUS_OK);
+                EXPECT_EQ(counts.allocations + counts.locks + counts.pool_calls, 0) << signature;
+                EXPECT_EQ(problem->difference(expected), "") << signature;
+                if (!serial) continue;
+                const size_t thread_alone = stack_of([] {}), bytes = stack_of(run);
+                EXPECT_LE(bytes, thread_alone + 92 * 1024) << signature;
+            }
+        }
     }
 }
 

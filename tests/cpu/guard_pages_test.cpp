@@ -6,10 +6,12 @@
 #include <csignal>
 
 #include "../../reference/contents.h"
+#include "../../reference/dynamic.h"
 #include "../../reference/problems.h"
 #include "../../reference/variants.h"
 #include "../support/check.h"
 #include "../support/mapping.h"
+#include "../support/runnable.h"
 #include "../support/variant_fixture.h"
 
 namespace hewn_test {
@@ -150,6 +152,46 @@ TEST_P(GuardPagesTest, RandomLayouts) {
         if (!fits) continue;
         fill_inputs(problem, random);
         ASSERT_TRUE(run(problem)) << "layout " << i << " of HEWN_SEED=" << seed();
+    }
+}
+
+// Both passes of DYNAMIC_QUANTIZE_LINEAR, by steps and by elements, and its small outputs.
+TEST(GuardPages, DynamicQuantization) {
+    const GuardedPages pages[4] = {GuardedPages(4096), GuardedPages(4096), GuardedPages(4096),
+                                   GuardedPages(4096)};
+    Random random("GuardPages.DynamicQuantization");
+    for (const Variant &variant : variants_of("dynamic_quantize_linear")) {
+        if (variant.device() != HEWN_DEVICE_CPU || !find_variant(variant.name)->supported) continue;
+        for (int64_t length = 1; length <= 520; length++) {
+            Dynamic problem({variant.types()[0], variant.types()[1]}, length);
+            fill_normal(problem.input, random);
+            const Images expected = truth(problem);
+            const hewn_compile_options options = compile_options(variant.name.c_str(), 1);
+            OperatorPtr op;
+            ASSERT_EQ(compile(problem.description(), &options, op).status, HEWN_STATUS_OK);
+            for (const bool begins : {true, false}) {
+                const auto place = [&](size_t i, const Tensor &tensor) {
+                    uint8_t *const memory =
+                        begins ? pages[i].first(tensor.bytes()) : pages[i].last(tensor.bytes());
+                    std::memcpy(memory, tensor.data(), tensor.bytes());
+                    return hewn_buffer_binding{sizeof(hewn_buffer_binding), memory, 0,
+                                               tensor.bytes()};
+                };
+                const hewn_buffer_binding input = place(3, problem.input);
+                std::vector<hewn_buffer_binding> outputs;
+                for (size_t i = 0; i < 3; i++) outputs.push_back(place(i, *problem.outputs()[i]));
+                hewn_status status = -1;
+                ASSERT_FALSE(faults([&] {
+                    status = hewn_execute(op.get(), &input, 1, outputs.data(), 3, nullptr, nullptr);
+                })) << variant
+                    << ", length " << length;
+                ASSERT_EQ(status, HEWN_STATUS_OK);
+                for (size_t i = 0; i < 3; i++)
+                    std::memcpy(problem.outputs()[i]->data(), outputs[i].buffer,
+                                problem.outputs()[i]->bytes());
+                ASSERT_EQ(problem.difference(expected), "") << variant << ", length " << length;
+            }
+        }
     }
 }
 

@@ -838,6 +838,37 @@ class DirectmlPairTest(CliTest):
                     says=["ScaleTensor", "block size 4 of dimension 0 does not divide"], code=1)
         self.refuse("dml-quantize", x, *scales, "--block-size", 3, "--feature-level", "6.2",
                     says="QUANTIZE: needs feature level 6.3, compiled at 6.2", code=1)
+class DynamicTest(CliTest):
+    def dynamic(self, x, dtype):
+        """The outputs, by the formula."""
+        limits, values = np.iinfo(dtype), x.astype(F32)
+        low, high = min(F32(0), np.nanmin(values)), max(F32(0), np.nanmax(values))
+        scale = (high - low) / F32(limits.max - limits.min) if high != low else F32(1)
+        zero = np.rint(np.clip(F32(limits.min) - low / scale, limits.min, limits.max))
+        return quantize(x, F32(scale), int(zero), dtype), F32(scale), dtype(zero)
+
+    def test_types(self):
+        for kind, (name, out) in itertools.product(["f4", "f2"], [("u8", np.uint8),
+                                                                  ("i8", np.int8)]):
+            x = (self.rng.standard_normal((6, 35)) * 3 + 1).astype(kind)
+            result = self.succeed("dynamic", self.save("x.npy", x), "--type", name, "-o",
+                                  self.path("y.npy"), "--scale", self.path("s.npy"),
+                                  "--zero-point", self.path("z.npy"))
+            y, scale, zero = self.dynamic(x, out)
+            self.assert_same(np.load(self.path("y.npy")), y, name)
+            self.assert_same(np.load(self.path("s.npy")), np.asarray(scale), name)
+            self.assert_same(np.load(self.path("z.npy")), np.asarray(zero), name)
+            line = re.fullmatch(r".*; OutputScaleTensor (\S+); OutputZeroPointTensor (\S+)\n",
+                                result.stdout)
+            self.assertEqual((F32(line[1]), int(line[2])), (scale, zero))
+
+    def test_refused(self):
+        x = self.save("x.npy", np.zeros((2, 3), F32))
+        self.refuse("dynamic", x, says="--type is required")
+        self.refuse("dynamic", x, "--type", "u8", "--feature-level", "3.1",
+                    says="needs feature level 4.0, compiled at 3.1", code=1)
+        self.refuse("dynamic", x, "--type", "u8", "--scale", self.path("none/s.npy"),
+                    says="none/s.npy")
 
 
 class ImageTest(CliTest):
@@ -1797,6 +1828,17 @@ class ConformanceTest(CliTest):
                     expect="UNSUPPORTED")
         self.check(fine, failed=1, says=["is not refused"])
         self.broken(dict(refused, expect="OK"), "'expect' is \"OK\"")
+        outputs = {"OutputTensor": tensor("u8", [3], [170, 255, 0]),
+                   "OutputScaleTensor": tensor("f32", [], [0.0117647061124444]),
+                   "OutputZeroPointTensor": tensor("u8", [], [170])}
+        dynamic = {"id": "dynamic", "op": "DYNAMIC_QUANTIZE_LINEAR", "outputs": outputs,
+                   "inputs": {"InputTensor": tensor("f32", [3], ["nan", 1, -2])}}
+        self.check(dynamic, passed=1)
+        for name, wrong in [("OutputScaleTensor", 0.5), ("OutputZeroPointTensor", 171)]:
+            item = dict(outputs[name], data=[wrong])
+            self.check(dict(dynamic, outputs={**outputs, name: item}), failed=1, says=[name])
+        del outputs["OutputScaleTensor"]
+        self.broken(dynamic, "'outputs' is not an object of the operator's outputs")
         blocks = linear_case("DEQUANTIZE_LINEAR", "u8", [1, 2, 3, 4, 5], 1.0, None, "f32",
                              [1, 2, 30, 40, 500])
         scale = tensor("f32", [3], [1, 10, 100], [1], block=[2])

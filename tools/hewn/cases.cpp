@@ -27,7 +27,7 @@ const std::set<std::string> CASE_FIELDS = {
 const std::set<std::string> TENSOR_FIELDS = {"dtype", "shape",      "data",      "strides",
                                              "block", "orig_shape", "orig_data", "packed"};
 // Of the quantization family, and not in the operator table.
-const std::set<std::string> FOREIGN_OPERATORS = {"ADD1", "DYNAMIC_QUANTIZE_LINEAR", "REQUANTIZE"};
+const std::set<std::string> FOREIGN_OPERATORS = {"ADD1", "REQUANTIZE"};
 const std::set<std::string> FOREIGN_ATTRIBUTES = {"activation", "clamp", "precision", "saturate"};
 const std::set<std::string> TOLERANCE_FIELDS = {"ulp", "abs", "rel"};
 
@@ -130,7 +130,7 @@ std::string foreign_attribute(const json &object) {
     return "";
 }
 
-using Headers = std::map<std::string, Header>;  // the output's among them, by DirectML's name
+using Headers = std::map<std::string, Header>;  // the outputs' among them, by DirectML's name
 
 // What ONNX and DirectML say by attributes. The output's type may be said by one, and whether there
 // is a zero point, but only as they are.
@@ -373,7 +373,7 @@ std::string foreign_type(const Headers &headers) {
 // Why the case is outside DirectML's tables; empty if it is inside. This looks at types and shapes
 // alone and does not ask the library, so a library that refuses too much fails the case.
 std::string outside_tables(const OperatorInfo &op, const Headers &headers) {
-    const Header &output = headers.at(op.tensors.back().name);
+    const Header &output = headers.at(output_of(op).name);
     if (const std::string foreign = foreign_type(headers); !foreign.empty()) return foreign;
     if (output.shape.size() > HEWN_DIMENSION_COUNT_MAX)
         return "rank above " + std::to_string(HEWN_DIMENSION_COUNT_MAX);
@@ -410,7 +410,7 @@ hewn_status refusal_called(const json &name) {
 
 // A description that must be refused: of no memory.
 void parse_refusal(Case &result, const Headers &headers) {
-    const Header &output = headers.at(result.op->tensors.back().name);
+    const Header &output = headers.at(output_of(*result.op).name);
     for (const auto &[name, header] : headers) {
         const TensorDesc desc = {*header.type, output.shape, header.strides, header.block};
         if (&header == &output) result.output = desc;
@@ -418,7 +418,23 @@ void parse_refusal(Case &result, const Headers &headers) {
     }
 }
 
-Headers parse_headers(const OperatorInfo &op, const json &tensors, const json &output) {
+// The outputs as JSON, in order: `output`, or in `outputs` by name. A refused case may have the
+// first alone.
+std::vector<const json *> find_outputs(const OperatorInfo &op, const json &object) {
+    const size_t first = input_count(op);
+    if (first + 1 == op.tensors.size() || optional_member(object, "output"))
+        return {&member(object, "output", CASE)};
+    const json &tensors = member(object, "outputs", CASE);
+    if (!tensors.is_object() || tensors.size() != op.tensors.size() - first)
+        throw InputError("'outputs' is not an object of the operator's outputs");
+    std::vector<const json *> outputs;
+    for (size_t i = first; i < op.tensors.size(); i++)
+        outputs.push_back(&member(tensors, op.tensors[i].name, "'outputs'"));
+    return outputs;
+}
+
+Headers parse_headers(const OperatorInfo &op, const json &tensors,
+                      const std::vector<const json *> &outputs) {
     if (!tensors.is_object()) throw InputError("'inputs' is not an object");
     std::set<std::string> names;
     Headers headers;
@@ -432,7 +448,10 @@ Headers parse_headers(const OperatorInfo &op, const json &tensors, const json &o
     for (const auto &[key, tensor] : tensors.items())
         if (names.count(key) == 0)
             throw InputError(std::string(op.directml_name) + " has no tensor '" + key + "'");
-    headers.emplace(op.tensors.back().name, parse_header(output, "output"));
+    for (size_t i = 0; i < outputs.size(); i++) {
+        const char *const name = op.tensors[input_count(op) + i].name;
+        headers.emplace(name, parse_header(*outputs[i], i == 0 ? "output" : name));
+    }
     return headers;
 }
 
@@ -460,10 +479,10 @@ void parse_into(Case &result, const json &object) {
     }
 
     check_fields(object, CASE_FIELDS, CASE);
-    const json &tensors = member(object, "inputs", CASE),
-               &output_tensor = member(object, "output", CASE);
-    const Headers headers = parse_headers(op, tensors, output_tensor);
-    const Header &output = headers.at(op.tensors.back().name);
+    const json &tensors = member(object, "inputs", CASE);
+    const std::vector<const json *> outputs = find_outputs(op, object);
+    const Headers headers = parse_headers(op, tensors, outputs);
+    const Header &output = headers.at(output_of(op).name);
     const std::string foreign = foreign_attribute(object);
     if (!foreign.empty()) {
         result.skip = "outside the tables: attribute " + foreign;
@@ -497,7 +516,12 @@ void parse_into(Case &result, const json &object) {
     check_packed(output);
     Header dense = output;
     dense.strides.reset();
-    result.expected = parse_data(output_tensor, dense, output.shape, "output");
+    result.expected = parse_data(*outputs.front(), dense, output.shape, "output");
+    for (size_t i = 1; i < outputs.size(); i++) {
+        const char *const other = op.tensors[input_count(op) + i].name;
+        result.others_expected.push_back(
+            parse_data(*outputs[i], headers.at(other), output.shape, other));
+    }
     const json *const axis = find_axis(object);
     for (const TensorInfo &tensor : op.tensors) {
         const auto found = headers.find(tensor.name);
@@ -547,7 +571,7 @@ CaseRunner::CaseRunner(const std::string &command, const ExecutionOptions &execu
     options.max_threads = execution.threads;
 }
 
-Array CaseRunner::run(const Case &test) const {
+std::vector<Array> CaseRunner::run(const Case &test) const {
     std::vector<const Array *> arrays;
     std::vector<const TensorDesc *> descs;
     for (const TensorInfo &tensor : test.op->tensors) {
@@ -558,13 +582,24 @@ Array CaseRunner::run(const Case &test) const {
         descs.push_back(present ? &found->second.desc : nullptr);
     }
     descs.push_back(&test.output);
+    const Sizes ones(test.output.sizes.size(), 1);
+    std::vector<TensorDesc> others;
+    for (size_t i = input_count(*test.op) + 1; i < test.op->tensors.size(); i++) {
+        const TensorInfo &tensor = test.op->tensors[i];
+        others.push_back(
+            {tensor.like < 0 ? types_of(tensor).front() : test.output.data_type, ones});
+    }
+    for (const TensorDesc &other : others) descs.push_back(&other);
     const Device *const on = device ? &*device : nullptr;
     CompileOptions of_case = options;
     of_case.feature_level = test.level;
     const Operator op = compile(test.op->type, descs, of_case, on);
-    Array result = Array::allocate("output", test.output.data_type, test.output.sizes);
-    if (!test.refusal) execute(op, on, arrays, result);
-    return result;
+    std::vector<Array> results;
+    results.push_back(Array::allocate("output", test.output.data_type, test.output.sizes));
+    for (const TensorDesc &other : others)
+        results.push_back(Array::allocate("output", other.data_type, {}));
+    if (!test.refusal) execute(op, on, arrays, results);
+    return results;
 }
 
 }  // namespace hewn::cli

@@ -35,8 +35,9 @@ struct Case {
     std::optional<hewn_status> refusal;
     TensorDesc output;
     Array expected;
-    Tolerance tolerance;  // the source's own
-    bool exact = true;    // bits must be equal: the tolerance does not apply
+    std::vector<Array> others_expected;  // of the outputs behind the first, an element each
+    Tolerance tolerance;                 // the source's own
+    bool exact = true;                   // bits must be equal: the tolerance does not apply
     // The one exception, where the output is like a scale: -0.0 passes where 0.0 (not -0.0) is
     // expected. 0 times a negative scale is -0.0, in the source of the case as well. But the source
     // compares with a tolerance and writes 0.0, which says nothing of the sign.
@@ -58,9 +59,9 @@ struct CaseRunner {
     // Throws OperatorError, whose text starts with `command`, if nothing can run.
     CaseRunner(const std::string &command, const ExecutionOptions &execution);
 
-    // The operator's result on the case's inputs; `expected` is not looked at.
+    // The operator's outputs on the case's inputs; what is expected is not looked at.
     // Throws Error.
-    Array run(const Case &test) const;
+    std::vector<Array> run(const Case &test) const;
 };
 
 }  // namespace hewn::cli

@@ -152,6 +152,19 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
     throw std::logic_error("a case of a type that no operator has");
 }
 
+// The same of all outputs.
+std::string difference(const std::vector<Array> &got, const Case &test, int64_t &negative_zeros) {
+    std::string text = difference(got.front(), test, negative_zeros);
+    for (size_t i = 1; i < got.size() && text.empty(); i++) {
+        Case other = test;
+        other.expected = test.others_expected.at(i - 1);
+        text = difference(got[i], other, negative_zeros);
+        if (!text.empty())
+            text = std::string(test.op->tensors[input_count(*test.op) + i].name) + ": " + text;
+    }
+    return text;
+}
+
 // ---- Running ----
 
 // Packed types, or floats of two types: they are for the CPU alone.
@@ -188,8 +201,8 @@ void run_case(const CaseRunner &runner, const Case &test, const std::string &whe
     }
     std::string problem;
     try {
-        const Array result = runner.run(test);
-        problem = test.refusal ? "is not refused" : difference(result, test, tally.negative_zeros);
+        const std::vector<Array> results = runner.run(test);
+        problem = test.refusal ? "is not refused" : difference(results, test, tally.negative_zeros);
     } catch (const Error &error) {
         if (error.status() == HEWN_STATUS_OUT_OF_MEMORY) throw;  // which says nothing of the case
         if (error.status() != test.refusal) problem = std::string("refused: ") + error.what();

@@ -43,7 +43,7 @@ std::optional<Device> open_device(const std::string &text) {
 }
 
 void execute(const Operator &op, const Device *device, const std::vector<const Array *> &inputs,
-             Array &output) {
+             std::vector<Array> &outputs) {
     std::vector<DeviceMemory> copies;
     std::vector<InputBinding> bindings;
     for (const Array *input : inputs) {
@@ -54,10 +54,15 @@ void execute(const Operator &op, const Device *device, const std::vector<const A
             bindings.push_back(input ? InputBinding(input->binding()) : InputBinding(nullptr));
         }
     }
-    Binding result = output.binding();
-    if (device) result = Binding(copies.emplace_back(*device, output.bytes).get(), output.bytes);
-    op.execute(bindings.data(), bindings.size(), &result, 1);
-    if (device) copies.back().read(output.data.get(), output.bytes);
+    const size_t first = copies.size();
+    std::vector<Binding> results;
+    for (const Array &output : outputs)
+        results.push_back(
+            device ? Binding(copies.emplace_back(*device, output.bytes).get(), output.bytes)
+                   : output.binding());
+    op.execute(bindings.data(), bindings.size(), results.data(), results.size());
+    for (size_t i = 0; device && i < outputs.size(); i++)
+        copies[first + i].read(outputs[i].data.get(), outputs[i].bytes);
 }
 
 }  // namespace hewn::cli

@@ -36,9 +36,9 @@ std::string kind_names(const std::string &conjunction);  // "cpu, cuda, opencl o
 // Nothing for the CPU. Throws Error if there is no such device.
 std::optional<Device> open_device(const std::string &text);
 
-// Executes and waits. Inputs are in the operator's order; an absent one is null. For a GPU, copies
-// there and back.
+// Executes and waits. Inputs and outputs are in the operator's order; an absent input is null. For
+// a GPU, copies there and back.
 void execute(const Operator &op, const Device *device, const std::vector<const Array *> &inputs,
-             Array &output);
+             std::vector<Array> &outputs);
 
 }  // namespace hewn::cli

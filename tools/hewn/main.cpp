@@ -184,8 +184,16 @@ void add_axis(CLI::App &command, OperatorOptions &options) {
 void add_operator_command(CLI::App &app, const OperatorInfo &op) {
     CLI::App &command = *app.add_subcommand(op.command, op.formula);
     const auto options = std::make_shared<OperatorOptions>();
-    options->inputs.resize(op.tensors.size() - 1);
+    options->inputs.resize(input_count(op));
+    options->other_outputs.resize(op.tensors.size() - input_count(op) - 1);
     for (size_t i = 0; i < options->inputs.size(); i++) add_input(command, op, i, *options);
+    for (size_t i = 0; i < options->other_outputs.size(); i++) {
+        const TensorInfo &tensor = op.tensors[input_count(op) + 1 + i];
+        command
+            .add_option(argument_of(tensor), options->other_outputs[i],
+                        std::string(tensor.name) + ": also written to that file")
+            ->type_name("FILE.npy");
+    }
     if (has_axis(op)) add_axis(command, *options);
     add_type(command, op, *options);
     add_bits(command, op, *options);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
 
@@ -115,6 +116,16 @@ TensorDesc place_scalar(const Array &array, size_t rank, const char *tensor) {
     return {array.type, Sizes(rank, 1)};
 }
 
+// The number in an array of one element, so that it can be read back.
+std::string number(const Array &array) {
+    char text[32];
+    const double value = array.type == DataType::FLOAT32 ? double(*array.as<float>())
+                         : array.type == DataType::INT8  ? double(*array.as<int8_t>())
+                                                         : double(*array.as<uint8_t>());
+    std::snprintf(text, sizeof text, "%.9g", value);
+    return text;
+}
+
 // One run of an operator.
 class Run {
 public:
@@ -127,6 +138,8 @@ public:
 
     void run() {
         check_output_path(options_.output);
+        for (const std::string &file : options_.other_outputs)
+            if (!file.empty()) check_output_path(file);
         load_data();
         check_like();
         load_parameters();
@@ -147,7 +160,7 @@ private:
     std::vector<Operand> operands_;  // the inputs
     DataType output_type_ = DataType::FLOAT32;
 
-    const TensorInfo &output() const { return op_.tensors.back(); }
+    const TensorInfo &output() const { return output_of(op_); }
     bool is_data(size_t i) const { return operands_[i].tensor->role == HEWN_TENSOR_ROLE_DATA; }
 
     // Files first: a number has the type of another input.
@@ -253,7 +266,14 @@ private:
         else output_type_ = operands_[size_t(std::max(output().like, 0))].array->type;
     }
 
-    // The description's tensors, the output last.
+    // Those of one element.
+    template<class Visit>
+    void for_each_other_output(const Visit &visit) const {
+        for (size_t i = operands_.size() + 1; i < op_.tensors.size(); i++)
+            visit(op_.tensors[i], options_.other_outputs[i - operands_.size() - 1]);
+    }
+
+    // The description's tensors, the outputs last.
     std::vector<std::optional<TensorDesc>> describe(const Sizes &sizes) const {
         const Layout layout(operands_.front(), sizes, options_);
         std::vector<std::optional<TensorDesc>> descs;
@@ -267,6 +287,9 @@ private:
             else descs.push_back(layout.parameter(*operand.array, name));
         }
         descs.push_back(TensorDesc{output_type_, sizes, packed_strides(sizes)});
+        for_each_other_output([&](const TensorInfo &tensor, const std::string &) {
+            descs.push_back(TensorDesc{due(tensor), Sizes(sizes.size(), 1)});
+        });
         return descs;
     }
 
@@ -277,7 +300,11 @@ private:
             const std::optional<Device> device = open_device(options_.device);
             const Operator op =
                 compile(op_.type, tensors, compile_options(options_), device ? &*device : nullptr);
-            Array result = Array::allocate(options_.output, output_type_, sizes);
+            std::vector<Array> results = {Array::allocate(options_.output, output_type_, sizes)};
+            for_each_other_output([&](const TensorInfo &tensor, const std::string &file) {
+                results.push_back(Array::allocate(file, due(tensor), {}));
+            });
+            const Array &result = results.front();
             std::vector<const Array *> inputs;
             uint64_t bytes = result.bytes;
             for (const Operand &operand : operands_) {
@@ -286,12 +313,16 @@ private:
             }
             {
                 Progress progress(std::string("computing ") + op.variant(), bytes);
-                execute(op, device ? &*device : nullptr, inputs, result);
+                execute(op, device ? &*device : nullptr, inputs, results);
                 progress.advance(bytes);
             }
-            save_array(options_.output, result.to_file_type());
-            std::cout << options_.output << ": " << result.describe() << " by " << op.variant()
-                      << "\n";
+            for (const Array &each : results)
+                if (!each.name.empty()) save_array(each.name, each.to_file_type());
+            std::cout << options_.output << ": " << result.describe() << " by " << op.variant();
+            for (size_t i = 1; i < results.size(); i++)
+                std::cout << "; " << op_.tensors[operands_.size() + i].name << " "
+                          << number(results[i]);
+            std::cout << "\n";
         } catch (const Error &error) {
             refuse(error);
         }
@@ -327,7 +358,7 @@ std::string argument_of(const TensorInfo &tensor) {
 
 bool takes_number(const OperatorInfo &op, size_t input) {
     const auto is_like = [&](size_t i, size_t other) { return op.tensors[i].like == int(other); };
-    for (size_t i = 0; i + 1 < op.tensors.size(); i++) {
+    for (size_t i = 0; i < input_count(op); i++) {
         if (is_parameter(op.tensors[i])) return false;
         if (i != input && (is_like(i, input) || is_like(input, i))) return true;
     }
@@ -335,11 +366,11 @@ bool takes_number(const OperatorInfo &op, size_t input) {
 }
 
 const TensorInfo *typed_by_option(const OperatorInfo &op) {
-    return op.tensors.back().like < 0 ? &op.tensors.back() : scale_of_output(op);
+    return output_of(op).like < 0 ? &output_of(op) : scale_of_output(op);
 }
 
 bool has_type_of_input(const OperatorInfo &op) {
-    return (op.tensors.front().types & ~op.tensors.back().types) == 0;
+    return (op.tensors.front().types & ~output_of(op).types) == 0;
 }
 
 FeatureLevel parse_feature_level(const std::string &text) {

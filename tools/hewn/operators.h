@@ -21,11 +21,13 @@ struct OperatorOptions : ExecutionOptions {
     std::optional<int> axis;
     std::optional<int> block_size;  // along the axis
     std::string output;
-    std::string feature_level;  // "6.0"; empty: the newest
+    std::vector<std::string> other_outputs;  // files; empty: not wanted
+    std::string feature_level;               // "6.0"; empty: the newest
     ImageLimits image_limits;
 };
 
-// How the command line calls an input: "A", "IN", "--a-scale", "--scale,--output-scale".
+// How the command line calls an input, or an output but the first: "A", "IN", "--a-scale",
+// "--scale,--output-scale".
 std::string argument_of(const TensorInfo &tensor);
 
 // Whether a number may stand for the input, of the type of another: where both have one type and
@@ -39,7 +41,7 @@ const TensorInfo *typed_by_option(const OperatorInfo &op);
 // Whether the output has the first input's type if nothing else is said.
 bool has_type_of_input(const OperatorInfo &op);
 
-// Prints a line with the output's type and sizes and the variant that ran.
+// Prints a line with the output's type and sizes, the variant that ran and other outputs' values.
 void run_operator(const OperatorInfo &op, const OperatorOptions &options);
 
 // "6.0" -> FeatureLevel::LEVEL_6_0. Throws InputError with the list of levels.

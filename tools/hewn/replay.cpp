@@ -210,7 +210,7 @@ std::vector<DataType> types_named(const OperatorInfo &op, const std::string &sig
         if (op.tensors[i].in_signature && std::getline(words, word, '_'))
             known[i] = type_from_name(word);
     }
-    const int like = op.tensors.back().like;
+    const int like = output_of(op).like;
     if (like >= 0 && known.back() && !known[size_t(like)]) known[size_t(like)] = known.back();
     std::vector<DataType> types(known.size());
     for (size_t i = known.size(); i-- > 0;) {
@@ -241,7 +241,8 @@ std::vector<Case> cases_of(const std::string &operator_name, const std::string &
     });
     std::vector<DataType> types = types_named(*op, signature);
     std::vector<Case> cases;
-    if (!in_directml(*op, types)) return cases;
+    const bool several_outputs = input_count(*op) + 1 < op->tensors.size();
+    if (several_outputs || !in_directml(*op, types)) return cases;
     if (has_axis(*op)) return {linear_case(*op, types)};
     if (std::any_of(op->tensors.begin(), op->tensors.end(), is_parameter)) {
         for (size_t set = 0; set < std::size(PARAMETERS); set++)
@@ -319,7 +320,7 @@ void replay(const std::string &folder, const ExecutionOptions &options) {
     int64_t written = 0;
     for (const auto &[kernel, variant] : runner.runnable) {
         for (Case &test : cases_of(variant.operator_name, variant.signature)) {
-            test.expected = runner.run(test);
+            test.expected = runner.run(test).front();
             const std::string path = (fs::path(folder) / test.id).string();
             for (const auto &[name, tensor] : test.inputs)
                 save_array(path + "." + name + ".npy", tensor.array);

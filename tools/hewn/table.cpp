@@ -24,6 +24,14 @@ DataType type_like(const TensorInfo &tensor, DataType other) {
     return tensor.like_integers && !is_float(other) ? DataType(tensor.like_integers) : other;
 }
 
+size_t input_count(const OperatorInfo &op) {
+    const auto is_output = [](const TensorInfo &tensor) {
+        return tensor.role == HEWN_TENSOR_ROLE_OUTPUT;
+    };
+    return size_t(std::find_if(op.tensors.begin(), op.tensors.end(), is_output) -
+                  op.tensors.begin());
+}
+
 bool has_axis(const OperatorInfo &op) {
     return std::any_of(op.tensors.begin(), op.tensors.end(), [](const TensorInfo &tensor) {
         return is_parameter(tensor) && !tensor.one_element;
@@ -31,7 +39,7 @@ bool has_axis(const OperatorInfo &op) {
 }
 
 const TensorInfo *scale_of_output(const OperatorInfo &op) {
-    const int like = op.tensors.back().like;
+    const int like = output_of(op).like;
     return like >= 0 && op.tensors[size_t(like)].role == HEWN_TENSOR_ROLE_SCALE
                ? &op.tensors[size_t(like)]
                : nullptr;

@@ -23,6 +23,11 @@ std::vector<DataType> types_of(const TensorInfo &tensor);
 // The type that is due for a tensor beside one of type `other`, which it is like.
 DataType type_like(const TensorInfo &tensor, DataType other);
 
+// How many inputs there are; the first output's index.
+size_t input_count(const OperatorInfo &op);
+// The output, of several the first.
+inline const TensorInfo &output_of(const OperatorInfo &op) { return op.tensors[input_count(op)]; }
+
 // Whether there is a scale and a zero point for all elements, each element or anything between:
 // whether axes and blocks mean something. Else each is one element, or there are none.
 bool has_axis(const OperatorInfo &op);

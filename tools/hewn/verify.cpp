@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../../reference/contents.h"
+#include "../../reference/dynamic.h"
 #include "../../reference/problems.h"
 #include "../../reference/values.h"
 #include "../../reference/variants.h"
@@ -52,6 +53,7 @@ struct Checked {
             .all_types();
     }
     bool passed() const { return smallest.empty(); }
+    bool is_elementwise() const { return facts(op()).is_elementwise(); }
 };
 
 // One more case, unless there was a difference already.
@@ -142,7 +144,58 @@ void check_layouts(Checked &checked, const DataTypes &types, Random &random) {
     run_case(checked, large, random);
 }
 
+// ---- DYNAMIC_QUANTIZE_LINEAR, which has three outputs ----
+
+hewn::Operator compile_here(const hewn_variant_info &variant, const Description &description) {
+    const hewn_compile_options options = {
+        sizeof options, HEWN_FEATURE_LEVEL_NEWEST, variant.name, 1, nullptr, nullptr, nullptr, 0};
+    hewn_operator *handle = nullptr;
+    hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
+    if (hewn_compile(nullptr, description.get(), &options, &handle, &error)) throw Error(error);
+    return hewn::Operator(handle);
+}
+
+void run_dynamic(Checked &checked, Dynamic &problem) {
+    if (!checked.passed()) return;
+    const Images expected = truth(problem);
+    const hewn::Operator op = compile_here(checked.info, problem.description());
+    const hewn_buffer_binding input = problem.input.binding();
+    const std::vector<hewn_buffer_binding> outputs = problem.bindings();
+    hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
+    if (hewn_execute(op.get(), &input, 1, outputs.data(), uint32_t(outputs.size()), nullptr,
+                     &error))
+        throw Error(error);
+    checked.cases++;
+    checked.elements += hewn_test::element_count(problem.input.sizes) + 2;
+    checked.smallest = problem.difference(expected);
+    checked.differing += !checked.passed();
+}
+
+// Of every short length, special values among them or not.
+void check_dynamic(Checked &checked, const DataTypes &types, Random &random) {
+    for (int64_t length = 0; length <= 140; length++) {
+        Dynamic problem({types[0], types[1]}, length);
+        if (length % 2) fill_all_or_special(problem.input, length);
+        else fill_normal(problem.input, random);
+        run_dynamic(checked, problem);
+    }
+}
+
+// Of any layout.
+void check_dynamic_random(Checked &checked, const DataTypes &types, Random &random) {
+    Problem layouts = random_problem(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                                     {types[0], types[0], types[1], types[1]}, random, 3000);
+    Dynamic problem(std::move(*layouts.inputs[0]), std::move(layouts.output));
+    if (random.one_in(3)) fill_random(problem.input, random);
+    else fill_normal(problem.input, random);
+    run_dynamic(checked, problem);
+}
+
+// ---- All of them ----
+
 void check_random(Checked &checked, Random &random) {
+    if (!checked.is_elementwise())
+        return check_dynamic_random(checked, checked.all_types().front(), random);
     Problem problem = random_problem(checked.op(), random.pick(checked.all_types()), random, 3000);
     fill_inputs(problem, random, random.one_in(2) ? Scales::ordinary : Scales::extraordinary);
     run_case(checked, problem, random);
@@ -155,6 +208,10 @@ void check_all(std::vector<Checked> &all, const VerifyOptions &options) {
         for (Checked &checked : all) {
             Random random(checked.info.name);
             for (const DataTypes &types : checked.all_types()) {
+                if (!checked.is_elementwise()) {
+                    check_dynamic(checked, types, random);
+                    continue;
+                }
                 check_special_values(checked, types, random);
                 check_lengths(checked, types, random);
                 check_layouts(checked, types, random);
@@ -269,19 +326,13 @@ json speed_of(const hewn_variant_info &variant) {
     Problem problem = make_problem(op.type, operand_types(op, variant.signature), {TIMED_ELEMENTS},
                                    per_tensor(op.type), random);
     fill_inputs(problem, random);
-    const hewn_compile_options options = {
-        sizeof options, HEWN_FEATURE_LEVEL_NEWEST, variant.name, 1, nullptr, nullptr, nullptr, 0};
-    hewn_operator *handle = nullptr;
-    hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
-    if (hewn_compile(nullptr, problem.description().get(), &options, &handle, &error))
-        throw Error(error);
-    const hewn::Operator compiled(handle);
+    const hewn::Operator compiled = compile_here(variant, problem.description());
     const std::vector<hewn_buffer_binding> inputs = problem.bindings();
     const hewn_buffer_binding output = problem.output.binding();
     const double bytes = bytes_of(problem),
                  seconds = seconds_of([&] {
-                     hewn_execute(handle, inputs.data(), uint32_t(inputs.size()), &output, 1,
-                                  nullptr, nullptr);
+                     hewn_execute(compiled.get(), inputs.data(), uint32_t(inputs.size()), &output,
+                                  1, nullptr, nullptr);
                  });
     return {{"kernel", kernel_of(variant)},
             {"variant", variant.name},
@@ -292,7 +343,8 @@ json speed_of(const hewn_variant_info &variant) {
 json speeds(const std::vector<Checked> &all) {
     json rows = json::array();
     for (const Checked &checked : all)
-        if (!checked.device && checked.info.picked) rows.push_back(speed_of(checked.info));
+        if (!checked.device && checked.info.picked && checked.is_elementwise())
+            rows.push_back(speed_of(checked.info));
     return rows;
 }
 

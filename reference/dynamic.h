@@ -1,0 +1,108 @@
+// DYNAMIC_QUANTIZE_LINEAR with its tensors, and its truth.
+#pragma once
+
+#include <hewn/hewn.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "contents.h"
+#include "elements.h"
+#include "operators.h"
+#include "tensors.h"
+#include "values.h"
+
+namespace hewn_test {
+
+constexpr hewn_operator_type DYNAMIC = HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR;
+
+// The three outputs' memory.
+using Images = std::array<std::vector<uint8_t>, 3>;
+
+// The operator with its tensors, each between sentinels.
+struct Dynamic {
+    Tensor input, output, scale, zero_point;
+
+    Dynamic(Tensor x, Tensor y)
+        : input(std::move(x)),
+          output(std::move(y)),
+          scale(HEWN_DATA_TYPE_FLOAT32, ones()),
+          zero_point(output.type, ones()) {}
+    // A dense row.
+    Dynamic(const DataTypes &types, int64_t elements)
+        : Dynamic(Tensor(types[0], {elements}), Tensor(types[1], {elements})) {}
+
+    std::vector<int64_t> ones() const { return std::vector<int64_t>(input.sizes.size(), 1); }
+    std::array<Tensor *, 3> outputs() { return {&output, &scale, &zero_point}; }
+    std::vector<hewn_buffer_binding> bindings() const {
+        return {output.binding(), scale.binding(), zero_point.binding()};
+    }
+    Images images() {
+        Images images;
+        for (size_t i = 0; i < images.size(); i++) images[i] = outputs()[i]->memory;
+        return images;
+    }
+    void restore(const Images &images) {
+        for (size_t i = 0; i < images.size(); i++)
+            std::copy(images[i].begin(), images[i].end(), outputs()[i]->memory.begin());
+    }
+    // Of the outputs' memory from `expected`, what lies around them included; empty: none.
+    std::string difference(const Images &expected) {
+        for (size_t i = 0; i < expected.size(); i++) {
+            const Tensor &tensor = *outputs()[i];
+            const auto at =
+                std::mismatch(expected[i].begin(), expected[i].end(), tensor.memory.begin());
+            if (at.first == expected[i].end()) continue;
+            const auto byte = at.first - expected[i].begin() - std::ptrdiff_t(tensor.offset);
+            return "output " + std::to_string(i) + ", byte " + std::to_string(byte) + ": got " +
+                   std::to_string(*at.second) + ", expected " + std::to_string(*at.first);
+        }
+        return "";
+    }
+    Description description() const {
+        return Description(DYNAMIC, {input.desc(), output.desc(), scale.desc(), zero_point.desc()});
+    }
+};
+
+inline float number(const Tensor &tensor, int64_t at) {
+    return tensor.type == HEWN_DATA_TYPE_FLOAT16 ? to_f32(tensor.at<f16>(at))
+                                                 : tensor.at<float>(at);
+}
+
+// The three outputs' memory as it ought to be.
+inline Images truth(Dynamic &problem) {
+    Images images = problem.images();
+    const auto at = [&](size_t i) { return images[i].data() + problem.outputs()[i]->offset; };
+    const auto each = [&](const auto &f) {
+        for_each_element(problem.input.sizes, {problem.input.strides, problem.output.strides}, f);
+    };
+    reference::Range range;
+    each([&](const int64_t *offsets) { range.add(number(problem.input, offsets[0])); });
+    with_type<int8_t, uint8_t>(problem.output.type, [&](auto tag) {
+        using Out = decltype(tag);
+        const float s = reference::dynamic_scale<Out>(range);
+        const Out z = reference::dynamic_zero_point<Out>(range, s);
+        set_element(at(1), 0, s);
+        set_element(at(2), 0, z);
+        each([&](const int64_t *offsets) {
+            const float x = number(problem.input, offsets[0]);
+            set_element(at(0), offsets[1], reference::quantize_linear(x, s, z));
+        });
+    });
+    return images;
+}
+
+// Numbers around 0, or all on one side of it.
+inline void fill_normal(Tensor &tensor, Random &random) {
+    const int exponent = int(random.integer(-12, 12));
+    const float shift = random.one_in(3) ? random.unit() * 4 - 2 : 0;
+    fill(tensor, [&](int64_t i) {
+        set_float(tensor, i, (random.unit() - 0.5f + shift) * power_of_two(exponent));
+    });
+}
+
+}  // namespace hewn_test

@@ -1,0 +1,359 @@
+// DYNAMIC_QUANTIZE_LINEAR beside the truth. Other tests are of operators with one output.
+#include <gtest/gtest.h>
+#include <hewn/hewn.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../../reference/contents.h"
+#include "../../reference/dynamic.h"
+#include "../../reference/problems.h"
+#include "../support/execution.h"
+#include "../support/executors.h"
+#include "../support/variant_fixture.h"
+
+using namespace hewn_test;
+
+namespace {
+
+constexpr float INF = std::numeric_limits<float>::infinity(),
+                NOT_A_NUMBER = std::numeric_limits<float>::quiet_NaN();
+
+Outcome run(const hewn_operator *op, Dynamic &problem, const hewn_execute_options *options,
+            bool binds) {
+    const hewn_buffer_binding input = problem.input.binding();
+    const std::vector<hewn_buffer_binding> outputs = problem.bindings();
+    if (!binds)
+        return outcome_of([&](hewn_error *error) {
+            return hewn_execute(op, &input, 1, outputs.data(), 3, options, error);
+        });
+    BoundOperatorPtr bound;
+    const Outcome outcome = bind_operator(op, &input, 1, outputs.data(), 3, options, bound);
+    if (outcome.status != HEWN_STATUS_OK) return outcome;
+    return outcome_of([&](hewn_error *error) { return hewn_run(bound.get(), error); });
+}
+
+// Compiles, executes and compares all three outputs and what lies around them. Their memory is
+// restored.
+testing::AssertionResult check(Dynamic &problem, const std::string &variant, int32_t max_threads,
+                               bool binds, hewn_parallel_for_fn parallel_for = nullptr,
+                               void *context = nullptr) {
+    hewn_compile_options options = compile_options(variant.c_str(), max_threads);
+    options.parallel_for = parallel_for;
+    options.parallel_for_context = context;
+    OperatorPtr op;
+    const Outcome compiled = compile(problem.description(), &options, op);
+    if (compiled.status != HEWN_STATUS_OK) return testing::AssertionFailure() << compiled;
+    const Images expected = truth(problem), before = problem.images();
+    const Outcome outcome = run(op.get(), problem, nullptr, binds);
+    const std::string difference = problem.difference(expected);
+    problem.restore(before);
+    if (outcome.status != HEWN_STATUS_OK) return testing::AssertionFailure() << outcome;
+    return difference.empty() ? testing::AssertionSuccess()
+                              : testing::AssertionFailure() << difference;
+}
+
+std::string describe(const Dynamic &problem) {
+    std::string text;
+    for (size_t d = 0; d < problem.input.sizes.size(); d++)
+        text += " " + std::to_string(problem.input.sizes[d]) + ":" +
+                std::to_string(problem.input.strides[d]) + ":" +
+                std::to_string(problem.output.strides[d]);
+    return text;
+}
+
+class DynamicTest : public VariantTest {
+protected:
+    DataTypes types() const {
+        const DataTypes all = GetParam().types();
+        return {all[0], all[1]};
+    }
+    testing::AssertionResult check_here(Dynamic &problem, int32_t max_threads = 1,
+                                        bool binds = false) const {
+        return check(problem, GetParam().name, max_threads, binds);
+    }
+};
+
+// Any layout: broadcast, overlapping, permuted and padded inputs, strided outputs.
+TEST_P(DynamicTest, RandomLayouts) {
+    Random random = this->random();
+    for (int i = 0; i < 400; i++) {
+        Problem layouts = random_problem(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                                         {types()[0], types()[0], types()[1], types()[1]}, random,
+                                         random.one_in(4) ? 20000 : 600);
+        Dynamic problem(std::move(*layouts.inputs[0]), std::move(layouts.output));
+        if (random.one_in(3)) fill_random(problem.input, random);
+        else fill_normal(problem.input, random);
+        ASSERT_TRUE(check_here(problem, int32_t(random.integer(0, 3)), random.one_in(2)))
+            << describe(problem);
+    }
+}
+
+// Each extreme, and NaN, at every place of rows of every length around a step.
+TEST_P(DynamicTest, ExtremesAtEveryPlace) {
+    Random random = this->random();
+    for (int64_t elements = 1; elements <= 160; elements += elements < 40 ? 1 : 7) {
+        Dynamic problem(types(), elements);
+        for (int64_t at = 0; at < elements; at += elements < 40 ? 1 : 3) {
+            for (const float value : {NOT_A_NUMBER, 5.0f, -7.0f, INF}) {
+                fill(problem.input,
+                     [&](int64_t i) { set_float(problem.input, i, random.unit() * 2 - 1); });
+                set_float(problem.input, at, value);
+                ASSERT_TRUE(check_here(problem)) << value << " at " << at << " of " << elements;
+            }
+        }
+    }
+}
+
+TEST_P(DynamicTest, SpecialRanges) {
+    const float least = types()[0] == HEWN_DATA_TYPE_FLOAT16 ? 0x1p-24f : 0x1p-149f,
+                most = types()[0] == HEWN_DATA_TYPE_FLOAT16 ? 65504.0f : 0x1.fffffep127f;
+    const std::vector<std::vector<float>> contents = {
+        {0, 0, 0},
+        {-0.0f, -0.0f},
+        {-0.0f, 1, -0.0f},
+        {-0.0f, -1},
+        {NOT_A_NUMBER},
+        {NOT_A_NUMBER, -NOT_A_NUMBER, 0},
+        {NOT_A_NUMBER, 1, -2},
+        {INF, 1},
+        {-INF, 1},
+        {-INF, -1},
+        {INF, -INF},
+        {-INF, NOT_A_NUMBER},
+        {most, -most},
+        {most, 0},
+        {-most, 0},
+        {least, 0, -least},
+        {least, 0},
+        {-least, 0},
+        {255 * least, -least, 100 * least},
+        {300 * least, -127 * least},
+        {5},
+        {-5},
+        {1, 2.1f, 1.3f, 2.5f, 3.34f, 4},
+        {-1, -2.1f, -1.3f, -2.5f, -3.34f, -4},
+        {-0.5f, 254.5f},
+        {-1.5f, 253.5f, 0.5f, 2.5f},
+    };
+    for (const std::vector<float> &values : contents) {
+        for (const int64_t repeats : {1, 67}) {  // the second by steps, then divided or not
+            Dynamic problem(types(), int64_t(values.size()) * repeats);
+            for (int64_t i = 0; i < problem.input.sizes[0]; i++)
+                set_float(problem.input, i, values[size_t(i) % values.size()]);
+            ASSERT_TRUE(check_here(problem)) << values[0] << ", " << values.size() << " values";
+            ASSERT_TRUE(check_here(problem, 1, true)) << values[0];
+        }
+    }
+}
+
+// All numbers of f16 up to an extreme, of f32 too: each is an input of the quotient.
+TEST_P(DynamicTest, AllHalves) {
+    Dynamic problem(types(), 1 << 16);
+    for (const uint16_t largest :
+         {0x0001, 0x03ff, 0x0400, 0x3c00, 0x57f8, 0x6a00, 0x7bff, 0x7c00}) {
+        for (const uint16_t sign : {0, 0x8000}) {
+            for (int64_t i = 0; i < 1 << 16; i++) {
+                const uint16_t magnitude = uint16_t(i & 0x7fff), bits = uint16_t(i);
+                const bool counts = magnitude <= largest || magnitude > 0x7c00;
+                // Of one sign everything, of the other less than a tenth.
+                const bool small = magnitude + 0x0d00 <= largest;
+                const bool kept = counts && ((bits & 0x8000) == sign || small);
+                set_float(problem.input, i, to_f32(f16{kept ? bits : uint16_t(0)}));
+            }
+            ASSERT_TRUE(check_here(problem)) << largest << ", sign " << sign;
+        }
+    }
+}
+
+// However many slices there are, in whatever order: the extremes are in any of them.
+TEST_P(DynamicTest, Slices) {
+    Random random = this->random();
+    Dynamic row(types(), 1 << 20);
+    Dynamic transposed(Tensor(types()[0], {600, 900}, {1, 600}), Tensor(types()[1], {600, 900}));
+    Dynamic strided(Tensor(types()[0], {700, 500}, {3000, 3}), Tensor(types()[1], {700, 500}));
+    for (Dynamic *problem : {&row, &transposed, &strided}) {
+        fill_normal(problem->input, random);
+        for (int i = 0; i < 3; i++) {
+            const int64_t last = problem->input.span() - 1;
+            set_float(problem->input, random.integer(0, last / 3) * 3, 100.0f + float(i));
+            set_float(problem->input, random.integer(0, last / 3) * 3, -50.0f - float(i));
+            for (const int32_t slices : {1, 2, 7, 64}) {
+                ASSERT_TRUE(check(*problem, GetParam().name, slices, i == 1, in_reverse))
+                    << slices << " slices," << describe(*problem);
+            }
+        }
+    }
+}
+
+TEST_P(DynamicTest, SlicesAreManyAndAtOnce) {
+    Random random = this->random();
+    Dynamic problem(types(), 1 << 20);
+    fill_normal(problem.input, random);
+    Counting counting;
+    ASSERT_TRUE(check(problem, GetParam().name, 8, false, Counting::parallel_for, &counting));
+    EXPECT_EQ(counting.calls, 2);  // a pass each
+    EXPECT_EQ(counting.slices, 16);
+}
+
+std::vector<Variant> dynamic_variants() { return variants_of("dynamic_quantize_linear"); }
+
+INSTANTIATE_TEST_SUITE_P(, DynamicTest, testing::ValuesIn(dynamic_variants()), variant_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DynamicTest);
+
+// ---- What is refused ----
+
+class DynamicErrors : public testing::Test {
+protected:
+    void SetUp() override {
+        if (dynamic_variants().empty()) GTEST_SKIP() << "this build has no kernel of it";
+        types = dynamic_variants().front().types();
+        problem.emplace(DataTypes{types[0], types[1]}, 64);
+        for (int64_t i = 0; i < 64; i++) set_float(problem->input, i, float(i));
+        ASSERT_EQ(compile(problem->description(), nullptr, op).status, HEWN_STATUS_OK);
+        inputs = {problem->input.binding()};
+        outputs = problem->bindings();
+    }
+    // Executing and binding with the bindings is refused so, and nothing is written.
+    void refused(const std::string &message) {
+        std::array<std::vector<uint8_t>, 4> before, after;
+        const auto save = [&](auto &images) {
+            for (size_t i = 0; i < 3; i++) images[i] = problem->outputs()[i]->memory;
+            images[3] = problem->input.memory;
+        };
+        save(before);
+        const Outcome executed = outcome_of([&](hewn_error *error) {
+            return hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), outputs.data(),
+                                uint32_t(outputs.size()), nullptr, error);
+        });
+        save(after);
+        EXPECT_EQ(executed.status, HEWN_STATUS_INVALID_BINDING);
+        EXPECT_EQ(executed.message, "DYNAMIC_QUANTIZE_LINEAR" + message);
+        EXPECT_EQ(before, after);
+        BoundOperatorPtr bound;
+        const Outcome of_bind =
+            bind_operator(op.get(), inputs.data(), uint32_t(inputs.size()), outputs.data(),
+                          uint32_t(outputs.size()), nullptr, bound);
+        EXPECT_EQ(of_bind.message, executed.message);
+    }
+    // Compiling a description is refused so.
+    void refused(const std::vector<Spec> &tensors, hewn_status status, const std::string &message,
+                 hewn_feature_level level = HEWN_FEATURE_LEVEL_NEWEST) {
+        TensorDescs descs;
+        for (const Spec &tensor : tensors) descs.emplace_back(tensor.desc());
+        hewn_compile_options options = compile_options();
+        options.feature_level = level;
+        OperatorPtr none;
+        const Outcome outcome = compile(Description(DYNAMIC, std::move(descs)), &options, none);
+        EXPECT_EQ(outcome.status, status) << outcome;
+        EXPECT_EQ(outcome.message, "DYNAMIC_QUANTIZE_LINEAR" + message);
+    }
+
+    DataTypes types;
+    std::optional<Dynamic> problem;
+    OperatorPtr op;
+    std::vector<hewn_buffer_binding> inputs, outputs;
+};
+
+TEST_F(DynamicErrors, NumberOfBindings) {
+    outputs.pop_back();
+    refused(": 2 output bindings given, 3 due");
+    outputs.resize(1);
+    refused(": 1 output bindings given, 3 due");
+    outputs = problem->bindings();
+    inputs.push_back(inputs[0]);
+    refused(": 2 input bindings given, 1 due");
+}
+
+TEST_F(DynamicErrors, Bindings) {
+    outputs[1].buffer = nullptr;
+    refused(" OutputScaleTensor: the binding's buffer is null");
+    outputs = problem->bindings();
+    outputs[1].size = 3;
+    refused(" OutputScaleTensor: the binding has 3 bytes, 4 are needed");
+    outputs = problem->bindings();
+    outputs[1].offset = 1;
+    outputs[1].size = 5;
+    refused(" OutputScaleTensor: the address is misaligned, elements have 4 bytes");
+    outputs = problem->bindings();
+    outputs[2].size = 0;
+    refused(" OutputZeroPointTensor: the binding has 0 bytes, 1 are needed");
+    outputs = problem->bindings();
+    outputs[2].struct_size = 8;
+    refused(
+        " OutputZeroPointTensor: struct_size of the binding differs from the first output "
+        "binding's");
+}
+
+// In place too: the input is read again once outputs are written.
+TEST_F(DynamicErrors, Overlap) {
+    const std::string interleaved = "; allowed only interleaved (equal strides in bytes)";
+    inputs[0].buffer = outputs[0].buffer;
+    inputs[0].size = problem->input.bytes();
+    refused(" OutputTensor: overlaps InputTensor" + interleaved);
+    inputs = {problem->input.binding()};
+    outputs[1].buffer = problem->input.data() + 16;
+    refused(" OutputScaleTensor: overlaps InputTensor" + interleaved);
+    outputs = problem->bindings();
+    outputs[1].buffer = problem->output.data() + 16;
+    refused(" OutputScaleTensor: overlaps OutputTensor" + interleaved);
+    outputs = problem->bindings();
+    outputs[2].buffer = problem->scale.data() + 1;
+    refused(" OutputZeroPointTensor: overlaps OutputScaleTensor" + interleaved);
+    outputs = problem->bindings();
+    outputs[2].buffer = problem->output.data() + 63;
+    refused(" OutputZeroPointTensor: overlaps OutputTensor" + interleaved);
+}
+
+TEST_F(DynamicErrors, Descriptions) {
+    const hewn_data_type f32 = HEWN_DATA_TYPE_FLOAT32, f16 = HEWN_DATA_TYPE_FLOAT16,
+                         u8 = HEWN_DATA_TYPE_UINT8, i8 = HEWN_DATA_TYPE_INT8,
+                         i32 = HEWN_DATA_TYPE_INT32, u4 = HEWN_DATA_TYPE_UINT4;
+    const hewn_status invalid = HEWN_STATUS_INVALID_ARGUMENT, unsupported = HEWN_STATUS_UNSUPPORTED;
+    refused({{f32, {4}}, {u8, {4}}, {f32, {1}}, {u8, {1}}}, unsupported,
+            ": needs feature level 4.0, compiled at 3.1", HEWN_FEATURE_LEVEL_3_1);
+    refused({{i32, {4}}, {u8, {4}}, {f32, {1}}, {u8, {1}}}, unsupported,
+            " InputTensor: INT32 is not supported; feature level hewn has FLOAT32, FLOAT16");
+    refused({{f32, {4}}, {u4, {4}}, {f32, {1}}, {u4, {1}}}, unsupported,
+            " OutputTensor: UINT4 is not supported; feature level hewn has UINT8, INT8");
+    refused({{f16, {4}}, {u8, {4}}, {f16, {1}}, {u8, {1}}}, unsupported,
+            " OutputScaleTensor: FLOAT16 is not supported; feature level hewn has FLOAT32");
+    refused({{f32, {4}}, {u8, {4}}, {f32, {1}}, {i8, {1}}}, invalid,
+            " OutputZeroPointTensor: data type is INT8, must be UINT8: OutputTensor's");
+    refused({{f32, {4}}, {u8, {5}}, {f32, {1}}, {u8, {1}}}, invalid,
+            " OutputTensor: size 5 of dimension 0 differs from InputTensor's 4; an input that "
+            "repeats, as one scale for many elements, has strides of 0, for example {0, 0, 1}");
+    refused({{f32, {4}}, {u8, {4}}, {f32, {4}}, {u8, {1}}}, invalid,
+            " OutputScaleTensor: must have exactly 1 element: in each dimension the size 1 or the "
+            "stride 0");
+    refused({{f32, {4}}, {u8, {4}}, {f32, {4}, {0}}, {u8, {1}}}, invalid,
+            " OutputScaleTensor: strides overlap; sorted, each must exceed the span of all smaller "
+            "dimensions, and be above 0");
+    refused({{f32, {4}}, {u8, {4}}, {f32, {1}}, {u8, {1, 1}}}, invalid,
+            " OutputZeroPointTensor: has 2 dimensions, InputTensor has 1; they must be equal; in "
+            "each dimension the size 1 or the stride 0");
+    refused({{f32, {2, 2}}, {u8, {2, 2}, {1, 1}}, {f32, {1, 1}}, {u8, {1, 1}}}, invalid,
+            " OutputTensor: strides overlap; sorted, each must exceed the span of all smaller "
+            "dimensions, and be above 0");
+}
+
+// Nothing to quantize: the formula of an empty range. Scales and zero points of no element stay as
+// they are.
+TEST_F(DynamicErrors, EmptyInputs) {
+    for (const std::vector<int64_t> &sizes : std::vector<std::vector<int64_t>>{{0}, {3, 0, 2}}) {
+        Dynamic empty(Tensor(types[0], sizes), Tensor(types[1], sizes));
+        EXPECT_TRUE(check(empty, "", 0, false));
+        EXPECT_TRUE(check(empty, "", 0, true));
+        OperatorPtr without;
+        const Description description(
+            DYNAMIC, {empty.input.desc(), empty.output.desc(), empty.output.desc(), std::nullopt});
+        EXPECT_EQ(compile(description, nullptr, without).status, HEWN_STATUS_INVALID_ARGUMENT);
+    }
+}
+
+}  // namespace
