@@ -56,22 +56,25 @@ class Operator:
         self.tensors = row["tensors"]
         self.names = [python_name(tensor) for tensor in self.tensors]
         self.types = row["levels"][0]["types"]
-        self.inputs = self.names[:-1]
+        roles = [tensor["role"] for tensor in self.tensors]
+        self.inputs = self.names[: roles.index("output")]
+        self.output, *self.others = self.tensors[len(self.inputs) :]
 
     def keywords(self):
         """Those that can matter: axis and block_size to parameters that vary, dtype to an output
-        whose type is not that of the data."""
+        whose type is not that of the data, out to a single one."""
         wide = any(
             t["role"] in ("scale", "zero_point") and not t["one_element"] for t in self.tensors
         )
-        like = self.tensors[-1]["like"]
+        like = self.output["like"]
         typed = like < 0 or self.tensors[like]["role"] != "data"
-        given = {"axis": wide, "block_size": wide, "dtype": typed}
+        given = {"axis": wide, "block_size": wide, "dtype": typed, "out": not self.others}
         return [word for word in KEYWORDS if given.get(word, True)]
 
     def defaults(self):
         """Of the inputs: None for those at the end that may be absent."""
-        required = max(i for i, t in enumerate(self.tensors[:-1]) if not t["optional_from"])
+        inputs = self.tensors[: len(self.inputs)]
+        required = max(i for i, t in enumerate(inputs) if not t["optional_from"])
         return ["" if i <= required else "None" for i in range(len(self.inputs))]
 
     def parameters(self, annotated=False, first=""):
@@ -109,14 +112,14 @@ class Operator:
             yield name, text
 
     def default_type(self):
-        like = self.tensors[-1]["like"]
+        like = self.output["like"]
         if like >= 0:
             return f"that of `{self.names[like]}`"
         data = self.types.get(self.tensors[0]["name"])
-        of_data = all(word in self.types[self.tensors[-1]["name"]] for word in data)
-        return "that of an array as its zero point, else " + (
-            f"that of `{self.inputs[0]}`" if of_data else "uint8"
-        )
+        of_data = all(word in self.types[self.output["name"]] for word in data)
+        default = f"that of `{self.inputs[0]}`" if of_data else "uint8"
+        given = any(t["role"] == "zero_point" for t in self.tensors)
+        return "that of an array as its zero point, else " + default if given else default
 
     def doc(self):
         letters = {"IN": "x", "A": "a", "B": "b"}
@@ -129,16 +132,23 @@ class Operator:
         for name, text in [*self.tensor_lines(), *about.items()]:
             yield from textwrap.wrap(f"{name}: {text}", 92, subsequent_indent="    ")
         yield ""
-        yield f"All but `{self.inputs[0]}` may be Python's numbers, which get the type that is due."
-        yield f"Returns `out`: {self.type_text(self.tensors[-1])}; the inputs' shape." + (
-            " It may be an input." if self.row["in_place"] else ""
-        )
+        if len(self.inputs) > 1:
+            others = f"All but `{self.inputs[0]}` may be Python's numbers"
+            yield f"{others}, which get the type that is due."
+        yield from textwrap.wrap(self.returns(), 92, subsequent_indent="    ")
         yield from textwrap.wrap(f"Raises {RAISES}", 92, subsequent_indent="    ")
         onnx = f"ONNX's {self.row['onnx']}"
         if {level["level"] for level in self.row["levels"]} == {"hewn"}:
             yield f"Source: {onnx}; DirectML has no such operator."
         else:
             yield f"Source: DirectML's {self.row['directml']}, {onnx}."
+
+    def returns(self):
+        out = f"`out`: {self.type_text(self.output)}; the inputs' shape."
+        if not self.others:
+            return f"Returns {out}" + (" It may be an input." if self.row["in_place"] else "")
+        others = [f"`{python_name(t)}`: {self.type_text(t)}; one element" for t in self.others]
+        return f"Returns a tuple, new each time. {out} {'. '.join(others)}."
 
     def call(self):
         passed = [word if word in self.keywords() else "None" for word in KEYWORDS]
@@ -156,6 +166,8 @@ class Operator:
 
     def stub(self, first, result):
         parameters = ",\n    ".join(self.parameters(annotated=True, first=first))
+        if self.others:
+            result = f"tuple[{', '.join([result] * (1 + len(self.others)))}]"
         return f"@overload\ndef {self.row['name']}(\n    {parameters},\n) -> {result}: ...\n"
 
     def entry(self):

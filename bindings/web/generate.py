@@ -41,7 +41,7 @@ class Interface(python.Operator):
 
 def declarations(rows):
     yield "// Written by generate.py from hewn's operator table.\n"
-    yield "/** The tensors of each operator, in order, the output last; T for each. */\n"
+    yield "/** The tensors of each operator, in order, the outputs last; T for each. */\n"
     yield "export interface Operators<T> {\n"
     yield from (Interface(row).text() for row in rows)
     yield "}\n"

@@ -189,7 +189,7 @@ export class Hewn {
     }
 
     #options(scratch, row, {constants = {}, variant = ''}) {
-        const inputs = row.tensors.slice(0, -1).map(tensor => tensor.name);
+        const inputs = inputsOf(row).map(tensor => tensor.name);
         refuseOthers(`a constant of ${row.name}`, inputs, constants);
         const given = inputs.some(name => constants[name]);
         const bindings = inputs.flatMap(name => bindingWords(constants[name]));
@@ -239,6 +239,8 @@ export class Hewn {
     }
 }
 
+const inputsOf = row => row.tensors.filter(({role}) => role !== 'output');
+
 function refuseOthers(what, names, given) {
     for (const name of Object.keys(given))
         if (!names.includes(name)) throw new TypeError(`${what} has no ${name}: ${names}`);
@@ -285,25 +287,27 @@ export class Operator {
     #exports;
     #handle;
     #bindings;
+    #inputs;  // how many
 
     constructor(hewn, exports, row, handle) {
         [this.#hewn, this.#exports, this.#handle] = [hewn, exports, handle];
         this.names = row.tensors.map(tensor => tensor.name);
+        this.#inputs = inputsOf(row).length;
         this.variant = hewn.text(exports.hewn_operator_variant(handle));
         this.#bindings = hewn.allocate(4 * WORDS.binding * this.names.length);
         hewn.words.set(this.names.flatMap(() => bindingWords()), this.#bindings >> 2);
     }
 
     run(tensors) {
-        const {names} = this, inputs = names.length - 1, words = this.#hewn.words;
-        for (let i = 0, at = this.#bindings >> 2; i <= inputs; i++, at += WORDS.binding) {
+        const {names} = this, inputs = this.#inputs, words = this.#hewn.words;
+        for (let i = 0, at = this.#bindings >> 2; i < names.length; i++, at += WORDS.binding) {
             const tensor = tensors[names[i]];
             words[at + 1] = tensor ? tensor.pointer : 0;
             words[at + 4] = tensor ? tensor.byteLength : 0;
         }
         const output = this.#bindings + 4 * WORDS.binding * inputs;
-        this.#hewn.check(this.#exports.hewn_execute(this.#handle, this.#bindings, inputs, output, 1,
-            0, this.#hewn.error()));
+        this.#hewn.check(this.#exports.hewn_execute(this.#handle, this.#bindings, inputs, output,
+            names.length - inputs, 0, this.#hewn.error()));
     }
 
     destroy() {

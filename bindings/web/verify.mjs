@@ -57,6 +57,21 @@ const FORMULAS = {
     },
 };
 
+// Of operators whose elements follow from the whole input: their outputs.
+const WHOLE = {
+    dynamicQuantizeLinear(input, {least, most}) {
+        const numbers = input.filter(x => !Number.isNaN(x));
+        const low = numbers.reduce((a, b) => Math.min(a, b), 0);
+        const high = numbers.reduce((a, b) => Math.max(a, b), 0);
+        const outputScale = low === high ? 1 : f32(f32(high - low) / (most - least));
+        const shifted = f32(least - f32(low / outputScale));
+        const clamped = Math.min(Math.max(Number.isNaN(shifted) ? least : shifted, least), most);
+        const zeroPoint = rint(clamped), type = {least, most};
+        const output = input.map(x => requantized(f32(x / outputScale), zeroPoint, type));
+        return {output, outputScale: [outputScale], outputZeroPoint: [zeroPoint]};
+    },
+};
+
 // ---- Elements ----
 
 // A type's elements as numbers (64 bits: BigInts), and the bits that they are stored as.
@@ -141,14 +156,22 @@ function problem(hewn, row, signature, axis, random) {
     const types = typesOf(row, signature), tensors = {};
     for (const {name, role, oneElement} of row.tensors) {
         const packed = role === 'data' || role === 'output';
-        const desc = packed ? {dataType: types[name], shape: SHAPE}
+        const desc = packed ? {dataType: types[name], shape: oneElement ? [1, 1] : SHAPE}
             : describe(types[name], oneElement ? undefined : axis);
         const tensor = tensors[name] = hewn.tensor(desc), view = stored(tensor);
         const type = typeOf(types[name]);
         if (role === 'scale') view.forEach((_, i) => { view[i] = type.stored(aScale(random)); });
         else if (role !== 'output') fill(view, type, random);
+        if (WHOLE[row.name] && role === 'data') limit(view, type);
     }
     return tensors;
+}
+
+// Numbers whose range is finite.
+function limit(view, type) {
+    view.forEach((value, i) => {
+        if (Math.abs(type.number(value)) > 512) view[i] = type.stored((i % 1000) / 3);
+    });
 }
 
 // A tensor's element for each of the output's.
@@ -158,7 +181,17 @@ function reader(tensor) {
     return (y, x) => number(view[y * down + x * along]);
 }
 
+// The outputs' elements, by name.
 function truth(row, tensors) {
+    if (!WHOLE[row.name]) return {output: elementwise(row, tensors)};
+    const {number} = typeOf(tensors.input.dataType);
+    const input = Array.from(stored(tensors.input), number);
+    const outputs = WHOLE[row.name](input, typeOf(tensors.output.dataType));
+    return Object.fromEntries(Object.entries(outputs).map(
+        ([name, values]) => [name, new (typeOf(tensors[name].dataType).Array)(values)]));
+}
+
+function elementwise(row, tensors) {
     const formula = FORMULAS[row.name], {output, ...inputs} = tensors;
     if (!formula) throw new Error(`verify.mjs has no formula of ${row.name}`);
     const type = typeOf(output.dataType), expected = new type.Array(output.length);
@@ -182,9 +215,11 @@ export function verifyVariant(hewn, {name, operator, signature}, seed = 1) {
         const tensors = problem(hewn, row, signature, axis, random);
         const compiled = hewn.compile(operator, tensors, {variant: name});
         compiled.run(tensors);
-        const {output} = tensors;
-        result.elements += output.length;
-        result.differing += differing(output.dataType, stored(output), truth(row, tensors));
+        for (const [name, expected] of Object.entries(truth(row, tensors))) {
+            const {dataType, length} = tensors[name];
+            result.elements += length;
+            result.differing += differing(dataType, stored(tensors[name]), expected);
+        }
         for (const owner of [compiled, ...Object.values(tensors)]) owner.destroy();
     }
     return result;

@@ -84,9 +84,9 @@ def compile(
     if name not in OPERATORS:
         raise Error(Status.INVALID_ARGUMENT, f"operator: there is no {name}")
     row = OPERATORS[name]
-    missing = len(row.names) - 1 - len(inputs)
+    missing = len(row.inputs) - len(inputs)
     if missing < 0:
-        raise Error(Status.INVALID_ARGUMENT, f"{name}: has {len(row.names) - 1} inputs")
+        raise Error(Status.INVALID_ARGUMENT, f"{name}: has {len(row.inputs)} inputs")
     options = (axis, block_size, dtype, out, threads, variant)
     return Operator(
         _operators.library, row.number, inputs + missing * (None,), options, constants

@@ -40,7 +40,7 @@ def add_operator(commands: Any, name: str, row: Operator) -> None:
         description=about,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    for tensor, role, optional in list(zip(row.names, row.roles, row.optional))[:-1]:
+    for tensor, role, optional in zip(row.inputs, row.roles, row.optional):
         if role == "data":
             parser.add_argument(tensor, type=value, help="a .npy file, or a number")
         else:
@@ -55,9 +55,13 @@ def add_operator(commands: Any, name: str, row: Operator) -> None:
 
 def run_operator(given: argparse.Namespace) -> int:
     row, values = OPERATORS[given.operator], vars(given)
-    inputs = [values[tensor] for tensor in row.names[:-1]]
+    inputs = [values[tensor] for tensor in row.inputs]
     keywords = {word: values[word] for word in row.keywords if word != "out"}
-    numpy.save(given.out, getattr(hewn, given.operator)(*inputs, **keywords), allow_pickle=False)
+    result = getattr(hewn, given.operator)(*inputs, **keywords)
+    first, *others = result if isinstance(result, tuple) else (result,)
+    numpy.save(given.out, first, allow_pickle=False)
+    for tensor, array in zip(row.names[len(inputs) + 1 :], others):
+        print(f"{tensor}: {array}")
     return 0
 
 

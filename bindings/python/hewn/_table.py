@@ -27,7 +27,7 @@ class Error(ValueError):
 
 
 class Operator(NamedTuple):
-    """A row of the operator table. Inputs in order, the output last."""
+    """A row of the operator table. Inputs in order, the outputs last."""
 
     number: int
     command: str
@@ -38,3 +38,7 @@ class Operator(NamedTuple):
     like: tuple[tuple[int, str], ...]  # the tensor whose type it has, -1: none; for integers' this
     signature: tuple[int, ...]  # the tensors whose types name a kernel
     keywords: tuple[str, ...]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return self.names[: self.roles.index("output")]

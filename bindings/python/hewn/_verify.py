@@ -68,19 +68,34 @@ def _quantized_linear_mul(
     return _requantized(product * (a_scale * b_scale / output_scale), output_zero_point)
 
 
-FORMULAS: dict[str, Callable[..., Values]] = {
+def _dynamic_quantize_linear(x: Values, dtype: str) -> tuple[Values, Values, Values]:
+    limits, values = numpy.iinfo(dtype), x.astype(f32)
+    low = numpy.fmin.reduce(values, axis=None, initial=f32(0))
+    high = numpy.fmax.reduce(values, axis=None, initial=f32(0))
+    scale = (high - low) / f32(limits.max - limits.min) if high != low else f32(1)
+    shifted = f32(limits.min) - low / scale
+    zero_point = numpy.asarray(
+        numpy.rint(numpy.clip(limits.min if numpy.isnan(shifted) else shifted,
+                              limits.min, limits.max)), dtype)  # fmt: skip
+    return _requantized(values / scale, zero_point), numpy.asarray(scale), zero_point
+
+
+FORMULAS: dict[str, Callable[..., Any]] = {
     "add": numpy.add,
     "quantize_linear": _quantize_linear,
     "dequantize_linear": _dequantize_linear,
     "quantized_linear_add": _quantized_linear_add,
     "quantized_linear_mul": _quantized_linear_mul,
+    "dynamic_quantize_linear": _dynamic_quantize_linear,
 }
 
 
-def reference(operator: str, inputs: list[Values]) -> Values:
-    """What the operator's formula gives, by NumPy. Zero points must be arrays."""
+def reference(operator: str, inputs: list[Any]) -> Any:
+    """What the operator's formula gives, by NumPy; a tuple of several outputs. Zero points must be
+    arrays. Of dynamic_quantize_linear the output's type is the last input."""
     with numpy.errstate(all="ignore"):
-        return numpy.asarray(FORMULAS[operator](*inputs))
+        result = FORMULAS[operator](*inputs)
+    return result if isinstance(result, tuple) else numpy.asarray(result)
 
 
 def same_bits(a: Values, b: Values) -> NDArray[numpy.bool_]:
@@ -106,9 +121,14 @@ def _data(random: numpy.random.Generator, dtype: str) -> Values:
 def _inputs(
     random: numpy.random.Generator, roles: tuple[str, ...], types: list[str]
 ) -> Iterator[Values]:
-    for role, dtype in zip(roles[:-1], types):
+    for role, dtype in zip(roles, types):
+        if role == "output":
+            return
         if role == "data":
-            yield _data(random, dtype)
+            values = _data(random, dtype)
+            # A scale that follows from the data should be finite.
+            dynamic = roles.count("output") > 1
+            yield numpy.where(numpy.isinf(values), 0, values) if dynamic else values
         elif role == "scale":
             yield numpy.asarray(0.011 + random.random() / 3, dtype)
         else:
@@ -131,6 +151,13 @@ def _types(operator: str, signature: str) -> list[str]:
     return [dtype or "float32" for dtype in types]
 
 
+def _compared(variant: str, got: Any, expected: Any) -> Verified:
+    """Arrays, or tuples of them."""
+    arrays, due = (x if isinstance(x, tuple) else (x,) for x in (got, expected))
+    wrong = sum(int((~same_bits(a, b)).sum()) for a, b in zip(arrays, due))
+    return Verified(variant, sum(array.size for array in arrays), wrong)
+
+
 def verify(pattern: str = "", seed: int = 1) -> list[Verified]:
     """Runs each kernel for the CPU that can run here and whose name has `pattern`, and counts the
     elements that differ in a bit from NumPy's."""
@@ -141,9 +168,11 @@ def verify(pattern: str = "", seed: int = 1) -> list[Verified]:
         random, row = numpy.random.default_rng(seed), OPERATORS[operator]
         types = _types(operator, signature)
         inputs = list(_inputs(random, row.roles, types))
-        expected = reference(operator, inputs)
-        got = getattr(_operators, operator)(*inputs, variant=name)
-        results.append(Verified(name, got.size, int((~same_bits(got, expected)).sum())))
+        # Where no zero point says the output's type.
+        typed = "zero_point" not in row.roles and "dtype" in row.keywords
+        dtype = [types[len(inputs)]] if typed else []
+        got = getattr(_operators, operator)(*inputs, variant=name, **dict(zip(["dtype"], dtype)))
+        results.append(_compared(name, got, reference(operator, inputs + dtype)))
     if not results:
         raise Error(_operators.Status.NO_VARIANT, f"no kernel that runs here has {pattern}")
     return results

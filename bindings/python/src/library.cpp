@@ -39,11 +39,12 @@ std::string as_variant(nb::handle variant) {
 struct Bindings {
     hewn_buffer_binding bindings[MAX_TENSORS];
     uint64_t bytes = 0;
-    uint32_t inputs;
+    uint32_t inputs, outputs;
 
     explicit Bindings(Problem &problem, const std::vector<bool> &constants = {}) {
         inputs = uint32_t(problem.row().output());
-        for (size_t i = 0; i <= inputs; i++) {
+        outputs = uint32_t(problem.row().count()) - inputs;
+        for (size_t i = 0; i < inputs + outputs; i++) {
             Tensor &tensor = problem.tensor(i);
             const bool bound = tensor.is_present() && !(i < constants.size() && constants[i]);
             bindings[i] = {sizeof(bindings[i]), bound ? tensor.memory() : nullptr, 0,
@@ -71,8 +72,8 @@ void check(const Row &row, uint64_t bytes, Run &&run) {
 void execute(const hewn::Operator &op, Problem &problem, const std::vector<bool> &constants = {}) {
     const Bindings b(problem, constants);
     check(problem.row(), b.bytes, [&](hewn_error *error) {
-        return hewn_execute(op.get(), b.bindings, b.inputs, b.bindings + b.inputs, 1, nullptr,
-                            error);
+        return hewn_execute(op.get(), b.bindings, b.inputs, b.bindings + b.inputs, b.outputs,
+                            nullptr, error);
     });
 }
 }  // namespace
@@ -116,6 +117,19 @@ nb::object Library::output(nb::handle out, nb::handle like, const Shape &shape,
     return make_(like, sizes, names_[size_t(type)]);
 }
 
+nb::object Library::with_others(Problem &problem, nb::object first, nb::handle like) const {
+    const Row &row = problem.row();
+    if (row.output() + 1 == row.count()) return first;
+    nb::list all;
+    all.append(first);
+    for (size_t i = row.output() + 1; i < row.count(); i++) {
+        const nb::object other = output(nb::none(), like, Shape{}, problem.tensor(i).type);
+        problem.take_other_output(i, other);
+        all.append(other);
+    }
+    return nb::tuple(all);
+}
+
 Library::Cached Library::compiled(const Problem &problem, const std::string &variant, int threads) {
     std::string key = problem.key(threads, variant);
     {
@@ -136,6 +150,7 @@ nb::object Library::call(int type, nb::tuple inputs, nb::tuple options) {
         nb::object result =
             output(given.out, given.inputs[0], problem.shape(), problem.output().type);
         if (!problem.has_output()) problem.take_output(result);
+        result = with_others(problem, std::move(result), given.inputs[0]);
         execute(*compiled(problem, as_variant(given.variant), as_threads(given.threads)), problem);
         problem.output().give(result);
         return result;
@@ -238,6 +253,7 @@ void Operator::take_all(Problem &problem, nb::args inputs, nb::handle out,
         take(problem, free[k], inputs[k], row.names[free[k]].c_str());
     result = library_.output(out, inputs[0], problem.shape(), problem.output().type);
     take(problem, row.output(), result, "out");
+    result = library_.with_others(problem, std::move(result), inputs[0]);
 }
 
 nb::object Operator::call(nb::args inputs, nb::handle out) const {
@@ -277,8 +293,8 @@ BoundOperator::BoundOperator(nb::object op, nb::args inputs, nb::handle out)
         bytes_ = b.bytes;
         hewn_bound_operator *bound = nullptr;
         check(problem_->row(), 0, [&](hewn_error *error) {
-            return hewn_bind(operator_.op_->get(), b.bindings, b.inputs, b.bindings + b.inputs, 1,
-                             nullptr, &bound, error);
+            return hewn_bind(operator_.op_->get(), b.bindings, b.inputs, b.bindings + b.inputs,
+                             b.outputs, nullptr, &bound, error);
         });
         bound_.emplace(bound);
     } catch (const Failure &failure) {

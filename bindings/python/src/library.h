@@ -25,6 +25,8 @@ public:
     // `out`, or a new array for it.
     nb::object output(nb::handle out, nb::handle like, const Shape &shape,
                       hewn_data_type type) const;
+    // `first`; where the operator has other outputs, which are made here, a tuple of them all.
+    nb::object with_others(Problem &problem, nb::object first, nb::handle like) const;
     [[noreturn]] void raise(const Failure &failure) const;
 
     // For the garbage collector: the package's functions and this know each other.

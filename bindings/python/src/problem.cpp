@@ -31,6 +31,10 @@ Problem::Problem(const Row &row, const Arguments &given) : row_(&row) {
     set_blocks(given);
     place();
     if (output_given_) take_output(given.out);
+    for (size_t i = row.output() + 1; i < row.count(); i++) {
+        tensors_[i].type = due(i, HEWN_DATA_TYPE_UNKNOWN);
+        std::fill_n(tensors_[i].strides, shape_.rank, 1);
+    }
 }
 
 // ---- Types ----
@@ -215,6 +219,10 @@ void Problem::take_output(nb::handle out) {
     place_output();
 }
 
+void Problem::take_other_output(size_t i, nb::handle array) {
+    take_array(tensors_[i], array, name(i), /*written=*/true);
+}
+
 void Problem::describe_packed_output() {
     Tensor &output = this->output();
     output.kind = Kind::array;
@@ -232,12 +240,12 @@ void Problem::describe_packed_output() {
 hewn::Operator Problem::compile(const std::string &variant, int threads,
                                 const std::vector<bool> &constants) const {
     const uint32_t rank = shape_.rank;
-    const std::vector<int64_t> sizes(shape_.sizes, shape_.sizes + rank);
+    const std::vector<int64_t> sizes(shape_.sizes, shape_.sizes + rank), ones(rank, 1);
     std::vector<hewn::TensorDesc> descs(row_->count());
     std::vector<const hewn::TensorDesc *> tensors(row_->count());
     for (size_t i = 0; i < row_->count(); i++) {
-        if (!tensors_[i].is_present() && i != row_->output()) continue;
-        descs[i] = {hewn::DataType(in_memory(tensors_[i].type)), sizes,
+        if (!tensors_[i].is_present() && i < row_->output()) continue;
+        descs[i] = {hewn::DataType(in_memory(tensors_[i].type)), i > row_->output() ? ones : sizes,
                     std::vector<int64_t>(tensors_[i].strides, tensors_[i].strides + rank)};
         tensors[i] = &descs[i];
         if (!block_ || !row_->is_parameter(i) || tensors_[i].count() == 1) continue;

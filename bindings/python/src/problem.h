@@ -18,7 +18,12 @@ struct Row {
     std::vector<std::string> names;
 
     size_t count() const { return info.tensors.size(); }
-    size_t output() const { return count() - 1; }
+    // The output, of several the first; others behind it are one element each.
+    size_t output() const {
+        size_t first = 0;
+        while (tensor(first).role != HEWN_TENSOR_ROLE_OUTPUT) first++;
+        return first;
+    }
     const hewn_operator_tensor_info &tensor(size_t i) const { return info.tensors[i]; }
     bool is_parameter(size_t i) const {
         return tensor(i).role == HEWN_TENSOR_ROLE_SCALE ||
@@ -49,6 +54,7 @@ public:
     const Shape &shape() const { return shape_; }
     bool has_output() const { return output_given_; }
     void take_output(nb::handle out);
+    void take_other_output(size_t i, nb::handle array);
     // One that no array was given for.
     void describe_packed_output();
     hewn::Operator compile(const std::string &variant, int threads,
