@@ -61,6 +61,8 @@ while read -r object; do
     quantized_linear_add_*__divide | quantized_linear_add_*__reciprocal | \
         quantized_linear_add_*__folded) ;;
     quantized_linear_mul_*__general | quantized_linear_mul_*__bounded) ;;
+    dynamic_quantize_linear_*__range | dynamic_quantize_linear_*__divide | \
+        dynamic_quantize_linear_*__reciprocal) ;;
     transpose_u8 | transpose_u16 | transpose_u32 | transpose_u64 | transpose_u*__x86_64_avx2) ;;
     *) fail "$name: what its loop should be is not known here" ;;
     esac
@@ -89,6 +91,14 @@ while read -r object; do
         kept=$(grep -c prefetcht1 <<<"$code" || true)
         ((kept == quarter)) || fail "$name: $kept prefetches, $quarter expected"
         ;;
+    dynamic_quantize_linear_*__range)  # two instructions for a vector, four in a step
+        kinds='minps maxps'
+        if [[ $name == *_f16_* ]]; then kinds='pmaxuw pmaxsw'; fi
+        for kind in $kinds; do
+            ((4 <= $(grep -cE "\\bv?$kind\\b" <<<"$code" || true))) || fail "$name: few $kind"
+        done
+        ! grep -qE '\bvcvtph2ps\b' <<<"$code" || fail "$name: converts f16"
+        ;;
     dequantize_linear_*_f32__*sse41__general | dequantize_linear_*_f32__*avx2__general)
         ! grep -qE '\bv?blendvps\b' <<<"$code" ||
             fail "$name: computes with and without a zero point, and chooses"
@@ -101,13 +111,13 @@ while read -r object; do
             $(sed -nE '/rip/d; s/.*\bvmulps +(-?0x[0-9a-f]+)?\(.*,%ymm.*/[\1]/p' <<<"$code")
         ;;
     esac
-    [[ $name == quantize* || $name == dequantize* ]] || continue
+    [[ $name == quantize* || $name == dequantize* || $name == dynamic*__divide ]] || continue
 
     narrowed=$(grep -cE '\bv?(psubw|pmaxsd)\b' <<<"$code" || true)
     ((narrowed == 0)) ||
         fail "$name: $narrowed psubw or pmaxsd: a difference was narrowed, or its maximum is" \
             "still there"
-    [[ $name == quantize* ]] || continue
+    [[ $name == quantize* || $name == dynamic* ]] || continue
     vectors=$(grep -cE '\bv?cvtps2dq\b' <<<"$code" || true)
     scalars=$(grep -cE '\bv?cvtt?ss2si' <<<"$code" || true)
     layouts=${layouts_of[$name]:?}

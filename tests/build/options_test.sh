@@ -68,6 +68,19 @@ check "a target with signatures of its own" \
     "add_f16__cuda_sm75 dequantize_linear_u8_f16__cuda_sm75 dequantize_linear_u8_f16__cuda_sm80" \
     "$(sed -n 's/^HEWN_VARIANT(\([^,]*\), \([^,]*\), \([^,]*\),.*/\1_\2__\3/p' \
     "$scratch/generated/include/variants.inc" | sort | paste -sd' ')"
+# A form of another operator's is that operator's function, where that is built.
+shared() {
+    sed -n 's/.* HEWN_FORM(\(hewnk_[a-z0-9_]*__reciprocal\),.*/\1/p' \
+        "$scratch/generated/include/variants.inc" | sort -u | paste -sd' '
+}
+dynamic=dynamic_quantize_linear_f32_u8
+configure -DHEWN_SIGNATURES=$dynamic "-DHEWN_TARGETS=x86_64_avx2;opencl"
+check "a form of another operator that is not built" hewnk_${dynamic}__x86_64_avx2__reciprocal \
+    "$(shared)"
+check "an operator without forms for GPUs" 1 \
+    "$(grep -c '^HEWN_VARIANT' "$scratch/generated/include/variants.inc")"
+configure "-DHEWN_SIGNATURES=quantize_linear_f32_u8;$dynamic" -DHEWN_TARGETS=x86_64_avx2
+check "one that is" hewnk_quantize_linear_f32_u8__x86_64_avx2__reciprocal "$(shared)"
 configure "-DHEWN_OPERATORS=add"
 check "one operator" "add" "$(names HEWN_VARIANT 1 variants.inc)"
 

@@ -26,6 +26,7 @@ refused() {
 operator() {
     local operator=$1 signature form target
     while read -r form; do
+        if [[ $form == *" OF "* ]]; then continue; fi  # another operator's
         target=x86-64-linux-sse41-avx-avx2-fma-f16c
         if [[ $form == *GPU* ]]; then target=x86-64-linux-opencl; fi
         for signature in "${@:2}"; do
@@ -40,6 +41,7 @@ operator quantize_linear f32_i64 f64_u8 u32_u8 f32
 operator dequantize_linear i64_f32 f32_f32 u8_f64 u8_i8
 operator quantized_linear_add i8_i8_i16 i16_u8_u8 u8_u8
 operator quantized_linear_mul i8_i16 u16_u8 u8_u8_u8
+operator dynamic_quantize_linear f32_i16 i32_u8 f32
 refused quantize_linear_reciprocal "quantize_linear f16_i16" \
     "narrowed holds integers of 8 bits, not i16" signature=f16_i16 layouts=1 \
     target=x86-64-linux-sse41-avx-avx2-fma-f16c-no_runtime
