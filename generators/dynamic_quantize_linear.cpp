@@ -111,6 +111,7 @@ public:
                 .vectorize(of_vector)
                 .unroll(of_step);
         }
+        lanes_of_step_.update(int(parts_.size())).unscheduled();  // the rest, an element at a time
         lanes_of_vector_.bound(lane_, 0, lanes_).vectorize(lane_);
         lanes_of_vector_.update().reorder(lane_, of_step_).vectorize(lane_).unroll(of_step_);
     }

@@ -586,9 +586,10 @@ typedef struct hewn_execute_options {
 /* Runs the operator. On the CPU it returns when the output is written, on a GPU once the work is
  * enqueued.
  * Inputs and outputs are in the order of the operator's struct: 2 inputs for ADD, 3 for
- * QUANTIZE_LINEAR and DEQUANTIZE_LINEAR, 8 for QUANTIZED_LINEAR_ADD, and one output. Memory between
- * a strided output's elements is never written. The output must not overlap an input, except in
- * place (ADD), or where both have equal strides in bytes and interleave.
+ * QUANTIZE_LINEAR and DEQUANTIZE_LINEAR, 8 for QUANTIZED_LINEAR_ADD, and one output; one input and
+ * 3 outputs for DYNAMIC_QUANTIZE_LINEAR. Memory between a strided output's elements is never
+ * written. The output must not overlap an input, except in place (ADD), or where both have equal
+ * strides in bytes and interleave.
  * On the CPU, serial or with the user's parallel_for, it allocates nothing and takes no lock. Each
  * thread that runs a slice needs up to 92 KiB of stack for layouts that are neither dense nor
  * broadcast along a row and for streamed outputs (8 MiB and more of operands). QUANTIZE_LINEAR with
@@ -658,7 +659,7 @@ typedef struct hewn_operator_info {
     const char *onnx_name;      /* domain and operator: "ai.onnx.QuantizeLinear" */
     const char *command;        /* the command line's subcommand: "quantize" */
     const char *formula;        /* in a line, for people */
-    uint32_t tensor_count;      /* the inputs in order, and the output, which is the last */
+    uint32_t tensor_count;      /* the inputs in order, then the outputs */
     int32_t in_place;           /* 1: the output may be bound in place of an input */
     int32_t unsigned_as_signed; /* 1: unsigned types run on the kernels of the signed ones of their
                                    width */

@@ -612,10 +612,10 @@ inline const TensorDesc *pointer(const OptionalTensorDesc &desc) { return desc ?
 
 #include <hewn/operators.hpp>
 
-// An operator at a feature level, and its tensors, the output last: hewn_get_operator and
+// An operator at a feature level, and its tensors, the outputs last: hewn_get_operator and
 // hewn_get_operator_tensor.
 struct OperatorInfo : hewn_operator_info {
-    // In order, the output last.
+    // In order, the outputs last.
     std::vector<hewn_operator_tensor_info> tensors;
 };
 

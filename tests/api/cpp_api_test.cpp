@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <complex>
 #include <numeric>
@@ -92,6 +93,25 @@ TEST_F(CppApi, Descriptions) {
                                                   std::nullopt, scale, std::nullopt, U8};
     hewn::compile(without).execute({q, half, nullptr, b, quarter, nullptr, half, nullptr}, {sum});
     EXPECT_EQ(sum, (std::vector<uint8_t>{4, 6, 8, 10}));
+}
+
+TEST_F(CppApi, DescriptionOfSeveralOutputs) {
+    const TensorDesc scale{DataType::FLOAT32, {1}}, zero_point{DataType::UINT8, {1}};
+    const std::vector<float> x = {-100 / 128.0f, 0, 155 / 128.0f, 50 / 128.0f};
+    std::vector<uint8_t> y(4), z(1);
+    std::vector<float> s(1);
+    const hewn::Operator op =
+        hewn::compile(hewn::DynamicQuantizeLinearDesc{F32, U8, scale, zero_point});
+    op.execute({x}, {y, s, z});
+    EXPECT_EQ(s, (std::vector<float>{1 / 128.0f}));
+    EXPECT_EQ(z, (std::vector<uint8_t>{100}));
+    EXPECT_EQ(y, (std::vector<uint8_t>{0, 100, 255, 150}));
+    EXPECT_EQ(status_of([&] { op.execute({x}, {y}); }), HEWN_STATUS_INVALID_BINDING);
+    EXPECT_EQ(status_of([&] { op.execute({x}, {y, z, z}); }), HEWN_STATUS_INVALID_BINDING);
+    const hewn::BoundOperator bound = op.bind({x}, {y, s, z});
+    std::fill(y.begin(), y.end(), uint8_t(7));
+    bound.run();
+    EXPECT_EQ(y, (std::vector<uint8_t>{0, 100, 255, 150}));
 }
 
 // A zero point is given as the other tensors are, or is left out.

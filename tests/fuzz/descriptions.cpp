@@ -118,7 +118,7 @@ struct Options {
 
 void compile(Input &input, hewn_device *device, const Hooks &hooks) {
     const Options options(input);
-    const hewn_test::Variant &variant = input.pick(hewn_test::all_variants());
+    const hewn_test::Variant &variant = input.pick(hewn_test::listed_variants());
     const hewn_test::DataTypes types = variant.types();
     std::vector<Tensor> tensors;
     tensors.reserve(types.size());

@@ -1023,6 +1023,20 @@ TEST_F(FakeCuda, ForcedTargets) {
         << outcome;
 }
 
+TEST_F(FakeCuda, DynamicQuantization) {
+    const Tensor x(HEWN_DATA_TYPE_FLOAT32, {4}), y(HEWN_DATA_TYPE_UINT8, {4}),
+        scale(HEWN_DATA_TYPE_FLOAT32, {1}), zero_point(HEWN_DATA_TYPE_UINT8, {1});
+    const Description description(HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR,
+                                  {x.desc(), y.desc(), scale.desc(), zero_point.desc()});
+    const hewn_compile_options options = compile_options();
+    DevicePtr device;
+    OperatorPtr op;
+    ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
+    const Outcome outcome = compile(description, &options, op, device.get());
+    EXPECT_EQ(outcome.status, HEWN_STATUS_UNSUPPORTED);
+    EXPECT_TRUE(says(outcome, "DYNAMIC_QUANTIZE_LINEAR is supported on the CPU alone")) << outcome;
+}
+
 TEST_F(FakeCuda, PackedTypes) {
     const Tensor q(HEWN_DATA_TYPE_INT4, {4}), x(HEWN_DATA_TYPE_FLOAT32, {4});
     const Description description(HEWN_OPERATOR_DEQUANTIZE_LINEAR,

@@ -186,6 +186,9 @@ std::string reason_to_skip(const CaseRunner &runner, const Case &test) {
     if (runner.kind != DeviceKind::CPU && has_converted_types(test))
         return test.row + (test.row.empty() ? "" : ": ") +
                "packed types and mixed floats are for the CPU alone";
+    if (runner.kind != DeviceKind::CPU && !test.others_expected.empty())
+        return test.row + (test.row.empty() ? "" : ": ") + test.op->directml_name +
+               " is for the CPU alone";
     if (test.refusal || runner.runnable.count(test.signature)) return "";
     const std::string &forced = runner.choice.forced;
     if (runner.choice.one_variant) return "not a case of the forced variant " + forced;
