@@ -29,6 +29,7 @@ const std::vector<Kernel> &kernels() {
         for (const hewn_variant_info &info : hewn::variants()) {
             if (!info.supported || info.device != HEWN_DEVICE_CPU) continue;
             const Variant variant = {info.name, info.operator_name, info.signature, info.target};
+            if (!facts(variant.op()).is_elementwise()) continue;
             Kernel &kernel = found[variant.operator_name + "_" + variant.signature];
             kernel.op = variant.op();
             kernel.all_types = variant.all_types();
