@@ -1037,17 +1037,24 @@ TEST_F(FakeCuda, DynamicQuantization) {
     EXPECT_TRUE(says(outcome, "DYNAMIC_QUANTIZE_LINEAR is supported on the CPU alone")) << outcome;
 }
 
-TEST_F(FakeCuda, PackedTypes) {
-    const Tensor q(HEWN_DATA_TYPE_INT4, {4}), x(HEWN_DATA_TYPE_FLOAT32, {4});
-    const Description description(HEWN_OPERATOR_DEQUANTIZE_LINEAR,
-                                  {q.desc(), x.desc(), q.desc(), x.desc()});
-    const hewn_compile_options options = compile_options();
+// Packed types, and floats of two types.
+TEST_F(FakeCuda, ConvertedTypes) {
     DevicePtr device;
-    OperatorPtr op;
     ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
-    const Outcome outcome = compile(description, &options, op, device.get());
-    EXPECT_EQ(outcome.status, HEWN_STATUS_UNSUPPORTED);
-    EXPECT_TRUE(says(outcome, "InputTensor: INT4 is supported on the CPU alone")) << outcome;
+    const auto refused = [&](hewn_data_type x_type, hewn_data_type y_type, const char *what) {
+        const Tensor x(x_type, {4}), scale(HEWN_DATA_TYPE_FLOAT32, {4}), y(y_type, {4});
+        const Description description(HEWN_OPERATOR_DEQUANTIZE_LINEAR,
+                                      {x.desc(), scale.desc(), x.desc(), y.desc()});
+        const hewn_compile_options options = compile_options();
+        OperatorPtr op;
+        const Outcome outcome = compile(description, &options, op, device.get());
+        EXPECT_EQ(outcome.status, HEWN_STATUS_UNSUPPORTED);
+        EXPECT_TRUE(says(outcome, what)) << outcome;
+    };
+    refused(HEWN_DATA_TYPE_INT4, HEWN_DATA_TYPE_FLOAT32,
+            "InputTensor: INT4 is supported on the CPU alone");
+    refused(HEWN_DATA_TYPE_UINT8, HEWN_DATA_TYPE_FLOAT16,
+            "OutputTensor: FLOAT16 beside another float is supported on the CPU alone");
 }
 
 // Every variant's kernels are found in its PTX and get every argument, in every layout.
