@@ -149,33 +149,31 @@ INSTANTIATE_TEST_SUITE_P(, FpModeTest, testing::ValuesIn(built_variants()), vari
 // subnormals.
 TEST(FpMode, DynamicQuantization) {
     Random random("FpMode.DynamicQuantization");
-    for (const std::string &signature : runnable_signatures("dynamic_quantize_linear")) {
-        const DataTypes types = operand_types(DYNAMIC, signature);
-        for (const std::string &variant : runnable_variants("dynamic_quantize_linear", signature)) {
-            for (const int64_t elements : {3, 40000}) {
-                for (const float unit : {1.0f, 0x1p-20f}) {
-                    Dynamic problem({types[0], types[1]}, elements);
-                    const bool subnormal = types[0] == HEWN_DATA_TYPE_FLOAT32 && unit < 1;
-                    fill(problem.input, [&](int64_t i) {
-                        const float value = (random.unit() - 0.4f) * unit;
-                        set_float(problem.input, i, subnormal ? value * 0x1p-110f : value);
-                    });
-                    const Images expected = truth(problem), before = problem.images();
-                    const hewn_compile_options options = compile_options(variant.c_str(), 1);
-                    OperatorPtr op;
-                    ASSERT_EQ(compile(problem.description(), &options, op).status, HEWN_STATUS_OK);
-                    const hewn_buffer_binding input = problem.input.binding();
-                    const std::vector<hewn_buffer_binding> outputs = problem.bindings();
-                    for (const Mode &mode : MODES) {
-                        hewn_status executed = -1;
-                        EXPECT_TRUE(keeps_mode(mode.bits, [&] {
-                            executed = hewn_execute(op.get(), &input, 1, outputs.data(), 3, nullptr,
-                                                    nullptr);
-                        })) << mode.name;
-                        ASSERT_EQ(executed, HEWN_STATUS_OK);
-                        EXPECT_EQ(problem.difference(expected), "") << variant << ", " << mode.name;
-                        problem.restore(before);
-                    }
+    for (const Variant &variant : runnable_dynamic_variants()) {
+        const DataTypes types = variant.types();
+        for (const int64_t elements : {3, 40000}) {
+            for (const float unit : {1.0f, 0x1p-20f}) {
+                Dynamic problem({types[0], types[1]}, elements);
+                const bool subnormal = types[0] == HEWN_DATA_TYPE_FLOAT32 && unit < 1;
+                fill(problem.input, [&](int64_t i) {
+                    const float value = (random.unit() - 0.4f) * unit;
+                    set_float(problem.input, i, subnormal ? value * 0x1p-110f : value);
+                });
+                const Images expected = truth(problem), before = problem.images();
+                const hewn_compile_options options = compile_options(variant.name.c_str(), 1);
+                OperatorPtr op;
+                ASSERT_EQ(compile(problem.description(), &options, op).status, HEWN_STATUS_OK);
+                const hewn_buffer_binding input = problem.input.binding();
+                const std::vector<hewn_buffer_binding> outputs = problem.bindings();
+                for (const Mode &mode : MODES) {
+                    hewn_status executed = -1;
+                    EXPECT_TRUE(keeps_mode(mode.bits, [&] {
+                        executed =
+                            hewn_execute(op.get(), &input, 1, outputs.data(), 3, nullptr, nullptr);
+                    })) << mode.name;
+                    ASSERT_EQ(executed, HEWN_STATUS_OK);
+                    EXPECT_EQ(problem.difference(expected), "") << variant << ", " << mode.name;
+                    problem.restore(before);
                 }
             }
         }

@@ -292,8 +292,8 @@ TEST_P(AllocationTest, StackIsBounded) {
 // through scratch memory.
 TEST(Allocation, DynamicQuantization) {
     Random random("Allocation.DynamicQuantization");
-    for (const std::string &signature : runnable_signatures("dynamic_quantize_linear")) {
-        const DataTypes types = operand_types(DYNAMIC, signature);
+    for (const Variant &variant : runnable_dynamic_variants()) {
+        const DataTypes types = variant.types();
         Dynamic small({types[0], types[1]}, 7), large({types[0], types[1]}, 1 << 20);
         Dynamic transposed(Tensor(types[0], {700, 500}, {1, 700}), Tensor(types[1], {700, 500}));
         Dynamic strided(Tensor(types[0], {700, 500}, {3000, 3}), Tensor(types[1], {700, 500}));
@@ -301,7 +301,8 @@ TEST(Allocation, DynamicQuantization) {
             fill_normal(problem->input, random);
             const Images expected = truth(*problem);
             for (const bool serial : {true, false}) {
-                hewn_compile_options options = compile_options(nullptr, serial ? 1 : 0);
+                hewn_compile_options options =
+                    compile_options(variant.name.c_str(), serial ? 1 : 0);
                 if (!serial) options.parallel_for = in_reverse;
                 OperatorPtr op;
                 ASSERT_EQ(compile(problem->description(), &options, op).status, HEWN_STATUS_OK);
@@ -313,11 +314,11 @@ TEST(Allocation, DynamicQuantization) {
                 };
                 const Counts counts = counts_of(run);
                 ASSERT_EQ(status, HEWN_STATUS_OK);
-                EXPECT_EQ(counts.allocations + counts.locks + counts.pool_calls, 0) << signature;
-                EXPECT_EQ(problem->difference(expected), "") << signature;
+                EXPECT_EQ(counts.allocations + counts.locks + counts.pool_calls, 0) << variant;
+                EXPECT_EQ(problem->difference(expected), "") << variant;
                 if (!serial) continue;
                 const size_t thread_alone = stack_of([] {}), bytes = stack_of(run);
-                EXPECT_LE(bytes, thread_alone + 92 * 1024) << signature;
+                EXPECT_LE(bytes, thread_alone + 92 * 1024) << variant;
             }
         }
     }

@@ -38,18 +38,29 @@ std::vector<std::string> runnable_targets(const std::string &operator_name) {
 std::vector<std::string> runnable_variants(const std::string &operator_name,
                                            const std::string &signature) {
     std::vector<std::string> names;
-    for (const Variant &variant : variants_of(operator_name)) {
-        if (variant.device() != HEWN_DEVICE_CPU || variant.signature != signature) continue;
+    for (const Variant &variant : built_variants()) {
+        if (variant.operator_name != operator_name || variant.signature != signature) continue;
         const auto info = find_variant(variant.name);
         if (info && info->supported) names.push_back(variant.name);
     }
     return names;
 }
 
+std::vector<Variant> runnable_dynamic_variants() {
+    std::vector<Variant> variants;
+    for (const Variant &variant : variants_of("dynamic_quantize_linear")) {
+        const auto info = find_variant(variant.name);
+        if (info && info->supported) variants.push_back(variant);
+    }
+    return variants;
+}
+
 std::vector<std::string> runnable_signatures(const std::string &operator_name) {
     std::vector<std::string> signatures;
-    for (const Variant &variant : variants_of(operator_name)) {
-        if (runnable_variants(operator_name, variant.signature).empty()) continue;
+    for (const Variant &variant : built_variants()) {
+        if (variant.operator_name != operator_name ||
+            runnable_variants(operator_name, variant.signature).empty())
+            continue;
         if (std::find(signatures.begin(), signatures.end(), variant.signature) == signatures.end())
             signatures.push_back(variant.signature);
     }
