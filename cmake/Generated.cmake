@@ -133,58 +133,91 @@ function(hewn_write_transpositions)
         "generators/transpositions.cmake and generators/targets.cmake" "${lines}")
 endfunction()
 
-# kernels.json, for tools/tune: the knobs with their values, and the kernels for CPUs with their
-# knobs and the targets of their generator runs. Plans are listed as forms.
+# The knobs of a kind as kernels.json has them: {"<name>": ["<value>"...]...}.
+function(hewn_space_json out kind)
+    set(spaces)
+    get_property(knobs GLOBAL PROPERTY HEWN_${kind}_KNOBS)
+    foreach(knob IN LISTS knobs)
+        hewn_get(knob ${knob} VALUES)
+        list(JOIN knob_VALUES "\", \"" values)
+        list(APPEND spaces "\"${knob}\": [\"${values}\"]")
+    endforeach()
+    list(JOIN spaces ", " spaces)
+    set(${out} "{${spaces}}" PARENT_SCOPE)
+endfunction()
+
+# The forms of a variant, with their knobs and the targets of their generator runs. Plans are listed
+# as forms.
+function(hewn_kernels_json out variant)
+    set(kernels)
+    hewn_get(variant ${variant} OPERATOR SIGNATURE TARGET FORMS)
+    hewn_get(target ${variant_TARGET} DEVICE)
+    foreach(form IN LISTS variant_FORMS ITEMS plan)
+        hewn_get(form ${variant}__${form} OWNER HALIDE_TARGET LAYOUTS KNOBS LLVM_ARGS)
+        if(NOT form_OWNER STREQUAL variant OR (target_DEVICE AND form STREQUAL "plan"))
+            continue()
+        endif()
+        hewn_run_target(run_target ${form_HALIDE_TARGET} ${HEWN_SHIPPED_FLAGS})
+        list(JOIN form_LAYOUTS " " layouts)
+        list(TRANSFORM form_KNOBS REPLACE "(.+)=(.+)" "\"\\1\": \"\\2\"")
+        list(JOIN form_KNOBS ", " knobs)
+        string(CONCAT kernel
+            "{\"operator\": \"${variant_OPERATOR}\", \"signature\": \"${variant_SIGNATURE}\", "
+            "\"target\": \"${variant_TARGET}\", \"form\": \"${form}\", "
+            "\"halide_target\": \"${run_target}\", \"layouts\": \"${layouts}\", "
+            "\"llvm_args\": \"${form_LLVM_ARGS}\", \"knobs\": {${knobs}}}")
+        list(APPEND kernels "${kernel}")
+    endforeach()
+    set(${out} "${kernels}" PARENT_SCOPE)
+endfunction()
+
+# kernels.json, for tools/tune: the knobs with their values, meanings and constraints; the kernels
+# for CPUs, and those for GPUs, which the tuner does not search.
 function(hewn_write_kernels_json)
-    foreach(kind CPU PLAN)
-        set(spaces)
+    set(meanings)
+    foreach(kind CPU PLAN GPU)
+        hewn_space_json(${kind}_space ${kind})
         get_property(knobs GLOBAL PROPERTY HEWN_${kind}_KNOBS)
         foreach(knob IN LISTS knobs)
-            hewn_get(knob ${knob} VALUES)
-            list(JOIN knob_VALUES "\", \"" values)
-            list(APPEND spaces "\"${knob}\": [\"${values}\"]")
+            hewn_get(knob ${knob} MEANING)
+            list(APPEND meanings "\"${knob}\": \"${knob_MEANING}\"")
         endforeach()
-        list(JOIN spaces ", " ${kind}_spaces)
     endforeach()
     get_property(by_hand GLOBAL PROPERTY HEWN_KNOBS_BY_HAND)
-    list(JOIN by_hand ", " by_hand)
-
+    get_property(constraints GLOBAL PROPERTY HEWN_CONSTRAINTS)
     set(kernels)
+    set(gpu_kernels)
     get_property(variants GLOBAL PROPERTY HEWN_VARIANTS)
     foreach(variant IN LISTS variants)
-        hewn_get(variant ${variant} OPERATOR SIGNATURE TARGET FORMS)
+        hewn_get(variant ${variant} OPERATOR TARGET)
         hewn_get(target ${variant_TARGET} DEVICE)
         hewn_get(operator ${variant_OPERATOR} TENSORS)
         list(GET operator_TENSORS -1 last)
         hewn_get(last ${variant_OPERATOR}_${last} ONE)
-        if(target_DEVICE OR last_ONE)  # the tuner's problems have one output, of all elements
+        if(last_ONE)  # the tuner's problems have one output, of all elements
             continue()
         endif()
-        foreach(form IN LISTS variant_FORMS ITEMS plan)
-            hewn_get(form ${variant}__${form} OWNER HALIDE_TARGET LAYOUTS KNOBS LLVM_ARGS)
-            if(NOT form_OWNER STREQUAL variant)
-                continue()
-            endif()
-            hewn_run_target(run_target ${form_HALIDE_TARGET} ${HEWN_SHIPPED_FLAGS})
-            list(JOIN form_LAYOUTS " " layouts)
-            list(TRANSFORM form_KNOBS REPLACE "(.+)=(.+)" "\"\\1\": \"\\2\"")
-            list(JOIN form_KNOBS ", " knobs)
-            string(CONCAT kernel
-                "{\"operator\": \"${variant_OPERATOR}\", \"signature\": \"${variant_SIGNATURE}\", "
-                "\"target\": \"${variant_TARGET}\", \"form\": \"${form}\", "
-                "\"halide_target\": \"${run_target}\", \"layouts\": \"${layouts}\", "
-                "\"llvm_args\": \"${form_LLVM_ARGS}\", \"knobs\": {${knobs}}}")
-            list(APPEND kernels "${kernel}")
-        endforeach()
+        hewn_kernels_json(forms ${variant})
+        if(target_DEVICE)
+            list(APPEND gpu_kernels "${forms}")
+        else()
+            list(APPEND kernels "${forms}")
+        endif()
     endforeach()
-    list(JOIN kernels ",\n    " kernels)
+    foreach(list meanings by_hand constraints kernels gpu_kernels)
+        list(JOIN ${list} ",\n    " ${list})
+    endforeach()
     string(CONCAT text
         "{\"halide\": \"${HEWN_HALIDE_VERSION}\", \"halide_library\": \"${HEWN_HALIDE_LIBRARY}\", "
         "\"source\": \"${PROJECT_SOURCE_DIR}\", \"tuning\": \"${HEWN_TUNING_DIR}\", "
         "\"cc\": \"${CMAKE_C_COMPILER}\", \"objcopy\": \"${CMAKE_OBJCOPY}\",\n"
-        " \"knobs\": {\"kernel\": {${CPU_spaces}}, \"plan\": {${PLAN_spaces}}},\n"
+        " \"knobs\": {\"kernel\": ${CPU_space}, \"plan\": ${PLAN_space}, "
+        "\"gpu\": ${GPU_space}},\n"
+        " \"meanings\": {\n    ${meanings}},\n"
+        " \"constraints\": [\n    ${constraints}],\n"
         " \"by_hand\": [${by_hand}],\n"
-        " \"kernels\": [\n    ${kernels}]}\n")
+        " \"kernels\": [\n    ${kernels}],\n"
+        " \"gpu_kernels\": [\n    ${gpu_kernels}]}\n")
     file(GENERATE OUTPUT ${HEWN_GENERATED_DIR}/kernels.json CONTENT "${text}")
 endfunction()
 

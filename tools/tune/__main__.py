@@ -16,6 +16,7 @@ import jobs
 import kernels
 import report
 import search
+from hewn_tune import space
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
@@ -33,6 +34,8 @@ def folder(text):
 
 def arguments():
     parser = argparse.ArgumentParser(prog="tune.sh", description=__doc__.split(";")[0] + ".")
+    parser.add_argument("command", nargs="?", default="search", choices=["search", "export-space"],
+                        help="search: tune; export-space: write the kernels' spaces as T1 JSON")
     parser.add_argument("--target", default="auto",
                         help="a target of generators/targets.cmake; auto: of each signature the "
                              "best that this machine runs")
@@ -59,6 +62,10 @@ def arguments():
                              "defaults")
     parser.add_argument("--tuning-dir", type=folder, default=SOURCE / "tuning",
                         help="where <target>.json is read and written")
+    parser.add_argument("--elements", type=int, default=65536,
+                        help="export-space: the number of elements that files name")
+    parser.add_argument("--out", type=folder, default=pathlib.Path("tune-data"),
+                        help="export-space: where files are written (default: ./tune-data)")
     parser.add_argument("--build-dir", type=folder, default=SOURCE / "build-tune",
                         help="cache, candidates and report stay there")
     options = parser.parse_args()
@@ -103,6 +110,17 @@ def build_for(options, signatures):
         build = configure(options, [options.target], options.op, signatures)
     cmake("--build", options.build_dir, "--target", "hewn", "hewn_static", "tune_runner")
     return build
+
+
+def export(options, signatures):
+    """Writes a T1 file for each kernel and plan that is asked for, GPUs' too. Builds nothing."""
+    targets = [] if options.target == "auto" else [options.target]
+    build = configure(options, targets, options.op, signatures)
+    options.out.mkdir(parents=True, exist_ok=True)
+    for kernel in build.kernels + build.gpu_kernels:
+        path = options.out / f"{kernel.name}.T1.json"
+        space.write_t1(space.of_kernel(build, kernel), options.elements, path)
+        print(path)
 
 
 def record(build, kernel, outcome, provenance):
@@ -196,6 +214,8 @@ def main():
     options = arguments()
     signatures = [f"{op}_{signature}" for op in options.op
                   for signature in options.signature] or options.signature
+    if options.command == "export-space":
+        return export(options, signatures)
     print("tune: building; some minutes the first time", flush=True)
     build = build_for(options, signatures)
     if not build.kernels:

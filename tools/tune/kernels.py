@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 
@@ -48,7 +49,7 @@ class Kernel:
 
 class Build:
     """A build folder: its kernels (plans last), the values of their knobs (the default first) and
-    its tools."""
+    its tools. gpu_kernels are not searched."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
@@ -59,7 +60,9 @@ class Build:
         self.halide_library = text["halide_library"]
         self.tuning = pathlib.Path(text["tuning"])
         self.spaces, self.by_hand = text["knobs"], text["by_hand"]
-        kernels = [Kernel(**{**k, "knobs": knob_tuple(k["knobs"])}) for k in text["kernels"]]
+        self.meanings, self.constraints = text["meanings"], text["constraints"]
+        kernels, self.gpu_kernels = [[Kernel(**{**k, "knobs": knob_tuple(k["knobs"])})
+                                      for k in text[kind]] for kind in ("kernels", "gpu_kernels")]
         plans = {(k.operator, k.target): k for k in reversed(kernels) if k.form == "plan"}
         self.ranks_in_halves = {(k.operator, k.signature,
                                  k.target): int(dict(k.knobs)["rank_in_halves"])
@@ -70,7 +73,14 @@ class Build:
         return [k.form for k in self.kernels if k.variant == kernel.variant and k.form != "plan"]
 
     def space(self, kernel):
-        return self.spaces["plan" if kernel.form == "plan" else "kernel"]
+        kind = "gpu" if kernel in self.gpu_kernels else "kernel"
+        return self.spaces["plan" if kernel.form == "plan" else kind]
+
+    def conditions(self, kernel):
+        """What the kernel's knobs must fulfil, as Python expressions."""
+        name = f"{kernel.variant}__{kernel.form}"
+        return [constraint["condition"] for constraint in self.constraints
+                if re.search(constraint["kernels"], name)]
 
     def searched(self, kernel, knobs):
         """The values to search, by knob, starting from `knobs`, all of the kernel's. Knobs set by

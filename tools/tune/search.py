@@ -13,6 +13,7 @@ import sys
 import time
 
 import numpy as np
+from hewn_tune.space import Condition, typed
 from jobs import Problems
 from kernels import knob_text, write_atomically
 
@@ -216,9 +217,10 @@ class Search:
     def candidates(self):
         space = self.build.searched(self.kernel, self.incumbent)
         names = sorted(space)
+        conditions = list(map(Condition, self.build.conditions(self.kernel)))
         combinations = itertools.product(*(space[name] for name in names))
         return [knobs for knobs in (tuple(zip(names, values)) for values in combinations)
-                if knobs != self.incumbent]
+                if knobs != self.incumbent and fulfils(knobs, conditions)]
 
     def measure(self, libraries, rounds):
         return self.engine.measure(self.build, self.kernel, libraries, self.runner, self.problems,
@@ -333,6 +335,11 @@ class Search:
             rows.append({"knobs": knobs, "gain": median, "low": low, "high": high,
                          "slower_at": slower, "GB/s": speeds(result, 0, i)})
         return rows
+
+
+def fulfils(knobs, conditions):
+    config = {name: typed(value) for name, value in knobs}
+    return all(condition.holds(config) for condition in conditions)
 
 
 def as_knobs(entry):
