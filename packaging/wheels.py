@@ -62,10 +62,12 @@ def wheel(release, system):
 
 def tuner(release, archive):
     info = f"hewn_tune-{common.VERSION}.dist-info"
-    entries = {
-        "hewn_tune/__init__.py": (common.HERE / "tune/hewn_tune.py").read_bytes(),
+    modules = sorted((common.ROOT / "tools/tune/hewn_tune").glob("*.py"))
+    entries = {f"hewn_tune/{module.name}": module.read_bytes() for module in modules}
+    entries |= {
+        "hewn_tune/program.py": (common.HERE / "tune/program.py").read_bytes(),
         f"hewn_tune/{archive.name}": archive.read_bytes(),
-        f"{info}/entry_points.txt": b"[console_scripts]\nhewn-tune = hewn_tune:main\n",
+        f"{info}/entry_points.txt": b"[console_scripts]\nhewn-tune = hewn_tune.program:main\n",
     }
     about = release.fill("tune/METADATA")
     return pack_wheel(release, "hewn_tune", "py3-none-any", "true", about, entries)

@@ -481,6 +481,12 @@ class PackagingTest(unittest.TestCase):
                                  env=os.environ | {"PYTHONPATH": str(self.folder / "site")})
             self.assertEqual(run.stdout, f"{name} --op add\n")
             self.assertEqual("unpacked" in run.stderr, bool(told), run.stderr)
+        # The module for optimisers needs nothing beside it.
+        program = "import hewn_tune as t; print(len(t.Space('k', {'x': [1, 2]}, ['x > 1'])))"
+        run = subprocess.run([sys.executable, "-c", program], check=True, cwd=self.folder,
+                             capture_output=True, text=True,
+                             env=os.environ | {"PYTHONPATH": str(self.folder / "site")})
+        self.assertEqual(run.stdout, "1\n")
 
     def test_without_python_s_packages_there_are_no_wheels(self):
         self.assertEqual(self.pack(wheels), [])

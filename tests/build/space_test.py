@@ -2,18 +2,29 @@
 """The tuner's spaces and recorded measurements: space_test.py BUILD-FOLDER [unittest arguments]"""
 
 import concurrent.futures
+import importlib.util
+import json
 import pathlib
 import shutil
+import signal
+import statistics
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import unittest.mock
+from random import Random
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tools/tune"))
 import hewn_tune  # noqa: E402
 import jobs  # noqa: E402
 import kernels  # noqa: E402
-from hewn_tune import space as spaces  # noqa: E402
+import machine  # noqa: E402
+import search  # noqa: E402
+import tune_test  # noqa: E402
+from hewn_tune import results, space as spaces, strategies  # noqa: E402
 
 BUILD = None
 
@@ -81,6 +92,313 @@ class SpaceTest(Folder):
             self.assertEqual(why is None, space.valid(config), f"{kernel.name} {config}: {why}")
 
 
+class Engine:
+    """Stands in for builds and measurements of ADD f32: ns(config) is a candidate's time, of the
+    present one 100. Eight vectors are wrong, four in steps crash, one has the code of another."""
+
+    def __init__(self, ns=lambda config: 50.0 + 10 * config["vector"], pause=0.0, chip="a chip"):
+        self.ns, self.pause, self.chip, self.built, self.by_library = ns, pause, chip, [], {}
+
+    def build_all(self, calls):
+        time.sleep(self.pause)
+        return [self.build(*call) for call in calls]
+
+    def build(self, build, kernel, knobs, library):
+        self.built.append(knobs)
+        self.by_library[library] = config = {n: spaces.typed(v) for n, v in knobs}
+        pathlib.Path(library).parent.mkdir(parents=True, exist_ok=True)
+        pathlib.Path(library).touch()
+        code = {**config, "width": 16 if config["width"] == 0 else config["width"]}
+        return {"code": repr(code), "seconds": 0.25}
+
+    def fault(self, config):
+        if config["vector"] == 8:
+            return "bits"
+        return "crash" if (config["vector"], config["tail"]) == (4, "stepped") else ""
+
+    def measure(self, build, kernel, libraries, runner, problems, rounds):
+        configs = [self.by_library[library] for library in libraries]
+        faults = ["", *map(self.fault, configs[1:])]
+        ns = [[self.ns(c) if i else 100.0] * rounds for i, c in enumerate(configs)]
+        return {"libraries": [{"fault": f, "message": f and f"{f}!"} for f in faults],
+                "problems": [{"layout": "dense", "elements": n, "threads": 1, "bytes": n,
+                              "ns": [None if f else [v * n / 100 for v in times]
+                                     for f, times in zip(faults, ns)]}
+                             for n in problems.elements],
+                "machine": {"id": self.chip, "cpu": self.chip, "halide": "21.0.0", "load": 0.5}}
+
+
+def add_search(folder, engine, elements=(16, 65536)):
+    kernel = tune_test.kernel_named("add", "f32", "general")
+    return search.Search(BUILD, kernel, engine, folder, report=lambda text: None,
+                         problems=jobs.Problems(("dense",), elements))
+
+
+class ResultsTest(Folder):
+    def recorded(self, name="a", **how):
+        run = add_search(self.folder / name, Engine(**how))
+        self.assertEqual(run.exhaust(time.monotonic() + 3600), 0)
+        return run, run.results()
+
+    def test_every_measurement_is_a_result(self):
+        run, told = self.recorded()
+        self.assertEqual(len(told.results), len(told.space))
+        keys = [told.space.key(result["configuration"]) for result in told.results]
+        self.assertEqual(len(set(keys)), len(keys))
+        result = dict(zip(keys, told.results))
+        at = lambda **knobs: result[told.space.key({**told.space.default, **knobs})]
+        right = at(width=4, vector=1, tail="masked")
+        self.assertEqual((right["invalidity"], right["correctness"]), ("correct", 1))
+        self.assertEqual(right["times"]["runtimes"], [[9.6e-06] * 9, [0.0393216] * 9])
+        self.assertEqual(right["times"]["compilation_time"], 250)
+        self.assertEqual((right["machine"], right["load"]), ("a chip", 0.5))
+        # 16 elements do not count; 6 digits are kept.
+        self.assertEqual(results.measurement(right, "time"), 0.0393216)
+        self.assertEqual(results.measurement(right, "time dense, 16 elements"), 9.6e-06)
+        self.assertIsNone(results.measurement(right, "time dense, 17 elements"))
+        wrong, crashed = (at(width=4, vector=8, tail="masked"),
+                          at(width=4, vector=4, tail="stepped"))
+        self.assertEqual((wrong["invalidity"], wrong["correctness"], wrong["message"],
+                          wrong["measurements"]), ("correctness", 0, "bits!", []))
+        self.assertEqual(crashed["invalidity"], "runtime")
+        twin = at(width=16, vector=1, tail="masked")
+        self.assertEqual((twin["invalidity"], twin["times"]["runtimes"]), ("correct", []))
+        self.assertIn("the code of", twin["message"])
+        self.assertEqual(results.measurement(twin, "time"), 0.0393216)
+        present = result[told.space.key(told.space.default)]
+        self.assertEqual(results.measurement(present, "time"), 0.065536)
+        # What cannot be built keeps the generator's reason.
+        run.cache.put(kernels.knob_tuple({"tail": "masked", "vector": 16, "width": 64}),
+                      status="refused", message="no such step", seconds={"build": 0.5})
+        refused = next(r for r in run.results().results if r["message"] == "no such step")
+        self.assertEqual((refused["invalidity"], refused["times"]["compilation_time"]),
+                         ("compile", 500))
+
+    def test_a_disturbed_batch_moves_both(self):
+        """A time is the ratio to the present configuration's in the same batch."""
+        run, told = self.recorded()
+        entries = json.loads(json.dumps(list(run.cache.known.values())))
+        for problem in next(e for e in entries if e["status"] == "timed")["problems"]:
+            for name in ("ns", "incumbent_ns"):
+                problem[name] = [3 * ns for ns in problem[name]]
+        writer = results.Writer(told.space, entries, lambda problem: True)
+        times = lambda found: [r["measurements"][2] for r in found if r["measurements"]]
+        self.assertEqual(times(writer.results().results), times(told.results))
+        self.assertEqual(results.quarter([4.0, 1.0, 2.0, 3.0, 5.0]), 2.0)
+        self.assertEqual(results.quarter([7.0]), 7.0)
+
+    def test_a_killed_recording_goes_on(self):
+        child = subprocess.Popen([sys.executable, __file__, str(BUILD.folder), "--exhaust",
+                                  str(self.folder)])
+        cache = add_search(self.folder, Engine()).cache.path
+        while not (cache.exists() and cache.read_text().count("\n") >= 20):
+            self.assertIsNone(child.poll(), "the run ended before it could be killed")
+            time.sleep(0.02)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        run = add_search(self.folder, Engine())
+        known = len(run.cache.known)
+        self.assertGreaterEqual(known, 20)
+        self.assertEqual(run.exhaust(time.monotonic() - 1), len(run.candidates()) - known)
+        self.assertEqual(run.exhaust(time.monotonic() + 3600), 0)
+        self.assertEqual(len(run.engine.built), 2 + len(run.candidates()) - known)
+        self.assertEqual(len(run.results().results), len(run.results().space))
+        # Libraries would fill a disk; the present one is left.
+        self.assertEqual(len(list(run.folder.glob("*.so"))), 1)
+
+    def test_files_of_two_machines_merge(self):
+        _, here = self.recorded("a")
+        _, there = self.recorded("b", chip="another", ns=lambda config: 40.0 + config["vector"])
+        paths = [self.folder / name for name in ("a.T4.json", "b.T4.json.gz", "both.T4.json.gz")]
+        here.write(paths[0])
+        there.write(paths[1])
+        self.assertLess(paths[1].stat().st_size, paths[0].stat().st_size / 10)
+        program = tune_test.load_program()
+        with (unittest.mock.patch.object(sys, "argv", ["tune", "merge", str(paths[2]),
+                                                       *map(str, [*paths[:2], paths[0]])]),
+              unittest.mock.patch("builtins.print")):
+            program.main()
+        both = hewn_tune.Results.read(paths[2])
+        self.assertEqual(len(both.results), 2 * len(here.results))  # each once
+        self.assertEqual(set(both.machines), {"a chip", "another"})
+        self.assertEqual(both.space.t1(), here.space.t1())
+        plan = hewn_tune.Results(hewn_tune.Space("plan", {"x": [1]}))
+        with self.assertRaisesRegex(ValueError, "the spaces of .* and plan differ"):
+            here.merged(plan)
+        (self.folder / "c.json").write_text('{"results": []}')
+        with self.assertRaisesRegex(ValueError, "c.json is no T4 file of hewn: 'metadata' is miss"):
+            hewn_tune.Results.read(self.folder / "c.json")
+
+    def test_the_machine(self):
+        told = machine.fingerprint(BUILD)
+        self.assertEqual(told["halide"], BUILD.halide)
+        self.assertTrue(told["cpu"] and told["compiler"] and told["load"] >= 0)
+        self.assertEqual(machine.fingerprint(BUILD)["id"], told["id"])
+        elsewhere = machine.fingerprint(BUILD, "ssh:there")
+        self.assertEqual((elsewhere["cpu"], "load" in elsewhere), ("ssh:there", False))
+        self.assertNotEqual(elsewhere["id"], told["id"])
+        # A real measurement tells it.
+        kernel, library = tune_test.kernel_named("add", "f32", "general"), self.folder / "a.so"
+        jobs.build_candidate(BUILD, kernel, kernel.knobs, library)
+        measured = jobs.LocalEngine(1).measure(BUILD, kernel, [str(library)], "local",
+                                               jobs.Problems(("dense",), (16,)), 3)
+        self.assertEqual(measured["machine"]["id"], told["id"])
+        (problem,) = search.samples(measured, 0)
+        self.assertEqual((problem["layout"], problem["elements"], problem["threads"]),
+                         ("dense", 16, 1))
+        self.assertGreater(statistics.median(problem["ns"]), 0)
+
+
+def local_search(tuner, evaluations, seed=0):
+    """An optimiser in ten lines: a random neighbour of the best so far."""
+    random, parameters = Random(seed), tuner.space().parameters
+    best = tuner.space().default
+    fastest = tuner.evaluate(best).time
+    for _ in range(evaluations):
+        knob = random.choice(list(parameters))
+        config = {**best, knob: random.choice(parameters[knob])}
+        if (time := tuner.evaluate(config).time) < fastest:
+            best, fastest = config, time
+    return best, fastest
+
+
+class AskAndTellTest(Folder):
+    def setUp(self):
+        super().setUp()
+        self.results = add_search(self.folder, Engine())
+        self.results.exhaust(time.monotonic() + 3600)
+        self.results = self.results.results()
+        self.tuner = hewn_tune.Recorded(self.results)
+        self.present = self.tuner.space().default
+
+    def test_evaluations(self):
+        evaluate = lambda **knobs: self.tuner.evaluate({**self.present, **knobs})
+        right = evaluate(width=4, vector=1, tail="masked")
+        self.assertEqual((right.time, right.status, right.message), (0.0393216, "correct", ""))
+        self.assertGreaterEqual(right.seconds, 0.25)
+        for knobs, status in [({"vector": 8, "width": 4}, "correctness"),
+                              ({"vector": 4, "width": 4, "tail": "stepped"}, "runtime"),
+                              ({"tail": "shifted"}, "constraints"), ({"width": 5}, "constraints")]:
+            wrong = evaluate(**knobs)
+            self.assertEqual((wrong.time, wrong.status), (float("inf"), status))
+            self.assertTrue(wrong.message)
+        with self.assertRaisesRegex(ValueError, "a configuration has the knobs .*'width'.*, not"):
+            self.tuner.evaluate({"width": 4})
+        best, fastest = self.tuner.best()
+        self.assertEqual((best["vector"], fastest), (1, 0.0393216))
+        at_16 = hewn_tune.Recorded(self.results, "time dense, 16 elements")
+        self.assertEqual(at_16.best()[1], 9.6e-06)
+        with self.assertRaisesRegex(ValueError, "no measurement 'watts'; there are .'time', "):
+            hewn_tune.Recorded(self.results, "watts")
+        part = hewn_tune.Results(self.results.space, self.results.results[:1])
+        with self.assertRaisesRegex(ValueError, "was not recorded"):
+            hewn_tune.Recorded(part).evaluate(best)
+
+    def test_measured_several_times(self):
+        def again(changes):
+            document = json.loads(json.dumps(self.results.results))
+            result = next(r for r in document if r["invalidity"] == "correct")
+            changes(result)
+            both = hewn_tune.Results(self.results.space, self.results.results + [result])
+            return hewn_tune.Recorded(both).evaluate(result["configuration"])
+
+        before = again(lambda result: None).time
+        doubled = again(lambda r: r["measurements"][0].update(value=4 * before))
+        self.assertAlmostEqual(doubled.time, 2 * before)
+        wrong = again(lambda r: r.update(invalidity="correctness", message="once"))
+        self.assertEqual((wrong.status, wrong.message), ("correctness", "once"))
+
+    def test_several_machines(self):
+        there = hewn_tune.Results(self.results.space, [
+            {**r, "machine": "b", "measurements": [{**m, "value": 2 * m["value"]}
+                                                   for m in r["measurements"]]}
+            for r in self.results.results], {"b": {"id": "b"}})
+        both = self.results.merged(there)
+        with self.assertRaisesRegex(ValueError, "several machines, choose one: ..a chip', 'b'"):
+            hewn_tune.Recorded(both)
+        with self.assertRaisesRegex(ValueError, "not measured on c; there are"):
+            hewn_tune.Recorded(both, machine="c")
+        self.assertEqual(hewn_tune.Recorded(both, machine="a chip").best(), self.tuner.best())
+        self.assertAlmostEqual(hewn_tune.Recorded(both, machine="b").best()[1],
+                               2 * self.tuner.best()[1])
+
+    def test_an_optimiser_in_ten_lines(self):
+        self.assertEqual(local_search(self.tuner, 300)[1], self.tuner.best()[1])
+
+    def search_by_ask_and_tell(self, tuner, most):
+        seen = []
+        while len(seen) < most and (config := tuner.ask()):
+            self.assertTrue(tuner.space().valid(config))
+            self.assertNotIn(config, seen)
+            seen.append(config)
+            tuner.tell(config, tuner.evaluate(config).time)
+        return min((tuner.evaluate(config).time, tuner.space().key(config)) for config in seen)
+
+    def test_the_tuners_own_search(self):
+        as_knobs = lambda config: tuple(sorted(config.items()))
+        grid = strategies.Grid([*map(as_knobs, self.tuner.space().configurations())],
+                               as_knobs(self.present))
+        by_grid = hewn_tune.Recorded(self.results, strategy=grid)
+        best = self.search_by_ask_and_tell(by_grid, 1000)[0]
+        self.assertEqual(best, self.tuner.best()[1])
+        self.assertIsNone(by_grid.ask())
+        if importlib.util.find_spec("optuna"):
+            own = hewn_tune.Recorded(self.results)
+            # What nobody asked for may be told too.
+            own.tell(self.tuner.best()[0], 1e9)
+            self.assertEqual(self.search_by_ask_and_tell(own, 30)[0], best)
+
+    @unittest.skipUnless(importlib.util.find_spec("optuna"), "./tune.sh --set-up installs Optuna")
+    def test_optuna(self):
+        import optuna
+
+        parameters = self.tuner.space().parameters
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=1))
+        study.optimize(lambda trial: self.tuner.evaluate(
+            {n: trial.suggest_categorical(n, v) for n, v in parameters.items()}).time, 100)
+        self.assertEqual(study.best_value, self.tuner.best()[1])
+
+    def test_the_cache_of_kernel_tuner(self):
+        hewn_tune.write_cache(self.tuner, self.folder / "cache.json", 65536)
+        document = json.loads((self.folder / "cache.json").read_text())
+        space, cache = self.tuner.space(), document["cache"]
+        self.assertEqual(len(cache), len(space))
+        self.assertEqual(document["tune_params_keys"], list(space.parameters))
+        self.assertEqual(min(e["time"] for e in cache.values() if "__error__" not in e),
+                         self.tuner.best()[1])
+        wrong = [e for e in cache.values() if e.get("__error__") == "RuntimeFailedConfig"]
+        self.assertEqual(len(wrong), sum(e.status != "correct" for e in self.tuner.known.values()))
+
+    def test_live(self):
+        """Evaluations that build, check and time."""
+        kernel = tune_test.kernel_named("add", "f32", "general")
+        live = hewn_tune.Live(BUILD.folder, kernel.name, 4096, record=self.folder / "live")
+        present = live.evaluate(self.present)
+        self.assertEqual(present.status, "correct", present)
+        self.assertTrue(0 < present.time < 1, present)
+        other = {**self.present, "vector": 4 if self.present["vector"] != 4 else 2}
+        timed = live.evaluate(other)
+        self.assertTrue(0 < timed.time < 1 and timed.seconds > 0, timed)
+        again = hewn_tune.Live(BUILD.folder, kernel.name, 4096, record=self.folder / "live")
+        with unittest.mock.patch.object(again.search, "time") as measured:
+            again.evaluate(other)
+        measured.assert_not_called()
+        self.assertEqual(again.result(other)["invalidity"], "correct")
+        self.assertEqual(live.evaluate({**other, "tail": "shifted"}).status, "constraints")
+        with self.assertRaisesRegex(ValueError, "has no kernel nothing; it has"):
+            hewn_tune.Live(BUILD.folder, "nothing")
+
+        fake = hewn_tune.Live(BUILD.folder, kernel.name, record=self.folder / "fake",
+                              engine=Engine())
+        self.assertEqual(fake.evaluate({**self.present, "width": 4, "vector": 8}).status,
+                         "correctness")
+        self.assertEqual(fake.evaluate({**self.present, "width": 4, "vector": 1}).time, 0.0393216)
+
+
 if __name__ == "__main__":
-    BUILD = kernels.Build(sys.argv.pop(1))
-    unittest.main(argv=sys.argv)
+    BUILD = tune_test.BUILD = kernels.Build(sys.argv.pop(1))
+    if "--exhaust" in sys.argv:
+        add_search(sys.argv[-1], Engine(pause=0.1)).exhaust(time.monotonic() + 3600)
+    else:
+        unittest.main(argv=sys.argv)

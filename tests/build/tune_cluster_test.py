@@ -53,6 +53,9 @@ class ClusterTest(unittest.TestCase):
             tuning = small_search(engine, folder / "cluster")
             outcome = tuning.run(time.monotonic() + 3600)
             engine.client.close()
+        # What workers measured says on which machine.
+        told = tuning.results()
+        self.assertEqual([m["halide"] for m in told.machines.values()], [tuning.build.halide])
         self.assertEqual(len(killed), 1)
         alone = small_search(CountingEngine(), folder / "alone").run(time.monotonic() + 3600)
         statuses = lambda o: {kernels.knob_text(e["knobs"]): e["status"] for e in o["tried"]}

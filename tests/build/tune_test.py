@@ -152,6 +152,14 @@ def small_search(engine, folder, report=lambda text: None):
     return tuning
 
 
+def load_program():
+    """tools/tune/__main__.py as a module."""
+    spec = importlib.util.spec_from_file_location("tune_program", SOURCE / "tools/tune/__main__.py")
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    return program
+
+
 def small_space():
     return [kernels.knob_tuple({"tail": tail, "vector": vector, "width": 0})
             for vector in (1, 2, 4, 8)
@@ -702,10 +710,7 @@ class TunerTest(unittest.TestCase):
     def test_the_program(self):
         """tools/tune/__main__.py: its arguments, a kernel that fails, the time of each, and what is
         recorded."""
-        spec = importlib.util.spec_from_file_location("tune_program",
-                                                      SOURCE / "tools/tune/__main__.py")
-        program = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(program)
+        program = load_program()
         self.assertEqual([program.seconds(text) for text in ("90s", "10m", "1h")], [90, 600, 3600])
 
         def arguments(*words):
@@ -776,7 +781,7 @@ class TunerTest(unittest.TestCase):
             options.runner, shares = runner, []
             made = lambda *_, **__: types.SimpleNamespace(
                 run=lambda deadline: shares.append(deadline - 1000) or outcome,
-                remove_libraries=lambda: None)
+                remove_libraries=lambda: None, results=unittest.mock.Mock())
             record = unittest.mock.Mock()
             pages = types.SimpleNamespace(table=report.table, write=lambda *_, **__: "page")
             clock = types.SimpleNamespace(monotonic=lambda: 1000)

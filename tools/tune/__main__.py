@@ -2,6 +2,7 @@
 arguments."""
 
 import argparse
+import dataclasses
 import datetime
 import os
 import pathlib
@@ -10,13 +11,15 @@ import re
 import subprocess
 import sys
 import time
+import types
 
 import autoschedulers
 import jobs
 import kernels
+import machine
 import report
 import search
-from hewn_tune import space
+from hewn_tune import results, space
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
@@ -32,10 +35,26 @@ def folder(text):
     return pathlib.Path(text).resolve()  # compilers run in other folders
 
 
+COMMANDS = {"search": "tune (the default)", "export-space": "write the kernels' spaces as T1 JSON",
+            "record": "measure whole spaces", "merge": "join T4 files into the first that is named"}
+
+
+def add_data_arguments(parser):
+    """What of the command line is about spaces and measurements as files."""
+    parser.add_argument("command", nargs="?", default="search", choices=COMMANDS,
+                        help="; ".join(f"{name}: {what}" for name, what in COMMANDS.items()))
+    parser.add_argument("files", nargs="*", type=folder, help="merge: T4 files")
+    parser.add_argument("--form", action="append", default=[],
+                        help="export-space, record: a form of kernels, or plan; default: all")
+    parser.add_argument("--elements", type=int, default=65536,
+                        help="export-space, record: the number of elements (default: 65536)")
+    parser.add_argument("--out", type=folder, default=folder("tune-data"),
+                        help="export-space, record: where files are written (default: ./tune-data)")
+
+
 def arguments():
     parser = argparse.ArgumentParser(prog="tune.sh", description=__doc__.split(";")[0] + ".")
-    parser.add_argument("command", nargs="?", default="search", choices=["search", "export-space"],
-                        help="search: tune; export-space: write the kernels' spaces as T1 JSON")
+    add_data_arguments(parser)
     parser.add_argument("--target", default="auto",
                         help="a target of generators/targets.cmake; auto: of each signature the "
                              "best that this machine runs")
@@ -62,15 +81,15 @@ def arguments():
                              "defaults")
     parser.add_argument("--tuning-dir", type=folder, default=SOURCE / "tuning",
                         help="where <target>.json is read and written")
-    parser.add_argument("--elements", type=int, default=65536,
-                        help="export-space: the number of elements that files name")
-    parser.add_argument("--out", type=folder, default=pathlib.Path("tune-data"),
-                        help="export-space: where files are written (default: ./tune-data)")
     parser.add_argument("--build-dir", type=folder, default=SOURCE / "build-tune",
                         help="cache, candidates and report stay there")
     options = parser.parse_args()
     if not re.fullmatch(r"local|qemu|adb|ssh:.+", options.runner):
         parser.error(f"--runner {options.runner}: not local, qemu, ssh:HOST or adb")
+    if options.files and options.command != "merge":
+        parser.error(f"{options.command} takes no files")
+    if options.command == "merge" and len(options.files) < 2:
+        parser.error("merge OUT FILE...: no files to join")
     if options.signature and len(options.op) > 1:
         parser.error("--signature with several --op: leave those out and name add_f32 and the like")
     for name, path in [("--against", options.against), ("--tuning-dir", options.tuning_dir)]:
@@ -112,12 +131,26 @@ def build_for(options, signatures):
     return build
 
 
+def asked(options, found):
+    return [kernel for kernel in found if not options.form or kernel.form in options.form]
+
+
+def merge(options):
+    """Writes what all files but the first have into the first."""
+    path, *files = options.files
+    joined = results.Results.read(files[0])
+    for file in files[1:]:
+        joined = joined.merged(results.Results.read(file))
+    joined.write(path)
+    print(f"{path}: {len(joined.results)} results of {len(joined.machines)} machine(s)")
+
+
 def export(options, signatures):
     """Writes a T1 file for each kernel and plan that is asked for, GPUs' too. Builds nothing."""
     targets = [] if options.target == "auto" else [options.target]
     build = configure(options, targets, options.op, signatures)
     options.out.mkdir(parents=True, exist_ok=True)
-    for kernel in build.kernels + build.gpu_kernels:
+    for kernel in asked(options, build.kernels + build.gpu_kernels):
         path = options.out / f"{kernel.name}.T1.json"
         space.write_t1(space.of_kernel(build, kernel), options.elements, path)
         print(path)
@@ -173,6 +206,7 @@ def tune(options, build, runner, provenance, journal):
                             chip=provenance["chip"])
         outcome = run.run(time.monotonic() + share)
         run.remove_libraries()
+        run.results().write(options.build_dir / f"tune-data/{kernel.name}.T4.json.gz")
         if options.runner != "qemu":
             record(build, kernel, outcome, provenance)
         return outcome
@@ -191,6 +225,30 @@ def tune(options, build, runner, provenance, journal):
         print(f"Tuned values: {named}\nLibrary:      {options.build_dir / 'libhewn.so'}")
     print(f"Report:       {page}")
     return failed
+
+
+def record_spaces(options, build, runner, provenance, journal):
+    """Measures every configuration of the kernels' spaces at one number of elements, and writes
+    them as T4. Goes on where an interrupted run stopped."""
+    engine = jobs.DaskEngine(options.dask,
+                             options.chip) if options.dask else jobs.LocalEngine(options.jobs)
+    deadline = time.monotonic() + options.budget
+
+    def work(kernel, i):
+        print(f"[{i + 1}/{len(build.kernels)}] {kernel.name}", flush=True)
+        problems = dataclasses.replace(search.problems_of(build, kernel),
+                                       elements=(options.elements,))
+        run = search.Search(build, kernel, engine, options.build_dir / "record", runner,
+                            lambda text: print("    " + text, flush=True),
+                            chip=provenance["chip"], problems=problems)
+        left = run.exhaust(deadline)
+        path = options.out / f"{kernel.name}.{options.elements}.T4.json.gz"
+        run.results().write(path)
+        print(f"{path}: {left} configurations are left", flush=True)
+        return left
+
+    counts, failed = each(build, journal, work)
+    return failed or any(counts)
 
 
 def compare(options, build, runner, provenance, journal):
@@ -214,24 +272,32 @@ def main():
     options = arguments()
     signatures = [f"{op}_{signature}" for op in options.op
                   for signature in options.signature] or options.signature
+    if options.command == "merge":
+        return merge(options)
     if options.command == "export-space":
         return export(options, signatures)
     print("tune: building; some minutes the first time", flush=True)
     build = build_for(options, signatures)
+    build.kernels = asked(options, build.kernels)
     if not build.kernels:
         sys.exit(f"tune: {options.target} has no knobs that the tuner searches")
     cpu = options.cpu or str(max(os.sched_getaffinity(0)))
     runner = f"local:{cpu}" if options.runner == "local" else options.runner
-    chip = search.chip_name() if options.runner == "local" else options.runner
+    chip = machine.chip_name() if options.runner == "local" else options.runner
     provenance = {"chip": chip, "os": f"{platform.system()} {platform.release()}",
                   "halide": build.halide,
                   "date": datetime.date.today().isoformat()}
-    asked = [search.sources_digest(build), options.target, options.op, signatures, options.budget,
-             runner, chip]
+    if options.command == "record":  # its cache has all that it needs to go on
+        left = {}
+        journal = types.SimpleNamespace(outcomes=left,
+                                        finish=lambda name, n, seconds: left.update({name: n}))
+        sys.exit(1 if record_spaces(options, build, runner, provenance, journal) else 0)
+    what = [search.sources_digest(build), options.target, options.op, signatures, options.budget,
+            runner, chip]
     if options.report:
-        asked += [build.kernels, options.against]
+        what += [build.kernels, options.against]
     journal = search.Journal(options.build_dir / "tune" / ("report.json" if options.report
-                                                           else "run.json"), repr(asked))
+                                                           else "run.json"), repr(what))
     failed = (compare if options.report else tune)(options, build, runner, provenance, journal)
     journal.path.unlink(missing_ok=True)
     sys.exit(1 if failed else 0)

@@ -11,6 +11,9 @@ import re
 import shlex
 import subprocess
 import tempfile
+import time
+
+import machine
 
 
 class Refused(Exception):
@@ -84,11 +87,12 @@ def build_candidate(build, kernel, knobs, library, signature=None, generator_arg
 
 def try_build(*call):
     """build_candidate(*call), with its result as a value that can pass between processes: {"code":
-    digest} or {"refused": reason}."""
+    digest} or {"refused": reason}, and the seconds that it took."""
+    started = time.monotonic()
     try:
-        return {"code": build_candidate(*call)}
+        return {"code": build_candidate(*call), "seconds": time.monotonic() - started}
     except Refused as refused:
-        return {"refused": str(refused)}
+        return {"refused": str(refused), "seconds": time.monotonic() - started}
 
 
 # ---- Where candidates run ----
@@ -183,6 +187,12 @@ def measure(build, kernel, libraries, runner, problems, rounds, sample_us=200, c
     return {"libraries": checks, "problems": result["problems"]}
 
 
+def measure_here(build, kernel, libraries, runner, *rest):
+    """measure(), with the "machine" that this process is on."""
+    told = machine.fingerprint(build, runner)  # its load is that before the measurement
+    return {**measure(build, kernel, libraries, runner, *rest), "machine": told}
+
+
 # ---- Engines: what runs the jobs ----
 
 class LocalEngine:
@@ -197,7 +207,7 @@ class LocalEngine:
                 for future in [self.pool.submit(try_build, *call) for call in calls]]
 
     def measure(self, *arguments):
-        return measure(*arguments)
+        return measure_here(*arguments)
 
 
 class DaskEngine:
@@ -209,7 +219,7 @@ class DaskEngine:
         import distributed  # only needed with --dask
 
         self.client, self.chip = distributed.Client(address), chip
-        for module in ("kernels.py", "jobs.py"):  # also to workers that join later
+        for module in ("kernels.py", "machine.py", "jobs.py"):  # also to workers that join later
             self.client.upload_file(str(pathlib.Path(__file__).with_name(module)))
 
     def build_all(self, calls):
@@ -217,5 +227,5 @@ class DaskEngine:
                                    for call in calls])
 
     def measure(self, *arguments):
-        return self.client.submit(measure, *arguments, pure=False,
+        return self.client.submit(measure_here, *arguments, pure=False,
                                   resources={self.chip: 1}).result()

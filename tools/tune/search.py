@@ -5,15 +5,14 @@ import dataclasses
 import hashlib
 import itertools
 import json
-import os
 import pathlib
-import re
-import subprocess
 import sys
 import time
 
 import numpy as np
-from hewn_tune.space import Condition, typed
+from hewn_tune import results
+from hewn_tune.space import Condition, of_kernel, typed
+from hewn_tune.strategies import Grid, Optimiser
 from jobs import Problems
 from kernels import knob_text, write_atomically
 
@@ -75,6 +74,14 @@ def screened(result, candidate):
     return float(np.exp(np.mean([np.log(old / new) for old, new in times])))
 
 
+def samples(result, candidate):
+    """The candidate's problems, with its times and the incumbent's in each round."""
+    tenths = lambda times: [round(ns, 1) for ns in times]
+    return [{"layout": p["layout"], "elements": p["elements"], "threads": p["threads"],
+             "ns": tenths(p["ns"][candidate]), "incumbent_ns": tenths(p["ns"][0])}
+            for p in result["problems"]]
+
+
 class Cache:
     """One JSON line for each candidate, written as soon as it is known, so that an interrupted run
     can continue."""
@@ -120,83 +127,21 @@ class Journal:
                                                 "outcomes": self.outcomes}))
 
 
-class Grid:
-    """All combinations, those nearest to the incumbent first."""
-
-    def __init__(self, candidates, incumbent):
-        different = lambda knobs: sum(a != b for a, b in zip(knobs, incumbent))
-        self.rest, self.total = sorted(candidates, key=different), len(candidates)
-
-    def ask(self, count):
-        batch, self.rest = self.rest[:count], self.rest[count:]
-        return batch
-
-    def tell(self, knobs, score):
-        pass
-
-
-class Optimiser:
-    """Optuna's tree-structured Parzen estimator, for spaces too large for the available time. It
-    first asks for candidates that differ from the incumbent in one knob."""
-
-    def __init__(self, space, candidates, incumbent):
-        import optuna  # not needed for a grid
-
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self.study = optuna.create_study(direction="maximize",
-                                         sampler=optuna.samplers.TPESampler(seed=0))
-        self.distributions = {name: optuna.distributions.CategoricalDistribution(values)
-                              for name, values in space.items()}
-        self.trials, self.scores, self.total = {}, {}, len(candidates)
-        self.failed = optuna.trial.TrialState.FAIL
-        self.study.enqueue_trial(dict(incumbent))
-        self.trials[incumbent] = self.study.ask(self.distributions)
-        self.tell(incumbent, 1.0)
-        for name, values in space.items():
-            for value in values:
-                if value != dict(incumbent)[name]:
-                    self.study.enqueue_trial({**dict(incumbent), name: value})
-
-    def ask(self, count):
-        batch = []
-        for _ in range(20 * count):  # it may ask for a known candidate, and is told the score again
-            trial = self.study.ask(self.distributions)
-            knobs = tuple(sorted(trial.params.items()))
-            if knobs in self.scores:
-                self._tell(trial, self.scores[knobs])
-            elif knobs in self.trials:
-                self.study.tell(trial, state=self.failed)
-            else:
-                self.trials[knobs] = trial
-                batch.append(knobs)
-                if len(batch) == count:
-                    break
-        return batch
-
-    def tell(self, knobs, score):
-        self.scores[knobs] = score
-        self._tell(self.trials[knobs], score)
-
-    def _tell(self, trial, score):
-        # Knobs that are no candidate gain nothing.
-        self.study.tell(trial, score if score is not None else 0.0)
-
-
 class Search:
     """Tunes one kernel, from the knobs `start` (default: its present ones), until `deadline`
-    (time.monotonic). Calls report(text) after each batch."""
+    (time.monotonic). Calls report(text) after each batch. `problems`: others than the kernel's."""
 
     def __init__(self, build, kernel, engine, folder, runner="local", report=print, chip="",
-                 start=None):
+                 start=None, problems=None):
         self.build, self.kernel, self.engine = build, kernel, engine
         self.runner, self.report = runner, report
         self.folder = pathlib.Path(folder) / kernel.name
         # All knobs, so that the generator's defaults are named too.
         self.incumbent = build.complete(kernel, start if start is not None else kernel.knobs)
+        self.problems = problems or problems_of(build, kernel)
         key = hashlib.sha256(repr((sources_digest(build), kernel, self.incumbent, runner,
-                                   chip)).encode()).hexdigest()[:16]
+                                   chip, problems)).encode()).hexdigest()[:16]
         self.cache = Cache(self.folder / "candidates.jsonl", key)
-        self.problems = problems_of(build, kernel)
         if runner == "qemu":  # one size is enough for the mechanics, and large ones take minutes
             self.problems = dataclasses.replace(self.problems, elements=GUARDED + DECIDING[:1])
         # Knobs that give the same code are measured once. {digest of the code: the knobs that had
@@ -235,31 +180,51 @@ class Search:
         new = [knobs for knobs in batch if self.cache.get(knobs) is None]
         built, same = {}, {}
         for knobs, outcome in zip(new, self.engine.build_all([self.call(knobs) for knobs in new])):
+            seconds = {"build": outcome.get("seconds", 0)}
             if "refused" in outcome:
-                self.cache.put(knobs, status="refused", message=outcome["refused"])
+                self.cache.put(knobs, status="refused", message=outcome["refused"],
+                               seconds=seconds)
             elif (first := self.first.setdefault(outcome["code"], knobs)) == knobs:
-                built[knobs] = outcome["code"]
+                built[knobs] = {"code": outcome["code"], "seconds": seconds}
             else:
-                same[knobs] = first
+                same[knobs] = first, seconds
                 pathlib.Path(self.library(knobs)).unlink()
         if built:
-            result = self.measure([self.library(self.incumbent)]
-                                  + [self.library(knobs) for knobs in built], SCREENING_ROUNDS)
-            for i, (knobs, code) in enumerate(built.items(), 1):
-                fault = result["libraries"][i]
-                if fault["fault"]:
-                    self.cache.put(knobs, status="wrong", code=code, fault=fault["fault"],
-                                   message=fault["message"])
-                else:
-                    self.cache.put(knobs, status="timed", code=code, gain=screened(result, i))
-        for knobs, first in same.items():
+            self.time(built)
+        for knobs, (first, seconds) in same.items():
             gain = 1.0 if first == self.incumbent else self.cache.get(first).get("gain")
-            self.cache.put(knobs, status="same", gain=gain,
+            self.cache.put(knobs, status="same", gain=gain, first=first, seconds=seconds,
                            message=f"the code of {knob_text(first)}")
         return [self.cache.get(knobs) for knobs in batch]
 
-    def run(self, deadline):
+    def time(self, built):
+        """Checks and screens what was built, {knobs: what the cache shall have of it}."""
         started = time.monotonic()
+        result = self.measure([self.library(self.incumbent)]
+                              + [self.library(knobs) for knobs in built], SCREENING_ROUNDS)
+        each = (time.monotonic() - started) / len(built)
+        for i, (knobs, known) in enumerate(built.items(), 1):
+            known["seconds"]["measure"] = each
+            known["timestamp"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            known["machine"] = result.get("machine")
+            fault = result["libraries"][i]
+            if fault["fault"]:
+                self.cache.put(knobs, status="wrong", fault=fault["fault"],
+                               message=fault["message"], **known)
+            else:
+                self.cache.put(knobs, status="timed", gain=screened(result, i),
+                               problems=samples(result, i), **known)
+
+    def results(self):
+        """All that the cache has, as T4 results."""
+        space = of_kernel(self.build, self.kernel)
+        present = {name: typed(value) for name, value in self.incumbent}
+        space.default = {name: present[name] for name in space.parameters}
+        decides = lambda problem: problem["elements"] not in GUARDED
+        return results.Writer(space, self.cache.known.values(), decides).results()
+
+    def begin(self):
+        """Builds and checks the incumbent."""
         outcome = self.engine.build_all([self.call(self.incumbent)])[0]
         if "refused" in outcome:
             raise RuntimeError(
@@ -271,6 +236,24 @@ class Search:
             raise RuntimeError(
                 f"{self.kernel.name}: the present knobs are wrong ({checked['fault']}): "
                 f"{checked['message']}")
+
+    def exhaust(self, deadline):
+        """Screens all candidates, those nearest to the incumbent first, until the deadline. What
+        the cache knows is not measured again. Returns how many are left."""
+        self.begin()
+        rest = [knobs for knobs in Grid(self.candidates(), self.incumbent).rest
+                if self.cache.get(knobs) is None]
+        while rest and time.monotonic() < deadline:
+            batch, rest = rest[:BATCH], rest[BATCH:]
+            self.screen(batch)
+            for knobs in batch:
+                pathlib.Path(self.library(knobs)).unlink(missing_ok=True)
+            self.report(f"{len(self.cache.known)} measured, {len(rest)} left")
+        return len(rest)
+
+    def run(self, deadline):
+        started = time.monotonic()
+        self.begin()
         candidates = self.candidates()
         # A candidate costs about as much as the incumbent did; builds go in parallel.
         needed = len(candidates) * 0.6 * (time.monotonic() - started)
@@ -363,15 +346,3 @@ def speeds(result, before, after):
                       "spread": round(float((high - low) / np.median(new)), 3),
                       "gain": [round(value, 3) for value in median_interval(old / new)]})
     return table
-
-
-def chip_name():
-    """The processor's name with its family and model, as the system tells them: on a virtual
-    machine the name is often only a brand's."""
-    text = subprocess.run(["lscpu"], capture_output=True, text=True,
-                          env={**os.environ, "LC_ALL": "C"}).stdout
-    told = dict(re.findall(r"^(Model name|CPU family|Model):\s*(.*\S)", text, re.MULTILINE))
-    numbers = ""
-    if "CPU family" in told and "Model" in told:
-        numbers = f" (family {told['CPU family']}, model {told['Model']})"
-    return told.get("Model name", "unknown") + numbers

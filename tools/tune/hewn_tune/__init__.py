@@ -1,5 +1,9 @@
-"""hewn's kernels as problems for autotuners: their search spaces."""
+"""hewn's kernels as problems for autotuners: search spaces, measurements, ask and tell.
+docs/tuning.md shows ten lines that tune by Optuna."""
 
+from .results import Results
 from .space import Space, read_t1, write_t1
+from .tuners import Evaluation, Live, Recorded, Tuner, write_cache
 
-__all__ = ["Space", "read_t1", "write_t1"]
+__all__ = ["Evaluation", "Live", "Recorded", "Results", "Space", "Tuner", "read_t1", "write_cache",
+           "write_t1"]

@@ -1,0 +1,177 @@
+"""Measurements of a kernel's configurations, and the T4 JSON that autotuning frameworks read them
+as."""
+
+import gzip
+import json
+import pathlib
+import statistics
+
+from .space import Space, typed
+
+VERSION = "1.0.0"  # of T4's schema
+# T4's words for what the tuner's cache calls a candidate.
+VALIDITY = {"timed": "correct", "same": "correct", "refused": "compile", "wrong": "correctness"}
+
+
+def quarter(values):
+    """The 25th percentile: of repeated times the one that is disturbed least."""
+    if len(values) == 1:
+        return values[0]
+    return statistics.quantiles(values, n=4, method="inclusive")[0]
+
+
+def place_of(problem):
+    """Where a time was taken: "dense, 4096 elements, all threads"."""
+    threads = "" if problem["threads"] == 1 else ", all threads"
+    return f"{problem['layout']}, {problem['elements']} elements{threads}"
+
+
+def milliseconds(ns):
+    return float(f"{ns * 1e-6:.6g}")
+
+
+class Results:
+    """What is known about a Space: `results` are T4's, several of a configuration if it was
+    measured several times; `machines`: {id: fingerprint}."""
+
+    def __init__(self, space, results=(), machines=None):
+        self.space, self.results, self.machines = space, list(results), dict(machines or {})
+
+    @classmethod
+    def read(cls, path):
+        """Of a T4 file that hewn wrote, perhaps compressed (.gz)."""
+        data = pathlib.Path(path).read_bytes()
+        text = gzip.decompress(data) if str(path).endswith(".gz") else data
+        document = json.loads(text)
+        try:
+            about = document["metadata"]
+            machines = {m["id"]: m for m in about["hardware"]["hardware_description"]}
+            return cls(Space.of_t1(about["kernel"], about["space"]), document["results"], machines)
+        except (KeyError, TypeError) as missing:
+            raise ValueError(f"{path} is no T4 file of hewn: {missing} is missing") from None
+
+    def write(self, path):
+        """As T4 JSON: results and metadata in one file, by both schemas."""
+        halides = sorted({m["halide"] for m in self.machines.values() if "halide" in m})
+        metadata = {
+            "kernel": self.space.kernel, "space": self.space.t1(), "timeunit": "milliseconds",
+            "hardware": {"hardware_description": list(self.machines.values()),
+                         "operating_system": ", ".join(sorted(
+                             {m.get("os", "not known") for m in self.machines.values()}))},
+            "environment": {"requirements": [f"halide=={halide}" for halide in halides]}}
+        text = json.dumps({"schema_version": VERSION, "metadata": metadata,
+                           "results": self.results}, separators=(",", ":")).encode()
+        path = pathlib.Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.compress(text, mtime=0) if str(path).endswith(".gz") else text)
+
+    def merged(self, other):
+        """The results of both, of one machine or several. What is in both is there once."""
+        mine, theirs = self.space, other.space
+        if (mine.kernel, mine.parameters) != (theirs.kernel, theirs.parameters):
+            raise ValueError(f"the spaces of {mine.kernel} and {theirs.kernel} differ")
+        known = {json.dumps(result, sort_keys=True) for result in self.results}
+        new = [r for r in other.results if json.dumps(r, sort_keys=True) not in known]
+        return Results(mine, self.results + new, {**other.machines, **self.machines})
+
+
+def measurement(result, name):
+    """A result's value of that name; None if it has none."""
+    return next((m["value"] for m in result["measurements"] if m["name"] == name), None)
+
+
+class Writer:
+    """Makes T4 results of the tuner's cache. A candidate's time is the present configuration's,
+    the median of all batches, times the ratio of both in the candidate's batch: so a batch that was
+    disturbed moves both. `decides(problem)`: whether it counts for the objective."""
+
+    def __init__(self, space, entries, decides):
+        self.space, self.entries, self.decides = space, list(entries), decides
+        self.known = {self.key(e["knobs"]): e for e in self.entries}
+        self.timed = {key: e for key, e in self.known.items() if e.get("problems")}
+        self.base = {}  # {(machine, place): the times of the present configuration, by batch}
+        for entry in self.timed.values():
+            for problem in entry["problems"]:
+                here = self.base.setdefault((entry["machine"]["id"], place_of(problem)), [])
+                here.append(quarter(problem["incumbent_ns"]))
+
+    def config(self, knobs):
+        """The knobs of the space, which lacks those set by hand."""
+        return {name: typed(value) for name, value in knobs if name in self.space.parameters}
+
+    def key(self, knobs):
+        return self.space.key(self.config(knobs))
+
+    def times(self, entry, present=False):
+        """{place: ns} of a timed entry; `present`: of the present configuration beside it."""
+        times = {}
+        for problem in entry["problems"]:
+            place = place_of(problem)
+            ratio = quarter(problem["ns"]) / quarter(problem["incumbent_ns"])
+            base = statistics.median(self.base[entry["machine"]["id"], place])
+            times[place] = base * (1 if present else ratio)
+        return times
+
+    def measurements(self, entry, present=False):
+        times = self.times(entry, present)
+        deciding = [times[place_of(p)] for p in entry["problems"] if self.decides(p)]
+        objective = statistics.geometric_mean(deciding or times.values())
+        named = {"time": objective, **{f"time {place}": ns for place, ns in times.items()}}
+        return [{"name": name, "value": milliseconds(ns), "unit": "ms"}
+                for name, ns in named.items()]
+
+    def result(self, entry):
+        status = VALIDITY[entry["status"]]
+        if entry.get("fault") in ("crash", "load"):
+            status = "runtime"
+        of = entry
+        if entry["status"] == "same":  # its first may be wrong, or the present configuration
+            of = self.known.get(self.key(entry["first"]), entry)
+            if entry["gain"] is None:
+                status = "correctness"
+        seconds = entry.get("seconds") or {}
+        made = {"timestamp": entry.get("timestamp", ""), "configuration": self.config(
+                    entry["knobs"]), "invalidity": status, "correctness": int(status == "correct"),
+                "objectives": ["time"], "message": entry.get("message", ""), "measurements": [],
+                "times": {"compilation_time": 1e3 * seconds.get("build", 0), "validation": 0,
+                          "benchmark": 1e3 * seconds.get("measure", 0), "framework": 0,
+                          "search_algorithm": 0, "runtimes": []}}
+        if of.get("machine"):
+            made["machine"], made["load"] = of["machine"]["id"], of["machine"].get("load", 0)
+        if of.get("problems"):
+            made["measurements"] = self.measurements(of)
+            if of is entry:  # the samples of each problem, in the order of `time <place>`
+                made["times"]["runtimes"] = [list(map(milliseconds, p["ns"]))
+                                             for p in entry["problems"]]
+        return made
+
+    def present(self):
+        """The result of the present configuration on each machine: what it had in each batch."""
+        for machine, entries in self.by_machine().items():
+            places = [place_of(problem) for problem in entries[0]["problems"]]
+            yield {"timestamp": entries[0].get("timestamp", ""), "machine": machine,
+                   "configuration": self.space.default, "invalidity": "correct", "correctness": 1,
+                   "objectives": ["time"], "message": "the present configuration",
+                   "measurements": self.measurements(entries[0], present=True),
+                   "times": {"compilation_time": 0, "benchmark": 0, "framework": 0,
+                             "search_algorithm": 0, "validation": 0,
+                             "runtimes": [list(map(milliseconds, self.base[machine, place]))
+                                          for place in places]}}
+
+    def by_machine(self):
+        machines = {}
+        for entry in self.timed.values():
+            machines.setdefault(entry["machine"]["id"], []).append(entry)
+        return machines
+
+    def results(self):
+        present = list(self.present())
+        made = [self.result(entry) for entry in self.entries]
+        for result in made:  # the code of the present configuration
+            if result["invalidity"] == "correct" and not result["measurements"] and present:
+                result["measurements"] = present[0]["measurements"]
+                result["machine"] = present[0]["machine"]
+        machines = {machine: entries[0]["machine"]
+                    for machine, entries in self.by_machine().items()}
+        return Results(self.space, present + made, machines)
+
