@@ -25,6 +25,14 @@ install_wheels() {
     printf '%s\n' "$wanted" >"$stamp"
 }
 
+if [[ ${1-} == benchmark ]]; then  # builds nothing; the test of foreign optimisers needs the wheels
+    source "$root/scripts/venv.sh"
+    mkdir -p "$root/build-tune"
+    make_venv "$root/build-tune/benchmark-venv" "$root/tools/tune/benchmark-requirements.txt"
+    [[ ${2-} == --set-up ]] && exit
+    exec "$root/build-tune/benchmark-venv/bin/python" "$root/tools/tune" "$@"
+fi
+
 "$root/scripts/setup.sh"
 install_wheels
 export PATH="$root/.venv/bin:$PATH"

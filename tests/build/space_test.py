@@ -2,7 +2,9 @@
 """The tuner's spaces and recorded measurements: space_test.py BUILD-FOLDER [unittest arguments]"""
 
 import concurrent.futures
+import contextlib
 import importlib.util
+import io
 import json
 import pathlib
 import shutil
@@ -24,7 +26,7 @@ import kernels  # noqa: E402
 import machine  # noqa: E402
 import search  # noqa: E402
 import tune_test  # noqa: E402
-from hewn_tune import results, space as spaces, strategies  # noqa: E402
+from hewn_tune import benchmark, results, space as spaces, strategies  # noqa: E402
 
 BUILD = None
 
@@ -262,7 +264,7 @@ def local_search(tuner, evaluations, seed=0):
     return best, fastest
 
 
-class AskAndTellTest(Folder):
+class Recording(Folder):
     def setUp(self):
         super().setUp()
         self.results = add_search(self.folder, Engine())
@@ -271,6 +273,8 @@ class AskAndTellTest(Folder):
         self.tuner = hewn_tune.Recorded(self.results)
         self.present = self.tuner.space().default
 
+
+class AskAndTellTest(Recording):
     def test_evaluations(self):
         evaluate = lambda **knobs: self.tuner.evaluate({**self.present, **knobs})
         right = evaluate(width=4, vector=1, tail="masked")
@@ -394,6 +398,71 @@ class AskAndTellTest(Folder):
         self.assertEqual(fake.evaluate({**self.present, "width": 4, "vector": 8}).status,
                          "correctness")
         self.assertEqual(fake.evaluate({**self.present, "width": 4, "vector": 1}).time, 0.0393216)
+
+
+class BenchmarkTest(Recording):
+    """Of optimisers that evaluate in a known order."""
+
+    def order(self, configs):
+        def optimise(run, seed):
+            for config in configs[seed:] + configs[:seed]:
+                run.time(config)
+
+        return optimise
+
+    def test_what_counts(self):
+        configs = [{**self.present, "width": 4, "vector": v, "tail": "masked"}
+                   for v in (16, 8, 4, 1, 2)]
+        run = benchmark.Run(self.tuner, 4)
+        run.time({**self.present, "tail": "shifted"})  # is not in the space
+        for config in configs[:1] + configs[:4]:  # one twice
+            run.time(config)
+        self.assertEqual(run.time(configs[1]), 10 * 0.065536)  # wrong: what optimisers are told
+        with self.assertRaises(benchmark.Stop):
+            run.time(configs[4])
+        best = 0.0393216  # 60 ns of the present 100; 16 vectors have 210, 8 are wrong, 4 have 90
+        for known, wanted in zip(run.fractions(best), [60 / 210, 60 / 210, 60 / 90, 1]):
+            self.assertAlmostEqual(known, wanted, 5)
+        self.assertTrue(all(a < b for a, b in zip(run.seconds(), run.seconds()[1:])))
+        self.assertEqual(benchmark.reached(run, best, [1, 2, 3, 4]), 4)
+        self.assertEqual(benchmark.reached(run, best / 2, [1, 2, 3, 4]), float("inf"))
+        lazy = benchmark.Run(self.tuner, 2)
+        with self.assertRaises(benchmark.Stop):  # it would go on forever
+            while True:
+                lazy.time(configs[0])
+        self.assertEqual(len(lazy.fractions(best)), 2)
+        self.assertEqual(lazy.seconds()[1], float("inf"))
+
+    def test_tables(self):
+        configs = [{**self.present, "width": 4, "vector": v, "tail": "masked"}
+                   for v in (16, 4, 1)]
+        optimisers = {"ordered": self.order(configs), "poor": self.order(configs[:1] * 3)}
+        with unittest.mock.patch.object(benchmark, "OPTIMISERS", optimisers):
+            outcome = benchmark.compare(self.tuner, list(optimisers), 3, 3, lambda text: None)
+        self.assertEqual((outcome["configurations"], outcome["repeats"]), (60, 3))
+        ordered = outcome["optimisers"]["ordered"]
+        self.assertAlmostEqual(ordered["mean"][0], (60 / 210 + 60 / 90 + 1) / 3, 5)
+        self.assertAlmostEqual(ordered["mean"][2], 1)
+        self.assertEqual(ordered["near"], 2)  # of 3, 2 and 1
+        self.assertAlmostEqual(ordered["by_time"][-1], 1)
+        lines = list(benchmark.table(outcome))
+        self.assertIn("60 configurations, 3 runs; the present one has 0.600", lines[0])
+        self.assertRegex(lines[4], r"^\| ordered \| 1.000 \| 2 \| \d+ s \|$")
+        self.assertRegex(lines[5], r"^\| poor \| 0.286 \| never \| never \|$")
+        with self.assertRaisesRegex(RuntimeError, "seed 0: the optimiser evaluated nothing"):
+            benchmark.repeat(self.tuner, lambda run, seed: None, 3, 1)
+
+    def test_the_command(self):
+        program = tune_test.load_program()
+        error = io.StringIO()
+        for words, says in [(["benchmark"], "benchmark takes the names of files"),
+                            (["record", "a"], "record takes no files"),
+                            (["merge", "a"], "merge OUT FILE...: no files to join"),
+                            (["benchmark", "a", "--optimisers", "tpe,luck"], "not known: luck")]:
+            with (unittest.mock.patch.object(sys, "argv", ["tune", *words]),
+                  contextlib.redirect_stderr(error), self.assertRaises(SystemExit)):
+                program.arguments()
+            self.assertIn(says, error.getvalue())
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import kernels
 import machine
 import report
 import search
-from hewn_tune import results, space
+from hewn_tune import benchmark, results, space
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
@@ -36,20 +36,27 @@ def folder(text):
 
 
 COMMANDS = {"search": "tune (the default)", "export-space": "write the kernels' spaces as T1 JSON",
-            "record": "measure whole spaces", "merge": "join T4 files into the first that is named"}
+            "record": "measure whole spaces", "merge": "join T4 files into the first that is named",
+            "benchmark": "compare optimisers on recorded spaces"}
 
 
 def add_data_arguments(parser):
     """What of the command line is about spaces and measurements as files."""
     parser.add_argument("command", nargs="?", default="search", choices=COMMANDS,
                         help="; ".join(f"{name}: {what}" for name, what in COMMANDS.items()))
-    parser.add_argument("files", nargs="*", type=folder, help="merge: T4 files")
+    parser.add_argument("files", nargs="*", type=folder, help="merge, benchmark: T4 files")
     parser.add_argument("--form", action="append", default=[],
                         help="export-space, record: a form of kernels, or plan; default: all")
     parser.add_argument("--elements", type=int, default=65536,
                         help="export-space, record: the number of elements (default: 65536)")
     parser.add_argument("--out", type=folder, default=folder("tune-data"),
-                        help="export-space, record: where files are written (default: ./tune-data)")
+                        help="where the files of these commands go (default: ./tune-data)")
+    parser.add_argument("--optimisers", default=",".join(benchmark.OPTIMISERS),
+                        help=f"benchmark: of {' '.join(benchmark.OPTIMISERS)}, with commas")
+    parser.add_argument("--repeats", type=int, default=100, help="benchmark: runs of each")
+    parser.add_argument("--evaluations", type=int, default=200, help="benchmark: of each run")
+    parser.add_argument("--objective", default="time",
+                        help="benchmark: the measurement, as 'time dense, 65536 elements'")
 
 
 def arguments():
@@ -86,8 +93,11 @@ def arguments():
     options = parser.parse_args()
     if not re.fullmatch(r"local|qemu|adb|ssh:.+", options.runner):
         parser.error(f"--runner {options.runner}: not local, qemu, ssh:HOST or adb")
-    if options.files and options.command != "merge":
-        parser.error(f"{options.command} takes no files")
+    if bool(options.files) != (options.command in ("merge", "benchmark")):
+        parser.error(f"{options.command} takes {'no' if options.files else 'the names of'} files")
+    unknown = set(options.optimisers.split(",")) - set(benchmark.OPTIMISERS)
+    if unknown:
+        parser.error(f"--optimisers: not known: {' '.join(sorted(unknown))}")
     if options.command == "merge" and len(options.files) < 2:
         parser.error("merge OUT FILE...: no files to join")
     if options.signature and len(options.op) > 1:
@@ -272,6 +282,9 @@ def main():
     options = arguments()
     signatures = [f"{op}_{signature}" for op in options.op
                   for signature in options.signature] or options.signature
+    if options.command == "benchmark":
+        return benchmark.main(options.files, options.optimisers.split(","), options.evaluations,
+                              options.repeats, options.objective, options.out)
     if options.command == "merge":
         return merge(options)
     if options.command == "export-space":

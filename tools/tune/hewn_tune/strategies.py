@@ -1,6 +1,8 @@
 """The tuner's own optimisers: ask(count) gives candidates, tell(knobs, score) takes what one had.
 Knobs are tuples of (name, value), sorted; a score is a gain, or None where a candidate is wrong."""
 
+import random
+
 
 class Grid:
     """All combinations, those nearest to the incumbent first."""
@@ -21,16 +23,16 @@ class Optimiser:
     """Optuna's tree-structured Parzen estimator, for spaces too large for the available time. It
     first asks for candidates that differ from the incumbent in one knob."""
 
-    def __init__(self, space, candidates, incumbent):
+    def __init__(self, space, candidates, incumbent, seed=0):
         import optuna  # not needed for a grid
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.study = optuna.create_study(direction="maximize",
-                                         sampler=optuna.samplers.TPESampler(seed=0))
+                                         sampler=optuna.samplers.TPESampler(seed=seed))
         self.distributions = {name: optuna.distributions.CategoricalDistribution(values)
                               for name, values in space.items()}
         self.trials, self.scores, self.total = {}, {}, len(candidates)
-        self.candidates = {*candidates, incumbent}
+        self.candidates, self.random = {*candidates, incumbent}, random.Random(seed)
         self.failed, self.made = optuna.trial.TrialState.FAIL, optuna.trial.create_trial
         self.study.enqueue_trial(dict(incumbent))
         self.trials[incumbent] = self.study.ask(self.distributions)
@@ -56,12 +58,19 @@ class Optimiser:
                 batch.append(knobs)
                 if len(batch) == count:
                     break
+        return batch or self.unasked(count)
+
+    def unasked(self, count):
+        """What to ask for when the estimator has nothing new: candidates by chance."""
+        rest = sorted(knobs for knobs in self.candidates if knobs not in self.trials)
+        batch = self.random.sample(rest, min(count, len(rest)))
+        self.trials.update(dict.fromkeys(batch))
         return batch
 
     def tell(self, knobs, score):
         known = knobs in self.scores
         self.scores[knobs] = score
-        if knobs not in self.trials or known:  # of another's asking, or once more
+        if known or self.trials.get(knobs) is None:  # once more, or the estimator did not ask
             self.study.add_trial(self.made(params=dict(knobs), value=score or 0.0,
                                            distributions=self.distributions))
         else:

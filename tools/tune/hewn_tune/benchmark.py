@@ -1,0 +1,247 @@
+"""A benchmark of optimisers on recorded spaces: how near to the optimum they come, by evaluations
+and by time. The optimisers are those of libraries: Optuna, Nevergrad, Kernel Tuner."""
+
+import contextlib
+import io
+import itertools
+import json
+import math
+import pathlib
+import random
+import statistics
+import tempfile
+
+from . import strategies, tuners
+
+AT = (10, 25, 50, 100, 200)  # evaluations of the table
+NEAR = 0.95  # the fraction of the optimum that it asks for
+WRONG = 10  # optimisers are told that a wrong configuration takes so many times the present time
+
+
+class Stop(Exception):
+    """The optimiser has had its evaluations."""
+
+
+class Run:
+    """The evaluations of one optimiser. Each configuration counts once, also one that is wrong or
+    cannot be built; outside of the space none does, as nothing would be built. An optimiser that
+    proposes what it knows is stopped in the end."""
+
+    def __init__(self, tuner, evaluations):
+        self.tuner, self.evaluations, self.proposals = tuner, evaluations, 0
+        self.known = {}  # {key: Evaluation}, in order
+        self.worst = WRONG * tuner.evaluate(tuner.space().default).time
+
+    def time(self, config):
+        """ms, of a wrong configuration many."""
+        evaluation = self.tuner.evaluate(config)
+        self.proposals += 1
+        if self.proposals > 20 * self.evaluations:
+            raise Stop
+        key = self.tuner.space().key(config)
+        if evaluation.status != "constraints" and key not in self.known:
+            if len(self.known) == self.evaluations:
+                raise Stop
+            self.known[key] = evaluation
+        return min(evaluation.time, self.worst)
+
+    def fractions(self, best):
+        """The best so far after each evaluation, as a fraction of the optimum; 0 before the first
+        that is right."""
+        fastest = list(itertools.accumulate((e.time for e in self.known.values()), min))
+        fastest += fastest[-1:] * (self.evaluations - len(fastest))
+        return [best / time for time in fastest]
+
+    def seconds(self):
+        """What the evaluations took, added up; as many as fractions()."""
+        spent = list(itertools.accumulate(e.seconds for e in self.known.values()))
+        return spent + [math.inf] * (self.evaluations - len(spent))
+
+
+# ---- Optimisers: each gets a Run and a seed, and goes on until Stop ----
+
+def optuna_sampler(name, **options):
+    def optimise(run, seed):
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        study = optuna.create_study(sampler=getattr(optuna.samplers, name)(seed=seed, **options))
+        knobs = {n: optuna.distributions.CategoricalDistribution(values)
+                 for n, values in run.tuner.space().parameters.items()}
+        while True:
+            trial = study.ask(knobs)
+            study.tell(trial, run.time(trial.params))
+
+    return optimise
+
+
+def nevergrad_optimiser(name):
+    def optimise(run, seed):
+        import nevergrad
+
+        choices = {n: nevergrad.p.TransitionChoice(values)
+                   for n, values in run.tuner.space().parameters.items()}
+        knobs = nevergrad.p.Dict(**choices)
+        knobs.random_state.seed(seed)
+        optimiser = nevergrad.optimizers.registry[name](knobs, budget=20 * run.evaluations)
+        while True:
+            candidate = optimiser.ask()
+            optimiser.tell(candidate, run.time(candidate.value))
+
+    return optimise
+
+
+def kernel_tuner_strategy(name):
+    def optimise(run, seed):
+        import kernel_tuner
+        import numpy
+
+        random.seed(seed)
+        numpy.random.seed(seed)
+        space = run.tuner.space()
+        with (tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO())):
+            cache = f"{folder}/cache.json"
+            tuners.write_cache(run.tuner, cache, 1)
+            results, _ = kernel_tuner.tune_kernel(
+                space.kernel, "", (1,), [], space.parameters, cache=cache, simulation_mode=True,
+                restrictions=[c.text for c in space.conditions], lang="Hypertuner", strategy=name,
+                strategy_options={"max_fevals": run.evaluations}, quiet=True)
+        for result in filter(None, results):
+            run.time({name: result[name] for name in space.parameters})
+
+    return optimise
+
+
+def own_search(run, seed):
+    as_knobs = lambda config: tuple(sorted(config.items()))
+    space = run.tuner.space()
+    candidates = [as_knobs(config) for config in space.configurations() if config != space.default]
+    search = strategies.Optimiser(space.parameters, candidates, as_knobs(space.default), seed)
+    present = run.time(space.default)
+    while batch := search.ask(1):
+        search.tell(batch[0], present / run.time(dict(batch[0])))
+
+
+OPTIMISERS = {
+    "random": optuna_sampler("RandomSampler"),
+    "tpe": optuna_sampler("TPESampler"),
+    "local_search": kernel_tuner_strategy("greedy_ils"),
+    "genetic": kernel_tuner_strategy("genetic_algorithm"),
+    "annealing": kernel_tuner_strategy("simulated_annealing"),
+    "one_plus_one": nevergrad_optimiser("DiscreteOnePlusOne"),
+    "hewn": own_search,
+}
+
+
+def repeat(tuner, optimiser, evaluations, repeats):
+    """The runs of an optimiser with the seeds 0, 1 and so on."""
+    runs = []
+    for seed in range(repeats):
+        runs.append(Run(tuner, evaluations))
+        with contextlib.suppress(Stop):
+            optimiser(runs[-1], seed)
+        if not runs[-1].known:
+            raise RuntimeError(f"seed {seed}: the optimiser evaluated nothing")
+    return runs
+
+
+def reached(run, best, what):
+    """`what`, evaluations or seconds by evaluation, when the run is near the optimum."""
+    near = (w for fraction, w in zip(run.fractions(best), what) if fraction >= NEAR)
+    return next(near, math.inf)
+
+
+def summary(runs, best):
+    """Over the runs: mean and quartiles of the fraction by evaluation, medians to be near, and the
+    mean fraction at a hundred points in time."""
+    curves = [run.fractions(best) for run in runs]
+    spent = [run.seconds() for run in runs]
+    end = max(s for times in spent for s in times if s < math.inf)
+    clock = [end * i / 100 for i in range(101)]
+
+    def at(moment):
+        return statistics.fmean(
+            max((f for f, s in zip(curve, times) if s <= moment), default=0.0)
+            for curve, times in zip(curves, spent))
+
+    by_evaluation = list(zip(*curves))
+    quartiles = [statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1
+                 else [values[0]] * 3 for values in by_evaluation]
+    return {"mean": [statistics.fmean(values) for values in by_evaluation],
+            "low": [q[0] for q in quartiles], "high": [q[2] for q in quartiles],
+            "near": statistics.median(reached(run, best, itertools.count(1)) for run in runs),
+            "near_s": statistics.median(reached(run, best, times)
+                                        for run, times in zip(runs, spent)),
+            "clock": clock, "by_time": [at(moment) for moment in clock]}
+
+
+def compare(tuner, names, evaluations, repeats, report=print):
+    """What the named optimisers make of a Recorded space."""
+    best = tuner.best()[1]
+    evaluations = min(evaluations, len(tuner.space()))
+    outcome = {"kernel": tuner.space().kernel, "configurations": len(tuner.space()),
+               "evaluations": evaluations, "repeats": repeats, "best_ms": best,
+               "present": best / tuner.evaluate(tuner.space().default).time, "optimisers": {}}
+    for name in names:
+        runs = repeat(tuner, OPTIMISERS[name], evaluations, repeats)
+        outcome["optimisers"][name] = told = summary(runs, best)
+        report(f"    {name}: {told['mean'][-1]:.3f} of the optimum after {evaluations}")
+    return outcome
+
+
+def table(outcome):
+    """As Markdown."""
+    places = [n for n in AT if n < outcome["evaluations"]] + [outcome["evaluations"]]
+    count = lambda number, unit="": "never" if number == math.inf else f"{number:.0f}{unit}"
+    yield (f"{outcome['kernel']}: {outcome['configurations']} configurations, "
+           f"{outcome['repeats']} runs; the present one has {outcome['present']:.3f} of the "
+           "optimum")
+    yield ""
+    yield ("| optimiser |" + "".join(f" {n} |" for n in places)
+           + f" evaluations to {NEAR} | time to {NEAR} |")
+    yield "|---|" + "---|" * (len(places) + 2)
+    for name, told in outcome["optimisers"].items():
+        yield (f"| {name} |" + "".join(f" {told['mean'][n - 1]:.3f} |" for n in places)
+               + f" {count(told['near'])} | {count(told['near_s'], ' s')} |")
+
+
+def draw(outcomes, path):
+    """The mean fraction of the optimum by evaluations, with its quartiles, and by time."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams.update({"svg.hashsalt": "hewn", "font.size": 8})
+    import matplotlib.pyplot as plt
+
+    figure, rows = plt.subplots(len(outcomes), 2, figsize=(10, 3.4 * len(outcomes)),
+                                layout="constrained", squeeze=False)
+    for outcome, (left, right) in zip(outcomes, rows):
+        x = range(1, outcome["evaluations"] + 1)
+        for name, told in outcome["optimisers"].items():
+            (line,) = left.plot(x, told["mean"], label=name, lw=1.2)
+            left.fill_between(x, told["low"], told["high"], color=line.get_color(), alpha=0.08,
+                              lw=0)
+            right.plot(told["clock"], told["by_time"], color=line.get_color(), lw=1.2)
+        for axes, what in ((left, "evaluations"), (right, "seconds of building and measuring")):
+            axes.axhline(outcome["present"], color="black", lw=0.8, ls="--")
+            axes.set(xlabel=what, ylim=(0.4, 1.02))
+        left.set(title=outcome["kernel"], ylabel="fraction of the optimum")
+        left.legend(loc="lower right")
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
+def main(files, names, evaluations, repeats, objective, out, report=print):
+    """Compares on every file; writes benchmark.json, .md and .svg to the folder `out`."""
+    out.mkdir(parents=True, exist_ok=True)
+    outcomes = []
+    for file in files:
+        report(str(file))
+        tuner = tuners.Recorded(file, objective)
+        outcomes.append(compare(tuner, names, evaluations, repeats, report))
+    (out / "benchmark.json").write_text(json.dumps(outcomes), encoding="utf-8")
+    text = "\n\n".join("\n".join(table(outcome)) for outcome in outcomes)
+    pathlib.Path(out / "benchmark.md").write_text(text + "\n", encoding="utf-8")
+    draw(outcomes, out / "benchmark.svg")
+    report(text)
+    report(f"{out / 'benchmark.svg'}")
