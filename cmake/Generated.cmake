@@ -175,12 +175,16 @@ endfunction()
 # for CPUs, and those for GPUs, which the tuner does not search.
 function(hewn_write_kernels_json)
     set(meanings)
+    set(limited)  # the kernels of knobs that not all have
     foreach(kind CPU PLAN GPU)
         hewn_space_json(${kind}_space ${kind})
         get_property(knobs GLOBAL PROPERTY HEWN_${kind}_KNOBS)
         foreach(knob IN LISTS knobs)
-            hewn_get(knob ${knob} MEANING)
+            hewn_get(knob ${knob} MEANING KERNELS)
             list(APPEND meanings "\"${knob}\": \"${knob_MEANING}\"")
+            if(knob_KERNELS)
+                list(APPEND limited "\"${knob}\": \"${knob_KERNELS}\"")
+            endif()
         endforeach()
     endforeach()
     get_property(by_hand GLOBAL PROPERTY HEWN_KNOBS_BY_HAND)
@@ -204,7 +208,7 @@ function(hewn_write_kernels_json)
             list(APPEND kernels "${forms}")
         endif()
     endforeach()
-    foreach(list meanings by_hand constraints kernels gpu_kernels)
+    foreach(list meanings limited by_hand constraints kernels gpu_kernels)
         list(JOIN ${list} ",\n    " ${list})
     endforeach()
     string(CONCAT text
@@ -214,6 +218,7 @@ function(hewn_write_kernels_json)
         " \"knobs\": {\"kernel\": ${CPU_space}, \"plan\": ${PLAN_space}, "
         "\"gpu\": ${GPU_space}},\n"
         " \"meanings\": {\n    ${meanings}},\n"
+        " \"limited\": {${limited}},\n"
         " \"constraints\": [\n    ${constraints}],\n"
         " \"by_hand\": [${by_hand}],\n"
         " \"kernels\": [\n    ${kernels}],\n"

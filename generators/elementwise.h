@@ -20,6 +20,9 @@ namespace hewn {
 // Shifted and Packed compute some elements twice: their output must not lie in place of an input.
 enum class Tail { Masked, Shifted, Stepped, Packed };
 
+// In which order a step of several packed blocks is computed.
+enum class Order { Functions, Blocks };
+
 // A kernel's buffers are rank 2. x runs along a row, where the output's stride is 1 and an input's
 // is 0 or 1. y runs over rows, with any stride. The runtime brings every layout to this form and
 // proves what Halide's assertions would check.
@@ -46,6 +49,9 @@ public:
                       {"shifted", Tail::Shifted},
                       {"stepped", Tail::Stepped},
                       {"packed", Tail::Packed}}};
+    Param<int> unrolled{"unrolled", 0};
+    Param<Order> order{
+        "order", Order::Functions, {{"functions", Order::Functions}, {"blocks", Order::Blocks}}};
 
 protected:
     Type signature_type(int index) const {
@@ -185,7 +191,8 @@ protected:
             // Of more than four joined vectors, AVX2 would load narrow elements twice: 16 bytes for
             // two, then their upper half.
             const bool narrow = signature_type(0).bits() < 32 && !has_masks();
-            parts_.push_back({part, PartKind::Lanes, narrow ? std::min(vectors, 4) : vectors});
+            const int together = unrolled ? 1 : narrow ? std::min(vectors, 4) : vectors;
+            parts_.push_back({part, PartKind::Lanes, together});
         };
         Expr has_step = columns >= step_;
         if (!prefetched_.empty()) {
@@ -618,7 +625,17 @@ private:
             throw CompileError("this form has width 8 or 16 alone\n");
     }
 
+    // Refuses knobs that say how the vectors of a step follow each other where it has one alone, or
+    // where the other knobs say it.
+    void check_steps() const {
+        if (unrolled && (vector == 1 || tail == Tail::Packed))
+            throw CompileError("unrolled: a step has no several vectors\n");
+        if (order == Order::Blocks && (vector == 1 || tail != Tail::Packed))
+            throw CompileError("order=blocks: a step has no several packed blocks\n");
+    }
+
     void set_step(const Type &widest) {
+        check_steps();
         width_ = width > 0 ? int(width) : this->natural_vector_size(widest);
         step_ = vector * width_;
     }
@@ -670,10 +687,35 @@ private:
         return stage.reorder(order);
     }
 
+    // The step of a loop over `column`: one vector or, with unrolled=1, vectors of width_.
+    template<class Column>
+    void vectorize_step(Stage stage, const Column &column, int step,
+                        TailStrategy strategy = TailStrategy::Auto) {
+        if (!unrolled || step % width_ != 0 || step == width_) {
+            stage.vectorize(column, step, strategy);
+            return;
+        }
+        const Column in_step("in_step"), vectors("vectors"), lanes("lanes");
+        stage.split(column, column, in_step, step, strategy)
+            .split(in_step, vectors, lanes, width_)
+            .vectorize(lanes)
+            .unroll(vectors);
+    }
+
+    // The same for all columns of a domain, which are a step or fewer.
+    void vectorize_columns(Stage stage, const RDom &domain) {
+        const auto columns = Internal::as_const_int(domain.x.extent());
+        if (unrolled && columns && *columns > width_)
+            return vectorize_step(stage, RVar(domain.x), int(*columns));
+        stage.vectorize(domain.x);
+    }
+
     void vectorize_part(Stage stage, const Part &part) {
         const RDom &domain = part.domain;
         switch (part.kind) {
-        case PartKind::Steps: stage.reorder(domain.x, domain.y, y).vectorize(domain.x); break;
+        case PartKind::Steps:
+            vectorize_columns(stage.reorder(domain.x, domain.y, y), domain);
+            break;
         case PartKind::Packed: {  // in the shape of `words`
             const RVar block("block"), group("group"), in_block("in_block"), in_group("in_group"),
                 quad("quad"), of_quad("of_quad");
@@ -695,12 +737,14 @@ private:
     }
 
     // Function by function for all blocks of a step, so that the processor can overlap operations
-    // of different blocks.
+    // of different blocks; or, with order=blocks, block by block.
     void schedule_packs(Func out) {
         const int n = int32_lanes();
         for (size_t part = 0; part < block_funcs_.size(); part++) {
             const BlockFuncs &funcs = block_funcs_[part];
             const auto in_step = [&](Func f) {
+                if (order == Order::Blocks && funcs.blocks > 1)
+                    return f.compute_at(out, RVar("block")).store_in(MemoryType::Stack);
                 return f.compute_at(out, parts_[part].domain.y)
                     .store_in(MemoryType::Stack)
                     .bound(b, 0, funcs.blocks);
@@ -736,8 +780,8 @@ private:
     void vectorize_steps(Stage stage, const Expr &columns, TailStrategy strategy) {
         Stage rows = stage.specialize(columns >= step_);
         if (shortcut_.defined() && tail != Tail::Masked)
-            rows.specialize(shortcut_).vectorize(x, step_, strategy);
-        rows.vectorize(x, step_, strategy);
+            vectorize_step(rows.specialize(shortcut_), x, step_, strategy);
+        vectorize_step(rows, x, step_, strategy);
     }
 
     void vectorize_rows(Stage stage, const Expr &columns) {
@@ -750,7 +794,7 @@ private:
             for (Stage &s : stages) {
                 if (!prefetched_.empty())
                     vectorize_steps(s.specialize(prefetch_distance_ > 0), columns, strategy);
-                s.vectorize(x, step_, strategy);
+                vectorize_step(s, x, step_, strategy);
             }
             return;
         }

@@ -1,8 +1,9 @@
 # THE list of knobs: schedule parameters that tuning/<target>.json sets and tools/tune searches; the
 # spaces that ./tune.sh export-space writes are made of it.
 #
-# hewn_knob(<name> [GPU|PLAN] [BY_HAND] VALUES <value>... MEANING <text>...), with all values that
-# the knob may have, the default first. MEANING: one text, in pieces.
+# hewn_knob(<name> [GPU|PLAN] [BY_HAND] [KERNELS <regular expression>] VALUES <value>...
+#           MEANING <text>...), with all values that the knob may have, the default first.
+#   MEANING: one text, in pieces. KERNELS: only these have it, as in hewn_constraint.
 #   Neither GPU nor PLAN: a GeneratorParam of hewn::Elementwise (generators/elementwise.h).
 #   GPU: a GeneratorParam of the GPUs' generators (generators/gpu.h), which the tuner does not
 #   search yet.
@@ -21,6 +22,15 @@ hewn_knob(vector VALUES 1 2 4 8 16
     MEANING "Vectors in a step of the loop. With tail=packed blocks, each of four vectors.")
 hewn_knob(tail VALUES masked shifted stepped packed
     MEANING "How to compute a row that is no multiple of a step.")
+hewn_knob(unrolled KERNELS "__(general|divide|reciprocal|columns|repeating|folded)$" VALUES 0 1
+    MEANING "Whether a step of several vectors is that many unrolled ones, instead of one wide one"
+    "that LLVM divides.")
+hewn_knob(order KERNELS "__(reciprocal|columns|repeating|folded)$" VALUES functions blocks
+    MEANING "Whether a step of several packed blocks is computed function by function for all of"
+    "them, or block by block.")
+hewn_knob(loads KERNELS "^quantize_linear_f32_.*__(reciprocal|repeating)$" VALUES 0 1 2
+    MEANING "How often an input is loaded for its two products: once, or twice, as operands of the"
+    "multiplications. 0: twice with AVX2 alone.")
 hewn_knob(threads GPU VALUES 256 32 64 128
     MEANING "Threads of a block. An OpenCL device is asked for 256.")
 hewn_knob(box_bytes PLAN VALUES 262144 65536 131072 524288 1048576
@@ -50,6 +60,11 @@ hewn_knob(rank_in_halves PLAN BY_HAND VALUES 0 15
     "(generators/chips.cmake), if the kernel is slower there than the next lower target's. 0: the"
     "target's own rank. By hand, because the tuner does not compare targets.")
 
+hewn_constraint("__(general|divide|reciprocal|columns|repeating|folded)$"
+    "unrolled == 0 or (vector > 1 and tail != 'packed')" WHY "A step has no several vectors.")
+hewn_constraint("__(reciprocal|columns|repeating|folded)$"
+    "order == 'functions' or (vector > 1 and tail == 'packed')"
+    WHY "A step has no several packed blocks.")
 hewn_constraint("^add_.*__general$" "tail != 'shifted'"
     WHY "It computes elements twice, and the sum may stand in place of an input.")
 hewn_constraint("^(add|dequantize_linear|quantized_linear_mul)_.*__general$|__divide$"

@@ -58,10 +58,15 @@ void expect_vectors_apart() {
 // input(x, y) * (r0 + r1), as hewn::times_reciprocal. `again` is the same buffer, which LLVM does
 // not know. So AVX2 multiplies by memory twice instead of loading an f32 for two products: 19
 // instead of 23 instructions for 32 elements. A Zen 3 gains (docs/lab/performance.md).
-Expr quotient(Rows &input, Rows &again, const Expr &r0, const Expr &r1, const Target &target) {
-    const bool twice = input.type() == Float(32) && target.has_feature(Target::AVX2) &&
-                       !target.has_feature(Target::AVX512_Skylake);
-    if (twice) expect_vectors_apart();
+// The knob `loads` says otherwise, if it is not 0.
+Expr quotient(Rows &input, Rows &again, const Expr &r0, const Expr &r1, const Target &target,
+              int loads) {
+    const bool avx2 =
+        target.has_feature(Target::AVX2) && !target.has_feature(Target::AVX512_Skylake);
+    const bool twice = input.type() == Float(32) && (loads == 0 ? avx2 : loads == 2);
+    if (twice && avx2) expect_vectors_apart();
+    if (loads != 0 && input.type() != Float(32))
+        throw Halide::CompileError("loads: only f32 is multiplied where it lies\n");
     const auto number = [](Rows &rows) { return hewn::to_f32(rows(hewn::x, hewn::y)); };
     return hewn::times_reciprocal(number(input), number(twice ? again : input), r0, r1);
 }
@@ -77,6 +82,8 @@ public:
         zero_point{"zero_point"};
     GeneratorInput<int32_t> prefetch_distance{"prefetch_distance"};
     GeneratorOutput<Buffer<void, 2>> output{"output"};
+    // Knob (knobs.cmake).
+    GeneratorParam<int> loads{"loads", 0};
 
     void configure() {
         for (auto *rows : {&input, &again}) rows->set_type(this->signature_type(0));
@@ -102,7 +109,8 @@ public:
     void generate() {
         using hewn::y;
         prefetch_input();
-        const Expr q = quotient(input, again, r0(0, y), r1(0, y), target), z = zero_point(0, y);
+        const Expr q = quotient(input, again, r0(0, y), r1(0, y), target, loads),
+                   z = zero_point(0, y);
         if (hewn::arm::is_target(target))
             return define(output, hewn::arm::quantized(q, z, output.type()), Float(32));
         define_narrowed(output, {&input}, hewn::round_to_int32(q), z);
@@ -118,7 +126,7 @@ public:
     void generate() {
         using hewn::lane, hewn::y;
         prefetch_input();
-        const Expr q = quotient(input, again, r0(lane, y), r1(lane, y), target);
+        const Expr q = quotient(input, again, r0(lane, y), r1(lane, y), target, loads);
         define_narrowed_lanes(output, hewn::round_to_int32(q), zero_point(lane, y));
     }
 

@@ -160,8 +160,13 @@ def load_program():
     return program
 
 
+def add_knobs(**knobs):
+    """All knobs of ADD; the defaults of those that are not given."""
+    return kernels.knob_tuple({"tail": "masked", "unrolled": 0, "vector": 1, "width": 0, **knobs})
+
+
 def small_space():
-    return [kernels.knob_tuple({"tail": tail, "vector": vector, "width": 0})
+    return [add_knobs(tail=tail, vector=vector)
             for vector in (1, 2, 4, 8)
             for tail in ("masked", "shifted", "stepped")]
 
@@ -172,7 +177,7 @@ class TunerTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def test_wrong_candidate_is_caught_and_never_timed(self):
-        wrong = kernels.knob_tuple({"tail": "stepped", "vector": 8, "width": 0})
+        wrong = add_knobs(tail="stepped", vector=8)
         engine = CountingEngine(wrong)
         tuning = small_search(engine, self.folder)
         outcome = tuning.run(time.monotonic() + 3600)
@@ -422,7 +427,7 @@ class TunerTest(unittest.TestCase):
     def test_knobs_of_the_same_code_are_measured_once(self):
         engine = CountingEngine()
         tuning = small_search(engine, self.folder)
-        twins = [kernels.knob_tuple({"tail": "masked", "vector": vector, "width": 64 // vector})
+        twins = [add_knobs(vector=vector, width=64 // vector)
                  for vector in (1, 2, 4)]
         engine.build_all([tuning.call(tuning.incumbent)])
         first, *rest = tuning.screen(twins)
@@ -538,8 +543,7 @@ class TunerTest(unittest.TestCase):
         gain(knobs)."""
         tuning = small_search(None, self.folder)
         tuning.candidates = lambda: [knobs for knobs in small_space()
-                                     + [kernels.knob_tuple({"tail": "masked", "vector": 1,
-                                                            "width": w}) for w in (4, 8)]
+                                     + [add_knobs(width=w) for w in (4, 8)]
                                      if knobs != tuning.incumbent]
         built, measured, by_library = [], [], {}
 
@@ -644,7 +648,7 @@ class TunerTest(unittest.TestCase):
         # Values of the signature are before those of the operator, a target's own file before its
         # family's; what neither has is the default.
         knobs = lambda: dict(BUILD.default_knobs(kernel, self.folder))
-        defaults = {name: values[0] for name, values in BUILD.spaces["kernel"].items()}
+        defaults = {name: values[0] for name, values in BUILD.space(kernel).items()}
         write(family, "stepped")
         self.assertEqual(knobs(), {**defaults, "tail": "stepped"})
         write(family, "stepped", add_f32={"general": {"vector": 8}})
@@ -982,7 +986,7 @@ class TunerTest(unittest.TestCase):
         (self.folder / "x86_64_avx10.json").write_text("{}")
         self.assertEqual(later.family(self.folder), "x86_64_avx10")
         self.assertEqual(build.default_knobs(kernel),
-                         kernels.knob_tuple({"tail": "stepped", "vector": 4, "width": 0}))
+                         add_knobs(tail="stepped", vector=4))
 
 
 if __name__ == "__main__":

@@ -27,6 +27,11 @@ class Kernel:
     def variant(self):
         return f"{self.operator}_{self.signature}__{self.target}"
 
+    @property
+    def full_name(self):
+        """What the expressions of generators/knobs.cmake match, of a plan too."""
+        return f"{self.variant}__{self.form}"
+
     def family(self, tuning):
         """The name of the file for a target without its own: the longest beginning of its name that
         has one (cmake/Tuning.cmake)."""
@@ -61,6 +66,7 @@ class Build:
         self.tuning = pathlib.Path(text["tuning"])
         self.spaces, self.by_hand = text["knobs"], text["by_hand"]
         self.meanings, self.constraints = text["meanings"], text["constraints"]
+        self.limited = text["limited"]  # {knob: the kernels that have it}
         kernels, self.gpu_kernels = [[Kernel(**{**k, "knobs": knob_tuple(k["knobs"])})
                                       for k in text[kind]] for kind in ("kernels", "gpu_kernels")]
         plans = {(k.operator, k.target): k for k in reversed(kernels) if k.form == "plan"}
@@ -73,14 +79,16 @@ class Build:
         return [k.form for k in self.kernels if k.variant == kernel.variant and k.form != "plan"]
 
     def space(self, kernel):
+        """The values of the kernel's knobs."""
         kind = "gpu" if kernel in self.gpu_kernels else "kernel"
-        return self.spaces["plan" if kernel.form == "plan" else kind]
+        knobs = self.spaces["plan" if kernel.form == "plan" else kind]
+        return {name: values for name, values in knobs.items()
+                if re.search(self.limited.get(name, ""), kernel.full_name)}
 
     def conditions(self, kernel):
         """What the kernel's knobs must fulfil, as Python expressions."""
-        name = f"{kernel.variant}__{kernel.form}"
         return [constraint["condition"] for constraint in self.constraints
-                if re.search(constraint["kernels"], name)]
+                if re.search(constraint["kernels"], kernel.full_name)]
 
     def searched(self, kernel, knobs):
         """The values to search, by knob, starting from `knobs`, all of the kernel's. Knobs set by

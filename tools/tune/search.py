@@ -240,6 +240,7 @@ class Search:
     def exhaust(self, deadline):
         """Screens all candidates, those nearest to the incumbent first, until the deadline. What
         the cache knows is not measured again. Returns how many are left."""
+        self.remove_libraries()  # a killed run's
         self.begin()
         rest = [knobs for knobs in Grid(self.candidates(), self.incumbent).rest
                 if self.cache.get(knobs) is None]

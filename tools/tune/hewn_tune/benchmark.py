@@ -157,7 +157,7 @@ def summary(runs, best):
     curves = [run.fractions(best) for run in runs]
     spent = [run.seconds() for run in runs]
     end = max(s for times in spent for s in times if s < math.inf)
-    clock = [end * i / 100 for i in range(101)]
+    clock = [end * (i / 100) for i in range(101)]
 
     def at(moment):
         return statistics.fmean(
