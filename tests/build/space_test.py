@@ -174,6 +174,7 @@ class ResultsTest(Folder):
         self.assertEqual(results.measurement(twin, "time"), 0.0393216)
         present = result[told.space.key(told.space.default)]
         self.assertEqual(results.measurement(present, "time"), 0.065536)
+        self.assertEqual(present["times"]["runtimes"], [[1.6e-05], [0.065536]])  # of each batch
         # What cannot be built keeps the generator's reason.
         run.cache.put(tune_test.add_knobs(vector=16, width=64),
                       status="refused", message="no such step", seconds={"build": 0.5})

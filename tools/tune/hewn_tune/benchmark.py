@@ -10,6 +10,7 @@ import pathlib
 import random
 import statistics
 import tempfile
+import warnings
 
 from . import strategies, tuners
 
@@ -36,7 +37,7 @@ class Run:
         """ms, of a wrong configuration many."""
         evaluation = self.tuner.evaluate(config)
         self.proposals += 1
-        if self.proposals > 20 * self.evaluations:
+        if self.proposals > 4 * self.evaluations:
             raise Stop
         key = self.tuner.space().key(config)
         if evaluation.status != "constraints" and key not in self.known:
@@ -83,7 +84,7 @@ def nevergrad_optimiser(name):
                    for n, values in run.tuner.space().parameters.items()}
         knobs = nevergrad.p.Dict(**choices)
         knobs.random_state.seed(seed)
-        optimiser = nevergrad.optimizers.registry[name](knobs, budget=20 * run.evaluations)
+        optimiser = nevergrad.optimizers.registry[name](knobs, budget=4 * run.evaluations)
         while True:
             candidate = optimiser.ask()
             optimiser.tell(candidate, run.time(candidate.value))
@@ -99,7 +100,9 @@ def kernel_tuner_strategy(name):
         random.seed(seed)
         numpy.random.seed(seed)
         space = run.tuner.space()
-        with (tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO())):
+        with (tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()),
+              warnings.catch_warnings()):
+            warnings.simplefilter("ignore")  # that there are no blocks of threads
             cache = f"{folder}/cache.json"
             tuners.write_cache(run.tuner, cache, 1)
             results, _ = kernel_tuner.tune_kernel(

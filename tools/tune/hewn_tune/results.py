@@ -89,7 +89,8 @@ class Writer:
         self.space, self.entries, self.decides = space, list(entries), decides
         self.known = {self.key(e["knobs"]): e for e in self.entries}
         self.timed = {key: e for key, e in self.known.items() if e.get("problems")}
-        self.base = {}  # {(machine, place): the times of the present configuration, by batch}
+        # {(machine, place): the time of the present configuration beside each candidate}
+        self.base = {}
         for entry in self.timed.values():
             for problem in entry["problems"]:
                 here = self.base.setdefault((entry["machine"]["id"], place_of(problem)), [])
@@ -148,15 +149,15 @@ class Writer:
     def present(self):
         """The result of the present configuration on each machine: what it had in each batch."""
         for machine, entries in self.by_machine().items():
-            places = [place_of(problem) for problem in entries[0]["problems"]]
+            batches = [dict.fromkeys(self.base[machine, place_of(problem)])
+                       for problem in entries[0]["problems"]]
             yield {"timestamp": entries[0].get("timestamp", ""), "machine": machine,
                    "configuration": self.space.default, "invalidity": "correct", "correctness": 1,
                    "objectives": ["time"], "message": "the present configuration",
                    "measurements": self.measurements(entries[0], present=True),
                    "times": {"compilation_time": 0, "benchmark": 0, "framework": 0,
                              "search_algorithm": 0, "validation": 0,
-                             "runtimes": [list(map(milliseconds, self.base[machine, place]))
-                                          for place in places]}}
+                             "runtimes": [list(map(milliseconds, ns)) for ns in batches]}}
 
     def by_machine(self):
         machines = {}
