@@ -162,6 +162,14 @@ void release(GpuDevice &device) {
     cl().ReleaseContext(cl_device(device).context);
 }
 
+// Keeps what `release` gives back, or nothing.
+hewn_status retain(Handle context, Handle queue, hewn_error *error) {
+    HEWN_CHECK(checked(cl().RetainContext(context), "clRetainContext", error));
+    const cl_int code = cl().RetainCommandQueue(queue);
+    if (code) cl().ReleaseContext(context);
+    return checked(code, "clRetainCommandQueue", error);
+}
+
 template<class T>
 T device_value(Handle device, cl_uint what) {
     T value{};
@@ -202,14 +210,20 @@ hewn_status create(Handle context, Handle queue, const Allocator &allocator, hew
                     "hewn_opencl_device_desc: queue is out of order; hewn needs one in order");
     if (const char *lacks = missing(id))
         return fail(error, HEWN_STATUS_NO_DEVICE, "OpenCL: the device lacks %s", lacks);
+    const uint64_t view_alignment = device_value<cl_uint>(id, kDeviceMemBaseAddrAlign) / 8;
+    if (!view_alignment)  // of a driver that fails: views divide by it
+        return fail(error, HEWN_STATUS_DEVICE_FAILED,
+                    "OpenCL: the driver does not say how memory objects are aligned");
     ClDevice *device = allocator.allocate<ClDevice>();
     if (!device) return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "OpenCL: no memory for the device");
     device->context = context;
     device->queue = queue;
     device->device = id;
-    device->view_alignment = device_value<cl_uint>(id, kDeviceMemBaseAddrAlign) / 8;
-    cl().RetainContext(context);
-    cl().RetainCommandQueue(queue);
+    device->view_alignment = view_alignment;
+    if (const hewn_status kept = retain(context, queue, error)) {
+        allocator.deallocate(device);
+        return kept;
+    }
     const hewn_status status = start_gpu_device(device, kOpenCl, allocator, 0, error);
     if (status == HEWN_STATUS_OK) *result = device;
     return status;

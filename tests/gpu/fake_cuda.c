@@ -41,10 +41,14 @@ EXPORT void *fake_stream, *fake_synchronized; /* of the last launch; the last th
 EXPORT void *fake_context;                    /* of the last launch */
 EXPORT char fake_kernel[256];
 
-/* The call with this number fails, where a program is to see that; 0: none does. What
- * gives something back, or waits, does so all the same. */
-EXPORT int fake_fail_at = 0, fake_calls = 0;
-static int fails(void) { return ++fake_calls == fake_fail_at; }
+/* The call with this number fails, where a program is to see that, and after it, where the device
+ * is lost, each; 0: none does. What gives something back, or waits, does so all the same; a lost
+ * device has its contexts still. */
+EXPORT int fake_fail_at = 0, fake_calls = 0, fake_lost = 0;
+static int fails(void) {
+    fake_calls++;
+    return fake_fail_at && (fake_lost ? fake_calls >= fake_fail_at : fake_calls == fake_fail_at);
+}
 
 static int misuse(int code, const char *what) {
     fprintf(stderr, "fake_cuda.c: %s\n", what);
@@ -167,7 +171,7 @@ EXPORT int cuCtxGetCurrent(void **context) {
     return *context = current(), OK;
 }
 EXPORT int cuCtxPushCurrent_v2(void *context) {
-    if (fails()) return LAUNCH_FAILED;
+    if (fails() && !fake_lost) return LAUNCH_FAILED;
     const uintptr_t device = (uintptr_t)context & 0xf, kind = (uintptr_t)context - device;
     if (is("context") || device >= DEVICES || (kind != PRIMARY && kind != OWN))
         return INVALID_CONTEXT;

@@ -13,6 +13,7 @@
 enum {
     OK = 0,
     DEVICE_NOT_FOUND = -1,
+    OUT_OF_RESOURCES = -5,
     OUT_OF_HOST_MEMORY = -6,
     BUILD_PROGRAM_FAILURE = -11,
     MISALIGNED_SUB_BUFFER_OFFSET = -13,
@@ -45,12 +46,22 @@ EXPORT int fake_contexts[3], fake_queues[3];     /* of each device's */
 EXPORT int fake_views = 0, fake_launches = 0;
 EXPORT void *fake_finished; /* the last queue that was waited for */
 
+/* The call with this number fails, where a program is to see that, and after it, where the device
+ * is lost, each; 0: none does. What gives something back does so all the same. */
+EXPORT int fake_fail_at = 0, fake_calls = 0, fake_lost = 0;
+static int fails(void) {
+    fake_calls++;
+    return fake_fail_at && (fake_lost ? fake_calls >= fake_fail_at : fake_calls == fake_fail_at);
+}
+
 EXPORT int clGetPlatformIDs(unsigned most, void **platforms, unsigned *count) {
+    if (fails()) return OUT_OF_RESOURCES;
     for (unsigned p = 0; p < 3 && p < most; p++) platforms[p] = handle(PLATFORM, (int)p);
     return *count = 3, OK;
 }
 EXPORT int clGetDeviceIDs(void *platform, uint64_t type, unsigned most, void **devices,
                           unsigned *count) {
+    if (fails()) return OUT_OF_RESOURCES;
     const int device = device_of(platform);
     if (!device || !type || !most) return DEVICE_NOT_FOUND;
     devices[0] = handle(DEVICE, device);
@@ -58,6 +69,7 @@ EXPORT int clGetDeviceIDs(void *platform, uint64_t type, unsigned most, void **d
 }
 EXPORT int clGetDeviceInfo(void *object, unsigned what, size_t bytes, void *value,
                            size_t *written) {
+    if (fails()) return OUT_OF_RESOURCES;
     const int device = device_of(object);
     uint64_t number = 0;
     (void)written;
@@ -82,6 +94,7 @@ EXPORT int clGetDeviceInfo(void *object, unsigned what, size_t bytes, void *valu
 
 EXPORT void *clCreateContext(const intptr_t *properties, unsigned count, void *const *devices,
                              void *notify, void *data, int *code) {
+    if (fails()) return *code = OUT_OF_RESOURCES, NULL;
     (void)properties, (void)notify, (void)data;
     *code = count == 1 ? OK : INVALID_VALUE;
     fake_opened = device_of(devices[0]);
@@ -89,17 +102,20 @@ EXPORT void *clCreateContext(const intptr_t *properties, unsigned count, void *c
     return handle(CONTEXT, fake_opened);
 }
 EXPORT int clRetainContext(void *context) {
+    if (fails()) return OUT_OF_RESOURCES;
     return fake_references++, fake_contexts[device_of(context)]++, OK;
 }
 EXPORT int clReleaseContext(void *context) {
     return fake_references--, fake_contexts[device_of(context)]--, OK;
 }
 EXPORT void *clCreateCommandQueue(void *context, void *device, uint64_t properties, int *code) {
+    if (fails()) return *code = OUT_OF_RESOURCES, NULL;
     *code = properties || device_of(context) != device_of(device) ? INVALID_VALUE : OK;
     fake_references++, fake_queues[device_of(device)]++;
     return handle(QUEUE, device_of(device));
 }
 EXPORT int clRetainCommandQueue(void *queue) {
+    if (fails()) return OUT_OF_RESOURCES;
     return fake_references++, fake_queues[device_of(queue)]++, OK;
 }
 EXPORT int clReleaseCommandQueue(void *queue) {
@@ -107,6 +123,7 @@ EXPORT int clReleaseCommandQueue(void *queue) {
 }
 static int is_live(const void *queue) { return fake_queues[device_of(queue)] > 0; }
 EXPORT int clFinish(void *queue) {
+    if (fails()) return OUT_OF_RESOURCES;
     fake_finished = queue;
     return !is_live(queue)                         ? INVALID_QUEUE
            : lacks(device_of(queue), "completion") ? EXEC_STATUS_ERROR
@@ -114,6 +131,7 @@ EXPORT int clFinish(void *queue) {
 }
 EXPORT int clGetCommandQueueInfo(void *queue, unsigned what, size_t bytes, void *value,
                                  size_t *written) {
+    if (fails()) return OUT_OF_RESOURCES;
     void *const answer = what == 0x1090   ? handle(CONTEXT, device_of(queue)) /* CL_QUEUE_CONTEXT */
                          : what == 0x1091 ? handle(DEVICE, device_of(queue))  /* CL_QUEUE_DEVICE */
                                           : NULL; /* CL_QUEUE_PROPERTIES */
@@ -136,12 +154,14 @@ static void *new_memory(struct Memory memory, int *code) {
     return *made = memory, made;
 }
 EXPORT void *clCreateBuffer(void *context, uint64_t flags, size_t bytes, void *host, int *code) {
+    if (fails()) return *code = OUT_OF_RESOURCES, NULL;
     (void)flags, (void)host;
     char *const data = bytes <= 1 << 20 ? calloc(bytes + 1, 1) : NULL;
     return new_memory((struct Memory){NULL, context, bytes, 0, 1, data}, code);
 }
 EXPORT void *clCreateSubBuffer(void *of, uint64_t flags, unsigned kind, const void *region,
                                int *code) {
+    if (fails()) return *code = OUT_OF_RESOURCES, NULL;
     struct Memory *const parent = of;
     const size_t origin = ((const size_t *)region)[0], bytes = ((const size_t *)region)[1];
     const int bad = kind != 0x1220 || parent->parent || origin > parent->bytes ||
@@ -164,6 +184,7 @@ EXPORT int clReleaseMemObject(void *object) {
 }
 EXPORT int clGetMemObjectInfo(void *object, unsigned what, size_t bytes, void *value,
                               size_t *written) {
+    if (fails()) return OUT_OF_RESOURCES;
     const struct Memory *const memory = object;
     (void)written;
     const unsigned buffer = 0x10f0;
@@ -185,6 +206,7 @@ static char *data_of(const void *queue, const struct Memory *memory, size_t offs
 EXPORT int clEnqueueWriteBuffer(void *queue, void *memory, unsigned wait, size_t offset,
                                 size_t bytes, const void *from, unsigned count, void *const *events,
                                 void **event) {
+    if (fails()) return OUT_OF_RESOURCES;
     int code;
     char *const to = data_of(queue, memory, offset, bytes, &code);
     if (wait && !code) memcpy(to, from, bytes);
@@ -193,6 +215,7 @@ EXPORT int clEnqueueWriteBuffer(void *queue, void *memory, unsigned wait, size_t
 EXPORT int clEnqueueReadBuffer(void *queue, void *memory, unsigned wait, size_t offset,
                                size_t bytes, void *to, unsigned count, void *const *events,
                                void **event) {
+    if (fails()) return OUT_OF_RESOURCES;
     int code;
     const char *const from = data_of(queue, memory, offset, bytes, &code);
     if (wait && !code) memcpy(to, from, bytes);
@@ -202,6 +225,7 @@ EXPORT int clEnqueueReadBuffer(void *queue, void *memory, unsigned wait, size_t 
 /* As in other drivers, a log that is longer than what is there for it is not given. */
 EXPORT void *clCreateProgramWithSource(void *context, unsigned count, const char *const *sources,
                                        const size_t *lengths, int *code) {
+    if (fails()) return *code = OUT_OF_RESOURCES, NULL;
     (void)sources, (void)lengths;
     *code = count == 1 ? OK : INVALID_VALUE;
     fake_references++;
@@ -209,11 +233,13 @@ EXPORT void *clCreateProgramWithSource(void *context, unsigned count, const char
 }
 EXPORT int clBuildProgram(void *program, unsigned count, void *const *devices, const char *options,
                           void *notify, void *data) {
+    if (fails()) return OUT_OF_RESOURCES;
     (void)count, (void)devices, (void)options, (void)notify, (void)data;
     return lacks(device_of(program), "compiler") ? BUILD_PROGRAM_FAILURE : OK;
 }
 EXPORT int clGetProgramBuildInfo(void *program, void *device, unsigned what, size_t bytes,
                                  void *value, size_t *written) {
+    if (fails()) return OUT_OF_RESOURCES;
     static const char log[1000] = "line 1: no such thing\nline 2: nor this";
     (void)program, (void)device;
     if (what != 0x1183 || (value && bytes < sizeof log))
@@ -224,17 +250,20 @@ EXPORT int clGetProgramBuildInfo(void *program, void *device, unsigned what, siz
 EXPORT int clReleaseProgram(void *program) { return fake_references--, program == NULL; }
 
 EXPORT void *clCreateKernel(void *program, const char *name, int *code) {
+    if (fails()) return *code = OUT_OF_RESOURCES, NULL;
     *code = name ? OK : INVALID_VALUE;
     fake_references++;
     return handle(KERNEL, device_of(program));
 }
 EXPORT int clReleaseKernel(void *kernel) { return fake_references--, kernel == NULL; }
 EXPORT int clSetKernelArg(void *kernel, unsigned index, size_t bytes, const void *value) {
+    if (fails()) return OUT_OF_RESOURCES;
     return (void)kernel, (void)index, (void)value, bytes ? OK : INVALID_VALUE;
 }
 EXPORT int clEnqueueNDRangeKernel(void *queue, void *kernel, unsigned dimensions,
                                   const size_t *offset, const size_t *global, const size_t *local,
                                   unsigned count, void *const *events, void **event) {
+    if (fails()) return OUT_OF_RESOURCES;
     (void)offset, (void)count, (void)events, (void)event;
     if (!is_live(queue)) return INVALID_QUEUE;
     if (device_of(kernel) != device_of(queue)) return INVALID_VALUE;
