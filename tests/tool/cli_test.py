@@ -1315,6 +1315,76 @@ class BadUsageTest(CliTest):
             self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
             self.assertEqual(set(os.listdir(self.folder.name)), before)
 
+    @unittest.skipIf(os.name == "nt", "mounts of Linux")
+    def test_a_disk_without_space(self):
+        """A file system of 16 KiB, in a name space of its own."""
+        folder, script = self.path("disk"), (
+            'mount -t tmpfs -o size=16k none "$1" || exit 77; shift; "$@"; code=$?; '
+            'ls -A "$(dirname "${@: -1}")"; exit $code')
+        os.mkdir(folder)
+        a = self.save("large.npy", np.zeros(50000, "i1"))
+        command = ["unshare", "-rm", "bash", "-c", script, "bash", folder, HEWN, "add", a, "1"]
+        try:
+            result = subprocess.run([*command, "-o", folder + "/out.npy"], capture_output=True,
+                                    text=True, timeout=HANG)
+        except FileNotFoundError:
+            self.skipTest("no unshare")
+        if result.returncode in (1, 77):  # of unshare, or nothing was mounted
+            self.skipTest("no name spaces for this user: " + result.stderr)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("out.npy: cannot be written: No space left on device", result.stderr)
+        self.assertEqual(result.stdout, "", "something is left")
+
+    @unittest.skipIf(os.name == "nt", "/proc of Linux")
+    def test_home_is_read_only(self):
+        """It writes nothing but the output, wherever it starts: nobody writes in /proc."""
+        a = self.save("a.npy", np.arange(9, dtype="f4"))
+        environment = {**os.environ, "OCL_ICD_VENDORS": self.folder.name,
+                       **dict.fromkeys(["HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"],
+                                       "/proc")}
+        for command in [["info"], ["add", a, a, "-o", self.path("out.npy")],
+                        ["verify", "--device", "cpu", "--operator", "add", "--cases", "1"]]:
+            result = subprocess.run([HEWN, *command], capture_output=True, text=True, cwd="/proc",
+                                    timeout=HANG, env=environment)
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ["a.npy", "out.npy"])
+        self.refuse("add", a, a, "-o", "/proc/out.npy", out=None,
+                    says="/proc/out.npy: cannot be written: ")
+
+    @unittest.skipIf(os.name == "nt", "signals of POSIX")
+    def test_killed_while_it_writes(self):
+        """Under the final name is the old file or the new one, whole; and the next run works."""
+        a = self.save("a.npy", np.zeros(32 << 20, "i1"))
+        for before in [None, np.arange(5)]:
+            name = self.path("out.npy")
+            for _ in range(50):  # until it was caught writing
+                if before is not None:
+                    self.save("out.npy", before)
+                left = self.kill_while_it_writes("add", a, "1", "-o", name)
+                if os.path.exists(name):
+                    got = np.load(name)
+                    if before is None or got.size != before.size:
+                        self.assert_same(got, np.ones(32 << 20, "i1"))
+                        os.remove(name)
+                        continue
+                    self.assert_same(got, before)
+                if left:
+                    break
+            self.assertEqual([part.startswith(".hewn.") for part in left], [True])
+            self.assertEqual(os.path.exists(name), before is not None)
+            self.assert_same(self.compute("add", a, 1), np.ones(32 << 20, "i1"))
+            os.remove(name)
+            os.remove(self.path(left[0]))
+
+    def kill_while_it_writes(self, *arguments):
+        """What the tool leaves when it is killed as soon as a file appears that was not there."""
+        there = set(os.listdir(self.folder.name))
+        with subprocess.Popen([HEWN, *arguments], stdout=subprocess.DEVNULL) as process:
+            while process.poll() is None and set(os.listdir(self.folder.name)) <= there:
+                pass
+            process.kill()
+        return [name for name in os.listdir(self.folder.name) if name.startswith(".hewn.")]
+
     @unittest.skipIf(os.name == "nt", "limits of POSIX")
     def test_out_of_memory(self):
         """Wherever memory ends, the exit code is 3, with one line that says so, and nothing is
