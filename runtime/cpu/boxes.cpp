@@ -323,12 +323,14 @@ public:
     void store(const Walker &walker, int64_t run, int64_t rows, const Walker *next) {
         const int o = plan_.operands - 1;
         if (rows_are_one(o, run)) return pack_row(o, walker, 0, run * rows, at(o));
-        uint8_t *const tensor = walker.pointer(o);
         for (int64_t y = 0; y < rows; y++) {
-            uint8_t *const to = tensor + y * plan_.row_bytes[o];
             const uint8_t *const from = at(o) + y * pitch(o);
-            if (is_packed(plan_, o)) pack_row(o, walker, y, run, from);
-            else if (plan_.access[o] == Access::Stream)
+            if (is_packed(plan_, o)) {  // the walker has no address
+                pack_row(o, walker, y, run, from);
+                continue;
+            }
+            uint8_t *const to = walker.pointer(o) + y * plan_.row_bytes[o];
+            if (plan_.access[o] == Access::Stream)
                 stream_copy(to, from, run << shift(o), prefetch_of(next, y));
             else scatter(plan_, o, shift(o), to, from, run);
         }
