@@ -182,12 +182,26 @@ private:
         return checked(code, "waiting for the queue", error);
     }
 
+    // Behind all that was submitted. Where it fails, who waits next tries again: until then nobody
+    // may wait for that value, which would not end, nor release what the lists use.
+    hewn_status signal(hewn_error *error) {
+        const uint64_t end = batches_[batch_].end;
+        if (end <= fence_value_) return HEWN_STATUS_OK;
+        const HRESULT code = queue_->Signal(fence_, end);
+        if (SUCCEEDED(code)) fence_value_ = end;
+        return checked(code, "ID3D12CommandQueue::Signal", error);
+    }
+
     // For all of the device's own work.
-    hewn_status wait(hewn_error *error) { return wait_until(fence_value_, error); }
+    hewn_status wait(hewn_error *error) {
+        HEWN_CHECK(signal(error));
+        return wait_until(fence_value_, error);
+    }
 
     hewn_status begin_list(hewn_error *error) {
         if (batches_[batch_].lists >= kListsOfBatch) {
             const uint32_t other = 1 - batch_;
+            HEWN_CHECK(signal(error));
             HEWN_CHECK(wait_until(batches_[other].end, error));
             batch_ = other;
         }
@@ -196,15 +210,14 @@ private:
     }
 
     hewn_status submit_list(hewn_error *error) {
-        HRESULT code = list_->Close();
+        const HRESULT code = list_->Close();
         HEWN_CHECK(checked(code, "ID3D12GraphicsCommandList::Close", error));
         ID3D12CommandList *lists[] = {list_};
         queue_->ExecuteCommandLists(1, lists);
-        code = queue_->Signal(fence_, ++fence_value_);
         Batch &batch = batches_[batch_];
         batch.lists++;
-        batch.end = fence_value_;
-        return checked(code, "ID3D12CommandQueue::Signal", error);
+        batch.end = fence_value_ + 1;
+        return signal(error);
     }
 
     // A part of a copy, of at most the staging memory's size, which has ended when it returns: the

@@ -7,7 +7,9 @@
 #include <dxgi1_4.h>
 #include <psapi.h>
 
+#include <functional>
 #include <future>
+#include <numeric>
 #include <thread>
 
 #include "../../reference/contents.h"
@@ -288,6 +290,162 @@ Outcome create_on(ID3D12Device *device, ID3D12CommandQueue *queue, DevicePtr &re
         [&](hewn_error *error) { return hewn_create_d3d12_device(&desc, &created, error); });
     result.reset(created);
     return outcome;
+}
+
+// ---- A driver that fails ----
+
+// The call with this number fails, and where the device is removed each after it; 0: none does.
+int fail_at, fail_calls;
+bool device_removed;
+void fail_from(int call, bool removed) {
+    fail_calls = 0;
+    fail_at = call;
+    device_removed = removed;
+}
+bool fails() {
+    fail_calls++;
+    return fail_at && (device_removed ? fail_calls >= fail_at : fail_calls == fail_at);
+}
+
+// A method that may fail in the place of an object's class's. Its arguments, of a register's size
+// at most, are passed on, and what lies behind them.
+template<int NUMBER>
+class MayFail {
+public:
+    MayFail(void *object, size_t method)
+        : replaced_(object, method, reinterpret_cast<void *>(call)) {
+        real = reinterpret_cast<Method>(replaced_.original());
+    }
+
+private:
+    using Word = uintptr_t;
+    using Method = HRESULT(WINAPI *)(Word, Word, Word, Word, Word, Word, Word, Word);
+    static HRESULT WINAPI call(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h) {
+        return fails() ? DXGI_ERROR_DEVICE_REMOVED : real(a, b, c, d, e, f, g, h);
+    }
+    static inline Method real;
+    Replaced replaced_;
+};
+
+// All methods that hewn calls and that may fail, by their places among the interface's.
+struct FailingDriver {
+    Com<ID3D12CommandQueue> queue;
+    Com<ID3D12Fence> fence;
+    Com<ID3D12Resource> buffer;
+    MayFail<0> create_command_queue;
+    MayFail<1> create_command_allocator;
+    MayFail<2> create_compute_pipeline_state;
+    MayFail<3> create_command_list;
+    MayFail<4> create_root_signature;
+    MayFail<5> create_committed_resource;
+    MayFail<6> create_fence;
+    MayFail<7> get_device_removed_reason;
+    MayFail<8> signal;
+    MayFail<9> set_event_on_completion;
+    MayFail<10> map;
+    MayFail<11> close;
+    MayFail<12> reset;
+    MayFail<13> execute_command_lists;
+
+    explicit FailingDriver(const Program &program)
+        : queue(make_queue(program.device.get(), D3D12_COMMAND_LIST_TYPE_COMPUTE)),
+          fence(make<ID3D12Fence>([&](const GUID &iid, void **out) {
+              return program.device->CreateFence(0, D3D12_FENCE_FLAG_NONE, iid, out);
+          })),
+          buffer(make_buffer(program.device.get(), 64, D3D12_RESOURCE_FLAG_NONE)),
+          create_command_queue(program.device.get(), 8),
+          create_command_allocator(program.device.get(), 9),
+          create_compute_pipeline_state(program.device.get(), 11),
+          create_command_list(program.device.get(), 12),
+          create_root_signature(program.device.get(), 16),
+          create_committed_resource(program.device.get(), 27),
+          create_fence(program.device.get(), 36),
+          get_device_removed_reason(program.device.get(), 37),
+          signal(queue.get(), 14),
+          set_event_on_completion(fence.get(), 9),
+          map(buffer.get(), 8),
+          close(program.list.get(), 9),
+          reset(program.list.get(), 10),
+          execute_command_lists(queue.get(), 10) {}
+
+    // A device that is removed has nothing left to do: what was submitted before has ended.
+    void settle() {
+        const int at = std::exchange(fail_at, 0);
+        EXPECT_EQ(queue->Signal(fence.get(), ++value_), S_OK);
+        while (fence->GetCompletedValue() < value_) Sleep(1);
+        fail_at = at;
+    }
+
+private:
+    UINT64 value_ = 0;
+};
+
+// A sum from a hewn device on `device`, with a queue of its own or `driver`'s, to reading back: the
+// status of the first step that fails.
+hewn_status status_of_sum(ID3D12Device *device, FailingDriver *driver = nullptr) {
+    DevicePtr hewn;
+    if (const hewn_status status =
+            create_on(device, driver ? driver->queue.get() : nullptr, hewn).status)
+        return status;
+    void *memory = nullptr;
+    hewn_status status = hewn_allocate(hewn.get(), 4096, &memory, nullptr);
+    const int64_t size = 64;
+    const hewn_tensor_desc tensor = {sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr,
+                                     nullptr};
+    const hewn_buffer_binding inputs[] = {{sizeof *inputs, memory, 0, 256},
+                                          {sizeof *inputs, memory, 256, 256}},
+                              output = {sizeof output, memory, 512, 256};
+    OperatorPtr op;
+    BoundOperatorPtr bound;
+    float values[128], back[64] = {};
+    std::iota(std::begin(values), std::end(values), 0.0f);
+    const std::function<hewn_status()> steps[] = {
+        [&] { return hewn_write(hewn.get(), memory, 0, values, sizeof values, nullptr); },
+        [&] {
+            return compile(Description(HEWN_OPERATOR_ADD, {tensor, tensor, tensor}), nullptr, op,
+                           hewn.get())
+                .status;
+        },
+        [&] { return hewn_execute(op.get(), inputs, 2, &output, 1, nullptr, nullptr); },
+        [&] { return bind_operator(op.get(), inputs, 2, &output, 1, nullptr, bound).status; },
+        [&] { return hewn_run(bound.get(), nullptr); },
+        [&] { return hewn_synchronize(hewn.get(), nullptr); },
+        [&] { return hewn_read(hewn.get(), memory, 512, back, sizeof back, nullptr); }};
+    for (const auto &step : steps) status = status ? status : step();
+    if (!status) {
+        EXPECT_EQ(back[5], 5 + 69);
+    }
+    if (driver) driver->settle();
+    hewn_deallocate(hewn.get(), memory);
+    return status;
+}
+
+// Every call fails in turn, or with all after it, as of a device that is removed. Each way ends in
+// a status, and what was taken of the device is given back: its children count as references.
+TEST(D3d12, EveryCallFails) {
+    Program program;
+    ID3D12Device *const device = program.device.get();
+    FailingDriver driver(program);
+    const auto references = [&] { return device->AddRef(), device->Release(); };
+    const ULONG before = references();
+    for (const bool removed : {false, true}) {
+        fail_from(0, false);
+        ASSERT_EQ(status_of_sum(device, removed ? &driver : nullptr), HEWN_STATUS_OK);
+        const int all = fail_calls;
+        int told = 0;
+        for (int call = 1; call <= all; call++) {
+            SCOPED_TRACE("call " + std::to_string(call) + (removed ? ", removed" : ""));
+            fail_from(call, removed);
+            const hewn_status status = status_of_sum(device, removed ? &driver : nullptr);
+            told += status != HEWN_STATUS_OK;
+            EXPECT_NE(status, HEWN_STATUS_KERNEL_FAILED) << "hewn's own fault";
+            fail_from(0, false);
+            EXPECT_EQ(references(), before);
+        }
+        std::printf("%d of %d calls that fail are told\n", told, all);
+        EXPECT_GE(told, all / 2);
+        EXPECT_EQ(status_of_sum(device), HEWN_STATUS_OK);
+    }
 }
 
 TEST(D3d12, RefusesQueuesThatCannotRunKernels) {
