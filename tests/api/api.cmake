@@ -68,6 +68,9 @@ if(NOT HEWN_TEST_CPUS)  # emulation is too slow for gigabytes
     # Alone: it takes up to 3.5 GiB.
     hewn_add_test(memory posix slow COMMAND hewn_posix_tests --gtest_filter=Memory.*:Sparse.*
         PROPERTIES RUN_SERIAL ON)
+    # Alone as well: one takes 8.5 GiB, or is skipped.
+    hewn_add_test(memory.elements posix long COMMAND hewn_posix_tests --gtest_filter=Elements.*
+        PROPERTIES RUN_SERIAL ON)
 endif()
 
 # Strides beyond 2^31 and 2^32, within the bounds that Halide itself computes.
@@ -114,5 +117,7 @@ target_link_libraries(hewn_dlopen_tests PRIVATE GTest::gtest_main ${CMAKE_DL_LIB
 add_dependencies(hewn_dlopen_tests hewn)
 hewn_add_test(dlopen posix COMMAND hewn_dlopen_tests)
 
-hewn_test_program(hewn_scale_tests hewn::hewn_static api/scale_test.cpp)
-hewn_add_test(scale posix COMMAND hewn_scale_tests)
+hewn_test_program(hewn_scale_tests hewn::hewn_static api/scale_test.cpp api/soak_test.cpp)
+hewn_add_test(scale posix COMMAND hewn_scale_tests PROPERTIES COST 15)
+hewn_add_test(soak posix long COMMAND hewn_scale_tests --gtest_filter=Soak.*
+    PROPERTIES ENVIRONMENT HEWN_SOAK_MINUTES=10)

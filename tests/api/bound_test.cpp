@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -116,6 +117,48 @@ TEST(Bound, AnyThreadRuns) {
         for (std::thread &thread : threads) thread.join();
         EXPECT_EQ(failed, 0);
         EXPECT_TRUE(output_equals(problem, expected, problem.output.memory));
+    }
+}
+
+// Binds memory of its own to the operator and runs it, often; how often something was wrong.
+int bind_and_run(const hewn_operator *op, const Problem &problem,
+                 const std::vector<hewn_buffer_binding> &inputs,
+                 const std::vector<uint8_t> &expected) {
+    Tensor output(problem.output.type, problem.output.sizes, problem.output.strides);
+    const hewn_buffer_binding to = output.binding();
+    BoundOperatorPtr bound;
+    int wrong =
+        bind_operator(op, inputs.data(), uint32_t(inputs.size()), &to, 1, nullptr, bound).status;
+    for (int i = 0; i < 3; i++) wrong += hewn_run(bound.get(), nullptr) != HEWN_STATUS_OK;
+    // NaNs may differ: compared element by element.
+    std::vector<uint8_t> actual = problem.output.memory;
+    std::memcpy(actual.data() + problem.output.offset, output.data(), output.bytes());
+    return wrong + !output_equals(problem, expected, actual);
+}
+
+// 64 threads on one operator with constants; some of the work is large enough for the pool.
+TEST(Bound, SixtyFourThreadsWithConstants) {
+    Random random("Bound.SixtyFourThreadsWithConstants");
+    std::vector<Problem> all = problems({300}, random);
+    for (Problem &large : problems({300'000}, random)) all.push_back(std::move(large));
+    for (Problem &problem : all) {
+        fill_inputs(problem, random);
+        std::vector<uint8_t> expected = problem.output.memory;
+        evaluate_reference(problem, expected);
+        const Constants constants(problem);
+        const hewn_compile_options options = constants.added_to(compile_options(nullptr, 2));
+        OperatorPtr op;
+        ASSERT_EQ(compile(problem.description(), &options, op).status, HEWN_STATUS_OK);
+        std::vector<hewn_buffer_binding> inputs = problem.bindings();
+        for (size_t i = 0; i < inputs.size(); i++)
+            if (constants.mask >> i & 1) inputs[i] = {sizeof inputs[i], nullptr, 0, 0};
+        std::atomic<int> wrong{0};
+        std::vector<std::thread> threads;
+        for (int t = 0; t < 64; t++)
+            threads.emplace_back(
+                [&] { wrong += bind_and_run(op.get(), problem, inputs, expected); });
+        for (std::thread &thread : threads) thread.join();
+        EXPECT_EQ(wrong, 0) << describe(problem);
     }
 }
 

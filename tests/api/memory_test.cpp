@@ -43,12 +43,12 @@ class Repeated {
 public:
     static constexpr uint64_t WINDOW = uint64_t(1) << 24;
 
-    explicit Repeated(uint64_t bytes)
-        : mapping_((bytes + WINDOW - 1) / WINDOW * WINDOW, PROT_NONE) {
+    explicit Repeated(uint64_t bytes, uint64_t window = WINDOW)
+        : mapping_((bytes + window - 1) / window * window, PROT_NONE) {
         const int file = memfd_create("hewn_test", 0);
-        bool mapped = file >= 0 && ftruncate(file, off_t(WINDOW)) == 0;
-        for (uint64_t at = 0; mapped && at < mapping_.bytes(); at += WINDOW) {
-            mapped = mmap(mapping_.data() + at, WINDOW, PROT_READ | PROT_WRITE,
+        bool mapped = file >= 0 && ftruncate(file, off_t(window)) == 0;
+        for (uint64_t at = 0; mapped && at < mapping_.bytes(); at += window) {
+            mapped = mmap(mapping_.data() + at, window, PROT_READ | PROT_WRITE,
                           MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED;
         }
         if (file >= 0) close(file);
@@ -308,6 +308,73 @@ TEST(Memory, BeyondTheCacheInRows) {
         beyond_the_cache("dequantize_linear", signature);
     beyond_the_cache("quantize_linear", "f32_u8");
     beyond_the_cache("quantized_linear_add", "u8_i8_u8");
+}
+
+// ---- 2^33 elements ------------------------------------------------------------------------------
+
+constexpr int64_t ELEMENTS = (int64_t(1) << 33) + 5;
+// An index that lost its 33rd bit reaches other bytes: 2^32 is no multiple.
+constexpr uint64_t ODD_WINDOW = 15 << 20;
+
+// The output is real: what stays unwritten is zero.
+TEST(Elements, AddU8) {
+    HEWN_NEEDS_MEMORY(8 * GiB);
+    const Repeated a{uint64_t(ELEMENTS) + 1, ODD_WINDOW};
+    const Output output{uint64_t(ELEMENTS)};
+    Random random("Elements.AddU8");
+    std::vector<uint8_t> period(ODD_WINDOW);
+    for (uint64_t i = 0; i < ODD_WINDOW; i++) a.data()[i] = uint8_t(random.bits() | 1);
+    for (size_t i = 0; i < period.size(); i++)
+        period[i] = reference::add(a.data()[i], a.data()[i + 1]);
+    const Outcome outcome = run(HEWN_OPERATOR_ADD, {{U8, {ELEMENTS}, {1}, a.data()},
+                                                    {U8, {ELEMENTS}, {1}, a.data() + 1},
+                                                    {U8, {ELEMENTS}, {1}, output.data()}});
+    ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+    EXPECT_EQ(first_difference(output.data(), ELEMENTS, period), -1);
+    EXPECT_EQ(output.data()[ELEMENTS], 0) << "written beyond the end";
+}
+
+// 32 GiB and 8 GiB of addresses, and memory of two windows. Each window of the output gets the same
+// bytes, of 4 windows of the input.
+TEST(Elements, QuantizeF32) {
+    HEWN_NEEDS_MEMORY(GiB);
+    const Repeated x{uint64_t(ELEMENTS) * 4, ODD_WINDOW}, y{uint64_t(ELEMENTS), ODD_WINDOW};
+    Random random("Elements.QuantizeF32");
+    const float scale = 0.0625f;
+    const uint8_t zero_point = 101;
+    std::vector<uint8_t> period(ODD_WINDOW / 4);
+    float *const values = reinterpret_cast<float *>(x.data());
+    for (size_t i = 0; i < period.size(); i++) {
+        values[i] = (random.unit() - 0.5f) * 20;
+        period[i] = reference::quantize_linear(values[i], scale, zero_point);
+    }
+    const Outcome outcome =
+        run(HEWN_OPERATOR_QUANTIZE_LINEAR,
+            {{F32, {ELEMENTS}, {1}, x.data()},
+             {F32, {ELEMENTS}, {0}, reinterpret_cast<uint8_t *>(const_cast<float *>(&scale))},
+             {U8, {ELEMENTS}, {0}, const_cast<uint8_t *>(&zero_point)},
+             {U8, {ELEMENTS}, {1}, y.data()}});
+    ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+    EXPECT_EQ(first_difference(y.data(), int64_t(ODD_WINDOW), period), -1);
+}
+
+// More, of which one dimension alone has more than 2^32, in rows of 3.
+TEST(Elements, AddRows) {
+    HEWN_NEEDS_MEMORY(GiB);
+    constexpr int64_t ROWS = int64_t(3) << 31, COLUMNS = 3;
+    const Repeated a{uint64_t(ROWS * COLUMNS), ODD_WINDOW}, y{uint64_t(ROWS * COLUMNS), ODD_WINDOW};
+    Random random("Elements.AddRows");
+    uint8_t b[COLUMNS] = {1, 20, 77};
+    std::vector<uint8_t> period(ODD_WINDOW);
+    for (uint64_t i = 0; i < ODD_WINDOW; i++) {
+        a.data()[i] = uint8_t(random.bits());
+        period[i] = reference::add(a.data()[i], b[i % COLUMNS]);
+    }
+    const Outcome outcome = run(HEWN_OPERATOR_ADD, {{U8, {ROWS, COLUMNS}, {COLUMNS, 1}, a.data()},
+                                                    {U8, {ROWS, COLUMNS}, {0, 1}, b},
+                                                    {U8, {ROWS, COLUMNS}, {COLUMNS, 1}, y.data()}});
+    ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+    EXPECT_EQ(first_difference(y.data(), int64_t(ODD_WINDOW), period), -1);
 }
 
 // ---- Sparse tensors -----------------------------------------------------------------------------

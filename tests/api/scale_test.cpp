@@ -1,9 +1,10 @@
-// Many of what programs have few: operators alive, threads' worth of slices.
+// Many of what programs have few: operators alive, operators compiled, threads' worth of slices.
 #include <hewn/hewn.h>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <vector>
@@ -12,7 +13,9 @@
 #include "../../reference/problems.h"
 #include "../../reference/variants.h"
 #include "../support/check.h"
+#include "../support/emulated.h"
 #include "../support/executors.h"
+#include "../support/mapping.h"
 #include "../support/runnable.h"
 
 namespace hewn_test {
@@ -78,6 +81,25 @@ TEST(Scale, OperatorsAlive) {
     EXPECT_EQ(memory.bytes, before);
     device.reset();
     EXPECT_TRUE(memory.live.empty());
+}
+
+// A million, one after the other. The system's own memory is what may not grow.
+TEST(Scale, MillionCompiles) {
+    const int COUNT = EMULATED ? 20'000 : 1'000'000;
+    const std::vector<Problem> problems = one_of_each(1000);
+    uint64_t before = 0;
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < COUNT; i++) {
+        const Problem &problem = problems[size_t(i) % problems.size()];
+        hewn_operator *op = nullptr;
+        ASSERT_EQ(hewn_compile(nullptr, problem.description().get(), nullptr, &op, nullptr),
+                  HEWN_STATUS_OK);
+        hewn_destroy_operator(op);
+        if (i == COUNT / 100) before = resident_memory();
+    }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    std::printf("%.1f million a minute\n", COUNT / seconds.count() * 60 / 1e6);
+    EXPECT_LE(resident_memory(), before + (1 << 20));
 }
 
 // More CPUs than are here, by an executor: no more slices than asked for, each of the same result.

@@ -67,4 +67,14 @@ inline uint64_t available_memory() {
     return uint64_t(kib) << 10;
 }
 
+// What this program has in memory.
+inline uint64_t resident_memory() {
+    unsigned long long pages = 0;
+    if (std::FILE *file = std::fopen("/proc/self/statm", "r")) {
+        if (std::fscanf(file, "%*s %llu", &pages) != 1) pages = 0;
+        std::fclose(file);
+    }
+    return uint64_t(pages) * uint64_t(sysconf(_SC_PAGESIZE));
+}
+
 }  // namespace hewn_test
