@@ -26,7 +26,7 @@ function(hewn_add_halide_runtime out dir flavour)
     set(exit_hooks_COFF .CRT$XTX)
     list(TRANSFORM exit_hooks_${HEWN_OBJECT_FORMAT} PREPEND --remove-section=
         OUTPUT_VARIABLE runtime_edits)
-    if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
+    if(flavour STREQUAL "tsan" OR CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
         # Without this the sanitizer does not see the pool's synchronisation. GCC's library lacks
         # two of LLVM's functions.
         string(APPEND runtime_target -tsan)

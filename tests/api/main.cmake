@@ -18,10 +18,11 @@ if(HEWN_ARCH STREQUAL "x86-32")  # what 32 bits of address change
 elseif(HEWN_OBJECT_FORMAT STREQUAL "WASM")  # without those of threads, modes and exceptions
     set(main_sources api/binding_test.cpp api/constants_test.cpp
         api/dynamic_quantize_linear_test.cpp api/validation_test.cpp api/variants_test.cpp)
-    set(few_kernels add_f16 add_i8 quantize_linear_f32_u8 quantize_linear_f16_i16
-        dequantize_linear_i32_f16 dequantize_linear_u8_f32 quantized_linear_add_u8_i8_u8
-        quantized_linear_mul_u8_u8)
 endif()
+# For engines and tools that make everything slow.
+set(few_kernels add_f16 add_i8 quantize_linear_f32_u8 quantize_linear_f16_i16
+    dequantize_linear_i32_f16 dequantize_linear_u8_f32 quantized_linear_add_u8_i8_u8
+    quantized_linear_mul_u8_u8)
 if(TARGET hewn_checked)
     hewn_test_objects(hewn_main_tests ${main_sources})
     set(main_sources $<TARGET_OBJECTS:hewn_main_tests>)

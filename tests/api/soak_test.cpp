@@ -108,7 +108,7 @@ TEST(Soak, MixedWork) {
                     std::chrono::duration<double>(Clock::now() - start).count(), (long long)done,
                     double(last) / (1 << 20));
     }
-    EXPECT_LE(last, settled + (16 << 20));
+    EXPECT_LE(last, settled + (4 << 20));
 }
 
 }  // namespace

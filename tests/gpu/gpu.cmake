@@ -21,7 +21,8 @@ if(NOT native_linux)
     return()
 endif()
 
-hewn_test_program(hewn_gpu_tests hewn::hewn_static gpu/gpu_test.cpp)
+hewn_test_objects(hewn_gpu_objects gpu/gpu_test.cpp)
+hewn_test_program(hewn_gpu_tests hewn::hewn_static $<TARGET_OBJECTS:hewn_gpu_objects>)
 target_link_libraries(hewn_gpu_tests PRIVATE ${CMAKE_DL_LIBS})
 
 hewn_add_test(gpu.common posix COMMAND hewn_gpu_tests --gtest_filter=Gpu.*)

@@ -1,0 +1,31 @@
+# The tests of the API, of some kernels and of the fake drivers over the runtime with
+# AddressSanitizer and UBSan, or with ThreadSanitizer. The tests themselves, the reference and the
+# kernels are those of this build. A sanitizer takes malloc and the threads of the whole program, so
+# that it knows the tests' memory and locks too.
+
+foreach(flavour asan tsan)
+    hewn_test_program(hewn_${flavour}_tests hewn_${flavour} $<TARGET_OBJECTS:hewn_main_tests>
+        $<TARGET_OBJECTS:hewn_gpu_objects>)
+    target_link_libraries(hewn_${flavour}_tests PRIVATE ${CMAKE_DL_LIBS})
+endforeach()
+
+# hewn_add_sanitized_test(<name> <flavour> <filter> [<variable>=<value>...])
+function(hewn_add_sanitized_test name flavour filter)
+    hewn_add_test(${flavour}.${name} posix
+        COMMAND hewn_${flavour}_tests --gtest_brief=1 --gtest_filter=${filter}
+        PROPERTIES ${old_sanitizer} COST 30
+        ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1;OCL_ICD_VENDORS=/nowhere;${ARGN}")
+endfunction()
+
+set(exits Threads.ExitWhileOthersExecute)  # programs of their own, each as slow as all else
+set(kernels)
+foreach(target IN LISTS chosen_targets)
+    foreach(kernel IN LISTS few_kernels)
+        list(APPEND kernels "*Test.*/${kernel}__${target}")
+    endforeach()
+endforeach()
+list(JOIN kernels ":" kernels)
+hewn_add_sanitized_test(api asan "-*Test.*/*:FpMode*:Gpu*:*OpenCl*:*Cuda*:No*:${exits}")
+hewn_add_sanitized_test(kernels asan ${kernels})
+hewn_add_sanitized_test(gpu asan "FakeOpenCl.*:FakeCuda.*" LD_LIBRARY_PATH=${fakes})
+hewn_add_sanitized_test(threads tsan "Threads.*:Bound.*:Constants*-${exits}")
