@@ -1,13 +1,15 @@
 """Writes the measured tables and charts of the documents: docs.py [--check]
 
 docs/measurements/<machine>.json has the measurements of a machine, code_size.json the kernels'
-bytes, onnxruntime.json nodes and models in ONNX Runtime (onnxruntime_nodes.py). What a page shows
+bytes, onnxruntime.json nodes and models in ONNX Runtime (onnxruntime_nodes.py), verified.json where
+`hewn verify` ran. What a page shows
 of them stands between the comments `<!-- bench/docs.py: WHAT -->` and `<!-- end -->`, where this
 script writes it; the charts are docs/charts/*.svg. --check writes nothing and fails if something is
 not what it would write.
 
     docs.py --add REPORT MACHINE TABLE [--threads N]     a report of compare becomes a table
     docs.py --code-size build/code-size.txt              the sizes of a build's targets
+    docs.py --verified REPORT...                         what `hewn verify --json` said elsewhere
 """
 
 import argparse
@@ -25,6 +27,7 @@ MEASUREMENTS = ROOT / "docs" / "measurements"
 CODE_SIZE = MEASUREMENTS / "code_size.json"
 ONNXRUNTIME = MEASUREMENTS / "onnxruntime.json"
 PYTHON = MEASUREMENTS / "python.json"
+VERIFIED = MEASUREMENTS / "verified.json"
 MARKED = re.compile(r"(<!-- bench/docs\.py: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 MACHINES = ["zen5", "zen4", "zen3", "zen1", "xeon"]
 COLUMNS = [(m, t) for m in MACHINES for t in ("", "avx2") if not t or m in ("zen5", "xeon")]
@@ -240,6 +243,14 @@ def write_python():
     yield f"{about['cpu']}, one thread; {versions}."
 
 
+def write_verified():
+    yield "| system | devices | hewn | variants | cases | elements | differ |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in json.loads(VERIFIED.read_text(encoding="utf-8")):
+        counts = [f"{row[key]:,}" for key in ("variants", "cases", "elements", "differing")]
+        yield f"| {row['system']} | {row['devices']} | {row['hewn']} | {' | '.join(counts)} |"
+
+
 WRITERS = {
     "claim": write_claim,
     "code_size": write_code_size,
@@ -250,6 +261,7 @@ WRITERS = {
     "speed": write_speed,
     "summary": write_summary,
     "table": write_table,
+    "verified": write_verified,
 }
 
 
@@ -403,6 +415,35 @@ def add_code_size(path):
     CODE_SIZE.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
+def verified_row(report):
+    """Of a report of `hewn verify --json`: which machine, and the sums over its variants."""
+
+    def total(key):
+        return sum(variant[key] for variant in report["variants"])
+
+    failed = sum(row["failed"] for row in report["conformance"])
+    return {
+        "system": re.sub(r"(\d+\.\d+)\S*", r"\1", report["system"]),  # the kernel's "6.1"
+        "devices": ", ".join(device["name"] for device in report["devices"]),
+        "hewn": report["hewn"],
+        "variants": len(report["variants"]),
+        "cases": total("cases") + sum(row["passed"] for row in report["conformance"]) + failed,
+        "elements": total("elements"),
+        "differing": total("differing") + failed,
+    }
+
+
+def add_verified(paths):
+    """A later report of the same system and devices takes the place of an earlier one."""
+    rows = json.loads(VERIFIED.read_text(encoding="utf-8")) if VERIFIED.exists() else []
+    by_machine = {(row["system"], row["devices"]): row for row in rows}
+    for path in paths:
+        row = verified_row(json.loads(pathlib.Path(path).read_text(encoding="utf-8")))
+        by_machine[row["system"], row["devices"]] = row
+    lines = ",\n".join(" " + json.dumps(by_machine[key]) for key in sorted(by_machine))
+    VERIFIED.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
 # ---- All of it ----
 
 
@@ -428,11 +469,14 @@ def main():
     parser.add_argument("--add", nargs=3, metavar=("REPORT", "MACHINE", "TABLE"))
     parser.add_argument("--threads", type=int, default=1, help="of --add: only rows of this many")
     parser.add_argument("--code-size", metavar="FILE")
+    parser.add_argument("--verified", nargs="+", metavar="REPORT")
     options = parser.parse_args()
     if options.add:
         add_report(*options.add, options.threads)
     if options.code_size:
         add_code_size(options.code_size)
+    if options.verified:
+        add_verified(options.verified)
     changed = list(stale())
     for path, text in changed:
         print(

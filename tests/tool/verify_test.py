@@ -6,9 +6,13 @@
 WRONG: the variant that is wrong in PLANTED."""
 
 import json
+import pathlib
 import subprocess
 import sys
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+import docs  # noqa: E402
 
 HEWN, PLANTED, WRONG = (*sys.argv[1:], None, None)[:3]
 SOME = ["verify", "--device", "cpu", "--cases", "100", "--seed", "7"]
@@ -45,6 +49,16 @@ class Verify(unittest.TestCase):
             self.assertTrue(found[key], key)
         self.assertEqual(found["seed"], 7)
 
+    def test_the_documents_take_a_report(self):
+        code, found = report(HEWN, "--operator", "add")
+        row = docs.verified_row(found)
+        self.assertEqual(code, 0, found)
+        self.assertEqual(row["variants"], len(found["variants"]))
+        self.assertEqual(row["differing"], 0)
+        self.assertGreater(row["cases"], 80 * row["variants"])
+        self.assertEqual(row["devices"], found["processor"])
+        self.assertEqual(row["system"].split()[0], found["system"].split()[0])
+
     def test_page(self):
         result = run(HEWN, *SOME, "--operator", "add")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
@@ -78,6 +92,7 @@ class Planted(unittest.TestCase):
         self.assertIn("1 elements differ; element at offset 0 is 254 instead of 255, ",
                       wrong[WRONG]["smallest"])
         self.assertIn("sizes [1];", wrong[WRONG]["smallest"])
+        self.assertGreater(docs.verified_row(found)["differing"], 0)
 
     def test_page(self):
         result = run(PLANTED, *SOME, "--operator", "quantize_linear")

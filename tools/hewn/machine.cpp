@@ -53,6 +53,9 @@ std::string processor_name() {
     char brand[128] = {};
     size_t bytes = sizeof brand - 1;
     if (sysctlbyname("machdep.cpu.brand_string", brand, &bytes, nullptr, 0) == 0) name = brand;
+#elif defined(__aarch64__) && defined(__linux__)
+    // QEMU's user emulation shows the file of the machine that it runs on.
+    if (of_cpuinfo("CPU implementer").empty()) name = "emulated ARM";
 #endif
     for (const char *word : {"model name", "Hardware", "CPU part"})
         if (name.empty()) name = of_cpuinfo(word);
