@@ -65,9 +65,11 @@ build() {
 }
 
 # Of pthread_atfork, which is in glibc's static part for ARM64, and of the C++ library in ONNX
-# Runtime's provider, zig brings debug information that names the folder of its wheel: there names
-# of functions are kept.
-names_zigs_folder() { grep --quiet --fixed-strings "$PWD/.venv/" "$1"; }
+# Runtime's provider, zig brings debug information that names the folder of a wheel of zig, of this
+# folder's or, from zig's cache, of another's: there names of functions are kept.
+names_zigs_folder() {
+    LC_ALL=C grep --quiet --text --perl-regexp '\x00/[^\x00]*/ziglang/lib/' "$1"
+}
 
 # split_debug_symbols STAGE DEBUG.
 split_debug_symbols() {
