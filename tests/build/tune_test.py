@@ -872,8 +872,10 @@ class TunerTest(unittest.TestCase):
                   for k in kernels.picked(BUILD, ranks, in_halves) if k.form != "plan"}
         if not os.environ.get("HEWN_VARIANT"):
             cpu = {target["name"] for target in info["targets"] if target["device"] == "cpu"}
+            # All that the tuner has problems for: operators of one output.
             self.assertEqual(picked, {v["name"] for v in info["variants"] if v["picked"]
-                                      and v["target"] in cpu})
+                                      and v["target"] in cpu
+                                      and v["operator"] != "dynamic_quantize_linear"})
         nowhere = kernels.Build(BUILD.folder)
         nowhere.folder = self.folder
         with self.assertRaisesRegex(RuntimeError, "the targets of .*libhewn.so cannot be read: "
