@@ -288,11 +288,11 @@ typedef struct hewn_dynamic_quantize_linear_desc {
 /* Which operator a hewn_operator_desc describes. */
 typedef int32_t hewn_operator_type;
 enum {
-    HEWN_OPERATOR_ADD = 1,                    /* desc: hewn_add_desc */
-    HEWN_OPERATOR_QUANTIZE_LINEAR = 2,        /* desc: hewn_quantize_linear_desc */
-    HEWN_OPERATOR_DEQUANTIZE_LINEAR = 3,      /* desc: hewn_dequantize_linear_desc */
-    HEWN_OPERATOR_QUANTIZED_LINEAR_ADD = 4,   /* desc: hewn_quantized_linear_add_desc */
-    HEWN_OPERATOR_QUANTIZED_LINEAR_MUL = 5,   /* desc: hewn_quantized_linear_mul_desc */
+    HEWN_OPERATOR_ADD = 1,                     /* desc: hewn_add_desc */
+    HEWN_OPERATOR_QUANTIZE_LINEAR = 2,         /* desc: hewn_quantize_linear_desc */
+    HEWN_OPERATOR_DEQUANTIZE_LINEAR = 3,       /* desc: hewn_dequantize_linear_desc */
+    HEWN_OPERATOR_QUANTIZED_LINEAR_ADD = 4,    /* desc: hewn_quantized_linear_add_desc */
+    HEWN_OPERATOR_QUANTIZED_LINEAR_MUL = 5,    /* desc: hewn_quantized_linear_mul_desc */
     HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR = 6, /* desc: hewn_dynamic_quantize_linear_desc */
     HEWN_OPERATOR_QUANTIZE = 7,                /* desc: hewn_quantize_desc */
     HEWN_OPERATOR_DEQUANTIZE = 8               /* desc: hewn_dequantize_desc */

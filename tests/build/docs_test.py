@@ -188,7 +188,8 @@ class Numbers(unittest.TestCase):
             self.assertIn(phrase.format(count), self.readme)
 
     def test_operators_of_limits(self):
-        names = ["no", "one", "two", "three", "four", "five", "six", "seven"]
+        names = ["no", "one", "two", "three", "four", "five", "six", "seven",
+                 "eight"]
         self.assertIn(f"There are {names[len(self.kernels)]} operators.", self.readme)
 
 

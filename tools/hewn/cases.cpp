@@ -135,7 +135,7 @@ using Headers = std::map<std::string, Header>;  // the outputs' among them, by D
 // What ONNX and DirectML say by attributes. The output's type may be said by one, and whether there
 // is a zero point, but only as they are.
 void check_attributes(const OperatorInfo &op, const json &attrs, const Headers &headers) {
-    const Header &output = headers.at(op.tensors.back().name);
+    const Header &output = headers.at(output_of(op).name);
     std::set<std::string> known = {"output_dtype", "feature_level"};
     if (has_axis(op)) known.insert(AXIS_AND_BLOCKS.begin(), AXIS_AND_BLOCKS.end());
     if (has_quantization_type(op)) known.insert("quantization_type");
