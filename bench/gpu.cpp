@@ -48,13 +48,14 @@ constexpr int LAUNCHES_IN_A_GRAPH = 64;
 
 std::string name_of(const Variant &kernel) { return kernel.operator_name + "_" + kernel.signature; }
 
-// A variant of each kernel, or of those of these names: which one runs is up to the device.
+// A GPU's variant of each kernel, or of those of these names: which one runs is up to the device.
 std::vector<Variant> kernels(const std::vector<std::string> &only) {
     std::vector<Variant> result;
     std::set<std::string> seen;
     for (const Variant &variant : hewn_test::all_variants()) {
         const std::string name = name_of(variant);
         const bool chosen = only.empty() || std::count(only.begin(), only.end(), name);
+        if (variant.device() == HEWN_DEVICE_CPU) continue;
         if (chosen && seen.insert(name).second) result.push_back(variant);
     }
     if (result.empty()) throw std::runtime_error("--only: this build has no such kernel");
