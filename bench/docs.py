@@ -13,6 +13,7 @@ not what it would write.
 """
 
 import argparse
+import functools
 import html
 import json
 import math
@@ -385,10 +386,14 @@ def add_report(report, machine, name, threads):
     write_measurements(machine, about)
 
 
-def operator_of(kernel):
+@functools.cache
+def operators():
     listed = (ROOT / "generators/operators.cmake").read_text(encoding="utf-8")
-    known = re.findall(r"^hewn_operator\((\w+)", listed, re.MULTILINE)
-    return max((op for op in known if kernel.startswith(op + "_")), key=len)
+    return re.findall(r"^hewn_operator\((\w+)", listed, re.MULTILINE)
+
+
+def operator_of(kernel):
+    return max((op for op in operators() if kernel.startswith(op + "_")), key=len)
 
 
 SYSTEMS = {"arm64": "arm64", "x86_64": "x86-64"}

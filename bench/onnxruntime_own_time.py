@@ -58,10 +58,8 @@ def own_times(name, form, folder):
         yield sums
 
 
-def main(names):
-    if "--with" in names:  # a folder with a package more
-        names, sys.path[:0] = names[:-2], names[-1:]
-    for name in names:
+def main(arguments):
+    for name in quantized.models_in(arguments):
         for form in ("QDQ", "QOperator"):
             with tempfile.TemporaryDirectory() as folder:
                 cpu, hewns = own_times(name, form, pathlib.Path(folder))

@@ -11,8 +11,8 @@
 #   have them as a form `plan`.
 #   BY_HAND: the tuner leaves it as it is.
 # hewn_constraint(<regular expression> <condition> WHY <text>...)
-#   In kernels whose <operator>_<signature>__<target>__<form> matches, knobs must fulfil the
-#   condition, a Python expression of them. Generators refuse others with a reason
+#   In kernels whose <operator>_<signature>__<target>__<form> matches and that have the knobs of
+#   the condition, a Python expression, they must fulfil it. Generators refuse others with a reason
 #   (tests/build/space_test.py compares). Those of plans all fit together.
 
 hewn_knob(width VALUES 0 4 8 16 32 64
@@ -22,10 +22,11 @@ hewn_knob(vector VALUES 1 2 4 8 16
     MEANING "Vectors in a step of the loop. With tail=packed blocks, each of four vectors.")
 hewn_knob(tail VALUES masked shifted stepped packed
     MEANING "How to compute a row that is no multiple of a step.")
-hewn_knob(unrolled KERNELS "__(general|divide|reciprocal|columns|repeating|folded)$" VALUES 0 1
+hewn_knob(unrolled KERNELS "__(general|divide|reciprocal|columns|repeating|folded|bounded)$"
+    VALUES 0 1
     MEANING "Whether a step of several vectors is that many unrolled ones, instead of one wide one"
     "that LLVM divides.")
-hewn_knob(order KERNELS "__(reciprocal|columns|repeating|folded)$" VALUES functions blocks
+hewn_knob(order KERNELS "__(reciprocal|columns|repeating|folded|bounded)$" VALUES functions blocks
     MEANING "Whether a step of several packed blocks is computed function by function for all of"
     "them, or block by block.")
 hewn_knob(loads KERNELS "^quantize_linear_f32_.*__(reciprocal|repeating)$" VALUES 0 1 2
@@ -51,19 +52,19 @@ hewn_knob(parallel_bytes PLAN VALUES 1048576 262144 524288 2097152 4194304
 hewn_knob(slices_per_cpu PLAN VALUES 4 1 2 8
     MEANING "Slices a CPU where the caller sets no limit on threads. With several, a thread of the"
     "pool that wakes late still finds work.")
-hewn_knob(reciprocal_elements PLAN BY_HAND VALUES 256 128 512 1024
-    MEANING "Operators that may replace a division divide fewer elements: preparing the"
-    "replacement, and reading the flag that tells whether it was right, takes longer. By hand,"
-    "because the tuner times no such sizes.")
+hewn_knob(reciprocal_elements PLAN BY_HAND VALUES 256 64 128 512 1024
+    MEANING "Operators that may replace a division, or leave a clamp to narrowing, do not with"
+    "fewer elements: preparing the replacement, and reading the flag that tells whether it was"
+    "right, takes longer, as do short rows in packed blocks. By hand, because the tuner times no"
+    "such sizes.")
 hewn_knob(rank_in_halves PLAN BY_HAND VALUES 0 15
     MEANING "The rank of the target's kernel on a chip that runs its vectors in halves"
     "(generators/chips.cmake), if the kernel is slower there than the next lower target's. 0: the"
     "target's own rank. By hand, because the tuner does not compare targets.")
 
-hewn_constraint("__(general|divide|reciprocal|columns|repeating|folded)$"
-    "unrolled == 0 or (vector > 1 and tail != 'packed')" WHY "A step has no several vectors.")
-hewn_constraint("__(reciprocal|columns|repeating|folded)$"
-    "order == 'functions' or (vector > 1 and tail == 'packed')"
+hewn_constraint("" "unrolled == 0 or (vector > 1 and tail != 'packed')"
+    WHY "A step has no several vectors.")
+hewn_constraint("" "order == 'functions' or (vector > 1 and tail == 'packed')"
     WHY "A step has no several packed blocks.")
 hewn_constraint("^add_.*__general$" "tail != 'shifted'"
     WHY "It computes elements twice, and the sum may stand in place of an input.")

@@ -91,7 +91,7 @@ void scatter(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *fro
                              std::min(plan.piece, count - i));
 }
 
-// Known to the compiler where no operator of the build takes packed types.
+// Known to the compiler where no operator of the build takes packed types or mixed floats.
 bool is_packed(const Plan &plan, int o) { return packed_words::kTaken && plan.packing[o]; }
 
 // The first `count` elements of a run that begins at place `first` of a packed operand: calls

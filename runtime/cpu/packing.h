@@ -20,11 +20,15 @@ constexpr bool any(std::initializer_list<int> types) {
         if (packed) return true;
     return false;
 }
-// Whether this build has an operator that takes such types. Others need not link what follows.
+// Whether this build has an operator that takes such types, or mixed floats. Others need not link
+// what follows.
+#define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element, blocks, \
+                    middle, mixed) \
+    || mixed
 #define HEWN_LEVEL(level, least, most, ...) || any({__VA_ARGS__})
 #define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
                       one_width, signature, tensors, levels) \
-    || (is_built(#kernels) && (false HEWN_UNPACK levels))
+    || (is_built(#kernels) && (false HEWN_UNPACK tensors HEWN_UNPACK levels))
 #define HEWN_UNPACK(...) __VA_ARGS__
 constexpr bool kTaken = false
 #include "operators.inc"

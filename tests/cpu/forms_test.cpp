@@ -80,25 +80,27 @@ bool is_built(std::initializer_list<const char *> operators) {
 }
 constexpr char kNotBuilt[] = "this build has no kernels of an operator whose forms are chosen";
 
+// A tensor of these sizes and strides, which live as long as it; null: packed.
+hewn_tensor_desc described(hewn_data_type type, const Sizes &sizes, const Sizes *strides) {
+    return {sizeof(hewn_tensor_desc),
+            type,
+            uint32_t(sizes.size()),
+            sizes.data(),
+            strides ? strides->data() : nullptr,
+            nullptr};
+}
+
 // DEQUANTIZE_LINEAR of integers to f32 or, where `quantizes`, QUANTIZE_LINEAR of f32 to integers.
 // The output is packed.
 hewn::Problem linear_problem(bool quantizes, hewn_data_type integers, const Sizes &sizes,
                              const Sizes &input_strides, const Sizes &scale_strides,
                              const Sizes &zero_point_strides) {
-    const auto described = [&](hewn_data_type type, const Sizes *strides) {
-        return hewn_tensor_desc{sizeof(hewn_tensor_desc),
-                                type,
-                                uint32_t(sizes.size()),
-                                sizes.data(),
-                                strides ? strides->data() : nullptr,
-                                nullptr};
-    };
     const hewn_data_type from = quantizes ? HEWN_DATA_TYPE_FLOAT32 : integers,
                          to = quantizes ? integers : HEWN_DATA_TYPE_FLOAT32;
-    const hewn_tensor_desc input = described(from, &input_strides),
-                           scale = described(HEWN_DATA_TYPE_FLOAT32, &scale_strides),
-                           zero_point = described(integers, &zero_point_strides),
-                           output = described(to, nullptr);
+    const hewn_tensor_desc input = described(from, sizes, &input_strides),
+                           scale = described(HEWN_DATA_TYPE_FLOAT32, sizes, &scale_strides),
+                           zero_point = described(integers, sizes, &zero_point_strides),
+                           output = described(to, sizes, nullptr);
     if (quantizes) {
         const hewn_quantize_linear_desc own = {sizeof own, &input, &scale, &zero_point, &output};
         return read(HEWN_OPERATOR_QUANTIZE_LINEAR, own);
@@ -752,16 +754,8 @@ TEST(Forms, NarrowBoundedProducts) {
     variant.plan.reciprocal_elements = 256;
     const auto takes_bounded = [&](int64_t elements, float ratio) {
         const Sizes size = {elements}, once = {0};
-        const auto described = [&](hewn_data_type type, const Sizes *strides) {
-            return hewn_tensor_desc{sizeof(hewn_tensor_desc),
-                                    type,
-                                    1,
-                                    size.data(),
-                                    strides ? strides->data() : nullptr,
-                                    nullptr};
-        };
-        const hewn_tensor_desc x = described(HEWN_DATA_TYPE_INT8, nullptr),
-                               scale = described(HEWN_DATA_TYPE_FLOAT32, &once);
+        const hewn_tensor_desc x = described(HEWN_DATA_TYPE_INT8, size, nullptr),
+                               scale = described(HEWN_DATA_TYPE_FLOAT32, size, &once);
         const hewn_quantized_linear_mul_desc desc = {sizeof desc, &x,      &scale, nullptr, &x,
                                                      &scale,      nullptr, &scale, nullptr, &x};
         const hewn::Problem problem = read(HEWN_OPERATOR_QUANTIZED_LINEAR_MUL, desc);
@@ -790,17 +784,9 @@ TEST(Forms, AreBoundByArithmetic) {
                    "quantized_linear_mul"}))
         GTEST_SKIP() << kNotBuilt;
     const Sizes size = {4096}, once = {0};
-    const auto described = [&](hewn_data_type type, const Sizes *strides) {
-        return hewn_tensor_desc{sizeof(hewn_tensor_desc),
-                                type,
-                                1,
-                                size.data(),
-                                strides ? strides->data() : nullptr,
-                                nullptr};
-    };
-    const hewn_tensor_desc x = described(HEWN_DATA_TYPE_INT8, nullptr),
-                           number = described(HEWN_DATA_TYPE_FLOAT32, nullptr),
-                           scale = described(HEWN_DATA_TYPE_FLOAT32, &once);
+    const hewn_tensor_desc x = described(HEWN_DATA_TYPE_INT8, size, nullptr),
+                           number = described(HEWN_DATA_TYPE_FLOAT32, size, nullptr),
+                           scale = described(HEWN_DATA_TYPE_FLOAT32, size, &once);
     const hewn_add_desc add = {sizeof add, &x, &x, &x};
     const hewn_quantize_linear_desc quantize = {sizeof quantize, &number, &scale, nullptr, &x};
     const hewn_dequantize_linear_desc dequantize = {sizeof dequantize, &x, &scale, nullptr,

@@ -914,26 +914,35 @@ TEST_F(FakeOpenCl, Copies) {
     hewn_deallocate(device.get(), memory);
 }
 
+// A sum of tensors that lie far into one memory object of the program's.
+struct FarSum {
+    static constexpr uint64_t FAR = uint64_t(1) << 33;
+    DevicePtr device;
+    void *memory = nullptr;
+
+    FarSum() {
+        EXPECT_EQ(open(HEWN_DEVICE_OPENCL, HEWN_ANY_DEVICE, device).status, HEWN_STATUS_OK);
+        EXPECT_EQ(hewn_allocate(device.get(), 3 * FAR, &memory, nullptr), HEWN_STATUS_OK);
+    }
+    ~FarSum() { hewn_deallocate(device.get(), memory); }
+    Outcome run(const Sum &sum) const {
+        return sum.run(at(memory, 20, 256), at(memory, FAR + 20, 256),
+                       at(memory, 2 * FAR + 20, 256));
+    }
+};
+
 // Far tensors are launched on parts of the program's memory, which the call gives back; TearDown
 // counts them.
 TEST_F(FakeOpenCl, Views) {
     if (!find_variant("add_f32__opencl")) GTEST_SKIP() << "a build without the kernel";
-    constexpr uint64_t FAR = uint64_t(1) << 33;
-    DevicePtr device;
-    ASSERT_EQ(open(HEWN_DEVICE_OPENCL, HEWN_ANY_DEVICE, device).status, HEWN_STATUS_OK);
-    void *memory = nullptr;
-    ASSERT_EQ(hewn_allocate(device.get(), 3 * FAR, &memory, nullptr), HEWN_STATUS_OK);
-    {
-        const Sum sum(device.get(), 64);
-        int &launches = variable("fake_launches"), &views = variable("fake_views");
-        launches = views = 0;
-        const Outcome outcome =
-            sum.run(at(memory, 20, 256), at(memory, FAR + 20, 256), at(memory, 2 * FAR + 20, 256));
-        EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
-        EXPECT_EQ(launches, 1);
-        EXPECT_EQ(views, 3);
-    }
-    hewn_deallocate(device.get(), memory);
+    const FarSum far;
+    const Sum sum(far.device.get(), 64);
+    int &launches = variable("fake_launches"), &views = variable("fake_views");
+    launches = views = 0;
+    const Outcome outcome = far.run(sum);
+    EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+    EXPECT_EQ(launches, 1);
+    EXPECT_EQ(views, 3);
 }
 
 TEST_F(FakeOpenCl, EveryCallFails) {
@@ -948,27 +957,19 @@ TEST_F(FakeOpenCl, EveryCallFails) {
 // The same of the parts of memory that far tensors need.
 TEST_F(FakeOpenCl, EveryCallFailsFarAway) {
     if (!find_variant("add_f32__opencl")) GTEST_SKIP() << "a build without the kernel";
-    constexpr uint64_t FAR = uint64_t(1) << 33;
-    DevicePtr device;
-    ASSERT_EQ(open(HEWN_DEVICE_OPENCL, HEWN_ANY_DEVICE, device).status, HEWN_STATUS_OK);
-    void *memory = nullptr;
-    ASSERT_EQ(hewn_allocate(device.get(), 3 * FAR, &memory, nullptr), HEWN_STATUS_OK);
-    const Sum sum(device.get(), 64);
-    const auto run = [&] {
-        return sum.run(at(memory, 20, 256), at(memory, FAR + 20, 256), at(memory, 2 * FAR, 256));
-    };
+    const FarSum far;
+    const Sum sum(far.device.get(), 64);
     Faults faults(driver_);
     faults.begin(0, false);
-    ASSERT_EQ(run().status, HEWN_STATUS_OK);
+    ASSERT_EQ(far.run(sum).status, HEWN_STATUS_OK);
     const int all = faults.calls(), references = variable("fake_references");
     EXPECT_GT(all, 15);
     for (int call = 1; call <= all; call++) {
         faults.begin(call, false);
-        EXPECT_NE(run().status, HEWN_STATUS_OK) << call;
+        EXPECT_NE(far.run(sum).status, HEWN_STATUS_OK) << call;
         faults.end();
         EXPECT_EQ(variable("fake_references"), references) << call;
     }
-    hewn_deallocate(device.get(), memory);
 }
 
 // Tensors of one memory object have one view or none, as far as indices reach: views that overlap

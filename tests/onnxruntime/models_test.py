@@ -95,11 +95,9 @@ def check(name, form, folder):
     return counts.total() >= LEAST[name] and wrong == 0 and others == 0
 
 
-def main(names):
-    if "--with" in names:  # a folder with a package more
-        names, sys.path[:0] = names[:-2], names[-1:]
+def main(arguments):
     good = True
-    for name in names:
+    for name in quantized.models_in(arguments):
         for form in ("QDQ", "QOperator"):
             with tempfile.TemporaryDirectory() as folder:
                 good &= check(name, form, pathlib.Path(folder))

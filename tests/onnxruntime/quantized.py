@@ -27,6 +27,13 @@ MODELS = {
 }
 
 
+def models_in(arguments):
+    """The models' names of a command line, whose `--with FOLDER` at the end has a package more."""
+    if "--with" in arguments:
+        arguments, sys.path[:0] = arguments[:-2], arguments[-1:]
+    return arguments
+
+
 def path_of(model):
     """In the installed package, which is not imported: it would need others."""
     package = importlib.util.find_spec(model.package)

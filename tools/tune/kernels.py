@@ -86,9 +86,13 @@ class Build:
                 if re.search(self.limited.get(name, ""), kernel.full_name)}
 
     def conditions(self, kernel):
-        """What the kernel's knobs must fulfil, as Python expressions."""
+        """What the kernel's knobs must fulfil, as Python expressions; those of knobs that it has
+        not got say nothing about it."""
+        known = {name for knobs in self.spaces.values() for name in knobs}
+        own = self.space(kernel).keys()
         return [constraint["condition"] for constraint in self.constraints
-                if re.search(constraint["kernels"], kernel.full_name)]
+                if re.search(constraint["kernels"], kernel.full_name)
+                and known & set(re.findall(r"\w+", constraint["condition"])) <= own]
 
     def searched(self, kernel, knobs):
         """The values to search, by knob, starting from `knobs`, all of the kernel's. Knobs set by

@@ -84,6 +84,7 @@ Library::Library(nb::dict names, nb::object make, nb::object error)
     : make_(std::move(make)), error_(std::move(error)) {
     for (const hewn::OperatorInfo &info : hewn::operators()) {
         Row row{info, {}};
+        while (row.tensor(row.first_output).role != HEWN_TENSOR_ROLE_OUTPUT) row.first_output++;
         const nb::handle known = names[nb::int_(info.type)];
         for (nb::handle name : nb::cast<nb::tuple>(known))
             row.names.push_back(nb::cast<nb::str>(name).c_str());

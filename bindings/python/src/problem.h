@@ -16,14 +16,11 @@ constexpr size_t MAX_TENSORS = 12;
 struct Row {
     hewn::OperatorInfo info;
     std::vector<std::string> names;
+    size_t first_output = 0;
 
     size_t count() const { return info.tensors.size(); }
     // The output, of several the first; others behind it are one element each.
-    size_t output() const {
-        size_t first = 0;
-        while (tensor(first).role != HEWN_TENSOR_ROLE_OUTPUT) first++;
-        return first;
-    }
+    size_t output() const { return first_output; }
     const hewn_operator_tensor_info &tensor(size_t i) const { return info.tensors[i]; }
     bool is_parameter(size_t i) const {
         return tensor(i).role == HEWN_TENSOR_ROLE_SCALE ||
