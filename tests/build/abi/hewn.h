@@ -54,7 +54,11 @@ enum {
     HEWN_DATA_TYPE_INT8 = 8,
     HEWN_DATA_TYPE_FLOAT64 = 9,
     HEWN_DATA_TYPE_UINT64 = 10,
-    HEWN_DATA_TYPE_INT64 = 11
+    HEWN_DATA_TYPE_INT64 = 11,
+    HEWN_DATA_TYPE_UINT4 = 12,
+    HEWN_DATA_TYPE_INT4 = 13,
+    HEWN_DATA_TYPE_UINT2 = 30,
+    HEWN_DATA_TYPE_INT2 = 31
 };
 #define HEWN_DIMENSION_COUNT_MAX 8
 typedef struct hewn_tensor_desc {
@@ -87,6 +91,20 @@ typedef struct hewn_dequantize_linear_desc {
     const hewn_tensor_desc *zero_point_tensor;
     const hewn_tensor_desc *output_tensor;
 } hewn_dequantize_linear_desc;
+typedef struct hewn_quantize_desc {
+    uint32_t struct_size;
+    const hewn_tensor_desc *input_tensor;
+    const hewn_tensor_desc *scale_tensor;
+    const hewn_tensor_desc *zero_point_tensor;
+    const hewn_tensor_desc *output_tensor;
+} hewn_quantize_desc;
+typedef struct hewn_dequantize_desc {
+    uint32_t struct_size;
+    const hewn_tensor_desc *input_tensor;
+    const hewn_tensor_desc *scale_tensor;
+    const hewn_tensor_desc *zero_point_tensor;
+    const hewn_tensor_desc *output_tensor;
+} hewn_dequantize_desc;
 typedef struct hewn_quantized_linear_add_desc {
     uint32_t struct_size;
     const hewn_tensor_desc *a_tensor;
@@ -111,13 +129,23 @@ typedef struct hewn_quantized_linear_mul_desc {
     const hewn_tensor_desc *output_zero_point_tensor;
     const hewn_tensor_desc *output_tensor;
 } hewn_quantized_linear_mul_desc;
+typedef struct hewn_dynamic_quantize_linear_desc {
+    uint32_t struct_size;
+    const hewn_tensor_desc *input_tensor;
+    const hewn_tensor_desc *output_tensor;
+    const hewn_tensor_desc *output_scale_tensor;
+    const hewn_tensor_desc *output_zero_point_tensor;
+} hewn_dynamic_quantize_linear_desc;
 typedef int32_t hewn_operator_type;
 enum {
     HEWN_OPERATOR_ADD = 1,
     HEWN_OPERATOR_QUANTIZE_LINEAR = 2,
     HEWN_OPERATOR_DEQUANTIZE_LINEAR = 3,
     HEWN_OPERATOR_QUANTIZED_LINEAR_ADD = 4,
-    HEWN_OPERATOR_QUANTIZED_LINEAR_MUL = 5
+    HEWN_OPERATOR_QUANTIZED_LINEAR_MUL = 5,
+    HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR = 6,
+    HEWN_OPERATOR_QUANTIZE = 7,
+    HEWN_OPERATOR_DEQUANTIZE = 8
 };
 typedef struct hewn_operator_desc {
     uint32_t struct_size;
