@@ -7,7 +7,8 @@
 // - of 4 Ki elements (CUDA), as launches on a stream and in a captured graph.
 // Bytes are what each tensor's elements take, once; a copy reads half of them and writes half.
 // Times are of as many calls as fill --seconds, enqueued one behind the other and waited for at the
-// end; the best of three.
+// end; the best of three. CUDA's calls, but for the launches, are captured in a graph by tens, as
+// the peers' are (gpu_peers.py).
 #include <dlfcn.h>
 
 #include <CLI/CLI.hpp>
@@ -44,7 +45,7 @@ struct Options {
 };
 
 constexpr int64_t LAUNCHED_ELEMENTS = 4096;
-constexpr int LAUNCHES_IN_A_GRAPH = 64;
+constexpr int LAUNCHES_IN_A_GRAPH = 64, CALLS_IN_A_GRAPH = 10;
 
 std::string name_of(const Variant &kernel) { return kernel.operator_name + "_" + kernel.signature; }
 
@@ -216,6 +217,15 @@ double time_of(const Gpu &gpu, double seconds, const std::function<void()> &call
     return best;
 }
 
+// The same of a call that enqueues, on CUDA in a graph of so many of them.
+double time_in_graph(const Gpu &gpu, double seconds, int calls, const std::function<void()> &call) {
+    if (!gpu.cuda) return time_of(gpu, seconds, call);
+    const Cuda::Graph graph(*gpu.cuda, [&] {
+        for (int i = 0; i < calls; i++) call();
+    });
+    return time_of(gpu, seconds, [&] { graph.launch(); }) / calls;
+}
+
 // GB/s of the device's copies, by the bytes that they read and write together.
 class Copies {
 public:
@@ -226,8 +236,9 @@ public:
         const uint64_t half = std::max<uint64_t>(bytes / 2, 1);
         hewn::DeviceMemory source(gpu_.device, half), target(gpu_.device, half);
         fill(source, half, gpu_);
-        const double time = time_of(
-            gpu_, seconds_, [&] { gpu_.copy(target.get(), 0, source.get(), size_t(half)); });
+        const double time = time_in_graph(gpu_, seconds_, CALLS_IN_A_GRAPH, [&] {
+            gpu_.copy(target.get(), 0, source.get(), size_t(half));
+        });
         return at->second = double(2 * half) / time / 1e9;
     }
 
@@ -261,17 +272,15 @@ public:
             row["seconds"] = time_of(gpu_, options_.seconds, [&] { prepared.execute(); });
         });
         print(kernel, "graph", LAUNCHED_ELEMENTS, [&](const Prepared &prepared, Row &row) {
-            const Cuda::Graph graph(*gpu_.cuda, [&] {
-                for (int i = 0; i < LAUNCHES_IN_A_GRAPH; i++) prepared.execute();
-            });
-            row["seconds"] =
-                time_of(gpu_, options_.seconds, [&] { graph.launch(); }) / LAUNCHES_IN_A_GRAPH;
+            row["seconds"] = time_in_graph(gpu_, options_.seconds, LAUNCHES_IN_A_GRAPH,
+                                           [&] { prepared.execute(); });
         });
     }
 
 private:
     void bandwidth(const Prepared &prepared, Row &row) {
-        const double time = time_of(gpu_, options_.seconds, [&] { prepared.execute(); }),
+        const double time = time_in_graph(gpu_, options_.seconds, CALLS_IN_A_GRAPH,
+                                          [&] { prepared.execute(); }),
                      bytes = prepared.problem.bytes();
         row["bytes"] = bytes;
         row["seconds"] = time;

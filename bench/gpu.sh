@@ -70,11 +70,12 @@ fi
 paths+=${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 # The programs alone get the libraries: another program's may be newer.
 hewn() { LD_LIBRARY_PATH=$paths exec "$from/$1" "${@:2}"; }
-# Four processes at a time: the truth takes longer than a card.
+# A process per core: the truth takes longer than a card.
 variants() {
-    local shard processes=() status=0
-    for shard in 0 1 2 3; do
-        GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=$shard hewn tests/hewn_tests --gtest_brief=1 \
+    local shard processes=() shards status=0
+    shards=$(nproc)
+    for ((shard = 0; shard < shards; shard++)); do
+        GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard hewn tests/hewn_tests --gtest_brief=1 \
             --gtest_filter="$filter" &
         processes+=($!)
     done
@@ -92,8 +93,9 @@ profile() {
     command -v ncu >/dev/null || { echo "no ncu" && exit 77; }
     while read -r kernel layout elements; do
         echo "== $kernel $layout $elements"
-        LD_LIBRARY_PATH=$paths ncu --section SpeedOfLight --section MemoryWorkloadAnalysis \
-            --section Occupancy --section WarpStateStats --section LaunchStats \
+        LD_LIBRARY_PATH=$paths ncu --clock-control none --section SpeedOfLight \
+            --section MemoryWorkloadAnalysis --section Occupancy --section WarpStateStats \
+            --section LaunchStats \
             "$from/bin/hewn_gpu_bench" --only "$kernel" --once "$layout" \
             --layout-elements "$elements" || true
     done < <(python3 bench/gpu_report.py --misses "$results" | head -4)
@@ -140,16 +142,20 @@ step "devices' tests" 60 log.txt hewn tests/hewn_gpu_tests --gtest_brief=1 \
     --gtest_filter='Gpu.*:Cuda.*'
 step "conformance" 60 log.txt hewn bin/hewn conformance tests/data/*.jsonl --device cuda
 step "random cases" 60 log.txt hewn bin/hewn verify --device cuda --cases "$cases"
-step "variants' tests" 150 log.txt variants
 step "speed" 180 rows.jsonl hewn bin/hewn_gpu_bench "${measured[@]}"
 step "peers" 90 rows.jsonl peers
-if command -v python3 >/dev/null; then
-    python3 bench/gpu_report.py "$results" || failed=1
-    step "profile" 60 profile.txt profile
-    python3 bench/gpu_report.py "$results" >/dev/null || failed=1
-else
-    echo "gpu.sh: no python3: bench/gpu_report.py $results makes the report elsewhere"
-fi
+report() {
+    if command -v python3 >/dev/null; then
+        python3 bench/gpu_report.py "$results" || failed=1
+    else
+        echo "gpu.sh: no python3: bench/gpu_report.py $results makes the report elsewhere"
+    fi
+}
+report >/dev/null
+step "profile" 60 profile.txt profile
+# Last, because they take longest: a run that is cut short has the others.
+step "variants' tests" 300 log.txt variants
+report
 # A step's own output is in the log; here is what a look at the end of the run should show.
 grep -aE "FAILED|SKIPPED|differ|[0-9]+ passed" "$results/log.txt" | tail -20 || true
 cat "$results/steps.jsonl"

@@ -67,10 +67,12 @@ public:
     }
 };
 using AddDense = AddGpu<hewn::gpu::Form::Dense>;
+using AddRuns = AddGpu<hewn::gpu::Form::Runs>;
 using AddStrided = AddGpu<hewn::gpu::Form::Strided>;
 
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Add, add_general)
 HALIDE_REGISTER_GENERATOR(AddDense, add_dense)
+HALIDE_REGISTER_GENERATOR(AddRuns, add_runs)
 HALIDE_REGISTER_GENERATOR(AddStrided, add_strided)

@@ -145,6 +145,7 @@ public:
     }
 };
 using DequantizeLinearDense = DequantizeLinearGpu<hewn::gpu::Form::Dense>;
+using DequantizeLinearRuns = DequantizeLinearGpu<hewn::gpu::Form::Runs>;
 using DequantizeLinearStrided = DequantizeLinearGpu<hewn::gpu::Form::Strided>;
 
 }  // namespace
@@ -153,4 +154,5 @@ HALIDE_REGISTER_GENERATOR(DequantizeLinearGeneral, dequantize_linear_general)
 HALIDE_REGISTER_GENERATOR(DequantizeLinearRepeating, dequantize_linear_repeating)
 HALIDE_REGISTER_GENERATOR(DequantizeLinearBlocks, dequantize_linear_blocks)
 HALIDE_REGISTER_GENERATOR(DequantizeLinearDense, dequantize_linear_dense)
+HALIDE_REGISTER_GENERATOR(DequantizeLinearRuns, dequantize_linear_runs)
 HALIDE_REGISTER_GENERATOR(DequantizeLinearStrided, dequantize_linear_strided)

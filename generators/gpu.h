@@ -1,6 +1,6 @@
-// What all GPU kernels share: operands, the two forms, and the schedule. One source for CUDA,
-// OpenCL and Direct3D 12. The forms dense, whose caller passes how many steps there are, and
-// strided: docs/architecture.md#two-forms.
+// What all GPU kernels share: operands, the forms, and the schedule. One source for CUDA, OpenCL
+// and Direct3D 12. The forms dense, whose caller passes how many steps there are, runs and strided:
+// docs/architecture.md#forms-of-gpus.
 #pragma once
 
 #include <Halide.h>
@@ -16,16 +16,13 @@
 
 namespace hewn::gpu {
 
-// What the specialisation of the form `strided` takes: what real layouts merge to.
-constexpr int kFewDimensions = 3;
-
 struct Operand {
     std::string name;
     Type type;
     bool varies;  // false: one element in every layout
 };
 
-enum class Form { Dense, Strided };
+enum class Form { Dense, Runs, Strided };
 
 template<class Derived>
 class Kernel : public Generator<Derived> {
@@ -34,8 +31,8 @@ public:
     using Param = GeneratorParam<T>;
 
     Param<std::string> signature{"signature", ""};
-    // dense: the layout that the form serves, one digit an input that varies: 1 packed, 0 one
-    // element. strided: any.
+    // The layout that the form serves, one digit an input that varies. 1: taken by words, as the
+    // output is. 0: dense: one element; runs: any strides. strided: any layout.
     Param<std::string> layouts{"layouts", ""};
 
     // Hidden by an operator whose value is the sum of two operands of the output's type, which may
@@ -51,11 +48,11 @@ public:
         operands_.pop_back();
         size_t digit = 0;
         for (const Operand &operand : operands_) {
-            bool packed = false;
-            if (dense() && operand.varies) packed = layouts.value().at(digit++) == '1';
-            packed_.push_back(packed);
+            bool by_words = false;
+            if (has_steps() && operand.varies) by_words = layouts.value().at(digit++) == '1';
+            by_words_.push_back(by_words);
             inputs_.push_back(this->template add_input<Buffer<>>(
-                name_of(operand.name, operand.type, packed), held_in(operand.type, packed), 1));
+                name_of(operand.name, operand.type, by_words), held_in(operand.type, by_words), 1));
         }
         if (dense()) {
             steps_ = this->template add_input<int32_t>("steps");
@@ -69,20 +66,20 @@ public:
                                         add_scalar(scalar, name);
                                     });
         }
-        output_ = this->template add_output<Buffer<>>(name_of("output", output_type_, dense()),
-                                                      held_in(output_type_, dense()), 1);
+        output_ = this->template add_output<Buffer<>>(name_of("output", output_type_, has_steps()),
+                                                      held_in(output_type_, has_steps()), 1);
     }
 
     void generate() {
         numerics_ = std::make_unique<Numerics>(this->target.value(), dense());
-        if (dense()) generate_dense();
+        if (has_steps()) generate_steps();
         else generate_strided();
     }
 
     void schedule() {
-        for (size_t i = 0; i < inputs_.size(); i++) bind(*inputs_[i], packed_[i]);
-        bind(*output_, dense());
-        if (dense()) schedule_dense();
+        for (size_t i = 0; i < inputs_.size(); i++) bind(*inputs_[i], by_words_[i]);
+        bind(*output_, has_steps());
+        if (has_steps()) schedule_steps();
         else schedule_strided();
     }
 
@@ -94,25 +91,28 @@ protected:
 
 private:
     std::vector<Operand> operands_;
-    std::vector<bool> packed_;
+    std::vector<bool> by_words_;
     Type output_type_;
     std::vector<GeneratorInput<Buffer<>> *> inputs_;
     GeneratorOutput<Buffer<>> *output_ = nullptr;
     GeneratorInput<int32_t> *steps_ = nullptr;
     StridedScalars<GeneratorInput<int32_t> *, GeneratorInput<uint32_t> *> scalars_ = {};
     std::unique_ptr<Numerics> numerics_;
-    Var i_{"i"};               // names are short: kernels are text
-    std::vector<Func> words_;  // a step's words of the packed inputs, in registers
+    Var i_{"i"}, s_{"s"};      // a word or element, and a step. Names are short: kernels are text
+    std::vector<Func> words_;  // a step's words of the inputs taken by words, in registers
     Func results_{"results"};
     RDom domain_;
+    RVar block_{"b"}, thread_{"t"};
 
     bool dense() const { return Derived::form == Form::Dense; }
+    bool has_steps() const { return Derived::form != Form::Strided; }
     bool is_for(Target::Feature api) const { return this->target.value().has_feature(api); }
     bool d3d12() const { return is_for(Target::D3D12Compute); }
-    // 64-bit elements are pairs of words in the dense form, and in both on Direct3D 12, which has
-    // no 64-bit integers.
+    // 64-bit elements are pairs of words where there are steps, and everywhere on Direct3D 12,
+    // which has no 64-bit integers.
     Type held_in(const Type &type, bool words) const {
-        return words || (d3d12() && type.bits() == 64) ? UInt(32) : bits_type(type);
+        return words || ((has_steps() || d3d12()) && type.bits() == 64) ? UInt(32)
+                                                                        : bits_type(type);
     }
     // Direct3D 12 has 32-bit accesses only: its shaders' build (tools/dxbc) learns from the name
     // how wide the elements are.
@@ -132,10 +132,11 @@ private:
     int step_elements() const {
         int bytes = output_type_.bytes();
         for (size_t i = 0; i < operands_.size(); i++) {
-            if (packed_[i]) bytes = std::min(bytes, operands_[i].type.bytes());
+            if (by_words_[i]) bytes = std::max(bytes, operands_[i].type.bytes());
         }
         return gpu_step_elements(bytes);
     }
+    int step_words(const Type &type) const { return words_of(type, step_elements()); }
     static int words_of(const Type &type, int elements) { return type.bytes() * elements / 4; }
 
     // OpenCL and Direct3D 12 have no pointers to device memory: an operand's offset in its memory
@@ -151,56 +152,149 @@ private:
 
     // A thread for each index of `domain`, all of which write other elements. One guarded body, not
     // a second without the guard.
-    void run_by_threads(Stage stage, const RVar &domain, const RVar &block, const RVar &thread) {
-        stage.allow_race_conditions().split(domain, block, thread, threads,
+    void run_by_threads(Stage stage, const RVar &domain) {
+        stage.allow_race_conditions().split(domain, block_, thread_, threads,
                                             TailStrategy::GuardWithIf);
-        stage.partition(block, Partition::Never)
-            .partition(thread, Partition::Never)
-            .gpu_blocks(block)
-            .gpu_threads(thread);
+        stage.partition(block_, Partition::Never)
+            .partition(thread_, Partition::Never)
+            .gpu_blocks(block_)
+            .gpu_threads(thread_);
     }
 
-    // ---- dense ----
+    // ---- Offsets of elements: runs and strided ----
+
+    static Expr high_word(const Expr &a, const Expr &b) {
+        return cast<uint32_t>((cast<uint64_t>(a) * cast<uint64_t>(b)) >> 32);
+    }
+
+    // Each varying operand's offset of element `index` of the box, which has so many dimensions at
+    // most.
+    std::vector<Expr> offsets_of(const Expr &index, int dimensions) const {
+        const size_t count = varying_count() + 1;
+        std::vector<Expr> offsets(count, u32(0));
+        // Whether the last dimensions are of no use, where the kernel takes more.
+        const auto few = [&] {
+            return dimensions == kFewGpuDimensions ? Internal::const_true()
+                                                   : Expr(*scalars_.rank) <= kFewGpuDimensions;
+        };
+        Expr rest = index;
+        for (int d = 0; d < dimensions; d++) {
+            Expr coordinate = rest;
+            if (d < dimensions - 1) {
+                const Expr size = *scalars_.size[d], multiplier = *scalars_.multiplier[d],
+                           shift = *scalars_.shift[d];
+                // rest / size, exact for rest < 2^31: see runtime/gpu/division.h, or divided where
+                // there are no 64-bit integers.
+                const Expr quotient =
+                    d3d12() ? rest / size : high_word(rest * u32(2), multiplier) >> shift;
+                coordinate = rest - quotient * size;
+                if (d == kFewGpuDimensions - 1) coordinate = select(few(), rest, coordinate);
+                rest = quotient;
+            }
+            for (size_t o = 0; o < count; o++) {
+                const Expr step = coordinate * Expr(*scalars_.stride[o][d]);
+                offsets[o] =
+                    offsets[o] + (d < kFewGpuDimensions ? step : select(few(), u32(0), step));
+            }
+        }
+        return offsets;
+    }
+    // The runtime keeps offsets within the tensors.
+    template<class Buffer>
+    static Expr within(const Expr &offset, Buffer &buffer) {
+        return unsafe_promise_clamped(as_i32(offset), 0, buffer.dim(0).max());
+    }
+
+    // ---- dense and runs: by steps ----
 
     // Element `index` of a step as its bits, from the step's words.
-    static Expr element(const Func &words, const Expr &index, const Type &type) {
+    Expr element(const Func &words, const Expr &index, const Type &type) const {
         const int per_word = 4 / type.bytes();
-        if (per_word == 1) return reinterpret(bits_type(type), words(index));
+        if (per_word == 1) return reinterpret(bits_type(type), words(index, s_));
         const Expr shifted =
-            words(index / per_word) >> cast<uint32_t>(index % per_word * (8 * type.bytes()));
+            words(index / per_word, s_) >> cast<uint32_t>(index % per_word * (8 * type.bytes()));
         return cast(bits_type(type), shifted);
     }
 
-    void generate_dense() {
+    Expr first_element() const { return cast<uint32_t>(s_) * u32(uint32_t(step_elements())); }
+
+    // In which step of an operand's own the step s_ lies.
+    Expr own_step(size_t varying) const {
+        if (dense()) return s_;
+        const Expr offset = offsets_of(first_element(), kFewGpuDimensions)[varying];
+        return unsafe_promise_clamped(as_i32(offset / u32(uint32_t(step_elements()))), 0,
+                                      (1 << 26) - 1);
+    }
+
+    // Where a run lies within a row, its elements are one stride apart.
+    Expr runs_in_rows() const {
+        return Expr(*scalars_.size[0]) % u32(uint32_t(step_elements())) == 0;
+    }
+    // The offset of element `index` of a step, of an operand that is not taken by words.
+    Expr offset_in_step(size_t varying, const Expr &index) const {
+        const Expr i = cast<uint32_t>(index);
+        const auto of = [&](const Expr &element) {
+            return offsets_of(element, kFewGpuDimensions)[varying];
+        };
+        return select(runs_in_rows(), of(first_element()) + i * Expr(*scalars_.stride[varying][0]),
+                      of(first_element() + i));
+    }
+
+    size_t varying_before(size_t input) const {
+        return size_t(std::count_if(operands_.begin(), operands_.begin() + long(input),
+                                    [](const Operand &o) { return o.varies; }));
+    }
+
+    // An input's element `index` of the step.
+    Expr element_of(size_t input, const Expr &index) const {
+        auto &buffer = *inputs_[input];
+        const Operand &operand = operands_[input];
+        if (by_words_[input]) return element(words_[input], index, operand.type);
+        if (dense() || !operand.varies) return buffer(0);
+        return buffer(within(offset_in_step(varying_before(input), index), buffer));
+    }
+    // Word i_ of the step.
+    Expr word_of(size_t input) const {
+        if (by_words_[input]) return words_[input](i_, s_);
+        auto &buffer = *inputs_[input];
+        const Type type = operands_[input].type;
+        if (type.bits() == 64) {
+            const Expr offset = offset_in_step(varying_before(input), i_ / 2);
+            return buffer(within(offset * u32(2) + cast<uint32_t>(i_ % 2), buffer));
+        }
+        return word_of_elements(type, [&](const Expr &index) { return element_of(input, index); });
+    }
+    template<class ElementAt>
+    Expr word_of_elements(const Type &type, const ElementAt &element_at) const {
+        const int per_word = 4 / type.bytes();
+        std::vector<Expr> elements;
+        for (int j = 0; j < per_word; j++) elements.push_back(element_at(i_ * per_word + j));
+        return numerics().word(elements, type);
+    }
+
+    void generate_steps() {
         for (size_t i = 0; i < inputs_.size(); i++) {
             Func words(operands_[i].name + "_words");
-            if (packed_[i]) words(i_) = (*inputs_[i])(i_);
+            if (by_words_[i]) {
+                const Type type = operands_[i].type;
+                words(i_, s_) = (*inputs_[i])(own_step(varying_before(i)) * step_words(type) + i_);
+            }
             words_.push_back(words);
         }
-        if (adds_words()) {
-            results_(i_) = sum_of_words();
-        } else {
-            const int per_word = 4 / output_type_.bytes();
-            std::vector<Expr> bits;
-            for (int j = 0; j < per_word; j++) {
+        results_(i_, s_) =
+            adds_words() ? sum_of_words() : word_of_elements(output_type_, [&](const Expr &index) {
                 std::vector<Expr> values;
-                for (size_t i = 0; i < inputs_.size(); i++) {
-                    values.push_back(packed_[i]
-                                         ? element(words_[i], i_ * per_word + j, operands_[i].type)
-                                         : (*inputs_[i])(0));
-                }
-                bits.push_back(static_cast<Derived &>(*this).value(values));
-            }
-            results_(i_) = numerics().word(bits, output_type_);
-        }
+                for (size_t i = 0; i < inputs_.size(); i++) values.push_back(element_of(i, index));
+                return static_cast<Derived &>(*this).value(values);
+            });
         // An update, because the first element of a pure definition's output is where its memory
         // begins (see bind).
-        const int words = words_of(output_type_, step_elements());
-        domain_ = RDom(0, words, 0, Expr(*steps_), "s");
-        const Expr index = domain_.y * words + domain_.x;
+        const int words = step_words(output_type_);
+        domain_ = RDom(0, words, 0, Expr(dense() ? *steps_ : *scalars_.count), "s");
+        const Expr step = Internal::substitute(s_.name(), domain_.y, own_step(varying_count()));
         Func output = *output_;
         output(i_) = undef(UInt(32));
-        output(index) = results_(index);
+        output(step * words + domain_.x) = results_(domain_.x, domain_.y);
     }
 
     // Whether the sum is taken word by word.
@@ -212,50 +306,59 @@ private:
     // Words of a sum of f16 or of wrapping integers. Narrow integers: added without their top bits,
     // which a carry could leave, and those put in after.
     Expr sum_of_words() {
-        const Func &a = words_[0], &b = words_[1];
+        const Expr a = word_of(0), b = word_of(1);
         if (output_type_.is_float()) {
-            const auto pair = [&](const Func &words) {
-                return reinterpret(Float(16, 2), words(i_));
-            };
+            const auto pair = [&](const Expr &word) { return reinterpret(Float(16, 2), word); };
             return reinterpret(UInt(32), pair(a) + pair(b));
         }
         switch (output_type_.bits()) {
         case 64: {
-            const Expr low = i_ / 2 * 2, sum = a(low) + b(low);
-            return select(i_ % 2 == 0, sum, a(i_) + b(i_) + cast<uint32_t>(sum < a(low)));
+            const auto low = [&](const Expr &word) {
+                return Internal::substitute(i_.name(), i_ / 2 * 2, word);
+            };
+            const Expr carry = cast<uint32_t>(low(a) + low(b) < low(a));
+            return a + b + select(i_ % 2 == 0, u32(0), carry);
         }
-        case 32: return a(i_) + b(i_);
+        case 32: return a + b;
         default: {
             const uint32_t top = output_type_.bits() == 16 ? 0x80008000 : 0x80808080;
-            return ((a(i_) & u32(~top)) + (b(i_) & u32(~top))) ^ ((a(i_) ^ b(i_)) & u32(top));
+            return ((a & u32(~top)) + (b & u32(~top))) ^ ((a ^ b) & u32(top));
         }
         }
     }
 
-    void schedule_dense() {
-        const int elements = step_elements(), words = words_of(output_type_, elements);
+    void schedule_steps() {
         Func output = *output_;
-        RVar group("g"), lane("l"), block("b"), thread("t");
         Stage update = output.update();
-        run_by_threads(update, domain_.y, block, thread);
-        update.split(domain_.x, group, lane, 4)
-            .vectorize(lane)
-            .unroll(group)
-            .reorder(lane, group, thread, block);
-        results_.compute_at(output, thread).bound_extent(i_, words).store_in(MemoryType::Register);
+        if (!dense()) schedule_steps(update.specialize(runs_in_rows()));
+        schedule_steps(update);
+        const int words = step_words(output_type_);
+        results_.compute_at(output, thread_).bound_extent(i_, words).store_in(MemoryType::Register);
         // PTX has no vector arithmetic. OpenCL C has, and is a quarter of the text with it.
-        if (is_for(Target::OpenCL)) results_.vectorize(i_, 4, TailStrategy::RoundUp);
+        if (dense() && is_for(Target::OpenCL))
+            results_.vectorize(i_, lanes(words), TailStrategy::RoundUp);
         results_.unroll(i_);
         for (size_t i = 0; i < words_.size(); i++) {
-            if (!packed_[i]) continue;
+            if (!by_words_[i]) continue;
+            const int input_words = step_words(operands_[i].type);
             words_[i]
-                .compute_at(output, thread)
-                .bound_extent(i_, words_of(operands_[i].type, elements))
-                .vectorize(i_, 4, TailStrategy::RoundUp)
+                .compute_at(output, thread_)
+                .bound_extent(i_, input_words)
+                .vectorize(i_, lanes(input_words), TailStrategy::RoundUp)
                 .unroll(i_)
                 .store_in(MemoryType::Register);
         }
     }
+    void schedule_steps(Stage stage) {
+        RVar group("g"), lane("l");
+        run_by_threads(stage, domain_.y);
+        stage.split(domain_.x, group, lane, lanes(step_words(output_type_)))
+            .vectorize(lane)
+            .unroll(group)
+            .reorder(lane, group, thread_, block_);
+    }
+    // Words in one access.
+    static int lanes(int words) { return std::min(words, 4); }
 
     // ---- strided ----
 
@@ -265,36 +368,8 @@ private:
             throw CompileError("of 64 bits Direct3D 12 has sums alone\n");
         domain_ =
             pairs ? RDom(0, 2, 0, Expr(*scalars_.count), "e") : RDom(0, Expr(*scalars_.count), "e");
-        const size_t count = varying_count() + 1;
-        std::vector<Expr> offsets(count, u32(0));
-        const auto few_dimensions = [&] { return Expr(*scalars_.rank) <= kFewDimensions; };
-        Expr rest = cast<uint32_t>(pairs ? domain_.y : domain_.x);
-        for (int d = 0; d < kGpuRank; d++) {
-            Expr coordinate = rest;
-            if (d < kGpuRank - 1) {
-                const Expr size = *scalars_.size[d], multiplier = *scalars_.multiplier[d],
-                           shift = *scalars_.shift[d];
-                // rest / size, exact for rest < 2^31: see runtime/gpu/division.h, or divided where
-                // there are no 64-bit integers.
-                const Expr quotient =
-                    d3d12() ? rest / size
-                            : cast<uint32_t>((cast<uint64_t>(rest) * cast<uint64_t>(multiplier)) >>
-                                             cast<uint64_t>(shift));
-                coordinate = rest - quotient * size;
-                if (d == kFewDimensions - 1)
-                    coordinate = select(few_dimensions(), rest, coordinate);
-                rest = quotient;
-            }
-            for (size_t o = 0; o < count; o++) {
-                const Expr step = coordinate * Expr(*scalars_.stride[o][d]);
-                offsets[o] = offsets[o] +
-                             (d < kFewDimensions ? step : select(few_dimensions(), u32(0), step));
-            }
-        }
-        // The runtime keeps offsets within the tensors.
-        const auto within = [](const Expr &offset, auto &buffer) {
-            return unsafe_promise_clamped(as_i32(offset), 0, buffer.dim(0).max());
-        };
+        const std::vector<Expr> offsets =
+            offsets_of(cast<uint32_t>(pairs ? domain_.y : domain_.x), kGpuRank);
         if (pairs) {
             // The high word is stored first, whose carry needs the low ones: the output may stand
             // in place of an input.
@@ -328,9 +403,9 @@ private:
         const auto schedule = [&](Stage stage) {
             const bool pairs = domain_.dimensions() == 2;
             if (pairs) stage.unroll(domain_.x);
-            run_by_threads(stage, pairs ? domain_.y : domain_.x, RVar("b"), RVar("t"));
+            run_by_threads(stage, pairs ? domain_.y : domain_.x);
         };
-        schedule(update.specialize(Expr(*scalars_.rank) <= kFewDimensions));
+        schedule(update.specialize(Expr(*scalars_.rank) <= kFewGpuDimensions));
         schedule(update);
     }
 };

@@ -63,6 +63,7 @@ hewn_level(add 2.1 RANKS 4 5 ATensor=f32,f16,i32,u32)
 hewn_level(add 1.0 RANKS 4 5 ATensor=f32,f16)
 hewn_form(add general LAYOUTS 11 10 01)
 hewn_form(add dense LAYOUTS 11 GPU)
+hewn_form(add runs LAYOUTS 10 NEEDS cuda GPU)
 hewn_form(add strided GPU)
 
 hewn_operator(quantize_linear 2 QUANTIZE_LINEAR COMMAND quantize ONNX ai.onnx.QuantizeLinear
@@ -86,6 +87,7 @@ hewn_form(quantize_linear repeating LAYOUTS 1 ONLY "8$" NEEDS avx2)
 hewn_form(quantize_linear blocks LAYOUTS 1 ONLY "f.*8$" NEEDS avx2)
 # Quotients of more than 17 bits would need another division where GPUs round it otherwise.
 hewn_form(quantize_linear dense LAYOUTS 100 ONLY "[0-9]_.(8|16)$" GPU)
+hewn_form(quantize_linear runs LAYOUTS 100 ONLY "[0-9]_.(8|16)$" NEEDS cuda GPU)
 hewn_form(quantize_linear strided ONLY "[0-9]_.(8|16)$" GPU)
 # LLVM would join the products of a block's vectors, as they are packed together, and divide them
 # again, the last first. A Zen 1, whose prefetching follows ascending lines, would be slower
@@ -111,6 +113,7 @@ hewn_form(dequantize_linear general LAYOUTS 100 110 111)
 hewn_form(dequantize_linear repeating LAYOUTS 1 NEEDS avx2)
 hewn_form(dequantize_linear blocks LAYOUTS 1 ONLY "8_" NEEDS avx2)
 hewn_form(dequantize_linear dense LAYOUTS 100 GPU)
+hewn_form(dequantize_linear runs LAYOUTS 100 NEEDS cuda GPU)
 hewn_form(dequantize_linear strided GPU)
 
 # The successors of the linear two. A zero point's presence is DirectML's quantization type.
@@ -159,6 +162,7 @@ hewn_form(quantized_linear_add reciprocal LAYOUTS 11 10 01 ONLY "8$" NEEDS fma)
 hewn_form(quantized_linear_add folded LAYOUTS 11 10 01 ONLY "8$" NEEDS fma
     WITHOUT avx512_cannonlake avx512_zen4)
 hewn_form(quantized_linear_add dense LAYOUTS 11 GPU)
+hewn_form(quantized_linear_add runs LAYOUTS 10 NEEDS cuda GPU)
 hewn_form(quantized_linear_add strided GPU)
 
 hewn_operator(quantized_linear_mul 5 QUANTIZED_LINEAR_MUL COMMAND qmul ONNX com.microsoft.QLinearMul
@@ -179,6 +183,7 @@ hewn_level(quantized_linear_mul hewn RANKS 1 8 ATensor=i8,u8 OutputTensor=i8,u8
 hewn_form(quantized_linear_mul general LAYOUTS 11 10 01)
 hewn_form(quantized_linear_mul bounded LAYOUTS 11 10 01 NEEDS avx2)
 hewn_form(quantized_linear_mul dense LAYOUTS 11 GPU)
+hewn_form(quantized_linear_mul runs LAYOUTS 10 NEEDS cuda GPU)
 hewn_form(quantized_linear_mul strided GPU)
 
 hewn_operator(dynamic_quantize_linear 6 DYNAMIC_QUANTIZE_LINEAR COMMAND dynamic

@@ -218,6 +218,7 @@ public:
     }
 };
 using QuantizeLinearDense = QuantizeLinearGpu<hewn::gpu::Form::Dense>;
+using QuantizeLinearRuns = QuantizeLinearGpu<hewn::gpu::Form::Runs>;
 using QuantizeLinearStrided = QuantizeLinearGpu<hewn::gpu::Form::Strided>;
 
 }  // namespace
@@ -228,4 +229,5 @@ HALIDE_REGISTER_GENERATOR(QuantizeLinearColumns, quantize_linear_columns)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearRepeating, quantize_linear_repeating)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearBlocks, quantize_linear_blocks)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearDense, quantize_linear_dense)
+HALIDE_REGISTER_GENERATOR(QuantizeLinearRuns, quantize_linear_runs)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearStrided, quantize_linear_strided)

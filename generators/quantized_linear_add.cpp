@@ -164,6 +164,7 @@ public:
     }
 };
 using QuantizedLinearAddDense = QuantizedLinearAddGpu<hewn::gpu::Form::Dense>;
+using QuantizedLinearAddRuns = QuantizedLinearAddGpu<hewn::gpu::Form::Runs>;
 using QuantizedLinearAddStrided = QuantizedLinearAddGpu<hewn::gpu::Form::Strided>;
 
 }  // namespace
@@ -172,4 +173,5 @@ HALIDE_REGISTER_GENERATOR(QuantizedLinearAddDivide, quantized_linear_add_divide)
 HALIDE_REGISTER_GENERATOR(QuantizedLinearAddReciprocal, quantized_linear_add_reciprocal)
 HALIDE_REGISTER_GENERATOR(QuantizedLinearAddFolded, quantized_linear_add_folded)
 HALIDE_REGISTER_GENERATOR(QuantizedLinearAddDense, quantized_linear_add_dense)
+HALIDE_REGISTER_GENERATOR(QuantizedLinearAddRuns, quantized_linear_add_runs)
 HALIDE_REGISTER_GENERATOR(QuantizedLinearAddStrided, quantized_linear_add_strided)

@@ -181,6 +181,7 @@ public:
     }
 };
 using QuantizedLinearMulDense = QuantizedLinearMulGpu<Form::Dense>;
+using QuantizedLinearMulRuns = QuantizedLinearMulGpu<Form::Runs>;
 using QuantizedLinearMulStrided = QuantizedLinearMulGpu<Form::Strided>;
 
 }  // namespace
@@ -188,4 +189,5 @@ using QuantizedLinearMulStrided = QuantizedLinearMulGpu<Form::Strided>;
 HALIDE_REGISTER_GENERATOR(QuantizedLinearMulGeneral, quantized_linear_mul_general)
 HALIDE_REGISTER_GENERATOR(QuantizedLinearMulBounded, quantized_linear_mul_bounded)
 HALIDE_REGISTER_GENERATOR(QuantizedLinearMulDense, quantized_linear_mul_dense)
+HALIDE_REGISTER_GENERATOR(QuantizedLinearMulRuns, quantized_linear_mul_runs)
 HALIDE_REGISTER_GENERATOR(QuantizedLinearMulStrided, quantized_linear_mul_strided)

@@ -16,19 +16,22 @@ constexpr int kLeastBlock = 16, kBlocksTogether = 8, kLongestBlockRow = 4096;
 // has the rows of one square and the columns of one or several (the kernel's `bytes`).
 constexpr int kSquareBytes = 16;
 
-// Bytes of the narrowest varying tensor in one step of a GPU's form `dense`.
+// Bytes of the widest tensor that is taken by words in one step of a GPU's forms `dense` and
+// `runs`: one access, so that neighbouring threads' accesses meet.
 constexpr int kGpuStepBytes = 16;
 
 // Elements of every tensor in such a step.
-constexpr int gpu_step_elements(int narrowest_bytes) { return kGpuStepBytes / narrowest_bytes; }
+constexpr int gpu_step_elements(int widest_bytes) { return kGpuStepBytes / widest_bytes; }
 
-// Dimensions that a GPU's form `strided` takes, and tensors that vary, the output among them, which
-// is the last.
-constexpr int kGpuRank = 8, kGpuOperands = 4;
+// Dimensions that a GPU's form `strided` takes, those of its specialisation and of the form `runs`,
+// which are what real layouts merge to, and tensors that vary, the output among them, which is the
+// last.
+constexpr int kGpuRank = 8, kFewGpuDimensions = 3, kGpuOperands = 4;
 
-// The scalar arguments of that form, innermost dimension first: how many elements there are, what
-// takes an element's index apart (the sizes, and for each a division's multiplier and shift) and
-// what puts it together again for each tensor, and how many dimensions are in use.
+// The scalar arguments of those two, innermost dimension first: how many elements there are, of
+// `runs` steps, what takes an element's index apart (the sizes, and for each a division's
+// multiplier and shift) and what puts it together again for each tensor, and how many dimensions
+// are in use.
 template<class Int32, class UInt32>
 struct StridedScalars {
     Int32 count, rank;

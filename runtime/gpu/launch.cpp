@@ -1,6 +1,7 @@
 #include "launch.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "../base/error.h"
 #include "../base/kernel_contract.h"
@@ -57,28 +58,67 @@ void choose_extents(GpuPart &part, int64_t limit) {
 
 // ---- Forms ----
 
-// Elements a step of the dense form.
-int64_t step_elements(const Space &space) {
-    int32_t bytes = kGpuStepBytes;
-    for (int o = 0; o < space.operands; o++) {
-        if (space.dims[0].stride[o] && space.element_bytes[o] < bytes)
-            bytes = space.element_bytes[o];
-    }
-    return gpu_step_elements(bytes);
+// The operands that a form by steps takes by words, a bit each: the inputs with digit 1 in its one
+// layout, and the output.
+uint32_t operands_by_words(const Form &form, int inputs) {
+    uint32_t operands = 1u << inputs;
+    const int layout = __builtin_ctz(form.layouts);
+    for (int o = 0; o < inputs; o++) operands |= uint32_t(layout >> (inputs - 1 - o) & 1) << o;
+    return operands;
 }
 
-// The variant's dense form where it serves the layout, else null.
-const Form *dense_form(const Space &space, const Variant &variant) {
-    const Form *dense = variant.form("dense");
-    const int inputs = space.operands - 1;
-    uint32_t layout = 0;
-    bool rows = space.rank == 1;
+// Gives the part that form by steps if its operands' strides along the first dimension are those
+// that it serves.
+bool choose_form(GpuPart &part, const Form *form, bool dense) {
+    const Space &space = part.space;
+    if (!form || space.rank > (dense ? 1 : kFewGpuDimensions)) return false;
+    const uint32_t by_words = operands_by_words(*form, space.operands - 1);
+    int32_t widest = 0;
     for (int o = 0; o < space.operands; o++) {
         const int64_t stride = space.dims[0].stride[o];
-        rows &= stride == 1 || (stride == 0 && o < inputs);
-        if (o < inputs) layout = layout << 1 | uint32_t(stride & 1);
+        if (by_words >> o & 1) {
+            if (stride != 1) return false;
+            widest = std::max(widest, space.element_bytes[o]);
+        } else if (dense && stride != 0) {
+            return false;
+        }
     }
-    return dense && rows && dense->layouts >> layout & 1 ? dense : nullptr;
+    part.form = form;
+    part.dense = dense;
+    part.by_words = by_words;
+    part.step_elements = gpu_step_elements(widest);
+    return true;
+}
+
+// Whether steps of a box's elements are words of an operand that is taken by words: its elements
+// follow one another in the whole box, or in rows of whole steps.
+bool is_made_of_words(const GpuPart &part, const int64_t *extent, int o) {
+    bool packed = true, rows = extent[0] % part.step_elements == 0;
+    int64_t elements = 1;
+    for (int d = 0; d < part.space.rank; d++) {
+        const int64_t stride = part.space.dims[d].stride[o];
+        packed &= extent[d] == 1 || stride == elements;
+        rows &= d == 0 || extent[d] == 1 || stride % part.step_elements == 0;
+        elements *= extent[d];
+    }
+    return packed || rows;
+}
+
+bool serves(const GpuPart &part, const int64_t *extent) {
+    if (!part.form) return false;
+    for (int o = 0; o < part.space.operands; o++) {
+        if (part.by_words >> o & 1 && !is_made_of_words(part, extent, o)) return false;
+    }
+    return true;
+}
+
+// How far along its outermost dimension a box is whole steps.
+int64_t extent_of_steps(const GpuPart &part, const int64_t *extent) {
+    const int last = part.space.rank - 1;
+    int64_t inner = 1;
+    for (int d = 0; d < last; d++) inner *= extent[d];
+    const int64_t together = part.step_elements / std::gcd(inner, part.step_elements);
+    return extent[last] - extent[last] % together;
 }
 
 // ---- Launches ----
@@ -140,18 +180,8 @@ int call_form(GpuCall &call, const Form &form, Launch &launch, const bool *words
     return call.status != HEWN_STATUS_OK ? int(halide_error_code_device_run_failed) : code;
 }
 
-int run_dense(GpuCall &call, const GpuPart &part, Launch &launch, int32_t steps) {
-    const Problem &problem = call.op.problem;
-    const Space &space = part.space;
-    bool words[kMaxTensors] = {};
-    for (int o = 0; o < space.operands; o++)
-        words[tensor_of_operand(problem, o)] = space.dims[0].stride[o] != 0;
-    return call_form(call, *part.dense, launch, words, [&](void **&next) { *++next = &steps; });
-}
-
-int run_strided(GpuCall &call, const GpuPart &part, Launch &launch, const int64_t *extent) {
+Scalars scalars_of(const Space &space, const int64_t *extent) {
     static_assert(kMaxOperands == kGpuOperands);
-    const Space &space = part.space;
     Scalars scalars = {};
     scalars.count = 1;
     scalars.rank = std::min(space.rank, kGpuRank);
@@ -167,17 +197,44 @@ int run_strided(GpuCall &call, const GpuPart &part, Launch &launch, const int64_
         for (int o = 0; o < space.operands; o++)
             scalars.stride[o][d] = extent[d] > 1 ? uint32_t(space.dims[d].stride[o]) : 0;
     }
-    const bool words[kMaxTensors] = {};
-    return call_form(call, *call.op.strided, launch, words, [&](void **&next) {
-        for_each_strided_scalar(scalars, space.operands,
+    return scalars;
+}
+
+// Calls a form that takes elements' indices apart.
+int call_with_scalars(GpuCall &call, const Form &form, Launch &launch, const bool *words,
+                      int operands, Scalars &scalars) {
+    return call_form(call, form, launch, words, [&](void **&next) {
+        for_each_strided_scalar(scalars, operands,
                                 [&](auto &scalar, auto...) { *++next = &scalar; });
     });
 }
 
-bool aligned(const Problem &problem, const Space &space, const Launch &launch) {
+int run_strided(GpuCall &call, const GpuPart &part, Launch &launch, const int64_t *extent) {
+    Scalars scalars = scalars_of(part.space, extent);
+    const bool words[kMaxTensors] = {};
+    return call_with_scalars(call, *call.op.strided, launch, words, part.space.operands, scalars);
+}
+
+// A box of whole steps.
+int run_steps(GpuCall &call, const GpuPart &part, Launch &launch, const int64_t *extent) {
+    const Problem &problem = call.op.problem;
+    const Space &space = part.space;
+    bool words[kMaxTensors] = {};
+    for (int o = 0; o < space.operands; o++)
+        words[tensor_of_operand(problem, o)] =
+            part.by_words >> o & 1 || (!part.dense && space.element_bytes[o] == 8);
+    Scalars scalars = scalars_of(space, extent);
+    int32_t &steps = scalars.count;
+    steps /= int32_t(part.step_elements);
+    if (part.dense)
+        return call_form(call, *part.form, launch, words, [&](void **&next) { *++next = &steps; });
+    return call_with_scalars(call, *part.form, launch, words, space.operands, scalars);
+}
+
+bool aligned(const Problem &problem, const GpuPart &part, const Launch &launch) {
     uint64_t bits = 0;
-    for (int o = 0; o < space.operands; o++) {
-        if (space.dims[0].stride[o])
+    for (int o = 0; o < part.space.operands; o++) {
+        if (part.by_words >> o & 1)
             bits |= launch.tensors[tensor_of_operand(problem, o)].at.address;
     }
     return bits % 16 == 0;
@@ -189,7 +246,7 @@ void advance(const Problem &problem, Launch &launch, int o, int64_t elements) {
     launch.tensors[t].at.address += uint64_t(elements) * uint64_t(tensor(problem, t).element_bytes);
 }
 
-// Moves operands to the box at `index`, one number a dimension: of the form `dense` there is one.
+// Moves operands to the box at `index`, one number a dimension.
 void advance(const Problem &problem, const Space &space, Launch &launch, const int64_t *index) {
     for (int o = 0; o < space.operands; o++) {
         int64_t elements = 0;
@@ -198,7 +255,7 @@ void advance(const Problem &problem, const Space &space, Launch &launch, const i
     }
 }
 
-// One box: dense as far as it goes, and what is left over strided.
+// One box: by steps as far as they go, and what is left over strided.
 int run_box(GpuCall &call, const GpuPart &part, const GpuAddress *at, const int64_t *index,
             const int64_t *extent) {
     const Problem &problem = call.op.problem;
@@ -207,16 +264,20 @@ int run_box(GpuCall &call, const GpuPart &part, const GpuAddress *at, const int6
         launch.tensors[t] = {at[t], at[t].address + tensor(problem, t).bytes};
     for (int o = 0; o < part.space.operands; o++) advance(problem, launch, o, part.first[o]);
     advance(problem, part.space, launch, index);
-    if (!part.dense || !aligned(problem, part.space, launch))
+    if (!serves(part, extent) || !aligned(problem, part, launch))
         return run_strided(call, part, launch, extent);
-    const int64_t steps = extent[0] / part.step_elements, done = steps * part.step_elements,
-                  rest = extent[0] - done;
-    if (steps > 0) {
-        if (const int code = run_dense(call, part, launch, int32_t(steps))) return code;
+    const int last = part.space.rank - 1;
+    int64_t steps[kMaxDimensions], rest[kMaxDimensions], done[kMaxDimensions] = {};
+    std::copy_n(extent, part.space.rank, steps);
+    std::copy_n(extent, part.space.rank, rest);
+    done[last] = steps[last] = extent_of_steps(part, extent);
+    rest[last] -= done[last];
+    if (done[last] > 0) {
+        if (const int code = run_steps(call, part, launch, steps)) return code;
     }
-    if (rest == 0) return 0;
-    advance(problem, part.space, launch, &done);
-    return run_strided(call, part, launch, &rest);
+    if (rest[last] == 0) return 0;
+    advance(problem, part.space, launch, done);
+    return run_strided(call, part, launch, rest);
 }
 
 int launch_part(GpuCall &call, const GpuPart &part, const GpuAddress *at) {
@@ -244,8 +305,8 @@ void plan_launches(GpuOperator &op) {
         GpuPart &part = op.parts[p];
         static_cast<Part &>(part) = parts[p];
         choose_extents(part, op.device->api->index_limit);
-        part.dense = dense_form(part.space, *op.variant);
-        part.step_elements = step_elements(part.space);
+        if (!choose_form(part, op.variant->form("dense"), true))
+            choose_form(part, op.variant->form("runs"), false);
     }
 }
 
@@ -256,8 +317,13 @@ int load_kernels(GpuCall &call) {
     for (int p = 0; p < call.op.part_count; p++) {
         const GpuPart &part = call.op.parts[p];
         if (const int code = run_strided(call, part, launch, one)) return code;
-        const int code = part.dense ? run_dense(call, part, launch, 1) : 0;
-        if (code != 0) return code;
+        // The form `runs` has a specialisation for rows of whole steps, which a lone row is.
+        for (int d = 0; part.form && d < std::min(part.space.rank, 2); d++) {
+            int64_t step[kMaxDimensions];
+            std::copy_n(one, kMaxDimensions, step);
+            step[d] = part.step_elements;
+            if (const int code = run_steps(call, part, launch, step)) return code;
+        }
     }
     return 0;
 }

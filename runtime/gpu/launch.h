@@ -6,7 +6,7 @@
 
 namespace hewn {
 
-constexpr int kMaxFunctions = 4;  // of both forms of an operator, with their specialisations
+constexpr int kMaxFunctions = 5;  // of an operator's forms, with their specialisations
 
 struct GpuFunction {
     const char *entry;
@@ -16,8 +16,10 @@ struct GpuFunction {
 // How a part of the operands' elements reaches the kernels. A launch is a box: as much of the
 // merged space as the kernels and Halide's 32-bit indices can address.
 struct GpuPart : Part {
-    const Form *dense;               // null where the layout is not the one it serves
-    int64_t step_elements;           // of `dense`
+    const Form *form;  // by steps: dense or runs; null where neither serves the layout
+    bool dense;
+    uint32_t by_words;  // the operands that it takes by words, a bit each
+    int64_t step_elements;
     int64_t extent[kMaxDimensions];  // of a box, along each dimension of the space
 };
 

@@ -222,7 +222,7 @@ TEST(Gpu, Divisions) {
         const uint32_t last = END / size * size;
         for (const uint32_t n : {0u, 1u, size - 1, size, last - 1, last - size, last, END - 1}) {
             if (n == END) continue;
-            ASSERT_EQ(uint32_t(uint64_t(n) * by.multiplier >> by.shift), n / size)
+            ASSERT_EQ(uint32_t(uint64_t(2 * n) * by.multiplier >> 32) >> by.shift, n / size)
                 << n << " / " << size;
         }
     };
@@ -1164,6 +1164,61 @@ TEST_F(FakeCuda, Launches) {
         EXPECT_EQ(contexts, 0);
         EXPECT_EQ(memory_count, 0);
     }
+}
+
+// Which layouts go by steps: a thread for each 4 of these elements, and for each one of what is
+// left over.
+TEST_F(FakeCuda, Steps) {
+    DevicePtr device;
+    void *memory = nullptr;
+    ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
+    ASSERT_EQ(hewn_allocate(device.get(), 1 << 20, &memory, nullptr), HEWN_STATUS_OK);
+    struct Launches {
+        int count;
+        unsigned blocks;  // of the last one
+
+        bool operator==(const Launches &other) const {
+            return count == other.count && blocks == other.blocks;
+        }
+    };
+    using Strides = std::vector<int64_t>;
+    const auto quantize = [&](const Strides &sizes, const Strides &x, const Strides &scale,
+                              const Strides &y) {
+        const Spec in{HEWN_DATA_TYPE_FLOAT32, sizes, x},
+            scales{HEWN_DATA_TYPE_FLOAT32, sizes, scale}, out{HEWN_DATA_TYPE_UINT8, sizes, y};
+        OperatorPtr op;
+        const Outcome compiled =
+            compile(Description(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                                {in.desc(), scales.desc(), std::nullopt, out.desc()}),
+                    nullptr, op, device.get());
+        EXPECT_EQ(compiled.status, HEWN_STATUS_OK) << compiled;
+        const hewn_buffer_binding inputs[] = {at(memory, 0, 1 << 19), at(memory, 1 << 19, 1 << 18),
+                                              at(nullptr, 0, 0)},
+                                  output = at(memory, 3 << 18, 1 << 18);
+        variable<int>("fake_launches") = 0;
+        const Outcome run = outcome_of([&](hewn_error *error) {
+            return hewn_execute(op.get(), inputs, 3, &output, 1, nullptr, error);
+        });
+        EXPECT_EQ(run.status, HEWN_STATUS_OK) << run;
+        return Launches{variable<int>("fake_launches"), variable<unsigned>("fake_grid")};
+    };
+    constexpr unsigned THREADS = 256;
+    // A scale a row, a column, and for each of three.
+    const Launches steps = {1, 64 * 1024 / 4 / THREADS}, each = {1, 64 * 1024 / THREADS};
+    EXPECT_EQ(quantize({64, 1024}, {1024, 1}, {1, 0}, {1024, 1}), steps);
+    EXPECT_EQ(quantize({64, 1024}, {1024, 1}, {0, 1}, {1024, 1}), steps);
+    EXPECT_EQ(quantize({4 * THREADS, 3}, {3, 1}, {0, 1}, {3, 1}), (Launches{1, 3}));
+    EXPECT_EQ(quantize({4 * THREADS + 3, 3}, {3, 1}, {0, 1}, {3, 1}), (Launches{2, 1}));
+    // Rows apart, of whole steps and not; rows that do not begin at steps; more dimensions.
+    EXPECT_EQ(quantize({64, 1024}, {1088, 1}, {0, 0}, {1028, 1}), steps);
+    EXPECT_EQ(quantize({128, 510}, {512, 1}, {0, 0}, {516, 1}), (Launches{1, 255}));
+    EXPECT_EQ(quantize({64, 1024}, {1025, 1}, {0, 0}, {1024, 1}), each);
+    EXPECT_EQ(
+        quantize({4, 2, 8, 1024}, {30000, 9000, 1028, 1}, {1, 0, 1, 0}, {30000, 9000, 1028, 1}),
+        each);
+    // The input lies otherwise than the output.
+    EXPECT_EQ(quantize({1024, 64}, {1, 1024}, {0, 0}, {64, 1}), each);
+    hewn_deallocate(device.get(), memory);
 }
 
 // A target's name applies to every operator: what it leaves to the ones below it, they run.

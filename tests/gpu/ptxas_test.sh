@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Reads the PTX of every CUDA kernel, assembles it for every architecture from its own on, and
-# prints what the kernels take. Asserts: division and rounding as IEEE-754 has them; 16-byte loads
-# and stores, and pairs of f16, in the dense kernels; assembled, no spills, no stack, few registers.
+# prints what the kernels take. Asserts: division and rounding as IEEE-754 has them; 16-byte
+# accesses, and pairs of f16, in the kernels that go by steps; assembled, no spills, no stack, few
+# registers in the dense ones.
 #   ptxas_test.sh <folder of the device code> <target>...
 # Exit code 77: nothing is wrong with the PTX, but no ptxas is here to assemble it.
 set -euo pipefail
@@ -36,7 +37,7 @@ for target in "$@"; do
         if grep -qE '\.ftz|div\.(approx|full)|rcp\.approx|\.local\.' <<<"$ptx"; then
             fail "$name: flushes, divides inexactly or uses local memory"
         fi
-        [[ $name == *__dense ]] || continue
+        [[ $name == *__dense || $name == *__runs ]] || continue
         # Pairs of f16 are converted and added as such: the one is what sm_80 has over sm_75.
         case $name in
         add_f16__*) pair='add(\.rn)?\.f16x2' single='add(\.rn)?\.f16 ' ;;
@@ -46,14 +47,12 @@ for target in "$@"; do
         if ! grep -qP "$pair" <<<"$ptx" || grep -qP "$single" <<<"$ptx"; then
             fail "$name: f16 not in pairs"
         fi
-        wide='\.v4\.b32|\.v2\.b64'
-        # Every tensor of a dense kernel but the single scales and zero points; and no store that is
-        # narrower.
-        grep -qE "ld\.global[a-z.]*($wide)" <<<"$ptx" || fail "$name: no 16-byte load"
-        grep -qE "st\.global[a-z.]*($wide)" <<<"$ptx" || fail "$name: no 16-byte store"
-        if grep -E 'st\.global' <<<"$ptx" | grep -qvE "$wide"; then
-            fail "$name: a store narrower than 16 bytes"
-        fi
+        # The widest tensor is loaded or stored by 16 bytes, and each of the others by as many
+        # elements: one store a kernel.
+        grep -qE '(ld|st)\.global[a-z.]*(\.v4\.b32|\.v2\.b64)' <<<"$ptx" ||
+            fail "$name: no 16-byte access"
+        entries=$(grep -c '\.entry' <<<"$ptx") stores=$(grep -c 'st\.global' <<<"$ptx")
+        ((entries == stores)) || fail "$name: $stores stores in $entries kernels"
     done
     echo "$target: $kernels modules"
     ((kernels > 0)) || fail "$target: no device code in $folder"
@@ -84,7 +83,7 @@ for target in "$@"; do
             /Compiling entry function/ { split($0, word, "\x27"); name = word[2] }
             /Used [0-9]+ registers/ {
                 match($0, /Used [0-9]+/); used = substr($0, RSTART + 5, RLENGTH - 5) + 0
-                form = name ~ /__dense/ ? "dense" : "strided"
+                form = name ~ /__dense/ ? "dense" : name ~ /__runs/ ? "runs" : "strided"
                 if (used > most[form]) { most[form] = used; which[form] = name }
                 count[form]++
                 if (form == "dense" && used > allowed) {
