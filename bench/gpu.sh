@@ -70,18 +70,6 @@ fi
 paths+=${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 # The programs alone get the libraries: another program's may be newer.
 hewn() { LD_LIBRARY_PATH=$paths exec "$from/$1" "${@:2}"; }
-# A process per core: the truth takes longer than a card.
-variants() {
-    local shard processes=() shards status=0
-    shards=$(nproc)
-    for ((shard = 0; shard < shards; shard++)); do
-        GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard hewn tests/hewn_tests --gtest_brief=1 \
-            --gtest_filter="$filter" &
-        processes+=($!)
-    done
-    for shard in "${processes[@]}"; do wait "$shard" || status=1; done
-    return "$status"
-}
 peers() {
     local python
     python=$(command -v python3) || { echo "no python3: no peers" && exit 77; }
@@ -100,8 +88,8 @@ profile() {
             --layout-elements "$elements" || true
     done < <(python3 bench/gpu_report.py --misses "$results" | head -4)
 }
-export -f hewn variants peers profile
-export paths from filter results
+export -f hewn peers profile
+export paths from results
 
 if ! device=$(hewn bin/hewn info | grep "^  cuda:") || [[ $device == *": none;"* ]]; then
     echo "gpu.sh: ${device:-no CUDA here}; --dry-run shows the script without a card" >&2
@@ -153,8 +141,9 @@ report() {
 }
 report >/dev/null
 step "profile" 60 profile.txt profile
-# Last, because they take longest: a run that is cut short has the others.
-step "variants' tests" 300 log.txt variants
+# Last, because they take longest: a run that is cut short has the others. In one process: several
+# wait for one another at the card.
+step "variants' tests" 300 log.txt hewn tests/hewn_tests --gtest_brief=1 --gtest_filter="$filter"
 report
 # A step's own output is in the log; here is what a look at the end of the run should show.
 grep -aE "FAILED|SKIPPED|differ|[0-9]+ passed" "$results/log.txt" | tail -20 || true

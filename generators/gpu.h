@@ -38,6 +38,8 @@ public:
     // Hidden by an operator whose value is the sum of two operands of the output's type, which may
     // be taken by words.
     static constexpr bool is_sum = false;
+    // Hidden by an operator whose scales do not vary.
+    static constexpr bool has_one_scale = false;
 
     // Knob (tuning/, knobs.cmake): threads a block.
     Param<int> threads{"threads", 256};
@@ -71,7 +73,8 @@ public:
     }
 
     void generate() {
-        numerics_ = std::make_unique<Numerics>(this->target.value(), dense());
+        const bool one_scale = dense() || (has_steps() && Derived::has_one_scale);
+        numerics_ = std::make_unique<Numerics>(this->target.value(), one_scale);
         if (has_steps()) generate_steps();
         else generate_strided();
     }
@@ -172,11 +175,8 @@ private:
     std::vector<Expr> offsets_of(const Expr &index, int dimensions) const {
         const size_t count = varying_count() + 1;
         std::vector<Expr> offsets(count, u32(0));
-        // Whether the last dimensions are of no use, where the kernel takes more.
-        const auto few = [&] {
-            return dimensions == kFewGpuDimensions ? Internal::const_true()
-                                                   : Expr(*scalars_.rank) <= kFewGpuDimensions;
-        };
+        // Whether the last dimensions are of no use.
+        const auto few = [&] { return Expr(*scalars_.rank) <= kFewGpuDimensions; };
         Expr rest = index;
         for (int d = 0; d < dimensions; d++) {
             Expr coordinate = rest;
@@ -218,26 +218,26 @@ private:
 
     Expr first_element() const { return cast<uint32_t>(s_) * u32(uint32_t(step_elements())); }
 
-    // In which step of an operand's own the step s_ lies.
+    // Where rows are whole steps, a step's elements are one stride apart.
+    Expr rows_are_steps() const {
+        return Expr(*scalars_.size[0]) % u32(uint32_t(step_elements())) == 0;
+    }
+    Expr offset_of_step(size_t varying) const {
+        return offsets_of(first_element(), kFewGpuDimensions)[varying];
+    }
+    // Which step of its own memory an operand that is taken by words has at step s_.
     Expr own_step(size_t varying) const {
         if (dense()) return s_;
-        const Expr offset = offsets_of(first_element(), kFewGpuDimensions)[varying];
-        return unsafe_promise_clamped(as_i32(offset / u32(uint32_t(step_elements()))), 0,
-                                      (1 << 26) - 1);
-    }
-
-    // Where a run lies within a row, its elements are one stride apart.
-    Expr runs_in_rows() const {
-        return Expr(*scalars_.size[0]) % u32(uint32_t(step_elements())) == 0;
+        const Expr step = offset_of_step(varying) / u32(uint32_t(step_elements()));
+        // The runtime keeps words below 2^30, and a step has 4 of the widest tensor.
+        return select(rows_are_steps(), unsafe_promise_clamped(as_i32(step), 0, (1 << 28) - 1), s_);
     }
     // The offset of element `index` of a step, of an operand that is not taken by words.
     Expr offset_in_step(size_t varying, const Expr &index) const {
         const Expr i = cast<uint32_t>(index);
-        const auto of = [&](const Expr &element) {
-            return offsets_of(element, kFewGpuDimensions)[varying];
-        };
-        return select(runs_in_rows(), of(first_element()) + i * Expr(*scalars_.stride[varying][0]),
-                      of(first_element() + i));
+        return select(rows_are_steps(),
+                      offset_of_step(varying) + i * Expr(*scalars_.stride[varying][0]),
+                      offsets_of(first_element() + i, kPackedGpuRank)[varying]);
     }
 
     size_t varying_before(size_t input) const {
@@ -330,7 +330,7 @@ private:
     void schedule_steps() {
         Func output = *output_;
         Stage update = output.update();
-        if (!dense()) schedule_steps(update.specialize(runs_in_rows()));
+        if (!dense()) schedule_steps(update.specialize(rows_are_steps()));
         schedule_steps(update);
         const int words = step_words(output_type_);
         results_.compute_at(output, thread_).bound_extent(i_, words).store_in(MemoryType::Register);

@@ -144,6 +144,7 @@ template<hewn::gpu::Form kForm>
 class QuantizedLinearAddGpu : public hewn::gpu::Kernel<QuantizedLinearAddGpu<kForm>>, public Types {
 public:
     static constexpr hewn::gpu::Form form = kForm;
+    static constexpr bool has_one_scale = true;
 
     std::vector<hewn::gpu::Operand> operands() {
         const Type a = this->signature_type(0), b = this->signature_type(1),

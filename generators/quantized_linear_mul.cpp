@@ -161,6 +161,7 @@ template<Form kForm>
 class QuantizedLinearMulGpu : public Kernel<QuantizedLinearMulGpu<kForm>>, public Types {
 public:
     static constexpr Form form = kForm;
+    static constexpr bool has_one_scale = true;
 
     std::vector<Operand> operands() {
         const Type in = this->signature_type(0), out = this->signature_type(1), f32 = Float(32);

@@ -23,10 +23,11 @@ constexpr int kGpuStepBytes = 16;
 // Elements of every tensor in such a step.
 constexpr int gpu_step_elements(int widest_bytes) { return kGpuStepBytes / widest_bytes; }
 
-// Dimensions that a GPU's form `strided` takes, those of its specialisation and of the form `runs`,
-// which are what real layouts merge to, and tensors that vary, the output among them, which is the
+// Dimensions that a GPU's form `strided` takes, and those of its specialisation for what real
+// layouts merge to. The form `runs` takes as few where rows are whole steps, and kPackedGpuRank
+// where its tensors by words are packed. Tensors that vary, the output among them, which is the
 // last.
-constexpr int kGpuRank = 8, kFewGpuDimensions = 3, kGpuOperands = 4;
+constexpr int kGpuRank = 8, kFewGpuDimensions = 3, kPackedGpuRank = 2, kGpuOperands = 4;
 
 // The scalar arguments of those two, innermost dimension first: how many elements there are, of
 // `runs` steps, what takes an element's index apart (the sizes, and for each a division's

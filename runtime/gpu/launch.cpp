@@ -56,6 +56,26 @@ void choose_extents(GpuPart &part, int64_t limit) {
     }
 }
 
+// ---- Transpositions ----
+
+// Where an operand lies across the output's rows, neighbouring threads take strips of rows instead
+// of rows, so that they meet in both: dimension 0 in pieces, of which dimension 1 has all before
+// the next.
+void cut_across_rows(Space &space) {
+    constexpr int64_t kPiece = 16;
+    const Dimension along = space.dims[0], across = space.dims[1];
+    if (space.rank != 2 || along.size % kPiece || along.size == kPiece) return;
+    bool lies_across = false;
+    for (int o = 0; o < space.operands; o++)
+        lies_across |= across.stride[o] == 1 && along.stride[o] > 1;
+    if (!lies_across) return;
+    space.rank = 3;
+    space.dims[0].size = kPiece;
+    space.dims[2] = along;
+    space.dims[2].size = along.size / kPiece;
+    for (int o = 0; o < space.operands; o++) space.dims[2].stride[o] = along.stride[o] * kPiece;
+}
+
 // ---- Forms ----
 
 // The operands that a form by steps takes by words, a bit each: the inputs with digit 1 in its one
@@ -90,24 +110,33 @@ bool choose_form(GpuPart &part, const Form *form, bool dense) {
     return true;
 }
 
-// Whether steps of a box's elements are words of an operand that is taken by words: its elements
-// follow one another in the whole box, or in rows of whole steps.
-bool is_made_of_words(const GpuPart &part, const int64_t *extent, int o) {
-    bool packed = true, rows = extent[0] % part.step_elements == 0;
+// Whether an operand's elements in a box follow one another.
+bool is_packed(const Space &space, const int64_t *extent, int o) {
     int64_t elements = 1;
-    for (int d = 0; d < part.space.rank; d++) {
-        const int64_t stride = part.space.dims[d].stride[o];
-        packed &= extent[d] == 1 || stride == elements;
-        rows &= d == 0 || extent[d] == 1 || stride % part.step_elements == 0;
+    for (int d = 0; d < space.rank; d++) {
+        if (extent[d] > 1 && space.dims[d].stride[o] != elements) return false;
         elements *= extent[d];
     }
-    return packed || rows;
+    return true;
 }
 
+// Whether each row of an operand in a box begins where a step may.
+bool has_rows_at_steps(const GpuPart &part, const int64_t *extent, int o) {
+    for (int d = 1; d < part.space.rank; d++) {
+        if (extent[d] > 1 && part.space.dims[d].stride[o] % part.step_elements) return false;
+    }
+    return true;
+}
+
+// Whether the part's form by steps serves a box: its operands by words are packed, or have rows of
+// whole steps.
 bool serves(const GpuPart &part, const int64_t *extent) {
     if (!part.form) return false;
+    const bool rows = extent[0] % part.step_elements == 0;
+    if (!rows && part.space.rank > kPackedGpuRank) return false;
     for (int o = 0; o < part.space.operands; o++) {
-        if (part.by_words >> o & 1 && !is_made_of_words(part, extent, o)) return false;
+        if (!(part.by_words >> o & 1) || is_packed(part.space, extent, o)) continue;
+        if (!rows || !has_rows_at_steps(part, extent, o)) return false;
     }
     return true;
 }
@@ -304,6 +333,7 @@ void plan_launches(GpuOperator &op) {
     for (int p = 0; p < op.part_count; p++) {
         GpuPart &part = op.parts[p];
         static_cast<Part &>(part) = parts[p];
+        cut_across_rows(part.space);
         choose_extents(part, op.device->api->index_limit);
         if (!choose_form(part, op.variant->form("dense"), true))
             choose_form(part, op.variant->form("runs"), false);

@@ -62,8 +62,8 @@ inline GpuSpan span_of(const GpuTensor *tensors, int count, int t, bool meeting)
 // bytes after its view's beginning, which is a multiple of `alignment`.
 //
 // The tensors of a memory object share the whole object or else one view, if one reaches them all
-// (docs/architecture.md#two-forms). If not, those share one whose bytes lie among one another's,
-// and the views of neighbours overlap by less than `alignment`.
+// (docs/architecture.md#forms-of-gpus). If not, those share one whose bytes lie among one
+// another's, and the views of neighbours overlap by less than `alignment`.
 inline void choose_views(const GpuTensor *tensors, int count, uint64_t alignment, GpuView *views) {
     constexpr uint64_t kLimit = uint64_t(kGpuIndexLimit);
     for (int t = 0; t < count; t++) {

@@ -339,6 +339,27 @@ TEST_P(VariantTest, EqualZeroPointsOfColumns) {
     }
 }
 
+// Inputs that lie across the output's rows, in matrices that GPUs cut into strips and in others.
+TEST_P(VariantTest, AcrossRows) {
+    const Variant &variant = GetParam();
+    Random random = this->random();
+    const size_t inputs = free_inputs(variant.op()).size();
+    for (const auto &[rows, columns] :
+         {std::pair<int64_t, int64_t>{48, 64}, {5, 32}, {16, 16}, {33, 320}, {64, 24}}) {
+        const std::vector<int64_t> sizes = {rows, columns};
+        for (uint32_t across = 1; across < 1u << inputs; across++) {
+            std::vector<std::vector<int64_t>> strides(inputs, packed_strides(sizes));
+            for (size_t i = 0; i < inputs; i++) {
+                if (across >> i & 1) strides[i] = {1, rows};
+            }
+            Problem problem = make_problem(variant.op(), variant.types(), sizes, strides,
+                                           packed_strides(sizes), random);
+            fill_inputs(problem, random, Scales::ordinary);
+            ASSERT_TRUE(check(problem, variant.name));
+        }
+    }
+}
+
 TEST_P(VariantTest, RandomLayouts) {
     const Variant &variant = GetParam();
     Random random = this->random();
