@@ -229,8 +229,9 @@ private:
     Expr own_step(size_t varying) const {
         if (dense()) return s_;
         const Expr step = offset_of_step(varying) / u32(uint32_t(step_elements()));
-        // The runtime keeps words below 2^30, and a step has 4 of the widest tensor.
-        return select(rows_are_steps(), unsafe_promise_clamped(as_i32(step), 0, (1 << 28) - 1), s_);
+        // The runtime keeps indices of elements and of words, of which a step has 4, below 2^30.
+        const int steps = (1 << 30) / std::max(step_elements(), 4);
+        return unsafe_promise_clamped(select(rows_are_steps(), as_i32(step), s_), 0, steps - 1);
     }
     // The offset of element `index` of a step, of an operand that is not taken by words.
     Expr offset_in_step(size_t varying, const Expr &index) const {
