@@ -2,6 +2,7 @@
 // threads, each variant on every block whose truth is computed once.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <functional>
@@ -10,9 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "../../reference/contents.h"
 #include "../../reference/operators.h"
+#include "../../reference/problems.h"
 #include "../../reference/values.h"
 #include "../../reference/variants.h"
+#include "../support/check.h"
 #include "../support/emulated.h"
 #include "../support/execution.h"
 #include "../support/runnable.h"
@@ -162,6 +166,8 @@ HEWN_TEST_CLONES void quantize_all(const X *x, S scale, Q zero_point, Q *y, size
 }
 template void quantize_all(const float *, float, int8_t, int8_t *, size_t);
 template void quantize_all(const float *, float, uint8_t, uint8_t *, size_t);
+template void quantize_all(const float *, float, int16_t, int16_t *, size_t);
+template void quantize_all(const float *, float, uint16_t, uint16_t *, size_t);
 
 // Compares every variant of `signature` on x for one scale and zero point.
 template<class Q, class X, class S>
@@ -213,6 +219,18 @@ TEST(ExhaustiveQuantizeF32, I8) {
     Random random("ExhaustiveQuantizeF32.I8");
     const float scale = random_ordinary_scale(random, int(random.integer(-20, 20)));
     all_f32<int8_t>("f32_i8", scale, int8_t(random.bits()));
+}
+
+// The same for outputs of 16 bits, which are divided.
+TEST(ExhaustiveQuantizeF32, U16) {
+    Random random("ExhaustiveQuantizeF32.U16");
+    const float scale = random_ordinary_scale(random, int(random.integer(-20, 20)));
+    all_f32<uint16_t>("f32_u16", scale, uint16_t(random.bits()));
+}
+TEST(ExhaustiveQuantizeF32, I16) {
+    Random random("ExhaustiveQuantizeF32.I16");
+    const float scale = random_ordinary_scale(random, int(random.integer(-20, 20)));
+    all_f32<int16_t>("f32_i16", scale, int16_t(random.bits()));
 }
 
 // The longer sweep: scales at the ends of the reciprocal form's range, beyond it, negative, and
@@ -388,6 +406,63 @@ TEST(ExhaustiveDequantize, I16) {
 TEST(ExhaustiveDequantize, U16) {
     all_integers<uint16_t, float>("u16_f32");
     all_integers<uint16_t, f16>("u16_f16");
+}
+
+// ---- Types of 4 and 2 bits ----------------------------------------------------------------------
+
+// Calls visit(variant, types) for every variant of an operator and packed types that it takes.
+template<class Visit>
+void for_each_packed(const std::string &operator_name, const Visit &visit) {
+    int visited = 0;
+    for (const Variant &variant : built_variants()) {
+        const auto info = find_variant(variant.name);
+        if (variant.operator_name != operator_name || !info || !info->supported) continue;
+        for (const DataTypes &types : variant.all_types()) {
+            if (std::none_of(types.begin(), types.end(), packed_bits_of)) continue;
+            visited++;
+            visit(variant, types);
+            if (testing::Test::HasFatalFailure()) return;
+        }
+    }
+    EXPECT_GT(visited, 0);
+}
+
+// All inputs of f16, and every zero point.
+TEST(ExhaustivePacked, QuantizeF16) {
+    for_each_packed("quantize_linear", [](const Variant &variant, const DataTypes &types) {
+        if (types[0] != HEWN_DATA_TYPE_FLOAT16) return;
+        Random random("ExhaustivePacked." + variant.name);
+        Problem problem = make_problem(variant.op(), types, {65536},
+                                       {Layout::dense, Layout::scalar, Layout::scalar}, random);
+        fill_inputs(problem, random);
+        for (int64_t i = 0; i < 65536; i++) problem.inputs[0]->set(i, f16{uint16_t(i)});
+        for (int zero_point = 0; zero_point < 1 << packed_bits_of(types[2]); zero_point++) {
+            if (left_out(random, 8)) continue;
+            problem.inputs[2]->data()[0] = uint8_t(zero_point);
+            for (const float scale : {0.1f, -2.5f, 1000.0f, 0x1p-20f}) {
+                problem.inputs[1]->set(0, reference::to_f16(scale));
+                ASSERT_TRUE(check(problem, variant.name)) << zero_point << " " << scale;
+            }
+        }
+    });
+}
+
+// All inputs, every zero point, special scales and others.
+TEST(ExhaustivePacked, Dequantize) {
+    for_each_packed("dequantize_linear", [](const Variant &variant, const DataTypes &types) {
+        Random random("ExhaustivePacked." + variant.name);
+        const int bits = packed_bits_of(types[0]), per_byte = 8 / bits, count = 1 << bits;
+        Problem problem = make_problem(variant.op(), types, {256 * per_byte},
+                                       {Layout::dense, Layout::scalar, Layout::scalar}, random);
+        for (int zero_point = 0; zero_point < count; zero_point++) {
+            for (int i = 0; i < (EMULATED ? 2 : 30); i++) {
+                fill_inputs(problem, random, i % 2 ? Scales::extraordinary : Scales::ordinary);
+                for (int b = 0; b < 256; b++) problem.inputs[0]->data()[b] = uint8_t(b);
+                problem.inputs[2]->data()[0] = uint8_t(zero_point);
+                ASSERT_TRUE(check(problem, variant.name)) << zero_point;
+            }
+        }
+    });
 }
 
 // ---- QUANTIZED_LINEAR_ADD -----------------------------------------------------------------------
