@@ -75,7 +75,7 @@ peers() {
     python=$(command -v python3) || { echo "no python3: no peers" && exit 77; }
     "$python" bench/gpu_peers.py "$results/rows.jsonl"
 }
-# Why a card's kernels that miss a bar do: what its profiler says of the first ones.
+# Why a card's kernels that miss a bar do: what its profiler says of the furthest below.
 profile() {
     local kernel layout elements
     command -v ncu >/dev/null || { echo "no ncu" && exit 77; }
@@ -86,7 +86,7 @@ profile() {
             --section LaunchStats \
             "$from/bin/hewn_gpu_bench" --only "$kernel" --once "$layout" \
             --layout-elements "$elements" || true
-    done < <(python3 bench/gpu_report.py --misses "$results" | head -4)
+    done < <(python3 bench/gpu_report.py --misses "$results")
 }
 export -f hewn peers profile
 export paths from results

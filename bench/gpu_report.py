@@ -1,9 +1,9 @@
 """Of a run of bench/gpu.sh: gpu_report.py [--misses] RESULTS
 
 From rows.jsonl and steps.jsonl in that folder come report.json, table.md and chart.svg. Exit code 1
-if a row could not be measured or a result is wrong. --misses prints instead the rows that are below
-a bar (kernel, layout, elements), the furthest below first: dense 0.9 of the card's copies from
-64 Mi elements on, 0.7 in other layouts, PyTorch's speed in every row."""
+if a row could not be measured or a result is wrong. --misses prints instead each layout's row that
+is furthest below a bar (kernel, layout, elements), the furthest first: dense 0.9 of the card's
+copies from 64 Mi elements on, 0.7 in other layouts, PyTorch's speed in every row."""
 
 import json
 import pathlib
@@ -146,5 +146,8 @@ if __name__ == "__main__":
     folder = pathlib.Path(sys.argv[-1])
     if sys.argv[1] != "--misses":
         sys.exit(main(folder))
-    for _, *at in misses(list(with_ratios(lines_of(folder / "rows.jsonl")))):
-        print(*at)
+    shown = set()
+    for _, kernel, layout, elements in misses(list(with_ratios(lines_of(folder / "rows.jsonl")))):
+        if layout not in shown:
+            print(kernel, layout, elements)
+        shown.add(layout)
