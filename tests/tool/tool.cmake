@@ -20,23 +20,35 @@ error: (CUDA|OpenCL): (no (CUDA|OpenCL) driver|the driver has no device)")
             --variant ${target} ${on} TARGET ${target} PROPERTIES ${no_gpu})
     endforeach()
 
-    # A program with one wrong constant in one kernel, of the first target that has it. (Of Windows'
-    # build the kernels are in a DLL, which the linker cannot wrap for the tool.)
+    # A program with one wrong constant in one kernel, of the first target that has it. Of Windows'
+    # build the kernels are in the DLL: a wrong one, with the tool beside it.
     set(planted)
     foreach(target IN LISTS chosen_targets)
         hewn_get(target ${target} DEVICE)
-        if(target_DEVICE OR WIN32 OR NOT "quantize_linear_f32_u8" IN_LIST chosen_signatures)
+        if(target_DEVICE OR NOT "quantize_linear_f32_u8" IN_LIST chosen_signatures)
             continue()
         endif()
         set(wrong quantize_linear_f32_u8__${target})
         set(function hewnk_${wrong}__divide)
-        add_executable(hewn_planted $<TARGET_OBJECTS:hewn_cli> tool/planted_kernel.cpp)
+        if(WIN32)
+            set(folder ${CMAKE_CURRENT_BINARY_DIR}/planted)
+            hewn_add_library(hewn_planted SHARED shipped)
+            set_target_properties(hewn_planted PROPERTIES PREFIX "" OUTPUT_NAME hewn
+                RUNTIME_OUTPUT_DIRECTORY ${folder} ARCHIVE_OUTPUT_DIRECTORY ${folder})
+            target_sources(hewn_planted PRIVATE tool/planted_kernel.cpp)
+            add_custom_command(TARGET hewn_planted POST_BUILD VERBATIM
+                COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:hewn_cli> ${folder}/hewn.exe)
+            add_dependencies(hewn_planted hewn_cli)
+            set(planted ${CMAKE_CROSSCOMPILING_EMULATOR} ${folder}/hewn.exe)
+        else()
+            add_executable(hewn_planted $<TARGET_OBJECTS:hewn_cli> tool/planted_kernel.cpp)
+            target_link_libraries(hewn_planted PRIVATE hewn_files hewn_reference hewn::hewn_static)
+            set(planted hewn_planted)
+        endif()
         target_include_directories(hewn_planted SYSTEM PRIVATE ${HEWN_HALIDE_INCLUDE_DIR})
         target_compile_definitions(hewn_planted PRIVATE HEWN_REAL_KERNEL=__real_${function}
             HEWN_PLANTED_KERNEL=__wrap_${function})
-        target_link_libraries(hewn_planted PRIVATE hewn_files hewn_reference hewn::hewn_static)
         target_link_options(hewn_planted PRIVATE -Wl,--wrap=${function})
-        set(planted $<TARGET_FILE:hewn_planted> ${wrong})
         break()
     endforeach()
 
@@ -46,11 +58,14 @@ error: (CUDA|OpenCL): (no (CUDA|OpenCL) driver|the driver has no device)")
         hewn_add_test(verify main
             COMMAND hewn_cli verify --device cpu --operator add --cases 20)
         if(planted)
-            hewn_add_test(verify.planted main COMMAND hewn_planted verify --device cpu
+            hewn_add_test(verify.planted main COMMAND ${planted} verify --device cpu
                 --operator quantize_linear --cases 20 PROPERTIES PASS_REGULAR_EXPRESSION
                 "DIFFERS ${wrong}: 1 elements differ; element at offset 0 is 254 instead of 255, ")
         endif()
     else()
+        if(planted)
+            set(planted $<TARGET_FILE:hewn_planted> ${wrong})
+        endif()
         hewn_add_test(verify main COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/verify_test.py
             $<TARGET_FILE:hewn_cli> ${planted})
         if("opencl" IN_LIST chosen_targets)
