@@ -17,6 +17,7 @@ import numpy as np
 SIZES = [16, 4 << 10, 1 << 20]
 SECONDS = 8  # for a size, each contender
 SCALE, ZERO = 0.02, 128
+kept = []  # arrays that only a binding knows
 
 
 def numpy_quantize(x, out):
@@ -39,30 +40,48 @@ def of_torch(x):
     }
 
 
-def of_onnxruntime(x, out):
+def session_of(operator, inputs, outputs, constants):
+    """A session of one node; `outputs` are (name, ONNX type, shape)."""
     import onnxruntime as ort
     from onnx import TensorProto, helper as h, numpy_helper
 
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
-    constants = [
-        numpy_helper.from_array(np.float32(SCALE), "s"),
-        numpy_helper.from_array(np.uint8(ZERO), "z"),
-    ]
-    tensor = lambda name, kind: h.make_tensor_value_info(name, kind, ["n"])
-    node = h.make_node("QuantizeLinear", ["x", "s", "z"], ["y"])
-    ends = [tensor("x", TensorProto.FLOAT)], [tensor("y", TensorProto.UINT8)]
-    graph = h.make_graph([node], "g", *ends, constants)
+    node = h.make_node(operator, inputs, [name for name, *_ in outputs])
+    ends = (
+        [h.make_tensor_value_info("x", TensorProto.FLOAT, ["n"])],
+        [h.make_tensor_value_info(*output) for output in outputs],
+    )
+    values = [numpy_helper.from_array(value, name) for name, value in constants.items()]
+    graph = h.make_graph([node], "g", *ends, values)
     model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
-    session = ort.InferenceSession(
+    return ort.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
+
+
+def of_onnxruntime(x, out):
+    from onnx import TensorProto
+
+    u8, f32 = TensorProto.UINT8, TensorProto.FLOAT
+    constants = {"s": np.float32(SCALE), "z": np.uint8(ZERO)}
+    session = session_of("QuantizeLinear", ["x", "s", "z"], [("y", u8, ["n"])], constants)
     binding = session.io_binding()
     binding.bind_cpu_input("x", x)
     binding.bind_output("y", "cpu", 0, np.uint8, out.shape, out.ctypes.data)
+    outputs = [("y", u8, ["n"]), ("s", f32, []), ("z", u8, [])]
+    dynamic = session_of("DynamicQuantizeLinear", ["x"], outputs, {})
+    dynamic_binding = dynamic.io_binding()
+    dynamic_binding.bind_cpu_input("x", x)
+    for name, array in (("y", out), ("s", np.empty((), np.float32)), ("z", np.empty((), np.uint8))):
+        kept.append(array)
+        dynamic_binding.bind_output(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
     return {
         "ONNX Runtime, `run`": lambda: session.run(None, {"x": x}),
         "ONNX Runtime, bound": lambda: session.run_with_iobinding(binding),
+        "ONNX Runtime, DynamicQuantizeLinear, bound": lambda: dynamic.run_with_iobinding(
+            dynamic_binding
+        ),
     }
 
 
@@ -70,6 +89,7 @@ def contenders(size):
     x = np.random.default_rng(0).standard_normal(size).astype(np.float32)
     out = np.empty(size, np.uint8)
     quantize = hewn.compile(hewn.quantize_linear, x, SCALE, ZERO, threads=1)
+    dynamic = hewn.compile("dynamic_quantize_linear", x, dtype="uint8", threads=1)
     found = {
         "`hewn.quantize_linear`, `out` given": lambda: hewn.quantize_linear(
             x, SCALE, ZERO, out=out, threads=1
@@ -77,6 +97,7 @@ def contenders(size):
         "the same, a new array": lambda: hewn.quantize_linear(x, SCALE, ZERO, threads=1),
         "compiled, `out` given": lambda: quantize(x, out=out),
         "bound": quantize.bind(x, out=out),
+        "`hewn.dynamic_quantize_linear`, bound": dynamic.bind(x),
         "NumPy, five functions": lambda: numpy_quantize(x, out),
     }
     for make in (lambda: of_torch(x), lambda: of_onnxruntime(x, out)):

@@ -114,7 +114,7 @@ def test_the_measurement_measures(monkeypatch):
     monkeypatch.setattr(measurement, "of_torch", lambda x: {})
     monkeypatch.setattr(measurement, "of_onnxruntime", lambda x, out: {})
     times = measurement.measure(64)
-    assert len(times) == 5 and min(times.values()) > 0
+    assert len(times) == 6 and min(times.values()) > 0
 
 
 # ---- python -m hewn ----
