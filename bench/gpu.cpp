@@ -237,7 +237,7 @@ public:
         hewn::DeviceMemory source(gpu_.device, half), target(gpu_.device, half);
         fill(source, half, gpu_);
         const auto copy = [&] { gpu_.copy(target.get(), 0, source.get(), size_t(half)); };
-        // In a graph large copies are slower (H100: 0.8 of the rate), small ones faster.
+        // In a graph large copies are slower, small ones faster: docs/lab/gpu.md.
         const double time = std::min(time_of(gpu_, seconds_, copy),
                                      time_in_graph(gpu_, seconds_, CALLS_IN_A_GRAPH, copy));
         return at->second = double(2 * half) / time / 1e9;

@@ -32,6 +32,7 @@ while (($#)); do
     *) echo "gpu.sh: unknown option $1" >&2 && exit 2 ;;
     esac
 done
+[[ $minutes =~ ^[0-9]+$ ]] || { echo "gpu.sh: --minutes $minutes: whole minutes" >&2 && exit 2; }
 cd "$root"
 programs=(bin/hewn bin/hewn_gpu_bench tests/hewn_tests tests/hewn_gpu_tests)
 

@@ -63,8 +63,9 @@ void choose_extents(GpuPart &part, int64_t limit) {
 // the next.
 void cut_across_rows(Space &space) {
     constexpr int64_t kPiece = 16;
+    if (space.rank != 2) return;
     const Dimension along = space.dims[0], across = space.dims[1];
-    if (space.rank != 2 || along.size % kPiece || along.size == kPiece) return;
+    if (along.size % kPiece || along.size == kPiece) return;
     bool lies_across = false;
     for (int o = 0; o < space.operands; o++)
         lies_across |= across.stride[o] == 1 && along.stride[o] > 1;
@@ -252,11 +253,13 @@ int run_steps(GpuCall &call, const GpuPart &part, Launch &launch, const int64_t 
     for (int o = 0; o < space.operands; o++)
         words[tensor_of_operand(problem, o)] =
             part.by_words >> o & 1 || (!part.dense && space.element_bytes[o] == 8);
-    Scalars scalars = scalars_of(space, extent);
-    int32_t &steps = scalars.count;
-    steps /= int32_t(part.step_elements);
-    if (part.dense)
+    const auto step = int32_t(part.step_elements);
+    if (part.dense) {
+        int32_t steps = int32_t(extent[0]) / step;
         return call_form(call, *part.form, launch, words, [&](void **&next) { *++next = &steps; });
+    }
+    Scalars scalars = scalars_of(space, extent);
+    scalars.count /= step;
     return call_with_scalars(call, *part.form, launch, words, space.operands, scalars);
 }
 

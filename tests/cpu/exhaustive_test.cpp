@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -209,29 +210,17 @@ void all_f32(const std::string &signature, float scale, Q zero_point) {
     EXPECT_FALSE(failure) << failure.text() << "; HEWN_SEED=" << seed();
 }
 
-// All 2^32 inputs, one random scale a run.
-TEST(ExhaustiveQuantizeF32, U8) {
-    Random random("ExhaustiveQuantizeF32.U8");
+// All 2^32 inputs, one random scale a run. Outputs of 16 bits are divided.
+template<class Q>
+void all_f32(const std::string &signature) {
+    Random random("ExhaustiveQuantizeF32." + signature);
     const float scale = random_ordinary_scale(random, int(random.integer(-20, 20)));
-    all_f32<uint8_t>("f32_u8", scale, uint8_t(random.bits()));
+    all_f32<Q>(signature, scale, Q(random.bits()));
 }
-TEST(ExhaustiveQuantizeF32, I8) {
-    Random random("ExhaustiveQuantizeF32.I8");
-    const float scale = random_ordinary_scale(random, int(random.integer(-20, 20)));
-    all_f32<int8_t>("f32_i8", scale, int8_t(random.bits()));
-}
-
-// The same for outputs of 16 bits, which are divided.
-TEST(ExhaustiveQuantizeF32, U16) {
-    Random random("ExhaustiveQuantizeF32.U16");
-    const float scale = random_ordinary_scale(random, int(random.integer(-20, 20)));
-    all_f32<uint16_t>("f32_u16", scale, uint16_t(random.bits()));
-}
-TEST(ExhaustiveQuantizeF32, I16) {
-    Random random("ExhaustiveQuantizeF32.I16");
-    const float scale = random_ordinary_scale(random, int(random.integer(-20, 20)));
-    all_f32<int16_t>("f32_i16", scale, int16_t(random.bits()));
-}
+TEST(ExhaustiveQuantizeF32, U8) { all_f32<uint8_t>("f32_u8"); }
+TEST(ExhaustiveQuantizeF32, I8) { all_f32<int8_t>("f32_i8"); }
+TEST(ExhaustiveQuantizeF32, U16) { all_f32<uint16_t>("f32_u16"); }
+TEST(ExhaustiveQuantizeF32, I16) { all_f32<int16_t>("f32_i16"); }
 
 // The longer sweep: scales at the ends of the reciprocal form's range, beyond it, negative, and
 // random ones.
@@ -410,15 +399,18 @@ TEST(ExhaustiveDequantize, U16) {
 
 // ---- Types of 4 and 2 bits ----------------------------------------------------------------------
 
-// Calls visit(variant, types) for every variant of an operator and packed types that it takes.
+// Calls visit(variant, types) for every variant of an operator and packed types that it takes, the
+// data of that type alone where one is given.
 template<class Visit>
-void for_each_packed(const std::string &operator_name, const Visit &visit) {
+void for_each_packed(const std::string &operator_name, std::optional<hewn_data_type> data,
+                     const Visit &visit) {
     int visited = 0;
     for (const Variant &variant : built_variants()) {
         const auto info = find_variant(variant.name);
         if (variant.operator_name != operator_name || !info || !info->supported) continue;
         for (const DataTypes &types : variant.all_types()) {
             if (std::none_of(types.begin(), types.end(), packed_bits_of)) continue;
+            if (data && types[0] != *data) continue;
             visited++;
             visit(variant, types);
             if (testing::Test::HasFatalFailure()) return;
@@ -429,8 +421,7 @@ void for_each_packed(const std::string &operator_name, const Visit &visit) {
 
 // All inputs of f16, and every zero point.
 TEST(ExhaustivePacked, QuantizeF16) {
-    for_each_packed("quantize_linear", [](const Variant &variant, const DataTypes &types) {
-        if (types[0] != HEWN_DATA_TYPE_FLOAT16) return;
+    const auto run = [](const Variant &variant, const DataTypes &types) {
         Random random("ExhaustivePacked." + variant.name);
         Problem problem = make_problem(variant.op(), types, {65536},
                                        {Layout::dense, Layout::scalar, Layout::scalar}, random);
@@ -444,25 +435,27 @@ TEST(ExhaustivePacked, QuantizeF16) {
                 ASSERT_TRUE(check(problem, variant.name)) << zero_point << " " << scale;
             }
         }
-    });
+    };
+    for_each_packed("quantize_linear", HEWN_DATA_TYPE_FLOAT16, run);
 }
 
 // All inputs, every zero point, special scales and others.
 TEST(ExhaustivePacked, Dequantize) {
-    for_each_packed("dequantize_linear", [](const Variant &variant, const DataTypes &types) {
-        Random random("ExhaustivePacked." + variant.name);
-        const int bits = packed_bits_of(types[0]), per_byte = 8 / bits, count = 1 << bits;
-        Problem problem = make_problem(variant.op(), types, {256 * per_byte},
-                                       {Layout::dense, Layout::scalar, Layout::scalar}, random);
-        for (int zero_point = 0; zero_point < count; zero_point++) {
-            for (int i = 0; i < (EMULATED ? 2 : 30); i++) {
-                fill_inputs(problem, random, i % 2 ? Scales::extraordinary : Scales::ordinary);
-                for (int b = 0; b < 256; b++) problem.inputs[0]->data()[b] = uint8_t(b);
-                problem.inputs[2]->data()[0] = uint8_t(zero_point);
-                ASSERT_TRUE(check(problem, variant.name)) << zero_point;
+    for_each_packed(
+        "dequantize_linear", std::nullopt, [](const Variant &variant, const DataTypes &types) {
+            Random random("ExhaustivePacked." + variant.name);
+            const int bits = packed_bits_of(types[0]), per_byte = 8 / bits, count = 1 << bits;
+            Problem problem = make_problem(variant.op(), types, {256 * per_byte},
+                                           {Layout::dense, Layout::scalar, Layout::scalar}, random);
+            for (int zero_point = 0; zero_point < count; zero_point++) {
+                for (int i = 0; i < (EMULATED ? 2 : 30); i++) {
+                    fill_inputs(problem, random, i % 2 ? Scales::extraordinary : Scales::ordinary);
+                    for (int b = 0; b < 256; b++) problem.inputs[0]->data()[b] = uint8_t(b);
+                    problem.inputs[2]->data()[0] = uint8_t(zero_point);
+                    ASSERT_TRUE(check(problem, variant.name)) << zero_point;
+                }
             }
-        }
-    });
+        });
 }
 
 // ---- QUANTIZED_LINEAR_ADD -----------------------------------------------------------------------

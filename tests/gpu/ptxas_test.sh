@@ -53,6 +53,11 @@ for target in "$@"; do
             fail "$name: no 16-byte access"
         entries=$(grep -c '\.entry' <<<"$ptx") stores=$(grep -c 'st\.global' <<<"$ptx")
         ((entries == stores)) || fail "$name: $stores stores in $entries kernels"
+        [[ $name == *__dense ]] || continue
+        # One load a dense input: all pointers but the output's.
+        inputs=$(($(grep -c '\.param \.u64 \.ptr' <<<"$ptx") - 1))
+        loads=$(grep -c 'ld\.global' <<<"$ptx")
+        ((inputs == loads)) || fail "$name: $loads loads of $inputs inputs"
     done
     echo "$target: $kernels modules"
     ((kernels > 0)) || fail "$target: no device code in $folder"
