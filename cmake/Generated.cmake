@@ -1,8 +1,9 @@
 # The files from which the runtime, the tests and the tools learn about the variants.
 #
-# Reads what Variants.cmake has resolved and, of the lists, the chips, knobs, targets and
+# Reads what Variants.cmake has resolved and, of the lists, the chips, knobs, stages, targets and
 # transpositions. In the build tree, writes generated/kernels.json and, in generated/include/, the
-# X-macros variants.inc, plans.inc, plan_knobs.inc, targets.inc, chips.inc and transpositions.inc.
+# X-macros variants.inc, plans.inc, plan_knobs.inc, targets.inc, chips.inc, stages.inc and
+# transpositions.inc.
 # The target hewn_variants gives programs that folder.
 
 # Writes generated/include/<file>, with a first line that names its sources. Of its macros, who
@@ -133,6 +134,20 @@ function(hewn_write_transpositions)
         "generators/transpositions.cmake and generators/targets.cmake" "${lines}")
 endfunction()
 
+# stages.inc: HEWN_STAGE(entry, name, device, layout) for each stage of a kind of GPU.
+function(hewn_write_stages)
+    set(lines)
+    foreach(stage IN LISTS stages)
+        hewn_get(stage stage_${stage} NAME TARGET LAYOUTS)
+        hewn_get(target ${stage_TARGET} DEVICE)
+        string(TOUPPER ${target_DEVICE} device)
+        string(APPEND lines "HEWN_STAGE(hewnk_stage_${stage}_argv, ${stage_NAME}, "
+            "HEWN_DEVICE_${device}, 0b0${stage_LAYOUTS})\n")
+    endforeach()
+    hewn_write_list(stages.inc "HEWN_STAGE"
+        "generators/stages.cmake and generators/targets.cmake" "${lines}")
+endfunction()
+
 # The knobs of a kind as kernels.json has them: {"<name>": ["<value>"...]...}.
 function(hewn_space_json out kind)
     set(spaces)
@@ -233,6 +248,7 @@ hewn_write_plan_knobs()
 hewn_write_targets()
 hewn_write_chips()
 hewn_write_transpositions()
+hewn_write_stages()
 hewn_write_kernels_json()
 add_library(hewn_variants INTERFACE)
 target_include_directories(hewn_variants INTERFACE $<BUILD_INTERFACE:${HEWN_GENERATED_DIR}/include>

@@ -115,7 +115,7 @@ endfunction()
 
 # hewn_add_kernels(<flavour> <flag>...): runs the generators for every chosen variant with these
 # Halide flags. The property HEWN_<flavour>_OBJECTS has the object files: the Halide runtime that
-# they share, one for each transposition, and one for each form that is not another variant's
+# they share, one for each transposition and each stage, and one for each form that is not another variant's
 # function. The target hewn_<flavour>_kernels makes them once for all libraries; without it a
 # Makefile would run the generators for each library at the same time.
 function(hewn_add_kernels flavour)
@@ -130,6 +130,17 @@ function(hewn_add_kernels flavour)
         hewn_add_object(object ${name} FLAVOUR ${flavour} FUNCTION ${transposition_FUNCTION}
             GENERATOR transpose HALIDE_TARGET ${transposition_HALIDE_TARGET} FLAGS ${ARGN}
             ARGUMENTS signature=${transposition_TYPE} bytes=${transposition_BYTES})
+        list(APPEND objects ${object})
+    endforeach()
+    foreach(stage IN LISTS stages)
+        hewn_get(stage stage_${stage} NAME TARGET LAYOUTS)
+        hewn_get(target ${stage_TARGET} DEVICE)
+        hewn_halide_target(halide_target ${stage_TARGET})
+        set(layouts ${stage_LAYOUTS})
+        list(TRANSFORM layouts PREPEND "layouts=")
+        hewn_add_object(object stage_${stage} FLAVOUR ${flavour} FUNCTION hewnk_stage_${stage}
+            GENERATOR stage_${stage_NAME} HALIDE_TARGET ${halide_target} DEVICE ${target_DEVICE}
+            FLAGS ${ARGN} ARGUMENTS ${layouts})
         list(APPEND objects ${object})
     endforeach()
     get_property(variants GLOBAL PROPERTY HEWN_VARIANTS)

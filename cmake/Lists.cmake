@@ -1,9 +1,9 @@
 # The lists of kernels, targets and knobs, and what this build takes from them.
 #
-# Reads knobs.cmake, operators.cmake, transpositions.cmake and targets.cmake of generators/ into
-# global properties, HEWN_<name>_<KEY>. The options HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS
-# decide what is in chosen_operators, chosen_signatures, chosen_targets and transpositions. Writes
-# no files.
+# Reads knobs.cmake, operators.cmake, stages.cmake, transpositions.cmake and targets.cmake of
+# generators/ into global properties, HEWN_<name>_<KEY>. The options HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS
+# decide what is in chosen_operators, chosen_signatures, chosen_targets, stages and transpositions.
+# Writes no files.
 
 # hewn_set(<name> <KEY> <value>...) sets the property HEWN_<name>_<KEY>. hewn_get(<prefix> <name>
 # <KEY>...) sets <prefix>_<KEY> to it, or to nothing if it is not set.
@@ -35,6 +35,15 @@ function(hewn_transposition)
         hewn_set(${name} BITS ${bits})
         hewn_set(${name} BYTES ${transposition_BYTES})
         hewn_set(${name} TARGET ${transposition_TARGET})
+    endforeach()
+endfunction()
+
+function(hewn_stage)
+    cmake_parse_arguments(PARSE_ARGV 0 stage "" "LAYOUTS" "FOR")
+    foreach(name IN LISTS stage_UNPARSED_ARGUMENTS)
+        set_property(GLOBAL APPEND PROPERTY HEWN_ALL_STAGES ${name})
+        hewn_set(stage_${name} LAYOUTS ${stage_LAYOUTS})
+        hewn_set(stage_${name} FOR ${stage_FOR})
     endforeach()
 endfunction()
 
@@ -90,6 +99,7 @@ function(hewn_constraint kernels condition)
 endfunction()
 
 include(${PROJECT_SOURCE_DIR}/generators/knobs.cmake)
+include(${PROJECT_SOURCE_DIR}/generators/stages.cmake)
 include(${PROJECT_SOURCE_DIR}/generators/transpositions.cmake)
 include(${PROJECT_SOURCE_DIR}/generators/targets.cmake)
 
@@ -264,3 +274,36 @@ function(hewn_choose_transpositions out)
     set(${out} "${chosen}" PARENT_SCOPE)
 endfunction()
 hewn_choose_transpositions(transpositions)
+
+# The stages that the chosen operators need on GPUs, as <stage>__<target>.
+function(hewn_choose_stages out)
+    set(built)  # the operators that have signatures
+    foreach(operator IN LISTS chosen_operators)
+        if("${chosen_signatures}" MATCHES "(^|;)${operator}_[fiu][0-9]")
+            list(APPEND built ${operator})
+        endif()
+    endforeach()
+    set(chosen)
+    set(devices)
+    get_property(all GLOBAL PROPERTY HEWN_ALL_STAGES)
+    foreach(target IN LISTS chosen_targets)
+        hewn_get(target ${target} DEVICE)
+        if(NOT target_DEVICE OR target_DEVICE IN_LIST devices)
+            continue()
+        endif()
+        list(APPEND devices ${target_DEVICE})
+        foreach(name IN LISTS all)
+            hewn_get(stage stage_${name} FOR LAYOUTS)
+            list(REMOVE_ITEM stage_FOR ${built})
+            hewn_get(needed stage_${name} FOR)
+            if(NOT stage_FOR STREQUAL needed_FOR)
+                hewn_set(stage_${name}__${target} NAME ${name})
+                hewn_set(stage_${name}__${target} TARGET ${target})
+                hewn_set(stage_${name}__${target} LAYOUTS ${stage_LAYOUTS})
+                list(APPEND chosen ${name}__${target})
+            endif()
+        endforeach()
+    endforeach()
+    set(${out} "${chosen}" PARENT_SCOPE)
+endfunction()
+hewn_choose_stages(stages)

@@ -1,6 +1,7 @@
 // DYNAMIC_QUANTIZE_LINEAR: the range of a tensor, and quotients by an f32 scale. The scale and the
 // zero point, which are between the two, are computed by the runtime.
 #include "elementwise.h"
+#include "gpu.h"
 
 namespace {
 
@@ -148,7 +149,202 @@ public:
     void schedule() { schedule_rows(output, {&input, &scale, &zero_point}); }
 };
 
+// ---- GPUs, from and to bits (numerics_gpu.h) ----
+
+using hewn::gpu::u32;
+
+// How far elements reach below 0 and above it, as magnitudes: of each lane of a block of threads,
+// of groups of lanes, of the block.
+class BlockReach {
+public:
+    static constexpr int kLanes = 256, kGroups = 16;
+
+    // `extended(reach, lane, block)` is the reach with one more element, which `elements` numbers.
+    template<class Extended>
+    BlockReach(const RDom &elements, const Extended &extended) : elements_(elements) {
+        const Tuple none(u32(0), u32(0));
+        of_lane_(i_, b_) = none;
+        of_lane_(i_, b_) = extended(Tuple(of_lane_(i_, b_)), i_, b_);
+        of_group_(i_, b_) = none;
+        of_group_(i_, b_) = farther(Tuple(of_group_(i_, b_)),
+                                    Tuple(of_lane_(i_ + kGroups * part_of_group_, b_)));
+        of_block_(b_) = none;
+        of_block_(b_) = farther(Tuple(of_block_(b_)), Tuple(of_group_(part_of_block_, b_)));
+    }
+
+    static Tuple farther(const Tuple &a, const Tuple &b) {
+        return Tuple(max(a[0], b[0]), max(a[1], b[1]));
+    }
+    Tuple at(const Expr &block) const { return of_block_(block); }
+
+    void schedule(const Func &output, const RVar &block, const RVar &thread) {
+        for (Func f : {of_lane_, of_group_}) {
+            f.compute_at(output, block).gpu_threads(i_);
+            f.update().gpu_threads(i_);
+        }
+        of_block_.compute_at(output, thread);
+    }
+
+private:
+    RDom elements_;
+    const RDom part_of_group_{0, kLanes / kGroups, "j"}, part_of_block_{0, kGroups, "g"};
+    const Var i_{"l"}, b_{"k"};
+    Func of_lane_{"of_lane"}, of_group_{"of_group"}, of_block_{"of_block"};
+};
+
+// Form `ranges`: of a box, of which each of kGpuRangeBlocks blocks has a part.
+class DynamicQuantizeLinearRanges : public hewn::gpu::Launched<DynamicQuantizeLinearRanges>,
+                                    public Types {
+public:
+    void configure() {
+        input_ = add_input<Buffer<>>("input", UInt(32), 1);
+        add_strided_scalars(1);
+        output_ = add_output<Buffer<>>("output", UInt(32), 1);
+    }
+
+    void generate() {
+        constexpr int lanes = BlockReach::kLanes, together = lanes * hewn::kGpuRangeBlocks;
+        const Expr count = *scalars_.count;
+        const RDom steps(0, (count + (together - 1)) / together, "e");
+        reach_ = std::make_unique<BlockReach>(
+            steps, [&](const Tuple &reach, const Var &lane, const Var &block) {
+                const Expr index = (steps.x * hewn::kGpuRangeBlocks + block) * lanes + lane;
+                return BlockReach::farther(reach, of_element(index, count));
+            });
+        domain_ = RDom(0, 2, 0, hewn::kGpuRangeBlocks, "s");
+        Func output = *output_;
+        output(i_) = undef(UInt(32));
+        const Tuple reach = reach_->at(domain_.y);
+        output(domain_.x * hewn::kGpuRangeBlocks + domain_.y) =
+            select(domain_.x == 0, reach[0], reach[1]);
+    }
+
+    void schedule() {
+        bind(*input_, false);
+        bind(*output_, false);
+        Func output = *output_;
+        Stage update = output.update().allow_race_conditions();
+        const Expr few = Expr(*scalars_.rank) <= hewn::kFewGpuDimensions;
+        for (Stage stage : {update.specialize(few), update})
+            stage.gpu_blocks(domain_.y).gpu_threads(domain_.x);
+        reach_->schedule(output, domain_.y, domain_.x);
+    }
+
+private:
+    GeneratorInput<Buffer<>> *input_ = nullptr;
+    GeneratorOutput<Buffer<>> *output_ = nullptr;
+    const Var i_{"i"};
+    RDom domain_;
+    std::unique_ptr<BlockReach> reach_;
+
+    // NaN reaches nowhere, and neither does what is behind the last element.
+    Tuple of_element(const Expr &index, const Expr &count) const {
+        const Expr at = cast<uint32_t>(min(index, count - 1));
+        const Expr bits = (*input_)(within(offsets_of(at, hewn::kGpuRank)[0], *input_)),
+                   magnitude = bits & hewn::gpu::kMagnitude,
+                   counts = index < count && magnitude <= hewn::gpu::kInfinity,
+                   negative = (bits & u32(hewn::gpu::kSign)) != 0;
+        return Tuple(select(counts && negative, magnitude, u32(0)),
+                     select(counts && !negative, magnitude, u32(0)));
+    }
+};
+
+// Form `parameters`: the scale and the zero point, each by one block of threads, of `sets` of what
+// `ranges` writes.
+class DynamicQuantizeLinearParameters : public hewn::gpu::Launched<DynamicQuantizeLinearParameters>,
+                                        public Types {
+public:
+    void configure() {
+        ranges_ = add_input<Buffer<>>("ranges", UInt(32), 1);
+        sets_ = add_input<int32_t>("sets");
+        scale_ = add_output<Buffer<>>("scale", UInt(32), 1);
+        const Type type = signature_type(1);
+        zero_point_ = add_output<Buffer<>>(name_of("zero_point", type, false), type, 1);
+    }
+
+    void generate() {
+        for (Side &side : sides_) side.reach = reach_of_sets();
+        define(*scale_, sides_[0], UInt(32), [&](const Tuple &reach) { return scale(reach); });
+        const Type type = signature_type(1);
+        define(*zero_point_, sides_[1], type,
+               [&](const Tuple &reach) { return zero_point(reach[0], scale(reach), type); });
+    }
+
+    void schedule() {
+        bind(*ranges_, false);
+        bind(*scale_, false);
+        bind(*zero_point_, false);
+        schedule(*scale_, sides_[0]);
+        schedule(*zero_point_, sides_[1]);
+    }
+
+private:
+    // Of the two outputs.
+    struct Side {
+        std::unique_ptr<BlockReach> reach;
+        RDom domain;
+    };
+    GeneratorInput<Buffer<>> *ranges_ = nullptr;
+    GeneratorInput<int32_t> *sets_ = nullptr;
+    GeneratorOutput<Buffer<>> *scale_ = nullptr, *zero_point_ = nullptr;
+    const Var i_{"i"};
+    Side sides_[2];
+
+    std::unique_ptr<BlockReach> reach_of_sets() const {
+        constexpr int blocks = hewn::kGpuRangeBlocks;
+        static_assert(BlockReach::kLanes == blocks);
+        const RDom set(0, Expr(*sets_), "e");
+        return std::make_unique<BlockReach>(
+            set, [&](const Tuple &reach, const Var &lane, const Var &) {
+                const auto at = [&](int side) {
+                    const Expr index = (set.x * 2 + side) * blocks + lane;
+                    return (*ranges_)(unsafe_promise_clamped(index, 0, Expr(*sets_) * 2 * blocks));
+                };
+                return BlockReach::farther(reach, Tuple(at(0), at(1)));
+            });
+    }
+    template<class Value>
+    void define(Func output, Side &side, const Type &type, const Value &value) {
+        side.domain = RDom(0, 1, 0, 1, "s");
+        output(i_) = undef(type);
+        output(side.domain.x) = value(side.reach->at(side.domain.y));
+    }
+    static void schedule(Func output, Side &side) {
+        output.update()
+            .allow_race_conditions()
+            .gpu_blocks(side.domain.y)
+            .gpu_threads(side.domain.x);
+        side.reach->schedule(output, side.domain.y, side.domain.x);
+    }
+
+    hewn::gpu::Numerics numerics() const { return {target.value(), false}; }
+
+    // RN(RN(above - below) / 255), of magnitudes; 1 where all is 0.
+    Expr scale(const Tuple &reach) const {
+        const Expr span = numerics().add(reach[0], reach[1], Float(32));
+        return select(span == 0, u32(hewn::gpu::kOne),
+                      numerics().quotient(span, hewn::gpu::as_u32(255.0f)));
+    }
+    // round(clamp(RN(Min + RN(below / scale)), Min, Max)); NaN: Min. What is below 64 is rounded to
+    // multiples of 2^-17 when -128 is added to it, the rest is not.
+    Expr zero_point(const Expr &below, const Expr &scale, const Type &type) const {
+        const Expr q = numerics().quotient(below, scale);
+        Expr steps = hewn::gpu::rounded_integer(q);
+        if (type.is_int()) {
+            const Expr fine = hewn::gpu::rounded_integer(q + (17 << 23));
+            const Expr small = q < hewn::gpu::as_u32(64.0f) && q >= (1 << 23);
+            steps = select(small, hewn::gpu::shifted_down(fine, u32(17), Internal::const_false()), steps);
+        }
+        const Expr most = u32(255);
+        const Expr clamped = select(q > hewn::gpu::kInfinity, u32(0),
+                                    q >= (140 << 23), most, min(steps, most));
+        return cast(type, hewn::gpu::as_i32(clamped) + hewn::gpu::int32(type.min()));
+    }
+};
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(DynamicQuantizeLinearRange, dynamic_quantize_linear_range)
 HALIDE_REGISTER_GENERATOR(DynamicQuantizeLinearDivide, dynamic_quantize_linear_divide)
+HALIDE_REGISTER_GENERATOR(DynamicQuantizeLinearRanges, dynamic_quantize_linear_ranges)
+HALIDE_REGISTER_GENERATOR(DynamicQuantizeLinearParameters, dynamic_quantize_linear_parameters)

@@ -22,27 +22,134 @@ struct Operand {
     bool varies;  // false: one element in every layout
 };
 
+// What is launched over one index: its scalars, buffers and threads.
+template<class Derived>
+class Launched : public Generator<Derived> {
+public:
+    GeneratorParam<std::string> signature{"signature", ""};
+
+    // Knob (tuning/, knobs.cmake): threads a block.
+    GeneratorParam<int> threads{"threads", 256};
+
+protected:
+    // What takes an element's index apart, where add_strided_scalars has added it.
+    StridedScalars<GeneratorInput<int32_t> *, GeneratorInput<uint32_t> *> scalars_ = {};
+    RVar block_{"b"}, thread_{"t"};
+
+    bool is_for(Target::Feature api) const { return this->target.value().has_feature(api); }
+    bool d3d12() const { return is_for(Target::D3D12Compute); }
+
+    Type signature_type(int index) const {
+        return type_of_signature(Derived::types(), signature.value(), index);
+    }
+
+    void add_strided_scalars(int operands) {
+        if (operands > kGpuOperands) throw CompileError("more tensors vary than kGpuOperands\n");
+        strided_count_ = size_t(operands);
+        for_each_strided_scalar(scalars_, operands,
+                                [&](auto &scalar, std::string name, auto... index) {
+                                    ((name += "_" + std::to_string(index)), ...);
+                                    add_scalar(scalar, name);
+                                });
+    }
+    template<class T>
+    void add_scalar(GeneratorInput<T> *&scalar, const std::string &name) {
+        scalar = this->template add_input<T>(name);
+    }
+
+    // ---- Buffers ----
+
+    // Direct3D 12 has 32-bit accesses only: its shaders' build (tools/dxbc) learns from the name
+    // how wide the elements are.
+    std::string name_of(const std::string &name, const Type &type, bool words) const {
+        return d3d12() && !words && type.bits() < 32 ? name + "_bits" + std::to_string(type.bits())
+                                                     : name;
+    }
+    // OpenCL and Direct3D 12 have no pointers to device memory: an operand's offset in its memory
+    // object is -min, in elements.
+    template<class Buffer>
+    void bind(Buffer &buffer, bool words) {
+        if (!is_for(Target::OpenCL) && !d3d12()) {
+            buffer.dim(0).set_min(0);
+            if (words) buffer.set_host_alignment(16);
+        }
+        buffer.dim(0).set_stride(1);
+    }
+
+    // ---- Threads ----
+
+    // A thread for each index of `domain`, all of which write other elements. One guarded body, not
+    // a second without the guard.
+    void run_by_threads(Stage stage, const RVar &domain) {
+        stage.allow_race_conditions().split(domain, block_, thread_, threads,
+                                            TailStrategy::GuardWithIf);
+        stage.partition(block_, Partition::Never)
+            .partition(thread_, Partition::Never)
+            .gpu_blocks(block_)
+            .gpu_threads(thread_);
+    }
+
+    // ---- Offsets of elements ----
+
+    static Expr high_word(const Expr &a, const Expr &b) {
+        return cast<uint32_t>((cast<uint64_t>(a) * cast<uint64_t>(b)) >> 32);
+    }
+
+    // Each operand's offset of element `index` of the box, which has so many dimensions at most.
+    std::vector<Expr> offsets_of(const Expr &index, int dimensions) const {
+        std::vector<Expr> offsets(strided_count_, u32(0));
+        // Whether the last dimensions are of no use.
+        const auto few = [&] { return Expr(*scalars_.rank) <= kFewGpuDimensions; };
+        Expr rest = index;
+        for (int d = 0; d < dimensions; d++) {
+            Expr coordinate = rest;
+            if (d < dimensions - 1) {
+                const Expr size = *scalars_.size[d], multiplier = *scalars_.multiplier[d],
+                           shift = *scalars_.shift[d];
+                // rest / size, exact for rest < 2^31: see runtime/gpu/division.h, or divided where
+                // there are no 64-bit integers.
+                const Expr quotient =
+                    d3d12() ? rest / size : high_word(rest * u32(2), multiplier) >> shift;
+                coordinate = rest - quotient * size;
+                if (d == kFewGpuDimensions - 1) coordinate = select(few(), rest, coordinate);
+                rest = quotient;
+            }
+            for (size_t o = 0; o < strided_count_; o++) {
+                const Expr step = coordinate * Expr(*scalars_.stride[o][d]);
+                offsets[o] =
+                    offsets[o] + (d < kFewGpuDimensions ? step : select(few(), u32(0), step));
+            }
+        }
+        return offsets;
+    }
+    // The runtime keeps offsets within the tensors.
+    template<class Buffer>
+    static Expr within(const Expr &offset, Buffer &buffer) {
+        return unsafe_promise_clamped(as_i32(offset), 0, buffer.dim(0).max());
+    }
+
+private:
+    size_t strided_count_ = 0;  // the operands of scalars_
+};
+
 enum class Form { Dense, Runs, Strided };
 
 template<class Derived>
-class Kernel : public Generator<Derived> {
-public:
-    template<class T>
-    using Param = GeneratorParam<T>;
+class Kernel : public Launched<Derived> {
+    using Base = Launched<Derived>;
+    using Base::scalars_, Base::block_, Base::thread_, Base::is_for, Base::d3d12, Base::name_of,
+        Base::bind, Base::run_by_threads, Base::offsets_of, Base::within;
 
-    Param<std::string> signature{"signature", ""};
+public:
     // The layout that the form serves, one digit an input that varies. 1: taken by words, as the
     // output is. 0: dense: one element; runs: any strides. strided: any layout.
-    Param<std::string> layouts{"layouts", ""};
+    GeneratorParam<std::string> layouts{"layouts", ""};
 
     // Hidden by an operator whose value is the sum of two operands of the output's type, which may
     // be taken by words.
     static constexpr bool is_sum = false;
     // Hidden by an operator whose scales do not vary.
     static constexpr bool has_one_scale = false;
-
-    // Knob (tuning/, knobs.cmake): threads a block.
-    Param<int> threads{"threads", 256};
 
     void configure() {
         operands_ = static_cast<Derived &>(*this).operands();
@@ -59,14 +166,7 @@ public:
         if (dense()) {
             steps_ = this->template add_input<int32_t>("steps");
         } else {
-            const int operands = int(varying_count()) + 1;
-            if (operands > kGpuOperands)
-                throw CompileError("more tensors vary than kGpuOperands\n");
-            for_each_strided_scalar(scalars_, operands,
-                                    [&](auto &scalar, std::string name, auto... index) {
-                                        ((name += "_" + std::to_string(index)), ...);
-                                        add_scalar(scalar, name);
-                                    });
+            this->add_strided_scalars(int(varying_count()) + 1);
         }
         output_ = this->template add_output<Buffer<>>(name_of("output", output_type_, has_steps()),
                                                       held_in(output_type_, has_steps()), 1);
@@ -87,9 +187,6 @@ public:
     }
 
 protected:
-    Type signature_type(int index) const {
-        return type_of_signature(Derived::types(), signature.value(), index);
-    }
     const Numerics &numerics() const { return *numerics_; }
 
 private:
@@ -99,33 +196,19 @@ private:
     std::vector<GeneratorInput<Buffer<>> *> inputs_;
     GeneratorOutput<Buffer<>> *output_ = nullptr;
     GeneratorInput<int32_t> *steps_ = nullptr;
-    StridedScalars<GeneratorInput<int32_t> *, GeneratorInput<uint32_t> *> scalars_ = {};
     std::unique_ptr<Numerics> numerics_;
     Var i_{"i"}, s_{"s"};      // a word or element, and a step. Names are short: kernels are text
     std::vector<Func> words_;  // a step's words of the inputs taken by words, in registers
     Func results_{"results"};
     RDom domain_;
-    RVar block_{"b"}, thread_{"t"};
 
     bool dense() const { return Derived::form == Form::Dense; }
     bool has_steps() const { return Derived::form != Form::Strided; }
-    bool is_for(Target::Feature api) const { return this->target.value().has_feature(api); }
-    bool d3d12() const { return is_for(Target::D3D12Compute); }
     // 64-bit elements are pairs of words where there are steps, and everywhere on Direct3D 12,
     // which has no 64-bit integers.
     Type held_in(const Type &type, bool words) const {
         return words || ((has_steps() || d3d12()) && type.bits() == 64) ? UInt(32)
                                                                         : bits_type(type);
-    }
-    // Direct3D 12 has 32-bit accesses only: its shaders' build (tools/dxbc) learns from the name
-    // how wide the elements are.
-    std::string name_of(const std::string &name, const Type &type, bool words) const {
-        return d3d12() && !words && type.bits() < 32 ? name + "_bits" + std::to_string(type.bits())
-                                                     : name;
-    }
-    template<class T>
-    void add_scalar(GeneratorInput<T> *&scalar, const std::string &name) {
-        scalar = this->template add_input<T>(name);
     }
     size_t varying_count() const {
         return size_t(std::count_if(operands_.begin(), operands_.end(),
@@ -141,69 +224,6 @@ private:
     }
     int step_words(const Type &type) const { return words_of(type, step_elements()); }
     static int words_of(const Type &type, int elements) { return type.bytes() * elements / 4; }
-
-    // OpenCL and Direct3D 12 have no pointers to device memory: an operand's offset in its memory
-    // object is -min, in elements.
-    template<class Buffer>
-    void bind(Buffer &buffer, bool words) {
-        if (!is_for(Target::OpenCL) && !d3d12()) {
-            buffer.dim(0).set_min(0);
-            if (words) buffer.set_host_alignment(16);
-        }
-        buffer.dim(0).set_stride(1);
-    }
-
-    // A thread for each index of `domain`, all of which write other elements. One guarded body, not
-    // a second without the guard.
-    void run_by_threads(Stage stage, const RVar &domain) {
-        stage.allow_race_conditions().split(domain, block_, thread_, threads,
-                                            TailStrategy::GuardWithIf);
-        stage.partition(block_, Partition::Never)
-            .partition(thread_, Partition::Never)
-            .gpu_blocks(block_)
-            .gpu_threads(thread_);
-    }
-
-    // ---- Offsets of elements: runs and strided ----
-
-    static Expr high_word(const Expr &a, const Expr &b) {
-        return cast<uint32_t>((cast<uint64_t>(a) * cast<uint64_t>(b)) >> 32);
-    }
-
-    // Each varying operand's offset of element `index` of the box, which has so many dimensions at
-    // most.
-    std::vector<Expr> offsets_of(const Expr &index, int dimensions) const {
-        const size_t count = varying_count() + 1;
-        std::vector<Expr> offsets(count, u32(0));
-        // Whether the last dimensions are of no use.
-        const auto few = [&] { return Expr(*scalars_.rank) <= kFewGpuDimensions; };
-        Expr rest = index;
-        for (int d = 0; d < dimensions; d++) {
-            Expr coordinate = rest;
-            if (d < dimensions - 1) {
-                const Expr size = *scalars_.size[d], multiplier = *scalars_.multiplier[d],
-                           shift = *scalars_.shift[d];
-                // rest / size, exact for rest < 2^31: see runtime/gpu/division.h, or divided where
-                // there are no 64-bit integers.
-                const Expr quotient =
-                    d3d12() ? rest / size : high_word(rest * u32(2), multiplier) >> shift;
-                coordinate = rest - quotient * size;
-                if (d == kFewGpuDimensions - 1) coordinate = select(few(), rest, coordinate);
-                rest = quotient;
-            }
-            for (size_t o = 0; o < count; o++) {
-                const Expr step = coordinate * Expr(*scalars_.stride[o][d]);
-                offsets[o] =
-                    offsets[o] + (d < kFewGpuDimensions ? step : select(few(), u32(0), step));
-            }
-        }
-        return offsets;
-    }
-    // The runtime keeps offsets within the tensors.
-    template<class Buffer>
-    static Expr within(const Expr &offset, Buffer &buffer) {
-        return unsafe_promise_clamped(as_i32(offset), 0, buffer.dim(0).max());
-    }
 
     // ---- dense and runs: by steps ----
 

@@ -140,6 +140,71 @@ inline Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, c
     return quantized(xp, sp, distance, ((x ^ scale) & u32(kSign)) != 0, zero, zero_point, type);
 }
 
+// ---- Rounding in integers ----
+
+// value / 2^shift, nearest even, for a shift below 32. `beyond`: whether something lies behind the
+// value's last bit, where the shift is not 0.
+inline Expr shifted_down(const Expr &value, const Expr &shift, const Expr &beyond) {
+    const Expr unit = u32(1) << shift, half = unit >> 1, kept = value >> shift,
+               low = value & (unit - 1);
+    const Expr up = low > half || (low == half && half != 0 && (beyond || (kept & 1) != 0));
+    return kept + cast<uint32_t>(up);
+}
+
+// 12 more bits of a quotient whose remainder so far is below the divisor, of 24 bits: a digit of
+// base 2^12, and the remainder behind it. `scale` is 2^12 / divisor with a relative error below
+// 2^-18, so that the digit is wrong by one at most.
+struct Digit {
+    Expr digit, rest;
+};
+inline Digit next_digit(const Expr &rest, const Expr &divisor, const Expr &scale) {
+    const Expr digit = cast<uint32_t>(int32(f32(as_i32(rest)) * scale));
+    const Expr left = (rest << 12) - digit * divisor;  // modulo 2^32
+    const Expr below = cast<uint32_t>(as_i32(left) < 0), above = cast<uint32_t>(
+                                                             as_i32(left) >= as_i32(divisor));
+    return {digit - below + above, left + below * divisor - above * divisor};
+}
+
+// RN(a / b) of magnitudes' bits, as bits; NaN for 0 / 0, infinity / infinity and beside a NaN.
+inline Expr quotient(const Expr &a, const Expr &b) {
+    const Parts ap = parts_of(a, true), bp = parts_of(b, true);
+    const Expr divisor = bp.mantissa(), less = cast<uint32_t>(ap.mantissa() < divisor);
+    const Expr scale = rough_inverse(bp.significand(), UInt(16)) * 0x1p-11f;
+    const Digit high = next_digit((ap.mantissa() << less) - divisor, divisor, scale),
+                low = next_digit(high.rest, divisor, scale);
+    const Expr digits = u32(1 << 24) + (high.digit << 12) + low.digit;  // in [2^24, 2^25)
+    const Expr exponent = ap.exponent - bp.exponent - int32(less) + 127;
+    const Expr rounded =
+        shifted_down(digits, as_u32(clamp(i32(2) - exponent, i32(1), i32(26))), low.rest != 0);
+    const Expr finite = rounded + as_u32(max(exponent - 1, i32(0)) * (1 << 23));
+    const Expr infinite = exponent >= 255 || b == 0 || a == kInfinity;
+    const Expr not_a_number = a > kInfinity || b > kInfinity || (a == 0 && b == 0) ||
+                              (a == kInfinity && b == kInfinity);
+    return select(not_a_number, u32(0x7fc00000), a == 0 || b == kInfinity, u32(0), infinite,
+                  u32(kInfinity), finite);
+}
+
+// A magnitude's bits as an integer, nearest even; from 2^32 on nothing of use.
+inline Expr rounded_integer(const Expr &magnitude) {
+    const Expr mantissa = (magnitude & kFraction) | kHidden,
+               left = as_i32(magnitude >> 23) - 150;  // to shift it by
+    const Expr down = shifted_down(mantissa, as_u32(clamp(-left, i32(0), i32(31))), Internal::const_false());
+    return select(left > 0, mantissa << as_u32(clamp(left, i32(0), i32(8))), down);
+}
+
+// clamp(round(q) + zero_point, Min, Max) for 32 bits, from q's bits; NaN gives the zero point.
+inline Expr finished_32(const Expr &q, const Expr &zero_point, const Type &type) {
+    require(type.bits() == 32, rule_for("finished_32", "integers of 32 bits", type));
+    // i32 by its distance from the least one, as u32.
+    const Expr bias = u32(type.is_int() ? kSign : 0), z = cast<uint32_t>(zero_point) ^ bias;
+    const Expr magnitude = q & kMagnitude, negative = (q & u32(kSign)) != 0;
+    const Expr integer = rounded_integer(magnitude), beyond = magnitude >= (159 << 23);
+    const Expr up = z + integer;
+    const Expr sum = select(negative, select(beyond || integer > z, u32(0), z - integer),
+                            select(beyond || up < z, u32(0xffffffff), up));
+    return cast(type, select(magnitude > kInfinity, z, sum) ^ bias);
+}
+
 // One addend of a quantized sum, RN((q - zero_point) * scale) / 2^(common - 127). 2^(common - 127)
 // is the larger scale's power of two. A scale more than 2^60 below the other counts only where the
 // other addend is 0; `alone` is then the sum's exponent.
@@ -326,9 +391,15 @@ struct Numerics {
     Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &in,
                   const Type &scale_type, const Type &out) const {
         const Expr x32 = to_f32(x, in), scale32 = to_f32(scale, scale_type);
+        if (out.bits() == 32) return finished_32(quotient(x32, scale32), zero_point, out);
         if (ieee) return finished_ieee(quotient_ieee(as_f32(x32), scale32, out), zero_point, out);
         return gpu::quantize(x32, scale32, zero_point, out, in == Float(32),
                              scale_type == Float(32));
+    }
+    // RN(a / b) of f32's bits.
+    Expr quotient(const Expr &a, const Expr &b) const {
+        if (ieee) return as_u32(divided_ieee(as_f32(a), as_f32(b)));
+        return gpu::quotient(a & kMagnitude, b & kMagnitude) | ((a ^ b) & u32(kSign));
     }
     Expr dequantize(const Expr &x, const Expr &scale, const Expr &zero_point,
                     const Type &out) const {

@@ -85,10 +85,10 @@ hewn_form(quantize_linear reciprocal LAYOUTS 1 ONLY "8$" NEEDS fma)
 hewn_form(quantize_linear columns LAYOUTS 1110 1111 ONLY "8$" NEEDS avx2)
 hewn_form(quantize_linear repeating LAYOUTS 1 ONLY "8$" NEEDS avx2)
 hewn_form(quantize_linear blocks LAYOUTS 1 ONLY "f.*8$" NEEDS avx2)
-# Quotients of more than 17 bits would need another division where GPUs round it otherwise.
+# Outputs of 32 bits are rare.
 hewn_form(quantize_linear dense LAYOUTS 100 ONLY "[0-9]_.(8|16)$" GPU)
 hewn_form(quantize_linear runs LAYOUTS 100 ONLY "[0-9]_.(8|16)$" NEEDS cuda GPU)
-hewn_form(quantize_linear strided ONLY "[0-9]_.(8|16)$" GPU)
+hewn_form(quantize_linear strided GPU)
 # LLVM would join the products of a block's vectors, as they are packed together, and divide them
 # again, the last first. A Zen 1, whose prefetching follows ascending lines, would be slower
 # (docs/lab/performance.md#ascending-order).
@@ -200,6 +200,12 @@ hewn_form(dynamic_quantize_linear range LAYOUTS 1)
 # As QUANTIZE_LINEAR's, but with a scale of f32 beside f16 too. 111 is one element.
 hewn_form(dynamic_quantize_linear divide LAYOUTS 100 111)
 hewn_form(dynamic_quantize_linear reciprocal LAYOUTS 1 NEEDS fma OF quantize_linear)
+# On GPUs f16 is widened first.
+hewn_form(dynamic_quantize_linear ranges ONLY "^f32" GPU)
+hewn_form(dynamic_quantize_linear parameters ONLY "^f32" GPU)
+hewn_form(dynamic_quantize_linear dense LAYOUTS 100 ONLY "^f32" OF quantize_linear GPU)
+hewn_form(dynamic_quantize_linear runs LAYOUTS 100 ONLY "^f32" OF quantize_linear NEEDS cuda GPU)
+hewn_form(dynamic_quantize_linear strided ONLY "^f32" OF quantize_linear GPU)
 
 set(linear_versions 10 13 19 21 23 24 25 28)
 set(sum_versions 7 13 14)

@@ -21,7 +21,6 @@ std::vector<DataTypes> Variant::all_types() const {
     std::vector<DataTypes> all{types()};
     const hewn_data_type twin = unsigned_twin(all[0][0]);
     if (facts(op()).wraps && twin != all[0][0]) all.push_back(DataTypes(all[0].size(), twin));
-    if (device() != HEWN_DEVICE_CPU) return all;
     for (const TensorFacts &tensor : facts(op()).tensors) {
         for (const hewn_data_type packed : tensor.newest) {
             if (packed_bits_of(packed) == 0) continue;

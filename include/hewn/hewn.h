@@ -269,8 +269,7 @@ typedef struct hewn_quantized_linear_mul_desc {
  *     high = max(0, largest x), low = min(0, least x)
  *     s = (high - low) / (Max - Min), or 1 if high and low are equal
  *     z = round(clamp(Min - low / s, Min, Max))
- * DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, from level 4.0 on; ONNX's DynamicQuantizeLinear. On
- * the CPU alone: HEWN_STATUS_UNSUPPORTED on a GPU.
+ * DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, from level 4.0 on; ONNX's DynamicQuantizeLinear.
  * x is f32 or f16, f is i8 or u8, of equal sizes. s (f32) and z (of f's type) have the same
  * dimension count, all sizes 1. All three outputs are bound, in this order; none may overlap
  * another. Each written operation rounds in f32, to nearest even. NaN in x does not count in the
@@ -598,7 +597,11 @@ typedef struct hewn_execute_options {
  * the largest of them, unless its max_threads is 1.
  * On a GPU it takes locks while it prepares launches (OpenCL: one of the operator's kernel,
  * Direct3D 12: one of the device), and drivers may allocate. Memory that lies 1 GiB or more into a
- * cl_mem gets a sub-buffer.
+ * cl_mem gets a sub-buffer. Packed types, f16 beside f32 and DYNAMIC_QUANTIZE_LINEAR go through
+ * device memory of the operator's own, as large as those tensors are when unpacked or widened, and
+ * take the device's lock: such an operator's work must not run twice at once, in two command lists
+ * or two launches of a captured graph. Between the elements of a packed output it writes what it
+ * has read there.
  * - HEWN_STATUS_INVALID_ARGUMENT: op is null, or the options' struct_size is too small,
  *   max_threads < 0 or output_is_read_next neither 0 nor 1;
  * - HEWN_STATUS_INVALID_BINDING: a binding is missing, too small, misaligned, overlaps or holds

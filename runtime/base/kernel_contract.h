@@ -29,7 +29,11 @@ constexpr int gpu_step_elements(int widest_bytes) { return kGpuStepBytes / wides
 // last.
 constexpr int kGpuRank = 8, kFewGpuDimensions = 3, kPackedGpuRank = 2, kGpuOperands = 4;
 
-// The scalar arguments of those two, innermost dimension first: how many elements there are, of
+// The form `ranges` writes so many numbers for each of two sides, how far elements reach below 0
+// and above it: those of one block of threads each. `parameters` reads sets of them.
+constexpr int kGpuRangeBlocks = 256;
+
+// The scalar arguments of `strided` and `runs`, innermost dimension first: how many elements there are, of
 // `runs` steps, what takes an element's index apart (the sizes, and for each a division's
 // multiplier and shift) and what puts it together again for each tensor, and how many dimensions
 // are in use.

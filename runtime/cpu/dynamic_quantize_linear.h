@@ -5,26 +5,15 @@
 #include <atomic>
 #include <cstdint>
 
-#include "../problem/operators.h"
+#include "../problem/passes.h"
 
 namespace hewn {
-
-// Its tensors, in the table's order.
-enum DynamicTensor { kDynamicInput, kDynamicOutput, kDynamicScale, kDynamicZeroPoint };
 
 // How far the elements of an execution reach below 0 and above it: the bits of magnitudes of the
 // input's type, which are ordered as the numbers are. Slices raise them in any order.
 struct Range {
     std::atomic<uint32_t> below{0}, above{0};
 };
-
-// What the first pass goes through: the input's elements in the order of its memory, and an operand
-// of bytes that it neither reads nor writes, as spaces have an output. Elements that repeat come
-// once.
-Space range_space(const Tensor &input);
-
-// The second pass. Its inputs are the input, the scale and the zero point.
-Problem quantization_of(const Problem &problem);
 
 // Writes the outputs that follow from the range; null: not that one.
 void write_parameters(const Problem &problem, const Range &range, void *scale, void *zero_point);

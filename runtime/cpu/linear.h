@@ -2,12 +2,10 @@
 #pragma once
 
 #include "../base/kernel_contract.h"
+#include "../problem/passes.h"
 #include "kernel.h"
 
 namespace hewn {
-
-// Indices of their inputs, and of their kernels' operands.
-constexpr int kInput = 0, kScale = 1, kZeroPoint = 2;
 
 // Whether parameters may repeat as `repeating` needs it: after a multiple of the innermost
 // dimension's size.

@@ -321,8 +321,10 @@ int launch(GpuCall &call, void *function, const GpuLaunch &launch) {
                     static_cast<const halide_buffer_t *>(launch.arguments[a])->device;
             buffer_count++;
         } else {
-            if (constant_count < kMaxConstants)
-                memcpy(&constants[constant_count], launch.arguments[a], 4);
+            if (constant_count < kMaxConstants) {
+                constants[constant_count] = 0;
+                memcpy(&constants[constant_count], launch.arguments[a], launch.argument_bytes[a]);
+            }
             constant_count++;
         }
     }

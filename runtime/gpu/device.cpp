@@ -57,11 +57,16 @@ void destroy(hewn_operator *base) {
     GpuDevice *device = op->device;
     {
         const Entered entered(*device, nullptr);
-        for (int i = 0; i < op->function_count && entered.status == HEWN_STATUS_OK; i++)
-            device->api->drop(*device, op->functions[i].handle);
-        if (op->constants && entered.status == HEWN_STATUS_OK)
-            device->api->deallocate(*device, op->constants);
+        const bool alive = entered.status == HEWN_STATUS_OK;
+        for (int p = 0; p < op->pass_count && alive; p++) {
+            GpuPass &pass = op->passes[p];
+            for (int i = 0; i < pass.function_count; i++)
+                device->api->drop(*device, pass.functions[i].handle);
+        }
+        for (void *memory : {op->constants, op->scratch})
+            if (memory && alive) device->api->deallocate(*device, memory);
     }
+    op->allocator.deallocate(op->passes);
     op->allocator.deallocate(op);
     release(device);
 }
@@ -93,36 +98,31 @@ hewn_status write_constants(GpuOperator &op, hewn_error *error) {
     return status;
 }
 
-// Kernels of GPUs read and write elements as they are.
-hewn_status check_packing(const Problem &problem, hewn_error *error) {
-    for (int t = 0; t <= problem.info->input_count; t++) {
-        const Tensor &each = tensor(problem, t);
-        if (each.packing.widens())
-            return TensorFailure{error, HEWN_STATUS_UNSUPPORTED, problem.info->dml_name, each.name}(
-                "%s beside another float is supported on the CPU alone", type_name(each.type));
-        if (each.packing)
-            return TensorFailure{error, HEWN_STATUS_UNSUPPORTED, problem.info->dml_name, each.name}(
-                "%s is supported on the CPU alone", type_name(each.type));
+// DYNAMIC_QUANTIZE_LINEAR of f16 is that of f32, to which its input is widened.
+void widen_dynamic(Problem &problem) {
+    if (problem.info->output_count == 1 || problem.inputs[0].type != HEWN_DATA_TYPE_FLOAT16) return;
+    problem.inputs[0].packing = kWidened;
+    snprintf(problem.signature, sizeof problem.signature, "f32_%s", type_word(problem.output.type));
+}
+
+// Loads what every pass launches.
+hewn_status load_passes(GpuOperator &op, hewn_error *error) {
+    for (int p = 0; p < op.pass_count; p++) {
+        GpuCall call(*op.device, op, op.passes[p], true);
+        if (load_kernels(call) != 0) return report(call, error);
     }
     return HEWN_STATUS_OK;
 }
 
-// Kernels of GPUs are launched once.
-hewn_status check_passes(const Problem &problem, hewn_error *error) {
-    if (problem.info->output_count == 1) return HEWN_STATUS_OK;
-    return fail(error, HEWN_STATUS_UNSUPPORTED, "%s is supported on the CPU alone",
-                problem.info->dml_name);
-}
-
-hewn_status compile(const hewn_device &base, const Problem &problem,
+hewn_status compile(const hewn_device &base, const Problem &described,
                     const hewn_compile_options &options, hewn_operator **result,
                     hewn_error *error) {
     prepare_process();
     GpuDevice &device = static_cast<GpuDevice &>(const_cast<hewn_device &>(base));
+    Problem problem = described;
+    widen_dynamic(problem);
     const OperatorInfo &info = *problem.info;
     const Variant *variant = nullptr;
-    HEWN_CHECK(check_packing(problem, error));
-    HEWN_CHECK(check_passes(problem, error));
     HEWN_CHECK(pick_variant(info.kernels, problem.signature, options.variant, base.support, {},
                             &variant, error));
     const Entered entered(device, error);
@@ -138,77 +138,118 @@ hewn_status compile(const hewn_device &base, const Problem &problem,
     op->variant = variant;
     op->device = &device;
     device.references.fetch_add(1);
-    if (const hewn_status written = write_constants(*op, error); written != HEWN_STATUS_OK) {
+    hewn_status status = write_constants(*op, error);
+    if (status == HEWN_STATUS_OK) status = plan_passes(*op, error);
+    if (status == HEWN_STATUS_OK) status = load_passes(*op, error);
+    if (status != HEWN_STATUS_OK) {
         destroy(op);
-        return written;
-    }
-    if (!problem.output.empty()) {
-        plan_launches(*op);
-        GpuCall call(device, *op, true);
-        if (load_kernels(call) != 0) {
-            const hewn_status failed = report(call, error);
-            destroy(op);
-            return failed;
-        }
+        return status;
     }
     *result = op;
     return HEWN_STATUS_OK;
 }
 
-// Where the bindings' tensors are, the inputs in order, then the output, or what is wrong with one.
-// `located` begins as zeros.
-hewn_status locate(const GpuOperator &op, const Bindings &inputs, const hewn_buffer_binding &output,
-                   GpuAddress *located, hewn_error *error) {
+// Where the binding of tensor t of the operator is, or what is wrong with it. Tensors that are not
+// bound are in the device's memory.
+hewn_status locate_tensor(const GpuOperator &op, int t, hewn_buffer_binding binding,
+                          GpuAddress &at, hewn_error *error) {
     GpuDevice &device = *op.device;
-    const Problem &problem = op.problem;
-    for (int i = -1; i < problem.info->input_count;
-         i++) {  // the output first: inputs are compared with it
-        const int t = i < 0 ? problem.info->input_count : i;
-        const Tensor &tensor = hewn::tensor(problem, t);
-        hewn_buffer_binding binding = i < 0 ? output : inputs[i];
-        if (!is_bound(tensor)) {
-            HEWN_CHECK(check_unbound(problem, tensor, binding, error));
-            binding.buffer = tensor.constant ? op.constants : device.zeros;
-            binding.offset = tensor.constant ? constant_offset(problem, i) : 0;
-            binding.size = tensor.constant ? tensor.bytes : 16;
-        }
-        GpuAddress &at = located[t];
-        const GpuAddress &output_at = located[problem.info->input_count];
-        if (binding.buffer)
-            HEWN_CHECK(device.api->locate(device, problem, tensor, binding, &at, error));
-        if (!is_bound(tensor)) {
-            at.address += binding.offset;
-            continue;
-        }
-        uintptr_t address = 0;
-        HEWN_CHECK(check_binding(problem, tensor, binding, at.address, &address, error));
-        at.address = address;
-        if (i >= 0 && at.memory == output_at.memory)
-            HEWN_CHECK(check_overlap(problem, problem.output, uintptr_t(output_at.address), tensor,
-                                     address, error));
+    const Tensor &tensor = hewn::tensor(op.problem, t);
+    if (!is_bound(tensor)) {
+        HEWN_CHECK(check_unbound(op.problem, tensor, binding, error));
+        binding.buffer = tensor.constant ? op.constants : device.zeros;
+        binding.offset = tensor.constant ? constant_offset(op.problem, t) : 0;
+        binding.size = tensor.constant ? tensor.bytes : 16;
+    }
+    if (binding.buffer)
+        HEWN_CHECK(device.api->locate(device, op.problem, tensor, binding, &at, error));
+    if (!is_bound(tensor)) {
+        at.address += binding.offset;
+        return HEWN_STATUS_OK;
+    }
+    uintptr_t address = 0;
+    HEWN_CHECK(check_binding(op.problem, tensor, binding, at.address, &address, error));
+    at.address = address;
+    return HEWN_STATUS_OK;
+}
+
+// Checks a tensor that is bound against the outputs before `end`.
+hewn_status check_apart(const Problem &problem, int t, int end, const GpuPlaces &places,
+                        hewn_error *error) {
+    for (int o = problem.info->input_count; o < end && is_bound(tensor(problem, t)); o++) {
+        if (places.at[t].memory != places.at[o].memory) continue;
+        HEWN_CHECK(check_overlap(problem, tensor(problem, o), uintptr_t(places.at[o].address),
+                                 tensor(problem, t), uintptr_t(places.at[t].address), error));
     }
     return HEWN_STATUS_OK;
 }
 
+hewn_status locate_scratch(const GpuOperator &op, GpuPlaces &places, hewn_error *error) {
+    if (!op.scratch) return HEWN_STATUS_OK;
+    hewn_buffer_binding binding = {};
+    binding.buffer = op.scratch;
+    binding.size = op.scratch_bytes;
+    GpuAddress base = {};
+    HEWN_CHECK(op.device->api->locate(*op.device, op.problem, op.problem.output, binding, &base,
+                                      error));
+    for (int place = kScratchPlace; place < kPlaces; place++)
+        places.at[place] = {base.memory, base.address + op.offsets[place]};
+    return HEWN_STATUS_OK;
+}
+
+// Where the bindings' tensors are, or what is wrong with one. `places` begins as zeros.
+hewn_status locate(const GpuOperator &op, const Bindings &inputs, const Bindings &outputs,
+                   GpuPlaces &places, hewn_error *error) {
+    const Problem &problem = op.problem;
+    const int input_count = problem.info->input_count, count = tensor_count(*problem.info);
+    for (int t = input_count; t < count; t++) {  // inputs are compared with them
+        HEWN_CHECK(locate_tensor(op, t, outputs[t - input_count], places.at[t], error));
+        HEWN_CHECK(check_apart(problem, t, t, places, error));
+    }
+    for (int t = 0; t < input_count; t++) {
+        HEWN_CHECK(locate_tensor(op, t, inputs[t], places.at[t], error));
+        HEWN_CHECK(check_apart(problem, t, count, places, error));
+    }
+    return locate_scratch(op, places, error);
+}
+
+// Keeps other executions of an operator with scratch memory from launching in between.
+class Undivided {
+public:
+    explicit Undivided(GpuOperator &op) : mutex_(op.scratch ? &op.device->mutex : nullptr) {
+        if (mutex_) pthread_mutex_lock(mutex_);
+    }
+    ~Undivided() {
+        if (mutex_) pthread_mutex_unlock(mutex_);
+    }
+    Undivided(const Undivided &) = delete;
+    Undivided &operator=(const Undivided &) = delete;
+
+private:
+    pthread_mutex_t *const mutex_;
+};
+
 // Launches into a list of the program's; null: into one of the device's own, which is submitted, or
 // to its queue.
-hewn_status launch(GpuOperator &op, const GpuAddress *at, void *list, hewn_error *error) {
+hewn_status launch(GpuOperator &op, const GpuPlaces &places, void *list, hewn_error *error) {
     GpuDevice &device = *op.device;
     const GpuApi &api = *device.api;
-    GpuCall call(device, op, false);
-    call.list = list;
     const bool submits = !list && api.begin;
-    hewn_status status =
-        submits ? api.begin(device, &call.list, error) : hewn_status(HEWN_STATUS_OK);
-    if (status != HEWN_STATUS_OK) return status;
-    if (launch_boxes(call, at) != 0) status = report(call, error);
-    if (call.list) api.barrier(call);
+    if (submits) HEWN_CHECK(api.begin(device, &list, error));
+    const Undivided undivided(op);
+    hewn_status status = HEWN_STATUS_OK;
+    for (int p = 0; p < op.pass_count && status == HEWN_STATUS_OK; p++) {
+        GpuCall call(device, op, op.passes[p], false);
+        call.list = list;
+        if (launch_pass(call, places) != 0) status = report(call, error);
+        if (list) api.barrier(call);
+    }
     if (!submits) return status;
     const hewn_status submitted = api.submit(device, status == HEWN_STATUS_OK ? error : nullptr);
     return status != HEWN_STATUS_OK ? status : submitted;
 }
 
-// then(op, located) in the driver's state, if the bindings are right.
+// then(op, places) in the driver's state, if the bindings are right.
 template<class Then>
 hewn_status with_located(const hewn_operator &base, const Bindings &inputs,
                          const hewn_buffer_binding &output, hewn_error *error, const Then &then) {
@@ -216,9 +257,9 @@ hewn_status with_located(const hewn_operator &base, const Bindings &inputs,
     HEWN_CHECK(check_struct_sizes(op.problem, inputs, Bindings(&output), error));
     const Entered entered(*op.device, error);
     HEWN_CHECK(entered.status);
-    GpuAddress at[kMaxTensors] = {};
-    HEWN_CHECK(locate(op, inputs, output, at, error));
-    return then(op, at);
+    GpuPlaces places = {};
+    HEWN_CHECK(locate(op, inputs, Bindings(&output), places, error));
+    return then(op, places);
 }
 
 hewn_status execute(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output,
@@ -227,27 +268,27 @@ hewn_status execute(const hewn_operator &op, Bindings inputs, const hewn_buffer_
 }
 
 struct GpuBoundOperator : hewn_bound_operator {
-    GpuAddress at[kMaxTensors];
+    GpuPlaces places;
 };
 
 hewn_status run(const hewn_bound_operator &base, hewn_error *error) {
     const GpuBoundOperator &bound = static_cast<const GpuBoundOperator &>(base);
     GpuOperator &op = static_cast<GpuOperator &>(const_cast<hewn_operator &>(*bound.op));
     const Entered entered(*op.device, error);
-    if (entered.status != HEWN_STATUS_OK || op.problem.output.empty()) return entered.status;
-    return launch(op, bound.at, nullptr, error);
+    if (entered.status != HEWN_STATUS_OK || op.pass_count == 0) return entered.status;
+    return launch(op, bound.places, nullptr, error);
 }
 
 hewn_status bind(const hewn_operator &base, Bindings inputs, const hewn_buffer_binding &output,
                  const hewn_execute_options *, hewn_bound_operator **result, hewn_error *error) {
-    return with_located(base, inputs, output, error, [&](GpuOperator &op, const GpuAddress *at) {
+    return with_located(base, inputs, output, error, [&](GpuOperator &op, const GpuPlaces &places) {
         GpuBoundOperator *bound = op.allocator.allocate<GpuBoundOperator>();
         if (!bound)
             return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the bound operator",
                         op.problem.info->dml_name);
         bound->op = &op;
         bound->run = run;
-        for (int t = 0; t < kMaxTensors; t++) bound->at[t] = at[t];
+        bound->places = places;
         *result = bound;
         return hewn_status(HEWN_STATUS_OK);
     });
@@ -321,9 +362,8 @@ hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocat
 
 hewn_status gpu_record(const hewn_operator &base, Bindings inputs,
                        const hewn_buffer_binding &output, void *list, hewn_error *error) {
-    return with_located(base, inputs, output, error, [&](GpuOperator &op, const GpuAddress *at) {
-        return op.problem.output.empty() ? hewn_status(HEWN_STATUS_OK)
-                                         : launch(op, at, list, error);
+    return with_located(base, inputs, output, error, [&](GpuOperator &op, const GpuPlaces &places) {
+        return op.pass_count == 0 ? hewn_status(HEWN_STATUS_OK) : launch(op, places, list, error);
     });
 }
 

@@ -27,11 +27,13 @@ struct GpuModule {
 };
 
 struct GpuOperator;  // launch.h
+struct GpuPass;
 
-// One use of an operator, which generated code knows as its user context.
+// One use of an operator's pass, which generated code knows as its user context.
 struct GpuCall : KernelErrors {
     GpuDevice &device;
     GpuOperator &op;
+    GpuPass &pass;
     const bool prepares;          // load the kernels that would run, and launch nothing
     GpuModule *module = nullptr;  // while preparing
     hewn_status status = HEWN_STATUS_OK;
@@ -39,8 +41,8 @@ struct GpuCall : KernelErrors {
     void *views[kMaxTensors];  // of this launch (GpuApi::view)
     int32_t view_count = 0;
 
-    GpuCall(GpuDevice &device, GpuOperator &op, bool prepares)
-        : device(device), op(op), prepares(prepares) {}
+    GpuCall(GpuDevice &device, GpuOperator &op, GpuPass &pass, bool prepares)
+        : device(device), op(op), pass(pass), prepares(prepares) {}
     // Notes what went wrong, the first time; gives the code that generated code returns.
     int failed(hewn_status what, const char *format, ...)
         __attribute__((format(printf, 3, 4), cold));
@@ -153,7 +155,7 @@ extern const GpuApi kCuda, kOpenCl, kD3d12;
 struct GpuDevice : hewn_device {
     const GpuApi *api;
     std::atomic<int32_t> references;  // the handle's and each operator's
-    pthread_mutex_t mutex;            // over `modules`
+    pthread_mutex_t mutex;            // over `modules`, and passes that must follow one another
     GpuModule *modules;
     void *zeros;  // what an absent zero point reads: 16 bytes
 };

@@ -6,6 +6,7 @@
 #include "../base/error.h"
 #include "../base/kernel_contract.h"
 #include "../base/thread_sanitizer.h"
+#include "../problem/passes.h"
 #include "division.h"
 
 namespace hewn {
@@ -165,10 +166,10 @@ constexpr int kMaxScalars = sizeof(Scalars) / sizeof(int32_t);
 
 // Sets the buffers up as arrays of `words` or of elements.
 int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
-    const Problem &problem = call.op.problem;
+    const Problem &problem = call.pass.problem;
     const GpuApi &api = *call.device.api;
     GpuTensor viewed[kMaxTensors];
-    const int count = problem.info->input_count + 1;
+    const int count = tensor_count(*problem.info);
     std::copy_n(launch.tensors, count, viewed);
     if (api.view && !call.prepares) {
         if (const int code = api.view(call, viewed, count)) {
@@ -191,6 +192,14 @@ int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
     return 0;
 }
 
+int call_entry(GpuCall &call, const Form &form, void **arguments) {
+    const Overlooked overlooked;  // a lock of Halide's
+    const int code = reinterpret_cast<KernelFunction>(form.entry)(arguments);
+    if (call.view_count) call.device.api->end_views(call);
+    // Kernels without assertions do not look at what a launch returns.
+    return call.status != HEWN_STATUS_OK ? int(halide_error_code_device_run_failed) : code;
+}
+
 // Calls a form, whose arguments are the inputs' buffers, what `add_scalars(arguments)` adds, and
 // the output's buffer.
 template<class AddScalars>
@@ -199,15 +208,11 @@ int call_form(GpuCall &call, const Form &form, Launch &launch, const bool *words
     if (const int code = set_buffers(call, launch, words)) return code;
     void *context = static_cast<KernelErrors *>(&call),
          *arguments[1 + kMaxTensors + kMaxScalars] = {&context}, **next = arguments;
-    const int inputs = call.op.problem.info->input_count;
+    const int inputs = call.pass.problem.info->input_count;
     for (int i = 0; i < inputs; i++) *++next = &launch.buffers[i];
     add_scalars(next);
     *++next = &launch.buffers[inputs];
-    const Overlooked overlooked;  // a lock of Halide's
-    const int code = reinterpret_cast<KernelFunction>(form.entry)(arguments);
-    if (call.view_count) call.device.api->end_views(call);
-    // Kernels without assertions do not look at what a launch returns.
-    return call.status != HEWN_STATUS_OK ? int(halide_error_code_device_run_failed) : code;
+    return call_entry(call, form, arguments);
 }
 
 Scalars scalars_of(const Space &space, const int64_t *extent) {
@@ -242,12 +247,12 @@ int call_with_scalars(GpuCall &call, const Form &form, Launch &launch, const boo
 int run_strided(GpuCall &call, const GpuPart &part, Launch &launch, const int64_t *extent) {
     Scalars scalars = scalars_of(part.space, extent);
     const bool words[kMaxTensors] = {};
-    return call_with_scalars(call, *call.op.strided, launch, words, part.space.operands, scalars);
+    return call_with_scalars(call, *call.pass.form, launch, words, part.space.operands, scalars);
 }
 
 // A box of whole steps.
 int run_steps(GpuCall &call, const GpuPart &part, Launch &launch, const int64_t *extent) {
-    const Problem &problem = call.op.problem;
+    const Problem &problem = call.pass.problem;
     const Space &space = part.space;
     bool words[kMaxTensors] = {};
     for (int o = 0; o < space.operands; o++)
@@ -290,7 +295,7 @@ void advance(const Problem &problem, const Space &space, Launch &launch, const i
 // One box: by steps as far as they go, and what is left over strided.
 int run_box(GpuCall &call, const GpuPart &part, const GpuAddress *at, const int64_t *index,
             const int64_t *extent) {
-    const Problem &problem = call.op.problem;
+    const Problem &problem = call.pass.problem;
     Launch launch;
     for (int t = 0; t <= problem.info->input_count; t++)
         launch.tensors[t] = {at[t], at[t].address + tensor(problem, t).bytes};
@@ -312,13 +317,15 @@ int run_box(GpuCall &call, const GpuPart &part, const GpuAddress *at, const int6
     return run_strided(call, part, launch, rest);
 }
 
-int launch_part(GpuCall &call, const GpuPart &part, const GpuAddress *at) {
+// Calls run(index, extent) for each box of the part, until one gives another code than 0.
+template<class Run>
+int for_each_box(const GpuPart &part, const Run &run) {
     const Space &space = part.space;
     int64_t index[kMaxDimensions] = {}, extent[kMaxDimensions];
     for (;;) {
         for (int d = 0; d < space.rank; d++)
             extent[d] = std::min(space.dims[d].size - index[d], part.extent[d]);
-        if (const int code = run_box(call, part, at, index, extent)) return code;
+        if (const int code = run(index, extent)) return code;
         int d = 0;
         while (d < space.rank && (index[d] += extent[d]) >= space.dims[d].size) index[d++] = 0;
         if (d == space.rank) return 0;
@@ -327,28 +334,38 @@ int launch_part(GpuCall &call, const GpuPart &part, const GpuAddress *at) {
 
 }  // namespace
 
-void plan_launches(GpuOperator &op) {
+void plan_elements(GpuPass &pass, int64_t index_limit) {
     const Tensor *operands[kMaxOperands];
-    const int count = list_operands(op.problem, operands);
+    const int count = list_operands(pass.problem, operands);
     Part parts[kMaxParts];
-    op.part_count = split_blocks(operands, count, parts);
-    op.strided = op.variant->form("strided");
-    for (int p = 0; p < op.part_count; p++) {
-        GpuPart &part = op.parts[p];
+    pass.part_count = split_blocks(operands, count, parts);
+    for (int p = 0; p < pass.part_count; p++) {
+        GpuPart &part = pass.parts[p];
         static_cast<Part &>(part) = parts[p];
         cut_across_rows(part.space);
-        choose_extents(part, op.device->api->index_limit);
-        if (!choose_form(part, op.variant->form("dense"), true))
-            choose_form(part, op.variant->form("runs"), false);
+        choose_extents(part, index_limit);
+        for (int f = 0; f < 2 && !part.form; f++) choose_form(part, pass.by_steps[f], f == 0);
     }
 }
 
-int load_kernels(GpuCall &call) {
+int32_t plan_ranges(GpuPass &pass, const Tensor &input, int64_t index_limit) {
+    GpuPart &part = pass.parts[0];
+    pass.part_count = 1;
+    part.space = range_space(input);
+    choose_extents(part, index_limit);
+    int32_t boxes = 0;
+    for_each_box(part, [&](auto...) { return boxes++, 0; });
+    return boxes;
+}
+
+namespace {
+
+int load_elements(GpuCall &call) {
     Launch launch = {};
     int64_t one[kMaxDimensions];
     for (int64_t &extent : one) extent = 1;
-    for (int p = 0; p < call.op.part_count; p++) {
-        const GpuPart &part = call.op.parts[p];
+    for (int p = 0; p < call.pass.part_count; p++) {
+        const GpuPart &part = call.pass.parts[p];
         if (const int code = run_strided(call, part, launch, one)) return code;
         // The form `runs` has a specialisation for rows of whole steps, which a lone row is.
         for (int d = 0; part.form && d < std::min(part.space.rank, 2); d++) {
@@ -361,11 +378,113 @@ int load_kernels(GpuCall &call) {
     return 0;
 }
 
-int launch_boxes(GpuCall &call, const GpuAddress *at) {
-    for (int p = 0; p < call.op.part_count; p++) {
-        if (const int code = launch_part(call, call.op.parts[p], at)) return code;
+int launch_elements(GpuCall &call, const GpuAddress *at) {
+    for (int p = 0; p < call.pass.part_count; p++) {
+        const GpuPart &part = call.pass.parts[p];
+        const int code = for_each_box(part, [&](const int64_t *index, const int64_t *extent) {
+            return run_box(call, part, at, index, extent);
+        });
+        if (code) return code;
     }
     return 0;
+}
+
+// Where a pass's tensors lie, each from `at` up to its end.
+Launch launch_at(const Problem &problem, const GpuAddress *at) {
+    Launch launch;
+    for (int t = 0; t < tensor_count(*problem.info); t++)
+        launch.tensors[t] = {at[t], at[t].address + tensor(problem, t).bytes};
+    return launch;
+}
+
+// ---- Elements of less than a byte ----
+
+// Calls a form that packs or unpacks `packed` bytes of so many elements.
+int call_packing(GpuCall &call, Launch &launch, int64_t elements, int64_t packed) {
+    const GpuPass &pass = call.pass;
+    const bool unpacks = pass.kind == GpuPass::Unpack, words[kMaxTensors] = {false, unpacks};
+    int32_t count = int32_t(unpacks ? (elements + 3) / 4 : packed),
+            last = int32_t(unpacks ? packed : elements) - 1;
+    uint32_t bits = pass.packing.bits, is_signed = pass.packing.is_signed;
+    return call_form(call, *pass.form, launch, words, [&](void **&next) {
+        *++next = &count;
+        *++next = &last;
+        *++next = &bits;
+        *++next = &is_signed;
+    });
+}
+
+int launch_packing(GpuCall &call, const GpuAddress *at) {
+    const GpuPass &pass = call.pass;
+    const bool unpacks = pass.kind == GpuPass::Unpack;
+    const int in_a_byte = pass.packing.in_a_byte();
+    // In bytes of the input, of which a launch takes what it can index.
+    const auto total = int64_t(pass.problem.inputs[0].bytes);
+    const int64_t most = call.device.api->index_limit / 8;
+    Launch launch = launch_at(pass.problem, at);
+    for (int64_t done = 0; done < total; done += most) {
+        const int64_t bytes = std::min(most, total - done),
+                      elements = unpacks ? bytes * in_a_byte : bytes,
+                      packed = unpacks ? bytes : (bytes + in_a_byte - 1) / in_a_byte;
+        if (const int code = call_packing(call, launch, elements, packed)) return code;
+        launch.tensors[0].at.address += uint64_t(bytes);
+        launch.tensors[1].at.address += uint64_t(unpacks ? elements : packed);
+    }
+    return 0;
+}
+
+// ---- DYNAMIC_QUANTIZE_LINEAR ----
+
+int launch_ranges(GpuCall &call, const GpuAddress *at) {
+    const GpuPass &pass = call.pass;
+    const GpuPart &part = pass.parts[0];
+    uint64_t set = 0;
+    const bool words[kMaxTensors] = {false, true};
+    return for_each_box(part, [&](const int64_t *index, const int64_t *extent) {
+        Launch launch = launch_at(pass.problem, at);
+        int64_t elements = 0;
+        for (int d = 0; d < part.space.rank; d++)
+            elements += index[d] * part.space.dims[d].stride[0];
+        launch.tensors[0].at.address += uint64_t(elements) * 4;
+        launch.tensors[1].at.address += sizeof(uint32_t) * 2 * kGpuRangeBlocks * set++;
+        Scalars scalars = scalars_of(part.space, extent);
+        return call_with_scalars(call, *pass.form, launch, words, 1, scalars);
+    });
+}
+
+// Whose arguments end with two outputs.
+int launch_parameters(GpuCall &call, const GpuAddress *at) {
+    Launch launch = launch_at(call.pass.problem, at);
+    const bool words[kMaxTensors] = {true, true, false};
+    if (const int code = set_buffers(call, launch, words)) return code;
+    void *context = static_cast<KernelErrors *>(&call);
+    void *arguments[] = {&context, &launch.buffers[0], &call.pass.sets, &launch.buffers[1],
+                         &launch.buffers[2]};
+    return call_entry(call, *call.pass.form, arguments);
+}
+
+int launch_kind(GpuCall &call, const GpuAddress *at) {
+    switch (call.pass.kind) {
+    case GpuPass::Unpack:
+    case GpuPass::Pack: return launch_packing(call, at);
+    case GpuPass::Ranges: return launch_ranges(call, at);
+    case GpuPass::Parameters: return launch_parameters(call, at);
+    default: return call.prepares ? load_elements(call) : launch_elements(call, at);
+    }
+}
+
+}  // namespace
+
+int load_kernels(GpuCall &call) {
+    const GpuAddress nowhere[kMaxTensors] = {};
+    return launch_kind(call, nowhere);
+}
+
+int launch_pass(GpuCall &call, const GpuPlaces &places) {
+    GpuAddress at[kMaxTensors];
+    for (int t = 0; t < tensor_count(*call.pass.problem.info); t++)
+        at[t] = places.at[call.pass.places[t]];
+    return launch_kind(call, at);
 }
 
 // ---- What generated code calls ----
@@ -398,21 +517,21 @@ GpuModule *module_of(GpuCall &call, const char *source, size_t bytes) {
     return device.modules = module;
 }
 
-// Loads the kernel of call.module into the operator.
+// Loads the kernel of call.module into the pass.
 int load_function(GpuCall &call, const char *entry) {
-    GpuOperator &op = call.op;
-    for (int i = 0; i < op.function_count; i++) {
-        if (op.functions[i].entry == entry) return 0;  // for another part
+    GpuPass &pass = call.pass;
+    for (int i = 0; i < pass.function_count; i++) {
+        if (pass.functions[i].entry == entry) return 0;  // for another part
     }
     hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
-    if (op.function_count == kMaxFunctions)
+    if (pass.function_count == kMaxFunctions)
         return call.failed(HEWN_STATUS_KERNEL_FAILED, "%s is one kernel too many", entry);
-    GpuFunction &function = op.functions[op.function_count];
+    GpuFunction &function = pass.functions[pass.function_count];
     if (const hewn_status status = call.device.api->find(call.device, call.module->handle, entry,
                                                          &function.handle, &error))
         return call.failed(status, "%s", error.message);
     function.entry = entry;
-    op.function_count++;
+    pass.function_count++;
     return 0;
 }
 
@@ -430,7 +549,7 @@ int gpu_initialize(void *context, const char *source, int bytes) {
 int gpu_run(void *context, const char *entry, GpuExtent blocks, GpuExtent threads,
             const size_t *argument_bytes, void *const *arguments, const int8_t *is_buffer) {
     GpuCall &call = *static_cast<GpuCall *>(static_cast<KernelErrors *>(context));
-    const GpuOperator &op = call.op;
+    const GpuPass &pass = call.pass;
     if (call.status != HEWN_STATUS_OK) return halide_error_code_device_run_failed;
     if (call.prepares) return load_function(call, entry);
     const GpuLaunch launch = {{size_t(blocks.x), size_t(blocks.y), size_t(blocks.z)},
@@ -438,9 +557,9 @@ int gpu_run(void *context, const char *entry, GpuExtent blocks, GpuExtent thread
                               argument_bytes,
                               arguments,
                               is_buffer};
-    for (int i = 0; i < op.function_count; i++) {
-        if (op.functions[i].entry != entry) continue;
-        return call.device.api->launch(call, op.functions[i].handle, launch);
+    for (int i = 0; i < pass.function_count; i++) {
+        if (pass.functions[i].entry != entry) continue;
+        return call.device.api->launch(call, pass.functions[i].handle, launch);
     }
     return call.failed(HEWN_STATUS_KERNEL_FAILED, "kernel %s was not loaded at compile", entry);
 }

@@ -1,12 +1,12 @@
-// From a GPU's operator to launches of its kernels: boxes of the tensors' space, a launch or two
-// for each.
+// From a GPU's operator to launches of its kernels: passes over its tensors; in each boxes of their
+// space, a launch or two for each.
 #pragma once
 
 #include "device.h"
 
 namespace hewn {
 
-constexpr int kMaxFunctions = 5;  // of an operator's forms, with their specialisations
+constexpr int kMaxFunctions = 5;  // of a pass's forms, with their specialisations
 
 struct GpuFunction {
     const char *entry;
@@ -23,26 +23,53 @@ struct GpuPart : Part {
     int64_t extent[kMaxDimensions];  // of a box, along each dimension of the space
 };
 
-struct GpuOperator : hewn_operator {
-    GpuDevice *device;
-    void *constants;  // device memory with the inputs that are constants; null: none are
-    const Form *strided;
-    GpuPart parts[kMaxParts];
+// Where an operator's tensors and its scratch memory lie: tensor t, tensor t as its kernel takes it
+// where it is not so, and the ranges of DYNAMIC_QUANTIZE_LINEAR.
+constexpr int kScratchPlace = kMaxTensors, kRangesPlace = 2 * kMaxTensors,
+              kPlaces = 2 * kMaxTensors + 1;
+struct GpuPlaces {
+    GpuAddress at[kPlaces];
+};
+
+// One computation of an operator, behind the one before.
+struct GpuPass {
+    enum Kind : uint8_t { Elements, Unpack, Pack, Ranges, Parameters } kind;
+    uint8_t places[kMaxTensors];   // of its problem's tensors
+    Problem problem;               // tensors as the kernels take them
+    const Form *form;              // of Elements: strided
+    const Form *by_steps[2];       // of Elements: dense and runs; null: there is none
+    GpuPart parts[kMaxParts];      // of Elements and Ranges
     int32_t part_count;
+    int32_t sets;                  // of Parameters: how often Ranges is launched
+    Packing packing;               // of Unpack and Pack
     GpuFunction functions[kMaxFunctions];  // what compile loaded
     int32_t function_count;
 };
 
-// Chooses forms and boxes. The operator's device, variant and problem are set; its output is not
-// empty.
-void plan_launches(GpuOperator &op);
+struct GpuOperator : hewn_operator {
+    GpuDevice *device;
+    void *constants;  // device memory with the inputs that are constants; null: none are
+    void *scratch;    // device memory of `scratch_bytes`; null: none
+    uint64_t scratch_bytes;
+    uint64_t offsets[kPlaces];  // in scratch, from kScratchPlace on
+    GpuPass *passes;
+    int32_t pass_count;
+};
 
-// Loads every kernel that a launch may need into call.op; `call` prepares. 0, or generated code's
+// Plans the passes and allocates their scratch memory. The operator's device, variant and problem
+// are set.
+hewn_status plan_passes(GpuOperator &op, hewn_error *error);
+
+// Chooses forms and boxes of a pass over elements.
+void plan_elements(GpuPass &pass, int64_t index_limit);
+// Boxes of the first pass of DYNAMIC_QUANTIZE_LINEAR. Returns how many.
+int32_t plan_ranges(GpuPass &pass, const Tensor &input, int64_t index_limit);
+
+// Loads every kernel that a pass may need into call.pass; `call` prepares. 0, or generated code's
 // code for a failure.
 int load_kernels(GpuCall &call);
 
-// Launches all boxes of tensors that begin at `at`, the inputs in order, then the output. 0, or
-// such a code.
-int launch_boxes(GpuCall &call, const GpuAddress *at);
+// Launches a pass, whose tensors lie where the places say. 0, or such a code.
+int launch_pass(GpuCall &call, const GpuPlaces &places);
 
 }  // namespace hewn

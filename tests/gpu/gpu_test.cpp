@@ -269,7 +269,8 @@ private:
     int &at_, &calls_, &lost_, calls_with_status_ = 0;
 };
 
-// A sum on a device from opening it to reading back, and the status of the first step that fails.
+// A sum, and elements that are unpacked before, on a device from opening it to reading back, and the
+// status of the first step that fails.
 class Run {
 public:
     hewn_status all(hewn_device_kind kind, Faults &faults) {
@@ -277,7 +278,7 @@ public:
         hewn_status status = hewn_allocate(device_.get(), 1024, &memory_, nullptr);
         if (status) return status;
         for (const auto step : {&Run::write, &Run::compile_sum, &Run::execute, &Run::bind,
-                                &Run::run_bound, &Run::synchronize, &Run::read})
+                                &Run::run_bound, &Run::unpack, &Run::synchronize, &Run::read})
             if (!status) status = (this->*step)();
         faults.begin_end();
         if (!faults.lost()) {
@@ -290,7 +291,7 @@ public:
 
 private:
     DevicePtr device_;
-    OperatorPtr op_;
+    OperatorPtr op_, unpacking_;
     BoundOperatorPtr bound_;
     void *memory_ = nullptr;
     const Tensor tensor_ = Tensor(HEWN_DATA_TYPE_FLOAT32, {64});
@@ -320,6 +321,18 @@ private:
         return bind_operator(op_.get(), inputs().data(), 2, &to, 1, nullptr, bound_).status;
     }
     hewn_status run_bound() { return hewn_run(bound_.get(), nullptr); }
+    hewn_status unpack() {
+        const Tensor packed(HEWN_DATA_TYPE_UINT4, {64}), scale(HEWN_DATA_TYPE_FLOAT32, {64}, {0});
+        const Description description(HEWN_OPERATOR_DEQUANTIZE_LINEAR,
+                                      {packed.desc(), scale.desc(), std::nullopt, tensor_.desc()});
+        const hewn_status status =
+            compile(description, nullptr, unpacking_, device_.get()).status;
+        if (status == HEWN_STATUS_UNSUPPORTED) return HEWN_STATUS_OK;  // a build without the kernel
+        if (status) return status;
+        const hewn_buffer_binding to = output(),
+                                  from[] = {at(memory_, 0, 32), at(memory_, 64, 4), at(nullptr, 0, 0)};
+        return hewn_execute(unpacking_.get(), from, 3, &to, 1, nullptr, nullptr);
+    }
     hewn_status synchronize() { return hewn_synchronize(device_.get(), nullptr); }
     hewn_status read() {
         return hewn_read(device_.get(), memory_, 0, back_, sizeof back_, nullptr);
@@ -712,6 +725,49 @@ TEST_F(OpenCl, Threads) {
     }
 }
 
+// The same of an operator with scratch memory of its own, whose passes must not be mixed.
+TEST_F(OpenCl, ThreadsWithScratch) {
+    if (!find_variant("dequantize_linear_u8_f32__opencl")) GTEST_SKIP() << "a build without it";
+    constexpr int THREADS = 4, ROUNDS = 50, COUNT = 1002;
+    const Tensor x(HEWN_DATA_TYPE_UINT4, {COUNT}), scale(HEWN_DATA_TYPE_FLOAT32, {COUNT}, {0}),
+        y(HEWN_DATA_TYPE_FLOAT32, {COUNT});
+    OperatorPtr op;
+    ASSERT_EQ(compile(Description(HEWN_OPERATOR_DEQUANTIZE_LINEAR,
+                                  {x.desc(), scale.desc(), std::nullopt, y.desc()}),
+                      nullptr, op, device_.get())
+                  .status,
+              HEWN_STATUS_OK);
+    std::vector<void *> memory(THREADS);
+    for (int t = 0; t < THREADS; t++) {
+        void *&mine = memory[size_t(t)];
+        ASSERT_EQ(hewn_allocate(device_.get(), 8 * COUNT, &mine, nullptr), HEWN_STATUS_OK);
+        const float two = 2;
+        const std::vector<uint8_t> packed(COUNT / 2, uint8_t(17 * (t + 1)));
+        hewn_write(device_.get(), mine, 0, &two, 4, nullptr);
+        hewn_write(device_.get(), mine, 4, packed.data(), packed.size(), nullptr);
+    }
+    std::atomic<int> failed{0};
+    std::vector<std::thread> threads;
+    for (void *mine : memory) {
+        threads.emplace_back([&, mine] {
+            for (int i = 0; i < ROUNDS; i++) {
+                const hewn_buffer_binding inputs[] = {at(mine, 4, COUNT / 2), at(mine, 0, 4),
+                                                      at(nullptr, 0, 0)},
+                                          output = at(mine, 4 * COUNT, 4 * COUNT);
+                failed += hewn_execute(op.get(), inputs, 3, &output, 1, nullptr, nullptr) != 0;
+            }
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
+    EXPECT_EQ(failed, 0);
+    for (int t = 0; t < THREADS; t++) {
+        std::vector<float> result(COUNT);
+        hewn_read(device_.get(), memory[size_t(t)], 4 * COUNT, result.data(), 4 * COUNT, nullptr);
+        EXPECT_EQ(result, std::vector<float>(COUNT, float(2 * (t + 1))));
+        hewn_deallocate(device_.get(), memory[size_t(t)]);
+    }
+}
+
 // Offsets beyond what 31 bits of elements reach, and layouts that take several launches: 2 x 2
 // elements 2^30 apart.
 TEST_F(OpenCl, FarApart) {
@@ -1054,6 +1110,26 @@ protected:
                 EXPECT_EQ(variable<int>(count), 0) << count;
         }
     }
+    // The launches of an operator of such tensors, the inputs before the outputs, whose scratch
+    // memory it gives back.
+    int launches_of(hewn_device *device, hewn_operator_type type,
+                    const std::vector<Tensor *> &inputs, const std::vector<Tensor *> &outputs) {
+        const int memory = variable<int>("fake_memory");
+        TensorDescs descs;
+        for (const auto *tensors : {&inputs, &outputs})
+            for (const Tensor *tensor : *tensors) descs.emplace_back(tensor->desc());
+        OperatorPtr op;
+        const Outcome compiled = compile(Description(type, std::move(descs)), nullptr, op, device);
+        EXPECT_EQ(compiled.status, HEWN_STATUS_OK) << compiled;
+        for (const bool binds : {false, true}) {
+            variable<int>("fake_launches") = 0;
+            const Outcome outcome = execute(op.get(), binds, inputs, outputs, nullptr, device);
+            EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
+        }
+        op.reset();
+        EXPECT_LE(variable<int>("fake_memory"), memory + 1);  // the test's own, which is kept
+        return variable<int>("fake_launches");
+    }
     // A device in the program's own context.
     static Outcome create(uintptr_t context, void *stream, DevicePtr &device) {
         const hewn_cuda_device_desc desc = {
@@ -1241,38 +1317,45 @@ TEST_F(FakeCuda, ForcedTargets) {
         << outcome;
 }
 
+// The range, the scale, the zero point, the output; f16 is widened before.
 TEST_F(FakeCuda, DynamicQuantization) {
-    const Tensor x(HEWN_DATA_TYPE_FLOAT32, {4}), y(HEWN_DATA_TYPE_UINT8, {4}),
-        scale(HEWN_DATA_TYPE_FLOAT32, {1}), zero_point(HEWN_DATA_TYPE_UINT8, {1});
-    const Description description(HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR,
-                                  {x.desc(), y.desc(), scale.desc(), zero_point.desc()});
-    const hewn_compile_options options = compile_options();
+    if (!find_variant("dynamic_quantize_linear_f32_u8__cuda_sm75"))
+        GTEST_SKIP() << "a build without the kernel";
     DevicePtr device;
-    OperatorPtr op;
     ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
-    const Outcome outcome = compile(description, &options, op, device.get());
-    EXPECT_EQ(outcome.status, HEWN_STATUS_UNSUPPORTED);
-    EXPECT_TRUE(says(outcome, "DYNAMIC_QUANTIZE_LINEAR is supported on the CPU alone")) << outcome;
+    const auto launches = [&](hewn_data_type type, int64_t elements) {
+        Tensor x(type, {elements}), y(HEWN_DATA_TYPE_UINT8, {elements}),
+            scale(HEWN_DATA_TYPE_FLOAT32, {1}), zero_point(HEWN_DATA_TYPE_UINT8, {1});
+        return launches_of(device.get(), HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR, {&x},
+                           {&y, &scale, &zero_point});
+    };
+    EXPECT_EQ(launches(HEWN_DATA_TYPE_FLOAT32, 64), 4);
+    EXPECT_EQ(launches(HEWN_DATA_TYPE_FLOAT16, 64), 5);
+    EXPECT_EQ(launches(HEWN_DATA_TYPE_FLOAT32, 0), 2);
 }
 
-// Packed types, and floats of two types.
+// Packed types, and floats of two types: a launch more for each such tensor, two for a packed
+// output with gaps.
 TEST_F(FakeCuda, ConvertedTypes) {
+    if (!find_variant("dequantize_linear_i8_f32__cuda_sm75") ||
+        !find_variant("quantize_linear_f32_u8__cuda_sm75"))
+        GTEST_SKIP() << "a build without the kernels";
     DevicePtr device;
     ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
-    const auto refused = [&](hewn_data_type x_type, hewn_data_type y_type, const char *what) {
-        const Tensor x(x_type, {4}), scale(HEWN_DATA_TYPE_FLOAT32, {4}), y(y_type, {4});
-        const Description description(HEWN_OPERATOR_DEQUANTIZE_LINEAR,
-                                      {x.desc(), scale.desc(), x.desc(), y.desc()});
-        const hewn_compile_options options = compile_options();
-        OperatorPtr op;
-        const Outcome outcome = compile(description, &options, op, device.get());
-        EXPECT_EQ(outcome.status, HEWN_STATUS_UNSUPPORTED);
-        EXPECT_TRUE(says(outcome, what)) << outcome;
+    const auto launches = [&](hewn_operator_type type, const DataTypes &types,
+                              const std::vector<int64_t> &output_strides = {1}) {
+        Tensor x(types[0], {64}), scale(types[1], {64}, {0}), zero_point(types[2], {64}, {0}),
+            y(types[3], {64}, output_strides);
+        return launches_of(device.get(), type, {&x, &scale, &zero_point}, {&y});
     };
-    refused(HEWN_DATA_TYPE_INT4, HEWN_DATA_TYPE_FLOAT32,
-            "InputTensor: INT4 is supported on the CPU alone");
-    refused(HEWN_DATA_TYPE_UINT8, HEWN_DATA_TYPE_FLOAT16,
-            "OutputTensor: FLOAT16 beside another float is supported on the CPU alone");
+    const hewn_data_type f32 = HEWN_DATA_TYPE_FLOAT32, f16 = HEWN_DATA_TYPE_FLOAT16,
+                         u8 = HEWN_DATA_TYPE_UINT8, i4 = HEWN_DATA_TYPE_INT4,
+                         u2 = HEWN_DATA_TYPE_UINT2;
+    EXPECT_EQ(launches(HEWN_OPERATOR_DEQUANTIZE_LINEAR, {i4, f32, i4, f32}), 3);
+    EXPECT_EQ(launches(HEWN_OPERATOR_DEQUANTIZE_LINEAR, {u8, f32, u8, f16}), 2);
+    EXPECT_EQ(launches(HEWN_OPERATOR_QUANTIZE_LINEAR, {f16, f32, u8, u8}), 2);
+    EXPECT_EQ(launches(HEWN_OPERATOR_QUANTIZE_LINEAR, {f32, f32, u2, u2}), 3);
+    EXPECT_EQ(launches(HEWN_OPERATOR_QUANTIZE_LINEAR, {f32, f32, u2, u2}, {3}), 4);
 }
 
 // Every variant's kernels are found in its PTX and get every argument, in every layout.

@@ -172,14 +172,17 @@ private:
 
 Outcome execute_or_run(const hewn_operator *op, bool binds,
                        const std::vector<hewn_buffer_binding> &inputs,
-                       const hewn_buffer_binding &output, const hewn_execute_options *options) {
-    const uint32_t count = uint32_t(inputs.size());
+                       const std::vector<hewn_buffer_binding> &outputs,
+                       const hewn_execute_options *options) {
+    const uint32_t count = uint32_t(inputs.size()), output_count = uint32_t(outputs.size());
     if (!binds)
         return outcome_of([&](hewn_error *error) {
-            return hewn_execute(op, inputs.data(), count, &output, 1, options, error);
+            return hewn_execute(op, inputs.data(), count, outputs.data(), output_count, options,
+                                error);
         });
     BoundOperatorPtr bound;
-    const Outcome outcome = bind_operator(op, inputs.data(), count, &output, 1, options, bound);
+    const Outcome outcome =
+        bind_operator(op, inputs.data(), count, outputs.data(), output_count, options, bound);
     if (outcome.status != HEWN_STATUS_OK) return outcome;
     return outcome_of([&](hewn_error *error) { return hewn_run(bound.get(), error); });
 }
@@ -211,7 +214,26 @@ Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_op
     for (size_t i = 0; i < inputs.size(); i++) {
         if (constants >> i & 1) inputs[i] = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
     }
-    const Outcome outcome = execute_or_run(op, way_of(problem) % 2 == 1, inputs, output, options);
+    const Outcome outcome = execute_or_run(op, way_of(problem) % 2 == 1, inputs, {output}, options);
+    if (copies) copies->read_back();
+    return outcome;
+}
+
+Outcome execute(const hewn_operator *op, bool binds, const std::vector<Tensor *> &inputs,
+                const std::vector<Tensor *> &outputs, const hewn_execute_options *options,
+                hewn_device *device) {
+    std::vector<Tensor *> all = outputs;
+    all.insert(all.end(), inputs.begin(), inputs.end());
+    std::optional<DeviceCopies> copies;
+    if (device) copies.emplace(device, all);
+    const auto bindings = [&](const std::vector<Tensor *> &tensors) {
+        std::vector<hewn_buffer_binding> result;
+        for (Tensor *tensor : tensors)
+            result.push_back(copies ? copies->binding(tensor) : tensor->binding());
+        return result;
+    };
+    const Outcome outcome =
+        execute_or_run(op, binds, bindings(inputs), bindings(outputs), options);
     if (copies) copies->read_back();
     return outcome;
 }

@@ -59,6 +59,7 @@ struct CaseRunner {
     // Throws OperatorError, whose text starts with `command`, if nothing can run.
     CaseRunner(const std::string &command, const ExecutionOptions &execution);
 
+    bool has_kernel(const Case &test) const;
     // The operator's outputs on the case's inputs; what is expected is not looked at.
     // Throws Error.
     std::vector<Array> run(const Case &test) const;

@@ -167,29 +167,10 @@ std::string difference(const std::vector<Array> &got, const Case &test, int64_t 
 
 // ---- Running ----
 
-// Packed types, or floats of two types: they are for the CPU alone.
-bool has_converted_types(const Case &test) {
-    const auto any = [&](const auto &is) {
-        return is(test.expected.type) ||
-               std::any_of(test.inputs.begin(), test.inputs.end(),
-                           [&](const auto &input) { return is(input.second.array.type); });
-    };
-    const auto has = [&](DataType type) {
-        return any([&](DataType other) { return other == type; });
-    };
-    return any(is_packed) || (has(DataType::FLOAT32) && has(DataType::FLOAT16));
-}
-
 // Empty if the case is to be run.
 std::string reason_to_skip(const CaseRunner &runner, const Case &test) {
     if (!test.skip.empty()) return test.row + (test.row.empty() ? "" : ": ") + test.skip;
-    if (runner.kind != DeviceKind::CPU && has_converted_types(test))
-        return test.row + (test.row.empty() ? "" : ": ") +
-               "packed types and mixed floats are for the CPU alone";
-    if (runner.kind != DeviceKind::CPU && !test.others_expected.empty())
-        return test.row + (test.row.empty() ? "" : ": ") + test.op->directml_name +
-               " is for the CPU alone";
-    if (test.refusal || runner.runnable.count(test.signature)) return "";
+    if (test.refusal || runner.has_kernel(test)) return "";
     const std::string &forced = runner.choice.forced;
     if (runner.choice.one_variant) return "not a case of the forced variant " + forced;
     return "this build has no kernel " + test.signature + (forced.empty() ? "" : " for " + forced);

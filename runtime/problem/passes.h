@@ -1,0 +1,22 @@
+// The passes of DYNAMIC_QUANTIZE_LINEAR, as problems of their own.
+#pragma once
+
+#include "operators.h"
+
+namespace hewn {
+
+// Indices of QUANTIZE_LINEAR's and DEQUANTIZE_LINEAR's inputs.
+constexpr int kInput = 0, kScale = 1, kZeroPoint = 2;
+
+// Its tensors, in the table's order.
+enum DynamicTensor { kDynamicInput, kDynamicOutput, kDynamicScale, kDynamicZeroPoint };
+
+// What the first pass goes through: the input's elements in the order of its memory, and an operand
+// of bytes that it neither reads nor writes, as spaces have an output. Elements that repeat come
+// once.
+Space range_space(const Tensor &input);
+
+// The second pass. Its inputs are the input, the scale and the zero point.
+Problem quantization_of(const Problem &problem);
+
+}  // namespace hewn
