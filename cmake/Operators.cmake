@@ -5,10 +5,11 @@
 # COMMAND, FORMULA, ONNX, IN_PLACE, WRAPS, ONE_WIDTH, KERNELS (the operator that has them), TENSORS,
 # SIGNATURE (tensors), LEVELS, SIGNATURES (of its own kernels; HEWN_KERNEL_OPERATORS have some).
 # HEWN_<operator>_<tensor>_<KEY>: ROLE, LIKE, INTEGERS, OPTIONAL, ONE, BLOCKS, MIDDLE, MIXED.
+# HEWN_<operator>_<attribute>_<KEY>, for each in HEWN_<operator>_ATTRIBUTES: FROM, VALUES.
 # HEWN_<operator>_<level>_<KEY>: RANKS, and the types of a tensor as KEY. HEWN_<operator>_FORMS, and
 # HEWN_<operator>_<form>_<KEY>. hewn_write_operators() writes into the build tree
-# generated/operators.json, types.inc, operators.inc and onnx.inc in generated/include/, and
-# hewn/operators.hpp, a part of hewn.hpp, in generated/public/.
+# generated/operators.json, types.inc, operators.inc, attributes.inc and onnx.inc in
+# generated/include/, and hewn/operators.hpp, a part of hewn.hpp, in generated/public/.
 
 # ---- Reading ----
 
@@ -48,6 +49,12 @@ function(hewn_tensor operator tensor role)
     set(tensor_ROLE ${role})
     set_property(GLOBAL APPEND PROPERTY HEWN_${operator}_TENSORS ${tensor})
     hewn_set_keys(${operator}_${tensor} tensor ROLE LIKE INTEGERS OPTIONAL ONE BLOCKS MIDDLE MIXED)
+endfunction()
+
+function(hewn_attribute operator attribute)
+    cmake_parse_arguments(PARSE_ARGV 2 attribute "" "FROM" "VALUES")
+    set_property(GLOBAL APPEND PROPERTY HEWN_${operator}_ATTRIBUTES ${attribute})
+    hewn_set_keys(${operator}_${attribute} attribute FROM VALUES)
 endfunction()
 
 function(hewn_signature operator)
@@ -257,18 +264,55 @@ function(hewn_tell_levels out operator)
     set(${out}_json "${json}" PARENT_SCOPE)
 endfunction()
 
+# Sets <out>_rows, _json, _members and _arguments to an operator's attributes, as hewn_tell_tensors.
+function(hewn_tell_attributes out operator)
+    foreach(part rows json members arguments)
+        set(${part})
+    endforeach()
+    hewn_get(operator ${operator} TYPE ATTRIBUTES)
+    foreach(attribute IN LISTS operator_ATTRIBUTES)
+        hewn_get(attribute ${operator}_${attribute} FROM VALUES)
+        hewn_level_number(level ${attribute_FROM})
+        hewn_camel_case(enumeration ${attribute})
+        set(values)
+        set(words)
+        foreach(value IN LISTS attribute_VALUES)
+            string(REGEX MATCH "^([a-z0-9]+)=([A-Z0-9]+):([0-9]+)$" value ${value})
+            string(APPEND values
+                " HEWN_VALUE(${CMAKE_MATCH_1}, ${CMAKE_MATCH_2}, ${CMAKE_MATCH_3})")
+            list(APPEND words "\"${CMAKE_MATCH_1}\"")
+        endforeach()
+        string(REGEX MATCH "=([A-Z0-9]+):" default "${attribute_VALUES}")
+        string(APPEND rows "HEWN_ATTRIBUTE(${operator}, ${operator_TYPE}, ${attribute}, ${level},"
+            "${values})\n")
+        list(JOIN words ", " words)
+        list(APPEND json "{\"name\": \"${attribute}\", \"from\": \"${attribute_FROM}\", \
+\"values\": [${words}]}")
+        string(APPEND members
+            "    ${enumeration} ${attribute} = ${enumeration}::${CMAKE_MATCH_1};\n")
+        list(APPEND arguments "static_cast<int32_t>(desc.${attribute})")
+    endforeach()
+    list(JOIN json ",\n      " json)
+    list(JOIN arguments ", " arguments)
+    foreach(part rows json members arguments)
+        set(${out}_${part} "${${part}}" PARENT_SCOPE)
+    endforeach()
+endfunction()
+
 # operators.inc: HEWN_OPERATOR(operator, kernels, number, name, command, "formula", "onnx",
 # in_place, wraps, one_width, (signature), (tensors), (levels)), with
 #   HEWN_TENSOR(name, member, role, like, integers, optional_from, one, blocks, middle, mixed) for
 #   each tensor, `like` and the signature being tensors' indices, and
 #   HEWN_LEVEL(number, least, most, types...) for each level, newest first, with the types of each
 #   tensor, `none` where it is like another.
+# attributes.inc: HEWN_ATTRIBUTE(operator, type, attribute, level, values) for each attribute, with
+#   HEWN_VALUE(word, name, ONNX's number) for each value, from 0 on.
 # onnx.inc: HEWN_ONNX_NODE(type, "domain", "name", between, versions...) for each node of ONNX's.
 # operators.json has what operators.inc has for programs in other languages. hewn/operators.hpp has
 # a description and a compile() for each operator.
 function(hewn_write_operators)
     hewn_write_types()
-    foreach(part inc json hpp)
+    foreach(part inc attributes json hpp)
         set(${part})
     endforeach()
     foreach(operator IN LISTS all_operators)
@@ -276,6 +320,7 @@ function(hewn_write_operators)
             TENSORS SIGNATURE SIGNATURES)
         get_property(formula GLOBAL PROPERTY HEWN_${operator}_FORMULA)
         hewn_tell_tensors(tensors ${operator})
+        hewn_tell_attributes(attributes ${operator})
         hewn_tell_levels(levels ${operator})
         string(TOLOWER "${operator_IN_PLACE}" in_place)
         string(TOLOWER "${operator_WRAPS}" wraps)
@@ -291,6 +336,7 @@ function(hewn_write_operators)
             "${operator_COMMAND}, \"${formula}\", \"${operator_ONNX}\", ${in_place}, ${wraps}, "
             "${one_width}, (${signature}),\n"
             "  (\n${tensors_rows}  ),\n  (\n${levels_rows}  ))\n")
+        string(APPEND attributes "${attributes_rows}")
         list(TRANSFORM operator_SIGNATURES REPLACE "(.+)" "\"\\1\"")
         list(JOIN operator_SIGNATURES ", " signatures)
         if(json)
@@ -304,21 +350,28 @@ function(hewn_write_operators)
             "\"signature\": [${signature}],\n"
             "    \"kernels\": \"${operator_KERNELS}\", \"signatures\": [${signatures}],\n"
             "    \"tensors\": [\n      ${tensors_json}],\n"
+            "    \"attributes\": [${attributes_json}],\n"
             "    \"levels\": [\n      ${levels_json}]}")
         hewn_camel_case(camel ${operator})
+        set(attributes_last)
+        if(attributes_arguments)
+            set(attributes_last ", {${attributes_arguments}}")
+        endif()
         string(APPEND hpp
             "// ${operator_NAME}: hewn_${operator}_desc.\n"
-            "struct ${camel}Desc {\n${tensors_members}};\n"
+            "struct ${camel}Desc {\n${tensors_members}${attributes_members}};\n"
             "// hewn_compile of it.\n"
             "inline Operator compile("
             "const ${camel}Desc &desc, const CompileOptions &options = {},\n"
             "                        const Device *device = nullptr) {\n"
             "    return compile(HEWN_OPERATOR_${operator_NAME},\n"
             "                   {${tensors_arguments}},\n"
-            "                   options, device);\n}\n\n")
+            "                   options, device${attributes_last});\n}\n\n")
     endforeach()
     hewn_write_list(operators.inc "HEWN_OPERATOR;HEWN_TENSOR;HEWN_LEVEL"
         "generators/operators.cmake" "${inc}")
+    hewn_write_list(attributes.inc "HEWN_ATTRIBUTE;HEWN_VALUE" "generators/operators.cmake"
+        "${attributes}")
     get_property(nodes GLOBAL PROPERTY HEWN_ONNX_NODES)
     hewn_write_list(onnx.inc "HEWN_ONNX_NODE" "generators/operators.cmake" "${nodes}")
     file(GENERATE OUTPUT ${HEWN_GENERATED_DIR}/operators.json CONTENT "[\n   ${json}\n]\n")

@@ -21,6 +21,9 @@
 #   those, one element for a whole block. MIDDLE: absent, it is not 0 but the middle of an unsigned
 #   type. MIXED: of floats, it may be another one than that tensor's from hewn's level on; the
 #   kernel is then that of f32, and f16 is converted around it.
+# hewn_attribute(<operator> <attribute> FROM <level> VALUES <word>=<name>:<ONNX's number>...)
+#   A choice that the description has behind the tensors, a number in 4 bytes: 0, the first value,
+#   is what its absence means, and all that levels below know. ONNX's attribute has the same name.
 # hewn_signature(<operator> <tensor>...)
 #   The tensors whose types name a kernel: f32_u8.
 # hewn_level(<operator> <level> RANKS <least> <most> <tensor>=<type>,<type>...)
@@ -72,6 +75,9 @@ hewn_tensor(quantize_linear InputTensor DATA)
 hewn_tensor(quantize_linear ScaleTensor SCALE LIKE InputTensor INTEGERS f32 MIXED)
 hewn_tensor(quantize_linear ZeroPointTensor ZERO_POINT LIKE OutputTensor OPTIONAL 6.2)
 hewn_tensor(quantize_linear OutputTensor OUTPUT)
+# Of x, the scale and their quotient (ONNX 23). The runtime divides then, for the form `divide`.
+hewn_attribute(quantize_linear precision FROM hewn
+    VALUES f32=FLOAT32:1 f16=FLOAT16:10 bf16=BFLOAT16:16)
 hewn_signature(quantize_linear InputTensor OutputTensor)
 hewn_level(quantize_linear hewn RANKS 1 8 InputTensor=f32,f16,i32
     OutputTensor=i8,u8,i16,u16,i32,u32,i4,u4,i2,u2)

@@ -11,7 +11,7 @@ namespace {
 // Calls f(an element's truth, its offset in the output) for every one.
 template<class F>
 void with_each(const Evaluation &e, F &&f) {
-    with_truth(e.op, e.types, InputMemory(e.inputs), [&](const auto &element) {
+    with_truth(e.op, e.types, InputMemory(e.inputs, e.attributes), [&](const auto &element) {
         const size_t last = e.inputs.size();
         for_each_element(e.sizes, e.strides, e.block_sizes,
                          [&](const int64_t *at) { f(element(at), at[last]); });

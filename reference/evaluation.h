@@ -19,6 +19,7 @@ struct Evaluation {
     std::vector<std::vector<int64_t>> strides;
     std::vector<const void *> inputs;                    // their first elements; null: absent
     std::vector<std::vector<int64_t>> block_sizes = {};  // as strides; none at all: 1
+    std::vector<int32_t> attributes = {};                // others are 0
 };
 
 // Writes every element of the output, whose first is at `output`.

@@ -143,9 +143,13 @@ DataTypes operand_types(hewn_operator_type op, const std::string &signature) {
     return operand_types(facts(op), signature);
 }
 
-Description::Description(hewn_operator_type type, TensorDescs tensors)
+Description::Description(hewn_operator_type type, TensorDescs tensors,
+                         const std::vector<int32_t> &attributes)
     : tensors_(std::move(tensors)), own_(1) {
     for (const auto &tensor : tensors_) own_.push_back(tensor ? &*tensor : nullptr);
+    const size_t behind = own_.size(), bytes = attributes.size() * sizeof attributes[0];
+    own_.resize(behind + (bytes + sizeof own_[0] - 1) / sizeof own_[0]);
+    if (bytes > 0) std::memcpy(&own_[behind], attributes.data(), bytes);
     const uint32_t struct_size = uint32_t(own_.size() * sizeof own_[0]);
     std::memcpy(own_.data(), &struct_size, sizeof struct_size);
     desc_ = {sizeof(hewn_operator_desc), type, own_.data()};

@@ -75,11 +75,12 @@ inline hewn_operator_type parse_operator(const std::string &name) { return facts
 DataTypes operand_types(const OperatorFacts &op, const std::string &signature);
 DataTypes operand_types(hewn_operator_type op, const std::string &signature);
 
-// An operator's description with its tensors in DirectML's order, output last. Their sizes and
-// strides stay the caller's.
+// An operator's description with its tensors in DirectML's order, output last, and its first
+// attributes. The tensors' sizes and strides stay the caller's.
 class Description {
 public:
-    Description(hewn_operator_type type, TensorDescs tensors);
+    Description(hewn_operator_type type, TensorDescs tensors,
+                const std::vector<int32_t> &attributes = {});
     // A move takes the tensors along where they lie; a copy's pointers would be to the original's.
     Description(Description &&) = default;
 
@@ -88,7 +89,7 @@ public:
 private:
     TensorDescs tensors_;
     std::vector<const void *>
-        own_;  // the operator's own description: its struct_size, then pointers to them
+        own_;  // the operator's own description: its struct_size, pointers to them, attributes
     hewn_operator_desc desc_;
 };
 

@@ -4,6 +4,7 @@
 // DirectML's operator reference; the order of roundings: docs/numerics.md.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -117,6 +118,32 @@ Out quantize_quotient(float q, Out z) {
 template<class Out, class In, class Scale>
 Out quantize_linear(In x, Scale s, Out z) {
     return quantize_quotient<Out>(to_f32(x) / to_f32(s), z);
+}
+
+// Floats of `bits` significant bits, fewer below 2^least_exponent.
+struct FloatFormat {
+    int bits, least_exponent;
+    double largest;
+};
+// As hewn_precision numbers them.
+constexpr FloatFormat kPrecisions[] = {
+    {24, -126, 0x1.fffffep127}, {11, -14, 65504}, {8, -126, 0x1.fep127}};
+
+// x to nearest even of the format's numbers, as a multiple of one's distance to the next.
+inline float rounded_to(const FloatFormat &format, float x) {
+    if (!std::isfinite(x) || x == 0) return x;
+    const int exponent = std::max(std::ilogb(x), format.least_exponent);
+    const double step = std::ldexp(1.0, exponent - format.bits + 1),
+                 rounded = std::nearbyint(double(x) / step) * step;  // both exact
+    return std::fabs(rounded) > format.largest ? std::copysign(HUGE_VALF, x) : float(rounded);
+}
+
+// clamp(round(x / s) + z, Min, Max), where x and s are rounded, and then their quotient.
+template<class Out, class In, class Scale>
+Out quantize_linear(In x, Scale s, Out z, const FloatFormat &precision) {
+    const float dividend = rounded_to(precision, to_f32(x)),
+                divisor = rounded_to(precision, to_f32(s));
+    return quantize_quotient<Out>(rounded_to(precision, dividend / divisor), z);
 }
 
 // The range of a tensor that DYNAMIC_QUANTIZE_LINEAR quantizes. It holds 0; NaN does not count.

@@ -50,7 +50,7 @@ Description Problem::description() const {
     for (const auto &input : inputs)
         tensors.push_back(input ? std::optional(input->desc()) : std::nullopt);
     tensors.push_back(output.desc());
-    return Description(op, std::move(tensors));
+    return Description(op, std::move(tensors), attributes);
 }
 
 std::vector<hewn_buffer_binding> Problem::bindings() const {
@@ -100,6 +100,7 @@ Evaluation Problem::evaluation() const {
     }
     result.strides.push_back(output.strides);
     result.block_sizes = block_sizes();
+    result.attributes = attributes;
     return result;
 }
 
@@ -130,6 +131,7 @@ std::string describe(const Problem &problem) {
     }
     text << "; output strides ";
     list(problem.output.strides);
+    for (const int32_t attribute : problem.attributes) text << "; attribute " << attribute;
     return text.str();
 }
 

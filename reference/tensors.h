@@ -89,6 +89,7 @@ struct Problem {
     Tensor output;
     uint32_t in_place = 0;  // bit i: input i is bound to the output's memory (its own tensor then
                             // gives the layout only)
+    std::vector<int32_t> attributes = {};  // of the description; others are 0
 
     Description description() const;
     std::vector<hewn_buffer_binding> bindings() const;

@@ -21,14 +21,20 @@ struct Elements {
     T operator[](int64_t offset) const { return element<T>(first, offset); }
 };
 
-// Where the inputs' first elements lie; null: absent.
+// Where the inputs' first elements lie, null: absent; and the attributes, of which those that are
+// not there are 0.
 class InputMemory {
 public:
-    explicit InputMemory(std::vector<const void *> first, bool around_middle = false)
-        : first_(std::move(first)), around_middle_(around_middle) {}
+    explicit InputMemory(std::vector<const void *> first, std::vector<int32_t> attributes = {},
+                         bool around_middle = false)
+        : first_(std::move(first)),
+          attributes_(std::move(attributes)),
+          around_middle_(around_middle) {}
 
     // Whose absent zero points are middles.
-    InputMemory around_middle() const { return InputMemory(first_, true); }
+    InputMemory around_middle() const { return InputMemory(first_, attributes_, true); }
+
+    int32_t attribute(size_t i) const { return i < attributes_.size() ? attributes_[i] : 0; }
 
     template<class T>
     Elements<T> of(size_t input) const {
@@ -45,6 +51,7 @@ public:
 
 private:
     std::vector<const void *> first_;
+    std::vector<int32_t> attributes_;
     bool around_middle_;
 };
 
@@ -83,9 +90,13 @@ struct Truth<HEWN_OPERATOR_QUANTIZE_LINEAR> {
                         const Elements<X> x = memory.of<X>(0);
                         const auto scale = memory.of<decltype(scale_tag)>(1);
                         const Elements<Y> zero_point = memory.zero_point<Y>(2);
+                        const int32_t precision = memory.attribute(0);
                         f([=](const int64_t *at) {
-                            return reference::quantize_linear<Y>(x[at[0]], scale[at[1]],
-                                                                 zero_point[at[2]]);
+                            return precision == 0 ? reference::quantize_linear<Y>(
+                                                        x[at[0]], scale[at[1]], zero_point[at[2]])
+                                                  : reference::quantize_linear<Y>(
+                                                        x[at[0]], scale[at[1]], zero_point[at[2]],
+                                                        reference::kPrecisions[precision]);
                         });
                     });
             });

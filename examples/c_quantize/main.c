@@ -20,8 +20,13 @@ int main(void) {
         sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_UINT8, 2, sizes, repeat, NULL};
     const hewn_tensor_desc output_tensor = {
         sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_UINT8, 2, sizes, NULL, NULL};
-    const hewn_quantize_linear_desc quantize = {sizeof(hewn_quantize_linear_desc), &input_tensor,
-                                                &scale_tensor, &zero_point_tensor, &output_tensor};
+    const hewn_quantize_linear_desc quantize = {sizeof(hewn_quantize_linear_desc),
+                                                &input_tensor,
+                                                &scale_tensor,
+                                                &zero_point_tensor,
+                                                &output_tensor,
+                                                HEWN_PRECISION_FLOAT32,
+                                                0};
     const hewn_operator_desc desc = {sizeof(hewn_operator_desc), HEWN_OPERATOR_QUANTIZE_LINEAR,
                                      &quantize};
 

@@ -166,6 +166,15 @@ typedef struct hewn_add_desc {
     const hewn_tensor_desc *output_tensor; /* f */
 } hewn_add_desc;
 
+/* What x, the scale and their quotient are rounded to, by nearest even: QUANTIZE_LINEAR's attribute
+ * `precision` in ONNX 23. */
+typedef int32_t hewn_precision;
+enum {
+    HEWN_PRECISION_FLOAT32 = 0,
+    HEWN_PRECISION_FLOAT16 = 1,
+    HEWN_PRECISION_BFLOAT16 = 2 /* the upper half of an f32 */
+};
+
 /* f(x, scale, zero_point) = clamp(round(x / scale) + zero_point, Min, Max), ties to even; u8:
  * 0..255, i8: -128..127, u16: 0..65535, i16: -32768..32767, u32, i32, u4, i4, u2 and i2 likewise
  * (all but u8 and i8 from HEWN_FEATURE_LEVEL_HEWN on, of 32 and fewer than 8 bits on the CPU).
@@ -175,13 +184,17 @@ typedef struct hewn_add_desc {
  * The scale has the input's type, or f32 if the input is i32; from HEWN_FEATURE_LEVEL_HEWN on, and
  * on the CPU, it is f32 or f16, whatever the input is. The zero point has the output's type. NaN
  * gives the zero point, and +-inf saturates. A scale of 0, inf or NaN is no error: the same
- * arithmetic gives the result. */
+ * arithmetic gives the result.
+ * With a precision below FLOAT32, from HEWN_FEATURE_LEVEL_HEWN on and on the CPU, x and scale are
+ * rounded to it, and then their f32 quotient, which may overflow to inf. */
 typedef struct hewn_quantize_linear_desc {
     uint32_t struct_size;                      /* sizeof(hewn_quantize_linear_desc) */
     const hewn_tensor_desc *input_tensor;      /* x */
     const hewn_tensor_desc *scale_tensor;      /* scale */
     const hewn_tensor_desc *zero_point_tensor; /* optional from feature level 6.2: NULL means 0 */
     const hewn_tensor_desc *output_tensor;     /* f */
+    hewn_precision precision;                  /* of x / scale */
+    uint32_t reserved;                         /* 0 */
 } hewn_quantize_linear_desc;
 
 /* f(x, scale, zero_point) = (x - zero_point) * scale.
@@ -653,7 +666,8 @@ HEWN_API hewn_status HEWN_CALL hewn_d3d12_record(const hewn_operator *op, void *
 
 /* For bindings and tools, which then need no list of their own. Each operator's description is its
  * struct_size, then a pointer to each tensor's description, in the order of the table; NULL where
- * an optional tensor is absent. */
+ * an optional tensor is absent. Behind them, if it has attributes, are their values, of 4 bytes
+ * each, and 4 bytes of 0 where their number is odd. */
 typedef struct hewn_operator_info {
     uint32_t struct_size;       /* sizeof(hewn_operator_info) */
     hewn_operator_type type;    /* for hewn_operator_desc */
@@ -708,6 +722,21 @@ HEWN_API hewn_status HEWN_CALL hewn_get_operator(uint32_t index, hewn_feature_le
 HEWN_API hewn_status HEWN_CALL hewn_get_operator_tensor(uint32_t index, uint32_t tensor,
                                                         hewn_feature_level level,
                                                         hewn_operator_tensor_info *info);
+
+/* A choice that an operator's description has behind its tensors. */
+typedef struct hewn_operator_attribute_info {
+    uint32_t struct_size; /* sizeof(hewn_operator_attribute_info) */
+    const char *name;     /* "precision", as ONNX calls it too */
+    const char *const
+        *values;          /* [value_count]: what the numbers from 0, the default, mean: "f16" */
+    uint32_t value_count; /* of values */
+    int32_t allowed;      /* 1: values other than 0 are, at the level */
+} hewn_operator_attribute_info;
+/* Describes an attribute of an operator: see hewn_get_operator.
+ * HEWN_STATUS_INVALID_ARGUMENT also if it has no more attributes than `attribute`. */
+HEWN_API hewn_status HEWN_CALL hewn_get_operator_attribute(uint32_t index, uint32_t attribute,
+                                                           hewn_feature_level level,
+                                                           hewn_operator_attribute_info *info);
 
 /* ---- What was built, what runs here ---------------------------------------------------------- */
 

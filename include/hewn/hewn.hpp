@@ -103,6 +103,13 @@ enum class DataType : hewn_data_type {
     INT2 = HEWN_DATA_TYPE_INT2,
 };
 
+// What x, the scale and their quotient are rounded to: hewn_precision.
+enum class Precision : hewn_precision {
+    FLOAT32 = HEWN_PRECISION_FLOAT32,
+    FLOAT16 = HEWN_PRECISION_FLOAT16,
+    BFLOAT16 = HEWN_PRECISION_BFLOAT16,
+};
+
 // What the operators of a build may do: hewn_feature_level.
 enum class FeatureLevel : hewn_feature_level {
     NEWEST = HEWN_FEATURE_LEVEL_NEWEST,
@@ -574,19 +581,25 @@ private:
 };
 
 // hewn_compile for a device; nullptr: the CPU. `tensors` are the operator's in order, the output
-// last, null where one is absent. Throws Error. The Device object may go before the operator, but
-// what it was made of (memory hooks, a CUDA context and stream) must outlive the operator. Each
-// operator has a description of its own as well, with its compile(), in <hewn/operators.hpp>.
+// last, null where one is absent; `attributes` are its first ones, others are 0. Throws Error. The
+// Device object may go before the operator, but what it was made of (memory hooks, a CUDA context
+// and stream) must outlive the operator. Each operator has a description of its own as well, with
+// its compile(), in <hewn/operators.hpp>.
 inline Operator compile(hewn_operator_type type, const std::vector<const TensorDesc *> &tensors,
-                        const CompileOptions &options = {}, const Device *device = nullptr) {
+                        const CompileOptions &options = {}, const Device *device = nullptr,
+                        const std::vector<int32_t> &attributes = {}) {
     std::vector<hewn_tensor_desc> c_descs;
     for (const TensorDesc *tensor : tensors)
         c_descs.push_back(tensor ? tensor->c_desc() : hewn_tensor_desc{});
-    // As the operator's struct: struct_size, which takes the room of a pointer, then the pointers.
-    std::vector<const hewn_tensor_desc *> desc(1 + tensors.size());
+    // As the operator's struct: struct_size, which takes the room of a pointer, then the pointers,
+    // then the attributes.
+    const size_t attribute_bytes = attributes.size() * sizeof(int32_t), behind = 1 + tensors.size(),
+                 words = (attribute_bytes + sizeof(void *) - 1) / sizeof(void *);
+    std::vector<const hewn_tensor_desc *> desc(behind + words);
     const auto struct_size = static_cast<uint32_t>(desc.size() * sizeof(desc[0]));
     std::memcpy(desc.data(), &struct_size, sizeof(struct_size));
     for (size_t i = 0; i < tensors.size(); i++) desc[1 + i] = tensors[i] ? &c_descs[i] : nullptr;
+    if (words > 0) std::memcpy(&desc[behind], attributes.data(), attribute_bytes);
     const hewn_operator_desc operator_desc{sizeof(hewn_operator_desc), type, desc.data()};
     const hewn_compile_options c_options{
         sizeof(hewn_compile_options),
@@ -612,11 +625,13 @@ inline const TensorDesc *pointer(const OptionalTensorDesc &desc) { return desc ?
 
 #include <hewn/operators.hpp>
 
-// An operator at a feature level, and its tensors, the outputs last: hewn_get_operator and
-// hewn_get_operator_tensor.
+// An operator at a feature level, and its tensors, the outputs last: hewn_get_operator,
+// hewn_get_operator_tensor and hewn_get_operator_attribute.
 struct OperatorInfo : hewn_operator_info {
     // In order, the outputs last.
     std::vector<hewn_operator_tensor_info> tensors;
+    // In the description's order.
+    std::vector<hewn_operator_attribute_info> attributes;
 };
 
 // The table of operators.
@@ -631,6 +646,9 @@ inline std::vector<OperatorInfo> operators(FeatureLevel feature_level = FeatureL
             infos[i].tensors[t].struct_size = sizeof(hewn_operator_tensor_info);
             hewn_get_operator_tensor(i, t, level, &infos[i].tensors[t]);
         }
+        hewn_operator_attribute_info attribute = {sizeof(attribute), nullptr, nullptr, 0, 0};
+        for (uint32_t a = 0; !hewn_get_operator_attribute(i, a, level, &attribute); a++)
+            infos[i].attributes.push_back(attribute);
     }
     return infos;
 }

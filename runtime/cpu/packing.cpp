@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "floats.h"
+
 namespace hewn {
 
 namespace {
@@ -14,7 +16,6 @@ typedef uint8_t Bytes8 __attribute__((vector_size(8)));
 typedef uint8_t Bytes __attribute__((vector_size(16)));
 typedef int8_t Signed __attribute__((vector_size(16)));
 typedef uint16_t Words16 __attribute__((vector_size(16)));
-typedef uint32_t Words32 __attribute__((vector_size(16)));
 
 // A step: 16 elements, in `Packed`.
 constexpr int kStep = sizeof(Bytes);
@@ -109,46 +110,35 @@ void pack_steps(uint8_t *to, bool is_signed, int64_t count, const uint8_t *from)
     }
 }
 
-// ---- f16 beside f32, four at a time ----
+// ---- f16 or i32 beside f32, four at a time ----
 
-typedef float Floats __attribute__((vector_size(16)));
-typedef int32_t Ints __attribute__((vector_size(16)));
-
-// f32 of f16, exact: subnormals too where the processor flushes those of f32.
-Words32 widened(Words32 h) {
-    const Words32 magnitude = h & 0x7fff, sign = (h & 0x8000) << 16;
-    const Floats small = __builtin_convertvector((Ints)magnitude, Floats) * 0x1p-24f;
-    const Words32 bias = magnitude >= 0x7c00 ? Words32{} + (224u << 23) : Words32{} + (112u << 23);
-    return sign | (magnitude < 0x400 ? (Words32)small : (magnitude << 13) + bias);
+template<class T>
+uint8_t *element_at(const PackedElements &elements, int64_t index) {
+    return elements.memory + int64_t(sizeof(T)) * index;
 }
 
-// f16 of f32, nearest even; NaN stays NaN. Below 2^-14 results are multiples of 2^-24, which is the
-// ulp of 0.5: adding that rounds.
-Words32 narrowed(Words32 bits) {
-    const Words32 magnitude = bits & 0x7fffffff, sign = bits >> 16 & 0x8000;
-    const Words32 normal = (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
-    const Words32 small = (Words32)((Floats)magnitude + 0.5f) - 0x3f000000;
-    const Words32 beyond = magnitude > 0x7f800000 ? Words32{} + 0x7e00u : Words32{} + 0x7c00u;
-    const Words32 finite = magnitude < 0x38800000 ? small : normal;
-    return sign | (magnitude >= 0x477ff000 ? beyond : finite);
-}
-
-uint8_t *half_at(const PackedElements &elements, int64_t index) {
-    return elements.memory + 2 * index;
+template<class T, class ToFloats>
+void widen_each(const PackedElements &elements, int64_t first, int64_t step, int64_t count,
+                uint8_t *to, const ToFloats &to_floats) {
+    for (int64_t i = 0; i < count; i += 4) {
+        const int64_t n = std::min<int64_t>(4, count - i);
+        T e[4] = {};
+        if (step == 1 && n == 4) std::memcpy(e, element_at<T>(elements, first + i), sizeof e);
+        else
+            for (int64_t j = 0; j < n; j++)
+                std::memcpy(&e[j], element_at<T>(elements, first + (i + j) * step), sizeof *e);
+        const Words32 values = to_floats(Words32{e[0], e[1], e[2], e[3]});
+        std::memcpy(to + 4 * i, &values, size_t(4 * n));
+    }
 }
 
 void widen(const PackedElements &elements, int64_t first, int64_t step, int64_t count,
            uint8_t *to) {
-    for (int64_t i = 0; i < count; i += 4) {
-        const int64_t n = std::min<int64_t>(4, count - i);
-        uint16_t h[4] = {};
-        if (step == 1 && n == 4) std::memcpy(h, half_at(elements, first + i), sizeof h);
-        else
-            for (int64_t j = 0; j < n; j++)
-                std::memcpy(&h[j], half_at(elements, first + (i + j) * step), sizeof *h);
-        const Words32 values = widened(Words32{h[0], h[1], h[2], h[3]});
-        std::memcpy(to + 4 * i, &values, size_t(4 * n));
-    }
+    if (elements.packing.bits == 16)
+        return widen_each<uint16_t>(elements, first, step, count, to, widened);
+    widen_each<uint32_t>(elements, first, step, count, to, [](Words32 integers) {
+        return (Words32) __builtin_convertvector((Ints)integers, Floats);
+    });
 }
 
 void narrow(const PackedElements &elements, int64_t first, int64_t step, int64_t count,
@@ -160,10 +150,12 @@ void narrow(const PackedElements &elements, int64_t first, int64_t step, int64_t
         values = narrowed(values);
         const uint16_t h[4] = {uint16_t(values[0]), uint16_t(values[1]), uint16_t(values[2]),
                                uint16_t(values[3])};
-        if (step == 1 && n == 4) std::memcpy(half_at(elements, first + i), h, sizeof h);
+        if (step == 1 && n == 4)
+            std::memcpy(element_at<uint16_t>(elements, first + i), h, sizeof h);
         else
             for (int64_t j = 0; j < n; j++)
-                std::memcpy(half_at(elements, first + (i + j) * step), &h[j], sizeof *h);
+                std::memcpy(element_at<uint16_t>(elements, first + (i + j) * step), &h[j],
+                            sizeof *h);
     }
 }
 

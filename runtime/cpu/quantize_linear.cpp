@@ -1,6 +1,7 @@
 // QUANTIZE_LINEAR on the CPU: by reciprocals of the scales, prepared and kept here, or by division.
 #include <algorithm>
 
+#include "floats.h"
 #include "linear.h"
 
 namespace hewn {
@@ -103,6 +104,96 @@ int call_quantize_divided(BoxCall &context, halide_buffer_t *operands) {
     call.maybe_invalid = true;  // as 0 / 0 and NaN inputs are
     return call.flushes ? divide_flushing(call, operands) : divide(call, operands);
 }
+
+// ---- Quotients of less precision ----
+
+// Elements of a part of a box whose quotients are kept.
+constexpr int32_t kQuotients = 512;
+
+// to[i] = x[i] / scale[i * step], for i < count; all three are rounded.
+template<Words32 (*Round)(Words32)>
+void divide_rounded(const float *x, const float *scale, int32_t step, int32_t count, float *to) {
+    Floats s = {*scale, *scale, *scale, *scale};  // 0 + -0 would be 0
+    for (int32_t i = 0; i < count; i += 4) {
+        const size_t bytes = sizeof(float) * size_t(std::min(4, count - i));
+        Floats dividend = {};
+        std::memcpy(&dividend, x + i, bytes);
+        if (step != 0) std::memcpy(&s, scale + i, bytes);
+        const Floats quotient = (Floats)Round((Words32)dividend) / (Floats)Round((Words32)s);
+        const Words32 rounded = Round((Words32)quotient);
+        std::memcpy(to + i, &rounded, bytes);
+    }
+}
+
+// A part of a box of f32, for the form `divide`: quotients, and a scale of 1 that has the zero
+// point's layout, as a form has none of a zero point an element beside one scale.
+class RoundedPart {
+public:
+    halide_buffer_t operands[4];
+
+    RoundedPart(const CpuCall &call, const halide_buffer_t *box) : call_(call), box_(box) {
+        std::copy(box, box + 4, operands);
+        for (int o = 0; o < 4; o++) {
+            operands[o].dim = dims_[o];
+            dims_[o][0].stride = box[o].dim[0].stride;
+            dims_[o][1].stride = box[o].dim[1].stride;
+        }
+        std::fill_n(ones_, kQuotients, 1.0f);
+        operands[kInput].host = reinterpret_cast<uint8_t *>(quotients_);
+        operands[kScale].host = reinterpret_cast<uint8_t *>(ones_);
+        dims_[kScale][0].stride = box[kZeroPoint].dim[0].stride;
+        dims_[kScale][1].stride = 0;
+    }
+    RoundedPart(const RoundedPart &) = delete;
+    RoundedPart &operator=(const RoundedPart &) = delete;
+
+    // The elements from (x, y) on.
+    void set(int32_t x, int32_t y, int32_t columns, int32_t rows) {
+        for (auto &dims : dims_) {
+            dims[0].extent = columns;
+            dims[1].extent = rows;
+        }
+        for (int o : {kZeroPoint, kOutput}) operands[o].host = at(o, x, y);
+        dims_[kInput][1].stride = columns;
+        const auto divide =
+            call_.kernel.problem->attributes.quantize_linear_precision == HEWN_PRECISION_FLOAT16
+                ? divide_rounded<rounded_to_f16>
+                : divide_rounded<rounded_to_bf16>;
+        for (int32_t row = 0; row < rows; row++)
+            divide(reinterpret_cast<const float *>(at(kInput, x, y + row)),
+                   reinterpret_cast<const float *>(at(kScale, x, y + row)),
+                   box_[kScale].dim[0].stride, columns, quotients_ + row * columns);
+    }
+
+private:
+    static constexpr int kOutput = 3;
+    const CpuCall &call_;
+    const halide_buffer_t *const box_;
+    halide_dimension_t dims_[4][2] = {};
+    float quotients_[kQuotients], ones_[kQuotients];
+
+    uint8_t *at(int o, int32_t x, int32_t y) const {
+        const int64_t element =
+            int64_t(x) * box_[o].dim[0].stride + int64_t(y) * box_[o].dim[1].stride;
+        return box_[o].host + element * tensor(*call_.kernel.problem, o).kernel_bytes();
+    }
+};
+
+int call_quantize_rounded(BoxCall &context, halide_buffer_t *operands) {
+    CpuCall &call = static_cast<CpuCall &>(context);
+    RoundedPart part(call, operands);
+    const int32_t run = operands[kInput].dim[0].extent, rows = operands[kInput].dim[1].extent,
+                  width = std::min(run, kQuotients), height = kQuotients / width;
+    for (int32_t y = 0; y < rows; y += height) {
+        for (int32_t x = 0; x < run; x += width) {
+            part.set(x, y, std::min(width, run - x), std::min(height, rows - y));
+            if (const int code = divide(call, part.operands)) return code;
+        }
+    }
+    return 0;
+}
+
+// ---- Quotients by reciprocals ----
 
 // The reciprocals of constant scales, all of whose memory was prepared: those of a box's first on.
 Reciprocals settled_reciprocals(const CpuCall &call, const halide_buffer_t &scale) {
@@ -321,7 +412,7 @@ Subnormals choose_subnormals(const Problem &problem, int64_t elements,
     return elements >= kFlushedElements ? Subnormals::Flush : Subnormals::FlushOnceMet;
 }
 
-// QUANTIZE_LINEAR runs in one of four modes. choose_quantize_forms takes the first that the layout
+// QUANTIZE_LINEAR runs in one of five modes. choose_quantize_forms takes the first that the layout
 // allows. With the plan, fit_quantize keeps it or goes on to a later one. If that changes what the
 // plan should do, the operator is planned again, twice at most. All modes keep `form`, which
 // divides, for scales that are not ordinary.
@@ -331,11 +422,17 @@ Subnormals choose_subnormals(const Problem &problem, int64_t elements,
 //     `uniform` repeating   call_quantize_columns    columns, repeating   repeat within a vector
 //     columns     call_quantize_columns    columns              a scale a column: constants, or
 //     enough rows of it dividing    call_quantize_divided                         any
+//     rounded     call_quantize_rounded                         any, with the attribute `precision`
 __attribute__((cold)) void choose_quantize_forms(const Space &space, const Variant &variant,
                                                  CpuKernel &kernel) {
     kernel.form = variant.form("divide");
     kernel.call = call_quantize_divided;
     kernel.prefetch_share = PrefetchShare::Usual;
+    if (kernel.problem->attributes.quantize_linear_precision) {
+        kernel.call = call_quantize_rounded;
+        kernel.compute_bound = true;
+        return;
+    }
     kernel.subnormals =
         choose_subnormals(*kernel.problem, element_count(space), variant.plan.reciprocal_elements);
     if (!InvalidOperationFlag::works()) return;

@@ -114,6 +114,15 @@ hewn_status load_passes(GpuOperator &op, hewn_error *error) {
     return HEWN_STATUS_OK;
 }
 
+// What an attribute asks for the CPU does around its kernels.
+hewn_status check_attributes(const Problem &problem, hewn_error *error) {
+    const char *value;
+    const AttributeRule *const rule = find_attribute(problem, value);
+    if (!rule) return HEWN_STATUS_OK;
+    return fail(error, HEWN_STATUS_UNSUPPORTED, "%s: %s %s is supported on the CPU alone",
+                problem.info->dml_name, rule->name, value);
+}
+
 hewn_status compile(const hewn_device &base, const Problem &described,
                     const hewn_compile_options &options, hewn_operator **result,
                     hewn_error *error) {
@@ -123,6 +132,7 @@ hewn_status compile(const hewn_device &base, const Problem &described,
     widen_dynamic(problem);
     const OperatorInfo &info = *problem.info;
     const Variant *variant = nullptr;
+    HEWN_CHECK(check_attributes(problem, error));
     HEWN_CHECK(pick_variant(info.kernels, problem.signature, options.variant, base.support, {},
                             &variant, error));
     const Entered entered(device, error);

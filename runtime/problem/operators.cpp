@@ -63,7 +63,43 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
                   sizeof Problem::signature);
 #include "operators.inc"
 
-// hewn.h's description of an operator has the table's tensors, in its order, behind struct_size.
+// The attributes, in the order of the operators.
+#define HEWN_VALUE(word, name, onnx) #word,
+#define HEWN_ATTRIBUTE(op, type, attribute, level, values) \
+    constexpr const char *words_##op##_##attribute[] = {values};
+#include "attributes.inc"
+#define HEWN_VALUE(word, name, onnx) #name,
+#define HEWN_ATTRIBUTE(op, type, attribute, level, values) \
+    constexpr const char *names_##op##_##attribute[] = {values};
+#include "attributes.inc"
+constexpr AttributeRule kAttributes[] = {
+#define HEWN_ATTRIBUTE(op, type, attribute, level, values) \
+    {type, \
+     #attribute, \
+     level, \
+     &Attributes::op##_##attribute, \
+     words_##op##_##attribute, \
+     names_##op##_##attribute, \
+     int32_t(sizeof words_##op##_##attribute / sizeof(char *))},
+#include "attributes.inc"
+};
+constexpr size_t kAttributeOffsets[] = {
+#define HEWN_ATTRIBUTE(op, type, attribute, level, values) offsetof(hewn_##op##_desc, attribute),
+#include "attributes.inc"
+};
+constexpr size_t kAttributeCount = sizeof kAttributes / sizeof kAttributes[0],
+                 kAttributeBytes = sizeof(int32_t);
+
+// The first attribute of an operator behind its n first ones; kAttributeCount: there is none.
+constexpr size_t nth_attribute(hewn_operator_type type, uint32_t n) {
+    for (size_t a = 0; a < kAttributeCount; a++) {
+        if (kAttributes[a].type == type && n-- == 0) return a;
+    }
+    return kAttributeCount;
+}
+
+// hewn.h's description of an operator has the table's tensors, in its order, behind struct_size,
+// then its attributes, an even number of words.
 #define HEWN_TENSOR(name, member, ...) offsetof(Desc, member),
 #define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
                       one_width, signature, tensors, levels) \
@@ -74,6 +110,11 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
             if (member != due) return false; \
             due += sizeof(void *); \
         } \
+        uint32_t n = 0; \
+        for (size_t a = 0; (a = nth_attribute(type, n)) < kAttributeCount; n++) { \
+            if (kAttributeOffsets[a] != due + n * kAttributeBytes) return false; \
+        } \
+        due += (n + n % 2) * kAttributeBytes; \
         return due == sizeof(Desc) && type == HEWN_OPERATOR_##dml_name; \
     } \
     static_assert(describes_##name(), "hewn.h and generators/operators.cmake differ in " #name);
@@ -145,6 +186,7 @@ public:
     hewn_status read(const void *desc) {
         HEWN_CHECK(check_introduced());
         HEWN_CHECK(read_tensors(desc));
+        HEWN_CHECK(read_attributes(desc));
         HEWN_CHECK(check_rank());
         for (const auto check :
              {&Reader::check_type, &Reader::check_width, &Reader::check_presence,
@@ -152,6 +194,7 @@ public:
             for (int t = 0; t < tensor_count(info_); t++) HEWN_CHECK((this->*check)(t));
         }
         for (int d = 0; d < problem_.output.rank; d++) HEWN_CHECK(check_blocks_along(d));
+        if (problem_.attributes.quantize_linear_precision) widen_division();
         set_signature();
         for (int t = info_.input_count; t < tensor_count(info_); t++) HEWN_CHECK(check_output(t));
         return HEWN_STATUS_OK;
@@ -210,6 +253,51 @@ private:
             if (!descs[t]) set_absent(t);
         }
         return HEWN_STATUS_OK;
+    }
+
+    // Behind the tensors, a word each and an even number of words. Those beyond struct_size are 0.
+    hewn_status read_attributes(const void *desc) {
+        problem_.attributes = {};
+        uint32_t n = 0;
+        for (size_t a; (a = nth_attribute(info_.type, n)) < kAttributeCount; n++) {
+            const AttributeRule &rule = kAttributes[a];
+            const int32_t value = problem_.attributes.*rule.member = word_behind(desc, n);
+            HEWN_CHECK(check_attribute(rule, value));
+        }
+        if (n % 2 == 0 || word_behind(desc, n) == 0) return HEWN_STATUS_OK;
+        return fail(error_, HEWN_STATUS_INVALID_ARGUMENT, "%s: reserved is %d, must be 0",
+                    info_.dml_name, int(word_behind(desc, n)));
+    }
+    int32_t word_behind(const void *desc, uint32_t n) const {
+        const size_t at = (1 + size_t(tensor_count(info_))) * sizeof(void *) + n * kAttributeBytes;
+        uint32_t struct_size;
+        std::memcpy(&struct_size, desc, sizeof struct_size);
+        int32_t word = 0;
+        if (struct_size >= at + kAttributeBytes)
+            std::memcpy(&word, static_cast<const char *>(desc) + at, sizeof word);
+        return word;
+    }
+
+    hewn_status check_attribute(const AttributeRule &rule, int32_t value) {
+        if (value < 0 || value >= rule.value_count)
+            return fail(error_, HEWN_STATUS_INVALID_ARGUMENT,
+                        "%s: %s %d is none of 0 (%s) to %d (%s)", info_.dml_name, rule.name,
+                        int(value), rule.names[0], int(rule.value_count - 1),
+                        rule.names[rule.value_count - 1]);
+        if (value == 0 || level_ >= rule.from) return HEWN_STATUS_OK;
+        return fail(error_, HEWN_STATUS_UNSUPPORTED,
+                    "%s: %s %s needs feature level %s, compiled at %s", info_.dml_name, rule.name,
+                    rule.names[value], word_of(rule.from), word_of(level_));
+    }
+
+    // The runtime divides f32, for f32's kernel.
+    void widen_division() {
+        for (int t = 0; t < info_.input_count; t++) {
+            const hewn_data_type type = at(t).type;
+            if (info_.tensors[t].role == zero_point) continue;
+            if (type == type_f16) at(t).packing = kWidened;
+            if (type == type_i32) at(t).packing = kConverted;
+        }
     }
 
     // An absent tensor reads as one value of the first one's sizes: 0, or the constant that its
@@ -439,6 +527,15 @@ halide_type_t halide_type(hewn_data_type type) {
                          uint8_t(type_bytes(type) * 8));
 }
 
+const AttributeRule *find_attribute(const Problem &problem, const char *&value) {
+    for (const AttributeRule &rule : kAttributes) {
+        const int32_t number = problem.attributes.*rule.member;
+        value = rule.names[number];
+        if (number != 0) return &rule;
+    }
+    return nullptr;
+}
+
 int tensor_of_operand(const Problem &problem, int o) {
     return o == problem.info->operand_count ? problem.info->input_count : problem.info->operands[o];
 }
@@ -518,5 +615,21 @@ hewn_status hewn_get_operator_tensor(uint32_t index, uint32_t tensor_index,
     for (int s = 0; s < op.signature_count; s++)
         info->in_signature |= op.signature[s] == int(tensor_index);
     info->types = level_rule ? types_of(op, *level_rule, int(tensor_index)) : 0;
+    return HEWN_STATUS_OK;
+}
+
+hewn_status hewn_get_operator_attribute(uint32_t index, uint32_t attribute,
+                                        hewn_feature_level level,
+                                        hewn_operator_attribute_info *info) {
+    const hewn_feature_level known = known_level(level);
+    if (index >= kOperatorCount || !known || !info || info->struct_size < sizeof *info)
+        return HEWN_STATUS_INVALID_ARGUMENT;
+    const size_t a = nth_attribute(kOperators[index].type, attribute);
+    if (a == kAttributeCount) return HEWN_STATUS_INVALID_ARGUMENT;
+    const AttributeRule &rule = kAttributes[a];
+    info->name = rule.name;
+    info->values = rule.words;
+    info->value_count = uint32_t(rule.value_count);
+    info->allowed = known >= rule.from;
     return HEWN_STATUS_OK;
 }

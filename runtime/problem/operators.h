@@ -27,6 +27,22 @@ constexpr int max_tensor_count() {
 }
 constexpr int kMaxTensors = max_tensor_count(), kMaxInputs = kMaxTensors - 1, kMaxOutputs = 3;
 
+// The values of a description's attributes; 0: the default.
+struct Attributes {
+#define HEWN_ATTRIBUTE(op, type, attribute, level, values) int32_t op##_##attribute;
+#include "attributes.inc"
+};
+
+// A choice among numbers from 0 on.
+struct AttributeRule {
+    hewn_operator_type type;  // the operator's
+    const char *name;
+    hewn_feature_level from;  // the level from which on it may be other than 0
+    int32_t Attributes::*member;
+    const char *const *words, *const *names;  // of the values: "f16", "FLOAT16"
+    int32_t value_count;
+};
+
 struct TensorRule {
     const char *name;  // DirectML's: "ScaleTensor"
     hewn_tensor_role role;
@@ -78,6 +94,7 @@ struct Problem {
     Tensor inputs[kMaxInputs];
     Tensor output;  // of several the first
     Tensor other_outputs[kMaxOutputs - 1];
+    Attributes attributes;
     char signature[16];
     // Where the values of inputs lie that are known at compile; null of the others.
     const void *constants[kMaxInputs];
@@ -87,6 +104,9 @@ struct Problem {
 hewn_data_type kernel_type(const OperatorInfo &info, const Tensor &tensor);
 
 halide_type_t halide_type(hewn_data_type type);
+
+// Which of the problem's attributes is not the default; null: none is. `value` is its value's name.
+const AttributeRule *find_attribute(const Problem &problem, const char *&value);
 
 // Tensor t of the problem: the inputs in order, then the outputs.
 inline const Tensor &tensor(const Problem &problem, int t) {

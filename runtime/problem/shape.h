@@ -14,16 +14,16 @@ constexpr int kMaxDimensions = 2 * kMaxRank;
 constexpr int kMaxOperands = 4;
 
 // How elements lie in their tensor that are not as the kernel takes them: several in a byte, or f16
-// where it takes f32.
+// or i32 where it takes f32.
 struct Packing {
     uint8_t bits;  // of one; 0: elements are as the kernel takes them
     bool is_signed;
 
     explicit operator bool() const { return bits != 0; }
-    bool widens() const { return bits == 16; }
+    bool widens() const { return bits >= 16; }
     int in_a_byte() const { return bits == 4 ? 2 : bits == 2 ? 4 : 1; }
 };
-constexpr Packing kWidened = {16, true};
+constexpr Packing kWidened = {16, true}, kConverted = {32, true};
 
 // A checked copy of a hewn_tensor_desc. Sizes and strides in elements, outermost first.
 struct Tensor {

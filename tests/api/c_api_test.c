@@ -14,7 +14,8 @@ int main(void) {
     const int64_t sizes[2] = {2, 5}, broadcast[2] = {0, 0};
     hewn_tensor_desc x = {sizeof x, HEWN_DATA_TYPE_FLOAT32, 2, NULL, NULL, NULL}, scale, zero_point,
                      y;
-    hewn_quantize_linear_desc quantize = {sizeof quantize, &x, &scale, &zero_point, &y};
+    hewn_quantize_linear_desc quantize = {sizeof quantize,        &x, &scale, &zero_point, &y,
+                                          HEWN_PRECISION_FLOAT32, 0};
     hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_QUANTIZE_LINEAR, &quantize};
     hewn_error error = {sizeof error, HEWN_STATUS_OK, ""};
     hewn_operator *op = NULL;

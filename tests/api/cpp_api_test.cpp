@@ -114,6 +114,26 @@ TEST_F(CppApi, DescriptionOfSeveralOutputs) {
     EXPECT_EQ(y, (std::vector<uint8_t>{0, 100, 255, 150}));
 }
 
+// Executed and bound. The f16 quotients are ties, those of f32 are not: 1 / 0.1 * 0.35.
+TEST_F(CppApi, Precision) {
+    const TensorDesc scale = TensorDesc::broadcast_scalar(DataType::FLOAT32, {4});
+    const std::vector<float> x = {0.25f, 0.349853515625f, 0.449951171875f, 65504};
+    const std::array<float, 1> tenth = {0.0999755859375f};
+    const std::vector<uint8_t> of_f16 = {2, 4, 4, 255}, of_f32 = {3, 3, 5, 255};
+    std::vector<uint8_t> q(4);
+    for (const auto precision : {hewn::Precision::FLOAT32, hewn::Precision::FLOAT16}) {
+        const std::vector<uint8_t> &due = precision == hewn::Precision::FLOAT32 ? of_f32 : of_f16;
+        hewn::QuantizeLinearDesc desc = {F32, scale, std::nullopt, U8};
+        desc.precision = precision;
+        const hewn::Operator op = hewn::compile(desc);
+        op.execute({x, tenth, nullptr}, {q});
+        EXPECT_EQ(q, due);
+        std::fill(q.begin(), q.end(), uint8_t(7));
+        op.bind({x, tenth, nullptr}, {q}).run();
+        EXPECT_EQ(q, due);
+    }
+}
+
 // A zero point is given as the other tensors are, or is left out.
 TEST_F(CppApi, ZeroPointsInBraces) {
     const DataType f32 = DataType::FLOAT32, u8 = DataType::UINT8;

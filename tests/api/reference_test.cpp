@@ -72,6 +72,34 @@ TEST(Reference, F16AgreesWithTheCompiler) {
 }
 #endif
 
+// Like to_f16, and bf16 by its neighbours, the numbers whose lower half is 0.
+TEST(Reference, RoundedTo) {
+    const auto same = [](float a, float b) { return reference::same(a, b); };
+    for (uint64_t bits = 0; bits < uint64_t(1) << 32; bits += 4093) {
+        const float f = reference::from_bits(uint32_t(bits));
+        ASSERT_TRUE(
+            same(reference::rounded_to(reference::kPrecisions[HEWN_PRECISION_FLOAT32], f), f))
+            << std::hex << bits;
+        ASSERT_TRUE(same(reference::rounded_to(reference::kPrecisions[HEWN_PRECISION_FLOAT16], f),
+                         reference::to_f32(reference::to_f16(f))))
+            << std::hex << bits;
+    }
+    const auto rounded = [](uint32_t bits) {
+        return reference::to_bits(reference::rounded_to(
+            reference::kPrecisions[HEWN_PRECISION_BFLOAT16], reference::from_bits(bits)));
+    };
+    EXPECT_EQ(rounded(0x3f808000), 0x3f800000u) << "a tie";
+    EXPECT_EQ(rounded(0x3f818000), 0x3f820000u) << "a tie";
+    EXPECT_EQ(rounded(0xbf808001), 0xbf810000u);
+    EXPECT_EQ(rounded(0x3f817fff), 0x3f810000u);
+    EXPECT_EQ(rounded(0x00018000), 0x00020000u) << "a subnormal tie";
+    EXPECT_EQ(rounded(0x80000001), 0x80000000u);
+    EXPECT_EQ(rounded(0x7f7f7fff), 0x7f7f0000u);
+    EXPECT_EQ(rounded(0x7f7f8000), 0x7f800000u) << "infinity";
+    EXPECT_EQ(rounded(0xff800000), 0xff800000u);
+    EXPECT_TRUE(std::isnan(reference::from_bits(rounded(0x7fffffff)))) << "a NaN stays one";
+}
+
 // The sum of two f16 in double is exact; its rounding to f16 goes by the definition above.
 TEST(Reference, AddF16RoundsOnce) {
     Random random("Reference.AddF16");

@@ -293,6 +293,66 @@ TEST(Tables, RefuseWhatIsNotThere) {
         << "not introduced yet";
 }
 
+TEST(Tables, Attributes) {
+    hewn_operator_attribute_info info{};
+    const uint32_t quantize = index_of(QUANTIZE.op);
+    EXPECT_EQ(hewn_get_operator_attribute(quantize, 0, 0, &info), INVALID) << "struct_size 0";
+    info.struct_size = sizeof info;
+    EXPECT_EQ(hewn_get_operator_attribute(quantize, 1, 0, &info), INVALID);
+    EXPECT_EQ(hewn_get_operator_attribute(index_of(QUANTIZE_63.op), 0, 0, &info), INVALID);
+    EXPECT_EQ(hewn_get_operator_attribute(hewn_operator_count(), 0, 0, &info), INVALID);
+    EXPECT_EQ(hewn_get_operator_attribute(quantize, 0, 0x1100, &info), INVALID);
+    EXPECT_EQ(hewn_get_operator_attribute(quantize, 0, 0, nullptr), INVALID);
+    EXPECT_EQ(info.name, nullptr);
+    ASSERT_EQ(hewn_get_operator_attribute(quantize, 0, 0, &info), HEWN_STATUS_OK);
+    EXPECT_STREQ(info.name, "precision");
+    EXPECT_EQ(std::vector<std::string>(info.values, info.values + info.value_count),
+              (std::vector<std::string>{"f32", "f16", "bf16"}));
+    EXPECT_EQ(info.allowed, 1);
+    hewn_get_operator_attribute(quantize, 0, HEWN_FEATURE_LEVEL_6_4, &info);
+    EXPECT_EQ(info.allowed, 0);
+}
+
+// QUANTIZE_LINEAR's precision: what it may be and from which level on, and that a description of
+// the version before it, whatever is behind it, has none.
+TEST(Tables, Precision) {
+    const int64_t sizes[] = {1, 1, 1, 4};
+    const hewn_tensor_desc x = {sizeof x, F32, 4, sizes, nullptr, nullptr};
+    hewn_tensor_desc y = x;
+    y.data_type = U8;
+    const auto compiled = [&](hewn_quantize_linear_desc own, hewn_feature_level level = 0) {
+        const hewn_operator_desc desc = {sizeof desc, QUANTIZE.op, &own};
+        const hewn_compile_options options = at_level(level);
+        return outcome_of([&](hewn_error *error) {
+            hewn_operator *op = nullptr;
+            const hewn_status status = hewn_compile(nullptr, &desc, &options, &op, error);
+            hewn_destroy_operator(op);
+            return status;
+        });
+    };
+    const auto with = [&](hewn_precision precision, uint32_t reserved = 0) {
+        return hewn_quantize_linear_desc{
+            sizeof(hewn_quantize_linear_desc), &x, &x, &y, &y, precision, reserved};
+    };
+    for (const hewn_precision precision :
+         {HEWN_PRECISION_FLOAT32, HEWN_PRECISION_FLOAT16, HEWN_PRECISION_BFLOAT16})
+        EXPECT_EQ(compiled(with(precision)).status, HEWN_STATUS_OK);
+    for (const hewn_precision unknown : {-1, 3})
+        EXPECT_TRUE(refused(compiled(with(unknown)), INVALID,
+                            {"QUANTIZE_LINEAR: precision " + std::to_string(unknown) +
+                             " is none of 0 (FLOAT32) to 2 (BFLOAT16)"}));
+    EXPECT_TRUE(refused(compiled(with(HEWN_PRECISION_FLOAT32, 1)), INVALID,
+                        {"QUANTIZE_LINEAR: reserved is 1, must be 0"}));
+    EXPECT_TRUE(
+        refused(compiled(with(HEWN_PRECISION_BFLOAT16), HEWN_FEATURE_LEVEL_6_4), UNSUPPORTED,
+                {"QUANTIZE_LINEAR: precision BFLOAT16 needs feature level hewn, compiled at 6.4"}));
+    EXPECT_EQ(compiled(with(HEWN_PRECISION_FLOAT32), HEWN_FEATURE_LEVEL_6_4).status,
+              HEWN_STATUS_OK);
+    hewn_quantize_linear_desc older = with(7, 7);
+    older.struct_size = offsetof(hewn_quantize_linear_desc, precision);
+    EXPECT_EQ(compiled(older).status, HEWN_STATUS_OK);
+}
+
 TEST(Tables, AddTypes) { all_types(ADD, false); }
 TEST(Tables, QuantizeLinearTypes) { all_types(QUANTIZE, true); }
 TEST(Tables, DequantizeLinearTypes) { all_types(DEQUANTIZE, true); }
@@ -948,13 +1008,15 @@ TEST_F(RawCompile, StructsOfALaterHeader) {
 }
 
 TEST_F(RawCompile, StructSizeOfEveryDesc) {
-    const auto too_small = [&](hewn_operator_type type, auto desc, const char *name) {
-        desc.struct_size = sizeof desc - 1;
+    const auto too_small = [&](hewn_operator_type type, auto desc, const char *name,
+                               size_t first_version = sizeof(decltype(desc))) {
+        desc.struct_size = uint32_t(first_version - 1);
         const hewn_operator_desc wrapped = {sizeof wrapped, type, &desc};
         EXPECT_TRUE(refused(run(&wrapped), INVALID, {name, "struct_size"}));
     };
     too_small(HEWN_OPERATOR_ADD, hewn_add_desc{}, "ADD");
-    too_small(HEWN_OPERATOR_QUANTIZE_LINEAR, hewn_quantize_linear_desc{}, "QUANTIZE_LINEAR");
+    too_small(HEWN_OPERATOR_QUANTIZE_LINEAR, hewn_quantize_linear_desc{}, "QUANTIZE_LINEAR",
+              offsetof(hewn_quantize_linear_desc, precision));
     too_small(HEWN_OPERATOR_DEQUANTIZE_LINEAR, hewn_dequantize_linear_desc{}, "DEQUANTIZE_LINEAR");
     too_small(HEWN_OPERATOR_QUANTIZE, hewn_quantize_desc{}, "QUANTIZE");
     too_small(HEWN_OPERATOR_DEQUANTIZE, hewn_dequantize_desc{}, "DEQUANTIZE");

@@ -416,6 +416,87 @@ TEST_P(VariantTest, MixedTypes) {
     }
 }
 
+// ---- QUANTIZE_LINEAR's precision ----
+
+constexpr int32_t PRECISIONS[] = {HEWN_PRECISION_FLOAT16, HEWN_PRECISION_BFLOAT16};
+
+// The types with which the kernel has f32 of quotients that were rounded.
+std::vector<DataTypes> types_of_quotients(const Variant &variant) {
+    std::vector<DataTypes> all;
+    if (variant.op() != HEWN_OPERATOR_QUANTIZE_LINEAR || variant.device() != HEWN_DEVICE_CPU ||
+        variant.types()[0] != HEWN_DATA_TYPE_FLOAT32)
+        return all;
+    for (const DataTypes &types : variant.all_types()) {
+        for (const hewn_data_type x :
+             {HEWN_DATA_TYPE_FLOAT32, HEWN_DATA_TYPE_FLOAT16, HEWN_DATA_TYPE_INT32})
+            for (const hewn_data_type scale : {HEWN_DATA_TYPE_FLOAT32, HEWN_DATA_TYPE_FLOAT16})
+                all.push_back({x, scale, types[2], types[3]});
+    }
+    return all;
+}
+
+// Any number, most of them beside a tie of f16 or bf16.
+void fill_beside_ties(Tensor &tensor, Random &random, int exponent) {
+    fill(tensor, [&](int64_t i) {
+        const int dropped = random.one_in(2) ? 13 : 16;
+        const uint32_t tie =
+                           uint32_t(random.bits()) >> 9 >> dropped << dropped | 1u << (dropped - 1),
+                       bits = uint32_t(exponent + random.integer(-9, 9) + 127) << 23 | tie;
+        const float value = reference::from_bits(bits + uint32_t(random.integer(-1, 1)));
+        set_float(tensor, i, random.one_in(2) ? value : -value);
+    });
+}
+
+TEST_P(VariantTest, PrecisionOfLayouts) {
+    const Variant &variant = GetParam();
+    const std::vector<DataTypes> all_types = types_of_quotients(variant);
+    if (all_types.empty()) GTEST_SKIP() << "does not divide f32 on the CPU";
+    Random random = this->random();
+    for (int i = 0, n = EMULATED ? 40 : 400; i < n; i++) {
+        Problem problem = random_problem(variant.op(), random.pick(all_types), random,
+                                         random.one_in(16) ? 50000 : 3000);
+        fill_inputs(problem, random, random.one_in(2) ? Scales::extraordinary : Scales::ordinary);
+        problem.attributes = {PRECISIONS[i % 2]};
+        ASSERT_TRUE(check(problem, variant.name)) << "layout " << i;
+    }
+    for (const std::vector<int64_t> &sizes : {std::vector<int64_t>{300001}, {700, 501}, {3, 511}}) {
+        for (const auto &layouts :
+             all_layouts(variant.op(), {Layout::dense, Layout::per_row, Layout::per_column})) {
+            if (!random.one_in(EMULATED ? 16 : 4)) continue;
+            Problem problem =
+                make_problem(variant.op(), random.pick(all_types), sizes, layouts, random);
+            fill_inputs(problem, random);
+            problem.attributes = {random.one_in(2) ? PRECISIONS[0] : PRECISIONS[1]};
+            ASSERT_TRUE(check(problem, variant.name, 3));
+        }
+    }
+}
+
+// All f16, and f32 beside ties of what they are rounded to, by scales that are rounded too.
+TEST_P(VariantTest, PrecisionOfValues) {
+    const Variant &variant = GetParam();
+    const std::vector<DataTypes> all_types = types_of_quotients(variant);
+    if (all_types.empty()) GTEST_SKIP() << "does not divide f32 on the CPU";
+    Random random = this->random();
+    for (const DataTypes &types : all_types) {
+        const bool half = types[0] == HEWN_DATA_TYPE_FLOAT16;
+        if (types[0] == HEWN_DATA_TYPE_INT32 || (!half && types[1] != types[0])) continue;
+        for (int i = 0, n = EMULATED ? 2 : 6; i < n; i++) {
+            Problem problem =
+                make_problem(variant.op(), types, {1 << 16}, per_tensor(variant.op()), random);
+            const int exponent = int(random.integer(-9, 9));
+            if (half)
+                fill(*problem.inputs[0],
+                     [&](int64_t x) { problem.inputs[0]->set(x, f16{uint16_t(x)}); });
+            else fill_beside_ties(*problem.inputs[0], random, exponent);
+            fill_beside_ties(*problem.inputs[1], random, i == 0 ? -20 : exponent - 3);
+            fill_random(*problem.inputs[2], random);
+            problem.attributes = {PRECISIONS[i % 2]};
+            ASSERT_TRUE(check(problem, variant.name)) << i;
+        }
+    }
+}
+
 // Every f16 as a scale beside f32, and every product between two f16 that ties or nearly does.
 TEST_P(VariantTest, MixedRounding) {
     const Variant &variant = GetParam();

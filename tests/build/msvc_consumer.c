@@ -29,7 +29,8 @@ static int run(void) {
     hewn_tensor_desc byte = {sizeof byte, HEWN_DATA_TYPE_UINT8, 1, sizes, broadcast, NULL};
     hewn_tensor_desc bytes = {sizeof bytes, HEWN_DATA_TYPE_UINT8, 1, sizes, 0, NULL};
     hewn_add_desc add = {sizeof add, &tensor, &tensor, &tensor};
-    hewn_quantize_linear_desc quantize = {sizeof quantize, &tensor, &scalar, &byte, &bytes};
+    hewn_quantize_linear_desc quantize = {sizeof quantize,        &tensor, &scalar, &byte, &bytes,
+                                          HEWN_PRECISION_FLOAT32, 0};
     hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_ADD, &add};
     hewn_buffer_binding inputs[3] = {{sizeof *inputs, a, 0, sizeof a},
                                      {sizeof *inputs, b, 0, sizeof b}};

@@ -29,7 +29,8 @@ int main(void) {
     const hewn_tensor_desc scale = {sizeof scale, HEWN_DATA_TYPE_FLOAT32, 1, sizes, repeat, NULL};
     const hewn_tensor_desc zero = {sizeof zero, HEWN_DATA_TYPE_UINT8, 1, sizes, repeat, NULL};
     const hewn_add_desc add = {sizeof add, &x, &x, &x}, mixed = {sizeof mixed, &x, &q, &x};
-    const hewn_quantize_linear_desc quantize = {sizeof quantize, &x, &scale, &zero, &q};
+    const hewn_quantize_linear_desc quantize = {sizeof quantize,        &x, &scale, &zero, &q,
+                                                HEWN_PRECISION_FLOAT32, 0};
     const hewn_dequantize_linear_desc dequantize = {sizeof dequantize, &q, &scale, &zero, &x};
     const hewn_quantized_linear_add_desc sum = {sizeof sum, &q,    &scale, &zero, &q,
                                                 &scale,     &zero, &scale, &zero, &q};

@@ -72,6 +72,13 @@ class OperatorsDocTest(unittest.TestCase):
                      for level in op["levels"]]
             self.assertEqual(rows, table, op["name"])
 
+    def test_attributes(self):
+        for op in OPERATORS:
+            due = [["attribute", "from", "values"]] if op["attributes"] else []
+            due += [[attribute["name"], attribute["from"], " ".join(attribute["values"])]
+                    for attribute in op["attributes"]]
+            self.assertEqual((tables(self.page[op["directml"]])[2:] or [[]])[0], due, op["name"])
+
     def test_kernels(self):
         heading, *rows = tables(self.page["Kernels"])[0]
         self.assertEqual(heading[:3], ["operator", "kernels", "tensors"])

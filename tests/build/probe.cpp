@@ -22,7 +22,8 @@ int main() {
         scale{sizeof scale, HEWN_DATA_TYPE_FLOAT32, 1, &n, &zero, nullptr},
         zero_point{sizeof zero_point, HEWN_DATA_TYPE_UINT8, 1, &n, &zero, nullptr},
         y{sizeof y, HEWN_DATA_TYPE_UINT8, 1, &n, &one, nullptr};
-    const hewn_quantize_linear_desc quantize{sizeof quantize, &x, &scale, &zero_point, &y};
+    const hewn_quantize_linear_desc quantize{sizeof quantize,        &x, &scale, &zero_point, &y,
+                                             HEWN_PRECISION_FLOAT32, 0};
     const hewn_operator_desc desc{sizeof desc, HEWN_OPERATOR_QUANTIZE_LINEAR, &quantize};
     hewn_error error{};
     error.struct_size = sizeof error;

@@ -102,7 +102,8 @@ hewn::Problem linear_problem(bool quantizes, hewn_data_type integers, const Size
                            zero_point = described(integers, sizes, &zero_point_strides),
                            output = described(to, sizes, nullptr);
     if (quantizes) {
-        const hewn_quantize_linear_desc own = {sizeof own, &input, &scale, &zero_point, &output};
+        const hewn_quantize_linear_desc own = {
+            sizeof own, &input, &scale, &zero_point, &output, HEWN_PRECISION_FLOAT32, 0};
         return read(HEWN_OPERATOR_QUANTIZE_LINEAR, own);
     }
     const hewn_dequantize_linear_desc own = {sizeof own, &input, &scale, &zero_point, &output};
@@ -788,7 +789,8 @@ TEST(Forms, AreBoundByArithmetic) {
                            number = described(HEWN_DATA_TYPE_FLOAT32, size, nullptr),
                            scale = described(HEWN_DATA_TYPE_FLOAT32, size, &once);
     const hewn_add_desc add = {sizeof add, &x, &x, &x};
-    const hewn_quantize_linear_desc quantize = {sizeof quantize, &number, &scale, nullptr, &x};
+    const hewn_quantize_linear_desc quantize = {
+        sizeof quantize, &number, &scale, nullptr, &x, HEWN_PRECISION_FLOAT32, 0};
     const hewn_dequantize_linear_desc dequantize = {sizeof dequantize, &x, &scale, nullptr,
                                                     &number};
     const hewn_quantized_linear_add_desc quantized_add = {

@@ -134,6 +134,12 @@ void compile(Input &input, hewn_device *device, const Hooks &hooks) {
     const hewn_operator_desc desc = {sizeof desc,
                                      input.one_in(32) ? input.take<int32_t>() : variant.op(),
                                      input.one_in(64) ? nullptr : own.data()};
+    if (input.one_in(8)) {  // attributes, the first of which is a precision
+        const std::array<int32_t, 2> attributes = {int32_t(input.below(4)), input.one_in(16)};
+        std::memcpy(&own[1 + count], attributes.data(), sizeof attributes);
+        struct_size += uint32_t(sizeof attributes);
+        std::memcpy(own.data(), &struct_size, sizeof struct_size);
+    }
 
     static char untouched;
     hewn_operator *op = reinterpret_cast<hewn_operator *>(&untouched);

@@ -1358,6 +1358,21 @@ TEST_F(FakeCuda, ConvertedTypes) {
     EXPECT_EQ(launches(HEWN_OPERATOR_QUANTIZE_LINEAR, {f32, f32, u2, u2}, {3}), 4);
 }
 
+TEST_F(FakeCuda, Precision) {
+    const Tensor x(HEWN_DATA_TYPE_FLOAT16, {4}), y(HEWN_DATA_TYPE_UINT8, {4});
+    const Description description(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                                  {x.desc(), x.desc(), y.desc(), y.desc()},
+                                  {HEWN_PRECISION_FLOAT16});
+    const hewn_compile_options options = compile_options();
+    DevicePtr device;
+    OperatorPtr op;
+    ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
+    const Outcome outcome = compile(description, &options, op, device.get());
+    EXPECT_EQ(outcome.status, HEWN_STATUS_UNSUPPORTED);
+    EXPECT_TRUE(says(outcome, "QUANTIZE_LINEAR: precision FLOAT16 is supported on the CPU alone"))
+        << outcome;
+}
+
 // Every variant's kernels are found in its PTX and get every argument, in every layout.
 TEST_F(FakeCuda, EveryKernel) {
     int &launches = variable<int>("fake_launches");

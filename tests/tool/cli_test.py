@@ -492,6 +492,23 @@ class QuantizeTest(CliTest):
             self.assert_same(got, quantize(x, scale.reshape(shape[-3:]), 0,
                                            np.int8).reshape(x.shape), str(shape))
 
+    def test_precision(self):
+        """ONNX's precision: NumPy's own f16 arithmetic, whose sums and quotients round once."""
+        x, scale = sample(self.rng, (3, 50), "f4"), self.rng.uniform(0.1, 3, (50,)).astype(F32)
+        with np.errstate(all="ignore"):
+            quotients = x.astype("f2") / scale.astype("f2")
+        for precision, due in (("f32", quantize(x, scale, 5, np.int8)),
+                               ("f16", quantize(quotients.astype(F32), F32(1), 5, np.int8))):
+            got = self.compute("quantize", self.save("x.npy", x), "--scale",
+                               self.save("s.npy", scale), "--zero-point", 5, "--type", "i8",
+                               "--precision", precision)
+            self.assert_same(got, due, precision)
+        self.refuse("quantize", self.path("x.npy"), "--scale", 1, "--type", "i8", "--precision",
+                    "bf16", "--feature-level", "6.4", code=1,
+                    says="precision BFLOAT16 needs feature level hewn")
+        self.refuse("quantize", self.path("x.npy"), "--scale", 1, "--type", "i8", "--precision",
+                    "f64", says="--precision")
+
     def test_blocks(self):
         """ONNX's block_size: a scale and a zero point for each block along the axis."""
         shape = (4, 6, 10)
@@ -1884,10 +1901,19 @@ class ConformanceTest(CliTest):
         """Rows, operators and attributes that hewn lacks, refusals, blocks."""
         other = dict(add_case(), op="REQUANTIZE", row="REQ")
         clamp = linear_case("QUANTIZE_LINEAR", "f32", [1.0], 1.0, 0, "u8", [1], row="Q.8")
-        clamp["attrs"] = {"precision": "f16"}
+        clamp["attrs"] = {"saturate": 1}
         self.check([other, clamp], skipped=2,
                    says=["  1  REQ: outside the tables: operator REQUANTIZE\n",
-                         "  1  Q.8: outside the tables: attribute precision\n"])
+                         "  1  Q.8: outside the tables: attribute saturate\n"])
+        tie = linear_case("QUANTIZE_LINEAR", "f32", [0.25, 0.449951171875], 0.0999755859375, 0,
+                          "i8", [2, 4], row="Q.precision", attrs={"precision": "f16"})
+        exact = dict(tie, output=tensor("i8", [2], [3, 5]), attrs={"precision": "f32"})
+        self.check([tie, exact], passed=2)
+        self.check(dict(exact, attrs=tie["attrs"]), failed=1)
+        self.broken(dict(tie, attrs={"precision": "f64"}),
+                    "'precision' is \"f64\", not f32 f16 bf16")
+        other = dict(tie, op="QUANTIZE")
+        self.broken(other, "'attrs' of QUANTIZE has the unknown field 'precision'")
         refused = linear_case("QUANTIZE_LINEAR", "f32", [1.0], 1.0, 0, "i16", [1], rule="none")
         for item in [*refused["inputs"].values(), refused["output"]]:
             del item["data"]
@@ -1908,7 +1934,7 @@ class ConformanceTest(CliTest):
             item = dict(outputs[name], data=[wrong])
             self.check(dict(dynamic, outputs={**outputs, name: item}), failed=1, says=[name])
         del outputs["OutputScaleTensor"]
-        self.broken(dynamic, "'outputs' is not an object of the operator's outputs")
+        self.broken(other, "'outputs' is not an object of the operator's outputs")
         blocks = linear_case("DEQUANTIZE_LINEAR", "u8", [1, 2, 3, 4, 5], 1.0, None, "f32",
                              [1, 2, 30, 40, 500])
         scale = tensor("f32", [3], [1, 10, 100], [1], block=[2])

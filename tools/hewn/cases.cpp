@@ -28,7 +28,7 @@ const std::set<std::string> TENSOR_FIELDS = {"dtype", "shape",      "data",     
                                              "block", "orig_shape", "orig_data", "packed"};
 // Of the quantization family, and not in the operator table.
 const std::set<std::string> FOREIGN_OPERATORS = {"ADD1", "REQUANTIZE"};
-const std::set<std::string> FOREIGN_ATTRIBUTES = {"activation", "clamp", "precision", "saturate"};
+const std::set<std::string> FOREIGN_ATTRIBUTES = {"activation", "clamp", "saturate"};
 const std::set<std::string> TOLERANCE_FIELDS = {"ulp", "abs", "rel"};
 
 // Data types of other projects that are in no operator's table.
@@ -139,6 +139,7 @@ void check_attributes(const OperatorInfo &op, const json &attrs, const Headers &
     std::set<std::string> known = {"output_dtype", "feature_level"};
     if (has_axis(op)) known.insert(AXIS_AND_BLOCKS.begin(), AXIS_AND_BLOCKS.end());
     if (has_quantization_type(op)) known.insert("quantization_type");
+    for (const AttributeInfo &attribute : op.attributes) known.insert(attribute.name);
     check_fields(attrs, known, std::string("'attrs' of ") + op.directml_name);
     const json *quantization = optional_member(attrs, "quantization_type");
     const char *due = headers.count("ZeroPointTensor") ? "SCALE_ZERO_POINT" : "SCALE";
@@ -149,6 +150,24 @@ void check_attributes(const OperatorInfo &op, const json &attrs, const Headers &
     if (type && *type != output.dtype)
         throw InputError("'output_dtype' is " + brief(*type) + ", but the output is of " +
                          output.dtype);
+}
+
+// The numbers of the values that attributes of the table have, by the same names.
+Attributes parse_attributes(const OperatorInfo &op, const json &attrs) {
+    Attributes numbers;
+    for (const AttributeInfo &attribute : op.attributes) {
+        const std::vector<std::string> words = words_of(attribute);
+        const json *given = optional_member(attrs, attribute.name);
+        const auto found = given ? std::find(words.begin(), words.end(), *given) : words.begin();
+        if (found == words.end()) {
+            std::string text =
+                std::string("'") + attribute.name + "' is " + brief(*given) + ", not";
+            for (const std::string &word : words) text += " " + word;
+            throw InputError(text);
+        }
+        numbers.push_back(int32_t(found - words.begin()));
+    }
+    return numbers;
 }
 
 // The output's strides may be written down, but only as they are.
@@ -488,8 +507,9 @@ void parse_into(Case &result, const json &object) {
         result.skip = "outside the tables: attribute " + foreign;
         return;
     }
-    if (const json *attrs = optional_member(object, "attrs")) check_attributes(op, *attrs, headers);
     if (const json *attrs = optional_member(object, "attrs")) {
+        check_attributes(op, *attrs, headers);
+        result.attributes = parse_attributes(op, *attrs);
         if (optional_member(*attrs, "feature_level"))
             result.level = parse_feature_level(text_member(*attrs, "feature_level", "'attrs'"));
     }
@@ -511,7 +531,7 @@ void parse_into(Case &result, const json &object) {
         const auto found = headers.find(tensor.name);
         types.push_back(found == headers.end() ? DataType() : *found->second.type);
     }
-    result.signature = kernel_name(op, types);
+    result.signature = kernel_name(op, types, result.attributes);
     parse_tolerance(result, object);
     check_packed(output);
     Header dense = output;
@@ -602,7 +622,7 @@ std::vector<Array> CaseRunner::run(const Case &test) const {
     const Device *const on = device ? &*device : nullptr;
     CompileOptions of_case = options;
     of_case.feature_level = test.level;
-    const Operator op = compile(test.op->type, descs, of_case, on);
+    const Operator op = compile(test.op->type, descs, of_case, on, test.attributes);
     std::vector<Array> results;
     results.push_back(Array::allocate("output", test.output.data_type, test.output.sizes));
     for (const TensorDesc &other : others)

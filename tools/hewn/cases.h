@@ -28,6 +28,7 @@ struct Case {
     std::string row;   // of a list of what is tested; empty: none
     std::string skip;  // why the case is not run; if set, nothing below is
     const OperatorInfo *op = nullptr;
+    Attributes attributes;
     std::string signature;  // of the kernel it needs: "quantize_linear_f32_u8"
     std::map<std::string, CaseTensor> inputs;
     FeatureLevel level = FeatureLevel::NEWEST;

@@ -142,6 +142,7 @@ using Fails = std::function<bool(Problem &)>;
 Problem part_of(const Problem &problem, int64_t first, int64_t count) {
     Problem part;
     part.op = problem.op;
+    part.attributes = problem.attributes;
     part.output = Tensor(problem.output.type, {count});
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         part.inputs.emplace_back();
@@ -234,6 +235,7 @@ Problem cropped(Problem problem, const Fails &fails) {
 Problem copy_of(const Problem &problem) {
     Problem copy;
     copy.op = problem.op;
+    copy.attributes = problem.attributes;
     copy.in_place = problem.in_place;
     copy.output = copy_of(problem.output);
     for (const auto &input : problem.inputs) {

@@ -180,6 +180,19 @@ void add_axis(CLI::App &command, OperatorOptions &options) {
         ->type_name("B");
 }
 
+void add_attributes(CLI::App &command, const OperatorInfo &op, OperatorOptions &options) {
+    options.attributes.resize(op.attributes.size());
+    for (size_t i = 0; i < op.attributes.size(); i++) {
+        const AttributeInfo &attribute = op.attributes[i];
+        command
+            .add_option(
+                std::string("--") + attribute.name, options.attributes[i],
+                std::string("ONNX's attribute of that name; default: ") + attribute.values[0])
+            ->check(CLI::IsMember(words_of(attribute)))
+            ->type_name("VALUE");
+    }
+}
+
 // The subcommand of an operator of the library's table.
 void add_operator_command(CLI::App &app, const OperatorInfo &op) {
     CLI::App &command = *app.add_subcommand(op.command, op.formula);
@@ -197,6 +210,7 @@ void add_operator_command(CLI::App &app, const OperatorInfo &op) {
     if (has_axis(op)) add_axis(command, *options);
     add_type(command, op, *options);
     add_bits(command, op, *options);
+    add_attributes(command, op, *options);
     add_common(command, *options);
     command.callback([&op, options] { run_operator(op, *options); });
 }

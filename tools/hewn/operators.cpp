@@ -48,6 +48,16 @@ CompileOptions compile_options(const OperatorOptions &options) {
     return result;
 }
 
+Attributes numbers_of(const OperatorInfo &op, const std::vector<std::string> &words) {
+    Attributes numbers;
+    for (size_t i = 0; i < words.size(); i++) {
+        const std::vector<std::string> all = words_of(op.attributes[i]);
+        const auto found = std::find(all.begin(), all.end(), words[i]);
+        numbers.push_back(found == all.end() ? 0 : int32_t(found - all.begin()));
+    }
+    return numbers;
+}
+
 // "InputTensor (x.npy"
 std::string opening(const Operand &operand) {
     return std::string(operand.tensor->name) + " (" + operand.array->name;
@@ -299,7 +309,8 @@ private:
         try {
             const std::optional<Device> device = open_device(options_.device);
             const Operator op =
-                compile(op_.type, tensors, compile_options(options_), device ? &*device : nullptr);
+                compile(op_.type, tensors, compile_options(options_), device ? &*device : nullptr,
+                        numbers_of(op_, options_.attributes));
             std::vector<Array> results = {Array::allocate(options_.output, output_type_, sizes)};
             for_each_other_output([&](const TensorInfo &tensor, const std::string &file) {
                 results.push_back(Array::allocate(file, due(tensor), {}));

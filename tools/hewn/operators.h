@@ -19,7 +19,8 @@ struct OperatorOptions : ExecutionOptions {
     std::string type;         // the output's; empty: it follows from the inputs'
     std::optional<int> bits;  // of the data's elements, which files hold in a byte each
     std::optional<int> axis;
-    std::optional<int> block_size;  // along the axis
+    std::optional<int> block_size;        // along the axis
+    std::vector<std::string> attributes;  // words, in the operator's order; empty: the default
     std::string output;
     std::vector<std::string> other_outputs;  // files; empty: not wanted
     std::string feature_level;               // "6.0"; empty: the newest

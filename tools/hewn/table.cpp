@@ -73,15 +73,28 @@ const Kernels &kernels_of(const OperatorInfo &op) {
 bool has_quantization_type(const OperatorInfo &op) { return kernels_of(op).middle; }
 bool mixes_floats(const OperatorInfo &op) { return kernels_of(op).mixed; }
 
-std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &types) {
+std::vector<std::string> words_of(const AttributeInfo &attribute) {
+    return {attribute.values, attribute.values + attribute.value_count};
+}
+
+bool asks_for_any(const Attributes &attributes) {
+    return std::any_of(attributes.begin(), attributes.end(), [](int32_t number) { return number; });
+}
+
+std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &types,
+                        const Attributes &attributes) {
     std::string name = kernels_of(op).of;
     const auto has = [&](DataType type) {
         return std::count(types.begin(), types.end(), type) > 0;
     };
-    const bool widens = has(DataType::FLOAT32) && has(DataType::FLOAT16);
+    // QUANTIZE_LINEAR's `precision`: the runtime divides in f32.
+    const bool divided = asks_for_any(attributes),
+               widens = divided || (has(DataType::FLOAT32) && has(DataType::FLOAT16));
     for (size_t i = 0; i < op.tensors.size(); i++) {
         if (!op.tensors[i].in_signature) continue;
-        const DataType type = widens && is_float(types.at(i)) ? DataType::FLOAT32 : types.at(i);
+        const bool widened = (widens && is_float(types.at(i))) ||
+                             (divided && op.tensors[i].role == HEWN_TENSOR_ROLE_DATA);
+        const DataType type = widened ? DataType::FLOAT32 : types.at(i);
         std::string word(type_name(file_type(type)));  // whose kernels packed types have
         if (op.unsigned_as_signed && word[0] == 'u') word[0] = 'i';
         name += "_" + word;

@@ -8,6 +8,9 @@
 namespace hewn::cli {
 
 using TensorInfo = hewn_operator_tensor_info;
+using AttributeInfo = hewn_operator_attribute_info;
+// An operator's, in order; those that are not there are 0.
+using Attributes = std::vector<int32_t>;
 
 const std::vector<OperatorInfo> &operator_table();
 
@@ -43,7 +46,14 @@ bool has_quantization_type(const OperatorInfo &op);
 // Whether floats that have one type by the table may be of two.
 bool mixes_floats(const OperatorInfo &op);
 
+// The words of an attribute's values, from number 0 on.
+std::vector<std::string> words_of(const AttributeInfo &attribute);
+
+// Whether one is not the default.
+bool asks_for_any(const Attributes &attributes);
+
 // The name, without its target, of the kernel for tensors of these types: "quantize_linear_f32_u8".
-std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &types);
+std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &types,
+                        const Attributes &attributes = {});
 
 }  // namespace hewn::cli

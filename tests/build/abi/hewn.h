@@ -77,12 +77,20 @@ typedef struct hewn_add_desc {
     const hewn_tensor_desc *b_tensor;
     const hewn_tensor_desc *output_tensor;
 } hewn_add_desc;
+typedef int32_t hewn_precision;
+enum {
+    HEWN_PRECISION_FLOAT32 = 0,
+    HEWN_PRECISION_FLOAT16 = 1,
+    HEWN_PRECISION_BFLOAT16 = 2
+};
 typedef struct hewn_quantize_linear_desc {
     uint32_t struct_size;
     const hewn_tensor_desc *input_tensor;
     const hewn_tensor_desc *scale_tensor;
     const hewn_tensor_desc *zero_point_tensor;
     const hewn_tensor_desc *output_tensor;
+    hewn_precision precision;
+    uint32_t reserved;
 } hewn_quantize_linear_desc;
 typedef struct hewn_dequantize_linear_desc {
     uint32_t struct_size;
@@ -340,6 +348,16 @@ HEWN_API hewn_status HEWN_CALL hewn_get_operator(uint32_t index, hewn_feature_le
 HEWN_API hewn_status HEWN_CALL hewn_get_operator_tensor(uint32_t index, uint32_t tensor,
                                                         hewn_feature_level level,
                                                         hewn_operator_tensor_info *info);
+typedef struct hewn_operator_attribute_info {
+    uint32_t struct_size;
+    const char *name;
+    const char *const *values;
+    uint32_t value_count;
+    int32_t allowed;
+} hewn_operator_attribute_info;
+HEWN_API hewn_status HEWN_CALL hewn_get_operator_attribute(uint32_t index, uint32_t attribute,
+                                                           hewn_feature_level level,
+                                                           hewn_operator_attribute_info *info);
 typedef struct hewn_target_info {
     uint32_t struct_size;
     const char *name;
