@@ -81,7 +81,7 @@ public:
         for (const Value &value : outputs_) facts_.outputs.push_back(value.type());
         facts_.axis = attribute("axis", facts_.axis);
         facts_.block_size = attribute("block_size", facts_.block_size);
-        facts_.precision = attribute("precision", facts_.precision);
+        for (auto &[name, value] : facts_.attributes) value = attribute(name.c_str(), value);
     }
     const OrtNode *get() const { return node_; }
     const NodeFacts &facts() const { return facts_; }
@@ -176,7 +176,8 @@ std::optional<Group> group_around(const Ort &ort, const Node &middle, const std:
     group.nodes.emplace_back(ort, middle.outputs()[0].consumers()[0]);
     const Node &last = group.nodes.back();
     if (!last.facts().is("QuantizeLinear") || !operator_for(last.facts(), target) ||
-        !has_one_scale(last) || !computes(*op, group.types(), target))
+        !has_one_scale(last) || asks_for_any(last.facts().attributes) ||
+        !computes(*op, group.types(), target))
         return {};
     return group;
 }
@@ -261,7 +262,7 @@ NodeFacts facts_of_kernel(const Ort &ort, const OrtKernelInfo *info) {
     };
     facts.axis = attribute("axis", facts.axis);
     facts.block_size = attribute("block_size", facts.block_size);
-    facts.precision = attribute("precision", facts.precision);
+    for (auto &[name, value] : facts.attributes) value = attribute(name.c_str(), value);
     return facts;
 }
 
@@ -300,6 +301,7 @@ Description describe_kernel(const Ort &ort, const OrtKernelInfo *info, const std
     description.types[inputs] = facts.outputs[0];
     description.axis = facts.axis;
     description.block_size = facts.block_size;
+    description.attributes = *numbers_of(*description.op, facts.attributes);
     return description;
 }
 

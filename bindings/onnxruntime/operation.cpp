@@ -319,7 +319,7 @@ private:
     hewn_operator *compile(const Part &part, const hewn_compile_options &options) const {
         std::vector<int64_t> sizes, block_sizes, strides[kMaxTensors];
         hewn_tensor_desc tensors[kMaxTensors];
-        AnyDesc desc = {uint32_t((tensors_ + 1) * sizeof(void *)), {}};
+        AnyDesc desc(*description_.op, description_.attributes);
         for (const Part::Dimension &dimension : part.dimensions) {
             sizes.push_back(dimension.size);
             block_sizes.push_back(dimension.block);
@@ -330,12 +330,11 @@ private:
                           sizes.data(),      strides[t].data(),     nullptr};
             if (description_.op->is_sized_parameter(t) && t + 1 < tensors_)
                 tensors[t].block_sizes = block_sizes.data();
-            if (tensors[t].data_type != HEWN_DATA_TYPE_UNKNOWN) desc.tensors[t] = &tensors[t];
+            if (tensors[t].data_type != HEWN_DATA_TYPE_UNKNOWN) desc.set(t, tensors[t]);
         }
-        const hewn_operator_desc wrapped = {sizeof wrapped, description_.op->type, &desc};
         hewn_error error = {sizeof error, HEWN_STATUS_OK, ""};
         hewn_operator *op = nullptr;
-        check(hewn_compile(nullptr, &wrapped, &options, &op, &error), error);
+        check(hewn_compile(nullptr, desc.get(), &options, &op, &error), error);
         return op;
     }
 };

@@ -41,7 +41,8 @@ struct Description {
     const Operator *op = nullptr;
     Types types = {};  // of the inputs, and of the output behind them
     int64_t axis = 1;  // of scales for each index of an axis, and of blocks; negative: from the end
-    int64_t block_size = 0;  // 0: no blocks
+    int64_t block_size = 0;                // 0: no blocks
+    std::vector<int32_t> attributes = {};  // as numbers_of() gives them
     // For each of the operator's inputs its number among those that ONNX Runtime passes; kAbsent if
     // it is not passed.
     static constexpr int kAbsent = -1;

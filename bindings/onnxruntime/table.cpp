@@ -1,6 +1,7 @@
 #include "table.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace hewn_ort {
 
@@ -84,38 +85,94 @@ uint64_t bytes_of(hewn_data_type type, int64_t elements) {
     return bytes;  // 0 elements are an error, and 0 bytes
 }
 
+namespace {
+
+// An attribute of hewn's table, with ONNX's numbers of its values.
+struct Attribute {
+    hewn_operator_type type;
+    std::string name;
+    std::vector<int64_t> values;
+};
+const std::vector<Attribute> &attributes_of_table() {
+    static const std::vector<Attribute> all = {
+#define HEWN_VALUE(word, name, onnx) onnx,
+#define HEWN_ATTRIBUTE(op, type, attribute, level, values) {type, #attribute, {values}},
+#include "attributes.inc"
+    };
+    return all;
+}
+
+}  // namespace
+
+const Attributes &no_attributes() {
+    static const Attributes none = [] {
+        Attributes names;
+        for (const Attribute &attribute : attributes_of_table()) names[attribute.name] = 0;
+        return names;
+    }();
+    return none;
+}
+
+bool asks_for_any(const Attributes &attributes) {
+    return std::any_of(attributes_of_table().begin(), attributes_of_table().end(),
+                       [&](const Attribute &attribute) {
+                           const int64_t value = attributes.at(attribute.name);
+                           return value != 0 && value != attribute.values.front();
+                       });
+}
+
+std::optional<std::vector<int32_t>> numbers_of(const Operator &op, const Attributes &attributes) {
+    std::vector<int32_t> numbers;
+    for (const Attribute &attribute : attributes_of_table()) {
+        if (attribute.type != op.type) continue;
+        const int64_t given = attributes.at(attribute.name);
+        const auto &values = attribute.values;
+        const auto found = given ? std::find(values.begin(), values.end(), given) : values.begin();
+        if (found == values.end()) return {};
+        numbers.push_back(int32_t(found - values.begin()));
+    }
+    return numbers;
+}
+
+AnyDesc::AnyDesc(const Operator &op, const std::vector<int32_t> &attributes)
+    : desc_{sizeof(hewn_operator_desc), op.type, words_} {
+    const size_t behind = op.inputs + 2, bytes = attributes.size() * sizeof attributes[0];
+    const auto struct_size =
+        uint32_t((behind + (bytes + sizeof words_[0] - 1) / sizeof words_[0]) * sizeof words_[0]);
+    std::memcpy(words_, &struct_size, sizeof struct_size);
+    if (bytes > 0) std::memcpy(&words_[behind], attributes.data(), bytes);
+}
+
 // Compiles it of one element: no rule of hewn's is said again here.
-bool computes(const Operator &op, const Types &types, const std::string &target) {
-    AnyDesc desc = {uint32_t((op.inputs + 2) * sizeof(void *)), {}};
+bool computes(const Operator &op, const Types &types, const std::string &target,
+              const std::vector<int32_t> &attributes) {
+    AnyDesc desc(op, attributes);
     hewn_tensor_desc tensors[kMaxTensors];
     for (size_t t = 0; t <= op.inputs; t++) {
-        tensors[t] = {sizeof tensors[t], types[t], 0, nullptr, nullptr};
-        if (types[t] != HEWN_DATA_TYPE_UNKNOWN) desc.tensors[t] = &tensors[t];
+        tensors[t] = {sizeof tensors[t], types[t], 0, nullptr, nullptr, nullptr};
+        if (types[t] != HEWN_DATA_TYPE_UNKNOWN) desc.set(t, tensors[t]);
     }
-    const hewn_operator_desc wrapped = {sizeof wrapped, op.type, &desc};
     hewn_compile_options options = {};
     options.struct_size = sizeof options;
     options.variant = target.c_str();
     hewn_operator *compiled = nullptr;
-    hewn_compile(nullptr, &wrapped, &options, &compiled, nullptr);
+    hewn_compile(nullptr, desc.get(), &options, &compiled, nullptr);
     hewn_destroy_operator(compiled);
     return compiled;
 }
 
 const Operator *operator_for(const NodeFacts &node, const std::string &target) {
     const Operator *const op = find_operator(node, false);
-    // hewn divides in f32, whatever the scale's type
-    const bool divides_so =
-        node.precision == 0 || node.precision == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
-    if (!op || !divides_so || node.outputs.size() != 1) return nullptr;
-    if (node.inputs.size() > op->inputs) return nullptr;
+    if (!op || node.outputs.size() != 1 || node.inputs.size() > op->inputs) return nullptr;
+    const auto attributes = numbers_of(*op, node.attributes);
+    if (!attributes) return nullptr;
     Types types = {};
     for (size_t i = 0; i < node.inputs.size(); i++) {
         types[i] = node.inputs[i];
         if (node.present[i] && types[i] == HEWN_DATA_TYPE_UNKNOWN) return nullptr;
     }
     types[op->inputs] = node.outputs[0];
-    return computes(*op, types, target) ? op : nullptr;
+    return computes(*op, types, target, *attributes) ? op : nullptr;
 }
 
 }  // namespace hewn_ort

@@ -4,6 +4,8 @@
 #include <hewn/hewn.h>
 
 #include <array>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,11 +18,10 @@ namespace hewn_ort {
 constexpr size_t kMaxTensors = 16;
 using Types = std::array<hewn_data_type, kMaxTensors>;  // UNKNOWN: absent, or none of hewn's
 
-// The description of any operator.
-struct AnyDesc {
-    uint32_t struct_size;
-    const hewn_tensor_desc *tensors[kMaxTensors];
-};
+// By name, ONNX's numbers of the attributes that hewn's operators have as well.
+using Attributes = std::map<std::string, int64_t>;
+// All that are none of a node's are 0.
+const Attributes &no_attributes();
 
 // One of hewn's operators as a node of ONNX's.
 struct Operator {
@@ -45,7 +46,8 @@ struct NodeFacts {
     int version = 0;  // the opset that brought its meaning
     std::vector<hewn_data_type> inputs, outputs;
     std::vector<bool> present;  // inputs
-    int64_t axis = 1, block_size = 0, precision = 0;
+    int64_t axis = 1, block_size = 0;
+    Attributes attributes = no_attributes();
 
     bool is(std::string_view type) const { return domain.empty() && name == type; }
     hewn_data_type input(size_t i) const {
@@ -58,8 +60,29 @@ const Operator *find_operator(const NodeFacts &node, bool between);
 
 // The operator that computes a node; null: none. `target`: as hewn_compile_options::variant.
 const Operator *operator_for(const NodeFacts &node, const std::string &target);
+// Whether a node has an attribute that is not the default of hewn's operators.
+bool asks_for_any(const Attributes &attributes);
 // Whether hewn has this operator of these types on this machine. Types of absent inputs: UNKNOWN.
-bool computes(const Operator &op, const Types &types, const std::string &target);
+bool computes(const Operator &op, const Types &types, const std::string &target,
+              const std::vector<int32_t> &attributes = {});
+// hewn's numbers of the operator's attributes, in its order, from ONNX's; nothing: one has a value
+// that hewn's has not.
+std::optional<std::vector<int32_t>> numbers_of(const Operator &op, const Attributes &attributes);
+
+// The description of any operator: behind the tensors' places are the attributes.
+class AnyDesc {
+public:
+    AnyDesc(const Operator &op, const std::vector<int32_t> &attributes);
+    AnyDesc(const AnyDesc &) = delete;
+    AnyDesc &operator=(const AnyDesc &) = delete;
+
+    void set(size_t tensor, const hewn_tensor_desc &desc) { words_[1 + tensor] = &desc; }
+    const hewn_operator_desc *get() const { return &desc_; }
+
+private:
+    const void *words_[2 * kMaxTensors] = {};
+    const hewn_operator_desc desc_;
+};
 
 hewn_data_type hewn_type(ONNXTensorElementDataType type);  // UNKNOWN: hewn has none
 uint64_t bytes_of(hewn_data_type type, int64_t elements);  // packed, if the type is

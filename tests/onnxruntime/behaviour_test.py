@@ -125,6 +125,15 @@ class Groups(unittest.TestCase):
             self.assertEqual(len(session.run(None, feeds)), 2)
 
 
+    def test_another_precision_is_no_group(self):
+        for precision in (1, 10):
+            model, _ = group("Add", self.rng, [np.uint8] * 3)
+            model.opset_import[0].version = 23
+            model.graph.node[3].attribute.append(helper.make_attribute("precision", precision))
+            session = common.on_hewn(model, common.session_options(Level.ORT_DISABLE_ALL))
+            self.assertEqual(sorted(WHOLE) in common.taken(session), precision == 1)
+
+
 class Graphs(unittest.TestCase):
     def test_bodies_of_if_and_loop(self):
         def body(node, name, inputs=()):
@@ -165,16 +174,31 @@ class Graphs(unittest.TestCase):
         y = session.run(None, {"a": np.ones((2, 4), F32)})[0]
         self.assertEqual(y.tolist(), [[3] * 4] * 2)
 
-    def test_a_division_in_f16_is_not_hewns(self):
-        for precision, is_hewns in ((None, True), (1, True), (10, False)):
+    def test_precision(self):
+        """Of a division: none but f32, f16 and bf16, and only in QuantizeLinear by itself."""
+        x = np.asarray([0.25, 0.35, 0.45, 1.0039], F32)
+        tenth = np.asarray(0.1, F32)
+
+        def bf16(values):
+            bits = values.view(np.uint32)
+            return (bits + 0x7fff + (bits >> 16 & 1) & 0xffff0000).astype(np.uint32).view(F32)
+
+        halves = (x.astype(np.float16) / tenth.astype(np.float16)).astype(F32)
+        dues = {None: x / tenth, 1: x / tenth, 10: halves, 16: bf16(bf16(x) / bf16(tenth)),
+                11: None}
+        for precision, due in dues.items():
+            is_hewns = precision != 11
             attributes = {} if precision is None else {"precision": precision}
             node = helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"], **attributes)
-            constants = {"s": np.asarray(0.5, F32), "z": np.asarray(3, np.uint8)}
+            constants = {"s": tenth, "z": np.asarray(3, np.uint8)}
             model = common.model([node], [("x", F32, ["n"])], [("y", np.uint8, ["n"])], constants,
                                  opset=23)
             options = common.session_options(Level.ORT_DISABLE_ALL)
-            self.assertEqual(common.taken_nodes(common.on_hewn(model, options)),
-                             ["QuantizeLinear"] * is_hewns, precision)
+            session = common.on_hewn(model, options)
+            self.assertEqual(common.taken_nodes(session), ["QuantizeLinear"] * is_hewns, precision)
+            if due is not None:
+                y = session.run(None, {"x": x})[0]
+                self.assertEqual(y.tolist(), (np.rint(due) + 3).tolist(), precision)
 
     def test_a_scale_with_too_many_elements_is_refused(self):
         node = helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"])
