@@ -46,6 +46,11 @@ def python_type(word):
     return KINDS[word[0]] + word[1:]
 
 
+def python_value(word):
+    """f16 is float16 and bf16 bfloat16, as the module has it too (Problem::set_attributes)."""
+    return re.sub(r"f(?=\d)", "float", word)
+
+
 def listed(words, last=" or "):
     return last.join(filter(None, (", ".join(words[:-1]), words[-1])))
 
@@ -59,6 +64,7 @@ class Operator:
         roles = [tensor["role"] for tensor in self.tensors]
         self.inputs = self.names[: roles.index("output")]
         self.output, *self.others = self.tensors[len(self.inputs) :]
+        self.attributes = [attribute["name"] for attribute in row["attributes"]]
 
     def keywords(self):
         """Those that can matter: axis and block_size to parameters that vary, dtype to an output
@@ -87,6 +93,8 @@ class Operator:
         yield "*"
         for word in self.keywords():
             yield f"{word}: {KEYWORDS[word]} = None" if annotated else f"{word}=None"
+        for word in self.attributes:
+            yield f"{word}: DType | None = None" if annotated else f"{word}=None"
 
     def type_text(self, tensor):
         if tensor["like"] < 0:
@@ -129,6 +137,10 @@ class Operator:
         short = "" if whole else ", the last block of which may be short"
         values = {"x": self.inputs[0], "default": self.default_type(), "short": short}
         about = {word: ABOUT[word].format(**values) for word in self.keywords()}
+        for attribute in self.row["attributes"]:
+            first, *others = map(python_value, attribute["values"])
+            text = f"ONNX's attribute of that name: {first}, which None is, {listed(others)}."
+            about[attribute["name"]] = text
         for name, text in [*self.tensor_lines(), *about.items()]:
             yield from textwrap.wrap(f"{name}: {text}", 92, subsequent_indent="    ")
         yield ""
@@ -153,6 +165,7 @@ class Operator:
     def call(self):
         passed = [word if word in self.keywords() else "None" for word in KEYWORDS]
         inputs = ", ".join(self.inputs) + ("," if len(self.inputs) == 1 else "")
+        passed.append("(" + "".join(f"{word}, " for word in self.attributes).strip() + ")")
         return f"_call({self.row['number']}, ({inputs}), ({', '.join(passed)}))"
 
     def function(self):
@@ -182,6 +195,7 @@ class Operator:
             "like": tuple((tensor["like"], tensor["integers"]) for tensor in self.tensors),
             "signature": tuple(self.row["signature"]),
             "keywords": tuple(self.keywords()),
+            "attributes": tuple(self.attributes),
         }
         lines = "".join(f"        {name}={value!r},\n" for name, value in fields.items())
         return f'    "{self.row["name"]}": Operator(\n{lines}    ),\n'

@@ -73,9 +73,10 @@ def compile(
     threads: int | None = None,
     variant: str | None = None,
     constants: bool = True,
+    **attributes: DType | None,
 ) -> Operator:
     """An operator for arrays that lie like these, to be called on others: its function or name,
-    then its inputs and keywords. Computes nothing.
+    then its inputs, keywords and attributes. Computes nothing.
 
     constants: arrays given as scales and zero points are copied and stay as they are, which is
     faster; a call does not take them. Without, it does. Numbers stay as they are always.
@@ -87,7 +88,11 @@ def compile(
     missing = len(row.inputs) - len(inputs)
     if missing < 0:
         raise Error(Status.INVALID_ARGUMENT, f"{name}: has {len(row.inputs)} inputs")
-    options = (axis, block_size, dtype, out, threads, variant)
+    for word in attributes:
+        if word not in row.attributes:
+            raise Error(Status.INVALID_ARGUMENT, f"{word}: {name} has no such attribute")
+    values = tuple(attributes.get(word) for word in row.attributes)
+    options = (axis, block_size, dtype, out, threads, variant, values)
     return Operator(
         _operators.library, row.number, inputs + missing * (None,), options, constants
     )

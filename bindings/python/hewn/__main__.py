@@ -49,6 +49,8 @@ def add_operator(commands: Any, name: str, row: Operator) -> None:
         if word != "out":
             kind = str if word in ("dtype", "variant") else int
             parser.add_argument(option(word), type=kind, metavar=word.upper())
+    for word in row.attributes:
+        parser.add_argument(option(word), metavar=word.upper())
     parser.add_argument("-o", "--out", required=True, metavar="FILE", help="a .npy file")
     parser.set_defaults(run=run_operator, operator=name)
 
@@ -56,7 +58,7 @@ def add_operator(commands: Any, name: str, row: Operator) -> None:
 def run_operator(given: argparse.Namespace) -> int:
     row, values = OPERATORS[given.operator], vars(given)
     inputs = [values[tensor] for tensor in row.inputs]
-    keywords = {word: values[word] for word in row.keywords if word != "out"}
+    keywords = {word: values[word] for word in row.keywords + row.attributes if word != "out"}
     result = getattr(hewn, given.operator)(*inputs, **keywords)
     first, *others = result if isinstance(result, tuple) else (result,)
     numpy.save(given.out, first, allow_pickle=False)

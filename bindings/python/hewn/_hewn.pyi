@@ -12,7 +12,9 @@ class Library:
         self,
         type: int,
         inputs: tuple[Any, ...],
-        options: tuple[int | None, int | None, Any, Any, int | None, str | None],
+        options: tuple[
+            int | None, int | None, Any, Any, int | None, str | None, tuple[Any, ...]
+        ],
         /,
     ) -> Any: ...
 
@@ -24,7 +26,9 @@ class Operator:
         library: Library,
         type: int,
         inputs: tuple[Any, ...],
-        options: tuple[int | None, int | None, Any, Any, int | None, str | None],
+        options: tuple[
+            int | None, int | None, Any, Any, int | None, str | None, tuple[Any, ...]
+        ],
         constants: bool,
         /,
     ) -> None: ...

@@ -38,6 +38,7 @@ class Operator(NamedTuple):
     like: tuple[tuple[int, str], ...]  # the tensor whose type it has, -1: none; for integers' this
     signature: tuple[int, ...]  # the tensors whose types name a kernel
     keywords: tuple[str, ...]
+    attributes: tuple[str, ...]
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -15,13 +15,15 @@ std::string Row::in_python(std::string message) const {
 }
 
 Arguments::Arguments(const Row &row, nb::tuple inputs, nb::tuple options) {
-    nb::handle *keywords[] = {&axis, &block_size, &dtype, &out, &threads, &variant};
+    nb::handle *keywords[] = {&axis, &block_size, &dtype, &out, &threads, &variant, &attributes};
     if (inputs.size() != row.output() || options.size() != std::size(keywords))
         throw std::logic_error("not an operator's arguments");
     for (size_t i = 0; i < inputs.size(); i++)
         this->inputs[i] = PyTuple_GetItem(inputs.ptr(), Py_ssize_t(i));
     for (size_t i = 0; i < options.size(); i++)
         *keywords[i] = PyTuple_GetItem(options.ptr(), Py_ssize_t(i));
+    if (nb::len(attributes) != row.info.attributes.size())
+        throw std::logic_error("not an operator's attributes");
 }
 
 Problem::Problem(const Row &row, const Arguments &given) : row_(&row) {
@@ -29,6 +31,7 @@ Problem::Problem(const Row &row, const Arguments &given) : row_(&row) {
     resolve_types(given);
     broadcast_data();
     set_blocks(given);
+    set_attributes(given);
     place();
     if (output_given_) take_output(given.out);
     for (size_t i = row.output() + 1; i < row.count(); i++) {
@@ -163,6 +166,29 @@ void Problem::set_blocks(const Arguments &given) {
     if (block_ < 1) refuse("block_size", std::to_string(block_) + ", at least 1 is due");
 }
 
+// A value's word as Python has it: f16 is float16, bf16 bfloat16.
+static std::string in_python(std::string word) {
+    const size_t digits = word.find_first_of("0123456789");
+    if (digits == word.npos || digits == 0 || word[digits - 1] != 'f') return word;
+    return word.insert(digits, "loat");
+}
+
+void Problem::set_attributes(const Arguments &given) {
+    for (size_t i = 0; i < row_->info.attributes.size(); i++) {
+        const hewn_operator_attribute_info &attribute = row_->info.attributes[i];
+        const nb::handle value = PyTuple_GetItem(given.attributes.ptr(), Py_ssize_t(i));
+        attributes_.push_back(0);
+        if (value.is_none()) continue;
+        const std::string name = name_asked(value);
+        int32_t &number = attributes_.back();
+        const int32_t count = int32_t(attribute.value_count);
+        std::string due;
+        for (; number < count && in_python(attribute.values[number]) != name; number++)
+            due += (due.empty() ? "" : ", ") + in_python(attribute.values[number]);
+        if (number == count) refuse(attribute.name, "is " + name + "; one of " + due + " is due");
+    }
+}
+
 // By NumPy's rule.
 void Problem::broadcast(Tensor &tensor, const Shape &to, const char *name) {
     const Shape &from = tensor.shape;
@@ -261,7 +287,7 @@ hewn::Operator Problem::compile(const std::string &variant, int threads,
         else options.constants.push_back({constant.memory(), constant.bytes});
     }
     try {
-        return hewn::compile(row_->info.type, tensors, options);
+        return hewn::compile(row_->info.type, tensors, options, nullptr, attributes_);
     } catch (const hewn::Error &error) {
         throw Failure{error.status(), row_->in_python(error.what())};
     }
@@ -281,6 +307,7 @@ std::string Problem::key(int threads, const std::string &variant) const {
     for (uint32_t d = 0; d < shape_.rank; d++) add(shape_.sizes[d]);
     add(block_);
     if (block_) add(axis_);
+    for (const int32_t attribute : attributes_) add(attribute);
     for (size_t i = 0; i < row_->count(); i++) {
         const Tensor &tensor = tensors_[i];
         add(tensor.type);

@@ -37,6 +37,7 @@ struct Arguments {
 
     nb::handle inputs[MAX_TENSORS];
     nb::handle axis, block_size, dtype, out, threads, variant;
+    nb::handle attributes;  // a tuple of them, in the operator's order
 };
 
 class Problem {
@@ -65,6 +66,7 @@ private:
     Shape shape_;        // of the output
     int axis_ = -1;      // -1: none
     int64_t block_ = 0;  // 0: none
+    std::vector<int32_t> attributes_;
     bool output_given_ = false;
 
     const char *name(size_t i) const { return row_->names[i].c_str(); }
@@ -76,6 +78,7 @@ private:
     void resolve_types(const Arguments &given);
     void broadcast_data();
     void set_blocks(const Arguments &given);
+    void set_attributes(const Arguments &given);
     void broadcast(Tensor &tensor, const Shape &to, const char *name);
     void place_parameter(size_t i, const Shape &blocks);
     void place();

@@ -35,6 +35,7 @@ std::string name_of(const Row &row) {
     const char *kind = row.code == Code::Float ? "float" : row.code == Code::Int ? "int" : "uint";
     return kind + std::to_string(row.bits);
 }
+}  // namespace
 
 // numpy.dtype has a name, numpy.uint8 a __name__; torch.uint8 prints as it is written.
 std::string name_asked(nb::handle dtype) {
@@ -45,7 +46,6 @@ std::string name_asked(nb::handle dtype) {
     const std::string written = text_of(nb::borrow(dtype));
     return written.substr(written.rfind('.') + 1);
 }
-}  // namespace
 
 bool has_name(hewn_data_type type) {
     return std::any_of(std::begin(rows), std::end(rows),

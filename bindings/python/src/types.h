@@ -42,6 +42,8 @@ bool is_signed(hewn_data_type type);
 hewn_data_type type_of(nb::dlpack::dtype dtype);
 // The same, for a buffer's format and the bytes of an element.
 hewn_data_type type_of(const char *format, Py_ssize_t bytes);
+// The name of what is given as a type: "float16" for that word, NumPy's class or a framework's.
+std::string name_asked(nb::handle dtype);
 // What a `dtype` argument means: a name, or a type of NumPy's or of another framework. None is
 // UNKNOWN.
 hewn_data_type type_asked(nb::handle dtype);

@@ -79,6 +79,9 @@ REFUSED = [
         quantize(scale=np.ones((2, 3, 4), "f4"), axis=2, block_size=2),
         "cannot be broadcast to [2, 3, 2]; with block_size the axis counts blocks",
     ),
+    # Attributes.
+    (quantize(precision="float64"), "precision: is float64; one of float32, float16, bfloat16 is"),
+    (lambda: hewn.compile("add", X, X, precision="f16"), "precision: add has no such attribute"),
     # The rest.
     (quantize(threads=0), "threads: 0, at least 1 is due"),
     (quantize(variant="x86_128"), "forced variant 'x86_128' is neither a target nor a variant"),

@@ -23,6 +23,13 @@ def quantized(x, scale, zero_point=0, dtype="uint8"):
     return reference("quantize_linear", [x, np.asarray(scale, x.dtype), zero_points])
 
 
+def bfloat16(values):
+    """Rounded to it, nearest even."""
+    bits = values.view(np.uint32)
+    upper = (bits + np.uint32(0x7FFF) + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)
+    return upper.view(np.float32)
+
+
 def check(got, expected):
     assert got.dtype == expected.dtype
     assert got.shape == expected.shape
@@ -151,6 +158,16 @@ def test_one_scale_for_each_block_along_an_axis(x):
     scales = np.array([0.5, 0.25], np.float32)
     got = hewn.quantize_linear(x, scales, axis=1, block_size=4)
     check(got, quantized(x, np.repeat(scales, 4)[:, None]))
+
+
+@pytest.mark.parametrize("precision", [None, "float32", "float16", np.float16, "bfloat16"])
+def test_precision(x, precision):
+    scale = np.float32(0.3)
+    rounded = {"float16": lambda a: a.astype(np.float16).astype(np.float32), "bfloat16": bfloat16}
+    to = rounded.get(getattr(precision, "__name__", precision), lambda a: a)
+    expected = quantized(to(to(x) / to(np.asarray([scale]))), 1.0)
+    check(hewn.quantize_linear(x, scale, precision=precision), expected)
+    check(hewn.compile("quantize_linear", x, scale, precision=precision)(x), expected)
 
 
 @pytest.mark.parametrize("dtype, middle", [("uint8", 128), ("int8", 0)])
