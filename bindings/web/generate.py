@@ -38,12 +38,24 @@ class Interface(python.Operator):
         doc = f"    /** {self.row['formula']}. ONNX's {self.row['onnx']}. */\n"
         return f"{doc}    {camel(self.row['name'])}: {{\n{''.join(self.members())}    }};\n"
 
+    def attributes_text(self):
+        members = []
+        for attribute in self.row["attributes"]:
+            values = " | ".join(f"'{python.python_value(word)}'" for word in attribute["values"])
+            members.append(f"{attribute['name']}?: {values}")
+        kind = f"{{{'; '.join(members)}}}" if members else "Record<string, never>"
+        return f"    {camel(self.row['name'])}: {kind};\n"
+
 
 def declarations(rows):
     yield "// Written by generate.py from hewn's operator table.\n"
     yield "/** The tensors of each operator, in order, the outputs last; T for each. */\n"
     yield "export interface Operators<T> {\n"
     yield from (Interface(row).text() for row in rows)
+    yield "}\n"
+    yield "/** The attributes of each operator. */\n"
+    yield "export interface Attributes {\n"
+    yield from (Interface(row).attributes_text() for row in rows)
     yield "}\n"
 
 

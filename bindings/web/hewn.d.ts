@@ -1,6 +1,6 @@
-import type {Operators} from './operators.js';
+import type {Attributes, Operators} from './operators.js';
 
-export type {Operators};
+export type {Attributes, Operators};
 
 export type DataType = 'float32' | 'float16' | 'uint64' | 'int64' | 'uint32' | 'int32' | 'uint16' |
     'int16' | 'uint8' | 'int8' | 'uint4' | 'int4' | 'uint2' | 'int2';
@@ -45,6 +45,8 @@ export class Tensor implements TensorDesc {
 export interface CompileOptions<N extends keyof Operators<unknown>> {
     /** Scales and zero points that never change: they are read now, and not bound by run(). */
     constants?: Partial<Operators<Tensor>[N]>;
+    /** ONNX's attributes of the operator. */
+    attributes?: Attributes[N];
     /** Forces a kernel of Hewn.variants. */
     variant?: string;
 }
@@ -72,6 +74,8 @@ export interface OperatorInfo {
         like: number;
         types: DataType[];
     }[];
+    /** The first value is the default. */
+    attributes: {name: string; values: string[]}[];
 }
 
 export class Hewn {

@@ -23,7 +23,7 @@ const typeName = number => Object.keys(TYPES).find(name => TYPES[name][0] === nu
 const ROLES = ['data', 'scale', 'zeroPoint', 'output'];
 // Words of hewn.h's structs; module.c compares them.
 const WORDS = {error: 66, tensor: 6, operator: 3, options: 8, binding: 6, info: 12, tensorInfo: 9,
-    variant: 8};
+    attributeInfo: 5, variant: 8};
 const ENOSYS = 52;
 
 /** The typed array class of a data type. */
@@ -41,9 +41,10 @@ export class HewnError extends Error {
     }
 }
 
-// "quantize_linear" is quantizeLinear, "AScaleTensor" aScale.
+// "quantize_linear" is quantizeLinear, "AScaleTensor" aScale, "bf16" bfloat16.
 const operatorName = text => text.replace(/_./g, pair => pair[1].toUpperCase());
 const tensorName = text => text[0].toLowerCase() + text.slice(1).replace(/Tensor$/, '');
+const valueName = text => text.replace(/f(?=\d)/, 'float');
 
 /** The module, from where `source` says; by default from the file beside this one. */
 export async function load(source = new URL('hewn.wasm', import.meta.url)) {
@@ -121,7 +122,9 @@ export class Hewn {
         return this.within(scratch => {
             const describe = desc => (desc ? this.#describe(scratch, desc) : 0);
             const pointers = names.map(key => describe(descs[key]));
-            const desc = scratch([4 * (1 + names.length), ...pointers]);
+            const attributes = attributeWords(row, options.attributes ?? {});
+            const words = [...pointers, ...attributes];
+            const desc = scratch([4 * (1 + words.length), ...words]);
             const described = scratch([4 * WORDS.operator, row.type, desc]);
             const result = scratch([0]);
             const chosen = this.#options(scratch, row, options);
@@ -216,8 +219,22 @@ export class Hewn {
             const row = this.#read(WORDS.info, at => get(index, 0, at));
             const [type, name, formula] = [row[1], this.text(row[2]), this.text(row[6])];
             const tensors = Array.from({length: row[7]}, (_, i) => this.#tensor(index, i));
-            return {name: operatorName(name), type, formula, tensors, maxRank: row[11]};
+            const attributes = this.#attributes(index);
+            return {name: operatorName(name), type, formula, tensors, attributes, maxRank: row[11]};
         });
+    }
+    #attributes(operator) {
+        const attributes = [], get = this.#exports.hewn_get_operator_attribute;
+        this.within(scratch => {
+            const at = scratch([4 * WORDS.attributeInfo, 0, 0, 0, 0]), first = at >> 2;
+            while (get(operator, attributes.length, 0, at) === 0) {
+                const [, name, values, count] = this.words.slice(first, first + 4);
+                const pointers = [...this.words.slice(values >> 2, (values >> 2) + count)];
+                attributes.push({name: this.text(name), values: pointers.map(
+                    pointer => valueName(this.text(pointer)))});
+            }
+        });
+        return attributes;
     }
     #tensor(operator, index) {
         const get = this.#exports.hewn_get_operator_tensor;
@@ -244,6 +261,18 @@ const inputsOf = row => row.tensors.filter(({role}) => role !== 'output');
 function refuseOthers(what, names, given) {
     for (const name of Object.keys(given))
         if (!names.includes(name)) throw new TypeError(`${what} has no ${name}: ${names}`);
+}
+
+// What a description has behind its tensors: a number each, and an even number of words.
+function attributeWords(row, given) {
+    const names = row.attributes.map(({name}) => name);
+    refuseOthers(row.name, names, given);
+    const words = row.attributes.map(({name, values}) => {
+        const number = given[name] === undefined ? 0 : values.indexOf(given[name]);
+        if (number < 0) throw new TypeError(`${name}: '${given[name]}' is none of ${values}`);
+        return number;
+    });
+    return words.length % 2 ? [...words, 0] : words;
 }
 
 // The two words of a number.

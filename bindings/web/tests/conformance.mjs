@@ -113,7 +113,10 @@ function run(hewn, row, test) {
         if (key && test.inputs[key])
             descs[name] = describe(test.inputs[key], role, shape, test.attrs?.axis);
     }
-    const operator = hewn.compile(row.name, descs, {});
+    const given = row.attributes.filter(({name}) => test.attrs?.[name]);
+    const attributes = Object.fromEntries(given.map(
+        ({name}) => [name, test.attrs[name].replace(/f(?=\d)/, 'float')]));
+    const operator = hewn.compile(row.name, descs, {attributes});
     return wrongElements(test, results(hewn, operator, descs, test));
 }
 
@@ -145,7 +148,8 @@ const reasonToSkip = ({beyond, formula, inputs, output}) =>
 export function runCases(hewn, text, tally = {passed: 0, failed: [], skipped: {}}, webnn = false) {
     for (const line of text.split('\n').filter(Boolean)) {
         const test = parsed(line), row = operatorOf(hewn, test.op);
-        const skip = reasonToSkip(test) || (webnn && !WEBNN[row.name] ? "not WebNN's" : '');
+        const isWebnns = WEBNN[row.name] && !row.attributes.some(({name}) => test.attrs?.[name]);
+        const skip = reasonToSkip(test) || (webnn && !isWebnns ? "not WebNN's" : '');
         if (skip) {
             tally.skipped[skip] = (tally.skipped[skip] ?? 0) + 1;
             continue;

@@ -38,6 +38,21 @@ test('a scale for each index, for each block, of a short last block', () => {
     assert.deepEqual(outputOf('quantizeLinear', blocks, blocked), [1, 1, 2, 2, 4]);
 });
 
+test('attributes', () => {
+    const shape = [2], descs = {input: f32(2), scale: repeated('float32', shape), output: u8(2)};
+    const values = {input: [0.25, 0.449951171875], scale: [0.0999755859375]};
+    const quantized = attributes => outputOf('quantizeLinear', descs, values, {attributes});
+    assert.deepEqual(hewn.operators.quantizeLinear.attributes,
+        [{name: 'precision', values: ['float32', 'float16', 'bfloat16']}]);
+    assert.deepEqual(hewn.operators.add.attributes, []);
+    assert.deepEqual(quantized({}), [3, 5]);
+    assert.deepEqual(quantized({precision: 'float32'}), [3, 5]);
+    assert.deepEqual(quantized({precision: 'float16'}), [2, 4]);
+    assert.throws(() => quantized({precision: 'float64'}),
+        {message: "precision: 'float64' is none of float32,float16,bfloat16"});
+    assert.throws(() => quantized({saturate: 1}), {message: /^quantizeLinear has no saturate/});
+});
+
 test('packed types are bytes, the first element in the lowest bits', () => {
     const shape = [3], scale = repeated('float32', shape), values = {input: [1, -2, 9], scale: [1]};
     const descs = {input: f32(3), scale, output: {dataType: 'int4', shape}};

@@ -13,7 +13,8 @@ export async function taken(bytes: Uint8Array): Promise<number> {
     const x: Tensor = hewn.tensor(input, [1, 2, 3, 4, 5, 6]), y = hewn.tensor(output);
     const constants = {scale: hewn.tensor(repeated('float32', [2, 3]), Float32Array.of(1))};
     const operator: Operator<'quantizeLinear'> =
-        hewn.compile('quantizeLinear', {input, scale, output}, {constants, variant: 'any'});
+        hewn.compile('quantizeLinear', {input, scale, output},
+            {constants, variant: 'any', attributes: {precision: 'bfloat16'}});
     operator.run({input: x, output: y});
     const info: OperatorInfo = other.operators.add, wide = broadcast(input, [4, 2, 3]);
     const types: DataType[] = info.tensors[0]!.types;
@@ -32,6 +33,8 @@ export function refused(hewn: Hewn, f32: TensorDesc, error: unknown): void {
     hewn.compile('add', {a: f32, b: f32});
     // @ts-expect-error: no such tensor
     hewn.compile('add', {a: f32, b: f32, output: f32, scale: f32});
+    // @ts-expect-error: no such attribute
+    hewn.compile('add', {a: f32, b: f32, output: f32}, {attributes: {precision: 'float16'}});
     // @ts-expect-error: no such type
     hewn.tensor({dataType: 'float', shape: [1]});
     // @ts-expect-error: descriptions have no memory to run on
