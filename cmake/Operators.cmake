@@ -288,8 +288,8 @@ function(hewn_tell_attributes out operator)
         list(JOIN words ", " words)
         list(APPEND json "{\"name\": \"${attribute}\", \"from\": \"${attribute_FROM}\", \
 \"values\": [${words}]}")
-        string(APPEND members
-            "    ${enumeration} ${attribute} = ${enumeration}::${CMAKE_MATCH_1};\n")
+        string(APPEND members "    ${enumeration} ${attribute} = ${enumeration}::"
+            "${CMAKE_MATCH_1};  // ONNX's attribute\n")
         list(APPEND arguments "static_cast<int32_t>(desc.${attribute})")
     endforeach()
     list(JOIN json ",\n      " json)
