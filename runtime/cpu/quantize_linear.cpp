@@ -107,8 +107,14 @@ int call_quantize_divided(BoxCall &context, halide_buffer_t *operands) {
 
 // ---- Quotients of less precision ----
 
-// Elements of a part of a box whose quotients are kept.
-constexpr int32_t kQuotients = 512;
+// What is kept for a slice: the quotients of a part of a box, and as many scales of 1.
+constexpr int32_t kQuotients = 256;
+struct Quotients {
+    alignas(64) float quotients[kQuotients], ones[kQuotients];
+
+    Quotients() { std::fill_n(ones, kQuotients, 1.0f); }
+};
+static_assert(sizeof(Quotients) <= kStateBytes);
 
 // to[i] = x[i] / scale[i * step], for i < count; all three are rounded.
 template<Words32 (*Round)(Words32)>
@@ -131,16 +137,16 @@ class RoundedPart {
 public:
     halide_buffer_t operands[4];
 
-    RoundedPart(const CpuCall &call, const halide_buffer_t *box) : call_(call), box_(box) {
+    RoundedPart(CpuCall &call, const halide_buffer_t *box)
+        : call_(call), box_(box), kept_(call.state<Quotients>()) {
         std::copy(box, box + 4, operands);
         for (int o = 0; o < 4; o++) {
             operands[o].dim = dims_[o];
             dims_[o][0].stride = box[o].dim[0].stride;
             dims_[o][1].stride = box[o].dim[1].stride;
         }
-        std::fill_n(ones_, kQuotients, 1.0f);
-        operands[kInput].host = reinterpret_cast<uint8_t *>(quotients_);
-        operands[kScale].host = reinterpret_cast<uint8_t *>(ones_);
+        operands[kInput].host = reinterpret_cast<uint8_t *>(kept_.quotients);
+        operands[kScale].host = reinterpret_cast<uint8_t *>(kept_.ones);
         dims_[kScale][0].stride = box[kZeroPoint].dim[0].stride;
         dims_[kScale][1].stride = 0;
     }
@@ -162,7 +168,7 @@ public:
         for (int32_t row = 0; row < rows; row++)
             divide(reinterpret_cast<const float *>(at(kInput, x, y + row)),
                    reinterpret_cast<const float *>(at(kScale, x, y + row)),
-                   box_[kScale].dim[0].stride, columns, quotients_ + row * columns);
+                   box_[kScale].dim[0].stride, columns, kept_.quotients + row * columns);
     }
 
 private:
@@ -170,7 +176,7 @@ private:
     const CpuCall &call_;
     const halide_buffer_t *const box_;
     halide_dimension_t dims_[4][2] = {};
-    float quotients_[kQuotients], ones_[kQuotients];
+    Quotients &kept_;
 
     uint8_t *at(int o, int32_t x, int32_t y) const {
         const int64_t element =
