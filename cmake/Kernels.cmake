@@ -115,9 +115,9 @@ endfunction()
 
 # hewn_add_kernels(<flavour> <flag>...): runs the generators for every chosen variant with these
 # Halide flags. The property HEWN_<flavour>_OBJECTS has the object files: the Halide runtime that
-# they share, one for each transposition and each stage, and one for each form that is not another variant's
-# function. The target hewn_<flavour>_kernels makes them once for all libraries; without it a
-# Makefile would run the generators for each library at the same time.
+# they share, one for each transposition and each stage, and one for each form that is not another
+# variant's function. The target hewn_<flavour>_kernels makes them once for all libraries; without
+# it a Makefile would run the generators for each library at the same time.
 function(hewn_add_kernels flavour)
     set(dir ${HEWN_GENERATED_DIR}/${flavour})
     file(MAKE_DIRECTORY ${dir})

@@ -1,9 +1,9 @@
 # The lists of kernels, targets and knobs, and what this build takes from them.
 #
 # Reads knobs.cmake, operators.cmake, stages.cmake, transpositions.cmake and targets.cmake of
-# generators/ into global properties, HEWN_<name>_<KEY>. The options HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS
-# decide what is in chosen_operators, chosen_signatures, chosen_targets, stages and transpositions.
-# Writes no files.
+# generators/ into global properties, HEWN_<name>_<KEY>. The options HEWN_OPERATORS, HEWN_SIGNATURES
+# and HEWN_TARGETS decide what is in chosen_operators, chosen_signatures, chosen_targets, stages and
+# transpositions. Writes no files.
 
 # hewn_set(<name> <KEY> <value>...) sets the property HEWN_<name>_<KEY>. hewn_get(<prefix> <name>
 # <KEY>...) sets <prefix>_<KEY> to it, or to nothing if it is not set.

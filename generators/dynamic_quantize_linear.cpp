@@ -166,8 +166,8 @@ public:
         of_lane_(i_, b_) = none;
         of_lane_(i_, b_) = extended(Tuple(of_lane_(i_, b_)), i_, b_);
         of_group_(i_, b_) = none;
-        of_group_(i_, b_) = farther(Tuple(of_group_(i_, b_)),
-                                    Tuple(of_lane_(i_ + kGroups * part_of_group_, b_)));
+        of_group_(i_, b_) =
+            farther(Tuple(of_group_(i_, b_)), Tuple(of_lane_(i_ + kGroups * part_of_group_, b_)));
         of_block_(b_) = none;
         of_block_(b_) = farther(Tuple(of_block_(b_)), Tuple(of_group_(part_of_block_, b_)));
     }
@@ -333,11 +333,12 @@ private:
         if (type.is_int()) {
             const Expr fine = hewn::gpu::rounded_integer(q + (17 << 23));
             const Expr small = q < hewn::gpu::as_u32(64.0f) && q >= (1 << 23);
-            steps = select(small, hewn::gpu::shifted_down(fine, u32(17), Internal::const_false()), steps);
+            steps = select(small, hewn::gpu::shifted_down(fine, u32(17), Internal::const_false()),
+                           steps);
         }
         const Expr most = u32(255);
-        const Expr clamped = select(q > hewn::gpu::kInfinity, u32(0),
-                                    q >= (140 << 23), most, min(steps, most));
+        const Expr clamped =
+            select(q > hewn::gpu::kInfinity, u32(0), q >= (140 << 23), most, min(steps, most));
         return cast(type, hewn::gpu::as_i32(clamped) + hewn::gpu::int32(type.min()));
     }
 };

@@ -1,6 +1,6 @@
 // What GPUs convert before and after kernels that do not take elements as they are
-// (generators/stages.cmake): f16 beside f32, in any layout, and elements of less than a byte, in
-// the order of their memory.
+// (generators/stages.cmake): f16 beside f32 and quotients, in any layout, and elements of less than
+// a byte, in the order of their memory.
 #include "gpu.h"
 
 namespace {
@@ -8,27 +8,63 @@ namespace {
 using namespace Halide;
 using hewn::gpu::u32;
 
-// ---- f16 to f32 and back ----
+// ---- f16 and i32 to f32, and f32 to f16 ----
 
-template<bool kWidens, hewn::gpu::Form kForm>
-class Convert : public hewn::gpu::Kernel<Convert<kWidens, kForm>> {
+template<hewn::gpu::Form kForm, int kBits = 16>
+class Widen : public hewn::gpu::Kernel<Widen<kForm, kBits>> {
 public:
     static constexpr hewn::gpu::Form form = kForm;
 
     std::vector<hewn::gpu::Operand> operands() {
-        return {{"input", Float(kWidens ? 16 : 32), true},
-                {"output", Float(kWidens ? 32 : 16), true}};
+        return {{"input", type(), true}, {"output", Float(32), true}};
+    }
+    Expr value(const std::vector<Expr> &v) { return this->numerics().to_f32(v[0], type()); }
+
+private:
+    static Type type() { return kBits == 16 ? Float(16) : Int(32); }
+};
+template<hewn::gpu::Form kForm>
+class Narrow : public hewn::gpu::Kernel<Narrow<kForm>> {
+public:
+    static constexpr hewn::gpu::Form form = kForm;
+
+    std::vector<hewn::gpu::Operand> operands() {
+        return {{"input", Float(32), true}, {"output", Float(16), true}};
     }
     Expr value(const std::vector<Expr> &v) {
-        const auto &numerics = this->numerics();
-        return kWidens ? numerics.to_f32(v[0], Float(16))
-                       : numerics.from_f32(hewn::gpu::as_f32(v[0]), Float(16));
+        return this->numerics().from_f32(hewn::gpu::as_f32(v[0]), Float(16));
     }
 };
-using WidenDense = Convert<true, hewn::gpu::Form::Dense>;
-using WidenStrided = Convert<true, hewn::gpu::Form::Strided>;
-using NarrowDense = Convert<false, hewn::gpu::Form::Dense>;
-using NarrowStrided = Convert<false, hewn::gpu::Form::Strided>;
+using WidenDense = Widen<hewn::gpu::Form::Dense>;
+using WidenStrided = Widen<hewn::gpu::Form::Strided>;
+using ConvertedI32 = Widen<hewn::gpu::Form::Strided, 32>;
+using NarrowDense = Narrow<hewn::gpu::Form::Dense>;
+using NarrowStrided = Narrow<hewn::gpu::Form::Strided>;
+
+// ---- Quotients of f32, rounded to fewer bits before and after the division ----
+
+// Of f32's bits. NaN stays NaN.
+Expr rounded_to_f16(const Expr &bits) { return hewn::gpu::widened(hewn::gpu::narrowed(bits)); }
+Expr rounded_to_bf16(const Expr &bits) {
+    const Expr even = (bits >> 16) & 1, rounded = (bits + (u32(0x7fff) + even)) & u32(0xffff0000);
+    return select((bits & hewn::gpu::kMagnitude) > hewn::gpu::kInfinity, u32(0x7fc00000), rounded);
+}
+
+template<Expr (*Rounded)(const Expr &)>
+class Quotient : public hewn::gpu::Kernel<Quotient<Rounded>> {
+public:
+    static constexpr hewn::gpu::Form form = hewn::gpu::Form::Strided;
+
+    std::vector<hewn::gpu::Operand> operands() {
+        return {
+            {"input", Float(32), true}, {"scale", Float(32), true}, {"output", Float(32), true}};
+    }
+    Expr value(const std::vector<Expr> &v) {
+        return Rounded(this->numerics().quotient(Rounded(v[0]), Rounded(v[1])));
+    }
+};
+using QuotientF16 = Quotient<rounded_to_f16>;
+using QuotientBf16 = Quotient<rounded_to_bf16>;
 
 // ---- Elements of 4 and 2 bits to bytes and back ----
 
@@ -38,15 +74,15 @@ template<class Derived>
 class Packing : public hewn::gpu::Launched<Derived> {
 public:
     void configure() {
-        input_ = this->template add_input<Buffer<>>(this->name_of("input", UInt(8), false),
-                                                    UInt(8), 1);
+        input_ =
+            this->template add_input<Buffer<>>(this->name_of("input", UInt(8), false), UInt(8), 1);
         for (auto &[scalar, name] : {std::pair{&count_, "count"}, {&last_, "last"}})
             *scalar = this->template add_input<int32_t>(name);
         for (auto &[scalar, name] : {std::pair{&bits_, "bits"}, {&is_signed_, "is_signed"}})
             *scalar = this->template add_input<uint32_t>(name);
         const Type type = Derived::output_type();
-        output_ = this->template add_output<Buffer<>>(this->name_of("output", type, false), type,
-                                                      1);
+        output_ =
+            this->template add_output<Buffer<>>(this->name_of("output", type, false), type, 1);
     }
 
     void generate() {
@@ -113,11 +149,11 @@ public:
         for (int j = 0; j < 4; j++) {
             const Expr index = b * in_a_byte + j;
             const Expr read = byte(index);
-            const Expr value = hewn::gpu::as_i32(read) -
-                               hewn::gpu::as_i32((read & (is_signed() << 7)) << 1);
+            const Expr value =
+                hewn::gpu::as_i32(read) - hewn::gpu::as_i32((read & (is_signed() << 7)) << 1);
             const Expr element = hewn::gpu::as_u32(clamp(value, least, most)) & mask();
-            packed = packed | select(in_a_byte > j && index <= last(), element << (bits() * j),
-                                     u32(0));
+            packed =
+                packed | select(in_a_byte > j && index <= last(), element << (bits() * j), u32(0));
         }
         return cast<uint8_t>(packed);
     }
@@ -129,5 +165,8 @@ HALIDE_REGISTER_GENERATOR(WidenDense, stage_widen_dense)
 HALIDE_REGISTER_GENERATOR(WidenStrided, stage_widen_strided)
 HALIDE_REGISTER_GENERATOR(NarrowDense, stage_narrow_dense)
 HALIDE_REGISTER_GENERATOR(NarrowStrided, stage_narrow_strided)
+HALIDE_REGISTER_GENERATOR(ConvertedI32, stage_converted_i32)
+HALIDE_REGISTER_GENERATOR(QuotientF16, stage_quotient_f16)
+HALIDE_REGISTER_GENERATOR(QuotientBf16, stage_quotient_bf16)
 HALIDE_REGISTER_GENERATOR(Unpack, stage_unpack)
 HALIDE_REGISTER_GENERATOR(Pack, stage_pack)

@@ -160,8 +160,8 @@ struct Digit {
 inline Digit next_digit(const Expr &rest, const Expr &divisor, const Expr &scale) {
     const Expr digit = cast<uint32_t>(int32(f32(as_i32(rest)) * scale));
     const Expr left = (rest << 12) - digit * divisor;  // modulo 2^32
-    const Expr below = cast<uint32_t>(as_i32(left) < 0), above = cast<uint32_t>(
-                                                             as_i32(left) >= as_i32(divisor));
+    const Expr below = cast<uint32_t>(as_i32(left) < 0),
+               above = cast<uint32_t>(as_i32(left) >= as_i32(divisor));
     return {digit - below + above, left + below * divisor - above * divisor};
 }
 
@@ -178,8 +178,8 @@ inline Expr quotient(const Expr &a, const Expr &b) {
         shifted_down(digits, as_u32(clamp(i32(2) - exponent, i32(1), i32(26))), low.rest != 0);
     const Expr finite = rounded + as_u32(max(exponent - 1, i32(0)) * (1 << 23));
     const Expr infinite = exponent >= 255 || b == 0 || a == kInfinity;
-    const Expr not_a_number = a > kInfinity || b > kInfinity || (a == 0 && b == 0) ||
-                              (a == kInfinity && b == kInfinity);
+    const Expr not_a_number =
+        a > kInfinity || b > kInfinity || (a == 0 && b == 0) || (a == kInfinity && b == kInfinity);
     return select(not_a_number, u32(0x7fc00000), a == 0 || b == kInfinity, u32(0), infinite,
                   u32(kInfinity), finite);
 }
@@ -188,7 +188,8 @@ inline Expr quotient(const Expr &a, const Expr &b) {
 inline Expr rounded_integer(const Expr &magnitude) {
     const Expr mantissa = (magnitude & kFraction) | kHidden,
                left = as_i32(magnitude >> 23) - 150;  // to shift it by
-    const Expr down = shifted_down(mantissa, as_u32(clamp(-left, i32(0), i32(31))), Internal::const_false());
+    const Expr down =
+        shifted_down(mantissa, as_u32(clamp(-left, i32(0), i32(31))), Internal::const_false());
     return select(left > 0, mantissa << as_u32(clamp(left, i32(0), i32(8))), down);
 }
 

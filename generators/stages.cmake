@@ -8,3 +8,5 @@
 set(converted quantize_linear dequantize_linear dynamic_quantize_linear)
 hewn_stage(widen_dense narrow_dense LAYOUTS 1 FOR ${converted})
 hewn_stage(widen_strided narrow_strided unpack pack FOR ${converted})
+# QUANTIZE_LINEAR's attribute `precision`: quotients, which take the place of the input.
+hewn_stage(converted_i32 quotient_f16 quotient_bf16 FOR quantize_linear)

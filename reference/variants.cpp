@@ -21,6 +21,10 @@ std::vector<DataTypes> Variant::all_types() const {
     std::vector<DataTypes> all{types()};
     const hewn_data_type twin = unsigned_twin(all[0][0]);
     if (facts(op()).wraps && twin != all[0][0]) all.push_back(DataTypes(all[0].size(), twin));
+    if (device() != HEWN_DEVICE_CPU && !facts(op()).is_elementwise()) {  // GPUs widen f16
+        all.push_back(types());
+        all.back()[0] = HEWN_DATA_TYPE_FLOAT16;
+    }
     for (const TensorFacts &tensor : facts(op()).tensors) {
         for (const hewn_data_type packed : tensor.newest) {
             if (packed_bits_of(packed) == 0) continue;

@@ -177,15 +177,15 @@ enum {
 
 /* f(x, scale, zero_point) = clamp(round(x / scale) + zero_point, Min, Max), ties to even; u8:
  * 0..255, i8: -128..127, u16: 0..65535, i16: -32768..32767, u32, i32, u4, i4, u2 and i2 likewise
- * (all but u8 and i8 from HEWN_FEATURE_LEVEL_HEWN on, of 32 and fewer than 8 bits on the CPU).
+ * (all but u8 and i8 from HEWN_FEATURE_LEVEL_HEWN on).
  * DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC.
  * All tensors have the input's sizes: a scalar or per-axis scale is a tensor of those sizes with
  * strides of 0, one scale for a block has block_sizes. x (f32, f16, i32) is widened to f32 first.
- * The scale has the input's type, or f32 if the input is i32; from HEWN_FEATURE_LEVEL_HEWN on, and
- * on the CPU, it is f32 or f16, whatever the input is. The zero point has the output's type. NaN
+ * The scale has the input's type, or f32 if the input is i32; from HEWN_FEATURE_LEVEL_HEWN on it is
+ * f32 or f16, whatever the input is. The zero point has the output's type. NaN
  * gives the zero point, and +-inf saturates. A scale of 0, inf or NaN is no error: the same
  * arithmetic gives the result.
- * With a precision below FLOAT32, from HEWN_FEATURE_LEVEL_HEWN on and on the CPU, x and scale are
+ * With a precision below FLOAT32, from HEWN_FEATURE_LEVEL_HEWN on, x and scale are
  * rounded to it, and then their f32 quotient, which may overflow to inf. */
 typedef struct hewn_quantize_linear_desc {
     uint32_t struct_size;                      /* sizeof(hewn_quantize_linear_desc) */
@@ -200,9 +200,9 @@ typedef struct hewn_quantize_linear_desc {
 /* f(x, scale, zero_point) = (x - zero_point) * scale.
  * DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC.
  * All tensors have the input's sizes. The zero point has the input's type. The output has the
- * scale's type; from HEWN_FEATURE_LEVEL_HEWN on, and on the CPU, it is f32 or f16, whatever the
- * scale is. The difference is exact and rounds once to f32. The product rounds once, and once more
- * to f16 if the output is f16. */
+ * scale's type; from HEWN_FEATURE_LEVEL_HEWN on it is f32 or f16, whatever the scale is. The
+ * difference is exact and rounds once to f32. The product rounds once, and once more to f16 if the
+ * output is f16. */
 typedef struct hewn_dequantize_linear_desc {
     uint32_t struct_size;                      /* sizeof(hewn_dequantize_linear_desc) */
     const hewn_tensor_desc *input_tensor;      /* x */

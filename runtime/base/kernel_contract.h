@@ -33,8 +33,8 @@ constexpr int kGpuRank = 8, kFewGpuDimensions = 3, kPackedGpuRank = 2, kGpuOpera
 // and above it: those of one block of threads each. `parameters` reads sets of them.
 constexpr int kGpuRangeBlocks = 256;
 
-// The scalar arguments of `strided` and `runs`, innermost dimension first: how many elements there are, of
-// `runs` steps, what takes an element's index apart (the sizes, and for each a division's
+// The scalar arguments of `strided` and `runs`, innermost dimension first: how many elements there
+// are, of `runs` steps, what takes an element's index apart (the sizes, and for each a division's
 // multiplier and shift) and what puts it together again for each tensor, and how many dimensions
 // are in use.
 template<class Int32, class UInt32>

@@ -114,15 +114,6 @@ hewn_status load_passes(GpuOperator &op, hewn_error *error) {
     return HEWN_STATUS_OK;
 }
 
-// What an attribute asks for the CPU does around its kernels.
-hewn_status check_attributes(const Problem &problem, hewn_error *error) {
-    const char *value;
-    const AttributeRule *const rule = find_attribute(problem, value);
-    if (!rule) return HEWN_STATUS_OK;
-    return fail(error, HEWN_STATUS_UNSUPPORTED, "%s: %s %s is supported on the CPU alone",
-                problem.info->dml_name, rule->name, value);
-}
-
 hewn_status compile(const hewn_device &base, const Problem &described,
                     const hewn_compile_options &options, hewn_operator **result,
                     hewn_error *error) {
@@ -132,7 +123,6 @@ hewn_status compile(const hewn_device &base, const Problem &described,
     widen_dynamic(problem);
     const OperatorInfo &info = *problem.info;
     const Variant *variant = nullptr;
-    HEWN_CHECK(check_attributes(problem, error));
     HEWN_CHECK(pick_variant(info.kernels, problem.signature, options.variant, base.support, {},
                             &variant, error));
     const Entered entered(device, error);
@@ -161,8 +151,8 @@ hewn_status compile(const hewn_device &base, const Problem &described,
 
 // Where the binding of tensor t of the operator is, or what is wrong with it. Tensors that are not
 // bound are in the device's memory.
-hewn_status locate_tensor(const GpuOperator &op, int t, hewn_buffer_binding binding,
-                          GpuAddress &at, hewn_error *error) {
+hewn_status locate_tensor(const GpuOperator &op, int t, hewn_buffer_binding binding, GpuAddress &at,
+                          hewn_error *error) {
     GpuDevice &device = *op.device;
     const Tensor &tensor = hewn::tensor(op.problem, t);
     if (!is_bound(tensor)) {
@@ -200,8 +190,8 @@ hewn_status locate_scratch(const GpuOperator &op, GpuPlaces &places, hewn_error 
     binding.buffer = op.scratch;
     binding.size = op.scratch_bytes;
     GpuAddress base = {};
-    HEWN_CHECK(op.device->api->locate(*op.device, op.problem, op.problem.output, binding, &base,
-                                      error));
+    HEWN_CHECK(
+        op.device->api->locate(*op.device, op.problem, op.problem.output, binding, &base, error));
     for (int place = kScratchPlace; place < kPlaces; place++)
         places.at[place] = {base.memory, base.address + op.offsets[place]};
     return HEWN_STATUS_OK;

@@ -24,9 +24,11 @@ struct GpuPart : Part {
 };
 
 // Where an operator's tensors and its scratch memory lie: tensor t, tensor t as its kernel takes it
-// where it is not so, and the ranges of DYNAMIC_QUANTIZE_LINEAR.
+// where it is not so, the ranges of DYNAMIC_QUANTIZE_LINEAR, and the quotients of a `precision` and
+// the 1.0 that divides them.
 constexpr int kScratchPlace = kMaxTensors, kRangesPlace = 2 * kMaxTensors,
-              kPlaces = 2 * kMaxTensors + 1;
+              kQuotientsPlace = kRangesPlace + 1, kOnePlace = kRangesPlace + 2,
+              kPlaces = kRangesPlace + 3;
 struct GpuPlaces {
     GpuAddress at[kPlaces];
 };
@@ -34,14 +36,14 @@ struct GpuPlaces {
 // One computation of an operator, behind the one before.
 struct GpuPass {
     enum Kind : uint8_t { Elements, Unpack, Pack, Ranges, Parameters } kind;
-    uint8_t places[kMaxTensors];   // of its problem's tensors
-    Problem problem;               // tensors as the kernels take them
-    const Form *form;              // of Elements: strided
-    const Form *by_steps[2];       // of Elements: dense and runs; null: there is none
-    GpuPart parts[kMaxParts];      // of Elements and Ranges
+    uint8_t places[kMaxTensors];  // of its problem's tensors
+    Problem problem;              // tensors as the kernels take them
+    const Form *form;             // of Elements: strided
+    const Form *by_steps[2];      // of Elements: dense and runs; null: there is none
+    GpuPart parts[kMaxParts];     // of Elements and Ranges
     int32_t part_count;
-    int32_t sets;                  // of Parameters: how often Ranges is launched
-    Packing packing;               // of Unpack and Pack
+    int32_t sets;                          // of Parameters: how often Ranges is launched
+    Packing packing;                       // of Unpack and Pack
     GpuFunction functions[kMaxFunctions];  // what compile loaded
     int32_t function_count;
 };

@@ -37,17 +37,22 @@ const Form *stage(const GpuOperator &op, const char *name) {
     return nullptr;
 }
 
-// Of a pass that is no operator: one input, which is its operand.
-constexpr OperatorInfo info_of_pass(int outputs) {
+// Of a pass that is no operator; its inputs are its operands.
+constexpr OperatorInfo info_of_pass(int inputs, int outputs) {
     OperatorInfo info = {};
-    info.input_count = info.operand_count = 1;
+    info.input_count = info.operand_count = inputs;
     info.output_count = outputs;
+    for (int i = 0; i < inputs; i++) info.operands[i] = i;
     return info;
 }
-constexpr OperatorInfo kOneOutput = info_of_pass(1), kTwoOutputs = info_of_pass(2);
+constexpr OperatorInfo kOneOutput = info_of_pass(1, 1), kTwoOutputs = info_of_pass(1, 2),
+                       kTwoInputs = info_of_pass(2, 1);
 
 // ---- Tensors ----
 
+int32_t precision_of(const Problem &problem) {
+    return problem.attributes.quantize_linear_precision;
+}
 bool is_dynamic(const Problem &problem) { return problem.info->output_count > 1; }
 
 // So many elements one behind the other.
@@ -72,8 +77,7 @@ int64_t span_of(const Tensor &tensor) {
 // The index of the last element behind the first.
 int64_t last_of(const Tensor &tensor) {
     int64_t last = 0;
-    for (int d = 0; d < tensor.rank; d++)
-        last += (tensor.sizes[d] - 1) * tensor.strides[d];
+    for (int d = 0; d < tensor.rank; d++) last += (tensor.sizes[d] - 1) * tensor.strides[d];
     return last;
 }
 
@@ -109,13 +113,14 @@ public:
         if (packed && !problem_.output.packing.widens() && has_gaps(problem_.output))
             convert_from(output);  // elements between the tensor's, which stay
         if (is_dynamic(problem_)) plan_range();
+        if (precision_of(problem_)) plan_quotients();
         if (!problem_.output.empty()) plan_main();
         if (packed) convert_to(output);
     }
 
     // The most that plan() makes.
     static int count(const Problem &problem) {
-        int count = is_dynamic(problem) ? 3 : 1;
+        int count = is_dynamic(problem) ? 3 : precision_of(problem) ? 2 : 1;
         for (int t = 0; t <= problem.info->input_count; t++)
             count += tensor(problem, t).packing ? 1 : 0;
         return count + (problem.output.packing ? 1 : 0);
@@ -137,9 +142,7 @@ private:
         pass.places[t] = uint8_t(place);
     }
     // Where the operator's tensor t lies as kernels take it.
-    int place_of(int t) const {
-        return tensor(problem_, t).packing ? kScratchPlace + t : t;
-    }
+    int place_of(int t) const { return tensor(problem_, t).packing ? kScratchPlace + t : t; }
     Tensor taken(int t) const {
         return tensor(problem_, t).packing ? converted(problem_, tensor(problem_, t))
                                            : tensor(problem_, t);
@@ -163,8 +166,9 @@ private:
                 kScratchPlace + t);
             return;
         }
-        plan_floats("widen_dense", "widen_strided",
-                    row_of(span_of(from), HEWN_DATA_TYPE_FLOAT16, from.name), t,
+        const bool half = from.type == HEWN_DATA_TYPE_FLOAT16;
+        plan_floats(half ? "widen_dense" : nullptr, half ? "widen_strided" : "converted_i32",
+                    row_of(span_of(from), from.type, from.name), t,
                     row_of(span_of(from), HEWN_DATA_TYPE_FLOAT32, from.name), kScratchPlace + t);
     }
     // The output from scratch memory.
@@ -201,7 +205,7 @@ private:
         set(pass, 0, from, from_place);
         set(pass, 1, to, to_place);
         pass.form = stage(op_, strided);
-        pass.by_steps[0] = stage(op_, dense);
+        if (dense) pass.by_steps[0] = stage(op_, dense);
         plan_elements(pass, op_.device->api->index_limit);
     }
 
@@ -216,11 +220,47 @@ private:
             for (int t : {kDynamicOutput, kDynamicScale, kDynamicZeroPoint})
                 pass.places[t == kDynamicOutput ? kZeroPoint + 1 : t - 1] = uint8_t(t);
         }
+        if (precision_of(problem_)) {
+            set(pass, kInput, quotients(), kQuotientsPlace);
+            set(pass, kScale, one(), kOnePlace);
+        }
         const Variant &variant = *op_.variant;
         pass.form = variant.form("strided");
         pass.by_steps[0] = variant.form("dense");
         pass.by_steps[1] = variant.form("runs");
         plan_elements(pass, op_.device->api->index_limit);
+    }
+
+    // QUANTIZE_LINEAR's input divided by its scale, in the `precision`.
+    void plan_quotients() {
+        GpuPass &pass = add(GpuPass::Elements, kTwoInputs);
+        for (int t : {kInput, kScale}) set(pass, t, taken(t), place_of(t));
+        set(pass, kScale + 1, quotients(), kQuotientsPlace);
+        const bool f16 = precision_of(problem_) == HEWN_PRECISION_FLOAT16;
+        pass.form = stage(op_, f16 ? "quotient_f16" : "quotient_bf16");
+        plan_elements(pass, op_.device->api->index_limit);
+        reserve(kQuotientsPlace, quotients().bytes);
+        reserve(kOnePlace, sizeof(float));
+    }
+    // Packed, in the order of the output's dimensions.
+    Tensor quotients() const {
+        Tensor tensor = row_of(1, HEWN_DATA_TYPE_FLOAT32, "quotients");
+        tensor.rank = problem_.output.rank;
+        for (int d = tensor.rank - 1; d >= 0; d--) {
+            tensor.sizes[d] = problem_.output.sizes[d];
+            tensor.block_sizes[d] = 1;
+            tensor.strides[d] = int64_t(tensor.bytes) / tensor.element_bytes;
+            tensor.bytes *= uint64_t(tensor.sizes[d]);
+        }
+        return tensor;
+    }
+    // A scale of 1.0 for all.
+    Tensor one() const {
+        Tensor tensor = quotients();
+        tensor.name = "one";
+        for (int d = 0; d < tensor.rank; d++) tensor.strides[d] = 0;
+        tensor.bytes = sizeof(float);
+        return tensor;
     }
 
     void plan_range() {
@@ -257,10 +297,12 @@ hewn_status plan_passes(GpuOperator &op, hewn_error *error) {
                     op.problem.info->dml_name);
     Planner(op).plan();
     if (op.scratch_bytes == 0) return HEWN_STATUS_OK;
-    const hewn_status status =
-        op.device->api->allocate(*op.device, op.scratch_bytes, &op.scratch, error);
+    const GpuApi &api = *op.device->api;
+    const hewn_status status = api.allocate(*op.device, op.scratch_bytes, &op.scratch, error);
     if (status != HEWN_STATUS_OK) op.scratch = nullptr;  // drivers write it even if they fail
-    return status;
+    if (status != HEWN_STATUS_OK || !precision_of(op.problem)) return status;
+    const float one = 1;
+    return api.write(*op.device, op.scratch, op.offsets[kOnePlace], &one, sizeof one, error);
 }
 
 }  // namespace hewn

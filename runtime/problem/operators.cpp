@@ -527,15 +527,6 @@ halide_type_t halide_type(hewn_data_type type) {
                          uint8_t(type_bytes(type) * 8));
 }
 
-const AttributeRule *find_attribute(const Problem &problem, const char *&value) {
-    for (const AttributeRule &rule : kAttributes) {
-        const int32_t number = problem.attributes.*rule.member;
-        value = rule.names[number];
-        if (number != 0) return &rule;
-    }
-    return nullptr;
-}
-
 int tensor_of_operand(const Problem &problem, int o) {
     return o == problem.info->operand_count ? problem.info->input_count : problem.info->operands[o];
 }

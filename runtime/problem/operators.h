@@ -105,9 +105,6 @@ hewn_data_type kernel_type(const OperatorInfo &info, const Tensor &tensor);
 
 halide_type_t halide_type(hewn_data_type type);
 
-// Which of the problem's attributes is not the default; null: none is. `value` is its value's name.
-const AttributeRule *find_attribute(const Problem &problem, const char *&value);
-
 // Tensor t of the problem: the inputs in order, then the outputs.
 inline const Tensor &tensor(const Problem &problem, int t) {
     const int output = t - problem.info->input_count;

@@ -423,7 +423,7 @@ constexpr int32_t PRECISIONS[] = {HEWN_PRECISION_FLOAT16, HEWN_PRECISION_BFLOAT1
 // The types with which the kernel has f32 of quotients that were rounded.
 std::vector<DataTypes> types_of_quotients(const Variant &variant) {
     std::vector<DataTypes> all;
-    if (variant.op() != HEWN_OPERATOR_QUANTIZE_LINEAR || variant.device() != HEWN_DEVICE_CPU ||
+    if (variant.op() != HEWN_OPERATOR_QUANTIZE_LINEAR ||
         variant.types()[0] != HEWN_DATA_TYPE_FLOAT32)
         return all;
     for (const DataTypes &types : variant.all_types()) {
@@ -450,7 +450,7 @@ void fill_beside_ties(Tensor &tensor, Random &random, int exponent) {
 TEST_P(VariantTest, PrecisionOfLayouts) {
     const Variant &variant = GetParam();
     const std::vector<DataTypes> all_types = types_of_quotients(variant);
-    if (all_types.empty()) GTEST_SKIP() << "does not divide f32 on the CPU";
+    if (all_types.empty()) GTEST_SKIP() << "does not divide f32";
     Random random = this->random();
     for (int i = 0, n = EMULATED ? 20 : 250; i < n; i++) {
         Problem problem = random_problem(variant.op(), random.pick(all_types), random,
@@ -476,7 +476,7 @@ TEST_P(VariantTest, PrecisionOfLayouts) {
 TEST_P(VariantTest, PrecisionOfValues) {
     const Variant &variant = GetParam();
     const std::vector<DataTypes> all_types = types_of_quotients(variant);
-    if (all_types.empty()) GTEST_SKIP() << "does not divide f32 on the CPU";
+    if (all_types.empty()) GTEST_SKIP() << "does not divide f32";
     Random random = this->random();
     for (const DataTypes &types : all_types) {
         const bool half = types[0] == HEWN_DATA_TYPE_FLOAT16;

@@ -41,7 +41,7 @@ import sys
 info, report = (json.load(open(sys.argv[1] + file)) for file in ("/info.json",
                                                                   "/results/report.json"))
 kernels = {f"{v['operator']}_{v['signature']}" for v in info["variants"]
-           if v["target"].startswith("cuda")}
+           if v["target"].startswith("cuda") and v["operator"] != "dynamic_quantize_linear"}
 rows = {(r["kernel"], r["layout"], r["elements"]): r for r in report["rows"] if r["by"] == "hewn"}
 places = [("dense", n << 10) for n in (4, 16, 64)] + [("launch", 4096), ("graph", 4096)]
 places += [(layout, 16384) for layout in ("per_channel_outer", "inner_3", "transposed",

@@ -269,8 +269,8 @@ private:
     int &at_, &calls_, &lost_, calls_with_status_ = 0;
 };
 
-// A sum, and elements that are unpacked before, on a device from opening it to reading back, and the
-// status of the first step that fails.
+// A sum, and elements that are unpacked before, on a device from opening it to reading back, and
+// the status of the first step that fails.
 class Run {
 public:
     hewn_status all(hewn_device_kind kind, Faults &faults) {
@@ -325,12 +325,11 @@ private:
         const Tensor packed(HEWN_DATA_TYPE_UINT4, {64}), scale(HEWN_DATA_TYPE_FLOAT32, {64}, {0});
         const Description description(HEWN_OPERATOR_DEQUANTIZE_LINEAR,
                                       {packed.desc(), scale.desc(), std::nullopt, tensor_.desc()});
-        const hewn_status status =
-            compile(description, nullptr, unpacking_, device_.get()).status;
+        const hewn_status status = compile(description, nullptr, unpacking_, device_.get()).status;
         if (status == HEWN_STATUS_UNSUPPORTED) return HEWN_STATUS_OK;  // a build without the kernel
         if (status) return status;
-        const hewn_buffer_binding to = output(),
-                                  from[] = {at(memory_, 0, 32), at(memory_, 64, 4), at(nullptr, 0, 0)};
+        const hewn_buffer_binding to = output(), from[] = {at(memory_, 0, 32), at(memory_, 64, 4),
+                                                           at(nullptr, 0, 0)};
         return hewn_execute(unpacking_.get(), from, 3, &to, 1, nullptr, nullptr);
     }
     hewn_status synchronize() { return hewn_synchronize(device_.get(), nullptr); }
@@ -1358,19 +1357,29 @@ TEST_F(FakeCuda, ConvertedTypes) {
     EXPECT_EQ(launches(HEWN_OPERATOR_QUANTIZE_LINEAR, {f32, f32, u2, u2}, {3}), 4);
 }
 
+// The quotients, whose operands are converted before.
 TEST_F(FakeCuda, Precision) {
-    const Tensor x(HEWN_DATA_TYPE_FLOAT16, {4}), y(HEWN_DATA_TYPE_UINT8, {4});
-    const Description description(HEWN_OPERATOR_QUANTIZE_LINEAR,
-                                  {x.desc(), x.desc(), y.desc(), y.desc()},
-                                  {HEWN_PRECISION_FLOAT16});
-    const hewn_compile_options options = compile_options();
+    if (!find_variant("quantize_linear_f32_u8__cuda_sm75"))
+        GTEST_SKIP() << "a build without the kernel";
     DevicePtr device;
-    OperatorPtr op;
     ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
-    const Outcome outcome = compile(description, &options, op, device.get());
-    EXPECT_EQ(outcome.status, HEWN_STATUS_UNSUPPORTED);
-    EXPECT_TRUE(says(outcome, "QUANTIZE_LINEAR: precision FLOAT16 is supported on the CPU alone"))
-        << outcome;
+    const auto launches = [&](hewn_data_type x_type, hewn_data_type scale_type) {
+        Tensor x(x_type, {64}), scale(scale_type, {64}, {0}), y(HEWN_DATA_TYPE_UINT8, {64});
+        OperatorPtr op;
+        const Description description(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                                      {x.desc(), scale.desc(), y.desc(), y.desc()},
+                                      {HEWN_PRECISION_FLOAT16});
+        EXPECT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK);
+        variable<int>("fake_launches") = 0;
+        Tensor zero_point(HEWN_DATA_TYPE_UINT8, {64});
+        EXPECT_EQ(
+            execute(op.get(), false, {&x, &scale, &zero_point}, {&y}, nullptr, device.get()).status,
+            HEWN_STATUS_OK);
+        return variable<int>("fake_launches");
+    };
+    EXPECT_EQ(launches(HEWN_DATA_TYPE_FLOAT32, HEWN_DATA_TYPE_FLOAT32), 2);
+    EXPECT_EQ(launches(HEWN_DATA_TYPE_INT32, HEWN_DATA_TYPE_FLOAT32), 3);
+    EXPECT_GE(launches(HEWN_DATA_TYPE_FLOAT16, HEWN_DATA_TYPE_FLOAT16), 4);
 }
 
 // Every variant's kernels are found in its PTX and get every argument, in every layout.

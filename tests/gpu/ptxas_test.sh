@@ -14,6 +14,7 @@ if [[ $ptxas ]]; then
     "$ptxas" --version | tail -n 2
     known=" $("$ptxas" --help | grep -o "'sm_[0-9]*'" | tr -d "'" | sort -u | paste -sd' ') "
 fi
+shopt -s nullglob
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -27,9 +28,9 @@ for target in "$@"; do
     # All kernels of a target in one file: what they are called begins with their variant's form.
     all=$scratch/$target.ptx
     kernels=0
-    for file in "$folder"/*__"$target"__*.device_code; do
+    for file in "$folder"/*__"$target"{__*,}.device_code; do
         name=$(basename "$file" .device_code)
-        ptx=$(tr -d '\0' <"$file" | sed "s/_kernel_output/${name}/g")
+        ptx=$(tr -d '\0' <"$file" | sed "s/_kernel_output/${name}/g; s/_kernel_/${name}_/g")
         if [[ ! -s $all ]]; then grep -E '^\.(version|target|address_size)' <<<"$ptx" >"$all"; fi
         grep -vE '^\.(version|target|address_size)' <<<"$ptx" >>"$all"
         kernels=$((kernels + 1))

@@ -232,8 +232,7 @@ Outcome execute(const hewn_operator *op, bool binds, const std::vector<Tensor *>
             result.push_back(copies ? copies->binding(tensor) : tensor->binding());
         return result;
     };
-    const Outcome outcome =
-        execute_or_run(op, binds, bindings(inputs), bindings(outputs), options);
+    const Outcome outcome = execute_or_run(op, binds, bindings(inputs), bindings(outputs), options);
     if (copies) copies->read_back();
     return outcome;
 }

@@ -50,7 +50,8 @@ std::vector<Variant> runnable_dynamic_variants() {
     std::vector<Variant> variants;
     for (const Variant &variant : variants_of("dynamic_quantize_linear")) {
         const auto info = find_variant(variant.name);
-        if (info && info->supported) variants.push_back(variant);
+        if (variant.device() == HEWN_DEVICE_CPU && info && info->supported)
+            variants.push_back(variant);
     }
     return variants;
 }

@@ -57,26 +57,16 @@ void execute_bound(const hewn::Operator &op, const Way &way, const Bindings &inp
     BoundOperator(handle).run();
 }
 
-// The problem's tensors in a device's memory while it executes, what is around them too.
 void execute_on(const Device &device, const hewn::Operator &op, const Way &way, Problem &problem,
                 Bindings inputs) {
-    std::vector<DeviceMemory> copies;
-    std::vector<std::pair<size_t, Tensor *>> back;
-    const auto moved = [&](Tensor &tensor) {
-        copies.emplace_back(device, tensor.memory.size())
-            .write(tensor.memory.data(), tensor.memory.size());
-        back.emplace_back(copies.size() - 1, &tensor);
-        return hewn_buffer_binding{sizeof(hewn_buffer_binding), copies.back().get(), tensor.offset,
-                                   tensor.bytes()};
-    };
-    const hewn_buffer_binding output = moved(problem.output);
+    Copies copies(&device);
+    const hewn_buffer_binding output = copies.binding(problem.output);
     for (size_t i = 0; i < inputs.size(); i++) {
         if (inputs[i].buffer)
-            inputs[i] = problem.in_place >> i & 1 ? output : moved(*problem.inputs[i]);
+            inputs[i] = problem.in_place >> i & 1 ? output : copies.binding(*problem.inputs[i]);
     }
     execute_bound(op, way, inputs, output);
-    for (const auto &[copy, tensor] : back)
-        copies[copy].read(tensor->memory.data(), tensor->memory.size());
+    copies.read_back();
 }
 
 void execute(Problem &problem, const Way &way, const Device *device) {
@@ -246,6 +236,18 @@ Problem copy_of(const Problem &problem) {
 }
 
 }  // namespace
+
+hewn_buffer_binding Copies::binding(Tensor &tensor) {
+    if (!device_) return tensor.binding();
+    copies_.emplace_back(DeviceMemory(*device_, tensor.memory.size()), &tensor);
+    DeviceMemory &copy = copies_.back().first;
+    copy.write(tensor.memory.data(), tensor.memory.size());
+    return {sizeof(hewn_buffer_binding), copy.get(), tensor.offset, tensor.bytes()};
+}
+void Copies::read_back() {
+    for (const auto &[copy, tensor] : copies_)
+        copy.read(tensor->memory.data(), tensor->memory.size());
+}
 
 Difference check(Problem &problem, const Way &way, const Device *device) {
     const std::vector<Bytes> before = memory_of(problem);

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <hewn/hewn.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "../../reference/tensors.h"
 
@@ -27,6 +29,19 @@ struct Difference {
 // Compiles, executes and compares, bit for bit; what lies between and around the elements must stay
 // as it was, inputs too. The problem is as before. Null: on the CPU.
 Difference check(hewn_test::Problem &problem, const Way &way, const Device *device);
+
+// Tensors in a device's memory while something executes there, what is around them too. On the CPU
+// they are bound where they lie.
+class Copies {
+public:
+    explicit Copies(const Device *device) : device_(device) {}
+    hewn_buffer_binding binding(hewn_test::Tensor &tensor);
+    void read_back();
+
+private:
+    const Device *device_;
+    std::vector<std::pair<DeviceMemory, hewn_test::Tensor *>> copies_;
+};
 
 // The smallest problem found that differs as this one does: of one element with the simplest
 // numbers, else of few elements.

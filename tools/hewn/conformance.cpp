@@ -170,8 +170,6 @@ std::string difference(const std::vector<Array> &got, const Case &test, int64_t 
 // Empty if the case is to be run.
 std::string reason_to_skip(const CaseRunner &runner, const Case &test) {
     if (!test.skip.empty()) return test.row + (test.row.empty() ? "" : ": ") + test.skip;
-    if (runner.kind != DeviceKind::CPU && asks_for_any(test.attributes))
-        return test.row + (test.row.empty() ? "" : ": ") + "attributes are for the CPU alone";
     if (test.refusal || runner.has_kernel(test)) return "";
     const std::string &forced = runner.choice.forced;
     if (runner.choice.one_variant) return "not a case of the forced variant " + forced;

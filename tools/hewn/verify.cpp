@@ -146,25 +146,31 @@ void check_layouts(Checked &checked, const DataTypes &types, Random &random) {
 
 // ---- DYNAMIC_QUANTIZE_LINEAR, which has three outputs ----
 
-hewn::Operator compile_here(const hewn_variant_info &variant, const Description &description) {
+hewn::Operator compile_on(const Device *device, const hewn_variant_info &variant,
+                          const Description &description) {
     const hewn_compile_options options = {
         sizeof options, HEWN_FEATURE_LEVEL_NEWEST, variant.name, 1, nullptr, nullptr, nullptr, 0};
     hewn_operator *handle = nullptr;
     hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
-    if (hewn_compile(nullptr, description.get(), &options, &handle, &error)) throw Error(error);
+    if (hewn_compile(device ? device->get() : nullptr, description.get(), &options, &handle,
+                     &error))
+        throw Error(error);
     return hewn::Operator(handle);
 }
 
 void run_dynamic(Checked &checked, Dynamic &problem) {
     if (!checked.passed()) return;
     const Images expected = truth(problem);
-    const hewn::Operator op = compile_here(checked.info, problem.description());
-    const hewn_buffer_binding input = problem.input.binding();
-    const std::vector<hewn_buffer_binding> outputs = problem.bindings();
+    const hewn::Operator op = compile_on(checked.device, checked.info, problem.description());
+    Copies copies(checked.device);
+    const hewn_buffer_binding input = copies.binding(problem.input);
+    std::vector<hewn_buffer_binding> outputs;
+    for (Tensor *output : problem.outputs()) outputs.push_back(copies.binding(*output));
     hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
     if (hewn_execute(op.get(), &input, 1, outputs.data(), uint32_t(outputs.size()), nullptr,
                      &error))
         throw Error(error);
+    copies.read_back();
     checked.cases++;
     checked.elements += hewn_test::element_count(problem.input.sizes) + 2;
     checked.smallest = problem.difference(expected);
@@ -195,7 +201,7 @@ void check_dynamic_random(Checked &checked, const DataTypes &types, Random &rand
 
 void check_random(Checked &checked, Random &random) {
     if (!checked.is_elementwise())
-        return check_dynamic_random(checked, checked.all_types().front(), random);
+        return check_dynamic_random(checked, random.pick(checked.all_types()), random);
     Problem problem = random_problem(checked.op(), random.pick(checked.all_types()), random, 3000);
     fill_inputs(problem, random, random.one_in(2) ? Scales::ordinary : Scales::extraordinary);
     run_case(checked, problem, random);
@@ -326,7 +332,7 @@ json speed_of(const hewn_variant_info &variant) {
     Problem problem = make_problem(op.type, operand_types(op, variant.signature), {TIMED_ELEMENTS},
                                    per_tensor(op.type), random);
     fill_inputs(problem, random);
-    const hewn::Operator compiled = compile_here(variant, problem.description());
+    const hewn::Operator compiled = compile_on(nullptr, variant, problem.description());
     const std::vector<hewn_buffer_binding> inputs = problem.bindings();
     const hewn_buffer_binding output = problem.output.binding();
     const double bytes = bytes_of(problem),
