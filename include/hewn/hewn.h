@@ -386,7 +386,8 @@ enum {
  *   given must stay until the work has ended. An error of running work is reported by whichever
  *   call waits for it.
  * - Creating a device waits for what was enqueued on its stream or queue; giving its last reference
- *   back may. So neither may happen while a CUDA stream is captured.
+ *   back may. Compiling and destroying an operator allocate and free device memory. So none of it
+ *   may happen while a CUDA stream is captured, and the operators in a graph must stay with it.
  * - The library links to no driver. It loads one when a GPU device is first asked for.
  * - A CUDA context and stream stay the caller's and must outlive the device and its operators.
  *   OpenCL and Direct3D 12 objects are retained. An operator keeps its device: retained objects are
@@ -600,21 +601,21 @@ typedef struct hewn_execute_options {
  * Inputs and outputs are in the order of the operator's struct: 2 inputs for ADD, 3 for
  * QUANTIZE_LINEAR and DEQUANTIZE_LINEAR, 8 for QUANTIZED_LINEAR_ADD, and one output; one input and
  * 3 outputs for DYNAMIC_QUANTIZE_LINEAR. Memory between a strided output's elements is never
- * written. The output must not overlap an input, except in place (ADD), or where both have equal
- * strides in bytes and interleave.
- * On the CPU, serial or with the user's parallel_for, it allocates nothing and takes no lock. Each
- * thread that runs a slice needs up to 92 KiB of stack for layouts that are neither dense nor
- * broadcast along a row and for streamed outputs (8 MiB and more of operands). QUANTIZE_LINEAR with
- * a scale a column needs 33 KiB more, of scales that are no constants. With the library's own pool,
- * a thread that waits for its slices also runs slices of others' executions: its stack must hold
- * the largest of them, unless its max_threads is 1.
- * On a GPU it takes locks while it prepares launches (OpenCL: one of the operator's kernel,
- * Direct3D 12: one of the device), and drivers may allocate. Memory that lies 1 GiB or more into a
- * cl_mem gets a sub-buffer. Packed types, f16 beside f32 and DYNAMIC_QUANTIZE_LINEAR go through
- * device memory of the operator's own, as large as those tensors are when unpacked or widened, and
- * take the device's lock: such an operator's work must not run twice at once, in two command lists
- * or two launches of a captured graph. Between the elements of a packed output it writes what it
- * has read there.
+ * written (but see packed types on GPUs). The output must not overlap an input, except in place
+ * (ADD), or where both have equal strides in bytes and interleave. On the CPU, serial or with the
+ * user's parallel_for, it allocates nothing and takes no lock. Each thread that runs a slice needs
+ * up to 92 KiB of stack for layouts that are neither dense nor broadcast along a row and for
+ * streamed outputs (8 MiB and more of operands). QUANTIZE_LINEAR with a scale a column needs 33 KiB
+ * more, of scales that are no constants. With the library's own pool, a thread that waits for its
+ * slices also runs slices of others' executions: its stack must hold the largest of them, unless
+ * its max_threads is 1. On a GPU it takes locks while it prepares launches (OpenCL: one of the
+ * operator's kernel, Direct3D 12: one of the device), and drivers may allocate. Memory that lies 1
+ * GiB or more into a cl_mem gets a sub-buffer. Packed types (with what lies between their
+ * elements), f16 beside f32, QUANTIZE_LINEAR with a precision and DYNAMIC_QUANTIZE_LINEAR go
+ * through device memory of the operator's own, as large as those tensors are when unpacked or
+ * widened, and take the device's lock: such an operator's work must not run twice at once, in two
+ * command lists, in two launches of a captured graph or on CUDA's per-thread stream. Between the
+ * elements of a packed output it writes what it has read there.
  * - HEWN_STATUS_INVALID_ARGUMENT: op is null, or the options' struct_size is too small,
  *   max_threads < 0 or output_is_read_next neither 0 nor 1;
  * - HEWN_STATUS_INVALID_BINDING: a binding is missing, too small, misaligned, overlaps or holds
@@ -651,9 +652,10 @@ HEWN_API void HEWN_CALL hewn_destroy_bound_operator(hewn_bound_operator *bound);
  * ID3D12GraphicsCommandList of type COMPUTE or DIRECT, and a UAV barrier after it. Submits nothing.
  * Any number of threads may record, each into its own list. Bindings are ID3D12Resource buffers
  * with D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS, in the state UNORDERED_ACCESS when the list
- * runs. Offsets are multiples of the element's size. No descriptor heap and no scratch memory is
- * needed. The list's compute root signature and pipeline state change. It may run any number of
- * times; the resources and the hewn device must stay until the last run has ended.
+ * runs. Offsets are multiples of the element's size. The program gives no descriptor heap and no
+ * scratch memory. The list's compute root signature and pipeline state change. It may run any
+ * number of times; the resources, the operator and the hewn device must stay until the last run has
+ * ended.
  * HEWN_STATUS_INVALID_ARGUMENT: op or list is null, or op is for another kind of device;
  * HEWN_STATUS_INVALID_BINDING as for hewn_execute; HEWN_STATUS_KERNEL_FAILED. */
 HEWN_API hewn_status HEWN_CALL hewn_d3d12_record(const hewn_operator *op, void *command_list,

@@ -311,8 +311,8 @@ int launch(GpuCall &call, void *function, const GpuLaunch &launch) {
     const auto n = [](size_t size) { return unsigned(size); };
     const Result code = cu().LaunchKernel(
         static_cast<Handle>(function), n(launch.blocks[0]), n(launch.blocks[1]),
-        n(launch.blocks[2]), n(launch.threads[0]), n(launch.threads[1]), n(launch.threads[2]), 0,
-        cu_device(call.device).stream, arguments, nullptr);
+        n(launch.blocks[2]), n(launch.threads[0]), n(launch.threads[1]), n(launch.threads[2]),
+        n(launch.shared_bytes), cu_device(call.device).stream, arguments, nullptr);
     return code ? call.failed(status_of(code), "CUDA: cuLaunchKernel failed: %s",
                               name_of(cu(), code))
                 : 0;

@@ -1,6 +1,6 @@
 // The Direct3D 12 device (docs/windows.md): records into a command list of the program's own, or
 // into one of its own that it submits. Kernels take root descriptors and root constants alone: no
-// descriptor heap, no scratch memory.
+// descriptor heap.
 #include <cstdio>
 #include <cstring>
 
@@ -395,7 +395,7 @@ extern "C" int halide_d3d12compute_run(void *context, void *, const char *entry,
     for (size_t a = 0; arguments[a] && a < kMaxBuffers + kMaxConstants; a++)
         argument_bytes[a] = is_buffer[a] ? 8 : types[a].bytes();
     return gpu_run(context, entry, {blocks_x, blocks_y, blocks_z},
-                   {threads_x, threads_y, threads_z}, argument_bytes, arguments, is_buffer);
+                   {threads_x, threads_y, threads_z}, 0, argument_bytes, arguments, is_buffer);
 }
 
 hewn_status hewn_create_d3d12_device(const hewn_d3d12_device_desc *desc, hewn_device **device,

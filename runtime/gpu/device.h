@@ -50,6 +50,7 @@ struct GpuCall : KernelErrors {
 
 struct GpuLaunch {
     size_t blocks[3], threads[3];
+    size_t shared_bytes;           // of memory that a block's threads share
     const size_t *argument_bytes;  // up to a 0
     void *const *arguments;        // a halide_buffer_t where is_buffer
     const int8_t *is_buffer;
@@ -172,7 +173,7 @@ int gpu_initialize(void *call, const char *source, int bytes);
 struct GpuExtent {
     int x, y, z;
 };
-int gpu_run(void *call, const char *entry, GpuExtent blocks, GpuExtent threads,
+int gpu_run(void *call, const char *entry, GpuExtent blocks, GpuExtent threads, int shared_bytes,
             const size_t *argument_bytes, void *const *arguments, const int8_t *is_buffer);
 
 // What generated code calls of a kind, in the place of Halide's runtime.
@@ -188,10 +189,11 @@ int gpu_run(void *call, const char *entry, GpuExtent blocks, GpuExtent threads,
 #define HEWN_HALIDE_GPU_RUN(kind) \
     extern "C" int halide_##kind##_run(void *context, void *, const char *entry, int blocks_x, \
                                        int blocks_y, int blocks_z, int threads_x, int threads_y, \
-                                       int threads_z, int, size_t argument_bytes[], \
+                                       int threads_z, int shared_bytes, size_t argument_bytes[], \
                                        void *arguments[], int8_t is_buffer[]) { \
         return gpu_run(context, entry, {blocks_x, blocks_y, blocks_z}, \
-                       {threads_x, threads_y, threads_z}, argument_bytes, arguments, is_buffer); \
+                       {threads_x, threads_y, threads_z}, shared_bytes, argument_bytes, arguments, \
+                       is_buffer); \
     }
 
 // Launches an operator, into a program's list if there is one.

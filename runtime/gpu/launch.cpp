@@ -353,9 +353,10 @@ int32_t plan_ranges(GpuPass &pass, const Tensor &input, int64_t index_limit) {
     pass.part_count = 1;
     part.space = range_space(input);
     choose_extents(part, index_limit);
-    int32_t boxes = 0;
-    for_each_box(part, [&](auto...) { return boxes++, 0; });
-    return boxes;
+    int64_t boxes = 1;
+    for (int d = 0; d < part.space.rank; d++)
+        boxes *= (part.space.dims[d].size + part.extent[d] - 1) / part.extent[d];
+    return int32_t(boxes);
 }
 
 namespace {
@@ -426,7 +427,8 @@ int launch_packing(GpuCall &call, const GpuAddress *at) {
         const int64_t bytes = std::min(most, total - done),
                       elements = unpacks ? bytes * in_a_byte : bytes,
                       packed = unpacks ? bytes : (bytes + in_a_byte - 1) / in_a_byte;
-        if (const int code = call_packing(call, launch, elements, packed)) return code;
+        const int code = call_packing(call, launch, elements, packed);
+        if (code || call.prepares) return code;
         launch.tensors[0].at.address += uint64_t(bytes);
         launch.tensors[1].at.address += uint64_t(unpacks ? elements : packed);
     }
@@ -440,7 +442,7 @@ int launch_ranges(GpuCall &call, const GpuAddress *at) {
     const GpuPart &part = pass.parts[0];
     uint64_t set = 0;
     const bool words[kMaxTensors] = {false, true};
-    return for_each_box(part, [&](const int64_t *index, const int64_t *extent) {
+    const auto run = [&](const int64_t *index, const int64_t *extent) {
         Launch launch = launch_at(pass.problem, at);
         int64_t elements = 0;
         for (int d = 0; d < part.space.rank; d++)
@@ -449,7 +451,9 @@ int launch_ranges(GpuCall &call, const GpuAddress *at) {
         launch.tensors[1].at.address += sizeof(uint32_t) * 2 * kGpuRangeBlocks * set++;
         Scalars scalars = scalars_of(part.space, extent);
         return call_with_scalars(call, *pass.form, launch, words, 1, scalars);
-    });
+    };
+    const int64_t first[kMaxDimensions] = {};
+    return call.prepares ? run(first, part.extent) : for_each_box(part, run);
 }
 
 // Whose arguments end with two outputs.
@@ -546,7 +550,7 @@ int gpu_initialize(void *context, const char *source, int bytes) {
     return call.module ? 0 : int(halide_error_code_device_run_failed);
 }
 
-int gpu_run(void *context, const char *entry, GpuExtent blocks, GpuExtent threads,
+int gpu_run(void *context, const char *entry, GpuExtent blocks, GpuExtent threads, int shared_bytes,
             const size_t *argument_bytes, void *const *arguments, const int8_t *is_buffer) {
     GpuCall &call = *static_cast<GpuCall *>(static_cast<KernelErrors *>(context));
     const GpuPass &pass = call.pass;
@@ -554,6 +558,7 @@ int gpu_run(void *context, const char *entry, GpuExtent blocks, GpuExtent thread
     if (call.prepares) return load_function(call, entry);
     const GpuLaunch launch = {{size_t(blocks.x), size_t(blocks.y), size_t(blocks.z)},
                               {size_t(threads.x), size_t(threads.y), size_t(threads.z)},
+                              size_t(shared_bytes),
                               argument_bytes,
                               arguments,
                               is_buffer};

@@ -1,4 +1,5 @@
 // The OpenCL device: the driver's functions, its objects, and what generated code calls.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -459,8 +460,8 @@ int launch(GpuCall &call, void *base, const GpuLaunch &launch) {
         }
     }
     if (code == 0)
-        code = cl().SetKernelArg(function.kernel, cl_uint(a), 16,
-                                 nullptr);  // Halide's shared memory, unused
+        code = cl().SetKernelArg(function.kernel, cl_uint(a),
+                                 std::max<size_t>(launch.shared_bytes, 16), nullptr);
     if (code == 0) {
         what = "clEnqueueNDRangeKernel";
         code = cl().EnqueueNDRangeKernel(cl_device(call.device).queue, function.kernel, 3, nullptr,

@@ -87,13 +87,46 @@ bool has_gaps(const Tensor &tensor) {
     return last_of(tensor) + 1 != elements;
 }
 
-// A tensor as kernels take it, in scratch memory, with the same strides.
+// Elements in memory along a dimension: one for a block, and of those that repeat.
+int64_t stored(const Tensor &tensor, int d) {
+    const int64_t block = tensor.block_sizes[d];
+    return tensor.strides[d] == 0 ? 1 : (tensor.sizes[d] + block - 1) / block;
+}
+
+// Makes elements lie one behind the other, in the order that they have.
+void pack_strides(Tensor &tensor) {
+    int order[kMaxRank];
+    for (int d = 0; d < tensor.rank; d++) order[d] = d;
+    std::sort(order, order + tensor.rank,
+              [&](int a, int b) { return tensor.strides[a] < tensor.strides[b]; });
+    int64_t stride = 1;
+    for (int i = 0; i < tensor.rank; i++) {
+        const int d = order[i];
+        const int64_t elements = stored(tensor, d);
+        if (tensor.strides[d] != 0) tensor.strides[d] = stride;
+        stride *= elements;
+    }
+    tensor.bytes = uint64_t(stride) * uint64_t(tensor.element_bytes);
+}
+
+// A tensor as kernels take it, in scratch memory: floats packed, bytes with the same strides.
 Tensor converted(const Problem &problem, const Tensor &original) {
     Tensor tensor = original;
     tensor.type = kernel_type(*problem.info, original);
     tensor.element_bytes = type_bytes(tensor.type);
     tensor.packing = {};
-    tensor.bytes = uint64_t(span_of(original)) * uint64_t(tensor.element_bytes);
+    if (original.packing.widens()) pack_strides(tensor);
+    else tensor.bytes = uint64_t(span_of(original)) * uint64_t(tensor.element_bytes);
+    return tensor;
+}
+
+// The elements in memory of a tensor, each once.
+Tensor each_stored(Tensor tensor) {
+    for (int d = 0; d < tensor.rank; d++) {
+        tensor.sizes[d] = stored(tensor, d);
+        tensor.block_sizes[d] = 1;
+    }
+    tensor.packing = {};
     return tensor;
 }
 
@@ -106,7 +139,7 @@ public:
     // Plans into the operator's passes, of which there are `count`.
     void plan() {
         for (int i = 0; i < problem_.info->input_count; i++) {
-            if (tensor(problem_, i).packing) convert_from(i);
+            if (tensor(problem_, i).packing && !tensor(problem_, i).empty()) convert_from(i);
         }
         const int output = problem_.info->input_count;
         const bool packed{tensor(problem_, output).packing};
@@ -155,7 +188,7 @@ private:
 
     // ---- Conversions ----
 
-    // Tensor t of the operator into scratch memory, with all that lies between its elements.
+    // Tensor t of the operator into scratch memory; bytes with all that lies between its elements.
     void convert_from(int t) {
         const Tensor &from = tensor(problem_, t);
         reserve(kScratchPlace + t, converted(problem_, from).bytes);
@@ -168,8 +201,8 @@ private:
         }
         const bool half = from.type == HEWN_DATA_TYPE_FLOAT16;
         plan_floats(half ? "widen_dense" : nullptr, half ? "widen_strided" : "converted_i32",
-                    row_of(span_of(from), from.type, from.name), t,
-                    row_of(span_of(from), HEWN_DATA_TYPE_FLOAT32, from.name), kScratchPlace + t);
+                    each_stored(from), t, each_stored(converted(problem_, from)),
+                    kScratchPlace + t);
     }
     // The output from scratch memory.
     void convert_to(int t) {
@@ -181,10 +214,8 @@ private:
             set(pass, 1, row_of(int64_t(to.bytes), HEWN_DATA_TYPE_UINT8, to.name), t);
             return;
         }
-        Tensor narrow = to;
-        narrow.packing = {};
         plan_floats("narrow_dense", "narrow_strided", converted(problem_, to), kScratchPlace + t,
-                    narrow, t);
+                    each_stored(to), t);
     }
     bool has_scratch(int t) const {
         for (int p = 0; p < op_.pass_count; p++) {
@@ -286,10 +317,25 @@ private:
     }
 };
 
+// What needs scratch memory, whose size must not overflow, is within what no device has.
+bool fits_scratch(const Problem &problem) {
+    constexpr uint64_t kMost = uint64_t(1) << 48;
+    bool needs = is_dynamic(problem) || precision_of(problem), fits = true;
+    for (int t = 0; t < tensor_count(*problem.info); t++) {
+        needs |= bool(tensor(problem, t).packing);
+        fits &= tensor(problem, t).bytes <= kMost;
+    }
+    return fits || !needs;
+}
+
 }  // namespace
 
 hewn_status plan_passes(GpuOperator &op, hewn_error *error) {
     if (op.problem.output.empty() && !is_dynamic(op.problem)) return HEWN_STATUS_OK;
+    if (!fits_scratch(op.problem))
+        return fail(error, HEWN_STATUS_OUT_OF_MEMORY,
+                    "%s: no device has the memory to convert such tensors",
+                    op.problem.info->dml_name);
     const int count = Planner::count(op.problem);
     op.passes = op.allocator.allocate<GpuPass>(size_t(count));
     if (!op.passes)

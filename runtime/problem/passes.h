@@ -16,7 +16,7 @@ enum DynamicTensor { kDynamicInput, kDynamicOutput, kDynamicScale, kDynamicZeroP
 // once.
 Space range_space(const Tensor &input);
 
-// The second pass. Its inputs are the input, the scale and the zero point.
+// The last pass. Its inputs are the input, the scale and the zero point.
 Problem quantization_of(const Problem &problem);
 
 }  // namespace hewn

@@ -239,10 +239,13 @@ EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, u
                           void **extra) {
     if (fails()) return LAUNCH_FAILED;
     const struct Function *function = handle;
-    if (extra || shared) return INVALID_VALUE;
+    if (extra) return INVALID_VALUE;
     if (!depth || function->module->context != current())
         return misuse(INVALID_CONTEXT, "a function is launched outside its context");
-    const char *end = strchr(function->text, '{');
+    const char *end = strchr(function->text, '{'), *uses = strstr(end, ".shared"),
+               *next = strstr(end, ".entry");
+    if ((uses && (!next || uses < next)) != (shared > 0))
+        return misuse(INVALID_VALUE, "shared memory is not what the kernel uses");
     int parameters = 0, pointers = 0;
     for (const char *at = function->text; (at = strstr(at, ".param ")) && at < end;
          at++, parameters++) {

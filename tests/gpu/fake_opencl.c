@@ -44,7 +44,8 @@ static int lacks(int device, const char *what) {
 EXPORT int fake_opened = 0, fake_references = 0; /* the last device; of all objects */
 EXPORT int fake_contexts[3], fake_queues[3];     /* of each device's */
 EXPORT int fake_views = 0, fake_launches = 0;
-EXPORT void *fake_finished; /* the last queue that was waited for */
+EXPORT size_t fake_local = 0; /* the most bytes of a kernel's shared memory */
+EXPORT void *fake_finished;   /* the last queue that was waited for */
 
 /* The call with this number fails, where a program is to see that, and after it, where the device
  * is lost, each; 0: none does. What gives something back does so all the same. */
@@ -258,7 +259,8 @@ EXPORT void *clCreateKernel(void *program, const char *name, int *code) {
 EXPORT int clReleaseKernel(void *kernel) { return fake_references--, kernel == NULL; }
 EXPORT int clSetKernelArg(void *kernel, unsigned index, size_t bytes, const void *value) {
     if (fails()) return OUT_OF_RESOURCES;
-    return (void)kernel, (void)index, (void)value, bytes ? OK : INVALID_VALUE;
+    if (!value && bytes > fake_local) fake_local = bytes;
+    return (void)kernel, (void)index, bytes ? OK : INVALID_VALUE;
 }
 EXPORT int clEnqueueNDRangeKernel(void *queue, void *kernel, unsigned dimensions,
                                   const size_t *offset, const size_t *global, const size_t *local,

@@ -1000,6 +1000,28 @@ TEST_F(FakeOpenCl, Views) {
     EXPECT_EQ(views, 3);
 }
 
+// The memory that a block's threads share: two numbers of each thread, of 16 groups and a rest.
+TEST_F(FakeOpenCl, SharedMemory) {
+    if (!find_variant("dynamic_quantize_linear_f32_u8__opencl"))
+        GTEST_SKIP() << "a build without the kernel";
+    DevicePtr device;
+    ASSERT_EQ(open(HEWN_DEVICE_OPENCL, HEWN_ANY_DEVICE, device).status, HEWN_STATUS_OK);
+    const Tensor x(HEWN_DATA_TYPE_FLOAT32, {64}), y(HEWN_DATA_TYPE_UINT8, {64}),
+        scale(HEWN_DATA_TYPE_FLOAT32, {1}), zero_point(HEWN_DATA_TYPE_UINT8, {1});
+    OperatorPtr op;
+    const Description description(HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR,
+                                  {x.desc(), y.desc(), scale.desc(), zero_point.desc()});
+    ASSERT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK);
+    void *memory = nullptr;
+    ASSERT_EQ(hewn_allocate(device.get(), 1024, &memory, nullptr), HEWN_STATUS_OK);
+    const hewn_buffer_binding input = at(memory, 0, 256),
+                              outputs[] = {at(memory, 256, 64), at(memory, 512, 4),
+                                           at(memory, 768, 1)};
+    EXPECT_EQ(hewn_execute(op.get(), &input, 1, outputs, 3, nullptr, nullptr), HEWN_STATUS_OK);
+    EXPECT_GE(variable<size_t>("fake_local"), 2 * (256 + 16) * sizeof(uint32_t));
+    hewn_deallocate(device.get(), memory);
+}
+
 TEST_F(FakeOpenCl, EveryCallFails) {
     if (!find_variant("add_f32__opencl")) GTEST_SKIP() << "a build without the kernel";
     for (const bool lost : {false, true}) {
@@ -1331,6 +1353,7 @@ TEST_F(FakeCuda, DynamicQuantization) {
     EXPECT_EQ(launches(HEWN_DATA_TYPE_FLOAT32, 64), 4);
     EXPECT_EQ(launches(HEWN_DATA_TYPE_FLOAT16, 64), 5);
     EXPECT_EQ(launches(HEWN_DATA_TYPE_FLOAT32, 0), 2);
+    EXPECT_EQ(launches(HEWN_DATA_TYPE_FLOAT16, 0), 2);
 }
 
 // Packed types, and floats of two types: a launch more for each such tensor, two for a packed
@@ -1355,6 +1378,27 @@ TEST_F(FakeCuda, ConvertedTypes) {
     EXPECT_EQ(launches(HEWN_OPERATOR_QUANTIZE_LINEAR, {f16, f32, u8, u8}), 2);
     EXPECT_EQ(launches(HEWN_OPERATOR_QUANTIZE_LINEAR, {f32, f32, u2, u2}), 3);
     EXPECT_EQ(launches(HEWN_OPERATOR_QUANTIZE_LINEAR, {f32, f32, u2, u2}, {3}), 4);
+}
+
+// Sums of scratch memory that would overflow.
+TEST_F(FakeCuda, HugeScratch) {
+    if (!find_variant("quantize_linear_f32_u8__cuda_sm75"))
+        GTEST_SKIP() << "a build without the kernel";
+    DevicePtr device;
+    ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
+    const int64_t sizes[] = {2}, far[] = {(int64_t(1) << 62) - 2}, zero[] = {0};
+    const auto desc = [&](hewn_data_type type, const int64_t *strides) {
+        return hewn_tensor_desc{sizeof(hewn_tensor_desc), type, 1, sizes, strides, nullptr};
+    };
+    const Tensor y(HEWN_DATA_TYPE_UINT8, {2});
+    OperatorPtr op;
+    const Outcome outcome =
+        compile(Description(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                            {desc(HEWN_DATA_TYPE_FLOAT16, far), desc(HEWN_DATA_TYPE_FLOAT32, zero),
+                             desc(HEWN_DATA_TYPE_UINT8, zero), y.desc()}),
+                nullptr, op, device.get());
+    EXPECT_EQ(outcome.status, HEWN_STATUS_OUT_OF_MEMORY) << outcome;
+    EXPECT_TRUE(says(outcome, "no device has the memory to convert such tensors")) << outcome;
 }
 
 // The quotients, whose operands are converted before.
