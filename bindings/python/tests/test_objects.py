@@ -104,7 +104,7 @@ def test_functions_are_the_tables():
     """Names, order and optional inputs from the table; the documentation too."""
     for name, row in OPERATORS.items():
         parameters = inspect.signature(getattr(hewn, name)).parameters
-        assert tuple(parameters) == (*row.inputs, *row.keywords)
+        assert tuple(parameters) == (*row.inputs, *row.keywords, *row.attributes)
         required = [word for word, p in parameters.items() if p.default is p.empty]
         assert required == list(row.names[: len(required)])
         doc = inspect.getdoc(getattr(hewn, name))
