@@ -77,7 +77,8 @@ dynamic=dynamic_quantize_linear_f32_u8
 configure -DHEWN_SIGNATURES=$dynamic "-DHEWN_TARGETS=x86_64_avx2;opencl"
 check "a form of another operator that is not built" hewnk_${dynamic}__x86_64_avx2__reciprocal \
     "$(shared)"
-check "an operator without forms for GPUs" 1 \
+configure -DHEWN_SIGNATURES=dynamic_quantize_linear_f16_u8 "-DHEWN_TARGETS=x86_64_avx2;opencl"
+check "a signature without forms for GPUs" 1 \
     "$(grep -c '^HEWN_VARIANT' "$scratch/generated/include/variants.inc")"
 configure "-DHEWN_SIGNATURES=quantize_linear_f32_u8;$dynamic" -DHEWN_TARGETS=x86_64_avx2
 check "one that is" hewnk_quantize_linear_f32_u8__x86_64_avx2__reciprocal "$(shared)"
