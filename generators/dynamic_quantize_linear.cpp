@@ -197,7 +197,7 @@ class DynamicQuantizeLinearRanges : public hewn::gpu::Launched<DynamicQuantizeLi
                                     public Types {
 public:
     void configure() {
-        input_ = add_input<Buffer<>>("input", UInt(32), 1);
+        input_ = add_input<Buffer<>>("input", hewn::gpu::bits_type(signature_type(0)), 1);
         add_strided_scalars(1);
         output_ = add_output<Buffer<>>("output", UInt(32), 1);
     }

@@ -27,6 +27,9 @@ template<class Derived>
 class Launched : public Generator<Derived> {
 public:
     GeneratorParam<std::string> signature{"signature", ""};
+    // The layout that a form by steps serves, one digit an input that varies. 1: taken by words, as
+    // the output is. 0: dense: one element; runs: any strides. Others serve any layout.
+    GeneratorParam<std::string> layouts{"layouts", ""};
 
     // Knob (tuning/, knobs.cmake): threads a block.
     GeneratorParam<int> threads{"threads", 256};
@@ -137,14 +140,10 @@ enum class Form { Dense, Runs, Strided };
 template<class Derived>
 class Kernel : public Launched<Derived> {
     using Base = Launched<Derived>;
-    using Base::scalars_, Base::block_, Base::thread_, Base::is_for, Base::d3d12, Base::name_of,
-        Base::bind, Base::run_by_threads, Base::offsets_of, Base::within;
+    using Base::layouts, Base::scalars_, Base::block_, Base::thread_, Base::is_for, Base::d3d12,
+        Base::name_of, Base::bind, Base::run_by_threads, Base::offsets_of, Base::within;
 
 public:
-    // The layout that the form serves, one digit an input that varies. 1: taken by words, as the
-    // output is. 0: dense: one element; runs: any strides. strided: any layout.
-    GeneratorParam<std::string> layouts{"layouts", ""};
-
     // Hidden by an operator whose value is the sum of two operands of the output's type, which may
     // be taken by words.
     static constexpr bool is_sum = false;
