@@ -62,6 +62,6 @@ check() {
         failed=1
     fi
 }
-check app quantize_linear_f32_u8 134500  # packed types, mixed floats, blocks and `precision` among it
+check app quantize_linear_f32_u8 134500  # packed types, mixed floats, blocks, `precision`
 check sum quantized_linear_add_u8_u8_u8 130000
 exit $failed
