@@ -1,5 +1,5 @@
 // DYNAMIC_QUANTIZE_LINEAR: the range of a tensor, and quotients by an f32 scale. The scale and the
-// zero point, which are between the two, are computed by the runtime.
+// zero point, which are between the two, are computed by the runtime, on GPUs by a form.
 #include "elementwise.h"
 #include "gpu.h"
 

@@ -87,28 +87,6 @@ bool has_gaps(const Tensor &tensor) {
     return last_of(tensor) + 1 != elements;
 }
 
-// Elements in memory along a dimension: one for a block, and of those that repeat.
-int64_t stored(const Tensor &tensor, int d) {
-    const int64_t block = tensor.block_sizes[d];
-    return tensor.strides[d] == 0 ? 1 : (tensor.sizes[d] + block - 1) / block;
-}
-
-// Makes elements lie one behind the other, in the order that they have.
-void pack_strides(Tensor &tensor) {
-    int order[kMaxRank];
-    for (int d = 0; d < tensor.rank; d++) order[d] = d;
-    std::sort(order, order + tensor.rank,
-              [&](int a, int b) { return tensor.strides[a] < tensor.strides[b]; });
-    int64_t stride = 1;
-    for (int i = 0; i < tensor.rank; i++) {
-        const int d = order[i];
-        const int64_t elements = stored(tensor, d);
-        if (tensor.strides[d] != 0) tensor.strides[d] = stride;
-        stride *= elements;
-    }
-    tensor.bytes = uint64_t(stride) * uint64_t(tensor.element_bytes);
-}
-
 // A tensor as kernels take it, in scratch memory: floats packed, bytes with the same strides.
 Tensor converted(const Problem &problem, const Tensor &original) {
     Tensor tensor = original;

@@ -25,21 +25,31 @@ Tensor repeated(const Tensor &over, hewn_data_type type) {
 
 }  // namespace
 
+__attribute__((cold)) int64_t stored(const Tensor &tensor, int d) {
+    const int64_t block = tensor.block_sizes[d];
+    return tensor.strides[d] == 0 ? 1 : (tensor.sizes[d] + block - 1) / block;
+}
+
+__attribute__((cold)) void pack_strides(Tensor &tensor) {
+    int order[kMaxRank];
+    for (int d = 0; d < tensor.rank; d++) order[d] = d;
+    std::sort(order, order + tensor.rank,
+              [&](int a, int b) { return tensor.strides[a] < tensor.strides[b]; });
+    int64_t stride = 1;
+    for (int i = 0; i < tensor.rank; i++) {
+        const int d = order[i];
+        const int64_t elements = stored(tensor, d);
+        if (tensor.strides[d] != 0) tensor.strides[d] = stride;
+        stride *= elements;
+    }
+    tensor.bytes = uint64_t(stride) * uint64_t(tensor.element_bytes);
+}
+
 __attribute__((cold)) Space range_space(const Tensor &input) {
     Tensor each = input;
-    int order[kMaxRank];  // of the dimensions, innermost first
-    for (int d = 0; d < each.rank; d++) {
-        if (each.strides[d] == 0) each.sizes[d] = 1;
-        order[d] = d;
-    }
-    std::sort(order, order + each.rank,
-              [&](int a, int b) { return each.strides[a] < each.strides[b]; });
+    for (int d = 0; d < each.rank; d++) each.sizes[d] = stored(each, d);
     Tensor bytes = dense(each, HEWN_DATA_TYPE_UINT8);
-    int64_t stride = 1;
-    for (int i = 0; i < each.rank; i++) {
-        bytes.strides[order[i]] = stride;
-        stride *= each.sizes[order[i]];
-    }
+    pack_strides(bytes);
     const Tensor *const operands[] = {&each, &bytes};
     Part parts[kMaxParts];
     split_blocks(operands, int(std::size(operands)), parts);

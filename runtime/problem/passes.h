@@ -1,4 +1,4 @@
-// The passes of DYNAMIC_QUANTIZE_LINEAR, as problems of their own.
+// The passes of DYNAMIC_QUANTIZE_LINEAR as problems of their own, and tensors between passes.
 #pragma once
 
 #include "operators.h"
@@ -10,6 +10,11 @@ constexpr int kInput = 0, kScale = 1, kZeroPoint = 2;
 
 // Its tensors, in the table's order.
 enum DynamicTensor { kDynamicInput, kDynamicOutput, kDynamicScale, kDynamicZeroPoint };
+
+// Elements in memory along a dimension: one for a block, and of those that repeat.
+int64_t stored(const Tensor &tensor, int d);
+// Makes elements lie one behind the other, in the order that they have.
+void pack_strides(Tensor &tensor);
 
 // What the first pass goes through: the input's elements in the order of its memory, and an operand
 // of bytes that it neither reads nor writes, as spaces have an output. Elements that repeat come
