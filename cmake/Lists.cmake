@@ -3,7 +3,7 @@
 # Reads knobs.cmake, operators.cmake, stages.cmake, transpositions.cmake and targets.cmake of
 # generators/ into global properties, HEWN_<name>_<KEY>. The options HEWN_OPERATORS, HEWN_SIGNATURES
 # and HEWN_TARGETS decide what is in chosen_operators, chosen_signatures, chosen_targets, stages and
-# transpositions. Writes no files.
+# transpositions; HEWN_FEATURE_LEVEL leaves out what needs a newer level. Writes no files.
 
 # hewn_set(<name> <KEY> <value>...) sets the property HEWN_<name>_<KEY>. hewn_get(<prefix> <name>
 # <KEY>...) sets <prefix>_<KEY> to it, or to nothing if it is not set.
@@ -138,10 +138,13 @@ endfunction()
 
 get_property(all_targets GLOBAL PROPERTY HEWN_ALL_TARGETS)
 set(all_signatures)
+set(built_signatures)
 foreach(operator IN LISTS kernel_operators)
-    hewn_get(operator ${operator} SIGNATURES)
+    hewn_get(operator ${operator} SIGNATURES BUILT_SIGNATURES)
     list(TRANSFORM operator_SIGNATURES PREPEND ${operator}_)
+    list(TRANSFORM operator_BUILT_SIGNATURES PREPEND ${operator}_)
     list(APPEND all_signatures ${operator_SIGNATURES})
+    list(APPEND built_signatures ${operator_BUILT_SIGNATURES})
 endforeach()
 set(fitting_targets)
 set(HEWN_TARGETS_cpu)
@@ -167,7 +170,7 @@ set(HEWN_SIGNATURES "" CACHE STRING
 set(HEWN_TARGETS "" CACHE STRING "Targets to build, as in generators/targets.cmake, or cpu or gpu \
 for all of these; empty: all of this architecture and, in a native build, of GPUs")
 hewn_choose(chosen_operators HEWN_OPERATORS ${kernel_operators})
-hewn_choose(chosen_signatures HEWN_SIGNATURES ${all_signatures})
+hewn_choose(chosen_signatures HEWN_SIGNATURES ${built_signatures})
 hewn_choose(chosen_targets HEWN_TARGETS ${fitting_targets})
 # GPUs only on request: what they need of the other system is not known here.
 if(CMAKE_CROSSCOMPILING AND NOT HEWN_TARGETS)
@@ -198,8 +201,9 @@ function(hewn_forms out operator target)
     hewn_get(target ${target} DEVICE FEATURES ALWAYS)
     set(fitting)
     foreach(form IN LISTS operator_FORMS)
-        hewn_get(form ${operator}_${form} ONLY NEEDS GPU)
-        if(ARGC GREATER 3 AND NOT "${ARGV3}" MATCHES "${form_ONLY}")
+        hewn_get(form ${operator}_${form} ONLY NEEDS FROM GPU)
+        if(ARGC GREATER 3 AND NOT ("${ARGV3}" MATCHES "${form_ONLY}"
+            AND (NOT form_FROM OR form_FROM IN_LIST built_levels)))
             continue()
         endif()
         set(met FALSE)
@@ -225,8 +229,17 @@ foreach(target IN LISTS chosen_targets)  # a target without any of the signature
 endforeach()
 if(NOT chosen_targets)
     message(FATAL_ERROR
-        "HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS leave no variant to build")
+        "HEWN_OPERATORS, HEWN_SIGNATURES, HEWN_FEATURE_LEVEL and HEWN_TARGETS leave no variant to "
+        "build")
 endif()
+
+# Whether there are kernels for GPUs; else the drivers' code is left out too.
+set(HEWN_HAS_GPUS FALSE)
+foreach(target IN LISTS HEWN_TARGETS_gpu)
+    if(target IN_LIST chosen_targets)
+        set(HEWN_HAS_GPUS TRUE)
+    endif()
+endforeach()
 
 # The transpositions that the chosen variants may call: for the widths of their elements, and no
 # targets above all of theirs.
@@ -277,10 +290,11 @@ hewn_choose_transpositions(transpositions)
 
 # The stages that the chosen operators need on GPUs, as <stage>__<target>.
 function(hewn_choose_stages out)
-    set(built)  # the operators that have signatures
+    set(built)  # the operators that have signatures, alone and with each level
     foreach(operator IN LISTS chosen_operators)
         if("${chosen_signatures}" MATCHES "(^|;)${operator}_[fiu][0-9]")
-            list(APPEND built ${operator})
+            list(TRANSFORM built_levels PREPEND ${operator}= OUTPUT_VARIABLE with_levels)
+            list(APPEND built ${operator} ${with_levels})
         endif()
     endforeach()
     set(chosen)

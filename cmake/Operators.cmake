@@ -6,6 +6,7 @@
 # SIGNATURE (tensors), LEVELS, SIGNATURES (of its own kernels; HEWN_KERNEL_OPERATORS have some).
 # HEWN_<operator>_<tensor>_<KEY>: ROLE, LIKE, INTEGERS, OPTIONAL, ONE, BLOCKS, MIDDLE, MIXED.
 # HEWN_<operator>_<attribute>_<KEY>, for each in HEWN_<operator>_ATTRIBUTES: FROM, VALUES.
+# HEWN_<operator>_BUILT_SIGNATURES: those of the level HEWN_FEATURE_LEVEL, the newest of this build.
 # HEWN_<operator>_<level>_<KEY>: RANKS, and the types of a tensor as KEY. HEWN_<operator>_FORMS, and
 # HEWN_<operator>_<form>_<KEY>. hewn_write_operators() writes into the build tree
 # generated/operators.json, types.inc, operators.inc, attributes.inc and onnx.inc in
@@ -74,12 +75,12 @@ function(hewn_level operator level)
 endfunction()
 
 function(hewn_form operator form)
-    cmake_parse_arguments(PARSE_ARGV 2 form "GPU" "ONLY;NEEDS;OF" "LAYOUTS;WITHOUT")
+    cmake_parse_arguments(PARSE_ARGV 2 form "GPU" "ONLY;NEEDS;OF;FROM" "LAYOUTS;WITHOUT")
     if(NOT form_OF)
         set(form_OF ${operator})
     endif()
     set_property(GLOBAL APPEND PROPERTY HEWN_${operator}_FORMS ${form})
-    foreach(key LAYOUTS ONLY NEEDS WITHOUT OF GPU)
+    foreach(key LAYOUTS ONLY NEEDS WITHOUT OF FROM GPU)
         hewn_set(${operator}_${form} ${key} ${form_${key}})
     endforeach()
 endfunction()
@@ -96,11 +97,36 @@ endfunction()
 
 include(${PROJECT_SOURCE_DIR}/generators/operators.cmake)
 
-# ---- The signatures: every combination of the newest level's types of whole bytes ----
+# ---- The newest feature level of this build ----
 
-function(hewn_derive_signatures operator)
+get_property(all_levels GLOBAL PROPERTY HEWN_FEATURE_LEVELS)
+list(GET all_levels -1 newest)
+set(HEWN_FEATURE_LEVEL ${newest} CACHE STRING "Newest feature level to build: what needs a newer \
+one is left out. 6.2: DirectML's four operators without what came later")
+if(NOT HEWN_FEATURE_LEVEL IN_LIST all_levels)
+    list(JOIN all_levels " " known)
+    message(FATAL_ERROR "HEWN_FEATURE_LEVEL: '${HEWN_FEATURE_LEVEL}' is not one of: ${known}")
+endif()
+
+list(FIND all_levels ${HEWN_FEATURE_LEVEL} newest)
+math(EXPR newest "${newest} + 1")
+list(SUBLIST all_levels 0 ${newest} built_levels)
+
+# ---- The signatures: every combination of a level's types of whole bytes ----
+
+# hewn_derive_signatures(<operator> <key> <level>...): sets HEWN_<operator>_<key> to those of the
+# first level, of these, that it has.
+function(hewn_derive_signatures operator key)
     hewn_get(operator ${operator} SIGNATURE LEVELS WRAPS ONE_WIDTH)
-    list(GET operator_LEVELS 0 newest)
+    foreach(level IN LISTS operator_LEVELS)
+        if(level IN_LIST ARGN)
+            set(newest ${level})
+            break()
+        endif()
+    endforeach()
+    if(NOT newest)
+        return()
+    endif()
     set(signatures "")
     foreach(tensor IN LISTS operator_SIGNATURE)
         hewn_get(tensor ${operator}_${tensor} LIKE)
@@ -126,13 +152,14 @@ function(hewn_derive_signatures operator)
     if(operator_ONE_WIDTH)
         list(FILTER signatures INCLUDE REGEX "^[a-z]8(_[a-z]8)*$|^[a-z]16(_[a-z]16)*$")
     endif()
-    hewn_set(${operator} SIGNATURES ${signatures})
+    hewn_set(${operator} ${key} ${signatures})
 endfunction()
 
 get_property(all_operators GLOBAL PROPERTY HEWN_ALL_OPERATORS)
 get_property(kernel_operators GLOBAL PROPERTY HEWN_KERNEL_OPERATORS)
 foreach(operator IN LISTS kernel_operators)
-    hewn_derive_signatures(${operator})
+    hewn_derive_signatures(${operator} SIGNATURES ${all_levels})
+    hewn_derive_signatures(${operator} BUILT_SIGNATURES ${built_levels})
 endforeach()
 
 # ---- Writing ----
@@ -172,7 +199,8 @@ function(hewn_camel_case out name)
 endfunction()
 
 # types.inc: HEWN_TYPE(word, name, number, bits) for each data type, HEWN_LEVEL(name, "word",
-# number) for each feature level, e.g. (6_2, "6.2", 0x6200).
+# number) for each feature level, e.g. (6_2, "6.2", 0x6200); HEWN_BUILT_LEVEL(number) for this
+# build's newest.
 function(hewn_write_types)
     set(lines)
     get_property(types GLOBAL PROPERTY HEWN_DATA_TYPES)
@@ -188,7 +216,10 @@ function(hewn_write_types)
         string(TOUPPER ${name} name)
         string(APPEND lines "HEWN_LEVEL(${name}, \"${level}\", ${number})\n")
     endforeach()
-    hewn_write_list(types.inc "HEWN_TYPE;HEWN_LEVEL" "generators/operators.cmake" "${lines}")
+    hewn_level_number(number ${HEWN_FEATURE_LEVEL})
+    string(APPEND lines "HEWN_BUILT_LEVEL(${number})\n")
+    hewn_write_list(types.inc "HEWN_TYPE;HEWN_LEVEL;HEWN_BUILT_LEVEL"
+        "generators/operators.cmake" "${lines}")
 endfunction()
 
 # Sets <out>_rows, _json and _members to an operator's tensors, in C++ macros, in JSON and as

@@ -30,7 +30,7 @@
 #   What is allowed from that level on, newest first: the types of each tensor that is LIKE no
 #   other. DirectML's levels allow what DirectML does.
 # hewn_form(<operator> <form> LAYOUTS <layout>... [ONLY <regular expression>] [NEEDS <feature>]
-#           [WITHOUT <feature>...] [OF <operator>] [GPU])
+#           [WITHOUT <feature>...] [FROM <level>] [OF <operator>] [GPU])
 #   A compiled function of each of the operator's variants, made by the generator <operator>_<form>.
 #   A layout has one digit for each input that the generator passes to schedule_rows: 1 if it runs
 #   along the row, 0 if it is constant in it. The most frequent layout comes first. Plans use the
@@ -38,6 +38,7 @@
 #   ONLY: of signatures that match.
 #   NEEDS: only on targets that list the feature.
 #   WITHOUT: features of a target that are not used for the form.
+#   FROM: only in builds that have the feature level.
 #   OF: the function is that operator's, of the same name, signature and knobs. It is built once.
 #   GPU: a form of targets with a DEVICE, which have no other forms (generators/gpu.h). Only inputs
 #   that vary have digits.
@@ -90,7 +91,7 @@ hewn_form(quantize_linear divide LAYOUTS 100 110 111)
 hewn_form(quantize_linear reciprocal LAYOUTS 1 ONLY "8$" NEEDS fma)
 hewn_form(quantize_linear columns LAYOUTS 1110 1111 ONLY "8$" NEEDS avx2)
 hewn_form(quantize_linear repeating LAYOUTS 1 ONLY "8$" NEEDS avx2)
-hewn_form(quantize_linear blocks LAYOUTS 1 ONLY "f.*8$" NEEDS avx2)
+hewn_form(quantize_linear blocks LAYOUTS 1 ONLY "f.*8$" NEEDS avx2 FROM 6.3)
 # Outputs of 32 bits are rare.
 hewn_form(quantize_linear dense LAYOUTS 100 ONLY "[0-9]_.(8|16)$" GPU)
 hewn_form(quantize_linear runs LAYOUTS 100 ONLY "[0-9]_.(8|16)$" NEEDS cuda GPU)
@@ -117,7 +118,7 @@ hewn_level(dequantize_linear 2.1 RANKS 4 4 InputTensor=i32,i16,i8,u32,u16,u8 Sca
 hewn_level(dequantize_linear 1.0 RANKS 4 4 InputTensor=u8 ScaleTensor=f32)
 hewn_form(dequantize_linear general LAYOUTS 100 110 111)
 hewn_form(dequantize_linear repeating LAYOUTS 1 NEEDS avx2)
-hewn_form(dequantize_linear blocks LAYOUTS 1 ONLY "8_" NEEDS avx2)
+hewn_form(dequantize_linear blocks LAYOUTS 1 ONLY "8_" NEEDS avx2 FROM 6.3)
 hewn_form(dequantize_linear dense LAYOUTS 100 GPU)
 hewn_form(dequantize_linear runs LAYOUTS 100 NEEDS cuda GPU)
 hewn_form(dequantize_linear strided GPU)

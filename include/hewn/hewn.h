@@ -318,10 +318,10 @@ typedef struct hewn_operator_desc {
 } hewn_operator_desc;
 
 /* The values are DML_FEATURE_LEVEL's, but the last. A level uses the operator's newest table that
- * is not above it. */
+ * is not above it. A build may lack the newest ones (CMake's HEWN_FEATURE_LEVEL): UNSUPPORTED. */
 typedef int32_t hewn_feature_level;
 enum {
-    HEWN_FEATURE_LEVEL_NEWEST = 0,
+    HEWN_FEATURE_LEVEL_NEWEST = 0, /* of the build */
     HEWN_FEATURE_LEVEL_1_0 = 0x1000,
     HEWN_FEATURE_LEVEL_2_0 = 0x2000,
     HEWN_FEATURE_LEVEL_2_1 = 0x2100,

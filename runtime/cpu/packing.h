@@ -6,7 +6,7 @@
 #include <initializer_list>
 
 #include "../dispatch/dispatch.h"
-#include "../problem/shape.h"
+#include "../problem/operators.h"
 
 namespace hewn {
 
@@ -24,8 +24,8 @@ constexpr bool any(std::initializer_list<int> types) {
 // what follows.
 #define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element, blocks, \
                     middle, mixed) \
-    || mixed
-#define HEWN_LEVEL(level, least, most, ...) || any({__VA_ARGS__})
+    || (mixed && kBuiltLevel >= HEWN_FEATURE_LEVEL_HEWN)
+#define HEWN_LEVEL(level, least, most, ...) || (level <= kBuiltLevel && any({__VA_ARGS__}))
 #define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
                       one_width, signature, tensors, levels) \
     || (is_built(#kernels) && (false HEWN_UNPACK tensors HEWN_UNPACK levels))

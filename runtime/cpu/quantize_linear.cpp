@@ -161,10 +161,9 @@ public:
         }
         for (int o : {kZeroPoint, kOutput}) operands[o].host = at(o, x, y);
         dims_[kInput][1].stride = columns;
-        const auto divide =
-            call_.kernel.problem->attributes.quantize_linear_precision == HEWN_PRECISION_FLOAT16
-                ? divide_rounded<rounded_to_f16>
-                : divide_rounded<rounded_to_bf16>;
+        const auto divide = precision_of(*call_.kernel.problem) == HEWN_PRECISION_FLOAT16
+                                ? divide_rounded<rounded_to_f16>
+                                : divide_rounded<rounded_to_bf16>;
         for (int32_t row = 0; row < rows; row++)
             divide(reinterpret_cast<const float *>(at(kInput, x, y + row)),
                    reinterpret_cast<const float *>(at(kScale, x, y + row)),
@@ -434,7 +433,7 @@ __attribute__((cold)) void choose_quantize_forms(const Space &space, const Varia
     kernel.form = variant.form("divide");
     kernel.call = call_quantize_divided;
     kernel.prefetch_share = PrefetchShare::Usual;
-    if (kernel.problem->attributes.quantize_linear_precision) {
+    if (precision_of(*kernel.problem)) {
         kernel.call = call_quantize_rounded;
         kernel.compute_bound = true;
         return;
@@ -446,7 +445,8 @@ __attribute__((cold)) void choose_quantize_forms(const Space &space, const Varia
     const bool uniform = along_rows[kScale] == 0 && along_rows[kZeroPoint] == 0 &&
                          element_count(space) >= variant.plan.reciprocal_elements;
     kernel.reciprocal = uniform ? variant.form("reciprocal") : nullptr;
-    kernel.blocks = uniform && may_be_blocks(space) ? variant.form("blocks") : nullptr;
+    kernel.blocks =
+        uniform && kHasBlocks && may_be_blocks(space) ? variant.form("blocks") : nullptr;
     if (kernel.blocks) kernel.call = call_quantize_blocks;
     else if (kernel.reciprocal) take_reciprocal(kernel);
     else {

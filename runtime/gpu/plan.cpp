@@ -50,9 +50,6 @@ constexpr OperatorInfo kOneOutput = info_of_pass(1, 1), kTwoOutputs = info_of_pa
 
 // ---- Tensors ----
 
-int32_t precision_of(const Problem &problem) {
-    return problem.attributes.quantize_linear_precision;
-}
 bool is_dynamic(const Problem &problem) { return problem.info->output_count > 1; }
 
 // So many elements one behind the other.

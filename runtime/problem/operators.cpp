@@ -33,7 +33,7 @@ constexpr struct Level {
 #define HEWN_LEVEL(name, word, number) {number, word},
 #include "types.inc"
 };
-constexpr hewn_feature_level kNewest = kLevels[sizeof kLevels / sizeof kLevels[0] - 1].number;
+constexpr size_t kLevelCount = sizeof kLevels / sizeof kLevels[0];
 
 const char *word_of(hewn_feature_level level) {
     const Level *known = kLevels;
@@ -194,7 +194,7 @@ public:
             for (int t = 0; t < tensor_count(info_); t++) HEWN_CHECK((this->*check)(t));
         }
         for (int d = 0; d < problem_.output.rank; d++) HEWN_CHECK(check_blocks_along(d));
-        if (problem_.attributes.quantize_linear_precision) widen_division();
+        if (precision_of(problem_)) widen_division();
         set_signature();
         for (int t = info_.input_count; t < tensor_count(info_); t++) HEWN_CHECK(check_output(t));
         return HEWN_STATUS_OK;
@@ -496,11 +496,11 @@ private:
     }
 };
 
-// NEWEST as the level that it stands for. 0: there is no such level.
+// NEWEST as the level that it stands for. 0: this build has no such level.
 hewn_feature_level known_level(hewn_feature_level level) {
-    if (level == HEWN_FEATURE_LEVEL_NEWEST) return kNewest;
+    if (level == HEWN_FEATURE_LEVEL_NEWEST) return kBuiltLevel;
     for (const Level &known : kLevels) {
-        if (known.number == level) return level;
+        if (known.number == level && level <= kBuiltLevel) return level;
     }
     return 0;
 }
@@ -546,6 +546,11 @@ __attribute__((cold)) hewn_status read_operator(const hewn_operator_desc *desc,
                     "hewn_operator_desc: struct_size is too small");
     }
     const hewn_feature_level known = known_level(level);
+    if (!known && level > kBuiltLevel && level <= kLevels[kLevelCount - 1].number)
+        return fail(error, HEWN_STATUS_UNSUPPORTED,
+                    "feature level 0x%x is not in this build, which has those up to %s "
+                    "(HEWN_FEATURE_LEVEL)",
+                    unsigned(level), word_of(kBuiltLevel));
     if (!known)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
                     "feature level 0x%x is none of DirectML's, nor hewn's", unsigned(level));

@@ -32,6 +32,10 @@ struct Attributes {
 #define HEWN_ATTRIBUTE(op, type, attribute, level, values) int32_t op##_##attribute;
 #include "attributes.inc"
 };
+// Whether this build has an attribute.
+#define HEWN_ATTRIBUTE(op, type, attribute, level, values) \
+    constexpr bool kHas_##op##_##attribute = level <= kBuiltLevel;
+#include "attributes.inc"
 
 // A choice among numbers from 0 on.
 struct AttributeRule {
@@ -99,6 +103,11 @@ struct Problem {
     // Where the values of inputs lie that are known at compile; null of the others.
     const void *constants[kMaxInputs];
 };
+
+// QUANTIZE_LINEAR's attribute, 0 of other operators.
+inline int32_t precision_of(const Problem &problem) {
+    return kHas_quantize_linear_precision ? problem.attributes.quantize_linear_precision : 0;
+}
 
 // The type that the operator's kernel has for a tensor.
 hewn_data_type kernel_type(const OperatorInfo &info, const Tensor &tensor);

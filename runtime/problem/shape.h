@@ -44,6 +44,13 @@ struct Tensor {
     int32_t kernel_bytes() const { return packing.widens() ? 4 : element_bytes; }
 };
 
+// The newest feature level of this build. What needs a newer one need not be linked.
+constexpr hewn_feature_level kBuiltLevel =
+#define HEWN_BUILT_LEVEL(number) number
+#include "types.inc"
+    ;
+constexpr bool kHasBlocks = kBuiltLevel >= HEWN_FEATURE_LEVEL_6_3;
+
 // The end of messages to those used to other libraries' broadcasting, or who have forgotten the
 // strides.
 constexpr char kRepeatsHint[] =

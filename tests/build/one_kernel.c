@@ -1,5 +1,5 @@
 /* In a library with quantize_linear_f32_u8 alone: every other operator's description is checked,
- * and has no kernel. */
+ * and has no kernel. With an argument: one built with HEWN_FEATURE_LEVEL=6.2 too. */
 #include <hewn/hewn.h>
 
 #include <stdio.h>
@@ -7,12 +7,13 @@
 
 static int failed = 0;
 
-static void expect(hewn_operator_type type, const void *description, hewn_status status,
-                   const char *message) {
+static void expect_at(hewn_feature_level level, hewn_operator_type type, const void *description,
+                      hewn_status status, const char *message) {
     const hewn_operator_desc desc = {sizeof desc, type, description};
     hewn_error error = {sizeof error, HEWN_STATUS_OK, ""};
+    const hewn_compile_options options = {sizeof options, level, NULL, 0, NULL, NULL, NULL, 0};
     hewn_operator *op = NULL;
-    const hewn_status got = hewn_compile(NULL, &desc, NULL, &op, &error);
+    const hewn_status got = hewn_compile(NULL, &desc, &options, &op, &error);
     const int fits =
         got == status &&
         (got == HEWN_STATUS_OK ? op != NULL : op == NULL && strstr(error.message, message) != NULL);
@@ -22,7 +23,50 @@ static void expect(hewn_operator_type type, const void *description, hewn_status
     hewn_destroy_operator(op);
 }
 
-int main(void) {
+static void expect(hewn_operator_type type, const void *description, hewn_status status,
+                   const char *message) {
+    expect_at(HEWN_FEATURE_LEVEL_NEWEST, type, description, status, message);
+}
+
+/* What came behind DirectML's level 6.2 is refused by name. */
+static void expect_level(const hewn_quantize_linear_desc *quantize) {
+    const int64_t sizes[] = {4}, blocks[] = {2};
+    const hewn_tensor_desc words = {sizeof words, HEWN_DATA_TYPE_UINT16, 1, sizes, NULL, NULL},
+                           packed = {sizeof packed, HEWN_DATA_TYPE_UINT4, 1, sizes, NULL, NULL},
+                           halves = {sizeof halves, HEWN_DATA_TYPE_FLOAT16, 1, sizes, NULL, NULL},
+                           block = {sizeof block, HEWN_DATA_TYPE_FLOAT32, 1, sizes, NULL, blocks};
+    hewn_quantize_linear_desc desc = *quantize;
+    expect_at(HEWN_FEATURE_LEVEL_6_2, HEWN_OPERATOR_QUANTIZE_LINEAR, &desc, HEWN_STATUS_OK, "");
+    expect_at(HEWN_FEATURE_LEVEL_HEWN, HEWN_OPERATOR_QUANTIZE_LINEAR, &desc,
+              HEWN_STATUS_UNSUPPORTED, "not in this build, which has those up to 6.2");
+    expect_at(HEWN_FEATURE_LEVEL_6_3, HEWN_OPERATOR_QUANTIZE_LINEAR, &desc, HEWN_STATUS_UNSUPPORTED,
+              "not in this build, which has those up to 6.2");
+    expect_at(HEWN_FEATURE_LEVEL_HEWN + 1, HEWN_OPERATOR_QUANTIZE_LINEAR, &desc,
+              HEWN_STATUS_INVALID_ARGUMENT, "none of DirectML's");
+    desc.output_tensor = desc.zero_point_tensor = &words;
+    expect(HEWN_OPERATOR_QUANTIZE_LINEAR, &desc, HEWN_STATUS_UNSUPPORTED,
+           "UINT16 needs feature level hewn, compiled at 6.2");
+    desc.output_tensor = desc.zero_point_tensor = &packed;
+    expect(HEWN_OPERATOR_QUANTIZE_LINEAR, &desc, HEWN_STATUS_UNSUPPORTED,
+           "UINT4 needs feature level hewn, compiled at 6.2");
+    desc = *quantize;
+    desc.scale_tensor = &halves;
+    expect(HEWN_OPERATOR_QUANTIZE_LINEAR, &desc, HEWN_STATUS_UNSUPPORTED,
+           "needs feature level hewn, compiled at 6.2");
+    desc.scale_tensor = &block;
+    expect(HEWN_OPERATOR_QUANTIZE_LINEAR, &desc, HEWN_STATUS_UNSUPPORTED,
+           "a block size needs feature level hewn, compiled at 6.2");
+    desc = *quantize;
+    desc.precision = HEWN_PRECISION_FLOAT16;
+    expect(HEWN_OPERATOR_QUANTIZE_LINEAR, &desc, HEWN_STATUS_UNSUPPORTED, "precision");
+    const hewn_quantize_desc newer = {sizeof newer, quantize->input_tensor, quantize->scale_tensor,
+                                      quantize->zero_point_tensor, quantize->output_tensor};
+    expect(HEWN_OPERATOR_QUANTIZE, &newer, HEWN_STATUS_UNSUPPORTED,
+           "needs feature level 6.3, compiled at 6.2");
+}
+
+int main(int argc, char **argv) {
+    (void)argv;
     const int64_t sizes[] = {4}, repeat[] = {0};
     const hewn_tensor_desc x = {sizeof x, HEWN_DATA_TYPE_FLOAT32, 1, sizes, NULL, NULL},
                            q = {sizeof q, HEWN_DATA_TYPE_UINT8, 1, sizes, NULL, NULL};
@@ -41,5 +85,6 @@ int main(void) {
            "no kernel dequantize_linear_u8_f32");
     expect(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, &sum, HEWN_STATUS_UNSUPPORTED,
            "no kernel quantized_linear_add_u8_u8_u8");
+    if (argc > 1) expect_level(&quantize);
     return failed;
 }

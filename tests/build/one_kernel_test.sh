@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A program with one kernel, of QUANTIZE_LINEAR and of QUANTIZED_LINEAR_ADD, whose kernels are the
-# largest: how much larger than an empty one it is, on every CPU target; and that the operators
-# without a kernel say so. Built from a copy in a folder whose name is as odd as a folder's may be.
+# largest: how much larger than an empty one it is, on every CPU target, and without what came
+# behind DirectML's level 6.2; and that the operators without a kernel, and what was left out, say
+# so. Built from a copy in a folder whose name is as odd as a folder's may be.
 #     one_kernel_test.sh CMAKE SOURCE SCRATCH-FOLDER CC CXX HALIDE-INCLUDE-DIR GENERATOR
 #         MAKE-PROGRAM HEWN_GENERATORS SIZE NM
 set -euo pipefail
@@ -13,14 +14,14 @@ rm -rf "$scratch"
 mkdir -p "$odd"
 cp -r "$source"/{CMakeLists.txt,cmake,generators,include,runtime,tuning} "$odd"
 
-# build FOLDER SIGNATURE: the static library with that kernel alone.
+# build FOLDER SIGNATURE [OPTION...]: the static library with that kernel alone.
 build() {
     if ! { "$cmake" -S "$odd" -B "$1" -G "$generator" -DCMAKE_MAKE_PROGRAM="$make" \
         -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER="$cc" \
         -DCMAKE_CXX_COMPILER="$cxx" -DHEWN_HALIDE_INCLUDE_DIR="$halide" \
         -DHEWN_GENERATORS="$generators" -DHEWN_BUILD_TESTS=OFF \
         -DHEWN_BUILD_TOOLS=OFF -DHEWN_BUILD_EXAMPLES=OFF -DHEWN_SIGNATURES="$2" \
-        -DHEWN_TARGETS=cpu &&
+        -DHEWN_TARGETS=cpu "${@:3}" &&
         "$cmake" --build "$1" --target hewn_static; } >"$1.log" 2>&1; then
         cat "$1.log"
         exit 1
@@ -28,6 +29,7 @@ build() {
 }
 build "$odd/build" quantize_linear_f32_u8
 build "$odd/sum_build" quantized_linear_add_u8_u8_u8
+build "$odd/level_build" quantize_linear_f32_u8 -DHEWN_FEATURE_LEVEL=6.2
 [[ $(wc -l <"$odd/build/code-size.txt") -gt 1 ]] ||
     { echo "FAILED  code-size.txt lists no variant" && exit 1; }
 
@@ -40,10 +42,13 @@ echo 'int main(void) { return 0; }' >"$scratch/empty.c"
 link "$scratch/empty.c" empty
 link "$source/examples/c_quantize/main.c" app "$odd/build/libhewn.a"
 link "$source/tests/build/one_kernel.c" one_kernel "$odd/build/libhewn.a"
+link "$source/examples/c_quantize/main.c" level_app "$odd/level_build/libhewn.a"
+link "$source/tests/build/one_kernel.c" level_one_kernel "$odd/level_build/libhewn.a"
 link "$scratch/empty.c" sum -Wl,-u,hewn_compile,-u,hewn_execute,-u,hewn_destroy_operator \
     "$odd/sum_build/libhewn.a"
 
 "$scratch/one_kernel"
+"$scratch/level_one_kernel" 6.2
 names=$("$nm" -C "$scratch/app")
 if ! grep choose_quantize_forms <<<"$names" ||
     grep -E 'choose_(quantized_add|dequantize)_forms|find_folded_factors|halide_double_to_string' \
@@ -63,5 +68,6 @@ check() {
     fi
 }
 check app quantize_linear_f32_u8 134500  # packed types, mixed floats, blocks, `precision`
+check level_app "quantize_linear_f32_u8 of level 6.2" 118500
 check sum quantized_linear_add_u8_u8_u8 130000
 exit $failed

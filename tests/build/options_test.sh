@@ -64,10 +64,13 @@ check "transpositions of elements and scales of f16" "u8 u16" "$(transpositions)
 configure -DHEWN_SIGNATURES=add_f16 -DHEWN_TARGETS=opencl
 check "a transposition where no CPU needs one" "u32" "$(transpositions)"
 configure "-DHEWN_SIGNATURES=add_f16;dequantize_linear_u8_f16" "-DHEWN_TARGETS=cuda_sm75;cuda_sm80"
+variants() {
+    sed -n 's/^HEWN_VARIANT(\([^,]*\), \([^,]*\), \([^,]*\),.*/\1_\2__\3/p' \
+        "$scratch/generated/include/variants.inc" | sort | paste -sd' '
+}
 check "a target with signatures of its own" \
     "add_f16__cuda_sm75 dequantize_linear_u8_f16__cuda_sm75 dequantize_linear_u8_f16__cuda_sm80" \
-    "$(sed -n 's/^HEWN_VARIANT(\([^,]*\), \([^,]*\), \([^,]*\),.*/\1_\2__\3/p' \
-    "$scratch/generated/include/variants.inc" | sort | paste -sd' ')"
+    "$(variants)"
 # A form of another operator's is that operator's function, where that is built.
 shared() {
     sed -n 's/.* HEWN_FORM(\(hewnk_[a-z0-9_]*__reciprocal\),.*/\1/p' \
@@ -84,6 +87,25 @@ configure "-DHEWN_SIGNATURES=quantize_linear_f32_u8;$dynamic" -DHEWN_TARGETS=x86
 check "one that is" hewnk_quantize_linear_f32_u8__x86_64_avx2__reciprocal "$(shared)"
 configure "-DHEWN_OPERATORS=add"
 check "one operator" "add" "$(names HEWN_VARIANT 1 variants.inc)"
+
+# An older feature level: its types, forms and stages.
+configure -DHEWN_OPERATORS=quantize_linear "-DHEWN_TARGETS=x86_64_avx2;opencl" \
+    -DHEWN_FEATURE_LEVEL=3.0
+check "types of level 3.0" "quantize_linear_f32_i8__opencl quantize_linear_f32_i8__x86_64_avx2 \
+quantize_linear_f32_u8__opencl quantize_linear_f32_u8__x86_64_avx2 quantize_linear_i32_i8__opencl \
+quantize_linear_i32_i8__x86_64_avx2 quantize_linear_i32_u8__opencl \
+quantize_linear_i32_u8__x86_64_avx2" "$(variants)"
+check "no form for blocks below 6.3" 0 \
+    "$(grep -c 'avx2__blocks' "$scratch/generated/include/variants.inc")"
+check "no stages below 6.3" 0 \
+    "$(grep -c '^HEWN_STAGE' "$scratch/generated/include/stages.inc")"
+configure -DHEWN_OPERATORS=dynamic_quantize_linear -DHEWN_TARGETS=opencl -DHEWN_FEATURE_LEVEL=4.0
+check "an operator's stages at its own level" 4 \
+    "$(grep -c '^HEWN_STAGE' "$scratch/generated/include/stages.inc")"
+refused "'quantize_linear_f32_u16' is not one of" -DHEWN_SIGNATURES=quantize_linear_f32_u16 \
+    -DHEWN_FEATURE_LEVEL=6.2
+refused "'7.0' is not one of: 1.0 2.0" -DHEWN_FEATURE_LEVEL=7.0
+refused "leave no variant" -DHEWN_OPERATORS=dynamic_quantize_linear -DHEWN_FEATURE_LEVEL=3.1
 
 refused "'add_f64' is not one of" -DHEWN_SIGNATURES=add_f64
 refused "'multiply' is not one of" -DHEWN_OPERATORS=multiply

@@ -3,7 +3,7 @@
 # Direct3D 12's run under Wine.
 
 if(WIN32 AND CMAKE_CROSSCOMPILING)
-    if(TARGET hewn_cli)
+    if(TARGET hewn_cli AND HEWN_HAS_GPUS)
         hewn_add_test(cuda.absent windows COMMAND hewn_cli info
             PROPERTIES PASS_REGULAR_EXPRESSION
                 "cuda: none. CUDA: no CUDA driver: nvcuda.dll is not there")
@@ -17,7 +17,7 @@ if(WIN32 AND CMAKE_CROSSCOMPILING)
             $<TARGET_FILE:hewn_cli>)
     endif()
 endif()
-if(NOT native_linux)
+if(NOT native_linux OR NOT HEWN_HAS_GPUS)
     return()
 endif()
 

@@ -1,12 +1,12 @@
-// The kinds of GPUs where no driver can be reached.
-#include "../gpu/device.h"
+// The kinds of GPUs in a build without kernels for any.
+#include "gpu/device.h"
 
 namespace hewn {
 
 namespace {
 template<hewn_device_kind Kind>
 hewn_status absent(hewn_error *error) {
-    return fail(error, HEWN_STATUS_NO_DEVICE, "%s: WebAssembly has no driver for it",
+    return fail(error, HEWN_STATUS_NO_DEVICE, "%s: this build has no kernels for GPUs",
                 names_of(Kind).name);
 }
 
