@@ -5,7 +5,7 @@ set(HEWN_MODULE_EXPORTS malloc free hewn_version hewn_tensor_size hewn_compile
     hewn_destroy_operator hewn_operator_variant hewn_execute hewn_operator_count hewn_get_operator
     hewn_get_operator_tensor hewn_get_operator_attribute hewn_variant_count hewn_get_variant)
 set(web ${PROJECT_BINARY_DIR}/web)
-add_executable(hewn_module bindings/web/module.c)
+add_executable(hewn_module bindings/web/module.c bindings/web/format.c)
 set_target_properties(hewn_module PROPERTIES OUTPUT_NAME hewn C_STANDARD 11 LINKER_LANGUAGE C
     RUNTIME_OUTPUT_DIRECTORY ${web})
 target_link_libraries(hewn_module PRIVATE hewn_static)

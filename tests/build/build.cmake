@@ -35,6 +35,9 @@ if(native_linux)
         DOC "Python with NumPy, for tests")
     hewn_add_test(rooms posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/rooms_test.py
         ${PROJECT_SOURCE_DIR})
+    hewn_add_test(web_format posix COMMAND ${HEWN_PYTHON}
+        ${CMAKE_CURRENT_LIST_DIR}/web_format_test.py ${PROJECT_SOURCE_DIR} ${CMAKE_C_COMPILER}
+        ${CMAKE_CURRENT_BINARY_DIR}/web_format)
     hewn_add_test(operators_doc posix
         COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/operators_doc_test.py
         ${HEWN_GENERATED_DIR}/operators.json)

@@ -75,17 +75,25 @@ function isWithin({dtype}, {ulp = 0, abs = 0, rel = 0}, got, expected) {
     return ulps(dtype, got, expected) <= ulp || Math.abs(g - e) <= abs + rel * Math.abs(e);
 }
 
+// A case's outputs by their names in the package: one, or several.
+const outputsOf = test => Object.fromEntries(
+    Object.entries(test.outputs ?? {OutputTensor: test.output})
+        .map(([name, output]) => [lower(name), output]));
+
 // Tolerance of a case; of one that is exact, a source that compares with one may write 0 for -0.
-function wrongElements(test, got) {
+function wrongElementsOf(output, test, got) {
     const exact = test.formula === 'exact', elements = bytes =>
-        (packedBits(test.output.dtype) ? unpacked(bytes, test.output) : [...bytes]);
-    const expected = elements(valuesOf(test.output));
+        (packedBits(output.dtype) ? unpacked(bytes, output) : [...bytes]);
+    const expected = elements(valuesOf(output));
     const tolerant = Object.values(test.tolerance ?? {}).some(value => value > 0);
     const allowed = exact ? {} : test.tolerance ?? {};
-    const zero = value => (test.output.dtype === 'f16' ? fromF16(value) : Number(value)) === 0;
-    return elements(got).filter((value, i) => !isWithin(test.output, allowed, value, expected[i]) &&
+    const zero = value => (output.dtype === 'f16' ? fromF16(value) : Number(value)) === 0;
+    return elements(got).filter((value, i) => !isWithin(output, allowed, value, expected[i]) &&
         !(tolerant && zero(value) && zero(expected[i]))).length;
 }
+
+const wrongElements = (test, got) => Object.entries(outputsOf(test)).reduce(
+    (sum, [name, output]) => sum + wrongElementsOf(output, test, got[name]), 0);
 
 function bound(hewn, descs, test) {
     const tensors = {};
@@ -97,18 +105,22 @@ function bound(hewn, descs, test) {
     return tensors;
 }
 
-/** Runs a compiled operator on a case's data; the output's elements. */
+/** Runs a compiled operator on a case's data; the outputs' elements by name. */
 export function results(hewn, operator, descs, test) {
     const tensors = bound(hewn, descs, test);
     operator.run(tensors);
-    const got = stored(tensors.output).slice();
+    const got = Object.fromEntries(
+        Object.keys(outputsOf(test)).map(name => [name, stored(tensors[name]).slice()]));
     for (const owner of [operator, ...Object.values(tensors)]) owner.destroy();
     return got;
 }
 
 function run(hewn, row, test) {
-    const {shape} = test.output, descs = {output: {dataType: dataType(test.output.dtype), shape}};
-    for (const {name, role} of row.tensors) {
+    const outputs = outputsOf(test), {shape} = outputs.output, descs = {};
+    for (const {name, role, oneElement} of row.tensors) {
+        const ones = shape.map(() => 1);
+        if (role === 'output')
+            descs[name] = {dataType: dataType(outputs[name].dtype), shape: oneElement ? ones : shape};
         const key = Object.keys(test.inputs).find(input => lower(input) === name);
         if (key && test.inputs[key])
             descs[name] = describe(test.inputs[key], role, shape, test.attrs?.axis);
@@ -139,17 +151,24 @@ function runWebnn(hewn, row, test) {
     return wrongElements(test, results(hewn, operator, descs, {...test, inputs}));
 }
 
-const reasonToSkip = ({beyond, formula, inputs, output}) =>
-    (beyond ? `beyond: ${beyond}` : formula === 'differs' ? 'formula: differs'
-        : [...Object.values(inputs), output].some(t => t && !isType(t.dtype)) ? 'another type'
-            : '');
+// What the tensors say too, and what tells how to compile.
+const READ = ['axis', 'block_size', 'output_dtype', 'quantization_type', 'feature_level'];
+
+function reasonToSkip(test, row) {
+    const {beyond, formula, inputs, attrs = {}} = test, tensors = {...inputs, ...outputsOf(test)};
+    const known = [...READ, ...row.attributes.map(({name}) => name)];
+    const unknown = Object.keys(attrs).find(name => !known.includes(name));
+    return beyond ? `beyond: ${beyond}` : formula === 'differs' ? 'formula: differs'
+        : unknown ? `attribute ${unknown}`
+            : Object.values(tensors).some(t => t && !isType(t.dtype)) ? 'another type' : '';
+}
 
 /** Runs the cases of a file's text into the tally; `webnn`: by webnn.mjs. */
 export function runCases(hewn, text, tally = {passed: 0, failed: [], skipped: {}}, webnn = false) {
     for (const line of text.split('\n').filter(Boolean)) {
         const test = parsed(line), row = operatorOf(hewn, test.op);
         const isWebnns = WEBNN[row.name] && !row.attributes.some(({name}) => test.attrs?.[name]);
-        const skip = reasonToSkip(test) || (webnn && !isWebnns ? "not WebNN's" : '');
+        const skip = reasonToSkip(test, row) || (webnn && !isWebnns ? "not WebNN's" : '');
         if (skip) {
             tally.skipped[skip] = (tally.skipped[skip] ?? 0) + 1;
             continue;
