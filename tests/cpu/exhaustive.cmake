@@ -5,9 +5,11 @@ hewn_test_program(hewn_exhaustive_tests hewn::hewn_static cpu/exhaustive_test.cp
 # options.
 target_compile_options(hewn_exhaustive_tests PRIVATE -O3)
 set_target_properties(hewn_exhaustive_tests PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
-if(NOT HEWN_OBJECT_FORMAT STREQUAL "WASM")  # many minutes, on one thread
+if(HEWN_OBJECT_FORMAT STREQUAL "WASM")  # many minutes, on one thread
+    hewn_add_test(exhaustive.long long COMMAND hewn_exhaustive_tests PROPERTIES TIMEOUT 43200)
+else()
     hewn_add_test(exhaustive main slow COMMAND hewn_exhaustive_tests
         PROPERTIES PROCESSORS 2 COST 20)
+    hewn_add_test(exhaustive.long long COMMAND hewn_exhaustive_tests --gtest_also_run_disabled_tests
+        --gtest_filter=*DISABLED_* PROPERTIES PROCESSORS 2 TIMEOUT 43200)
 endif()
-hewn_add_test(exhaustive.long long COMMAND hewn_exhaustive_tests --gtest_also_run_disabled_tests
-    --gtest_filter=*DISABLED_* PROPERTIES PROCESSORS 2 TIMEOUT 43200)
