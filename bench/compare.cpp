@@ -10,11 +10,13 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
 
+#include "busy.h"
 #include "contender.h"
 #include "hide_avx512.h"
 #include "measure.h"
@@ -31,7 +33,7 @@ struct Options {
     Selection selection;
     HewnOptions hewn;
     std::string json, report, baseline, onnxruntime = HEWN_BENCH_ONNXRUNTIME;
-    bool hide_avx512 = false;
+    bool hide_avx512 = false, busy = false, xnnpack_setup = false;
 };
 
 std::string cpu_name() {
@@ -78,7 +80,8 @@ Contenders make_contenders(const Options &options) {
         result.hewn = make_hewn(options.hewn);
         result.peers.push_back(make_onnxruntime(options.onnxruntime));
         result.peers.push_back(make_onednn());
-        result.peers.push_back(make_xnnpack());
+        result.peers.push_back(make_xnnpack(false));
+        if (options.xnnpack_setup) result.peers.push_back(make_xnnpack(true));
         result.peers.push_back(make_numpy());
     } else {  // both loaded: linked code lies at other addresses, and calls of 16 elements differed
               // by a factor of 1.4
@@ -190,11 +193,21 @@ bool fits_in_memory(const Row &row, const Arena &arena) {
 int compare(const Options &options) {
     const std::vector<Row> rows = choose_rows(options.selection);
     if (rows.empty()) throw std::runtime_error("no row fits these options");
+    for (const Row &row : rows) {
+        if (options.busy && row.threads != 1)
+            throw std::runtime_error("--busy: measures one thread: give --threads 1 with it");
+    }
     if (options.hide_avx512) hide_avx512(options.onnxruntime);  // before a peer looks at the CPU
     const Contenders contenders = make_contenders(options);
     Report report;
     report.machine = describe_machine();
     if (options.hide_avx512) report.machine["machine"] += ", AVX-512 hidden";
+    std::optional<BusyNeighbour> neighbour;
+    if (options.busy) {
+        neighbour.emplace();
+        report.machine["machine"] +=
+            ", a thread spins on CPU " + std::to_string(neighbour->cpu()) + " of the same core";
+    }
     report.versions["hewn"] = contenders.hewn->version();
     for (const auto &peer : contenders.peers) {
         report.peers.push_back(peer->name());
@@ -284,6 +297,10 @@ int main(int argc, char **argv) {
                "--hide-avx512", options.hide_avx512,
                "let no contender see the CPU's AVX-512: all run what they would on a CPU with AVX2")
             ->excludes(variant);
+    app.add_flag("--busy", options.busy,
+                 "while another thread spins on the other CPU of the same core; one thread");
+    app.add_flag("--xnnpack-setup", options.xnnpack_setup,
+                 "XNNPACK once more, given the addresses in each call, as hewn is");
     app.add_flag("--in-pthreadpool", options.hewn.in_pthreadpool,
                  "run hewn in the pool of threads that XNNPACK runs in, instead of its own");
     app.add_option(

@@ -33,7 +33,8 @@ public:
 // Each throws std::runtime_error where the library is missing.
 std::unique_ptr<Contender> make_onnxruntime(const std::string &library);
 std::unique_ptr<Contender> make_onednn();
-std::unique_ptr<Contender> make_xnnpack();
+// sets_up: tells the operator its tensors' addresses in each call.
+std::unique_ptr<Contender> make_xnnpack(bool sets_up);
 std::unique_ptr<Contender> make_numpy();
 
 struct HewnOptions {

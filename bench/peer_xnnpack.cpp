@@ -1,6 +1,6 @@
-// XNNPACK's operators, created and set up once; only xnn_run_operator is timed. For two generations
-// of its API: one function for each type (Debian 12), or one for all types (Debian 13;
-// HEWN_BENCH_XNNPACK_TYPED_API).
+// XNNPACK's operators, created and set up once; only xnn_run_operator is timed, or the setup, which
+// takes the addresses, as well. For two generations of its API: one function for each type
+// (Debian 12), or one for all types (Debian 13; HEWN_BENCH_XNNPACK_TYPED_API).
 #include <xnnpack.h>
 
 #include <cmath>
@@ -44,7 +44,20 @@ struct Rows {
     size_t count, length, input_stride, output_stride;
 };
 
+// How an operator runs once `setup` succeeds; in each call after it, if `sets_up`.
+template<class Setup>
+Runner runner(xnn_operator_t op, pthreadpool_t pool, bool sets_up, Setup setup) {
+    if (setup() != xnn_status_success) return {};
+    if (!sets_up) return repeat([=] { xnn_run_operator(op, pool); });
+    return repeat([=] {
+        setup();
+        xnn_run_operator(op, pool);
+    });
+}
+
 #if defined(HEWN_BENCH_XNNPACK_TYPED_API)
+
+constexpr bool kSetupIsQuick = true;
 
 xnn_datatype xnn_type(const std::string &type, bool quantized) {
     static const std::map<std::string, xnn_datatype> types = {{"f32", xnn_datatype_fp32},
@@ -57,23 +70,26 @@ xnn_datatype xnn_type(const std::string &type, bool quantized) {
     return found == types.end() || (integer && !quantized) ? xnn_datatype_invalid : found->second;
 }
 
-bool create_add(const Side &a, const Side &b, const Side &out, bool quantized, pthreadpool_t pool,
-                xnn_operator_t *op) {
+Runner create_add(const Side &a, const Side &b, const Side &out, bool quantized, pthreadpool_t pool,
+                  bool sets_up, xnn_operator_t *op) {
     const xnn_datatype type = xnn_type(out.operand->type, quantized);
     if (type == xnn_datatype_invalid || a.operand->type != b.operand->type ||
         a.operand->type != out.operand->type)
-        return false;
+        return {};
     const auto parameters = [](const Side &side) {
         return xnn_quantization_params{side.zero_point, side.scale};
     };
     const xnn_quantization_params qa = parameters(a), qb = parameters(b), qo = parameters(out);
-    return xnn_create_binary_elementwise_nd(xnn_binary_add, type, quantized ? &qa : nullptr,
-                                            quantized ? &qb : nullptr, quantized ? &qo : nullptr, 0,
-                                            op) == xnn_status_success &&
-           xnn_reshape_binary_elementwise_nd(*op, a.shape.size(), a.shape.data(), b.shape.size(),
-                                             b.shape.data(), pool) == xnn_status_success &&
-           xnn_setup_binary_elementwise_nd(*op, a.operand->data, b.operand->data,
-                                           out.operand->data) == xnn_status_success;
+    if (xnn_create_binary_elementwise_nd(xnn_binary_add, type, quantized ? &qa : nullptr,
+                                         quantized ? &qb : nullptr, quantized ? &qo : nullptr, 0,
+                                         op) != xnn_status_success ||
+        xnn_reshape_binary_elementwise_nd(*op, a.shape.size(), a.shape.data(), b.shape.size(),
+                                          b.shape.data(), pool) != xnn_status_success)
+        return {};
+    return runner(*op, pool, sets_up,
+                  [op = *op, x = a.operand->data, y = b.operand->data, to = out.operand->data] {
+                      return xnn_setup_binary_elementwise_nd(op, x, y, to);
+                  });
 }
 
 // xnn_create_unary_elementwise_nc. Later versions take a lookup table, which Debian 13's does not
@@ -87,23 +103,27 @@ xnn_status create_unary(const Create &create, xnn_datatype from, xnn_datatype to
     else return create(xnn_unary_convert, from, to, parameters, table, rest...);
 }
 
-bool create_convert(const Side &in, const Side &out, const Rows &rows, pthreadpool_t pool,
-                    xnn_operator_t *op) {
+Runner create_convert(const Side &in, const Side &out, const Rows &rows, pthreadpool_t pool,
+                      bool sets_up, xnn_operator_t *op) {
     const xnn_datatype from = xnn_type(in.operand->type, true),
                        to = xnn_type(out.operand->type, true);
-    if (from == xnn_datatype_invalid || to == xnn_datatype_invalid) return false;
+    if (from == xnn_datatype_invalid || to == xnn_datatype_invalid) return {};
     if (from == xnn_datatype_int32 && in.scale != 1)
-        return false;  // the type has no scale: XNNPACK would ignore it
+        return {};  // the type has no scale: XNNPACK would ignore it
     const xnn_quantization_params qi{in.zero_point, in.scale}, qo{out.zero_point, out.scale};
-    return create_unary(xnn_create_unary_elementwise_nc, from, to, &qi, &qo, uint32_t(0), op) ==
-               xnn_status_success &&
-           xnn_reshape_unary_elementwise_nc(*op, rows.count, rows.length, rows.input_stride,
-                                            rows.output_stride, pool) == xnn_status_success &&
-           xnn_setup_unary_elementwise_nc(*op, in.operand->data, out.operand->data) ==
-               xnn_status_success;
+    if (create_unary(xnn_create_unary_elementwise_nc, from, to, &qi, &qo, uint32_t(0), op) !=
+            xnn_status_success ||
+        xnn_reshape_unary_elementwise_nc(*op, rows.count, rows.length, rows.input_stride,
+                                         rows.output_stride, pool) != xnn_status_success)
+        return {};
+    return runner(*op, pool, sets_up, [op = *op, x = in.operand->data, y = out.operand->data] {
+        return xnn_setup_unary_elementwise_nc(op, x, y);
+    });
 }
 
 #else
+
+constexpr bool kSetupIsQuick = false;  // it plans, too
 
 template<class T>
 const T *data(const Side &side) {
@@ -115,8 +135,8 @@ T *output(const Side &side) {
     return static_cast<T *>(side.operand->data);
 }
 
-bool create_add(const Side &a, const Side &b, const Side &out, bool quantized, pthreadpool_t pool,
-                xnn_operator_t *op) {
+bool create_add_of_type(const Side &a, const Side &b, const Side &out, bool quantized,
+                        pthreadpool_t pool, xnn_operator_t *op) {
     const std::string &type = out.operand->type;
     if (a.operand->type != type || b.operand->type != type) return false;
     const float infinity = std::numeric_limits<float>::infinity();
@@ -148,8 +168,8 @@ bool create_add(const Side &a, const Side &b, const Side &out, bool quantized, p
     return false;
 }
 
-bool create_convert(const Side &in, const Side &out, const Rows &rows, pthreadpool_t pool,
-                    xnn_operator_t *op) {
+bool create_convert_of_type(const Side &in, const Side &out, const Rows &rows, pthreadpool_t pool,
+                            xnn_operator_t *op) {
     const std::string signature = in.operand->type + "_" + out.operand->type;
     const size_t length = rows.length, input_stride = rows.input_stride,
                  output_stride = rows.output_stride;
@@ -178,27 +198,43 @@ bool create_convert(const Side &in, const Side &out, const Rows &rows, pthreadpo
     return false;
 }
 
+Runner set_up(bool created, xnn_operator_t op, pthreadpool_t pool) {
+    return created ? runner(op, pool, false, [] { return xnn_status_success; }) : Runner();
+}
+
+Runner create_add(const Side &a, const Side &b, const Side &out, bool quantized, pthreadpool_t pool,
+                  bool, xnn_operator_t *op) {
+    return set_up(create_add_of_type(a, b, out, quantized, pool, op), *op, pool);
+}
+
+Runner create_convert(const Side &in, const Side &out, const Rows &rows, pthreadpool_t pool, bool,
+                      xnn_operator_t *op) {
+    return set_up(create_convert_of_type(in, out, rows, pool, op), *op, pool);
+}
+
 #endif
 
 class XnnPack : public Contender {
 public:
-    XnnPack() {
+    explicit XnnPack(bool sets_up) : sets_up_(sets_up) {
+        if (sets_up && !kSetupIsQuick)
+            throw std::runtime_error(
+                "--xnnpack-setup: this XNNPACK, of before 2023, takes "
+                "addresses and shapes at once");
         if (xnn_initialize(nullptr) != xnn_status_success)
             throw std::runtime_error("XNNPACK does not run on this machine");
     }
     ~XnnPack() override { release(); }
-    std::string name() const override { return "XNNPACK"; }
+    std::string name() const override { return sets_up_ ? "XNNPACK set up" : "XNNPACK"; }
     std::string version() const override { return HEWN_BENCH_XNNPACK_VERSION; }
 
     Runner prepare(const Problem &problem, int threads) override {
         release();
-        const pthreadpool_t pool = thread_pool(threads);
-        if (!create(problem, pool)) return {};
-        return repeat([op = op_, pool] { xnn_run_operator(op, pool); });
+        return create(problem, thread_pool(threads));
     }
 
 private:
-    bool create(const Problem &problem, pthreadpool_t pool) {
+    Runner create(const Problem &problem, pthreadpool_t pool) {
         const std::vector<Operand> &in = problem.inputs;
         const Operand &out = problem.output;
         if (problem.op == "add" || problem.op == "quantized_linear_add") {
@@ -206,13 +242,13 @@ private:
             const Side a = quantized ? side_of(in[0], in[1], in[2]) : side_of(in[0]);
             const Side b = quantized ? side_of(in[3], in[4], in[5]) : side_of(in[1]);
             const Side o = quantized ? side_of(out, in[6], in[7]) : side_of(out);
-            return !a.shape.empty() && !b.shape.empty() && !o.shape.empty() &&
-                   create_add(a, b, o, quantized, pool, &op_);
+            if (a.shape.empty() || b.shape.empty() || o.shape.empty()) return {};
+            return create_add(a, b, o, quantized, pool, sets_up_, &op_);
         }
         const bool quantize = problem.op == "quantize_linear";
-        if (!quantize && problem.op != "dequantize_linear") return false;
+        if (!quantize && problem.op != "dequantize_linear") return {};
         const Operand &x = in[0];
-        if (in[1].axis() >= 0 || x.strides.back() != 1 || out.strides.back() != 1) return false;
+        if (in[1].axis() >= 0 || x.strides.back() != 1 || out.strides.back() != 1) return {};
         const size_t length = size_t(x.sizes.back());
         const bool flat = x.sizes.size() == 1;
         const Rows rows = {flat ? 1 : size_t(x.sizes[0]), length,
@@ -220,7 +256,7 @@ private:
                            flat ? length : size_t(out.strides[0])};
         const Side from = quantize ? side_of(x) : side_of(x, in[1], in[2]);
         const Side to = quantize ? side_of(out, in[1], in[2]) : side_of(out);
-        return create_convert(from, to, rows, pool, &op_);
+        return create_convert(from, to, rows, pool, sets_up_, &op_);
     }
 
     void release() {
@@ -228,11 +264,12 @@ private:
         op_ = nullptr;
     }
 
+    const bool sets_up_;
     xnn_operator_t op_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<Contender> make_xnnpack() { return std::make_unique<XnnPack>(); }
+std::unique_ptr<Contender> make_xnnpack(bool sets_up) { return std::make_unique<XnnPack>(sets_up); }
 
 }  // namespace hewn_bench

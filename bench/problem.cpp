@@ -196,15 +196,31 @@ void fill(Operand &operand, Draw &&draw) {
     }
 }
 
-constexpr float SCALE = 0.0473f;  // of f32 and f16 values up to 6: some saturate
+// The output's of a sum, the input's of a dequantization.
+constexpr float SCALE = 0.0473f;
 constexpr int ZERO_POINT = 5;
+
+// What quantizes values of that type, up to QUANTIZED_STEPS times it, so that some saturate. The
+// reciprocals of 0.05, in f16, and of 0.3, at ties, do not give what a division does.
+constexpr int QUANTIZED_STEPS = 150;
+float quantizing_scale(const std::string &type) {
+    return type == "i32" ? 7.0f : type == "f16" ? 0.05f : 0.3f;
+}
 
 void fill_tensor(const std::string &op, Operand &operand, std::mt19937 &random) {
     with_any_type(parse_type(operand.type), [&](auto tag) {
         using T = decltype(tag);
         if constexpr (std::is_same_v<T, float> || std::is_same_v<T, f16>) {
-            std::uniform_real_distribution<float> values(-6.5f, 6.5f);
-            fill<T>(operand, [&] { return reference::from_f32<T>(values(random)); });
+            const bool quantizes = op == "quantize_linear";
+            const float scale = quantizing_scale(operand.type),
+                        most = quantizes ? QUANTIZED_STEPS * scale : 6.5f;
+            std::uniform_real_distribution<float> values(-most, most);
+            std::uniform_int_distribution<int> steps(-QUANTIZED_STEPS, QUANTIZED_STEPS);
+            fill<T>(operand, [&] {
+                const bool tie = quantizes && random() % 8 == 0;
+                return reference::from_f32<T>(tie ? (float(steps(random)) + 0.5f) * scale
+                                                  : values(random));
+            });
         } else {
             // Quantizing i32 has a scale of its own; dequantizing 32-bit types keeps to what f32
             // holds exactly, as peers need it.
@@ -226,7 +242,8 @@ void fill_tensor(const std::string &op, Operand &operand, std::mt19937 &random) 
 void fill_parameter(Problem &problem, size_t index) {
     Operand &operand = problem.inputs[index];
     static const float scales[] = {0.03f, 0.05f, SCALE};  // of A, B and the output
-    float scale = problem.inputs[0].type == "i32" && problem.op == "quantize_linear" ? 7.0f : SCALE;
+    float scale =
+        problem.op == "quantize_linear" ? quantizing_scale(problem.inputs[0].type) : SCALE;
     if (facts(problem.op).has_scalars()) scale = scales[index / 3];
     const bool wide = problem.op == "dequantize_linear" && problem.inputs[0].element_bytes() == 4;
     with_any_type(parse_type(operand.type), [&](auto tag) {

@@ -12,6 +12,10 @@ foreach(tool clang-format cmake-lint shell ruff markdown github lines)
     hewn_add_test(lint.${tool} posix COMMAND ${PROJECT_SOURCE_DIR}/scripts/lint.sh ${tool})
 endforeach()
 hewn_add_test(lint.clang-tidy long COMMAND ${PROJECT_SOURCE_DIR}/scripts/lint.sh clang-tidy)
+hewn_add_test(bench.peers posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/peers_test.sh
+    ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/peers)
+hewn_test_program(hewn_busy_tests hewn::hewn_static build/busy_test.cpp ../bench/busy.cpp)
+hewn_add_test(bench.busy posix COMMAND hewn_busy_tests)
 hewn_add_test(speed_gate posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/gate_test.py
     ${PROJECT_SOURCE_DIR})
 

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Builds peers for run.sh from source trees that you have, newer than a distribution's packages:
+#
+#     bench/peers.sh XNNPACK CPUINFO PTHREADPOOL FXDIV    XNNPACK, and the libraries that it needs
+#     bench/peers.sh ONEDNN
+#
+# The folders are of their repositories, in any order, both peers at once or one; which is which
+# follows from what is in them. Leaves xnnpack/ and onednn/ in build/peers, or with --to DIR first
+# in that folder, and prints how run.sh takes them. Nothing is downloaded but a compiler for
+# XNNPACK, by apt, where none is new enough and CC names none.
+set -euo pipefail
+if [[ ${1:-} == -h || ${1:-} == --help ]]; then
+    sed -n '2,/^set/{/^set/!s/^# \?//p}' "${BASH_SOURCE[0]}" && exit
+fi
+root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
+fail() { echo "peers.sh: $1" >&2 && exit 1; }
+to=$root/build/peers
+if [[ ${1:-} == --to ]]; then
+    to=$(realpath -m "${2:?--to which folder?}")
+    shift 2
+fi
+(($#)) || fail "which folders? See --help"
+
+# The header by which a source tree is known, and what it is called.
+declare -A header=([xnnpack]=include/xnnpack.h [cpuinfo]=include/cpuinfo.h
+    [pthreadpool]=include/pthreadpool.h [fxdiv]=include/fxdiv.h
+    [onednn]=include/oneapi/dnnl/dnnl.hpp)
+declare -A name=([xnnpack]=XNNPACK [cpuinfo]=cpuinfo [pthreadpool]=pthreadpool [fxdiv]=FXdiv
+    [onednn]=oneDNN) tree=()
+for folder; do
+    found=''
+    for library in "${!header[@]}"; do
+        if [[ -f $folder/CMakeLists.txt && -f $folder/${header[$library]} ]]; then
+            found=$library
+        fi
+    done
+    [[ $found ]] || fail "$folder is no source tree of: $(printf '%s\n' "${name[@]}" | sort |
+        paste -sd' ')"
+    tree[$found]=$(realpath "$folder")
+done
+if [[ ${tree[xnnpack]:-} ]]; then
+    for library in cpuinfo pthreadpool fxdiv; do
+        [[ ${tree[$library]:-} ]] ||
+            fail "XNNPACK needs the source tree of ${name[$library]} as well"
+    done
+elif [[ ! ${tree[onednn]:-} ]]; then
+    fail "neither XNNPACK nor oneDNN is among the folders"
+fi
+
+"$root/scripts/setup.sh"
+export PATH="$root/.venv/bin:$PATH"
+cd "$root"
+mkdir -p "$to"
+
+# build NAME OPTION...: configures, builds and installs it.
+build() {
+    local log=$to/$1.log
+    echo "peers.sh: building ${name[$1]}: minutes (log: $log)"
+    rm -rf "${to:?}/$1"
+    { cmake --fresh -G Ninja -S "${tree[$1]}" -B "$to/$1-build" -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_INSTALL_PREFIX="$to/$1" "${@:2}" &&
+        cmake --build "$to/$1-build" --target install; } >"$log" 2>&1 ||
+        { tail -20 "$log" >&2 && fail "${name[$1]} does not build: $log"; }
+}
+
+# A clang or GCC that XNNPACK's build takes for AVX512-FP16.
+# XNNPACK leaves these kernels out below clang 15 and GCC 13 without a word.
+knows_fp16() {
+    local major
+    command -v "$1" >/dev/null || return 1
+    major=$("$1" -dumpversion | cut -d. -f1)
+    if [[ $1 == gcc* ]]; then ((major >= 13)); else ((major >= 15)); fi
+}
+choose_compiler() {
+    local newest
+    compiler=${CC:-}
+    if [[ $compiler ]]; then return; fi
+    for compiler in gcc clang clang-{25..15} gcc-{18..13}; do
+        if knows_fp16 "$compiler"; then return; fi
+    done
+    newest=$(apt-cache pkgnames clang- | grep -xE 'clang-[0-9]+' | sort -t- -k2n | tail -1)
+    if [[ $newest ]] && scripts/setup.sh "$newest" && knows_fp16 "$newest"; then
+        compiler=$newest
+    else
+        compiler=gcc
+    fi
+}
+
+# As git tells it, where the folder is a repository.
+revision() {
+    git -C "$1" log -1 --format='%h of %cs' 2>/dev/null || echo "of $(basename "$1")"
+}
+
+options=()
+if [[ ${tree[xnnpack]:-} ]]; then
+    choose_compiler
+    build xnnpack -DCMAKE_C_COMPILER="$compiler" -DCMAKE_CXX_COMPILER="$(
+        sed -E 's/^gcc/g++/; s/^clang/clang++/' <<<"$compiler")" \
+        -DXNNPACK_LIBRARY_TYPE=static -DXNNPACK_BUILD_TESTS=OFF -DXNNPACK_BUILD_BENCHMARKS=OFF \
+        -DXNNPACK_BUILD_ALL_MICROKERNELS=OFF -DXNNPACK_ENABLE_KLEIDIAI=OFF \
+        -DCPUINFO_SOURCE_DIR="${tree[cpuinfo]}" -DPTHREADPOOL_SOURCE_DIR="${tree[pthreadpool]}" \
+        -DFXDIV_SOURCE_DIR="${tree[fxdiv]}" -DFXDIV_BUILD_TESTS=OFF -DFXDIV_BUILD_BENCHMARKS=OFF
+    kernels=with
+    count=$(nm "$to"/xnnpack/lib*/libxnnpack-microkernels-prod.a 2>/dev/null |
+        grep -c avx512fp16 || true)
+    if [[ $(uname -m) == x86_64 && $count == 0 ]]; then
+        kernels=without
+        echo "peers.sh: XNNPACK has no kernels for AVX512-FP16, which it leaves out below clang" \
+            "15 and GCC 13 ($("$compiler" --version | head -1)): its f16 could be faster" >&2
+    fi
+    echo "$(revision "${tree[xnnpack]}"), by $compiler, $kernels AVX512-FP16" \
+        >"$to/xnnpack/version"
+    options+=(--xnnpack-prefix "$to/xnnpack")
+fi
+if [[ ${tree[onednn]:-} ]]; then
+    build onednn -DONEDNN_BUILD_TESTS=OFF -DONEDNN_BUILD_EXAMPLES=OFF -DONEDNN_BUILD_GRAPH=OFF \
+        -DONEDNN_CPU_RUNTIME=OMP -DONEDNN_ENABLE_WORKLOAD=INFERENCE \
+        "-DONEDNN_ENABLE_PRIMITIVE=BINARY;ELTWISE;REORDER"
+    options+=(--onednn-prefix "$to/onednn")
+fi
+echo "peers.sh: bench/run.sh ${options[*]}"

@@ -1,0 +1,33 @@
+// bench/run.sh --busy: the neighbour on the core's other CPU.
+#include "../../bench/busy.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace {
+
+TEST(BusyNeighbour, SpinsBesideThisThreadOrIsRefused) {
+    cpu_set_t allowed;
+    ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    try {
+        const hewn_bench::BusyNeighbour neighbour;
+        cpu_set_t own;
+        ASSERT_EQ(sched_getaffinity(0, sizeof own, &own), 0);
+        EXPECT_EQ(CPU_COUNT(&own), 1);
+        EXPECT_TRUE(CPU_ISSET(sched_getcpu(), &own));
+        EXPECT_NE(neighbour.cpu(), sched_getcpu());
+    } catch (const std::runtime_error &error) {
+        const std::string message = error.what();
+        EXPECT_TRUE(message.find("has no other CPU") != std::string::npos ||
+                    message.find("may not run on CPU") != std::string::npos)
+            << message;
+    }
+    cpu_set_t after;
+    ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+    EXPECT_TRUE(CPU_EQUAL(&allowed, &after));
+}
+
+}  // namespace
