@@ -39,6 +39,12 @@ def quantize_and_dequantize(x, y):
     yield helper.make_node("DequantizeLinear", [x + "_q", "s", "z"], [y])
 
 
+def quantize_dynamically(x, y):
+    names = [x + "_q", x + "_s", x + "_z"]
+    yield helper.make_node("DynamicQuantizeLinear", [x], names)
+    yield helper.make_node("DequantizeLinear", names, [y])
+
+
 def add(x, y):
     yield helper.make_node("Add", [x, "b"], [y])
 
@@ -54,6 +60,7 @@ def quantized_node(op, scale="ys"):
 # (name, nodes, type of the tensors from link to link)
 CHAINS = [
     ("Quantize-, DequantizeLinear, u8", quantize_and_dequantize, np.float32),
+    ("DynamicQuantize-, DequantizeLinear", quantize_dynamically, np.float32),
     ("Add, f32", add, np.float32),
     ("QLinearAdd, u8", quantized_node("QLinearAdd"), np.uint8),
     ("QLinearAdd, not folded", quantized_node("QLinearAdd", "other"),

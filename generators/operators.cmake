@@ -223,6 +223,7 @@ hewn_onnx(quantize_linear com.microsoft QuantizeLinear VERSIONS 1)
 hewn_onnx(dequantize_linear com.microsoft DequantizeLinear VERSIONS 1)
 hewn_onnx(quantized_linear_add com.microsoft QLinearAdd VERSIONS 1)
 hewn_onnx(quantized_linear_mul com.microsoft QLinearMul VERSIONS 1)
+hewn_onnx(dynamic_quantize_linear ai.onnx DynamicQuantizeLinear VERSIONS 11)
 # Of a sum hewn rounds as the four nodes do one by one; of a product as QLinearMul does, which ONNX
 # Runtime's own optimizer makes of them.
 hewn_onnx(quantized_linear_add ai.onnx Add VERSIONS ${sum_versions} BETWEEN)

@@ -298,7 +298,7 @@ Description describe_kernel(const Ort &ort, const OrtKernelInfo *info, const std
         description.constants[i] = kept(*description.op, i, constant_of(ort, info, i));
         if (!description.constants[i]) description.passed[i] = int(i);
     }
-    description.types[inputs] = facts.outputs[0];
+    std::copy(facts.outputs.begin(), facts.outputs.end(), description.types.begin() + inputs);
     description.axis = facts.axis;
     description.block_size = facts.block_size;
     description.attributes = *numbers_of(*description.op, facts.attributes);

@@ -85,9 +85,9 @@ public:
     }
     const std::vector<int64_t> &output() const { return output_; }
 
-    // None if the output is empty.
+    // None if nothing is to be computed: the output is empty, and the only one.
     std::optional<Part> all() const {
-        if (product(output_.data(), output_.data() + output_.size()) == 0) return {};
+        if (product(output_.data(), output_.data() + output_.size()) == 0) return empty();
         if (!scale() || scale()->elements() == 1) return whole();
         return description_.block_size == 0 ? along_axis() : in_blocks();
     }
@@ -110,6 +110,12 @@ private:
         }
     }
 
+    // A scale and zero point of no elements have values too.
+    std::optional<Part> empty() const {
+        if (op_.outputs == 1) return {};
+        return Part{{{0, {}}}};
+    }
+
     // All tensors step through their dimensions as the output does; scales and zero points have one
     // element. Dimensions that all tensors step through as through one are merged.
     Part whole() const {
@@ -118,7 +124,7 @@ private:
         step.fill(1);
         for (size_t k = 0; k < output_.size(); k++) {  // from the innermost on
             Part::Dimension dimension = {output_[output_.size() - 1 - k], {}};
-            for (size_t t = 0; t <= op_.inputs; t++) {
+            for (size_t t = 0; t < op_.tensor_count(); t++) {
                 const int64_t size = size_of(t, k);
                 dimension.strides[t] = size == 1 ? 0 : step[t];
                 step[t] *= size;
@@ -130,13 +136,14 @@ private:
     }
     // Of tensor t in dimension k, counted from the innermost.
     int64_t size_of(size_t t, size_t k) const {
-        if (t == op_.inputs) return output_[output_.size() - 1 - k];
+        if (op_.is_computed_parameter(t)) return 1;
+        if (op_.is_output(t)) return output_[output_.size() - 1 - k];
         const Input &input = inputs_[t];
         return op_.is_data(t) && k < input.rank ? input.dims[input.rank - 1 - k] : 1;
     }
     void add(const Part::Dimension &outer, Part &part) const {
         bool continues = !part.dimensions.empty();
-        for (size_t t = 0; t <= op_.inputs && continues; t++) {
+        for (size_t t = 0; t < op_.tensor_count() && continues; t++) {
             const Part::Dimension &inner = part.dimensions.back();
             continues = outer.strides[t] == inner.strides[t] * inner.size;
         }
@@ -160,8 +167,8 @@ private:
     // The data's and the parameters' strides in a dimension.
     Part::Dimension dimension(int64_t size, int64_t data, int64_t parameter) const {
         Part::Dimension dimension = {size, {}};
-        for (size_t t = 0; t <= op_.inputs; t++)
-            dimension.strides[t] = op_.is_sized_parameter(t) && t < op_.inputs ? parameter : data;
+        for (size_t t = 0; t < op_.tensor_count(); t++)
+            dimension.strides[t] = op_.is_sized_parameter(t) ? parameter : data;
         return dimension;
     }
 
@@ -201,7 +208,7 @@ private:
 
 namespace {
 
-// What each run passes, in that order, and the output behind it.
+// What each run passes, in that order, and the outputs behind it.
 using Memory = std::array<const void *, kMaxTensors>;
 
 using BoundOperator = std::unique_ptr<hewn_bound_operator, void (*)(hewn_bound_operator *)>;
@@ -212,7 +219,8 @@ using BoundOperator = std::unique_ptr<hewn_bound_operator, void (*)(hewn_bound_o
 // reads, so what each run reads comes first.
 struct Plan {
     std::vector<int64_t> shapes;  // of the inputs that each run passes: rank, then sizes
-    std::vector<int64_t> output;
+    std::vector<int64_t> output;  // the sizes of the first; others have one element
+    size_t outputs = 0;
 
     struct Part {
         std::shared_ptr<hewn_operator> op;
@@ -233,7 +241,7 @@ struct Plan {
     void run(const Memory &memory, OrtKernelContext *context) const;
 
 private:
-    size_t memory_count() const { return operands.size() + 1; }
+    size_t memory_count() const { return operands.size() + outputs; }
     bool is_last(const Memory &memory) const;
     void bind() const;
     template<class Call>
@@ -250,12 +258,13 @@ public:
           settings_(settings),
           inputs_(inputs),
           shaper_(description, inputs),
-          tensors_(description.op->inputs + 1),
+          tensors_(description.op->tensor_count()),
           plan_(std::make_unique<Plan>(ort)) {}
 
     std::unique_ptr<const Plan> make(const std::vector<size_t> &operands) {
         plan_->operands = operands;
         plan_->output = shaper_.output();
+        plan_->outputs = description_.op->outputs;
         for (const size_t i : operands) {
             const Input &input = inputs_[i];
             plan_->shapes.push_back(int64_t(input.rank));
@@ -298,44 +307,52 @@ private:
         options.max_threads = settings_.max_threads;
         options.parallel_for = &Executor::parallel_for;  // each execution gives the context
         options.constants = constants;
-        options.constant_count = uint32_t(tensors_ - 1);
+        options.constant_count = uint32_t(description_.op->inputs);
         compiled.op = {compile(part, options), hewn_destroy_operator};
         plan_->parts.push_back(std::move(compiled));
     }
-    bool is_constant(size_t t) const { return t + 1 < tensors_ && description_.constants[t]; }
+    bool is_output(size_t t) const { return description_.op->is_output(t); }
+    bool is_constant(size_t t) const { return !is_output(t) && description_.constants[t]; }
+    int64_t elements_of(size_t t) const {
+        if (!is_output(t)) return inputs_[t].elements();
+        const std::vector<int64_t> &output = shaper_.output();
+        return description_.op->is_computed_parameter(t)
+                   ? 1
+                   : product(output.data(), output.data() + output.size());
+    }
     hewn_buffer_binding binding(size_t t, int64_t first) const {
         const hewn_data_type type = description_.types[t];
         if (type == HEWN_DATA_TYPE_UNKNOWN) return {sizeof(hewn_buffer_binding), nullptr, 0, 0};
-        const std::vector<int64_t> &output = shaper_.output();
-        const int64_t elements = t + 1 < tensors_
-                                     ? inputs_[t].elements()
-                                     : product(output.data(), output.data() + output.size());
         const uint64_t skipped = bytes_of(type, first);
         if (bytes_of(type, 8 * first) != 8 * skipped)
             refuse("a part of a packed tensor of more than 8 dimensions begins within a byte");
-        return {sizeof(hewn_buffer_binding), nullptr, skipped, bytes_of(type, elements) - skipped};
+        return {sizeof(hewn_buffer_binding), nullptr, skipped,
+                bytes_of(type, elements_of(t)) - skipped};
     }
 
     hewn_operator *compile(const Part &part, const hewn_compile_options &options) const {
+        const Operator &op = *description_.op;
         std::vector<int64_t> sizes, block_sizes, strides[kMaxTensors];
         hewn_tensor_desc tensors[kMaxTensors];
-        AnyDesc desc(*description_.op, description_.attributes);
+        AnyDesc desc(op, description_.attributes);
         for (const Part::Dimension &dimension : part.dimensions) {
             sizes.push_back(dimension.size);
             block_sizes.push_back(dimension.block);
             for (size_t t = 0; t < tensors_; t++) strides[t].push_back(dimension.strides[t]);
         }
+        const std::vector<int64_t> ones(sizes.size(), 1);
         for (size_t t = 0; t < tensors_; t++) {
-            tensors[t] = {sizeof tensors[t], description_.types[t], uint32_t(sizes.size()),
-                          sizes.data(),      strides[t].data(),     nullptr};
-            if (description_.op->is_sized_parameter(t) && t + 1 < tensors_)
-                tensors[t].block_sizes = block_sizes.data();
+            const int64_t *const own = op.is_computed_parameter(t) ? ones.data() : sizes.data();
+            tensors[t] = {sizeof tensors[t],      description_.types[t],
+                          uint32_t(sizes.size()), own,
+                          strides[t].data(),      nullptr};
+            if (op.is_sized_parameter(t)) tensors[t].block_sizes = block_sizes.data();
             if (tensors[t].data_type != HEWN_DATA_TYPE_UNKNOWN) desc.set(t, tensors[t]);
         }
         hewn_error error = {sizeof error, HEWN_STATUS_OK, ""};
-        hewn_operator *op = nullptr;
-        check(hewn_compile(nullptr, desc.get(), &options, &op, &error), error);
-        return op;
+        hewn_operator *compiled = nullptr;
+        check(hewn_compile(nullptr, desc.get(), &options, &compiled, &error), error);
+        return compiled;
     }
 };
 
@@ -359,25 +376,26 @@ void Plan::each_part(const Memory &memory, Executor &runner, Call &&call) const 
     error.struct_size = sizeof error;
     for (const Part &part : parts) {
         hewn_buffer_binding bindings[kMaxTensors];
-        const size_t inputs = part.bindings.size() - 1;
-        std::copy_n(part.bindings.data(), inputs + 1, bindings);
+        const size_t inputs = part.bindings.size() - outputs;
+        std::copy_n(part.bindings.data(), part.bindings.size(), bindings);
         for (size_t k = 0; k < memory_count(); k++) {
-            const size_t t = k < operands.size() ? operands[k] : inputs;
+            const bool is_input = k < operands.size();
+            const size_t t = is_input ? operands[k] : inputs + k - operands.size();
             bindings[t].buffer = const_cast<void *>(memory[k]);
         }
-        check(
-            call(part.op.get(), bindings, uint32_t(inputs), &bindings[inputs], 1, &options, &error),
-            error);
+        check(call(part.op.get(), bindings, uint32_t(inputs), &bindings[inputs], uint32_t(outputs),
+                   &options, &error),
+              error);
     }
 }
 
 void Plan::bind() const {
     each_part(last, executor,
-              [&](auto op, auto inputs, uint32_t count, auto output, uint32_t one, auto options,
-                  hewn_error *error) {
+              [&](auto op, auto inputs, uint32_t count, auto results, uint32_t result_count,
+                  auto options, hewn_error *error) {
                   hewn_bound_operator *made = nullptr;
                   const hewn_status status =
-                      hewn_bind(op, inputs, count, output, one, options, &made, error);
+                      hewn_bind(op, inputs, count, results, result_count, options, &made, error);
                   bound.emplace_back(made, hewn_destroy_bound_operator);
                   return status;
               });
@@ -480,16 +498,17 @@ void Operation::run(OrtKernelContext *context) const {
     read(context, passed);
     std::unique_ptr<const Plan> temporary;
     const Plan &plan = plan_for(passed, temporary);
-    OrtValue *output;
-    ort_(&OrtApi::KernelContext_GetOutput, context, size_t(0), plan.output.data(),
-         plan.output.size(), &output);
-    if (plan.parts.empty()) return;
     Memory memory;
     for (size_t k = 0; k < passed_.size(); k++) memory[k] = passed[k].data;
-    void *result;
-    ort_(&OrtApi::GetTensorMutableData, output, &result);
-    memory[passed_.size()] = result;
-    plan.run(memory, context);
+    for (size_t k = 0; k < plan.outputs; k++) {
+        OrtValue *output;
+        void *result;
+        ort_(&OrtApi::KernelContext_GetOutput, context, k, plan.output.data(),
+             k == 0 ? plan.output.size() : 0, &output);
+        ort_(&OrtApi::GetTensorMutableData, output, &result);
+        memory[passed_.size() + k] = result;
+    }
+    if (!plan.parts.empty()) plan.run(memory, context);
 }
 
 }  // namespace hewn_ort

@@ -39,7 +39,7 @@ struct Constant {
 // What an operation computes, whatever its shapes.
 struct Description {
     const Operator *op = nullptr;
-    Types types = {};  // of the inputs, and of the output behind them
+    Types types = {};  // of the inputs, and of the outputs behind them
     int64_t axis = 1;  // of scales for each index of an axis, and of blocks; negative: from the end
     int64_t block_size = 0;                // 0: no blocks
     std::vector<int32_t> attributes = {};  // as numbers_of() gives them
@@ -56,7 +56,7 @@ class Operation {
 public:
     Operation(const Ort &ort, Description description, Settings settings);
     ~Operation();
-    // Computes the output from the context's inputs, in their memory. Any number of threads may.
+    // Computes the outputs from the context's inputs, in their memory. Any number of threads may.
     void run(OrtKernelContext *context) const;
 
 private:

@@ -37,11 +37,19 @@ Operator read_operator(hewn_operator_type type, std::string domain, std::string 
     hewn_operator_info info = {};
     const uint32_t index = index_of(type, info);
     if (domain == "ai.onnx") domain.clear();  // it has no name in a model
-    Operator op = {type,    std::move(domain),  std::move(name),       std::move(versions),
-                   between, info.in_place != 0, info.tensor_count - 1, {}};
+    Operator op = {type,
+                   std::move(domain),
+                   std::move(name),
+                   std::move(versions),
+                   between,
+                   info.in_place != 0,
+                   0,
+                   0,
+                   {}};
     for (uint32_t t = 0; t < info.tensor_count; t++) {
         op.tensors[t].struct_size = sizeof op.tensors[t];
         hewn_get_operator_tensor(index, t, HEWN_FEATURE_LEVEL_NEWEST, &op.tensors[t]);
+        (op.tensors[t].role == HEWN_TENSOR_ROLE_OUTPUT ? op.outputs : op.inputs)++;
     }
     return op;
 }
@@ -136,7 +144,7 @@ std::optional<std::vector<int32_t>> numbers_of(const Operator &op, const Attribu
 
 AnyDesc::AnyDesc(const Operator &op, const std::vector<int32_t> &attributes)
     : desc_{sizeof(hewn_operator_desc), op.type, words_} {
-    const size_t behind = op.inputs + 2, bytes = attributes.size() * sizeof attributes[0];
+    const size_t behind = op.tensor_count() + 1, bytes = attributes.size() * sizeof attributes[0];
     const auto struct_size =
         uint32_t((behind + (bytes + sizeof words_[0] - 1) / sizeof words_[0]) * sizeof words_[0]);
     std::memcpy(words_, &struct_size, sizeof struct_size);
@@ -148,7 +156,7 @@ bool computes(const Operator &op, const Types &types, const std::string &target,
               const std::vector<int32_t> &attributes) {
     AnyDesc desc(op, attributes);
     hewn_tensor_desc tensors[kMaxTensors];
-    for (size_t t = 0; t <= op.inputs; t++) {
+    for (size_t t = 0; t < op.tensor_count(); t++) {
         tensors[t] = {sizeof tensors[t], types[t], 0, nullptr, nullptr, nullptr};
         if (types[t] != HEWN_DATA_TYPE_UNKNOWN) desc.set(t, tensors[t]);
     }
@@ -163,7 +171,8 @@ bool computes(const Operator &op, const Types &types, const std::string &target,
 
 const Operator *operator_for(const NodeFacts &node, const std::string &target) {
     const Operator *const op = find_operator(node, false);
-    if (!op || node.outputs.size() != 1 || node.inputs.size() > op->inputs) return nullptr;
+    if (!op || node.outputs.size() != op->outputs || node.inputs.size() > op->inputs)
+        return nullptr;
     const auto attributes = numbers_of(*op, node.attributes);
     if (!attributes) return nullptr;
     Types types = {};
@@ -171,7 +180,7 @@ const Operator *operator_for(const NodeFacts &node, const std::string &target) {
         types[i] = node.inputs[i];
         if (node.present[i] && types[i] == HEWN_DATA_TYPE_UNKNOWN) return nullptr;
     }
-    types[op->inputs] = node.outputs[0];
+    std::copy(node.outputs.begin(), node.outputs.end(), types.begin() + op->inputs);
     return computes(*op, types, target, *attributes) ? op : nullptr;
 }
 

@@ -30,12 +30,18 @@ struct Operator {
     std::vector<int> versions;  // whose meaning is that of hewn's
     bool between;               // the operator is this node between linear ones (see graph.cpp)
     bool in_place;
-    size_t inputs;  // in ONNX's order, which is hewn's
+    size_t inputs, outputs;  // in ONNX's order, which is hewn's
     std::array<hewn_operator_tensor_info, kMaxTensors> tensors;
 
+    size_t tensor_count() const { return inputs + outputs; }
     bool is_data(size_t i) const { return tensors[i].role == HEWN_TENSOR_ROLE_DATA; }
+    bool is_output(size_t i) const { return i >= inputs; }
+    // One element, whatever the others' sizes: the scale and zero point that an operator computes.
+    bool is_computed_parameter(size_t i) const { return is_output(i) && tensors[i].one_element; }
     // A scale or zero point that may have more than one element.
-    bool is_sized_parameter(size_t i) const { return !is_data(i) && !tensors[i].one_element; }
+    bool is_sized_parameter(size_t i) const {
+        return !is_data(i) && !is_output(i) && !tensors[i].one_element;
+    }
 };
 const std::vector<Operator> &operators();
 const Operator &operator_of(hewn_operator_type type);  // as one node

@@ -6,10 +6,12 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import common
 import numpy as np
+import onnx
 import onnxruntime as ort
 import onnxruntime_ep_hewn as hewn
 from common import Level
@@ -212,6 +214,107 @@ class Graphs(unittest.TestCase):
                 session.run(None, feeds)
 
 
+class SeveralOutputs(unittest.TestCase):
+    """DynamicQuantizeLinear's, whoever reads them."""
+
+    NAMES = ("y", "s", "z")
+    NODE = helper.make_node("DynamicQuantizeLinear", ["x"], NAMES)
+    TYPES = (np.uint8, F32, np.uint8)
+    X = np.asarray([2.5, -7, 1, 0, 3.25], F32)
+
+    def setUp(self):
+        self.off = common.session_options(Level.ORT_DISABLE_ALL)
+
+    def compare(self, nodes, x, outputs, taken, shape=("n",), **given):
+        """Hewn has the nodes `taken`, and gives what the CPU provider gives of each node."""
+        model = common.model(nodes, [("x", F32, shape)], outputs, **given)
+        session = common.on_hewn(model, common.session_options(Level.ORT_DISABLE_ALL))
+        self.assertEqual(sorted(common.taken(session)), sorted(taken))
+        due = common.on_cpu(model, self.off).run(None, {"x": x})
+        for y, d in zip(session.run(None, {"x": x}), due, strict=True):
+            self.assertTrue(common.equal(y, d), (y, d))
+        return due
+
+    def alone(self, x, shape):
+        outputs = [(n, t, None) for n, t in zip(self.NAMES, self.TYPES)]
+        return self.compare([self.NODE], x, outputs, [["DynamicQuantizeLinear"]], shape)
+
+    def test_shapes(self):
+        """A scalar, more dimensions than hewn has, and a rank that only the run tells."""
+        for x in (np.asarray(2.5, F32), np.ones([2] * 9, F32) * -3, self.X.reshape(1, 5)):
+            for shape in (x.shape, [None] * x.ndim, None):
+                y, s, z = self.alone(x, shape)
+                self.assertEqual((y.shape, s.shape, z.shape), (x.shape, (), ()))
+
+    def test_no_elements(self):
+        for shape in ((0,), (3, 0, 4)):
+            y, s, z = self.alone(np.ones(shape, F32), [None] * len(shape))
+            self.assertEqual((y.shape, s.tolist(), z.tolist()), (shape, 1, 0))
+
+    def test_a_constant(self):
+        due = self.alone(self.X, ["n"])
+        outputs = [(n, t, None) for n, t in zip(self.NAMES, self.TYPES)]
+        session = common.alone(common.model([self.NODE], [], outputs, {"x": self.X}))
+        self.assertTrue(all(map(common.equal, session.run(None, {}), due)))
+
+    def test_dequantized(self):
+        nodes = [self.NODE, helper.make_node("DequantizeLinear", self.NAMES, ["d"])]
+        taken = [["DynamicQuantizeLinear"], ["DequantizeLinear"]]
+        self.compare(nodes, self.X, [("d", F32, ["n"])], taken)
+        self.compare(nodes, self.X, [("d", F32, ["n"]), ("s", F32, [])], taken)
+
+    def test_read_inside_of_a_group_and_outside(self):
+        """A group's scales and zero points are outputs of another node, which others read too."""
+        nodes = [self.NODE,
+                 helper.make_node("DequantizeLinear", self.NAMES, ["d"]),
+                 helper.make_node("DequantizeLinear", ["b", "s", "z"], ["e"]),
+                 helper.make_node("Add", ["d", "e"], ["f"]),
+                 helper.make_node("QuantizeLinear", ["f", "s", "z"], ["g"]),
+                 helper.make_node("Neg", ["s"], ["h"]),
+                 helper.make_node("Cast", ["y"], ["i"], to=TensorProto.INT32)]
+        outputs = [("g", np.uint8, ["n"]), ("h", F32, []), ("i", np.int32, ["n"]),
+                   ("z", np.uint8, [])]
+        self.compare(nodes, self.X, outputs, [["DynamicQuantizeLinear"], WHOLE],
+                     constants={"b": np.arange(5, dtype=np.uint8)})
+
+    def test_read_by_a_body(self):
+        branches = [helper.make_graph([node], "body", [], [common.typed("r", np.dtype(F32), [])])
+                    for node in (helper.make_node("Neg", ["s"], ["r"]),
+                                 helper.make_node("Cast", ["z"], ["r"], to=TensorProto.FLOAT))]
+        choice = helper.make_node("If", ["c"], ["o"], then_branch=branches[0],
+                                  else_branch=branches[1])
+        for chosen in (True, False):
+            self.compare([self.NODE, choice], self.X, [("o", F32, [])],
+                         [["DynamicQuantizeLinear"]], constants={"c": np.asarray(chosen)})
+
+    def test_onnx_runtime_refuses_a_node_without_one_of_them(self):
+        for names in (["y"], ["y", "s"], ["y", "", "z"], ["", "s", "z"]):
+            node = helper.make_node("DynamicQuantizeLinear", ["x"], names)
+            outputs = [(n, t, None) for n, t in zip(self.NAMES, self.TYPES) if n in names]
+            with self.assertRaisesRegex(Exception, "DynamicQuantizeLinear"):
+                common.on_hewn(common.model([node], [("x", F32, ["n"])], outputs))
+
+    def test_fusions_of_onnx_runtime_take_it(self):
+        """It becomes DynamicQuantizeMatMul."""
+        nodes = [self.NODE,
+                 helper.make_node("MatMulInteger", ["y", "w", "z", "wz"], ["p"]),
+                 helper.make_node("Cast", ["p"], ["q"], to=TensorProto.FLOAT),
+                 helper.make_node("Mul", ["s", "ws"], ["t"]),
+                 helper.make_node("Mul", ["q", "t"], ["o"])]
+        constants = {"w": np.arange(20, dtype=np.uint8).reshape(5, 4), "wz": np.uint8(3),
+                     "ws": F32(0.25)}
+        model = common.model(nodes, [("x", F32, [1, 5])], [("o", F32, [1, 4])], constants)
+        names = []
+        for session in (common.on_hewn, common.on_cpu):
+            with tempfile.TemporaryDirectory() as folder:
+                options = common.session_options()
+                options.optimized_model_filepath = f"{folder}/optimized.onnx"
+                session(model, options)
+                optimized = onnx.load(options.optimized_model_filepath)
+            names.append([node.op_type for node in optimized.graph.node])
+        self.assertEqual(names, [["DynamicQuantizeMatMul"]] * 2)
+
+
 class Resources(unittest.TestCase):
     PEAK = """
 import re, sys, common, numpy as np
@@ -262,7 +365,7 @@ class Options(unittest.TestCase):
         for options in ({"operators": "Add"}, {"target": TARGET}, {"threads": 1}):
             session = common.on_hewn(SUM_MODEL, **options)
             self.assertEqual(session.run(None, ONES)[0].tolist(), [2] * 5)
-        other = common.on_hewn(SUM_MODEL, operators="QLinearAdd,QuantizeLinear")
+        other = common.on_hewn(SUM_MODEL, operators="QLinearAdd,DynamicQuantizeLinear")
         self.assertEqual(common.taken(other), [])
 
     def test_without_fallback_other_nodes_are_refused(self):
@@ -280,6 +383,8 @@ class Options(unittest.TestCase):
 
 class SameMemory(unittest.TestCase):
     """Of a node that meets the memory of its last run again, hewn's operators are bound to it."""
+
+    TURNS = (0, 0, 0, 1, 0, 1, 1, 1, 0, 0)
 
     @staticmethod
     def bound(session, a, b, y):
@@ -299,11 +404,32 @@ class SameMemory(unittest.TestCase):
             arrays = [[np.empty(s, F32) for s in (*shapes, np.broadcast_shapes(*shapes))]
                       for _ in range(2)]
             runs = [self.bound(session, *three) for three in arrays]
-            for i, k in enumerate([0, 0, 0, 1, 0, 1, 1, 1, 0, 0]):
+            for i, k in enumerate(self.TURNS):
                 a, b, y = arrays[k]
                 a[...], b[...] = i + np.arange(a.size).reshape(a.shape), 100 * i
                 runs[k]()
                 self.assertTrue(np.array_equal(y, a + b), (shapes, i))
+
+    def test_several_outputs(self):
+        """Small, in slices, and of no elements."""
+        for size in (16, 1 << 20, 0):
+            outputs = [("y", np.uint8, [size]), ("s", F32, []), ("z", np.uint8, [])]
+            model = common.model([SeveralOutputs.NODE], [("x", F32, [size])], outputs)
+            session = common.on_hewn(model, common.session_options(threads=2))
+            cpu = common.on_cpu(model)
+            arrays = [[np.empty(n, t) for n, t in ((size, F32), (size, np.uint8), ((), F32),
+                                                   ((), np.uint8))] for _ in range(2)]
+            for i, k in enumerate(self.TURNS):
+                x, *results = arrays[k]
+                x[...] = np.linspace(-i, 10, size, dtype=F32)
+                binding = session.io_binding()
+                binding.bind_cpu_input("x", x)
+                for name, result in zip("ysz", results):
+                    binding.bind_output(name, "cpu", 0, result.dtype, result.shape,
+                                        result.ctypes.data)
+                session.run_with_iobinding(binding)
+                due = cpu.run(None, {"x": x})
+                self.assertTrue(all(map(common.equal, results, due)), (size, i))
 
     def test_by_many_threads(self):
         session = common.on_hewn(SUM_MODEL)

@@ -1,4 +1,4 @@
-"""A small model of all operators, in which the sum and the product are groups: chain.py FILE"""
+"""A small model of the element-wise operators, whose sum and product are groups: chain.py FILE"""
 
 import sys
 

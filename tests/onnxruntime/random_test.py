@@ -17,6 +17,7 @@ F32, F16, U8, I8, U16, I16, I32, U32, I64, U64 = map(
     np.dtype, "f4 f2 u1 i1 u2 i2 i4 u4 i8 u8".split()
 )
 U4, I4 = np.dtype(ml_dtypes.uint4), np.dtype(ml_dtypes.int4)
+DYNAMIC = "DynamicQuantizeLinear"
 SIZES = [0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 33]
 ODDS = [0.02] + [0.098] * 10
 
@@ -28,6 +29,7 @@ class Case:
     output: np.dtype
     opset: int
     attributes: dict = dataclasses.field(default_factory=dict)
+    shown: tuple = ("y",)  # outputs that are the graph's; nobody reads others
 
     @property
     def must_be_constant(self):  # ONNX Runtime takes no such array
@@ -41,16 +43,18 @@ class Case:
         """With these inputs as initializers; and the feeds of the others."""
         domain = common.MICROSOFT if self.op.startswith("QLinear") else ""
         names = [name if value is not None else "" for name, value in self.inputs.items()]
-        node = helper.make_node(self.op, names, ["y"], domain=domain, **self.attributes)
+        outputs = ["y", "y_scale", "y_zero_point"] if self.op == DYNAMIC else ["y"]
+        node = helper.make_node(self.op, names, outputs, domain=domain, **self.attributes)
         feeds = {name: v for name, v in self.present.items() if name not in constants}
         inputs = [(n, v.dtype, [None] * v.ndim if dynamic else v.shape) for n, v in feeds.items()]
         initializers = {name: self.inputs[name] for name in constants}
-        nodes, output = [node], ("y", self.output, None)
+        nodes = [node]
+        shown = [(n, F32 if n == "y_scale" else self.output, None) for n in self.shown]
         if self.output in (U4, I4):  # ONNX Runtime gives no such array
             initializers["one"] = np.ones((), F32)
             nodes.append(helper.make_node("DequantizeLinear", ["y", "one"], ["unpacked"]))
-            output = ("unpacked", F32, None)
-        return common.model(nodes, inputs, [output], initializers, self.opset), feeds
+            shown = [("unpacked", F32, None)]
+        return common.model(nodes, inputs, shown, initializers, self.opset), feeds
 
     def __str__(self):
         shapes = {name: (v.dtype.name, v.shape) for name, v in self.present.items()}
@@ -81,7 +85,7 @@ def scales(rng, shape, dtype):
 def random_shape(rng, most=5):
     while True:
         shape = tuple(int(n) for n in rng.choice(SIZES, rng.integers(0, most + 1), p=ODDS))
-        if math.prod(shape) < 1 << 17:
+        if math.prod(max(n, 1) for n in shape) < 1 << 17:  # a 0 may be broadcast from a 1
             return shape
 
 
@@ -150,6 +154,18 @@ def quantized(rng):
     return Case(op, inputs, dtype, 21)
 
 
+def dynamic(rng):
+    """Of each range: infinite, without what is not finite, and beneath f32's least numbers."""
+    x = values(rng, random_shape(rng, 10 if rng.random() < 0.2 else 5), F32)
+    if rng.random() < 0.6:
+        x = np.where(np.isfinite(x), x, F32.type(np.nan))
+    if rng.random() < 0.2:
+        x = x * F32.type(1e-45)
+    names = ("y", "y_scale", "y_zero_point")
+    shown = tuple(n for n, is_shown in zip(names, rng.random(3) < 0.6) if is_shown)
+    return Case(DYNAMIC, {"x": np.asarray(x)}, U8, 11, shown=shown or names)
+
+
 def spread(case, name):
     """A scale or zero point for each element of x."""
     value, x = case.inputs[name], case.inputs["x"]
@@ -172,6 +188,21 @@ def quantized_by(case, rounding):
     return clamp(rounding(quotient) + spread(case, "zero_point"), case.output)
 
 
+def dynamic_by_formula(case, unknown_zero_point=0, unknown=None):
+    """`unknown`: what becomes of a quotient that is NaN; None: the zero point."""
+    x = case.inputs["x"]
+    numbers = x[~np.isnan(x)]
+    high, low = (extreme(numbers, initial=F32.type(0)) for extreme in (np.max, np.min))
+    scale = F32.type(1) if high == low else (high - low) / F32.type(255)
+    zero_point = np.clip(F32.type(0) - low / scale, 0, 255)
+    zero_point = F32.type(unknown_zero_point) if np.isnan(zero_point) else np.rint(zero_point)
+    y = np.clip(np.rint(x / scale) + zero_point, 0, 255)
+    y = np.where(np.isnan(y), zero_point if unknown is None else F32.type(unknown), y)
+    outputs = {"y": y.astype(U8), "y_scale": np.asarray(scale),
+               "y_zero_point": np.asarray(zero_point).astype(U8)}
+    return [outputs[name] for name in case.shown]
+
+
 def by_formula(case, zero_point_last=True):
     """What is right: the formulas, each operation rounded to f32."""
     v = case.inputs
@@ -192,13 +223,26 @@ def by_formula(case, zero_point_last=True):
     return clamp(y, case.output)
 
 
+def is_range_of_a_part(case, cpu, truth):
+    """The scale is less, or NaN, if it is shown; of lanes of 4."""
+    x = case.inputs["x"]
+    scales = [(y, t) for name, y, t in zip(case.shown, cpu, truth) if name == "y_scale"]
+    return x.size > 4 and np.isnan(x).any() and not any(y > t for y, t in scales)
+
+
 def is_known_fault(case, cpu, truth):
     """Where ONNX Runtime's CPU provider is not right:
     - QLinearAdd is off by one, as it multiplies by reciprocals and contracts (1.24.1, 1.31.1);
     - QLinearMul adds the zero point before it rounds, not after it (both);
     - QuantizeLinear from f16, to 4 bits or with blocks gives the wrong end of the range for
       quotients that an integer does not hold (both);
-    - QuantizeLinear from f16 cuts the quotient's fraction off (1.24.1)."""
+    - QuantizeLinear from f16 cuts the quotient's fraction off (1.24.1);
+    - of DynamicQuantizeLinear NaN becomes 0, not the zero point, and where the zero point would be
+      NaN it is the greatest, not the least; a NaN in a lane of a vector hides what stood before it
+      there, or makes the range NaN (both)."""
+    if case.op == DYNAMIC:
+        return equal(cpu, dynamic_by_formula(case, 255, 0)) or is_range_of_a_part(case, cpu, truth)
+    [cpu], [truth] = cpu, truth
     differs = cpu != truth
     if case.op == "QLinearAdd":
         return np.all(np.abs(cpu.astype(int) - truth)[differs] == 1)
@@ -215,9 +259,13 @@ def is_known_fault(case, cpu, truth):
 
 def result(make_session, made, feeds):
     try:
-        return make_session(made).run(None, feeds)[0]
+        return make_session(made).run(None, feeds)
     except Exception as error:  # ONNX Runtime has many
         return error
+
+
+def equal(some, others):
+    return all(map(common.equal, some, others))
 
 
 def judge(case, hewn, cpu):
@@ -229,10 +277,10 @@ def judge(case, hewn, cpu):
         return f"FAILED: only hewn refuses: {hewn}"
     if failed[1]:  # blocks of a tensor with one dimension and one scale, of f16 Adds
         return "only the CPU provider refuses"
-    truth = by_formula(case)
-    if not common.equal(hewn, truth):
-        return f"FAILED: {int((hewn != truth).sum())} of {hewn.size} differ"
-    if common.equal(cpu, truth):
+    truth = dynamic_by_formula(case) if case.op == DYNAMIC else [by_formula(case)]
+    if not equal(hewn, truth):
+        return f"FAILED: {[int((y != t).sum()) for y, t in zip(hewn, truth)]} differ"
+    if equal(cpu, truth):
         return "equal"
     known = is_known_fault(case, cpu, truth)
     return "the CPU provider's known fault" if known else "FAILED: an unknown fault of the CPU's"
@@ -242,7 +290,7 @@ def random_models(count):
     rng = np.random.default_rng(1)
     tally = collections.Counter()
     for _ in range(count):
-        case = (linear, linear, add, quantized)[rng.integers(4)](rng)
+        case = (linear, linear, add, quantized, dynamic)[rng.integers(5)](rng)
         parameters = [name for name in case.present if name not in ("x", "a", "b")]
         constants = parameters if rng.random() < 0.5 else []
         constants = list(dict.fromkeys([*constants, *case.must_be_constant]))

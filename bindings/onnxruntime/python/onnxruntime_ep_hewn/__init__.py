@@ -1,5 +1,5 @@
-"""hewn as an execution provider of ONNX Runtime, for QuantizeLinear, DequantizeLinear, Add, and
-com.microsoft's QLinearAdd and QLinearMul on CPUs.
+"""hewn as an execution provider of ONNX Runtime, for QuantizeLinear, DequantizeLinear,
+DynamicQuantizeLinear, Add, and com.microsoft's QLinearAdd and QLinearMul on CPUs.
 
     import onnxruntime_ep_hewn
     session = onnxruntime_ep_hewn.InferenceSession("model.onnx")
