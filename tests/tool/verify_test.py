@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """`hewn verify`, and what it finds in a program one of whose kernels has a wrong constant.
 
-    verify_test.py HEWN [PLANTED WRONG]
+    verify_test.py HEWN [WRONG PLANTED ROUNDED]
 
-WRONG: the variant that is wrong in PLANTED."""
+WRONG: the variant that is wrong in PLANTED; in ROUNDED only with an attribute `precision`."""
 
 import json
 import pathlib
@@ -14,7 +14,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 import docs  # noqa: E402
 
-HEWN, PLANTED, WRONG = (*sys.argv[1:], None, None)[:3]
+HEWN, WRONG, PLANTED, ROUNDED = (*sys.argv[1:], None, None, None)[:4]
 SOME = ["verify", "--device", "cpu", "--cases", "100", "--seed", "7"]
 
 
@@ -94,6 +94,12 @@ class Planted(unittest.TestCase):
                       wrong[WRONG]["smallest"])
         self.assertIn("sizes [1];", wrong[WRONG]["smallest"])
         self.assertGreater(docs.verified_row(found)["differing"], 0)
+
+    def test_attributes_are_tried(self):
+        code, found = report(ROUNDED, "--operator", "quantize_linear")
+        wrong = {v["name"]: v["smallest"] for v in found["variants"] if v["smallest"]}
+        self.assertEqual((code, list(wrong)), (1, [WRONG]))
+        self.assertRegex(wrong[WRONG], "is 254 instead of 255, .*; attribute [12]")
 
     def test_page(self):
         result = run(PLANTED, *SOME, "--operator", "quantize_linear")

@@ -39,6 +39,35 @@ double seconds_since(Clock::time_point start) {
 
 // ---- What is checked ----
 
+// Types of an operator's tensors, and numbers of its attributes.
+struct Kind {
+    DataTypes types;
+    Attributes attributes;
+};
+
+const OperatorInfo &info_of(hewn_operator_type type) {
+    const std::vector<OperatorInfo> &all = operator_table();
+    return *std::find_if(all.begin(), all.end(),
+                         [&](const OperatorInfo &op) { return op.type == type; });
+}
+
+// Every choice of an operator's attributes that this build has, the defaults first.
+std::vector<Attributes> choices_of_attributes(const OperatorInfo &op) {
+    std::vector<Attributes> choices = {{}};
+    for (const AttributeInfo &attribute : op.attributes) {
+        std::vector<Attributes> longer;
+        for (int32_t number = 0; number < int32_t(attribute.value_count); number++) {
+            if (number > 0 && !attribute.allowed) break;
+            for (Attributes choice : choices) {
+                choice.push_back(number);
+                longer.push_back(choice);
+            }
+        }
+        choices = std::move(longer);
+    }
+    return choices;
+}
+
 // A variant that can run here, and what was found of it.
 struct Checked {
     hewn_variant_info info;
@@ -47,14 +76,38 @@ struct Checked {
     std::string smallest;  // what is wrong, of the smallest input found; empty: nothing
 
     hewn_operator_type op() const { return facts(info.operator_name).type; }
-    // The public types that run on it.
-    std::vector<DataTypes> all_types() const {
-        return hewn_test::Variant{info.name, info.operator_name, info.signature, info.target}
-            .all_types();
+    // What runs on it: public types, and with them all attributes that do not ask for another
+    // kernel.
+    std::vector<Kind> kinds() const {
+        const hewn_test::Variant variant{info.name, info.operator_name, info.signature,
+                                         info.target};
+        std::vector<Kind> all;
+        for (const DataTypes &types : variant.all_types()) {
+            for (const Attributes &attributes : choices_of_attributes(info_of(op()))) {
+                if (!asks_for_any(attributes) || runs(types, attributes))
+                    all.push_back({types, attributes});
+            }
+        }
+        return all;
     }
     bool passed() const { return smallest.empty(); }
     bool is_elementwise() const { return facts(op()).is_elementwise(); }
+
+private:
+    bool runs(const DataTypes &types, const Attributes &attributes) const {
+        std::vector<DataType> all;
+        for (const hewn_data_type type : types) all.push_back(DataType(type));
+        return kernel_name(info_of(op()), all, attributes) == kernel_of(info);
+    }
 };
+
+Problem make_problem(const Checked &checked, const Kind &kind, const std::vector<int64_t> &sizes,
+                     const std::vector<Layout> &layouts, Random &random, int64_t padding = 0) {
+    Problem problem =
+        hewn_test::make_problem(checked.op(), kind.types, sizes, layouts, random, padding);
+    problem.attributes = kind.attributes;
+    return problem;
+}
 
 // One more case, unless there was a difference already.
 void run_case(Checked &checked, Problem &problem, Random &random) {
@@ -100,15 +153,15 @@ void fill_all_or_special(Tensor &tensor, int64_t first) {
 
 // Special values (of 8 bits all values) of the first tensor with those of the second, along columns
 // and rows; others begin with a random one.
-void check_special_values(Checked &checked, const DataTypes &types, Random &random) {
+void check_special_values(Checked &checked, const Kind &kind, Random &random) {
     const std::vector<size_t> free = free_inputs(checked.op());
     std::vector<Layout> layouts(free.size(), Layout::per_row);
     layouts[0] = Layout::per_column;
-    const int64_t rows = free.size() > 1 ? count_all_or_special(types[free[1]]) : 1;
+    const int64_t rows = free.size() > 1 ? count_all_or_special(kind.types[free[1]]) : 1;
     const bool scalars = facts(checked.op()).has_scalars();
     for (int round = 0; round < (scalars ? 8 : 2); round++) {
         Problem problem = make_problem(
-            checked.op(), types, {rows, count_all_or_special(types[free[0]])}, layouts, random);
+            checked, kind, {rows, count_all_or_special(kind.types[free[0]])}, layouts, random);
         for (size_t i = 0; i < problem.inputs.size(); i++) {
             const bool crossed = i == free.front() || (free.size() > 1 && i == free[1]);
             fill_all_or_special(*problem.inputs[i], crossed ? 0 : random.integer(0, 1000));
@@ -118,10 +171,9 @@ void check_special_values(Checked &checked, const DataTypes &types, Random &rand
 }
 
 // Dense, of every short length, with values that make ties.
-void check_lengths(Checked &checked, const DataTypes &types, Random &random) {
+void check_lengths(Checked &checked, const Kind &kind, Random &random) {
     for (int64_t length = 0; length <= 70; length++) {
-        Problem problem =
-            make_problem(checked.op(), types, {length}, per_tensor(checked.op()), random);
+        Problem problem = make_problem(checked, kind, {length}, per_tensor(checked.op()), random);
         fill_inputs(problem, random);
         run_case(checked, problem, random);
     }
@@ -129,17 +181,17 @@ void check_lengths(Checked &checked, const DataTypes &types, Random &random) {
 
 // Every input dense, constant, per row or per column; and once so many elements that they are cut
 // for threads.
-void check_layouts(Checked &checked, const DataTypes &types, Random &random) {
+void check_layouts(Checked &checked, const Kind &kind, Random &random) {
     const auto layouts = all_layouts(
         checked.op(), {Layout::dense, Layout::scalar, Layout::per_row, Layout::per_column});
     for (const auto &layout : layouts) {
         Problem problem =
-            make_problem(checked.op(), types, {7, 97}, layout, random, random.one_in(2) ? 0 : 5);
+            make_problem(checked, kind, {7, 97}, layout, random, random.one_in(2) ? 0 : 5);
         fill_inputs(problem, random, random.one_in(2) ? Scales::ordinary : Scales::extraordinary);
         run_case(checked, problem, random);
     }
     Problem large =
-        make_problem(checked.op(), types, {3, (1 << 17) + 11}, per_tensor(checked.op()), random);
+        make_problem(checked, kind, {3, (1 << 17) + 11}, per_tensor(checked.op()), random);
     fill_inputs(large, random);
     run_case(checked, large, random);
 }
@@ -200,9 +252,10 @@ void check_dynamic_random(Checked &checked, const DataTypes &types, Random &rand
 // ---- All of them ----
 
 void check_random(Checked &checked, Random &random) {
-    if (!checked.is_elementwise())
-        return check_dynamic_random(checked, random.pick(checked.all_types()), random);
-    Problem problem = random_problem(checked.op(), random.pick(checked.all_types()), random, 3000);
+    const Kind kind = random.pick(checked.kinds());
+    if (!checked.is_elementwise()) return check_dynamic_random(checked, kind.types, random);
+    Problem problem = random_problem(checked.op(), kind.types, random, 3000);
+    problem.attributes = kind.attributes;
     fill_inputs(problem, random, random.one_in(2) ? Scales::ordinary : Scales::extraordinary);
     run_case(checked, problem, random);
 }
@@ -213,14 +266,14 @@ void check_all(std::vector<Checked> &all, const VerifyOptions &options) {
         Progress progress("verify", all.size());
         for (Checked &checked : all) {
             Random random(checked.info.name);
-            for (const DataTypes &types : checked.all_types()) {
+            for (const Kind &kind : checked.kinds()) {
                 if (!checked.is_elementwise()) {
-                    check_dynamic(checked, types, random);
+                    check_dynamic(checked, kind.types, random);
                     continue;
                 }
-                check_special_values(checked, types, random);
-                check_lengths(checked, types, random);
-                check_layouts(checked, types, random);
+                check_special_values(checked, kind, random);
+                check_lengths(checked, kind, random);
+                check_layouts(checked, kind, random);
             }
             progress.advance(1);
         }
