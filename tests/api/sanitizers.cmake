@@ -3,9 +3,12 @@
 # kernels are those of this build. A sanitizer takes malloc and the threads of the whole program, so
 # that it knows the tests' memory and locks too.
 
+set(objects $<TARGET_OBJECTS:hewn_main_tests>)
+if(HEWN_HAS_GPUS)
+    list(APPEND objects $<TARGET_OBJECTS:hewn_gpu_objects>)
+endif()
 foreach(flavour asan tsan)
-    hewn_test_program(hewn_${flavour}_tests hewn_${flavour} $<TARGET_OBJECTS:hewn_main_tests>
-        $<TARGET_OBJECTS:hewn_gpu_objects>)
+    hewn_test_program(hewn_${flavour}_tests hewn_${flavour} ${objects})
     target_link_libraries(hewn_${flavour}_tests PRIVATE ${CMAKE_DL_LIBS})
 endforeach()
 
@@ -30,5 +33,7 @@ hewn_add_sanitized_test(api asan "-*Test.*/*:FpMode*:Gpu*:*OpenCl*:*Cuda*:No*:${
 if(kernels)
     hewn_add_sanitized_test(kernels asan ${kernels})
 endif()
-hewn_add_sanitized_test(gpu asan "FakeOpenCl.*:FakeCuda.*" LD_LIBRARY_PATH=${fakes})
+if(HEWN_HAS_GPUS)
+    hewn_add_sanitized_test(gpu asan "FakeOpenCl.*:FakeCuda.*" LD_LIBRARY_PATH=${fakes})
+endif()
 hewn_add_sanitized_test(threads tsan "Threads.*:Bound.*:Constants*-${exits}")
