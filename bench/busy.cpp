@@ -1,29 +1,23 @@
 #include "busy.h"
 
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
 namespace hewn_bench {
 namespace {
 
-// A number that Linux tells of a CPU's place; -1: there is no such CPU.
-int place(int cpu, const std::string &what) {
-    int number = -1;
-    std::ifstream("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/" + what) >>
-        number;
-    return number;
-}
-
 int other_of_its_core(int cpu) {
-    const int core = place(cpu, "core_id"), package = place(cpu, "physical_package_id");
-    for (int other = 0; other < CPU_SETSIZE && core >= 0; other++) {
-        if (other != cpu && place(other, "core_id") == core &&
-            place(other, "physical_package_id") == package)
-            return other;
-    }
-    throw std::runtime_error("--busy: the core of CPU " + std::to_string(cpu) +
-                             " has no other CPU");
+    std::string siblings;
+    std::ifstream("/sys/devices/system/cpu/cpu" + std::to_string(cpu) +
+                  "/topology/thread_siblings_list") >>
+        siblings;
+    const int other = other_cpu(siblings, cpu);
+    if (other < 0)
+        throw std::runtime_error("--busy: the core of CPU " + std::to_string(cpu) +
+                                 " has no other CPU");
+    return other;
 }
 
 void stay_on(int cpu) {
@@ -46,6 +40,19 @@ void spin(const std::atomic<bool> &stops) {
 }
 
 }  // namespace
+
+int other_cpu(const std::string &siblings, int own) {
+    std::istringstream list(siblings);
+    for (std::string range; std::getline(list, range, ',');) {
+        const int first = std::stoi(range);
+        const size_t dash = range.find('-');
+        const int last = dash == std::string::npos ? first : std::stoi(range.substr(dash + 1));
+        for (int cpu = first; cpu <= last; cpu++) {
+            if (cpu != own) return cpu;
+        }
+    }
+    return -1;
+}
 
 BusyNeighbour::BusyNeighbour() {
     sched_getaffinity(0, sizeof allowed_, &allowed_);

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <atomic>
+#include <string>
 #include <thread>
 
 namespace hewn_bench {
@@ -25,5 +26,8 @@ private:
     std::atomic<bool> stops_{false};
     std::thread thread_;
 };
+
+// A CPU of `siblings` (Linux's thread_siblings_list, as "0,64" or "2-3") that is not `own`, or -1.
+int other_cpu(const std::string &siblings, int own);
 
 }  // namespace hewn_bench

@@ -38,6 +38,12 @@ for folder; do
         paste -sd' ')"
     tree[$found]=$(realpath "$folder")
 done
+for library in xnnpack onednn; do  # what is built replaces what lies there
+    for folder in "${tree[@]}"; do
+        [[ $folder/ != "$to/$library"/* && $folder/ != "$to/$library-build"/* ]] ||
+            fail "$folder is a source tree where the build would go: give another folder by --to"
+    done
+done
 if [[ ${tree[xnnpack]:-} ]]; then
     for library in cpuinfo pthreadpool fxdiv; do
         [[ ${tree[$library]:-} ]] ||
@@ -86,16 +92,20 @@ choose_compiler() {
     fi
 }
 
-# As git tells it, where the folder is a repository.
+# As git tells it, where the folder is a repository, not only a folder in one.
 revision() {
-    git -C "$1" log -1 --format='%h of %cs' 2>/dev/null || echo "of $(basename "$1")"
+    if [[ $(git -C "$1" rev-parse --show-toplevel 2>/dev/null) == "$1" ]]; then
+        git -C "$1" log -1 --format='%h of %cs'
+    else
+        echo "of $(basename "$1")"
+    fi
 }
 
 options=()
 if [[ ${tree[xnnpack]:-} ]]; then
     choose_compiler
     build xnnpack -DCMAKE_C_COMPILER="$compiler" -DCMAKE_CXX_COMPILER="$(
-        sed -E 's/^gcc/g++/; s/^clang/clang++/' <<<"$compiler")" \
+        sed -E 's,(^|/)gcc([^/]*)$,\1g++\2,; s,(^|/)clang([^/]*)$,\1clang++\2,' <<<"$compiler")" \
         -DXNNPACK_LIBRARY_TYPE=static -DXNNPACK_BUILD_TESTS=OFF -DXNNPACK_BUILD_BENCHMARKS=OFF \
         -DXNNPACK_BUILD_ALL_MICROKERNELS=OFF -DXNNPACK_ENABLE_KLEIDIAI=OFF \
         -DCPUINFO_SOURCE_DIR="${tree[cpuinfo]}" -DPTHREADPOOL_SOURCE_DIR="${tree[pthreadpool]}" \

@@ -9,6 +9,17 @@
 
 namespace {
 
+TEST(BusyNeighbour, FindsTheOtherCpuInLinuxsList) {
+    using hewn_bench::other_cpu;
+    EXPECT_EQ(other_cpu("0,64", 0), 64);
+    EXPECT_EQ(other_cpu("0,64", 64), 0);
+    EXPECT_EQ(other_cpu("2-3", 2), 3);
+    EXPECT_EQ(other_cpu("2-3", 3), 2);
+    EXPECT_EQ(other_cpu("0-1,8-9", 0), 1);
+    EXPECT_EQ(other_cpu("5", 5), -1);
+    EXPECT_EQ(other_cpu("", 0), -1);
+}
+
 TEST(BusyNeighbour, SpinsBesideThisThreadOrIsRefused) {
     cpu_set_t allowed;
     ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);

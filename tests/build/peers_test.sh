@@ -37,17 +37,23 @@ check 1 "which folders?"
 check 1 "other is no source tree of: FXdiv XNNPACK cpuinfo oneDNN pthreadpool" onednn other
 check 1 "XNNPACK needs the source tree of pthreadpool as well" xnnpack cpuinfo fxdiv
 check 1 "neither XNNPACK nor oneDNN is among the folders" cpuinfo
+check 1 "onednn is a source tree where the build would go" --to . onednn
+[[ -f onednn/CMakeLists.txt ]] || { echo "FAILED  the source tree is left alone" && failed=1; }
 check 1 "oneDNN does not build: $scratch/to/onednn.log" --to to broken
 check 1 "this tree is broken" --to to broken
 check 0 "bench/run.sh --onednn-prefix $scratch/to/onednn" --to to onednn
 if [[ $(uname -m) == x86_64 ]]; then
-    export CC=gcc
+    CC=$(command -v gcc) && export CC
     check 0 "XNNPACK has no kernels for AVX512-FP16" --to to fxdiv xnnpack cpuinfo pthreadpool
     grep -q "without AVX512-FP16" to/xnnpack/version || { echo "FAILED  without" && failed=1; }
     seq 9999 | sed 's/.*/void kernel_&_avx512fp16(void) {}/' | gcc -x c -c - -o kernels.o
     ar rc xnnpack/libxnnpack-microkernels-prod.a kernels.o
     echo 'install(FILES libxnnpack-microkernels-prod.a DESTINATION lib)' >>xnnpack/CMakeLists.txt
     check 0 "bench/run.sh --xnnpack-prefix" --to to fxdiv xnnpack cpuinfo pthreadpool
-    grep -q "by gcc, with AVX512-FP16" to/xnnpack/version || { echo "FAILED  with" && failed=1; }
+    # Not the revision of the repository that the scratch folder lies in.
+    grep -qx "of xnnpack, by $CC, with AVX512-FP16" to/xnnpack/version ||
+        { echo "FAILED  with: $(<to/xnnpack/version)" && failed=1; }
+    grep -q "^CMAKE_CXX_COMPILER:.*/g++$" to/xnnpack-build/CMakeCache.txt ||
+        { echo "FAILED  C++ by the same compiler" && failed=1; }
 fi
 exit $failed
