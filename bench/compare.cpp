@@ -300,7 +300,9 @@ int main(int argc, char **argv) {
     app.add_flag("--busy", options.busy,
                  "while another thread spins on the other CPU of the same core; one thread");
     app.add_flag("--xnnpack-setup", options.xnnpack_setup,
-                 "XNNPACK once more, given the addresses in each call, as hewn is");
+                 "XNNPACK once more, given the addresses in each call");
+    app.add_flag("--execute", options.hewn.executes,
+                 "hewn is given the tensors in each call and checks them, not bound once");
     app.add_flag("--in-pthreadpool", options.hewn.in_pthreadpool,
                  "run hewn in the pool of threads that XNNPACK runs in, instead of its own");
     app.add_option(

@@ -38,7 +38,8 @@ std::unique_ptr<Contender> make_xnnpack(bool sets_up);
 std::unique_ptr<Contender> make_numpy();
 
 struct HewnOptions {
-    std::string variant;  // a target or variant to force, or empty
+    std::string variant;    // a target or variant to force, or empty
+    bool executes = false;  // gives the tensors in each call, instead of binding them once
     bool in_pthreadpool =
         false;  // threads of the pool that XNNPACK's are of, instead of the library's own
 };

@@ -82,11 +82,12 @@ public:
     std::string version() const override {
         return version_text(functions_.version()) + (origin_.empty() ? "" : ", " + origin_) +
                (options_.variant.empty() ? "" : ", variant " + options_.variant) +
+               (options_.executes ? ", hewn_execute" : "") +
                (options_.in_pthreadpool ? ", threads of pthreadpool" : "");
     }
 
-    // Bound and with constants, as programs that run one thing often do, or by execute in an older
-    // build.
+    // With constants and bound, as programs that run one thing often do, or by execute, if so asked
+    // and in an older build.
     Runner prepare(const Problem &problem, int threads) override {
         std::vector<hewn_buffer_binding> inputs = input_bindings(problem);
         hewn::CompileOptions compile_options =
@@ -107,7 +108,7 @@ public:
                                    nullptr, &error) != HEWN_STATUS_OK)
                 throw hewn::Error(error);
             hewn_bound_operator *bound = nullptr;
-            if (functions_.bind &&
+            if (functions_.bind && !options_.executes &&
                 functions_.bind(op_.get(), inputs.data(), uint32_t(inputs.size()), &output, 1,
                                 options ? &*options : nullptr, &bound, &error) != HEWN_STATUS_OK)
                 throw hewn::Error(error);

@@ -174,7 +174,7 @@ def write_claim(machine):
     found = [c["ratio"] for c in cells(machine, "dense") if c["elements"] in IN_CACHE]
     even = sum(r >= 1 for r in found)
     yield f"**Fast.** {even} of {len(found)} dense cases of 4 Ki to 1 Mi elements run at least as"
-    yield "fast as the fastest of ONNX Runtime, oneDNN, XNNPACK and NumPy"
+    yield "fast as the fastest of ONNX Runtime, NumPy and Debian 12's oneDNN and XNNPACK"
     yield f"(one thread of a {title(machine, '')}; the slowest case runs at {min(found):.2f}x)."
 
 
