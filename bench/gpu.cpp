@@ -4,7 +4,8 @@
 // - dense with scalar parameters, --from to --to elements in steps of 4, where parts of the result
 //   are compared with the truth;
 // - in every other layout, --layout-elements;
-// - of 4 Ki elements (CUDA), as launches on a stream and in a captured graph.
+// - of 4 Ki elements (CUDA), as launches on a stream and in a captured graph;
+// - on types that go through several launches, --layout-elements.
 // Bytes are what each tensor's elements take, once; a copy reads half of them and writes half.
 // Times are of as many calls as fill --seconds, enqueued one behind the other and waited for at the
 // end; the best of three. CUDA's calls, but for the launches, are captured in a graph by tens, as
@@ -198,6 +199,98 @@ int64_t differing(const Prepared &dense) {
     return count;
 }
 
+// ---- What runs in several launches: types that kernels do not take, a range of the input ----
+
+using hewn::TensorDesc, hewn::DataType;
+
+struct Passes {
+    std::string kernel, layout;
+    hewn_operator_type type;
+    std::vector<TensorDesc> tensors;  // all, in the operator's order
+    std::vector<int32_t> attributes;
+};
+
+std::vector<Passes> all_passes(int64_t n) {
+    const auto of = [&](DataType type) { return TensorDesc{type, {n}}; };
+    const auto one = [&](DataType type) { return TensorDesc::broadcast_scalar(type, {n}); };
+    const auto single = [](DataType type) { return TensorDesc{type, {1}}; };
+    const DataType f32 = DataType::FLOAT32, f16 = DataType::FLOAT16, u8 = DataType::UINT8,
+                   u4 = DataType::UINT4;
+    const auto quantize = HEWN_OPERATOR_QUANTIZE_LINEAR;
+    const auto dequantize = HEWN_OPERATOR_DEQUANTIZE_LINEAR;
+    const auto blocks = [&](DataType type) { return TensorDesc::in_blocks(type, {n}, {32}); };
+    std::vector<Passes> all = {
+        {"quantize_linear_f32_u4", "packed", quantize, {of(f32), one(f32), one(u4), of(u4)}, {}},
+        {"dequantize_linear_u4_f32",
+         "packed",
+         dequantize,
+         {of(u4), one(f32), one(u4), of(f32)},
+         {}},
+        {"dequantize_linear_u4_f32",
+         "blocks of 32",
+         dequantize,
+         {of(u4), blocks(f32), blocks(u4), of(f32)},
+         {}},
+        {"dequantize_linear_u8_f32",
+         "blocks of 32",
+         dequantize,
+         {of(u8), blocks(f32), blocks(u8), of(f32)},
+         {}},
+        {"quantize_linear_f16_u8", "scale f32", quantize, {of(f16), one(f32), one(u8), of(u8)}, {}},
+        {"quantize_linear_f32_u8",
+         "precision f16",
+         quantize,
+         {of(f32), one(f32), one(u8), of(u8)},
+         {HEWN_PRECISION_FLOAT16}}};
+    for (const DataType type : {f32, f16})
+        all.push_back(
+            {type == f32 ? "dynamic_quantize_linear_f32_u8" : "dynamic_quantize_linear_f16_u8",
+             "range",
+             HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR,
+             {of(type), of(u8), single(f32), single(u8)},
+             {}});
+    return all;
+}
+
+// Such an operator, compiled for the device, with its tensors there.
+class PreparedPasses {
+public:
+    double bytes = 0;
+    hewn::Operator op;
+
+    PreparedPasses(const Gpu &gpu, const Passes &passes)
+        : op(compile(gpu, passes)),
+          outputs_(passes.type == HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR ? 3 : 1) {
+        for (const TensorDesc &tensor : passes.tensors) {
+            const uint64_t size = tensor.size_in_bytes();
+            memory_.emplace_back(gpu.device, size);
+            fill(memory_.back(), size, gpu);
+            bytes += double(size);
+        }
+        const size_t inputs = memory_.size() - outputs_;
+        for (size_t t = 0; t < memory_.size(); t++) {
+            if (t < inputs) inputs_.push_back(memory_[t].binding());
+            else bindings_.push_back(memory_[t].binding());
+        }
+    }
+
+    void execute() const {
+        op.execute(inputs_.data(), inputs_.size(), bindings_.data(), bindings_.size());
+    }
+
+private:
+    static hewn::Operator compile(const Gpu &gpu, const Passes &passes) {
+        std::vector<const TensorDesc *> tensors;
+        for (const TensorDesc &tensor : passes.tensors) tensors.push_back(&tensor);
+        return hewn::compile(passes.type, tensors, {}, &gpu.device, passes.attributes);
+    }
+
+    size_t outputs_;
+    std::vector<hewn::DeviceMemory> memory_;
+    std::vector<hewn::InputBinding> inputs_;
+    std::vector<hewn::Binding> bindings_;
+};
+
 // ---- Times ----
 
 // Seconds of one call: the best of three rounds of as many as fill `seconds`.
@@ -260,13 +353,22 @@ public:
 
     void dense(const Variant &kernel, int64_t elements) {
         print(kernel, "dense", elements, [&](const Prepared &prepared, Row &row) {
-            bandwidth(prepared, row);
+            bandwidth(prepared, prepared.problem.bytes(), row);
             row["differing"] = differing(prepared);
         });
     }
     void layout(const Variant &kernel, const std::string &layout, int64_t elements) {
-        print(kernel, layout, elements,
-              [&](const Prepared &prepared, Row &row) { bandwidth(prepared, row); });
+        print(kernel, layout, elements, [&](const Prepared &prepared, Row &row) {
+            bandwidth(prepared, prepared.problem.bytes(), row);
+        });
+    }
+    void passes(const Passes &passes, int64_t elements) {
+        print(passes.kernel, passes.layout, elements, [&](Row &row) {
+            const PreparedPasses prepared(gpu_, passes);
+            row["variant"] = prepared.op.variant();
+            row["passes"] = true;
+            bandwidth(prepared, prepared.bytes, row);
+        });
     }
     void launches(const Variant &kernel) {
         print(kernel, "launch", LAUNCHED_ELEMENTS, [&](const Prepared &prepared, Row &row) {
@@ -279,10 +381,10 @@ public:
     }
 
 private:
-    void bandwidth(const Prepared &prepared, Row &row) {
-        const double time = time_in_graph(gpu_, options_.seconds, CALLS_IN_A_GRAPH,
-                                          [&] { prepared.execute(); }),
-                     bytes = prepared.problem.bytes();
+    template<class AnyPrepared>
+    void bandwidth(const AnyPrepared &prepared, double bytes, Row &row) {
+        const double time =
+            time_in_graph(gpu_, options_.seconds, CALLS_IN_A_GRAPH, [&] { prepared.execute(); });
         row["bytes"] = bytes;
         row["seconds"] = time;
         row["gb_per_s"] = bytes / time / 1e9;
@@ -291,17 +393,24 @@ private:
     template<class Measure>
     void print(const Variant &kernel, const std::string &row_layout, int64_t elements,
                const Measure &measure) {
-        Row row = {{"by", "hewn"},
-                   {"kernel", name_of(kernel)},
-                   {"layout", row_layout},
-                   {"elements", elements},
-                   {"device", gpu_.name}};
-        try {
+        print(name_of(kernel), row_layout, elements, [&](Row &row) {
             const bool launched = row_layout == "launch" || row_layout == "graph";
             const Prepared prepared =
                 prepare(gpu_, kernel, launched ? "dense" : row_layout, elements);
             row["variant"] = prepared.op.variant();
             measure(prepared, row);
+        });
+    }
+    template<class Measure>
+    void print(const std::string &kernel, const std::string &row_layout, int64_t elements,
+               const Measure &measure) {
+        Row row = {{"by", "hewn"},
+                   {"kernel", kernel},
+                   {"layout", row_layout},
+                   {"elements", elements},
+                   {"device", gpu_.name}};
+        try {
+            measure(row);
         } catch (const std::exception &error) {  // too little memory, for one: other rows go on
             row["error"] = error.what();
         }
@@ -339,6 +448,9 @@ int run(const Options &options) {
             if (layout != "dense" && hewn_bench::layout_fits(kernel.operator_name, layout, n))
                 rows.layout(kernel, layout, n);
         }
+    }
+    for (const Passes &passes : all_passes(options.layout_elements)) {
+        if (options.only.empty()) rows.passes(passes, options.layout_elements);
     }
     for (int64_t n = options.from; n <= options.to; n *= 4) {
         if (n < options.layout_elements) continue;
