@@ -204,12 +204,14 @@ Runner set_up(bool created, xnn_operator_t op, pthreadpool_t pool) {
 
 Runner create_add(const Side &a, const Side &b, const Side &out, bool quantized, pthreadpool_t pool,
                   bool, xnn_operator_t *op) {
-    return set_up(create_add_of_type(a, b, out, quantized, pool, op), *op, pool);
+    const bool created = create_add_of_type(a, b, out, quantized, pool, op);
+    return set_up(created, *op, pool);
 }
 
 Runner create_convert(const Side &in, const Side &out, const Rows &rows, pthreadpool_t pool, bool,
                       xnn_operator_t *op) {
-    return set_up(create_convert_of_type(in, out, rows, pool, op), *op, pool);
+    const bool created = create_convert_of_type(in, out, rows, pool, op);
+    return set_up(created, *op, pool);
 }
 
 #endif

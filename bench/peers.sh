@@ -39,6 +39,8 @@ for folder; do
     tree[$found]=$(realpath "$folder")
 done
 for library in xnnpack onednn; do  # what is built replaces what lies there
+    [[ ! -e $to/$library/CMakeLists.txt ]] ||
+        fail "$to/$library is a source tree: give another folder by --to"
     for folder in "${tree[@]}"; do
         [[ $folder/ != "$to/$library"/* && $folder/ != "$to/$library-build"/* ]] ||
             fail "$folder is a source tree where the build would go: give another folder by --to"
@@ -84,7 +86,7 @@ choose_compiler() {
     for compiler in gcc clang clang-{25..15} gcc-{18..13}; do
         if knows_fp16 "$compiler"; then return; fi
     done
-    newest=$(apt-cache pkgnames clang- | grep -xE 'clang-[0-9]+' | sort -t- -k2n | tail -1)
+    newest=$(apt-cache pkgnames clang- | grep -xE 'clang-[0-9]+' | sort -t- -k2n | tail -1 || true)
     if [[ $newest ]] && scripts/setup.sh "$newest" && knows_fp16 "$newest"; then
         compiler=$newest
     else
@@ -110,16 +112,19 @@ if [[ ${tree[xnnpack]:-} ]]; then
         -DXNNPACK_BUILD_ALL_MICROKERNELS=OFF -DXNNPACK_ENABLE_KLEIDIAI=OFF \
         -DCPUINFO_SOURCE_DIR="${tree[cpuinfo]}" -DPTHREADPOOL_SOURCE_DIR="${tree[pthreadpool]}" \
         -DFXDIV_SOURCE_DIR="${tree[fxdiv]}" -DFXDIV_BUILD_TESTS=OFF -DFXDIV_BUILD_BENCHMARKS=OFF
-    kernels=with
-    count=$(nm "$to"/xnnpack/lib*/libxnnpack-microkernels-prod.a 2>/dev/null |
-        grep -c avx512fp16 || true)
-    if [[ $(uname -m) == x86_64 && $count == 0 ]]; then
-        kernels=without
-        echo "peers.sh: XNNPACK has no kernels for AVX512-FP16, which it leaves out below clang" \
-            "15 and GCC 13 ($("$compiler" --version | head -1)): its f16 could be faster" >&2
+    about="$(revision "${tree[xnnpack]}"), by $compiler"
+    if [[ $(uname -m) == x86_64 ]]; then
+        kernels=with
+        count=$(nm "$to"/xnnpack/lib*/libxnnpack-microkernels-prod.a 2>/dev/null |
+            grep -c avx512fp16 || true)
+        if ((count == 0)); then
+            kernels=without
+            echo "peers.sh: XNNPACK has no kernels for AVX512-FP16, which it leaves out below" \
+                "clang 15 and GCC 13 ($("$compiler" --version | head -1)): f16 could be faster" >&2
+        fi
+        about+=", $kernels AVX512-FP16"
     fi
-    echo "$(revision "${tree[xnnpack]}"), by $compiler, $kernels AVX512-FP16" \
-        >"$to/xnnpack/version"
+    echo "$about" >"$to/xnnpack/version"
     options+=(--xnnpack-prefix "$to/xnnpack")
 fi
 if [[ ${tree[onednn]:-} ]]; then

@@ -228,8 +228,9 @@ export class Hewn {
         this.within(scratch => {
             const at = scratch([4 * WORDS.attributeInfo, 0, 0, 0, 0]), first = at >> 2;
             while (get(operator, attributes.length, 0, at) === 0) {
-                const [, name, values, count] = this.words.slice(first, first + 4);
-                const pointers = [...this.words.slice(values >> 2, (values >> 2) + count)];
+                const [, name, values, count, allowed] = this.words.slice(first, first + 5);
+                const end = (values >> 2) + (allowed ? count : 1);
+                const pointers = [...this.words.slice(values >> 2, end)];
                 attributes.push({name: this.text(name), values: pointers.map(
                     pointer => valueName(this.text(pointer)))});
             }

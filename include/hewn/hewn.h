@@ -395,9 +395,9 @@ enum {
  * Each function that creates a GPU device can return
  * - HEWN_STATUS_INVALID_ARGUMENT: a null pointer where a value is due, struct_size too small, only
  *   one hook, or as said there;
- * - HEWN_STATUS_NO_DEVICE: there is no driver, or it or the device lacks what kernels need. For
- *   Direct3D 12 also: this build has no kernels for it. (For CUDA and OpenCL hewn_compile then
- *   returns HEWN_STATUS_UNSUPPORTED.)
+ * - HEWN_STATUS_NO_DEVICE: there is no driver, or it or the device lacks what kernels need, or this
+ *   build has no kernels for GPUs at all (whatever the arguments are), or none for Direct3D 12. (If
+ *   it has none for CUDA or OpenCL alone, hewn_compile returns HEWN_STATUS_UNSUPPORTED.)
  * - HEWN_STATUS_OUT_OF_MEMORY: from the driver or the hook; HEWN_STATUS_DEVICE_FAILED: from the
  *   driver. */
 typedef struct hewn_cuda_device_desc {
@@ -715,9 +715,9 @@ typedef struct hewn_operator_tensor_info {
 /* The number of operators. */
 HEWN_API uint32_t HEWN_CALL hewn_operator_count(void);
 /* hewn_get_operator describes the index-th operator at a feature level, hewn_get_operator_tensor
- * one of its tensors. They are the same in every build (which kernels one has: hewn_get_variant).
- * HEWN_STATUS_INVALID_ARGUMENT: there is no such operator, tensor or level, info is null, or its
- * struct_size is too small. */
+ * one of its tensors. At a level they are the same in every build that has it (which kernels a
+ * build has: hewn_get_variant). HEWN_STATUS_INVALID_ARGUMENT: there is no such operator or tensor,
+ * or no such level in this build, info is null, or its struct_size is too small. */
 HEWN_API hewn_status HEWN_CALL hewn_get_operator(uint32_t index, hewn_feature_level level,
                                                  hewn_operator_info *info);
 /* Describes a tensor of an operator: see hewn_get_operator. */

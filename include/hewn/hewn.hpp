@@ -634,13 +634,15 @@ struct OperatorInfo : hewn_operator_info {
     std::vector<hewn_operator_attribute_info> attributes;
 };
 
-// The table of operators.
+// The table of operators. Throws Error where the build has no such level.
 inline std::vector<OperatorInfo> operators(FeatureLevel feature_level = FeatureLevel::NEWEST) {
     const auto level = static_cast<hewn_feature_level>(feature_level);
     std::vector<OperatorInfo> infos(hewn_operator_count());
     for (uint32_t i = 0; i < infos.size(); i++) {
         infos[i].struct_size = sizeof(hewn_operator_info);
-        hewn_get_operator(i, level, &infos[i]);
+        if (hewn_get_operator(i, level, &infos[i]) != HEWN_STATUS_OK)
+            detail::fail({sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT,
+                          "operators: this build has no such feature level"});
         infos[i].tensors.resize(infos[i].tensor_count);
         for (uint32_t t = 0; t < infos[i].tensor_count; t++) {
             infos[i].tensors[t].struct_size = sizeof(hewn_operator_tensor_info);

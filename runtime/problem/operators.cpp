@@ -33,12 +33,13 @@ constexpr struct Level {
 #define HEWN_LEVEL(name, word, number) {number, word},
 #include "types.inc"
 };
-constexpr size_t kLevelCount = sizeof kLevels / sizeof kLevels[0];
 
+// Null: there is no such level.
 const char *word_of(hewn_feature_level level) {
-    const Level *known = kLevels;
-    while (known->number != level) known++;
-    return known->word;
+    for (const Level &known : kLevels) {
+        if (known.number == level) return known.word;
+    }
+    return nullptr;
 }
 
 constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROLE_SCALE,
@@ -499,10 +500,7 @@ private:
 // NEWEST as the level that it stands for. 0: this build has no such level.
 hewn_feature_level known_level(hewn_feature_level level) {
     if (level == HEWN_FEATURE_LEVEL_NEWEST) return kBuiltLevel;
-    for (const Level &known : kLevels) {
-        if (known.number == level && level <= kBuiltLevel) return level;
-    }
-    return 0;
+    return level <= kBuiltLevel && word_of(level) ? level : 0;
 }
 
 }  // namespace
@@ -546,11 +544,11 @@ __attribute__((cold)) hewn_status read_operator(const hewn_operator_desc *desc,
                     "hewn_operator_desc: struct_size is too small");
     }
     const hewn_feature_level known = known_level(level);
-    if (!known && level > kBuiltLevel && level <= kLevels[kLevelCount - 1].number)
+    if (!known && word_of(level))
         return fail(error, HEWN_STATUS_UNSUPPORTED,
-                    "feature level 0x%x is not in this build, which has those up to %s "
+                    "feature level %s is not in this build, which has those up to %s "
                     "(HEWN_FEATURE_LEVEL)",
-                    unsigned(level), word_of(kBuiltLevel));
+                    word_of(level), word_of(kBuiltLevel));
     if (!known)
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
                     "feature level 0x%x is none of DirectML's, nor hewn's", unsigned(level));

@@ -38,10 +38,13 @@ static void expect_level(const hewn_quantize_linear_desc *quantize) {
     hewn_quantize_linear_desc desc = *quantize;
     expect_at(HEWN_FEATURE_LEVEL_6_2, HEWN_OPERATOR_QUANTIZE_LINEAR, &desc, HEWN_STATUS_OK, "");
     expect_at(HEWN_FEATURE_LEVEL_HEWN, HEWN_OPERATOR_QUANTIZE_LINEAR, &desc,
-              HEWN_STATUS_UNSUPPORTED, "not in this build, which has those up to 6.2");
+              HEWN_STATUS_UNSUPPORTED,
+              "level hewn is not in this build, which has those up to 6.2");
     expect_at(HEWN_FEATURE_LEVEL_6_3, HEWN_OPERATOR_QUANTIZE_LINEAR, &desc, HEWN_STATUS_UNSUPPORTED,
               "not in this build, which has those up to 6.2");
     expect_at(HEWN_FEATURE_LEVEL_HEWN + 1, HEWN_OPERATOR_QUANTIZE_LINEAR, &desc,
+              HEWN_STATUS_INVALID_ARGUMENT, "none of DirectML's");
+    expect_at(HEWN_FEATURE_LEVEL_6_3 + 1, HEWN_OPERATOR_QUANTIZE_LINEAR, &desc,
               HEWN_STATUS_INVALID_ARGUMENT, "none of DirectML's");
     desc.output_tensor = desc.zero_point_tensor = &words;
     expect(HEWN_OPERATOR_QUANTIZE_LINEAR, &desc, HEWN_STATUS_UNSUPPORTED,

@@ -104,6 +104,8 @@ check "an operator's stages at its own level" 4 \
     "$(grep -c '^HEWN_STAGE' "$scratch/generated/include/stages.inc")"
 refused "'quantize_linear_f32_u16' is not one of" -DHEWN_SIGNATURES=quantize_linear_f32_u16 \
     -DHEWN_FEATURE_LEVEL=6.2
+refused "the tool and the tests are for builds of all levels" -DHEWN_FEATURE_LEVEL=6.2 \
+    -DHEWN_BUILD_TOOLS=ON
 refused "'7.0' is not one of: 1.0 2.0" -DHEWN_FEATURE_LEVEL=7.0
 refused "leave no variant" -DHEWN_OPERATORS=dynamic_quantize_linear -DHEWN_FEATURE_LEVEL=3.1
 

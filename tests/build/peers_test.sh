@@ -36,8 +36,11 @@ mkdir other
 check 1 "which folders?"
 check 1 "other is no source tree of: FXdiv XNNPACK cpuinfo oneDNN pthreadpool" onednn other
 check 1 "XNNPACK needs the source tree of pthreadpool as well" xnnpack cpuinfo fxdiv
+mkdir -p of-others/onednn && touch of-others/onednn/CMakeLists.txt
+check 1 "of-others/onednn is a source tree" --to of-others onednn
 check 1 "neither XNNPACK nor oneDNN is among the folders" cpuinfo
-check 1 "onednn is a source tree where the build would go" --to . onednn
+mkdir -p deep/onednn && cp -r onednn deep/onednn/inner
+check 1 "inner is a source tree where the build would go" --to deep deep/onednn/inner
 [[ -f onednn/CMakeLists.txt ]] || { echo "FAILED  the source tree is left alone" && failed=1; }
 check 1 "oneDNN does not build: $scratch/to/onednn.log" --to to broken
 check 1 "this tree is broken" --to to broken
