@@ -258,16 +258,14 @@ public:
     double bytes = 0;
     hewn::Operator op;
 
-    PreparedPasses(const Gpu &gpu, const Passes &passes)
-        : op(compile(gpu, passes)),
-          outputs_(passes.type == HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR ? 3 : 1) {
+    PreparedPasses(const Gpu &gpu, const Passes &passes) : op(compile(gpu, passes)) {
         for (const TensorDesc &tensor : passes.tensors) {
             const uint64_t size = tensor.size_in_bytes();
             memory_.emplace_back(gpu.device, size);
             fill(memory_.back(), size, gpu);
             bytes += double(size);
         }
-        const size_t inputs = memory_.size() - outputs_;
+        const size_t inputs = hewn_test::facts(passes.type).inputs();
         for (size_t t = 0; t < memory_.size(); t++) {
             if (t < inputs) inputs_.push_back(memory_[t].binding());
             else bindings_.push_back(memory_[t].binding());
@@ -285,7 +283,6 @@ private:
         return hewn::compile(passes.type, tensors, {}, &gpu.device, passes.attributes);
     }
 
-    size_t outputs_;
     std::vector<hewn::DeviceMemory> memory_;
     std::vector<hewn::InputBinding> inputs_;
     std::vector<hewn::Binding> bindings_;

@@ -5,9 +5,9 @@
 #     bench/peers.sh ONEDNN
 #
 # The folders are of their repositories, in any order, both peers at once or one; which is which
-# follows from what is in them. Leaves xnnpack/ and onednn/ in build/peers, or with --to DIR first
-# in that folder, and prints how run.sh takes them. Nothing is downloaded but a compiler for
-# XNNPACK, by apt, where none is new enough and CC names none.
+# follows from what is in them. Leaves xnnpack/ and onednn/ in build/peers, and prints how run.sh
+# takes them. Nothing is downloaded but a compiler for XNNPACK, by apt, where none is new enough and
+# CC names none.
 set -euo pipefail
 if [[ ${1:-} == -h || ${1:-} == --help ]]; then
     sed -n '2,/^set/{/^set/!s/^# \?//p}' "${BASH_SOURCE[0]}" && exit
@@ -15,10 +15,6 @@ fi
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 fail() { echo "peers.sh: $1" >&2 && exit 1; }
 to=$root/build/peers
-if [[ ${1:-} == --to ]]; then
-    to=$(realpath -m "${2:?--to which folder?}")
-    shift 2
-fi
 (($#)) || fail "which folders? See --help"
 
 # The header by which a source tree is known, and what it is called.
@@ -37,14 +33,6 @@ for folder; do
     [[ $found ]] || fail "$folder is no source tree of: $(printf '%s\n' "${name[@]}" | sort |
         paste -sd' ')"
     tree[$found]=$(realpath "$folder")
-done
-for library in xnnpack onednn; do  # what is built replaces what lies there
-    [[ ! -e $to/$library/CMakeLists.txt ]] ||
-        fail "$to/$library is a source tree: give another folder by --to"
-    for folder in "${tree[@]}"; do
-        [[ $folder/ != "$to/$library"/* && $folder/ != "$to/$library-build"/* ]] ||
-            fail "$folder is a source tree where the build would go: give another folder by --to"
-    done
 done
 if [[ ${tree[xnnpack]:-} ]]; then
     for library in cpuinfo pthreadpool fxdiv; do

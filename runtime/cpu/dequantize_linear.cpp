@@ -36,7 +36,7 @@ __attribute__((cold)) void choose_dequantize_forms(const Space &space, const Var
 __attribute__((cold)) bool fit_dequantize(Plan &plan, int32_t, const Variant &variant,
                                           CpuKernel &kernel) {
     if (!fit_repeating(plan, kernel)) return false;
-    kernel.blocks = kHasBlocks && fit_blocks(plan) ? variant.form("blocks") : nullptr;
+    kernel.blocks = fit_blocks(plan) ? variant.form("blocks") : nullptr;
     if (kernel.blocks) kernel.call = call_dequantize_blocks;
     if (kernel.repeating) read_a_vector(plan);
     return true;

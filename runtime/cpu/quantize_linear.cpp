@@ -445,8 +445,7 @@ __attribute__((cold)) void choose_quantize_forms(const Space &space, const Varia
     const bool uniform = along_rows[kScale] == 0 && along_rows[kZeroPoint] == 0 &&
                          element_count(space) >= variant.plan.reciprocal_elements;
     kernel.reciprocal = uniform ? variant.form("reciprocal") : nullptr;
-    kernel.blocks =
-        uniform && kHasBlocks && may_be_blocks(space) ? variant.form("blocks") : nullptr;
+    kernel.blocks = uniform && may_be_blocks(space) ? variant.form("blocks") : nullptr;
     if (kernel.blocks) kernel.call = call_quantize_blocks;
     else if (kernel.reciprocal) take_reciprocal(kernel);
     else {

@@ -32,10 +32,6 @@ struct Attributes {
 #define HEWN_ATTRIBUTE(op, type, attribute, level, values) int32_t op##_##attribute;
 #include "attributes.inc"
 };
-// Whether this build has an attribute.
-#define HEWN_ATTRIBUTE(op, type, attribute, level, values) \
-    constexpr bool kHas_##op##_##attribute = level <= kBuiltLevel;
-#include "attributes.inc"
 
 // A choice among numbers from 0 on.
 struct AttributeRule {
@@ -106,7 +102,7 @@ struct Problem {
 
 // QUANTIZE_LINEAR's attribute, 0 of other operators.
 inline int32_t precision_of(const Problem &problem) {
-    return kHas_quantize_linear_precision ? problem.attributes.quantize_linear_precision : 0;
+    return problem.attributes.quantize_linear_precision;
 }
 
 // The type that the operator's kernel has for a tensor.

@@ -222,8 +222,7 @@ namespace {
 // The block that a dimension is divided by for any of the operands: 1 for none.
 int64_t block_size(const Tensor *const *operands, int count, int d) {
     int64_t size = 1;
-    for (int o = 0; kHasBlocks && o < count; o++)
-        size = std::max(size, operands[o]->block_sizes[d]);
+    for (int o = 0; o < count; o++) size = std::max(size, operands[o]->block_sizes[d]);
     return size;
 }
 

@@ -49,7 +49,6 @@ constexpr hewn_feature_level kBuiltLevel =
 #define HEWN_BUILT_LEVEL(number) number
 #include "types.inc"
     ;
-constexpr bool kHasBlocks = kBuiltLevel >= HEWN_FEATURE_LEVEL_6_3;
 
 // The end of messages to those used to other libraries' broadcasting, or who have forgotten the
 // strides.

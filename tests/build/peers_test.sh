@@ -4,12 +4,16 @@
 set -euo pipefail
 source=$1 scratch=$2
 failed=0
-rm -rf "$scratch" && mkdir -p "$scratch"
+rm -rf "$scratch" && mkdir -p "$scratch"/{bench,scripts}
+# What it builds goes below its own root.
+cp "$source/bench/peers.sh" "$scratch/bench"
+ln -s "$source/.venv" "$scratch/.venv"
+ln -s /bin/true "$scratch/scripts/setup.sh"
 
 # check STATUS TEXT ARGUMENT...: exit status and a part of the output.
 check() {
     local output status=0
-    output=$("$source/bench/peers.sh" "${@:3}" 2>&1) || status=$?
+    output=$("$scratch/bench/peers.sh" "${@:3}" 2>&1) || status=$?
     if [[ $status == "$1" && $output == *"$2"* ]]; then echo "ok      $2"; else
         printf 'FAILED  %s: exit status %s, no "%s" in: %s\n' "${*:3}" "$status" "$2" "$output"
         failed=1
@@ -36,27 +40,23 @@ mkdir other
 check 1 "which folders?"
 check 1 "other is no source tree of: FXdiv XNNPACK cpuinfo oneDNN pthreadpool" onednn other
 check 1 "XNNPACK needs the source tree of pthreadpool as well" xnnpack cpuinfo fxdiv
-mkdir -p of-others/onednn && touch of-others/onednn/CMakeLists.txt
-check 1 "of-others/onednn is a source tree" --to of-others onednn
 check 1 "neither XNNPACK nor oneDNN is among the folders" cpuinfo
-mkdir -p deep/onednn && cp -r onednn deep/onednn/inner
-check 1 "inner is a source tree where the build would go" --to deep deep/onednn/inner
-[[ -f onednn/CMakeLists.txt ]] || { echo "FAILED  the source tree is left alone" && failed=1; }
-check 1 "oneDNN does not build: $scratch/to/onednn.log" --to to broken
-check 1 "this tree is broken" --to to broken
-check 0 "bench/run.sh --onednn-prefix $scratch/to/onednn" --to to onednn
+check 1 "oneDNN does not build: $scratch/build/peers/onednn.log" broken
+check 1 "this tree is broken" broken
+check 0 "bench/run.sh --onednn-prefix $scratch/build/peers/onednn" onednn
 if [[ $(uname -m) == x86_64 ]]; then
     CC=$(command -v gcc) && export CC
-    check 0 "XNNPACK has no kernels for AVX512-FP16" --to to fxdiv xnnpack cpuinfo pthreadpool
-    grep -q "without AVX512-FP16" to/xnnpack/version || { echo "FAILED  without" && failed=1; }
+    check 0 "XNNPACK has no kernels for AVX512-FP16" fxdiv xnnpack cpuinfo pthreadpool
+    grep -q "without AVX512-FP16" build/peers/xnnpack/version ||
+        { echo "FAILED  without" && failed=1; }
     seq 9999 | sed 's/.*/void kernel_&_avx512fp16(void) {}/' | gcc -x c -c - -o kernels.o
     ar rc xnnpack/libxnnpack-microkernels-prod.a kernels.o
     echo 'install(FILES libxnnpack-microkernels-prod.a DESTINATION lib)' >>xnnpack/CMakeLists.txt
-    check 0 "bench/run.sh --xnnpack-prefix" --to to fxdiv xnnpack cpuinfo pthreadpool
+    check 0 "bench/run.sh --xnnpack-prefix" fxdiv xnnpack cpuinfo pthreadpool
     # Not the revision of the repository that the scratch folder lies in.
-    grep -qx "of xnnpack, by $CC, with AVX512-FP16" to/xnnpack/version ||
-        { echo "FAILED  with: $(<to/xnnpack/version)" && failed=1; }
-    grep -q "^CMAKE_CXX_COMPILER:.*/g++$" to/xnnpack-build/CMakeCache.txt ||
+    grep -qx "of xnnpack, by $CC, with AVX512-FP16" build/peers/xnnpack/version ||
+        { echo "FAILED  with: $(<build/peers/xnnpack/version)" && failed=1; }
+    grep -q "^CMAKE_CXX_COMPILER:.*/g++$" build/peers/xnnpack-build/CMakeCache.txt ||
         { echo "FAILED  C++ by the same compiler" && failed=1; }
 fi
 exit $failed

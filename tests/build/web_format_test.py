@@ -27,7 +27,8 @@ TYPES = {"%s": ctypes.c_char_p, "%d": ctypes.c_int, "%u": ctypes.c_uint, "%x": c
 def conversions():
     """What the module's messages use, by the strings in the runtime's sources."""
     for file in sorted((SOURCE / "runtime").rglob("*")):
-        if file.suffix in (".cpp", ".h") and file.parent.name != "gpu":
+        is_gpus = file.parent.name == "gpu" and file.name != "absent.cpp"
+        if file.suffix in (".cpp", ".h") and not is_gpus:
             for text in STRING.findall(file.read_text(encoding="utf-8")):
                 yield from CONVERSION.findall(text)
 

@@ -1,5 +1,5 @@
 // The kinds of GPUs in a build without kernels for any.
-#include "gpu/device.h"
+#include "device.h"
 
 namespace hewn {
 
