@@ -32,7 +32,7 @@ constexpr Effort QUICK{0.5e6, 8e6, 5, 15}, FULL{2e6, 300e6, 5, 41};
 struct Options {
     Selection selection;
     HewnOptions hewn;
-    std::string json, report, baseline, onnxruntime = HEWN_BENCH_ONNXRUNTIME;
+    std::string json, report, baseline, onnxruntime = HEWN_BENCH_ONNXRUNTIME, pytorch, openvino;
     bool hide_avx512 = false, busy = false, xnnpack_setup = false;
 };
 
@@ -82,7 +82,11 @@ Contenders make_contenders(const Options &options) {
         result.peers.push_back(make_onednn());
         result.peers.push_back(make_xnnpack(false));
         if (options.xnnpack_setup) result.peers.push_back(make_xnnpack(true));
-        result.peers.push_back(make_numpy());
+        result.peers.push_back(make_python_peer("NumPy", "peer_numpy"));
+        if (!options.pytorch.empty())
+            result.peers.push_back(make_python_peer("PyTorch", "peer_torch", options.pytorch));
+        if (!options.openvino.empty())
+            result.peers.push_back(make_python_peer("OpenVINO", "peer_openvino", options.openvino));
     } else {  // both loaded: linked code lies at other addresses, and calls of 16 elements differed
               // by a factor of 1.4
         result.hewn = make_build("hewn", HEWN_BENCH_LIBRARY, options.hewn);
@@ -316,6 +320,13 @@ int main(int argc, char **argv) {
     app.add_option("--onnxruntime", options.onnxruntime, "libonnxruntime.so")
         ->type_name("FILE")
         ->check(CLI::ExistingFile);
+    const std::string where = " as a peer too, which pip installed in this folder (--target)";
+    app.add_option("--pytorch", options.pytorch, "PyTorch" + where)
+        ->type_name("DIR")
+        ->check(CLI::ExistingDirectory);
+    app.add_option("--openvino", options.openvino, "OpenVINO" + where)
+        ->type_name("DIR")
+        ->check(CLI::ExistingDirectory);
     CLI11_PARSE(app, argc, argv);
     // hewn looked at the CPU before main.
     if (options.hide_avx512) options.hewn.variant = "x86_64_avx2";

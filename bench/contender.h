@@ -35,7 +35,9 @@ std::unique_ptr<Contender> make_onnxruntime(const std::string &library);
 std::unique_ptr<Contender> make_onednn();
 // sets_up: tells the operator its tensors' addresses in each call.
 std::unique_ptr<Contender> make_xnnpack(bool sets_up);
-std::unique_ptr<Contender> make_numpy();
+// `packages`: a folder where Python finds the library too; or empty.
+std::unique_ptr<Contender> make_python_peer(const std::string &name, const char *module,
+                                            const std::string &packages = "");
 
 struct HewnOptions {
     std::string variant;    // a target or variant to force, or empty

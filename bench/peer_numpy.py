@@ -7,9 +7,9 @@ def version():
     return np.__version__
 
 
-def prepare(op, inputs, output):
+def prepare(op, inputs, output, threads):
     """Returns run(n), which computes the operator n times on these arrays; None for an operator
-    that is not here."""
+    that is not here. NumPy has one thread."""
     if op not in globals():
         return None
     step = globals()[op](inputs, output)

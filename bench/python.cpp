@@ -18,4 +18,8 @@ pybind11::module_ python_module(const char *name) {
     return pybind11::module_::import(name);
 }
 
+void add_python_packages(const std::string &folder) {
+    python_module("sys").attr("path").attr("append")(folder);
+}
+
 }  // namespace hewn_bench

@@ -1,5 +1,5 @@
-// The one Python interpreter inside this program: NumPy is a peer, and makes ONNX models and
-// bootstrap intervals.
+// The one Python interpreter inside this program: NumPy, PyTorch and OpenVINO are peers, and NumPy
+// makes ONNX models and bootstrap intervals.
 #pragma once
 
 #include <pybind11/embed.h>
@@ -9,5 +9,8 @@ namespace hewn_bench {
 
 // A module of this folder or of the virtual environment; starts the interpreter at the first call.
 pybind11::module_ python_module(const char *name);
+
+// Has Python look for modules in this folder too, after all others.
+void add_python_packages(const std::string &folder);
 
 }  // namespace hewn_bench

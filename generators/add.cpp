@@ -41,8 +41,13 @@ public:
         } else {
             const Expr sum =
                 hewn::rounded(hewn::to_f32(a(x, y), target) + hewn::to_f32(b(x, y), target));
-            // f16: f32 has 24 >= 2 * 11 + 2 bits, so rounding twice equals rounding once.
-            define(output, type == Float(16) ? hewn::to_f16(sum, target) : sum, Float(32));
+            // f16: f32 has 24 >= 2 * 11 + 2 bits, so rounding twice equals rounding once. LLVM
+            // knows that too: it takes an addition of f16 where the target has one, and no input is
+            // one number.
+            const Target &t = target;
+            const bool adds_f16 = t.has_feature(Target::AVX512_SapphireRapids);
+            define(output, type == Float(16) ? hewn::to_f16(sum, t) : sum,
+                   adds_f16 ? type : Float(32));
         }
     }
 

@@ -39,6 +39,13 @@ hewn_target(x86_64_avx512_vnni RANK 40 ARCH x86-64 BASE x86_64_avx512
     PROBE avx512vnni
     ONLY "^quantized_linear_add_.*8$")
 
+# For vaddph, which adds f16 without converting. Halide has it only with all features of a Sapphire
+# Rapids, of which this kernel needs AVX512-FP16 alone (docs/lab/architecture.md#f16-arithmetic).
+hewn_target(x86_64_avx512_fp16 RANK 50 ARCH x86-64 BASE x86_64_avx512
+    FEATURES avx512_cannonlake avx512_zen4 avx512_sapphirerapids
+    PROBE avx512fp16
+    ONLY "^add_f16$")
+
 # For the tests of 32-bit code.
 hewn_target(x86_32_sse41 RANK 10 ARCH x86-32
     FEATURES sse41

@@ -26,11 +26,20 @@ constexpr uint8_t kZmm = 0xe6;
 
 // Intel's Software Developer's Manual, volume 2, CPUID: leaf 1, and leaf 7 with subleaf 0.
 constexpr X86Feature kX86Features[] = {
-    {"sse4.1", 1, 2, 19, 0},        {"avx", 1, 2, 28, kYmm},      {"fma", 1, 2, 12, kYmm},
-    {"f16c", 1, 2, 29, kYmm},       {"bmi", 7, 1, 3, 0},          {"bmi2", 7, 1, 8, 0},
-    {"avx2", 7, 1, 5, kYmm},        {"avx512f", 7, 1, 16, kZmm},  {"avx512dq", 7, 1, 17, kZmm},
-    {"avx512cd", 7, 1, 28, kZmm},   {"avx512bw", 7, 1, 30, kZmm}, {"avx512vl", 7, 1, 31, kZmm},
+    {"sse4.1", 1, 2, 19, 0},
+    {"avx", 1, 2, 28, kYmm},
+    {"fma", 1, 2, 12, kYmm},
+    {"f16c", 1, 2, 29, kYmm},
+    {"bmi", 7, 1, 3, 0},
+    {"bmi2", 7, 1, 8, 0},
+    {"avx2", 7, 1, 5, kYmm},
+    {"avx512f", 7, 1, 16, kZmm},
+    {"avx512dq", 7, 1, 17, kZmm},
+    {"avx512cd", 7, 1, 28, kZmm},
+    {"avx512bw", 7, 1, 30, kZmm},
+    {"avx512vl", 7, 1, 31, kZmm},
     {"avx512vnni", 7, 2, 11, kZmm},
+    {"avx512fp16", 7, 3, 23, kZmm},
 };
 
 // The bit of a feature in x86_features(); 0, which no program may ask for, of an unknown name.

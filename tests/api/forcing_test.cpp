@@ -112,11 +112,12 @@ TEST_F(Forcing, TargetsAscendInRank) {
 TEST_F(Forcing, TargetsRunWhereTheirFeaturesAre) {
     const std::string sse41 = "sse4_1", avx2 = sse41 + " avx avx2 fma bmi2 f16c",
                       avx512 = avx2 + " bmi1 avx512f avx512cd avx512vl avx512dq avx512bw",
-                      vnni = avx512 + " avx512_vnni";
+                      vnni = avx512 + " avx512_vnni", fp16 = avx512 + " avx512_fp16";
     const std::map<std::string, std::string> needs = {{"x86_64_sse41", sse41},
                                                       {"x86_64_avx2", avx2},
                                                       {"x86_64_avx512", avx512},
-                                                      {"x86_64_avx512_vnni", vnni}};
+                                                      {"x86_64_avx512_vnni", vnni},
+                                                      {"x86_64_avx512_fp16", fp16}};
     std::ifstream cpuinfo("/proc/cpuinfo");
     std::string line;
     while (std::getline(cpuinfo, line) && line.rfind("flags", 0) != 0) {

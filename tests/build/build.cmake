@@ -12,7 +12,7 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
         elseif(HEWN_ARCH STREQUAL "x86-64")
             list(JOIN target_PROBE "+" probes)
             # As the assembler spells it.
-            string(REPLACE "avx512vnni" "avx512_vnni" probes ${probes})
+            string(REGEX REPLACE "avx512(vnni|fp16)" "avx512_\\1" probes ${probes})
             set(march -Wa,-march=generic64+${probes})
         elseif(target_MARCH)
             set(march -march=${target_MARCH})

@@ -152,6 +152,21 @@ class ForeignTest(unittest.TestCase):
         with self.assertRaises(jsonschema.ValidationError):
             jsonschema.validate(document, file_utils.output_file_schema("results")[1])
 
+    def test_a_recorded_space(self):
+        """Kernel Tuner finds the best of one that the repository has."""
+        (file,) = (SOURCE / "docs/measurements/spaces/zen4").glob("add_f32__*.T4.json.gz")
+        self.tuner = hewn_tune.Recorded(file)
+        hewn_tune.write_t1(self.tuner.space(), 65536, self.t1)
+        cache, (best, fastest) = self.folder / "cache.json", self.tuner.best()
+        hewn_tune.write_cache(self.tuner, cache, 65536)
+        with contextlib.redirect_stdout(io.StringIO()):
+            results, env = kernel_tuner.tune_kernel_T1(
+                self.t1, cache, simulation_mode=True, output_T4=False, strategy="brute_force")
+        self.assertEqual(len(results), len(self.tuner.space()))
+        self.assertEqual(env["best_config"]["time"], fastest)
+        self.assertEqual(self.tuner.evaluate(
+            {name: env["best_config"][name] for name in best}).time, fastest)
+
     # ---- The benchmark ----
 
     def test_every_optimiser_of_the_benchmark(self):

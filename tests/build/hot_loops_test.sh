@@ -5,13 +5,14 @@
 # instead, and whole vectors alone.
 # Differences of narrow integers stay in 32 bits, and the maximum that keeps Halide from narrowing
 # them is folded away (hewn::difference_f32). No kernel calls a function of libm for a lane. And
-# what depends on Halide finding vpdpbusd, keeping a prefetch and dropping the branch that a
-# shortcut excludes, and on LLVM loading twice what is passed twice, in ascending order (quotient()
-# in generators/quantize_linear.cpp), and packing what lies in order (define_packed in
-# generators/elementwise.h). And that vectors of 32 and 64 bytes that LLVM keeps on the stack lie
-# aligned there, so that none lies across two pages. And what depends on the C++ compiler keeping
-# the prefetches of boxes.cpp: of streamed outputs' inputs by each hint, of operands beside
-# transposed ones; and on the module declaring LLVM's prefetch intrinsic (generators/transpose.cpp).
+# what depends on Halide finding vpdpbusd, LLVM finding vaddph, keeping a prefetch and dropping the
+# branch that a shortcut excludes, and on LLVM loading twice what is passed twice, in ascending
+# order (quotient() in generators/quantize_linear.cpp), and packing what lies in order
+# (define_packed in generators/elementwise.h). And that vectors of 32 and 64 bytes that LLVM keeps
+# on the stack lie aligned there, so that none lies across two pages. And what depends on the C++
+# compiler keeping the prefetches of boxes.cpp: of streamed outputs' inputs by each hint, of
+# operands beside transposed ones; and on the module declaring LLVM's prefetch intrinsic
+# (generators/transpose.cpp).
 #
 #     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE BOXES_OBJECT
 #
@@ -160,6 +161,11 @@ while read -r object; do
     fi
     [[ $name != *avx512_vnni__reciprocal ]] || grep -q 'vpdpbusd .*%zmm' <<<"$code" ||
         fail "$name: no vpdpbusd"
+    [[ $name != quantize_linear_f32_[iu]8__*avx512__reciprocal ]] ||
+        ! grep -qE '\bvmov[au]ps .*\(.*,%zmm' <<<"$code" ||
+        fail "$name: loads what it could multiply by in memory"
+    [[ $name != *avx512_fp16__general ]] || grep -q 'vaddph .*%zmm' <<<"$code" ||
+        fail "$name: no vaddph"
     checked=$((checked + 1))
 done <"$objects"
 

@@ -43,7 +43,8 @@ chosen_targets() {
         paste -sd' '
 }
 configure -DHEWN_TARGETS=cpu
-check "the CPU's targets" "x86_64_sse41 x86_64_avx2 x86_64_avx512 x86_64_avx512_vnni" \
+check "the CPU's targets" \
+    "x86_64_sse41 x86_64_avx2 x86_64_avx512 x86_64_avx512_vnni x86_64_avx512_fp16" \
     "$(chosen_targets)"
 configure "-DHEWN_TARGETS=x86_64_avx2;gpu"
 check "a target and the GPUs'" "x86_64_avx2 opencl cuda_sm75 cuda_sm80" "$(chosen_targets)"

@@ -20,10 +20,13 @@ from random import Random
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tools/tune"))
+import again  # noqa: E402
+import autoschedulers  # noqa: E402
 import hewn_tune  # noqa: E402
 import jobs  # noqa: E402
 import kernels  # noqa: E402
 import machine  # noqa: E402
+import numpy as np  # noqa: E402
 import search  # noqa: E402
 import tune_test  # noqa: E402
 from hewn_tune import benchmark, results, space as spaces, strategies  # noqa: E402
@@ -270,6 +273,22 @@ def local_search(tuner, evaluations, seed=0):
     return best, fastest
 
 
+class RecordedSpacesTest(unittest.TestCase):
+    def test_they_are_whole_and_small(self):
+        files = sorted((SOURCE / "docs/measurements/spaces").rglob("*.T4.json.gz"))
+        self.assertGreaterEqual(len(files), 6)
+        for file in files:
+            with self.subTest(file.name):
+                self.assertLess(file.stat().st_size, 1 << 20)
+                tuner = hewn_tune.Recorded(file)
+                space = tuner.space()
+                self.assertEqual(file.name.split(".")[0], space.kernel)
+                self.assertEqual(len(tuner.known), len(space))
+                for config in (tuner.best()[0], space.default):
+                    self.assertEqual(tuner.evaluate(config).status, "correct")
+                self.assertTrue(tuner.again["best"] and tuner.again["noise"])
+
+
 class Recording(Folder):
     def setUp(self):
         super().setUp()
@@ -404,6 +423,78 @@ class AskAndTellTest(Recording):
         self.assertEqual(fake.evaluate({**self.present, "width": 4, "vector": 8}).status,
                          "correctness")
         self.assertEqual(fake.evaluate({**self.present, "width": 4, "vector": 1}).time, 0.0393216)
+
+
+class AgainTest(Recording):
+    """The best of a recorded space once more."""
+
+    def again(self, engine, elements=(65536,), recorded=None):
+        kernel = tune_test.kernel_named("add", "f32", "general")
+        return again.compare(BUILD, kernel, engine, self.folder / "again", "local", elements,
+                             recorded or self.results)
+
+    def test_the_best_of_each_place(self):
+        best = again.best_of(self.results, 6)
+        times = [self.tuner.evaluate(config).time for config in best]
+        self.assertEqual(times, sorted(times))
+        self.assertEqual((len(best), times[0]), (3, 0.0393216))  # the same three of both places
+        codes = {repr({**config, "width": config["width"] or 16}) for config in best}
+        self.assertEqual(len(codes), 3)
+        self.assertNotIn(self.present, best)
+        self.assertEqual(again.best_of(hewn_tune.Results(self.results.space)), [])
+
+    def test_leaders_are_measured_once_more(self):
+        """In the recording all of one vector were as fast; now one width is faster."""
+        engine = Engine(ns=lambda config: 90.0 - 10 * (config["width"] == 8))
+        with (unittest.mock.patch.object(again, "code_bytes", lambda library: len(library)),
+              unittest.mock.patch.object(again, "scheduled", lambda *_: ["made up"])):
+            ((machine_id, told),) = self.again(engine).items()
+        self.assertEqual((machine_id, told["autoschedulers"]), ("a chip", []))  # not a local engine
+        (row,) = told["best"]
+        self.assertEqual((row["configuration"]["width"], row["bytes"]), (8, 0))
+        self.assertEqual(list(row["gain"]), [f"dense, {n} elements" for n in (16, 1000, 65536)])
+        self.assertEqual(row["gain"]["dense, 65536 elements"], [1.25] * 3)
+        self.assertEqual(list((self.folder / "again").rglob("*.so")), [])
+        far = 2 * [abs(engine.ns(config) / (50 + 10 * config["vector"]) - 1)
+                   for config in again.by_chance(self.results)]
+        for value, quantile in zip(told["noise"], (50, 90)):  # at 16 and 65536 elements
+            self.assertAlmostEqual(value, np.percentile(far, quantile), 3)
+        nothing = self.again(engine, recorded=hewn_tune.Results(self.results.space))
+        self.assertEqual(nothing["a chip"]["best"], [])
+
+    def test_on_this_machine(self):
+        """Real builds and measurements; Halide's autoschedulers are fixed points."""
+        right = [r for r in self.results.results if r["invalidity"] == "correct"
+                 and (r["configuration"]["vector"], r["configuration"]["tail"]) == (2, "masked")]
+        present = next(r for r in self.results.results if r["configuration"] == self.present)
+        few = hewn_tune.Results(self.results.space, [present, *right[:2]])
+        ((machine_id, told),) = self.again(jobs.LocalEngine(), (4096,), few).items()
+        self.assertEqual(machine_id, machine.fingerprint(BUILD)["id"])
+        self.assertIn(told["best"][0]["configuration"], [r["configuration"] for r in right])
+        low, high = told["best"][0]["gain"]["dense, 4096 elements"][1:]
+        self.assertTrue(0.01 < low <= high < 100)
+        self.assertEqual([row["name"] for row in told["autoschedulers"]],
+                         list(autoschedulers.AUTOSCHEDULERS))
+        self.results.again = {machine_id: told}
+        self.results.machines = {machine_id: {"id": machine_id}}
+        for result in self.results.results:
+            result["machine"] = machine_id
+        self.results.write(self.folder / "a.T4.json.gz")
+        tuner = hewn_tune.Recorded(self.folder / "a.T4.json.gz")
+        self.assertEqual(tuner.again, told)
+        self.assertEqual(self.results.merged(self.results).again, {machine_id: told})
+        optimisers = {"ordered": lambda run, seed: run.time(self.present)}
+        with unittest.mock.patch.object(benchmark, "OPTIMISERS", optimisers):
+            outcome = benchmark.compare(tuner, ["ordered"], 3, 1, lambda text: None)
+        page = "\n".join(benchmark.page(outcome))
+        self.assertIn("| measured again | bytes | dense, 16 elements | dense, 1000 elements | "
+                      "dense, 4096 elements |", page)
+        self.assertIn("Not right: mullapudi2016 breaks row ends", page)
+        head, _, row = benchmark.overview([outcome])
+        self.assertIn("| in another process | adams2019 |", head)
+        self.assertRegex(row, r"^\| `add_f32__\w+` \| \d+ \| 0\.60 (\| 0\.\d\d ){2}\| \d+\.\d% ")
+        self.assertIn("| - |", next(line for line in benchmark.overview(
+            [{**outcome, "again": {}}]) if line.startswith("| `add")))
 
 
 class BenchmarkTest(Recording):

@@ -33,6 +33,7 @@ int main() {
     COMPARE("avx512bw");
     COMPARE("avx512vl");
     COMPARE("avx512vnni");
+    COMPARE("avx512fp16");
     if (features != int(std::size(hewn::kX86Features))) {
         std::printf("%d of %zu features compared\n", features, std::size(hewn::kX86Features));
         return 1;

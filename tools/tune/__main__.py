@@ -13,6 +13,7 @@ import sys
 import time
 import types
 
+import again
 import autoschedulers
 import jobs
 import kernels
@@ -47,8 +48,9 @@ def add_data_arguments(parser):
     parser.add_argument("files", nargs="*", type=folder, help="merge, benchmark: T4 files")
     parser.add_argument("--form", action="append", default=[],
                         help="export-space, record: a form of kernels, or plan; default: all")
-    parser.add_argument("--elements", type=int, default=65536,
-                        help="export-space, record: the number of elements (default: 65536)")
+    parser.add_argument("--elements", type=int, action="append",
+                        help="export-space, record: a number of elements; several times: several "
+                             "(default: 65536)")
     parser.add_argument("--out", type=folder, default=folder("tune-data"),
                         help="where the files of these commands go (default: ./tune-data)")
     parser.add_argument("--optimisers", default=",".join(benchmark.OPTIMISERS),
@@ -91,6 +93,7 @@ def arguments():
     parser.add_argument("--build-dir", type=folder, default=SOURCE / "build-tune",
                         help="cache, candidates and report stay there")
     options = parser.parse_args()
+    options.elements = options.elements or [65536]
     if not re.fullmatch(r"local|qemu|adb|ssh:.+", options.runner):
         parser.error(f"--runner {options.runner}: not local, qemu, ssh:HOST or adb")
     if bool(options.files) != (options.command in ("merge", "benchmark")):
@@ -162,7 +165,7 @@ def export(options, signatures):
     options.out.mkdir(parents=True, exist_ok=True)
     for kernel in asked(options, build.kernels + build.gpu_kernels):
         path = options.out / f"{kernel.name}.T1.json"
-        space.write_t1(space.of_kernel(build, kernel), options.elements, path)
+        space.write_t1(space.of_kernel(build, kernel), options.elements[0], path)
         print(path)
 
 
@@ -238,22 +241,26 @@ def tune(options, build, runner, provenance, journal):
 
 
 def record_spaces(options, build, runner, provenance, journal):
-    """Measures every configuration of the kernels' spaces at one number of elements, and writes
+    """Measures every configuration of the kernels' spaces at the numbers of elements, and writes
     them as T4. Goes on where an interrupted run stopped."""
     engine = jobs.DaskEngine(options.dask,
                              options.chip) if options.dask else jobs.LocalEngine(options.jobs)
     deadline = time.monotonic() + options.budget
+    sizes = "-".join(map(str, options.elements))
 
     def work(kernel, i):
         print(f"[{i + 1}/{len(build.kernels)}] {kernel.name}", flush=True)
         problems = dataclasses.replace(search.problems_of(build, kernel),
-                                       elements=(options.elements,))
+                                       elements=tuple(options.elements))
         run = search.Search(build, kernel, engine, options.build_dir / "record", runner,
                             lambda text: print("    " + text, flush=True),
                             chip=provenance["chip"], problems=problems)
         left = run.exhaust(deadline)
-        path = options.out / f"{kernel.name}.{options.elements}.T4.json.gz"
-        run.results().write(path)
+        path, found = options.out / f"{kernel.name}.{sizes}.T4.json.gz", run.results()
+        if not left and options.runner != "qemu":
+            found.again = again.compare(build, kernel, engine, options.build_dir / "again", runner,
+                                        tuple(options.elements), found)
+        found.write(path)
         print(f"{path}: {left} configurations are left", flush=True)
         return left
 

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import search
-from jobs import Problems, Refused, build_candidate, measure
+from jobs import Problems, Refused, build_candidate, code_bytes, measure
 
 # Halide's autoschedulers for CPUs. anderson2021, which schedules GPUs, is not run.
 AUTOSCHEDULERS = {"mullapudi2016": "Mullapudi2016", "adams2019": "Adams2019", "li2018": "Li2018"}
@@ -45,8 +45,7 @@ def build_all(build, kernel, folder, against):
         try:
             row["code"] = build_candidate(build, kernel, knobs, library, None, arguments)
             row["library"] = str(library)
-            row["bytes"] = int(subprocess.run(["size", library], capture_output=True,
-                                              text=True).stdout.split()[6])
+            row["bytes"] = code_bytes(library)
         except Refused as refused:
             row["fault"] = f"not built: {refused}"
         except subprocess.CalledProcessError:
@@ -59,12 +58,12 @@ def build_all(build, kernel, folder, against):
     return rows
 
 
-def compare_schedules(build, kernel, runner, rows):
+def compare_schedules(build, kernel, runner, rows, elements):
     """Adds {"gain", "low", "high"}, present time / its own, to rows whose bits are right on whole
     vectors, and notes what breaks."""
     built = [row for row in rows if "library" in row]
     libraries = [row["library"] for row in built]
-    problems = Problems(("dense",), ELEMENTS)
+    problems = Problems(("dense",), elements)
     sound = measure(build, kernel, libraries, runner, problems, 0, check=["--only"])["libraries"]
     result = measure(build, kernel, libraries, runner, problems, ROUNDS,
                      check=["--only", "--whole"])
@@ -94,6 +93,12 @@ def compare_sizes(build, kernel, runner, default, present):
     return first
 
 
+def remove_libraries(rows):
+    for row in rows:
+        if "library" in row:
+            pathlib.Path(row.pop("library")).unlink()
+
+
 def compare(build, kernel, runner, folder, against=None):
     """{"kernel", "rows", "sizes"}. No sizes if the defaults, or the knobs of the tuning files in
     `against`, give the same code or are refused."""
@@ -103,11 +108,17 @@ def compare(build, kernel, runner, folder, against=None):
     if "code" in default and default["code"] != present["code"]:
         sizes = compare_sizes(build, kernel, runner, default["library"], present["library"])
     if kernel.form != "plan":
-        compare_schedules(build, kernel, runner, rows)
-    for row in rows:
-        if "library" in row:
-            pathlib.Path(row.pop("library")).unlink()
+        compare_schedules(build, kernel, runner, rows, ELEMENTS)
+    remove_libraries(rows)
     return {"kernel": kernel.name, "rows": rows, "sizes": sizes}
+
+
+def schedules(build, kernel, runner, folder, elements):
+    """The rows of compare() at other numbers of elements, without the sizes."""
+    rows = build_all(build, kernel, folder, None)
+    compare_schedules(build, kernel, runner, rows, elements)
+    remove_libraries(rows)
+    return rows
 
 
 def table(compared):

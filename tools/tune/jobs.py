@@ -85,6 +85,12 @@ def build_candidate(build, kernel, knobs, library, signature=None, generator_arg
     return digest
 
 
+def code_bytes(library):
+    """The bytes of a library's code."""
+    told = subprocess.run(["size", library], capture_output=True, text=True, check=True).stdout
+    return int(told.split()[6])
+
+
 def try_build(*call):
     """build_candidate(*call), with its result as a value that can pass between processes: {"code":
     digest} or {"refused": reason}, and the seconds that it took."""

@@ -58,19 +58,24 @@ def sources_digest(build):
                                    for file in files)).hexdigest()
 
 
+def deciding(problems):
+    """The indices of those that decide: all, where only guarded ones were asked for."""
+    return [i for i, p in enumerate(problems) if p["elements"] not in GUARDED] or [
+        *range(len(problems))]
+
+
 def gains(result, candidate):
     """Incumbent's time / candidate's: the geometric mean of the deciding problems in each round,
     and each problem's own."""
     own = [np.array(p["ns"][0]) / np.array(p["ns"][candidate]) for p in result["problems"]]
-    deciding = [gain for gain, p in zip(own, result["problems"]) if p["elements"] not in GUARDED]
-    return np.exp(np.mean(np.log(deciding), axis=0)), own
+    return np.exp(np.mean([np.log(own[i]) for i in deciding(result["problems"])], axis=0)), own
 
 
 def screened(result, candidate):
     """The candidate's score: as gains(), but from the 25th percentile of the times, disturbed
     least. It only chooses finalists."""
     times = [np.percentile([p["ns"][0], p["ns"][candidate]], 25, axis=1)
-             for p in result["problems"] if p["elements"] not in GUARDED]
+             for p in (result["problems"][i] for i in deciding(result["problems"]))]
     return float(np.exp(np.mean([np.log(old / new) for old, new in times])))
 
 
@@ -167,9 +172,16 @@ class Search:
         return [knobs for knobs in (tuple(zip(names, values)) for values in combinations)
                 if knobs != self.incumbent and fulfils(knobs, conditions)]
 
+    def all_knobs(self, config):
+        """All knobs, of a configuration of the space, which lacks those set by hand."""
+        return tuple(sorted({**dict(self.incumbent),
+                             **{name: str(value) for name, value in config.items()}}.items()))
+
     def measure(self, libraries, rounds):
-        return self.engine.measure(self.build, self.kernel, libraries, self.runner, self.problems,
-                                   rounds)
+        result = self.engine.measure(self.build, self.kernel, libraries, self.runner,
+                                     self.problems, rounds)
+        self.machine = (result.get("machine") or {}).get("id", "")  # the last that measured
+        return result
 
     def call(self, knobs):
         return self.build, self.kernel, knobs, self.library(knobs)
@@ -215,11 +227,15 @@ class Search:
                 self.cache.put(knobs, status="timed", gain=screened(result, i),
                                problems=samples(result, i), **known)
 
+    def config(self, knobs):
+        """The configuration of the space that the knobs are."""
+        return {name: typed(dict(knobs)[name]) for name in self.build.space(self.kernel)
+                if name not in self.build.by_hand}
+
     def results(self):
         """All that the cache has, as T4 results."""
         space = of_kernel(self.build, self.kernel)
-        present = {name: typed(value) for name, value in self.incumbent}
-        space.default = {name: present[name] for name in space.parameters}
+        space.default = self.config(self.incumbent)
         decides = lambda problem: problem["elements"] not in GUARDED
         return results.Writer(space, self.cache.known.values(), decides).results()
 

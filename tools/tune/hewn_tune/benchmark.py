@@ -6,6 +6,8 @@ import io
 import itertools
 import json
 import math
+import multiprocessing
+import os
 import pathlib
 import random
 import statistics
@@ -137,15 +139,36 @@ OPTIMISERS = {
 
 
 def repeat(tuner, optimiser, evaluations, repeats):
-    """The runs of an optimiser with the seeds 0, 1 and so on."""
-    runs = []
-    for seed in range(repeats):
-        runs.append(Run(tuner, evaluations))
+    """The runs of an optimiser with the seeds 0, 1 and so on, in as many processes as there are
+    CPUs."""
+    def attempt(seed):
+        run = Run(tuner, evaluations)
         with contextlib.suppress(Stop):
-            optimiser(runs[-1], seed)
-        if not runs[-1].known:
+            optimiser(run, seed)
+        return run.known
+
+    runs = []
+    for seed, known in enumerate(in_processes(attempt, range(repeats))):
+        if not known:
             raise RuntimeError(f"seed {seed}: the optimiser evaluated nothing")
+        runs.append(Run(tuner, evaluations))
+        runs[-1].known = known
     return runs
+
+
+def in_processes(work, values):
+    """work(value) of each, in order. Forked processes know `work`, which need not be pickled."""
+    global _work
+    _work, cpus = work, len(os.sched_getaffinity(0))
+    with multiprocessing.get_context("fork").Pool(min(cpus, len(values))) as pool:
+        return pool.map(_call, values, chunksize=1)
+
+
+_work = None  # of in_processes
+
+
+def _call(value):
+    return _work(value)
 
 
 def reached(run, best, what):
@@ -181,10 +204,13 @@ def summary(runs, best):
 def compare(tuner, names, evaluations, repeats, report=print):
     """What the named optimisers make of a Recorded space."""
     best = tuner.best()[1]
+    times = sorted(e.time for e in tuner.known.values() if e.time < math.inf)
     evaluations = min(evaluations, len(tuner.space()))
     outcome = {"kernel": tuner.space().kernel, "configurations": len(tuner.space()),
                "evaluations": evaluations, "repeats": repeats, "best_ms": best,
-               "present": best / tuner.evaluate(tuner.space().default).time, "optimisers": {}}
+               "median": best / statistics.median(times), "worst": best / times[-1],
+               "present": best / tuner.evaluate(tuner.space().default).time, "optimisers": {},
+               "default": tuner.space().default, "again": tuner.again}
     for name in names:
         runs = repeat(tuner, OPTIMISERS[name], evaluations, repeats)
         outcome["optimisers"][name] = told = summary(runs, best)
@@ -208,8 +234,56 @@ def table(outcome):
                + f" {count(told['near'])} | {count(told['near_s'], ' s')} |")
 
 
+def autoscheduled(outcome):
+    """(name, fraction of the optimum, what its kernel breaks): where they end without a search."""
+    for row in outcome["again"].get("autoschedulers", []):
+        if "gain" in row:
+            yield row["name"], outcome["present"] * row["gain"][0], row["message"]
+
+
+def again_table(outcome):
+    """The leaders among the best recorded, measured once more beside the present configuration, as
+    Markdown: what they have more of its speed and of its code."""
+    rows = outcome["again"].get("best", [])
+    if not rows:
+        return
+    yield "| measured again | bytes |" + "".join(f" {place} |" for place in rows[0]["gain"])
+    yield "|---|" + "---|" * (1 + len(rows[0]["gain"]))
+    for row in rows:
+        knobs = " ".join(f"{name}={value}" for name, value in row["configuration"].items()
+                         if value != outcome["default"][name])
+        speeds = "".join(f" {gain:.3f} ({low:.3f} to {high:.3f}) |"
+                         for gain, low, high in row["gain"].values())
+        yield f"| `{knobs}` | {row['bytes']:+} |{speeds}"
+
+
+def overview(outcomes):
+    """A row for each space, as Markdown: fractions of the optimum."""
+    names = sorted({name for outcome in outcomes for name, *_ in autoscheduled(outcome)})
+    yield ("| space | configurations | present | median | worst | in another process |"
+           + "".join(f" {name} |" for name in names))
+    yield "|---|" + "---|" * (5 + len(names))
+    for outcome in outcomes:
+        noise, found = outcome["again"].get("noise"), {n: f for n, f, _ in autoscheduled(outcome)}
+        differs = "{:.1%} (90th percentile {:.1%}) apart".format(*noise) if noise else "-"
+        yield (f"| `{outcome['kernel']}` | {outcome['configurations']} |"
+               + "".join(f" {outcome[name]:.2f} |" for name in ("present", "median", "worst"))
+               + f" {differs} |"
+               + "".join(f" {found[n]:.2f} |" if n in found else " - |" for n in names))
+
+
+def page(outcome):
+    """All tables of an outcome."""
+    yield from table(outcome)
+    yield from ["", *again_table(outcome)]
+    broken = [f"{name} {message}" for name, _, message in autoscheduled(outcome) if message]
+    if broken:
+        yield from ["", "Not right: " + "; ".join(broken)]
+
+
 def draw(outcomes, path):
-    """The mean fraction of the optimum by evaluations, with its quartiles, and by time."""
+    """The mean fraction of the optimum by evaluations, with its quartiles, and by time; dashed: the
+    present configuration; dotted: autoschedulers."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -227,6 +301,9 @@ def draw(outcomes, path):
             right.plot(told["clock"], told["by_time"], color=line.get_color(), lw=1.2)
         for axes, what in ((left, "evaluations"), (right, "seconds of building and measuring")):
             axes.axhline(outcome["present"], color="black", lw=0.8, ls="--")
+            for name, fraction, _ in autoscheduled(outcome):
+                axes.axhline(fraction, color="gray", lw=0.8, ls=":")
+                axes.text(1, fraction, name, fontsize=6, color="gray", ha="left", va="bottom")
             axes.set(xlabel=what, ylim=(0.4, 1.02))
         left.set(title=outcome["kernel"], ylabel="fraction of the optimum")
         left.legend(loc="lower right")
@@ -243,7 +320,7 @@ def main(files, names, evaluations, repeats, objective, out, report=print):
         tuner = tuners.Recorded(file, objective)
         outcomes.append(compare(tuner, names, evaluations, repeats, report))
     (out / "benchmark.json").write_text(json.dumps(outcomes), encoding="utf-8")
-    text = "\n\n".join("\n".join(table(outcome)) for outcome in outcomes)
+    text = "\n\n".join("\n".join(lines) for lines in [overview(outcomes), *map(page, outcomes)])
     pathlib.Path(out / "benchmark.md").write_text(text + "\n", encoding="utf-8")
     draw(outcomes, out / "benchmark.svg")
     report(text)

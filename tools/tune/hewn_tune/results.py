@@ -32,10 +32,12 @@ def milliseconds(ns):
 
 class Results:
     """What is known about a Space: `results` are T4's, several of a configuration if it was
-    measured several times; `machines`: {id: fingerprint}."""
+    measured several times; `machines`: {id: fingerprint}; `again`: {machine: the best once more
+    beside the present configuration, and autoschedulers (tools/tune/again.py)}."""
 
-    def __init__(self, space, results=(), machines=None):
+    def __init__(self, space, results=(), machines=None, again=None):
         self.space, self.results, self.machines = space, list(results), dict(machines or {})
+        self.again = dict(again or {})
 
     @classmethod
     def read(cls, path):
@@ -46,7 +48,8 @@ class Results:
         try:
             about = document["metadata"]
             machines = {m["id"]: m for m in about["hardware"]["hardware_description"]}
-            return cls(Space.of_t1(about["kernel"], about["space"]), document["results"], machines)
+            return cls(Space.of_t1(about["kernel"], about["space"]), document["results"], machines,
+                       about.get("again"))
         except (KeyError, TypeError) as missing:
             raise ValueError(f"{path} is no T4 file of hewn: {missing} is missing") from None
 
@@ -55,6 +58,7 @@ class Results:
         halides = sorted({m["halide"] for m in self.machines.values() if "halide" in m})
         metadata = {
             "kernel": self.space.kernel, "space": self.space.t1(), "timeunit": "milliseconds",
+            "again": self.again,
             "hardware": {"hardware_description": list(self.machines.values()),
                          "operating_system": ", ".join(sorted(
                              {m.get("os", "not known") for m in self.machines.values()}))},
@@ -72,7 +76,8 @@ class Results:
             raise ValueError(f"the spaces of {mine.kernel} and {theirs.kernel} differ")
         known = {json.dumps(result, sort_keys=True) for result in self.results}
         new = [r for r in other.results if json.dumps(r, sort_keys=True) not in known]
-        return Results(mine, self.results + new, {**other.machines, **self.machines})
+        return Results(mine, self.results + new, {**other.machines, **self.machines},
+                       {**other.again, **self.again})
 
 
 def measurement(result, name):

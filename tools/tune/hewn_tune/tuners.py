@@ -80,6 +80,7 @@ class Recorded(Tuner):
             raise ValueError(f"measured on several machines, choose one: {sorted(found.machines)}")
         if machine is not None and machine not in found.machines:
             raise ValueError(f"not measured on {machine}; there are {sorted(found.machines)}")
+        self.again = found.again.get(machine or next(iter(found.machines), None), {})
         by_key = {}
         for result in found.results:
             if machine is None or result.get("machine", machine) == machine:
@@ -139,8 +140,7 @@ class Live(Tuner):
         self.search.begin()
 
     def _evaluate(self, config):
-        knobs = tuple(sorted({**dict(self.search.incumbent),
-                              **{name: str(value) for name, value in config.items()}}.items()))
+        knobs = self.search.all_knobs(config)
         if knobs == self.search.incumbent and self.search.cache.get(knobs) is None:
             self.search.time({knobs: {"code": "", "seconds": {}}})
         self.search.screen([knobs])

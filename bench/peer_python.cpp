@@ -1,3 +1,4 @@
+// Peers that are Python libraries. Each has a module peer_<name>.py with version() and prepare().
 #include <pybind11/numpy.h>
 
 #include "contender.h"
@@ -25,32 +26,36 @@ py::array array_of(const Operand &operand) {
                      py::capsule(operand.data, [](void *) {}));
 }
 
-class NumPy : public Contender {
+class PythonPeer : public Contender {
 public:
-    NumPy() : module_(python_module("peer_numpy")) {}
-    std::string name() const override { return "NumPy"; }
+    PythonPeer(std::string name, const char *module)
+        : name_(std::move(name)), module_(python_module(module)) {}
+    std::string name() const override { return name_; }
     std::string version() const override { return module_.attr("version")().cast<std::string>(); }
 
-    Runner prepare(const Problem &problem, int) override {
+    Runner prepare(const Problem &problem, int threads) override {
         py::list inputs;
         for (const Operand &input : problem.inputs) inputs.append(array_of(input));
         const py::object run =
-            module_.attr("prepare")(problem.op, inputs, array_of(problem.output));
+            module_.attr("prepare")(problem.op, inputs, array_of(problem.output), threads);
         if (run.is_none()) return {};
         return [run](int64_t n) { run(n); };
     }
 
 private:
+    std::string name_;
     py::module_ module_;
 };
 
 }  // namespace
 
-std::unique_ptr<Contender> make_numpy() {
+std::unique_ptr<Contender> make_python_peer(const std::string &name, const char *module,
+                                            const std::string &packages) {
     try {
-        return std::make_unique<NumPy>();
+        if (!packages.empty()) add_python_packages(packages);
+        return std::make_unique<PythonPeer>(name, module);
     } catch (const py::error_already_set &error) {
-        throw std::runtime_error(error.what());
+        throw std::runtime_error(name + ": " + error.what());
     }
 }
 

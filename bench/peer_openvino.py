@@ -1,0 +1,54 @@
+"""OpenVINO's operators, each compiled as a model, on the caller's arrays."""
+
+import numpy as np
+import openvino as ov
+from openvino import opset13 as ops
+
+
+def version():
+    return ov.__version__.partition("-")[0]
+
+
+def prepare(op, inputs, output, threads):
+    """Returns run(n), which infers n times; None for what OpenVINO has not: other operators,
+    parameters that vary, and strides."""
+    make = {"add": add, "quantize_linear": quantize_linear}.get(op)
+    arrays = inputs if op == "add" else inputs[:1]
+    if make is None or not all(array.flags.c_contiguous for array in (*arrays, output)):
+        return None
+    nodes = [ops.parameter(array.shape, array.dtype) for array in arrays]
+    result = make(nodes, inputs, output)
+    if result is None:
+        return None
+    compiled = ov.Core().compile_model(ov.Model([result], nodes), "CPU", {
+        "INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": "f32"})
+    request = compiled.create_infer_request()
+    for i, array in enumerate(arrays):
+        request.set_input_tensor(i, ov.Tensor(array, shared_memory=True))
+    request.set_output_tensor(0, ov.Tensor(output, shared_memory=True))
+
+    def run(n):
+        for _ in range(n):
+            request.infer()
+
+    return run
+
+
+def add(nodes, inputs, output):
+    return ops.add(*nodes) if output.dtype.kind == "f" else None
+
+
+def quantize_linear(nodes, inputs, output):
+    """As OpenVINO's quantized models have it: FakeQuantize in the limits of 8 bits, and Convert."""
+    x, scale, zero_point = inputs
+    if x.dtype.name != "float32" or output.dtype.itemsize > 1 or scale.strides[-1]:
+        return None
+    if any(scale.strides[d] for d in range(scale.ndim) if scale.shape[d] > 1):
+        return None
+    limits = np.iinfo(output.dtype)
+    s, z = np.float32(scale.flat[0]), np.float32(zero_point.flat[0])
+    ends = [np.float32(s * (limit - z)) for limit in (limits.min, limits.max)]
+    faked = ops.fake_quantize(nodes[0], *map(np.float32, (*ends, limits.min, limits.max)),
+                              levels=256)
+    return ops.convert(faked, output.dtype.name)
