@@ -51,4 +51,4 @@ def quantize_linear(nodes, inputs, output):
     ends = [np.float32(s * (limit - z)) for limit in (limits.min, limits.max)]
     faked = ops.fake_quantize(nodes[0], *map(np.float32, (*ends, limits.min, limits.max)),
                               levels=256)
-    return ops.convert(faked, output.dtype.name)
+    return ops.convert(faked, output.dtype.type)
