@@ -67,6 +67,7 @@ def compare(build, kernel, engine, folder, runner, elements, recorded):
     run = search.Search(build, kernel, engine, folder, runner, problems=dataclasses.replace(
         problems, elements=guarded + elements))
     run.begin()
+    recorded = recorded.of(run.machine)
     best, others = ([run.all_knobs(config) for config in choose(recorded)]
                     for choose in (best_of, by_chance))
     rivals = list(dict.fromkeys(best + others))

@@ -69,6 +69,11 @@ class Results:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(gzip.compress(text, mtime=0) if str(path).endswith(".gz") else text)
 
+    def of(self, machine):
+        """Those of one machine, and of what was refused everywhere."""
+        its = [r for r in self.results if r.get("machine", machine) == machine]
+        return Results(self.space, its, self.machines, self.again)
+
     def merged(self, other):
         """The results of both, of one machine or several. What is in both is there once."""
         mine, theirs = self.space, other.space

@@ -82,9 +82,8 @@ class Recorded(Tuner):
             raise ValueError(f"not measured on {machine}; there are {sorted(found.machines)}")
         self.again = found.again.get(machine or next(iter(found.machines), None), {})
         by_key = {}
-        for result in found.results:
-            if machine is None or result.get("machine", machine) == machine:
-                by_key.setdefault(self._space.key(result["configuration"]), []).append(result)
+        for result in (found.of(machine) if machine else found).results:
+            by_key.setdefault(self._space.key(result["configuration"]), []).append(result)
         self.known = {key: self._join(results, objective) for key, results in by_key.items()}
 
     @staticmethod
