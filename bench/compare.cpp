@@ -309,24 +309,27 @@ int main(int argc, char **argv) {
                  "hewn is given the tensors in each call and checks them, not bound once");
     app.add_flag("--in-pthreadpool", options.hewn.in_pthreadpool,
                  "run hewn in the pool of threads that XNNPACK runs in, instead of its own");
-    app.add_option(
-           "--baseline", options.baseline,
-           "measure beside another build's libhewn.so instead of the peers: what a change gains")
-        ->type_name("FILE")
-        ->check(CLI::ExistingFile)
-        ->excludes(hide);
+    CLI::Option *const baseline = app.add_option("--baseline", options.baseline,
+                                                 "measure beside another build's libhewn.so "
+                                                 "instead of the peers: what a change gains")
+                                      ->type_name("FILE")
+                                      ->check(CLI::ExistingFile)
+                                      ->excludes(hide);
     app.add_option("--json", options.json, "write the rows as a JSON list")->type_name("FILE");
     app.add_option("--report", options.report, "write everything, for plots.py")->type_name("FILE");
     app.add_option("--onnxruntime", options.onnxruntime, "libonnxruntime.so")
         ->type_name("FILE")
         ->check(CLI::ExistingFile);
-    const std::string where = " as a peer too, which pip installed in this folder (--target)";
-    app.add_option("--pytorch", options.pytorch, "PyTorch" + where)
-        ->type_name("DIR")
-        ->check(CLI::ExistingDirectory);
-    app.add_option("--openvino", options.openvino, "OpenVINO" + where)
-        ->type_name("DIR")
-        ->check(CLI::ExistingDirectory);
+    const auto add_peer = [&](const char *option, const std::string &name, std::string &folder) {
+        app.add_option(option, folder,
+                       name + " as a peer too, which pip installed in this folder (--target)")
+            ->type_name("DIR")
+            ->check(CLI::ExistingDirectory)
+            ->excludes(hide)
+            ->excludes(baseline);
+    };
+    add_peer("--pytorch", "PyTorch", options.pytorch);
+    add_peer("--openvino", "OpenVINO", options.openvino);
     CLI11_PARSE(app, argc, argv);
     // hewn looked at the CPU before main.
     if (options.hide_avx512) options.hewn.variant = "x86_64_avx2";

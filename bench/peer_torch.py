@@ -10,7 +10,7 @@ def version():
 
 
 def prepare(op, inputs, output, threads):
-    """Returns run(n), which computes the operator n times; None for what PyTorch has not: other
+    """Returns run(n), which computes the operator n times; None for what is not written here: other
     operators and types, and parameters that vary."""
     make = {"add": add, "quantize_linear": quantize_linear,
             "dequantize_linear": dequantize_linear}.get(op)

@@ -461,6 +461,12 @@ class AgainTest(Recording):
             self.assertAlmostEqual(value, np.percentile(far, quantile), 3)
         elsewhere = self.again(Engine(chip="another"))["another"]  # measured nothing of these
         self.assertEqual((elsewhere["best"], elsewhere["noise"]), ([], []))
+        fleet = Engine()
+        chips = iter(["a chip", "another", "a chip"])
+        with unittest.mock.patch.object(again, "code_bytes", len), unittest.mock.patch.object(
+                fleet, "measure", lambda *call: {**Engine.measure(fleet, *call),
+                                                 "machine": {"id": next(chips)}}):
+            self.assertEqual(self.again(fleet), {})
         nothing = self.again(engine, recorded=hewn_tune.Results(self.results.space))
         self.assertEqual(nothing["a chip"]["best"], [])
 
@@ -557,6 +563,8 @@ class BenchmarkTest(Recording):
         error = io.StringIO()
         for words, says in [(["benchmark"], "benchmark takes the names of files"),
                             (["record", "a"], "record takes no files"),
+                            (["export-space", "--elements", "16", "--elements", "64"],
+                             "export-space: a T1 file is for one number of elements"),
                             (["merge", "a"], "merge OUT FILE...: no files to join"),
                             (["benchmark", "a", "--optimisers", "tpe,luck"], "not known: luck")]:
             with (unittest.mock.patch.object(sys, "argv", ["tune", *words]),

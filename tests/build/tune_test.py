@@ -837,6 +837,15 @@ class TunerTest(unittest.TestCase):
                          set(BUILD.spaces["plan"]["slices_per_cpu"]))
         self.assertNotIn(tuning.incumbent, tuning.candidates())
 
+    def test_auto_asks_about_every_target(self):
+        asked = load_program().OF_ALL_TARGETS
+        signatures = {f"{k.operator}_{k.signature}" for k in BUILD.kernels}
+        if not set(asked) <= signatures:
+            self.skipTest("not all of them were built")
+        self.assertEqual({k.target for k in BUILD.kernels},
+                         {k.target for k in BUILD.kernels
+                          if f"{k.operator}_{k.signature}" in asked})
+
     def test_auto_tunes_what_dispatch_picks(self):
         ranks = {"x86_64_avx2": 20, "x86_64_avx512": 30, "x86_64_avx512_vnni": 40}
         targets = {kernel.target for kernel in BUILD.kernels}

@@ -23,6 +23,8 @@ import search
 from hewn_tune import benchmark, results, space
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+# Every CPU target has one of these.
+OF_ALL_TARGETS = ["add_f16", "quantized_linear_add_i8_i8_i8"]
 
 
 def seconds(text):
@@ -49,8 +51,8 @@ def add_data_arguments(parser):
     parser.add_argument("--form", action="append", default=[],
                         help="export-space, record: a form of kernels, or plan; default: all")
     parser.add_argument("--elements", type=int, action="append",
-                        help="export-space, record: a number of elements; several times: several "
-                             "(default: 65536)")
+                        help="export-space, record: a number of elements (default: 65536); record: "
+                             "several times: several")
     parser.add_argument("--out", type=folder, default=folder("tune-data"),
                         help="where the files of these commands go (default: ./tune-data)")
     parser.add_argument("--optimisers", default=",".join(benchmark.OPTIMISERS),
@@ -93,7 +95,9 @@ def arguments():
     parser.add_argument("--build-dir", type=folder, default=SOURCE / "build-tune",
                         help="cache, candidates and report stay there")
     options = parser.parse_args()
-    options.elements = options.elements or [65536]
+    options.elements = sorted(set(options.elements or [65536]))
+    if options.command == "export-space" and len(options.elements) > 1:
+        parser.error("export-space: a T1 file is for one number of elements")
     if not re.fullmatch(r"local|qemu|adb|ssh:.+", options.runner):
         parser.error(f"--runner {options.runner}: not local, qemu, ssh:HOST or adb")
     if bool(options.files) != (options.command in ("merge", "benchmark")):
@@ -130,8 +134,7 @@ def build_for(options, signatures):
     """The restricted build from which candidates are linked, and which a changed tuning file
     rebuilds. It has the kernels to tune."""
     if options.target == "auto":
-        # Every CPU target has it.
-        build = configure(options, [], ["quantized_linear_add"], ["quantized_linear_add_i8_i8_i8"])
+        build = configure(options, [], ["add", "quantized_linear_add"], OF_ALL_TARGETS)
         cmake("--build", options.build_dir, "--target", "hewn", "tune_runner")
         ranks, in_halves = kernels.this_machine(build)
         chosen = kernels.picked(configure(options, [], options.op, signatures), ranks, in_halves)
@@ -242,7 +245,8 @@ def tune(options, build, runner, provenance, journal):
 
 def record_spaces(options, build, runner, provenance, journal):
     """Measures every configuration of the kernels' spaces at the numbers of elements, and writes
-    them as T4. Goes on where an interrupted run stopped."""
+    them as T4. Goes on where an interrupted run stopped. Of a whole space the best are measured
+    again, in every run, beyond the budget."""
     engine = jobs.DaskEngine(options.dask,
                              options.chip) if options.dask else jobs.LocalEngine(options.jobs)
     deadline = time.monotonic() + options.budget
@@ -257,10 +261,11 @@ def record_spaces(options, build, runner, provenance, journal):
                             chip=provenance["chip"], problems=problems)
         left = run.exhaust(deadline)
         path, found = options.out / f"{kernel.name}.{sizes}.T4.json.gz", run.results()
+        found.write(path)
         if not left and options.runner != "qemu":
             found.again = again.compare(build, kernel, engine, options.build_dir / "again", runner,
                                         tuple(options.elements), found)
-        found.write(path)
+            found.write(path)
         print(f"{path}: {left} configurations are left", flush=True)
         return left
 

@@ -61,13 +61,15 @@ def leaders(rows, elements):
 def compare(build, kernel, engine, folder, runner, elements, recorded):
     """{the machine: {"noise"; "best": the leaders among the best recorded, chosen by one
     measurement and measured by another, with their gain at each place, small calls' too, and the
-    bytes that their code has more; "autoschedulers"}}."""
+    bytes that their code has more; "autoschedulers"}}. Nothing where several machines of a cluster
+    measured: what one of them recorded may not be compared with another's."""
     problems = search.problems_of(build, kernel)
     guarded = tuple(n for n in problems.elements if n in search.GUARDED and n not in elements)
     run = search.Search(build, kernel, engine, folder, runner, problems=dataclasses.replace(
         problems, elements=guarded + elements))
     run.begin()
-    recorded = recorded.of(run.machine)
+    (machine,) = run.machines
+    recorded = recorded.of(machine)
     best, others = ([run.all_knobs(config) for config in choose(recorded)]
                     for choose in (best_of, by_chance))
     rivals = list(dict.fromkeys(best + others))
@@ -78,10 +80,12 @@ def compare(build, kernel, engine, folder, runner, elements, recorded):
     chosen = leaders([row for row in rows if row["knobs"] in best], elements)
     led = [row_of(run, row) for row in run.compare(chosen)] if chosen else []
     run.remove_libraries()
+    if len(run.machines) > 1:
+        return {}
     # Elsewhere autoscheduled kernels do not run (--report neither).
     plain = kernel.form != "plan" and isinstance(engine, LocalEngine)
-    return {run.machine: {"noise": noise(recorded, repeated), "best": led, "autoschedulers":
-                          scheduled(build, kernel, folder, runner, elements) if plain else []}}
+    return {machine: {"noise": noise(recorded, repeated), "best": led, "autoschedulers":
+                      scheduled(build, kernel, folder, runner, elements) if plain else []}}
 
 
 def row_of(run, row):

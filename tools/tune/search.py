@@ -144,6 +144,7 @@ class Search:
         # All knobs, so that the generator's defaults are named too.
         self.incumbent = build.complete(kernel, start if start is not None else kernel.knobs)
         self.problems = problems or problems_of(build, kernel)
+        self.machines = set()  # that measured
         key = hashlib.sha256(repr((sources_digest(build), kernel, self.incumbent, runner,
                                    chip, problems)).encode()).hexdigest()[:16]
         self.cache = Cache(self.folder / "candidates.jsonl", key)
@@ -180,7 +181,7 @@ class Search:
     def measure(self, libraries, rounds):
         result = self.engine.measure(self.build, self.kernel, libraries, self.runner,
                                      self.problems, rounds)
-        self.machine = (result.get("machine") or {}).get("id", "")  # the last that measured
+        self.machines.add((result.get("machine") or {}).get("id", ""))
         return result
 
     def call(self, knobs):

@@ -258,18 +258,20 @@ def again_table(outcome):
 
 
 def overview(outcomes):
-    """A row for each space, as Markdown: fractions of the optimum."""
+    """A row for each space, as Markdown: fractions of the optimum. Autoschedulers' are of dense
+    problems; *: the kernel is right only where rows are whole vectors."""
     names = sorted({name for outcome in outcomes for name, *_ in autoscheduled(outcome)})
     yield ("| space | configurations | present | median | worst | in another process |"
            + "".join(f" {name} |" for name in names))
     yield "|---|" + "---|" * (5 + len(names))
     for outcome in outcomes:
-        noise, found = outcome["again"].get("noise"), {n: f for n, f, _ in autoscheduled(outcome)}
+        noise = outcome["again"].get("noise")
+        found = {n: f"{f:.2f}{'*' if wrong else ''}" for n, f, wrong in autoscheduled(outcome)}
         differs = "{:.1%} (90th percentile {:.1%}) apart".format(*noise) if noise else "-"
         yield (f"| `{outcome['kernel']}` | {outcome['configurations']} |"
                + "".join(f" {outcome[name]:.2f} |" for name in ("present", "median", "worst"))
                + f" {differs} |"
-               + "".join(f" {found[n]:.2f} |" if n in found else " - |" for n in names))
+               + "".join(f" {found.get(n, '-')} |" for n in names))
 
 
 def page(outcome):
@@ -287,7 +289,7 @@ def draw(outcomes, path):
     import matplotlib
 
     matplotlib.use("Agg")
-    matplotlib.rcParams.update({"svg.hashsalt": "hewn", "font.size": 8})
+    matplotlib.rcParams.update({"svg.hashsalt": "hewn", "svg.fonttype": "none", "font.size": 8})
     import matplotlib.pyplot as plt
 
     figure, rows = plt.subplots(len(outcomes), 2, figsize=(10, 3.4 * len(outcomes)),
@@ -303,7 +305,8 @@ def draw(outcomes, path):
             axes.axhline(outcome["present"], color="black", lw=0.8, ls="--")
             for name, fraction, _ in autoscheduled(outcome):
                 axes.axhline(fraction, color="gray", lw=0.8, ls=":")
-                axes.text(1, fraction, name, fontsize=6, color="gray", ha="left", va="bottom")
+                axes.text(1, fraction, name, fontsize=6, color="gray", ha="left", va="bottom",
+                          clip_on=True)
             axes.set(xlabel=what, ylim=(0.4, 1.02))
         left.set(title=outcome["kernel"], ylabel="fraction of the optimum")
         left.legend(loc="lower right")
