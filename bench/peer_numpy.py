@@ -107,6 +107,13 @@ def quantized_linear_mul(inputs, output):
     return step
 
 
+def one_of_each(scale, zero_point):
+    """The scale and the zero point of the whole tensor; None where they vary."""
+    if any(v.shape[d] > 1 and v.strides[d] for v in (scale, zero_point) for d in range(v.ndim)):
+        return None
+    return float(scale.flat[0]), int(zero_point.flat[0])
+
+
 def collapse(values, view):
     """`values` with size 1 along the dimensions that `view` repeats."""
     return np.ascontiguousarray(values[tuple(slice(None) if s else slice(0, 1)

@@ -3,6 +3,7 @@
 import numpy as np
 import openvino as ov
 from openvino import opset13 as ops
+from peer_numpy import one_of_each
 
 
 def version():
@@ -41,14 +42,12 @@ def add(nodes, inputs, output):
 
 def quantize_linear(nodes, inputs, output):
     """As OpenVINO's quantized models have it: FakeQuantize in the limits of 8 bits, and Convert."""
-    x, scale, zero_point = inputs
-    if x.dtype.name != "float32" or output.dtype.itemsize > 1:
+    found = one_of_each(*inputs[1:])
+    if inputs[0].dtype.name != "float32" or output.dtype.itemsize > 1 or found is None:
         return None
-    if any(scale.strides[d] for d in range(scale.ndim) if scale.shape[d] > 1):
-        return None
-    limits = np.iinfo(output.dtype)
-    s, z = np.float32(scale.flat[0]), np.float32(zero_point.flat[0])
-    ends = [np.float32(s * (limit - z)) for limit in (limits.min, limits.max)]
+    limits, (scale, zero_point) = np.iinfo(output.dtype), found
+    ends = [np.float32(scale) * np.float32(limit - zero_point)
+            for limit in (limits.min, limits.max)]
     faked = ops.fake_quantize(nodes[0], *map(np.float32, (*ends, limits.min, limits.max)),
                               levels=256)
     return ops.convert(faked, output.dtype.type)

@@ -1,6 +1,7 @@
 """PyTorch's operators on the caller's arrays."""
 
 import torch
+from peer_numpy import one_of_each
 
 QUANTIZED = {"int8": torch.qint8, "uint8": torch.quint8}
 
@@ -30,14 +31,6 @@ def prepare(op, inputs, output, threads):
     return run
 
 
-def parameters(scale, zero_point):
-    """One scale and one zero point, or None."""
-    if any(values.strides[d] for values in (scale, zero_point) for d in range(values.ndim)
-           if values.shape[d] > 1):
-        return None
-    return float(scale.flat[0]), int(zero_point.flat[0])
-
-
 def add(inputs, output):
     if output.dtype.kind == "u" and output.dtype.itemsize > 1:
         return None
@@ -46,7 +39,7 @@ def add(inputs, output):
 
 
 def quantize_linear(inputs, output):
-    x, found = inputs[0], parameters(*inputs[1:])
+    x, found = inputs[0], one_of_each(*inputs[1:])
     dtype = QUANTIZED.get(output.dtype.name)
     if x.dtype.name != "float32" or found is None or dtype is None:
         return None
@@ -55,7 +48,7 @@ def quantize_linear(inputs, output):
 
 
 def dequantize_linear(inputs, output):
-    x, found = inputs[0], parameters(*inputs[1:])
+    x, found = inputs[0], one_of_each(*inputs[1:])
     if output.dtype.name != "float32" or x.dtype.name not in QUANTIZED or found is None:
         return None
     tensor = torch._make_per_tensor_quantized_tensor(torch.from_numpy(x), *found)

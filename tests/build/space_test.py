@@ -198,6 +198,13 @@ class ResultsTest(Folder):
         self.assertEqual(results.quarter([4.0, 1.0, 2.0, 3.0, 5.0]), 2.0)
         self.assertEqual(results.quarter([7.0]), 7.0)
 
+    def test_small_sizes_alone_decide(self):
+        run = add_search(self.folder, Engine(), (16,))
+        run.exhaust(time.monotonic() + 3600)
+        gains = [e["gain"] for e in run.cache.known.values() if e["status"] == "timed"]
+        self.assertEqual(max(gains), 100 / 60)
+        self.assertEqual(hewn_tune.Recorded(run.results()).best()[1], 9.6e-06)
+
     def test_a_killed_recording_goes_on(self):
         child = subprocess.Popen([sys.executable, __file__, str(BUILD.folder), "--exhaust",
                                   str(self.folder)])
