@@ -118,7 +118,7 @@ fi
 if [[ ${tree[onednn]:-} ]]; then
     build onednn -DONEDNN_BUILD_TESTS=OFF -DONEDNN_BUILD_EXAMPLES=OFF -DONEDNN_BUILD_GRAPH=OFF \
         -DONEDNN_CPU_RUNTIME=OMP -DONEDNN_ENABLE_WORKLOAD=INFERENCE \
-        "-DONEDNN_ENABLE_PRIMITIVE=BINARY;ELTWISE;REORDER"
+        "-DONEDNN_ENABLE_PRIMITIVE=BINARY;ELTWISE;REORDER" -DONEDNN_ENABLE_GEMM_KERNELS_ISA=NONE
     options+=(--onednn-prefix "$to/onednn")
 fi
 echo "peers.sh: bench/run.sh ${options[*]}"
