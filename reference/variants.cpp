@@ -108,11 +108,4 @@ std::vector<Variant> variants_of(const std::string &operator_name) {
     return result;
 }
 
-bool holds(const std::string &target, const std::string &operator_name) {
-    const auto &all = built_variants();
-    return std::any_of(all.begin(), all.end(), [&](const Variant &variant) {
-        return variant.target == target && variant.operator_name == operator_name;
-    });
-}
-
 }  // namespace hewn_test

@@ -42,7 +42,4 @@ std::vector<Variant> variants_of(const std::string &operator_name);  // any of t
 // Each variant's plan knobs: the lines of plans.inc.
 const std::map<std::string, std::map<std::string, int64_t>> &plan_knobs();
 
-// Whether the target has kernels of the operator: some have one operator's alone.
-bool holds(const std::string &target, const std::string &operator_name);
-
 }  // namespace hewn_test

@@ -59,7 +59,7 @@ std::vector<Problem> problems() {
     Random random("Allocator");
     std::vector<Problem> result;
     for (const OperatorFacts &known : all_operators()) {
-        const std::vector<std::string> signatures = runnable_signatures(known.name);
+        const std::vector<std::string> &signatures = runnable_signatures(known.name);
         if (signatures.empty()) continue;
         const hewn_operator_type op = known.type;
         const DataTypes types = operand_types(op, signatures.front());

@@ -24,7 +24,7 @@ namespace {
 std::vector<Problem> problems(const std::vector<int64_t> &sizes, Random &random) {
     std::vector<Problem> result;
     for (const OperatorFacts &op : all_operators()) {
-        const std::vector<std::string> signatures = runnable_signatures(op.name);
+        const std::vector<std::string> &signatures = runnable_signatures(op.name);
         if (signatures.empty()) continue;
         const DataTypes types = operand_types(op, signatures.front());
         result.push_back(make_problem(op.type, types, sizes, all_dense(op.type), random));

@@ -410,19 +410,21 @@ void far_apart(const std::vector<int64_t> &sizes, const std::vector<int64_t> &a_
         x[o[0]] = T(random.integer(-100, 100)), y[o[1]] = T(random.integer(-100, 100));
     });
     constexpr hewn_data_type type = DataTypeOf<T>::value;
-    for (const std::string &target : runnable_targets("add")) {
+    const std::string signature =
+        (std::is_floating_point_v<T> ? "f" : "i") + std::to_string(8 * sizeof(T));
+    for (const std::string &variant : runnable_variants("add", signature)) {
         const Outcome outcome = run(HEWN_OPERATOR_ADD,
                                     {{type, sizes, a_strides, a.data()},
                                      {type, sizes, b_strides, b.data()},
                                      {type, sizes, output_strides, output.data()}},
-                                    compile_options(target.c_str()));
+                                    compile_options(variant.c_str()));
         ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
         int64_t wrong = 0;
         each([&](const int64_t *o) {
             wrong += !reference::same(z[o[2]], reference::add(x[o[0]], y[o[1]]));
             z[o[2]] = T(0);
         });
-        EXPECT_EQ(wrong, 0) << target;
+        EXPECT_EQ(wrong, 0) << variant;
     }
 }
 
@@ -461,7 +463,7 @@ TEST(Sparse, ScalesFarApart) {
         x[i] = (random.unit() - 0.5f) * 40;
         expected[i] = reference::quantize_linear(x[i], scale[i < columns ? 0 : stride], zero_point);
     }
-    for (const std::string &target : runnable_targets("quantize_linear")) {
+    for (const std::string &variant : runnable_variants("quantize_linear", "f32_u8")) {
         std::vector<uint8_t> output(x.size());
         const Outcome outcome =
             run(HEWN_OPERATOR_QUANTIZE_LINEAR,
@@ -469,9 +471,9 @@ TEST(Sparse, ScalesFarApart) {
                  {F32, {rows, columns}, {stride, 0}, scales.data()},
                  {U8, {rows, columns}, {0, 0}, const_cast<uint8_t *>(&zero_point)},
                  {U8, {rows, columns}, {columns, 1}, output.data()}},
-                compile_options(target.c_str()));
+                compile_options(variant.c_str()));
         ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
-        EXPECT_EQ(output, expected) << target;
+        EXPECT_EQ(output, expected) << variant;
     }
 }
 // Strides whose byte offsets pass 2^31 and 2^32 only when multiplied by the element size, or by the

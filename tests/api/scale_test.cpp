@@ -26,7 +26,7 @@ std::vector<Problem> one_of_each(int64_t elements) {
     Random random("Scale");
     std::vector<Problem> problems;
     for (const OperatorFacts &op : all_operators()) {
-        const std::vector<std::string> signatures = runnable_signatures(op.name);
+        const std::vector<std::string> &signatures = runnable_signatures(op.name);
         if (signatures.empty()) continue;
         problems.push_back(make_problem(op.type, operand_types(op, signatures.front()), {elements},
                                         per_tensor(op.type), random));

@@ -8,8 +8,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -35,21 +33,10 @@ double soak_seconds() {
     return minutes ? 60 * std::atof(minutes) : 3;
 }
 
-// Asking takes longer than most problems.
-const std::vector<std::string> &signatures_of(const OperatorFacts &op) {
-    static const std::map<std::string, std::vector<std::string>> all = [] {
-        std::map<std::string, std::vector<std::string>> found;
-        for (const OperatorFacts &each : all_operators())
-            found[each.name] = runnable_signatures(each.name);
-        return found;
-    }();
-    return all.at(op.name);
-}
-
 // A kernel that runs here, on a layout of any kind.
 Problem any_problem(Random &random, int64_t most_elements) {
     const OperatorFacts &op = random.pick(all_operators());
-    const std::vector<std::string> &signatures = signatures_of(op);
+    const std::vector<std::string> &signatures = runnable_signatures(op.name);
     if (signatures.empty()) return any_problem(random, most_elements);
     Problem problem =
         random_problem(op.type, operand_types(op, random.pick(signatures)), random, most_elements);

@@ -35,7 +35,7 @@ std::vector<Problem> large_problems(const std::string &purpose) {
     Random random(purpose);
     std::vector<Problem> problems;
     for (const OperatorFacts &known : all_operators()) {
-        const std::vector<std::string> signatures = runnable_signatures(known.name);
+        const std::vector<std::string> &signatures = runnable_signatures(known.name);
         if (signatures.empty()) continue;
         const hewn_operator_type op = known.type;
         std::vector<std::vector<int64_t>> strides;
@@ -374,7 +374,7 @@ TEST(Threads, ExecuteOptions) {
 TEST(Threads, OutputIsReadNext) {
     Random random("Threads.OutputIsReadNext");
     for (const OperatorFacts &known : all_operators()) {
-        const std::vector<std::string> signatures = runnable_signatures(known.name);
+        const std::vector<std::string> &signatures = runnable_signatures(known.name);
         if (signatures.empty()) continue;
         const DataTypes types = operand_types(known, signatures.front());
         for (const std::vector<int64_t> &sizes :

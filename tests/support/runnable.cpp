@@ -1,7 +1,9 @@
 #include "runnable.h"
 
 #include <algorithm>
+#include <map>
 
+#include "../../reference/operators.h"
 #include "../../reference/variants.h"
 
 namespace hewn_test {
@@ -25,16 +27,6 @@ std::vector<hewn_target_info> targets() {
     return result;
 }
 
-std::vector<std::string> runnable_targets(const std::string &operator_name) {
-    std::vector<std::string> names;
-    for (const hewn_target_info &target : targets()) {
-        if (target.supported && target.device == HEWN_DEVICE_CPU &&
-            holds(target.name, operator_name))
-            names.push_back(target.name);
-    }
-    return names;
-}
-
 std::vector<std::string> runnable_variants(const std::string &operator_name,
                                            const std::string &signature) {
     std::vector<std::string> names;
@@ -56,16 +48,21 @@ std::vector<Variant> runnable_dynamic_variants() {
     return variants;
 }
 
-std::vector<std::string> runnable_signatures(const std::string &operator_name) {
-    std::vector<std::string> signatures;
-    for (const Variant &variant : built_variants()) {
-        if (variant.operator_name != operator_name ||
-            runnable_variants(operator_name, variant.signature).empty())
-            continue;
-        if (std::find(signatures.begin(), signatures.end(), variant.signature) == signatures.end())
-            signatures.push_back(variant.signature);
-    }
-    return signatures;
+const std::vector<std::string> &runnable_signatures(const std::string &operator_name) {
+    // Telling takes longer than most problems, of which some tests make thousands.
+    static const std::map<std::string, std::vector<std::string>> all = [] {
+        std::map<std::string, std::vector<std::string>> found;
+        for (const OperatorFacts &op : all_operators()) found[op.name];
+        for (const Variant &variant : built_variants()) {
+            std::vector<std::string> &signatures = found[variant.operator_name];
+            const auto known = std::find(signatures.begin(), signatures.end(), variant.signature);
+            if (known != signatures.end()) continue;
+            const auto info = find_variant(variant.name);
+            if (info && info->supported) signatures.push_back(variant.signature);
+        }
+        return found;
+    }();
+    return all.at(operator_name);
 }
 
 }  // namespace hewn_test

@@ -15,10 +15,6 @@ std::optional<hewn_variant_info> find_variant(const std::string &name);
 
 std::vector<hewn_target_info> targets();
 
-// Names of the targets with kernels of the operator that this machine's CPU can run, in ascending
-// rank.
-std::vector<std::string> runnable_targets(const std::string &operator_name);
-
 // Of `signature`, one name for each target that this machine's CPU can run and that holds it.
 std::vector<std::string> runnable_variants(const std::string &operator_name,
                                            const std::string &signature);
@@ -27,6 +23,6 @@ std::vector<std::string> runnable_variants(const std::string &operator_name,
 std::vector<Variant> runnable_dynamic_variants();
 
 // Of an operator, the signatures that have such a name, in the order of variants.inc.
-std::vector<std::string> runnable_signatures(const std::string &operator_name);
+const std::vector<std::string> &runnable_signatures(const std::string &operator_name);
 
 }  // namespace hewn_test
