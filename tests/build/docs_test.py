@@ -187,11 +187,6 @@ class Numbers(unittest.TestCase):
             count = sum(bool(re.search(only, name)) for name in names)
             self.assertIn(phrase.format(count), self.readme)
 
-    def test_operators_of_limits(self):
-        names = ["no", "one", "two", "three", "four", "five", "six", "seven",
-                 "eight"]
-        self.assertIn(f"There are {names[len(self.kernels)]} operators.", self.readme)
-
 
 class Build(unittest.TestCase):
     """What only a build of everything has."""
