@@ -4,6 +4,8 @@ if(HEWN_SANITIZED OR NOT HEWN_ARCH STREQUAL "x86-64")
     return()
 endif()
 set(blocks ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/blocks_test.py)
+hewn_add_test(blocks.rules posix COMMAND ${HEWN_PYTHON}
+    ${CMAKE_CURRENT_LIST_DIR}/blocks_rules_test.py)
 file(GLOB pages CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
     ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CONTRIBUTING.md
     ${PROJECT_SOURCE_DIR}/bench/README.md ${PROJECT_SOURCE_DIR}/examples/README.md

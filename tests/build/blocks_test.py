@@ -33,7 +33,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 
 from markdown_it import MarkdownIt
 
@@ -266,6 +265,12 @@ class Page:
         return self.shell(command.format(file=f"'{file}'", folder=f"'{file.parent}'"))
 
 
+def times():
+    """Of the clock, and of the CPU for programs that have ended."""
+    now = os.times()
+    return now.elapsed, now.children_user + now.children_system
+
+
 def agrees(shown, output):
     pattern = ".*".join(re.escape(part) for part in shown.strip().split("..."))
     return re.search(rf"(^|\n){pattern}\s*\Z", output, re.DOTALL)
@@ -285,12 +290,13 @@ def run_page(page, build, generators, work):
         output = None
         if block.fault() or block.excuse or block.language not in RUN:
             continue
-        start = time.monotonic()
+        start = times()
         try:
             surroundings = surroundings or Page(build, work, generators)
             output = surroundings.run(block)
             run += 1
-            print(f"  run: {block.where} ({block.language}), {time.monotonic() - start:.1f} s")
+            wall, cpu = (now - then for now, then in zip(times(), start))
+            print(f"  run: {block.where} ({block.language}), {wall:.0f} s, {cpu:.0f} s of CPU time")
         except NotBuilt as reason:
             skipped = True
             print(f"skipped from {block.where} on: {reason}")
