@@ -36,3 +36,4 @@ stage "photo demo" build/examples/photo_demo/photo_demo "$photo" demo-output
 stage "install and build examples/add" build_example
 stage "run examples/add" build/demo/add/add
 print_stage_times
+echo "The pictures, explained: $PWD/demo-output/index.html"
