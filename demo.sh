@@ -45,3 +45,4 @@ stage "build examples/add" build_example
 stage "run examples/add" build-demo/add/add
 stage "run the demo" build-demo/examples/photo_demo/photo_demo "$photo" demo-output
 print_stage_times
+echo "The pictures, explained: $PWD/demo-output/index.html"
