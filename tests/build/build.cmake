@@ -43,6 +43,7 @@ if(native_linux)
         ${HEWN_GENERATED_DIR}/operators.json)
     hewn_add_test(docs posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/docs_test.py
         ${PROJECT_BINARY_DIR} ${HEWN_GENERATED_DIR})
+    include(${CMAKE_CURRENT_LIST_DIR}/blocks.cmake)
     include(${CMAKE_CURRENT_LIST_DIR}/packaging.cmake)
     include(${CMAKE_CURRENT_LIST_DIR}/python.cmake)
 endif()
