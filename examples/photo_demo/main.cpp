@@ -538,7 +538,6 @@ int demo(const std::string &path, const std::string &folder) {
     write_page(folder, page);
 
     std::printf("\n%s\n%s\n%s\n", copy_speed.c_str(), distance.c_str(), verdict.c_str());
-    std::printf("The pictures, explained: %s/index.html\n", absolute.c_str());
     return table.total_differing() == 0 ? 0 : 1;
 }
 
