@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# Sets the machine up, configures, builds and tests, in one command. The last lines are ctest's
-# summary.
+# Sets the machine up, builds hewn and tests it, in one command. The last lines are ctest's summary.
 #
-#     ./test.sh [CTEST ARGUMENT...]            builds for this system and all others, runs every
-#                                              test, those of ARM on two emulated CPUs, those of
-#                                              Windows under Wine, those of WebAssembly in Node.js;
-#                                              looks at the packages of systems
-#                                              whose programs do not run here, of one kernel an
-#                                              operator
-#     ./test.sh --quick [CTEST ARGUMENT...]    a first look: this system alone, without the slow
-#                                              tests
+#     ./test.sh [CTEST ARGUMENT...]          tests what a program on x86-64 Linux uses: the library
+#                                            with all its kernels, the command line tool, the Python
+#                                            package and the installed CMake package. Ten minutes at
+#                                            most on two cores, 2 GB of disk.
+#     ./test.sh --all [CTEST ARGUMENT...]    tests everything, as CI does: also ARM on emulated CPUs,
+#                                            Windows under Wine, WebAssembly in Node.js and a
+#                                            browser, ONNX Runtime, sanitizers, exhaustive sweeps,
+#                                            packages, documents and lint. About 45 minutes on two
+#                                            cores, 8 GB of disk.
 #
-#     ./test.sh -R variants.x86_64_avx2        runs the tests whose names match
+#     ./test.sh -R variants.x86_64_avx2      of these, only the tests whose names match
 set -euo pipefail
-preset=default arguments=()
+all=0 arguments=()
 for argument; do
     case $argument in
     -h | --help) sed -n '2,/^set/{/^set/!s/^# \?//p}' "${BASH_SOURCE[0]}" && exit ;;
-    --quick) preset=quick ;;
+    --all) all=1 ;;
     *) arguments+=("$argument") ;;
     esac
 done
@@ -26,37 +26,39 @@ source scripts/stage.sh
 
 build_for_others() {
     local wine=0
-    stage arm64 scripts/cross.sh linux-arm64
-    stage x86-32 scripts/cross.sh linux-x86
-    stage wasm32 scripts/cross.sh wasm32
+    stage "build for ARM64" scripts/cross.sh linux-arm64
+    stage "build for 32-bit x86" scripts/cross.sh linux-x86
+    stage "build for WebAssembly" scripts/cross.sh wasm32
     # Without Wine ctest lists its tests as one that is skipped.
     scripts/wine.sh || wine=$?
     case $wine in
     # AVX-512's kernels are those of the native build; a release has them all.
-    0) stage windows scripts/cross.sh windows-x86_64 \
+    0) stage "build for Windows" scripts/cross.sh windows-x86_64 \
         "-DHEWN_TARGETS=x86_64_sse41;x86_64_avx2;gpu" ;;
     77) rm -rf build-windows-x86_64 ;;
     *) exit "$wine" ;;
     esac
-    stage packages scripts/release.sh --quick -B build-packages-quick
+    stage "packages" scripts/release.sh --quick -B build-packages-quick
 }
 
-if [[ $preset == quick ]]; then
-    stage set-up scripts/setup.sh
+if ((all)); then
+    echo "test.sh: sets up, builds for this system and others, runs all tests: about 45 minutes on" \
+        "two cores"
+    stage "set up" scripts/setup.sh --all
+    stage "set up the tuner" ./tune.sh --set-up
 else
-    stage set-up ./tune.sh --set-up
+    echo "test.sh: sets up (1 to 2 minutes), builds (4 minutes on two cores), runs the tests of" \
+        "this system (3 minutes)"
+    stage "set up" scripts/setup.sh --tests
 fi
 export PATH="$PWD/.venv/bin:$PATH"
-stage configure cmake --preset default
-stage build cmake --build --preset default
-if [[ $preset == default ]]; then build_for_others; fi
+stage "configure" cmake --preset default
+stage "build" cmake --build --preset quick
+if ((!all)); then
+    print_stage_times
+    exec ctest --preset quick "${arguments[@]}"
+fi
+stage "build the other tests" cmake --build --preset default
+build_for_others
 print_stage_times
-if [[ $preset == default ]]; then exec ctest --preset default "${arguments[@]}"; fi
-
-status=0
-ctest --preset quick "${arguments[@]}" || status=$?
-slow=$(ctest --preset default --show-only -L '^slow$' | sed -n 's/^ *Test *#[0-9]*: //p' |
-    paste -sd ' ')
-echo "--quick left out the builds for other systems, their tests, and what takes long: $slow." \
-    "./test.sh runs it all."
-exit $status
+exec ctest --preset default "${arguments[@]}"

@@ -33,7 +33,7 @@ if [[ ${1-} == benchmark ]]; then  # builds nothing; the test of foreign optimis
     exec "$root/build-tune/benchmark-venv/bin/python" "$root/tools/tune" "$@"
 fi
 
-"$root/scripts/setup.sh"
+"$root/scripts/setup.sh" --tests
 install_wheels
 export PATH="$root/.venv/bin:$PATH"
 [[ ${1-} == --set-up ]] && exit  # the tests need no more

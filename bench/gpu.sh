@@ -53,7 +53,7 @@ pack_programs() {
 }
 if [[ ! $from ]]; then
     if [[ $build == "$root/build" ]]; then
-        scripts/setup.sh
+        scripts/setup.sh --tests
         export PATH="$root/.venv/bin:$PATH"
         cmake --preset default
         cmake --build build --target hewn_tests hewn_gpu_tests hewn_cli hewn_gpu_bench fake_cuda

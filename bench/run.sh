@@ -74,7 +74,7 @@ logged() {
     fi
 }
 
-scripts/setup.sh
+scripts/setup.sh --tests
 mkdir -p build
 install_packages
 install_wheels

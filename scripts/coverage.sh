@@ -9,7 +9,7 @@ if [[ ${1-} == -h || ${1-} == --help ]]; then
 fi
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/stage.sh
-scripts/setup.sh
+scripts/setup.sh --all
 export PATH="$PWD/.venv/bin:$PATH"
 build=build-coverage venv=$PWD/build-coverage/venv
 # The generators need no second build where there is one.
@@ -30,8 +30,8 @@ fi
 find $build -name '*.gcda' -delete
 status=0
 # What looks at the build itself is not about coverage, and finds another build here.
-ctest --test-dir $build --output-on-failure -LE '^(long|slow|headers)$' \
-    -E '^(lint|qemu|symbols|hot_loops|leak|allocation|signatures|test_sh|wine_skipped)' "$@" ||
+ctest --test-dir $build --output-on-failure -LE '^(long|headers)$' \
+    -E '^(lint|qemu|symbols|hot_loops|leak|allocation|signatures|test_sh|wine_skipped|memory|valgrind|exhaustive|options|one_kernel|python|package|subproject|tune)' "$@" ||
     status=$?
 mkdir -p $build/html
 "$venv/bin/gcovr" --root . --filter 'runtime/' --object-directory $build \

@@ -21,7 +21,7 @@ if [[ ${1:-} == -B ]]; then build=${2:?"-B: which folder?"} && shift 2; fi
 needs() { sed -n "s/^# $1: //p" "$toolchain"; }
 read -r -a packages <<<"$(needs packages)"
 read -r -a wheels <<<"$(needs wheels)"
-scripts/setup.sh "${packages[@]}"
+scripts/setup.sh --all "${packages[@]}"
 export PATH="$PWD/.venv/bin:$PATH"
 if ((${#wheels[@]})); then
     python -m pip install --quiet --disable-pip-version-check --no-input --no-deps \

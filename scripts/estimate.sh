@@ -5,7 +5,7 @@ set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # One version's CPU models, so that tables can be compared (Debian 12 and Ubuntu 24.04 have it).
-scripts/setup.sh llvm-19
+scripts/setup.sh --all llvm-19
 export PATH="$PWD/.venv/bin:$PATH"
 cmake --preset default >/dev/null
 cmake --build --preset default --target hewn_generators >/dev/null

@@ -21,7 +21,7 @@ minutes=${arguments[0]:?fuzz.sh: how many minutes?}
 fuzzers=("${arguments[@]:1}")
 if ((${#fuzzers[@]} == 0)); then mapfile -t fuzzers < <(ls tests/fuzz/corpus); fi
 
-scripts/setup.sh clang
+scripts/setup.sh --tests clang
 version=$(clang -dumpversion | cut -d. -f1)
 # Ubuntu 22.04 has it in clang itself.
 if apt-cache show "libclang-rt-$version-dev" >/dev/null 2>&1; then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds and packs everything that a release consists of: scripts/release.sh [OPTION...]
 #
-#     --quick       one kernel of each operator, for CPUs alone: in minutes, as ./test.sh does it
+#     --quick       one kernel of each operator, for CPUs alone: in minutes, as ./test.sh --all does it
 #     --check       uses each artefact as its user would (docs/packages.md)
 #     --sign FILE   signs SHA256SUMS with this minisign secret key
 #     -B FOLDER     builds in this folder instead of build-packages/, and packs in its dist/
@@ -157,7 +157,7 @@ check_all() {
     return $failed
 }
 
-stage set-up scripts/setup.sh debhelper help2man lintian
+stage set-up scripts/setup.sh --all debhelper help2man lintian
 build_all
 stage deb quietly "$folder/deb.log" packaging/deb.sh "$folder/deb"
 build_wheels

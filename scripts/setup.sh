@@ -1,25 +1,43 @@
 #!/usr/bin/env bash
-# Installs what building and testing hewn needs: system packages (Debian 12 and 13, Ubuntu 22.04 and
-# 24.04; as root or with sudo) and the virtual environment .venv with the wheels of
-# requirements.txt. When everything is there it only checks. Arguments: further packages.
+# Installs what hewn needs: system packages (Debian 12 and 13, Ubuntu 22.04 and 24.04; as root or
+# with sudo) and the virtual environment .venv with the wheels of requirements.txt. When everything
+# is there it only checks.
+#
+#     scripts/setup.sh [PACKAGE...]             what a build needs
+#     scripts/setup.sh --tests [PACKAGE...]     and what ./test.sh needs
+#     scripts/setup.sh --all [PACKAGE...]       and what ./test.sh --all needs
+#
+# PACKAGE: further system packages.
 set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(
     g++ binutils pkg-config           # compiler and linker
-    make                              # tests: a project built by make
     python3 python3-venv              # the virtual environment
     libpng-dev libjpeg-dev            # pictures in the command line tool and the demo
     libcli11-dev nlohmann-json3-dev   # the command line tool
-    libgtest-dev qemu-user-static     # tests: qemu emulates older CPUs,
-    valgrind                          # and Valgrind one that raises no flags
-    doxygen                           # the reference of the headers
-    musl-tools                        # and another C library
-    abigail-tools                     # compare binary interfaces
-    g++-aarch64-linux-gnu             # the build for ARM, whose tests run under qemu
-    pocl-opencl-icd ocl-icd-libopencl1  # tests: PoCL runs the OpenCL kernels on the CPU
-    "$@"
 )
+for_tests=(
+    libgtest-dev python3-dev
+    pocl-opencl-icd ocl-icd-libopencl1  # runs the OpenCL kernels on the CPU
+)
+for_all_tests=(
+    git                       # lists the sources
+    make                      # a project built by make
+    qemu-user-static          # older CPUs, and ARM's
+    g++-aarch64-linux-gnu     # the build for ARM
+    valgrind                  # a CPU that raises no floating-point flags
+    doxygen                   # the reference of the headers
+    musl-tools                # another C library
+    abigail-tools             # compares binary interfaces
+)
+case ${1-} in
+-h | --help) sed -n '2,/^set/{/^set/!s/^# \?//p}' "${BASH_SOURCE[0]}" && exit ;;
+--tests) packages+=("${for_tests[@]}") && shift ;;
+--all) packages+=("${for_tests[@]}" "${for_all_tests[@]}") && shift ;;
+-*) echo "setup.sh: there is no option $1; --help lists them" >&2 && exit 2 ;;
+esac
+packages+=("$@")
 
 install_packages() {
     local missing=() root=()

@@ -16,7 +16,9 @@ tools=$work/tools
 make_venv "$tools" "$here/requirements.txt"
 
 rm -rf "$work/stage" "$work/dist" "$work/venv"
-cmake --install "$build" --prefix "$work/stage" >/dev/null
+for component in hewn_Runtime hewn_Development; do
+    cmake --install "$build" --prefix "$work/stage" --component $component >/dev/null
+done
 "$tools/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
     --no-build-isolation -w "$work/dist" -C "build-dir=$work/build" \
     -C "cmake.define.CMAKE_PREFIX_PATH=$work/stage" \

@@ -1,12 +1,16 @@
 // The four operators on a photograph: quantizes it per channel, adds two quantized exposures of it,
-// dequantizes. Writes PNGs to look at, prints how fast each operator ran, and compares every result
-// with the scalar truth in reference/reference.h.
+// dequantizes. Compares every result with the scalar reference in reference/reference.h, prints how
+// fast each operator ran, and writes index.html: a page with the pictures, this table, and commands
+// that do the same by the tool hewn. Beside the page are the pictures as PNGs, and the tensors that
+// the commands read (inputs/) and should give (results/).
 //
 //     photo_demo PHOTO OUTPUT_FOLDER        exit status 1 if a single result differs
 
 #include <hewn/hewn.hpp>
 
 #include "files.h"
+#include "machine.h"
+#include "page.h"
 #include "reference.h"
 
 #include <algorithm>
@@ -20,17 +24,20 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
 
 using hewn::DataType;
 using hewn::TensorDesc;
+using photo_demo::shell_word;
 
 constexpr int64_t kChannels = 3;
 constexpr double kPixels =
     5e6;  // a smaller photograph is repeated up to this size, so that a run takes milliseconds
 constexpr double kMostPixels = 6e6;  // a larger one is thinned out to this size, about 0.8 GB
+constexpr double kMostShown = 6e5;   // and once more for the pictures and tensors that are written
 constexpr int kRuns = 15;
 
 // A picture in NHWC order without the N: height x width x 3, values of 0..1.
@@ -38,6 +45,11 @@ struct Picture {
     int64_t height = 0, width = 0;
     std::vector<float> values;
 };
+
+// The n for which every n-th pixel of every n-th row are at most `most` pixels, about.
+int64_t thinning(int64_t height, int64_t width, double most) {
+    return int64_t(std::ceil(std::sqrt(double(height) * double(width) / most)));
+}
 
 // Loads every n-th pixel of every n-th row, so that a demonstration with a camera's photograph fits
 // into memory.
@@ -48,7 +60,7 @@ Picture load(const std::string &path) {
         throw std::runtime_error(path + ": not a picture");
     const int64_t height = image.sizes[0], width = image.sizes[1],
                   channels = image.sizes.size() == 3 ? image.sizes[2] : 1;
-    const auto step = int64_t(std::ceil(std::sqrt(double(height) * double(width) / kMostPixels)));
+    const int64_t step = thinning(height, width, kMostPixels);
     Picture picture{(height + step - 1) / step, (width + step - 1) / step, {}};
     for (int64_t y = 0; y < height; y += step) {
         for (int64_t x = 0; x < width; x += step) {
@@ -80,6 +92,46 @@ auto generate(size_t count, Value value) {
     return values;
 }
 
+// Which values of a large tensor are written to files: those of its first tile, of every step-th
+// pixel of every step-th row. Operators are element-wise, so they give these results for these
+// values alone, too.
+struct Sample {
+    int64_t height, width, step, large_width;
+
+    Sample(const Picture &tile, const Picture &large)
+        : step(thinning(tile.height, tile.width, kMostShown)), large_width(large.width) {
+        height = (tile.height + step - 1) / step;
+        width = (tile.width + step - 1) / step;
+    }
+
+    // value(i, c), where i counts the values of the large tensor.
+    template<class Value>
+    auto generate(Value value) const {
+        return ::generate(size_t(height * width * kChannels), [&](size_t i, size_t c) {
+            const int64_t pixel = int64_t(i) / kChannels;
+            const int64_t y = pixel / width * step, x = pixel % width * step;
+            return value(size_t((y * large_width + x) * kChannels) + c, c);
+        });
+    }
+};
+
+constexpr DataType type_of(float) { return DataType::FLOAT32; }
+constexpr DataType type_of(uint8_t) { return DataType::UINT8; }
+constexpr DataType type_of(int8_t) { return DataType::INT8; }
+
+template<class T>
+void save_tensor(const std::string &path, const std::vector<int64_t> &sizes,
+                 const std::vector<T> &values) {
+    hewn::cli::Array array = hewn::cli::Array::allocate(path, type_of(T()), sizes);
+    std::copy(values.begin(), values.end(), array.as<T>());
+    hewn::cli::save_array(path, array);
+}
+
+// The value 0..1 in a PNG.
+uint8_t pixel(float value) {
+    return uint8_t(std::lround(std::min(std::max(value, 0.0f), 1.0f) * 255));
+}
+
 // Writes the pictures (all of one size, values of 0..1) to a PNG, side by side in rows of
 // `columns`.
 void save(const std::string &path, const std::vector<Picture> &pictures, int64_t columns = 1) {
@@ -92,10 +144,8 @@ void save(const std::string &path, const std::vector<Picture> &pictures, int64_t
         for (int64_t i = 0; i < height * width * kChannels; i++) {
             const int64_t x = i / kChannels % width + p % columns * width,
                           y = i / kChannels / width + p / columns * height;
-            const float value =
-                std::min(std::max(pictures[size_t(p)].values[size_t(i)], 0.0f), 1.0f);
             image.as<uint8_t>()[(y * width * columns + x) * kChannels + i % kChannels] =
-                uint8_t(std::lround(value * 255));
+                pixel(pictures[size_t(p)].values[size_t(i)]);
         }
     }
     hewn::cli::save_array(path, image);
@@ -126,22 +176,28 @@ double seconds(Function function) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Runs operators and prints a line for each, against memcpy and the scalar truth.
+// Runs operators and prints a line for each, against memcpy and the scalar reference. Saves their
+// results in `folder`.
 class Table {
 public:
-    explicit Table(size_t most_bytes)
-        : source_(most_bytes / 2 + 1, 1), destination_(most_bytes / 2 + 1) {
+    Table(std::string folder, const Sample &sample, size_t most_bytes)
+        : folder_(std::move(folder)),
+          sample_(sample),
+          source_(most_bytes / 2 + 1, 1),
+          destination_(most_bytes / 2 + 1) {
         std::printf("%-21s %-9s %-50s %-19s %9s %7s %9s %10s\n", "operator", "signature", "variant",
                     "of what", "time", "GB/s", "of memcpy", "differing");
     }
 
-    // Executes `op`, which reads `input_bytes`, and compares output[i] with truth(i, channel).
-    // Between the runs memcpy moves as many bytes (half read, half written), so that both see the
-    // same state of the machine.
-    template<class T, class Truth>
-    void line(const char *operator_name, const char *what, const hewn::Operator &op,
+    // Executes `op`, which reads `input_bytes`, and compares output[i] with reference_at(i,
+    // channel). Between the runs memcpy moves as many bytes (half read, half written), so that both
+    // see the same state of the machine. `command` are the tool's arguments that give the result
+    // `name`.
+    template<class T, class Reference>
+    void line(const char *operator_name, const char *what, const std::string &name,
+              const std::string &command, const hewn::Operator &op,
               std::initializer_list<hewn::InputBinding> inputs, size_t input_bytes,
-              std::vector<T> &output, Truth truth) {
+              std::vector<T> &output, Reference reference_at) {
         const size_t bytes = input_bytes + output.size() * sizeof(T);
         std::vector<double> times, copy_times;
         for (int run = 0; run < kRuns; run++) {
@@ -153,45 +209,77 @@ public:
         }
         size_t differing = 0;
         for (size_t i = 0; i < output.size(); i++)
-            differing += !reference::same(output[i], truth(i, i % kChannels));
+            differing += !reference::same(output[i], reference_at(i, i % kChannels));
         total_differing_ += differing;
 
         const std::string variant = op.variant();
         const size_t signature = std::strlen(operator_name) + 1;
         const double time = median(times), copy_time = median(copy_times);
         copy_speeds_.push_back(double(bytes) / copy_time / 1e9);
-        std::printf("%-21s %-9s %-50s %-19s %6.2f ms %7.2f %8.0f%% %10zu\n", operator_name,
-                    variant.substr(signature, variant.find("__") - signature).c_str(),
-                    variant.c_str(), what, time * 1e3, double(bytes) / time / 1e9,
-                    100 * copy_time / time, differing);
+        const photo_demo::Row row = {operator_name,
+                                     variant.substr(signature, variant.find("__") - signature),
+                                     variant,
+                                     what,
+                                     time * 1e3,
+                                     double(bytes) / time / 1e9,
+                                     100 * copy_time / time,
+                                     differing,
+                                     "hewn " + command + " -o by_hand/" + name + ".npy"};
+        std::printf("%-21s %-9s %-50s %-19s %6.2f ms %7.2f %8.0f%% %10zu\n",
+                    row.operator_name.c_str(), row.signature.c_str(), row.variant.c_str(),
+                    row.what.c_str(), row.milliseconds, row.gigabytes_per_second,
+                    row.percent_of_memcpy, row.differing);
+        rows_.push_back(row);
+        save_tensor(folder_ + "/" + name + ".npy", {sample_.height, sample_.width, kChannels},
+                    sample_.generate([&](size_t i, size_t) { return output[i]; }));
     }
 
+    const std::vector<photo_demo::Row> &rows() const { return rows_; }
     size_t total_differing() const { return total_differing_; }
     double copy_speed() const { return median(copy_speeds_); }
 
 private:
+    std::string folder_;
+    Sample sample_;
+    std::vector<photo_demo::Row> rows_;
     std::vector<char> source_, destination_;
     volatile char sink_ = 0;
     size_t total_differing_ = 0;
     std::vector<double> copy_speeds_;
 };
 
+// `format` is printf's.
+template<class... Values>
+std::string text(const char *format, Values... values) {
+    std::string result(size_t(std::snprintf(nullptr, 0, format, values...)), '\0');
+    std::snprintf(result.data(), result.size() + 1, format, values...);
+    return result;
+}
+
+// Options of the tool for a quantized tensor's scale and zero point. 9 digits give a float back.
+std::string scale_option(const char *prefix, float scale, int zero_point) {
+    return text(" --%sscale=%.9g --%szero-point=%d", prefix, double(scale), prefix, zero_point);
+}
+
 int demo(const std::string &path, const std::string &folder) {
-    std::filesystem::create_directories(folder);
+    const std::string inputs = folder + "/inputs", results = folder + "/results";
+    for (const std::string &made : {inputs, results}) std::filesystem::create_directories(made);
     const Picture photo = load(path);
     const int64_t tiles =
         std::max<int64_t>(1, std::lround(std::sqrt(kPixels / double(photo.height * photo.width))));
     const Picture large = repeat(photo, tiles);
-    const size_t count = large.values.size(), photo_count = photo.values.size();
+    const size_t count = large.values.size();
+    const Sample sample(photo, large);
     const std::vector<int64_t> sizes = {large.height, large.width, kChannels};
 
-    std::printf("%s: %lld x %lld pixels, repeated %lld x %lld times: %zu values, %.1f MB as f32.\n",
-                path.c_str(), (long long)photo.width, (long long)photo.height, (long long)tiles,
-                (long long)tiles, count, double(count) * 4e-6);
-    std::printf(
-        "Median of %d runs on one thread; memcpy on one thread, of as many bytes, between "
-        "them.\n\n",
+    const std::string subject =
+        text("%s: %lld x %lld pixels, repeated %lld x %lld times: %zu values, %.1f MB as f32.",
+             path.c_str(), (long long)photo.width, (long long)photo.height, (long long)tiles,
+             (long long)tiles, count, double(count) * 4e-6);
+    const std::string method = text(
+        "Median of %d runs on one thread; memcpy on one thread, of as many bytes, between them.",
         kRuns);
+    std::printf("%s\n%s\n\n", subject.c_str(), method.c_str());
 
     const TensorDesc f32{DataType::FLOAT32, sizes}, u8{DataType::UINT8, sizes},
         i8{DataType::INT8, sizes};
@@ -204,21 +292,25 @@ int demo(const std::string &path, const std::string &folder) {
     };
     hewn::CompileOptions options;
     options.max_threads = 1;
-    Table table(3 * count * sizeof(float));
+    Table table(results, sample, 3 * count * sizeof(float));
 
-    // Keeps the first tile of a large tensor, as a picture of value(i, channel).
+    // Keeps a picture of value(i, channel).
     std::vector<Picture> pictures;
-    const auto keep = [&](const char *name, auto value) {
-        const auto row = size_t(photo.width * kChannels),
-                   large_row = size_t(large.width * kChannels);
-        Picture picture{photo.height, photo.width, {}};
-        picture.values = generate(photo_count, [&](size_t i, size_t c) {
-            return float(value(i / row * large_row + i % row, c));
-        });
-        pictures.push_back(picture);
-        save(folder + "/" + name + ".png", {picture});
+    std::vector<photo_demo::Figure> figures;
+    const auto keep = [&](const char *name, const char *title, const std::string &caption,
+                          auto value) {
+        const std::string file = std::string(name) + ".png";
+        const auto as_float = [&](size_t i, size_t c) { return float(value(i, c)); };
+        pictures.push_back({sample.height, sample.width, sample.generate(as_float)});
+        save(folder + "/" + file, {pictures.back()});
+        figures.push_back({file, title, caption, sample.width, sample.height});
     };
-    keep("1_photo", [&](size_t i, size_t) { return large.values[i]; });
+    const auto keep_input = [&](const char *name, const auto &values) {
+        save_tensor(inputs + "/" + name + ".npy", {sample.height, sample.width, kChannels},
+                    sample.generate([&](size_t i, size_t) { return values[i]; }));
+    };
+    keep("1_photo", "The photograph", "Its values are f32, from 0 to 1.",
+         [&](size_t i, size_t) { return large.values[i]; });
 
     // ---- Quantize per channel: the photograph as neural networks take it, x = (value - mean) /
     // deviation.
@@ -237,19 +329,32 @@ int demo(const std::string &path, const std::string &folder) {
         u8_zero_point.push_back(Range<uint8_t>(low, high).zero_point);
         i8_zero_point.push_back(Range<int8_t>(low, high).zero_point);
     }
+    keep_input("photo", x);
+    save_tensor(inputs + "/scale.npy", {kChannels}, scale);
+    save_tensor(inputs + "/u8_zero_point.npy", {kChannels}, u8_zero_point);
+    save_tensor(inputs + "/i8_zero_point.npy", {kChannels}, i8_zero_point);
+    const std::string
+        u8_options = " --scale inputs/scale.npy --zero-point inputs/u8_zero_point.npy --axis 2",
+        i8_options = " --scale inputs/scale.npy --zero-point inputs/i8_zero_point.npy --axis 2";
 
     std::vector<uint8_t> x_u8(count);
-    table.line("QUANTIZE_LINEAR", "photo, per channel",
+    table.line("QUANTIZE_LINEAR", "photo, per channel", "photo_u8",
+               "quantize inputs/photo.npy" + u8_options + " --type u8",
                hewn::compile(hewn::QuantizeLinearDesc{f32, per_channel(DataType::FLOAT32),
                                                       per_channel(DataType::UINT8), u8},
                              options),
                {x, scale, u8_zero_point}, count * sizeof(float), x_u8, [&](size_t i, size_t c) {
                    return reference::quantize_linear(x[i], scale[c], u8_zero_point[c]);
                });
-    keep("2_quantized_u8", [&](size_t i, size_t) { return float(x_u8[i]) / 255; });
+    keep("2_quantized_u8", "Quantized to u8",
+         "QUANTIZE_LINEAR with a scale and a zero point for each channel, which spread the "
+         "channel's "
+         "values over 0 to 255. Shown are these integers, so the contrast is higher.",
+         [&](size_t i, size_t) { return float(x_u8[i]) / 255; });
 
     std::vector<int8_t> x_i8(count);
-    table.line("QUANTIZE_LINEAR", "photo, per channel",
+    table.line("QUANTIZE_LINEAR", "photo, per channel", "photo_i8",
+               "quantize inputs/photo.npy" + i8_options + " --type i8",
                hewn::compile(hewn::QuantizeLinearDesc{f32, per_channel(DataType::FLOAT32),
                                                       per_channel(DataType::INT8), i8},
                              options),
@@ -259,25 +364,42 @@ int demo(const std::string &path, const std::string &folder) {
 
     // ---- Dequantize: back to the original, up to half a step.
     std::vector<float> restored(count);
-    table.line("DEQUANTIZE_LINEAR", "photo, per channel",
+    // A picture of the restored photograph, and how far it is from the original.
+    const auto keep_restored = [&](const char *name, const char *title, const char *type) {
+        const auto value = [&](size_t i, size_t c) { return restored[i] * deviation[c] + mean[c]; };
+        float largest = 0;
+        size_t others = 0;
+        for (size_t i = 0; i < count; i++) {
+            const float x = value(i, i % kChannels);
+            largest = std::max(largest, std::abs(x - large.values[i]));
+            others += pixel(x) != pixel(large.values[i]);
+        }
+        keep(name, title,
+             text("DEQUANTIZE_LINEAR of the photograph in %s. No value is more than %.4f away from "
+                  "the original's, of a range of 1. Rounded to the 8 bits of a PNG, %zu of %zu "
+                  "values differ from the original's.",
+                  type, double(largest), others, count),
+             value);
+    };
+    table.line("DEQUANTIZE_LINEAR", "photo, per channel", "photo_u8_f32",
+               "dequantize by_hand/photo_u8.npy" + u8_options,
                hewn::compile(hewn::DequantizeLinearDesc{u8, per_channel(DataType::FLOAT32),
                                                         per_channel(DataType::UINT8), f32},
                              options),
                {x_u8, scale, u8_zero_point}, count, restored, [&](size_t i, size_t c) {
                    return reference::dequantize_linear(x_u8[i], scale[c], u8_zero_point[c]);
                });
-    keep("3_dequantized_u8",
-         [&](size_t i, size_t c) { return restored[i] * deviation[c] + mean[c]; });
+    keep_restored("3_dequantized_u8", "Dequantized from u8", "u8");
 
-    table.line("DEQUANTIZE_LINEAR", "photo, per channel",
+    table.line("DEQUANTIZE_LINEAR", "photo, per channel", "photo_i8_f32",
+               "dequantize by_hand/photo_i8.npy" + i8_options,
                hewn::compile(hewn::DequantizeLinearDesc{i8, per_channel(DataType::FLOAT32),
                                                         per_channel(DataType::INT8), f32},
                              options),
                {x_i8, scale, i8_zero_point}, count, restored, [&](size_t i, size_t c) {
                    return reference::dequantize_linear(x_i8[i], scale[c], i8_zero_point[c]);
                });
-    keep("4_dequantized_i8",
-         [&](size_t i, size_t c) { return restored[i] * deviation[c] + mean[c]; });
+    keep_restored("4_dequantized_i8", "Dequantized from i8", "i8");
 
     // ---- Two exposures, quantized: a dark one that keeps the highlights, a bright one that clips
     // them.
@@ -293,9 +415,13 @@ int demo(const std::string &path, const std::string &folder) {
     const std::array<uint8_t, 1> dark_zero_point = {dark_range.zero_point},
                                  sum_zero_point = {sum_range.zero_point};
     const std::array<int8_t, 1> bright_zero_point = {bright_range.zero_point};
+    keep_input("dark", dark);
+    keep_input("bright", bright);
 
     std::vector<uint8_t> dark_u8(count);
-    table.line("QUANTIZE_LINEAR", "dark, per tensor",
+    table.line("QUANTIZE_LINEAR", "dark, per tensor", "dark_u8",
+               "quantize inputs/dark.npy" + scale_option("", dark_scale[0], dark_zero_point[0]) +
+                   " --type u8",
                hewn::compile(hewn::QuantizeLinearDesc{f32, per_tensor(DataType::FLOAT32),
                                                       per_tensor(DataType::UINT8), u8},
                              options),
@@ -303,10 +429,15 @@ int demo(const std::string &path, const std::string &folder) {
                [&](size_t i, size_t) {
                    return reference::quantize_linear(dark[i], dark_scale[0], dark_zero_point[0]);
                });
-    keep("5_dark", [&](size_t i, size_t) { return dark[i]; });
+    keep("5_dark", "A dark exposure",
+         text("The photograph's values times %g. QUANTIZE_LINEAR makes u8 of them, with one scale.",
+              double(dark_gain)),
+         [&](size_t i, size_t) { return dark[i]; });
 
     std::vector<int8_t> bright_i8(count);
-    table.line("QUANTIZE_LINEAR", "bright, per tensor",
+    table.line("QUANTIZE_LINEAR", "bright, per tensor", "bright_i8",
+               "quantize inputs/bright.npy" +
+                   scale_option("", bright_scale[0], bright_zero_point[0]) + " --type i8",
                hewn::compile(hewn::QuantizeLinearDesc{f32, per_tensor(DataType::FLOAT32),
                                                       per_tensor(DataType::INT8), i8},
                              options),
@@ -315,13 +446,21 @@ int demo(const std::string &path, const std::string &folder) {
                    return reference::quantize_linear(bright[i], bright_scale[0],
                                                      bright_zero_point[0]);
                });
-    keep("6_bright", [&](size_t i, size_t) { return bright[i]; });
+    keep("6_bright", "A bright exposure",
+         text("The values times %g, at most 1, so the brightest parts are lost. QUANTIZE_LINEAR "
+              "makes i8 of them.",
+              double(bright_gain)),
+         [&](size_t i, size_t) { return bright[i]; });
 
     // ---- Add them without leaving 8 bits.
     const TensorDesc one_f32 = {DataType::FLOAT32, {1, 1, 1}},
                      one_u8 = {DataType::UINT8, {1, 1, 1}}, one_i8 = {DataType::INT8, {1, 1, 1}};
     std::vector<uint8_t> sum_u8(count);
-    table.line("QUANTIZED_LINEAR_ADD", "dark + bright",
+    table.line("QUANTIZED_LINEAR_ADD", "dark + bright", "sum_u8",
+               "qadd by_hand/dark_u8.npy by_hand/bright_i8.npy" +
+                   scale_option("a-", dark_scale[0], dark_zero_point[0]) +
+                   scale_option("b-", bright_scale[0], bright_zero_point[0]) +
+                   scale_option("", sum_scale[0], sum_zero_point[0]),
                hewn::compile(hewn::QuantizedLinearAddDesc{u8, one_f32, one_u8, i8, one_f32, one_i8,
                                                           one_f32, one_u8, u8},
                              options),
@@ -333,33 +472,72 @@ int demo(const std::string &path, const std::string &folder) {
                        bright_zero_point[0], sum_scale[0], sum_zero_point[0]);
                });
 
-    table.line("DEQUANTIZE_LINEAR", "the sum, per tensor",
+    table.line("DEQUANTIZE_LINEAR", "the sum, per tensor", "sum_u8_f32",
+               "dequantize by_hand/sum_u8.npy" + scale_option("", sum_scale[0], sum_zero_point[0]),
                hewn::compile(hewn::DequantizeLinearDesc{u8, per_tensor(DataType::FLOAT32),
                                                         per_tensor(DataType::UINT8), f32},
                              options),
                {sum_u8, sum_scale, sum_zero_point}, count, restored, [&](size_t i, size_t) {
                    return reference::dequantize_linear(sum_u8[i], sum_scale[0], sum_zero_point[0]);
                });
-    keep("7_quantized_sum", [&](size_t i, size_t) { return restored[i] / (dark_gain + 1); });
+    keep("7_quantized_sum", "The quantized sum",
+         text("QUANTIZED_LINEAR_ADD of both exposures: u8 and i8 in, u8 out, and dequantized to be "
+              "shown. Its values go up to %g and are divided by that.",
+              double(dark_gain + 1)),
+         [&](size_t i, size_t) { return restored[i] / (dark_gain + 1); });
 
     // ---- The same sum in floating point, to compare.
     std::vector<float> sum(count);
-    table.line("ADD", "dark + bright", hewn::compile(hewn::AddDesc{f32, f32, f32}, options),
-               {dark, bright}, 2 * count * sizeof(float), sum,
+    table.line("ADD", "dark + bright", "sum_f32", "add inputs/dark.npy inputs/bright.npy",
+               hewn::compile(hewn::AddDesc{f32, f32, f32}, options), {dark, bright},
+               2 * count * sizeof(float), sum,
                [&](size_t i, size_t) { return reference::add(dark[i], bright[i]); });
-    keep("8_float_sum", [&](size_t i, size_t) { return sum[i] / (dark_gain + 1); });
+    keep("8_float_sum", "The same sum in f32",
+         "ADD of both exposures as they were before quantizing.",
+         [&](size_t i, size_t) { return sum[i] / (dark_gain + 1); });
     float largest = 0;
     for (size_t i = 0; i < count; i++) largest = std::max(largest, std::abs(restored[i] - sum[i]));
-    keep("9_difference_x200",
+    const std::string distance =
+        text("The quantized sum is at most %.2f of its steps (%.5f) away from the float sum.",
+             double(largest / sum_range.scale), double(sum_range.scale));
+    keep("9_difference_x200", "The difference, 200 times",
+         "What quantizing costs: black is no difference. " + distance,
          [&](size_t i, size_t) { return std::abs(restored[i] - sum[i]) / (dark_gain + 1) * 200; });
     save(folder + "/overview.png", pictures, 3);
 
-    std::printf("\nmemcpy: %.1f GB/s, read and written bytes together.\n", table.copy_speed());
-    std::printf("The quantized sum is at most %.2f of its steps (%.5f) away from the float sum.\n",
-                double(largest / sum_range.scale), double(sum_range.scale));
-    std::printf("Pictures: %s/overview.png and the %zu single ones beside it.\n", folder.c_str(),
-                pictures.size());
-    std::printf("%zu results differ from the scalar truth.\n", table.total_differing());
+    const std::string copy_speed =
+        text("memcpy: %.1f GB/s, read and written bytes together.", table.copy_speed());
+    const std::string verdict =
+        text("%zu results differ from the scalar reference.", table.total_differing());
+    const uint32_t version = hewn_version();
+    photo_demo::Page page;
+    page.introduction = {
+        subject,
+        "Pictures 1 to 4 are the photograph in 8 bits and back. Pictures 5 to 9 add two "
+        "exposures of it in 8 bits, and compare that with the sum of the floats."};
+    if (sample.step > 1)
+        page.introduction.push_back(text("Shown is one pixel of %lld x %lld.",
+                                         (long long)sample.step, (long long)sample.step));
+    page.figures = figures;
+    page.measurement = {
+        text("hewn %u.%u.%u on %s, %s.", version >> 16, version >> 8 & 255, version & 255,
+             hewn::cli::processor_name().c_str(), hewn::cli::system_name().c_str()),
+        method + " " + copy_speed,
+        "Differing results: how many of all values are not, bit for bit, those of the scalar "
+        "reference. " +
+            verdict};
+    page.rows = table.rows();
+    page.by_hand =
+        "These commands run the same operators by the command line tool. They read the tensors in "
+        "inputs/, write theirs to by_hand/, and compare them with the demo's in results/. The last "
+        "line appears if all files are the same to the last bit.";
+    const std::string absolute = std::filesystem::canonical(folder).string();
+    page.prepare = {"cd " + shell_word(absolute),
+                    "PATH=" + shell_word(PHOTO_DEMO_TOOL_FOLDER) + ":$PATH", "mkdir -p by_hand"};
+    page.compare = {"diff -r results by_hand && echo 'the same bits'"};
+    write_page(folder, page);
+
+    std::printf("\n%s\n%s\n%s\n", copy_speed.c_str(), distance.c_str(), verdict.c_str());
     return table.total_differing() == 0 ? 0 : 1;
 }
 

@@ -10,14 +10,14 @@ foreach(header IN LISTS headers)
     cmake_path(GET header FILENAME name)
     if(name MATCHES "\\.h$")
         foreach(standard c99 c11)
-            hewn_add_test(header.${name}.${standard} headers
+            hewn_add_test(header.${name}.${standard} headers quick
                 COMMAND ${CMAKE_C_COMPILER} -std=${standard} ${strict} -x c ${header})
         endforeach()
     endif()
     foreach(standard c++17 c++20)
         set(command COMMAND ${CMAKE_CXX_COMPILER} -std=${standard} ${strict} -x c++ ${header})
-        hewn_add_test(header.${name}.${standard} headers ${command})
-        hewn_add_test(header.${name}.${standard}.no_exceptions headers ${command} -fno-exceptions
+        hewn_add_test(header.${name}.${standard} headers quick ${command})
+        hewn_add_test(header.${name}.${standard}.no_exceptions headers quick ${command} -fno-exceptions
             -fno-rtti)
     endforeach()
 endforeach()
@@ -26,13 +26,13 @@ add_executable(hewn_c_api_test api/c_api_test.c)
 set_target_properties(hewn_c_api_test PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF LINKER_LANGUAGE C)
 target_compile_options(hewn_c_api_test PRIVATE -Wall -Wextra -pedantic -Werror)
 target_link_libraries(hewn_c_api_test PRIVATE ${hewn_product})
-hewn_add_test(c_api headers COMMAND hewn_c_api_test)
+hewn_add_test(c_api headers quick COMMAND hewn_c_api_test)
 
 # hewn.hpp as users write it: what compiles, and what the compiler says where it does not.
-hewn_add_test(lines headers COMMAND ${CMAKE_CURRENT_LIST_DIR}/lines_test.sh
+hewn_add_test(lines headers quick COMMAND ${CMAKE_CURRENT_LIST_DIR}/lines_test.sh
     ${CMAKE_CURRENT_BINARY_DIR}/lines ${CMAKE_CXX_COMPILER} ${include})
 
-hewn_add_test(quotes headers COMMAND ${CMAKE_CURRENT_LIST_DIR}/quotes_test.sh ${PROJECT_SOURCE_DIR})
+hewn_add_test(quotes headers quick COMMAND ${CMAKE_CURRENT_LIST_DIR}/quotes_test.sh ${PROJECT_SOURCE_DIR})
 
 # hewn.hpp where nothing can be thrown, beside a file of the same program that throws.
 add_executable(hewn_no_exceptions_test api/no_exceptions_test.cpp api/throwing.cpp)
@@ -40,8 +40,8 @@ hewn_test_options(hewn_no_exceptions_test)
 set_source_files_properties(api/no_exceptions_test.cpp
     PROPERTIES COMPILE_OPTIONS "-fno-exceptions;-fno-rtti")
 target_link_libraries(hewn_no_exceptions_test PRIVATE ${hewn_product})
-hewn_add_test(no_exceptions.replaced headers COMMAND hewn_no_exceptions_test replaced)
-hewn_add_test(no_exceptions.abort headers COMMAND hewn_no_exceptions_test abort
+hewn_add_test(no_exceptions.replaced headers quick COMMAND hewn_no_exceptions_test replaced)
+hewn_add_test(no_exceptions.abort headers quick COMMAND hewn_no_exceptions_test abort
     PROPERTIES PASS_REGULAR_EXPRESSION
         "hewn: ADD BTensor: the binding has 12 bytes, 16 are needed.*passed: aborted")
 
@@ -60,13 +60,13 @@ endif()
 if(NOT CMAKE_CROSSCOMPILING AND NOT HEWN_SANITIZED AND HEWN_ARCH STREQUAL "x86-64")
     # Valgrind does not emulate the flag that tells QUANTIZE_LINEAR where to divide. It knows AVX2,
     # not AVX-512.
-    find_program(HEWN_VALGRIND valgrind REQUIRED)
-    hewn_add_test(valgrind posix slow COMMAND ${HEWN_VALGRIND} --quiet $<TARGET_FILE:hewn_tests>
+    hewn_find_tool(HEWN_VALGRIND valgrind)
+    hewn_add_test(valgrind posix COMMAND ${HEWN_VALGRIND} --quiet $<TARGET_FILE:hewn_tests>
         --gtest_brief=1 --gtest_filter=FpMode.InvalidOperations)
 endif()
 if(NOT HEWN_TEST_CPUS)  # emulation is too slow for gigabytes
     # Alone: it takes up to 3.5 GiB.
-    hewn_add_test(memory posix slow COMMAND hewn_posix_tests --gtest_filter=Memory.*:Sparse.*
+    hewn_add_test(memory posix COMMAND hewn_posix_tests --gtest_filter=Memory.*:Sparse.*
         PROPERTIES RUN_SERIAL ON)
     # Alone as well: one takes 8.5 GiB, or is skipped.
     hewn_add_test(memory.elements posix long COMMAND hewn_posix_tests --gtest_filter=Elements.*

@@ -39,7 +39,7 @@ endif()
 set(variant_suites VariantTest DynamicTest InPlaceTest FpModeTest)
 list(TRANSFORM variant_suites APPEND ".*" OUTPUT_VARIABLE filter)
 list(JOIN filter ":" filter)
-hewn_add_test(api main EACH_CPU COMMAND hewn_tests --gtest_brief=1
+hewn_add_test(api main quick EACH_CPU COMMAND hewn_tests --gtest_brief=1
     --gtest_filter=-${filter}${not_emulated})
 if(HEWN_ARCH STREQUAL "x86-32")
     return()
@@ -71,8 +71,18 @@ foreach(target IN LISTS chosen_targets)
         list(TRANSFORM few_kernels REPLACE "(.+)" "*Test.*/\\1__${target}" OUTPUT_VARIABLE filter)
         list(JOIN filter ":" filter)
     endif()
-    hewn_add_test(variants.${target} main COMMAND hewn_tests --gtest_brief=1
+    set(quick quick)
+    if(target_DEVICE)
+        set(quick)
+    endif()
+    hewn_add_test(variants.${target} main ${quick} COMMAND hewn_tests --gtest_brief=1
         --gtest_filter=${filter} ${skipped})
+    if(target STREQUAL "opencl")  # PoCL takes seconds to compile a kernel
+        list(TRANSFORM few_kernels REPLACE "(.+)" "*Test.*/\\1__opencl" OUTPUT_VARIABLE few)
+        list(JOIN few ":" few)
+        hewn_add_test(variants.opencl.few main quick COMMAND hewn_tests --gtest_brief=1
+            --gtest_filter=${few} ${skipped})
+    endif()
     if(TARGET hewn_checked AND NOT target_DEVICE)  # a GPU's kernels are the same in both
         hewn_add_test(variants.${target}.checked main checked
             COMMAND hewn_checked_tests --gtest_brief=1 --gtest_filter=${filter} ${skipped})

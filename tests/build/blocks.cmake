@@ -26,7 +26,7 @@ foreach(page IN LISTS pages)
     else()
         set(cost COST 20)
     endif()
-    hewn_add_test(blocks.${name} posix slow COMMAND ${blocks} ${page} --build ${PROJECT_BINARY_DIR}
+    hewn_add_test(blocks.${name} posix COMMAND ${blocks} ${page} --build ${PROJECT_BINARY_DIR}
         --generators $<TARGET_FILE:hewn_generators> --work ${CMAKE_CURRENT_BINARY_DIR}/blocks/${name}
         PROPERTIES SKIP_RETURN_CODE 77 ${cost}
         # They leave the environments that blocks need.

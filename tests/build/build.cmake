@@ -112,12 +112,12 @@ if(NOT CMAKE_CROSSCOMPILING)
         endif()
     endif()
     # What HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS choose; configures only.
-    hewn_add_test(options posix slow COMMAND ${CMAKE_CURRENT_LIST_DIR}/options_test.sh
+    hewn_add_test(options posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/options_test.sh
         ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/options
         ${CMAKE_CXX_COMPILER} ${HEWN_HALIDE_INCLUDE_DIR} ${CMAKE_GENERATOR} ${CMAKE_MAKE_PROGRAM}
         PROPERTIES COST 40)
     if(HEWN_ARCH STREQUAL "x86-64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT HEWN_SANITIZED)
-        hewn_add_test(one_kernel posix slow COMMAND ${CMAKE_CURRENT_LIST_DIR}/one_kernel_test.sh
+        hewn_add_test(one_kernel posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/one_kernel_test.sh
             ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/one_kernel
             ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER} ${HEWN_HALIDE_INCLUDE_DIR} ${CMAKE_GENERATOR}
             ${CMAKE_MAKE_PROGRAM} $<TARGET_FILE:hewn_generators> ${HEWN_SIZE_TOOL} ${CMAKE_NM}
@@ -127,7 +127,7 @@ endif()
 
 # ---- The library in a program ----
 
-hewn_add_test(symbols posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/symbols_test.sh
+hewn_add_test(symbols posix quick COMMAND ${CMAKE_CURRENT_LIST_DIR}/symbols_test.sh
     ${CMAKE_NM} ${CMAKE_READELF} $<TARGET_FILE:hewn_static> $<TARGET_FILE:hewn>)
 if(HEWN_SANITIZED)  # a sanitizer adds symbols of its own
     set_tests_properties(symbols PROPERTIES DISABLED ON)

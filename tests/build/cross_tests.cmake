@@ -1,4 +1,4 @@
-# Read by ctest: adds the tests of the builds for other systems that test.sh makes, so that one run
+# Read by ctest: adds the tests of the builds for other systems that test.sh --all makes, so that one run
 # has them all. Of Windows, where there is no build, one that says why; of systems whose programs do
 # not run here, one that looks at the package.
 get_filename_component(source ${CMAKE_CURRENT_LIST_DIR}/../.. ABSOLUTE)
@@ -43,7 +43,7 @@ foreach(form aar archives auditwheel conan deb npm nuget sums vcpkg wheels xcfra
         add_test(${name} ${source}/packaging/check/${form}.sh
             ${packages}/dist ${packages}/check/${form})
     else()
-        add_test(${name} sh -c "echo skipped: ./test.sh makes the packages; exit 77")
+        add_test(${name} sh -c "echo skipped: ./test.sh --all makes the packages; exit 77")
     endif()
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800 COST 60)
 endforeach()

@@ -20,6 +20,6 @@ hewn_add_test(speed_gate posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/
     ${PROJECT_SOURCE_DIR})
 
 # The reference; an item of the public headers without a comment is an error.
-find_program(HEWN_DOXYGEN doxygen REQUIRED)
+hewn_find_tool(HEWN_DOXYGEN doxygen)
 hewn_add_test(doxygen posix COMMAND ${HEWN_DOXYGEN} ${PROJECT_BINARY_DIR}/Doxyfile
     PROPERTIES WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

@@ -120,7 +120,7 @@ check_coff() {  # FORMAT
 }
 
 if [[ ! -d $build/package ]]; then
-    echo "skipped: there is no package in $build: ./test.sh makes it, as does" \
+    echo "skipped: there is no package in $build: ./test.sh --all makes it, as does" \
         "scripts/cross.sh $target -B '$build'"
     exit 77
 fi

@@ -5,7 +5,7 @@ target_include_directories(hewn_folding_objects SYSTEM PRIVATE ${HEWN_HALIDE_INC
 hewn_test_program(hewn_plan_tests hewn::hewn_static cpu/plan_test.cpp cpu/kernel_test.cpp
     cpu/forms_test.cpp $<TARGET_OBJECTS:hewn_folding_objects>)
 target_include_directories(hewn_plan_tests SYSTEM PRIVATE ${HEWN_HALIDE_INCLUDE_DIR})
-hewn_add_test(plan main COMMAND hewn_plan_tests --gtest_brief=1 PROPERTIES COST 60)
+hewn_add_test(plan main quick COMMAND hewn_plan_tests --gtest_brief=1 PROPERTIES COST 60)
 if(TARGET hewn_checked)  # with what the search for factors gives them
     hewn_test_program(hewn_checked_folding_tests hewn::hewn_checked
         $<TARGET_OBJECTS:hewn_folding_objects>)
@@ -27,14 +27,14 @@ endif()
 # to itself.
 if(NOT HEWN_SANITIZED)
     hewn_test_program(hewn_guard_pages_tests hewn::hewn_static cpu/guard_pages_test.cpp)
-    hewn_add_test(guard_pages posix COMMAND hewn_guard_pages_tests --gtest_brief=1
+    hewn_add_test(guard_pages posix quick COMMAND hewn_guard_pages_tests --gtest_brief=1
         PROPERTIES COST 50)
 
     hewn_test_program(hewn_allocation_tests hewn::hewn_static cpu/allocation_test.cpp)
     target_link_libraries(hewn_allocation_tests PRIVATE ${CMAKE_DL_LIBS})
     target_link_options(hewn_allocation_tests PRIVATE -Wl,--wrap=hewnrt_halide_malloc
         -Wl,--wrap=hewnrt_halide_do_par_for)
-    hewn_add_test(allocation posix COMMAND hewn_allocation_tests --gtest_brief=1 PROPERTIES COST 60)
+    hewn_add_test(allocation posix quick COMMAND hewn_allocation_tests --gtest_brief=1 PROPERTIES COST 60)
 endif()
 
 hewn_test_program(hewn_failing_kernel_tests hewn::hewn_static cpu/failing_kernel_test.cpp)
@@ -51,7 +51,7 @@ target_link_libraries(hewn_failing_threads_test PRIVATE hewn::hewn_static)
 target_link_options(hewn_failing_threads_test PRIVATE ${wrapped})
 hewn_add_test(failing_threads posix COMMAND hewn_failing_threads_test)
 if(NOT CMAKE_CROSSCOMPILING AND NOT HEWN_SANITIZED)
-    find_program(HEWN_MUSL_GCC musl-gcc REQUIRED DOC "GCC with musl (musl-tools), for a test")
+    hewn_find_tool(HEWN_MUSL_GCC musl-gcc)
     set(program ${CMAKE_CURRENT_BINARY_DIR}/failing_threads_musl)
     add_custom_command(OUTPUT ${program}
         COMMAND ${HEWN_MUSL_GCC} -static -Wl,--gc-sections -DHEWN_STATIC

@@ -8,7 +8,7 @@ set_target_properties(hewn_exhaustive_tests PROPERTIES DISABLE_PRECOMPILE_HEADER
 if(HEWN_OBJECT_FORMAT STREQUAL "WASM")  # on one thread
     hewn_add_test(exhaustive.long long COMMAND hewn_exhaustive_tests)
 else()
-    hewn_add_test(exhaustive main slow COMMAND hewn_exhaustive_tests
+    hewn_add_test(exhaustive main COMMAND hewn_exhaustive_tests
         PROPERTIES PROCESSORS 2 COST 20)
     hewn_add_test(exhaustive.long long COMMAND hewn_exhaustive_tests --gtest_also_run_disabled_tests
         --gtest_filter=*DISABLED_* PROPERTIES PROCESSORS 2 TIMEOUT 43200)

@@ -3,20 +3,22 @@
 
 if(TARGET hewn_cli)
     file(GLOB cases CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/../data/*.jsonl)
-    hewn_add_test(conformance main EACH_CPU COMMAND hewn_cli conformance ${cases})
+    hewn_add_test(conformance main quick EACH_CPU COMMAND hewn_cli conformance ${cases})
     set(no_gpu SKIP_REGULAR_EXPRESSION "cannot run here|${old_pocl}|\
 error: (CUDA|OpenCL): (no (CUDA|OpenCL) driver|the driver has no device)")
     foreach(target IN LISTS chosen_targets)
         hewn_get(target ${target} DEVICE)
         set(on)
+        set(quick quick)
         if(target_DEVICE)
+            set(quick)
             set(on --device ${target_DEVICE})
         endif()
         # Wine has no driver for it; of OpenCL it passes on the system's.
         if(WIN32 AND target_DEVICE STREQUAL "cuda")
             continue()
         endif()
-        hewn_add_test(conformance.${target} main COMMAND hewn_cli conformance ${cases}
+        hewn_add_test(conformance.${target} main ${quick} COMMAND hewn_cli conformance ${cases}
             --variant ${target} ${on} TARGET ${target} PROPERTIES ${no_gpu})
     endforeach()
 
@@ -75,7 +77,7 @@ error: (CUDA|OpenCL): (no (CUDA|OpenCL) driver|the driver has no device)")
             set(planted ${wrong} $<TARGET_FILE:hewn_planted>
                 $<TARGET_FILE:hewn_planted_rounded>)
         endif()
-        hewn_add_test(verify main COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/verify_test.py
+        hewn_add_test(verify main quick COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/verify_test.py
             $<TARGET_FILE:hewn_cli> ${planted})
         if("opencl" IN_LIST chosen_targets)
             hewn_add_test(verify.opencl main

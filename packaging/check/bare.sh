@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# bare.sh DIST WORK: the README's two commands, ./demo.sh and ./test.sh, in a clone of the last
+# commit on a Debian 12 made anew, which has no packages beyond the base, so that a missing step of
+# the set-up shows. Prints how long each took.
+# shellcheck source=lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+if ((EUID != 0)); then skip "chroots take root"; fi
+apt debootstrap
+
+system=$work/bookworm
+debootstrap --variant=minbase bookworm "$system" >"$work/debootstrap.log" 2>&1 ||
+    skip "no debootstrap: $(tail -1 "$work/debootstrap.log")"
+mount -t proc proc "$system/proc" || skip "/proc cannot be mounted"
+trap 'umount "$system/proc"' EXIT
+environment=(PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8)
+# Where this machine's network has certificates of its own, pip needs them.
+if [[ ${PIP_CERT-} ]]; then
+    cp "$PIP_CERT" "$system/root/certificates.pem"
+    environment+=(PIP_CERT=/root/certificates.pem)
+fi
+git -c safe.directory='*' clone --quiet "$root" "$system/root/hewn"
+
+# works COMMAND: what it printed is in WORK/COMMAND.log.
+works() {
+    local start=$SECONDS
+    chroot "$system" env -i "${environment[@]}" bash -c "cd /root/hewn && $1" \
+        </dev/null >"$work/$(basename "$1").log" 2>&1 ||
+        fail "$1: $(tail -20 "$work/$(basename "$1").log")"
+    echo "ok      $1 on a bare Debian 12: $((SECONDS - start)) s"
+}
+works ./demo.sh
+python3 "$root/tests/build/demo_test.py" "$system/root/hewn/demo-output"
+works ./test.sh
