@@ -79,7 +79,8 @@ def compile(
     then its inputs, keywords and attributes. Computes nothing.
 
     constants: arrays given as scales and zero points are copied and stay as they are, which is
-    faster; a call does not take them. Without, it does. Numbers stay as they are always.
+    faster; a call does not take them. Without, it does. Numbers and lists of them always stay as
+    they are.
     Raises hewn.Error."""
     name = operator if isinstance(operator, str) else operator.__name__
     if name not in OPERATORS:
