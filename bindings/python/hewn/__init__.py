@@ -24,7 +24,8 @@ __all__ = [
 
 
 class Target(NamedTuple):
-    """A set of CPU features, or a kind of GPU, that kernels are compiled for."""
+    """A set of CPU features, or a kind of GPU, that kernels are compiled for. `supported`: this
+    package can run them on this machine; else `missing` is what it lacks. It runs none on GPUs."""
 
     name: str
     rank: int
@@ -34,7 +35,8 @@ class Target(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """A kernel: operator x signature x target. `picked`: taken here if nothing is forced."""
+    """A kernel: operator x signature x target. `supported`: its target is. `picked`: taken here if
+    nothing is forced."""
 
     name: str
     operator: str

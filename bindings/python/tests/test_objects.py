@@ -116,6 +116,24 @@ def test_info():
     assert about.variants == hewn.variants()
 
 
+def test_info_tells_what_the_package_can_run():
+    """A library with kernels for GPUs runs none of them here, whatever drivers the machine has."""
+    able = {target.name for target in hewn.info().targets if target.supported}
+    for target in hewn.info().targets:
+        assert target.supported == (target.missing == "")
+        assert target.device == "cpu" or not target.supported
+    for variant in hewn.variants():
+        assert variant.supported == (variant.target in able)
+        assert variant.supported or not variant.picked
+    # What it says of an operator's kernels is what a call does.
+    picked = {v.name for v in hewn.variants() if v.picked}
+    assert hewn.compile("quantize_linear", X, 0.1, dtype="uint8").variant in picked
+    for target in hewn.info().targets:
+        if target.device != "cpu":
+            with pytest.raises(hewn.Error, match="cannot run here"):
+                hewn.add(X, X, variant=target.name)
+
+
 def test_functions_are_the_tables():
     """Names, order and optional inputs from the table; the documentation too."""
     for name, row in OPERATORS.items():
