@@ -111,8 +111,7 @@ build_wheel() {
     local system=$1 stage=$folder/stage/$1-cpu
     [[ -d $stage ]] || stage=$folder/stage/$system
     local defines=(-DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG"
-        "-DCMAKE_PREFIX_PATH=$stage" "-DHEWN_PYTHON_HEADERS=$folder/python-headers"
-        "-DHEWN_OPERATORS_JSON=$PWD/build/generated/operators.json"
+        "-DHEWN_ROOT=$stage" "-DHEWN_PYTHON_HEADERS=$folder/python-headers"
         "-DHEWN_NANOBIND=$(packaging/python.sh -c 'import nanobind as n; print(n.__path__[0])')")
     rm -rf "$folder/python/$system"
     cmake -S bindings/python -B "$folder/python-$system" -G Ninja \

@@ -1,7 +1,8 @@
 """Writes the functions of the operators and their stub: generate.py OPERATORS_JSON FOLDER
 
-OPERATORS_JSON is generated/operators.json of a build: generators/operators.cmake as JSON. FOLDER
-gets _operators.py and _operators.pyi. A new operator needs nothing here."""
+OPERATORS_JSON is generators/operators.cmake as JSON: generated/operators.json of a build, or
+lib/cmake/hewn/operators.json where hewn is installed. FOLDER gets _operators.py and _operators.pyi.
+A new operator needs nothing here."""
 
 import json
 import pathlib
@@ -102,6 +103,8 @@ class Operator:
         text = f"of `{self.names[tensor['like']]}`'s type"
         if tensor["integers"]:
             text += f", {python_type(tensor['integers'])} where that is an integer's"
+        if tensor["mixed"]:
+            text += ", or the other one of float32 and float16"
         return text
 
     def shape_text(self, index, tensor):
@@ -122,7 +125,8 @@ class Operator:
     def default_type(self):
         like = self.output["like"]
         if like >= 0:
-            return f"that of `{self.names[like]}`"
+            other = ", or the other one of float32 and float16" if self.output["mixed"] else ""
+            return f"that of `{self.names[like]}`{other}"
         data = self.types.get(self.tensors[0]["name"])
         of_data = all(word in self.types[self.output["name"]] for word in data)
         default = f"that of `{self.inputs[0]}`" if of_data else "uint8"
@@ -145,8 +149,11 @@ class Operator:
             yield from textwrap.wrap(f"{name}: {text}", 92, subsequent_indent="    ")
         yield ""
         if len(self.inputs) > 1:
-            others = f"All but `{self.inputs[0]}` may be Python's numbers"
-            yield f"{others}, which get the type that is due."
+            others = f"All but `{self.inputs[0]}` may be Python's numbers, or lists of them"
+            text = f"{others}, which are converted to the expected type."
+            if any(tensor["role"] == "scale" for tensor in self.tensors):
+                text += " A scale must not become 0 or infinite by that."
+            yield from textwrap.wrap(text, 92, subsequent_indent="    ")
         yield from textwrap.wrap(self.returns(), 92, subsequent_indent="    ")
         yield from textwrap.wrap(f"Raises {RAISES}", 92, subsequent_indent="    ")
         onnx = f"ONNX's {self.row['onnx']}"
@@ -193,6 +200,7 @@ class Operator:
             "roles": tuple(tensor["role"] for tensor in self.tensors),
             "optional": tuple(bool(tensor["optional_from"]) for tensor in self.tensors),
             "like": tuple((tensor["like"], tensor["integers"]) for tensor in self.tensors),
+            "mixed": tuple(bool(tensor["mixed"]) for tensor in self.tensors),
             "signature": tuple(self.row["signature"]),
             "keywords": tuple(self.keywords()),
             "attributes": tuple(self.attributes),
@@ -224,8 +232,8 @@ def module(operators):
     yield "OPERATORS = {\n" + "".join(op.entry() for op in operators) + "}\n"
     yield "\n\n" + status_class('    """What hewn.Error tells."""\n\n')
     yield "\n\ndef _error(status, message):\n    return Error(Status(status), message)\n"
-    yield "\n\n_names = {row.number: row.names for row in OPERATORS.values()}\n"
-    yield "library = Library(_names, empty, _error)\n"
+    yield "\n\n_rows = {row.number: (row.names, row.mixed) for row in OPERATORS.values()}\n"
+    yield "library = Library(_rows, empty, _error)\n"
     yield "_call = library.call\n"
     for op in operators:
         yield f"\n\n{op.function()}"

@@ -19,10 +19,19 @@ rm -rf "$work/stage" "$work/dist" "$work/venv"
 for component in hewn_Runtime hewn_Development; do
     cmake --install "$build" --prefix "$work/stage" --component $component >/dev/null
 done
-"$tools/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
-    --no-build-isolation -w "$work/dist" -C "build-dir=$work/build" \
-    -C "cmake.define.CMAKE_PREFIX_PATH=$work/stage" \
-    -C "cmake.define.HEWN_OPERATORS_JSON=$build/generated/operators.json" "$root"
+HEWN_ROOT=$work/stage "$tools/bin/python" -m pip wheel --quiet --disable-pip-version-check \
+    --no-deps --no-build-isolation -w "$work/dist" -C "build-dir=$work/build" "$root"
+
+# Without HEWN_ROOT hewn itself is built, with kernels for the CPU only: the others would never run.
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
+generators=$(cached HEWN_GENERATORS)
+cmake -S "$here" -B "$work/source" -G Ninja "-DPython_EXECUTABLE=$tools/bin/python" \
+    "-DHEWN_GENERATORS=${generators:-$build/hewn_generators}" \
+    "-DHEWN_HALIDE_DIR=$(dirname "$(cached HEWN_HALIDE_INCLUDE_DIR)")" >/dev/null
+grep -q 'add_f32__[a-z0-9_]*\.o' "$work/source/build.ninja"
+if grep -E -q 'add_f32__(opencl|cuda)' "$work/source/build.ninja"; then
+    echo "a build from source has kernels for GPUs" >&2 && exit 1
+fi
 
 # The tests' wheels are seen through a path file; programs are those of the environment alone.
 "$tools/bin/python" -m venv --without-pip "$work/venv"

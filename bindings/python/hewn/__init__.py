@@ -24,7 +24,8 @@ __all__ = [
 
 
 class Target(NamedTuple):
-    """A set of CPU features, or a kind of GPU, that kernels are compiled for."""
+    """A set of CPU features, or a kind of GPU, that kernels are compiled for. `supported`: this
+    package can run them on this machine; else `missing` is what it lacks. It runs none on GPUs."""
 
     name: str
     rank: int
@@ -34,7 +35,8 @@ class Target(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """A kernel: operator x signature x target. `picked`: taken here if nothing is forced."""
+    """A kernel: operator x signature x target. `supported`: its target is. `picked`: taken here if
+    nothing is forced."""
 
     name: str
     operator: str
@@ -79,7 +81,8 @@ def compile(
     then its inputs, keywords and attributes. Computes nothing.
 
     constants: arrays given as scales and zero points are copied and stay as they are, which is
-    faster; a call does not take them. Without, it does. Numbers stay as they are always.
+    faster; a call does not take them. Without, it does. Numbers and lists of them always stay as
+    they are.
     Raises hewn.Error."""
     name = operator if isinstance(operator, str) else operator.__name__
     if name not in OPERATORS:

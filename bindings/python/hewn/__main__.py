@@ -15,12 +15,12 @@ from hewn._table import Operator
 
 
 def value(text: str) -> Any:
-    """A number, or the array of a .npy file."""
+    """A number, a list of them, or the array of a .npy file."""
     try:
         number = ast.literal_eval(text)
     except (SyntaxError, ValueError):
         number = None
-    if isinstance(number, (int, float)):
+    if isinstance(number, (int, float, list, tuple)):
         return number
     try:
         return numpy.load(text, allow_pickle=False)

@@ -3,7 +3,7 @@ from typing import Any, Callable
 class Library:
     def __init__(
         self,
-        names: dict[int, tuple[str, ...]],
+        rows: dict[int, tuple[tuple[str, ...], tuple[bool, ...]]],
         make: Callable[[Any, tuple[int, ...], str], Any],
         error: Callable[[int, str], Exception],
         /,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from ._operators import Status
 
-# An array of NumPy or of a framework with DLPack or the buffer protocol, or a number.
+# An array of NumPy or of a framework with DLPack or the buffer protocol, a number, or a list of
+# numbers.
 Tensor = Any
 # A name ("uint8"), a type or a dtype of NumPy's or of another framework.
 DType = Any
@@ -36,6 +37,7 @@ class Operator(NamedTuple):
     roles: tuple[str, ...]
     optional: tuple[bool, ...]
     like: tuple[tuple[int, str], ...]  # the tensor whose type it has, -1: none; for integers' this
+    mixed: tuple[bool, ...]  # whether it may be the other one of float32 and float16
     signature: tuple[int, ...]  # the tensors whose types name a kernel
     keywords: tuple[str, ...]
     attributes: tuple[str, ...]

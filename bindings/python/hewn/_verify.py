@@ -48,8 +48,9 @@ def _quantize_linear(x: Values, scale: Values, zero_point: Values) -> Values:
     return _requantized(x.astype(f32) / scale.astype(f32), zero_point)
 
 
-def _dequantize_linear(x: Values, scale: Values, zero_point: Values) -> Values:
-    return (_difference(x, zero_point) * scale.astype(f32)).astype(scale.dtype)
+def _dequantize_linear(x: Values, scale: Values, zero_point: Values, dtype: str = "") -> Values:
+    product: Values = _difference(x, zero_point) * scale.astype(f32)
+    return product.astype(dtype or scale.dtype)
 
 
 def _quantized_linear_add(
@@ -92,7 +93,8 @@ FORMULAS: dict[str, Callable[..., Any]] = {
 
 def reference(operator: str, inputs: list[Any]) -> Any:
     """What the operator's formula gives, by NumPy; a tuple of several outputs. Zero points must be
-    arrays. Of dynamic_quantize_linear the output's type is the last input."""
+    arrays. The last input of dynamic_quantize_linear is the output's type; that of
+    dequantize_linear may be."""
     with numpy.errstate(all="ignore"):
         result = FORMULAS[operator](*inputs)
     return result if isinstance(result, tuple) else numpy.asarray(result)

@@ -80,15 +80,18 @@ void execute(const hewn::Operator &op, Problem &problem, const std::vector<bool>
 
 // ---- Library ----
 
-Library::Library(nb::dict names, nb::object make, nb::object error)
+Library::Library(nb::dict rows, nb::object make, nb::object error)
     : make_(std::move(make)), error_(std::move(error)) {
     for (const hewn::OperatorInfo &info : hewn::operators()) {
-        Row row{info, {}};
+        Row row{info, {}, {}};
         while (row.tensor(row.first_output).role != HEWN_TENSOR_ROLE_OUTPUT) row.first_output++;
-        const nb::handle known = names[nb::int_(info.type)];
-        for (nb::handle name : nb::cast<nb::tuple>(known))
+        const nb::tuple known = nb::cast<nb::tuple>(rows[nb::int_(info.type)]);
+        for (nb::handle name : nb::cast<nb::tuple>(known[0]))
             row.names.push_back(nb::cast<nb::str>(name).c_str());
-        if (row.names.size() != row.count() || row.count() > MAX_TENSORS)
+        for (nb::handle mixed : nb::cast<nb::tuple>(known[1]))
+            row.mixed.push_back(nb::cast<bool>(mixed));
+        if (row.names.size() != row.count() || row.mixed.size() != row.count() ||
+            row.count() > MAX_TENSORS)
             throw std::logic_error("the package is of another operator table");
         rows_.push_back(std::move(row));
     }
@@ -183,7 +186,7 @@ std::vector<bool> constants_of(const Problem &problem, bool arrays) {
     std::vector<bool> constants;
     for (size_t i = 0; i < problem.row().output(); i++) {
         const Kind kind = problem.tensor(i).kind;
-        constants.push_back(kind == Kind::number ||
+        constants.push_back(kind == Kind::number || kind == Kind::list ||
                             (problem.row().is_parameter(i) && kind == Kind::array && arrays));
     }
     return constants;

@@ -15,9 +15,9 @@ constexpr uint64_t HOLD_GIL_BYTES = 16384;  // less takes about a microsecond
 
 class Library {
 public:
-    // names: {operator's number: its tensors' names in Python}; make(like, shape, dtype): an array
-    // of like's framework; error(status, message): the exception.
-    Library(nb::dict names, nb::object make, nb::object error);
+    // rows: {operator's number: (its tensors' names in Python, Row::mixed)}; make(like, shape,
+    // dtype): an array of like's framework; error(status, message): the exception.
+    Library(nb::dict rows, nb::object make, nb::object error);
 
     // An operator's function. options: see struct Options.
     nb::object call(int type, nb::tuple inputs, nb::tuple options);

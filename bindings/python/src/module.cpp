@@ -9,19 +9,28 @@ const char *kind_of(hewn_device_kind kind) {
     return names[kind];
 }
 
+// A library may have kernels for GPUs. The package gives every operator to the CPU: it makes no
+// device, so that none of those can run here, whatever drivers this machine has.
+bool is_usable(hewn_device_kind kind) { return kind == HEWN_DEVICE_CPU; }
+constexpr const char *no_device = "GPU support in the Python package";
+
 nb::list targets() {
     nb::list list;
-    for (const hewn_target_info &t : hewn::targets())
-        list.append(
-            nb::make_tuple(t.name, t.rank, bool(t.supported), t.missing, kind_of(t.device)));
+    for (const hewn_target_info &t : hewn::targets()) {
+        const bool usable = is_usable(t.device);
+        list.append(nb::make_tuple(t.name, t.rank, usable && t.supported,
+                                   usable ? t.missing : no_device, kind_of(t.device)));
+    }
     return list;
 }
 
 nb::list variants() {
     nb::list list;
-    for (const hewn_variant_info &v : hewn::variants())
+    for (const hewn_variant_info &v : hewn::variants()) {
+        const bool usable = is_usable(v.device);
         list.append(nb::make_tuple(v.name, v.operator_name, v.signature, v.target,
-                                   bool(v.supported), bool(v.picked), kind_of(v.device)));
+                                   usable && v.supported, usable && v.picked, kind_of(v.device)));
+    }
     return list;
 }
 

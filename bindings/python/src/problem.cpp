@@ -42,38 +42,67 @@ Problem::Problem(const Row &row, const Arguments &given) : row_(&row) {
 
 // ---- Types ----
 
+// float32 where it is among the types, else uint8.
+static hewn_data_type common_type(uint32_t types) {
+    return types >> HEWN_DATA_TYPE_FLOAT32 & 1 ? HEWN_DATA_TYPE_FLOAT32 : HEWN_DATA_TYPE_UINT8;
+}
+
 void Problem::take_arrays(const Arguments &given) {
     for (size_t i = 0; i < row_->output(); i++) {
         const nb::handle argument = given.inputs[i];
         if (argument.is_none()) {
             if (!row_->tensor(i).optional) refuse(name(i), "is None, and not optional");
-        } else if (!is_number(argument)) {
+        } else if (!is_number(argument) && !is_list(argument)) {
             take_array(tensors_[i], argument, name(i));
-            refuse_other_types(i);
         } else if (i == 0) {
-            refuse(name(i), "is a number; an array is due, whose type and sizes the others follow");
+            refuse(name(i), std::string("is a ") + (is_list(argument) ? "list" : "number") +
+                                "; expected an array, whose type and sizes the others follow: "
+                                "np.array(" +
+                                name(i) + ", np." + name_of(common_type(row_->tensor(i).types)) +
+                                ")");
         }
     }
 }
 
-// Others' types follow from this one; what the library would say of those would mislead.
-void Problem::refuse_other_types(size_t i) const {
-    const hewn_operator_tensor_info &tensor = row_->tensor(i);
-    if (tensor.like >= 0 || tensor.types >> tensors_[i].type & 1) return;
-    std::string due;
-    for (hewn_data_type type = 1; type < 32; type++) {
-        if (tensor.types >> type & 1 && has_name(type))
-            due += (due.empty() ? "" : ", ") + name_of(type);
+// How to convert an argument, in the words of its own framework; empty: they are not known.
+static std::string conversion(nb::handle given, const char *name, hewn_data_type type) {
+    if (nb::hasattr(given, "astype"))
+        return std::string("; use ") + name + ".astype(np." + name_of(type) + ")";
+    if (text_of(given.type().attr("__module__")) == "torch")
+        return std::string("; use ") + name + ".to(torch." + name_of(type) + ")";
+    return "";
+}
+
+// Refuses arrays of types that their tensors never have, before the others' types follow from them:
+// the library would name those others.
+void Problem::refuse_other_types(const Arguments &given, hewn_data_type asked) const {
+    for (size_t i = 0; i < row_->output(); i++) {
+        const hewn_operator_tensor_info &tensor = row_->tensor(i);
+        const hewn_data_type type = tensors_[i].type;
+        if (tensors_[i].kind != Kind::array || tensor.types >> type & 1) continue;
+        std::string takes;
+        for (hewn_data_type each = 1; each < 32; each++) {
+            if (tensor.types >> each & 1 && has_name(each))
+                takes += (takes.empty() ? "" : ", ") + name_of(each);
+        }
+        hewn_data_type fit = common_type(tensor.types);
+        if (tensor.like == int(row_->output())) fit = asked ? asked : default_output_type();
+        else if (tensor.like >= 0 && !row_->mixed[i]) fit = due(i, asked);
+        // Data that becomes integers should be quantized instead.
+        const bool converts =
+            tensor.role != HEWN_TENSOR_ROLE_DATA || is_integer(type) == is_integer(fit);
+        refuse(name(i),
+               "is " + name_of(type) + "; the operator takes " + takes +
+                   (converts ? conversion(given.inputs[i], name(i), fit) : ""),
+               HEWN_STATUS_UNSUPPORTED);
     }
-    refuse(name(i), "is " + name_of(tensors_[i].type) + "; the operator takes " + due,
-           HEWN_STATUS_UNSUPPORTED);
 }
 
 // The type that a number gets: that of the tensor it is like, or the least of its own.
 hewn_data_type Problem::due(size_t i, hewn_data_type asked) const {
     const hewn_operator_tensor_info &tensor = row_->tensor(i);
     if (tensor.like < 0) {
-        if (asked && row_->tensor(row_->output()).like == int(i)) return asked;
+        if (tensor.types >> asked & 1 && row_->tensor(row_->output()).like == int(i)) return asked;
         hewn_data_type least = 1;
         while (!(tensor.types >> least & 1)) least++;
         return least;
@@ -82,24 +111,34 @@ hewn_data_type Problem::due(size_t i, hewn_data_type asked) const {
     return tensor.like_integers && is_integer(type) ? tensor.like_integers : type;
 }
 
-// Where it follows from no tensor: the zero point's, the first tensor's if the output may have it,
-// or ONNX's default.
+// The first tensor's type if the output may have it, or ONNX's default.
+hewn_data_type Problem::default_output_type() const {
+    const uint32_t types = row_->tensor(row_->output()).types;
+    return types >> tensors_[0].type & 1 ? tensors_[0].type : HEWN_DATA_TYPE_UINT8;
+}
+
+// Where it follows from no tensor: the zero point's or the default.
 hewn_data_type Problem::output_type(hewn_data_type asked) const {
     const hewn_operator_tensor_info &output = row_->tensor(row_->output());
-    if (output.like >= 0) return tensors_[output.like].type;
+    if (output.like >= 0) {
+        const hewn_data_type like = tensors_[output.like].type;
+        return row_->mixed[row_->output()] && output.types >> asked & 1 ? asked : like;
+    }
     if (asked) return asked;
     for (size_t i = 0; i < row_->output(); i++) {
         if (row_->tensor(i).like == int(row_->output()) && tensors_[i].kind == Kind::array)
             return tensors_[i].type;
     }
-    return output.types >> tensors_[0].type & 1 ? tensors_[0].type : HEWN_DATA_TYPE_UINT8;
+    return default_output_type();
 }
 
-void Problem::take_numbers(const Arguments &given, hewn_tensor_role role, hewn_data_type asked) {
+void Problem::convert_numbers(const Arguments &given, hewn_tensor_role role, hewn_data_type asked) {
     for (size_t i = 0; i < row_->output(); i++) {
         if (row_->tensor(i).role != role || tensors_[i].is_present()) continue;
         const nb::handle argument = given.inputs[i];
-        if (!argument.is_none()) take_number(tensors_[i], argument, due(i, asked), name(i));
+        if (!argument.is_none())
+            take_numbers(tensors_[i], argument, due(i, asked), name(i),
+                         role == HEWN_TENSOR_ROLE_SCALE);
     }
 }
 
@@ -113,15 +152,16 @@ void Problem::resolve_types(const Arguments &given) {
             refuse("dtype", "is " + name_of(asked) + ", and out is " + name_of(output.type));
         asked = output.type;
     }
-    take_numbers(given, HEWN_TENSOR_ROLE_DATA, asked);
-    take_numbers(given, HEWN_TENSOR_ROLE_SCALE, asked);
+    refuse_other_types(given, asked);
+    convert_numbers(given, HEWN_TENSOR_ROLE_DATA, asked);
+    convert_numbers(given, HEWN_TENSOR_ROLE_SCALE, asked);
     const hewn_data_type type = output_type(asked);
     if (asked && asked != type)
         refuse(output_given_ ? "out" : "dtype", "is " + name_of(asked) + "; the output is " +
                                                     name_of(type) + ", as " +
                                                     name(row_->tensor(row_->output()).like));
     output.type = type;
-    take_numbers(given, HEWN_TENSOR_ROLE_ZERO_POINT, asked);
+    convert_numbers(given, HEWN_TENSOR_ROLE_ZERO_POINT, asked);
 }
 
 // ---- Sizes ----

@@ -16,6 +16,7 @@ constexpr size_t MAX_TENSORS = 12;
 struct Row {
     hewn::OperatorInfo info;
     std::vector<std::string> names;
+    std::vector<bool> mixed;  // whether a tensor may be the other one of float32 and float16
     size_t first_output = 0;
 
     size_t count() const { return info.tensors.size(); }
@@ -71,10 +72,11 @@ private:
 
     const char *name(size_t i) const { return row_->names[i].c_str(); }
     hewn_data_type due(size_t i, hewn_data_type asked) const;
+    hewn_data_type default_output_type() const;
     hewn_data_type output_type(hewn_data_type asked) const;
     void take_arrays(const Arguments &given);
-    void refuse_other_types(size_t i) const;
-    void take_numbers(const Arguments &given, hewn_tensor_role role, hewn_data_type asked);
+    void refuse_other_types(const Arguments &given, hewn_data_type asked) const;
+    void convert_numbers(const Arguments &given, hewn_tensor_role role, hewn_data_type asked);
     void resolve_types(const Arguments &given);
     void broadcast_data();
     void set_blocks(const Arguments &given);

@@ -1,5 +1,8 @@
-// An argument as a tensor: an array of any framework, without a copy, or a number.
+// An argument as a tensor: an array of any framework, without a copy, or Python's numbers, which
+// are converted.
 #pragma once
+
+#include <memory>
 
 #include "types.h"
 
@@ -16,7 +19,9 @@ struct Shape {
     bool operator==(const Shape &other) const;
 };
 
-enum class Kind { absent, array, number };
+// A list of numbers has a shape as an array, and its type follows from the other tensors' as a
+// number's.
+enum class Kind { absent, array, number, list };
 
 // Memory that an array's owner lends: by the buffer protocol, or by DLPack.
 class Memory {
@@ -26,9 +31,10 @@ public:
     Memory &operator=(Memory &&other) noexcept;
     ~Memory() { give_back(); }
 
-    Array array;       // DLPack's
-    nb::object wide;   // the copy of an array whose type is narrow
-    Py_buffer buffer;  // with an owner alone
+    Array array;                                 // DLPack's
+    nb::object wide;                             // the copy of an array whose type is narrow
+    std::unique_ptr<unsigned char[]> converted;  // the numbers of a list
+    Py_buffer buffer;                            // with an owner alone
     bool has_buffer = false;
 
 private:
@@ -52,7 +58,7 @@ struct Tensor : TensorLayout {
     Tensor &operator=(Tensor &&other) = default;
 
     Memory lent;
-    void *address = nullptr;  // of an array's first element
+    void *address = nullptr;  // of an array's or a list's first element
 
     bool is_present() const { return kind != Kind::absent; }
     void *memory() { return kind == Kind::number ? number : address; }
@@ -63,11 +69,15 @@ struct Tensor : TensorLayout {
     void give(nb::handle array) const;
 };
 
-// Whether an argument is a number of Python's, whose type follows from the other tensors'.
+// Whether an argument is a number of Python's, or a list or tuple. Its type follows from the other
+// tensors'.
 bool is_number(nb::handle given);
+bool is_list(nb::handle given);
 // The array that an argument is.
 void take_array(Tensor &tensor, nb::handle given, const char *name, bool written = false);
-// The number that an argument is, as the type.
-void take_number(Tensor &tensor, nb::handle given, hewn_data_type type, const char *name);
+// Converts a number, or the numbers in a list or in lists of lists, to the type. Refuses what the
+// type does not have; of a scale also 0, infinity and NaN, with which no element can be computed.
+void take_numbers(Tensor &tensor, nb::handle given, hewn_data_type type, const char *name,
+                  bool is_scale);
 
 }  // namespace hewn_python

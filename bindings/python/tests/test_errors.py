@@ -10,6 +10,9 @@ X = np.linspace(-3, 3, 24, dtype=np.float32).reshape(2, 3, 4)
 Q = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
 READ_ONLY = np.zeros((2, 3, 4), np.uint8)
 READ_ONLY.flags.writeable = False
+BYTES = np.zeros(41, np.uint8)
+RECORDS = np.zeros(3, [("a", "u1"), ("b", "f4")])
+FINITE = "a scale must be finite and not 0"
 SHARED = np.zeros(40, np.float32)
 ONE = (Q, 0.1, 3, Q, 0.1, 3, 0.2, 3)
 
@@ -20,22 +23,44 @@ def quantize(x=X, scale=0.1, zero_point=None, **keywords):
 
 REFUSED = [
     # What is given.
-    (quantize([1, 2]), "x: is no array (<class 'list'>)"),
+    (quantize([1, 2]), "x: is a list; expected an array, whose type and sizes the others follow"),
+    (quantize((1, 2)), "follow: np.array(x, np.float32)"),
+    (lambda: hewn.dequantize_linear([1, 2], 0.1), "follow: np.array(x, np.uint8)"),
     (quantize("text"), "x: is no array (<class 'str'>)"),
     (quantize(None), "x: is None, and not optional"),
-    (quantize(1.5), "x: is a number; an array is due"),
+    (quantize(1.5), "x: is a number; expected an array"),
     (quantize(scale=None), "scale: is None, and not optional"),
     (quantize(scale="0.1"), "scale: is no array"),
     (quantize(out=[1]), "out: is no array"),
     (quantize(out=READ_ONLY), "out: is read-only"),
     (quantize(np.zeros((1,) * 9, np.float32)), "x: has 9 dimensions, more than 8"),
-    (quantize(X[::-1]), "QUANTIZE_LINEAR x: stride -12 of dimension 0 is negative"),
+    (quantize(X[::-1]), "x: has the negative stride -12 in dimension 0; copy it: x.copy()"),
+    (quantize(scale=X[0, 0, ::-1]), "scale: has the negative stride -1 in dimension 0; copy it: s"),
+    (quantize(out=Q.copy()[:, ::-1]), "out: has the negative stride -4 in dimension 1; give anoth"),
+    (quantize(RECORDS["b"]), "x: has a stride that is no multiple of an element's bytes; copy it"),
+    (quantize(BYTES[1:].view("f4")), "x: is misaligned: its address is no multiple of an element'"),
     (quantize(X.astype(">f4")), "x: hewn cannot read >f4"),
     # Types.
-    (quantize(X.astype("f8")), "x: is float64; the operator takes float32, float16, int32"),
+    (
+        quantize(X.astype("f8")),
+        "x: is float64; the operator takes float32, float16, int32; use x.astype(np.float32)",
+    ),
     (quantize(X.astype("c8")), "x: hewn has no type complex64"),
     (quantize(X > 0), "x: hewn has no type bool8"),
-    (quantize(scale=np.ones((), "f8")), "scale: data type is FLOAT64, must be FLOAT32: x's"),
+    (
+        quantize(scale=np.ones((), "f8")),
+        "scale: is float64; the operator takes float32, float16; use scale.astype(np.float32)",
+    ),
+    (
+        lambda: hewn.dequantize_linear(Q, np.ones(3), axis=1),
+        "scale: is float64; the operator takes float32, float16; use scale.astype(np.float32)",
+    ),
+    (quantize(scale=np.ones(3, "i8"), axis=1), "scale: is int64; the operator takes float32, floa"),
+    (lambda: hewn.quantized_linear_add(Q, np.ones(1), *ONE[2:]), "use a_scale.astype(np.float32)"),
+    (quantize(zero_point=np.zeros(3, "i8"), axis=1), "int2; use zero_point.astype(np.uint8)"),
+    (quantize(zero_point=np.zeros(()), dtype="int8"), "int2; use zero_point.astype(np.int8)"),
+    (lambda: hewn.dequantize_linear(X, 0.1), "x: is float32; the operator takes uint32, uint16"),
+    (lambda: hewn.add(X, np.ones(4)), "b: is float64; the operator takes"),
     (quantize(zero_point=np.int8(1), dtype="uint8"), "zero_point: data type is INT8, must"),
     (quantize(dtype="float32"), "out: FLOAT32 is not supported"),
     (quantize(dtype="bfloat16"), "dtype: hewn has no type bfloat16"),
@@ -43,7 +68,15 @@ REFUSED = [
     (quantize(dtype="int8", out=Q.copy()), "dtype: is int8, and out is uint8"),
     (lambda: hewn.add(X, Q), "b: data type is UINT8, must be FLOAT32: a's"),
     (
-        lambda: hewn.dequantize_linear(Q, np.float32(1), dtype="float16"),
+        lambda: hewn.dequantize_linear(Q, np.float32(1), dtype="float64"),
+        "dtype: is float64; the output is float32, as scale",
+    ),
+    (
+        lambda: hewn.dequantize_linear(Q, 0.1, dtype="int8"),
+        "dtype: is int8; the output is float32, as scale",
+    ),
+    (
+        lambda: hewn.dequantize(Q, np.float32(1), dtype="float16"),
         "dtype: is float16; the output is float32, as scale",
     ),
     (
@@ -51,13 +84,48 @@ REFUSED = [
         "out: is float16; the output is float32, as a",
     ),
     # Numbers.
-    (quantize(scale=1e39), "scale: is beyond float32"),
-    (quantize(X.astype("f2"), scale=1e5), "scale: is beyond float16"),
+    (quantize(scale=1e39), "scale: 1e+39 becomes infinite in float32; " + FINITE),
+    (quantize(scale=-(10**39)), "becomes infinite in float32; " + FINITE),
+    (quantize(scale=10**400), "becomes infinite in float32; " + FINITE),
+    (quantize(scale=1e-46), "scale: 1e-46 becomes 0 in float32; " + FINITE),
+    (quantize(X.astype("f2"), scale=1e5), "scale: 100000.0 becomes infinite in float16; " + FINITE),
+    (quantize(X.astype("f2"), scale=2e-8), "scale: 2e-08 becomes 0 in float16; " + FINITE),
+    (quantize(scale=0), "scale: is 0; " + FINITE),
+    (quantize(scale=-0.0), "scale: is -0.0; " + FINITE),
+    (quantize(scale=float("inf")), "scale: is inf; " + FINITE),
+    (quantize(scale=np.float64("nan")), "scale: is nan; " + FINITE),
+    (lambda: hewn.dequantize_linear(Q, 1e-46), "scale: 1e-46 becomes 0 in float32; " + FINITE),
+    (lambda: hewn.dequantize_linear(Q, 1e-46, dtype="float16"), "becomes 0 in float16; " + FINITE),
+    (lambda: hewn.quantized_linear_add(Q, 0.1, 3, Q, 0.0, *ONE[5:]), "b_scale: is 0.0; " + FINITE),
+    (lambda: hewn.add(X, 1e39), "b: 1e+39 is beyond float32"),
+    (lambda: hewn.add(X.astype("f2"), -65520), "b: -65520 is beyond float16"),
+    (lambda: hewn.add(X, 10**400), " is beyond float32"),
     (quantize(zero_point=256), "zero_point: 256 is no uint8"),
     (quantize(zero_point=-1), "zero_point: -1 is no uint8"),
     (quantize(zero_point=2**80), "zero_point: 1208925819614629174706176 is no uint8"),
     (quantize(zero_point=1.5), "zero_point: 1.5 is no uint8"),
     (quantize(zero_point=-129, dtype="int8"), "zero_point: -129 is no int8"),
+    (quantize(zero_point=float("nan")), "zero_point: nan is no uint8"),
+    (quantize(zero_point=float("inf")), "zero_point: inf is no uint8"),
+    # Lists.
+    (quantize(scale=[0.1, 0, 0.2], axis=1), "scale[1]: is 0; " + FINITE),
+    (quantize(scale=[[0.1], [1e-46], [1]]), "scale[1][0]: 1e-46 becomes 0 in float32; " + FINITE),
+    (quantize(scale=[0.1, 0.2, 1e39], axis=1), "scale[2]: 1e+39 becomes infinite in float32; "),
+    (quantize(scale=[0.1, float("nan"), 1], axis=1), "scale[1]: is nan; " + FINITE),
+    (quantize(scale=[0.1, "0.2", 1], axis=1), "scale[1]: is no number (<class 'str'>)"),
+    (quantize(scale=[0.1, None, 1], axis=1), "scale[1]: is no number (<class 'NoneType'>)"),
+    (quantize(scale=[0.1, 1j, 1], axis=1), "scale[1]: is no number (<class 'complex'>)"),
+    (quantize(scale=[np.ones(2), 1, 1], axis=1), "scale[0]: is no number (<class 'numpy.ndarray'"),
+    (quantize(scale=[0.1, [1], 1], axis=1), "scale[1]: is a list; a number is before it"),
+    (quantize(scale=[[0.1], 1, 1]), "scale[1]: is no list; a list is before it"),
+    (quantize(scale=[[0.1, 1], (1,)]), "scale[1]: has length 1; expected 2, the length of the lis"),
+    (quantize(scale=[0.1, 0.2], axis=1), "scale: [2], and there are 3 along the axis"),
+    (quantize(scale=[]), "scale: [0] cannot be broadcast to [2, 3, 4]"),
+    (quantize(scale=[[[[[[[[[0.1]]]]]]]]]), "scale: has more than 8 dimensions"),
+    (quantize(zero_point=[1, 256, 3], axis=1), "zero_point[1]: 256 is no uint8"),
+    (quantize(zero_point=[1, 2, 3.5], axis=1), "zero_point[2]: 3.5 is no uint8"),
+    (quantize(zero_point=[1, "2", 3], axis=1), "zero_point[1]: is no number (<class 'str'>)"),
+    (lambda: hewn.quantized_linear_add(Q, [0.1, 0.2], *ONE[2:]), "a_scale: has 2 elements"),
     # Shapes.
     (lambda: hewn.add(X, X[..., :2]), "b: [2, 3, 2] cannot be broadcast with [2, 3, 4]"),
     (
@@ -101,9 +169,34 @@ def test_refused(call, words):
     assert isinstance(caught.value, ValueError)
 
 
+def test_a_list_that_contains_itself():
+    endless = [0.1]
+    endless[0] = endless
+    with pytest.raises(hewn.Error, match="scale: has more than 8 dimensions"):
+        quantize(scale=endless)()
+
+
+def test_exceptions_of_the_callers_own_numbers():
+    """What is no question of numbers is the caller's."""
+
+    class Number:
+        def __float__(self):
+            raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        quantize(scale=[Number(), 1, 1], axis=1)()
+    with pytest.raises(LookupError, match="mine"):
+        quantize(zero_point=[Number(), 1, 1], axis=1)()
+
+
 def test_a_refused_call_has_written_nothing():
     out = np.full(X.shape, 77, np.uint8)
-    for bad in ({"scale": np.ones(3, "f4")}, {"zero_point": 300}, {"variant": "x86_128"}):
+    for bad in (
+        {"scale": np.ones(3, "f4")},
+        {"scale": [0.1, 0, 1], "axis": 1},
+        {"zero_point": 300},
+        {"variant": "x86_128"},
+    ):
         with pytest.raises(hewn.Error):
             quantize(**{"out": out, **bad})()
     assert (out == 77).all()

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 X = np.linspace(-3, 3, 4096, dtype=np.float32)
+SCALES, ZEROS = [0.1 + i for i in range(64)], list(range(64))
 
 
 STATM = pathlib.Path("/proc/self/statm")
@@ -26,19 +27,24 @@ def everything():
     out = np.empty(X.shape, np.uint8)
     hewn.quantize_linear(X, 0.1, 3)
     hewn.quantize_linear(X, np.full(4096, 0.1, "f4"), np.zeros(4096, "u1"), axis=0, out=out)
+    hewn.quantize_linear(X[:64], SCALES, ZEROS, axis=0)
+    hewn.compile("quantize_linear", X[:64], SCALES, ZEROS, axis=0)(X[:64])
     op = hewn.compile("quantize_linear", X, np.full(4096, 0.1, "f4"))
     op.bind(X, out=out)()
     op(X)
     for bad in ({"out": X}, {"zero_point": 999}, {"dtype": "float64"}, {"out": np.empty(3, "u1")}):
         with pytest.raises(hewn.Error):
             hewn.quantize_linear(X, 0.1, **bad)
+    for bad in ([0.1] * 63 + [0], [[0.1] * 64, [0.1]], [0.1] * 63 + ["text"]):
+        with pytest.raises(hewn.Error):
+            hewn.quantize_linear(X[:64], bad, axis=0)
     with pytest.raises(hewn.Error):
         op(out)
 
 
 def counts():
     gc.collect()
-    return [sys.getrefcount(item) for item in (X, None, hewn.Error, hewn.quantize_linear)]
+    return [sys.getrefcount(item) for item in (X, SCALES, SCALES[1], ZEROS, None, hewn.Error)]
 
 
 def test_no_reference_is_kept():

@@ -38,6 +38,21 @@ def test_arrays_that_are_no_constants():
     )
 
 
+def test_lists_stay():
+    """As numbers do, where arrays are no constants too."""
+    scales, zeros = [0.1, 0.2, 0.3, 0.4], [1, 2, 3, 4]
+    expected = hewn.quantize_linear(X, np.float32(scales), np.uint8(zeros), axis=0)
+    for constants in (True, False):
+        op = hewn.compile("quantize_linear", X, scales, zeros, axis=0, constants=constants)
+        assert op.inputs == ("x",)
+        scales[0] = 9
+        np.testing.assert_array_equal(op(X), expected)
+        np.testing.assert_array_equal(op.bind(X)(), expected)
+        scales[0] = 0.1
+    op = hewn.compile("add", X, [1, 2, 3, 4, 5, 6])
+    np.testing.assert_array_equal(op(X), X + np.arange(1, 7, dtype=np.float32))
+
+
 def test_layouts_of_compiled_operators():
     view = np.zeros((6, 4), np.float32).T
     view[...] = X
@@ -79,6 +94,7 @@ REFUSED = [
     (lambda: OP(X.astype("i4")), "x: is int32 [4, 6]"),
     (lambda: OP(0.5), "x: is no array"),
     (lambda: OP(X, out=np.empty((4, 6), "i1")), "out: is int8 [4, 6]"),
+    (lambda: OP(X[::-1]), "x: has the negative stride -6 in dimension 0; copy it: x.copy()"),
     (lambda: OP.bind(X[:2]), "x: is float32 [2, 6]"),
     (lambda: hewn.compile("quantize_linear", X), "scale: is None"),
     (lambda: hewn.compile("quantize_linear", X, 0.1, out=np.broadcast_to(X, X.shape)), "read-only"),
@@ -98,6 +114,24 @@ def test_info():
     assert any(target.supported and target.device == "cpu" for target in about.targets)
     assert {v.target for v in about.variants} <= {target.name for target in about.targets}
     assert about.variants == hewn.variants()
+
+
+def test_info_tells_what_the_package_can_run():
+    """A library with kernels for GPUs runs none of them here, whatever drivers the machine has."""
+    able = {target.name for target in hewn.info().targets if target.supported}
+    for target in hewn.info().targets:
+        assert target.supported == (target.missing == "")
+        assert target.device == "cpu" or not target.supported
+    for variant in hewn.variants():
+        assert variant.supported == (variant.target in able)
+        assert variant.supported or not variant.picked
+    # What it says of an operator's kernels is what a call does.
+    picked = {v.name for v in hewn.variants() if v.picked}
+    assert hewn.compile("quantize_linear", X, 0.1, dtype="uint8").variant in picked
+    for target in hewn.info().targets:
+        if target.device != "cpu":
+            with pytest.raises(hewn.Error, match="cannot run here"):
+                hewn.add(X, X, variant=target.name)
 
 
 def test_functions_are_the_tables():

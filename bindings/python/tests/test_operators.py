@@ -115,6 +115,92 @@ def test_a_number_is_rounded_once():
     check(hewn.quantize_linear(x, tie, dtype="int16"), expected)
 
 
+def test_lists_of_numbers_are_converted(x):
+    """To the type and shape that an array would have; as tuples too, and of NumPy's numbers."""
+    scales, zeros = [0.1, 0.25, 1], [0, 3, 255]
+    arrays = np.array(scales, np.float32), np.array(zeros, np.uint8)
+    expected = quantized(x, *(array[:, None, None] for array in arrays))
+    check(hewn.quantize_linear(x, scales, zeros, axis=0), expected)
+    check(hewn.quantize_linear(x, tuple(scales), tuple(zeros), axis=0), expected)
+    check(hewn.quantize_linear(x, np.array(scales).tolist(), list(arrays[1]), axis=0), expected)
+    check(hewn.quantize_linear(x, list(np.array(scales)), zeros, axis=0), expected)
+    check(hewn.quantize_linear(x, list(arrays[0]), [0.0, np.float16(3), 255], axis=0),
+          expected)  # fmt: skip
+    check(hewn.quantize_linear(x, [[[s]] for s in scales], [[[z]] for z in zeros]), expected)
+    check(hewn.quantize_linear(x, scales, arrays[1], axis=0), expected)
+    check(hewn.quantize_linear(x, [0.1], [3]), quantized(x, 0.1, 3))
+    back = hewn.dequantize_linear(expected, scales, zeros, axis=0)
+    check(back, dequantized(expected, *(array[:, None, None] for array in arrays)))
+    blocks = hewn.quantize_linear(x, [[[0.5] * 10, [0.25] * 10]] * 3, axis=1, block_size=4)
+    check(blocks, quantized(x, np.repeat(np.float32([0.5, 0.25]), 4)[:, None]))
+
+
+def test_the_type_of_a_list(x):
+    """A list does not choose the output's type, as an array of zero points does."""
+    needs("quantize_linear", "float32", "int8")
+    zeros = [-128, 0, 127]
+    expected = quantized(x, 0.5, np.array(zeros)[:, None, None], "int8")
+    check(hewn.quantize_linear(x, 0.5, zeros, axis=0, dtype="int8"), expected)
+    out = np.empty(x.shape, np.int8)
+    check(hewn.quantize_linear(x, 0.5, zeros, axis=0, out=out), expected)
+    with pytest.raises(hewn.Error, match=r"zero_point\[0\]: -128 is no uint8"):
+        hewn.quantize_linear(x, 0.5, zeros, axis=0)
+
+
+def test_lists_are_rounded_once():
+    needs("quantize_linear", "float16", "int16")
+    tie = 1 + 2**-11 + 2**-30
+    x = np.array([1000.0, 1000.0], np.float16)
+    expected = hewn.quantize_linear(x, np.float16([tie, 65504]), axis=0, dtype="int16")
+    check(hewn.quantize_linear(x, [tie, 65519], axis=0, dtype="int16"), expected)
+
+
+def test_a_list_that_changes_while_it_is_read(x):
+    """It is read as it was."""
+
+    class Number:
+        def __float__(self):
+            scales.clear()
+            return 0.25
+
+    scales = [Number(), 0.5, 0.5]
+    expected = quantized(x, np.float32([0.25, 0.5, 0.5])[:, None, None])
+    check(hewn.quantize_linear(x, scales, axis=0), expected)
+    assert scales == []
+
+
+@pytest.mark.parametrize("given, asked", [("float32", "float16"), ("float16", "float32")])
+def test_the_other_float(given, asked):
+    """Computed in float32, and rounded once."""
+    needs("dequantize_linear", "uint8", "float32")
+    x = values(np.random.default_rng(5), (3, 8, 10), "uint8")
+    scales, zeros = np.array([0.1, 3e-6, 700], given), np.array([0, 7, 255], np.uint8)
+    wide = [array[:, None, None] for array in (scales, zeros)]
+    expected = reference("dequantize_linear", [x, *wide, asked])
+    assert np.isinf(expected).any() == (asked == "float16")
+    check(hewn.dequantize_linear(x, scales, zeros, axis=0, dtype=asked), expected)
+    out = np.zeros((8, 10, 6), asked).transpose(2, 0, 1)[::2]
+    assert hewn.dequantize_linear(x, scales, zeros, axis=0, out=out) is out
+    check(out, expected)
+    for constants in (True, False):
+        op = hewn.compile("dequantize_linear", x, scales, zeros, axis=0, dtype=asked,
+                          constants=constants)  # fmt: skip
+        check(op(x) if constants else op(x, scales, zeros), expected)
+    # A number gets the output's type, where an array keeps its own.
+    number = np.asarray(0.1, asked)
+    check(hewn.dequantize_linear(x, 0.1, 3, dtype=asked),
+          reference("dequantize_linear", [x, number, np.uint8(3)]))  # fmt: skip
+
+
+@pytest.mark.parametrize("given, other", [("float32", "float16"), ("float16", "float32")])
+def test_a_scale_of_the_other_float(x, given, other):
+    needs("quantize_linear", "float32", "uint8")
+    x, scales = x.astype(given), np.array([0.1, 0.03, 7], other)
+    wide = scales.astype("f4")[:, None, None]
+    expected = reference("quantize_linear", [x.astype("f4"), wide, np.uint8(3)])
+    check(hewn.quantize_linear(x, scales, 3, axis=0), expected)
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
 def test_axis(x, axis):
     size = x.shape[axis]
@@ -215,6 +301,8 @@ def test_data_inputs_broadcast_and_may_be_numbers():
     check(hewn.add(a[:, :1], a[0]), a[:, :1] + a[0])
     check(hewn.add(a, 2.5), a + np.float32(2.5))
     check(hewn.add(a, 2), a + np.float32(2))
+    check(hewn.add(a, [1, 2.5, 3, 1e-50]), a + np.float32([1, 2.5, 3, 0]))
+    check(hewn.add(a, [[1], [2], [np.inf]]), a + np.float32([[1], [2], [np.inf]]))
 
 
 # ---- Layouts and outputs ----

@@ -145,6 +145,10 @@ def test_operators_on_files(tmp_path):
     run(*TOOL, "dequantize", "q.npy", "--scale", "s.npy", "--axis", "0", "-o", "y.npy", **here)
     y = hewn.dequantize_linear(q, scales, axis=0)
     np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), y)
+    listed = ["--scale", "[0.1, 0.2, 0.3, 0.4]", "--axis", "0", "--dtype", "float16"]
+    run(*TOOL, "dequantize", "q.npy", *listed, "-o", "y.npy", **here)
+    y = hewn.dequantize_linear(q, [0.1, 0.2, 0.3, 0.4], axis=0, dtype="float16")
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), y)
     run(*TOOL, "add", "x.npy", "2", "-o", "sum.npy", **here)
     np.testing.assert_array_equal(np.load(tmp_path / "sum.npy"), x + 2)
     parameters = ["--a-scale", "0.1", "--b-scale", "0.1", "--output-scale", "0.2"]
