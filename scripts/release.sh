@@ -157,7 +157,7 @@ check_all() {
     return $failed
 }
 
-stage set-up scripts/setup.sh debhelper help2man lintian
+stage set-up scripts/setup.sh debhelper lintian
 build_all
 stage deb quietly "$folder/deb.log" packaging/deb.sh "$folder/deb"
 build_wheels
