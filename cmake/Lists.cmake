@@ -105,6 +105,20 @@ include(${PROJECT_SOURCE_DIR}/generators/targets.cmake)
 
 # ---- What this build has ----
 
+# Sets `out` to the one of the names that `given` was probably meant to be; to nothing if none is
+# near, or there is no Python to tell.
+function(hewn_nearest out given)
+    find_program(HEWN_ANY_PYTHON NAMES python3 python NO_CACHE)
+    set(nearest)
+    if(HEWN_ANY_PYTHON)
+        execute_process(
+            COMMAND ${HEWN_ANY_PYTHON} -c "import difflib, sys
+print(*difflib.get_close_matches(sys.argv[1], sys.argv[2:], 1), end='')" ${given} ${ARGN}
+            OUTPUT_VARIABLE nearest ERROR_QUIET)
+    endif()
+    set(${out} "${nearest}" PARENT_SCOPE)
+endfunction()
+
 # Reads a choice such as -DHEWN_OPERATORS=add;quantize_linear into `out`; checks it against the
 # known names. Empty: all of them. A variable <option>_<word> has the names that the word stands
 # for.
@@ -121,8 +135,16 @@ function(hewn_choose out option)
             list(FILTER words INCLUDE REGEX "^${option}_")
             list(TRANSFORM words REPLACE "^${option}_" "")
             list(PREPEND known ${words})
+            hewn_nearest(nearest "${name}" ${known})
+            list(LENGTH known count)
             list(JOIN known " " known_names)
-            message(FATAL_ERROR "${option}: '${name}' is not one of: ${known_names}")
+            set(hint "is not one of: ${known_names}")
+            if(nearest)
+                set(hint "is not known; did you mean ${nearest}?")
+            elseif(count GREATER 30)
+                set(hint "is not one of the ${count} names known: docs/operators.md explains them")
+            endif()
+            message(FATAL_ERROR "${option}: '${name}' ${hint}")
         endif()
     endforeach()
     if(chosen)  # in the list's order, not the option's: targets ascend in rank

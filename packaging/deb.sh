@@ -9,7 +9,7 @@ root=$PWD header=include/hewn/hewn.h
 part() { sed -n "s/^#define HEWN_VERSION_$1 //p" "$header"; }
 version=$(part MAJOR).$(part MINOR).$(part PATCH)
 soversion=$(part MAJOR).$(part MINOR)
-scripts/setup.sh --all debhelper help2man
+scripts/setup.sh --all debhelper
 export PATH="$root/.venv/bin:$PATH" HEWN_GENERATORS=$root/build/hewn_generators
 cmake --preset default >/dev/null
 cmake --build --preset default --target hewn_generators

@@ -156,7 +156,7 @@ check_all() {
     return $failed
 }
 
-stage set-up scripts/setup.sh --all debhelper help2man lintian
+stage set-up scripts/setup.sh --all debhelper lintian
 build_all
 stage deb quietly "$folder/deb.log" packaging/deb.sh "$folder/deb"
 build_wheels

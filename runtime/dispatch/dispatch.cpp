@@ -4,6 +4,7 @@
 
 #include "../base/device_kinds.h"
 #include "../base/error.h"
+#include "../base/nearest.h"
 #include "../base/system.h"
 #include "chip.h"
 #include "device.h"
@@ -161,9 +162,21 @@ hewn_status pick_forced(const char *operator_name, const char *signature, const 
         if (named ? named->target == &target : equal(forced, target.name)) forced_target = &target;
     }
     if (!forced_target) {
+        // Only what would run this operator on this device is suggested.
+        Nearest nearest(forced);
+        for (const Target &target : kTargets) {
+            if (target.device == support.device) nearest.consider(target.name);
+        }
+        for (const Variant &candidate : kVariants) {
+            if (candidate.target->device == support.device &&
+                fits(candidate, operator_name, signature))
+                nearest.consider(candidate.name);
+        }
+        const bool found = nearest.name() != nullptr;
         return fail(error, HEWN_STATUS_NO_VARIANT,
-                    "%s '%s' is neither a target nor a variant of this build; its targets:%s", by,
-                    forced, kTargetNames);
+                    "%s '%s' is neither a target nor a variant of this build; %s%s%s", by, forced,
+                    found ? "did you mean " : "its targets:", found ? nearest.name() : kTargetNames,
+                    found ? "?" : "");
     }
     if (named && !fits(*named, operator_name, signature)) {
         return fail(error, HEWN_STATUS_NO_VARIANT, "%s '%s' does not fit: %s needs %s_%s__<target>",

@@ -271,6 +271,24 @@ TEST_F(Forcing, Unknown) {
     EXPECT_EQ(add(std::string(10000, 'x').c_str()).status, HEWN_STATUS_NO_VARIANT);
 }
 
+// What is suggested for a mistyped name runs: a target, or a variant of this kernel, of this
+// device.
+TEST_F(Forcing, SuggestsTheNearest) {
+    for (const auto &target : targets()) {
+        if (target.device != HEWN_DEVICE_CPU || !find_variant(on(target.name))) continue;
+        for (const std::string &name : {std::string(target.name), on(target.name)}) {
+            std::string mistyped = name;
+            mistyped.insert(4, "y");
+            const Outcome outcome = add(mistyped.c_str());
+            EXPECT_NE(outcome.message.find("did you mean " + name + "?"), std::string::npos)
+                << outcome;
+        }
+    }
+    const Outcome outcome = add("nonsense");
+    EXPECT_EQ(outcome.message.find("did you mean"), std::string::npos) << outcome;
+    EXPECT_NE(outcome.message.find(targets()[0].name), std::string::npos) << outcome;
+}
+
 // A variant of another kernel is an error, not a hint.
 TEST_F(Forcing, NotFitting) {
     for (const Variant &variant : built_variants()) {

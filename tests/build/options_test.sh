@@ -103,15 +103,19 @@ check "no stages below 6.3" 0 \
 configure -DHEWN_OPERATORS=dynamic_quantize_linear -DHEWN_TARGETS=opencl -DHEWN_FEATURE_LEVEL=4.0
 check "an operator's stages at its own level" 4 \
     "$(grep -c '^HEWN_STAGE' "$scratch/generated/include/stages.inc")"
-refused "'quantize_linear_f32_u16' is not one of" -DHEWN_SIGNATURES=quantize_linear_f32_u16 \
+refused "'quantize_linear_f32_u16' is not known; did you mean quantize_linear_f32_u8?" \
+    -DHEWN_SIGNATURES=quantize_linear_f32_u16 \
     -DHEWN_FEATURE_LEVEL=6.2
 refused "the tool and the tests are for builds of all levels" -DHEWN_FEATURE_LEVEL=6.2 \
     -DHEWN_BUILD_TOOLS=ON
 refused "'7.0' is not one of: 1.0 2.0" -DHEWN_FEATURE_LEVEL=7.0
 refused "leave no variant" -DHEWN_OPERATORS=dynamic_quantize_linear -DHEWN_FEATURE_LEVEL=3.1
 
-refused "'add_f64' is not one of" -DHEWN_SIGNATURES=add_f64
-refused "'multiply' is not one of" -DHEWN_OPERATORS=multiply
+refused "'add_float32' is not known; did you mean add_f32?" -DHEWN_SIGNATURES=add_float32
+refused "'nonsense' is not one of the .* names known" -DHEWN_SIGNATURES=nonsense
+refused "'quantize_liner' is not known; did you mean quantize_linear?" \
+    -DHEWN_OPERATORS=quantize_liner
+refused "'multiply' is not one of: .*add" -DHEWN_OPERATORS=multiply
 refused "'sse2' is not one of: cpu gpu x86_64_sse41" -DHEWN_TARGETS=sse2
 refused "leave no variant" -DHEWN_OPERATORS=add -DHEWN_SIGNATURES=quantize_linear_f32_u8
 refused "leave no variant" -DHEWN_SIGNATURES=add_f32 -DHEWN_TARGETS=cuda_sm80

@@ -826,6 +826,8 @@ class QmulTest(CliTest):
                                                                  "--scale", 1]
         self.refuse("qmul", a, self.save("b.npy", np.zeros((2, 3), "i1")), *scales,
                     says=["BTensor", "one data type"])
+        for operands in [a, 3], [3, a]:
+            self.refuse("qmul", *operands, *scales, says="a number is not taken here")
         self.refuse("qmul", a, a, *scales, "--feature-level", "6.4",
                     says="needs feature level hewn, compiled at 6.4", code=1)
         self.refuse("qmul", a, a, "--a-scale", self.save("two.npy", np.ones(2, F32)), *scales[2:],
@@ -879,9 +881,12 @@ class DynamicTest(CliTest):
                                 result.stdout)
             self.assertEqual((F32(line[1]), int(line[2])), (scale, zero))
 
+    def test_default_type(self):
+        x = self.save("x.npy", np.linspace(-1, 2, 7, dtype=F32))
+        self.assert_same(self.compute("dynamic", x), self.compute("dynamic", x, "--type", "u8"))
+
     def test_refused(self):
         x = self.save("x.npy", np.zeros((2, 3), F32))
-        self.refuse("dynamic", x, says="--type is required")
         self.refuse("dynamic", x, "--type", "u8", "--feature-level", "3.1",
                     says="needs feature level 4.0, compiled at 3.1", code=1)
         self.refuse("dynamic", x, "--type", "u8", "--scale", self.path("none/s.npy"),
@@ -1179,8 +1184,9 @@ class BadUsageTest(CliTest):
                         f"--axis={axis}", says=["--axis", str(axis), "2 dimensions"])
         self.refuse("quantize", self.path("r0.npy"), "--scale", 1, "--axis", 0, "--type", "u8",
                     says=["--axis 0", "0 dimensions"])
-        self.refuse("quantize", a, "--scale", 1, "--type", "f32", says="--type")
-        self.refuse("quantize", a, "--scale", 1, "--type", "i64", says="--type")
+        for kind in ["f32", "i64", "float32", "int64"]:  # known, but not an output's
+            self.refuse("quantize", a, "--scale", 1, "--type", kind,
+                        says=["--type", kind, "u8", "i8", "i32"])
         self.refuse("dequantize", a, "--scale", 1, says=["InputTensor", "a.npy"], code=1)
         self.refuse("dequantize", self.save("w.npy", np.zeros(2, "i8")), "--scale", 1,
                     says=["InputTensor", "w.npy"], code=1)
@@ -1474,6 +1480,75 @@ class BadUsageTest(CliTest):
                     if v["operator"] == "add" and v["signature"] == "i8")
         self.refuse("add", self.a, self.a, "--variant", name, says=[name, "fit"], code=1)
 
+    def test_wrong_names(self):
+        """The nearest name is suggested, and a list only where it is short."""
+        a = self.a
+
+        def suggests(meant, *arguments, code=2, out=None, **environment):
+            self.refuse(*arguments, says=f"did you mean {meant}?", code=code, out=out,
+                        **environment)
+
+        suggests("quantize", "quantise", a)
+        suggests("conformance", "conform")
+        suggests("--zero-point", "quantize", a, "--zeropoint", 1)
+        suggests("--scale", "quantize", a, "--scal=1", "--type", "u8", out="out.npy")
+        suggests("--progress", "--progres", "info")
+        suggests("u8", "quantize", a, "--scale", 1, "--type", "v8")
+        suggests("u8", "quantize", a, "--scale", 1, "--type", "U8")
+        suggests("uint8", "quantize", a, "--scale", 1, "--type", "unit8")
+        suggests("bfloat16", "quantize", a, "--scale", 1, "--precision", "bfloat61")
+        suggests("quantize_linear", "verify", "--operator", "quantise_linear")
+        result = self.refuse("multiply", a, a, out=None, says=["multiply", "quantize", "info"])
+        self.assertNotIn("did you mean", result.stderr)
+        target = cpu_targets(json.loads(self.succeed("info", "--json").stdout), "add_f32")[0]
+        name = target["name"]
+        wrong = name[:-2] + name[-1] + name[-2]  # its last two characters exchanged
+        cases = self.write("cases.jsonl", "")
+        suggests(name, "add", a, a, "--variant", wrong, code=1, out="out.npy")
+        suggests(name, "add", a, a, code=1, out="out.npy", HEWN_VARIANT=wrong)
+        suggests("add_f32__" + name, "add", a, a, "--variant", "add_float32__" + name, code=1,
+                 out="out.npy")
+        suggests(name, "conformance", cases, "--variant", wrong, code=1)
+        suggests(name, "replay", self.path("replay"), "--variant", wrong, code=1)
+
+    def test_names_of_numpy(self):
+        x = self.save("x.npy", sample(self.rng, (4, 5), "f4"))
+        for name, numpy_name in [("u8", "uint8"), ("i8", "int8"), ("i16", "int16"),
+                                 ("u4", "uint4")]:
+            quantized = [self.compute("quantize", x, "--scale", 0.5, "--type", each)
+                         for each in [name, numpy_name]]
+            self.assert_same(*quantized, name)
+        q = self.save("q.npy", sample(self.rng, (4, 5), "u1"))
+        self.assertEqual(self.compute("dequantize", q, "--scale", 0.5, "--type", "float16").dtype,
+                         F16)
+        halves = self.save("x.npy", sample(self.rng, (4, 5), "f4"))
+        self.assert_same(
+            *[self.compute("quantize", halves, "--scale", 0.1, "--precision", word)
+              for word in ["f16", "float16"]])
+
+    def test_default_type(self):
+        """Python's: the zero point's, of a file; else u8, or the first operand's."""
+        x, q = self.save("x.npy", sample(self.rng, (4, 5), "f4")), sample(self.rng, (4, 5), "u1")
+        self.assertEqual(self.compute("quantize", x, "--scale", 0.5).dtype, np.uint8)
+        self.assertEqual(self.compute("quantize", x, "--scale", 0.5, "--zero-point", 3).dtype,
+                         np.uint8)
+        for kind in ["i1", "u1", "i2"]:
+            zero = self.save("z.npy", np.array(3, kind))
+            self.assert_same(self.compute("quantize", x, "--scale", 0.5, "--zero-point", zero),
+                             quantize(np.load(x), F32(0.5), 3, np.dtype(kind)), kind)
+        # --type comes first; NumPy's i64 is no output's type.
+        self.refuse("quantize", x, "--scale", 0.5, "--zero-point", self.save("z.npy", np.int8(3)),
+                    "--type", "u8", says=["z.npy", ".astype('|u1')"], code=1)
+        self.refuse("quantize", x, "--scale", 0.5, "--zero-point", self.save("z.npy", np.int64(3)),
+                    says=["z.npy", ".astype('|u1')"], code=1)
+        file = self.save("q.npy", q)
+        scales = ["--a-scale", 0.1, "--b-scale", 0.2, "--scale", 0.3]
+        self.assert_same(self.compute("qadd", file, file, *scales),
+                         quantized_add(q, 0.1, 0, q, 0.2, 0, 0.3, 0, np.uint8))
+        self.assert_same(self.compute("qadd", file, file, *scales, "--zero-point",
+                                      self.save("z.npy", np.int8(3))),
+                         quantized_add(q, 0.1, 0, q, 0.2, 0, 0.3, 3, np.int8))
+
     def test_usage(self):
         a = self.a
         self.refuse(out=None, says="subcommand")
@@ -1485,7 +1560,6 @@ class BadUsageTest(CliTest):
         self.refuse("add", a, a, "--threads", "many", says="--threads")
         self.refuse("add", a, a, "--nonsense", says="--nonsense")
         self.refuse("quantize", a, "--type", "u8", says="--scale")
-        self.refuse("quantize", a, "--scale", 1, says="--type")
         self.refuse("quantize", a, "--scale", 1, "--type", "u8", "--axis", "x", says="--axis")
         self.refuse("info", "--json", "--licenses", out=None, says="--json")
         self.refuse("conformance", out=None, says="FILES")
@@ -1908,7 +1982,7 @@ class ConformanceTest(CliTest):
         tie = linear_case("QUANTIZE_LINEAR", "f32", [0.25, 0.449951171875], 0.0999755859375, 0,
                           "i8", [2, 4], row="Q.precision", attrs={"precision": "f16"})
         exact = dict(tie, output=tensor("i8", [2], [3, 5]), attrs={"precision": "f32"})
-        self.check([tie, exact], passed=2)
+        self.check([tie, exact, dict(tie, attrs={"precision": "float16"})], passed=3)
         self.check(dict(exact, attrs=tie["attrs"]), failed=1)
         self.broken(dict(tie, attrs={"precision": "f64"}),
                     "'precision' is \"f64\", not f32 f16 bf16")
@@ -1945,6 +2019,13 @@ class ConformanceTest(CliTest):
                              ({"strides": None}, "'block' without 'strides'")]:
             blocks["inputs"]["ScaleTensor"] = {**scale, **change}
             self.broken(blocks, "ScaleTensor", says)
+
+    def test_names_of_numpy(self):
+        case = linear_case("QUANTIZE_LINEAR", "float32", [1.0], 1.0, 0, "uint8", [1])
+        for output in ["u8", "uint8"]:
+            self.check(dict(case, attrs={"output_dtype": output}), passed=1)
+        self.broken(dict(case, attrs={"output_dtype": "int8"}), "'output_dtype' is \"int8\"")
+        self.broken(add_case("int33"), "unknown dtype 'int33'; did you mean int32?")
 
     def test_types_outside_the_tables(self):
         foreign = ["f64", "bf16", "bool", "c64", "c128", "string", "i1", "i3", "u1", "u3",

@@ -71,7 +71,7 @@ class Verify(unittest.TestCase):
 
     def test_usage(self):
         for arguments, says in [
-            (["--operator", "none"], "--operator: none is none of add"),
+            (["--operator", "none"], "--operator: none is not allowed; it is one of add"),
             (["--device", "tpu"], "--device: tpu"),
             (["--cases", "0"], "--cases"),
             (["--cases", "1", "--minutes", "1"], "--minutes"),

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "../../reference/types.h"
+#include "names.h"
 
 namespace hewn::cli {
 
@@ -52,9 +53,18 @@ void store_integer(const std::string &text, Array &array, const std::string &opt
 
 std::string_view type_name(DataType type) { return type_info(type).name; }
 
+std::vector<std::string> type_names() {
+    std::vector<std::string> names;
+    for (const TypeInfo &info : TYPES) {
+        names.emplace_back(info.name);
+        names.push_back(numpy_name(info.name));
+    }
+    return names;
+}
+
 std::optional<DataType> type_from_name(std::string_view name) {
     for (const TypeInfo &info : TYPES)
-        if (info.name == name) return info.type;
+        if (info.name == name || numpy_name(info.name) == name) return info.type;
     return std::nullopt;
 }
 

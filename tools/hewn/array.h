@@ -29,6 +29,9 @@ using Sizes = std::vector<int64_t>;
 // hewn's names of the data types: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64 i4 u4 i2 u2. f64 has a
 // DataType, but no operator takes it.
 std::string_view type_name(DataType type);
+// hewn's and NumPy's names of all types.
+std::vector<std::string> type_names();
+// By hewn's name or NumPy's: "u8" or "uint8".
 std::optional<DataType> type_from_name(std::string_view name);
 // Of an element; 1 of a packed type, several of whose elements share a byte.
 size_t type_bytes(DataType type);

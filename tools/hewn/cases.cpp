@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "names.h"
 #include "operators.h"
 
 namespace hewn::cli {
@@ -33,8 +34,8 @@ const std::set<std::string> TOLERANCE_FIELDS = {"ulp", "abs", "rel"};
 
 // Data types of other projects that are in no operator's table.
 bool is_foreign_type(const std::string &name) {
-    static const std::set<std::string> NAMES = {"f64",    "bf16", "bool", "c64", "c128",
-                                                "string", "i1",   "i3",   "u1",  "u3"};
+    static const std::set<std::string> NAMES = {"f64", "bf16", "bool", "c64", "c128",    "string",
+                                                "i1",  "i3",   "u1",   "u3",  "bfloat16"};
     const auto begins = [&](const char *prefix) { return name.rfind(prefix, 0) == 0; };
     return NAMES.count(name) != 0 || begins("float8") || begins("float6") || begins("float4") ||
            begins("f8") || begins("f6") || begins("f4") || begins("e8m0");
@@ -115,8 +116,11 @@ Header parse_header(const json &tensor, const std::string &name) {
     if (const json *block = optional_member(tensor, "block"))
         header.block = integers(*block, name + ": 'block'");
     header.type = type_from_name(header.dtype);
+    if (header.type) header.dtype = type_name(*header.type);  // int8 is i8
     if (is_foreign_type(header.dtype)) header.type.reset();
-    else if (!header.type) throw InputError(name + ": unknown dtype '" + header.dtype + "'");
+    else if (!header.type)
+        throw InputError(name + ": unknown dtype '" + header.dtype + "'" +
+                         suggestion(header.dtype, type_names()));
     if (header.type && !is_packed(*header.type) && optional_member(tensor, "packed"))
         throw InputError(name + ": 'packed' is for types of less than 8 bits");
     return header;
@@ -147,7 +151,10 @@ void check_attributes(const OperatorInfo &op, const json &attrs, const Headers &
         throw InputError("'quantization_type' is " + brief(*quantization) +
                          ", but the tensors are " + due);
     const json *type = optional_member(attrs, "output_dtype");
-    if (type && *type != output.dtype)
+    const auto is_output_type = [&](const json &name) {
+        return name == output.dtype || name == numpy_name(output.dtype);
+    };
+    if (type && !is_output_type(*type))
         throw InputError("'output_dtype' is " + brief(*type) + ", but the output is of " +
                          output.dtype);
 }
@@ -158,7 +165,10 @@ Attributes parse_attributes(const OperatorInfo &op, const json &attrs) {
     for (const AttributeInfo &attribute : op.attributes) {
         const std::vector<std::string> words = words_of(attribute);
         const json *given = optional_member(attrs, attribute.name);
-        const auto found = given ? std::find(words.begin(), words.end(), *given) : words.begin();
+        const auto is_given = [&](const std::string &word) {
+            return !given || *given == word || *given == numpy_name(word);
+        };
+        const auto found = std::find_if(words.begin(), words.end(), is_given);
         if (found == words.end()) {
             std::string text =
                 std::string("'") + attribute.name + "' is " + brief(*given) + ", not";

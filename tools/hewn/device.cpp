@@ -20,6 +20,12 @@ std::string kind_names(const std::string &conjunction) {
     return text;
 }
 
+std::vector<std::string> kind_words() {
+    std::vector<std::string> words;
+    for (const DeviceKindNames &names : kDeviceKinds) words.push_back(names.word);
+    return words;
+}
+
 DeviceName parse_device(const std::string &text) {
     const size_t colon = text.find(':');
     for (const DeviceKindNames &names : kDeviceKinds) {

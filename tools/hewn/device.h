@@ -32,6 +32,7 @@ struct DeviceName {
 DeviceName parse_device(const std::string &text);
 const char *kind_name(DeviceKind kind);                  // "cuda"
 std::string kind_names(const std::string &conjunction);  // "cpu, cuda, opencl or d3d12"
+std::vector<std::string> kind_words();                   // "cpu", "cuda", ...
 
 // Nothing for the CPU. Throws Error if there is no such device.
 std::optional<Device> open_device(const std::string &text);

@@ -1,10 +1,12 @@
 // hewn: the command line over libhewn.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <limits>
+#include <map>
 #include <memory>
 #include <new>
 #include <set>
@@ -12,12 +14,17 @@
 #include <vector>
 
 #include "array.h"
+#include "complete.h"
 #include "conformance.h"
 #include "device.h"
+#include "facts.h"
 #include "info.h"
+#include "manual.h"
+#include "names.h"
 #include "operators.h"
 #include "progress.h"
 #include "replay.h"
+#include "variants.h"
 #include "verify.h"
 
 namespace {
@@ -26,63 +33,132 @@ using hewn::DataType, hewn::OperatorInfo;
 
 constexpr int EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_MEMORY = 3;
 
-constexpr char FOOTER[] =
-    R"(Tensors are .npy files: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64, little-endian,
-ranks 0 to 8, either order. Images (.jpg, and .png without palette and
-interlacing) are tensors [height, width] or [height, width, channels], u8
-(16 bits: u16) as stored; quantize reads them as f32, value / 255 (65535). An
-output that ends in .png holds u8 or u16, or f32 and f16 as 0..1, clamped and
-rounded to u8. Values of i4, u4, i2 and u2 are in files of i8 and u8, one a byte:
-quantize --type u4, dequantize --bits 4. The output file appears whole or not at
-all. Standard input and output, pipes and devices are not supported.
+// Follow the options in --help and in the man page.
+const std::vector<Section> SECTIONS = {
+    {"Tensors", R"(Tensors are .npy files: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64, little-endian,
+ranks 0 to 8, either order. Options take these names and NumPy's (float32, int8).
 
-Scales and zero points are numbers or .npy files: of one element, 1-D along the
+Images (.jpg, and .png without palette and interlacing) are tensors [height,
+width] or [height, width, channels], u8 (16 bits: u16) as stored; quantize reads
+them as f32, value / 255 (65535). An output that ends in .png holds u8 or u16, or
+f32 and f16 as 0..1, clamped and rounded to u8.
+
+Values of i4, u4, i2 and u2 are in files of i8 and u8, one a byte: quantize
+--type u4, dequantize --bits 4.
+
+The output file appears whole or not at all. Standard input and output, pipes and
+devices are not supported.
+)"},
+    {"Scales and zero points",
+     R"(Scales and zero points are numbers or .npy files: of one element, 1-D along the
 input's --axis, or of sizes that broadcast to the input's by NumPy's rule. With
 --block-size B each serves B neighbours along --axis (the last one what is left):
 sizes then count blocks there. One operand of add may be a number too, of the
 other's type. A number that its type cannot hold is an error; a negative one
 follows a "=" (--scale=-2) or, of add, a "--".
-
-HEWN_VARIANT in the environment does what --variant does.
-
-Exit code: 0 done; 1 the library refused the operator, a conformance case
+)"},
+    {"Environment", R"(HEWN_VARIANT does what --variant does.
+)"},
+    {"Exit status", R"(Exit code: 0 done; 1 the library refused the operator, a conformance case
 failed, or a result of verify is wrong; 2 wrong usage or bad input; 3 out of memory.
-)";
+)"},
+    {"Examples", R"(hewn quantize photo.jpg --scale 0.0039 -o q.png
+hewn dequantize q.npy --scale scales.npy --axis 1 -o y.npy
+hewn add a.npy b.npy -o sum.npy --device cuda
+hewn info
+)",
+     /*verbatim=*/true},
+};
 
-void add_execution(CLI::App &command, ExecutionOptions &options) {
-    command
-        .add_option("--device", options.device,
-                    kind_names("or") + ": the first GPU; cuda:1 for the second device")
-        ->type_name("DEVICE");
-    command
-        .add_option("--variant", options.variant,
-                    "force a target (x86_64_avx2) or one variant (add_f32__x86_64_avx2)")
-        ->type_name("NAME");
-    command.add_option("--threads", options.threads, "most threads; 0: as many as help")
-        ->check(CLI::Range(0, std::numeric_limits<int>::max()))
-        ->type_name("N");
+std::string footer() {
+    std::string text;
+    for (const Section &section : SECTIONS)
+        text += (text.empty() ? "" : "\n") + std::string(section.title) + ":\n" + section.text;
+    return text;
 }
 
-void add_common(CLI::App &command, OperatorOptions &options) {
+// The headings of --help for options that several commands have.
+constexpr char WHERE_IT_RUNS[] = "Where it runs", FILES_AND_LIMITS[] = "Files and limits";
+
+// ---- Words that options take ----
+
+using Words = std::vector<std::string>;
+
+// Those of each option whose values can be listed; completions offer them.
+std::map<const CLI::Option *, std::function<Words()>> offered_words;
+
+CLI::Option *offer(CLI::Option *option, std::function<Words()> words) {
+    offered_words[option] = std::move(words);
+    return option;
+}
+
+// The option takes these words, or NumPy's names for them, and no others.
+CLI::Option *take_only(CLI::Option *option, const Words &words) {
+    Words names = words;
+    for (const std::string &word : words)
+        if (numpy_name(word) != word) names.push_back(numpy_name(word));
+    const auto check = [words, names](std::string &given) -> std::string {
+        for (size_t i = 0; i < words.size(); i++) {
+            if (given != words[i] && given != numpy_name(words[i])) continue;
+            given = words[i];
+            return "";
+        }
+        // A type that is known is not a mistyped one.
+        const bool is_type = type_from_name(given).has_value();
+        return given + " is not allowed" + suggestion(given, is_type ? Words() : names, words);
+    };
+    offer(option, [words] { return words; });
+    return option->transform(CLI::Validator(check, ""));
+}
+
+// ---- The commands ----
+
+// A Range whose limits --help need not have.
+CLI::Validator whole_number(int least) {
+    return CLI::Range(least, std::numeric_limits<int>::max()).description("");
+}
+
+// `kernels`: whose variants can be forced; empty: all operators'.
+void add_execution(CLI::App &command, ExecutionOptions &options, const std::string &kernels = "") {
+    offer(command.add_option("--device", options.device,
+                             kind_names("or") + ": the first GPU; cuda:1 for the second device"),
+          kind_words)
+        ->type_name("DEVICE")
+        ->group(WHERE_IT_RUNS);
+    offer(command.add_option("--variant", options.variant,
+                             "force a target (x86_64_avx2) or one variant (add_f32__x86_64_avx2)"),
+          [kernels] { return forcible_names(kernels); })
+        ->type_name("NAME")
+        ->group(WHERE_IT_RUNS);
+    command.add_option("--threads", options.threads, "most threads; 0: as many as help")
+        ->check(whole_number(0))
+        ->type_name("N")
+        ->group(WHERE_IT_RUNS);
+}
+
+void add_common(CLI::App &command, const OperatorInfo &op, OperatorOptions &options) {
     command.add_option("-o,--output", options.output, "output file, .npy or .png")
         ->required()
         ->type_name("FILE");
-    command
-        .add_option("--feature-level", options.feature_level,
-                    "DirectML's 1.0 to 6.4, or hewn, which has all there is; default: hewn")
-        ->type_name("LEVEL");
-    const CLI::Range positive(1, std::numeric_limits<int>::max());
+    offer(command.add_option("--feature-level", options.feature_level,
+                             "DirectML's 1.0 to 6.4, or hewn, which has all there is; default: "
+                             "hewn"),
+          feature_level_words)
+        ->type_name("LEVEL")
+        ->group(FILES_AND_LIMITS);
     command
         .add_option("--max-image-mib", options.image_limits.mib,
                     "most MiB of an image's pixels as stored; default: 512")
-        ->check(positive)
-        ->type_name("N");
+        ->check(whole_number(1))
+        ->type_name("N")
+        ->group(FILES_AND_LIMITS);
     command
         .add_option("--max-scans", options.image_limits.scans,
                     "most scans of a progressive JPEG; default: 100")
-        ->check(positive)
-        ->type_name("N");
-    add_execution(command, options);
+        ->check(whole_number(1))
+        ->type_name("N")
+        ->group(FILES_AND_LIMITS);
+    add_execution(command, options, kernels_name(op));
 }
 
 // A subcommand's options live as long as its callback.
@@ -125,7 +201,7 @@ void add_input(CLI::App &command, const OperatorInfo &op, size_t input, Operator
                      : has_quantization_type(op) ? "; absent: an unsigned type's middle, or 0"
                                                  : "; absent: 0"))
             ->required(!tensor.optional)
-            ->type_name(tensor.role == HEWN_TENSOR_ROLE_SCALE ? "S" : "Z");
+            ->type_name("NUMBER|FILE");
         return;
     }
     command
@@ -133,36 +209,41 @@ void add_input(CLI::App &command, const OperatorInfo &op, size_t input, Operator
                     std::string(tensor.name) + ": " + types_text(tensor) +
                         (takes_number(op, input) ? "; or a number" : ""))
         ->required()
-        ->type_name("FILE");
+        ->type_name(takes_number(op, input) ? "FILE|NUMBER" : "FILE");
 }
 
 void add_type(CLI::App &command, const OperatorInfo &op, OperatorOptions &options) {
     const TensorInfo *typed = typed_by_option(op);
     if (!typed) return;
-    const bool of_scale = is_parameter(*typed), of_input = !of_scale && has_type_of_input(op);
-    std::vector<std::string> names;
-    for (const DataType type : types_of(*typed)) names.emplace_back(type_name(type));
-    command
-        .add_option(
-            "--type", options.type,
-            std::string("type of the output") +
-                (of_scale   ? " and the scale; default: the scale file's, else " + names.front()
-                 : of_input ? "; default: the first input's"
-                            : ""))
-        ->required(!of_scale && !of_input)
-        ->check(CLI::IsMember(names));
+    Words words;
+    for (const DataType type : types_of(*typed)) words.emplace_back(type_name(type));
+    std::string text = "type of the output";
+    if (is_parameter(*typed)) {
+        text += " and the scale: " + types_text(*typed) + "; default: the scale file's, else " +
+                words.front();
+    } else {
+        bool zero_point = false;
+        for (const TensorInfo &tensor : op.tensors)
+            zero_point |=
+                tensor.role == HEWN_TENSOR_ROLE_ZERO_POINT && tensor.like == int(input_count(op));
+        const std::string otherwise = has_type_of_input(op) ? "the first input's" : "u8";
+        text += ": " + types_text(*typed) +
+                "; default: " + (zero_point ? "the zero point file's, else " : "") + otherwise;
+    }
+    take_only(command.add_option("--type", options.type, text), words)->type_name("TYPE");
 }
 
 // Where files may hold the data's elements in more bits than they have.
 void add_bits(CLI::App &command, const OperatorInfo &op, OperatorOptions &options) {
-    std::set<int> bits;
+    std::set<std::string> bits;
     for (const DataType type : types_of(op.tensors.front()))
-        if (is_packed(type)) bits.insert(type_name(type)[1] - '0');
+        if (is_packed(type)) bits.emplace(type_name(type).substr(1));
     if (bits.empty()) return;
-    command
-        .add_option("--bits", options.bits,
-                    "bits of the elements of a u8 or i8 file and of its zero point")
-        ->check(CLI::IsMember(bits))
+    const Words words(bits.begin(), bits.end());
+    take_only(command.add_option("--bits", options.bits,
+                                 "bits of the elements of a u8 or i8 file and of its zero point: " +
+                                     joined(words)),
+              words)
         ->type_name("N");
 }
 
@@ -176,7 +257,7 @@ void add_axis(CLI::App &command, OperatorOptions &options) {
         .add_option("--block-size", options.block_size,
                     "elements along --axis that share a scale and a zero point")
         ->needs(axis)
-        ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+        ->check(whole_number(1))
         ->type_name("B");
 }
 
@@ -184,11 +265,11 @@ void add_attributes(CLI::App &command, const OperatorInfo &op, OperatorOptions &
     options.attributes.resize(op.attributes.size());
     for (size_t i = 0; i < op.attributes.size(); i++) {
         const AttributeInfo &attribute = op.attributes[i];
-        command
-            .add_option(
-                std::string("--") + attribute.name, options.attributes[i],
-                std::string("ONNX's attribute of that name; default: ") + attribute.values[0])
-            ->check(CLI::IsMember(words_of(attribute)))
+        const Words words = words_of(attribute);
+        take_only(command.add_option(std::string("--") + attribute.name, options.attributes[i],
+                                     "ONNX's attribute of that name: " + joined(words) +
+                                         "; default: " + words.front()),
+                  words)
             ->type_name("VALUE");
     }
 }
@@ -211,7 +292,7 @@ void add_operator_command(CLI::App &app, const OperatorInfo &op) {
     add_type(command, op, *options);
     add_bits(command, op, *options);
     add_attributes(command, op, *options);
-    add_common(command, *options);
+    add_common(command, op, *options);
     command.callback([&op, options] { run_operator(op, *options); });
 }
 
@@ -246,17 +327,19 @@ void add_verify_command(CLI::App &app, int &exit_code) {
     CLI::Option *minutes = command
                                .add_option("--minutes", options->minutes,
                                            "of random cases beside the others; default: a third")
-                               ->check(CLI::NonNegativeNumber)
+                               ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
                                ->type_name("N");
     command.add_option("--cases", options->cases, "that many random cases instead")
-        ->check(CLI::PositiveNumber)
+        ->check(whole_number(1))
         ->excludes(minutes)
         ->type_name("N");
-    command
-        .add_option("--device", options->device,
-                    kind_names("or") + " alone; default: all that are here")
+    offer(command.add_option("--device", options->device,
+                             kind_names("or") + " alone; default: all that are here"),
+          kind_words)
         ->type_name("DEVICE");
-    command.add_option("--operator", options->op, "one alone: quantize_linear")->type_name("NAME");
+    take_only(command.add_option("--operator", options->op, "one alone: quantize_linear"),
+              operator_names())
+        ->type_name("NAME");
     command.add_flag("--json", options->json, "the same as JSON, with a line for each variant");
     command.callback([options, &exit_code] {
         if (!verify(*options)) exit_code = EXIT_FAILED;
@@ -279,10 +362,70 @@ void add_replay_command(CLI::App &app) {
     command.callback([options] { replay(options->folder, *options); });
 }
 
+// ---- The table as others read it ----
+
+OptionFacts facts_of(const CLI::Option &option) {
+    OptionFacts facts;
+    for (const std::string &name : option.get_snames()) facts.names.push_back("-" + name);
+    for (const std::string &name : option.get_lnames()) facts.names.push_back("--" + name);
+    if (option.get_positional()) facts.argument = option.get_name(true);
+    if (option.get_items_expected_max() > 0) facts.value = option.get_type_name();
+    facts.about = option.get_description();
+    facts.group = option.get_group();
+    facts.required = option.get_required();
+    facts.repeats = option.get_items_expected_max() > 1;
+    const auto found = offered_words.find(&option);
+    if (found != offered_words.end()) facts.words = found->second;
+    return facts;
+}
+
+CommandFacts facts_of(const CLI::App &app) {
+    CommandFacts facts{app.get_name(), app.get_description(), {}, {}};
+    for (const CLI::Option *option : app.get_options()) facts.options.push_back(facts_of(*option));
+    std::stable_partition(facts.options.begin(), facts.options.end(),
+                          [](const OptionFacts &option) { return option.names.empty(); });
+    for (const CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; }))
+        facts.commands.push_back(facts_of(*command));
+    return facts;
+}
+
+// What is wrong on the command line. CLI11 reports a missing option before an unknown one, though
+// it may be the missing one that is mistyped.
+std::string usage_error(const CLI::App &app, const CLI::ParseError &error) {
+    const CommandFacts facts = facts_of(app);
+    const std::vector<const CLI::App *> commands =
+        app.get_subcommands([](const CLI::App *command) { return command->parsed(); });
+    for (const std::string &word : app.remaining(/*recurse=*/true)) {
+        const bool is_option = word.size() > 1 && word[0] == '-';
+        if (!is_option && !commands.empty()) continue;
+        if (is_option && is_number(word))
+            return word + " is taken for an option: write --option=" + word + ", or -- before " +
+                   word + " and what follows";
+        Words names;
+        if (is_option) {
+            for (const CLI::App *each : {&app, commands.empty() ? &app : commands.front()})
+                for (const OptionFacts &option : facts_of(*each).options)
+                    names.insert(names.end(), option.names.begin(), option.names.end());
+        } else {
+            for (const CommandFacts &command : facts.commands) names.push_back(command.name);
+        }
+        const std::string name = word.substr(0, word.find('='));
+        return (is_option ? "unknown option " : "unknown subcommand ") + name +
+               suggestion(name, names, is_option ? Words() : names);
+    }
+    return error.what();
+}
+
+// An option after which nothing else is done.
+template<class Print>
+void print_and_stop(const Print &print) {
+    print();
+    throw CLI::Success();
+}
+
 int run(int argc, char **argv) {
-    CLI::App app("hewn: DirectML's element-wise operators on files, by precompiled kernels",
-                 "hewn");
-    app.footer(FOOTER);
+    CLI::App app("DirectML's element-wise operators on files, by precompiled kernels", "hewn");
+    app.footer(footer());
     app.allow_windows_style_options(false);  // a file's name may begin with a slash (under Wine)
     app.require_subcommand(1);
     app.fallthrough();  // --progress may follow the subcommand
@@ -290,12 +433,31 @@ int run(int argc, char **argv) {
     bool progress = false;
     int exit_code = 0;
     app.add_flag("--progress", progress, "report progress on stderr even where it is no terminal");
+    take_only(app.add_option_function<std::string>(
+                  "--completion",
+                  [](const std::string &shell) {
+                      print_and_stop([&] { print_completion_script(shell); });
+                  },
+                  "print the script by which that shell completes hewn's command line: " +
+                      joined(completion_shells())),
+              completion_shells())
+        ->type_name("SHELL");
+    app.add_flag_callback(
+        "--man",
+        [&app] {
+            print_and_stop([&] { print_manual(facts_of(app), SECTIONS, version_string()); });
+        },
+        "print the man page: hewn --man | man -l -");
     add_info_command(app);
     for (const OperatorInfo &op : operator_table()) add_operator_command(app, op);
     add_conformance_command(app, exit_code);
     add_verify_command(app, exit_code);
     add_replay_command(app);
 
+    if (argc > 1 && std::string(argv[1]) == "--complete") {
+        print_completions(facts_of(app), {argv + 2, argv + argc});
+        return 0;
+    }
     // Callbacks run in the order of the command line's subcommands, after everything is parsed.
     // --progress is known by then.
     app.parse_complete_callback([&] { Progress::show(progress); });
@@ -303,13 +465,7 @@ int run(int argc, char **argv) {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
         if (error.get_exit_code() != 0) {
-            // CLI11 would only say that a subcommand is required.
-            const bool unknown =
-                argc > 1 && argv[1][0] != '-' &&
-                app.get_subcommands([&](CLI::App *command) { return command->check_name(argv[1]); })
-                    .empty();
-            std::cerr << "hewn: error: "
-                      << (unknown ? "unknown subcommand " + std::string(argv[1]) : error.what())
+            std::cerr << "hewn: error: " << usage_error(app, error)
                       << "\nRun hewn --help, or hewn <subcommand> --help.\n";
             return EXIT_USAGE;
         }

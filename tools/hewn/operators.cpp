@@ -9,6 +9,7 @@
 #include "array.h"
 #include "device.h"
 #include "files.h"
+#include "names.h"
 #include "npy.h"
 #include "progress.h"
 
@@ -229,7 +230,7 @@ private:
             if (role == HEWN_TENSOR_ROLE_OUTPUT) set_output_type();
             for (size_t i = 0; i < operands_.size(); i++) {
                 Operand &operand = operands_[i];
-                if (operand.tensor->role != role || !options_.inputs[i]) continue;
+                if (operand.tensor->role != role || !options_.inputs[i] || operand.array) continue;
                 operand.due = due(*operand.tensor);
                 operand.array = load_parameter(*options_.inputs[i], operand);
                 if (operand.tensor == typed_by_option(op_)) check_typed(operand);
@@ -273,7 +274,23 @@ private:
     void set_output_type() {
         const bool asked = !options_.type.empty() && (output().like < 0 || mixes_floats(op_));
         if (asked) output_type_ = type_from_name(options_.type).value();
-        else output_type_ = operands_[size_t(std::max(output().like, 0))].array->type;
+        else if (output().like >= 0) output_type_ = operands_[size_t(output().like)].array->type;
+        else output_type_ = default_output_type();
+    }
+
+    // As in Python: the type of a file that is the output's zero point, which is loaded here; else
+    // the first input's, if outputs may have it, or u8.
+    DataType default_output_type() {
+        for (size_t i = 0; i < operands_.size(); i++) {
+            Operand &operand = operands_[i];
+            if (operand.tensor->like != int(operands_.size()) || !options_.inputs[i] ||
+                is_number(*options_.inputs[i]))
+                continue;
+            operand.array = load_parameter(*options_.inputs[i], operand);
+            if (allows(output(), operand.array->type)) return operand.due = operand.array->type;
+            operand.array.reset();  // It is refused as the other type's.
+        }
+        return has_type_of_input(op_) ? operands_.front().array->type : DataType::UINT8;
     }
 
     // Those of one element.
@@ -368,10 +385,12 @@ std::string argument_of(const TensorInfo &tensor) {
 }
 
 bool takes_number(const OperatorInfo &op, size_t input) {
-    const auto is_like = [&](size_t i, size_t other) { return op.tensors[i].like == int(other); };
-    for (size_t i = 0; i < input_count(op); i++) {
-        if (is_parameter(op.tensors[i])) return false;
-        if (i != input && (is_like(i, input) || is_like(input, i))) return true;
+    const size_t inputs = input_count(op);
+    if (std::any_of(op.tensors.begin(), op.tensors.begin() + ptrdiff_t(inputs), is_parameter))
+        return false;
+    for (size_t i = 0; i < inputs; i++) {
+        const bool alike = op.tensors[i].like == int(input) || op.tensors[input].like == int(i);
+        if (i != input && alike) return true;
     }
     return false;
 }
@@ -386,12 +405,17 @@ bool has_type_of_input(const OperatorInfo &op) {
 
 FeatureLevel parse_feature_level(const std::string &text) {
     if (text.empty()) return FeatureLevel::NEWEST;
-    std::string known;
 #define HEWN_LEVEL(name, word, number) \
-    if (text == word) return FeatureLevel(number); \
-    known += std::string(" ") + word;
+    if (text == word) return FeatureLevel(number);
 #include "types.inc"
-    throw InputError("--feature-level: " + text + " is none of" + known);
+    throw InputError("--feature-level: " + text + " is none of " + joined(feature_level_words()));
+}
+
+std::vector<std::string> feature_level_words() {
+    return {
+#define HEWN_LEVEL(name, word, number) word,
+#include "types.inc"
+    };
 }
 
 void run_operator(const OperatorInfo &op, const OperatorOptions &options) {

@@ -47,5 +47,6 @@ void run_operator(const OperatorInfo &op, const OperatorOptions &options);
 
 // "6.0" -> FeatureLevel::LEVEL_6_0. Throws InputError with the list of levels.
 FeatureLevel parse_feature_level(const std::string &text);
+std::vector<std::string> feature_level_words();  // "1.0", ..., "hewn"
 
 }  // namespace hewn::cli

@@ -73,6 +73,8 @@ const Kernels &kernels_of(const OperatorInfo &op) {
 bool has_quantization_type(const OperatorInfo &op) { return kernels_of(op).middle; }
 bool mixes_floats(const OperatorInfo &op) { return kernels_of(op).mixed; }
 
+std::string kernels_name(const OperatorInfo &op) { return kernels_of(op).of; }
+
 std::vector<std::string> words_of(const AttributeInfo &attribute) {
     return {attribute.values, attribute.values + attribute.value_count};
 }
@@ -83,7 +85,7 @@ bool asks_for_any(const Attributes &attributes) {
 
 std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &types,
                         const Attributes &attributes) {
-    std::string name = kernels_of(op).of;
+    std::string name = kernels_name(op);
     const auto has = [&](DataType type) {
         return std::count(types.begin(), types.end(), type) > 0;
     };

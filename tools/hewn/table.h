@@ -52,6 +52,9 @@ std::vector<std::string> words_of(const AttributeInfo &attribute);
 // Whether one is not the default.
 bool asks_for_any(const Attributes &attributes);
 
+// The operator whose kernels compute it: "quantize_linear" for QUANTIZE.
+std::string kernels_name(const OperatorInfo &op);
+
 // The name, without its target, of the kernel for tensors of these types: "quantize_linear_f32_u8".
 std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &types,
                         const Attributes &attributes = {});

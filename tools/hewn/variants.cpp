@@ -3,10 +3,26 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "names.h"
+
 namespace hewn::cli {
 
 std::string kernel_of(const hewn_variant_info &variant) {
     return std::string(variant.operator_name) + "_" + variant.signature;
+}
+
+std::vector<std::string> forcible_names(const std::string &kernels) {
+    std::vector<std::string> names;
+    for (const hewn_target_info &target : targets()) names.push_back(target.name);
+    for (const hewn_variant_info &variant : variants())
+        if (kernels.empty() || kernels == variant.operator_name) names.push_back(variant.name);
+    return names;
+}
+
+std::vector<std::string> operator_names() {
+    std::set<std::string> names;
+    for (const hewn_variant_info &variant : variants()) names.insert(variant.operator_name);
+    return {names.begin(), names.end()};
 }
 
 std::string lack_of(const hewn_target_info &target) {
@@ -40,6 +56,18 @@ std::string reason_of(const Choice &choice, const hewn_target_info &target) {
     return alone ? " forces it" : " forces it, and those below it where it has no kernel";
 }
 
+// As the library does it: a target or a variant for the device, or all targets.
+std::string suggested_variant(const std::string &forced, DeviceKind device) {
+    std::vector<std::string> names, listed;
+    for (const hewn_target_info &target : targets()) {
+        listed.push_back(target.name);
+        if (DeviceKind(target.device) == device) names.push_back(target.name);
+    }
+    for (const hewn_variant_info &variant : variants())
+        if (DeviceKind(variant.device) == device) names.push_back(variant.name);
+    return suggestion(forced, names, listed);
+}
+
 // A choice forced by the option or the environment (`by` says which): a target, or one variant.
 Choice forced_choice(const std::string &forced, const std::string &by, DeviceKind device) {
     Choice choice;
@@ -50,9 +78,7 @@ Choice forced_choice(const std::string &forced, const std::string &by, DeviceKin
         name = variant.target;
         choice.one_variant = true;
     }
-    std::string known;
     for (const hewn_target_info &target : targets()) {
-        known += (known.empty() ? "" : " ") + std::string(target.name);
         if (name != target.name) continue;
         choice.possible =
             target.supported && target.device == static_cast<hewn_device_kind>(device);
@@ -63,8 +89,8 @@ Choice forced_choice(const std::string &forced, const std::string &by, DeviceKin
         choice.reason = by + forced + reason_of(choice, target);
     }
     if (choice.reason.empty())
-        choice.reason = by + forced + " is neither a target (" + known +
-                        ") nor a variant of this build (hewn info lists them)";
+        choice.reason = by + forced + " is neither a target nor a variant of this build" +
+                        suggested_variant(forced, device);
     return choice;
 }
 

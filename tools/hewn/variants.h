@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace hewn::cli {
 
@@ -37,6 +38,13 @@ std::string reason_of_picks(const Choice &choice, const hewn_target_info &target
 
 // "add_f32", ...
 std::string kernel_of(const hewn_variant_info &variant);
+
+// What --variant can force: targets, and the variants of one operator's kernels, "quantize_linear",
+// or of all.
+std::vector<std::string> forcible_names(const std::string &kernels = "");
+
+// The operators that this build has kernels of: "add", ...
+std::vector<std::string> operator_names();
 
 // What an unsupported target lacks: "this CPU or its system lacks AVX2".
 std::string lack_of(const hewn_target_info &target);

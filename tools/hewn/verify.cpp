@@ -8,7 +8,6 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <set>
 #include <vector>
 
 #include "../../reference/contents.h"
@@ -337,15 +336,6 @@ std::vector<Checked> variants_to_check(const std::vector<Opened> &opened, const 
     return all;
 }
 
-void check_operator_name(const std::string &op) {
-    std::set<std::string> names;
-    for (const hewn_variant_info &variant : variants()) names.insert(variant.operator_name);
-    if (op.empty() || names.count(op)) return;
-    std::string known;
-    for (const std::string &name : names) known += (known.empty() ? "" : ", ") + name;
-    throw InputError("--operator: " + op + " is none of " + known);
-}
-
 // ---- Speed ----
 
 // The fewest seconds of a call in 20 ms of them.
@@ -498,7 +488,6 @@ void print_page(const json &report) {
 }  // namespace
 
 bool verify(const VerifyOptions &options) {
-    check_operator_name(options.op);
     set_seed(options.seed ? *options.seed : std::random_device{}());
     const std::vector<Opened> opened = open_devices(options.device);
     std::vector<Checked> all = variants_to_check(opened, options.op);

@@ -60,6 +60,12 @@ for file in include/hewn/hewn.h include/hewn/hewn.hpp "$lib/libhewn.a" \
     share/doc/hewn/{LICENSE,THIRD_PARTY.md,numerics.md,operators.md}; do
     [[ -e $prefix/$file ]] || fail "$file is not installed"
 done
+if [[ -e $prefix/bin/hewn ]]; then
+    for file in man/man1/hewn.1 bash-completion/completions/hewn zsh/site-functions/_hewn \
+        fish/vendor_completions.d/hewn.fish; do
+        [[ -s $prefix/share/$file ]] || fail "share/$file is not installed"
+    done
+fi
 [[ -L $prefix/$so && -L $prefix/$so.$minor ]] ||
     fail "libhewn.so and libhewn.so.$minor are to be links"
 cmp "$source/LICENSE" "$prefix/share/doc/hewn/LICENSE"

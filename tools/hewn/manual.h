@@ -1,0 +1,16 @@
+// hewn --man: the man page.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "facts.h"
+
+namespace hewn::cli {
+
+// Prints the page, in the macros of man(7). Its date is today's, or that of SOURCE_DATE_EPOCH in
+// the environment.
+void print_manual(const CommandFacts &hewn, const std::vector<Section> &sections,
+                  const std::string &version);
+
+}  // namespace hewn::cli
