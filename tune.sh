@@ -4,37 +4,47 @@
 #
 #     ./tune.sh --op quantize_linear --signature f32_u8 --budget 3m
 #
-# An interrupted run continues when it is started again. --help lists everything; docs/tuning.md
-# explains it.
+# An interrupted run continues when it is started again. --help lists the options and the other
+# commands; docs/tuning.md explains them.
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
-venv=$root/build-tune/venv
-# What pip finds or puts elsewhere would be missing in the virtual environment.
+source "$root/scripts/venv.sh"
+# What pip finds or puts elsewhere would be missing in the virtual environments.
 unset PYTHONPATH PYTHONHOME PIP_TARGET PIP_PREFIX
 export PIP_USER=0
+python=/usr/bin/python3
+[[ -x $python ]] || python=python3
+command -v "$python" >/dev/null || "$root/scripts/setup.sh"  # a bare system
 
-install_wheels() {
-    local python=/usr/bin/python3 stamp=$venv/hewn.stamp wanted
-    wanted="$root $("$python" -V) $(sha256sum <"$root/tools/tune/requirements.txt")"
-    if [[ -f $stamp && $(<"$stamp") == "$wanted" ]]; then return; fi
-    echo "tune.sh: making $venv"
-    "$python" -m venv --clear "$venv"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-deps \
-        --only-binary :all: \
-        -r "$root/tools/tune/requirements.txt"
-    printf '%s\n' "$wanted" >"$stamp"
+# Prints help or refuses wrong arguments before anything is made or installed.
+answer=$("$python" "$root/tools/tune/command_line.py" "$@")
+
+# use_venv NAME REQUIREMENTS: from here on, $python is that of build-tune/NAME, which has the wheels
+# and the module hewn_tune.
+use_venv() {
+    local venv=$root/build-tune/$1 packages
+    mkdir -p "$root/build-tune"
+    [[ -f $venv/hewn.stamp ]] || echo "tune.sh: making $venv, which takes about a minute"
+    make_venv "$venv" "$root/tools/tune/$2"
+    python=$venv/bin/python
+    packages=("$venv"/lib/python3*/site-packages)
+    echo "$root/tools/tune" >"${packages[0]}/hewn_tune.pth"
 }
 
-if [[ ${1-} == benchmark ]]; then  # builds nothing; the test of foreign optimisers needs the wheels
-    source "$root/scripts/venv.sh"
-    mkdir -p "$root/build-tune"
-    make_venv "$root/build-tune/benchmark-venv" "$root/tools/tune/benchmark-requirements.txt"
-    [[ ${2-} == --set-up ]] && exit
-    exec "$root/build-tune/benchmark-venv/bin/python" "$root/tools/tune" "$@"
-fi
-
-"$root/scripts/setup.sh" --tests
-install_wheels
-export PATH="$root/.venv/bin:$PATH"
-[[ ${1-} == --set-up ]] && exit  # the tests need no more
-exec "$venv/bin/python" "$root/tools/tune" "$@"
+case $answer in
+merge) ;;
+benchmark) use_venv benchmark-venv benchmark-requirements.txt ;;
+export-space) "$root/scripts/setup.sh" ;;
+search | record)
+    "$root/scripts/setup.sh"
+    use_venv venv requirements.txt
+    ;;
+*)
+    printf '%s\n' "$answer"
+    exit
+    ;;
+esac
+for argument; do
+    [[ $argument == --set-up ]] && exit
+done
+exec "$python" "$root/tools/tune" "$@"

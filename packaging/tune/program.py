@@ -9,10 +9,15 @@ import shutil
 import sys
 
 
-def main():
+def unpack():
+    """The folder of the source, which is unpacked there if it is not yet."""
     name = f"hewn-{importlib.metadata.version('hewn-tune')}"
-    script = pathlib.Path(name, "tune.sh").absolute()
-    if not script.exists():
+    folder = pathlib.Path(name).absolute()
+    if not (folder / "tune.sh").exists():
         shutil.unpack_archive(pathlib.Path(__file__).parent / f"{name}.tar.gz")
-        print(f"hewn-tune: unpacked {script.parent}", file=sys.stderr, flush=True)
-    os.execv("/bin/bash", ["bash", str(script), *sys.argv[1:]])
+        print(f"hewn-tune: unpacked {folder}", file=sys.stderr, flush=True)
+    return folder
+
+
+def main():
+    os.execv("/bin/bash", ["bash", str(unpack() / "tune.sh"), *sys.argv[1:]])

@@ -8,7 +8,9 @@ them, which `./tune.sh benchmark --set-up` makes."""
 import contextlib
 import io
 import json
+import os
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -167,12 +169,41 @@ class ForeignTest(unittest.TestCase):
         self.assertEqual(self.tuner.evaluate(
             {name: env["best_config"][name] for name in best}).time, fastest)
 
+    def documented(self, page, says):
+        """Runs the block of Python of a page that has the text, in a folder where the repository's
+        documents are, and returns its variables."""
+        text = (SOURCE / page).read_text(encoding="utf-8")
+        (block,) = [block for block in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.M)
+                    if says in block]
+        (self.folder / "docs").symlink_to(SOURCE / "docs")
+        before, variables = os.getcwd(), {}
+        os.chdir(self.folder)
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(block, page, "exec"), variables)
+        finally:
+            os.chdir(before)
+        return variables
+
+    def test_what_the_documents_say_of_kernel_tuner(self):
+        told = self.documented("docs/lab/tuning.md", "tune_kernel_T1")
+        space, best = told["recorded"].space(), told["environment"]["best_config"]
+        config = {name: best[name] for name in space.parameters}
+        self.assertTrue(space.valid(config), best)
+        self.assertEqual(told["recorded"].evaluate(config).time, best["time"])
+
+    def test_what_the_documents_say_of_optuna(self):
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        told = self.documented("docs/tuning.md", "optuna.create_study")
+        self.assertEqual(len(told["study"].trials), 100)
+        self.assertGreaterEqual(told["study"].best_value, told["tuner"].best()[1])
+
     # ---- The benchmark ----
 
     def test_every_optimiser_of_the_benchmark(self):
         reports = []
-        benchmark.main([self.file], list(benchmark.OPTIMISERS), 60, 3, "time",
-                       self.folder / "out", reports.append)
+        benchmark.main([self.file], benchmark.OPTIMISERS, 60, 3, "time", self.folder / "out",
+                       reports.append)
         (outcome,) = json.loads((self.folder / "out/benchmark.json").read_text())
         self.assertEqual(list(outcome["optimisers"]), list(benchmark.OPTIMISERS))
         for name, told in outcome["optimisers"].items():

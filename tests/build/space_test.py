@@ -3,10 +3,15 @@
 
 import concurrent.futures
 import contextlib
+import functools
 import importlib.util
 import io
 import json
+import os
 import pathlib
+import pty
+import re
+import shlex
 import shutil
 import signal
 import statistics
@@ -409,24 +414,27 @@ class AskAndTellTest(Recording):
     def test_live(self):
         """Evaluations that build, check and time."""
         kernel = tune_test.kernel_named("add", "f32", "general")
-        live = hewn_tune.Live(BUILD.folder, kernel.name, 4096, record=self.folder / "live")
+        open_live = functools.partial(hewn_tune.Live, build=BUILD.folder)
+        live = open_live(kernel.name, 4096, record=self.folder / "live")
         present = live.evaluate(self.present)
         self.assertEqual(present.status, "correct", present)
         self.assertTrue(0 < present.time < 1, present)
         other = {**self.present, "vector": 4 if self.present["vector"] != 4 else 2}
         timed = live.evaluate(other)
         self.assertTrue(0 < timed.time < 1 and timed.seconds > 0, timed)
-        again = hewn_tune.Live(BUILD.folder, kernel.name, 4096, record=self.folder / "live")
+        again = open_live(kernel.name, 4096, record=self.folder / "live")
         with unittest.mock.patch.object(again.search, "time") as measured:
             again.evaluate(other)
         measured.assert_not_called()
         self.assertEqual(again.result(other)["invalidity"], "correct")
         self.assertEqual(live.evaluate({**other, "tail": "shifted"}).status, "constraints")
-        with self.assertRaisesRegex(ValueError, "has no kernel nothing; it has"):
-            hewn_tune.Live(BUILD.folder, "nothing")
+        with self.assertRaisesRegex(ValueError, "has no nothing; it has"):
+            open_live("nothing")
+        with (unittest.mock.patch.object(importlib.util, "find_spec", lambda name: None),
+              self.assertRaisesRegex(RuntimeError, "Live needs NumPy.* -m pip install numpy, or")):
+            hewn_tune.Live(kernel.name)
 
-        fake = hewn_tune.Live(BUILD.folder, kernel.name, record=self.folder / "fake",
-                              engine=Engine())
+        fake = open_live(kernel.name, record=self.folder / "fake", engine=Engine())
         self.assertEqual(fake.evaluate({**self.present, "width": 4, "vector": 8}).status,
                          "correctness")
         self.assertEqual(fake.evaluate({**self.present, "width": 4, "vector": 1}).time, 0.0393216)
@@ -499,8 +507,7 @@ class AgainTest(Recording):
         self.assertEqual(tuner.again, told)
         self.assertEqual(self.results.merged(self.results).again, {here: told})
         optimisers = {"ordered": lambda run, seed: run.time(self.present)}
-        with unittest.mock.patch.object(benchmark, "OPTIMISERS", optimisers):
-            outcome = benchmark.compare(tuner, ["ordered"], 3, 1, lambda text: None)
+        (outcome,) = benchmark.compare([tuner], optimisers, 3, 1)
         page = "\n".join(benchmark.page(outcome))
         self.assertIn("| measured again | bytes | dense, 16 elements | dense, 1000 elements | "
                       "dense, 4096 elements |", page)
@@ -549,8 +556,7 @@ class BenchmarkTest(Recording):
         configs = [{**self.present, "width": 4, "vector": v, "tail": "masked"}
                    for v in (16, 4, 1)]
         optimisers = {"ordered": self.order(configs), "poor": self.order(configs[:1] * 3)}
-        with unittest.mock.patch.object(benchmark, "OPTIMISERS", optimisers):
-            outcome = benchmark.compare(self.tuner, list(optimisers), 3, 3, lambda text: None)
+        (outcome,) = benchmark.compare([self.tuner], optimisers, 3, 3)
         self.assertEqual((outcome["configurations"], outcome["repeats"]),
                          (len(self.tuner.space()), 3))
         ordered = outcome["optimisers"]["ordered"]
@@ -562,22 +568,99 @@ class BenchmarkTest(Recording):
         self.assertIn(" configurations, 3 runs; the present one has 0.600", lines[0])
         self.assertRegex(lines[4], r"^\| ordered \| 1.000 \| 2 \| \d+ s \|$")
         self.assertRegex(lines[5], r"^\| poor \| 0.286 \| never \| never \|$")
-        with self.assertRaisesRegex(RuntimeError, "seed 0: the optimiser evaluated nothing"):
-            benchmark.repeat(self.tuner, lambda run, seed: None, 3, 1)
+        for optimiser, says in [(lambda run, seed: None, "lazy, seed 0, .*: .* evaluated nothing"),
+                                (lambda run, seed: run.nothing, "lazy, seed 0, .*: AttributeError")]:
+            with self.assertRaisesRegex(benchmark.OptimiserError, says):
+                benchmark.compare([self.tuner], {"lazy": optimiser}, 3, 1)
 
-    def test_the_command(self):
-        program = tune_test.load_program()
-        error = io.StringIO()
-        for words, says in [(["benchmark"], "benchmark takes the names of files"),
-                            (["record", "a"], "record takes no files"),
-                            (["export-space", "--elements", "16", "--elements", "64"],
-                             "export-space: a T1 file is for one number of elements"),
-                            (["merge", "a"], "merge OUT FILE...: no files to join"),
-                            (["benchmark", "a", "--optimisers", "tpe,luck"], "not known: luck")]:
-            with (unittest.mock.patch.object(sys, "argv", ["tune", *words]),
-                  contextlib.redirect_stderr(error), self.assertRaises(SystemExit)):
-                program.arguments()
-            self.assertIn(says, error.getvalue())
+    def test_errors_that_an_optimiser_handles(self):
+        """It is stopped nevertheless."""
+        def careless(run, seed):
+            while True:
+                with contextlib.suppress(Exception):
+                    run.time(self.present)
+
+        (outcome,) = benchmark.compare([self.tuner], {"careless": careless}, 3, 1)
+        self.assertAlmostEqual(outcome["optimisers"]["careless"]["mean"][2], 0.6)
+
+
+def blocks(page, language, says):
+    """The blocks of code of a page that have the text."""
+    text = (SOURCE / page).read_text(encoding="utf-8")
+    return [block for block in re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.M)
+            if says in block]
+
+
+@unittest.skipUnless(importlib.util.find_spec("optuna") and importlib.util.find_spec("matplotlib"),
+                     "./tune.sh --set-up installs Optuna and matplotlib")
+class OwnOptimiserTest(Folder):
+    """docs/tuning.md's, by the command that stands there, with fewer runs."""
+
+    def setUp(self):
+        super().setUp()
+        (self.command,) = blocks("docs/tuning.md", "sh", "--optimiser ")
+        (program,) = blocks("docs/tuning.md", "python", "def search(run, seed)")
+        (self.folder / "mine.py").write_text(program)
+
+    def benchmark(self, *more, **how):
+        words = shlex.split(self.command.replace("\\\n", ""))
+        self.assertEqual(words[:2], ["./tune.sh", "benchmark"])
+        words = [str(file) for word in words[1:]
+                 for file in (SOURCE.glob(word) if "*" in word else [word])]
+        return subprocess.Popen([sys.executable, SOURCE / "tools/tune", *words, "--repeats", "2",
+                                 "--evaluations", "20", "--out", "out", *more], text=True,
+                                cwd=self.folder, stdout=subprocess.PIPE, **how)
+
+    def test_the_documented_one(self):
+        """On a terminal, where one line tells how far it is."""
+        terminal, end = pty.openpty()
+        process, told = self.benchmark(stderr=end), b""
+        os.close(end)
+        with contextlib.suppress(OSError):  # EIO: the program closed it
+            while part := os.read(terminal, 4096):
+                told += part
+        os.close(terminal)
+        table = process.communicate()[0]
+        self.assertEqual(process.returncode, 0, told.decode())
+        self.assertIn("| mine:search |", table)
+        self.assertRegex(told.decode(), r"\r.*benchmark: 6 of 6 runs, \d+:\d\d so far, about 0:00 left")
+        (outcome,) = json.loads((self.folder / "out/benchmark.json").read_text())
+        self.assertEqual(list(outcome["optimisers"]), ["random", "tpe", "mine:search"])
+        mean = outcome["optimisers"]["mine:search"]["mean"]
+        self.assertAlmostEqual(mean[0], outcome["present"])  # it begins there
+        self.assertEqual(mean, sorted(mean))
+
+    def test_one_that_cannot_be_loaded(self):
+        (self.folder / "needy.py").write_text("import no_such_module\n")
+        for name, says in [("yours:search", "there is no module yours in "),
+                           ("mine:find", "mine.py has no function find"),
+                           ("needy:f", "needy imports no_such_module, which is not installed")]:
+            process = self.benchmark("--optimiser", name, stderr=subprocess.PIPE)
+            error = process.communicate()[1]
+            self.assertEqual(process.returncode, 1)
+            self.assertIn(f"tune.sh: --optimiser {name}: ", error)
+            self.assertIn(says, error)
+            self.assertNotIn("Traceback", error)
+
+
+class ExportTest(Folder):
+    def test_export_space(self):
+        """It configures in its own folder, and writes a file for each kernel, GPUs' too."""
+        program, asked = tune_test.load_program(), []
+        configure = lambda *what: asked.append(what) or BUILD
+        with (unittest.mock.patch.object(program.building, "configure", configure),
+              contextlib.redirect_stdout(io.StringIO()) as told,
+              unittest.mock.patch.object(sys, "argv", [
+                  "tune", "export-space", "--op", "add", "--signature", "f32", "--form", "general",
+                  "--out", str(self.folder)])):
+            program.main()
+        self.assertEqual([what[:4] for what in asked],
+                         [(program.building.SPACES, [], ["add"], ["add_f32"])])
+        names = {k.name for k in BUILD.kernels + BUILD.gpu_kernels if k.form == "general"}
+        files = {pathlib.Path(line) for line in told.getvalue().split()}
+        self.assertEqual({file.name for file in files}, {f"{name}.T1.json" for name in names})
+        for file in files:
+            self.assertEqual(f"{hewn_tune.read_t1(file).kernel}.T1.json", file.name)
 
 
 if __name__ == "__main__":

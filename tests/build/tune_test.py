@@ -3,6 +3,7 @@
 
 import dataclasses
 import importlib.util
+import io
 import json
 import os
 import pathlib
@@ -22,10 +23,14 @@ import numpy as np
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tools/tune"))
 import autoschedulers  # noqa: E402
+import building  # noqa: E402
+import command_line  # noqa: E402
 import jobs  # noqa: E402
 import kernels  # noqa: E402
+import measuring  # noqa: E402
 import report  # noqa: E402
 import search  # noqa: E402
+from hewn_tune import progress  # noqa: E402
 
 BUILD = None
 
@@ -712,34 +717,8 @@ class TunerTest(unittest.TestCase):
         self.assertEqual(list((self.folder / "w").rglob("*.so")), [])
 
     def test_the_program(self):
-        """tools/tune/__main__.py: its arguments, a kernel that fails, the time of each, and what is
-        recorded."""
-        program = load_program()
-        self.assertEqual([program.seconds(text) for text in ("90s", "10m", "1h")], [90, 600, 3600])
-
-        def arguments(*words):
-            with (unittest.mock.patch.object(sys, "argv", ["tune", *words]),
-                  open(self.folder / "error", "w+") as error):
-                with unittest.mock.patch.object(sys, "stderr", error):
-                    try:
-                        return program.arguments()
-                    except SystemExit:
-                        error.seek(0)
-                        return error.read()
-
-        self.assertEqual((arguments().target, arguments().budget, arguments().runner),
-                         ("auto", 600, "local"))
-        self.assertEqual(arguments("--runner", "ssh:there").runner, "ssh:there")
-        for words, says in [(["--budget", "10"], "'10' is not a time"),
-                            (["--budget", "m"], "'m' is not a time"),
-                            (["--runner", "ssh:"], "--runner ssh:: not"),
-                            (["--runner", "locals"], "--runner locals: not"),
-                            (["--tuning-dir", "/nowhere"], "--tuning-dir /nowhere: not a folder"),
-                            (["--against", "/nowhere"], "--against /nowhere: not a folder"),
-                            (["--op", "add", "--op", "quantize_linear", "--signature", "f32"],
-                             "--signature with several --op")]:
-            self.assertIn(says, arguments(*words))
-
+        """tools/tune/measuring.py: a kernel that fails, the time of each, and what is recorded."""
+        program = measuring
         build = types.SimpleNamespace(kernels=[types.SimpleNamespace(name=name) for name in "abc"])
         path = self.folder / "run.json"
         search.Journal(path, "key").finish("a", 1, 5)
@@ -793,7 +772,7 @@ class TunerTest(unittest.TestCase):
             journal.spent = 50
             with (open(os.devnull, "w") as nowhere,
                   unittest.mock.patch.object(sys, "stdout", nowhere), patched("record", record),
-                  patched("report", pages), patched("cmake", unittest.mock.Mock()),
+                  patched("report", pages), patched("building", unittest.mock.Mock()),
                   patched("time", clock), unittest.mock.patch.object(search, "Search", made)):
                 self.assertEqual(program.tune(options, build, runner, {"chip": "a chip"}, journal),
                                  0)
@@ -809,8 +788,36 @@ class TunerTest(unittest.TestCase):
                   open(os.devnull, "w") as nowhere,
                   unittest.mock.patch.object(sys, "stdout", nowhere),
                   self.assertRaisesRegex(SystemExit, "has no knobs")):
-                program.main()
+                load_program().main()
         self.assertEqual(asked, [["add_f32", "add_i8"], ["add_f32"]])
+
+    def test_the_time_left(self):
+        """Of a budget: later kernels take as long as those before, by weight, but not longer than
+        the budget."""
+        build = types.SimpleNamespace(kernels=[types.SimpleNamespace(name=n, form=f) for n, f in [
+            ("a", "general"), ("b", "general"), ("c", "general"), ("d", "plan")]])
+        journal = types.SimpleNamespace(outcomes={"a": None}, spent=10)
+        step = search.Step(1, 2, "", 4.0)
+        # a took 10 s, b 2 of 6; c and d weigh 4.
+        left = lambda available: measuring.search_left(build, 1, journal, 2.0, step, available)
+        self.assertEqual((left(1000), left(20), left(-1)), (4 + 4 * 8, 20, 0))
+        pace = search.Pace()
+        with unittest.mock.patch.object(search.time, "monotonic", lambda: pace.started + 6):
+            self.assertEqual(pace.seconds(0, 5), float("inf"))  # all that was asked was known
+            self.assertEqual((pace.seconds(3, 5), pace.seconds(3, 0)), (10, 0))
+
+    def test_the_search_tells_how_far_it_is(self):
+        told = []
+        tuning = small_search(CountingEngine(), self.folder, told.append)
+        tuning.run(time.monotonic() + 3600)
+        total = len(tuning.candidates())
+        self.assertEqual([(step.done, step.total) for step in told],
+                         [(min(n, total), total) for n in range(search.BATCH, total + search.BATCH,
+                                                                search.BATCH)])
+        self.assertTrue(all(0 < step.left < 3600 for step in told), told)
+        again = []
+        small_search(CountingEngine(), self.folder, again.append).exhaust(time.monotonic() + 3600)
+        self.assertEqual(again, [])  # all is known
 
     def test_plan_candidates(self):
         kernel = kernel_named("add", "f32", "plan")
@@ -838,7 +845,7 @@ class TunerTest(unittest.TestCase):
         self.assertNotIn(tuning.incumbent, tuning.candidates())
 
     def test_auto_asks_about_every_target(self):
-        asked = load_program().OF_ALL_TARGETS
+        asked = measuring.OF_ALL_TARGETS
         signatures = {f"{k.operator}_{k.signature}" for k in BUILD.kernels}
         if not set(asked) <= signatures:
             self.skipTest("not all of them were built")
@@ -998,6 +1005,190 @@ class TunerTest(unittest.TestCase):
         self.assertEqual(later.family(self.folder), "x86_64_avx10")
         self.assertEqual(build.default_knobs(kernel),
                          add_knobs(tail="stepped", vector=4))
+
+
+class CommandLineTest(unittest.TestCase):
+    """./tune.sh, in a copy whose set-up fails."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        shutil.copytree(SOURCE / "tools/tune", self.folder / "tools/tune",
+                        ignore=shutil.ignore_patterns("__pycache__"))
+        (self.folder / "scripts").mkdir()
+        for name in ("tune.sh", "scripts/venv.sh"):
+            shutil.copy(SOURCE / name, self.folder / name)
+        setup = self.folder / "scripts/setup.sh"
+        setup.write_text('#!/bin/sh\ntouch "$0.ran"\nexit 9\n')
+        setup.chmod(0o755)
+
+    def tune(self, *words):
+        return subprocess.run([self.folder / "tune.sh", *map(str, words)], cwd=self.folder,
+                              capture_output=True, text=True)
+
+    def made(self):
+        return sorted(path.name for path in self.folder.iterdir()
+                      if path.name not in ("tools", "scripts", "tune.sh")) + [
+            path.name for path in (self.folder / "scripts").glob("*.ran")]
+
+    def test_help_and_mistakes_are_answered_at_once(self):
+        options = {"": "--budget", "search": "--report", "export-space": "--elements",
+                   "record": "--elements", "merge": "ALL", "benchmark": "--optimiser"}
+        self.assertEqual(set(options) - {""}, set(command_line.COMMANDS))
+        for command, option in options.items():
+            for flag in ("-h", "--help"):
+                told = self.tune(*command.split(), flag)
+                self.assertEqual((told.returncode, told.stderr), (0, ""), command)
+                self.assertIn(option, told.stdout)
+        for command in options:
+            self.assertIn(command, self.tune("--help").stdout)
+        self.assertNotIn("--budget", self.tune("benchmark", "--help").stdout)
+        (self.folder / "a.json").touch()
+        for words, says in [
+                (["--budget", "10"], "'10' is not a time"),
+                (["--budget", "m"], "'m' is not a time"),
+                (["--bugdet", "10m"], "unrecognized arguments: --bugdet 10m"),
+                (["--runner", "ssh:"], "ssh:: not local, qemu"),
+                (["--runner", "locals"], "locals: not local, qemu"),
+                (["--tuning-dir", "/nowhere"], "argument --tuning-dir: /nowhere: not a folder"),
+                (["--against", "/nowhere"], "argument --against: /nowhere: not a folder"),
+                (["--op", "add", "--op", "quantize_linear", "--signature", "f32"],
+                 "--signature with several --op"),
+                (["benchmrk"], "did you mean benchmark?"), (["nonsense"], "the commands are search"),
+                (["--budget", "3m", "record"], "record: a command comes before its options"),
+                (["benchmark"], "no T4 file is named"),
+                (["benchmark", "none.json"], "none.json: there is no such file"),
+                (["benchmark", "a.json", "--optimisers", "tpe,luck"], "not known: luck"),
+                (["benchmark", "a.json", "--optimisers", "none"], "name an --optimiser"),
+                (["benchmark", "a.json", "--optimiser", "tpe"], "'tpe' is not MODULE:FUNCTION"),
+                (["record", "a"], "unrecognized arguments: a"),
+                (["merge", "a"], "the following arguments are required: FILE")]:
+            told = self.tune(*words)
+            self.assertEqual(told.returncode, 2, words)
+            self.assertIn(says, told.stderr)
+        self.assertEqual(self.made(), ["a.json"])
+        for words in ([], ["--set-up"], ["export-space", "--op", "add"], ["record"]):
+            self.assertEqual(self.tune(*words).returncode, 9)
+            self.assertEqual(self.made(), ["a.json", "setup.sh.ran"])
+            (self.folder / "scripts/setup.sh.ran").unlink()
+
+    def test_merging_needs_no_set_up(self):
+        (file,) = (SOURCE / "docs/measurements/spaces/zen4").glob("add_f32__*.T4.json.gz")
+        told = self.tune("merge", "both.T4.json.gz", file, file)
+        self.assertEqual((told.returncode, told.stderr), (0, ""))
+        self.assertIn("of 1 machine(s)", told.stdout)
+        self.assertEqual(self.made(), ["both.T4.json.gz"])
+
+    def test_defaults(self):
+        options = command_line.arguments([])
+        self.assertEqual((options.command, options.target, options.budget, options.runner),
+                         ("search", "auto", 600, "local"))
+        self.assertEqual(command_line.arguments(["--runner", "ssh:there"]).runner, "ssh:there")
+        self.assertEqual([command_line.seconds(text) for text in ("90s", "10m", "1h")],
+                         [90, 600, 3600])
+        self.assertEqual(command_line.arguments(["record", "--elements", "64", "--elements", "16"])
+                         .elements, [16, 64])
+        folders = {command_line.arguments([command]).build_dir
+                   for command in ("search", "record", "export-space")}
+        self.assertEqual(folders, {SOURCE / "build-tune", building.SPACES})
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class ProgressTest(unittest.TestCase):
+    def shown(self, stream):
+        """What a run of ten steps shows that takes 20 s each."""
+        moment = [0.0]
+        with progress.Progress("tune", stream, 30, lambda: moment[0]) as shown:
+            for done in range(1, 11):
+                moment[0] += 20
+                shown.update(done, 10, f"{done} of 10", 5 if done == 10 else None)
+        return stream.getvalue()
+
+    def test_lines_now_and_then(self):
+        self.assertEqual(self.shown(io.StringIO()).splitlines(),
+                         [f"tune: {n} of 10, {spent} so far, about {left} left" for n, spent, left in [
+                             (2, "0:40", "2:40"), (4, "1:20", "2:00"), (6, "2:00", "1:20"),
+                             (8, "2:40", "0:40"), (10, "3:20", "0:05")]])
+        self.assertEqual([progress.clock(s) for s in (0, 59.6, 3600, 36061)],
+                         ["0:00", "1:00", "1:00:00", "10:01:01"])
+
+    @unittest.skipUnless(progress.tqdm, "no tqdm: ./tune.sh --set-up installs it")
+    def test_one_line_on_a_terminal(self):
+        told = self.shown(Terminal())
+        self.assertNotIn("\n", told.strip())
+        self.assertGreater(told.count("\r"), 2)
+        self.assertIn("about 0:05 left", told)
+        # A line that stays does not run into it.
+        stream, out = Terminal(), io.StringIO()
+        with (progress.Progress("tune", stream) as shown,
+              unittest.mock.patch.object(sys, "stdout", out)):
+            shown.update(1, 10)
+            shown.say("a line")
+        self.assertEqual(out.getvalue(), "a line\n")
+
+
+class BuildingTest(unittest.TestCase):
+    def test_what_is_missing_is_named(self):
+        folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder)
+        with self.assertRaisesRegex(building.BuildError, "(?s)HEWN_TARGETS: 'pdp11' is not one of.*"
+                                                         "scripts/setup.sh installs"):
+            building.configure(folder / "wrong", ["pdp11"])
+        with (unittest.mock.patch.object(building, "environment", lambda: {"PATH": str(folder)}),
+              unittest.mock.patch.dict(os.environ, {"PATH": str(folder)}),
+              self.assertRaisesRegex(building.BuildError, "(?s)there is no cmake.*scripts/setup.sh")):
+            building.configure(folder / "nothing")
+        for file in ("generated/kernels.json", "libhewn.a", "tools/tune/tune_runner"):
+            with self.assertRaisesRegex(ValueError, f"build: {folder} has no {file}: leave `build`"):
+                building.existing(folder, "add_f32__x86_64_avx2__general")
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(BUILD.folder / "generated/kernels.json", folder / file)
+        with self.assertRaisesRegex(ValueError, "kernel: .* has no nothing; it has "):
+            building.existing(folder, "nothing")
+
+    def test_a_kernel_joins_those_that_are_there(self):
+        """In a folder of its own. A plan's first signature comes with each kernel."""
+        folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder)
+        first, other = (kernel_named("add", "f32", "general"),
+                        kernel_named("quantize_linear", "f32_u8", "divide"))
+        plan = next(k for k in BUILD.kernels if (k.operator, k.target, k.form)
+                    == ("add", first.target, "plan"))
+        configured, built = [], []
+
+        def configure(where, targets=(), operators=(), signatures=()):
+            if where == building.SPACES:
+                return BUILD
+            configured.append((where, targets, operators, signatures))
+            (where / "generated").mkdir(parents=True, exist_ok=True)
+            text = json.loads((BUILD.folder / "generated/kernels.json").read_text())
+            text["kernels"] = [k for k in text["kernels"] if k["target"] in targets
+                               and f"{k['operator']}_{k['signature']}" in signatures]
+            (where / "generated/kernels.json").write_text(json.dumps(text))
+            for file in ("libhewn.a", "tools/tune/tune_runner"):
+                (where / file).parent.mkdir(parents=True, exist_ok=True)
+                (where / file).touch()
+
+        with (unittest.mock.patch.object(building, "LIVE", folder / "live"),
+              unittest.mock.patch.object(building, "configure", configure),
+              unittest.mock.patch.object(building, "build", lambda *what: built.append(what))):
+            self.assertEqual(building.with_kernel(first.name)[1], first)
+            self.assertEqual(building.with_kernel(first.name)[1], first)
+            self.assertEqual(building.with_kernel(plan.name)[1], plan)
+            self.assertEqual(len(configured), 1)  # it was there
+            self.assertEqual(building.with_kernel(other.name)[1], other)
+            with self.assertRaisesRegex(ValueError, f"did you mean .*{first.name}"):
+                building.with_kernel(first.name[:-1])
+        self.assertEqual(built, [(folder / "live", "hewn_static", "tune_runner")] * 4)
+        (_, targets, _, signatures), (_, both_targets, _, both) = configured
+        self.assertEqual(targets, [first.target])
+        self.assertEqual(signatures, sorted({"add_f32", f"add_{plan.signature}"}))
+        self.assertEqual(both_targets, sorted({first.target, other.target}))
+        self.assertLessEqual({*signatures, "quantize_linear_f32_u8"}, set(both))
 
 
 if __name__ == "__main__":

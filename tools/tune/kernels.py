@@ -117,6 +117,11 @@ class Build:
             {n: v for key in keys for n, v in knobs.get(key, {}).get(kernel.form, {}).items()}))
 
 
+def of_forms(found, forms):
+    """The kernels that have one of the forms; all, if none is named."""
+    return [kernel for kernel in found if not forms or kernel.form in forms]
+
+
 def knob_tuple(knobs):
     return tuple(sorted((name, str(value)) for name, value in knobs.items()))
 

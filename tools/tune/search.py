@@ -5,9 +5,11 @@ import dataclasses
 import hashlib
 import itertools
 import json
+import math
 import pathlib
 import sys
 import time
+from typing import NamedTuple
 
 import numpy as np
 from hewn_tune import results
@@ -132,11 +134,36 @@ class Journal:
                                                 "outcomes": self.outcomes}))
 
 
+class Step(NamedTuple):
+    """How far the search for one kernel is: `done` of `total` candidates, the same in words with the
+    best so far, and the seconds that it still takes."""
+
+    done: int
+    total: int
+    text: str
+    left: float
+
+
+class Pace:
+    """How long the rest of a kernel's candidates takes, by those that were measured since the
+    beginning. What the cache knew takes no time and does not count."""
+
+    def __init__(self):
+        self.started, self.measured = time.monotonic(), 0
+
+    def seconds(self, new, left):
+        """`new` candidates were measured since the last call, `left` are not yet known."""
+        self.measured += new
+        spent = time.monotonic() - self.started
+        return left * spent / self.measured if self.measured else math.inf
+
+
 class Search:
     """Tunes one kernel, from the knobs `start` (default: its present ones), until `deadline`
-    (time.monotonic). Calls report(text) after each batch. `problems`: others than the kernel's."""
+    (time.monotonic). Calls report(Step) after each batch. `problems`: others than the kernel's."""
 
-    def __init__(self, build, kernel, engine, folder, runner="local", report=print, chip="",
+    def __init__(self, build, kernel, engine, folder, runner="local",
+                 report=lambda step: print(step.text, flush=True), chip="",
                  start=None, problems=None):
         self.build, self.kernel, self.engine = build, kernel, engine
         self.runner, self.report = runner, report
@@ -259,15 +286,21 @@ class Search:
         the cache knows is not measured again. Returns how many are left."""
         self.remove_libraries()  # a killed run's
         self.begin()
-        rest = [knobs for knobs in Grid(self.candidates(), self.incumbent).rest
-                if self.cache.get(knobs) is None]
+        every = Grid(self.candidates(), self.incumbent).rest
+        rest, pace = self.unknown(every), Pace()
         while rest and time.monotonic() < deadline:
             batch, rest = rest[:BATCH], rest[BATCH:]
             self.screen(batch)
             for knobs in batch:
                 pathlib.Path(self.library(knobs)).unlink(missing_ok=True)
-            self.report(f"{len(self.cache.known)} measured, {len(rest)} left")
+            done = len(every) - len(rest)
+            self.report(Step(done, len(every), f"{done} of {len(every)} configurations",
+                             pace.seconds(len(batch), len(rest))))
         return len(rest)
+
+    def unknown(self, candidates):
+        """Those that the cache does not know, in order."""
+        return [knobs for knobs in candidates if self.cache.get(knobs) is None]
 
     def run(self, deadline):
         started = time.monotonic()
@@ -279,9 +312,9 @@ class Search:
         space = self.build.searched(self.kernel, self.incumbent)
         strategy = Grid(candidates,
                         self.incumbent) if grid else Optimiser(space, candidates, self.incumbent)
-        done, slowest = [], 0
+        done, slowest, pace = [], 0, Pace()
         while batch := strategy.ask(BATCH):
-            batch_started = time.monotonic()
+            batch_started, new = time.monotonic(), len(self.unknown(batch))
             for knobs, entry in zip(batch, self.screen(batch)):
                 strategy.tell(knobs, entry.get("gain"))
                 done.append(entry)
@@ -290,10 +323,12 @@ class Search:
             leader = "none right yet"
             if best:
                 leader = f"best {best['gain']:.3f} {knob_text(best['knobs'])}"
-            left = max(0, deadline - time.monotonic())
-            self.report(f"{len(done)}/{len(candidates)} {'grid' if grid else 'Optuna'}, {left:.0f} "
-                        f"s left: {leader}")
             slowest = max(slowest, time.monotonic() - batch_started)
+            # The finals take about two batches.
+            left = min(max(0, deadline - time.monotonic()),
+                       pace.seconds(new, len(self.unknown(candidates))) + 2 * slowest)
+            self.report(Step(len(done), len(candidates), f"{len(done)} of {len(candidates)} "
+                             f"candidates ({'grid' if grid else 'Optuna'}), {leader}", left))
             # There must be time for another batch and for the finals, which take about two.
             if time.monotonic() + 3 * slowest > deadline or len(done) >= len(candidates):
                 break

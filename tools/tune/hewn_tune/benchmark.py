@@ -1,7 +1,9 @@
 """A benchmark of optimisers on recorded spaces: how near to the optimum they come, by evaluations
-and by time. The optimisers are those of libraries: Optuna, Nevergrad, Kernel Tuner."""
+and by time. The optimisers that are built in are those of libraries: Optuna, Nevergrad, Kernel
+Tuner. docs/tuning.md shows how to name one of your own."""
 
 import contextlib
+import importlib
 import io
 import itertools
 import json
@@ -11,32 +13,44 @@ import os
 import pathlib
 import random
 import statistics
+import sys
 import tempfile
 import warnings
 
 from . import strategies, tuners
+from .progress import Progress
 
 AT = (10, 25, 50, 100, 200)  # evaluations of the table
 NEAR = 0.95  # the fraction of the optimum that it asks for
 WRONG = 10  # optimisers are told that a wrong configuration takes so many times the present time
 
 
-class Stop(Exception):
-    """The optimiser has had its evaluations."""
+class Stop(BaseException):
+    """The optimiser has had its evaluations. It is no Exception, so that an optimiser's own handling
+    of errors does not catch it."""
+
+
+class OptimiserError(RuntimeError):
+    """An optimiser cannot be loaded, or fails."""
 
 
 class Run:
-    """The evaluations of one optimiser. Each configuration counts once, also one that is wrong or
-    cannot be built; outside of the space none does, as nothing would be built. An optimiser that
-    proposes what it knows is stopped in the end."""
+    """One run of an optimiser, which has `evaluations` evaluations. Each configuration counts once,
+    also one that is wrong or cannot be built; outside of the space none does, as nothing would be
+    built. An optimiser that proposes what it knows is stopped in the end."""
 
     def __init__(self, tuner, evaluations):
         self.tuner, self.evaluations, self.proposals = tuner, evaluations, 0
         self.known = {}  # {key: Evaluation}, in order
         self.worst = WRONG * tuner.evaluate(tuner.space().default).time
 
+    def space(self):
+        """The Space: parameters, conditions, the present configuration."""
+        return self.tuner.space()
+
     def time(self, config):
-        """ms, of a wrong configuration many."""
+        """Milliseconds; ten times those of the present configuration for one that is wrong, refused
+        or outside of the space. Raises Stop when the evaluations are used up."""
         evaluation = self.tuner.evaluate(config)
         self.proposals += 1
         if self.proposals > 4 * self.evaluations:
@@ -61,7 +75,7 @@ class Run:
         return spent + [math.inf] * (self.evaluations - len(spent))
 
 
-# ---- Optimisers: each gets a Run and a seed, and goes on until Stop ----
+# ---- Optimisers: each gets a Run and a seed, and goes on until Stop or until it has nothing left ----
 
 def optuna_sampler(name, **options):
     def optimise(run, seed):
@@ -70,7 +84,7 @@ def optuna_sampler(name, **options):
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         study = optuna.create_study(sampler=getattr(optuna.samplers, name)(seed=seed, **options))
         knobs = {n: optuna.distributions.CategoricalDistribution(values)
-                 for n, values in run.tuner.space().parameters.items()}
+                 for n, values in run.space().parameters.items()}
         while True:
             trial = study.ask(knobs)
             study.tell(trial, run.time(trial.params))
@@ -83,7 +97,7 @@ def nevergrad_optimiser(name):
         import nevergrad
 
         choices = {n: nevergrad.p.TransitionChoice(values)
-                   for n, values in run.tuner.space().parameters.items()}
+                   for n, values in run.space().parameters.items()}
         knobs = nevergrad.p.Dict(**choices)
         knobs.random_state.seed(seed)
         optimiser = nevergrad.optimizers.registry[name](knobs, budget=4 * run.evaluations)
@@ -101,7 +115,7 @@ def kernel_tuner_strategy(name):
 
         random.seed(seed)
         numpy.random.seed(seed)
-        space = run.tuner.space()
+        space = run.space()
         with (tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()),
               warnings.catch_warnings()):
             warnings.simplefilter("ignore")  # that there are no blocks of threads
@@ -119,7 +133,7 @@ def kernel_tuner_strategy(name):
 
 def own_search(run, seed):
     as_knobs = lambda config: tuple(sorted(config.items()))
-    space = run.tuner.space()
+    space = run.space()
     candidates = [as_knobs(config) for config in space.configurations() if config != space.default]
     search = strategies.Optimiser(space.parameters, candidates, as_knobs(space.default), seed)
     present = run.time(space.default)
@@ -138,30 +152,70 @@ OPTIMISERS = {
 }
 
 
-def repeat(tuner, optimiser, evaluations, repeats):
-    """The runs of an optimiser with the seeds 0, 1 and so on, in as many processes as there are
-    CPUs."""
-    def attempt(seed):
-        run = Run(tuner, evaluations)
-        with contextlib.suppress(Stop):
-            optimiser(run, seed)
+def own(name):
+    """The optimiser "module:function". The module is looked for in the current folder first."""
+    module, _, function = name.partition(":")
+    if sys.path[0] != os.getcwd():
+        sys.path.insert(0, os.getcwd())
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as missing:
+        if missing.name == module.partition(".")[0] or missing.name == module:
+            raise OptimiserError(f"--optimiser {name}: there is no module {missing.name} in "
+                                 f"{os.getcwd()}, nor among the packages of {sys.prefix}") from None
+        raise OptimiserError(f"--optimiser {name}: {module} imports {missing.name}, which is not "
+                             f"installed: install its package with {sys.executable} -m pip "
+                             "install") from None
+    if not callable(getattr(found, function, None)):
+        raise OptimiserError(f"--optimiser {name}: {found.__file__} has no function {function}")
+    return getattr(found, function)
+
+
+def chosen(built_in, own_names):
+    """{name: optimiser} of those that are built in and of "module:function"."""
+    return ({name: OPTIMISERS[name] for name in built_in}
+            | {name: own(name) for name in own_names})
+
+
+def runs_of(spaces, optimisers, evaluations, repeats):
+    """The runs of each of the optimisers, {name: function}, on each of the spaces, Recorded tuners,
+    with the seeds 0, 1 and so on, in as many processes as there are CPUs: [{name: [Run]}]. `evaluations`: of
+    each space. All optimisers run once on all spaces before any runs again: then the time left can
+    be told early."""
+    def attempt(task):
+        seed, place, name = task
+        run = Run(spaces[place], evaluations[place])
+        try:
+            with contextlib.suppress(Stop):
+                optimisers[name](run, seed)
+        except Exception as error:
+            raise OptimiserError(f"{name}, seed {seed}, {run.space().kernel}: "
+                                 f"{type(error).__name__}: {error}") from error
+        if not run.known:
+            raise OptimiserError(f"{name}, seed {seed}, {run.space().kernel}: the optimiser "
+                                 "evaluated nothing: run.time(configuration) was not called with a "
+                                 "configuration of the space")
         return run.known
 
-    runs = []
-    for seed, known in enumerate(in_processes(attempt, range(repeats))):
-        if not known:
-            raise RuntimeError(f"seed {seed}: the optimiser evaluated nothing")
-        runs.append(Run(tuner, evaluations))
-        runs[-1].known = known
+    tasks = list(itertools.product(range(repeats), range(len(spaces)), optimisers))
+    runs = [{name: [] for name in optimisers} for _ in spaces]
+    with Progress("benchmark") as progress:
+        known = in_processes(attempt, tasks)
+        for done, ((_, place, name), found) in enumerate(zip(tasks, known), 1):
+            run = Run(spaces[place], evaluations[place])
+            run.known = found
+            runs[place][name].append(run)
+            progress.update(done, len(tasks), f"{done} of {len(tasks)} runs")
     return runs
 
 
 def in_processes(work, values):
-    """work(value) of each, in order. Forked processes know `work`, which need not be pickled."""
+    """work(value) of each, in order, as soon as it is there. Forked processes know `work`, which
+    need not be pickled."""
     global _work
     _work, cpus = work, len(os.sched_getaffinity(0))
     with multiprocessing.get_context("fork").Pool(min(cpus, len(values))) as pool:
-        return pool.map(_call, values, chunksize=1)
+        yield from pool.imap(_call, values)
 
 
 _work = None  # of in_processes
@@ -201,21 +255,22 @@ def summary(runs, best):
             "clock": clock, "by_time": [at(moment) for moment in clock]}
 
 
-def compare(tuner, names, evaluations, repeats, report=print):
-    """What the named optimisers make of a Recorded space."""
+def compare(spaces, optimisers, evaluations, repeats):
+    """What the optimisers, {name: function}, make of Recorded spaces: an outcome for each."""
+    allowed = [min(evaluations, len(tuner.space())) for tuner in spaces]
+    runs = runs_of(spaces, optimisers, allowed, repeats)
+    return [outcome_of(*of_one, repeats) for of_one in zip(spaces, allowed, runs)]
+
+
+def outcome_of(tuner, evaluations, runs, repeats):
     best = tuner.best()[1]
     times = sorted(e.time for e in tuner.known.values() if e.time < math.inf)
-    evaluations = min(evaluations, len(tuner.space()))
-    outcome = {"kernel": tuner.space().kernel, "configurations": len(tuner.space()),
-               "evaluations": evaluations, "repeats": repeats, "best_ms": best,
-               "median": best / statistics.median(times), "worst": best / times[-1],
-               "present": best / tuner.evaluate(tuner.space().default).time, "optimisers": {},
-               "default": tuner.space().default, "again": tuner.again}
-    for name in names:
-        runs = repeat(tuner, OPTIMISERS[name], evaluations, repeats)
-        outcome["optimisers"][name] = told = summary(runs, best)
-        report(f"    {name}: {told['mean'][-1]:.3f} of the optimum after {evaluations}")
-    return outcome
+    return {"kernel": tuner.space().kernel, "configurations": len(tuner.space()),
+            "evaluations": evaluations, "repeats": repeats, "best_ms": best,
+            "median": best / statistics.median(times), "worst": best / times[-1],
+            "present": best / tuner.evaluate(tuner.space().default).time,
+            "optimisers": {name: summary(its, best) for name, its in runs.items()},
+            "default": tuner.space().default, "again": tuner.again}
 
 
 def table(outcome):
@@ -314,14 +369,12 @@ def draw(outcomes, path):
     plt.close(figure)
 
 
-def main(files, names, evaluations, repeats, objective, out, report=print):
-    """Compares on every file; writes benchmark.json, .md and .svg to the folder `out`."""
+def main(files, optimisers, evaluations, repeats, objective, out, report=print):
+    """Compares the optimisers, {name: function}, on every file; writes benchmark.json, .md and .svg
+    to the folder `out`."""
     out.mkdir(parents=True, exist_ok=True)
-    outcomes = []
-    for file in files:
-        report(str(file))
-        tuner = tuners.Recorded(file, objective)
-        outcomes.append(compare(tuner, names, evaluations, repeats, report))
+    spaces = [tuners.Recorded(file, objective) for file in files]
+    outcomes = compare(spaces, optimisers, evaluations, repeats)
     (out / "benchmark.json").write_text(json.dumps(outcomes), encoding="utf-8")
     text = "\n\n".join("\n".join(lines) for lines in [overview(outcomes), *map(page, outcomes)])
     pathlib.Path(out / "benchmark.md").write_text(text + "\n", encoding="utf-8")

@@ -112,29 +112,43 @@ class Recorded(Tuner):
         return dict(zip(self._space.parameters, key)), self.known[key].time
 
 
-class Live(Tuner):
-    """Builds, checks and times, at one number of elements and on one CPU, a kernel of a build
-    folder that ./tune.sh made, named as its T1 file. The folder `record` keeps what was measured:
-    that is not measured again. `engine`: jobs.LocalEngine() or jobs.DaskEngine()."""
+def source_folder():
+    """hewn's source: the clone that this module is in, or what the wheel unpacks."""
+    clone = pathlib.Path(__file__).resolve().parents[3]
+    if (clone / "tune.sh").is_file():
+        return clone
+    from .program import unpack  # which only the wheel has
 
-    def __init__(self, build_folder, kernel, elements=65536, cpu=None, record=None, strategy=None,
+    return unpack()
+
+
+class Live(Tuner):
+    """Builds, checks and times a kernel or a plan, named as `./tune.sh export-space` names its file,
+    at one number of elements and on one CPU. What that needs is built in a folder of its own,
+    build-tune/live, which takes some minutes the first time; `build`: a build folder that has the
+    kernel already. The folder `record` keeps what was measured: that is not measured again.
+    `engine`: jobs.LocalEngine() or jobs.DaskEngine()."""
+
+    def __init__(self, kernel, elements=65536, cpu=None, build=None, record=None, strategy=None,
                  engine=None):
-        told = (pathlib.Path(build_folder) / "generated/kernels.json").read_text(encoding="utf-8")
-        sys.path.insert(0, f"{json.loads(told)['source']}/tools/tune")
+        source = source_folder()
+        if not importlib.util.find_spec("numpy"):
+            raise RuntimeError(
+                f"hewn_tune.Live needs NumPy, which {sys.executable} does not have: install it with "
+                f"{sys.executable} -m pip install numpy, or use "
+                f"{source / 'build-tune/benchmark-venv/bin/python'}, which {source / 'tune.sh'} "
+                "benchmark --set-up makes")
+        sys.path.insert(0, str(source / "tools/tune"))
+        import building
         import jobs
-        import kernels
         import search
 
-        build = kernels.Build(build_folder)
-        found = [k for k in build.kernels if k.name == kernel]
-        if not found:
-            raise ValueError(f"{build_folder} has no kernel {kernel}; it has "
-                             f"{[k.name for k in build.kernels]}")
-        super().__init__(of_kernel(build, found[0]), strategy)
-        timed = search.problems_of(build, found[0])
+        made, chosen = building.existing(build, kernel) if build else building.with_kernel(kernel)
+        super().__init__(of_kernel(made, chosen), strategy)
+        timed = search.problems_of(made, chosen)
         self.search = search.Search(
-            build, found[0], engine or jobs.LocalEngine(), record or build.folder / "live",
-            "local" if cpu is None else f"local:{cpu}", lambda text: None,
+            made, chosen, engine or jobs.LocalEngine(), record or made.folder / "measured",
+            "local" if cpu is None else f"local:{cpu}", lambda step: None,
             problems=jobs.Problems(timed.layouts, (elements,), timed.threads))
         self.search.begin()
 

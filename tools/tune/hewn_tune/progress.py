@@ -1,0 +1,70 @@
+"""Shows how far a long run is and about how long it still takes, on stderr: one line that is updated
+on a terminal (drawn by tqdm), and a line now and then where there is none."""
+
+import sys
+import time
+
+try:
+    from tqdm import tqdm
+except ImportError:  # the tuner's environments have it; a user of hewn_tune.Live may not
+    tqdm = None
+
+EVERY = 30  # seconds between lines where there is no terminal
+
+
+def clock(seconds):
+    """"0:05", "12:30" or "1:02:03"."""
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+class Progress:
+    """How far a run is. Without a better estimate the rest is expected to go as fast as what was
+    done since the first update() or the beginning. `every`: seconds between the lines without a
+    terminal. `now`: the clock."""
+
+    def __init__(self, what, stream=None, every=EVERY, now=time.monotonic):
+        self.what, self.stream, self.every, self.now = what, stream or sys.stderr, every, now
+        self.started = self.shown = now()
+        self.bar = None
+        if tqdm and self.stream.isatty():
+            # A thread of tqdm's own would be in the way of processes that fork.
+            kind = type("Bar", (tqdm,), {"monitor_interval": 0})
+            self.bar = kind(total=1, file=self.stream, leave=False, dynamic_ncols=True,
+                            bar_format="{percentage:3.0f}%|{bar:20}| {desc}", desc=what)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.bar is not None:
+            self.bar.close()
+
+    def text(self, done, total, detail="", left=None):
+        """The line without the bar. `left`: seconds, if the caller knows better than by the pace so
+        far."""
+        spent = self.now() - self.started
+        if left is None and done > 0:
+            left = spent * (total - done) / done
+        parts = [f"{self.what}{': ' + detail if detail else ''}", f"{clock(spent)} so far"]
+        if left is not None:
+            parts.append(f"about {clock(left)} left")
+        return ", ".join(parts)
+
+    def update(self, done, total, detail="", left=None):
+        """`done` of `total` is done; `detail` says it in words."""
+        if self.bar is not None:
+            self.bar.total, self.bar.n = total, min(done, total)
+            self.bar.set_description_str(self.text(done, total, detail, left))
+        elif self.now() - self.shown >= self.every:
+            self.shown = self.now()
+            print(self.text(done, total, detail, left), file=self.stream, flush=True)
+
+    def say(self, text):
+        """Prints a line that stays, on stdout."""
+        if self.bar is not None:
+            self.bar.clear()
+        print(text, flush=True)
+        if self.bar is not None:
+            self.bar.refresh()
