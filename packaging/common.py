@@ -20,6 +20,10 @@ OPERATORS = re.findall(r"^ +HEWN_OPERATOR_(\w+) = \d+", HEADER, re.M)
 SUMMARY = re.search(r'\sDESCRIPTION\s+"(.*?)"', (ROOT / "CMakeLists.txt").read_text())[1]
 # There is no site yet, so a name that can never be one: a releaser gives theirs.
 HOMEPAGE = "https://hewn.invalid"
+# What registries call it: of Python, npm, NuGet, Conan, vcpkg and CocoaPods. Modules, CMake's
+# package and the libraries are called hewn.
+PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+DISTRIBUTION = re.search(r'^name = "(.+)"$', PYPROJECT, re.M)[1]
 NOTICES = ("LICENSE", "THIRD_PARTY.md")
 ARCHIVES = (".tar.gz", ".zip")
 
@@ -41,6 +45,11 @@ def files(folder):
 
 def digest(path, algorithm="sha256"):
     return hashlib.new(algorithm, path.read_bytes()).hexdigest()
+
+
+def wheel_name(distribution):
+    """The name as the files of Python's packages have it."""
+    return distribution.replace("-", "_")
 
 
 def written_list(words):
@@ -88,6 +97,7 @@ class Release:
     def fill(self, template, **more):
         """A template of this folder's, with @NAME@ filled in."""
         values = {
+            "DISTRIBUTION": DISTRIBUTION,
             "VERSION": VERSION,
             "HOMEPAGE": self.homepage,
             "DOWNLOADS": self.downloads,

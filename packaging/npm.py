@@ -11,5 +11,7 @@ def pack(release):
     if release.staged([SYSTEM]):
         release.file(SYSTEM, f"{FOLDER}/hewn.wasm")
         yield release.tar(
-            f"hewn-{common.VERSION}.tgz", "package", release.stage / SYSTEM / FOLDER
+            f"{common.DISTRIBUTION}-{common.VERSION}.tgz",
+            "package",
+            release.stage / SYSTEM / FOLDER,
         )

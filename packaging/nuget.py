@@ -24,10 +24,13 @@ def contents(release, systems):
         "PLATFORMS": " and ".join(PLATFORMS[system] for system in windows),
     }
     yield "_rels/.rels", release.fill("nuget/rels.xml")
-    for name in ("hewn.nuspec", "README.md"):
-        yield name, release.fill(f"nuget/{name}", **words)
-    for folder in ("build", "buildTransitive"):
-        yield f"{folder}/native/hewn.targets", release.fill("nuget/hewn.targets", **words)
+    yield f"{common.DISTRIBUTION}.nuspec", release.fill("nuget/package.nuspec")
+    yield "README.md", release.fill("nuget/README.md", **words)
+    for folder in ("build", "buildTransitive"):  # NuGet imports what is named like the package
+        yield (
+            f"{folder}/native/{common.DISTRIBUTION}.targets",
+            release.fill("nuget/package.targets", **words),
+        )
     yield "lib/netstandard2.0/_._", ""  # any .NET may reference the package
     for name, file in release.notices(systems[0]).items():
         yield name if "." in name else f"{name}.txt", file  # an OPC part has an extension
@@ -58,4 +61,4 @@ def pack(release):
     if release.staged(PLATFORMS):
         entries = dict(contents(release, release.staged(RIDS)))
         types = {"[Content_Types].xml": content_types(release, entries)}
-        yield release.zip(f"hewn.{common.VERSION}.nupkg", types | entries)
+        yield release.zip(f"{common.DISTRIBUTION}.{common.VERSION}.nupkg", types | entries)

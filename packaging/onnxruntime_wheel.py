@@ -1,4 +1,4 @@
-"""Wheels of the execution provider for ONNX Runtime: the Python package onnxruntime-ep-hewn with
+"""Wheels of the execution provider for ONNX Runtime: the module onnxruntime_ep_hewn with
 the library of a system. They depend on no package: a program's ONNX Runtime may be of several."""
 
 import os
@@ -10,6 +10,8 @@ import tempfile
 
 import common
 
+DISTRIBUTION = f"{common.DISTRIBUTION}-onnxruntime"
+NAME = common.wheel_name(DISTRIBUTION)
 MODULE = "onnxruntime_ep_hewn"
 SOURCES = common.ROOT / "bindings/onnxruntime/python"
 PLATFORMS = {
@@ -38,13 +40,13 @@ def stage_of(release, system):
 
 def contents(release, stage, tags):
     """{name in the wheel: text or path}"""
-    info = f"{MODULE}-{common.VERSION}.dist-info"
+    info = f"{NAME}-{common.VERSION}.dist-info"
     library = release.file(stage, *LIBRARIES)
     notices = release.notices(stage)
     return {
         f"{MODULE}/__init__.py": SOURCES / MODULE / "__init__.py",
         f"{MODULE}/{library.name}": library,
-        f"{info}/METADATA": release.fill("onnxruntime/METADATA"),
+        f"{info}/METADATA": release.fill("onnxruntime/METADATA", NAME=DISTRIBUTION),
         f"{info}/WHEEL": release.fill("onnxruntime/WHEEL", TAGS=tags),
         **{f"{info}/licenses/{name}": file for name, file in notices.items()},
     }
@@ -69,7 +71,7 @@ def pack_wheel(release, stage, platforms):
         environment = dict(os.environ, SOURCE_DATE_EPOCH=str(release.epoch))
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
     tag = ".".join(platforms)
-    return release.dist / f"{MODULE}-{common.VERSION}-py3-none-{tag}.whl"
+    return release.dist / f"{NAME}-{common.VERSION}-py3-none-{tag}.whl"
 
 
 def pack(release):

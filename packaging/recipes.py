@@ -56,4 +56,6 @@ def pack(release):
             "conan",
             {"conandata.yml": conan_data(release), "test_package/main.cpp": example},
         )
-        yield filled(release, "vcpkg", {"hewn/archives.cmake": vcpkg_data(release)})
+        yield filled(
+            release, "vcpkg", {f"{common.DISTRIBUTION}/archives.cmake": vcpkg_data(release)}
+        )

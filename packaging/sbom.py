@@ -95,7 +95,7 @@ def members(path):
     else:
         with zipfile.ZipFile(path) as packed:
             names = packed.namelist()
-    if path.name.startswith(onnxruntime_wheel.MODULE):
+    if path.name.startswith(onnxruntime_wheel.NAME):
         return [f"{onnxruntime_wheel.system_of(path)}/{name}" for name in names]
     names = [name.removeprefix(f"hewn-{common.VERSION}-") for name in names]
     called = {f"/android.{abi}/": system for system, abi in aar.ABIS.items()}

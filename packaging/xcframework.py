@@ -85,5 +85,6 @@ def pack(release):
         "IOS": oldest["ios-arm64"],
         "MACOS": oldest["macos-arm64_x86_64"],
     }
-    for name in ("Package.swift", "hewn.podspec.json"):
-        yield release.write(name, release.fill(f"xcframework/{name}", **words))
+    podspec = f"{common.DISTRIBUTION}.podspec.json"
+    for name, template in (("Package.swift", "Package.swift"), (podspec, "podspec.json")):
+        yield release.write(name, release.fill(f"xcframework/{template}", **words))

@@ -5,26 +5,57 @@
 #     --check       uses each artefact as its user would (docs/packages.md)
 #     --sign FILE   signs SHA256SUMS with this minisign secret key
 #     -B FOLDER     builds in this folder instead of build-packages/, and packs in its dist/
+#     --dist FOLDER packs in this folder
+#     --only FORM   builds only what this form needs, for one system, and adds it to dist/: `wheel`
+#                   (the Python package), `onnxruntime` (the wheel of ONNX Runtime's provider) or
+#                   `archive` (headers and libraries)
+#     --system SYSTEM   with --only: for this system, such as linux-musl-arm64, not this machine's
 #
 # Leaves the artefacts in dist/. What is built for a system is what the line `# package:` of its
 # toolchain file in cmake/toolchains/ says: its targets, and further flavours as NAME=TARGETS. The
-# line `# wheel:` has the platform of the system's Python wheel; --quick makes x86-64 Linux's alone.
+# line `# wheel:` has the platform of the system's Python wheels. --quick makes only those of x86-64
+# Linux: the one on the stable ABI, and one for this system's own Python if that is older.
 set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/stage.sh
+source packaging/interpreters.sh
 
-quick=0 check=0 key="" folder=$PWD/build-packages dist=$PWD/dist
+quick=0 check=0 key="" only="" system="" folder="" dist=""
 while (($#)); do
     case $1 in
     -h | --help) sed -n '2,/^set/{/^set/!s/^# \?//p}' "${BASH_SOURCE[0]}" && exit ;;
     --quick) quick=1 ;;
     --check) check=1 ;;
+    --only) only=${2:?"--only: which form?"} && shift ;;
+    --system) system=${2:?"--system: which one?"} && shift ;;
     --sign) key=$(realpath -- "${2:?"--sign: which key?"}") && shift ;;
-    -B) folder=$(realpath -m -- "${2:?"-B: which folder?"}") && dist=$folder/dist && shift ;;
+    -B) folder=$(realpath -m -- "${2:?"-B: which folder?"}") && shift ;;
+    --dist) dist=$(realpath -m -- "${2:?"--dist: which folder?"}") && shift ;;
     *) echo "release.sh: $1 is no option; --help lists them" >&2 && exit 2 ;;
     esac
     shift
 done
+dist=${dist:-${folder:-$PWD}/dist} folder=${folder:-$PWD/build-packages}
+case $only in
+"" | wheel | onnxruntime | archive) ;;
+*) echo "release.sh: --only: there is no form $only; it is wheel, onnxruntime or archive" >&2 &&
+    exit 2 ;;
+esac
+if [[ $only && $check$key != 0 ]]; then
+    echo "release.sh: --check and --sign are for a whole release, not for --only" >&2 && exit 2
+fi
+if [[ $system && ! $only ]]; then
+    echo "release.sh: --system is for --only; without it every system is built" >&2 && exit 2
+fi
+# The tags of the Python wheels that each system gets: the stable ABI, which Python 3.12 and newer
+# use, and one for each Python that cannot.
+tags=(cp310-cp310 cp311-cp311 cp312-abi3 cp313-cp313t)
+# Where the systems' installations, debug symbols and Python packages are; with --only in folders of
+# their own, which hold nothing else.
+stages=$folder/stage symbols=$folder/debug pythons=$folder/python
+if [[ $only ]]; then
+    stages=$folder/only/stage symbols=$folder/only/debug pythons=$folder/only/python
+fi
 # What is packed has this time.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct || stat --format=%Y CHANGELOG.md)}
 export SOURCE_DATE_EPOCH HEWN_SIGNATURES="" HEWN_TARGETS=""
@@ -41,10 +72,11 @@ quietly() {
     return "$status"
 }
 
-# build SYSTEM NAME TARGETS: builds and installs it in stage/NAME, its debug symbols in debug/NAME.
+# build SYSTEM NAME TARGETS: builds it and installs it in $stages/NAME, its debug symbols in
+# $symbols/NAME.
 # Debug information names files relative to the sources' folder.
 build() {
-    local system=$1 name=$2 targets=$3 stage=$folder/stage/$2 release="-O3 -DNDEBUG"
+    local system=$1 name=$2 targets=$3 stage=$stages/$2 release="-O3 -DNDEBUG"
     local ort=OFF
     case $system in
     linux-* | android-* | windows-x86_64)
@@ -58,10 +90,10 @@ build() {
         "-DCMAKE_C_FLAGS_RELEASE=$release" "-DCMAKE_CXX_FLAGS_RELEASE=$release" \
         -DCMAKE_INSTALL_LIBDIR=lib "-DHEWN_BUILD_ORT=$ort" \
         -DHEWN_BUILD_TESTS=OFF -DHEWN_BUILD_EXAMPLES=OFF || return
-    rm -rf "$stage" "$folder/debug/$name"
-    mkdir -p "$folder/stage"
+    rm -rf "$stage" "${symbols:?}/$name"
+    mkdir -p "$stages"
     cp -a "$folder/$name"/package/*/ "$stage" || return
-    split_debug_symbols "$stage" "$folder/debug/$name"
+    split_debug_symbols "$stage" "$symbols/$name"
 }
 
 # Of pthread_atfork, which is in glibc's static part for ARM64, and of the C++ library in ONNX
@@ -73,14 +105,14 @@ names_zigs_folder() {
 
 # split_debug_symbols STAGE DEBUG.
 split_debug_symbols() {
-    local stage=$1 debug=$2 library symbols objcopy=llvm-objcopy
+    local stage=$1 debug=$2 library file objcopy=llvm-objcopy
     if [[ $stage == *windows-arm64* ]]; then return; fi  # its symbols would be in a PDB
     if [[ $stage == *windows-x86_64* ]]; then objcopy=x86_64-w64-mingw32-objcopy; fi
     while IFS= read -r library; do
-        symbols=$debug/${library##*/}.debug
-        mkdir -p "$debug" && $objcopy --only-keep-debug "$library" "$symbols" &&
-            { ! names_zigs_folder "$symbols" || llvm-objcopy --strip-debug "$symbols"; } &&
-            $objcopy --strip-debug --add-gnu-debuglink="$symbols" "$library" || return
+        file=$debug/${library##*/}.debug
+        mkdir -p "$debug" && $objcopy --only-keep-debug "$library" "$file" &&
+            { ! names_zigs_folder "$file" || llvm-objcopy --strip-debug "$file"; } &&
+            $objcopy --strip-debug --add-gnu-debuglink="$file" "$library" || return
     done < <(find "$stage" -type f \( -name 'libhewn.so*' -o -name hewn.dll -o -name hewn.exe \
         -o -name '*onnxruntime_providers_hewn.*' \))
     if [[ -d $debug && -f $stage/lib/libhewn.a ]]; then
@@ -105,39 +137,109 @@ build_all() {
     done
 }
 
-# build_wheel SYSTEM: the Python package of a system that is built, without GPUs' kernels if it is
-# built without them, in python/SYSTEM.
+# build_wheel SYSTEM TAG: the Python package of a system that is built, without GPUs' kernels if it is
+# built without them, in $pythons/SYSTEM/TAG.
 build_wheel() {
-    local system=$1 stage=$folder/stage/$1-cpu
-    [[ -d $stage ]] || stage=$folder/stage/$system
-    local defines=(-DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG"
-        "-DHEWN_ROOT=$stage" "-DHEWN_PYTHON_HEADERS=$folder/python-headers"
+    local system=$1 tag=$2 stage=$stages/$1-cpu build=$folder/python-$1-$2
+    [[ -d $stage ]] || stage=$stages/$system
+    local optimize=-O2
+    if ((quick)); then optimize=-O1; fi
+    local defines=(-DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=$optimize -DNDEBUG"
+        "-DHEWN_ROOT=$stage" "-DHEWN_PYTHON_TAG=$tag"
+        "-DHEWN_PYTHON_HEADERS=$folder/python-headers/$(version_of_tag "$tag")"
         "-DHEWN_NANOBIND=$(packaging/python.sh -c 'import nanobind as n; print(n.__path__[0])')")
-    rm -rf "$folder/python/$system"
-    cmake -S bindings/python -B "$folder/python-$system" -G Ninja \
+    rm -rf "$pythons/${system:?}/$tag"
+    cmake -S bindings/python -B "$build" -G Ninja \
         --toolchain "$PWD/cmake/toolchains/$system.cmake" "${defines[@]}" &&
-        cmake --build "$folder/python-$system" &&
-        cmake --install "$folder/python-$system" --prefix "$folder/python/$system" \
-            --component python
+        cmake --build "$build" &&
+        cmake --install "$build" --prefix "$pythons/$system/$tag" --component python
 }
 
-build_wheels() {
-    local toolchain system status=0
-    rm -rf "$folder/python"
-    packaging/python_headers.sh "$folder/python-headers" || status=$?
-    if ((status == 77)); then return; fi
-    for toolchain in $(grep --files-with-matches '^# wheel:' cmake/toolchains/*.cmake); do
-        system=$(basename "$toolchain" .cmake)
-        if ((quick)) && [[ $system != linux-gnu-x86_64 ]]; then continue; fi
-        PATH=$PWD/.venv/bin:$PATH stage "wheel: $system" \
-            quietly "$folder/python-$system.log" build_wheel "$system" || return
+# wanted_tags: those of $tags that are built here, and whose headers can be had.
+wanted_tags() {
+    local tag version status
+    for tag in "${tags[@]}"; do
+        version=$(version_of_tag "$tag")
+        if ((quick)) && [[ $tag != *-abi3 && $(python_at_hand "$version") != /usr/bin/python3 ]]
+        then continue; fi
+        status=0
+        packaging/python_headers.sh "$folder/python-headers/$version" "$tag" || status=$?
+        case $status in
+        0) echo "$tag" ;;
+        77) ;;
+        *) return "$status" ;;
+        esac
     done
 }
 
+build_wheels() {  # SYSTEM...
+    local system tag found
+    rm -rf "$pythons"
+    found=$(wanted_tags) || return
+    for system; do
+        for tag in $found; do
+            # Windows' headers say which DLL has what; its free-threaded ones differ from others'.
+            if [[ $system == windows-* && $tag == *t ]]; then continue; fi
+            PATH=$PWD/.venv/bin:$PATH stage "wheel: $system, $tag" \
+                quietly "$folder/python-$system-$tag.log" build_wheel "$system" "$tag" || return
+        done
+    done
+}
+
+systems_with_wheels() {
+    grep --files-with-matches '^# wheel:' cmake/toolchains/*.cmake | xargs basename --suffix=.cmake
+}
+
+# build_only: what $only needs of $system; sets $form, the packer's, and $wheels_of.
+build_only() {
+    local flavours flavour name targets toolchain=cmake/toolchains/$system.cmake
+    if ! grep --quiet '^# package:' "$toolchain" 2>/dev/null; then
+        echo "release.sh: there are no packages for $system, only for:" \
+            $(grep --files-with-matches '^# package:' cmake/toolchains/*.cmake |
+                xargs basename --suffix=.cmake) >&2
+        return 2
+    fi
+    # Python and ONNX Runtime have no use for GPUs' kernels.
+    read -r -a flavours <<<"$(sed -n 's/^# package: *//p' "$toolchain")"
+    if ((quick)); then flavours=(cpu); fi
+    name=$system targets=${flavours[0]}
+    for flavour in "${flavours[@]}"; do
+        if [[ $only != archive && $flavour == *=cpu ]]; then
+            name=$system-${flavour%%=*} targets=cpu
+        fi
+    done
+    case $only in
+    wheel)
+        form=wheels
+        if ! systems_with_wheels | grep --quiet --line-regexp "$system"; then
+            echo "release.sh: there are no Python wheels for $system, only for:" \
+                $(systems_with_wheels) >&2
+            return 2
+        fi
+        ;;
+    onnxruntime)
+        form=onnxruntime_wheel
+        if [[ ! $system =~ ^(linux-gnu|windows)- ]]; then
+            echo "release.sh: ONNX Runtime's provider is for linux-gnu-* and windows-*, not for" \
+                "$system" >&2
+            return 2
+        fi
+        ;;
+    archive) form=archives ;;
+    esac
+    rm -rf "$folder/only"
+    stage "$system" build "$system" "$name" "$targets" || return
+    if [[ $only == wheel ]]; then build_wheels "$system"; fi
+}
+
+pack_forms() {  # ARGUMENT...
+    packaging/python.sh packaging/pack.py --stage "$stages" --dist "$dist" --python "$pythons" \
+        --forbid "$PWD" "$folder" "$@"
+}
+
 pack() {
-    local python=(packaging/python.sh packaging/pack.py --stage "$folder/stage" --dist "$dist"
-        --debug "$folder/debug" --python "$folder/python" --forbid "$PWD" "$folder" --)
-    rm -rf "$dist" && mkdir -p "$dist" && cp "$folder"/deb/*.deb "$dist" && "${python[@]}" || return
+    rm -rf "$dist" && mkdir -p "$dist" && cp "$folder"/deb/*.deb "$dist" &&
+        pack_forms --debug "$symbols" || return
     if [[ $key ]]; then
         scripts/setup.sh minisign && minisign -S -s "$key" -m "$dist/SHA256SUMS"
     fi
@@ -156,10 +258,24 @@ check_all() {
     return $failed
 }
 
+if [[ $only ]]; then
+    if [[ ! $system ]]; then
+        [[ $(uname -s) == Linux ]] || { echo "release.sh: --system: for which one?" >&2 && exit 2; }
+        system=linux-gnu-$(uname -m | sed s/aarch64/arm64/)
+    fi
+    mkdir -p "$folder"
+    form=""
+    build_only
+    stage pack pack_forms -- "$form"
+    echo "release.sh: in $dist"
+    print_stage_times
+    exit
+fi
 stage set-up scripts/setup.sh --all debhelper lintian
 build_all
 stage deb quietly "$folder/deb.log" packaging/deb.sh "$folder/deb"
-build_wheels
+mapfile -t with_wheels < <(if ((quick)); then echo linux-gnu-x86_64; else systems_with_wheels; fi)
+build_wheels "${with_wheels[@]}"
 stage pack pack
 status=0
 if ((check)); then check_all || status=$?; fi

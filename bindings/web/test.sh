@@ -30,7 +30,7 @@ types() {
     [[ $(printf '%s\n' 4.7 "$version" | sort -V | head -1) == 4.7 ]] ||
         { echo "skipped: TypeScript $version knows no modules of Node.js" && exit 77; }
     rm -rf "$work/program" && mkdir -p "$work/program/node_modules"
-    ln -s "$HEWN_WEB" "$work/program/node_modules/hewn"
+    ln -s "$HEWN_WEB" "$work/program/node_modules/hewn-kernels"
     cp "$here/tests/types.ts" "$work/program"
     echo '{"type": "module"}' >"$work/program/package.json"
     cd "$work/program"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A photograph through a quantized model, by ONNX Runtime alone and with hewn:
 
-    pip install onnxruntime onnx pillow onnxruntime-ep-hewn
+    pip install onnxruntime onnx pillow dist/hewn_kernels_onnxruntime-*.whl
     pip install --no-deps rapidocr-onnxruntime        # for its models
     python photo.py [MODEL.onnx HEIGHT WIDTH]
 

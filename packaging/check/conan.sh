@@ -21,11 +21,11 @@ create() { conan create "$recipe" --no-remote "$@"; }
 
 conan profile detect >/dev/null 2>&1
 for shared in False True; do
-    quietly "create, shared=$shared" create -o "hewn/*:shared=$shared" -s compiler.cppstd=17
+    quietly "create, shared=$shared" create -o "$distribution/*:shared=$shared" -s compiler.cppstd=17
     grep -q '^11 22 33 44 ' "$work/log" || fail "the test package's program printed no sums"
 done
 quietly "another compiler and build type take the same binary" \
-    conan install --no-remote --requires "hewn/$version" -s build_type=Debug -s compiler=clang \
+    conan install --no-remote --requires "$distribution/$version" -s build_type=Debug -s compiler=clang \
     -s compiler.version=14 -s compiler.libcxx=libstdc++11 --output-folder "$work/install"
 # of SYSTEM ARGUMENT...: the package for another system, if its archive is in DIST.
 of() {
@@ -33,8 +33,8 @@ of() {
     quietly "package for $1" create --test-folder= "${@:2}"
 }
 of linux-gnu-arm64 -s arch=armv8
-of linux-musl-x86_64 -o 'hewn/*:libc=musl'
-of linux-musl-arm64 -o 'hewn/*:libc=musl' -s arch=armv8
+of linux-musl-x86_64 -o "$distribution/*:libc=musl"
+of linux-musl-arm64 -o "$distribution/*:libc=musl" -s arch=armv8
 of android-arm64 -s os=Android -s os.api_level=21 -s arch=armv8
 of android-x86_64 -s os=Android -s os.api_level=21
 of macos-arm64 -s os=Macos -s arch=armv8

@@ -8,6 +8,11 @@ export PATH="$root/.venv/bin:$PATH"
 dist=$(realpath "${1:?"usage: $0 DIST WORK"}") work=$(realpath -m "${2:?"usage: $0 DIST WORK"}")
 # shellcheck disable=SC2034
 version=$(sed -n 's/^#define HEWN_VERSION_[A-Z]* //p' "$root/include/hewn/hewn.h" | paste -sd .)
+# What the registries call it, and how Python's files have the name.
+# shellcheck disable=SC2034
+distribution=$(sed -n 's/^name = "\(.*\)"$/\1/p' "$root/pyproject.toml")
+# shellcheck disable=SC2034
+wheel_name=${distribution//-/_}
 rm -rf "$work" && mkdir -p "$work"
 
 skip() { echo "skipped: $*" >&2 && exit 77; }

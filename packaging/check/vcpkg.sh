@@ -8,7 +8,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 tar -xzf "$(only_file 'hewn-*-vcpkg.tar.gz')" -C "$work"
 for linkage in static:hewn_static:so dynamic:hewn:a; do
     IFS=: read -r name target unwanted <<<"$linkage"
-    cmake -DPORT="$work/hewn-vcpkg/hewn" -DDIST="$dist" -DWORK="$work/$name" -DLINKAGE="$name" \
+    cmake -DPORT="$work/hewn-vcpkg/$distribution" -DDIST="$dist" -DWORK="$work/$name" -DLINKAGE="$name" \
         -P "$here/vcpkg/vcpkg.cmake"
     left=$(find "$work/$name/package/lib" -name "*.$unwanted*")
     [[ -z $left ]] || fail "$name: the package has $left"

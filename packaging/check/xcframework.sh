@@ -10,7 +10,7 @@ zig=$(zig)/lib/libc
 archive=$(only_file 'hewn-*.xcframework.zip')
 unzip -q "$archive" -d "$work"
 cp "$dist/Package.swift" "$work/"
-for name in Package.swift hewn.podspec.json; do
+for name in Package.swift "$distribution.podspec.json"; do
     grep -q "$(sha256sum "$archive" | cut -d' ' -f1)" "$dist/$name" ||
         fail "$name has another checksum"
 done

@@ -15,7 +15,7 @@ NEEDS = {"Linux": ["pthread", "dl", "m"], "Android": ["log", "dl", "m"]}
 
 
 class Hewn(ConanFile):
-    name = "hewn"
+    name = "@DISTRIBUTION@"
     version = "@VERSION@"
     description = "@SUMMARY@: @OPERATORS@"
     license = "Apache-2.0"
@@ -48,7 +48,9 @@ class Hewn(ConanFile):
                 f"hewn has no archive for {self.settings.os} on {self.settings.arch}"
             )
         if self.settings.os == "Windows" and not self.options.shared:
-            raise ConanInvalidConfiguration("hewn is a DLL on Windows: -o hewn/*:shared=True")
+            raise ConanInvalidConfiguration(
+                "hewn is a DLL on Windows: -o @DISTRIBUTION@/*:shared=True"
+            )
 
     def package_id(self):
         del self.info.settings.compiler

@@ -37,7 +37,7 @@ foreach(toolchain IN LISTS toolchains)
     endif()
 endforeach()
 # The other checks, of scripts/release.sh --check alone, take long.
-foreach(form aar archives auditwheel conan deb npm nuget sums vcpkg wheels xcframework)
+foreach(form aar archives auditwheel conan deb npm nuget only sums vcpkg wheels xcframework)
     set(name package.${form})
     if(EXISTS ${packages}/dist)
         add_test(${name} ${source}/packaging/check/${form}.sh
@@ -48,3 +48,4 @@ foreach(form aar archives auditwheel conan deb npm nuget sums vcpkg wheels xcfra
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800 COST 60)
 endforeach()
 set_tests_properties(package.archives package.nuget PROPERTIES RESOURCE_LOCK wine)
+set_tests_properties(package.only PROPERTIES RUN_SERIAL ON)  # it builds where the others look

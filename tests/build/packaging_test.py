@@ -30,6 +30,7 @@ import onnxruntime_wheel  # noqa: E402
 import pack  # noqa: E402
 import recipes  # noqa: E402
 import sbom  # noqa: E402
+import sdist  # noqa: E402
 import sums  # noqa: E402
 import universal  # noqa: E402
 import wheels  # noqa: E402
@@ -150,7 +151,7 @@ class PackagingTest(unittest.TestCase):
         self.refuses(npm, "there is no share/hewn/web/hewn.wasm")
         write(web / "hewn.wasm", "module")
         (packed,) = self.pack(npm)
-        self.assertEqual(packed.name, f"hewn-{common.VERSION}.tgz")
+        self.assertEqual(packed.name, f"hewn-kernels-{common.VERSION}.tgz")
         with tarfile.open(packed) as tar:
             self.assertEqual(tar.getnames(), ["package/hewn.wasm", "package/package.json"])
         if not UNBILLED:
@@ -163,6 +164,7 @@ class PackagingTest(unittest.TestCase):
         self.stage_providers()
         lacking = {"sbom"} if UNBILLED else set()
         lacking |= {"notes"} | ({"universal", "xcframework"} if UNLIPOED else set())
+        lacking |= {"sdist"} if UNWHEELED else set()
         outputs = []
         for name in ("one", "another folder"):
             copy, dist = self.folder / name / "stage", self.folder / name / "dist"
@@ -234,12 +236,13 @@ class PackagingTest(unittest.TestCase):
         linux = "manylinux2014_{0}.manylinux_2_17_{0}.whl"
         self.assertEqual(list(packed), [linux.format("x86_64"), linux.format("aarch64"),
                                         "win_amd64.whl"])
-        info = f"onnxruntime_ep_hewn-{common.VERSION}.dist-info/"
+        info = f"hewn_kernels_onnxruntime-{common.VERSION}.dist-info/"
         with zipfile.ZipFile(packed[linux.format("x86_64")]) as wheel:
             text = {name: wheel.read(name).decode() for name in wheel.namelist()}
         self.assertEqual(text["onnxruntime_ep_hewn/libonnxruntime_providers_hewn.so"],
                          "provider linux-gnu-x86_64-cpu")
         self.assertIn("Tag: py3-none-manylinux2014_x86_64\n", text[info + "WHEEL"])
+        self.assertIn("\nName: hewn-kernels-onnxruntime\n", text[info + "METADATA"])
         self.assertIn(f"\nVersion: {common.VERSION}\n", text[info + "METADATA"])
         self.assertNotIn("Requires-Dist", text[info + "METADATA"])
         self.assertIn(info + "licenses/THIRD_PARTY.md", text)
@@ -354,7 +357,7 @@ class PackagingTest(unittest.TestCase):
     def test_every_rid_has_its_library(self):
         with zipfile.ZipFile(self.pack(nuget)[0]) as packed:
             names = packed.namelist()
-            targets = packed.read("buildTransitive/native/hewn.targets").decode()
+            targets = packed.read("buildTransitive/native/hewn-kernels.targets").decode()
         for rid in nuget.RIDS.values():
             self.assertEqual(sum(name.startswith(f"runtimes/{rid}/native/") for name in names), 1)
         for platform in nuget.PLATFORMS.values():
@@ -375,7 +378,7 @@ class PackagingTest(unittest.TestCase):
             if system != "windows-x86_64":
                 shutil.rmtree(self.stage / system)
         with zipfile.ZipFile(self.pack(nuget)[0]) as packed:
-            targets = packed.read("build/native/hewn.targets").decode()
+            targets = packed.read("build/native/hewn-kernels.targets").decode()
         self.assertIn("for the platforms x64, not for", targets)
 
     # ---- Apple ----
@@ -420,24 +423,24 @@ class PackagingTest(unittest.TestCase):
             path = packed[source["url"].rpartition("/")[2]]
             self.assertEqual(source["sha256"], common.digest(path), system)
         with tarfile.open(self.dist / f"hewn-{common.VERSION}-vcpkg.tar.gz") as port:
-            text = port.extractfile("hewn-vcpkg/hewn/archives.cmake").read().decode()
+            text = port.extractfile("hewn-vcpkg/hewn-kernels/archives.cmake").read().decode()
         for system, source in sources.items():
             path = packed[source["url"].rpartition("/")[2]]
             self.assertIn(f"set(sha512_{system} {common.digest(path, 'sha512')})", text)
 
     # ---- Python ----
 
-    def pack_wheel(self, system, extension):
+    def pack_wheel(self, system, extension, tag="cp312-abi3"):
         python = self.folder / "python"
-        write(python / system / "hewn/__init__.py", "import")
-        write(python / system / "hewn" / extension, "extension")
+        write(python / system / tag / "hewn/__init__.py", "import")
+        write(python / system / tag / "hewn" / extension, "extension")
         release = dataclasses.replace(self.release, python=python)
-        return wheels.wheel(release, system)
+        return wheels.wheel(release, system, tag)
 
     @unittest.skipIf(UNWHEELED, UNWHEELED)
     def test_a_wheel(self):
         path = self.pack_wheel("linux-gnu-arm64", "_hewn.abi3.so")
-        name = f"hewn-{common.VERSION}"
+        name = f"hewn_kernels-{common.VERSION}"
         self.assertEqual(path.name, f"{name}-cp312-abi3-manylinux_2_17_aarch64.whl")
         with zipfile.ZipFile(path) as packed:
             files = {file: packed.read(file) for file in packed.namelist()}
@@ -449,12 +452,12 @@ class PackagingTest(unittest.TestCase):
             wanted = base64.urlsafe_b64encode(hashlib.sha256(files[file]).digest()).decode()
             self.assertEqual(digest, "sha256=" + wanted.rstrip("="))
         about = files[f"{name}.dist-info/METADATA"].decode()
-        for line in ("Name: hewn", f"Version: {common.VERSION}", "Requires-Python: >=3.10"):
+        for line in ("Name: hewn-kernels", f"Version: {common.VERSION}", "Requires-Python: >=3.10"):
             self.assertIn(f"\n{line}\n", about)
         self.assertIn("\n# Python\n", about)
-        for extra, name_of_it in (("onnxruntime", "onnxruntime-ep-hewn"), ("tune", "hewn-tune")):
+        for extra in ("onnxruntime", "tune"):
             self.assertIn(f"\nProvides-Extra: {extra}\n", about)
-            self.assertRegex(about, f"Requires-Dist: {name_of_it} *; extra == [\"']{extra}")
+            self.assertRegex(about, f"Requires-Dist: hewn-kernels-{extra} *; extra == [\"']{extra}")
         tags = files[f"{name}.dist-info/WHEEL"].decode()
         self.assertIn("\nTag: cp312-abi3-manylinux_2_17_aarch64\n", tags)
         self.assertIn(f"{name}.dist-info/licenses/THIRD_PARTY.md", files)
@@ -463,15 +466,71 @@ class PackagingTest(unittest.TestCase):
         self.assertLessEqual({"nanobind", "winpthreads", "Halide"}, windows)
         self.assertNotIn("libc++", windows)
 
+    @unittest.skipIf(UNWHEELED, UNWHEELED)
+    def test_a_wheel_for_each_python(self):
+        made = [self.pack_wheel("linux-gnu-x86_64", "_hewn.so", tag)
+                for tag in ("cp310-cp310", "cp311-cp311", "cp313-cp313t", "cp312-abi3")]
+        release = dataclasses.replace(self.release, python=self.folder / "python")
+        self.assertEqual(set(wheels.pack(release)), set(made))
+        name = f"hewn_kernels-{common.VERSION}"
+        for python, wanted in (("3.10", "cp310-cp310"), ("3.11", "cp311-cp311"),
+                               ("3.12", "cp312-abi3"), ("3.13", "cp312-abi3")):
+            target = self.folder / python
+            self.pip("--target", target, "--no-deps", "--find-links", self.dist,
+                     "--only-binary", ":all:", "--python-version", python,
+                     "--platform", "manylinux_2_17_x86_64", "hewn-kernels")
+            text = (target / f"{name}.dist-info/WHEEL").read_text()
+            self.assertIn(f"\nTag: {wanted}-manylinux_2_17_x86_64\n", text)
+
+    def pip(self, *arguments, status=0):
+        """`pip install` without an index, whatever the environment's settings are."""
+        command = [sys.executable, "-m", "pip", "--isolated", "--quiet",
+                   "--disable-pip-version-check", "install", "--no-index"]
+        run = subprocess.run([*command, *arguments], text=True, capture_output=True)
+        self.assertEqual(run.returncode, status, run.stdout + run.stderr)
+        return run.stderr
+
+    def foreign_wheel(self, name, version="99.0"):
+        """A package of somebody else's, in dist/."""
+        about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        info = f"{common.wheel_name(name)}-{version}.dist-info"
+        tag = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        entries = {f"{info}/METADATA": about, f"{info}/WHEEL": tag, f"{info}/RECORD": ""}
+        self.release.zip(f"{common.wheel_name(name)}-{version}-py3-none-any.whl", entries)
+
+    @unittest.skipIf(UNWHEELED, UNWHEELED)
+    def test_the_extras_bring_our_packages_alone(self):
+        self.stage_providers()
+        self.pack_wheel("linux-gnu-x86_64", "_hewn.abi3.so")
+        self.pack(onnxruntime_wheel)
+        write(self.folder / "source/tune.sh", "")
+        sdist.tuner(self.release, self.release.tar("x.tar.gz", "x", self.folder / "source"))
+        # What the index has by names like ours, and stand-ins for what others make.
+        for name in ("hewn", "hewn-tune", "onnxruntime-ep-hewn"):
+            self.foreign_wheel(name)
+        self.foreign_wheel("numpy")
+        self.foreign_wheel("onnxruntime")
+        target = self.folder / "site"
+        self.pip("--target", target, "--find-links", self.dist, "--only-binary", ":all:",
+                 "--python-version", "3.12", "--platform", "manylinux_2_17_x86_64",
+                 "--platform", "manylinux2014_x86_64", "hewn-kernels[onnxruntime,tune]")
+        installed = {path.name for path in target.glob("*.dist-info")}
+        ours = {f"hewn_kernels{part}-{common.VERSION}.dist-info"
+                for part in ("", "_onnxruntime", "_tune")}
+        others = {f"{name}-99.0.dist-info" for name in ("numpy", "onnxruntime")}
+        self.assertEqual(installed, ours | others)
+        for module in ("hewn", "hewn_tune", "onnxruntime_ep_hewn"):
+            self.assertTrue((target / module).is_dir(), module)
+
     def test_the_tuner_unpacks_its_source_once(self):
-        name = f"hewn-{common.VERSION}"
+        name = f"hewn_kernels-{common.VERSION}"
         write(self.folder / name / "tune.sh", 'echo "$(basename "$(dirname "$0")") $*"\n')
         archive = self.folder / f"{name}.tar.gz"
-        with tarfile.open(archive, "w:gz") as source:
-            source.add(self.folder / name, name)
+        with tarfile.open(archive, "w:gz") as packed:
+            packed.add(self.folder / name, name)
         shutil.rmtree(self.folder / name)
-        path = wheels.tuner(self.release, archive)
-        self.assertEqual(path.name, f"hewn_tune-{common.VERSION}-py3-none-any.whl")
+        path = sdist.tuner(self.release, archive)
+        self.assertEqual(path.name, f"hewn_kernels_tune-{common.VERSION}-py3-none-any.whl")
         shutil.unpack_archive(path, self.folder / "site", "zip")
         program = "import importlib.metadata as m; hewn_tune, = m.entry_points("
         program += "group='console_scripts', name='hewn-tune'); hewn_tune.load()()"

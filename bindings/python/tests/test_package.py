@@ -26,9 +26,9 @@ def run(*arguments, status=0, **keywords):
 
 
 def test_files():
-    files = {str(path) for path in importlib.metadata.files("hewn")}
+    files = {str(path) for path in importlib.metadata.files("hewn-kernels")}
     assert {f"hewn/{name}" for name in ("py.typed", "_hewn.pyi", "_operators.pyi")} <= files
-    metadata = importlib.metadata.metadata("hewn")
+    metadata = importlib.metadata.metadata("hewn-kernels")
     assert metadata["Version"] == hewn.__version__
     assert set(metadata.get_all("License-File")) == {"LICENSE", "THIRD_PARTY.md"}
     extensions = [name for name in files if re.search(r"/_hewn\.[^/]*(so|pyd)$", name)]

@@ -1,9 +1,9 @@
 // What TypeScript takes and what it refuses of the package. It is compiled, never run: each line
 // below a `@ts-expect-error` must be an error, and no other.
-import {alongAxis, arrayOf, broadcast, HewnError, load, repeated} from 'hewn';
-import type {DataType, Hewn, Operator, OperatorInfo, Tensor, TensorDesc} from 'hewn';
-import {add, broadcastShape, opSupportLimits, quantizeLinear} from 'hewn/webnn';
-import {verify, type Verified} from 'hewn/verify';
+import {alongAxis, arrayOf, broadcast, HewnError, load, repeated} from 'hewn-kernels';
+import type {DataType, Hewn, Operator, OperatorInfo, Tensor, TensorDesc} from 'hewn-kernels';
+import {add, broadcastShape, opSupportLimits, quantizeLinear} from 'hewn-kernels/webnn';
+import {verify, type Verified} from 'hewn-kernels/verify';
 
 export async function taken(bytes: Uint8Array): Promise<number> {
     const hewn: Hewn = await load(), other: Hewn = await load(bytes);

@@ -16,5 +16,5 @@ android {
 
 dependencies {
     implementation(files("libs/hewn-0.2.0.aar"))
-    // With the AAR and its .pom in a Maven repository: implementation("io.github.hewn:hewn:0.2.0")
+    // With the AAR and its .pom in a Maven repository of yours: implementation("invalid.hewn:hewn:0.2.0")
 }

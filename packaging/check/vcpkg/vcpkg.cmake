@@ -28,9 +28,10 @@ endfunction()
 
 # vcpkg moves the package's CMake files and rewrites their paths; here they stay.
 function(vcpkg_cmake_config_fixup)
-    cmake_parse_arguments(PARSE_ARGV 0 config "" "CONFIG_PATH" "")
-    if(NOT EXISTS ${CURRENT_PACKAGES_DIR}/${config_CONFIG_PATH}/hewnConfig.cmake)
-        message(FATAL_ERROR "there is no hewnConfig.cmake in ${config_CONFIG_PATH}")
+    cmake_parse_arguments(PARSE_ARGV 0 config "" "CONFIG_PATH;PACKAGE_NAME" "")
+    set(name ${config_PACKAGE_NAME}Config.cmake)  # the port's name is not CMake's
+    if(NOT EXISTS ${CURRENT_PACKAGES_DIR}/${config_CONFIG_PATH}/${name})
+        message(FATAL_ERROR "there is no ${name} in ${config_CONFIG_PATH}")
     endif()
 endfunction()
 
@@ -39,7 +40,7 @@ endfunction()
 
 function(vcpkg_install_copyright)
     cmake_parse_arguments(PARSE_ARGV 0 notice "" "" "FILE_LIST")
-    file(COPY ${notice_FILE_LIST} DESTINATION ${CURRENT_PACKAGES_DIR}/share/hewn)
+    file(COPY ${notice_FILE_LIST} DESTINATION ${CURRENT_PACKAGES_DIR}/share/${PORT})
 endfunction()
 
 set(portfile ${PORT}/portfile.cmake)

@@ -36,7 +36,7 @@ endif()
 # One variant serves Debug too: the library's boundary is C.
 set(VCPKG_BUILD_TYPE release)
 set(VCPKG_POLICY_MISMATCHED_NUMBER_OF_BINARIES enabled)
-vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/hewn)
+vcpkg_cmake_config_fixup(PACKAGE_NAME hewn CONFIG_PATH lib/cmake/hewn)
 vcpkg_fixup_pkgconfig()
 vcpkg_install_copyright(FILE_LIST ${source}/share/doc/hewn/LICENSE
     ${source}/share/doc/hewn/THIRD_PARTY.md)
