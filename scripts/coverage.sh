@@ -31,7 +31,8 @@ find $build -name '*.gcda' -delete
 status=0
 # What looks at the build itself is not about coverage, and finds another build here.
 ctest --test-dir $build --output-on-failure -LE '^(long|headers)$' \
-    -E '^(lint|qemu|symbols|hot_loops|leak|allocation|signatures|test_sh|wine_skipped|memory|valgrind|exhaustive|options|one_kernel|python|package|subproject|tune)' "$@" ||
+    -E '^(lint|qemu|symbols|hot_loops|leak|allocation|signatures|test_sh|wine_skipped|memory|valgrind|'\
+'exhaustive|options|one_kernel|python|package|subproject|tune|blocks)' "$@" ||
     status=$?
 mkdir -p $build/html
 "$venv/bin/gcovr" --root . --filter 'runtime/' --object-directory $build \

@@ -9,7 +9,7 @@
 #     ruff            Python (ruff.toml)
 #     markdown        documents (.pymarkdown.json)
 #     github          workflows and issue forms, by their schemas
-#     lines           code has lines of at most 100 columns, no tabs, no spaces at their ends
+#     lines           code has lines of at most 120 columns, no tabs, no spaces at their ends
 #     clang-tidy      runtime/ (.clang-tidy), by build/compile_commands.json; takes minutes, and
 #                     runs only if it is named
 #
@@ -75,11 +75,11 @@ code() { of '*.c' '*.cpp' '*.h' '*.hpp' '*.cmake' '*CMakeLists.txt' '*.sh' '.ci/
 workflows() { of '.github/workflows/*.yml'; }
 forms() { of '.github/ISSUE_TEMPLATE/*.yml'; }
 
-# Prints each line that is longer than 100 characters, or has a tab or a space at its end. One word
+# Prints each line that is longer than 120 characters, or has a tab or a space at its end. One word
 # that is longer than a line, as a URL is, cannot be broken.
 too_long() {
     LC_ALL=C.UTF-8 awk '
-        length > 100 && !/^[^ ]* *[^ ]*$/ { print FILENAME ":" FNR ": " length " columns"; bad = 1 }
+        length > 120 && !/^[^ ]* *[^ ]*$/ { print FILENAME ":" FNR ": " length " columns"; bad = 1 }
         /\t/ || / $/ { print FILENAME ":" FNR ": a tab, or a space at its end"; bad = 1 }
         END { exit bad }' "$@"
 }
