@@ -6,7 +6,7 @@ set -euo pipefail
 here=$(CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(realpath "$here/../..")
 build=$(realpath "${1:?"usage: $0 BUILD WORK node|chromium|types"}") work=$(realpath -m "$2")
-export HEWN_WEB=$work/package HEWN_DATA=$root/tests/data
+export HEWN_WEB=$work/package HEWN_DATA=$root/tests/data HEWN_PAGE=$root/examples/web
 rm -rf "$HEWN_WEB" && mkdir -p "$HEWN_WEB"
 cp -R "$build/web/." "$HEWN_WEB"
 cp -R "$here/tests" "$HEWN_WEB"

@@ -2,10 +2,12 @@
 import {alongAxis, load, repeated} from './hewn/hewn.mjs';
 import {verifyVariant} from './hewn/verify.mjs';
 import {runCases} from './hewn/tests/conformance.mjs';
+import {resolution, timed} from './clock.mjs';
 
 const MOST = 1024;  // pixels of the longer side
 const by = id => document.getElementById(id);
 const hewn = await load();
+const clock = {step: resolution()};
 let photo;
 
 // ---- Pictures ----
@@ -50,19 +52,6 @@ function dequantizeByLoop(integers, scales, output) {
         output[i] = Math.fround(integers[i] * scales[i % scales.length]);
 }
 
-// The best of several runs, in milliseconds.
-function timed(run, count) {
-    const times = Array.from({length: count}, () => {
-        const start = performance.now();
-        run();
-        return performance.now() - start;
-    });
-    return Math.min(...times);
-}
-
-// Of many in a row, as a clock of a browser may be coarse.
-const timedOften = run => timed(() => { for (let i = 0; i < 20; i++) run(); }, 5) / 20;
-
 // ---- hewn ----
 
 // For each channel or for all, what makes the brightest value the largest integer.
@@ -86,7 +75,7 @@ function compute({shape, pixels}, bits, each) {
         {constants});
     const forth = () => quantize.run({input, output: integers});
     const back = () => dequantize.run({input: integers, output});
-    const times = [timedOften(forth), timedOften(back)];
+    const times = [timed(forth, clock), timed(back, clock)];
     const results = [integers.data.slice(), output.data.slice()];
     for (const owner of [quantize, dequantize, input, scale, integers, output]) owner.destroy();
     return {times, results, scales};
@@ -95,10 +84,13 @@ function compute({shape, pixels}, bits, each) {
 const differing = (a, b) =>
     a.reduce((count, value, i) => count + (Object.is(value, b[i]) ? 0 : 1), 0);
 
+// Three digits, however small.
+const digits = new Intl.NumberFormat('en', {maximumSignificantDigits: 3});
+
 function row(name, elements, ours, loops, wrong) {
-    const cells = [name, ...[ours, loops].map(ms =>
-        `${ms.toFixed(2)} ms, ${(elements / ms / 1e6).toFixed(2)} elements/ns`),
-    (loops / ours).toFixed(1), wrong];
+    const cells = [name, ...[ours, loops].map(({ms, runs}) => `${digits.format(ms)} ms, ` +
+        `${digits.format(elements / ms / 1e6)} elements/ns, ${runs.toLocaleString('en')} runs`),
+    digits.format(loops.ms / ours.ms), wrong];
     const line = document.createElement('tr');
     const headings = [...document.querySelectorAll('th')].map(heading => heading.textContent);
     cells.forEach((text, i) => {
@@ -115,8 +107,8 @@ function update() {
     const {shape, pixels} = photo, {times, results, scales} = compute(photo, bits, each);
     const integers = new results[0].constructor(pixels.length), most = bits > 8 ? 65535 : 255;
     const floats = new Float32Array(pixels.length);
-    const loops = [timed(() => quantizeByLoop(pixels, scales, most, integers), 3),
-        timed(() => dequantizeByLoop(integers, scales, floats), 3)];
+    const loops = [timed(() => quantizeByLoop(pixels, scales, most, integers), clock),
+        timed(() => dequantizeByLoop(integers, scales, floats), clock)];
     const wrong = [integers, floats].map((expected, i) => differing(results[i], expected));
     by('results').replaceChildren(...['quantizeLinear', 'dequantizeLinear'].map((name, i) =>
         row(name, pixels.length, times[i], loops[i], wrong[i])));
@@ -125,7 +117,9 @@ function update() {
     show('difference', shape, i => 128 + factor * (results[1][i] - pixels[i]));
     by('factor').textContent = `The difference, ${factor} times, on grey`;
     by('status').textContent = `${shape[1]} x ${shape[0]} pixels; hewn ${hewn.version}, ` +
-        `${hewn.variants.length} kernels.`;
+        `${hewn.variants.length} kernels. This browser's clock moves in steps of ` +
+        `${digits.format(clock.step)} ms. Each run was repeated until it ` +
+        'had moved by three steps or more.';
     document.body.dataset.state = 'shown';
 }
 

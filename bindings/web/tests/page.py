@@ -6,6 +6,7 @@ import base64
 import functools
 import http.server
 import pathlib
+import re
 import shutil
 import sys
 import threading
@@ -14,6 +15,11 @@ import unittest
 from playwright.sync_api import sync_playwright
 
 PAGE, WORK = map(pathlib.Path, sys.argv[1:])
+# As browsers do that hide what a precise clock gives away.
+COARSE_CLOCK = """{
+    const now = performance.now.bind(performance);
+    performance.now = () => Math.floor(now() / 100) * 100;
+}"""
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -49,9 +55,10 @@ class PageTest(unittest.TestCase):
         self.addCleanup(page.close)
         return page
 
-    def open(self, **options):
+    def open(self, script="", **options):
         self.errors, self.foreign = [], []
         page = self.page(**options)
+        page.add_init_script(script)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", self.note)
         page.on("request", lambda request: self.foreign.append(request.url))
@@ -97,6 +104,29 @@ class PageTest(unittest.TestCase):
         page = self.open()
         page.set_input_files("#file", PAGE / "page.mjs")
         page.wait_for_function("/Error/.test(document.getElementById('status').textContent)")
+
+    def times(self, page):
+        """Of hewn and the loop, for each operator: milliseconds, elements a nanosecond, runs."""
+        cells = page.locator("#results td:nth-child(2), #results td:nth-child(3)")
+        pattern = r"([\d.,]+) ms, ([\d.,]+) elements/ns, ([\d,]+) runs"
+        self.assertEqual(cells.count(), 4)
+        for text in cells.all_text_contents():
+            self.assertRegex(text, f"^{pattern}$")
+            yield [float(part.replace(",", "")) for part in re.match(pattern, text).groups()]
+
+    def test_times(self):
+        for script, step in (("", 0), (COARSE_CLOCK, 100)):
+            page = self.open(script)
+            self.check(page)
+            elements = 3 * page.evaluate("(c => c.width * c.height)(document.all.picture)")
+            for ms, speed, runs in self.times(page):
+                self.assertGreater(ms, 0)
+                self.assertGreaterEqual(ms * runs, 2.9 * step)  # rounded to three digits
+                self.assertAlmostEqual(speed / (elements / ms / 1e6), 1, delta=0.02)
+            for faster in page.locator("#results td:nth-child(4)").all_text_contents():
+                self.assertGreater(float(faster.replace(",", "")), 0)
+            if step:
+                self.assertIn(f" {step} ms", page.text_content("#status"))
 
     def test_verify(self):
         page = self.open()
