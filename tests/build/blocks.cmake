@@ -27,7 +27,8 @@ foreach(page IN LISTS pages)
         set(cost COST 20)
     endif()
     hewn_add_test(blocks.${name} posix COMMAND ${blocks} ${page} --build ${PROJECT_BINARY_DIR}
-        --generators $<TARGET_FILE:hewn_generators> --work ${CMAKE_CURRENT_BINARY_DIR}/blocks/${name}
+        --generators $<TARGET_FILE:hewn_generators>
+        --work ${CMAKE_CURRENT_BINARY_DIR}/blocks/${name}
         PROPERTIES SKIP_RETURN_CODE 77 ${cost}
         # They leave the environments that blocks need.
         DEPENDS "python;onnxruntime.nodes.newest")

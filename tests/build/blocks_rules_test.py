@@ -92,7 +92,8 @@ class Rules(unittest.TestCase):
 
     def test_faults(self):
         for page in ("    make\n", "```\nmake\n```\n", "```cobol\nSTOP RUN.\n```\n",
-                     "```kotlin\nval x = 1\n```\n", "<!-- not run: -->\n\n```sh\nmake\n```\n"):
+                     "```kotlin\nval x = 1\n```\n", "<!-- not run: -->\n\n```sh\nmake\n```\n",
+                     "<!-- same as: README.md -->\n\n```sh\nmake\n```\n"):
             with self.subTest(page):
                 status, said = self.program(page, "--check")
                 self.assertEqual(status, 1, said)

@@ -17,6 +17,7 @@ HTML comments directly above a block, which readers do not see, say what it need
 
     <!-- not run: REASON -->        excused: other hardware, a registry that is not there, an hour
     <!-- not compared: REASON -->   the same for an output
+    <!-- same as: README.md -->     that page has this block too, and it is run there
     <!-- needs: build-wasm32 -->    what other tests or ./test.sh --all leave in the sources'
                                     folder; it is linked into the copy. Where it is not there,
                                     the rest of the page is skipped
@@ -56,7 +57,7 @@ SIGNATURES = ("add_f32", "quantize_linear_f32_u8", "quantize_linear_f32_i8",
               "dequantize_linear_u8_f32", "dequantize_linear_i8_f32")  # fmt: skip
 TARGETS = ("x86_64_sse41", "x86_64_avx2")
 
-COMMENT = re.compile(r"<!--\s*(not run|not compared|needs|shell|setup):(.*?)-->", re.DOTALL)
+COMMENT = re.compile(r"<!--\s*(not run|not compared|same as|needs|shell|setup):(.*?)-->", re.DOTALL)
 
 
 class Block:
@@ -69,10 +70,13 @@ class Block:
         self.comments = {}
         for kind, text in comments:
             self.comments.setdefault(kind, []).append(text.strip())
+        self.same_as = self.comments.get("same as", [])
 
     @property
     def excuse(self):
-        return "; ".join(self.comments.get("not run", []) + self.comments.get("not compared", []))
+        reasons = self.comments.get("not run", []) + self.comments.get("not compared", [])
+        reasons += [f"{page} has it too, and it is run there" for page in self.same_as]
+        return "; ".join(reasons)
 
     def fault(self):
         """What is wrong with how the block is written; None if nothing is."""
@@ -81,6 +85,9 @@ class Block:
         excused = "not run" in self.comments or "not compared" in self.comments
         if excused and not self.excuse:
             return "is excused without a reason"
+        for page in self.same_as:
+            if self.code not in [b.code for b in read_blocks(page) if not b.excuse]:
+                return f"is not in {page}, or is not run there"
         if self.language == "text":
             return None
         if self.language in EXCUSED:
@@ -190,7 +197,11 @@ class Page:
         self.build = build
         self.copy = work / "copy"
         self.state = work / "shell.sh"  # restores the shell: its variables, its folder
-        self.places = {"/where/you/like": str(work / "installed"), "/path/to/hewn": str(self.copy)}
+        self.places = {
+            "/where/you/like": str(work / "installed"),
+            "/where/it/is": str(work / "unpacked"),
+            "/path/to/hewn": str(self.copy),
+        }
         self.fragments = {}
         shutil.rmtree(work, ignore_errors=True)
         self.copy.mkdir(parents=True)
@@ -310,6 +321,7 @@ def run_page(page, build, generators, work):
     print(f"{page}: {run} blocks run, {compared} outputs compared, {excused} blocks excused")
     if failed:
         return 1
+    shutil.rmtree(work, ignore_errors=True)
     return 77 if skipped else 0
 
 
