@@ -6,21 +6,22 @@
 # transpositions.inc.
 # The target hewn_variants gives programs that folder.
 
-# Writes generated/include/<file>, with a first line that names its sources. Of its macros, who
-# includes it defines those that it needs, and none is defined behind it.
+# Writes generated/include/<file>, with a first line that names its sources. Whoever includes it
+# defines those of its macros that it needs; after it none is defined. Written while configuring,
+# since hewn_link_kernels reads some of these lists then.
 function(hewn_write_list file macros sources lines)
     foreach(macro IN LISTS macros)
         string(PREPEND lines "#ifndef ${macro}\n#define ${macro}(...)\n#endif\n")
         string(APPEND lines "#undef ${macro}\n")
     endforeach()
-    file(GENERATE OUTPUT ${HEWN_GENERATED_DIR}/include/${file}
+    file(CONFIGURE OUTPUT ${HEWN_GENERATED_DIR}/include/${file} @ONLY
         CONTENT "// Written by cmake/Generated.cmake from ${sources}.\n${lines}")
 endfunction()
 
 # variants.inc: HEWN_VARIANT(operator, signature, target, forms) for each variant. forms has for
 # each form
-#   HEWN_FORM(entry, form, layouts...): the function to call, hewnk_<owner>__<form> (a GPU's:
-#   ..._argv); layouts as binary numbers.
+#   HEWN_FORM(entry, form, layouts): the function to call, hewnk_<owner>__<form> (a GPU's:
+#   ..._argv); layouts as a mask, 0 for none.
 function(hewn_write_variants)
     set(lines)
     get_property(variants GLOBAL PROPERTY HEWN_VARIANTS)
@@ -29,8 +30,11 @@ function(hewn_write_variants)
         set(forms)
         foreach(form IN LISTS variant_FORMS)
             hewn_get(form ${variant}__${form} ENTRY LAYOUTS)
-            list(TRANSFORM form_LAYOUTS PREPEND "0b")
-            list(JOIN form_LAYOUTS ", " layouts)
+            list(TRANSFORM form_LAYOUTS PREPEND "1u << 0b")
+            list(JOIN form_LAYOUTS " | " layouts)
+            if(NOT layouts)
+                set(layouts 0)
+            endif()
             string(APPEND forms " HEWN_FORM(${form_ENTRY}, ${form}, ${layouts})")
         endforeach()
         string(APPEND lines "HEWN_VARIANT("
@@ -41,7 +45,7 @@ function(hewn_write_variants)
 endfunction()
 
 # plans.inc: HEWN_PLAN(variant, knobs) for each variant. knobs has HEWN_PLAN_KNOB(knob, value) for
-# each knob of its plans.
+# each knob, in the order of plan_knobs.inc.
 function(hewn_write_plans)
     set(lines)
     get_property(variants GLOBAL PROPERTY HEWN_VARIANTS)

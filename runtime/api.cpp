@@ -7,7 +7,6 @@
 #include "base/device_kinds.h"
 #include "base/error.h"
 #include "dispatch/device.h"
-#include "gpu/device.h"
 #include "problem/bindings.h"
 #include "problem/operators.h"
 #include "problem/shape.h"
@@ -102,7 +101,7 @@ hewn_status hewn_d3d12_record(const hewn_operator *op, void *command_list,
                     "hewn_d3d12_record: the operator is for %s",
                     names_of(op->variant->target->device).name);
     if (!request.well_formed()) return refuse(request, error);
-    return gpu_record(*op, Bindings(inputs), *outputs, command_list, error);
+    return op->backend->record(*op, Bindings(inputs), *outputs, command_list, error);
 }
 
 hewn_status hewn_tensor_size(const hewn_tensor_desc *tensor, uint64_t *bytes, hewn_error *error) {

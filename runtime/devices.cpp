@@ -14,20 +14,15 @@ namespace hewn {
 
 namespace {
 
-constexpr const GpuApi *kApis[] = {&kCuda, &kOpenCl, &kD3d12};
-constexpr size_t kApiCount = sizeof kApis / sizeof kApis[0];
-
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;  // held while the best devices are looked for
 
-const GpuApi *api_of(hewn_device_kind kind) {
-    for (const GpuApi *api : kApis) {
-        if (api->kind == kind) return api;
-    }
-    return nullptr;
-}
+// Null of the CPU, and where the program links no kernels for GPUs.
+const GpuApi *api_of(hewn_device_kind kind) { return hewn_kernel_table.gpus[kind]; }
 
-BestDevice find_best(const GpuApi &api) {
+BestDevice find_best(hewn_device_kind kind) {
     BestDevice best = {{HEWN_DEVICE_CPU, 0}, {}};
+    if (!api_of(kind)) return best;
+    const GpuApi &api = *api_of(kind);
     for (uint32_t i = 0;; i++) {
         hewn_device_info info = {};
         if (api.describe(i, &info, nullptr) != HEWN_STATUS_OK) return best;
@@ -67,22 +62,20 @@ hewn_status find_any(hewn_device_kind kind, uint32_t *index, hewn_error *error) 
 }  // namespace
 
 const BestDevice &best_device(hewn_device_kind kind) {
-    static BestDevice best[kApiCount];
-    static std::atomic<bool> known[kApiCount];
+    static BestDevice best[kDeviceKindCount];
+    static std::atomic<bool> known[kDeviceKindCount];
     static pthread_once_t prepared = PTHREAD_ONCE_INIT;
-    size_t i = 0;
-    while (i + 1 < kApiCount && kApis[i]->kind != kind) i++;
-    if (known[i].load()) return best[i];
+    if (known[kind].load()) return best[kind];
     // A thread that does not exist in a forked child may have held the mutex.
     pthread_once(&prepared,
                  [] { call_in_forked_child([] { mutex = PTHREAD_MUTEX_INITIALIZER; }); });
     pthread_mutex_lock(&mutex);
-    if (!known[i].load()) {
-        best[i] = find_best(*kApis[i]);
-        known[i].store(true);
+    if (!known[kind].load()) {
+        best[kind] = find_best(kind);
+        known[kind].store(true);
     }
     pthread_mutex_unlock(&mutex);
-    return best[i];
+    return best[kind];
 }
 
 }  // namespace hewn
@@ -103,10 +96,12 @@ hewn_status hewn_get_device(hewn_device_kind kind, uint32_t index, hewn_device_i
         snprintf(found.name, sizeof found.name, "CPU");
         found.is_cpu = 1;
     } else {
-        const GpuApi *api = api_of(kind);
-        if (!api)
+        if (kind < 0 || kind >= kDeviceKindCount)
             return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "%d is no kind of device", int(kind));
-        HEWN_CHECK(api->describe(index, &found, error));
+        if (!api_of(kind))
+            return fail(error, HEWN_STATUS_NO_DEVICE, "%s: %s no kernels for GPUs: see %s",
+                        names_of(kind).name, kernels_are_of(), kernels_chosen_by());
+        HEWN_CHECK(api_of(kind)->describe(index, &found, error));
     }
     *info = found;
     info->struct_size = struct_size;

@@ -459,7 +459,7 @@ inline Executor choose_executor(const CpuOperator &op, const Plan &plan,
     const int32_t max_threads =
         options && options->max_threads > 0 ? options->max_threads : op.max_threads;
     const bool own = options && options->parallel_for;
-    return {slice_count(plan, op.variant->plan, max_threads, own ? op.online : op.cpus),
+    return {slice_count(plan, *op.variant->plan, max_threads, own ? op.online : op.cpus),
             own ? options->parallel_for : op.parallel_for,
             own ? options->parallel_for_context : op.parallel_for_context, output_is_read_next};
 }
@@ -659,8 +659,8 @@ hewn_status read_memory(hewn_device &, void *memory, uint64_t offset, void *to, 
 hewn_status synchronize(hewn_device &, hewn_error *) { return HEWN_STATUS_OK; }
 
 constexpr Backend kCpu = {
-    compile,         execute,           bind,         destroy,     destroy_device,
-    allocate_memory, deallocate_memory, write_memory, read_memory, synchronize};
+    compile,           execute,      bind,        destroy,     destroy_device, allocate_memory,
+    deallocate_memory, write_memory, read_memory, synchronize, nullptr};
 
 constexpr hewn_device kDefaultDevice = {
     &kCpu, {allocate_from_system, deallocate_to_system, nullptr}, {HEWN_DEVICE_CPU, 0}};

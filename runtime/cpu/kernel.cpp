@@ -54,10 +54,10 @@ __attribute__((cold)) int plan_kernel(const Space &space, const Variant &variant
                                       CpuKernel &kernel) {
     const CpuForms &forms = forms_of(*kernel.problem->info);
     forms.choose(space, variant, kernel);
-    PlanKnobs knobs = variant.plan;
+    PlanKnobs knobs = *variant.plan;
     knobs.stream_bytes = std::max(knobs.stream_bytes, chip.l3_bytes);
     for (int plans = 1; build_plan(space, kernel.traits(), knobs, chip, allocator, plan); plans++) {
-        const int32_t slices = slice_count(plan, variant.plan, threads.most, threads.cpus);
+        const int32_t slices = slice_count(plan, *variant.plan, threads.most, threads.cpus);
         if (!forms.fit || forms.fit(plan, slices, variant, kernel)) {
             kernel.prefetch_distance =
                 choose_prefetch_distance(plan, slices, threads.cpus, chip, kernel);

@@ -439,11 +439,11 @@ __attribute__((cold)) void choose_quantize_forms(const Space &space, const Varia
         return;
     }
     kernel.subnormals =
-        choose_subnormals(*kernel.problem, element_count(space), variant.plan.reciprocal_elements);
+        choose_subnormals(*kernel.problem, element_count(space), variant.plan->reciprocal_elements);
     if (!InvalidOperationFlag::works()) return;
     const int64_t *const along_rows = space.dims[0].stride;
     const bool uniform = along_rows[kScale] == 0 && along_rows[kZeroPoint] == 0 &&
-                         element_count(space) >= variant.plan.reciprocal_elements;
+                         element_count(space) >= variant.plan->reciprocal_elements;
     kernel.reciprocal = uniform ? variant.form("reciprocal") : nullptr;
     kernel.blocks = uniform && may_be_blocks(space) ? variant.form("blocks") : nullptr;
     if (kernel.blocks) kernel.call = call_quantize_blocks;
@@ -464,7 +464,7 @@ __attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Varian
         return false;
     }
     if (kernel.reciprocal) {
-        if (reciprocals_pay(plan, slices, settles(plan, kernel), variant.plan.reciprocal_elements))
+        if (reciprocals_pay(plan, slices, settles(plan, kernel), variant.plan->reciprocal_elements))
             return true;
         leave_reciprocal(variant, kernel);
         return false;
@@ -472,7 +472,7 @@ __attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Varian
     if (!fit_repeating(plan, kernel)) return false;
     int64_t distinct = 0;
     if (kernel.columns && columns_pay(plan, slices, kernel.repeating, settles(plan, kernel),
-                                      variant.plan.reciprocal_elements, distinct)) {
+                                      variant.plan->reciprocal_elements, distinct)) {
         kernel.distinct_scales = int32_t(distinct);
         kernel.large_state = true;
         kernel.call = call_quantize_columns;

@@ -147,7 +147,7 @@ __attribute__((cold)) void choose_quantized_add_forms(const Space &space, const 
     kernel.compute_bound = true;
     kernel.call = call_quantized_add_divided;
     const Form *reciprocal = variant.form("reciprocal"), *folded = variant.form("folded");
-    if (!(reciprocal || folded) || element_count(space) < variant.plan.reciprocal_elements) return;
+    if (!(reciprocal || folded) || element_count(space) < variant.plan->reciprocal_elements) return;
     kernel.reciprocal = reciprocal;
     kernel.folded = folded;
     kernel.call = call_quantized_add;

@@ -35,7 +35,7 @@ int call_quantized_mul(BoxCall &context, halide_buffer_t *operands) {
 __attribute__((cold)) void choose_quantized_mul_form(const Space &space, const Variant &variant,
                                                      CpuKernel &kernel) {
     kernel.form = variant.form("general");
-    if (element_count(space) >= variant.plan.reciprocal_elements)
+    if (element_count(space) >= variant.plan->reciprocal_elements)
         kernel.bounded = variant.form("bounded");
     kernel.compute_bound = true;
     kernel.call = call_quantized_mul;

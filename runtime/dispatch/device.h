@@ -43,6 +43,9 @@ struct Backend {
     hewn_status (*read)(hewn_device &device, void *memory, uint64_t offset, void *to,
                         uint64_t bytes, hewn_error *error);
     hewn_status (*synchronize)(hewn_device &device, hewn_error *error);
+    // Launches an operator into a program's list: of Direct3D 12. Null of the CPU.
+    hewn_status (*record)(const hewn_operator &op, Bindings inputs,
+                          const hewn_buffer_binding &output, void *list, hewn_error *error);
 };
 
 // The first that Halide reports as text from inside kernels, whose user context begins with this.

@@ -1,5 +1,6 @@
 #include "dispatch.h"
 
+#include <cstdio>
 #include <cstring>
 
 #include "../base/device_kinds.h"
@@ -9,12 +10,6 @@
 #include "chip.h"
 #include "device.h"
 #include "probe.h"
-
-// ---- What the build made: variants.inc, plans.inc and targets.inc ----
-
-#define HEWN_FORM(entry, form, ...) extern "C" HEWN_HIDDEN void entry();
-#define HEWN_VARIANT(operator_name, signature, target, forms) forms
-#include "variants.inc"
 
 namespace hewn {
 
@@ -44,57 +39,30 @@ namespace {
     }
 #include "targets.inc"
 
-constexpr Target kTargets[] = {
-#define HEWN_TARGET(name, rank, halide_target, probes) \
-    {#name, halide_target, rank, missing_##name, HEWN_DEVICE_CPU, 0, nullptr},
-#define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) \
-    {#name, \
-     halide_target, \
-     rank, \
-     missing_##name, \
-     device, \
-     tenths(capability), \
-     "compute capability " #capability},
-#include "targets.inc"
-};
-
-constexpr char kTargetNames[] =
-#define HEWN_TARGET(name, ...) " " #name
+constexpr uint32_t kTargetCount = 0
+#define HEWN_TARGET(name, ...) +1
 #define HEWN_GPU_TARGET HEWN_TARGET
 #include "targets.inc"
     ;
 
-enum TargetIndex {
-#define HEWN_TARGET(name, ...) kTarget_##name,
-#define HEWN_GPU_TARGET HEWN_TARGET
-#include "targets.inc"
+// What loops go over.
+template<class T>
+struct Row {
+    const T *first;
+    uint32_t count;
+    const T *begin() const { return first; }
+    const T *end() const { return first + count; }
 };
+Row<Variant> variants() { return {hewn_kernel_table.variants, hewn_kernel_table.variant_count}; }
+Row<Target> targets() { return {hewn_targets, kTargetCount}; }
 
-constexpr uint32_t layout_mask(std::initializer_list<int> layouts) {
-    uint32_t mask = 0;
-    for (int layout : layouts) mask |= 1u << layout;
-    return mask;
-}
-
-#define HEWN_PLAN_KNOB(knob, value) knobs.knob = value;
-#define HEWN_PLAN(variant, values) \
-    constexpr PlanKnobs plan_##variant() { \
-        PlanKnobs knobs = {}; \
-        values return knobs; \
+// Whether the program links a kernel for the target.
+bool is_linked(const Target &target) {
+    for (const Variant &variant : variants()) {
+        if (variant.target == &target) return true;
     }
-#include "plans.inc"
-
-constexpr Variant kVariants[] = {
-#define HEWN_FORM(entry, form, ...) {#form, entry, layout_mask({__VA_ARGS__})},
-#define HEWN_VARIANT(operator_name, signature, target, forms) \
-    {#operator_name "_" #signature "__" #target, \
-     #operator_name, \
-     #signature, \
-     &kTargets[kTarget_##target], \
-     plan_##operator_name##_##signature##__##target(), \
-     {forms}},
-#include "variants.inc"
-};
+    return false;
+}
 
 bool equal(const char *a, const char *b) { return std::strcmp(a, b) == 0; }
 
@@ -109,10 +77,10 @@ const Variant *best_variant(const char *operator_name, const char *signature, co
                             const Runs &runs) {
     const Variant *best = nullptr;
     int64_t best_rank = 0;
-    for (const Variant &variant : kVariants) {
+    for (const Variant &variant : variants()) {
         if (!fits(variant, operator_name, signature) || !runs(*variant.target)) continue;
         const int64_t in_halves =
-            traits_of(chip).avx512_in_halves ? variant.plan.rank_in_halves : 0;
+            traits_of(chip).avx512_in_halves ? variant.plan->rank_in_halves : 0;
         const int64_t rank = in_halves > 0 ? in_halves : variant.target->rank;
         if (best && rank <= best_rank) continue;
         best = &variant;
@@ -123,6 +91,20 @@ const Variant *best_variant(const char *operator_name, const char *signature, co
 
 }  // namespace
 
+const Target hewn_targets[] = {
+#define HEWN_TARGET(name, rank, halide_target, probes) \
+    {#name, halide_target, rank, missing_##name, HEWN_DEVICE_CPU, 0, nullptr},
+#define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) \
+    {#name, \
+     halide_target, \
+     rank, \
+     missing_##name, \
+     device, \
+     tenths(capability), \
+     "compute capability " #capability},
+#include "targets.inc"
+};
+
 const Form *Variant::form(const char *form_name) const {
     for (const Form &form : forms) {
         if (form.name && equal(form.name, form_name)) return &form;
@@ -132,11 +114,20 @@ const Form *Variant::form(const char *form_name) const {
 
 const Target *least_target(hewn_device_kind kind) {
     const Target *least = nullptr;
-    for (const Target &target : kTargets) {
-        if (target.device == kind && (!least || target.capability < least->capability))
+    for (const Target &target : targets()) {
+        if (target.device == kind && (!least || target.capability < least->capability) &&
+            is_linked(target))
             least = &target;
     }
     return least;
+}
+
+const char *kernels_are_of() {
+    return hewn_kernel_table.chosen_by ? "this program links" : "this build of hewn has";
+}
+const char *kernels_chosen_by() {
+    const char *chosen_by = hewn_kernel_table.chosen_by;
+    return chosen_by ? chosen_by : "HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS";
 }
 
 const char *Support::missing(const Target &target) const {
@@ -155,28 +146,39 @@ hewn_status pick_forced(const char *operator_name, const char *signature, const 
                         hewn_error *error) {
     const Variant *named = nullptr;
     const Target *forced_target = nullptr;
-    for (const Variant &candidate : kVariants) {
+    for (const Variant &candidate : variants()) {
         if (equal(forced, candidate.name)) named = &candidate;
     }
-    for (const Target &target : kTargets) {
-        if (named ? named->target == &target : equal(forced, target.name)) forced_target = &target;
+    for (const Target &target : targets()) {
+        if (named ? named->target == &target : equal(forced, target.name) && is_linked(target))
+            forced_target = &target;
     }
     if (!forced_target) {
         // Only what would run this operator on this device is suggested.
         Nearest nearest(forced);
-        for (const Target &target : kTargets) {
-            if (target.device == support.device) nearest.consider(target.name);
+        for (const Target &target : targets()) {
+            if (target.device == support.device && is_linked(target)) nearest.consider(target.name);
         }
-        for (const Variant &candidate : kVariants) {
+        for (const Variant &candidate : variants()) {
             if (candidate.target->device == support.device &&
                 fits(candidate, operator_name, signature))
                 nearest.consider(candidate.name);
         }
-        const bool found = nearest.name() != nullptr;
+        if (nearest.name()) {
+            return fail(error, HEWN_STATUS_NO_VARIANT,
+                        "%s '%s' is neither a target nor a variant of this build; did you mean %s?",
+                        by, forced, nearest.name());
+        }
+        char names[256] = "";
+        size_t length = 0;
+        for (const Target &target : targets()) {
+            if (is_linked(target) && length < sizeof names)
+                length +=
+                    size_t(snprintf(names + length, sizeof names - length, " %s", target.name));
+        }
         return fail(error, HEWN_STATUS_NO_VARIANT,
-                    "%s '%s' is neither a target nor a variant of this build; %s%s%s", by, forced,
-                    found ? "did you mean " : "its targets:", found ? nearest.name() : kTargetNames,
-                    found ? "?" : "");
+                    "%s '%s' is neither a target nor a variant of this build; its targets:%s", by,
+                    forced, names);
     }
     if (named && !fits(*named, operator_name, signature)) {
         return fail(error, HEWN_STATUS_NO_VARIANT, "%s '%s' does not fit: %s needs %s_%s__<target>",
@@ -200,10 +202,8 @@ hewn_status pick_forced(const char *operator_name, const char *signature, const 
     *variant = named ? named : best_variant(operator_name, signature, Chip{}, not_above);
     if (*variant) return HEWN_STATUS_OK;
     return fail(error, HEWN_STATUS_NO_VARIANT,
-                "%s '%s' has no kernel %s_%s, nor has a target below it that runs here: see "
-                "HEWN_OPERATORS, HEWN_SIGNATURES "
-                "and HEWN_TARGETS",
-                by, forced, operator_name, signature);
+                "%s '%s' has no kernel %s_%s, nor has a target below it that runs here: see %s", by,
+                forced, operator_name, signature, kernels_chosen_by());
 }
 
 }  // namespace
@@ -223,7 +223,7 @@ hewn_status pick_variant(const char *operator_name, const char *signature, const
     *variant = best_variant(operator_name, signature, chip,
                             [&](const Target &target) { return !support.missing(target); });
     if (*variant) return HEWN_STATUS_OK;
-    for (const Variant &candidate : kVariants) {  // the first that fits has the lowest rank
+    for (const Variant &candidate : variants()) {  // the first that fits has the lowest rank
         if (!fits(candidate, operator_name, signature) ||
             candidate.target->device != support.device)
             continue;
@@ -233,23 +233,27 @@ hewn_status pick_variant(const char *operator_name, const char *signature, const
             operator_name, signature, support.device == HEWN_DEVICE_CPU ? "CPU" : "device",
             candidate.target->name, support.missing(*candidate.target));
     }
-    return fail(
-        error, HEWN_STATUS_UNSUPPORTED,
-        "this build of hewn has no kernel %s_%s for %s: see HEWN_OPERATORS, HEWN_SIGNATURES "
-        "and HEWN_TARGETS",
-        operator_name, signature, names_of(support.device).name);
+    return fail(error, HEWN_STATUS_UNSUPPORTED, "%s no kernel %s_%s for %s: see %s",
+                kernels_are_of(), operator_name, signature, names_of(support.device).name,
+                kernels_chosen_by());
 }
 
 }  // namespace hewn
 
 using namespace hewn;
 
-uint32_t hewn_target_count(void) { return sizeof kTargets / sizeof kTargets[0]; }
+uint32_t hewn_target_count(void) {
+    uint32_t count = 0;
+    for (const Target &target : targets()) count += is_linked(target) ? 1 : 0;
+    return count;
+}
 
 hewn_status hewn_get_target(uint32_t index, hewn_target_info *info) {
     if (index >= hewn_target_count() || !info || info->struct_size < sizeof *info)
         return HEWN_STATUS_INVALID_ARGUMENT;
-    const Target &target = kTargets[index];
+    const Target *linked = hewn_targets;
+    while (!is_linked(*linked) || index-- > 0) linked++;
+    const Target &target = *linked;
     const char *missing = target.missing();
     info->name = target.name;
     info->halide_target = target.halide_target;
@@ -260,12 +264,12 @@ hewn_status hewn_get_target(uint32_t index, hewn_target_info *info) {
     return HEWN_STATUS_OK;
 }
 
-uint32_t hewn_variant_count(void) { return sizeof kVariants / sizeof kVariants[0]; }
+uint32_t hewn_variant_count(void) { return hewn_kernel_table.variant_count; }
 
 hewn_status hewn_get_variant(uint32_t index, hewn_variant_info *info) {
     if (index >= hewn_variant_count() || !info || info->struct_size < sizeof *info)
         return HEWN_STATUS_INVALID_ARGUMENT;
-    const Variant &variant = kVariants[index];
+    const Variant &variant = hewn_kernel_table.variants[index];
     info->name = variant.name;
     info->operator_name = variant.operator_name;
     info->signature = variant.signature;

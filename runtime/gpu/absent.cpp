@@ -1,35 +1,17 @@
-// The kinds of GPUs in a build without kernels for any.
-#include "device.h"
+// Devices of GPUs in a build without kernels for any.
+#include "../base/device_kinds.h"
+#include "../base/error.h"
+#include "../dispatch/dispatch.h"
 
 namespace hewn {
 
 namespace {
 template<hewn_device_kind Kind>
 hewn_status absent(hewn_error *error) {
-    return fail(error, HEWN_STATUS_NO_DEVICE, "%s: this build has no kernels for GPUs",
-                names_of(Kind).name);
-}
-
-template<hewn_device_kind Kind>
-constexpr GpuApi absent_api() {
-    GpuApi api = {};
-    api.kind = Kind;
-    api.describe = [](uint32_t, hewn_device_info *, hewn_error *error) {
-        return absent<Kind>(error);
-    };
-    return api;
+    return fail(error, HEWN_STATUS_NO_DEVICE, "%s: %s no kernels for GPUs: see %s",
+                names_of(Kind).name, kernels_are_of(), kernels_chosen_by());
 }
 }  // namespace
-
-constexpr GpuApi kCuda = absent_api<HEWN_DEVICE_CUDA>();
-constexpr GpuApi kOpenCl = absent_api<HEWN_DEVICE_OPENCL>();
-constexpr GpuApi kD3d12 = absent_api<HEWN_DEVICE_D3D12>();
-
-// No operator is for a GPU.
-hewn_status gpu_record(const hewn_operator &, Bindings, const hewn_buffer_binding &, void *,
-                       hewn_error *error) {
-    return absent<HEWN_DEVICE_D3D12>(error);
-}
 
 }  // namespace hewn
 

@@ -192,7 +192,8 @@ hewn_status create(Handle context, Handle stream, int owned, const Allocator &al
     device->ordinal = ordinal;
     device->owns_context = owned >= 0;
     device->reaches_any_memory = attribute(ordinal, kPageableMemoryAccess) != 0;
-    const hewn_status status = start_gpu_device(device, kCuda, allocator, capability, error);
+    const hewn_status status =
+        start_gpu_device(device, hewn_gpu_cuda, allocator, capability, error);
     if (status == HEWN_STATUS_OK) *result = device;
     return status;
 }
@@ -320,7 +321,7 @@ int launch(GpuCall &call, void *function, const GpuLaunch &launch) {
 
 }  // namespace
 
-constexpr GpuApi kCuda = [] {
+constexpr GpuApi hewn_gpu_cuda = [] {
     GpuApi api = {};
     api.kind = HEWN_DEVICE_CUDA;
     api.index_limit = kGpuIndexLimit;

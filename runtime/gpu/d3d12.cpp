@@ -129,7 +129,7 @@ hewn_status create(ID3D12Device *device, ID3D12CommandQueue *queue, const Alloca
         allocator.deallocate(created);
         return status;
     }
-    status = start_gpu_device(created, kD3d12, allocator, 0, error);
+    status = start_gpu_device(created, hewn_gpu_d3d12, allocator, 0, error);
     if (status == HEWN_STATUS_OK) *result = created;
     return status;
 }
@@ -366,7 +366,7 @@ void barrier(GpuCall &call) {
 
 }  // namespace
 
-constexpr GpuApi kD3d12 = [] {
+constexpr GpuApi hewn_gpu_d3d12 = [] {
     GpuApi api = {};
     api.kind = HEWN_DEVICE_D3D12;
     api.offsets = true;
@@ -436,7 +436,7 @@ hewn_status absent(hewn_error *error) {
 hewn_status describe(uint32_t, hewn_device_info *, hewn_error *error) { return absent(error); }
 }  // namespace
 
-constexpr GpuApi kD3d12 = [] {
+constexpr GpuApi hewn_gpu_d3d12 = [] {
     GpuApi api = {};
     api.kind = HEWN_DEVICE_D3D12;
     api.describe = describe;

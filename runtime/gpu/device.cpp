@@ -262,9 +262,16 @@ hewn_status with_located(const hewn_operator &base, const Bindings &inputs,
     return then(op, places);
 }
 
+hewn_status record(const hewn_operator &base, Bindings inputs, const hewn_buffer_binding &output,
+                   void *list, hewn_error *error) {
+    return with_located(base, inputs, output, error, [&](GpuOperator &op, const GpuPlaces &places) {
+        return op.pass_count == 0 ? hewn_status(HEWN_STATUS_OK) : launch(op, places, list, error);
+    });
+}
+
 hewn_status execute(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output,
                     const hewn_execute_options *, hewn_error *error) {
-    return gpu_record(op, inputs, output, nullptr, error);
+    return record(op, inputs, output, nullptr, error);
 }
 
 struct GpuBoundOperator : hewn_bound_operator {
@@ -326,8 +333,8 @@ hewn_status synchronize(hewn_device &base, hewn_error *error) {
     return entering(base, error, &GpuApi::synchronize);
 }
 
-constexpr Backend kGpu = {compile,  execute,    bind,  destroy, destroy_device,
-                          allocate, deallocate, write, read,    synchronize};
+constexpr Backend kGpu = {compile,    execute, bind, destroy,     destroy_device, allocate,
+                          deallocate, write,   read, synchronize, record};
 
 }  // namespace
 
@@ -358,13 +365,6 @@ hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocat
         status = write(*device, device->zeros, 0, zeros, sizeof zeros, error);
     if (status != HEWN_STATUS_OK) release(device);
     return status;
-}
-
-hewn_status gpu_record(const hewn_operator &base, Bindings inputs,
-                       const hewn_buffer_binding &output, void *list, hewn_error *error) {
-    return with_located(base, inputs, output, error, [&](GpuOperator &op, const GpuPlaces &places) {
-        return op.pass_count == 0 ? hewn_status(HEWN_STATUS_OK) : launch(op, places, list, error);
-    });
 }
 
 }  // namespace hewn

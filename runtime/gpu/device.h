@@ -134,8 +134,6 @@ struct GpuApi {
     void (*barrier)(GpuCall &);
 };
 
-extern const GpuApi kCuda, kOpenCl, kD3d12;
-
 // Sets a GpuApi's members that every kind of driver has: what has their names beside it.
 #define HEWN_SET_GPU_FUNCTIONS(api) \
     api.release = release; \
@@ -195,10 +193,6 @@ int gpu_run(void *call, const char *entry, GpuExtent blocks, GpuExtent threads, 
                        {threads_x, threads_y, threads_z}, shared_bytes, argument_bytes, arguments, \
                        is_buffer); \
     }
-
-// Launches an operator, into a program's list if there is one.
-hewn_status gpu_record(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output,
-                       void *list, hewn_error *error);
 
 // Makes a driver's log part of a message.
 inline void join_lines(char *log) {

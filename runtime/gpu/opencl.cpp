@@ -225,7 +225,7 @@ hewn_status create(Handle context, Handle queue, const Allocator &allocator, hew
         allocator.deallocate(device);
         return kept;
     }
-    const hewn_status status = start_gpu_device(device, kOpenCl, allocator, 0, error);
+    const hewn_status status = start_gpu_device(device, hewn_gpu_opencl, allocator, 0, error);
     if (status == HEWN_STATUS_OK) *result = device;
     return status;
 }
@@ -474,7 +474,7 @@ int launch(GpuCall &call, void *base, const GpuLaunch &launch) {
 
 }  // namespace
 
-constexpr GpuApi kOpenCl = [] {
+constexpr GpuApi hewn_gpu_opencl = [] {
     GpuApi api = {};
     api.kind = HEWN_DEVICE_OPENCL;
     api.offsets = true;

@@ -9,30 +9,14 @@
 #include "../problem/passes.h"
 #include "launch.h"
 
-#define HEWN_STAGE(entry, name, device, layout) extern "C" HEWN_HIDDEN void entry();
-#include "stages.inc"
-
 namespace hewn {
 
 namespace {
 
-// ---- The functions that convert: stages.inc ----
-
-struct Stage {
-    Form form;
-    hewn_device_kind device;
-};
-constexpr Stage kStages[] = {
-#define HEWN_STAGE(entry, name, device, layout) {{#name, entry, 1u << (layout)}, device},
-#include "stages.inc"
-    {},
-};
-
 const Form *stage(const GpuOperator &op, const char *name) {
-    for (const Stage &stage : kStages) {
-        if (stage.form.name && stage.device == op.device->api->kind &&
-            std::strcmp(stage.form.name, name) == 0)
-            return &stage.form;
+    for (const Stage *stage = hewn_kernel_table.stages; stage->form.name; stage++) {
+        if (stage->device == op.device->api->kind && std::strcmp(stage->form.name, name) == 0)
+            return &stage->form;
     }
     return nullptr;
 }

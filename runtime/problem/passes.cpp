@@ -1,6 +1,5 @@
 #include "passes.h"
 
-#include <algorithm>
 #include <cstring>
 #include <iterator>
 
@@ -31,10 +30,15 @@ __attribute__((cold)) int64_t stored(const Tensor &tensor, int d) {
 }
 
 __attribute__((cold)) void pack_strides(Tensor &tensor) {
+    // By ascending stride. Not std::sort, whose code for more than 16 elements GCC 12 sees beyond
+    // the array.
     int order[kMaxRank];
-    for (int d = 0; d < tensor.rank; d++) order[d] = d;
-    std::sort(order, order + tensor.rank,
-              [&](int a, int b) { return tensor.strides[a] < tensor.strides[b]; });
+    for (int d = 0; d < tensor.rank; d++) {
+        int i = d;
+        for (; i > 0 && tensor.strides[order[i - 1]] > tensor.strides[d]; i--)
+            order[i] = order[i - 1];
+        order[i] = d;
+    }
     int64_t stride = 1;
     for (int i = 0; i < tensor.rank; i++) {
         const int d = order[i];

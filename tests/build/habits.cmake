@@ -7,6 +7,10 @@ endif()
 hewn_add_test(version posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/version_test.py
     ${PROJECT_SOURCE_DIR} ${PROJECT_VERSION})
 
+hewn_add_test(warnings posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/warnings_test.py
+    ${PROJECT_BINARY_DIR}/compile_commands.json g++ clang++
+    PROPERTIES PROCESSORS 2 COST 20)
+
 # scripts/lint.sh's tools. The first to run installs them all.
 foreach(tool clang-format cmake-lint shell ruff markdown github lines)
     hewn_add_test(lint.${tool} posix COMMAND ${PROJECT_SOURCE_DIR}/scripts/lint.sh ${tool})

@@ -43,12 +43,12 @@ ascending() {
     (($# >= least)) || fail "$name: $verb $# times, $least expected at least"
 }
 
-# By kernel how many layouts it holds: HEWN_FORM(hewnk_<kernel>, <form>, 0b11, 0b10, ...).
+# By kernel how many layouts it holds: HEWN_FORM(hewnk_<kernel>, <form>, 1u << 0b11 | 1u << 0b10).
 declare -A layouts_of
 while read -r entry layouts; do
     layouts_of[$entry]=$layouts
 done < <(grep -oE 'HEWN_FORM\(hewnk_[^)]*' "$variants" |
-    awk -F ', ' '{sub(".*hewnk_", ""); print $1, NF - 2}')
+    awk -F ', ' '{sub(".*hewnk_", ""); print $1, split($3, layouts, " [|] ")}')
 
 while read -r object; do
     name=$(basename "$object" .o)

@@ -23,6 +23,17 @@
 
 namespace {
 
+// A variant with a plan of its own, which begins with the default knobs.
+struct PlannedVariant : hewn::Variant {
+    hewn::PlanKnobs knobs;
+
+    PlannedVariant() : hewn::Variant() { plan = &knobs; }
+    PlannedVariant(const PlannedVariant &other) : hewn::Variant(other), knobs(other.knobs) {
+        plan = &knobs;
+    }
+    PlannedVariant &operator=(const PlannedVariant &) = delete;
+};
+
 constexpr hewn::Chip kZen5 = {0x1a, 1 << 20, 32 << 20};
 
 int divided, multiplied;    // calls
@@ -158,9 +169,9 @@ protected:
     int choose(int64_t reciprocal_elements, hewn::Plan *made = nullptr) {
         kernel_ = {};
         variant_.plan = {};
-        variant_.plan.box_bytes = 1 << 20;
-        variant_.plan.stream_bytes = variant_.plan.parallel_bytes = 1 << 30;
-        variant_.plan.reciprocal_elements = reciprocal_elements;
+        variant_.knobs.box_bytes = 1 << 20;
+        variant_.knobs.stream_bytes = variant_.knobs.parallel_bytes = 1 << 30;
+        variant_.knobs.reciprocal_elements = reciprocal_elements;
         return plan(problem_, variant_, kernel_, made);
     }
 
@@ -191,7 +202,7 @@ protected:
     }
 
     hewn::Problem problem_ = {};
-    hewn::Variant variant_ = {};
+    PlannedVariant variant_;
     hewn::CpuKernel kernel_ = {};
 };
 
@@ -323,15 +334,15 @@ int compute_blocks(const void *, halide_buffer_t *input, halide_buffer_t *scale,
     compute(meets_a_nan);
     return failure;
 }
-hewn::Variant blocks_variant(bool quantizes) {
-    hewn::Variant variant = {};
+PlannedVariant blocks_variant(bool quantizes) {
+    PlannedVariant variant;
     variant.forms[0] = {quantizes ? "divide" : "general",
                         reinterpret_cast<hewn::KernelEntry>(divide), kParametersOfAll};
     variant.forms[1] = {"blocks", reinterpret_cast<hewn::KernelEntry>(compute_blocks), 1u << 0b1};
     variant.forms[2] = {"reciprocal", reinterpret_cast<hewn::KernelEntry>(multiply), 1u << 0b1};
-    variant.plan.box_bytes = 1 << 20;
-    variant.plan.stream_bytes = variant.plan.parallel_bytes = 1 << 30;
-    variant.plan.reciprocal_elements = 256;
+    variant.knobs.box_bytes = 1 << 20;
+    variant.knobs.stream_bytes = variant.knobs.parallel_bytes = 1 << 30;
+    variant.knobs.reciprocal_elements = 256;
     return variant;
 }
 
@@ -367,7 +378,7 @@ TEST(Blocks, AreDividedIntoRows) {
         constexpr int32_t kBlock = 32, kBlocks = 275;
         const hewn::Problem problem = linear_problem(
             quantizes, HEWN_DATA_TYPE_UINT8, {kBlocks, kBlock}, {kBlock, 1}, {1, 0}, {0, 0});
-        const hewn::Variant variant = blocks_variant(quantizes);
+        const PlannedVariant variant = blocks_variant(quantizes);
         hewn::CpuKernel kernel = {};
         EXPECT_EQ(plan(problem, variant, kernel), 1);
         ASSERT_NE(kernel.blocks, nullptr);
@@ -425,14 +436,14 @@ int multiply_columns(const void *, halide_buffer_t *, halide_buffer_t *r0, halid
 }
 
 // With these two forms, whose boxes hold all that the tests below have.
-hewn::Variant columns_variant() {
-    hewn::Variant variant = {};
+PlannedVariant columns_variant() {
+    PlannedVariant variant;
     variant.forms[0] = {"divide", reinterpret_cast<hewn::KernelEntry>(divide_columns),
                         kParametersOfAll};
     variant.forms[1] = {"columns", reinterpret_cast<hewn::KernelEntry>(multiply_columns),
                         kParametersOfColumns};
-    variant.plan.box_bytes = 1 << 20;
-    variant.plan.stream_bytes = variant.plan.parallel_bytes = 1 << 30;
+    variant.knobs.box_bytes = 1 << 20;
+    variant.knobs.stream_bytes = variant.knobs.parallel_bytes = 1 << 30;
     return variant;
 }
 
@@ -445,7 +456,7 @@ protected:
         if (!hewn::InvalidOperationFlag::works())
             GTEST_SKIP() << "the flag of invalid operations is not raised here";
         if (!is_built({"quantize_linear"})) GTEST_SKIP() << kNotBuilt;
-        variant_.plan.reciprocal_elements = 64;
+        variant_.knobs.reciprocal_elements = 64;
         divided = multiplied = 0;
     }
 
@@ -471,7 +482,7 @@ protected:
     }
 
     hewn::Problem problem_ = {};
-    hewn::Variant variant_ = columns_variant();
+    PlannedVariant variant_ = columns_variant();
     hewn::CpuKernel kernel_ = {};
     hewn::Plan made_;
 };
@@ -561,8 +572,8 @@ struct Planned {
 };
 Planned planned(bool quantizes, const Sizes &sizes, const Sizes &input_strides,
                 const Sizes &scale_strides, const Sizes &zero_point_strides) {
-    hewn::Variant variant = {};
-    variant.plan.stream_bytes = variant.plan.parallel_bytes = INT64_MAX;
+    PlannedVariant variant;
+    variant.knobs.stream_bytes = variant.knobs.parallel_bytes = INT64_MAX;
     if (quantizes) {
         variant.forms[0] = {"divide", nullptr, kParametersOfAll};
         variant.forms[1] = {"reciprocal", nullptr, 1u << 0b1};
@@ -616,9 +627,9 @@ PlannedSum planned_sum(hewn_data_type type, const Sizes &sizes, const Sizes &str
                                 sizes.data(), strides.data(), nullptr};
     const hewn_add_desc own = {sizeof own, &packed, &b, &packed};
     const hewn::Problem problem = read(HEWN_OPERATOR_ADD, own);
-    hewn::Variant variant = {};
-    variant.plan.stream_bytes = stream_bytes;
-    variant.plan.parallel_bytes = parallel_bytes;
+    PlannedVariant variant;
+    variant.knobs.stream_bytes = stream_bytes;
+    variant.knobs.parallel_bytes = parallel_bytes;
     variant.forms[0] = {"general", nullptr, 0b1111};
     hewn::CpuKernel kernel = {};
     hewn::Plan made;
@@ -705,8 +716,8 @@ TEST(Forms, ReadOneZeroPoint) {
 TEST(Forms, FlushSubnormals) {
     if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
     const auto chosen = [](int64_t elements) {
-        hewn::Variant variant = columns_variant();
-        variant.plan.reciprocal_elements = 256;
+        PlannedVariant variant = columns_variant();
+        variant.knobs.reciprocal_elements = 256;
         hewn::CpuKernel kernel = {};
         plan(linear_problem(true, HEWN_DATA_TYPE_INT8, {elements}, {1}, {0}, {0}), variant, kernel);
         return kernel.subnormals;
@@ -747,12 +758,12 @@ int count_product(const void *, halide_buffer_t *, halide_buffer_t *, int32_t, i
 TEST(Forms, NarrowBoundedProducts) {
     if (!is_built({"quantized_linear_mul"})) GTEST_SKIP() << kNotBuilt;
     const auto entry = [](auto *function) { return reinterpret_cast<hewn::KernelEntry>(function); };
-    hewn::Variant variant = {};
+    PlannedVariant variant;
     const hewn::Form forms[] = {
         {"general", entry(count_product<&general_products>), 1u << 0b11 | 1u << 0b10 | 1u << 0b01},
         {"bounded", entry(count_product<&bounded_products>), 1u << 0b11 | 1u << 0b10 | 1u << 0b01}};
     std::copy(std::begin(forms), std::end(forms), variant.forms);
-    variant.plan.reciprocal_elements = 256;
+    variant.knobs.reciprocal_elements = 256;
     const auto takes_bounded = [&](int64_t elements, float ratio) {
         const Sizes size = {elements}, once = {0};
         const hewn_tensor_desc x = described(HEWN_DATA_TYPE_INT8, size, nullptr),
@@ -798,8 +809,8 @@ TEST(Forms, AreBoundByArithmetic) {
     const hewn_quantized_linear_mul_desc quantized_mul = {
         sizeof quantized_mul, &x, &scale, nullptr, &x, &scale, nullptr, &scale, nullptr, &x};
     const auto bound = [](const hewn::Problem &problem) {
-        hewn::Variant variant = {};
-        variant.plan.reciprocal_elements = 256;
+        PlannedVariant variant;
+        variant.knobs.reciprocal_elements = 256;
         hewn::CpuKernel kernel = {};
         kernel.problem = &problem;
         const hewn::Tensor *operands[hewn::kMaxOperands];

@@ -193,7 +193,7 @@ TEST(Dispatch, CountsVectorsInHalvesAsTuned) {
         EXPECT_EQ(pick(nullptr, whole), highest);
         for (const char *const forced : {built.name.c_str(), highest->target->name})
             EXPECT_EQ(pick(forced, in_halves), pick(forced, other));
-        const int64_t rank = highest->plan.rank_in_halves;
+        const int64_t rank = highest->plan->rank_in_halves;
         const std::string target = highest->target->name;
         if (rank != 0) {
             EXPECT_EQ(target, "x86_64_avx512");

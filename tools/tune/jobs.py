@@ -41,22 +41,28 @@ def generate(build, kernel, knobs, folder, signature, generator_arguments):
 
 
 def compile_plan(build, kernel, knobs, folder):
-    """The object of runtime/dispatch/dispatch.cpp, which holds the knobs of all plans, with `knobs`
-    for those of this operator."""
-    values = " ".join(f"HEWN_PLAN_KNOB({name}, {value})" for name, value in knobs)
-    plans, count = re.subn(rf"^(HEWN_PLAN\({kernel.operator}_\w+__{kernel.target}, ).*$",
-                           rf"\1{values})",
+    """The object of runtime/dispatch/table.cpp, which holds the knobs of all plans, with `knobs`
+    for those of this operator. Lines have all knobs, in the order of the struct."""
+    def with_knobs(line):
+        text = line.group()
+        for name, value in knobs:
+            text, count = re.subn(rf"HEWN_PLAN_KNOB\({name}, \w+\)",
+                                  f"HEWN_PLAN_KNOB({name}, {value})", text)
+            assert count == 1, f"{name} in {text}"
+        return text
+
+    plans, count = re.subn(rf"^HEWN_PLAN\({kernel.operator}_\w+__{kernel.target}, .*$", with_knobs,
                            (build.folder / "generated/include/plans.inc").read_text(
                                encoding="utf-8"), flags=re.MULTILINE)
     assert count, kernel.name
     (pathlib.Path(folder) / "plans.inc").write_text(plans, encoding="utf-8")
     commands = (build.folder / "compile_commands.json").read_text(encoding="utf-8")
     compiled = next(entry for entry in json.loads(commands)
-                    if "hewn_shipped_runtime.dir/runtime/dispatch/dispatch.cpp" in entry["output"])
+                    if "hewn_shipped_runtime.dir/runtime/dispatch/table.cpp" in entry["output"])
     compiler, *words = shlex.split(compiled["command"])
-    words[words.index("-o") + 1] = str(pathlib.Path(folder) / "dispatch.o")
+    words[words.index("-o") + 1] = str(pathlib.Path(folder) / "table.o")
     subprocess.run([compiler, f"-I{folder}", *words], cwd=compiled["directory"], check=True)
-    return pathlib.Path(folder) / "dispatch.o"
+    return pathlib.Path(folder) / "table.o"
 
 
 def build_candidate(build, kernel, knobs, library, signature=None, generator_arguments=()):

@@ -154,11 +154,111 @@ exported=$(nm -D --defined-only "$work/plugin/build/libplugin.so" | awk '{ print
     fail "a plugin exports also: $(grep -v -x plugin <<<"$exported" | head -5)"
 echo "passed: what a shared library with hewn_static exports"
 
+# ---- hewn_link_kernels: a program links the kernels that it names, and is told of the others.
+mkdir "$work/few"
+cat >"$work/few/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(few LANGUAGES ${LANGUAGE})
+find_package(hewn CONFIG REQUIRED)
+set(tests ${HEWN_SOURCE}/tests/build)
+# Whatever the project asks for, the program's table compiles.
+set(CMAKE_CXX_STANDARD 11)
+set(CMAKE_C_STANDARD 90)
+set(CMAKE_UNITY_BUILD ON)
+add_compile_options(-Wall -Wextra -Wpedantic -Werror)
+set_source_files_properties(${tests}/package/linked.c ${tests}/one_kernel.c
+    PROPERTIES LANGUAGE ${LANGUAGE} COMPILE_OPTIONS "-w;${STANDARD}")
+add_library(part STATIC ${tests}/package/linked.c)
+target_link_libraries(part PRIVATE hewn::hewn_static)
+add_executable(linked ${tests}/package/linked.c)
+hewn_link_kernels(linked quantize_linear_f32_u8)
+add_executable(one_kernel ${tests}/one_kernel.c)
+hewn_link_kernels(one_kernel quantize_linear_f32_u8 TARGETS cpu)
+add_library(plugin SHARED ${tests}/package/linked.c)
+hewn_link_kernels(plugin quantize_linear_f32_u8)
+add_executable(several ${tests}/package/linked.c)
+hewn_link_kernels(several add quantize_linear_f32_u8 TARGETS ${SEVERAL})
+add_executable(more EXCLUDE_FROM_ALL ${tests}/package/linked.c)
+file(WRITE ${CMAKE_BINARY_DIR}/call.cmake "${CALL}")
+include(${CMAKE_BINARY_DIR}/call.cmake)
+END
+# few LANGUAGE CALL: configures it, with one more call.
+few() {
+    "$cmake" -S "$work/few" -B "$work/few/$1" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+        -DHEWN_SOURCE="$source" -DLANGUAGE="$1" -DSEVERAL="$several" -DCALL="$2" \
+        -DSTANDARD="$([[ $1 == C ]] && echo -std=gnu11 || echo -std=gnu++17)" \
+        -DCMAKE_BUILD_TYPE=Release >"$work/few.log" 2>&1
+}
+targets_of() {
+    sed -nE "s/^$1\(([a-z0-9_]+),.*/\1/p" "$prefix/$lib/cmake/hewn/table/lists/targets.inc"
+}
+cpu=$(targets_of HEWN_TARGET) lowest=$(targets_of HEWN_TARGET | head -1)
+several=$lowest
+if [[ $(targets_of HEWN_GPU_TARGET) ]]; then several="$lowest;gpu"; fi
+for language in C CXX; do
+    { few $language "" && "$cmake" --build "$work/few/$language" >>"$work/few.log"; } ||
+        fail "hewn_link_kernels in $language: $(tail -20 "$work/few.log")"
+    for program in linked several; do
+        "$work/few/$language/$program" >"$work/$program.txt" || fail "$program: exit status $?"
+    done
+    if grep '^variant' "$work/linked.txt" | grep -v '^variant quantize_linear_f32_u8__'; then
+        fail "linked has the variants above too"
+    fi
+    [[ $(sed -n 's/^variant .*__//p' "$work/linked.txt") == \
+        "$(sed -n 's/^target //p' "$work/linked.txt")" ]] ||
+        fail "the targets are not those of the variants: $(<"$work/linked.txt")"
+    grep -qx "target $lowest" "$work/linked.txt" || fail "linked lacks $lowest"
+    left_out='this program links no kernel add_f32 for the CPU: see hewn_link_kernels(linked)'
+    grep -q "^add [1-9][0-9]* $left_out" "$work/linked.txt" ||
+        fail "the kernel that was left out is not named: $(<"$work/linked.txt")"
+    grep -q '^opencl .*no kernels for GPUs.*hewn_link_kernels(linked)' "$work/linked.txt" ||
+        fail "GPUs are not told to be left out: $(<"$work/linked.txt")"
+    grep -q '^add 0' "$work/several.txt" || fail "several: $(<"$work/several.txt")"
+    if grep '^target' "$work/several.txt" | grep -vx "target $lowest" | grep -xFf <(
+        sed 's/^/target /' <<<"$cpu"); then
+        fail "several has the target above of the CPU too"
+    fi
+    if [[ $several == *gpu ]] && ! grep -q '^variant add_.*__opencl$' "$work/several.txt"; then
+        fail "several has no kernel for OpenCL: $(<"$work/several.txt")"
+    fi
+    "$work/few/$language/one_kernel" >"$work/one_kernel.txt" ||
+        fail "one_kernel: $(<"$work/one_kernel.txt")"
+done
+exported=$(nm -D --defined-only "$work/few/C/libplugin.so" | awk '{ print $3 }')
+[[ $exported == main ]] || fail "a plugin exports also: $(grep -v -x main <<<"$exported" | head -5)"
+# Three CPU targets' kernels and all else that a program needs.
+if [[ $CFLAGS != *-fsanitize* ]]; then
+    strip -o "$work/stripped" "$work/few/C/linked"
+    bytes=$(stat -c %s "$work/stripped")
+    ((bytes < 280000)) || fail "a program of one kernel has $bytes bytes"
+    if nm "$work/few/C/linked" | grep -E 'hewnk_(add|stage)|cuDeviceGet|clCreate'; then
+        fail "a program of one kernel has the above too"
+    fi
+    echo "passed: hewn_link_kernels; a program of one kernel has $bytes bytes"
+fi
+
+few_refused() {  # MESSAGE CALL
+    if few C "$2"; then fail "$2: is not refused"; fi
+    tr -s '[:space:]' ' ' <"$work/few.log" | grep -qF "$1" || fail "$2: $(<"$work/few.log")"
+}
+few_refused "hewn_link_kernels(part): part is a STATIC_LIBRARY, which is not linked" \
+    "hewn_link_kernels(part add_f32)"
+few_refused "hewn_link_kernels(linked): called twice" "hewn_link_kernels(linked add_f32)"
+few_refused "hewn_link_kernels(nothing): there is no target nothing" \
+    "hewn_link_kernels(nothing add)"
+few_refused "'add_f64' is not an operator or kernel of this hewn; kernels: add_" \
+    "hewn_link_kernels(more add_f64)"
+few_refused "hewn_link_kernels(more): names no kernel" "hewn_link_kernels(more)"
+few_refused "TARGETS: 'x87' is not cpu, gpu or one of the targets of this hewn: $lowest" \
+    "hewn_link_kernels(more add TARGETS x87)"
+echo "passed: what hewn_link_kernels refuses"
+
 # ---- A distribution may leave one library out: the other is found, the one that is asked for is
 # missed.
 components() {  # WANTED EXPECTED
     "$cmake" -S "$work/components" -B "$work/components/build" -G Ninja --fresh \
         -DCMAKE_PREFIX_PATH="$work/one" -DWANTED="$1" -DEXPECTED="$2" \
+        -DLINKED="hewn::hewn$([[ $without == static ]] || echo _static)" \
         >"$work/components.log" 2>&1 ||
         fail "with $without left out: $(tail -3 "$work/components.log")"
 }
@@ -169,6 +269,15 @@ project(components LANGUAGES CXX)
 find_package(hewn CONFIG QUIET COMPONENTS ${WANTED})
 if(NOT "${hewn_FOUND}" STREQUAL EXPECTED)
     message(FATAL_ERROR "hewn ${WANTED}: found is ${hewn_FOUND}, not ${EXPECTED}")
+endif()
+if(hewn_FOUND)  # by whichever library there is
+    file(WRITE ${CMAKE_BINARY_DIR}/main.cpp "int main() {}")
+    add_executable(app ${CMAKE_BINARY_DIR}/main.cpp)
+    hewn_link_kernels(app add)
+    get_target_property(linked app LINK_LIBRARIES)
+    if(NOT linked STREQUAL LINKED)
+        message(FATAL_ERROR "hewn_link_kernels links ${linked}, not ${LINKED}")
+    endif()
 endif()
 END
 for without in static shared; do

@@ -19,11 +19,18 @@ cat >"$work/parent/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.28)
 project(parent LANGUAGES C)
 add_compile_options(${PARENT_OPTIONS})
+foreach(choice SIGNATURES TARGETS)  # as an app does, by a variable of its own
+    if(PARENT_${choice})
+        set(HEWN_${choice} ${PARENT_${choice}})
+    endif()
+endforeach()
 add_subdirectory(${HEWN_SOURCE} hewn)
 foreach(library hewn hewn_static)
     add_executable(app_${library} ${HEWN_SOURCE}/examples/c_quantize/main.c)
     target_link_libraries(app_${library} PRIVATE hewn::${library})
 endforeach()
+add_executable(app_few ${HEWN_SOURCE}/examples/c_quantize/main.c)
+hewn_link_kernels(app_few quantize_linear_f32_u8)
 add_library(plugin SHARED nan_scale.c)
 add_executable(nan_scale nan_scale.c)
 foreach(target plugin nan_scale)
@@ -95,11 +102,16 @@ fi
 runs=$(sed -n 's/^\[.*\] \(.*(shipped)\)$/\1/p' "$work/build.log" | sort)
 [[ $(wc -l <<<"$runs") -ge 5 && $runs == "$(uniq <<<"$runs")" ]] || fail "generator runs: $runs"
 
-for app in app_hewn app_hewn_static; do
+for app in app_hewn app_hewn_static app_few; do
     [[ $(HEWN_VARIANT=x86_64_sse41 "$build/$app") == \
         $'0 100 113 132\n164 228 255 255\nquantize_linear_f32_u8__x86_64_sse41' ]] ||
         fail "$app prints something else"
 done
+if "$nm" "$build/app_few" | grep -E 'hewnk_(add|quantized_linear_add)'; then
+    fail "hewn_link_kernels links the kernels above too"
+fi
+"$nm" "$build/app_hewn_static" | grep hewnk_add >/dev/null ||
+    fail "app_hewn_static has no hewnk_add"
 renamed=$("$nm" --defined-only --extern-only "$build/hewn/libhewn.a" 2>/dev/null |
     grep -c ' hewnrt_halide_') || fail "no symbol is renamed"
 if "$nm" --defined-only --extern-only "$build/hewn/libhewn.a" | grep ' halide_'; then
@@ -137,12 +149,17 @@ row() {
     shift 2
     set -- -S "$work/parent" -B "$build" -G Ninja -DHEWN_SOURCE="$source" \
         -DHEWN_HALIDE_DIR="$(dirname "$halide")" \
-        -DHEWN_SIGNATURES=quantize_linear_f32_u8 -DHEWN_TARGETS=x86_64_sse41 "$@"
+        -DPARENT_SIGNATURES=quantize_linear_f32_u8 -DPARENT_TARGETS=x86_64_sse41 "$@"
     if [[ $wanted == builds ]]; then
-        { "$cmake" "$@" && "$cmake" --build "$build" --target app_hewn_static; } >"$log" 2>&1 ||
+        { "$cmake" "$@" && "$cmake" --build "$build" --target app_hewn_static app_few; } \
+            >"$log" 2>&1 ||
             fail "$what: $(tail -30 "$log")"
-        [[ $("$build/app_hewn_static") == $'0 100 113 132\n164 228 255 255\n'* ]] ||
-            fail "$what: prints something else"
+        for app in app_hewn_static app_few; do
+            [[ $("$build/$app") == $'0 100 113 132\n164 228 255 255\n'* ]] ||
+                fail "$what: $app prints something else"
+        done
+        [[ $(grep -c '^HEWN_VARIANT' "$build/hewn/generated/include/variants.inc") == 1 ]] ||
+            fail "$what: HEWN_SIGNATURES and HEWN_TARGETS of the parent's do not choose the kernels"
     else
         if "$cmake" "$@" >"$log" 2>&1; then fail "$what: is not refused"; fi
         grep -qF "$wanted" "$log" || fail "$what: $(cat "$log")"
