@@ -18,7 +18,7 @@ import onnxruntime_wheel  # noqa: E402
 import sdist  # noqa: E402
 
 OURS = {common.DISTRIBUTION, onnxruntime_wheel.DISTRIBUTION, sdist.TUNER}
-# A command's end is the next operator of the shell, or the quotation mark of the text around it.
+# A command's end is the next operator of the shell, or what ends it in the text around it.
 COMMAND = re.compile(
     r"\b(pip3?|uv|npm|yarn|pnpm|nuget|conan|vcpkg|pod)\b[ \t]+(?:pip )?"
     r"(install|download|add|wheel|create|i)\b([^`;|&<>()#\n]*)"
@@ -103,7 +103,7 @@ def refusals(name, text, known):
         tool = "pip" if tool in ("pip3", "uv") else tool
         if (tool, verb) == ("conan", "create"):  # takes the folder of a recipe
             continue
-        words = words_of(rest)
+        words = words_of(re.split(r"[,.:] ", rest)[0])
         for package in packages(words):
             plain = normal(re.split(r"[\[=<>!~@/ ]", package.lstrip("@"))[0])
             if plain in {normal(our) for our in OURS}:
@@ -148,7 +148,8 @@ class InstallCommandsTest(unittest.TestCase):
             "nuget install hewn-kernels", "nuget install hewn -Source there",
             "vcpkg install hewn", "vcpkg install hewn-kernels", "pod install hewn",
             "conan install --requires=hewn/0.2.0", "conan install --requires=hewn-kernels/0.2.0",
-            "conan install --requires hewn/0.2.0", "pip install \\\n    --quiet hewn",
+            "conan install --requires hewn/0.2.0", "pip install hewn, or do not",
+            "pip install \\\n    --quiet hewn",
         ):
             with self.subTest(command):
                 self.assertTrue(list(refusals("docs/x.md", f"Type `{command}`.", self.known)))
